@@ -1,0 +1,86 @@
+// Json: one JSON value, owned. Reading is strict: what cJSON lets pass and we do not is in json.cc.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/status.h"
+
+namespace berth {
+
+class Json {
+ public:
+  enum class Type { null, boolean, number, string, array, object };
+  using Array = std::vector<Json>;
+  using Member = std::pair<std::string, Json>;
+  using Object = std::vector<Member>;  // in the order read or set
+
+  struct Limits {
+    std::size_t bytes = 65536;  // a longer text is refused unread
+    int depth = 64;
+  };
+
+  Json() = default;  // null
+  Json(bool value) : type_(Type::boolean), boolean_(value) {}
+  Json(int value) : type_(Type::number), number_(value) {}
+  // |value| <= 2^53 (CHECK); larger numbers travel as strings.
+  Json(std::int64_t value);
+  Json(double value) : type_(Type::number), number_(value) {}
+  Json(const char* value) : type_(Type::string), string_(value) {}
+  Json(std::string value) : type_(Type::string), string_(std::move(value)) {}
+  Json(std::string_view value) : type_(Type::string), string_(value) {}
+  Json(Array value) : type_(Type::array), array_(std::move(value)) {}
+  Json(Object value) : type_(Type::object), object_(std::move(value)) {}
+  static Json object() { return Json(Object{}); }
+  static Json array() { return Json(Array{}); }
+
+  // Refuses, with a reason that says where: text over the limits, trailing bytes, invalid UTF-8, duplicate keys,
+  // NUL characters, numbers that are not finite or not JSON, integers beyond 2^53.
+  static Result<Json> parse(std::string_view text) { return parse(text, Limits{}); }
+  static Result<Json> parse(std::string_view text, Limits limits);
+  // Compact text.
+  std::string dump() const;
+
+  Type type() const { return type_; }
+  bool is_null() const { return type_ == Type::null; }
+  bool is_bool() const { return type_ == Type::boolean; }
+  bool is_number() const { return type_ == Type::number; }
+  bool is_integer() const;  // a number without fraction, |n| <= 2^53
+  bool is_string() const { return type_ == Type::string; }
+  bool is_array() const { return type_ == Type::array; }
+  bool is_object() const { return type_ == Type::object; }
+
+  // Each CHECKs the type.
+  bool as_bool() const;
+  double as_double() const;
+  std::int64_t as_int() const;
+  const std::string& as_string() const;
+  const Array& as_array() const;
+  const Object& as_object() const;
+  Array& as_array();
+  Object& as_object();
+
+  // Member of an object by exact name; null when absent or not an object. The pointer lives as long as *this is
+  // unchanged.
+  const Json* find(std::string_view key) const;
+  Json* find(std::string_view key);
+  // Sets or replaces a member; a null value becomes an object first.
+  Json& set(std::string_view key, Json value);
+  void erase(std::string_view key);
+  void push_back(Json value);  // a null value becomes an array first
+
+  bool operator==(const Json&) const = default;
+
+ private:
+  Type type_ = Type::null;
+  bool boolean_ = false;
+  double number_ = 0;
+  std::string string_;
+  Array array_;
+  Object object_;
+};
+
+}  // namespace berth

@@ -1,0 +1,37 @@
+// Quantity: a Kubernetes resource quantity, exact (apimachinery pkg/api/resource/quantity.go). No floating point.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/status.h"
+
+namespace berth {
+
+// units + nanos / 10^9, nanos in [0, 10^9). Finer than nano is rounded up, away from zero; beyond int64 saturates, as
+// upstream does.
+class Quantity {
+ public:
+  Quantity() = default;
+  explicit Quantity(std::int64_t units) : units_(units) {}
+  // Suffixes n u m (none) k M G T P E, Ki Mi Gi Ti Pi Ei, decimal exponents e3 E3. The error names what is wrong.
+  static Result<Quantity> parse(std::string_view text);
+
+  std::int64_t value() const;        // whole units, rounded up (Quantity.Value)
+  std::int64_t milli_value() const;  // thousandths, rounded up (Quantity.MilliValue); saturates
+  std::string to_text() const;       // canonical decimal form, "1500m", "2", "1073741824"
+
+  auto operator<=>(const Quantity&) const = default;
+
+ private:
+  std::int64_t units_ = 0;
+  std::int32_t nanos_ = 0;
+};
+
+// For people: "64Mi", "1536Ki", "250m"; bytes are true for memory-like resources.
+std::string show_bytes(std::int64_t bytes);
+std::string show_milli(std::int64_t milli);
+
+}  // namespace berth

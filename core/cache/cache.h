@@ -1,0 +1,86 @@
+// Cache: nodes and the pods placed on them, assumed ones included (kube-scheduler backend/cache/cache.go).
+//
+//     (unknown) ──assume──▶ assumed ──confirm──▶ added ──remove──▶ (unknown)
+//                              └────forget────▶ (unknown)
+//
+// An assumed pod never expires by time: the handshake decides. Where upstream exits on "cache corrupted", ours mends
+// itself and reports it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/cache/node_info.h"
+#include "core/status.h"
+
+namespace berth {
+
+// What one scheduling cycle looks at. Nodes in the order of their names; unchanged entries are shared between
+// snapshots, so taking one costs what changed.
+class Snapshot {
+ public:
+  const std::vector<std::shared_ptr<const NodeInfo>>& nodes() const { return nodes_; }
+  const NodeInfo* find(const std::string& node) const;
+  std::int64_t generation() const { return generation_; }
+
+ private:
+  friend class Cache;
+  std::vector<std::shared_ptr<const NodeInfo>> nodes_;
+  std::map<std::string, std::size_t> index_;
+  std::int64_t generation_ = -1;
+  std::int64_t structure_ = -1;
+};
+
+class Cache {
+ public:
+  void set_node(std::shared_ptr<const Node> node);  // add or update
+  void remove_node(const std::string& name);        // a ghost stays until its pods are gone
+
+  // Counts the pod on the node before the node agreed. Error when the pod is known already.
+  Status assume(std::shared_ptr<const Pod> pod, const std::string& node);
+  // The node holds the pod (row bound, or found at recovery). Unknown pods are added; an assumed pod on another node
+  // is moved.
+  void confirm(std::shared_ptr<const Pod> pod, const std::string& node);
+  // Takes back an assumed pod; others and unknown ones are left alone.
+  void forget(const std::string& uid);
+  // Takes out a pod in whatever state; unknown: no effect.
+  void remove(const std::string& uid);
+  // The pod object changed (labels); place and state stay.
+  void update(std::shared_ptr<const Pod> pod);
+  // Charges of release-list entries; key "uid/epoch".
+  void charge(const std::string& node, const std::string& key, const Resources& amount);
+  void discharge(const std::string& node, const std::string& key);
+
+  bool is_assumed(const std::string& uid) const;
+  std::optional<std::string> node_of(const std::string& uid) const;
+  // Updates in place: copies only nodes whose generation is newer than the snapshot's.
+  void update_snapshot(Snapshot& snapshot) const;
+  // For invariant checks and status.
+  const NodeInfo* find(const std::string& node) const;
+  std::size_t node_count() const;
+  std::size_t pod_count() const;
+  std::size_t assumed_count() const;
+
+ private:
+  struct Placed {
+    std::shared_ptr<const Pod> pod;
+    std::string node;
+    bool assumed = false;
+  };
+  void add_to(const std::string& node, const std::shared_ptr<const Pod>& pod);
+  void take_from(const std::string& node, const std::string& uid);
+  NodeInfo& touch(const std::string& node);  // creates, copies when shared with a snapshot, bumps generation
+  void drop_if_empty(const std::string& node);
+
+  std::map<std::string, std::shared_ptr<NodeInfo>> nodes_;
+  std::map<std::string, Placed> pods_;
+  std::int64_t generation_ = 0;
+  std::int64_t structure_ = 0;  // grows when nodes come and go
+};
+
+}  // namespace berth

@@ -1,0 +1,56 @@
+// NodeInfo: one node and what is placed on it, as the scheduling cycle reads it (kube-scheduler framework/types.go).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/api/objects.h"
+
+namespace berth {
+
+// Amounts in the units the scheduler counts in: cpu in thousandths, the rest in whole units (bytes).
+struct Resources {
+  std::int64_t milli_cpu = 0;
+  std::int64_t memory = 0;
+  std::int64_t ephemeral_storage = 0;
+  std::int64_t allowed_pods = 0;               // allocatable only
+  std::map<std::string, std::int64_t> scalar;  // extended resources and huge pages, by name
+  bool operator==(const Resources&) const = default;
+  void add(const Resources& other);
+  void subtract(const Resources& other);
+};
+
+Resources to_resources(const ResourceList& list);
+// What a pod asks of a node: max(init containers, containers + sidecars) + overhead
+// (component-helpers resource/helpers.go PodRequests).
+Resources pod_requests(const Pod& pod);
+
+struct NodeInfo {
+  std::shared_ptr<const Node> node;  // null: pods are known of a node that is not ("ghost")
+  std::vector<std::shared_ptr<const Pod>> pods;
+  Resources allocatable;
+  Resources requested;  // sum over pods and charges
+  // Requests of release-list entries: gone from the pod, still charged to the node (handshake.md P6). Key: uid/epoch.
+  std::map<std::string, Resources> charges;
+  std::int64_t generation = 0;  // grows with each change of this node
+
+  const std::string& name() const { return node->metadata.name; }
+};
+
+// What does not fit, one reason per resource: "Insufficient memory". The one piece of admission arithmetic, shared by
+// NodeResourcesFit and the device agent. `pods_now`: pods and charges on the node already.
+struct InsufficientResource {
+  std::string name;    // "cpu", "memory", "ephemeral-storage", "pods", or an extended resource
+  std::string reason;  // as upstream words it: "Insufficient cpu", "Too many pods"
+  std::int64_t requested = 0;
+  std::int64_t used = 0;
+  std::int64_t capacity = 0;
+  bool unresolvable = false;  // asks more than the whole node has
+};
+std::vector<InsufficientResource> fits_resources(const Resources& asked, const Resources& used, std::int64_t pods_now,
+                                                 const Resources& allocatable);
+
+}  // namespace berth

@@ -1,0 +1,47 @@
+// CycleState: what plugins keep for one scheduling attempt of one pod (kube-scheduler framework/cycle_state.go).
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace berth {
+
+// One plugin's entry. clone() is called when preemption or nominated pods try something on a copy.
+class StateEntry {
+ public:
+  virtual ~StateEntry() = default;
+  virtual std::unique_ptr<StateEntry> clone() const = 0;
+};
+
+class CycleState {
+ public:
+  CycleState() = default;
+  CycleState(CycleState&&) = default;
+  CycleState& operator=(CycleState&&) = default;
+
+  // Key: the plugin's name, or that name and a suffix. Replaces what was there.
+  void write(std::string_view key, std::unique_ptr<StateEntry> entry) {
+    entries_.insert_or_assign(std::string(key), std::move(entry));
+  }
+  // Null when nothing was written. T is the type that was written under this key.
+  template <class T>
+  T* read(std::string_view key) const {
+    auto found = entries_.find(key);
+    return found == entries_.end() ? nullptr : static_cast<T*>(found->second.get());
+  }
+  CycleState clone() const;
+
+  // Plugins that answered Skip at PreFilter, PreScore or PreBindPreFlight; the runner leaves out their later points.
+  std::set<std::string, std::less<>> skip_filter;
+  std::set<std::string, std::less<>> skip_score;
+  std::set<std::string, std::less<>> skip_pre_bind;
+
+ private:
+  std::map<std::string, std::unique_ptr<StateEntry>, std::less<>> entries_;
+};
+
+}  // namespace berth

@@ -1,0 +1,88 @@
+// The messages of the exchange between the gateway and one device node, and their JSON form (handshake.md §4, §5;
+// the page for other implementers is transports/README.md).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/clock.h"
+#include "core/handshake/epoch.h"
+#include "core/status.h"
+
+namespace berth {
+
+// Gateway -> node.
+enum class RequestType { pre_bind, bind, release, list, heartbeat };  // heartbeat: the answer to a heartbeat
+
+// A local volume that a pod gets, decided by VolumeBinding.
+struct VolumeGrant {
+  std::string claim;   // "<namespace>/<name>" of the PersistentVolumeClaim
+  std::string volume;  // name of the PersistentVolume
+  std::string path;    // directory on the node
+  bool operator==(const VolumeGrant&) const = default;
+};
+
+struct Request {
+  RequestType type = RequestType::list;
+  std::string gateway;               // gateway name: answers go to gateways/<gateway>/answers/<node>
+  GatewayId gateway_id;              // the speaker's present term and store id
+  std::string incarnation;           // whom it is meant for; empty in list and heartbeat: whoever reads it
+  Epoch floor;                       // P10: lowest epoch of any live row or release entry of the node
+  std::string uid;                   // pod; empty in list and heartbeat
+  Epoch epoch;                       // of uid
+  std::string pod;                   // pre_bind: the manifest, JSON text
+  std::vector<VolumeGrant> volumes;  // pre_bind
+  Millis promise_ms = 0;             // pre_bind: how long the node holds the admission without Bind
+  std::uint32_t page = 0;            // list: page asked for, from 0
+  std::uint64_t list_id = 0;         // list: tells one listing from another; echoed
+  std::uint64_t sequence = 0;        // heartbeat: the sequence answered
+
+  Request() = default;
+  Request(RequestType type_in) : type(type_in) {}
+};
+
+// Node -> gateway.
+enum class AnswerType { pre_bound, bound, released, rejected, stale, superseded, hello, slots };
+
+enum class SlotState { none, preparing, prepared, running, stopping, finished };
+
+struct SlotReport {  // one slot as listed
+  std::string uid;
+  Epoch epoch;
+  SlotState state = SlotState::none;
+  std::string pod;  // manifest, JSON text
+};
+
+struct Answer {
+  AnswerType type = AnswerType::hello;
+  std::string node;            // the sender: from the authenticated topic, never from the payload
+  std::string incarnation;     // the sender's own
+  GatewayId gateway_id;        // echo of the request's; in superseded: the one the node obeys
+  std::string uid;             // echo
+  Epoch epoch;                 // echo
+  std::string to_incarnation;  // hello: echo of the request's incarnation
+  std::string reason;          // rejected
+  Epoch high;                  // stale: hi >= epoch, durable
+  std::uint32_t page = 0;      // slots
+  std::uint32_t pages = 0;     // slots: how many pages this listing has (at least 1)
+  std::uint64_t list_id = 0;
+  std::vector<SlotReport> slots;
+
+  Answer() = default;
+  Answer(AnswerType type_in) : type(type_in) {}
+};
+
+std::string_view to_string(RequestType type);  // "PreBind", "Bind", "Release", "List", "Heartbeat"
+std::string_view to_string(AnswerType type);   // "PreBound", "Bound", ..., "Slots"
+std::string_view to_string(SlotState state);   // "none", "preparing", ...
+
+// JSON text, at most 64 KiB. Epochs and 64-bit numbers travel as strings.
+std::string encode(const Request& request);
+std::string encode(const Answer& answer);
+// Bad input gives Code::error with the path of the field. `node` is the authenticated sender.
+Result<Request> decode_request(std::string_view payload);
+Result<Answer> decode_answer(std::string_view payload, std::string_view node);
+
+}  // namespace berth

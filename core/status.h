@@ -1,0 +1,79 @@
+// Status and Result<T>: how every operation that may fail says so.
+// Codes and their consequences follow kube-scheduler's framework/interface.go (Code, Status).
+#pragma once
+
+#include <expected>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace berth {
+
+enum class Code {
+  success,
+  error,          // internal or transient fault; aborts the cycle
+  unschedulable,  // rejected, preemption may help
+  unresolvable,   // rejected, preemption cannot help (UnschedulableAndUnresolvable)
+  wait,           // Permit only: the pod waits
+  skip,           // "not mine"; meaning depends on the extension point
+  pending,        // rejected by something outside that will call back
+};
+
+// Upper-case name as kube-scheduler prints it, e.g. "UnschedulableAndUnresolvable". Static storage.
+std::string_view to_string(Code code);
+
+class [[nodiscard]] Status {
+ public:
+  Status() = default;  // success
+  Status(Code code, std::string reason) : code_(code) { reasons_.push_back(std::move(reason)); }
+  Status(Code code, std::vector<std::string> reasons) : code_(code), reasons_(std::move(reasons)) {}
+
+  static Status ok() { return {}; }
+  static Status error(std::string reason) { return {Code::error, std::move(reason)}; }
+  static Status unschedulable(std::string reason) { return {Code::unschedulable, std::move(reason)}; }
+  static Status unresolvable(std::string reason) { return {Code::unresolvable, std::move(reason)}; }
+  static Status pending(std::string reason) { return {Code::pending, std::move(reason)}; }
+  static Status skip() { return {Code::skip, std::vector<std::string>{}}; }
+
+  Code code() const { return code_; }
+  bool is_success() const { return code_ == Code::success; }
+  bool is_skip() const { return code_ == Code::skip; }
+  bool is_wait() const { return code_ == Code::wait; }
+  // Unschedulable, unresolvable or pending: the pod does not fit now, nothing is broken.
+  bool is_rejected() const {
+    return code_ == Code::unschedulable || code_ == Code::unresolvable || code_ == Code::pending;
+  }
+
+  // Each reason names something a person can act on. Empty on success.
+  const std::vector<std::string>& reasons() const { return reasons_; }
+  void add_reason(std::string reason) { reasons_.push_back(std::move(reason)); }
+  // Reasons joined by ", ".
+  std::string message() const;
+
+  // The plugin that gave this status; empty when none did.
+  const std::string& plugin() const { return plugin_; }
+  Status&& with_plugin(std::string plugin) && {
+    plugin_ = std::move(plugin);
+    return std::move(*this);
+  }
+  void set_plugin(std::string plugin) { plugin_ = std::move(plugin); }
+
+  bool operator==(const Status&) const = default;
+
+ private:
+  Code code_ = Code::success;
+  std::vector<std::string> reasons_;
+  std::string plugin_;
+};
+
+// A T, or the Status that explains why there is none (never a success status).
+template <class T>
+class [[nodiscard]] Result : public std::expected<T, Status> {
+ public:
+  using Base = std::expected<T, Status>;
+  using Base::Base;
+  Result(Status status) : Base(std::unexpect, std::move(status)) {}
+};
+
+}  // namespace berth

@@ -1,0 +1,51 @@
+// Store seam: the durable memory of a gateway or an agent. Changes are staged and become durable together in
+// commit(), called once per turn of the loop (core/turn.h). Inside it is an append-only journal in position order,
+// folded into tables now and then.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/status.h"
+
+namespace berth {
+
+enum class Table : std::uint8_t {
+  meta = 1,     // both sides: term, store id, incarnation, floor, ...
+  object = 2,   // gateway: "<kind>/<ns>/<name>" -> JSON
+  row = 3,      // gateway: pod uid -> binding row; has a phase
+  release = 4,  // gateway: "<node>/<uid>/<epoch>" -> release-list entry
+  node = 5,     // gateway: node name -> incarnation and what is known of it
+  slot = 6,     // agent: pod uid -> slot
+  high = 7,     // agent: pod uid -> highest epoch seen
+};
+
+struct Record {
+  Table table = Table::meta;
+  std::string key;
+  std::string value;
+  int phase = 0;  // rows only: as last given to begin() or advance()
+};
+
+class Store {
+ public:
+  virtual ~Store() = default;
+  // Everything durable, in (table, key) order. Called once, first. An error status means the store cannot be read.
+  virtual Result<std::vector<Record>> load() = 0;
+  virtual void put(Table table, const std::string& key, const std::string& value) = 0;
+  // Unknown keys are ignored. Never refused: space is held back.
+  virtual void erase(Table table, const std::string& key) = 0;
+  // Position that the next staged change will take. Positions only grow, across restarts too; those of changes that
+  // were never committed may be taken again. An epoch's counter is the position of its row's begin record.
+  virtual std::uint64_t next_position() const = 0;
+  // Stages a new row. May answer Code::unschedulable "store is full ..."; nothing is staged then.
+  virtual Status begin(const std::string& key, const std::string& value, int phase) = 0;
+  // Stages a row's next phase; the value stays. Never refused: space is held back.
+  virtual void advance(const std::string& key, int phase) = 0;
+  // Makes everything staged durable; nothing staged costs nothing. After an error the outcome is unknown: the
+  // program must end and read the store again.
+  virtual Status commit() = 0;
+};
+
+}  // namespace berth

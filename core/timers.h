@@ -1,0 +1,34 @@
+// Deadlines of one single-threaded program. The host (or the simulator) asks next(), sleeps, and calls run_due().
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <unordered_map>
+
+#include "core/clock.h"
+
+namespace berth {
+
+class Timers {
+ public:
+  using Id = std::uint64_t;  // 0 is never a timer
+
+  // Calls `run` once, from run_due(), as soon as the clock reaches `deadline`. Timers with one deadline run in
+  // the order they were set.
+  Id at(Millis deadline, std::function<void()> run);
+  // Forgets a timer; unknown, past and zero ids are ignored. Sets `id` to 0.
+  void cancel(Id& id);
+  // The earliest deadline, if any.
+  std::optional<Millis> next() const;
+  // Runs what is due at `now`, timers set meanwhile included when they are due too. Returns how many ran.
+  int run_due(Millis now);
+
+ private:
+  std::map<std::pair<Millis, Id>, std::function<void()>> due_;
+  std::unordered_map<Id, Millis> deadline_of_;
+  Id last_id_ = 0;
+};
+
+}  // namespace berth

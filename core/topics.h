@@ -1,0 +1,38 @@
+// Topic names: "berth/v1/<fleet>/..." (handshake.md §3). Both sides and the simulator speak through these.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/api/objects.h"
+
+namespace berth {
+
+class Topics {
+ public:
+  explicit Topics(std::string fleet) : root_("berth/v1/" + std::move(fleet) + "/") {}
+
+  const std::string& root() const { return root_; }
+  std::string desired(Kind kind, std::string_view key) const;  // desired/<plural>/[<ns>/]<name>
+  std::string status(Kind kind, std::string_view key) const;   // status/<plural>/[<ns>/]<name>
+  std::string event(std::string_view pod_key) const;           // events/<ns>/<name>
+  std::string node_state(std::string_view node) const;
+  std::string node_presence(std::string_view node) const;
+  std::string node_heartbeat(std::string_view node) const;
+  std::string node_requests(std::string_view node) const;
+  std::string node_pod(std::string_view node, std::string_view pod_key) const;  // nodes/<n>/pods/<ns>/<name>
+  std::string answers(std::string_view gateway, std::string_view node) const;
+  std::string gateway_presence(std::string_view gateway) const;
+  std::string gateway_api(std::string_view gateway) const;
+  std::string gateway_fence(std::string_view gateway) const;  // gateways/<gw>/fence: a message to oneself
+  std::string client(std::string_view identity) const;        // clients/<identity>/answers
+
+  // The levels below the root; empty when the topic is not of this fleet.
+  std::vector<std::string_view> split(std::string_view topic) const;
+
+ private:
+  std::string root_;
+};
+
+}  // namespace berth

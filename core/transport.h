@@ -1,0 +1,39 @@
+// Transport seam: messages out and in. No promise of delivery; a broker's PUBACK says nothing about the device.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace berth {
+
+struct Message {
+  std::string topic;    // whole topic, "berth/v1/<fleet>/..."
+  std::string payload;  // UTF-8 JSON object, or empty
+  int qos = 1;
+  bool retain = false;  // in: delivered from the broker's retained set
+  int expiry_s = 0;     // MQTT 5 Message Expiry Interval; 0 = none
+  std::string response_topic;
+  std::string correlation;
+};
+
+class Transport {
+ public:
+  class Handler {
+   public:
+    virtual ~Handler() = default;
+    virtual void on_message(const Message& message) = 0;
+    // up: the session is established; subscriptions must be made again. down: nothing is in flight any more.
+    virtual void on_link(bool up) = 0;
+  };
+
+  virtual ~Transport() = default;
+  // The handler outlives the transport's use of it; null detaches.
+  virtual void set_handler(Handler* handler) = 0;
+  virtual bool is_up() const = 0;
+  // Drops the message when the link is down: rows resend on link up (nothing may queue without bound).
+  virtual void send(const Message& message) = 0;
+  // MQTT filter; retained messages follow. Valid for the current session only.
+  virtual void subscribe(const std::string& filter, int qos) = 0;
+};
+
+}  // namespace berth

@@ -1,0 +1,26 @@
+#include "core/turn.h"
+
+#include <utility>
+
+namespace berth {
+
+void Turn::send(Message message) {
+  effects_.push_back([this, message = std::move(message)] {
+    if (transport_.is_up()) transport_.send(message);
+  });
+}
+
+void Turn::after_commit(std::function<void()> effect) { effects_.push_back(std::move(effect)); }
+
+Status Turn::finish() {
+  for (;;) {
+    if (Status committed = store_.commit(); !committed.is_success()) {
+      effects_.clear();
+      return committed;
+    }
+    if (effects_.empty()) return Status::ok();
+    for (auto& effect : std::exchange(effects_, {})) effect();
+  }
+}
+
+}  // namespace berth
