@@ -79,6 +79,7 @@ class Gateway final : public Transport::Handler, public Handle {
     GatewayId id;
     bool adopting = false;
     std::set<std::string> adopt_nodes;  // still to answer (P8)
+    std::set<std::string> orphans;      // "<node>/<uid>/<epoch>": found without an object, waiting for the operator
   };
   const Identity& identity() const { return identity_; }
   const std::map<std::string, std::unique_ptr<Binding>>& bindings() const { return bindings_; }  // by pod uid
@@ -96,6 +97,7 @@ class Gateway final : public Transport::Handler, public Handle {
  private:
   // gateway.cc
   Status load();
+  Status load_meta(const Record& record);
   void save_identity();
   void recover();
   void dispatch(const std::vector<std::string_view>& levels, const Message& message);
@@ -124,11 +126,17 @@ class Gateway final : public Transport::Handler, public Handle {
   void remove_pod(PodEntry& entry);
   void finish_removal(const std::string& key);  // the row is gone (or never was): erase, successor takes the name
   void sweep_volumes();                         // a deleted claim or volume goes when no pod uses it
+  void release_volume(const std::string& name, const std::string& claim_key);
+  void save_doomed();
+  Status load_doomed(const Record& record);
+  static std::string key_of(Kind kind, const Json& manifest);
+  static Json keep_uid(Json manifest, const Json& before);
   void wake(const ClusterEvent& event, const EventObjects& objects);
 
   // gateway_nodes.cc
   void on_node(const std::vector<std::string_view>& levels, const Message& message);
   void on_pod_status(const std::string& node, const std::string& key, const Message& message);
+  Result<NodeChange> on_heartbeat(const std::string& node, const Json& payload);
   void apply_change(const std::string& node, const NodeChange& change);
   void refresh_node(const std::string& node);  // facts, overlay or taint changed
   void refresh_local_volumes(const std::string& node);
@@ -138,17 +146,22 @@ class Gateway final : public Transport::Handler, public Handle {
   // gateway_scheduling.cc
   void pump();
   void schedule(QueuedPod queued);
+  void start_binding(QueuedPod queued, Reservation reservation, const std::map<std::string, Millis>& waits);
   void fail_attempt(QueuedPod queued, const ScheduleResult& result);
   std::size_t rows_in_flight() const;
 
   // gateway_binding.cc
   Task binding_cycle(Binding& binding);
   Status begin_row(Binding& binding);
+  void resume_row(Row row);  // recovery and adoption: enters the binding cycle at row.phase
+  bool is_finished(const std::string& uid);
+  void arm_deadline(Binding& binding);
   void move(Binding& binding, RowEvent event);
   void enter_bind(Binding& binding);
   void enter_bound(Binding& binding);
   void enter_release(Binding& binding, RowEvent event);
-  void end_row(Binding& binding, const Move& made, RowEvent event);
+  void end_row(Binding& binding, const Move& made);
+  void wake_freed(const Binding& binding);
   void give_up(Binding& binding, const Status& status);  // before a row was written
   void feed(const std::string& uid, RowEvent event);     // may end and drop the binding
   void feed_permit(const std::string& uid, Status status);
@@ -162,16 +175,22 @@ class Gateway final : public Transport::Handler, public Handle {
   void add_release(ReleaseEntry entry);
   void request_release(const std::string& key);
   void restore_release(ReleaseEntry entry);
+  void end_release(const std::string& key);
+  void hold_epoch(const std::string& node, const Epoch& epoch);
+  void drop_epoch(const std::string& node, const Epoch& epoch);
   void resend_all(const std::string& node);
 
   // gateway_compare.cc
   void list_node(const std::string& node);
+  void ask_page(const std::string& node);
   void on_slots(const Answer& answer);
   void compare(const std::string& node, const std::vector<SlotReport>& slots, const std::string& incarnation);
   void adopt_slot(const std::string& node, const SlotReport& slot, const std::string& incarnation);
   void on_superseded(const Answer& answer);
   void enter_adopt(std::set<std::string> nodes);
   void adopted(const std::string& node);
+  void drop_binding(const std::string& uid);
+  void note_incarnation(const Answer& answer);
 
   // gateway_api.cc
   void on_api(const Message& message);
@@ -186,6 +205,7 @@ class Gateway final : public Transport::Handler, public Handle {
   Json view(Kind kind, const std::string& key) const;  // object with status, as get shows it; null: none
   Json status_of(Kind kind, const std::string& key) const;
   Json pod_status(const PodEntry& entry) const;
+  Json node_status(const DeviceNode& device) const;
   std::string why_pending(const PodEntry& entry) const;
 
   GatewayConfig config_;
@@ -208,6 +228,10 @@ class Gateway final : public Transport::Handler, public Handle {
   Identity identity_;
   std::map<std::string, std::unique_ptr<Binding>> bindings_;
   std::map<std::string, Release> releases_;
+  std::map<std::string, std::set<Epoch>> live_epochs_;  // by node: rows and release entries (P10)
+  std::set<std::pair<Kind, std::string>> doomed_;       // volumes and claims whose delete waits for their users
+  std::vector<Row> rows_loaded_;                        // between load() and recover()
+  std::set<std::string> adopted_;                       // nodes that have answered in this adopt mode
   std::map<std::string, std::string> last_message_;  // pod key -> why its last attempt failed
   bool link_up_ = false;
   bool synced_ = false;             // the fence came back in this session

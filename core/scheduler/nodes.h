@@ -19,11 +19,11 @@ struct DeviceNode {
   std::string incarnation;  // of the last state or presence believed
   std::string boot_id;
   std::uint64_t session = 0;  // presence: an older one never wins
+  std::uint64_t state_session = 0, state_sequence = 0;  // state: likewise, in this order
   Json facts;               // as reported, what scheduling reads; null: never seen, known by overlay or configuration only
   bool reachable = false;
   Millis last_heard = 0;
   Millis heartbeat_ms = 5000;  // as the device promised
-  bool deleted = false;
   std::shared_ptr<const Node> node;  // effective; null without facts
 };
 
@@ -58,7 +58,10 @@ class Nodes {
   // Rebuilds the effective Node with this overlay (null: none). Returns true when scheduling sees a difference.
   bool rebuild(const std::string& name, const Json* overlay);
 
+  void set_incarnation(const std::string& name, const std::string& incarnation);
   DeviceNode* find(const std::string& name);
+  // A 64-bit number as it travels: a string of digits, or a small plain number; else 0.
+  static std::uint64_t number(const Json& json);
   const std::map<std::string, DeviceNode>& all() const { return nodes_; }
 
  private:
@@ -68,6 +71,9 @@ class Nodes {
   const Clock& clock_;
   std::map<std::string, DeviceNode> nodes_;
 };
+
+// Annotation of a volume that a device offers; its value is the node.
+inline constexpr std::string_view kOfferedBy = "berth/offered-by";
 
 // The local volumes in a node's facts as PersistentVolumes named "<node>-<volume>", bound to the node by affinity.
 std::vector<PersistentVolume> local_volumes(const std::string& node, const Json& facts);

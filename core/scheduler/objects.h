@@ -58,8 +58,8 @@ class Objects final : public VolumeLister {
   // The one marked globalDefault with the highest value; null when there is none.
   std::shared_ptr<const PriorityClass> default_priority_class() const;
 
-  // Makes a pod's grants Bound (claimRef, volumeName, phases). Staged with the transaction to phase bind.
-  void bind_volumes(const Pod& pod, const std::vector<VolumeGrant>& grants);
+  // Makes the grants of a pod Bound (claimRef, volumeName, phases). Staged with the transaction to phase bind.
+  void bind_volumes(const std::vector<VolumeGrant>& grants);
   // Keys of the pods that mount the claim and are not finished.
   std::vector<std::string> pods_using(const std::string& claim_key) const;
 
