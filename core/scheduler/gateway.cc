@@ -10,17 +10,17 @@ constexpr Millis kTickMs = 1000;
 constexpr std::size_t kMaxNodes = 20'000;  // a node is kept for each authenticated name that ever spoke
 }  // namespace
 
-Gateway::Gateway(GatewayConfig config, const Registry& registry, const Clock& clock, Transport& transport,
+Gateway::Gateway(GatewayOptions options, const Registry& registry, const Clock& clock, Transport& transport,
                  Store& store, Timers& timers, Log& log)
-    : config_(std::move(config)),
+    : options_(std::move(options)),
       registry_(registry),
       clock_(clock),
       transport_(transport),
       store_(store),
       timers_(timers),
       log_(log),
-      random_(config_.seed),
-      topics_(config_.fleet),
+      random_(options_.seed),
+      topics_(options_.fleet),
       turn_(store, transport),
       objects_(store),
       nodes_(store, clock),
@@ -45,14 +45,14 @@ Gateway::~Gateway() {
 }
 
 Status Gateway::start() {
-  for (const Profile& profile : config_.profiles) {
+  for (const Profile& profile : options_.profiles) {
     Result<std::unique_ptr<Framework>> framework = Framework::make(registry_, profile, *this);
     if (!framework) return Status::error("profile " + profile.scheduler_name + ": " + framework.error().message());
     frameworks_.emplace(profile.scheduler_name, std::move(*framework));
   }
   if (frameworks_.empty()) return Status::error("profiles: at least one is wanted");
   queue_ = std::make_unique<Queue>(
-      clock_, [this](const Pod& pod) { return framework_of(pod); }, config_.queue);
+      clock_, [this](const Pod& pod) { return framework_of(pod); }, options_.queue);
   if (Status loaded = load(); !loaded.is_success()) return loaded;
   recover();
   tick_ = timers_.at(clock_.now() + kTickMs, [this] { tick(); });
@@ -85,11 +85,11 @@ Status Gateway::load() {
     }
     if (!status.is_success()) return status;
   }
-  for (const std::string& node : config_.known_nodes) nodes_.expect(node);
+  for (const std::string& node : options_.known_nodes) nodes_.expect(node);
   if (!identity_.id.store_id.empty()) return Status::ok();
   // First boot of this store, or its loss: only the answers of the nodes can tell which (P8).
   identity_.id = {1, random_.hex_id()};
-  identity_.adopt_nodes = {config_.known_nodes.begin(), config_.known_nodes.end()};
+  identity_.adopt_nodes = {options_.known_nodes.begin(), options_.known_nodes.end()};
   identity_.adopting = !identity_.adopt_nodes.empty();
   save_identity();
   return Status::ok();
@@ -159,8 +159,8 @@ void Gateway::recover() {
     }
   }
   log_.write(Level::info, "gateway started",
-             {{"fleet", config_.fleet},
-              {"gateway", config_.gateway},
+             {{"fleet", options_.fleet},
+              {"gateway", options_.gateway},
               {"term", std::to_string(identity_.id.term)},
               {"store", identity_.id.store_id},
               {"pods", std::to_string(objects_.pods().size())},
@@ -188,7 +188,7 @@ void Gateway::tick() {
 
 Message Gateway::will() const {
   Message message;
-  message.topic = topics_.gateway_presence(config_.gateway);
+  message.topic = topics_.gateway_presence(options_.gateway);
   message.retain = true;
   message.payload = Json(Json::Object{{"online", Json(false)}, {"storeId", Json(identity_.id.store_id)}}).dump();
   return message;
@@ -197,7 +197,7 @@ Message Gateway::will() const {
 void Gateway::say_goodbye() { turn_.send(will()); }
 
 std::string Gateway::not_ready() const {
-  if (!config_.hold.empty()) return config_.hold;
+  if (!options_.hold.empty()) return options_.hold;
   if (!link_up_) return "the broker is not connected";
   if (!synced_) return "retained state is still arriving from the broker";
   if (identity_.adopting) {
@@ -221,11 +221,11 @@ void Gateway::on_link(bool up) {
     transport_.subscribe(root + filter, 0);
   }
   transport_.subscribe(root + "nodes/+/heartbeat", 0);
-  transport_.subscribe(root + "gateways/" + config_.gateway + "/answers/+", 1);
-  transport_.subscribe(topics_.gateway_api(config_.gateway), 1);
-  transport_.subscribe(topics_.gateway_fence(config_.gateway), 1);
+  transport_.subscribe(root + "gateways/" + options_.gateway + "/answers/+", 1);
+  transport_.subscribe(topics_.gateway_api(options_.gateway), 1);
+  transport_.subscribe(topics_.gateway_fence(options_.gateway), 1);
   Message fence;
-  fence.topic = topics_.gateway_fence(config_.gateway);
+  fence.topic = topics_.gateway_fence(options_.gateway);
   fence.payload = Json(Json::Object{{"fence", Json(std::to_string(++fence_))}}).dump();
   turn_.send(std::move(fence));
   Message presence = will();
@@ -277,7 +277,7 @@ void Gateway::dispatch(const std::vector<std::string_view>& levels, const Messag
     }
     return on_node(levels, message);
   }
-  if (levels[0] != "gateways" || levels.size() < 3 || levels[1] != config_.gateway) {
+  if (levels[0] != "gateways" || levels.size() < 3 || levels[1] != options_.gateway) {
     return refuse(message.topic, "not a topic this gateway reads");
   }
   if (levels[2] == "answers" && levels.size() == 4) {

@@ -34,7 +34,7 @@
 
 namespace berth {
 
-struct GatewayConfig {
+struct GatewayOptions {
   std::string fleet = "default";
   std::string gateway = "gateway";
   std::vector<std::string> known_nodes;  // operator's list: after a lost store these must answer first (P8)
@@ -50,7 +50,7 @@ struct GatewayConfig {
 
 class Gateway final : public Transport::Handler, public Handle {
  public:
-  Gateway(GatewayConfig config, const Registry& registry, const Clock& clock, Transport& transport, Store& store,
+  Gateway(GatewayOptions options, const Registry& registry, const Clock& clock, Transport& transport, Store& store,
           Timers& timers, Log& log);
   ~Gateway() override;
 
@@ -208,7 +208,7 @@ class Gateway final : public Transport::Handler, public Handle {
   Json node_status(const DeviceNode& device) const;
   std::string why_pending(const PodEntry& entry) const;
 
-  GatewayConfig config_;
+  GatewayOptions options_;
   const Registry& registry_;
   const Clock& clock_;
   Transport& transport_;

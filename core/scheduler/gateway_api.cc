@@ -152,7 +152,7 @@ Json Gateway::api_status() const {
       .set("gated", static_cast<std::int64_t>(counts.gated));
   Json reply = success();
   reply.set("ready", why.empty()).set("reason", why);
-  reply.set("fleet", config_.fleet).set("gateway", config_.gateway);
+  reply.set("fleet", options_.fleet).set("gateway", options_.gateway);
   reply.set("term", std::to_string(identity_.id.term)).set("storeId", identity_.id.store_id);
   reply.set("pods", static_cast<std::int64_t>(objects_.pods().size()));
   reply.set("nodes", static_cast<std::int64_t>(nodes_.all().size()));

@@ -50,7 +50,7 @@ Status Gateway::begin_row(Binding& binding) {
   if (!prepared.is_success()) return prepared;
   row.pod = binding.pod->metadata.key();
   row.incarnation = device->incarnation;
-  row.promise_ms = config_.promise_ms;
+  row.promise_ms = options_.promise_ms;
   row.volumes = std::move(wanted.volumes);
   row.epoch = {identity_.id.term, store_.next_position()};
   if (Status begun = store_.begin(row.uid, encode(row), static_cast<int>(Phase::prebind)); !begun.is_success()) {
@@ -302,22 +302,22 @@ void Gateway::verify(Binding& binding) {
 // Doubling, with a jitter of a quarter, so that a fleet that reconnects does not answer in step.
 void Gateway::arm_resend(Timers::Id& timer, int& resends, std::function<void()> run) {
   timers_.cancel(timer);
-  const Millis doubled = config_.resend_ms << std::min(resends, 10);
-  const Millis delay = std::min(doubled, config_.resend_ms_max);
+  const Millis doubled = options_.resend_ms << std::min(resends, 10);
+  const Millis delay = std::min(doubled, options_.resend_ms_max);
   const Millis jitter = static_cast<Millis>(random_.below(static_cast<std::uint64_t>(delay / 4 + 1)));
   ++resends;
   timer = timers_.at(clock_.now() + delay + jitter, std::move(run));
 }
 
 void Gateway::send_request(const std::string& node, Request request) {
-  request.gateway = config_.gateway;
+  request.gateway = options_.gateway;
   request.gateway_id = identity_.id;
   request.floor = floor_of(node);
   Message message;
   message.topic = topics_.node_requests(node);
   message.payload = encode(request);
   // Ends in the broker's queue only; the receiver's rules never rely on it.
-  message.expiry_s = static_cast<int>(std::max<Millis>(config_.promise_ms / 1000, 1));
+  message.expiry_s = static_cast<int>(std::max<Millis>(options_.promise_ms / 1000, 1));
   turn_.send(std::move(message));
 }
 

@@ -27,7 +27,7 @@ bool is_alive(SlotState state) { return state == SlotState::running || state == 
 }  // namespace
 
 void Gateway::list_node(const std::string& node) {
-  if (!link_up_ || !config_.hold.empty()) return;
+  if (!link_up_ || !options_.hold.empty()) return;
   Listing& listing = listings_[node];
   timers_.cancel(listing.resend);
   listing = Listing{};
@@ -123,7 +123,7 @@ void Gateway::adopt_slot(const std::string& node, const SlotReport& slot, const 
   row.epoch = slot.epoch;
   row.node = node;
   row.incarnation = incarnation;
-  row.promise_ms = config_.promise_ms;
+  row.promise_ms = options_.promise_ms;
   row.phase = slot.state == SlotState::running && !entry->deleting ? Phase::bound : Phase::release;
   if (slot.state == SlotState::finished && !entry->deleting) {
     entry->finished = true;

@@ -9,10 +9,10 @@ constexpr int kMaxAttemptsPerTurn = 64;
 }  // namespace
 
 void Gateway::pump() {
-  if (!config_.hold.empty() || !synced_ || identity_.adopting) return;
+  if (!options_.hold.empty() || !synced_ || identity_.adopting) return;
   timers_.cancel(pump_timer_);
   for (int attempt = 0; attempt < kMaxAttemptsPerTurn; ++attempt) {
-    if (rows_in_flight() >= config_.max_rows_in_flight) return;
+    if (rows_in_flight() >= options_.max_rows_in_flight) return;
     std::optional<QueuedPod> next = queue_->pop();
     if (!next) return;
     schedule(std::move(*next));
