@@ -1,0 +1,1 @@
+berth_test(unit_host_runtime SOURCES host_runtime_test.cc host_workload_test.cc LIBS berth_agent_runtime)
