@@ -7,6 +7,7 @@ from source import ROOMS, Finding
 
 README_LINES = 60
 SOURCE = re.compile(r"(?<![\w./${}-])((?:\$\{[A-Z_]+\}/)?[\w./-]+\.cc)\b")
+GENERATED = re.compile(r"\$\{CMAKE_(?:CURRENT_)?BINARY_DIR\}/\S+|\bconfigure_file\s*\([^)]*\)")
 VARIABLES = ("${CMAKE_SOURCE_DIR}/", "${PROJECT_SOURCE_DIR}/")
 
 
@@ -31,7 +32,7 @@ def check_sources(tree):
         if not (path.endswith("CMakeLists.txt") or path.endswith(".cmake")):
             continue
         for number, line in enumerate(tree.text(path).splitlines(), 1):
-            for name in SOURCE.findall(line.split("#", 1)[0]):
+            for name in SOURCE.findall(GENERATED.sub("", line.split("#", 1)[0])):
                 source = name
                 for variable in VARIABLES:
                     source = source.removeprefix(variable)
