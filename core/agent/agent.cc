@@ -162,19 +162,23 @@ void Agent::announce() {
   turn_.after_commit([this] {
     if (transport_.is_up()) transport_.subscribe(topics_.node_requests(config_.node), 1);
   });
+  report();
   Message birth;
   birth.topic = topics_.node_presence(config_.node);
   birth.payload = presence_payload(speaker(), true);
   birth.retain = true;
+  turn_.send(std::move(birth));
+  for (const std::string& key : std::exchange(unsaid_, {})) publish_clear(key);
+  beat();
+}
+
+void Agent::report() {
   Message facts;
   facts.topic = topics_.node_state(config_.node);
   facts.payload = node_state_payload(speaker(), ++state_sequence_, config_);
   facts.retain = true;
   turn_.send(std::move(facts));
-  turn_.send(std::move(birth));
-  for (const std::string& key : std::exchange(unsaid_, {})) publish_clear(key);
   for (const auto& [uid, slot] : state_.slots) publish_pod(uid);
-  beat();
 }
 
 void Agent::beat() {

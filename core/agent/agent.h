@@ -92,6 +92,7 @@ class Agent final : public Transport::Handler, public Runtime::Handler {
   void swept();
   void resume(const std::string& uid);
   void announce();
+  void report();  // state, and the status of every slot
   void beat();
   void publish_pod(const std::string& uid);
   void publish_clear(const std::string& key);

@@ -121,6 +121,7 @@ std::string encode(const Request& request) {
   if (request.type == RequestType::list) {
     json.set("page", static_cast<std::int64_t>(request.page)).set("listId", std::to_string(request.list_id));
   }
+  if (request.report) json.set("report", true);
   if (request.type == RequestType::heartbeat) json.set("sequence", std::to_string(request.sequence));
   std::string text = json.dump();
   if (request.type == RequestType::pre_bind) append_member(text, "pod", request.pod);
@@ -150,6 +151,7 @@ Result<Request> decode_request(std::string_view payload) {
   if (request.type == RequestType::list) {
     request.page = fields.u32("page");
     request.list_id = fields.u64("listId");
+    request.report = json->find("report") != nullptr && *json->find("report") == Json(true);
   }
   if (request.type == RequestType::heartbeat) request.sequence = fields.u64("sequence");
   if (!fields.ok()) return fields.status();

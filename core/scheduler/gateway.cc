@@ -183,6 +183,7 @@ void Gateway::tick() {
   tick_ = timers_.at(clock_.now() + kTickMs, [this] { tick(); });
   queue_->flush();
   check_silence();
+  compare_now_and_then();
 }
 
 Message Gateway::will() const {

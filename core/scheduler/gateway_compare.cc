@@ -40,11 +40,18 @@ void Gateway::ask_page(const std::string& node) {
   Request message(RequestType::list);
   while (listing.got.contains(message.page)) ++message.page;
   message.list_id = listing.id;
+  message.report = message.page == 0 && wants_report(node);
   send_request(node, std::move(message));
   arm_resend(listing.resend, listing.resends, [this, node] {
     listings_.at(node).resend = 0;
     ask_page(node);
   });
+}
+
+// Facts or a final status that were lost on the way are asked for; a live broker brings them unasked.
+bool Gateway::wants_report(const std::string& node) {
+  const DeviceNode* device = nodes_.find(node);
+  return device == nullptr || device->facts.is_null() || !device->facts_current || unreported_.contains(node);
 }
 
 void Gateway::on_slots(const Answer& answer) {
@@ -69,12 +76,14 @@ void Gateway::on_slots(const Answer& answer) {
 
 void Gateway::compare(const std::string& node, const std::vector<SlotReport>& slots, const std::string& incarnation) {
   std::set<std::string> listed;
+  bool unreported = false;
   for (const SlotReport& slot : slots) {
     if (slot.state == SlotState::none) continue;
     listed.insert(slot.uid);
     auto found = bindings_.find(slot.uid);
     if (found != bindings_.end() && found->second->row.node == node && found->second->row.epoch == slot.epoch) {
-      // The final status says how it ended; it comes on its own topic, and is asked for by the resend there.
+      // How it ended stands in its status, which was lost: the next listing asks for it.
+      if (slot.state == SlotState::finished && found->second->row.phase == Phase::bound) unreported = true;
       continue;
     }
     const std::string name = orphan_name(node, slot);
@@ -92,6 +101,11 @@ void Gateway::compare(const std::string& node, const std::vector<SlotReport>& sl
     if (phase == Phase::bind || phase == Phase::bound) missing.push_back(binding.get());
   }
   for (Binding* binding : missing) verify(*binding);  // resend, never conclude
+  if (!unreported) {
+    unreported_.erase(node);
+  } else if (unreported_.insert(node).second) {
+    list_node(node);
+  }
 }
 
 // A slot that no row explains, found while the gateway learns anew what it once knew.
