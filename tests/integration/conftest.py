@@ -9,13 +9,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import broker as broker_module  # noqa: E402
 import programs  # noqa: E402
+from fleet import Fleet  # noqa: E402
 from mqtt_proxy import MqttProxy  # noqa: E402
 
 LOG_TAIL = 6000
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "programs: needs berthd, berth-agent and berthctl")
     programs.adopt_orphans()
 
 
@@ -80,3 +80,10 @@ def connect():
     yield make
     for client in clients:
         client.close()
+
+
+@pytest.fixture
+def fleet(tmp_path, broker):
+    running = Fleet(tmp_path, broker.port)
+    yield running
+    running.stop()
