@@ -1,0 +1,1 @@
+berth_test(unit_storage_memory SOURCES storage_memory_store_test.cc LIBS berth_storage)

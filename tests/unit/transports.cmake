@@ -1,0 +1,1 @@
+berth_test(unit_transports_loopback SOURCES transports_loopback_test.cc LIBS berth_transports)
