@@ -23,12 +23,12 @@ struct Binding {
   std::map<std::string, Timers::Id> permit_waits;  // Permit plugins still to allow it, each with its timeout
   Mailbox<RowEvent> events;
   Mailbox<Status> permitted;
-  Millis prebind_sent = -1;        // clock of the last PreBind sent; -1: none in this run
-  Timers::Id deadline = 0;         // prebind given up
+  Millis prebind_sent = -1;  // clock of the last PreBind sent; -1: none in this run
+  Timers::Id deadline = 0;   // prebind given up
   Timers::Id resend = 0;
-  int resends = 0;                 // since the last move
-  std::string reason;              // of the last rejection, for people
-  Task task;                       // last member: dropped first
+  int resends = 0;     // since the last move
+  std::string reason;  // of the last rejection, for people
+  Task task;           // last member: dropped first
 };
 
 }  // namespace berth

@@ -19,12 +19,12 @@
 namespace berth {
 
 struct PodEventRecord {
-  std::string pod;      // "<namespace>/<name>"
-  std::string type;     // "Normal", "Warning"
-  std::string reason;   // "Scheduled", "FailedScheduling", ...
+  std::string pod;     // "<namespace>/<name>"
+  std::string type;    // "Normal", "Warning"
+  std::string reason;  // "Scheduled", "FailedScheduling", ...
   std::string message;
   Millis wall = 0;
-  int count = 1;        // equal neighbours are counted, not repeated
+  int count = 1;  // equal neighbours are counted, not repeated
 };
 
 class Board {

@@ -51,8 +51,7 @@ Status Gateway::start() {
     frameworks_.emplace(profile.scheduler_name, std::move(*framework));
   }
   if (frameworks_.empty()) return Status::error("profiles: at least one is wanted");
-  queue_ = std::make_unique<Queue>(
-      clock_, [this](const Pod& pod) { return framework_of(pod); }, options_.queue);
+  queue_ = std::make_unique<Queue>(clock_, [this](const Pod& pod) { return framework_of(pod); }, options_.queue);
   if (Status loaded = load(); !loaded.is_success()) return loaded;
   recover();
   tick_ = timers_.at(clock_.now() + kTickMs, [this] { tick(); });

@@ -40,12 +40,12 @@ struct GatewayOptions {
   std::vector<std::string> known_nodes;  // operator's list: after a lost store these must answer first (P8)
   std::vector<Profile> profiles;
   Queue::Options queue;
-  Millis promise_ms = 60'000;    // how long a node holds an admission without Bind; also the deadline of prebind
-  Millis resend_ms = 1'000;      // first retry; doubles up to resend_ms_max, with jitter
+  Millis promise_ms = 60'000;  // how long a node holds an admission without Bind; also the deadline of prebind
+  Millis resend_ms = 1'000;    // first retry; doubles up to resend_ms_max, with jitter
   Millis resend_ms_max = 10'000;
   std::size_t max_rows_in_flight = 256;  // rows in prebind and bind above which pop pauses
-  std::uint64_t seed = 0;        // ties, jitter, store id
-  std::string hold;              // not empty: bind nothing, and say this as the reason (store set aside)
+  std::uint64_t seed = 0;                // ties, jitter, store id
+  std::string hold;                      // not empty: bind nothing, and say this as the reason (store set aside)
 };
 
 class Gateway final : public Transport::Handler, public Handle {
@@ -232,9 +232,9 @@ class Gateway final : public Transport::Handler, public Handle {
   std::set<std::pair<Kind, std::string>> doomed_;       // volumes and claims whose delete waits for their users
   std::vector<Row> rows_loaded_;                        // between load() and recover()
   std::set<std::string> adopted_;                       // nodes that have answered in this adopt mode
-  std::map<std::string, std::string> last_message_;  // pod key -> why its last attempt failed
+  std::map<std::string, std::string> last_message_;     // pod key -> why its last attempt failed
   bool link_up_ = false;
-  bool synced_ = false;             // the fence came back in this session
+  bool synced_ = false;  // the fence came back in this session
   std::uint64_t fence_ = 0;
   std::set<std::pair<Kind, std::string>> seen_desired_;  // retained in this session: the rest is mirrored again
   struct Listing {

@@ -126,9 +126,9 @@ Json Gateway::api_get(const Json& request) {
 Json Gateway::api_describe(const Json& request) {
   Json reply = api_get(request);
   const Json* object = reply.find("object");
-  if (object == nullptr) return reply.find("ok") != nullptr && *reply.find("ok") == Json(true)
-                             ? failure("name: describe wants one object")
-                             : reply;
+  if (object == nullptr)
+    return reply.find("ok") != nullptr && *reply.find("ok") == Json(true) ? failure("name: describe wants one object")
+                                                                          : reply;
   const KindName* kind = kind_of(request);
   Json events = Json::array();
   if (kind->kind == Kind::pod) {

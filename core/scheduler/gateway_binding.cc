@@ -66,8 +66,8 @@ void Gateway::arm_deadline(Binding& binding) {
   binding.deadline = timers_.at(clock_.now() + binding.row.promise_ms, [this, uid = binding.row.uid] {
     Binding& late = *bindings_.at(uid);
     late.deadline = 0;
-    late.reason = "node " + late.row.node + " did not answer PreBind in " +
-                  std::to_string(late.row.promise_ms / 1000) + " s";
+    late.reason =
+        "node " + late.row.node + " did not answer PreBind in " + std::to_string(late.row.promise_ms / 1000) + " s";
     feed(uid, RowEvent::leave);
   });
 }

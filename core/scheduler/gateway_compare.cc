@@ -53,8 +53,8 @@ void Gateway::on_slots(const Answer& answer) {
   if (found == listings_.end() || found->second.id != answer.list_id || answer.gateway_id != identity_.id) return;
   Listing& listing = found->second;
   if (answer.pages == 0 || answer.pages > kMaxPages || answer.page >= answer.pages) {
-    return refuse("slots of node " + answer.node, "page " + std::to_string(answer.page) + " of " +
-                                                      std::to_string(answer.pages) + " cannot be");
+    return refuse("slots of node " + answer.node,
+                  "page " + std::to_string(answer.page) + " of " + std::to_string(answer.pages) + " cannot be");
   }
   listing.got[answer.page] = answer.slots;
   listing.resends = 0;

@@ -5,7 +5,8 @@ namespace berth {
 
 namespace {
 
-// The actions that tell an old from a new effective node (kube-scheduler framework/events.go NodeSchedulingPropertiesChange).
+// The actions that tell an old from a new effective node (kube-scheduler framework/events.go
+// NodeSchedulingPropertiesChange).
 std::uint32_t difference(const Node* before, const Node& after) {
   if (before == nullptr) return kAdd;
   std::uint32_t actions = 0;
@@ -100,7 +101,8 @@ void Gateway::refresh_local_volumes(const std::string& node) {
   std::set<std::string> offered;
   for (PersistentVolume& volume : local_volumes(node, nodes_.find(node)->facts)) {
     offered.insert(volume.metadata.name);
-    if (auto known = objects_.volume(volume.metadata.name); known != nullptr && known->local_path == volume.local_path) {
+    if (auto known = objects_.volume(volume.metadata.name);
+        known != nullptr && known->local_path == volume.local_path) {
       continue;
     }
     Result<Accepted> accepted = accept_volume_kind(Kind::persistent_volume, volume.manifest, {});

@@ -34,7 +34,8 @@ Json fixed_part(const Json& manifest) {
   Json fixed = manifest;
   fixed.erase("status");
   if (Json* metadata = fixed.find("metadata")) {
-    for (std::string_view key : {"labels", "annotations", "uid", "resourceVersion", "generation", "creationTimestamp"}) {
+    for (std::string_view key :
+         {"labels", "annotations", "uid", "resourceVersion", "generation", "creationTimestamp"}) {
       metadata->erase(key);
     }
   }
@@ -56,11 +57,11 @@ void Gateway::on_desired(const std::vector<std::string_view>& levels, const Mess
   const KindName* kind = find_kind(levels[1]);
   if (kind == nullptr || kind->plural != levels[1]) return refuse(message.topic, "unknown kind");
   if (levels.size() != (kind->namespaced ? 4u : 3u)) {
-    return refuse(message.topic, kind->namespaced ? "desired/<kind>/<namespace>/<name> is wanted"
-                                                  : "desired/<kind>/<name> is wanted");
+    return refuse(message.topic,
+                  kind->namespaced ? "desired/<kind>/<namespace>/<name> is wanted" : "desired/<kind>/<name> is wanted");
   }
-  const std::string key = kind->namespaced ? std::string(levels[2]) + "/" + std::string(levels[3])
-                                           : std::string(levels[2]);
+  const std::string key =
+      kind->namespaced ? std::string(levels[2]) + "/" + std::string(levels[3]) : std::string(levels[2]);
   const Json* known = objects_.manifest(kind->kind, key);
   if (message.payload.empty()) {
     // Absence never deletes: the mirror is restored.
@@ -89,8 +90,7 @@ void Gateway::on_desired(const std::vector<std::string_view>& levels, const Mess
   }
 }
 
-Result<Gateway::Accepted> Gateway::accept(Kind kind, const Json& object, const std::string& key_wanted,
-                                          bool recreate) {
+Result<Gateway::Accepted> Gateway::accept(Kind kind, const Json& object, const std::string& key_wanted, bool recreate) {
   if (!object.is_object()) return Status::error("a JSON object is wanted");
   switch (kind) {
     case Kind::pod: return accept_pod(object, key_wanted, recreate);

@@ -71,7 +71,8 @@ Json Gateway::pod_status(const PodEntry& entry) const {
   status.set("phase", phase);
   if (entry.deleting) status.set("deleting", true);
   const std::string why = scheduled ? std::string() : why_pending(entry);
-  status.set("conditions", Json(Json::Array{condition("PodScheduled", scheduled, scheduled ? "" : "Unschedulable", why)}));
+  status.set("conditions",
+             Json(Json::Array{condition("PodScheduled", scheduled, scheduled ? "" : "Unschedulable", why)}));
   if (!scheduled) status.set("message", why);
   const Queue::Where where = queue_->where(entry.pod->uid());
   if (where != Queue::Where::none) scheduler.set("queue", name_of(where));

@@ -18,19 +18,19 @@ namespace berth {
 struct DeviceNode {
   std::string incarnation;  // of the last state or presence believed
   std::string boot_id;
-  std::uint64_t session = 0;  // presence: an older one never wins
+  std::uint64_t session = 0;                            // presence: an older one never wins
   std::uint64_t state_session = 0, state_sequence = 0;  // state: likewise, in this order
-  Json facts;               // as reported, what scheduling reads; null: never seen, known by overlay or configuration only
+  Json facts;  // as reported, what scheduling reads; null: never seen, known by overlay or configuration only
   bool reachable = false;
   Millis last_heard = 0;
-  Millis heartbeat_ms = 5000;  // as the device promised
+  Millis heartbeat_ms = 5000;        // as the device promised
   std::shared_ptr<const Node> node;  // effective; null without facts
 };
 
 // What a message changed.
 struct NodeChange {
-  bool facts = false;        // scheduling must look again
-  bool connected = false;    // came (back): resend and compare
+  bool facts = false;      // scheduling must look again
+  bool connected = false;  // came (back): resend and compare
   bool disconnected = false;
 };
 

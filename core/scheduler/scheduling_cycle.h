@@ -54,6 +54,9 @@ class Reservation {
   // Assume, Reserve. On failure everything is undone and the status returned.
   static Result<Reservation> make(const Framework& framework, Cache& cache, std::unique_ptr<CycleState> state,
                                   std::shared_ptr<const Pod> pod, std::string node);
+  // For a row found at a restart: assumes the pod and gives the plugins back what `grants` say they reserved.
+  static Reservation restore(const Framework& framework, Cache& cache, std::unique_ptr<CycleState> state,
+                             std::shared_ptr<const Pod> pod, std::string node, const std::vector<VolumeGrant>& grants);
   Reservation() = default;
   Reservation(Reservation&& other) noexcept;
   Reservation& operator=(Reservation&& other) noexcept;

@@ -296,19 +296,24 @@ class Keeper {
   std::optional<Millis> kill_at_;
 };
 
-// What a forked child must not share with the agent: its session, its descriptors, its signals.
-void become_independent() {
+// What a forked child must not share with the agent: its session, its signals, its descriptors. Those below `first_fd`
+// that are not standard ones are the caller's.
+void become_independent(unsigned first_fd) {
   setsid();
   for (int signal = 1; signal < NSIG; ++signal) std::signal(signal, SIG_DFL);
   const int null = open("/dev/null", O_RDWR);
   for (int fd = 0; fd < 3; ++fd) dup2(null, fd);
-  if (close_range(3, ~0U, 0) != 0) {
-    for (int fd = 3; fd < static_cast<int>(sysconf(_SC_OPEN_MAX)); ++fd) close(fd);
+  if (close_range(first_fd, ~0U, 0) != 0) {
+    for (int fd = static_cast<int>(first_fd); fd < static_cast<int>(sysconf(_SC_OPEN_MAX)); ++fd) close(fd);
   }
 }
 
-[[noreturn]] void run_keeper(const KeeperPlan& plan) {
-  become_independent();
+// `marked` is closed as soon as find_keepers() finds this process.
+[[noreturn]] void run_keeper(const KeeperPlan& plan, int marked) {
+  constexpr int kMarkedFd = kKeeperTagFd + 1;
+  dup2(marked, kMarkedFd);
+  become_independent(kMarkedFd + 1);
+  close(kKeeperTagFd);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   const int tag = memfd_create(kKeeperName, MFD_CLOEXEC);
   if (tag != kKeeperTagFd) _exit(kKeeperStopped);
@@ -316,6 +321,7 @@ void become_independent() {
   if (write(tag, text.data(), text.size()) != static_cast<ssize_t>(text.size())) _exit(kKeeperStopped);
   // Last: a process of this name has its tag in place.
   prctl(PR_SET_NAME, kKeeperName);
+  close(kMarkedFd);
   sigset_t watched;
   sigemptyset(&watched);
   for (const int signal : {SIGCHLD, kGoSignal, kStopSignal}) sigaddset(&watched, signal);
@@ -356,15 +362,22 @@ Result<ProcessId> fork_quietly() {
 }  // namespace
 
 Result<ProcessId> fork_keeper(const KeeperPlan& plan) {
+  std::array<int, 2> marked{-1, -1};
+  if (pipe2(marked.data(), O_CLOEXEC) != 0) return Status::error(std::string("pipe: ") + std::strerror(errno));
   Result<ProcessId> keeper = fork_quietly();
-  if (keeper && keeper->pid == 0) run_keeper(plan);
+  if (keeper && keeper->pid == 0) run_keeper(plan, marked[1]);
+  close(marked[1]);
+  // Ends with the child's close, or with the child. From then on it is found by its tag, should we end here.
+  char nothing = 0;
+  while (read(marked[0], &nothing, 1) < 0 && errno == EINTR) continue;
+  close(marked[0]);
   return keeper;
 }
 
 Result<ProcessId> fork_sweeper(const std::string& tag, const std::vector<std::string>& directories) {
   Result<ProcessId> sweeper = fork_quietly();
   if (!sweeper || sweeper->pid != 0) return sweeper;
-  become_independent();
+  become_independent(3);
   while (kill_by_environment({"BERTH_TAG=" + tag}) > 0) pause_for(kSweepPause);
   for (const std::string& directory : directories) delete_tree(directory);
   _exit(0);

@@ -232,7 +232,7 @@ Result<std::string> ProcessRuntime::start(const Tag& tag, const std::string& pod
   if (const Result<PodState> state = read_pod_state(entry.directory)) {
     const Result<Workload> workload = plan(tag, pod, volumes);
     if (!state->finished && workload && workload->restart_policy == RestartPolicy::never) {
-      fail_lost(entry);
+      sweep(tag);  // then write_lost()
       return state->handle;
     }
     if (state->finished) {
@@ -353,7 +353,7 @@ void ProcessRuntime::lose(Pod& pod) {
              {{"uid", pod.tag.uid}, {"epoch", to_text(pod.tag.epoch)}, {"keeper", to_text(pod.keeper)}});
   const Result<Workload> workload = plan(pod.tag, pod.manifest, pod.volumes);
   if (pod.may_go && (!workload || workload->restart_policy == RestartPolicy::never)) {
-    fail_lost(pod);
+    sweep(pod.tag);  // then write_lost()
     return;
   }
   const bool was_healthy = clock_.now() - pod.keeper_since >= config_.backoff.healthy_ms;
@@ -373,7 +373,7 @@ void ProcessRuntime::revive(const Tag& tag) {
   if (pod.may_go) go(tag);
 }
 
-void ProcessRuntime::fail_lost(Pod& pod) {
+void ProcessRuntime::write_lost(Pod& pod) {
   PodState state = read_pod_state(pod.directory).value_or(PodState{});
   state.finished = true;
   state.phase = "Failed";
@@ -388,7 +388,7 @@ void ProcessRuntime::fail_lost(Pod& pod) {
     }
   }
   replace_file(pod.directory, PodState::kFile, to_json(state).dump(), true);
-  sweep(pod.tag);
+  report(pod.tag);
 }
 
 void ProcessRuntime::stop(const Tag& tag, Millis grace) {
@@ -450,7 +450,7 @@ void ProcessRuntime::on_swept(const Tag& tag) {
   if (!is_clean) {
     later(pod, kForkRetry, &ProcessRuntime::sweep);
   } else if (!pod.stopping) {
-    report(tag);
+    write_lost(pod);
   } else if (!pod.removing) {
     sweep(tag);  // the stop came while another sweep went on
   } else {

@@ -85,7 +85,8 @@ class ProcessRuntime final : public Runtime {
   void on_keeper_exit(const Tag& tag);
   void lose(Pod& pod);
   void revive(const Tag& tag);
-  void fail_lost(Pod& pod);
+  // The end of a pod whose keeper died, told only when nothing of it is left.
+  void write_lost(Pod& pod);
   void give_up(const Tag& tag);
   void kill_keeper(const Tag& tag);
   void sweep(const Tag& tag);

@@ -92,7 +92,7 @@ bool climbs(const std::string& path) { return ("/" + path + "/").find("/../") !=
 class Planner {
  public:
   Planner(const Json& pod, const Tag& tag, const std::vector<VolumeGrant>& grants, const Site& site)
-      : pod_(pod), metadata_(member(pod, "metadata")), spec_(member(pod, "spec")), grants_(grants), site_(site) {
+      : metadata_(member(pod, "metadata")), spec_(member(pod, "spec")), grants_(grants), site_(site) {
     plan_.tag = tag_text(site.fleet, site.node, tag);
     uid_ = tag.uid;
   }
@@ -312,7 +312,6 @@ class Planner {
     }
   }
 
-  const Json& pod_;
   const Json& metadata_;
   const Json& spec_;
   const std::vector<VolumeGrant>& grants_;
