@@ -115,8 +115,8 @@ void ApiClient::watch(Kind kind) {
 }
 
 Outcome<ApiClient::Changes> ApiClient::next_changes() {
-  if (!changes_.all && changes_.keys.empty()) engine_.run();
-  if (!changes_.all && changes_.keys.empty()) return fail(Exit::interrupted, "interrupted");
+  if (!changes_.all && changes_.list.empty()) engine_.run();
+  if (!changes_.all && changes_.list.empty()) return fail(Exit::interrupted, "interrupted");
   return std::exchange(changes_, Changes{});
 }
 
@@ -133,7 +133,7 @@ void ApiClient::on_message(const Message& message) {
   if (levels.size() < 3 || levels[0] != "status" || levels[1] != watched_) return;
   std::string key(levels[2]);
   for (std::size_t i = 3; i < levels.size(); ++i) key.append("/").append(levels[i]);
-  changes_.keys.insert(std::move(key));
+  changes_.list.push_back({std::move(key), message.payload});
   // While a question is open, its answer ends the wait; the change is kept.
   if (question_.topic.empty()) engine_.stop();
 }

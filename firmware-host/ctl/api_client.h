@@ -4,7 +4,6 @@
 #pragma once
 
 #include <functional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -53,11 +52,15 @@ class ApiClient final : public Transport::Handler {
   // All of them, page by page. An empty namespace: of every namespace.
   Outcome<std::vector<Json>> list(const KindName& kind, const std::string& name_space);
 
-  // From now on collects the keys of objects of this kind whose status changes.
+  // From now on collects the status of objects of this kind as it changes.
   void watch(Kind kind);
+  struct Change {
+    std::string key;
+    std::string status;  // JSON text; empty: the object is gone
+  };
   struct Changes {
     bool all = false;  // the link was down: anything may have changed
-    std::set<std::string> keys;
+    std::vector<Change> list;
   };
   // Waits until something has changed. Exit::interrupted at a signal.
   Outcome<Changes> next_changes();

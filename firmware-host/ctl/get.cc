@@ -11,9 +11,26 @@ namespace berth {
 
 namespace {
 
+constexpr std::size_t kWatchedWidth = 11;  // "Terminating"
+
 std::string key_of(const KindName& kind, const Json& object) {
   const std::string name = text_field(object, {"metadata", "name"});
   return kind.namespaced ? text_field(object, {"metadata", "namespace"}) + "/" + name : name;
+}
+
+// Namespace and name.
+std::pair<std::string, std::string> parts_of(const std::string& key) {
+  const std::size_t slash = key.find('/');
+  if (slash == std::string::npos) return {{}, key};
+  return {key.substr(0, slash), key.substr(slash + 1)};
+}
+
+Json pod_of(const std::string& name_space, const std::string& name, Json status) {
+  Json metadata = Json::object();
+  metadata.set("name", name).set("namespace", name_space).set("uid", text_field(status, {"uid"}));
+  Json pod = Json::object();
+  pod.set("metadata", std::move(metadata)).set("status", std::move(status));
+  return pod;
 }
 
 bool is_text(OutputForm form) { return form == OutputForm::json || form == OutputForm::yaml; }
@@ -53,8 +70,8 @@ class View {
       const Outcome<ApiClient::Changes> changes = client_.next_changes();
       if (!changes) return std::unexpected(changes.error());
       Outcome<void> told = changes->all ? tell_all() : Outcome<void>();
-      for (const std::string& key : changes->keys) {
-        if (told && is_wanted(key)) told = tell(key);
+      for (const ApiClient::Change& change : changes->list) {
+        if (told && is_wanted(change.key)) told = tell(change);
       }
       // A gateway that is away for a while does not end a watch.
       if (!told && told.error().exit == Exit::interrupted) return told;
@@ -93,6 +110,8 @@ class View {
     }
     const Cells header = table_header(kind_.kind, form_);
     writer_.measure(header);
+    // What comes later should stand below what came first.
+    if (options_.watch) writer_.measure(Cells(header.size() - 1, std::string(kWatchedWidth, ' ')));
     std::vector<Cells> rows;
     for (const Json& object : objects) rows.push_back(table_row(kind_.kind, object, form_));
     for (const Cells& row : rows) writer_.measure(row);
@@ -129,21 +148,24 @@ class View {
 
   void tell_gone(const std::string& key) {
     if (shown_.erase(key) == 0) return;
-    const std::size_t slash = key.find('/');
-    const std::string name_space = slash == std::string::npos ? std::string() : key.substr(0, slash);
-    screen_.err << title_of(kind_, name_space, slash == std::string::npos ? key : key.substr(slash + 1)) << " is gone"
-                << std::endl;
+    const auto [name_space, name] = parts_of(key);
+    screen_.err << title_of(kind_, name_space, name) << " is gone" << std::endl;
   }
 
-  Outcome<void> tell(const std::string& key) {
-    const std::size_t slash = key.find('/');
-    const std::string name_space = slash == std::string::npos ? std::string() : key.substr(0, slash);
-    const Outcome<Json> object =
-        client_.get(kind_, name_space, slash == std::string::npos ? key : key.substr(slash + 1));
+  Outcome<void> tell(const ApiClient::Change& change) {
+    const auto [name_space, name] = parts_of(change.key);
+    // A pod's row is all in its status, so that no step is missed. Other kinds show more than that.
+    if (kind_.kind == Kind::pod && !is_text(options_.form) && !change.status.empty()) {
+      if (Result<Json> status = Json::parse(change.status)) {
+        tell_object(pod_of(name_space, name, std::move(*status)));
+        return {};
+      }
+    }
+    const Outcome<Json> object = client_.get(kind_, name_space, name);
     if (object) {
       tell_object(*object);
     } else if (object.error().exit == Exit::refused) {
-      tell_gone(key);
+      tell_gone(change.key);
     } else {
       return std::unexpected(object.error());
     }
