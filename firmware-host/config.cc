@@ -139,7 +139,8 @@ void read_gateway(FieldReader& reader, GatewaySettings& out) {
 
 void read_volume(FieldReader& reader, const std::vector<LocalVolume>& before, LocalVolume& out) {
   if (reader.require("name", kNameForm)) read_name(reader, "name", out.name);
-  if (reader.require("path", "an absolute path")) reader.read_checked("path", out.path, is_absolute, "an absolute path");
+  if (reader.require("path", "an absolute path"))
+    reader.read_checked("path", out.path, is_absolute, "an absolute path");
   Quantity capacity;
   if (reader.require("capacity", "a quantity such as 10Gi") && reader.read_quantity("capacity", capacity)) {
     if (capacity <= Quantity()) reader.error("capacity", "wanted more than 0, found " + capacity.to_text());

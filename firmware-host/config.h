@@ -1,6 +1,6 @@
-// What the three programs are told by their configuration files: one YAML form, keys in snake_case, unknown keys refused.
-// Each parse_ function lays the file over `settings`, so that a program gives its defaults in and its flags after.
-// Errors: one reason per fault, "<file>:<line>:<column>: <path>: wanted X, found Y; fix".
+// What the three programs are told by their configuration files: one YAML form, keys in snake_case, unknown keys
+// refused. Each parse_ function lays the file over `settings`, so that a program gives its defaults in and its flags
+// after. Errors: one reason per fault, "<file>:<line>:<column>: <path>: wanted X, found Y; fix".
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,9 @@ std::string place(std::string_view file, YamlMark mark) {
   return std::string(file) + ":" + std::to_string(mark.line) + ":" + std::to_string(mark.column);
 }
 
-YamlMark to_mark(const yaml_mark_t& mark) { return {static_cast<int>(mark.line) + 1, static_cast<int>(mark.column) + 1}; }
+YamlMark to_mark(const yaml_mark_t& mark) {
+  return {static_cast<int>(mark.line) + 1, static_cast<int>(mark.column) + 1};
+}
 
 // One event of libyaml, freed.
 class Event {
@@ -80,8 +82,8 @@ class Loader {
     if (parser_.error == YAML_READER_ERROR) {
       mark = to_mark(parser_.mark);  // the last place that was readable
     } else if (parser_.context != nullptr) {
-      context = ", " + std::string(parser_.context) + " that starts at line " +
-                std::to_string(parser_.context_mark.line + 1);
+      context =
+          ", " + std::string(parser_.context) + " that starts at line " + std::to_string(parser_.context_mark.line + 1);
     }
     return fail(mark, "not YAML: " + problem + context);
   }
@@ -237,7 +239,8 @@ class Writer {
     yaml_event_t event;
     const std::string text = to_readable(foreign);  // libyaml refuses what is not UTF-8
     const auto* bytes = reinterpret_cast<const yaml_char_t*>(text.data());
-    CHECK(yaml_scalar_event_initialize(&event, nullptr, nullptr, bytes, static_cast<int>(text.size()), 1, 1, style) == 1);
+    CHECK(yaml_scalar_event_initialize(&event, nullptr, nullptr, bytes, static_cast<int>(text.size()), 1, 1, style) ==
+          1);
     emit(event);
   }
 

@@ -24,7 +24,8 @@ struct YamlLimits {
 
 struct YamlDocument {
   Json value;
-  std::map<std::string, YamlMark> marks;  // by field path as in errors, "spec.containers[0].image": where its key stands
+  std::map<std::string, YamlMark>
+      marks;  // by field path as in errors, "spec.containers[0].image": where its key stands
   YamlMark start;
   std::string file;
 

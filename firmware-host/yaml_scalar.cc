@@ -53,7 +53,8 @@ std::optional<Result<Json>> read_radix(std::string_view text) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data() + 2, text.data() + text.size(), value, base);
   if (end != text.data() + text.size()) return std::nullopt;  // not all its digits: a string
-  if (error != std::errc{}) return Result<Json>(Status::error("a number beyond 64 bits; write it as a string, in quotes"));
+  if (error != std::errc{})
+    return Result<Json>(Status::error("a number beyond 64 bits; write it as a string, in quotes"));
   if (value > kExactMax) return Result<Json>(Json(std::to_string(value)));
   return Result<Json>(Json(static_cast<std::int64_t>(value)));
 }
@@ -61,8 +62,9 @@ std::optional<Result<Json>> read_radix(std::string_view text) {
 Result<Json> read_number(std::string_view text) {
   const std::string_view magnitude = without_sign(text);
   if (magnitude.size() > 1 && magnitude[0] == '0' && is_digit(magnitude[1])) {
-    return Status::error("a number with a leading zero is octal to some readers and decimal to others; write 0o for octal, "
-                         "no zero for decimal, or quotes for a string");
+    return Status::error(
+        "a number with a leading zero is octal to some readers and decimal to others; write 0o for octal, "
+        "no zero for decimal, or quotes for a string");
   }
   const std::string_view unsigned_text = text.starts_with('+') ? magnitude : text;
   double value = 0;
@@ -87,7 +89,8 @@ Result<Json> read_plain_scalar(std::string_view text) {
 }
 
 bool is_string_when_plain(std::string_view text) {
-  static constexpr std::array<std::string_view, 10> kOldWords{"y", "n", "yes", "no", "on", "off", "<<", "=", "true", "false"};
+  static constexpr std::array<std::string_view, 10> kOldWords{"y",   "n",  "yes", "no",   "on",
+                                                              "off", "<<", "=",   "true", "false"};
   std::string lower(text);
   for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   if (is_one_of(std::string_view(lower), kOldWords) || lower == "null") return false;
