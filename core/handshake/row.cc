@@ -122,8 +122,12 @@ bool ends_entry(const ReleaseEntry& entry, const Answer& answer, std::string_vie
 
 std::string encode(const Row& row) {
   Json json = Json::object();
-  json.set("uid", row.uid).set("pod", row.pod).set("epoch", to_text(row.epoch)).set("node", row.node);
-  json.set("incarnation", row.incarnation).set("promiseMs", std::to_string(row.promise_ms));
+  json.set("uid", row.uid);
+  json.set("pod", row.pod);
+  json.set("epoch", to_text(row.epoch));
+  json.set("node", row.node);
+  json.set("incarnation", row.incarnation);
+  json.set("promiseMs", std::to_string(row.promise_ms));
   if (!row.volumes.empty()) json.set("volumes", to_json(row.volumes));
   return json.dump();
 }
@@ -150,7 +154,9 @@ Result<Row> decode_row(std::string_view value, int phase) {
 
 std::string encode(const ReleaseEntry& entry) {
   Json json = Json::object();
-  json.set("node", entry.node).set("incarnation", entry.incarnation).set("uid", entry.uid);
+  json.set("node", entry.node);
+  json.set("incarnation", entry.incarnation);
+  json.set("uid", entry.uid);
   json.set("epoch", to_text(entry.epoch));
   std::string text = json.dump();
   if (!entry.charge.empty()) append_member(text, "charge", entry.charge);
