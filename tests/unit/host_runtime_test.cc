@@ -334,6 +334,13 @@ TEST_F(RuntimeTest, EndsEverythingOfAContainerWithItsFirstProcess) {
   EXPECT_EQ(alive(tag_), 0u);
 }
 
+TEST_F(RuntimeTest, EndsWithNothingOfThePodAlive) {
+  const std::string escaped = "sleep 3" + std::to_string(getpid());
+  run(tag_, pod("(setsid env -i sh -c 'touch mark; exec " + escaped + "' &); until test -e mark; do :; done; exit 5"));
+  EXPECT_EQ(exit_code(wait_finished()), 5);
+  EXPECT_FALSE(runs(escaped));
+}
+
 TEST_F(RuntimeTest, OutlivesTheAgentAndIsTakenOver) {
   const std::string fifo = root_ + "/fifo";
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
