@@ -1,0 +1,43 @@
+// Admission (handshake.md N2, S8): may a pod have what it asks of this device? Plain functions of what the device
+// offers and of what its slots hold. The arithmetic is NodeResourcesFit's own (core/cache/node_info.h).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/api/objects.h"
+#include "core/cache/node_info.h"
+#include "core/handshake/messages.h"
+#include "core/status.h"
+
+namespace berth {
+
+struct LocalVolume {  // a directory that the device offers as a local PersistentVolume
+  std::string name;
+  std::string path;
+  std::string capacity;       // quantity text
+  std::string storage_class;  // "local"
+};
+
+// What one pod asks of the node.
+struct Demand {
+  Resources requests;
+  std::vector<std::string> host_ports;  // "TCP/80", or "TCP/80 on 10.0.0.1"
+  std::vector<VolumeGrant> volumes;
+};
+
+// Host ports that a manifest asks for, as in Demand; what is no port there is passed over.
+std::vector<std::string> host_ports(const Json& manifest);
+
+// The device's side of the question.
+struct Offer {
+  Resources allocatable;
+  std::vector<LocalVolume> volumes;
+};
+
+// Success, or unschedulable with all reasons: "insufficient memory: 64Mi asked, 40Mi free". `held`: the demands of all
+// charged slots of other pods. A claim may be shared by pods of one node, as ReadWriteOnce means; two claims never
+// share a volume.
+Status admit(const Demand& demand, const Offer& offer, const std::vector<const Demand*>& held);
+
+}  // namespace berth

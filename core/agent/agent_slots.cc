@@ -1,0 +1,278 @@
+#include <algorithm>
+#include <utility>
+
+#include "core/agent/agent.h"
+#include "core/check.h"
+
+namespace berth {
+
+namespace {
+
+std::string failed_status(const std::string& why) {
+  Json json = Json::object();
+  json.set("phase", "Failed").set("reason", "StartError").set("message", why);
+  return json.dump();
+}
+
+}  // namespace
+
+// A manifest of a stored slot that this version cannot read any more: it still can be stopped.
+Agent::Live Agent::read_manifest(const std::string& pod, const std::vector<VolumeGrant>& volumes) {
+  Live live;
+  live.demand.volumes = volumes;
+  const Result<Json> json = Json::parse(pod);
+  const Result<Pod> decoded = json ? decode_pod(*json, nullptr) : Result<Pod>(json.error());
+  if (!decoded) {
+    log_.write(Level::error, "stored manifest cannot be read", {{"why", decoded.error().message()}});
+    return live;
+  }
+  live.key = decoded->metadata.key();
+  live.demand.requests = pod_requests(*decoded);
+  live.demand.host_ports = host_ports(*json);
+  live.grace_ms = std::max<Millis>(0, decoded->termination_grace_period_seconds) * 1000;
+  return live;
+}
+
+Status Agent::admit_request(const Request& request) {
+  if (request.pod.size() > kMaxManifestBytes) return Status::unschedulable("pod: over 56 KiB");
+  if (state_.slots.size() >= kMaxSlots && !state_.slots.contains(request.uid)) {
+    return Status::unschedulable("too many pods: this agent holds at most " + std::to_string(kMaxSlots));
+  }
+  const Result<Json> json = Json::parse(request.pod);
+  if (!json) return json.error();
+  const Result<Pod> pod = decode_pod(*json, nullptr);
+  if (!pod) return pod.error();
+  // The status topic is named after it: without both levels it would be another topic.
+  if (!is_valid_name(pod->metadata.namespace_)) {
+    return Status::error("metadata.namespace: is missing or no name");
+  }
+  admitted_ = read_manifest(request.pod, request.volumes);
+  std::vector<const Demand*> held;
+  for (const auto& [uid, slot] : state_.slots) {
+    if (uid != request.uid && slot.is_charged()) held.push_back(&live_.at(uid).demand);
+  }
+  return admit(admitted_->demand, offer_, held);
+}
+
+void Agent::carry_out(const Request& request) {
+  admitted_.reset();
+  const NodeDecision decision = decide(state_, request, [this](const Request& asked) { return admit_request(asked); });
+  const auto slot = state_.slots.find(request.uid);
+  const Tag older{request.uid, slot == state_.slots.end() ? Epoch{} : slot->second.epoch};
+  const std::vector<std::string> dropped = apply(state_, request, decision);
+  if (decision.event == SlotEvent::admit) {
+    Slot& admitted = state_.slots.at(request.uid);
+    admitted.deadline = clock_.now() + admitted.promise_ms;
+  }
+  save(request, decision, dropped);
+
+  if (decision.undo) {
+    undo_after_commit(older);
+    forget_live(request.uid);
+  }
+  const Asker asker{request.gateway, request.gateway_id, request.epoch};
+  if (decision.event) carry_out_event(request, *decision.event);
+  if (decision.answer_when_stopped) {
+    std::vector<Asker>& releases = live_.at(request.uid).releases;
+    std::erase_if(releases, [&](const Asker& known) { return known.epoch == request.epoch; });
+    releases.push_back(asker);
+  }
+  if (decision.answer) {
+    send_answer(request.gateway, *decision.answer);
+  } else if (request.type == RequestType::list) {
+    send_answer(request.gateway, listing_.page(state_, request));
+    if (request.report) report();
+  } else if (const Slot* preparing = find_slot({request.uid, request.epoch}, SlotState::preparing);
+             preparing != nullptr && request.type == RequestType::pre_bind) {
+    live_.at(request.uid).asker = asker;  // the last who asked is answered when it is prepared
+  }
+}
+
+// Stages what the decision made durable; one commit with whatever else this turn does.
+void Agent::save(const Request& request, const NodeDecision& decision, const std::vector<std::string>& dropped) {
+  Store& store = turn_.store();
+  if (decision.adopt) {
+    store.put(Table::meta, std::string(kGatewayKey), encode(state_.gateway));
+    log_.write(Level::info, "gateway obeyed",
+               {{"term", std::to_string(state_.gateway.term)}, {"store", state_.gateway.store_id}});
+  }
+  if (decision.floor) store.put(Table::meta, std::string(kFloorKey), encode(state_.floor));
+  if (decision.high && state_.high.contains(request.uid)) {
+    store.put(Table::high, request.uid, encode(*decision.high));
+  }
+  for (const std::string& uid : dropped) store.erase(Table::high, uid);
+  if (state_.slots.contains(request.uid)) {
+    if (decision.event) save_slot(request.uid);
+  } else if (decision.undo) {
+    store.erase(Table::slot, request.uid);
+  }
+}
+
+void Agent::carry_out_event(const Request& request, SlotEvent event) {
+  const Tag tag{request.uid, state_.slots.at(request.uid).epoch};
+  switch (event) {
+    case SlotEvent::admit:
+      CHECK(admitted_.has_value());
+      live_[tag.uid] = std::move(*admitted_);
+      arm_promise(tag.uid);
+      turn_.after_commit([this, tag] { prepare(tag); });
+      break;
+    case SlotEvent::bind:
+      timers_.cancel(live_.at(tag.uid).promise);
+      turn_.after_commit(
+          [this, tag, asker = Asker{request.gateway, request.gateway_id, request.epoch}] { launch(tag, asker); });
+      break;
+    case SlotEvent::release: turn_.after_commit([this, tag] { stop(tag); }); break;
+    default: CHECK(false);
+  }
+  publish_pod(tag.uid);
+}
+
+void Agent::save_slot(const std::string& uid) { turn_.store().put(Table::slot, uid, encode(state_.slots.at(uid))); }
+
+void Agent::drop_slot(const std::string& uid, SlotEvent event) {
+  CHECK(apply(state_.slots.at(uid).state, event) == SlotState::none);
+  if (clear_slot(state_, uid)) turn_.store().erase(Table::high, uid);
+  turn_.store().erase(Table::slot, uid);
+  forget_live(uid);
+}
+
+void Agent::forget_live(const std::string& uid) {
+  const auto live = live_.find(uid);
+  if (live == live_.end()) return;
+  timers_.cancel(live->second.promise);
+  const std::string key = live->second.key;
+  live_.erase(live);
+  publish_clear(key);
+}
+
+void Agent::undo_after_commit(const Tag& tag) {
+  turn_.after_commit([this, tag] { runtime_.undo(tag); });
+}
+
+Slot* Agent::find_slot(const Tag& tag, SlotState state) {
+  const auto slot = state_.slots.find(tag.uid);
+  const bool found = slot != state_.slots.end() && slot->second.epoch == tag.epoch && slot->second.state == state;
+  return found ? &slot->second : nullptr;
+}
+
+// Effects look again before they act: the slot may have moved on in the turn that set them.
+void Agent::prepare(const Tag& tag) {
+  const Slot* slot = find_slot(tag, SlotState::preparing);
+  if (slot == nullptr) return;
+  // Copies: the runtime may answer before it returns, and the slot may go.
+  const std::string pod = slot->pod;
+  const std::vector<VolumeGrant> volumes = slot->volumes;
+  runtime_.prepare(tag, pod, volumes);
+}
+
+void Agent::on_prepared(const Tag& tag, Status status) {
+  Slot* slot = find_slot(tag, SlotState::preparing);
+  if (slot == nullptr) return;
+  const std::optional<Asker> asker = live_.at(tag.uid).asker;
+  if (status.is_success()) {
+    slot->state = apply(slot->state, SlotEvent::prepared);
+    save_slot(tag.uid);
+    if (asker) answer(*asker, AnswerType::pre_bound, tag.uid, {});
+    publish_pod(tag.uid);
+    return;
+  }
+  drop_slot(tag.uid, SlotEvent::failed);
+  undo_after_commit(tag);
+  if (asker) answer(*asker, AnswerType::rejected, tag.uid, "cannot prepare: " + status.message());
+}
+
+// The slot is running, durably. The held child becomes durable before it may go; Bound leaves after both.
+void Agent::launch(const Tag& tag, std::optional<Asker> asker) {
+  const Slot* slot = find_slot(tag, SlotState::running);
+  if (slot == nullptr) return;
+  const std::string pod = slot->pod;
+  const std::vector<VolumeGrant> volumes = slot->volumes;
+  const Result<std::string> handle = runtime_.start(tag, pod, volumes);
+  if (Slot* running = find_slot(tag, SlotState::running); running != nullptr) {
+    if (!handle) {
+      on_status(tag, failed_status(handle.error().message()), true);
+    } else {
+      if (running->handle != *handle) {
+        running->handle = *handle;
+        save_slot(tag.uid);
+      }
+      turn_.after_commit([this, tag] {
+        if (find_slot(tag, SlotState::running) != nullptr) runtime_.go(tag);
+      });
+    }
+  }
+  if (asker) answer(*asker, AnswerType::bound, tag.uid, {});
+}
+
+void Agent::on_status(const Tag& tag, const std::string& status, bool finished) {
+  Slot* running = find_slot(tag, SlotState::running);
+  if (running == nullptr && find_slot(tag, SlotState::stopping) == nullptr) return;
+  const Result<Json> json = Json::parse(status, Json::Limits{kMaxStatusBytes, 32});
+  if (json && json->is_object()) {
+    live_.at(tag.uid).status = status;
+  } else {
+    log_.write(Level::error, "runtime gave a status that is no object of at most 16 KiB", {{"uid", tag.uid}});
+  }
+  if (running != nullptr && finished) {
+    running->state = apply(running->state, SlotEvent::exited);
+    running->status = live_.at(tag.uid).status;
+    save_slot(tag.uid);
+  }
+  publish_pod(tag.uid);
+}
+
+void Agent::stop(const Tag& tag) {
+  if (find_slot(tag, SlotState::stopping) == nullptr) return;
+  runtime_.stop(tag, live_.at(tag.uid).grace_ms);
+}
+
+void Agent::on_stopped(const Tag& tag) {
+  if (sweeping_.erase(tag) > 0) {
+    const bool more =
+        std::any_of(sweeping_.begin(), sweeping_.end(), [&](const Tag& other) { return other.uid == tag.uid; });
+    if (!more && waiting_to_resume_.erase(tag.uid) > 0) resume(tag.uid);
+    if (is_ready()) swept();
+    return;
+  }
+  if (find_slot(tag, SlotState::stopping) == nullptr) return;
+  const std::vector<Asker> releases = std::move(live_.at(tag.uid).releases);
+  drop_slot(tag.uid, SlotEvent::stopped);
+  for (const Asker& asker : releases) answer(asker, AnswerType::released, tag.uid, {});
+}
+
+// N5. The deadline stands on the boot clock, so an agent that restarts does not lengthen it; should that clock have
+// gone back, what remains is still bounded by the promise itself.
+void Agent::arm_promise(const std::string& uid) {
+  Slot& slot = state_.slots.at(uid);
+  const Tag tag{uid, slot.epoch};
+  slot.deadline = std::min(slot.deadline, clock_.now() + slot.promise_ms);
+  live_.at(uid).promise = timers_.at(slot.deadline, [this, tag] { end_promise(tag); });
+}
+
+void Agent::end_promise(const Tag& tag) {
+  const bool held = find_slot(tag, SlotState::preparing) != nullptr || find_slot(tag, SlotState::prepared) != nullptr;
+  if (!held) return;
+  log_.write(Level::info, "promise ended", {{"pod", live_.at(tag.uid).key}, {"epoch", to_text(tag.epoch)}});
+  drop_slot(tag.uid, SlotEvent::undo);
+  undo_after_commit(tag);
+}
+
+void Agent::answer(const Asker& to, AnswerType type, const std::string& uid, const std::string& reason) {
+  Answer answer(type);
+  answer.incarnation = state_.incarnation;
+  answer.gateway_id = to.id;
+  answer.uid = uid;
+  answer.epoch = to.epoch;
+  answer.reason = reason;
+  send_answer(to.gateway, answer);
+}
+
+void Agent::send_answer(const std::string& gateway, const Answer& answer) {
+  Message message;
+  message.topic = topics_.answers(gateway, config_.node);
+  message.payload = encode(answer);
+  turn_.send(std::move(message));
+}
+
+}  // namespace berth

@@ -1,0 +1,124 @@
+#include "core/agent/records.h"
+
+#include <utility>
+
+#include "core/api/json.h"
+#include "core/handshake/fields.h"
+
+namespace berth {
+
+namespace {
+
+constexpr SlotState kStates[] = {SlotState::preparing, SlotState::prepared, SlotState::running, SlotState::stopping,
+                                 SlotState::finished};
+
+SlotState read_state(Fields& fields) {
+  const std::string text = fields.text("state");
+  for (const SlotState state : kStates) {
+    if (to_string(state) == text) return state;
+  }
+  fields.fail("state", "must be preparing, prepared, running, stopping or finished");
+  return SlotState::none;
+}
+
+Slot read_slot(Fields& fields, const Json& json) {
+  Slot slot;
+  slot.epoch = fields.epoch("epoch");
+  slot.state = read_state(fields);
+  slot.pod = fields.object_text("pod");
+  slot.volumes = fields.volumes("volumes");
+  if (fields.has("handle")) slot.handle = fields.text("handle");
+  const Json* finished = json.find("finishedBeforeStop");
+  slot.finished_before_stop = finished != nullptr && finished->is_bool() && finished->as_bool();
+  slot.promise_ms = fields.millis("promiseMs");
+  slot.deadline = static_cast<Millis>(fields.u64("deadline"));
+  if (fields.has("status")) slot.status = fields.object_text("status");
+  return slot;
+}
+
+void read_meta(Fields& fields, const std::string& key, AgentRecords& out) {
+  if (key == kIncarnationKey) {
+    out.state.incarnation = fields.id("value");
+  } else if (key == kGatewayKey) {
+    out.state.gateway = {fields.u64("term"), fields.id("storeId")};
+  } else if (key == kFloorKey) {
+    out.state.floor = fields.epoch("value");
+  } else if (key == kBootKey) {
+    out.boot_id = fields.text("value");
+  } else if (key == kSessionKey) {
+    out.session = fields.u64("value");
+  } else {
+    fields.fail("key", "is not one that this version knows");
+  }
+}
+
+std::string_view describe_table(Table table) {
+  switch (table) {
+    case Table::meta: return "meta";
+    case Table::slot: return "slot";
+    case Table::high: return "high";
+    case Table::object: return "object";
+    case Table::row: return "row";
+    case Table::release: return "release";
+    case Table::node: return "node";
+  }
+  return "unknown table";
+}
+
+Status read_record(const Record& record, AgentRecords& out) {
+  const Result<Json> json = Json::parse(record.value, kRecordLimits);
+  if (!json) return json.error();
+  Fields fields(*json);
+  switch (record.table) {
+    case Table::meta: read_meta(fields, record.key, out); break;
+    case Table::slot: out.state.slots[record.key] = read_slot(fields, *json); break;
+    case Table::high: out.state.high[record.key] = fields.epoch("value"); break;
+    default: fields.fail("table", "is a gateway's; is this the gateway's store?");
+  }
+  return fields.status();
+}
+
+}  // namespace
+
+std::string encode_text(std::string_view text) {
+  Json json = Json::object();
+  json.set("value", text);
+  return json.dump();
+}
+
+std::string encode(const Epoch& epoch) { return encode_text(to_text(epoch)); }
+
+std::string encode(const GatewayId& gateway) {
+  Json json = Json::object();
+  json.set("term", std::to_string(gateway.term)).set("storeId", gateway.store_id);
+  return json.dump();
+}
+
+std::string encode(const Slot& slot) {
+  Json json = Json::object();
+  json.set("epoch", to_text(slot.epoch)).set("state", to_string(slot.state));
+  if (!slot.volumes.empty()) json.set("volumes", to_json(slot.volumes));
+  if (!slot.handle.empty()) json.set("handle", slot.handle);
+  if (slot.finished_before_stop) json.set("finishedBeforeStop", true);
+  json.set("promiseMs", std::to_string(slot.promise_ms)).set("deadline", std::to_string(slot.deadline));
+  std::string text = json.dump();
+  append_member(text, "pod", slot.pod);
+  if (!slot.status.empty()) append_member(text, "status", slot.status);
+  return text;
+}
+
+Result<AgentRecords> decode_records(const std::vector<Record>& records) {
+  AgentRecords out;
+  for (const Record& record : records) {
+    if (const Status read = read_record(record, out); !read.is_success()) {
+      std::string where(describe_table(record.table));
+      return Status::error(where + " " + record.key + ": " + read.message());
+    }
+  }
+  if (out.state.incarnation.empty() && !out.state.slots.empty()) {
+    return Status::error("meta incarnation: is missing though slots are stored; the store is damaged");
+  }
+  return out;
+}
+
+}  // namespace berth

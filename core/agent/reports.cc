@@ -1,0 +1,78 @@
+#include "core/agent/reports.h"
+
+#include <string_view>
+#include <utility>
+
+#include "core/api/json.h"
+#include "core/handshake/fields.h"
+
+namespace berth {
+
+namespace {
+
+Json taints_json(const std::vector<Taint>& taints) {
+  Json list = Json::array();
+  for (const Taint& taint : taints) {
+    Json json = Json::object();
+    json.set("key", taint.key).set("value", taint.value).set("effect", to_string(taint.effect));
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
+Json volumes_json(const std::vector<LocalVolume>& volumes) {
+  Json list = Json::array();
+  for (const LocalVolume& volume : volumes) {
+    Json json = Json::object();
+    json.set("name", volume.name).set("path", volume.path).set("capacity", volume.capacity);
+    json.set("storageClass", volume.storage_class);
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
+Json speaker_json(const Speaker& speaker) {
+  Json json = Json::object();
+  json.set("incarnation", speaker.incarnation).set("bootId", speaker.boot_id);
+  json.set("session", std::to_string(speaker.session));
+  return json;
+}
+
+}  // namespace
+
+std::string node_state_payload(const Speaker& speaker, std::uint64_t sequence, const AgentConfig& config) {
+  Json json = speaker_json(speaker);
+  json.set("sequence", std::to_string(sequence)).set("heartbeatMs", std::to_string(config.heartbeat_ms));
+  Json labels = Json::object();
+  for (const auto& [key, value] : config.labels) labels.set(key, value);
+  Json allocatable = Json::object();
+  for (const auto& [name, quantity] : config.capacity) allocatable.set(name, quantity.to_text());
+  json.set("labels", std::move(labels)).set("taints", taints_json(config.taints));
+  json.set("allocatable", std::move(allocatable)).set("volumes", volumes_json(config.volumes));
+  return json.dump();
+}
+
+std::string presence_payload(const Speaker& speaker, bool online) {
+  return speaker_json(speaker).set("online", online).dump();
+}
+
+std::string heartbeat_payload(const Speaker& speaker, std::uint64_t sequence) {
+  Json json = Json::object();
+  json.set("incarnation", speaker.incarnation).set("sequence", std::to_string(sequence));
+  return json.dump();
+}
+
+std::string pod_status_payload(const Speaker& speaker, const std::string& uid, const Slot& slot,
+                               const std::string& status) {
+  Json json = Json::object();
+  if (const Result<Json> observed = Json::parse(status, kRecordLimits); observed && observed->is_object()) {
+    json = *observed;
+  } else {
+    json.set("phase", "Pending");
+  }
+  json.set("uid", uid).set("epoch", to_text(slot.epoch)).set("incarnation", speaker.incarnation);
+  json.set("slot", to_string(slot.state));
+  return json.dump();
+}
+
+}  // namespace berth

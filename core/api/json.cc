@@ -1,0 +1,259 @@
+#include "core/api/json.h"
+
+#include <cjson/cJSON.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <memory>
+
+#include "core/api/json_scan.h"
+#include "core/api/utf8.h"
+#include "core/check.h"
+
+namespace berth {
+namespace {
+
+constexpr std::int64_t kIntegerMax = std::int64_t{1} << 53;
+
+struct TreeDeleter {
+  void operator()(cJSON* tree) const { cJSON_Delete(tree); }
+};
+
+// The first key that an object has twice; null when there is none. By sorting: an object of 10,000 keys is legal.
+const std::string* duplicate_key(const Json::Object& object) {
+  std::vector<const std::string*> keys;
+  keys.reserve(object.size());
+  for (const Json::Member& member : object) keys.push_back(&member.first);
+  std::sort(keys.begin(), keys.end(), [](const auto* a, const auto* b) { return *a < *b; });
+  const auto twice =
+      std::adjacent_find(keys.begin(), keys.end(), [](const auto* a, const auto* b) { return *a == *b; });
+  return twice == keys.end() ? nullptr : *twice;
+}
+
+// Fills `out` from a cJSON tree, whose depth the scan has bounded. False: `error` says what, and where, by a path that
+// is put together on the way back up.
+bool convert(const cJSON* item, Json& out, std::string& error) {
+  switch (item->type & 0xFF) {
+    case cJSON_False: out = Json(false); return true;
+    case cJSON_True: out = Json(true); return true;
+    case cJSON_NULL: out = Json(); return true;
+    case cJSON_Number: out = Json(item->valuedouble); return true;
+    case cJSON_String: out = Json(item->valuestring); return true;
+    case cJSON_Array: {
+      Json::Array array;
+      for (const cJSON* child = item->child; child != nullptr; child = child->next) {
+        if (!convert(child, array.emplace_back(), error)) {
+          error = "[" + std::to_string(array.size() - 1) + "]" + error;
+          return false;
+        }
+      }
+      out = Json(std::move(array));
+      return true;
+    }
+    case cJSON_Object: {
+      Json::Object object;
+      for (const cJSON* child = item->child; child != nullptr; child = child->next) {
+        Json::Member& member = object.emplace_back(child->string, Json());
+        if (!convert(child, member.second, error)) {
+          error = "." + shorten(member.first, 64) + error;
+          return false;
+        }
+      }
+      if (const std::string* key = duplicate_key(object)) {
+        error = "." + shorten(*key, 64) + ": the key is there twice; keep one";
+        return false;
+      }
+      out = Json(std::move(object));
+      return true;
+    }
+    default: error = ": not JSON"; return false;
+  }
+}
+
+void append_quoted(std::string& out, std::string_view text) {
+  static constexpr std::string_view kHex = "0123456789abcdef";
+  out += '"';
+  for (std::size_t at = 0; at < text.size();) {
+    const char c = text[at];
+    const std::size_t length = utf8_length(text, at);
+    if (length == 0 || c == '\0') {  // what no reader would take becomes the replacement character
+      out += "\xEF\xBF\xBD";
+      ++at;
+      continue;
+    }
+    switch (c) {
+      case '"': out += "\\\""; break;
+      case '\\': out += "\\\\"; break;
+      case '\n': out += "\\n"; break;
+      case '\r': out += "\\r"; break;
+      case '\t': out += "\\t"; break;
+      default:
+        if (static_cast<unsigned char>(c) < 0x20) {
+          out += "\\u00";
+          out += kHex[static_cast<unsigned char>(c) >> 4];
+          out += kHex[static_cast<unsigned char>(c) & 0xF];
+        } else {
+          out += text.substr(at, length);
+        }
+    }
+    at += length;
+  }
+  out += '"';
+}
+
+void append_number(std::string& out, const Json& value) {
+  char digits[32];
+  std::to_chars_result end{};
+  if (value.is_integer()) {
+    end = std::to_chars(digits, digits + sizeof digits, value.as_int());
+  } else if (std::isfinite(value.as_double())) {
+    end = std::to_chars(digits, digits + sizeof digits, value.as_double());
+  } else {
+    out += "null";  // JSON has no word for it
+    return;
+  }
+  out.append(digits, end.ptr);
+}
+
+void append(std::string& out, const Json& value) {
+  switch (value.type()) {
+    case Json::Type::null: out += "null"; return;
+    case Json::Type::boolean: out += value.as_bool() ? "true" : "false"; return;
+    case Json::Type::number: append_number(out, value); return;
+    case Json::Type::string: append_quoted(out, value.as_string()); return;
+    case Json::Type::array: {
+      out += '[';
+      bool first = true;
+      for (const Json& item : value.as_array()) {
+        if (!first) out += ',';
+        first = false;
+        append(out, item);
+      }
+      out += ']';
+      return;
+    }
+    case Json::Type::object: {
+      out += '{';
+      bool first = true;
+      for (const auto& [key, item] : value.as_object()) {
+        if (!first) out += ',';
+        first = false;
+        append_quoted(out, key);
+        out += ':';
+        append(out, item);
+      }
+      out += '}';
+      return;
+    }
+  }
+}
+
+}  // namespace
+
+Json::Json(std::int64_t value) : type_(Type::number), number_(static_cast<double>(value)) {
+  CHECK(value >= -kIntegerMax && value <= kIntegerMax);
+}
+
+Result<Json> Json::parse(std::string_view text, Limits limits) {
+  Status scanned = scan_json(text, limits);
+  if (!scanned.is_success()) return scanned;
+  const char* end = nullptr;
+  const std::unique_ptr<cJSON, TreeDeleter> tree(cJSON_ParseWithLengthOpts(text.data(), text.size(), &end, 0));
+  const std::size_t parsed = end == nullptr ? 0 : static_cast<std::size_t>(end - text.data());
+  if (tree == nullptr) {
+    if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) return Status::error("empty; wanted a JSON value");
+    return Status::error(json_position(text, parsed) + "not JSON; a comma, colon, bracket or value is missing here");
+  }
+  const std::size_t rest = text.find_first_not_of(" \t\r\n", parsed);
+  if (rest != std::string_view::npos) {
+    return Status::error(json_position(text, rest) + "more text after the end of the JSON value");
+  }
+  Json value;
+  std::string error;
+  if (!convert(tree.get(), value, error)) {
+    return Status::error(error.starts_with('.') ? error.substr(1) : error);
+  }
+  return value;
+}
+
+std::string Json::dump() const {
+  std::string text;
+  append(text, *this);
+  return text;
+}
+
+bool Json::is_integer() const {
+  return is_number() && std::abs(number_) <= static_cast<double>(kIntegerMax) && std::trunc(number_) == number_;
+}
+
+bool Json::as_bool() const {
+  CHECK(is_bool());
+  return boolean_;
+}
+
+double Json::as_double() const {
+  CHECK(is_number());
+  return number_;
+}
+
+std::int64_t Json::as_int() const {
+  CHECK(is_integer());
+  return static_cast<std::int64_t>(number_);
+}
+
+const std::string& Json::as_string() const {
+  CHECK(is_string());
+  return string_;
+}
+
+const Json::Array& Json::as_array() const {
+  CHECK(is_array());
+  return array_;
+}
+
+const Json::Object& Json::as_object() const {
+  CHECK(is_object());
+  return object_;
+}
+
+Json::Array& Json::as_array() {
+  CHECK(is_array());
+  return array_;
+}
+
+Json::Object& Json::as_object() {
+  CHECK(is_object());
+  return object_;
+}
+
+const Json* Json::find(std::string_view key) const {
+  for (const Member& member : object_) {
+    if (member.first == key) return &member.second;
+  }
+  return nullptr;
+}
+
+Json* Json::find(std::string_view key) { return const_cast<Json*>(std::as_const(*this).find(key)); }
+
+Json& Json::set(std::string_view key, Json value) {
+  if (is_null()) type_ = Type::object;
+  CHECK(is_object());
+  if (Json* old = find(key)) {
+    *old = std::move(value);
+    return *old;
+  }
+  return object_.emplace_back(std::string(key), std::move(value)).second;
+}
+
+void Json::erase(std::string_view key) {
+  std::erase_if(object_, [&](const Member& member) { return member.first == key; });
+}
+
+void Json::push_back(Json value) {
+  if (is_null()) type_ = Type::array;
+  CHECK(is_array());
+  array_.push_back(std::move(value));
+}
+
+}  // namespace berth

@@ -1,0 +1,68 @@
+// Fields: reads the members of one JSON object that came from outside (a message, a stored record). The first wrong
+// member is remembered with its path, and what is read after it is empty: check status() once, at the end.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/api/json.h"
+#include "core/handshake/epoch.h"
+#include "core/handshake/messages.h"
+#include "core/status.h"
+
+namespace berth {
+
+// Decimal digits without sign, space or leading zero, at most 2^64 - 1.
+std::optional<std::uint64_t> parse_u64(std::string_view text);
+
+// What may stand in a key, a file name or a cgroup name: uids, incarnations, store ids.
+// [A-Za-z0-9]([A-Za-z0-9._-]{0,126}[A-Za-z0-9])?
+bool is_valid_id(std::string_view text);
+
+class Fields {
+ public:
+  // `json` outlives this. Anything but an object is the first error. `path` is empty or ends in ".".
+  explicit Fields(const Json& json, std::string path = {});
+
+  // Required, and of the right form.
+  std::string text(std::string_view key);         // a string, not empty
+  std::string id(std::string_view key);           // is_valid_id
+  std::string name(std::string_view key);         // is_valid_name (core/api/objects.h)
+  Epoch epoch(std::string_view key);              // "<term>.<counter>"
+  std::uint64_t u64(std::string_view key);        // a string of digits
+  Millis millis(std::string_view key);            // a string of digits, at most one year
+  std::uint32_t u32(std::string_view key);        // a number
+  std::string object_text(std::string_view key);  // an object; its compact text
+  const Json::Array& array(std::string_view key);
+  std::vector<VolumeGrant> volumes(std::string_view key);  // absent: none
+
+  bool has(std::string_view key) const { return json_.find(key) != nullptr; }
+  // Element `index` of the array `key` as an object of its own; take its status() over with merge().
+  Fields element(std::string_view key, const Json& value, std::size_t index) const;
+  void merge(const Fields& inner);
+  void fail(std::string_view key, std::string_view what);
+
+  bool ok() const { return status_.is_success(); }
+  const Status& status() const { return status_; }
+
+ private:
+  const Json* require(std::string_view key, Json::Type type, std::string_view what);
+  const Json& json_;
+  std::string path_;
+  Status status_;
+};
+
+Json to_json(const std::vector<VolumeGrant>& volumes);
+
+// Appends `"key":<text>` to the compact text of an object. `text` is a JSON value already.
+void append_member(std::string& object, std::string_view key, std::string_view text);
+
+// What a payload may hold: 64 KiB. Deeper than a manifest may be, since it wraps one.
+inline constexpr Json::Limits kMessageLimits{65536, 80};
+// A stored record wraps the manifest with more than a message does.
+inline constexpr Json::Limits kRecordLimits{262144, 80};
+
+}  // namespace berth

@@ -1,0 +1,174 @@
+#include "core/handshake/row.h"
+
+#include <array>
+#include <utility>
+
+#include "core/api/json.h"
+#include "core/check.h"
+#include "core/handshake/fields.h"
+
+namespace berth {
+
+namespace {
+
+using enum RowEvent;
+
+// Released, Rejected, Stale and Hello are proof that the epoch will never run (again), so they end the row wherever
+// they may honestly come from. In bound a Rejected is missing on purpose: the node has said Bound, which no node says
+// of an epoch that it rejects; if it changed its mind, the next Bind is answered Stale.
+constexpr std::array kMoves{
+    Move{Phase::none, begin, Phase::prebind, false},     Move{Phase::prebind, pre_bound, Phase::bind, false},
+    Move{Phase::prebind, released, Phase::none, false},  Move{Phase::prebind, rejected, Phase::none, false},
+    Move{Phase::prebind, stale, Phase::none, false},     Move{Phase::prebind, hello, Phase::none, false},
+    Move{Phase::prebind, forget, Phase::none, false},    Move{Phase::prebind, leave, Phase::none, true},
+    Move{Phase::bind, bound, Phase::bound, false},       Move{Phase::bind, released, Phase::none, false},
+    Move{Phase::bind, rejected, Phase::none, false},     Move{Phase::bind, stale, Phase::none, false},
+    Move{Phase::bind, hello, Phase::none, false},        Move{Phase::bind, forget, Phase::none, false},
+    Move{Phase::bind, remove, Phase::release, false},    Move{Phase::bound, released, Phase::none, false},
+    Move{Phase::bound, stale, Phase::none, false},       Move{Phase::bound, hello, Phase::none, false},
+    Move{Phase::bound, forget, Phase::none, false},      Move{Phase::bound, remove, Phase::release, false},
+    Move{Phase::bound, finished, Phase::release, false}, Move{Phase::release, released, Phase::none, false},
+    Move{Phase::release, rejected, Phase::none, false},  Move{Phase::release, stale, Phase::none, false},
+    Move{Phase::release, hello, Phase::none, false},     Move{Phase::release, forget, Phase::none, false},
+};
+
+// What a row and a release-list entry both are: one placement, to be ended by proof only.
+struct Placement {
+  std::string_view uid;
+  const Epoch& epoch;
+  std::string_view node;
+  std::string_view incarnation;
+};
+
+// The guards of P5 and of P3's Hello; which event the answer is for this placement.
+std::optional<RowEvent> read_guarded(const Placement& mine, const Answer& answer, std::string_view own_store_id) {
+  if (answer.node != mine.node || answer.uid != mine.uid || answer.epoch != mine.epoch) return std::nullopt;
+  if (answer.gateway_id.store_id != own_store_id) return std::nullopt;
+  if (answer.type == AnswerType::hello) {
+    const bool another = answer.to_incarnation == mine.incarnation && answer.incarnation != mine.incarnation;
+    return another ? std::optional(hello) : std::nullopt;
+  }
+  if (answer.incarnation != mine.incarnation) return std::nullopt;
+  switch (answer.type) {
+    case AnswerType::pre_bound: return pre_bound;
+    case AnswerType::bound: return bound;
+    case AnswerType::released: return released;
+    case AnswerType::rejected: return rejected;
+    case AnswerType::stale: return answer.high >= mine.epoch ? std::optional(stale) : std::nullopt;
+    case AnswerType::superseded:  // never changes a row: the gateway raises its term and resends
+    case AnswerType::hello:
+    case AnswerType::slots: return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string_view to_string(Phase phase) {
+  switch (phase) {
+    case Phase::none: return "none";
+    case Phase::prebind: return "prebind";
+    case Phase::bind: return "bind";
+    case Phase::bound: return "bound";
+    case Phase::release: return "release";
+  }
+  CHECK(false);
+}
+
+std::string_view to_string(RowEvent event) {
+  switch (event) {
+    case begin: return "begin";
+    case pre_bound: return "pre_bound";
+    case bound: return "bound";
+    case released: return "released";
+    case rejected: return "rejected";
+    case stale: return "stale";
+    case hello: return "hello";
+    case forget: return "forget";
+    case leave: return "leave";
+    case remove: return "remove";
+    case finished: return "finished";
+  }
+  CHECK(false);
+}
+
+std::optional<Move> find_move(Phase from, RowEvent event) {
+  for (const Move& move : kMoves) {
+    if (move.from == from && move.event == event) return move;
+  }
+  return std::nullopt;
+}
+
+Move apply(Row& row, RowEvent event) {
+  const std::optional<Move> move = find_move(row.phase, event);
+  CHECK(move.has_value());
+  row.phase = move->to;
+  return *move;
+}
+
+std::optional<RowEvent> read_answer(const Row& row, const Answer& answer, std::string_view own_store_id,
+                                    bool promise_passed) {
+  std::optional<RowEvent> event = read_guarded({row.uid, row.epoch, row.node, row.incarnation}, answer, own_store_id);
+  if (!event) return std::nullopt;
+  // P2: after the promise limit the node may have let go; the epoch is given up rather than bound.
+  if (*event == pre_bound && promise_passed) event = leave;
+  return find_move(row.phase, *event) ? event : std::nullopt;
+}
+
+bool ends_entry(const ReleaseEntry& entry, const Answer& answer, std::string_view own_store_id) {
+  const auto event = read_guarded({entry.uid, entry.epoch, entry.node, entry.incarnation}, answer, own_store_id);
+  return event == released || event == rejected || event == stale || event == hello;
+}
+
+std::string encode(const Row& row) {
+  Json json = Json::object();
+  json.set("uid", row.uid).set("pod", row.pod).set("epoch", to_text(row.epoch)).set("node", row.node);
+  json.set("incarnation", row.incarnation).set("promiseMs", std::to_string(row.promise_ms));
+  if (!row.volumes.empty()) json.set("volumes", to_json(row.volumes));
+  return json.dump();
+}
+
+Result<Row> decode_row(std::string_view value, int phase) {
+  const Result<Json> json = Json::parse(value, kRecordLimits);
+  if (!json) return json.error();
+  Fields fields(*json);
+  Row row;
+  row.uid = fields.id("uid");
+  row.pod = fields.text("pod");
+  row.epoch = fields.epoch("epoch");
+  row.node = fields.name("node");
+  row.incarnation = fields.id("incarnation");
+  row.promise_ms = fields.millis("promiseMs");
+  row.volumes = fields.volumes("volumes");
+  if (phase < static_cast<int>(Phase::prebind) || phase > static_cast<int>(Phase::release)) {
+    fields.fail("phase", std::to_string(phase) + " is none of prebind (1), bind (2), bound (3), release (4)");
+  }
+  row.phase = static_cast<Phase>(phase);
+  if (!fields.ok()) return fields.status();
+  return row;
+}
+
+std::string encode(const ReleaseEntry& entry) {
+  Json json = Json::object();
+  json.set("node", entry.node).set("incarnation", entry.incarnation).set("uid", entry.uid);
+  json.set("epoch", to_text(entry.epoch));
+  std::string text = json.dump();
+  if (!entry.charge.empty()) append_member(text, "charge", entry.charge);
+  return text;
+}
+
+Result<ReleaseEntry> decode_release_entry(std::string_view value) {
+  const Result<Json> json = Json::parse(value, kRecordLimits);
+  if (!json) return json.error();
+  Fields fields(*json);
+  ReleaseEntry entry;
+  entry.node = fields.name("node");
+  entry.incarnation = fields.id("incarnation");
+  entry.uid = fields.id("uid");
+  entry.epoch = fields.epoch("epoch");
+  if (fields.has("charge")) entry.charge = fields.object_text("charge");
+  if (!fields.ok()) return fields.status();
+  return entry;
+}
+
+}  // namespace berth

@@ -1,0 +1,57 @@
+#include "core/scheduler/board.h"
+
+namespace berth {
+
+void Board::publish_marked(const std::function<Json(Kind, const std::string&)>& render) {
+  for (const auto& [kind, key] : std::exchange(dirty_, {})) {
+    Message message;
+    message.topic = topics_.status(kind, key);
+    message.retain = true;
+    const Json status = render(kind, key);
+    if (!status.is_null()) message.payload = status.dump();
+    turn_.send(std::move(message));
+  }
+}
+
+void Board::mirror(Kind kind, const std::string& key, const Json* manifest) {
+  Message message;
+  message.topic = topics_.desired(kind, key);
+  message.retain = true;
+  if (manifest != nullptr) message.payload = manifest->dump();
+  turn_.send(std::move(message));
+}
+
+void Board::event(const std::string& pod_key, std::string type, std::string reason, std::string text) {
+  const Millis wall = clock_.wall();
+  for (auto last = events_.rbegin(); last != events_.rend(); ++last) {
+    if (last->pod != pod_key) continue;
+    if (last->reason != reason || last->message != text) break;
+    // A pod that stays pending for one reason is told of once to the radio, and counted here.
+    ++last->count;
+    last->wall = wall;
+    return;
+  }
+  Json payload = Json::object();
+  payload.set("type", type);
+  payload.set("reason", reason);
+  payload.set("message", text);
+  payload.set("time", std::to_string(wall));
+  events_.push_back({pod_key, std::move(type), std::move(reason), std::move(text), wall, 1});
+  if (events_.size() > kMaxEvents) events_.pop_front();
+
+  Message message;
+  message.topic = topics_.event(pod_key);
+  message.payload = payload.dump();
+  message.qos = 0;
+  turn_.send(std::move(message));
+}
+
+std::vector<PodEventRecord> Board::events_of(const std::string& pod_key) const {
+  std::vector<PodEventRecord> found;
+  for (const PodEventRecord& event : events_) {
+    if (event.pod == pod_key) found.push_back(event);
+  }
+  return found;
+}
+
+}  // namespace berth

@@ -1,0 +1,52 @@
+// Board: what the gateway tells the world: status/ (retained, coalesced: one publication per object and turn), desired/
+// (the mirror), and events/. Keeps the last events in memory for describe.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/api/objects.h"
+#include "core/clock.h"
+#include "core/topics.h"
+#include "core/turn.h"
+
+namespace berth {
+
+struct PodEventRecord {
+  std::string pod;     // "<namespace>/<name>"
+  std::string type;    // "Normal", "Warning"
+  std::string reason;  // "Scheduled", "FailedScheduling", ...
+  std::string message;
+  Millis wall = 0;
+  int count = 1;  // equal neighbours are counted, not repeated
+};
+
+class Board {
+ public:
+  static constexpr std::size_t kMaxEvents = 1000;
+
+  Board(Turn& turn, const Topics& topics, const Clock& clock) : turn_(turn), topics_(topics), clock_(clock) {}
+
+  // The object's status will be published when the turn ends, as `render` gives it then; null clears the topic.
+  void mark(Kind kind, const std::string& key) { dirty_.insert({kind, key}); }
+  void publish_marked(const std::function<Json(Kind, const std::string&)>& render);
+  // Publishes the mirror of an accepted object; null clears the topic (after a delete's commit).
+  void mirror(Kind kind, const std::string& key, const Json* manifest);
+  void event(const std::string& pod_key, std::string type, std::string reason, std::string message);
+  std::vector<PodEventRecord> events_of(const std::string& pod_key) const;
+
+ private:
+  Turn& turn_;
+  const Topics& topics_;
+  const Clock& clock_;
+  std::set<std::pair<Kind, std::string>> dirty_;
+  std::deque<PodEventRecord> events_;
+};
+
+}  // namespace berth

@@ -1,0 +1,299 @@
+// Start, dispatch and the turn.
+#include "core/scheduler/gateway.h"
+
+#include "core/check.h"
+
+namespace berth {
+
+namespace {
+constexpr Millis kTickMs = 1000;
+constexpr std::size_t kMaxNodes = 20'000;  // a node is kept for each authenticated name that ever spoke
+}  // namespace
+
+Gateway::Gateway(GatewayOptions options, const Registry& registry, const Clock& clock, Transport& transport,
+                 Store& store, Timers& timers, Log& log)
+    : options_(std::move(options)),
+      registry_(registry),
+      clock_(clock),
+      transport_(transport),
+      store_(store),
+      timers_(timers),
+      log_(log),
+      random_(options_.seed),
+      topics_(options_.fleet),
+      turn_(store, transport),
+      objects_(store),
+      nodes_(store, clock),
+      board_(turn_, topics_, clock) {
+  last_list_ = random_.next() >> 16;  // listings of an earlier run must not be taken for ours
+  transport_.set_handler(this);
+}
+
+Gateway::~Gateway() {
+  transport_.set_handler(nullptr);
+  timers_.cancel(tick_);
+  timers_.cancel(pump_timer_);
+  for (auto& [key, release] : releases_) timers_.cancel(release.resend);
+  for (auto& [node, listing] : listings_) timers_.cancel(listing.resend);
+  for (auto& [uid, binding] : bindings_) {
+    timers_.cancel(binding->deadline);
+    timers_.cancel(binding->resend);
+    for (auto& [plugin, timer] : binding->permit_waits) timers_.cancel(timer);
+    // A crash undoes nothing: what the rows say is what the next start resumes.
+    if (binding->reservation) binding->reservation->commit();
+  }
+}
+
+Status Gateway::start() {
+  for (const Profile& profile : options_.profiles) {
+    Result<std::unique_ptr<Framework>> framework = Framework::make(registry_, profile, *this);
+    if (!framework) return Status::error("profile " + profile.scheduler_name + ": " + framework.error().message());
+    frameworks_.emplace(profile.scheduler_name, std::move(*framework));
+  }
+  if (frameworks_.empty()) return Status::error("profiles: at least one is wanted");
+  queue_ = std::make_unique<Queue>(clock_, [this](const Pod& pod) { return framework_of(pod); }, options_.queue);
+  if (Status loaded = load(); !loaded.is_success()) return loaded;
+  recover();
+  tick_ = timers_.at(clock_.now() + kTickMs, [this] { tick(); });
+  return Status::ok();
+}
+
+Status Gateway::load() {
+  Result<std::vector<Record>> records = store_.load();
+  if (!records) return records.error();
+  for (const Record& record : *records) {
+    Status status;
+    switch (record.table) {
+      case Table::meta: status = load_meta(record); break;
+      case Table::object: status = objects_.load(record); break;
+      case Table::node: status = nodes_.load(record); break;
+      case Table::row: {
+        Result<Row> row = decode_row(record.value, record.phase);
+        if (!row) return Status::error("stored row " + record.key + ": " + row.error().message());
+        rows_loaded_.push_back(std::move(*row));
+        break;
+      }
+      case Table::release: {
+        Result<ReleaseEntry> entry = decode_release_entry(record.value);
+        if (!entry) return Status::error("stored release entry " + record.key + ": " + entry.error().message());
+        restore_release(std::move(*entry));
+        break;
+      }
+      case Table::slot:
+      case Table::high: return Status::error("the store holds slots: it is a device agent's, not a gateway's");
+    }
+    if (!status.is_success()) return status;
+  }
+  for (const std::string& node : options_.known_nodes) nodes_.expect(node);
+  if (!identity_.id.store_id.empty()) return Status::ok();
+  // First boot of this store, or its loss: only the answers of the nodes can tell which (P8).
+  identity_.id = {1, random_.hex_id()};
+  identity_.adopt_nodes = {options_.known_nodes.begin(), options_.known_nodes.end()};
+  identity_.adopting = !identity_.adopt_nodes.empty();
+  save_identity();
+  return Status::ok();
+}
+
+Status Gateway::load_meta(const Record& record) {
+  if (record.key == "doomed") return load_doomed(record);
+  if (record.key != "gateway") return Status::error("stored meta \"" + record.key + "\" is not known");
+  Result<Json> json = Json::parse(record.value, {.bytes = 1u << 20, .depth = 8});
+  const Json* term = json ? json->find("term") : nullptr;
+  const Json* store_id = json ? json->find("storeId") : nullptr;
+  const Json* adopt = json ? json->find("adopt") : nullptr;
+  if (term == nullptr || !term->is_string() || store_id == nullptr || !store_id->is_string()) {
+    return Status::error("stored meta \"gateway\": term and storeId are wanted");
+  }
+  Result<Epoch> epoch = parse_epoch(term->as_string());
+  if (!epoch) return Status::error("stored meta \"gateway\": term: " + epoch.error().message());
+  identity_.id = {epoch->term, store_id->as_string()};
+  if (adopt != nullptr && adopt->is_array()) {
+    identity_.adopting = true;
+    for (const Json& node : adopt->as_array()) {
+      if (node.is_string()) identity_.adopt_nodes.insert(node.as_string());
+    }
+  }
+  if (const Json* orphans = json->find("orphans"); orphans != nullptr && orphans->is_array()) {
+    for (const Json& orphan : orphans->as_array()) {
+      if (orphan.is_string()) identity_.orphans.insert(orphan.as_string());
+    }
+  }
+  return Status::ok();
+}
+
+void Gateway::save_identity() {
+  Json value = Json::object();
+  value.set("term", to_text(Epoch{identity_.id.term, 0}));
+  value.set("storeId", identity_.id.store_id);
+  if (identity_.adopting) {
+    Json nodes = Json::array();
+    for (const std::string& node : identity_.adopt_nodes) nodes.push_back(node);
+    value.set("adopt", std::move(nodes));
+  }
+  if (!identity_.orphans.empty()) {
+    Json orphans = Json::array();
+    for (const std::string& orphan : identity_.orphans) orphans.push_back(orphan);
+    value.set("orphans", std::move(orphans));
+  }
+  store_.put(Table::meta, "gateway", value.dump());
+}
+
+// Recovery is the binding cycle: each row found re-enters it at its phase; the other pods go to the queue.
+void Gateway::recover() {
+  std::vector<std::string> names;
+  for (const auto& [name, device] : nodes_.all()) names.push_back(name);
+  for (const std::string& node : names) refresh_node(node);
+  for (const std::string& node : objects_.keys(Kind::node)) nodes_.expect(node);
+  for (Row& row : std::exchange(rows_loaded_, {})) resume_row(std::move(row));
+  std::vector<std::string> keys;
+  for (const auto& [key, entry] : objects_.pods()) keys.push_back(key);
+  for (const std::string& key : keys) {
+    PodEntry& entry = *objects_.find_pod(key);
+    board_.mark(Kind::pod, key);
+    if (bindings_.contains(entry.pod->uid()) || entry.finished) continue;
+    if (!entry.deleting) {
+      queue_->add(entry.pod);
+    } else if (!identity_.adopting) {
+      finish_removal(key);
+    }
+  }
+  log_.write(Level::info, "gateway started",
+             {{"fleet", options_.fleet},
+              {"gateway", options_.gateway},
+              {"term", std::to_string(identity_.id.term)},
+              {"store", identity_.id.store_id},
+              {"pods", std::to_string(objects_.pods().size())},
+              {"rows", std::to_string(bindings_.size())},
+              {"releases", std::to_string(releases_.size())},
+              {"adopting", identity_.adopting ? "yes" : "no"}});
+}
+
+const Framework* Gateway::framework_of(const Pod& pod) const {
+  auto found = frameworks_.find(pod.scheduler_name);
+  return found == frameworks_.end() ? nullptr : found->second.get();
+}
+
+Status Gateway::finish_turn() {
+  pump();
+  board_.publish_marked([this](Kind kind, const std::string& key) { return status_of(kind, key); });
+  return turn_.finish();
+}
+
+void Gateway::tick() {
+  tick_ = timers_.at(clock_.now() + kTickMs, [this] { tick(); });
+  queue_->flush();
+  check_silence();
+  compare_now_and_then();
+}
+
+Message Gateway::will() const {
+  Message message;
+  message.topic = topics_.gateway_presence(options_.gateway);
+  message.retain = true;
+  message.payload = Json(Json::Object{{"online", Json(false)}, {"storeId", Json(identity_.id.store_id)}}).dump();
+  return message;
+}
+
+void Gateway::say_goodbye() { turn_.send(will()); }
+
+std::string Gateway::not_ready() const {
+  if (!options_.hold.empty()) return options_.hold;
+  if (!link_up_) return "the broker is not connected";
+  if (!synced_) return "retained state is still arriving from the broker";
+  if (identity_.adopting) {
+    std::string nodes;
+    for (const std::string& node : identity_.adopt_nodes) nodes += (nodes.empty() ? "" : ", ") + node;
+    return "the store is new: these nodes must list what they run, or be forgotten, before pods are placed: " + nodes;
+  }
+  return {};
+}
+
+void Gateway::on_link(bool up) {
+  link_up_ = up;
+  synced_ = false;
+  for (auto& [node, listing] : listings_) timers_.cancel(listing.resend);
+  listings_.clear();
+  if (!up) return;
+  seen_desired_.clear();
+  const std::string& root = topics_.root();
+  // QoS 0: the broker truncates the retained set of a QoS 1 subscriber above its queue limit.
+  for (const char* filter : {"desired/#", "nodes/+/presence", "nodes/+/state", "nodes/+/pods/+/+"}) {
+    transport_.subscribe(root + filter, 0);
+  }
+  transport_.subscribe(root + "nodes/+/heartbeat", 0);
+  transport_.subscribe(root + "gateways/" + options_.gateway + "/answers/+", 1);
+  transport_.subscribe(topics_.gateway_api(options_.gateway), 1);
+  transport_.subscribe(topics_.gateway_fence(options_.gateway), 1);
+  Message fence;
+  fence.topic = topics_.gateway_fence(options_.gateway);
+  fence.payload = Json(Json::Object{{"fence", Json(std::to_string(++fence_))}}).dump();
+  turn_.send(std::move(fence));
+  Message presence = will();
+  presence.payload = Json(Json::Object{{"online", Json(true)},
+                                       {"storeId", Json(identity_.id.store_id)},
+                                       {"term", Json(std::to_string(identity_.id.term))}})
+                         .dump();
+  turn_.send(std::move(presence));
+}
+
+// Everything retained has arrived: what the broker lost is published again, and every known node is asked.
+void Gateway::on_fence() {
+  if (synced_) return;
+  synced_ = true;
+  for (const KindName& kind : kinds()) {
+    for (const std::string& key : objects_.keys(kind.kind)) {
+      if (!seen_desired_.contains({kind.kind, key})) board_.mirror(kind.kind, key, objects_.manifest(kind.kind, key));
+      board_.mark(kind.kind, key);
+    }
+  }
+  if (identity_.adopting) {
+    for (const auto& [name, device] : nodes_.all()) identity_.adopt_nodes.insert(name);
+    save_identity();
+  }
+  for (const auto& [name, device] : nodes_.all()) {
+    board_.mark(Kind::node, name);
+    list_node(name);
+    resend_all(name);
+  }
+  log_.write(Level::info, "in step with the broker",
+             {{"pods", std::to_string(objects_.pods().size())}, {"nodes", std::to_string(nodes_.all().size())}});
+}
+
+void Gateway::refuse(std::string_view what, const std::string& why) {
+  log_.write(Level::warn, "refused", {{"topic", std::string(what)}, {"reason", why}});
+}
+
+void Gateway::on_message(const Message& message) {
+  const std::vector<std::string_view> levels = topics_.split(message.topic);
+  if (levels.size() < 2) return refuse(message.topic, "not a topic of this fleet");
+  dispatch(levels, message);
+}
+
+void Gateway::dispatch(const std::vector<std::string_view>& levels, const Message& message) {
+  if (levels[0] == "desired") return on_desired(levels, message);
+  if (levels[0] == "nodes") {
+    if (nodes_.find(std::string(levels[1])) == nullptr && nodes_.all().size() >= kMaxNodes) {
+      return refuse(message.topic, "more than " + std::to_string(kMaxNodes) + " nodes are known already");
+    }
+    return on_node(levels, message);
+  }
+  if (levels[0] != "gateways" || levels.size() < 3 || levels[1] != options_.gateway) {
+    return refuse(message.topic, "not a topic this gateway reads");
+  }
+  if (levels[2] == "answers" && levels.size() == 4) {
+    Result<Answer> answer = decode_answer(message.payload, levels[3]);
+    if (!answer) return refuse(message.topic, answer.error().message());
+    return on_answer(*answer);
+  }
+  if (levels[2] == "api" && levels.size() == 3) return on_api(message);
+  if (levels[2] == "fence" && levels.size() == 3) {
+    Result<Json> json = Json::parse(message.payload);
+    const Json* number = json ? json->find("fence") : nullptr;
+    // Another fence is of an earlier session, or not ours.
+    if (number != nullptr && *number == Json(std::to_string(fence_))) on_fence();
+    return;
+  }
+  refuse(message.topic, "not a topic this gateway reads");
+}
+
+}  // namespace berth

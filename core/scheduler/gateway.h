@@ -1,0 +1,258 @@
+// Gateway: the story of one pod, from the retained manifest to the proof that it runs (architecture.md §2). Owns queue,
+// cache, rows and release lists; fed with messages, link changes and due timers; ends each turn with one commit.
+//
+// The implementation is told in chapters: gateway.cc (start, dispatch, turn), gateway_objects.cc (manifests in),
+// gateway_nodes.cc (devices in), gateway_scheduling.cc (decide), gateway_binding.cc (the row's road),
+// gateway_compare.cc (List/Slots, adopt mode), gateway_api.cc (clients), gateway_view.cc (what it shows).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/cache/cache.h"
+#include "core/clock.h"
+#include "core/framework/framework.h"
+#include "core/handshake/messages.h"
+#include "core/handshake/row.h"
+#include "core/log.h"
+#include "core/queue/queue.h"
+#include "core/random.h"
+#include "core/scheduler/binding.h"
+#include "core/scheduler/board.h"
+#include "core/scheduler/nodes.h"
+#include "core/scheduler/objects.h"
+#include "core/scheduler/scheduling_cycle.h"
+#include "core/store.h"
+#include "core/timers.h"
+#include "core/topics.h"
+#include "core/transport.h"
+#include "core/turn.h"
+
+namespace berth {
+
+struct GatewayOptions {
+  std::string fleet = "default";
+  std::string gateway = "gateway";
+  std::vector<std::string> known_nodes;  // operator's list: after a lost store these must answer first (P8)
+  std::vector<Profile> profiles;
+  Queue::Options queue;
+  Millis promise_ms = 60'000;  // how long a node holds an admission without Bind; also the deadline of prebind
+  Millis resend_ms = 1'000;    // first retry; doubles up to resend_ms_max, with jitter
+  Millis resend_ms_max = 10'000;
+  std::size_t max_rows_in_flight = 256;  // rows in prebind and bind above which pop pauses
+  Millis compare_ms = 300'000;    // between two listings of one node, besides those at each connect
+  std::uint64_t seed = 0;                // ties, jitter, store id
+  std::string hold;                      // not empty: bind nothing, and say this as the reason (store set aside)
+};
+
+class Gateway final : public Transport::Handler, public Handle {
+ public:
+  Gateway(GatewayOptions options, const Registry& registry, const Clock& clock, Transport& transport, Store& store,
+          Timers& timers, Log& log);
+  ~Gateway() override;
+
+  // Reads the store and resumes every row at its phase. An error (unreadable store, bad profile) is final.
+  Status start();
+  // Ends the turn: schedules what may be scheduled, commits, then sends. After an error the program must end and
+  // start anew.
+  Status finish_turn();
+
+  void on_message(const Message& message) override;
+  void on_link(bool up) override;
+
+  // Retained "offline" presence of this gateway, to give to the transport as its will.
+  Message will() const;
+  void say_goodbye();
+
+  const Clock& clock() const override { return clock_; }
+  const Snapshot& snapshot() const override { return snapshot_; }
+  const VolumeLister& volumes() const override { return objects_; }
+
+  // Why it is not ready; empty: ready.
+  std::string not_ready() const;
+
+  // For the simulator's invariants and status; none changes anything.
+  struct Identity {
+    GatewayId id;
+    bool adopting = false;
+    std::set<std::string> adopt_nodes;  // still to answer (P8)
+    std::set<std::string> orphans;      // "<node>/<uid>/<epoch>": found without an object, waiting for the operator
+  };
+  const Identity& identity() const { return identity_; }
+  const std::map<std::string, std::unique_ptr<Binding>>& bindings() const { return bindings_; }  // by pod uid
+  struct Release {
+    ReleaseEntry entry;
+    Timers::Id resend = 0;
+    int resends = 0;
+  };
+  const std::map<std::string, Release>& releases() const { return releases_; }  // by "<node>/<uid>/<epoch>"
+  const Objects& objects() const { return objects_; }
+  const Nodes& nodes() const { return nodes_; }
+  const Queue& queue() const { return *queue_; }
+  const Cache& cache() const { return cache_; }
+
+ private:
+  // gateway.cc
+  Status load();
+  Status load_meta(const Record& record);
+  void save_identity();
+  void recover();
+  void dispatch(const std::vector<std::string_view>& levels, const Message& message);
+  void on_fence();
+  void refuse(std::string_view what, const std::string& why);
+  const Framework* framework_of(const Pod& pod) const;
+  void tick();
+
+  // gateway_objects.cc
+  struct Accepted {
+    std::string word;  // "created", "updated", "unchanged", "waiting"
+    std::string key;
+    std::string uid;
+    Warnings warnings;
+  };
+  void on_desired(const std::vector<std::string_view>& levels, const Message& message);
+  Result<Accepted> accept(Kind kind, const Json& object, const std::string& key_wanted, bool recreate);
+  Result<Accepted> accept_pod(const Json& object, const std::string& key_wanted, bool recreate);
+  Result<Accepted> accept_node_overlay(const Json& object, const std::string& key_wanted);
+  Result<Accepted> accept_volume_kind(Kind kind, const Json& object, const std::string& key_wanted);
+  Status admit_priority(Json& manifest);
+  Result<Accepted> update_pod(PodEntry& entry, std::shared_ptr<Pod> next, Warnings warnings);
+  void create_pod(std::shared_ptr<const Pod> pod);
+  // Deletes by name; `uid` empty: whatever uid. Error when there is nothing of that name (or uid).
+  Status remove_object(Kind kind, const std::string& key, const std::string& uid);
+  void remove_pod(PodEntry& entry);
+  void finish_removal(const std::string& key);  // the row is gone (or never was): erase, successor takes the name
+  void sweep_volumes();                         // a deleted claim or volume goes when no pod uses it
+  void release_volume(const std::string& name, const std::string& claim_key);
+  void save_doomed();
+  Status load_doomed(const Record& record);
+  static std::string key_of(Kind kind, const Json& manifest);
+  static Json keep_uid(Json manifest, const Json& before);
+  void wake(const ClusterEvent& event, const EventObjects& objects);
+
+  // gateway_nodes.cc
+  void on_node(const std::vector<std::string_view>& levels, const Message& message);
+  void on_pod_status(const std::string& node, const std::string& key, const Message& message);
+  Result<NodeChange> on_heartbeat(const std::string& node, const Json& payload);
+  void apply_change(const std::string& node, const NodeChange& change);
+  void refresh_node(const std::string& node);  // facts, overlay or taint changed
+  void refresh_local_volumes(const std::string& node);
+  void check_silence();
+  void compare_now_and_then();
+  void take_finished(Binding& binding);
+
+  // gateway_scheduling.cc
+  void pump();
+  void schedule(QueuedPod queued);
+  void start_binding(QueuedPod queued, Reservation reservation, const std::map<std::string, Millis>& waits);
+  void fail_attempt(QueuedPod queued, const ScheduleResult& result);
+  std::size_t rows_in_flight() const;
+
+  // gateway_binding.cc
+  Task binding_cycle(Binding& binding);
+  Status begin_row(Binding& binding);
+  void resume_row(Row row);  // recovery and adoption: enters the binding cycle at row.phase
+  bool is_finished(const std::string& uid);
+  void arm_deadline(Binding& binding);
+  void move(Binding& binding, RowEvent event);
+  void enter_bind(Binding& binding);
+  void enter_bound(Binding& binding);
+  void enter_release(Binding& binding, RowEvent event);
+  void end_row(Binding& binding, const Move& made);
+  void wake_freed(const Binding& binding);
+  void give_up(Binding& binding, const Status& status);  // before a row was written
+  void feed(const std::string& uid, RowEvent event);     // may end and drop the binding
+  void feed_permit(const std::string& uid, Status status);
+  void reap(const std::string& uid);
+  void request(Binding& binding);  // (re)sends what the phase asks for, and sets the next resend
+  void verify(Binding& binding);   // asks the node about a bound row: resends Bind
+  void arm_resend(Timers::Id& timer, int& resends, std::function<void()> run);
+  void send_request(const std::string& node, Request request);
+  Epoch floor_of(const std::string& node) const;
+  void on_answer(const Answer& answer);
+  void add_release(ReleaseEntry entry);
+  void request_release(const std::string& key);
+  void restore_release(ReleaseEntry entry);
+  void end_release(const std::string& key);
+  void hold_epoch(const std::string& node, const Epoch& epoch);
+  void drop_epoch(const std::string& node, const Epoch& epoch);
+  void resend_all(const std::string& node);
+
+  // gateway_compare.cc
+  void list_node(const std::string& node);
+  void ask_page(const std::string& node);
+  bool wants_report(const std::string& node);
+  void on_slots(const Answer& answer);
+  void compare(const std::string& node, const std::vector<SlotReport>& slots, const std::string& incarnation);
+  void adopt_slot(const std::string& node, const SlotReport& slot, const std::string& incarnation);
+  void on_superseded(const Answer& answer);
+  void enter_adopt(std::set<std::string> nodes);
+  void adopted(const std::string& node);
+  void drop_binding(const std::string& uid);
+  void note_incarnation(const Answer& answer);
+
+  // gateway_api.cc
+  void on_api(const Message& message);
+  Json answer_api(const Json& request);
+  Json api_apply(const Json& request);
+  Json api_delete(const Json& request);
+  Json api_get(const Json& request);
+  Json api_describe(const Json& request);
+  Json api_status() const;
+
+  // gateway_view.cc
+  Json view(Kind kind, const std::string& key) const;  // object with status, as get shows it; null: none
+  Json status_of(Kind kind, const std::string& key) const;
+  Json pod_status(const PodEntry& entry) const;
+  Json node_status(const DeviceNode& device) const;
+  std::string why_pending(const PodEntry& entry) const;
+
+  GatewayOptions options_;
+  const Registry& registry_;
+  const Clock& clock_;
+  Transport& transport_;
+  Store& store_;
+  Timers& timers_;
+  Log& log_;
+  Random random_;
+  Topics topics_;
+  Turn turn_;
+  Objects objects_;
+  Nodes nodes_;
+  Board board_;
+  Cache cache_;
+  Snapshot snapshot_;
+  std::map<std::string, std::unique_ptr<Framework>> frameworks_;  // by scheduler name
+  std::unique_ptr<Queue> queue_;
+  Identity identity_;
+  std::map<std::string, std::unique_ptr<Binding>> bindings_;
+  std::map<std::string, Release> releases_;
+  std::map<std::string, std::set<Epoch>> live_epochs_;  // by node: rows and release entries (P10)
+  std::set<std::pair<Kind, std::string>> doomed_;       // volumes and claims whose delete waits for their users
+  std::vector<Row> rows_loaded_;                        // between load() and recover()
+  std::set<std::string> adopted_;                       // nodes that have answered in this adopt mode
+  std::map<std::string, std::string> last_message_;     // pod key -> why its last attempt failed
+  bool link_up_ = false;
+  bool synced_ = false;  // the fence came back in this session
+  std::uint64_t fence_ = 0;
+  std::set<std::pair<Kind, std::string>> seen_desired_;  // retained in this session: the rest is mirrored again
+  struct Listing {
+    std::uint64_t id = 0;
+    std::uint32_t pages = 0;
+    std::map<std::uint32_t, std::vector<SlotReport>> got;
+    Timers::Id resend = 0;
+    int resends = 0;
+  };
+  std::map<std::string, Listing> listings_;  // by node
+  std::map<std::string, Millis> compared_;  // by node: last listing of compare_now_and_then()
+  std::set<std::string> unreported_;         // nodes whose final statuses were lost on the way
+  std::uint64_t last_list_ = 0;
+  Timers::Id tick_ = 0;
+  Timers::Id pump_timer_ = 0;
+};
+
+}  // namespace berth

@@ -1,0 +1,425 @@
+// The row's road: from the decision to the device's proof, and back when it is refused (handshake.md §4, P1-P7).
+#include <algorithm>
+
+#include "core/check.h"
+#include "core/scheduler/charge.h"
+#include "core/scheduler/gateway.h"
+
+namespace berth {
+
+namespace {
+
+std::string release_key(const std::string& node, const std::string& uid, const Epoch& epoch) {
+  return node + "/" + uid + "/" + to_text(epoch);
+}
+
+}  // namespace
+
+// One pod's binding cycle (kube-scheduler schedule_one.go bindingCycle). A restart enters it with the phase it found.
+Task Gateway::binding_cycle(Binding& binding) {
+  if (binding.row.phase == Phase::none) {
+    if (!binding.permit_waits.empty()) {
+      const Status permitted = co_await binding.permitted.next();
+      if (!permitted.is_success()) {
+        give_up(binding, permitted);
+        co_return;
+      }
+    }
+    queue_->done(binding.row.uid);
+    const Status begun = begin_row(binding);
+    if (!begun.is_success()) {
+      give_up(binding, begun);
+      co_return;
+    }
+  }
+  while (binding.row.phase != Phase::none) {
+    request(binding);
+    const RowEvent event = co_await binding.events.next();
+    move(binding, event);
+  }
+}
+
+// P1: the row with its new epoch is in this turn's transaction; PreBind leaves after it.
+Status Gateway::begin_row(Binding& binding) {
+  Row& row = binding.row;
+  const DeviceNode* device = nodes_.find(row.node);
+  if (device == nullptr || device->incarnation.empty()) return Status::error("node " + row.node + " is gone");
+  BindRequest wanted;
+  const Framework& framework = *framework_of(*binding.pod);
+  Status prepared = framework.run_pre_bind(binding.reservation->state(), *binding.pod, row.node, wanted);
+  if (!prepared.is_success()) return prepared;
+  row.pod = binding.pod->metadata.key();
+  row.incarnation = device->incarnation;
+  row.promise_ms = options_.promise_ms;
+  row.volumes = std::move(wanted.volumes);
+  row.epoch = {identity_.id.term, store_.next_position()};
+  if (Status begun = store_.begin(row.uid, encode(row), static_cast<int>(Phase::prebind)); !begun.is_success()) {
+    return begun;
+  }
+  apply(row, RowEvent::begin);
+  hold_epoch(row.node, row.epoch);
+  arm_deadline(binding);
+  return Status::ok();
+}
+
+void Gateway::arm_deadline(Binding& binding) {
+  binding.deadline = timers_.at(clock_.now() + binding.row.promise_ms, [this, uid = binding.row.uid] {
+    Binding& late = *bindings_.at(uid);
+    late.deadline = 0;
+    late.reason =
+        "node " + late.row.node + " did not answer PreBind in " + std::to_string(late.row.promise_ms / 1000) + " s";
+    feed(uid, RowEvent::leave);
+  });
+}
+
+void Gateway::resume_row(Row row) {
+  auto owned = std::make_unique<Binding>();
+  Binding& binding = *owned;
+  binding.row = std::move(row);
+  const std::string uid = binding.row.uid;
+  if (PodEntry* entry = objects_.find_pod_by_uid(uid)) binding.pod = entry->pod;
+  binding.queued.pod = binding.pod;
+  hold_epoch(binding.row.node, binding.row.epoch);
+  const Framework* framework = binding.pod == nullptr ? nullptr : framework_of(*binding.pod);
+  const bool assumed = binding.row.phase == Phase::prebind || binding.row.phase == Phase::bind;
+  if (assumed && framework != nullptr) {
+    binding.reservation = Reservation::restore(*framework, cache_, std::make_unique<CycleState>(), binding.pod,
+                                               binding.row.node, binding.row.volumes);
+  } else if (binding.pod != nullptr && !is_finished(uid)) {
+    cache_.confirm(binding.pod, binding.row.node);
+  }
+  if (binding.row.phase == Phase::prebind) arm_deadline(binding);
+  bindings_.emplace(uid, std::move(owned));
+  binding.task = binding_cycle(binding);
+  reap(uid);
+}
+
+bool Gateway::is_finished(const std::string& uid) {
+  const PodEntry* entry = objects_.find_pod_by_uid(uid);
+  return entry != nullptr && entry->finished;
+}
+
+void Gateway::move(Binding& binding, RowEvent event) {
+  if (event == RowEvent::pre_bound) {
+    const Framework* framework = framework_of(*binding.pod);
+    const Status bound = framework->run_bind(binding.reservation->state(), *binding.pod, binding.row.node);
+    if (!bound.is_success()) {
+      binding.reason = bound.message();
+      event = RowEvent::leave;
+    }
+  }
+  if (!find_move(binding.row.phase, event)) return;  // overtaken by what was already in the mailbox
+  const Move made = apply(binding.row, event);
+  binding.resends = 0;
+  timers_.cancel(binding.resend);
+  timers_.cancel(binding.deadline);
+  log_.write(Level::info, "row moved",
+             {{"pod", binding.row.pod},
+              {"node", binding.row.node},
+              {"epoch", to_text(binding.row.epoch)},
+              {"event", std::string(to_string(event))},
+              {"phase", std::string(to_string(binding.row.phase))}});
+  switch (made.to) {
+    case Phase::bind: enter_bind(binding); break;
+    case Phase::bound: enter_bound(binding); break;
+    case Phase::release: enter_release(binding, event); break;
+    case Phase::none: end_row(binding, made); break;
+    case Phase::prebind: CHECK(false);
+  }
+  board_.mark(Kind::pod, binding.row.pod);
+}
+
+// P2: phase bind is in this turn's transaction, with the volumes Bound; Bind leaves after it.
+void Gateway::enter_bind(Binding& binding) {
+  store_.advance(binding.row.uid, static_cast<int>(Phase::bind));
+  objects_.bind_volumes(binding.row.volumes);
+  for (const VolumeGrant& grant : binding.row.volumes) {
+    board_.mark(Kind::persistent_volume, grant.volume);
+    board_.mark(Kind::persistent_volume_claim, grant.claim);
+    EventObjects objects;
+    objects.claim = objects_.claim(grant.claim);
+    wake({EventResource::persistent_volume_claim, kUpdate, "PvcUpdate"}, objects);
+  }
+}
+
+void Gateway::enter_bound(Binding& binding) {
+  store_.advance(binding.row.uid, static_cast<int>(Phase::bound));
+  Reservation& reservation = *binding.reservation;
+  cache_.confirm(binding.pod, binding.row.node);
+  framework_of(*binding.pod)->run_post_bind(reservation.state(), *binding.pod, binding.row.node);
+  reservation.commit();
+  last_message_.erase(binding.row.pod);
+  board_.event(binding.row.pod, "Normal", "Scheduled",
+               "Successfully assigned " + binding.row.pod + " to " + binding.row.node);
+  take_finished(binding);
+}
+
+// P7: never back to bind or bound. What a finished pod used is free at once; a victim's only after proof.
+void Gateway::enter_release(Binding& binding, RowEvent event) {
+  store_.advance(binding.row.uid, static_cast<int>(Phase::release));
+  if (event == RowEvent::finished) {
+    PodEntry* entry = objects_.find_pod_by_uid(binding.row.uid);
+    if (entry != nullptr) {
+      entry->finished = true;
+      objects_.save_pod(binding.row.pod);
+    }
+    cache_.remove(binding.row.uid);
+    wake_freed(binding);
+    sweep_volumes();
+    return;
+  }
+  if (binding.reservation) {
+    cache_.confirm(binding.pod, binding.row.node);
+    binding.reservation->commit();
+  }
+}
+
+void Gateway::end_row(Binding& binding, const Move& made) {
+  const Row& row = binding.row;
+  store_.erase(Table::row, row.uid);
+  if (made.to_release_list) {
+    ReleaseEntry entry{row.node, row.incarnation, row.uid, row.epoch, {}};
+    if (binding.pod != nullptr) entry.charge = encode_charge(pod_requests(*binding.pod));
+    add_release(std::move(entry));
+  } else {
+    drop_epoch(row.node, row.epoch);
+  }
+  if (binding.reservation && binding.reservation->is_armed()) {
+    binding.reservation.reset();  // Unreserve, forget
+  } else {
+    cache_.remove(row.uid);
+  }
+  wake_freed(binding);
+  PodEntry* entry = objects_.find_pod_by_uid(row.uid);
+  if (entry == nullptr) return;
+  if (entry->deleting) {
+    if (!identity_.adopting) finish_removal(row.pod);
+    return;
+  }
+  if (entry->finished) return;
+  binding.queued.pod = entry->pod;
+  if (made.from == Phase::prebind || made.from == Phase::bind) {
+    // kube-scheduler: a rejection at PreBind or Bind goes to error backoff, no plugin recorded.
+    const std::string why = binding.reason.empty() ? "node " + row.node + " lost the placement" : binding.reason;
+    last_message_[row.pod] = why;
+    board_.event(row.pod, "Warning", "FailedScheduling", why);
+    queue_->requeue(binding.queued, Status::error(why), {}, {});
+  } else {
+    queue_->add(entry->pod);
+  }
+}
+
+void Gateway::wake_freed(const Binding& binding) {
+  if (binding.pod == nullptr) return;
+  EventObjects objects;
+  objects.old_pod = binding.pod;
+  wake({EventResource::assigned_pod, kDelete, "AssignedPodDelete"}, objects);
+}
+
+// The binding ended before anything was written: undo, and back to the queue.
+void Gateway::give_up(Binding& binding, const Status& status) {
+  const std::string key = binding.pod->metadata.key();
+  for (auto& [plugin, timer] : binding.permit_waits) timers_.cancel(timer);
+  binding.reservation.reset();
+  wake_freed(binding);
+  PodEntry* entry = objects_.find_pod_by_uid(binding.row.uid);
+  if (entry == nullptr) return queue_->remove(binding.row.uid);
+  if (entry->deleting) {
+    queue_->remove(binding.row.uid);
+    if (!identity_.adopting) finish_removal(key);
+    return;
+  }
+  ScheduleResult result;
+  result.status = status;
+  if (status.is_rejected()) result.diagnosis.unschedulable_plugins.insert(status.plugin());
+  binding.queued.pod = entry->pod;
+  fail_attempt(std::move(binding.queued), result);
+}
+
+void Gateway::feed(const std::string& uid, RowEvent event) {
+  auto found = bindings_.find(uid);
+  if (found == bindings_.end() || !find_move(found->second->row.phase, event)) return;
+  found->second->events.push(event);
+  reap(uid);
+}
+
+void Gateway::feed_permit(const std::string& uid, Status status) {
+  auto found = bindings_.find(uid);
+  if (found == bindings_.end() || found->second->row.phase != Phase::none) return;
+  found->second->permitted.push(std::move(status));
+  reap(uid);
+}
+
+void Gateway::reap(const std::string& uid) {
+  auto found = bindings_.find(uid);
+  if (found == bindings_.end() || !found->second->task.is_done()) return;
+  timers_.cancel(found->second->deadline);
+  timers_.cancel(found->second->resend);
+  bindings_.erase(found);
+}
+
+void Gateway::request(Binding& binding) {
+  const Row& row = binding.row;
+  Request message;
+  switch (row.phase) {
+    case Phase::prebind:
+      message.type = RequestType::pre_bind;
+      message.pod = binding.pod == nullptr ? "{}" : binding.pod->manifest.dump();
+      message.volumes = row.volumes;
+      message.promise_ms = row.promise_ms;
+      binding.prebind_sent = clock_.now();
+      break;
+    case Phase::bind: message.type = RequestType::bind; break;
+    case Phase::release: message.type = RequestType::release; break;
+    case Phase::bound:
+    case Phase::none: return;  // nothing is asked
+  }
+  message.uid = row.uid;
+  message.epoch = row.epoch;
+  message.incarnation = row.incarnation;
+  send_request(row.node, std::move(message));
+  arm_resend(binding.resend, binding.resends, [this, uid = row.uid] {
+    Binding& again = *bindings_.at(uid);
+    again.resend = 0;
+    request(again);
+  });
+}
+
+void Gateway::verify(Binding& binding) {
+  if (binding.row.phase != Phase::bound) return request(binding);
+  Request message(RequestType::bind);
+  message.uid = binding.row.uid;
+  message.epoch = binding.row.epoch;
+  message.incarnation = binding.row.incarnation;
+  send_request(binding.row.node, std::move(message));
+  arm_resend(binding.resend, binding.resends, [this, uid = binding.row.uid] {
+    Binding& again = *bindings_.at(uid);
+    again.resend = 0;
+    verify(again);
+  });
+}
+
+// Doubling, with a jitter of a quarter, so that a fleet that reconnects does not answer in step.
+void Gateway::arm_resend(Timers::Id& timer, int& resends, std::function<void()> run) {
+  timers_.cancel(timer);
+  const Millis doubled = options_.resend_ms << std::min(resends, 10);
+  const Millis delay = std::min(doubled, options_.resend_ms_max);
+  const Millis jitter = static_cast<Millis>(random_.below(static_cast<std::uint64_t>(delay / 4 + 1)));
+  ++resends;
+  timer = timers_.at(clock_.now() + delay + jitter, std::move(run));
+}
+
+void Gateway::send_request(const std::string& node, Request request) {
+  request.gateway = options_.gateway;
+  request.gateway_id = identity_.id;
+  request.floor = floor_of(node);
+  Message message;
+  message.topic = topics_.node_requests(node);
+  message.payload = encode(request);
+  // Ends in the broker's queue only; the receiver's rules never rely on it.
+  message.expiry_s = static_cast<int>(std::max<Millis>(options_.promise_ms / 1000, 1));
+  turn_.send(std::move(message));
+}
+
+// P10: the lowest epoch of any live row or release-list entry of the node; with none, the next epoch.
+Epoch Gateway::floor_of(const std::string& node) const {
+  auto found = live_epochs_.find(node);
+  if (found != live_epochs_.end() && !found->second.empty()) return *found->second.begin();
+  return {identity_.id.term, store_.next_position()};
+}
+
+void Gateway::hold_epoch(const std::string& node, const Epoch& epoch) { live_epochs_[node].insert(epoch); }
+
+void Gateway::drop_epoch(const std::string& node, const Epoch& epoch) {
+  auto found = live_epochs_.find(node);
+  if (found == live_epochs_.end()) return;
+  found->second.erase(epoch);
+  if (found->second.empty()) live_epochs_.erase(found);
+}
+
+void Gateway::on_answer(const Answer& answer) {
+  note_incarnation(answer);
+  apply_change(answer.node, nodes_.on_sign_of_life(answer.node, answer.incarnation));
+  if (answer.type == AnswerType::superseded) return on_superseded(answer);
+  if (answer.type == AnswerType::slots) return on_slots(answer);
+  if (auto found = bindings_.find(answer.uid); found != bindings_.end()) {
+    Binding& binding = *found->second;
+    const bool passed = binding.prebind_sent >= 0 && clock_.now() - binding.prebind_sent >= binding.row.promise_ms;
+    if (std::optional<RowEvent> event = read_answer(binding.row, answer, identity_.id.store_id, passed)) {
+      if (answer.type == AnswerType::rejected) {
+        binding.reason = "node " + answer.node + " rejected the pod: " + answer.reason;
+      }
+      return feed(answer.uid, *event);
+    }
+    const bool confirms = answer.type == AnswerType::bound && binding.row.phase == Phase::bound &&
+                          answer.node == binding.row.node && answer.epoch == binding.row.epoch &&
+                          answer.incarnation == binding.row.incarnation;
+    if (confirms) timers_.cancel(binding.resend);  // the answer to verify()
+  }
+  const std::string key = release_key(answer.node, answer.uid, answer.epoch);
+  auto found = releases_.find(key);
+  if (found == releases_.end() || !ends_entry(found->second.entry, answer, identity_.id.store_id)) {
+    return log_.write(Level::debug, "answer dropped",
+                      {{"node", answer.node}, {"answer", std::string(to_string(answer.type))}, {"pod", answer.uid}});
+  }
+  end_release(key);
+}
+
+void Gateway::add_release(ReleaseEntry entry) {
+  const std::string key = release_key(entry.node, entry.uid, entry.epoch);
+  store_.put(Table::release, key, encode(entry));
+  restore_release(std::move(entry));
+  request_release(key);
+}
+
+void Gateway::restore_release(ReleaseEntry entry) {
+  const std::string key = release_key(entry.node, entry.uid, entry.epoch);
+  cache_.charge(entry.node, key, decode_charge(entry.charge));
+  hold_epoch(entry.node, entry.epoch);
+  releases_[key].entry = std::move(entry);
+}
+
+void Gateway::end_release(const std::string& key) {
+  auto found = releases_.find(key);
+  const ReleaseEntry entry = std::move(found->second.entry);
+  timers_.cancel(found->second.resend);
+  releases_.erase(found);
+  store_.erase(Table::release, key);
+  cache_.discharge(entry.node, key);
+  drop_epoch(entry.node, entry.epoch);
+  board_.mark(Kind::node, entry.node);
+  wake({EventResource::assigned_pod, kDelete, "AssignedPodDelete"}, {});
+}
+
+void Gateway::request_release(const std::string& key) {
+  Release& release = releases_.at(key);
+  Request message(RequestType::release);
+  message.uid = release.entry.uid;
+  message.epoch = release.entry.epoch;
+  message.incarnation = release.entry.incarnation;
+  send_request(release.entry.node, std::move(message));
+  arm_resend(release.resend, release.resends, [this, key] {
+    releases_.at(key).resend = 0;
+    request_release(key);
+  });
+}
+
+void Gateway::resend_all(const std::string& node) {
+  const DeviceNode* device = nodes_.find(node);
+  for (auto& [uid, binding] : bindings_) {
+    if (binding->row.node != node || binding->row.phase == Phase::none) continue;
+    binding->resends = 0;
+    if (binding->row.phase != Phase::bound) {
+      request(*binding);
+    } else if (device == nullptr || device->incarnation != binding->row.incarnation) {
+      verify(*binding);
+    }
+  }
+  for (auto& [key, release] : releases_) {
+    if (release.entry.node != node) continue;
+    release.resends = 0;
+    request_release(key);
+  }
+}
+
+}  // namespace berth

@@ -1,0 +1,224 @@
+// List/Slots: what a device runs against what the rows say; and adopt mode after a lost store (handshake.md §5, P8).
+#include <algorithm>
+
+#include "core/scheduler/charge.h"
+#include "core/scheduler/gateway.h"
+
+namespace berth {
+
+namespace {
+
+constexpr std::uint32_t kMaxPages = 1024;
+constexpr std::uint64_t kMaxTerm = std::uint64_t{1} << 62;  // no fault and no hostile device may use the terms up
+
+std::string orphan_name(const std::string& node, const SlotReport& slot) {
+  return node + "/" + slot.uid + "/" + to_text(slot.epoch);
+}
+
+Resources charge_of(const SlotReport& slot) {
+  Result<Json> manifest = Json::parse(slot.pod);
+  if (!manifest) return {};
+  Result<Pod> pod = decode_pod(*manifest, nullptr);
+  return pod ? pod_requests(*pod) : Resources{};
+}
+
+bool is_alive(SlotState state) { return state == SlotState::running || state == SlotState::stopping; }
+
+}  // namespace
+
+void Gateway::list_node(const std::string& node) {
+  if (!link_up_ || !options_.hold.empty()) return;
+  Listing& listing = listings_[node];
+  timers_.cancel(listing.resend);
+  listing = Listing{};
+  listing.id = ++last_list_;
+  ask_page(node);
+}
+
+void Gateway::ask_page(const std::string& node) {
+  Listing& listing = listings_.at(node);
+  Request message(RequestType::list);
+  while (listing.got.contains(message.page)) ++message.page;
+  message.list_id = listing.id;
+  message.report = message.page == 0 && wants_report(node);
+  send_request(node, std::move(message));
+  arm_resend(listing.resend, listing.resends, [this, node] {
+    listings_.at(node).resend = 0;
+    ask_page(node);
+  });
+}
+
+// Facts or a final status that were lost on the way are asked for; a live broker brings them unasked.
+bool Gateway::wants_report(const std::string& node) {
+  const DeviceNode* device = nodes_.find(node);
+  return device == nullptr || device->facts.is_null() || !device->facts_current || unreported_.contains(node);
+}
+
+void Gateway::on_slots(const Answer& answer) {
+  auto found = listings_.find(answer.node);
+  // Only a listing asked for now, under the present term, tells anything (P8).
+  if (found == listings_.end() || found->second.id != answer.list_id || answer.gateway_id != identity_.id) return;
+  Listing& listing = found->second;
+  if (answer.pages == 0 || answer.pages > kMaxPages || answer.page >= answer.pages) {
+    return refuse("slots of node " + answer.node,
+                  "page " + std::to_string(answer.page) + " of " + std::to_string(answer.pages) + " cannot be");
+  }
+  listing.got[answer.page] = answer.slots;
+  listing.resends = 0;
+  if (listing.got.size() < answer.pages) return ask_page(answer.node);
+  std::vector<SlotReport> slots;
+  for (auto& [page, part] : listing.got) slots.insert(slots.end(), part.begin(), part.end());
+  timers_.cancel(listing.resend);
+  listings_.erase(found);
+  compare(answer.node, slots, answer.incarnation);
+  adopted(answer.node);
+}
+
+void Gateway::compare(const std::string& node, const std::vector<SlotReport>& slots, const std::string& incarnation) {
+  std::set<std::string> listed;
+  bool unreported = false;
+  for (const SlotReport& slot : slots) {
+    if (slot.state == SlotState::none) continue;
+    listed.insert(slot.uid);
+    auto found = bindings_.find(slot.uid);
+    if (found != bindings_.end() && found->second->row.node == node && found->second->row.epoch == slot.epoch) {
+      // How it ended stands in its status, which was lost: the next listing asks for it.
+      if (slot.state == SlotState::finished && found->second->row.phase == Phase::bound) unreported = true;
+      continue;
+    }
+    const std::string name = orphan_name(node, slot);
+    if (releases_.contains(name) || identity_.orphans.contains(name)) continue;
+    if (identity_.adopting) {
+      adopt_slot(node, slot, incarnation);
+    } else {
+      add_release({node, incarnation, slot.uid, slot.epoch, encode_charge(charge_of(slot))});
+    }
+  }
+  std::vector<Binding*> missing;
+  for (auto& [uid, binding] : bindings_) {
+    const Phase phase = binding->row.phase;
+    if (binding->row.node != node || listed.contains(uid)) continue;
+    if (phase == Phase::bind || phase == Phase::bound) missing.push_back(binding.get());
+  }
+  for (Binding* binding : missing) verify(*binding);  // resend, never conclude
+  if (!unreported) {
+    unreported_.erase(node);
+  } else if (unreported_.insert(node).second) {
+    list_node(node);
+  }
+}
+
+// A slot that no row explains, found while the gateway learns anew what it once knew.
+void Gateway::adopt_slot(const std::string& node, const SlotReport& slot, const std::string& incarnation) {
+  const ReleaseEntry leftover{node, incarnation, slot.uid, slot.epoch, encode_charge(charge_of(slot))};
+  PodEntry* entry = objects_.find_pod_by_uid(slot.uid);
+  if (entry == nullptr) {
+    // A workload without an object waits for the operator's word: it may be all that is left of his.
+    identity_.orphans.insert(orphan_name(node, slot));
+    save_identity();
+    log_.write(Level::warn, "a workload without an object was found; apply its pod or delete it on the device",
+               {{"node", node}, {"pod", slot.uid}});
+    return;
+  }
+  if (slot.state == SlotState::preparing || slot.state == SlotState::prepared) return add_release(leftover);
+  if (auto known = bindings_.find(slot.uid); known != bindings_.end()) {
+    // Two nodes with one pod: the highest running epoch keeps the row, the other goes to the release list.
+    Binding& other = *known->second;
+    const bool other_wins = other.row.epoch > slot.epoch || !is_alive(slot.state);
+    if (other_wins || other.row.phase == Phase::none) return add_release(leftover);
+    ReleaseEntry old{other.row.node, other.row.incarnation, other.row.uid, other.row.epoch, {}};
+    if (other.pod != nullptr) old.charge = encode_charge(pod_requests(*other.pod));
+    drop_binding(slot.uid);
+    add_release(std::move(old));
+  }
+  Row row;
+  row.uid = slot.uid;
+  row.pod = entry->pod->metadata.key();
+  row.epoch = slot.epoch;
+  row.node = node;
+  row.incarnation = incarnation;
+  row.promise_ms = options_.promise_ms;
+  row.phase = slot.state == SlotState::running && !entry->deleting ? Phase::bound : Phase::release;
+  if (slot.state == SlotState::finished && !entry->deleting) {
+    entry->finished = true;
+    objects_.save_pod(row.pod);
+  }
+  queue_->remove(slot.uid);
+  Row stored = row;
+  stored.phase = Phase::none;
+  if (Status begun = store_.begin(row.uid, encode(stored), static_cast<int>(row.phase)); !begun.is_success()) {
+    return refuse("slot of pod " + row.pod, begun.message());  // the next listing tries again
+  }
+  board_.mark(Kind::pod, row.pod);
+  resume_row(std::move(row));
+  if (auto adopted_row = bindings_.find(slot.uid); adopted_row != bindings_.end()) verify(*adopted_row->second);
+}
+
+// A row whose place another node's slot disproves; only in adopt mode.
+void Gateway::drop_binding(const std::string& uid) {
+  Binding& binding = *bindings_.at(uid);
+  timers_.cancel(binding.deadline);
+  timers_.cancel(binding.resend);
+  if (binding.reservation && binding.reservation->is_armed()) {
+    binding.reservation.reset();
+  } else {
+    cache_.remove(uid);
+  }
+  drop_epoch(binding.row.node, binding.row.epoch);
+  store_.erase(Table::row, uid);
+  bindings_.erase(uid);
+}
+
+// Another gateway's store, or our own before it was lost, has spoken to this node: our term rises above it (P3, P8).
+void Gateway::on_superseded(const Answer& answer) {
+  if (answer.gateway_id.store_id == identity_.id.store_id || answer.gateway_id.term < identity_.id.term) return;
+  if (answer.gateway_id.term >= kMaxTerm) return refuse("node " + answer.node, "its gateway term cannot be exceeded");
+  log_.write(Level::warn, "superseded: the term rises",
+             {{"node", answer.node}, {"term", std::to_string(answer.gateway_id.term + 1)}});
+  identity_.id.term = answer.gateway_id.term + 1;
+  std::set<std::string> nodes;
+  for (const auto& [name, device] : nodes_.all()) nodes.insert(name);
+  enter_adopt(std::move(nodes));
+}
+
+void Gateway::enter_adopt(std::set<std::string> nodes) {
+  identity_.adopt_nodes = std::move(nodes);
+  identity_.adopting = !identity_.adopt_nodes.empty();
+  adopted_.clear();
+  save_identity();
+  for (const std::string& node : identity_.adopt_nodes) {
+    list_node(node);
+    resend_all(node);
+  }
+}
+
+void Gateway::adopted(const std::string& node) {
+  if (!identity_.adopting) return;
+  adopted_.insert(node);
+  identity_.adopt_nodes.erase(node);
+  if (!identity_.adopt_nodes.empty()) return save_identity();
+  identity_.adopting = false;
+  adopted_.clear();
+  save_identity();
+  log_.write(Level::info, "every known node has answered; placing pods again", {});
+  std::vector<std::string> waiting;
+  for (const auto& [key, entry] : objects_.pods()) {
+    if (entry.deleting && !bindings_.contains(entry.pod->uid())) waiting.push_back(key);
+  }
+  for (const std::string& key : waiting) finish_removal(key);
+}
+
+// A message that carries the device's own incarnation in answer to what we asked: news that birth and state, lost on
+// the way, did not bring.
+void Gateway::note_incarnation(const Answer& answer) {
+  DeviceNode* device = nodes_.find(answer.node);
+  if (device == nullptr || device->incarnation == answer.incarnation || answer.incarnation.empty()) return;
+  const bool listed = answer.type == AnswerType::slots && listings_.contains(answer.node) &&
+                      listings_.at(answer.node).id == answer.list_id;
+  const bool echoed = answer.type == AnswerType::hello && answer.to_incarnation == device->incarnation;
+  if (!listed && !echoed) return;
+  nodes_.set_incarnation(answer.node, answer.incarnation);
+  apply_change(answer.node, {.facts = false, .connected = true, .disconnected = false});
+}
+
+}  // namespace berth

@@ -1,0 +1,446 @@
+// Manifests in: accept, update, delete (handshake.md §2, P7). The gateway owns the objects; absence never deletes.
+#include <algorithm>
+
+#include "core/handshake/fields.h"
+#include "core/scheduler/gateway.h"
+
+namespace berth {
+
+namespace {
+
+constexpr std::size_t kMaxPodBytes = 56 * 1024;  // PreBind carries it whole in 64 KiB
+
+template <class T>
+Result<T> decode_named(Result<T> (*decode)(const Json&, Warnings*), const Json& object, const std::string& key_wanted,
+                       Warnings& warnings) {
+  Result<T> decoded = decode(object, &warnings);
+  if (decoded && !key_wanted.empty() && decoded->metadata.key() != key_wanted) {
+    return Status::error("metadata.name: the object is \"" + decoded->metadata.key() + "\", the topic says \"" +
+                         key_wanted + "\"");
+  }
+  return decoded;
+}
+
+// Objects of a namespaced kind without one live in "default".
+Json with_namespace(Json object) {
+  Json* metadata = object.find("metadata");
+  if (metadata != nullptr && metadata->is_object() && metadata->find("namespace") == nullptr) {
+    metadata->set("namespace", "default");
+  }
+  return object;
+}
+
+// What may change after a pod is accepted, taken out: labels, annotations, tolerations, gates, status and the uid.
+Json fixed_part(const Json& manifest) {
+  Json fixed = manifest;
+  fixed.erase("status");
+  if (Json* metadata = fixed.find("metadata")) {
+    for (std::string_view key :
+         {"labels", "annotations", "uid", "resourceVersion", "generation", "creationTimestamp"}) {
+      metadata->erase(key);
+    }
+  }
+  if (Json* spec = fixed.find("spec")) {
+    for (std::string_view key : {"tolerations", "schedulingGates", "priority", "nodeName"}) spec->erase(key);
+  }
+  return fixed;
+}
+
+template <class T>
+bool keeps_all(const std::vector<T>& before, const std::vector<T>& after) {
+  return std::all_of(before.begin(), before.end(),
+                     [&](const T& item) { return std::find(after.begin(), after.end(), item) != after.end(); });
+}
+
+}  // namespace
+
+void Gateway::on_desired(const std::vector<std::string_view>& levels, const Message& message) {
+  const KindName* kind = find_kind(levels[1]);
+  if (kind == nullptr || kind->plural != levels[1]) return refuse(message.topic, "unknown kind");
+  if (levels.size() != (kind->namespaced ? 4u : 3u)) {
+    return refuse(message.topic,
+                  kind->namespaced ? "desired/<kind>/<namespace>/<name> is wanted" : "desired/<kind>/<name> is wanted");
+  }
+  const std::string key =
+      kind->namespaced ? std::string(levels[2]) + "/" + std::string(levels[3]) : std::string(levels[2]);
+  const Json* known = objects_.manifest(kind->kind, key);
+  if (message.payload.empty()) {
+    // Absence never deletes: the mirror is restored.
+    if (known != nullptr) board_.mirror(kind->kind, key, known);
+    return;
+  }
+  Result<Json> json = Json::parse(message.payload);
+  if (!json) return refuse(message.topic, json.error().message());
+  seen_desired_.insert({kind->kind, key});
+  if (const Json* deleted = json->find("deleted"); deleted != nullptr && *deleted == Json(true)) {
+    const Json* uid = json->find("uid");
+    const Status removed = remove_object(kind->kind, key, uid != nullptr && uid->is_string() ? uid->as_string() : "");
+    if (!removed.is_success()) board_.mirror(kind->kind, key, objects_.manifest(kind->kind, key));
+    return;
+  }
+  if (known != nullptr && *known == *json) return;  // our own mirror coming back
+  Result<Accepted> accepted = accept(kind->kind, *json, key, false);
+  if (!accepted) {
+    refuse(message.topic, accepted.error().message());
+    // The owner's word stands; the inbox shows it again.
+    if (known != nullptr && message.retain) board_.mirror(kind->kind, key, known);
+    return;
+  }
+  for (const std::string& warning : accepted->warnings) {
+    log_.write(Level::warn, "accepted with a warning", {{"topic", message.topic}, {"warning", warning}});
+  }
+}
+
+Result<Gateway::Accepted> Gateway::accept(Kind kind, const Json& object, const std::string& key_wanted, bool recreate) {
+  if (!object.is_object()) return Status::error("a JSON object is wanted");
+  switch (kind) {
+    case Kind::pod: return accept_pod(object, key_wanted, recreate);
+    case Kind::node: return accept_node_overlay(object, key_wanted);
+    default: return accept_volume_kind(kind, object, key_wanted);
+  }
+}
+
+Status Gateway::admit_priority(Json& manifest) {
+  // kube-apiserver's priority admission plugin (plugin/pkg/admission/priority): the class sets the number.
+  Json* spec = manifest.find("spec");
+  if (spec == nullptr || !spec->is_object()) return Status::ok();  // the decoder says what is wrong
+  const Json* name = spec->find("priorityClassName");
+  std::shared_ptr<const PriorityClass> chosen;
+  if (name != nullptr && name->is_string() && !name->as_string().empty()) {
+    chosen = objects_.priority_class(name->as_string());
+    if (chosen == nullptr) {
+      return Status::error("spec.priorityClassName: no PriorityClass \"" + name->as_string() + "\"; apply it first");
+    }
+  } else if (spec->find("priority") == nullptr) {
+    chosen = objects_.default_priority_class();
+  }
+  if (chosen == nullptr) return Status::ok();
+  spec->set("priority", static_cast<std::int64_t>(chosen->value));
+  if (!chosen->preemption_policy.empty() && spec->find("preemptionPolicy") == nullptr) {
+    spec->set("preemptionPolicy", chosen->preemption_policy);
+  }
+  return Status::ok();
+}
+
+Result<Gateway::Accepted> Gateway::accept_pod(const Json& object, const std::string& key_wanted, bool recreate) {
+  Json manifest = with_namespace(object);
+  if (Status admitted = admit_priority(manifest); !admitted.is_success()) return admitted;
+  manifest.erase("status");  // the gateway's to say
+  Warnings warnings;
+  Result<Pod> decoded = decode_named(decode_pod, manifest, key_wanted, warnings);
+  if (!decoded) return decoded.error();
+  auto pod = std::make_shared<Pod>(std::move(*decoded));
+  const std::string key = pod->metadata.key();
+  if (framework_of(*pod) == nullptr) {
+    return Status::error("spec.schedulerName: no profile \"" + pod->scheduler_name + "\" in this gateway");
+  }
+  PodEntry* entry = objects_.find_pod(key);
+  const bool same = entry != nullptr && (pod->uid().empty() || pod->uid() == entry->pod->uid()) && !recreate;
+  if (pod->metadata.uid.empty()) {
+    pod->metadata.uid = same ? entry->pod->uid() : random_.hex_id();
+    pod->manifest.find("metadata")->set("uid", pod->metadata.uid);
+  } else if (recreate && entry != nullptr && pod->uid() == entry->pod->uid()) {
+    return Status::error("metadata.uid: a re-created pod needs another uid; leave it out");
+  }
+  if (!is_valid_id(pod->metadata.uid)) {
+    return Status::error("metadata.uid: \"" + pod->metadata.uid + "\" must be 1 to 128 letters, digits, '.', '_', '-'");
+  }
+  if (pod->manifest.dump().size() > kMaxPodBytes) {
+    return Status::error("the pod is larger than 56 KiB, more than PreBind can carry; move what is large to a volume");
+  }
+  if (same) return update_pod(*entry, std::move(pod), std::move(warnings));
+  if (PodEntry* other = objects_.find_pod_by_uid(pod->uid())) {
+    return Status::error("metadata.uid: \"" + pod->uid() + "\" is that of pod " + other->pod->metadata.key());
+  }
+  Accepted accepted{"created", key, pod->uid(), std::move(warnings)};
+  if (entry == nullptr) {
+    create_pod(std::move(pod));
+    return accepted;
+  }
+  // Same name, another uid: delete, then create. The new pod waits until the old one's row is gone.
+  accepted.word = "waiting";
+  entry->successor = pod->manifest;
+  objects_.save_pod(key);
+  remove_pod(*entry);
+  const PodEntry* now = objects_.find_pod(key);
+  if (now != nullptr && now->pod->uid() == accepted.uid) accepted.word = "created";
+  return accepted;
+}
+
+Result<Gateway::Accepted> Gateway::update_pod(PodEntry& entry, std::shared_ptr<Pod> next, Warnings warnings) {
+  Accepted accepted{"unchanged", next->metadata.key(), next->uid(), std::move(warnings)};
+  const std::shared_ptr<const Pod> before = entry.pod;
+  if (entry.deleting) return Status::error("the pod is being deleted; apply it again when it is gone");
+  if (fixed_part(before->manifest) != fixed_part(next->manifest)) {
+    return Status::error(
+        "immutable: only labels, annotations, added tolerations and removed scheduling gates may change; "
+        "delete and apply again (berthctl apply --recreate does both)");
+  }
+  if (!keeps_all(before->tolerations, next->tolerations)) {
+    return Status::error("spec.tolerations: tolerations may be added, not removed; delete and apply again");
+  }
+  if (!keeps_all(next->scheduling_gates, before->scheduling_gates)) {
+    return Status::error("spec.schedulingGates: gates may be removed, not added; delete and apply again");
+  }
+  next->manifest.find("metadata")->set("uid", before->uid());
+  if (next->manifest == before->manifest) return accepted;
+  accepted.word = "updated";
+  objects_.put_pod(next);
+  objects_.save_pod(accepted.key);
+  board_.mirror(Kind::pod, accepted.key, &entry.pod->manifest);
+  board_.mark(Kind::pod, accepted.key);
+  if (auto found = bindings_.find(next->uid()); found != bindings_.end()) {
+    found->second->pod = next;
+    if (cache_.node_of(next->uid())) cache_.update(next);
+  } else if (!entry.finished) {
+    queue_->update(before, next);
+  }
+  return accepted;
+}
+
+void Gateway::create_pod(std::shared_ptr<const Pod> pod) {
+  const std::string key = pod->metadata.key();
+  PodEntry& entry = objects_.put_pod(pod);
+  objects_.save_pod(key);
+  board_.mirror(Kind::pod, key, &entry.pod->manifest);
+  board_.mark(Kind::pod, key);
+  queue_->add(std::move(pod));
+}
+
+Result<Gateway::Accepted> Gateway::accept_node_overlay(const Json& object, const std::string& key_wanted) {
+  Warnings warnings;
+  Result<Node> node = decode_named(decode_node, object, key_wanted, warnings);
+  if (!node) return node.error();
+  const std::string name = node->metadata.name;
+  const Json* before = objects_.overlay(name);
+  Accepted accepted{before == nullptr ? "created" : "updated", name, {}, std::move(warnings)};
+  if (before != nullptr && *before == object) {
+    accepted.word = "unchanged";
+    return accepted;
+  }
+  objects_.put_overlay(name, object);
+  board_.mirror(Kind::node, name, &object);
+  nodes_.expect(name);
+  if (identity_.adopting && !synced_) {
+    identity_.adopt_nodes.insert(name);
+    save_identity();
+  }
+  refresh_node(name);
+  return accepted;
+}
+
+namespace {
+
+// Keeps what only the gateway may say of a volume object: status, and a binding once made.
+template <class T>
+Json merge_owned(const Json& object, const T* before, std::string_view owned_field) {
+  Json manifest = object;
+  if (before == nullptr) return manifest;
+  manifest.erase("status");
+  if (const Json* status = before->manifest.find("status")) manifest.set("status", *status);
+  const Json* spec = before->manifest.find("spec");
+  const Json* owned = spec == nullptr ? nullptr : spec->find(owned_field);
+  if (Json* mine = manifest.find("spec"); owned != nullptr && mine != nullptr) mine->set(owned_field, *owned);
+  if (const Json* metadata = before->manifest.find("metadata")) {
+    const Json* uid = metadata->find("uid");
+    if (Json* mine = manifest.find("metadata"); uid != nullptr && mine != nullptr) mine->set("uid", *uid);
+  }
+  return manifest;
+}
+
+}  // namespace
+
+Result<Gateway::Accepted> Gateway::accept_volume_kind(Kind kind, const Json& object, const std::string& key_wanted) {
+  Accepted accepted{"created", {}, {}, {}};
+  Json manifest = describe(kind).namespaced ? with_namespace(object) : object;
+  const std::string peek = key_wanted.empty() ? key_of(kind, manifest) : key_wanted;
+  const Json* before = objects_.manifest(kind, peek);
+  ClusterEvent event{EventResource::persistent_volume, before == nullptr ? kAdd : kUpdate, "VolumeChange"};
+  EventObjects objects;
+  auto settle = [&](auto decode) -> Status {
+    auto decoded = decode_named(decode, manifest, key_wanted, accepted.warnings);
+    if (!decoded) return decoded.error();
+    accepted.key = decoded->metadata.key();
+    if (decoded->metadata.uid.empty()) {
+      decoded->metadata.uid = random_.hex_id();
+      decoded->manifest.find("metadata")->set("uid", decoded->metadata.uid);
+    }
+    accepted.uid = decoded->metadata.uid;
+    if (before != nullptr) accepted.word = *before == decoded->manifest ? "unchanged" : "updated";
+    if (accepted.word != "unchanged") objects_.put(std::move(*decoded));
+    return Status::ok();
+  };
+  Status status;
+  switch (kind) {
+    case Kind::persistent_volume:
+      manifest = merge_owned(manifest, objects_.volume(peek).get(), "claimRef");
+      status = settle(decode_persistent_volume);
+      break;
+    case Kind::persistent_volume_claim:
+      event.resource = EventResource::persistent_volume_claim;
+      manifest = merge_owned(manifest, objects_.claim(peek).get(), "volumeName");
+      status = settle(decode_persistent_volume_claim);
+      break;
+    case Kind::storage_class:
+      event.resource = EventResource::storage_class;
+      if (before != nullptr) manifest = keep_uid(std::move(manifest), *before);
+      status = settle(decode_storage_class);
+      break;
+    case Kind::priority_class:
+      if (before != nullptr) manifest = keep_uid(std::move(manifest), *before);
+      status = settle(decode_priority_class);
+      break;
+    default:
+      if (before != nullptr) manifest = keep_uid(std::move(manifest), *before);
+      status = settle(decode_namespace);
+      break;
+  }
+  if (!status.is_success()) return status;
+  if (accepted.word == "unchanged") return accepted;
+  board_.mirror(kind, accepted.key, objects_.manifest(kind, accepted.key));
+  board_.mark(kind, accepted.key);
+  objects.volume = kind == Kind::persistent_volume ? objects_.volume(accepted.key) : nullptr;
+  objects.claim = kind == Kind::persistent_volume_claim ? objects_.claim(accepted.key) : nullptr;
+  objects.storage_class = kind == Kind::storage_class ? objects_.storage_class(accepted.key) : nullptr;
+  if (kind != Kind::priority_class && kind != Kind::namespace_) wake(event, objects);
+  return accepted;
+}
+
+std::string Gateway::key_of(Kind kind, const Json& manifest) {
+  const Json* metadata = manifest.find("metadata");
+  const Json* name = metadata == nullptr ? nullptr : metadata->find("name");
+  const Json* name_space = metadata == nullptr ? nullptr : metadata->find("namespace");
+  if (name == nullptr || !name->is_string()) return {};
+  if (!describe(kind).namespaced) return name->as_string();
+  return (name_space != nullptr && name_space->is_string() ? name_space->as_string() : "default") + "/" +
+         name->as_string();
+}
+
+Json Gateway::keep_uid(Json manifest, const Json& before) {
+  const Json* old_metadata = before.find("metadata");
+  const Json* uid = old_metadata == nullptr ? nullptr : old_metadata->find("uid");
+  if (Json* metadata = manifest.find("metadata"); uid != nullptr && metadata != nullptr && metadata->is_object()) {
+    metadata->set("uid", *uid);
+  }
+  return manifest;
+}
+
+Status Gateway::remove_object(Kind kind, const std::string& key, const std::string& uid) {
+  const std::string what = std::string(describe(kind).name) + " \"" + key + "\"";
+  const Json* manifest = objects_.manifest(kind, key);
+  if (manifest == nullptr) return Status::error(what + " not found");
+  const Json* metadata = manifest->find("metadata");
+  const Json* own = metadata == nullptr ? nullptr : metadata->find("uid");
+  if (!uid.empty() && (own == nullptr || *own != Json(uid))) {
+    return Status::error(what + " with uid " + uid + " not found");
+  }
+  if (kind == Kind::pod) {
+    remove_pod(*objects_.find_pod(key));
+    return Status::ok();
+  }
+  if (kind == Kind::persistent_volume || kind == Kind::persistent_volume_claim) {
+    doomed_.insert({kind, key});
+    save_doomed();
+    sweep_volumes();
+    return Status::ok();
+  }
+  objects_.erase(kind, key);
+  board_.mirror(kind, key, nullptr);
+  board_.mark(kind, key);
+  if (kind == Kind::node) refresh_node(key);
+  return Status::ok();
+}
+
+// P7: by phase.
+void Gateway::remove_pod(PodEntry& entry) {
+  const std::string uid = entry.pod->uid();
+  const std::string key = entry.pod->metadata.key();
+  entry.deleting = true;
+  objects_.save_pod(key);
+  board_.mark(Kind::pod, key);
+  auto found = bindings_.find(uid);
+  if (found == bindings_.end()) {
+    queue_->remove(uid);
+    if (!identity_.adopting) finish_removal(key);
+    return;
+  }
+  found->second->reason = "pod was deleted";
+  switch (found->second->row.phase) {
+    case Phase::none: return feed_permit(uid, Status::unschedulable("pod was deleted"));
+    case Phase::prebind: return feed(uid, RowEvent::leave);
+    case Phase::bind:
+    case Phase::bound: return feed(uid, RowEvent::remove);
+    case Phase::release: return;  // completes in the transaction of Released
+  }
+}
+
+void Gateway::finish_removal(const std::string& key) {
+  PodEntry* entry = objects_.find_pod(key);
+  const Json successor = std::move(entry->successor);
+  const std::shared_ptr<const Pod> pod = entry->pod;
+  queue_->remove(pod->uid());
+  last_message_.erase(key);
+  objects_.erase_pod(key);
+  board_.mark(Kind::pod, key);
+  EventObjects objects;
+  objects.old_pod = pod;
+  wake({EventResource::pod, kDelete, "PodDelete"}, objects);
+  sweep_volumes();
+  if (successor.is_null()) return board_.mirror(Kind::pod, key, nullptr);
+  Result<Accepted> accepted = accept_pod(successor, {}, false);
+  if (!accepted) refuse("successor of pod " + key, accepted.error().message());
+}
+
+// A deleted claim goes when no pod uses it; a deleted volume when no claim is bound to it.
+void Gateway::sweep_volumes() {
+  bool changed = false;
+  for (const auto& [kind, key] : std::set(doomed_)) {
+    if (kind == Kind::persistent_volume_claim) {
+      if (!objects_.pods_using(key).empty()) continue;
+      if (auto claim = objects_.claim(key); claim != nullptr) release_volume(claim->volume_name, key);
+    } else if (auto volume = objects_.volume(key); volume != nullptr && volume->phase == "Bound") {
+      continue;
+    }
+    doomed_.erase({kind, key});
+    changed = true;
+    if (objects_.manifest(kind, key) == nullptr) continue;
+    objects_.erase(kind, key);
+    board_.mirror(kind, key, nullptr);
+    board_.mark(kind, key);
+  }
+  if (changed) save_doomed();
+}
+
+// The claim is gone: its volume keeps the data and waits for the operator (reclaim policy Retain).
+void Gateway::release_volume(const std::string& name, const std::string& claim_key) {
+  auto volume = objects_.volume(name);
+  if (volume == nullptr || volume->claim_ref != claim_key) return;
+  PersistentVolume released = *volume;
+  released.phase = "Released";
+  released.manifest.set("status", Json(Json::Object{{"phase", "Released"}}));
+  objects_.put(std::move(released));
+  board_.mark(Kind::persistent_volume, name);
+}
+
+void Gateway::save_doomed() {
+  Json list = Json::array();
+  for (const auto& [kind, key] : doomed_) list.push_back(std::string(describe(kind).plural) + "/" + key);
+  store_.put(Table::meta, "doomed", list.dump());
+}
+
+Status Gateway::load_doomed(const Record& record) {
+  Result<Json> list = Json::parse(record.value, {.bytes = 1u << 20, .depth = 8});
+  if (!list || !list->is_array()) return Status::error("stored meta \"doomed\": a list is wanted");
+  for (const Json& entry : list->as_array()) {
+    if (!entry.is_string()) continue;
+    const std::string& text = entry.as_string();
+    const std::size_t slash = text.find('/');
+    const KindName* kind = find_kind(text.substr(0, slash));
+    if (kind != nullptr && slash != std::string::npos) doomed_.insert({kind->kind, text.substr(slash + 1)});
+  }
+  return Status::ok();
+}
+
+void Gateway::wake(const ClusterEvent& event, const EventObjects& objects) { queue_->move_all(event, objects); }
+
+}  // namespace berth

@@ -1,0 +1,137 @@
+// What the gateway shows of an object: the manifest with a status of its own, and why a pod is pending.
+#include "core/scheduler/gateway.h"
+
+namespace berth {
+
+namespace {
+
+std::string_view name_of(Queue::Where where) {
+  switch (where) {
+    case Queue::Where::none: return "none";
+    case Queue::Where::gated: return "gated";
+    case Queue::Where::active: return "active";
+    case Queue::Where::backoff: return "backoff";
+    case Queue::Where::unschedulable: return "unschedulable";
+    case Queue::Where::in_flight: return "in flight";
+  }
+  return "none";
+}
+
+Json condition(std::string_view type, bool holds, std::string_view reason, const std::string& message) {
+  Json json = Json::object();
+  json.set("type", type).set("status", holds ? "True" : "False");
+  if (!reason.empty()) json.set("reason", reason);
+  if (!message.empty()) json.set("message", message);
+  return json;
+}
+
+}  // namespace
+
+std::string Gateway::why_pending(const PodEntry& entry) const {
+  const std::string key = entry.pod->metadata.key();
+  if (const std::string unready = not_ready(); !unready.empty()) return "the gateway is not ready: " + unready;
+  if (auto found = bindings_.find(entry.pod->uid()); found != bindings_.end()) {
+    const Row& row = found->second->row;
+    if (row.phase == Phase::none) return "waiting on permit for node " + row.node;
+    if (row.phase == Phase::prebind || row.phase == Phase::bind) {
+      return "node " + row.node + " is asked to take the pod (" + std::string(to_string(row.phase)) + ")";
+    }
+  }
+  if (queue_->where(entry.pod->uid()) == Queue::Where::gated) {
+    std::string gates;
+    for (const std::string& gate : entry.pod->scheduling_gates) gates += (gates.empty() ? "" : ", ") + gate;
+    return "waiting for scheduling gates: " + gates;
+  }
+  auto message = last_message_.find(key);
+  return message == last_message_.end() ? std::string("not tried yet") : message->second;
+}
+
+Json Gateway::pod_status(const PodEntry& entry) const {
+  Json status = Json::object();
+  Json scheduler = Json::object();
+  const Json* observed_phase = entry.observed.find("phase");
+  bool scheduled = entry.finished;
+  std::string phase = "Pending";
+  if (auto found = bindings_.find(entry.pod->uid()); found != bindings_.end()) {
+    const Row& row = found->second->row;
+    scheduled = scheduled || row.phase == Phase::bound || row.phase == Phase::release;
+    const Json* epoch = entry.observed.find("epoch");
+    const bool current = epoch != nullptr && *epoch == Json(to_text(row.epoch));
+    if (current && observed_phase != nullptr && observed_phase->is_string()) phase = observed_phase->as_string();
+    if (current && entry.observed.find("containerStatuses") != nullptr) {
+      status.set("containerStatuses", *entry.observed.find("containerStatuses"));
+    }
+    status.set("nodeName", row.node);
+    scheduler.set("phase", to_string(row.phase)).set("epoch", to_text(row.epoch));
+  } else if (entry.finished) {
+    if (observed_phase != nullptr && observed_phase->is_string()) phase = observed_phase->as_string();
+    if (const Json* containers = entry.observed.find("containerStatuses")) status.set("containerStatuses", *containers);
+    if (const Json* node = entry.observed.find("node")) status.set("nodeName", *node);
+  }
+  status.set("phase", phase);
+  if (entry.deleting) status.set("deleting", true);
+  const std::string why = scheduled ? std::string() : why_pending(entry);
+  status.set("conditions",
+             Json(Json::Array{condition("PodScheduled", scheduled, scheduled ? "" : "Unschedulable", why)}));
+  if (!scheduled) status.set("message", why);
+  const Queue::Where where = queue_->where(entry.pod->uid());
+  if (where != Queue::Where::none) scheduler.set("queue", name_of(where));
+  if (const QueuedPod* queued = queue_->find(entry.pod->uid())) scheduler.set("attempts", queued->attempts);
+  status.set("scheduler", std::move(scheduler));
+  status.set("uid", entry.pod->uid());
+  return status;
+}
+
+Json Gateway::node_status(const DeviceNode& device) const {
+  Json status = Json::object();
+  if (device.node != nullptr) {
+    if (const Json* own = device.node->manifest.find("status")) status = *own;
+  }
+  status.set("conditions",
+             Json(Json::Array{condition("Ready", device.reachable && device.node != nullptr, "",
+                                        device.reachable ? "" : "no sign of life; nothing is placed on it")}));
+  status.set("incarnation", device.incarnation);
+  return status;
+}
+
+Json Gateway::status_of(Kind kind, const std::string& key) const {
+  if (kind == Kind::pod) {
+    const PodEntry* entry = objects_.find_pod(key);
+    return entry == nullptr ? Json() : pod_status(*entry);
+  }
+  if (kind == Kind::node) {
+    auto found = nodes_.all().find(key);
+    return found == nodes_.all().end() ? Json() : node_status(found->second);
+  }
+  const Json* manifest = objects_.manifest(kind, key);
+  if (manifest == nullptr) return {};
+  const Json* status = manifest->find("status");
+  return status == nullptr ? Json::object() : *status;
+}
+
+Json Gateway::view(Kind kind, const std::string& key) const {
+  Json object;
+  if (kind == Kind::node) {
+    auto found = nodes_.all().find(key);
+    if (found == nodes_.all().end()) return {};
+    object = Json::object();
+    object.set("metadata", Json(Json::Object{{"name", Json(key)}}));
+    if (found->second.node != nullptr) object = found->second.node->manifest;
+    object.set("status", node_status(found->second));
+  } else {
+    const Json* manifest = objects_.manifest(kind, key);
+    if (manifest == nullptr) return {};
+    object = *manifest;
+    if (kind == Kind::pod) {
+      const Json status = pod_status(*objects_.find_pod(key));
+      if (const Json* node = status.find("nodeName")) {
+        if (Json* spec = object.find("spec")) spec->set("nodeName", *node);
+      }
+      object.set("status", status);
+    }
+  }
+  if (object.find("kind") == nullptr) object.set("kind", describe(kind).name);
+  return object;
+}
+
+}  // namespace berth

@@ -1,0 +1,85 @@
+// Objects: every Kubernetes object the gateway has accepted, typed in memory and durable in Table::object. The gateway
+// is their owner (handshake.md §2); this room keeps them and knows nothing of nodes or rows.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/api/objects.h"
+#include "core/framework/framework.h"
+#include "core/store.h"
+
+namespace berth {
+
+// A pod and what is durable beside its manifest.
+struct PodEntry {
+  std::shared_ptr<const Pod> pod;
+  bool deleting = false;  // a delete was accepted; it completes when the row is gone
+  bool finished = false;  // every container ended for good; never scheduled again
+  Json observed;          // last status the device reported for the present epoch; null: none
+  Json successor;         // manifest of the pod that takes this name once the row is gone; null: none
+};
+
+class Objects final : public VolumeLister {
+ public:
+  explicit Objects(Store& store) : store_(store) {}
+
+  // Takes one record of Table::object in.
+  Status load(const Record& record);
+
+  // Pods by "<namespace>/<name>". The pointer lives until the pod is erased.
+  PodEntry* find_pod(const std::string& key);
+  const PodEntry* find_pod(const std::string& key) const;
+  PodEntry* find_pod_by_uid(const std::string& uid);
+  const std::map<std::string, PodEntry>& pods() const { return pods_; }
+  PodEntry& put_pod(std::shared_ptr<const Pod> pod);  // new, or a new version of the same uid
+  void save_pod(const std::string& key);              // stages the entry as it is now
+  void erase_pod(const std::string& key);
+
+  // The operator's overlay of a node; null when there is none.
+  const Json* overlay(const std::string& node) const;
+
+  // The other kinds. Replaces; the typed form was decoded from `manifest`.
+  void put(PersistentVolume volume);
+  void put(PersistentVolumeClaim claim);
+  void put(StorageClass storage_class);
+  void put(PriorityClass priority_class);
+  void put(Namespace name_space);
+  void put_overlay(const std::string& node, Json manifest);
+  void erase(Kind kind, const std::string& key);
+  // The stored manifest of any kind; null when there is none.
+  const Json* manifest(Kind kind, const std::string& key) const;
+  std::vector<std::string> keys(Kind kind) const;
+  std::shared_ptr<const PriorityClass> priority_class(const std::string& name) const;
+  // The one marked globalDefault with the highest value; null when there is none.
+  std::shared_ptr<const PriorityClass> default_priority_class() const;
+
+  // Makes the grants of a pod Bound (claimRef, volumeName, phases). Staged with the transaction to phase bind.
+  void bind_volumes(const std::vector<VolumeGrant>& grants);
+  // Keys of the pods that mount the claim and are not finished.
+  std::vector<std::string> pods_using(const std::string& claim_key) const;
+
+  std::shared_ptr<const PersistentVolumeClaim> claim(const std::string& key) const override;
+  std::shared_ptr<const PersistentVolume> volume(const std::string& name) const override;
+  std::shared_ptr<const StorageClass> storage_class(const std::string& name) const override;
+  std::vector<std::shared_ptr<const PersistentVolume>> volumes_of_class(const std::string& name) const override;
+
+ private:
+  void stage(Kind kind, const std::string& key, const Json& value);
+
+  Store& store_;
+  std::map<std::string, PodEntry> pods_;
+  std::map<std::string, std::string> key_of_uid_;
+  std::map<std::string, Json> overlays_;
+  std::map<std::string, std::shared_ptr<const PersistentVolume>> volumes_;
+  std::map<std::string, std::shared_ptr<const PersistentVolumeClaim>> claims_;
+  std::map<std::string, std::shared_ptr<const StorageClass>> storage_classes_;
+  std::map<std::string, std::shared_ptr<const PriorityClass>> priority_classes_;
+  std::map<std::string, std::shared_ptr<const Namespace>> namespaces_;
+};
+
+}  // namespace berth

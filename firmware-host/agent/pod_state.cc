@@ -1,0 +1,168 @@
+#include "firmware-host/agent/pod_state.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+
+namespace berth {
+
+namespace {
+
+using Kind = ContainerState::Kind;
+
+void set_unless_empty(Json& object, std::string_view key, const std::string& value) {
+  if (!value.empty()) object.set(key, value);
+}
+
+Json state_json(const ContainerState& state) {
+  Json detail = Json::object();
+  if (state.kind == Kind::terminated) {
+    detail.set("exitCode", state.exit_code);
+    if (state.signal != 0) detail.set("signal", state.signal);
+  }
+  if (state.kind != Kind::running) {
+    set_unless_empty(detail, "reason", state.reason);
+    set_unless_empty(detail, "message", state.message);
+  }
+  if (state.kind != Kind::waiting) set_unless_empty(detail, "startedAt", state.started_at);
+  if (state.kind == Kind::terminated) set_unless_empty(detail, "finishedAt", state.finished_at);
+  Json json = Json::object();
+  json.set(state.kind == Kind::waiting   ? "waiting"
+           : state.kind == Kind::running ? "running"
+                                         : "terminated",
+           std::move(detail));
+  return json;
+}
+
+Json reports_json(const std::vector<ContainerReport>& reports) {
+  Json list = Json::array();
+  for (const ContainerReport& report : reports) {
+    Json json = Json::object();
+    json.set("name", report.name).set("image", report.image).set("imageID", "");
+    json.set("restartCount", report.restarts);
+    json.set("ready", report.state.kind == Kind::running).set("started", report.state.kind == Kind::running);
+    json.set("state", state_json(report.state));
+    json.set("lastState", report.last.kind == Kind::terminated ? state_json(report.last) : Json::object());
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
+Json status_json(const PodState& state) {
+  Json status = Json::object();
+  status.set("phase", state.phase);
+  set_unless_empty(status, "reason", state.reason);
+  set_unless_empty(status, "message", state.message);
+  set_unless_empty(status, "startTime", state.started_at);
+  if (!state.init_containers.empty()) status.set("initContainerStatuses", reports_json(state.init_containers));
+  status.set("containerStatuses", reports_json(state.containers));
+  return status;
+}
+
+std::string text_of(const Json& object, std::string_view key) {
+  const Json* value = object.find(key);
+  return value != nullptr && value->is_string() ? value->as_string() : std::string();
+}
+
+int int_of(const Json& object, std::string_view key) {
+  const Json* value = object.find(key);
+  return value != nullptr && value->is_integer() ? static_cast<int>(value->as_int()) : 0;
+}
+
+ContainerState read_state(const Json* json) {
+  ContainerState state;
+  if (json == nullptr) return state;
+  for (const auto& [key, kind] : {std::pair{"waiting", Kind::waiting}, std::pair{"running", Kind::running},
+                                  std::pair{"terminated", Kind::terminated}}) {
+    const Json* detail = json->find(key);
+    if (detail == nullptr) continue;
+    state.kind = kind;
+    state.reason = text_of(*detail, "reason");
+    state.message = text_of(*detail, "message");
+    state.exit_code = int_of(*detail, "exitCode");
+    state.signal = int_of(*detail, "signal");
+    state.started_at = text_of(*detail, "startedAt");
+    state.finished_at = text_of(*detail, "finishedAt");
+  }
+  return state;
+}
+
+std::vector<ContainerReport> read_reports(const Json* list) {
+  std::vector<ContainerReport> reports;
+  if (list == nullptr || !list->is_array()) return reports;
+  for (const Json& json : list->as_array()) {
+    ContainerReport report;
+    report.name = text_of(json, "name");
+    report.image = text_of(json, "image");
+    report.restarts = int_of(json, "restartCount");
+    report.state = read_state(json.find("state"));
+    report.last = read_state(json.find("lastState"));
+    reports.push_back(std::move(report));
+  }
+  return reports;
+}
+
+}  // namespace
+
+Json to_json(const PodState& state) {
+  Json json = Json::object();
+  json.set("handle", state.handle).set("finished", state.finished).set("status", status_json(state));
+  return json;
+}
+
+std::string status_text(const PodState& state) { return status_json(state).dump(); }
+
+Result<PodState> parse_pod_state(std::string_view text) {
+  constexpr std::size_t kStateBytesMax = 1024 * 1024;
+  Json::Limits limits;
+  limits.bytes = kStateBytesMax;
+  const Result<Json> json = Json::parse(text, limits);
+  if (!json) return json.error();
+  const Json* status = json->find("status");
+  const Json* finished = json->find("finished");
+  if (status == nullptr || finished == nullptr || !finished->is_bool()) {
+    return Status::error("status, finished: missing");
+  }
+  PodState state;
+  state.handle = text_of(*json, "handle");
+  state.finished = finished->as_bool();
+  state.phase = text_of(*status, "phase");
+  state.reason = text_of(*status, "reason");
+  state.message = text_of(*status, "message");
+  state.started_at = text_of(*status, "startTime");
+  state.init_containers = read_reports(status->find("initContainerStatuses"));
+  state.containers = read_reports(status->find("containerStatuses"));
+  return state;
+}
+
+bool replace_file(const std::string& directory, const std::string& name, std::string_view text, bool durable) {
+  const std::string path = directory + "/" + name;
+  const std::string fresh = path + ".new";
+  const int fd = open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640);
+  if (fd < 0) return false;
+  bool is_good = write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  if (durable) is_good = fsync(fd) == 0 && is_good;
+  is_good = close(fd) == 0 && is_good;
+  if (!is_good || std::rename(fresh.c_str(), path.c_str()) != 0) return false;
+  if (!durable) return true;
+  const int parent = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (parent < 0) return false;
+  is_good = fsync(parent) == 0;
+  close(parent);
+  return is_good;
+}
+
+Result<PodState> read_pod_state(const std::string& directory) {
+  const std::string path = directory + "/" + PodState::kFile;
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return Status::error(path + ": missing");
+  std::string text;
+  std::array<char, 4096> part;
+  for (ssize_t n = 0; (n = read(fd, part.data(), part.size())) > 0;) text.append(part.data(), static_cast<size_t>(n));
+  close(fd);
+  return parse_pod_state(text);
+}
+
+}  // namespace berth

@@ -1,0 +1,55 @@
+// PodState: what a keeper knows of its pod, as it stands in <pod directory>/state.json and as Kubernetes' podStatus.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/api/json.h"
+#include "core/clock.h"
+
+namespace berth {
+
+struct ContainerState {
+  enum class Kind { waiting, running, terminated };
+  Kind kind = Kind::waiting;
+  std::string reason;  // waiting, terminated
+  std::string message;
+  int exit_code = 0;  // terminated: as a shell gives it, 128 + signal when killed
+  int signal = 0;
+  std::string started_at;
+  std::string finished_at;
+};
+
+struct ContainerReport {
+  std::string name;
+  std::string image;
+  int restarts = 0;
+  ContainerState state;
+  ContainerState last;  // the run before; told when terminated
+};
+
+struct PodState {
+  static constexpr const char* kFile = "state.json";
+
+  std::string handle;     // of the keeper that wrote it
+  bool finished = false;  // every container ended for good
+  std::string phase = "Pending";
+  std::string reason;
+  std::string message;
+  std::string started_at;
+  std::vector<ContainerReport> init_containers;
+  std::vector<ContainerReport> containers;
+};
+
+// {"handle":...,"finished":...,"status":{podStatus}}
+Json to_json(const PodState& state);
+Result<PodState> parse_pod_state(std::string_view text);
+// Only the podStatus object, as text.
+std::string status_text(const PodState& state);
+
+// Replaces `<directory>/<name>` at once; `durable`: survives a power cut when true is returned.
+bool replace_file(const std::string& directory, const std::string& name, std::string_view text, bool durable);
+// The state in a pod's directory; a missing or damaged one is an error.
+Result<PodState> read_pod_state(const std::string& directory);
+
+}  // namespace berth

@@ -1,0 +1,472 @@
+#include "firmware-host/agent/process_runtime.h"
+
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "firmware-host/fd_watch.h"
+
+namespace berth {
+
+namespace {
+
+constexpr Millis kKeeperSlack = 5000;  // beyond the grace, before a keeper that should have ended is killed itself
+constexpr Millis kForkRetry = 1000;
+constexpr const char* kTrash = "/.trash";
+
+bool is_plain(const std::string& uid) {
+  const auto is_good = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
+           c == '_';
+  };
+  return !uid.empty() && uid.size() <= 200 && uid.front() != '.' && std::all_of(uid.begin(), uid.end(), is_good);
+}
+
+// "<uid><separator><epoch>"
+std::optional<Tag> parse_tag(std::string_view text, char separator) {
+  const std::size_t middle = text.rfind(separator);
+  if (middle == std::string_view::npos || middle == 0) return std::nullopt;
+  const Result<Epoch> epoch = parse_epoch(text.substr(middle + 1));
+  if (!epoch) return std::nullopt;
+  return Tag{std::string(text.substr(0, middle)), *epoch};
+}
+
+// The exit code of a child that ended, collected; none for a stranger or a killed one.
+std::optional<int> collect_exit(int pidfd) {
+  siginfo_t ended{};
+  if (waitid(P_PIDFD, static_cast<id_t>(pidfd), &ended, WEXITED | WNOHANG) != 0 || ended.si_pid == 0) {
+    return std::nullopt;
+  }
+  return ended.si_code == CLD_EXITED ? std::optional<int>(ended.si_status) : std::nullopt;
+}
+
+}  // namespace
+
+struct ProcessRuntime::Pod {
+  Tag tag;
+  std::string directory;
+  std::string manifest;
+  std::vector<VolumeGrant> volumes;
+  Status prepared;  // the answer to prepare(), until it is given
+  ProcessId keeper;
+  std::unique_ptr<FdWatch> exit;     // of the keeper; null: none alive
+  std::unique_ptr<FdWatch> sweeper;  // its exit, while one works
+  int watch = -1;                    // inotify, on the directory
+  std::string reported;              // status text last given to the handler
+  bool reported_finished = false;
+  bool may_go = false;
+  bool stopping = false;
+  bool removing = false;       // the sweeper has the directory too
+  Millis revive_delay_ms = 0;  // before the last new keeper
+  Millis keeper_since = 0;
+  Timers::Id timer = 0;
+};
+
+ProcessRuntime::ProcessRuntime(ProcessRuntimeConfig config, asio::io_context& context, const Clock& clock,
+                               Timers& timers, Log& log)
+    : config_(std::move(config)), context_(context), clock_(clock), timers_(timers), log_(log) {}
+
+ProcessRuntime::~ProcessRuntime() {
+  for (auto& [tag, pod] : pods_) timers_.cancel(pod->timer);
+}
+
+Status ProcessRuntime::open() {
+  if (!config_.root.starts_with('/'))
+    return Status::error("runtime directory '" + config_.root + "': must be absolute");
+  std::error_code error;
+  std::filesystem::create_directories(config_.root + kTrash, error);
+  if (error) return Status::error("runtime directory " + config_.root + ": " + error.message());
+  const int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+  if (fd < 0) return Status::error(std::string("inotify: ") + std::strerror(errno));
+  inotify_ = std::make_unique<FdWatch>(context_, fd, [this] { read_changes(); });
+  std::vector<std::string> leftovers;
+  for (std::filesystem::directory_iterator at(config_.root + kTrash, error), end; !error && at != end;
+       at.increment(error)) {
+    leftovers.push_back(at->path().string());
+  }
+  if (!leftovers.empty()) remove_unattended({}, leftovers);
+  return Status::ok();
+}
+
+std::string ProcessRuntime::directory_of(const Tag& tag) const {
+  return config_.root + "/" + tag.uid + "@" + to_text(tag.epoch);
+}
+
+ProcessRuntime::Pod& ProcessRuntime::pod_of(const Tag& tag) {
+  std::unique_ptr<Pod>& pod = pods_[tag];
+  if (!pod) {
+    pod = std::make_unique<Pod>();
+    pod->tag = tag;
+    pod->directory = directory_of(tag);
+  }
+  return *pod;
+}
+
+void ProcessRuntime::later(Pod& pod, Millis delay, Next next) {
+  timers_.cancel(pod.timer);
+  pod.timer = timers_.at(clock_.now() + delay, [this, tag = pod.tag, next] {
+    const auto found = pods_.find(tag);
+    if (found == pods_.end()) return;
+    found->second->timer = 0;
+    (this->*next)(tag);
+  });
+}
+
+std::vector<Tag> ProcessRuntime::list() {
+  std::set<Tag> tags;
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(config_.root, error), end; !error && at != end; at.increment(error)) {
+    if (const auto tag = parse_tag(at->path().filename().string(), '@')) tags.insert(*tag);
+  }
+  const std::string prefix = config_.fleet + "/" + config_.node + "/";
+  for (const auto& found : {find_keepers(prefix), find_tagged(prefix)}) {
+    for (const Tagged& tagged : found) {
+      if (const auto tag = parse_tag(std::string_view(tagged.tag).substr(prefix.size()), '/')) tags.insert(*tag);
+    }
+  }
+  return {tags.begin(), tags.end()};
+}
+
+Result<Workload> ProcessRuntime::plan(const Tag& tag, const std::string& pod,
+                                      const std::vector<VolumeGrant>& volumes) const {
+  if (!is_plain(tag.uid)) return Status::error("metadata.uid: '" + tag.uid + "' may hold letters, digits, - . _ only");
+  const Result<Json> json = Json::parse(pod);
+  if (!json) return Status::error("pod: " + json.error().message());
+  const char* path = std::getenv("PATH");
+  const char* home = std::getenv("HOME");
+  Site site;
+  site.fleet = config_.fleet;
+  site.node = config_.node;
+  site.pod_directory = directory_of(tag);
+  site.offered = config_.offered;
+  site.search_path = path != nullptr ? path : "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+  site.home = home != nullptr ? home : "/";
+  return plan_workload(*json, tag, volumes, site);
+}
+
+Status ProcessRuntime::make_ready(const Workload& workload, const std::string& directory) const {
+  for (const std::string& path : workload.existing) {
+    struct stat found{};
+    if (stat(path.c_str(), &found) != 0 || !S_ISDIR(found.st_mode)) {
+      return Status::error("directory " + path + " does not exist on node " + config_.node +
+                           ", and is not below a volume that the node offers: create it there");
+    }
+  }
+  std::vector<std::string> wanted = {directory};
+  wanted.insert(wanted.end(), workload.directories.begin(), workload.directories.end());
+  for (const std::string& path : wanted) {
+    std::error_code error;
+    std::filesystem::create_directories(path, error);
+    if (error) return Status::error("directory " + path + ": " + error.message());
+  }
+  return Status::ok();
+}
+
+void ProcessRuntime::prepare(const Tag& tag, const std::string& pod, const std::vector<VolumeGrant>& volumes) {
+  Pod& entry = pod_of(tag);
+  const Result<Workload> workload = plan(tag, pod, volumes);
+  entry.prepared = workload ? make_ready(*workload, entry.directory) : workload.error();
+  later(entry, 0, &ProcessRuntime::answer_prepared);
+}
+
+void ProcessRuntime::answer_prepared(const Tag& tag) {
+  const Status status = std::exchange(pods_.at(tag)->prepared, Status::ok());
+  if (!status.is_success()) undo(tag);
+  if (handler_ != nullptr) handler_->on_prepared(tag, status);
+}
+
+void ProcessRuntime::undo(const Tag& tag) {
+  if (!is_plain(tag.uid)) {
+    pods_.erase(tag);  // refused by prepare(); it never had a directory
+    return;
+  }
+  kill_keeper(tag);
+  if (const auto found = pods_.find(tag); found != pods_.end()) {
+    timers_.cancel(found->second->timer);
+    watched_.erase(found->second->watch);
+    pods_.erase(found);
+  }
+  if (std::string trash = move_to_trash(directory_of(tag)); !trash.empty()) remove_unattended(text_of(tag), {trash});
+}
+
+void ProcessRuntime::remove_unattended(const std::string& tag, const std::vector<std::string>& directories) {
+  const Result<ProcessId> sweeper = fork_sweeper(tag, directories);
+  const int fd = sweeper ? open_pidfd(*sweeper) : -1;
+  if (fd < 0) {
+    log_.write(Level::warn, "directories left in the trash until the next start", {{"path", directories.front()}});
+    return;
+  }
+  removers_[sweeper->pid] = std::make_unique<FdWatch>(context_, fd, [this, fd, pid = sweeper->pid] {
+    collect_exit(fd);
+    removers_.erase(pid);
+  });
+}
+
+Result<std::string> ProcessRuntime::start(const Tag& tag, const std::string& pod,
+                                          const std::vector<VolumeGrant>& volumes) {
+  Pod& entry = pod_of(tag);
+  if (entry.stopping) return Status::error("the workload is being stopped");
+  timers_.cancel(entry.timer);
+  entry.manifest = pod;
+  entry.volumes = volumes;
+  if (entry.exit) return to_text(entry.keeper);
+  for (const Tagged& keeper : find_keepers(text_of(tag))) {
+    if (keeper.tag != text_of(tag) || !watch_keeper(entry, keeper.process)) continue;
+    watch_directory(entry);
+    later(entry, 0, &ProcessRuntime::report);
+    return to_text(entry.keeper);
+  }
+  if (const Result<PodState> state = read_pod_state(entry.directory)) {
+    const Result<Workload> workload = plan(tag, pod, volumes);
+    if (!state->finished && workload && workload->restart_policy == RestartPolicy::never) {
+      sweep(tag);  // then write_lost()
+      return state->handle;
+    }
+    if (state->finished) {
+      later(entry, 0, &ProcessRuntime::report);
+      return state->handle;
+    }
+  }
+  if (Status forked = fork_held(entry); !forked.is_success()) return forked;
+  return to_text(entry.keeper);
+}
+
+Status ProcessRuntime::fork_held(Pod& pod) {
+  Result<Workload> workload = plan(pod.tag, pod.manifest, pod.volumes);
+  if (!workload) return workload.error();
+  if (Status made = make_ready(*workload, pod.directory); !made.is_success()) return made;
+  watch_directory(pod);
+  KeeperPlan keeper_plan;
+  keeper_plan.workload = std::move(*workload);
+  keeper_plan.directory = pod.directory;
+  keeper_plan.backoff = config_.backoff;
+  if (const Result<PodState> before = read_pod_state(pod.directory)) {
+    for (const auto& reports : {before->init_containers, before->containers}) {
+      for (const ContainerReport& report : reports) keeper_plan.restarts[report.name] = report.restarts + 1;
+    }
+  }
+  const Result<ProcessId> keeper = fork_keeper(keeper_plan);
+  if (!keeper) return keeper.error();
+  if (!watch_keeper(pod, *keeper)) return Status::error("the pod's keeper ended at once");
+  return Status::ok();
+}
+
+bool ProcessRuntime::watch_keeper(Pod& pod, const ProcessId& keeper) {
+  const int fd = open_pidfd(keeper);
+  if (fd < 0) return false;
+  pod.keeper = keeper;
+  pod.keeper_since = clock_.now();
+  pod.exit = std::make_unique<FdWatch>(context_, fd, [this, tag = pod.tag] { on_keeper_exit(tag); });
+  return true;
+}
+
+void ProcessRuntime::watch_directory(Pod& pod) {
+  if (pod.watch >= 0) watched_.erase(pod.watch);
+  pod.watch = inotify_add_watch(inotify_->fd(), pod.directory.c_str(), IN_MOVED_TO | IN_ONLYDIR);
+  if (pod.watch >= 0) watched_[pod.watch] = pod.tag;
+}
+
+void ProcessRuntime::read_changes() {
+  std::set<Tag> changed;
+  alignas(inotify_event) std::array<char, 16384> events;
+  const ssize_t length = read(inotify_->fd(), events.data(), events.size());
+  for (ssize_t at = 0; at < length;) {
+    inotify_event event{};
+    std::memcpy(&event, events.data() + at, sizeof event);
+    const char* name = events.data() + at + sizeof event;
+    if ((event.mask & IN_Q_OVERFLOW) != 0) {
+      for (const auto& [watch, tag] : watched_) changed.insert(tag);
+    } else if (const auto found = watched_.find(event.wd); found != watched_.end()) {
+      if ((event.mask & IN_IGNORED) != 0) {
+        watched_.erase(found);
+      } else if (event.len > 0 && std::strcmp(name, PodState::kFile) == 0) {
+        changed.insert(found->second);
+      }
+    }
+    at += static_cast<ssize_t>(sizeof event + event.len);
+  }
+  for (const Tag& tag : changed) report(tag);
+}
+
+void ProcessRuntime::report(const Tag& tag) {
+  const auto found = pods_.find(tag);
+  if (found == pods_.end() || found->second->stopping) return;
+  Pod& pod = *found->second;
+  const Result<PodState> state = read_pod_state(pod.directory);
+  if (!state) return;
+  std::string text = status_text(*state);
+  if (text == pod.reported && state->finished == pod.reported_finished) return;
+  pod.reported = text;
+  pod.reported_finished = state->finished;
+  if (handler_ != nullptr) handler_->on_status(tag, text, state->finished);
+}
+
+void ProcessRuntime::go(const Tag& tag) {
+  const auto found = pods_.find(tag);
+  if (found == pods_.end() || found->second->stopping) return;
+  found->second->may_go = true;
+  if (found->second->exit) send_signal(found->second->exit->fd(), kGoSignal);
+}
+
+void ProcessRuntime::on_keeper_exit(const Tag& tag) {
+  const auto found = pods_.find(tag);
+  if (found == pods_.end() || !found->second->exit) return;
+  Pod& pod = *found->second;
+  const std::optional<int> code = collect_exit(pod.exit->fd());
+  pod.exit.reset();
+  if (pod.stopping) {
+    timers_.cancel(pod.timer);
+    sweep(tag);
+    return;
+  }
+  const Result<PodState> state = read_pod_state(pod.directory);
+  if (state && state->finished) {
+    report(tag);
+  } else if (code == kKeeperSucceeded || code == kKeeperFailed) {
+    // Somebody removed the directory meanwhile. What is left of the outcome is the exit code.
+    pod.reported_finished = true;
+    PodState end;
+    end.phase = code == kKeeperSucceeded ? "Succeeded" : "Failed";
+    end.reason = "StateLost";
+    end.message = "the pod's directory was removed while it ran";
+    if (handler_ != nullptr) handler_->on_status(tag, status_text(end), true);
+  } else {
+    lose(pod);
+  }
+}
+
+void ProcessRuntime::lose(Pod& pod) {
+  log_.write(Level::warn, "keeper of a pod died",
+             {{"uid", pod.tag.uid}, {"epoch", to_text(pod.tag.epoch)}, {"keeper", to_text(pod.keeper)}});
+  const Result<Workload> workload = plan(pod.tag, pod.manifest, pod.volumes);
+  if (pod.may_go && (!workload || workload->restart_policy == RestartPolicy::never)) {
+    sweep(pod.tag);  // then write_lost()
+    return;
+  }
+  const bool was_healthy = clock_.now() - pod.keeper_since >= config_.backoff.healthy_ms;
+  pod.revive_delay_ms = was_healthy || pod.revive_delay_ms == 0
+                            ? config_.backoff.first_ms
+                            : std::min(pod.revive_delay_ms * 2, config_.backoff.longest_ms);
+  later(pod, pod.revive_delay_ms, &ProcessRuntime::revive);
+}
+
+void ProcessRuntime::revive(const Tag& tag) {
+  Pod& pod = *pods_.at(tag);
+  if (Status forked = fork_held(pod); !forked.is_success()) {
+    log_.write(Level::warn, "pod cannot be started again", {{"uid", tag.uid}, {"error", forked.message()}});
+    later(pod, config_.backoff.longest_ms, &ProcessRuntime::revive);
+    return;
+  }
+  if (pod.may_go) go(tag);
+}
+
+void ProcessRuntime::write_lost(Pod& pod) {
+  PodState state = read_pod_state(pod.directory).value_or(PodState{});
+  state.finished = true;
+  state.phase = "Failed";
+  state.reason = "KeeperLost";
+  state.message = "the process that kept the pod died; restartPolicy Never lets nothing start again";
+  for (auto* reports : {&state.init_containers, &state.containers}) {
+    for (ContainerReport& report : *reports) {
+      if (report.state.kind != ContainerState::Kind::running) continue;
+      report.state.kind = ContainerState::Kind::terminated;
+      report.state.exit_code = 137;  // as the kubelet has it when it cannot know
+      report.state.reason = "ContainerStatusUnknown";
+    }
+  }
+  replace_file(pod.directory, PodState::kFile, to_json(state).dump(), true);
+  report(pod.tag);
+}
+
+void ProcessRuntime::stop(const Tag& tag, Millis grace) {
+  Pod& pod = pod_of(tag);
+  pod.stopping = true;
+  if (pod.sweeper) return;
+  if (!pod.exit) {
+    for (const Tagged& keeper : find_keepers(text_of(tag))) {
+      if (keeper.tag == text_of(tag) && watch_keeper(pod, keeper.process)) break;
+    }
+  }
+  if (!pod.exit) {
+    sweep(tag);
+    return;
+  }
+  const Millis limit = std::numeric_limits<int>::max();
+  send_signal(pod.exit->fd(), kStopSignal, static_cast<int>(std::clamp<Millis>(grace, 0, limit)));
+  later(pod, std::clamp<Millis>(grace, 0, limit) + kKeeperSlack, &ProcessRuntime::give_up);
+}
+
+void ProcessRuntime::give_up(const Tag& tag) {
+  log_.write(Level::warn, "keeper did not end within its grace and is killed", {{"uid", tag.uid}});
+  kill_keeper(tag);
+}
+
+void ProcessRuntime::kill_keeper(const Tag& tag) {
+  for (const Tagged& keeper : find_keepers(text_of(tag))) {
+    const int fd = keeper.tag == text_of(tag) ? open_pidfd(keeper.process) : -1;
+    if (fd < 0) continue;
+    send_signal(fd, SIGKILL);
+    close(fd);
+  }
+}
+
+void ProcessRuntime::sweep(const Tag& tag) {
+  Pod& pod = pod_of(tag);
+  timers_.cancel(pod.timer);
+  std::vector<std::string> directories;
+  if (pod.stopping && is_plain(tag.uid)) {
+    pod.removing = true;
+    watched_.erase(pod.watch);
+    if (std::string trash = move_to_trash(pod.directory); !trash.empty()) directories.push_back(std::move(trash));
+  }
+  const Result<ProcessId> sweeper = fork_sweeper(text_of(tag), directories);
+  const int fd = sweeper ? open_pidfd(*sweeper) : -1;
+  if (fd < 0) {
+    later(pod, kForkRetry, &ProcessRuntime::sweep);
+    return;
+  }
+  pod.sweeper = std::make_unique<FdWatch>(context_, fd, [this, tag] { on_swept(tag); });
+}
+
+void ProcessRuntime::on_swept(const Tag& tag) {
+  const auto found = pods_.find(tag);
+  if (found == pods_.end() || !found->second->sweeper) return;
+  Pod& pod = *found->second;
+  const bool is_clean = collect_exit(pod.sweeper->fd()) == 0;
+  pod.sweeper.reset();
+  if (!is_clean) {
+    later(pod, kForkRetry, &ProcessRuntime::sweep);
+  } else if (!pod.stopping) {
+    write_lost(pod);
+  } else if (!pod.removing) {
+    sweep(tag);  // the stop came while another sweep went on
+  } else {
+    pods_.erase(found);
+    if (handler_ != nullptr) handler_->on_stopped(tag);
+  }
+}
+
+std::string ProcessRuntime::move_to_trash(const std::string& directory) {
+  std::string trash = config_.root + kTrash + "/" + std::to_string(getpid()) + "." + std::to_string(clock_.now()) +
+                      "." + std::to_string(++trash_count_);
+  if (std::rename(directory.c_str(), trash.c_str()) == 0) return trash;
+  if (errno != ENOENT) {
+    log_.write(Level::warn, "pod directory cannot be removed", {{"path", directory}, {"error", std::strerror(errno)}});
+  }
+  return {};
+}
+
+}  // namespace berth

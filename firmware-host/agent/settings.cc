@@ -1,0 +1,142 @@
+#include "firmware-host/agent/settings.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdlib>
+
+namespace berth {
+
+namespace {
+
+constexpr std::int64_t kPodsDefault = 110;  // the kubelet's maxPods
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return text;
+}
+
+std::string default_state_directory() {
+  if (geteuid() == 0) return "/var/lib/berth-agent";
+  if (const char* state = std::getenv("XDG_STATE_HOME"); state != nullptr && *state == '/') {
+    return std::string(state) + "/berth-agent";
+  }
+  const char* home = std::getenv("HOME");
+  return std::string(home != nullptr ? home : "/tmp") + "/.local/state/berth-agent";
+}
+
+Status wrong(const std::string& what, const std::string& text, const std::string& form) {
+  return Status::error(what + " '" + text + "': write it as " + form);
+}
+
+}  // namespace
+
+AgentSettings default_settings() {
+  AgentSettings settings;
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  settings.agent.node = lower(name.data());
+  settings.agent.fleet = "default";
+  const std::int64_t page = sysconf(_SC_PAGESIZE);
+  settings.agent.capacity["cpu"] = Quantity(sysconf(_SC_NPROCESSORS_ONLN));
+  settings.agent.capacity["memory"] = Quantity(std::int64_t{sysconf(_SC_PHYS_PAGES)} * page);
+  settings.agent.capacity["pods"] = Quantity(kPodsDefault);
+  settings.state_directory = default_state_directory();
+  return settings;
+}
+
+Status check_settings(const AgentSettings& settings) {
+  if (!is_valid_name(settings.agent.fleet)) {
+    return Status::error("fleet '" + settings.agent.fleet +
+                         "' (--fleet): lower-case letters, digits, '-' and '.' only");
+  }
+  if (!is_valid_name(settings.agent.node)) {
+    return Status::error("node '" + settings.agent.node + "' (--node): lower-case letters, digits, '-' and '.' only");
+  }
+  if (!settings.state_directory.starts_with('/')) {
+    return Status::error("state directory '" + settings.state_directory + "' (--state-dir): must be an absolute path");
+  }
+  if (settings.broker.host.empty()) return Status::error("broker (--broker): names no host");
+  if (settings.broker.cert_file.empty() != settings.broker.key_file.empty()) {
+    return Status::error("client certificate: --cert-file and --key-file go together");
+  }
+  return Status::ok();
+}
+
+Result<std::pair<std::string, std::string>> parse_label(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) return wrong("label", text, "key=value");
+  return std::pair{text.substr(0, equals), text.substr(equals + 1)};
+}
+
+Result<Taint> parse_taint(const std::string& text) {
+  const std::string form = "key=value:Effect or key:Effect, Effect one of NoSchedule, PreferNoSchedule, NoExecute";
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string::npos || colon == 0) return wrong("taint", text, form);
+  const std::string left = text.substr(0, colon);
+  const std::string effect = text.substr(colon + 1);
+  const std::size_t equals = left.find('=');
+  Taint taint;
+  taint.key = left.substr(0, equals);
+  if (equals != std::string::npos) taint.value = left.substr(equals + 1);
+  for (const TaintEffect known : {TaintEffect::no_schedule, TaintEffect::prefer_no_schedule, TaintEffect::no_execute}) {
+    if (to_string(known) != effect || taint.key.empty()) continue;
+    taint.effect = known;
+    return taint;
+  }
+  return wrong("taint", text, form);
+}
+
+Result<std::pair<std::string, Quantity>> parse_capacity(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0)
+    return wrong("capacity", text, "resource=quantity, as in memory=512Mi");
+  Result<Quantity> quantity = Quantity::parse(text.substr(equals + 1));
+  if (!quantity) return Status::error("capacity '" + text + "': " + quantity.error().message());
+  return std::pair{text.substr(0, equals), *quantity};
+}
+
+Result<LocalVolume> parse_volume(const std::string& text) {
+  const std::string form = "name=path:capacity or name=path:capacity:class, as in data=/srv/data:10Gi";
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos) return wrong("volume", text, form);
+  LocalVolume volume;
+  volume.name = text.substr(0, equals);
+  std::string rest = text.substr(equals + 1);
+  // A path may hold colons: capacity and class are taken from the end.
+  std::vector<std::string> ends;
+  for (int i = 0; i < 2; ++i) {
+    const std::size_t colon = rest.rfind(':');
+    if (colon == std::string::npos) break;
+    ends.insert(ends.begin(), rest.substr(colon + 1));
+    rest.resize(colon);
+    if (Quantity::parse(ends.front())) break;
+  }
+  if (ends.empty() || !Quantity::parse(ends.front()) || !rest.starts_with('/') || !is_valid_name(volume.name)) {
+    return wrong("volume", text, form);
+  }
+  volume.path = rest;
+  volume.capacity = ends.front();
+  volume.storage_class = ends.size() > 1 ? ends.back() : "local";
+  return volume;
+}
+
+Status parse_broker(const std::string& text, BrokerSettings& broker) {
+  const std::string form = "HOST, HOST:PORT or [IPV6]:PORT";
+  const bool bracketed = text.starts_with('[');
+  const std::size_t close = text.find(']');
+  if (bracketed && close == std::string::npos) return wrong("broker", text, form);
+  const std::size_t colon = bracketed ? close + 1 : text.find(':');
+  broker.host = bracketed ? text.substr(1, close - 1) : text.substr(0, colon);
+  if (broker.host.empty()) return wrong("broker", text, form);
+  if (colon >= text.size()) return Status::ok();
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data() + colon + 1, end, broker.port);
+  if (text[colon] != ':' || error != std::errc() || stop != end || broker.port == 0) return wrong("broker", text, form);
+  return Status::ok();
+}
+
+}  // namespace berth

@@ -1,0 +1,54 @@
+#include "firmware-host/agent/state_directory.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <utility>
+
+namespace berth {
+
+Result<std::string> read_first_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  if (!file || (!std::getline(file, line) && !file.eof())) {
+    return Status::error("cannot read " + path + ": " + std::strerror(errno));
+  }
+  const std::size_t first = line.find_first_not_of(" \t\r\n");
+  if (first == std::string::npos) return std::string();
+  return line.substr(first, line.find_last_not_of(" \t\r\n") - first + 1);
+}
+
+std::string machine_id() { return read_first_line("/etc/machine-id").value_or(""); }
+
+Result<std::string> boot_id() { return read_first_line("/proc/sys/kernel/random/boot_id"); }
+
+Result<StateDirectory> StateDirectory::open(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) return Status::error("state directory " + path + ": " + error.message());
+  chmod(path.c_str(), 0750);
+  const std::string lock_path = path + "/lock";
+  const int lock = ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0640);
+  if (lock < 0) return Status::error("state directory: cannot open " + lock_path + ": " + std::strerror(errno));
+  if (flock(lock, LOCK_EX | LOCK_NB) != 0) {
+    close(lock);
+    return Status::unschedulable("state directory " + path +
+                                 ": another agent uses it; stop that one, or give this one its own --state-dir");
+  }
+  return StateDirectory(path, lock);
+}
+
+StateDirectory::StateDirectory(StateDirectory&& other) noexcept
+    : path_(std::move(other.path_)), lock_(std::exchange(other.lock_, -1)) {}
+
+StateDirectory::~StateDirectory() {
+  if (lock_ >= 0) close(lock_);
+}
+
+}  // namespace berth

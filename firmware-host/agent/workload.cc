@@ -1,0 +1,356 @@
+#include "firmware-host/agent/workload.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <string_view>
+
+namespace berth {
+
+namespace {
+
+using Variables = std::vector<std::pair<std::string, std::string>>;  // in the order defined; a later one wins
+
+struct Volume {
+  std::string path;
+  bool is_empty_dir = false;
+};
+
+std::string text_of(const Json& object, std::string_view key) {
+  const Json* value = object.find(key);
+  return value != nullptr && value->is_string() ? value->as_string() : std::string();
+}
+
+const Json::Array& list_of(const Json& object, std::string_view key) {
+  static const Json::Array kNone;
+  const Json* value = object.find(key);
+  return value != nullptr && value->is_array() ? value->as_array() : kNone;
+}
+
+const Json& member(const Json& object, std::string_view key) {
+  static const Json kNull;
+  const Json* value = object.find(key);
+  return value != nullptr ? *value : kNull;
+}
+
+// "data-1" -> "BERTH_VOLUME_DATA_1"
+std::string volume_variable(const std::string& name) {
+  std::string variable = "BERTH_VOLUME_";
+  for (const char c : name) {
+    if (c >= 'a' && c <= 'z') {
+      variable += static_cast<char>(c - 'a' + 'A');
+    } else {
+      variable += (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ? c : '_';
+    }
+  }
+  return variable;
+}
+
+void set_variable(Variables& variables, const std::string& name, std::string value) {
+  std::erase_if(variables, [&](const auto& variable) { return variable.first == name; });
+  variables.emplace_back(name, std::move(value));
+}
+
+std::string find_variable(const Variables& variables, std::string_view name) {
+  for (const auto& [key, value] : variables) {
+    if (key == name) return value;
+  }
+  return {};
+}
+
+bool is_program(const std::string& path) {
+  struct stat found{};
+  return stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode) && access(path.c_str(), X_OK) == 0;
+}
+
+// The path of a command as execvp would find it; empty: none.
+std::string find_program(const std::string& command, const std::string& search_path, const std::string& directory) {
+  if (command.find('/') != std::string::npos) {
+    const std::string path = command.front() == '/' ? command : directory + "/" + command;
+    return is_program(path) ? path : std::string();
+  }
+  std::string_view rest = search_path;
+  while (!command.empty() && !rest.empty()) {
+    const std::size_t end = rest.find(':');
+    const std::string path = std::string(rest.substr(0, end)) + "/" + command;
+    if (path.front() == '/' && is_program(path)) return path;
+    rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
+  }
+  return {};
+}
+
+bool is_inside(const std::string& path, const std::string& directory) {
+  return path == directory || path.starts_with(directory.ends_with('/') ? directory : directory + "/");
+}
+
+bool climbs(const std::string& path) { return ("/" + path + "/").find("/../") != std::string::npos; }
+
+class Planner {
+ public:
+  Planner(const Json& pod, const Tag& tag, const std::vector<VolumeGrant>& grants, const Site& site)
+      : metadata_(member(pod, "metadata")), spec_(member(pod, "spec")), grants_(grants), site_(site) {
+    plan_.tag = tag_text(site.fleet, site.node, tag);
+    uid_ = tag.uid;
+  }
+
+  Result<Workload> plan() {
+    if (!spec_.is_object()) return Status::error("spec: missing");
+    if (Status read = read_pod(); !read.is_success()) return read;
+    if (Status read = read_volumes(); !read.is_success()) return read;
+    for (const auto& [key, plans] :
+         {std::pair{"initContainers", &plan_.init_containers}, std::pair{"containers", &plan_.containers}}) {
+      const Json::Array& containers = list_of(spec_, key);
+      for (std::size_t i = 0; i < containers.size(); ++i) {
+        path_ = std::string("spec.") + key + "[" + std::to_string(i) + "]";
+        Result<ContainerPlan> container = plan_container(containers[i]);
+        if (!container) return container.error();
+        plans->push_back(std::move(*container));
+      }
+    }
+    if (plan_.containers.empty()) return Status::error("spec.containers: a pod needs at least one");
+    return std::move(plan_);
+  }
+
+ private:
+  Status read_pod() {
+    const std::string policy = text_of(spec_, "restartPolicy");
+    if (policy == "Never") {
+      plan_.restart_policy = RestartPolicy::never;
+    } else if (policy == "OnFailure") {
+      plan_.restart_policy = RestartPolicy::on_failure;
+    } else if (!policy.empty() && policy != "Always") {
+      return Status::error("spec.restartPolicy: '" + policy + "' is unknown: use Always, OnFailure or Never");
+    }
+    if (const Json& grace = member(spec_, "terminationGracePeriodSeconds"); grace.is_integer()) {
+      plan_.grace_ms = std::clamp<std::int64_t>(grace.as_int(), 0, 86400) * 1000;
+    }
+    for (const char* field : {"activeDeadlineSeconds", "securityContext", "hostAliases", "runtimeClassName"}) {
+      if (!member(spec_, field).is_null()) plan_.ignored.push_back(std::string("spec.") + field);
+    }
+    return Status::ok();
+  }
+
+  Status read_volumes() {
+    const Json::Array& volumes = list_of(spec_, "volumes");
+    for (std::size_t i = 0; i < volumes.size(); ++i) {
+      const std::string name = text_of(volumes[i], "name");
+      const std::string path = "spec.volumes[" + std::to_string(i) + "]";
+      if (name.empty() || climbs(name) || name.find('/') != std::string::npos) {
+        return Status::error(path + ".name: must be a plain name");
+      }
+      Result<Volume> volume = read_volume(volumes[i], name, path);
+      if (!volume) return volume.error();
+      volumes_[name] = std::move(*volume);
+    }
+    return Status::ok();
+  }
+
+  Result<Volume> read_volume(const Json& volume, const std::string& name, const std::string& path) {
+    if (const Json& claim = member(volume, "persistentVolumeClaim"); claim.is_object()) {
+      const std::string claim_name = text_of(metadata_, "namespace") + "/" + text_of(claim, "claimName");
+      for (const VolumeGrant& grant : grants_) {
+        if (grant.claim == claim_name) return granted(grant);
+      }
+      return Status::error("volume " + name + ": claim " + claim_name + " was not granted to this pod");
+    }
+    if (const Json& host = member(volume, "hostPath"); host.is_object()) {
+      const std::string host_path = text_of(host, "path");
+      if (!host_path.starts_with('/')) return Status::error(path + ".hostPath.path: must be an absolute path");
+      const bool create = text_of(host, "type") == "DirectoryOrCreate";
+      (create ? plan_.directories : plan_.existing).push_back(host_path);
+      return Volume{host_path};
+    }
+    if (!member(volume, "emptyDir").is_null() || volume.as_object().size() == 1) {
+      const std::string empty_dir = site_.pod_directory + "/volumes/" + name;
+      plan_.directories.push_back(empty_dir);
+      return Volume{empty_dir, true};
+    }
+    for (const auto& [source, value] : volume.as_object()) {
+      if (source == "name") continue;
+      return Status::error(path + "." + source + ": not supported by the process runtime of node " + site_.node +
+                           "; use persistentVolumeClaim, hostPath or emptyDir");
+    }
+    return Status::error(path + ": names no source");
+  }
+
+  Result<Volume> granted(const VolumeGrant& grant) {
+    if (!grant.path.starts_with('/') || climbs(grant.path)) {
+      return Status::error("volume " + grant.volume + ": path '" + grant.path + "' must be absolute and without ..");
+    }
+    const bool offered = std::any_of(site_.offered.begin(), site_.offered.end(),
+                                     [&](const std::string& directory) { return is_inside(grant.path, directory); });
+    (offered ? plan_.directories : plan_.existing).push_back(grant.path);
+    return Volume{grant.path};
+  }
+
+  Result<ContainerPlan> plan_container(const Json& container) {
+    ContainerPlan plan;
+    plan.name = text_of(container, "name");
+    plan.image = text_of(container, "image");
+    plan.sidecar = text_of(container, "restartPolicy") == "Always";
+    if (plan.name.empty() || plan.name.find('/') != std::string::npos || climbs(plan.name)) {
+      return Status::error(path_ + ".name: must be a plain name");
+    }
+    note_ignored(container);
+    Variables variables = base_variables(plan.name);
+    if (Status mounted = add_mounts(container, variables); !mounted.is_success()) return mounted;
+    if (Status added = add_env(container, variables); !added.is_success()) return added;
+
+    plan.directory = expand_variables(text_of(container, "workingDir"), variables);
+    if (plan.directory.empty()) {
+      plan.directory = site_.pod_directory + "/work";
+      plan_.directories.push_back(plan.directory);
+    }
+    for (const char* key : {"command", "args"}) {
+      for (const Json& word : list_of(container, key)) {
+        if (!word.is_string()) return Status::error(path_ + "." + key + ": must be a list of texts");
+        plan.argv.push_back(expand_variables(word.as_string(), variables));
+      }
+    }
+    if (Status found = find_command(container, variables, plan); !found.is_success()) return found;
+    for (const auto& [name, value] : variables) plan.env.push_back(name + "=" + value);
+    return plan;
+  }
+
+  Status find_command(const Json& container, const Variables& variables, ContainerPlan& plan) {
+    const std::string search_path = find_variable(variables, "PATH");
+    const bool named = !list_of(container, "command").empty();
+    if (!named) plan.argv.insert(plan.argv.begin(), plan.image);
+    const std::string program = find_program(plan.argv.front(), search_path, plan.directory);
+    if (program.empty() && named) {
+      return Status::error("container " + plan.name + ": command '" + plan.argv.front() +
+                           "' not found on this node (PATH is " + search_path + ")");
+    }
+    if (program.empty()) {
+      return Status::error("container " + plan.name + ": no command given, and image '" + plan.image +
+                           "' is no executable on this node; the process runtime pulls no images: set command");
+    }
+    plan.argv.front() = program;
+    return Status::ok();
+  }
+
+  Variables base_variables(const std::string& container) const {
+    return {{"BERTH_TAG", plan_.tag},
+            {"BERTH_CONTAINER", container},
+            {"BERTH_POD_NAME", text_of(metadata_, "name")},
+            {"BERTH_POD_NAMESPACE", text_of(metadata_, "namespace")},
+            {"BERTH_NODE", site_.node},
+            {"PATH", site_.search_path},
+            {"HOME", site_.home}};
+  }
+
+  Status add_mounts(const Json& container, Variables& variables) {
+    const Json::Array& mounts = list_of(container, "volumeMounts");
+    for (std::size_t i = 0; i < mounts.size(); ++i) {
+      const std::string path = path_ + ".volumeMounts[" + std::to_string(i) + "]";
+      const std::string name = text_of(mounts[i], "name");
+      const auto volume = volumes_.find(name);
+      if (volume == volumes_.end()) return Status::error(path + ".name: volume '" + name + "' is not in spec.volumes");
+      std::string directory = volume->second.path;
+      if (const std::string sub = text_of(mounts[i], "subPath"); !sub.empty()) {
+        if (climbs(sub) || sub.front() == '/') return Status::error(path + ".subPath: must be relative, without ..");
+        directory += "/" + sub;
+        plan_.directories.push_back(directory);
+      }
+      if (member(mounts[i], "readOnly") == Json(true)) plan_.ignored.push_back(path + ".readOnly");
+      set_variable(variables, volume_variable(name), directory);
+    }
+    return Status::ok();
+  }
+
+  Status add_env(const Json& container, Variables& variables) {
+    if (!list_of(container, "envFrom").empty()) {
+      return Status::error(path_ + ".envFrom: ConfigMaps and Secrets do not exist here; write the values under env");
+    }
+    const Json::Array& entries = list_of(container, "env");
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      const std::string path = path_ + ".env[" + std::to_string(i) + "]";
+      const std::string name = text_of(entries[i], "name");
+      if (name.empty() || name.find('=') != std::string::npos) {
+        return Status::error(path + ".name: must not be empty or contain '='");
+      }
+      if (name.starts_with("BERTH_")) return Status::error(path + ".name: names that start with BERTH_ are reserved");
+      if (const Json& source = member(entries[i], "valueFrom"); source.is_object()) {
+        const std::optional<std::string> value = read_field(text_of(member(source, "fieldRef"), "fieldPath"));
+        if (!value) {
+          return Status::error(path +
+                               ".valueFrom: only fieldRef to metadata.name, metadata.namespace, metadata.uid, "
+                               "metadata.labels['key'], metadata.annotations['key'] or spec.nodeName is supported");
+        }
+        set_variable(variables, name, *value);
+      } else {
+        set_variable(variables, name, expand_variables(text_of(entries[i], "value"), variables));
+      }
+    }
+    return Status::ok();
+  }
+
+  std::optional<std::string> read_field(const std::string& field) const {
+    if (field == "metadata.name") return text_of(metadata_, "name");
+    if (field == "metadata.namespace") return text_of(metadata_, "namespace");
+    if (field == "metadata.uid") return uid_;
+    if (field == "spec.nodeName") return site_.node;
+    for (const char* map : {"labels", "annotations"}) {
+      const std::string prefix = std::string("metadata.") + map + "['";
+      if (field.starts_with(prefix) && field.ends_with("']")) {
+        return text_of(member(metadata_, map), field.substr(prefix.size(), field.size() - prefix.size() - 2));
+      }
+    }
+    return std::nullopt;
+  }
+
+  void note_ignored(const Json& container) {
+    for (const char* field : {"livenessProbe", "readinessProbe", "startupProbe", "lifecycle", "securityContext"}) {
+      if (!member(container, field).is_null()) plan_.ignored.push_back(path_ + "." + field);
+    }
+    if (!member(member(container, "resources"), "limits").is_null()) {
+      plan_.ignored.push_back(path_ + ".resources.limits");
+    }
+  }
+
+  const Json& metadata_;
+  const Json& spec_;
+  const std::vector<VolumeGrant>& grants_;
+  const Site& site_;
+  std::string uid_;
+  std::string path_;  // of the container being planned
+  std::map<std::string, Volume> volumes_;
+  Workload plan_;
+};
+
+}  // namespace
+
+std::string tag_text(const std::string& fleet, const std::string& node, const Tag& tag) {
+  return fleet + "/" + node + "/" + tag.uid + "/" + to_text(tag.epoch);
+}
+
+Result<Workload> plan_workload(const Json& pod, const Tag& tag, const std::vector<VolumeGrant>& volumes,
+                               const Site& site) {
+  return Planner(pod, tag, volumes, site).plan();
+}
+
+std::string expand_variables(const std::string& text, const Variables& known) {
+  std::string expanded;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const std::size_t close =
+        text[i] == '$' && i + 1 < text.size() && text[i + 1] == '(' ? text.find(')', i) : std::string::npos;
+    if (text.compare(i, 2, "$$") == 0) {
+      expanded += '$';
+      ++i;
+    } else if (close == std::string::npos) {
+      expanded += text[i];
+    } else {
+      const std::string name = text.substr(i + 2, close - i - 2);
+      const bool is_known = std::any_of(known.begin(), known.end(), [&](const auto& v) { return v.first == name; });
+      expanded += is_known ? find_variable(known, name) : text.substr(i, close - i + 1);
+      i = close;
+    }
+  }
+  return expanded;
+}
+
+}  // namespace berth

@@ -1,0 +1,19 @@
+// The machine's clocks, and the text forms of a point in time.
+#pragma once
+
+#include <string>
+
+#include "core/clock.h"
+
+namespace berth {
+
+class RealClock final : public Clock {
+ public:
+  Millis now() const override;   // CLOCK_BOOTTIME: counts suspend, never jumps
+  Millis wall() const override;  // CLOCK_REALTIME
+};
+
+// "2026-11-20T09:08:07Z": a wall time in milliseconds as Kubernetes writes it, whole seconds, UTC.
+std::string to_rfc3339(Millis wall);
+
+}  // namespace berth

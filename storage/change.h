@@ -1,0 +1,40 @@
+// One staged change of a store, and what a sequence of them amounts to. Every store of this folder keeps its contents
+// by these rules, so that they cannot differ.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/store.h"
+
+namespace berth {
+
+// Numbers are on flash: never renumber.
+enum class Op : std::uint8_t { put = 1, erase = 2, begin = 3, advance = 4 };
+
+struct Change {
+  Op op = Op::put;
+  Table table = Table::meta;
+  std::string key;
+  std::string value;  // put and begin
+  int phase = 0;      // begin and advance
+};
+
+struct Content {
+  std::string value;
+  int phase = 0;
+  bool operator==(const Content&) const = default;
+};
+
+using Contents = std::map<std::pair<Table, std::string>, Content>;
+
+// put keeps the phase of a record that is there; erase and advance of an unknown key do nothing.
+void apply(Contents& contents, Change change);
+
+// In (table, key) order, as Store::load() answers.
+std::vector<Record> to_records(Contents contents);
+
+}  // namespace berth

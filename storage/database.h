@@ -1,0 +1,79 @@
+// Database: the one place that speaks to SQLite. One connection, one thread, errors as values.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <string>
+#include <string_view>
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace berth {
+
+struct DatabaseError {
+  enum class Kind { full, locked, corrupt, io };
+  Kind kind = Kind::io;
+  std::string message;  // SQLite's words
+};
+
+template <class T>
+using DatabaseResult = std::expected<T, DatabaseError>;
+
+class Database {
+ public:
+  // A prepared statement. Parameters and columns count from 0. Must not outlive its database.
+  class Query {
+   public:
+    // Texts and blobs are not copied: they must live until the next rewind().
+    Query& bind(int parameter, std::int64_t value);
+    Query& bind_text(int parameter, std::string_view value);
+    Query& bind_blob(int parameter, std::string_view value);
+    // True: a row is there to read. False: done, and rewound.
+    DatabaseResult<bool> step();
+    // For statements without rows.
+    DatabaseResult<void> run();
+    void rewind();
+
+    std::int64_t integer(int column) const;
+    std::string text(int column) const;
+
+   private:
+    friend class Database;
+    struct Close {
+      void operator()(sqlite3_stmt* statement) const;
+    };
+    std::unique_ptr<sqlite3_stmt, Close> statement_;
+  };
+
+  // Creates the file when there is none. Reads nothing yet: damage shows at the first query.
+  static DatabaseResult<std::unique_ptr<Database>> open(const std::string& path);
+  ~Database();
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+
+  // One or more statements; rows are ignored.
+  DatabaseResult<void> execute(const std::string& sql);
+  DatabaseResult<Query> prepare(std::string_view sql);
+  // First column of the first row.
+  DatabaseResult<std::int64_t> integer(std::string_view sql);
+  DatabaseResult<std::string> text(std::string_view sql);
+
+  // Moves the write-ahead log into the file once it has `frames` pages or more.
+  DatabaseResult<void> checkpoint(int frames);
+  // Pages this connection wrote, log and checkpoints.
+  std::uint64_t pages_written() const;
+
+ private:
+  struct Close {
+    void operator()(sqlite3* connection) const;
+  };
+  explicit Database(sqlite3* connection) : connection_(connection) {}
+
+  std::unique_ptr<sqlite3, Close> connection_;
+  int log_frames_ = 0;
+  std::uint64_t checkpointed_pages_ = 0;
+};
+
+}  // namespace berth

@@ -1,0 +1,52 @@
+// MemoryStore: a store for tests and the simulator that forgets at a power cut what was not committed.
+#pragma once
+
+#include "storage/change.h"
+
+namespace berth {
+
+// Copyable: a copy is what a backup of the flash would be.
+class MemoryStore final : public Store {
+ public:
+  // What a failed commit left behind.
+  enum class Outcome { kept, lost };
+
+  Result<std::vector<Record>> load() override;
+  void put(Table table, const std::string& key, const std::string& value) override;
+  void erase(Table table, const std::string& key) override;
+  std::uint64_t next_position() const override;
+  Status begin(const std::string& key, const std::string& value, int phase) override;
+  void advance(const std::string& key, int phase) override;
+  Status commit() override;
+
+  // Power cut and restart: what was staged is gone, and a failed commit no longer stands in the way.
+  void crash();
+  // The next commit that has something staged answers an error, and so does every later one until crash().
+  void fail_next_commit(Outcome outcome);
+  // The flash is lost: nothing is left and positions start anew. Stays full or failing as it was set.
+  void wipe();
+  // While set, begin() answers "store is full"; nothing else is refused.
+  void set_full(bool full) { full_ = full; }
+
+  // Commits that had something staged and succeeded, and changes they carried; both since construction.
+  std::uint64_t commits() const { return commits_; }
+  std::uint64_t changes() const { return changes_; }
+  // What a restart would load now.
+  const Contents& durable() const { return durable_; }
+
+ private:
+  void stage(Change change) { staged_.push_back(std::move(change)); }
+  void apply_staged();
+
+  enum class Health { well, fails_next_kept, fails_next_lost, failed };
+
+  Contents durable_;
+  std::vector<Change> staged_;
+  std::uint64_t position_ = 0;  // of the last durable change
+  std::uint64_t commits_ = 0;
+  std::uint64_t changes_ = 0;
+  Health health_ = Health::well;
+  bool full_ = false;
+};
+
+}  // namespace berth

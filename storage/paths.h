@@ -1,0 +1,23 @@
+// What a store asks of the file system besides SQLite.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/clock.h"
+#include "core/status.h"
+
+namespace berth {
+
+// Creates an empty file only its owner may read (0600); one that exists is left alone, and not even opened: closing a
+// descriptor would drop the process's locks on it (POSIX).
+Status create_private_file(const std::string& path);
+// Makes a file's space real, not only its size.
+Status allocate_file(const std::string& path, std::uint64_t bytes);
+// Makes names created or renamed beside `path` durable.
+Status sync_directory_of(const std::string& path);
+// Renames a store that cannot be read, with its log, to a name that says when: "<path>.aside-<UTC>". `wall`:
+// milliseconds since 1970. Returns the new name of the file.
+Result<std::string> set_aside(const std::string& path, Millis wall);
+
+}  // namespace berth

@@ -1,0 +1,106 @@
+// SqliteStore: the store on flash. A commit appends its changes to a journal table in one transaction (WAL,
+// synchronous=FULL); now and then the journal is folded into the record table.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <string>
+
+#include "core/log.h"
+#include "storage/change.h"
+#include "storage/database.h"
+
+namespace berth {
+
+struct OpenError {
+  enum class Kind {
+    corrupt,  // damaged, or no store of ours: set_aside() (storage/paths.h) and open again
+    newer,    // written by a newer program: nothing here may touch it
+    locked,   // another process has it open
+    io,       // the system refused: permissions, missing directory, disk
+  };
+  Kind kind = Kind::io;
+  std::string message;  // names the file and the fix
+};
+
+class SqliteStore final : public Store {
+ public:
+  struct Options {
+    std::uint64_t bytes_max = 512ull << 20;  // of the file; begin() answers full beyond
+    std::uint64_t fold_entries = 1000;       // journal entries that cause a fold
+  };
+
+  static constexpr int kSchemaVersion = 1;
+  static constexpr std::uint64_t kPageBytes = 4096;
+  // Held back for advance, erase and put when the file is at its limit or the disk is full.
+  static constexpr std::uint64_t kReserveBytes = 256 * 1024;
+
+  // Creates the file (mode 0600) and its schema when there is none. `log` outlives the store.
+  static std::expected<std::unique_ptr<SqliteStore>, OpenError> open(const std::string& path, Log& log,
+                                                                     const Options& options);
+  static std::expected<std::unique_ptr<SqliteStore>, OpenError> open(const std::string& path, Log& log);
+  ~SqliteStore() override;
+
+  Result<std::vector<Record>> load() override;
+  void put(Table table, const std::string& key, const std::string& value) override;
+  void erase(Table table, const std::string& key) override;
+  std::uint64_t next_position() const override;
+  Status begin(const std::string& key, const std::string& value, int phase) override;
+  void advance(const std::string& key, int phase) override;
+  Status commit() override;
+
+  // True while begin() might be refused for a row of the largest size. A host should refuse new objects then: put()
+  // itself cannot be refused, and lives on the reserve.
+  bool is_full() const;
+  // Written to flash since open(), in bytes, as far as SQLite knows: log and checkpoints.
+  std::uint64_t bytes_written() const { return database_->pages_written() * kPageBytes; }
+  std::uint64_t commits() const { return commits_; }
+
+ private:
+  SqliteStore(std::string path, Log& log, const Options& options, std::unique_ptr<Database> database);
+  DatabaseResult<void> configure();
+  std::expected<void, OpenError> check_identity();
+  DatabaseResult<void> migrate();
+  DatabaseResult<void> prepare_statements();
+  DatabaseResult<void> read_positions();
+
+  void stage(Change change);
+  // Runs `steps` in one transaction; rolled back when one fails.
+  DatabaseResult<void> transact(DatabaseResult<void> (SqliteStore::*steps)());
+  DatabaseResult<void> append_staged();
+  DatabaseResult<void> fold_journal();
+  // Fold, checkpoint, measure, reserve: whatever is due after a commit or a load.
+  DatabaseResult<void> tidy();
+  bool fold_is_due() const;
+  DatabaseResult<std::vector<Change>> read_journal();
+  DatabaseResult<void> record_change(const Change& change);
+  DatabaseResult<void> measure();
+  void hold_reserve();
+  void release_reserve();
+  DatabaseResult<void> limit_pages(std::uint64_t pages);
+  Status fail(const DatabaseError& error);
+  bool has_space_for(std::uint64_t bytes) const;
+  std::string reserve_path() const { return path_ + "-reserve"; }
+
+  const std::string path_;
+  Log& log_;
+  const Options options_;
+  std::unique_ptr<Database> database_;
+  Database::Query append_, record_put_, record_begin_, record_advance_, record_erase_, page_count_, free_count_;
+
+  std::vector<Change> staged_;
+  std::uint64_t staged_bytes_ = 0;
+  std::uint64_t position_ = 0;  // of the last durable change
+  std::uint64_t journal_entries_ = 0;
+  std::uint64_t journal_bytes_ = 0;
+  std::uint64_t fold_at_ = 0;     // journal entries; grows while a fold finds no space
+  std::uint64_t used_pages_ = 0;  // of the file, without its free ones
+  std::uint64_t file_pages_ = 0;
+  bool reserve_held_ = false;
+  bool reserve_used_ = false;  // at most once until it is held again
+  bool failed_ = false;
+  std::uint64_t commits_ = 0;
+};
+
+}  // namespace berth

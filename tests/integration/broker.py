@@ -1,0 +1,205 @@
+"""A real mosquitto for one test, optionally with TLS and client certificates, and a client that watches everything."""
+
+import json
+import os
+import socket
+import subprocess
+import threading
+from pathlib import Path
+
+import paho.mqtt.client as mqtt
+from mqtt_packets import topic_matches
+from programs import Program
+from waiting import patience
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def mosquitto_path():
+    for folder in (*os.environ["PATH"].split(":"), "/usr/sbin"):
+        if os.access(Path(folder) / "mosquitto", os.X_OK):
+            return str(Path(folder) / "mosquitto")
+    raise AssertionError("mosquitto is not installed: apt-get install mosquitto")
+
+
+class Authority:
+    """A certificate authority of the test's own, and certificates for a server and for identities."""
+
+    def __init__(self, folder):
+        self.folder = Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.ca = self.folder / "ca.crt"
+        self.openssl_("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+                      "-subj", "/CN=berth test authority", "-keyout", "ca.key", "-out", "ca.crt")
+
+    def issue(self, identity, server=False):
+        """(certificate, key) files of an identity, which is the common name."""
+        names = "subjectAltName=DNS:localhost,IP:127.0.0.1" if server else f"subjectAltName=DNS:{identity}"
+        (self.folder / f"{identity}.ext").write_text(names + "\n", encoding="utf-8")
+        self.openssl_("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj",
+                      f"/CN={identity}", "-keyout", f"{identity}.key", "-out", f"{identity}.csr")
+        self.openssl_("x509", "-req", "-in", f"{identity}.csr", "-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial",
+                      "-days", "2", "-extfile", f"{identity}.ext", "-out", f"{identity}.crt")
+        return self.folder / f"{identity}.crt", self.folder / f"{identity}.key"
+
+    def openssl_(self, *arguments):
+        done = subprocess.run(["openssl", *arguments], cwd=self.folder, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"openssl {arguments[0]}: {done.stderr}"
+
+
+class Broker:
+    """kill() and start() again keep the port and lose everything, as the embedded broker does at a power cut."""
+
+    def __init__(self, folder, authority=None, config=""):
+        self.folder = Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.authority, self.extra = authority, config
+        self.port = self.program = None
+
+    def start(self):
+        for _ in range(10):  # another test may take a free port before the broker does
+            port = self.port or free_port()
+            self.program = Program("mosquitto", [mosquitto_path(), "-c", self.write_config_(port)], self.folder)
+            said = len(self.program.output())
+            self.program.start()
+            while self.program.alive() and " running" not in self.program.output()[said:]:
+                threading.Event().wait(0.01)
+            if self.program.alive():
+                self.port = port
+                return self
+        raise AssertionError(f"mosquitto does not start:\n{self.program.output()[-3000:]}")
+
+    def write_config_(self, port):
+        lines = [f"listener {port} 127.0.0.1", "allow_anonymous true", "persistence false", "max_queued_messages 0",
+                 "max_inflight_messages 100", "set_tcp_nodelay true", "log_dest stderr", "log_type all"]
+        if os.getuid() == 0:
+            lines.append("user root")  # it must read the folder of the test
+        if self.authority:
+            certificate, key = self.authority.issue("localhost", server=True)
+            lines += [f"cafile {self.authority.ca}", f"certfile {certificate}", f"keyfile {key}",
+                      "require_certificate true", "use_identity_as_username true"]
+        path = self.folder / "mosquitto.conf"
+        path.write_text("\n".join(lines) + "\n" + self.extra, encoding="utf-8")
+        return path
+
+    def kill(self):
+        self.program.kill()
+
+    def stop(self):
+        if self.program:
+            self.program.stop()
+
+
+class Client:
+    """A paho client with blocking calls, for tests that speak MQTT themselves. Records what it receives."""
+
+    def __init__(self, port, identity="", certificate=None, clean=True, will=None, authority=None):
+        self.changed = threading.Condition()
+        self.messages, self.latest, self.connected, self.granted, self.acked = [], {}, 0, set(), set()
+        self.vanished = False
+        self.paho = mqtt.Client(identity, clean_session=clean)
+        self.paho.on_connect = self.on_connect_
+        self.paho.on_disconnect = self.on_disconnect_
+        self.paho.on_message = self.on_message_
+        self.paho.on_subscribe = lambda c, u, mid, qos: self.note_(self.granted, mid)
+        self.paho.on_publish = lambda c, u, mid: self.note_(self.acked, mid)
+        self.paho.reconnect_delay_set(1, 1)
+        if will:
+            self.paho.will_set(*will)
+        if authority:
+            self.paho.tls_set(str(authority.ca), *(str(path) for path in certificate))
+        self.paho.connect("localhost" if authority else "127.0.0.1", port, keepalive=60)
+        self.paho.loop_start()
+        self.wait(lambda: self.connected, "the connection")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        if not self.vanished:
+            self.paho.disconnect()
+            self.paho.loop_stop()
+
+    def vanish(self):
+        """Closes the socket without a word and never comes back."""
+        self.vanished = True
+        self.paho.loop_stop()
+        self.paho.socket().close()
+
+    def subscribe(self, topic, qos=1):
+        _, mid = self.paho.subscribe(topic, qos)
+        self.wait(lambda: mid in self.granted, f"the subscription to {topic}")
+
+    def publish(self, topic, payload="", qos=1, retain=False):
+        """payload: text, bytes or a value that becomes JSON. Returns when the broker has it."""
+        if not isinstance(payload, (str, bytes)):
+            payload = json.dumps(payload)
+        mid = self.paho.publish(topic, payload, qos, retain).mid
+        self.wait(lambda: mid in self.acked, f"the acknowledgement on {topic}")
+
+    def of(self, pattern):
+        """(topic, payload) of the messages received so far whose topic matches."""
+        with self.changed:
+            return [(t, p) for t, p in self.messages if topic_matches(pattern, t)]
+
+    def wait_message(self, pattern, matches=lambda value: True, count=1, timeout_s=None):
+        """Waits until `count` messages have come whose topic and value match; returns their values: the JSON, or the
+        text of what is no JSON."""
+        found = []
+
+        def enough():
+            found[:] = [v for v in (decode(p) for t, p in self.messages if topic_matches(pattern, t)) if matches(v)]
+            return len(found) >= count
+
+        self.wait(enough, f"{count} messages on {pattern}", timeout_s)
+        return found
+
+    def wait_latest(self, topic, matches, timeout_s=None):
+        """Waits until the newest message of a topic matches; returns its value."""
+        self.wait(lambda: topic in self.latest and matches(decode(self.latest[topic])), f"the state of {topic}", timeout_s)
+        with self.changed:
+            return decode(self.latest[topic])
+
+    def value(self, topic):
+        with self.changed:
+            return decode(self.latest[topic]) if topic in self.latest else None
+
+    def wait(self, condition, what, timeout_s=None):
+        with self.changed:
+            if not self.changed.wait_for(condition, patience(timeout_s)):
+                raise AssertionError(f"waited in vain for {what}")
+
+    def note_(self, where, item):
+        with self.changed:
+            where.add(item)
+            self.changed.notify_all()
+
+    def on_connect_(self, _client, _userdata, _flags, code):
+        with self.changed:
+            self.connected += code == 0
+            self.changed.notify_all()
+
+    def on_disconnect_(self, _client, _userdata, _code):
+        with self.changed:
+            self.connected = 0
+            self.changed.notify_all()
+
+    def on_message_(self, _client, _userdata, received):
+        with self.changed:
+            self.messages.append((received.topic, received.payload))
+            self.latest[received.topic] = received.payload
+            self.changed.notify_all()
+
+
+def decode(payload):
+    try:
+        return json.loads(payload)
+    except ValueError:
+        return payload.decode("utf-8", "replace")

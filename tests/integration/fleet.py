@@ -1,0 +1,175 @@
+"""A fleet of real programs on this machine: one gateway, any number of agents, the operator's tool.
+
+    fleet = Fleet(tmp_path, broker.port)
+    fleet.start_gateway()
+    fleet.start_agent("n1", labels={"zone": "a"})
+    fleet.apply(pod("web"))
+    fleet.wait_running("web", node="n1")
+
+How each program is called stands in one function each: gateway_argv, agent_argv, ctl.
+"""
+
+import json
+import signal
+import subprocess
+import uuid
+from pathlib import Path
+
+from broker import Client
+from programs import Program, program_path
+from stores import Database
+from waiting import patience
+
+
+
+class Fleet:
+    def __init__(self, folder, port, name=None, gateway="gw"):
+        """The name is unique by default: agents of one fleet and node stop each other's workloads on one machine."""
+        self.folder, self.port, self.gateway_name = Path(folder), port, gateway
+        self.name = name or "t" + uuid.uuid4().hex[:12]
+        self.root = f"berth/v1/{self.name}"
+        self.programs = {}  # by name: "berthd" or the node's
+        self.observer_ = None
+        self.applied_ = 0
+
+    # Programs --------------------------------------------------------------------------------------------------------
+
+    def state_dir(self, name):
+        path = self.folder / "state" / name
+        path.mkdir(parents=True, exist_ok=True)
+        return path
+
+    def gateway_argv(self, port, extra):
+        return [program_path("berthd"), "--state-dir", self.state_dir("berthd"), "--broker", f"127.0.0.1:{port}",
+                "--fleet", self.name, "--gateway", self.gateway_name, *extra]
+
+    def agent_argv(self, node, port, labels, taints, capacity, volumes, extra):
+        argv = [program_path("berth-agent"), "--state-dir", self.state_dir(node), "--broker", f"127.0.0.1:{port}",
+                "--fleet", self.name, "--gateway", self.gateway_name, "--node", node]
+        for key, value in (labels or {}).items():
+            argv += ["--label", f"{key}={value}"]
+        for taint in taints or ():
+            argv += ["--taint", taint]
+        for resource, amount in (capacity or {"cpu": "2", "memory": "512Mi", "pods": "20"}).items():
+            argv += ["--capacity", f"{resource}={amount}"]
+        for volume in volumes or ():
+            argv += ["--volume", volume]
+        return argv + list(extra)
+
+    def start_gateway(self, port=None, extra=()):
+        """port: of a proxy instead of the broker. Called again after a kill: starts anew on the same state."""
+        return self.start_("berthd", self.gateway_argv(port or self.port, extra))
+
+    def start_agent(self, node, labels=None, taints=None, capacity=None, volumes=None, port=None, extra=()):
+        """taints: "key=value:Effect"; volumes: "name=path:capacity[:class]"."""
+        return self.start_(node, self.agent_argv(node, port or self.port, labels, taints, capacity, volumes, extra))
+
+    def start_(self, name, argv):
+        if self.programs.get(name) and self.programs[name].alive():
+            raise AssertionError(f"{name} is running already")
+        self.programs[name] = Program(name, argv, self.folder)
+        return self.programs[name].start()
+
+    def kill(self, name, number=signal.SIGKILL):
+        """name: "berthd" or a node's. Its workloads keep running."""
+        self.programs[name].kill(number)
+
+    def restart(self, name):
+        """Starts a killed program again as it was called before."""
+        return self.programs[name].start()
+
+    def stop(self):
+        for program in self.programs.values():
+            program.stop()
+        if self.observer_:
+            self.observer_.close()
+            self.observer_ = None
+
+    # The operator ----------------------------------------------------------------------------------------------------
+
+    def ctl(self, *arguments, check=True, timeout_s=None):
+        """Runs berthctl; its CompletedProcess, output as text."""
+        argv = [program_path("berthctl"), "--broker", f"127.0.0.1:{self.port}", "--fleet", self.name, "--gateway",
+                self.gateway_name, *arguments]
+        done = subprocess.run([str(a) for a in argv], capture_output=True, text=True, timeout=patience(timeout_s),
+                              check=False)
+        if check and done.returncode:
+            raise AssertionError(f"berthctl {' '.join(map(str, arguments))} answered {done.returncode}:\n"
+                                 f"{done.stdout}{done.stderr}")
+        return done
+
+    def apply(self, *manifests, check=True, arguments=()):
+        """Applies dictionaries (one document each) or YAML text."""
+        self.applied_ += 1
+        path = self.folder / f"manifest-{self.applied_}.yaml"
+        texts = [m if isinstance(m, str) else json.dumps(m) for m in manifests]
+        path.write_text("\n---\n".join(texts) + "\n", encoding="utf-8")
+        return self.ctl("apply", "-f", path, *arguments, check=check)
+
+    def get(self, kind, name, namespace="default"):
+        """The object as the gateway shows it; None when there is none."""
+        done = self.ctl("get", kind, name, "-n", namespace, "-o", "json", check=False)
+        return json.loads(done.stdout) if done.returncode == 0 else None
+
+    def delete(self, kind, name, namespace="default"):
+        return self.ctl("delete", kind, name, "-n", namespace)
+
+    # What is seen on the wire ----------------------------------------------------------------------------------------
+
+    @property
+    def observer(self):
+        """A client of the broker that has seen everything of the fleet since it was first asked for, and the retained
+        messages before that."""
+        if self.observer_ is None:
+            self.observer_ = Client(self.port, "observer")
+            self.observer_.subscribe(f"{self.root}/#")
+            self.observer_.subscribe("fence")
+            self.observer_.publish("fence", "1")
+            self.observer_.wait_message("fence")  # comes behind every retained message
+        return self.observer_
+
+    def topic(self, below):
+        return f"{self.root}/{below}"
+
+    def pod_on(self, name, node, namespace="default"):
+        """The status that a node reports of a pod; None when it reports none."""
+        return self.observer.value(self.topic(f"nodes/{node}/pods/{namespace}/{name}")) or None
+
+    def nodes_running(self, name, namespace="default"):
+        """Names of the nodes that report the pod as running."""
+        found = []
+        for topic, payload in list(self.observer.latest.items()):
+            levels = topic.removeprefix(self.root + "/").split("/")
+            if len(levels) == 5 and levels[0] == "nodes" and levels[2:] == ["pods", namespace, name] and payload:
+                if json.loads(payload).get("phase") == "Running":
+                    found.append(levels[1])
+        return sorted(found)
+
+    def wait_running(self, name, node=None, namespace="default", timeout_s=None):
+        """Waits until exactly one node (`node`, when given) reports the pod as running; returns its name."""
+        self.observer.wait(lambda: len(self.nodes_running(name, namespace)) == 1 and
+                           node in (None, self.nodes_running(name, namespace)[0]), f"{name} running on {node or 'a node'}",
+                           timeout_s)
+        return self.nodes_running(name, namespace)[0]
+
+    def wait_phase(self, name, phase, namespace="default", timeout_s=None):
+        """Waits until the gateway's status of the pod has this phase; returns that status."""
+        return self.observer.wait_latest(self.topic(f"status/pods/{namespace}/{name}"),
+                                         lambda s: isinstance(s, dict) and find_phase(s) == phase, timeout_s)
+
+    # Stores ----------------------------------------------------------------------------------------------------------
+
+    def nodes(self):
+        """Names of the nodes whose agents were started."""
+        return sorted(name for name in self.programs if name != "berthd")
+
+    def store(self, name):
+        """A snapshot of the store of "berthd" or of a node's agent."""
+        found = sorted(self.state_dir(name).glob("*.db"))
+        assert len(found) == 1, f"{name} has {len(found)} stores in {self.state_dir(name)}"
+        return Database(found[0])
+
+
+def find_phase(status):
+    """The phase of a status, given bare or inside an object."""
+    return status.get("phase") or status.get("status", {}).get("phase")

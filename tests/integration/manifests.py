@@ -1,0 +1,29 @@
+"""Kubernetes-shaped manifests for tests: plain dictionaries, to be changed as a test likes."""
+
+
+def pod(name, command=("sleep", "1000"), cpu="100m", memory="16Mi", namespace="default", labels=None, **spec):
+    """A pod of one container. Further members of the spec by their Kubernetes names: nodeSelector={...}."""
+    resources = {"requests": {"cpu": cpu, "memory": memory}}
+    container = {"name": "main", "image": "local", "command": list(command), "resources": resources}
+    metadata = {"name": name, "namespace": namespace, "labels": labels or {}}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": [container], **spec}}
+
+
+def toleration(key, value=None, effect="NoSchedule"):
+    base = {"key": key, "effect": effect}
+    return {**base, "operator": "Equal", "value": value} if value is not None else {**base, "operator": "Exists"}
+
+
+def claim(name, size="64Mi", storage_class="local", namespace="default"):
+    spec = {"accessModes": ["ReadWriteOnce"], "storageClassName": storage_class,
+            "resources": {"requests": {"storage": size}}}
+    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name, "namespace": namespace},
+            "spec": spec}
+
+
+def with_claim(manifest, claim_name, mount="/data"):
+    """The pod with a claim mounted in its container; changes and returns it."""
+    manifest["spec"].setdefault("volumes", []).append(
+        {"name": claim_name, "persistentVolumeClaim": {"claimName": claim_name}})
+    manifest["spec"]["containers"][0].setdefault("volumeMounts", []).append({"name": claim_name, "mountPath": mount})
+    return manifest

@@ -1,0 +1,75 @@
+"""The harness's own parts: broker, programs, waiting."""
+
+import os
+import signal
+import socket
+import ssl
+
+import pytest
+from broker import Authority
+from programs import Program, children, end_children_since
+from waiting import wait_until
+
+
+def test_a_killed_broker_comes_back_on_its_port_and_has_forgotten_everything(broker, connect):
+    connect(broker.port, "a").publish("t/kept", "x", retain=True)
+    port = broker.port
+    broker.kill()
+    broker.start()
+    client = connect(port, "b")
+    client.subscribe("t/#")
+    client.publish("t/mark", "1")
+    client.wait_message("t/mark")
+    assert client.of("t/kept") == []
+
+
+def test_a_tls_broker_takes_the_name_from_the_certificate(tls_broker, authority, connect):
+    client = connect(tls_broker.port, "x", authority=authority, certificate=authority.issue("node-1"))
+    client.publish("t", "x")
+    wait_until(lambda: "u'node-1'" in tls_broker.program.output(), "the certificate's name in the broker's log")
+
+
+def test_a_tls_broker_refuses_a_stranger(tls_broker, authority, tmp_path):
+    context = ssl.create_default_context(cafile=authority.ca)
+    context.load_cert_chain(*Authority(tmp_path / "stranger").issue("node-1"))
+    with socket.create_connection(("127.0.0.1", tls_broker.port)) as plain, pytest.raises(ssl.SSLError):
+        with context.wrap_socket(plain, server_hostname="localhost") as stranger:
+            stranger.recv(1)
+
+
+def test_a_program_is_killed_restarted_and_its_log_kept(tmp_path):
+    program = Program("echo", ["/bin/sh", "-c", "echo started $$; exec sleep 1000"], tmp_path).start()
+    program.wait_output("started")
+    program.kill()
+    assert program.wait() == -signal.SIGKILL
+    program.start()
+    wait_until(lambda: program.output().count("started") == 2, "the second start")
+    program.stop()
+    assert not program.alive()
+
+
+def test_a_program_that_ends_early_is_told_at_once(tmp_path):
+    program = Program("false", ["/bin/sh", "-c", "echo no such broker; exit 3"], tmp_path).start()
+    with pytest.raises(RuntimeError, match="no such broker"):
+        program.wait_output("ready")
+
+
+def test_processes_that_outlive_their_parent_are_found_and_ended(tmp_path):
+    before = children()
+    parent = Program("agent", ["/bin/sh", "-c", "setsid sleep 1000 & echo $!; exec sleep 1000"], tmp_path).start()
+    orphan = int(wait_until(parent.output, "the pid of the orphan"))
+    parent.kill()
+    wait_until(lambda: orphan in children(), "the orphan's adoption")
+    assert end_children_since(before) >= 1
+    with pytest.raises(ProcessLookupError):
+        os.kill(orphan, 0)
+
+
+def test_waiting_tells_what_it_waited_for_and_why_it_was_not_so(monkeypatch):
+    monkeypatch.setenv("BERTH_TEST_PATIENCE", "0.001")
+
+    def never():
+        assert 1 == 2, "one is not two"
+
+    with pytest.raises(AssertionError, match="in vain for a wonder.*one is not two"):
+        wait_until(never, "a wonder")

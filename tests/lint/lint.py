@@ -1,0 +1,56 @@
+"""The rules of the house, checked: python3 tests/lint/lint.py [--all] [--no-tidy]. Each complaint says what to do.
+
+clang-tidy needs build/tidy/compile_commands.json (cmake --preset tidy); it looks at changed files, with --all at all.
+"""
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+import coroutines
+import includes
+import layout
+import markers
+import sizes
+import style
+from source import Tree
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def rules(arguments, tree):
+    yield "dependencies", lambda: includes.check(tree)
+    yield "coroutine shapes", lambda: coroutines.check(tree)
+    yield "sizes", lambda: sizes.check(tree)
+    yield "layout", lambda: layout.check(tree)
+    yield "markers and paths", lambda: markers.check(tree)
+    yield "clang-format", lambda: style.check_format(tree)
+    if not arguments.no_tidy:
+        build = ROOT / "build" / "tidy"
+        if not (build / "compile_commands.json").exists():
+            raise SystemExit("lint: build/tidy/compile_commands.json is missing; run: cmake --preset tidy")
+        paths = style.to_tidy(tree, arguments.all)
+        yield f"clang-tidy on {len(paths)} files", lambda: style.check_tidy(tree, paths, build)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--all", action="store_true", help="clang-tidy on all files")
+    parser.add_argument("--no-tidy", action="store_true", help="leave clang-tidy out")
+    arguments = parser.parse_args()
+    tree = Tree(ROOT)
+    passed = failed = 0
+    for name, check in rules(arguments, tree):
+        begin = time.monotonic()
+        found = sorted(set(check()))
+        for finding in found:
+            print(finding)
+        print(f"{'FAILED' if found else 'ok':6} {name} ({time.monotonic() - begin:.1f} s)", flush=True)
+        passed, failed = passed + (not found), failed + bool(found)
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

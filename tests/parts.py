@@ -1,0 +1,253 @@
+"""Builds and runs the parts of the test suite that tests/run names, and sums their counts.
+
+Each part returns a Count made from what its own runner reports (ctest and pytest: JUnit files). A part that cannot
+run, or that finds no test, counts as one failure: nothing passes silently.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+JOBS = str(os.cpu_count() or 1)
+PYTHON = "/usr/bin/python3"
+REPORTS = ROOT / "build" / "reports"
+COUNT_LINE = re.compile(r"^(\d+) passed, (\d+) failed\s*$", re.M)
+
+
+class PartError(Exception):
+    """Why a part could not run, with the way out."""
+
+
+@dataclass
+class Count:
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+
+    def __add__(self, other):
+        return Count(self.passed + other.passed, self.failed + other.failed, self.skipped + other.skipped)
+
+    def __str__(self):
+        return f"{self.passed} passed, {self.failed} failed" + (f", {self.skipped} skipped" if self.skipped else "")
+
+
+def say(text):
+    print(text, flush=True)
+
+
+def need(*tools):
+    missing = [tool for tool in tools if not shutil.which(tool)]
+    if missing:
+        raise PartError(f"not found: {', '.join(missing)}; run tests/run without --no-install")
+
+
+def call(command, limit_s, env=None, log=None):
+    """Runs a command within limit_s; its exit code. With log, output goes there and is shown only on failure."""
+    environment = {**os.environ, **(env or {})}
+    try:
+        if log is None:
+            return subprocess.run(command, cwd=ROOT, env=environment, timeout=limit_s, check=False).returncode
+        REPORTS.mkdir(parents=True, exist_ok=True)
+        with open(REPORTS / log, "w+", encoding="utf-8", errors="replace") as out:
+            done = subprocess.run(command, cwd=ROOT, env=environment, timeout=limit_s, check=False, stdout=out,
+                                  stderr=subprocess.STDOUT)
+            if done.returncode:
+                out.seek(0)
+                say(out.read()[-12000:])
+            return done.returncode
+    except subprocess.TimeoutExpired as error:
+        raise PartError(f"not finished within {limit_s} s: {' '.join(map(str, command))}") from error
+
+
+def build(preset, *targets, limit_s=1500):
+    """Configures and builds a preset, or only some targets of it, and says how long it took."""
+    need("cmake", "ninja", "pkg-config")
+    begin = time.monotonic()
+    if call(["cmake", "--preset", preset], 300, log=f"{preset}-configure.log"):
+        raise PartError(f"cmake --preset {preset} failed")
+    command = ["cmake", "--build", str(ROOT / "build" / preset), "-j", JOBS]
+    if targets:
+        command += ["--target", *targets]
+    if call(command, limit_s, log=f"{preset}-build.log"):
+        raise PartError(f"the {preset} build failed; again by: {' '.join(command)}")
+    say(f"built {preset} in {time.monotonic() - begin:.0f} s")
+
+
+def read_junit(path, ctest=False):
+    """Sums a JUnit file. A ctest program that prints a line 'N passed, N failed' counts as it says."""
+    count = Count()
+    for case in ElementTree.parse(path).getroot().iter("testcase"):
+        output = case.findtext("system-out") or ""
+        own = COUNT_LINE.findall(output) if ctest else []
+        skipped = case.find("skipped")
+        bad = case.find("failure") is not None or case.find("error") is not None or case.get("status") == "fail"
+        if skipped is not None and ctest and "SKIP_REG" not in (skipped.get("message") or ""):
+            bad = True  # not run: the program is missing
+        if own:
+            passed, failed = (int(n) for n in own[-1])
+            count += Count(passed, max(failed, int(bad)))
+        elif bad:
+            count += Count(failed=1)
+        elif skipped is not None:
+            count += Count(skipped=1)
+        else:
+            count += Count(passed=1)
+    if count == Count():
+        raise PartError(f"{path.name}: no test was run")
+    return count
+
+
+def ctest(part, preset, label, exclude=None, env=None, limit_s=900, test_limit_s=120, jobs=JOBS):
+    """Runs the ctest tests of one label (a folder of tests/) in build/<preset>."""
+    if not (ROOT / "tests" / label / "CMakeLists.txt").exists():
+        raise PartError(f"tests/{label} has no tests yet: add tests/{label}/CMakeLists.txt")
+    report = REPORTS / f"{part}-{label}.xml"
+    report.parent.mkdir(parents=True, exist_ok=True)
+    report.unlink(missing_ok=True)
+    command = ["ctest", "--test-dir", str(ROOT / "build" / preset), "-L", f"^{label}$", "-j", jobs, "--timeout",
+               str(test_limit_s), "--output-on-failure", "--output-junit", str(report), "--no-tests=error",
+               "--test-output-size-passed", "1000000", "--test-output-size-failed", "1000000",
+               "--test-output-truncation", "head"]
+    if exclude:
+        command += ["-LE", f"^{exclude}$"]
+    code = call(command, limit_s, env=env, log=f"{part}-{label}.log")
+    if not report.exists():
+        raise PartError(f"ctest wrote no report (exit code {code})")
+    count = read_junit(report, ctest=True)
+    if code and not count.failed:
+        count.failed = 1
+    return count
+
+
+def pytest(part, *arguments, env=None, limit_s=900):
+    report = REPORTS / f"{part}.xml"
+    report.parent.mkdir(parents=True, exist_ok=True)
+    report.unlink(missing_ok=True)
+    code = call([PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={report}", *arguments], limit_s,
+                env=env)
+    if not report.exists():
+        raise PartError(f"pytest wrote no report (exit code {code})")
+    count = read_junit(report)
+    if code and not count.failed:
+        count.failed = 1
+    return count
+
+
+def unit():
+    build("dev")
+    return ctest("unit", "dev", "unit")
+
+
+def model():
+    build("dev")
+    return ctest("model", "dev", "model", test_limit_s=600)
+
+
+def sim():
+    build("dev")
+    return ctest("sim", "dev", "sim", test_limit_s=600)
+
+
+def conformance():
+    named = os.environ.get("BERTH_CONFORMANCE")
+    folder = Path(named) if named else ROOT.parent / "shared" / "conformance"
+    if not folder.is_dir():
+        if named:
+            raise PartError(f"BERTH_CONFORMANCE names {named}, which is no folder")
+        say("conformance SKIPPED: no recorded cases here; name their folder in BERTH_CONFORMANCE")
+        return Count(skipped=1)
+    build("dev")
+    return ctest("conformance", "dev", "conformance", env={"BERTH_CONFORMANCE": str(folder)}, test_limit_s=600)
+
+
+def lint():
+    need("clang-format-19", "clang-tidy-19", "clang++-19", "git")
+    if call(["cmake", "--preset", "tidy"], 300, log="tidy-configure.log"):
+        raise PartError("cmake --preset tidy failed")
+    begin = time.monotonic()
+    report = REPORTS / "lint-rules.log"
+    code = 0
+    with open(report, "w", encoding="utf-8") as out:
+        command = [PYTHON, "tests/lint/lint.py"] + (["--all"] if os.environ.get("BERTH_LINT_ALL") else [])
+        code = subprocess.run(command, cwd=ROOT, stdout=out, timeout=1500, check=False).returncode
+    text = report.read_text(encoding="utf-8")
+    say(text.rstrip())
+    own = COUNT_LINE.findall(text)
+    if not own:
+        raise PartError(f"tests/lint/lint.py gave no count (exit code {code})")
+    say(f"rules of the house in {time.monotonic() - begin:.0f} s; now their own tests")
+    return Count(int(own[-1][0]), int(own[-1][1])) + pytest("lint", "tests/lint", limit_s=300)
+
+
+def integration():
+    need("mosquitto", "openssl")
+    build("dev")
+    workers = os.environ.get("BERTH_PYTEST_WORKERS", "4")
+    return pytest("integration", "tests/integration", "-n", workers, "--dist", "worksteal",
+                  env={"BERTH_BUILD": str(ROOT / "build" / "dev")}, limit_s=1200)
+
+
+def arm64():
+    need("aarch64-linux-gnu-g++", "qemu-aarch64-static")
+    if call(["cross/sysroot", "arm64"], 600):
+        raise PartError("no sysroot; its message is above")
+    build("arm64", "tests/unit/all")
+    listing = subprocess.run(["ctest", "--test-dir", "build/arm64", "-N", "-L", "^host$"], cwd=ROOT, check=True,
+                             capture_output=True, text=True).stdout
+    for name in re.findall(r"Test +#\d+: (.*)", listing):
+        say(f"left out under emulation (HOST in its berth_test): {name}")
+    return ctest("arm64", "arm64", "unit", exclude="host", test_limit_s=300)
+
+
+def asan():
+    env = {"ASAN_OPTIONS": "detect_stack_use_after_return=1:strict_string_checks=1", "BERTH_SIM_SHORT": "1"}
+    build("asan", "tests/unit/all", "tests/sim/all")
+    return ctest("asan", "asan", "unit", env=env, test_limit_s=300) + ctest("asan", "asan", "sim", env=env,
+                                                                             test_limit_s=600)
+
+
+def release():
+    if call(["firmware-host/build-release"], 1800):
+        raise PartError("the release build failed; its message is above")
+    return pytest("release", "tests/release", env={"BERTH_BUILD": str(ROOT / "build" / "release")}, limit_s=120)
+
+
+def bench():
+    build("bench", "tests/bench/all")
+    return ctest("bench", "bench", "bench", test_limit_s=1800, limit_s=3600, jobs="1")
+
+
+PARTS = {part.__name__: part for part in
+         (unit, model, sim, conformance, lint, integration, arm64, asan, release, bench)}
+
+
+def main(names):
+    total, lines = Count(), []
+    for name in names:
+        say(f"== {name}")
+        begin = time.monotonic()
+        try:
+            count = PARTS[name]()
+        except PartError as error:
+            say(f"{name} FAILED: {error}")
+            count = Count(failed=1)
+        line = f"{name:12} {count} in {time.monotonic() - begin:.0f} s"
+        say(f"== {line}")
+        lines.append(line)
+        total += count
+    say("")
+    for line in lines:
+        say(line)
+    say(str(total))
+    return 1 if total.failed or not total.passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

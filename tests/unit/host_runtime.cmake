@@ -1,0 +1,2 @@
+berth_test(unit_host_runtime SOURCES host_runtime_test.cc host_workload_test.cc LIBS berth_agent_runtime)
+berth_test(unit_host_settings SOURCES host_settings_test.cc host_state_directory_test.cc LIBS berth_agent_settings)

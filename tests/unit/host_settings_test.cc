@@ -1,0 +1,103 @@
+// What berth-agent is told on its command line.
+#include "firmware-host/agent/settings.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace berth {
+namespace {
+
+Result<CommandLine> read(std::vector<const char*> words) {
+  words.insert(words.begin(), "berth-agent");
+  return read_command_line(static_cast<int>(words.size()), words.data());
+}
+
+std::string refusal(const std::vector<const char*>& words) {
+  const Result<CommandLine> line = read(words);
+  return line ? "" : line.error().message();
+}
+
+TEST(AgentSettings, FillsInWhatTheMachineIs) {
+  const AgentSettings settings = default_settings();
+  EXPECT_FALSE(settings.agent.node.empty());
+  EXPECT_GE(settings.agent.capacity.at("cpu").value(), 1);
+  EXPECT_GT(settings.agent.capacity.at("memory").value(), 1 << 20);
+  EXPECT_EQ(settings.agent.capacity.at("pods").value(), 110);
+  EXPECT_TRUE(settings.state_directory.starts_with("/"));
+}
+
+TEST(AgentSettings, ReadsEveryFlag) {
+  const Result<CommandLine> line = read({"--node",          "n1",
+                                         "--fleet",         "plant",
+                                         "--gateway",       "gw",
+                                         "--state-dir",     "/s",
+                                         "--broker",        "broker:1884",
+                                         "--label",         "zone=a",
+                                         "--label",         "disk=ssd",
+                                         "--taint",         "dedicated=cam:NoSchedule",
+                                         "--taint",         "old:NoExecute",
+                                         "--capacity",      "cpu=2",
+                                         "--volume",        "data=/srv/a:b:10Gi:fast",
+                                         "--volume",        "v=/srv/v:1Gi",
+                                         "--username",      "u",
+                                         "--password-file", "/p",
+                                         "--ca-file",       "/ca",
+                                         "--log-level",     "debug",
+                                         "--log-format",    "json"});
+  ASSERT_TRUE(line.has_value()) << line.error().message();
+  const AgentSettings& settings = line->settings;
+  EXPECT_EQ(settings.agent.node, "n1");
+  EXPECT_EQ(settings.agent.fleet, "plant");
+  EXPECT_EQ(settings.agent.gateway, "gw");
+  EXPECT_EQ(settings.state_directory, "/s");
+  EXPECT_EQ(settings.broker.host, "broker");
+  EXPECT_EQ(settings.broker.port, 1884);
+  EXPECT_EQ(settings.broker.username, "u");
+  EXPECT_EQ(settings.broker.password_file, "/p");
+  EXPECT_EQ(settings.broker.ca_file, "/ca");
+  EXPECT_EQ(settings.agent.labels, (Labels{{"disk", "ssd"}, {"zone", "a"}}));
+  EXPECT_EQ(settings.agent.taints,
+            (std::vector<Taint>{{"dedicated", "cam", TaintEffect::no_schedule}, {"old", "", TaintEffect::no_execute}}));
+  EXPECT_EQ(settings.agent.capacity.at("cpu").value(), 2);
+  ASSERT_EQ(settings.agent.volumes.size(), 2u);
+  EXPECT_EQ(settings.agent.volumes[0].path, "/srv/a:b");
+  EXPECT_EQ(settings.agent.volumes[0].capacity, "10Gi");
+  EXPECT_EQ(settings.agent.volumes[0].storage_class, "fast");
+  EXPECT_EQ(settings.agent.volumes[1].storage_class, "local");
+  EXPECT_EQ(settings.log_level, Level::debug);
+  EXPECT_EQ(settings.log_format, LogFormat::json);
+}
+
+TEST(AgentSettings, ReadsBrokerAddresses) {
+  BrokerSettings broker;
+  EXPECT_TRUE(parse_broker("[fe80::1]:99", broker).is_success());
+  EXPECT_EQ(broker.host, "fe80::1");
+  EXPECT_EQ(broker.port, 99);
+  EXPECT_TRUE(parse_broker("host", broker).is_success());
+  EXPECT_EQ(broker.port, 99);
+  for (const char* bad : {"", ":1", "h:", "h:0", "h:70000", "h:1x", "[::1", "[::1]x"}) {
+    EXPECT_FALSE(parse_broker(bad, broker).is_success()) << bad;
+  }
+  EXPECT_EQ(read({"--broker", "h", "--ca-file", "/ca"})->settings.broker.port, 8883);
+}
+
+TEST(AgentSettings, RefusesWithTheFormThatIsMeant) {
+  EXPECT_EQ(refusal({"--label", "zone"}), "label 'zone': write it as key=value");
+  EXPECT_TRUE(refusal({"--taint", "a=b:Never"}).starts_with("taint 'a=b:Never': write it as key=value:Effect"));
+  EXPECT_TRUE(refusal({"--volume", "d=/x"}).starts_with("volume 'd=/x': write it as name=path:capacity"));
+  EXPECT_TRUE(refusal({"--capacity", "cpu=two"}).starts_with("capacity 'cpu=two': "));
+  EXPECT_TRUE(refusal({"--node", "Bad/Name"}).starts_with("node 'Bad/Name' (--node): "));
+  EXPECT_TRUE(refusal({"--state-dir", "here"}).find("must be an absolute path") != std::string::npos);
+  EXPECT_TRUE(refusal({"--cert-file", "/c"}).find("go together") != std::string::npos);
+  EXPECT_NE(refusal({"--no-such-flag"}), "");
+}
+
+TEST(AgentSettings, AnswersHelpAndVersionWithText) {
+  EXPECT_TRUE(read({"--version"})->text->starts_with("berth-agent "));
+  EXPECT_NE(read({"--help"})->text->find("Exit codes: 0"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,58 @@
+// The agent's own directory and the machine's identity.
+#include "firmware-host/agent/state_directory.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace berth {
+namespace {
+
+class StateDirectoryTest : public testing::Test {
+ protected:
+  StateDirectoryTest() {
+    std::string pattern = std::filesystem::temp_directory_path() / "berth-state-XXXXXX";
+    root_ = mkdtemp(pattern.data());
+  }
+  ~StateDirectoryTest() override { std::filesystem::remove_all(root_); }
+
+  std::string root_;
+};
+
+TEST_F(StateDirectoryTest, RefusesASecondAgentUntilTheFirstIsGone) {
+  const std::string path = root_ + "/a/b";
+  {
+    const Result<StateDirectory> first = StateDirectory::open(path);
+    ASSERT_TRUE(first.has_value()) << first.error().message();
+    EXPECT_EQ(first->file("x"), path + "/x");
+    const Result<StateDirectory> second = StateDirectory::open(path);
+    ASSERT_FALSE(second.has_value());
+    EXPECT_EQ(second.error().code(), Code::unschedulable);
+    EXPECT_TRUE(second.error().message().starts_with("state directory " + path + ": another agent uses it"));
+  }
+  EXPECT_TRUE(StateDirectory::open(path).has_value());
+}
+
+TEST_F(StateDirectoryTest, SaysWhatTheSystemRefused) {
+  std::ofstream(root_ + "/file") << "x";
+  const Result<StateDirectory> state = StateDirectory::open(root_ + "/file/below");
+  ASSERT_FALSE(state.has_value());
+  EXPECT_EQ(state.error().code(), Code::error);
+  EXPECT_TRUE(state.error().message().starts_with("state directory " + root_ + "/file/below: "));
+}
+
+TEST_F(StateDirectoryTest, ReadsTheFirstLineWithoutItsBlanks) {
+  std::ofstream(root_ + "/file") << " secret \r\nmore\n";
+  EXPECT_EQ(read_first_line(root_ + "/file").value(), "secret");
+  std::ofstream(root_ + "/empty") << "";
+  EXPECT_EQ(read_first_line(root_ + "/empty").value(), "");
+  EXPECT_TRUE(read_first_line(root_ + "/none").error().message().starts_with("cannot read " + root_ + "/none"));
+}
+
+TEST(Machine, NamesItsBoot) { EXPECT_EQ(boot_id().value().size(), 36u); }
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,5 @@
+berth_test(unit_scheduler
+  SOURCES
+    scheduler_binding_test.cc
+    scheduler_gateway_test.cc
+  LIBS berth_core berth_plugins berth_storage)

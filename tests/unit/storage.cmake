@@ -1,0 +1,2 @@
+berth_test(unit_storage_memory SOURCES storage_memory_store_test.cc LIBS berth_storage)
+berth_test(unit_storage_sqlite SOURCES storage_sqlite_store_test.cc LIBS berth_storage)
