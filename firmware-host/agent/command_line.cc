@@ -12,7 +12,7 @@ namespace {
 // The flags as given; empty: not given.
 struct Flags {
   std::string config, node, fleet, gateway, state_directory, broker, username, password_file, ca_file, cert_file,
-      key_file, tls_server_name, log_level, log_format;
+      key_file, log_level, log_format;
   std::vector<std::string> labels, taints, capacity, volumes;
 };
 
@@ -28,7 +28,6 @@ void declare(CLI::App& app, Flags& flags) {
   app.add_option("--ca-file", flags.ca_file, "certificate authority of the broker; turns TLS on")->type_name("FILE");
   app.add_option("--cert-file", flags.cert_file, "certificate of this node")->type_name("FILE");
   app.add_option("--key-file", flags.key_file, "private key of this node")->type_name("FILE");
-  app.add_option("--tls-server-name", flags.tls_server_name, "name in the broker's certificate")->type_name("NAME");
   app.add_option("--label", flags.labels, "label of this node, many times")->type_name("KEY=VALUE");
   app.add_option("--taint", flags.taints, "taint of this node, many times")->type_name("KEY=VALUE:EFFECT");
   app.add_option("--capacity", flags.capacity, "what the node offers, many times")->type_name("RESOURCE=QUANTITY");
@@ -78,7 +77,6 @@ Status apply(const Flags& flags, AgentSettings& settings) {
   set(settings.broker.ca_file, flags.ca_file);
   set(settings.broker.cert_file, flags.cert_file);
   set(settings.broker.key_file, flags.key_file);
-  set(settings.broker.tls_server_name, flags.tls_server_name);
   if (!flags.broker.empty()) {
     if (!settings.broker.ca_file.empty()) settings.broker.port = 8883;
     if (Status parsed = parse_broker(flags.broker, settings.broker); !parsed.is_success()) return parsed;

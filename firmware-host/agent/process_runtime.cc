@@ -460,8 +460,8 @@ void ProcessRuntime::on_swept(const Tag& tag) {
 }
 
 std::string ProcessRuntime::move_to_trash(const std::string& directory) {
-  const std::string trash = config_.root + kTrash + "/" + std::to_string(getpid()) + "." +
-                            std::to_string(clock_.now()) + "." + std::to_string(++trash_count_);
+  std::string trash = config_.root + kTrash + "/" + std::to_string(getpid()) + "." + std::to_string(clock_.now()) +
+                      "." + std::to_string(++trash_count_);
   if (std::rename(directory.c_str(), trash.c_str()) == 0) return trash;
   if (errno != ENOENT) {
     log_.write(Level::warn, "pod directory cannot be removed", {{"path", directory}, {"error", std::strerror(errno)}});

@@ -22,7 +22,6 @@ struct BrokerSettings {
   std::string ca_file;        // set: TLS
   std::string cert_file;
   std::string key_file;
-  std::string tls_server_name;  // checked instead of host
   int keepalive_s = 10;
 };
 

@@ -30,3 +30,8 @@ def test_sources_are_listed_and_listed_sources_exist(tree):
 def test_a_listed_source_that_is_gone_is_found(tree):
     (found,) = messages(tree, {"tests/unit/api.cmake": "berth_test(unit_api\n  SOURCES gone_test.cc)\n"})
     assert found.startswith("tests/unit/api.cmake:2: gone_test.cc is listed and does not exist")
+
+
+def test_a_generated_source_needs_no_file(tree):
+    cmake = "configure_file(a.cc.in a.cc @ONLY)\nadd_library(x ${CMAKE_CURRENT_BINARY_DIR}/a.cc)\n"
+    assert messages(tree, {"storage/CMakeLists.txt": cmake}) == []

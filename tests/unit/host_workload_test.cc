@@ -10,7 +10,7 @@
 namespace berth {
 namespace {
 
-const Site kSite = {"plant", "n1", "/run/pod", {"/data"}, "/usr/bin:/bin", "/root"};
+const Site kSite = {"plant", "n1", "/run/pod", {"/data"}, "/usr/bin:/bin", "/home/pi"};
 const Tag kTag = {"u-1", {1, 7}};
 
 Result<Workload> plan(const std::string& spec, const std::vector<VolumeGrant>& volumes = {}) {
@@ -62,7 +62,7 @@ TEST(Workload, GivesTheEnvironmentAndNothingElse) {
 })");
   EXPECT_EQ(plan.env, (std::vector<std::string>{"BERTH_TAG=plant/n1/u-1/1.7", "BERTH_CONTAINER=c", "BERTH_POD_NAME=web",
                                                 "BERTH_POD_NAMESPACE=default", "BERTH_NODE=n1", "PATH=/usr/bin:/bin",
-                                                "HOME=/root", "A=1", "B=1-$(NO)-$(A).", "L=w", "U=u-1"}));
+                                                "HOME=/home/pi", "A=1", "B=1-$(NO)-$(A).", "L=w", "U=u-1"}));
 }
 
 TEST(Workload, RefusesSourcesOfEnvironmentThatDoNotExistHere) {
