@@ -112,6 +112,13 @@ Result<CommandLine> read_command_line(int argc, const char* const* argv) {
     return line;
   }
   line.settings = default_settings();
+  if (!flags.config.empty()) {
+    const Result<std::string> text = read_config_file(flags.config);
+    if (!text) return text.error();
+    Result<AgentSettings> settings = parse_agent_config(flags.config, *text, std::move(line.settings));
+    if (!settings) return settings.error();
+    line.settings = std::move(*settings);
+  }
   if (Status applied = apply(flags, line.settings); !applied.is_success()) return applied;
   if (Status checked = check_settings(line.settings); !checked.is_success()) return checked;
   return line;
