@@ -10,7 +10,9 @@ namespace {
 
 std::string failed_status(const std::string& why) {
   Json json = Json::object();
-  json.set("phase", "Failed").set("reason", "StartError").set("message", why);
+  json.set("phase", "Failed");
+  json.set("reason", "StartError");
+  json.set("message", why);
   return json.dump();
 }
 
@@ -81,6 +83,7 @@ void Agent::carry_out(const Request& request) {
     send_answer(request.gateway, *decision.answer);
   } else if (request.type == RequestType::list) {
     send_answer(request.gateway, listing_.page(state_, request));
+    if (request.report) report();
   } else if (const Slot* preparing = find_slot({request.uid, request.epoch}, SlotState::preparing);
              preparing != nullptr && request.type == RequestType::pre_bind) {
     live_.at(request.uid).asker = asker;  // the last who asked is answered when it is prepared

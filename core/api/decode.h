@@ -1,31 +1,58 @@
-// Parts of decoding that several kinds share.
+// Parts that the decoders of several kinds share. Internal to core/api.
 #pragma once
 
+#include <array>
+#include <optional>
 #include <string_view>
 
 #include "core/api/field_reader.h"
+#include "core/api/names.h"
 #include "core/api/objects.h"
 
 namespace berth::decode {
 
-// apiVersion and kind, when they are there, must be this kind's.
-void type_meta(FieldReader& reader, std::string_view api_version, Kind kind);
-// metadata: name (required, valid), namespace, uid, labels, annotations.
-ObjectMeta metadata(FieldReader& reader, bool namespaced);
-std::vector<Requirement> requirements(FieldReader& reader, std::string_view key, bool for_nodes);
-NodeSelector node_selector(FieldReader& reader);    // of an object with nodeSelectorTerms
-LabelSelector label_selector(FieldReader& reader);  // of an object with matchLabels, matchExpressions
-std::vector<Taint> taints(FieldReader& reader, std::string_view key);
-std::vector<std::string> access_modes(FieldReader& reader);
+inline constexpr std::string_view kNameForm =
+    "a name of lower-case letters, digits, '-' and '.', at most 253, alphanumeric at both ends";
+inline constexpr std::string_view kDnsLabelForm =
+    "a name of lower-case letters, digits and '-', at most 63, alphanumeric at both ends";
+inline constexpr std::string_view kLabelKeyForm =
+    "a label key: [dns-prefix/]name, the name of letters, digits, '-', '_' and '.', at most 63, alphanumeric at both "
+    "ends";
+inline constexpr std::string_view kLabelValueForm =
+    "a label value: letters, digits, '-', '_' and '.', at most 63, alphanumeric at both ends, or empty";
 
-// Moves the warnings out and gives the object, or the errors.
+inline constexpr std::array kTaintEffects{
+    Word<TaintEffect>{"NoSchedule", TaintEffect::no_schedule},
+    Word<TaintEffect>{"PreferNoSchedule", TaintEffect::prefer_no_schedule},
+    Word<TaintEffect>{"NoExecute", TaintEffect::no_execute},
+};
+
+// apiVersion and kind, right when present, and metadata.
+void read_head(FieldReader& reader, Kind kind, ObjectMeta& out);
+
+// A map of labels, keys and values checked.
+void read_labels(FieldReader& reader, std::string_view key, Labels& out);
+
+// One item of spec.taints; an error when it repeats a key and effect of `before`.
+void read_taint(FieldReader& reader, const std::vector<Taint>& before, Taint& out);
+
+// matchLabels and matchExpressions.
+void read_label_selector(FieldReader& reader, LabelSelector& out);
+
+// nodeSelectorTerms, at least one.
+void read_node_selector(FieldReader& reader, NodeSelector& out);
+
+// The access modes of a volume or claim, at least one, and volumeMode.
+void read_modes(FieldReader& reader, std::vector<std::string>& access_modes, std::string& volume_mode);
+
+// The end of every decoder: the object with its manifest, or the errors; warnings go to `warnings` unless it is null.
 template <class T>
-Result<T> finish(T object, FieldReader& reader, Findings& findings, Warnings* warnings) {
-  reader.finish();
+Result<T> conclude(T object, const Json& manifest, const Findings& findings, Warnings* warnings) {
   if (warnings != nullptr) {
-    warnings->insert(warnings->end(), findings.warnings.begin(), findings.warnings.end());
+    for (std::string& text : findings.warnings()) warnings->push_back(std::move(text));
   }
-  if (Status status = findings.status(); !status.is_success()) return status;
+  if (findings.has_errors()) return findings.status();
+  object.manifest = manifest;
   return object;
 }
 

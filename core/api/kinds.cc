@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <cctype>
 
 #include "core/api/objects.h"
+#include "core/check.h"
 
 namespace berth {
 
@@ -18,48 +20,22 @@ const std::vector<KindName>& kinds() {
 }
 
 const KindName& describe(Kind kind) {
-  return *std::find_if(kinds().begin(), kinds().end(), [&](const KindName& name) { return name.kind == kind; });
+  for (const KindName& name : kinds()) {
+    if (name.kind == kind) return name;
+  }
+  check_failed("a kind without a name", __FILE__, __LINE__);
 }
 
 const KindName* find_kind(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  for (const KindName& kind : kinds()) {
-    std::string singular(kind.name);
-    std::transform(singular.begin(), singular.end(), singular.begin(),
-                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-    if (text == kind.name || lower == kind.plural || lower == singular || lower == kind.short_name) return &kind;
+  const auto lower = [](std::string_view name) {
+    std::string result(name);
+    for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return result;
+  };
+  for (const KindName& name : kinds()) {
+    if (text == name.name || text == name.plural || text == name.short_name || text == lower(name.name)) return &name;
   }
   return nullptr;
-}
-
-bool is_valid_name(std::string_view name) {
-  auto alphanumeric = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
-  if (name.empty() || name.size() > 253) return false;
-  if (!alphanumeric(name.front()) || !alphanumeric(name.back())) return false;
-  return std::all_of(name.begin(), name.end(), [&](char c) { return alphanumeric(c) || c == '.' || c == '-'; });
-}
-
-std::string_view to_string(TaintEffect effect) {
-  switch (effect) {
-    case TaintEffect::no_schedule: return "NoSchedule";
-    case TaintEffect::prefer_no_schedule: return "PreferNoSchedule";
-    case TaintEffect::no_execute: return "NoExecute";
-  }
-  return "";
-}
-
-bool tolerates(const Toleration& toleration, const Taint& taint) {
-  if (toleration.effect && *toleration.effect != taint.effect) return false;
-  if (!toleration.key.empty() && toleration.key != taint.key) return false;
-  if (toleration.op == Toleration::Operator::exists) return true;
-  return toleration.value == taint.value;
-}
-
-bool tolerates(const std::vector<Toleration>& tolerations, const Taint& taint) {
-  return std::any_of(tolerations.begin(), tolerations.end(),
-                     [&](const Toleration& toleration) { return tolerates(toleration, taint); });
 }
 
 }  // namespace berth

@@ -1,180 +1,209 @@
+// Decimal digits all the way: a quantity's text is digits, a decimal point and a power of ten or of two, and every
+// step below is exact until the one rounding to nano.
 #include "core/api/quantity.h"
 
+#include <algorithm>
 #include <array>
+#include <charconv>
 #include <limits>
 #include <optional>
+#include <vector>
+
+#include "core/api/json.h"
+#include "core/api/utf8.h"
 
 namespace berth {
-
 namespace {
 
-constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
-constexpr std::int32_t kNano = 1'000'000'000;
+constexpr std::int64_t kUnitsMax = std::numeric_limits<std::int64_t>::max();
+constexpr std::int32_t kNanosPerUnit = 1'000'000'000;
+constexpr std::int64_t kExponentMax = 1'000'000'000;  // beyond any text's digits: every such value is zero or saturates
 
-struct Suffix {
-  std::string_view text;
-  int ten;  // power of ten
-  int two;  // power of two
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// A suffix's factor: 10^ten * 2^two.
+struct Factor {
+  std::int64_t ten = 0;
+  int two = 0;
 };
-constexpr std::array<Suffix, 16> kSuffixes{{{"n", -9, 0},
-                                            {"u", -6, 0},
-                                            {"m", -3, 0},
-                                            {"", 0, 0},
-                                            {"k", 3, 0},
-                                            {"M", 6, 0},
-                                            {"G", 9, 0},
-                                            {"T", 12, 0},
-                                            {"P", 15, 0},
-                                            {"E", 18, 0},
-                                            {"Ki", 0, 10},
-                                            {"Mi", 0, 20},
-                                            {"Gi", 0, 30},
-                                            {"Ti", 0, 40},
-                                            {"Pi", 0, 50},
-                                            {"Ei", 0, 60}}};
 
-// A decimal number as digits: value = digits / 10^fraction. Multiplying by two and shifting the point are exact.
+std::optional<Factor> factor_of(std::string_view suffix) {
+  struct Suffix {
+    std::string_view text;
+    Factor factor;
+  };
+  static constexpr std::array kSuffixes{
+      Suffix{"", {0, 0}},    Suffix{"n", {-9, 0}},  Suffix{"u", {-6, 0}},  Suffix{"m", {-3, 0}},
+      Suffix{"k", {3, 0}},   Suffix{"M", {6, 0}},   Suffix{"G", {9, 0}},   Suffix{"T", {12, 0}},
+      Suffix{"P", {15, 0}},  Suffix{"E", {18, 0}},  Suffix{"Ki", {0, 10}}, Suffix{"Mi", {0, 20}},
+      Suffix{"Gi", {0, 30}}, Suffix{"Ti", {0, 40}}, Suffix{"Pi", {0, 50}}, Suffix{"Ei", {0, 60}},
+  };
+  for (const Suffix& known : kSuffixes) {
+    if (known.text == suffix) return known.factor;
+  }
+  if (suffix[0] != 'e' && suffix[0] != 'E') return std::nullopt;
+  std::string_view digits = suffix.substr(1);
+  const bool negative = digits.starts_with('-');
+  if (negative || digits.starts_with('+')) digits.remove_prefix(1);
+  if (digits.empty() || !std::all_of(digits.begin(), digits.end(), is_digit)) return std::nullopt;
+  std::int64_t exponent = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), exponent);
+  if (error != std::errc{} || exponent > kExponentMax) exponent = kExponentMax;
+  return Factor{negative ? -exponent : exponent, 0};
+}
+
+// A non-negative decimal number: its digits, most significant first, times 10^exponent.
 struct Decimal {
-  std::string digits;  // most significant first
-  int fraction = 0;
+  std::vector<std::uint8_t> digits;
+  std::int64_t exponent = 0;
 
-  void double_up() {
-    int carry = 0;
+  // Times 1024.
+  void times_kibi() {
+    std::uint32_t carry = 0;
     for (auto digit = digits.rbegin(); digit != digits.rend(); ++digit) {
-      const int value = (*digit - '0') * 2 + carry;
-      *digit = static_cast<char>('0' + value % 10);
-      carry = value / 10;
+      const std::uint32_t product = *digit * 1024u + carry;
+      *digit = static_cast<std::uint8_t>(product % 10);
+      carry = product / 10;
     }
-    if (carry > 0) digits.insert(digits.begin(), '1');
+    std::vector<std::uint8_t> front;
+    for (; carry != 0; carry /= 10) front.insert(front.begin(), static_cast<std::uint8_t>(carry % 10));
+    digits.insert(digits.begin(), front.begin(), front.end());
   }
-  // Digit with the weight 10^power; '0' outside.
-  char at(int power) const {
-    const int index = static_cast<int>(digits.size()) - 1 - fraction - power;
-    return index < 0 || index >= static_cast<int>(digits.size()) ? '0' : digits[static_cast<std::size_t>(index)];
+
+  // The digit that counts 10^power.
+  std::uint8_t digit_at(std::int64_t power) const {
+    const std::int64_t index = static_cast<std::int64_t>(digits.size()) - 1 - (power - exponent);
+    return index >= 0 && index < static_cast<std::int64_t>(digits.size()) ? digits[static_cast<std::size_t>(index)] : 0;
   }
-  int highest() const { return static_cast<int>(digits.size()) - 1 - fraction; }
+
+  // 10^power is the greatest that counts.
+  std::int64_t top_power() const { return exponent + static_cast<std::int64_t>(digits.size()) - 1; }
 };
 
-Status bad(std::string_view text, const char* why) {
-  return Status::error("\"" + std::string(text) + "\" is not a quantity: " + why);
+struct Amount {  // units + nanos / 10^9, both >= 0
+  std::int64_t units = 0;
+  std::int32_t nanos = 0;
+};
+
+// Rounds up to nano and saturates at kUnitsMax.
+Amount to_amount(const Decimal& decimal) {
+  if (decimal.digits.empty()) return {};
+  if (decimal.top_power() > 18) return {kUnitsMax, 0};
+  Amount amount;
+  for (std::int64_t power = 18; power >= 0; --power) {
+    const std::int64_t digit = decimal.digit_at(power);
+    if (amount.units > (kUnitsMax - digit) / 10) return {kUnitsMax, 0};
+    amount.units = amount.units * 10 + digit;
+  }
+  for (std::int64_t power = -1; power >= -9; --power) amount.nanos = amount.nanos * 10 + decimal.digit_at(power);
+  // Digits finer than nano, all of the number's last ones: any that is not zero makes one nano more.
+  const std::int64_t finer =
+      std::clamp<std::int64_t>(-9 - decimal.exponent, 0, static_cast<std::int64_t>(decimal.digits.size()));
+  if (std::any_of(decimal.digits.end() - finer, decimal.digits.end(), [](std::uint8_t digit) { return digit != 0; })) {
+    ++amount.nanos;
+  }
+  if (amount.nanos == kNanosPerUnit) {
+    if (amount.units == kUnitsMax) return {kUnitsMax, 0};
+    amount = {amount.units + 1, 0};
+  }
+  if (amount.units == kUnitsMax) amount.nanos = 0;
+  return amount;
+}
+
+Status bad(std::string_view text, std::string_view why) {
+  return Status::error("wanted a quantity such as 250m, 2 or 64Mi, found " + Json(shorten(text, 64)).dump() + ": " +
+                       std::string(why));
+}
+
+// What people write instead of the suffix they mean.
+std::string wrong_suffix(std::string_view suffix) {
+  std::string why = "there is no suffix " + Json(shorten(suffix, 16)).dump();
+  if (suffix == "K" || suffix == "kB" || suffix == "KB") return why + "; use k (1000) or Ki (1024)";
+  if (suffix == "ki" || suffix == "KiB") return why + "; use Ki";
+  if (suffix.size() > 1 && suffix.ends_with('B')) return why + "; leave the B away";
+  return why + "; use n u m k M G T P E, Ki Mi Gi Ti Pi Ei or an exponent such as e3";
+}
+
+std::string digits_after(std::int64_t units, std::int32_t fraction, int width) {
+  const std::string low = std::to_string(fraction);
+  std::string text = std::to_string(units) + std::string(static_cast<std::size_t>(width) - low.size(), '0') + low;
+  text.erase(0, std::min(text.find_first_not_of('0'), text.size() - 1));
+  return text;
 }
 
 }  // namespace
 
 Result<Quantity> Quantity::parse(std::string_view text) {
-  std::string_view rest = text;
-  bool negative = false;
-  if (!rest.empty() && (rest[0] == '+' || rest[0] == '-')) {
-    negative = rest[0] == '-';
-    rest.remove_prefix(1);
-  }
+  std::size_t at = 0;
+  if (text.empty()) return bad(text, "it is empty");
+  const bool negative = text[0] == '-';
+  if (negative || text[0] == '+') ++at;
   Decimal decimal;
+  std::size_t seen = 0;
   bool point = false;
-  std::size_t used = 0;
-  for (; used < rest.size(); ++used) {
-    const char c = rest[used];
-    if (c == '.' && !point) {
+  for (; at < text.size() && (is_digit(text[at]) || (text[at] == '.' && !point)); ++at) {
+    if (text[at] == '.') {
       point = true;
-    } else if (c >= '0' && c <= '9') {
-      decimal.digits += c;
-      if (point) ++decimal.fraction;
-    } else {
-      break;
+      continue;
     }
+    ++seen;
+    if (point) --decimal.exponent;
+    const auto digit = static_cast<std::uint8_t>(text[at] - '0');
+    if (digit != 0 || !decimal.digits.empty()) decimal.digits.push_back(digit);  // no leading zeros
   }
-  if (decimal.digits.empty()) return bad(text, "digits are wanted, as in \"500m\", \"2\", \"1.5Gi\"");
-  if (decimal.digits.size() > 64) return bad(text, "more than 64 digits");
-  rest.remove_prefix(used);
-  int ten = 0;
-  int two = 0;
-  const bool exponent_form = rest.size() > 1 && (rest[0] == 'e' || rest[0] == 'E') &&
-                             rest.find_first_not_of("0123456789+-", 1) == std::string_view::npos;
-  if (exponent_form) {
-    std::string_view exponent = rest.substr(1);
-    bool down = false;
-    if (exponent[0] == '+' || exponent[0] == '-') {
-      down = exponent[0] == '-';
-      exponent.remove_prefix(1);
-    }
-    if (exponent.empty() || exponent.size() > 3) return bad(text, "the exponent is a number of at most three digits");
-    for (const char c : exponent) {
-      if (c < '0' || c > '9') return bad(text, "the exponent is a number, as in \"1e3\"");
-      ten = ten * 10 + (c - '0');
-    }
-    if (down) ten = -ten;
-  } else {
-    const Suffix* found = nullptr;
-    for (const Suffix& suffix : kSuffixes) {
-      if (suffix.text == rest) found = &suffix;
-    }
-    if (found == nullptr) return bad(text, "the suffix is one of n u m k M G T P E Ki Mi Gi Ti Pi Ei, or an exponent");
-    ten = found->ten;
-    two = found->two;
-  }
-  for (int power = 0; power < two; ++power) decimal.double_up();
-  decimal.fraction -= ten;
+  if (seen == 0) return bad(text, "it has no digits");
+  const std::string_view suffix = text.substr(at);
+  const std::optional<Factor> factor = factor_of(suffix);
+  if (!factor) return bad(text, wrong_suffix(suffix));
+  for (int two = 0; two < factor->two; two += 10) decimal.times_kibi();
+  decimal.exponent += factor->ten;
 
+  const Amount amount = to_amount(decimal);
   Quantity quantity;
-  bool saturated = false;
-  for (int power = decimal.highest(); power >= 0 && !saturated; --power) {
-    const int digit = decimal.at(power) - '0';
-    saturated = quantity.units_ > (kMax - digit) / 10;
-    if (!saturated) quantity.units_ = quantity.units_ * 10 + digit;
-  }
-  if (!saturated) {
-    for (int power = -1; power >= -9; --power) quantity.nanos_ = quantity.nanos_ * 10 + (decimal.at(power) - '0');
-    bool finer = false;
-    for (int power = -10; power >= -decimal.fraction; --power) finer = finer || decimal.at(power) != '0';
-    if (finer && ++quantity.nanos_ == kNano) {
-      quantity.nanos_ = 0;
-      saturated = quantity.units_ == kMax;
-      if (!saturated) ++quantity.units_;
-    }
-  }
-  if (saturated) {
-    quantity.units_ = kMax;
-    quantity.nanos_ = 0;
-  }
+  quantity.units_ = amount.units;
+  quantity.nanos_ = amount.nanos;
   if (negative) {
-    quantity.units_ = -quantity.units_;
-    if (quantity.nanos_ > 0) {
-      --quantity.units_;
-      quantity.nanos_ = kNano - quantity.nanos_;
-    }
+    quantity.units_ = amount.nanos == 0 ? -amount.units : -amount.units - 1;
+    quantity.nanos_ = amount.nanos == 0 ? 0 : kNanosPerUnit - amount.nanos;
   }
   return quantity;
 }
 
-std::int64_t Quantity::value() const { return nanos_ > 0 && units_ < kMax ? units_ + 1 : units_; }
+std::int64_t Quantity::value() const {
+  if (nanos_ == 0 || units_ < 0) return units_;  // a negative one has its units already away from zero
+  return units_ == kUnitsMax ? kUnitsMax : units_ + 1;
+}
 
 std::int64_t Quantity::milli_value() const {
-  if (units_ >= kMax / 1000) return kMax;
-  if (units_ <= -(kMax / 1000)) return -kMax;
-  return units_ * 1000 + (nanos_ + 999'999) / 1'000'000;
+  // As sign and magnitude, so that both ends saturate alike.
+  if (units_ < -kUnitsMax / 1000 - 1) return -kUnitsMax;
+  const bool negative = units_ < 0;
+  const std::int64_t units = negative ? -(units_ + (nanos_ == 0 ? 0 : 1)) : units_;
+  const std::int32_t nanos = negative && nanos_ != 0 ? kNanosPerUnit - nanos_ : nanos_;
+  const std::int64_t milli = (nanos + 999'999) / 1'000'000;
+  const std::int64_t magnitude = units > (kUnitsMax - milli) / 1000 ? kUnitsMax : units * 1000 + milli;
+  return negative ? -magnitude : magnitude;
 }
 
 std::string Quantity::to_text() const {
+  const bool negative = units_ < 0;
   if (nanos_ == 0) return std::to_string(units_);
-  // The coarsest of m, u, n that is exact.
-  std::int64_t scale = 1000;
-  const char* suffix = "m";
-  if (nanos_ % 1'000'000 != 0) {
-    scale = nanos_ % 1000 == 0 ? 1'000'000 : 1'000'000'000;
-    suffix = nanos_ % 1000 == 0 ? "u" : "n";
-  }
-  const std::int64_t part = nanos_ / (kNano / scale);
-  if (units_ > kMax / scale - 1 || units_ < -(kMax / scale - 1)) return std::to_string(value());
-  return std::to_string(units_ * scale + part) + suffix;
+  const std::int64_t units = negative ? -(units_ + 1) : units_;
+  const std::int32_t nanos = negative ? kNanosPerUnit - nanos_ : nanos_;
+  const std::string sign = negative ? "-" : "";
+  if (nanos % 1'000'000 == 0) return sign + digits_after(units, nanos / 1'000'000, 3) + "m";
+  if (nanos % 1'000 == 0) return sign + digits_after(units, nanos / 1'000, 6) + "u";
+  return sign + digits_after(units, nanos, 9) + "n";
 }
 
 std::string show_bytes(std::int64_t bytes) {
-  constexpr std::array<const char*, 7> kNames{"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"};
-  std::size_t power = 0;
-  while (bytes != 0 && bytes % 1024 == 0 && power + 1 < kNames.size()) {
+  static constexpr std::array<std::string_view, 7> kSuffixes{"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"};
+  std::size_t suffix = 0;
+  while (bytes != 0 && bytes % 1024 == 0) {
     bytes /= 1024;
-    ++power;
+    ++suffix;
   }
-  return std::to_string(bytes) + kNames[power];
+  return std::to_string(bytes) + std::string(kSuffixes[suffix]);
 }
 
 std::string show_milli(std::int64_t milli) {

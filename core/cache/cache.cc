@@ -12,15 +12,17 @@ const NodeInfo* Snapshot::find(const std::string& node) const {
 }
 
 NodeInfo& Cache::touch(const std::string& node) {
-  std::shared_ptr<NodeInfo>& info = nodes_[node];
-  if (info == nullptr) {
-    info = std::make_shared<NodeInfo>();
-    ++structure_;
-  } else if (info.use_count() > 1) {
-    info = std::make_shared<NodeInfo>(*info);  // a snapshot still reads the old one
+  std::shared_ptr<NodeInfo>& entry = nodes_[node];
+  if (entry == nullptr) {
+    entry = std::make_shared<NodeInfo>();
+  } else {
+    changed_.erase(entry->generation);
+    // A snapshot reads what it was given: it never sees a later change.
+    if (entry.use_count() > 1) entry = std::make_shared<NodeInfo>(*entry);
   }
-  info->generation = ++generation_;
-  return *info;
+  entry->generation = ++generation_;
+  changed_.emplace(generation_, node);
+  return *entry;
 }
 
 void Cache::drop_if_empty(const std::string& node) {
@@ -28,20 +30,20 @@ void Cache::drop_if_empty(const std::string& node) {
   if (found == nodes_.end()) return;
   const NodeInfo& info = *found->second;
   if (info.node != nullptr || !info.pods.empty() || !info.charges.empty()) return;
+  changed_.erase(info.generation);
   nodes_.erase(found);
-  ++structure_;
 }
 
 void Cache::set_node(std::shared_ptr<const Node> node) {
-  const std::string name = node->metadata.name;
-  NodeInfo& info = touch(name);
+  NodeInfo& info = touch(node->metadata.name);
   if (info.node == nullptr) ++structure_;
   info.allocatable = to_resources(node->allocatable);
   info.node = std::move(node);
 }
 
 void Cache::remove_node(const std::string& name) {
-  if (!nodes_.contains(name)) return;
+  auto found = nodes_.find(name);
+  if (found == nodes_.end() || found->second->node == nullptr) return;
   NodeInfo& info = touch(name);
   info.node = nullptr;
   info.allocatable = {};
@@ -53,35 +55,49 @@ void Cache::add_to(const std::string& node, const std::shared_ptr<const Pod>& po
   NodeInfo& info = touch(node);
   info.pods.push_back(pod);
   info.requested.add(pod_requests(*pod));
+  info.requested_for_scoring.add(pod_requests_for_scoring(*pod));
 }
 
 void Cache::take_from(const std::string& node, const std::string& uid) {
   NodeInfo& info = touch(node);
-  auto found = std::find_if(info.pods.begin(), info.pods.end(), [&](const auto& pod) { return pod->uid() == uid; });
+  auto found = std::find_if(info.pods.begin(), info.pods.end(), [&uid](const auto& pod) { return pod->uid() == uid; });
   CHECK(found != info.pods.end());
   info.requested.subtract(pod_requests(**found));
+  info.requested_for_scoring.subtract(pod_requests_for_scoring(**found));
   info.pods.erase(found);
   drop_if_empty(node);
 }
 
 Status Cache::assume(std::shared_ptr<const Pod> pod, const std::string& node) {
   const std::string uid = pod->uid();
-  if (pods_.contains(uid)) return Status::error("pod " + pod->metadata.key() + " is in the cache already");
+  if (auto found = pods_.find(uid); found != pods_.end()) {
+    return Status::error("pod " + pod->metadata.key() + " is already counted on node " + found->second.node);
+  }
   add_to(node, pod);
-  pods_[uid] = {std::move(pod), node, true};
+  pods_.emplace(uid, Placed{std::move(pod), node, true});
   return Status::ok();
 }
 
 void Cache::confirm(std::shared_ptr<const Pod> pod, const std::string& node) {
   const std::string uid = pod->uid();
   auto found = pods_.find(uid);
-  if (found != pods_.end()) take_from(found->second.node, uid);
+  if (found == pods_.end()) {
+    add_to(node, pod);
+    pods_.emplace(uid, Placed{std::move(pod), node, false});
+    return;
+  }
+  Placed& placed = found->second;
+  placed.assumed = false;
+  if (placed.node == node && placed.pod == pod) return;
+  take_from(placed.node, uid);
   add_to(node, pod);
-  pods_[uid] = {std::move(pod), node, false};
+  placed.pod = std::move(pod);
+  placed.node = node;
 }
 
 void Cache::forget(const std::string& uid) {
-  if (is_assumed(uid)) remove(uid);
+  auto found = pods_.find(uid);
+  if (found != pods_.end() && found->second.assumed) remove(std::string(uid));
 }
 
 void Cache::remove(const std::string& uid) {
@@ -93,25 +109,31 @@ void Cache::remove(const std::string& uid) {
 
 void Cache::update(std::shared_ptr<const Pod> pod) {
   auto found = pods_.find(pod->uid());
-  if (found == pods_.end()) return;
-  take_from(found->second.node, pod->uid());
-  add_to(found->second.node, pod);
-  found->second.pod = std::move(pod);
+  if (found == pods_.end() || found->second.pod == pod) return;
+  Placed& placed = found->second;
+  take_from(placed.node, pod->uid());
+  add_to(placed.node, pod);
+  placed.pod = std::move(pod);
 }
 
 void Cache::charge(const std::string& node, const std::string& key, const Resources& amount) {
-  discharge(node, key);
   NodeInfo& info = touch(node);
-  info.charges[key] = amount;
+  Resources& charged = info.charges[key];
+  info.requested.subtract(charged);
+  info.requested_for_scoring.subtract(charged);
+  charged = amount;
   info.requested.add(amount);
+  info.requested_for_scoring.add(amount);
 }
 
 void Cache::discharge(const std::string& node, const std::string& key) {
   auto found = nodes_.find(node);
   if (found == nodes_.end() || !found->second->charges.contains(key)) return;
   NodeInfo& info = touch(node);
-  info.requested.subtract(info.charges.at(key));
-  info.charges.erase(key);
+  auto charged = info.charges.find(key);
+  info.requested.subtract(charged->second);
+  info.requested_for_scoring.subtract(charged->second);
+  info.charges.erase(charged);
   drop_if_empty(node);
 }
 
@@ -122,38 +144,41 @@ bool Cache::is_assumed(const std::string& uid) const {
 
 std::optional<std::string> Cache::node_of(const std::string& uid) const {
   auto found = pods_.find(uid);
-  return found == pods_.end() ? std::nullopt : std::optional(found->second.node);
+  if (found == pods_.end()) return std::nullopt;
+  return found->second.node;
 }
 
 void Cache::update_snapshot(Snapshot& snapshot) const {
-  if (snapshot.generation_ == generation_ && snapshot.structure_ == structure_) return;
   if (snapshot.structure_ != structure_) {
     snapshot.nodes_.clear();
     snapshot.index_.clear();
     for (const auto& [name, info] : nodes_) {
       if (info->node == nullptr) continue;
-      snapshot.index_[name] = snapshot.nodes_.size();
+      snapshot.index_.emplace(name, snapshot.nodes_.size());
       snapshot.nodes_.push_back(info);
     }
+    snapshot.structure_ = structure_;
   } else {
-    for (const auto& [name, index] : snapshot.index_) {
-      const std::shared_ptr<NodeInfo>& info = nodes_.at(name);
-      if (info->generation > snapshot.generation_) snapshot.nodes_[index] = info;
+    for (auto it = changed_.upper_bound(snapshot.generation_); it != changed_.end(); ++it) {
+      auto place = snapshot.index_.find(it->second);
+      if (place != snapshot.index_.end()) snapshot.nodes_[place->second] = nodes_.at(it->second);
     }
   }
   snapshot.generation_ = generation_;
-  snapshot.structure_ = structure_;
 }
 
 const NodeInfo* Cache::find(const std::string& node) const {
   auto found = nodes_.find(node);
   return found == nodes_.end() ? nullptr : found->second.get();
 }
+
 std::size_t Cache::node_count() const {
   return static_cast<std::size_t>(
       std::count_if(nodes_.begin(), nodes_.end(), [](const auto& entry) { return entry.second->node != nullptr; }));
 }
+
 std::size_t Cache::pod_count() const { return pods_.size(); }
+
 std::size_t Cache::assumed_count() const {
   return static_cast<std::size_t>(
       std::count_if(pods_.begin(), pods_.end(), [](const auto& entry) { return entry.second.assumed; }));

@@ -78,6 +78,7 @@ class Cache {
   void drop_if_empty(const std::string& node);
 
   std::map<std::string, std::shared_ptr<NodeInfo>> nodes_;
+  std::map<std::int64_t, std::string> changed_;  // generation -> node; a snapshot reads what is newer than its own
   std::map<std::string, Placed> pods_;
   std::int64_t generation_ = 0;
   std::int64_t structure_ = 0;  // grows when nodes come and go

@@ -27,12 +27,16 @@ Resources to_resources(const ResourceList& list);
 // What a pod asks of a node: max(init containers, containers + sidecars) + overhead
 // (component-helpers resource/helpers.go PodRequests).
 Resources pod_requests(const Pod& pod);
+// The same, but a container that names no cpu counts as 100m and one that names no memory as 200 MB, so that scoring
+// does not pile pods without requests onto one node (kube-scheduler util/pod_resources.go). For scores only.
+Resources pod_requests_for_scoring(const Pod& pod);
 
 struct NodeInfo {
   std::shared_ptr<const Node> node;  // null: pods are known of a node that is not ("ghost")
   std::vector<std::shared_ptr<const Pod>> pods;
   Resources allocatable;
-  Resources requested;  // sum over pods and charges
+  Resources requested;              // sum over pods and charges
+  Resources requested_for_scoring;  // the same sum of pod_requests_for_scoring()
   // Requests of release-list entries: gone from the pod, still charged to the node (handshake.md P6). Key: uid/epoch.
   std::map<std::string, Resources> charges;
   std::int64_t generation = 0;  // grows with each change of this node

@@ -40,7 +40,8 @@ struct ClusterEvent {
   EventResource resource = EventResource::wildcard;
   std::uint32_t actions = kAllActions;
   std::string_view label;  // for logs and metrics: "NodeAdd"; static storage
-  // True when `other` names this event's resource (or either is the wildcard) and shares an action.
+  // True when `other` names this event's resource (or either is the wildcard) and shares an action. An event that
+  // names pods also means assigned ones (kube-scheduler framework/types.go).
   bool matches(const ClusterEvent& other) const;
 };
 

@@ -66,10 +66,12 @@ class Framework {
   static Result<std::unique_ptr<Framework>> make(const Registry& registry, const Profile& profile, Handle& handle);
 
   const std::string& scheduler_name() const;
-  // Each returned status carries the deciding plugin's name.
-  Status run_pre_enqueue(const Pod& pod) const;
+  // Each returned status carries the deciding plugin's name. `first` (the plugin that gated the pod last) is asked
+  // before the others.
+  Status run_pre_enqueue(const Pod& pod, std::string_view first = {}) const;
   bool less(const QueuedPod& a, const QueuedPod& b) const;
-  // Events of one plugin; plugins without EnqueueExtensions give the wildcard.
+  // Events of one plugin; plugins without EnqueueExtensions give the wildcard, unknown ones none. Who asks for Node/Add
+  // also gets UpdateNodeTaint, as upstream.
   const std::vector<EventWithHint>& events_of(std::string_view plugin) const;
 
   Status run_pre_filter(CycleState& state, const Pod& pod, const Snapshot& snapshot, PreFilterResult& result) const;
@@ -87,6 +89,8 @@ class Framework {
                    std::vector<PluginScores>& per_plugin, std::vector<NodeScore>& totals) const;
   Status run_reserve(CycleState& state, const Pod& pod, const std::string& node) const;  // does not undo
   void run_unreserve(CycleState& state, const Pod& pod, const std::string& node) const;  // reverse, all
+  void run_restore(CycleState& state, const Pod& pod, const std::string& node,
+                   const std::vector<VolumeGrant>& grants) const;
   // Wait: `timeouts` holds one entry per waiting plugin, each at most 15 minutes.
   Status run_permit(CycleState& state, const Pod& pod, const std::string& node,
                     std::map<std::string, Millis>& timeouts) const;
@@ -94,6 +98,34 @@ class Framework {
   Status run_pre_bind(CycleState& state, const Pod& pod, const std::string& node, BindRequest& request) const;
   Status run_bind(CycleState& state, const Pod& pod, const std::string& node) const;
   void run_post_bind(CycleState& state, const Pod& pod, const std::string& node) const;
+
+ private:
+  template <class T>
+  struct Named {
+    std::string name;
+    T* plugin = nullptr;
+    std::int64_t weight = 1;
+  };
+  Framework() = default;
+  void place(const ProfilePlugin& entry, std::unique_ptr<Plugin> plugin);
+  void register_events(const std::string& name, Plugin& plugin);
+  Status normalize(CycleState& state, const Pod& pod, const Named<ScorePlugin>& entry, PluginScores& scores) const;
+
+  std::string scheduler_name_;
+  std::vector<std::unique_ptr<Plugin>> plugins_;
+  std::vector<Named<PreEnqueuePlugin>> pre_enqueue_;
+  std::vector<Named<QueueSortPlugin>> queue_sort_;
+  std::vector<Named<PreFilterPlugin>> pre_filter_;
+  std::vector<Named<FilterPlugin>> filter_;
+  std::vector<Named<PostFilterPlugin>> post_filter_;
+  std::vector<Named<PreScorePlugin>> pre_score_;
+  std::vector<Named<ScorePlugin>> score_;
+  std::vector<Named<ReservePlugin>> reserve_;
+  std::vector<Named<PermitPlugin>> permit_;
+  std::vector<Named<PreBindPlugin>> pre_bind_;
+  std::vector<Named<BindPlugin>> bind_;
+  std::vector<Named<PostBindPlugin>> post_bind_;
+  std::map<std::string, std::vector<EventWithHint>, std::less<>> events_;
 };
 
 }  // namespace berth

@@ -50,6 +50,7 @@ class EnqueueExtensions : public virtual Plugin {
 
 struct PreFilterResult {
   std::optional<std::set<std::string>> node_names;  // none: all nodes
+  std::set<std::string> plugins;                    // who narrowed it; the runner fills it in
 };
 
 // Once per attempt, before Filter. Skip: this plugin's Filter is left out. Unresolvable: stop at once. Unschedulable:
@@ -105,6 +106,9 @@ class ReservePlugin : public virtual Plugin {
  public:
   virtual Status reserve(CycleState& state, const Pod& pod, const std::string& node) = 0;
   virtual void unreserve(CycleState& state, const Pod& pod, const std::string& node) = 0;  // idempotent
+  // After a restart: takes again what reserve() held for a binding that was under way, as its row tells.
+  virtual void restore(CycleState&, const Pod& /*pod*/, const std::string& /*node*/,
+                       const std::vector<VolumeGrant>& /*grants*/) {}
 };
 
 // Success, wait (set `timeout`, at most 15 minutes) or a rejection.

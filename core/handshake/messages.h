@@ -37,6 +37,7 @@ struct Request {
   Millis promise_ms = 0;             // pre_bind: how long the node holds the admission without Bind
   std::uint32_t page = 0;            // list: page asked for, from 0
   std::uint64_t list_id = 0;         // list: tells one listing from another; echoed
+  bool report = false;               // list: publish state and statuses again, some were lost on the way
   std::uint64_t sequence = 0;        // heartbeat: the sequence answered
 
   Request() = default;

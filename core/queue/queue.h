@@ -21,6 +21,8 @@
 
 #include "core/clock.h"
 #include "core/framework/events.h"
+#include "core/queue/backoff.h"
+#include "core/queue/event_ring.h"
 #include "core/queue/queued_pod.h"
 #include "core/status.h"
 
@@ -71,9 +73,59 @@ class Queue {
     std::size_t active = 0, backoff = 0, unschedulable = 0, gated = 0, in_flight = 0;
   };
   Counts counts() const;
-  bool has_active() const;
+  bool has_active() const;  // true when pop() would give a pod
   // Every uid held, in flight included, sorted.
   std::vector<std::string> uids() const;
+
+ private:
+  // What an event means for a rejected pod.
+  enum class Wake { no, after_backoff, at_once };
+  struct Entry {
+    QueuedPod queued;
+    const Framework* framework = nullptr;
+    Where where = Where::none;
+    bool error_backoff = false;
+    Millis backoff_until = 0;
+  };
+  struct ActiveOrder {
+    bool operator()(const Entry* a, const Entry* b) const;
+  };
+  struct BackoffOrder {
+    bool operator()(const Entry* a, const Entry* b) const;
+  };
+  struct Flight {
+    std::uint64_t event_sequence = 0;
+    std::shared_ptr<const Pod> updated;  // null: the object did not change since pop
+  };
+  using BackoffSet = std::set<Entry*, BackoffOrder>;
+
+  Entry& insert(QueuedPod queued);
+  void detach(Entry& entry);  // out of the place it is in; stays in entries_
+  void put_active(Entry& entry);
+  // Puts a detached entry where `wake` sends it, through PreEnqueue when it is to be tried.
+  void place(Entry& entry, Wake wake);
+  bool pass_pre_enqueue(Entry& entry);
+  Wake judge(const Entry& entry, const ClusterEvent& event, const EventObjects& objects) const;
+  Wake replay(const Entry& entry, std::uint64_t since) const;
+  void record(const ClusterEvent& event, const EventObjects& objects);
+  void end_flight(const std::string& uid);
+  void update_waiting(Entry& entry, const std::vector<ClusterEvent>& events, const EventObjects& objects);
+  void flush_backoff(BackoffSet& backoff);
+  void flush_unschedulable();
+
+  const Clock& clock_;
+  std::function<const Framework*(const Pod&)> framework_of_;
+  Options options_;
+  Backoff backoff_rule_;
+  EventRing ring_;
+  std::map<std::string, Entry> entries_;  // by uid; in-flight pods are not here
+  std::set<Entry*, ActiveOrder> active_;
+  BackoffSet backoff_;
+  BackoffSet error_backoff_;
+  std::set<std::string> waiting_;  // uids that are unschedulable or gated
+  std::map<std::string, Flight> in_flight_;
+  std::uint64_t last_sequence_ = 0;
+  Millis unschedulable_flush_at_ = 0;
 };
 
 }  // namespace berth

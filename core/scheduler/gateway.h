@@ -44,6 +44,7 @@ struct GatewayOptions {
   Millis resend_ms = 1'000;    // first retry; doubles up to resend_ms_max, with jitter
   Millis resend_ms_max = 10'000;
   std::size_t max_rows_in_flight = 256;  // rows in prebind and bind above which pop pauses
+  Millis compare_ms = 300'000;    // between two listings of one node, besides those at each connect
   std::uint64_t seed = 0;                // ties, jitter, store id
   std::string hold;                      // not empty: bind nothing, and say this as the reason (store set aside)
 };
@@ -141,6 +142,7 @@ class Gateway final : public Transport::Handler, public Handle {
   void refresh_node(const std::string& node);  // facts, overlay or taint changed
   void refresh_local_volumes(const std::string& node);
   void check_silence();
+  void compare_now_and_then();
   void take_finished(Binding& binding);
 
   // gateway_scheduling.cc
@@ -183,6 +185,7 @@ class Gateway final : public Transport::Handler, public Handle {
   // gateway_compare.cc
   void list_node(const std::string& node);
   void ask_page(const std::string& node);
+  bool wants_report(const std::string& node);
   void on_slots(const Answer& answer);
   void compare(const std::string& node, const std::vector<SlotReport>& slots, const std::string& incarnation);
   void adopt_slot(const std::string& node, const SlotReport& slot, const std::string& incarnation);
@@ -245,6 +248,8 @@ class Gateway final : public Transport::Handler, public Handle {
     int resends = 0;
   };
   std::map<std::string, Listing> listings_;  // by node
+  std::map<std::string, Millis> compared_;  // by node: last listing of compare_now_and_then()
+  std::set<std::string> unreported_;         // nodes whose final statuses were lost on the way
   std::uint64_t last_list_ = 0;
   Timers::Id tick_ = 0;
   Timers::Id pump_timer_ = 0;

@@ -40,11 +40,18 @@ void Gateway::ask_page(const std::string& node) {
   Request message(RequestType::list);
   while (listing.got.contains(message.page)) ++message.page;
   message.list_id = listing.id;
+  message.report = message.page == 0 && wants_report(node);
   send_request(node, std::move(message));
   arm_resend(listing.resend, listing.resends, [this, node] {
     listings_.at(node).resend = 0;
     ask_page(node);
   });
+}
+
+// Facts or a final status that were lost on the way are asked for; a live broker brings them unasked.
+bool Gateway::wants_report(const std::string& node) {
+  const DeviceNode* device = nodes_.find(node);
+  return device == nullptr || device->facts.is_null() || !device->facts_current || unreported_.contains(node);
 }
 
 void Gateway::on_slots(const Answer& answer) {
@@ -56,6 +63,7 @@ void Gateway::on_slots(const Answer& answer) {
     return refuse("slots of node " + answer.node,
                   "page " + std::to_string(answer.page) + " of " + std::to_string(answer.pages) + " cannot be");
   }
+  if (answer.page == 0) listing.got.clear();  // the device lost its place and began anew
   listing.got[answer.page] = answer.slots;
   listing.resends = 0;
   if (listing.got.size() < answer.pages) return ask_page(answer.node);
@@ -69,12 +77,14 @@ void Gateway::on_slots(const Answer& answer) {
 
 void Gateway::compare(const std::string& node, const std::vector<SlotReport>& slots, const std::string& incarnation) {
   std::set<std::string> listed;
+  bool unreported = false;
   for (const SlotReport& slot : slots) {
     if (slot.state == SlotState::none) continue;
     listed.insert(slot.uid);
     auto found = bindings_.find(slot.uid);
     if (found != bindings_.end() && found->second->row.node == node && found->second->row.epoch == slot.epoch) {
-      // The final status says how it ended; it comes on its own topic, and is asked for by the resend there.
+      // How it ended stands in its status, which was lost: the next listing asks for it.
+      if (slot.state == SlotState::finished && found->second->row.phase == Phase::bound) unreported = true;
       continue;
     }
     const std::string name = orphan_name(node, slot);
@@ -92,6 +102,11 @@ void Gateway::compare(const std::string& node, const std::vector<SlotReport>& sl
     if (phase == Phase::bind || phase == Phase::bound) missing.push_back(binding.get());
   }
   for (Binding* binding : missing) verify(*binding);  // resend, never conclude
+  if (!unreported) {
+    unreported_.erase(node);
+  } else if (unreported_.insert(node).second) {
+    list_node(node);
+  }
 }
 
 // A slot that no row explains, found while the gateway learns anew what it once knew.
@@ -112,8 +127,8 @@ void Gateway::adopt_slot(const std::string& node, const SlotReport& slot, const 
     Binding& other = *known->second;
     const bool other_wins = other.row.epoch > slot.epoch || !is_alive(slot.state);
     if (other_wins || other.row.phase == Phase::none) return add_release(leftover);
-    ReleaseEntry old{other.row.node, other.row.incarnation, other.row.uid, other.row.epoch, {}};
-    if (other.pod != nullptr) old.charge = encode_charge(pod_requests(*other.pod));
+    const Resources charge = other.pod == nullptr ? Resources{} : pod_requests(*other.pod);
+    ReleaseEntry old{other.row.node, other.row.incarnation, other.row.uid, other.row.epoch, encode_charge(charge)};
     drop_binding(slot.uid);
     add_release(std::move(old));
   }
@@ -124,15 +139,14 @@ void Gateway::adopt_slot(const std::string& node, const SlotReport& slot, const 
   row.node = node;
   row.incarnation = incarnation;
   row.promise_ms = options_.promise_ms;
-  row.phase = slot.state == SlotState::running && !entry->deleting ? Phase::bound : Phase::release;
   if (slot.state == SlotState::finished && !entry->deleting) {
     entry->finished = true;
     objects_.save_pod(row.pod);
   }
   queue_->remove(slot.uid);
-  Row stored = row;
-  stored.phase = Phase::none;
-  if (Status begun = store_.begin(row.uid, encode(stored), static_cast<int>(row.phase)); !begun.is_success()) {
+  const bool keeps_running = slot.state == SlotState::running && !entry->deleting;
+  apply(row, keeps_running ? RowEvent::found_running : RowEvent::found_ending);
+  if (Status begun = store_.begin(row.uid, encode(row), static_cast<int>(row.phase)); !begun.is_success()) {
     return refuse("slot of pod " + row.pod, begun.message());  // the next listing tries again
   }
   board_.mark(Kind::pod, row.pod);

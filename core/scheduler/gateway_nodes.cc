@@ -48,8 +48,9 @@ Result<NodeChange> Gateway::on_heartbeat(const std::string& node, const Json& pa
   if (!change) return change;
   const DeviceNode* device = nodes_.find(node);
   const Json* incarnation = payload.find("incarnation");
-  if (device == nullptr || device->incarnation != incarnation->as_string()) {
-    // Birth and state were lost on the way, or this is an old message: a listing tells, by its nonce.
+  const bool unknown = device == nullptr || device->incarnation != incarnation->as_string();
+  if (unknown || !device->facts_current) {
+    // Birth or state were lost on the way, or this is an old message: a listing tells, by its nonce.
     nodes_.expect(node);
     if (synced_ && !listings_.contains(node)) list_node(node);
   }
@@ -118,6 +119,17 @@ void Gateway::refresh_local_volumes(const std::string& node) {
     objects_.erase(Kind::persistent_volume, name);
     board_.mirror(Kind::persistent_volume, name, nullptr);
     board_.mark(Kind::persistent_volume, name);
+  }
+}
+
+// Now and then, whether or not anything seems wrong.
+void Gateway::compare_now_and_then() {
+  const Millis now = clock_.now();
+  for (const auto& [name, device] : nodes_.all()) {
+    Millis& last = compared_.try_emplace(name, now).first->second;
+    if (now - last < options_.compare_ms || !device.reachable || !synced_) continue;
+    last = now;
+    if (!listings_.contains(name)) list_node(name);
   }
 }
 

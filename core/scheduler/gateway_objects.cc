@@ -1,6 +1,7 @@
 // Manifests in: accept, update, delete (handshake.md §2, P7). The gateway owns the objects; absence never deletes.
 #include <algorithm>
 
+#include "core/handshake/fields.h"
 #include "core/scheduler/gateway.h"
 
 namespace berth {
@@ -140,6 +141,9 @@ Result<Gateway::Accepted> Gateway::accept_pod(const Json& object, const std::str
     pod->manifest.find("metadata")->set("uid", pod->metadata.uid);
   } else if (recreate && entry != nullptr && pod->uid() == entry->pod->uid()) {
     return Status::error("metadata.uid: a re-created pod needs another uid; leave it out");
+  }
+  if (!is_valid_id(pod->metadata.uid)) {
+    return Status::error("metadata.uid: \"" + pod->metadata.uid + "\" must be 1 to 128 letters, digits, '.', '_', '-'");
   }
   if (pod->manifest.dump().size() > kMaxPodBytes) {
     return Status::error("the pod is larger than 56 KiB, more than PreBind can carry; move what is large to a volume");

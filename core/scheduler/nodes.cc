@@ -101,6 +101,7 @@ Status Nodes::load(const Record& record) {
   DeviceNode& device = nodes_[record.key];
   device.incarnation = text_of(*json, "incarnation");
   if (const Json* facts = member(*json, "facts", Json::Type::object)) device.facts = *facts;
+  device.facts_current = true;
   // Not known to be silent: it gets its three heartbeats from now on.
   device.reachable = !device.facts.is_null();
   device.last_heard = clock_.now();
@@ -134,6 +135,7 @@ Result<NodeChange> Nodes::on_state(const std::string& name, const Json& payload)
   if (same && std::pair(session, sequence) < std::pair(device.state_session, device.state_sequence)) {
     return NodeChange{};  // overtaken on the way
   }
+  device.facts_current = true;
   device.state_session = session;
   device.state_sequence = sequence;
   if (!same) device.session = 0;
@@ -170,6 +172,7 @@ Result<NodeChange> Nodes::on_presence(const std::string& name, const Json& paylo
   const bool news = device.incarnation != incarnation || session > device.session || !device.reachable;
   if (device.incarnation != incarnation) {
     device.incarnation = incarnation;
+    device.facts_current = false;
     device.state_session = 0;
     device.state_sequence = 0;
     save(name);
@@ -227,6 +230,7 @@ bool Nodes::rebuild(const std::string& name, const Json* overlay) {
 void Nodes::set_incarnation(const std::string& name, const std::string& incarnation) {
   DeviceNode& device = nodes_.at(name);
   device.incarnation = incarnation;
+  device.facts_current = false;
   device.session = 0;
   device.state_session = 0;
   device.state_sequence = 0;

@@ -21,6 +21,7 @@ struct DeviceNode {
   std::uint64_t session = 0;                            // presence: an older one never wins
   std::uint64_t state_session = 0, state_sequence = 0;  // state: likewise, in this order
   Json facts;  // as reported, what scheduling reads; null: never seen, known by overlay or configuration only
+  bool facts_current = false;  // facts are of this incarnation
   bool reachable = false;
   Millis last_heard = 0;
   Millis heartbeat_ms = 5000;        // as the device promised

@@ -22,6 +22,7 @@ struct Diagnosis {
   std::map<std::string, Status> node_statuses;
   std::size_t nodes_total = 0;
   std::string pre_filter_message;
+  std::string post_filter_message;
   std::set<std::string> unschedulable_plugins;
   std::set<std::string> pending_plugins;
   std::string message() const;
@@ -54,7 +55,8 @@ class Reservation {
   // Assume, Reserve. On failure everything is undone and the status returned.
   static Result<Reservation> make(const Framework& framework, Cache& cache, std::unique_ptr<CycleState> state,
                                   std::shared_ptr<const Pod> pod, std::string node);
-  // For a row found at a restart: assumes the pod and gives the plugins back what `grants` say they reserved.
+  // After a restart: assumes the pod again, and every Reserve plugin takes again what the row's grants name. Armed, so
+  // that a drop undoes it. A pod that the cache knows already stays as it is there.
   static Reservation restore(const Framework& framework, Cache& cache, std::unique_ptr<CycleState> state,
                              std::shared_ptr<const Pod> pod, std::string node, const std::vector<VolumeGrant>& grants);
   Reservation() = default;

@@ -12,6 +12,7 @@ How each program is called stands in one function each: gateway_argv, agent_argv
 import json
 import signal
 import subprocess
+import uuid
 from pathlib import Path
 
 from broker import Client
@@ -19,14 +20,14 @@ from programs import Program, program_path
 from stores import Database
 from waiting import patience
 
-GATEWAY_STORE = "gateway.db"
-AGENT_STORE = "agent.db"
 
 
 class Fleet:
-    def __init__(self, folder, port, name="test", gateway="gw"):
-        self.folder, self.port, self.name, self.gateway_name = Path(folder), port, name, gateway
-        self.root = f"berth/v1/{name}"
+    def __init__(self, folder, port, name=None, gateway="gw"):
+        """The name is unique by default: agents of one fleet and node stop each other's workloads on one machine."""
+        self.folder, self.port, self.gateway_name = Path(folder), port, gateway
+        self.name = name or "t" + uuid.uuid4().hex[:12]
+        self.root = f"berth/v1/{self.name}"
         self.programs = {}  # by name: "berthd" or the node's
         self.observer_ = None
         self.applied_ = 0
@@ -60,7 +61,7 @@ class Fleet:
         return self.start_("berthd", self.gateway_argv(port or self.port, extra))
 
     def start_agent(self, node, labels=None, taints=None, capacity=None, volumes=None, port=None, extra=()):
-        """taints: "key=value:Effect"; volumes: as berth-agent's --volume takes them."""
+        """taints: "key=value:Effect"; volumes: "name=path:capacity[:class]"."""
         return self.start_(node, self.agent_argv(node, port or self.port, labels, taints, capacity, volumes, extra))
 
     def start_(self, name, argv):
@@ -158,11 +159,15 @@ class Fleet:
 
     # Stores ----------------------------------------------------------------------------------------------------------
 
-    def gateway_store(self):
-        return Database(self.state_dir("berthd") / GATEWAY_STORE)
+    def nodes(self):
+        """Names of the nodes whose agents were started."""
+        return sorted(name for name in self.programs if name != "berthd")
 
-    def agent_store(self, node):
-        return Database(self.state_dir(node) / AGENT_STORE)
+    def store(self, name):
+        """A snapshot of the store of "berthd" or of a node's agent."""
+        found = sorted(self.state_dir(name).glob("*.db"))
+        assert len(found) == 1, f"{name} has {len(found)} stores in {self.state_dir(name)}"
+        return Database(found[0])
 
 
 def find_phase(status):

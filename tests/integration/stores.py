@@ -1,5 +1,7 @@
 """Reads the SQLite files of running programs, from a copy: a program may hold its file alone."""
 
+import collections
+import json
 import os
 import shutil
 import sqlite3
@@ -7,6 +9,14 @@ import tempfile
 from pathlib import Path
 
 from waiting import wait_until
+
+
+# Numbers on flash: Table in core/store.h, Op in storage/change.h, Phase in core/handshake/row.h.
+TABLES = {"meta": 1, "object": 2, "row": 3, "release": 4, "node": 5, "slot": 6, "high": 7}
+PUT, ERASE, BEGIN, ADVANCE = 1, 2, 3, 4
+PHASES = {0: "none", 1: "prebind", 2: "bind", 3: "bound", 4: "release"}
+
+Content = collections.namedtuple("Content", "value phase")  # value: the JSON; phase: its word, of rows only
 
 
 def state_of_(paths):
@@ -57,6 +67,25 @@ class Database:
 
     def rows(self, query, *values):
         return self.connection_.execute(query, values).fetchall()
+
+    def records(self, table):
+        """Everything of one table of core/store.h by key: what is recorded, with the journal applied to it."""
+        number = TABLES[table]
+        contents = {key: (value, phase) for key, value, phase in
+                    self.rows("select key, value, phase from record where tbl = ?", number)}
+        for op, key, value, phase in self.rows(
+                "select op, key, value, phase from journal where tbl = ? order by position", number):
+            if op == PUT:
+                contents[key] = (value, contents.get(key, (None, 0))[1])
+            elif op == BEGIN:
+                contents[key] = (value, phase)
+            elif op == ERASE:
+                contents.pop(key, None)
+            elif op == ADVANCE and key in contents:
+                contents[key] = (contents[key][0], phase)
+            elif op != ADVANCE:
+                raise AssertionError(f"operation {op} in the journal")
+        return {key: Content(json.loads(value), PHASES[phase]) for key, (value, phase) in sorted(contents.items())}
 
     def tables(self):
         return [row[0] for row in self.rows("select name from sqlite_master where type = 'table' order by name")]

@@ -51,9 +51,9 @@ def test_the_operators_tool_gets_the_manifests_and_its_refusal_is_told(tmp_path,
     tool.write_text('#!/bin/sh\necho "$@"\nfor last; do :; done\ncat "$last"\nexit ${REFUSE:-0}\n', encoding="utf-8")
     tool.chmod(tool.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("BERTH_BUILD", str(tmp_path))
-    fleet = Fleet(tmp_path, 1)
+    fleet = Fleet(tmp_path, 1, name="plant")
     words, first, divider, second = fleet.apply(pod("a"), with_claim(pod("b"), "c")).stdout.splitlines()
-    assert words.startswith("--broker 127.0.0.1:1 --fleet test --gateway gw apply -f ")
+    assert words.startswith("--broker 127.0.0.1:1 --fleet plant --gateway gw apply -f ")
     assert divider == "---" and json.loads(first) == pod("a")
     assert json.loads(second)["spec"]["volumes"] == [{"name": "c", "persistentVolumeClaim": {"claimName": "c"}}]
     monkeypatch.setenv("REFUSE", "2")

@@ -9,7 +9,7 @@ from source import Finding, line_of, masked, matching
 
 AWAIT = re.compile(r"\bco_await\b")
 SUSPENDS = re.compile(r"\bco_(?:await|yield|return)\b")
-RETURNS_TASK = re.compile(r"\b(?:asio::)?(?:awaitable|Task|task)\s*<[^;{}()]*>\s+(?:\w+::)*(\w+)\s*\(")
+RETURNS_TASK = re.compile(r"\b(?:asio::)?(?:awaitable|Task|task)(?:\s*<[^;{}()]*>)?\s+(?:\w+::)*(\w+)\s*\(")
 CATCH = re.compile(r"\bcatch\s*\(")
 TERNARY = "co_await inside ?: is compiled wrongly by GCC 12; write if/else with one co_await statement in each"
 LARGER = "co_await inside a larger expression; write 'auto x = co_await ...;' and use x"

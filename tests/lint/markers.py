@@ -5,7 +5,7 @@ import re
 from source import Finding
 
 MARKERS = re.compile(r"\b(" + "|".join(("TO" "DO", "FIX" "ME", "X" "XX", "HA" "CK")) + r")\b|not " r"implemented", re.I)
-HOMES = r"/(?:home|Users)/[a-z][\w.-]*|/" r"root/[\w.]"
+HOMES = r"/(?:(?:home|Users)/[a-z][\w.-]*|root)/[\w.]"
 COMMON = {"/", "/tmp", "/usr", "/usr/src", "/opt", "/srv", "/var", "/mnt", "/src", "/home"}
 TEXT = (".cc", ".h", ".py", ".md", ".txt", ".cmake", ".json", ".sql", ".sh", ".yaml", ".yml", ".conf", ".service", "")
 

@@ -68,8 +68,9 @@ def test_accepts(tree, statement):
     assert list(coroutines.check(tree({"core/a.cc": body(statement)}))) == []
 
 
-def test_a_braced_temporary_is_found_in_every_call_of_a_known_coroutine(tree):
-    files = {"core/a.h": "awaitable<void> binding_cycle(Reservation r);\n",
+@pytest.mark.parametrize("returned", ["awaitable<void>", "asio::awaitable<std::pair<int, int>>", "Task"])
+def test_a_braced_temporary_is_found_in_every_call_of_a_known_coroutine(tree, returned):
+    files = {"core/a.h": f"{returned} binding_cycle(Reservation r);\n",
              "core/a.cc": "void f() { spawn(binding_cycle(Reservation{1})); }\nvoid g() { plain(Reservation{1}); }\n"}
     (finding,) = coroutines.check(tree(files))
     assert (finding.path, finding.line) == ("core/a.cc", 1)

@@ -14,7 +14,7 @@ def test_rejects(tree, text):
     assert finding.line == 2
 
 
-@pytest.mark.parametrize("text", ["// today", "a/root/b", "HOME=/root", "$ROOT/root", "https://example.org" + HOME + "x", "/tmp/x"])
+@pytest.mark.parametrize("text", ["// today", "a/root/b", "HOME=/root", f"HOME={HOME}pi", "$ROOT/root", "https://example.org" + HOME + "x", "/tmp/x"])
 def test_accepts(tree, text):
     assert list(markers.check(tree({"core/a.cc": text}))) == []
 

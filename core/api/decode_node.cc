@@ -1,0 +1,58 @@
+#include "core/api/decode.h"
+
+namespace berth {
+namespace {
+
+// Resource names of a node: Kubernetes' own or extended ones, all with the syntax of label keys.
+void read_amounts(FieldReader& status, std::string_view key, ResourceList& out) {
+  if (!status.read_quantities(key, out)) return;
+  for (const auto& [name, quantity] : out) {
+    if (is_label_key(name)) continue;
+    status.findings().error(member_path(status.path_of(key), name),
+                            "wanted a resource name such as cpu, memory, pods or example.com/gpu");
+  }
+}
+
+void read_status(FieldReader& status, Node& node) {
+  ResourceList capacity;
+  read_amounts(status, "capacity", capacity);
+  // A node that says nothing of what is allocatable offers all it has (core/v1 defaults, SetDefaults_NodeStatus).
+  if (status.has("allocatable")) {
+    read_amounts(status, "allocatable", node.allocatable);
+  } else {
+    node.allocatable = capacity;
+  }
+  if (!node.allocatable.empty() && !node.allocatable.contains("pods")) {
+    status.warn("allocatable", "the resource \"pods\" is missing: no pod fits; add how many the node may run");
+  }
+  status.read_each("images", [&](FieldReader& item) {
+    ContainerImage& image = node.images.emplace_back();
+    item.read_list("names", image.names);
+    item.read_int64("sizeBytes", image.size_bytes, 0);
+  });
+  status.carry({"addresses", "conditions", "config", "daemonEndpoints", "declaredFeatures", "features", "nodeInfo",
+                "phase", "runtimeHandlers", "volumesAttached", "volumesInUse"});
+}
+
+}  // namespace
+
+Result<Node> decode_node(const Json& json, Warnings* warnings) {
+  Findings findings;
+  FieldReader reader(json, "", findings);
+  Node node;
+  decode::read_head(reader, Kind::node, node.metadata);
+  reader.read_object("spec", [&](FieldReader& spec) {
+    spec.read_bool("unschedulable", node.unschedulable);
+    spec.read_each("taints", [&](FieldReader& item) {
+      Taint taint;
+      decode::read_taint(item, node.taints, taint);
+      node.taints.push_back(std::move(taint));
+    });
+    spec.carry({"configSource", "externalID", "podCIDR", "podCIDRs", "providerID"});
+  });
+  reader.read_object("status", [&](FieldReader& status) { read_status(status, node); });
+  reader.finish();
+  return decode::conclude(std::move(node), json, findings, warnings);
+}
+
+}  // namespace berth

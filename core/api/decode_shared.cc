@@ -1,0 +1,199 @@
+#include <algorithm>
+#include <charconv>
+
+#include "core/api/decode.h"
+
+namespace berth::decode {
+namespace {
+
+constexpr std::size_t kAnnotationBytesMax = 256 * 1024;  // apimachinery TotalAnnotationSizeLimitB
+
+std::string_view api_version(Kind kind) {
+  switch (kind) {
+    case Kind::storage_class: return "storage.k8s.io/v1";
+    case Kind::priority_class: return "scheduling.k8s.io/v1";
+    default: return "v1";
+  }
+}
+
+void read_annotations(FieldReader& reader, Labels& out) {
+  if (!reader.read_strings("annotations", out)) return;
+  const std::string path = reader.path_of("annotations");
+  std::size_t bytes = 0;
+  for (const auto& [key, value] : out) {
+    bytes += key.size() + value.size();
+    std::string lower = key;  // as upstream: an annotation's prefix may be in capitals
+    std::transform(lower.begin(), lower.end(), lower.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    if (!is_label_key(lower)) reader.findings().error(member_path(path, key), "wanted " + std::string(kLabelKeyForm));
+  }
+  if (bytes > kAnnotationBytesMax) reader.error("annotations", "more than 256 KiB in all; store large data elsewhere");
+}
+
+void read_metadata(FieldReader& reader, bool namespaced, ObjectMeta& out) {
+  if (reader.require("name", kNameForm)) reader.read_checked("name", out.name, is_valid_name, kNameForm);
+  if (namespaced) {
+    out.namespace_ = "default";
+    const Json* value = reader.take("namespace");
+    const bool is_default = value != nullptr && value->is_string() && value->as_string().empty();
+    if (!is_default) reader.read_checked("namespace", out.namespace_, is_valid_name, kNameForm);
+  } else if (const Json* value = reader.take("namespace"); value != nullptr && *value != Json("")) {
+    reader.error("namespace", "this kind has no namespace; remove the field");
+  }
+  const Json* uid = reader.take("uid");
+  if (uid != nullptr && *uid != Json("")) {
+    reader.read_checked("uid", out.uid, is_uid,
+                        "up to 128 letters, digits, '-', '_' and '.', alphanumeric at both ends");
+  }
+  read_labels(reader, "labels", out.labels);
+  read_annotations(reader, out.annotations);
+  reader.carry({"generateName", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp",
+                "deletionGracePeriodSeconds", "ownerReferences", "finalizers", "managedFields", "selfLink"});
+}
+
+bool is_integer_text(std::string_view text) {
+  if (text.starts_with('+')) text.remove_prefix(1);
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc{} && end == text.data() + text.size();
+}
+
+using Op = Requirement::Operator;
+
+constexpr std::array kLabelOperators{
+    Word<Op>{"In", Op::in},
+    Word<Op>{"NotIn", Op::not_in},
+    Word<Op>{"Exists", Op::exists},
+    Word<Op>{"DoesNotExist", Op::does_not_exist},
+};
+constexpr std::array kNodeOperators{
+    kLabelOperators[0], kLabelOperators[1],     kLabelOperators[2],
+    kLabelOperators[3], Word<Op>{"Gt", Op::gt}, Word<Op>{"Lt", Op::lt},
+};
+constexpr std::array kFieldOperators{kLabelOperators[0], kLabelOperators[1]};
+
+// How many values each operator takes (apimachinery labels.NewRequirement).
+void check_values(FieldReader& reader, const Requirement& requirement) {
+  const std::size_t count = requirement.values.size();
+  switch (requirement.op) {
+    case Op::in:
+    case Op::not_in:
+      if (count == 0) reader.error("values", "wanted at least one value with In and NotIn, found none");
+      break;
+    case Op::exists:
+    case Op::does_not_exist:
+      if (count != 0) reader.error("values", "wanted none with Exists and DoesNotExist; remove them");
+      break;
+    case Op::gt:
+    case Op::lt:
+      if (count != 1 || !is_integer_text(requirement.values[0])) {
+        reader.error("values", "wanted exactly one integer, in quotes, with Gt and Lt");
+      }
+      break;
+  }
+}
+
+template <std::size_t N>
+void read_requirement(FieldReader& reader, const std::array<Word<Op>, N>& operators, bool values_are_labels,
+                      Requirement& out) {
+  if (reader.require("key", kLabelKeyForm)) reader.read_checked("key", out.key, is_label_key, kLabelKeyForm);
+  const bool good =
+      reader.require("operator", "one of In, NotIn, Exists, ...") && reader.read_word("operator", operators, out.op);
+  const bool values_given = reader.has("values");
+  const bool values_good = reader.read_list("values", out.values);
+  if (good && (values_good || !values_given)) check_values(reader, out);
+  if (!values_are_labels) return;
+  for (std::size_t i = 0; i < out.values.size(); ++i) {
+    if (is_label_value(out.values[i])) continue;
+    reader.findings().error(item_path(reader.path_of("values"), i),
+                            "wanted " + std::string(kLabelValueForm) + ", found " + show_found(Json(out.values[i])));
+  }
+}
+
+void read_field_requirement(FieldReader& reader, Requirement& out) {
+  read_requirement(reader, kFieldOperators, false, out);
+  if (!out.key.empty() && out.key != "metadata.name") {
+    reader.error("key", "wanted metadata.name, found " + show_found(Json(out.key)));
+  }
+  if (out.values.size() > 1) reader.error("values", "wanted exactly one node name; use one term for each");
+}
+
+}  // namespace
+
+void read_head(FieldReader& reader, Kind kind, ObjectMeta& out) {
+  const KindName& name = describe(kind);
+  std::string text;
+  reader.read_word("apiVersion", {api_version(kind)}, text);
+  reader.read_word("kind", {name.name}, text);
+  if (reader.require("metadata", "an object with a name")) {
+    reader.read_object("metadata", [&](FieldReader& metadata) { read_metadata(metadata, name.namespaced, out); });
+  }
+}
+
+void read_labels(FieldReader& reader, std::string_view key, Labels& out) {
+  if (!reader.read_strings(key, out)) return;
+  const std::string path = reader.path_of(key);
+  for (const auto& [label, value] : out) {
+    if (!is_label_key(label)) reader.findings().error(member_path(path, label), "wanted " + std::string(kLabelKeyForm));
+    if (!is_label_value(value)) {
+      reader.findings().error(member_path(path, label),
+                              "wanted " + std::string(kLabelValueForm) + ", found " + show_found(Json(value)));
+    }
+  }
+}
+
+void read_taint(FieldReader& reader, const std::vector<Taint>& before, Taint& out) {
+  if (reader.require("key", kLabelKeyForm)) reader.read_checked("key", out.key, is_label_key, kLabelKeyForm);
+  reader.read_checked("value", out.value, is_label_value, kLabelValueForm);
+  if (reader.require("effect", "one of NoSchedule, PreferNoSchedule, NoExecute")) {
+    reader.read_word("effect", kTaintEffects, out.effect);
+  }
+  reader.carry({"timeAdded"});
+  if (std::any_of(before.begin(), before.end(),
+                  [&](const Taint& other) { return other.key == out.key && other.effect == out.effect; })) {
+    reader.error("key", "another taint has this key and effect; keep one");
+  }
+}
+
+void read_label_selector(FieldReader& reader, LabelSelector& out) {
+  Labels labels;
+  read_labels(reader, "matchLabels", labels);
+  for (auto& [key, value] : labels) out.requirements.push_back({key, Op::in, {value}});
+  reader.read_each("matchExpressions", [&](FieldReader& item) {
+    read_requirement(item, kLabelOperators, true, out.requirements.emplace_back());
+  });
+}
+
+void read_node_selector(FieldReader& reader, NodeSelector& out) {
+  reader.read_each("nodeSelectorTerms", [&](FieldReader& item) {
+    NodeSelectorTerm& term = out.terms.emplace_back();
+    item.read_each("matchExpressions", [&](FieldReader& requirement) {
+      read_requirement(requirement, kNodeOperators, true, term.match_expressions.emplace_back());
+    });
+    item.read_each("matchFields", [&](FieldReader& requirement) {
+      read_field_requirement(requirement, term.match_fields.emplace_back());
+    });
+  });
+  const Json* terms = reader.take("nodeSelectorTerms");
+  if (terms == nullptr || (terms->is_array() && terms->as_array().empty())) {
+    reader.error("nodeSelectorTerms", "wanted at least one term; without any no node matches");
+  }
+}
+
+void read_modes(FieldReader& reader, std::vector<std::string>& access_modes, std::string& volume_mode) {
+  static constexpr std::array<std::string_view, 4> kModes{"ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany",
+                                                          "ReadWriteOncePod"};
+  const std::string wanted = "one of ReadWriteOnce, ReadOnlyMany, ReadWriteMany, ReadWriteOncePod";
+  const bool given = reader.has("accessModes");
+  if (reader.read_list("accessModes", access_modes) || !given) {
+    if (access_modes.empty()) reader.error("accessModes", "wanted at least " + wanted);
+  }
+  for (std::size_t i = 0; i < access_modes.size(); ++i) {
+    if (std::find(kModes.begin(), kModes.end(), access_modes[i]) != kModes.end()) continue;
+    reader.findings().error(item_path(reader.path_of("accessModes"), i),
+                            "wanted " + wanted + ", found " + show_found(Json(access_modes[i])));
+  }
+  reader.read_word("volumeMode", {"Filesystem", "Block"}, volume_mode);
+}
+
+}  // namespace berth::decode

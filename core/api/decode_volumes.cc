@@ -1,0 +1,169 @@
+#include "core/api/decode.h"
+
+namespace berth {
+namespace {
+
+using decode::kNameForm;
+
+// Older manifests name the class by an annotation, which wins (component-helpers storage/volume,
+// GetPersistentVolumeClass).
+constexpr const char* kClassAnnotation = "volume.beta.kubernetes.io/storage-class";
+
+bool is_absolute_path(std::string_view path) {
+  if (!path.starts_with('/')) return false;
+  return (std::string(path) + "/").find("/../") == std::string::npos;
+}
+
+// capacity or resources.requests: its "storage", which must be there and be more than nothing.
+void read_storage(FieldReader& reader, Quantity& out) {
+  if (reader.require("storage", "a quantity such as 1Gi") && reader.read_quantity("storage", out) &&
+      out <= Quantity()) {
+    reader.error("storage", "wanted more than 0, found " + out.to_text());
+  }
+}
+
+void read_claim_ref(FieldReader& reader, PersistentVolume& volume) {
+  ObjectMeta claim;
+  claim.namespace_ = "default";
+  reader.read_checked("namespace", claim.namespace_, is_valid_name, kNameForm);
+  if (reader.require("name", kNameForm) && reader.read_checked("name", claim.name, is_valid_name, kNameForm)) {
+    volume.claim_ref = claim.key();
+  }
+  reader.read_string("uid", volume.claim_ref_uid);
+  reader.carry({"apiVersion", "fieldPath", "kind", "resourceVersion"});
+}
+
+void read_volume_source(FieldReader& spec, PersistentVolume& volume) {
+  const bool local = spec.read_object("local", [&](FieldReader& source) {
+    if (source.require("path", "an absolute path")) {
+      source.read_checked("path", volume.local_path, is_absolute_path, "an absolute path without \"..\"");
+    }
+    source.carry({"fsType"});
+  });
+  if (local && !volume.node_affinity && !spec.has("nodeAffinity")) {
+    spec.error("nodeAffinity", "missing; a local volume must say by nodeAffinity.required on which node it is");
+  }
+  spec.not_honoured({"awsElasticBlockStore",
+                     "azureDisk",
+                     "azureFile",
+                     "cephfs",
+                     "cinder",
+                     "csi",
+                     "fc",
+                     "flexVolume",
+                     "flocker",
+                     "gcePersistentDisk",
+                     "glusterfs",
+                     "iscsi",
+                     "nfs",
+                     "photonPersistentDisk",
+                     "portworxVolume",
+                     "quobyte",
+                     "rbd",
+                     "scaleIO",
+                     "storageos",
+                     "vsphereVolume"});
+  spec.carry({"hostPath"});
+}
+
+void read_volume_spec(FieldReader& spec, PersistentVolume& volume) {
+  if (spec.require("capacity", "an object with storage")) {
+    spec.read_object("capacity", [&](FieldReader& capacity) {
+      read_storage(capacity, volume.capacity);
+      capacity.carry_all();
+    });
+  }
+  spec.read_string("storageClassName", volume.storage_class_name);
+  decode::read_modes(spec, volume.access_modes, volume.volume_mode);
+  spec.read_word("persistentVolumeReclaimPolicy", {"Retain", "Delete", "Recycle"}, volume.reclaim_policy);
+  spec.read_object("nodeAffinity", [&](FieldReader& affinity) {
+    if (!affinity.require("required", "an object with nodeSelectorTerms")) return;
+    affinity.read_object("required", [&](FieldReader& selector) {
+      decode::read_node_selector(selector, volume.node_affinity.emplace());
+    });
+  });
+  spec.read_object("claimRef", [&](FieldReader& reference) { read_claim_ref(reference, volume); });
+  read_volume_source(spec, volume);
+  spec.carry({"mountOptions", "volumeAttributesClassName"});
+}
+
+void read_claim_spec(FieldReader& spec, PersistentVolumeClaim& claim) {
+  if (spec.require("resources", "an object with requests.storage")) {
+    spec.read_object("resources", [&](FieldReader& resources) {
+      if (resources.require("requests", "an object with storage")) {
+        resources.read_object("requests", [&](FieldReader& requests) { read_storage(requests, claim.request); });
+      }
+      resources.carry({"limits"});
+    });
+  }
+  std::string storage_class;
+  if (spec.read_string("storageClassName", storage_class)) claim.storage_class_name = storage_class;
+  decode::read_modes(spec, claim.access_modes, claim.volume_mode);
+  const Json* volume = spec.take("volumeName");
+  if (volume != nullptr && *volume != Json("")) {
+    spec.read_checked("volumeName", claim.volume_name, is_valid_name, kNameForm);
+  }
+  spec.read_object("selector",
+                   [&](FieldReader& selector) { decode::read_label_selector(selector, claim.selector.emplace()); });
+  spec.not_honoured({"dataSource", "dataSourceRef"});
+  spec.carry({"volumeAttributesClassName"});
+}
+
+}  // namespace
+
+Result<PersistentVolume> decode_persistent_volume(const Json& json, Warnings* warnings) {
+  Findings findings;
+  FieldReader reader(json, "", findings);
+  PersistentVolume volume;
+  decode::read_head(reader, Kind::persistent_volume, volume.metadata);
+  if (reader.require("spec", "an object with capacity and accessModes")) {
+    reader.read_object("spec", [&](FieldReader& spec) { read_volume_spec(spec, volume); });
+  }
+  reader.read_object("status", [&](FieldReader& status) {
+    status.read_word("phase", {"Pending", "Available", "Bound", "Released", "Failed"}, volume.phase);
+    status.carry({"lastPhaseTransitionTime", "message", "reason"});
+  });
+  reader.finish();
+  const auto annotation = volume.metadata.annotations.find(kClassAnnotation);
+  if (annotation != volume.metadata.annotations.end()) volume.storage_class_name = annotation->second;
+  return decode::conclude(std::move(volume), json, findings, warnings);
+}
+
+Result<PersistentVolumeClaim> decode_persistent_volume_claim(const Json& json, Warnings* warnings) {
+  Findings findings;
+  FieldReader reader(json, "", findings);
+  PersistentVolumeClaim claim;
+  decode::read_head(reader, Kind::persistent_volume_claim, claim.metadata);
+  if (reader.require("spec", "an object with accessModes and resources")) {
+    reader.read_object("spec", [&](FieldReader& spec) { read_claim_spec(spec, claim); });
+  }
+  reader.read_object("status", [&](FieldReader& status) {
+    status.read_word("phase", {"Pending", "Bound", "Lost"}, claim.phase);
+    status.carry_all();
+  });
+  reader.finish();
+  const auto annotation = claim.metadata.annotations.find(kClassAnnotation);
+  if (annotation != claim.metadata.annotations.end()) claim.storage_class_name = annotation->second;
+  return decode::conclude(std::move(claim), json, findings, warnings);
+}
+
+Result<StorageClass> decode_storage_class(const Json& json, Warnings* warnings) {
+  Findings findings;
+  FieldReader reader(json, "", findings);
+  StorageClass storage_class;
+  decode::read_head(reader, Kind::storage_class, storage_class.metadata);
+  constexpr std::string_view kProvisionerForm = "the name of a provisioner such as kubernetes.io/no-provisioner";
+  if (reader.require("provisioner", kProvisionerForm)) {
+    reader.read_checked("provisioner", storage_class.provisioner, is_label_key, kProvisionerForm);
+  }
+  std::string mode;
+  reader.read_word("volumeBindingMode", {"Immediate", "WaitForFirstConsumer"}, mode);
+  storage_class.wait_for_first_consumer = mode == "WaitForFirstConsumer";
+  reader.read_word("reclaimPolicy", {"Delete", "Retain"}, storage_class.reclaim_policy);
+  reader.not_honoured({"allowedTopologies"});
+  reader.carry({"allowVolumeExpansion", "mountOptions", "parameters"});
+  reader.finish();
+  return decode::conclude(std::move(storage_class), json, findings, warnings);
+}
+
+}  // namespace berth

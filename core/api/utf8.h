@@ -1,0 +1,16 @@
+// UTF-8, as RFC 3629 defines it: no overlong forms, no surrogates, nothing above U+10FFFF.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace berth {
+
+// Bytes of the character that starts at text[at]; 0 when the bytes there are not UTF-8. at < text.size().
+std::size_t utf8_length(std::string_view text, std::size_t at);
+bool is_utf8(std::string_view text);
+// At most `bytes` bytes of valid UTF-8 text, cut between characters, with "..." when something was cut.
+std::string shorten(std::string_view text, std::size_t bytes);
+
+}  // namespace berth

@@ -1,0 +1,14 @@
+#include "core/framework/cycle_state.h"
+
+namespace berth {
+
+CycleState CycleState::clone() const {
+  CycleState copy;
+  copy.skip_filter = skip_filter;
+  copy.skip_score = skip_score;
+  copy.skip_pre_bind = skip_pre_bind;
+  for (const auto& [key, entry] : entries_) copy.entries_.emplace(key, entry->clone());
+  return copy;
+}
+
+}  // namespace berth

@@ -1,0 +1,252 @@
+// The runner: each extension point in its order, and what each status causes there.
+#include "core/framework/framework.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace berth {
+
+namespace {
+
+constexpr Millis kPermitTimeoutMax = 15 * 60 * 1000;
+
+// Any status that a point may not answer ends the attempt as an error that names the point and the plugin.
+Status fault(std::string_view point, const std::string& plugin, const Status& status) {
+  const std::string said = status.code() == Code::error ? status.message()
+                                                        : "answered " + std::string(to_string(status.code())) + ", " +
+                                                              "which has no meaning here: " + status.message();
+  return Status::error("running " + std::string(point) + " plugin \"" + plugin + "\": " + said).with_plugin(plugin);
+}
+
+// Rejections pass, all else is a fault.
+Status rejected_or_fault(std::string_view point, const std::string& plugin, Status status) {
+  if (!status.is_rejected()) return fault(point, plugin, status);
+  status.set_plugin(plugin);
+  return status;
+}
+
+std::string join(const std::set<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : " ") + name;
+  return text;
+}
+
+void narrow(PreFilterResult& total, const PreFilterResult& mine, const std::string& plugin) {
+  if (!mine.node_names) return;
+  total.plugins.insert(plugin);
+  if (!total.node_names) {
+    total.node_names = mine.node_names;
+    return;
+  }
+  std::set<std::string> both;
+  std::set_intersection(total.node_names->begin(), total.node_names->end(), mine.node_names->begin(),
+                        mine.node_names->end(), std::inserter(both, both.end()));
+  total.node_names = std::move(both);
+}
+
+Status nothing_left(const PreFilterResult& result) {
+  if (result.plugins.size() == 1) {
+    return Status::unresolvable("node(s) didn't satisfy plugin " + *result.plugins.begin());
+  }
+  return Status::unresolvable("node(s) didn't satisfy plugin(s) [" + join(result.plugins) + "] simultaneously");
+}
+
+}  // namespace
+
+const std::string& Framework::scheduler_name() const { return scheduler_name_; }
+
+Status Framework::run_pre_enqueue(const Pod& pod, std::string_view first) const {
+  auto ask = [&pod](const Named<PreEnqueuePlugin>& entry) {
+    return entry.plugin->pre_enqueue(pod).with_plugin(entry.name);
+  };
+  for (const auto& entry : pre_enqueue_) {
+    if (entry.name != first) continue;
+    if (Status status = ask(entry); !status.is_success()) return status;
+  }
+  for (const auto& entry : pre_enqueue_) {
+    if (entry.name == first) continue;
+    if (Status status = ask(entry); !status.is_success()) return status;
+  }
+  return {};
+}
+
+bool Framework::less(const QueuedPod& a, const QueuedPod& b) const { return queue_sort_.front().plugin->less(a, b); }
+
+const std::vector<EventWithHint>& Framework::events_of(std::string_view plugin) const {
+  static const std::vector<EventWithHint> kNone;
+  auto found = events_.find(plugin);
+  return found == events_.end() ? kNone : found->second;
+}
+
+Status Framework::run_pre_filter(CycleState& state, const Pod& pod, const Snapshot& snapshot,
+                                 PreFilterResult& result) const {
+  state.skip_filter.clear();
+  Status rejection;
+  for (const auto& entry : pre_filter_) {
+    PreFilterResult mine;
+    Status status = entry.plugin->pre_filter(state, pod, snapshot, mine);
+    if (status.is_skip()) {
+      state.skip_filter.insert(entry.name);
+      continue;
+    }
+    if (status.code() == Code::unresolvable) return std::move(status).with_plugin(entry.name);
+    if (status.code() == Code::unschedulable) {
+      // Preemption may follow and needs the state of all plugins; the last rejection is the one told.
+      rejection = std::move(status).with_plugin(entry.name);
+      continue;
+    }
+    if (!status.is_success()) return fault("PreFilter", entry.name, status);
+    narrow(result, mine, entry.name);
+    if (result.node_names && result.node_names->empty()) return nothing_left(result);
+  }
+  return rejection;
+}
+
+Status Framework::run_filter(CycleState& state, const Pod& pod, const NodeInfo& node) const {
+  for (const auto& entry : filter_) {
+    if (state.skip_filter.contains(entry.name)) continue;
+    Status status = entry.plugin->filter(state, pod, node);
+    if (!status.is_success()) return rejected_or_fault("Filter", entry.name, std::move(status));
+  }
+  return {};
+}
+
+Status Framework::run_post_filter(CycleState& state, const Pod& pod, const std::map<std::string, Status>& node_statuses,
+                                  PostFilterResult& result) const {
+  Status rejection(Code::unschedulable, std::vector<std::string>{});
+  for (const auto& entry : post_filter_) {
+    PostFilterResult mine;
+    Status status = entry.plugin->post_filter(state, pod, node_statuses, mine);
+    if (status.is_success() || status.code() == Code::unresolvable) {
+      result = std::move(mine);
+      return std::move(status).with_plugin(entry.name);
+    }
+    if (!status.is_rejected()) return fault("PostFilter", entry.name, status);
+    if (mine.nominated_node) result = std::move(mine);
+    for (const std::string& reason : status.reasons()) rejection.add_reason(reason);
+    if (rejection.plugin().empty()) rejection.set_plugin(entry.name);
+  }
+  return rejection;
+}
+
+Status Framework::run_pre_score(CycleState& state, const Pod& pod,
+                                const std::vector<std::shared_ptr<const NodeInfo>>& feasible) const {
+  state.skip_score.clear();
+  for (const auto& entry : pre_score_) {
+    Status status = entry.plugin->pre_score(state, pod, feasible);
+    if (status.is_skip()) {
+      state.skip_score.insert(entry.name);
+    } else if (!status.is_success()) {
+      return fault("PreScore", entry.name, status);
+    }
+  }
+  return {};
+}
+
+Status Framework::normalize(CycleState& state, const Pod& pod, const Named<ScorePlugin>& entry,
+                            PluginScores& scores) const {
+  if (Status status = entry.plugin->normalize(state, pod, scores.scores); !status.is_success()) {
+    return fault("Score", entry.name, status);
+  }
+  for (const NodeScore& score : scores.scores) {
+    if (score.score >= 0 && score.score <= ScorePlugin::kMaxScore) continue;
+    return Status::error("plugin \"" + entry.name + "\" gave node " + score.node + " the score " +
+                         std::to_string(score.score) + ", outside [0, 100]")
+        .with_plugin(entry.name);
+  }
+  return {};
+}
+
+Status Framework::run_score(CycleState& state, const Pod& pod,
+                            const std::vector<std::shared_ptr<const NodeInfo>>& feasible,
+                            std::vector<PluginScores>& per_plugin, std::vector<NodeScore>& totals) const {
+  totals.clear();
+  for (const auto& node : feasible) totals.push_back({node->name(), 0});
+  for (const auto& entry : score_) {
+    if (state.skip_score.contains(entry.name)) continue;
+    PluginScores scores{entry.name, entry.weight, {}};
+    scores.scores.reserve(feasible.size());
+    for (const auto& node : feasible) {
+      std::int64_t score = 0;
+      Status status = entry.plugin->score(state, pod, *node, score);
+      if (!status.is_success()) return fault("Score", entry.name, status);
+      scores.scores.push_back({node->name(), score});
+    }
+    if (Status status = normalize(state, pod, entry, scores); !status.is_success()) return status;
+    for (std::size_t i = 0; i < totals.size(); ++i) totals[i].score += scores.scores[i].score * entry.weight;
+    per_plugin.push_back(std::move(scores));
+  }
+  return {};
+}
+
+Status Framework::run_reserve(CycleState& state, const Pod& pod, const std::string& node) const {
+  for (const auto& entry : reserve_) {
+    Status status = entry.plugin->reserve(state, pod, node);
+    if (!status.is_success()) return rejected_or_fault("Reserve", entry.name, std::move(status));
+  }
+  return {};
+}
+
+void Framework::run_unreserve(CycleState& state, const Pod& pod, const std::string& node) const {
+  for (auto entry = reserve_.rbegin(); entry != reserve_.rend(); ++entry) entry->plugin->unreserve(state, pod, node);
+}
+
+void Framework::run_restore(CycleState& state, const Pod& pod, const std::string& node,
+                            const std::vector<VolumeGrant>& grants) const {
+  for (const auto& entry : reserve_) entry.plugin->restore(state, pod, node, grants);
+}
+
+Status Framework::run_permit(CycleState& state, const Pod& pod, const std::string& node,
+                             std::map<std::string, Millis>& timeouts) const {
+  timeouts.clear();
+  for (const auto& entry : permit_) {
+    Millis timeout = 0;
+    Status status = entry.plugin->permit(state, pod, node, timeout);
+    if (status.is_wait()) {
+      timeouts[entry.name] = std::clamp<Millis>(timeout, 0, kPermitTimeoutMax);
+    } else if (!status.is_success()) {
+      timeouts.clear();
+      return rejected_or_fault("Permit", entry.name, std::move(status));
+    }
+  }
+  if (timeouts.empty()) return {};
+  return {Code::wait, "waiting on permit of pod " + pod.metadata.key()};
+}
+
+Status Framework::run_pre_bind_pre_flight(CycleState& state, const Pod& pod, const std::string& node) const {
+  state.skip_pre_bind.clear();
+  for (const auto& entry : pre_bind_) {
+    Status status = entry.plugin->pre_bind_pre_flight(state, pod, node);
+    if (status.is_skip()) {
+      state.skip_pre_bind.insert(entry.name);
+    } else if (!status.is_success()) {
+      return fault("PreBindPreFlight", entry.name, status);
+    }
+  }
+  return state.skip_pre_bind.size() == pre_bind_.size() ? Status::skip() : Status();
+}
+
+Status Framework::run_pre_bind(CycleState& state, const Pod& pod, const std::string& node, BindRequest& request) const {
+  for (const auto& entry : pre_bind_) {
+    if (state.skip_pre_bind.contains(entry.name)) continue;
+    Status status = entry.plugin->pre_bind(state, pod, node, request);
+    if (!status.is_success()) return rejected_or_fault("PreBind", entry.name, std::move(status));
+  }
+  return {};
+}
+
+Status Framework::run_bind(CycleState& state, const Pod& pod, const std::string& node) const {
+  for (const auto& entry : bind_) {
+    Status status = entry.plugin->bind(state, pod, node);
+    if (status.is_skip()) continue;
+    if (!status.is_success()) return rejected_or_fault("Bind", entry.name, std::move(status));
+    return std::move(status).with_plugin(entry.name);
+  }
+  return Status::error("every Bind plugin skipped pod " + pod.metadata.key());
+}
+
+void Framework::run_post_bind(CycleState& state, const Pod& pod, const std::string& node) const {
+  for (const auto& entry : post_bind_) entry.plugin->post_bind(state, pod, node);
+}
+
+}  // namespace berth

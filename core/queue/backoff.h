@@ -1,0 +1,31 @@
+// Backoff: how long a pod that failed waits before it is tried again (kube-scheduler backend/queue/backoff_queue.go):
+// 1, 2, 4, 8, 10, 10 ... seconds by default, truncated to the whole second.
+#pragma once
+
+#include "core/clock.h"
+#include "core/queue/queued_pod.h"
+
+namespace berth {
+
+class Backoff {
+ public:
+  // `max_ms` 0 disables backoff.
+  Backoff(Millis initial_ms, Millis max_ms) : initial_ms_(initial_ms), max_ms_(max_ms) {}
+
+  // Counts errors in a row if there are any, rejections otherwise; 0 when there were neither.
+  Millis duration(const QueuedPod& pod) const;
+  // The second in which the pod's backoff ends, on the clock's scale.
+  Millis until(const QueuedPod& pod) const;
+  // True for the whole of the second in which backoff ends.
+  bool is_backing_off(const QueuedPod& pod, Millis now) const;
+  // When a pod that backs off until `until` may be moved on.
+  static Millis free_at(Millis until) { return until + kWindowMs; }
+
+ private:
+  static constexpr Millis kWindowMs = 1000;
+  static Millis align(Millis time) { return time - time % kWindowMs; }
+  Millis initial_ms_;
+  Millis max_ms_;
+};
+
+}  // namespace berth

@@ -1,0 +1,233 @@
+#include "core/queue/queue.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/check.h"
+#include "core/framework/framework.h"
+
+namespace berth {
+
+namespace {
+constexpr Millis kUnschedulableFlushMs = 30 * 1000;
+}  // namespace
+
+bool Queue::ActiveOrder::operator()(const Entry* a, const Entry* b) const {
+  if (a->framework->less(a->queued, b->queued)) return true;
+  if (b->framework->less(b->queued, a->queued)) return false;
+  return a->queued.sequence < b->queued.sequence;
+}
+
+bool Queue::BackoffOrder::operator()(const Entry* a, const Entry* b) const {
+  if (a->backoff_until != b->backoff_until) return a->backoff_until < b->backoff_until;
+  return ActiveOrder()(a, b);
+}
+
+Queue::Queue(const Clock& clock, std::function<const Framework*(const Pod&)> framework_of, Options options)
+    : clock_(clock),
+      framework_of_(std::move(framework_of)),
+      options_(options),
+      backoff_rule_(options.initial_backoff_ms, options.max_backoff_ms),
+      ring_(options.event_ring),
+      unschedulable_flush_at_(clock.now() + kUnschedulableFlushMs) {}
+
+Queue::Entry& Queue::insert(QueuedPod queued) {
+  Entry entry;
+  entry.framework = framework_of_(*queued.pod);
+  CHECK(entry.framework != nullptr);
+  queued.timestamp = clock_.now();
+  queued.sequence = ++last_sequence_;
+  const std::string uid = queued.pod->uid();
+  entry.queued = std::move(queued);
+  auto [place, inserted] = entries_.emplace(uid, std::move(entry));
+  CHECK(inserted);
+  return place->second;
+}
+
+void Queue::detach(Entry& entry) {
+  switch (std::exchange(entry.where, Where::none)) {
+    case Where::active: active_.erase(&entry); break;
+    case Where::backoff: (entry.error_backoff ? error_backoff_ : backoff_).erase(&entry); break;
+    case Where::gated:
+    case Where::unschedulable: waiting_.erase(entry.queued.pod->uid()); break;
+    case Where::none:
+    case Where::in_flight: break;
+  }
+}
+
+void Queue::put_active(Entry& entry) {
+  if (entry.queued.initial_attempt < 0) entry.queued.initial_attempt = clock_.now();
+  entry.where = Where::active;
+  active_.insert(&entry);
+}
+
+bool Queue::pass_pre_enqueue(Entry& entry) {
+  QueuedPod& queued = entry.queued;
+  const Status status = entry.framework->run_pre_enqueue(*queued.pod, queued.gating_plugin);
+  queued.gating_plugin = status.is_success() ? std::string() : status.plugin();
+  if (!status.is_success()) queued.unschedulable_plugins.insert(status.plugin());
+  return status.is_success();
+}
+
+void Queue::place(Entry& entry, Wake wake) {
+  QueuedPod& queued = entry.queued;
+  const bool gated = wake == Wake::no ? !queued.gating_plugin.empty() : !pass_pre_enqueue(entry);
+  if (wake == Wake::no || gated) {
+    entry.where = gated ? Where::gated : Where::unschedulable;
+    waiting_.insert(queued.pod->uid());
+    return;
+  }
+  if (wake == Wake::at_once || !backoff_rule_.is_backing_off(queued, clock_.now())) return put_active(entry);
+  entry.where = Where::backoff;
+  entry.backoff_until = backoff_rule_.until(queued);
+  entry.error_backoff = queued.unschedulable_plugins.empty() && queued.pending_plugins.empty();
+  (entry.error_backoff ? error_backoff_ : backoff_).insert(&entry);
+}
+
+void Queue::add(std::shared_ptr<const Pod> pod) {
+  const std::string& uid = pod->uid();
+  if (auto known = entries_.find(uid); known != entries_.end()) {
+    const std::shared_ptr<const Pod> before = known->second.queued.pod;
+    return update(before, std::move(pod));
+  }
+  if (auto flight = in_flight_.find(uid); flight != in_flight_.end()) {
+    flight->second.updated = std::move(pod);
+    return;
+  }
+  QueuedPod queued;
+  queued.pod = std::move(pod);
+  place(insert(std::move(queued)), Wake::at_once);
+}
+
+void Queue::remove(const std::string& uid) {
+  if (auto found = entries_.find(uid); found != entries_.end()) {
+    detach(found->second);
+    entries_.erase(found);
+  }
+  end_flight(uid);
+}
+
+std::optional<QueuedPod> Queue::pop() {
+  if (!has_active()) return std::nullopt;
+  Entry& entry = active_.empty() ? **backoff_.begin() : **active_.begin();
+  detach(entry);
+  QueuedPod popped = std::move(entry.queued);
+  const std::string uid = popped.pod->uid();
+  entries_.erase(uid);
+  ++popped.attempts;
+  popped.unschedulable_plugins.clear();
+  popped.pending_plugins.clear();
+  popped.gating_plugin.clear();
+  popped.event_sequence = ring_.last();
+  in_flight_[uid] = {popped.event_sequence, nullptr};
+  return popped;
+}
+
+void Queue::done(const std::string& uid) { end_flight(uid); }
+
+void Queue::end_flight(const std::string& uid) {
+  if (in_flight_.erase(uid) == 0) return;
+  std::uint64_t oldest = ring_.last();
+  for (const auto& [other, flight] : in_flight_) oldest = std::min(oldest, flight.event_sequence);
+  ring_.trim(oldest);
+}
+
+void Queue::requeue(QueuedPod pod, const Status& status, const std::set<std::string>& unschedulable_plugins,
+                    const std::set<std::string>& pending_plugins) {
+  const std::string uid = pod.pod->uid();
+  if (entries_.contains(uid)) return;  // it came back already, by add() or update()
+  pod.gating_plugin.clear();
+  pod.unschedulable_plugins.clear();
+  pod.pending_plugins.clear();
+  if (status.is_rejected()) {
+    pod.unschedulable_plugins = unschedulable_plugins;
+    pod.unschedulable_plugins.insert(pending_plugins.begin(), pending_plugins.end());
+    pod.pending_plugins = pending_plugins;
+  }
+  // A rejection that names no plugin could never be woken by an event: it counts as an error, as upstream.
+  if (pod.unschedulable_plugins.empty()) {
+    ++pod.consecutive_errors;
+  } else {
+    ++pod.unschedulable_count;
+    pod.consecutive_errors = 0;
+  }
+  const auto flight = in_flight_.find(uid);
+  const bool flying = flight != in_flight_.end();
+  const std::uint64_t since = flying ? flight->second.event_sequence : 0;
+  if (flying && flight->second.updated != nullptr) pod.pod = flight->second.updated;
+  Entry& entry = insert(std::move(pod));
+  const Wake wake = flying ? replay(entry, since) : Wake::after_backoff;
+  end_flight(uid);
+  place(entry, wake);
+}
+
+void Queue::flush() {
+  flush_backoff(backoff_);
+  flush_backoff(error_backoff_);
+  if (clock_.now() >= unschedulable_flush_at_) flush_unschedulable();
+}
+
+// From backoff to active without PreEnqueue: it ran on the way in.
+void Queue::flush_backoff(BackoffSet& backoff) {
+  while (!backoff.empty() && clock_.now() >= Backoff::free_at((*backoff.begin())->backoff_until)) {
+    Entry& entry = **backoff.begin();
+    detach(entry);
+    put_active(entry);
+  }
+}
+
+void Queue::flush_unschedulable() {
+  const Millis now = clock_.now();
+  unschedulable_flush_at_ += ((now - unschedulable_flush_at_) / kUnschedulableFlushMs + 1) * kUnschedulableFlushMs;
+  for (const std::string& uid : std::vector<std::string>(waiting_.begin(), waiting_.end())) {
+    Entry& entry = entries_.at(uid);
+    if (entry.where == Where::gated || now - entry.queued.timestamp <= options_.unschedulable_timeout_ms) continue;
+    detach(entry);
+    place(entry, Wake::after_backoff);
+  }
+}
+
+std::optional<Millis> Queue::next_flush() const {
+  std::optional<Millis> next;
+  auto consider = [&next](Millis time) { next = next ? std::min(*next, time) : time; };
+  if (!backoff_.empty()) consider(Backoff::free_at((*backoff_.begin())->backoff_until));
+  if (!error_backoff_.empty()) consider(Backoff::free_at((*error_backoff_.begin())->backoff_until));
+  const bool unschedulable = std::any_of(waiting_.begin(), waiting_.end(), [this](const std::string& uid) {
+    return entries_.at(uid).where == Where::unschedulable;
+  });
+  if (unschedulable) consider(unschedulable_flush_at_);
+  return next;
+}
+
+Queue::Where Queue::where(const std::string& uid) const {
+  if (auto found = entries_.find(uid); found != entries_.end()) return found->second.where;
+  return in_flight_.contains(uid) ? Where::in_flight : Where::none;
+}
+
+const QueuedPod* Queue::find(const std::string& uid) const {
+  auto found = entries_.find(uid);
+  return found == entries_.end() ? nullptr : &found->second.queued;
+}
+
+Queue::Counts Queue::counts() const {
+  Counts counts;
+  counts.active = active_.size();
+  counts.backoff = backoff_.size() + error_backoff_.size();
+  counts.in_flight = in_flight_.size();
+  for (const std::string& uid : waiting_) {
+    ++(entries_.at(uid).where == Where::gated ? counts.gated : counts.unschedulable);
+  }
+  return counts;
+}
+
+bool Queue::has_active() const { return !active_.empty() || !backoff_.empty(); }
+
+std::vector<std::string> Queue::uids() const {
+  std::vector<std::string> uids;
+  for (const auto& [uid, entry] : entries_) uids.push_back(uid);
+  for (const auto& [uid, flight] : in_flight_) uids.push_back(uid);
+  std::sort(uids.begin(), uids.end());
+  return uids;
+}
+
+}  // namespace berth

@@ -1,0 +1,202 @@
+#include "firmware-host/agent/app.h"
+
+#include <sys/random.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "core/agent/agent.h"
+#include "core/agent/records.h"
+#include "firmware-host/agent/exit_codes.h"
+#include "firmware-host/agent/process_runtime.h"
+#include "firmware-host/agent/settings.h"
+#include "firmware-host/agent/state_directory.h"
+#include "firmware-host/logging.h"
+#include "firmware-host/loop.h"
+#include "firmware-host/real_clock.h"
+#include "storage/paths.h"
+#include "storage/sqlite_store.h"
+#include "transports/mqtt.h"
+
+namespace berth {
+
+namespace {
+
+std::uint64_t true_random() {
+  std::uint64_t seed = 0;
+  // Blocks only before the kernel's first entropy, in the first seconds of a boot.
+  if (getrandom(&seed, sizeof seed, 0) != static_cast<ssize_t>(sizeof seed)) std::perror("getrandom");
+  return seed;
+}
+
+class AgentApp {
+ public:
+  explicit AgentApp(AgentSettings settings)
+      : settings_(std::move(settings)), log_(settings_.log_level, settings_.log_format), loop_(clock_, timers_) {}
+
+  int run() {
+    for (const auto step :
+         {&AgentApp::open_state, &AgentApp::open_store, &AgentApp::open_runtime, &AgentApp::connect}) {
+      if (const int code = (this->*step)(); code != kExitOk) return code;
+    }
+    loop_.set_end_turn([this] { return end_turn(); });
+    loop_.set_on_signal([this](int signal) { say_goodbye(signal); });
+    if (const Status ended = loop_.run(); !ended.is_success()) return store_failed(ended);
+    return kExitOk;
+  }
+
+ private:
+  int fail(int code, const std::string& event, const Status& status) {
+    log_.write(Level::error, event, {{"error", status.message()}});
+    return code;
+  }
+
+  int store_failed(const Status& status) {
+    return fail(kExitStore, "the store failed, what it holds is unknown; the agent ends and must be started again",
+                status);
+  }
+
+  int open_state() {
+    Result<StateDirectory> state = StateDirectory::open(settings_.state_directory);
+    if (!state) {
+      const bool occupied = state.error().code() == Code::unschedulable;
+      return fail(occupied ? kExitOccupied : kExitMachine, "cannot start", state.error());
+    }
+    state_.emplace(std::move(*state));
+    const Result<std::string> boot = boot_id();
+    if (!boot) return fail(kExitMachine, "cannot start", boot.error());
+    settings_.agent.boot_id = *boot;
+    settings_.agent.machine_id = machine_id();
+    return kExitOk;
+  }
+
+  // A damaged store is set aside and a fresh one begun: the agent then stops whatever it finds running (N0) and says
+  // by its new incarnation that it knows nothing.
+  int open_store() {
+    const std::string path = state_->file("agent.db");
+    for (int attempt = 0; attempt < 2; ++attempt) {
+      auto store = SqliteStore::open(path, log_);
+      Status damage = Status::ok();
+      if (!store && store.error().kind != OpenError::Kind::corrupt) {
+        return fail(kExitMachine, "cannot open the store", Status::error(store.error().message));
+      }
+      if (!store) damage = Status::error(store.error().message);
+      if (store) damage = read_through(**store);
+      if (store) store->reset();
+      if (damage.is_success()) break;
+      const Result<std::string> aside = set_aside(path, clock_.wall());
+      if (!aside) return fail(kExitMachine, "cannot set the damaged store aside", aside.error());
+      log_.write(Level::error, "store was damaged and set aside; every workload found is stopped",
+                 {{"error", damage.message()}, {"kept", *aside}});
+    }
+    auto store = SqliteStore::open(path, log_);
+    if (!store) return fail(kExitMachine, "cannot open the store", Status::error(store.error().message));
+    store_ = std::move(*store);
+    return kExitOk;
+  }
+
+  static Status read_through(SqliteStore& store) {
+    const Result<std::vector<Record>> records = store.load();
+    if (!records) return records.error();
+    const Result<AgentRecords> decoded = decode_records(*records);
+    return decoded ? Status::ok() : decoded.error();
+  }
+
+  int open_runtime() {
+    ProcessRuntimeConfig config;
+    config.fleet = settings_.agent.fleet;
+    config.node = settings_.agent.node;
+    config.root = state_->file("pods");
+    for (const LocalVolume& volume : settings_.agent.volumes) config.offered.push_back(volume.path);
+    runtime_ = std::make_unique<ProcessRuntime>(std::move(config), loop_.context(), clock_, timers_, log_);
+    if (Status opened = runtime_->open(); !opened.is_success()) return fail(kExitMachine, "cannot start", opened);
+    return kExitOk;
+  }
+
+  int connect() {
+    MqttOptions options;
+    const BrokerSettings& broker = settings_.broker;
+    options.host = broker.host;
+    options.port = broker.port;
+    // One client per device: a second agent of the same name would take the session over, again and again.
+    options.client_id = "berth-" + settings_.agent.fleet + "-" + settings_.agent.node;
+    options.username = broker.username;
+    options.tls = {broker.ca_file, broker.cert_file, broker.key_file};
+    options.keepalive_s = broker.keepalive_s;
+    options.seed = true_random();
+    if (!broker.password_file.empty()) {
+      Result<std::string> password = read_first_line(broker.password_file);
+      if (!password) return fail(kExitUsage, "cannot start", password.error());
+      options.password = std::move(*password);
+    }
+    transport_ = std::make_unique<MqttTransport>(loop_.context(), log_, std::move(options));
+    agent_ =
+        std::make_unique<Agent>(settings_.agent, clock_, *transport_, *store_, *runtime_, timers_, log_, true_random());
+    if (Status started = agent_->start(); !started.is_success()) return store_failed(started);
+    log_.write(Level::info, "agent started",
+               {{"node", settings_.agent.node},
+                {"fleet", settings_.agent.fleet},
+                {"broker", broker.host + ":" + std::to_string(broker.port)},
+                {"state", settings_.state_directory},
+                {"slots", std::to_string(agent_->state().slots.size())}});
+    transport_->set_will(agent_->will());
+    transport_->start();
+    return kExitOk;
+  }
+
+  // Every turn ends with the will of the session that comes next: its number is durable by then.
+  Status end_turn() {
+    Status finished = agent_->finish_turn();
+    if (!finished.is_success()) return finished;
+    if (!transport_->is_up()) transport_->set_will(agent_->will());
+    if (ending_) {
+      transport_->disconnect();
+      loop_.stop();
+    }
+    return finished;
+  }
+
+  void say_goodbye(int signal) {
+    const auto& slots = agent_->state().slots;
+    const auto running = std::count_if(slots.begin(), slots.end(),
+                                       [](const auto& entry) { return entry.second.state == SlotState::running; });
+    log_.write(Level::info, "ending; workloads keep running",
+               {{"signal", std::to_string(signal)}, {"running", std::to_string(running)}});
+    agent_->say_goodbye();
+    ending_ = true;
+  }
+
+  AgentSettings settings_;
+  RealClock clock_;
+  Timers timers_;
+  SpdLog log_;
+  EventLoop loop_;
+  std::optional<StateDirectory> state_;
+  std::unique_ptr<SqliteStore> store_;
+  std::unique_ptr<ProcessRuntime> runtime_;
+  std::unique_ptr<MqttTransport> transport_;
+  std::unique_ptr<Agent> agent_;
+  bool ending_ = false;
+};
+
+}  // namespace
+
+int run_agent(int argc, const char* const* argv) {
+  const Result<CommandLine> line = read_command_line(argc, argv);
+  if (!line) {
+    std::fprintf(stderr, "berth-agent: %s\n", line.error().message().c_str());
+    return kExitUsage;
+  }
+  if (line->text) {
+    std::fputs(line->text->c_str(), stdout);
+    return kExitOk;
+  }
+  return AgentApp(line->settings).run();
+}
+
+}  // namespace berth

@@ -1,0 +1,26 @@
+#include "plugins/nodename.h"
+
+#include "plugins/no_arguments.h"
+
+namespace berth {
+
+namespace {
+
+bool fits(const Pod& pod, const Node& node) { return pod.node_name.empty() || pod.node_name == node.metadata.name; }
+
+}  // namespace
+
+Result<std::unique_ptr<Plugin>> NodeName::make(const Json& args, Handle&) {
+  return make_without_arguments<NodeName>(args);
+}
+
+std::vector<EventWithHint> NodeName::events_to_register() const {
+  return {{{EventResource::node, kAdd, "NodeAdd"}, nullptr}};
+}
+
+Status NodeName::filter(CycleState&, const Pod& pod, const NodeInfo& node) {
+  if (fits(pod, *node.node)) return {};
+  return Status::unresolvable("node(s) didn't match the requested node name");
+}
+
+}  // namespace berth

@@ -1,0 +1,21 @@
+// NodeName: a pod with spec.nodeName goes to that node or nowhere.
+// Point: Filter. Cost: one comparison.
+// Woken by: a node that is added.
+// Source: kube-scheduler pkg/scheduler/framework/plugins/nodename/node_name.go.
+#pragma once
+
+#include "core/framework/framework.h"
+
+namespace berth {
+
+class NodeName final : public FilterPlugin, public EnqueueExtensions {
+ public:
+  static constexpr std::string_view kName = "NodeName";
+  static Result<std::unique_ptr<Plugin>> make(const Json& args, Handle& handle);
+
+  std::string_view name() const override { return kName; }
+  std::vector<EventWithHint> events_to_register() const override;
+  Status filter(CycleState& state, const Pod& pod, const NodeInfo& node) override;
+};
+
+}  // namespace berth

@@ -1,0 +1,30 @@
+// NodeResourcesFit: a pod goes only where its requests are free (cpu, memory, ephemeral storage, extended resources,
+// number of pods), and prefers nodes with much left (LeastAllocated, cpu and memory alike).
+// Points: PreFilter, Filter, PreScore, Score. Cost: the pod's requests summed once, then a few comparisons per node.
+// Woken by: an assigned pod that goes or asks less; a node that is added or grows.
+// Source: kube-scheduler pkg/scheduler/framework/plugins/noderesources/{fit,least_allocated}.go.
+#pragma once
+
+#include "core/framework/framework.h"
+
+namespace berth {
+
+class NodeResourcesFit final : public PreFilterPlugin,
+                               public FilterPlugin,
+                               public PreScorePlugin,
+                               public ScorePlugin,
+                               public EnqueueExtensions {
+ public:
+  static constexpr std::string_view kName = "NodeResourcesFit";
+  static Result<std::unique_ptr<Plugin>> make(const Json& args, Handle& handle);
+
+  std::string_view name() const override { return kName; }
+  std::vector<EventWithHint> events_to_register() const override;
+  Status pre_filter(CycleState& state, const Pod& pod, const Snapshot& snapshot, PreFilterResult& result) override;
+  Status filter(CycleState& state, const Pod& pod, const NodeInfo& node) override;
+  Status pre_score(CycleState& state, const Pod& pod,
+                   const std::vector<std::shared_ptr<const NodeInfo>>& feasible) override;
+  Status score(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t& score) override;
+};
+
+}  // namespace berth

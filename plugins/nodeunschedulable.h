@@ -1,0 +1,22 @@
+// NodeUnschedulable: keeps pods off nodes with spec.unschedulable (cordoned), unless they tolerate the taint
+// node.kubernetes.io/unschedulable:NoSchedule.
+// Point: Filter. Cost: a flag; the pod's tolerations on cordoned nodes.
+// Woken by: a node that is added or becomes schedulable; the pod's own new toleration.
+// Source: kube-scheduler pkg/scheduler/framework/plugins/nodeunschedulable/node_unschedulable.go.
+#pragma once
+
+#include "core/framework/framework.h"
+
+namespace berth {
+
+class NodeUnschedulable final : public FilterPlugin, public EnqueueExtensions {
+ public:
+  static constexpr std::string_view kName = "NodeUnschedulable";
+  static Result<std::unique_ptr<Plugin>> make(const Json& args, Handle& handle);
+
+  std::string_view name() const override { return kName; }
+  std::vector<EventWithHint> events_to_register() const override;
+  Status filter(CycleState& state, const Pod& pod, const NodeInfo& node) override;
+};
+
+}  // namespace berth

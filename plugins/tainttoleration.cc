@@ -1,0 +1,78 @@
+#include "plugins/tainttoleration.h"
+
+#include <algorithm>
+
+#include "plugins/no_arguments.h"
+
+namespace berth {
+
+namespace {
+
+bool fits(const Pod& pod, const Node& node) {
+  return std::all_of(node.taints.begin(), node.taints.end(), [&pod](const Taint& taint) {
+    return taint.effect == TaintEffect::prefer_no_schedule || tolerates(pod.tolerations, taint);
+  });
+}
+
+// Only tolerations of PreferNoSchedule, or of every effect, count here.
+struct Preference final : StateEntry {
+  std::vector<Toleration> tolerations;
+  std::unique_ptr<StateEntry> clone() const override { return std::make_unique<Preference>(*this); }
+};
+
+Hint after_node_change(const Pod& pod, const EventObjects& objects) {
+  if (objects.new_node == nullptr) return Hint::queue;
+  const bool fitted = objects.old_node != nullptr && fits(pod, *objects.old_node);
+  return !fitted && fits(pod, *objects.new_node) ? Hint::queue : Hint::skip;
+}
+
+Hint after_own_change(const Pod& pod, const EventObjects& objects) {
+  return objects.new_pod == nullptr || objects.new_pod->uid() == pod.uid() ? Hint::queue : Hint::skip;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Plugin>> TaintToleration::make(const Json& args, Handle&) {
+  return make_without_arguments<TaintToleration>(args);
+}
+
+std::vector<EventWithHint> TaintToleration::events_to_register() const {
+  return {{{EventResource::node, kAdd | kUpdateNodeTaint, "NodeAddOrTaint"}, after_node_change},
+          {{EventResource::pod, kUpdatePodToleration, "PodTolerationUpdate"}, after_own_change}};
+}
+
+Status TaintToleration::filter(CycleState&, const Pod& pod, const NodeInfo& node) {
+  if (fits(pod, *node.node)) return {};
+  return Status::unresolvable("node(s) had untolerated taint(s)");
+}
+
+Status TaintToleration::pre_score(CycleState& state, const Pod& pod,
+                                  const std::vector<std::shared_ptr<const NodeInfo>>&) {
+  auto preference = std::make_unique<Preference>();
+  for (const Toleration& toleration : pod.tolerations) {
+    if (toleration.effect && *toleration.effect != TaintEffect::prefer_no_schedule) continue;
+    preference->tolerations.push_back(toleration);
+  }
+  state.write(kName, std::move(preference));
+  return {};
+}
+
+Status TaintToleration::score(CycleState& state, const Pod&, const NodeInfo& node, std::int64_t& score) {
+  const auto* preference = state.read<Preference>(kName);
+  if (preference == nullptr) return Status::error("PreScore did not run");
+  score = std::count_if(node.node->taints.begin(), node.node->taints.end(), [preference](const Taint& taint) {
+    return taint.effect == TaintEffect::prefer_no_schedule && !tolerates(preference->tolerations, taint);
+  });
+  return {};
+}
+
+Status TaintToleration::normalize(CycleState&, const Pod&, std::vector<NodeScore>& scores) {
+  std::int64_t most = 0;
+  for (const NodeScore& score : scores) most = std::max(most, score.score);
+  for (NodeScore& score : scores) {
+    score.score = most == 0 ? kMaxScore : kMaxScore - score.score * kMaxScore / most;
+  }
+  return {};
+}
+
+}  // namespace berth

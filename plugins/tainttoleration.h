@@ -1,0 +1,26 @@
+// TaintToleration: keeps pods off nodes with a NoSchedule or NoExecute taint they do not tolerate, and prefers nodes
+// with few untolerated PreferNoSchedule taints.
+// Points: Filter, PreScore, Score (reversed: the most taints score 0). Cost: taints x tolerations per node.
+// Woken by: a node added or whose taints now are tolerated; the pod's own new toleration.
+// Source: kube-scheduler pkg/scheduler/framework/plugins/tainttoleration/taint_toleration.go.
+#pragma once
+
+#include "core/framework/framework.h"
+
+namespace berth {
+
+class TaintToleration final : public FilterPlugin, public PreScorePlugin, public ScorePlugin, public EnqueueExtensions {
+ public:
+  static constexpr std::string_view kName = "TaintToleration";
+  static Result<std::unique_ptr<Plugin>> make(const Json& args, Handle& handle);
+
+  std::string_view name() const override { return kName; }
+  std::vector<EventWithHint> events_to_register() const override;
+  Status filter(CycleState& state, const Pod& pod, const NodeInfo& node) override;
+  Status pre_score(CycleState& state, const Pod& pod,
+                   const std::vector<std::shared_ptr<const NodeInfo>>& feasible) override;
+  Status score(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t& score) override;
+  Status normalize(CycleState& state, const Pod& pod, std::vector<NodeScore>& scores) override;
+};
+
+}  // namespace berth

@@ -1,0 +1,117 @@
+#include "plugins/volumebinding_match.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace berth {
+
+namespace {
+
+constexpr const char* kHostLabel = "kubernetes.io/hostname";
+
+// Hosts that the volume's affinity names; none when it may match by anything else.
+std::optional<std::set<std::string>> named_hosts(const PersistentVolume& volume) {
+  if (!volume.node_affinity) return std::nullopt;
+  std::set<std::string> hosts;
+  for (const NodeSelectorTerm& term : volume.node_affinity->terms) {
+    const auto named =
+        std::find_if(term.match_expressions.begin(), term.match_expressions.end(), [](const Requirement& requirement) {
+          return requirement.key == kHostLabel && requirement.op == Requirement::Operator::in;
+        });
+    if (named == term.match_expressions.end()) return std::nullopt;
+    hosts.insert(named->values.begin(), named->values.end());
+  }
+  return hosts;
+}
+
+// What holds on every node: size, mode, and that it is not going away.
+bool can_hold(const PersistentVolume& volume, const PersistentVolumeClaim& claim) {
+  return volume.capacity >= claim.request && volume.volume_mode == claim.volume_mode && !is_deleting(volume.manifest);
+}
+
+bool offers_modes(const PersistentVolume& volume, const PersistentVolumeClaim& claim) {
+  return std::all_of(claim.access_modes.begin(), claim.access_modes.end(), [&volume](const std::string& mode) {
+    return std::find(volume.access_modes.begin(), volume.access_modes.end(), mode) != volume.access_modes.end();
+  });
+}
+
+bool fits(const PersistentVolume& volume, const PersistentVolumeClaim& claim, const Node& node) {
+  if (!can_hold(volume, claim) || volume.phase != "Available") return false;
+  if (claim.selector && !matches(*claim.selector, volume.metadata.labels)) return false;
+  return offers_modes(volume, claim) && reaches(volume, node);
+}
+
+bool smaller(const PersistentVolume& a, const PersistentVolume& b) {
+  if (a.capacity != b.capacity) return a.capacity < b.capacity;
+  return a.metadata.name < b.metadata.name;
+}
+
+}  // namespace
+
+std::string class_of(const PersistentVolumeClaim& claim) {
+  auto annotated = claim.metadata.annotations.find("volume.beta.kubernetes.io/storage-class");
+  if (annotated != claim.metadata.annotations.end()) return annotated->second;
+  return claim.storage_class_name.value_or("");
+}
+
+bool is_bound(const PersistentVolumeClaim& claim) {
+  const bool complete =
+      claim.phase == "Bound" || claim.metadata.annotations.contains("pv.kubernetes.io/bind-completed");
+  return !claim.volume_name.empty() && complete;
+}
+
+bool is_deleting(const Json& manifest) {
+  const Json* metadata = manifest.find("metadata");
+  const Json* deleted = metadata == nullptr ? nullptr : metadata->find("deletionTimestamp");
+  return deleted != nullptr && !deleted->is_null();
+}
+
+// Labels alone decide, as upstream: matchFields of a volume's affinity match no node.
+bool reaches(const PersistentVolume& volume, const Node& node) {
+  return !volume.node_affinity || matches(*volume.node_affinity, node.metadata.labels, "");
+}
+
+VolumeIndex::VolumeIndex(const VolumeLister& volumes, const AssumedVolumes& assumed, const std::string& storage_class) {
+  for (const auto& volume : volumes.volumes_of_class(storage_class)) {
+    if (!volume->claim_ref.empty()) {
+      reserved_.push_back({volume, volume->claim_ref, volume->claim_ref_uid});
+      continue;
+    }
+    if (std::string claim = assumed.claim_of(volume->metadata.name); !claim.empty()) {
+      reserved_.push_back({volume, std::move(claim), {}});
+      continue;
+    }
+    if (const std::optional<std::set<std::string>> hosts = named_hosts(*volume)) {
+      for (const std::string& host : *hosts) by_host_[host].push_back(volume);
+    } else {
+      anywhere_.push_back(volume);
+    }
+  }
+}
+
+std::shared_ptr<const PersistentVolume> VolumeIndex::reserved_for(const PersistentVolumeClaim& claim) const {
+  const std::string key = claim.metadata.key();
+  for (const Reserved& reserved : reserved_) {
+    const bool mine = reserved.claim == key && (reserved.claim_uid.empty() || reserved.claim_uid == claim.metadata.uid);
+    if (mine && can_hold(*reserved.volume, claim)) return reserved.volume;
+  }
+  return nullptr;
+}
+
+std::shared_ptr<const PersistentVolume> VolumeIndex::smallest_for(const PersistentVolumeClaim& claim, const Node& node,
+                                                                  const std::set<std::string>& taken) const {
+  std::shared_ptr<const PersistentVolume> best;
+  auto consider = [&](const Volumes& volumes) {
+    for (const auto& volume : volumes) {
+      if (best != nullptr && !smaller(*volume, *best)) continue;
+      if (!taken.contains(volume->metadata.name) && fits(*volume, claim, node)) best = volume;
+    }
+  };
+  consider(anywhere_);
+  const auto host = node.metadata.labels.find(kHostLabel);
+  if (host == node.metadata.labels.end()) return best;
+  if (const auto here = by_host_.find(host->second); here != by_host_.end()) consider(here->second);
+  return best;
+}
+
+}  // namespace berth

@@ -1,0 +1,192 @@
+"""berth-agent against a real broker, spoken to by hand: the device's side of the protocol page (transports/README.md)."""
+
+import os
+import signal
+
+import pytest
+from manifests import pod
+from programs import Program, program_path
+from waiting import wait_until
+
+GATEWAY = {"gateway": "gw", "term": "1", "storeId": "s1", "floor": "0.0"}
+
+
+def shell_pod(name, script, policy="Never", **metadata):
+    manifest = pod(name)
+    manifest["metadata"].update(namespace="default", **metadata)
+    manifest["spec"].update(restartPolicy=policy, containers=[
+        {"name": "main", "image": "none", "command": ["sh", "-c", script],
+         "resources": {"requests": {"cpu": "100m", "memory": "16Mi"}}}])
+    return manifest
+
+
+class Gateway:
+    """Writes the requests of a gateway and reads the answers of one node."""
+
+    def __init__(self, fleet, client, node="n1"):
+        self.fleet, self.client, self.node = fleet, client, node
+        client.subscribe(fleet.topic("#"))
+
+    def incarnation(self):
+        presence = self.fleet.topic(f"nodes/{self.node}/presence")
+        return self.client.wait_latest(presence, lambda p: isinstance(p, dict) and p.get("online"))["incarnation"]
+
+    def request(self, kind, uid, epoch, incarnation=None, **more):
+        self.client.publish(self.fleet.topic(f"nodes/{self.node}/requests"),
+                            {"type": kind, **GATEWAY, "incarnation": incarnation or self.incarnation(), "uid": uid,
+                             "epoch": epoch, **more})
+
+    def pre_bind(self, uid, epoch, manifest, volumes=()):
+        manifest["metadata"]["uid"] = uid
+        self.request("PreBind", uid, epoch, promiseMs="60000", volumes=list(volumes), pod=manifest)
+
+    def wait_answer(self, kind, uid, epoch, count=1):
+        return self.client.wait_message(self.fleet.topic(f"gateways/gw/answers/{self.node}"),
+                                        lambda a: (a["type"], a["uid"], a["epoch"]) == (kind, uid, epoch), count)[-1]
+
+    def wait_phase(self, name, phase):
+        topic = self.fleet.topic(f"nodes/{self.node}/pods/default/{name}")
+        return self.client.wait_latest(topic, lambda s: isinstance(s, dict) and s.get("phase") == phase)
+
+    def run(self, uid, epoch, manifest, volumes=()):
+        self.pre_bind(uid, epoch, manifest, volumes)
+        self.wait_answer("PreBound", uid, epoch)
+        self.request("Bind", uid, epoch)
+        self.wait_answer("Bound", uid, epoch)
+
+
+@pytest.fixture
+def gateway(fleet, connect):
+    return Gateway(fleet, connect(fleet.port, "gw"))
+
+
+def test_an_agent_says_what_its_node_is(fleet, gateway):
+    fleet.start_agent("n1", labels={"zone": "a"}, taints=["dedicated=cam:NoSchedule"], volumes=["data=/srv/data:1Gi"])
+    state = gateway.client.wait_latest(fleet.topic("nodes/n1/state"), lambda s: True)
+    assert state["labels"] == {"zone": "a"}
+    assert state["taints"] == [{"key": "dedicated", "value": "cam", "effect": "NoSchedule"}]
+    assert state["allocatable"]["cpu"] == "2"
+    assert state["volumes"] == [{"name": "data", "path": "/srv/data", "capacity": "1Gi", "storageClass": "local"}]
+    gateway.client.wait_message(fleet.topic("nodes/n1/heartbeat"))
+
+
+def test_a_pod_is_prepared_run_and_released(fleet, gateway, tmp_path):
+    fleet.start_agent("n1")
+    mark = tmp_path / "mark"
+    gateway.pre_bind("u1", "1.1", shell_pod("web", f"echo $BERTH_POD_NAME > {mark}; exec sleep 1000"))
+    gateway.wait_answer("PreBound", "u1", "1.1")
+    assert not mark.exists()
+    gateway.request("Bind", "u1", "1.1")
+    gateway.wait_answer("Bound", "u1", "1.1")
+    status = gateway.wait_phase("web", "Running")
+    assert status["uid"] == "u1" and status["containerStatuses"][0]["state"]["running"]["startedAt"]
+    wait_until(lambda: mark.exists() and mark.read_text() == "web\n", "the pod's mark")
+    gateway.request("Release", "u1", "1.1")
+    gateway.wait_answer("Released", "u1", "1.1")
+    assert tagged("u1") == []
+    gateway.request("Bind", "u1", "1.1")
+    gateway.wait_answer("Stale", "u1", "1.1")
+
+
+def test_a_pod_that_cannot_run_is_rejected_with_its_reason(fleet, gateway):
+    fleet.start_agent("n1")
+    manifest = shell_pod("web", "true")
+    manifest["spec"]["containers"][0]["command"] = ["no-such-command"]
+    gateway.pre_bind("u1", "1.1", manifest)
+    assert "command 'no-such-command' not found" in gateway.wait_answer("Rejected", "u1", "1.1")["reason"]
+
+
+def test_a_pod_that_ends_says_its_exit_code(fleet, gateway):
+    fleet.start_agent("n1")
+    gateway.run("u1", "1.1", shell_pod("job", "exit 7"))
+    status = gateway.wait_phase("job", "Failed")
+    assert status["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 7
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_pod_outlives_its_agent(fleet, gateway, tmp_path, number):
+    fleet.start_agent("n1")
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    gateway.run("u1", "1.1", shell_pod("web", f"read line < {fifo}; exit $line"))
+    gateway.wait_phase("web", "Running")
+    before = tagged("u1")
+    fleet.kill("n1", number)
+    if number == signal.SIGTERM:
+        assert fleet.programs["n1"].process.returncode == 0
+        assert "workloads keep running" in fleet.programs["n1"].output()
+    gateway.client.wait_latest(fleet.topic("nodes/n1/presence"), lambda p: p["online"] is False)
+    fleet.restart("n1")
+    gateway.incarnation()
+    assert tagged("u1") == before
+    fifo.write_text("5\n")
+    assert gateway.wait_phase("web", "Failed")["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 5
+
+
+def test_a_lost_store_stops_every_survivor_before_the_node_speaks(fleet, gateway):
+    fleet.start_agent("n1")
+    gateway.run("u1", "1.1", shell_pod("web", "exec sleep 1000"))
+    gateway.wait_phase("web", "Running")
+    old = gateway.incarnation()
+    fleet.kill("n1")
+    for file in fleet.state_dir("n1").glob("agent.db*"):
+        file.unlink()
+    fleet.restart("n1")
+    fresh = gateway.client.wait_latest(fleet.topic("nodes/n1/presence"), lambda p: p["incarnation"] != old)["incarnation"]
+    assert tagged("u1") == []
+    gateway.request("Bind", "u1", "1.1", incarnation=old)
+    hello = gateway.wait_answer("Hello", "u1", "1.1")
+    assert (hello["incarnation"], hello["toIncarnation"]) == (fresh, old)
+
+
+def test_a_damaged_store_is_set_aside(fleet, gateway):
+    fleet.start_agent("n1")
+    old = gateway.incarnation()
+    fleet.kill("n1")
+    for file in fleet.state_dir("n1").glob("agent.db*"):
+        file.write_bytes(b"nonsense" * 1000)
+    fleet.restart("n1")
+    gateway.client.wait_latest(fleet.topic("nodes/n1/presence"), lambda p: p["incarnation"] != old)
+    assert "store was damaged and set aside" in fleet.programs["n1"].output()
+
+
+def test_a_second_agent_on_one_state_directory_is_refused(fleet, gateway, tmp_path):
+    fleet.start_agent("n1")
+    gateway.incarnation()
+    second = Program("second", fleet.agent_argv("n1", fleet.port, None, None, None, None, ()), tmp_path).start()
+    assert second.wait() == 75
+    assert "another agent uses it" in second.output()
+    assert fleet.programs["n1"].alive()
+
+
+def test_a_volume_keeps_what_a_pod_wrote(fleet, gateway, tmp_path):
+    offered = tmp_path / "offered"
+    fleet.start_agent("n1", volumes=[f"data={offered}:1Gi"])
+    manifest = shell_pod("web", "echo kept > $BERTH_VOLUME_DATA/file")
+    manifest["spec"]["volumes"] = [{"name": "data", "persistentVolumeClaim": {"claimName": "c"}}]
+    manifest["spec"]["containers"][0]["volumeMounts"] = [{"name": "data", "mountPath": "/data"}]
+    gateway.run("u1", "1.1", manifest, [{"claim": "default/c", "volume": "data", "path": str(offered)}])
+    gateway.wait_phase("web", "Succeeded")
+    gateway.request("Release", "u1", "1.1")
+    gateway.wait_answer("Released", "u1", "1.1")
+    assert (offered / "file").read_text() == "kept\n"
+
+
+def test_a_wrong_command_line_is_told_with_the_form_that_is_meant(tmp_path):
+    program = Program("agent", [program_path("berth-agent"), "--label", "zone"], tmp_path).start()
+    assert program.wait() == 64
+    assert "label 'zone': write it as key=value" in program.output()
+
+
+def tagged(uid):
+    """Pids of live processes that carry the tag of the pod."""
+    found = []
+    for entry in os.listdir("/proc"):
+        try:
+            with open(f"/proc/{entry}/environ", "rb") as file:
+                words = file.read().split(b"\0")
+        except OSError:
+            continue
+        if any(word.startswith(b"BERTH_TAG=test/n1/" + uid.encode() + b"/") for word in words):
+            found.append(int(entry))
+    return sorted(found)

@@ -1,0 +1,40 @@
+// Manifests that the tests of core/api share.
+#pragma once
+
+#include <string_view>
+
+namespace berth {
+
+inline constexpr std::string_view kPodManifest = R"({
+  "apiVersion": "v1", "kind": "Pod",
+  "metadata": {"name": "web-1", "namespace": "shop", "uid": "0b3c5a52-3f7e-4f0a-9b1d-0c1f2e3d4a5b",
+    "labels": {"app": "web", "example.com/tier": "front"}, "annotations": {"note": "any text, even \u00e9"},
+    "creationTimestamp": null},
+  "spec": {
+    "schedulerName": "edge", "priority": 100, "priorityClassName": "high", "preemptionPolicy": "Never",
+    "nodeName": "", "nodeSelector": {"disk": "ssd"},
+    "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
+      {"matchExpressions": [{"key": "zone", "operator": "In", "values": ["a", "b"]},
+                            {"key": "cores", "operator": "Gt", "values": ["2"]}],
+       "matchFields": [{"key": "metadata.name", "operator": "NotIn", "values": ["n9"]}]}]}}},
+    "tolerations": [{"key": "dedicated", "operator": "Equal", "value": "gpu", "effect": "NoSchedule"},
+                    {"operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}],
+    "schedulingGates": [{"name": "example.com/wait"}],
+    "initContainers": [{"name": "setup", "image": "setup:1"},
+                       {"name": "proxy", "image": "proxy:1", "restartPolicy": "Always",
+                        "resources": {"requests": {"cpu": "50m"}}}],
+    "containers": [{"name": "main", "image": "web:1", "command": ["/bin/web"], "args": ["-v"],
+      "env": [{"name": "A", "value": "b"}], "ports": [{"containerPort": 80}],
+      "volumeMounts": [{"name": "store", "mountPath": "/data"}], "livenessProbe": {"httpGet": {"port": 80}},
+      "securityContext": {"runAsUser": 1000},
+      "resources": {"requests": {"cpu": 0.5, "memory": "64Mi", "example.com/gpu": 1},
+                    "limits": {"memory": "128Mi", "ephemeral-storage": "1Gi"}}}],
+    "overhead": {"cpu": "10m"},
+    "volumes": [{"name": "store", "persistentVolumeClaim": {"claimName": "store-web-1"}},
+                {"name": "tmp", "emptyDir": {}}, {"name": "conf", "configMap": {"name": "web"}}],
+    "restartPolicy": "OnFailure", "terminationGracePeriodSeconds": 5, "securityContext": {}, "hostNetwork": false
+  },
+  "status": {"nominatedNodeName": "n3", "phase": "Pending", "whatever": 1}
+})";
+
+}  // namespace berth

@@ -1,0 +1,314 @@
+#include "transports/mqtt.h"
+
+#include <algorithm>
+#include <asio/io_context.hpp>
+#include <asio/ip/address.hpp>
+#include <asio/ip/tcp.hpp>
+#include <asio/posix/stream_descriptor.hpp>
+#include <asio/post.hpp>
+#include <asio/steady_timer.hpp>
+#include <chrono>
+#include <utility>
+#include <vector>
+
+#include "core/random.h"
+#include "transports/mqtt_session.h"
+
+namespace berth {
+
+namespace {
+
+constexpr int kReadsPerTurn = 64;
+constexpr std::chrono::seconds kTick{1};          // libmosquitto looks at its keepalive only when called
+constexpr std::chrono::seconds kProvenAfter{10};  // a link this old was a good one: the backoff starts anew
+
+}  // namespace
+
+//            start()                   address             CONNACK
+//   stopped ---------> resolving ----------------> connecting --------> up
+//      ^                   ^  \ no such name           |  refused, lost  | lost
+//      | disconnect()      |   \                       v                 v
+//   (any state)            +----------------------- waiting <------------+
+class MqttTransport::Impl : public std::enable_shared_from_this<MqttTransport::Impl> {
+ public:
+  Impl(asio::io_context& loop, Log& log, MqttOptions options)
+      : loop_(loop),
+        log_(log),
+        options_(std::move(options)),
+        random_(options_.seed),
+        resolver_(loop),
+        descriptor_(loop),
+        deadline_(loop),
+        tick_(loop) {}
+
+  void start();
+  void disconnect(bool tell);
+  void send(const Message& message);
+  void subscribe(const std::string& filter, int qos);
+  bool is_up() const { return state_ == State::up; }
+
+  Handler* handler = nullptr;
+  std::function<void()> on_turn;
+  MqttOptions& options() { return options_; }
+
+ private:
+  enum class State { stopped, resolving, connecting, up, waiting };
+  using Ready = void (Impl::*)();
+
+  void resolve();
+  void connect();
+  void fail(const std::string& reason);
+  void retry_later(const std::string& reason);
+  void forget_session();
+
+  void wait();
+  void wait_for(asio::posix::stream_descriptor::wait_type type, bool& waiting, Ready ready);
+  void wait_for_tick();
+  void on_readable();
+  void on_writable();
+  // Deals with what a call of the session left: what it said, what came in, what to wait for.
+  void settle(const Status& status);
+  void tell();
+  void tell_link(bool up);
+  void end_turn() {
+    const std::function<void()> call = on_turn;  // a copy: the turn may destroy the transport
+    if (call) call();
+  }
+  void lose_soon(const Status& status);
+  std::string broker() const { return options_.host + ":" + std::to_string(options_.port); }
+  // Runs `then` unless the session, or the attempt, is another one by then.
+  template <class F>
+  auto guarded(F then) {
+    return [self = weak_from_this(), generation = generation_, then = std::move(then)](auto&&... arguments) {
+      if (const auto impl = self.lock(); impl != nullptr && impl->generation_ == generation) then(*impl, arguments...);
+    };
+  }
+
+  asio::io_context& loop_;
+  Log& log_;
+  MqttOptions options_;
+  Random random_;
+  asio::ip::tcp::resolver resolver_;
+  asio::posix::stream_descriptor descriptor_;  // borrowed: the library owns the socket
+  asio::steady_timer deadline_;                // of the broker's answer, or of the next attempt
+  asio::steady_timer tick_;
+  std::unique_ptr<MqttSession> session_;
+  State state_ = State::stopped;
+  std::uint64_t generation_ = 0;  // of the session; what waits for an older one is void
+  std::vector<std::string> addresses_;
+  std::size_t next_address_ = 0;
+  int failures_ = 0;
+  std::chrono::steady_clock::time_point up_since_;
+  bool read_waiting_ = false;
+  bool write_waiting_ = false;
+};
+
+void MqttTransport::Impl::start() {
+  if (state_ != State::stopped) return;
+  state_ = State::waiting;
+  failures_ = 0;
+  asio::post(loop_, guarded([](Impl& self) { self.resolve(); }));
+}
+
+void MqttTransport::Impl::resolve() {
+  state_ = State::resolving;
+  addresses_.clear();
+  next_address_ = 0;
+  asio::error_code no_address;
+  asio::ip::make_address(options_.host, no_address);
+  if (!no_address) {
+    addresses_.push_back(options_.host);
+    return connect();
+  }
+  const auto resolved = [](Impl& self, const asio::error_code& error,
+                           const asio::ip::tcp::resolver::results_type& all) {
+    if (error) return self.retry_later("name " + self.options_.host + " not found: " + error.message());
+    for (const auto& entry : all) self.addresses_.push_back(entry.endpoint().address().to_string());
+    self.connect();
+  };
+  resolver_.async_resolve(options_.host, std::to_string(options_.port), guarded(resolved));
+}
+
+void MqttTransport::Impl::connect() {
+  if (next_address_ >= addresses_.size()) return retry_later("name " + options_.host + " has no address");
+  state_ = State::connecting;
+  const std::string& address = addresses_[next_address_++];
+  auto opened = MqttSession::open(options_, address, log_);
+  if (!opened) return fail(opened.error().message());
+  session_ = std::move(*opened);
+  deadline_.expires_after(std::chrono::milliseconds(options_.answer_timeout));
+  deadline_.async_wait(guarded([](Impl& self, const asio::error_code& error) {
+    if (error || self.state_ != State::connecting) return;
+    self.fail("no answer within " + std::to_string(self.options_.answer_timeout) + " ms");
+  }));
+  wait_for_tick();
+  settle(Status::ok());
+}
+
+// A name may stand for several addresses: the next one is tried at once.
+void MqttTransport::Impl::fail(const std::string& reason) {
+  const bool was_up = state_ == State::up;
+  forget_session();
+  if (was_up || next_address_ >= addresses_.size()) return retry_later(reason);
+  log_.write(Level::info, "mqtt address failed",
+             {{"broker", broker()}, {"address", addresses_[next_address_ - 1]}, {"reason", reason}});
+  connect();
+}
+
+void MqttTransport::Impl::retry_later(const std::string& reason) {
+  const bool was_up = std::exchange(state_, State::waiting) == State::up;
+  if (was_up && std::chrono::steady_clock::now() - up_since_ >= kProvenAfter) failures_ = 0;
+  const Millis whole = std::min(options_.backoff_max, options_.backoff_min << std::min(failures_++, 20));
+  // Half of it by chance: the clients of a restarted broker must not come back together.
+  const Millis delay = whole - static_cast<Millis>(random_.below(static_cast<std::uint64_t>(whole / 2 + 1)));
+  log_.write(Level::warn, was_up ? "mqtt link lost" : "mqtt connect failed",
+             {{"broker", broker()}, {"reason", reason}, {"retry_ms", std::to_string(delay)}});
+  deadline_.expires_after(std::chrono::milliseconds(delay));
+  deadline_.async_wait(guarded([](Impl& self, const asio::error_code& error) {
+    if (!error && self.state_ == State::waiting) self.resolve();
+  }));
+  if (was_up) tell_link(false);
+}
+
+void MqttTransport::Impl::forget_session() {
+  ++generation_;
+  if (descriptor_.is_open()) descriptor_.release();
+  read_waiting_ = write_waiting_ = false;
+  deadline_.cancel();
+  tick_.cancel();
+  session_.reset();
+}
+
+void MqttTransport::Impl::disconnect(bool tell_handler) {
+  if (state_ == State::stopped) return;
+  const bool was_up = std::exchange(state_, State::stopped) == State::up;
+  if (was_up && tell_handler) session_->say_goodbye();
+  forget_session();
+  resolver_.cancel();
+  if (was_up && tell_handler) tell_link(false);
+}
+
+void MqttTransport::Impl::wait() {
+  if (session_ == nullptr) return;
+  const int socket = session_->socket();
+  if (socket < 0) return lose_soon(Status::error("the socket was closed"));
+  if (!descriptor_.is_open()) {
+    asio::error_code error;
+    descriptor_.assign(socket, error);
+    if (error) return lose_soon(Status::error("the socket cannot be watched: " + error.message()));
+  }
+  if (!read_waiting_ && session_->has_input()) {
+    // What TLS has decrypted already makes no socket readable.
+    read_waiting_ = true;
+    asio::post(loop_, guarded([](Impl& self) {
+                 self.read_waiting_ = false;
+                 self.on_readable();
+               }));
+  }
+  if (!read_waiting_) wait_for(asio::posix::stream_descriptor::wait_read, read_waiting_, &Impl::on_readable);
+  if (!write_waiting_ && session_->wants_write()) {
+    wait_for(asio::posix::stream_descriptor::wait_write, write_waiting_, &Impl::on_writable);
+  }
+}
+
+void MqttTransport::Impl::wait_for(asio::posix::stream_descriptor::wait_type type, bool& waiting, Ready ready) {
+  waiting = true;
+  bool* const flag = &waiting;
+  descriptor_.async_wait(type, guarded([flag, ready](Impl& self, const asio::error_code& error) {
+                           *flag = false;
+                           if (!error) (self.*ready)();
+                         }));
+}
+
+void MqttTransport::Impl::wait_for_tick() {
+  tick_.expires_after(kTick);
+  tick_.async_wait(guarded([](Impl& self, const asio::error_code& error) {
+    if (error) return;
+    self.wait_for_tick();
+    self.settle(self.session_->tick());
+  }));
+}
+
+void MqttTransport::Impl::on_readable() {
+  Status status;
+  for (int i = 0; i < kReadsPerTurn && status.is_success(); ++i) {
+    status = session_->read();
+    if (session_->socket() < 0 || !session_->has_input()) break;
+  }
+  settle(status);
+}
+
+void MqttTransport::Impl::on_writable() { settle(session_->write()); }
+
+void MqttTransport::Impl::settle(const Status& status) {
+  // A socket the library has closed is let go first: the next file opened may get its number.
+  if (session_->socket() < 0 && descriptor_.is_open()) descriptor_.release();
+  const std::uint64_t generation = generation_;
+  tell();
+  if (generation != generation_) return;
+  if (!status.is_success()) return fail(status.message());
+  wait();
+}
+
+void MqttTransport::Impl::tell() {
+  const std::uint64_t generation = generation_;
+  std::vector<Message> messages = session_->take_messages();
+  const bool comes_up = state_ == State::connecting && session_->is_accepted();
+  if (comes_up) {
+    state_ = State::up;
+    up_since_ = std::chrono::steady_clock::now();
+    deadline_.cancel();
+    log_.write(Level::info, "mqtt link up", {{"broker", broker()}, {"client", options_.client_id}});
+    if (handler != nullptr) handler->on_link(true);
+  }
+  for (const Message& message : messages) {
+    if (generation != generation_ || handler == nullptr) break;
+    handler->on_message(message);
+  }
+  if (comes_up || !messages.empty()) end_turn();
+}
+
+void MqttTransport::Impl::tell_link(bool up) {
+  if (handler != nullptr) handler->on_link(up);
+  end_turn();
+}
+
+void MqttTransport::Impl::send(const Message& message) {
+  if (!is_up()) return;
+  const Status sent = session_->publish(message);
+  if (!sent.is_success()) return lose_soon(sent);
+  wait();
+}
+
+void MqttTransport::Impl::subscribe(const std::string& filter, int qos) {
+  if (!is_up()) return;
+  const Status sent = session_->subscribe(filter, qos);
+  if (!sent.is_success()) return lose_soon(sent);
+  wait();
+}
+
+// Whoever sends is in the middle of a turn: it hears of the lost link in a turn of its own.
+void MqttTransport::Impl::lose_soon(const Status& status) {
+  if (session_->socket() < 0 && descriptor_.is_open()) descriptor_.release();
+  asio::post(loop_, guarded([reason = status.message()](Impl& self) { self.fail(reason); }));
+}
+
+MqttTransport::MqttTransport(asio::io_context& loop, Log& log, MqttOptions options)
+    : impl_(std::make_shared<Impl>(loop, log, std::move(options))) {}
+
+MqttTransport::~MqttTransport() {
+  impl_->handler = nullptr;
+  impl_->on_turn = nullptr;
+  impl_->disconnect(false);
+}
+
+void MqttTransport::set_handler(Handler* handler) { impl_->handler = handler; }
+bool MqttTransport::is_up() const { return impl_->is_up(); }
+void MqttTransport::send(const Message& message) { impl_->send(message); }
+void MqttTransport::subscribe(const std::string& filter, int qos) { impl_->subscribe(filter, qos); }
+void MqttTransport::set_on_turn(std::function<void()> on_turn) { impl_->on_turn = std::move(on_turn); }
+void MqttTransport::set_will(Message will) { impl_->options().will = std::move(will); }
+void MqttTransport::start() { impl_->start(); }
+void MqttTransport::disconnect() { impl_->disconnect(true); }
+
+}  // namespace berth

@@ -1,0 +1,279 @@
+#include "transports/mqtt_session.h"
+
+#include <mosquitto.h>
+#include <mqtt_protocol.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+namespace berth {
+
+namespace {
+
+constexpr std::size_t kPacketHeadroom = 4096;  // topic and properties, beside the payload
+
+struct Properties {
+  Properties() = default;
+  Properties(const Properties&) = delete;
+  Properties& operator=(const Properties&) = delete;
+  ~Properties() { mosquitto_property_free_all(&list); }
+  mosquitto_property* list = nullptr;
+};
+
+bool add_properties(Properties& properties, const Message& message) {
+  int code = 0;
+  if (message.expiry_s > 0) {
+    code |= mosquitto_property_add_int32(&properties.list, MQTT_PROP_MESSAGE_EXPIRY_INTERVAL,
+                                         static_cast<std::uint32_t>(message.expiry_s));
+  }
+  if (!message.response_topic.empty()) {
+    code |= mosquitto_property_add_string(&properties.list, MQTT_PROP_RESPONSE_TOPIC, message.response_topic.c_str());
+  }
+  if (!message.correlation.empty()) {
+    if (message.correlation.size() > 0xffff) return false;
+    code |= mosquitto_property_add_binary(&properties.list, MQTT_PROP_CORRELATION_DATA, message.correlation.data(),
+                                          static_cast<std::uint16_t>(message.correlation.size()));
+  }
+  return code == 0;
+}
+
+Message message_of(const mosquitto_message& in, const mosquitto_property* properties) {
+  Message message;
+  message.topic = in.topic;
+  message.payload.assign(static_cast<const char*>(in.payload), static_cast<std::size_t>(in.payloadlen));
+  message.qos = in.qos;
+  message.retain = in.retain;
+  std::uint32_t expiry = 0;
+  if (mosquitto_property_read_int32(properties, MQTT_PROP_MESSAGE_EXPIRY_INTERVAL, &expiry, false) != nullptr) {
+    message.expiry_s = static_cast<int>(expiry & 0x7fffffff);
+  }
+  char* topic = nullptr;
+  if (mosquitto_property_read_string(properties, MQTT_PROP_RESPONSE_TOPIC, &topic, false) != nullptr) {
+    message.response_topic = topic;
+    std::free(topic);
+  }
+  void* bytes = nullptr;
+  std::uint16_t length = 0;
+  if (mosquitto_property_read_binary(properties, MQTT_PROP_CORRELATION_DATA, &bytes, &length, false) != nullptr) {
+    message.correlation.assign(static_cast<const char*>(bytes), length);
+    std::free(bytes);
+  }
+  return message;
+}
+
+std::string fix_for(int reason) {
+  switch (reason) {
+    case MQTT_RC_BAD_USERNAME_OR_PASSWORD:
+    case MQTT_RC_NOT_AUTHORIZED: return ": check username and password";
+    case MQTT_RC_SESSION_TAKEN_OVER: return ": another client uses this client id";
+    default: return "";
+  }
+}
+
+}  // namespace
+
+// What libmosquitto calls, inside read(), write(), tick() and publish().
+struct MqttSession::Callbacks {
+  static MqttSession& of(void* self) { return *static_cast<MqttSession*>(self); }
+
+  static void on_connect(mosquitto*, void* self, int code, int, const mosquitto_property*) {
+    if (code == 0) {
+      of(self).accepted_ = true;
+    } else {
+      of(self).refusal_ = std::string("the broker refused: ") + mosquitto_reason_string(code) + fix_for(code);
+    }
+  }
+
+  static void on_disconnect(mosquitto*, void* self, int code, const mosquitto_property*) {
+    // Codes below 128 are the library's own; those are judged where they are returned.
+    if (code < 128) return;
+    of(self).refusal_ = std::string("the broker ended the session: ") + mosquitto_reason_string(code) + fix_for(code);
+  }
+
+  static void on_message(mosquitto*, void* self, const mosquitto_message* in, const mosquitto_property* properties) {
+    if (static_cast<std::size_t>(in->payloadlen) > MqttTransport::kPayloadMax) {
+      of(self).log_.write(Level::warn, "message too large, dropped",
+                          {{"topic", in->topic}, {"bytes", std::to_string(in->payloadlen)}});
+      return;
+    }
+    of(self).messages_.push_back(message_of(*in, properties));
+  }
+
+  static void on_publish(mosquitto*, void* self, int, int code, const mosquitto_property*) {
+    --of(self).outstanding_;
+    if (code < 128) return;
+    of(self).log_.write(Level::warn, "broker refused a message", {{"reason", mosquitto_reason_string(code)}});
+  }
+
+  static void on_subscribe(mosquitto*, void* self, int, int count, const int* granted, const mosquitto_property*) {
+    for (int i = 0; i < count; ++i) {
+      if (granted[i] < 128) continue;
+      of(self).log_.write(Level::error, "broker refused a subscription: check its access rules",
+                          {{"reason", mosquitto_reason_string(granted[i])}});
+    }
+  }
+
+  static void on_log(mosquitto*, void* self, int level, const char* text) {
+    if (level == MOSQ_LOG_ERR) of(self).last_error_ = text;
+  }
+};
+
+void MqttSession::Close::operator()(mosquitto* client) const { mosquitto_destroy(client); }
+
+MqttSession::MqttSession(const MqttOptions& options, Log& log) : log_(log) {
+  [[maybe_unused]] static const int initialised = mosquitto_lib_init();
+  client_.reset(mosquitto_new(options.client_id.c_str(), options.session_expiry_s == 0, this));
+}
+
+MqttSession::~MqttSession() = default;
+
+Result<std::unique_ptr<MqttSession>> MqttSession::open(const MqttOptions& options, const std::string& address,
+                                                       Log& log) {
+  std::unique_ptr<MqttSession> session(new MqttSession(options, log));
+  if (session->client_ == nullptr) {
+    return Status::error("mqtt.client_id: '" + options.client_id + "' cannot be used: " + std::strerror(errno));
+  }
+  if (!options.tls.ca.empty()) {
+    Result<TlsContext> tls = TlsContext::load(options.tls, options.host);
+    if (!tls) return tls.error();
+    session->tls_ = std::move(*tls);
+  }
+  if (Status configured = session->configure(options); !configured.is_success()) return configured;
+  if (Status connected = session->connect(options, address); !connected.is_success()) return connected;
+  return session;
+}
+
+Status MqttSession::configure(const MqttOptions& options) {
+  mosquitto* client = client_.get();
+  int code = mosquitto_int_option(client, MOSQ_OPT_PROTOCOL_VERSION, MQTT_PROTOCOL_V5);
+  code |= mosquitto_int_option(client, MOSQ_OPT_TCP_NODELAY, 1);
+  code |= mosquitto_int_option(client, MOSQ_OPT_SEND_MAXIMUM, MqttTransport::kWindow);
+  code |= mosquitto_int_option(client, MOSQ_OPT_RECEIVE_MAXIMUM, MqttTransport::kWindow);
+  if (code != 0) return Status::error("libmosquitto does not know an option: install version 2.0 or newer");
+  if (tls_.get() != nullptr) {
+    // Without the library's defaults: they would compare its host, an address, with the certificate.
+    code = mosquitto_int_option(client, MOSQ_OPT_SSL_CTX_WITH_DEFAULTS, 0);
+    code |= mosquitto_void_option(client, MOSQ_OPT_SSL_CTX, tls_.get());
+    if (code != 0) return judge(code);
+  }
+  if (!options.username.empty()) {
+    code = mosquitto_username_pw_set(client, options.username.c_str(),
+                                     options.password.empty() ? nullptr : options.password.c_str());
+    if (code != 0) return Status::error(std::string("mqtt.username: ") + mosquitto_strerror(code));
+  }
+  mosquitto_connect_v5_callback_set(client, Callbacks::on_connect);
+  mosquitto_disconnect_v5_callback_set(client, Callbacks::on_disconnect);
+  mosquitto_message_v5_callback_set(client, Callbacks::on_message);
+  mosquitto_publish_v5_callback_set(client, Callbacks::on_publish);
+  mosquitto_subscribe_v5_callback_set(client, Callbacks::on_subscribe);
+  mosquitto_log_callback_set(client, Callbacks::on_log);
+  return options.will ? configure_will(*options.will) : Status::ok();
+}
+
+Status MqttSession::configure_will(const Message& will) {
+  Properties properties;
+  if (!add_properties(properties, will)) return Status::error("will: a property is too large");
+  const int code = mosquitto_will_set_v5(client_.get(), will.topic.c_str(), static_cast<int>(will.payload.size()),
+                                         will.payload.data(), will.qos, will.retain, properties.list);
+  if (code != 0) return Status::error("will: " + std::string(mosquitto_strerror(code)) + ": topic " + will.topic);
+  properties.list = nullptr;  // the library's now
+  return Status::ok();
+}
+
+Status MqttSession::connect(const MqttOptions& options, const std::string& address) {
+  Properties properties;
+  const auto packet_max = static_cast<std::uint32_t>(MqttTransport::kPayloadMax + kPacketHeadroom);
+  int code = mosquitto_property_add_int32(&properties.list, MQTT_PROP_MAXIMUM_PACKET_SIZE, packet_max);
+  if (options.session_expiry_s > 0) {
+    code |= mosquitto_property_add_int32(&properties.list, MQTT_PROP_SESSION_EXPIRY_INTERVAL, options.session_expiry_s);
+  }
+  if (code != 0) return judge(code);
+  // Only the blocking call takes CONNECT properties; the asynchronous one keeps them. A socket file that is not there
+  // makes the first fail at once.
+  mosquitto_connect_bind_v5(client_.get(), "/nonexistent/broker.sock", 0, options.keepalive_s, nullptr,
+                            properties.list);
+  last_error_.clear();
+  return judge(
+      mosquitto_connect_bind_async(client_.get(), address.c_str(), options.port, options.keepalive_s, nullptr));
+}
+
+Status MqttSession::judge(int code) const {
+  if (!refusal_.empty()) return Status::error(refusal_);
+  if (code == MOSQ_ERR_SUCCESS) return Status::ok();
+  const int number = errno;
+  std::string reason = code == MOSQ_ERR_ERRNO ? std::strerror(number) : mosquitto_strerror(code);
+  if (!last_error_.empty()) reason += " (" + last_error_ + ")";
+  return Status::error(std::move(reason));
+}
+
+int MqttSession::socket() const { return mosquitto_socket(client_.get()); }
+bool MqttSession::wants_write() const { return mosquitto_want_write(client_.get()); }
+
+bool MqttSession::has_input() const {
+  int bytes = 0;
+  if (ioctl(socket(), FIONREAD, &bytes) == 0 && bytes > 0) return true;
+  return tls_bytes_pending(mosquitto_ssl_get(client_.get())) > 0;
+}
+
+std::vector<Message> MqttSession::take_messages() { return std::exchange(messages_, {}); }
+
+Status MqttSession::read() {
+  const Status status = judge(mosquitto_loop_read(client_.get(), 1));
+  // A refused connection under TLS is no error to the library: it would read nothing for ever.
+  if (status.is_success() && is_hung_up() && !has_input()) {
+    return Status::error(accepted_ ? "connection closed" : "connection refused or closed");
+  }
+  return status;
+}
+bool MqttSession::is_hung_up() const {
+  pollfd watched{socket(), POLLRDHUP, 0};
+  return watched.fd >= 0 && ::poll(&watched, 1, 0) > 0;  // POLLHUP and POLLERR are always reported
+}
+Status MqttSession::write() { return judge(mosquitto_loop_write(client_.get(), 1)); }
+Status MqttSession::tick() { return judge(mosquitto_loop_misc(client_.get())); }
+
+Status MqttSession::publish(const Message& message) {
+  const auto drop = [&](const char* why) {
+    log_.write(Level::error, "message not sent", {{"topic", message.topic}, {"reason", why}});
+    return Status::ok();
+  };
+  if (message.payload.size() > MqttTransport::kPayloadMax) return drop("larger than 64 KiB");
+  if (outstanding_ >= MqttTransport::kOutstandingMax) {
+    return std::exchange(overflow_logged_, true) ? Status::ok() : drop("the broker does not keep up");
+  }
+  overflow_logged_ = false;
+  Properties properties;
+  if (!add_properties(properties, message)) return drop("a property is too large");
+  ++outstanding_;  // the library may call on_publish before it returns
+  const int code =
+      mosquitto_publish_v5(client_.get(), nullptr, message.topic.c_str(), static_cast<int>(message.payload.size()),
+                           message.payload.data(), message.qos, message.retain, properties.list);
+  switch (code) {
+    case MOSQ_ERR_SUCCESS: return Status::ok();
+    case MOSQ_ERR_INVAL:
+    case MOSQ_ERR_MALFORMED_UTF8:
+    case MOSQ_ERR_PAYLOAD_SIZE:
+    case MOSQ_ERR_OVERSIZE_PACKET:
+    case MOSQ_ERR_QOS_NOT_SUPPORTED:
+    case MOSQ_ERR_RETAIN_NOT_SUPPORTED: --outstanding_; return drop(mosquitto_strerror(code));
+    default: return judge(code);
+  }
+}
+
+Status MqttSession::subscribe(const std::string& filter, int qos) {
+  const int code = mosquitto_subscribe_v5(client_.get(), nullptr, filter.c_str(), qos, 0, nullptr);
+  if (code != MOSQ_ERR_INVAL && code != MOSQ_ERR_MALFORMED_UTF8) return judge(code);
+  log_.write(Level::error, "subscription not sent", {{"filter", filter}, {"reason", mosquitto_strerror(code)}});
+  return Status::ok();
+}
+
+void MqttSession::say_goodbye() {
+  static_cast<void>(mosquitto_disconnect_v5(client_.get(), MQTT_RC_NORMAL_DISCONNECTION, nullptr));
+  for (int i = 0; i < 100 && socket() >= 0 && wants_write(); ++i) mosquitto_loop_write(client_.get(), 1);
+}
+
+}  // namespace berth

@@ -1,0 +1,69 @@
+// MqttSession: one connection to one address, and the only place that speaks to libmosquitto. Whoever owns it waits for
+// its socket and calls read() and write(); what came in is then taken out. No callback leaves this class.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/log.h"
+#include "core/status.h"
+#include "transports/mqtt.h"
+#include "transports/tls_context.h"
+
+struct mosquitto;
+
+namespace berth {
+
+class MqttSession {
+ public:
+  // Starts to connect to `address`, an IP literal. Never blocks. `log` outlives the session.
+  static Result<std::unique_ptr<MqttSession>> open(const MqttOptions& options, const std::string& address, Log& log);
+  ~MqttSession();
+  MqttSession(const MqttSession&) = delete;
+  MqttSession& operator=(const MqttSession&) = delete;
+
+  int socket() const;
+  bool wants_write() const;
+  // Input is waiting, in the socket or in the TLS layer, where no readiness shows it.
+  bool has_input() const;
+  // The broker accepted the connection.
+  bool is_accepted() const { return accepted_; }
+  std::vector<Message> take_messages();
+
+  // To be called when the socket is ready, and tick() once a second. An error says why the connection is lost; the
+  // socket may be closed already.
+  Status read();
+  Status write();
+  Status tick();
+  Status publish(const Message& message);
+  Status subscribe(const std::string& filter, int qos);
+  // Writes what it can, and the DISCONNECT packet.
+  void say_goodbye();
+
+ private:
+  MqttSession(const MqttOptions& options, Log& log);
+  Status configure(const MqttOptions& options);
+  Status configure_will(const Message& will);
+  Status connect(const MqttOptions& options, const std::string& address);
+  // `code` of libmosquitto as a status, with the best reason known.
+  Status judge(int code) const;
+  bool is_hung_up() const;
+  struct Callbacks;
+
+  struct Close {
+    void operator()(mosquitto* client) const;
+  };
+
+  Log& log_;
+  TlsContext tls_;  // outlives client_
+  std::unique_ptr<mosquitto, Close> client_;
+  bool accepted_ = false;
+  int outstanding_ = 0;
+  bool overflow_logged_ = false;
+  std::string refusal_;     // of the CONNACK or DISCONNECT
+  std::string last_error_;  // as the library logged it
+  std::vector<Message> messages_;
+};
+
+}  // namespace berth

@@ -1,0 +1,58 @@
+#include "transports/tls_context.h"
+
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+
+#include "transports/mqtt.h"
+
+namespace berth {
+
+namespace {
+
+Status tls_error(const std::string& what, const std::string& file) {
+  const unsigned long code = ERR_get_error();
+  const char* reason = code == 0 ? nullptr : ERR_reason_error_string(code);
+  ERR_clear_error();
+  return Status::error(what + " " + file + ": " + (reason != nullptr ? reason : "unknown reason"));
+}
+
+}  // namespace
+
+void TlsContext::Close::operator()(ssl_ctx_st* context) const { SSL_CTX_free(context); }
+
+Result<TlsContext> TlsContext::load(const MqttTls& tls, const std::string& host) {
+  ERR_clear_error();
+  TlsContext made;
+  made.context_.reset(SSL_CTX_new(TLS_client_method()));
+  SSL_CTX* context = made.context_.get();
+  if (context == nullptr) return tls_error("cannot start TLS", "");
+  SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+  SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
+  if (SSL_CTX_load_verify_locations(context, tls.ca.c_str(), nullptr) != 1) {
+    return tls_error("tls.ca: cannot read", tls.ca);
+  }
+  if (tls.cert.empty() != tls.key.empty()) return Status::error("tls.cert and tls.key: give both or none");
+  if (!tls.cert.empty()) {
+    if (SSL_CTX_use_certificate_chain_file(context, tls.cert.c_str()) != 1) {
+      return tls_error("tls.cert: cannot read", tls.cert);
+    }
+    if (SSL_CTX_use_PrivateKey_file(context, tls.key.c_str(), SSL_FILETYPE_PEM) != 1) {
+      return tls_error("tls.key: cannot read, or not of tls.cert:", tls.key);
+    }
+  }
+  X509_VERIFY_PARAM* verify = SSL_CTX_get0_param(context);
+  // set1_ip_asc accepts only an address; what is none is a name.
+  if (X509_VERIFY_PARAM_set1_ip_asc(verify, host.c_str()) != 1 &&
+      X509_VERIFY_PARAM_set1_host(verify, host.c_str(), host.size()) != 1) {
+    return tls_error("cannot verify the name", host);
+  }
+  ERR_clear_error();
+  return made;
+}
+
+int tls_bytes_pending(void* connection) {
+  return connection == nullptr ? 0 : SSL_pending(static_cast<const SSL*>(connection));
+}
+
+}  // namespace berth
