@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "firmware-host/broker_address.h"
+
 namespace berth {
 namespace {
 
