@@ -51,8 +51,7 @@ Status Agent::start() {
     live_[uid] = read_manifest(slot.pod, slot.volumes);
     live_[uid].status = slot.status;
   }
-  end_promises_of_another_boot(read->boot_id);
-  sweep();
+  sweep(end_promises_of_another_boot(read->boot_id));
   for (const auto& [uid, slot] : state_.slots) {
     const bool shared = std::any_of(sweeping_.begin(), sweeping_.end(), [&](const Tag& tag) { return tag.uid == uid; });
     if (shared) {
@@ -66,24 +65,26 @@ Status Agent::start() {
   return turn_.finish();
 }
 
-// N5: at every reboot. What the slots had prepared goes as well.
-void Agent::end_promises_of_another_boot(const std::string& boot_id) {
-  if (boot_id == config_.boot_id) return;
+// N5: at every reboot. What the slots had prepared is undone; their tags are returned.
+std::set<Tag> Agent::end_promises_of_another_boot(const std::string& boot_id) {
+  std::set<Tag> ended;
+  if (boot_id == config_.boot_id) return ended;
   turn_.store().put(Table::meta, std::string(kBootKey), encode_text(config_.boot_id));
-  std::vector<Tag> ended;
   for (const auto& [uid, slot] : state_.slots) {
-    if (slot.state == SlotState::preparing || slot.state == SlotState::prepared) ended.push_back({uid, slot.epoch});
+    if (slot.state == SlotState::preparing || slot.state == SlotState::prepared) ended.insert({uid, slot.epoch});
   }
   for (const Tag& tag : ended) {
     log_.write(Level::info, "promise ended by a reboot", {{"pod", live_[tag.uid].key}, {"epoch", to_text(tag.epoch)}});
     drop_slot(tag.uid, SlotEvent::undo);
     undo_after_commit(tag);
   }
+  return ended;
 }
 
 // N0 and the sweep of every start are one thing: before the first boot is over no slot names anything.
-void Agent::sweep() {
+void Agent::sweep(const std::set<Tag>& ended) {
   for (const Tag& tag : runtime_.list()) {
+    if (ended.contains(tag)) continue;  // undone already
     const auto slot = state_.slots.find(tag.uid);
     if (slot != state_.slots.end() && slot->second.epoch == tag.epoch) continue;
     log_.write(Level::warn, "stopping what no slot names", {{"uid", tag.uid}, {"epoch", to_text(tag.epoch)}});

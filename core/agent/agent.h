@@ -87,8 +87,8 @@ class Agent final : public Transport::Handler, public Runtime::Handler {
   };
 
   // agent.cc: start, sweep, link, reports
-  void end_promises_of_another_boot(const std::string& boot_id);
-  void sweep();
+  std::set<Tag> end_promises_of_another_boot(const std::string& boot_id);
+  void sweep(const std::set<Tag>& ended);
   void swept();
   void resume(const std::string& uid);
   void announce();

@@ -10,7 +10,9 @@ namespace {
 
 std::string failed_status(const std::string& why) {
   Json json = Json::object();
-  json.set("phase", "Failed").set("reason", "StartError").set("message", why);
+  json.set("phase", "Failed");
+  json.set("reason", "StartError");
+  json.set("message", why);
   return json.dump();
 }
 

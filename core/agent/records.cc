@@ -90,17 +90,20 @@ std::string encode(const Epoch& epoch) { return encode_text(to_text(epoch)); }
 
 std::string encode(const GatewayId& gateway) {
   Json json = Json::object();
-  json.set("term", std::to_string(gateway.term)).set("storeId", gateway.store_id);
+  json.set("term", std::to_string(gateway.term));
+  json.set("storeId", gateway.store_id);
   return json.dump();
 }
 
 std::string encode(const Slot& slot) {
   Json json = Json::object();
-  json.set("epoch", to_text(slot.epoch)).set("state", to_string(slot.state));
+  json.set("epoch", to_text(slot.epoch));
+  json.set("state", to_string(slot.state));
   if (!slot.volumes.empty()) json.set("volumes", to_json(slot.volumes));
   if (!slot.handle.empty()) json.set("handle", slot.handle);
   if (slot.finished_before_stop) json.set("finishedBeforeStop", true);
-  json.set("promiseMs", std::to_string(slot.promise_ms)).set("deadline", std::to_string(slot.deadline));
+  json.set("promiseMs", std::to_string(slot.promise_ms));
+  json.set("deadline", std::to_string(slot.deadline));
   std::string text = json.dump();
   append_member(text, "pod", slot.pod);
   if (!slot.status.empty()) append_member(text, "status", slot.status);

@@ -14,7 +14,9 @@ Json taints_json(const std::vector<Taint>& taints) {
   Json list = Json::array();
   for (const Taint& taint : taints) {
     Json json = Json::object();
-    json.set("key", taint.key).set("value", taint.value).set("effect", to_string(taint.effect));
+    json.set("key", taint.key);
+    json.set("value", taint.value);
+    json.set("effect", to_string(taint.effect));
     list.push_back(std::move(json));
   }
   return list;
@@ -24,7 +26,9 @@ Json volumes_json(const std::vector<LocalVolume>& volumes) {
   Json list = Json::array();
   for (const LocalVolume& volume : volumes) {
     Json json = Json::object();
-    json.set("name", volume.name).set("path", volume.path).set("capacity", volume.capacity);
+    json.set("name", volume.name);
+    json.set("path", volume.path);
+    json.set("capacity", volume.capacity);
     json.set("storageClass", volume.storage_class);
     list.push_back(std::move(json));
   }
@@ -33,7 +37,8 @@ Json volumes_json(const std::vector<LocalVolume>& volumes) {
 
 Json speaker_json(const Speaker& speaker) {
   Json json = Json::object();
-  json.set("incarnation", speaker.incarnation).set("bootId", speaker.boot_id);
+  json.set("incarnation", speaker.incarnation);
+  json.set("bootId", speaker.boot_id);
   json.set("session", std::to_string(speaker.session));
   return json;
 }
@@ -42,23 +47,29 @@ Json speaker_json(const Speaker& speaker) {
 
 std::string node_state_payload(const Speaker& speaker, std::uint64_t sequence, const AgentConfig& config) {
   Json json = speaker_json(speaker);
-  json.set("sequence", std::to_string(sequence)).set("heartbeatMs", std::to_string(config.heartbeat_ms));
+  json.set("sequence", std::to_string(sequence));
+  json.set("heartbeatMs", std::to_string(config.heartbeat_ms));
   Json labels = Json::object();
   for (const auto& [key, value] : config.labels) labels.set(key, value);
   Json allocatable = Json::object();
   for (const auto& [name, quantity] : config.capacity) allocatable.set(name, quantity.to_text());
-  json.set("labels", std::move(labels)).set("taints", taints_json(config.taints));
-  json.set("allocatable", std::move(allocatable)).set("volumes", volumes_json(config.volumes));
+  json.set("labels", std::move(labels));
+  json.set("taints", taints_json(config.taints));
+  json.set("allocatable", std::move(allocatable));
+  json.set("volumes", volumes_json(config.volumes));
   return json.dump();
 }
 
 std::string presence_payload(const Speaker& speaker, bool online) {
-  return speaker_json(speaker).set("online", online).dump();
+  Json json = speaker_json(speaker);
+  json.set("online", online);
+  return json.dump();
 }
 
 std::string heartbeat_payload(const Speaker& speaker, std::uint64_t sequence) {
   Json json = Json::object();
-  json.set("incarnation", speaker.incarnation).set("sequence", std::to_string(sequence));
+  json.set("incarnation", speaker.incarnation);
+  json.set("sequence", std::to_string(sequence));
   return json.dump();
 }
 
@@ -70,7 +81,9 @@ std::string pod_status_payload(const Speaker& speaker, const std::string& uid, c
   } else {
     json.set("phase", "Pending");
   }
-  json.set("uid", uid).set("epoch", to_text(slot.epoch)).set("incarnation", speaker.incarnation);
+  json.set("uid", uid);
+  json.set("epoch", to_text(slot.epoch));
+  json.set("incarnation", speaker.incarnation);
   json.set("slot", to_string(slot.state));
   return json.dump();
 }

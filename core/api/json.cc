@@ -241,9 +241,10 @@ Json& Json::set(std::string_view key, Json value) {
   CHECK(is_object());
   if (Json* old = find(key)) {
     *old = std::move(value);
-    return *old;
+  } else {
+    object_.emplace_back(std::string(key), std::move(value));
   }
-  return object_.emplace_back(std::string(key), std::move(value)).second;
+  return *this;
 }
 
 void Json::erase(std::string_view key) {

@@ -67,7 +67,7 @@ class Json {
   // unchanged.
   const Json* find(std::string_view key) const;
   Json* find(std::string_view key);
-  // Sets or replaces a member; a null value becomes an object first.
+  // Sets or replaces a member; a null value becomes an object first. Returns *this, for chains.
   Json& set(std::string_view key, Json value);
   void erase(std::string_view key);
   void push_back(Json value);  // a null value becomes an array first

@@ -135,7 +135,9 @@ Json to_json(const std::vector<VolumeGrant>& volumes) {
   Json::Array values;
   for (const VolumeGrant& grant : volumes) {
     Json value = Json::object();
-    value.set("claim", grant.claim).set("volume", grant.volume).set("path", grant.path);
+    value.set("claim", grant.claim);
+    value.set("volume", grant.volume);
+    value.set("path", grant.path);
     values.push_back(std::move(value));
   }
   return values;

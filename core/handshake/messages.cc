@@ -64,14 +64,17 @@ bool names_a_pod(RequestType type) { return type != RequestType::list && type !=
 GatewayId read_gateway_id(Fields& fields) { return {fields.u64("term"), fields.id("storeId")}; }
 
 void set_gateway_id(Json& json, const GatewayId& id) {
-  json.set("term", std::to_string(id.term)).set("storeId", id.store_id);
+  json.set("term", std::to_string(id.term));
+  json.set("storeId", id.store_id);
 }
 
 std::string encode_slots(const std::vector<SlotReport>& slots) {
   std::string text = "[";
   for (const SlotReport& slot : slots) {
     Json json = Json::object();
-    json.set("uid", slot.uid).set("epoch", to_text(slot.epoch)).set("state", to_string(slot.state));
+    json.set("uid", slot.uid);
+    json.set("epoch", to_text(slot.epoch));
+    json.set("state", to_string(slot.state));
     std::string item = json.dump();
     if (!slot.pod.empty()) append_member(item, "pod", slot.pod);
     if (text.size() > 1) text += ",";
@@ -109,17 +112,22 @@ std::string_view to_string(SlotState state) { return find_text(kSlotStates, stat
 
 std::string encode(const Request& request) {
   Json json = Json::object();
-  json.set("type", to_string(request.type)).set("gateway", request.gateway);
+  json.set("type", to_string(request.type));
+  json.set("gateway", request.gateway);
   set_gateway_id(json, request.gateway_id);
   if (!request.incarnation.empty()) json.set("incarnation", request.incarnation);
   json.set("floor", to_text(request.floor));
-  if (names_a_pod(request.type)) json.set("uid", request.uid).set("epoch", to_text(request.epoch));
+  if (names_a_pod(request.type)) {
+    json.set("uid", request.uid);
+    json.set("epoch", to_text(request.epoch));
+  }
   if (request.type == RequestType::pre_bind) {
     json.set("promiseMs", std::to_string(request.promise_ms));
     if (!request.volumes.empty()) json.set("volumes", to_json(request.volumes));
   }
   if (request.type == RequestType::list) {
-    json.set("page", static_cast<std::int64_t>(request.page)).set("listId", std::to_string(request.list_id));
+    json.set("page", static_cast<std::int64_t>(request.page));
+    json.set("listId", std::to_string(request.list_id));
   }
   if (request.report) json.set("report", true);
   if (request.type == RequestType::heartbeat) json.set("sequence", std::to_string(request.sequence));
@@ -160,14 +168,19 @@ Result<Request> decode_request(std::string_view payload) {
 
 std::string encode(const Answer& answer) {
   Json json = Json::object();
-  json.set("type", to_string(answer.type)).set("incarnation", answer.incarnation);
+  json.set("type", to_string(answer.type));
+  json.set("incarnation", answer.incarnation);
   if (!answer.gateway_id.store_id.empty()) set_gateway_id(json, answer.gateway_id);
-  if (!answer.uid.empty()) json.set("uid", answer.uid).set("epoch", to_text(answer.epoch));
+  if (!answer.uid.empty()) {
+    json.set("uid", answer.uid);
+    json.set("epoch", to_text(answer.epoch));
+  }
   if (!answer.to_incarnation.empty()) json.set("toIncarnation", answer.to_incarnation);
   if (answer.type == AnswerType::rejected) json.set("reason", answer.reason);
   if (answer.type == AnswerType::stale) json.set("high", to_text(answer.high));
   if (answer.type != AnswerType::slots) return json.dump();
-  json.set("page", static_cast<std::int64_t>(answer.page)).set("pages", static_cast<std::int64_t>(answer.pages));
+  json.set("page", static_cast<std::int64_t>(answer.page));
+  json.set("pages", static_cast<std::int64_t>(answer.pages));
   json.set("listId", std::to_string(answer.list_id));
   std::string text = json.dump();
   append_member(text, "slots", encode_slots(answer.slots));

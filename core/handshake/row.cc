@@ -17,19 +17,20 @@ using enum RowEvent;
 // they may honestly come from. In bound a Rejected is missing on purpose: the node has said Bound, which no node says
 // of an epoch that it rejects; if it changed its mind, the next Bind is answered Stale.
 constexpr std::array kMoves{
-    Move{Phase::none, begin, Phase::prebind, false},     Move{Phase::prebind, pre_bound, Phase::bind, false},
-    Move{Phase::prebind, released, Phase::none, false},  Move{Phase::prebind, rejected, Phase::none, false},
-    Move{Phase::prebind, stale, Phase::none, false},     Move{Phase::prebind, hello, Phase::none, false},
-    Move{Phase::prebind, forget, Phase::none, false},    Move{Phase::prebind, leave, Phase::none, true},
-    Move{Phase::bind, bound, Phase::bound, false},       Move{Phase::bind, released, Phase::none, false},
-    Move{Phase::bind, rejected, Phase::none, false},     Move{Phase::bind, stale, Phase::none, false},
-    Move{Phase::bind, hello, Phase::none, false},        Move{Phase::bind, forget, Phase::none, false},
-    Move{Phase::bind, remove, Phase::release, false},    Move{Phase::bound, released, Phase::none, false},
-    Move{Phase::bound, stale, Phase::none, false},       Move{Phase::bound, hello, Phase::none, false},
-    Move{Phase::bound, forget, Phase::none, false},      Move{Phase::bound, remove, Phase::release, false},
-    Move{Phase::bound, finished, Phase::release, false}, Move{Phase::release, released, Phase::none, false},
-    Move{Phase::release, rejected, Phase::none, false},  Move{Phase::release, stale, Phase::none, false},
-    Move{Phase::release, hello, Phase::none, false},     Move{Phase::release, forget, Phase::none, false},
+    Move{Phase::none, found_running, Phase::bound, false}, Move{Phase::none, found_ending, Phase::release, false},
+    Move{Phase::none, begin, Phase::prebind, false},       Move{Phase::prebind, pre_bound, Phase::bind, false},
+    Move{Phase::prebind, released, Phase::none, false},    Move{Phase::prebind, rejected, Phase::none, false},
+    Move{Phase::prebind, stale, Phase::none, false},       Move{Phase::prebind, hello, Phase::none, false},
+    Move{Phase::prebind, forget, Phase::none, false},      Move{Phase::prebind, leave, Phase::none, true},
+    Move{Phase::bind, bound, Phase::bound, false},         Move{Phase::bind, released, Phase::none, false},
+    Move{Phase::bind, rejected, Phase::none, false},       Move{Phase::bind, stale, Phase::none, false},
+    Move{Phase::bind, hello, Phase::none, false},          Move{Phase::bind, forget, Phase::none, false},
+    Move{Phase::bind, remove, Phase::release, false},      Move{Phase::bound, released, Phase::none, false},
+    Move{Phase::bound, stale, Phase::none, false},         Move{Phase::bound, hello, Phase::none, false},
+    Move{Phase::bound, forget, Phase::none, false},        Move{Phase::bound, remove, Phase::release, false},
+    Move{Phase::bound, finished, Phase::release, false},   Move{Phase::release, released, Phase::none, false},
+    Move{Phase::release, rejected, Phase::none, false},    Move{Phase::release, stale, Phase::none, false},
+    Move{Phase::release, hello, Phase::none, false},       Move{Phase::release, forget, Phase::none, false},
 };
 
 // What a row and a release-list entry both are: one placement, to be ended by proof only.
@@ -87,6 +88,8 @@ std::string_view to_string(RowEvent event) {
     case forget: return "forget";
     case leave: return "leave";
     case remove: return "remove";
+    case found_running: return "found_running";
+    case found_ending: return "found_ending";
     case finished: return "finished";
   }
   CHECK(false);
@@ -122,8 +125,12 @@ bool ends_entry(const ReleaseEntry& entry, const Answer& answer, std::string_vie
 
 std::string encode(const Row& row) {
   Json json = Json::object();
-  json.set("uid", row.uid).set("pod", row.pod).set("epoch", to_text(row.epoch)).set("node", row.node);
-  json.set("incarnation", row.incarnation).set("promiseMs", std::to_string(row.promise_ms));
+  json.set("uid", row.uid);
+  json.set("pod", row.pod);
+  json.set("epoch", to_text(row.epoch));
+  json.set("node", row.node);
+  json.set("incarnation", row.incarnation);
+  json.set("promiseMs", std::to_string(row.promise_ms));
   if (!row.volumes.empty()) json.set("volumes", to_json(row.volumes));
   return json.dump();
 }
@@ -150,7 +157,9 @@ Result<Row> decode_row(std::string_view value, int phase) {
 
 std::string encode(const ReleaseEntry& entry) {
   Json json = Json::object();
-  json.set("node", entry.node).set("incarnation", entry.incarnation).set("uid", entry.uid);
+  json.set("node", entry.node);
+  json.set("incarnation", entry.incarnation);
+  json.set("uid", entry.uid);
   json.set("epoch", to_text(entry.epoch));
   std::string text = json.dump();
   if (!entry.charge.empty()) append_member(text, "charge", entry.charge);

@@ -238,7 +238,7 @@ void Gateway::on_link(bool up) {
 
 // Everything retained has arrived: what the broker lost is published again, and every known node is asked.
 void Gateway::on_fence() {
-  if (synced_) return;
+  if (synced_ || !options_.hold.empty()) return;
   synced_ = true;
   for (const KindName& kind : kinds()) {
     for (const std::string& key : objects_.keys(kind.kind)) {
@@ -266,6 +266,8 @@ void Gateway::refuse(std::string_view what, const std::string& why) {
 void Gateway::on_message(const Message& message) {
   const std::vector<std::string_view> levels = topics_.split(message.topic);
   if (levels.size() < 2) return refuse(message.topic, "not a topic of this fleet");
+  // Without its store the gateway must not speak to devices, nor take anything in: it could not keep it.
+  if (!options_.hold.empty() && levels[0] != "gateways") return;
   dispatch(levels, message);
 }
 
@@ -281,6 +283,7 @@ void Gateway::dispatch(const std::vector<std::string_view>& levels, const Messag
     return refuse(message.topic, "not a topic this gateway reads");
   }
   if (levels[2] == "answers" && levels.size() == 4) {
+    if (!options_.hold.empty()) return;
     Result<Answer> answer = decode_answer(message.payload, levels[3]);
     if (!answer) return refuse(message.topic, answer.error().message());
     return on_answer(*answer);

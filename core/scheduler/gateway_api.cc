@@ -48,11 +48,12 @@ void Gateway::on_api(const Message& message) {
 Json Gateway::answer_api(const Json& request) {
   if (!request.is_object()) return failure("a JSON object is wanted");
   const std::string op = text_of(request, "op");
+  if (op == "status") return api_status();
+  if (!options_.hold.empty()) return failure("the gateway is not ready: " + options_.hold);
   if (op == "apply") return api_apply(request);
   if (op == "delete") return api_delete(request);
   if (op == "get") return api_get(request);
   if (op == "describe") return api_describe(request);
-  if (op == "status") return api_status();
   return failure("op: \"" + op + "\" is not one of apply, delete, get, describe, status");
 }
 

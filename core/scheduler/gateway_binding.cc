@@ -178,9 +178,8 @@ void Gateway::end_row(Binding& binding, const Move& made) {
   const Row& row = binding.row;
   store_.erase(Table::row, row.uid);
   if (made.to_release_list) {
-    ReleaseEntry entry{row.node, row.incarnation, row.uid, row.epoch, {}};
-    if (binding.pod != nullptr) entry.charge = encode_charge(pod_requests(*binding.pod));
-    add_release(std::move(entry));
+    const Resources charge = binding.pod == nullptr ? Resources{} : pod_requests(*binding.pod);
+    add_release({row.node, row.incarnation, row.uid, row.epoch, encode_charge(charge)});
   } else {
     drop_epoch(row.node, row.epoch);
   }

@@ -63,6 +63,7 @@ void Gateway::on_slots(const Answer& answer) {
     return refuse("slots of node " + answer.node,
                   "page " + std::to_string(answer.page) + " of " + std::to_string(answer.pages) + " cannot be");
   }
+  if (answer.page == 0) listing.got.clear();  // the device lost its place and began anew
   listing.got[answer.page] = answer.slots;
   listing.resends = 0;
   if (listing.got.size() < answer.pages) return ask_page(answer.node);
@@ -126,8 +127,8 @@ void Gateway::adopt_slot(const std::string& node, const SlotReport& slot, const 
     Binding& other = *known->second;
     const bool other_wins = other.row.epoch > slot.epoch || !is_alive(slot.state);
     if (other_wins || other.row.phase == Phase::none) return add_release(leftover);
-    ReleaseEntry old{other.row.node, other.row.incarnation, other.row.uid, other.row.epoch, {}};
-    if (other.pod != nullptr) old.charge = encode_charge(pod_requests(*other.pod));
+    const Resources charge = other.pod == nullptr ? Resources{} : pod_requests(*other.pod);
+    ReleaseEntry old{other.row.node, other.row.incarnation, other.row.uid, other.row.epoch, encode_charge(charge)};
     drop_binding(slot.uid);
     add_release(std::move(old));
   }
@@ -138,15 +139,14 @@ void Gateway::adopt_slot(const std::string& node, const SlotReport& slot, const 
   row.node = node;
   row.incarnation = incarnation;
   row.promise_ms = options_.promise_ms;
-  row.phase = slot.state == SlotState::running && !entry->deleting ? Phase::bound : Phase::release;
   if (slot.state == SlotState::finished && !entry->deleting) {
     entry->finished = true;
     objects_.save_pod(row.pod);
   }
   queue_->remove(slot.uid);
-  Row stored = row;
-  stored.phase = Phase::none;
-  if (Status begun = store_.begin(row.uid, encode(stored), static_cast<int>(row.phase)); !begun.is_success()) {
+  const bool keeps_running = slot.state == SlotState::running && !entry->deleting;
+  apply(row, keeps_running ? RowEvent::found_running : RowEvent::found_ending);
+  if (Status begun = store_.begin(row.uid, encode(row), static_cast<int>(row.phase)); !begun.is_success()) {
     return refuse("slot of pod " + row.pod, begun.message());  // the next listing tries again
   }
   board_.mark(Kind::pod, row.pod);

@@ -1,0 +1,156 @@
+#include "firmware-host/ctl/api_client.h"
+
+#include <utility>
+
+namespace berth {
+
+namespace {
+
+// An answer is one page (48 KiB) or one object; both may be a little more than a message's 64 KiB with its status.
+constexpr Json::Limits kAnswerLimits{.bytes = 1024 * 1024, .depth = 80};
+
+}  // namespace
+
+ApiClient::ApiClient(Engine engine, Address address)
+    : engine_(std::move(engine)), address_(std::move(address)), topics_(address_.fleet) {
+  reply_topic_ = topics_.root() + "clients/" + address_.identity + "/" + address_.session;
+  engine_.transport.set_handler(this);
+  if (engine_.transport.is_up()) on_link(true);
+}
+
+ApiClient::~ApiClient() {
+  engine_.timers.cancel(resend_);
+  engine_.transport.set_handler(nullptr);
+}
+
+Outcome<Json> ApiClient::ask(Json request, bool repeatable) {
+  const std::string id = address_.session + "-" + std::to_string(++count_);
+  request.set("id", id);
+  question_ = Message{};
+  question_.topic = topics_.gateway_api(address_.gateway);
+  question_.payload = request.dump();
+  question_.response_topic = reply_topic_;
+  question_.correlation = id;
+  question_.expiry_s = static_cast<int>(address_.timeout_ms / 1000) + 1;
+  repeatable_ = repeatable;
+  answered_ = late_ = false;
+  Timers::Id deadline = engine_.timers.at(engine_.clock.now() + address_.timeout_ms, [this] {
+    late_ = true;
+    engine_.stop();
+  });
+  if (engine_.transport.is_up()) send_question();
+  engine_.run();
+  engine_.timers.cancel(deadline);
+  engine_.timers.cancel(resend_);
+  question_ = Message{};
+  if (!answered_) return std::unexpected(why_no_answer());
+
+  Result<Json> answer = Json::parse(answer_, kAnswerLimits);
+  if (!answer) return fail(Exit::refused, "the gateway's answer cannot be read: " + answer.error().message());
+  const Json* is_ok = answer->find("ok");
+  if (is_ok != nullptr && *is_ok == Json(true)) return std::move(*answer);
+  const Json* error = answer->find("error");
+  return fail(Exit::refused, error != nullptr && error->is_string() ? error->as_string() : "refused without a reason");
+}
+
+Failure ApiClient::why_no_answer() const {
+  if (!late_) return {Exit::interrupted, "interrupted"};
+  const std::string seconds = std::to_string((address_.timeout_ms + 999) / 1000) + " s";
+  if (!engine_.transport.is_up()) {
+    const std::string why = engine_.why_down();
+    return {Exit::unreachable, "no connection to the broker at " + address_.broker + " within " + seconds +
+                                   (why.empty() ? "" : ": " + why)};
+  }
+  return {Exit::no_answer, "gateway \"" + address_.gateway + "\" of fleet \"" + address_.fleet +
+                               "\" did not answer within " + seconds +
+                               "; is berthd running, and are --gateway, --fleet and --identity its own?"};
+}
+
+void ApiClient::send_question() {
+  engine_.transport.send(question_);
+  if (repeatable_) repeat_later();
+}
+
+void ApiClient::repeat_later() {
+  engine_.timers.cancel(resend_);
+  resend_ = engine_.timers.at(engine_.clock.now() + kResendMs, [this] {
+    if (question_.topic.empty()) return;
+    if (engine_.transport.is_up()) engine_.transport.send(question_);
+    repeat_later();
+  });
+}
+
+Outcome<Json> ApiClient::get(const KindName& kind, const std::string& name_space, const std::string& name) {
+  Json request = Json::object();
+  request.set("op", "get").set("kind", kind.name).set("namespace", name_space).set("name", name);
+  Outcome<Json> answer = ask(std::move(request), true);
+  if (!answer) return answer;
+  Json* object = answer->find("object");
+  if (object == nullptr) return fail(Exit::refused, "the gateway's answer has no object");
+  return std::move(*object);
+}
+
+Outcome<std::vector<Json>> ApiClient::list(const KindName& kind, const std::string& name_space) {
+  std::vector<Json> objects;
+  std::string from;
+  for (;;) {
+    Json request = Json::object();
+    request.set("op", "get").set("kind", kind.name).set("namespace", name_space);
+    if (!from.empty()) request.set("continue", from);
+    Outcome<Json> page = ask(std::move(request), true);
+    if (!page) return std::unexpected(std::move(page.error()));
+    if (Json* items = page->find("items"); items != nullptr && items->is_array()) {
+      for (Json& item : items->as_array()) objects.push_back(std::move(item));
+    }
+    const Json* next = page->find("continue");
+    if (next == nullptr || !next->is_string() || next->as_string().empty()) return objects;
+    if (next->as_string() <= from) return fail(Exit::refused, "the gateway's pages do not go on");
+    from = next->as_string();
+  }
+}
+
+void ApiClient::watch(Kind kind) {
+  watched_ = describe(kind).plural;
+  if (engine_.transport.is_up()) engine_.transport.subscribe(topics_.root() + "status/" + watched_ + "/#", 1);
+}
+
+Outcome<ApiClient::Changes> ApiClient::next_changes() {
+  if (!changes_.all && changes_.list.empty()) engine_.run();
+  if (!changes_.all && changes_.list.empty()) return fail(Exit::interrupted, "interrupted");
+  return std::exchange(changes_, Changes{});
+}
+
+void ApiClient::on_message(const Message& message) {
+  if (message.topic == reply_topic_) {
+    if (question_.topic.empty() || message.correlation != question_.correlation) return;
+    answer_ = message.payload;
+    answered_ = true;
+    return engine_.stop();
+  }
+  // Retained messages are older than the listing that the watch begins with.
+  if (message.retain) return;
+  const std::vector<std::string_view> levels = topics_.split(message.topic);
+  if (levels.size() < 3 || levels[0] != "status" || levels[1] != watched_) return;
+  std::string key(levels[2]);
+  for (std::size_t i = 3; i < levels.size(); ++i) key.append("/").append(levels[i]);
+  changes_.list.push_back({std::move(key), message.payload});
+  // While a question is open, its answer ends the wait; the change is kept.
+  if (question_.topic.empty()) engine_.stop();
+}
+
+void ApiClient::on_link(bool up) {
+  if (!up) return;
+  engine_.transport.subscribe(reply_topic_, 1);
+  if (!watched_.empty()) {
+    engine_.transport.subscribe(topics_.root() + "status/" + watched_ + "/#", 1);
+    if (was_up_) changes_.all = true;
+  }
+  was_up_ = true;
+  if (!question_.topic.empty()) {
+    send_question();
+  } else if (changes_.all) {
+    engine_.stop();
+  }
+}
+
+}  // namespace berth

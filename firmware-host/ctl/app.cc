@@ -1,0 +1,121 @@
+#include "firmware-host/ctl/app.h"
+
+#include <sys/random.h>
+
+#include <utility>
+
+#include "core/random.h"
+#include "firmware-host/ctl/api_client.h"
+#include "firmware-host/ctl/commands.h"
+#include "firmware-host/ctl/connection.h"
+#include "firmware-host/ctl/options.h"
+#include "firmware-host/ctl/text.h"
+#include "firmware-host/loop.h"
+#include "firmware-host/real_clock.h"
+#include "transports/mqtt.h"
+
+namespace berth {
+
+namespace {
+
+using Command = CtlOptions::Command;
+
+// Keeps the last thing the transport complained of: said only when the command fails for it.
+class LastComplaint final : public Log {
+ public:
+  void write(Level level, std::string_view event, std::initializer_list<Field> fields) override {
+    if (level != Level::warn && level != Level::error) return;
+    text_ = event;
+    for (const Field& said : fields) text_ += ", " + std::string(said.key) + " " + printable(said.value);
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+std::uint64_t random_seed() {
+  std::uint64_t seed = 0;
+  // At this size it neither blocks after boot nor comes back short; without it two clients may share a topic.
+  if (getrandom(&seed, sizeof seed, 0) != sizeof seed) seed = static_cast<std::uint64_t>(RealClock().wall());
+  return seed;
+}
+
+MqttOptions mqtt_options(const Connection& connection, const std::string& session, std::uint64_t seed) {
+  MqttOptions options;
+  options.host = connection.host;
+  options.port = connection.port;
+  options.client_id = "berthctl-" + connection.identity + "-" + session;
+  options.username = connection.username;
+  options.password = connection.password;
+  options.tls = {connection.ca_file, connection.cert_file, connection.key_file};
+  options.answer_timeout = connection.timeout_ms;
+  options.backoff_min = 100;
+  options.backoff_max = 1'000;
+  options.seed = seed;
+  return options;
+}
+
+Outcome<void> run_command(ApiClient& client, const CtlOptions& options, const std::vector<Manifest>& manifests,
+                          const Screen& screen) {
+  switch (options.command) {
+    case Command::apply: return run_apply(client, options, manifests, screen);
+    case Command::remove: return run_delete(client, options, manifests, screen);
+    case Command::get: return run_get(client, options, screen);
+    case Command::describe: return run_describe(client, options, screen);
+    case Command::status: return run_status(client, options, screen);
+    case Command::version: break;
+  }
+  return {};
+}
+
+// Everything that can be wrong without asking anybody comes first.
+Outcome<std::vector<Manifest>> check_locally(const CtlOptions& options, const Screen& screen) {
+  if (!options.files.empty()) return load_manifests(options, screen);
+  if (!options.kind.empty()) {
+    if (const Outcome<const KindName*> kind = kind_named(options.kind); !kind) return std::unexpected(kind.error());
+  }
+  return std::vector<Manifest>{};
+}
+
+Outcome<void> run_connected(const CtlOptions& options, const Screen& screen) {
+  const Outcome<std::vector<Manifest>> manifests = check_locally(options, screen);
+  if (!manifests) return std::unexpected(manifests.error());
+  const Outcome<Connection> connection = resolve_connection(options.connection);
+  if (!connection) return std::unexpected(connection.error());
+
+  const std::uint64_t seed = random_seed();
+  const std::string session = Random(seed).hex_id();
+  RealClock clock;
+  Timers timers;
+  LastComplaint log;
+  EventLoop loop(clock, timers);
+  MqttTransport transport(loop.context(), log, mqtt_options(*connection, session, seed));
+  ApiClient::Engine engine{
+      transport, clock, timers, [&loop] { (void)loop.run(); }, [&loop] { loop.stop(); }, [&log] { return log.text(); }};
+  ApiClient::Address address{connection->fleet, connection->gateway,  connection->identity,
+                             session,           connection->broker(), connection->timeout_ms};
+  ApiClient client(std::move(engine), std::move(address));
+  transport.start();
+  Outcome<void> done = run_command(client, options, *manifests, screen);
+  transport.disconnect();
+  return done;
+}
+
+}  // namespace
+
+int run_berthctl(int argc, const char* const* argv, std::ostream& out, std::ostream& err) {
+  CtlOptions options;
+  if (const std::optional<int> ended = parse_options(argc, argv, options, out, err)) return *ended;
+  if (options.command == Command::version) {
+    out << "berthctl " << BERTH_VERSION << ", protocol berth/v1\n";
+    return 0;
+  }
+  const Outcome<void> done = run_connected(options, {out, err});
+  out.flush();
+  if (done) return 0;
+  if (done.error().exit != Exit::interrupted) err << "berthctl: " << done.error().text << "\n";
+  return static_cast<int>(done.error().exit);
+}
+
+}  // namespace berth

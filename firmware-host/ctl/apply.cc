@@ -1,0 +1,110 @@
+// apply and delete: what changes objects.
+#include <utility>
+
+#include "firmware-host/ctl/commands.h"
+#include "firmware-host/ctl/connection.h"
+#include "firmware-host/ctl/fields.h"
+#include "firmware-host/ctl/text.h"
+
+namespace berth {
+
+namespace {
+
+// A failure that ends the command: nobody answers, or the user has had enough.
+bool is_final(const Failure& failure) { return failure.exit != Exit::refused; }
+
+Json request_of(std::string_view op, const KindName& kind, const std::string& name_space, const std::string& name) {
+  Json request = Json::object();
+  request.set("op", op).set("kind", kind.name).set("namespace", name_space).set("name", name);
+  return request;
+}
+
+Outcome<Json> apply_one(ApiClient& client, const Manifest& manifest, bool recreate) {
+  Json request = Json::object();
+  request.set("op", "apply").set("object", manifest.object);
+  if (recreate) request.set("recreate", true);
+  // Sent twice it would re-create the pod twice.
+  return client.ask(std::move(request), !recreate);
+}
+
+Outcome<void> delete_one(ApiClient& client, const KindName& kind, const std::string& name_space,
+                         const std::string& name, const Screen& screen) {
+  const std::string title = title_of(kind, name_space, name);
+  // Sent twice the second answer would be "not found".
+  const Outcome<Json> answer = client.ask(request_of("delete", kind, name_space, name), false);
+  if (!answer) return fail(answer.error().exit, title + ": " + answer.error().text);
+  screen.out << title << " " << printable(text_field(*answer, {"result"})) << std::endl;
+  return {};
+}
+
+}  // namespace
+
+Outcome<std::vector<Manifest>> load_manifests(const CtlOptions& options, const Screen& screen) {
+  std::vector<Manifest> manifests;
+  std::vector<std::string> warnings;
+  std::string wrong;
+  for (const std::string& file : options.files) {
+    const Outcome<std::string> text = read_text_file(file);
+    Outcome<void> read;
+    if (text) {
+      read = read_manifests(file == "-" ? "<stdin>" : file, *text, manifests, warnings);
+    } else {
+      read = std::unexpected(text.error());
+    }
+    if (!read) wrong += (wrong.empty() ? "" : "\n") + read.error().text;
+  }
+  for (const std::string& warning : warnings) screen.err << "warning: " << printable(warning) << "\n";
+  if (!wrong.empty()) return fail(Exit::usage, wrong + "\nnothing was sent");
+  if (manifests.empty()) return fail(Exit::usage, "the manifests hold no object");
+  return manifests;
+}
+
+Outcome<void> run_apply(ApiClient& client, const CtlOptions& options, const std::vector<Manifest>& manifests,
+                        const Screen& screen) {
+  std::string wrong;
+  for (const Manifest& manifest : manifests) {
+    const bool recreate = options.recreate && manifest.kind->kind == Kind::pod;
+    const Outcome<Json> answer = apply_one(client, manifest, recreate);
+    if (!answer) {
+      const std::string line = manifest.title() + ": " + answer.error().text;
+      if (is_final(answer.error())) return fail(answer.error().exit, line);
+      wrong += (wrong.empty() ? "" : "\n") + line;
+      continue;
+    }
+    std::string word = text_field(*answer, {"result"});
+    if (word == "waiting") word = "waiting for its predecessor to end";
+    screen.out << manifest.title() << " " << printable(word) << std::endl;
+    // The same decoders have warned here already, of what they saw; only the gateway's own are new.
+    for (const Json& warning : list_field(*answer, {"warnings"})) {
+      const std::string text = warning.is_string() ? warning.as_string() : warning.dump();
+      if (text.find("unknown field") == std::string::npos) {
+        screen.err << "warning: " << manifest.title() << ": " << printable(text) << "\n";
+      }
+    }
+  }
+  if (!wrong.empty()) return fail(Exit::refused, wrong);
+  return {};
+}
+
+Outcome<void> run_delete(ApiClient& client, const CtlOptions& options, const std::vector<Manifest>& manifests,
+                         const Screen& screen) {
+  if (options.files.empty()) {
+    const Outcome<const KindName*> kind = kind_named(options.kind);
+    if (!kind) return std::unexpected(kind.error());
+    const std::string name_space = !(*kind)->namespaced         ? ""
+                                   : options.name_space.empty() ? "default"
+                                                                : options.name_space;
+    return delete_one(client, **kind, name_space, options.name, screen);
+  }
+  std::string wrong;
+  for (auto manifest = manifests.rbegin(); manifest != manifests.rend(); ++manifest) {
+    const Outcome<void> done = delete_one(client, *manifest->kind, manifest->name_space, manifest->name, screen);
+    if (done) continue;
+    if (is_final(done.error())) return done;
+    wrong += (wrong.empty() ? "" : "\n") + done.error().text;
+  }
+  if (!wrong.empty()) return fail(Exit::refused, wrong);
+  return {};
+}
+
+}  // namespace berth

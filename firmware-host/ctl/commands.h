@@ -1,0 +1,35 @@
+// The commands of berthctl that ask the gateway. Each returns how the program ends; a failure's text is still to be
+// told.
+#pragma once
+
+#include <ostream>
+
+#include "firmware-host/ctl/api_client.h"
+#include "firmware-host/ctl/manifest.h"
+#include "firmware-host/ctl/options.h"
+#include "firmware-host/ctl/outcome.h"
+
+namespace berth {
+
+struct Screen {
+  std::ostream& out;
+  std::ostream& err;
+};
+
+// Reads and checks the manifests of -f. Warnings go to the screen.
+Outcome<std::vector<Manifest>> load_manifests(const CtlOptions& options, const Screen& screen);
+
+// Applies all, also after one was refused; then Exit::refused.
+Outcome<void> run_apply(ApiClient& client, const CtlOptions& options, const std::vector<Manifest>& manifests,
+                        const Screen& screen);
+// Deletes KIND NAME, or the manifests, last first.
+Outcome<void> run_delete(ApiClient& client, const CtlOptions& options, const std::vector<Manifest>& manifests,
+                         const Screen& screen);
+Outcome<void> run_get(ApiClient& client, const CtlOptions& options, const Screen& screen);
+Outcome<void> run_describe(ApiClient& client, const CtlOptions& options, const Screen& screen);
+Outcome<void> run_status(ApiClient& client, const CtlOptions& options, const Screen& screen);
+
+// The kind named on the command line; Exit::usage with the kinds there are.
+Outcome<const KindName*> kind_named(const std::string& text);
+
+}  // namespace berth

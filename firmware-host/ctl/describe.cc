@@ -1,0 +1,180 @@
+// describe: one object in full, for reading.
+#include <algorithm>
+#include <charconv>
+#include <system_error>
+
+#include "firmware-host/ctl/commands.h"
+#include "firmware-host/ctl/fields.h"
+#include "firmware-host/ctl/table.h"
+#include "firmware-host/ctl/text.h"
+#include "firmware-host/real_clock.h"
+
+namespace berth {
+
+namespace {
+
+constexpr std::size_t kLabelWidth = 16;
+
+class Page {
+ public:
+  explicit Page(std::ostream& out) : out_(out) {}
+
+  void line(const std::string& label, const std::string& text, int depth = 0) {
+    if (text.empty()) return;
+    const std::string head = std::string(static_cast<std::size_t>(depth) * 2, ' ') + label + ":";
+    out_ << head << std::string(head.size() < kLabelWidth ? kLabelWidth - head.size() : 1, ' ') << printable(text)
+         << "\n";
+  }
+  void title(const std::string& label, int depth = 0) {
+    out_ << std::string(static_cast<std::size_t>(depth) * 2, ' ') << label << ":\n";
+  }
+  // Values as YAML, indented.
+  void block(const std::string& label, const Json* value) {
+    if (value == nullptr || value->is_null() || *value == Json::object() || *value == Json::array()) return;
+    title(label);
+    const std::string text = to_yaml(*value);
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t end = text.find('\n', at);
+      out_ << "  " << text.substr(at, end - at) << "\n";
+      at = end + 1;
+    }
+  }
+  std::ostream& out() { return out_; }
+
+ private:
+  std::ostream& out_;
+};
+
+std::string words(const Json::Array& list) {
+  std::string text;
+  for (const Json& word : list) text += (text.empty() ? "" : " ") + (word.is_string() ? word.as_string() : word.dump());
+  return text;
+}
+
+std::string toleration_text(const Json& toleration) {
+  std::string text = text_field(toleration, {"key"});
+  if (text.empty()) text = "every taint";
+  if (const std::string value = text_field(toleration, {"value"}); !value.empty()) text += "=" + value;
+  if (const std::string effect = text_field(toleration, {"effect"}); !effect.empty()) text += ":" + effect;
+  return text;
+}
+
+std::string state_text(const Json& status) {
+  for (const auto& [word, detail] : object_field(status, {"state"})) {
+    std::string text = word;
+    const std::string reason = text_field(detail, {"reason"});
+    const std::string message = text_field(detail, {"message"});
+    const std::string code = text_field(detail, {"exitCode"});
+    if (!reason.empty()) text += ", " + reason;
+    if (!code.empty()) text += ", exit code " + code;
+    if (!message.empty()) text += ": " + message;
+    return text;
+  }
+  return {};
+}
+
+void tell_meta(Page& page, const Json& object) {
+  page.line("Name", text_field(object, {"metadata", "name"}));
+  page.line("Namespace", text_field(object, {"metadata", "namespace"}));
+  page.line("UID", text_field(object, {"metadata", "uid"}));
+  page.line("Labels", join_pairs(object_field(object, {"metadata", "labels"})));
+  page.line("Annotations", join_pairs(object_field(object, {"metadata", "annotations"})));
+}
+
+void tell_containers(Page& page, const Json& pod) {
+  page.title("Containers");
+  for (const Json& container : list_field(pod, {"spec", "containers"})) {
+    const std::string name = text_field(container, {"name"});
+    page.title(name, 1);
+    page.line("Image", text_field(container, {"image"}), 2);
+    page.line("Command", words(list_field(container, {"command"})), 2);
+    page.line("Args", words(list_field(container, {"args"})), 2);
+    page.line("Requests", join_pairs(object_field(container, {"resources", "requests"})), 2);
+    page.line("Limits", join_pairs(object_field(container, {"resources", "limits"})), 2);
+    for (const Json& status : list_field(pod, {"status", "containerStatuses"})) {
+      if (text_field(status, {"name"}) != name) continue;
+      page.line("State", state_text(status), 2);
+      page.line("Restarts", text_field(status, {"restartCount"}), 2);
+    }
+  }
+}
+
+void tell_pod(Page& page, const Json& pod) {
+  tell_meta(page, pod);
+  page.line("Status", pod_word(pod));
+  page.line("Node", text_field(pod, {"status", "nodeName"}));
+  page.line("Message", text_field(pod, {"status", "message"}));
+  page.line("Priority", text_field(pod, {"spec", "priority"}));
+  page.line("Node selector", join_pairs(object_field(pod, {"spec", "nodeSelector"})));
+  for (const Json& toleration : list_field(pod, {"spec", "tolerations"})) {
+    page.line("Tolerates", toleration_text(toleration));
+  }
+  for (const Json& volume : list_field(pod, {"spec", "volumes"})) {
+    const std::string claim = text_field(volume, {"persistentVolumeClaim", "claimName"});
+    page.line("Volume", text_field(volume, {"name"}) + (claim.empty() ? "" : ", claim " + claim));
+  }
+  tell_containers(page, pod);
+  page.block("Scheduler", field(pod, {"status", "scheduler"}));
+}
+
+void tell_node(Page& page, const Json& node) {
+  tell_meta(page, node);
+  page.line("Ready", has_condition(node, "Ready") ? "yes" : "no");
+  for (const Json& condition : list_field(node, {"status", "conditions"})) {
+    page.line("Message", text_field(condition, {"message"}));
+  }
+  if (true_field(node, {"spec", "unschedulable"})) page.line("Unschedulable", "yes");
+  for (const Json& taint : list_field(node, {"spec", "taints"})) page.line("Taint", taint_text(taint));
+  page.line("Incarnation", text_field(node, {"status", "incarnation"}));
+  page.block("Allocatable", field(node, {"status", "allocatable"}));
+  page.block("Images", field(node, {"status", "images"}));
+}
+
+// "2026-11-20T09:08:07Z" of milliseconds in text.
+std::string time_text(const std::string& text) {
+  Millis wall = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), wall);
+  return error == std::errc() && end == text.data() + text.size() ? to_rfc3339(wall) : text;
+}
+
+void tell_events(Page& page, const Json::Array& events) {
+  if (events.empty()) return;
+  page.title("Events");
+  TableWriter writer;
+  std::vector<Cells> rows = {{"  LAST SEEN", "TYPE", "REASON", "COUNT", "MESSAGE"}};
+  for (const Json& event : events) {
+    rows.push_back({"  " + time_text(text_field(event, {"time"})), text_field(event, {"type"}),
+                    text_field(event, {"reason"}), text_field(event, {"count"}), text_field(event, {"message"})});
+  }
+  for (const Cells& row : rows) writer.measure(row);
+  for (const Cells& row : rows) page.out() << writer.line(row);
+}
+
+}  // namespace
+
+Outcome<void> run_describe(ApiClient& client, const CtlOptions& options, const Screen& screen) {
+  const Outcome<const KindName*> kind = kind_named(options.kind);
+  if (!kind) return std::unexpected(kind.error());
+  Json request = Json::object();
+  request.set("op", "describe").set("kind", (*kind)->name).set("name", options.name);
+  request.set("namespace", options.name_space.empty() ? "default" : options.name_space);
+  Outcome<Json> answer = client.ask(std::move(request), true);
+  if (!answer) return std::unexpected(std::move(answer.error()));
+  Json* object = answer->find("object");
+  if (object == nullptr) return fail(Exit::refused, "the gateway's answer has no object");
+  Page page(screen.out);
+  if ((*kind)->kind == Kind::pod) {
+    tell_pod(page, *object);
+  } else if ((*kind)->kind == Kind::node) {
+    tell_node(page, *object);
+  } else {
+    tell_meta(page, *object);
+    for (const auto& [key, value] : object->as_object()) {
+      if (key != "metadata" && key != "apiVersion") page.block(key, &value);
+    }
+  }
+  tell_events(page, list_field(*answer, {"events"}));
+  return {};
+}
+
+}  // namespace berth

@@ -1,0 +1,134 @@
+#include "firmware-host/ctl/manifest.h"
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+#include "firmware-host/ctl/fields.h"
+#include "firmware-host/yaml.h"
+
+namespace berth {
+
+namespace {
+
+constexpr std::size_t kPodBytesMax = 56 * 1024;     // PreBind carries a pod whole (handshake.md §3)
+constexpr std::size_t kObjectBytesMax = 63 * 1024;  // a request is one message of at most 64 KiB
+
+template <class T>
+Status check_with(Result<T> (*decode)(const Json&, Warnings*), const Json& object, Warnings& warnings) {
+  const Result<T> decoded = decode(object, &warnings);
+  return decoded ? Status::ok() : decoded.error();
+}
+
+Status check_object(Kind kind, const Json& object, Warnings& warnings) {
+  switch (kind) {
+    case Kind::pod: return check_with(decode_pod, object, warnings);
+    case Kind::node: return check_with(decode_node, object, warnings);
+    case Kind::persistent_volume: return check_with(decode_persistent_volume, object, warnings);
+    case Kind::persistent_volume_claim: return check_with(decode_persistent_volume_claim, object, warnings);
+    case Kind::storage_class: return check_with(decode_storage_class, object, warnings);
+    case Kind::priority_class: return check_with(decode_priority_class, object, warnings);
+    case Kind::namespace_: return check_with(decode_namespace, object, warnings);
+  }
+  return Status::error("kind: unknown");
+}
+
+// "spec.containers[0].image: a text is wanted" -> "spec.containers[0].image"; empty when it begins with no path.
+std::string path_of(const std::string& reason) {
+  const std::size_t colon = reason.find(": ");
+  if (colon == std::string::npos) return {};
+  const std::string path = reason.substr(0, colon);
+  return path.find(' ') == std::string::npos ? path : std::string();
+}
+
+std::string kind_names() {
+  std::string names;
+  for (const KindName& kind : kinds()) names += (names.empty() ? "" : ", ") + std::string(kind.name);
+  return names;
+}
+
+// The documents of one text, one after the other.
+class Reader {
+ public:
+  Reader(std::vector<Manifest>& to, std::vector<std::string>& warnings) : to_(to), warnings_(warnings) {}
+
+  void read(const YamlDocument& document) {
+    document_ = &document;
+    if (!document.value.is_object()) {
+      if (!document.value.is_null()) blame("", "an object is wanted, with apiVersion, kind and metadata");
+      return;
+    }
+    if (text_field(document.value, {"kind"}) != "List") return read_object(document.value, "");
+    const Json::Array& items = list_field(document.value, {"items"});
+    for (std::size_t i = 0; i < items.size(); ++i) read_object(items[i], "items[" + std::to_string(i) + "].");
+  }
+  const std::string& wrong() const { return wrong_; }
+
+ private:
+  void read_object(Json object, const std::string& prefix) {
+    const std::string said = text_field(object, {"kind"});
+    const KindName* kind = find_kind(said);
+    if (said.empty()) return blame(prefix, "kind: missing; say one of " + kind_names());
+    if (kind == nullptr || kind->name != said) {
+      return blame(prefix, "kind: \"" + said + "\" is not a kind Berth knows; say one of " + kind_names());
+    }
+    Json* metadata = object.find("metadata");
+    if (metadata != nullptr && metadata->is_object()) {
+      if (kind->namespaced && metadata->find("namespace") == nullptr) metadata->set("namespace", "default");
+    }
+    Warnings warnings;
+    const Status checked = check_object(kind->kind, object, warnings);
+    for (const std::string& warning : warnings) warnings_.push_back(line(prefix, warning));
+    if (!checked.is_success()) {
+      for (const std::string& reason : checked.reasons()) blame(prefix, reason);
+      return;
+    }
+    const std::size_t limit = kind->kind == Kind::pod ? kPodBytesMax : kObjectBytesMax;
+    if (object.dump().size() > limit) {
+      return blame(
+          prefix, "the object is larger than " + std::to_string(limit / 1024) + " KiB; move what is large to a volume");
+    }
+    Manifest manifest;
+    manifest.kind = kind;
+    manifest.name_space = kind->namespaced ? text_field(object, {"metadata", "namespace"}) : "";
+    manifest.name = text_field(object, {"metadata", "name"});
+    manifest.where = document_->where(prefix.empty() ? "" : prefix.substr(0, prefix.size() - 1));
+    manifest.object = std::move(object);
+    to_.push_back(std::move(manifest));
+  }
+
+  std::string line(const std::string& prefix, const std::string& reason) const {
+    return document_->where(prefix + path_of(reason)) + ": " + prefix + reason;
+  }
+  void blame(const std::string& prefix, const std::string& reason) {
+    wrong_ += (wrong_.empty() ? "" : "\n") + line(prefix, reason);
+  }
+
+  std::vector<Manifest>& to_;
+  std::vector<std::string>& warnings_;
+  const YamlDocument* document_ = nullptr;
+  std::string wrong_;
+};
+
+}  // namespace
+
+std::string title_of(const KindName& kind, const std::string& name_space, const std::string& name) {
+  std::string title;
+  for (const char c : kind.name) title += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (!name_space.empty()) title += "/" + name_space;
+  return title + "/" + name;
+}
+
+std::string Manifest::title() const { return title_of(*kind, name_space, name); }
+
+Outcome<void> read_manifests(const std::string& file, std::string_view text, std::vector<Manifest>& to,
+                             std::vector<std::string>& warnings) {
+  const Result<std::vector<YamlDocument>> documents = parse_yaml(file, text);
+  if (!documents) return fail(Exit::usage, documents.error().message());
+  Reader reader(to, warnings);
+  for (const YamlDocument& document : *documents) reader.read(document);
+  if (!reader.wrong().empty()) return fail(Exit::usage, reader.wrong());
+  return {};
+}
+
+}  // namespace berth

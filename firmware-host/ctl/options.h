@@ -1,0 +1,50 @@
+// The command line of berthctl.
+#pragma once
+
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "core/clock.h"
+
+namespace berth {
+
+enum class OutputForm { table, wide, json, yaml };
+
+// Where the gateway is, as said on the command line; empty: not said.
+struct ConnectionOptions {
+  std::string config_file;
+  std::string state_dir;
+  std::string broker;
+  std::string username;
+  std::string password_file;
+  std::string ca_file;
+  std::string cert_file;
+  std::string key_file;
+  std::string fleet;
+  std::string gateway;
+  std::string identity;
+  Millis timeout_ms = 10'000;
+};
+
+struct CtlOptions {
+  enum class Command { apply, get, describe, remove, status, version };
+  Command command = Command::version;
+  ConnectionOptions connection;
+  std::vector<std::string> files;  // apply, delete; "-": standard input
+  bool recreate = false;
+  std::string kind;
+  std::string name;
+  std::string name_space;  // empty: not said
+  bool all_namespaces = false;
+  OutputForm form = OutputForm::table;
+  bool watch = false;
+};
+
+// Reads the command line. Returns the exit code when the program is to end at once: after --help, or after a wrong
+// command line, which is told on `err`.
+std::optional<int> parse_options(int argc, const char* const* argv, CtlOptions& options, std::ostream& out,
+                                 std::ostream& err);
+
+}  // namespace berth

@@ -1,0 +1,30 @@
+// How berthctl ends: its exit codes, and what a step that failed hands up to main.
+#pragma once
+
+#include <expected>
+#include <string>
+
+namespace berth {
+
+enum class Exit : int {
+  ok = 0,
+  refused = 1,       // the gateway said no, or there is no such object
+  usage = 2,         // bad command line, configuration or manifest; nothing was sent
+  unreachable = 3,   // no connection to the broker in time
+  no_answer = 4,     // connected, but the gateway did not answer in time
+  interrupted = 130  // SIGINT or SIGTERM, as a shell reports it
+};
+
+struct Failure {
+  Exit exit = Exit::refused;
+  std::string text;  // for people, may have several lines, without a newline at the end
+};
+
+template <class T>
+using Outcome = std::expected<T, Failure>;
+
+inline std::unexpected<Failure> fail(Exit exit, std::string text) {
+  return std::unexpected<Failure>(Failure{exit, std::move(text)});
+}
+
+}  // namespace berth

@@ -1,0 +1,189 @@
+#include "firmware-host/ctl/table.h"
+
+#include <algorithm>
+
+#include "firmware-host/ctl/fields.h"
+#include "firmware-host/ctl/text.h"
+
+namespace berth {
+
+namespace {
+
+constexpr std::size_t kGap = 3;
+
+struct Column {
+  const char* title;
+  std::string (*cell)(const Json& object);
+  bool wide = false;
+};
+
+std::string join(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ",") + word;
+  return text;
+}
+
+std::string texts_of(const Json::Array& list) {
+  std::vector<std::string> words;
+  for (const Json& item : list) words.push_back(item.is_string() ? item.as_string() : item.dump());
+  return join(words);
+}
+
+std::string name_cell(const Json& object) { return text_field(object, {"metadata", "name"}); }
+std::string uid_cell(const Json& object) { return text_field(object, {"metadata", "uid"}); }
+std::string phase_cell(const Json& object) { return text_field(object, {"status", "phase"}); }
+
+// The first container that waits or ended badly, with why.
+std::string container_trouble(const Json& pod, std::string_view member) {
+  for (const Json& container : list_field(pod, {"status", "containerStatuses"})) {
+    for (const std::string_view state : {"waiting", "terminated"}) {
+      const std::string found = text_field(container, {"state", state, member});
+      if (!found.empty() && found != "Completed" && found != "ContainerCreating") return found;
+    }
+  }
+  return {};
+}
+
+std::string pod_message(const Json& pod) {
+  const std::string message = text_field(pod, {"status", "message"});
+  return message.empty() ? container_trouble(pod, "message") : message;
+}
+
+std::string restarts_cell(const Json& pod) {
+  std::int64_t restarts = 0;
+  for (const Json& container : list_field(pod, {"status", "containerStatuses"})) {
+    const Json* count = container.find("restartCount");
+    if (count != nullptr && count->is_integer()) restarts += count->as_int();
+  }
+  return std::to_string(restarts);
+}
+
+std::string node_status_cell(const Json& node) {
+  std::string word = has_condition(node, "Ready") ? "Ready" : "NotReady";
+  if (true_field(node, {"spec", "unschedulable"})) word += ",SchedulingDisabled";
+  return word;
+}
+
+std::string taints_cell(const Json& node) {
+  std::vector<std::string> words;
+  for (const Json& taint : list_field(node, {"spec", "taints"})) words.push_back(taint_text(taint));
+  return join(words);
+}
+
+std::string labels_cell(const Json& object) { return join_pairs(object_field(object, {"metadata", "labels"})); }
+
+std::string claim_cell(const Json& volume) {
+  const std::string name = text_field(volume, {"spec", "claimRef", "name"});
+  return name.empty() ? name : text_field(volume, {"spec", "claimRef", "namespace"}) + "/" + name;
+}
+
+const std::vector<Column>& columns_of_kind(Kind kind) {
+  static const std::vector<Column> kPod = {
+      {"NAME", name_cell},
+      {"STATUS", pod_word},
+      {"NODE", [](const Json& pod) { return text_field(pod, {"status", "nodeName"}); }},
+      {"RESTARTS", restarts_cell, true},
+      {"ATTEMPTS", [](const Json& pod) { return text_field(pod, {"status", "scheduler", "attempts"}); }, true},
+      {"QUEUE", [](const Json& pod) { return text_field(pod, {"status", "scheduler", "queue"}); }, true},
+      {"EPOCH", [](const Json& pod) { return text_field(pod, {"status", "scheduler", "epoch"}); }, true},
+      {"UID", uid_cell, true},
+      {"MESSAGE", pod_message}};
+  static const std::vector<Column> kNode = {
+      {"NAME", name_cell},
+      {"STATUS", node_status_cell},
+      {"TAINTS", taints_cell},
+      {"CPU", [](const Json& node) { return text_field(node, {"status", "allocatable", "cpu"}); }},
+      {"MEMORY", [](const Json& node) { return text_field(node, {"status", "allocatable", "memory"}); }},
+      {"PODS", [](const Json& node) { return text_field(node, {"status", "allocatable", "pods"}); }, true},
+      {"INCARNATION", [](const Json& node) { return text_field(node, {"status", "incarnation"}); }, true},
+      {"LABELS", labels_cell, true}};
+  static const std::vector<Column> kVolume = {
+      {"NAME", name_cell},
+      {"CAPACITY", [](const Json& volume) { return text_field(volume, {"spec", "capacity", "storage"}); }},
+      {"STATUS", phase_cell},
+      {"CLAIM", claim_cell},
+      {"STORAGECLASS", [](const Json& volume) { return text_field(volume, {"spec", "storageClassName"}); }},
+      {"RECLAIM", [](const Json& volume) { return text_field(volume, {"spec", "persistentVolumeReclaimPolicy"}); },
+       true},
+      {"ACCESS", [](const Json& volume) { return texts_of(list_field(volume, {"spec", "accessModes"})); }, true},
+      {"PATH", [](const Json& volume) { return text_field(volume, {"spec", "local", "path"}); }}};
+  static const std::vector<Column> kClaim = {
+      {"NAME", name_cell},
+      {"STATUS", phase_cell},
+      {"VOLUME", [](const Json& claim) { return text_field(claim, {"spec", "volumeName"}); }},
+      {"REQUEST", [](const Json& claim) { return text_field(claim, {"spec", "resources", "requests", "storage"}); }},
+      {"STORAGECLASS", [](const Json& claim) { return text_field(claim, {"spec", "storageClassName"}); }},
+      {"ACCESS", [](const Json& claim) { return texts_of(list_field(claim, {"spec", "accessModes"})); }, true},
+      {"UID", uid_cell, true}};
+  static const std::vector<Column> kClass = {
+      {"NAME", name_cell},
+      {"PROVISIONER", [](const Json& object) { return text_field(object, {"provisioner"}); }},
+      {"RECLAIM", [](const Json& object) { return text_field(object, {"reclaimPolicy"}); }},
+      {"BINDING", [](const Json& object) { return text_field(object, {"volumeBindingMode"}); }}};
+  static const std::vector<Column> kPriority = {
+      {"NAME", name_cell},
+      {"VALUE", [](const Json& object) { return text_field(object, {"value"}); }},
+      {"DEFAULT", [](const Json& object) { return text_field(object, {"globalDefault"}); }},
+      {"PREEMPTION", [](const Json& object) { return text_field(object, {"preemptionPolicy"}); }}};
+  static const std::vector<Column> kNamespace = {{"NAME", name_cell}, {"LABELS", labels_cell, true}};
+  switch (kind) {
+    case Kind::pod: return kPod;
+    case Kind::node: return kNode;
+    case Kind::persistent_volume: return kVolume;
+    case Kind::persistent_volume_claim: return kClaim;
+    case Kind::storage_class: return kClass;
+    case Kind::priority_class: return kPriority;
+    case Kind::namespace_: return kNamespace;
+  }
+  return kNamespace;
+}
+
+}  // namespace
+
+std::string pod_word(const Json& pod) {
+  if (true_field(pod, {"status", "deleting"})) return "Terminating";
+  const std::string phase = phase_cell(pod);
+  if (phase == "Succeeded" || phase == "Failed") return phase;
+  if (const std::string trouble = container_trouble(pod, "reason"); !trouble.empty()) return trouble;
+  if (phase == "Pending" && has_condition(pod, "PodScheduled")) return "Scheduled";
+  return phase.empty() ? "Pending" : phase;
+}
+
+Cells table_header(Kind kind, const TableForm& form) {
+  Cells row;
+  if (form.with_namespace && describe(kind).namespaced) row.emplace_back("NAMESPACE");
+  for (const Column& column : columns_of_kind(kind)) {
+    if (form.wide || !column.wide) row.emplace_back(column.title);
+  }
+  return row;
+}
+
+Cells table_row(Kind kind, const Json& object, const TableForm& form) {
+  Cells row;
+  if (form.with_namespace && describe(kind).namespaced) row.push_back(text_field(object, {"metadata", "namespace"}));
+  for (const Column& column : columns_of_kind(kind)) {
+    if (form.wide || !column.wide) row.push_back(column.cell(object));
+  }
+  for (std::string& cell : row) {
+    if (cell.empty()) cell = "-";
+  }
+  return row;
+}
+
+void TableWriter::measure(const Cells& row) {
+  if (widths_.size() < row.size()) widths_.resize(row.size());
+  for (std::size_t i = 0; i < row.size(); ++i) widths_[i] = std::max(widths_[i], columns_of(printable(row[i])));
+}
+
+std::string TableWriter::line(const Cells& row) {
+  measure(row);
+  std::string text;
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    const std::string cell = printable(row[i]);
+    text += cell;
+    if (i + 1 < row.size()) text.append(widths_[i] - columns_of(cell) + kGap, ' ');
+  }
+  return text + "\n";
+}
+
+}  // namespace berth

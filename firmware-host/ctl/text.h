@@ -1,0 +1,22 @@
+// Values as people read them. Control characters are escaped or replaced: what a device reports must not steer a
+// terminal.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/api/json.h"
+
+namespace berth {
+
+// Indented JSON with a newline at the end.
+std::string pretty_json(const Json& value);
+// YAML 1.2, block style, with a newline at the end. Strings are quoted when a YAML reader could take them for
+// something else.
+std::string to_yaml(const Json& value);
+// The text with every control character replaced by '?'.
+std::string printable(std::string_view text);
+// How many columns a UTF-8 text takes, one for each code point.
+std::size_t columns_of(std::string_view text);
+
+}  // namespace berth

@@ -1,0 +1,27 @@
+// Opens the gateway's store, or says why nothing may be bound without it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/clock.h"
+#include "core/log.h"
+#include "core/store.h"
+
+namespace berth {
+
+struct OpenedStore {
+  std::unique_ptr<Store> store;  // on flash, or in memory while `hold` stands; null: another process has it
+  std::string hold;              // not empty: bind nothing; for the operator
+};
+
+// `path`: the database file. A damaged one is set aside under a name that says when, and `<path>.hold` then keeps the
+// reason over restarts until the operator removes it. One that cannot be opened is left where it is.
+OpenedStore open_gateway_store(const std::string& path, const Clock& clock, Log& log);
+
+// For a store that opened but does not make sense to the gateway (a record that cannot be read): closes it, sets it
+// aside and holds.
+OpenedStore set_gateway_store_aside(std::unique_ptr<Store> store, const std::string& path, const std::string& damage,
+                                    const Clock& clock, Log& log);
+
+}  // namespace berth

@@ -1,0 +1,237 @@
+#include "tests/sim/invariants.h"
+
+#include <algorithm>
+
+namespace berth::sim {
+
+namespace {
+
+std::string show(const std::string& uid, const Epoch& epoch) { return uid + "@" + to_text(epoch); }
+
+bool is_alive(SlotState state) {
+  return state == SlotState::preparing || state == SlotState::prepared || state == SlotState::running;
+}
+
+Breach first(const std::vector<std::string>& words) { return words.empty() ? Breach() : Breach(words.front()); }
+
+Breach s1(const Witness& witness) { return first(witness.news().repeated_epochs); }
+
+Breach s2(const Witness& witness) { return first(witness.news().conflicting_epochs); }
+
+Breach s3(const Witness& witness) {
+  for (const Named& bind : witness.news().binds_sent) {
+    if (!witness.was_bind_durable(bind)) {
+      return "Bind was sent for " + show(bind.first, bind.second) + ", whose phase bind never was on flash";
+    }
+    if (!witness.was_prebound_received(bind)) {
+      return "Bind was sent for " + show(bind.first, bind.second) + " without PreBound";
+    }
+  }
+  return {};
+}
+
+Breach s4(const Witness& witness) {
+  std::map<std::string, std::string> place;
+  for (const auto& device : witness.devices()) {
+    for (const Tag& tag : device->runtime->alive()) {
+      const std::string here = show(tag.uid, tag.epoch) + " on " + device->name;
+      const auto [known, fresh] = place.emplace(tag.uid, here);
+      if (!fresh) return "one pod runs twice: " + known->second + " and " + here;
+    }
+  }
+  return {};
+}
+
+Breach s5(const Witness& witness) {
+  for (const auto& [uid, row] : witness.gateway().rows) {
+    const DeviceSight* device = witness.device(row.node);
+    if (row.phase != Phase::bound || device == nullptr) continue;
+    const NodeState& state = device->durable.state;
+    if (state.incarnation != row.incarnation) continue;
+    const auto slot = state.slots.find(uid);
+    if (slot == state.slots.end()) return "row " + show(uid, row.epoch) + " is bound, node " + row.node + " has no slot";
+    const bool runs = slot->second.state == SlotState::running || slot->second.state == SlotState::finished;
+    if (slot->second.epoch != row.epoch || !runs) {
+      return "row " + show(uid, row.epoch) + " is bound, the slot on node " + row.node + " is " +
+             show(uid, slot->second.epoch) + " " + std::string(to_string(slot->second.state));
+    }
+  }
+  return {};
+}
+
+Breach s6(const Witness& witness) { return first(witness.news().stale_changes); }
+
+Breach s7(const Witness& witness) {
+  const GatewaySight& gateway = witness.gateway();
+  if (!gateway.is_settled()) return {};
+  for (const auto& device : witness.devices()) {
+    for (const auto& [uid, slot] : device->durable.state.slots) {
+      const auto row = gateway.rows.find(uid);
+      const bool of_row =
+          row != gateway.rows.end() && row->second.node == device->name && row->second.epoch == slot.epoch;
+      const std::string key = device->name + "/" + uid + "/" + to_text(slot.epoch);
+      if (of_row || gateway.releases.contains(key) || gateway.orphans.contains(key)) continue;
+      return "node " + device->name + " holds slot " + show(uid, slot.epoch) + " (" +
+             std::string(to_string(slot.state)) + ") that no row and no release-list entry knows";
+    }
+  }
+  return {};
+}
+
+Breach s8(const Witness& witness) {
+  for (const auto& device : witness.devices()) {
+    Resources used;
+    std::int64_t pods = 0;
+    for (const auto& [uid, slot] : device->durable.state.slots) {
+      if (!slot.is_charged()) continue;
+      used.add(device->demands.at(uid).second);
+      ++pods;
+    }
+    const Resources& all = device->allocatable;
+    if (used.milli_cpu > all.milli_cpu || used.memory > all.memory || pods > all.allowed_pods) {
+      return "node " + device->name + " admitted " + std::to_string(used.milli_cpu) + "m cpu, " +
+             std::to_string(used.memory) + " bytes, " + std::to_string(pods) + " pods: more than it has";
+    }
+  }
+  return {};
+}
+
+// What the rows and release lists of the live gateway imply of one node.
+struct Implied {
+  std::set<std::string> pods;
+  std::set<std::string> charges;
+};
+
+Breach s9(const Witness& witness) {
+  const Gateway* gateway = witness.gateway().alive;
+  if (gateway == nullptr) return {};
+  std::map<std::string, Implied> implied;
+  std::size_t placed = 0;
+  for (const auto& [uid, binding] : gateway->bindings()) {
+    if (binding->pod == nullptr) continue;
+    const PodEntry* entry = gateway->objects().find_pod(binding->row.pod);
+    const bool finished = entry != nullptr && entry->finished && entry->pod->uid() == uid;
+    const std::optional<std::string> node = gateway->cache().node_of(uid);
+    if (finished) {
+      if (node) return "finished pod " + uid + " is still in the cache";
+      continue;
+    }
+    ++placed;
+    implied[binding->row.node].pods.insert(uid);
+    if (node != binding->row.node) {
+      return "row " + show(uid, binding->row.epoch) + " is on node " + binding->row.node + ", the cache says " +
+             node.value_or("nowhere");
+    }
+    const bool assumed = binding->row.phase < Phase::bound;
+    if (gateway->cache().is_assumed(uid) != assumed) {
+      return "row " + show(uid, binding->row.epoch) + " is in phase " + std::string(to_string(binding->row.phase)) +
+             ", the cache has it " + (assumed ? "confirmed" : "assumed");
+    }
+  }
+  if (gateway->cache().pod_count() != placed) {
+    return "the cache holds " + std::to_string(gateway->cache().pod_count()) + " pods, the rows " +
+           std::to_string(placed);
+  }
+  for (const auto& [key, release] : gateway->releases()) implied[release.entry.node].charges.insert(key);
+  for (const auto& device : witness.devices()) {
+    const NodeInfo* info = gateway->cache().find(device->name);
+    const Implied& should = implied[device->name];
+    Resources sum;
+    std::set<std::string> pods, charges;
+    if (info != nullptr) {
+      for (const auto& pod : info->pods) {
+        pods.insert(pod->uid());
+        sum.add(pod_requests(*pod));
+      }
+      for (const auto& [key, amount] : info->charges) {
+        charges.insert(key);
+        sum.add(amount);
+      }
+    }
+    if (pods != should.pods) return "the cache's pods on node " + device->name + " are not those of the rows";
+    if (charges != should.charges) return "the cache's charges on node " + device->name + " are not the release list";
+    if (info == nullptr) continue;
+    if (sum.milli_cpu != info->requested.milli_cpu || sum.memory != info->requested.memory) {
+      return "the cache's sum on node " + device->name + " is not that of its pods and charges";
+    }
+  }
+  return {};
+}
+
+Breach s10(const Witness& witness) {
+  const Gateway* gateway = witness.gateway().alive;
+  if (gateway == nullptr) return {};
+  for (const auto& [key, entry] : gateway->objects().pods()) {
+    const std::string& uid = entry.pod->uid();
+    const Queue::Where where = gateway->queue().where(uid);
+    const auto binding = gateway->bindings().find(uid);
+    const bool has_binding = binding != gateway->bindings().end();
+    const bool permit_wait = has_binding && binding->second->row.phase == Phase::none;
+    // Of a pod that waits on Permit the queue says "in flight": that is one place.
+    const bool queued = where != Queue::Where::none && !(permit_wait && where == Queue::Where::in_flight);
+    const bool finished = entry.finished && !has_binding;
+    const int places = (queued ? 1 : 0) + (has_binding ? 1 : 0) + (finished ? 1 : 0);
+    // Kept until every node has answered (P7).
+    const bool kept_delete = entry.deleting && gateway->identity().adopting;
+    if (places == 1 || (places == 0 && kept_delete)) continue;
+    return "pod " + uid + " (" + key + ") is in " + std::to_string(places) + " places" +
+           (entry.deleting ? ", deleting" : "") + (entry.finished ? ", finished" : "");
+  }
+  for (const std::string& uid : gateway->queue().uids()) {
+    const auto& pods = gateway->objects().pods();
+    const bool known = std::any_of(pods.begin(), pods.end(),
+                                   [&](const auto& pod) { return pod.second.pod->uid() == uid; });
+    if (!known) return "the queue holds pod " + uid + ", which is no object";
+  }
+  return {};
+}
+
+Breach s11(const Witness& witness) { return first(witness.news().accepted_without_flash); }
+
+Breach s12(const Witness& witness) { return first(witness.news().foreign_changes); }
+
+Breach final_answers(const Witness& witness) {
+  for (const auto& [who, finals] : witness.finals()) {
+    const auto& [node, uid] = who;
+    const DeviceSight& device = *witness.device(node);
+    const auto slot = device.durable.state.slots.find(uid);
+    for (const Witness::Final& final : finals) {
+      const bool upwards = final.type == AnswerType::released;
+      if (slot != device.durable.state.slots.end() && is_alive(slot->second.state)) {
+        const Epoch& epoch = slot->second.epoch;
+        if (epoch == final.epoch || (upwards && epoch < final.epoch)) {
+          return "slot " + show(uid, epoch) + " lives on node " + node + " after " +
+                 std::string(to_string(final.type)) + "(" + to_text(final.epoch) + ")";
+        }
+      }
+      if (device.runtime->is_alive({uid, final.epoch})) {
+        return "workload " + show(uid, final.epoch) + " lives on node " + node + " after " +
+               std::string(to_string(final.type));
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+const std::vector<Invariant>& safety() {
+  static const std::vector<Invariant> kSafety{
+      {"S1", "epochs never repeat or decrease, across crashes", s1},
+      {"S2", "one epoch, one node", s2},
+      {"S3", "Bind(e) sent implies phase >= bind is durable and PreBound(e) was received", s3},
+      {"S4", "a pod uid runs on at most one node", s4},
+      {"S5", "phase bound implies the node's slot is (e, running or finished), or another incarnation", s5},
+      {"S6", "a stale or duplicate delivery changes neither store and repeats an equivalent final answer", s6},
+      {"S7", "outside adopt mode, no row and no release-list entry implies no slot on any node", s7},
+      {"S8", "requests of all charged slots on a node do not exceed its allocatable", s8},
+      {"S9", "the cache equals what rows and release lists imply", s9},
+      {"S10", "each accepted pod is in exactly one place", s10},
+      {"S11", "\"accepted\" was answered implies the object is on flash", s11},
+      {"S12", "a message from one node never changes the state of a pod whose row names another", s12},
+      {"FINAL", "once Rejected, Stale or Released(e) was sent, slot e is never alive again", final_answers},
+  };
+  return kSafety;
+}
+
+}  // namespace berth::sim

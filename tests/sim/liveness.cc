@@ -1,0 +1,141 @@
+#include <algorithm>
+
+#include "tests/sim/invariants.h"
+
+namespace berth::sim {
+
+namespace {
+
+constexpr int kMaxAttempts = 3;
+
+std::string show(const std::string& uid, const Epoch& epoch) { return uid + "@" + to_text(epoch); }
+
+// Whether a node would take this pod as it stands: written down here a second time, plainly, for what the simulator's
+// pods ask for: selector, taints, cpu, memory and count, and local claims.
+bool selects(const Pod& pod, const Node& node) {
+  return std::all_of(pod.node_selector.begin(), pod.node_selector.end(), [&](const auto& wanted) {
+    const auto label = node.metadata.labels.find(wanted.first);
+    return label != node.metadata.labels.end() && label->second == wanted.second;
+  });
+}
+
+bool tolerates_all(const Pod& pod, const Node& node) {
+  if (node.unschedulable) return false;
+  return std::all_of(node.taints.begin(), node.taints.end(), [&](const Taint& taint) {
+    return taint.effect == TaintEffect::prefer_no_schedule || tolerates(pod.tolerations, taint);
+  });
+}
+
+bool has_room(const Pod& pod, const NodeInfo& info) {
+  const Resources asked = pod_requests(pod);
+  const auto held = static_cast<std::int64_t>(info.pods.size() + info.charges.size());
+  return info.requested.milli_cpu + asked.milli_cpu <= info.allocatable.milli_cpu &&
+         info.requested.memory + asked.memory <= info.allocatable.memory && held + 1 <= info.allocatable.allowed_pods;
+}
+
+// A claim that has its volume binds the pod to the volume's node. One that has none yet may be waiting for another
+// pod's exchange, so nothing is concluded from it.
+bool has_volumes(const Pod& pod, const std::string& node, const Objects& objects) {
+  return std::all_of(pod.volumes.begin(), pod.volumes.end(), [&](const PodVolume& volume) {
+    if (volume.claim_name.empty()) return true;
+    const auto claim = objects.claim(pod.metadata.namespace_ + "/" + volume.claim_name);
+    if (claim == nullptr || claim->volume_name.empty()) return false;
+    return claim->volume_name.starts_with(node + "-");
+  });
+}
+
+std::optional<std::string> find_feasible(const Gateway& gateway, const Witness& witness, const Pod& pod) {
+  for (const auto& device : witness.devices()) {
+    const NodeInfo* info = gateway.cache().find(device->name);
+    if (info == nullptr || info->node == nullptr) continue;
+    const bool fits = selects(pod, *info->node) && tolerates_all(pod, *info->node) && has_room(pod, *info) &&
+                      has_volumes(pod, device->name, gateway.objects());
+    if (fits) return device->name;
+  }
+  return std::nullopt;
+}
+
+Breach l1(const Witness& witness, const Wanted& wanted) {
+  const Gateway* gateway = witness.gateway().alive;
+  if (gateway == nullptr) return "there is no gateway";
+  if (const std::string why = gateway->not_ready(); !why.empty()) return "the gateway is not ready: " + why;
+  for (const auto& [key, uid] : wanted.uid_of_pod) {
+    const PodEntry* entry = gateway->objects().find_pod(key);
+    if (entry == nullptr || entry->pod->uid() != uid) {
+      return "pod " + key + " (" + uid + ") is wanted, the gateway has " +
+             (entry == nullptr ? std::string("none") : entry->pod->uid());
+    }
+  }
+  for (const auto& [key, entry] : gateway->objects().pods()) {
+    const std::string& uid = entry.pod->uid();
+    if (!wanted.uid_of_pod.contains(key)) return "pod " + key + " (" + uid + ") was deleted and is still there";
+    if (entry.deleting) return "pod " + key + " (" + uid + ") is still being deleted";
+    if (entry.finished || !entry.pod->scheduling_gates.empty() || gateway->bindings().contains(uid)) continue;
+    if (const auto node = find_feasible(*gateway, witness, *entry.pod)) {
+      return "pod " + key + " (" + uid + ") waits though it fits on node " + *node;
+    }
+  }
+  return {};
+}
+
+Breach l2(const Witness& witness, const Wanted&) {
+  for (const auto& [uid, row] : witness.gateway().rows) {
+    if (row.phase == Phase::bound) continue;
+    return "row " + show(uid, row.epoch) + " on node " + row.node + " is still in phase " +
+           std::string(to_string(row.phase));
+  }
+  return {};
+}
+
+Breach l3(const Witness& witness, const Wanted&) {
+  for (const auto& device : witness.devices()) {
+    for (const auto& [uid, slot] : device->durable.state.slots) {
+      if (slot.state == SlotState::stopping) {
+        return "the Release of slot " + show(uid, slot.epoch) + " on node " + device->name + " was never answered";
+      }
+    }
+    for (const Tag& tag : device->runtime->alive()) {
+      const auto slot = device->durable.state.slots.find(tag.uid);
+      if (slot == device->durable.state.slots.end() || slot->second.epoch != tag.epoch) {
+        return "workload " + show(tag.uid, tag.epoch) + " on node " + device->name + " belongs to no slot";
+      }
+    }
+  }
+  for (const auto& [uid, row] : witness.gateway().rows) {
+    if (row.phase == Phase::release) return "the Release of row " + show(uid, row.epoch) + " was never answered";
+  }
+  if (!witness.gateway().releases.empty()) {
+    return "the Release of " + witness.gateway().releases.begin()->first + " was never answered";
+  }
+  return {};
+}
+
+Breach l4(const Witness& witness, const Wanted& wanted) {
+  if (!witness.gateway().releases.empty()) {
+    return "a release list still holds " + witness.gateway().releases.begin()->first;
+  }
+  if (wanted.requests_at_rest == 0) return {};
+  return std::to_string(wanted.requests_at_rest) + " requests were still resent";
+}
+
+Breach l5(const Witness& witness, const Wanted&) {
+  for (const auto& [uid, attempts] : witness.attempts()) {
+    if (attempts > kMaxAttempts) return "pod " + uid + " needed " + std::to_string(attempts) + " attempts";
+  }
+  return {};
+}
+
+}  // namespace
+
+const std::vector<Liveness>& liveness() {
+  static const std::vector<Liveness> kLiveness{
+      {"L1", "a pod with a feasible node becomes bound or deleted", l1},
+      {"L2", "no row stays in prebind or release beyond its deadline plus one retry", l2},
+      {"L3", "every Release is answered", l3},
+      {"L4", "resend queues and release lists drain", l4},
+      {"L5", "at most 3 attempts per pod", l5},
+  };
+  return kLiveness;
+}
+
+}  // namespace berth::sim

@@ -1,0 +1,181 @@
+#include "tests/sim/operators.h"
+
+namespace berth::sim {
+
+namespace {
+
+constexpr int kClaims = 3;
+std::string key_of(const std::string& name) { return "default/" + name; }
+
+}  // namespace
+
+Operators::Operators(Surroundings& world, std::size_t names, std::size_t nodes)
+    : world_(world), topics_(kFleet), client_(world.broker, "operator"), names_(names), cordoned_(nodes, false) {
+  client_.set_handler(this);
+}
+
+void Operators::connect() { client_.connect(); }
+
+void Operators::on_link(bool up) {
+  if (!up) return;
+  client_.subscribe(topics_.client("operator"), 1);
+  say_static();
+}
+
+void Operators::publish(const std::string& topic, const Json& payload) {
+  Message message;
+  message.topic = topic;
+  message.payload = payload.dump();
+  message.retain = true;
+  client_.send(message);
+}
+
+void Operators::ask(Json request) {
+  request.set("id", std::to_string(++requests_));
+  Message message;
+  message.topic = topics_.gateway_api(kGateway);
+  message.payload = request.dump();
+  message.response_topic = topics_.client("operator");
+  client_.send(message);
+}
+
+Operators::PodPlan Operators::make_plan() {
+  PodPlan plan;
+  plan.uid = "u" + std::to_string(++uids_);
+  plan.cpu = 100 + 100 * static_cast<int>(world_.random.below(9));
+  plan.memory_mi = 16 << world_.random.below(4);
+  if (world_.random.chance(1, 3)) plan.lasts_ms = static_cast<int>(world_.pick(200, 20'000));
+  if (world_.random.chance(1, 4)) plan.zone = world_.random.chance(1, 2) ? "a" : "b";
+  if (world_.random.chance(1, 4)) plan.claim = "c" + std::to_string(world_.random.below(kClaims));
+  plan.tolerates = world_.random.chance(1, 2);
+  plan.gated = world_.random.chance(1, 10);
+  return plan;
+}
+
+Json Operators::manifest(const std::string& name, const PodPlan& plan) const {
+  Json metadata = Json::object();
+  metadata.set("name", name).set("namespace", "default").set("uid", plan.uid);
+  metadata.set("labels", Json(Json::Object{{"generation", Json(std::to_string(plan.generation))}}));
+  if (plan.lasts_ms > 0) {
+    metadata.set("annotations", Json(Json::Object{{"sim/lasts-ms", Json(std::to_string(plan.lasts_ms))}}));
+  }
+  Json requests = Json::object();
+  requests.set("cpu", std::to_string(plan.cpu) + "m").set("memory", std::to_string(plan.memory_mi) + "Mi");
+  Json container = Json::object();
+  container.set("name", "main").set("image", "sim");
+  container.set("resources", Json(Json::Object{{"requests", std::move(requests)}}));
+  Json spec = Json::object();
+  spec.set("containers", Json(Json::Array{std::move(container)}));
+  spec.set("restartPolicy", plan.lasts_ms > 0 ? "Never" : "Always").set("terminationGracePeriodSeconds", 3);
+  if (!plan.zone.empty()) spec.set("nodeSelector", Json(Json::Object{{"zone", Json(plan.zone)}}));
+  if (plan.tolerates) {
+    Json toleration = Json::object();
+    toleration.set("key", "edge").set("operator", "Exists");
+    spec.set("tolerations", Json(Json::Array{std::move(toleration)}));
+  }
+  if (plan.gated) {
+    spec.set("schedulingGates", Json(Json::Array{Json(Json::Object{{"name", Json("sim/gate")}})}));
+  }
+  if (!plan.claim.empty()) {
+    Json volume = Json::object();
+    volume.set("name", "data");
+    volume.set("persistentVolumeClaim", Json(Json::Object{{"claimName", Json(plan.claim)}}));
+    spec.set("volumes", Json(Json::Array{std::move(volume)}));
+  }
+  Json pod = Json::object();
+  pod.set("apiVersion", "v1").set("kind", "Pod").set("metadata", std::move(metadata)).set("spec", std::move(spec));
+  return pod;
+}
+
+void Operators::say_pod(const std::string& name) {
+  publish(topics_.desired(Kind::pod, key_of(name)), manifest(name, plans_.at(name)));
+}
+
+void Operators::say_tombstone(const std::string& name, const std::string& uid) {
+  publish(topics_.desired(Kind::pod, key_of(name)), Json(Json::Object{{"deleted", Json(true)}, {"uid", Json(uid)}}));
+}
+
+// The storage class and the claims.
+void Operators::say_static() {
+  Json storage_class = Json::object();
+  storage_class.set("apiVersion", "storage.k8s.io/v1").set("kind", "StorageClass");
+  storage_class.set("metadata", Json(Json::Object{{"name", Json("local")}}));
+  storage_class.set("provisioner", "kubernetes.io/no-provisioner").set("volumeBindingMode", "WaitForFirstConsumer");
+  publish(topics_.desired(Kind::storage_class, "local"), storage_class);
+  for (int number = 0; number < kClaims; ++number) {
+    const std::string name = "c" + std::to_string(number);
+    Json requests = Json(Json::Object{{"storage", Json("1Mi")}});
+    Json spec = Json::object();
+    spec.set("accessModes", Json(Json::Array{Json("ReadWriteOnce")})).set("storageClassName", "local");
+    spec.set("resources", Json(Json::Object{{"requests", std::move(requests)}}));
+    Json claim = Json::object();
+    claim.set("apiVersion", "v1").set("kind", "PersistentVolumeClaim");
+    claim.set("metadata", Json(Json::Object{{"name", Json(name)}, {"namespace", Json("default")}}));
+    claim.set("spec", std::move(spec));
+    publish(topics_.desired(Kind::persistent_volume_claim, "default/" + name), claim);
+  }
+}
+
+void Operators::say_overlay(std::size_t node) {
+  const std::string name = "n" + std::to_string(node);
+  Json overlay = Json::object();
+  overlay.set("apiVersion", "v1").set("kind", "Node");
+  overlay.set("metadata", Json(Json::Object{{"name", Json(name)}}));
+  overlay.set("spec", Json(Json::Object{{"unschedulable", Json(static_cast<bool>(cordoned_[node]))}}));
+  publish(topics_.desired(Kind::node, name), overlay);
+}
+
+void Operators::act() {
+  const std::string name = "p" + std::to_string(world_.random.below(names_));
+  const std::uint64_t deed = world_.random.below(100);
+  const bool by_api = world_.random.chance(1, 3);
+  auto known = plans_.find(name);
+  if (deed < 8) {
+    const std::size_t node = world_.random.below(cordoned_.size());
+    cordoned_[node] = !cordoned_[node] && world_.random.chance(1, 2);
+    world_.say("operator", std::string(cordoned_[node] ? "cordons n" : "uncordons n") + std::to_string(node));
+    return say_overlay(node);
+  }
+  if (known == plans_.end() || deed < 25) {  // create, or re-create with another uid
+    if (known != plans_.end()) gone_[key_of(name)].insert(known->second.uid);
+    plans_[name] = make_plan();
+    uid_of_[key_of(name)] = plans_[name].uid;
+    world_.say("operator", "applies " + name + " " + plans_[name].uid + (by_api ? " by the api" : ""));
+    if (!by_api) return say_pod(name);
+    Json request = Json::object();
+    return ask(request.set("op", "apply").set("object", manifest(name, plans_[name])));
+  }
+  if (deed < 50) {  // update
+    ++known->second.generation;
+    known->second.gated = false;
+    world_.say("operator", "updates " + name + " " + known->second.uid);
+    return say_pod(name);
+  }
+  if (deed < 75) return say_pod(name);
+  const std::string uid = known->second.uid;
+  world_.say("operator", "deletes " + name + " " + uid + (by_api ? " by the api" : ""));
+  gone_[key_of(name)].insert(uid);
+  plans_.erase(known);
+  uid_of_.erase(key_of(name));
+  if (!by_api) return say_tombstone(name, uid);
+  Json request = Json::object();
+  ask(request.set("op", "delete").set("kind", "Pod").set("name", name).set("uid", uid));
+}
+
+void Operators::repeat_all(const std::map<std::string, std::string>& seen) {
+  world_.say("operator", "says everything again");
+  say_static();
+  for (std::size_t node = 0; node < cordoned_.size(); ++node) say_overlay(node);
+  for (const auto& [key, uid] : seen) {
+    const std::string name = key.substr(key.find('/') + 1);
+    if (gone_[key].contains(uid)) say_tombstone(name, uid);
+  }
+  for (const auto& [name, plan] : plans_) say_pod(name);
+}
+
+void Operators::settle() {
+  for (auto cordoned : cordoned_) cordoned = false;
+  for (auto& [name, plan] : plans_) plan.gated = false;
+}
+
+}  // namespace berth::sim

@@ -1,0 +1,68 @@
+// Operators: a fleet controller that wants a changing set of pods and says so again and again, and people at the api.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/topics.h"
+#include "core/transport.h"
+#include "tests/sim/invariants.h"
+#include "tests/sim/process.h"
+#include "tests/sim/sim_device.h"
+#include "transports/loopback.h"
+
+namespace berth::sim {
+
+class Operators final : private Transport::Handler {
+ public:
+  Operators(Surroundings& world, std::size_t names, std::size_t nodes);
+  ~Operators() override { client_.set_handler(nullptr); }
+
+  void connect();
+  // One deed: apply, update, delete, re-create, overlay of a node.
+  void act();
+  // Says again all that is wanted and what is not. `seen`: pods that exist somewhere, key -> uid.
+  void repeat_all(const std::map<std::string, std::string>& seen);
+  // Ends what would keep pods from fitting: cordons and gates.
+  void settle();
+  const std::map<std::string, std::string>& wanted() const { return uid_of_; }
+  LoopbackClient& client() { return client_; }
+
+ private:
+  struct PodPlan {
+    std::string uid;
+    int cpu = 100;  // thousandths
+    int memory_mi = 16;
+    int lasts_ms = 0;
+    std::string zone, claim;
+    bool tolerates = false;
+    bool gated = false;
+    int generation = 0;  // a label that updates change
+  };
+
+  void on_message(const Message&) override {}
+  void on_link(bool up) override;
+  PodPlan make_plan();
+  Json manifest(const std::string& name, const PodPlan& plan) const;
+  void say_pod(const std::string& name);
+  void say_tombstone(const std::string& name, const std::string& uid);
+  void say_static();
+  void say_overlay(std::size_t node);
+  void publish(const std::string& topic, const Json& payload);
+  void ask(Json request);
+
+  Surroundings& world_;
+  Topics topics_;
+  LoopbackClient client_;
+  std::size_t names_;
+  std::vector<bool> cordoned_;
+  std::map<std::string, PodPlan> plans_;       // by name
+  std::map<std::string, std::string> uid_of_;  // key -> uid, of plans_
+  std::map<std::string, std::set<std::string>> gone_;  // key -> uids that must not be
+  int uids_ = 0;
+  int requests_ = 0;
+};
+
+}  // namespace berth::sim

@@ -1,0 +1,183 @@
+#include "tests/sim/process.h"
+
+namespace berth::sim {
+
+namespace {
+// From one seed, by place in this list.
+enum Stream : std::uint64_t { kWorld = 0x11, kWeather = 0x22, kBroker = 0x33 };
+std::uint64_t mix(std::uint64_t seed, Stream stream) { return Random(seed * 1000003 + stream).next(); }
+}  // namespace
+
+Surroundings::Surroundings(std::uint64_t seed, Sabotage sabotage_in, bool print)
+    : random(mix(seed, kWorld)),
+      trace(print),
+      sabotage(sabotage_in),
+      weather(mix(seed, kWeather), counts, sabotage_in),
+      broker(clock, timers, mix(seed, kBroker)),
+      persistent_sessions(random.chance(3, 4)),
+      crash_per_mille(random.below(12)) {
+  broker.set_policy([this](const Leg& leg, Random& dice) { return weather.judge(leg, dice); });
+}
+
+void TraceLog::write(Level level, std::string_view event, std::initializer_list<Field> fields) {
+  if (!world_.trace.prints() || level == Level::debug) return;
+  std::string line = "   (" + std::string(event);
+  for (const Field& field : fields) line += ", " + std::string(field.key) + ": " + field.value;
+  world_.trace.remark(world_.clock.now(), name_, line + ")");
+}
+
+Process::Run::Run(Process& process, std::string id)
+    : client(process.world_.broker, std::move(id), process.world_.persistent_sessions),
+      transport(client, point, process),
+      store(process.flash_, point, process.world_.sabotage, [&process] { process.read_flash(); }) {}
+
+Process::Process(Surroundings& world, std::string name)
+    : world_(world), name_(std::move(name)), clock_(world.clock), log_(world, name_) {}
+
+Process::~Process() = default;
+
+void Process::boot() {
+  if (run_ != nullptr) return;
+  ++generation_;
+  flash_.crash();
+  run_ = std::make_unique<Run>(*this, name_);
+  run_->client.set_on_turn([this] { turn_over(); });
+  world_.say(name_, "boots");
+  arm();
+  const Status started = start_program(run_->store, run_->transport, run_->timers);
+  if (run_->store.has_failed()) return crash("at a failed commit");
+  if (!started.is_success() && !run_->point.is_reached()) {
+    return world_.misuse(name_ + " does not start: " + started.message());
+  }
+  if (!run_->point.is_reached()) run_->client.set_will(will());
+  const std::uint64_t mine = generation_;
+  end_turn();
+  if (run_ != nullptr && generation_ == mine) connect_later(world_.weather.is_storm() ? world_.pick(0, 2000) : 10);
+}
+
+// Where this turn dies, if it does.
+void Process::arm() {
+  run_->point.disarm();
+  if (!world_.weather.is_storm() || !world_.random.chance(world_.crash_per_mille, 1000)) return;
+  if (world_.random.chance(1, 3)) {
+    const bool kept = world_.random.chance(1, 2);
+    run_->store.set_next_commit(kept ? CutStore::Commit::fails_kept : CutStore::Commit::fails_lost);
+    return;
+  }
+  run_->point.arm(static_cast<int>(world_.random.below(5)));
+}
+
+void Process::kill(std::string_view why) {
+  if (run_ == nullptr) return;
+  world_.say(name_, "dies: " + std::string(why));
+  ++world_.counts.crashes[(name_ == "gateway" ? "gateway " : "device ") + std::string(why)];
+  ++generation_;
+  world_.witness.forget_message();
+  drop_program();
+  run_.reset();
+  flash_.crash();
+  link_lost_ = false;
+}
+
+void Process::crash(std::string_view why) {
+  if (run_ == nullptr) return;
+  kill(why);
+  const Millis away = world_.weather.is_storm() ? world_.pick(10, world_.random.chance(1, 4) ? 20'000 : 2'000) : 100;
+  world_.timers.at(world_.clock.now() + away, [this, mine = generation_] {
+    if (mine == generation_) boot();
+  });
+}
+
+void Process::wipe_flash() {
+  flash_.wipe();
+  read_flash();
+}
+
+void Process::forge(const Message& message) {
+  if (run_ != nullptr && run_->client.is_up()) run_->client.send(message);
+}
+
+void Process::lose_link(Millis away) {
+  if (run_ == nullptr || !run_->client.is_up()) return;
+  world_.say(name_, "loses its link");
+  ++world_.counts.faults["link lost"];
+  link_lost_ = true;
+  away_ = away;
+  run_->client.drop();
+}
+
+void Process::connect_later(Millis delay) {
+  world_.timers.at(world_.clock.now() + delay, [this, mine = generation_] {
+    if (mine != generation_ || run_ == nullptr || run_->client.is_up()) return;
+    run_->client.set_will(will());
+    run_->client.connect();
+  });
+}
+
+std::optional<Millis> Process::next_due() const {
+  if (run_ == nullptr) return std::nullopt;
+  const std::optional<Millis> local = run_->timers.next();
+  if (!local) return std::nullopt;
+  return clock_.to_world(*local);
+}
+
+void Process::run_due() {
+  if (run_ == nullptr) return;
+  if (run_->timers.run_due(clock_.now()) > 0) end_turn();
+}
+
+bool Process::on_send(Message& message) {
+  // The broker is free to ignore an expiry, or to have taken the message before it counts.
+  if (message.expiry_s > 0 && world_.chance(50)) message.expiry_s = 0;
+  return on_send_watched(message);
+}
+
+bool Process::on_arrival(Message& message) {
+  if (world_.weather.is_storm() && world_.random.chance(world_.crash_per_mille, 4000)) {
+    run_->doomed = true;
+    return false;
+  }
+  // A turn of several messages cannot be judged message by message.
+  before_message(message, !run_->deferred);
+  return true;
+}
+
+void Process::on_link_change(bool up) {
+  world_.say(name_, up ? "is connected" : "is disconnected");
+  if (up) return;
+  connect_later(link_lost_ ? away_ : 50);
+  link_lost_ = false;
+}
+
+void Process::turn_over() {
+  if (run_ == nullptr) return;
+  if (run_->doomed) return crash("before a message");
+  if (run_->deferred) return;
+  if (world_.chance(15)) {
+    run_->deferred = true;
+    world_.witness.forget_message();
+    world_.timers.at(world_.clock.now() + world_.pick(0, 30), [this, mine = generation_] {
+      if (mine == generation_ && run_ != nullptr) end_turn();
+    });
+    return;
+  }
+  end_turn();
+}
+
+void Process::end_turn() {
+  if (run_ == nullptr) return;
+  run_->deferred = false;
+  arm();
+  const Status finished = finish_program();
+  const bool cut = run_->point.is_reached();
+  if (!cut && finished.is_success()) after_message();
+  run_->point.disarm();
+  if (cut) {
+    crash("inside its turn");
+  } else if (!finished.is_success()) {
+    crash("at a failed commit");
+  }
+  world_.check();
+}
+
+}  // namespace berth::sim

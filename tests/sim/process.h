@@ -1,0 +1,136 @@
+// Process: one program on one machine: its flash, its link to the broker, its turns, and how it dies and comes back.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/log.h"
+#include "core/random.h"
+#include "core/status.h"
+#include "core/timers.h"
+#include "storage/memory_store.h"
+#include "tests/sim/counts.h"
+#include "tests/sim/crash_point.h"
+#include "tests/sim/trace.h"
+#include "tests/sim/virtual_clock.h"
+#include "tests/sim/weather.h"
+#include "tests/sim/witness.h"
+#include "transports/loopback.h"
+
+namespace berth::sim {
+
+// What the processes of one world share.
+struct Surroundings {
+  VirtualClock clock;
+  Timers timers;
+  Random random;
+  Trace trace;
+  Counts counts;
+  Sabotage sabotage;
+  Weather weather;
+  LoopbackBroker broker;
+  Witness witness;
+  std::vector<std::string> answers;  // payloads the devices sent, the last few: for impostors
+  bool persistent_sessions;
+  std::uint64_t crash_per_mille;            // chance of a crash at one turn, in the storm
+  std::function<void()> check = [] {};      // the invariants
+  std::function<void(std::string)> misuse;  // a program broke a contract that is no invariant
+
+  Surroundings(std::uint64_t seed, Sabotage sabotage_in, bool print);
+  Millis pick(Millis from, Millis to) {
+    return from + static_cast<Millis>(random.below(static_cast<std::uint64_t>(to - from)));
+  }
+  // Percent, in the storm only.
+  bool chance(std::uint64_t percent) { return weather.is_storm() && random.chance(percent, 100); }
+  void say(std::string_view who, std::string_view what) { trace.add(clock.now(), who, what); }
+};
+
+class TraceLog final : public Log {
+ public:
+  TraceLog(Surroundings& world, std::string name) : world_(world), name_(std::move(name)) {}
+  void write(Level level, std::string_view event, std::initializer_list<Field> fields) override;
+
+ private:
+  Surroundings& world_;
+  std::string name_;
+};
+
+class Process : private CutTransport::Watcher {
+ public:
+  Process(Surroundings& world, std::string name);
+  ~Process() override;
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  const std::string& name() const { return name_; }
+  bool is_alive() const { return run_ != nullptr; }
+  void boot();
+  // Killed: what was not committed is forgotten; boots again after a while.
+  void crash(std::string_view why);
+  void kill(std::string_view why);
+  // The network loses the connection; it comes back after `away`.
+  void lose_link(Millis away);
+  void wipe_flash();
+  // A message of this client, by whatever means; nothing when it is down.
+  void forge(const Message& message);
+
+  // On the world's clock.
+  std::optional<Millis> next_due() const;
+  void run_due();
+  void end_turn();
+
+ protected:
+  virtual Status start_program(Store& store, Transport& transport, Timers& timers) = 0;
+  virtual Status finish_program() = 0;
+  virtual void drop_program() = 0;
+  virtual Message will() const = 0;
+  virtual bool on_send_watched(Message& message) = 0;
+  // `alone`: its turn is its own.
+  virtual void before_message(Message& message, bool alone) = 0;
+  virtual void after_message() = 0;
+  virtual void read_flash() = 0;
+
+  Surroundings& world() { return world_; }
+  const Surroundings& world() const { return world_; }
+  BootClock& clock() { return clock_; }
+  CrashPoint& point() { return run_->point; }
+  MemoryStore& flash() { return flash_; }
+  TraceLog& log() { return log_; }
+
+ private:
+  // All that one start of the program owns.
+  struct Run {
+    Run(Process& process, std::string id);
+    CrashPoint point;
+    Timers timers;
+    LoopbackClient client;
+    CutTransport transport;
+    CutStore store;
+    bool doomed = false;    // dies before it sees the message
+    bool deferred = false;  // the turn ends in a later timer, with whatever comes until then
+    std::optional<Millis> reconnect;
+  };
+
+  bool on_send(Message& message) override;
+  bool on_arrival(Message& message) override;
+  void on_link_change(bool up) override;
+  void turn_over();
+  void arm();
+  void connect_later(Millis delay);
+
+  Surroundings& world_;
+  const std::string name_;
+  BootClock clock_;
+  TraceLog log_;
+  MemoryStore flash_;
+  std::unique_ptr<Run> run_;
+  std::uint64_t generation_ = 0;  // of runs: timers of an earlier one find it gone
+  bool link_lost_ = false;
+  Millis away_ = 0;
+};
+
+}  // namespace berth::sim

@@ -1,0 +1,112 @@
+#include "tests/sim/sim_device.h"
+
+#include "core/check.h"
+
+namespace berth::sim {
+
+namespace {
+constexpr std::size_t kAnswersKept = 64;
+}
+
+SimDevice::SimDevice(Surroundings& world, AgentConfig config)
+    : Process(world, config.node),
+      config_(std::move(config)),
+      runtime_(world.clock, world.timers, world.random.next(),
+               {[this](std::string_view what) { this->world().say(name(), what); }, [this] { end_turn(); },
+                [this](std::string why) { this->world().misuse(name() + ": " + why); }}) {
+  world.witness.add_device(name(), to_resources(config_.capacity), runtime_);
+}
+
+SimDevice::~SimDevice() { drop_program(); }
+
+Status SimDevice::start_program(Store& store, Transport& transport, Timers& timers) {
+  config_.boot_id = "boot-" + std::to_string(boots_);
+  cut_runtime_ = std::make_unique<CutRuntime>(runtime_, point());
+  agent_ = std::make_unique<Agent>(config_, clock(), transport, store, *cut_runtime_, timers, log(),
+                                   world().random.next());
+  return agent_->start();
+}
+
+void SimDevice::drop_program() {
+  agent_.reset();
+  cut_runtime_.reset();
+  runtime_.agent_died();
+}
+
+void SimDevice::reboot() {
+  kill("reboot");
+  runtime_.reboot();
+  ++boots_;
+  clock().reboot(world().pick(0, 1'000'000'000));
+  boot();
+}
+
+void SimDevice::wipe() {
+  kill("wipe");
+  wipe_flash();
+  boot();
+}
+
+bool SimDevice::on_send_watched(Message& message) {
+  if (message.topic.find("/answers/") == std::string::npos) return true;
+  const Result<Answer> answer = decode_answer(message.payload, name());
+  CHECK(answer.has_value());
+  world().say(name(), "answers " + std::string(to_string(answer->type)) + " " + answer->uid + "@" +
+                          berth::to_text(answer->epoch) + (answer->reason.empty() ? "" : ": " + answer->reason));
+  world().witness.device_sent(*answer);
+  if (world().answers.size() < kAnswersKept) {
+    world().answers.push_back(message.payload);
+  } else {
+    world().answers[world().random.below(kAnswersKept)] = message.payload;
+  }
+  return true;
+}
+
+void SimDevice::before_message(Message& message, bool alone) {
+  const Result<Request> request = decode_request(message.payload);
+  if (!request) return;
+  if (request->type != RequestType::heartbeat) {
+    world().say(name(), "hears " + std::string(to_string(request->type)) + " " + request->uid + "@" +
+                            berth::to_text(request->epoch));
+  }
+  repeated_.reset();
+  if (!alone) return;
+  world().witness.before_device_message(name(), *request, agent_->is_ready());
+  if (world().sabotage == Sabotage::s6 && request->type == RequestType::release) repeated_ = *request;
+}
+
+void SimDevice::after_message() {
+  if (repeated_) {
+    flash().put(Table::high, "u-sabotage", encode(repeated_->epoch));
+    (void)flash().commit();
+    read_flash();
+  }
+  repeated_.reset();
+  world().witness.after_device_message(name());
+  sabotage_flash();
+}
+
+void SimDevice::read_flash() { world().witness.read_device(name(), flash().durable()); }
+
+void SimDevice::sabotage_flash() {
+  const Sabotage sabotage = world().sabotage;
+  if (sabotage != Sabotage::s5 && sabotage != Sabotage::s8 && sabotage != Sabotage::final_) return;
+  const Contents slots = only(flash().durable(), Table::slot);
+  if (sabotage == Sabotage::final_) {
+    for (const auto& [uid, record] : last_slots_) {
+      if (!slots.contains({Table::slot, uid})) flash().put(Table::slot, uid, record);
+    }
+  }
+  for (const auto& [id, content] : slots) {
+    const Slot& slot = world().witness.device(name())->durable.state.slots.at(id.second);
+    if (slot.state != SlotState::running) continue;
+    last_slots_[id.second] = content.value;
+    if (sabotage == Sabotage::s5) flash().erase(Table::slot, id.second);
+    if (sabotage != Sabotage::s8) continue;
+    for (int copy = 0; copy < 20; ++copy) flash().put(Table::slot, id.second + "-" + std::to_string(copy), content.value);
+  }
+  (void)flash().commit();
+  read_flash();
+}
+
+}  // namespace berth::sim

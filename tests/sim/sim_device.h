@@ -1,0 +1,49 @@
+// SimDevice: a device node: a machine with workloads, and the agent's process on it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/agent/agent.h"
+#include "tests/sim/process.h"
+#include "tests/sim/sim_runtime.h"
+
+namespace berth::sim {
+
+inline constexpr char kFleet[] = "sim";
+inline constexpr char kGateway[] = "gw";
+
+class SimDevice final : public Process {
+ public:
+  // `config`: boot id apart.
+  SimDevice(Surroundings& world, AgentConfig config);
+  ~SimDevice() override;
+
+  // The machine loses power: workloads die as well.
+  void reboot();
+  // The flash is lost, the workloads are not.
+  void wipe();
+  SimRuntime& runtime() { return runtime_; }
+
+ private:
+  Status start_program(Store& store, Transport& transport, Timers& timers) override;
+  Status finish_program() override { return agent_->finish_turn(); }
+  void drop_program() override;
+  Message will() const override { return agent_->will(); }
+  bool on_send_watched(Message& message) override;
+  void before_message(Message& message, bool alone) override;
+  void after_message() override;
+  void read_flash() override;
+  void sabotage_flash();
+
+  AgentConfig config_;
+  SimRuntime runtime_;
+  std::unique_ptr<CutRuntime> cut_runtime_;
+  std::unique_ptr<Agent> agent_;
+  std::optional<Request> repeated_;  // sabotage S6
+  std::map<std::string, std::string> last_slots_;  // sabotage FINAL: as they were, by uid
+  int boots_ = 0;
+};
+
+}  // namespace berth::sim

@@ -1,0 +1,144 @@
+#include "tests/sim/sim_gateway.h"
+
+#include "core/check.h"
+#include "plugins/registry.h"
+#include "tests/sim/sim_device.h"
+
+namespace berth::sim {
+
+namespace {
+
+const Registry& registry() {
+  static const Registry kRegistry = in_tree_registry();
+  return kRegistry;
+}
+
+// Every limit is short beside the longest delay on the wire; the five minutes after which the queue tries a rejected
+// pod anyway are not: a lost wake-up must show.
+GatewayOptions make_options(const std::vector<std::string>& known_nodes, std::uint64_t seed) {
+  GatewayOptions options;
+  options.fleet = kFleet;
+  options.gateway = kGateway;
+  options.known_nodes = known_nodes;
+  options.profiles.push_back(default_profile());
+  options.queue.initial_backoff_ms = 500;
+  options.queue.max_backoff_ms = 4000;
+  options.promise_ms = 5000;
+  options.resend_ms = 500;
+  options.resend_ms_max = 3000;
+  options.seed = seed;
+  return options;
+}
+
+}  // namespace
+
+SimGateway::SimGateway(Surroundings& world, std::vector<std::string> known_nodes)
+    : Process(world, "gateway"), known_nodes_(std::move(known_nodes)) {}
+
+Status SimGateway::start_program(Store& store, Transport& transport, Timers& timers) {
+  gateway_ = std::make_unique<Gateway>(make_options(known_nodes_, world().random.next()), registry(), clock(),
+                                       transport, store, timers, log());
+  const Status started = gateway_->start();
+  world().witness.set_gateway(gateway_.get());
+  return started;
+}
+
+void SimGateway::drop_program() {
+  world().witness.set_gateway(nullptr);
+  gateway_.reset();
+}
+
+void SimGateway::wipe() {
+  kill("wipe");
+  wipe_flash();
+  boot();
+}
+
+bool SimGateway::on_send_watched(Message& message) {
+  if (message.topic.ends_with("/requests")) {
+    const Result<Request> request = decode_request(message.payload);
+    CHECK(request.has_value());
+    const std::string prefix = Topics(kFleet).root() + "nodes/";
+    const std::string node = message.topic.substr(prefix.size(), message.topic.find('/', prefix.size()) - prefix.size());
+    if (request->type != RequestType::heartbeat) {
+      world().say(name(), "asks " + node + " " + std::string(to_string(request->type)) + " " + request->uid + "@" +
+                              berth::to_text(request->epoch) + " floor " + berth::to_text(request->floor));
+    }
+    world().witness.gateway_sent(node, *request);
+    if (world().sabotage == Sabotage::s3 && request->type == RequestType::pre_bind) {
+      Request forged = *request;
+      forged.type = RequestType::bind;
+      world().witness.gateway_sent(node, forged);
+    }
+  } else if (message.topic.starts_with(Topics(kFleet).root() + "clients/")) {
+    world().witness.gateway_answered_client(message.payload);
+  }
+  return true;
+}
+
+void SimGateway::before_message(Message& message, bool alone) {
+  if (alone) world().witness.turn_ended();
+  const std::vector<std::string_view> levels = Topics(kFleet).split(message.topic);
+  if (levels.size() < 3) return;
+  if (levels[0] == "gateways" && levels[2] == "answers" && levels.size() == 4) {
+    const std::string sender(levels[3]);
+    const Result<Answer> answer = decode_answer(message.payload, sender);
+    if (!answer) return;
+    world().say(name(), "hears " + std::string(to_string(answer->type)) + " " + answer->uid + "@" +
+                            berth::to_text(answer->epoch) + " from " + sender);
+    world().witness.gateway_received(*answer);
+    if (alone) world().witness.before_gateway_message(sender, *answer, {});
+    if (world().sabotage == Sabotage::s12) impersonate(message, *answer);
+  } else if (levels[0] == "nodes" && levels[2] == "pods" && alone) {
+    const Result<Json> json = Json::parse(message.payload);
+    const Json* uid = json ? json->find("uid") : nullptr;
+    if (uid == nullptr || !uid->is_string()) return;
+    world().witness.before_gateway_message(std::string(levels[1]), std::nullopt, uid->as_string());
+  } else if (levels[0] == "gateways" && levels[2] == "api") {
+    const Result<Json> json = Json::parse(message.payload);
+    const Json* object = json ? json->find("object") : nullptr;
+    const Json* metadata = object == nullptr ? nullptr : object->find("metadata");
+    const Json* pod = metadata == nullptr && json ? json->find("name") : metadata->find("name");
+    if (pod != nullptr) world().witness.gateway_heard_of_pod("default/" + pod->as_string());
+  } else if (levels[0] == "desired") {
+    if (levels.size() == 4) world().witness.gateway_heard_of_pod(std::string(levels[2]) + "/" + std::string(levels[3]));
+    const std::size_t at = message.payload.find("\"uid\"");
+    world().say(name(), "hears " + message.topic.substr(Topics(kFleet).root().size()) + " " +
+                            (at == std::string::npos ? "" : message.payload.substr(at, 14)) +
+                            (message.payload.find("\"deleted\":true") == std::string::npos ? "" : " deleted"));
+  }
+}
+
+// Sabotage S12: the sender's name is taken from where it must not be taken.
+void SimGateway::impersonate(Message& message, const Answer& answer) {
+  const auto row = world().witness.gateway().rows.find(answer.uid);
+  if (row != world().witness.gateway().rows.end()) message.topic = Topics(kFleet).answers(kGateway, row->second.node);
+}
+
+void SimGateway::after_message() {
+  world().witness.after_gateway_message();
+  switch (world().sabotage) {
+    case Sabotage::s7: {
+      for (const auto& [id, content] : only(flash().durable(), Table::release)) flash().erase(Table::release, id.second);
+      (void)flash().commit();
+      return read_flash();
+    }
+    case Sabotage::s9: {
+      Resources amount;
+      amount.milli_cpu = 1;
+      return const_cast<Cache&>(gateway_->cache()).charge("n0", "sabotage", amount);
+    }
+    case Sabotage::s10: return sabotage_queue();
+    default: return;
+  }
+}
+
+void SimGateway::sabotage_queue() {
+  for (const auto& [key, entry] : gateway_->objects().pods()) {
+    const Queue::Where where = gateway_->queue().where(entry.pod->uid());
+    if (where == Queue::Where::none || where == Queue::Where::in_flight) continue;
+    return const_cast<Queue&>(gateway_->queue()).remove(entry.pod->uid());
+  }
+}
+
+}  // namespace berth::sim

@@ -1,0 +1,40 @@
+// SimGateway: the gateway's process.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/scheduler/gateway.h"
+#include "tests/sim/process.h"
+
+namespace berth::sim {
+
+class SimGateway final : public Process {
+ public:
+  SimGateway(Surroundings& world, std::vector<std::string> known_nodes);
+  ~SimGateway() override { drop_program(); }
+
+  // The flash is lost; the operator's list of nodes is not (P8).
+  void wipe();
+  const Gateway* gateway() const { return gateway_.get(); }
+  void set_full(bool full) { flash().set_full(full); }
+  // Takes one pod out of the queue behind the gateway's back.
+  void sabotage_queue();
+
+ private:
+  Status start_program(Store& store, Transport& transport, Timers& timers) override;
+  Status finish_program() override { return gateway_->finish_turn(); }
+  void drop_program() override;
+  Message will() const override { return gateway_->will(); }
+  bool on_send_watched(Message& message) override;
+  void before_message(Message& message, bool alone) override;
+  void after_message() override;
+  void read_flash() override { world().witness.read_gateway(flash().durable()); }
+  void impersonate(Message& message, const Answer& answer);
+
+  std::vector<std::string> known_nodes_;
+  std::unique_ptr<Gateway> gateway_;
+};
+
+}  // namespace berth::sim

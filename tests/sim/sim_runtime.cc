@@ -1,0 +1,208 @@
+#include "tests/sim/sim_runtime.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "core/api/json.h"
+
+namespace berth::sim {
+
+namespace {
+
+constexpr Millis kLongestStopMs = 2500;
+
+// How long the workload runs before it ends by itself: annotation "sim/lasts-ms". 0: for ever.
+Millis lasts_of(const std::string& pod) {
+  const Result<Json> json = Json::parse(pod);
+  const Json* metadata = json ? json->find("metadata") : nullptr;
+  const Json* annotations = metadata == nullptr ? nullptr : metadata->find("annotations");
+  const Json* lasts = annotations == nullptr ? nullptr : annotations->find("sim/lasts-ms");
+  if (lasts == nullptr || !lasts->is_string()) return 0;
+  Millis value = 0;
+  const std::string& text = lasts->as_string();
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+}  // namespace
+
+std::string to_text(const Tag& tag) { return tag.uid + "@" + berth::to_text(tag.epoch); }
+
+SimRuntime::SimRuntime(const VirtualClock& clock, Timers& timers, std::uint64_t seed, Hooks hooks)
+    : clock_(clock), timers_(timers), random_(seed), hooks_(std::move(hooks)) {}
+
+void SimRuntime::say(std::string_view what, const Tag& tag) const {
+  hooks_.say("runtime: " + std::string(what) + " " + to_text(tag));
+}
+
+void SimRuntime::later(const Tag& tag, Millis delay, std::function<void()> run) {
+  Item& item = items_[tag];
+  timers_.cancel(item.timer);
+  item.timer = timers_.at(clock_.now() + delay, std::move(run));
+}
+
+// An agent that is not there hears nothing; it asks again when it is back.
+void SimRuntime::call(const std::function<void(Handler&)>& what) {
+  if (handler_ == nullptr) return;
+  what(*handler_);
+  if (depth_ == 0) hooks_.after_call();
+}
+
+std::vector<Tag> SimRuntime::list() {
+  std::vector<Tag> tags;
+  for (const auto& [tag, item] : items_) tags.push_back(tag);
+  return tags;
+}
+
+void SimRuntime::prepare(const Tag& tag, const std::string& pod, const std::vector<VolumeGrant>&) {
+  Item& item = items_[tag];
+  if (item.work != Work::preparing && item.work != Work::prepared) {
+    return hooks_.misused("prepare of " + to_text(tag) + ", which is past that");
+  }
+  item.work = Work::preparing;
+  item.lasts = lasts_of(pod);
+  say("prepare", tag);
+  const bool slow = random_.chance(habits_.slow_percent, 100);
+  const Millis delay = slow ? 3000 + static_cast<Millis>(random_.below(9000)) : static_cast<Millis>(random_.below(300));
+  if (delay >= 30) return later(tag, delay, [this, tag] { prepared(tag); });
+  ++depth_;  // some runtimes answer before they return
+  prepared(tag);
+  --depth_;
+}
+
+void SimRuntime::prepared(const Tag& tag) {
+  if (random_.chance(habits_.prepare_fails_percent, 100)) {
+    items_.erase(tag);
+    say("cannot prepare", tag);
+    return call([&](Handler& handler) { handler.on_prepared(tag, Status::error("no space on the simulated disk")); });
+  }
+  items_.at(tag).timer = 0;
+  items_.at(tag).work = Work::prepared;
+  call([&](Handler& handler) { handler.on_prepared(tag, Status::ok()); });
+}
+
+void SimRuntime::undo(const Tag& tag) {
+  auto found = items_.find(tag);
+  if (found == items_.end()) return;
+  const Work work = found->second.work;
+  if (work != Work::preparing && work != Work::prepared && work != Work::ended) {
+    return hooks_.misused("undo of " + to_text(tag) + ", which has a live workload");
+  }
+  say("undo", tag);
+  timers_.cancel(found->second.timer);
+  items_.erase(found);
+}
+
+Result<std::string> SimRuntime::start(const Tag& tag, const std::string& pod, const std::vector<VolumeGrant>&) {
+  Item& item = items_[tag];
+  if (item.work == Work::held || item.work == Work::running) return item.pid;
+  if (item.work == Work::ended) {  // while the agent was away
+    later(tag, 5, [this, tag] { report(tag, "Succeeded", true); });
+    return item.pid;
+  }
+  if (item.work == Work::stopping || item.work == Work::stopping_idle) {
+    hooks_.misused("start of " + to_text(tag) + ", which is being stopped");
+    return Status::error("it is being stopped");
+  }
+  if (random_.chance(habits_.start_fails_percent, 100)) {
+    item.work = Work::prepared;
+    say("cannot start", tag);
+    return Status::error("no such program on the simulated disk");
+  }
+  timers_.cancel(item.timer);
+  item.work = Work::held;
+  item.lasts = lasts_of(pod);
+  item.pid = std::to_string(100 + ++started_) + ":" + std::to_string(clock_.now());
+  say("start", tag);
+  return item.pid;
+}
+
+void SimRuntime::go(const Tag& tag) {
+  auto found = items_.find(tag);
+  if (found == items_.end() || found->second.work != Work::held) return;
+  found->second.work = Work::running;
+  say("go", tag);
+  later(tag, 1 + static_cast<Millis>(random_.below(50)), [this, tag] {
+    Item& item = items_.at(tag);
+    item.timer = 0;
+    if (item.lasts > 0) later(tag, item.lasts, [this, tag] { ended(tag); });
+    report(tag, "Running", false);
+  });
+}
+
+void SimRuntime::ended(const Tag& tag) {
+  items_.at(tag).timer = 0;
+  items_.at(tag).work = Work::ended;
+  say("ended", tag);
+  report(tag, "Succeeded", true);
+}
+
+void SimRuntime::report(const Tag& tag, std::string_view phase, bool finished) {
+  const std::string status = R"({"phase":")" + std::string(phase) + R"("})";
+  call([&](Handler& handler) { handler.on_status(tag, status, finished); });
+}
+
+void SimRuntime::stop(const Tag& tag, Millis grace) {
+  auto found = items_.find(tag);
+  if (found == items_.end()) {
+    say("nothing to stop of", tag);
+    timers_.at(clock_.now() + 1, [this, tag] { call([&](Handler& handler) { handler.on_stopped(tag); }); });
+    return;
+  }
+  Item& item = found->second;
+  if (item.work == Work::stopping || item.work == Work::stopping_idle) return;  // its end is told to whoever is there
+  item.work = item.work == Work::running ? Work::stopping : Work::stopping_idle;
+  say("stop", tag);
+  const Millis longest = std::clamp<Millis>(grace, 1, kLongestStopMs);
+  const Millis delay = static_cast<Millis>(random_.below(static_cast<std::uint64_t>(longest)));
+  if (delay >= 20 || item.work == Work::stopping) return later(tag, delay, [this, tag] { stopped(tag); });
+  ++depth_;
+  stopped(tag);
+  --depth_;
+}
+
+void SimRuntime::stopped(const Tag& tag) {
+  Item& item = items_.at(tag);
+  if (habits_.stop_is_a_lie && item.work == Work::stopping) {
+    item.work = Work::running;
+    item.timer = 0;
+  } else {
+    timers_.cancel(item.timer);
+    items_.erase(tag);
+  }
+  say("stopped", tag);
+  call([&](Handler& handler) { handler.on_stopped(tag); });
+}
+
+void SimRuntime::agent_died() {
+  handler_ = nullptr;
+  depth_ = 0;
+  for (auto& [tag, item] : items_) {
+    if (item.work == Work::held) item.work = Work::prepared;
+  }
+}
+
+// Processes are gone; directories and what they hold are not.
+void SimRuntime::reboot() {
+  agent_died();
+  for (auto& [tag, item] : items_) {
+    timers_.cancel(item.timer);
+    if (item.work != Work::ended) item.work = Work::prepared;
+  }
+}
+
+bool SimRuntime::is_alive(const Tag& tag) const {
+  auto found = items_.find(tag);
+  return found != items_.end() && (found->second.work == Work::running || found->second.work == Work::stopping);
+}
+
+std::vector<Tag> SimRuntime::alive() const {
+  std::vector<Tag> tags;
+  for (const auto& [tag, item] : items_) {
+    if (is_alive(tag)) tags.push_back(tag);
+  }
+  return tags;
+}
+
+}  // namespace berth::sim

@@ -1,0 +1,84 @@
+// SimRuntime: the workloads of one simulated machine. They live apart from the agent: they survive its crash and the
+// loss of its store, and die when the machine reboots. What they are asked takes virtual time.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "core/random.h"
+#include "core/runtime.h"
+#include "core/timers.h"
+#include "tests/sim/virtual_clock.h"
+
+namespace berth::sim {
+
+class SimRuntime final : public Runtime {
+ public:
+  enum class Work { preparing, prepared, held, running, ended, stopping_idle, stopping };
+
+  struct Habits {
+    std::uint64_t prepare_fails_percent = 0;
+    std::uint64_t start_fails_percent = 0;
+    std::uint64_t slow_percent = 0;  // preparations that take longer than the promise
+    bool stop_is_a_lie = false;      // sabotage S4
+  };
+
+  struct Hooks {
+    std::function<void(std::string_view what)> say;  // for the trace
+    std::function<void()> after_call;                // the agent was called: its turn ends
+    std::function<void(std::string why)> misused;    // the agent broke the seam's contract
+  };
+
+  // Clock and timers are the world's.
+  SimRuntime(const VirtualClock& clock, Timers& timers, std::uint64_t seed, Hooks hooks);
+
+  void set_handler(Handler* handler) override { handler_ = handler; }
+  std::vector<Tag> list() override;
+  void prepare(const Tag& tag, const std::string& pod, const std::vector<VolumeGrant>& volumes) override;
+  void undo(const Tag& tag) override;
+  Result<std::string> start(const Tag& tag, const std::string& pod, const std::vector<VolumeGrant>& volumes) override;
+  void go(const Tag& tag) override;
+  void stop(const Tag& tag, Millis grace) override;
+
+  void set_habits(Habits habits) { habits_ = habits; }
+  // The agent's process ended: children still held see their pipe close.
+  void agent_died();
+  void reboot();
+
+  // Has instructions of its own running.
+  bool is_alive(const Tag& tag) const;
+  std::vector<Tag> alive() const;
+  std::uint64_t started() const { return started_; }
+
+ private:
+  struct Item {
+    Work work = Work::preparing;
+    Timers::Id timer = 0;
+    Millis lasts = 0;  // of the workload; 0: for ever
+    std::string pid;
+  };
+
+  void later(const Tag& tag, Millis delay, std::function<void()> run);
+  void prepared(const Tag& tag);
+  void ended(const Tag& tag);
+  void stopped(const Tag& tag);
+  void report(const Tag& tag, std::string_view phase, bool finished);
+  void say(std::string_view what, const Tag& tag) const;
+  void call(const std::function<void(Handler&)>& what);
+
+  const VirtualClock& clock_;
+  Timers& timers_;
+  Random random_;
+  Hooks hooks_;
+  Habits habits_;
+  Handler* handler_ = nullptr;
+  std::map<Tag, Item> items_;
+  std::uint64_t started_ = 0;
+  int depth_ = 0;  // inside a call of the agent
+};
+
+std::string to_text(const Tag& tag);
+
+}  // namespace berth::sim

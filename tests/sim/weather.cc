@@ -1,0 +1,74 @@
+#include "tests/sim/weather.h"
+
+namespace berth::sim {
+
+namespace {
+
+Millis below(Random& random, Millis bound) { return static_cast<Millis>(random.below(static_cast<std::uint64_t>(bound))); }
+
+bool says(const Leg& leg, std::string_view type) {
+  return leg.message.payload.find("\"" + std::string(type) + "\"") != std::string::npos;
+}
+
+}  // namespace
+
+Weather::Weather(std::uint64_t seed, Counts& counts, Sabotage sabotage) : counts_(counts), sabotage_(sabotage) {
+  Random random(seed);
+  lose_ = random.below(150);
+  duplicate_ = random.below(120);
+  overtake_ = random.below(150);
+  delay_ = random.below(60);
+}
+
+void Weather::set_storm(bool storm) {
+  storm_ = storm;
+  from_.clear();
+  to_.clear();
+}
+
+// Sabotage of liveness: an answer that never comes, once the storm is over.
+bool Weather::is_lost_for_ever(const Leg& leg) const {
+  if (storm_ || leg.message.topic.find("/answers/") == std::string::npos) return false;
+  switch (sabotage_) {
+    case Sabotage::l2: return says(leg, "PreBound");
+    case Sabotage::l3: return says(leg, "Released");
+    case Sabotage::l4: return says(leg, "Bound");
+    default: return false;
+  }
+}
+
+Fate Weather::judge(const Leg& leg, Random& random) {
+  Fate fate;
+  fate.delay = 1 + below(random, 20);
+  if (is_lost_for_ever(leg)) fate.copies = 0;
+  if (!storm_) return fate;
+  if (from_.contains(std::string(leg.from)) || (!leg.to.empty() && to_.contains(std::string(leg.to)))) {
+    ++counts_.faults["partition"];
+    fate.copies = 0;
+    return fate;
+  }
+  if (random.chance(lose_, 1000)) {
+    ++counts_.faults["lose"];
+    fate.copies = 0;
+    return fate;
+  }
+  if (random.chance(duplicate_, 1000)) {
+    ++counts_.faults["duplicate"];
+    fate.copies = 2 + static_cast<int>(random.below(2));
+    fate.copy_delay = below(random, random.chance(1, 4) ? kLongestDelayMs / 3 : 400);
+    fate.overtakes = true;
+  }
+  if (random.chance(delay_, 1000)) {
+    ++counts_.faults["delay"];
+    fate.delay = below(random, kLongestDelayMs);
+    // Without overtaking the whole leg waits, as a stalled connection does.
+    fate.overtakes = fate.overtakes || random.chance(9, 10);
+  } else if (random.chance(overtake_, 1000)) {
+    ++counts_.faults["reorder"];
+    fate.delay = below(random, 600);
+    fate.overtakes = true;
+  }
+  return fate;
+}
+
+}  // namespace berth::sim

@@ -1,0 +1,252 @@
+#include "tests/sim/witness.h"
+
+#include <algorithm>
+
+#include "core/check.h"
+
+namespace berth::sim {
+
+namespace {
+
+// What a slot asks for, by the scheduler's own arithmetic.
+Resources demand_of(const Slot& slot) {
+  const Result<Json> json = Json::parse(slot.pod);
+  const Result<Pod> pod = json ? decode_pod(*json, nullptr) : Result<Pod>(json.error());
+  return pod ? pod_requests(*pod) : Resources{};
+}
+
+std::string text_in(const Json* json, std::string_view key) {
+  const Json* found = json == nullptr ? nullptr : json->find(key);
+  return found != nullptr && found->is_string() ? found->as_string() : std::string();
+}
+
+std::string show(const std::string& uid, const Epoch& epoch) { return uid + "@" + to_text(epoch); }
+
+}  // namespace
+
+Contents only(const Contents& contents, Table table) {
+  Contents some;
+  for (auto record = contents.lower_bound({table, ""}); record != contents.end(); ++record) {
+    if (record->first.first != table) break;
+    some.insert(*record);
+  }
+  return some;
+}
+
+DeviceSight& Witness::add_device(const std::string& name, Resources allocatable, const SimRuntime& runtime) {
+  auto device = std::make_unique<DeviceSight>();
+  device->name = name;
+  device->allocatable = std::move(allocatable);
+  device->runtime = &runtime;
+  devices_.push_back(std::move(device));
+  return *devices_.back();
+}
+
+const DeviceSight* Witness::device(const std::string& name) const {
+  for (const auto& device : devices_) {
+    if (device->name == name) return device.get();
+  }
+  return nullptr;
+}
+
+void Witness::read_device(const std::string& name, const Contents& contents) {
+  for (auto& device : devices_) {
+    if (device->name != name || device->contents == contents) continue;
+    device->contents = contents;
+    Result<AgentRecords> records = decode_records(to_records(contents));
+    CHECK(records.has_value());
+    device->durable = std::move(*records);
+    auto& demands = device->demands;
+    std::erase_if(demands, [&](const auto& known) { return !device->durable.state.slots.contains(known.first); });
+    for (const auto& [uid, slot] : device->durable.state.slots) {
+      auto& known = demands[uid];
+      if (known.first != slot.epoch) known = {slot.epoch, demand_of(slot)};
+    }
+  }
+}
+
+void Witness::read_gateway(const Contents& contents) {
+  const Contents before = std::exchange(gateway_.contents, contents);
+  gateway_.has_store = false;
+  gateway_.rows.clear();
+  gateway_.releases.clear();
+  std::vector<Row> changed;
+  for (const auto& [id, content] : contents) {
+    const auto& [table, key] = id;
+    const auto old = before.find(id);
+    if (table == Table::row) {
+      Result<Row> row = decode_row(content.value, content.phase);
+      CHECK(row.has_value());
+      if (old == before.end() || old->second != content) changed.push_back(*row);
+      gateway_.rows.emplace(key, std::move(*row));
+    } else if (table == Table::release) {
+      Result<ReleaseEntry> entry = decode_release_entry(content.value);
+      CHECK(entry.has_value());
+      gateway_.releases.emplace(key, std::move(*entry));
+    } else if (table == Table::meta && key == "gateway") {
+      const Result<Json> json = Json::parse(content.value);
+      const Result<Epoch> term = parse_epoch(text_in(&*json, "term"));
+      gateway_.has_store = true;
+      gateway_.id = {term->term, text_in(&*json, "storeId")};
+      gateway_.adopting = json->find("adopt") != nullptr;
+      gateway_.orphans.clear();
+      if (const Json* orphans = json->find("orphans")) {
+        for (const Json& orphan : orphans->as_array()) gateway_.orphans.insert(orphan.as_string());
+      }
+    } else if (table == Table::object && key.starts_with("pods/") && (old == before.end() || old->second != content)) {
+      const Result<Json> json = Json::parse(content.value, {.bytes = 1u << 20, .depth = 80});
+      for (const char* part : {"manifest", "successor"}) {
+        const Json* manifest = json->find(part);
+        if (manifest != nullptr) durable_uids_.insert(text_in(manifest->find("metadata"), "uid"));
+      }
+    }
+  }
+  // Several rows may begin in one commit.
+  std::sort(changed.begin(), changed.end(), [](const Row& a, const Row& b) { return a.epoch < b.epoch; });
+  for (const Row& row : changed) note_row(row);
+}
+
+void Witness::note_row(const Row& row) {
+  if (row.phase == Phase::bound) ++binds_;
+  if (row.phase >= Phase::bind) bind_durable_.insert({row.uid, row.epoch});
+  if (!placements_.insert({row.uid, row.epoch, row.node}).second) return;
+  if (row.phase != Phase::prebind) return;  // adopted; its epoch was seen when an earlier store began it
+  ++attempts_[row.uid];
+  news_.begun.push_back(row);
+  for (const auto& device : devices_) {
+    Epoch& highest = news_.highest_seen_by_devices[device->name];
+    for (const auto& [uid, high] : device->durable.state.high) highest = std::max(highest, high);
+    for (const auto& [uid, slot] : device->durable.state.slots) highest = std::max(highest, slot.epoch);
+    if (row.epoch <= highest) {
+      news_.repeated_epochs.push_back("row " + show(row.uid, row.epoch) + " begins at an epoch not above " +
+                                      to_text(highest) + ", which node " + device->name + " has seen");
+    }
+  }
+  Epoch& last = last_begun_[gateway_.id.store_id];
+  if (row.epoch <= last) {
+    news_.repeated_epochs.push_back("row " + show(row.uid, row.epoch) + " begins after epoch " + to_text(last));
+  }
+  last = std::max(last, row.epoch);
+  note_epoch(gateway_.id, row.epoch, row.uid, row.node);
+}
+
+void Witness::note_epoch(const GatewayId& id, const Epoch& epoch, const std::string& uid, const std::string& node) {
+  const auto [known, fresh] = owner_of_.emplace(std::pair(id.store_id, epoch), std::pair(uid, node));
+  if (fresh || known->second == std::pair(uid, node)) return;
+  news_.conflicting_epochs.push_back("epoch " + to_text(epoch) + " is of pod " + known->second.first + " on node " +
+                                     known->second.second + " and of pod " + uid + " on node " + node);
+}
+
+void Witness::gateway_sent(const std::string& node, Request request) {
+  if (request.type == RequestType::list || request.type == RequestType::heartbeat) return;
+  ++requests_sent_;
+  if (request.type == RequestType::pre_bind) note_epoch(request.gateway_id, request.epoch, request.uid, node);
+  if (request.type == RequestType::bind) news_.binds_sent.push_back({request.uid, request.epoch});
+}
+
+void Witness::gateway_answered_client(const std::string& payload) {
+  const Result<Json> json = Json::parse(payload);
+  if (!json || json->find("ok") == nullptr || *json->find("ok") != Json(true)) return;
+  const std::string uid = text_in(&*json, "uid");
+  if (uid.empty() || text_in(&*json, "kind") != "Pod" || durable_uids_.contains(uid)) return;
+  // Accepted and replaced or deleted in one turn: what is on flash is the later word.
+  if (heard_in_turn_[text_in(&*json, "key")] > 1) return;
+  news_.accepted_without_flash.push_back("pod " + uid + " was answered \"" + text_in(&*json, "result") +
+                                         "\" and never was on flash");
+}
+
+void Witness::device_sent(const Answer& answer) {
+  if (at_device_ && answer.uid == at_device_->request.uid && answer.epoch == at_device_->request.epoch) {
+    const bool equivalent = answer.type != AnswerType::pre_bound && answer.type != AnswerType::bound;
+    if (equivalent) ++at_device_->answers;
+  }
+  const bool final = answer.type == AnswerType::released || answer.type == AnswerType::rejected ||
+                     answer.type == AnswerType::stale;
+  if (final) finals_[{answer.node, answer.uid}].push_back({answer.type, answer.epoch});
+}
+
+bool Witness::is_final(const std::string& node, const Named& named) const {
+  const auto found = finals_.find({node, named.first});
+  if (found == finals_.end()) return false;
+  return std::any_of(found->second.begin(), found->second.end(),
+                     [&](const Final& known) { return known.epoch == named.second; });
+}
+
+void Witness::gateway_received(const Answer& answer) {
+  if (answer.type == AnswerType::pre_bound) prebound_received_.insert({answer.uid, answer.epoch});
+}
+
+void Witness::before_gateway_message(const std::string& sender, const std::optional<Answer>& answer,
+                                     const std::string& status_uid) {
+  AtGateway at{sender, answer, status_uid, only(gateway_.contents, Table::row), only(gateway_.contents, Table::release),
+               only(gateway_.contents, Table::object), gateway_.rows, false};
+  if (answer) {
+    const auto row = gateway_.rows.find(answer->uid);
+    const bool of_row = row != gateway_.rows.end() && row->second.epoch == answer->epoch;
+    const bool of_entry =
+        gateway_.releases.contains(answer->node + "/" + answer->uid + "/" + to_text(answer->epoch));
+    at.is_stale = !of_row && !of_entry && answer->type != AnswerType::slots && answer->type != AnswerType::superseded;
+  }
+  at_gateway_ = std::move(at);
+}
+
+void Witness::after_gateway_message() {
+  if (!at_gateway_) return;
+  const AtGateway at = std::move(*std::exchange(at_gateway_, std::nullopt));
+  const auto kept = [&](const auto& id, const Content& content) {
+    const auto now = gateway_.contents.find(id);
+    return now != gateway_.contents.end() && now->second == content;
+  };
+  for (const Contents* table : {&at.rows, &at.releases}) {
+    for (const auto& [id, content] : *table) {
+      if (!at.is_stale || kept(id, content)) continue;
+      news_.stale_changes.push_back("the stale " + std::string(to_string(at.answer->type)) + " for " +
+                                    show(at.answer->uid, at.answer->epoch) + " from node " + at.sender +
+                                    " changed the gateway's record " + id.second);
+    }
+  }
+  const std::string uid = at.answer ? at.answer->uid : at.status_uid;
+  const auto row = at.row_by_uid.find(uid);
+  if (uid.empty() || row == at.row_by_uid.end() || row->second.node == at.sender) return;
+  const bool same_row = kept(std::pair(Table::row, uid), at.rows.at({Table::row, uid}));
+  const auto object = at.objects.find({Table::object, "pods/" + row->second.pod});
+  if (same_row && (object == at.objects.end() || kept(object->first, object->second))) return;
+  news_.foreign_changes.push_back("a message from node " + at.sender + " changed pod " + uid + ", whose row names node " +
+                                  row->second.node);
+}
+
+void Witness::before_device_message(const std::string& node, const Request& request, bool ready) {
+  const DeviceSight& sight = *device(node);
+  const NodeState& state = sight.durable.state;
+  AtDevice at{request, false, false, 0, {}};
+  if (request.type != RequestType::list && request.type != RequestType::heartbeat) {
+    const bool other = request.incarnation != state.incarnation;
+    const bool overruled = !state.gateway.store_id.empty() && request.gateway_id != state.gateway &&
+                           request.gateway_id.term <= state.gateway.term;
+    const auto slot = state.slots.find(request.uid);
+    const bool to_stop = request.type == RequestType::release && slot != state.slots.end() &&
+                         slot->second.epoch <= request.epoch;
+    at.is_stale = other || overruled ||
+                  (is_final(node, {request.uid, request.epoch}) && !to_stop && request.gateway_id == state.gateway &&
+                   request.floor <= state.floor);
+    at.must_answer = at.is_stale && ready;
+  }
+  for (const Table table : {Table::slot, Table::high}) at.before.merge(only(sight.contents, table));
+  at_device_ = std::move(at);
+}
+
+void Witness::after_device_message(const std::string& node) {
+  if (!at_device_) return;
+  const AtDevice at = std::move(*std::exchange(at_device_, std::nullopt));
+  if (!at.is_stale) return;
+  const std::string what =
+      "the stale " + std::string(to_string(at.request.type)) + " for " + show(at.request.uid, at.request.epoch);
+  Contents now;
+  for (const Table table : {Table::slot, Table::high}) now.merge(only(device(node)->contents, table));
+  if (now != at.before) news_.stale_changes.push_back(what + " changed the store of node " + node);
+  if (at.must_answer && at.answers == 0) {
+    news_.stale_changes.push_back(what + " was not answered by node " + node + " as before");
+  }
+}
+
+}  // namespace berth::sim

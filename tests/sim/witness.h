@@ -1,0 +1,154 @@
+// Witness: sees every commit, every message that leaves and every delivery, decodes them once, and remembers what the
+// invariants need to know of the past. It asks no program for anything but a live gateway's cache and queue.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "core/agent/records.h"
+#include "core/cache/node_info.h"
+#include "core/handshake/messages.h"
+#include "core/handshake/row.h"
+#include "core/scheduler/gateway.h"
+#include "storage/change.h"
+#include "tests/sim/sim_runtime.h"
+
+namespace berth::sim {
+
+// What is on one device's flash, and on its machine.
+struct DeviceSight {
+  std::string name;
+  Resources allocatable;
+  const SimRuntime* runtime = nullptr;
+  Contents contents;
+  AgentRecords durable;
+  std::map<std::string, std::pair<Epoch, Resources>> demands;  // by uid: of the slot with this epoch
+};
+
+// What is on the gateway's flash.
+struct GatewaySight {
+  Contents contents;
+  bool has_store = false;  // false: never booted, or wiped and not yet started again
+  GatewayId id;
+  bool adopting = false;
+  std::set<std::string> orphans;
+  std::map<std::string, Row> rows;               // by uid
+  std::map<std::string, ReleaseEntry> releases;  // by "<node>/<uid>/<epoch>"
+  const Gateway* alive = nullptr;                // null: no process
+
+  bool is_settled() const { return has_store && !adopting; }
+};
+
+using Named = std::pair<std::string, Epoch>;  // uid and epoch: one placement
+
+struct Sent {
+  std::string node;  // to or from
+  Request request;
+};
+
+class Witness {
+ public:
+  DeviceSight& add_device(const std::string& name, Resources allocatable, const SimRuntime& runtime);
+  const std::vector<std::unique_ptr<DeviceSight>>& devices() const { return devices_; }
+  const DeviceSight* device(const std::string& name) const;
+  const GatewaySight& gateway() const { return gateway_; }
+  void set_gateway(const Gateway* gateway) { gateway_.alive = gateway; }
+
+  // The flash may have changed.
+  void read_gateway(const Contents& contents);
+  void read_device(const std::string& name, const Contents& contents);
+
+  void gateway_sent(const std::string& node, Request request);
+  // A message about this pod, in the turn that is running; turn_ended() forgets them.
+  void gateway_heard_of_pod(const std::string& key) { ++heard_in_turn_[key]; }
+  void turn_ended() { heard_in_turn_.clear(); }
+  void gateway_answered_client(const std::string& payload);
+  void device_sent(const Answer& answer);
+
+  void gateway_received(const Answer& answer);
+
+  // One message is about to be handled in a turn of its own, and now has been. Not called when the program crashed.
+  void before_gateway_message(const std::string& sender, const std::optional<Answer>& answer,
+                              const std::string& status_uid);
+  void after_gateway_message();
+  void before_device_message(const std::string& node, const Request& request, bool ready);
+  void after_device_message(const std::string& node);
+  void forget_message() { at_gateway_.reset(), at_device_.reset(); }
+
+  // What happened since the last check.
+  struct News {
+    std::vector<Row> begun;                                // rows with an epoch never seen before
+    std::map<std::string, Epoch> highest_seen_by_devices;  // at that moment, by node
+    std::vector<std::string> conflicting_epochs;           // S2, said in words
+    std::vector<Named> binds_sent;
+    std::vector<std::string> repeated_epochs;         // S1, said in words
+    std::vector<std::string> stale_changes;           // S6, said in words
+    std::vector<std::string> accepted_without_flash;  // S11, said in words
+    std::vector<std::string> foreign_changes;         // S12, said in words
+  };
+  const News& news() const { return news_; }
+  void checked() { news_ = {}; }
+
+  bool was_bind_durable(const Named& named) const { return bind_durable_.contains(named); }
+  bool was_prebound_received(const Named& named) const { return prebound_received_.contains(named); }
+  struct Final {
+    AnswerType type;
+    Epoch epoch;
+  };
+  // By node and uid: every final answer that was sent.
+  const std::map<std::pair<std::string, std::string>, std::vector<Final>>& finals() const { return finals_; }
+  std::uint64_t binds() const { return binds_; }
+  // Rows begun since, by uid.
+  const std::map<std::string, int>& attempts() const { return attempts_; }
+  void count_attempts_anew() { attempts_.clear(); }
+  // PreBind, Bind and Release sent since.
+  std::uint64_t requests_sent() const { return requests_sent_; }
+
+ private:
+  void note_row(const Row& row);
+  void note_epoch(const GatewayId& id, const Epoch& epoch, const std::string& uid, const std::string& node);
+  bool is_final(const std::string& node, const Named& named) const;
+
+  std::vector<std::unique_ptr<DeviceSight>> devices_;
+  GatewaySight gateway_;
+  News news_;
+  std::map<std::pair<std::string, Epoch>, std::pair<std::string, std::string>> owner_of_;  // store, epoch: uid, node
+  std::map<std::string, Epoch> last_begun_;                                                // by store id
+  std::set<std::tuple<std::string, Epoch, std::string>> placements_;                       // uid, epoch, node
+  std::set<Named> bind_durable_, prebound_received_;
+  std::set<std::string> durable_uids_;
+  std::map<std::string, int> heard_in_turn_;  // by key
+  std::map<std::pair<std::string, std::string>, std::vector<Final>> finals_;
+  std::map<std::string, int> attempts_;
+  std::uint64_t binds_ = 0;
+  std::uint64_t requests_sent_ = 0;
+
+  struct AtGateway {
+    std::string sender;
+    std::optional<Answer> answer;
+    std::string status_uid;
+    Contents rows, releases, objects;
+    std::map<std::string, Row> row_by_uid;
+    bool is_stale = false;
+  };
+  std::optional<AtGateway> at_gateway_;
+  struct AtDevice {
+    Request request;
+    bool is_stale = false;
+    bool must_answer = false;
+    int answers = 0;
+    Contents before;
+  };
+  std::optional<AtDevice> at_device_;
+};
+
+// The records of one table.
+Contents only(const Contents& contents, Table table);
+
+}  // namespace berth::sim

@@ -1,0 +1,239 @@
+#include "tests/sim/world.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace berth::sim {
+
+namespace {
+
+constexpr Millis kQuietStartMs = 5'000;
+// After the storm: by then the last delayed message has come and everything was said again...
+constexpr Millis kLastWordMs = 55'000;
+// ...by then nothing is asked any more...
+constexpr Millis kRestMs = 105'000;
+// ...and then it is judged.
+constexpr Millis kCalmMs = 120'000;
+
+AgentConfig make_device(std::size_t number) {
+  AgentConfig config;
+  config.fleet = kFleet;
+  config.node = "n" + std::to_string(number);
+  config.gateway = kGateway;
+  config.labels["zone"] = number % 2 == 0 ? "a" : "b";
+  if (number == 3) config.taints.push_back({"edge", "true", TaintEffect::no_schedule});
+  config.capacity["cpu"] = *Quantity::parse(number == 0 ? "1" : "2");
+  config.capacity["memory"] = *Quantity::parse("256Mi");
+  config.capacity["pods"] = *Quantity::parse("6");
+  if (number < 2) {
+    for (const char* name : {"d0", "d1"}) {
+      config.volumes.push_back({name, std::string("/simulated/") + name, "10Mi", "local"});
+    }
+  }
+  config.machine_id = "machine-" + std::to_string(number);
+  config.heartbeat_ms = 5000;
+  return config;
+}
+
+}  // namespace
+
+World::World(const Plan& plan) : plan_(plan), around_(plan.seed, plan.sabotage, plan.print) {
+  around_.check = [this] { check(); };
+  around_.misuse = [this](const std::string& what) { violate("SEAM", "programs start and keep the seams' contracts", what); };
+  const std::size_t nodes = 2 + around_.random.below(3);
+  std::vector<std::string> names;
+  for (std::size_t number = 0; number < nodes; ++number) {
+    devices_.push_back(std::make_unique<SimDevice>(around_, make_device(number)));
+    names.push_back(devices_.back()->name());
+  }
+  gateway_ = std::make_unique<SimGateway>(around_, names);
+  operators_ = std::make_unique<Operators>(around_, 4 + around_.random.below(12), nodes);
+}
+
+World::~World() = default;
+
+void World::violate(std::string_view name, std::string_view text, const std::string& what) {
+  if (violation_) return;
+  // Under sabotage only the invariant that should notice is asked.
+  if (plan_.sabotage != Sabotage::none && to_string(plan_.sabotage) != name) return;
+  violation_ = Violation{std::string(name), std::string(text), what, around_.clock.now()};
+  around_.say("WITNESS", std::string(name) + ": " + what);
+}
+
+void World::check() {
+  if (violation_) return;
+  for (const Invariant& invariant : safety()) {
+    if (Breach breach = invariant.find_breach(around_.witness)) violate(invariant.name, invariant.text, *breach);
+  }
+  around_.witness.checked();
+}
+
+void World::check_liveness(std::uint64_t requests_at_rest) {
+  const Wanted wanted{operators_->wanted(), requests_at_rest};
+  for (const Liveness& invariant : liveness()) {
+    if (Breach breach = invariant.find_breach(around_.witness, wanted)) {
+      violate(invariant.name, invariant.text, *breach);
+    }
+  }
+}
+
+// Runs what is due, in order of time; the world before its machines.
+bool World::run_until(Millis end) {
+  for (;;) {
+    std::optional<Millis> next = around_.timers.next();
+    const auto sooner = [&next](std::optional<Millis> other) {
+      if (other && (!next || *other < *next)) next = other;
+    };
+    sooner(gateway_->next_due());
+    for (const auto& device : devices_) sooner(device->next_due());
+    if (violation_ || !next || *next > end) break;
+    around_.clock.advance_to(*next);
+    around_.timers.run_due(around_.clock.now());
+    gateway_->run_due();
+    for (const auto& device : devices_) device->run_due();
+  }
+  around_.clock.advance_to(end);
+  return !violation_;
+}
+
+void World::now_and_then(Millis mean, std::function<void()> deed) {
+  around_.timers.at(around_.clock.now() + around_.pick(1, 2 * mean), [this, mean, deed = std::move(deed)] {
+    if (!around_.weather.is_storm()) return;
+    deed();
+    now_and_then(mean, deed);
+  });
+}
+
+void World::gateway_trouble() {
+  switch (around_.random.below(8)) {
+    case 0: return gateway_->wipe();
+    case 1: {
+      ++around_.counts.faults["store full"];
+      gateway_->set_full(true);
+      around_.timers.at(around_.clock.now() + around_.pick(500, 8000), [this] { gateway_->set_full(false); });
+      return;
+    }
+    default: return gateway_->crash("killed");
+  }
+}
+
+void World::device_trouble() {
+  SimDevice& device = *devices_[around_.random.below(devices_.size())];
+  switch (around_.random.below(6)) {
+    case 0: return device.wipe();
+    case 1:
+    case 2: return device.reboot();
+    default: return device.crash("killed");
+  }
+}
+
+void World::network_trouble() {
+  Process* process = gateway_.get();
+  if (around_.random.chance(3, 4)) process = devices_[around_.random.below(devices_.size())].get();
+  switch (around_.random.below(8)) {
+    case 0:
+      ++around_.counts.faults["broker restart"];
+      around_.say("broker", "restarts; its retained set is lost");
+      return around_.broker.restart(around_.pick(10, 5000));
+    case 1:
+    case 2:
+      around_.say("network", "loses what " + process->name() + " sends");
+      around_.weather.block_from(process->name());
+      break;
+    case 3:
+    case 4:
+      around_.say("network", "loses what " + process->name() + " should hear");
+      around_.weather.block_to(process->name());
+      break;
+    default: return process->lose_link(around_.pick(10, around_.random.chance(1, 4) ? 25'000 : 3000));
+  }
+  const std::string name = process->name();
+  around_.timers.at(around_.clock.now() + around_.pick(200, 15'000), [this, name] { around_.weather.unblock(name); });
+}
+
+// A node says what another one said, on its own topic: the broker lets it.
+void World::replay_as_another() {
+  if (around_.answers.empty()) return;
+  ++around_.counts.faults["impostor"];
+  SimDevice& device = *devices_[around_.random.below(devices_.size())];
+  Message message;
+  message.topic = Topics(kFleet).answers(kGateway, device.name());
+  message.payload = around_.answers[around_.random.below(around_.answers.size())];
+  device.forge(message);
+}
+
+void World::plan_storm() {
+  around_.weather.set_storm(true);
+  for (const auto& device : devices_) {
+    device->runtime().set_habits({.prepare_fails_percent = around_.random.below(15),
+                                  .start_fails_percent = around_.random.below(8),
+                                  .slow_percent = around_.random.below(15),
+                                  .stop_is_a_lie = plan_.sabotage == Sabotage::s4});
+  }
+  now_and_then(around_.pick(300, 3000), [this] { operators_->act(); });
+  now_and_then(20'000, [this] { operators_->repeat_all(pods_seen()); });
+  now_and_then(around_.pick(6000, 60'000), [this] { gateway_trouble(); });
+  now_and_then(around_.pick(3000, 40'000), [this] { device_trouble(); });
+  now_and_then(around_.pick(3000, 40'000), [this] { network_trouble(); });
+  now_and_then(around_.pick(300, 3000), [this] { replay_as_another(); });
+}
+
+// Every pod that the gateway or the broker still knows.
+std::map<std::string, std::string> World::pods_seen() const {
+  std::map<std::string, std::string> seen;
+  const std::string prefix = Topics(kFleet).root() + "desired/pods/";
+  for (const auto& [topic, payload] : around_.broker.retained()) {
+    if (!topic.starts_with(prefix)) continue;
+    const Result<Json> json = Json::parse(payload);
+    const Json* metadata = json ? json->find("metadata") : nullptr;
+    const Json* uid = metadata == nullptr ? nullptr : metadata->find("uid");
+    if (uid != nullptr && uid->is_string()) seen[topic.substr(prefix.size())] = uid->as_string();
+  }
+  if (gateway_->gateway() == nullptr) return seen;
+  for (const auto& [key, entry] : gateway_->gateway()->objects().pods()) seen[key] = entry.pod->uid();
+  return seen;
+}
+
+void World::calm_down() {
+  around_.say("world", "the storm is over");
+  around_.weather.set_storm(false);
+  const bool broken = plan_.sabotage == Sabotage::l5;
+  for (const auto& device : devices_) {
+    device->runtime().set_habits({.prepare_fails_percent = broken ? 100u : 0u,
+                                  .stop_is_a_lie = plan_.sabotage == Sabotage::s4});
+    device->boot();
+  }
+  gateway_->set_full(false);
+  gateway_->boot();
+  around_.witness.count_attempts_anew();
+  operators_->settle();
+}
+
+bool World::run() {
+  operators_->connect();
+  gateway_->boot();
+  for (const auto& device : devices_) {
+    around_.timers.at(around_.pick(0, kQuietStartMs), [&device] { device->boot(); });
+  }
+  bool well = run_until(kQuietStartMs);
+  plan_storm();
+  const Millis end = kQuietStartMs + plan_.storm_ms;
+  well = well && run_until(end);
+  if (well) calm_down();
+  for (const Millis word : {Millis{1000}, kLastWordMs / 2, kLastWordMs}) {
+    well = well && run_until(end + word);
+    if (well) operators_->repeat_all(pods_seen());
+    if (well && plan_.sabotage == Sabotage::l1 && gateway_->gateway() != nullptr) gateway_->sabotage_queue();
+  }
+  well = well && run_until(end + kRestMs);
+  const std::uint64_t asked = around_.witness.requests_sent();
+  well = well && run_until(end + kCalmMs);
+  if (well) check_liveness(around_.witness.requests_sent() - asked);
+  around_.counts.events = around_.trace.events();
+  around_.counts.binds = around_.witness.binds();
+  for (const auto& device : devices_) around_.counts.starts += device->runtime().started();
+  around_.counts.virtual_ms = around_.clock.now();
+  return !violation_;
+}
+
+}  // namespace berth::sim

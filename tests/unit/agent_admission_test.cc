@@ -1,0 +1,90 @@
+#include "core/agent/admission.h"
+
+#include <gtest/gtest.h>
+
+namespace berth {
+namespace {
+
+Demand demand(std::int64_t memory) {
+  Demand demand;
+  demand.requests.memory = memory;
+  return demand;
+}
+
+Offer offer() {
+  Offer offer;
+  offer.allocatable.milli_cpu = 2000;
+  offer.allocatable.memory = 128 << 20;
+  offer.allocatable.allowed_pods = 3;
+  offer.allocatable.scalar["example.com/camera"] = 1;
+  offer.volumes = {{"data", "/srv/data", "1Gi", "local"}, {"fast", "/srv/fast", "1Gi", "local"}};
+  return offer;
+}
+
+TEST(Admission, SaysHowMuchIsAskedAndHowMuchIsFree) {
+  const Demand held = demand(88 << 20);
+  EXPECT_TRUE(admit(demand(40 << 20), offer(), {&held}).is_success());
+  EXPECT_EQ(admit(demand(64 << 20), offer(), {&held}).message(), "insufficient memory: 64Mi asked, 40Mi free");
+}
+
+TEST(Admission, NamesEveryResourceThatIsShort) {
+  Demand much = demand(1 << 30);
+  much.requests.milli_cpu = 2500;
+  much.requests.scalar["example.com/camera"] = 2;
+  EXPECT_EQ(admit(much, offer(), {}).message(),
+            "insufficient cpu: 2500m asked, 2 free, insufficient memory: 1Gi asked, 128Mi free, "
+            "insufficient example.com/camera: 2 asked, 1 free");
+}
+
+TEST(Admission, CountsPods) {
+  const Demand one = demand(1);
+  EXPECT_TRUE(admit(one, offer(), {&one, &one}).is_success());
+  EXPECT_EQ(admit(one, offer(), {&one, &one, &one}).message(), "insufficient pods: 1 asked, 0 free");
+}
+
+TEST(Admission, AVolumeMustBeOffered) {
+  Demand asks = demand(1);
+  asks.volumes = {{"default/db", "n1-data", "/srv/data"}};
+  EXPECT_TRUE(admit(asks, offer(), {}).is_success());
+  asks.volumes[0].path = "/etc";
+  EXPECT_EQ(admit(asks, offer(), {}).message(), "volume n1-data: this node offers no /etc");
+}
+
+TEST(Admission, TwoClaimsNeverShareAVolume) {
+  Demand holder = demand(1);
+  holder.volumes = {{"default/db", "n1-data", "/srv/data"}};
+  Demand asks = demand(1);
+  asks.volumes = {{"default/other", "n1-data", "/srv/data"}};
+  EXPECT_EQ(admit(asks, offer(), {&holder}).message(), "volume n1-data is held for claim default/db");
+  asks.volumes = {{"default/db", "n1-fast", "/srv/fast"}};
+  EXPECT_EQ(admit(asks, offer(), {&holder}).message(), "claim default/db is held with volume n1-data");
+  asks.volumes = {{"default/other", "n1-fast", "/srv/fast"}};
+  EXPECT_TRUE(admit(asks, offer(), {&holder}).is_success());
+}
+
+TEST(Admission, PodsOfOneNodeShareAClaim) {
+  Demand holder = demand(1);
+  holder.volumes = {{"default/db", "n1-data", "/srv/data"}};
+  EXPECT_TRUE(admit(holder, offer(), {&holder}).is_success());
+}
+
+TEST(Admission, HostPortsCollideByProtocolPortAndAddress) {
+  const auto ports = [](const char* list) {
+    Demand asks = demand(1);
+    const std::string text = std::string(R"({"spec":{"containers":[{"ports":)") + list + "}]}}";
+    asks.host_ports = host_ports(*Json::parse(text));
+    return asks;
+  };
+  const Demand web = ports(R"([{"hostPort":80},{"containerPort":81}])");
+  const Demand local = ports(R"([{"hostPort":80,"hostIP":"127.0.0.1"}])");
+  const Demand other = ports(R"([{"hostPort":80,"hostIP":"10.0.0.1"}])");
+  EXPECT_EQ(admit(web, offer(), {&web}).message(), "host port TCP/80 is taken");
+  EXPECT_EQ(admit(local, offer(), {&web}).message(), "host port TCP/80 on 127.0.0.1 is taken");
+  EXPECT_EQ(admit(web, offer(), {&local}).message(), "host port TCP/80 is taken");
+  EXPECT_TRUE(admit(local, offer(), {&other}).is_success());
+  EXPECT_TRUE(admit(ports(R"([{"hostPort":80,"protocol":"UDP"}])"), offer(), {&web}).is_success());
+  EXPECT_TRUE(ports(R"([{"hostPort":"80"},7,{"hostPort":-1}])").host_ports.empty());
+}
+
+}  // namespace
+}  // namespace berth

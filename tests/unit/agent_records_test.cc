@@ -1,0 +1,66 @@
+#include "core/agent/records.h"
+
+#include <gtest/gtest.h>
+
+namespace berth {
+namespace {
+
+constexpr char kPod[] = R"({"metadata":{"name":"web"}})";
+
+TEST(AgentRecords, ComeBackWhole) {
+  Slot slot;
+  slot.epoch = {3, 17};
+  slot.state = SlotState::stopping;
+  slot.pod = kPod;
+  slot.volumes = {{"default/db", "n1-data", "/srv/data"}};
+  slot.handle = "100:7";
+  slot.finished_before_stop = true;
+  slot.promise_ms = 30'000;
+  slot.deadline = 123'456'789'012;
+  slot.status = R"({"phase":"Succeeded"})";
+  const Result<AgentRecords> read = decode_records({{Table::meta, "incarnation", encode_text("inc"), 0},
+                                                    {Table::meta, "gateway", encode(GatewayId{4, "store"}), 0},
+                                                    {Table::meta, "floor", encode(Epoch{3, 1}), 0},
+                                                    {Table::meta, "boot", encode_text("boot-1"), 0},
+                                                    {Table::meta, "session", encode_text("12"), 0},
+                                                    {Table::slot, "u1", encode(slot), 0},
+                                                    {Table::high, "u2", encode(Epoch{3, 9}), 0}});
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_EQ(read->state.incarnation, "inc");
+  EXPECT_EQ(read->state.gateway, (GatewayId{4, "store"}));
+  EXPECT_EQ(read->state.floor, (Epoch{3, 1}));
+  EXPECT_EQ(read->boot_id, "boot-1");
+  EXPECT_EQ(read->session, 12u);
+  EXPECT_EQ(read->state.high.at("u2"), (Epoch{3, 9}));
+  const Slot& back = read->state.slots.at("u1");
+  EXPECT_EQ(back.epoch, slot.epoch);
+  EXPECT_EQ(back.state, slot.state);
+  EXPECT_EQ(back.pod, slot.pod);
+  EXPECT_EQ(back.volumes, slot.volumes);
+  EXPECT_EQ(back.handle, slot.handle);
+  EXPECT_TRUE(back.finished_before_stop);
+  EXPECT_EQ(back.promise_ms, slot.promise_ms);
+  EXPECT_EQ(back.deadline, slot.deadline);
+  EXPECT_EQ(back.status, slot.status);
+}
+
+TEST(AgentRecords, AnErrorNamesTableAndKey) {
+  const auto error = [](const Record& record) { return decode_records({record}).error().message(); };
+  EXPECT_TRUE(error({Table::meta, "floor", "{", 0}).starts_with("meta floor: "));
+  EXPECT_EQ(error({Table::high, "u1", R"({"value":7})", 0}), "high u1: value: must be an epoch, \"<term>.<counter>\"");
+  EXPECT_EQ(error({Table::slot, "u1", R"({"epoch":"1.2","state":"none","pod":{},"promiseMs":"1","deadline":"1"})", 0}),
+            "slot u1: state: must be preparing, prepared, running, stopping or finished");
+  EXPECT_EQ(error({Table::row, "u1", "{}", 0}), "row u1: table: is a gateway's; is this the gateway's store?");
+  EXPECT_EQ(error({Table::meta, "colour", "{}", 0}), "meta colour: key: is not one that this version knows");
+}
+
+TEST(AgentRecords, SlotsWithoutAnIncarnationAreADamagedStore) {
+  Slot slot;
+  slot.epoch = {1, 2};
+  slot.state = SlotState::running;
+  slot.pod = kPod;
+  EXPECT_FALSE(decode_records({{Table::slot, "u1", encode(slot), 0}}));
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,251 @@
+// berthctl and a gateway played by the test, over a broker in memory.
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <sstream>
+
+#include "firmware-host/ctl/commands.h"
+#include "transports/loopback.h"
+
+namespace berth {
+namespace {
+
+class VirtualClock final : public Clock {
+ public:
+  Millis now() const override { return time; }
+  Millis wall() const override { return time; }
+  Millis time = 1000;
+};
+
+Json json(std::string_view text) {
+  Result<Json> parsed = Json::parse(text);
+  EXPECT_TRUE(parsed) << text;
+  return parsed ? std::move(*parsed) : Json();
+}
+
+// Answers each request with the next prepared answer; without one it is silent.
+class FakeGateway final : public Transport::Handler {
+ public:
+  explicit FakeGateway(LoopbackBroker& broker) : client_(broker, "gw") {
+    client_.set_handler(this);
+    client_.connect();
+  }
+  void on_link(bool up) override {
+    if (up) client_.subscribe("berth/v1/f/gateways/gw/api", 1);
+  }
+  void on_message(const Message& message) override {
+    requests.push_back(message);
+    if (answers.empty()) return;
+    Message answer;
+    answer.topic = message.response_topic;
+    answer.correlation = message.correlation;
+    answer.payload = answers.front();
+    answers.pop_front();
+    client_.send(answer);
+    for (const Message& news : std::exchange(then, {})) client_.send(news);
+  }
+  Json request(std::size_t i) const { return i < requests.size() ? json(requests[i].payload) : Json(); }
+
+  std::deque<std::string> answers;
+  std::vector<Message> then;  // sent after the next answer
+  std::vector<Message> requests;
+
+ private:
+  LoopbackClient client_;
+};
+
+class CtlClient : public testing::Test {
+ protected:
+  CtlClient() { operator_.connect(); }
+
+  // Time goes on until the client has what it waits for; a signal comes when there is nothing left to happen.
+  void run() {
+    stopped_ = false;
+    while (!stopped_ && timers_.next() && *timers_.next() < signal_at_) {
+      clock_.time = std::max(clock_.time, *timers_.next());
+      timers_.run_due(clock_.time);
+    }
+  }
+  ApiClient::Engine engine() {
+    return {operator_,
+            clock_,
+            timers_,
+            [this] { run(); },
+            [this] { stopped_ = true; },
+            [] { return std::string("connection refused"); }};
+  }
+
+  VirtualClock clock_;
+  Timers timers_;
+  bool stopped_ = false;
+  Millis signal_at_ = 1'000'000;
+  LoopbackBroker broker_{clock_, timers_, 7};
+  LoopbackClient operator_{broker_, "ctl"};
+  FakeGateway gateway_{broker_};
+  ApiClient client_{engine(), {"f", "gw", "operator", "s1", "broker:1883", 10'000}};
+  std::ostringstream out_, err_;
+  Screen screen_{out_, err_};
+  CtlOptions options_;
+};
+
+TEST_F(CtlClient, AsksWithAResponseTopicOfItsOwnAndReturnsTheAnswer) {
+  gateway_.answers = {R"({"ok":true,"result":"x"})"};
+  const Outcome<Json> answer = client_.ask(json(R"({"op":"status"})"), true);
+  ASSERT_TRUE(answer) << answer.error().text;
+  EXPECT_EQ(*answer->find("result"), Json("x"));
+  ASSERT_EQ(gateway_.requests.size(), 1u);
+  EXPECT_EQ(gateway_.requests[0].response_topic, "berth/v1/f/clients/operator/s1");
+  EXPECT_FALSE(gateway_.requests[0].correlation.empty());
+}
+
+TEST_F(CtlClient, GivesTheGatewaysReasonWhenItRefuses) {
+  gateway_.answers = {R"({"ok":false,"error":"Pod \"default/x\" not found"})"};
+  const Outcome<Json> answer = client_.ask(json(R"({"op":"get"})"), true);
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().exit, Exit::refused);
+  EXPECT_EQ(answer.error().text, "Pod \"default/x\" not found");
+}
+
+TEST_F(CtlClient, RepeatsAReadUntilItIsAnswered) {
+  int lost = 2;
+  broker_.set_policy([&](const Leg& leg, Random&) {
+    Fate fate;
+    if (leg.from == "ctl" && lost > 0) fate.copies = lost-- > 0 ? 0 : 1;
+    return fate;
+  });
+  gateway_.answers = {R"({"ok":true})"};
+  EXPECT_TRUE(client_.ask(json(R"({"op":"status"})"), true));
+}
+
+TEST_F(CtlClient, NeverSendsADeleteTwice) {
+  const Outcome<Json> answer = client_.ask(json(R"({"op":"delete"})"), false);
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().exit, Exit::no_answer);
+  EXPECT_EQ(gateway_.requests.size(), 1u);
+  EXPECT_NE(answer.error().text.find("10 s"), std::string::npos) << answer.error().text;
+}
+
+TEST_F(CtlClient, TellsAnUnreachableBrokerFromASilentGateway) {
+  operator_.disconnect();
+  const Outcome<Json> answer = client_.ask(json(R"({"op":"status"})"), true);
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().exit, Exit::unreachable);
+  EXPECT_NE(answer.error().text.find("broker:1883"), std::string::npos);
+  EXPECT_NE(answer.error().text.find("connection refused"), std::string::npos);
+}
+
+TEST_F(CtlClient, DropsAnAnswerToAnEarlierQuestion) {
+  gateway_.answers = {R"({"ok":true,"n":1})", R"({"ok":true,"n":2})"};
+  Message late;
+  late.topic = "berth/v1/f/clients/operator/s1";
+  late.correlation = "s1-1";
+  late.payload = R"({"ok":true,"n":1})";
+  ASSERT_TRUE(client_.ask(json(R"({"op":"status"})"), true));
+  client_.on_message(late);
+  const Outcome<Json> second = client_.ask(json(R"({"op":"status"})"), true);
+  ASSERT_TRUE(second);
+  EXPECT_EQ(*second->find("n"), Json(2));
+}
+
+TEST_F(CtlClient, ReadsEveryPageOfAListing) {
+  gateway_.answers = {R"({"ok":true,"items":[{"metadata":{"name":"a"}}],"continue":"default/b"})",
+                      R"({"ok":true,"items":[{"metadata":{"name":"b"}}]})"};
+  const Outcome<std::vector<Json>> all = client_.list(*find_kind("pods"), "");
+  ASSERT_TRUE(all) << all.error().text;
+  EXPECT_EQ(all->size(), 2u);
+  EXPECT_EQ(*gateway_.request(1).find("continue"), Json("default/b"));
+}
+
+TEST_F(CtlClient, DoesNotTurnInCirclesOnAPageThatPointsBack) {
+  gateway_.answers = {R"({"ok":true,"items":[],"continue":"b"})", R"({"ok":true,"items":[],"continue":"b"})"};
+  EXPECT_FALSE(client_.list(*find_kind("pods"), ""));
+}
+
+TEST_F(CtlClient, GetsTheDefaultNamespaceUnlessToldOtherwise) {
+  options_.kind = "pods";
+  gateway_.answers = {R"({"ok":true,"items":[]})", R"({"ok":true,"items":[]})"};
+  ASSERT_TRUE(run_get(client_, options_, screen_));
+  EXPECT_EQ(*gateway_.request(0).find("namespace"), Json("default"));
+  EXPECT_EQ(err_.str(), "no pods in namespace default\n");
+  options_.all_namespaces = true;
+  ASSERT_TRUE(run_get(client_, options_, screen_));
+  EXPECT_EQ(*gateway_.request(1).find("namespace"), Json(""));
+}
+
+TEST_F(CtlClient, FollowsEveryStepOfAPodUntilInterrupted) {
+  options_.kind = "pods";
+  options_.watch = true;
+  gateway_.answers = {R"({"ok":true,"items":[]})"};
+  const auto step = [](const char* status) {
+    Message message;
+    message.topic = "berth/v1/f/status/pods/default/web";
+    message.payload = status;
+    return message;
+  };
+  gateway_.then = {
+      step(R"({"phase":"Pending"})"), step(R"({"phase":"Pending"})"),
+      step(R"({"phase":"Pending","nodeName":"n1","conditions":[{"type":"PodScheduled","status":"True"}]})"),
+      step(R"({"phase":"Running","nodeName":"n1"})")};
+  ASSERT_TRUE(run_get(client_, options_, screen_));
+  EXPECT_EQ(out_.str(),
+            "NAME          STATUS        NODE          MESSAGE\n"
+            "web           Pending       -             -\n"
+            "web           Scheduled     n1            -\n"
+            "web           Running       n1            -\n");
+}
+
+TEST_F(CtlClient, AppliesEachManifestAndGoesOnAfterARefusal) {
+  Manifest pod;
+  pod.kind = find_kind("pod");
+  pod.name_space = "default";
+  pod.object = Json::object();
+  pod.name = "a";
+  Manifest other = pod;
+  other.name = "b";
+  gateway_.answers = {R"({"ok":false,"error":"immutable"})",
+                      R"({"ok":true,"result":"created","warnings":["spec.x: odd"]})"};
+  const Outcome<void> done = run_apply(client_, options_, {pod, other}, screen_);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().exit, Exit::refused);
+  EXPECT_EQ(done.error().text, "pod/default/a: immutable");
+  EXPECT_EQ(out_.str(), "pod/default/b created\n");
+  EXPECT_EQ(err_.str(), "warning: pod/default/b: spec.x: odd\n");
+}
+
+TEST_F(CtlClient, DeletesManifestsLastFirst) {
+  Manifest first;
+  first.kind = find_kind("storageclass");
+  first.name = "local";
+  Manifest second;
+  second.kind = find_kind("pod");
+  second.name_space = "default";
+  second.name = "a";
+  options_.files = {"x.yaml"};
+  gateway_.answers = {R"({"ok":true,"result":"deleting"})", R"({"ok":true,"result":"deleted"})"};
+  ASSERT_TRUE(run_delete(client_, options_, {first, second}, screen_));
+  EXPECT_EQ(out_.str(), "pod/default/a deleting\nstorageclass/local deleted\n");
+}
+
+TEST_F(CtlClient, DescribesAPodWithItsEvents) {
+  options_.kind = "pod";
+  options_.name = "web";
+  gateway_.answers = {R"({"ok":true,"object":{"metadata":{"name":"web","namespace":"default"},
+    "spec":{"nodeSelector":{"hardware":"camera"},"containers":[{"name":"c","command":["sh","-c","x"]}]},
+    "status":{"phase":"Pending","message":"no node fits"}},
+    "events":[{"type":"Warning","reason":"FailedScheduling","message":"no node fits","time":"1000","count":3}]})"};
+  ASSERT_TRUE(run_describe(client_, options_, screen_));
+  for (const char* text :
+       {"Name:           web\n", "Node selector:  hardware=camera\n", "Message:        no node fits\n",
+        "1970-01-01T00:00:01Z   Warning   FailedScheduling   3       no node fits\n"}) {
+    EXPECT_NE(out_.str().find(text), std::string::npos) << text << "in\n" << out_.str();
+  }
+}
+
+TEST_F(CtlClient, ShowsWhyTheGatewayIsNotReady) {
+  gateway_.answers = {R"({"ok":true,"ready":false,"reason":"waiting for the fence","nodes":2,"queue":{"active":1}})"};
+  ASSERT_TRUE(run_status(client_, options_, screen_));
+  EXPECT_NE(out_.str().find("no: waiting for the fence"), std::string::npos) << out_.str();
+}
+
+}  // namespace
+}  // namespace berth

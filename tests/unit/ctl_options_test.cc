@@ -1,0 +1,98 @@
+// The command line of berthctl: what it takes, and what it refuses before anything is sent.
+#include "firmware-host/ctl/options.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+namespace berth {
+namespace {
+
+struct Parsed {
+  std::optional<int> ended;
+  CtlOptions options;
+  std::string out, err;
+};
+
+Parsed parse(std::vector<const char*> words) {
+  words.insert(words.begin(), "berthctl");
+  std::ostringstream out, err;
+  Parsed parsed;
+  parsed.ended = parse_options(static_cast<int>(words.size()), words.data(), parsed.options, out, err);
+  parsed.out = out.str();
+  parsed.err = err.str();
+  return parsed;
+}
+
+TEST(CtlOptions, TakesGlobalOptionsBeforeAndBehindTheCommand) {
+  for (const std::vector<const char*>& words : {std::vector<const char*>{"--broker", "b:1", "get", "pods"},
+                                                std::vector<const char*>{"get", "pods", "--broker", "b:1"}}) {
+    const Parsed parsed = parse(words);
+    ASSERT_FALSE(parsed.ended) << parsed.err;
+    EXPECT_EQ(parsed.options.connection.broker, "b:1");
+    EXPECT_EQ(parsed.options.command, CtlOptions::Command::get);
+  }
+}
+
+TEST(CtlOptions, ReadsKindSlashName) {
+  const Parsed parsed = parse({"describe", "pod/web", "-n", "shop"});
+  ASSERT_FALSE(parsed.ended) << parsed.err;
+  EXPECT_EQ(parsed.options.kind, "pod");
+  EXPECT_EQ(parsed.options.name, "web");
+  EXPECT_EQ(parsed.options.name_space, "shop");
+}
+
+TEST(CtlOptions, TakesSeveralFiles) {
+  const Parsed parsed = parse({"apply", "-f", "a.yaml", "-f", "-", "--recreate"});
+  ASSERT_FALSE(parsed.ended) << parsed.err;
+  EXPECT_EQ(parsed.options.files, (std::vector<std::string>{"a.yaml", "-"}));
+  EXPECT_TRUE(parsed.options.recreate);
+}
+
+TEST(CtlOptions, ReadsTheOutputFormAndTheTimeout) {
+  const Parsed parsed = parse({"get", "no", "-o", "wide", "--timeout", "2.5", "-w"});
+  ASSERT_FALSE(parsed.ended) << parsed.err;
+  EXPECT_EQ(parsed.options.form, OutputForm::wide);
+  EXPECT_EQ(parsed.options.connection.timeout_ms, 2500);
+  EXPECT_TRUE(parsed.options.watch);
+}
+
+TEST(CtlOptions, EndsWithTwoAndAReasonWhenTheCommandLineIsWrong) {
+  const std::vector<std::vector<const char*>> wrong = {
+      {},
+      {"frob"},
+      {"get"},
+      {"get", "pods", "-o", "xml"},
+      {"get", "pods", "--timeout", "0"},
+      {"get", "pods", "-A", "-n", "x"},
+      {"get", "pod/"},
+      {"get", "pod/a", "b"},
+      {"describe", "pods"},
+      {"apply"},
+      {"delete", "pod"},
+      {"delete", "pod", "a", "-f", "x.yaml"},
+  };
+  for (const auto& words : wrong) {
+    const Parsed parsed = parse(words);
+    EXPECT_EQ(parsed.ended, 2) << (words.empty() ? "" : words.front());
+    EXPECT_FALSE(parsed.err.empty());
+  }
+}
+
+TEST(CtlOptions, ShowsEveryOptionAndTheExitCodesInHelp) {
+  const Parsed help = parse({"--help"});
+  EXPECT_EQ(help.ended, 0);
+  for (const char* word : {"--config", "--state-dir", "--broker", "--username", "--password-file", "--ca-file",
+                           "--cert-file", "--key-file", "--fleet", "--gateway", "--identity", "--timeout", "apply",
+                           "get", "describe", "delete", "status", "version", "Exit codes"}) {
+    EXPECT_NE(help.out.find(word), std::string::npos) << word;
+  }
+  const Parsed get = parse({"get", "--help"});
+  EXPECT_EQ(get.ended, 0);
+  for (const char* word : {"--output", "--watch", "--all-namespaces", "--namespace"}) {
+    EXPECT_NE(get.out.find(word), std::string::npos) << word;
+  }
+}
+
+}  // namespace
+}  // namespace berth

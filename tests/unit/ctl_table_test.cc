@@ -1,0 +1,121 @@
+// What `berthctl get` prints: the columns of each kind, and lines that stay in their columns.
+#include "firmware-host/ctl/table.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace berth {
+namespace {
+
+Json json(std::string_view text) {
+  Result<Json> parsed = Json::parse(text);
+  EXPECT_TRUE(parsed) << text;
+  return parsed ? std::move(*parsed) : Json();
+}
+
+std::string render(Kind kind, const std::vector<Json>& objects, const TableForm& form = {}) {
+  TableWriter writer;
+  std::vector<Cells> rows = {table_header(kind, form)};
+  for (const Json& object : objects) rows.push_back(table_row(kind, object, form));
+  for (const Cells& row : rows) writer.measure(row);
+  std::string text;
+  for (const Cells& row : rows) text += writer.line(row);
+  return text;
+}
+
+const char* const kRunning = R"({"metadata":{"name":"web","namespace":"shop","uid":"u1"},
+  "status":{"phase":"Running","nodeName":"edge-a","conditions":[{"type":"PodScheduled","status":"True"}],
+  "containerStatuses":[{"name":"c","restartCount":2,"state":{"running":{}}}]}})";
+const char* const kPending = R"({"metadata":{"name":"big","namespace":"shop"},
+  "status":{"phase":"Pending","conditions":[{"type":"PodScheduled","status":"False"}],
+  "message":"0/3 nodes are available"}})";
+
+TEST(CtlTable, ShowsWhereAPodRunsAndWhyAnotherWaits) {
+  EXPECT_EQ(render(Kind::pod, {json(kRunning), json(kPending)}),
+            "NAME   STATUS    NODE     MESSAGE\n"
+            "web    Running   edge-a   -\n"
+            "big    Pending   -        0/3 nodes are available\n");
+}
+
+TEST(CtlTable, PutsTheNamespaceFirstWhenAllAreShown) {
+  EXPECT_EQ(table_header(Kind::pod, {.with_namespace = true}).front(), "NAMESPACE");
+  EXPECT_EQ(table_row(Kind::pod, json(kRunning), {.with_namespace = true}).front(), "shop");
+  EXPECT_EQ(table_header(Kind::node, {.with_namespace = true}).front(), "NAME");
+}
+
+TEST(CtlTable, HasAsManyCellsAsColumnsInEveryForm) {
+  for (const KindName& kind : kinds()) {
+    for (const TableForm& form : {TableForm{}, TableForm{true, false}, TableForm{true, true}}) {
+      EXPECT_EQ(table_header(kind.kind, form).size(), table_row(kind.kind, Json::object(), form).size());
+    }
+  }
+}
+
+TEST(CtlTable, CountsRestartsWhenWide) {
+  const TableForm wide{.wide = true};
+  const Cells header = table_header(Kind::pod, wide);
+  const Cells row = table_row(Kind::pod, json(kRunning), wide);
+  const auto at = std::find(header.begin(), header.end(), "RESTARTS") - header.begin();
+  ASSERT_LT(at, static_cast<std::ptrdiff_t>(row.size()));
+  EXPECT_EQ(row[static_cast<std::size_t>(at)], "2");
+}
+
+TEST(CtlTable, CallsAPodScheduledUntilItsContainersRun) {
+  EXPECT_EQ(pod_word(json(R"({"status":{"phase":"Pending","conditions":[{"type":"PodScheduled","status":"True"}]}})")),
+            "Scheduled");
+  EXPECT_EQ(pod_word(json(kPending)), "Pending");
+  EXPECT_EQ(pod_word(Json::object()), "Pending");
+}
+
+TEST(CtlTable, NamesWhatKeepsAContainerFromRunning) {
+  const Json pod = json(R"({"status":{"phase":"Running","containerStatuses":[{"name":"a","state":{"running":{}}},
+    {"name":"b","state":{"waiting":{"reason":"CrashLoopBackOff","message":"back-off 10s"}}}]}})");
+  EXPECT_EQ(pod_word(pod), "CrashLoopBackOff");
+  EXPECT_EQ(table_row(Kind::pod, pod, {}).back(), "back-off 10s");
+}
+
+TEST(CtlTable, SaysTerminatingBeforeAnythingElse) {
+  EXPECT_EQ(pod_word(json(R"({"status":{"phase":"Running","deleting":true}})")), "Terminating");
+}
+
+TEST(CtlTable, ShowsReadinessTaintsAndCapacityOfANode) {
+  const Json node = json(R"({"metadata":{"name":"edge-c"},
+    "spec":{"unschedulable":true,"taints":[{"key":"dedicated","value":"lab","effect":"NoSchedule"},
+                                           {"key":"slow","effect":"PreferNoSchedule"}]},
+    "status":{"allocatable":{"cpu":"1","memory":"512Mi"},"conditions":[{"type":"Ready","status":"True"}]}})");
+  EXPECT_EQ(render(Kind::node, {node}),
+            "NAME     STATUS                     TAINTS                                           CPU   MEMORY\n"
+            "edge-c   Ready,SchedulingDisabled   dedicated=lab:NoSchedule,slow:PreferNoSchedule   1     512Mi\n");
+}
+
+TEST(CtlTable, ShowsWhichClaimHasAVolume) {
+  const Json volume = json(R"({"metadata":{"name":"edge-a-data"},"spec":{"capacity":{"storage":"1Gi"},
+    "storageClassName":"local","local":{"path":"/srv/data"},"claimRef":{"namespace":"default","name":"readings"}},
+    "status":{"phase":"Bound"}})");
+  EXPECT_EQ(table_row(Kind::persistent_volume, volume, {}),
+            (Cells{"edge-a-data", "1Gi", "Bound", "default/readings", "local", "/srv/data"}));
+}
+
+TEST(CtlTable, ReplacesControlCharactersOfTheNetwork) {
+  TableWriter writer;
+  EXPECT_EQ(writer.line({"a\x1b[31m", "b\n", "c\xc2\x9b"}), "a?[31m   b?   c?\n");
+}
+
+TEST(CtlTable, CountsLettersNotBytes) {
+  TableWriter writer;
+  writer.measure({"żółw", "x"});
+  EXPECT_EQ(writer.line({"ab", "x"}), "ab     x\n");
+}
+
+TEST(CtlTable, ReadsFieldsOfTheWrongTypeAsEmpty) {
+  const Json odd = json(R"({"metadata":7,"spec":[],"status":{"conditions":{},"containerStatuses":"x","phase":{}}})");
+  for (const KindName& kind : kinds()) {
+    for (const std::string& cell : table_row(kind.kind, odd, {.wide = true})) {
+      EXPECT_TRUE(cell == "-" || cell == "0" || cell == "NotReady" || cell == "Pending") << cell;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace berth
