@@ -62,6 +62,15 @@ TEST(PodRequests, ForScoringMakeUpWhatIsNotNamed) {
   EXPECT_EQ(pod_requests_for_scoring(make_pod("p", resources({{"cpu", "0"}}))).milli_cpu, 0);
 }
 
+TEST(PodRequests, ForScoringOfThePodBeingPlacedLeaveOutThoseOfThePodAsAWhole) {
+  Pod pod = make_pod("p", resources({{"cpu", "300m"}}));
+  Result<Json> manifest = Json::parse(R"({"spec":{"resources":{"requests":{"cpu":"2"}}}})");
+  ASSERT_TRUE(manifest.has_value());
+  pod.manifest = *manifest;
+  EXPECT_EQ(pod_requests_for_scoring(pod).milli_cpu, 2000);
+  EXPECT_EQ(container_requests_for_scoring(pod).milli_cpu, 300);
+}
+
 struct FitCase {
   std::string name;
   ResourceList asked, used, allocatable;
