@@ -107,8 +107,7 @@ TEST_F(SchedulingCycleTest, NamesThePluginThatLeftNodesOut) {
   script("a").node_names = {{"n1"}};
   script("a").answers["Filter n1"] = Status::unschedulable("full");
   const ScheduleResult result = schedule();
-  EXPECT_EQ(result.diagnosis.message(),
-            "0/3 nodes are available: 1 full, 2 node(s) didn't satisfy plugin(s) [a].");
+  EXPECT_EQ(result.diagnosis.message(), "0/3 nodes are available: 1 full, 2 node(s) didn't satisfy plugin(s) [a].");
   EXPECT_EQ(result.diagnosis.node_statuses.at("n0").code(), Code::unresolvable);
 }
 
