@@ -209,7 +209,8 @@ Result<T> parse(std::string_view file, std::string_view text, T settings, void (
   reader.finish();
   if (!findings.has_errors()) return settings;
   std::vector<std::string> reasons;
-  for (const std::string& reason : findings.status().reasons()) reasons.push_back(document->locate(reason));
+  const Status status = findings.status();
+  for (const std::string& reason : status.reasons()) reasons.push_back(document->locate(reason));
   return Status(Code::error, std::move(reasons));
 }
 

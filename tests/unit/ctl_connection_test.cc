@@ -55,13 +55,15 @@ TEST_F(CtlConnection, SaysThatNoBrokerRunsInTheStateDirectory) {
 }
 
 TEST_F(CtlConnection, LetsTheCommandLineWinOverTheFile) {
-  options_.config_file = write("ctl.yaml", "broker: \"far:1\"\nfleet: barn\nidentity: anna\n");
+  options_.config_file =
+      write("ctl.yaml", "broker: {host: far, port: 1}\nfleet: barn\nidentity: anna\nnamespace: shop\n");
   options_.broker = "near:2";
   const Outcome<Connection> connection = resolve_connection(options_);
   ASSERT_TRUE(connection) << connection.error().text;
   EXPECT_EQ(connection->broker(), "near:2");
   EXPECT_EQ(connection->fleet, "barn");
   EXPECT_EQ(connection->identity, "anna");
+  EXPECT_EQ(connection->name_space, "shop");
 }
 
 TEST_F(CtlConnection, NamesAnUnknownKeyWithItsPlace) {
