@@ -77,8 +77,8 @@ Status apply(const Flags& flags, AgentSettings& settings) {
   set(settings.broker.ca_file, flags.ca_file);
   set(settings.broker.cert_file, flags.cert_file);
   set(settings.broker.key_file, flags.key_file);
+  if (!flags.ca_file.empty() && settings.broker.port == BrokerSettings().port) settings.broker.port = 8883;
   if (!flags.broker.empty()) {
-    if (!settings.broker.ca_file.empty()) settings.broker.port = 8883;
     if (Status parsed = parse_broker(flags.broker, settings.broker); !parsed.is_success()) return parsed;
   }
   if (!flags.log_level.empty()) {

@@ -9,7 +9,7 @@ namespace berth::sim {
 namespace {
 
 const Registry& registry() {
-  static const Registry kRegistry = make_registry();
+  static const Registry kRegistry = in_tree_registry();
   return kRegistry;
 }
 
