@@ -54,8 +54,9 @@ class SqliteStore final : public Store {
   // True while begin() might be refused for a row of the largest size. A host should refuse new objects then: put()
   // itself cannot be refused, and lives on the reserve.
   bool is_full() const;
-  // Written to flash since open(), in bytes, as far as SQLite knows: log and checkpoints.
-  std::uint64_t bytes_written() const { return database_->pages_written() * kPageBytes; }
+  // Written to the log since open(), in bytes. Checkpoints come on top: each page that changed once more per MiB of
+  // log.
+  std::uint64_t bytes_logged() const { return database_->pages_logged() * kPageBytes; }
   std::uint64_t commits() const { return commits_; }
 
  private:

@@ -15,7 +15,7 @@
 #include "firmware-host/agent/exit_codes.h"
 #include "firmware-host/agent/process_runtime.h"
 #include "firmware-host/agent/settings.h"
-#include "firmware-host/agent/state_directory.h"
+#include "firmware-host/state_directory.h"
 #include "firmware-host/logging.h"
 #include "firmware-host/loop.h"
 #include "firmware-host/real_clock.h"

@@ -4,6 +4,7 @@
 
 #include "firmware-host/agent/exit_codes.h"
 #include "firmware-host/agent/settings.h"
+#include "firmware-host/broker_address.h"
 
 namespace berth {
 

@@ -23,7 +23,6 @@ Result<std::pair<std::string, std::string>> parse_label(const std::string& text)
 Result<Taint> parse_taint(const std::string& text);                                // key[=value]:Effect
 Result<std::pair<std::string, Quantity>> parse_capacity(const std::string& text);  // resource=quantity
 Result<LocalVolume> parse_volume(const std::string& text);                         // name=path:capacity[:class]
-Status parse_broker(const std::string& text, BrokerSettings& broker);              // host[:port], [v6]:port
 
 // Applies the command line over the configuration file it names. Asking for help or the version fills `text` only;
 // an error is to be printed as it stands.

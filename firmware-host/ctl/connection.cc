@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "core/api/objects.h"
+#include "firmware-host/broker_address.h"
 #include "firmware-host/config.h"
 
 namespace berth {
@@ -29,29 +30,6 @@ bool parse_port(std::string_view text, std::uint16_t& port) {
   if (error != std::errc() || end != text.data() + text.size() || value == 0 || value > 65535) return false;
   port = static_cast<std::uint16_t>(value);
   return true;
-}
-
-// "host", "host:port", "[v6]:port"; an address of IPv6 with a port needs its brackets.
-bool parse_broker(const std::string& text, BrokerSettings& to) {
-  std::string host = text;
-  std::string port;
-  if (text.starts_with('[')) {
-    const std::size_t close = text.find(']');
-    if (close == std::string::npos) return false;
-    host = text.substr(1, close - 1);
-    if (close + 1 < text.size()) {
-      if (text[close + 1] != ':') return false;
-      port = text.substr(close + 2);
-      if (port.empty()) return false;
-    }
-  } else if (const std::size_t colon = text.find(':'); colon != std::string::npos && colon == text.rfind(':')) {
-    host = text.substr(0, colon);
-    port = text.substr(colon + 1);
-    if (port.empty()) return false;
-  }
-  if (host.empty()) return false;
-  to.host = host;
-  return port.empty() || parse_port(port, to.port);
 }
 
 // What the broker of this machine's berthd left for its clients.
@@ -116,8 +94,8 @@ Outcome<Connection> resolve_connection(const ConnectionOptions& options) {
   set_if(settings->identity, options.identity.empty() ? options.username : options.identity);
   if (!options.broker.empty()) {
     broker.port = broker.ca_file.empty() ? kPort : kTlsPort;
-    if (!parse_broker(options.broker, broker)) {
-      return fail(Exit::usage, "--broker: \"" + options.broker + "\" is not HOST:PORT, such as 192.168.1.10:1883");
+    if (const Status parsed = parse_broker(options.broker, broker); !parsed.is_success()) {
+      return fail(Exit::usage, "--broker: " + parsed.message());
     }
   }
   if (broker.cert_file.empty() != broker.key_file.empty()) {

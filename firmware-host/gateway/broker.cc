@@ -109,7 +109,7 @@ Status Broker::write_files() {
   if (Status written = write_passwords(); !written.is_success()) return written;
   const std::string access = broker_access(options_.fleet, options_.identities);
   if (Status written = write_private_file(file("access"), access); !written.is_success()) return written;
-  const std::string config = broker_config(port_, user_name(), {file("passwords"), file("access")});
+  const std::string config = broker_config(options_.listen, port_, user_name(), {file("passwords"), file("access")});
   return write_private_file(file("mosquitto.conf"), config);
 }
 

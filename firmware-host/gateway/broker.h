@@ -26,7 +26,8 @@ struct BrokerOptions {
   std::string state_dir;  // exists, and is nobody else's: two brokers must not share one
   std::string fleet;
   std::vector<BrokerIdentity> identities;
-  int port = 0;                       // on 127.0.0.1; 0: the one of the last run if it is free, or any
+  std::string listen = "127.0.0.1";   // address of this machine; 0.0.0.0: all
+  int port = 0;                       // 0: the one of the last run if it is free, or any
   std::string program = "mosquitto";  // looked for in PATH and the sbin directories, unless it has a slash
   std::string password_program = "mosquitto_passwd";
 };

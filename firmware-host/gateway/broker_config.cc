@@ -70,12 +70,12 @@ std::string broker_access(const std::string& fleet, const std::vector<BrokerIden
   return text;
 }
 
-std::string broker_config(int port, const std::string& user, const BrokerFiles& files) {
+std::string broker_config(const std::string& listen, int port, const std::string& user, const BrokerFiles& files) {
   std::string text = "# Written by berthd at each start.\n";
   const auto set = [&text](std::string_view key, const std::string& value) {
     text.append(key).append(" ").append(value).append("\n");
   };
-  set("listener", std::to_string(port) + " 127.0.0.1");
+  set("listener", std::to_string(port) + " " + listen);
   set("user", user);
   set("allow_anonymous", "false");
   set("password_file", files.passwords);

@@ -30,6 +30,6 @@ Status check_identities(const std::vector<BrokerIdentity>& identities);
 // mosquitto's acl_file.
 std::string broker_access(const std::string& fleet, const std::vector<BrokerIdentity>& identities);
 // mosquitto.conf. `user`: whom a broker started by root goes on as.
-std::string broker_config(int port, const std::string& user, const BrokerFiles& files);
+std::string broker_config(const std::string& listen, int port, const std::string& user, const BrokerFiles& files);
 
 }  // namespace berth
