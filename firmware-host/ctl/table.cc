@@ -36,6 +36,17 @@ std::string name_cell(const Json& object) { return text_field(object, {"metadata
 std::string uid_cell(const Json& object) { return text_field(object, {"metadata", "uid"}); }
 std::string phase_cell(const Json& object) { return text_field(object, {"status", "phase"}); }
 
+// A volume or claim that nobody has judged yet says no phase.
+std::string volume_phase_cell(const Json& volume) {
+  const std::string phase = phase_cell(volume);
+  return phase.empty() ? "Available" : phase;
+}
+
+std::string claim_phase_cell(const Json& claim) {
+  const std::string phase = phase_cell(claim);
+  return phase.empty() ? "Pending" : phase;
+}
+
 // The first container that waits or ended badly, with why.
 std::string container_trouble(const Json& pod, std::string_view member) {
   for (const Json& container : list_field(pod, {"status", "containerStatuses"})) {
@@ -118,7 +129,7 @@ const std::vector<Column>& columns_of_kind(Kind kind) {
   static const std::vector<Column> kVolume = {
       {"NAME", name_cell},
       {"CAPACITY", [](const Json& volume) { return text_field(volume, {"spec", "capacity", "storage"}); }},
-      {"STATUS", phase_cell},
+      {"STATUS", volume_phase_cell},
       {"CLAIM", claim_cell},
       {"STORAGECLASS", [](const Json& volume) { return text_field(volume, {"spec", "storageClassName"}); }},
       {"RECLAIM", [](const Json& volume) { return text_field(volume, {"spec", "persistentVolumeReclaimPolicy"}); },
@@ -127,7 +138,7 @@ const std::vector<Column>& columns_of_kind(Kind kind) {
       {"PATH", [](const Json& volume) { return text_field(volume, {"spec", "local", "path"}); }}};
   static const std::vector<Column> kClaim = {
       {"NAME", name_cell},
-      {"STATUS", phase_cell},
+      {"STATUS", claim_phase_cell},
       {"VOLUME", [](const Json& claim) { return text_field(claim, {"spec", "volumeName"}); }},
       {"REQUEST", [](const Json& claim) { return text_field(claim, {"spec", "resources", "requests", "storage"}); }},
       {"STORAGECLASS", [](const Json& claim) { return text_field(claim, {"spec", "storageClassName"}); }},

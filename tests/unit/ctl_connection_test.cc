@@ -76,8 +76,8 @@ TEST_F(CtlConnection, NamesAnUnknownKeyWithItsPlace) {
 }
 
 TEST_F(CtlConnection, ReadsAddressesOfEveryForm) {
-  for (const auto& [text, want] : {std::pair{"host", "host:1883"}, std::pair{"10.0.0.1:99", "10.0.0.1:99"},
-                                   std::pair{"[::1]:99", "::1:99"}, std::pair{"::1", "::1:1883"}}) {
+  for (const auto& [text, want] :
+       {std::pair{"host", "host:1883"}, std::pair{"10.0.0.1:99", "10.0.0.1:99"}, std::pair{"[::1]:99", "::1:99"}}) {
     options_.broker = text;
     const Outcome<Connection> connection = resolve_connection(options_);
     ASSERT_TRUE(connection) << text;

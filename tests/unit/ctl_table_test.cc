@@ -121,7 +121,7 @@ TEST(CtlTable, ReadsFieldsOfTheWrongTypeAsEmpty) {
   const Json odd = json(R"({"metadata":7,"spec":[],"status":{"conditions":{},"containerStatuses":"x","phase":{}}})");
   for (const KindName& kind : kinds()) {
     for (const std::string& cell : table_row(kind.kind, odd, {.wide = true})) {
-      EXPECT_TRUE(cell == "-" || cell == "0" || cell == "NotReady" || cell == "Pending") << cell;
+      EXPECT_TRUE(cell == "-" || cell == "0" || cell == "NotReady" || cell == "Pending" || cell == "Available") << cell;
     }
   }
 }
