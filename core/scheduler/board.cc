@@ -17,6 +17,7 @@ void Board::mirror(Kind kind, const std::string& key, const Json* manifest) {
   Message message;
   message.topic = topics_.desired(kind, key);
   message.retain = true;
+  message.correlation = mirror_mark_;
   if (manifest != nullptr) message.payload = manifest->dump();
   turn_.send(std::move(message));
 }

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -30,13 +31,21 @@ struct PodEventRecord {
 class Board {
  public:
   static constexpr std::size_t kMaxEvents = 1000;
+  static constexpr std::string_view kMirrorMark = "mirror/";
 
   Board(Turn& turn, const Topics& topics, const Clock& clock) : turn_(turn), topics_(topics), clock_(clock) {}
+
+  // Whose mirror it is: the gateway's store.
+  void set_mirror_mark(const std::string& store_id) { mirror_mark_ = std::string(kMirrorMark) + store_id; }
+  // True for any gateway's mirror, and for this one's.
+  static bool is_mirror(const Message& message) { return message.correlation.starts_with(kMirrorMark); }
+  bool is_own_mirror(const Message& message) const { return message.correlation == mirror_mark_; }
 
   // The object's status will be published when the turn ends, as `render` gives it then; null clears the topic.
   void mark(Kind kind, const std::string& key) { dirty_.insert({kind, key}); }
   void publish_marked(const std::function<Json(Kind, const std::string&)>& render);
-  // Publishes the mirror of an accepted object; null clears the topic (after a delete's commit).
+  // Publishes the mirror of an accepted object; null clears the topic (after a delete's commit). It carries the mark as
+  // its correlation data: the gateway reads desired/ too, and must tell its own word coming back from an operator's.
   void mirror(Kind kind, const std::string& key, const Json* manifest);
   void event(const std::string& pod_key, std::string type, std::string reason, std::string message);
   std::vector<PodEventRecord> events_of(const std::string& pod_key) const;
@@ -47,6 +56,7 @@ class Board {
   const Clock& clock_;
   std::set<std::pair<Kind, std::string>> dirty_;
   std::deque<PodEventRecord> events_;
+  std::string mirror_mark_{kMirrorMark};
 };
 
 }  // namespace berth

@@ -140,6 +140,7 @@ void Gateway::save_identity() {
 
 // Recovery is the binding cycle: each row found re-enters it at its phase; the other pods go to the queue.
 void Gateway::recover() {
+  board_.set_mirror_mark(identity_.id.store_id);
   std::vector<std::string> names;
   for (const auto& [name, device] : nodes_.all()) names.push_back(name);
   for (const std::string& node : names) refresh_node(node);
@@ -184,6 +185,14 @@ void Gateway::tick() {
   queue_->flush();
   check_silence();
   compare_now_and_then();
+  if (link_up_ && !synced_) send_fence();  // nothing promises that the last one came through
+}
+
+void Gateway::send_fence() {
+  Message fence;
+  fence.topic = topics_.gateway_fence(options_.gateway);
+  fence.payload = Json(Json::Object{{"fence", Json(std::to_string(fence_))}}).dump();
+  turn_.send(std::move(fence));
 }
 
 Message Gateway::will() const {
@@ -224,10 +233,8 @@ void Gateway::on_link(bool up) {
   transport_.subscribe(root + "gateways/" + options_.gateway + "/answers/+", 1);
   transport_.subscribe(topics_.gateway_api(options_.gateway), 1);
   transport_.subscribe(topics_.gateway_fence(options_.gateway), 1);
-  Message fence;
-  fence.topic = topics_.gateway_fence(options_.gateway);
-  fence.payload = Json(Json::Object{{"fence", Json(std::to_string(++fence_))}}).dump();
-  turn_.send(std::move(fence));
+  ++fence_;
+  send_fence();
   Message presence = will();
   presence.payload = Json(Json::Object{{"online", Json(true)},
                                        {"storeId", Json(identity_.id.store_id)},

@@ -102,6 +102,7 @@ class Gateway final : public Transport::Handler, public Handle {
   void save_identity();
   void recover();
   void dispatch(const std::vector<std::string_view>& levels, const Message& message);
+  void send_fence();
   void on_fence();
   void refuse(std::string_view what, const std::string& why);
   const Framework* framework_of(const Pod& pod) const;

@@ -64,6 +64,15 @@ void Gateway::on_desired(const std::vector<std::string_view>& levels, const Mess
   const std::string key =
       kind->namespaced ? std::string(levels[2]) + "/" + std::string(levels[3]) : std::string(levels[2]);
   const Json* known = objects_.manifest(kind->kind, key);
+  // What the gateway said itself is no order. On its way back it may be older than what was accepted or deleted since,
+  // and taken for an order it would undo that, be mirrored, come back, and so on without end.
+  if (Board::is_mirror(message) && !message.retain) return;
+  if (board_.is_own_mirror(message)) {
+    // Retained since an earlier session: the one word that may have been lost is the last.
+    seen_desired_.insert({kind->kind, key});
+    if (known == nullptr || known->dump() != message.payload) board_.mirror(kind->kind, key, known);
+    return;
+  }
   if (message.payload.empty()) {
     // Absence never deletes: the mirror is restored.
     if (known != nullptr) board_.mirror(kind->kind, key, known);
@@ -78,7 +87,7 @@ void Gateway::on_desired(const std::vector<std::string_view>& levels, const Mess
     if (!removed.is_success()) board_.mirror(kind->kind, key, objects_.manifest(kind->kind, key));
     return;
   }
-  if (known != nullptr && *known == *json) return;  // our own mirror coming back
+  if (known != nullptr && *known == *json) return;
   Result<Accepted> accepted = accept(kind->kind, *json, key, false);
   if (!accepted) {
     refuse(message.topic, accepted.error().message());
