@@ -97,7 +97,8 @@ class Broker:
 class Client:
     """A paho client with blocking calls, for tests that speak MQTT themselves. Records what it receives."""
 
-    def __init__(self, port, identity="", certificate=None, clean=True, will=None, authority=None):
+    def __init__(self, port, identity="", certificate=None, clean=True, will=None, authority=None, password=None):
+        """password: the identity is the user name too."""
         self.changed = threading.Condition()
         self.messages, self.latest, self.connected, self.granted, self.acked = [], {}, 0, set(), set()
         self.vanished = False
@@ -110,8 +111,10 @@ class Client:
         self.paho.reconnect_delay_set(1, 1)
         if will:
             self.paho.will_set(*will)
+        if password is not None:
+            self.paho.username_pw_set(identity, password)
         if authority:
-            self.paho.tls_set(str(authority.ca), *(str(path) for path in certificate))
+            self.paho.tls_set(str(authority.ca), *(str(path) for path in certificate or ()))
         self.paho.connect("localhost" if authority else "127.0.0.1", port, keepalive=60)
         self.paho.loop_start()
         self.wait(lambda: self.connected, "the connection")
