@@ -132,21 +132,17 @@ DatabaseResult<std::string> Database::text(std::string_view sql) {
 
 DatabaseResult<void> Database::checkpoint(int frames) {
   if (log_frames_ < frames) return {};
-  int logged = 0;
-  int moved = 0;
-  const int code = sqlite3_wal_checkpoint_v2(connection_.get(), nullptr, SQLITE_CHECKPOINT_PASSIVE, &logged, &moved);
+  const int code = sqlite3_wal_checkpoint_v2(connection_.get(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
   if (code != SQLITE_OK) return std::unexpected(error_of(connection_.get()));
   log_frames_ = 0;
-  // An upper bound: a page that was logged twice is moved once.
-  if (moved > 0) checkpointed_pages_ += static_cast<std::uint64_t>(moved);
   return {};
 }
 
-std::uint64_t Database::pages_written() const {
+std::uint64_t Database::pages_logged() const {
   int now = 0;
   int highest = 0;
   sqlite3_db_status(connection_.get(), SQLITE_DBSTATUS_CACHE_WRITE, &now, &highest, 0);
-  return static_cast<std::uint64_t>(now) + checkpointed_pages_;
+  return static_cast<std::uint64_t>(now);
 }
 
 }  // namespace berth

@@ -62,8 +62,8 @@ class Database {
 
   // Moves the write-ahead log into the file once it has `frames` pages or more.
   DatabaseResult<void> checkpoint(int frames);
-  // Pages this connection wrote, log and checkpoints.
-  std::uint64_t pages_written() const;
+  // Pages this connection wrote to the log.
+  std::uint64_t pages_logged() const;
 
  private:
   struct Close {
@@ -73,7 +73,6 @@ class Database {
 
   std::unique_ptr<sqlite3, Close> connection_;
   int log_frames_ = 0;
-  std::uint64_t checkpointed_pages_ = 0;
 };
 
 }  // namespace berth

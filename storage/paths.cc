@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -46,6 +47,12 @@ Status allocate_file(const std::string& path, std::uint64_t bytes) {
   if (number == 0) return Status::ok();
   ::unlink(path.c_str());
   return system_error("cannot allocate " + path, number);
+}
+
+std::uint64_t free_disk_bytes(const std::string& path) {
+  struct statvfs disk{};
+  if (::statvfs(path.c_str(), &disk) != 0) return ~std::uint64_t{0};
+  return static_cast<std::uint64_t>(disk.f_bavail) * disk.f_frsize;
 }
 
 Status sync_directory_of(const std::string& path) {

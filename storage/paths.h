@@ -14,6 +14,8 @@ namespace berth {
 Status create_private_file(const std::string& path);
 // Makes a file's space real, not only its size.
 Status allocate_file(const std::string& path, std::uint64_t bytes);
+// What the disk under `path` could still hold for us; all there is when that cannot be known.
+std::uint64_t free_disk_bytes(const std::string& path);
 // Makes names created or renamed beside `path` durable.
 Status sync_directory_of(const std::string& path);
 // Renames a store that cannot be read, with its log, to a name that says when: "<path>.aside-<UTC>". `wall`:

@@ -14,10 +14,9 @@ namespace berth {
 namespace {
 
 constexpr std::int64_t kApplicationId = 0x42525448;  // "BRTH"
-constexpr int kCheckpointFrames = 1000;              // 4 MiB of log
+constexpr int kCheckpointFrames = 256;               // 1 MiB of log
 constexpr std::uint64_t kFoldBytes = 1 << 20;
 constexpr std::uint64_t kLargestMessage = 64 * 1024;
-constexpr std::uint64_t kReservePages = SqliteStore::kReserveBytes / SqliteStore::kPageBytes;
 
 // Step n brings a store of version n to version n + 1.
 constexpr std::array<const char*, SqliteStore::kSchemaVersion> kMigrations{kSchemaSql};
@@ -223,7 +222,7 @@ std::uint64_t SqliteStore::next_position() const { return position_ + staged_.si
 
 Status SqliteStore::begin(const std::string& key, const std::string& value, int phase) {
   if (!has_space_for(key.size() + value.size())) {
-    if (!reserve_held_) return Status::unschedulable("store is full: no space left on the disk of " + path_);
+    if (!has_disk()) return Status::unschedulable("store is full: no space left on the disk of " + path_);
     return Status::unschedulable("store is full: " + path_ + " holds " +
                                  std::to_string(used_pages_ * kPageBytes / 1024) + " KiB of at most " +
                                  std::to_string(options_.bytes_max / 1024) + " KiB");
@@ -239,8 +238,11 @@ bool SqliteStore::is_full() const { return !has_space_for(kLargestMessage); }
 bool SqliteStore::has_space_for(std::uint64_t bytes) const {
   // Twice: a page of the journal is seldom filled to the brim, and a fold needs room of its own.
   const std::uint64_t pages = (staged_bytes_ + bytes) * 2 / kPageBytes + 1;
-  return reserve_held_ && used_pages_ + pages + kReservePages <= options_.bytes_max / kPageBytes;
+  return has_disk() && used_pages_ + pages + reserve_pages() <= options_.bytes_max / kPageBytes;
 }
+
+// Beside the reserve file: others write to the disk too, and what the reserve gives back they could take.
+bool SqliteStore::has_disk() const { return reserve_held_ && free_disk_bytes(path_) >= options_.reserve_bytes; }
 
 Status SqliteStore::commit() {
   if (failed_) return Status::error("store " + path_ + " failed before: restart and load it again");
@@ -318,9 +320,10 @@ DatabaseResult<void> SqliteStore::record_change(const Change& change) {
 
 bool SqliteStore::fold_is_due() const {
   if (journal_entries_ == 0) return false;
+  if (journal_entries_ >= fold_at_) return true;
+  if (fold_at_ > options_.fold_entries) return false;  // the last one found no space
   // What was erased frees its space only here.
-  if (is_full() && journal_entries_ > options_.fold_entries / 16) return true;
-  return journal_entries_ >= fold_at_ || (journal_bytes_ >= kFoldBytes && fold_at_ == options_.fold_entries);
+  return journal_bytes_ >= kFoldBytes || (is_full() && journal_entries_ > options_.fold_entries / 16);
 }
 
 DatabaseResult<void> SqliteStore::tidy() {
@@ -329,7 +332,7 @@ DatabaseResult<void> SqliteStore::tidy() {
       journal_entries_ = journal_bytes_ = 0;
       fold_at_ = options_.fold_entries;
     } else if (folded.error().kind == DatabaseError::Kind::full) {
-      fold_at_ = journal_entries_ + options_.fold_entries;  // later: the journal holds all there is to know
+      fold_at_ = std::max(journal_entries_, options_.fold_entries) + options_.fold_entries / 16 + 1;  // later
       log_.write(Level::warn, "store has no space to fold its journal", {{"store", path_}});
     } else {
       return folded;
@@ -359,8 +362,8 @@ DatabaseResult<void> SqliteStore::measure() {
 }
 
 void SqliteStore::hold_reserve() {
-  if (used_pages_ + kReservePages > options_.bytes_max / kPageBytes) return;
-  if (!allocate_file(reserve_path(), kReserveBytes).is_success()) return;
+  if (used_pages_ + reserve_pages() > options_.bytes_max / kPageBytes) return;
+  if (!allocate_file(reserve_path(), options_.reserve_bytes).is_success()) return;
   reserve_held_ = true;
   reserve_used_ = false;
   if (const auto limited = limit_pages(options_.bytes_max / kPageBytes); !limited) {
@@ -375,8 +378,12 @@ void SqliteStore::release_reserve() {
   log_.write(Level::error, "store is full, using its reserve", {{"store", path_}});
   reserve_held_ = false;
   ::unlink(reserve_path().c_str());
-  if (const auto limited = limit_pages(file_pages_ + kReservePages); !limited) {
+  if (const auto limited = limit_pages(file_pages_ + reserve_pages()); !limited) {
     log_.write(Level::warn, "store limit not set", {{"store", path_}, {"reason", limited.error().message}});
+  }
+  // An emptied log is written over from its beginning and needs no space.
+  if (const auto moved = database_->checkpoint(1); !moved) {
+    log_.write(Level::warn, "store log not moved", {{"store", path_}, {"reason", moved.error().message}});
   }
 }
 

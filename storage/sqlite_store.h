@@ -27,14 +27,15 @@ struct OpenError {
 class SqliteStore final : public Store {
  public:
   struct Options {
-    std::uint64_t bytes_max = 512ull << 20;  // of the file; begin() answers full beyond
+    std::uint64_t bytes_max = 512ull << 20;  // of the file
     std::uint64_t fold_entries = 1000;       // journal entries that cause a fold
+    // Held back for advance, erase and put: begin() answers full when less is left, of bytes_max or on the disk. Enough
+    // to move the whole log into the file and to fold the whole journal; after that the store lives in what it has.
+    std::uint64_t reserve_bytes = 4 << 20;
   };
 
   static constexpr int kSchemaVersion = 1;
   static constexpr std::uint64_t kPageBytes = 4096;
-  // Held back for advance, erase and put when the file is at its limit or the disk is full.
-  static constexpr std::uint64_t kReserveBytes = 256 * 1024;
 
   // Creates the file (mode 0600) and its schema when there is none. `log` outlives the store.
   static std::expected<std::unique_ptr<SqliteStore>, OpenError> open(const std::string& path, Log& log,
@@ -53,8 +54,9 @@ class SqliteStore final : public Store {
   // True while begin() might be refused for a row of the largest size. A host should refuse new objects then: put()
   // itself cannot be refused, and lives on the reserve.
   bool is_full() const;
-  // Written to flash since open(), in bytes, as far as SQLite knows: log and checkpoints.
-  std::uint64_t bytes_written() const { return database_->pages_written() * kPageBytes; }
+  // Written to the log since open(), in bytes. Checkpoints come on top: each page that changed once more per MiB of
+  // log.
+  std::uint64_t bytes_logged() const { return database_->pages_logged() * kPageBytes; }
   std::uint64_t commits() const { return commits_; }
 
  private:
@@ -81,6 +83,8 @@ class SqliteStore final : public Store {
   DatabaseResult<void> limit_pages(std::uint64_t pages);
   Status fail(const DatabaseError& error);
   bool has_space_for(std::uint64_t bytes) const;
+  bool has_disk() const;
+  std::uint64_t reserve_pages() const { return options_.reserve_bytes / kPageBytes; }
   std::string reserve_path() const { return path_ + "-reserve"; }
 
   const std::string path_;

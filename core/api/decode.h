@@ -1,4 +1,4 @@
-// Parts that the decoders of several kinds share. Internal to core/api.
+// Parts that the decoders of several kinds share, and the configuration with them.
 #pragma once
 
 #include <array>

@@ -33,6 +33,22 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
+std::string to_readable(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = utf8_length(text, at);
+    if (length == 0 || text[at] == '\0') {
+      out += "\xEF\xBF\xBD";
+      ++at;
+      continue;
+    }
+    out += text.substr(at, length);
+    at += length;
+  }
+  return out;
+}
+
 std::string shorten(std::string_view text, std::size_t bytes) {
   if (text.size() <= bytes) return std::string(text);
   std::size_t end = bytes;

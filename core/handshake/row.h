@@ -33,12 +33,12 @@ enum class RowEvent {
   bound,
   released,
   rejected,
-  stale,     // hi >= e
-  hello,     // another incarnation with the exact echo of (uid, epoch, row.incarnation)
-  forget,    // the operator's word (P9)
-  leave,     // prebind given up: deadline, delete, eviction, failure (P6)
-  remove,    // bind or bound: delete, evict, preempt (P7)
-  finished,  // bound: the workload ended for good; its resources are free, the slot is released
+  stale,          // hi >= e
+  hello,          // another incarnation with the exact echo of (uid, epoch, row.incarnation)
+  forget,         // the operator's word (P9)
+  leave,          // prebind given up: deadline, delete, eviction, failure (P6)
+  remove,         // bind or bound: delete, evict, preempt (P7)
+  finished,       // bound: the workload ended for good; its resources are free, the slot is released
   found_running,  // adopt mode: a running slot that no row explained
   found_ending,   // adopt mode: likewise, of a pod that has ended, is stopping or is to be deleted
 };

@@ -15,7 +15,7 @@
 #include "firmware-host/agent/exit_codes.h"
 #include "firmware-host/agent/process_runtime.h"
 #include "firmware-host/agent/settings.h"
-#include "firmware-host/agent/state_directory.h"
+#include "firmware-host/state_directory.h"
 #include "firmware-host/logging.h"
 #include "firmware-host/loop.h"
 #include "firmware-host/real_clock.h"
@@ -189,7 +189,7 @@ class AgentApp {
 int run_agent(int argc, const char* const* argv) {
   const Result<CommandLine> line = read_command_line(argc, argv);
   if (!line) {
-    std::fprintf(stderr, "berth-agent: %s\n", line.error().message().c_str());
+    for (const std::string& reason : line.error().reasons()) std::fprintf(stderr, "berth-agent: %s\n", reason.c_str());
     return kExitUsage;
   }
   if (line->text) {

@@ -4,6 +4,7 @@
 
 #include "firmware-host/agent/exit_codes.h"
 #include "firmware-host/agent/settings.h"
+#include "firmware-host/broker_address.h"
 
 namespace berth {
 
@@ -77,8 +78,8 @@ Status apply(const Flags& flags, AgentSettings& settings) {
   set(settings.broker.ca_file, flags.ca_file);
   set(settings.broker.cert_file, flags.cert_file);
   set(settings.broker.key_file, flags.key_file);
+  if (!flags.ca_file.empty() && settings.broker.port == BrokerSettings().port) settings.broker.port = 8883;
   if (!flags.broker.empty()) {
-    if (!settings.broker.ca_file.empty()) settings.broker.port = 8883;
     if (Status parsed = parse_broker(flags.broker, settings.broker); !parsed.is_success()) return parsed;
   }
   if (!flags.log_level.empty()) {
@@ -112,6 +113,13 @@ Result<CommandLine> read_command_line(int argc, const char* const* argv) {
     return line;
   }
   line.settings = default_settings();
+  if (!flags.config.empty()) {
+    const Result<std::string> text = read_config_file(flags.config);
+    if (!text) return text.error();
+    Result<AgentSettings> settings = parse_agent_config(flags.config, *text, std::move(line.settings));
+    if (!settings) return settings.error();
+    line.settings = std::move(*settings);
+  }
   if (Status applied = apply(flags, line.settings); !applied.is_success()) return applied;
   if (Status checked = check_settings(line.settings); !checked.is_success()) return checked;
   return line;

@@ -124,19 +124,4 @@ Result<LocalVolume> parse_volume(const std::string& text) {
   return volume;
 }
 
-Status parse_broker(const std::string& text, BrokerSettings& broker) {
-  const std::string form = "HOST, HOST:PORT or [IPV6]:PORT";
-  const bool bracketed = text.starts_with('[');
-  const std::size_t close = text.find(']');
-  if (bracketed && close == std::string::npos) return wrong("broker", text, form);
-  const std::size_t colon = bracketed ? close + 1 : text.find(':');
-  broker.host = bracketed ? text.substr(1, close - 1) : text.substr(0, colon);
-  if (broker.host.empty()) return wrong("broker", text, form);
-  if (colon >= text.size()) return Status::ok();
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data() + colon + 1, end, broker.port);
-  if (text[colon] != ':' || error != std::errc() || stop != end || broker.port == 0) return wrong("broker", text, form);
-  return Status::ok();
-}
-
 }  // namespace berth

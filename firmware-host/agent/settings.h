@@ -9,29 +9,9 @@
 
 #include "core/agent/agent.h"
 #include "core/status.h"
-#include "firmware-host/logging.h"
+#include "firmware-host/config.h"
 
 namespace berth {
-
-// The account and the trust of the connection to the broker.
-struct BrokerSettings {
-  std::string host = "127.0.0.1";
-  std::uint16_t port = 1883;
-  std::string username;
-  std::string password_file;  // its first line is the password
-  std::string ca_file;        // set: TLS
-  std::string cert_file;
-  std::string key_file;
-  int keepalive_s = 10;
-};
-
-struct AgentSettings {
-  AgentConfig agent;
-  BrokerSettings broker;
-  std::string state_directory;
-  Level log_level = Level::info;
-  LogFormat log_format = LogFormat::text;
-};
 
 // What this machine says of itself where nothing else is set: node name, cpu, memory, pods, state directory.
 AgentSettings default_settings();
@@ -43,7 +23,6 @@ Result<std::pair<std::string, std::string>> parse_label(const std::string& text)
 Result<Taint> parse_taint(const std::string& text);                                // key[=value]:Effect
 Result<std::pair<std::string, Quantity>> parse_capacity(const std::string& text);  // resource=quantity
 Result<LocalVolume> parse_volume(const std::string& text);                         // name=path:capacity[:class]
-Status parse_broker(const std::string& text, BrokerSettings& broker);              // host[:port], [v6]:port
 
 // Applies the command line over the configuration file it names. Asking for help or the version fills `text` only;
 // an error is to be printed as it stands.

@@ -4,6 +4,7 @@ import os
 import signal
 
 import pytest
+from fleet import Fleet
 from manifests import pod
 from programs import Program, program_path
 from waiting import wait_until
@@ -190,3 +191,17 @@ def tagged(uid):
         if any(word.startswith(b"BERTH_TAG=test/n1/" + uid.encode() + b"/") for word in words):
             found.append(int(entry))
     return sorted(found)
+
+
+def test_an_agent_connects_with_a_certificate(tmp_path, tls_broker, authority, connect):
+    fleet = Fleet(tmp_path, tls_broker.port)
+    certificate, key = authority.issue("n1")
+    argv = fleet.agent_argv("n1", fleet.port, None, None, None, None,
+                            ("--ca-file", authority.ca, "--cert-file", certificate, "--key-file", key))
+    agent = Program("n1", argv, tmp_path).start()
+    client = connect(fleet.port, "gw", certificate=authority.issue("gw"), authority=authority)
+    client.subscribe(fleet.topic("#"))
+    assert client.wait_latest(fleet.topic("nodes/n1/presence"), lambda p: p["online"])
+    agent.kill(signal.SIGTERM)
+    assert agent.wait() == 0
+    client.wait_latest(fleet.topic("nodes/n1/presence"), lambda p: not p["online"])

@@ -42,6 +42,7 @@ Status CutStore::commit() {
                                                                : MemoryStore::Outcome::lost);
   }
   const Status committed = flash_.commit();
+  failed_ = !committed.is_success();
   staged_ = false;
   next_commit_ = Commit::well;
   on_durable_();

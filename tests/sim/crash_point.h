@@ -48,6 +48,7 @@ class CutStore final : public Store {
 
   // For the next commit that has something staged.
   void set_next_commit(Commit outcome) { next_commit_ = outcome; }
+  bool has_failed() const { return failed_; }
 
   Result<std::vector<Record>> load() override { return flash_.load(); }
   void put(Table table, const std::string& key, const std::string& value) override;
@@ -64,6 +65,7 @@ class CutStore final : public Store {
   std::function<void()> on_durable_;
   Commit next_commit_ = Commit::well;
   bool staged_ = false;
+  bool failed_ = false;
 };
 
 class CutTransport final : public Transport, public Transport::Handler {

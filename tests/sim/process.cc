@@ -45,9 +45,9 @@ void Process::boot() {
   world_.say(name_, "boots");
   arm();
   const Status started = start_program(run_->store, run_->transport, run_->timers);
+  if (run_->store.has_failed()) return crash("at a failed commit");
   if (!started.is_success() && !run_->point.is_reached()) {
-    world_.misuse(name_ + " does not start: " + started.message());
-    return;
+    return world_.misuse(name_ + " does not start: " + started.message());
   }
   if (!run_->point.is_reached()) run_->client.set_will(will());
   const std::uint64_t mine = generation_;

@@ -9,7 +9,7 @@ namespace berth::sim {
 namespace {
 
 const Registry& registry() {
-  static const Registry kRegistry = make_registry();
+  static const Registry kRegistry = in_tree_registry();
   return kRegistry;
 }
 
@@ -77,6 +77,7 @@ bool SimGateway::on_send_watched(Message& message) {
 }
 
 void SimGateway::before_message(Message& message, bool alone) {
+  if (alone) world().witness.turn_ended();
   const std::vector<std::string_view> levels = Topics(kFleet).split(message.topic);
   if (levels.size() < 3) return;
   if (levels[0] == "gateways" && levels[2] == "answers" && levels.size() == 4) {
@@ -93,7 +94,14 @@ void SimGateway::before_message(Message& message, bool alone) {
     const Json* uid = json ? json->find("uid") : nullptr;
     if (uid == nullptr || !uid->is_string()) return;
     world().witness.before_gateway_message(std::string(levels[1]), std::nullopt, uid->as_string());
+  } else if (levels[0] == "gateways" && levels[2] == "api") {
+    const Result<Json> json = Json::parse(message.payload);
+    const Json* object = json ? json->find("object") : nullptr;
+    const Json* metadata = object == nullptr ? nullptr : object->find("metadata");
+    const Json* pod = metadata == nullptr && json ? json->find("name") : metadata->find("name");
+    if (pod != nullptr) world().witness.gateway_heard_of_pod("default/" + pod->as_string());
   } else if (levels[0] == "desired") {
+    if (levels.size() == 4) world().witness.gateway_heard_of_pod(std::string(levels[2]) + "/" + std::string(levels[3]));
     const std::size_t at = message.payload.find("\"uid\"");
     world().say(name(), "hears " + message.topic.substr(Topics(kFleet).root().size()) + " " +
                             (at == std::string::npos ? "" : message.payload.substr(at, 14)) +

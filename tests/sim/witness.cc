@@ -70,13 +70,14 @@ void Witness::read_gateway(const Contents& contents) {
   gateway_.has_store = false;
   gateway_.rows.clear();
   gateway_.releases.clear();
+  std::vector<Row> changed;
   for (const auto& [id, content] : contents) {
     const auto& [table, key] = id;
     const auto old = before.find(id);
     if (table == Table::row) {
       Result<Row> row = decode_row(content.value, content.phase);
       CHECK(row.has_value());
-      if (old == before.end() || old->second != content) note_row(*row);
+      if (old == before.end() || old->second != content) changed.push_back(*row);
       gateway_.rows.emplace(key, std::move(*row));
     } else if (table == Table::release) {
       Result<ReleaseEntry> entry = decode_release_entry(content.value);
@@ -100,6 +101,9 @@ void Witness::read_gateway(const Contents& contents) {
       }
     }
   }
+  // Several rows may begin in one commit.
+  std::sort(changed.begin(), changed.end(), [](const Row& a, const Row& b) { return a.epoch < b.epoch; });
+  for (const Row& row : changed) note_row(row);
 }
 
 void Witness::note_row(const Row& row) {
@@ -145,6 +149,8 @@ void Witness::gateway_answered_client(const std::string& payload) {
   if (!json || json->find("ok") == nullptr || *json->find("ok") != Json(true)) return;
   const std::string uid = text_in(&*json, "uid");
   if (uid.empty() || text_in(&*json, "kind") != "Pod" || durable_uids_.contains(uid)) return;
+  // Accepted and replaced or deleted in one turn: what is on flash is the later word.
+  if (heard_in_turn_[text_in(&*json, "key")] > 1) return;
   news_.accepted_without_flash.push_back("pod " + uid + " was answered \"" + text_in(&*json, "result") +
                                          "\" and never was on flash");
 }

@@ -65,6 +65,9 @@ class Witness {
   void read_device(const std::string& name, const Contents& contents);
 
   void gateway_sent(const std::string& node, Request request);
+  // A message about this pod, in the turn that is running; turn_ended() forgets them.
+  void gateway_heard_of_pod(const std::string& key) { ++heard_in_turn_[key]; }
+  void turn_ended() { heard_in_turn_.clear(); }
   void gateway_answered_client(const std::string& payload);
   void device_sent(const Answer& answer);
 
@@ -120,6 +123,7 @@ class Witness {
   std::set<std::tuple<std::string, Epoch, std::string>> placements_;                       // uid, epoch, node
   std::set<Named> bind_durable_, prebound_received_;
   std::set<std::string> durable_uids_;
+  std::map<std::string, int> heard_in_turn_;  // by key
   std::map<std::pair<std::string, std::string>, std::vector<Final>> finals_;
   std::map<std::string, int> attempts_;
   std::uint64_t binds_ = 0;

@@ -153,10 +153,9 @@ TEST(Json, ReadsAnObjectOf10000KeysInOnePass) {
 
 TEST(Json, BuildsAndChangesValues) {
   Json json;
-  json.set("a", 1).operator=(Json(2));
-  json.set("b", "x");
-  json.set("a", std::int64_t{3});
-  json.set("list", Json::array()).push_back(true);
+  json.set("a", 1).set("b", "x").set("a", std::int64_t{3});
+  json.set("list", Json::array());
+  json.find("list")->push_back(true);
   EXPECT_EQ(json.dump(), R"({"a":3,"b":"x","list":[true]})");
   json.erase("b");
   EXPECT_EQ(json.find("b"), nullptr);

@@ -107,12 +107,12 @@ class RuntimeTest : public testing::Test, public Runtime::Handler {
   template <class Condition>
   void run_while(Condition condition) {
     const Millis limit = clock_.now() + kLimit;
-    while (condition() && clock_.now() < limit) {
+    while (condition()) {
+      ASSERT_LT(clock_.now(), limit) << "still so at the limit";
       Timers::Id tick = timers_.at(clock_.now() + 1, [&] { loop_.stop(); });
       EXPECT_TRUE(loop_.run().is_success());
       timers_.cancel(tick);
     }
-    EXPECT_FALSE(condition()) << "still so at the limit";
   }
 
   void stop(const Tag& tag, Millis grace) {
@@ -161,6 +161,16 @@ class RuntimeTest : public testing::Test, public Runtime::Handler {
   std::string output(const Tag& tag) const { return read(directory(tag) + "/main.log"); }
   pid_t keeper() const { return static_cast<pid_t>(std::strtol(handle_.c_str(), nullptr, 10)); }
   std::size_t alive(const Tag& tag) const { return find_tagged(tag_text("test", node_, tag)).size(); }
+
+  // True when a process has this command line.
+  bool runs(std::string command) const {
+    for (char& c : command) c = c == ' ' ? '\0' : c;
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator("/proc", error)) {
+      if (read(entry.path().string() + "/cmdline") == command + '\0') return true;
+    }
+    return false;
+  }
 
   static const Json& container(const Event& event, std::size_t i = 0) {
     return event.pod_status.find("containerStatuses")->as_array().at(i);
@@ -306,21 +316,29 @@ TEST_F(RuntimeTest, AnswersStopOfAnUnknownTagFromTheLoop) {
 }
 
 TEST_F(RuntimeTest, KillsAGrandchildThatEscaped) {
-  // setsid twice removed, then without the environment: only its descent tells whose it is.
-  run(tag_, after_init("true",
-                       "(setsid sh -c 'sleep 1000 & exec env -i sleep 1001' &) ; "
-                       "(setsid sleep 1002 &); echo up; sleep 1003 & wait"));
+  // One left its session; one dropped its environment too, and only its descent tells whose it is.
+  const std::string one = "sleep 1" + std::to_string(getpid());
+  const std::string two = "sleep 2" + std::to_string(getpid());
+  run(tag_, pod("(setsid " + one + " &); (setsid env -i " + two + " &); sleep 1003 & wait"));
   wait_running();
-  run_while([&] { return alive(tag_) < 4; });
+  run_while([&] { return !runs(one) || !runs(two); });
   stop(tag_, 10);
   EXPECT_EQ(alive(tag_), 0u);
-  EXPECT_NE(std::system("pgrep -fx 'sleep 1001' > /dev/null"), 0);
+  EXPECT_FALSE(runs(one));
+  EXPECT_FALSE(runs(two));
 }
 
 TEST_F(RuntimeTest, EndsEverythingOfAContainerWithItsFirstProcess) {
   run(tag_, pod("(setsid sleep 1000 &) ; exit 5"));
   EXPECT_EQ(exit_code(wait_finished()), 5);
   EXPECT_EQ(alive(tag_), 0u);
+}
+
+TEST_F(RuntimeTest, EndsWithNothingOfThePodAlive) {
+  const std::string escaped = "sleep 3" + std::to_string(getpid());
+  run(tag_, pod("(setsid env -i sh -c 'touch mark; exec " + escaped + "' &); until test -e mark; do :; done; exit 5"));
+  EXPECT_EQ(exit_code(wait_finished()), 5);
+  EXPECT_FALSE(runs(escaped));
 }
 
 TEST_F(RuntimeTest, OutlivesTheAgentAndIsTakenOver) {

@@ -1,5 +1,5 @@
 // The agent's own directory and the machine's identity.
-#include "firmware-host/agent/state_directory.h"
+#include "firmware-host/state_directory.h"
 
 #include <gtest/gtest.h>
 

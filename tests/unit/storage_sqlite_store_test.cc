@@ -2,10 +2,13 @@
 #include "storage/sqlite_store.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 
@@ -92,17 +95,17 @@ TEST_F(SqliteStoreTest, KeepsAcrossAPowerCutWhatWasCommittedAndNothingElse) {
 
 TEST_F(SqliteStoreTest, ACommitOfNothingWritesNothing) {
   auto store = open();
-  const std::uint64_t before = store->bytes_written();
+  const std::uint64_t before = store->bytes_logged();
   ASSERT_TRUE(store->commit().is_success());
-  EXPECT_EQ(store->bytes_written(), before);
+  EXPECT_EQ(store->bytes_logged(), before);
   EXPECT_EQ(store->commits(), 0u);
   store->put(Table::meta, "a", "b");
   ASSERT_TRUE(store->commit().is_success());
-  EXPECT_EQ(store->bytes_written() - before, SqliteStore::kPageBytes) << "a small commit is one page";
+  EXPECT_EQ(store->bytes_logged() - before, SqliteStore::kPageBytes) << "a small commit is one page";
 }
 
 TEST_F(SqliteStoreTest, PositionsGrowOverFoldsAndRestarts) {
-  const SqliteStore::Options options{64 << 20, 4};
+  const SqliteStore::Options options{64 << 20, 4, 256 << 10};
   std::uint64_t last = 0;
   for (int restart = 0; restart < 6; ++restart) {
     auto store = open(options);
@@ -122,7 +125,7 @@ class SqliteStoreEquivalence : public SqliteStoreTest, public testing::WithParam
 
 TEST_P(SqliteStoreEquivalence, AnswersAsTheMemoryStoreDoes) {
   Random random(GetParam());
-  const SqliteStore::Options options{64 << 20, 1 + random.below(40)};
+  const SqliteStore::Options options{64 << 20, 1 + random.below(40), 256 << 10};
   MemoryStore model;
   auto store = open(options);
   int cuts = 0;
@@ -275,7 +278,7 @@ class SqliteStoreFull : public SqliteStoreTest {
     }
     return 10'000;
   }
-  const SqliteStore::Options small_{2 << 20, 100};
+  const SqliteStore::Options small_{2 << 20, 100, 256 << 10};
 };
 
 TEST_F(SqliteStoreFull, RefusesNewRowsButAdvancesAndErasesOldOnes) {
@@ -297,7 +300,7 @@ TEST_F(SqliteStoreFull, RefusesNewRowsButAdvancesAndErasesOldOnes) {
   store.reset();
   store = open(small_);
   EXPECT_EQ(store->load().value().size(), 1u);
-  EXPECT_LE(fs::file_size(path_), small_.bytes_max + SqliteStore::kReserveBytes);
+  EXPECT_LE(fs::file_size(path_), small_.bytes_max + small_.reserve_bytes);
 }
 
 TEST_F(SqliteStoreFull, ObjectsThatCannotBeRefusedUseTheReserveAndThenFail) {
@@ -305,7 +308,7 @@ TEST_F(SqliteStoreFull, ObjectsThatCannotBeRefusedUseTheReserveAndThenFail) {
   fill(*store);
   Status status;
   int puts = 0;
-  while (status.is_success() && puts < 1000) {
+  while (status.is_success() && puts < 10'000) {
     store->put(Table::object, "o" + std::to_string(++puts), std::string(3000, 'o'));
     status = store->commit();
   }
@@ -318,6 +321,56 @@ TEST_F(SqliteStoreFull, ObjectsThatCannotBeRefusedUseTheReserveAndThenFail) {
   EXPECT_TRUE(store->load().has_value());
   store->erase(Table::object, "o1");
   EXPECT_TRUE(store->commit().is_success()) << "a restarted program can make room";
+}
+
+// In a process of its own, with a small disk of its own. Returns what went wrong, for the exit code's sake.
+const char* fill_a_disk(const std::string& directory, Log& log) {
+  const std::string path = directory + "/berth.db";
+  auto opened = SqliteStore::open(path, log);
+  if (!opened) return "open";
+  std::unique_ptr<SqliteStore> store = std::move(*opened);
+  int rows = 0;
+  while (store->begin("uid-" + std::to_string(rows), std::string(3000, 'r'), 1).is_success()) {
+    if (!store->commit().is_success()) return "commit of a row that was not refused";
+    ++rows;
+  }
+  std::ofstream(directory + "/other") << std::string(16 << 20, 'x');  // takes what is left
+  for (int round = 2; round < 5; ++round) {
+    for (int i = 0; i < rows; ++i) {
+      store->advance("uid-" + std::to_string(i), round);
+      if (!store->commit().is_success()) return "advance";
+    }
+  }
+  store.reset();
+  opened = SqliteStore::open(path, log);
+  if (!opened) return "open of the full store";
+  store = std::move(*opened);
+  const auto loaded = store->load();
+  if (!loaded || loaded->size() != static_cast<std::size_t>(rows) || (*loaded)[0].phase != 4) return "load";
+  for (int i = 0; i < rows; ++i) {
+    store->erase(Table::row, "uid-" + std::to_string(i));
+    if (!store->commit().is_success()) return "erase";
+  }
+  fs::remove(directory + "/other");
+  store->put(Table::meta, "a", "b");
+  if (!store->commit().is_success()) return "put";
+  return store->is_full() ? "still full" : nullptr;
+}
+
+TEST_F(SqliteStoreFull, AdvancesAndErasesOnADiskWithoutABitOfSpace) {
+  const pid_t child = fork();
+  if (child == 0) {
+    if (unshare(geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWUSER) != 0) _exit(77);
+    mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr);
+    if (mount("none", directory_.c_str(), "tmpfs", 0, "size=12m") != 0) _exit(77);
+    const char* wrong = fill_a_disk(directory_, log_);
+    if (wrong != nullptr) std::fprintf(stderr, "%s\n%s", wrong, log_.text.c_str());
+    _exit(wrong == nullptr ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 77) GTEST_SKIP() << "a small disk cannot be mounted here";
+  EXPECT_EQ(status, 0);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "firmware-host/agent/state_directory.h"
+#include "firmware-host/state_directory.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -39,7 +39,7 @@ Result<StateDirectory> StateDirectory::open(const std::string& path) {
   if (flock(lock, LOCK_EX | LOCK_NB) != 0) {
     close(lock);
     return Status::unschedulable("state directory " + path +
-                                 ": another agent uses it; stop that one, or give this one its own --state-dir");
+                                 ": another process uses it; stop that one, or give this one its own --state-dir");
   }
   return StateDirectory(path, lock);
 }

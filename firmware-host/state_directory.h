@@ -1,4 +1,4 @@
-// What the agent finds on its machine: identity files, and its own directory of state.
+// What a program finds on its machine: identity files, and its own directory of state.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ std::string machine_id();
 // Of this boot of the kernel.
 Result<std::string> boot_id();
 
-// The directory of state, ours alone while this lives: a second agent on it is refused.
+// The directory of state, ours alone while this lives: a second program on it is refused.
 class StateDirectory {
  public:
   // Makes the directory (mode 0750) and locks it. Code::unschedulable: another process has it.

@@ -1,0 +1,14 @@
+// How a broker is written on a command line.
+#pragma once
+
+#include <string>
+
+#include "core/status.h"
+#include "firmware-host/config.h"
+
+namespace berth {
+
+// HOST, HOST:PORT or [IPV6]:PORT into broker.host and, when given, broker.port. The error quotes the text.
+Status parse_broker(const std::string& text, BrokerSettings& broker);
+
+}  // namespace berth

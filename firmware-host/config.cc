@@ -1,0 +1,246 @@
+#include "firmware-host/config.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <limits>
+
+#include "core/api/decode.h"
+#include "core/api/field_reader.h"
+#include "firmware-host/yaml.h"
+
+namespace berth {
+namespace {
+
+using decode::kNameForm;
+
+constexpr std::int64_t kDayInSeconds = 24 * 3600;
+
+bool is_not_empty(std::string_view text) { return !text.empty(); }
+bool is_absolute(std::string_view text) { return text.starts_with('/'); }
+
+void read_name(FieldReader& reader, std::string_view key, std::string& out) {
+  reader.read_checked(key, out, is_valid_name, kNameForm);
+}
+
+void read_path(FieldReader& reader, std::string_view key, std::string& out) {
+  reader.read_checked(key, out, is_not_empty, "the path of a file or directory");
+}
+
+void read_seconds(FieldReader& reader, std::string_view key, Millis& out, std::int64_t max = kDayInSeconds) {
+  std::int64_t seconds = 0;
+  if (reader.read_int64(key, seconds, 1, max)) out = seconds * 1000;
+}
+
+bool read_port(FieldReader& reader, std::uint16_t& out, std::int32_t min) {
+  std::int32_t port = 0;
+  const bool given = reader.read_int32("port", port, min, std::numeric_limits<std::uint16_t>::max());
+  if (given) out = static_cast<std::uint16_t>(port);
+  return given;
+}
+
+void read_broker(FieldReader& reader, BrokerSettings& out) {
+  reader.read_checked("host", out.host, is_not_empty, "a host name or address");
+  const bool tls = reader.read_object("tls", [&](FieldReader& files) {
+    if (files.require("ca_file", "the certificate authority of the broker")) read_path(files, "ca_file", out.ca_file);
+    read_path(files, "cert_file", out.cert_file);
+    read_path(files, "key_file", out.key_file);
+    if (out.cert_file.empty() != out.key_file.empty()) {
+      files.error(out.cert_file.empty() ? "cert_file" : "key_file", "missing; cert_file and key_file go together");
+    }
+  });
+  if (!read_port(reader, out.port, 1) && tls) out.port = 8883;
+  reader.read_string("username", out.username);
+  read_path(reader, "password_file", out.password_file);
+  if (!out.password_file.empty() && out.username.empty()) {
+    reader.error("username", "missing; a password needs the name it belongs to");
+  }
+  std::int32_t keepalive = 0;
+  if (reader.read_int32("keepalive_seconds", keepalive, 5, 3600)) out.keepalive_s = keepalive;
+}
+
+void read_log(FieldReader& reader, Level& level, LogFormat& format) {
+  static constexpr std::array kLevels{Word<Level>{"debug", Level::debug}, Word<Level>{"info", Level::info},
+                                      Word<Level>{"warn", Level::warn}, Word<Level>{"error", Level::error}};
+  static constexpr std::array kFormats{Word<LogFormat>{"text", LogFormat::text},
+                                       Word<LogFormat>{"json", LogFormat::json}};
+  reader.read_word("level", kLevels, level);
+  reader.read_word("format", kFormats, format);
+}
+
+void read_client(FieldReader& reader, const std::vector<ClientSettings>& before, ClientSettings& out) {
+  using Role = ClientSettings::Role;
+  static constexpr std::array kRoles{Word<Role>{"node", Role::node}, Word<Role>{"operator", Role::operator_}};
+  if (reader.require("identity", kNameForm)) read_name(reader, "identity", out.identity);
+  if (reader.require("role", "node or operator")) reader.read_word("role", kRoles, out.role);
+  const bool given = reader.has("password") + reader.has("password_file") == 1;
+  reader.read_checked("password", out.password, is_not_empty, "a password");
+  read_path(reader, "password_file", out.password_file);
+  if (!given) reader.error("password_file", "wanted either this or password");
+  if (std::any_of(before.begin(), before.end(), [&](const auto& other) { return other.identity == out.identity; })) {
+    reader.error("identity", "another client is called " + out.identity + "; keep one");
+  }
+}
+
+void read_known_nodes(FieldReader& reader, std::vector<std::string>& out) {
+  reader.read_list("known_nodes", out);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const std::string path = item_path(reader.path_of("known_nodes"), i);
+    if (!is_valid_name(out[i])) {
+      reader.findings().error(path, "wanted " + std::string(kNameForm) + ", found " + show_found(Json(out[i])));
+    } else if (std::find(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(i), out[i]) !=
+               out.begin() + static_cast<std::ptrdiff_t>(i)) {
+      reader.findings().error(path, out[i] + " is there twice; keep one");
+    }
+  }
+}
+
+void read_scheduler(FieldReader& reader, SchedulerSettings& out) {
+  read_seconds(reader, "pod_initial_backoff_seconds", out.pod_initial_backoff_ms);
+  read_seconds(reader, "pod_max_backoff_seconds", out.pod_max_backoff_ms);
+  if (out.pod_max_backoff_ms < out.pod_initial_backoff_ms) {
+    reader.error("pod_max_backoff_seconds", "must not be less than pod_initial_backoff_seconds");
+  }
+  std::int64_t seed = 0;
+  if (reader.read_int64("tie_seed", seed, 0)) out.tie_seed = static_cast<std::uint64_t>(seed);
+}
+
+void read_gateway(FieldReader& reader, GatewaySettings& out) {
+  read_name(reader, "fleet", out.fleet);
+  read_name(reader, "gateway", out.gateway);
+  read_path(reader, "state_dir", out.state_dir);
+  reader.read_object("broker", [&](FieldReader& broker) {
+    BrokerSettings settings = out.broker.value_or(BrokerSettings{});
+    broker.require("host", "a host name or address");
+    read_broker(broker, settings);
+    out.broker = settings;
+  });
+  reader.read_object("embedded_broker", [&](FieldReader& broker) {
+    broker.read_checked("listen", out.embedded_broker.listen, is_not_empty, "an address of this machine");
+    read_port(broker, out.embedded_broker.port, 0);
+    read_path(broker, "state_dir", out.embedded_broker.state_dir);
+  });
+  reader.read_each("clients", [&](FieldReader& item) {
+    ClientSettings client;
+    read_client(item, out.clients, client);
+    out.clients.push_back(std::move(client));
+  });
+  if (reader.has("broker")) {
+    for (const std::string_view key : {"embedded_broker", "clients"}) {
+      if (reader.has(key)) reader.error(key, "only for the embedded broker; remove it or \"broker\"");
+    }
+  }
+  read_known_nodes(reader, out.known_nodes);
+  reader.read_object("scheduler", [&](FieldReader& scheduler) { read_scheduler(scheduler, out.scheduler); });
+  read_seconds(reader, "promise_limit_seconds", out.promise_limit_ms, 3600);
+  reader.read_object("log", [&](FieldReader& log) { read_log(log, out.log.level, out.log.format); });
+}
+
+void read_volume(FieldReader& reader, const std::vector<LocalVolume>& before, LocalVolume& out) {
+  if (reader.require("name", kNameForm)) read_name(reader, "name", out.name);
+  if (reader.require("path", "an absolute path"))
+    reader.read_checked("path", out.path, is_absolute, "an absolute path");
+  Quantity capacity;
+  if (reader.require("capacity", "a quantity such as 10Gi") && reader.read_quantity("capacity", capacity)) {
+    if (capacity <= Quantity()) reader.error("capacity", "wanted more than 0, found " + capacity.to_text());
+    out.capacity = capacity.to_text();
+  }
+  out.storage_class = "local";
+  read_name(reader, "storage_class", out.storage_class);
+  if (std::any_of(before.begin(), before.end(), [&](const auto& other) { return other.name == out.name; })) {
+    reader.error("name", "another volume is called " + out.name + "; give each its own name");
+  }
+}
+
+void read_agent_lists(FieldReader& reader, AgentConfig& out) {
+  Labels labels;
+  decode::read_labels(reader, "labels", labels);
+  for (auto& [key, value] : labels) out.labels[key] = value;
+  if (reader.has("taints")) out.taints.clear();
+  reader.read_each("taints", [&](FieldReader& item) {
+    Taint taint;
+    decode::read_taint(item, out.taints, taint);
+    out.taints.push_back(std::move(taint));
+  });
+  ResourceList capacity;
+  reader.read_quantities("capacity", capacity);
+  for (const auto& [name, quantity] : capacity) {
+    if (!is_label_key(name)) {
+      reader.findings().error(member_path(reader.path_of("capacity"), name),
+                              "wanted a resource name such as cpu, memory, pods or example.com/gpu");
+    }
+    out.capacity[name] = quantity;
+  }
+  if (reader.has("volumes")) out.volumes.clear();
+  reader.read_each("volumes", [&](FieldReader& item) {
+    LocalVolume volume;
+    read_volume(item, out.volumes, volume);
+    out.volumes.push_back(std::move(volume));
+  });
+}
+
+void read_agent(FieldReader& reader, AgentSettings& out) {
+  read_name(reader, "fleet", out.agent.fleet);
+  read_name(reader, "node", out.agent.node);
+  read_name(reader, "gateway", out.agent.gateway);
+  read_path(reader, "state_dir", out.state_directory);
+  reader.read_object("broker", [&](FieldReader& broker) { read_broker(broker, out.broker); });
+  read_agent_lists(reader, out.agent);
+  read_seconds(reader, "heartbeat_seconds", out.agent.heartbeat_ms, 3600);
+  reader.read_object("log", [&](FieldReader& log) { read_log(log, out.log_level, out.log_format); });
+}
+
+void read_ctl(FieldReader& reader, CtlSettings& out) {
+  reader.read_object("broker", [&](FieldReader& broker) { read_broker(broker, out.broker); });
+  read_name(reader, "fleet", out.fleet);
+  read_name(reader, "gateway", out.gateway);
+  read_name(reader, "identity", out.identity);
+  read_name(reader, "namespace", out.namespace_);
+}
+
+template <class T>
+Result<T> parse(std::string_view file, std::string_view text, T settings, void (*read)(FieldReader&, T&)) {
+  const Result<YamlDocument> document = parse_yaml_config(file, text);
+  if (!document) return document.error();
+  Findings findings(Findings::Unknown::refuse);
+  FieldReader reader(document->value, "", findings);
+  read(reader, settings);
+  reader.finish();
+  if (!findings.has_errors()) return settings;
+  std::vector<std::string> reasons;
+  for (const std::string& reason : findings.status().reasons()) reasons.push_back(document->locate(reason));
+  return Status(Code::error, std::move(reasons));
+}
+
+}  // namespace
+
+Result<GatewaySettings> parse_gateway_config(std::string_view file, std::string_view text, GatewaySettings settings) {
+  return parse(file, text, std::move(settings), read_gateway);
+}
+
+Result<AgentSettings> parse_agent_config(std::string_view file, std::string_view text, AgentSettings settings) {
+  return parse(file, text, std::move(settings), read_agent);
+}
+
+Result<CtlSettings> parse_ctl_config(std::string_view file, std::string_view text, CtlSettings settings) {
+  return parse(file, text, std::move(settings), read_ctl);
+}
+
+Result<std::string> read_config_file(const std::string& path, std::size_t bytes_max) {
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  std::string text;
+  if (file) {
+    text.resize(bytes_max + 1);
+    file.read(text.data(), static_cast<std::streamsize>(text.size()));
+    text.resize(static_cast<std::size_t>(file.gcount()));
+  }
+  if (!file.is_open() || file.bad() || (file.fail() && !file.eof())) {
+    return Status::error(path + ": cannot be read: " + (errno == 0 ? "is it a file?" : std::strerror(errno)));
+  }
+  if (text.size() > bytes_max) return Status::error(path + ": more than " + std::to_string(bytes_max) + " bytes");
+  return text;
+}
+
+}  // namespace berth

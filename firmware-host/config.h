@@ -1,0 +1,105 @@
+// What the three programs are told by their configuration files: one YAML form, keys in snake_case, unknown keys
+// refused. Each parse_ function lays the file over `settings`, so that a program gives its defaults in and its flags
+// after. Errors: one reason per fault, "<file>:<line>:<column>: <path>: wanted X, found Y; fix".
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/agent/agent.h"
+#include "core/clock.h"
+#include "core/log.h"
+#include "core/status.h"
+#include "firmware-host/logging.h"
+
+namespace berth {
+
+// The account and the trust of the connection to a broker.
+//   broker: {host, port, username, password_file, keepalive_seconds, tls: {ca_file, cert_file, key_file}}
+// `tls` without a port: port 8883.
+struct BrokerSettings {
+  std::string host = "127.0.0.1";
+  std::uint16_t port = 1883;
+  std::string username;
+  std::string password_file;  // its first line is the password
+  std::string ca_file;        // set: TLS
+  std::string cert_file;      // with key_file, or neither
+  std::string key_file;
+  int keepalive_s = 10;
+};
+
+// log: {level: debug|info|warn|error, format: text|json}
+struct LogSettings {
+  Level level = Level::info;
+  LogFormat format = LogFormat::text;
+};
+
+// One account of the embedded broker; what it may read and write follows from its role (handshake.md §3).
+//   - {identity, role: node|operator, password | password_file}
+struct ClientSettings {
+  enum class Role { node, operator_ };
+  std::string identity;  // of a node: the node's name
+  Role role = Role::node;
+  std::string password;       // this, or
+  std::string password_file;  // a file whose first line it is
+};
+
+// embedded_broker: {listen, port, state_dir}
+struct EmbeddedBrokerSettings {
+  std::string listen = "127.0.0.1";  // an address of this machine; 0.0.0.0: all
+  std::uint16_t port = 0;            // 0: a free one
+  std::string state_dir;             // empty: <state_dir>/broker
+};
+
+// scheduler: {pod_initial_backoff_seconds, pod_max_backoff_seconds, tie_seed}
+struct SchedulerSettings {
+  Millis pod_initial_backoff_ms = 1000;
+  Millis pod_max_backoff_ms = 10000;
+  std::uint64_t tie_seed = 0;  // 0: another one at each start
+};
+
+// berthd: fleet, gateway, state_dir, broker or embedded_broker, clients, known_nodes, scheduler, promise_limit_seconds,
+// log.
+struct GatewaySettings {
+  std::string fleet = "default";
+  std::string gateway = "gateway";
+  std::string state_dir = "/var/lib/berth";
+  std::optional<BrokerSettings> broker;  // none: the embedded broker
+  EmbeddedBrokerSettings embedded_broker;
+  std::vector<ClientSettings> clients;   // of the embedded broker; identities differ
+  std::vector<std::string> known_nodes;  // must answer before adopt mode ends
+  SchedulerSettings scheduler;
+  Millis promise_limit_ms = 60000;
+  LogSettings log;
+};
+Result<GatewaySettings> parse_gateway_config(std::string_view file, std::string_view text,
+                                             GatewaySettings settings = {});
+
+// berth-agent: fleet, node, gateway, state_dir, broker, labels, taints, capacity, volumes, heartbeat_seconds, log.
+struct AgentSettings {
+  AgentConfig agent;
+  BrokerSettings broker;
+  std::string state_directory;
+  Level log_level = Level::info;
+  LogFormat log_format = LogFormat::text;
+};
+// labels and capacity are laid over key by key; a list of taints or volumes replaces the one before.
+Result<AgentSettings> parse_agent_config(std::string_view file, std::string_view text, AgentSettings settings = {});
+
+// berthctl: broker, fleet, gateway, identity, namespace.
+struct CtlSettings {
+  BrokerSettings broker;
+  std::string fleet = "default";
+  std::string gateway = "gateway";
+  std::string identity = "operator";
+  std::string namespace_ = "default";
+};
+Result<CtlSettings> parse_ctl_config(std::string_view file, std::string_view text, CtlSettings settings = {});
+
+// A whole text file of at most `bytes_max` bytes; the error names the file and the reason.
+Result<std::string> read_config_file(const std::string& path, std::size_t bytes_max = 1 << 20);
+
+}  // namespace berth

@@ -1,0 +1,211 @@
+#include "firmware-host/gateway/app.h"
+
+#include <sys/random.h>
+
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "core/scheduler/gateway.h"
+#include "firmware-host/gateway/broker.h"
+#include "firmware-host/gateway/exit_codes.h"
+#include "firmware-host/gateway/command_line.h"
+#include "firmware-host/gateway/store.h"
+#include "firmware-host/logging.h"
+#include "firmware-host/loop.h"
+#include "firmware-host/real_clock.h"
+#include "firmware-host/state_directory.h"
+#include "plugins/registry.h"
+#include "transports/mqtt.h"
+
+namespace berth {
+
+namespace {
+
+std::uint64_t true_random() {
+  std::uint64_t seed = 0;
+  // Blocks only before the kernel's first entropy, in the first seconds of a boot.
+  if (getrandom(&seed, sizeof seed, 0) != static_cast<ssize_t>(sizeof seed)) std::perror("getrandom");
+  return seed;
+}
+
+class GatewayApp {
+ public:
+  GatewayApp(GatewaySettings settings, const Registry& registry)
+      : settings_(std::move(settings)),
+        registry_(registry),
+        log_(settings_.log.level, settings_.log.format),
+        loop_(clock_, timers_) {}
+
+  int run() {
+    for (const auto step :
+         {&GatewayApp::open_state, &GatewayApp::start_broker, &GatewayApp::start_gateway, &GatewayApp::connect}) {
+      if (const int code = (this->*step)(); code != gateway_exit::kOk) return code;
+    }
+    loop_.set_end_turn([this] { return end_turn(); });
+    loop_.set_on_signal([this](int signal) { say_goodbye(signal); });
+    if (const Status ended = loop_.run(); !ended.is_success()) {
+      return fail(gateway_exit::kStore,
+                  "a commit failed, what the store holds is unknown; the gateway ends and must be started again", ended);
+    }
+    return gateway_exit::kOk;
+  }
+
+ private:
+  int fail(int code, const std::string& event, const Status& status) {
+    log_.write(Level::error, event, {{"error", status.message()}});
+    return code;
+  }
+
+  int open_state() {
+    Result<StateDirectory> state = StateDirectory::open(settings_.state_dir);
+    if (!state) {
+      const bool occupied = state.error().code() == Code::unschedulable;
+      return fail(occupied ? gateway_exit::kOccupied : gateway_exit::kMachine, "cannot start", state.error());
+    }
+    state_.emplace(std::move(*state));
+    return gateway_exit::kOk;
+  }
+
+  int start_broker() {
+    if (settings_.broker) return gateway_exit::kOk;
+    BrokerOptions options;
+    options.state_dir = settings_.embedded_broker.state_dir;
+    if (options.state_dir.empty()) options.state_dir = settings_.state_dir;
+    options.fleet = settings_.fleet;
+    options.listen = settings_.embedded_broker.listen;
+    options.port = settings_.embedded_broker.port;
+    options.identities.push_back({settings_.gateway, BrokerIdentity::Role::gateway, {}});
+    for (const ClientSettings& client : settings_.clients) {
+      BrokerIdentity identity{client.identity, BrokerIdentity::Role::node, client.password};
+      if (client.role == ClientSettings::Role::operator_) identity.role = BrokerIdentity::Role::operator_;
+      if (!client.password_file.empty()) {
+        Result<std::string> password = read_first_line(client.password_file);
+        if (!password) return fail(gateway_exit::kUsage, "cannot start", password.error());
+        identity.password = std::move(*password);
+      }
+      options.identities.push_back(std::move(identity));
+    }
+    broker_ = std::make_unique<Broker>(loop_.context(), clock_, timers_, log_, std::move(options));
+    const Status started = broker_->start();
+    return started.is_success() ? gateway_exit::kOk
+                                : fail(gateway_exit::kMachine, "cannot start the broker", started);
+  }
+
+  GatewayOptions options() const {
+    GatewayOptions options;
+    options.fleet = settings_.fleet;
+    options.gateway = settings_.gateway;
+    options.known_nodes = settings_.known_nodes;
+    options.profiles.push_back(default_profile());
+    options.queue.initial_backoff_ms = settings_.scheduler.pod_initial_backoff_ms;
+    options.queue.max_backoff_ms = settings_.scheduler.pod_max_backoff_ms;
+    options.promise_ms = settings_.promise_limit_ms;
+    options.seed = settings_.scheduler.tie_seed != 0 ? settings_.scheduler.tie_seed : true_random();
+    return options;
+  }
+
+  int start_gateway() {
+    const std::string path = state_->file("gateway.db");
+    OpenedStore opened = open_gateway_store(path, clock_, log_);
+    if (opened.store == nullptr) return gateway_exit::kOccupied;
+    if (const int code = make_transport(); code != gateway_exit::kOk) return code;
+    for (int attempt = 0;; ++attempt) {
+      store_ = std::move(opened.store);
+      GatewayOptions gateway_options = options();
+      gateway_options.hold = opened.hold;
+      log_.write(Level::info, "seed of ties", {{"seed", std::to_string(gateway_options.seed)}});
+      gateway_ = std::make_unique<Gateway>(gateway_options, registry_, clock_, *transport_, *store_, timers_, log_);
+      const Status started = gateway_->start();
+      if (started.is_success()) break;
+      if (attempt > 0 || !opened.hold.empty()) return fail(gateway_exit::kUsage, "cannot start", started);
+      // It opened, but holds what cannot be read.
+      gateway_.reset();
+      opened = set_gateway_store_aside(std::move(store_), path, started.message(), clock_, log_);
+    }
+    return gateway_exit::kOk;
+  }
+
+  int make_transport() {
+    MqttOptions options;
+    BrokerSettings broker = settings_.broker.value_or(BrokerSettings{});
+    if (broker_ != nullptr) {
+      broker.port = static_cast<std::uint16_t>(broker_->port());
+      broker.username = settings_.gateway;
+      options.password = broker_->password(settings_.gateway);
+    }
+    options.host = broker.host;
+    options.port = broker.port;
+    // One client per gateway: a second one of the same name would take the session over, again and again.
+    options.client_id = "berth-" + settings_.fleet + "-gateway-" + settings_.gateway;
+    options.username = broker.username;
+    options.tls = {broker.ca_file, broker.cert_file, broker.key_file};
+    options.keepalive_s = broker.keepalive_s;
+    options.seed = true_random();
+    if (!broker.password_file.empty()) {
+      Result<std::string> password = read_first_line(broker.password_file);
+      if (!password) return fail(gateway_exit::kUsage, "cannot start", password.error());
+      options.password = std::move(*password);
+    }
+    transport_ = std::make_unique<MqttTransport>(loop_.context(), log_, std::move(options));
+    return gateway_exit::kOk;
+  }
+
+  int connect() {
+    transport_->set_will(gateway_->will());
+    transport_->start();
+    log_.write(Level::info, "gateway ready to connect",
+               {{"broker", settings_.broker ? settings_.broker->host + ":" + std::to_string(settings_.broker->port)
+                                            : "embedded, port " + std::to_string(broker_->port())},
+                {"state", settings_.state_dir}});
+    return gateway_exit::kOk;
+  }
+
+  Status end_turn() {
+    Status finished = gateway_->finish_turn();
+    if (finished.is_success() && ending_) {
+      transport_->disconnect();
+      if (broker_ != nullptr) broker_->stop();
+      loop_.stop();
+    }
+    return finished;
+  }
+
+  void say_goodbye(int signal) {
+    log_.write(Level::info, "ending", {{"signal", std::to_string(signal)}});
+    gateway_->say_goodbye();
+    ending_ = true;
+  }
+
+  GatewaySettings settings_;
+  const Registry& registry_;
+  RealClock clock_;
+  Timers timers_;
+  SpdLog log_;
+  EventLoop loop_;
+  std::optional<StateDirectory> state_;
+  std::unique_ptr<Broker> broker_;  // null: settings_.broker names another
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<MqttTransport> transport_;
+  std::unique_ptr<Gateway> gateway_;
+  bool ending_ = false;
+};
+
+}  // namespace
+
+int run_gateway(int argc, const char* const* argv, const Registry& registry) {
+  const Result<GatewayCommandLine> line = read_gateway_command_line(argc, argv);
+  if (!line) {
+    std::fprintf(stderr, "berthd: %s\n", line.error().message().c_str());
+    return gateway_exit::kUsage;
+  }
+  if (line->text) {
+    std::fputs(line->text->c_str(), stdout);
+    return gateway_exit::kOk;
+  }
+  return GatewayApp(line->settings, registry).run();
+}
+
+}  // namespace berth

@@ -1,0 +1,192 @@
+#include "firmware-host/gateway/broker.h"
+
+#include <pwd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <csignal>
+#include <filesystem>
+#include <utility>
+
+#include "firmware-host/gateway/broker_process.h"
+
+namespace berth {
+
+namespace {
+
+constexpr Millis kStopPatience = 2'000;
+constexpr Millis kRestartMin = 200;
+constexpr Millis kRestartMax = 30'000;
+constexpr Millis kProvenAfter = 60'000;  // a broker that lived this long starts the backoff anew
+constexpr std::size_t kLineMax = 1'000;
+
+int number_in(const std::string& text) {
+  int number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+std::string user_name() {
+  const passwd* entry = ::getpwuid(::geteuid());
+  return entry != nullptr ? entry->pw_name : std::to_string(::geteuid());
+}
+
+std::string not_installed(const Status& why) {
+  return why.message() + ": install the package mosquitto, or name a running broker with --broker HOST:PORT";
+}
+
+}  // namespace
+
+Broker::Broker(asio::io_context& loop, const Clock& clock, Timers& timers, Log& log, BrokerOptions options)
+    : loop_(loop), clock_(clock), timers_(timers), log_(log), options_(std::move(options)) {}
+
+Broker::~Broker() { stop(); }
+
+Status Broker::start() {
+  if (Status checked = check_identities(options_.identities); !checked.is_success()) return checked;
+  Result<std::string> program = find_program(options_.program);
+  if (!program) return Status::error(not_installed(program.error()));
+  program_ = std::move(*program);
+  if (Status made = prepare_directory(); !made.is_success()) return made;
+  end_leftover();
+  if (Status chosen = choose_port(); !chosen.is_success()) return chosen;
+  if (Status settled = settle_passwords(); !settled.is_success()) return settled;
+  if (Status written = write_files(); !written.is_success()) return written;
+  return spawn();
+}
+
+Status Broker::prepare_directory() {
+  if (Status made = make_private_directory(file("")); !made.is_success()) return made;
+  return make_private_directory(file("password"));
+}
+
+// berthd's death kills its broker; only a kernel or container without that (or a broker started by hand on our files)
+// leaves one behind.
+void Broker::end_leftover() {
+  const int pid = number_in(read_line(file("pid")));
+  if (pid > 1) kill_marked(pid, file("mosquitto.conf"), kStopPatience);
+}
+
+// Agents keep the port they were told: the last one is taken again if it can be.
+Status Broker::choose_port() {
+  Result<int> port = probe_port(options_.port != 0 ? options_.port : number_in(read_line(file("port"))));
+  if (!port && options_.port == 0) port = probe_port(0);
+  if (!port) return Status::error("broker: " + port.error().message() + ": stop what uses it, or give another port");
+  port_ = *port;
+  return Status::ok();
+}
+
+Status Broker::settle_passwords() {
+  passwords_.clear();
+  for (const BrokerIdentity& identity : options_.identities) {
+    const std::string path = file("password/" + identity.name);
+    std::string password = identity.password.empty() ? read_line(path) : identity.password;
+    if (password.empty()) password = random_password();
+    if (password != read_line(path)) {
+      if (Status written = write_private_file(path, password + "\n"); !written.is_success()) return written;
+    }
+    passwords_.emplace(identity.name, std::move(password));
+  }
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(file("password"), error)) {
+    if (!passwords_.contains(entry.path().filename().string())) std::filesystem::remove(entry.path(), error);
+  }
+  return Status::ok();
+}
+
+Status Broker::write_passwords() {
+  std::string text;
+  for (const auto& [name, password] : passwords_) text.append(name).append(":").append(password).append("\n");
+  if (Status written = write_private_file(file("passwords"), text); !written.is_success()) return written;
+  const Result<std::string> hasher = find_program(options_.password_program);
+  if (!hasher) return Status::error(not_installed(hasher.error()));
+  return run_program({*hasher, "-U", file("passwords")});
+}
+
+Status Broker::write_files() {
+  if (Status written = write_passwords(); !written.is_success()) return written;
+  const std::string access = broker_access(options_.fleet, options_.identities);
+  if (Status written = write_private_file(file("access"), access); !written.is_success()) return written;
+  const std::string config = broker_config(options_.listen, port_, user_name(), {file("passwords"), file("access")});
+  return write_private_file(file("mosquitto.conf"), config);
+}
+
+Status Broker::spawn() {
+  restart_ = 0;
+  last_line_.clear();
+  Result<ChildProcess> child = spawn_child({program_, "-c", file("mosquitto.conf")});
+  if (!child) return child.error();
+  pid_ = child->pid;
+  started_at_ = clock_.now();
+  end_ = std::make_unique<FdWatch>(loop_, child->pidfd, [this] { on_exit(); });
+  output_ = std::make_unique<FdWatch>(loop_, child->output_fd, [this] { on_output(); });
+  if (Status written = write_private_file(file("pid"), std::to_string(pid_) + "\n"); !written.is_success()) {
+    return written;
+  }
+  if (Status written = write_private_file(file("port"), std::to_string(port_) + "\n"); !written.is_success()) {
+    return written;
+  }
+  log_.write(Level::info, "broker started", {{"port", std::to_string(port_)}, {"pid", std::to_string(pid_)}});
+  return Status::ok();
+}
+
+void Broker::on_output() {
+  if (output_ == nullptr) return;
+  char bytes[1024];
+  const ssize_t got = ::read(output_->fd(), bytes, sizeof bytes);
+  if (got > 0) {
+    for (const char c : std::string_view(bytes, static_cast<std::size_t>(got))) {
+      if (c == '\n') {
+        end_line();
+      } else if (line_.size() < kLineMax) {
+        line_ += c;
+      }
+    }
+  } else if (got == 0) {
+    output_.reset();
+  }
+}
+
+void Broker::end_line() {
+  const bool trouble = line_.starts_with("Error");
+  log_.write(trouble ? Level::warn : Level::debug, "broker says", {{"text", line_}});
+  if (trouble) last_line_ = line_;
+  line_.clear();
+}
+
+void Broker::on_exit() {
+  int status = 0;
+  if (::waitpid(pid_, &status, WNOHANG) != pid_) return;
+  // What it said last may still be in the pipe.
+  for (int i = 0; i < 8 && output_ != nullptr; ++i) on_output();
+  pid_ = 0;
+  output_.reset();
+  if (clock_.now() - started_at_ >= kProvenAfter) failures_ = 0;
+  start_again(describe_exit(status) + (last_line_.empty() ? "" : ": " + last_line_));
+  end_.reset();
+}
+
+void Broker::start_again(const std::string& why) {
+  const Millis delay = std::min(kRestartMax, kRestartMin << std::min(failures_++, 10));
+  log_.write(Level::error, "broker ended, starting it again", {{"reason", why}, {"in_ms", std::to_string(delay)}});
+  restart_ = timers_.at(clock_.now() + delay, [this] {
+    const Status spawned = spawn();
+    if (!spawned.is_success() && pid_ == 0) start_again(spawned.message());
+  });
+}
+
+void Broker::stop() {
+  timers_.cancel(restart_);
+  if (pid_ == 0) return;
+  ::kill(pid_, SIGTERM);
+  if (!wait_for_exit(end_->fd(), kStopPatience)) ::kill(pid_, SIGKILL);
+  ::waitpid(pid_, nullptr, 0);
+  pid_ = 0;
+  output_.reset();
+  end_.reset();
+  ::unlink(file("pid").c_str());
+}
+
+}  // namespace berth

@@ -1,0 +1,103 @@
+// Manifests: what is wrong is found before anything is sent, and told by file, line and column.
+#include "firmware-host/ctl/manifest.h"
+
+#include <gtest/gtest.h>
+
+namespace berth {
+namespace {
+
+struct Read {
+  Outcome<void> outcome;
+  std::vector<Manifest> manifests;
+  std::vector<std::string> warnings;
+  std::string wrong() const { return outcome ? std::string() : outcome.error().text; }
+};
+
+Read read(std::string_view text) {
+  Read result;
+  result.outcome = read_manifests("pods.yaml", text, result.manifests, result.warnings);
+  return result;
+}
+
+constexpr const char* kPod =
+    "apiVersion: v1\n"
+    "kind: Pod\n"
+    "metadata:\n"
+    "  name: web\n"
+    "spec:\n"
+    "  containers:\n"
+    "  - name: c\n"
+    "    image: i\n";
+
+TEST(CtlManifest, ReadsSeveralDocumentsInTheirOrder) {
+  const Read result =
+      read(std::string("---\nkind: Namespace\napiVersion: v1\nmetadata: {name: shop}\n---\n---\n") + kPod);
+  ASSERT_TRUE(result.outcome) << result.wrong();
+  ASSERT_EQ(result.manifests.size(), 2u);
+  EXPECT_EQ(result.manifests[0].title(), "namespace/shop");
+  EXPECT_EQ(result.manifests[1].title(), "pod/default/web");
+}
+
+TEST(CtlManifest, ReadsJson) {
+  const Read result = read(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"web","namespace":"shop"},)"
+                           R"("spec":{"containers":[{"name":"c","image":"i"}]}})");
+  ASSERT_TRUE(result.outcome) << result.wrong();
+  EXPECT_EQ(result.manifests.at(0).title(), "pod/shop/web");
+}
+
+TEST(CtlManifest, ReadsTheItemsOfAList) {
+  const Read result = read(
+      "apiVersion: v1\nkind: List\nitems:\n- {kind: Namespace, apiVersion: v1, metadata: {name: a}}\n"
+      "- {kind: Namespace, apiVersion: v1, metadata: {name: B!}}\n");
+  EXPECT_EQ(result.manifests.size(), 1u);
+  EXPECT_NE(result.wrong().find("pods.yaml:5:"), std::string::npos) << result.wrong();
+  EXPECT_NE(result.wrong().find("items[1].metadata.name"), std::string::npos) << result.wrong();
+}
+
+TEST(CtlManifest, NamesAnUnknownKindAndTheKindsThereAre) {
+  const Read result = read("apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\n");
+  EXPECT_TRUE(result.wrong().starts_with("pods.yaml:2:")) << result.wrong();
+  EXPECT_NE(result.wrong().find("\"Deployment\" is not a kind Berth knows"), std::string::npos) << result.wrong();
+  EXPECT_NE(result.wrong().find("PersistentVolumeClaim"), std::string::npos);
+  EXPECT_EQ(result.outcome.error().exit, Exit::usage);
+}
+
+TEST(CtlManifest, TellsWhereAFieldIsWrong) {
+  const Read result = read(std::string(kPod) + "    resources:\n      requests:\n        memory: lots\n");
+  EXPECT_TRUE(result.manifests.empty());
+  EXPECT_TRUE(result.wrong().starts_with("pods.yaml:11:")) << result.wrong();
+  EXPECT_NE(result.wrong().find("spec.containers[0].resources.requests.memory: "), std::string::npos) << result.wrong();
+}
+
+TEST(CtlManifest, TellsAboutEveryWrongDocumentAtOnce) {
+  const Read result = read(std::string("kind: Nope\n---\n") + kPod + "---\nmetadata: {}\n");
+  EXPECT_NE(result.wrong().find("pods.yaml:1:"), std::string::npos) << result.wrong();
+  EXPECT_NE(result.wrong().find("kind: missing"), std::string::npos) << result.wrong();
+}
+
+TEST(CtlManifest, PointsAtTheObjectWhenAFieldIsMissing) {
+  const Read result = read("apiVersion: v1\nkind: Pod\nmetadata: {}\nspec:\n  containers:\n  - {name: c, image: i}\n");
+  EXPECT_TRUE(result.wrong().starts_with("pods.yaml:3:")) << result.wrong();
+  EXPECT_NE(result.wrong().find("metadata.name"), std::string::npos) << result.wrong();
+}
+
+TEST(CtlManifest, WarnsOfUnknownFieldsWithTheirPlace) {
+  const Read result = read(std::string(kPod) + "    imagee: typo\n");
+  ASSERT_TRUE(result.outcome) << result.wrong();
+  ASSERT_EQ(result.warnings.size(), 1u);
+  EXPECT_TRUE(result.warnings[0].starts_with("pods.yaml:9:5: spec.containers[0].imagee")) << result.warnings[0];
+}
+
+TEST(CtlManifest, RefusesWhatIsNoYaml) {
+  const Read result = read("kind: Pod\n  metadata: [\n");
+  EXPECT_TRUE(result.wrong().starts_with("pods.yaml:2:")) << result.wrong();
+}
+
+TEST(CtlManifest, RefusesAPodTooLargeForOneMessage) {
+  const std::string large(57 * 1024, 'x');
+  const Read result = read(std::string(kPod) + "    command: [\"" + large + "\"]\n");
+  EXPECT_NE(result.wrong().find("56 KiB"), std::string::npos) << result.wrong().substr(0, 200);
+}
+
+}  // namespace
+}  // namespace berth

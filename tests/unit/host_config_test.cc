@@ -1,0 +1,236 @@
+#include "firmware-host/config.h"
+
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace berth {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+template <class T>
+Texts reasons(const Result<T>& result) {
+  return result ? Texts{} : result.error().reasons();
+}
+
+TEST(GatewayConfig, HasDefaultsForEverything) {
+  const auto settings = parse_gateway_config("b.yaml", "");
+  ASSERT_TRUE(settings);
+  EXPECT_EQ(settings->fleet, "default");
+  EXPECT_EQ(settings->gateway, "gateway");
+  EXPECT_FALSE(settings->broker);
+  EXPECT_EQ(settings->embedded_broker.listen, "127.0.0.1");
+  EXPECT_EQ(settings->embedded_broker.port, 0);
+  EXPECT_EQ(settings->promise_limit_ms, 60000);
+  EXPECT_EQ(settings->scheduler.pod_initial_backoff_ms, 1000);
+  EXPECT_EQ(settings->scheduler.pod_max_backoff_ms, 10000);
+  EXPECT_EQ(settings->log.level, Level::info);
+}
+
+TEST(GatewayConfig, ReadsEveryKey) {
+  const auto settings = parse_gateway_config("b.yaml", R"(
+fleet: plant
+gateway: gw-1
+state_dir: /srv/berth
+embedded_broker: {listen: 0.0.0.0, port: 1883, state_dir: /srv/broker}
+clients:
+- {identity: n1, role: node, password: secret}
+- {identity: anna, role: operator, password_file: /etc/berth/anna}
+known_nodes: [n1, n2]
+scheduler: {pod_initial_backoff_seconds: 2, pod_max_backoff_seconds: 20, tie_seed: "9223372036854775807"}
+promise_limit_seconds: 90
+log: {level: debug, format: json}
+)");
+  ASSERT_TRUE(settings) << settings.error().message();
+  EXPECT_EQ(settings->fleet, "plant");
+  EXPECT_EQ(settings->gateway, "gw-1");
+  EXPECT_EQ(settings->state_dir, "/srv/berth");
+  EXPECT_EQ(settings->embedded_broker.listen, "0.0.0.0");
+  EXPECT_EQ(settings->embedded_broker.port, 1883);
+  EXPECT_EQ(settings->embedded_broker.state_dir, "/srv/broker");
+  ASSERT_EQ(settings->clients.size(), 2u);
+  EXPECT_EQ(settings->clients[0].password, "secret");
+  EXPECT_EQ(settings->clients[1].role, ClientSettings::Role::operator_);
+  EXPECT_EQ(settings->clients[1].password_file, "/etc/berth/anna");
+  EXPECT_EQ(settings->known_nodes, (Texts{"n1", "n2"}));
+  EXPECT_EQ(settings->scheduler.pod_initial_backoff_ms, 2000);
+  EXPECT_EQ(settings->scheduler.pod_max_backoff_ms, 20000);
+  EXPECT_EQ(settings->scheduler.tie_seed, 9223372036854775807u);
+  EXPECT_EQ(settings->promise_limit_ms, 90000);
+  EXPECT_EQ(settings->log.level, Level::debug);
+  EXPECT_EQ(settings->log.format, LogFormat::json);
+}
+
+TEST(GatewayConfig, ReadsAnOutsideBroker) {
+  const auto settings = parse_gateway_config("b.yaml", R"(
+broker:
+  host: broker.example
+  username: gateway
+  password_file: /etc/berth/password
+  keepalive_seconds: 30
+  tls: {ca_file: /etc/ca.pem, cert_file: /etc/c.pem, key_file: /etc/k.pem}
+)");
+  ASSERT_TRUE(settings) << settings.error().message();
+  ASSERT_TRUE(settings->broker);
+  EXPECT_EQ(settings->broker->host, "broker.example");
+  EXPECT_EQ(settings->broker->port, 8883);
+  EXPECT_EQ(settings->broker->username, "gateway");
+  EXPECT_EQ(settings->broker->password_file, "/etc/berth/password");
+  EXPECT_EQ(settings->broker->ca_file, "/etc/ca.pem");
+  EXPECT_EQ(settings->broker->cert_file, "/etc/c.pem");
+  EXPECT_EQ(settings->broker->key_file, "/etc/k.pem");
+  EXPECT_EQ(settings->broker->keepalive_s, 30);
+  EXPECT_EQ(parse_gateway_config("b", "broker: {host: h, port: 1, tls: {ca_file: c}}")->broker->port, 1);
+  EXPECT_EQ(parse_gateway_config("b", "broker: {host: h}")->broker->port, 1883);
+}
+
+TEST(GatewayConfig, NamesFileLineColumnAndField) {
+  struct Case {
+    const char* yaml;
+    const char* error;
+  };
+  const Case cases[] = {
+      {"fleet: a\nflet: b\n", "b.yaml:2:1: flet: unknown field; did you mean fleet?"},
+      {"fleet: A/B\n", "b.yaml:1:1: fleet: wanted a name"},
+      {"fleet: 5\n", "b.yaml:1:1: fleet: wanted a string, found 5; put it in quotes"},
+      {"[]\n", "b.yaml:1:1: wanted an object, found a list"},
+      {"log:\n  level: loud\n", "b.yaml:2:3: log.level: wanted one of debug, info, warn, error, found \"loud\""},
+      {"log: {levle: info}\n", "b.yaml:1:7: log.levle: unknown field; did you mean level?"},
+      {"promise_limit_seconds: 0\n", "b.yaml:1:1: promise_limit_seconds: wanted an integer from 1 to 3600, found 0"},
+      {"promise_limit_seconds: 60s\n",
+       "b.yaml:1:1: promise_limit_seconds: wanted an integer from 1 to 3600, found \"60s\""},
+      {"broker: {port: 1}\n", "b.yaml:1:1: broker.host: missing; wanted a host name or address"},
+      {"broker: {host: h, port: 70000}\n", "b.yaml:1:19: broker.port: wanted an integer from 1 to 65535, found 70000"},
+      {"broker: {host: h, tls: {cert_file: c}}\n", "b.yaml:1:19: broker.tls.ca_file: missing"},
+      {"broker: {host: h, tls: {ca_file: a, cert_file: c}}\n",
+       "b.yaml:1:19: broker.tls.key_file: missing; cert_file and"},
+      {"broker: {host: h, password_file: p}\n", "b.yaml:1:1: broker.username: missing"},
+      {"broker: {host: h}\nembedded_broker: {}\n", "b.yaml:2:1: embedded_broker: only for the embedded broker"},
+      {"broker: {host: h}\nclients: []\n", "b.yaml:2:1: clients: only for the embedded broker"},
+      {"clients:\n- {identity: a, role: node}\n",
+       "b.yaml:2:3: clients[0].password_file: wanted either this or password"},
+      {"clients:\n- {identity: a, role: node, password: p, password_file: f}\n",
+       "b.yaml:2:42: clients[0].password_file: wanted either this or password"},
+      {"clients:\n- {identity: a, role: admin, password: p}\n",
+       "b.yaml:2:17: clients[0].role: wanted one of node, operator"},
+      {"clients:\n- {identity: a, role: node, password: p}\n- {identity: a, role: operator, password: p}\n",
+       "b.yaml:3:4: clients[1].identity: another client is called a; keep one"},
+      {"known_nodes: [a, a]\n", "b.yaml:1:18: known_nodes[1]: a is there twice; keep one"},
+      {"known_nodes: [a, B]\n", "b.yaml:1:18: known_nodes[1]: wanted a name"},
+      {"scheduler: {pod_initial_backoff_seconds: 20}\n",
+       "b.yaml:1:1: scheduler.pod_max_backoff_seconds: must not be less"},
+      {"scheduler: {tie_seed: -1}\n", "b.yaml:1:13: scheduler.tie_seed: wanted an integer from 0"},
+      {"fleet: [\n", "b.yaml:2:1: not YAML"},
+      {"fleet: a\n---\nfleet: b\n", "b.yaml:3:1: a second document"},
+  };
+  for (const Case& c : cases) {
+    const Texts errors = reasons(parse_gateway_config("b.yaml", c.yaml));
+    ASSERT_EQ(errors.size(), 1u) << c.yaml;
+    EXPECT_EQ(errors[0].substr(0, std::string_view(c.error).size()), c.error);
+  }
+  EXPECT_EQ(reasons(parse_gateway_config("b.yaml", "a: 1\nfleet: 5\nlog: 7\n")).size(), 3u);
+}
+
+TEST(AgentConfigFile, ReadsEveryKeyOverTheDefaults) {
+  AgentSettings defaults;
+  defaults.agent.node = "host";
+  defaults.agent.labels["from"] = "defaults";
+  defaults.agent.capacity["cpu"] = Quantity(4);
+  defaults.agent.capacity["pods"] = Quantity(110);
+  const auto settings = parse_agent_config("a.yaml", R"(
+fleet: plant
+gateway: gw
+state_dir: /srv/agent
+broker: {host: 10.0.0.1, port: 1884}
+labels: {zone: a}
+taints: [{key: dedicated, value: cam, effect: NoSchedule}]
+capacity: {cpu: 500m, memory: 1.5Gi, example.com/cam: 2}
+volumes:
+- {name: data, path: /srv/data, capacity: 10Gi}
+- {name: fast, path: /srv/fast, capacity: 1Gi, storage_class: nvme}
+heartbeat_seconds: 10
+log: {level: warn}
+)",
+                                           defaults);
+  ASSERT_TRUE(settings) << settings.error().message();
+  const AgentConfig& agent = settings->agent;
+  EXPECT_EQ(agent.fleet, "plant");
+  EXPECT_EQ(agent.node, "host");
+  EXPECT_EQ(agent.gateway, "gw");
+  EXPECT_EQ(settings->state_directory, "/srv/agent");
+  EXPECT_EQ(settings->broker.host, "10.0.0.1");
+  EXPECT_EQ(settings->broker.port, 1884);
+  EXPECT_EQ(agent.labels, (Labels{{"from", "defaults"}, {"zone", "a"}}));
+  EXPECT_EQ(agent.taints, (std::vector<Taint>{{"dedicated", "cam", TaintEffect::no_schedule}}));
+  EXPECT_EQ(agent.capacity.at("cpu").milli_value(), 500);
+  EXPECT_EQ(agent.capacity.at("memory").value(), 1610612736);
+  EXPECT_EQ(agent.capacity.at("pods").value(), 110);
+  EXPECT_EQ(agent.capacity.at("example.com/cam").value(), 2);
+  ASSERT_EQ(agent.volumes.size(), 2u);
+  EXPECT_EQ(agent.volumes[0].path, "/srv/data");
+  EXPECT_EQ(agent.volumes[0].capacity, "10737418240");
+  EXPECT_EQ(agent.volumes[0].storage_class, "local");
+  EXPECT_EQ(agent.volumes[1].storage_class, "nvme");
+  EXPECT_EQ(agent.heartbeat_ms, 10000);
+  EXPECT_EQ(settings->log_level, Level::warn);
+  EXPECT_EQ(settings->log_format, LogFormat::text);
+}
+
+TEST(AgentConfigFile, NamesFileLineColumnAndField) {
+  struct Case {
+    const char* yaml;
+    const char* error;
+  };
+  const Case cases[] = {
+      {"labels: {zone: 5}\n", "a.yaml:1:10: labels.zone: wanted a string, found 5; put it in quotes"},
+      {"labels: {zone: a b}\n", "a.yaml:1:10: labels.zone: wanted a label value"},
+      {"taints:\n- {key: a}\n", "a.yaml:2:3: taints[0].effect: missing"},
+      {"capacity: {memory: 1GB}\n", "a.yaml:1:12: capacity.memory: wanted a quantity"},
+      {"capacity: {memory: -1}\n", "a.yaml:1:12: capacity.memory: wanted a quantity that is not negative"},
+      {"capacity: {a b: 1}\n", "a.yaml:1:12: capacity[\"a b\"]: wanted a resource name"},
+      {"volumes:\n- {name: a, path: b, capacity: 1Gi}\n", "a.yaml:2:13: volumes[0].path: wanted an absolute path"},
+      {"volumes:\n- {name: a, path: /b}\n", "a.yaml:2:3: volumes[0].capacity: missing"},
+      {"volumes:\n- {name: a, path: /b, capacity: 0}\n", "a.yaml:2:23: volumes[0].capacity: wanted more than 0"},
+      {"volumes:\n- {name: a, path: /b, capacity: 1}\n- {name: a, path: /c, capacity: 1}\n",
+       "a.yaml:3:4: volumes[1].name: another volume is called a"},
+      {"heartbeat_seconds: 0\n", "a.yaml:1:1: heartbeat_seconds: wanted an integer from 1 to 3600, found 0"},
+      {"node: N\n", "a.yaml:1:1: node: wanted a name"},
+      {"clients: []\n", "a.yaml:1:1: clients: unknown field"},
+  };
+  for (const Case& c : cases) {
+    const Texts errors = reasons(parse_agent_config("a.yaml", c.yaml));
+    ASSERT_EQ(errors.size(), 1u) << c.yaml;
+    EXPECT_EQ(errors[0].substr(0, std::string_view(c.error).size()), c.error);
+  }
+}
+
+TEST(CtlConfig, ReadsEveryKey) {
+  const auto settings =
+      parse_ctl_config("c.yaml", "broker: {host: h}\nfleet: f\ngateway: g\nidentity: anna\nnamespace: shop\n");
+  ASSERT_TRUE(settings) << settings.error().message();
+  EXPECT_EQ(settings->broker.host, "h");
+  EXPECT_EQ(settings->fleet, "f");
+  EXPECT_EQ(settings->gateway, "g");
+  EXPECT_EQ(settings->identity, "anna");
+  EXPECT_EQ(settings->namespace_, "shop");
+  EXPECT_EQ(parse_ctl_config("c.yaml", "")->namespace_, "default");
+  EXPECT_EQ(reasons(parse_ctl_config("c.yaml", "identity: a/b\n")).size(), 1u);
+}
+
+TEST(ConfigFile, IsReadWholeOrRefusedWithItsName) {
+  const auto path = std::filesystem::temp_directory_path() / ("berth_config_" + std::to_string(::getpid()));
+  std::ofstream(path) << "fleet: plant\n";
+  EXPECT_EQ(*read_config_file(path.string()), "fleet: plant\n");
+  EXPECT_EQ(read_config_file(path.string(), 5).error().message(), path.string() + ": more than 5 bytes");
+  std::filesystem::remove(path);
+  EXPECT_EQ(read_config_file(path.string()).error().message(),
+            path.string() + ": cannot be read: No such file or directory");
+  EXPECT_FALSE(read_config_file(std::filesystem::temp_directory_path().string()));
+}
+
+}  // namespace
+}  // namespace berth
