@@ -219,8 +219,8 @@ class EmbeddedFleet(Fleet):
     def __init__(self, folder, nodes):
         super().__init__(folder, None)
         self.config = self.folder / "berthd.yaml"
-        accounts = [f"  - {{identity: {node}, role: node}}" for node in nodes]
-        accounts += [f"  - {{identity: {name}, role: operator}}" for name in ("operator", "observer")]
+        accounts = [f"  - {{identity: {node}, role: node, password: secret-{node}}}" for node in nodes]
+        accounts += [f"  - {{identity: {name}, role: operator, password: secret-{name}}}" for name in ("operator", "observer")]
         self.config.write_text("\n".join(["clients:", *accounts]) + "\n", encoding="utf-8")
         self.account = lambda identity: ["--username", identity, "--password-file", self.password_file(identity)]
         self.observer_fence = self.topic("desired/pods/default/fence")
@@ -248,6 +248,10 @@ class EmbeddedFleet(Fleet):
         wait_until(taken, "the embedded broker")
         self.port = int(self.broker_file("port"))
         self.observer_options = {"password": self.broker_file("password/observer")}
+
+    def client(self, identity):
+        """A client of the test's own with the account of an identity; the caller closes it."""
+        return Client(self.port, identity, password=self.broker_file(f"password/{identity}"))
 
     def gateway_argv(self, port, extra):
         return [program_path("berthd"), "--state-dir", self.state_dir("berthd"), "--config", self.config,
