@@ -207,9 +207,10 @@ Result<T> parse(std::string_view file, std::string_view text, T settings, void (
   FieldReader reader(document->value, "", findings);
   read(reader, settings);
   reader.finish();
-  if (!findings.has_errors()) return settings;
+  const Status status = findings.status();
+  if (status.is_success()) return settings;
   std::vector<std::string> reasons;
-  for (const std::string& reason : findings.status().reasons()) reasons.push_back(document->locate(reason));
+  for (const std::string& reason : status.reasons()) reasons.push_back(document->locate(reason));
   return Status(Code::error, std::move(reasons));
 }
 

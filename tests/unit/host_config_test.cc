@@ -105,7 +105,7 @@ TEST(GatewayConfig, NamesFileLineColumnAndField) {
        "b.yaml:1:1: promise_limit_seconds: wanted an integer from 1 to 3600, found \"60s\""},
       {"broker: {port: 1}\n", "b.yaml:1:1: broker.host: missing; wanted a host name or address"},
       {"broker: {host: h, port: 70000}\n", "b.yaml:1:19: broker.port: wanted an integer from 1 to 65535, found 70000"},
-      {"broker: {host: h, tls: {cert_file: c}}\n", "b.yaml:1:19: broker.tls.ca_file: missing"},
+      {"broker: {host: h, tls: {cert_file: c, key_file: k}}\n", "b.yaml:1:19: broker.tls.ca_file: missing"},
       {"broker: {host: h, tls: {ca_file: a, cert_file: c}}\n",
        "b.yaml:1:19: broker.tls.key_file: missing; cert_file and"},
       {"broker: {host: h, password_file: p}\n", "b.yaml:1:1: broker.username: missing"},

