@@ -123,8 +123,10 @@ class Fleet:
         return self.ctl("apply", "-f", path, *arguments, check=check)
 
     def get(self, kind, name, namespace="default"):
-        """The object as the gateway shows it; None when there is none."""
+        """The object as the gateway shows it; None when the gateway says that there is none."""
         done = self.ctl("get", kind, name, "-n", namespace, "-o", "json", check=False)
+        if done.returncode and "not found" not in done.stderr:
+            raise AssertionError(f"get {kind} {name} answered {done.returncode}: {done.stderr}")
         return json.loads(done.stdout) if done.returncode == 0 else None
 
     def delete(self, kind, name, namespace="default"):
@@ -181,7 +183,7 @@ class Fleet:
 
     def wait_gone(self, name, namespace="default", timeout_s=None):
         """Waits until the gateway has no such pod any more."""
-        self.observer.wait_latest(self.topic(f"status/pods/{namespace}/{name}"), lambda s: s == "", timeout_s)
+        wait_until(lambda: self.get("pod", name, namespace) is None, f"the end of pod {name}", timeout_s)
 
     def wait_node(self, name, ready=True, timeout_s=None):
         """Waits until the gateway shows the node as ready, or as not ready; returns its status."""
@@ -240,7 +242,7 @@ class EmbeddedFleet(Fleet):
     def wait_broker(self):
         """Waits until the broker takes connections."""
         def taken():
-            if not self.broker_pid():
+            if not self.broker_pid() or not self.broker_file("port"):
                 return False
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", int(self.broker_file("port")))):
                 return True

@@ -21,7 +21,6 @@ REFUSED = {
     "a number for an object": ("desired/pods/default/web", "7", "a JSON object is wanted"),
     "deep nesting": ("desired/pods/default/web", DEEP, "nested deeper"),
     "one key twice": ("desired/pods/default/web", '{"kind": "Pod", "kind": "Pod"}', "kind"),
-    "a payload of 1 MB": ("desired/pods/default/web", BIG, "too large"),
     "an unknown kind": ("desired/gadgets/default/web", "{}", "unknown kind"),
     "a topic without a namespace": ("desired/pods/web", "{}", "<namespace>"),
     "another name than the topic's": ("desired/pods/default/web", json.dumps(pod("other")), "metadata.name"),
@@ -79,13 +78,28 @@ def test_everything_that_a_node_is_told_wrongly_is_said_and_its_agent_goes_on(fl
     client = connect(fleet.port, "stranger")
     agent = fleet.programs["n1"]
     for payload in ("Bind!", "[]", "7", DEEP, '{"type": "Dance"}', '{"type": "Bind", "uid": 7}',
-                    '{"type": "PreBind", "term": "1", "term": "2"}', "x" * 1_000_000):
+                    '{"type": "PreBind", "term": "1", "term": "2"}', "x" * 60_000):
         said = len(agent.output())
         client.publish(fleet.topic("nodes/n1/requests"), payload)
         wait_until(lambda: len(agent.output()) > said, f"a word of the agent on {payload[:40]}", timeout_s=10)
         assert agent.alive()
     fleet.apply(pod("sound"))
     fleet.wait_running("sound", node="n1")
+
+
+def test_a_payload_of_1_mb_harms_nobody(fleet, connect):
+    """The broker drops what is above the limit that gateway and agent told it at CONNECT."""
+    fleet.start("n1")
+    client = connect(fleet.port, "stranger")
+    for topic in ("desired/pods/default/web", "nodes/n1/requests", "nodes/n9/state", "gateways/gw/api"):
+        client.publish(fleet.topic(topic), BIG)
+    just_too_large = json.dumps(pod("web", labels={"pad": "x" * 65_536}))
+    client.publish(fleet.topic("desired/pods/default/web"), just_too_large)
+    fleet.programs["berthd"].wait_output("too large")
+    fleet.apply(pod("sound"))
+    fleet.wait_running("sound", node="n1")
+    wait_each_runs_once(fleet, "sound")
+    assert fleet.get("pod", "web") is None and fleet.get("node", "n9") is None
 
 
 def test_the_api_answers_bad_requests_with_what_is_wrong(fleet, connect):

@@ -168,7 +168,7 @@ def test_a_silent_node_is_tainted_and_loses_nothing(fleet, tmp_path, number):
     taints = fleet.get("node", "n1")["spec"]["taints"]
     assert [t["key"] for t in taints] == ["node.kubernetes.io/unreachable"]
     fleet.apply(counted_pod("late", tmp_path))
-    fleet.wait_pending("late", "0/1 nodes are available", "unreachable")
+    fleet.wait_pending("late", "0/1 nodes are available", "taint")
     assert sleepers(fleet.name) == {uid_of(fleet, "web"): 1}
     if number == signal.SIGSTOP:
         fleet.kill("n1", signal.SIGCONT)
