@@ -129,6 +129,7 @@ class Gateway final : public Transport::Handler, public Handle {
   void finish_removal(const std::string& key);  // the row is gone (or never was): erase, successor takes the name
   void sweep_volumes();                         // a deleted claim or volume goes when no pod uses it
   void release_volume(const std::string& name, const std::string& claim_key);
+  void offer_again(const PersistentVolume& deleted);
   void save_doomed();
   Status load_doomed(const Record& record);
   static std::string key_of(Kind kind, const Json& manifest);

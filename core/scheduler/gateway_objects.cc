@@ -413,11 +413,20 @@ void Gateway::sweep_volumes() {
     doomed_.erase({kind, key});
     changed = true;
     if (objects_.manifest(kind, key) == nullptr) continue;
+    const auto volume = kind == Kind::persistent_volume ? objects_.volume(key) : nullptr;
     objects_.erase(kind, key);
     board_.mirror(kind, key, nullptr);
     board_.mark(kind, key);
+    if (volume != nullptr) offer_again(*volume);
   }
   if (changed) save_doomed();
+}
+
+// Deleting a volume that a device offers is the operator's word that it may be used anew: it comes back unclaimed.
+void Gateway::offer_again(const PersistentVolume& deleted) {
+  auto offered_by = deleted.metadata.annotations.find(std::string(kOfferedBy));
+  if (offered_by == deleted.metadata.annotations.end() || nodes_.find(offered_by->second) == nullptr) return;
+  refresh_local_volumes(offered_by->second);
 }
 
 // The claim is gone: its volume keeps the data and waits for the operator (reclaim policy Retain).

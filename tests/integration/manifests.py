@@ -27,3 +27,18 @@ def with_claim(manifest, claim_name, mount="/data"):
         {"name": claim_name, "persistentVolumeClaim": {"claimName": claim_name}})
     manifest["spec"]["containers"][0].setdefault("volumeMounts", []).append({"name": claim_name, "mountPath": mount})
     return manifest
+
+
+def counted_pod(name, marks, **more):
+    """A pod that writes one line into the file marks/<name> each time it is started, and then sleeps."""
+    return pod(name, command=("sh", "-c", f"echo started >> {marks}/{name}; exec sleep 1000"), **more)
+
+
+def starts(name, marks):
+    """How often a counted pod was started, anywhere."""
+    path = marks / name
+    return path.read_text(encoding="utf-8").count("started") if path.exists() else 0
+
+
+LOCAL_CLASS = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "local"},
+               "provisioner": "kubernetes.io/no-provisioner", "volumeBindingMode": "WaitForFirstConsumer"}
