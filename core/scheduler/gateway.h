@@ -44,7 +44,7 @@ struct GatewayOptions {
   Millis resend_ms = 1'000;    // first retry; doubles up to resend_ms_max, with jitter
   Millis resend_ms_max = 10'000;
   std::size_t max_rows_in_flight = 256;  // rows in prebind and bind above which pop pauses
-  Millis compare_ms = 300'000;    // between two listings of one node, besides those at each connect
+  Millis compare_ms = 300'000;           // between two listings of one node, besides those at each connect
   std::uint64_t seed = 0;                // ties, jitter, store id
   std::string hold;                      // not empty: bind nothing, and say this as the reason (store set aside)
 };
@@ -250,7 +250,7 @@ class Gateway final : public Transport::Handler, public Handle {
     int resends = 0;
   };
   std::map<std::string, Listing> listings_;  // by node
-  std::map<std::string, Millis> compared_;  // by node: last listing of compare_now_and_then()
+  std::map<std::string, Millis> compared_;   // by node: last listing of compare_now_and_then()
   std::set<std::string> unreported_;         // nodes whose final statuses were lost on the way
   std::uint64_t last_list_ = 0;
   Timers::Id tick_ = 0;
