@@ -379,6 +379,13 @@ void Gateway::restore_release(ReleaseEntry entry) {
 }
 
 void Gateway::end_release(const std::string& key) {
+  const std::string node = releases_.at(key).entry.node;
+  drop_release(key);
+  board_.mark(Kind::node, node);
+  wake({EventResource::assigned_pod, kDelete, "AssignedPodDelete"}, {});
+}
+
+void Gateway::drop_release(const std::string& key) {
   auto found = releases_.find(key);
   const ReleaseEntry entry = std::move(found->second.entry);
   timers_.cancel(found->second.resend);
@@ -386,11 +393,10 @@ void Gateway::end_release(const std::string& key) {
   store_.erase(Table::release, key);
   cache_.discharge(entry.node, key);
   drop_epoch(entry.node, entry.epoch);
-  board_.mark(Kind::node, entry.node);
-  wake({EventResource::assigned_pod, kDelete, "AssignedPodDelete"}, {});
 }
 
 void Gateway::request_release(const std::string& key) {
+  if (identity_.orphans.contains(key)) return;  // not before the operator's word
   Release& release = releases_.at(key);
   Request message(RequestType::release);
   message.uid = release.entry.uid;

@@ -158,6 +158,13 @@ Breach s9(const Witness& witness) {
   return {};
 }
 
+bool has_orphan(const Gateway& gateway, const std::string& uid) {
+  const auto& orphans = gateway.identity().orphans;
+  return std::any_of(orphans.begin(), orphans.end(), [&](const std::string& orphan) {
+    return orphan.find("/" + uid + "/") != std::string::npos;
+  });
+}
+
 Breach s10(const Witness& witness) {
   const Gateway* gateway = witness.gateway().alive;
   if (gateway == nullptr) return {};
@@ -171,9 +178,10 @@ Breach s10(const Witness& witness) {
     const bool queued = where != Queue::Where::none && !(permit_wait && where == Queue::Where::in_flight);
     const bool finished = entry.finished && !has_binding;
     const int places = (queued ? 1 : 0) + (has_binding ? 1 : 0) + (finished ? 1 : 0);
-    // Kept until every node has answered (P7).
+    // Kept until every node has answered (P7), or until it is known what an orphan of it does.
     const bool kept_delete = entry.deleting && gateway->identity().adopting;
-    if (places == 1 || (places == 0 && kept_delete)) continue;
+    const bool waits = kept_delete || has_orphan(*gateway, uid);
+    if (places == 1 || (places == 0 && waits)) continue;
     return "pod " + uid + " (" + key + ") is in " + std::to_string(places) + " places" +
            (entry.deleting ? ", deleting" : "") + (entry.finished ? ", finished" : "");
   }
