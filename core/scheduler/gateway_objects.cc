@@ -340,7 +340,8 @@ Json Gateway::keep_uid(Json manifest, const Json& before) {
 Status Gateway::remove_object(Kind kind, const std::string& key, const std::string& uid) {
   const std::string what = std::string(describe(kind).name) + " \"" + key + "\"";
   const Json* manifest = objects_.manifest(kind, key);
-  if (manifest == nullptr && kind == Kind::pod && !uid.empty()) {
+  // The name may be another pod's by now; the workload is still that uid's.
+  if (kind == Kind::pod && !uid.empty() && objects_.find_pod_by_uid(uid) == nullptr) {
     const bool released = release_orphans(uid);
     if (identity_.adopting && identity_.deleted.insert(uid).second) save_identity();
     if (released) return Status::ok();
