@@ -73,24 +73,9 @@ void read_container(FieldReader& reader, bool init, std::set<std::string>& names
   std::vector<std::string> words;
   reader.read_list("command", words);
   reader.read_list("args", words);
-  reader.carry({"env",
-                "envFrom",
-                "imagePullPolicy",
-                "lifecycle",
-                "livenessProbe",
-                "readinessProbe",
-                "resizePolicy",
-                "restartPolicyRules",
-                "securityContext",
-                "startupProbe",
-                "stdin",
-                "stdinOnce",
-                "terminationMessagePath",
-                "terminationMessagePolicy",
-                "tty",
-                "volumeDevices",
-                "volumeMounts",
-                "workingDir"});
+  reader.carry({"env", "envFrom", "imagePullPolicy", "lifecycle", "livenessProbe", "readinessProbe", "resizePolicy",
+                "restartPolicyRules", "securityContext", "startupProbe", "stdin", "stdinOnce", "terminationMessagePath",
+                "terminationMessagePolicy", "tty", "volumeDevices", "volumeMounts", "workingDir"});
 }
 
 void read_containers(FieldReader& spec, Pod& pod) {

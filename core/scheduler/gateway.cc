@@ -86,10 +86,11 @@ Status Gateway::load() {
   }
   for (const std::string& node : options_.known_nodes) nodes_.expect(node);
   if (!identity_.id.store_id.empty()) return Status::ok();
-  // First boot of this store, or its loss: only the answers of the nodes can tell which (P8).
+  // First boot of this store, or its loss: only the answers of the nodes can tell which (P8). on_fence() knows them
+  // all.
   identity_.id = {1, random_.hex_id()};
   identity_.adopt_nodes = {options_.known_nodes.begin(), options_.known_nodes.end()};
-  identity_.adopting = !identity_.adopt_nodes.empty();
+  identity_.adopting = true;
   save_identity();
   return Status::ok();
 }
@@ -118,6 +119,11 @@ Status Gateway::load_meta(const Record& record) {
       if (orphan.is_string()) identity_.orphans.insert(orphan.as_string());
     }
   }
+  if (const Json* deleted = json->find("deleted"); deleted != nullptr && deleted->is_array()) {
+    for (const Json& uid : deleted->as_array()) {
+      if (uid.is_string()) identity_.deleted.insert(uid.as_string());
+    }
+  }
   return Status::ok();
 }
 
@@ -134,6 +140,11 @@ void Gateway::save_identity() {
     Json orphans = Json::array();
     for (const std::string& orphan : identity_.orphans) orphans.push_back(orphan);
     value.set("orphans", std::move(orphans));
+  }
+  if (!identity_.deleted.empty()) {
+    Json deleted = Json::array();
+    for (const std::string& uid : identity_.deleted) deleted.push_back(uid);
+    value.set("deleted", std::move(deleted));
   }
   store_.put(Table::meta, "gateway", value.dump());
 }
@@ -254,7 +265,12 @@ void Gateway::on_fence() {
     }
   }
   if (identity_.adopting) {
-    for (const auto& [name, device] : nodes_.all()) identity_.adopt_nodes.insert(name);
+    // Without a word of the operator only those that can answer are waited for: nobody could say that one is gone.
+    const bool told = !identity_.adopt_nodes.empty();
+    for (const auto& [name, device] : nodes_.all()) {
+      if (told || device.reachable) identity_.adopt_nodes.insert(name);
+    }
+    identity_.adopting = !identity_.adopt_nodes.empty();
     save_identity();
   }
   for (const auto& [name, device] : nodes_.all()) {

@@ -19,6 +19,8 @@ TEST_F(GatewayTest, PodsWaitUntilTheFenceCameBack) {
     if (message.topic == topics.gateway_fence("gateway")) gateway->on_message(message);
   }
   turn();
+  EXPECT_NE(gateway->not_ready().find("n1"), std::string::npos) << "the store is new: what does the node run already?";
+  slots("n1", {});
   EXPECT_EQ(gateway->not_ready(), "");
   EXPECT_EQ(phase("u1"), Phase::prebind);
 }
@@ -266,6 +268,22 @@ TEST_F(GatewayTest, ALostStorePlacesNothingUntilEveryKnownNodeHasAnswered) {
   EXPECT_EQ(phase("u2"), Phase::prebind);
 }
 
+TEST_F(GatewayTest, ALostStoreWaitsForTheNodesThatTheBrokerShowsThoughNobodyNamedThem) {
+  start();
+  gateway->on_link(true);
+  device("n1");
+  device("gone");
+  receive(topics.node_presence("gone"), R"({"incarnation":"i1","session":"1","online":false})");
+  receive(topics.desired(Kind::pod, "default/web"), pod("web", "u1"), true);
+  connect();
+  EXPECT_TRUE(gateway->identity().adopting);
+  EXPECT_EQ(gateway->identity().adopt_nodes, (std::set<std::string>{"n1"})) << "the other cannot answer";
+  EXPECT_EQ(gateway->bindings().size(), 0u);
+  slots("n1", {{"u1", {7, 3}, SlotState::running, pod("web", "u1")}});
+  EXPECT_FALSE(gateway->identity().adopting);
+  EXPECT_EQ(phase("u1"), Phase::bound) << "where it was";
+}
+
 TEST_F(GatewayTest, SupersededRaisesTheTermAndChangesNoRow) {
   start_connected();
   device("n1");
@@ -309,6 +327,16 @@ TEST_F(GatewayTest, OfferedDirectoriesBecomeLocalVolumesAndAClaimIsBoundInPhaseB
   answer("n2", AnswerType::released, "i2");
   EXPECT_EQ(gateway->objects().claim("default/log"), nullptr);
   EXPECT_EQ(gateway->objects().volume("n2-data")->phase, "Released");
+}
+
+TEST_F(GatewayTest, ADeletedVolumeThatItsDeviceStillOffersComesBackUnclaimed) {
+  start_connected();
+  device("n1", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})",
+         R"(,"volumes":[{"name":"data","path":"/srv/data","capacity":"1Gi","storageClass":"local"}])");
+  const std::string before = gateway->objects().volume("n1-data")->metadata.uid;
+  EXPECT_EQ(api(R"({"op":"delete","kind":"persistentvolume","name":"n1-data"})").find("ok")->as_bool(), true);
+  ASSERT_NE(gateway->objects().volume("n1-data"), nullptr);
+  EXPECT_NE(gateway->objects().volume("n1-data")->metadata.uid, before) << "another volume of the same name";
 }
 
 TEST_F(GatewayTest, APodThatFitsNowhereSaysWhy) {
