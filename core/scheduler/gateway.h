@@ -159,6 +159,7 @@ class Gateway final : public Transport::Handler, public Handle {
   // gateway_binding.cc
   Task binding_cycle(Binding& binding);
   Status begin_row(Binding& binding);
+  void hold_volumes(const Row& row);  // its grants are Bound, now or as soon as claim and volume are known
   void resume_row(Row row);  // recovery and adoption: enters the binding cycle at row.phase
   bool is_finished(const std::string& uid);
   void arm_deadline(Binding& binding);
@@ -247,6 +248,7 @@ class Gateway final : public Transport::Handler, public Handle {
   std::map<std::string, Release> releases_;
   std::map<std::string, std::set<Epoch>> live_epochs_;  // by node: rows and release entries (P10)
   std::set<std::pair<Kind, std::string>> doomed_;       // volumes and claims whose delete waits for their users
+  std::map<std::string, std::vector<VolumeGrant>> unbound_grants_;  // by uid: of rows, claim or volume not known yet
   std::vector<Row> rows_loaded_;                        // between load() and recover()
   std::set<std::string> adopted_;                       // nodes that have answered in this adopt mode
   std::map<std::string, std::string> last_message_;     // pod key -> why its last attempt failed

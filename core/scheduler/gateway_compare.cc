@@ -149,6 +149,7 @@ bool Gateway::adopt_slot(const std::string& node, const SlotReport& slot, const 
   row.node = node;
   row.incarnation = incarnation;
   row.promise_ms = options_.promise_ms;
+  row.volumes = slot.volumes;
   const bool keeps_running = slot.state == SlotState::running && !entry->deleting;
   apply(row, keeps_running ? RowEvent::found_running : RowEvent::found_ending);
   if (Status begun = store_.begin(row.uid, encode(row), static_cast<int>(row.phase)); !begun.is_success()) {

@@ -309,6 +309,7 @@ Result<Gateway::Accepted> Gateway::accept_volume_kind(Kind kind, const Json& obj
   }
   if (!status.is_success()) return status;
   if (accepted.word == "unchanged") return accepted;
+  for (const auto& [uid, grants] : unbound_grants_) objects_.bind_volumes(grants);
   board_.mirror(kind, accepted.key, objects_.manifest(kind, accepted.key));
   board_.mark(kind, accepted.key);
   objects.volume = kind == Kind::persistent_volume ? objects_.volume(accepted.key) : nullptr;

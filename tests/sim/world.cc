@@ -216,7 +216,6 @@ void World::calm_down() {
   }
   gateway_->set_full(false);
   gateway_->boot();
-  around_.witness.count_attempts_anew();
   operators_->settle();
 }
 
@@ -233,6 +232,8 @@ bool World::run() {
   if (well) calm_down();
   for (const Millis word : {Millis{1000}, kLastWordMs / 2, kLastWordMs}) {
     well = well && run_until(end + word);
+    // Until the last word the storm's delays are still on the way.
+    around_.witness.count_attempts_anew();
     if (well) operators_->repeat_all(pods_seen(), orphans_seen());
     if (well && plan_.sabotage == Sabotage::l1 && gateway_->gateway() != nullptr) gateway_->sabotage_queue();
   }
