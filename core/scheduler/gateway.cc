@@ -119,6 +119,11 @@ Status Gateway::load_meta(const Record& record) {
       if (orphan.is_string()) identity_.orphans.insert(orphan.as_string());
     }
   }
+  if (const Json* deleted = json->find("deleted"); deleted != nullptr && deleted->is_array()) {
+    for (const Json& uid : deleted->as_array()) {
+      if (uid.is_string()) identity_.deleted.insert(uid.as_string());
+    }
+  }
   return Status::ok();
 }
 
@@ -135,6 +140,11 @@ void Gateway::save_identity() {
     Json orphans = Json::array();
     for (const std::string& orphan : identity_.orphans) orphans.push_back(orphan);
     value.set("orphans", std::move(orphans));
+  }
+  if (!identity_.deleted.empty()) {
+    Json deleted = Json::array();
+    for (const std::string& uid : identity_.deleted) deleted.push_back(uid);
+    value.set("deleted", std::move(deleted));
   }
   store_.put(Table::meta, "gateway", value.dump());
 }

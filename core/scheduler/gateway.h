@@ -3,7 +3,7 @@
 //
 // The implementation is told in chapters: gateway.cc (start, dispatch, turn), gateway_objects.cc (manifests in),
 // gateway_nodes.cc (devices in), gateway_scheduling.cc (decide), gateway_binding.cc (the row's road),
-// gateway_compare.cc (List/Slots, adopt mode), gateway_api.cc (clients), gateway_view.cc (what it shows).
+// gateway_compare.cc (List/Slots, adopt mode), gateway_orphans.cc (slots without an object), gateway_api.cc (clients), gateway_view.cc (what it shows).
 #pragma once
 
 #include <cstdint>
@@ -81,6 +81,7 @@ class Gateway final : public Transport::Handler, public Handle {
     bool adopting = false;
     std::set<std::string> adopt_nodes;  // still to answer (P8)
     std::set<std::string> orphans;      // "<node>/<uid>/<epoch>": found without an object, waiting for the operator
+    std::set<std::string> deleted;      // uids that the operator deleted in adopt mode, before a node told of them
   };
   const Identity& identity() const { return identity_; }
   const std::map<std::string, std::unique_ptr<Binding>>& bindings() const { return bindings_; }  // by pod uid
@@ -180,6 +181,7 @@ class Gateway final : public Transport::Handler, public Handle {
   void request_release(const std::string& key);
   void restore_release(ReleaseEntry entry);
   void end_release(const std::string& key);
+  void drop_release(const std::string& key);
   void hold_epoch(const std::string& node, const Epoch& epoch);
   void drop_epoch(const std::string& node, const Epoch& epoch);
   void resend_all(const std::string& node);
@@ -189,13 +191,22 @@ class Gateway final : public Transport::Handler, public Handle {
   void ask_page(const std::string& node);
   bool wants_report(const std::string& node);
   void on_slots(const Answer& answer);
-  void compare(const std::string& node, const std::vector<SlotReport>& slots, const std::string& incarnation);
-  void adopt_slot(const std::string& node, const SlotReport& slot, const std::string& incarnation);
+  // False when the store had no room for all of it: the node has not answered then.
+  bool compare(const std::string& node, const std::vector<SlotReport>& slots, const std::string& incarnation);
+  bool adopt_slot(const std::string& node, const SlotReport& slot, const std::string& incarnation);
   void on_superseded(const Answer& answer);
   void enter_adopt(std::set<std::string> nodes);
   void adopted(const std::string& node);
   void drop_binding(const std::string& uid);
   void note_incarnation(const Answer& answer);
+
+  // gateway_orphans.cc
+  std::vector<std::string> orphans_of(const std::string& uid) const;
+  void keep_orphan(const ReleaseEntry& entry, const std::string& key);
+  bool release_orphans(const std::string& uid);
+  void ask_for_orphans(const std::string& uid);
+  void forget_orphan(const std::string& key);
+  void forget_orphans_not_in(const std::string& node, const std::set<std::string>& names);
 
   // gateway_api.cc
   void on_api(const Message& message);

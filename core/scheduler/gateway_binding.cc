@@ -54,7 +54,7 @@ Status Gateway::begin_row(Binding& binding) {
   row.volumes = std::move(wanted.volumes);
   row.epoch = {identity_.id.term, store_.next_position()};
   if (Status begun = store_.begin(row.uid, encode(row), static_cast<int>(Phase::prebind)); !begun.is_success()) {
-    return begun;
+    return Status::error(begun.message());  // no plugin's word: error backoff, or it would be tried again at once
   }
   apply(row, RowEvent::begin);
   hold_epoch(row.node, row.epoch);
@@ -220,12 +220,11 @@ void Gateway::give_up(Binding& binding, const Status& status) {
   const std::string key = binding.pod->metadata.key();
   for (auto& [plugin, timer] : binding.permit_waits) timers_.cancel(timer);
   binding.reservation.reset();
-  wake_freed(binding);
   PodEntry* entry = objects_.find_pod_by_uid(binding.row.uid);
-  if (entry == nullptr) return queue_->remove(binding.row.uid);
-  if (entry->deleting) {
+  if (entry == nullptr || entry->deleting) {
     queue_->remove(binding.row.uid);
-    if (!identity_.adopting) finish_removal(key);
+    wake_freed(binding);
+    if (entry != nullptr && !identity_.adopting) finish_removal(key);
     return;
   }
   ScheduleResult result;
@@ -233,6 +232,7 @@ void Gateway::give_up(Binding& binding, const Status& status) {
   if (status.is_rejected()) result.diagnosis.unschedulable_plugins.insert(status.plugin());
   binding.queued.pod = entry->pod;
   fail_attempt(std::move(binding.queued), result);
+  wake_freed(binding);  // afterwards: what this attempt gave back must not count as news for itself
 }
 
 void Gateway::feed(const std::string& uid, RowEvent event) {
@@ -379,6 +379,13 @@ void Gateway::restore_release(ReleaseEntry entry) {
 }
 
 void Gateway::end_release(const std::string& key) {
+  const std::string node = releases_.at(key).entry.node;
+  drop_release(key);
+  board_.mark(Kind::node, node);
+  wake({EventResource::assigned_pod, kDelete, "AssignedPodDelete"}, {});
+}
+
+void Gateway::drop_release(const std::string& key) {
   auto found = releases_.find(key);
   const ReleaseEntry entry = std::move(found->second.entry);
   timers_.cancel(found->second.resend);
@@ -386,11 +393,10 @@ void Gateway::end_release(const std::string& key) {
   store_.erase(Table::release, key);
   cache_.discharge(entry.node, key);
   drop_epoch(entry.node, entry.epoch);
-  board_.mark(Kind::node, entry.node);
-  wake({EventResource::assigned_pod, kDelete, "AssignedPodDelete"}, {});
 }
 
 void Gateway::request_release(const std::string& key) {
+  if (identity_.orphans.contains(key)) return;  // not before the operator's word
   Release& release = releases_.at(key);
   Request message(RequestType::release);
   message.uid = release.entry.uid;

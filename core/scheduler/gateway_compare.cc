@@ -71,13 +71,19 @@ void Gateway::on_slots(const Answer& answer) {
   for (auto& [page, part] : listing.got) slots.insert(slots.end(), part.begin(), part.end());
   timers_.cancel(listing.resend);
   listings_.erase(found);
-  compare(answer.node, slots, answer.incarnation);
-  adopted(answer.node);
+  if (compare(answer.node, slots, answer.incarnation)) return adopted(answer.node);
+  Listing& again = listings_[answer.node];
+  again.id = ++last_list_;
+  arm_resend(again.resend, again.resends, [this, node = answer.node] {
+    listings_.at(node).resend = 0;
+    ask_page(node);
+  });
 }
 
-void Gateway::compare(const std::string& node, const std::vector<SlotReport>& slots, const std::string& incarnation) {
-  std::set<std::string> listed;
+bool Gateway::compare(const std::string& node, const std::vector<SlotReport>& slots, const std::string& incarnation) {
+  std::set<std::string> listed, names;
   bool unreported = false;
+  bool complete = true;
   for (const SlotReport& slot : slots) {
     if (slot.state == SlotState::none) continue;
     listed.insert(slot.uid);
@@ -88,13 +94,16 @@ void Gateway::compare(const std::string& node, const std::vector<SlotReport>& sl
       continue;
     }
     const std::string name = orphan_name(node, slot);
-    if (releases_.contains(name) || identity_.orphans.contains(name)) continue;
-    if (identity_.adopting) {
-      adopt_slot(node, slot, incarnation);
+    names.insert(name);
+    const bool spoken_for = identity_.orphans.contains(name) && objects_.find_pod_by_uid(slot.uid) != nullptr;
+    if (releases_.contains(name) && !spoken_for) continue;
+    if (identity_.adopting || spoken_for) {
+      complete = adopt_slot(node, slot, incarnation) && complete;
     } else {
       add_release({node, incarnation, slot.uid, slot.epoch, encode_charge(charge_of(slot))});
     }
   }
+  forget_orphans_not_in(node, names);
   std::vector<Binding*> missing;
   for (auto& [uid, binding] : bindings_) {
     const Phase phase = binding->row.phase;
@@ -107,30 +116,31 @@ void Gateway::compare(const std::string& node, const std::vector<SlotReport>& sl
   } else if (unreported_.insert(node).second) {
     list_node(node);
   }
+  return complete;
 }
 
 // A slot that no row explains, found while the gateway learns anew what it once knew.
-void Gateway::adopt_slot(const std::string& node, const SlotReport& slot, const std::string& incarnation) {
+bool Gateway::adopt_slot(const std::string& node, const SlotReport& slot, const std::string& incarnation) {
   const ReleaseEntry leftover{node, incarnation, slot.uid, slot.epoch, encode_charge(charge_of(slot))};
+  const std::string name = orphan_name(node, slot);
   PodEntry* entry = objects_.find_pod_by_uid(slot.uid);
   if (entry == nullptr) {
     // A workload without an object waits for the operator's word: it may be all that is left of his.
-    identity_.orphans.insert(orphan_name(node, slot));
-    save_identity();
-    log_.write(Level::warn, "a workload without an object was found; apply its pod or delete it on the device",
-               {{"node", node}, {"pod", slot.uid}});
-    return;
+    if (identity_.deleted.contains(slot.uid)) {
+      add_release(leftover);
+    } else {
+      keep_orphan(leftover, name);
+    }
+    return true;
   }
-  if (slot.state == SlotState::preparing || slot.state == SlotState::prepared) return add_release(leftover);
-  if (auto known = bindings_.find(slot.uid); known != bindings_.end()) {
-    // Two nodes with one pod: the highest running epoch keeps the row, the other goes to the release list.
-    Binding& other = *known->second;
-    const bool other_wins = other.row.epoch > slot.epoch || !is_alive(slot.state);
-    if (other_wins || other.row.phase == Phase::none) return add_release(leftover);
-    const Resources charge = other.pod == nullptr ? Resources{} : pod_requests(*other.pod);
-    ReleaseEntry old{other.row.node, other.row.incarnation, other.row.uid, other.row.epoch, encode_charge(charge)};
-    drop_binding(slot.uid);
-    add_release(std::move(old));
+  const auto known = bindings_.find(slot.uid);
+  // Two nodes with one pod: the highest running epoch keeps the row, the other goes to the release list.
+  const bool other_wins = known != bindings_.end() && (known->second->row.epoch > slot.epoch ||
+                                                       !is_alive(slot.state) || known->second->row.phase == Phase::none);
+  if (other_wins || slot.state == SlotState::preparing || slot.state == SlotState::prepared) {
+    if (identity_.orphans.contains(name)) forget_orphan(name);
+    add_release(leftover);
+    return true;
   }
   Row row;
   row.uid = slot.uid;
@@ -139,22 +149,32 @@ void Gateway::adopt_slot(const std::string& node, const SlotReport& slot, const 
   row.node = node;
   row.incarnation = incarnation;
   row.promise_ms = options_.promise_ms;
+  const bool keeps_running = slot.state == SlotState::running && !entry->deleting;
+  apply(row, keeps_running ? RowEvent::found_running : RowEvent::found_ending);
+  if (Status begun = store_.begin(row.uid, encode(row), static_cast<int>(row.phase)); !begun.is_success()) {
+    refuse("slot of pod " + row.pod, begun.message());
+    return false;  // asked again
+  }
+  if (known != bindings_.end()) {
+    const Binding& other = *known->second;
+    const Resources charge = other.pod == nullptr ? Resources{} : pod_requests(*other.pod);
+    ReleaseEntry old{other.row.node, other.row.incarnation, other.row.uid, other.row.epoch, encode_charge(charge)};
+    drop_binding(slot.uid);
+    add_release(std::move(old));
+  }
   if (slot.state == SlotState::finished && !entry->deleting) {
     entry->finished = true;
     objects_.save_pod(row.pod);
   }
+  if (identity_.orphans.contains(name)) forget_orphan(name);  // before the row holds the epoch in its place
   queue_->remove(slot.uid);
-  const bool keeps_running = slot.state == SlotState::running && !entry->deleting;
-  apply(row, keeps_running ? RowEvent::found_running : RowEvent::found_ending);
-  if (Status begun = store_.begin(row.uid, encode(row), static_cast<int>(row.phase)); !begun.is_success()) {
-    return refuse("slot of pod " + row.pod, begun.message());  // the next listing tries again
-  }
   board_.mark(Kind::pod, row.pod);
   resume_row(std::move(row));
   if (auto adopted_row = bindings_.find(slot.uid); adopted_row != bindings_.end()) verify(*adopted_row->second);
+  return true;
 }
 
-// A row whose place another node's slot disproves; only in adopt mode.
+// A row whose place another node's slot disproves. Its record is that of the row to come already.
 void Gateway::drop_binding(const std::string& uid) {
   Binding& binding = *bindings_.at(uid);
   timers_.cancel(binding.deadline);
@@ -165,7 +185,6 @@ void Gateway::drop_binding(const std::string& uid) {
     cache_.remove(uid);
   }
   drop_epoch(binding.row.node, binding.row.epoch);
-  store_.erase(Table::row, uid);
   bindings_.erase(uid);
 }
 
@@ -198,6 +217,7 @@ void Gateway::adopted(const std::string& node) {
   identity_.adopt_nodes.erase(node);
   if (!identity_.adopt_nodes.empty()) return save_identity();
   identity_.adopting = false;
+  identity_.deleted.clear();
   adopted_.clear();
   save_identity();
   log_.write(Level::info, "every known node has answered; placing pods again", {});

@@ -84,7 +84,8 @@ void Gateway::on_desired(const std::vector<std::string_view>& levels, const Mess
   if (const Json* deleted = json->find("deleted"); deleted != nullptr && *deleted == Json(true)) {
     const Json* uid = json->find("uid");
     const Status removed = remove_object(kind->kind, key, uid != nullptr && uid->is_string() ? uid->as_string() : "");
-    if (!removed.is_success()) board_.mirror(kind->kind, key, objects_.manifest(kind->kind, key));
+    const Json* left = objects_.manifest(kind->kind, key);
+    if (!removed.is_success() || left == nullptr) board_.mirror(kind->kind, key, left);
     return;
   }
   if (known != nullptr && *known == *json) return;
@@ -213,6 +214,8 @@ void Gateway::create_pod(std::shared_ptr<const Pod> pod) {
   objects_.save_pod(key);
   board_.mirror(Kind::pod, key, &entry.pod->manifest);
   board_.mark(Kind::pod, key);
+  if (identity_.deleted.erase(pod->uid()) > 0) save_identity();
+  ask_for_orphans(pod->uid());
   queue_->add(std::move(pod));
 }
 
@@ -337,6 +340,12 @@ Json Gateway::keep_uid(Json manifest, const Json& before) {
 Status Gateway::remove_object(Kind kind, const std::string& key, const std::string& uid) {
   const std::string what = std::string(describe(kind).name) + " \"" + key + "\"";
   const Json* manifest = objects_.manifest(kind, key);
+  // The name may be another pod's by now; the workload is still that uid's.
+  if (kind == Kind::pod && !uid.empty() && objects_.find_pod_by_uid(uid) == nullptr) {
+    const bool released = release_orphans(uid);
+    if (identity_.adopting && identity_.deleted.insert(uid).second) save_identity();
+    if (released) return Status::ok();
+  }
   if (manifest == nullptr) return Status::error(what + " not found");
   const Json* metadata = manifest->find("metadata");
   const Json* own = metadata == nullptr ? nullptr : metadata->find("uid");

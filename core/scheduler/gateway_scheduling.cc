@@ -32,6 +32,11 @@ void Gateway::schedule(QueuedPod queued) {
   const std::string uid = queued.pod->uid();
   const PodEntry* entry = objects_.find_pod_by_uid(uid);
   if (entry == nullptr || entry->deleting || entry->finished || bindings_.contains(uid)) return queue_->remove(uid);
+  if (!orphans_of(uid).empty()) {
+    // It may run where the object was not known: it waits for that node's word, outside the queue.
+    queue_->remove(uid);
+    return ask_for_orphans(uid);
+  }
   queued.pod = entry->pod;
   const Pod& pod = *queued.pod;
   const Framework& framework = *framework_of(pod);

@@ -20,7 +20,8 @@ Breach s2(const Witness& witness) { return first(witness.news().conflicting_epoc
 
 Breach s3(const Witness& witness) {
   for (const Named& bind : witness.news().binds_sent) {
-    if (!witness.was_bind_durable(bind)) {
+    // Answered for good in the turn that would have sent it: the row went with the same commit, the Bind does nothing.
+    if (!witness.was_bind_durable(bind) && !witness.is_over(bind)) {
       return "Bind was sent for " + show(bind.first, bind.second) + ", whose phase bind never was on flash";
     }
     if (!witness.was_prebound_received(bind)) {
@@ -158,6 +159,13 @@ Breach s9(const Witness& witness) {
   return {};
 }
 
+bool has_orphan(const Gateway& gateway, const std::string& uid) {
+  const auto& orphans = gateway.identity().orphans;
+  return std::any_of(orphans.begin(), orphans.end(), [&](const std::string& orphan) {
+    return orphan.find("/" + uid + "/") != std::string::npos;
+  });
+}
+
 Breach s10(const Witness& witness) {
   const Gateway* gateway = witness.gateway().alive;
   if (gateway == nullptr) return {};
@@ -171,9 +179,10 @@ Breach s10(const Witness& witness) {
     const bool queued = where != Queue::Where::none && !(permit_wait && where == Queue::Where::in_flight);
     const bool finished = entry.finished && !has_binding;
     const int places = (queued ? 1 : 0) + (has_binding ? 1 : 0) + (finished ? 1 : 0);
-    // Kept until every node has answered (P7).
+    // Kept until every node has answered (P7), or until it is known what an orphan of it does.
     const bool kept_delete = entry.deleting && gateway->identity().adopting;
-    if (places == 1 || (places == 0 && kept_delete)) continue;
+    const bool waits = kept_delete || has_orphan(*gateway, uid);
+    if (places == 1 || (places == 0 && waits)) continue;
     return "pod " + uid + " (" + key + ") is in " + std::to_string(places) + " places" +
            (entry.deleting ? ", deleting" : "") + (entry.finished ? ", finished" : "");
   }

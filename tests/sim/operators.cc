@@ -162,13 +162,18 @@ void Operators::act() {
   ask(request.set("op", "delete").set("kind", "Pod").set("name", name).set("uid", uid));
 }
 
-void Operators::repeat_all(const std::map<std::string, std::string>& seen) {
+void Operators::repeat_all(const std::map<std::string, std::string>& seen, const std::set<std::string>& orphans) {
   world_.say("operator", "says everything again");
   say_static();
   for (std::size_t node = 0; node < cordoned_.size(); ++node) say_overlay(node);
   for (const auto& [key, uid] : seen) {
     const std::string name = key.substr(key.find('/') + 1);
     if (gone_[key].contains(uid)) say_tombstone(name, uid);
+  }
+  for (const auto& [key, uids] : gone_) {
+    for (const std::string& uid : uids) {
+      if (orphans.contains(uid)) say_tombstone(key.substr(key.find('/') + 1), uid);
+    }
   }
   for (const auto& [name, plan] : plans_) say_pod(name);
 }

@@ -23,8 +23,9 @@ class Operators final : private Transport::Handler {
   void connect();
   // One deed: apply, update, delete, re-create, overlay of a node.
   void act();
-  // Says again all that is wanted and what is not. `seen`: pods that exist somewhere, key -> uid.
-  void repeat_all(const std::map<std::string, std::string>& seen);
+  // Says again all that is wanted and what is not. `seen`: pods that exist somewhere, key -> uid. `orphans`: uids of
+  // workloads that the gateway asks about.
+  void repeat_all(const std::map<std::string, std::string>& seen, const std::set<std::string>& orphans);
   // Ends what would keep pods from fitting: cordons and gates.
   void settle();
   const std::map<std::string, std::string>& wanted() const { return uid_of_; }

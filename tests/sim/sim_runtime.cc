@@ -72,12 +72,12 @@ void SimRuntime::prepare(const Tag& tag, const std::string& pod, const std::vect
 }
 
 void SimRuntime::prepared(const Tag& tag) {
+  timers_.cancel(items_.at(tag).timer);  // asked twice, it may answer the second time first
   if (random_.chance(habits_.prepare_fails_percent, 100)) {
     items_.erase(tag);
     say("cannot prepare", tag);
     return call([&](Handler& handler) { handler.on_prepared(tag, Status::error("no space on the simulated disk")); });
   }
-  items_.at(tag).timer = 0;
   items_.at(tag).work = Work::prepared;
   call([&](Handler& handler) { handler.on_prepared(tag, Status::ok()); });
 }

@@ -176,6 +176,11 @@ void Witness::gateway_received(const Answer& answer) {
   if (answer.type == AnswerType::pre_bound) prebound_received_.insert({answer.uid, answer.epoch});
 }
 
+bool Witness::is_over(const Named& named) const {
+  return std::any_of(devices_.begin(), devices_.end(),
+                     [&](const auto& device) { return is_final(device->name, named); });
+}
+
 void Witness::before_gateway_message(const std::string& sender, const std::optional<Answer>& answer,
                                      const std::string& status_uid) {
   AtGateway at{sender, answer, status_uid, only(gateway_.contents, Table::row), only(gateway_.contents, Table::release),

@@ -97,6 +97,8 @@ class Witness {
 
   bool was_bind_durable(const Named& named) const { return bind_durable_.contains(named); }
   bool was_prebound_received(const Named& named) const { return prebound_received_.contains(named); }
+  // Some node said for good that this epoch does not run.
+  bool is_over(const Named& named) const;
   struct Final {
     AnswerType type;
     Epoch epoch;

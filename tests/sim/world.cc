@@ -171,7 +171,7 @@ void World::plan_storm() {
                                   .stop_is_a_lie = plan_.sabotage == Sabotage::s4});
   }
   now_and_then(around_.pick(300, 3000), [this] { operators_->act(); });
-  now_and_then(20'000, [this] { operators_->repeat_all(pods_seen()); });
+  now_and_then(20'000, [this] { operators_->repeat_all(pods_seen(), orphans_seen()); });
   now_and_then(around_.pick(6000, 60'000), [this] { gateway_trouble(); });
   now_and_then(around_.pick(3000, 40'000), [this] { device_trouble(); });
   now_and_then(around_.pick(3000, 40'000), [this] { network_trouble(); });
@@ -192,6 +192,15 @@ std::map<std::string, std::string> World::pods_seen() const {
   if (gateway_->gateway() == nullptr) return seen;
   for (const auto& [key, entry] : gateway_->gateway()->objects().pods()) seen[key] = entry.pod->uid();
   return seen;
+}
+
+std::set<std::string> World::orphans_seen() const {
+  std::set<std::string> uids;
+  for (const std::string& orphan : around_.witness.gateway().orphans) {
+    const std::size_t from = orphan.find('/') + 1;
+    uids.insert(orphan.substr(from, orphan.find('/', from) - from));
+  }
+  return uids;
 }
 
 void World::calm_down() {
@@ -222,7 +231,7 @@ bool World::run() {
   if (well) calm_down();
   for (const Millis word : {Millis{1000}, kLastWordMs / 2, kLastWordMs}) {
     well = well && run_until(end + word);
-    if (well) operators_->repeat_all(pods_seen());
+    if (well) operators_->repeat_all(pods_seen(), orphans_seen());
     if (well && plan_.sabotage == Sabotage::l1 && gateway_->gateway() != nullptr) gateway_->sabotage_queue();
   }
   well = well && run_until(end + kRestMs);

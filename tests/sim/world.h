@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,7 @@ class World {
   void network_trouble();
   void replay_as_another();
   std::map<std::string, std::string> pods_seen() const;
+  std::set<std::string> orphans_seen() const;
 
   const Plan plan_;
   Surroundings around_;
