@@ -2,6 +2,7 @@
 volume is claimed twice, and nothing is left behind."""
 
 import os
+import random
 import signal
 from pathlib import Path
 
@@ -296,3 +297,35 @@ def test_a_pod_deleted_while_its_node_cannot_answer_goes_when_it_can_again(crash
     crash.proxy.heal()
     crash.fleet.wait_gone("web-1")
     wait_each_runs_once(crash.fleet)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_storm_of_crashes_leaves_every_pod_running_once(fleet, proxy, broker, tmp_path, seed):
+    """Kills, cuts, an emptied broker, lost and repeated messages, while pods come and go."""
+    chance = random.Random(seed)
+    nodes = ["n1", "n2", "n3"]
+    fleet.start(*nodes, port=proxy.port)
+    proxy.drop(message(payload=lambda m: m.get("type") in PHASES and chance.random() < 0.2), limit=40)
+    proxy.duplicate(message(payload=lambda m: m.get("type") in PHASES and chance.random() < 0.3), limit=60)
+    wanted = set()
+    for number in range(12):
+        name = f"web-{number}"
+        wanted.add(name)
+        fleet.apply(counted_pod(name, tmp_path))
+        if chance.random() < 0.4:
+            gone = chance.choice(sorted(wanted))
+            fleet.delete("pod", gone)
+            wanted.remove(gone)
+        victim = chance.choice(["berthd", *nodes, "broker", "link"])
+        if victim == "broker":
+            broker.kill()
+            broker.start()
+        elif victim == "link":
+            proxy.cut()
+        else:
+            fleet.kill(victim)
+            fleet.restart(victim)
+    wait_each_runs_once(fleet, *wanted, timeout_s=60)
+    for number in range(12):
+        name = f"web-{number}"
+        assert starts(name, tmp_path) == 1 if name in wanted else starts(name, tmp_path) <= 1
