@@ -1,6 +1,7 @@
 """What must not be believed: the daemon stays up, says what it refused, and goes on placing pods."""
 
 import json
+import sqlite3
 
 import pytest
 from invariants import wait_each_runs_once
@@ -208,6 +209,33 @@ def test_a_damaged_store_is_set_aside_and_the_gateway_stays_up_unready(fleet, da
     fleet.restart("berthd")  # the reason outlives a restart
     wait_until(lambda: "set aside" in fleet.ctl("status", check=False).stdout, "the same answer")
     assert fleet.programs["berthd"].alive()
+
+
+def test_a_store_that_cannot_be_opened_is_left_where_it_is_and_binds_nothing(fleet):
+    store = fleet.state_dir("berthd") / "gateway.db"
+    store.mkdir()
+    fleet.start_gateway()
+    fleet.start_agent("n1")
+    told = wait_until(lambda: fleet.ctl("status", check=False).stdout, "an answer")
+    assert "gateway.db" in told
+    refused = fleet.apply(pod("web"), check=False)
+    assert refused.returncode != 0 and "not ready" in refused.stderr
+    assert store.is_dir() and fleet.programs["berthd"].alive()
+
+
+def test_a_store_whose_records_make_no_sense_is_set_aside(fleet):
+    fleet.start_gateway()
+    fleet.apply(pod("web"))
+    fleet.programs["berthd"].stop()
+    store = fleet.state_dir("berthd") / "gateway.db"
+    with sqlite3.connect(store) as database:
+        database.execute("update record set value = x'7b7d' where tbl = 1")
+        database.execute("update journal set value = x'7b7d' where tbl = 1")
+    database.close()
+    fleet.restart("berthd")
+    fleet.programs["berthd"].wait_output("not ready")
+    assert list(store.parent.glob("gateway.db.aside-*"))
+    wait_until(lambda: "set aside" in fleet.ctl("status", check=False).stdout, "the reason")
 
 
 def test_an_unready_gateway_begins_anew_when_the_operator_says_so(fleet):

@@ -2,6 +2,7 @@
 volume is claimed twice, and nothing is left behind."""
 
 import os
+import random
 import signal
 from pathlib import Path
 
@@ -15,9 +16,10 @@ REQUESTS = ("PreBind", "Bind", "Release")
 PHASES = ("PreBind", "PreBound", "Bind", "Bound", "Release", "Released")
 
 
-def on_its_way(kind):
-    """Chooses the messages of a kind between the broker and a device."""
-    return message("down" if kind in REQUESTS else "up", type=kind)
+def on_its_way(kind, side="device"):
+    """Chooses the messages of a kind between the broker and the devices, or between the broker and the gateway."""
+    towards_device = kind in REQUESTS
+    return message("down" if towards_device == (side == "device") else "up", type=kind)
 
 
 def node_of(packet):
@@ -37,12 +39,14 @@ class Crash:
 
     def __init__(self, fleet, proxy, folder):
         self.fleet, self.proxy, self.folder = fleet, proxy, folder
+        self.side = "device"  # of the broker, on which the proxy stands
         self.held = None
 
     def start(self):
-        self.fleet.start_gateway()
+        self.fleet.start_gateway(port=self.proxy.port if self.side == "gateway" else None)
         for node in ("n1", "n2"):
-            self.fleet.start_agent(node, port=self.proxy.port, volumes=[f"data={self.folder / node}:1Gi"])
+            self.fleet.start_agent(node, port=self.proxy.port if self.side == "device" else None,
+                                   volumes=[f"data={self.folder / node}:1Gi"])
         for node in ("n1", "n2"):
             self.fleet.wait_node(node)
 
@@ -56,10 +60,10 @@ class Crash:
         if kind in ("Release", "Released"):
             self.fleet.apply(*objects)
             wait_each_runs_once(self.fleet, "web-1", "web-2")
-            self.held = self.proxy.hold(on_its_way(kind), limit=1)
+            self.held = self.proxy.hold(on_its_way(kind, self.side), limit=1)
             self.fleet.delete("pod", "web-1")
         else:
-            self.held = self.proxy.hold(on_its_way(kind), limit=1)
+            self.held = self.proxy.hold(on_its_way(kind, self.side), limit=1)
             self.fleet.apply(*objects)
         return node_of(self.held.wait()[0])
 
@@ -98,6 +102,17 @@ def test_berthd_killed_while_a_message_is_on_its_way_places_every_pod_once(crash
     crash.reach(kind)
     crash.fleet.kill("berthd")
     crash.let_go(fate)
+    crash.fleet.restart("berthd")
+    crash.check(kind)
+
+
+@pytest.mark.parametrize("kind", PHASES)
+def test_berthd_killed_before_its_message_left_or_after_the_answer_came_places_every_pod_once(crash, kind):
+    """Held back between broker and gateway; it arrives first of all in the connection of the next berthd."""
+    crash.side = "gateway"
+    crash.reach(kind)
+    crash.fleet.kill("berthd")
+    crash.let_go("late")
     crash.fleet.restart("berthd")
     crash.check(kind)
 
@@ -170,6 +185,32 @@ def test_a_gateway_whose_store_is_wiped_learns_anew_what_runs(fleet, tmp_path):
     assert [starts(name, tmp_path) for name in names] == [1] * 4
 
 
+def test_a_gateway_whose_store_is_wiped_places_nothing_until_every_known_node_has_answered(fleet, tmp_path):
+    config = tmp_path / "berthd.yaml"
+    config.write_text("known_nodes: [n1, n2]\n", encoding="utf-8")
+    fleet.start_gateway(extra=["--config", config])
+    for node in ("n1", "n2"):
+        fleet.start_agent(node)
+        fleet.wait_node(node)
+    names = [f"web-{n}" for n in range(4)]
+    fleet.apply(*(counted_pod(name, tmp_path) for name in names))
+    before = wait_each_runs_once(fleet, *names)
+    assert set(before.values()) == {"n1", "n2"}
+    fleet.kill("berthd")
+    fleet.kill("n2")  # its pods run on
+    for file in fleet.state_dir("berthd").glob("gateway.db*"):
+        file.unlink()
+    fleet.restart("berthd")
+    wait_until(lambda: "must list what they run" in (told := fleet.ctl("status").stdout) and "n1" not in told.split(
+        "placed:")[-1], "that only n2 has not answered")
+    fleet.apply(counted_pod("late", tmp_path))
+    fleet.wait_pending("late", "n2")
+    fleet.restart("n2")
+    after = wait_each_runs_once(fleet, *names, "late")
+    assert before.items() <= after.items()
+    assert [starts(name, tmp_path) for name in (*names, "late")] == [1] * 5
+
+
 def test_a_broker_that_comes_back_empty_is_filled_again_and_no_pod_starts_twice(fleet, broker, tmp_path):
     fleet.start("n1", "n2", volumes=[f"data={tmp_path / 'data'}:1Gi"])
     fleet.apply(LOCAL_CLASS, claim("disk"), with_claim(counted_pod("web-1", tmp_path), "disk"),
@@ -240,3 +281,51 @@ def test_messages_delivered_twice_and_late_change_nothing(crash):
     wait_each_runs_once(crash.fleet, "web-2")
     assert [starts(f"web-{n}", crash.folder) for n in (1, 2)] == [1, 1]
     wait_until(lambda: len(sleepers(crash.fleet.name)) == 1, "one process")
+
+
+def test_a_pod_deleted_while_its_node_cannot_answer_goes_when_it_can_again(crash):
+    crash.start()
+    crash.fleet.apply(counted_pod("web-1", crash.folder))
+    node = crash.fleet.wait_running("web-1")
+    wait_each_runs_once(crash.fleet, "web-1")
+    client = f"berth-{crash.fleet.name}-{node}"
+    assert client in crash.proxy.clients()
+    crash.proxy.partition(client, "up")
+    crash.fleet.delete("pod", "web-1")
+    wait_until(lambda: not crash.at_work(node), "the end of the pod's process")
+    assert crash.fleet.get("pod", "web-1")["status"]["deleting"] is True  # there is no proof yet
+    crash.proxy.heal()
+    crash.fleet.wait_gone("web-1")
+    wait_each_runs_once(crash.fleet)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_storm_of_crashes_leaves_every_pod_running_once(fleet, proxy, broker, tmp_path, seed):
+    """Kills, cuts, an emptied broker, lost and repeated messages, while pods come and go."""
+    chance = random.Random(seed)
+    nodes = ["n1", "n2", "n3"]
+    fleet.start(*nodes, port=proxy.port)
+    proxy.drop(message(payload=lambda m: m.get("type") in PHASES and chance.random() < 0.2), limit=40)
+    proxy.duplicate(message(payload=lambda m: m.get("type") in PHASES and chance.random() < 0.3), limit=60)
+    wanted = set()
+    for number in range(12):
+        name = f"web-{number}"
+        wanted.add(name)
+        fleet.apply(counted_pod(name, tmp_path))
+        if chance.random() < 0.4:
+            gone = chance.choice(sorted(wanted))
+            fleet.delete("pod", gone)
+            wanted.remove(gone)
+        victim = chance.choice(["berthd", *nodes, "broker", "link"])
+        if victim == "broker":
+            broker.kill()
+            broker.start()
+        elif victim == "link":
+            proxy.cut()
+        else:
+            fleet.kill(victim)
+            fleet.restart(victim)
+    wait_each_runs_once(fleet, *wanted, timeout_s=60)
+    for number in range(12):
+        name = f"web-{number}"
+        assert starts(name, tmp_path) == 1 if name in wanted else starts(name, tmp_path) <= 1
