@@ -5,7 +5,13 @@ namespace berth {
 namespace {
 
 // What a slot adds to a page: names, braces and its widest state word, with room to spare.
-std::size_t bytes_of(const std::string& uid, const Slot& slot) { return uid.size() + slot.pod.size() + 160; }
+std::size_t bytes_of(const std::string& uid, const Slot& slot) {
+  std::size_t bytes = uid.size() + slot.pod.size() + 160;
+  for (const VolumeGrant& grant : slot.volumes) {
+    bytes += grant.claim.size() + grant.volume.size() + grant.path.size() + 48;
+  }
+  return bytes;
+}
 
 }  // namespace
 
@@ -41,7 +47,7 @@ Answer Listing::page(const NodeState& state, const Request& request) {
   for (const auto& [uid, epoch] : pages_[index]) {
     const auto slot = state.slots.find(uid);
     if (slot == state.slots.end() || slot->second.epoch != epoch) continue;
-    answer.slots.push_back({uid, epoch, slot->second.state, slot->second.pod});
+    answer.slots.push_back({uid, epoch, slot->second.state, slot->second.pod, slot->second.volumes});
   }
   return answer;
 }

@@ -75,6 +75,7 @@ std::string encode_slots(const std::vector<SlotReport>& slots) {
     json.set("uid", slot.uid);
     json.set("epoch", to_text(slot.epoch));
     json.set("state", to_string(slot.state));
+    if (!slot.volumes.empty()) json.set("volumes", to_json(slot.volumes));
     std::string item = json.dump();
     if (!slot.pod.empty()) append_member(item, "pod", slot.pod);
     if (text.size() > 1) text += ",";
@@ -93,6 +94,7 @@ std::vector<SlotReport> read_slots(Fields& fields) {
     slot.epoch = inner.epoch("epoch");
     slot.state = read_word(inner, "state", kSlotStates);
     if (inner.has("pod")) slot.pod = inner.object_text("pod");
+    slot.volumes = inner.volumes("volumes");
     fields.merge(inner);
     slots.push_back(std::move(slot));
   }

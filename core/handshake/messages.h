@@ -53,7 +53,8 @@ struct SlotReport {  // one slot as listed
   std::string uid;
   Epoch epoch;
   SlotState state = SlotState::none;
-  std::string pod;  // manifest, JSON text
+  std::string pod;                   // manifest, JSON text
+  std::vector<VolumeGrant> volumes;  // what PreBind gave it
 };
 
 struct Answer {

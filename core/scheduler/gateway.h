@@ -3,7 +3,8 @@
 //
 // The implementation is told in chapters: gateway.cc (start, dispatch, turn), gateway_objects.cc (manifests in),
 // gateway_nodes.cc (devices in), gateway_scheduling.cc (decide), gateway_binding.cc (the row's road),
-// gateway_compare.cc (List/Slots, adopt mode), gateway_orphans.cc (slots without an object), gateway_api.cc (clients), gateway_view.cc (what it shows).
+// gateway_compare.cc (List/Slots, adopt mode), gateway_orphans.cc (slots without an object), gateway_api.cc (clients),
+// gateway_view.cc (what it shows).
 #pragma once
 
 #include <cstdint>
@@ -122,7 +123,7 @@ class Gateway final : public Transport::Handler, public Handle {
   Result<Accepted> accept_node_overlay(const Json& object, const std::string& key_wanted);
   Result<Accepted> accept_volume_kind(Kind kind, const Json& object, const std::string& key_wanted);
   Status admit_priority(Json& manifest);
-  Result<Accepted> update_pod(PodEntry& entry, std::shared_ptr<Pod> next, Warnings warnings);
+  Result<Accepted> update_pod(PodEntry& entry, const std::shared_ptr<Pod>& next, Warnings warnings);
   void create_pod(std::shared_ptr<const Pod> pod);
   // Deletes by name; `uid` empty: whatever uid. Error when there is nothing of that name (or uid).
   Status remove_object(Kind kind, const std::string& key, const std::string& uid);
@@ -158,6 +159,7 @@ class Gateway final : public Transport::Handler, public Handle {
   // gateway_binding.cc
   Task binding_cycle(Binding& binding);
   Status begin_row(Binding& binding);
+  void hold_volumes(const Row& row);  // its grants are Bound, now or as soon as claim and volume are known
   void resume_row(Row row);  // recovery and adoption: enters the binding cycle at row.phase
   bool is_finished(const std::string& uid);
   void arm_deadline(Binding& binding);
@@ -246,6 +248,7 @@ class Gateway final : public Transport::Handler, public Handle {
   std::map<std::string, Release> releases_;
   std::map<std::string, std::set<Epoch>> live_epochs_;  // by node: rows and release entries (P10)
   std::set<std::pair<Kind, std::string>> doomed_;       // volumes and claims whose delete waits for their users
+  std::map<std::string, std::vector<VolumeGrant>> unbound_grants_;  // by uid: of rows, claim or volume not known yet
   std::vector<Row> rows_loaded_;                        // between load() and recover()
   std::set<std::string> adopted_;                       // nodes that have answered in this adopt mode
   std::map<std::string, std::string> last_message_;     // pod key -> why its last attempt failed

@@ -72,7 +72,19 @@ void Gateway::arm_deadline(Binding& binding) {
   });
 }
 
+// After a lost store a device tells what its slots hold before claims and volumes have come back, or as they come: a
+// claim must not be given another volume meanwhile.
+void Gateway::hold_volumes(const Row& row) {
+  if (row.volumes.empty() || row.phase == Phase::prebind) return;
+  objects_.bind_volumes(row.volumes);
+  for (const VolumeGrant& grant : row.volumes) {
+    const auto claim = objects_.claim(grant.claim);
+    if (claim == nullptr || claim->volume_name.empty()) unbound_grants_[row.uid].push_back(grant);
+  }
+}
+
 void Gateway::resume_row(Row row) {
+  hold_volumes(row);
   auto owned = std::make_unique<Binding>();
   Binding& binding = *owned;
   binding.row = std::move(row);
@@ -134,6 +146,10 @@ void Gateway::enter_bind(Binding& binding) {
   store_.advance(binding.row.uid, static_cast<int>(Phase::bind));
   objects_.bind_volumes(binding.row.volumes);
   for (const VolumeGrant& grant : binding.row.volumes) {
+    // The mirror tells a gateway that lost its store which data is whose.
+    board_.mirror(Kind::persistent_volume, grant.volume, objects_.manifest(Kind::persistent_volume, grant.volume));
+    board_.mirror(Kind::persistent_volume_claim, grant.claim,
+                  objects_.manifest(Kind::persistent_volume_claim, grant.claim));
     board_.mark(Kind::persistent_volume, grant.volume);
     board_.mark(Kind::persistent_volume_claim, grant.claim);
     EventObjects objects;
@@ -177,6 +193,7 @@ void Gateway::enter_release(Binding& binding, RowEvent event) {
 void Gateway::end_row(Binding& binding, const Move& made) {
   const Row& row = binding.row;
   store_.erase(Table::row, row.uid);
+  unbound_grants_.erase(row.uid);
   if (made.to_release_list) {
     const Resources charge = binding.pod == nullptr ? Resources{} : pod_requests(*binding.pod);
     add_release({row.node, row.incarnation, row.uid, row.epoch, encode_charge(charge)});

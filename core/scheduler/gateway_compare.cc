@@ -135,8 +135,8 @@ bool Gateway::adopt_slot(const std::string& node, const SlotReport& slot, const 
   }
   const auto known = bindings_.find(slot.uid);
   // Two nodes with one pod: the highest running epoch keeps the row, the other goes to the release list.
-  const bool other_wins = known != bindings_.end() && (known->second->row.epoch > slot.epoch ||
-                                                       !is_alive(slot.state) || known->second->row.phase == Phase::none);
+  const bool other_wins = known != bindings_.end() && (known->second->row.epoch > slot.epoch || !is_alive(slot.state) ||
+                                                       known->second->row.phase == Phase::none);
   if (other_wins || slot.state == SlotState::preparing || slot.state == SlotState::prepared) {
     if (identity_.orphans.contains(name)) forget_orphan(name);
     add_release(leftover);
@@ -149,6 +149,7 @@ bool Gateway::adopt_slot(const std::string& node, const SlotReport& slot, const 
   row.node = node;
   row.incarnation = incarnation;
   row.promise_ms = options_.promise_ms;
+  row.volumes = slot.volumes;
   const bool keeps_running = slot.state == SlotState::running && !entry->deleting;
   apply(row, keeps_running ? RowEvent::found_running : RowEvent::found_ending);
   if (Status begun = store_.begin(row.uid, encode(row), static_cast<int>(row.phase)); !begun.is_success()) {

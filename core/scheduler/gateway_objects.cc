@@ -158,7 +158,7 @@ Result<Gateway::Accepted> Gateway::accept_pod(const Json& object, const std::str
   if (pod->manifest.dump().size() > kMaxPodBytes) {
     return Status::error("the pod is larger than 56 KiB, more than PreBind can carry; move what is large to a volume");
   }
-  if (same) return update_pod(*entry, std::move(pod), std::move(warnings));
+  if (same) return update_pod(*entry, pod, std::move(warnings));
   if (PodEntry* other = objects_.find_pod_by_uid(pod->uid())) {
     return Status::error("metadata.uid: \"" + pod->uid() + "\" is that of pod " + other->pod->metadata.key());
   }
@@ -177,7 +177,7 @@ Result<Gateway::Accepted> Gateway::accept_pod(const Json& object, const std::str
   return accepted;
 }
 
-Result<Gateway::Accepted> Gateway::update_pod(PodEntry& entry, std::shared_ptr<Pod> next, Warnings warnings) {
+Result<Gateway::Accepted> Gateway::update_pod(PodEntry& entry, const std::shared_ptr<Pod>& next, Warnings warnings) {
   Accepted accepted{"unchanged", next->metadata.key(), next->uid(), std::move(warnings)};
   const std::shared_ptr<const Pod> before = entry.pod;
   if (entry.deleting) return Status::error("the pod is being deleted; apply it again when it is gone");
@@ -309,6 +309,7 @@ Result<Gateway::Accepted> Gateway::accept_volume_kind(Kind kind, const Json& obj
   }
   if (!status.is_success()) return status;
   if (accepted.word == "unchanged") return accepted;
+  for (const auto& [uid, grants] : unbound_grants_) objects_.bind_volumes(grants);
   board_.mirror(kind, accepted.key, objects_.manifest(kind, accepted.key));
   board_.mark(kind, accepted.key);
   objects.volume = kind == Kind::persistent_volume ? objects_.volume(accepted.key) : nullptr;

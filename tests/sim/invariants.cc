@@ -50,7 +50,8 @@ Breach s5(const Witness& witness) {
     const NodeState& state = device->durable.state;
     if (state.incarnation != row.incarnation) continue;
     const auto slot = state.slots.find(uid);
-    if (slot == state.slots.end()) return "row " + show(uid, row.epoch) + " is bound, node " + row.node + " has no slot";
+    if (slot == state.slots.end())
+      return "row " + show(uid, row.epoch) + " is bound, node " + row.node + " has no slot";
     const bool runs = slot->second.state == SlotState::running || slot->second.state == SlotState::finished;
     if (slot->second.epoch != row.epoch || !runs) {
       return "row " + show(uid, row.epoch) + " is bound, the slot on node " + row.node + " is " +
@@ -161,9 +162,8 @@ Breach s9(const Witness& witness) {
 
 bool has_orphan(const Gateway& gateway, const std::string& uid) {
   const auto& orphans = gateway.identity().orphans;
-  return std::any_of(orphans.begin(), orphans.end(), [&](const std::string& orphan) {
-    return orphan.find("/" + uid + "/") != std::string::npos;
-  });
+  return std::any_of(orphans.begin(), orphans.end(),
+                     [&](const std::string& orphan) { return orphan.find("/" + uid + "/") != std::string::npos; });
 }
 
 Breach s10(const Witness& witness) {
@@ -188,8 +188,8 @@ Breach s10(const Witness& witness) {
   }
   for (const std::string& uid : gateway->queue().uids()) {
     const auto& pods = gateway->objects().pods();
-    const bool known = std::any_of(pods.begin(), pods.end(),
-                                   [&](const auto& pod) { return pod.second.pod->uid() == uid; });
+    const bool known =
+        std::any_of(pods.begin(), pods.end(), [&](const auto& pod) { return pod.second.pod->uid() == uid; });
     if (!known) return "the queue holds pod " + uid + ", which is no object";
   }
   return {};
