@@ -160,6 +160,7 @@ class Gateway final : public Transport::Handler, public Handle {
   Task binding_cycle(Binding& binding);
   Status begin_row(Binding& binding);
   void hold_volumes(const Row& row);  // its grants are Bound, now or as soon as claim and volume are known
+  void bind_held(const VolumeGrant& grant);
   void resume_row(Row row);  // recovery and adoption: enters the binding cycle at row.phase
   bool is_finished(const std::string& uid);
   void arm_deadline(Binding& binding);

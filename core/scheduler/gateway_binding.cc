@@ -76,11 +76,22 @@ void Gateway::arm_deadline(Binding& binding) {
 // claim must not be given another volume meanwhile.
 void Gateway::hold_volumes(const Row& row) {
   if (row.volumes.empty() || row.phase == Phase::prebind) return;
-  objects_.bind_volumes(row.volumes);
+  for (const VolumeGrant& grant : row.volumes) bind_held(grant);
   for (const VolumeGrant& grant : row.volumes) {
     const auto claim = objects_.claim(grant.claim);
     if (claim == nullptr || claim->volume_name.empty()) unbound_grants_[row.uid].push_back(grant);
   }
+}
+
+void Gateway::bind_held(const VolumeGrant& grant) {
+  const auto before = objects_.claim(grant.claim);
+  objects_.bind_volumes({grant});
+  EventObjects objects;
+  objects.claim = objects_.claim(grant.claim);
+  if (objects.claim == before) return;
+  board_.mark(Kind::persistent_volume, grant.volume);
+  board_.mark(Kind::persistent_volume_claim, grant.claim);
+  wake({EventResource::persistent_volume_claim, kUpdate, "PvcUpdate"}, objects);
 }
 
 void Gateway::resume_row(Row row) {

@@ -96,6 +96,8 @@ void Gateway::on_desired(const std::vector<std::string_view>& levels, const Mess
     if (known != nullptr && message.retain) board_.mirror(kind->kind, key, known);
     return;
   }
+  // The inbox says less than is known (who is bound to whom): it shows the owner's word again.
+  if (accepted->word == "unchanged") board_.mirror(kind->kind, key, objects_.manifest(kind->kind, key));
   for (const std::string& warning : accepted->warnings) {
     log_.write(Level::warn, "accepted with a warning", {{"topic", message.topic}, {"warning", warning}});
   }
@@ -252,7 +254,11 @@ Json merge_owned(const Json& object, const T* before, std::string_view owned_fie
   if (const Json* status = before->manifest.find("status")) manifest.set("status", *status);
   const Json* spec = before->manifest.find("spec");
   const Json* owned = spec == nullptr ? nullptr : spec->find(owned_field);
-  if (Json* mine = manifest.find("spec"); owned != nullptr && mine != nullptr) mine->set(owned_field, *owned);
+  if (Json* mine = manifest.find("spec"); mine != nullptr && mine->is_object()) {
+    // Half a binding, volumeName without its phase, would be neither bound nor free.
+    mine->erase(owned_field);
+    if (owned != nullptr) mine->set(owned_field, *owned);
+  }
   if (const Json* metadata = before->manifest.find("metadata")) {
     const Json* uid = metadata->find("uid");
     if (Json* mine = manifest.find("metadata"); uid != nullptr && mine != nullptr) mine->set("uid", *uid);
@@ -309,7 +315,9 @@ Result<Gateway::Accepted> Gateway::accept_volume_kind(Kind kind, const Json& obj
   }
   if (!status.is_success()) return status;
   if (accepted.word == "unchanged") return accepted;
-  for (const auto& [uid, grants] : unbound_grants_) objects_.bind_volumes(grants);
+  for (const auto& [uid, grants] : unbound_grants_) {
+    for (const VolumeGrant& grant : grants) bind_held(grant);
+  }
   board_.mirror(kind, accepted.key, objects_.manifest(kind, accepted.key));
   board_.mark(kind, accepted.key);
   objects.volume = kind == Kind::persistent_volume ? objects_.volume(accepted.key) : nullptr;

@@ -305,8 +305,8 @@ def test_a_storm_of_crashes_leaves_every_pod_running_once(fleet, proxy, broker, 
     chance = random.Random(seed)
     nodes = ["n1", "n2", "n3"]
     fleet.start(*nodes, port=proxy.port)
-    proxy.drop(message(payload=lambda m: m.get("type") in PHASES and chance.random() < 0.2), limit=40)
-    proxy.duplicate(message(payload=lambda m: m.get("type") in PHASES and chance.random() < 0.3), limit=60)
+    lost = proxy.drop(message(payload=lambda m: m.get("type") in PHASES and chance.random() < 0.2), limit=40)
+    repeated = proxy.duplicate(message(payload=lambda m: m.get("type") in PHASES and chance.random() < 0.3), limit=60)
     wanted = set()
     for number in range(12):
         name = f"web-{number}"
@@ -325,6 +325,8 @@ def test_a_storm_of_crashes_leaves_every_pod_running_once(fleet, proxy, broker, 
         else:
             fleet.kill(victim)
             fleet.restart(victim)
+    lost.end()
+    repeated.end()
     wait_each_runs_once(fleet, *wanted, timeout_s=60)
     for number in range(12):
         name = f"web-{number}"

@@ -141,7 +141,9 @@ void Witness::gateway_sent(const std::string& node, const Request& request) {
   if (request.type == RequestType::list || request.type == RequestType::heartbeat) return;
   ++requests_sent_;
   if (request.type == RequestType::pre_bind) note_epoch(request.gateway_id, request.epoch, request.uid, node);
-  if (request.type == RequestType::bind) news_.binds_sent.push_back({request.uid, request.epoch});
+  if (request.type == RequestType::bind) {
+    news_.binds_sent.push_back({{request.uid, request.epoch}, node, request.incarnation});
+  }
 }
 
 void Witness::gateway_answered_client(const std::string& payload) {

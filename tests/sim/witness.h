@@ -47,9 +47,10 @@ struct GatewaySight {
 
 using Named = std::pair<std::string, Epoch>;  // uid and epoch: one placement
 
-struct Sent {
-  std::string node;  // to or from
-  Request request;
+struct SentBind {
+  Named named;
+  std::string node;
+  std::string incarnation;  // whom it is meant for
 };
 
 class Witness {
@@ -86,7 +87,7 @@ class Witness {
     std::vector<Row> begun;                                // rows with an epoch never seen before
     std::map<std::string, Epoch> highest_seen_by_devices;  // at that moment, by node
     std::vector<std::string> conflicting_epochs;           // S2, said in words
-    std::vector<Named> binds_sent;
+    std::vector<SentBind> binds_sent;
     std::vector<std::string> repeated_epochs;         // S1, said in words
     std::vector<std::string> stale_changes;           // S6, said in words
     std::vector<std::string> accepted_without_flash;  // S11, said in words
