@@ -250,9 +250,9 @@ class Gateway final : public Transport::Handler, public Handle {
   std::map<std::string, std::set<Epoch>> live_epochs_;  // by node: rows and release entries (P10)
   std::set<std::pair<Kind, std::string>> doomed_;       // volumes and claims whose delete waits for their users
   std::map<std::string, std::vector<VolumeGrant>> unbound_grants_;  // by uid: of rows, claim or volume not known yet
-  std::vector<Row> rows_loaded_;                        // between load() and recover()
-  std::set<std::string> adopted_;                       // nodes that have answered in this adopt mode
-  std::map<std::string, std::string> last_message_;     // pod key -> why its last attempt failed
+  std::vector<Row> rows_loaded_;                                    // between load() and recover()
+  std::set<std::string> adopted_;                                   // nodes that have answered in this adopt mode
+  std::map<std::string, std::string> last_message_;                 // pod key -> why its last attempt failed
   bool link_up_ = false;
   bool synced_ = false;  // the fence came back in this session
   std::uint64_t fence_ = 0;
