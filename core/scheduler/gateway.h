@@ -3,7 +3,8 @@
 //
 // The implementation is told in chapters: gateway.cc (start, dispatch, turn), gateway_objects.cc (manifests in),
 // gateway_nodes.cc (devices in), gateway_scheduling.cc (decide), gateway_binding.cc (the row's road),
-// gateway_compare.cc (List/Slots, adopt mode), gateway_orphans.cc (slots without an object), gateway_api.cc (clients), gateway_view.cc (what it shows).
+// gateway_compare.cc (List/Slots, adopt mode), gateway_orphans.cc (slots without an object), gateway_api.cc (clients),
+// gateway_view.cc (what it shows).
 #pragma once
 
 #include <cstdint>
@@ -44,7 +45,7 @@ struct GatewayOptions {
   Millis resend_ms = 1'000;    // first retry; doubles up to resend_ms_max, with jitter
   Millis resend_ms_max = 10'000;
   std::size_t max_rows_in_flight = 256;  // rows in prebind and bind above which pop pauses
-  Millis compare_ms = 300'000;    // between two listings of one node, besides those at each connect
+  Millis compare_ms = 300'000;           // between two listings of one node, besides those at each connect
   std::uint64_t seed = 0;                // ties, jitter, store id
   std::string hold;                      // not empty: bind nothing, and say this as the reason (store set aside)
 };
@@ -81,6 +82,7 @@ class Gateway final : public Transport::Handler, public Handle {
     bool adopting = false;
     std::set<std::string> adopt_nodes;  // still to answer (P8)
     std::set<std::string> orphans;      // "<node>/<uid>/<epoch>": found without an object, waiting for the operator
+    std::set<std::string> ending;       // release-list entries whose slot may still run: the pod is placed nowhere else
     std::set<std::string> deleted;      // uids that the operator deleted in adopt mode, before a node told of them
   };
   const Identity& identity() const { return identity_; }
@@ -178,7 +180,7 @@ class Gateway final : public Transport::Handler, public Handle {
   void send_request(const std::string& node, Request request);
   Epoch floor_of(const std::string& node) const;
   void on_answer(const Answer& answer);
-  void add_release(ReleaseEntry entry);
+  void add_release(ReleaseEntry entry, bool may_run);  // may_run: the pod is placed nowhere before the answer
   void request_release(const std::string& key);
   void restore_release(ReleaseEntry entry);
   void end_release(const std::string& key);
@@ -203,6 +205,8 @@ class Gateway final : public Transport::Handler, public Handle {
 
   // gateway_orphans.cc
   std::vector<std::string> orphans_of(const std::string& uid) const;
+  bool may_run_elsewhere(const std::string& uid) const;
+  void queue_if_free(const std::string& uid);
   void keep_orphan(const ReleaseEntry& entry, const std::string& key);
   bool release_orphans(const std::string& uid);
   void ask_for_orphans(const std::string& uid);
@@ -248,9 +252,9 @@ class Gateway final : public Transport::Handler, public Handle {
   std::map<std::string, std::set<Epoch>> live_epochs_;  // by node: rows and release entries (P10)
   std::set<std::pair<Kind, std::string>> doomed_;       // volumes and claims whose delete waits for their users
   std::map<std::string, std::vector<VolumeGrant>> unbound_grants_;  // by uid: of rows, claim or volume not known yet
-  std::vector<Row> rows_loaded_;                        // between load() and recover()
-  std::set<std::string> adopted_;                       // nodes that have answered in this adopt mode
-  std::map<std::string, std::string> last_message_;     // pod key -> why its last attempt failed
+  std::vector<Row> rows_loaded_;                                    // between load() and recover()
+  std::set<std::string> adopted_;                                   // nodes that have answered in this adopt mode
+  std::map<std::string, std::string> last_message_;                 // pod key -> why its last attempt failed
   bool link_up_ = false;
   bool synced_ = false;  // the fence came back in this session
   std::uint64_t fence_ = 0;
@@ -263,7 +267,7 @@ class Gateway final : public Transport::Handler, public Handle {
     int resends = 0;
   };
   std::map<std::string, Listing> listings_;  // by node
-  std::map<std::string, Millis> compared_;  // by node: last listing of compare_now_and_then()
+  std::map<std::string, Millis> compared_;   // by node: last listing of compare_now_and_then()
   std::set<std::string> unreported_;         // nodes whose final statuses were lost on the way
   std::uint64_t last_list_ = 0;
   Timers::Id tick_ = 0;

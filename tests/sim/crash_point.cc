@@ -82,8 +82,7 @@ void CutRuntime::undo(const Tag& tag) {
   if (point_.lets_out()) machine_.undo(tag);
 }
 
-Result<std::string> CutRuntime::start(const Tag& tag, const std::string& pod,
-                                      const std::vector<VolumeGrant>& volumes) {
+Result<std::string> CutRuntime::start(const Tag& tag, const std::string& pod, const std::vector<VolumeGrant>& volumes) {
   if (!point_.lets_out()) return std::string("0:0");  // nobody is left to read it
   return machine_.start(tag, pod, volumes);
 }

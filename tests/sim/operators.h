@@ -59,8 +59,8 @@ class Operators final : private Transport::Handler {
   LoopbackClient client_;
   std::size_t names_;
   std::vector<bool> cordoned_;
-  std::map<std::string, PodPlan> plans_;       // by name
-  std::map<std::string, std::string> uid_of_;  // key -> uid, of plans_
+  std::map<std::string, PodPlan> plans_;               // by name
+  std::map<std::string, std::string> uid_of_;          // key -> uid, of plans_
   std::map<std::string, std::set<std::string>> gone_;  // key -> uids that must not be
   int uids_ = 0;
   int requests_ = 0;

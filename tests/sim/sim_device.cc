@@ -22,8 +22,8 @@ SimDevice::~SimDevice() { drop_program(); }
 Status SimDevice::start_program(Store& store, Transport& transport, Timers& timers) {
   config_.boot_id = "boot-" + std::to_string(boots_);
   cut_runtime_ = std::make_unique<CutRuntime>(runtime_, point());
-  agent_ = std::make_unique<Agent>(config_, clock(), transport, store, *cut_runtime_, timers, log(),
-                                   world().random.next());
+  agent_ =
+      std::make_unique<Agent>(config_, clock(), transport, store, *cut_runtime_, timers, log(), world().random.next());
   return agent_->start();
 }
 
@@ -103,7 +103,8 @@ void SimDevice::sabotage_flash() {
     last_slots_[id.second] = content.value;
     if (sabotage == Sabotage::s5) flash().erase(Table::slot, id.second);
     if (sabotage != Sabotage::s8) continue;
-    for (int copy = 0; copy < 20; ++copy) flash().put(Table::slot, id.second + "-" + std::to_string(copy), content.value);
+    for (int copy = 0; copy < 20; ++copy)
+      flash().put(Table::slot, id.second + "-" + std::to_string(copy), content.value);
   }
   (void)flash().commit();
   read_flash();

@@ -41,7 +41,7 @@ class SimDevice final : public Process {
   SimRuntime runtime_;
   std::unique_ptr<CutRuntime> cut_runtime_;
   std::unique_ptr<Agent> agent_;
-  std::optional<Request> repeated_;  // sabotage S6
+  std::optional<Request> repeated_;                // sabotage S6
   std::map<std::string, std::string> last_slots_;  // sabotage FINAL: as they were, by uid
   int boots_ = 0;
 };

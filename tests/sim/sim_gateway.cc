@@ -59,7 +59,8 @@ bool SimGateway::on_send_watched(Message& message) {
     const Result<Request> request = decode_request(message.payload);
     CHECK(request.has_value());
     const std::string prefix = Topics(kFleet).root() + "nodes/";
-    const std::string node = message.topic.substr(prefix.size(), message.topic.find('/', prefix.size()) - prefix.size());
+    const std::string node =
+        message.topic.substr(prefix.size(), message.topic.find('/', prefix.size()) - prefix.size());
     if (request->type != RequestType::heartbeat) {
       world().say(name(), "asks " + node + " " + std::string(to_string(request->type)) + " " + request->uid + "@" +
                               berth::to_text(request->epoch) + " floor " + berth::to_text(request->floor));
@@ -119,7 +120,8 @@ void SimGateway::after_message() {
   world().witness.after_gateway_message();
   switch (world().sabotage) {
     case Sabotage::s7: {
-      for (const auto& [id, content] : only(flash().durable(), Table::release)) flash().erase(Table::release, id.second);
+      for (const auto& [id, content] : only(flash().durable(), Table::release))
+        flash().erase(Table::release, id.second);
       (void)flash().commit();
       return read_flash();
     }

@@ -4,7 +4,9 @@ namespace berth::sim {
 
 namespace {
 
-Millis below(Random& random, Millis bound) { return static_cast<Millis>(random.below(static_cast<std::uint64_t>(bound))); }
+Millis below(Random& random, Millis bound) {
+  return static_cast<Millis>(random.below(static_cast<std::uint64_t>(bound)));
+}
 
 bool says(const Leg& leg, std::string_view type) {
   return leg.message.payload.find("\"" + std::string(type) + "\"") != std::string::npos;

@@ -162,8 +162,8 @@ void Witness::device_sent(const Answer& answer) {
     const bool equivalent = answer.type != AnswerType::pre_bound && answer.type != AnswerType::bound;
     if (equivalent) ++at_device_->answers;
   }
-  const bool final = answer.type == AnswerType::released || answer.type == AnswerType::rejected ||
-                     answer.type == AnswerType::stale;
+  const bool final =
+      answer.type == AnswerType::released || answer.type == AnswerType::rejected || answer.type == AnswerType::stale;
   if (final) finals_[{answer.node, answer.uid}].push_back({answer.type, answer.epoch});
 }
 
@@ -185,13 +185,18 @@ bool Witness::is_over(const Named& named) const {
 
 void Witness::before_gateway_message(const std::string& sender, const std::optional<Answer>& answer,
                                      const std::string& status_uid) {
-  AtGateway at{sender, answer, status_uid, only(gateway_.contents, Table::row), only(gateway_.contents, Table::release),
-               only(gateway_.contents, Table::object), gateway_.rows, false};
+  AtGateway at{sender,
+               answer,
+               status_uid,
+               only(gateway_.contents, Table::row),
+               only(gateway_.contents, Table::release),
+               only(gateway_.contents, Table::object),
+               gateway_.rows,
+               false};
   if (answer) {
     const auto row = gateway_.rows.find(answer->uid);
     const bool of_row = row != gateway_.rows.end() && row->second.epoch == answer->epoch;
-    const bool of_entry =
-        gateway_.releases.contains(answer->node + "/" + answer->uid + "/" + to_text(answer->epoch));
+    const bool of_entry = gateway_.releases.contains(answer->node + "/" + answer->uid + "/" + to_text(answer->epoch));
     at.is_stale = !of_row && !of_entry && answer->type != AnswerType::slots && answer->type != AnswerType::superseded;
   }
   at_gateway_ = std::move(at);
@@ -218,8 +223,8 @@ void Witness::after_gateway_message() {
   const bool same_row = kept(std::pair(Table::row, uid), at.rows.at({Table::row, uid}));
   const auto object = at.objects.find({Table::object, "pods/" + row->second.pod});
   if (same_row && (object == at.objects.end() || kept(object->first, object->second))) return;
-  news_.foreign_changes.push_back("a message from node " + at.sender + " changed pod " + uid + ", whose row names node " +
-                                  row->second.node);
+  news_.foreign_changes.push_back("a message from node " + at.sender + " changed pod " + uid +
+                                  ", whose row names node " + row->second.node);
 }
 
 void Witness::before_device_message(const std::string& node, const Request& request, bool ready) {
@@ -231,8 +236,8 @@ void Witness::before_device_message(const std::string& node, const Request& requ
     const bool overruled = !state.gateway.store_id.empty() && request.gateway_id != state.gateway &&
                            request.gateway_id.term <= state.gateway.term;
     const auto slot = state.slots.find(request.uid);
-    const bool to_stop = request.type == RequestType::release && slot != state.slots.end() &&
-                         slot->second.epoch <= request.epoch;
+    const bool to_stop =
+        request.type == RequestType::release && slot != state.slots.end() && slot->second.epoch <= request.epoch;
     at.is_stale = other || overruled ||
                   (is_final(node, {request.uid, request.epoch}) && !to_stop && request.gateway_id == state.gateway &&
                    request.floor <= state.floor);

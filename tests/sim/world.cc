@@ -39,7 +39,9 @@ AgentConfig make_device(std::size_t number) {
 
 World::World(const Plan& plan) : plan_(plan), around_(plan.seed, plan.sabotage, plan.print) {
   around_.check = [this] { check(); };
-  around_.misuse = [this](const std::string& what) { violate("SEAM", "programs start and keep the seams' contracts", what); };
+  around_.misuse = [this](const std::string& what) {
+    violate("SEAM", "programs start and keep the seams' contracts", what);
+  };
   const std::size_t nodes = 2 + around_.random.below(3);
   std::vector<std::string> names;
   for (std::size_t number = 0; number < nodes; ++number) {
@@ -208,8 +210,8 @@ void World::calm_down() {
   around_.weather.set_storm(false);
   const bool broken = plan_.sabotage == Sabotage::l5;
   for (const auto& device : devices_) {
-    device->runtime().set_habits({.prepare_fails_percent = broken ? 100u : 0u,
-                                  .stop_is_a_lie = plan_.sabotage == Sabotage::s4});
+    device->runtime().set_habits(
+        {.prepare_fails_percent = broken ? 100u : 0u, .stop_is_a_lie = plan_.sabotage == Sabotage::s4});
     device->boot();
   }
   gateway_->set_full(false);
