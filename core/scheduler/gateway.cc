@@ -8,6 +8,10 @@ namespace berth {
 namespace {
 constexpr Millis kTickMs = 1000;
 constexpr std::size_t kMaxNodes = 20'000;  // a node is kept for each authenticated name that ever spoke
+// The sets of an identity, by their name in its record.
+std::map<std::string, std::set<std::string>*> named_sets(Gateway::Identity& identity) {
+  return {{"orphans", &identity.orphans}, {"ending", &identity.ending}, {"deleted", &identity.deleted}};
+}
 }  // namespace
 
 Gateway::Gateway(GatewayOptions options, const Registry& registry, const Clock& clock, Transport& transport,
@@ -114,14 +118,11 @@ Status Gateway::load_meta(const Record& record) {
       if (node.is_string()) identity_.adopt_nodes.insert(node.as_string());
     }
   }
-  if (const Json* orphans = json->find("orphans"); orphans != nullptr && orphans->is_array()) {
-    for (const Json& orphan : orphans->as_array()) {
-      if (orphan.is_string()) identity_.orphans.insert(orphan.as_string());
-    }
-  }
-  if (const Json* deleted = json->find("deleted"); deleted != nullptr && deleted->is_array()) {
-    for (const Json& uid : deleted->as_array()) {
-      if (uid.is_string()) identity_.deleted.insert(uid.as_string());
+  for (const auto& [key, set] : named_sets(identity_)) {
+    const Json* list = json->find(key);
+    if (list == nullptr || !list->is_array()) continue;
+    for (const Json& name : list->as_array()) {
+      if (name.is_string()) set->insert(name.as_string());
     }
   }
   return Status::ok();
@@ -136,15 +137,11 @@ void Gateway::save_identity() {
     for (const std::string& node : identity_.adopt_nodes) nodes.push_back(node);
     value.set("adopt", std::move(nodes));
   }
-  if (!identity_.orphans.empty()) {
-    Json orphans = Json::array();
-    for (const std::string& orphan : identity_.orphans) orphans.push_back(orphan);
-    value.set("orphans", std::move(orphans));
-  }
-  if (!identity_.deleted.empty()) {
-    Json deleted = Json::array();
-    for (const std::string& uid : identity_.deleted) deleted.push_back(uid);
-    value.set("deleted", std::move(deleted));
+  for (const auto& [key, set] : named_sets(identity_)) {
+    if (set->empty()) continue;
+    Json list = Json::array();
+    for (const std::string& name : *set) list.push_back(name);
+    value.set(key, std::move(list));
   }
   store_.put(Table::meta, "gateway", value.dump());
 }

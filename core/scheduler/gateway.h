@@ -82,6 +82,7 @@ class Gateway final : public Transport::Handler, public Handle {
     bool adopting = false;
     std::set<std::string> adopt_nodes;  // still to answer (P8)
     std::set<std::string> orphans;      // "<node>/<uid>/<epoch>": found without an object, waiting for the operator
+    std::set<std::string> ending;       // release-list entries whose slot may still run: the pod is placed nowhere else
     std::set<std::string> deleted;      // uids that the operator deleted in adopt mode, before a node told of them
   };
   const Identity& identity() const { return identity_; }
@@ -180,7 +181,7 @@ class Gateway final : public Transport::Handler, public Handle {
   void send_request(const std::string& node, Request request);
   Epoch floor_of(const std::string& node) const;
   void on_answer(const Answer& answer);
-  void add_release(ReleaseEntry entry);
+  void add_release(ReleaseEntry entry, bool may_run);  // may_run: the pod is placed nowhere before the answer
   void request_release(const std::string& key);
   void restore_release(ReleaseEntry entry);
   void end_release(const std::string& key);
@@ -205,6 +206,8 @@ class Gateway final : public Transport::Handler, public Handle {
 
   // gateway_orphans.cc
   std::vector<std::string> orphans_of(const std::string& uid) const;
+  bool may_run_elsewhere(const std::string& uid) const;
+  void queue_if_free(const std::string& uid);
   void keep_orphan(const ReleaseEntry& entry, const std::string& key);
   bool release_orphans(const std::string& uid);
   void ask_for_orphans(const std::string& uid);

@@ -207,7 +207,7 @@ void Gateway::end_row(Binding& binding, const Move& made) {
   unbound_grants_.erase(row.uid);
   if (made.to_release_list) {
     const Resources charge = binding.pod == nullptr ? Resources{} : pod_requests(*binding.pod);
-    add_release({row.node, row.incarnation, row.uid, row.epoch, encode_charge(charge)});
+    add_release({row.node, row.incarnation, row.uid, row.epoch, encode_charge(charge)}, false);  // Bind was never sent
   } else {
     drop_epoch(row.node, row.epoch);
   }
@@ -392,8 +392,9 @@ void Gateway::on_answer(const Answer& answer) {
   end_release(key);
 }
 
-void Gateway::add_release(ReleaseEntry entry) {
+void Gateway::add_release(ReleaseEntry entry, bool may_run) {
   const std::string key = release_key(entry.node, entry.uid, entry.epoch);
+  if (may_run && identity_.ending.insert(key).second) save_identity();
   store_.put(Table::release, key, encode(entry));
   restore_release(std::move(entry));
   request_release(key);
@@ -408,7 +409,12 @@ void Gateway::restore_release(ReleaseEntry entry) {
 
 void Gateway::end_release(const std::string& key) {
   const std::string node = releases_.at(key).entry.node;
+  const std::string uid = releases_.at(key).entry.uid;
   drop_release(key);
+  if (identity_.ending.erase(key) > 0) {
+    save_identity();
+    queue_if_free(uid);
+  }
   board_.mark(Kind::node, node);
   wake({EventResource::assigned_pod, kDelete, "AssignedPodDelete"}, {});
 }

@@ -100,7 +100,7 @@ bool Gateway::compare(const std::string& node, const std::vector<SlotReport>& sl
     if (identity_.adopting || spoken_for) {
       complete = adopt_slot(node, slot, incarnation) && complete;
     } else {
-      add_release({node, incarnation, slot.uid, slot.epoch, encode_charge(charge_of(slot))});
+      add_release({node, incarnation, slot.uid, slot.epoch, encode_charge(charge_of(slot))}, is_alive(slot.state));
     }
   }
   forget_orphans_not_in(node, names);
@@ -127,7 +127,7 @@ bool Gateway::adopt_slot(const std::string& node, const SlotReport& slot, const 
   if (entry == nullptr) {
     // A workload without an object waits for the operator's word: it may be all that is left of his.
     if (identity_.deleted.contains(slot.uid)) {
-      add_release(leftover);
+      add_release(leftover, is_alive(slot.state));
     } else {
       keep_orphan(leftover, name);
     }
@@ -139,7 +139,7 @@ bool Gateway::adopt_slot(const std::string& node, const SlotReport& slot, const 
                                                        known->second->row.phase == Phase::none);
   if (other_wins || slot.state == SlotState::preparing || slot.state == SlotState::prepared) {
     if (identity_.orphans.contains(name)) forget_orphan(name);
-    add_release(leftover);
+    add_release(leftover, is_alive(slot.state));
     return true;
   }
   Row row;
@@ -160,8 +160,9 @@ bool Gateway::adopt_slot(const std::string& node, const SlotReport& slot, const 
     const Binding& other = *known->second;
     const Resources charge = other.pod == nullptr ? Resources{} : pod_requests(*other.pod);
     ReleaseEntry old{other.row.node, other.row.incarnation, other.row.uid, other.row.epoch, encode_charge(charge)};
+    const bool may_run = other.row.phase != Phase::prebind;
     drop_binding(slot.uid);
-    add_release(std::move(old));
+    add_release(std::move(old), may_run);
   }
   if (slot.state == SlotState::finished && !entry->deleting) {
     entry->finished = true;

@@ -315,6 +315,12 @@ Result<Gateway::Accepted> Gateway::accept_volume_kind(Kind kind, const Json& obj
   }
   if (!status.is_success()) return status;
   if (accepted.word == "unchanged") return accepted;
+  if (kind == Kind::persistent_volume || kind == Kind::persistent_volume_claim) {
+    if (const auto made = objects_.complete_binding(kind, accepted.key)) {
+      board_.mark(Kind::persistent_volume, made->volume);
+      board_.mark(Kind::persistent_volume_claim, made->claim);
+    }
+  }
   for (const auto& [uid, grants] : unbound_grants_) {
     for (const VolumeGrant& grant : grants) bind_held(grant);
   }

@@ -26,7 +26,10 @@ void Gateway::keep_orphan(const ReleaseEntry& entry, const std::string& key) {
 bool Gateway::release_orphans(const std::string& uid) {
   const std::vector<std::string> keys = orphans_of(uid);
   if (keys.empty()) return false;
-  for (const std::string& key : keys) identity_.orphans.erase(key);
+  for (const std::string& key : keys) {
+    identity_.orphans.erase(key);
+    identity_.ending.insert(key);
+  }
   save_identity();
   for (const std::string& key : keys) request_release(key);
   return true;
@@ -46,9 +49,23 @@ void Gateway::forget_orphan(const std::string& key) {
   identity_.orphans.erase(key);
   save_identity();
   drop_release(key);
+  queue_if_free(uid);
+}
+
+// True while something of this uid may run that no row names.
+bool Gateway::may_run_elsewhere(const std::string& uid) const {
+  for (const auto* keys : {&identity_.orphans, &identity_.ending}) {
+    for (const std::string& key : *keys) {
+      if (releases_.at(key).entry.uid == uid) return true;
+    }
+  }
+  return false;
+}
+
+void Gateway::queue_if_free(const std::string& uid) {
   const PodEntry* entry = objects_.find_pod_by_uid(uid);
   const bool waits = entry != nullptr && !entry->deleting && !entry->finished && !bindings_.contains(uid) &&
-                     queue_->where(uid) == Queue::Where::none && orphans_of(uid).empty();
+                     queue_->where(uid) == Queue::Where::none && !may_run_elsewhere(uid);
   if (waits) queue_->add(entry->pod);
 }
 

@@ -32,7 +32,7 @@ void Gateway::schedule(QueuedPod queued) {
   const std::string uid = queued.pod->uid();
   const PodEntry* entry = objects_.find_pod_by_uid(uid);
   if (entry == nullptr || entry->deleting || entry->finished || bindings_.contains(uid)) return queue_->remove(uid);
-  if (!orphans_of(uid).empty()) {
+  if (may_run_elsewhere(uid)) {
     // It may run where the object was not known: it waits for that node's word, outside the queue.
     queue_->remove(uid);
     return ask_for_orphans(uid);

@@ -242,6 +242,27 @@ void Objects::bind_volumes(const std::vector<VolumeGrant>& grants) {
   }
 }
 
+std::optional<VolumeGrant> Objects::complete_binding(Kind kind, const std::string& key) {
+  VolumeGrant grant;
+  if (kind == Kind::persistent_volume_claim) {
+    grant = {key, claim(key)->volume_name, {}};
+  } else {
+    grant = {volume(key)->claim_ref, key, {}};
+    for (const auto& [name, claim] : claims_) {
+      if (grant.claim.empty() && claim->volume_name == key) grant.claim = name;
+    }
+  }
+  const auto mine = claim(grant.claim);
+  const auto its = volume(grant.volume);
+  if (mine == nullptr || its == nullptr) return std::nullopt;
+  const bool claim_agrees = mine->volume_name.empty() || mine->volume_name == grant.volume;
+  const bool volume_agrees = its->claim_ref.empty() || its->claim_ref == grant.claim;
+  const bool whole = mine->phase == "Bound" && its->phase == "Bound" && its->claim_ref == grant.claim;
+  if (whole || !claim_agrees || !volume_agrees || its->phase == "Released") return std::nullopt;
+  bind_volumes({grant});
+  return grant;
+}
+
 std::vector<std::string> Objects::pods_using(const std::string& claim_key) const {
   std::vector<std::string> users;
   for (const auto& [key, entry] : pods_) {

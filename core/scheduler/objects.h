@@ -60,6 +60,9 @@ class Objects final : public VolumeLister {
 
   // Makes the grants of a pod Bound (claimRef, volumeName, phases). Staged with the transaction to phase bind.
   void bind_volumes(const std::vector<VolumeGrant>& grants);
+  // Makes whole what arrived in halves, as PersistentVolumes' controller does: a claim that names a free volume, or a
+  // volume that names a free claim, is bound to it. Gives the grant that was made, path left out.
+  std::optional<VolumeGrant> complete_binding(Kind kind, const std::string& key);
   // Keys of the pods that mount the claim and are not finished.
   std::vector<std::string> pods_using(const std::string& claim_key) const;
 

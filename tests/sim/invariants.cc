@@ -21,10 +21,10 @@ Breach s2(const Witness& witness) { return first(witness.news().conflicting_epoc
 Breach s3(const Witness& witness) {
   for (const SentBind& bind : witness.news().binds_sent) {
     const std::string named = show(bind.named.first, bind.named.second);
-    // The turn that would send Bind may also hear the answer that ends the row: both leave with one commit, and the Bind
-    // does nothing where the epoch is over or the incarnation is gone.
-    const bool idle = witness.is_over(bind.named) ||
-                      witness.device(bind.node)->durable.state.incarnation != bind.incarnation;
+    // The turn that would send Bind may also hear the answer that ends the row: both leave with one commit, and the
+    // Bind does nothing where the epoch is over or the incarnation is gone.
+    const bool idle =
+        witness.is_over(bind.named) || witness.device(bind.node)->durable.state.incarnation != bind.incarnation;
     if (!witness.was_bind_durable(bind.named) && !idle) {
       return "Bind was sent for " + named + ", whose phase bind never was on flash";
     }
@@ -163,9 +163,9 @@ Breach s9(const Witness& witness) {
 }
 
 bool has_orphan(const Gateway& gateway, const std::string& uid) {
-  const auto& orphans = gateway.identity().orphans;
-  return std::any_of(orphans.begin(), orphans.end(),
-                     [&](const std::string& orphan) { return orphan.find("/" + uid + "/") != std::string::npos; });
+  const auto names = [&](const std::string& key) { return key.find("/" + uid + "/") != std::string::npos; };
+  const auto& [orphans, ending] = std::tie(gateway.identity().orphans, gateway.identity().ending);
+  return std::any_of(orphans.begin(), orphans.end(), names) || std::any_of(ending.begin(), ending.end(), names);
 }
 
 Breach s10(const Witness& witness) {
