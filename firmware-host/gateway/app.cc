@@ -128,6 +128,8 @@ class GatewayApp {
     }
     Result<MqttOptions> options = mqtt_options(broker, "berth-" + settings_.fleet + "-gateway-" + settings_.gateway);
     if (!options) return fail(gateway_exit::kUsage, "cannot start", options.error());
+    // One gateway makes no storm, and all its devices and operators wait for it.
+    options->backoff_max = 5'000;
     if (broker_ != nullptr) options->password = broker_->password(settings_.gateway);
     transport_ = std::make_unique<MqttTransport>(loop_.context(), log_, std::move(*options));
     return gateway_exit::kOk;
