@@ -397,7 +397,12 @@ void Gateway::restore_release(ReleaseEntry entry) {
 
 void Gateway::end_release(const std::string& key) {
   const std::string node = releases_.at(key).entry.node;
-  drop_release(key);
+  // A device may speak of an orphan unasked: it must not stay named once its entry is gone.
+  if (identity_.orphans.contains(key)) {
+    forget_orphan(key);
+  } else {
+    drop_release(key);
+  }
   board_.mark(Kind::node, node);
   wake({EventResource::assigned_pod, kDelete, "AssignedPodDelete"}, {});
 }

@@ -54,7 +54,8 @@ void Gateway::forget_orphan(const std::string& key) {
 
 void Gateway::forget_orphans_not_in(const std::string& node, const std::set<std::string>& names) {
   for (const std::string& key : std::set(identity_.orphans)) {
-    if (releases_.at(key).entry.node == node && !names.contains(key)) forget_orphan(key);
+    // It ends as a release does: what it was charged is free, and pods may wait for that.
+    if (releases_.at(key).entry.node == node && !names.contains(key)) end_release(key);
   }
 }
 
