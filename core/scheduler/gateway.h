@@ -101,7 +101,7 @@ class Gateway final : public Transport::Handler, public Handle {
   // gateway.cc
   Status load();
   Status load_meta(const Record& record);
-  void save_identity();
+  void save_identity();  // once a turn, when identity_changed_: a listing may bring thousands of orphans
   void recover();
   void dispatch(const std::vector<std::string_view>& levels, const Message& message);
   void send_fence();
@@ -246,6 +246,7 @@ class Gateway final : public Transport::Handler, public Handle {
   Identity identity_;
   std::map<std::string, std::unique_ptr<Binding>> bindings_;
   std::map<std::string, Release> releases_;
+  bool identity_changed_ = false;
   std::map<std::string, std::set<Epoch>> live_epochs_;  // by node: rows and release entries (P10)
   std::set<std::pair<Kind, std::string>> doomed_;       // volumes and claims whose delete waits for their users
   std::map<std::string, std::vector<VolumeGrant>> unbound_grants_;  // by uid: of rows, claim or volume not known yet

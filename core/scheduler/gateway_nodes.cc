@@ -68,7 +68,7 @@ void Gateway::apply_change(const std::string& node, const NodeChange& change) {
   if (identity_.adopting && synced_ && change.connected && !identity_.adopt_nodes.contains(node) &&
       !adopted_.contains(node)) {
     identity_.adopt_nodes.insert(node);
-    save_identity();
+    identity_changed_ = true;
   }
   if (change.facts || change.connected || change.disconnected) refresh_node(node);
   if (change.facts) refresh_local_volumes(node);

@@ -214,7 +214,7 @@ void Gateway::create_pod(std::shared_ptr<const Pod> pod) {
   objects_.save_pod(key);
   board_.mirror(Kind::pod, key, &entry.pod->manifest);
   board_.mark(Kind::pod, key);
-  if (identity_.deleted.erase(pod->uid()) > 0) save_identity();
+  if (identity_.deleted.erase(pod->uid()) > 0) identity_changed_ = true;
   ask_for_orphans(pod->uid());
   queue_->add(std::move(pod));
 }
@@ -235,7 +235,7 @@ Result<Gateway::Accepted> Gateway::accept_node_overlay(const Json& object, const
   nodes_.expect(name);
   if (identity_.adopting && !synced_) {
     identity_.adopt_nodes.insert(name);
-    save_identity();
+    identity_changed_ = true;
   }
   refresh_node(name);
   return accepted;
@@ -344,7 +344,7 @@ Status Gateway::remove_object(Kind kind, const std::string& key, const std::stri
   // The name may be another pod's by now; the workload is still that uid's.
   if (kind == Kind::pod && !uid.empty() && objects_.find_pod_by_uid(uid) == nullptr) {
     const bool released = release_orphans(uid);
-    if (identity_.adopting && identity_.deleted.insert(uid).second) save_identity();
+    if (identity_.adopting && identity_.deleted.insert(uid).second) identity_changed_ = true;
     if (released) return Status::ok();
   }
   if (manifest == nullptr) return Status::error(what + " not found");

@@ -15,7 +15,7 @@ std::vector<std::string> Gateway::orphans_of(const std::string& uid) const {
 
 void Gateway::keep_orphan(const ReleaseEntry& entry, const std::string& key) {
   identity_.orphans.insert(key);
-  save_identity();
+  identity_changed_ = true;
   store_.put(Table::release, key, encode(entry));
   restore_release(entry);
   log_.write(Level::warn, "a workload without an object was found; apply its pod or delete it",
@@ -27,7 +27,7 @@ bool Gateway::release_orphans(const std::string& uid) {
   const std::vector<std::string> keys = orphans_of(uid);
   if (keys.empty()) return false;
   for (const std::string& key : keys) identity_.orphans.erase(key);
-  save_identity();
+  identity_changed_ = true;
   for (const std::string& key : keys) request_release(key);
   return true;
 }
@@ -44,7 +44,7 @@ void Gateway::ask_for_orphans(const std::string& uid) {
 void Gateway::forget_orphan(const std::string& key) {
   const std::string uid = releases_.at(key).entry.uid;
   identity_.orphans.erase(key);
-  save_identity();
+  identity_changed_ = true;
   drop_release(key);
   const PodEntry* entry = objects_.find_pod_by_uid(uid);
   const bool waits = entry != nullptr && !entry->deleting && !entry->finished && !bindings_.contains(uid) &&
