@@ -165,7 +165,7 @@ void Gateway::recover() {
     board_.mark(Kind::pod, key);
     if (bindings_.contains(entry.pod->uid()) || entry.finished) continue;
     if (!entry.deleting) {
-      queue_->add(entry.pod);
+      enqueue(entry.pod);
     } else if (!identity_.adopting) {
       finish_removal(key);
     }

@@ -151,6 +151,8 @@ class Gateway final : public Transport::Handler, public Handle {
 
   // gateway_scheduling.cc
   void pump();
+  // Into the queue; a pod whose profile this gateway has no more waits outside for a start that has it.
+  void enqueue(const std::shared_ptr<const Pod>& pod);
   void schedule(QueuedPod queued);
   void start_binding(QueuedPod queued, Reservation reservation, const std::map<std::string, Millis>& waits);
   void fail_attempt(QueuedPod queued, const ScheduleResult& result);

@@ -113,8 +113,10 @@ bool Gateway::is_finished(const std::string& uid) {
 
 void Gateway::move(Binding& binding, RowEvent event) {
   if (event == RowEvent::pre_bound) {
-    const Framework* framework = framework_of(*binding.pod);
-    const Status bound = framework->run_bind(binding.reservation->state(), *binding.pod, binding.row.node);
+    const Framework* framework = binding.reservation ? framework_of(*binding.pod) : nullptr;
+    const Status bound = framework == nullptr
+                             ? Status::error("no profile \"" + binding.pod->scheduler_name + "\" in this gateway")
+                             : framework->run_bind(binding.reservation->state(), *binding.pod, binding.row.node);
     if (!bound.is_success()) {
       binding.reason = bound.message();
       event = RowEvent::leave;
@@ -160,10 +162,11 @@ void Gateway::enter_bind(Binding& binding) {
 
 void Gateway::enter_bound(Binding& binding) {
   store_.advance(binding.row.uid, static_cast<int>(Phase::bound));
-  Reservation& reservation = *binding.reservation;
   cache_.confirm(binding.pod, binding.row.node);
-  framework_of(*binding.pod)->run_post_bind(reservation.state(), *binding.pod, binding.row.node);
-  reservation.commit();
+  if (binding.reservation) {  // none after a start without the pod's profile
+    framework_of(*binding.pod)->run_post_bind(binding.reservation->state(), *binding.pod, binding.row.node);
+    binding.reservation->commit();
+  }
   last_message_.erase(binding.row.pod);
   board_.event(binding.row.pod, "Normal", "Scheduled",
                "Successfully assigned " + binding.row.pod + " to " + binding.row.node);
@@ -219,13 +222,12 @@ void Gateway::end_row(Binding& binding, const Move& made) {
     const std::string why = binding.reason.empty() ? "node " + row.node + " lost the placement" : binding.reason;
     last_message_[row.pod] = why;
     board_.event(row.pod, "Warning", "FailedScheduling", why);
-    queue_->requeue(binding.queued, Status::error(why), {}, {});
-  } else {
-    queue_->add(entry->pod);
+    if (framework_of(*entry->pod) != nullptr) return queue_->requeue(binding.queued, Status::error(why), {}, {});
   }
 }
 
 void Gateway::wake_freed(const Binding& binding) {
+  enqueue(entry->pod);
   if (binding.pod == nullptr) return;
   EventObjects objects;
   objects.old_pod = binding.pod;

@@ -216,7 +216,7 @@ void Gateway::create_pod(std::shared_ptr<const Pod> pod) {
   board_.mark(Kind::pod, key);
   if (identity_.deleted.erase(pod->uid()) > 0) identity_changed_ = true;
   ask_for_orphans(pod->uid());
-  queue_->add(std::move(pod));
+  enqueue(pod);
 }
 
 Result<Gateway::Accepted> Gateway::accept_node_overlay(const Json& object, const std::string& key_wanted) {

@@ -49,7 +49,7 @@ void Gateway::forget_orphan(const std::string& key) {
   const PodEntry* entry = objects_.find_pod_by_uid(uid);
   const bool waits = entry != nullptr && !entry->deleting && !entry->finished && !bindings_.contains(uid) &&
                      queue_->where(uid) == Queue::Where::none && orphans_of(uid).empty();
-  if (waits) queue_->add(entry->pod);
+  if (waits) enqueue(entry->pod);
 }
 
 void Gateway::forget_orphans_not_in(const std::string& node, const std::set<std::string>& names) {
