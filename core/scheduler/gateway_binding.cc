@@ -1,6 +1,7 @@
 // The row's road: from the decision to the device's proof, and back when it is refused (handshake.md §4, P1-P7).
 #include <algorithm>
 
+#include "core/api/utf8.h"
 #include "core/check.h"
 #include "core/scheduler/charge.h"
 #include "core/scheduler/gateway.h"
@@ -8,6 +9,8 @@
 namespace berth {
 
 namespace {
+
+constexpr std::size_t kMaxReasonBytes = 1024;  // shown twice in a status, which must fit into a message
 
 std::string release_key(const std::string& node, const std::string& uid, const Epoch& epoch) {
   return node + "/" + uid + "/" + to_text(epoch);
@@ -365,7 +368,7 @@ void Gateway::on_answer(const Answer& answer) {
     const bool passed = binding.prebind_sent >= 0 && clock_.now() - binding.prebind_sent >= binding.row.promise_ms;
     if (std::optional<RowEvent> event = read_answer(binding.row, answer, identity_.id.store_id, passed)) {
       if (answer.type == AnswerType::rejected) {
-        binding.reason = "node " + answer.node + " rejected the pod: " + answer.reason;
+        binding.reason = "node " + answer.node + " rejected the pod: " + shorten(answer.reason, kMaxReasonBytes);
       }
       return feed(answer.uid, *event);
     }

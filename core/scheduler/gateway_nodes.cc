@@ -5,6 +5,8 @@ namespace berth {
 
 namespace {
 
+constexpr std::size_t kMaxObservedBytes = 24 * 1024;  // an agent's is at most 16 KiB
+
 // The actions that tell an old from a new effective node (kube-scheduler framework/events.go
 // NodeSchedulingPropertiesChange).
 std::uint32_t difference(const Node* before, const Node& after) {
@@ -171,6 +173,11 @@ void Gateway::take_finished(Binding& binding) {
   if (binding.row.phase != Phase::bound) return;
   const PodEntry* entry = objects_.find_pod_by_uid(binding.row.uid);
   if (entry == nullptr) return;
+  if (message.payload.size() > kMaxObservedBytes) {
+    // It stands in the pod's status, which must fit into a message. What the row needs of it is kept.
+    for (std::string_view long_one : {"containerStatuses", "message", "reason"}) entry->observed.erase(long_one);
+    entry->observed.set("message", "the node's report was larger than 24 KiB; only its phase was taken");
+  }
   const Json* epoch = entry->observed.find("epoch");
   const Json* phase = entry->observed.find("phase");
   if (epoch == nullptr || phase == nullptr || *epoch != Json(to_text(binding.row.epoch))) return;
