@@ -18,6 +18,11 @@ std::uint32_t difference(const Node* before, const Node& after) {
   return actions;
 }
 
+bool is_offered_by(const PersistentVolume& volume, const std::string& node) {
+  const auto found = volume.metadata.annotations.find(std::string(kOfferedBy));
+  return found != volume.metadata.annotations.end() && found->second == node;
+}
+
 }  // namespace
 
 void Gateway::on_node(const std::vector<std::string_view>& levels, const Message& message) {
@@ -108,6 +113,11 @@ void Gateway::refresh_local_volumes(const std::string& node) {
         known != nullptr && known->local_path == volume.local_path) {
       continue;
     }
+    if (auto known = objects_.volume(volume.metadata.name); known != nullptr && !is_offered_by(*known, node)) {
+      // Node "a" with volume "b-c" and node "a-b" with volume "c" make one name: the first keeps it.
+      refuse("volume " + volume.metadata.name, "node " + node + " offers it, but it is not that node's");
+      continue;
+    }
     Result<Accepted> accepted = accept_volume_kind(Kind::persistent_volume, volume.manifest, {});
     if (!accepted) refuse("volume " + volume.metadata.name, accepted.error().message());
   }
@@ -115,9 +125,7 @@ void Gateway::refresh_local_volumes(const std::string& node) {
   for (const std::string& name : objects_.keys(Kind::persistent_volume)) {
     if (!name.starts_with(prefix) || offered.contains(name)) continue;
     auto volume = objects_.volume(name);
-    const bool ours = volume->metadata.annotations.contains(std::string(kOfferedBy)) &&
-                      volume->metadata.annotations.at(std::string(kOfferedBy)) == node;
-    if (!ours || volume->phase != "Available") continue;
+    if (!is_offered_by(*volume, node) || volume->phase != "Available") continue;
     objects_.erase(Kind::persistent_volume, name);
     board_.mirror(Kind::persistent_volume, name, nullptr);
     board_.mark(Kind::persistent_volume, name);
