@@ -252,16 +252,20 @@ Json merge_owned(const Json& object, const T* before, std::string_view owned_fie
   if (const Json* status = before->manifest.find("status")) manifest.set("status", *status);
   const Json* spec = before->manifest.find("spec");
   const Json* owned = spec == nullptr ? nullptr : spec->find(owned_field);
-  if (Json* mine = manifest.find("spec"); owned != nullptr && mine != nullptr) mine->set(owned_field, *owned);
+  if (Json* mine = object_at("spec"); owned != nullptr && mine != nullptr) mine->set(owned_field, *owned);
   if (const Json* metadata = before->manifest.find("metadata")) {
     const Json* uid = metadata->find("uid");
-    if (Json* mine = manifest.find("metadata"); uid != nullptr && mine != nullptr) mine->set("uid", *uid);
+    if (Json* mine = object_at("metadata"); uid != nullptr && mine != nullptr) mine->set("uid", *uid);
   }
   return manifest;
 }
 
 }  // namespace
 
+  const auto object_at = [&manifest](std::string_view key) {
+    Json* found = manifest.find(key);
+    return found != nullptr && found->is_object() ? found : nullptr;  // else the decoder says what is wrong
+  };
 Result<Gateway::Accepted> Gateway::accept_volume_kind(Kind kind, const Json& object, const std::string& key_wanted) {
   Accepted accepted{"created", {}, {}, {}};
   Json manifest = describe(kind).namespaced ? with_namespace(object) : object;
