@@ -1,5 +1,6 @@
 // Manifests in: accept, update, delete (handshake.md §2, P7). The gateway owns the objects; absence never deletes.
 #include <algorithm>
+#include <type_traits>
 
 #include "core/handshake/fields.h"
 #include "core/scheduler/gateway.h"
@@ -290,6 +291,12 @@ Result<Gateway::Accepted> Gateway::accept_volume_kind(Kind kind, const Json& obj
   switch (kind) {
     case Kind::persistent_volume:
       manifest = merge_owned(manifest, objects_.volume(peek).get(), "claimRef");
+    if constexpr (std::is_same_v<std::decay_t<decltype(*decoded)>, PersistentVolume>) {
+      // A grant names the directory: bound without one, the row could not be read again and no device could take it.
+      if (decoded->local_path.empty()) {
+        return Status::error("spec.local.path: is missing; only volumes on a node's own disk can be bound");
+      }
+    }
       status = settle(decode_persistent_volume);
       break;
     case Kind::persistent_volume_claim:
