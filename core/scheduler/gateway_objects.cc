@@ -283,6 +283,9 @@ Result<Gateway::Accepted> Gateway::accept_volume_kind(Kind kind, const Json& obj
       decoded->manifest.find("metadata")->set("uid", decoded->metadata.uid);
     }
     accepted.uid = decoded->metadata.uid;
+  if (doomed_.contains({kind, peek})) {  // accepted now, it would go with the delete that waits
+    return Status::error("the object is being deleted; apply it again when it is gone");
+  }
     if (before != nullptr) accepted.word = *before == decoded->manifest ? "unchanged" : "updated";
     if (accepted.word != "unchanged") objects_.put(std::move(*decoded));
     return Status::ok();
