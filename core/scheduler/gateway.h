@@ -162,7 +162,7 @@ class Gateway final : public Transport::Handler, public Handle {
   Task binding_cycle(Binding& binding);
   Status begin_row(Binding& binding);
   void hold_volumes(const Row& row);  // its grants are Bound, now or as soon as claim and volume are known
-  void resume_row(Row row);  // recovery and adoption: enters the binding cycle at row.phase
+  void resume_row(Row row);           // recovery and adoption: enters the binding cycle at row.phase
   bool is_finished(const std::string& uid);
   void arm_deadline(Binding& binding);
   void move(Binding& binding, RowEvent event);
@@ -246,15 +246,15 @@ class Gateway final : public Transport::Handler, public Handle {
   std::map<std::string, std::unique_ptr<Framework>> frameworks_;  // by scheduler name
   std::unique_ptr<Queue> queue_;
   Identity identity_;
+  bool identity_changed_ = false;
   std::map<std::string, std::unique_ptr<Binding>> bindings_;
   std::map<std::string, Release> releases_;
-  bool identity_changed_ = false;
   std::map<std::string, std::set<Epoch>> live_epochs_;  // by node: rows and release entries (P10)
   std::set<std::pair<Kind, std::string>> doomed_;       // volumes and claims whose delete waits for their users
   std::map<std::string, std::vector<VolumeGrant>> unbound_grants_;  // by uid: of rows, claim or volume not known yet
-  std::vector<Row> rows_loaded_;                        // between load() and recover()
-  std::set<std::string> adopted_;                       // nodes that have answered in this adopt mode
-  std::map<std::string, std::string> last_message_;     // pod key -> why its last attempt failed
+  std::vector<Row> rows_loaded_;                                    // between load() and recover()
+  std::set<std::string> adopted_;                                   // nodes that have answered in this adopt mode
+  std::map<std::string, std::string> last_message_;                 // pod key -> why its last attempt failed
   bool link_up_ = false;
   bool synced_ = false;  // the fence came back in this session
   std::uint64_t fence_ = 0;

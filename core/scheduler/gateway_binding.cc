@@ -227,10 +227,10 @@ void Gateway::end_row(Binding& binding, const Move& made) {
     board_.event(row.pod, "Warning", "FailedScheduling", why);
     if (framework_of(*entry->pod) != nullptr) return queue_->requeue(binding.queued, Status::error(why), {}, {});
   }
+  enqueue(entry->pod);
 }
 
 void Gateway::wake_freed(const Binding& binding) {
-  enqueue(entry->pod);
   if (binding.pod == nullptr) return;
   EventObjects objects;
   objects.old_pod = binding.pod;

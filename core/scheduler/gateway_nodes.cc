@@ -173,6 +173,11 @@ void Gateway::on_pod_status(const std::string& node, const std::string& key, con
   PodEntry* entry = objects_.find_pod(key);
   if (entry == nullptr || entry->finished || entry->observed == *json) return;
   entry->observed = std::move(*json);
+  if (message.payload.size() > kMaxObservedBytes) {
+    // It stands in the pod's status, which must fit into a message. What the row needs of it is kept.
+    for (std::string_view long_one : {"containerStatuses", "message", "reason"}) entry->observed.erase(long_one);
+    entry->observed.set("message", "the node's report was larger than 24 KiB; only its phase was taken");
+  }
   board_.mark(Kind::pod, key);
   take_finished(binding);
 }
@@ -181,11 +186,6 @@ void Gateway::take_finished(Binding& binding) {
   if (binding.row.phase != Phase::bound) return;
   const PodEntry* entry = objects_.find_pod_by_uid(binding.row.uid);
   if (entry == nullptr) return;
-  if (message.payload.size() > kMaxObservedBytes) {
-    // It stands in the pod's status, which must fit into a message. What the row needs of it is kept.
-    for (std::string_view long_one : {"containerStatuses", "message", "reason"}) entry->observed.erase(long_one);
-    entry->observed.set("message", "the node's report was larger than 24 KiB; only its phase was taken");
-  }
   const Json* epoch = entry->observed.find("epoch");
   const Json* phase = entry->observed.find("phase");
   if (epoch == nullptr || phase == nullptr || *epoch != Json(to_text(binding.row.epoch))) return;
