@@ -95,14 +95,14 @@ Status Gateway::load() {
   identity_.id = {1, random_.hex_id()};
   identity_.adopt_nodes = {options_.known_nodes.begin(), options_.known_nodes.end()};
   identity_.adopting = true;
-  save_identity();
+  identity_changed_ = true;
   return Status::ok();
 }
 
 Status Gateway::load_meta(const Record& record) {
   if (record.key == "doomed") return load_doomed(record);
   if (record.key != "gateway") return Status::error("stored meta \"" + record.key + "\" is not known");
-  Result<Json> json = Json::parse(record.value, {.bytes = 1u << 20, .depth = 8});
+  Result<Json> json = Json::parse(record.value, {.bytes = record.value.size(), .depth = 8});
   const Json* term = json ? json->find("term") : nullptr;
   const Json* store_id = json ? json->find("storeId") : nullptr;
   const Json* adopt = json ? json->find("adopt") : nullptr;
@@ -129,6 +129,7 @@ Status Gateway::load_meta(const Record& record) {
 }
 
 void Gateway::save_identity() {
+  if (!std::exchange(identity_changed_, false)) return;
   Json value = Json::object();
   value.set("term", to_text(Epoch{identity_.id.term, 0}));
   value.set("storeId", identity_.id.store_id);
@@ -161,7 +162,7 @@ void Gateway::recover() {
     board_.mark(Kind::pod, key);
     if (bindings_.contains(entry.pod->uid()) || entry.finished) continue;
     if (!entry.deleting) {
-      queue_->add(entry.pod);
+      enqueue(entry.pod);
     } else if (!identity_.adopting) {
       finish_removal(key);
     }
@@ -184,6 +185,7 @@ const Framework* Gateway::framework_of(const Pod& pod) const {
 
 Status Gateway::finish_turn() {
   pump();
+  save_identity();
   board_.publish_marked([this](Kind kind, const std::string& key) { return status_of(kind, key); });
   return turn_.finish();
 }
@@ -268,7 +270,7 @@ void Gateway::on_fence() {
       if (told || device.reachable) identity_.adopt_nodes.insert(name);
     }
     identity_.adopting = !identity_.adopt_nodes.empty();
-    save_identity();
+    identity_changed_ = true;
   }
   for (const auto& [name, device] : nodes_.all()) {
     board_.mark(Kind::node, name);

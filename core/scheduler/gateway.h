@@ -102,7 +102,7 @@ class Gateway final : public Transport::Handler, public Handle {
   // gateway.cc
   Status load();
   Status load_meta(const Record& record);
-  void save_identity();
+  void save_identity();  // once a turn, when identity_changed_: a listing may bring thousands of orphans
   void recover();
   void dispatch(const std::vector<std::string_view>& levels, const Message& message);
   void send_fence();
@@ -152,6 +152,8 @@ class Gateway final : public Transport::Handler, public Handle {
 
   // gateway_scheduling.cc
   void pump();
+  // Into the queue; a pod whose profile this gateway has no more waits outside for a start that has it.
+  void enqueue(const std::shared_ptr<const Pod>& pod);
   void schedule(QueuedPod queued);
   void start_binding(QueuedPod queued, Reservation reservation, const std::map<std::string, Millis>& waits);
   void fail_attempt(QueuedPod queued, const ScheduleResult& result);
@@ -248,6 +250,7 @@ class Gateway final : public Transport::Handler, public Handle {
   std::map<std::string, std::unique_ptr<Framework>> frameworks_;  // by scheduler name
   std::unique_ptr<Queue> queue_;
   Identity identity_;
+  bool identity_changed_ = false;
   std::map<std::string, std::unique_ptr<Binding>> bindings_;
   std::map<std::string, Release> releases_;
   std::map<std::string, std::set<Epoch>> live_epochs_;  // by node: rows and release entries (P10)

@@ -6,6 +6,8 @@ namespace berth {
 namespace {
 
 constexpr std::size_t kPageBytes = 48 * 1024;
+constexpr std::size_t kObjectBytes = 56 * 1024;
+constexpr std::size_t kEventBytes = 6 * 1024;  // of describe, newest kept; an answer is at most 64 KiB
 
 Json failure(const std::string& error) { return Json(Json::Object{{"ok", Json(false)}, {"error", Json(error)}}); }
 Json success() { return Json(Json::Object{{"ok", Json(true)}}); }
@@ -13,6 +15,27 @@ Json success() { return Json(Json::Object{{"ok", Json(true)}}); }
 std::string text_of(const Json& request, std::string_view key) {
   const Json* value = request.find(key);
   return value != nullptr && value->is_string() ? value->as_string() : std::string();
+}
+
+// An object that would not fit into the answer beside its events: what can be read elsewhere is left out, and named.
+Json fit(Json object) {
+  Json omitted = Json::array();
+  const auto leave_out = [&](std::string_view part, std::string_view key) {
+    Json* inside = object.find(part);
+    if (object.dump().size() <= kObjectBytes || inside == nullptr || inside->find(key) == nullptr) return;
+    inside->erase(key);
+    omitted.push_back(std::string(part) + "." + std::string(key));
+  };
+  leave_out("status", "containerStatuses");
+  leave_out("metadata", "annotations");
+  leave_out("spec", "containers");
+  leave_out("spec", "initContainers");
+  if (object.dump().size() > kObjectBytes) {
+    object.erase("spec");
+    omitted.push_back("spec");
+  }
+  if (!omitted.as_array().empty()) object.set("omitted", std::move(omitted));
+  return object;
 }
 
 // The kind named in a request, by any of its names.
@@ -98,7 +121,7 @@ Json Gateway::api_get(const Json& request) {
   if (!wanted.empty()) {
     Json object = view(kind->kind, wanted);
     if (object.is_null()) return failure(std::string(kind->name) + " \"" + wanted + "\" not found");
-    return reply.set("object", std::move(object));
+    return reply.set("object", fit(std::move(object)));
   }
   std::vector<std::string> keys;
   if (kind->kind == Kind::node) {
@@ -113,7 +136,7 @@ Json Gateway::api_get(const Json& request) {
   for (const std::string& key : keys) {
     if (key < from) continue;
     if (kind->namespaced && !name_space.empty() && !key.starts_with(name_space + "/")) continue;
-    Json object = view(kind->kind, key);
+    Json object = fit(view(kind->kind, key));
     bytes += object.dump().size() + 1;
     if (bytes > kPageBytes && !items.is_null() && !items.as_array().empty()) {
       reply.set("continue", key);
@@ -133,7 +156,16 @@ Json Gateway::api_describe(const Json& request) {
   const KindName* kind = kind_of(request);
   Json events = Json::array();
   if (kind->kind == Kind::pod) {
-    for (const PodEventRecord& event : board_.events_of(key_of_request(*kind, request))) {
+    const std::vector<PodEventRecord> known = board_.events_of(key_of_request(*kind, request));
+    std::size_t bytes = 0;
+    auto first = known.end();
+    while (first != known.begin()) {
+      bytes += std::prev(first)->message.size() + std::prev(first)->reason.size() + 128;
+      if (bytes > kEventBytes) break;
+      --first;
+    }
+    for (; first != known.end(); ++first) {
+      const PodEventRecord& event = *first;
       Json json = Json::object();
       json.set("type", event.type).set("reason", event.reason).set("message", event.message);
       json.set("time", std::to_string(event.wall)).set("count", event.count);

@@ -1,6 +1,7 @@
 // The row's road: from the decision to the device's proof, and back when it is refused (handshake.md §4, P1-P7).
 #include <algorithm>
 
+#include "core/api/utf8.h"
 #include "core/check.h"
 #include "core/scheduler/charge.h"
 #include "core/scheduler/gateway.h"
@@ -8,6 +9,8 @@
 namespace berth {
 
 namespace {
+
+constexpr std::size_t kMaxReasonBytes = 1024;  // shown twice in a status, which must fit into a message
 
 std::string release_key(const std::string& node, const std::string& uid, const Epoch& epoch) {
   return node + "/" + uid + "/" + to_text(epoch);
@@ -124,8 +127,10 @@ bool Gateway::is_finished(const std::string& uid) {
 
 void Gateway::move(Binding& binding, RowEvent event) {
   if (event == RowEvent::pre_bound) {
-    const Framework* framework = framework_of(*binding.pod);
-    const Status bound = framework->run_bind(binding.reservation->state(), *binding.pod, binding.row.node);
+    const Framework* framework = binding.reservation ? framework_of(*binding.pod) : nullptr;
+    const Status bound = framework == nullptr
+                             ? Status::error("no profile \"" + binding.pod->scheduler_name + "\" in this gateway")
+                             : framework->run_bind(binding.reservation->state(), *binding.pod, binding.row.node);
     if (!bound.is_success()) {
       binding.reason = bound.message();
       event = RowEvent::leave;
@@ -171,10 +176,11 @@ void Gateway::enter_bind(Binding& binding) {
 
 void Gateway::enter_bound(Binding& binding) {
   store_.advance(binding.row.uid, static_cast<int>(Phase::bound));
-  Reservation& reservation = *binding.reservation;
   cache_.confirm(binding.pod, binding.row.node);
-  framework_of(*binding.pod)->run_post_bind(reservation.state(), *binding.pod, binding.row.node);
-  reservation.commit();
+  if (binding.reservation) {  // none after a start without the pod's profile
+    framework_of(*binding.pod)->run_post_bind(binding.reservation->state(), *binding.pod, binding.row.node);
+    binding.reservation->commit();
+  }
   last_message_.erase(binding.row.pod);
   board_.event(binding.row.pod, "Normal", "Scheduled",
                "Successfully assigned " + binding.row.pod + " to " + binding.row.node);
@@ -230,10 +236,9 @@ void Gateway::end_row(Binding& binding, const Move& made) {
     const std::string why = binding.reason.empty() ? "node " + row.node + " lost the placement" : binding.reason;
     last_message_[row.pod] = why;
     board_.event(row.pod, "Warning", "FailedScheduling", why);
-    queue_->requeue(binding.queued, Status::error(why), {}, {});
-  } else {
-    queue_->add(entry->pod);
+    if (framework_of(*entry->pod) != nullptr) return queue_->requeue(binding.queued, Status::error(why), {}, {});
   }
+  enqueue(entry->pod);
 }
 
 void Gateway::wake_freed(const Binding& binding) {
@@ -374,7 +379,7 @@ void Gateway::on_answer(const Answer& answer) {
     const bool passed = binding.prebind_sent >= 0 && clock_.now() - binding.prebind_sent >= binding.row.promise_ms;
     if (std::optional<RowEvent> event = read_answer(binding.row, answer, identity_.id.store_id, passed)) {
       if (answer.type == AnswerType::rejected) {
-        binding.reason = "node " + answer.node + " rejected the pod: " + answer.reason;
+        binding.reason = "node " + answer.node + " rejected the pod: " + shorten(answer.reason, kMaxReasonBytes);
       }
       return feed(answer.uid, *event);
     }
@@ -394,7 +399,7 @@ void Gateway::on_answer(const Answer& answer) {
 
 void Gateway::add_release(ReleaseEntry entry, bool may_run) {
   const std::string key = release_key(entry.node, entry.uid, entry.epoch);
-  if (may_run && identity_.ending.insert(key).second) save_identity();
+  if (may_run && identity_.ending.insert(key).second) identity_changed_ = true;
   store_.put(Table::release, key, encode(entry));
   restore_release(std::move(entry));
   request_release(key);
@@ -410,9 +415,14 @@ void Gateway::restore_release(ReleaseEntry entry) {
 void Gateway::end_release(const std::string& key) {
   const std::string node = releases_.at(key).entry.node;
   const std::string uid = releases_.at(key).entry.uid;
-  drop_release(key);
+  // A device may speak of an orphan unasked: it must not stay named once its entry is gone.
+  if (identity_.orphans.contains(key)) {
+    forget_orphan(key);
+  } else {
+    drop_release(key);
+  }
   if (identity_.ending.erase(key) > 0) {
-    save_identity();
+    identity_changed_ = true;
     queue_if_free(uid);
   }
   board_.mark(Kind::node, node);

@@ -206,7 +206,7 @@ void Gateway::enter_adopt(std::set<std::string> nodes) {
   identity_.adopt_nodes = std::move(nodes);
   identity_.adopting = !identity_.adopt_nodes.empty();
   adopted_.clear();
-  save_identity();
+  identity_changed_ = true;
   for (const std::string& node : identity_.adopt_nodes) {
     list_node(node);
     resend_all(node);
@@ -217,11 +217,12 @@ void Gateway::adopted(const std::string& node) {
   if (!identity_.adopting) return;
   adopted_.insert(node);
   identity_.adopt_nodes.erase(node);
-  if (!identity_.adopt_nodes.empty()) return save_identity();
+  identity_changed_ = true;
+  if (!identity_.adopt_nodes.empty()) return;
   identity_.adopting = false;
   identity_.deleted.clear();
   adopted_.clear();
-  save_identity();
+  identity_changed_ = true;
   log_.write(Level::info, "every known node has answered; placing pods again", {});
   std::vector<std::string> waiting;
   for (const auto& [key, entry] : objects_.pods()) {

@@ -5,6 +5,8 @@ namespace berth {
 
 namespace {
 
+constexpr std::size_t kMaxObservedBytes = 24 * 1024;  // an agent's is at most 16 KiB
+
 // The actions that tell an old from a new effective node (kube-scheduler framework/events.go
 // NodeSchedulingPropertiesChange).
 std::uint32_t difference(const Node* before, const Node& after) {
@@ -14,6 +16,11 @@ std::uint32_t difference(const Node* before, const Node& after) {
   if (before->metadata.labels != after.metadata.labels) actions |= kUpdateNodeLabel;
   if (before->taints != after.taints || before->unschedulable != after.unschedulable) actions |= kUpdateNodeTaint;
   return actions;
+}
+
+bool is_offered_by(const PersistentVolume& volume, const std::string& node) {
+  const auto found = volume.metadata.annotations.find(std::string(kOfferedBy));
+  return found != volume.metadata.annotations.end() && found->second == node;
 }
 
 }  // namespace
@@ -68,7 +75,7 @@ void Gateway::apply_change(const std::string& node, const NodeChange& change) {
   if (identity_.adopting && synced_ && change.connected && !identity_.adopt_nodes.contains(node) &&
       !adopted_.contains(node)) {
     identity_.adopt_nodes.insert(node);
-    save_identity();
+    identity_changed_ = true;
   }
   if (change.facts || change.connected || change.disconnected) refresh_node(node);
   if (change.facts) refresh_local_volumes(node);
@@ -106,6 +113,11 @@ void Gateway::refresh_local_volumes(const std::string& node) {
         known != nullptr && known->local_path == volume.local_path && known->capacity == volume.capacity) {
       continue;
     }
+    if (auto known = objects_.volume(volume.metadata.name); known != nullptr && !is_offered_by(*known, node)) {
+      // Node "a" with volume "b-c" and node "a-b" with volume "c" make one name: the first keeps it.
+      refuse("volume " + volume.metadata.name, "node " + node + " offers it, but it is not that node's");
+      continue;
+    }
     Result<Accepted> accepted = accept_volume_kind(Kind::persistent_volume, volume.manifest, {});
     if (!accepted) refuse("volume " + volume.metadata.name, accepted.error().message());
   }
@@ -113,9 +125,7 @@ void Gateway::refresh_local_volumes(const std::string& node) {
   for (const std::string& name : objects_.keys(Kind::persistent_volume)) {
     if (!name.starts_with(prefix) || offered.contains(name)) continue;
     auto volume = objects_.volume(name);
-    const bool ours = volume->metadata.annotations.contains(std::string(kOfferedBy)) &&
-                      volume->metadata.annotations.at(std::string(kOfferedBy)) == node;
-    if (!ours || volume->phase != "Available") continue;
+    if (!is_offered_by(*volume, node) || volume->phase != "Available") continue;
     objects_.erase(Kind::persistent_volume, name);
     board_.mirror(Kind::persistent_volume, name, nullptr);
     board_.mark(Kind::persistent_volume, name);
@@ -163,6 +173,11 @@ void Gateway::on_pod_status(const std::string& node, const std::string& key, con
   PodEntry* entry = objects_.find_pod(key);
   if (entry == nullptr || entry->finished || entry->observed == *json) return;
   entry->observed = std::move(*json);
+  if (message.payload.size() > kMaxObservedBytes) {
+    // It stands in the pod's status, which must fit into a message. What the row needs of it is kept.
+    for (std::string_view long_one : {"containerStatuses", "message", "reason"}) entry->observed.erase(long_one);
+    entry->observed.set("message", "the node's report was larger than 24 KiB; only its phase was taken");
+  }
   board_.mark(Kind::pod, key);
   take_finished(binding);
 }

@@ -1,5 +1,6 @@
 // Manifests in: accept, update, delete (handshake.md §2, P7). The gateway owns the objects; absence never deletes.
 #include <algorithm>
+#include <type_traits>
 
 #include "core/handshake/fields.h"
 #include "core/scheduler/gateway.h"
@@ -44,6 +45,13 @@ Json fixed_part(const Json& manifest) {
     for (std::string_view key : {"tolerations", "schedulingGates", "priority", "nodeName"}) spec->erase(key);
   }
   return fixed;
+}
+
+// metadata.uid of a manifest; empty: none, or no manifest.
+std::string uid_of(const Json& manifest) {
+  const Json* metadata = manifest.find("metadata");
+  const Json* uid = metadata == nullptr ? nullptr : metadata->find("uid");
+  return uid != nullptr && uid->is_string() ? uid->as_string() : std::string();
 }
 
 template <class T>
@@ -164,6 +172,10 @@ Result<Gateway::Accepted> Gateway::accept_pod(const Json& object, const std::str
   if (PodEntry* other = objects_.find_pod_by_uid(pod->uid())) {
     return Status::error("metadata.uid: \"" + pod->uid() + "\" is that of pod " + other->pod->metadata.key());
   }
+  for (const auto& [other, waiting] : objects_.pods()) {
+    if (other == key || uid_of(waiting.successor) != pod->uid()) continue;
+    return Status::error("metadata.uid: \"" + pod->uid() + "\" is that of pod " + other + ", which waits for its name");
+  }
   Accepted accepted{"created", key, pod->uid(), std::move(warnings)};
   if (entry == nullptr) {
     create_pod(std::move(pod));
@@ -216,9 +228,9 @@ void Gateway::create_pod(std::shared_ptr<const Pod> pod) {
   objects_.save_pod(key);
   board_.mirror(Kind::pod, key, &entry.pod->manifest);
   board_.mark(Kind::pod, key);
-  if (identity_.deleted.erase(pod->uid()) > 0) save_identity();
+  if (identity_.deleted.erase(pod->uid()) > 0) identity_changed_ = true;
   ask_for_orphans(pod->uid());
-  queue_->add(std::move(pod));
+  enqueue(pod);
 }
 
 Result<Gateway::Accepted> Gateway::accept_node_overlay(const Json& object, const std::string& key_wanted) {
@@ -237,7 +249,7 @@ Result<Gateway::Accepted> Gateway::accept_node_overlay(const Json& object, const
   nodes_.expect(name);
   if (identity_.adopting && !synced_) {
     identity_.adopt_nodes.insert(name);
-    save_identity();
+    identity_changed_ = true;
   }
   refresh_node(name);
   return accepted;
@@ -252,16 +264,20 @@ Json merge_owned(const Json& object, const T* before, std::string_view owned_fie
   if (before == nullptr) return manifest;
   manifest.erase("status");
   if (const Json* status = before->manifest.find("status")) manifest.set("status", *status);
+  const auto object_at = [&manifest](std::string_view key) {
+    Json* found = manifest.find(key);
+    return found != nullptr && found->is_object() ? found : nullptr;  // else the decoder says what is wrong
+  };
   const Json* spec = before->manifest.find("spec");
   const Json* owned = spec == nullptr ? nullptr : spec->find(owned_field);
-  if (Json* mine = manifest.find("spec"); mine != nullptr && mine->is_object()) {
+  if (Json* mine = object_at("spec")) {
     // Half a binding, volumeName without its phase, would be neither bound nor free.
     mine->erase(owned_field);
     if (owned != nullptr) mine->set(owned_field, *owned);
   }
   if (const Json* metadata = before->manifest.find("metadata")) {
     const Json* uid = metadata->find("uid");
-    if (Json* mine = manifest.find("metadata"); uid != nullptr && mine != nullptr) mine->set("uid", *uid);
+    if (Json* mine = object_at("metadata"); uid != nullptr && mine != nullptr) mine->set("uid", *uid);
   }
   return manifest;
 }
@@ -273,11 +289,20 @@ Result<Gateway::Accepted> Gateway::accept_volume_kind(Kind kind, const Json& obj
   Json manifest = describe(kind).namespaced ? with_namespace(object) : object;
   const std::string peek = key_wanted.empty() ? key_of(kind, manifest) : key_wanted;
   const Json* before = objects_.manifest(kind, peek);
+  if (doomed_.contains({kind, peek})) {  // accepted now, it would go with the delete that waits
+    return Status::error("the object is being deleted; apply it again when it is gone");
+  }
   ClusterEvent event{EventResource::persistent_volume, before == nullptr ? kAdd : kUpdate, "VolumeChange"};
   EventObjects objects;
   auto settle = [&](auto decode) -> Status {
     auto decoded = decode_named(decode, manifest, key_wanted, accepted.warnings);
     if (!decoded) return decoded.error();
+    if constexpr (std::is_same_v<std::decay_t<decltype(*decoded)>, PersistentVolume>) {
+      // A grant names the directory: bound without one, the row could not be read again and no device could take it.
+      if (decoded->local_path.empty()) {
+        return Status::error("spec.local.path: is missing; only volumes on a node's own disk can be bound");
+      }
+    }
     accepted.key = decoded->metadata.key();
     if (decoded->metadata.uid.empty()) {
       decoded->metadata.uid = random_.hex_id();
@@ -358,10 +383,19 @@ Status Gateway::remove_object(Kind kind, const std::string& key, const std::stri
   // The name may be another pod's by now; the workload is still that uid's.
   if (kind == Kind::pod && !uid.empty() && objects_.find_pod_by_uid(uid) == nullptr) {
     const bool released = release_orphans(uid);
-    if (identity_.adopting && identity_.deleted.insert(uid).second) save_identity();
+    if (identity_.adopting && identity_.deleted.insert(uid).second) identity_changed_ = true;
     if (released) return Status::ok();
   }
   if (manifest == nullptr) return Status::error(what + " not found");
+  if (PodEntry* entry = kind == Kind::pod ? objects_.find_pod(key) : nullptr; entry != nullptr) {
+    // The pod that waits for the name goes too, unless the delete is meant for the old one only.
+    const std::string waiting = uid_of(entry->successor);
+    if (!waiting.empty() && (uid.empty() || uid == waiting)) {
+      entry->successor = Json();
+      objects_.save_pod(key);
+      if (!uid.empty()) return Status::ok();
+    }
+  }
   const Json* metadata = manifest->find("metadata");
   const Json* own = metadata == nullptr ? nullptr : metadata->find("uid");
   if (!uid.empty() && (own == nullptr || *own != Json(uid))) {
@@ -420,67 +454,13 @@ void Gateway::finish_removal(const std::string& key) {
   wake({EventResource::pod, kDelete, "PodDelete"}, objects);
   sweep_volumes();
   if (successor.is_null()) return board_.mirror(Kind::pod, key, nullptr);
-  Result<Accepted> accepted = accept_pod(successor, {}, false);
-  if (!accepted) refuse("successor of pod " + key, accepted.error().message());
-}
-
-// A deleted claim goes when no pod uses it; a deleted volume when no claim is bound to it.
-void Gateway::sweep_volumes() {
-  bool changed = false;
-  for (const auto& [kind, key] : std::set(doomed_)) {
-    if (kind == Kind::persistent_volume_claim) {
-      if (!objects_.pods_using(key).empty()) continue;
-      if (auto claim = objects_.claim(key); claim != nullptr) release_volume(claim->volume_name, key);
-    } else if (auto volume = objects_.volume(key); volume != nullptr && volume->phase == "Bound") {
-      continue;
-    }
-    doomed_.erase({kind, key});
-    changed = true;
-    if (objects_.manifest(kind, key) == nullptr) continue;
-    const auto volume = kind == Kind::persistent_volume ? objects_.volume(key) : nullptr;
-    objects_.erase(kind, key);
-    board_.mirror(kind, key, nullptr);
-    board_.mark(kind, key);
-    if (volume != nullptr) offer_again(*volume);
+  // Accepted long ago: what was admitted then is not asked again, or a class deleted meanwhile would lose the pod.
+  Result<Pod> next = decode_pod(successor, nullptr);
+  if (!next) {
+    refuse("successor of pod " + key, next.error().message());
+    return board_.mirror(Kind::pod, key, nullptr);
   }
-  if (changed) save_doomed();
-}
-
-// Deleting a volume that a device offers is the operator's word that it may be used anew: it comes back unclaimed.
-void Gateway::offer_again(const PersistentVolume& deleted) {
-  auto offered_by = deleted.metadata.annotations.find(std::string(kOfferedBy));
-  if (offered_by == deleted.metadata.annotations.end() || nodes_.find(offered_by->second) == nullptr) return;
-  refresh_local_volumes(offered_by->second);
-}
-
-// The claim is gone: its volume keeps the data and waits for the operator (reclaim policy Retain).
-void Gateway::release_volume(const std::string& name, const std::string& claim_key) {
-  auto volume = objects_.volume(name);
-  if (volume == nullptr || volume->claim_ref != claim_key) return;
-  PersistentVolume released = *volume;
-  released.phase = "Released";
-  released.manifest.set("status", Json(Json::Object{{"phase", "Released"}}));
-  objects_.put(std::move(released));
-  board_.mark(Kind::persistent_volume, name);
-}
-
-void Gateway::save_doomed() {
-  Json list = Json::array();
-  for (const auto& [kind, key] : doomed_) list.push_back(std::string(describe(kind).plural) + "/" + key);
-  store_.put(Table::meta, "doomed", list.dump());
-}
-
-Status Gateway::load_doomed(const Record& record) {
-  Result<Json> list = Json::parse(record.value, {.bytes = 1u << 20, .depth = 8});
-  if (!list || !list->is_array()) return Status::error("stored meta \"doomed\": a list is wanted");
-  for (const Json& entry : list->as_array()) {
-    if (!entry.is_string()) continue;
-    const std::string& text = entry.as_string();
-    const std::size_t slash = text.find('/');
-    const KindName* kind = find_kind(text.substr(0, slash));
-    if (kind != nullptr && slash != std::string::npos) doomed_.insert({kind->kind, text.substr(slash + 1)});
-  }
-  return Status::ok();
+  create_pod(std::make_shared<const Pod>(std::move(*next)));
 }
 
 void Gateway::wake(const ClusterEvent& event, const EventObjects& objects) { queue_->move_all(event, objects); }

@@ -15,7 +15,7 @@ std::vector<std::string> Gateway::orphans_of(const std::string& uid) const {
 
 void Gateway::keep_orphan(const ReleaseEntry& entry, const std::string& key) {
   identity_.orphans.insert(key);
-  save_identity();
+  identity_changed_ = true;
   store_.put(Table::release, key, encode(entry));
   restore_release(entry);
   log_.write(Level::warn, "a workload without an object was found; apply its pod or delete it",
@@ -30,7 +30,7 @@ bool Gateway::release_orphans(const std::string& uid) {
     identity_.orphans.erase(key);
     identity_.ending.insert(key);
   }
-  save_identity();
+  identity_changed_ = true;
   for (const std::string& key : keys) request_release(key);
   return true;
 }
@@ -47,7 +47,7 @@ void Gateway::ask_for_orphans(const std::string& uid) {
 void Gateway::forget_orphan(const std::string& key) {
   const std::string uid = releases_.at(key).entry.uid;
   identity_.orphans.erase(key);
-  save_identity();
+  identity_changed_ = true;
   drop_release(key);
   queue_if_free(uid);
 }
@@ -56,7 +56,8 @@ void Gateway::forget_orphan(const std::string& key) {
 bool Gateway::may_run_elsewhere(const std::string& uid) const {
   for (const auto* keys : {&identity_.orphans, &identity_.ending}) {
     for (const std::string& key : *keys) {
-      if (releases_.at(key).entry.uid == uid) return true;
+      auto found = releases_.find(key);
+      if (found != releases_.end() && found->second.entry.uid == uid) return true;
     }
   }
   return false;
@@ -66,12 +67,13 @@ void Gateway::queue_if_free(const std::string& uid) {
   const PodEntry* entry = objects_.find_pod_by_uid(uid);
   const bool waits = entry != nullptr && !entry->deleting && !entry->finished && !bindings_.contains(uid) &&
                      queue_->where(uid) == Queue::Where::none && !may_run_elsewhere(uid);
-  if (waits) queue_->add(entry->pod);
+  if (waits) enqueue(entry->pod);
 }
 
 void Gateway::forget_orphans_not_in(const std::string& node, const std::set<std::string>& names) {
   for (const std::string& key : std::set(identity_.orphans)) {
-    if (releases_.at(key).entry.node == node && !names.contains(key)) forget_orphan(key);
+    // It ends as a release does: what it was charged is free, and pods may wait for that.
+    if (releases_.at(key).entry.node == node && !names.contains(key)) end_release(key);
   }
 }
 

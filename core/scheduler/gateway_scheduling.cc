@@ -28,6 +28,12 @@ std::size_t Gateway::rows_in_flight() const {
   return count;
 }
 
+void Gateway::enqueue(const std::shared_ptr<const Pod>& pod) {
+  if (framework_of(*pod) != nullptr) return queue_->add(pod);
+  last_message_[pod->metadata.key()] =
+      "spec.schedulerName: no profile \"" + pod->scheduler_name + "\" in this gateway; add it, or re-create the pod";
+}
+
 void Gateway::schedule(QueuedPod queued) {
   const std::string uid = queued.pod->uid();
   const PodEntry* entry = objects_.find_pod_by_uid(uid);
