@@ -135,6 +135,7 @@ class Gateway final : public Transport::Handler, public Handle {
   void offer_again(const PersistentVolume& deleted);
   void save_doomed();
   Status load_doomed(const Record& record);
+  void join_halves(Kind kind, const std::string& key);
   static std::string key_of(Kind kind, const Json& manifest);
   static Json keep_uid(Json manifest, const Json& before);
   void wake(const ClusterEvent& event, const EventObjects& objects);

@@ -340,15 +340,7 @@ Result<Gateway::Accepted> Gateway::accept_volume_kind(Kind kind, const Json& obj
   }
   if (!status.is_success()) return status;
   if (accepted.word == "unchanged") return accepted;
-  if (kind == Kind::persistent_volume || kind == Kind::persistent_volume_claim) {
-    if (const auto made = objects_.complete_binding(kind, accepted.key)) {
-      board_.mark(Kind::persistent_volume, made->volume);
-      board_.mark(Kind::persistent_volume_claim, made->claim);
-    }
-  }
-  for (const auto& [uid, grants] : unbound_grants_) {
-    for (const VolumeGrant& grant : grants) bind_held(grant);
-  }
+  join_halves(kind, accepted.key);
   board_.mirror(kind, accepted.key, objects_.manifest(kind, accepted.key));
   board_.mark(kind, accepted.key);
   objects.volume = kind == Kind::persistent_volume ? objects_.volume(accepted.key) : nullptr;
@@ -356,6 +348,19 @@ Result<Gateway::Accepted> Gateway::accept_volume_kind(Kind kind, const Json& obj
   objects.storage_class = kind == Kind::storage_class ? objects_.storage_class(accepted.key) : nullptr;
   if (kind != Kind::priority_class && kind != Kind::namespace_) wake(event, objects);
   return accepted;
+}
+
+// A claim and a volume of one binding may come one after the other.
+void Gateway::join_halves(Kind kind, const std::string& key) {
+  if (kind == Kind::persistent_volume || kind == Kind::persistent_volume_claim) {
+    if (const auto made = objects_.complete_binding(kind, key)) {
+      board_.mark(Kind::persistent_volume, made->volume);
+      board_.mark(Kind::persistent_volume_claim, made->claim);
+    }
+  }
+  for (const auto& [uid, grants] : unbound_grants_) {
+    for (const VolumeGrant& grant : grants) bind_held(grant);
+  }
 }
 
 std::string Gateway::key_of(Kind kind, const Json& manifest) {
