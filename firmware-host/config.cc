@@ -74,10 +74,11 @@ void read_client(FieldReader& reader, const std::vector<ClientSettings>& before,
   static constexpr std::array kRoles{Word<Role>{"node", Role::node}, Word<Role>{"operator", Role::operator_}};
   if (reader.require("identity", kNameForm)) read_name(reader, "identity", out.identity);
   if (reader.require("role", "node or operator")) reader.read_word("role", kRoles, out.role);
-  const bool given = reader.has("password") + reader.has("password_file") == 1;
   reader.read_checked("password", out.password, is_not_empty, "a password");
   read_path(reader, "password_file", out.password_file);
-  if (!given) reader.error("password_file", "wanted either this or password");
+  if (reader.has("password") && reader.has("password_file")) {
+    reader.error("password_file", "wanted either this or password; with neither the broker makes one up");
+  }
   if (std::any_of(before.begin(), before.end(), [&](const auto& other) { return other.identity == out.identity; })) {
     reader.error("identity", "another client is called " + out.identity + "; keep one");
   }

@@ -38,7 +38,9 @@ struct LogSettings {
 };
 
 // One account of the embedded broker; what it may read and write follows from its role (handshake.md §3).
-//   - {identity, role: node|operator, password | password_file}
+//   - {identity, role: node|operator, password | password_file}; with neither, the broker makes a password up and
+//   leaves
+//     it in <state_dir>/broker/password/<identity>
 struct ClientSettings {
   enum class Role { node, operator_ };
   std::string identity;  // of a node: the node's name

@@ -89,7 +89,7 @@ Status NodeResourcesFit::filter(CycleState& state, const Pod&, const NodeInfo& n
 Status NodeResourcesFit::pre_score(CycleState& state, const Pod& pod,
                                    const std::vector<std::shared_ptr<const NodeInfo>>&) {
   auto asked = std::make_unique<Asked>();
-  asked->amount = pod_requests_for_scoring(pod);
+  asked->amount = container_requests_for_scoring(pod);
   state.write(kScoreKey, std::move(asked));
   return {};
 }

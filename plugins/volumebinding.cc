@@ -61,16 +61,15 @@ bool waits_for_consumer(const VolumeLister& volumes, const PersistentVolumeClaim
   return storage_class != nullptr && storage_class->wait_for_first_consumer && claim.volume_name.empty();
 }
 
-void take_delayed(const VolumeLister& volumes, const AssumedVolumes& assumed, std::vector<Claim> claims,
+void take_delayed(const VolumeLister& volumes, const AssumedVolumes& assumed, const std::vector<Claim>& claims,
                   PodVolumes& found) {
-  std::stable_sort(claims.begin(), claims.end(),
-                   [](const Claim& a, const Claim& b) { return a->request < b->request; });
+  std::multimap<Quantity, Claim> by_size;  // equal ones in the order the pod names them
+  for (const Claim& claim : claims) by_size.emplace(claim->request, claim);
   std::map<std::string, std::shared_ptr<const VolumeIndex>> by_class;
-  for (Claim& claim : claims) {
+  for (const auto& [size, claim] : by_size) {
     std::shared_ptr<const VolumeIndex>& index = by_class[class_of(*claim)];
     if (index == nullptr) index = std::make_shared<VolumeIndex>(volumes, assumed, class_of(*claim));
-    Volume reserved = index->reserved_for(*claim);
-    found.delayed.push_back({std::move(claim), index, std::move(reserved)});
+    found.delayed.push_back({claim, index, index->reserved_for(*claim)});
   }
 }
 
@@ -161,7 +160,7 @@ Status VolumeBinding::pre_filter(CycleState& state, const Pod& pod, const Snapsh
       return Status::unresolvable("pod has unbound immediate PersistentVolumeClaims");
     }
   }
-  take_delayed(volumes, *assumed_, std::move(delayed), *found);
+  take_delayed(volumes, *assumed_, delayed, *found);
   state.write(kName, std::move(found));
   return {};
 }

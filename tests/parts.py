@@ -191,7 +191,7 @@ def integration():
     need("mosquitto", "openssl")
     build("dev", "firmware-host/all")
     workers = os.environ.get("BERTH_PYTEST_WORKERS", "4")
-    return pytest("integration", "tests/integration", "-n", workers, "--dist", "worksteal",
+    return pytest("integration", "tests/integration", "-n", workers, "--dist", "load",
                   env={"BERTH_BUILD": str(ROOT / "build" / "dev")}, limit_s=1200)
 
 

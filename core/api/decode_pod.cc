@@ -69,26 +69,13 @@ void read_container(FieldReader& reader, bool init, std::set<std::string>& names
     out.restart_always = init && restart_policy == "Always";
     if (!out.restart_always) reader.warn("restartPolicy", "not honoured yet; the pod's restartPolicy holds");
   }
-  reader.carry({"args",
-                "command",
-                "env",
-                "envFrom",
-                "imagePullPolicy",
-                "lifecycle",
-                "livenessProbe",
-                "readinessProbe",
-                "resizePolicy",
-                "restartPolicyRules",
-                "securityContext",
-                "startupProbe",
-                "stdin",
-                "stdinOnce",
-                "terminationMessagePath",
-                "terminationMessagePolicy",
-                "tty",
-                "volumeDevices",
-                "volumeMounts",
-                "workingDir"});
+  // Kept in the manifest, where the device reads them; a device that ignored a wrong one would run something else.
+  std::vector<std::string> words;
+  reader.read_list("command", words);
+  reader.read_list("args", words);
+  reader.carry({"env", "envFrom", "imagePullPolicy", "lifecycle", "livenessProbe", "readinessProbe", "resizePolicy",
+                "restartPolicyRules", "securityContext", "startupProbe", "stdin", "stdinOnce", "terminationMessagePath",
+                "terminationMessagePolicy", "tty", "volumeDevices", "volumeMounts", "workingDir"});
 }
 
 void read_containers(FieldReader& spec, Pod& pod) {

@@ -161,6 +161,10 @@ Resources pod_requests_for_scoring(const Pod& pod) {
   return requests_of(pod, whole, missing);
 }
 
+Resources container_requests_for_scoring(const Pod& pod) {
+  return requests_of(pod, {}, {kDefaultMilliCpu, kDefaultMemory});
+}
+
 std::vector<InsufficientResource> fits_resources(const Resources& asked, const Resources& used, std::int64_t pods_now,
                                                  const Resources& allocatable) {
   std::vector<InsufficientResource> missing;

@@ -30,6 +30,9 @@ Resources pod_requests(const Pod& pod);
 // The same, but a container that names no cpu counts as 100m and one that names no memory as 200 MB, so that scoring
 // does not pile pods without requests onto one node (kube-scheduler util/pod_resources.go). For scores only.
 Resources pod_requests_for_scoring(const Pod& pod);
+// The same from the containers alone, without spec.resources: what upstream's scores count for the pod being placed
+// (noderesources/resource_allocation.go), while pods on nodes count as above.
+Resources container_requests_for_scoring(const Pod& pod);
 
 struct NodeInfo {
   std::shared_ptr<const Node> node;  // null: pods are known of a node that is not ("ghost")

@@ -56,8 +56,10 @@ Status nothing_left(const PreFilterResult& result) {
 const std::string& Framework::scheduler_name() const { return scheduler_name_; }
 
 Status Framework::run_pre_enqueue(const Pod& pod, std::string_view first) const {
-  auto ask = [&pod](const Named<PreEnqueuePlugin>& entry) {
-    return entry.plugin->pre_enqueue(pod).with_plugin(entry.name);
+  auto ask = [&pod](const Named<PreEnqueuePlugin>& entry) -> Status {
+    Status status = entry.plugin->pre_enqueue(pod);
+    if (status.is_success()) return status;
+    return rejected_or_fault("PreEnqueue", entry.name, std::move(status));
   };
   for (const auto& entry : pre_enqueue_) {
     if (entry.name != first) continue;

@@ -90,10 +90,11 @@ Status Gateway::load() {
   }
   for (const std::string& node : options_.known_nodes) nodes_.expect(node);
   if (!identity_.id.store_id.empty()) return Status::ok();
-  // First boot of this store, or its loss: only the answers of the nodes can tell which (P8).
+  // First boot of this store, or its loss: only the answers of the nodes can tell which (P8). on_fence() knows them
+  // all.
   identity_.id = {1, random_.hex_id()};
   identity_.adopt_nodes = {options_.known_nodes.begin(), options_.known_nodes.end()};
-  identity_.adopting = !identity_.adopt_nodes.empty();
+  identity_.adopting = true;
   save_identity();
   return Status::ok();
 }
@@ -261,7 +262,12 @@ void Gateway::on_fence() {
     }
   }
   if (identity_.adopting) {
-    for (const auto& [name, device] : nodes_.all()) identity_.adopt_nodes.insert(name);
+    // Without a word of the operator only those that can answer are waited for: nobody could say that one is gone.
+    const bool told = !identity_.adopt_nodes.empty();
+    for (const auto& [name, device] : nodes_.all()) {
+      if (told || device.reachable) identity_.adopt_nodes.insert(name);
+    }
+    identity_.adopting = !identity_.adopt_nodes.empty();
     save_identity();
   }
   for (const auto& [name, device] : nodes_.all()) {

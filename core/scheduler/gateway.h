@@ -124,7 +124,7 @@ class Gateway final : public Transport::Handler, public Handle {
   Result<Accepted> accept_node_overlay(const Json& object, const std::string& key_wanted);
   Result<Accepted> accept_volume_kind(Kind kind, const Json& object, const std::string& key_wanted);
   Status admit_priority(Json& manifest);
-  Result<Accepted> update_pod(PodEntry& entry, std::shared_ptr<Pod> next, Warnings warnings);
+  Result<Accepted> update_pod(PodEntry& entry, const std::shared_ptr<Pod>& next, Warnings warnings);
   void create_pod(std::shared_ptr<const Pod> pod);
   // Deletes by name; `uid` empty: whatever uid. Error when there is nothing of that name (or uid).
   Status remove_object(Kind kind, const std::string& key, const std::string& uid);
@@ -132,6 +132,7 @@ class Gateway final : public Transport::Handler, public Handle {
   void finish_removal(const std::string& key);  // the row is gone (or never was): erase, successor takes the name
   void sweep_volumes();                         // a deleted claim or volume goes when no pod uses it
   void release_volume(const std::string& name, const std::string& claim_key);
+  void offer_again(const PersistentVolume& deleted);
   void save_doomed();
   Status load_doomed(const Record& record);
   static std::string key_of(Kind kind, const Json& manifest);

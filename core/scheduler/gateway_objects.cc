@@ -160,7 +160,7 @@ Result<Gateway::Accepted> Gateway::accept_pod(const Json& object, const std::str
   if (pod->manifest.dump().size() > kMaxPodBytes) {
     return Status::error("the pod is larger than 56 KiB, more than PreBind can carry; move what is large to a volume");
   }
-  if (same) return update_pod(*entry, std::move(pod), std::move(warnings));
+  if (same) return update_pod(*entry, pod, std::move(warnings));
   if (PodEntry* other = objects_.find_pod_by_uid(pod->uid())) {
     return Status::error("metadata.uid: \"" + pod->uid() + "\" is that of pod " + other->pod->metadata.key());
   }
@@ -179,7 +179,7 @@ Result<Gateway::Accepted> Gateway::accept_pod(const Json& object, const std::str
   return accepted;
 }
 
-Result<Gateway::Accepted> Gateway::update_pod(PodEntry& entry, std::shared_ptr<Pod> next, Warnings warnings) {
+Result<Gateway::Accepted> Gateway::update_pod(PodEntry& entry, const std::shared_ptr<Pod>& next, Warnings warnings) {
   Accepted accepted{"unchanged", next->metadata.key(), next->uid(), std::move(warnings)};
   const std::shared_ptr<const Pod> before = entry.pod;
   if (entry.deleting) return Status::error("the pod is being deleted; apply it again when it is gone");
@@ -437,11 +437,20 @@ void Gateway::sweep_volumes() {
     doomed_.erase({kind, key});
     changed = true;
     if (objects_.manifest(kind, key) == nullptr) continue;
+    const auto volume = kind == Kind::persistent_volume ? objects_.volume(key) : nullptr;
     objects_.erase(kind, key);
     board_.mirror(kind, key, nullptr);
     board_.mark(kind, key);
+    if (volume != nullptr) offer_again(*volume);
   }
   if (changed) save_doomed();
+}
+
+// Deleting a volume that a device offers is the operator's word that it may be used anew: it comes back unclaimed.
+void Gateway::offer_again(const PersistentVolume& deleted) {
+  auto offered_by = deleted.metadata.annotations.find(std::string(kOfferedBy));
+  if (offered_by == deleted.metadata.annotations.end() || nodes_.find(offered_by->second) == nullptr) return;
+  refresh_local_volumes(offered_by->second);
 }
 
 // The claim is gone: its volume keeps the data and waits for the operator (reclaim policy Retain).

@@ -78,8 +78,8 @@ void Gateway::start_binding(QueuedPod queued, Reservation reservation, const std
   binding.reservation = std::move(reservation);
   const std::string uid = binding.row.uid;
   for (const auto& [plugin, timeout] : waits) {
-    binding.permit_waits[plugin] = timers_.at(clock_.now() + timeout, [this, uid, plugin = plugin] {
-      feed_permit(uid, Status::unschedulable("timed out waiting on permit").with_plugin(plugin));
+    binding.permit_waits[plugin] = timers_.at(clock_.now() + timeout, [this, uid, name = plugin] {
+      feed_permit(uid, Status::unschedulable("timed out waiting on permit").with_plugin(name));
     });
   }
   bindings_.emplace(uid, std::move(owned));

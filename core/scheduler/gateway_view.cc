@@ -73,7 +73,14 @@ Json Gateway::pod_status(const PodEntry& entry) const {
   const std::string why = scheduled ? std::string() : why_pending(entry);
   status.set("conditions",
              Json(Json::Array{condition("PodScheduled", scheduled, scheduled ? "" : "Unschedulable", why)}));
-  if (!scheduled) status.set("message", why);
+  if (!scheduled) {
+    status.set("message", why);
+  } else {
+    // What the device says of it: why it failed, or which fields of the manifest it cannot honour.
+    for (std::string_view key : {"reason", "message"}) {
+      if (const Json* said = entry.observed.find(key)) status.set(key, *said);
+    }
+  }
   const Queue::Where where = queue_->where(entry.pod->uid());
   if (where != Queue::Where::none) scheduler.set("queue", name_of(where));
   if (const QueuedPod* queued = queue_->find(entry.pod->uid())) scheduler.set("attempts", queued->attempts);
@@ -103,10 +110,15 @@ Json Gateway::status_of(Kind kind, const std::string& key) const {
     auto found = nodes_.all().find(key);
     return found == nodes_.all().end() ? Json() : node_status(found->second);
   }
-  const Json* manifest = objects_.manifest(kind, key);
-  if (manifest == nullptr) return {};
-  const Json* status = manifest->find("status");
-  return status == nullptr ? Json::object() : *status;
+  if (kind == Kind::persistent_volume) {
+    const auto volume = objects_.volume(key);
+    return volume == nullptr ? Json() : Json(Json::Object{{"phase", Json(volume->phase)}});
+  }
+  if (kind == Kind::persistent_volume_claim) {
+    const auto claim = objects_.claim(key);
+    return claim == nullptr ? Json() : Json(Json::Object{{"phase", Json(claim->phase)}});
+  }
+  return objects_.manifest(kind, key) == nullptr ? Json() : Json::object();
 }
 
 Json Gateway::view(Kind kind, const std::string& key) const {
@@ -122,6 +134,9 @@ Json Gateway::view(Kind kind, const std::string& key) const {
     const Json* manifest = objects_.manifest(kind, key);
     if (manifest == nullptr) return {};
     object = *manifest;
+    if (kind == Kind::persistent_volume || kind == Kind::persistent_volume_claim) {
+      object.set("status", status_of(kind, key));
+    }
     if (kind == Kind::pod) {
       const Json status = pod_status(*objects_.find_pod(key));
       if (const Json* node = status.find("nodeName")) {

@@ -4,7 +4,7 @@
 //   <root>/<uid>@<epoch>/       the pod's directory
 //     state.json                written by the keeper (pod_state.h); watched here by inotify
 //     <container>.log[.1]       output, bounded (container_log.h)
-//     work/                     where containers start, without workingDir
+//     scratch/                  where containers start, without workingDir
 //     volumes/<name>/           emptyDir
 //   <root>/.trash/              on its way out
 //

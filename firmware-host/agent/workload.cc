@@ -202,7 +202,7 @@ class Planner {
 
     plan.directory = expand_variables(text_of(container, "workingDir"), variables);
     if (plan.directory.empty()) {
-      plan.directory = site_.pod_directory + "/work";
+      plan.directory = site_.pod_directory + "/scratch";
       plan_.directories.push_back(plan.directory);
     }
     for (const char* key : {"command", "args"}) {

@@ -78,10 +78,12 @@ Outcome<std::vector<Manifest>> check_locally(const CtlOptions& options, const Sc
   return std::vector<Manifest>{};
 }
 
-Outcome<void> run_connected(const CtlOptions& options, const Screen& screen) {
+Outcome<void> run_connected(CtlOptions options, const Screen& screen) {
+  const Outcome<Connection> connection = resolve_connection(options.connection);
+  if (connection) options.configured_name_space = connection->name_space;
+  // What is wrong with the manifests is told even where no gateway can be found.
   const Outcome<std::vector<Manifest>> manifests = check_locally(options, screen);
   if (!manifests) return std::unexpected(manifests.error());
-  const Outcome<Connection> connection = resolve_connection(options.connection);
   if (!connection) return std::unexpected(connection.error());
 
   const std::uint64_t seed = random_seed();

@@ -47,7 +47,7 @@ Outcome<std::vector<Manifest>> load_manifests(const CtlOptions& options, const S
     const Outcome<std::string> text = read_text_file(file);
     Outcome<void> read;
     if (text) {
-      read = read_manifests(file == "-" ? "<stdin>" : file, *text, manifests, warnings);
+      read = read_manifests(file == "-" ? "<stdin>" : file, *text, namespace_of(options), manifests, warnings);
     } else {
       read = std::unexpected(text.error());
     }
@@ -91,9 +91,7 @@ Outcome<void> run_delete(ApiClient& client, const CtlOptions& options, const std
   if (options.files.empty()) {
     const Outcome<const KindName*> kind = kind_named(options.kind);
     if (!kind) return std::unexpected(kind.error());
-    const std::string name_space = !(*kind)->namespaced         ? ""
-                                   : options.name_space.empty() ? "default"
-                                                                : options.name_space;
+    const std::string name_space = (*kind)->namespaced ? namespace_of(options) : "";
     return delete_one(client, **kind, name_space, options.name, screen);
   }
   std::string wrong;

@@ -16,7 +16,7 @@ struct Screen {
   std::ostream& err;
 };
 
-// Reads and checks the manifests of -f. Warnings go to the screen.
+// Reads and checks the manifests of -f; options.name_space is given to what names none. Warnings go to the screen.
 Outcome<std::vector<Manifest>> load_manifests(const CtlOptions& options, const Screen& screen);
 
 // Applies all, also after one was refused; then Exit::refused.

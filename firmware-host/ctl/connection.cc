@@ -2,19 +2,21 @@
 
 #include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <fstream>
 #include <iostream>
 #include <iterator>
-#include <map>
 #include <system_error>
 
 #include "core/api/objects.h"
-#include "firmware-host/yaml.h"
+#include "firmware-host/broker_address.h"
+#include "firmware-host/config.h"
 
 namespace berth {
 
 namespace {
+
+constexpr std::uint16_t kPort = 1883;
+constexpr std::uint16_t kTlsPort = 8883;
 
 std::string first_line(const std::string& text) {
   std::string line = text.substr(0, text.find('\n'));
@@ -30,77 +32,37 @@ bool parse_port(std::string_view text, std::uint16_t& port) {
   return true;
 }
 
-// "host", "host:port", "[v6]:port"; an address of IPv6 with a port needs its brackets.
-bool parse_broker(const std::string& text, Connection& to) {
-  std::string host = text;
-  std::string port;
-  if (text.starts_with('[')) {
-    const std::size_t close = text.find(']');
-    if (close == std::string::npos) return false;
-    host = text.substr(1, close - 1);
-    if (close + 1 < text.size()) {
-      if (text[close + 1] != ':') return false;
-      port = text.substr(close + 2);
-      if (port.empty()) return false;
-    }
-  } else if (const std::size_t colon = text.find(':'); colon != std::string::npos && colon == text.rfind(':')) {
-    host = text.substr(0, colon);
-    port = text.substr(colon + 1);
-    if (port.empty()) return false;
-  }
-  if (host.empty()) return false;
-  to.host = host;
-  return port.empty() || parse_port(port, to.port);
-}
-
-// Fills what the command line left open.
-Outcome<ConnectionOptions> with_config(ConnectionOptions options) {
-  if (options.config_file.empty()) return options;
-  const std::string& file = options.config_file;
-  Outcome<std::string> text = read_text_file(file);
-  if (!text) return std::unexpected(std::move(text.error()));
-  const Result<YamlDocument> document = parse_yaml_config(file, *text);
-  if (!document) return fail(Exit::usage, document.error().message());
-  const std::map<std::string_view, std::string ConnectionOptions::*> known = {
-      {"broker", &ConnectionOptions::broker},
-      {"username", &ConnectionOptions::username},
-      {"passwordFile", &ConnectionOptions::password_file},
-      {"caFile", &ConnectionOptions::ca_file},
-      {"certFile", &ConnectionOptions::cert_file},
-      {"keyFile", &ConnectionOptions::key_file},
-      {"fleet", &ConnectionOptions::fleet},
-      {"gateway", &ConnectionOptions::gateway},
-      {"identity", &ConnectionOptions::identity},
-      {"stateDir", &ConnectionOptions::state_dir}};
-  if (!document->value.is_object())
-    return fail(Exit::usage, file + ": a mapping is wanted, such as \"broker: host:1883\"");
-  for (const auto& [key, value] : document->value.as_object()) {
-    const auto found = known.find(key);
-    if (found == known.end()) {
-      return fail(Exit::usage,
-                  document->where(key) + ": " + key + ": unknown; berthctl --help lists what --config may have");
-    }
-    if (!value.is_string())
-      return fail(Exit::usage, document->where(key) + ": " + key + ": a text is wanted; quote it");
-    if ((options.*found->second).empty()) options.*found->second = value.as_string();
-  }
-  return options;
-}
-
-Outcome<Connection> with_state_dir(Connection connection, ConnectionOptions& options) {
-  if (options.state_dir.empty() || !options.broker.empty()) return connection;
+// What the broker of this machine's berthd left for its clients.
+Outcome<CtlSettings> from_state_dir(const ConnectionOptions& options) {
+  CtlSettings settings;
+  if (options.state_dir.empty() || !options.broker.empty()) return settings;
   const std::string folder = options.state_dir + "/broker";
-  std::ifstream port_file(folder + "/port");
+  std::ifstream file(folder + "/port");
   std::string port;
-  if (!port_file || !std::getline(port_file, port)) {
+  if (!file || !std::getline(file, port)) {
     return fail(Exit::unreachable, folder + "/port: not there; is berthd running with --state-dir " +
                                        options.state_dir + " and its own broker? Otherwise say --broker");
   }
-  if (!parse_port(port, connection.port)) return fail(Exit::usage, folder + "/port: \"" + port + "\" is not a port");
-  if (options.identity.empty()) options.identity = options.username.empty() ? "operator" : options.username;
-  if (options.username.empty()) options.username = options.identity;
-  if (options.password_file.empty()) options.password_file = folder + "/password/" + options.username;
-  return connection;
+  if (!parse_port(port, settings.broker.port)) return fail(Exit::usage, folder + "/port: not a port: " + port);
+  if (!options.identity.empty()) settings.identity = options.identity;
+  settings.broker.username = options.username.empty() ? settings.identity : options.username;
+  settings.broker.password_file = folder + "/password/" + settings.broker.username;
+  return settings;
+}
+
+// The configuration file over the state directory.
+Outcome<CtlSettings> configured(const ConnectionOptions& options) {
+  Outcome<CtlSettings> settings = from_state_dir(options);
+  if (!settings || options.config_file.empty()) return settings;
+  const Outcome<std::string> text = read_text_file(options.config_file);
+  if (!text) return std::unexpected(text.error());
+  Result<CtlSettings> parsed = parse_ctl_config(options.config_file, *text, std::move(*settings));
+  if (!parsed) return fail(Exit::usage, lines_of(parsed.error()));
+  return std::move(*parsed);
+}
+
+void set_if(std::string& to, const std::string& from) {
+  if (!from.empty()) to = from;
 }
 
 }  // namespace
@@ -118,45 +80,50 @@ Outcome<std::string> read_text_file(const std::string& path) {
   return text;
 }
 
-Outcome<Connection> resolve_connection(const ConnectionOptions& given) {
-  Outcome<ConnectionOptions> configured = with_config(given);
-  if (!configured) return std::unexpected(std::move(configured.error()));
-  ConnectionOptions& options = *configured;
-  Outcome<Connection> connection = with_state_dir(Connection{}, options);
-  if (!connection) return connection;
-
-  if (!options.broker.empty() && !parse_broker(options.broker, *connection)) {
-    return fail(Exit::usage, "--broker: \"" + options.broker + "\" is not HOST:PORT, such as 192.168.1.10:1883");
+Outcome<Connection> resolve_connection(const ConnectionOptions& options) {
+  Outcome<CtlSettings> settings = configured(options);
+  if (!settings) return std::unexpected(std::move(settings.error()));
+  BrokerSettings& broker = settings->broker;
+  set_if(broker.username, options.username);
+  set_if(broker.password_file, options.password_file);
+  set_if(broker.ca_file, options.ca_file);
+  set_if(broker.cert_file, options.cert_file);
+  set_if(broker.key_file, options.key_file);
+  set_if(settings->fleet, options.fleet);
+  set_if(settings->gateway, options.gateway);
+  set_if(settings->identity, options.identity.empty() ? options.username : options.identity);
+  if (!options.broker.empty()) {
+    broker.port = broker.ca_file.empty() ? kPort : kTlsPort;
+    if (const Status parsed = parse_broker(options.broker, broker); !parsed.is_success()) {
+      return fail(Exit::usage, "--broker: " + parsed.message());
+    }
   }
-  connection->username = options.username;
-  connection->ca_file = options.ca_file;
-  connection->cert_file = options.cert_file;
-  connection->key_file = options.key_file;
-  connection->timeout_ms = options.timeout_ms;
-  if (options.cert_file.empty() != options.key_file.empty()) {
+  if (broker.cert_file.empty() != broker.key_file.empty()) {
     return fail(Exit::usage, "--cert-file and --key-file go together");
   }
-  if (!options.password_file.empty()) {
-    Outcome<std::string> text = read_text_file(options.password_file);
+  Connection connection{broker.host,       broker.port,        broker.username,      {},
+                        broker.ca_file,    broker.cert_file,   broker.key_file,      settings->fleet,
+                        settings->gateway, settings->identity, settings->namespace_, options.timeout_ms};
+  if (!broker.password_file.empty()) {
+    Outcome<std::string> text = read_text_file(broker.password_file);
     if (!text) return fail(Exit::usage, "password: " + text.error().text);
-    connection->password = first_line(*text);
+    connection.password = first_line(*text);
   }
-  if (!options.fleet.empty()) connection->fleet = options.fleet;
-  if (!options.gateway.empty()) connection->gateway = options.gateway;
-  if (!options.identity.empty()) {
-    connection->identity = options.identity;
-  } else if (!options.username.empty()) {
-    connection->identity = options.username;
-  }
-  for (const auto& [name, value] : {std::pair{"--fleet", connection->fleet},
-                                    {"--gateway", connection->gateway},
-                                    {"--identity", connection->identity}}) {
+  for (const auto& [name, value] : {std::pair{"--fleet", connection.fleet},
+                                    {"--gateway", connection.gateway},
+                                    {"--identity", connection.identity}}) {
     if (!is_valid_name(value)) {
       return fail(Exit::usage,
                   std::string(name) + ": \"" + value + "\" is not a name: lower-case letters, digits, - and .");
     }
   }
   return connection;
+}
+
+std::string lines_of(const Status& status) {
+  std::string text;
+  for (const std::string& reason : status.reasons()) text += (text.empty() ? "" : "\n") + reason;
+  return text;
 }
 
 }  // namespace berth

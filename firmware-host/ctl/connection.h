@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/clock.h"
+#include "core/status.h"
 #include "firmware-host/ctl/options.h"
 #include "firmware-host/ctl/outcome.h"
 
@@ -21,6 +22,7 @@ struct Connection {
   std::string fleet = "default";
   std::string gateway = "gateway";
   std::string identity = "operator";
+  std::string name_space = "default";  // of what names none
   Millis timeout_ms = 10'000;
 
   std::string broker() const { return host + ":" + std::to_string(port); }
@@ -29,6 +31,9 @@ struct Connection {
 // Reads the files that the options name. Exit::usage for what is wrong in them, Exit::unreachable when the state
 // directory has no running broker.
 Outcome<Connection> resolve_connection(const ConnectionOptions& options);
+
+// Every reason of a failure, a line each.
+std::string lines_of(const Status& status);
 
 // The whole file; "-" is standard input. Exit::usage when it cannot be read.
 Outcome<std::string> read_text_file(const std::string& path);

@@ -8,6 +8,7 @@
 #include "firmware-host/ctl/table.h"
 #include "firmware-host/ctl/text.h"
 #include "firmware-host/real_clock.h"
+#include "firmware-host/yaml.h"
 
 namespace berth {
 
@@ -32,7 +33,7 @@ class Page {
   void block(const std::string& label, const Json* value) {
     if (value == nullptr || value->is_null() || *value == Json::object() || *value == Json::array()) return;
     title(label);
-    const std::string text = to_yaml(*value);
+    const std::string text = dump_yaml(*value);
     for (std::size_t at = 0; at < text.size();) {
       const std::size_t end = text.find('\n', at);
       out_ << "  " << text.substr(at, end - at) << "\n";
@@ -157,7 +158,7 @@ Outcome<void> run_describe(ApiClient& client, const CtlOptions& options, const S
   if (!kind) return std::unexpected(kind.error());
   Json request = Json::object();
   request.set("op", "describe").set("kind", (*kind)->name).set("name", options.name);
-  request.set("namespace", options.name_space.empty() ? "default" : options.name_space);
+  request.set("namespace", namespace_of(options));
   Outcome<Json> answer = client.ask(std::move(request), true);
   if (!answer) return std::unexpected(std::move(answer.error()));
   Json* object = answer->find("object");

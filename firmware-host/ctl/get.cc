@@ -6,6 +6,7 @@
 #include "firmware-host/ctl/fields.h"
 #include "firmware-host/ctl/table.h"
 #include "firmware-host/ctl/text.h"
+#include "firmware-host/yaml.h"
 
 namespace berth {
 
@@ -36,7 +37,7 @@ Json pod_of(const std::string& name_space, const std::string& name, Json status)
 bool is_text(OutputForm form) { return form == OutputForm::json || form == OutputForm::yaml; }
 
 std::string document(OutputForm form, const Json& object) {
-  return form == OutputForm::json ? pretty_json(object) : to_yaml(object);
+  return form == OutputForm::json ? pretty_json(object) : dump_yaml(object);
 }
 
 // One `get` with its options, and what it has shown so far.
@@ -47,7 +48,7 @@ class View {
     form_.wide = options.form == OutputForm::wide;
     form_.with_namespace = options.all_namespaces;
     if (kind.namespaced && !options.all_namespaces) {
-      name_space_ = options.name_space.empty() ? "default" : options.name_space;
+      name_space_ = namespace_of(options);
     }
   }
 

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <utility>
 
+#include "firmware-host/ctl/connection.h"
 #include "firmware-host/ctl/fields.h"
 #include "firmware-host/yaml.h"
 
@@ -33,14 +34,6 @@ Status check_object(Kind kind, const Json& object, Warnings& warnings) {
   return Status::error("kind: unknown");
 }
 
-// "spec.containers[0].image: a text is wanted" -> "spec.containers[0].image"; empty when it begins with no path.
-std::string path_of(const std::string& reason) {
-  const std::size_t colon = reason.find(": ");
-  if (colon == std::string::npos) return {};
-  const std::string path = reason.substr(0, colon);
-  return path.find(' ') == std::string::npos ? path : std::string();
-}
-
 std::string kind_names() {
   std::string names;
   for (const KindName& kind : kinds()) names += (names.empty() ? "" : ", ") + std::string(kind.name);
@@ -50,7 +43,8 @@ std::string kind_names() {
 // The documents of one text, one after the other.
 class Reader {
  public:
-  Reader(std::vector<Manifest>& to, std::vector<std::string>& warnings) : to_(to), warnings_(warnings) {}
+  Reader(const std::string& name_space, std::vector<Manifest>& to, std::vector<std::string>& warnings)
+      : name_space_(name_space), to_(to), warnings_(warnings) {}
 
   void read(const YamlDocument& document) {
     document_ = &document;
@@ -74,7 +68,7 @@ class Reader {
     }
     Json* metadata = object.find("metadata");
     if (metadata != nullptr && metadata->is_object()) {
-      if (kind->namespaced && metadata->find("namespace") == nullptr) metadata->set("namespace", "default");
+      if (kind->namespaced && metadata->find("namespace") == nullptr) metadata->set("namespace", name_space_);
     }
     Warnings warnings;
     const Status checked = check_object(kind->kind, object, warnings);
@@ -98,12 +92,13 @@ class Reader {
   }
 
   std::string line(const std::string& prefix, const std::string& reason) const {
-    return document_->where(prefix + path_of(reason)) + ": " + prefix + reason;
+    return document_->locate(prefix + reason);
   }
   void blame(const std::string& prefix, const std::string& reason) {
     wrong_ += (wrong_.empty() ? "" : "\n") + line(prefix, reason);
   }
 
+  const std::string& name_space_;
   std::vector<Manifest>& to_;
   std::vector<std::string>& warnings_;
   const YamlDocument* document_ = nullptr;
@@ -121,11 +116,11 @@ std::string title_of(const KindName& kind, const std::string& name_space, const 
 
 std::string Manifest::title() const { return title_of(*kind, name_space, name); }
 
-Outcome<void> read_manifests(const std::string& file, std::string_view text, std::vector<Manifest>& to,
-                             std::vector<std::string>& warnings) {
+Outcome<void> read_manifests(const std::string& file, std::string_view text, const std::string& name_space,
+                             std::vector<Manifest>& to, std::vector<std::string>& warnings) {
   const Result<std::vector<YamlDocument>> documents = parse_yaml(file, text);
-  if (!documents) return fail(Exit::usage, documents.error().message());
-  Reader reader(to, warnings);
+  if (!documents) return fail(Exit::usage, lines_of(documents.error()));
+  Reader reader(name_space, to, warnings);
   for (const YamlDocument& document : *documents) reader.read(document);
   if (!reader.wrong().empty()) return fail(Exit::usage, reader.wrong());
   return {};

@@ -14,7 +14,7 @@ namespace berth {
 
 struct Manifest {
   const KindName* kind = nullptr;
-  std::string name_space;  // empty for kinds without one; "default" when the manifest says none
+  std::string name_space;  // empty for kinds without one
   std::string name;
   Json object;
   std::string where;  // "pods.yaml:12:1"
@@ -29,7 +29,8 @@ std::string title_of(const KindName& kind, const std::string& name_space, const 
 // Adds the manifests of one text to `to`, in their order. `file` is for messages. What is wrong in any document is
 // told in one failure, a line each: "file:line:column: path: what is wrong; what to do". Documents that are empty are
 // passed over. `warnings` gets lines of the same form.
-Outcome<void> read_manifests(const std::string& file, std::string_view text, std::vector<Manifest>& to,
-                             std::vector<std::string>& warnings);
+// `name_space` is given to what names none.
+Outcome<void> read_manifests(const std::string& file, std::string_view text, const std::string& name_space,
+                             std::vector<Manifest>& to, std::vector<std::string>& warnings);
 
 }  // namespace berth

@@ -24,8 +24,8 @@ constexpr const char* kFooter =
 void add_connection(CLI::App& app, ConnectionOptions& to) {
   const std::string group = "Connection";
   app.add_option("--config", to.config_file,
-                 "YAML file with broker, username, passwordFile, caFile, certFile, keyFile, fleet, gateway, identity, "
-                 "stateDir")
+                 "YAML file: broker {host, port, username, password_file, tls {ca_file, cert_file, key_file}}, fleet, "
+                 "gateway, identity, namespace")
       ->type_name("FILE")
       ->group(group);
   app.add_option("--state-dir", to.state_dir, "State directory of a berthd on this machine: its broker and password")
@@ -50,7 +50,7 @@ void add_connection(CLI::App& app, ConnectionOptions& to) {
 }
 
 void add_namespace(CLI::App& app, CtlOptions& to) {
-  app.add_option("-n,--namespace", to.name_space, "Namespace, default \"default\"")->type_name("NS");
+  app.add_option("-n,--namespace", to.name_space, "Namespace of what names none, default \"default\"")->type_name("NS");
 }
 
 void add_files(CLI::App& app, CtlOptions& to) {
@@ -69,6 +69,7 @@ void add_commands(CLI::App& app, CtlOptions& to) {
   };
   CLI::App* apply = command("apply", "Create or update the objects of manifests", Command::apply);
   add_files(*apply, to);
+  add_namespace(*apply, to);
   apply->get_option("--filename")->required();
   apply->add_flag("--recreate", to.recreate, "Delete and create pods again that exist; waits for nothing");
 

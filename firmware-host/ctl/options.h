@@ -37,10 +37,16 @@ struct CtlOptions {
   std::string kind;
   std::string name;
   std::string name_space;  // empty: not said
+  std::string configured_name_space = "default";
   bool all_namespaces = false;
   OutputForm form = OutputForm::table;
   bool watch = false;
 };
+
+// The namespace of what names none.
+inline const std::string& namespace_of(const CtlOptions& options) {
+  return options.name_space.empty() ? options.configured_name_space : options.name_space;
+}
 
 // Reads the command line. Returns the exit code when the program is to end at once: after --help, or after a wrong
 // command line, which is told on `err`.

@@ -1,6 +1,9 @@
 #include "firmware-host/ctl/table.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <system_error>
 
 #include "firmware-host/ctl/fields.h"
 #include "firmware-host/ctl/text.h"
@@ -32,6 +35,17 @@ std::string texts_of(const Json::Array& list) {
 std::string name_cell(const Json& object) { return text_field(object, {"metadata", "name"}); }
 std::string uid_cell(const Json& object) { return text_field(object, {"metadata", "uid"}); }
 std::string phase_cell(const Json& object) { return text_field(object, {"status", "phase"}); }
+
+// A volume or claim that nobody has judged yet says no phase.
+std::string volume_phase_cell(const Json& volume) {
+  const std::string phase = phase_cell(volume);
+  return phase.empty() ? "Available" : phase;
+}
+
+std::string claim_phase_cell(const Json& claim) {
+  const std::string phase = phase_cell(claim);
+  return phase.empty() ? "Pending" : phase;
+}
 
 // The first container that waits or ended badly, with why.
 std::string container_trouble(const Json& pod, std::string_view member) {
@@ -70,6 +84,21 @@ std::string taints_cell(const Json& node) {
   return join(words);
 }
 
+// "2147483648" -> "2Gi"; what is no whole number of a unit stays as it is.
+std::string memory_cell(const Json& node) {
+  std::string text = text_field(node, {"status", "allocatable", "memory"});
+  std::uint64_t bytes = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bytes);
+  if (error != std::errc() || end != text.data() + text.size() || bytes == 0) return text;
+  std::string unit;
+  for (const char* larger : {"Ki", "Mi", "Gi", "Ti"}) {
+    if (bytes % 1024 != 0) break;
+    bytes /= 1024;
+    unit = larger;
+  }
+  return std::to_string(bytes) + unit;
+}
+
 std::string labels_cell(const Json& object) { return join_pairs(object_field(object, {"metadata", "labels"})); }
 
 std::string claim_cell(const Json& volume) {
@@ -93,14 +122,14 @@ const std::vector<Column>& columns_of_kind(Kind kind) {
       {"STATUS", node_status_cell},
       {"TAINTS", taints_cell},
       {"CPU", [](const Json& node) { return text_field(node, {"status", "allocatable", "cpu"}); }},
-      {"MEMORY", [](const Json& node) { return text_field(node, {"status", "allocatable", "memory"}); }},
+      {"MEMORY", memory_cell},
       {"PODS", [](const Json& node) { return text_field(node, {"status", "allocatable", "pods"}); }, true},
       {"INCARNATION", [](const Json& node) { return text_field(node, {"status", "incarnation"}); }, true},
       {"LABELS", labels_cell, true}};
   static const std::vector<Column> kVolume = {
       {"NAME", name_cell},
       {"CAPACITY", [](const Json& volume) { return text_field(volume, {"spec", "capacity", "storage"}); }},
-      {"STATUS", phase_cell},
+      {"STATUS", volume_phase_cell},
       {"CLAIM", claim_cell},
       {"STORAGECLASS", [](const Json& volume) { return text_field(volume, {"spec", "storageClassName"}); }},
       {"RECLAIM", [](const Json& volume) { return text_field(volume, {"spec", "persistentVolumeReclaimPolicy"}); },
@@ -109,7 +138,7 @@ const std::vector<Column>& columns_of_kind(Kind kind) {
       {"PATH", [](const Json& volume) { return text_field(volume, {"spec", "local", "path"}); }}};
   static const std::vector<Column> kClaim = {
       {"NAME", name_cell},
-      {"STATUS", phase_cell},
+      {"STATUS", claim_phase_cell},
       {"VOLUME", [](const Json& claim) { return text_field(claim, {"spec", "volumeName"}); }},
       {"REQUEST", [](const Json& claim) { return text_field(claim, {"spec", "resources", "requests", "storage"}); }},
       {"STORAGECLASS", [](const Json& claim) { return text_field(claim, {"spec", "storageClassName"}); }},
@@ -165,7 +194,7 @@ Cells table_row(Kind kind, const Json& object, const TableForm& form) {
     if (form.wide || !column.wide) row.push_back(column.cell(object));
   }
   for (std::string& cell : row) {
-    if (cell.empty()) cell = "-";
+    if (cell.empty()) cell.push_back('-');
   }
   return row;
 }

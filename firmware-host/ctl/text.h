@@ -11,9 +11,6 @@ namespace berth {
 
 // Indented JSON with a newline at the end.
 std::string pretty_json(const Json& value);
-// YAML 1.2, block style, with a newline at the end. Strings are quoted when a YAML reader could take them for
-// something else.
-std::string to_yaml(const Json& value);
 // The text with every control character replaced by '?'.
 std::string printable(std::string_view text);
 // How many columns a UTF-8 text takes, one for each code point.

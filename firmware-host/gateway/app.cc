@@ -10,8 +10,8 @@
 
 #include "core/scheduler/gateway.h"
 #include "firmware-host/gateway/broker.h"
-#include "firmware-host/gateway/exit_codes.h"
 #include "firmware-host/gateway/command_line.h"
+#include "firmware-host/gateway/exit_codes.h"
 #include "firmware-host/gateway/store.h"
 #include "firmware-host/logging.h"
 #include "firmware-host/loop.h"
@@ -48,7 +48,8 @@ class GatewayApp {
     loop_.set_on_signal([this](int signal) { say_goodbye(signal); });
     if (const Status ended = loop_.run(); !ended.is_success()) {
       return fail(gateway_exit::kStore,
-                  "a commit failed, what the store holds is unknown; the gateway ends and must be started again", ended);
+                  "a commit failed, what the store holds is unknown; the gateway ends and must be started again",
+                  ended);
     }
     return gateway_exit::kOk;
   }
@@ -90,8 +91,7 @@ class GatewayApp {
     }
     broker_ = std::make_unique<Broker>(loop_.context(), clock_, timers_, log_, std::move(options));
     const Status started = broker_->start();
-    return started.is_success() ? gateway_exit::kOk
-                                : fail(gateway_exit::kMachine, "cannot start the broker", started);
+    return started.is_success() ? gateway_exit::kOk : fail(gateway_exit::kMachine, "cannot start the broker", started);
   }
 
   GatewayOptions options() const {

@@ -97,21 +97,26 @@ class Broker:
 class Client:
     """A paho client with blocking calls, for tests that speak MQTT themselves. Records what it receives."""
 
-    def __init__(self, port, identity="", certificate=None, clean=True, will=None, authority=None):
+    def __init__(self, port, identity="", certificate=None, clean=True, will=None, authority=None, password=None,
+                 protocol=4):
+        """password: the identity is the user name too."""
         self.changed = threading.Condition()
         self.messages, self.latest, self.connected, self.granted, self.acked = [], {}, 0, set(), set()
         self.vanished = False
-        self.paho = mqtt.Client(identity, clean_session=clean)
-        self.paho.on_connect = self.on_connect_
-        self.paho.on_disconnect = self.on_disconnect_
+        # MQTT 5 (protocol=5) always starts clean here.
+        self.paho = mqtt.Client(identity, clean_session=clean if protocol < 5 else None, protocol=protocol)
+        self.paho.on_connect = lambda c, u, flags, code, *more: self.on_connect_(code)
+        self.paho.on_disconnect = lambda *_: self.on_disconnect_()
         self.paho.on_message = self.on_message_
-        self.paho.on_subscribe = lambda c, u, mid, qos: self.note_(self.granted, mid)
+        self.paho.on_subscribe = lambda c, u, mid, *more: self.note_(self.granted, mid)
         self.paho.on_publish = lambda c, u, mid: self.note_(self.acked, mid)
         self.paho.reconnect_delay_set(1, 1)
         if will:
             self.paho.will_set(*will)
+        if password is not None:
+            self.paho.username_pw_set(identity, password)
         if authority:
-            self.paho.tls_set(str(authority.ca), *(str(path) for path in certificate))
+            self.paho.tls_set(str(authority.ca), *(str(path) for path in certificate or ()))
         self.paho.connect("localhost" if authority else "127.0.0.1", port, keepalive=60)
         self.paho.loop_start()
         self.wait(lambda: self.connected, "the connection")
@@ -137,11 +142,11 @@ class Client:
         _, mid = self.paho.subscribe(topic, qos)
         self.wait(lambda: mid in self.granted, f"the subscription to {topic}")
 
-    def publish(self, topic, payload="", qos=1, retain=False):
+    def publish(self, topic, payload="", qos=1, retain=False, properties=None):
         """payload: text, bytes or a value that becomes JSON. Returns when the broker has it."""
         if not isinstance(payload, (str, bytes)):
             payload = json.dumps(payload)
-        mid = self.paho.publish(topic, payload, qos, retain).mid
+        mid = self.paho.publish(topic, payload, qos, retain, properties).mid
         self.wait(lambda: mid in self.acked, f"the acknowledgement on {topic}")
 
     def of(self, pattern):
@@ -181,12 +186,12 @@ class Client:
             where.add(item)
             self.changed.notify_all()
 
-    def on_connect_(self, _client, _userdata, _flags, code):
+    def on_connect_(self, code):
         with self.changed:
             self.connected += code == 0
             self.changed.notify_all()
 
-    def on_disconnect_(self, _client, _userdata, _code):
+    def on_disconnect_(self):
         with self.changed:
             self.connected = 0
             self.changed.notify_all()

@@ -9,7 +9,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import broker as broker_module  # noqa: E402
 import programs  # noqa: E402
-from fleet import Fleet  # noqa: E402
+from fleet import EmbeddedFleet, Fleet  # noqa: E402
 from mqtt_proxy import MqttProxy  # noqa: E402
 
 LOG_TAIL = 6000
@@ -85,5 +85,13 @@ def connect():
 @pytest.fixture
 def fleet(tmp_path, broker):
     running = Fleet(tmp_path, broker.port)
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def embedded(tmp_path, leaves_no_process):
+    """A fleet with the gateway's own broker, and accounts for n1 and n2."""
+    running = EmbeddedFleet(tmp_path, ["n1", "n2"])
     yield running
     running.stop()

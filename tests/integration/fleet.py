@@ -9,8 +9,10 @@
 How each program is called stands in one function each: gateway_argv, agent_argv, ctl.
 """
 
+import contextlib
 import json
 import signal
+import socket
 import subprocess
 import uuid
 from pathlib import Path
@@ -18,8 +20,7 @@ from pathlib import Path
 from broker import Client
 from programs import Program, program_path
 from stores import Database
-from waiting import patience
-
+from waiting import patience, wait_until
 
 
 class Fleet:
@@ -29,6 +30,9 @@ class Fleet:
         self.name = name or "t" + uuid.uuid4().hex[:12]
         self.root = f"berth/v1/{self.name}"
         self.programs = {}  # by name: "berthd" or the node's
+        self.account = lambda identity: []  # further flags of a program: its account and certificates at the broker
+        self.observer_options = {}  # likewise for the test's own client, as broker.Client takes them
+        self.observer_fence = "fence"  # a topic that the test's client may write and read
         self.observer_ = None
         self.applied_ = 0
 
@@ -39,12 +43,16 @@ class Fleet:
         path.mkdir(parents=True, exist_ok=True)
         return path
 
+    def connection(self, identity, port):
+        """The flags by which a program of this identity ("berthd", a node's name, "operator") finds its broker."""
+        return ["--broker", f"127.0.0.1:{port}", *self.account(identity)]
+
     def gateway_argv(self, port, extra):
-        return [program_path("berthd"), "--state-dir", self.state_dir("berthd"), "--broker", f"127.0.0.1:{port}",
+        return [program_path("berthd"), "--state-dir", self.state_dir("berthd"), *self.connection("berthd", port),
                 "--fleet", self.name, "--gateway", self.gateway_name, *extra]
 
     def agent_argv(self, node, port, labels, taints, capacity, volumes, extra):
-        argv = [program_path("berth-agent"), "--state-dir", self.state_dir(node), "--broker", f"127.0.0.1:{port}",
+        argv = [program_path("berth-agent"), "--state-dir", self.state_dir(node), *self.connection(node, port),
                 "--fleet", self.name, "--gateway", self.gateway_name, "--node", node]
         for key, value in (labels or {}).items():
             argv += ["--label", f"{key}={value}"]
@@ -55,6 +63,14 @@ class Fleet:
         for volume in volumes or ():
             argv += ["--volume", volume]
         return argv + list(extra)
+
+    def start(self, *nodes, **options):
+        """The gateway, and agents with these names and the same options; waits until each is a ready node."""
+        self.start_gateway(port=options.get("port"))
+        for node in nodes:
+            self.start_agent(node, **options)
+        for node in nodes:
+            self.wait_node(node)
 
     def start_gateway(self, port=None, extra=()):
         """port: of a proxy instead of the broker. Called again after a kill: starts anew on the same state."""
@@ -89,7 +105,7 @@ class Fleet:
 
     def ctl(self, *arguments, check=True, timeout_s=None):
         """Runs berthctl; its CompletedProcess, output as text."""
-        argv = [program_path("berthctl"), "--broker", f"127.0.0.1:{self.port}", "--fleet", self.name, "--gateway",
+        argv = [program_path("berthctl"), *self.connection("operator", self.port), "--fleet", self.name, "--gateway",
                 self.gateway_name, *arguments]
         done = subprocess.run([str(a) for a in argv], capture_output=True, text=True, timeout=patience(timeout_s),
                               check=False)
@@ -107,8 +123,10 @@ class Fleet:
         return self.ctl("apply", "-f", path, *arguments, check=check)
 
     def get(self, kind, name, namespace="default"):
-        """The object as the gateway shows it; None when there is none."""
+        """The object as the gateway shows it; None when the gateway says that there is none."""
         done = self.ctl("get", kind, name, "-n", namespace, "-o", "json", check=False)
+        if done.returncode and "not found" not in done.stderr:
+            raise AssertionError(f"get {kind} {name} answered {done.returncode}: {done.stderr}")
         return json.loads(done.stdout) if done.returncode == 0 else None
 
     def delete(self, kind, name, namespace="default"):
@@ -121,11 +139,12 @@ class Fleet:
         """A client of the broker that has seen everything of the fleet since it was first asked for, and the retained
         messages before that."""
         if self.observer_ is None:
-            self.observer_ = Client(self.port, "observer")
+            self.observer_ = Client(self.port, "observer", **self.observer_options)
             self.observer_.subscribe(f"{self.root}/#")
-            self.observer_.subscribe("fence")
-            self.observer_.publish("fence", "1")
-            self.observer_.wait_message("fence")  # comes behind every retained message
+            fence = self.observer_fence
+            self.observer_.subscribe(fence)
+            self.observer_.publish(fence, "1")
+            self.observer_.wait_message(fence)  # comes behind every retained message
         return self.observer_
 
     def topic(self, below):
@@ -152,10 +171,36 @@ class Fleet:
                            timeout_s)
         return self.nodes_running(name, namespace)[0]
 
+    def wait_pod(self, name, matches, namespace="default", timeout_s=None):
+        """Waits until the gateway's status of the pod matches; returns it."""
+        return self.observer.wait_latest(self.topic(f"status/pods/{namespace}/{name}"),
+                                         lambda s: isinstance(s, dict) and matches(s), timeout_s)
+
+    def wait_pending(self, name, *words, timeout_s=None):
+        """Waits until the pod is pending for a reason that holds all the words; returns its status."""
+        return self.wait_pod(name, lambda s: s["phase"] == "Pending" and all(w in s.get("message", "") for w in words),
+                             timeout_s=timeout_s)
+
+    def wait_gone(self, name, namespace="default", timeout_s=None):
+        """Waits until the gateway has no such pod any more."""
+        wait_until(lambda: self.get("pod", name, namespace) is None, f"the end of pod {name}", timeout_s)
+
+    def wait_node(self, name, ready=True, timeout_s=None):
+        """Waits until the gateway shows the node as ready, or as not ready; returns its status."""
+        def matches(status):
+            return isinstance(status, dict) and status["conditions"][0]["status"] == ("True" if ready else "False")
+        return self.observer.wait_latest(self.topic(f"status/nodes/{name}"), matches, timeout_s)
+
     def wait_phase(self, name, phase, namespace="default", timeout_s=None):
         """Waits until the gateway's status of the pod has this phase; returns that status."""
         return self.observer.wait_latest(self.topic(f"status/pods/{namespace}/{name}"),
                                          lambda s: isinstance(s, dict) and find_phase(s) == phase, timeout_s)
+
+    def forget_seen(self):
+        """The observer starts anew: what it knew of a broker that is gone says nothing of the next one."""
+        if self.observer_:
+            self.observer_.close()
+            self.observer_ = None
 
     # Stores ----------------------------------------------------------------------------------------------------------
 
@@ -168,6 +213,56 @@ class Fleet:
         found = sorted(self.state_dir(name).glob("*.db"))
         assert len(found) == 1, f"{name} has {len(found)} stores in {self.state_dir(name)}"
         return Database(found[0])
+
+
+class EmbeddedFleet(Fleet):
+    """A fleet whose gateway brings its own broker. `nodes` get an account each."""
+
+    def __init__(self, folder, nodes):
+        super().__init__(folder, None)
+        self.config = self.folder / "berthd.yaml"
+        accounts = [f"  - {{identity: {node}, role: node, password: secret-{node}}}" for node in nodes]
+        accounts += [f"  - {{identity: {name}, role: operator, password: secret-{name}}}" for name in ("operator", "observer")]
+        self.config.write_text("\n".join(["clients:", *accounts]) + "\n", encoding="utf-8")
+        self.account = lambda identity: ["--username", identity, "--password-file", self.password_file(identity)]
+        self.observer_fence = self.topic("desired/pods/default/fence")
+
+    def broker_file(self, name):
+        path = self.state_dir("berthd") / "broker" / name
+        return path.read_text(encoding="utf-8").strip() if path.exists() else ""
+
+    def password_file(self, identity):
+        return self.state_dir("berthd") / "broker" / "password" / identity
+
+    def broker_pid(self):
+        """Of the embedded broker; None while there is none."""
+        pid = self.broker_file("pid")
+        return int(pid) if pid and Path(f"/proc/{pid}").exists() else None
+
+    def wait_broker(self):
+        """Waits until the broker takes connections."""
+        def taken():
+            if not self.broker_pid() or not self.broker_file("port"):
+                return False
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", int(self.broker_file("port")))):
+                return True
+            return False
+        wait_until(taken, "the embedded broker")
+        self.port = int(self.broker_file("port"))
+        self.observer_options = {"password": self.broker_file("password/observer")}
+
+    def client(self, identity):
+        """A client of the test's own with the account of an identity; the caller closes it."""
+        return Client(self.port, identity, password=self.broker_file(f"password/{identity}"))
+
+    def gateway_argv(self, port, extra):
+        return [program_path("berthd"), "--state-dir", self.state_dir("berthd"), "--config", self.config,
+                "--fleet", self.name, "--gateway", self.gateway_name, *extra]
+
+    def start_gateway(self, port=None, extra=()):
+        program = super().start_gateway(port, extra)
+        self.wait_broker()
+        return program
 
 
 def find_phase(status):

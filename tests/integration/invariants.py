@@ -5,6 +5,7 @@ runs in two places holds at any moment: assert_one_place().
 """
 
 import collections
+import json
 from pathlib import Path
 
 from waiting import wait_until
@@ -86,3 +87,64 @@ def wait_settled(fleet, timeout_s=None):
         return (rows,)
 
     return wait_until(settled, "a settled fleet", timeout_s)[0]
+
+
+def sleepers(fleet_name):
+    """How many processes of each pod do its work: {uid: count}. The pods of these tests end in `sleep`."""
+    counts = collections.Counter()
+    for workload in workloads(fleet_name):
+        try:
+            word = Path(f"/proc/{workload.pid}/comm").read_text(encoding="utf-8").strip()
+        except OSError:
+            continue  # ended meanwhile
+        counts[workload.uid] += word == "sleep"
+    return {uid: count for uid, count in counts.items() if count}
+
+
+def volume_violations(rows, objects):
+    """What is wrong with the claims and volumes of a settled fleet. objects: {key: Content} of the gateway."""
+    wrong = []
+    kinds = collections.defaultdict(dict)
+    for key, content in objects.items():
+        kind, _, name = key.partition("/")
+        kinds[kind][name] = content.value.get("manifest", content.value)
+    claims, volumes = kinds["persistentvolumeclaims"], kinds["persistentvolumes"]
+    users = collections.defaultdict(list)
+    for name, claim in claims.items():
+        if volume := claim["spec"].get("volumeName"):
+            users[volume].append(name)
+            reference = volumes.get(volume, {}).get("spec", {}).get("claimRef", {})
+            if f"{reference.get('namespace')}/{reference.get('name')}" != name:
+                wrong.append(f"claim {name} has volume {volume}, which is claimed by {json.dumps(reference)}")
+    wrong += [f"volume {volume} is claimed by {names}" for volume, names in users.items() if len(names) > 1]
+    for name, volume in volumes.items():
+        reference = volume["spec"].get("claimRef")
+        owner = reference and f"{reference['namespace']}/{reference['name']}"
+        if owner and volume.get("status", {}).get("phase") != "Released" and (
+                claims.get(owner, {}).get("spec", {}).get("volumeName") != name):
+            wrong.append(f"volume {name} is claimed by {owner}, which does not have it")
+    for row in rows.values():
+        for grant in row.value.get("volumes", ()):
+            if not grant["volume"].startswith(row.value["node"] + "-"):
+                wrong.append(f"pod {row.value['pod']} on {row.value['node']} has volume {grant['volume']}")
+            if users.get(grant["volume"]) != [grant["claim"]]:
+                wrong.append(f"pod {row.value['pod']} was given {grant}; the volume's users are {users[grant['volume']]}")
+    return wrong
+
+
+def wait_each_runs_once(fleet, *names, timeout_s=None):
+    """Waits until these pods, and no others, run: each in one row, one slot and one process; nothing else is held by any
+    node, and every volume is claimed once. Returns {name: node}."""
+
+    def checked():
+        rows = wait_settled(fleet, timeout_s=0)
+        with fleet.store("berthd") as gateway:
+            wrong = volume_violations(rows, gateway.records("object"))
+        assert not wrong, "; ".join(wrong)
+        places = {row.value["pod"].removeprefix("default/"): row.value["node"] for row in rows.values()}
+        assert sorted(places) == sorted(names), f"bound are {sorted(places)}"
+        expected = {uid: 1 for uid in rows}
+        assert sleepers(fleet.name) == expected, f"processes {sleepers(fleet.name)}, rows {sorted(expected)}"
+        return (places,)
+
+    return wait_until(checked, f"exactly {sorted(names)} running", timeout_s)[0]

@@ -27,3 +27,22 @@ def with_claim(manifest, claim_name, mount="/data"):
         {"name": claim_name, "persistentVolumeClaim": {"claimName": claim_name}})
     manifest["spec"]["containers"][0].setdefault("volumeMounts", []).append({"name": claim_name, "mountPath": mount})
     return manifest
+
+
+def counted_pod(name, marks, **more):
+    """A pod that writes one line into the file marks/<name> each time it is started, and then sleeps. It holds a lock
+    as long as it lives, so that two of it at one time are noticed whenever that is."""
+    script = f"exec 9> {marks}/{name}.lock; flock -n 9 || echo twice >> {marks}/{name}; echo started >> {marks}/{name}"
+    return pod(name, command=("sh", "-c", script + "; exec sleep 1000"), **more)
+
+
+def starts(name, marks):
+    """How often a counted pod was started, anywhere. Fails if it ever ran twice at one time (S4)."""
+    path = marks / name
+    told = path.read_text(encoding="utf-8") if path.exists() else ""
+    assert "twice" not in told, f"S4: pod {name} ran twice at one time"
+    return told.count("started")
+
+
+LOCAL_CLASS = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "local"},
+               "provisioner": "kubernetes.io/no-provisioner", "volumeBindingMode": "WaitForFirstConsumer"}

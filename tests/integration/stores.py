@@ -71,6 +71,7 @@ class Database:
     def records(self, table):
         """Everything of one table of core/store.h by key: what is recorded, with the journal applied to it."""
         number = TABLES[table]
+        assert "journal" in self.tables(), "the store is being made"
         contents = {key: (value, phase) for key, value, phase in
                     self.rows("select key, value, phase from record where tbl = ?", number)}
         for op, key, value, phase in self.rows(

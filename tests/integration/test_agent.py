@@ -156,7 +156,7 @@ def test_a_second_agent_on_one_state_directory_is_refused(fleet, gateway, tmp_pa
     gateway.incarnation()
     second = Program("second", fleet.agent_argv("n1", fleet.port, None, None, None, None, ()), tmp_path).start()
     assert second.wait() == 75
-    assert "another agent uses it" in second.output()
+    assert "another process uses it" in second.output()
     assert fleet.programs["n1"].alive()
 
 

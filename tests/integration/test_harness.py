@@ -7,6 +7,7 @@ import ssl
 
 import pytest
 from broker import Authority
+from manifests import counted_pod, starts
 from programs import Program, children, end_children_since
 from waiting import wait_until
 
@@ -73,3 +74,17 @@ def test_waiting_tells_what_it_waited_for_and_why_it_was_not_so(monkeypatch):
 
     with pytest.raises(AssertionError, match="in vain for a wonder.*one is not two"):
         wait_until(never, "a wonder")
+
+
+def test_a_pod_that_runs_twice_at_one_time_is_noticed(tmp_path):
+    command = counted_pod("web", tmp_path)["spec"]["containers"][0]["command"]
+    first = Program("first", command, tmp_path).start()
+    wait_until(lambda: starts("web", tmp_path) == 1, "the first start")
+    first.kill()
+    second = Program("second", command, tmp_path).start()
+    wait_until(lambda: starts("web", tmp_path) == 2, "the second start, after the first has ended")
+    Program("third", command, tmp_path).start()
+    with pytest.raises(AssertionError, match="S4"):
+        wait_until(lambda: (tmp_path / "web").read_text().count("started") == 3, "the third start")
+        starts("web", tmp_path)
+    assert second.alive()

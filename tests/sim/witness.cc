@@ -137,7 +137,7 @@ void Witness::note_epoch(const GatewayId& id, const Epoch& epoch, const std::str
                                      known->second.second + " and of pod " + uid + " on node " + node);
 }
 
-void Witness::gateway_sent(const std::string& node, Request request) {
+void Witness::gateway_sent(const std::string& node, const Request& request) {
   if (request.type == RequestType::list || request.type == RequestType::heartbeat) return;
   ++requests_sent_;
   if (request.type == RequestType::pre_bind) note_epoch(request.gateway_id, request.epoch, request.uid, node);

@@ -65,7 +65,7 @@ class Witness {
   void read_gateway(const Contents& contents);
   void read_device(const std::string& name, const Contents& contents);
 
-  void gateway_sent(const std::string& node, Request request);
+  void gateway_sent(const std::string& node, const Request& request);
   // A message about this pod, in the turn that is running; turn_ended() forgets them.
   void gateway_heard_of_pod(const std::string& key) { ++heard_in_turn_[key]; }
   void turn_ended() { heard_in_turn_.clear(); }

@@ -194,6 +194,8 @@ TEST(DecodePod, NamesTheFaultsOfAContainer) {
       {R"({"name":"A"})", "spec.containers[0].name: wanted a name"},
       {R"({"name":7})", "spec.containers[0].name: wanted a string, found 7; put it in quotes"},
       {R"({"name":"c","image":[]})", "spec.containers[0].image: wanted a string, found a list"},
+      {R"({"name":"c","command":7})", "spec.containers[0].command: wanted a list"},
+      {R"({"name":"c","args":[7]})", "spec.containers[0].args[0]: wanted a string, found 7"},
       {R"({"name":"c","resources":{"requests":{"memory":"64MB"}}})",
        "spec.containers[0].resources.requests.memory: wanted a quantity such as 250m, 2 or 64Mi, found \"64MB\""},
       {R"({"name":"c","resources":{"requests":{"memory":null}}})",

@@ -55,13 +55,15 @@ TEST_F(CtlConnection, SaysThatNoBrokerRunsInTheStateDirectory) {
 }
 
 TEST_F(CtlConnection, LetsTheCommandLineWinOverTheFile) {
-  options_.config_file = write("ctl.yaml", "broker: \"far:1\"\nfleet: barn\nidentity: anna\n");
+  options_.config_file =
+      write("ctl.yaml", "broker: {host: far, port: 1}\nfleet: barn\nidentity: anna\nnamespace: shop\n");
   options_.broker = "near:2";
   const Outcome<Connection> connection = resolve_connection(options_);
   ASSERT_TRUE(connection) << connection.error().text;
   EXPECT_EQ(connection->broker(), "near:2");
   EXPECT_EQ(connection->fleet, "barn");
   EXPECT_EQ(connection->identity, "anna");
+  EXPECT_EQ(connection->name_space, "shop");
 }
 
 TEST_F(CtlConnection, NamesAnUnknownKeyWithItsPlace) {
@@ -74,8 +76,8 @@ TEST_F(CtlConnection, NamesAnUnknownKeyWithItsPlace) {
 }
 
 TEST_F(CtlConnection, ReadsAddressesOfEveryForm) {
-  for (const auto& [text, want] : {std::pair{"host", "host:1883"}, std::pair{"10.0.0.1:99", "10.0.0.1:99"},
-                                   std::pair{"[::1]:99", "::1:99"}, std::pair{"::1", "::1:1883"}}) {
+  for (const auto& [text, want] :
+       {std::pair{"host", "host:1883"}, std::pair{"10.0.0.1:99", "10.0.0.1:99"}, std::pair{"[::1]:99", "::1:99"}}) {
     options_.broker = text;
     const Outcome<Connection> connection = resolve_connection(options_);
     ASSERT_TRUE(connection) << text;

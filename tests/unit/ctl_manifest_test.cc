@@ -15,7 +15,7 @@ struct Read {
 
 Read read(std::string_view text) {
   Read result;
-  result.outcome = read_manifests("pods.yaml", text, result.manifests, result.warnings);
+  result.outcome = read_manifests("pods.yaml", text, "default", result.manifests, result.warnings);
   return result;
 }
 

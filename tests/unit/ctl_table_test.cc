@@ -83,10 +83,19 @@ TEST(CtlTable, ShowsReadinessTaintsAndCapacityOfANode) {
   const Json node = json(R"({"metadata":{"name":"edge-c"},
     "spec":{"unschedulable":true,"taints":[{"key":"dedicated","value":"lab","effect":"NoSchedule"},
                                            {"key":"slow","effect":"PreferNoSchedule"}]},
-    "status":{"allocatable":{"cpu":"1","memory":"512Mi"},"conditions":[{"type":"Ready","status":"True"}]}})");
+    "status":{"allocatable":{"cpu":"1","memory":"536870912"},"conditions":[{"type":"Ready","status":"True"}]}})");
   EXPECT_EQ(render(Kind::node, {node}),
             "NAME     STATUS                     TAINTS                                           CPU   MEMORY\n"
             "edge-c   Ready,SchedulingDisabled   dedicated=lab:NoSchedule,slow:PreferNoSchedule   1     512Mi\n");
+}
+
+TEST(CtlTable, ShowsMemoryInTheLargestWholeUnit) {
+  for (const auto& [text, want] : {std::pair{"2147483648", "2Gi"}, std::pair{"1025", "1025"},
+                                   std::pair{"3145728", "3Mi"}, std::pair{"1536Mi", "1536Mi"}, std::pair{"0", "0"}}) {
+    Json node = json(R"({"status":{"allocatable":{}}})");
+    node.find("status")->find("allocatable")->set("memory", text);
+    EXPECT_EQ(table_row(Kind::node, node, {}).back(), want);
+  }
 }
 
 TEST(CtlTable, ShowsWhichClaimHasAVolume) {
@@ -112,7 +121,7 @@ TEST(CtlTable, ReadsFieldsOfTheWrongTypeAsEmpty) {
   const Json odd = json(R"({"metadata":7,"spec":[],"status":{"conditions":{},"containerStatuses":"x","phase":{}}})");
   for (const KindName& kind : kinds()) {
     for (const std::string& cell : table_row(kind.kind, odd, {.wide = true})) {
-      EXPECT_TRUE(cell == "-" || cell == "0" || cell == "NotReady" || cell == "Pending") << cell;
+      EXPECT_TRUE(cell == "-" || cell == "0" || cell == "NotReady" || cell == "Pending" || cell == "Available") << cell;
     }
   }
 }

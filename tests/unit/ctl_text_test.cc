@@ -1,4 +1,4 @@
-// Objects as JSON and YAML for people: what is printed reads back as the same value.
+// Objects as JSON for people: what is printed reads back as the same value.
 #include "firmware-host/ctl/text.h"
 
 #include <gtest/gtest.h>
@@ -18,25 +18,6 @@ TEST(CtlText, IndentsJsonThatReadsBackTheSame) {
   EXPECT_EQ(json(text), value);
   EXPECT_NE(text.find("  \"a\": [\n    1,\n"), std::string::npos) << text;
 }
-
-TEST(CtlText, WritesYamlWithListsBelowTheirKey) {
-  EXPECT_EQ(to_yaml(json(R"({"kind":"Pod","spec":{"containers":[{"name":"c","command":["sh","-c"]}],"m":[]}})")),
-            "kind: Pod\n"
-            "spec:\n"
-            "  containers:\n"
-            "  - name: c\n"
-            "    command:\n"
-            "    - sh\n"
-            "    - \"-c\"\n"
-            "  m: []\n");
-}
-
-TEST(CtlText, QuotesWhatYamlWouldReadAsSomethingElse) {
-  EXPECT_EQ(to_yaml(json(R"({"a":"true","b":"1","c":"","d":"a: b","e":"no","f":"x\ny","g":"plain text"})")),
-            "a: \"true\"\nb: \"1\"\nc: \"\"\nd: \"a: b\"\ne: \"no\"\nf: \"x\\ny\"\ng: plain text\n");
-}
-
-TEST(CtlText, WritesListsInLists) { EXPECT_EQ(to_yaml(json("[[1,2],[3]]")), "- - 1\n  - 2\n- - 3\n"); }
 
 }  // namespace
 }  // namespace berth

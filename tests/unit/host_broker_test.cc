@@ -223,6 +223,8 @@ TEST_F(BrokerTest, SaysSoWhenMosquittoIsNotInstalled) {
 
 TEST_F(BrokerTest, RefusesAGivenPortThatIsTakenAndAvoidsOneItRemembers) {
   auto other = started();
+  auto node = client(*other, "edge-a");  // up: it listens, and the port is taken
+  ASSERT_TRUE(run_until([&] { return node->transport.is_up(); }));
   TempDir elsewhere;
   BrokerOptions o = options();
   o.state_dir = elsewhere.path();

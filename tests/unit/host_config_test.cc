@@ -111,8 +111,6 @@ TEST(GatewayConfig, NamesFileLineColumnAndField) {
       {"broker: {host: h, password_file: p}\n", "b.yaml:1:1: broker.username: missing"},
       {"broker: {host: h}\nembedded_broker: {}\n", "b.yaml:2:1: embedded_broker: only for the embedded broker"},
       {"broker: {host: h}\nclients: []\n", "b.yaml:2:1: clients: only for the embedded broker"},
-      {"clients:\n- {identity: a, role: node}\n",
-       "b.yaml:2:3: clients[0].password_file: wanted either this or password"},
       {"clients:\n- {identity: a, role: node, password: p, password_file: f}\n",
        "b.yaml:2:42: clients[0].password_file: wanted either this or password"},
       {"clients:\n- {identity: a, role: admin, password: p}\n",

@@ -31,7 +31,7 @@ TEST_F(StateDirectoryTest, RefusesASecondAgentUntilTheFirstIsGone) {
     const Result<StateDirectory> second = StateDirectory::open(path);
     ASSERT_FALSE(second.has_value());
     EXPECT_EQ(second.error().code(), Code::unschedulable);
-    EXPECT_TRUE(second.error().message().starts_with("state directory " + path + ": another agent uses it"));
+    EXPECT_TRUE(second.error().message().starts_with("state directory " + path + ": another process uses it"));
   }
   EXPECT_TRUE(StateDirectory::open(path).has_value());
 }

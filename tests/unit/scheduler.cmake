@@ -2,4 +2,5 @@ berth_test(unit_scheduler
   SOURCES
     scheduler_binding_test.cc
     scheduler_gateway_test.cc
+    scheduler_simulator_test.cc
   LIBS berth_core berth_plugins berth_storage)

@@ -19,6 +19,8 @@ TEST_F(GatewayTest, PodsWaitUntilTheFenceCameBack) {
     if (message.topic == topics.gateway_fence("gateway")) gateway->on_message(message);
   }
   turn();
+  EXPECT_NE(gateway->not_ready().find("n1"), std::string::npos) << "the store is new: what does the node run already?";
+  slots("n1", {});
   EXPECT_EQ(gateway->not_ready(), "");
   EXPECT_EQ(phase("u1"), Phase::prebind);
 }
@@ -218,7 +220,7 @@ TEST_F(GatewayTest, AnUnchangedStateIsNotWrittenAgain) {
 TEST_F(GatewayTest, ASlotWithoutARowIsReleased) {
   start_connected();
   device("n1");
-  slots("n1", {{"ghost", {1, 3}, SlotState::running, "{}"}});
+  slots("n1", {{"ghost", {1, 3}, SlotState::running, "{}", {}}});
   ASSERT_EQ(gateway->releases().size(), 1u);
   EXPECT_EQ(request("n1")->type, RequestType::release);
   EXPECT_EQ(request("n1")->uid, "ghost");
@@ -247,23 +249,39 @@ TEST_F(GatewayTest, ALostStorePlacesNothingUntilEveryKnownNodeHasAnswered) {
   receive(topics.desired(Kind::pod, "default/more"), pod("more", "u2"), true);
   EXPECT_TRUE(gateway->identity().adopting);
   EXPECT_EQ(gateway->bindings().size(), 0u);
-  slots("n1", {{"u1", {1, 3}, SlotState::running, pod("web", "u1")}});
+  slots("n1", {{"u1", {1, 3}, SlotState::running, pod("web", "u1"), {}}});
   EXPECT_EQ(phase("u1"), Phase::bound);
   EXPECT_EQ(phase("u2"), Phase::none);
   restart();
   EXPECT_TRUE(gateway->identity().adopting) << "durable";
   EXPECT_EQ(gateway->identity().adopt_nodes, (std::set<std::string>{"n1", "n2"}));
-  slots("n1", {{"u1", {1, 3}, SlotState::running, pod("web", "u1")}});
+  slots("n1", {{"u1", {1, 3}, SlotState::running, pod("web", "u1"), {}}});
   receive(topics.node_presence("n2"), R"({"incarnation":"i2","session":"2","online":true})");
-  slots(
-      "n2",
-      {{"u1", {1, 2}, SlotState::running, pod("web", "u1")}, {"lost", {1, 1}, SlotState::running, pod("lost", "lost")}},
-      "i2");
+  slots("n2",
+        {{"u1", {1, 2}, SlotState::running, pod("web", "u1"), {}},
+         {"lost", {1, 1}, SlotState::running, pod("lost", "lost"), {}}},
+        "i2");
   EXPECT_FALSE(gateway->identity().adopting);
   EXPECT_EQ(gateway->bindings().at("u1")->row.node, "n1") << "the highest running epoch keeps the row";
   EXPECT_TRUE(gateway->releases().contains("n2/u1/1.2"));
   EXPECT_TRUE(gateway->identity().orphans.contains("n2/lost/1.1")) << "waits for the operator's word";
   EXPECT_EQ(phase("u2"), Phase::prebind);
+}
+
+TEST_F(GatewayTest, ALostStoreWaitsForTheNodesThatTheBrokerShowsThoughNobodyNamedThem) {
+  start();
+  gateway->on_link(true);
+  device("n1");
+  device("gone");
+  receive(topics.node_presence("gone"), R"({"incarnation":"i1","session":"1","online":false})");
+  receive(topics.desired(Kind::pod, "default/web"), pod("web", "u1"), true);
+  connect();
+  EXPECT_TRUE(gateway->identity().adopting);
+  EXPECT_EQ(gateway->identity().adopt_nodes, (std::set<std::string>{"n1"})) << "the other cannot answer";
+  EXPECT_EQ(gateway->bindings().size(), 0u);
+  slots("n1", {{"u1", {7, 3}, SlotState::running, pod("web", "u1"), {}}});
+  EXPECT_FALSE(gateway->identity().adopting);
+  EXPECT_EQ(phase("u1"), Phase::bound) << "where it was";
 }
 
 TEST_F(GatewayTest, SupersededRaisesTheTermAndChangesNoRow) {
@@ -311,6 +329,16 @@ TEST_F(GatewayTest, OfferedDirectoriesBecomeLocalVolumesAndAClaimIsBoundInPhaseB
   EXPECT_EQ(gateway->objects().volume("n2-data")->phase, "Released");
 }
 
+TEST_F(GatewayTest, ADeletedVolumeThatItsDeviceStillOffersComesBackUnclaimed) {
+  start_connected();
+  device("n1", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})",
+         R"(,"volumes":[{"name":"data","path":"/srv/data","capacity":"1Gi","storageClass":"local"}])");
+  const std::string before = gateway->objects().volume("n1-data")->metadata.uid;
+  EXPECT_EQ(api(R"({"op":"delete","kind":"persistentvolume","name":"n1-data"})").find("ok")->as_bool(), true);
+  ASSERT_NE(gateway->objects().volume("n1-data"), nullptr);
+  EXPECT_NE(gateway->objects().volume("n1-data")->metadata.uid, before) << "another volume of the same name";
+}
+
 TEST_F(GatewayTest, APodThatFitsNowhereSaysWhy) {
   start_connected();
   device("n1");
@@ -349,11 +377,30 @@ TEST_F(GatewayTest, ListsArePagedBelowTheMessageLimit) {
   EXPECT_EQ(seen.size(), 300u);
 }
 
+TEST_F(GatewayTest, WhatTheDeviceSaysOfAPodIsShown) {
+  start_connected();
+  device("n1");
+  bind_pod("job", "u1", "n1");
+  const std::string epoch = to_text(gateway->bindings().at("u1")->row.epoch);
+  receive(topics.node_pod("n1", "default/job"),
+          R"({"uid":"u1","epoch":")" + epoch + R"(","phase":"Failed","reason":"KeeperLost","message":"gone"})", true);
+  EXPECT_EQ(why("job"), "gone");
+}
+
+TEST_F(GatewayTest, AVolumeNobodyClaimedIsShownAvailable) {
+  start_connected();
+  device("n1", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})",
+         R"(,"volumes":[{"name":"data","path":"/srv/data","capacity":"1Gi","storageClass":"local"}])");
+  const Json reply = api(R"({"op":"get","kind":"pv","name":"n1-data"})");
+  EXPECT_EQ(*reply.find("object")->find("status")->find("phase"), Json("Available"));
+}
+
 TEST_F(GatewayTest, AHeldGatewayAnswersAndBindsNothing) {
   options.hold = "the store was set aside";
   start_connected();
   device("n1");
-  apply(pod("web", "u1"));
+  const Json refused = apply(pod("web", "u1"));
+  EXPECT_EQ(*refused.find("ok"), Json(false)) << "it could not keep it";
   EXPECT_EQ(phase("u1"), Phase::none);
   const Json reply = api(R"({"op":"status"})");
   EXPECT_EQ(*reply.find("ready"), Json(false));

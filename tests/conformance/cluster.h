@@ -1,0 +1,49 @@
+// The cluster of one conformance case: its objects, and what each placement changes in them.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/cache/cache.h"
+#include "core/framework/framework.h"
+
+namespace berth {
+
+class Cluster final : public Handle, public VolumeLister {
+ public:
+  // Decodes a case's `input`. The error names the object.
+  Status load(const Json& input);
+
+  const std::vector<std::shared_ptr<const Pod>>& pending() const { return pending_; }
+  Cache& cache() { return cache_; }
+  const Snapshot& take_snapshot();
+  // The volumes become the claims', completely.
+  void bind_volumes(const std::vector<VolumeGrant>& grants);
+  bool is_unbound(const std::string& claim) const;
+
+  const Clock& clock() const override { return still_; }
+  const Snapshot& snapshot() const override { return snapshot_; }
+  const VolumeLister& volumes() const override { return *this; }
+  std::shared_ptr<const PersistentVolumeClaim> claim(const std::string& key) const override;
+  std::shared_ptr<const PersistentVolume> volume(const std::string& name) const override;
+  std::shared_ptr<const StorageClass> storage_class(const std::string& name) const override;
+  std::vector<std::shared_ptr<const PersistentVolume>> volumes_of_class(const std::string& name) const override;
+
+ private:
+  class StillClock final : public Clock {
+   public:
+    Millis now() const override { return 0; }
+    Millis wall() const override { return 0; }
+  };
+  StillClock still_;
+  Cache cache_;
+  Snapshot snapshot_;
+  std::vector<std::shared_ptr<const Pod>> pending_;
+  std::map<std::string, std::shared_ptr<const PersistentVolumeClaim>> claims_;
+  std::map<std::string, std::shared_ptr<const PersistentVolume>> volumes_;
+  std::map<std::string, std::shared_ptr<const StorageClass>> classes_;
+};
+
+}  // namespace berth

@@ -1,0 +1,254 @@
+"""What must not be believed: the daemon stays up, says what it refused, and goes on placing pods."""
+
+import json
+import sqlite3
+
+import pytest
+from invariants import wait_each_runs_once
+from manifests import pod
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
+from programs import Program, program_path
+from waiting import wait_until
+
+STATE = {"incarnation": "i1", "bootId": "b", "session": "1", "sequence": "1", "heartbeatMs": 60000}
+DEEP = "[" * 500 + "]" * 500
+BIG = json.dumps(pod("web", labels={"pad": "x" * 1_000_000}))
+
+# name: (topic, payload, what the log says of it)
+REFUSED = {
+    "malformed JSON": ("desired/pods/default/web", '{"kind": "Pod", ', "not JSON"),
+    "no text at all": ("desired/pods/default/web", b"\xff\xfe\x00garbage", "refused"),
+    "a number for an object": ("desired/pods/default/web", "7", "a JSON object is wanted"),
+    "deep nesting": ("desired/pods/default/web", DEEP, "nested deeper"),
+    "one key twice": ("desired/pods/default/web", '{"kind": "Pod", "kind": "Pod"}', "kind"),
+    "an unknown kind": ("desired/gadgets/default/web", "{}", "unknown kind"),
+    "a topic without a namespace": ("desired/pods/web", "{}", "<namespace>"),
+    "another name than the topic's": ("desired/pods/default/web", json.dumps(pod("other")), "metadata.name"),
+    "a pod whose command is a number": (
+        "desired/pods/default/web", json.dumps({**pod("web"), "spec": {"containers": [{"name": "a", "command": 7}]}}),
+        "spec.containers[0].command"),
+    "a quantity that is none": ("desired/pods/default/web", json.dumps(pod("web", memory="lots")), "memory"),
+    "a node's state that is a list": ("nodes/n9/state", "[]", "a JSON object is wanted"),
+    "a node's state without an incarnation": ("nodes/n9/state", "{}", "incarnation"),
+    "a node that names another": ("nodes/n9/state", json.dumps({**STATE, "name": "n1"}), "not the node of the topic"),
+    "labels that are a number": ("nodes/n9/state", json.dumps({**STATE, "labels": 7, "allocatable": 9}), "n9/state"),
+    "a node name that is none": ("nodes/N_9!/state", json.dumps(STATE), "not a valid node name"),
+    "presence without a word": ("nodes/n9/presence", json.dumps(STATE), "online"),
+    "a pod's status without a uid": ("nodes/n1/pods/default/web", "{}", "uid"),
+    "an answer of no known type": ("gateways/gw/answers/n1", json.dumps({"type": "Maybe"}), "type"),
+    "an answer that is no JSON": ("gateways/gw/answers/n1", "Bound!", "answers/n1"),
+    "an answer with a number for an epoch": (
+        "gateways/gw/answers/n1", json.dumps({"type": "Bound", "incarnation": "i", "term": "1", "storeId": "s",
+                                              "uid": "u", "epoch": 5}), "epoch"),
+}
+
+
+def asker(connect, port, identity="clerk"):
+    """A client that asks the gateway's api with MQTT 5."""
+    client = connect(port, identity, protocol=5)
+    return client
+
+
+def ask(client, fleet, payload, response_topic):
+    properties = Properties(PacketTypes.PUBLISH)
+    properties.ResponseTopic = response_topic
+    properties.CorrelationData = b"1"
+    client.publish(fleet.topic("gateways/gw/api"), payload, properties=properties)
+
+
+def test_everything_that_is_refused_is_said_and_berthd_goes_on(fleet, connect):
+    fleet.start("n1")
+    client = connect(fleet.port, "stranger")
+    berthd = fleet.programs["berthd"]
+    for name, (topic, payload, words) in REFUSED.items():
+        said = len(berthd.output())
+        client.publish(fleet.topic(topic), payload)
+        topic_words = fleet.topic(topic)
+        wait_until(lambda: any(words in line and topic_words in line for line in berthd.output()[said:].splitlines()),
+                   f"{words!r} in the log of berthd after {name}", timeout_s=10)
+        assert berthd.alive(), name
+    fleet.apply(pod("sound"))
+    fleet.wait_running("sound", node="n1")
+    wait_each_runs_once(fleet, "sound")
+    assert fleet.get("node", "n9") is None and fleet.get("pod", "web") is None
+
+
+def test_everything_that_a_node_is_told_wrongly_is_said_and_its_agent_goes_on(fleet, connect):
+    fleet.start("n1")
+    client = connect(fleet.port, "stranger")
+    agent = fleet.programs["n1"]
+    for payload in ("Bind!", "[]", "7", DEEP, '{"type": "Dance"}', '{"type": "Bind", "uid": 7}',
+                    '{"type": "PreBind", "term": "1", "term": "2"}', "x" * 60_000):
+        said = len(agent.output())
+        client.publish(fleet.topic("nodes/n1/requests"), payload)
+        wait_until(lambda: len(agent.output()) > said, f"a word of the agent on {payload[:40]}", timeout_s=10)
+        assert agent.alive()
+    fleet.apply(pod("sound"))
+    fleet.wait_running("sound", node="n1")
+
+
+def test_a_payload_of_1_mb_harms_nobody(fleet, connect):
+    """The broker drops what is above the limit that gateway and agent told it at CONNECT."""
+    fleet.start("n1")
+    client = connect(fleet.port, "stranger")
+    for topic in ("desired/pods/default/web", "nodes/n1/requests", "nodes/n9/state", "gateways/gw/api"):
+        client.publish(fleet.topic(topic), BIG)
+    just_too_large = json.dumps(pod("web", labels={"pad": "x" * 65_536}))
+    client.publish(fleet.topic("desired/pods/default/web"), just_too_large)
+    fleet.programs["berthd"].wait_output("too large")
+    fleet.apply(pod("sound"))
+    fleet.wait_running("sound", node="n1")
+    wait_each_runs_once(fleet, "sound")
+    assert fleet.get("pod", "web") is None and fleet.get("node", "n9") is None
+
+
+def test_the_api_answers_bad_requests_with_what_is_wrong(fleet, connect):
+    fleet.start("n1")
+    client = asker(connect, fleet.port)
+    answers = fleet.topic("clients/clerk/answers")
+    client.subscribe(answers)
+    for payload, words in (("{", "not JSON"), ("[]", "a JSON object is wanted"), ('{"op": "dance"}', "dance"),
+                           ('{"op": "apply"}', "object"), ('{"op": "apply", "object": {"kind": "Gadget"}}', "Gadget"),
+                           ('{"op": "get", "kind": "pod", "name": "none"}', "not found"), (DEEP, "nested deeper")):
+        count = len(client.of(answers))
+        ask(client, fleet, payload, answers)
+        answer = client.wait_message(answers, count=count + 1)[-1]
+        assert answer["ok"] is False and words in answer["error"], (payload, answer)
+    assert fleet.programs["berthd"].alive()
+
+
+def test_a_response_topic_outside_the_clients_own_is_ignored_and_said(fleet, connect):
+    fleet.start("n1")
+    client = asker(connect, fleet.port)
+    client.subscribe(fleet.topic("#"))
+    own = fleet.topic("clients/clerk/answers")
+    for wrong in (fleet.topic("nodes/n1/requests"), fleet.topic("desired/pods/default/web"), "elsewhere/clients/clerk/a"):
+        ask(client, fleet, '{"op": "status"}', wrong)
+        fleet.programs["berthd"].wait_output(f'{wrong}', timeout_s=10)
+        ask(client, fleet, '{"op": "status"}', own)  # answered in order: nothing more comes for the one before
+        client.wait_message(own)
+        client.messages = [m for m in client.messages if m[0] != own]
+        assert [p for t, p in client.messages if t == wrong and b'"ready"' in p] == []
+
+
+@pytest.mark.parametrize("text, where, field", [
+    ("apiVersion: v1\nkind: Pod\nmetadata:\n  name: Web_1\nspec:\n  containers: [{name: a}]\n", ":4:", "metadata.name"),
+    ("apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - name: a\n    command: 7\n", ":7:",
+     "spec.containers[0].command"),
+    ("apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - name: a\n    resources:\n"
+     "      requests:\n        memory: lots\n", ":9:", "memory"),
+    ("apiVersion: v1\nkind: Gadget\nmetadata: {name: web}\n", ":2:", "kind"),
+    ("apiVersion: v1\nkind: Pod\n  metadata: {name: web}\n", ":3:", ""),
+], ids=["name", "command", "quantity", "kind", "yaml"])
+def test_an_invalid_manifest_is_refused_with_file_line_and_field(fleet, text, where, field):
+    done = fleet.apply(text, check=False)
+    assert done.returncode != 0
+    assert f"manifest-1.yaml{where}" in done.stderr and field in done.stderr
+
+
+@pytest.mark.parametrize("program, text, where, field", [
+    ("berthd", "fleet: f\nscheduler:\n  pod_initial_backoff_seconds: soon\n", ":3:", "pod_initial_backoff_seconds"),
+    ("berthd", "fleet: f\nclients:\n- identity: n1\n  role: king\n  password: x\n", ":4:", "role"),
+    ("berthd", "fleet: f\nflet: g\n", ":2:", "flet"),
+    ("berthd", "fleet: [\n", ":2:", ""),
+    ("berth-agent", "fleet: f\nheartbeat_seconds: -1\n", ":2:", "heartbeat_seconds"),
+    ("berth-agent", "volumes:\n- name: data\n  path: relative\n  capacity: 1Gi\n", ":3:", "path"),
+    ("berth-agent", "capacity:\n  cpu: much\n", ":2:", "cpu"),
+    ("berthctl", "broker: b:1\nflet: g\n", ":2:", "flet"),
+])
+def test_a_broken_configuration_file_is_refused_with_file_line_and_field(tmp_path, program, text, where, field):
+    config = tmp_path / "config.yaml"
+    config.write_text(text, encoding="utf-8")
+    argv = [program_path(program), "--config", config]
+    argv += ["status"] if program == "berthctl" else ["--state-dir", tmp_path / "state"]
+    run = Program(program, argv, tmp_path).start()
+    assert run.wait(10) not in (0, -6, -11)
+    assert f"config.yaml{where}" in run.output() and field in run.output()
+
+
+def test_a_configuration_file_that_is_not_there_is_named(tmp_path):
+    for program in ("berthd", "berth-agent"):
+        run = Program(program, [program_path(program), "--state-dir", tmp_path, "--config", tmp_path / "none.yaml"],
+                      tmp_path).start()
+        assert run.wait(10) != 0
+        assert "none.yaml" in run.output()
+
+
+def damage_header(path):
+    path.write_bytes(b"no database at all " * 1000)
+
+
+def damage_pages(path):
+    content = bytearray(path.read_bytes())
+    for at in range(len(content) // 2, len(content), 64):
+        content[at:at + 32] = b"\xa5" * len(content[at:at + 32])
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("damage", [damage_header, damage_pages], ids=["header", "pages"])
+def test_a_damaged_store_is_set_aside_and_the_gateway_stays_up_unready(fleet, damage):
+    fleet.start("n1")
+    fleet.apply(pod("web"))
+    fleet.wait_running("web")
+    wait_each_runs_once(fleet, "web")
+    fleet.programs["berthd"].stop()  # in good order: everything is in the file
+    store = fleet.state_dir("berthd") / "gateway.db"
+    damage(store)
+    fleet.restart("berthd")
+    fleet.programs["berthd"].wait_output("not ready")
+    aside = sorted(p.name for p in store.parent.glob("gateway.db.aside-*") if not p.name.endswith(("-wal", "-shm")))
+    assert len(aside) == 1 and aside[0].removeprefix("gateway.db.aside-")[:8].isdigit()
+    status = wait_until(lambda: fleet.ctl("status", check=False), "an answer")
+    told = status.stdout + status.stderr
+    assert "set aside" in told and aside[0] in told
+    refused = fleet.apply(pod("late"), check=False)
+    assert refused.returncode != 0 and "not ready" in refused.stderr
+    assert fleet.nodes_running("web") == ["n1"]
+    fleet.kill("berthd")
+    fleet.restart("berthd")  # the reason outlives a restart
+    wait_until(lambda: "set aside" in fleet.ctl("status", check=False).stdout, "the same answer")
+    assert fleet.programs["berthd"].alive()
+
+
+def test_a_store_that_cannot_be_opened_is_left_where_it_is_and_binds_nothing(fleet):
+    store = fleet.state_dir("berthd") / "gateway.db"
+    store.mkdir()
+    fleet.start_gateway()
+    fleet.start_agent("n1")
+    told = wait_until(lambda: fleet.ctl("status", check=False).stdout, "an answer")
+    assert "gateway.db" in told
+    refused = fleet.apply(pod("web"), check=False)
+    assert refused.returncode != 0 and "not ready" in refused.stderr
+    assert store.is_dir() and fleet.programs["berthd"].alive()
+
+
+def test_a_store_whose_records_make_no_sense_is_set_aside(fleet):
+    fleet.start_gateway()
+    fleet.apply(pod("web"))
+    fleet.programs["berthd"].stop()
+    store = fleet.state_dir("berthd") / "gateway.db"
+    with sqlite3.connect(store) as database:
+        database.execute("update record set value = x'7b7d' where tbl = 1")
+        database.execute("update journal set value = x'7b7d' where tbl = 1")
+    database.close()
+    fleet.restart("berthd")
+    fleet.programs["berthd"].wait_output("not ready")
+    assert list(store.parent.glob("gateway.db.aside-*"))
+    wait_until(lambda: "set aside" in fleet.ctl("status", check=False).stdout, "the reason")
+
+
+def test_an_unready_gateway_begins_anew_when_the_operator_says_so(fleet):
+    fleet.start("n1")
+    fleet.apply(pod("web"))
+    fleet.wait_running("web")
+    wait_each_runs_once(fleet, "web")
+    fleet.programs["berthd"].stop()
+    store = fleet.state_dir("berthd") / "gateway.db"
+    damage_header(store)
+    fleet.restart("berthd")
+    fleet.programs["berthd"].wait_output("not ready")
+    fleet.programs["berthd"].stop()
+    store.with_name("gateway.db.hold").unlink()
+    fleet.restart("berthd")
+    wait_each_runs_once(fleet, "web")  # the object from the broker's mirror, its place from the node

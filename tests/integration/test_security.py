@@ -1,0 +1,98 @@
+"""Accounts and certificates, end to end."""
+
+import subprocess
+
+import pytest
+from broker import Broker
+from fleet import Fleet
+from invariants import wait_each_runs_once
+from manifests import pod
+
+IDENTITIES = ("berthd", "n1", "operator", "observer")
+
+
+@pytest.fixture
+def secured(tmp_path, tls_broker, authority):
+    """A fleet whose programs show certificates of the authority to a broker that wants them."""
+    issued = {identity: authority.issue(identity) for identity in IDENTITIES}
+    fleet = Fleet(tmp_path, tls_broker.port)
+    fleet.account = lambda identity: ["--ca-file", authority.ca, "--cert-file", issued[identity][0], "--key-file",
+                                      issued[identity][1]]
+    fleet.observer_options = {"authority": authority, "certificate": issued["observer"]}
+    yield fleet
+    fleet.stop()
+
+
+@pytest.fixture
+def guarded(tmp_path, leaves_no_process):
+    """A fleet whose programs have an account each at a broker that takes nobody else."""
+    accounts = tmp_path / "accounts"
+    accounts.write_text("".join(f"{identity}:secret-{identity}\n" for identity in IDENTITIES), encoding="utf-8")
+    for identity in IDENTITIES:
+        (tmp_path / f"{identity}.password").write_text(f"secret-{identity}\n", encoding="utf-8")
+    subprocess.run(["mosquitto_passwd", "-U", accounts], check=True)
+    running = Broker(tmp_path / "broker", config=f"allow_anonymous false\npassword_file {accounts}\n").start()
+    fleet = Fleet(tmp_path, running.port)
+    fleet.account = lambda identity: ["--username", identity, "--password-file", tmp_path / f"{identity}.password"]
+    fleet.observer_options = {"password": "secret-observer"}
+    yield fleet
+    fleet.stop()
+    running.stop()
+
+
+def test_a_pod_runs_over_tls_with_certificates_on_both_sides(secured):
+    secured.start("n1")
+    secured.apply(pod("web"))
+    secured.wait_running("web", node="n1")
+    wait_each_runs_once(secured, "web")
+
+
+def test_a_program_without_a_certificate_is_refused_and_says_so(secured, authority):
+    secured.account = lambda identity: ["--ca-file", authority.ca]
+    secured.start_gateway()
+    secured.programs["berthd"].wait_output("certificate")
+    assert secured.programs["berthd"].alive()
+
+
+def test_a_broker_of_another_authority_is_not_believed(secured, tmp_path):
+    stranger = type(secured.observer_options["authority"])(tmp_path / "stranger")
+    certificate, key = stranger.issue("berthd")
+    secured.account = lambda identity: ["--ca-file", stranger.ca, "--cert-file", certificate, "--key-file", key]
+    secured.start_gateway()
+    secured.programs["berthd"].wait_output("certificate")
+
+
+def test_a_pod_runs_with_user_names_and_passwords(guarded):
+    guarded.start("n1")
+    guarded.apply(pod("web"))
+    guarded.wait_running("web", node="n1")
+    wait_each_runs_once(guarded, "web")
+
+
+def test_a_wrong_password_is_said_and_not_fatal(guarded, tmp_path):
+    right = (tmp_path / "n1.password").read_text(encoding="utf-8")
+    (tmp_path / "n1.password").write_text("wrong\n", encoding="utf-8")
+    guarded.start_gateway()
+    guarded.start_agent("n1")
+    guarded.programs["n1"].wait_output("the broker refused")
+    assert guarded.programs["n1"].alive()
+    guarded.programs["n1"].stop()
+    (tmp_path / "n1.password").write_text(right, encoding="utf-8")
+    guarded.restart("n1")
+    guarded.wait_node("n1")
+
+
+def test_the_embedded_broker_lets_in_its_accounts_and_keeps_each_to_its_place(embedded):
+    embedded.start("n1", "n2")
+    embedded.apply(pod("web"))
+    node = embedded.wait_running("web")
+    wait_each_runs_once(embedded, "web")
+    other = {"n1": "n2", "n2": "n1"}[node]
+    # What the other node says of this one's pod does not reach the gateway.
+    thief = embedded.client(other)
+    thief.publish(embedded.topic(f"nodes/{node}/presence"), {"incarnation": "x", "session": "9", "online": False})
+    thief.publish(embedded.topic(f"nodes/{node}/requests"), {"type": "Release"})
+    thief.publish(embedded.topic(f"nodes/{other}/heartbeat"), {"incarnation": "x"})
+    wait_each_runs_once(embedded, "web")
+    assert embedded.get("node", node)["status"]["conditions"][0]["status"] == "True"
+    thief.close()

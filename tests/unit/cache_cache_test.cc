@@ -1,0 +1,156 @@
+#include <gtest/gtest.h>
+
+#include "tests/unit/scheduling_fixture.h"
+
+namespace berth {
+namespace {
+
+std::shared_ptr<const Pod> cpu_pod(const std::string& name, const std::string& cpu) {
+  return share(make_pod(name, resources({{"cpu", cpu}})));
+}
+
+std::int64_t cpu_on(const Cache& cache, const std::string& node) { return cache.find(node)->requested.milli_cpu; }
+
+TEST(Cache, CountsAnAssumedPodAtOnce) {
+  Cache cache;
+  cache.set_node(share(make_node("n1")));
+  ASSERT_TRUE(cache.assume(cpu_pod("p", "1"), "n1").is_success());
+  EXPECT_EQ(cpu_on(cache, "n1"), 1000);
+  EXPECT_TRUE(cache.is_assumed("uid-p"));
+  EXPECT_EQ(cache.node_of("uid-p"), "n1");
+  EXPECT_EQ(cache.assumed_count(), 1u);
+}
+
+TEST(Cache, RefusesToAssumeAKnownPod) {
+  Cache cache;
+  ASSERT_TRUE(cache.assume(cpu_pod("p", "1"), "n1").is_success());
+  const Status again = cache.assume(cpu_pod("p", "1"), "n2");
+  EXPECT_EQ(again.code(), Code::error);
+  EXPECT_EQ(again.message(), "pod default/p is already counted on node n1");
+  EXPECT_EQ(cache.find("n2"), nullptr);
+}
+
+TEST(Cache, ForgetsOnlyAssumedPods) {
+  Cache cache;
+  cache.set_node(share(make_node("n1")));
+  ASSERT_TRUE(cache.assume(cpu_pod("p", "1"), "n1").is_success());
+  cache.confirm(cpu_pod("q", "1"), "n1");
+  cache.forget("uid-p");
+  cache.forget("uid-q");
+  cache.forget("uid-unknown");
+  EXPECT_FALSE(cache.node_of("uid-p"));
+  EXPECT_TRUE(cache.node_of("uid-q"));
+  EXPECT_EQ(cpu_on(cache, "n1"), 1000);
+}
+
+TEST(Cache, ConfirmKeepsTheCountAndMovesAPodThatIsElsewhere) {
+  Cache cache;
+  cache.set_node(share(make_node("n1")));
+  cache.set_node(share(make_node("n2")));
+  ASSERT_TRUE(cache.assume(cpu_pod("p", "1"), "n1").is_success());
+  cache.confirm(cpu_pod("p", "1"), "n1");
+  EXPECT_EQ(cpu_on(cache, "n1"), 1000);
+  EXPECT_FALSE(cache.is_assumed("uid-p"));
+  cache.confirm(cpu_pod("p", "1"), "n2");
+  EXPECT_EQ(cpu_on(cache, "n1"), 0);
+  EXPECT_EQ(cpu_on(cache, "n2"), 1000);
+  EXPECT_EQ(cache.pod_count(), 1u);
+}
+
+TEST(Cache, KeepsAGhostNodeUntilItsPodsAndChargesAreGone) {
+  Cache cache;
+  cache.set_node(share(make_node("n1")));
+  cache.confirm(cpu_pod("p", "1"), "n1");
+  cache.charge("n1", "uid-x/1.1", to_resources(resources({{"cpu", "2"}})));
+  cache.remove_node("n1");
+  EXPECT_EQ(cache.node_count(), 0u);
+  EXPECT_EQ(cpu_on(cache, "n1"), 3000);
+  Snapshot snapshot;
+  cache.update_snapshot(snapshot);
+  EXPECT_TRUE(snapshot.nodes().empty());
+  cache.remove("uid-p");
+  ASSERT_NE(cache.find("n1"), nullptr);
+  cache.discharge("n1", "uid-x/1.1");
+  EXPECT_EQ(cache.find("n1"), nullptr);
+}
+
+TEST(Cache, AGhostKeepsItsPodsWhenTheNodeComesBack) {
+  Cache cache;
+  cache.confirm(cpu_pod("p", "1"), "n1");
+  cache.set_node(share(make_node("n1")));
+  EXPECT_EQ(cpu_on(cache, "n1"), 1000);
+  EXPECT_EQ(cache.find("n1")->allocatable.milli_cpu, 4000);
+}
+
+TEST(Cache, ChargesCountOnceByKey) {
+  Cache cache;
+  cache.set_node(share(make_node("n1")));
+  cache.charge("n1", "k", to_resources(resources({{"cpu", "2"}})));
+  cache.charge("n1", "k", to_resources(resources({{"cpu", "1"}})));
+  EXPECT_EQ(cpu_on(cache, "n1"), 1000);
+  cache.discharge("n1", "k");
+  cache.discharge("n1", "k");
+  EXPECT_EQ(cpu_on(cache, "n1"), 0);
+  EXPECT_EQ(cache.find("n1")->requested, Resources());
+}
+
+TEST(Cache, UpdateChangesThePodInItsPlace) {
+  Cache cache;
+  cache.set_node(share(make_node("n1")));
+  ASSERT_TRUE(cache.assume(cpu_pod("p", "2"), "n1").is_success());
+  cache.update(cpu_pod("p", "1"));
+  cache.update(cpu_pod("unknown", "1"));
+  EXPECT_EQ(cpu_on(cache, "n1"), 1000);
+  EXPECT_TRUE(cache.is_assumed("uid-p"));
+}
+
+TEST(Snapshot, ListsNodesByName) {
+  Cache cache;
+  for (const char* name : {"n2", "n10", "n1"}) cache.set_node(share(make_node(name)));
+  Snapshot snapshot;
+  cache.update_snapshot(snapshot);
+  std::vector<std::string> names;
+  for (const auto& node : snapshot.nodes()) names.push_back(node->name());
+  EXPECT_EQ(names, (std::vector<std::string>{"n1", "n10", "n2"}));
+  EXPECT_EQ(snapshot.find("n10")->name(), "n10");
+  EXPECT_EQ(snapshot.find("n3"), nullptr);
+}
+
+TEST(Snapshot, NeverSeesALaterChange) {
+  Cache cache;
+  cache.set_node(share(make_node("n1")));
+  Snapshot snapshot;
+  cache.update_snapshot(snapshot);
+  ASSERT_TRUE(cache.assume(cpu_pod("p", "1"), "n1").is_success());
+  EXPECT_EQ(snapshot.find("n1")->requested.milli_cpu, 0);
+  cache.update_snapshot(snapshot);
+  EXPECT_EQ(snapshot.find("n1")->requested.milli_cpu, 1000);
+}
+
+TEST(Snapshot, TakesOverOnlyWhatChanged) {
+  Cache cache;
+  for (const char* name : {"n1", "n2", "n3"}) cache.set_node(share(make_node(name)));
+  Snapshot snapshot;
+  cache.update_snapshot(snapshot);
+  const std::vector<std::shared_ptr<const NodeInfo>> before = snapshot.nodes();
+  cache.confirm(cpu_pod("p", "1"), "n2");
+  cache.update_snapshot(snapshot);
+  EXPECT_EQ(snapshot.nodes()[0], before[0]);
+  EXPECT_NE(snapshot.nodes()[1], before[1]);
+  EXPECT_EQ(snapshot.nodes()[2], before[2]);
+}
+
+TEST(Snapshot, FollowsNodesThatComeAndGo) {
+  Cache cache;
+  cache.set_node(share(make_node("n1")));
+  Snapshot snapshot;
+  cache.update_snapshot(snapshot);
+  cache.set_node(share(make_node("n0")));
+  cache.remove_node("n1");
+  cache.update_snapshot(snapshot);
+  ASSERT_EQ(snapshot.nodes().size(), 1u);
+  EXPECT_EQ(snapshot.nodes()[0]->name(), "n0");
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,133 @@
+#include <gtest/gtest.h>
+
+#include "tests/unit/scheduling_fixture.h"
+
+namespace berth {
+namespace {
+
+TEST(PodRequests, SumsContainers) {
+  Pod pod = make_pod("p", resources({{"cpu", "100m"}, {"memory", "1Mi"}}));
+  pod.containers.push_back(pod.containers[0]);
+  EXPECT_EQ(pod_requests(pod).milli_cpu, 200);
+  EXPECT_EQ(pod_requests(pod).memory, 2 << 20);
+}
+
+TEST(PodRequests, TakesTheLargestInitContainerWhenItExceedsTheSum) {
+  Pod pod = make_pod("p", resources({{"cpu", "100m"}}));
+  Container init;
+  init.requests = resources({{"cpu", "1"}});
+  pod.init_containers.push_back(init);
+  init.requests = resources({{"cpu", "500m"}});
+  pod.init_containers.push_back(init);
+  EXPECT_EQ(pod_requests(pod).milli_cpu, 1000);
+}
+
+TEST(PodRequests, CountsSidecarsBesideWhatRunsAfterThem) {
+  Pod pod = make_pod("p", resources({{"cpu", "100m"}}));
+  Container sidecar;
+  sidecar.restart_always = true;
+  sidecar.requests = resources({{"cpu", "200m"}});
+  pod.init_containers.push_back(sidecar);
+  EXPECT_EQ(pod_requests(pod).milli_cpu, 300);
+  Container init;
+  init.requests = resources({{"cpu", "700m"}});
+  pod.init_containers.push_back(init);
+  EXPECT_EQ(pod_requests(pod).milli_cpu, 900);
+}
+
+TEST(PodRequests, AddsOverhead) {
+  Pod pod = make_pod("p", resources({{"cpu", "100m"}}));
+  pod.overhead = resources({{"cpu", "10m"}});
+  EXPECT_EQ(pod_requests(pod).milli_cpu, 110);
+}
+
+TEST(PodRequests, OfThePodAsAWholeReplaceTheSum) {
+  Pod pod = make_pod("p", resources({{"cpu", "100m"}, {"memory", "1Mi"}}));
+  Result<Json> manifest = Json::parse(R"({"spec":{"resources":{"requests":{"cpu":"2"}}}})");
+  ASSERT_TRUE(manifest.has_value());
+  pod.manifest = *manifest;
+  EXPECT_EQ(pod_requests(pod).milli_cpu, 2000);
+  EXPECT_EQ(pod_requests(pod).memory, 1 << 20);
+}
+
+TEST(PodRequests, SaturateInsteadOfWrapping) {
+  Pod pod = make_pod("p", resources({{"memory", "8E"}}));
+  pod.containers.push_back(pod.containers[0]);
+  EXPECT_EQ(pod_requests(pod).memory, std::numeric_limits<std::int64_t>::max());
+}
+
+TEST(PodRequests, ForScoringMakeUpWhatIsNotNamed) {
+  EXPECT_EQ(pod_requests_for_scoring(make_pod("p")).milli_cpu, 100);
+  EXPECT_EQ(pod_requests_for_scoring(make_pod("p")).memory, 200 * 1024 * 1024);
+  EXPECT_EQ(pod_requests_for_scoring(make_pod("p", resources({{"cpu", "0"}}))).milli_cpu, 0);
+}
+
+TEST(PodRequests, ForScoringOfThePodBeingPlacedLeaveOutThoseOfThePodAsAWhole) {
+  Pod pod = make_pod("p", resources({{"cpu", "300m"}}));
+  Result<Json> manifest = Json::parse(R"({"spec":{"resources":{"requests":{"cpu":"2"}}}})");
+  ASSERT_TRUE(manifest.has_value());
+  pod.manifest = *manifest;
+  EXPECT_EQ(pod_requests_for_scoring(pod).milli_cpu, 2000);
+  EXPECT_EQ(container_requests_for_scoring(pod).milli_cpu, 300);
+}
+
+struct FitCase {
+  std::string name;
+  ResourceList asked, used, allocatable;
+  std::int64_t pods_now;
+  std::vector<std::string> want;  // reasons; "!" in front: more than the whole node
+};
+
+class FitsResources : public ::testing::TestWithParam<FitCase> {};
+
+TEST_P(FitsResources, SaysWhatIsMissing) {
+  const FitCase& param = GetParam();
+  std::vector<std::string> got;
+  for (const InsufficientResource& each : fits_resources(to_resources(param.asked), to_resources(param.used),
+                                                         param.pods_now, to_resources(param.allocatable))) {
+    got.push_back((each.unresolvable ? "!" : "") + each.reason);
+  }
+  EXPECT_EQ(got, param.want);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Cases, FitsResources,
+    ::testing::Values(
+        FitCase{"ExactlyFits", resources({{"cpu", "1"}}), {}, resources({{"cpu", "1"}, {"pods", "1"}}), 0, {}},
+        FitCase{"OneMilliTooMuch",
+                resources({{"cpu", "1"}}),
+                resources({{"cpu", "1m"}}),
+                resources({{"cpu", "1"}, {"pods", "9"}}),
+                1,
+                {"Insufficient cpu"}},
+        FitCase{"MoreThanTheNode",
+                resources({{"memory", "2Mi"}}),
+                {},
+                resources({{"memory", "1Mi"}, {"pods", "9"}}),
+                0,
+                {"!Insufficient memory"}},
+        FitCase{"TooManyPods", {}, {}, resources({{"pods", "2"}}), 2, {"Too many pods"}},
+        FitCase{"NothingAskedFitsAFullNode",
+                {},
+                resources({{"cpu", "9"}}),
+                resources({{"cpu", "1"}, {"pods", "9"}}),
+                1,
+                {}},
+        FitCase{"ExtendedResource",
+                resources({{"example.com/gpu", "1"}}),
+                resources({{"example.com/gpu", "1"}}),
+                resources({{"example.com/gpu", "1"}, {"pods", "9"}}),
+                1,
+                {"Insufficient example.com/gpu"}},
+        FitCase{
+            "UnknownPlainNamesAreNotCounted", resources({{"sunshine", "1"}}), {}, resources({{"pods", "9"}}), 0, {}},
+        FitCase{"All",
+                resources({{"cpu", "1"}, {"memory", "1"}, {"ephemeral-storage", "1"}}),
+                {},
+                {},
+                0,
+                {"Too many pods", "!Insufficient cpu", "!Insufficient memory", "!Insufficient ephemeral-storage"}}),
+    [](const auto& param) { return param.param.name; });
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,365 @@
+#include <gtest/gtest.h>
+
+#include "core/scheduler/scheduling_cycle.h"
+#include "plugins/registry.h"
+#include "plugins/volumebinding.h"
+#include "plugins/volumebinding_match.h"
+#include "tests/unit/scheduling_fixture.h"
+
+namespace berth {
+namespace {
+
+const char* const kNoMatch = "node(s) didn't find available persistent volumes to bind";
+const char* const kElsewhere = "node(s) didn't match PersistentVolume's node affinity";
+
+class VolumeBindingTest : public ::testing::Test {
+ protected:
+  VolumeBindingTest() {
+    StorageClass local;
+    local.metadata.name = "local";
+    local.provisioner = StorageClass::kNoProvisioner;
+    local.wait_for_first_consumer = true;
+    volumes.classes["local"] = local;
+    local.metadata.name = "now";
+    local.wait_for_first_consumer = false;
+    volumes.classes["now"] = local;
+    Profile profile = default_profile();
+    Result<std::unique_ptr<Framework>> made = Framework::make(registry, profile, handle);
+    CHECK(made.has_value());
+    framework = std::move(*made);
+    for (const char* name : {"n1", "n2"}) cache.set_node(share(make_node(name)));
+    cache.update_snapshot(snapshot);
+  }
+  PersistentVolume& add_volume(const std::string& name, const std::string& size, const std::string& node = "n1") {
+    PersistentVolume volume;
+    volume.metadata.name = name;
+    volume.capacity = quantity(size);
+    volume.storage_class_name = "local";
+    volume.access_modes = {"ReadWriteOnce"};
+    volume.local_path = "/mnt/" + name;
+    if (!node.empty()) {
+      volume.node_affinity = NodeSelector{{{{{"kubernetes.io/hostname", Requirement::Operator::in, {node}}}, {}}}};
+    }
+    return volumes.volumes[name] = volume;
+  }
+  PersistentVolumeClaim& add_claim(const std::string& name, const std::string& size = "1Gi",
+                                   const std::string& storage_class = "local") {
+    PersistentVolumeClaim claim;
+    claim.metadata.name = name;
+    claim.metadata.namespace_ = "default";
+    claim.metadata.uid = "uid-" + name;
+    claim.request = quantity(size);
+    claim.storage_class_name = storage_class;
+    claim.access_modes = {"ReadWriteOnce"};
+    return volumes.claims["default/" + name] = claim;
+  }
+  // What the gateway writes when a binding enters phase bind.
+  void bind(const std::string& claim_name, const std::string& volume_name) {
+    PersistentVolumeClaim& claim = volumes.claims.at("default/" + claim_name);
+    claim.volume_name = volume_name;
+    claim.phase = "Bound";
+    if (!volumes.volumes.contains(volume_name)) return;
+    PersistentVolume& volume = volumes.volumes.at(volume_name);
+    volume.claim_ref = "default/" + claim_name;
+    volume.claim_ref_uid = claim.metadata.uid;
+    volume.phase = "Bound";
+  }
+  static std::shared_ptr<const Pod> pod_with(const std::string& name, const std::vector<std::string>& claims) {
+    Pod pod = make_pod(name);
+    for (const std::string& claim : claims) pod.volumes.push_back({"v-" + claim, claim});
+    return share(std::move(pod));
+  }
+  // One whole attempt; the grants that PreBind asks the device for.
+  struct Attempt {
+    ScheduleResult result;
+    std::optional<Reservation> reservation;
+    std::map<std::string, std::string> grants;  // claim -> volume
+    std::string why;
+  };
+  Attempt attempt(const std::shared_ptr<const Pod>& pod) {
+    Attempt attempt;
+    auto state = std::make_unique<CycleState>();
+    attempt.result = schedule_pod(*framework, *state, *pod, snapshot, random);
+    attempt.why = attempt.result.diagnosis.message();
+    if (!attempt.result.status.is_success()) return attempt;
+    Result<Reservation> made =
+        Reservation::make(*framework, cache, std::move(state), pod, attempt.result.decision.node);
+    CHECK(made.has_value());
+    attempt.reservation = std::move(*made);
+    BindRequest request;
+    CycleState& kept = attempt.reservation->state();
+    const Status flight = framework->run_pre_bind_pre_flight(kept, *pod, attempt.reservation->node());
+    CHECK(flight.is_success() || flight.is_skip());
+    CHECK(framework->run_pre_bind(kept, *pod, attempt.reservation->node(), request).is_success());
+    for (const VolumeGrant& grant : request.volumes) {
+      attempt.grants[grant.claim] = grant.volume;
+      EXPECT_EQ(grant.path, "/mnt/" + grant.volume);
+    }
+    return attempt;
+  }
+
+  FakeHandle handle;
+  FakeVolumes& volumes = handle.volumes_of_test;
+  Registry registry = in_tree_registry();
+  std::unique_ptr<Framework> framework;
+  Cache cache;
+  Snapshot snapshot;
+  Random random{3};
+};
+
+using Grants = std::map<std::string, std::string>;
+
+TEST_F(VolumeBindingTest, AsksTheDeviceForNothingWithoutClaims) {
+  const Attempt got = attempt(pod_with("p", {}));
+  ASSERT_TRUE(got.reservation.has_value());
+  EXPECT_TRUE(got.grants.empty());
+}
+
+TEST_F(VolumeBindingTest, TakesTheSmallestVolumeThatFits) {
+  add_volume("big", "9Gi");
+  add_volume("small", "512Mi");
+  add_volume("right-b", "2Gi");
+  add_volume("right-a", "2Gi");
+  add_claim("c");
+  const Attempt got = attempt(pod_with("p", {"c"}));
+  EXPECT_EQ(got.grants, (Grants{{"default/c", "right-a"}}));
+  EXPECT_EQ(got.reservation->node(), "n1");
+}
+
+TEST_F(VolumeBindingTest, ServesSmallClaimsFirstAndNoVolumeTwice) {
+  add_volume("v2", "2Gi");
+  add_volume("v9", "9Gi");
+  add_claim("large", "2Gi");
+  add_claim("little", "1Gi");
+  // Upstream's greedy order: the little claim takes the 2Gi volume.
+  EXPECT_EQ(attempt(pod_with("p", {"large", "little"})).grants,
+            (Grants{{"default/large", "v9"}, {"default/little", "v2"}}));
+}
+
+TEST_F(VolumeBindingTest, FindsVolumesThatNameNoHost) {
+  add_volume("anywhere", "1Gi", "");
+  add_claim("c");
+  EXPECT_EQ(attempt(pod_with("p", {"c"})).grants, (Grants{{"default/c", "anywhere"}}));
+}
+
+TEST_F(VolumeBindingTest, NamesAClaimOnceThoughTwoVolumesOfThePodUseIt) {
+  add_volume("v", "1Gi");
+  add_claim("c");
+  EXPECT_EQ(attempt(pod_with("p", {"c", "c"})).grants, (Grants{{"default/c", "v"}}));
+}
+
+struct MismatchCase {
+  std::string name;
+  std::function<void(PersistentVolume&, PersistentVolumeClaim&)> shape;
+};
+
+class VolumeMismatch : public VolumeBindingTest, public ::testing::WithParamInterface<MismatchCase> {};
+
+TEST_P(VolumeMismatch, FindsNone) {
+  PersistentVolume& volume = add_volume("v", "1Gi");
+  PersistentVolumeClaim& claim = add_claim("c");
+  GetParam().shape(volume, claim);
+  EXPECT_EQ(attempt(pod_with("p", {"c"})).why, std::string("0/2 nodes are available: 2 ") + kNoMatch + ".");
+}
+
+Json deleting() {
+  Result<Json> json = Json::parse(R"({"metadata":{"deletionTimestamp":"2025-01-01T00:00:00Z"}})");
+  CHECK(json.has_value());
+  return *json;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Cases, VolumeMismatch,
+    ::testing::Values(MismatchCase{"TooSmall", [](auto&, auto& claim) { claim.request = quantity("2Gi"); }},
+                      MismatchCase{"OtherClass", [](auto& volume, auto&) { volume.storage_class_name = "other"; }},
+                      MismatchCase{"OtherMode", [](auto& volume, auto&) { volume.volume_mode = "Block"; }},
+                      MismatchCase{"AccessMode",
+                                   [](auto&, auto& claim) { claim.access_modes.push_back("ReadWriteMany"); }},
+                      MismatchCase{"Released", [](auto& volume, auto&) { volume.phase = "Released"; }},
+                      MismatchCase{"OfAnotherClaim", [](auto& volume, auto&) { volume.claim_ref = "default/other"; }},
+                      MismatchCase{"OfAnEarlierClaimOfThatName",
+                                   [](auto& volume, auto&) {
+                                     volume.claim_ref = "default/c";
+                                     volume.claim_ref_uid = "uid-of-old";
+                                   }},
+                      MismatchCase{"BeingDeleted", [](auto& volume, auto&) { volume.manifest = deleting(); }},
+                      MismatchCase{"Selector",
+                                   [](auto&, auto& claim) {
+                                     claim.selector = LabelSelector{{{"kind", Requirement::Operator::in, {"fast"}}}};
+                                   }},
+                      MismatchCase{"WaitsForAProvisioner",
+                                   [](auto&, auto& claim) {
+                                     claim.metadata.annotations["volume.kubernetes.io/selected-node"] = "n1";
+                                   }}),
+    [](const auto& param) { return param.param.name; });
+
+TEST_F(VolumeBindingTest, PrefersAVolumeReservedForTheClaim) {
+  add_volume("small", "1Gi");
+  add_volume("mine", "9Gi").claim_ref = "default/c";
+  add_claim("c");
+  EXPECT_EQ(attempt(pod_with("p", {"c"})).grants, (Grants{{"default/c", "mine"}}));
+}
+
+TEST_F(VolumeBindingTest, FollowsAReservedVolumeToItsNode) {
+  add_volume("small", "1Gi", "n1");
+  add_volume("mine", "9Gi", "n2").claim_ref = "default/c";
+  add_claim("c");
+  const Attempt got = attempt(pod_with("p", {"c"}));
+  EXPECT_EQ(got.result.decision.node, "n2");
+  EXPECT_EQ(got.result.decision.feasible, 1u);
+}
+
+TEST_F(VolumeBindingTest, FollowsABoundClaimToItsVolume) {
+  add_volume("v", "1Gi", "n2");
+  add_claim("c");
+  bind("c", "v");
+  const Attempt got = attempt(pod_with("p", {"c"}));
+  EXPECT_EQ(got.result.decision.node, "n2");
+  EXPECT_EQ(got.grants, (Grants{{"default/c", "v"}})) << "the device needs to know of bound claims too";
+  volumes.volumes.at("v").node_affinity->terms[0].match_expressions[0].values = {"n9"};
+  EXPECT_EQ(attempt(pod_with("q", {"c"})).why, std::string("0/2 nodes are available: 2 ") + kElsewhere + ".");
+}
+
+TEST_F(VolumeBindingTest, SaysWhatIsWrongWithAClaim) {
+  EXPECT_EQ(attempt(pod_with("p", {"c"})).why, "0/2 nodes are available: persistentvolumeclaim \"c\" not found.");
+  add_claim("c").manifest = deleting();
+  EXPECT_EQ(attempt(pod_with("p", {"c"})).why,
+            "0/2 nodes are available: persistentvolumeclaim \"c\" is being deleted.");
+  PersistentVolumeClaim& lost = add_claim("c");
+  lost.phase = "Lost";
+  lost.volume_name = "gone";
+  EXPECT_EQ(attempt(pod_with("p", {"c"})).why,
+            "0/2 nodes are available: persistentvolumeclaim \"c\" bound to non-existent persistentvolume \"gone\".");
+  add_claim("c", "1Gi", "now");
+  EXPECT_EQ(attempt(pod_with("p", {"c"})).why,
+            "0/2 nodes are available: pod has unbound immediate PersistentVolumeClaims.");
+  add_claim("c").volume_name = "v";
+  EXPECT_EQ(attempt(pod_with("p", {"c"})).why,
+            "0/2 nodes are available: pod has unbound immediate PersistentVolumeClaims.");
+  add_claim("c");
+  bind("c", "gone");
+  EXPECT_EQ(attempt(pod_with("p", {"c"})).why,
+            "0/2 nodes are available: 2 node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s).");
+}
+
+TEST_F(VolumeBindingTest, NeverGivesOneVolumeToTwoPodsOfOneTurn) {
+  add_volume("v", "1Gi");
+  add_claim("c");
+  add_claim("d");
+  const Attempt first = attempt(pod_with("p", {"c"}));
+  ASSERT_EQ(first.grants, (Grants{{"default/c", "v"}}));
+  const Attempt second = attempt(pod_with("q", {"d"}));
+  EXPECT_EQ(second.why, std::string("0/2 nodes are available: 2 ") + kNoMatch + ".");
+}
+
+TEST_F(VolumeBindingTest, SharesWhatItAssumesBetweenTheProfilesOfAGateway) {
+  add_volume("v", "1Gi");
+  add_claim("c");
+  add_claim("d");
+  const Attempt first = attempt(pod_with("p", {"c"}));
+  Profile other = default_profile();
+  other.scheduler_name = "other";
+  Result<std::unique_ptr<Framework>> made = Framework::make(registry, other, handle);
+  ASSERT_TRUE(made.has_value());
+  CycleState state;
+  EXPECT_FALSE(schedule_pod(**made, state, *pod_with("q", {"d"}), snapshot, random).status.is_success());
+  FakeHandle elsewhere;
+  elsewhere.volumes_of_test = volumes;
+  made = Framework::make(registry, other, elsewhere);
+  ASSERT_TRUE(made.has_value());
+  CycleState fresh;
+  EXPECT_TRUE(schedule_pod(**made, fresh, *pod_with("q", {"d"}), snapshot, random).status.is_success())
+      << "another gateway assumes nothing of ours";
+}
+
+TEST_F(VolumeBindingTest, GivesTheVolumeBackWhenTheReservationIsDropped) {
+  add_volume("v", "1Gi");
+  add_claim("c");
+  add_claim("d");
+  attempt(pod_with("p", {"c"})).reservation.reset();
+  EXPECT_EQ(attempt(pod_with("q", {"d"})).grants, (Grants{{"default/d", "v"}}));
+}
+
+TEST_F(VolumeBindingTest, LetsTwoPodsShareAClaimAndKeepsItsVolumeUntilBothGaveUp) {
+  add_volume("v", "1Gi");
+  add_claim("c");
+  add_claim("d");
+  Attempt first = attempt(pod_with("p", {"c"}));
+  Attempt second = attempt(pod_with("q", {"c"}));
+  EXPECT_EQ(second.grants, (Grants{{"default/c", "v"}}));
+  first.reservation.reset();
+  EXPECT_FALSE(attempt(pod_with("r", {"d"})).reservation.has_value());
+  second.reservation.reset();
+  EXPECT_TRUE(attempt(pod_with("r", {"d"})).reservation.has_value());
+}
+
+TEST_F(VolumeBindingTest, HoldsARecoveredRowsVolumesUntilItIsDropped) {
+  add_volume("v", "1Gi");
+  add_claim("c");
+  add_claim("d");
+  std::optional<Reservation> recovered = Reservation::restore(
+      *framework, cache, std::make_unique<CycleState>(), pod_with("p", {"c"}), "n1", {{"default/c", "v", "/mnt/v"}});
+  EXPECT_FALSE(attempt(pod_with("q", {"d"})).reservation.has_value());
+  recovered.reset();
+  EXPECT_TRUE(attempt(pod_with("q", {"d"})).reservation.has_value());
+}
+
+TEST_F(VolumeBindingTest, LeavesItToTheObjectsOnceTheClaimIsBound) {
+  add_volume("v", "1Gi");
+  add_claim("c");
+  add_claim("d");
+  Attempt first = attempt(pod_with("p", {"c"}));
+  bind("c", "v");
+  first.reservation.reset();  // the binding failed later: what was written stays, as upstream
+  EXPECT_FALSE(attempt(pod_with("q", {"d"})).reservation.has_value());
+  EXPECT_EQ(attempt(pod_with("p", {"c"})).grants, (Grants{{"default/c", "v"}}));
+}
+
+TEST(AssumedVolumes, EndWithPostBind) {
+  FakeHandle handle;
+  auto assumed = std::make_shared<AssumedVolumes>();
+  VolumeBinding plugin(handle, assumed);
+  CycleState state;
+  const Pod pod = make_pod("p");
+  plugin.restore(state, pod, "n1", {{"default/c", "v", "/mnt/v"}});
+  EXPECT_EQ(assumed->claim_of("v"), "default/c");
+  plugin.post_bind(state, pod, "n1");
+  EXPECT_EQ(assumed->size(), 0u);
+}
+
+TEST(AssumedVolumes, RefuseAVolumePromisedToAnotherClaim) {
+  AssumedVolumes assumed;
+  EXPECT_TRUE(assumed.assume("v", "default/c", "p"));
+  EXPECT_FALSE(assumed.assume("v", "default/d", "q"));
+  assumed.drop("p");
+  EXPECT_TRUE(assumed.assume("v", "default/d", "q"));
+}
+
+TEST(VolumeBindingHints, WakeForThePodsOwnClaimsAndForVolumesGivenBack) {
+  FakeHandle handle;
+  const VolumeBinding plugin(handle, std::make_shared<AssumedVolumes>());
+  Pod pod = make_pod("p");
+  pod.volumes.push_back({"data", "c"});
+  EventObjects objects;
+  PersistentVolumeClaim claim;
+  claim.metadata.namespace_ = "default";
+  auto hint_of = [&](const Pod& asked, const ClusterEvent& event) {
+    for (const EventWithHint& each : plugin.events_to_register()) {
+      if (each.event.matches(event) && (!each.hint || each.hint(asked, objects) == Hint::queue)) return Hint::queue;
+    }
+    return Hint::skip;
+  };
+  const ClusterEvent claim_update{EventResource::persistent_volume_claim, kUpdate, ""};
+  claim.metadata.name = "other";
+  objects.claim = std::make_shared<PersistentVolumeClaim>(claim);
+  EXPECT_EQ(hint_of(pod, claim_update), Hint::skip);
+  claim.metadata.name = "c";
+  objects.claim = std::make_shared<PersistentVolumeClaim>(claim);
+  EXPECT_EQ(hint_of(pod, claim_update), Hint::queue);
+  const ClusterEvent gone{EventResource::assigned_pod, kDelete, ""};
+  EXPECT_EQ(hint_of(pod, gone), Hint::queue);
+  EXPECT_EQ(hint_of(make_pod("q"), gone), Hint::skip);
+}
+
+}  // namespace
+}  // namespace berth
