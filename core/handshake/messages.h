@@ -26,19 +26,19 @@ struct VolumeGrant {
 
 struct Request {
   RequestType type = RequestType::list;
-  std::string gateway;               // gateway name: answers go to gateways/<gateway>/answers/<node>
-  GatewayId gateway_id;              // the speaker's present term and store id
-  std::string incarnation;           // whom it is meant for; empty in list and heartbeat: whoever reads it
-  Epoch floor;                       // P10: lowest epoch of any live row or release entry of the node
-  std::string uid;                   // pod; empty in list and heartbeat
-  Epoch epoch;                       // of uid
-  std::string pod;                   // pre_bind: the manifest, JSON text
-  std::vector<VolumeGrant> volumes;  // pre_bind
-  Millis promise_ms = 0;             // pre_bind: how long the node holds the admission without Bind
-  std::uint32_t page = 0;            // list: page asked for, from 0
-  std::uint64_t list_id = 0;         // list: tells one listing from another; echoed
-  bool report = false;               // list: publish state and statuses again, some were lost on the way
-  std::uint64_t sequence = 0;        // heartbeat: the sequence answered
+  std::string gateway;                    // gateway name: answers go to gateways/<gateway>/answers/<node>
+  GatewayId gateway_id;                   // the speaker's present term and store id
+  std::string incarnation;                // whom it is meant for; empty in list and heartbeat: whoever reads it
+  Epoch floor;                            // P10: lowest epoch of any live row or release entry of the node
+  std::string uid;                        // pod; empty in list and heartbeat
+  Epoch epoch;                            // of uid
+  std::string pod;                        // pre_bind: the manifest, JSON text
+  std::vector<VolumeGrant> volumes = {};  // pre_bind
+  Millis promise_ms = 0;                  // pre_bind: how long the node holds the admission without Bind
+  std::uint32_t page = 0;                 // list: page asked for, from 0
+  std::uint64_t list_id = 0;              // list: tells one listing from another; echoed
+  bool report = false;                    // list: publish state and statuses again, some were lost on the way
+  std::uint64_t sequence = 0;             // heartbeat: the sequence answered
 
   Request() = default;
   Request(RequestType type_in) : type(type_in) {}
@@ -53,8 +53,8 @@ struct SlotReport {  // one slot as listed
   std::string uid;
   Epoch epoch;
   SlotState state = SlotState::none;
-  std::string pod;                   // manifest, JSON text
-  std::vector<VolumeGrant> volumes;  // what PreBind gave it
+  std::string pod;                        // manifest, JSON text
+  std::vector<VolumeGrant> volumes = {};  // what PreBind gave it
 };
 
 struct Answer {

@@ -220,7 +220,7 @@ std::string Gateway::not_ready() const {
   if (identity_.adopting) {
     std::string nodes;
     for (const std::string& node : identity_.adopt_nodes) nodes += (nodes.empty() ? "" : ", ") + node;
-    return "the store is new: these nodes must list what they run, or be forgotten, before pods are placed: " + nodes;
+    return "the store is new: these nodes must list what they run before pods are placed: " + nodes;
   }
   return {};
 }

@@ -103,7 +103,7 @@ void Gateway::refresh_local_volumes(const std::string& node) {
   for (PersistentVolume& volume : local_volumes(node, nodes_.find(node)->facts)) {
     offered.insert(volume.metadata.name);
     if (auto known = objects_.volume(volume.metadata.name);
-        known != nullptr && known->local_path == volume.local_path) {
+        known != nullptr && known->local_path == volume.local_path && known->capacity == volume.capacity) {
       continue;
     }
     Result<Accepted> accepted = accept_volume_kind(Kind::persistent_volume, volume.manifest, {});

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <utility>
 
+#include "core/handshake/fields.h"
+
 namespace berth {
 
 namespace {
@@ -28,7 +30,10 @@ Status check_identity(const std::string& name, const Json& payload) {
   if (const std::string said = text_of(payload, "name"); !said.empty() && said != name) {
     return Status::error("name: \"" + said + "\" is not the node of the topic, \"" + name + "\"");
   }
-  if (text_of(payload, "incarnation").empty()) return Status::error("incarnation: a non-empty string is wanted");
+  // The rule of rows and requests: one of another form could be stored in a row, but not read back.
+  if (!is_valid_id(text_of(payload, "incarnation"))) {
+    return Status::error("incarnation: must be 1 to 128 letters, digits, '.', '_' or '-'");
+  }
   return Status::ok();
 }
 

@@ -1,7 +1,5 @@
 #include "firmware-host/agent/app.h"
 
-#include <sys/random.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -15,6 +13,7 @@
 #include "firmware-host/agent/exit_codes.h"
 #include "firmware-host/agent/process_runtime.h"
 #include "firmware-host/agent/settings.h"
+#include "firmware-host/broker_connection.h"
 #include "firmware-host/logging.h"
 #include "firmware-host/loop.h"
 #include "firmware-host/real_clock.h"
@@ -26,13 +25,6 @@
 namespace berth {
 
 namespace {
-
-std::uint64_t true_random() {
-  std::uint64_t seed = 0;
-  // Blocks only before the kernel's first entropy, in the first seconds of a boot.
-  if (getrandom(&seed, sizeof seed, 0) != static_cast<ssize_t>(sizeof seed)) std::perror("getrandom");
-  return seed;
-}
 
 class AgentApp {
  public:
@@ -119,22 +111,10 @@ class AgentApp {
   }
 
   int connect() {
-    MqttOptions options;
     const BrokerSettings& broker = settings_.broker;
-    options.host = broker.host;
-    options.port = broker.port;
-    // One client per device: a second agent of the same name would take the session over, again and again.
-    options.client_id = "berth-" + settings_.agent.fleet + "-" + settings_.agent.node;
-    options.username = broker.username;
-    options.tls = {broker.ca_file, broker.cert_file, broker.key_file};
-    options.keepalive_s = broker.keepalive_s;
-    options.seed = true_random();
-    if (!broker.password_file.empty()) {
-      Result<std::string> password = read_first_line(broker.password_file);
-      if (!password) return fail(kExitUsage, "cannot start", password.error());
-      options.password = std::move(*password);
-    }
-    transport_ = std::make_unique<MqttTransport>(loop_.context(), log_, std::move(options));
+    Result<MqttOptions> options = mqtt_options(broker, "berth-" + settings_.agent.fleet + "-" + settings_.agent.node);
+    if (!options) return fail(kExitUsage, "cannot start", options.error());
+    transport_ = std::make_unique<MqttTransport>(loop_.context(), log_, std::move(*options));
     agent_ =
         std::make_unique<Agent>(settings_.agent, clock_, *transport_, *store_, *runtime_, timers_, log_, true_random());
     if (Status started = agent_->start(); !started.is_success()) return store_failed(started);

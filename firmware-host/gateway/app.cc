@@ -1,7 +1,5 @@
 #include "firmware-host/gateway/app.h"
 
-#include <sys/random.h>
-
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -9,6 +7,7 @@
 #include <utility>
 
 #include "core/scheduler/gateway.h"
+#include "firmware-host/broker_connection.h"
 #include "firmware-host/gateway/broker.h"
 #include "firmware-host/gateway/command_line.h"
 #include "firmware-host/gateway/exit_codes.h"
@@ -23,13 +22,6 @@
 namespace berth {
 
 namespace {
-
-std::uint64_t true_random() {
-  std::uint64_t seed = 0;
-  // Blocks only before the kernel's first entropy, in the first seconds of a boot.
-  if (getrandom(&seed, sizeof seed, 0) != static_cast<ssize_t>(sizeof seed)) std::perror("getrandom");
-  return seed;
-}
 
 class GatewayApp {
  public:
@@ -129,27 +121,17 @@ class GatewayApp {
   }
 
   int make_transport() {
-    MqttOptions options;
     BrokerSettings broker = settings_.broker.value_or(BrokerSettings{});
     if (broker_ != nullptr) {
       broker.port = static_cast<std::uint16_t>(broker_->port());
       broker.username = settings_.gateway;
-      options.password = broker_->password(settings_.gateway);
     }
-    options.host = broker.host;
-    options.port = broker.port;
-    // One client per gateway: a second one of the same name would take the session over, again and again.
-    options.client_id = "berth-" + settings_.fleet + "-gateway-" + settings_.gateway;
-    options.username = broker.username;
-    options.tls = {broker.ca_file, broker.cert_file, broker.key_file};
-    options.keepalive_s = broker.keepalive_s;
-    options.seed = true_random();
-    if (!broker.password_file.empty()) {
-      Result<std::string> password = read_first_line(broker.password_file);
-      if (!password) return fail(gateway_exit::kUsage, "cannot start", password.error());
-      options.password = std::move(*password);
-    }
-    transport_ = std::make_unique<MqttTransport>(loop_.context(), log_, std::move(options));
+    Result<MqttOptions> options = mqtt_options(broker, "berth-" + settings_.fleet + "-gateway-" + settings_.gateway);
+    if (!options) return fail(gateway_exit::kUsage, "cannot start", options.error());
+    // One gateway makes no storm, and all its devices and operators wait for it.
+    options->backoff_max = 5'000;
+    if (broker_ != nullptr) options->password = broker_->password(settings_.gateway);
+    transport_ = std::make_unique<MqttTransport>(loop_.context(), log_, std::move(*options));
     return gateway_exit::kOk;
   }
 
@@ -198,7 +180,7 @@ class GatewayApp {
 int run_gateway(int argc, const char* const* argv, const Registry& registry) {
   const Result<GatewayCommandLine> line = read_gateway_command_line(argc, argv);
   if (!line) {
-    std::fprintf(stderr, "berthd: %s\n", line.error().message().c_str());
+    for (const std::string& reason : line.error().reasons()) std::fprintf(stderr, "berthd: %s\n", reason.c_str());
     return gateway_exit::kUsage;
   }
   if (line->text) {

@@ -220,7 +220,7 @@ TEST_F(GatewayTest, AnUnchangedStateIsNotWrittenAgain) {
 TEST_F(GatewayTest, ASlotWithoutARowIsReleased) {
   start_connected();
   device("n1");
-  slots("n1", {{"ghost", {1, 3}, SlotState::running, "{}", {}}});
+  slots("n1", {{"ghost", {1, 3}, SlotState::running, "{}"}});
   ASSERT_EQ(gateway->releases().size(), 1u);
   EXPECT_EQ(request("n1")->type, RequestType::release);
   EXPECT_EQ(request("n1")->uid, "ghost");
@@ -249,18 +249,18 @@ TEST_F(GatewayTest, ALostStorePlacesNothingUntilEveryKnownNodeHasAnswered) {
   receive(topics.desired(Kind::pod, "default/more"), pod("more", "u2"), true);
   EXPECT_TRUE(gateway->identity().adopting);
   EXPECT_EQ(gateway->bindings().size(), 0u);
-  slots("n1", {{"u1", {1, 3}, SlotState::running, pod("web", "u1"), {}}});
+  slots("n1", {{"u1", {1, 3}, SlotState::running, pod("web", "u1")}});
   EXPECT_EQ(phase("u1"), Phase::bound);
   EXPECT_EQ(phase("u2"), Phase::none);
   restart();
   EXPECT_TRUE(gateway->identity().adopting) << "durable";
   EXPECT_EQ(gateway->identity().adopt_nodes, (std::set<std::string>{"n1", "n2"}));
-  slots("n1", {{"u1", {1, 3}, SlotState::running, pod("web", "u1"), {}}});
+  slots("n1", {{"u1", {1, 3}, SlotState::running, pod("web", "u1")}});
   receive(topics.node_presence("n2"), R"({"incarnation":"i2","session":"2","online":true})");
-  slots("n2",
-        {{"u1", {1, 2}, SlotState::running, pod("web", "u1"), {}},
-         {"lost", {1, 1}, SlotState::running, pod("lost", "lost"), {}}},
-        "i2");
+  slots(
+      "n2",
+      {{"u1", {1, 2}, SlotState::running, pod("web", "u1")}, {"lost", {1, 1}, SlotState::running, pod("lost", "lost")}},
+      "i2");
   EXPECT_FALSE(gateway->identity().adopting);
   EXPECT_EQ(gateway->bindings().at("u1")->row.node, "n1") << "the highest running epoch keeps the row";
   EXPECT_TRUE(gateway->releases().contains("n2/u1/1.2"));
@@ -279,7 +279,7 @@ TEST_F(GatewayTest, ALostStoreWaitsForTheNodesThatTheBrokerShowsThoughNobodyName
   EXPECT_TRUE(gateway->identity().adopting);
   EXPECT_EQ(gateway->identity().adopt_nodes, (std::set<std::string>{"n1"})) << "the other cannot answer";
   EXPECT_EQ(gateway->bindings().size(), 0u);
-  slots("n1", {{"u1", {7, 3}, SlotState::running, pod("web", "u1"), {}}});
+  slots("n1", {{"u1", {7, 3}, SlotState::running, pod("web", "u1")}});
   EXPECT_FALSE(gateway->identity().adopting);
   EXPECT_EQ(phase("u1"), Phase::bound) << "where it was";
 }
@@ -393,6 +393,15 @@ TEST_F(GatewayTest, AVolumeNobodyClaimedIsShownAvailable) {
          R"(,"volumes":[{"name":"data","path":"/srv/data","capacity":"1Gi","storageClass":"local"}])");
   const Json reply = api(R"({"op":"get","kind":"pv","name":"n1-data"})");
   EXPECT_EQ(*reply.find("object")->find("status")->find("phase"), Json("Available"));
+}
+
+TEST_F(GatewayTest, AnOfferedVolumeFollowsItsDevicesWordOnCapacity) {
+  start_connected();
+  for (const char* capacity : {"1Gi", "2Gi"}) {
+    device("n1", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})",
+           R"(,"volumes":[{"name":"data","path":"/srv/data","capacity":")" + std::string(capacity) + R"("}])");
+    EXPECT_EQ(gateway->objects().volume("n1-data")->capacity, *Quantity::parse(capacity));
+  }
 }
 
 TEST_F(GatewayTest, AHeldGatewayAnswersAndBindsNothing) {

@@ -1,0 +1,34 @@
+#include "firmware-host/broker_connection.h"
+
+#include <sys/random.h>
+
+#include <cstdio>
+#include <utility>
+
+#include "firmware-host/state_directory.h"
+
+namespace berth {
+
+std::uint64_t true_random() {
+  std::uint64_t seed = 0;
+  if (getrandom(&seed, sizeof seed, 0) != static_cast<ssize_t>(sizeof seed)) std::perror("getrandom");
+  return seed;
+}
+
+Result<MqttOptions> mqtt_options(const BrokerSettings& broker, std::string client_id) {
+  MqttOptions options;
+  options.host = broker.host;
+  options.port = broker.port;
+  options.client_id = std::move(client_id);
+  options.username = broker.username;
+  options.tls = {broker.ca_file, broker.cert_file, broker.key_file};
+  options.keepalive_s = broker.keepalive_s;
+  options.seed = true_random();
+  if (broker.password_file.empty()) return options;
+  Result<std::string> password = read_first_line(broker.password_file);
+  if (!password) return password.error();
+  options.password = std::move(*password);
+  return options;
+}
+
+}  // namespace berth
