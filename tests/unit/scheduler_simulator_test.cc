@@ -59,6 +59,18 @@ TEST_F(GatewayTest, AMirrorLeftByALostStoreIsTakenUp) {
   EXPECT_NE(gateway->objects().find_pod("default/p"), nullptr);
 }
 
+TEST_F(GatewayTest, AMirrorOfALostStoreStillOnItsWayIsNoOrder) {
+  start_connected();
+  apply(pod("p", "u2"));
+  Message mirror;
+  mirror.topic = topics.desired(Kind::pod, "default/p");
+  mirror.payload = pod("p", "u1");
+  mirror.correlation = "mirror/of-another-store";
+  gateway->on_message(mirror);
+  turn();
+  EXPECT_EQ(gateway->objects().find_pod("default/p")->pod->uid(), "u2");
+}
+
 TEST_F(GatewayTest, ALostFenceIsSentAgain) {
   start();
   transport.up = true;
