@@ -208,7 +208,7 @@ def arm64():
 
 
 def asan():
-    env = {"ASAN_OPTIONS": "detect_stack_use_after_return=1:strict_string_checks=1", "BERTH_SIM_SHORT": "1"}
+    env = {"ASAN_OPTIONS": "detect_stack_use_after_return=1:strict_string_checks=1"}
     build("asan", "tests/unit/all", "tests/sim/all")
     return ctest("asan", "asan", "unit", env=env, test_limit_s=300) + ctest("asan", "asan", "sim", env=env,
                                                                              test_limit_s=600)

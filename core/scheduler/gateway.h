@@ -125,7 +125,7 @@ class Gateway final : public Transport::Handler, public Handle {
   Result<Accepted> accept_volume_kind(Kind kind, const Json& object, const std::string& key_wanted);
   Status admit_priority(Json& manifest);
   Result<Accepted> update_pod(PodEntry& entry, const std::shared_ptr<Pod>& next, Warnings warnings);
-  void create_pod(std::shared_ptr<const Pod> pod);
+  void create_pod(const std::shared_ptr<const Pod>& pod);
   // Deletes by name; `uid` empty: whatever uid. Error when there is nothing of that name (or uid).
   Status remove_object(Kind kind, const std::string& key, const std::string& uid);
   void remove_pod(PodEntry& entry);

@@ -222,7 +222,7 @@ Result<Gateway::Accepted> Gateway::update_pod(PodEntry& entry, const std::shared
   return accepted;
 }
 
-void Gateway::create_pod(std::shared_ptr<const Pod> pod) {
+void Gateway::create_pod(const std::shared_ptr<const Pod>& pod) {
   const std::string key = pod->metadata.key();
   PodEntry& entry = objects_.put_pod(pod);
   objects_.save_pod(key);

@@ -1,6 +1,7 @@
 #include "tests/sim/invariants.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace berth::sim {
 

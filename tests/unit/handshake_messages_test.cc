@@ -130,7 +130,8 @@ TEST(Messages, SlotsComeBackWithTheirManifests) {
   sent.page = 1;
   sent.pages = 2;
   sent.list_id = 5;
-  sent.slots = {{"u1", {7, 9}, SlotState::running, kPod}, {"u2", {7, 10}, SlotState::stopping, ""}};
+  sent.slots = {{"u1", {7, 9}, SlotState::running, kPod, {{"default/c", "n1-d", "/d"}}},
+                {"u2", {7, 10}, SlotState::stopping, "", {}}};
   const Result<Answer> got = decode_answer(encode(sent), "n1");
   ASSERT_TRUE(got) << got.error().message();
   EXPECT_EQ(got->page, 1u);
@@ -139,6 +140,7 @@ TEST(Messages, SlotsComeBackWithTheirManifests) {
   ASSERT_EQ(got->slots.size(), 2u);
   EXPECT_EQ(got->slots[0].pod, kPod);
   EXPECT_EQ(got->slots[0].state, SlotState::running);
+  EXPECT_EQ(got->slots[0].volumes, (std::vector<VolumeGrant>{{"default/c", "n1-d", "/d"}}));
   EXPECT_EQ(got->slots[1].uid, "u2");
   EXPECT_EQ(got->slots[1].epoch, (Epoch{7, 10}));
   EXPECT_EQ(got->slots[1].pod, "");

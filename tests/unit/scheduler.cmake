@@ -3,4 +3,5 @@ berth_test(unit_scheduler
     scheduler_binding_test.cc
     scheduler_gateway_test.cc
     scheduler_robustness_test.cc
+    scheduler_simulator_test.cc
   LIBS berth_core berth_plugins berth_storage)

@@ -1,0 +1,218 @@
+// What the simulator found, each as the shortest play that shows it.
+#include <algorithm>
+
+#include "tests/unit/gateway_fixture.h"
+
+namespace berth {
+
+class LostStoreTest : public GatewayTest {
+ protected:
+  // A gateway without a store, told of these nodes by the operator.
+  void lose_store(std::vector<std::string> nodes) {
+    options.known_nodes = nodes;
+    start_connected();
+    for (const std::string& node : nodes) device(node);
+  }
+  static SlotReport slot(const std::string& uid, SlotState state = SlotState::running) {
+    return {uid, Epoch{1, 5}, state, pod("p", uid, "900Mi"), {}};
+  }
+  // True when some request of this type for this uid went to the node.
+  bool was_asked(const std::string& node, RequestType type, const std::string& uid) {
+    return std::any_of(transport.sent.begin(), transport.sent.end(), [&](const Message& message) {
+      if (message.topic != topics.node_requests(node)) return false;
+      const Result<Request> request = decode_request(message.payload);
+      return request && request->type == type && request->uid == uid;
+    });
+  }
+  bool is_listed(const std::string& uid) const {
+    const auto uids = gateway->queue().uids();
+    return std::find(uids.begin(), uids.end(), uid) != uids.end();
+  }
+};
+
+TEST_F(GatewayTest, TheGatewaysOwnMirrorIsNoOrder) {
+  start_connected();
+  receive(topics.desired(Kind::pod, "default/p"), pod("p", "u1"));
+  const Message mirror = *std::find_if(transport.sent.begin(), transport.sent.end(), [&](const Message& message) {
+    return message.topic == topics.desired(Kind::pod, "default/p");
+  });
+  receive(topics.desired(Kind::pod, "default/p"), pod("p", "u2"));
+  ASSERT_EQ(gateway->objects().find_pod("default/p")->pod->uid(), "u2");
+  gateway->on_message(mirror);  // late on its way back
+  turn();
+  EXPECT_EQ(gateway->objects().find_pod("default/p")->pod->uid(), "u2");
+  receive(topics.desired(Kind::pod, "default/p"), R"({"deleted":true,"uid":"u2"})");
+  gateway->on_message(mirror);
+  turn();
+  EXPECT_EQ(gateway->objects().find_pod("default/p"), nullptr);
+}
+
+TEST_F(GatewayTest, AMirrorLeftByALostStoreIsTakenUp) {
+  start_connected();
+  Message mirror;
+  mirror.topic = topics.desired(Kind::pod, "default/p");
+  mirror.payload = pod("p", "u1");
+  mirror.correlation = "mirror/of-another-store";
+  mirror.retain = true;
+  gateway->on_message(mirror);
+  turn();
+  EXPECT_NE(gateway->objects().find_pod("default/p"), nullptr);
+}
+
+TEST_F(GatewayTest, AMirrorOfALostStoreStillOnItsWayIsNoOrder) {
+  start_connected();
+  apply(pod("p", "u2"));
+  Message mirror;
+  mirror.topic = topics.desired(Kind::pod, "default/p");
+  mirror.payload = pod("p", "u1");
+  mirror.correlation = "mirror/of-another-store";
+  gateway->on_message(mirror);
+  turn();
+  EXPECT_EQ(gateway->objects().find_pod("default/p")->pod->uid(), "u2");
+}
+
+TEST_F(GatewayTest, ALostFenceIsSentAgain) {
+  start();
+  transport.up = true;
+  gateway->on_link(true);
+  turn();
+  transport.sent.clear();  // it never came back
+  advance(1500);
+  for (const Message& message : std::vector<Message>(transport.sent)) {
+    if (message.topic == topics.gateway_fence("gateway")) gateway->on_message(message);
+  }
+  EXPECT_EQ(gateway->not_ready(), "");
+}
+
+TEST_F(GatewayTest, AFullStoreIsNotTriedAgainInTheSameInstant) {
+  start_connected();
+  device("n1");
+  store.set_full(true);
+  apply(pod("p", "u1"));
+  for (int turns = 0; turns < 5; ++turns) {
+    timers.run_due(clock.now_ms);
+    turn();
+  }
+  EXPECT_EQ(gateway->queue().find("u1")->attempts, 1);
+  store.set_full(false);
+  advance(15'000);
+  EXPECT_EQ(phase("u1"), Phase::prebind);
+}
+
+TEST_F(LostStoreTest, AnOrphanIsChargedAndItsPodIsPlacedNowhereElse) {
+  lose_store({"n1", "n2"});
+  slots("n1", {slot("u1")});
+  slots("n2", {});
+  EXPECT_FALSE(gateway->identity().adopting);
+  EXPECT_EQ(gateway->cache().find("n1")->requested.memory, 900 << 20);
+  EXPECT_FALSE(was_asked("n1", RequestType::release, "u1"));
+  apply(pod("p", "u1", "900Mi"));
+  EXPECT_EQ(phase("u1"), Phase::none);
+  slots("n1", {slot("u1")});
+  EXPECT_EQ(phase("u1"), Phase::bound);
+  EXPECT_EQ(gateway->bindings().at("u1")->row.node, "n1");
+  EXPECT_TRUE(gateway->identity().orphans.empty());
+  EXPECT_TRUE(gateway->releases().empty());
+  EXPECT_FALSE(was_asked("n2", RequestType::pre_bind, "u1"));
+}
+
+TEST_F(LostStoreTest, AnOrphanThatEndedLetsItsPodBePlaced) {
+  lose_store({"n1"});
+  slots("n1", {slot("u1")});
+  apply(pod("p", "u1", "900Mi"));
+  slots("n1", {});
+  EXPECT_EQ(phase("u1"), Phase::prebind);
+}
+
+TEST_F(LostStoreTest, ADeleteOfAnOrphansUidReleasesItThoughTheNameIsTaken) {
+  lose_store({"n1"});
+  slots("n1", {slot("u1")});
+  receive(topics.desired(Kind::pod, "default/p"), pod("p", "u2", "64Mi"));
+  receive(topics.desired(Kind::pod, "default/p"), R"({"deleted":true,"uid":"u1"})");
+  EXPECT_TRUE(was_asked("n1", RequestType::release, "u1"));
+  EXPECT_NE(gateway->objects().find_pod("default/p"), nullptr);
+}
+
+TEST_F(LostStoreTest, ADeleteBeforeTheNodeAnsweredIsKept) {
+  lose_store({"n1"});
+  receive(topics.desired(Kind::pod, "default/p"), R"({"deleted":true,"uid":"u1"})");
+  restart();
+  device("n1");
+  slots("n1", {slot("u1")});
+  EXPECT_TRUE(was_asked("n1", RequestType::release, "u1"));
+}
+
+TEST_F(LostStoreTest, APodWaitsWhileASlotOfItsUidMayStillRun) {
+  lose_store({"n1", "n2"});
+  slots("n1", {slot("u1")});
+  slots("n2", {});
+  receive(topics.desired(Kind::pod, "default/p"), R"({"deleted":true,"uid":"u1"})");
+  const std::optional<Request> release = request("n1");
+  ASSERT_EQ(release->type, RequestType::release);
+  apply(pod("p", "u1", "64Mi"));
+  restart();
+  for (const char* node : {"n1", "n2"}) device(node);
+  EXPECT_EQ(phase("u1"), Phase::none);
+  answer("n1", answer_to(*release, AnswerType::released));
+  EXPECT_EQ(phase("u1"), Phase::prebind);
+}
+
+TEST_F(LostStoreTest, ANodeHasNotAnsweredWhileTheStoreIsFull) {
+  lose_store({"n1"});
+  receive(topics.desired(Kind::pod, "default/p"), pod("p", "u1", "900Mi"));
+  store.set_full(true);
+  slots("n1", {slot("u1")});
+  EXPECT_TRUE(gateway->identity().adopting);
+  EXPECT_TRUE(is_listed("u1"));
+  store.set_full(false);
+  advance(15'000);
+  slots("n1", {slot("u1")});
+  EXPECT_EQ(phase("u1"), Phase::bound);
+  EXPECT_FALSE(gateway->identity().adopting);
+}
+
+namespace {
+
+constexpr char kClass[] = R"({"apiVersion":"storage.k8s.io/v1","kind":"StorageClass","metadata":{"name":"local"},)"
+                          R"("provisioner":"kubernetes.io/no-provisioner","volumeBindingMode":"WaitForFirstConsumer"})";
+constexpr char kOffers[] = R"(,"volumes":[{"name":"d","path":"/d","capacity":"1Gi","storageClass":"local"}])";
+
+std::string claim(const std::string& more_spec = "", const std::string& more = "") {
+  return R"({"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"c","namespace":"default"},)"
+         R"("spec":{"accessModes":["ReadWriteOnce"],"storageClassName":"local","resources":{"requests":)"
+         R"({"storage":"1Mi"}})" +
+         more_spec + "}" + more + "}";
+}
+
+}  // namespace
+
+TEST_F(LostStoreTest, AClaimHasTheVolumeThatASlotHoldsAlsoWhenItComesLater) {
+  lose_store({"n1"});
+  device("n1", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})", kOffers);
+  receive(topics.desired(Kind::pod, "default/p"), pod("p", "u1", "900Mi"));
+  SlotReport held = slot("u1");
+  held.volumes = {{"default/c", "n1-d", "/d"}};
+  slots("n1", {held});
+  ASSERT_EQ(phase("u1"), Phase::bound);
+  receive(topics.desired(Kind::storage_class, "local"), kClass);
+  receive(topics.desired(Kind::persistent_volume_claim, "default/c"), claim());
+  EXPECT_EQ(gateway->objects().claim("default/c")->volume_name, "n1-d");
+  EXPECT_EQ(gateway->objects().volume("n1-d")->claim_ref, "default/c");
+}
+
+TEST_F(LostStoreTest, AClaimThatComesBackBoundTakesItsVolume) {
+  lose_store({"n1"});
+  device("n1", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})", kOffers);
+  receive(topics.desired(Kind::persistent_volume_claim, "default/c"),
+          claim(R"(,"volumeName":"n1-d")", R"(,"status":{"phase":"Bound"})"), true);
+  EXPECT_EQ(gateway->objects().volume("n1-d")->claim_ref, "default/c");
+}
+
+TEST_F(GatewayTest, AnOperatorCannotBindAClaimByHalf) {
+  start_connected();
+  receive(topics.desired(Kind::persistent_volume_claim, "default/c"), claim());
+  receive(topics.desired(Kind::persistent_volume_claim, "default/c"), claim(R"(,"volumeName":"n1-d")"));
+  EXPECT_EQ(gateway->objects().claim("default/c")->volume_name, "");
+}
+
+}  // namespace berth
