@@ -207,7 +207,11 @@ Breach final_answers(const Witness& witness) {
     const auto& [node, uid] = who;
     const DeviceSight& device = *witness.device(node);
     const auto slot = device.durable.state.slots.find(uid);
+    const std::string& incarnation = device.durable.state.incarnation;
     for (const Witness::Final& final : finals) {
+      // When the gateway's store and every node's are lost, nobody is left to raise the term: epochs begin anew, and
+      // the incarnation tells old from new. Before its first boot is over a node still runs what the lost one left.
+      if (!incarnation.empty() && final.incarnation != incarnation) continue;
       const bool upwards = final.type == AnswerType::released;
       if (slot != device.durable.state.slots.end() && is_alive(slot->second.state)) {
         const Epoch& epoch = slot->second.epoch;

@@ -164,14 +164,15 @@ void Witness::device_sent(const Answer& answer) {
   }
   const bool final =
       answer.type == AnswerType::released || answer.type == AnswerType::rejected || answer.type == AnswerType::stale;
-  if (final) finals_[{answer.node, answer.uid}].push_back({answer.type, answer.epoch});
+  if (final) finals_[{answer.node, answer.uid}].push_back({answer.type, answer.epoch, answer.incarnation});
 }
 
-bool Witness::is_final(const std::string& node, const Named& named) const {
+bool Witness::is_final(const std::string& node, const Named& named, const std::string& incarnation) const {
   const auto found = finals_.find({node, named.first});
   if (found == finals_.end()) return false;
-  return std::any_of(found->second.begin(), found->second.end(),
-                     [&](const Final& known) { return known.epoch == named.second; });
+  return std::any_of(found->second.begin(), found->second.end(), [&](const Final& known) {
+    return known.epoch == named.second && (incarnation.empty() || known.incarnation == incarnation);
+  });
 }
 
 void Witness::gateway_received(const Answer& answer) {
@@ -180,7 +181,7 @@ void Witness::gateway_received(const Answer& answer) {
 
 bool Witness::is_over(const Named& named) const {
   return std::any_of(devices_.begin(), devices_.end(),
-                     [&](const auto& device) { return is_final(device->name, named); });
+                     [&](const auto& device) { return is_final(device->name, named, {}); });
 }
 
 void Witness::before_gateway_message(const std::string& sender, const std::optional<Answer>& answer,
@@ -239,8 +240,8 @@ void Witness::before_device_message(const std::string& node, const Request& requ
     const bool to_stop =
         request.type == RequestType::release && slot != state.slots.end() && slot->second.epoch <= request.epoch;
     at.is_stale = other || overruled ||
-                  (is_final(node, {request.uid, request.epoch}) && !to_stop && request.gateway_id == state.gateway &&
-                   request.floor <= state.floor);
+                  (is_final(node, {request.uid, request.epoch}, state.incarnation) && !to_stop &&
+                   request.gateway_id == state.gateway && request.floor <= state.floor);
     at.must_answer = at.is_stale && ready;
   }
   for (const Table table : {Table::slot, Table::high}) at.before.merge(only(sight.contents, table));

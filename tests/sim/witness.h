@@ -103,6 +103,7 @@ class Witness {
   struct Final {
     AnswerType type;
     Epoch epoch;
+    std::string incarnation;  // that said it
   };
   // By node and uid: every final answer that was sent.
   const std::map<std::pair<std::string, std::string>, std::vector<Final>>& finals() const { return finals_; }
@@ -116,7 +117,8 @@ class Witness {
  private:
   void note_row(const Row& row);
   void note_epoch(const GatewayId& id, const Epoch& epoch, const std::string& uid, const std::string& node);
-  bool is_final(const std::string& node, const Named& named) const;
+  // `incarnation` empty: whichever said it.
+  bool is_final(const std::string& node, const Named& named, const std::string& incarnation) const;
 
   std::vector<std::unique_ptr<DeviceSight>> devices_;
   GatewaySight gateway_;

@@ -8,7 +8,7 @@ namespace berth {
 class LostStoreTest : public GatewayTest {
  protected:
   // A gateway without a store, told of these nodes by the operator.
-  void lose_store(std::vector<std::string> nodes) {
+  void lose_store(const std::vector<std::string>& nodes) {
     options.known_nodes = nodes;
     start_connected();
     for (const std::string& node : nodes) device(node);
