@@ -56,12 +56,12 @@ Status check_claim(const PersistentVolumeClaim* claim, const std::string& key) {
   return {};
 }
 
-bool waits_for_consumer(const VolumeLister& volumes, const PersistentVolumeClaim& claim) {
+bool waits_for_consumer(const Lister& volumes, const PersistentVolumeClaim& claim) {
   const auto storage_class = volumes.storage_class(class_of(claim));
   return storage_class != nullptr && storage_class->wait_for_first_consumer && claim.volume_name.empty();
 }
 
-void take_delayed(const VolumeLister& volumes, const AssumedVolumes& assumed, const std::vector<Claim>& claims,
+void take_delayed(const Lister& volumes, const AssumedVolumes& assumed, const std::vector<Claim>& claims,
                   PodVolumes& found) {
   std::multimap<Quantity, Claim> by_size;  // equal ones in the order the pod names them
   for (const Claim& claim : claims) by_size.emplace(claim->request, claim);
@@ -102,9 +102,10 @@ bool match_delayed(const PodVolumes& volumes, const Node& node, std::vector<Volu
 }
 
 Hint after_claim_change(const Pod& pod, const EventObjects& objects) {
-  if (objects.claim == nullptr) return Hint::queue;
+  if (objects.new_claim == nullptr) return Hint::queue;
   const std::vector<std::string> keys = claim_keys(pod);
-  return std::find(keys.begin(), keys.end(), objects.claim->metadata.key()) != keys.end() ? Hint::queue : Hint::skip;
+  return std::find(keys.begin(), keys.end(), objects.new_claim->metadata.key()) != keys.end() ? Hint::queue
+                                                                                              : Hint::skip;
 }
 
 }  // namespace
@@ -140,7 +141,7 @@ std::vector<EventWithHint> VolumeBinding::events_to_register() const {
 }
 
 Status VolumeBinding::pre_filter(CycleState& state, const Pod& pod, const Snapshot&, PreFilterResult&) {
-  const VolumeLister& volumes = handle_.volumes();
+  const Lister& volumes = handle_.lister();
   const std::vector<std::string> keys = claim_keys(pod);
   if (keys.empty()) return Status::skip();
   std::vector<Claim> claims;
@@ -194,7 +195,7 @@ void VolumeBinding::unreserve(CycleState&, const Pod& pod, const std::string&) {
 
 void VolumeBinding::restore(CycleState&, const Pod& pod, const std::string&, const std::vector<VolumeGrant>& grants) {
   for (const VolumeGrant& each : grants) {
-    const Claim claim = handle_.volumes().claim(each.claim);
+    const Claim claim = handle_.lister().claim(each.claim);
     if (claim != nullptr && is_bound(*claim)) continue;
     assumed_->assume(each.volume, each.claim, pod.uid());
   }

@@ -19,7 +19,7 @@ void AssumedVolumes::drop(const std::string& pod_uid) {
   }
 }
 
-void AssumedVolumes::prune(const VolumeLister& volumes) {
+void AssumedVolumes::prune(const Lister& volumes) {
   std::erase_if(promises_, [&volumes](const auto& entry) {
     const auto claim = volumes.claim(entry.second.claim);
     return claim != nullptr && is_bound(*claim);

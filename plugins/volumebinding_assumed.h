@@ -18,7 +18,7 @@ class AssumedVolumes {
   // Takes back what was promised on behalf of the pod; unknown pods are ignored.
   void drop(const std::string& pod_uid);
   // Drops what the objects say by now: claims that are bound.
-  void prune(const VolumeLister& volumes);
+  void prune(const Lister& volumes);
   // The claim ("<namespace>/<name>") a volume is promised to; empty: none.
   std::string claim_of(const std::string& volume) const;
   std::size_t size() const { return promises_.size(); }

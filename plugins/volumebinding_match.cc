@@ -71,7 +71,7 @@ bool reaches(const PersistentVolume& volume, const Node& node) {
   return !volume.node_affinity || matches(*volume.node_affinity, node.metadata.labels, "");
 }
 
-VolumeIndex::VolumeIndex(const VolumeLister& volumes, const AssumedVolumes& assumed, const std::string& storage_class) {
+VolumeIndex::VolumeIndex(const Lister& volumes, const AssumedVolumes& assumed, const std::string& storage_class) {
   for (const auto& volume : volumes.volumes_of_class(storage_class)) {
     if (!volume->claim_ref.empty()) {
       reserved_.push_back({volume, volume->claim_ref, volume->claim_ref_uid});

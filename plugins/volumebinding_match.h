@@ -24,7 +24,7 @@ bool reaches(const PersistentVolume& volume, const Node& node);  // nodeAffinity
 // The volumes of one class as one attempt sees them: found by node where their affinity names hosts.
 class VolumeIndex {
  public:
-  VolumeIndex(const VolumeLister& volumes, const AssumedVolumes& assumed, const std::string& storage_class);
+  VolumeIndex(const Lister& volumes, const AssumedVolumes& assumed, const std::string& storage_class);
 
   // The volume reserved for this claim (claimRef, or assumed for it) that can hold it; null: none.
   std::shared_ptr<const PersistentVolume> reserved_for(const PersistentVolumeClaim& claim) const;

@@ -26,6 +26,7 @@ struct ObjectMeta {
   std::string uid;
   Labels labels;
   Labels annotations;
+  bool deleting = false;  // metadata.deletionTimestamp is set
   // "<namespace>/<name>", or "<name>" for kinds without namespace.
   std::string key() const { return namespace_.empty() ? name : namespace_ + "/" + name; }
 };
@@ -55,17 +56,81 @@ bool tolerates(const Toleration& toleration, const Taint& taint);
 // True when some toleration tolerates the taint.
 bool tolerates(const std::vector<Toleration>& tolerations, const Taint& taint);
 
+// A port of the node itself that a container takes; ports without hostPort are left out.
+struct HostPort {
+  std::string host_ip;           // empty: 0.0.0.0, every address
+  std::string protocol = "TCP";  // "TCP", "UDP", "SCTP"
+  std::int32_t port = 0;
+  bool operator==(const HostPort&) const = default;
+};
+
 struct Container {
   std::string name;
   std::string image;
+  std::vector<HostPort> host_ports;
   ResourceList requests;
   ResourceList limits;
   bool restart_always = false;  // init containers only: a sidecar
 };
 
+// The parts of in-line disk sources that decide whether two pods may share the disk (VolumeRestrictions) and how many
+// a node may attach (NodeVolumeLimits).
+struct DiskSource {
+  enum class Type { none, gce_persistent_disk, aws_elastic_block_store, iscsi, rbd, csi, azure_disk, cinder };
+  Type type = Type::none;
+  std::string id;  // pdName, volumeID, iqn, image; csi: driver
+  std::string pool;
+  std::vector<std::string> monitors;  // rbd
+  bool read_only = false;
+};
+
 struct PodVolume {
   std::string name;
   std::string claim_name;  // persistentVolumeClaim.claimName; empty for other sources
+  bool ephemeral = false;  // spec.volumes[].ephemeral: the claim is "<pod>-<volume>"
+  DiskSource disk = {};
+};
+
+struct PreferredNodeTerm {
+  std::int32_t weight = 1;  // 1..100
+  NodeSelectorTerm preference;
+  bool operator==(const PreferredNodeTerm&) const = default;
+};
+
+struct PodAffinityTerm {
+  std::optional<LabelSelector> label_selector;      // none matches nothing
+  std::vector<std::string> namespaces;              // none and no selector: the pod's own
+  std::optional<LabelSelector> namespace_selector;  // empty matches every namespace
+  std::string topology_key;
+  // As they stand in the manifest; the decoder merges them into label_selector, as the API server would.
+  std::vector<std::string> match_label_keys;
+  std::vector<std::string> mismatch_label_keys;
+  bool operator==(const PodAffinityTerm&) const = default;
+};
+
+struct WeightedPodAffinityTerm {
+  std::int32_t weight = 1;  // 1..100
+  PodAffinityTerm term;
+  bool operator==(const WeightedPodAffinityTerm&) const = default;
+};
+
+struct PodAffinity {
+  std::vector<PodAffinityTerm> required;
+  std::vector<WeightedPodAffinityTerm> preferred;
+  bool empty() const { return required.empty() && preferred.empty(); }
+  bool operator==(const PodAffinity&) const = default;
+};
+
+struct TopologySpreadConstraint {
+  std::int32_t max_skew = 1;
+  std::string topology_key;
+  bool schedule_anyway = false;                 // whenUnsatisfiable
+  std::optional<LabelSelector> label_selector;  // none matches nothing
+  std::optional<std::int32_t> min_domains;
+  bool honor_node_affinity = true;  // nodeAffinityPolicy
+  bool honor_node_taints = false;   // nodeTaintsPolicy
+  std::vector<std::string> match_label_keys;
+  bool operator==(const TopologySpreadConstraint&) const = default;
 };
 
 struct Pod {
@@ -77,16 +142,23 @@ struct Pod {
   std::string node_name;          // spec.nodeName: asks for that node (NodeName)
   Labels node_selector;
   std::optional<NodeSelector> required_node_affinity;
+  std::vector<PreferredNodeTerm> preferred_node_affinity;
+  PodAffinity pod_affinity;
+  PodAffinity pod_anti_affinity;
+  std::vector<TopologySpreadConstraint> topology_spread_constraints;
   std::vector<Toleration> tolerations;
   std::vector<std::string> scheduling_gates;
   std::vector<Container> containers;
   std::vector<Container> init_containers;
+  ResourceList requests;  // spec.resources.requests, of the pod as a whole: cpu, memory and huge pages
   ResourceList overhead;
   std::vector<PodVolume> volumes;
   std::string restart_policy = "Always";
   std::int64_t termination_grace_period_seconds = 30;
   std::string nominated_node_name;  // status.nominatedNodeName
-  Json manifest;                    // the object as accepted, whole
+  // status.startTime, milliseconds since 1970; none: not started.
+  std::optional<std::int64_t> start_time;
+  Json manifest;  // the object as accepted, whole
 
   const std::string& uid() const { return metadata.uid; }
 };
@@ -102,6 +174,7 @@ struct Node {
   bool unschedulable = false;
   ResourceList allocatable;
   std::vector<ContainerImage> images;
+  std::map<std::string, std::string> conditions;  // type -> status
   Json manifest;
 };
 
@@ -113,6 +186,9 @@ struct PersistentVolume {
   std::string volume_mode = "Filesystem";
   std::string reclaim_policy = "Retain";
   std::string local_path;
+  DiskSource disk = {};
+  std::string csi_driver;  // csi.driver, empty: no CSI volume
+  std::string csi_volume_handle;
   std::optional<NodeSelector> node_affinity;  // nodeAffinity.required
   std::string claim_ref;                      // "<namespace>/<name>", empty: none
   std::string claim_ref_uid;
@@ -128,6 +204,7 @@ struct PersistentVolumeClaim {
   std::string volume_mode = "Filesystem";
   std::string volume_name;
   std::optional<LabelSelector> selector;
+  std::string volume_attributes_class_name;
   std::string phase = "Pending";  // Pending, Bound, Lost
   Json manifest;
 };
@@ -138,6 +215,51 @@ struct StorageClass {
   std::string provisioner;
   bool wait_for_first_consumer = false;  // volumeBindingMode
   std::string reclaim_policy = "Delete";
+  std::vector<LabelSelector> allowed_topologies;  // one must hold; none: everywhere
+  Json manifest;
+};
+
+// storage/v1 CSINode: what the CSI drivers of one node offer.
+struct CsiNode {
+  struct Driver {
+    std::string name;
+    std::optional<std::int64_t> attach_limit;  // allocatable.count
+  };
+  ObjectMeta metadata;  // annotation storage.alpha.kubernetes.io/migrated-plugins: in-tree plugins served by CSI
+  std::vector<Driver> drivers;
+  Json manifest;
+};
+
+// storage/v1 CSIDriver.
+struct CsiDriver {
+  ObjectMeta metadata;
+  bool storage_capacity = false;  // the driver publishes CSIStorageCapacity
+  Json manifest;
+};
+
+// storage/v1 CSIStorageCapacity.
+struct CsiStorageCapacity {
+  ObjectMeta metadata;
+  std::string storage_class_name;
+  std::optional<LabelSelector> node_topology;  // none: no node
+  std::optional<Quantity> capacity;
+  std::optional<Quantity> maximum_volume_size;
+  Json manifest;
+};
+
+// core/v1 Service, read for PodTopologySpread's default constraints only.
+struct Service {
+  ObjectMeta metadata;
+  Labels selector;  // empty selects nothing
+  Json manifest;
+};
+
+// policy/v1 PodDisruptionBudget.
+struct PodDisruptionBudget {
+  ObjectMeta metadata;
+  std::optional<LabelSelector> selector;    // none matches nothing, empty everything in its namespace
+  std::int32_t disruptions_allowed = 0;     // status.disruptionsAllowed
+  std::vector<std::string> disrupted_pods;  // status.disruptedPods: names already counted
   Json manifest;
 };
 

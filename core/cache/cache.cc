@@ -51,20 +51,10 @@ void Cache::remove_node(const std::string& name) {
   drop_if_empty(name);
 }
 
-void Cache::add_to(const std::string& node, const std::shared_ptr<const Pod>& pod) {
-  NodeInfo& info = touch(node);
-  info.pods.push_back(pod);
-  info.requested.add(pod_requests(*pod));
-  info.requested_for_scoring.add(pod_requests_for_scoring(*pod));
-}
+void Cache::add_to(const std::string& node, const std::shared_ptr<const Pod>& pod) { touch(node).add_pod(pod); }
 
 void Cache::take_from(const std::string& node, const std::string& uid) {
-  NodeInfo& info = touch(node);
-  auto found = std::find_if(info.pods.begin(), info.pods.end(), [&uid](const auto& pod) { return pod->uid() == uid; });
-  CHECK(found != info.pods.end());
-  info.requested.subtract(pod_requests(**found));
-  info.requested_for_scoring.subtract(pod_requests_for_scoring(**found));
-  info.pods.erase(found);
+  touch(node).remove_pod(uid);
   drop_if_empty(node);
 }
 

@@ -5,6 +5,8 @@
 #include <optional>
 #include <string_view>
 
+#include "core/check.h"
+
 namespace berth {
 
 namespace {
@@ -145,6 +147,20 @@ Resources to_resources(const ResourceList& list) {
     }
   }
   return resources;
+}
+
+void NodeInfo::add_pod(const std::shared_ptr<const Pod>& pod) {
+  pods.push_back(pod);
+  requested.add(pod_requests(*pod));
+  requested_for_scoring.add(pod_requests_for_scoring(*pod));
+}
+
+void NodeInfo::remove_pod(const std::string& uid) {
+  const auto found = std::find_if(pods.begin(), pods.end(), [&uid](const auto& pod) { return pod->uid() == uid; });
+  CHECK(found != pods.end());
+  requested.subtract(pod_requests(**found));
+  requested_for_scoring.subtract(pod_requests_for_scoring(**found));
+  pods.erase(found);
 }
 
 Resources pod_requests(const Pod& pod) { return requests_of(pod, pod_level_requests(pod), {}); }

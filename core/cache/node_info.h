@@ -45,6 +45,9 @@ struct NodeInfo {
   std::int64_t generation = 0;  // grows with each change of this node
 
   const std::string& name() const { return node->metadata.name; }
+  // On this copy only; the cache does not learn of it. The pod is not there already, or is there, respectively.
+  void add_pod(const std::shared_ptr<const Pod>& pod);
+  void remove_pod(const std::string& uid);
 };
 
 // What does not fit, one reason per resource: "Insufficient memory". The one piece of admission arithmetic, shared by

@@ -6,52 +6,68 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/api/objects.h"
 
 namespace berth {
 
 enum class EventResource {
-  pod,
-  assigned_pod,
+  pod,              // every pod
+  assigned_pod,     // with a node
+  unscheduled_pod,  // without
   node,
   persistent_volume,
   persistent_volume_claim,
   storage_class,
+  csi_node,
+  csi_driver,
+  csi_storage_capacity,
+  volume_attachment,
   wildcard,
 };
+// As upstream prints it: "AssignedPod", "PersistentVolumeClaim", "*". Static storage.
+std::string_view to_string(EventResource resource);
 
-// Bit mask.
+// Bit mask, with upstream's values: ClusterEvent::matches compares them as numbers.
 enum Action : std::uint32_t {
   kAdd = 1u << 0,
   kDelete = 1u << 1,
   kUpdateNodeAllocatable = 1u << 2,
   kUpdateNodeLabel = 1u << 3,
   kUpdateNodeTaint = 1u << 4,
-  kUpdatePodLabel = 1u << 5,
-  kUpdatePodScaleDown = 1u << 6,
-  kUpdatePodToleration = 1u << 7,
-  kUpdatePodSchedulingGatesEliminated = 1u << 8,
-  kUpdate = 1u << 9,  // any other change of a volume object
-  kAllActions = ~0u,
+  kUpdateNodeCondition = 1u << 5,
+  kUpdateNodeAnnotation = 1u << 6,
+  kUpdateNodeDeclaredFeature = 1u << 7,
+  kUpdatePodLabel = 1u << 8,
+  kUpdatePodScaleDown = 1u << 9,
+  kUpdatePodToleration = 1u << 10,
+  kUpdatePodSchedulingGatesEliminated = 1u << 11,
+  kUpdatePodGeneratedResourceClaim = 1u << 12,
+  kUpdate = 0x1ffcu,  // every update bit
+  kAllActions = 0x1fffu,
 };
 
 struct ClusterEvent {
   EventResource resource = EventResource::wildcard;
   std::uint32_t actions = kAllActions;
   std::string_view label;  // for logs and metrics: "NodeAdd"; static storage
-  // True when `other` names this event's resource (or either is the wildcard) and shares an action. An event that
-  // names pods also means assigned ones (kube-scheduler framework/types.go).
+  // As a registration: true when the incoming `other` is one of its events. A registered wildcard matches everything;
+  // otherwise the resource is the same (`pod` means assigned and unscheduled ones too), an action is shared, and
+  // `other` is no wider than what was registered (kube-scheduler framework/types.go MatchClusterEvents).
   bool matches(const ClusterEvent& other) const;
 };
 
-// The objects of an event; what does not apply is null.
+// The objects of an event; what does not apply is null (old_* of an Add, new_* of a Delete).
 struct EventObjects {
   std::shared_ptr<const Pod> old_pod, new_pod;
   std::shared_ptr<const Node> old_node, new_node;
-  std::shared_ptr<const PersistentVolume> volume;
-  std::shared_ptr<const PersistentVolumeClaim> claim;
-  std::shared_ptr<const StorageClass> storage_class;
+  std::shared_ptr<const PersistentVolume> old_volume, new_volume;
+  std::shared_ptr<const PersistentVolumeClaim> old_claim, new_claim;
+  std::shared_ptr<const StorageClass> old_class, new_class;
+  std::shared_ptr<const CsiNode> old_csi_node, new_csi_node;
+  std::shared_ptr<const CsiDriver> old_csi_driver, new_csi_driver;
+  std::shared_ptr<const CsiStorageCapacity> old_csi_capacity, new_csi_capacity;
 };
 
 enum class Hint { queue, skip };
@@ -62,5 +78,11 @@ struct EventWithHint {
   ClusterEvent event;
   HintFunction hint;
 };
+
+// The events that a change of a node or pod means, in upstream's order (framework/events.go
+// NodeSchedulingPropertiesChange, PodSchedulingPropertiesChange). May be empty for nodes; for pods the general Update
+// stands for "something else".
+std::vector<ClusterEvent> node_events(const Node& before, const Node& after);
+std::vector<ClusterEvent> pod_events(const Pod& before, const Pod& after);
 
 }  // namespace berth

@@ -113,12 +113,48 @@ Status Framework::run_filter(CycleState& state, const Pod& pod, const NodeInfo& 
   return {};
 }
 
+Status Framework::run_add_pod(CycleState& state, const Pod& pod, const Pod& added, const NodeInfo& node) const {
+  for (const auto& entry : pre_filter_) {
+    if (state.skip_filter.contains(entry.name)) continue;
+    Status status = entry.plugin->add_pod(state, pod, added, node);
+    if (!status.is_success()) return fault("AddPod on PreFilter", entry.name, status);
+  }
+  return {};
+}
+
+Status Framework::run_remove_pod(CycleState& state, const Pod& pod, const Pod& removed, const NodeInfo& node) const {
+  for (const auto& entry : pre_filter_) {
+    if (state.skip_filter.contains(entry.name)) continue;
+    Status status = entry.plugin->remove_pod(state, pod, removed, node);
+    if (!status.is_success()) return fault("RemovePod on PreFilter", entry.name, status);
+  }
+  return {};
+}
+
+Status Framework::run_filter_with_nominated(CycleState& state, const Pod& pod, const NodeInfo& node,
+                                            const Nominator& nominator) const {
+  std::vector<std::shared_ptr<const Pod>> expected;
+  for (const auto& nominated : nominator.pods_on(node.name())) {
+    if (nominated->priority >= pod.priority && nominated->uid() != pod.uid()) expected.push_back(nominated);
+  }
+  if (!expected.empty()) {
+    CycleState trial_state = state.clone();
+    NodeInfo trial = node;
+    for (const auto& nominated : expected) {
+      trial.add_pod(nominated);
+      if (Status status = run_add_pod(trial_state, pod, *nominated, trial); !status.is_success()) return status;
+    }
+    if (Status status = run_filter(trial_state, pod, trial); !status.is_success()) return status;
+  }
+  return run_filter(state, pod, node);
+}
+
 Status Framework::run_post_filter(CycleState& state, const Pod& pod, const std::map<std::string, Status>& node_statuses,
                                   PostFilterResult& result) const {
   Status rejection(Code::unschedulable, std::vector<std::string>{});
   for (const auto& entry : post_filter_) {
     PostFilterResult mine;
-    Status status = entry.plugin->post_filter(state, pod, node_statuses, mine);
+    Status status = entry.plugin->post_filter(*this, state, pod, node_statuses, mine);
     if (status.is_success() || status.code() == Code::unresolvable) {
       result = std::move(mine);
       return std::move(status).with_plugin(entry.name);

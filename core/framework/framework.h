@@ -10,10 +10,27 @@
 #include <vector>
 
 #include "core/framework/plugin.h"
+#include "core/queue/nominator.h"
 
 namespace berth {
 
-class VolumeLister;
+// The objects that plugins look at; null or empty when there is none. What no object was given for stays empty.
+class Lister {
+ public:
+  virtual ~Lister() = default;
+  virtual std::shared_ptr<const PersistentVolumeClaim> claim(const std::string& key) const = 0;
+  virtual std::shared_ptr<const PersistentVolume> volume(const std::string& name) const = 0;
+  virtual std::shared_ptr<const StorageClass> storage_class(const std::string& name) const = 0;
+  // All volumes of a class, by name.
+  virtual std::vector<std::shared_ptr<const PersistentVolume>> volumes_of_class(const std::string& name) const = 0;
+  virtual std::shared_ptr<const CsiNode> csi_node(const std::string& /*node*/) const { return nullptr; }
+  virtual std::shared_ptr<const CsiDriver> csi_driver(const std::string& /*name*/) const { return nullptr; }
+  virtual std::vector<std::shared_ptr<const CsiStorageCapacity>> csi_storage_capacities() const { return {}; }
+  // A namespace without an object has no labels.
+  virtual std::shared_ptr<const Namespace> name_space(const std::string& /*name*/) const { return nullptr; }
+  virtual std::vector<std::shared_ptr<const Service>> services(const std::string& /*name_space*/) const { return {}; }
+  virtual std::vector<std::shared_ptr<const PodDisruptionBudget>> disruption_budgets() const { return {}; }
+};
 
 // What plugins may look at besides their arguments. Outlives the plugins.
 class Handle {
@@ -21,19 +38,8 @@ class Handle {
   virtual ~Handle() = default;
   virtual const Clock& clock() const = 0;
   virtual const Snapshot& snapshot() const = 0;
-  virtual const VolumeLister& volumes() const = 0;
-  // Reasons kept for a person: "insufficient memory on n1: 64Mi asked, 40Mi free". May be ignored.
-};
-
-// Volume objects by key; null when there is none.
-class VolumeLister {
- public:
-  virtual ~VolumeLister() = default;
-  virtual std::shared_ptr<const PersistentVolumeClaim> claim(const std::string& key) const = 0;
-  virtual std::shared_ptr<const PersistentVolume> volume(const std::string& name) const = 0;
-  virtual std::shared_ptr<const StorageClass> storage_class(const std::string& name) const = 0;
-  // All volumes of a class, by name.
-  virtual std::vector<std::shared_ptr<const PersistentVolume>> volumes_of_class(const std::string& name) const = 0;
+  virtual const Lister& lister() const = 0;
+  virtual const Nominator& nominator() const = 0;
 };
 
 using PluginMaker = std::function<Result<std::unique_ptr<Plugin>>(const Json& args, Handle& handle)>;
@@ -76,6 +82,14 @@ class Framework {
 
   Status run_pre_filter(CycleState& state, const Pod& pod, const Snapshot& snapshot, PreFilterResult& result) const;
   Status run_filter(CycleState& state, const Pod& pod, const NodeInfo& node) const;
+  // Filter as if the pods nominated to the node with at least this pod's priority ran there and, when that passes,
+  // again without them: they may never come (runtime/framework.go RunFilterPluginsWithNominatedPods). `state` and
+  // `node` are left as they were.
+  Status run_filter_with_nominated(CycleState& state, const Pod& pod, const NodeInfo& node,
+                                   const Nominator& nominator) const;
+  // Tell the PreFilter plugins that were not skipped of a pod put on, or taken from, a trial copy of the node.
+  Status run_add_pod(CycleState& state, const Pod& pod, const Pod& added, const NodeInfo& node) const;
+  Status run_remove_pod(CycleState& state, const Pod& pod, const Pod& removed, const NodeInfo& node) const;
   Status run_post_filter(CycleState& state, const Pod& pod, const std::map<std::string, Status>& node_statuses,
                          PostFilterResult& result) const;
   Status run_pre_score(CycleState& state, const Pod& pod,

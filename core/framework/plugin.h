@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -21,6 +23,8 @@
 #include "core/status.h"
 
 namespace berth {
+
+class Framework;
 
 class Plugin {
  public:
@@ -72,13 +76,16 @@ class FilterPlugin : public virtual Plugin {
 struct PostFilterResult {
   // "" = clear the nomination, a name = nominate, none = leave as it is.
   std::optional<std::string> nominated_node;
+  // To be evicted from that node, most important first. The plugin decides; core does it.
+  std::vector<std::shared_ptr<const Pod>> victims;
 };
 
 // When no node is feasible. Success: preemption found a way. Unschedulable: the next one tries. Other: error.
 class PostFilterPlugin : public virtual Plugin {
  public:
-  virtual Status post_filter(CycleState& state, const Pod& pod, const std::map<std::string, Status>& node_statuses,
-                             PostFilterResult& result) = 0;
+  // `framework`: the profile it runs in, to try Filter on copies. `node_statuses`: why each node was rejected.
+  virtual Status post_filter(const Framework& framework, CycleState& state, const Pod& pod,
+                             const std::map<std::string, Status>& node_statuses, PostFilterResult& result) = 0;
 };
 
 // Once, over the feasible nodes. Skip: this plugin's Score is left out. Other than success: error.

@@ -23,6 +23,7 @@
 #include "core/framework/events.h"
 #include "core/queue/backoff.h"
 #include "core/queue/event_ring.h"
+#include "core/queue/nominator.h"
 #include "core/queue/queued_pod.h"
 #include "core/status.h"
 
@@ -65,6 +66,9 @@ class Queue {
   void flush();
   // When flush() may next have something to do; none when the queue waits for events alone.
   std::optional<Millis> next_flush() const;
+
+  Nominator& nominator() { return nominator_; }
+  const Nominator& nominator() const { return nominator_; }
 
   Where where(const std::string& uid) const;
   // Null when the queue does not hold it (in flight included).
@@ -118,6 +122,7 @@ class Queue {
   Options options_;
   Backoff backoff_rule_;
   EventRing ring_;
+  Nominator nominator_;
   std::map<std::string, Entry> entries_;  // by uid; in-flight pods are not here
   std::set<Entry*, ActiveOrder> active_;
   BackoffSet backoff_;

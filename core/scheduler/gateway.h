@@ -71,7 +71,8 @@ class Gateway final : public Transport::Handler, public Handle {
 
   const Clock& clock() const override { return clock_; }
   const Snapshot& snapshot() const override { return snapshot_; }
-  const VolumeLister& volumes() const override { return objects_; }
+  const Lister& lister() const override { return objects_; }
+  const Nominator& nominator() const override { return queue_->nominator(); }
 
   // Why it is not ready; empty: ready.
   std::string not_ready() const;

@@ -90,8 +90,8 @@ void Gateway::bind_held(const VolumeGrant& grant) {
   const auto before = objects_.claim(grant.claim);
   objects_.bind_volumes({grant});
   EventObjects objects;
-  objects.claim = objects_.claim(grant.claim);
-  if (objects.claim == before) return;
+  objects.new_claim = objects_.claim(grant.claim);
+  if (objects.new_claim == before) return;
   board_.mark(Kind::persistent_volume, grant.volume);
   board_.mark(Kind::persistent_volume_claim, grant.claim);
   wake({EventResource::persistent_volume_claim, kUpdate, "PvcUpdate"}, objects);
@@ -169,7 +169,7 @@ void Gateway::enter_bind(Binding& binding) {
     board_.mark(Kind::persistent_volume, grant.volume);
     board_.mark(Kind::persistent_volume_claim, grant.claim);
     EventObjects objects;
-    objects.claim = objects_.claim(grant.claim);
+    objects.new_claim = objects_.claim(grant.claim);
     wake({EventResource::persistent_volume_claim, kUpdate, "PvcUpdate"}, objects);
   }
 }

@@ -343,9 +343,9 @@ Result<Gateway::Accepted> Gateway::accept_volume_kind(Kind kind, const Json& obj
   join_halves(kind, accepted.key);
   board_.mirror(kind, accepted.key, objects_.manifest(kind, accepted.key));
   board_.mark(kind, accepted.key);
-  objects.volume = kind == Kind::persistent_volume ? objects_.volume(accepted.key) : nullptr;
-  objects.claim = kind == Kind::persistent_volume_claim ? objects_.claim(accepted.key) : nullptr;
-  objects.storage_class = kind == Kind::storage_class ? objects_.storage_class(accepted.key) : nullptr;
+  objects.new_volume = kind == Kind::persistent_volume ? objects_.volume(accepted.key) : nullptr;
+  objects.new_claim = kind == Kind::persistent_volume_claim ? objects_.claim(accepted.key) : nullptr;
+  objects.new_class = kind == Kind::storage_class ? objects_.storage_class(accepted.key) : nullptr;
   if (kind != Kind::priority_class && kind != Kind::namespace_) wake(event, objects);
   return accepted;
 }

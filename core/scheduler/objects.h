@@ -24,7 +24,7 @@ struct PodEntry {
   Json successor;         // manifest of the pod that takes this name once the row is gone; null: none
 };
 
-class Objects final : public VolumeLister {
+class Objects final : public Lister {
  public:
   explicit Objects(Store& store) : store_(store) {}
 

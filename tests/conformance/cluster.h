@@ -11,7 +11,7 @@
 
 namespace berth {
 
-class Cluster final : public Handle, public VolumeLister {
+class Cluster final : public Handle, public Lister {
  public:
   // Decodes a case's `input`. The error names the object.
   Status load(const Json& input);
@@ -25,7 +25,9 @@ class Cluster final : public Handle, public VolumeLister {
 
   const Clock& clock() const override { return still_; }
   const Snapshot& snapshot() const override { return snapshot_; }
-  const VolumeLister& volumes() const override { return *this; }
+  const Lister& lister() const override { return *this; }
+  const Nominator& nominator() const override { return nominator_; }
+  Nominator& nominator() { return nominator_; }
   std::shared_ptr<const PersistentVolumeClaim> claim(const std::string& key) const override;
   std::shared_ptr<const PersistentVolume> volume(const std::string& name) const override;
   std::shared_ptr<const StorageClass> storage_class(const std::string& name) const override;
@@ -40,6 +42,7 @@ class Cluster final : public Handle, public VolumeLister {
   StillClock still_;
   Cache cache_;
   Snapshot snapshot_;
+  Nominator nominator_;
   std::vector<std::shared_ptr<const Pod>> pending_;
   std::map<std::string, std::shared_ptr<const PersistentVolumeClaim>> claims_;
   std::map<std::string, std::shared_ptr<const PersistentVolume>> volumes_;

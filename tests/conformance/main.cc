@@ -1,93 +1,110 @@
-// berth_conformance [DIR [FAMILY...]]: replays recorded decisions of kube-scheduler. DIR holds one JSON file per
-// family (or a folder kube-scheduler-1.35 of them); without it BERTH_CONFORMANCE names it. Prints per family how many
-// records are the same, differ, and need plugins that are not here; exit code 77 when there are no vectors.
+// berth_conformance DIR...: replays what kube-scheduler was recorded to do. Every JSON file below a DIR is a family;
+// its first case tells which kind. Prints per family and last in total "N passed, N failed" in records; what is left
+// out for want of something, and what deviates on purpose, is counted apart. Exit code 1 on a failure, 77 when there is
+// nothing to replay. Without DIR, BERTH_CONFORMANCE names it.
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <map>
 #include <sstream>
 
-#include "tests/conformance/replay.h"
+#include "tests/conformance/verdict.h"
 
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr int kSkipped = 77;
-constexpr std::size_t kMaxFileBytes = 64u << 20;
+constexpr std::size_t kMaxFileBytes = 256u << 20;
 
-const std::vector<std::string> kFamilies{"noderesources-fit",
-                                         "taints",
-                                         "schedulinggates",
-                                         "volumebinding",
-                                         "nodename-unschedulable-ports",
-                                         "nodeaffinity",
-                                         "balanced-allocation",
-                                         "imagelocality",
-                                         "topologyspread",
-                                         "interpodaffinity",
-                                         "volumezone",
-                                         "volumerestrictions",
-                                         "nodevolumelimits",
-                                         "preemption",
-                                         "mixed",
-                                         "edge-sequences",
-                                         "noderesources-scoring"};
+using Replay = berth::Verdict (*)(const berth::Json&);
 
-struct Count {
-  int passed = 0;
-  int failed = 0;
-  std::map<std::string, int> left_out;
-};
+// Null when no family has cases of this shape.
+Replay replay_for(const berth::Json& first) {
+  const berth::Json& input = berth::at(first, "input");
+  if (!berth::at(first, "kind").is_null() || !berth::at(input, "kind").is_null()) return berth::replay_hint;
+  if (!berth::at(input, "ops").is_null()) return berth::replay_queue;
+  if (!berth::at(input, "profile").is_null()) return berth::replay_extension_points;
+  if (!berth::at(input, "pending").is_null()) return berth::replay_decisions;
+  return nullptr;
+}
 
-// False when the file cannot be read.
-bool play_family(const std::filesystem::path& file, const std::string& family, Count& total) {
+void print_apart(const std::map<std::string, int>& counts, const char* word) {
+  for (const auto& [what, number] : counts) std::cout << "; " << number << " " << word << " (" << what << ")";
+}
+
+void add(berth::Verdict& total, const berth::Verdict& verdict) {
+  total.same += verdict.same;
+  for (const auto& [what, number] : verdict.left_out) total.left_out[what] += number;
+  for (const auto& [what, number] : verdict.wanted) total.wanted[what] += number;
+  total.differences.insert(total.differences.end(), verdict.differences.begin(), verdict.differences.end());
+}
+
+void print_counts(const std::string& name, const berth::Verdict& verdict) {
+  std::cout << name << verdict.same << " passed, " << verdict.differences.size() << " failed";
+  print_apart(verdict.left_out, "left out");
+  print_apart(verdict.wanted, "deviate on purpose");
+  std::cout << "\n";
+}
+
+// False when the file is no family.
+bool play_family(const fs::path& file, berth::Verdict& total) {
   std::ifstream in(file);
   std::stringstream content;
   content << in.rdbuf();
   const berth::Result<berth::Json> cases = berth::Json::parse(content.str(), {.bytes = kMaxFileBytes, .depth = 64});
-  if (!in || !cases || !cases->is_array()) {
+  if (!in || !cases || berth::list(*cases).empty()) {
     std::cerr << "berth_conformance: cannot read " << file << (cases ? "" : ": " + cases.error().message()) << "\n";
     return false;
   }
-  Count count;
-  for (const berth::Json& each : cases->as_array()) {
-    const berth::Verdict verdict = berth::replay(each);
-    count.passed += verdict.same;
-    for (const auto& [why, number] : verdict.left_out) count.left_out[why] += number;
-    if (verdict.difference.empty()) continue;
-    ++count.failed;
-    std::cout << "FAILED " << (each.find("name") ? each.find("name")->as_string() : "?") << ": " << verdict.difference
-              << "\n";
+  const Replay replay = replay_for(cases->as_array().front());
+  if (replay == nullptr) {
+    std::cerr << "berth_conformance: " << file << " holds no cases of a known family\n";
+    return false;
   }
-  std::cout << family << ": " << count.passed << " the same, " << count.failed << " not";
-  for (const auto& [why, number] : count.left_out) std::cout << "; " << number << " left out (" << why << ")";
-  std::cout << "\n";
-  total.passed += count.passed;
-  total.failed += count.failed;
+  berth::Verdict family;
+  for (const berth::Json& each : cases->as_array()) {
+    const berth::Verdict verdict = replay(each);
+    const std::string name = berth::text(berth::at(each, "name"));
+    for (const std::string& difference : verdict.differences) {
+      std::cout << "FAILED " << file.stem().string() << " " << name << ": " << difference << "\n";
+    }
+    add(family, verdict);
+  }
+  print_counts(file.stem().string() + ": ", family);
+  add(total, family);
   return true;
 }
 
-std::filesystem::path find_vectors(int argc, char** argv) {
-  const char* named = argc > 1 ? argv[1] : std::getenv("BERTH_CONFORMANCE");
-  if (named == nullptr) return {};
-  const std::filesystem::path folder(named);
-  return std::filesystem::exists(folder / "kube-scheduler-1.35") ? folder / "kube-scheduler-1.35" : folder;
+std::vector<fs::path> find_families(const std::vector<std::string>& named) {
+  std::vector<fs::path> files;
+  for (const std::string& path : named) {
+    if (fs::is_regular_file(path)) files.emplace_back(path);
+    if (!fs::is_directory(path)) continue;
+    for (const auto& entry : fs::recursive_directory_iterator(path)) {
+      if (entry.is_regular_file() && entry.path().extension() == ".json") files.push_back(entry.path());
+    }
+  }
+  std::sort(files.begin(), files.end());
+  return files;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::filesystem::path folder = find_vectors(argc, argv);
-  if (folder.empty() || !std::filesystem::exists(folder / "taints.json")) {
-    std::cout << "no conformance vectors; name their folder: berth_conformance DIR, or BERTH_CONFORMANCE\n";
+  std::vector<std::string> named(argv + 1, argv + argc);
+  if (named.empty() && std::getenv("BERTH_CONFORMANCE") != nullptr)
+    named.emplace_back(std::getenv("BERTH_CONFORMANCE"));
+  const std::vector<fs::path> families = find_families(named);
+  if (families.empty()) {
+    std::cout << "no recorded cases; name their folder: berth_conformance DIR, or BERTH_CONFORMANCE\n";
     return kSkipped;
   }
-  std::vector<std::string> families(argv + std::min(argc, 2), argv + argc);
-  if (families.empty()) families = kFamilies;
-  Count total;
-  for (const std::string& family : families) {
-    if (!play_family(folder / (family + ".json"), family, total)) return 1;
-  }
-  std::cout << total.passed << " passed, " << total.failed << " failed\n";
-  return total.failed == 0 ? 0 : 1;
+  berth::Verdict total;
+  bool readable = true;
+  for (const fs::path& family : families) readable = play_family(family, total) && readable;
+  if (!total.left_out.empty() || !total.wanted.empty()) print_counts("apart, of all: ", total);
+  std::cout << total.same << " passed, " << total.differences.size() << " failed\n";
+  return readable && total.differences.empty() ? 0 : 1;
 }

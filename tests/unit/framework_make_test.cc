@@ -104,7 +104,12 @@ TEST(ClusterEvent, MatchesByResourceAndAction) {
   const ClusterEvent pod{EventResource::pod, kDelete | kUpdatePodLabel, ""};
   EXPECT_TRUE(pod.matches({EventResource::pod, kDelete, ""}));
   EXPECT_TRUE(pod.matches({EventResource::assigned_pod, kDelete, ""}));
-  EXPECT_TRUE(pod.matches(ClusterEvent{}));
+  EXPECT_TRUE(pod.matches({EventResource::unscheduled_pod, kUpdatePodLabel, ""}));
+  EXPECT_FALSE(pod.matches(ClusterEvent{})) << "a wildcard comes in for registered wildcards only";
+  EXPECT_TRUE(ClusterEvent{}.matches(pod));
+  EXPECT_FALSE(pod.matches({EventResource::pod, kUpdate, ""})) << "wider than what was registered";
+  const ClusterEvent any_update{EventResource::pod, kUpdate, ""};
+  EXPECT_TRUE(any_update.matches({EventResource::pod, kUpdatePodLabel, ""}));
   EXPECT_FALSE(pod.matches({EventResource::pod, kAdd, ""}));
   EXPECT_FALSE(pod.matches({EventResource::node, kDelete, ""}));
   const ClusterEvent assigned{EventResource::assigned_pod, kDelete, ""};

@@ -351,10 +351,10 @@ TEST(VolumeBindingHints, WakeForThePodsOwnClaimsAndForVolumesGivenBack) {
   };
   const ClusterEvent claim_update{EventResource::persistent_volume_claim, kUpdate, ""};
   claim.metadata.name = "other";
-  objects.claim = std::make_shared<PersistentVolumeClaim>(claim);
+  objects.new_claim = std::make_shared<PersistentVolumeClaim>(claim);
   EXPECT_EQ(hint_of(pod, claim_update), Hint::skip);
   claim.metadata.name = "c";
-  objects.claim = std::make_shared<PersistentVolumeClaim>(claim);
+  objects.new_claim = std::make_shared<PersistentVolumeClaim>(claim);
   EXPECT_EQ(hint_of(pod, claim_update), Hint::queue);
   const ClusterEvent gone{EventResource::assigned_pod, kDelete, ""};
   EXPECT_EQ(hint_of(pod, gone), Hint::queue);

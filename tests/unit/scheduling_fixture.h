@@ -66,7 +66,7 @@ class FakeClock final : public Clock {
   Millis now_ms = 0;
 };
 
-class FakeVolumes final : public VolumeLister {
+class FakeVolumes final : public Lister {
  public:
   template <class T>
   static std::shared_ptr<const T> get(const std::map<std::string, T>& all, const std::string& key) {
@@ -94,10 +94,12 @@ class FakeHandle final : public Handle {
  public:
   const Clock& clock() const override { return clock_of_test; }
   const Snapshot& snapshot() const override { return snapshot_of_test; }
-  const VolumeLister& volumes() const override { return volumes_of_test; }
+  const Lister& lister() const override { return volumes_of_test; }
+  const Nominator& nominator() const override { return nominator_of_test; }
   FakeClock clock_of_test;
   Snapshot snapshot_of_test;
   FakeVolumes volumes_of_test;
+  Nominator nominator_of_test;
 };
 
 // Takes part at every point but QueueSort and events, and answers from a script; keeps a diary of its calls.
@@ -137,7 +139,8 @@ class ScriptedPlugin final : public PreEnqueuePlugin,
     auto found = script_.answers.find("Filter " + node.name());
     return found == script_.answers.end() ? quiet("Filter") : found->second;
   }
-  Status post_filter(CycleState&, const Pod&, const std::map<std::string, Status>&, PostFilterResult& result) override {
+  Status post_filter(const Framework&, CycleState&, const Pod&, const std::map<std::string, Status>&,
+                     PostFilterResult& result) override {
     result.nominated_node = script_.nominated_node;
     return answer("PostFilter");
   }

@@ -1,5 +1,4 @@
-#include "tests/conformance/replay.h"
-
+// Decisions: schedules the pending pods of a case one after another and compares every answer.
 #include <algorithm>
 #include <set>
 
@@ -7,38 +6,13 @@
 #include "core/scheduler/scheduling_cycle.h"
 #include "plugins/registry.h"
 #include "tests/conformance/cluster.h"
+#include "tests/conformance/verdict.h"
 
 namespace berth {
 
 namespace {
 
 using Strings = std::vector<std::string>;
-
-const Json kAbsent;
-
-const Json& at(const Json& json, std::string_view key) {
-  const Json* found = json.find(key);
-  return found == nullptr ? kAbsent : *found;
-}
-
-std::string text(const Json& json) { return json.is_string() ? json.as_string() : ""; }
-
-const Json::Array& list(const Json& json) {
-  static const Json::Array kEmpty;
-  return json.is_array() ? json.as_array() : kEmpty;
-}
-
-Strings strings(const Json& json) {
-  Strings found;
-  for (const Json& each : list(json)) found.push_back(text(each));
-  return found;
-}
-
-std::string show(Strings parts) {
-  std::string line;
-  for (const std::string& part : parts) line += (line.empty() ? "" : ", ") + part;
-  return "[" + line + "]";
-}
 
 std::string describe(const std::string& plugin, std::string_view code, Strings reasons) {
   std::sort(reasons.begin(), reasons.end());
@@ -79,7 +53,6 @@ std::string beyond_us(const Json& record) {
 // What a whole case needs that is not here; empty: nothing.
 std::string not_covered(const Json& test_case) {
   const Json& input = at(test_case, "input");
-  if (!list(at(input, "pluginConfig")).empty()) return "pluginConfig";
   for (const char* pods : {"pods", "pending"}) {
     for (const Json& pod : list(at(input, pods))) {
       if (at(at(pod, "status"), "nominatedNodeName").is_string()) return "nominated pods";
@@ -95,10 +68,20 @@ class Run {
  public:
   // False when the case cannot be played at all; verdict.difference says why.
   bool set_up(const Json& input, Verdict& verdict) {
+    Profile profile = default_profile();
+    for (const Json& config : list(at(input, "pluginConfig"))) {
+      for (ProfilePlugin& plugin : profile.plugins) {
+        if (plugin.name == text(at(config, "name"))) plugin.args = at(config, "args");
+      }
+    }
     Status loaded = cluster_.load(input);
-    Result<std::unique_ptr<Framework>> made = Framework::make(in_tree_registry(), default_profile(), cluster_);
+    Result<std::unique_ptr<Framework>> made = Framework::make(in_tree_registry(), profile, cluster_);
     if (loaded.is_success() && !made) loaded = made.error();
-    verdict.difference = loaded.message();
+    if (loaded.message().ends_with("takes none; remove them")) {
+      verdict.left_out["plugin arguments"] = static_cast<int>(list(at(input, "pending")).size());
+    } else if (!loaded.is_success()) {
+      verdict.differences.push_back(loaded.message());
+    }
     if (!loaded.is_success()) return false;
     framework_ = std::move(*made);
     return true;
@@ -106,10 +89,10 @@ class Run {
 
   void play(const Json::Array& expect, Verdict& verdict) {
     if (expect.size() != cluster_.pending().size()) {
-      verdict.difference = "a record for each pending pod is wanted";
+      verdict.differences.push_back("a record for each pending pod is wanted");
       return;
     }
-    for (std::size_t i = 0; i < expect.size() && verdict.difference.empty(); ++i) {
+    for (std::size_t i = 0; i < expect.size() && verdict.differences.empty(); ++i) {
       const Pod& pod = *cluster_.pending()[i];
       std::string beyond = beyond_us(expect[i]);
       if (beyond.empty() && waits_for_provisioner(pod)) beyond = "dynamic provisioning";
@@ -122,7 +105,7 @@ class Run {
       if (differences_.empty()) {
         ++verdict.same;
       } else {
-        verdict.difference = text(at(expect[i], "pod")) + ": " + differences_;
+        verdict.differences.push_back(text(at(expect[i], "pod")) + ": " + differences_);
       }
     }
   }
@@ -249,7 +232,7 @@ class Run {
 
 }  // namespace
 
-Verdict replay(const Json& test_case) {
+Verdict replay_decisions(const Json& test_case) {
   Verdict verdict;
   const Json::Array& expect = list(at(test_case, "expect"));
   if (const std::string beyond = not_covered(test_case); !beyond.empty()) {
