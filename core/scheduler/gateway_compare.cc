@@ -8,7 +8,8 @@ namespace berth {
 
 namespace {
 
-constexpr std::uint32_t kMaxPages = 1024;
+// Some 25,000 slots of one node; pages are kept until the last has come, whoever sends them.
+constexpr std::uint32_t kMaxPages = 64;
 constexpr std::uint64_t kMaxTerm = std::uint64_t{1} << 62;  // no fault and no hostile device may use the terms up
 
 std::string orphan_name(const std::string& node, const SlotReport& slot) {

@@ -127,6 +127,7 @@ std::optional<int> parse_options(int argc, const char* const* argv, CtlOptions& 
   CLI::App app{"berthctl: the operator's tool of Berth. It asks the gateway over MQTT.", "berthctl"};
   app.require_subcommand(1);
   app.footer(kFooter);
+  app.set_version_flag("--version", std::string("berthctl ") + BERTH_VERSION);
   add_connection(app, options.connection);
   double timeout_s = 10;
   app.add_option("--timeout", timeout_s, "How long to wait for the broker and for each answer, default 10")
