@@ -52,6 +52,8 @@ class Registry {
   Status merge(const Registry& other);
   const PluginMaker* find(std::string_view name) const;
   std::vector<std::string> names() const;
+  // What to say of a name that is not there: names those that are.
+  std::string not_known(std::string_view name) const;
 
  private:
   std::map<std::string, PluginMaker, std::less<>> makers_;
@@ -117,6 +119,7 @@ class Framework {
   };
   Framework() = default;
   Status make_plugins(const Registry& registry, const Profile& profile, Handle& handle);
+  void complete_args(const Profile& profile, const std::string& name, const Plugin& plugin);
   Status place_all(const Profile& profile);
   template <class T>
   Status place(const Profile& profile, Point point, std::vector<Named<T>>& list);

@@ -7,15 +7,9 @@ namespace berth {
 
 namespace {
 
-std::string known_names(const Registry& registry) {
-  std::string text;
-  for (const std::string& name : registry.names()) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
 Status unknown(const Registry& registry, const std::string& path, const std::string& name) {
   const std::string at = path.empty() ? path : path + ".name";
-  return Status::error(at_path(at, "plugin \"" + name + "\" is not known; known are: " + known_names(registry)));
+  return Status::error(at_path(at, registry.not_known(name)));
 }
 
 // What a plugin says of its arguments names their fields from "args" or from within; both get the path of the file.
@@ -63,19 +57,24 @@ Status Framework::make_plugins(const Registry& registry, const Profile& profile,
     Result<std::unique_ptr<Plugin>> plugin = make_plugin(registry, profile, entry.name, handle);
     if (!plugin) return plugin.error();
     register_events(entry.name, **plugin);
-    Json args = (*plugin)->args();
-    if (args.is_null()) args = profile.args_of(entry.name);
-    if (!args.is_null()) completed_.args[entry.name] = {std::move(args), {}};
+    complete_args(profile, entry.name, **plugin);
     plugins_.emplace(entry.name, std::move(*plugin));
   }
-  // Arguments of a plugin that is turned off must be right all the same; they go no further.
+  // Arguments of a plugin that is turned off must be right all the same, and are told with the others.
   for (const auto& [name, args] : profile.args) {
     if (plugins_.contains(name)) continue;
     if (registry.find(name) == nullptr) return unknown(registry, args.path, name);
     Result<std::unique_ptr<Plugin>> plugin = make_plugin(registry, profile, name, handle);
     if (!plugin) return plugin.error();
+    complete_args(profile, name, **plugin);
   }
   return {};
+}
+
+void Framework::complete_args(const Profile& profile, const std::string& name, const Plugin& plugin) {
+  Json args = plugin.args();
+  if (args.is_null()) args = profile.args_of(name);
+  if (!args.is_null()) completed_.args[name] = {std::move(args), {}};
 }
 
 template <class T>
