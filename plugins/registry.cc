@@ -36,21 +36,18 @@ Registry in_tree_registry() {
   return registry;
 }
 
-// The order is that of Filter: the first that rejects a node is the one reported.
+// The order is that of Filter: the first that rejects a node is the one reported. The number is the weight at Score.
 Profile default_profile() {
   Profile profile;
-  auto list = [&profile](std::string_view name, std::int64_t weight = 1) {
-    profile.plugins.push_back({std::string(name), weight, Json()});
-  };
-  list(SchedulingGates::kName);
-  list(PrioritySort::kName);
-  list(NodeUnschedulable::kName);
-  list(NodeName::kName);
-  list(TaintToleration::kName, 3);
-  list(NodeAffinity::kName);
-  list(NodeResourcesFit::kName, 1);
-  list(VolumeBinding::kName);
-  list(DefaultBinder::kName);
+  profile.enable(SchedulingGates::kName);
+  profile.enable(PrioritySort::kName);
+  profile.enable(NodeUnschedulable::kName);
+  profile.enable(NodeName::kName);
+  profile.enable(TaintToleration::kName, 3);
+  profile.enable(NodeAffinity::kName, 2);
+  profile.enable(NodeResourcesFit::kName, 1);
+  profile.enable(VolumeBinding::kName);
+  profile.enable(DefaultBinder::kName);
   return profile;
 }
 
