@@ -62,8 +62,10 @@ void TopologyCounts::add_and_drop_zero(const Node& node, const std::string& topo
   auto label = node.metadata.labels.find(topology_key);
   if (label == node.metadata.labels.end()) return;
   auto& by_value = by_key_[topology_key];
-  if ((by_value[label->second] += amount) != 0) return;
-  by_value.erase(label->second);
+  auto counted = by_value.try_emplace(label->second, 0).first;
+  counted->second += amount;
+  if (counted->second != 0) return;
+  by_value.erase(counted);
   if (by_value.empty()) by_key_.erase(topology_key);
 }
 
