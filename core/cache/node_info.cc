@@ -151,6 +151,8 @@ Resources to_resources(const ResourceList& list) {
 
 void NodeInfo::add_pod(const std::shared_ptr<const Pod>& pod) {
   pods.push_back(pod);
+  if (!pod->pod_affinity.empty() || !pod->pod_anti_affinity.empty()) pods_with_affinity.push_back(pod);
+  if (!pod->pod_anti_affinity.required.empty()) pods_with_required_anti_affinity.push_back(pod);
   requested.add(pod_requests(*pod));
   requested_for_scoring.add(pod_requests_for_scoring(*pod));
 }
@@ -160,7 +162,10 @@ void NodeInfo::remove_pod(const std::string& uid) {
   CHECK(found != pods.end());
   requested.subtract(pod_requests(**found));
   requested_for_scoring.subtract(pod_requests_for_scoring(**found));
-  pods.erase(found);
+  auto is_it = [&uid](const auto& pod) { return pod->uid() == uid; };
+  std::erase_if(pods_with_affinity, is_it);
+  std::erase_if(pods_with_required_anti_affinity, is_it);
+  pods.erase(found);  // last: `uid` may be the pod's own
 }
 
 Resources pod_requests(const Pod& pod) { return requests_of(pod, pod_level_requests(pod), {}); }

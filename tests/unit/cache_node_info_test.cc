@@ -129,5 +129,23 @@ INSTANTIATE_TEST_SUITE_P(
                 {"Too many pods", "!Insufficient cpu", "!Insufficient memory", "!Insufficient ephemeral-storage"}}),
     [](const auto& param) { return param.param.name; });
 
+TEST(NodeInfo, ListsThePodsThatHaveTermsAboutOtherPods) {
+  const WeightedPodAffinityTerm wish;
+  Pod plain = make_pod("plain");
+  Pod friendly = make_pod("friendly");
+  friendly.pod_affinity.preferred = {wish};
+  Pod strict = make_pod("strict");
+  strict.pod_anti_affinity.required = {wish.term};
+  NodeInfo node = info_of(make_node("n1"));
+  for (const Pod* pod : {&plain, &friendly, &strict}) node.add_pod(share(*pod));
+  EXPECT_EQ(node.pods_with_affinity.size(), 2u);
+  ASSERT_EQ(node.pods_with_required_anti_affinity.size(), 1u);
+  EXPECT_EQ(node.pods_with_required_anti_affinity[0]->uid(), strict.uid());
+  node.remove_pod(strict.uid());
+  EXPECT_TRUE(node.pods_with_required_anti_affinity.empty());
+  ASSERT_EQ(node.pods_with_affinity.size(), 1u);
+  EXPECT_EQ(node.pods_with_affinity[0]->uid(), friendly.uid());
+}
+
 }  // namespace
 }  // namespace berth
