@@ -1,6 +1,7 @@
 // List/Slots: what a device runs against what the rows say; and adopt mode after a lost store (handshake.md §5, P8).
 #include <algorithm>
 
+#include "core/api/defaults.h"
 #include "core/scheduler/charge.h"
 #include "core/scheduler/gateway.h"
 
@@ -18,7 +19,7 @@ std::string orphan_name(const std::string& node, const SlotReport& slot) {
 Resources charge_of(const SlotReport& slot) {
   Result<Json> manifest = Json::parse(slot.pod);
   if (!manifest) return {};
-  Result<Pod> pod = decode_pod(*manifest, nullptr);
+  Result<Pod> pod = decode_accepted_pod(*manifest);
   return pod ? pod_requests(*pod) : Resources{};
 }
 
