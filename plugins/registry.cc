@@ -2,10 +2,12 @@
 
 #include "core/check.h"
 #include "plugins/defaultbinder.h"
+#include "plugins/interpodaffinity.h"
 #include "plugins/nodeaffinity.h"
 #include "plugins/nodename.h"
 #include "plugins/noderesources_fit.h"
 #include "plugins/nodeunschedulable.h"
+#include "plugins/podtopologyspread.h"
 #include "plugins/prioritysort.h"
 #include "plugins/schedulinggates.h"
 #include "plugins/tainttoleration.h"
@@ -32,6 +34,8 @@ Registry in_tree_registry() {
   add<NodeAffinity>(registry);
   add<NodeResourcesFit>(registry);
   CHECK(registry.add(VolumeBinding::kName, VolumeBinding::maker()).is_success());
+  add<PodTopologySpread>(registry);
+  add<InterPodAffinity>(registry);
   add<DefaultBinder>(registry);
   return registry;
 }
@@ -50,6 +54,8 @@ Profile default_profile() {
   list(NodeAffinity::kName);
   list(NodeResourcesFit::kName, 1);
   list(VolumeBinding::kName);
+  list(PodTopologySpread::kName, 2);
+  list(InterPodAffinity::kName, 2);
   list(DefaultBinder::kName);
   return profile;
 }

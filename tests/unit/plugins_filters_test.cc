@@ -268,7 +268,7 @@ TEST(DefaultProfile, MakesAFramework) {
   ASSERT_TRUE(made.has_value()) << made.error().message();
 }
 
-TEST(DefaultProfile, RefusesArgumentsWhereThereAreNone) {
+TEST(DefaultProfile, RefusesArgumentsThatAPluginDoesNotKnow) {
   FakeHandle handle;
   for (const ProfilePlugin& entry : default_profile().plugins) {
     Profile profile = default_profile();
@@ -277,7 +277,8 @@ TEST(DefaultProfile, RefusesArgumentsWhereThereAreNone) {
     }
     const Result<std::unique_ptr<Framework>> made = Framework::make(in_tree_registry(), profile, handle);
     ASSERT_FALSE(made.has_value());
-    EXPECT_EQ(made.error().message(), "plugin \"" + entry.name + "\": args: this plugin takes none; remove them");
+    const std::string message = made.error().message();
+    EXPECT_TRUE(message.starts_with("plugin \"" + entry.name + "\": args")) << message;
   }
 }
 
