@@ -189,6 +189,14 @@ TEST_F(InterPodAffinityTest, FollowsPodsAddedAndRemovedOnTrial) {
   EXPECT_EQ(pod.passing_now(), "n0 n1");
 }
 
+TEST_F(InterPodAffinityTest, TriesPodsOnACopyWithoutATrace) {
+  town.place(app("db", "db"), "n2");
+  auto pod = attempt(away(app("p", "web"), {term("db")}));
+  EXPECT_EQ(pod.passing(), "n0 n1");
+  EXPECT_EQ(pod.passing_with(app("nominated", "db"), "n0"), "");
+  EXPECT_EQ(pod.passing_now(), "n0 n1");
+}
+
 TEST_F(InterPodAffinityTest, AsksForPreFilterBeforeFilter) {
   auto pod = attempt(app("p", "web"));
   static_cast<void>(town.look());
