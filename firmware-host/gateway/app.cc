@@ -16,6 +16,7 @@
 #include "firmware-host/logging.h"
 #include "firmware-host/loop.h"
 #include "firmware-host/real_clock.h"
+#include "firmware-host/service_manager.h"
 #include "firmware-host/state_directory.h"
 #include "firmware-host/yaml.h"
 #include "transports/mqtt.h"
@@ -40,6 +41,7 @@ class GatewayApp {
     }
     loop_.set_end_turn([this] { return end_turn(); });
     loop_.set_on_signal([this](int signal) { say_goodbye(signal); });
+    service_.ready("placing pods of fleet " + settings_.fleet);
     if (const Status ended = loop_.run(); !ended.is_success()) {
       return fail(gateway_exit::kStore,
                   "a commit failed, what the store holds is unknown; the gateway ends and must be started again",
@@ -149,6 +151,7 @@ class GatewayApp {
 
   Status end_turn() {
     Status finished = gateway_->finish_turn();
+    if (finished.is_success()) service_.turn_ended();
     if (finished.is_success() && ending_) {
       transport_->disconnect();
       if (broker_ != nullptr) broker_->stop();
@@ -159,6 +162,7 @@ class GatewayApp {
 
   void say_goodbye(int signal) {
     log_.write(Level::info, "ending", {{"signal", std::to_string(signal)}});
+    service_.stopping();
     gateway_->say_goodbye();
     ending_ = true;
   }
@@ -170,6 +174,7 @@ class GatewayApp {
   Timers timers_;
   SpdLog log_;
   EventLoop loop_;
+  ServiceManager service_{clock_, timers_};
   std::optional<StateDirectory> state_;
   std::unique_ptr<Broker> broker_;  // null: settings_.broker names another
   std::unique_ptr<Store> store_;
