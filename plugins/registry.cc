@@ -2,10 +2,12 @@
 
 #include "core/check.h"
 #include "plugins/defaultbinder.h"
+#include "plugins/interpodaffinity.h"
 #include "plugins/nodeaffinity.h"
 #include "plugins/nodename.h"
 #include "plugins/noderesources_fit.h"
 #include "plugins/nodeunschedulable.h"
+#include "plugins/podtopologyspread.h"
 #include "plugins/prioritysort.h"
 #include "plugins/schedulinggates.h"
 #include "plugins/tainttoleration.h"
@@ -32,6 +34,8 @@ Registry in_tree_registry() {
   add<NodeAffinity>(registry);
   add<NodeResourcesFit>(registry);
   CHECK(registry.add(VolumeBinding::kName, VolumeBinding::maker()).is_success());
+  add<PodTopologySpread>(registry);
+  add<InterPodAffinity>(registry);
   add<DefaultBinder>(registry);
   return registry;
 }
@@ -47,6 +51,8 @@ Profile default_profile() {
   profile.enable(NodeAffinity::kName, 2);
   profile.enable(NodeResourcesFit::kName, 1);
   profile.enable(VolumeBinding::kName);
+  profile.enable(PodTopologySpread::kName, 2);
+  profile.enable(InterPodAffinity::kName, 2);
   profile.enable(DefaultBinder::kName);
   return profile;
 }
