@@ -31,6 +31,10 @@ Gateway::Gateway(GatewayOptions options, const Registry& registry, const Clock& 
       board_(turn_, topics_, clock) {
   last_list_ = random_.next() >> 16;  // listings of an earlier run must not be taken for ours
   transport_.set_handler(this);
+  objects_.count_running_by([this](const std::string& uid) {
+    const auto found = bindings_.find(uid);
+    return found != bindings_.end() && found->second->row.phase == Phase::bound;
+  });
 }
 
 Gateway::~Gateway() {
