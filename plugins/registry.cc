@@ -2,6 +2,7 @@
 
 #include "core/check.h"
 #include "plugins/defaultbinder.h"
+#include "plugins/defaultpreemption.h"
 #include "plugins/nodeaffinity.h"
 #include "plugins/nodename.h"
 #include "plugins/noderesources_fit.h"
@@ -32,6 +33,7 @@ Registry in_tree_registry() {
   add<NodeAffinity>(registry);
   add<NodeResourcesFit>(registry);
   CHECK(registry.add(VolumeBinding::kName, VolumeBinding::maker()).is_success());
+  add<DefaultPreemption>(registry);
   add<DefaultBinder>(registry);
   return registry;
 }
@@ -50,6 +52,7 @@ Profile default_profile() {
   list(NodeAffinity::kName);
   list(NodeResourcesFit::kName, 1);
   list(VolumeBinding::kName);
+  list(DefaultPreemption::kName);
   list(DefaultBinder::kName);
   return profile;
 }
