@@ -2,6 +2,7 @@
 // (kube-scheduler framework/runtime/framework.go). Registry: plugin names to makers.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -41,6 +42,9 @@ class Handle {
   virtual const Snapshot& snapshot() const = 0;
   virtual const Lister& lister() const = 0;
   virtual const Nominator& nominator() const = 0;
+  // Uniform in [0, bound) from the scheduler's seed, bound > 0: for choices that upstream leaves to chance. Without a
+  // source of chance it answers 0, the first.
+  virtual std::uint64_t draw(std::uint64_t /*bound*/) { return 0; }
 };
 
 using PluginMaker = std::function<Result<std::unique_ptr<Plugin>>(const Json& args, Handle& handle)>;

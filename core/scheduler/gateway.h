@@ -75,6 +75,7 @@ class Gateway final : public Transport::Handler, public Handle {
   const Snapshot& snapshot() const override { return snapshot_; }
   const Lister& lister() const override { return objects_; }
   const Nominator& nominator() const override { return queue_->nominator(); }
+  std::uint64_t draw(std::uint64_t bound) override { return random_.below(bound); }
 
   // Why it is not ready; empty: ready.
   std::string not_ready() const;
