@@ -34,7 +34,7 @@ bool means(const PodAffinityTerm& term, const Pod& owner, const Pod& other, Name
   if (!selects(term, other)) return false;
   if (names_namespace(term, owner, other.metadata.namespace_)) return true;
   if (!term.namespace_selector) return false;
-  if (term.namespace_selector->requirements.empty()) return true;
+  if (matches(*term.namespace_selector, {})) return true;
   const Labels* labels = namespaces.find(other.metadata.namespace_);
   return labels != nullptr && matches(*term.namespace_selector, *labels);
 }

@@ -29,8 +29,9 @@ class NamespaceLabels {
 // A term of `owner` against `other`, whose namespace has the labels given; a namespace without an object has none.
 // For terms of pods on nodes.
 bool means(const PodAffinityTerm& term, const Pod& owner, const Pod& other, const Labels& labels_of_namespace);
-// For terms of the pod being placed: its namespaceSelector stands for the namespaces that there are, so one without an
-// object is never meant, unless the selector is empty and means all.
+// For terms of the pod being placed: its namespaceSelector stands for the namespaces that there are. But upstream keeps
+// the selector beside them and matches it against no labels, so one that holds for no labels (NotIn, DoesNotExist)
+// means every namespace, also those whose labels it excludes.
 bool means(const PodAffinityTerm& term, const Pod& owner, const Pod& other, NamespaceLabels& namespaces);
 
 // One pod must be meant by all terms; no terms mean no pod.

@@ -52,6 +52,8 @@ bool is_too_skewed(const SpreadConstraint& constraint, const DomainCounts& count
   return counts.of(domain) + itself - least > constraint.max_skew;
 }
 
+// Unlike count_matching(), this also counts pods that are being deleted and those of an empty selector: upstream's
+// rule.
 Status count(CycleState& state, const Pod& pod, const Pod& changed, const NodeInfo& node, std::int64_t delta) {
   auto* spread = state.read<Spread>(PodTopologySpread::kName);
   if (spread == nullptr) return Status::error("PreFilter did not run");

@@ -2,10 +2,13 @@
 
 #include "core/check.h"
 #include "plugins/defaultbinder.h"
+#include "plugins/defaultpreemption.h"
+#include "plugins/interpodaffinity.h"
 #include "plugins/nodeaffinity.h"
 #include "plugins/nodename.h"
 #include "plugins/noderesources_fit.h"
 #include "plugins/nodeunschedulable.h"
+#include "plugins/podtopologyspread.h"
 #include "plugins/prioritysort.h"
 #include "plugins/schedulinggates.h"
 #include "plugins/tainttoleration.h"
@@ -32,6 +35,9 @@ Registry in_tree_registry() {
   add<NodeAffinity>(registry);
   add<NodeResourcesFit>(registry);
   CHECK(registry.add(VolumeBinding::kName, VolumeBinding::maker()).is_success());
+  add<PodTopologySpread>(registry);
+  add<InterPodAffinity>(registry);
+  add<DefaultPreemption>(registry);
   add<DefaultBinder>(registry);
   return registry;
 }
@@ -47,6 +53,9 @@ Profile default_profile() {
   profile.enable(NodeAffinity::kName, 2);
   profile.enable(NodeResourcesFit::kName, 1);
   profile.enable(VolumeBinding::kName);
+  profile.enable(PodTopologySpread::kName, 2);
+  profile.enable(InterPodAffinity::kName, 2);
+  profile.enable(DefaultPreemption::kName);
   profile.enable(DefaultBinder::kName);
   return profile;
 }

@@ -268,7 +268,7 @@ TEST(DefaultProfile, MakesAFramework) {
   ASSERT_TRUE(made.has_value()) << made.error().message();
 }
 
-TEST(DefaultProfile, RefusesArgumentsWhereThereAreNone) {
+TEST(DefaultProfile, RefusesArgumentsThatAPluginDoesNotKnow) {
   FakeHandle handle;
   const Profile defaults = default_profile();
   for (const ProfilePlugin& entry : defaults.multi_point.enabled) {
@@ -276,7 +276,8 @@ TEST(DefaultProfile, RefusesArgumentsWhereThereAreNone) {
     profile.args[entry.name].value.set("speed", 1);
     const Result<std::unique_ptr<Framework>> made = Framework::make(in_tree_registry(), profile, handle);
     ASSERT_FALSE(made.has_value());
-    EXPECT_EQ(made.error().message(), "plugin \"" + entry.name + "\": args: this plugin takes none; remove them");
+    const std::string message = made.error().message();
+    EXPECT_TRUE(message.starts_with("plugin \"" + entry.name + "\": args")) << message;
   }
 }
 

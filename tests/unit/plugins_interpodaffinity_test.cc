@@ -143,14 +143,20 @@ TEST_F(InterPodAffinityTest, SelectsNamespacesByTheirLabels) {
   EXPECT_EQ(attempt(near(pod, {both})).passing(), "n0 n1") << "names and selector add up";
 }
 
-TEST_F(InterPodAffinityTest, MeansNoNamespaceWithoutAnObjectByASelectorOfItsOwn) {
-  const LabelSelector unlabelled{{{"env", Requirement::Operator::does_not_exist, {}}}};
+TEST_F(InterPodAffinityTest, MeansEveryNamespaceByASelectorOfItsOwnThatHoldsWithoutLabels) {
+  const LabelSelector not_prod{{{"env", Requirement::Operator::not_in, {"prod"}}}};
+  town.name_space("team", {{"env", "prod"}});
   town.place(app("db", "db", "team"), "n0");
+  EXPECT_EQ(attempt(near(app("p", "web"), {term_selecting("db", not_prod)})).passing(), "n0 n1");
+  EXPECT_EQ(attempt(away(app("p", "web"), {term_selecting("db", not_prod)})).passing(), "n2");
+}
+
+TEST_F(InterPodAffinityTest, TakesANamespaceWithoutAnObjectAsWithoutLabels) {
+  const LabelSelector unlabelled{{{"env", Requirement::Operator::does_not_exist, {}}}};
   town.place(away(app("watch", "watch", "team"), {term_selecting("web", unlabelled)}), "n2");
-  EXPECT_EQ(attempt(near(app("p", "web"), {term_selecting("db", unlabelled)})).passing(), "");
-  EXPECT_EQ(attempt(app("p", "web")).passing(), "n0 n1") << "a term of another pod takes it as without labels";
-  town.name_space("team", {});
-  EXPECT_EQ(attempt(near(app("p", "web"), {term_selecting("db", unlabelled)})).passing(), "n0 n1");
+  EXPECT_EQ(attempt(app("p", "web")).passing(), "n0 n1");
+  town.name_space("default", {{"env", "prod"}});
+  EXPECT_EQ(attempt(app("p", "web")).passing(), "skipped");
 }
 
 TEST_F(InterPodAffinityTest, MatchesSelectorsOfPodsOnNodesAgainstThePodsNamespace) {
@@ -180,6 +186,14 @@ TEST_F(InterPodAffinityTest, FollowsPodsAddedAndRemovedOnTrial) {
   ASSERT_TRUE(pod.remove(guard, "n0").is_success());
   EXPECT_EQ(pod.passing_now(), "n0 n1 n2");
   ASSERT_TRUE(pod.add(app("cache", "cache"), "n2").is_success());
+  EXPECT_EQ(pod.passing_now(), "n0 n1");
+}
+
+TEST_F(InterPodAffinityTest, TriesPodsOnACopyWithoutATrace) {
+  town.place(app("db", "db"), "n2");
+  auto pod = attempt(away(app("p", "web"), {term("db")}));
+  EXPECT_EQ(pod.passing(), "n0 n1");
+  EXPECT_EQ(pod.passing_with(app("nominated", "db"), "n0"), "");
   EXPECT_EQ(pod.passing_now(), "n0 n1");
 }
 

@@ -182,6 +182,26 @@ TEST_F(PodTopologySpreadTest, FollowsPodsAddedAndRemovedOnTrial) {
   EXPECT_EQ(pod.passing_now(), "n0");
 }
 
+TEST_F(PodTopologySpreadTest, TriesPodsOnACopyWithoutATrace) {
+  town.zones({"a", "b"});
+  auto pod = attempt(web("p", {spread("zone")}));
+  EXPECT_EQ(pod.passing(), "n0 n1");
+  EXPECT_EQ(pod.passing_with(web("nominated"), "n1"), "n0");
+  EXPECT_EQ(pod.passing_now(), "n0 n1");
+}
+
+TEST_F(PodTopologySpreadTest, LowersTheCountForATerminatingVictimThoughItNeverCounted) {
+  town.zones({"a", "b"});
+  Pod leaving = web("leaving");
+  leaving.metadata.deleting = true;
+  town.place(leaving, "n0");
+  place("n0", 1);
+  auto pod = attempt(web("p", {spread("zone")}));
+  EXPECT_EQ(pod.passing(), "n1");
+  ASSERT_TRUE(pod.remove(leaving, "n0").is_success());
+  EXPECT_EQ(pod.passing_now(), "n0 n1") << "upstream's rule";
+}
+
 TEST_F(PodTopologySpreadTest, AsksForPreFilterBeforeFilter) {
   town.zones({"a"});
   auto pod = attempt(web("p", {spread("zone")}));

@@ -98,7 +98,7 @@ std::unique_ptr<Plugin> make_plugin(Handle& handle, const std::string& args = "n
   return std::move(*made);
 }
 
-// "n0 n2": the nodes that pass; and a node's reason, for a look at one.
+// One attempt of a pod: which nodes pass ("n0 n2"), why one does not, how they score.
 template <class T>
 class Attempt {
  public:
@@ -123,6 +123,15 @@ class Attempt {
       if (!filter(node->name()).is_success()) continue;
       names += (names.empty() ? "" : " ") + node->name();
     }
+    return names;
+  }
+  // The same on a copy of the state, as when nominated pods are tried.
+  std::string passing_with(const Pod& pod, const std::string& node) {
+    CycleState before = state_.clone();
+    std::swap(before, state_);
+    CHECK(add(pod, node).is_success());
+    std::string names = passing_now();
+    std::swap(before, state_);
     return names;
   }
   // Normalized, in the order of the nodes; all nodes are feasible unless named.
