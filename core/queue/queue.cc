@@ -96,10 +96,13 @@ void Queue::add(std::shared_ptr<const Pod> pod) {
   }
   QueuedPod queued;
   queued.pod = std::move(pod);
-  place(insert(std::move(queued)), Wake::at_once);
+  Entry& entry = insert(std::move(queued));
+  place(entry, Wake::at_once);
+  if (entry.where == Where::active) nominator_.add(entry.queued.pod, entry.queued.pod->nominated_node_name);
 }
 
 void Queue::remove(const std::string& uid) {
+  nominator_.remove(uid);
   if (auto found = entries_.find(uid); found != entries_.end()) {
     detach(found->second);
     entries_.erase(found);

@@ -94,6 +94,11 @@ void Queue::update(std::shared_ptr<const Pod> old_pod, std::shared_ptr<const Pod
   if (found == entries_.end()) return add(std::move(new_pod));
   Entry& entry = found->second;
   const Where where = entry.where;
+  if (old_pod->nominated_node_name.empty() && new_pod->nominated_node_name.empty()) {
+    nominator_.replace(new_pod);
+  } else if (where != Where::gated) {
+    nominator_.add(new_pod, new_pod->nominated_node_name);
+  }
   if (where == Where::unschedulable || where == Where::gated) {
     entry.queued.pod = new_pod;
     return update_waiting(entry, changes(*old_pod, *new_pod), objects);
@@ -115,6 +120,10 @@ void Queue::update_waiting(Entry& entry, const std::vector<ClusterEvent>& events
     if (wake == Wake::no) continue;
     detach(entry);
     place(entry, wake);
+    // A general update that activates the pod takes its nomination from the object.
+    if (entry.where == Where::active && event.actions == kUpdate) {
+      nominator_.add(entry.queued.pod, entry.queued.pod->nominated_node_name);
+    }
     if (entry.where == Where::active || entry.where == Where::backoff) return;
   }
 }

@@ -8,19 +8,16 @@
 
 #include "core/clock.h"
 #include "core/handshake/row.h"
-#include "core/queue/queued_pod.h"
-#include "core/scheduler/scheduling_cycle.h"
+#include "core/scheduler/scheduler.h"
 #include "core/scheduler/task.h"
 #include "core/timers.h"
 
 namespace berth {
 
 struct Binding {
-  Row row;                         // phase none: waiting on Permit, nothing durable yet
-  QueuedPod queued;                // what goes back to the queue when it fails
-  std::shared_ptr<const Pod> pod;  // null: no such object (found on a node, or deleted meanwhile)
-  std::optional<Reservation> reservation;
-  std::map<std::string, Timers::Id> permit_waits;  // Permit plugins still to allow it, each with its timeout
+  Row row;  // phase none: waiting on Permit, nothing durable yet
+  BindingCycle cycle;
+  std::shared_ptr<const Pod> pod;  // newest version; null: no such object (found on a node, or deleted meanwhile)
   Mailbox<RowEvent> events;
   Mailbox<Status> permitted;
   Millis prebind_sent = -1;  // clock of the last PreBind sent; -1: none in this run
@@ -28,6 +25,7 @@ struct Binding {
   Timers::Id resend = 0;
   int resends = 0;     // since the last move
   std::string reason;  // of the last rejection, for people
+  Status refusal;      // what a Bind plugin said against it; success: none did
   Task task;           // last member: dropped first
 };
 

@@ -28,7 +28,10 @@ Gateway::Gateway(GatewayOptions options, const Registry& registry, const Clock& 
       turn_(store, transport),
       objects_(store),
       nodes_(store, clock),
-      board_(turn_, topics_, clock) {
+      board_(turn_, topics_, clock),
+      scheduler_(clock, objects_, *this, {options_.queue, options_.seed, {}}),
+      cache_(scheduler_.cache()),
+      queue_(scheduler_.queue()) {
   last_list_ = random_.next() >> 16;  // listings of an earlier run must not be taken for ours
   transport_.set_handler(this);
   objects_.count_running_by([this](const std::string& uid) {
@@ -41,25 +44,23 @@ Gateway::~Gateway() {
   transport_.set_handler(nullptr);
   timers_.cancel(tick_);
   timers_.cancel(pump_timer_);
+  timers_.cancel(permit_timer_);
   for (auto& [key, release] : releases_) timers_.cancel(release.resend);
   for (auto& [node, listing] : listings_) timers_.cancel(listing.resend);
   for (auto& [uid, binding] : bindings_) {
     timers_.cancel(binding->deadline);
     timers_.cancel(binding->resend);
-    for (auto& [plugin, timer] : binding->permit_waits) timers_.cancel(timer);
     // A crash undoes nothing: what the rows say is what the next start resumes.
-    if (binding->reservation) binding->reservation->commit();
+    if (binding->cycle.reservation) binding->cycle.reservation->commit();
   }
 }
 
 Status Gateway::start() {
   for (const Profile& profile : options_.profiles) {
-    Result<std::unique_ptr<Framework>> framework = Framework::make(registry_, profile, *this);
-    if (!framework) return Status::error("profile " + profile.scheduler_name + ": " + framework.error().message());
-    frameworks_.emplace(profile.scheduler_name, std::move(*framework));
+    const Status added = scheduler_.add_profile(registry_, profile);
+    if (!added.is_success()) return Status::error("profile " + profile.scheduler_name + ": " + added.message());
   }
-  if (frameworks_.empty()) return Status::error("profiles: at least one is wanted");
-  queue_ = std::make_unique<Queue>(clock_, [this](const Pod& pod) { return framework_of(pod); }, options_.queue);
+  if (options_.profiles.empty()) return Status::error("profiles: at least one is wanted");
   if (Status loaded = load(); !loaded.is_success()) return loaded;
   recover();
   tick_ = timers_.at(clock_.now() + kTickMs, [this] { tick(); });
@@ -174,17 +175,13 @@ void Gateway::recover() {
   log_.write(Level::info, "gateway started",
              {{"fleet", options_.fleet},
               {"gateway", options_.gateway},
+              {"seed", std::to_string(options_.seed)},
               {"term", std::to_string(identity_.id.term)},
               {"store", identity_.id.store_id},
               {"pods", std::to_string(objects_.pods().size())},
               {"rows", std::to_string(bindings_.size())},
               {"releases", std::to_string(releases_.size())},
               {"adopting", identity_.adopting ? "yes" : "no"}});
-}
-
-const Framework* Gateway::framework_of(const Pod& pod) const {
-  auto found = frameworks_.find(pod.scheduler_name);
-  return found == frameworks_.end() ? nullptr : found->second.get();
 }
 
 Status Gateway::finish_turn() {
@@ -196,7 +193,7 @@ Status Gateway::finish_turn() {
 
 void Gateway::tick() {
   tick_ = timers_.at(clock_.now() + kTickMs, [this] { tick(); });
-  queue_->flush();
+  queue_.flush();
   check_silence();
   compare_now_and_then();
   if (link_up_ && !synced_) send_fence();  // nothing promises that the last one came through

@@ -28,7 +28,7 @@
 #include "core/scheduler/board.h"
 #include "core/scheduler/nodes.h"
 #include "core/scheduler/objects.h"
-#include "core/scheduler/scheduling_cycle.h"
+#include "core/scheduler/scheduler.h"
 #include "core/store.h"
 #include "core/timers.h"
 #include "core/topics.h"
@@ -52,7 +52,7 @@ struct GatewayOptions {
   std::string hold;                      // not empty: bind nothing, and say this as the reason (store set aside)
 };
 
-class Gateway final : public Transport::Handler, public Handle {
+class Gateway final : public Transport::Handler, private Surroundings {
  public:
   Gateway(GatewayOptions options, const Registry& registry, const Clock& clock, Transport& transport, Store& store,
           Timers& timers, Log& log);
@@ -70,12 +70,6 @@ class Gateway final : public Transport::Handler, public Handle {
   // Retained "offline" presence of this gateway, to give to the transport as its will.
   Message will() const;
   void say_goodbye();
-
-  const Clock& clock() const override { return clock_; }
-  const Snapshot& snapshot() const override { return snapshot_; }
-  const Lister& lister() const override { return objects_; }
-  const Nominator& nominator() const override { return queue_->nominator(); }
-  std::uint64_t draw(std::uint64_t bound) override { return random_.below(bound); }
 
   // Why it is not ready; empty: ready.
   std::string not_ready() const;
@@ -108,7 +102,9 @@ class Gateway final : public Transport::Handler, public Handle {
   const std::map<std::string, Release>& releases() const { return releases_; }  // by "<node>/<uid>/<epoch>"
   const Objects& objects() const { return objects_; }
   const Nodes& nodes() const { return nodes_; }
-  const Queue& queue() const { return *queue_; }
+  const Scheduler& scheduler() const { return scheduler_; }
+  const Lister& lister() const { return objects_; }
+  const Queue& queue() const { return queue_; }
   const Cache& cache() const { return cache_; }
 
  private:
@@ -121,7 +117,7 @@ class Gateway final : public Transport::Handler, public Handle {
   void send_fence();
   void on_fence();
   void refuse(std::string_view what, const std::string& why);
-  const Framework* framework_of(const Pod& pod) const;
+  const Framework* framework_of(const Pod& pod) const { return scheduler_.framework_of(pod); }
   void tick();
 
   // gateway_objects.cc
@@ -175,10 +171,19 @@ class Gateway final : public Transport::Handler, public Handle {
   void pump();
   // Into the queue; a pod whose profile this gateway has no more waits outside for a start that has it.
   void enqueue(const std::shared_ptr<const Pod>& pod);
-  void schedule(QueuedPod queued);
-  void start_binding(QueuedPod queued, Reservation reservation, const std::map<std::string, Millis>& waits);
-  void fail_attempt(QueuedPod queued, const ScheduleResult& result);
+  void start_binding(BindingCycle cycle);
   std::size_t rows_in_flight() const;
+  void deliver_permits();  // what Permit plugins, operators or time decided goes on at once
+  std::shared_ptr<const Pod> find_unplaced(const Pod& pod) const override;
+  bool may_try(const Pod& pod) override;
+  void record_event(const Pod& pod, const SchedulingEvent& event) override;
+  std::optional<PodCondition> condition_of(const Pod& pod) const override;
+  void patch_status(const Pod& pod, const StatusPatch& patch) override;
+  Status bind(const Pod& pod, const std::string& node) override;
+  Status evict(const Pod& victim, const Pod& preemptor) override;
+  void node_chosen(const QueuedPod& queued) override;
+  void attempt_ended(const QueuedPod& queued, std::string_view result) override { count_attempt(queued, result); }
+  void replace_pod(PodEntry& entry, const std::shared_ptr<const Pod>& changed);
 
   // gateway_binding.cc
   Task binding_cycle(Binding& binding);
@@ -193,8 +198,8 @@ class Gateway final : public Transport::Handler, public Handle {
   void enter_release(Binding& binding, RowEvent event);
   void end_row(Binding& binding, const Move& made);
   void wake_freed(const Binding& binding);
-  void give_up(Binding& binding, const Status& status);  // before a row was written
-  void feed(const std::string& uid, RowEvent event);     // may end and drop the binding
+  void give_up(Binding& binding, const Status& status, bool waited);  // before a row was written
+  void feed(const std::string& uid, RowEvent event);                  // may end and drop the binding
   void feed_permit(const std::string& uid, Status status);
   void reap(const std::string& uid);
   void request(Binding& binding);  // (re)sends what the phase asks for, and sets the next resend
@@ -256,6 +261,8 @@ class Gateway final : public Transport::Handler, public Handle {
   Json budget_status(const PodDisruptionBudget& budget) const;
   Json node_status(const DeviceNode& device) const;
   std::string why_pending(const PodEntry& entry) const;
+  std::string_view reason_pending(const PodEntry& entry, const std::string& why) const;
+  std::string nominated_node(const PodEntry& entry) const;
 
   GatewayOptions options_;
   const Registry& registry_;
@@ -271,10 +278,9 @@ class Gateway final : public Transport::Handler, public Handle {
   Objects objects_;
   Nodes nodes_;
   Board board_;
-  Cache cache_;
-  Snapshot snapshot_;
-  std::map<std::string, std::unique_ptr<Framework>> frameworks_;  // by scheduler name
-  std::unique_ptr<Queue> queue_;
+  Scheduler scheduler_;
+  Cache& cache_;
+  Queue& queue_;
   Identity identity_;
   bool identity_changed_ = false;
   std::map<std::string, std::unique_ptr<Binding>> bindings_;
@@ -284,7 +290,7 @@ class Gateway final : public Transport::Handler, public Handle {
   std::map<std::string, std::vector<VolumeGrant>> unbound_grants_;  // by uid: of rows, claim or volume not known yet
   std::vector<Row> rows_loaded_;                                    // between load() and recover()
   std::set<std::string> adopted_;                                   // nodes that have answered in this adopt mode
-  std::map<std::string, std::string> last_message_;                 // pod key -> why its last attempt failed
+  std::map<std::string, PodCondition> conditions_;                  // pod key -> why its last attempt failed
   bool link_up_ = false;
   bool synced_ = false;  // the fence came back in this session
   std::uint64_t fence_ = 0;
@@ -302,6 +308,7 @@ class Gateway final : public Transport::Handler, public Handle {
   std::uint64_t last_list_ = 0;
   Timers::Id tick_ = 0;
   Timers::Id pump_timer_ = 0;
+  Timers::Id permit_timer_ = 0;
 };
 
 }  // namespace berth

@@ -177,7 +177,7 @@ Json Gateway::api_describe(const Json& request) {
 
 Json Gateway::api_status() const {
   const std::string why = not_ready();
-  const Queue::Counts counts = queue_->counts();
+  const Queue::Counts counts = queue_.counts();
   Json queue = Json::object();
   queue.set("active", static_cast<std::int64_t>(counts.active))
       .set("backoff", static_cast<std::int64_t>(counts.backoff))

@@ -22,19 +22,19 @@ std::string release_key(const std::string& node, const std::string& uid, const E
 // One pod's binding cycle (kube-scheduler schedule_one.go bindingCycle). A restart enters it with the phase it found.
 Task Gateway::binding_cycle(Binding& binding) {
   if (binding.row.phase == Phase::none) {
-    if (!binding.permit_waits.empty()) {
+    if (binding.cycle.waits) {
       const std::int64_t began_us = clock_.now_us();
       const Status permitted = co_await binding.permitted.next();
       metrics_.permit_wait.at({to_string(permitted.code())}).observe(seconds_between(began_us, clock_.now_us()));
       if (!permitted.is_success()) {
-        give_up(binding, permitted);
+        give_up(binding, permitted, true);
         co_return;
       }
     }
-    queue_->done(binding.row.uid);
+    scheduler_.leave_queue(binding.cycle);
     const Status begun = begin_row(binding);
     if (!begun.is_success()) {
-      give_up(binding, begun);
+      give_up(binding, begun, false);
       co_return;
     }
   }
@@ -51,8 +51,7 @@ Status Gateway::begin_row(Binding& binding) {
   const DeviceNode* device = nodes_.find(row.node);
   if (device == nullptr || device->incarnation.empty()) return Status::error("node " + row.node + " is gone");
   BindRequest wanted;
-  const Framework& framework = *framework_of(*binding.pod);
-  Status prepared = framework.run_pre_bind(binding.reservation->state(), *binding.pod, row.node, wanted);
+  Status prepared = scheduler_.pre_bind(binding.cycle, wanted);
   if (!prepared.is_success()) return prepared;
   row.pod = binding.pod->metadata.key();
   row.incarnation = device->incarnation;
@@ -96,13 +95,15 @@ void Gateway::resume_row(Row row) {
   binding.row = std::move(row);
   const std::string uid = binding.row.uid;
   if (PodEntry* entry = objects_.find_pod_by_uid(uid)) binding.pod = entry->pod;
-  binding.queued.pod = binding.pod;
+  binding.cycle.queued.pod = binding.pod;
+  binding.cycle.node = binding.row.node;
   hold_epoch(binding.row.node, binding.row.epoch);
   const Framework* framework = binding.pod == nullptr ? nullptr : framework_of(*binding.pod);
   const bool assumed = binding.row.phase == Phase::prebind || binding.row.phase == Phase::bind;
+  binding.cycle.framework = framework;
   if (assumed && framework != nullptr) {
-    binding.reservation = Reservation::restore(*framework, cache_, std::make_unique<CycleState>(), binding.pod,
-                                               binding.row.node, binding.row.volumes);
+    binding.cycle.reservation = Reservation::restore(*framework, cache_, std::make_unique<CycleState>(), binding.pod,
+                                                     binding.row.node, binding.row.volumes);
   } else if (binding.pod != nullptr && !is_finished(uid)) {
     cache_.confirm(binding.pod, binding.row.node);
   }
@@ -119,12 +120,11 @@ bool Gateway::is_finished(const std::string& uid) {
 
 void Gateway::move(Binding& binding, RowEvent event) {
   if (event == RowEvent::pre_bound) {
-    const Framework* framework = binding.reservation ? framework_of(*binding.pod) : nullptr;
-    const Status bound = framework == nullptr
-                             ? Status::error("no profile \"" + binding.pod->scheduler_name + "\" in this gateway")
-                             : framework->run_bind(binding.reservation->state(), *binding.pod, binding.row.node);
+    const Status bound = binding.cycle.reservation
+                             ? scheduler_.bind(binding.cycle)
+                             : Status::error("no profile \"" + binding.pod->scheduler_name + "\" in this gateway");
     if (!bound.is_success()) {
-      binding.reason = bound.message();
+      binding.refusal = bound;
       event = RowEvent::leave;
     }
   }
@@ -163,18 +163,10 @@ void Gateway::enter_bind(Binding& binding) {
 
 void Gateway::enter_bound(Binding& binding) {
   store_.advance(binding.row.uid, static_cast<int>(Phase::bound));
-  cache_.confirm(binding.pod, binding.row.node);
-  if (binding.reservation) {  // none after a start without the pod's profile
-    framework_of(*binding.pod)->run_post_bind(binding.reservation->state(), *binding.pod, binding.row.node);
-    binding.reservation->commit();
-  }
-  count_attempt(binding.queued, "scheduled");
-  last_message_.erase(binding.row.pod);
-  board_.event(binding.row.pod, "Normal", "Scheduled",
-               "Successfully assigned " + binding.row.pod + " to " + binding.row.node);
-  EventObjects objects;
-  objects.new_pod = placed_on(binding.row.node, *binding.pod);
-  wake({EventResource::assigned_pod, kAdd, "AssignedPodAdd"}, objects);
+  conditions_.erase(binding.row.pod);
+  scheduler_.finish_binding(binding.cycle);
+  scheduler_.pod_bound(binding.pod, binding.row.node);
+  scheduler_.post_bind(binding.cycle);
   take_finished(binding);
 }
 
@@ -192,9 +184,9 @@ void Gateway::enter_release(Binding& binding, RowEvent event) {
     sweep_volumes();
     return;
   }
-  if (binding.reservation) {
+  if (binding.cycle.reservation) {
     cache_.confirm(binding.pod, binding.row.node);
-    binding.reservation->commit();
+    binding.cycle.reservation->commit();
   }
 }
 
@@ -208,28 +200,22 @@ void Gateway::end_row(Binding& binding, const Move& made) {
   } else {
     drop_epoch(row.node, row.epoch);
   }
-  if (binding.reservation && binding.reservation->is_armed()) {
-    binding.reservation.reset();  // Unreserve, forget
-  } else {
-    cache_.remove(row.uid);
+  const PodEntry* entry = objects_.find_pod_by_uid(row.uid);
+  const bool armed = binding.cycle.reservation && binding.cycle.reservation->is_armed();
+  if (!armed) cache_.remove(row.uid);
+  const bool again = entry != nullptr && !entry->deleting && !entry->finished && framework_of(*entry->pod) != nullptr;
+  if (again && (made.from == Phase::prebind || made.from == Phase::bind)) {
+    const std::string why = binding.reason.empty() ? "node " + row.node + " lost the placement" : binding.reason;
+    return scheduler_.fail_binding(binding.cycle, binding.refusal.is_success() ? Status::error(why) : binding.refusal);
   }
+  binding.cycle.reservation.reset();  // Unreserve, forget
   wake_freed(binding);
-  PodEntry* entry = objects_.find_pod_by_uid(row.uid);
   if (entry == nullptr) return;
   if (entry->deleting) {
     if (!identity_.adopting) finish_removal(row.pod);
     return;
   }
   if (entry->finished) return;
-  binding.queued.pod = entry->pod;
-  if (made.from == Phase::prebind || made.from == Phase::bind) {
-    // kube-scheduler: a rejection at PreBind or Bind goes to error backoff, no plugin recorded.
-    const std::string why = binding.reason.empty() ? "node " + row.node + " lost the placement" : binding.reason;
-    last_message_[row.pod] = why;
-    count_attempt(binding.queued, "error");
-    board_.event(row.pod, "Warning", "FailedScheduling", why);
-    if (framework_of(*entry->pod) != nullptr) return queue_->requeue(binding.queued, Status::error(why), {}, {});
-  }
   enqueue(entry->pod);
 }
 
@@ -241,23 +227,14 @@ void Gateway::wake_freed(const Binding& binding) {
 }
 
 // The binding ended before anything was written: undo, and back to the queue.
-void Gateway::give_up(Binding& binding, const Status& status) {
-  const std::string key = binding.pod->metadata.key();
-  for (auto& [plugin, timer] : binding.permit_waits) timers_.cancel(timer);
-  binding.reservation.reset();
-  PodEntry* entry = objects_.find_pod_by_uid(binding.row.uid);
-  if (entry == nullptr || entry->deleting) {
-    queue_->remove(binding.row.uid);
-    wake_freed(binding);
-    if (entry != nullptr && !identity_.adopting) finish_removal(key);
-    return;
+void Gateway::give_up(Binding& binding, const Status& status, bool waited) {
+  if (waited) {
+    scheduler_.reject_waiting(binding.cycle, status);
+  } else {
+    scheduler_.fail_binding(binding.cycle, status);
   }
-  ScheduleResult result;
-  result.status = status;
-  if (status.is_rejected()) result.diagnosis.unschedulable_plugins.insert(status.plugin());
-  binding.queued.pod = entry->pod;
-  fail_attempt(std::move(binding.queued), result);
-  wake_freed(binding);  // afterwards: what this attempt gave back must not count as news for itself
+  const PodEntry* entry = objects_.find_pod_by_uid(binding.row.uid);
+  if (entry != nullptr && entry->deleting && !identity_.adopting) finish_removal(binding.row.pod);
 }
 
 void Gateway::feed(const std::string& uid, RowEvent event) {

@@ -171,7 +171,7 @@ bool Gateway::adopt_slot(const std::string& node, const SlotReport& slot, const 
     objects_.save_pod(row.pod);
   }
   if (identity_.orphans.contains(name)) forget_orphan(name);  // before the row holds the epoch in its place
-  queue_->remove(slot.uid);
+  queue_.remove(slot.uid);
   board_.mark(Kind::pod, row.pod);
   resume_row(std::move(row));
   if (auto adopted_row = bindings_.find(slot.uid); adopted_row != bindings_.end()) verify(*adopted_row->second);
@@ -183,8 +183,8 @@ void Gateway::drop_binding(const std::string& uid) {
   Binding& binding = *bindings_.at(uid);
   timers_.cancel(binding.deadline);
   timers_.cancel(binding.resend);
-  if (binding.reservation && binding.reservation->is_armed()) {
-    binding.reservation.reset();
+  if (binding.cycle.reservation && binding.cycle.reservation->is_armed()) {
+    binding.cycle.reservation.reset();
   } else {
     cache_.remove(uid);
   }

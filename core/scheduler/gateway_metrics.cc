@@ -24,7 +24,7 @@ void Gateway::count_attempt(const QueuedPod& queued, std::string_view result) {
 }
 
 void Gateway::measure_queue() {
-  const Queue::Counts counts = queue_->counts();
+  const Queue::Counts counts = queue_.counts();
   auto set = [this](std::string_view queue, std::size_t count) {
     metrics_.pending_pods.at({queue}).set(static_cast<std::int64_t>(count));
   };
@@ -33,8 +33,8 @@ void Gateway::measure_queue() {
   set("unschedulable", counts.unschedulable);
   set("gated", counts.gated);
   metrics_.unschedulable_pods.clear();
-  for (const std::string& uid : queue_->uids()) {
-    const QueuedPod* queued = queue_->find(uid);
+  for (const std::string& uid : queue_.uids()) {
+    const QueuedPod* queued = queue_.find(uid);
     if (queued == nullptr) continue;
     for (const std::string& plugin : queued->unschedulable_plugins) {
       Gauge& gauge = metrics_.unschedulable_pods.at({plugin, queued->pod->scheduler_name});

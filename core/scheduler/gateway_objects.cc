@@ -190,6 +190,7 @@ Result<Gateway::Accepted> Gateway::update_pod(PodEntry& entry, const std::shared
     return Status::error("spec.schedulingGates: gates may be removed, not added; delete and apply again");
   }
   next->manifest.find("metadata")->set("uid", before->uid());
+  next->nominated_node_name = before->nominated_node_name;
   if (next->manifest == before->manifest) return accepted;
   accepted.word = "updated";
   objects_.put_pod(next);
@@ -200,7 +201,7 @@ Result<Gateway::Accepted> Gateway::update_pod(PodEntry& entry, const std::shared
     found->second->pod = next;
     if (cache_.node_of(next->uid())) cache_.update(next);
   } else if (!entry.finished) {
-    queue_->update(before, next);
+    queue_.update(before, next);
   }
   return accepted;
 }
@@ -282,16 +283,20 @@ void Gateway::remove_pod(PodEntry& entry) {
   const std::string uid = entry.pod->uid();
   const std::string key = entry.pod->metadata.key();
   entry.deleting = true;
+  auto going = std::make_shared<Pod>(*entry.pod);
+  going->metadata.deleting = true;
+  going->preempted = !entry.disruption.empty();
+  replace_pod(entry, going);
   objects_.save_pod(key);
   board_.mark(Kind::pod, key);
   auto found = bindings_.find(uid);
   if (found == bindings_.end()) {
     if (!identity_.adopting) return finish_removal(key);
-    return queue_->remove(uid);
+    return queue_.remove(uid);
   }
   found->second->reason = "pod was deleted";
   switch (found->second->row.phase) {
-    case Phase::none: return feed_permit(uid, Status::unschedulable("pod was deleted"));
+    case Phase::none: scheduler_.waiting_pods().reject(uid, "", "removed"); return deliver_permits();
     case Phase::prebind: return feed(uid, RowEvent::leave);
     case Phase::bind:
     case Phase::bound: return feed(uid, RowEvent::remove);
@@ -303,9 +308,9 @@ void Gateway::finish_removal(const std::string& key) {
   PodEntry* entry = objects_.find_pod(key);
   const Json successor = std::move(entry->successor);
   const std::shared_ptr<const Pod> pod = entry->pod;
-  const std::string promised = queue_->nominator().node_of(pod->uid());
-  queue_->remove(pod->uid());
-  last_message_.erase(key);
+  const std::string promised = queue_.nominator().node_of(pod->uid());
+  queue_.remove(pod->uid());
+  conditions_.erase(key);
   objects_.erase_pod(key);
   board_.mark(Kind::pod, key);
   if (!promised.empty()) {
@@ -328,6 +333,6 @@ void Gateway::finish_removal(const std::string& key) {
   create_pod(std::make_shared<const Pod>(std::move(*next)));
 }
 
-void Gateway::wake(const ClusterEvent& event, const EventObjects& objects) { queue_->move_all(event, objects); }
+void Gateway::wake(const ClusterEvent& event, const EventObjects& objects) { queue_.move_all(event, objects); }
 
 }  // namespace berth

@@ -66,7 +66,7 @@ bool Gateway::may_run_elsewhere(const std::string& uid) const {
 void Gateway::queue_if_free(const std::string& uid) {
   const PodEntry* entry = objects_.find_pod_by_uid(uid);
   const bool waits = entry != nullptr && !entry->deleting && !entry->finished && !bindings_.contains(uid) &&
-                     queue_->where(uid) == Queue::Where::none && !may_run_elsewhere(uid);
+                     queue_.where(uid) == Queue::Where::none && !may_run_elsewhere(uid);
   if (waits) enqueue(entry->pod);
 }
 

@@ -13,9 +13,10 @@ void Gateway::pump() {
   timers_.cancel(pump_timer_);
   for (int attempt = 0; attempt < kMaxAttemptsPerTurn; ++attempt) {
     if (rows_in_flight() >= options_.max_rows_in_flight) return;
-    std::optional<QueuedPod> next = queue_->pop();
-    if (!next) return;
-    schedule(std::move(*next));
+    Scheduler::Attempt attempted = scheduler_.schedule_one();
+    if (!attempted.popped) return;
+    if (attempted.binding != nullptr) start_binding(std::move(*attempted.binding));
+    deliver_permits();
   }
   pump_timer_ = timers_.at(clock_.now(), [this] { pump_timer_ = 0; });
 }
@@ -29,86 +30,108 @@ std::size_t Gateway::rows_in_flight() const {
 }
 
 void Gateway::enqueue(const std::shared_ptr<const Pod>& pod) {
-  if (framework_of(*pod) != nullptr) return queue_->add(pod);
-  last_message_[pod->metadata.key()] =
-      "spec.schedulerName: no profile \"" + pod->scheduler_name + "\" in this gateway; add it, or re-create the pod";
+  if (framework_of(*pod) != nullptr) return scheduler_.pod_added(pod);
+  conditions_[pod->metadata.key()] = {
+      false, "Unschedulable",
+      "spec.schedulerName: no profile \"" + pod->scheduler_name + "\" in this gateway; add it, or re-create the pod"};
 }
 
-void Gateway::schedule(QueuedPod queued) {
-  const std::string uid = queued.pod->uid();
-  const PodEntry* entry = objects_.find_pod_by_uid(uid);
-  if (entry == nullptr || entry->deleting || entry->finished || bindings_.contains(uid)) return queue_->remove(uid);
-  if (may_run_elsewhere(uid)) {
-    // It may run where the object was not known: it waits for that node's word, outside the queue.
-    queue_->remove(uid);
-    return ask_for_orphans(uid);
-  }
-  queued.pod = entry->pod;
-  queued.began_us = clock_.now_us();
-  const Pod& pod = *queued.pod;
-  const Framework& framework = *framework_of(pod);
-  cache_.update_snapshot(snapshot_);
-  auto state = std::make_unique<CycleState>();
-  ScheduleResult result = schedule_pod(framework, *state, pod, snapshot_, random_);
-  if (!result.status.is_success()) return fail_attempt(std::move(queued), result);
-  metrics_.algorithm_duration.at().observe(seconds_between(queued.began_us, clock_.now_us()));
-  const std::string node = result.decision.node;
-  Result<Reservation> reserved = Reservation::make(framework, cache_, std::move(state), queued.pod, node);
-  if (!reserved) {
-    result.status = reserved.error();
-    return fail_attempt(std::move(queued), result);
-  }
-  std::map<std::string, Millis> waits;
-  Status permit = framework.run_permit(reserved->state(), pod, node, waits);
-  if (permit.is_success() || permit.is_wait()) {
-    // Before the Permit wait, as upstream: an error here ends the attempt with nothing left waiting.
-    if (Status flight = framework.run_pre_bind_pre_flight(reserved->state(), pod, node); !flight.is_success()) {
-      permit = flight.is_skip() ? permit : flight;
-    }
-  }
-  if (!permit.is_success() && !permit.is_wait()) {
-    *reserved = Reservation();
-    result.status = permit;
-    if (permit.is_rejected()) result.diagnosis.unschedulable_plugins.insert(permit.plugin());
-    return fail_attempt(std::move(queued), result);
-  }
-  start_binding(std::move(queued), std::move(*reserved), waits);
-}
-
-void Gateway::start_binding(QueuedPod queued, Reservation reservation, const std::map<std::string, Millis>& waits) {
+void Gateway::start_binding(BindingCycle cycle) {
   auto owned = std::make_unique<Binding>();
   Binding& binding = *owned;
-  binding.pod = queued.pod;
-  binding.row.uid = queued.pod->uid();
-  binding.row.pod = queued.pod->metadata.key();
-  binding.row.node = reservation.node();
-  binding.queued = std::move(queued);
-  binding.reservation = std::move(reservation);
+  binding.pod = cycle.queued.pod;
+  binding.row.uid = binding.pod->uid();
+  binding.row.pod = binding.pod->metadata.key();
+  binding.row.node = cycle.node;
+  binding.cycle = std::move(cycle);
   const std::string uid = binding.row.uid;
-  for (const auto& [plugin, timeout] : waits) {
-    binding.permit_waits[plugin] = timers_.at(clock_.now() + timeout, [this, uid, name = plugin] {
-      feed_permit(uid, Status::unschedulable("timed out waiting on permit").with_plugin(name));
-    });
-  }
   bindings_.emplace(uid, std::move(owned));
   binding.task = binding_cycle(binding);
   reap(uid);
 }
 
-// kube-scheduler schedule_one.go handleSchedulingFailure.
-void Gateway::fail_attempt(QueuedPod queued, const ScheduleResult& result) {
-  const std::string key = queued.pod->metadata.key();
-  const std::string why = result.diagnosis.nodes_total > 0 || !result.diagnosis.node_statuses.empty() ||
-                                  !result.diagnosis.pre_filter_message.empty()
-                              ? result.diagnosis.message()
-                              : result.status.message();
-  last_message_[key] = why;
-  count_attempt(queued, result.status.is_rejected() ? "unschedulable" : "error");
-  board_.event(key, "Warning", "FailedScheduling", why);
+void Gateway::deliver_permits() {
+  WaitingPods& waiting = scheduler_.waiting_pods();
+  for (auto decided = waiting.take_decided(); !decided.empty(); decided = waiting.take_decided()) {
+    for (auto& [uid, status] : decided) feed_permit(uid, std::move(status));
+  }
+  timers_.cancel(permit_timer_);
+  if (const std::optional<Millis> next = waiting.next_deadline()) {
+    permit_timer_ = timers_.at(*next, [this] {
+      permit_timer_ = 0;
+      scheduler_.waiting_pods().expire(clock_.now());
+      deliver_permits();
+    });
+  }
+}
+
+std::shared_ptr<const Pod> Gateway::find_unplaced(const Pod& pod) const {
+  const PodEntry* entry = objects_.find_pod_by_uid(pod.uid());
+  return entry == nullptr || entry->deleting || entry->finished ? nullptr : entry->pod;
+}
+
+bool Gateway::may_try(const Pod& pod) {
+  const std::string& uid = pod.uid();
+  const PodEntry* entry = objects_.find_pod_by_uid(uid);
+  if (entry == nullptr || entry->deleting || entry->finished || bindings_.contains(uid)) return false;
+  if (!may_run_elsewhere(uid)) return true;
+  // It may run where the object was not known: it waits for that node's word, outside the queue.
+  queue_.done(uid);
+  ask_for_orphans(uid);
+  return false;
+}
+
+void Gateway::record_event(const Pod& pod, const SchedulingEvent& event) {
+  const std::string key = pod.metadata.key();
+  board_.event(key, std::string(event.type), std::string(event.reason), event.note);
   board_.mark(Kind::pod, key);
-  log_.write(Level::info, "pod does not fit now", {{"pod", key}, {"reason", why}});
-  queue_->requeue(std::move(queued), result.status, result.diagnosis.unschedulable_plugins,
-                  result.diagnosis.pending_plugins);
+  log_.write(Level::info, "event", {{"pod", key}, {"reason", std::string(event.reason)}, {"note", event.note}});
+}
+
+std::optional<PodCondition> Gateway::condition_of(const Pod& pod) const {
+  const auto found = conditions_.find(pod.metadata.key());
+  return found == conditions_.end() ? std::nullopt : std::optional(found->second);
+}
+
+// Where a pod is about to be bound is told by its row, and shown from there; what preemption promised is the pod's own,
+// and outlives a restart.
+void Gateway::patch_status(const Pod& pod, const StatusPatch& patch) {
+  PodEntry* entry = objects_.find_pod_by_uid(pod.uid());
+  if (entry == nullptr) return;
+  const std::string key = pod.metadata.key();
+  board_.mark(Kind::pod, key);
+  if (patch.condition) conditions_[key] = *patch.condition;
+  if (!patch.nominated_node || patch.expected || *patch.nominated_node == entry->pod->nominated_node_name) return;
+  auto changed = std::make_shared<Pod>(*entry->pod);
+  changed->nominated_node_name = *patch.nominated_node;
+  const std::shared_ptr<const Pod> before = entry->pod;
+  replace_pod(*entry, changed);
+  objects_.save_pod(key);
+  if (!entry->deleting && queue_.where(pod.uid()) != Queue::Where::none) scheduler_.pod_updated(before, entry->pod);
+}
+
+// The device has prepared the pod: nothing else may refuse a binding.
+Status Gateway::bind(const Pod& /*pod*/, const std::string& /*node*/) { return {}; }
+
+// As a delete of its placement (P7): its resources are free when the device has proven it gone.
+Status Gateway::evict(const Pod& victim, const Pod& preemptor) {
+  PodEntry* entry = objects_.find_pod_by_uid(victim.uid());
+  if (entry == nullptr || entry->deleting) return {};
+  entry->disruption = preemptor.scheduler_name + ": preempting to accommodate a higher priority pod";
+  remove_pod(*entry);
+  return {};
+}
+
+void Gateway::node_chosen(const QueuedPod& queued) {
+  metrics_.algorithm_duration.at().observe(seconds_between(queued.began_us, clock_.now_us()));
+}
+
+// A new version that differs in what only the gateway says of a pod.
+void Gateway::replace_pod(PodEntry& entry, const std::shared_ptr<const Pod>& changed) {
+  const std::string uid = changed->uid();
+  objects_.put_pod(changed);
+  if (auto found = bindings_.find(uid); found != bindings_.end()) found->second->pod = entry.pod;
+  if (cache_.node_of(uid)) cache_.update(entry.pod);
 }
 
 }  // namespace berth

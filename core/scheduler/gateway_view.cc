@@ -32,18 +32,39 @@ std::string Gateway::why_pending(const PodEntry& entry) const {
   if (const std::string unready = not_ready(); !unready.empty()) return "the gateway is not ready: " + unready;
   if (auto found = bindings_.find(entry.pod->uid()); found != bindings_.end()) {
     const Row& row = found->second->row;
-    if (row.phase == Phase::none) return "waiting on permit for node " + row.node;
+    if (row.phase == Phase::none) {
+      std::string plugins;
+      if (const WaitingPod* waiting = scheduler_.waiting_pods().find(row.uid)) {
+        for (const auto& [plugin, wait] : waiting->plugins) plugins += (plugins.empty() ? " of " : ", ") + plugin;
+      }
+      return "waiting on permit" + plugins + " for node " + row.node;
+    }
     if (row.phase == Phase::prebind || row.phase == Phase::bind) {
       return "node " + row.node + " is asked to take the pod (" + std::string(to_string(row.phase)) + ")";
     }
   }
-  if (queue_->where(entry.pod->uid()) == Queue::Where::gated) {
+  if (queue_.where(entry.pod->uid()) == Queue::Where::gated) {
     std::string gates;
     for (const std::string& gate : entry.pod->scheduling_gates) gates += (gates.empty() ? "" : ", ") + gate;
     return "waiting for scheduling gates: " + gates;
   }
-  auto message = last_message_.find(key);
-  return message == last_message_.end() ? std::string("not tried yet") : message->second;
+  auto told = conditions_.find(key);
+  return told == conditions_.end() ? std::string("not tried yet") : told->second.message;
+}
+
+// As upstream's condition PodScheduled names it; what the gateway itself waits for is no error of the scheduler's.
+std::string_view Gateway::reason_pending(const PodEntry& entry, const std::string& why) const {
+  const auto told = conditions_.find(entry.pod->metadata.key());
+  return told != conditions_.end() && told->second.message == why ? told->second.reason : "Unschedulable";
+}
+
+// Until the pod is bound: where it is about to be, or what preemption promised it.
+std::string Gateway::nominated_node(const PodEntry& entry) const {
+  if (entry.finished) return {};
+  const auto found = bindings_.find(entry.pod->uid());
+  if (found == bindings_.end()) return entry.pod->nominated_node_name;
+  const Row& row = found->second->row;
+  return row.phase == Phase::bound || row.phase == Phase::release ? std::string() : row.node;
 }
 
 Json Gateway::pod_status(const PodEntry& entry) const {
@@ -71,8 +92,12 @@ Json Gateway::pod_status(const PodEntry& entry) const {
   status.set("phase", phase);
   if (entry.deleting) status.set("deleting", true);
   const std::string why = scheduled ? std::string() : why_pending(entry);
-  status.set("conditions",
-             Json(Json::Array{condition("PodScheduled", scheduled, scheduled ? "" : "Unschedulable", why)}));
+  Json::Array conditions{condition("PodScheduled", scheduled, scheduled ? "" : reason_pending(entry, why), why)};
+  if (!entry.disruption.empty()) {
+    conditions.push_back(condition("DisruptionTarget", true, "PreemptionByScheduler", entry.disruption));
+  }
+  status.set("conditions", Json(std::move(conditions)));
+  if (const std::string node = nominated_node(entry); !node.empty()) status.set("nominatedNodeName", node);
   if (!scheduled) {
     status.set("message", why);
   } else {
@@ -81,9 +106,9 @@ Json Gateway::pod_status(const PodEntry& entry) const {
       if (const Json* said = entry.observed.find(key)) status.set(key, *said);
     }
   }
-  const Queue::Where where = queue_->where(entry.pod->uid());
+  const Queue::Where where = queue_.where(entry.pod->uid());
   if (where != Queue::Where::none) scheduler.set("queue", name_of(where));
-  if (const QueuedPod* queued = queue_->find(entry.pod->uid())) scheduler.set("attempts", queued->attempts);
+  if (const QueuedPod* queued = queue_.find(entry.pod->uid())) scheduler.set("attempts", queued->attempts);
   status.set("scheduler", std::move(scheduler));
   status.set("uid", entry.pod->uid());
   return status;

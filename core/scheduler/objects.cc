@@ -124,7 +124,16 @@ Status Objects::load_pod(const Json& stored) {
   if (manifest == nullptr) return Status::error("no manifest");
   Result<Pod> pod = decode_accepted_pod(*manifest);
   if (!pod) return pod.error();
+  const auto text_of = [&stored](std::string_view key) {
+    const Json* text = stored.find(key);
+    return text != nullptr && text->is_string() ? text->as_string() : std::string();
+  };
+  const std::string disruption = text_of("disruption");
+  pod->nominated_node_name = text_of("nominatedNode");
+  pod->metadata.deleting = stored.find("deleting") != nullptr;
+  pod->preempted = !disruption.empty();
   PodEntry& entry = put_pod(std::make_shared<const Pod>(std::move(*pod)));
+  entry.disruption = disruption;
   entry.deleting = stored.find("deleting") != nullptr;
   entry.finished = stored.find("finished") != nullptr;
   if (const Json* observed = stored.find("observed")) entry.observed = *observed;
@@ -151,6 +160,11 @@ PodEntry* Objects::find_pod_by_uid(const std::string& uid) {
   return found == key_of_uid_.end() ? nullptr : find_pod(found->second);
 }
 
+const PodEntry* Objects::find_pod_by_uid(const std::string& uid) const {
+  auto found = key_of_uid_.find(uid);
+  return found == key_of_uid_.end() ? nullptr : find_pod(found->second);
+}
+
 PodEntry& Objects::put_pod(std::shared_ptr<const Pod> pod) {
   const std::string key = pod->metadata.key();
   PodEntry& entry = pods_[key];
@@ -165,6 +179,8 @@ void Objects::save_pod(const std::string& key) {
   Json value = Json::object();
   value.set("manifest", entry.pod->manifest);
   if (entry.deleting) value.set("deleting", true);
+  if (!entry.disruption.empty()) value.set("disruption", entry.disruption);
+  if (!entry.pod->nominated_node_name.empty()) value.set("nominatedNode", entry.pod->nominated_node_name);
   if (entry.finished) value.set("finished", true);
   // While the pod runs, its observed status is the device's to repeat; only a final one is kept.
   if (entry.finished && !entry.observed.is_null()) value.set("observed", entry.observed);

@@ -21,10 +21,11 @@ namespace berth {
 // A pod and what is durable beside its manifest.
 struct PodEntry {
   std::shared_ptr<const Pod> pod;
-  bool deleting = false;  // a delete was accepted; it completes when the row is gone
-  bool finished = false;  // every container ended for good; never scheduled again
-  Json observed;          // last status the device reported for the present epoch; null: none
-  Json successor;         // manifest of the pod that takes this name once the row is gone; null: none
+  bool deleting = false;   // a delete was accepted; it completes when the row is gone
+  bool finished = false;   // every container ended for good; never scheduled again
+  Json observed;           // last status the device reported for the present epoch; null: none
+  std::string disruption;  // not empty: preempted, as the message of condition DisruptionTarget tells it
+  Json successor;          // manifest of the pod that takes this name once the row is gone; null: none
 };
 
 class Objects final : public Lister {
@@ -41,6 +42,7 @@ class Objects final : public Lister {
   PodEntry* find_pod(const std::string& key);
   const PodEntry* find_pod(const std::string& key) const;
   PodEntry* find_pod_by_uid(const std::string& uid);
+  const PodEntry* find_pod_by_uid(const std::string& uid) const;
   const std::map<std::string, PodEntry>& pods() const { return pods_; }
   PodEntry& put_pod(std::shared_ptr<const Pod> pod);  // new, or a new version of the same uid
   void save_pod(const std::string& key);              // stages the entry as it is now

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/check.h"
+#include "core/scheduler/object_events.h"
 
 namespace berth {
 
@@ -57,7 +58,7 @@ void Scheduler::pod_updated(const std::shared_ptr<const Pod>& old_pod, const std
   queue_.update(old_pod, new_pod);
   if (old_pod->nominated_node_name.empty() || old_pod->nominated_node_name == new_pod->nominated_node_name) return;
   // It counted as placed there for pods of its priority and below.
-  wake_freed(old_pod, [&old_pod](const Pod& pod) { return pod.priority <= old_pod->priority; });
+  wake_freed(*old_pod, {}, [&old_pod](const Pod& pod) { return pod.priority <= old_pod->priority; });
 }
 
 void Scheduler::pod_deleted(const std::shared_ptr<const Pod>& pod) {
@@ -65,27 +66,29 @@ void Scheduler::pod_deleted(const std::shared_ptr<const Pod>& pod) {
   if (cache_.is_assumed(pod->uid())) {
     assumed_pod_deleted(pod);
   } else if (!pod->nominated_node_name.empty()) {
-    wake_freed(pod, [&pod](const Pod& other) { return other.priority <= pod->priority; });
+    wake_freed(*pod, {}, [&pod](const Pod& other) { return other.priority <= pod->priority; });
   }
 }
 
 void Scheduler::pod_bound(const std::shared_ptr<const Pod>& pod, const std::string& node) {
   cache_.confirm(pod, node);
+  queue_.remove(pod->uid());
   EventObjects objects;
-  objects.new_pod = pod;
+  objects.new_pod = placed_on(node, *pod);
   queue_.move_all(kAssignedPodAdd, objects);
 }
 
 // One that waits on Permit is rejected and cleans up after itself; one further on is only uncounted, and its binding
 // will fail.
 void Scheduler::assumed_pod_deleted(const std::shared_ptr<const Pod>& pod) {
+  const std::string node = cache_.node_of(pod->uid()).value_or("");
   if (!waiting_pods().reject(pod->uid(), "", "removed")) cache_.forget(pod->uid());
-  wake_freed(pod);
+  wake_freed(*pod, node);
 }
 
-void Scheduler::wake_freed(const std::shared_ptr<const Pod>& pod, const Queue::PreCheck& pre_check) {
+void Scheduler::wake_freed(const Pod& pod, const std::string& node, const Queue::PreCheck& pre_check) {
   EventObjects objects;
-  objects.old_pod = pod;
+  objects.old_pod = placed_on(node, pod);
   queue_.move_all(kAssignedPodDelete, objects, pre_check);
 }
 
@@ -104,6 +107,7 @@ Scheduler::Attempt Scheduler::schedule_one() {
   if (!queued) return {};
   Attempt attempt;
   attempt.popped = true;
+  queued->began_us = clock_.now_us();
   if (skips(*queued->pod)) {
     queue_.done(queued->pod->uid());
   } else {
@@ -128,6 +132,7 @@ std::unique_ptr<BindingCycle> Scheduler::try_pod(QueuedPod queued) {
     handle_failure(std::move(queued), failure);
     return nullptr;
   }
+  surroundings_.node_chosen(queued);
   const std::string& node = result.decision.node;
   queue_.nominator().remove(queued.pod->uid());  // from here on it counts as assumed
   Result<Reservation> reserved = Reservation::make(framework, cache_, std::move(state), queued.pod, node);
@@ -137,6 +142,7 @@ std::unique_ptr<BindingCycle> Scheduler::try_pod(QueuedPod queued) {
   }
   auto cycle = std::make_unique<BindingCycle>();
   cycle->framework = &framework;
+  cycle->node = node;
   cycle->queued = std::move(queued);
   cycle->reservation = std::move(*reserved);
   std::map<std::string, Millis> waits;
@@ -230,12 +236,14 @@ Status Scheduler::bind(BindingCycle& cycle) {
 }
 
 void Scheduler::finish_binding(BindingCycle& cycle) {
-  const Pod& pod = *cycle.reservation->pod();
-  surroundings_.record_event(pod, {"Normal", "Scheduled", "Binding",
-                                   "Successfully assigned " + pod.metadata.key() + " to " + cycle.reservation->node()});
+  const std::string key = cycle.queued.pod->metadata.key();
+  surroundings_.attempt_ended(cycle.queued, "scheduled");
+  surroundings_.record_event(*cycle.queued.pod,
+                             {"Normal", "Scheduled", "Binding", "Successfully assigned " + key + " to " + cycle.node});
 }
 
 void Scheduler::post_bind(BindingCycle& cycle) {
+  if (!cycle.reservation) return;
   Reservation& reservation = *cycle.reservation;
   cycle.framework->run_post_bind(reservation.state(), *reservation.pod(), reservation.node());
   activate(reservation.state());
@@ -246,7 +254,7 @@ void Scheduler::post_bind(BindingCycle& cycle) {
 void Scheduler::fail_binding(BindingCycle& cycle, const Status& status) { end_binding(cycle, {status, {}, {}, ""}); }
 
 void Scheduler::reject_waiting(BindingCycle& cycle, const Status& status) {
-  end_binding(cycle, rejected_on_node(status, cycle.reservation->node()));
+  end_binding(cycle, rejected_on_node(status, cycle.node));
 }
 
 // schedule_one.go handleBindingCycleError. What a rejected pod gave back must not count as news for itself: others are
@@ -254,16 +262,17 @@ void Scheduler::reject_waiting(BindingCycle& cycle, const Status& status) {
 void Scheduler::end_binding(BindingCycle& cycle, const Failure& failure) {
   const std::shared_ptr<const Pod> pod = cycle.queued.pod;
   cycle.reservation.reset();  // Unreserve, forget
-  if (!failure.status.is_rejected()) wake_freed(pod);
+  if (!failure.status.is_rejected()) wake_freed(*pod, cycle.node);
   handle_failure(std::move(cycle.queued), failure);
   if (failure.status.is_rejected()) {
-    wake_freed(pod, [&pod](const Pod& other) { return other.uid() != pod->uid(); });
+    wake_freed(*pod, cycle.node, [&pod](const Pod& other) { return other.uid() != pod->uid(); });
   }
 }
 
 // schedule_one.go handleSchedulingFailure.
 void Scheduler::handle_failure(QueuedPod queued, const Failure& failure) {
   const std::shared_ptr<const Pod> tried = queued.pod;
+  surroundings_.attempt_ended(queued, failure.status.is_rejected() ? "unschedulable" : "error");
   const std::shared_ptr<const Pod> newest = surroundings_.find_unplaced(*tried);
   if (newest == nullptr) {
     queue_.done(tried->uid());

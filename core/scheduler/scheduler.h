@@ -53,8 +53,8 @@ struct SchedulingEvent {
   std::string note;         // at most 1024 bytes
 };
 
-// What the scheduler needs of the world around it. None of these calls back into the scheduler but evict(), which may
-// remove the victim and move other pods.
+// What the scheduler needs of the world around it. evict() and patch_status() may tell it at once of what changed by
+// them; nothing else calls back.
 class Surroundings {
  public:
   virtual ~Surroundings() = default;
@@ -71,11 +71,15 @@ class Surroundings {
   // The victim's place is needed: condition DisruptionTarget, and its deletion. It does not wait on Permit. An error
   // ends the preemption.
   virtual Status evict(const Pod& victim, const Pod& preemptor) = 0;
+  // To count: a node was chosen; an attempt ended, `result` "scheduled", "unschedulable" or "error".
+  virtual void node_chosen(const QueuedPod& /*queued*/) {}
+  virtual void attempt_ended(const QueuedPod& /*queued*/, std::string_view /*result*/) {}
 };
 
 // One pod between its decision and its end.
 struct BindingCycle {
   const Framework* framework = nullptr;
+  std::string node;
   QueuedPod queued;                        // what goes back to the queue when it fails; the pod as it was tried
   std::optional<Reservation> reservation;  // none after a restart without the pod's profile
   bool waits = false;                      // on Permit
@@ -154,7 +158,8 @@ class Scheduler final : public Handle {
   void nominate(const std::shared_ptr<const Pod>& pod, const std::optional<std::string>& node);
   void activate(CycleState& state);
   void assumed_pod_deleted(const std::shared_ptr<const Pod>& pod);
-  void wake_freed(const std::shared_ptr<const Pod>& pod, const Queue::PreCheck& pre_check = {});
+  // `node`: what the pod held, or was promised.
+  void wake_freed(const Pod& pod, const std::string& node, const Queue::PreCheck& pre_check = {});
 
   const Clock& clock_;
   const Lister& lister_;
