@@ -135,6 +135,8 @@ TEST(SchedulerConfig, TellsTheArgumentsOfEveryPluginThatTakesSome) {
       {"InterPodAffinity", "{}", R"({"hardPodAffinityWeight":1,"ignorePreferredTermsOfExistingPods":false})"},
       {"InterPodAffinity", "{hardPodAffinityWeight: 7}",
        R"({"hardPodAffinityWeight":7,"ignorePreferredTermsOfExistingPods":false})"},
+      {"DefaultPreemption", "{minCandidateNodesAbsolute: 5}",
+       R"({"minCandidateNodesPercentage":10,"minCandidateNodesAbsolute":5})"},
       {"PodTopologySpread", "{}", R"({"defaultingType":"System"})"},
       {"PodTopologySpread",
        "{defaultingType: List, defaultConstraints: [{maxSkew: 2, topologyKey: zone, whenUnsatisfiable: DoNotSchedule, "
