@@ -13,6 +13,7 @@
 #include "core/framework/plugin.h"
 #include "core/framework/profile.h"
 #include "core/metrics.h"
+#include "core/framework/waiting_pods.h"
 #include "core/queue/nominator.h"
 
 namespace berth {
@@ -35,7 +36,7 @@ class Lister {
   virtual std::vector<std::shared_ptr<const PodDisruptionBudget>> disruption_budgets() const { return {}; }
 };
 
-// What plugins may look at besides their arguments. Outlives the plugins.
+// What plugins may look at and ask for besides their arguments. Outlives the plugins.
 class Handle {
  public:
   virtual ~Handle() = default;
@@ -48,6 +49,14 @@ class Handle {
   // Uniform in [0, bound) from the scheduler's seed, bound > 0: for choices that upstream leaves to chance. Without a
   // source of chance it answers 0, the first.
   virtual std::uint64_t draw(std::uint64_t /*bound*/) { return 0; }
+  // DefaultBinder's question: may the placement become a binding? An error says why not.
+  virtual Status bind(const Pod& /*pod*/, const std::string& /*node*/) { return {}; }
+  // Pods held back at Permit, of every profile: to list, allow and reject.
+  WaitingPods& waiting_pods() { return waiting_pods_; }
+  const WaitingPods& waiting_pods() const { return waiting_pods_; }
+
+ private:
+  WaitingPods waiting_pods_;
 };
 
 using PluginMaker = std::function<Result<std::unique_ptr<Plugin>>(const Json& args, Handle& handle)>;

@@ -157,7 +157,8 @@ void reject(Search& search) {
     const Status post =
         search.framework.run_post_filter(search.state, search.pod, result.diagnosis.node_statuses, after);
     result.nominated_node = std::move(after.nominated_node);
-    result.victims = std::move(after.victims);
+    if (post.is_success()) result.victims = std::move(after.victims);
+    result.post_filter_plugin = post.plugin();
     result.diagnosis.post_filter_message = post.message();
   }
   result.status = Status::unschedulable(result.diagnosis.message());
