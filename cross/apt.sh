@@ -13,7 +13,7 @@ apt_missing() {  # PACKAGE...: prints those that are not installed
   local package
   for package in $(printf '%s\n' "$@" | sort -u); do
     case $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) in
-      *installed*) ;;
+      installed) ;;
       *) printf '%s ' "$package" ;;
     esac
   done

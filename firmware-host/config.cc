@@ -97,16 +97,6 @@ void read_known_nodes(FieldReader& reader, std::vector<std::string>& out) {
   }
 }
 
-void read_scheduler(FieldReader& reader, SchedulerSettings& out) {
-  read_seconds(reader, "pod_initial_backoff_seconds", out.pod_initial_backoff_ms);
-  read_seconds(reader, "pod_max_backoff_seconds", out.pod_max_backoff_ms);
-  if (out.pod_max_backoff_ms < out.pod_initial_backoff_ms) {
-    reader.error("pod_max_backoff_seconds", "must not be less than pod_initial_backoff_seconds");
-  }
-  std::int64_t seed = 0;
-  if (reader.read_int64("tie_seed", seed, 0)) out.tie_seed = static_cast<std::uint64_t>(seed);
-}
-
 void read_gateway(FieldReader& reader, GatewaySettings& out) {
   read_name(reader, "fleet", out.fleet);
   read_name(reader, "gateway", out.gateway);
@@ -133,7 +123,9 @@ void read_gateway(FieldReader& reader, GatewaySettings& out) {
     }
   }
   read_known_nodes(reader, out.known_nodes);
-  reader.read_object("scheduler", [&](FieldReader& scheduler) { read_scheduler(scheduler, out.scheduler); });
+  read_path(reader, "scheduler_config", out.scheduler_config);
+  std::int64_t seed = 0;
+  if (reader.read_int64("tie_seed", seed, 0)) out.tie_seed = static_cast<std::uint64_t>(seed);
   read_seconds(reader, "promise_limit_seconds", out.promise_limit_ms, 3600);
   reader.read_object("log", [&](FieldReader& log) { read_log(log, out.log.level, out.log.format); });
 }

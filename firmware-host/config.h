@@ -56,15 +56,8 @@ struct EmbeddedBrokerSettings {
   std::string state_dir;             // empty: <state_dir>/broker
 };
 
-// scheduler: {pod_initial_backoff_seconds, pod_max_backoff_seconds, tie_seed}
-struct SchedulerSettings {
-  Millis pod_initial_backoff_ms = 1000;
-  Millis pod_max_backoff_ms = 10000;
-  std::uint64_t tie_seed = 0;  // 0: another one at each start
-};
-
-// berthd: fleet, gateway, state_dir, broker or embedded_broker, clients, known_nodes, scheduler, promise_limit_seconds,
-// log.
+// berthd: fleet, gateway, state_dir, broker or embedded_broker, clients, known_nodes, scheduler_config, tie_seed,
+// promise_limit_seconds, log.
 struct GatewaySettings {
   std::string fleet = "default";
   std::string gateway = "gateway";
@@ -73,7 +66,8 @@ struct GatewaySettings {
   EmbeddedBrokerSettings embedded_broker;
   std::vector<ClientSettings> clients;   // of the embedded broker; identities differ
   std::vector<std::string> known_nodes;  // must answer before adopt mode ends
-  SchedulerSettings scheduler;
+  std::string scheduler_config;          // file of gateway/scheduler_config.h; empty: the default profile
+  std::uint64_t tie_seed = 0;            // of the choice among equal nodes; 0: another one at each start
   Millis promise_limit_ms = 60000;
   LogSettings log;
 };

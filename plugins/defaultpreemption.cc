@@ -88,6 +88,11 @@ Result<std::unique_ptr<Plugin>> DefaultPreemption::make(const Json& args, Handle
   return std::unique_ptr<Plugin>(std::make_unique<DefaultPreemption>(read, handle));
 }
 
+Json DefaultPreemption::args() const {
+  return Json(Json::Object{{"minCandidateNodesAbsolute", args_.min_candidate_nodes_absolute},
+                           {"minCandidateNodesPercentage", args_.min_candidate_nodes_percentage}});
+}
+
 std::size_t DefaultPreemption::candidates_wanted(std::size_t nodes) const {
   const auto total = static_cast<std::int64_t>(nodes);
   const std::int64_t share = total * args_.min_candidate_nodes_percentage / 100;

@@ -3,10 +3,12 @@
 #include "core/check.h"
 #include "plugins/defaultbinder.h"
 #include "plugins/defaultpreemption.h"
+#include "plugins/interpodaffinity.h"
 #include "plugins/nodeaffinity.h"
 #include "plugins/nodename.h"
 #include "plugins/noderesources_fit.h"
 #include "plugins/nodeunschedulable.h"
+#include "plugins/podtopologyspread.h"
 #include "plugins/prioritysort.h"
 #include "plugins/schedulinggates.h"
 #include "plugins/tainttoleration.h"
@@ -33,27 +35,28 @@ Registry in_tree_registry() {
   add<NodeAffinity>(registry);
   add<NodeResourcesFit>(registry);
   CHECK(registry.add(VolumeBinding::kName, VolumeBinding::maker()).is_success());
+  add<PodTopologySpread>(registry);
+  add<InterPodAffinity>(registry);
   add<DefaultPreemption>(registry);
   add<DefaultBinder>(registry);
   return registry;
 }
 
-// The order is that of Filter: the first that rejects a node is the one reported.
+// The order is that of Filter: the first that rejects a node is the one reported. The number is the weight at Score.
 Profile default_profile() {
   Profile profile;
-  auto list = [&profile](std::string_view name, std::int64_t weight = 1) {
-    profile.plugins.push_back({std::string(name), weight, Json()});
-  };
-  list(SchedulingGates::kName);
-  list(PrioritySort::kName);
-  list(NodeUnschedulable::kName);
-  list(NodeName::kName);
-  list(TaintToleration::kName, 3);
-  list(NodeAffinity::kName);
-  list(NodeResourcesFit::kName, 1);
-  list(VolumeBinding::kName);
-  list(DefaultPreemption::kName);
-  list(DefaultBinder::kName);
+  profile.enable(SchedulingGates::kName);
+  profile.enable(PrioritySort::kName);
+  profile.enable(NodeUnschedulable::kName);
+  profile.enable(NodeName::kName);
+  profile.enable(TaintToleration::kName, 3);
+  profile.enable(NodeAffinity::kName, 2);
+  profile.enable(NodeResourcesFit::kName, 1);
+  profile.enable(VolumeBinding::kName);
+  profile.enable(PodTopologySpread::kName, 2);
+  profile.enable(InterPodAffinity::kName, 2);
+  profile.enable(DefaultPreemption::kName);
+  profile.enable(DefaultBinder::kName);
   return profile;
 }
 

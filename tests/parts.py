@@ -189,7 +189,7 @@ def lint():
 
 def integration():
     need("mosquitto", "openssl")
-    build("dev", "firmware-host/all")
+    build("dev", "firmware-host/all", "tests/integration/own_plugin/all")
     workers = os.environ.get("BERTH_PYTEST_WORKERS", "4")
     return pytest("integration", "tests/integration", "-n", workers, "--dist", "load",
                   env={"BERTH_BUILD": str(ROOT / "build" / "dev")}, limit_s=1200)

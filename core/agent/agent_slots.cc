@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "core/agent/agent.h"
+#include "core/api/defaults.h"
 #include "core/check.h"
 
 namespace berth {
@@ -23,7 +24,7 @@ Agent::Live Agent::read_manifest(const std::string& pod, const std::vector<Volum
   Live live;
   live.demand.volumes = volumes;
   const Result<Json> json = Json::parse(pod);
-  const Result<Pod> decoded = json ? decode_pod(*json, nullptr) : Result<Pod>(json.error());
+  const Result<Pod> decoded = json ? decode_accepted_pod(*json) : Result<Pod>(json.error());
   if (!decoded) {
     log_.write(Level::error, "stored manifest cannot be read", {{"why", decoded.error().message()}});
     return live;

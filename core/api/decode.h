@@ -36,8 +36,22 @@ void read_labels(FieldReader& reader, std::string_view key, Labels& out);
 // One item of spec.taints; an error when it repeats a key and effect of `before`.
 void read_taint(FieldReader& reader, const std::vector<Taint>& before, Taint& out);
 
+// spec.affinity of a pod.
+void read_affinity(FieldReader& reader, Pod& pod);
+
+// One item of spec.topologySpreadConstraints; an error when it repeats a key and whenUnsatisfiable of `before`.
+void read_spread_constraint(FieldReader& reader, const std::vector<TopologySpreadConstraint>& before,
+                            TopologySpreadConstraint& out);
+
+// The sources of a volume that the scheduler looks into, of a pod's volume or of a PersistentVolume: each is named by
+// its field. Gives how many there are; the last one is `out`.
+int read_disk_sources(FieldReader& reader, DiskSource& out);
+
 // matchLabels and matchExpressions.
 void read_label_selector(FieldReader& reader, LabelSelector& out);
+
+// matchExpressions and matchFields.
+void read_node_selector_term(FieldReader& reader, NodeSelectorTerm& out);
 
 // nodeSelectorTerms, at least one.
 void read_node_selector(FieldReader& reader, NodeSelector& out);

@@ -8,8 +8,8 @@ void read_amounts(FieldReader& status, std::string_view key, ResourceList& out) 
   if (!status.read_quantities(key, out)) return;
   for (const auto& [name, quantity] : out) {
     if (is_label_key(name)) continue;
-    status.findings().error(member_path(status.path_of(key), name),
-                            "wanted a resource name such as cpu, memory, pods or example.com/gpu");
+    status.findings().rule(member_path(status.path_of(key), name),
+                           "wanted a resource name such as cpu, memory, pods or example.com/gpu");
   }
 }
 
@@ -30,14 +30,19 @@ void read_status(FieldReader& status, Node& node) {
     item.read_list("names", image.names);
     item.read_int64("sizeBytes", image.size_bytes, 0);
   });
-  status.carry({"addresses", "conditions", "config", "daemonEndpoints", "declaredFeatures", "features", "nodeInfo",
-                "phase", "runtimeHandlers", "volumesAttached", "volumesInUse"});
+  status.read_each("conditions", [&](FieldReader& item) {
+    std::string type, text;
+    if (item.read_string("type", type) && item.read_string("status", text)) node.conditions[type] = text;
+    item.carry_all();
+  });
+  status.carry({"addresses", "config", "daemonEndpoints", "declaredFeatures", "features", "nodeInfo", "phase",
+                "runtimeHandlers", "volumesAttached", "volumesInUse"});
 }
 
 }  // namespace
 
-Result<Node> decode_node(const Json& json, Warnings* warnings) {
-  Findings findings;
+Result<Node> decode_node(const Json& json, Warnings* warnings, Rules rules) {
+  Findings findings(rules);
   FieldReader reader(json, "", findings);
   Node node;
   decode::read_head(reader, Kind::node, node.metadata);

@@ -2,15 +2,15 @@
 
 namespace berth {
 
-Result<PriorityClass> decode_priority_class(const Json& json, Warnings* warnings) {
+Result<PriorityClass> decode_priority_class(const Json& json, Warnings* warnings, Rules rules) {
   constexpr std::int32_t kUserMax = 1'000'000'000;  // scheduling validation, HighestUserDefinablePriority
-  Findings findings;
+  Findings findings(rules);
   FieldReader reader(json, "", findings);
   PriorityClass priority_class;
   decode::read_head(reader, Kind::priority_class, priority_class.metadata);
   if (reader.require("value", "an integer")) reader.read_int32("value", priority_class.value);
   if (priority_class.value > kUserMax && !priority_class.metadata.name.starts_with("system-")) {
-    reader.error("value", "wanted at most 1000000000; higher ones are for classes called system-...");
+    reader.rule("value", "wanted at most 1000000000; higher ones are for classes called system-...");
   }
   reader.read_bool("globalDefault", priority_class.global_default);
   reader.read_word("preemptionPolicy", {"PreemptLowerPriority", "Never", ""}, priority_class.preemption_policy);
@@ -19,8 +19,8 @@ Result<PriorityClass> decode_priority_class(const Json& json, Warnings* warnings
   return decode::conclude(std::move(priority_class), json, findings, warnings);
 }
 
-Result<Namespace> decode_namespace(const Json& json, Warnings* warnings) {
-  Findings findings;
+Result<Namespace> decode_namespace(const Json& json, Warnings* warnings, Rules rules) {
+  Findings findings(rules);
   FieldReader reader(json, "", findings);
   Namespace space;
   decode::read_head(reader, Kind::namespace_, space.metadata);

@@ -2,6 +2,8 @@
 #include <set>
 
 #include "core/api/decode.h"
+#include "core/api/requests.h"
+#include "core/api/timestamp.h"
 
 namespace berth {
 namespace {
@@ -24,46 +26,69 @@ void read_resource_list(FieldReader& reader, std::string_view key, ResourceList&
   const std::string path = reader.path_of(key);
   for (const auto& [name, quantity] : out) {
     if (!is_container_resource(name)) {
-      reader.findings().error(member_path(path, name),
-                              "wanted cpu, memory, ephemeral-storage, hugepages-<size> or <domain>/<resource> as the "
-                              "resource's name");
+      reader.findings().rule(member_path(path, name),
+                             "wanted cpu, memory, ephemeral-storage, hugepages-<size> or <domain>/<resource> as the "
+                             "resource's name");
     } else if (must_be_whole(name) && quantity != Quantity(quantity.value())) {
-      reader.findings().error(member_path(path, name), "wanted a whole number, found " + quantity.to_text());
+      reader.findings().rule(member_path(path, name), "wanted a whole number, found " + quantity.to_text());
     }
   }
 }
 
-// A limit without a request is the request too (core/v1 defaults, SetDefaults_Pod): no API server stands before us.
-void read_resources(FieldReader& reader, Container& out) {
-  read_resource_list(reader, "requests", out.requests);
-  read_resource_list(reader, "limits", out.limits);
-  for (const auto& [name, limit] : out.limits) {
-    const auto [request, added] = out.requests.emplace(name, limit);
-    if (!added && request->second > limit) {
-      reader.findings().error(member_path(reader.path_of("requests"), name),
-                              request->second.to_text() + " is more than the limit of " + limit.to_text());
-    }
+void read_resources(FieldReader& reader, ResourceList& requests, ResourceList& limits) {
+  read_resource_list(reader, "requests", requests);
+  read_resource_list(reader, "limits", limits);
+  for (const auto& [name, limit] : limits) {
+    const auto request = requests.find(name);
+    if (request == requests.end() || request->second <= limit) continue;
+    reader.findings().rule(member_path(reader.path_of("requests"), name),
+                           request->second.to_text() + " is more than the limit of " + limit.to_text());
   }
   reader.not_honoured({"claims"});
 }
 
-void read_port(FieldReader& reader) {
-  std::int32_t port = 0;
-  if (reader.read_int32("hostPort", port, 0, 65535) && port != 0) {
-    reader.warn("hostPort", "not honoured yet; two pods with it may meet on one node");
+// Of the pod as a whole (core/v1 validation, validatePodResources).
+void read_pod_resources(FieldReader& reader, Pod& pod) {
+  read_resources(reader, pod.requests, pod.limits);
+  for (const auto& [key, list] : {std::pair("requests", &pod.requests), std::pair("limits", &pod.limits)}) {
+    for (const auto& [name, quantity] : *list) {
+      if (is_pod_level_resource(name)) continue;
+      reader.findings().rule(member_path(reader.path_of(key), name),
+                             "wanted cpu, memory or hugepages-<size>; give others to the containers");
+    }
   }
-  reader.read_int32("containerPort", port, 1, 65535);
-  reader.carry({"name", "hostIP", "protocol"});
+}
+
+void read_port(FieldReader& reader, Container& out) {
+  HostPort port;
+  std::int32_t container_port = 0;
+  reader.read_int32("hostPort", port.port, 0, 65535);
+  reader.read_int32("containerPort", container_port, 1, 65535);
+  const Json* protocol = reader.take("protocol");
+  if (protocol != nullptr && *protocol != Json("")) {
+    reader.read_word("protocol", {"TCP", "UDP", "SCTP"}, port.protocol);
+  }
+  reader.read_string("hostIP", port.host_ip);
+  reader.carry({"name"});
+  if (port.port == 0) {
+    port.port = container_port;
+    if (container_port != 0) out.own_ports.push_back(port);
+    return;
+  }
+  if (std::find(out.host_ports.begin(), out.host_ports.end(), port) != out.host_ports.end()) {
+    reader.rule("hostPort", "another port of the container has this hostPort, hostIP and protocol; keep one");
+  }
+  out.host_ports.push_back(port);
 }
 
 void read_container(FieldReader& reader, bool init, std::set<std::string>& names, Container& out) {
   if (reader.require("name", kDnsLabelForm) && reader.read_checked("name", out.name, is_dns_label, kDnsLabelForm) &&
       !names.insert(out.name).second) {
-    reader.error("name", "another container of the pod is called " + out.name + "; give each its own name");
+    reader.rule("name", "another container of the pod is called " + out.name + "; give each its own name");
   }
   reader.read_string("image", out.image);
-  reader.read_object("resources", [&](FieldReader& resources) { read_resources(resources, out); });
-  reader.read_each("ports", read_port);
+  reader.read_object("resources", [&](FieldReader& resources) { read_resources(resources, out.requests, out.limits); });
+  reader.read_each("ports", [&](FieldReader& port) { read_port(port, out); });
   std::string restart_policy;
   if (reader.read_word("restartPolicy", {"Always", "OnFailure", "Never"}, restart_policy)) {
     out.restart_always = init && restart_policy == "Always";
@@ -86,38 +111,20 @@ void read_containers(FieldReader& spec, Pod& pod) {
                  [&](FieldReader& item) { read_container(item, false, names, pod.containers.emplace_back()); });
   const Json* containers = spec.take("containers");
   if (containers == nullptr || (containers->is_array() && containers->as_array().empty())) {
-    spec.error("containers", "wanted at least one container");
+    spec.rule("containers", "wanted at least one container");
   }
 }
 
 void read_volume(FieldReader& reader, std::set<std::string>& names, PodVolume& out) {
   static constexpr std::string_view kCarried[]{"configMap", "downwardAPI", "emptyDir", "hostPath",
                                                "image",     "projected",   "secret"};
-  static constexpr std::string_view kNotHonoured[]{"awsElasticBlockStore",
-                                                   "azureDisk",
-                                                   "azureFile",
-                                                   "cephfs",
-                                                   "cinder",
-                                                   "csi",
-                                                   "ephemeral",
-                                                   "fc",
-                                                   "flexVolume",
-                                                   "flocker",
-                                                   "gcePersistentDisk",
-                                                   "gitRepo",
-                                                   "glusterfs",
-                                                   "iscsi",
-                                                   "nfs",
-                                                   "photonPersistentDisk",
-                                                   "portworxVolume",
-                                                   "quobyte",
-                                                   "rbd",
-                                                   "scaleIO",
-                                                   "storageos",
-                                                   "vsphereVolume"};
+  static constexpr std::string_view kNotHonoured[]{
+      "azureFile",      "cephfs",    "fc",        "flexVolume",   "flocker",
+      "gitRepo",        "glusterfs", "nfs",       "quobyte",      "photonPersistentDisk",
+      "portworxVolume", "scaleIO",   "storageos", "vsphereVolume"};
   if (reader.require("name", kDnsLabelForm) && reader.read_checked("name", out.name, is_dns_label, kDnsLabelForm) &&
       !names.insert(out.name).second) {
-    reader.error("name", "another volume of the pod is called " + out.name + "; give each its own name");
+    reader.rule("name", "another volume of the pod is called " + out.name + "; give each its own name");
   }
   int sources = 0;
   sources += reader.read_object("persistentVolumeClaim", [&](FieldReader& claim) {
@@ -126,13 +133,21 @@ void read_volume(FieldReader& reader, std::set<std::string>& names, PodVolume& o
     }
     claim.carry({"readOnly"});
   });
+  out.ephemeral = reader.read_object("ephemeral", [](FieldReader& source) { source.carry({"volumeClaimTemplate"}); });
+  if (out.ephemeral) {
+    ++sources;
+    reader.warn("ephemeral", "nothing makes its claim; apply the claim <pod>-" + out.name + ", owned by the pod");
+  }
+  const int disks = decode::read_disk_sources(reader, out.disk);
+  if (disks > 0) reader.findings().warn(reader.path(), "counts where a node is chosen; the device does not mount it");
+  sources += disks;
   for (std::string_view key : kCarried) sources += reader.has(key);
   for (std::string_view key : kNotHonoured) {
     if (!reader.has(key)) continue;
     ++sources;
     reader.warn(key, "not honoured yet; this source neither holds the pod back nor is it mounted");
   }
-  if (sources > 1) reader.findings().error(reader.path(), "wanted one source of the volume, found several; keep one");
+  if (sources > 1) reader.findings().rule(reader.path(), "wanted one source of the volume, found several; keep one");
 }
 
 void read_toleration(FieldReader& reader, Toleration& out) {
@@ -151,29 +166,18 @@ void read_toleration(FieldReader& reader, Toleration& out) {
   if (reader.read_int64("tolerationSeconds", seconds)) {
     out.toleration_seconds = seconds;
     if (out.effect != TaintEffect::no_execute) {
-      reader.error("tolerationSeconds", "only with effect NoExecute; remove it or set the effect");
+      reader.rule("tolerationSeconds", "only with effect NoExecute; remove it or set the effect");
     }
   }
   if (!operator_good) return;
   if ((key == nullptr || *key == Json("")) && out.op == Op::equal) {
-    reader.error("key", "missing; only operator Exists may leave it away");
+    reader.rule("key", "missing; only operator Exists may leave it away");
   }
   if (out.op == Op::exists && !out.value.empty()) {
-    reader.error("value", "operator Exists takes no value; remove it or use Equal");
+    reader.rule("value", "operator Exists takes no value; remove it or use Equal");
   } else if (!is_label_value(out.value)) {
-    reader.error("value", "wanted " + std::string(kLabelValueForm) + ", found " + show_found(Json(out.value)));
+    reader.rule("value", "wanted " + std::string(kLabelValueForm) + ", found " + show_found(Json(out.value)));
   }
-}
-
-void read_affinity(FieldReader& reader, Pod& pod) {
-  static constexpr std::string_view kRequired = "requiredDuringSchedulingIgnoredDuringExecution";
-  reader.read_object("nodeAffinity", [&](FieldReader& node) {
-    node.read_object(kRequired, [&](FieldReader& selector) {
-      decode::read_node_selector(selector, pod.required_node_affinity.emplace());
-    });
-    node.not_honoured({"preferredDuringSchedulingIgnoredDuringExecution"});
-  });
-  reader.not_honoured({"podAffinity", "podAntiAffinity"});
 }
 
 void read_scheduling(FieldReader& spec, Pod& pod) {
@@ -188,24 +192,31 @@ void read_scheduling(FieldReader& spec, Pod& pod) {
   spec.read_int32("priority", pod.priority);
   spec.read_word("preemptionPolicy", {"PreemptLowerPriority", "Never", ""}, pod.preemption_policy);
   decode::read_labels(spec, "nodeSelector", pod.node_selector);
-  spec.read_object("affinity", [&](FieldReader& affinity) { read_affinity(affinity, pod); });
+  spec.read_object("affinity", [&](FieldReader& affinity) { decode::read_affinity(affinity, pod); });
+  spec.read_each("topologySpreadConstraints", [&](FieldReader& item) {
+    TopologySpreadConstraint constraint;
+    decode::read_spread_constraint(item, pod.topology_spread_constraints, constraint);
+    pod.topology_spread_constraints.push_back(std::move(constraint));
+  });
   spec.read_each("tolerations", [&](FieldReader& item) { read_toleration(item, pod.tolerations.emplace_back()); });
   spec.read_each("schedulingGates", [&](FieldReader& item) {
     std::string name;
     if (!item.require("name", kLabelKeyForm) || !item.read_checked("name", name, is_label_key, kLabelKeyForm)) return;
     const auto& gates = pod.scheduling_gates;
     if (std::find(gates.begin(), gates.end(), name) != gates.end()) {
-      item.error("name", "another gate is called " + name + "; keep one");
+      item.rule("name", "another gate is called " + name + "; keep one");
     }
     pod.scheduling_gates.push_back(name);
   });
-  spec.not_honoured({"topologySpreadConstraints", "resourceClaims", "resources", "workloadRef"});
+  spec.not_honoured({"resourceClaims", "workloadRef"});
 }
 
 void read_spec(FieldReader& spec, Pod& pod) {
   read_scheduling(spec, pod);
   read_containers(spec, pod);
+  spec.read_object("resources", [&](FieldReader& resources) { read_pod_resources(resources, pod); });
   read_resource_list(spec, "overhead", pod.overhead);
+  spec.read_bool("hostNetwork", pod.host_network);
   std::set<std::string> names;
   spec.read_each("volumes", [&](FieldReader& item) { read_volume(item, names, pod.volumes.emplace_back()); });
   spec.read_word("restartPolicy", {"Always", "OnFailure", "Never"}, pod.restart_policy);
@@ -218,7 +229,6 @@ void read_spec(FieldReader& spec, Pod& pod) {
               "ephemeralContainers",
               "hostAliases",
               "hostIPC",
-              "hostNetwork",
               "hostPID",
               "hostUsers",
               "hostname",
@@ -235,23 +245,48 @@ void read_spec(FieldReader& spec, Pod& pod) {
               "subdomain"});
 }
 
+// The first condition of the type decides, as upstream reads it (podTerminatingByPreemption).
+bool tells_of_preemption(const Json& conditions) {
+  if (!conditions.is_array()) return false;
+  auto is = [](const Json& condition, std::string_view key, const char* text) {
+    const Json* value = condition.find(key);
+    return value != nullptr && *value == Json(text);
+  };
+  for (const Json& condition : conditions.as_array()) {
+    if (!condition.is_object() || !is(condition, "type", "DisruptionTarget")) continue;
+    return is(condition, "status", "True") && is(condition, "reason", "PreemptionByScheduler");
+  }
+  return false;
+}
+
+void read_status(FieldReader& status, Pod& pod) {
+  const Json* node = status.take("nominatedNodeName");
+  if (node != nullptr && *node != Json("")) {
+    status.read_checked("nominatedNodeName", pod.nominated_node_name, is_valid_name, kNameForm);
+  }
+  if (const Json* conditions = status.take("conditions")) pod.preempted = tells_of_preemption(*conditions);
+  std::string start_time;
+  if (status.read_string("startTime", start_time)) {
+    pod.start_time = parse_timestamp(start_time);
+    if (!pod.start_time) {
+      status.error("startTime",
+                   "wanted a time such as 2025-05-01T00:03:26Z, found " + show_found(Json(std::move(start_time))));
+    }
+  }
+  status.carry_all();
+}
+
 }  // namespace
 
-Result<Pod> decode_pod(const Json& json, Warnings* warnings) {
-  Findings findings;
+Result<Pod> decode_pod(const Json& json, Warnings* warnings, Rules rules) {
+  Findings findings(rules);
   FieldReader reader(json, "", findings);
   Pod pod;
   decode::read_head(reader, Kind::pod, pod.metadata);
   if (reader.require("spec", "an object with containers")) {
     reader.read_object("spec", [&](FieldReader& spec) { read_spec(spec, pod); });
   }
-  reader.read_object("status", [&](FieldReader& status) {
-    const Json* name = status.take("nominatedNodeName");
-    if (name != nullptr && *name != Json("")) {
-      status.read_checked("nominatedNodeName", pod.nominated_node_name, is_valid_name, kNameForm);
-    }
-    status.carry_all();
-  });
+  reader.read_object("status", [&](FieldReader& status) { read_status(status, pod); });
   reader.finish();
   return decode::conclude(std::move(pod), json, findings, warnings);
 }

@@ -8,14 +8,6 @@ namespace {
 
 constexpr std::size_t kAnnotationBytesMax = 256 * 1024;  // apimachinery TotalAnnotationSizeLimitB
 
-std::string_view api_version(Kind kind) {
-  switch (kind) {
-    case Kind::storage_class: return "storage.k8s.io/v1";
-    case Kind::priority_class: return "scheduling.k8s.io/v1";
-    default: return "v1";
-  }
-}
-
 void read_annotations(FieldReader& reader, Labels& out) {
   if (!reader.read_strings("annotations", out)) return;
   const std::string path = reader.path_of("annotations");
@@ -25,30 +17,47 @@ void read_annotations(FieldReader& reader, Labels& out) {
     std::string lower = key;  // as upstream: an annotation's prefix may be in capitals
     std::transform(lower.begin(), lower.end(), lower.begin(),
                    [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-    if (!is_label_key(lower)) reader.findings().error(member_path(path, key), "wanted " + std::string(kLabelKeyForm));
+    if (!is_label_key(lower)) reader.findings().rule(member_path(path, key), "wanted " + std::string(kLabelKeyForm));
   }
-  if (bytes > kAnnotationBytesMax) reader.error("annotations", "more than 256 KiB in all; store large data elsewhere");
+  if (bytes > kAnnotationBytesMax) reader.rule("annotations", "more than 256 KiB in all; store large data elsewhere");
+}
+
+constexpr std::string_view kUidForm = "up to 128 letters, digits, '-', '_' and '.', alphanumeric at both ends";
+
+// What names an object is checked whatever the rules are: topics and keys are made of it. Empty counts as absent.
+void read_identity(FieldReader& reader, std::string_view key, std::string& out, bool (*valid)(std::string_view),
+                   std::string_view form) {
+  std::string text;
+  if (!reader.read_string(key, text) || text.empty()) return;
+  if (valid(text)) {
+    out = std::move(text);
+  } else {
+    reader.error(key, "wanted " + std::string(form) + ", found " + show_found(Json(text)));
+  }
 }
 
 void read_metadata(FieldReader& reader, bool namespaced, ObjectMeta& out) {
-  if (reader.require("name", kNameForm)) reader.read_checked("name", out.name, is_valid_name, kNameForm);
+  const Json* name = reader.take("name");
+  if (name == nullptr || *name == Json("")) reader.error("name", "missing; wanted " + std::string(kNameForm));
+  read_identity(reader, "name", out.name, is_valid_name, kNameForm);
   if (namespaced) {
     out.namespace_ = "default";
-    const Json* value = reader.take("namespace");
-    const bool is_default = value != nullptr && value->is_string() && value->as_string().empty();
-    if (!is_default) reader.read_checked("namespace", out.namespace_, is_valid_name, kNameForm);
+    read_identity(reader, "namespace", out.namespace_, is_valid_name, kNameForm);
   } else if (const Json* value = reader.take("namespace"); value != nullptr && *value != Json("")) {
     reader.error("namespace", "this kind has no namespace; remove the field");
   }
-  const Json* uid = reader.take("uid");
-  if (uid != nullptr && *uid != Json("")) {
-    reader.read_checked("uid", out.uid, is_uid,
-                        "up to 128 letters, digits, '-', '_' and '.', alphanumeric at both ends");
-  }
+  read_identity(reader, "uid", out.uid, is_uid, kUidForm);
   read_labels(reader, "labels", out.labels);
   read_annotations(reader, out.annotations);
-  reader.carry({"generateName", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp",
-                "deletionGracePeriodSeconds", "ownerReferences", "finalizers", "managedFields", "selfLink"});
+  out.deleting = reader.has("deletionTimestamp");
+  reader.read_each("ownerReferences", [&out](FieldReader& owner) {
+    bool controller = false;
+    owner.read_bool("controller", controller);
+    if (controller) owner.read_string("uid", out.controller_uid);
+    owner.carry_all();
+  });
+  reader.carry({"generateName", "resourceVersion", "generation", "creationTimestamp", "deletionGracePeriodSeconds",
+                "finalizers", "managedFields", "selfLink"});
 }
 
 bool is_integer_text(std::string_view text) {
@@ -78,16 +87,16 @@ void check_values(FieldReader& reader, const Requirement& requirement) {
   switch (requirement.op) {
     case Op::in:
     case Op::not_in:
-      if (count == 0) reader.error("values", "wanted at least one value with In and NotIn, found none");
+      if (count == 0) reader.rule("values", "wanted at least one value with In and NotIn, found none");
       break;
     case Op::exists:
     case Op::does_not_exist:
-      if (count != 0) reader.error("values", "wanted none with Exists and DoesNotExist; remove them");
+      if (count != 0) reader.rule("values", "wanted none with Exists and DoesNotExist; remove them");
       break;
     case Op::gt:
     case Op::lt:
       if (count != 1 || !is_integer_text(requirement.values[0])) {
-        reader.error("values", "wanted exactly one integer, in quotes, with Gt and Lt");
+        reader.rule("values", "wanted exactly one integer, in quotes, with Gt and Lt");
       }
       break;
   }
@@ -105,17 +114,17 @@ void read_requirement(FieldReader& reader, const std::array<Word<Op>, N>& operat
   if (!values_are_labels) return;
   for (std::size_t i = 0; i < out.values.size(); ++i) {
     if (is_label_value(out.values[i])) continue;
-    reader.findings().error(item_path(reader.path_of("values"), i),
-                            "wanted " + std::string(kLabelValueForm) + ", found " + show_found(Json(out.values[i])));
+    reader.findings().rule(item_path(reader.path_of("values"), i),
+                           "wanted " + std::string(kLabelValueForm) + ", found " + show_found(Json(out.values[i])));
   }
 }
 
 void read_field_requirement(FieldReader& reader, Requirement& out) {
   read_requirement(reader, kFieldOperators, false, out);
   if (!out.key.empty() && out.key != "metadata.name") {
-    reader.error("key", "wanted metadata.name, found " + show_found(Json(out.key)));
+    reader.rule("key", "wanted metadata.name, found " + show_found(Json(out.key)));
   }
-  if (out.values.size() > 1) reader.error("values", "wanted exactly one node name; use one term for each");
+  if (out.values.size() > 1) reader.rule("values", "wanted exactly one node name; use one term for each");
 }
 
 }  // namespace
@@ -123,7 +132,7 @@ void read_field_requirement(FieldReader& reader, Requirement& out) {
 void read_head(FieldReader& reader, Kind kind, ObjectMeta& out) {
   const KindName& name = describe(kind);
   std::string text;
-  reader.read_word("apiVersion", {api_version(kind)}, text);
+  reader.read_word("apiVersion", {name.api_version}, text);
   reader.read_word("kind", {name.name}, text);
   if (reader.require("metadata", "an object with a name")) {
     reader.read_object("metadata", [&](FieldReader& metadata) { read_metadata(metadata, name.namespaced, out); });
@@ -134,10 +143,10 @@ void read_labels(FieldReader& reader, std::string_view key, Labels& out) {
   if (!reader.read_strings(key, out)) return;
   const std::string path = reader.path_of(key);
   for (const auto& [label, value] : out) {
-    if (!is_label_key(label)) reader.findings().error(member_path(path, label), "wanted " + std::string(kLabelKeyForm));
+    if (!is_label_key(label)) reader.findings().rule(member_path(path, label), "wanted " + std::string(kLabelKeyForm));
     if (!is_label_value(value)) {
-      reader.findings().error(member_path(path, label),
-                              "wanted " + std::string(kLabelValueForm) + ", found " + show_found(Json(value)));
+      reader.findings().rule(member_path(path, label),
+                             "wanted " + std::string(kLabelValueForm) + ", found " + show_found(Json(value)));
     }
   }
 }
@@ -151,7 +160,7 @@ void read_taint(FieldReader& reader, const std::vector<Taint>& before, Taint& ou
   reader.carry({"timeAdded"});
   if (std::any_of(before.begin(), before.end(),
                   [&](const Taint& other) { return other.key == out.key && other.effect == out.effect; })) {
-    reader.error("key", "another taint has this key and effect; keep one");
+    reader.rule("key", "another taint has this key and effect; keep one");
   }
 }
 
@@ -164,19 +173,21 @@ void read_label_selector(FieldReader& reader, LabelSelector& out) {
   });
 }
 
-void read_node_selector(FieldReader& reader, NodeSelector& out) {
-  reader.read_each("nodeSelectorTerms", [&](FieldReader& item) {
-    NodeSelectorTerm& term = out.terms.emplace_back();
-    item.read_each("matchExpressions", [&](FieldReader& requirement) {
-      read_requirement(requirement, kNodeOperators, true, term.match_expressions.emplace_back());
-    });
-    item.read_each("matchFields", [&](FieldReader& requirement) {
-      read_field_requirement(requirement, term.match_fields.emplace_back());
-    });
+void read_node_selector_term(FieldReader& reader, NodeSelectorTerm& out) {
+  reader.read_each("matchExpressions", [&](FieldReader& requirement) {
+    read_requirement(requirement, kNodeOperators, true, out.match_expressions.emplace_back());
   });
+  reader.read_each("matchFields", [&](FieldReader& requirement) {
+    read_field_requirement(requirement, out.match_fields.emplace_back());
+  });
+}
+
+void read_node_selector(FieldReader& reader, NodeSelector& out) {
+  reader.read_each("nodeSelectorTerms",
+                   [&](FieldReader& item) { read_node_selector_term(item, out.terms.emplace_back()); });
   const Json* terms = reader.take("nodeSelectorTerms");
   if (terms == nullptr || (terms->is_array() && terms->as_array().empty())) {
-    reader.error("nodeSelectorTerms", "wanted at least one term; without any no node matches");
+    reader.rule("nodeSelectorTerms", "wanted at least one term; without any no node matches");
   }
 }
 
@@ -186,12 +197,12 @@ void read_modes(FieldReader& reader, std::vector<std::string>& access_modes, std
   const std::string wanted = "one of ReadWriteOnce, ReadOnlyMany, ReadWriteMany, ReadWriteOncePod";
   const bool given = reader.has("accessModes");
   if (reader.read_list("accessModes", access_modes) || !given) {
-    if (access_modes.empty()) reader.error("accessModes", "wanted at least " + wanted);
+    if (access_modes.empty()) reader.rule("accessModes", "wanted at least " + wanted);
   }
   for (std::size_t i = 0; i < access_modes.size(); ++i) {
     if (std::find(kModes.begin(), kModes.end(), access_modes[i]) != kModes.end()) continue;
-    reader.findings().error(item_path(reader.path_of("accessModes"), i),
-                            "wanted " + wanted + ", found " + show_found(Json(access_modes[i])));
+    reader.findings().rule(item_path(reader.path_of("accessModes"), i),
+                           "wanted " + wanted + ", found " + show_found(Json(access_modes[i])));
   }
   reader.read_word("volumeMode", {"Filesystem", "Block"}, volume_mode);
 }

@@ -18,7 +18,7 @@ bool is_absolute_path(std::string_view path) {
 void read_storage(FieldReader& reader, Quantity& out) {
   if (reader.require("storage", "a quantity such as 1Gi") && reader.read_quantity("storage", out) &&
       out <= Quantity()) {
-    reader.error("storage", "wanted more than 0, found " + out.to_text());
+    reader.rule("storage", "wanted more than 0, found " + out.to_text());
   }
 }
 
@@ -41,28 +41,19 @@ void read_volume_source(FieldReader& spec, PersistentVolume& volume) {
     source.carry({"fsType"});
   });
   if (local && !volume.node_affinity && !spec.has("nodeAffinity")) {
-    spec.error("nodeAffinity", "missing; a local volume must say by nodeAffinity.required on which node it is");
+    spec.rule("nodeAffinity", "missing; a local volume must say by nodeAffinity.required on which node it is");
   }
-  spec.not_honoured({"awsElasticBlockStore",
-                     "azureDisk",
-                     "azureFile",
-                     "cephfs",
-                     "cinder",
-                     "csi",
-                     "fc",
-                     "flexVolume",
-                     "flocker",
-                     "gcePersistentDisk",
-                     "glusterfs",
-                     "iscsi",
-                     "nfs",
-                     "photonPersistentDisk",
-                     "portworxVolume",
-                     "quobyte",
-                     "rbd",
-                     "scaleIO",
-                     "storageos",
-                     "vsphereVolume"});
+  decode::read_disk_sources(spec, volume.disk);
+  if (volume.disk.type == DiskSource::Type::csi) {
+    volume.csi_driver = volume.disk.id;
+    if (const Json* handle = spec.take("csi")->find("volumeHandle"); handle != nullptr && handle->is_string()) {
+      volume.csi_volume_handle = handle->as_string();
+    } else {
+      spec.findings().rule(member_path(spec.path_of("csi"), "volumeHandle"), "missing; wanted a string");
+    }
+  }
+  spec.not_honoured({"azureFile", "cephfs", "fc", "flexVolume", "flocker", "glusterfs", "nfs", "photonPersistentDisk",
+                     "portworxVolume", "quobyte", "scaleIO", "storageos", "vsphereVolume"});
   spec.carry({"hostPath"});
 }
 
@@ -106,13 +97,29 @@ void read_claim_spec(FieldReader& spec, PersistentVolumeClaim& claim) {
   spec.read_object("selector",
                    [&](FieldReader& selector) { decode::read_label_selector(selector, claim.selector.emplace()); });
   spec.not_honoured({"dataSource", "dataSourceRef"});
-  spec.carry({"volumeAttributesClassName"});
+  spec.read_string("volumeAttributesClassName", claim.volume_attributes_class_name);
+}
+
+// allowedTopologies: each item is a list of labels, every one of which must have one of its values (core/v1
+// TopologySelectorTerm).
+void read_topologies(FieldReader& reader, std::vector<LabelSelector>& out) {
+  reader.read_each("allowedTopologies", [&](FieldReader& item) {
+    LabelSelector& term = out.emplace_back();
+    item.read_each("matchLabelExpressions", [&](FieldReader& expression) {
+      Requirement& requirement = term.requirements.emplace_back();
+      if (expression.require("key", decode::kLabelKeyForm)) {
+        expression.read_checked("key", requirement.key, is_label_key, decode::kLabelKeyForm);
+      }
+      expression.read_list("values", requirement.values);
+      if (requirement.values.empty()) expression.rule("values", "wanted at least one value");
+    });
+  });
 }
 
 }  // namespace
 
-Result<PersistentVolume> decode_persistent_volume(const Json& json, Warnings* warnings) {
-  Findings findings;
+Result<PersistentVolume> decode_persistent_volume(const Json& json, Warnings* warnings, Rules rules) {
+  Findings findings(rules);
   FieldReader reader(json, "", findings);
   PersistentVolume volume;
   decode::read_head(reader, Kind::persistent_volume, volume.metadata);
@@ -129,8 +136,8 @@ Result<PersistentVolume> decode_persistent_volume(const Json& json, Warnings* wa
   return decode::conclude(std::move(volume), json, findings, warnings);
 }
 
-Result<PersistentVolumeClaim> decode_persistent_volume_claim(const Json& json, Warnings* warnings) {
-  Findings findings;
+Result<PersistentVolumeClaim> decode_persistent_volume_claim(const Json& json, Warnings* warnings, Rules rules) {
+  Findings findings(rules);
   FieldReader reader(json, "", findings);
   PersistentVolumeClaim claim;
   decode::read_head(reader, Kind::persistent_volume_claim, claim.metadata);
@@ -147,8 +154,8 @@ Result<PersistentVolumeClaim> decode_persistent_volume_claim(const Json& json, W
   return decode::conclude(std::move(claim), json, findings, warnings);
 }
 
-Result<StorageClass> decode_storage_class(const Json& json, Warnings* warnings) {
-  Findings findings;
+Result<StorageClass> decode_storage_class(const Json& json, Warnings* warnings, Rules rules) {
+  Findings findings(rules);
   FieldReader reader(json, "", findings);
   StorageClass storage_class;
   decode::read_head(reader, Kind::storage_class, storage_class.metadata);
@@ -160,7 +167,7 @@ Result<StorageClass> decode_storage_class(const Json& json, Warnings* warnings) 
   reader.read_word("volumeBindingMode", {"Immediate", "WaitForFirstConsumer"}, mode);
   storage_class.wait_for_first_consumer = mode == "WaitForFirstConsumer";
   reader.read_word("reclaimPolicy", {"Delete", "Retain"}, storage_class.reclaim_policy);
-  reader.not_honoured({"allowedTopologies"});
+  read_topologies(reader, storage_class.allowed_topologies);
   reader.carry({"allowVolumeExpansion", "mountOptions", "parameters"});
   reader.finish();
   return decode::conclude(std::move(storage_class), json, findings, warnings);

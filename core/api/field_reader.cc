@@ -65,6 +65,12 @@ std::string range_text(std::int64_t min, std::int64_t max) {
   return "an integer from " + std::to_string(min) + " to " + std::to_string(max);
 }
 
+std::string wanted_text(std::string_view wanted, const Json& found, std::string_view fix) {
+  std::string text = "wanted " + std::string(wanted) + ", found " + show_found(found);
+  if (!fix.empty()) text += "; " + std::string(fix);
+  return text;
+}
+
 }  // namespace
 
 std::string member_path(std::string_view path, std::string_view key) {
@@ -92,6 +98,12 @@ std::string show_found(const Json& value) {
 void Findings::error(std::string_view path, std::string_view text) {
   if (++errors_count_ > kMax) return;
   errors_.push_back(path.empty() ? std::string(text) : std::string(path) + ": " + std::string(text));
+}
+
+bool Findings::rule(std::string_view path, std::string_view text) {
+  if (rules_ == Rules::off) return false;
+  error(path, text);
+  return true;
 }
 
 void Findings::warn(std::string_view path, std::string_view text) {
@@ -144,14 +156,12 @@ const Json* FieldReader::take_list(std::string_view key) {
 
 bool FieldReader::require(std::string_view key, std::string_view what) {
   if (has(key)) return true;
-  if (is_object_) error(key, "missing; wanted " + std::string(what));
+  if (is_object_) rule(key, "missing; wanted " + std::string(what));
   return false;
 }
 
 void FieldReader::wrong(std::string_view key, std::string_view wanted, const Json& found, std::string_view fix) {
-  std::string text = "wanted " + std::string(wanted) + ", found " + show_found(found);
-  if (!fix.empty()) text += "; " + std::string(fix);
-  error(key, text);
+  error(key, wanted_text(wanted, found, fix));
 }
 
 void FieldReader::wrong_word(std::string_view key, std::string_view found, const std::vector<std::string_view>& words) {
@@ -185,11 +195,16 @@ bool FieldReader::read_bool(std::string_view key, bool& out) {
 bool FieldReader::read_int32(std::string_view key, std::int32_t& out, std::int32_t min, std::int32_t max) {
   const Json* value = take(key);
   if (value == nullptr) return false;
-  if (!value->is_integer() || value->as_int() < min || value->as_int() > max) {
+  using Limits = std::numeric_limits<std::int32_t>;
+  if (!value->is_integer() || value->as_int() < Limits::min() || value->as_int() > Limits::max()) {
     wrong(key, range_text(min, max), *value, value->is_string() ? "write a number, without quotes" : "");
     return false;
   }
-  out = static_cast<std::int32_t>(value->as_int());
+  const auto number = static_cast<std::int32_t>(value->as_int());
+  if (number < min || number > max) {
+    if (findings_.rule(path_of(key), wanted_text(range_text(min, max), *value, ""))) return false;
+  }
+  out = number;
   return true;
 }
 
@@ -206,9 +221,12 @@ bool FieldReader::read_int64(std::string_view key, std::int64_t& out, std::int64
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     good = error == std::errc{} && end == text.data() + text.size();
   }
-  if (!good || number < min || number > max) {
+  if (!good) {
     wrong(key, range_text(min, max), *value, "");
     return false;
+  }
+  if (number < min || number > max) {
+    if (findings_.rule(path_of(key), wanted_text(range_text(min, max), *value, ""))) return false;
   }
   out = number;
   return true;
@@ -311,10 +329,7 @@ bool FieldReader::read_checked(std::string_view key, std::string& out, bool (*va
                                std::string_view form) {
   std::string text;
   if (!read_string(key, text)) return false;
-  if (!valid(text)) {
-    wrong(key, form, Json(text), "");
-    return false;
-  }
+  if (!valid(text) && findings_.rule(path_of(key), wanted_text(form, Json(text), ""))) return false;
   out = std::move(text);
   return true;
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/api/json.h"
+#include "core/api/objects.h"
 #include "core/api/quantity.h"
 #include "core/status.h"
 
@@ -31,10 +32,14 @@ class Findings {
   static constexpr std::size_t kMax = 20;
   enum class Unknown { warn, refuse };  // what an unknown field is
 
-  explicit Findings(Unknown unknown = Unknown::warn) : unknown_(unknown) {}
+  explicit Findings(Unknown unknown = Unknown::warn, Rules rules = Rules::enforced)
+      : unknown_(unknown), rules_(rules) {}
+  explicit Findings(Rules rules) : Findings(Unknown::warn, rules) {}
 
   // `text`: "wanted X, found Y; fix".
   void error(std::string_view path, std::string_view text);
+  // An error when rules are enforced. True when they are: the value is not to be taken.
+  bool rule(std::string_view path, std::string_view text);
   void warn(std::string_view path, std::string_view text);
   void unknown(std::string_view path, std::string_view text);
 
@@ -45,6 +50,7 @@ class Findings {
 
  private:
   Unknown unknown_;
+  Rules rules_;
   std::vector<std::string> errors_, warnings_;
   std::size_t errors_count_ = 0, warnings_count_ = 0;
 };
@@ -59,6 +65,7 @@ struct Word {
 // Reads one object. Does not own it: the value and the findings outlive the reader. A field is known once any of the
 // functions below has named it; finish() reports the others. A JSON null counts as absent, as in Kubernetes.
 // Each read_ function: absent: `out` unchanged, false; of the wrong form: an error, `out` unchanged, false; else true.
+// Ranges and forms of names are rules: where those are not asked for, a value that its type can hold is taken.
 class FieldReader {
  public:
   // `value` that is not an object: one error, and the reader is as of an empty one that misses nothing.
@@ -68,12 +75,14 @@ class FieldReader {
   std::string path_of(std::string_view key) const { return member_path(path_, key); }
   Findings& findings() { return findings_; }
   void error(std::string_view key, std::string_view text) { findings_.error(path_of(key), text); }
+  // An error of a manifest that Kubernetes' validation refuses though it can be read.
+  void rule(std::string_view key, std::string_view text) { findings_.rule(path_of(key), text); }
   void warn(std::string_view key, std::string_view text) { findings_.warn(path_of(key), text); }
 
   // The member; null when absent.
   const Json* take(std::string_view key);
   bool has(std::string_view key) { return take(key) != nullptr; }
-  // An error when absent; `what` names what is wanted: "a container image".
+  // A rule's breach when absent; `what` names what is wanted: "a container image".
   bool require(std::string_view key, std::string_view what);
 
   bool read_string(std::string_view key, std::string& out);

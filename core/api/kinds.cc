@@ -8,13 +8,18 @@ namespace berth {
 
 const std::vector<KindName>& kinds() {
   static const std::vector<KindName> kKinds{
-      {Kind::pod, "Pod", "pods", "po", true},
-      {Kind::node, "Node", "nodes", "no", false},
-      {Kind::persistent_volume, "PersistentVolume", "persistentvolumes", "pv", false},
-      {Kind::persistent_volume_claim, "PersistentVolumeClaim", "persistentvolumeclaims", "pvc", true},
-      {Kind::storage_class, "StorageClass", "storageclasses", "sc", false},
-      {Kind::priority_class, "PriorityClass", "priorityclasses", "pc", false},
-      {Kind::namespace_, "Namespace", "namespaces", "ns", false},
+      {Kind::pod, "Pod", "pods", "po", "v1", true},
+      {Kind::node, "Node", "nodes", "no", "v1", false},
+      {Kind::persistent_volume, "PersistentVolume", "persistentvolumes", "pv", "v1", false},
+      {Kind::persistent_volume_claim, "PersistentVolumeClaim", "persistentvolumeclaims", "pvc", "v1", true},
+      {Kind::storage_class, "StorageClass", "storageclasses", "sc", "storage.k8s.io/v1", false},
+      {Kind::priority_class, "PriorityClass", "priorityclasses", "pc", "scheduling.k8s.io/v1", false},
+      {Kind::namespace_, "Namespace", "namespaces", "ns", "v1", false},
+      {Kind::service, "Service", "services", "svc", "v1", true},
+      {Kind::pod_disruption_budget, "PodDisruptionBudget", "poddisruptionbudgets", "pdb", "policy/v1", true},
+      {Kind::csi_node, "CSINode", "csinodes", "", "storage.k8s.io/v1", false},
+      {Kind::csi_driver, "CSIDriver", "csidrivers", "", "storage.k8s.io/v1", false},
+      {Kind::csi_storage_capacity, "CSIStorageCapacity", "csistoragecapacities", "", "storage.k8s.io/v1", true},
   };
   return kKinds;
 }
@@ -32,6 +37,7 @@ const KindName* find_kind(std::string_view text) {
     for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     return result;
   };
+  if (text.empty()) return nullptr;  // as the short name of a kind without one
   for (const KindName& name : kinds()) {
     if (text == name.name || text == name.plural || text == name.short_name || text == lower(name.name)) return &name;
   }

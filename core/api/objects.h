@@ -1,5 +1,6 @@
 // The Kubernetes objects that Berth knows, typed, as read from their JSON form (k8s.io/api core/v1, storage/v1,
-// scheduling/v1). Field names are Kubernetes' own in snake_case. What scheduling does not read stays in `manifest`.
+// scheduling/v1, policy/v1). Field names are Kubernetes' own in snake_case. What scheduling does not read stays in
+// `manifest`.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,8 @@ struct ObjectMeta {
   std::string uid;
   Labels labels;
   Labels annotations;
-  bool deleting = false;  // metadata.deletionTimestamp is set
+  bool deleting = false;       // metadata.deletionTimestamp is set
+  std::string controller_uid;  // uid of the ownerReferences entry with controller: true; empty: none
   // "<namespace>/<name>", or "<name>" for kinds without namespace.
   std::string key() const { return namespace_.empty() ? name : namespace_ + "/" + name; }
 };
@@ -68,6 +70,7 @@ struct Container {
   std::string name;
   std::string image;
   std::vector<HostPort> host_ports;
+  std::vector<HostPort> own_ports;  // those without hostPort, `port` is containerPort
   ResourceList requests;
   ResourceList limits;
   bool restart_always = false;  // init containers only: a sidecar
@@ -102,7 +105,8 @@ struct PodAffinityTerm {
   std::vector<std::string> namespaces;              // none and no selector: the pod's own
   std::optional<LabelSelector> namespace_selector;  // empty matches every namespace
   std::string topology_key;
-  // As they stand in the manifest; the decoder merges them into label_selector, as the API server would.
+  // As they stand in the manifest; set_defaults() merges them into label_selector, as the API server does. Plugins
+  // read label_selector only.
   std::vector<std::string> match_label_keys;
   std::vector<std::string> mismatch_label_keys;
   bool operator==(const PodAffinityTerm&) const = default;
@@ -150,9 +154,11 @@ struct Pod {
   std::vector<std::string> scheduling_gates;
   std::vector<Container> containers;
   std::vector<Container> init_containers;
-  ResourceList requests;  // spec.resources.requests, of the pod as a whole: cpu, memory and huge pages
+  ResourceList requests;  // spec.resources.requests, of the pod as a whole: cpu, memory and huge pages count
+  ResourceList limits;    // spec.resources.limits
   ResourceList overhead;
   std::vector<PodVolume> volumes;
+  bool host_network = false;
   std::string restart_policy = "Always";
   std::int64_t termination_grace_period_seconds = 30;
   std::string nominated_node_name;  // status.nominatedNodeName
@@ -256,10 +262,20 @@ struct Service {
   Json manifest;
 };
 
+// A number, or a percentage of one (apimachinery intstr).
+struct IntOrPercent {
+  std::int32_t value = 0;
+  bool percent = false;
+  bool operator==(const IntOrPercent&) const = default;
+};
+
 // policy/v1 PodDisruptionBudget.
 struct PodDisruptionBudget {
   ObjectMeta metadata;
-  std::optional<LabelSelector> selector;    // none matches nothing, empty everything in its namespace
+  std::optional<LabelSelector> selector;  // none matches nothing, empty everything in its namespace
+  std::optional<IntOrPercent> min_available;
+  std::optional<IntOrPercent> max_unavailable;
+  bool has_status = false;                  // the manifest says how many disruptions are allowed
   std::int32_t disruptions_allowed = 0;     // status.disruptionsAllowed
   std::vector<std::string> disrupted_pods;  // status.disruptedPods: names already counted
   Json manifest;
@@ -279,12 +295,26 @@ struct Namespace {
 };
 
 // Kinds by their Kubernetes name, the plural used in topics and keys, and whether they live in a namespace.
-enum class Kind { pod, node, persistent_volume, persistent_volume_claim, storage_class, priority_class, namespace_ };
+enum class Kind {
+  pod,
+  node,
+  persistent_volume,
+  persistent_volume_claim,
+  storage_class,
+  priority_class,
+  namespace_,
+  service,
+  pod_disruption_budget,
+  csi_node,
+  csi_driver,
+  csi_storage_capacity,
+};
 struct KindName {
   Kind kind;
-  std::string_view name;        // "PersistentVolumeClaim"
-  std::string_view plural;      // "persistentvolumeclaims"
-  std::string_view short_name;  // "pvc"
+  std::string_view name;         // "PersistentVolumeClaim"
+  std::string_view plural;       // "persistentvolumeclaims"
+  std::string_view short_name;   // "pvc"; empty: none
+  std::string_view api_version;  // "v1", "storage.k8s.io/v1"
   bool namespaced;
 };
 const std::vector<KindName>& kinds();
@@ -295,16 +325,30 @@ const KindName* find_kind(std::string_view text);
 // What decoding found that is not wrong but was not expected: "spec.containers[0].imagee: unknown field".
 using Warnings = std::vector<std::string>;
 
-// Decode from Kubernetes JSON. Wrong types, missing names, bad quantities, names outside
-// [a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?: Code::error, each reason starting with the path of the field
-// ("spec.containers[0].resources.requests.memory: ..."). Unknown fields are warned of. `warnings` may be null.
-Result<Pod> decode_pod(const Json& json, Warnings* warnings);
-Result<Node> decode_node(const Json& json, Warnings* warnings);
-Result<PersistentVolume> decode_persistent_volume(const Json& json, Warnings* warnings);
-Result<PersistentVolumeClaim> decode_persistent_volume_claim(const Json& json, Warnings* warnings);
-Result<StorageClass> decode_storage_class(const Json& json, Warnings* warnings);
-Result<PriorityClass> decode_priority_class(const Json& json, Warnings* warnings);
-Result<Namespace> decode_namespace(const Json& json, Warnings* warnings);
+// Whether Kubernetes' validation is asked too: what must be there, which names and numbers are allowed, what excludes
+// what. `off` asks only that each field has its type and the object a good name: for what was accepted before, under
+// rules that may have been others, and for what was recorded elsewhere.
+enum class Rules { enforced, off };
+
+// Decode from Kubernetes JSON, as it stands: see set_defaults() for what the API server adds. Wrong types, missing
+// names, bad quantities, names outside [a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?: Code::error, each reason starting with the
+// path of the field ("spec.containers[0].resources.requests.memory: ..."). Unknown fields are warned of. `warnings` may
+// be null.
+Result<Pod> decode_pod(const Json& json, Warnings* warnings, Rules rules = Rules::enforced);
+Result<Node> decode_node(const Json& json, Warnings* warnings, Rules rules = Rules::enforced);
+Result<PersistentVolume> decode_persistent_volume(const Json& json, Warnings* warnings, Rules rules = Rules::enforced);
+Result<PersistentVolumeClaim> decode_persistent_volume_claim(const Json& json, Warnings* warnings,
+                                                             Rules rules = Rules::enforced);
+Result<StorageClass> decode_storage_class(const Json& json, Warnings* warnings, Rules rules = Rules::enforced);
+Result<PriorityClass> decode_priority_class(const Json& json, Warnings* warnings, Rules rules = Rules::enforced);
+Result<Namespace> decode_namespace(const Json& json, Warnings* warnings, Rules rules = Rules::enforced);
+Result<Service> decode_service(const Json& json, Warnings* warnings, Rules rules = Rules::enforced);
+Result<PodDisruptionBudget> decode_pod_disruption_budget(const Json& json, Warnings* warnings,
+                                                         Rules rules = Rules::enforced);
+Result<CsiNode> decode_csi_node(const Json& json, Warnings* warnings, Rules rules = Rules::enforced);
+Result<CsiDriver> decode_csi_driver(const Json& json, Warnings* warnings, Rules rules = Rules::enforced);
+Result<CsiStorageCapacity> decode_csi_storage_capacity(const Json& json, Warnings* warnings,
+                                                       Rules rules = Rules::enforced);
 
 // True when `name` may be one topic level and an object's name.
 bool is_valid_name(std::string_view name);

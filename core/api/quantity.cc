@@ -169,6 +169,27 @@ Result<Quantity> Quantity::parse(std::string_view text) {
   return quantity;
 }
 
+Quantity Quantity::from_milli(std::int64_t milli) {
+  Quantity quantity(milli / 1000);
+  quantity.nanos_ = static_cast<std::int32_t>(milli % 1000) * 1'000'000;
+  if (quantity.nanos_ < 0) {
+    --quantity.units_;
+    quantity.nanos_ += kNanosPerUnit;
+  }
+  return quantity;
+}
+
+Quantity operator+(const Quantity& a, const Quantity& b) {
+  const std::int32_t carry = (a.nanos_ + b.nanos_ >= kNanosPerUnit) ? 1 : 0;
+  Quantity sum;
+  sum.nanos_ = a.nanos_ + b.nanos_ - carry * kNanosPerUnit;
+  if (__builtin_add_overflow(a.units_, b.units_, &sum.units_) || sum.units_ > kUnitsMax - carry) {
+    return Quantity(a.units_ < 0 && b.units_ < 0 ? std::numeric_limits<std::int64_t>::min() : kUnitsMax);
+  }
+  sum.units_ += carry;
+  return sum;
+}
+
 std::int64_t Quantity::value() const {
   if (nanos_ == 0 || units_ < 0) return units_;  // a negative one has its units already away from zero
   return units_ == kUnitsMax ? kUnitsMax : units_ + 1;

@@ -16,12 +16,15 @@ class Quantity {
  public:
   Quantity() = default;
   explicit Quantity(std::int64_t units) : units_(units) {}
+  static Quantity from_milli(std::int64_t milli);
   // Suffixes n u m (none) k M G T P E, Ki Mi Gi Ti Pi Ei, decimal exponents e3 E3. The error names what is wrong.
   static Result<Quantity> parse(std::string_view text);
 
   std::int64_t value() const;        // whole units, rounded up (Quantity.Value)
   std::int64_t milli_value() const;  // thousandths, rounded up (Quantity.MilliValue); saturates
-  std::string to_text() const;       // canonical decimal form, "1500m", "2", "1073741824"
+  // Exact; beyond int64 saturates.
+  friend Quantity operator+(const Quantity& a, const Quantity& b);
+  std::string to_text() const;  // canonical decimal form, "1500m", "2", "1073741824"
 
   auto operator<=>(const Quantity&) const = default;
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 
+#include "core/api/requests.h"
 #include "core/check.h"
 
 namespace berth {
@@ -21,16 +22,6 @@ std::int64_t plus(std::int64_t a, std::int64_t b) {
   return a > 0 ? std::numeric_limits<std::int64_t>::max() : std::numeric_limits<std::int64_t>::min();
 }
 
-void raise_to(Resources& total, const Resources& other) {
-  total.milli_cpu = std::max(total.milli_cpu, other.milli_cpu);
-  total.memory = std::max(total.memory, other.memory);
-  total.ephemeral_storage = std::max(total.ephemeral_storage, other.ephemeral_storage);
-  for (const auto& [name, amount] : other.scalar) {
-    std::int64_t& mine = total.scalar[name];
-    mine = std::max(mine, amount);
-  }
-}
-
 // Resources counted by name: extended ones, huge pages, attachable volumes (kube-scheduler util IsScalarResourceName).
 bool is_scalar(std::string_view name) {
   if (name.starts_with("requests.")) return false;
@@ -38,59 +29,9 @@ bool is_scalar(std::string_view name) {
          name.starts_with("attachable-volumes-");
 }
 
-// The pod's own requests (spec.resources.requests), which replace the sum of its containers' for the resources that a
-// pod may set as a whole. Not typed in Pod: read where the manifest has them.
-ResourceList pod_level_requests(const Pod& pod) {
-  ResourceList list;
-  const Json* spec = pod.manifest.find("spec");
-  const Json* resources = spec == nullptr ? nullptr : spec->find("resources");
-  const Json* requests = resources == nullptr ? nullptr : resources->find("requests");
-  if (requests == nullptr || !requests->is_object()) return list;
-  for (const auto& [name, value] : requests->as_object()) {
-    const bool may_be_set = name == "cpu" || name == "memory" || name.starts_with("hugepages-");
-    if (!may_be_set || (!value.is_string() && !value.is_integer())) continue;
-    const std::string text = value.is_string() ? value.as_string() : std::to_string(value.as_int());
-    if (Result<Quantity> quantity = Quantity::parse(text)) list[name] = *quantity;
-  }
-  return list;
-}
-
-// What a container counts for where it names nothing.
-struct Missing {
-  std::int64_t milli_cpu = 0;
-  std::int64_t memory = 0;
-};
-
-Resources container_requests(const Container& container, const Missing& missing) {
-  Resources amount = to_resources(container.requests);
-  if (!container.requests.contains("cpu")) amount.milli_cpu = missing.milli_cpu;
-  if (!container.requests.contains("memory")) amount.memory = missing.memory;
-  return amount;
-}
-
-// Init containers run one after another, each beside the sidecars started before it; the containers run beside all
-// sidecars.
-Resources requests_of(const Pod& pod, const ResourceList& whole, const Missing& missing) {
-  Resources running;
-  for (const Container& container : pod.containers) running.add(container_requests(container, missing));
-  Resources sidecars;
-  Resources peak;
-  for (const Container& container : pod.init_containers) {
-    Resources during = container_requests(container, missing);
-    during.add(sidecars);
-    if (container.restart_always) sidecars = during;
-    raise_to(peak, during);
-  }
-  running.add(sidecars);
-  raise_to(running, peak);
-  if (!whole.empty()) {
-    const Resources amount = to_resources(whole);
-    if (whole.contains("cpu")) running.milli_cpu = amount.milli_cpu;
-    if (whole.contains("memory")) running.memory = amount.memory;
-    for (const auto& [name, count] : amount.scalar) running.scalar[name] = count;
-  }
-  running.add(to_resources(pod.overhead));
-  return running;
+// What a container that names no cpu or no memory counts for in scores.
+ResourceList unnamed_for_scoring() {
+  return {{"cpu", Quantity::from_milli(kDefaultMilliCpu)}, {"memory", Quantity(kDefaultMemory)}};
 }
 
 // One resource's verdict, or none when it fits.
@@ -151,6 +92,8 @@ Resources to_resources(const ResourceList& list) {
 
 void NodeInfo::add_pod(const std::shared_ptr<const Pod>& pod) {
   pods.push_back(pod);
+  if (!pod->pod_affinity.empty() || !pod->pod_anti_affinity.empty()) pods_with_affinity.push_back(pod);
+  if (!pod->pod_anti_affinity.required.empty()) pods_with_required_anti_affinity.push_back(pod);
   requested.add(pod_requests(*pod));
   requested_for_scoring.add(pod_requests_for_scoring(*pod));
 }
@@ -160,25 +103,31 @@ void NodeInfo::remove_pod(const std::string& uid) {
   CHECK(found != pods.end());
   requested.subtract(pod_requests(**found));
   requested_for_scoring.subtract(pod_requests_for_scoring(**found));
-  pods.erase(found);
+  auto is_it = [&uid](const auto& pod) { return pod->uid() == uid; };
+  std::erase_if(pods_with_affinity, is_it);
+  std::erase_if(pods_with_required_anti_affinity, is_it);
+  pods.erase(found);  // last: `uid` may be the pod's own
 }
 
-Resources pod_requests(const Pod& pod) { return requests_of(pod, pod_level_requests(pod), {}); }
+Resources pod_requests(const Pod& pod) { return to_resources(total_requests(pod, {})); }
 
 Resources pod_requests_for_scoring(const Pod& pod) {
-  const ResourceList whole = pod_level_requests(pod);
-  Missing missing{kDefaultMilliCpu, kDefaultMemory};
-  if (!whole.empty()) {
-    // Requests of the pod as a whole: only what it names nowhere is made up.
-    const Resources plain = requests_of(pod, whole, {});
-    if (plain.milli_cpu != 0) missing.milli_cpu = 0;
-    if (plain.memory != 0) missing.memory = 0;
+  ResourceList unnamed = unnamed_for_scoring();
+  const bool asks_as_a_whole = std::any_of(pod.requests.begin(), pod.requests.end(),
+                                           [](const auto& item) { return is_pod_level_resource(item.first); });
+  if (asks_as_a_whole) {
+    // Only what the pod names nowhere is made up.
+    for (const auto& [name, quantity] : total_requests(pod, {})) {
+      if (quantity != Quantity()) unnamed.erase(name);
+    }
   }
-  return requests_of(pod, whole, missing);
+  return to_resources(total_requests(pod, unnamed));
 }
 
 Resources container_requests_for_scoring(const Pod& pod) {
-  return requests_of(pod, {}, {kDefaultMilliCpu, kDefaultMemory});
+  ResourceList list = container_requests(pod, unnamed_for_scoring());
+  for (const auto& [name, quantity] : pod.overhead) list[name] = list[name] + quantity;
+  return to_resources(list);
 }
 
 std::vector<InsufficientResource> fits_resources(const Resources& asked, const Resources& used, std::int64_t pods_now,

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/framework/plugin.h"
+#include "core/framework/profile.h"
 #include "core/queue/nominator.h"
 
 namespace berth {
@@ -55,27 +56,23 @@ class Registry {
   Status merge(const Registry& other);
   const PluginMaker* find(std::string_view name) const;
   std::vector<std::string> names() const;
+  // What to say of a name that is not there: names those that are.
+  std::string not_known(std::string_view name) const;
 
  private:
   std::map<std::string, PluginMaker, std::less<>> makers_;
 };
 
-struct ProfilePlugin {
-  std::string name;
-  std::int64_t weight = 1;  // at Score
-  Json args;                // null: defaults
-};
-
-struct Profile {
-  std::string scheduler_name = "default-scheduler";
-  std::vector<ProfilePlugin> plugins;  // in order; each takes part at every point it implements
-};
-
 class Framework {
  public:
+  // Makes each plugin once and lists it at its points. An error begins with the path that the profile gives to what is
+  // wrong, if any.
   static Result<std::unique_ptr<Framework>> make(const Registry& registry, const Profile& profile, Handle& handle);
 
   const std::string& scheduler_name() const;
+  // The profile as it runs: every point with exactly its plugins and weights, arguments with all defaults. To make one
+  // from it gives the same again.
+  const Profile& completed() const { return completed_; }
   // Each returned status carries the deciding plugin's name. `first` (the plugin that gated the pod last) is asked
   // before the others.
   Status run_pre_enqueue(const Pod& pod, std::string_view first = {}) const;
@@ -125,12 +122,18 @@ class Framework {
     std::int64_t weight = 1;
   };
   Framework() = default;
-  void place(const ProfilePlugin& entry, std::unique_ptr<Plugin> plugin);
+  Status make_plugins(const Registry& registry, const Profile& profile, Handle& handle);
+  void complete_args(const Profile& profile, const std::string& name, const Plugin& plugin);
+  Status place_all(const Profile& profile);
+  template <class T>
+  Status place(const Profile& profile, Point point, std::vector<Named<T>>& list);
+  Status check_points() const;
   void register_events(const std::string& name, Plugin& plugin);
   Status normalize(CycleState& state, const Pod& pod, const Named<ScorePlugin>& entry, PluginScores& scores) const;
 
   std::string scheduler_name_;
-  std::vector<std::unique_ptr<Plugin>> plugins_;
+  Profile completed_;
+  std::map<std::string, std::unique_ptr<Plugin>, std::less<>> plugins_;
   std::vector<Named<PreEnqueuePlugin>> pre_enqueue_;
   std::vector<Named<QueueSortPlugin>> queue_sort_;
   std::vector<Named<PreFilterPlugin>> pre_filter_;

@@ -1,6 +1,5 @@
-// Building a framework from a profile: what may be wrong with it is said here, each error naming the plugin.
+// Building a framework from a profile: what may be wrong with it is said here, each error with the path and the plugin.
 #include <limits>
-#include <set>
 
 #include "core/framework/framework.h"
 
@@ -8,79 +7,137 @@ namespace berth {
 
 namespace {
 
-std::string known_names(const Registry& registry) {
-  std::string text;
-  for (const std::string& name : registry.names()) text += (text.empty() ? "" : ", ") + name;
-  return text;
+Status unknown(const Registry& registry, const std::string& path, const std::string& name) {
+  const std::string at = path.empty() ? path : path + ".name";
+  return Status::error(at_path(at, registry.not_known(name)));
 }
 
-// What a profile may say before any plugin is made.
-Status check_entries(const Registry& registry, const Profile& profile) {
-  std::set<std::string> seen;
-  for (const ProfilePlugin& entry : profile.plugins) {
-    if (registry.find(entry.name) == nullptr) {
-      return Status::error("plugin \"" + entry.name + "\" is not known; known are: " + known_names(registry));
-    }
-    if (!seen.insert(entry.name).second) {
-      return Status::error("plugin \"" + entry.name + "\" is listed twice; keep one entry");
-    }
-    if (entry.weight <= 0) {
-      return Status::error("plugin \"" + entry.name + "\": weight " + std::to_string(entry.weight) +
-                           " must be at least 1; leave the plugin out to turn it off");
-    }
+// What a plugin says of its arguments names their fields from "args" or from within; both get the path of the file.
+Status args_error(const std::string& name, const std::string& path, const Status& error) {
+  if (path.empty()) return Status::error("plugin \"" + name + "\": " + error.message());
+  std::vector<std::string> reasons;
+  for (const std::string& reason : error.reasons()) {
+    const bool from_args = reason.starts_with("args") && reason.find_first_of(".[:") == 4;
+    const bool has_path = reason.find(": ") < reason.find(' ');
+    reasons.push_back(path + (from_args ? "." : has_path ? ".args." : ".args: ") + reason);
   }
-  return {};
+  return {Code::error, std::move(reasons)};
+}
+
+Result<std::unique_ptr<Plugin>> make_plugin(const Registry& registry, const Profile& profile, const std::string& name,
+                                            Handle& handle) {
+  Result<std::unique_ptr<Plugin>> plugin = (*registry.find(name))(profile.args_of(name), handle);
+  if (plugin) return plugin;
+  auto args = profile.args.find(name);
+  return args_error(name, args == profile.args.end() ? std::string() : args->second.path, plugin.error());
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Framework>> Framework::make(const Registry& registry, const Profile& profile, Handle& handle) {
-  if (profile.scheduler_name.empty()) return Status::error("schedulerName is empty; name the profile");
-  if (Status checked = check_entries(registry, profile); !checked.is_success()) return checked;
+  if (profile.scheduler_name.empty()) {
+    return Status::error(at_path(profile.path, "schedulerName is empty; name the profile"));
+  }
   std::unique_ptr<Framework> framework(new Framework());
   framework->scheduler_name_ = profile.scheduler_name;
-  for (const ProfilePlugin& entry : profile.plugins) {
-    Result<std::unique_ptr<Plugin>> plugin = (*registry.find(entry.name))(entry.args, handle);
-    if (!plugin) return Status::error("plugin \"" + entry.name + "\": " + plugin.error().message());
-    framework->place(entry, std::move(*plugin));
-  }
-  if (framework->queue_sort_.empty()) {
-    return Status::error("no plugin sorts the queue; list one, such as PrioritySort");
-  }
-  if (framework->queue_sort_.size() > 1) {
-    return Status::error("plugins \"" + framework->queue_sort_[0].name + "\" and \"" + framework->queue_sort_[1].name +
-                         "\" both sort the queue; keep one");
-  }
-  if (framework->bind_.empty()) return Status::error("no plugin binds pods; list at least one, such as DefaultBinder");
-  std::int64_t left = std::numeric_limits<std::int64_t>::max() / ScorePlugin::kMaxScore;
-  for (const Named<ScorePlugin>& entry : framework->score_) {
-    if (entry.weight > left) {
-      return Status::error("plugin \"" + entry.name + "\": weight " + std::to_string(entry.weight) +
-                           " makes the sum of scores overflow; lower it");
-    }
-    left -= entry.weight;
-  }
+  framework->completed_.scheduler_name = profile.scheduler_name;
+  framework->completed_.percentage_of_nodes_to_score = profile.percentage_of_nodes_to_score;
+  framework->completed_.path = profile.path;
+  framework->completed_.multi_point.disabled = {"*"};
+  Status made = framework->make_plugins(registry, profile, handle);
+  if (made.is_success()) made = framework->place_all(profile);
+  if (made.is_success()) made = framework->check_points();
+  if (!made.is_success()) return made;
   return framework;
 }
 
-void Framework::place(const ProfilePlugin& entry, std::unique_ptr<Plugin> plugin) {
-  auto at = [&]<class T>(std::vector<Named<T>>& point) {
-    if (T* part = dynamic_cast<T*>(plugin.get())) point.push_back({entry.name, part, entry.weight});
+Status Framework::make_plugins(const Registry& registry, const Profile& profile, Handle& handle) {
+  for (const ProfilePlugin& entry : profile.plugins()) {
+    if (registry.find(entry.name) == nullptr) return unknown(registry, entry.path, entry.name);
+    Result<std::unique_ptr<Plugin>> plugin = make_plugin(registry, profile, entry.name, handle);
+    if (!plugin) return plugin.error();
+    register_events(entry.name, **plugin);
+    complete_args(profile, entry.name, **plugin);
+    plugins_.emplace(entry.name, std::move(*plugin));
+  }
+  // Arguments of a plugin that is turned off must be right all the same, and are told with the others.
+  for (const auto& [name, args] : profile.args) {
+    if (plugins_.contains(name)) continue;
+    if (registry.find(name) == nullptr) return unknown(registry, args.path, name);
+    Result<std::unique_ptr<Plugin>> plugin = make_plugin(registry, profile, name, handle);
+    if (!plugin) return plugin.error();
+    complete_args(profile, name, **plugin);
+  }
+  return {};
+}
+
+void Framework::complete_args(const Profile& profile, const std::string& name, const Plugin& plugin) {
+  Json args = plugin.args();
+  if (args.is_null()) args = profile.args_of(name);
+  if (!args.is_null()) completed_.args[name] = {std::move(args), {}};
+}
+
+template <class T>
+Status Framework::place(const Profile& profile, Point point, std::vector<Named<T>>& list) {
+  auto part_of = [this](const std::string& name) { return dynamic_cast<T*>(plugins_.find(name)->second.get()); };
+  Result<std::vector<ProfilePlugin>> order =
+      expand(profile, point, [&part_of](const std::string& name) { return part_of(name) != nullptr; });
+  if (!order) return order.error();
+  PluginSet& completed = completed_.points[point];
+  for (ProfilePlugin& entry : *order) {
+    if (entry.weight < 0) {
+      return Status::error(at_path(entry.path, "plugin \"" + entry.name + "\": weight " + std::to_string(entry.weight) +
+                                                   " must be at least 1; disable the plugin to turn it off"));
+    }
+    if (entry.weight == 0) entry.weight = 1;
+    list.push_back({entry.name, part_of(entry.name), entry.weight});
+    completed.enabled.push_back({entry.name, point == Point::score ? entry.weight : 0, entry.path});
+  }
+  return {};
+}
+
+Status Framework::place_all(const Profile& profile) {
+  Status placed;
+  auto at = [&](Point point, auto& list) {
+    if (placed.is_success()) placed = place(profile, point, list);
   };
-  at(pre_enqueue_);
-  at(queue_sort_);
-  at(pre_filter_);
-  at(filter_);
-  at(post_filter_);
-  at(pre_score_);
-  at(score_);
-  at(reserve_);
-  at(permit_);
-  at(pre_bind_);
-  at(bind_);
-  at(post_bind_);
-  register_events(entry.name, *plugin);
-  plugins_.push_back(std::move(plugin));
+  at(Point::pre_enqueue, pre_enqueue_);
+  at(Point::queue_sort, queue_sort_);
+  at(Point::pre_filter, pre_filter_);
+  at(Point::filter, filter_);
+  at(Point::post_filter, post_filter_);
+  at(Point::pre_score, pre_score_);
+  at(Point::score, score_);
+  at(Point::reserve, reserve_);
+  at(Point::permit, permit_);
+  at(Point::pre_bind, pre_bind_);
+  at(Point::bind, bind_);
+  at(Point::post_bind, post_bind_);
+  return placed;
+}
+
+Status Framework::check_points() const {
+  auto at_point = [this](Point point, const std::string& text) {
+    const std::string path = completed_.path.empty() ? completed_.path : completed_.path + ".plugins.";
+    return Status::error(at_path(path.empty() ? path : path + std::string(to_string(point)), text));
+  };
+  if (queue_sort_.empty()) {
+    return at_point(Point::queue_sort, "no plugin sorts the queue; enable one, such as PrioritySort");
+  }
+  if (queue_sort_.size() > 1) {
+    return at_point(Point::queue_sort, "plugins \"" + queue_sort_[0].name + "\" and \"" + queue_sort_[1].name +
+                                           "\" both sort the queue; keep one");
+  }
+  if (bind_.empty()) return at_point(Point::bind, "no plugin binds pods; enable at least one, such as DefaultBinder");
+  std::int64_t left = std::numeric_limits<std::int64_t>::max() / ScorePlugin::kMaxScore;
+  for (const ProfilePlugin& entry : completed_.points.at(Point::score).enabled) {
+    if (entry.weight > left) {
+      return Status::error(at_path(entry.path, "plugin \"" + entry.name + "\": weight " + std::to_string(entry.weight) +
+                                                   " makes the sum of scores overflow; lower it"));
+    }
+    left -= entry.weight;
+  }
+  return {};
 }
 
 void Framework::register_events(const std::string& name, Plugin& plugin) {

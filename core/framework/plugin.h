@@ -31,6 +31,8 @@ class Plugin {
   virtual ~Plugin() = default;
   // As in configuration and messages; static storage.
   virtual std::string_view name() const = 0;
+  // Its arguments as a profile may give them, every default filled in; null: it takes none. For --print-config.
+  virtual Json args() const { return {}; }
 };
 
 // Before a pod enters active or backoff. Any status but success: the pod is gated, and only this plugin's events

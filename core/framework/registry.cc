@@ -27,4 +27,10 @@ std::vector<std::string> Registry::names() const {
   return names;
 }
 
+std::string Registry::not_known(std::string_view name) const {
+  std::string known;
+  for (const auto& [each, maker] : makers_) known += (known.empty() ? "" : ", ") + each;
+  return "plugin \"" + std::string(name) + "\" is not known; known are: " + known;
+}
+
 }  // namespace berth

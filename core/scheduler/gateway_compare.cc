@@ -1,6 +1,7 @@
 // List/Slots: what a device runs against what the rows say; and adopt mode after a lost store (handshake.md §5, P8).
 #include <algorithm>
 
+#include "core/api/defaults.h"
 #include "core/scheduler/charge.h"
 #include "core/scheduler/gateway.h"
 
@@ -8,7 +9,8 @@ namespace berth {
 
 namespace {
 
-constexpr std::uint32_t kMaxPages = 1024;
+// Some 25,000 slots of one node; pages are kept until the last has come, whoever sends them.
+constexpr std::uint32_t kMaxPages = 64;
 constexpr std::uint64_t kMaxTerm = std::uint64_t{1} << 62;  // no fault and no hostile device may use the terms up
 
 std::string orphan_name(const std::string& node, const SlotReport& slot) {
@@ -18,7 +20,7 @@ std::string orphan_name(const std::string& node, const SlotReport& slot) {
 Resources charge_of(const SlotReport& slot) {
   Result<Json> manifest = Json::parse(slot.pod);
   if (!manifest) return {};
-  Result<Pod> pod = decode_pod(*manifest, nullptr);
+  Result<Pod> pod = decode_accepted_pod(*manifest);
   return pod ? pod_requests(*pod) : Resources{};
 }
 

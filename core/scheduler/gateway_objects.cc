@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "core/api/defaults.h"
 #include "core/handshake/fields.h"
 #include "core/scheduler/gateway.h"
 
@@ -12,9 +13,9 @@ namespace {
 constexpr std::size_t kMaxPodBytes = 56 * 1024;  // PreBind carries it whole in 64 KiB
 
 template <class T>
-Result<T> decode_named(Result<T> (*decode)(const Json&, Warnings*), const Json& object, const std::string& key_wanted,
-                       Warnings& warnings) {
-  Result<T> decoded = decode(object, &warnings);
+Result<T> decode_named(Result<T> (*decode)(const Json&, Warnings*, Rules), const Json& object,
+                       const std::string& key_wanted, Warnings& warnings) {
+  Result<T> decoded = decode(object, &warnings, Rules::enforced);
   if (decoded && !key_wanted.empty() && decoded->metadata.key() != key_wanted) {
     return Status::error("metadata.name: the object is \"" + decoded->metadata.key() + "\", the topic says \"" +
                          key_wanted + "\"");
@@ -127,7 +128,7 @@ Status Gateway::admit_priority(Json& manifest) {
   const Json* name = spec->find("priorityClassName");
   std::shared_ptr<const PriorityClass> chosen;
   if (name != nullptr && name->is_string() && !name->as_string().empty()) {
-    chosen = objects_.priority_class(name->as_string());
+    chosen = objects_.find<PriorityClass>(name->as_string());
     if (chosen == nullptr) {
       return Status::error("spec.priorityClassName: no PriorityClass \"" + name->as_string() + "\"; apply it first");
     }
@@ -150,6 +151,7 @@ Result<Gateway::Accepted> Gateway::accept_pod(const Json& object, const std::str
   Result<Pod> decoded = decode_named(decode_pod, manifest, key_wanted, warnings);
   if (!decoded) return decoded.error();
   auto pod = std::make_shared<Pod>(std::move(*decoded));
+  set_defaults(*pod);
   const std::string key = pod->metadata.key();
   if (framework_of(*pod) == nullptr) {
     return Status::error("spec.schedulerName: no profile \"" + pod->scheduler_name + "\" in this gateway");
@@ -329,14 +331,17 @@ Result<Gateway::Accepted> Gateway::accept_volume_kind(Kind kind, const Json& obj
       if (before != nullptr) manifest = keep_uid(std::move(manifest), *before);
       status = settle(decode_storage_class);
       break;
-    case Kind::priority_class:
+    default: {
       if (before != nullptr) manifest = keep_uid(std::move(manifest), *before);
-      status = settle(decode_priority_class);
+      if (kind == Kind::priority_class) status = settle(decode_priority_class);
+      if (kind == Kind::namespace_) status = settle(decode_namespace);
+      if (kind == Kind::service) status = settle(decode_service);
+      if (kind == Kind::pod_disruption_budget) status = settle(decode_pod_disruption_budget);
+      if (kind == Kind::csi_node) status = settle(decode_csi_node);
+      if (kind == Kind::csi_driver) status = settle(decode_csi_driver);
+      if (kind == Kind::csi_storage_capacity) status = settle(decode_csi_storage_capacity);
       break;
-    default:
-      if (before != nullptr) manifest = keep_uid(std::move(manifest), *before);
-      status = settle(decode_namespace);
-      break;
+    }
   }
   if (!status.is_success()) return status;
   if (accepted.word == "unchanged") return accepted;
@@ -346,7 +351,9 @@ Result<Gateway::Accepted> Gateway::accept_volume_kind(Kind kind, const Json& obj
   objects.new_volume = kind == Kind::persistent_volume ? objects_.volume(accepted.key) : nullptr;
   objects.new_claim = kind == Kind::persistent_volume_claim ? objects_.claim(accepted.key) : nullptr;
   objects.new_class = kind == Kind::storage_class ? objects_.storage_class(accepted.key) : nullptr;
-  if (kind != Kind::priority_class && kind != Kind::namespace_) wake(event, objects);
+  if (objects.new_volume != nullptr || objects.new_claim != nullptr || objects.new_class != nullptr) {
+    wake(event, objects);
+  }
   return accepted;
 }
 
@@ -460,7 +467,7 @@ void Gateway::finish_removal(const std::string& key) {
   sweep_volumes();
   if (successor.is_null()) return board_.mirror(Kind::pod, key, nullptr);
   // Accepted long ago: what was admitted then is not asked again, or a class deleted meanwhile would lose the pod.
-  Result<Pod> next = decode_pod(successor, nullptr);
+  Result<Pod> next = decode_accepted_pod(successor);
   if (!next) {
     refuse("successor of pod " + key, next.error().message());
     return board_.mirror(Kind::pod, key, nullptr);

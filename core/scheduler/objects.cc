@@ -1,5 +1,9 @@
 #include "core/scheduler/objects.h"
 
+#include <algorithm>
+#include <type_traits>
+
+#include "core/api/defaults.h"
 #include "core/check.h"
 
 namespace berth {
@@ -9,40 +13,83 @@ namespace {
 std::string record_key(Kind kind, const std::string& key) { return std::string(describe(kind).plural) + "/" + key; }
 
 template <class T>
-std::shared_ptr<const T> find_in(const std::map<std::string, std::shared_ptr<const T>>& map, const std::string& key) {
-  auto found = map.find(key);
-  return found == map.end() ? nullptr : found->second;
-}
-
-template <class T>
-void replace(std::map<std::string, std::shared_ptr<const T>>& map, T object) {
-  const std::string key = object.metadata.key();
-  map.insert_or_assign(key, std::make_shared<const T>(std::move(object)));
-}
-
-template <class T>
-const Json* manifest_in(const std::map<std::string, std::shared_ptr<const T>>& map, const std::string& key) {
-  auto found = map.find(key);
-  return found == map.end() ? nullptr : &found->second->manifest;
-}
-
-template <class T>
 std::vector<std::string> keys_of(const std::map<std::string, T>& map) {
   std::vector<std::string> keys;
   for (const auto& [key, value] : map) keys.push_back(key);
   return keys;
 }
 
-// Decodes with `decode` and stores in `map`; gives the status.
-template <class T, class Decode>
-Status load_into(std::map<std::string, std::shared_ptr<const T>>& map, const Json& json, Decode decode) {
-  Result<T> object = decode(json, nullptr);
-  if (!object) return object.error();
-  replace(map, std::move(*object));
-  return Status::ok();
+template <class T>
+std::vector<std::shared_ptr<const T>> all_of(const std::map<std::string, std::shared_ptr<const T>>& map) {
+  std::vector<std::shared_ptr<const T>> all;
+  for (const auto& [key, object] : map) all.push_back(object);
+  return all;
 }
 
+// A kind by its type, and the decoder of its stored form.
+template <class T>
+struct Stored;
+template <>
+struct Stored<PersistentVolume> {
+  static constexpr Kind kKind = Kind::persistent_volume;
+  static constexpr auto kDecode = decode_persistent_volume;
+};
+template <>
+struct Stored<PersistentVolumeClaim> {
+  static constexpr Kind kKind = Kind::persistent_volume_claim;
+  static constexpr auto kDecode = decode_persistent_volume_claim;
+};
+template <>
+struct Stored<StorageClass> {
+  static constexpr Kind kKind = Kind::storage_class;
+  static constexpr auto kDecode = decode_storage_class;
+};
+template <>
+struct Stored<PriorityClass> {
+  static constexpr Kind kKind = Kind::priority_class;
+  static constexpr auto kDecode = decode_priority_class;
+};
+template <>
+struct Stored<Namespace> {
+  static constexpr Kind kKind = Kind::namespace_;
+  static constexpr auto kDecode = decode_namespace;
+};
+template <>
+struct Stored<Service> {
+  static constexpr Kind kKind = Kind::service;
+  static constexpr auto kDecode = decode_service;
+};
+template <>
+struct Stored<PodDisruptionBudget> {
+  static constexpr Kind kKind = Kind::pod_disruption_budget;
+  static constexpr auto kDecode = decode_pod_disruption_budget;
+};
+template <>
+struct Stored<CsiNode> {
+  static constexpr Kind kKind = Kind::csi_node;
+  static constexpr auto kDecode = decode_csi_node;
+};
+template <>
+struct Stored<CsiDriver> {
+  static constexpr Kind kKind = Kind::csi_driver;
+  static constexpr auto kDecode = decode_csi_driver;
+};
+template <>
+struct Stored<CsiStorageCapacity> {
+  static constexpr Kind kKind = Kind::csi_storage_capacity;
+  static constexpr auto kDecode = decode_csi_storage_capacity;
+};
+
 }  // namespace
+
+template <class Shelves, class Visit>
+void Objects::with_shelf(Shelves& shelves, Kind kind, Visit visit) {
+  const auto try_one = [&](auto& shelf) {
+    using T = std::remove_const_t<typename std::decay_t<decltype(shelf)>::mapped_type::element_type>;
+    if (Stored<T>::kKind == kind) visit(shelf);
+  };
+  std::apply([&](auto&... shelf) { (try_one(shelf), ...); }, shelves);
+}
 
 Status Objects::load(const Record& record) {
   const std::size_t slash = record.key.find('/');
@@ -50,29 +97,38 @@ Status Objects::load(const Record& record) {
   Result<Json> json = Json::parse(record.value, {.bytes = 1u << 20, .depth = 80});
   if (!json) return Status::error("stored object " + record.key + ": " + json.error().message());
   if (kind == nullptr) return Status::error("stored object " + record.key + ": unknown kind");
-  Status status;
-  switch (kind->kind) {
-    case Kind::pod: {
-      const Json* manifest = json->find("manifest");
-      if (manifest == nullptr) return Status::error("stored object " + record.key + ": no manifest");
-      Result<Pod> pod = decode_pod(*manifest, nullptr);
-      if (!pod) return Status::error("stored object " + record.key + ": " + pod.error().message());
-      PodEntry& entry = put_pod(std::make_shared<const Pod>(std::move(*pod)));
-      entry.deleting = json->find("deleting") != nullptr;
-      entry.finished = json->find("finished") != nullptr;
-      if (const Json* observed = json->find("observed")) entry.observed = *observed;
-      if (const Json* successor = json->find("successor")) entry.successor = *successor;
-      return Status::ok();
-    }
-    case Kind::node: overlays_.insert_or_assign(record.key.substr(slash + 1), std::move(*json)); return Status::ok();
-    case Kind::persistent_volume: status = load_into(volumes_, *json, decode_persistent_volume); break;
-    case Kind::persistent_volume_claim: status = load_into(claims_, *json, decode_persistent_volume_claim); break;
-    case Kind::storage_class: status = load_into(storage_classes_, *json, decode_storage_class); break;
-    case Kind::priority_class: status = load_into(priority_classes_, *json, decode_priority_class); break;
-    case Kind::namespace_: status = load_into(namespaces_, *json, decode_namespace); break;
+  if (kind->kind == Kind::pod) {
+    const Status loaded = load_pod(*json);
+    return loaded.is_success() ? loaded : Status::error("stored object " + record.key + ": " + loaded.message());
   }
-  if (!status.is_success()) return Status::error("stored object " + record.key + ": " + status.message());
+  if (kind->kind == Kind::node) {
+    overlays_.insert_or_assign(record.key.substr(slash + 1), std::move(*json));
+    return Status::ok();
+  }
+  Status status;
+  with_shelf(shelves_, kind->kind, [&](auto& shelf) {
+    using T = std::remove_const_t<typename std::decay_t<decltype(shelf)>::mapped_type::element_type>;
+    Result<T> object = Stored<T>::kDecode(*json, nullptr, Rules::off);
+    if (!object) {
+      status = Status::error("stored object " + record.key + ": " + object.error().message());
+      return;
+    }
+    shelf.insert_or_assign(object->metadata.key(), std::make_shared<const T>(std::move(*object)));
+  });
   return status;
+}
+
+Status Objects::load_pod(const Json& stored) {
+  const Json* manifest = stored.find("manifest");
+  if (manifest == nullptr) return Status::error("no manifest");
+  Result<Pod> pod = decode_accepted_pod(*manifest);
+  if (!pod) return pod.error();
+  PodEntry& entry = put_pod(std::make_shared<const Pod>(std::move(*pod)));
+  entry.deleting = stored.find("deleting") != nullptr;
+  entry.finished = stored.find("finished") != nullptr;
+  if (const Json* observed = stored.find("observed")) entry.observed = *observed;
+  if (const Json* successor = stored.find("successor")) entry.successor = *successor;
+  return Status::ok();
 }
 
 void Objects::stage(Kind kind, const std::string& key, const Json& value) {
@@ -128,26 +184,23 @@ const Json* Objects::overlay(const std::string& node) const {
   return found == overlays_.end() ? nullptr : &found->second;
 }
 
-void Objects::put(PersistentVolume volume) {
-  stage(Kind::persistent_volume, volume.metadata.key(), volume.manifest);
-  replace(volumes_, std::move(volume));
+template <class T>
+void Objects::put(T object) {
+  const std::string key = object.metadata.key();
+  stage(Stored<T>::kKind, key, object.manifest);
+  std::get<Shelf<T>>(shelves_).insert_or_assign(key, std::make_shared<const T>(std::move(object)));
 }
-void Objects::put(PersistentVolumeClaim claim) {
-  stage(Kind::persistent_volume_claim, claim.metadata.key(), claim.manifest);
-  replace(claims_, std::move(claim));
-}
-void Objects::put(StorageClass storage_class) {
-  stage(Kind::storage_class, storage_class.metadata.key(), storage_class.manifest);
-  replace(storage_classes_, std::move(storage_class));
-}
-void Objects::put(PriorityClass priority_class) {
-  stage(Kind::priority_class, priority_class.metadata.key(), priority_class.manifest);
-  replace(priority_classes_, std::move(priority_class));
-}
-void Objects::put(Namespace name_space) {
-  stage(Kind::namespace_, name_space.metadata.key(), name_space.manifest);
-  replace(namespaces_, std::move(name_space));
-}
+template void Objects::put(PersistentVolume);
+template void Objects::put(PersistentVolumeClaim);
+template void Objects::put(StorageClass);
+template void Objects::put(PriorityClass);
+template void Objects::put(Namespace);
+template void Objects::put(Service);
+template void Objects::put(PodDisruptionBudget);
+template void Objects::put(CsiNode);
+template void Objects::put(CsiDriver);
+template void Objects::put(CsiStorageCapacity);
+
 void Objects::put_overlay(const std::string& node, Json manifest) {
   stage(Kind::node, node, manifest);
   overlays_.insert_or_assign(node, std::move(manifest));
@@ -155,54 +208,35 @@ void Objects::put_overlay(const std::string& node, Json manifest) {
 
 void Objects::erase(Kind kind, const std::string& key) {
   CHECK(kind != Kind::pod);
-  switch (kind) {
-    case Kind::pod: break;
-    case Kind::node: overlays_.erase(key); break;
-    case Kind::persistent_volume: volumes_.erase(key); break;
-    case Kind::persistent_volume_claim: claims_.erase(key); break;
-    case Kind::storage_class: storage_classes_.erase(key); break;
-    case Kind::priority_class: priority_classes_.erase(key); break;
-    case Kind::namespace_: namespaces_.erase(key); break;
-  }
+  if (kind == Kind::node) overlays_.erase(key);
+  with_shelf(shelves_, kind, [&key](auto& shelf) { shelf.erase(key); });
   store_.erase(Table::object, record_key(kind, key));
 }
 
 const Json* Objects::manifest(Kind kind, const std::string& key) const {
-  switch (kind) {
-    case Kind::pod: {
-      auto found = pods_.find(key);
-      return found == pods_.end() ? nullptr : &found->second.pod->manifest;
-    }
-    case Kind::node: return overlay(key);
-    case Kind::persistent_volume: return manifest_in(volumes_, key);
-    case Kind::persistent_volume_claim: return manifest_in(claims_, key);
-    case Kind::storage_class: return manifest_in(storage_classes_, key);
-    case Kind::priority_class: return manifest_in(priority_classes_, key);
-    case Kind::namespace_: return manifest_in(namespaces_, key);
+  if (kind == Kind::node) return overlay(key);
+  if (kind == Kind::pod) {
+    const PodEntry* entry = find_pod(key);
+    return entry == nullptr ? nullptr : &entry->pod->manifest;
   }
-  return nullptr;
+  const Json* manifest = nullptr;
+  with_shelf(shelves_, kind, [&](const auto& shelf) {
+    if (const auto found = shelf.find(key); found != shelf.end()) manifest = &found->second->manifest;
+  });
+  return manifest;
 }
 
 std::vector<std::string> Objects::keys(Kind kind) const {
-  switch (kind) {
-    case Kind::pod: return keys_of(pods_);
-    case Kind::node: return keys_of(overlays_);
-    case Kind::persistent_volume: return keys_of(volumes_);
-    case Kind::persistent_volume_claim: return keys_of(claims_);
-    case Kind::storage_class: return keys_of(storage_classes_);
-    case Kind::priority_class: return keys_of(priority_classes_);
-    case Kind::namespace_: return keys_of(namespaces_);
-  }
-  return {};
-}
-
-std::shared_ptr<const PriorityClass> Objects::priority_class(const std::string& name) const {
-  return find_in(priority_classes_, name);
+  if (kind == Kind::node) return keys_of(overlays_);
+  if (kind == Kind::pod) return keys_of(pods_);
+  std::vector<std::string> keys;
+  with_shelf(shelves_, kind, [&keys](const auto& shelf) { keys = keys_of(shelf); });
+  return keys;
 }
 
 std::shared_ptr<const PriorityClass> Objects::default_priority_class() const {
   std::shared_ptr<const PriorityClass> best;
-  for (const auto& [name, priority_class] : priority_classes_) {
+  for (const auto& [name, priority_class] : shelf<PriorityClass>()) {
     if (!priority_class->global_default) continue;
     if (best == nullptr || priority_class->value > best->value) best = priority_class;
   }
@@ -248,7 +282,7 @@ std::optional<VolumeGrant> Objects::complete_binding(Kind kind, const std::strin
     grant = {key, claim(key)->volume_name, {}};
   } else {
     grant = {volume(key)->claim_ref, key, {}};
-    for (const auto& [name, claim] : claims_) {
+    for (const auto& [name, claim] : shelf<PersistentVolumeClaim>()) {
       if (grant.claim.empty() && claim->volume_name == key) grant.claim = name;
     }
   }
@@ -267,33 +301,53 @@ std::vector<std::string> Objects::pods_using(const std::string& claim_key) const
   std::vector<std::string> users;
   for (const auto& [key, entry] : pods_) {
     if (entry.finished) continue;
-    for (const PodVolume& volume : entry.pod->volumes) {
-      if (volume.claim_name.empty()) continue;
-      if (entry.pod->metadata.namespace_ + "/" + volume.claim_name == claim_key) {
-        users.push_back(key);
-        break;
-      }
+    const ObjectMeta& pod = entry.pod->metadata;
+    const auto& volumes = entry.pod->volumes;
+    if (std::any_of(volumes.begin(), volumes.end(), [&](const PodVolume& volume) {
+          const std::string name = volume.ephemeral ? pod.name + "-" + volume.name : volume.claim_name;
+          return !name.empty() && pod.namespace_ + "/" + name == claim_key;
+        })) {
+      users.push_back(key);
     }
   }
   return users;
 }
 
 std::shared_ptr<const PersistentVolumeClaim> Objects::claim(const std::string& key) const {
-  return find_in(claims_, key);
+  return find<PersistentVolumeClaim>(key);
 }
 std::shared_ptr<const PersistentVolume> Objects::volume(const std::string& name) const {
-  return find_in(volumes_, name);
+  return find<PersistentVolume>(name);
 }
 std::shared_ptr<const StorageClass> Objects::storage_class(const std::string& name) const {
-  return find_in(storage_classes_, name);
+  return find<StorageClass>(name);
 }
+std::shared_ptr<const CsiNode> Objects::csi_node(const std::string& node) const { return find<CsiNode>(node); }
+std::shared_ptr<const CsiDriver> Objects::csi_driver(const std::string& name) const { return find<CsiDriver>(name); }
+std::shared_ptr<const Namespace> Objects::name_space(const std::string& name) const { return find<Namespace>(name); }
 
 std::vector<std::shared_ptr<const PersistentVolume>> Objects::volumes_of_class(const std::string& name) const {
   std::vector<std::shared_ptr<const PersistentVolume>> found;
-  for (const auto& [key, volume] : volumes_) {
+  for (const auto& [key, volume] : shelf<PersistentVolume>()) {
     if (volume->storage_class_name == name) found.push_back(volume);
   }
   return found;
+}
+
+std::vector<std::shared_ptr<const CsiStorageCapacity>> Objects::csi_storage_capacities() const {
+  return all_of(shelf<CsiStorageCapacity>());
+}
+
+std::vector<std::shared_ptr<const Service>> Objects::services(const std::string& name_space) const {
+  std::vector<std::shared_ptr<const Service>> found;
+  for (const auto& [key, service] : shelf<Service>()) {
+    if (service->metadata.namespace_ == name_space) found.push_back(service);
+  }
+  return found;
+}
+
+std::vector<std::shared_ptr<const PodDisruptionBudget>> Objects::disruption_budgets() const {
+  return all_of(shelf<PodDisruptionBudget>());
 }
 
 }  // namespace berth

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "core/api/objects.h"
@@ -43,18 +44,20 @@ class Objects final : public Lister {
   // The operator's overlay of a node; null when there is none.
   const Json* overlay(const std::string& node) const;
 
-  // The other kinds. Replaces; the typed form was decoded from `manifest`.
-  void put(PersistentVolume volume);
-  void put(PersistentVolumeClaim claim);
-  void put(StorageClass storage_class);
-  void put(PriorityClass priority_class);
-  void put(Namespace name_space);
+  // The other kinds. Replaces; the typed form was decoded from `object.manifest`.
+  template <class T>
+  void put(T object);
+  // Null when there is none.
+  template <class T>
+  std::shared_ptr<const T> find(const std::string& key) const {
+    const auto found = shelf<T>().find(key);
+    return found == shelf<T>().end() ? nullptr : found->second;
+  }
   void put_overlay(const std::string& node, Json manifest);
   void erase(Kind kind, const std::string& key);
   // The stored manifest of any kind; null when there is none.
   const Json* manifest(Kind kind, const std::string& key) const;
   std::vector<std::string> keys(Kind kind) const;
-  std::shared_ptr<const PriorityClass> priority_class(const std::string& name) const;
   // The one marked globalDefault with the highest value; null when there is none.
   std::shared_ptr<const PriorityClass> default_priority_class() const;
 
@@ -70,19 +73,34 @@ class Objects final : public Lister {
   std::shared_ptr<const PersistentVolume> volume(const std::string& name) const override;
   std::shared_ptr<const StorageClass> storage_class(const std::string& name) const override;
   std::vector<std::shared_ptr<const PersistentVolume>> volumes_of_class(const std::string& name) const override;
+  std::shared_ptr<const CsiNode> csi_node(const std::string& node) const override;
+  std::shared_ptr<const CsiDriver> csi_driver(const std::string& name) const override;
+  std::vector<std::shared_ptr<const CsiStorageCapacity>> csi_storage_capacities() const override;
+  std::shared_ptr<const Namespace> name_space(const std::string& name) const override;
+  std::vector<std::shared_ptr<const Service>> services(const std::string& name_space) const override;
+  std::vector<std::shared_ptr<const PodDisruptionBudget>> disruption_budgets() const override;
 
  private:
+  template <class T>
+  using Shelf = std::map<std::string, std::shared_ptr<const T>>;
+  template <class T>
+  const Shelf<T>& shelf() const {
+    return std::get<Shelf<T>>(shelves_);
+  }
+  // Calls visit(shelf) with that of a kind other than pods and nodes.
+  template <class Shelves, class Visit>
+  static void with_shelf(Shelves& shelves, Kind kind, Visit visit);
+  Status load_pod(const Json& stored);
   void stage(Kind kind, const std::string& key, const Json& value);
 
   Store& store_;
   std::map<std::string, PodEntry> pods_;
   std::map<std::string, std::string> key_of_uid_;
   std::map<std::string, Json> overlays_;
-  std::map<std::string, std::shared_ptr<const PersistentVolume>> volumes_;
-  std::map<std::string, std::shared_ptr<const PersistentVolumeClaim>> claims_;
-  std::map<std::string, std::shared_ptr<const StorageClass>> storage_classes_;
-  std::map<std::string, std::shared_ptr<const PriorityClass>> priority_classes_;
-  std::map<std::string, std::shared_ptr<const Namespace>> namespaces_;
+  std::tuple<Shelf<PersistentVolume>, Shelf<PersistentVolumeClaim>, Shelf<StorageClass>, Shelf<PriorityClass>,
+             Shelf<Namespace>, Shelf<Service>, Shelf<PodDisruptionBudget>, Shelf<CsiNode>, Shelf<CsiDriver>,
+             Shelf<CsiStorageCapacity>>
+      shelves_;
 };
 
 }  // namespace berth

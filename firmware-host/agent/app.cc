@@ -17,6 +17,7 @@
 #include "firmware-host/logging.h"
 #include "firmware-host/loop.h"
 #include "firmware-host/real_clock.h"
+#include "firmware-host/service_manager.h"
 #include "firmware-host/state_directory.h"
 #include "storage/paths.h"
 #include "storage/sqlite_store.h"
@@ -38,6 +39,7 @@ class AgentApp {
     }
     loop_.set_end_turn([this] { return end_turn(); });
     loop_.set_on_signal([this](int signal) { say_goodbye(signal); });
+    service_.ready("running the pods of node " + settings_.agent.node);
     if (const Status ended = loop_.run(); !ended.is_success()) return store_failed(ended);
     return kExitOk;
   }
@@ -133,6 +135,7 @@ class AgentApp {
   Status end_turn() {
     Status finished = agent_->finish_turn();
     if (!finished.is_success()) return finished;
+    service_.turn_ended();
     if (!transport_->is_up()) transport_->set_will(agent_->will());
     if (ending_) {
       transport_->disconnect();
@@ -147,6 +150,7 @@ class AgentApp {
                                        [](const auto& entry) { return entry.second.state == SlotState::running; });
     log_.write(Level::info, "ending; workloads keep running",
                {{"signal", std::to_string(signal)}, {"running", std::to_string(running)}});
+    service_.stopping();
     agent_->say_goodbye();
     ending_ = true;
   }
@@ -156,6 +160,7 @@ class AgentApp {
   Timers timers_;
   SpdLog log_;
   EventLoop loop_;
+  ServiceManager service_{clock_, timers_};
   std::optional<StateDirectory> state_;
   std::unique_ptr<SqliteStore> store_;
   std::unique_ptr<ProcessRuntime> runtime_;

@@ -8,6 +8,7 @@
 #include "firmware-host/ctl/api_client.h"
 #include "firmware-host/ctl/commands.h"
 #include "firmware-host/ctl/connection.h"
+#include "firmware-host/ctl/enroll.h"
 #include "firmware-host/ctl/options.h"
 #include "firmware-host/ctl/text.h"
 #include "firmware-host/loop.h"
@@ -64,6 +65,7 @@ Outcome<void> run_command(ApiClient& client, const CtlOptions& options, const st
     case Command::get: return run_get(client, options, screen);
     case Command::describe: return run_describe(client, options, screen);
     case Command::status: return run_status(client, options, screen);
+    case Command::enroll:
     case Command::version: break;
   }
   return {};
@@ -113,7 +115,12 @@ int run_berthctl(int argc, const char* const* argv, std::ostream& out, std::ostr
     out << "berthctl " << BERTH_VERSION << ", protocol berth/v1\n";
     return 0;
   }
-  const Outcome<void> done = run_connected(options, {out, err});
+  if (options.command == Command::enroll && !options.connection.fleet.empty()) {
+    options.enroll.fleet = options.connection.fleet;
+  }
+  const Screen screen{out, err};
+  const Outcome<void> done =
+      options.command == Command::enroll ? run_enroll(options.enroll, screen) : run_connected(options, screen);
   out.flush();
   if (done) return 0;
   if (done.error().exit != Exit::interrupted) err << "berthctl: " << done.error().text << "\n";

@@ -1,5 +1,7 @@
 #include "firmware-host/ctl/connection.h"
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <charconv>
 #include <fstream>
@@ -17,6 +19,8 @@ namespace {
 
 constexpr std::uint16_t kPort = 1883;
 constexpr std::uint16_t kTlsPort = 8883;
+// What the package of the gateway leaves for the operator of its machine.
+constexpr const char* kOperatorConfig = "/etc/berth/operator/berthctl.yaml";
 
 std::string first_line(const std::string& text) {
   std::string line = text.substr(0, text.find('\n'));
@@ -53,10 +57,13 @@ Outcome<CtlSettings> from_state_dir(const ConnectionOptions& options) {
 // The configuration file over the state directory.
 Outcome<CtlSettings> configured(const ConnectionOptions& options) {
   Outcome<CtlSettings> settings = from_state_dir(options);
-  if (!settings || options.config_file.empty()) return settings;
-  const Outcome<std::string> text = read_text_file(options.config_file);
+  const bool nothing_said = options.config_file.empty() && options.state_dir.empty() && options.broker.empty();
+  const bool enrolled = nothing_said && ::access(kOperatorConfig, R_OK) == 0;
+  const std::string file = enrolled ? kOperatorConfig : options.config_file;
+  if (!settings || file.empty()) return settings;
+  const Outcome<std::string> text = read_text_file(file);
   if (!text) return std::unexpected(text.error());
-  Result<CtlSettings> parsed = parse_ctl_config(options.config_file, *text, std::move(*settings));
+  Result<CtlSettings> parsed = parse_ctl_config(file, *text, std::move(*settings));
   if (!parsed) return fail(Exit::usage, lines_of(parsed.error()));
   return std::move(*parsed);
 }

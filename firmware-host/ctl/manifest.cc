@@ -16,8 +16,8 @@ constexpr std::size_t kPodBytesMax = 56 * 1024;     // PreBind carries a pod who
 constexpr std::size_t kObjectBytesMax = 63 * 1024;  // a request is one message of at most 64 KiB
 
 template <class T>
-Status check_with(Result<T> (*decode)(const Json&, Warnings*), const Json& object, Warnings& warnings) {
-  const Result<T> decoded = decode(object, &warnings);
+Status check_with(Result<T> (*decode)(const Json&, Warnings*, Rules), const Json& object, Warnings& warnings) {
+  const Result<T> decoded = decode(object, &warnings, Rules::enforced);
   return decoded ? Status::ok() : decoded.error();
 }
 
@@ -30,6 +30,11 @@ Status check_object(Kind kind, const Json& object, Warnings& warnings) {
     case Kind::storage_class: return check_with(decode_storage_class, object, warnings);
     case Kind::priority_class: return check_with(decode_priority_class, object, warnings);
     case Kind::namespace_: return check_with(decode_namespace, object, warnings);
+    case Kind::service: return check_with(decode_service, object, warnings);
+    case Kind::pod_disruption_budget: return check_with(decode_pod_disruption_budget, object, warnings);
+    case Kind::csi_node: return check_with(decode_csi_node, object, warnings);
+    case Kind::csi_driver: return check_with(decode_csi_driver, object, warnings);
+    case Kind::csi_storage_capacity: return check_with(decode_csi_storage_capacity, object, warnings);
   }
   return Status::error("kind: unknown");
 }

@@ -16,7 +16,9 @@ constexpr const char* kFooter =
     "KIND is a kind by any of its names: pod, pods, po, node, no, persistentvolume, pv, persistentvolumeclaim, pvc,\n"
     "storageclass, sc, priorityclass, pc, namespace, ns. KIND NAME may be written KIND/NAME.\n"
     "\n"
-    "Where the gateway is: command line, then --config, then --state-dir, then 127.0.0.1:1883 without a password.\n"
+    "Where the gateway is: command line, then --config, then --state-dir, then /etc/berth/operator/berthctl.yaml if "
+    "there\n"
+    "is one, then 127.0.0.1:1883 without a password.\n"
     "\n"
     "Exit codes: 0 done; 1 the gateway refused, or no such object; 2 wrong command line, configuration or manifest,\n"
     "nothing was sent; 3 no connection to the broker; 4 no answer from the gateway; 130 interrupted.\n";
@@ -59,6 +61,28 @@ void add_files(CLI::App& app, CtlOptions& to) {
       ->allow_extra_args(false);
 }
 
+void add_enroll(CLI::App& app, EnrollOptions& to) {
+  using Role = BrokerIdentity::Role;
+  static const std::map<std::string, Role> kRoles = {
+      {"node", Role::node}, {"operator", Role::operator_}, {"gateway", Role::gateway}};
+  app.add_option("NAME", to.name, "Name of the device, as its node is called")->required();
+  app.add_option("--role", to.role, "node, operator or gateway; default node")
+      ->transform(CLI::CheckedTransformer(kRoles).description("ROLE"))
+      ->type_name("");
+  app.add_option("--address", to.host, "How the device reaches the broker, HOST[:PORT]; default this machine's name")
+      ->type_name("HOST");
+  app.add_flag("--certificate", to.certificate, "A certificate instead of a password; port 8883");
+  app.add_option("--output", to.output, "Directory for the device's files, default ./NAME")->type_name("DIR");
+  app.add_option("--installed-dir", to.installed_dir, "Where they will lie on the device, default /etc/berth")
+      ->type_name("DIR");
+  app.add_option("--broker-dir", to.broker_dir,
+                 "Where the broker's passwords and access are, default /etc/berth/broker")
+      ->type_name("DIR");
+  app.add_option("--mosquitto-dir", to.mosquitto_dir, "For the listener of certificates, default /etc/mosquitto/conf.d")
+      ->type_name("DIR");
+  app.add_flag("!--no-reload", to.reload, "Leave the running mosquitto alone");
+}
+
 void add_commands(CLI::App& app, CtlOptions& to) {
   static const std::map<std::string, OutputForm> kForms = {
       {"table", OutputForm::table}, {"wide", OutputForm::wide}, {"json", OutputForm::json}, {"yaml", OutputForm::yaml}};
@@ -98,6 +122,8 @@ void add_commands(CLI::App& app, CtlOptions& to) {
   status->add_option("-o,--output", to.form, "table, json or yaml")
       ->transform(CLI::CheckedTransformer(kForms).description("FORM"))
       ->type_name("");
+  CLI::App* enroll = command("enroll", "Give a device its account at this machine's mosquitto", Command::enroll);
+  add_enroll(*enroll, to.enroll);
   command("version", "Show the version of berthctl", Command::version);
 }
 
@@ -127,6 +153,7 @@ std::optional<int> parse_options(int argc, const char* const* argv, CtlOptions& 
   CLI::App app{"berthctl: the operator's tool of Berth. It asks the gateway over MQTT.", "berthctl"};
   app.require_subcommand(1);
   app.footer(kFooter);
+  app.set_version_flag("--version", std::string("berthctl ") + BERTH_VERSION);
   add_connection(app, options.connection);
   double timeout_s = 10;
   app.add_option("--timeout", timeout_s, "How long to wait for the broker and for each answer, default 10")

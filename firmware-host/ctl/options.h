@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/clock.h"
+#include "firmware-host/gateway/broker_config.h"
 
 namespace berth {
 
@@ -28,8 +29,22 @@ struct ConnectionOptions {
   Millis timeout_ms = 10'000;
 };
 
+// Who is given an account at the broker of this machine, and how (enroll.h).
+struct EnrollOptions {
+  std::string name;
+  BrokerIdentity::Role role = BrokerIdentity::Role::node;
+  std::string fleet = "default";
+  std::string host;                                     // of the broker, as the device reaches it: HOST[:PORT]
+  std::string broker_dir = "/etc/berth/broker";         // `passwords` and `access`; with certificates also `tls`
+  std::string output;                                   // empty: ./<name>
+  std::string installed_dir = "/etc/berth";             // where a node's files will lie on the device
+  std::string mosquitto_dir = "/etc/mosquitto/conf.d";  // gets berth-tls.conf with the first certificate
+  bool certificate = false;                             // instead of a password; an authority is made at first
+  bool reload = true;                                   // tell the running mosquitto
+};
+
 struct CtlOptions {
-  enum class Command { apply, get, describe, remove, status, version };
+  enum class Command { apply, get, describe, remove, status, enroll, version };
   Command command = Command::version;
   ConnectionOptions connection;
   std::vector<std::string> files;  // apply, delete; "-": standard input
@@ -41,6 +56,7 @@ struct CtlOptions {
   bool all_namespaces = false;
   OutputForm form = OutputForm::table;
   bool watch = false;
+  EnrollOptions enroll;
 };
 
 // The namespace of what names none.

@@ -106,6 +106,54 @@ std::string claim_cell(const Json& volume) {
   return name.empty() ? name : text_field(volume, {"spec", "claimRef", "namespace"}) + "/" + name;
 }
 
+// "app=web": matchLabels, and the number of expressions besides.
+std::string selector_cell(const Json& budget) {
+  std::string text = join_pairs(object_field(budget, {"spec", "selector", "matchLabels"}));
+  const std::size_t more = list_field(budget, {"spec", "selector", "matchExpressions"}).size();
+  if (more > 0) text += (text.empty() ? "" : ",") + std::string("+") + std::to_string(more);
+  return text;
+}
+
+std::string drivers_cell(const Json& node) {
+  std::vector<std::string> words;
+  for (const Json& driver : list_field(node, {"spec", "drivers"})) {
+    const std::string limit = text_field(driver, {"allocatable", "count"});
+    words.push_back(text_field(driver, {"name"}) + (limit.empty() ? "" : "=" + limit));
+  }
+  return join(words);
+}
+
+// Of the kinds that group pods, and of those that CSI drivers bring.
+const std::vector<Column>& columns_of_other_kind(Kind kind) {
+  static const std::vector<Column> kService = {
+      {"NAME", name_cell},
+      {"SELECTOR", [](const Json& service) { return join_pairs(object_field(service, {"spec", "selector"})); }}};
+  static const std::vector<Column> kBudget = {
+      {"NAME", name_cell},
+      {"MINAVAILABLE", [](const Json& budget) { return text_field(budget, {"spec", "minAvailable"}); }},
+      {"MAXUNAVAILABLE", [](const Json& budget) { return text_field(budget, {"spec", "maxUnavailable"}); }},
+      {"ALLOWED", [](const Json& budget) { return text_field(budget, {"status", "disruptionsAllowed"}); }},
+      {"SELECTOR", selector_cell, true}};
+  static const std::vector<Column> kCsiNode = {{"NAME", name_cell}, {"DRIVERS", drivers_cell}};
+  static const std::vector<Column> kCsiDriver = {
+      {"NAME", name_cell},
+      {"STORAGECAPACITY", [](const Json& driver) { return text_field(driver, {"spec", "storageCapacity"}); }}};
+  static const std::vector<Column> kCsiCapacity = {
+      {"NAME", name_cell},
+      {"STORAGECLASS", [](const Json& object) { return text_field(object, {"storageClassName"}); }},
+      {"CAPACITY", [](const Json& object) { return text_field(object, {"capacity"}); }},
+      {"MAXIMUM", [](const Json& object) { return text_field(object, {"maximumVolumeSize"}); }}};
+  static const std::vector<Column> kNamespace = {{"NAME", name_cell}, {"LABELS", labels_cell, true}};
+  switch (kind) {
+    case Kind::service: return kService;
+    case Kind::pod_disruption_budget: return kBudget;
+    case Kind::csi_node: return kCsiNode;
+    case Kind::csi_driver: return kCsiDriver;
+    case Kind::csi_storage_capacity: return kCsiCapacity;
+    default: return kNamespace;
+  }
+}
+
 const std::vector<Column>& columns_of_kind(Kind kind) {
   static const std::vector<Column> kPod = {
       {"NAME", name_cell},
@@ -154,7 +202,6 @@ const std::vector<Column>& columns_of_kind(Kind kind) {
       {"VALUE", [](const Json& object) { return text_field(object, {"value"}); }},
       {"DEFAULT", [](const Json& object) { return text_field(object, {"globalDefault"}); }},
       {"PREEMPTION", [](const Json& object) { return text_field(object, {"preemptionPolicy"}); }}};
-  static const std::vector<Column> kNamespace = {{"NAME", name_cell}, {"LABELS", labels_cell, true}};
   switch (kind) {
     case Kind::pod: return kPod;
     case Kind::node: return kNode;
@@ -162,9 +209,8 @@ const std::vector<Column>& columns_of_kind(Kind kind) {
     case Kind::persistent_volume_claim: return kClaim;
     case Kind::storage_class: return kClass;
     case Kind::priority_class: return kPriority;
-    case Kind::namespace_: return kNamespace;
+    default: return columns_of_other_kind(kind);
   }
-  return kNamespace;
 }
 
 }  // namespace

@@ -11,12 +11,14 @@
 #include "firmware-host/gateway/broker.h"
 #include "firmware-host/gateway/command_line.h"
 #include "firmware-host/gateway/exit_codes.h"
+#include "firmware-host/gateway/scheduler_config.h"
 #include "firmware-host/gateway/store.h"
 #include "firmware-host/logging.h"
 #include "firmware-host/loop.h"
 #include "firmware-host/real_clock.h"
+#include "firmware-host/service_manager.h"
 #include "firmware-host/state_directory.h"
-#include "plugins/registry.h"
+#include "firmware-host/yaml.h"
 #include "transports/mqtt.h"
 
 namespace berth {
@@ -25,8 +27,9 @@ namespace {
 
 class GatewayApp {
  public:
-  GatewayApp(GatewaySettings settings, const Registry& registry)
+  GatewayApp(GatewaySettings settings, SchedulerConfig scheduler, const Registry& registry)
       : settings_(std::move(settings)),
+        scheduler_(std::move(scheduler)),
         registry_(registry),
         log_(settings_.log.level, settings_.log.format),
         loop_(clock_, timers_) {}
@@ -38,6 +41,7 @@ class GatewayApp {
     }
     loop_.set_end_turn([this] { return end_turn(); });
     loop_.set_on_signal([this](int signal) { say_goodbye(signal); });
+    service_.ready("placing pods of fleet " + settings_.fleet);
     if (const Status ended = loop_.run(); !ended.is_success()) {
       return fail(gateway_exit::kStore,
                   "a commit failed, what the store holds is unknown; the gateway ends and must be started again",
@@ -91,11 +95,11 @@ class GatewayApp {
     options.fleet = settings_.fleet;
     options.gateway = settings_.gateway;
     options.known_nodes = settings_.known_nodes;
-    options.profiles.push_back(default_profile());
-    options.queue.initial_backoff_ms = settings_.scheduler.pod_initial_backoff_ms;
-    options.queue.max_backoff_ms = settings_.scheduler.pod_max_backoff_ms;
+    options.profiles = scheduler_.profiles;
+    options.queue.initial_backoff_ms = scheduler_.pod_initial_backoff_ms;
+    options.queue.max_backoff_ms = scheduler_.pod_max_backoff_ms;
     options.promise_ms = settings_.promise_limit_ms;
-    options.seed = settings_.scheduler.tie_seed != 0 ? settings_.scheduler.tie_seed : true_random();
+    options.seed = settings_.tie_seed != 0 ? settings_.tie_seed : true_random();
     return options;
   }
 
@@ -147,6 +151,7 @@ class GatewayApp {
 
   Status end_turn() {
     Status finished = gateway_->finish_turn();
+    if (finished.is_success()) service_.turn_ended();
     if (finished.is_success() && ending_) {
       transport_->disconnect();
       if (broker_ != nullptr) broker_->stop();
@@ -157,16 +162,19 @@ class GatewayApp {
 
   void say_goodbye(int signal) {
     log_.write(Level::info, "ending", {{"signal", std::to_string(signal)}});
+    service_.stopping();
     gateway_->say_goodbye();
     ending_ = true;
   }
 
   GatewaySettings settings_;
+  SchedulerConfig scheduler_;
   const Registry& registry_;
   RealClock clock_;
   Timers timers_;
   SpdLog log_;
   EventLoop loop_;
+  ServiceManager service_{clock_, timers_};
   std::optional<StateDirectory> state_;
   std::unique_ptr<Broker> broker_;  // null: settings_.broker names another
   std::unique_ptr<Store> store_;
@@ -175,19 +183,27 @@ class GatewayApp {
   bool ending_ = false;
 };
 
+int refuse(const Status& error) {
+  for (const std::string& reason : error.reasons()) std::fprintf(stderr, "berthd: %s\n", reason.c_str());
+  return gateway_exit::kUsage;
+}
+
 }  // namespace
 
 int run_gateway(int argc, const char* const* argv, const Registry& registry) {
   const Result<GatewayCommandLine> line = read_gateway_command_line(argc, argv);
-  if (!line) {
-    for (const std::string& reason : line.error().reasons()) std::fprintf(stderr, "berthd: %s\n", reason.c_str());
-    return gateway_exit::kUsage;
-  }
+  if (!line) return refuse(line.error());
   if (line->text) {
     std::fputs(line->text->c_str(), stdout);
     return gateway_exit::kOk;
   }
-  return GatewayApp(line->settings, registry).run();
+  Result<SchedulerConfig> scheduler = read_scheduler_config(line->settings.scheduler_config, registry);
+  if (!scheduler) return refuse(scheduler.error());
+  if (line->print_config) {
+    std::fputs(dump_yaml(scheduler->completed).c_str(), stdout);
+    return gateway_exit::kOk;
+  }
+  return GatewayApp(line->settings, std::move(*scheduler), registry).run();
 }
 
 }  // namespace berth

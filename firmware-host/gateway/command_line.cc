@@ -14,13 +14,18 @@ namespace {
 // The flags as given; empty: not given.
 struct Flags {
   std::string config, fleet, gateway, state_dir, broker, username, password_file, ca_file, cert_file, key_file,
-      log_level, log_format;
+      log_level, log_format, scheduler_config;
   std::vector<std::string> known_nodes;
   std::uint64_t tie_seed = 0;
+  bool print_config = false;
 };
 
 void declare(CLI::App& app, Flags& flags) {
   app.add_option("--config", flags.config, "configuration file (YAML); flags win over it")->type_name("FILE");
+  app.add_option("--scheduler-config", flags.scheduler_config,
+                 "profiles, plugins and their arguments: YAML with the fields of KubeSchedulerConfiguration v1")
+      ->type_name("FILE");
+  app.add_flag("--print-config", flags.print_config, "print the completed scheduler configuration, and end");
   app.add_option("--fleet", flags.fleet, "name of the fleet (default: default)")->type_name("NAME");
   app.add_option("--gateway", flags.gateway, "name of this gateway (default: gateway)")->type_name("NAME");
   app.add_option("--state-dir", flags.state_dir, "directory of the store and of the embedded broker")->type_name("DIR");
@@ -72,6 +77,7 @@ Status apply(const Flags& flags, GatewaySettings& settings) {
   set(settings.fleet, flags.fleet);
   set(settings.gateway, flags.gateway);
   set(settings.state_dir, flags.state_dir);
+  set(settings.scheduler_config, flags.scheduler_config);
   for (const std::string& name : {settings.fleet, settings.gateway}) {
     if (!is_valid_name(name)) {
       return Status::error("\"" + name + "\" (--fleet, --gateway): lower-case letters, digits, '-' and '.' only");
@@ -79,7 +85,7 @@ Status apply(const Flags& flags, GatewaySettings& settings) {
   }
   settings.state_dir = std::filesystem::absolute(settings.state_dir).lexically_normal();
   if (!flags.known_nodes.empty()) settings.known_nodes = flags.known_nodes;
-  if (flags.tie_seed != 0) settings.scheduler.tie_seed = flags.tie_seed;
+  if (flags.tie_seed != 0) settings.tie_seed = flags.tie_seed;
   if (!flags.log_level.empty()) {
     const auto level = parse_level(flags.log_level);
     if (!level) return level.error();
@@ -117,6 +123,7 @@ Result<GatewayCommandLine> read_gateway_command_line(int argc, const char* const
     line.settings = std::move(*settings);
   }
   if (Status applied = apply(flags, line.settings); !applied.is_success()) return applied;
+  line.print_config = flags.print_config;
   return line;
 }
 

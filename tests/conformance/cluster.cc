@@ -11,7 +11,7 @@ Status each(const Json& input, const char* list, Decode decode, Keep keep) {
   if (objects == nullptr || !objects->is_array()) return {};
   std::size_t index = 0;
   for (const Json& object : objects->as_array()) {
-    auto decoded = decode(object, nullptr);
+    auto decoded = decode(object, nullptr, Rules::off);
     if (!decoded) {
       return Status::error(std::string(list) + "[" + std::to_string(index) + "]: " + decoded.error().message());
     }
@@ -31,38 +31,60 @@ void give_uid(ObjectMeta& metadata) {
   if (metadata.uid.empty()) metadata.uid = metadata.key();
 }
 
+// The same, each kept under its key.
+template <class T>
+Status shelve(const Json& input, const char* list, Result<T> (*decode)(const Json&, Warnings*, Rules),
+              std::map<std::string, std::shared_ptr<const T>>& shelf) {
+  return each(input, list, decode, [&shelf](T object) {
+    const std::string key = object.metadata.key();
+    shelf[key] = std::make_shared<const T>(std::move(object));
+  });
+}
+
 }  // namespace
+
+Status Cluster::load_pods(const Json& input) {
+  Status status = each(input, "pods", decode_pod, [this](Pod pod) {
+    give_uid(pod.metadata);
+    const auto shared = std::make_shared<const Pod>(std::move(pod));
+    if (!shared->node_name.empty()) {
+      cache_.confirm(shared, shared->node_name);
+    } else if (!shared->nominated_node_name.empty()) {
+      nominator_.add(shared, shared->nominated_node_name);
+    }
+  });
+  if (!status.is_success()) return status;
+  return each(input, "pending", decode_pod, [this](Pod pod) {
+    give_uid(pod.metadata);
+    pending_.push_back(std::make_shared<const Pod>(std::move(pod)));
+    if (!pending_.back()->nominated_node_name.empty()) {
+      nominator_.add(pending_.back(), pending_.back()->nominated_node_name);
+    }
+  });
+}
 
 Status Cluster::load(const Json& input) {
   Status status = each(input, "nodes", decode_node,
                        [this](Node node) { cache_.set_node(std::make_shared<Node>(std::move(node))); });
-  if (!status.is_success()) return status;
-  status = each(input, "pods", decode_pod, [this](Pod pod) {
-    give_uid(pod.metadata);
-    const std::string node = pod.node_name;
-    if (!node.empty()) cache_.confirm(std::make_shared<Pod>(std::move(pod)), node);
-  });
-  if (!status.is_success()) return status;
-  status = each(input, "pending", decode_pod, [this](Pod pod) {
-    give_uid(pod.metadata);
-    pending_.push_back(std::make_shared<Pod>(std::move(pod)));
-  });
-  if (!status.is_success()) return status;
-  status = each(input, "pvcs", decode_persistent_volume_claim, [this](PersistentVolumeClaim claim) {
-    give_uid(claim.metadata);
-    const std::string key = claim.metadata.key();
-    claims_[key] = std::make_shared<PersistentVolumeClaim>(std::move(claim));
-  });
-  if (!status.is_success()) return status;
-  status = each(input, "pvs", decode_persistent_volume, [this](PersistentVolume volume) {
-    const std::string name = volume.metadata.name;
-    volumes_[name] = std::make_shared<PersistentVolume>(std::move(volume));
-  });
-  if (!status.is_success()) return status;
-  return each(input, "storageClasses", decode_storage_class, [this](StorageClass storage_class) {
-    const std::string name = storage_class.metadata.name;
-    classes_[name] = std::make_shared<StorageClass>(std::move(storage_class));
-  });
+  if (status.is_success()) status = load_pods(input);
+  if (status.is_success()) {
+    status = each(input, "pvcs", decode_persistent_volume_claim, [this](PersistentVolumeClaim claim) {
+      give_uid(claim.metadata);
+      const std::string key = claim.metadata.key();
+      claims_[key] = std::make_shared<const PersistentVolumeClaim>(std::move(claim));
+    });
+  }
+  if (status.is_success()) status = shelve(input, "pvs", decode_persistent_volume, volumes_);
+  if (status.is_success()) status = shelve(input, "storageClasses", decode_storage_class, classes_);
+  if (status.is_success()) status = shelve(input, "csiNodes", decode_csi_node, csi_nodes_);
+  if (status.is_success()) status = shelve(input, "csiDrivers", decode_csi_driver, csi_drivers_);
+  if (status.is_success()) {
+    status = shelve(input, "csiStorageCapacities", decode_csi_storage_capacity, csi_capacities_);
+  }
+  if (status.is_success()) status = shelve(input, "namespaces", decode_namespace, namespaces_);
+  if (status.is_success()) status = shelve(input, "services", decode_service, services_);
+  if (status.is_success()) status = shelve(input, "pdbs", decode_pod_disruption_budget, budgets_);
+  return status;
 }
 
 const Snapshot& Cluster::take_snapshot() {
@@ -105,6 +127,32 @@ std::vector<std::shared_ptr<const PersistentVolume>> Cluster::volumes_of_class(c
     if (volume->storage_class_name == name) found.push_back(volume);
   }
   return found;
+}
+
+std::shared_ptr<const CsiNode> Cluster::csi_node(const std::string& node) const { return get(csi_nodes_, node); }
+
+std::shared_ptr<const CsiDriver> Cluster::csi_driver(const std::string& name) const { return get(csi_drivers_, name); }
+
+std::vector<std::shared_ptr<const CsiStorageCapacity>> Cluster::csi_storage_capacities() const {
+  std::vector<std::shared_ptr<const CsiStorageCapacity>> all;
+  for (const auto& [key, capacity] : csi_capacities_) all.push_back(capacity);
+  return all;
+}
+
+std::shared_ptr<const Namespace> Cluster::name_space(const std::string& name) const { return get(namespaces_, name); }
+
+std::vector<std::shared_ptr<const Service>> Cluster::services(const std::string& name_space) const {
+  std::vector<std::shared_ptr<const Service>> found;
+  for (const auto& [key, service] : services_) {
+    if (service->metadata.namespace_ == name_space) found.push_back(service);
+  }
+  return found;
+}
+
+std::vector<std::shared_ptr<const PodDisruptionBudget>> Cluster::disruption_budgets() const {
+  std::vector<std::shared_ptr<const PodDisruptionBudget>> all;
+  for (const auto& [key, budget] : budgets_) all.push_back(budget);
+  return all;
 }
 
 }  // namespace berth

@@ -32,6 +32,12 @@ class Cluster final : public Handle, public Lister {
   std::shared_ptr<const PersistentVolume> volume(const std::string& name) const override;
   std::shared_ptr<const StorageClass> storage_class(const std::string& name) const override;
   std::vector<std::shared_ptr<const PersistentVolume>> volumes_of_class(const std::string& name) const override;
+  std::shared_ptr<const CsiNode> csi_node(const std::string& node) const override;
+  std::shared_ptr<const CsiDriver> csi_driver(const std::string& name) const override;
+  std::vector<std::shared_ptr<const CsiStorageCapacity>> csi_storage_capacities() const override;
+  std::shared_ptr<const Namespace> name_space(const std::string& name) const override;
+  std::vector<std::shared_ptr<const Service>> services(const std::string& name_space) const override;
+  std::vector<std::shared_ptr<const PodDisruptionBudget>> disruption_budgets() const override;
 
  private:
   class StillClock final : public Clock {
@@ -39,14 +45,24 @@ class Cluster final : public Handle, public Lister {
     Millis now() const override { return 0; }
     Millis wall() const override { return 0; }
   };
+  template <class T>
+  using Shelf = std::map<std::string, std::shared_ptr<const T>>;
+  Status load_pods(const Json& input);
+
   StillClock still_;
   Cache cache_;
   Snapshot snapshot_;
   Nominator nominator_;
   std::vector<std::shared_ptr<const Pod>> pending_;
-  std::map<std::string, std::shared_ptr<const PersistentVolumeClaim>> claims_;
-  std::map<std::string, std::shared_ptr<const PersistentVolume>> volumes_;
-  std::map<std::string, std::shared_ptr<const StorageClass>> classes_;
+  Shelf<PersistentVolumeClaim> claims_;
+  Shelf<PersistentVolume> volumes_;
+  Shelf<StorageClass> classes_;
+  Shelf<CsiNode> csi_nodes_;
+  Shelf<CsiDriver> csi_drivers_;
+  Shelf<CsiStorageCapacity> csi_capacities_;
+  Shelf<Namespace> namespaces_;
+  Shelf<Service> services_;
+  Shelf<PodDisruptionBudget> budgets_;
 };
 
 }  // namespace berth

@@ -70,9 +70,8 @@ class Run {
   bool set_up(const Json& input, Verdict& verdict) {
     Profile profile = default_profile();
     for (const Json& config : list(at(input, "pluginConfig"))) {
-      for (ProfilePlugin& plugin : profile.plugins) {
-        if (plugin.name == text(at(config, "name"))) plugin.args = at(config, "args");
-      }
+      const std::string name = text(at(config, "name"));
+      if (in_tree_registry().find(name) != nullptr) profile.args[name].value = at(config, "args");
     }
     Status loaded = cluster_.load(input);
     Result<std::unique_ptr<Framework>> made = Framework::make(in_tree_registry(), profile, cluster_);

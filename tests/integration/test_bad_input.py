@@ -148,7 +148,7 @@ def test_an_invalid_manifest_is_refused_with_file_line_and_field(fleet, text, wh
 
 
 @pytest.mark.parametrize("program, text, where, field", [
-    ("berthd", "fleet: f\nscheduler:\n  pod_initial_backoff_seconds: soon\n", ":3:", "pod_initial_backoff_seconds"),
+    ("berthd", "fleet: f\n\ntie_seed: soon\n", ":3:", "tie_seed"),
     ("berthd", "fleet: f\nclients:\n- identity: n1\n  role: king\n  password: x\n", ":4:", "role"),
     ("berthd", "fleet: f\nflet: g\n", ":2:", "flet"),
     ("berthd", "fleet: [\n", ":2:", ""),

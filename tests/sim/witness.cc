@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/api/defaults.h"
 #include "core/check.h"
 
 namespace berth::sim {
@@ -11,7 +12,7 @@ namespace {
 // What a slot asks for, by the scheduler's own arithmetic.
 Resources demand_of(const Slot& slot) {
   const Result<Json> json = Json::parse(slot.pod);
-  const Result<Pod> pod = json ? decode_pod(*json, nullptr) : Result<Pod>(json.error());
+  const Result<Pod> pod = json ? decode_accepted_pod(*json) : Result<Pod>(json.error());
   return pod ? pod_requests(*pod) : Resources{};
 }
 

@@ -14,12 +14,12 @@ Json parse(std::string_view text) {
 }
 
 template <class T>
-using Decoder = Result<T> (*)(const Json&, Warnings*);
+using Decoder = Result<T> (*)(const Json&, Warnings*, Rules);
 
 template <class T>
 T good(Decoder<T> decode, std::string_view text, const Texts& want_warnings = {}) {
   Warnings warnings;
-  Result<T> object = decode(parse(text), &warnings);
+  Result<T> object = decode(parse(text), &warnings, Rules::enforced);
   EXPECT_TRUE(object) << text << object.error().message();
   EXPECT_EQ(warnings, want_warnings);
   return object ? *object : T{};
@@ -27,7 +27,7 @@ T good(Decoder<T> decode, std::string_view text, const Texts& want_warnings = {}
 
 template <class T>
 void bad(Decoder<T> decode, std::string_view text, std::string_view error) {
-  const Result<T> object = decode(parse(text), nullptr);
+  const Result<T> object = decode(parse(text), nullptr, Rules::enforced);
   ASSERT_FALSE(object) << text;
   EXPECT_EQ(object.error().code(), Code::error);
   EXPECT_EQ(object.error().reasons()[0].substr(0, error.size()), error);

@@ -74,15 +74,14 @@ TEST(DecodePod, ReadsEveryFieldOfAFullManifestWithoutAWarning) {
   EXPECT_EQ(pod.manifest, json);
 }
 
-TEST(DecodePod, TakesALimitAsTheRequestWhenThereIsNone) {
+TEST(DecodePod, LeavesLimitsWithoutRequestsAsTheyStand) {
   const Result<Pod> pod = decode_pod(parse(kPodManifest), nullptr);
   ASSERT_TRUE(pod);
   const Container& main = pod->containers.at(0);
-  EXPECT_EQ(main.requests.at("cpu").milli_value(), 500);
   EXPECT_EQ(main.requests.at("memory").value(), 64 << 20);
   EXPECT_EQ(main.limits.at("memory").value(), 128 << 20);
-  EXPECT_EQ(main.requests.at("ephemeral-storage").value(), 1 << 30);
-  EXPECT_EQ(main.requests.at("example.com/gpu").value(), 1);
+  EXPECT_EQ(main.limits.at("ephemeral-storage").value(), 1 << 30);
+  EXPECT_FALSE(main.requests.contains("ephemeral-storage"));
 }
 
 TEST(DecodePod, FillsInWhatIsLeftOut) {
@@ -267,22 +266,16 @@ TEST(DecodePod, WarnsOfUnknownFields) {
       (Texts{"spec.containers[0].imagee: unknown field; did you mean image?", "extra: unknown field"}));
 }
 
-TEST(DecodePod, WarnsOfConstraintsItDoesNotHonourYet) {
-  const Texts warnings = warnings_of(pod_with(
-      R"("topologySpreadConstraints":[{}],"affinity":{"podAffinity":{"x":1},"podAntiAffinity":{"x":1},"nodeAffinity":)"
-      R"({"preferredDuringSchedulingIgnoredDuringExecution":[{}]}},"resourceClaims":[{}],)"
-      R"("volumes":[{"name":"e","ephemeral":{}},{"name":"s","csi":{}}],)"
-      R"("initContainers":[{"name":"i","ports":[{"containerPort":80,"hostPort":8080}]}])"));
-  Texts paths;
-  for (const std::string& warning : warnings) {
-    EXPECT_NE(warning.find("not honoured yet"), std::string::npos) << warning;
-    paths.push_back(warning.substr(0, warning.find(": ")));
-  }
-  EXPECT_EQ(
-      paths,
-      (Texts{"spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution", "spec.affinity.podAffinity",
-             "spec.affinity.podAntiAffinity", "spec.topologySpreadConstraints", "spec.resourceClaims",
-             "spec.initContainers[0].ports[0].hostPort", "spec.volumes[0].ephemeral", "spec.volumes[1].csi"}));
+TEST(DecodePod, WarnsOfWhatItDoesNotHonour) {
+  const Texts warnings = warnings_of(
+      pod_with(R"("resourceClaims":[{}],"volumes":[{"name":"e","ephemeral":{}},{"name":"s","csi":{"driver":"d"}},)"
+               R"({"name":"n","nfs":{}}])"));
+  ASSERT_EQ(warnings.size(), 4u);
+  EXPECT_EQ(warnings[0].substr(0, 40), "spec.resourceClaims: not honoured yet; s");
+  EXPECT_EQ(warnings[1],
+            "spec.volumes[0].ephemeral: nothing makes its claim; apply the claim <pod>-e, owned by the pod");
+  EXPECT_EQ(warnings[2], "spec.volumes[1]: counts where a node is chosen; the device does not mount it");
+  EXPECT_EQ(warnings[3].substr(0, 39), "spec.volumes[2].nfs: not honoured yet; ");
   EXPECT_EQ(warnings_of(pod_with(R"("topologySpreadConstraints":[],"affinity":{"podAffinity":{}})")), Texts{});
 }
 

@@ -43,11 +43,34 @@ TEST(PodRequests, AddsOverhead) {
 
 TEST(PodRequests, OfThePodAsAWholeReplaceTheSum) {
   Pod pod = make_pod("p", resources({{"cpu", "100m"}, {"memory", "1Mi"}}));
-  Result<Json> manifest = Json::parse(R"({"spec":{"resources":{"requests":{"cpu":"2"}}}})");
-  ASSERT_TRUE(manifest.has_value());
-  pod.manifest = *manifest;
+  pod.requests = resources({{"cpu", "2"}});
   EXPECT_EQ(pod_requests(pod).milli_cpu, 2000);
   EXPECT_EQ(pod_requests(pod).memory, 1 << 20);
+}
+
+TEST(PodRequests, OfThePodAsAWholeCountForCpuMemoryAndHugePagesOnly) {
+  Pod pod = make_pod("p", resources({{"example.com/x", "1"}}));
+  pod.requests = resources({{"example.com/x", "3"}, {"ephemeral-storage", "1Gi"}, {"hugepages-2Mi", "4Mi"}});
+  EXPECT_EQ(pod_requests(pod).scalar,
+            (std::map<std::string, std::int64_t>{{"example.com/x", 1}, {"hugepages-2Mi", 4 << 20}}));
+  EXPECT_EQ(pod_requests(pod).ephemeral_storage, 0);
+}
+
+TEST(PodRequests, AreSummedExactlyAndRoundedOnce) {
+  Pod pod = make_pod("p", resources({{"cpu", "0.5m"}, {"memory", "0.5"}}));
+  pod.containers.push_back(pod.containers[0]);
+  EXPECT_EQ(pod_requests(pod).milli_cpu, 1);
+  EXPECT_EQ(pod_requests(pod).memory, 1);
+  pod.containers.push_back(pod.containers[0]);
+  EXPECT_EQ(pod_requests(pod).milli_cpu, 2);
+  EXPECT_EQ(pod_requests(pod).memory, 2);
+  EXPECT_EQ(pod_requests_for_scoring(pod).milli_cpu, 2);
+  pod.overhead = resources({{"cpu", "400u"}});
+  EXPECT_EQ(pod_requests(pod).milli_cpu, 2);
+  Container init;
+  init.requests = resources({{"cpu", "2.0000001m"}});
+  pod.init_containers.push_back(init);
+  EXPECT_EQ(pod_requests(pod).milli_cpu, 3);
 }
 
 TEST(PodRequests, SaturateInsteadOfWrapping) {
@@ -64,9 +87,7 @@ TEST(PodRequests, ForScoringMakeUpWhatIsNotNamed) {
 
 TEST(PodRequests, ForScoringOfThePodBeingPlacedLeaveOutThoseOfThePodAsAWhole) {
   Pod pod = make_pod("p", resources({{"cpu", "300m"}}));
-  Result<Json> manifest = Json::parse(R"({"spec":{"resources":{"requests":{"cpu":"2"}}}})");
-  ASSERT_TRUE(manifest.has_value());
-  pod.manifest = *manifest;
+  pod.requests = resources({{"cpu", "2"}});
   EXPECT_EQ(pod_requests_for_scoring(pod).milli_cpu, 2000);
   EXPECT_EQ(container_requests_for_scoring(pod).milli_cpu, 300);
 }
@@ -128,6 +149,24 @@ INSTANTIATE_TEST_SUITE_P(
                 0,
                 {"Too many pods", "!Insufficient cpu", "!Insufficient memory", "!Insufficient ephemeral-storage"}}),
     [](const auto& param) { return param.param.name; });
+
+TEST(NodeInfo, ListsThePodsThatHaveTermsAboutOtherPods) {
+  const WeightedPodAffinityTerm wish;
+  Pod plain = make_pod("plain");
+  Pod friendly = make_pod("friendly");
+  friendly.pod_affinity.preferred = {wish};
+  Pod strict = make_pod("strict");
+  strict.pod_anti_affinity.required = {wish.term};
+  NodeInfo node = info_of(make_node("n1"));
+  for (const Pod* pod : {&plain, &friendly, &strict}) node.add_pod(share(*pod));
+  EXPECT_EQ(node.pods_with_affinity.size(), 2u);
+  ASSERT_EQ(node.pods_with_required_anti_affinity.size(), 1u);
+  EXPECT_EQ(node.pods_with_required_anti_affinity[0]->uid(), strict.uid());
+  node.remove_pod(strict.uid());
+  EXPECT_TRUE(node.pods_with_required_anti_affinity.empty());
+  ASSERT_EQ(node.pods_with_affinity.size(), 1u);
+  EXPECT_EQ(node.pods_with_affinity[0]->uid(), friendly.uid());
+}
 
 }  // namespace
 }  // namespace berth

@@ -79,6 +79,12 @@ TEST(CtlOptions, EndsWithTwoAndAReasonWhenTheCommandLineIsWrong) {
   }
 }
 
+TEST(CtlOptions, TellsItsVersionAsACommandAndAsAnOption) {
+  const Parsed option = parse({"--version"});
+  EXPECT_EQ(option.ended, 0);
+  EXPECT_TRUE(option.out.starts_with("berthctl ")) << option.out;
+}
+
 TEST(CtlOptions, ShowsEveryOptionAndTheExitCodesInHelp) {
   const Parsed help = parse({"--help"});
   EXPECT_EQ(help.ended, 0);

@@ -12,44 +12,44 @@ std::string error_of(ScriptedFramework& scripted) {
 
 TEST(FrameworkMake, NamesAPluginThatIsNotKnown) {
   ScriptedFramework scripted;
-  scripted.profile.plugins.push_back({"Fancy", 1, Json()});
+  scripted.profile.enable("Fancy");
   EXPECT_EQ(error_of(scripted), "plugin \"Fancy\" is not known; known are: ByPriority, a, b");
 }
 
 TEST(FrameworkMake, RefusesAPluginListedTwice) {
   ScriptedFramework scripted;
-  scripted.profile.plugins.push_back({"a", 1, Json()});
-  EXPECT_EQ(error_of(scripted), "plugin \"a\" is listed twice; keep one entry");
+  scripted.profile.enable("a");
+  EXPECT_EQ(error_of(scripted), "plugin \"a\" is listed twice for preEnqueue; keep one entry");
 }
 
-TEST(FrameworkMake, RefusesAWeightBelowOne) {
+TEST(FrameworkMake, RefusesANegativeWeight) {
   ScriptedFramework scripted;
-  scripted.profile.plugins[1].weight = 0;
-  EXPECT_EQ(error_of(scripted), "plugin \"a\": weight 0 must be at least 1; leave the plugin out to turn it off");
+  scripted.profile.multi_point.enabled[1].weight = -1;
+  EXPECT_EQ(error_of(scripted), "plugin \"a\": weight -1 must be at least 1; disable the plugin to turn it off");
 }
 
 TEST(FrameworkMake, RefusesWeightsWhoseSumOfScoresOverflows) {
   ScriptedFramework scripted;
-  scripted.profile.plugins[1].weight = std::numeric_limits<std::int64_t>::max() / 100;
+  scripted.profile.multi_point.enabled[1].weight = std::numeric_limits<std::int64_t>::max() / 100;
   EXPECT_NE(error_of(scripted).find("plugin \"b\": weight 1 makes the sum of scores overflow"), std::string::npos);
 }
 
 TEST(FrameworkMake, WantsExactlyOneQueueSort) {
   ScriptedFramework scripted;
-  scripted.profile.plugins.erase(scripted.profile.plugins.begin());
-  EXPECT_EQ(error_of(scripted), "no plugin sorts the queue; list one, such as PrioritySort");
+  scripted.profile.multi_point.enabled.erase(scripted.profile.multi_point.enabled.begin());
+  EXPECT_EQ(error_of(scripted), "no plugin sorts the queue; enable one, such as PrioritySort");
   ScriptedFramework two;
   ASSERT_TRUE(two.registry
                   .add("Other", [](const Json&,
                                    Handle&) { return Result<std::unique_ptr<Plugin>>(std::make_unique<ByPriority>()); })
                   .is_success());
-  two.profile.plugins.push_back({"Other", 1, Json()});
+  two.profile.enable("Other");
   EXPECT_EQ(error_of(two), "plugins \"ByPriority\" and \"Other\" both sort the queue; keep one");
 }
 
 TEST(FrameworkMake, WantsABindPlugin) {
   ScriptedFramework scripted(std::vector<std::string>{});
-  EXPECT_EQ(error_of(scripted), "no plugin binds pods; list at least one, such as DefaultBinder");
+  EXPECT_EQ(error_of(scripted), "no plugin binds pods; enable at least one, such as DefaultBinder");
 }
 
 TEST(FrameworkMake, PassesOnWhatAPluginSaysOfItsArguments) {
@@ -60,7 +60,7 @@ TEST(FrameworkMake, PassesOnWhatAPluginSaysOfItsArguments) {
                          return Result<std::unique_ptr<Plugin>>(Status::error("args.speed: a number is wanted"));
                        })
                   .is_success());
-  scripted.profile.plugins.push_back({"Picky", 1, Json()});
+  scripted.profile.enable("Picky");
   EXPECT_EQ(error_of(scripted), "plugin \"Picky\": args.speed: a number is wanted");
 }
 
@@ -93,7 +93,7 @@ TEST(FrameworkEvents, HearOfTaintsWhenTheyHearOfNewNodes) {
           .add("Listener",
                [](const Json&, Handle&) { return Result<std::unique_ptr<Plugin>>(std::make_unique<Listener>()); })
           .is_success());
-  scripted.profile.plugins.push_back({"Listener", 1, Json()});
+  scripted.profile.enable("Listener");
   const std::vector<EventWithHint>& events = scripted.get().events_of("Listener");
   ASSERT_EQ(events.size(), 2u);
   EXPECT_TRUE(events[1].event.matches({EventResource::node, kUpdateNodeTaint, ""}));

@@ -182,7 +182,7 @@ TEST_F(RunnerRules, LetALaterSuccessWithoutResultDiscardAnEarlierNomination) {
 }
 
 TEST_F(RunnerRules, WeighScores) {
-  scripted.profile.plugins[1].weight = 3;
+  scripted.profile.multi_point.enabled[1].weight = 3;
   scripted.scripts["a"].score = 10;
   scripted.scripts["b"].score = 5;
   ASSERT_TRUE(run("Score").is_success());

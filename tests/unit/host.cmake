@@ -1,1 +1,2 @@
 berth_test(unit_host_config SOURCES host_config_test.cc host_yaml_test.cc LIBS berth_host_config)
+berth_test(unit_config_scheduler SOURCES config_scheduler_test.cc LIBS berth_scheduler_config)

@@ -26,8 +26,8 @@ TEST(GatewayConfig, HasDefaultsForEverything) {
   EXPECT_EQ(settings->embedded_broker.listen, "127.0.0.1");
   EXPECT_EQ(settings->embedded_broker.port, 0);
   EXPECT_EQ(settings->promise_limit_ms, 60000);
-  EXPECT_EQ(settings->scheduler.pod_initial_backoff_ms, 1000);
-  EXPECT_EQ(settings->scheduler.pod_max_backoff_ms, 10000);
+  EXPECT_EQ(settings->scheduler_config, "");
+  EXPECT_EQ(settings->tie_seed, 0u);
   EXPECT_EQ(settings->log.level, Level::info);
 }
 
@@ -41,7 +41,8 @@ clients:
 - {identity: n1, role: node, password: secret}
 - {identity: anna, role: operator, password_file: /etc/berth/anna}
 known_nodes: [n1, n2]
-scheduler: {pod_initial_backoff_seconds: 2, pod_max_backoff_seconds: 20, tie_seed: "9223372036854775807"}
+scheduler_config: /etc/berth/scheduler.yaml
+tie_seed: "9223372036854775807"
 promise_limit_seconds: 90
 log: {level: debug, format: json}
 )");
@@ -57,9 +58,8 @@ log: {level: debug, format: json}
   EXPECT_EQ(settings->clients[1].role, ClientSettings::Role::operator_);
   EXPECT_EQ(settings->clients[1].password_file, "/etc/berth/anna");
   EXPECT_EQ(settings->known_nodes, (Texts{"n1", "n2"}));
-  EXPECT_EQ(settings->scheduler.pod_initial_backoff_ms, 2000);
-  EXPECT_EQ(settings->scheduler.pod_max_backoff_ms, 20000);
-  EXPECT_EQ(settings->scheduler.tie_seed, 9223372036854775807u);
+  EXPECT_EQ(settings->scheduler_config, "/etc/berth/scheduler.yaml");
+  EXPECT_EQ(settings->tie_seed, 9223372036854775807u);
   EXPECT_EQ(settings->promise_limit_ms, 90000);
   EXPECT_EQ(settings->log.level, Level::debug);
   EXPECT_EQ(settings->log.format, LogFormat::json);
@@ -119,9 +119,8 @@ TEST(GatewayConfig, NamesFileLineColumnAndField) {
        "b.yaml:3:4: clients[1].identity: another client is called a; keep one"},
       {"known_nodes: [a, a]\n", "b.yaml:1:18: known_nodes[1]: a is there twice; keep one"},
       {"known_nodes: [a, B]\n", "b.yaml:1:18: known_nodes[1]: wanted a name"},
-      {"scheduler: {pod_initial_backoff_seconds: 20}\n",
-       "b.yaml:1:1: scheduler.pod_max_backoff_seconds: must not be less"},
-      {"scheduler: {tie_seed: -1}\n", "b.yaml:1:13: scheduler.tie_seed: wanted an integer from 0"},
+      {"scheduler_config: ''\n", "b.yaml:1:1: scheduler_config: wanted the path of a file"},
+      {"tie_seed: -1\n", "b.yaml:1:1: tie_seed: wanted an integer from 0"},
       {"fleet: [\n", "b.yaml:2:1: not YAML"},
       {"fleet: a\n---\nfleet: b\n", "b.yaml:3:1: a second document"},
   };

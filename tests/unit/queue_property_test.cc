@@ -49,7 +49,7 @@ class QueueProperty : public ::testing::TestWithParam<std::uint64_t> {
                 .add(name,
                      [i](const Json&, Handle&) { return Result<std::unique_ptr<Plugin>>(std::make_unique<Waker>(i)); })
                 .is_success());
-      scripted.profile.plugins.push_back({name, 1, Json()});
+      scripted.profile.enable(name);
     }
     Queue::Options options;
     options.event_ring = 8;

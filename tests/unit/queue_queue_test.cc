@@ -34,7 +34,7 @@ class QueueTest : public ::testing::Test {
               .add("GateKeeper",
                    [](const Json&, Handle&) { return Result<std::unique_ptr<Plugin>>(std::make_unique<GateKeeper>()); })
               .is_success());
-    scripted.profile.plugins.push_back({"GateKeeper", 1, Json()});
+    scripted.profile.enable("GateKeeper");
     GateKeeper::asked = 0;
     clock.now_ms = 100'000;
     restart();

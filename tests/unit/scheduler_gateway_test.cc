@@ -327,6 +327,11 @@ TEST_F(GatewayTest, OfferedDirectoriesBecomeLocalVolumesAndAClaimIsBoundInPhaseB
   answer("n2", AnswerType::released, "i2");
   EXPECT_EQ(gateway->objects().claim("default/log"), nullptr);
   EXPECT_EQ(gateway->objects().volume("n2-data")->phase, "Released");
+  std::string mirrored;
+  for (const Message& message : transport.sent) {
+    if (message.topic == topics.desired(Kind::persistent_volume, "n2-data")) mirrored = message.payload;
+  }
+  EXPECT_NE(mirrored.find("Released"), std::string::npos) << "a lost store must not learn that it is still bound";
 }
 
 TEST_F(GatewayTest, ADeletedVolumeThatItsDeviceStillOffersComesBackUnclaimed) {

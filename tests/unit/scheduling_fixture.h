@@ -198,7 +198,7 @@ struct ScriptedFramework {
               .add("ByPriority",
                    [](const Json&, Handle&) { return Result<std::unique_ptr<Plugin>>(std::make_unique<ByPriority>()); })
               .is_success());
-    profile.plugins.push_back({"ByPriority", 1, Json()});
+    profile.enable("ByPriority");
     for (const std::string& name : names) {
       CHECK(registry
                 .add(name,
@@ -207,7 +207,7 @@ struct ScriptedFramework {
                            std::make_unique<ScriptedPlugin>(name, scripts[name], diary));
                      })
                 .is_success());
-      profile.plugins.push_back({name, 1, Json()});
+      profile.enable(name);
     }
   }
   const Framework& get() {

@@ -1,0 +1,45 @@
+// Sources of volumes that two pods may not share, or that a node attaches a limited number of (core/v1 VolumeSource and
+// PersistentVolumeSource).
+#include "core/api/decode.h"
+
+namespace berth::decode {
+namespace {
+
+struct Source {
+  std::string_view field;
+  std::string_view id;  // the field that says which disk
+  DiskSource::Type type;
+};
+
+using Type = DiskSource::Type;
+constexpr std::array kSources{
+    Source{"gcePersistentDisk", "pdName", Type::gce_persistent_disk},
+    Source{"awsElasticBlockStore", "volumeID", Type::aws_elastic_block_store},
+    Source{"iscsi", "iqn", Type::iscsi},
+    Source{"rbd", "image", Type::rbd},
+    Source{"csi", "driver", Type::csi},
+    Source{"azureDisk", "diskURI", Type::azure_disk},
+    Source{"cinder", "volumeID", Type::cinder},
+};
+
+}  // namespace
+
+int read_disk_sources(FieldReader& reader, DiskSource& out) {
+  int count = 0;
+  for (const Source& source : kSources) {
+    count += reader.read_object(source.field, [&](FieldReader& disk) {
+      out = DiskSource{};
+      out.type = source.type;
+      if (disk.require(source.id, "the name of the disk")) disk.read_string(source.id, out.id);
+      disk.read_bool("readOnly", out.read_only);
+      if (source.type == Type::rbd) {
+        disk.read_string("pool", out.pool);
+        disk.read_list("monitors", out.monitors);
+      }
+      disk.carry_all();
+    });
+  }
+  return count;
+}
+
+}  // namespace berth::decode

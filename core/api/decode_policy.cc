@@ -1,0 +1,80 @@
+// Service and PodDisruptionBudget: what groups pods without saying where they go.
+#include <charconv>
+
+#include "core/api/decode.h"
+
+namespace berth {
+namespace {
+
+// "2" as a number, or "50%" as text (policy validation: not negative, at most 100%).
+void read_int_or_percent(FieldReader& reader, std::string_view key, std::optional<IntOrPercent>& out) {
+  constexpr std::string_view kForm = "an integer of at least 0, or a percentage such as \"50%\"";
+  const Json* value = reader.take(key);
+  if (value == nullptr) return;
+  if (value->is_number()) {
+    IntOrPercent number;
+    if (reader.read_int32(key, number.value, 0)) out = number;
+    return;
+  }
+  IntOrPercent share{0, true};
+  if (value->is_string() && value->as_string().ends_with('%')) {
+    const std::string& text = value->as_string();
+    const char* end = text.data() + text.size() - 1;
+    const auto [at, error] = std::from_chars(text.data(), end, share.value);
+    if (error == std::errc{} && at == end && share.value >= 0) {
+      if (share.value > 100) reader.rule(key, "wanted at most 100%, found " + show_found(*value));
+      out = share;
+      return;
+    }
+  }
+  reader.error(key, "wanted " + std::string(kForm) + ", found " + show_found(*value));
+}
+
+void read_budget_spec(FieldReader& spec, PodDisruptionBudget& budget) {
+  spec.read_object("selector",
+                   [&](FieldReader& selector) { decode::read_label_selector(selector, budget.selector.emplace()); });
+  read_int_or_percent(spec, "minAvailable", budget.min_available);
+  read_int_or_percent(spec, "maxUnavailable", budget.max_unavailable);
+  if (budget.min_available && budget.max_unavailable) {
+    spec.rule("maxUnavailable", "minAvailable is there too; keep one of them");
+  }
+  spec.carry({"unhealthyPodEvictionPolicy"});
+}
+
+void read_budget_status(FieldReader& status, PodDisruptionBudget& budget) {
+  budget.has_status = status.read_int32("disruptionsAllowed", budget.disruptions_allowed);
+  std::map<std::string, std::string> disrupted;
+  if (status.read_strings("disruptedPods", disrupted)) {
+    for (const auto& [pod, since] : disrupted) budget.disrupted_pods.push_back(pod);
+  }
+  status.carry_all();
+}
+
+}  // namespace
+
+Result<Service> decode_service(const Json& json, Warnings* warnings, Rules rules) {
+  Findings findings(rules);
+  FieldReader reader(json, "", findings);
+  Service service;
+  decode::read_head(reader, Kind::service, service.metadata);
+  reader.read_object("spec", [&](FieldReader& spec) {
+    decode::read_labels(spec, "selector", service.selector);
+    spec.carry_all();
+  });
+  reader.carry({"status"});
+  reader.finish();
+  return decode::conclude(std::move(service), json, findings, warnings);
+}
+
+Result<PodDisruptionBudget> decode_pod_disruption_budget(const Json& json, Warnings* warnings, Rules rules) {
+  Findings findings(rules);
+  FieldReader reader(json, "", findings);
+  PodDisruptionBudget budget;
+  decode::read_head(reader, Kind::pod_disruption_budget, budget.metadata);
+  reader.read_object("spec", [&](FieldReader& spec) { read_budget_spec(spec, budget); });
+  reader.read_object("status", [&](FieldReader& status) { read_budget_status(status, budget); });
+  reader.finish();
+  return decode::conclude(std::move(budget), json, findings, warnings);
+}
+
+}  // namespace berth

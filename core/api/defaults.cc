@@ -1,0 +1,77 @@
+#include "core/api/defaults.h"
+
+#include <algorithm>
+
+#include "core/api/requests.h"
+
+namespace berth {
+namespace {
+
+void request_limits(ResourceList& requests, const ResourceList& limits) {
+  for (const auto& [name, limit] : limits) requests.emplace(name, limit);
+}
+
+// After the containers' own defaults, which it sums.
+void request_pod_limits(Pod& pod) {
+  if (pod.limits.empty()) return;
+  ResourceList defaults = container_requests(pod, {});
+  std::erase_if(defaults, [](const auto& item) { return item.first != "cpu" && item.first != "memory"; });
+  request_limits(pod.requests, defaults);
+  for (const auto& [name, limit] : pod.limits) {
+    if (is_pod_level_resource(name)) pod.requests.emplace(name, limit);
+  }
+}
+
+void take_node_ports(Container& container) {
+  for (const HostPort& port : container.own_ports) {
+    if (std::find(container.host_ports.begin(), container.host_ports.end(), port) == container.host_ports.end()) {
+      container.host_ports.push_back(port);
+    }
+  }
+  container.own_ports.clear();
+}
+
+void narrow(LabelSelector& selector, const std::vector<std::string>& keys, Requirement::Operator op,
+            const Labels& labels) {
+  for (const std::string& key : keys) {
+    const auto label = labels.find(key);
+    if (label == labels.end()) continue;
+    Requirement requirement{key, op, {label->second}};
+    auto& all = selector.requirements;
+    if (std::find(all.begin(), all.end(), requirement) == all.end()) all.push_back(std::move(requirement));
+  }
+}
+
+// A term without a selector matches nothing, whatever the keys are.
+void narrow(PodAffinityTerm& term, const Labels& labels) {
+  if (!term.label_selector) return;
+  narrow(*term.label_selector, term.match_label_keys, Requirement::Operator::in, labels);
+  narrow(*term.label_selector, term.mismatch_label_keys, Requirement::Operator::not_in, labels);
+}
+
+}  // namespace
+
+void set_defaults(Pod& pod) {
+  for (auto* containers : {&pod.init_containers, &pod.containers}) {
+    for (Container& container : *containers) {
+      request_limits(container.requests, container.limits);
+      if (pod.host_network) take_node_ports(container);
+    }
+  }
+  request_pod_limits(pod);
+  for (PodVolume& volume : pod.volumes) {
+    if (volume.disk.type == DiskSource::Type::rbd && volume.disk.pool.empty()) volume.disk.pool = "rbd";
+  }
+  for (PodAffinity* affinity : {&pod.pod_affinity, &pod.pod_anti_affinity}) {
+    for (PodAffinityTerm& term : affinity->required) narrow(term, pod.metadata.labels);
+    for (WeightedPodAffinityTerm& weighted : affinity->preferred) narrow(weighted.term, pod.metadata.labels);
+  }
+}
+
+Result<Pod> decode_accepted_pod(const Json& manifest) {
+  Result<Pod> pod = decode_pod(manifest, nullptr, Rules::off);
+  if (pod) set_defaults(*pod);
+  return pod;
+}
+
+}  // namespace berth

@@ -1,0 +1,57 @@
+#include "core/api/requests.h"
+
+#include <algorithm>
+
+namespace berth {
+namespace {
+
+void add(ResourceList& total, const ResourceList& more) {
+  for (const auto& [name, quantity] : more) total[name] = total[name] + quantity;
+}
+
+void raise_to(ResourceList& total, const ResourceList& other) {
+  for (const auto& [name, quantity] : other) {
+    const auto [mine, added] = total.emplace(name, quantity);
+    if (!added) mine->second = std::max(mine->second, quantity);
+  }
+}
+
+// emplace() keeps what the container names itself.
+ResourceList asked(const Container& container, const ResourceList& missing) {
+  ResourceList list = container.requests;
+  for (const auto& [name, quantity] : missing) list.emplace(name, quantity);
+  return list;
+}
+
+}  // namespace
+
+bool is_pod_level_resource(std::string_view name) {
+  return name == "cpu" || name == "memory" || name.starts_with("hugepages-");
+}
+
+ResourceList container_requests(const Pod& pod, const ResourceList& missing) {
+  ResourceList running;
+  for (const Container& container : pod.containers) add(running, asked(container, missing));
+  ResourceList sidecars;
+  ResourceList peak;
+  for (const Container& container : pod.init_containers) {
+    ResourceList during = asked(container, missing);
+    add(during, sidecars);
+    if (container.restart_always) sidecars = during;
+    raise_to(peak, during);
+  }
+  add(running, sidecars);
+  raise_to(running, peak);
+  return running;
+}
+
+ResourceList total_requests(const Pod& pod, const ResourceList& missing) {
+  ResourceList total = container_requests(pod, missing);
+  for (const auto& [name, quantity] : pod.requests) {
+    if (is_pod_level_resource(name)) total[name] = quantity;
+  }
+  add(total, pod.overhead);
+  return total;
+}
+
+}  // namespace berth

@@ -1,0 +1,201 @@
+#include "plugins/interpodaffinity.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/api/field_reader.h"
+
+namespace berth {
+
+namespace {
+
+constexpr std::string_view kScoreKey = "InterPodAffinity/score";
+constexpr const char* kNoAffinity = "node(s) didn't match pod affinity rules";
+constexpr const char* kAntiAffinity = "node(s) didn't match pod anti-affinity rules";
+constexpr const char* kExistingAntiAffinity = "node(s) didn't satisfy existing pods anti-affinity rules";
+
+// Pods on nodes, counted at the topology values of their nodes.
+struct Neighbours final : StateEntry {
+  TopologyCounts refusing;     // whose required anti-affinity means this pod, once per term
+  TopologyCounts wanted;       // whom all of this pod's required affinity terms mean, once per term
+  TopologyCounts unwanted;     // whom this pod's required anti-affinity means, once per term
+  Labels labels_of_namespace;  // of this pod
+  std::unique_ptr<StateEntry> clone() const override { return std::make_unique<Neighbours>(*this); }
+
+  void count_refusing(const Pod& pod, const Pod& other, const Node& node, std::int64_t amount) {
+    for (const PodAffinityTerm& term : other.pod_anti_affinity.required) {
+      if (means(term, other, pod, labels_of_namespace)) refusing.add_and_drop_zero(node, term.topology_key, amount);
+    }
+  }
+  void count_meant(const Pod& pod, const Pod& other, const Node& node, std::int64_t amount,
+                   NamespaceLabels& namespaces) {
+    if (all_mean(pod.pod_affinity.required, pod, other, namespaces)) {
+      for (const PodAffinityTerm& term : pod.pod_affinity.required) {
+        wanted.add_and_drop_zero(node, term.topology_key, amount);
+      }
+    }
+    for (const PodAffinityTerm& term : pod.pod_anti_affinity.required) {
+      if (means(term, pod, other, namespaces)) unwanted.add_and_drop_zero(node, term.topology_key, amount);
+    }
+  }
+};
+
+struct Preferences final : StateEntry {
+  TopologyCounts scores;
+  std::unique_ptr<StateEntry> clone() const override { return std::make_unique<Preferences>(*this); }
+};
+
+Labels labels_of(const std::string& name_space, NamespaceLabels& namespaces) {
+  const Labels* labels = namespaces.find(name_space);
+  return labels == nullptr ? Labels() : *labels;
+}
+
+bool satisfies_affinity(const Neighbours& neighbours, const Pod& pod, const Node& node, NamespaceLabels& namespaces) {
+  bool all_there = true;
+  for (const PodAffinityTerm& term : pod.pod_affinity.required) {
+    auto label = node.metadata.labels.find(term.topology_key);
+    if (label == node.metadata.labels.end()) return false;
+    if (neighbours.wanted.at(term.topology_key, label->second) <= 0) all_there = false;
+  }
+  // The first of a series that wants its own kind may go anywhere, or none would ever start.
+  return all_there || (neighbours.wanted.empty() && all_mean(pod.pod_affinity.required, pod, pod, namespaces));
+}
+
+bool satisfies_anti_affinity(const Neighbours& neighbours, const Pod& pod, const Node& node) {
+  const auto& terms = pod.pod_anti_affinity.required;
+  return std::none_of(terms.begin(), terms.end(), [&](const PodAffinityTerm& term) {
+    auto label = node.metadata.labels.find(term.topology_key);
+    return label != node.metadata.labels.end() && neighbours.unwanted.at(term.topology_key, label->second) > 0;
+  });
+}
+
+}  // namespace
+
+// apis/config/validation ValidateInterPodAffinityArgs.
+Result<std::unique_ptr<Plugin>> InterPodAffinity::make(const Json& args, Handle& handle) {
+  Findings findings(Findings::Unknown::refuse);
+  const Json none = Json::object();
+  FieldReader reader(args.is_null() ? none : args, "args", findings);
+  Arguments arguments;
+  std::string type;
+  reader.read_word("apiVersion", {"kubescheduler.config.k8s.io/v1"}, type);
+  reader.read_word("kind", {"InterPodAffinityArgs"}, type);
+  reader.read_int32("hardPodAffinityWeight", arguments.hard_pod_affinity_weight, 0, 100);
+  reader.read_bool("ignorePreferredTermsOfExistingPods", arguments.ignore_preferred_terms_of_existing_pods);
+  reader.finish();
+  if (findings.has_errors()) return findings.status();
+  return std::unique_ptr<Plugin>(std::make_unique<InterPodAffinity>(arguments, handle));
+}
+
+Status InterPodAffinity::pre_filter(CycleState& state, const Pod& pod, const Snapshot& snapshot, PreFilterResult&) {
+  NamespaceLabels namespaces(handle_.lister());
+  auto neighbours = std::make_unique<Neighbours>();
+  neighbours->labels_of_namespace = labels_of(pod.metadata.namespace_, namespaces);
+  const bool has_terms = !pod.pod_affinity.required.empty() || !pod.pod_anti_affinity.required.empty();
+  for (const std::shared_ptr<const NodeInfo>& node : snapshot.nodes()) {
+    for (const std::shared_ptr<const Pod>& existing : node->pods_with_required_anti_affinity) {
+      neighbours->count_refusing(pod, *existing, *node->node, 1);
+    }
+    if (!has_terms) continue;
+    for (const std::shared_ptr<const Pod>& existing : node->pods) {
+      neighbours->count_meant(pod, *existing, *node->node, 1, namespaces);
+    }
+  }
+  if (!has_terms && neighbours->refusing.empty()) return Status::skip();
+  state.write(kName, std::move(neighbours));
+  return {};
+}
+
+Status InterPodAffinity::change(CycleState& state, const Pod& pod, const Pod& changed, const NodeInfo& node,
+                                std::int64_t amount) const {
+  auto* neighbours = state.read<Neighbours>(kName);
+  if (neighbours == nullptr) return Status::error("PreFilter did not run");
+  NamespaceLabels namespaces(handle_.lister());
+  neighbours->count_refusing(pod, changed, *node.node, amount);
+  neighbours->count_meant(pod, changed, *node.node, amount, namespaces);
+  return {};
+}
+
+Status InterPodAffinity::add_pod(CycleState& state, const Pod& pod, const Pod& added, const NodeInfo& node) {
+  return change(state, pod, added, node, 1);
+}
+
+Status InterPodAffinity::remove_pod(CycleState& state, const Pod& pod, const Pod& removed, const NodeInfo& node) {
+  return change(state, pod, removed, node, -1);
+}
+
+Status InterPodAffinity::filter(CycleState& state, const Pod& pod, const NodeInfo& node) {
+  const auto* neighbours = state.read<Neighbours>(kName);
+  if (neighbours == nullptr) return Status::error("PreFilter did not run");
+  NamespaceLabels namespaces(handle_.lister());
+  if (!satisfies_affinity(*neighbours, pod, *node.node, namespaces)) return Status::unresolvable(kNoAffinity);
+  if (!satisfies_anti_affinity(*neighbours, pod, *node.node)) return Status::unschedulable(kAntiAffinity);
+  if (neighbours->refusing.any_positive(*node.node)) return Status::unschedulable(kExistingAntiAffinity);
+  return {};
+}
+
+void InterPodAffinity::weigh(TopologyCounts& scores, const Pod& pod, const Labels& labels_of_namespace,
+                             const Pod& existing, const Node& node, NamespaceLabels& namespaces) const {
+  for (const WeightedPodAffinityTerm& each : pod.pod_affinity.preferred) {
+    if (means(each.term, pod, existing, namespaces)) scores.add(node, each.term.topology_key, each.weight);
+  }
+  for (const WeightedPodAffinityTerm& each : pod.pod_anti_affinity.preferred) {
+    if (means(each.term, pod, existing, namespaces)) scores.add(node, each.term.topology_key, -each.weight);
+  }
+  if (arguments_.hard_pod_affinity_weight > 0) {
+    for (const PodAffinityTerm& term : existing.pod_affinity.required) {
+      if (!means(term, existing, pod, labels_of_namespace)) continue;
+      scores.add(node, term.topology_key, arguments_.hard_pod_affinity_weight);
+    }
+  }
+  for (const WeightedPodAffinityTerm& each : existing.pod_affinity.preferred) {
+    if (means(each.term, existing, pod, labels_of_namespace)) scores.add(node, each.term.topology_key, each.weight);
+  }
+  for (const WeightedPodAffinityTerm& each : existing.pod_anti_affinity.preferred) {
+    if (means(each.term, existing, pod, labels_of_namespace)) scores.add(node, each.term.topology_key, -each.weight);
+  }
+}
+
+Status InterPodAffinity::pre_score(CycleState& state, const Pod& pod,
+                                   const std::vector<std::shared_ptr<const NodeInfo>>&) {
+  const bool has_preferences = !pod.pod_affinity.preferred.empty() || !pod.pod_anti_affinity.preferred.empty();
+  if (arguments_.ignore_preferred_terms_of_existing_pods && !has_preferences) return Status::skip();
+  NamespaceLabels namespaces(handle_.lister());
+  const Labels labels_of_namespace = labels_of(pod.metadata.namespace_, namespaces);
+  auto preferences = std::make_unique<Preferences>();
+  for (const std::shared_ptr<const NodeInfo>& node : handle_.snapshot().nodes()) {
+    for (const std::shared_ptr<const Pod>& existing : has_preferences ? node->pods : node->pods_with_affinity) {
+      weigh(preferences->scores, pod, labels_of_namespace, *existing, *node->node, namespaces);
+    }
+  }
+  if (preferences->scores.empty()) return Status::skip();
+  state.write(kScoreKey, std::move(preferences));
+  return {};
+}
+
+Status InterPodAffinity::score(CycleState& state, const Pod&, const NodeInfo& node, std::int64_t& score) {
+  const auto* preferences = state.read<Preferences>(kScoreKey);
+  if (preferences == nullptr) return Status::error("PreScore did not run");
+  score = preferences->scores.sum(*node.node);
+  return {};
+}
+
+Status InterPodAffinity::normalize(CycleState&, const Pod&, std::vector<NodeScore>& scores) {
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  std::int64_t most = std::numeric_limits<std::int64_t>::min();
+  for (const NodeScore& score : scores) {
+    least = std::min(least, score.score);
+    most = std::max(most, score.score);
+  }
+  for (NodeScore& score : scores) {
+    // Upstream divides first, in floating point, and cuts the fraction off.
+    score.score =
+        most == least
+            ? 0
+            : static_cast<std::int64_t>(static_cast<double>(kMaxScore) *
+                                        (static_cast<double>(score.score - least) / static_cast<double>(most - least)));
+  }
+  return {};
+}
+
+}  // namespace berth

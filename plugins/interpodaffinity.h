@@ -1,0 +1,53 @@
+// InterPodAffinity: places a pod beside the pods that its affinity terms mean, away from those that its anti-affinity
+// terms mean and from those whose required anti-affinity means it; "beside" is the same value of a topology key.
+// Points: PreFilter, Filter, PreScore, Score.
+// Cost: PreFilter and PreScore walk the pods with terms of their own, and all pods when this one has terms; Filter is a
+// look-up per term or label.
+// Woken by: a pod with a node that comes, or changes labels, so that the affinity means it; one that goes, or changes
+// labels, so that the anti-affinity no longer means it; a node that comes, or whose value of a topology key changes.
+// Arguments: hardPodAffinityWeight (0..100, default 1): what a required affinity of a pod on a node adds to the score
+// of a pod that it means; ignorePreferredTermsOfExistingPods: score only pods with preferred terms of their own.
+// Source: kube-scheduler pkg/scheduler/framework/plugins/interpodaffinity/{plugin,filtering,scoring}.go.
+#pragma once
+
+#include "core/framework/framework.h"
+#include "plugins/interpodaffinity_terms.h"
+
+namespace berth {
+
+class InterPodAffinity final : public PreFilterPlugin,
+                               public FilterPlugin,
+                               public PreScorePlugin,
+                               public ScorePlugin,
+                               public EnqueueExtensions {
+ public:
+  static constexpr std::string_view kName = "InterPodAffinity";
+  struct Arguments {
+    std::int32_t hard_pod_affinity_weight = 1;
+    bool ignore_preferred_terms_of_existing_pods = false;
+  };
+  static Result<std::unique_ptr<Plugin>> make(const Json& args, Handle& handle);
+  InterPodAffinity(const Arguments& arguments, Handle& handle) : arguments_(arguments), handle_(handle) {}
+
+  std::string_view name() const override { return kName; }
+  std::vector<EventWithHint> events_to_register() const override;
+  Status pre_filter(CycleState& state, const Pod& pod, const Snapshot& snapshot, PreFilterResult& result) override;
+  Status add_pod(CycleState& state, const Pod& pod, const Pod& added, const NodeInfo& node) override;
+  Status remove_pod(CycleState& state, const Pod& pod, const Pod& removed, const NodeInfo& node) override;
+  Status filter(CycleState& state, const Pod& pod, const NodeInfo& node) override;
+  Status pre_score(CycleState& state, const Pod& pod,
+                   const std::vector<std::shared_ptr<const NodeInfo>>& feasible) override;
+  Status score(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t& score) override;
+  Status normalize(CycleState& state, const Pod& pod, std::vector<NodeScore>& scores) override;
+
+ private:
+  Status change(CycleState& state, const Pod& pod, const Pod& changed, const NodeInfo& node, std::int64_t amount) const;
+  // What one pod on a node adds to the scores of the nodes around it.
+  void weigh(TopologyCounts& scores, const Pod& pod, const Labels& labels_of_namespace, const Pod& existing,
+             const Node& node, NamespaceLabels& namespaces) const;
+
+  Arguments arguments_;
+  Handle& handle_;
+};
+
+}  // namespace berth

@@ -1,0 +1,292 @@
+#include "plugins/podtopologyspread.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "core/api/field_reader.h"
+#include "core/api/names.h"
+#include "plugins/natural_log.h"
+
+namespace berth {
+
+namespace {
+
+constexpr std::string_view kScoreKey = "PodTopologySpread/score";
+constexpr const char* kTooSkewed = "node(s) didn't match pod topology spread constraints";
+constexpr const char* kMissingLabel = "node(s) didn't match pod topology spread constraints (missing required label)";
+
+struct Spread final : StateEntry {
+  std::vector<SpreadConstraint> constraints;
+  std::vector<DomainCounts> counts;  // by constraint
+  std::unique_ptr<StateEntry> clone() const override { return std::make_unique<Spread>(*this); }
+};
+
+struct SpreadScore final : StateEntry {
+  std::vector<SpreadConstraint> constraints;
+  std::set<std::string> ignored_nodes;  // without all topology keys: they score 0
+  // By constraint: matching pods per topology value of a feasible node. Empty for the host name, counted per node.
+  std::vector<std::map<std::string, std::int64_t>> counts;
+  std::vector<double> weights;  // by constraint: more where there are more domains
+  std::unique_ptr<StateEntry> clone() const override { return std::make_unique<SpreadScore>(*this); }
+};
+
+const std::string* label_of(const NodeInfo& node, const std::string& key) {
+  auto found = node.node->metadata.labels.find(key);
+  return found == node.node->metadata.labels.end() ? nullptr : &found->second;
+}
+
+// A node without the key counts under the empty value, where that is allowed.
+const std::string& value_of(const NodeInfo& node, const std::string& key) {
+  static const std::string kNone;
+  const std::string* value = label_of(node, key);
+  return value == nullptr ? kNone : *value;
+}
+
+bool is_too_skewed(const SpreadConstraint& constraint, const DomainCounts& counts, const std::string& domain,
+                   const Labels& pod_labels) {
+  const std::int64_t least = counts.size() < constraint.min_domains ? 0 : counts.least();
+  const std::int64_t itself = constraint.matches_labels(pod_labels) ? 1 : 0;
+  return counts.of(domain) + itself - least > constraint.max_skew;
+}
+
+// Unlike count_matching(), this also counts pods that are being deleted and those of an empty selector: upstream's
+// rule.
+Status count(CycleState& state, const Pod& pod, const Pod& changed, const NodeInfo& node, std::int64_t delta) {
+  auto* spread = state.read<Spread>(PodTopologySpread::kName);
+  if (spread == nullptr) return Status::error("PreFilter did not run");
+  if (changed.metadata.namespace_ != pod.metadata.namespace_) return {};
+  if (!has_all_topology_keys(node.node->metadata.labels, spread->constraints)) return {};
+  for (std::size_t i = 0; i < spread->constraints.size(); ++i) {
+    const SpreadConstraint& constraint = spread->constraints[i];
+    if (!constraint.matches_labels(changed.metadata.labels) || !is_counted(constraint, pod, *node.node)) continue;
+    spread->counts[i].add(value_of(node, constraint.topology_key), delta);
+  }
+  return {};
+}
+
+// Where the feasible nodes lie: which of them are left out, which domains there are, and what a pod in each weighs.
+void lay_out(SpreadScore& score, const std::vector<std::shared_ptr<const NodeInfo>>& feasible, bool all_keys) {
+  score.counts.resize(score.constraints.size());
+  for (const std::shared_ptr<const NodeInfo>& node : feasible) {
+    if (all_keys && !has_all_topology_keys(node->node->metadata.labels, score.constraints)) {
+      score.ignored_nodes.insert(node->name());
+      continue;
+    }
+    for (std::size_t i = 0; i < score.constraints.size(); ++i) {
+      const std::string& key = score.constraints[i].topology_key;
+      if (key != kHostnameLabel) score.counts[i].try_emplace(value_of(*node, key), 0);
+    }
+  }
+  for (std::size_t i = 0; i < score.constraints.size(); ++i) {
+    const bool per_node = score.constraints[i].topology_key == kHostnameLabel;
+    const std::size_t domains = per_node ? feasible.size() - score.ignored_nodes.size() : score.counts[i].size();
+    score.weights.push_back(natural_log(static_cast<double>(domains + 2)));
+  }
+}
+
+void count_pods(SpreadScore& score, const Pod& pod, const Snapshot& snapshot, bool all_keys) {
+  for (const std::shared_ptr<const NodeInfo>& node : snapshot.nodes()) {
+    if (all_keys && !has_all_topology_keys(node->node->metadata.labels, score.constraints)) continue;
+    for (std::size_t i = 0; i < score.constraints.size(); ++i) {
+      const SpreadConstraint& constraint = score.constraints[i];
+      auto domain = score.counts[i].find(value_of(*node, constraint.topology_key));
+      if (domain == score.counts[i].end() || !is_counted(constraint, pod, *node->node)) continue;
+      domain->second += count_matching(*node, constraint, pod.metadata.namespace_);
+    }
+  }
+}
+
+std::vector<TopologySpreadConstraint> system_constraints() {
+  TopologySpreadConstraint host;
+  host.max_skew = 3;
+  host.topology_key = kHostnameLabel;
+  host.schedule_anyway = true;
+  TopologySpreadConstraint zone;
+  zone.max_skew = 5;
+  zone.topology_key = kZoneLabel;
+  zone.schedule_anyway = true;
+  return {host, zone};
+}
+
+constexpr std::array<Word<bool>, 2> kActions{{{"DoNotSchedule", false}, {"ScheduleAnyway", true}}};
+constexpr std::array<Word<bool>, 2> kPolicies{{{"Honor", true}, {"Ignore", false}}};
+
+// apis/config/validation ValidatePodTopologySpreadArgs.
+TopologySpreadConstraint read_constraint(FieldReader& reader) {
+  TopologySpreadConstraint constraint;
+  if (reader.require("maxSkew", "a number of pods, at least 1")) {
+    reader.read_int32("maxSkew", constraint.max_skew, 1);
+  }
+  if (reader.require("topologyKey", "a node label's key")) {
+    reader.read_checked("topologyKey", constraint.topology_key, is_label_key,
+                        "a label key, as topology.kubernetes.io/zone");
+  }
+  if (reader.require("whenUnsatisfiable", "DoNotSchedule or ScheduleAnyway")) {
+    reader.read_word("whenUnsatisfiable", kActions, constraint.schedule_anyway);
+  }
+  if (reader.has("labelSelector")) {
+    reader.error("labelSelector", "a default constraint has none: it is deduced for each pod; remove it");
+  }
+  std::int32_t min_domains = 1;
+  if (reader.read_int32("minDomains", min_domains, 1)) constraint.min_domains = min_domains;
+  reader.read_word("nodeAffinityPolicy", kPolicies, constraint.honor_node_affinity);
+  reader.read_word("nodeTaintsPolicy", kPolicies, constraint.honor_node_taints);
+  reader.read_list("matchLabelKeys", constraint.match_label_keys);  // without effect: the selector is deduced
+  return constraint;
+}
+
+bool is_repeated(const std::vector<TopologySpreadConstraint>& constraints, const TopologySpreadConstraint& next) {
+  return std::any_of(constraints.begin(), constraints.end(), [&next](const TopologySpreadConstraint& other) {
+    return other.topology_key == next.topology_key && other.schedule_anyway == next.schedule_anyway;
+  });
+}
+
+PodTopologySpread::Arguments read_arguments(FieldReader& reader) {
+  constexpr std::array<Word<bool>, 2> kDefaulting{{{"System", true}, {"List", false}}};
+  PodTopologySpread::Arguments arguments;
+  std::string type;
+  reader.read_word("apiVersion", {"kubescheduler.config.k8s.io/v1"}, type);
+  reader.read_word("kind", {"PodTopologySpreadArgs"}, type);
+  reader.read_word("defaultingType", kDefaulting, arguments.system_defaults);
+  reader.read_each("defaultConstraints", [&arguments](FieldReader& item) {
+    TopologySpreadConstraint constraint = read_constraint(item);
+    if (is_repeated(arguments.default_constraints, constraint)) {
+      item.error("topologyKey", "another constraint has this key and whenUnsatisfiable; remove one");
+    }
+    arguments.default_constraints.push_back(std::move(constraint));
+  });
+  if (arguments.system_defaults && !arguments.default_constraints.empty()) {
+    reader.error("defaultingType", "System takes no defaultConstraints; write List, or remove them");
+  }
+  if (arguments.system_defaults) arguments.default_constraints = system_constraints();
+  return arguments;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Plugin>> PodTopologySpread::make(const Json& args, Handle& handle) {
+  Findings findings(Findings::Unknown::refuse);
+  const Json none = Json::object();
+  FieldReader reader(args.is_null() ? none : args, "args", findings);
+  Arguments arguments = read_arguments(reader);
+  reader.finish();
+  if (findings.has_errors()) return findings.status();
+  return std::unique_ptr<Plugin>(std::make_unique<PodTopologySpread>(std::move(arguments), handle));
+}
+
+std::vector<SpreadConstraint> PodTopologySpread::constraints_of(const Pod& pod, bool schedule_anyway) const {
+  if (!pod.topology_spread_constraints.empty()) {
+    return select_constraints(pod.topology_spread_constraints, pod.metadata.labels, schedule_anyway);
+  }
+  std::vector<SpreadConstraint> defaults = select_constraints(arguments_.default_constraints, {}, schedule_anyway);
+  if (defaults.empty()) return {};
+  const LabelSelector selector = default_selector(pod, handle_.lister().services(pod.metadata.namespace_));
+  if (selector.requirements.empty()) return {};
+  for (SpreadConstraint& constraint : defaults) constraint.selector = selector;
+  return defaults;
+}
+
+Status PodTopologySpread::pre_filter(CycleState& state, const Pod& pod, const Snapshot& snapshot, PreFilterResult&) {
+  auto spread = std::make_unique<Spread>();
+  spread->constraints = constraints_of(pod, false);
+  if (spread->constraints.empty()) return Status::skip();
+  spread->counts.resize(spread->constraints.size());
+  for (const std::shared_ptr<const NodeInfo>& node : snapshot.nodes()) {
+    if (!has_all_topology_keys(node->node->metadata.labels, spread->constraints)) continue;
+    for (std::size_t i = 0; i < spread->constraints.size(); ++i) {
+      const SpreadConstraint& constraint = spread->constraints[i];
+      if (!is_counted(constraint, pod, *node->node)) continue;
+      spread->counts[i].add(value_of(*node, constraint.topology_key),
+                            count_matching(*node, constraint, pod.metadata.namespace_));
+    }
+  }
+  state.write(kName, std::move(spread));
+  return {};
+}
+
+Status PodTopologySpread::add_pod(CycleState& state, const Pod& pod, const Pod& added, const NodeInfo& node) {
+  return count(state, pod, added, node, 1);
+}
+
+Status PodTopologySpread::remove_pod(CycleState& state, const Pod& pod, const Pod& removed, const NodeInfo& node) {
+  return count(state, pod, removed, node, -1);
+}
+
+Status PodTopologySpread::filter(CycleState& state, const Pod& pod, const NodeInfo& node) {
+  const auto* spread = state.read<Spread>(kName);
+  if (spread == nullptr) return Status::error("PreFilter did not run");
+  for (std::size_t i = 0; i < spread->constraints.size(); ++i) {
+    const SpreadConstraint& constraint = spread->constraints[i];
+    const std::string* domain = label_of(node, constraint.topology_key);
+    if (domain == nullptr) return Status::unresolvable(kMissingLabel);
+    if (is_too_skewed(constraint, spread->counts[i], *domain, pod.metadata.labels)) {
+      return Status::unschedulable(kTooSkewed);
+    }
+  }
+  return {};
+}
+
+Status PodTopologySpread::pre_score(CycleState& state, const Pod& pod,
+                                    const std::vector<std::shared_ptr<const NodeInfo>>& feasible) {
+  const Snapshot& snapshot = handle_.snapshot();
+  if (snapshot.nodes().empty()) return Status::skip();
+  auto score = std::make_unique<SpreadScore>();
+  score->constraints = constraints_of(pod, true);
+  if (score->constraints.empty()) return Status::skip();
+  // The system's defaults let nodes without a zone be spread over by host name alone.
+  const bool all_keys = !pod.topology_spread_constraints.empty() || !arguments_.system_defaults;
+  lay_out(*score, feasible, all_keys);
+  count_pods(*score, pod, snapshot, all_keys);
+  state.write(kScoreKey, std::move(score));
+  return {};
+}
+
+Status PodTopologySpread::score(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t& score) {
+  const auto* spread = state.read<SpreadScore>(kScoreKey);
+  if (spread == nullptr) return Status::error("PreScore did not run");
+  score = 0;
+  if (spread->ignored_nodes.contains(node.name())) return {};
+  double sum = 0;
+  for (std::size_t i = 0; i < spread->constraints.size(); ++i) {
+    const SpreadConstraint& constraint = spread->constraints[i];
+    const std::string* domain = label_of(node, constraint.topology_key);
+    if (domain == nullptr) continue;
+    std::int64_t pods = 0;
+    if (constraint.topology_key == kHostnameLabel) {
+      pods = count_matching(node, constraint, pod.metadata.namespace_);
+    } else if (auto found = spread->counts[i].find(*domain); found != spread->counts[i].end()) {
+      pods = found->second;
+    }
+    // A tolerated skew waters the differences between domains down.
+    sum += static_cast<double>(pods) * spread->weights[i] + static_cast<double>(constraint.max_skew - 1);
+  }
+  score = static_cast<std::int64_t>(std::round(sum));
+  return {};
+}
+
+Status PodTopologySpread::normalize(CycleState& state, const Pod&, std::vector<NodeScore>& scores) {
+  const auto* spread = state.read<SpreadScore>(kScoreKey);
+  if (spread == nullptr) return Status::error("PreScore did not run");
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  std::int64_t most = 0;
+  for (const NodeScore& score : scores) {
+    if (spread->ignored_nodes.contains(score.node)) continue;
+    least = std::min(least, score.score);
+    most = std::max(most, score.score);
+  }
+  for (NodeScore& score : scores) {
+    if (spread->ignored_nodes.contains(score.node)) {
+      score.score = 0;
+    } else if (most == 0) {
+      score.score = kMaxScore;
+    } else {
+      score.score = kMaxScore * (most + least - score.score) / most;
+    }
+  }
+  return {};
+}
+
+}  // namespace berth

@@ -1,0 +1,52 @@
+// PodTopologySpread: keeps the pods that a constraint selects evenly spread over the domains of a topology key
+// (DoNotSchedule), or prefers the nodes that do (ScheduleAnyway). A pod without constraints gets the defaults.
+// Points: PreFilter, Filter, PreScore, Score (few matching pods score high).
+// Cost: PreFilter and PreScore walk all nodes and their pods once per constraint; Filter is a look-up per constraint.
+// Woken by: pods of the namespace that come, go or change labels and match a constraint; the pod's own tolerations when
+// it honours taints; nodes that have all topology keys and come, go or change them or their taints.
+// Arguments: defaultingType System (hostname maxSkew 3, zone maxSkew 5, both ScheduleAnyway) or List with
+// defaultConstraints; both for pods that a Service selects.
+// Source: kube-scheduler pkg/scheduler/framework/plugins/podtopologyspread/{plugin,filtering,scoring}.go.
+#pragma once
+
+#include "core/framework/framework.h"
+#include "plugins/podtopologyspread_constraints.h"
+
+namespace berth {
+
+class PodTopologySpread final : public PreFilterPlugin,
+                                public FilterPlugin,
+                                public PreScorePlugin,
+                                public ScorePlugin,
+                                public EnqueueExtensions {
+ public:
+  static constexpr std::string_view kName = "PodTopologySpread";
+  struct Arguments {
+    bool system_defaults = true;
+    std::vector<TopologySpreadConstraint> default_constraints;  // System: filled in by make()
+  };
+  static Result<std::unique_ptr<Plugin>> make(const Json& args, Handle& handle);
+  PodTopologySpread(Arguments arguments, Handle& handle) : arguments_(std::move(arguments)), handle_(handle) {}
+
+  std::string_view name() const override { return kName; }
+  std::vector<EventWithHint> events_to_register() const override;
+  Status pre_filter(CycleState& state, const Pod& pod, const Snapshot& snapshot, PreFilterResult& result) override;
+  Status add_pod(CycleState& state, const Pod& pod, const Pod& added, const NodeInfo& node) override;
+  Status remove_pod(CycleState& state, const Pod& pod, const Pod& removed, const NodeInfo& node) override;
+  Status filter(CycleState& state, const Pod& pod, const NodeInfo& node) override;
+  Status pre_score(CycleState& state, const Pod& pod,
+                   const std::vector<std::shared_ptr<const NodeInfo>>& feasible) override;
+  Status score(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t& score) override;
+  Status normalize(CycleState& state, const Pod& pod, std::vector<NodeScore>& scores) override;
+
+ private:
+  // The pod's own constraints of that sort, or the defaults when it has none of either.
+  std::vector<SpreadConstraint> constraints_of(const Pod& pod, bool schedule_anyway) const;
+  Hint after_pod_change(const Pod& pod, const EventObjects& objects) const;
+  Hint after_node_change(const Pod& pod, const EventObjects& objects) const;
+
+  Arguments arguments_;
+  Handle& handle_;
+};
+
+}  // namespace berth

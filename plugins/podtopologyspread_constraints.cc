@@ -1,0 +1,105 @@
+#include "plugins/podtopologyspread_constraints.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace berth {
+
+namespace {
+
+// component-helpers nodeaffinity.GetRequiredNodeAffinity: nodeSelector and required terms, both.
+bool matches_required_node_affinity(const Pod& pod, const Node& node) {
+  const Labels& labels = node.metadata.labels;
+  const bool selected = std::all_of(pod.node_selector.begin(), pod.node_selector.end(), [&labels](const auto& wanted) {
+    auto found = labels.find(wanted.first);
+    return found != labels.end() && found->second == wanted.second;
+  });
+  return selected && (!pod.required_node_affinity || matches(*pod.required_node_affinity, labels, node.metadata.name));
+}
+
+bool tolerates_hard_taints(const Pod& pod, const Node& node) {
+  return std::all_of(node.taints.begin(), node.taints.end(), [&pod](const Taint& taint) {
+    return taint.effect == TaintEffect::prefer_no_schedule || tolerates(pod.tolerations, taint);
+  });
+}
+
+}  // namespace
+
+std::vector<SpreadConstraint> select_constraints(const std::vector<TopologySpreadConstraint>& constraints,
+                                                 const Labels& pod_labels, bool schedule_anyway) {
+  std::vector<SpreadConstraint> selected;
+  for (const TopologySpreadConstraint& constraint : constraints) {
+    if (constraint.schedule_anyway != schedule_anyway) continue;
+    SpreadConstraint ours;
+    ours.max_skew = constraint.max_skew;
+    ours.topology_key = constraint.topology_key;
+    ours.selector = constraint.label_selector;
+    ours.min_domains = constraint.min_domains.value_or(1);
+    ours.honor_node_affinity = constraint.honor_node_affinity;
+    ours.honor_node_taints = constraint.honor_node_taints;
+    for (const std::string& key : constraint.match_label_keys) {
+      auto label = pod_labels.find(key);
+      if (label == pod_labels.end() || !ours.selector) continue;
+      ours.selector->requirements.push_back({key, Requirement::Operator::in, {label->second}});
+    }
+    selected.push_back(std::move(ours));
+  }
+  return selected;
+}
+
+LabelSelector default_selector(const Pod& pod, const std::vector<std::shared_ptr<const Service>>& services) {
+  Labels joined;
+  for (const std::shared_ptr<const Service>& service : services) {
+    const Labels& labels = pod.metadata.labels;
+    const bool selects = std::all_of(service->selector.begin(), service->selector.end(), [&labels](const auto& wanted) {
+      auto found = labels.find(wanted.first);
+      return found != labels.end() && found->second == wanted.second;
+    });
+    if (selects) joined.insert(service->selector.begin(), service->selector.end());
+  }
+  LabelSelector selector;
+  for (const auto& [key, value] : joined) {
+    selector.requirements.push_back({key, Requirement::Operator::in, {value}});
+  }
+  return selector;
+}
+
+bool has_all_topology_keys(const Labels& labels, const std::vector<SpreadConstraint>& constraints) {
+  return std::all_of(constraints.begin(), constraints.end(), [&labels](const SpreadConstraint& constraint) {
+    return labels.contains(constraint.topology_key);
+  });
+}
+
+bool is_counted(const SpreadConstraint& constraint, const Pod& pod, const Node& node) {
+  if (constraint.honor_node_affinity && !matches_required_node_affinity(pod, node)) return false;
+  return !constraint.honor_node_taints || tolerates_hard_taints(pod, node);
+}
+
+std::int64_t count_matching(const NodeInfo& node, const SpreadConstraint& constraint, const std::string& name_space) {
+  if (!constraint.selector || constraint.selector->requirements.empty()) return 0;
+  return std::count_if(node.pods.begin(), node.pods.end(), [&](const std::shared_ptr<const Pod>& pod) {
+    return !pod->metadata.deleting && pod->metadata.namespace_ == name_space &&
+           matches(*constraint.selector, pod->metadata.labels);
+  });
+}
+
+void DomainCounts::add(const std::string& value, std::int64_t delta) {
+  const auto [domain, is_new] = by_value_.try_emplace(value, 0);
+  if (!is_new) {
+    auto before = domains_by_count_.find(domain->second);
+    if (--before->second == 0) domains_by_count_.erase(before);
+  }
+  domain->second += delta;
+  ++domains_by_count_[domain->second];
+}
+
+std::int64_t DomainCounts::of(const std::string& value) const {
+  auto found = by_value_.find(value);
+  return found == by_value_.end() ? 0 : found->second;
+}
+
+std::int64_t DomainCounts::least() const {
+  return domains_by_count_.empty() ? std::numeric_limits<std::int32_t>::max() : domains_by_count_.begin()->first;
+}
+
+}  // namespace berth

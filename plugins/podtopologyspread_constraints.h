@@ -1,0 +1,68 @@
+// Topology spread constraints as PodTopologySpread reads them, whose nodes and pods they count, and the counts.
+// Source of the rule: kube-scheduler pkg/scheduler/framework/plugins/podtopologyspread/common.go, filtering.go;
+// plugins/helper/spread.go (DefaultSelector).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/api/objects.h"
+#include "core/cache/node_info.h"
+
+namespace berth {
+
+inline constexpr std::string_view kHostnameLabel = "kubernetes.io/hostname";
+inline constexpr std::string_view kZoneLabel = "topology.kubernetes.io/zone";
+
+struct SpreadConstraint {
+  std::int64_t max_skew = 1;
+  std::string topology_key;
+  std::optional<LabelSelector> selector;  // none matches no pod
+  std::int64_t min_domains = 1;
+  bool honor_node_affinity = true;
+  bool honor_node_taints = false;
+
+  // The empty selector matches every pod.
+  bool matches_labels(const Labels& labels) const { return selector && matches(*selector, labels); }
+};
+
+// Those of `constraints` that are to be held at any price, or those that are wishes, for a pod with these labels:
+// matchLabelKeys become part of the selector.
+std::vector<SpreadConstraint> select_constraints(const std::vector<TopologySpreadConstraint>& constraints,
+                                                 const Labels& pod_labels, bool schedule_anyway);
+
+// What default constraints count for this pod: the selectors of all services that select it, joined. None selects it:
+// empty.
+LabelSelector default_selector(const Pod& pod, const std::vector<std::shared_ptr<const Service>>& services);
+
+bool has_all_topology_keys(const Labels& labels, const std::vector<SpreadConstraint>& constraints);
+
+// True when the node counts for the constraint of this pod, by nodeAffinityPolicy and nodeTaintsPolicy.
+bool is_counted(const SpreadConstraint& constraint, const Pod& pod, const Node& node);
+
+// Pods of the namespace on the node that match; those that are being deleted do not count. The empty selector counts
+// none, though it matches every pod: upstream's rule.
+std::int64_t count_matching(const NodeInfo& node, const SpreadConstraint& constraint, const std::string& name_space);
+
+// Matching pods per domain, that is per value of one topology key. Order of values: by text.
+class DomainCounts {
+ public:
+  // A domain seen for the first time counts as one from then on, also with delta 0.
+  void add(const std::string& value, std::int64_t delta);
+  std::int64_t of(const std::string& value) const;  // 0 for an unknown domain
+  // Over all domains; 2^31 - 1 when there is none.
+  std::int64_t least() const;
+  std::int64_t size() const { return static_cast<std::int64_t>(by_value_.size()); }
+  bool operator==(const DomainCounts&) const = default;
+
+ private:
+  std::map<std::string, std::int64_t> by_value_;
+  std::map<std::int64_t, std::int64_t> domains_by_count_;  // so that the least is known after every change
+};
+
+}  // namespace berth

@@ -1,0 +1,155 @@
+"""An ARM machine in QEMU: Debian's kernel, our packages, one disk. Made by cross/guest, driven through its console."""
+
+import os
+import queue
+import signal
+import socket
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+DEADLINE_S = 120
+
+MACHINES = {
+    "arm64": ("qemu-system-aarch64", ["-M", "virt", "-cpu", "cortex-a53", "-m", "512"]),
+    "armhf": ("qemu-system-arm", ["-M", "virt", "-cpu", "cortex-a15", "-m", "512"]),
+}
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def make_disk(path, mebibytes=64):
+    path.unlink(missing_ok=True)
+    with open(path, "wb") as file:
+        file.truncate(mebibytes << 20)
+    subprocess.run(["mkfs.ext4", "-q", "-F", path], check=True)
+
+
+class VolatileDisk:
+    """A disk whose write cache is lost with the power: nbdkit keeps what was not flushed in memory. lies=True: a disk that
+    says it flushed and did not. Killing QEMU alone would prove nothing: the host's page cache survives it."""
+
+    def __init__(self, image, folder, lies=False):
+        self.image, self.socket, self.lies = image, Path(folder) / "disk.sock", lies
+        self.process = None
+
+    def start(self):
+        self.socket.unlink(missing_ok=True)
+        mode = "unsafe" if self.lies else "writeback"
+        self.process = subprocess.Popen(["nbdkit", "-f", "-U", self.socket, "--filter=cache", "file", self.image,
+                                         f"cache={mode}"])
+        end = time.monotonic() + DEADLINE_S
+        while not self.socket.exists():
+            assert self.process.poll() is None and time.monotonic() < end, "nbdkit does not start"
+            time.sleep(0.01)
+
+    def drive(self):
+        return f"if=none,id=d0,format=raw,file=nbd:unix:{self.socket},cache=writeback"
+
+    def cut(self):
+        self.process.kill()
+        self.process.wait()
+
+
+class PlainDisk:
+    def __init__(self, image):
+        self.image = image
+
+    def start(self):
+        pass
+
+    def drive(self):
+        return f"if=none,id=d0,format=raw,file={self.image},cache=none"
+
+    def cut(self):
+        pass
+
+
+class Guest:
+    """One boot after another on one disk. What the guest says begins with "@"; the rest goes to console.log."""
+
+    def __init__(self, arch, disk, folder):
+        self.arch, self.disk, self.folder = arch, disk, Path(folder)
+        self.made = ROOT / "build" / f"guest-{arch}"
+        self.process = None
+        self.lines = queue.Queue()
+        self.port = None
+
+    def boot(self, words=""):
+        self.disk.start()
+        self.port = free_port()
+        self.lines = queue.Queue()
+        program, machine = MACHINES[self.arch]
+        command = [program, *machine, "-nographic", "-no-reboot", "-nic", "none", "-kernel", self.made / "vmlinuz",
+                   "-initrd", self.made / "initrd.gz", "-append", f"console=ttyAMA0 panic=-1 quiet {words}",
+                   "-drive", self.disk.drive(), "-device", "virtio-blk-device,drive=d0",
+                   "-netdev", f"user,id=n0,hostfwd=tcp:127.0.0.1:{self.port}-:1883", "-device",
+                   "virtio-net-device,netdev=n0"]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                        start_new_session=True)
+        threading.Thread(target=self.read_, args=(self.process.stdout, self.lines), daemon=True).start()
+        return self
+
+    def read_(self, stream, lines):
+        with open(self.folder / "console.log", "ab") as log:
+            for raw in stream:
+                log.write(raw)
+                log.flush()
+                if raw.endswith(b"\n"):  # a line cut short says nothing
+                    lines.put(raw.decode(errors="replace").strip())
+        lines.put(None)
+
+    def wait(self, beginning, timeout_s=DEADLINE_S):
+        """The rest of the next line that begins so; lines before it are passed over."""
+        end = time.monotonic() + timeout_s
+        while True:
+            try:
+                line = self.lines.get(timeout=max(0.01, end - time.monotonic()))
+            except queue.Empty:
+                raise AssertionError(f"the guest did not say {beginning!r} in {timeout_s} s; see {self.folder}") from None
+            assert line is not None, f"the guest ended before it said {beginning!r}; see {self.folder}/console.log"
+            assert not line.startswith("@fail"), f"the guest failed: {line}"
+            if line.startswith(beginning):
+                return line[len(beginning):].strip()
+
+    def ask(self, text):
+        """Sends one line to the guest's first program; gives what it said up to its "@ok"."""
+        self.process.stdin.write((text + "\n").encode())
+        self.process.stdin.flush()
+        said = []
+        while True:
+            line = self.wait("@")
+            if line.startswith("ok "):
+                return said
+            said.append(line)
+
+    def cut_power(self):
+        """QEMU and the disk's cache, at once."""
+        if self.process and self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.disk.cut()
+            self.process.wait()
+
+    def power_off(self):
+        self.process.stdin.write(b"poweroff\n")
+        self.process.stdin.flush()
+        try:
+            self.process.wait(DEADLINE_S)
+        finally:
+            self.disk.cut()
+
+    def ctl(self, *arguments, stdin=None, check=True):
+        """berthctl of this machine, as the operator, through the guest's forwarded port."""
+        operator = self.made / "operator"
+        command = [os.environ.get("BERTHCTL") or ROOT / "build" / "release" / "bin" / "berthctl", "--broker",
+                   f"127.0.0.1:{self.port}", "--username", "operator", "--password-file", operator / "password",
+                   "--timeout", "30", *arguments]
+        done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)
+        assert not check or done.returncode == 0, f"berthctl {' '.join(map(str, arguments))}: {done.stderr}"
+        return done

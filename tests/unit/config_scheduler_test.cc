@@ -1,0 +1,268 @@
+#include <gtest/gtest.h>
+
+#include "firmware-host/gateway/scheduler_config.h"
+#include "firmware-host/yaml.h"
+#include "plugins/registry.h"
+
+namespace berth {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+const std::string kHead = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n";
+
+Result<SchedulerConfig> parse(const std::string& body) {
+  return parse_scheduler_config("s.yaml", kHead + body, in_tree_registry());
+}
+
+Texts errors(const std::string& body) {
+  const Result<SchedulerConfig> config = parse(body);
+  return config ? Texts{} : config.error().reasons();
+}
+
+// The names that run at a point of the first profile, with weights at score: "A B=3".
+std::string at(const SchedulerConfig& config, std::string_view point, std::size_t profile = 0) {
+  const Json* plugins = config.completed.find("profiles")->as_array().at(profile).find("plugins");
+  const Json* set = plugins->find(point);
+  std::string text;
+  if (set == nullptr || set->find("enabled") == nullptr) return text;
+  for (const Json& item : set->find("enabled")->as_array()) {
+    text += (text.empty() ? "" : " ") + item.find("name")->as_string();
+    if (const Json* weight = item.find("weight")) text += "=" + std::to_string(weight->as_int());
+  }
+  return text;
+}
+
+TEST(SchedulerConfig, IsTheDefaultProfileWithoutAFile) {
+  const auto config = read_scheduler_config("", in_tree_registry());
+  ASSERT_TRUE(config) << config.error().message();
+  ASSERT_EQ(config->profiles.size(), 1u);
+  EXPECT_EQ(config->profiles[0].scheduler_name, "default-scheduler");
+  EXPECT_EQ(config->pod_initial_backoff_ms, 1000);
+  EXPECT_EQ(config->pod_max_backoff_ms, 10000);
+  EXPECT_EQ(config->completed.find("percentageOfNodesToScore")->as_int(), 0);
+  EXPECT_EQ(at(*config, "queueSort"), "PrioritySort");
+  EXPECT_EQ(at(*config, "bind"), "DefaultBinder");
+  EXPECT_TRUE(at(*config, "filter").starts_with("NodeUnschedulable NodeName TaintToleration NodeAffinity"));
+  EXPECT_NE(at(*config, "score").find("TaintToleration=3"), std::string::npos);
+}
+
+TEST(SchedulerConfig, ReadsEveryField) {
+  const auto config = parse(R"(
+percentageOfNodesToScore: 40
+podInitialBackoffSeconds: 2
+podMaxBackoffSeconds: 20
+profiles:
+- schedulerName: default-scheduler
+- schedulerName: packed
+  percentageOfNodesToScore: 0
+  plugins:
+    multiPoint:
+      enabled:
+      - {name: NodeResourcesFit, weight: 5}
+      disabled:
+      - {name: NodeUnschedulable}
+    filter:
+      enabled:
+      - {name: TaintToleration}
+      disabled:
+      - {name: NodeName}
+    score:
+      enabled:
+      - {name: TaintToleration, weight: 7}
+  pluginConfig:
+  - name: NodeName
+    args: {apiVersion: kubescheduler.config.k8s.io/v1, kind: NodeNameArgs}
+)");
+  ASSERT_TRUE(config) << config.error().message();
+  EXPECT_EQ(config->pod_initial_backoff_ms, 2000);
+  EXPECT_EQ(config->pod_max_backoff_ms, 20000);
+  ASSERT_EQ(config->profiles.size(), 2u);
+  EXPECT_EQ(config->profiles[0].percentage_of_nodes_to_score, 40);
+  EXPECT_EQ(config->profiles[1].percentage_of_nodes_to_score, 0);
+  EXPECT_EQ(config->profiles[1].scheduler_name, "packed");
+  EXPECT_TRUE(at(*config, "filter", 1).starts_with("TaintToleration NodeAffinity"));
+  EXPECT_EQ(at(*config, "filter", 1).find("NodeName"), std::string::npos);
+  EXPECT_TRUE(at(*config, "score", 1).starts_with("TaintToleration=7"));
+  EXPECT_NE(at(*config, "score", 1).find("NodeResourcesFit=5"), std::string::npos);
+  EXPECT_NE(at(*config, "score", 0).find("TaintToleration=3"), std::string::npos);
+}
+
+TEST(SchedulerConfig, TurnsAllOffWithAStarAndTakesTheRestInOrder) {
+  const auto config = parse(R"(
+profiles:
+- plugins:
+    multiPoint:
+      disabled: [{name: "*"}]
+      enabled: [{name: DefaultBinder}, {name: PrioritySort}, {name: TaintToleration}, {name: NodeName}]
+    score:
+      disabled: [{name: "*"}]
+)");
+  ASSERT_TRUE(config) << config.error().message();
+  EXPECT_EQ(at(*config, "filter"), "TaintToleration NodeName");
+  EXPECT_EQ(at(*config, "preScore"), "TaintToleration");
+  EXPECT_EQ(at(*config, "score"), "");
+  EXPECT_EQ(at(*config, "preEnqueue"), "");
+}
+
+TEST(SchedulerConfig, GivesItselfWhenWhatItPrintsIsReadAgain) {
+  const char* bodies[] = {
+      "",
+      "percentageOfNodesToScore: 30\nprofiles:\n- {schedulerName: a}\n- {schedulerName: b, percentageOfNodesToScore: "
+      "0}\n",
+      "profiles:\n- plugins:\n    score: {enabled: [{name: TaintToleration, weight: 9}], disabled: [{name: '*'}]}\n"
+      "    filter: {disabled: [{name: NodeName}], enabled: [{name: NodeResourcesFit}]}\n"
+      "  pluginConfig: [{name: NodeName, args: {}}, {name: NodeAffinity, args: null}]\n",
+  };
+  for (const char* body : bodies) {
+    SCOPED_TRACE(body);
+    const auto once = parse(body);
+    ASSERT_TRUE(once) << once.error().message();
+    const std::string printed = dump_yaml(once->completed);
+    const auto twice = parse_scheduler_config("again.yaml", printed, in_tree_registry());
+    ASSERT_TRUE(twice) << twice.error().message();
+    EXPECT_EQ(dump_yaml(twice->completed), printed);
+  }
+}
+
+TEST(SchedulerConfig, NamesFileLineColumnAndField) {
+  struct Case {
+    const char* body;
+    const char* error;
+  };
+  const Case cases[] = {
+      {"profile: []\n", "s.yaml:3:1: profile: unknown field; did you mean profiles?"},
+      {"podInitialBackoffSeconds: 0\n", "s.yaml:3:1: podInitialBackoffSeconds: wanted an integer from 1"},
+      {"podInitialBackoffSeconds: 20\n", "s.yaml:1:1: podMaxBackoffSeconds: must not be less than"},
+      {"percentageOfNodesToScore: 101\n",
+       "s.yaml:3:1: percentageOfNodesToScore: wanted an integer from 0 to 100, found 101"},
+      {"profiles: [{percentageOfNodesToScore: -1}]\n",
+       "s.yaml:3:13: profiles[0].percentageOfNodesToScore: wanted an integer from 0 to 100, found -1"},
+      {"profiles: [{schedulerName: ''}]\n", "s.yaml:3:13: profiles[0].schedulerName: missing; wanted the name"},
+      {"profiles: [{schedulerName: a}, {}]\n", "s.yaml:3:32: profiles[1].schedulerName: missing; wanted the name"},
+      {"profiles: [{schedulerName: a}, {schedulerName: a}]\n",
+       "s.yaml:3:33: profiles[1].schedulerName: \"a\" is the name of profiles[0] already; give each profile its own"},
+      {"profiles: [{plugins: {score: {enabled: [{name: NodeResourcesFit}, {name: X}]}}}]\n",
+       "s.yaml:3:68: profiles[0].plugins.score.enabled[1].name: plugin \"X\" is not known; known are: "},
+      {"profiles: [{plugins: {multiPoint: {enabled: [{name: '*'}]}}}]\n",
+       "s.yaml:3:47: profiles[0].plugins.multiPoint.enabled[0].name: plugin \"*\" is not known; known are: "},
+      {"profiles: [{plugins: {filter: {disabled: [{name: NodeNmae}]}}}]\n",
+       "s.yaml:3:44: profiles[0].plugins.filter.disabled[0].name: plugin \"NodeNmae\" is not known; known are: "},
+      {"profiles: [{plugins: {filter: {enabled: [{}]}}}]\n",
+       "s.yaml:3:42: profiles[0].plugins.filter.enabled[0].name: missing; wanted the name of a plugin"},
+      {"profiles: [{plugins: {filter: {enabled: [{name: NodeName, weight: 1}]}}}]\n",
+       "s.yaml:3:59: profiles[0].plugins.filter.enabled[0].weight: only score and multiPoint weigh; remove it"},
+      {"profiles: [{plugins: {score: {enabled: [{name: NodeResourcesFit, weight: -1}]}}}]\n",
+       "s.yaml:3:66: profiles[0].plugins.score.enabled[0].weight: wanted an integer from 0"},
+      {"profiles: [{plugins: {score: {enabled: [{name: NodeName}]}}}]\n",
+       "s.yaml:3:41: profiles[0].plugins.score.enabled[0]: plugin \"NodeName\" has no part at score; remove it here"},
+      {"profiles: [{plugins: {filter: {enabled: [{name: NodeName}, {name: NodeName}]}}}]\n",
+       "s.yaml:3:60: profiles[0].plugins.filter.enabled[1]: plugin \"NodeName\" is listed twice for filter; keep one"},
+      {"profiles: [{plugins: {multiPoint: {enabled: [{name: NodeName}, {name: NodeName}]}}}]\n",
+       "s.yaml:3:46: profiles[0].plugins.multiPoint.enabled[0]: plugin \"NodeName\" is listed twice for filter"},
+      {"profiles: [{plugins: {queueSort: {disabled: [{name: '*'}]}}}]\n",
+       "s.yaml:3:23: profiles[0].plugins.queueSort: no plugin sorts the queue; enable one, such as PrioritySort"},
+      {"profiles: [{plugins: {bind: {disabled: [{name: DefaultBinder}]}}}]\n",
+       "s.yaml:3:23: profiles[0].plugins.bind: no plugin binds pods; enable at least one, such as DefaultBinder"},
+      {"profiles: [{plugins: {filters: {}}}]\n",
+       "s.yaml:3:23: profiles[0].plugins.filters: unknown field; did you mean"},
+      {"profiles: [{pluginConfig: [{name: Y}]}]\n",
+       "s.yaml:3:29: profiles[0].pluginConfig[0].name: plugin \"Y\" is not known; known are: "},
+      {"profiles: [{pluginConfig: [{name: NodeName}, {name: NodeName}]}]\n",
+       "s.yaml:3:47: profiles[0].pluginConfig[1].name: another entry configures NodeName; keep one"},
+      {"profiles: [{pluginConfig: [{name: NodeName, args: {kind: NodeAffinityArgs}}]}]\n",
+       "s.yaml:3:52: profiles[0].pluginConfig[0].args.kind: wanted NodeNameArgs, found \"NodeAffinityArgs\""},
+      {"profiles: [{pluginConfig: [{name: NodeName, args: {apiVersion: v1beta3}}]}]\n",
+       "s.yaml:3:52: profiles[0].pluginConfig[0].args.apiVersion: wanted kubescheduler.config.k8s.io/v1"},
+      {"profiles: [{pluginConfig: [{name: NodeName, args: 5}]}]\n",
+       "s.yaml:3:45: profiles[0].pluginConfig[0].args: wanted an object, found 5"},
+      {"profiles: [{pluginConfig: [{name: NodeName, args: {speed: 5}}]}]\n",
+       "s.yaml:3:45: profiles[0].pluginConfig[0].args: this plugin takes none; remove them"},
+      {"profiles: [\n", "s.yaml:4:1: not YAML"},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.body);
+    const Texts found = errors(c.body);
+    ASSERT_EQ(found.size(), 1u) << found.front();
+    EXPECT_EQ(found[0].substr(0, std::string_view(c.error).size()), c.error);
+  }
+}
+
+TEST(SchedulerConfig, WantsItsKindAndVersion) {
+  const Registry registry = in_tree_registry();
+  EXPECT_EQ(parse_scheduler_config("s.yaml", "", registry).error().reasons(),
+            (Texts{"s.yaml:1:1: apiVersion: missing; wanted kubescheduler.config.k8s.io/v1",
+                   "s.yaml:1:1: kind: missing; wanted KubeSchedulerConfiguration"}));
+  const auto old = parse_scheduler_config(
+      "s.yaml", "apiVersion: kubescheduler.config.k8s.io/v1beta3\nkind: KubeSchedulerConfiguration\n", registry);
+  EXPECT_EQ(old.error().message(),
+            "s.yaml:1:1: apiVersion: wanted kubescheduler.config.k8s.io/v1, found "
+            "\"kubescheduler.config.k8s.io/v1beta3\"; did you mean kubescheduler.config.k8s.io/v1?");
+}
+
+TEST(SchedulerConfig, RefusesByNameWhatIsNotSupported) {
+  for (const char* field : {"parallelism: 16", "leaderElection: {leaderElect: false}", "clientConnection: {}",
+                            "enableProfiling: true", "enableContentionProfiling: true", "extenders: []",
+                            "delayCacheUntilActive: false", "percentageOfPlacementsToScore: 10"}) {
+    SCOPED_TRACE(field);
+    const Texts found = errors(field + std::string("\n"));
+    ASSERT_EQ(found.size(), 1u);
+    const std::string name(std::string_view(field).substr(0, std::string_view(field).find(':')));
+    EXPECT_TRUE(found[0].starts_with("s.yaml:3:1: " + name + ": not supported: ")) << found[0];
+  }
+  EXPECT_TRUE(errors("profiles: [{pluginConfig: [{name: DynamicResources, args: {}}]}]\n")[0].starts_with(
+      "s.yaml:3:29: profiles[0].pluginConfig[0].name: plugin \"DynamicResources\" is not known"));
+  EXPECT_EQ(errors("profiles: [{plugins: {multiPoint: {disabled: [{name: DynamicResources}]}}}]\n"), Texts{})
+      << "it is off already";
+}
+
+TEST(SchedulerConfig, TellsAllErrorsAtOnce) {
+  EXPECT_EQ(errors("parallelism: 1\npodMaxBackoffSeconds: x\nprofiles: [{plugins: {filter: {enabled: [{name: X}]}, "
+                   "score: {enabled: [{name: Y}]}}}]\n")
+                .size(),
+            4u);
+}
+
+class OtherSort final : public QueueSortPlugin {
+ public:
+  explicit OtherSort(Json args) : args_(std::move(args)) {}
+  std::string_view name() const override { return "OtherSort"; }
+  Json args() const override { return args_; }
+  bool less(const QueuedPod&, const QueuedPod&) const override { return false; }
+
+ private:
+  Json args_;
+};
+
+TEST(SchedulerConfig, WantsOneQueueSortForAllProfiles) {
+  Registry registry = in_tree_registry();
+  ASSERT_TRUE(
+      registry
+          .add("OtherSort", [](const Json& args,
+                               Handle&) { return Result<std::unique_ptr<Plugin>>(std::make_unique<OtherSort>(args)); })
+          .is_success());
+  const std::string other = "plugins: {queueSort: {disabled: [{name: '*'}], enabled: [{name: OtherSort}]}}";
+  auto reasons = [&](const std::string& body) {
+    const auto config = parse_scheduler_config("s.yaml", kHead + body, registry);
+    return config ? Texts{} : config.error().reasons();
+  };
+  EXPECT_EQ(reasons("profiles: [{schedulerName: a, " + other + "}, {schedulerName: b, " + other + "}]\n"), Texts{});
+  EXPECT_EQ(reasons("profiles:\n- {schedulerName: a}\n- {schedulerName: b, " + other + "}\n"),
+            (Texts{"s.yaml:5:32: profiles[1].plugins.queueSort: OtherSort sorts the queue here, PrioritySort in "
+                   "profiles[0]; all profiles share one queue, name the same"}));
+  EXPECT_EQ(reasons("profiles:\n- {schedulerName: a, " + other + "}\n- {schedulerName: b, " + other +
+                    ", pluginConfig: [{name: OtherSort, args: {a: 1}}]}\n"),
+            (Texts{"s.yaml:5:101: profiles[1].pluginConfig: OtherSort sorts the queue with other arguments than in "
+                   "profiles[0]; all profiles share one queue, give it the same"}));
+  EXPECT_TRUE(reasons("profiles: [{plugins: {queueSort: {enabled: [{name: OtherSort}]}}}]\n")[0].find(
+                  "\"OtherSort\" and \"PrioritySort\"") == std::string::npos)
+      << "multiPoint's PrioritySort comes first";
+}
+
+TEST(SchedulerConfig, NamesTheFileThatCannotBeRead) {
+  EXPECT_EQ(read_scheduler_config("/nowhere/s.yaml", in_tree_registry()).error().message(),
+            "/nowhere/s.yaml: cannot be read: No such file or directory");
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,102 @@
+#include "firmware-host/service_manager.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string>
+
+namespace berth {
+namespace {
+
+class HandClock final : public Clock {
+ public:
+  Millis now() const override { return now_ms; }
+  Millis wall() const override { return 0; }
+  Millis now_ms = 1000;
+};
+
+// What systemd is to a service: a datagram socket and three variables.
+class ServiceManagerTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string form = (std::filesystem::temp_directory_path() / "berth-notify-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(form.data()), nullptr);
+    directory_ = form;
+    path_ = directory_ + "/notify";
+    socket_ = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::strncpy(address.sun_path, path_.c_str(), sizeof(address.sun_path) - 1);
+    ASSERT_EQ(::bind(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+    ::setenv("NOTIFY_SOCKET", path_.c_str(), 1);
+    ::setenv("WATCHDOG_USEC", "30000000", 1);
+    ::setenv("WATCHDOG_PID", std::to_string(::getpid()).c_str(), 1);
+  }
+  void TearDown() override {
+    ::close(socket_);
+    std::filesystem::remove_all(directory_);
+  }
+  // The next datagram; empty when there is none.
+  std::string heard() const {
+    char text[512];
+    const ssize_t size = ::recv(socket_, text, sizeof(text), 0);
+    return size < 0 ? "" : std::string(text, static_cast<std::size_t>(size));
+  }
+  std::string directory_, path_;
+  int socket_ = -1;
+  HandClock clock_;
+  Timers timers_;
+};
+
+TEST_F(ServiceManagerTest, SaysReadyOnceStartedAndStoppingAtTheEnd) {
+  ServiceManager manager(clock_, timers_);
+  EXPECT_EQ(heard(), "");
+  manager.ready("all well");
+  EXPECT_EQ(heard(), "READY=1\nSTATUS=all well");
+  manager.stopping();
+  EXPECT_EQ(heard(), "STOPPING=1");
+}
+
+TEST_F(ServiceManagerTest, FeedsTheWatchdogAtTheEndOfTurnsAThirdOfItsTimeApart) {
+  ServiceManager manager(clock_, timers_);
+  manager.ready("");
+  heard();
+  manager.turn_ended();
+  EXPECT_EQ(heard(), "") << "too early";
+  clock_.now_ms += 10'000;
+  EXPECT_EQ(timers_.run_due(clock_.now_ms), 1) << "an idle loop turns for the watchdog";
+  EXPECT_EQ(heard(), "") << "the turn has not ended: its commit may hang";
+  manager.turn_ended();
+  EXPECT_EQ(heard(), "WATCHDOG=1");
+  manager.turn_ended();
+  EXPECT_EQ(heard(), "");
+}
+
+TEST_F(ServiceManagerTest, LeavesNothingInTheEnvironmentForChildren) {
+  ServiceManager manager(clock_, timers_);
+  for (const char* name : {"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"}) EXPECT_EQ(std::getenv(name), nullptr);
+}
+
+TEST_F(ServiceManagerTest, LeavesAWatchdogForAnotherProcessAlone) {
+  ::setenv("WATCHDOG_PID", "1", 1);
+  ServiceManager manager(clock_, timers_);
+  manager.ready("");
+  EXPECT_EQ(timers_.next(), std::nullopt);
+}
+
+TEST_F(ServiceManagerTest, IsSilentWithoutASocket) {
+  ::unsetenv("NOTIFY_SOCKET");
+  ServiceManager manager(clock_, timers_);
+  manager.ready("");
+  manager.turn_ended();
+  EXPECT_EQ(timers_.next(), std::nullopt);
+  EXPECT_EQ(heard(), "");
+}
+
+}  // namespace
+}  // namespace berth
