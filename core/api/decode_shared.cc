@@ -134,9 +134,8 @@ void read_head(FieldReader& reader, Kind kind, ObjectMeta& out) {
   std::string text;
   reader.read_word("apiVersion", {name.api_version}, text);
   reader.read_word("kind", {name.name}, text);
-  if (reader.require("metadata", "an object with a name")) {
-    reader.read_object("metadata", [&](FieldReader& metadata) { read_metadata(metadata, name.namespaced, out); });
-  }
+  if (!reader.has("metadata")) reader.error("metadata", "missing; wanted an object with a name");
+  reader.read_object("metadata", [&](FieldReader& metadata) { read_metadata(metadata, name.namespaced, out); });
 }
 
 void read_labels(FieldReader& reader, std::string_view key, Labels& out) {

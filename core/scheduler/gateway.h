@@ -2,9 +2,10 @@
 // cache, rows and release lists; fed with messages, link changes and due timers; ends each turn with one commit.
 //
 // The implementation is told in chapters: gateway.cc (start, dispatch, turn), gateway_objects.cc (manifests in),
+// gateway_kinds.cc (those of the other kinds), gateway_doomed.cc (deletes that wait),
 // gateway_nodes.cc (devices in), gateway_scheduling.cc (decide), gateway_binding.cc (the row's road),
 // gateway_compare.cc (List/Slots, adopt mode), gateway_orphans.cc (slots without an object), gateway_api.cc (clients),
-// gateway_view.cc (what it shows).
+// gateway_view.cc (what it shows), gateway_metrics.cc (what it counts).
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,7 @@
 #include "core/handshake/messages.h"
 #include "core/handshake/row.h"
 #include "core/log.h"
+#include "core/metrics.h"
 #include "core/queue/queue.h"
 #include "core/random.h"
 #include "core/scheduler/binding.h"
@@ -73,9 +75,19 @@ class Gateway final : public Transport::Handler, public Handle {
   const Snapshot& snapshot() const override { return snapshot_; }
   const Lister& lister() const override { return objects_; }
   const Nominator& nominator() const override { return queue_->nominator(); }
+  std::uint64_t draw(std::uint64_t bound) override { return random_.below(bound); }
 
   // Why it is not ready; empty: ready.
   std::string not_ready() const;
+  // The same by what is not: each empty when that is in order.
+  struct Readiness {
+    std::string store, broker, synced;
+  };
+  Readiness readiness() const;
+
+  // What it has counted. measure() brings the gauges up to date.
+  Metrics& metrics() { return metrics_; }
+  void measure();
 
   // For the simulator's invariants and status; none changes anything.
   struct Identity {
@@ -123,7 +135,6 @@ class Gateway final : public Transport::Handler, public Handle {
   Result<Accepted> accept(Kind kind, const Json& object, const std::string& key_wanted, bool recreate);
   Result<Accepted> accept_pod(const Json& object, const std::string& key_wanted, bool recreate);
   Result<Accepted> accept_node_overlay(const Json& object, const std::string& key_wanted);
-  Result<Accepted> accept_volume_kind(Kind kind, const Json& object, const std::string& key_wanted);
   Status admit_priority(Json& manifest);
   Result<Accepted> update_pod(PodEntry& entry, const std::shared_ptr<Pod>& next, Warnings warnings);
   void create_pod(const std::shared_ptr<const Pod>& pod);
@@ -131,14 +142,22 @@ class Gateway final : public Transport::Handler, public Handle {
   Status remove_object(Kind kind, const std::string& key, const std::string& uid);
   void remove_pod(PodEntry& entry);
   void finish_removal(const std::string& key);  // the row is gone (or never was): erase, successor takes the name
-  void sweep_volumes();                         // a deleted claim or volume goes when no pod uses it
+
+  // gateway_kinds.cc
+  Result<Accepted> accept_other(Kind kind, const Json& object, const std::string& key_wanted);
+  Status keep_other(Kind kind, const Json& manifest, const std::string& key_wanted, Accepted& accepted);
+  Json with_owned_fields(Kind kind, const std::string& key, Json manifest) const;
+  void erase_other(Kind kind, const std::string& key);
+  void join_halves(Kind kind, const std::string& key);
+  bool bind_volume(const VolumeGrant& grant);  // claim and volume become each other's; false: nothing changed
+
+  // gateway_doomed.cc
+  void sweep_volumes();  // a deleted claim or volume goes when no pod uses it
   void release_volume(const std::string& name, const std::string& claim_key);
   void offer_again(const PersistentVolume& deleted);
   void save_doomed();
   Status load_doomed(const Record& record);
-  void join_halves(Kind kind, const std::string& key);
-  static std::string key_of(Kind kind, const Json& manifest);
-  static Json keep_uid(Json manifest, const Json& before);
+
   void wake(const ClusterEvent& event, const EventObjects& objects);
 
   // gateway_nodes.cc
@@ -165,8 +184,7 @@ class Gateway final : public Transport::Handler, public Handle {
   Task binding_cycle(Binding& binding);
   Status begin_row(Binding& binding);
   void hold_volumes(const Row& row);  // its grants are Bound, now or as soon as claim and volume are known
-  void bind_held(const VolumeGrant& grant);
-  void resume_row(Row row);  // recovery and adoption: enters the binding cycle at row.phase
+  void resume_row(Row row);           // recovery and adoption: enters the binding cycle at row.phase
   bool is_finished(const std::string& uid);
   void arm_deadline(Binding& binding);
   void move(Binding& binding, RowEvent event);
@@ -227,10 +245,15 @@ class Gateway final : public Transport::Handler, public Handle {
   Json api_describe(const Json& request);
   Json api_status() const;
 
+  // gateway_metrics.cc
+  void measure_queue();
+  void count_attempt(const QueuedPod& queued, std::string_view result);
+
   // gateway_view.cc
   Json view(Kind kind, const std::string& key) const;  // object with status, as get shows it; null: none
   Json status_of(Kind kind, const std::string& key) const;
   Json pod_status(const PodEntry& entry) const;
+  Json budget_status(const PodDisruptionBudget& budget) const;
   Json node_status(const DeviceNode& device) const;
   std::string why_pending(const PodEntry& entry) const;
 
@@ -243,6 +266,7 @@ class Gateway final : public Transport::Handler, public Handle {
   Log& log_;
   Random random_;
   Topics topics_;
+  Metrics metrics_;
   Turn turn_;
   Objects objects_;
   Nodes nodes_;

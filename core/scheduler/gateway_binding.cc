@@ -5,6 +5,7 @@
 #include "core/check.h"
 #include "core/scheduler/charge.h"
 #include "core/scheduler/gateway.h"
+#include "core/scheduler/object_events.h"
 
 namespace berth {
 
@@ -22,7 +23,9 @@ std::string release_key(const std::string& node, const std::string& uid, const E
 Task Gateway::binding_cycle(Binding& binding) {
   if (binding.row.phase == Phase::none) {
     if (!binding.permit_waits.empty()) {
+      const std::int64_t began_us = clock_.now_us();
       const Status permitted = co_await binding.permitted.next();
+      metrics_.permit_wait.at({to_string(permitted.code())}).observe(seconds_between(began_us, clock_.now_us()));
       if (!permitted.is_success()) {
         give_up(binding, permitted);
         co_return;
@@ -79,22 +82,11 @@ void Gateway::arm_deadline(Binding& binding) {
 // claim must not be given another volume meanwhile.
 void Gateway::hold_volumes(const Row& row) {
   if (row.volumes.empty() || row.phase == Phase::prebind) return;
-  for (const VolumeGrant& grant : row.volumes) bind_held(grant);
+  for (const VolumeGrant& grant : row.volumes) bind_volume(grant);
   for (const VolumeGrant& grant : row.volumes) {
     const auto claim = objects_.claim(grant.claim);
     if (claim == nullptr || claim->volume_name.empty()) unbound_grants_[row.uid].push_back(grant);
   }
-}
-
-void Gateway::bind_held(const VolumeGrant& grant) {
-  const auto before = objects_.claim(grant.claim);
-  objects_.bind_volumes({grant});
-  EventObjects objects;
-  objects.new_claim = objects_.claim(grant.claim);
-  if (objects.new_claim == before) return;
-  board_.mark(Kind::persistent_volume, grant.volume);
-  board_.mark(Kind::persistent_volume_claim, grant.claim);
-  wake({EventResource::persistent_volume_claim, kUpdate, "PvcUpdate"}, objects);
 }
 
 void Gateway::resume_row(Row row) {
@@ -160,17 +152,12 @@ void Gateway::move(Binding& binding, RowEvent event) {
 // P2: phase bind is in this turn's transaction, with the volumes Bound; Bind leaves after it.
 void Gateway::enter_bind(Binding& binding) {
   store_.advance(binding.row.uid, static_cast<int>(Phase::bind));
-  objects_.bind_volumes(binding.row.volumes);
+  for (const VolumeGrant& grant : binding.row.volumes) bind_volume(grant);
   for (const VolumeGrant& grant : binding.row.volumes) {
     // The mirror tells a gateway that lost its store which data is whose.
     board_.mirror(Kind::persistent_volume, grant.volume, objects_.manifest(Kind::persistent_volume, grant.volume));
     board_.mirror(Kind::persistent_volume_claim, grant.claim,
                   objects_.manifest(Kind::persistent_volume_claim, grant.claim));
-    board_.mark(Kind::persistent_volume, grant.volume);
-    board_.mark(Kind::persistent_volume_claim, grant.claim);
-    EventObjects objects;
-    objects.new_claim = objects_.claim(grant.claim);
-    wake({EventResource::persistent_volume_claim, kUpdate, "PvcUpdate"}, objects);
   }
 }
 
@@ -181,9 +168,13 @@ void Gateway::enter_bound(Binding& binding) {
     framework_of(*binding.pod)->run_post_bind(binding.reservation->state(), *binding.pod, binding.row.node);
     binding.reservation->commit();
   }
+  count_attempt(binding.queued, "scheduled");
   last_message_.erase(binding.row.pod);
   board_.event(binding.row.pod, "Normal", "Scheduled",
                "Successfully assigned " + binding.row.pod + " to " + binding.row.node);
+  EventObjects objects;
+  objects.new_pod = placed_on(binding.row.node, *binding.pod);
+  wake({EventResource::assigned_pod, kAdd, "AssignedPodAdd"}, objects);
   take_finished(binding);
 }
 
@@ -235,6 +226,7 @@ void Gateway::end_row(Binding& binding, const Move& made) {
     // kube-scheduler: a rejection at PreBind or Bind goes to error backoff, no plugin recorded.
     const std::string why = binding.reason.empty() ? "node " + row.node + " lost the placement" : binding.reason;
     last_message_[row.pod] = why;
+    count_attempt(binding.queued, "error");
     board_.event(row.pod, "Warning", "FailedScheduling", why);
     if (framework_of(*entry->pod) != nullptr) return queue_->requeue(binding.queued, Status::error(why), {}, {});
   }
@@ -244,7 +236,7 @@ void Gateway::end_row(Binding& binding, const Move& made) {
 void Gateway::wake_freed(const Binding& binding) {
   if (binding.pod == nullptr) return;
   EventObjects objects;
-  objects.old_pod = binding.pod;
+  objects.old_pod = placed_on(binding.row.node, *binding.pod);
   wake({EventResource::assigned_pod, kDelete, "AssignedPodDelete"}, objects);
 }
 
@@ -415,6 +407,8 @@ void Gateway::restore_release(ReleaseEntry entry) {
 void Gateway::end_release(const std::string& key) {
   const std::string node = releases_.at(key).entry.node;
   const std::string uid = releases_.at(key).entry.uid;
+  EventObjects objects;
+  objects.old_pod = placed_on(node, uid, decode_charge(releases_.at(key).entry.charge));
   // A device may speak of an orphan unasked: it must not stay named once its entry is gone.
   if (identity_.orphans.contains(key)) {
     forget_orphan(key);
@@ -426,7 +420,7 @@ void Gateway::end_release(const std::string& key) {
     queue_if_free(uid);
   }
   board_.mark(Kind::node, node);
-  wake({EventResource::assigned_pod, kDelete, "AssignedPodDelete"}, {});
+  wake({EventResource::assigned_pod, kDelete, "AssignedPodDelete"}, objects);
 }
 
 void Gateway::drop_release(const std::string& key) {

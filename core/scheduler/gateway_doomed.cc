@@ -1,5 +1,6 @@
 // Deleted volumes and claims that wait for their users, and what becomes of a volume afterwards.
 #include "core/scheduler/gateway.h"
+#include "core/scheduler/object_events.h"
 
 namespace berth {
 
@@ -17,9 +18,7 @@ void Gateway::sweep_volumes() {
     changed = true;
     if (objects_.manifest(kind, key) == nullptr) continue;
     const auto volume = kind == Kind::persistent_volume ? objects_.volume(key) : nullptr;
-    objects_.erase(kind, key);
-    board_.mirror(kind, key, nullptr);
-    board_.mark(kind, key);
+    erase_other(kind, key);
     if (volume != nullptr) offer_again(*volume);
   }
   if (changed) save_doomed();
@@ -36,12 +35,16 @@ void Gateway::offer_again(const PersistentVolume& deleted) {
 void Gateway::release_volume(const std::string& name, const std::string& claim_key) {
   auto volume = objects_.volume(name);
   if (volume == nullptr || volume->claim_ref != claim_key) return;
+  EventObjects objects;
+  objects.old_volume = volume;
   PersistentVolume released = *volume;
   released.phase = "Released";
   released.manifest.set("status", Json(Json::Object{{"phase", "Released"}}));
   objects_.put(std::move(released));
   board_.mirror(Kind::persistent_volume, name, objects_.manifest(Kind::persistent_volume, name));
   board_.mark(Kind::persistent_volume, name);
+  note_new(objects, objects_, Kind::persistent_volume, name);
+  wake(*event_of(Kind::persistent_volume, kUpdate), objects);
 }
 
 void Gateway::save_doomed() {

@@ -118,7 +118,7 @@ void Gateway::refresh_local_volumes(const std::string& node) {
       refuse("volume " + volume.metadata.name, "node " + node + " offers it, but it is not that node's");
       continue;
     }
-    Result<Accepted> accepted = accept_volume_kind(Kind::persistent_volume, volume.manifest, {});
+    Result<Accepted> accepted = accept_other(Kind::persistent_volume, volume.manifest, {});
     if (!accepted) refuse("volume " + volume.metadata.name, accepted.error().message());
   }
   const std::string prefix = node + "-";
@@ -126,9 +126,7 @@ void Gateway::refresh_local_volumes(const std::string& node) {
     if (!name.starts_with(prefix) || offered.contains(name)) continue;
     auto volume = objects_.volume(name);
     if (!is_offered_by(*volume, node) || volume->phase != "Available") continue;
-    objects_.erase(Kind::persistent_volume, name);
-    board_.mirror(Kind::persistent_volume, name, nullptr);
-    board_.mark(Kind::persistent_volume, name);
+    erase_other(Kind::persistent_volume, name);
   }
 }
 

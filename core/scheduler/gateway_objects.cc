@@ -1,36 +1,17 @@
 // Manifests in: accept, update, delete (handshake.md §2, P7). The gateway owns the objects; absence never deletes.
 #include <algorithm>
-#include <type_traits>
 
 #include "core/api/defaults.h"
 #include "core/handshake/fields.h"
+#include "core/scheduler/accepting.h"
 #include "core/scheduler/gateway.h"
+#include "core/scheduler/object_events.h"
 
 namespace berth {
 
 namespace {
 
 constexpr std::size_t kMaxPodBytes = 56 * 1024;  // PreBind carries it whole in 64 KiB
-
-template <class T>
-Result<T> decode_named(Result<T> (*decode)(const Json&, Warnings*, Rules), const Json& object,
-                       const std::string& key_wanted, Warnings& warnings) {
-  Result<T> decoded = decode(object, &warnings, Rules::enforced);
-  if (decoded && !key_wanted.empty() && decoded->metadata.key() != key_wanted) {
-    return Status::error("metadata.name: the object is \"" + decoded->metadata.key() + "\", the topic says \"" +
-                         key_wanted + "\"");
-  }
-  return decoded;
-}
-
-// Objects of a namespaced kind without one live in "default".
-Json with_namespace(Json object) {
-  Json* metadata = object.find("metadata");
-  if (metadata != nullptr && metadata->is_object() && metadata->find("namespace") == nullptr) {
-    metadata->set("namespace", "default");
-  }
-  return object;
-}
 
 // What may change after a pod is accepted, taken out: labels, annotations, tolerations, gates, status and the uid.
 Json fixed_part(const Json& manifest) {
@@ -117,7 +98,7 @@ Result<Gateway::Accepted> Gateway::accept(Kind kind, const Json& object, const s
   switch (kind) {
     case Kind::pod: return accept_pod(object, key_wanted, recreate);
     case Kind::node: return accept_node_overlay(object, key_wanted);
-    default: return accept_volume_kind(kind, object, key_wanted);
+    default: return accept_other(kind, object, key_wanted);
   }
 }
 
@@ -148,7 +129,7 @@ Result<Gateway::Accepted> Gateway::accept_pod(const Json& object, const std::str
   if (Status admitted = admit_priority(manifest); !admitted.is_success()) return admitted;
   manifest.erase("status");  // the gateway's to say
   Warnings warnings;
-  Result<Pod> decoded = decode_named(decode_pod, manifest, key_wanted, warnings);
+  Result<Pod> decoded = decode_named<Pod>(decode_pod, manifest, key_wanted, warnings);
   if (!decoded) return decoded.error();
   auto pod = std::make_shared<Pod>(std::move(*decoded));
   set_defaults(*pod);
@@ -237,7 +218,7 @@ void Gateway::create_pod(const std::shared_ptr<const Pod>& pod) {
 
 Result<Gateway::Accepted> Gateway::accept_node_overlay(const Json& object, const std::string& key_wanted) {
   Warnings warnings;
-  Result<Node> node = decode_named(decode_node, object, key_wanted, warnings);
+  Result<Node> node = decode_named<Node>(decode_node, object, key_wanted, warnings);
   if (!node) return node.error();
   const std::string name = node->metadata.name;
   const Json* before = objects_.overlay(name);
@@ -255,138 +236,6 @@ Result<Gateway::Accepted> Gateway::accept_node_overlay(const Json& object, const
   }
   refresh_node(name);
   return accepted;
-}
-
-namespace {
-
-// Keeps what only the gateway may say of a volume object: status, and a binding once made.
-template <class T>
-Json merge_owned(const Json& object, const T* before, std::string_view owned_field) {
-  Json manifest = object;
-  if (before == nullptr) return manifest;
-  manifest.erase("status");
-  if (const Json* status = before->manifest.find("status")) manifest.set("status", *status);
-  const auto object_at = [&manifest](std::string_view key) {
-    Json* found = manifest.find(key);
-    return found != nullptr && found->is_object() ? found : nullptr;  // else the decoder says what is wrong
-  };
-  const Json* spec = before->manifest.find("spec");
-  const Json* owned = spec == nullptr ? nullptr : spec->find(owned_field);
-  if (Json* mine = object_at("spec")) {
-    // Half a binding, volumeName without its phase, would be neither bound nor free.
-    mine->erase(owned_field);
-    if (owned != nullptr) mine->set(owned_field, *owned);
-  }
-  if (const Json* metadata = before->manifest.find("metadata")) {
-    const Json* uid = metadata->find("uid");
-    if (Json* mine = object_at("metadata"); uid != nullptr && mine != nullptr) mine->set("uid", *uid);
-  }
-  return manifest;
-}
-
-}  // namespace
-
-Result<Gateway::Accepted> Gateway::accept_volume_kind(Kind kind, const Json& object, const std::string& key_wanted) {
-  Accepted accepted{"created", {}, {}, {}};
-  Json manifest = describe(kind).namespaced ? with_namespace(object) : object;
-  const std::string peek = key_wanted.empty() ? key_of(kind, manifest) : key_wanted;
-  const Json* before = objects_.manifest(kind, peek);
-  if (doomed_.contains({kind, peek})) {  // accepted now, it would go with the delete that waits
-    return Status::error("the object is being deleted; apply it again when it is gone");
-  }
-  ClusterEvent event{EventResource::persistent_volume, before == nullptr ? kAdd : kUpdate, "VolumeChange"};
-  EventObjects objects;
-  auto settle = [&](auto decode) -> Status {
-    auto decoded = decode_named(decode, manifest, key_wanted, accepted.warnings);
-    if (!decoded) return decoded.error();
-    if constexpr (std::is_same_v<std::decay_t<decltype(*decoded)>, PersistentVolume>) {
-      // A grant names the directory: bound without one, the row could not be read again and no device could take it.
-      if (decoded->local_path.empty()) {
-        return Status::error("spec.local.path: is missing; only volumes on a node's own disk can be bound");
-      }
-    }
-    accepted.key = decoded->metadata.key();
-    if (decoded->metadata.uid.empty()) {
-      decoded->metadata.uid = random_.hex_id();
-      decoded->manifest.find("metadata")->set("uid", decoded->metadata.uid);
-    }
-    accepted.uid = decoded->metadata.uid;
-    if (before != nullptr) accepted.word = *before == decoded->manifest ? "unchanged" : "updated";
-    if (accepted.word != "unchanged") objects_.put(std::move(*decoded));
-    return Status::ok();
-  };
-  Status status;
-  switch (kind) {
-    case Kind::persistent_volume:
-      manifest = merge_owned(manifest, objects_.volume(peek).get(), "claimRef");
-      status = settle(decode_persistent_volume);
-      break;
-    case Kind::persistent_volume_claim:
-      event.resource = EventResource::persistent_volume_claim;
-      manifest = merge_owned(manifest, objects_.claim(peek).get(), "volumeName");
-      status = settle(decode_persistent_volume_claim);
-      break;
-    case Kind::storage_class:
-      event.resource = EventResource::storage_class;
-      if (before != nullptr) manifest = keep_uid(std::move(manifest), *before);
-      status = settle(decode_storage_class);
-      break;
-    default: {
-      if (before != nullptr) manifest = keep_uid(std::move(manifest), *before);
-      if (kind == Kind::priority_class) status = settle(decode_priority_class);
-      if (kind == Kind::namespace_) status = settle(decode_namespace);
-      if (kind == Kind::service) status = settle(decode_service);
-      if (kind == Kind::pod_disruption_budget) status = settle(decode_pod_disruption_budget);
-      if (kind == Kind::csi_node) status = settle(decode_csi_node);
-      if (kind == Kind::csi_driver) status = settle(decode_csi_driver);
-      if (kind == Kind::csi_storage_capacity) status = settle(decode_csi_storage_capacity);
-      break;
-    }
-  }
-  if (!status.is_success()) return status;
-  if (accepted.word == "unchanged") return accepted;
-  join_halves(kind, accepted.key);
-  board_.mirror(kind, accepted.key, objects_.manifest(kind, accepted.key));
-  board_.mark(kind, accepted.key);
-  objects.new_volume = kind == Kind::persistent_volume ? objects_.volume(accepted.key) : nullptr;
-  objects.new_claim = kind == Kind::persistent_volume_claim ? objects_.claim(accepted.key) : nullptr;
-  objects.new_class = kind == Kind::storage_class ? objects_.storage_class(accepted.key) : nullptr;
-  if (objects.new_volume != nullptr || objects.new_claim != nullptr || objects.new_class != nullptr) {
-    wake(event, objects);
-  }
-  return accepted;
-}
-
-// A claim and a volume of one binding may come one after the other.
-void Gateway::join_halves(Kind kind, const std::string& key) {
-  if (kind == Kind::persistent_volume || kind == Kind::persistent_volume_claim) {
-    if (const auto made = objects_.complete_binding(kind, key)) {
-      board_.mark(Kind::persistent_volume, made->volume);
-      board_.mark(Kind::persistent_volume_claim, made->claim);
-    }
-  }
-  for (const auto& [uid, grants] : unbound_grants_) {
-    for (const VolumeGrant& grant : grants) bind_held(grant);
-  }
-}
-
-std::string Gateway::key_of(Kind kind, const Json& manifest) {
-  const Json* metadata = manifest.find("metadata");
-  const Json* name = metadata == nullptr ? nullptr : metadata->find("name");
-  const Json* name_space = metadata == nullptr ? nullptr : metadata->find("namespace");
-  if (name == nullptr || !name->is_string()) return {};
-  if (!describe(kind).namespaced) return name->as_string();
-  return (name_space != nullptr && name_space->is_string() ? name_space->as_string() : "default") + "/" +
-         name->as_string();
-}
-
-Json Gateway::keep_uid(Json manifest, const Json& before) {
-  const Json* old_metadata = before.find("metadata");
-  const Json* uid = old_metadata == nullptr ? nullptr : old_metadata->find("uid");
-  if (Json* metadata = manifest.find("metadata"); uid != nullptr && metadata != nullptr && metadata->is_object()) {
-    metadata->set("uid", *uid);
-  }
-  return manifest;
 }
 
 Status Gateway::remove_object(Kind kind, const std::string& key, const std::string& uid) {
@@ -423,9 +272,7 @@ Status Gateway::remove_object(Kind kind, const std::string& key, const std::stri
     sweep_volumes();
     return Status::ok();
   }
-  objects_.erase(kind, key);
-  board_.mirror(kind, key, nullptr);
-  board_.mark(kind, key);
+  erase_other(kind, key);
   if (kind == Kind::node) refresh_node(key);
   return Status::ok();
 }
@@ -439,9 +286,8 @@ void Gateway::remove_pod(PodEntry& entry) {
   board_.mark(Kind::pod, key);
   auto found = bindings_.find(uid);
   if (found == bindings_.end()) {
-    queue_->remove(uid);
-    if (!identity_.adopting) finish_removal(key);
-    return;
+    if (!identity_.adopting) return finish_removal(key);
+    return queue_->remove(uid);
   }
   found->second->reason = "pod was deleted";
   switch (found->second->row.phase) {
@@ -457,13 +303,20 @@ void Gateway::finish_removal(const std::string& key) {
   PodEntry* entry = objects_.find_pod(key);
   const Json successor = std::move(entry->successor);
   const std::shared_ptr<const Pod> pod = entry->pod;
+  const std::string promised = queue_->nominator().node_of(pod->uid());
   queue_->remove(pod->uid());
   last_message_.erase(key);
   objects_.erase_pod(key);
   board_.mark(Kind::pod, key);
-  EventObjects objects;
-  objects.old_pod = pod;
-  wake({EventResource::pod, kDelete, "PodDelete"}, objects);
+  if (!promised.empty()) {
+    // Others of its priority or less left it room there, as if it were placed (eventhandlers.go
+    // deletePodFromSchedulingQueue). Room that it really took was told of as its row ended.
+    EventObjects objects;
+    auto old = std::make_shared<Pod>(*pod);
+    old->nominated_node_name = promised;
+    objects.old_pod = std::move(old);
+    wake({EventResource::assigned_pod, kDelete, "AssignedPodDelete"}, objects);
+  }
   sweep_volumes();
   if (successor.is_null()) return board_.mirror(Kind::pod, key, nullptr);
   // Accepted long ago: what was admitted then is not asked again, or a class deleted meanwhile would lose the pod.

@@ -101,6 +101,17 @@ Json Gateway::node_status(const DeviceNode& device) const {
   return status;
 }
 
+// The operator's, or counted now.
+Json Gateway::budget_status(const PodDisruptionBudget& budget) const {
+  if (budget.has_status) return *budget.manifest.find("status");
+  const Disruption counted = objects_.disruption_of(budget);
+  Json status = Json::object();
+  status.set("disruptionsAllowed", std::int64_t{counted.allowed});
+  status.set("currentHealthy", std::int64_t{counted.current_healthy});
+  status.set("desiredHealthy", std::int64_t{counted.desired_healthy});
+  return status.set("expectedPods", std::int64_t{counted.expected_pods});
+}
+
 Json Gateway::status_of(Kind kind, const std::string& key) const {
   if (kind == Kind::pod) {
     const PodEntry* entry = objects_.find_pod(key);
@@ -137,6 +148,8 @@ Json Gateway::view(Kind kind, const std::string& key) const {
     if (kind == Kind::persistent_volume || kind == Kind::persistent_volume_claim) {
       object.set("status", status_of(kind, key));
     }
+    if (kind == Kind::pod_disruption_budget)
+      object.set("status", budget_status(*objects_.find<PodDisruptionBudget>(key)));
     if (kind == Kind::pod) {
       const Json status = pod_status(*objects_.find_pod(key));
       if (const Json* node = status.find("nodeName")) {

@@ -113,7 +113,8 @@ Status Objects::load(const Record& record) {
       status = Status::error("stored object " + record.key + ": " + object.error().message());
       return;
     }
-    shelf.insert_or_assign(object->metadata.key(), std::make_shared<const T>(std::move(*object)));
+    std::string key = object->metadata.key();
+    shelf.insert_or_assign(std::move(key), std::make_shared<const T>(std::move(*object)));
   });
   return status;
 }
@@ -276,7 +277,7 @@ void Objects::bind_volumes(const std::vector<VolumeGrant>& grants) {
   }
 }
 
-std::optional<VolumeGrant> Objects::complete_binding(Kind kind, const std::string& key) {
+std::optional<VolumeGrant> Objects::half_binding(Kind kind, const std::string& key) const {
   VolumeGrant grant;
   if (kind == Kind::persistent_volume_claim) {
     grant = {key, claim(key)->volume_name, {}};
@@ -293,7 +294,6 @@ std::optional<VolumeGrant> Objects::complete_binding(Kind kind, const std::strin
   const bool volume_agrees = its->claim_ref.empty() || its->claim_ref == grant.claim;
   const bool whole = mine->phase == "Bound" && its->phase == "Bound" && its->claim_ref == grant.claim;
   if (whole || !claim_agrees || !volume_agrees || its->phase == "Released") return std::nullopt;
-  bind_volumes({grant});
   return grant;
 }
 
@@ -347,7 +347,24 @@ std::vector<std::shared_ptr<const Service>> Objects::services(const std::string&
 }
 
 std::vector<std::shared_ptr<const PodDisruptionBudget>> Objects::disruption_budgets() const {
-  return all_of(shelf<PodDisruptionBudget>());
+  std::vector<std::shared_ptr<const PodDisruptionBudget>> budgets;
+  for (const auto& [key, budget] : shelf<PodDisruptionBudget>()) {
+    budgets.push_back(budget);
+    if (budget->has_status) continue;
+    auto counted = std::make_shared<PodDisruptionBudget>(*budget);
+    counted->disruptions_allowed = disruption_of(*budget).allowed;
+    budgets.back() = std::move(counted);
+  }
+  return budgets;
+}
+
+Disruption Objects::disruption_of(const PodDisruptionBudget& budget) const {
+  std::vector<BudgetedPod> pods;
+  for (const auto& [key, entry] : pods_) {
+    if (entry.finished) continue;
+    pods.push_back({entry.pod.get(), !entry.deleting && is_running_ && is_running_(entry.pod->uid())});
+  }
+  return count_disruption(budget, pods);
 }
 
 }  // namespace berth

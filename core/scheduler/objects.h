@@ -2,6 +2,7 @@
 // is their owner (handshake.md §2); this room keeps them and knows nothing of nodes or rows.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -12,6 +13,7 @@
 
 #include "core/api/objects.h"
 #include "core/framework/framework.h"
+#include "core/scheduler/disruption.h"
 #include "core/store.h"
 
 namespace berth {
@@ -28,6 +30,9 @@ struct PodEntry {
 class Objects final : public Lister {
  public:
   explicit Objects(Store& store) : store_(store) {}
+
+  // Tells by uid which pods run where they were placed, for disruption_of(); until then none does.
+  void count_running_by(std::function<bool(const std::string& uid)> is_running) { is_running_ = std::move(is_running); }
 
   // Takes one record of Table::object in.
   Status load(const Record& record);
@@ -63,9 +68,9 @@ class Objects final : public Lister {
 
   // Makes the grants of a pod Bound (claimRef, volumeName, phases). Staged with the transaction to phase bind.
   void bind_volumes(const std::vector<VolumeGrant>& grants);
-  // Makes whole what arrived in halves, as PersistentVolumes' controller does: a claim that names a free volume, or a
-  // volume that names a free claim, is bound to it. Gives the grant that was made, path left out.
-  std::optional<VolumeGrant> complete_binding(Kind kind, const std::string& key);
+  // A binding that arrived in halves, to be made whole as PersistentVolumes' controller does: a claim that names a free
+  // volume, or a volume that names a free claim. Path left out.
+  std::optional<VolumeGrant> half_binding(Kind kind, const std::string& key) const;
   // Keys of the pods that mount the claim and are not finished.
   std::vector<std::string> pods_using(const std::string& claim_key) const;
 
@@ -78,7 +83,10 @@ class Objects final : public Lister {
   std::vector<std::shared_ptr<const CsiStorageCapacity>> csi_storage_capacities() const override;
   std::shared_ptr<const Namespace> name_space(const std::string& name) const override;
   std::vector<std::shared_ptr<const Service>> services(const std::string& name_space) const override;
+  // A budget without a status gets one, counted now.
   std::vector<std::shared_ptr<const PodDisruptionBudget>> disruption_budgets() const override;
+  // Of one budget, whether or not it has a status.
+  Disruption disruption_of(const PodDisruptionBudget& budget) const;
 
  private:
   template <class T>
@@ -94,6 +102,7 @@ class Objects final : public Lister {
   void stage(Kind kind, const std::string& key, const Json& value);
 
   Store& store_;
+  std::function<bool(const std::string& uid)> is_running_;
   std::map<std::string, PodEntry> pods_;
   std::map<std::string, std::string> key_of_uid_;
   std::map<std::string, Json> overlays_;

@@ -14,7 +14,8 @@ using Command = CtlOptions::Command;
 
 constexpr const char* kFooter =
     "KIND is a kind by any of its names: pod, pods, po, node, no, persistentvolume, pv, persistentvolumeclaim, pvc,\n"
-    "storageclass, sc, priorityclass, pc, namespace, ns. KIND NAME may be written KIND/NAME.\n"
+    "storageclass, sc, priorityclass, pc, namespace, ns, service, svc, poddisruptionbudget, pdb, csinode, csidriver,\n"
+    "csistoragecapacity. KIND NAME may be written KIND/NAME.\n"
     "\n"
     "Where the gateway is: command line, then --config, then --state-dir, then /etc/berth/operator/berthctl.yaml if "
     "there\n"

@@ -84,6 +84,57 @@ TEST(DecodePod, LeavesLimitsWithoutRequestsAsTheyStand) {
   EXPECT_FALSE(main.requests.contains("ephemeral-storage"));
 }
 
+TEST(DecodePod, ReadsPortsOfTheNodeApartFromTheContainersOwn) {
+  const Result<Pod> pod = decode_pod(parse(kPodManifest), nullptr);
+  ASSERT_TRUE(pod);
+  EXPECT_EQ(pod->containers.at(0).host_ports, (std::vector<HostPort>{{"10.0.0.1", "TCP", 8080}}));
+  EXPECT_EQ(pod->containers.at(0).own_ports, (std::vector<HostPort>{{"", "UDP", 53}}));
+  EXPECT_FALSE(pod->host_network);
+}
+
+TEST(DecodePod, ReadsRequestsOfThePodAsAWhole) {
+  const Result<Pod> pod = decode_pod(parse(kPodManifest), nullptr);
+  ASSERT_TRUE(pod);
+  EXPECT_EQ(pod->requests, (ResourceList{{"cpu", Quantity(1)}}));
+  EXPECT_EQ(pod->limits, (ResourceList{{"cpu", Quantity(2)}}));
+  EXPECT_EQ(
+      errors_of(pod_with(R"("resources":{"requests":{"ephemeral-storage":"1"}})")),
+      Texts{"spec.resources.requests.ephemeral-storage: wanted cpu, memory or hugepages-<size>; give others to the "
+            "containers"});
+}
+
+TEST(DecodePod, ReadsWhenItStarted) {
+  const Result<Pod> pod = decode_pod(parse(kPodManifest), nullptr);
+  ASSERT_TRUE(pod);
+  EXPECT_EQ(pod->start_time, 1'746'057'806'000);
+  EXPECT_EQ(decode_pod(pod_with(""), nullptr)->start_time, std::nullopt);
+  const Json bad =
+      parse(R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c"}]},"status":{"startTime":"now"}})");
+  EXPECT_EQ(errors_of(bad), Texts{"status.startTime: wanted a time such as 2025-05-01T00:03:26Z, found \"now\""});
+}
+
+TEST(DecodePod, ReadsDisksAndEphemeralVolumes) {
+  const Result<Pod> decoded = decode_pod(
+      pod_with(R"("volumes":[{"name":"g","gcePersistentDisk":{"pdName":"d1","readOnly":true}},)"
+               R"({"name":"r","rbd":{"image":"i","pool":"p","monitors":["m1","m2"]}},)"
+               R"({"name":"i","iscsi":{"iqn":"iqn.a","targetPortal":"x","lun":0}},{"name":"e","ephemeral":{}},)"
+               R"({"name":"c","csi":{"driver":"csi.one"}}])"),
+      nullptr);
+  ASSERT_TRUE(decoded) << decoded.error().message();
+  const std::vector<PodVolume>& volumes = decoded->volumes;
+  EXPECT_EQ(volumes[0].disk.type, DiskSource::Type::gce_persistent_disk);
+  EXPECT_EQ(volumes[0].disk.id, "d1");
+  EXPECT_TRUE(volumes[0].disk.read_only);
+  EXPECT_EQ(volumes[1].disk.type, DiskSource::Type::rbd);
+  EXPECT_EQ(volumes[1].disk.pool, "p");
+  EXPECT_EQ(volumes[1].disk.monitors, (Texts{"m1", "m2"}));
+  EXPECT_EQ(volumes[2].disk.id, "iqn.a");
+  EXPECT_TRUE(volumes[3].ephemeral);
+  EXPECT_EQ(volumes[3].disk.type, DiskSource::Type::none);
+  EXPECT_EQ(volumes[4].disk.type, DiskSource::Type::csi);
+  EXPECT_EQ(volumes[4].disk.id, "csi.one");
+}
+
 TEST(DecodePod, FillsInWhatIsLeftOut) {
   const Result<Pod> pod = decode_pod(pod_with(""), nullptr);
   ASSERT_TRUE(pod);
@@ -208,6 +259,10 @@ TEST(DecodePod, NamesTheFaultsOfAContainer) {
       {R"({"name":"c","restartPolicy":"always"})", "spec.containers[0].restartPolicy: wanted one of"},
       {R"({"name":"c","ports":[{"hostPort":70000}]})",
        "spec.containers[0].ports[0].hostPort: wanted an integer from 0 to 65535"},
+      {R"({"name":"c","ports":[{"hostPort":80,"protocol":"HTTP"}]})",
+       "spec.containers[0].ports[0].protocol: wanted one of TCP, UDP, SCTP, found \"HTTP\""},
+      {R"({"name":"c","ports":[{"hostPort":80},{"hostPort":80}]})",
+       "spec.containers[0].ports[1].hostPort: another port of the container has this hostPort"},
   };
   for (const Case& c : cases) {
     const Texts errors =

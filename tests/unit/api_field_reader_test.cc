@@ -106,6 +106,22 @@ TEST(FieldReader, ReadsInt64FromNumbersAndDigits) {
   EXPECT_EQ(findings.status().reasons().back(), "e: wanted an integer from 0 to 9223372036854775807, found -1");
 }
 
+TEST(FieldReader, TakesWhatBreaksARuleWhenRulesAreOff) {
+  const Json json = parse(R"({"n":7,"big":5000000000,"name":"A!"})");
+  Findings findings(Rules::off);
+  FieldReader reader(json, "", findings);
+  std::int32_t n = 0;
+  EXPECT_TRUE(reader.read_int32("n", n, 1, 5));
+  EXPECT_EQ(n, 7);
+  EXPECT_FALSE(reader.read_int32("big", n));
+  std::string name;
+  EXPECT_TRUE(reader.read_checked("name", name, is_valid_name, "a name"));
+  EXPECT_EQ(name, "A!");
+  EXPECT_FALSE(reader.require("absent", "anything"));
+  EXPECT_EQ(findings.status().reasons(),
+            (std::vector<std::string>{"big: wanted an integer from -2147483648 to 2147483647, found 5000000000"}));
+}
+
 TEST(Findings, KeepsTheFirstTwentyAndCountsTheRest) {
   Findings findings;
   for (int i = 0; i < 25; ++i) findings.error("f" + std::to_string(i), "bad");

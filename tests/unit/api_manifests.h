@@ -16,7 +16,16 @@ inline constexpr std::string_view kPodManifest = R"({
     "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
       {"matchExpressions": [{"key": "zone", "operator": "In", "values": ["a", "b"]},
                             {"key": "cores", "operator": "Gt", "values": ["2"]}],
-       "matchFields": [{"key": "metadata.name", "operator": "NotIn", "values": ["n9"]}]}]}}},
+       "matchFields": [{"key": "metadata.name", "operator": "NotIn", "values": ["n9"]}]}]},
+      "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 5, "preference": {"matchExpressions": [
+        {"key": "disk", "operator": "Exists"}]}}]},
+      "podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "zone",
+        "labelSelector": {"matchLabels": {"app": "db"}}, "namespaceSelector": {}, "matchLabelKeys": ["app"]}]},
+      "podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1,
+        "podAffinityTerm": {"topologyKey": "rack", "namespaces": ["shop"]}}]}},
+    "topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule",
+      "labelSelector": {"matchLabels": {"app": "web"}}, "minDomains": 2}],
+    "resources": {"requests": {"cpu": "1"}, "limits": {"cpu": "2"}},
     "tolerations": [{"key": "dedicated", "operator": "Equal", "value": "gpu", "effect": "NoSchedule"},
                     {"operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}],
     "schedulingGates": [{"name": "example.com/wait"}],
@@ -24,7 +33,7 @@ inline constexpr std::string_view kPodManifest = R"({
                        {"name": "proxy", "image": "proxy:1", "restartPolicy": "Always",
                         "resources": {"requests": {"cpu": "50m"}}}],
     "containers": [{"name": "main", "image": "web:1", "command": ["/bin/web"], "args": ["-v"],
-      "env": [{"name": "A", "value": "b"}], "ports": [{"containerPort": 80}],
+      "env": [{"name": "A", "value": "b"}], "ports": [{"containerPort": 80, "hostPort": 8080, "hostIP": "10.0.0.1"}, {"containerPort": 53, "protocol": "UDP"}],
       "volumeMounts": [{"name": "store", "mountPath": "/data"}], "livenessProbe": {"httpGet": {"port": 80}},
       "securityContext": {"runAsUser": 1000},
       "resources": {"requests": {"cpu": 0.5, "memory": "64Mi", "example.com/gpu": 1},
@@ -34,7 +43,7 @@ inline constexpr std::string_view kPodManifest = R"({
                 {"name": "tmp", "emptyDir": {}}, {"name": "conf", "configMap": {"name": "web"}}],
     "restartPolicy": "OnFailure", "terminationGracePeriodSeconds": 5, "securityContext": {}, "hostNetwork": false
   },
-  "status": {"nominatedNodeName": "n3", "phase": "Pending", "whatever": 1}
+  "status": {"nominatedNodeName": "n3", "phase": "Pending", "startTime": "2025-05-01T00:03:26Z", "whatever": 1}
 })";
 
 }  // namespace berth

@@ -119,6 +119,28 @@ TEST(Quantity, ComparesByAmountAndNotByText) {
   EXPECT_LT(parse("1G"), parse("1Gi"));
 }
 
+TEST(Quantity, AddsExactly) {
+  EXPECT_EQ(parse("0.5m") + parse("0.5m"), parse("1m"));
+  EXPECT_EQ(parse("999999999n") + parse("1n"), Quantity(1));
+  EXPECT_EQ(parse("1.7") + parse("2.6"), parse("4.3"));
+  EXPECT_EQ(parse("-0.4") + parse("0.3"), parse("-0.1"));
+  EXPECT_EQ(parse("-1.5") + parse("-1.5"), Quantity(-3));
+}
+
+TEST(Quantity, SaturatesWhenItAdds) {
+  EXPECT_EQ(Quantity(kMax) + Quantity(1), Quantity(kMax));
+  EXPECT_EQ((Quantity(kMax) + parse("0.5")).value(), kMax);
+  EXPECT_EQ((Quantity(kMax - 1) + parse("0.5") + parse("0.5")), Quantity(kMax));
+  const Quantity least(std::numeric_limits<std::int64_t>::min());
+  EXPECT_EQ(least + Quantity(-1), least);
+}
+
+TEST(Quantity, IsMadeOfThousandths) {
+  EXPECT_EQ(Quantity::from_milli(1500), parse("1500m"));
+  EXPECT_EQ(Quantity::from_milli(-250), parse("-250m"));
+  EXPECT_EQ(Quantity::from_milli(2000), Quantity(2));
+}
+
 TEST(Quantity, RefusesWhatIsNone) {
   for (const char* text :
        {"",   " ",   "+",       "-",    ".",     "Mi",  "1 Gi", " 1",  "1 ",  "1KI", "1ki", "1K",  "1kB",   "1GB",

@@ -1,0 +1,28 @@
+// What accepting a manifest of any kind has in common.
+#pragma once
+
+#include <string>
+
+#include "core/api/objects.h"
+
+namespace berth {
+
+// Decodes under the rules. `key_wanted`: the name that the topic says; empty: any.
+template <class T>
+Result<T> decode_named(Result<T> (*decode)(const Json&, Warnings*, Rules), const Json& object,
+                       const std::string& key_wanted, Warnings& warnings) {
+  Result<T> decoded = decode(object, &warnings, Rules::enforced);
+  if (decoded && !key_wanted.empty() && decoded->metadata.key() != key_wanted) {
+    return Status::error("metadata.name: the object is \"" + decoded->metadata.key() + "\", the topic says \"" +
+                         key_wanted + "\"");
+  }
+  return decoded;
+}
+
+// Objects of a namespaced kind without one live in "default".
+Json with_namespace(Json object);
+
+// "<namespace>/<name>", or "<name>" for kinds without namespace; empty when the manifest has no name.
+std::string key_of(Kind kind, const Json& manifest);
+
+}  // namespace berth

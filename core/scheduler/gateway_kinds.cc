@@ -1,0 +1,160 @@
+// Manifests in, of the kinds that neither wait nor run: volumes and claims, classes, namespaces, services, budgets, and
+// what CSI drivers say. Accepted, kept, told of, and erased.
+#include "core/check.h"
+#include "core/scheduler/accepting.h"
+#include "core/scheduler/gateway.h"
+#include "core/scheduler/object_events.h"
+
+namespace berth {
+
+namespace {
+
+Json* object_at(Json& manifest, std::string_view key) {
+  Json* found = manifest.find(key);
+  return found != nullptr && found->is_object() ? found : nullptr;  // else the decoder says what is wrong
+}
+
+void keep_uid(Json& manifest, const Json& before) {
+  const Json* metadata = before.find("metadata");
+  const Json* uid = metadata == nullptr ? nullptr : metadata->find("uid");
+  if (Json* mine = object_at(manifest, "metadata"); uid != nullptr && mine != nullptr) mine->set("uid", *uid);
+}
+
+// The status of a volume or claim, and its binding once made.
+void keep_binding(Json& manifest, const Json& before, std::string_view bound_to) {
+  manifest.erase("status");
+  if (const Json* status = before.find("status")) manifest.set("status", *status);
+  Json* mine = object_at(manifest, "spec");
+  if (mine == nullptr) return;
+  // Half a binding, volumeName without its phase, would be neither bound nor free.
+  mine->erase(bound_to);
+  const Json* spec = before.find("spec");
+  if (const Json* owned = spec == nullptr ? nullptr : spec->find(bound_to)) mine->set(bound_to, *owned);
+}
+
+}  // namespace
+
+Json with_namespace(Json object) {
+  Json* metadata = object_at(object, "metadata");
+  if (metadata != nullptr && metadata->find("namespace") == nullptr) metadata->set("namespace", "default");
+  return object;
+}
+
+std::string key_of(Kind kind, const Json& manifest) {
+  const Json* metadata = manifest.find("metadata");
+  const Json* name = metadata == nullptr ? nullptr : metadata->find("name");
+  const Json* name_space = metadata == nullptr ? nullptr : metadata->find("namespace");
+  if (name == nullptr || !name->is_string()) return {};
+  if (!describe(kind).namespaced) return name->as_string();
+  return (name_space != nullptr && name_space->is_string() ? name_space->as_string() : "default") + "/" +
+         name->as_string();
+}
+
+// What only the gateway may say of an object that it has.
+Json Gateway::with_owned_fields(Kind kind, const std::string& key, Json manifest) const {
+  const Json* before = objects_.manifest(kind, key);
+  if (before == nullptr) return manifest;
+  keep_uid(manifest, *before);
+  if (kind == Kind::persistent_volume) keep_binding(manifest, *before, "claimRef");
+  if (kind == Kind::persistent_volume_claim) keep_binding(manifest, *before, "volumeName");
+  return manifest;
+}
+
+Result<Gateway::Accepted> Gateway::accept_other(Kind kind, const Json& object, const std::string& key_wanted) {
+  const Json manifest = describe(kind).namespaced ? with_namespace(object) : object;
+  const std::string key = key_wanted.empty() ? key_of(kind, manifest) : key_wanted;
+  if (doomed_.contains({kind, key})) {  // accepted now, it would go with the delete that waits
+    return Status::error("the object is being deleted; apply it again when it is gone");
+  }
+  EventObjects objects;
+  note_old(objects, objects_, kind, key);
+  Accepted accepted{objects_.manifest(kind, key) == nullptr ? "created" : "updated", {}, {}, {}};
+  Status kept = keep_other(kind, with_owned_fields(kind, key, manifest), key_wanted, accepted);
+  if (!kept.is_success()) return kept;
+  if (accepted.word == "unchanged") return accepted;
+  board_.mark(kind, accepted.key);
+  note_new(objects, objects_, kind, accepted.key);
+  if (const auto event = event_of(kind, accepted.word == "created" ? kAdd : kUpdate)) wake(*event, objects);
+  join_halves(kind, accepted.key);
+  board_.mirror(kind, accepted.key, objects_.manifest(kind, accepted.key));
+  return accepted;
+}
+
+// Decodes and stores; `accepted` then tells of it.
+Status Gateway::keep_other(Kind kind, const Json& manifest, const std::string& key_wanted, Accepted& accepted) {
+  const auto keep = [&]<class T>(Result<T> (*decode)(const Json&, Warnings*, Rules)) -> Status {
+    Result<T> decoded = decode_named<T>(decode, manifest, key_wanted, accepted.warnings);
+    if (!decoded) return decoded.error();
+    if constexpr (std::is_same_v<T, PersistentVolume>) {
+      // A grant names the directory: bound without one, the row could not be read again and no device could take it.
+      if (decoded->local_path.empty()) {
+        return Status::error("spec.local.path: is missing; only volumes on a node's own disk can be bound");
+      }
+    }
+    if (decoded->metadata.uid.empty()) {
+      decoded->metadata.uid = random_.hex_id();
+      decoded->manifest.find("metadata")->set("uid", decoded->metadata.uid);
+    }
+    accepted.key = decoded->metadata.key();
+    accepted.uid = decoded->metadata.uid;
+    const Json* before = objects_.manifest(kind, accepted.key);
+    if (before != nullptr && *before == decoded->manifest) {
+      accepted.word = "unchanged";
+    } else {
+      objects_.put(std::move(*decoded));
+    }
+    return Status::ok();
+  };
+  switch (kind) {
+    case Kind::persistent_volume: return keep(decode_persistent_volume);
+    case Kind::persistent_volume_claim: return keep(decode_persistent_volume_claim);
+    case Kind::storage_class: return keep(decode_storage_class);
+    case Kind::priority_class: return keep(decode_priority_class);
+    case Kind::namespace_: return keep(decode_namespace);
+    case Kind::service: return keep(decode_service);
+    case Kind::pod_disruption_budget: return keep(decode_pod_disruption_budget);
+    case Kind::csi_node: return keep(decode_csi_node);
+    case Kind::csi_driver: return keep(decode_csi_driver);
+    case Kind::csi_storage_capacity: return keep(decode_csi_storage_capacity);
+    case Kind::pod:
+    case Kind::node: break;
+  }
+  check_failed("a kind with a story of its own", __FILE__, __LINE__);
+}
+
+void Gateway::erase_other(Kind kind, const std::string& key) {
+  EventObjects objects;
+  note_old(objects, objects_, kind, key);
+  objects_.erase(kind, key);
+  board_.mirror(kind, key, nullptr);
+  board_.mark(kind, key);
+  if (const auto event = event_of(kind, kDelete)) wake(*event, objects);
+}
+
+// A claim and a volume of one binding may come one after the other.
+void Gateway::join_halves(Kind kind, const std::string& key) {
+  if (kind == Kind::persistent_volume || kind == Kind::persistent_volume_claim) {
+    if (const auto half = objects_.half_binding(kind, key)) bind_volume(*half);
+  }
+  for (const auto& [uid, grants] : unbound_grants_) {
+    for (const VolumeGrant& grant : grants) bind_volume(grant);
+  }
+}
+
+// Waiting pods hear of it as of upstream's two writes: the volume's, then the claim's.
+bool Gateway::bind_volume(const VolumeGrant& grant) {
+  EventObjects of_volume, of_claim;
+  note_old(of_volume, objects_, Kind::persistent_volume, grant.volume);
+  note_old(of_claim, objects_, Kind::persistent_volume_claim, grant.claim);
+  objects_.bind_volumes({grant});
+  note_new(of_volume, objects_, Kind::persistent_volume, grant.volume);
+  note_new(of_claim, objects_, Kind::persistent_volume_claim, grant.claim);
+  if (of_claim.old_claim == of_claim.new_claim) return false;
+  board_.mark(Kind::persistent_volume, grant.volume);
+  board_.mark(Kind::persistent_volume_claim, grant.claim);
+  wake(*event_of(Kind::persistent_volume, kUpdate), of_volume);
+  wake(*event_of(Kind::persistent_volume_claim, kUpdate), of_claim);
+  return true;
+}
+
+}  // namespace berth

@@ -1,0 +1,110 @@
+#include "core/api/defaults.h"
+
+#include <gtest/gtest.h>
+
+namespace berth {
+namespace {
+
+Pod with_defaults(const std::string& spec, const std::string& labels = "{}") {
+  const Result<Json> json =
+      Json::parse(R"({"metadata":{"name":"p","labels":)" + labels + R"(},"spec":{)" + spec + "}}");
+  EXPECT_TRUE(json) << spec;
+  Result<Pod> pod = decode_accepted_pod(*json);
+  EXPECT_TRUE(pod) << pod.error().message();
+  return *pod;
+}
+
+std::map<std::string, std::string> show(const ResourceList& list) {
+  std::map<std::string, std::string> texts;
+  for (const auto& [name, quantity] : list) texts[name] = quantity.to_text();
+  return texts;
+}
+
+using Texts = std::map<std::string, std::string>;
+using Op = Requirement::Operator;
+
+TEST(Defaults, TakeALimitAsTheRequestWhenThereIsNone) {
+  const Pod pod = with_defaults(
+      R"("containers":[{"name":"c","resources":{"requests":{"cpu":"1"},"limits":{"cpu":"2","memory":"64"}}}],)"
+      R"("initContainers":[{"name":"i","resources":{"limits":{"example.com/x":"3"}}}])");
+  EXPECT_EQ(show(pod.containers[0].requests), (Texts{{"cpu", "1"}, {"memory", "64"}}));
+  EXPECT_EQ(show(pod.init_containers[0].requests), (Texts{{"example.com/x", "3"}}));
+}
+
+TEST(Defaults, GiveAPodWithLimitsTheSumOfItsContainersOrElseTheLimit) {
+  const std::string containers =
+      R"("containers":[{"name":"a","resources":{"requests":{"cpu":"1","example.com/x":"1"}}},)"
+      R"({"name":"b","resources":{"limits":{"cpu":"500m"}}}],)";
+  EXPECT_EQ(show(with_defaults(containers + R"("resources":{"limits":{"cpu":"4","memory":"64"}})").requests),
+            (Texts{{"cpu", "1500m"}, {"memory", "64"}}));
+  EXPECT_EQ(show(with_defaults(containers + R"("resources":{"requests":{"cpu":"3"},"limits":{"cpu":"4"}})").requests),
+            (Texts{{"cpu", "3"}}));
+  EXPECT_EQ(show(with_defaults(containers + R"("resources":{"requests":{"memory":"9"}})").requests),
+            (Texts{{"memory", "9"}}));
+}
+
+TEST(Defaults, MakeEveryPortTheNodesWithHostNetwork) {
+  const std::string containers =
+      R"("containers":[{"name":"c","ports":[{"containerPort":80},{"containerPort":53,"protocol":"UDP"},)"
+      R"({"containerPort":8080,"hostPort":8080}]}])";
+  const Pod inside = with_defaults(containers);
+  EXPECT_EQ(inside.containers[0].host_ports, (std::vector<HostPort>{{"", "TCP", 8080}}));
+  const Pod outside = with_defaults(containers + R"(,"hostNetwork":true)");
+  EXPECT_EQ(outside.containers[0].host_ports,
+            (std::vector<HostPort>{{"", "TCP", 8080}, {"", "TCP", 80}, {"", "UDP", 53}}));
+}
+
+TEST(Defaults, PutAnRbdVolumeIntoThePoolRbd) {
+  const Pod pod = with_defaults(R"("containers":[{"name":"c"}],"volumes":[{"name":"a","rbd":{"image":"i"}},)"
+                                R"({"name":"b","rbd":{"image":"i","pool":"p"}}])");
+  EXPECT_EQ(pod.volumes[0].disk.pool, "rbd");
+  EXPECT_EQ(pod.volumes[1].disk.pool, "p");
+}
+
+TEST(Defaults, NarrowAffinityToTheValuesOfThePodsOwnLabels) {
+  const std::string term =
+      R"({"topologyKey":"zone","labelSelector":{"matchLabels":{"app":"web"}},"matchLabelKeys":["hash","absent"],)"
+      R"("mismatchLabelKeys":["team"]})";
+  const Pod pod = with_defaults(
+      R"("containers":[{"name":"c"}],"affinity":{"podAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[)" +
+          term + R"(]},"podAntiAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":5,)" +
+          R"("podAffinityTerm":)" + term + "}]}}",
+      R"({"hash":"h1","team":"a"})");
+  const std::vector<Requirement> want{{"app", Op::in, {"web"}}, {"hash", Op::in, {"h1"}}, {"team", Op::not_in, {"a"}}};
+  EXPECT_EQ(pod.pod_affinity.required.at(0).label_selector->requirements, want);
+  EXPECT_EQ(pod.pod_anti_affinity.preferred.at(0).term.label_selector->requirements, want);
+}
+
+TEST(Defaults, LeaveATermWithoutASelectorAlone) {
+  const Pod pod = with_defaults(
+      R"("containers":[{"name":"c"}],"affinity":{"podAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":)"
+      R"([{"topologyKey":"zone","matchLabelKeys":["hash"]}]}})",
+      R"({"hash":"h1"})");
+  EXPECT_FALSE(pod.pod_affinity.required.at(0).label_selector);
+}
+
+TEST(Defaults, AreTheSameWhenSetTwice) {
+  Pod pod = with_defaults(
+      R"("hostNetwork":true,"containers":[{"name":"c","ports":[{"containerPort":80}],)"
+      R"("resources":{"limits":{"cpu":"1"}}}],"resources":{"limits":{"cpu":"2"}},"affinity":{"podAffinity":)"
+      R"({"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"zone","labelSelector":{},)"
+      R"("matchLabelKeys":["hash"]}]}})",
+      R"({"hash":"h1"})");
+  const Pod once = pod;
+  set_defaults(pod);
+  EXPECT_EQ(pod.requests, once.requests);
+  EXPECT_EQ(pod.containers[0].requests, once.containers[0].requests);
+  EXPECT_EQ(pod.containers[0].host_ports, once.containers[0].host_ports);
+  EXPECT_EQ(pod.pod_affinity, once.pod_affinity);
+  EXPECT_EQ(pod.pod_affinity.required[0].label_selector->requirements.size(), 1u);
+}
+
+TEST(Defaults, LeaveTheManifestAsItWasWritten) {
+  const Pod pod = with_defaults(R"("containers":[{"name":"c","resources":{"limits":{"cpu":"2"}}}])");
+  EXPECT_EQ(
+      pod.manifest.dump(),
+      R"({"metadata":{"name":"p","labels":{}},"spec":{"containers":[{"name":"c","resources":{"limits":{"cpu":"2"}}}]}})");
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,271 @@
+// The kinds that the gateway keeps besides pods and nodes, and the events that waiting pods hear of them.
+#include "core/scheduler/objects.h"
+
+#include "tests/unit/gateway_fixture.h"
+
+namespace berth {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+// Rejects pods labelled wait=yes, and writes down every event that comes by, with the objects it shows.
+class Listener final : public PreFilterPlugin, public EnqueueExtensions {
+ public:
+  explicit Listener(Texts& heard) : heard_(heard) {}
+  std::string_view name() const override { return "Listener"; }
+  Status pre_filter(CycleState&, const Pod& pod, const Snapshot&, PreFilterResult&) override {
+    return pod.metadata.labels.contains("wait") ? Status::unschedulable("listening") : Status::ok();
+  }
+  std::vector<EventWithHint> events_to_register() const override {
+    std::vector<EventWithHint> events;
+    for (EventResource resource :
+         {EventResource::pod, EventResource::persistent_volume, EventResource::persistent_volume_claim,
+          EventResource::storage_class, EventResource::csi_node, EventResource::csi_driver,
+          EventResource::csi_storage_capacity}) {
+      for (std::uint32_t action : {std::uint32_t{kAdd}, std::uint32_t{kDelete}, std::uint32_t{kUpdate}}) {
+        const std::string word = action == kAdd ? "+" : action == kDelete ? "-" : "~";
+        events.push_back({{resource, action, "Test"}, [this, resource, word](const Pod&, const EventObjects& objects) {
+                            heard_.push_back(std::string(to_string(resource)) + word + show(objects));
+                            return Hint::skip;
+                          }});
+      }
+    }
+    return events;
+  }
+
+ private:
+  static std::string show(const EventObjects& o) {
+    std::string text;
+    const auto add = [&](const auto& before, const auto& after) {
+      if (before != nullptr) text += " old " + before->metadata.key();
+      if (after != nullptr) text += " new " + after->metadata.key();
+    };
+    add(o.old_volume, o.new_volume);
+    add(o.old_claim, o.new_claim);
+    add(o.old_class, o.new_class);
+    add(o.old_csi_node, o.new_csi_node);
+    add(o.old_csi_driver, o.new_csi_driver);
+    add(o.old_csi_capacity, o.new_csi_capacity);
+    add(o.old_pod, o.new_pod);
+    for (const auto& pod : {o.old_pod, o.new_pod}) {
+      if (pod != nullptr && !pod->node_name.empty()) text += " on " + pod->node_name;
+      if (pod != nullptr && !pod->nominated_node_name.empty()) text += " promised " + pod->nominated_node_name;
+    }
+    return text;
+  }
+  Texts& heard_;
+};
+
+class KeptObjects : public GatewayTest {
+ protected:
+  KeptObjects() {
+    EXPECT_TRUE(registry
+                    .add("Listener",
+                         [this](const Json&, Handle&) -> Result<std::unique_ptr<Plugin>> {
+                           return std::unique_ptr<Plugin>(std::make_unique<Listener>(heard));
+                         })
+                    .is_success());
+    options.profiles[0].enable("Listener");
+  }
+  void listen() {
+    start_connected();
+    device("a");
+    apply(pod("waiting", "w", "1Mi", "", R"({"wait":"yes"})"));
+    heard.clear();
+  }
+  Texts take_heard() { return std::exchange(heard, {}); }
+  Json remove(const std::string& kind, const std::string& name) {
+    return api(R"({"op":"delete","kind":")" + kind + R"(","name":")" + name + R"("})");
+  }
+  const Lister& lister() const { return gateway->lister(); }
+
+  Texts heard;
+};
+
+std::string object(const std::string& kind, const std::string& name, const std::string& more) {
+  return R"({"kind":")" + kind + R"(","metadata":{"name":")" + name + R"("})" + (more.empty() ? "" : "," + more) + "}";
+}
+
+TEST_F(KeptObjects, AreListedToPlugins) {
+  start_connected();
+  apply(object("Namespace", "shop", ""));
+  apply(object("Service", "web", R"("spec":{"selector":{"app":"web"}})"));
+  apply(object("CSINode", "a", R"("spec":{"drivers":[{"name":"d","nodeID":"a"}]})"));
+  apply(object("CSIDriver", "d", R"("spec":{"storageCapacity":true})"));
+  apply(object("CSIStorageCapacity", "c", R"("storageClassName":"fast")"));
+  apply(object("PodDisruptionBudget", "b", R"("spec":{"minAvailable":1,"selector":{}})"));
+  const auto check = [this] {
+    ASSERT_NE(lister().name_space("shop"), nullptr);
+    EXPECT_EQ(lister().name_space("other"), nullptr);
+    ASSERT_EQ(lister().services("default").size(), 1u);
+    EXPECT_EQ(lister().services("default")[0]->selector, (Labels{{"app", "web"}}));
+    EXPECT_TRUE(lister().services("shop").empty());
+    ASSERT_NE(lister().csi_node("a"), nullptr);
+    EXPECT_EQ(lister().csi_node("a")->drivers.at(0).name, "d");
+    ASSERT_NE(lister().csi_driver("d"), nullptr);
+    EXPECT_TRUE(lister().csi_driver("d")->storage_capacity);
+    ASSERT_EQ(lister().csi_storage_capacities().size(), 1u);
+    EXPECT_EQ(lister().disruption_budgets().size(), 1u);
+  };
+  check();
+  restart();
+  check();
+}
+
+TEST_F(KeptObjects, AreAppliedShownAndDeletedByAnyNameOfTheirKind) {
+  start_connected();
+  const std::pair<std::string, std::string> kinds[] = {
+      {"svc", object("Service", "x", "")},
+      {"pdb", object("PodDisruptionBudget", "x", "")},
+      {"csinode", object("CSINode", "x", "")},
+      {"csidrivers", object("CSIDriver", "x", "")},
+      {"CSIStorageCapacity", object("CSIStorageCapacity", "x", R"("storageClassName":"s")")},
+  };
+  for (const auto& [word, manifest] : kinds) {
+    EXPECT_EQ(*apply(manifest).find("result"), Json("created")) << word;
+    EXPECT_EQ(*apply(manifest).find("result"), Json("unchanged")) << word;
+    const Json shown = api(R"({"op":"describe","kind":")" + word + R"(","name":"x"})");
+    ASSERT_NE(shown.find("object"), nullptr) << shown.dump();
+    EXPECT_EQ(shown.find("object")->find("metadata")->find("name")->as_string(), "x");
+    const Json listed = api(R"({"op":"get","kind":")" + word + R"("})");
+    EXPECT_EQ(listed.find("items")->as_array().size(), 1u) << word;
+    EXPECT_EQ(*remove(word, "x").find("result"), Json("deleted")) << word;
+    EXPECT_EQ(api(R"({"op":"get","kind":")" + word + R"("})").find("items")->as_array().size(), 0u) << word;
+  }
+}
+
+TEST_F(KeptObjects, AreMirroredOnTheirTopic) {
+  start_connected();
+  apply(object("PodDisruptionBudget", "b", R"("spec":{"minAvailable":1})"));
+  const std::string topic = topics.desired(Kind::pod_disruption_budget, "default/b");
+  EXPECT_EQ(topic, "berth/v1/default/desired/poddisruptionbudgets/default/b");
+  const auto mirrored = std::find_if(transport.sent.begin(), transport.sent.end(),
+                                     [&](const Message& message) { return message.topic == topic; });
+  ASSERT_NE(mirrored, transport.sent.end());
+  EXPECT_TRUE(mirrored->retain);
+  receive(topic, R"({"metadata":{"name":"b"},"spec":{"minAvailable":2}})", true);
+  EXPECT_EQ(lister().disruption_budgets().at(0)->min_available, (IntOrPercent{2, false}));
+}
+
+TEST_F(KeptObjects, TellWaitingPodsThatTheyCameChangedAndWent) {
+  listen();
+  apply(object("StorageClass", "s", R"("provisioner":"p")"));
+  apply(object("StorageClass", "s", R"("provisioner":"q")"));
+  apply(object("StorageClass", "s", R"("provisioner":"q")"));
+  remove("sc", "s");
+  EXPECT_EQ(take_heard(), (Texts{"StorageClass+ new s", "StorageClass~ old s new s", "StorageClass- old s"}));
+  apply(object("CSINode", "a", R"("spec":{"drivers":[]})"));
+  apply(object("CSINode", "a", R"("spec":{"drivers":[{"name":"d"}]})"));
+  remove("csinode", "a");
+  EXPECT_EQ(take_heard(), (Texts{"CSINode+ new a", "CSINode~ old a new a", "CSINode- old a"}));
+  apply(object("CSIDriver", "d", ""));
+  apply(object("CSIDriver", "d", R"("spec":{"storageCapacity":true})"));
+  remove("csidriver", "d");
+  EXPECT_EQ(take_heard(), (Texts{"CSIDriver+ new d", "CSIDriver~ old d new d", "CSIDriver- old d"}));
+  apply(object("CSIStorageCapacity", "c", R"("storageClassName":"s")"));
+  apply(object("CSIStorageCapacity", "c", R"("storageClassName":"s","capacity":"1Gi")"));
+  remove("csistoragecapacity", "c");
+  EXPECT_EQ(take_heard(), (Texts{"CSIStorageCapacity+ new default/c", "CSIStorageCapacity~ old default/c new default/c",
+                                 "CSIStorageCapacity- old default/c"}));
+}
+
+TEST_F(KeptObjects, ThatNoPluginWaitsForWakeNobody) {
+  listen();
+  apply(object("Namespace", "n", ""));
+  apply(object("Service", "s", ""));
+  apply(object("PodDisruptionBudget", "b", ""));
+  apply(object("PriorityClass", "p", R"("value":1)"));
+  remove("ns", "n");
+  remove("svc", "s");
+  remove("pdb", "b");
+  remove("pc", "p");
+  EXPECT_EQ(take_heard(), Texts{});
+}
+
+TEST_F(KeptObjects, TellOfVolumesAndClaimsAndOfTheirBinding) {
+  listen();
+  apply(object(
+      "PersistentVolumeClaim", "c",
+      R"("spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}},"volumeName":"v"})"));
+  EXPECT_EQ(take_heard(), (Texts{"PersistentVolumeClaim+ new default/c"}));
+  apply(object("PersistentVolume", "v",
+               R"("spec":{"capacity":{"storage":"1Gi"},"accessModes":["ReadWriteOnce"],"local":{"path":"/d"},)"
+               R"("nodeAffinity":{"required":{"nodeSelectorTerms":[{"matchExpressions":)"
+               R"([{"key":"kubernetes.io/hostname","operator":"In","values":["a"]}]}]}}})"));
+  EXPECT_EQ(take_heard(), (Texts{"PersistentVolume+ new v", "PersistentVolume~ old v new v",
+                                 "PersistentVolumeClaim~ old default/c new default/c"}));
+  remove("pvc", "c");
+  EXPECT_EQ(take_heard(), (Texts{"PersistentVolume~ old v new v", "PersistentVolumeClaim- old default/c"}));
+  remove("pv", "v");
+  EXPECT_EQ(take_heard(), (Texts{"PersistentVolume- old v"}));
+}
+
+TEST_F(KeptObjects, TellOfAPodThatIsPlacedAndOfTheRoomItLeaves) {
+  listen();
+  bind_pod("p", "u", "a");
+  EXPECT_EQ(take_heard(), Texts{"Pod+ new default/p on a"});
+  remove("pod", "p");
+  EXPECT_EQ(take_heard(), Texts{});  // until the device has let go of it
+  answer("a", AnswerType::released);
+  EXPECT_EQ(take_heard(), Texts{"Pod- old default/p on a"});
+}
+
+TEST_F(KeptObjects, SayNothingOfAWaitingPodThatGoes) {
+  listen();
+  apply(pod("other", "o", "1Mi", "", R"({"wait":"yes"})"));
+  take_heard();
+  remove("pod", "other");
+  EXPECT_EQ(take_heard(), Texts{});
+}
+
+TEST_F(KeptObjects, CountWhatABudgetAllowsWhenAsked) {
+  start_connected();
+  device("a");
+  apply(object("PodDisruptionBudget", "b", R"("spec":{"minAvailable":1,"selector":{"matchLabels":{"app":"web"}}})"));
+  EXPECT_EQ(lister().disruption_budgets().at(0)->disruptions_allowed, 0);
+  for (const std::string name : {"p", "q"}) {
+    apply(pod(name, name, "1Mi", "", R"({"app":"web"})"));
+    answer("a", AnswerType::pre_bound);
+    EXPECT_EQ(lister().disruption_budgets().at(0)->disruptions_allowed, 0);
+    answer("a", AnswerType::bound);
+  }
+  EXPECT_EQ(lister().disruption_budgets().at(0)->disruptions_allowed, 1);
+  const Json shown = api(R"({"op":"get","kind":"pdb","name":"b"})");
+  EXPECT_EQ(shown.find("object")->find("status")->dump(),
+            R"({"disruptionsAllowed":1,"currentHealthy":2,"desiredHealthy":1,"expectedPods":2})");
+  remove("pod", "p");  // on its way out
+  EXPECT_EQ(lister().disruption_budgets().at(0)->disruptions_allowed, 0);
+}
+
+TEST_F(KeptObjects, TakeTheOperatorsWordForWhatABudgetAllows) {
+  start_connected();
+  apply(object("PodDisruptionBudget", "b",
+               R"("spec":{"minAvailable":1,"selector":{}},"status":{"disruptionsAllowed":5,"disruptedPods":{}})"));
+  EXPECT_EQ(lister().disruption_budgets().at(0)->disruptions_allowed, 5);
+  const Json shown = api(R"({"op":"get","kind":"pdb","name":"b"})");
+  EXPECT_EQ(*shown.find("object")->find("status")->find("disruptionsAllowed"), Json(5));
+}
+
+TEST_F(KeptObjects, OfEarlierRulesAreStillRead) {
+  MemoryStore old_store;
+  Objects objects(old_store);
+  const Status loaded = objects.load(
+      {Table::object, "pods/default/p",
+       R"({"manifest":{"metadata":{"name":"p","uid":"u"},"spec":{"containers":[{"name":"c","resources":{"limits":)"
+       R"({"cpu":"1"}}}],"affinity":{"podAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":)"
+       R"([{"weight":500}]}}}}})"});
+  ASSERT_TRUE(loaded.is_success()) << loaded.message();
+  EXPECT_EQ(objects.find_pod("default/p")->pod->containers.at(0).requests.at("cpu"), Quantity(1));
+}
+
+TEST_F(KeptObjects, GiveAnAcceptedPodTheDefaultsOfTheApiServer) {
+  start_connected();
+  apply(
+      R"({"kind":"Pod","metadata":{"name":"p"},"spec":{"containers":[{"name":"c","resources":{"limits":{"cpu":"3"}}}]}})");
+  const auto pod = gateway->objects().find_pod("default/p")->pod;
+  EXPECT_EQ(pod->containers.at(0).requests.at("cpu"), Quantity(3));
+  EXPECT_EQ(pod->manifest.dump().find("requests"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace berth
