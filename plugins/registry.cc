@@ -8,11 +8,14 @@
 #include "plugins/nodename.h"
 #include "plugins/noderesources_fit.h"
 #include "plugins/nodeunschedulable.h"
+#include "plugins/nodevolumelimits.h"
 #include "plugins/podtopologyspread.h"
 #include "plugins/prioritysort.h"
 #include "plugins/schedulinggates.h"
 #include "plugins/tainttoleration.h"
 #include "plugins/volumebinding.h"
+#include "plugins/volumerestrictions.h"
+#include "plugins/volumezone.h"
 
 namespace berth {
 
@@ -34,7 +37,10 @@ Registry in_tree_registry() {
   add<TaintToleration>(registry);
   add<NodeAffinity>(registry);
   add<NodeResourcesFit>(registry);
+  add<VolumeRestrictions>(registry);
+  add<NodeVolumeLimits>(registry);
   CHECK(registry.add(VolumeBinding::kName, VolumeBinding::maker()).is_success());
+  add<VolumeZone>(registry);
   add<PodTopologySpread>(registry);
   add<InterPodAffinity>(registry);
   add<DefaultPreemption>(registry);
@@ -52,7 +58,10 @@ Profile default_profile() {
   profile.enable(TaintToleration::kName, 3);
   profile.enable(NodeAffinity::kName, 2);
   profile.enable(NodeResourcesFit::kName, 1);
+  profile.enable(VolumeRestrictions::kName);
+  profile.enable(NodeVolumeLimits::kName);
   profile.enable(VolumeBinding::kName);
+  profile.enable(VolumeZone::kName);
   profile.enable(PodTopologySpread::kName, 2);
   profile.enable(InterPodAffinity::kName, 2);
   profile.enable(DefaultPreemption::kName);

@@ -1,0 +1,49 @@
+#include "plugins/volumebinding_provision.h"
+
+#include <algorithm>
+
+#include "plugins/volume_claims.h"
+
+namespace berth {
+
+namespace {
+
+// core/v1 helper MatchTopologySelectorTerms: an empty term is no node's.
+bool is_allowed(const StorageClass& storage_class, const Node& node) {
+  const auto& terms = storage_class.allowed_topologies;
+  return terms.empty() || std::any_of(terms.begin(), terms.end(), [&node](const LabelSelector& term) {
+           return !term.requirements.empty() && matches(term, node.metadata.labels);
+         });
+}
+
+bool has_space(const Lister& lister, const StorageClass& storage_class, const PersistentVolumeClaim& claim,
+               const Node& node) {
+  const auto driver = lister.csi_driver(storage_class.provisioner);
+  if (claim.request == Quantity() || driver == nullptr || !driver->storage_capacity) return true;
+  const auto capacities = lister.csi_storage_capacities();
+  return std::any_of(capacities.begin(), capacities.end(), [&](const auto& capacity) {
+    const std::optional<Quantity>& limit = volume_limit(*capacity);
+    return capacity->storage_class_name == storage_class.metadata.name && limit &&
+           limit->value() >= claim.request.value() && capacity->node_topology &&
+           matches(*capacity->node_topology, node.metadata.labels);
+  });
+}
+
+}  // namespace
+
+Result<Provisioning> can_provision(const Lister& lister, const PersistentVolumeClaim& claim, const Node& node) {
+  const std::string name = class_of(claim);
+  if (name.empty()) return Status::error("no class for claim \"" + claim.metadata.key() + "\"");
+  const auto storage_class = lister.storage_class(name);
+  if (storage_class == nullptr) return Status::error("failed to find storage class \"" + name + "\"");
+  const std::string& provisioner = storage_class->provisioner;
+  const bool has_one = !provisioner.empty() && provisioner != StorageClass::kNoProvisioner;
+  if (!has_one || !is_allowed(*storage_class, node)) return Provisioning::impossible;
+  return has_space(lister, *storage_class, claim, node) ? Provisioning::possible : Provisioning::no_space;
+}
+
+const std::optional<Quantity>& volume_limit(const CsiStorageCapacity& capacity) {
+  return capacity.maximum_volume_size ? capacity.maximum_volume_size : capacity.capacity;
+}
+
+}  // namespace berth
