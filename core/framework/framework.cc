@@ -305,6 +305,7 @@ Status Framework::run_pre_bind(CycleState& state, const Pod& pod, const std::str
     if (state.skip_pre_bind.contains(entry.name)) continue;
     Status status = entry.plugin->pre_bind(state, pod, node, request);
     if (!status.is_success()) return rejected_or_fault(running("PreBind", entry.name), entry.name, std::move(status));
+    if (!request.provision.empty()) return {};
   }
   return {};
 }
