@@ -76,6 +76,7 @@ class Gateway final : public Transport::Handler, public Handle {
   const Snapshot& snapshot() const override { return snapshot_; }
   const Lister& lister() const override { return objects_; }
   const Nominator& nominator() const override { return queue_->nominator(); }
+  Metrics* metrics() override { return &metrics_; }
   std::uint64_t draw(std::uint64_t bound) override { return random_.below(bound); }
 
   // Why it is not ready; empty: ready.
@@ -86,8 +87,7 @@ class Gateway final : public Transport::Handler, public Handle {
   };
   Readiness readiness() const;
 
-  // What it has counted. measure() brings the gauges up to date.
-  Metrics& metrics() { return metrics_; }
+  // Brings the gauges of metrics() up to date.
   void measure();
 
   // For the simulator's invariants and status; none changes anything.
@@ -274,6 +274,7 @@ class Gateway final : public Transport::Handler, public Handle {
   Random random_;
   Topics topics_;
   Metrics metrics_;
+  std::uint64_t cycles_ = 0;
   Turn turn_;
   Objects objects_;
   Nodes nodes_;
