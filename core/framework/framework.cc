@@ -325,6 +325,7 @@ Status Framework::pre_bind(CycleState& state, const Pod& pod, const std::string&
     Status status =
         measured(state, entry, "PreBind", [&] { return entry.plugin->pre_bind(state, pod, node, request); });
     if (!status.is_success()) return rejected_or_fault(running("PreBind", entry.name), entry.name, std::move(status));
+    if (!request.provision.empty()) return {};
   }
   return {};
 }

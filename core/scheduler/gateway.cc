@@ -188,6 +188,7 @@ const Framework* Gateway::framework_of(const Pod& pod) const {
 }
 
 Status Gateway::finish_turn() {
+  look_for_provisioned();
   pump();
   save_identity();
   board_.publish_marked([this](Kind kind, const std::string& key) { return status_of(kind, key); });

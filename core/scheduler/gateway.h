@@ -4,8 +4,9 @@
 // The implementation is told in chapters: gateway.cc (start, dispatch, turn), gateway_objects.cc (manifests in),
 // gateway_kinds.cc (those of the other kinds), gateway_doomed.cc (deletes that wait),
 // gateway_nodes.cc (devices in), gateway_scheduling.cc (decide), gateway_binding.cc (the row's road),
-// gateway_compare.cc (List/Slots, adopt mode), gateway_orphans.cc (slots without an object), gateway_api.cc (clients),
-// gateway_view.cc (what it shows), gateway_metrics.cc (what it counts).
+// gateway_provisioning.cc (claims to be filled first), gateway_compare.cc (List/Slots, adopt mode), gateway_orphans.cc
+// (slots without an object), gateway_api.cc (clients), gateway_view.cc (what it shows), gateway_metrics.cc (what it
+// counts).
 #pragma once
 
 #include <cstdint>
@@ -193,6 +194,7 @@ class Gateway final : public Transport::Handler, public Handle {
   void enter_release(Binding& binding, RowEvent event);
   void end_row(Binding& binding, const Move& made);
   void wake_freed(const Binding& binding);
+  void wake_promised(const Binding& binding);
   void give_up(Binding& binding, const Status& status);  // before a row was written
   void feed(const std::string& uid, RowEvent event);     // may end and drop the binding
   void feed_permit(const std::string& uid, Status status);
@@ -211,6 +213,11 @@ class Gateway final : public Transport::Handler, public Handle {
   void hold_epoch(const std::string& node, const Epoch& epoch);
   void drop_epoch(const std::string& node, const Epoch& epoch);
   void resend_all(const std::string& node);
+
+  // gateway_provisioning.cc
+  Status await_provisioners(Binding& binding, Millis again_at);
+  void look_for_provisioned();  // claims or volumes changed: PreBind runs again for those who wait for them
+  static std::string what_is_provisioned(const Binding& binding);
 
   // gateway_compare.cc
   void list_node(const std::string& node);
@@ -278,6 +285,7 @@ class Gateway final : public Transport::Handler, public Handle {
   std::unique_ptr<Queue> queue_;
   Identity identity_;
   bool identity_changed_ = false;
+  bool volumes_changed_ = false;  // in this turn
   std::map<std::string, std::unique_ptr<Binding>> bindings_;
   std::map<std::string, Release> releases_;
   std::map<std::string, std::set<Epoch>> live_epochs_;  // by node: rows and release entries (P10)

@@ -328,6 +328,10 @@ void Gateway::finish_removal(const std::string& key) {
   create_pod(std::make_shared<const Pod>(std::move(*next)));
 }
 
-void Gateway::wake(const ClusterEvent& event, const EventObjects& objects) { queue_->move_all(event, objects); }
+void Gateway::wake(const ClusterEvent& event, const EventObjects& objects) {
+  queue_->move_all(event, objects);
+  volumes_changed_ = volumes_changed_ || event.resource == EventResource::persistent_volume ||
+                     event.resource == EventResource::persistent_volume_claim;
+}
 
 }  // namespace berth

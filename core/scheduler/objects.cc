@@ -297,6 +297,23 @@ std::optional<VolumeGrant> Objects::half_binding(Kind kind, const std::string& k
   return grant;
 }
 
+bool Objects::select_node(const std::string& claim, const std::string& node) {
+  constexpr const char* kSelectedNode = "volume.kubernetes.io/selected-node";
+  const auto before = this->claim(claim);
+  if (before == nullptr) return false;
+  PersistentVolumeClaim selected = *before;
+  std::string& named = selected.metadata.annotations[kSelectedNode];
+  if (named == node) return false;
+  named = node;
+  Json metadata = *selected.manifest.find("metadata");
+  Json annotations = metadata.find("annotations") ? *metadata.find("annotations") : Json::object();
+  annotations.set(kSelectedNode, node);
+  metadata.set("annotations", std::move(annotations));
+  selected.manifest.set("metadata", std::move(metadata));
+  put(std::move(selected));
+  return true;
+}
+
 std::vector<std::string> Objects::pods_using(const std::string& claim_key) const {
   std::vector<std::string> users;
   for (const auto& [key, entry] : pods_) {
