@@ -6,7 +6,9 @@ namespace berth {
 
 void Turn::send(Message message) {
   effects_.push_back([this, message = std::move(message)] {
-    if (transport_.is_up()) transport_.send(message);
+    if (!transport_.is_up()) return;
+    ++sent_;
+    transport_.send(message);
   });
 }
 

@@ -2,6 +2,7 @@
 // messages and other effects leave. Nothing in core sends or touches the runtime but through a Turn.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <vector>
 
@@ -22,11 +23,14 @@ class Turn {
   // Ends the turn: commits, then runs the effects; again while these staged more. An error is the store's: the
   // effects are dropped and the program must end.
   Status finish();
+  // Messages handed to the transport so far.
+  std::uint64_t sent() const { return sent_; }
 
  private:
   Store& store_;
   Transport& transport_;
   std::vector<std::function<void()>> effects_;
+  std::uint64_t sent_ = 0;
 };
 
 }  // namespace berth

@@ -126,6 +126,12 @@ void read_gateway(FieldReader& reader, GatewaySettings& out) {
   read_path(reader, "scheduler_config", out.scheduler_config);
   std::int64_t seed = 0;
   if (reader.read_int64("tie_seed", seed, 0)) out.tie_seed = static_cast<std::uint64_t>(seed);
+  reader.read_object("http", [&](FieldReader& http) {
+    http.read_bool("enabled", out.http.enabled);
+    http.read_checked("listen", out.http.listen, is_not_empty, "an address of this machine");
+    std::uint16_t port = 0;
+    if (read_port(http, port, 0)) out.http.port = port;
+  });
   read_seconds(reader, "promise_limit_seconds", out.promise_limit_ms, 3600);
   reader.read_object("log", [&](FieldReader& log) { read_log(log, out.log.level, out.log.format); });
 }

@@ -56,8 +56,16 @@ struct EmbeddedBrokerSettings {
   std::string state_dir;             // empty: <state_dir>/broker
 };
 
+// http: {enabled, listen, port}: health, configuration and metrics.
+struct HttpSettings {
+  static constexpr std::uint16_t kUsualPort = 10259;  // kube-scheduler's
+  bool enabled = true;
+  std::string listen = "127.0.0.1";   // an address of this machine; 0.0.0.0: all
+  std::optional<std::uint16_t> port;  // 0: a free one; none: the usual one, or a free one when that is taken
+};
+
 // berthd: fleet, gateway, state_dir, broker or embedded_broker, clients, known_nodes, scheduler_config, tie_seed,
-// promise_limit_seconds, log.
+// http, promise_limit_seconds, log.
 struct GatewaySettings {
   std::string fleet = "default";
   std::string gateway = "gateway";
@@ -68,6 +76,7 @@ struct GatewaySettings {
   std::vector<std::string> known_nodes;  // must answer before adopt mode ends
   std::string scheduler_config;          // file of gateway/scheduler_config.h; empty: the default profile
   std::uint64_t tie_seed = 0;            // of the choice among equal nodes; 0: another one at each start
+  HttpSettings http;
   Millis promise_limit_ms = 60000;
   LogSettings log;
 };

@@ -9,17 +9,19 @@ namespace berth {
 
 namespace {
 
-Millis read_clock(clockid_t which) {
+std::int64_t read_clock_us(clockid_t which) {
   timespec time{};
   clock_gettime(which, &time);
-  return Millis{time.tv_sec} * 1000 + time.tv_nsec / 1'000'000;
+  return std::int64_t{time.tv_sec} * 1'000'000 + time.tv_nsec / 1000;
 }
 
 }  // namespace
 
-Millis RealClock::now() const { return read_clock(CLOCK_BOOTTIME); }
+Millis RealClock::now() const { return now_us() / 1000; }
 
-Millis RealClock::wall() const { return read_clock(CLOCK_REALTIME); }
+std::int64_t RealClock::now_us() const { return read_clock_us(CLOCK_BOOTTIME); }
+
+Millis RealClock::wall() const { return read_clock_us(CLOCK_REALTIME) / 1000; }
 
 std::string to_rfc3339(Millis wall) {
   // Not gmtime: time_t has 32 bits on armhf.

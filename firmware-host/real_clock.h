@@ -9,8 +9,9 @@ namespace berth {
 
 class RealClock final : public Clock {
  public:
-  Millis now() const override;   // CLOCK_BOOTTIME: counts suspend, never jumps
-  Millis wall() const override;  // CLOCK_REALTIME
+  Millis now() const override;
+  std::int64_t now_us() const override;  // CLOCK_BOOTTIME: counts suspend, never jumps
+  Millis wall() const override;          // CLOCK_REALTIME
 };
 
 // "2026-11-20T09:08:07Z": a wall time in milliseconds as Kubernetes writes it, whole seconds, UTC.

@@ -2,6 +2,7 @@
 
 #include "core/check.h"
 #include "plugins/defaultbinder.h"
+#include "plugins/defaultpreemption.h"
 #include "plugins/interpodaffinity.h"
 #include "plugins/nodeaffinity.h"
 #include "plugins/nodename.h"
@@ -36,6 +37,7 @@ Registry in_tree_registry() {
   CHECK(registry.add(VolumeBinding::kName, VolumeBinding::maker()).is_success());
   add<PodTopologySpread>(registry);
   add<InterPodAffinity>(registry);
+  add<DefaultPreemption>(registry);
   add<DefaultBinder>(registry);
   return registry;
 }
@@ -53,6 +55,7 @@ Profile default_profile() {
   profile.enable(VolumeBinding::kName);
   profile.enable(PodTopologySpread::kName, 2);
   profile.enable(InterPodAffinity::kName, 2);
+  profile.enable(DefaultPreemption::kName);
   profile.enable(DefaultBinder::kName);
   return profile;
 }

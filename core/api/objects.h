@@ -164,6 +164,8 @@ struct Pod {
   std::string nominated_node_name;  // status.nominatedNodeName
   // status.startTime, milliseconds since 1970; none: not started.
   std::optional<std::int64_t> start_time;
+  // Condition DisruptionTarget is True for reason PreemptionByScheduler: being deleted, it makes room for another pod.
+  bool preempted = false;
   Json manifest;  // the object as accepted, whole
 
   const std::string& uid() const { return metadata.uid; }

@@ -6,6 +6,23 @@
 
 namespace berth {
 
+namespace {
+
+// Region and zone in one key; empty: the node has neither (component-helpers node/topology GetZoneKey).
+std::string zone_of(const Node& node) {
+  auto label = [&node](const char* beta, const char* stable) {
+    for (const char* key : {beta, stable}) {
+      if (auto found = node.metadata.labels.find(key); found != node.metadata.labels.end()) return found->second;
+    }
+    return std::string();
+  };
+  const std::string zone = label("failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone");
+  const std::string region = label("failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region");
+  return zone.empty() && region.empty() ? std::string() : region + ":" + std::string(1, '\0') + ":" + zone;
+}
+
+}  // namespace
+
 const NodeInfo* Snapshot::find(const std::string& node) const {
   auto found = index_.find(node);
   return found == index_.end() ? nullptr : nodes_[found->second].get();
@@ -35,8 +52,17 @@ void Cache::drop_if_empty(const std::string& node) {
 }
 
 void Cache::set_node(std::shared_ptr<const Node> node) {
-  NodeInfo& info = touch(node->metadata.name);
-  if (info.node == nullptr) ++structure_;
+  const std::string& name = node->metadata.name;
+  NodeInfo& info = touch(name);
+  const std::string zone = zone_of(*node);
+  if (info.node == nullptr || zone_of_.at(name) != zone) {
+    ++structure_;
+    leave_zone(name);
+    zone_of_[name] = zone;
+    auto place = std::find_if(zones_.begin(), zones_.end(), [&zone](const Zone& each) { return each.name == zone; });
+    if (place == zones_.end()) place = zones_.insert(place, {zone, {}});
+    place->nodes.push_back(name);
+  }
   info.allocatable = to_resources(node->allocatable);
   info.node = std::move(node);
 }
@@ -48,7 +74,24 @@ void Cache::remove_node(const std::string& name) {
   info.node = nullptr;
   info.allocatable = {};
   ++structure_;
+  leave_zone(name);
   drop_if_empty(name);
+}
+
+void Cache::leave_zone(const std::string& node) {
+  if (zone_of_.erase(node) == 0) return;
+  for (Zone& zone : zones_) std::erase(zone.nodes, node);
+  std::erase_if(zones_, [](const Zone& zone) { return zone.nodes.empty(); });
+}
+
+std::vector<std::string> Cache::order() const {
+  std::vector<std::string> nodes;
+  for (std::size_t round = 0; nodes.size() < zone_of_.size(); ++round) {
+    for (const Zone& zone : zones_) {
+      if (round < zone.nodes.size()) nodes.push_back(zone.nodes[round]);
+    }
+  }
+  return nodes;
 }
 
 void Cache::add_to(const std::string& node, const std::shared_ptr<const Pod>& pod) { touch(node).add_pod(pod); }
@@ -142,10 +185,9 @@ void Cache::update_snapshot(Snapshot& snapshot) const {
   if (snapshot.structure_ != structure_) {
     snapshot.nodes_.clear();
     snapshot.index_.clear();
-    for (const auto& [name, info] : nodes_) {
-      if (info->node == nullptr) continue;
+    for (const std::string& name : order()) {
       snapshot.index_.emplace(name, snapshot.nodes_.size());
-      snapshot.nodes_.push_back(info);
+      snapshot.nodes_.push_back(nodes_.at(name));
     }
     snapshot.structure_ = structure_;
   } else {

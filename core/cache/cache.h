@@ -20,8 +20,9 @@
 
 namespace berth {
 
-// What one scheduling cycle looks at. Nodes in the order of their names; unchanged entries are shared between
-// snapshots, so taking one costs what changed.
+// What one scheduling cycle looks at. Nodes in the order of their addition, one zone after the other in turns, so that
+// a search that ends early spreads over zones (kube-scheduler backend/cache/node_tree.go). Unchanged entries are shared
+// between snapshots, so taking one costs what changed.
 class Snapshot {
  public:
   const std::vector<std::shared_ptr<const NodeInfo>>& nodes() const { return nodes_; }
@@ -76,10 +77,18 @@ class Cache {
   void take_from(const std::string& node, const std::string& uid);
   NodeInfo& touch(const std::string& node);  // creates, copies when shared with a snapshot, bumps generation
   void drop_if_empty(const std::string& node);
+  void leave_zone(const std::string& node);
+  std::vector<std::string> order() const;
 
   std::map<std::string, std::shared_ptr<NodeInfo>> nodes_;
   std::map<std::int64_t, std::string> changed_;  // generation -> node; a snapshot reads what is newer than its own
   std::map<std::string, Placed> pods_;
+  struct Zone {
+    std::string name;
+    std::vector<std::string> nodes;  // in the order of addition
+  };
+  std::vector<Zone> zones_;                     // in the order of addition; none is empty
+  std::map<std::string, std::string> zone_of_;  // by node
   std::int64_t generation_ = 0;
   std::int64_t structure_ = 0;  // grows when nodes come and go
 };

@@ -40,6 +40,10 @@ class CycleState {
   std::set<std::string, std::less<>> skip_score;
   std::set<std::string, std::less<>> skip_pre_bind;
 
+  // Uids of pods that a plugin wants tried again when this cycle succeeds (framework/types.go PodsToActivate). Clones
+  // share it.
+  std::shared_ptr<std::set<std::string>> pods_to_activate = std::make_shared<std::set<std::string>>();
+
  private:
   std::map<std::string, std::unique_ptr<StateEntry>, std::less<>> entries_;
 };

@@ -10,17 +10,24 @@ namespace {
 
 constexpr Millis kPermitTimeoutMax = 15 * 60 * 1000;
 
-// Any status that a point may not answer ends the attempt as an error that names the point and the plugin.
-Status fault(std::string_view point, const std::string& plugin, const Status& status) {
-  const std::string said = status.code() == Code::error ? status.message()
-                                                        : "answered " + std::string(to_string(status.code())) + ", " +
-                                                              "which has no meaning here: " + status.message();
-  return Status::error("running " + std::string(point) + " plugin \"" + plugin + "\": " + said).with_plugin(plugin);
+// Any status that a point may not answer ends the attempt as an error; `doing` names the point and the plugin in
+// upstream's words. A rejection where none is meant tells its reasons all the same.
+Status fault(const std::string& doing, const std::string& plugin, const Status& status) {
+  std::string said = status.message();
+  if (status.code() != Code::error && !status.is_rejected()) {
+    const std::string answer = "answered " + std::string(to_string(status.code())) + ", which has no meaning here";
+    said = said.empty() ? answer : answer + ": " + said;
+  }
+  return Status::error(doing + ": " + said).with_plugin(plugin);
+}
+
+std::string running(std::string_view point, const std::string& plugin) {
+  return "running " + std::string(point) + " plugin \"" + plugin + "\"";
 }
 
 // Rejections pass, all else is a fault.
-Status rejected_or_fault(std::string_view point, const std::string& plugin, Status status) {
-  if (!status.is_rejected()) return fault(point, plugin, status);
+Status rejected_or_fault(const std::string& doing, const std::string& plugin, Status status) {
+  if (!status.is_rejected()) return fault(doing, plugin, status);
   status.set_plugin(plugin);
   return status;
 }
@@ -59,7 +66,7 @@ Status Framework::run_pre_enqueue(const Pod& pod, std::string_view first) const 
   auto ask = [&pod](const Named<PreEnqueuePlugin>& entry) -> Status {
     Status status = entry.plugin->pre_enqueue(pod);
     if (status.is_success()) return status;
-    return rejected_or_fault("PreEnqueue", entry.name, std::move(status));
+    return rejected_or_fault(running("PreEnqueue", entry.name), entry.name, std::move(status));
   };
   for (const auto& entry : pre_enqueue_) {
     if (entry.name != first) continue;
@@ -91,13 +98,16 @@ Status Framework::run_pre_filter(CycleState& state, const Pod& pod, const Snapsh
       state.skip_filter.insert(entry.name);
       continue;
     }
-    if (status.code() == Code::unresolvable) return std::move(status).with_plugin(entry.name);
+    if (status.code() == Code::unresolvable) {
+      result.plugins.clear();  // who narrowed the nodes has no part in this rejection
+      return std::move(status).with_plugin(entry.name);
+    }
     if (status.code() == Code::unschedulable) {
       // Preemption may follow and needs the state of all plugins; the last rejection is the one told.
       rejection = std::move(status).with_plugin(entry.name);
       continue;
     }
-    if (!status.is_success()) return fault("PreFilter", entry.name, status);
+    if (!status.is_success()) return fault(running("PreFilter", entry.name), entry.name, status);
     narrow(result, mine, entry.name);
     if (result.node_names && result.node_names->empty()) return nothing_left(result);
   }
@@ -108,7 +118,8 @@ Status Framework::run_filter(CycleState& state, const Pod& pod, const NodeInfo& 
   for (const auto& entry : filter_) {
     if (state.skip_filter.contains(entry.name)) continue;
     Status status = entry.plugin->filter(state, pod, node);
-    if (!status.is_success()) return rejected_or_fault("Filter", entry.name, std::move(status));
+    if (!status.is_success())
+      return rejected_or_fault("running \"" + entry.name + "\" filter plugin", entry.name, std::move(status));
   }
   return {};
 }
@@ -117,7 +128,7 @@ Status Framework::run_add_pod(CycleState& state, const Pod& pod, const Pod& adde
   for (const auto& entry : pre_filter_) {
     if (state.skip_filter.contains(entry.name)) continue;
     Status status = entry.plugin->add_pod(state, pod, added, node);
-    if (!status.is_success()) return fault("AddPod on PreFilter", entry.name, status);
+    if (!status.is_success()) return fault(running("AddPod on PreFilter", entry.name), entry.name, status);
   }
   return {};
 }
@@ -126,7 +137,7 @@ Status Framework::run_remove_pod(CycleState& state, const Pod& pod, const Pod& r
   for (const auto& entry : pre_filter_) {
     if (state.skip_filter.contains(entry.name)) continue;
     Status status = entry.plugin->remove_pod(state, pod, removed, node);
-    if (!status.is_success()) return fault("RemovePod on PreFilter", entry.name, status);
+    if (!status.is_success()) return fault(running("RemovePod on PreFilter", entry.name), entry.name, status);
   }
   return {};
 }
@@ -159,7 +170,11 @@ Status Framework::run_post_filter(CycleState& state, const Pod& pod, const std::
       result = std::move(mine);
       return std::move(status).with_plugin(entry.name);
     }
-    if (!status.is_rejected()) return fault("PostFilter", entry.name, status);
+    if (!status.is_rejected()) {
+      result = {};
+      if (status.code() == Code::error) return std::move(status).with_plugin(entry.name);
+      return fault(running("PostFilter", entry.name), entry.name, status);
+    }
     if (mine.nominated_node) result = std::move(mine);
     for (const std::string& reason : status.reasons()) rejection.add_reason(reason);
     if (rejection.plugin().empty()) rejection.set_plugin(entry.name);
@@ -175,22 +190,26 @@ Status Framework::run_pre_score(CycleState& state, const Pod& pod,
     if (status.is_skip()) {
       state.skip_score.insert(entry.name);
     } else if (!status.is_success()) {
-      return fault("PreScore", entry.name, status);
+      return fault(running("PreScore", entry.name), entry.name, status);
     }
   }
   return {};
 }
 
-Status Framework::normalize(CycleState& state, const Pod& pod, const Named<ScorePlugin>& entry,
-                            PluginScores& scores) const {
-  if (Status status = entry.plugin->normalize(state, pod, scores.scores); !status.is_success()) {
-    return fault("Score", entry.name, status);
-  }
-  for (const NodeScore& score : scores.scores) {
-    if (score.score >= 0 && score.score <= ScorePlugin::kMaxScore) continue;
-    return Status::error("plugin \"" + entry.name + "\" gave node " + score.node + " the score " +
-                         std::to_string(score.score) + ", outside [0, 100]")
-        .with_plugin(entry.name);
+Status Framework::score_nodes(CycleState& state, const Pod& pod,
+                              const std::vector<std::shared_ptr<const NodeInfo>>& feasible,
+                              const std::vector<const Named<ScorePlugin>*>& plugins,
+                              std::vector<PluginScores>& per_plugin) const {
+  for (const auto& node : feasible) {
+    for (std::size_t i = 0; i < plugins.size(); ++i) {
+      std::int64_t score = 0;
+      const Status status = plugins[i]->plugin->score(state, pod, *node, score);
+      const std::string& name = plugins[i]->name;
+      if (!status.is_success()) {
+        return fault("running Score plugins: plugin \"" + name + "\" failed with", name, status);
+      }
+      per_plugin[i].scores.push_back({node->name(), score});
+    }
   }
   return {};
 }
@@ -198,21 +217,34 @@ Status Framework::normalize(CycleState& state, const Pod& pod, const Named<Score
 Status Framework::run_score(CycleState& state, const Pod& pod,
                             const std::vector<std::shared_ptr<const NodeInfo>>& feasible,
                             std::vector<PluginScores>& per_plugin, std::vector<NodeScore>& totals) const {
-  totals.clear();
-  for (const auto& node : feasible) totals.push_back({node->name(), 0});
+  std::vector<const Named<ScorePlugin>*> plugins;
+  per_plugin.clear();
   for (const auto& entry : score_) {
     if (state.skip_score.contains(entry.name)) continue;
-    PluginScores scores{entry.name, entry.weight, {}};
-    scores.scores.reserve(feasible.size());
-    for (const auto& node : feasible) {
-      std::int64_t score = 0;
-      Status status = entry.plugin->score(state, pod, *node, score);
-      if (!status.is_success()) return fault("Score", entry.name, status);
-      scores.scores.push_back({node->name(), score});
+    plugins.push_back(&entry);
+    per_plugin.push_back({entry.name, entry.weight, {}});
+  }
+  if (Status status = score_nodes(state, pod, feasible, plugins, per_plugin); !status.is_success()) return status;
+  for (std::size_t i = 0; i < plugins.size(); ++i) {
+    const std::string& name = plugins[i]->name;
+    const Status status = plugins[i]->plugin->normalize(state, pod, per_plugin[i].scores);
+    if (!status.is_success()) {
+      return fault("running Normalize on Score plugins: plugin \"" + name + "\" failed with", name, status);
     }
-    if (Status status = normalize(state, pod, entry, scores); !status.is_success()) return status;
-    for (std::size_t i = 0; i < totals.size(); ++i) totals[i].score += scores.scores[i].score * entry.weight;
-    per_plugin.push_back(std::move(scores));
+  }
+  totals.clear();
+  for (std::size_t node = 0; node < feasible.size(); ++node) {
+    totals.push_back({feasible[node]->name(), 0});
+    for (const PluginScores& scores : per_plugin) {
+      const std::int64_t score = scores.scores[node].score;
+      if (score < 0 || score > ScorePlugin::kMaxScore) {
+        return Status::error("applying score defaultWeights on Score plugins: plugin \"" + scores.plugin +
+                             "\" returns an invalid score " + std::to_string(score) +
+                             ", it should in the range of [0, 100] after normalizing")
+            .with_plugin(scores.plugin);
+      }
+      totals[node].score += score * scores.weight;
+    }
   }
   return {};
 }
@@ -220,7 +252,7 @@ Status Framework::run_score(CycleState& state, const Pod& pod,
 Status Framework::run_reserve(CycleState& state, const Pod& pod, const std::string& node) const {
   for (const auto& entry : reserve_) {
     Status status = entry.plugin->reserve(state, pod, node);
-    if (!status.is_success()) return rejected_or_fault("Reserve", entry.name, std::move(status));
+    if (!status.is_success()) return rejected_or_fault(running("Reserve", entry.name), entry.name, std::move(status));
   }
   return {};
 }
@@ -244,11 +276,11 @@ Status Framework::run_permit(CycleState& state, const Pod& pod, const std::strin
       timeouts[entry.name] = std::clamp<Millis>(timeout, 0, kPermitTimeoutMax);
     } else if (!status.is_success()) {
       timeouts.clear();
-      return rejected_or_fault("Permit", entry.name, std::move(status));
+      return rejected_or_fault(running("Permit", entry.name), entry.name, std::move(status));
     }
   }
   if (timeouts.empty()) return {};
-  return {Code::wait, "waiting on permit of pod " + pod.metadata.key()};
+  return {Code::wait, "one or more plugins asked to wait and no plugin rejected pod \"" + pod.metadata.key() + "\""};
 }
 
 Status Framework::run_pre_bind_pre_flight(CycleState& state, const Pod& pod, const std::string& node) const {
@@ -257,8 +289,12 @@ Status Framework::run_pre_bind_pre_flight(CycleState& state, const Pod& pod, con
     Status status = entry.plugin->pre_bind_pre_flight(state, pod, node);
     if (status.is_skip()) {
       state.skip_pre_bind.insert(entry.name);
+    } else if (status.code() == Code::error) {
+      return fault("running PreBindPreFlight \"" + entry.name + "\"", entry.name, status);
     } else if (!status.is_success()) {
-      return fault("PreBindPreFlight", entry.name, status);
+      return Status::error("PreBindPreFlight " + entry.name + " returned \"" + std::string(to_string(status.code())) +
+                           "\", which is unsupported. It is supposed to return Success, Skip, or Error status")
+          .with_plugin(entry.name);
     }
   }
   return state.skip_pre_bind.size() == pre_bind_.size() ? Status::skip() : Status();
@@ -268,7 +304,7 @@ Status Framework::run_pre_bind(CycleState& state, const Pod& pod, const std::str
   for (const auto& entry : pre_bind_) {
     if (state.skip_pre_bind.contains(entry.name)) continue;
     Status status = entry.plugin->pre_bind(state, pod, node, request);
-    if (!status.is_success()) return rejected_or_fault("PreBind", entry.name, std::move(status));
+    if (!status.is_success()) return rejected_or_fault(running("PreBind", entry.name), entry.name, std::move(status));
   }
   return {};
 }
@@ -277,10 +313,10 @@ Status Framework::run_bind(CycleState& state, const Pod& pod, const std::string&
   for (const auto& entry : bind_) {
     Status status = entry.plugin->bind(state, pod, node);
     if (status.is_skip()) continue;
-    if (!status.is_success()) return rejected_or_fault("Bind", entry.name, std::move(status));
+    if (!status.is_success()) return rejected_or_fault(running("Bind", entry.name), entry.name, std::move(status));
     return std::move(status).with_plugin(entry.name);
   }
-  return Status::error("every Bind plugin skipped pod " + pod.metadata.key());
+  return Status::skip();
 }
 
 void Framework::run_post_bind(CycleState& state, const Pod& pod, const std::string& node) const {

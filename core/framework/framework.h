@@ -2,6 +2,7 @@
 // (kube-scheduler framework/runtime/framework.go). Registry: plugin names to makers.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -41,6 +42,9 @@ class Handle {
   virtual const Snapshot& snapshot() const = 0;
   virtual const Lister& lister() const = 0;
   virtual const Nominator& nominator() const = 0;
+  // Uniform in [0, bound) from the scheduler's seed, bound > 0: for choices that upstream leaves to chance. Without a
+  // source of chance it answers 0, the first.
+  virtual std::uint64_t draw(std::uint64_t /*bound*/) { return 0; }
 };
 
 using PluginMaker = std::function<Result<std::unique_ptr<Plugin>>(const Json& args, Handle& handle)>;
@@ -66,6 +70,9 @@ class Framework {
   static Result<std::unique_ptr<Framework>> make(const Registry& registry, const Profile& profile, Handle& handle);
 
   const std::string& scheduler_name() const;
+  bool has_filter() const { return !filter_.empty(); }
+  bool has_post_filter() const { return !post_filter_.empty(); }
+  bool has_score() const { return !score_.empty(); }
   // The profile as it runs: every point with exactly its plugins and weights, arguments with all defaults. To make one
   // from it gives the same again.
   const Profile& completed() const { return completed_; }
@@ -105,8 +112,10 @@ class Framework {
   // Wait: `timeouts` holds one entry per waiting plugin, each at most 15 minutes.
   Status run_permit(CycleState& state, const Pod& pod, const std::string& node,
                     std::map<std::string, Millis>& timeouts) const;
+  // Skip when no PreBind plugin will do anything.
   Status run_pre_bind_pre_flight(CycleState& state, const Pod& pod, const std::string& node) const;
   Status run_pre_bind(CycleState& state, const Pod& pod, const std::string& node, BindRequest& request) const;
+  // Skip when every plugin skipped.
   Status run_bind(CycleState& state, const Pod& pod, const std::string& node) const;
   void run_post_bind(CycleState& state, const Pod& pod, const std::string& node) const;
 
@@ -125,7 +134,9 @@ class Framework {
   Status place(const Profile& profile, Point point, std::vector<Named<T>>& list);
   Status check_points() const;
   void register_events(const std::string& name, Plugin& plugin);
-  Status normalize(CycleState& state, const Pod& pod, const Named<ScorePlugin>& entry, PluginScores& scores) const;
+  Status score_nodes(CycleState& state, const Pod& pod, const std::vector<std::shared_ptr<const NodeInfo>>& feasible,
+                     const std::vector<const Named<ScorePlugin>*>& plugins,
+                     std::vector<PluginScores>& per_plugin) const;
 
   std::string scheduler_name_;
   Profile completed_;

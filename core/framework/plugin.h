@@ -60,7 +60,7 @@ struct PreFilterResult {
 };
 
 // Once per attempt, before Filter. Skip: this plugin's Filter is left out. Unresolvable: stop at once. Unschedulable:
-// the remaining ones still run, then the pod is rejected for all nodes. Other: error.
+// the remaining ones still run, then the pod is rejected for all nodes. Other, pending too: error.
 class PreFilterPlugin : public virtual Plugin {
  public:
   virtual Status pre_filter(CycleState& state, const Pod& pod, const Snapshot& snapshot, PreFilterResult& result) = 0;
@@ -69,7 +69,7 @@ class PreFilterPlugin : public virtual Plugin {
   virtual Status remove_pod(CycleState&, const Pod& /*pod*/, const Pod& /*removed*/, const NodeInfo&) { return {}; }
 };
 
-// Per node. Unschedulable or unresolvable: the node is out. Other than success: error, the cycle ends.
+// Per node. Unschedulable, unresolvable or pending: the node is out. Other than success: error, the cycle ends.
 class FilterPlugin : public virtual Plugin {
  public:
   virtual Status filter(CycleState& state, const Pod& pod, const NodeInfo& node) = 0;
@@ -78,11 +78,12 @@ class FilterPlugin : public virtual Plugin {
 struct PostFilterResult {
   // "" = clear the nomination, a name = nominate, none = leave as it is.
   std::optional<std::string> nominated_node;
-  // To be evicted from that node, most important first. The plugin decides; core does it.
+  // To be evicted from nominated_node, most important first. The plugin decides; core does it.
   std::vector<std::shared_ptr<const Pod>> victims;
 };
 
-// When no node is feasible. Success: preemption found a way. Unschedulable: the next one tries. Other: error.
+// When no node is feasible. Success: preemption found a way. Unschedulable, pending: the next one tries. Unresolvable:
+// nothing helps, stop. Other: stop; the pod stays unschedulable, and the text of the error is told.
 class PostFilterPlugin : public virtual Plugin {
  public:
   // `framework`: the profile it runs in, to try Filter on copies. `node_statuses`: why each node was rejected.
@@ -139,7 +140,8 @@ class PreBindPlugin : public virtual Plugin {
   virtual Status pre_bind(CycleState& state, const Pod& pod, const std::string& node, BindRequest& request) = 0;
 };
 
-// After the device answered PreBound. Skip: the next one decides; all skip: error. Success: core enters phase bind.
+// After the device answered PreBound. Skip: the next one decides; all skip: the binding fails without an event.
+// Success: core enters phase bind.
 class BindPlugin : public virtual Plugin {
  public:
   virtual Status bind(CycleState& state, const Pod& pod, const std::string& node) = 0;

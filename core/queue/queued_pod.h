@@ -20,6 +20,7 @@ struct QueuedPod {
   int unschedulable_count = 0;
   int consecutive_errors = 0;
   Millis initial_attempt = -1;  // -1: none yet
+  std::int64_t began_us = -1;   // clock at the begin of the present attempt; -1: none in this run
   std::set<std::string> unschedulable_plugins;
   std::set<std::string> pending_plugins;
   std::string gating_plugin;         // empty: not gated

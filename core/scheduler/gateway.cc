@@ -220,14 +220,24 @@ Message Gateway::will() const {
 
 void Gateway::say_goodbye() { turn_.send(will()); }
 
-std::string Gateway::not_ready() const {
-  if (!options_.hold.empty()) return options_.hold;
-  if (!link_up_) return "the broker is not connected";
-  if (!synced_) return "retained state is still arriving from the broker";
-  if (identity_.adopting) {
+Gateway::Readiness Gateway::readiness() const {
+  Readiness is;
+  is.store = options_.hold;
+  if (!link_up_) is.broker = "the broker is not connected";
+  if (!synced_) {
+    is.synced = "retained state is still arriving from the broker";
+  } else if (identity_.adopting) {
     std::string nodes;
     for (const std::string& node : identity_.adopt_nodes) nodes += (nodes.empty() ? "" : ", ") + node;
-    return "the store is new: these nodes must list what they run before pods are placed: " + nodes;
+    is.synced = "the store is new: these nodes must list what they run before pods are placed: " + nodes;
+  }
+  return is;
+}
+
+std::string Gateway::not_ready() const {
+  const Readiness is = readiness();
+  for (const std::string* why : {&is.store, &is.broker, &is.synced}) {
+    if (!why->empty()) return *why;
   }
   return {};
 }
@@ -291,6 +301,7 @@ void Gateway::refuse(std::string_view what, const std::string& why) {
 }
 
 void Gateway::on_message(const Message& message) {
+  metrics_.messages.at({"in"}).add();
   const std::vector<std::string_view> levels = topics_.split(message.topic);
   if (levels.size() < 2) return refuse(message.topic, "not a topic of this fleet");
   // Without its store the gateway must not speak to devices, nor take anything in: it could not keep it.

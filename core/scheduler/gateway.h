@@ -5,7 +5,7 @@
 // gateway_kinds.cc (those of the other kinds), gateway_doomed.cc (deletes that wait),
 // gateway_nodes.cc (devices in), gateway_scheduling.cc (decide), gateway_binding.cc (the row's road),
 // gateway_compare.cc (List/Slots, adopt mode), gateway_orphans.cc (slots without an object), gateway_api.cc (clients),
-// gateway_view.cc (what it shows).
+// gateway_view.cc (what it shows), gateway_metrics.cc (what it counts).
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,7 @@
 #include "core/handshake/messages.h"
 #include "core/handshake/row.h"
 #include "core/log.h"
+#include "core/metrics.h"
 #include "core/queue/queue.h"
 #include "core/random.h"
 #include "core/scheduler/binding.h"
@@ -74,9 +75,19 @@ class Gateway final : public Transport::Handler, public Handle {
   const Snapshot& snapshot() const override { return snapshot_; }
   const Lister& lister() const override { return objects_; }
   const Nominator& nominator() const override { return queue_->nominator(); }
+  std::uint64_t draw(std::uint64_t bound) override { return random_.below(bound); }
 
   // Why it is not ready; empty: ready.
   std::string not_ready() const;
+  // The same by what is not: each empty when that is in order.
+  struct Readiness {
+    std::string store, broker, synced;
+  };
+  Readiness readiness() const;
+
+  // What it has counted. measure() brings the gauges up to date.
+  Metrics& metrics() { return metrics_; }
+  void measure();
 
   // For the simulator's invariants and status; none changes anything.
   struct Identity {
@@ -237,6 +248,10 @@ class Gateway final : public Transport::Handler, public Handle {
   Json api_describe(const Json& request);
   Json api_status() const;
 
+  // gateway_metrics.cc
+  void measure_queue();
+  void count_attempt(const QueuedPod& queued, std::string_view result);
+
   // gateway_view.cc
   Json view(Kind kind, const std::string& key) const;  // object with status, as get shows it; null: none
   Json status_of(Kind kind, const std::string& key) const;
@@ -254,6 +269,7 @@ class Gateway final : public Transport::Handler, public Handle {
   Log& log_;
   Random random_;
   Topics topics_;
+  Metrics metrics_;
   Turn turn_;
   Objects objects_;
   Nodes nodes_;

@@ -23,7 +23,9 @@ std::string release_key(const std::string& node, const std::string& uid, const E
 Task Gateway::binding_cycle(Binding& binding) {
   if (binding.row.phase == Phase::none) {
     if (!binding.permit_waits.empty()) {
+      const std::int64_t began_us = clock_.now_us();
       const Status permitted = co_await binding.permitted.next();
+      metrics_.permit_wait.at({to_string(permitted.code())}).observe(seconds_between(began_us, clock_.now_us()));
       if (!permitted.is_success()) {
         give_up(binding, permitted);
         co_return;
@@ -166,6 +168,7 @@ void Gateway::enter_bound(Binding& binding) {
     framework_of(*binding.pod)->run_post_bind(binding.reservation->state(), *binding.pod, binding.row.node);
     binding.reservation->commit();
   }
+  count_attempt(binding.queued, "scheduled");
   last_message_.erase(binding.row.pod);
   board_.event(binding.row.pod, "Normal", "Scheduled",
                "Successfully assigned " + binding.row.pod + " to " + binding.row.node);
@@ -223,6 +226,7 @@ void Gateway::end_row(Binding& binding, const Move& made) {
     // kube-scheduler: a rejection at PreBind or Bind goes to error backoff, no plugin recorded.
     const std::string why = binding.reason.empty() ? "node " + row.node + " lost the placement" : binding.reason;
     last_message_[row.pod] = why;
+    count_attempt(binding.queued, "error");
     board_.event(row.pod, "Warning", "FailedScheduling", why);
     if (framework_of(*entry->pod) != nullptr) return queue_->requeue(binding.queued, Status::error(why), {}, {});
   }

@@ -44,12 +44,14 @@ void Gateway::schedule(QueuedPod queued) {
     return ask_for_orphans(uid);
   }
   queued.pod = entry->pod;
+  queued.began_us = clock_.now_us();
   const Pod& pod = *queued.pod;
   const Framework& framework = *framework_of(pod);
   cache_.update_snapshot(snapshot_);
   auto state = std::make_unique<CycleState>();
   ScheduleResult result = schedule_pod(framework, *state, pod, snapshot_, random_);
   if (!result.status.is_success()) return fail_attempt(std::move(queued), result);
+  metrics_.algorithm_duration.at().observe(seconds_between(queued.began_us, clock_.now_us()));
   const std::string node = result.decision.node;
   Result<Reservation> reserved = Reservation::make(framework, cache_, std::move(state), queued.pod, node);
   if (!reserved) {
@@ -101,6 +103,7 @@ void Gateway::fail_attempt(QueuedPod queued, const ScheduleResult& result) {
                               ? result.diagnosis.message()
                               : result.status.message();
   last_message_[key] = why;
+  count_attempt(queued, result.status.is_rejected() ? "unschedulable" : "error");
   board_.event(key, "Warning", "FailedScheduling", why);
   board_.mark(Kind::pod, key);
   log_.write(Level::info, "pod does not fit now", {{"pod", key}, {"reason", why}});

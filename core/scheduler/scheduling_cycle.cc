@@ -21,101 +21,145 @@ void reject_node(Diagnosis& diagnosis, const std::string& node, Status status) {
   diagnosis.node_statuses.insert_or_assign(node, std::move(status));
 }
 
-// The node nominated by an earlier preemption is tried alone, even when PreFilter left it out (schedule_one.go
-// evaluateNominatedNode).
-bool nominated_fits(const Framework& framework, CycleState& state, const Pod& pod, const Snapshot& snapshot,
-                    Nodes& feasible) {
-  if (pod.nominated_node_name.empty()) return false;
-  for (const auto& node : snapshot.nodes()) {
-    if (node->name() != pod.nominated_node_name) continue;
-    if (!framework.run_filter(state, pod, *node).is_success()) return false;
-    feasible.push_back(node);
-    return true;
-  }
-  return false;
+// One attempt's search: what is constant over it, and what it finds.
+struct Search {
+  const Framework& framework;
+  CycleState& state;
+  const Pod& pod;
+  const Snapshot& snapshot;
+  NodeSearch& how;
+  ScheduleResult& result;
+  Nodes feasible;
+};
+
+std::size_t wanted(const Search& search, std::size_t nodes) {
+  if (!search.framework.has_score()) return std::min<std::size_t>(nodes, 1);
+  return feasible_nodes_to_find(search.framework.completed().percentage_of_nodes_to_score, nodes);
 }
 
-// Success unless a Filter broke; rejected nodes are in the diagnosis.
-Status filter_nodes(const Framework& framework, CycleState& state, const Pod& pod, const Snapshot& snapshot,
-                    const PreFilterResult& narrowed, Diagnosis& diagnosis, Nodes& feasible) {
-  std::string left_out = "node(s) didn't satisfy plugin(s) [";
-  for (const std::string& plugin : narrowed.plugins) {
-    left_out += (left_out.back() == '[' ? "" : " ") + plugin;
-  }
-  left_out += "]";
-  diagnosis.unschedulable_plugins.insert(narrowed.plugins.begin(), narrowed.plugins.end());
-  for (const auto& node : snapshot.nodes()) {
-    if (narrowed.node_names && !narrowed.node_names->contains(node->name())) {
-      diagnosis.node_statuses.insert_or_assign(node->name(), Status::unresolvable(left_out));
+// Success unless a Filter broke. Ends early when one feasible node more than wanted was seen, as upstream; rejected
+// nodes are put into `rejected`. schedule_one.go findNodesThatPassFilters.
+Status filter_nodes(Search& search, const Nodes& nodes, std::map<std::string, Status>& rejected) {
+  static const Nominator kNobody;
+  const Nominator& nominator = search.how.nominator == nullptr ? kNobody : *search.how.nominator;
+  const std::size_t enough = wanted(search, nodes.size());
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const auto& node = nodes[(search.how.next_start + i) % nodes.size()];
+    if (!search.framework.has_filter()) {
+      if (search.feasible.size() == enough) break;  // nothing can reject them: taken unseen
+      search.feasible.push_back(node);
       continue;
     }
-    Status status = framework.run_filter(state, pod, *node);
+    Status status = search.framework.run_filter_with_nominated(search.state, search.pod, *node, nominator);
     if (status.code() == Code::error) return status;
-    if (status.is_success()) {
-      feasible.push_back(node);
+    if (!status.is_success()) {
+      rejected.insert_or_assign(node->name(), std::move(status));
+    } else if (search.feasible.size() == enough) {
+      break;
     } else {
-      reject_node(diagnosis, node->name(), std::move(status));
+      search.feasible.push_back(node);
     }
   }
   return {};
 }
 
-// PreFilter and Filter. A rejection by PreFilter counts for every node.
-Status find_feasible(const Framework& framework, CycleState& state, const Pod& pod, const Snapshot& snapshot,
-                     ScheduleResult& result, Nodes& feasible) {
-  Diagnosis& diagnosis = result.diagnosis;
-  PreFilterResult narrowed;
-  Status status = framework.run_pre_filter(state, pod, snapshot, narrowed);
-  if (status.is_rejected()) {
-    diagnosis.pre_filter_message = status.message();
-    diagnosis.unschedulable_plugins.insert(narrowed.plugins.begin(), narrowed.plugins.end());
-    for (const auto& node : snapshot.nodes()) reject_node(diagnosis, node->name(), status);
-    return {};
-  }
-  if (!status.is_success()) return status;
-  if (nominated_fits(framework, state, pod, snapshot, feasible)) {
-    result.decision.evaluated = 1;
-    return {};
-  }
-  result.decision.evaluated = snapshot.nodes().size();
-  return filter_nodes(framework, state, pod, snapshot, narrowed, diagnosis, feasible);
-}
-
-// Uniform among the nodes of the highest total.
-const std::string& pick(const std::vector<NodeScore>& totals, Random& random) {
-  const NodeScore* chosen = &totals.front();
-  std::uint64_t equal = 1;
-  for (std::size_t i = 1; i < totals.size(); ++i) {
-    if (totals[i].score > chosen->score) {
-      chosen = &totals[i];
-      equal = 1;
-    } else if (totals[i].score == chosen->score && random.below(++equal) == 0) {
-      chosen = &totals[i];
+// The node nominated by an earlier preemption is tried alone, even when PreFilter left it out. True when it fits; when
+// a Filter breaks on it, it does not (schedule_one.go evaluateNominatedNode).
+bool nominated_fits(Search& search) {
+  if (search.pod.nominated_node_name.empty()) return false;
+  Diagnosis& diagnosis = search.result.diagnosis;
+  for (const auto& node : search.snapshot.nodes()) {
+    if (node->name() != search.pod.nominated_node_name) continue;
+    std::map<std::string, Status> rejected;
+    if (!filter_nodes(search, {node}, rejected).is_success()) return false;
+    // Upstream learns the plugin's name here only when PreFilter had named some already; a node that is looked at again
+    // names it then.
+    for (auto& [name, status] : rejected) {
+      if (!diagnosis.unschedulable_plugins.empty()) note_plugin(diagnosis, status);
+      diagnosis.node_statuses.insert_or_assign(name, std::move(status));
     }
   }
-  return chosen->node;
+  return !search.feasible.empty();
 }
 
-Status choose(const Framework& framework, CycleState& state, const Pod& pod, const Nodes& feasible, Random& random,
-              Decision& decision) {
-  decision.feasible = feasible.size();
-  if (feasible.size() == 1) {
-    decision.node = feasible.front()->name();
+// The nodes that PreFilter left, by name; all of them when it narrowed nothing.
+Nodes nodes_left(const Search& search, const PreFilterResult& narrowed) {
+  if (!narrowed.node_names) return search.snapshot.nodes();
+  std::map<std::string, std::shared_ptr<const NodeInfo>> by_name;
+  for (const auto& node : search.snapshot.nodes()) {
+    if (narrowed.node_names->contains(node->name())) by_name.emplace(node->name(), node);
+  }
+  Nodes left;
+  for (auto& [name, node] : by_name) left.push_back(std::move(node));
+  return left;
+}
+
+void leave_out(Search& search, const PreFilterResult& narrowed) {
+  if (!narrowed.node_names) return;
+  std::string why = "node(s) didn't satisfy plugin(s) [";
+  for (const std::string& plugin : narrowed.plugins) why += (why.back() == '[' ? "" : " ") + plugin;
+  why += "]";
+  for (const auto& node : search.snapshot.nodes()) {
+    if (narrowed.node_names->contains(node->name())) continue;
+    search.result.diagnosis.node_statuses.emplace(node->name(), Status::unresolvable(why));
+  }
+}
+
+// PreFilter and Filter. A rejection by PreFilter counts for every node.
+Status find_feasible(Search& search) {
+  Diagnosis& diagnosis = search.result.diagnosis;
+  PreFilterResult narrowed;
+  Status status = search.framework.run_pre_filter(search.state, search.pod, search.snapshot, narrowed);
+  diagnosis.unschedulable_plugins.insert(narrowed.plugins.begin(), narrowed.plugins.end());
+  if (status.is_rejected()) {
+    diagnosis.pre_filter_message = status.message();
+    for (const auto& node : search.snapshot.nodes()) reject_node(diagnosis, node->name(), status);
     return {};
   }
-  if (Status status = framework.run_pre_score(state, pod, feasible); !status.is_success()) return status;
-  Status status = framework.run_score(state, pod, feasible, decision.plugin_scores, decision.totals);
   if (!status.is_success()) return status;
-  decision.node = pick(decision.totals, random);
+  if (nominated_fits(search)) return {};
+  const Nodes left = nodes_left(search, narrowed);
+  std::map<std::string, Status> rejected;
+  status = filter_nodes(search, left, rejected);
+  for (auto& [name, reason] : rejected) reject_node(diagnosis, name, std::move(reason));
+  const std::size_t seen = search.feasible.size() + diagnosis.node_statuses.size();
+  search.how.next_start = (search.how.next_start + seen) % search.snapshot.nodes().size();
+  if (!status.is_success()) return status;
+  leave_out(search, narrowed);
+  return {};
+}
+
+Status choose(Search& search) {
+  Decision& decision = search.result.decision;
+  decision.feasible = search.feasible.size();
+  if (search.feasible.size() == 1) {
+    decision.node = search.feasible.front()->name();
+    return {};
+  }
+  if (!search.framework.has_score()) {
+    for (const auto& node : search.feasible) decision.totals.push_back({node->name(), 1});
+  } else {
+    Status status = search.framework.run_pre_score(search.state, search.pod, search.feasible);
+    if (!status.is_success()) return status;
+    status =
+        search.framework.run_score(search.state, search.pod, search.feasible, decision.plugin_scores, decision.totals);
+    if (!status.is_success()) return status;
+  }
+  decision.node = decision.totals[search.how.pick(decision.totals)].node;
   return {};
 }
 
 // No node is feasible: preemption may find a way for a later attempt; this one has failed either way.
-void reject(const Framework& framework, CycleState& state, const Pod& pod, ScheduleResult& result) {
-  PostFilterResult after;
-  const Status post = framework.run_post_filter(state, pod, result.diagnosis.node_statuses, after);
-  result.nominated_node = std::move(after.nominated_node);
-  result.diagnosis.post_filter_message = post.message();
+void reject(Search& search) {
+  ScheduleResult& result = search.result;
+  if (search.framework.has_post_filter()) {
+    PostFilterResult after;
+    const Status post =
+        search.framework.run_post_filter(search.state, search.pod, result.diagnosis.node_statuses, after);
+    result.nominated_node = std::move(after.nominated_node);
+    result.victims = std::move(after.victims);
+    result.diagnosis.post_filter_message = post.message();
+  }
   result.status = Status::unschedulable(result.diagnosis.message());
 }
 
@@ -140,8 +184,30 @@ std::string Diagnosis::message() const {
   return text;
 }
 
+PickNode pick_uniformly(Random& random) {
+  return [&random](const std::vector<NodeScore>& totals) {
+    std::size_t chosen = 0;
+    std::uint64_t equal = 1;
+    for (std::size_t i = 1; i < totals.size(); ++i) {
+      if (totals[i].score > totals[chosen].score) {
+        chosen = i;
+        equal = 1;
+      } else if (totals[i].score == totals[chosen].score && random.below(++equal) == 0) {
+        chosen = i;
+      }
+    }
+    return chosen;
+  };
+}
+
+std::size_t feasible_nodes_to_find(int percentage, std::size_t nodes) {
+  constexpr std::size_t kMin = 100;
+  if (nodes < kMin || percentage == 0) return nodes;
+  return std::max(nodes * static_cast<std::size_t>(percentage) / 100, kMin);
+}
+
 ScheduleResult schedule_pod(const Framework& framework, CycleState& state, const Pod& pod, const Snapshot& snapshot,
-                            Random& random) {
+                            NodeSearch& how) {
   ScheduleResult result;
   result.diagnosis.nodes_total = snapshot.nodes().size();
   if (snapshot.nodes().empty()) {
@@ -149,15 +215,23 @@ ScheduleResult schedule_pod(const Framework& framework, CycleState& state, const
     result.status = Status::unschedulable("no nodes available to schedule pods");
     return result;
   }
-  Nodes feasible;
-  result.status = find_feasible(framework, state, pod, snapshot, result, feasible);
+  Search search{framework, state, pod, snapshot, how, result, {}};
+  result.status = find_feasible(search);
   if (!result.status.is_success()) return result;
-  if (feasible.empty()) {
-    reject(framework, state, pod, result);
+  result.decision.evaluated = search.feasible.size() + result.diagnosis.node_statuses.size();
+  if (search.feasible.empty()) {
+    reject(search);
     return result;
   }
-  result.status = choose(framework, state, pod, feasible, random, result.decision);
+  result.status = choose(search);
   return result;
+}
+
+ScheduleResult schedule_pod(const Framework& framework, CycleState& state, const Pod& pod, const Snapshot& snapshot,
+                            Random& random) {
+  NodeSearch how;
+  how.pick = pick_uniformly(random);
+  return schedule_pod(framework, state, pod, snapshot, how);
 }
 
 Result<Reservation> Reservation::make(const Framework& framework, Cache& cache, std::unique_ptr<CycleState> state,

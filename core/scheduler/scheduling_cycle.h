@@ -2,6 +2,7 @@
 // schedulingCycle, schedulePod).
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -40,13 +41,35 @@ struct ScheduleResult {
   Status status;  // success: `decision` holds; rejected: `diagnosis` holds; error otherwise
   Decision decision;
   Diagnosis diagnosis;
-  std::optional<std::string> nominated_node;  // from PostFilter, see PostFilterResult
+  // What becomes of the pod's nomination when the attempt fails: "" clears it, a name replaces it, none leaves it.
+  std::optional<std::string> nominated_node = "";
+  std::vector<std::shared_ptr<const Pod>> victims;  // from PostFilter: to be evicted from nominated_node
 };
 
-// PreFilter, Filter, [PostFilter], PreScore, Score, pick. All nodes are considered. Ties among the highest totals are
-// broken by `random`, uniformly. Changes nothing but `state`.
+// Which of the feasible nodes wins: an index into `totals` (never empty, in the order of evaluation). Whatever it does
+// about equal totals, it gives one of the highest.
+using PickNode = std::function<std::size_t(const std::vector<NodeScore>& totals)>;
+// Uniform among the nodes of the highest total. `random` outlives it.
+PickNode pick_uniformly(Random& random);
+
+// What a search for nodes needs besides the pod and the snapshot.
+struct NodeSearch {
+  const Nominator* nominator = nullptr;  // null: nobody is nominated
+  PickNode pick;
+  // The node to begin with. Moves on with every search, so that a search that ends early is fair to all.
+  std::size_t next_start = 0;
+};
+
+// PreFilter, Filter, [PostFilter], PreScore, Score, pick. Changes nothing but `state` and search.next_start.
+ScheduleResult schedule_pod(const Framework& framework, CycleState& state, const Pod& pod, const Snapshot& snapshot,
+                            NodeSearch& search);
+// The same from the first node on, over all nodes, with nobody nominated and equal totals left to `random`.
 ScheduleResult schedule_pod(const Framework& framework, CycleState& state, const Pod& pod, const Snapshot& snapshot,
                             Random& random);
+
+// How many feasible nodes end a search over `nodes` nodes, when something scores: that percentage of them, at least 100
+// (schedule_one.go numFeasibleNodesToFind). 0: all, where upstream takes the fewer the larger the fleet.
+std::size_t feasible_nodes_to_find(int percentage, std::size_t nodes);
 
 // Undo is a type: holds an assumed pod and what Reserve did. Dropped while armed, it runs Unreserve in reverse and
 // forgets the assumed pod. Move-only. Everything it points to outlives it.

@@ -54,7 +54,7 @@ set(CPACK_DEBIAN_GATEWAY_PACKAGE_NAME berth-gateway)
 set(CPACK_DEBIAN_GATEWAY_DESCRIPTION
     "scheduler of a fleet of edge devices\n kube-scheduler's decisions over MQTT, in a few megabytes. Places pods and their local volumes on devices that run\n berth-agent, and survives power cuts, dead links and sleeping devices.")
 set(CPACK_DEBIAN_GATEWAY_PACKAGE_DEPENDS
-    "${common}, libsqlite3-0 (>= 3.40), mosquitto (>= 2.0.11), adduser, init-system-helpers (>= 1.60), berth-ctl (= ${PROJECT_VERSION})")
+    "${common}, libhttp-parser2.9, libsqlite3-0 (>= 3.40), mosquitto (>= 2.0.11), adduser, init-system-helpers (>= 1.60), berth-ctl (= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_GATEWAY_PACKAGE_CONTROL_EXTRA "${CMAKE_BINARY_DIR}/deb/gateway/postinst;${CMAKE_BINARY_DIR}/deb/gateway/prerm;${CMAKE_BINARY_DIR}/deb/gateway/postrm;${CMAKE_BINARY_DIR}/deb/gateway/conffiles")
 set(CPACK_DEBIAN_AGENT_PACKAGE_NAME berth-agent)
 set(CPACK_DEBIAN_AGENT_DESCRIPTION

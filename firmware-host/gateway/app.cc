@@ -1,6 +1,8 @@
 #include "firmware-host/gateway/app.h"
 
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,13 +14,16 @@
 #include "firmware-host/gateway/command_line.h"
 #include "firmware-host/gateway/exit_codes.h"
 #include "firmware-host/gateway/scheduler_config.h"
+#include "firmware-host/gateway/status_pages.h"
 #include "firmware-host/gateway/store.h"
+#include "firmware-host/http_server.h"
 #include "firmware-host/logging.h"
 #include "firmware-host/loop.h"
 #include "firmware-host/real_clock.h"
 #include "firmware-host/service_manager.h"
 #include "firmware-host/state_directory.h"
 #include "firmware-host/yaml.h"
+#include "storage/sqlite_store.h"
 #include "transports/mqtt.h"
 
 namespace berth {
@@ -35,8 +40,8 @@ class GatewayApp {
         loop_(clock_, timers_) {}
 
   int run() {
-    for (const auto step :
-         {&GatewayApp::open_state, &GatewayApp::start_broker, &GatewayApp::start_gateway, &GatewayApp::connect}) {
+    for (const auto step : {&GatewayApp::open_state, &GatewayApp::start_broker, &GatewayApp::start_gateway,
+                            &GatewayApp::start_http, &GatewayApp::connect}) {
       if (const int code = (this->*step)(); code != gateway_exit::kOk) return code;
     }
     loop_.set_end_turn([this] { return end_turn(); });
@@ -124,6 +129,52 @@ class GatewayApp {
     return gateway_exit::kOk;
   }
 
+  int start_http() {
+    const HttpSettings& settings = settings_.http;
+    const std::string told = state_->file("http");
+    std::error_code ignored;
+    std::filesystem::remove(told, ignored);
+    if (!settings.enabled) return gateway_exit::kOk;
+    pages_.emplace(clock_, timers_, *gateway_, configz());
+    HttpServer::Options options;
+    options.listen = settings.listen;
+    options.port = settings.port.value_or(HttpSettings::kUsualPort);
+    Status started = listen(options);
+    if (started.code() == Code::unschedulable && !settings.port) {
+      options.port = 0;
+      started = listen(options);
+    }
+    if (!started.is_success()) return fail(gateway_exit::kMachine, "cannot start", started);
+    const bool v6 = settings.listen.find(':') != std::string::npos;
+    const std::string address =
+        (v6 ? "[" + settings.listen + "]" : settings.listen) + ":" + std::to_string(http_->port());
+    std::ofstream(told) << address << "\n";
+    log_.write(Level::info, "health and metrics", {{"http", address}});
+    return gateway_exit::kOk;
+  }
+
+  Status listen(const HttpServer::Options& options) {
+    http_.emplace(loop_.context(), clock_, timers_, log_, options, [this](const HttpRequest& request) {
+      if (const auto* store = dynamic_cast<const SqliteStore*>(store_.get())) {
+        gateway_->metrics().store_commits.at().set(store->commits());
+        gateway_->metrics().store_bytes.at().set(store->bytes_logged());
+      }
+      return pages_->answer(request);
+    });
+    return http_->start();
+  }
+
+  Json configz() const {
+    Json own = Json::object();
+    own.set("fleet", settings_.fleet);
+    own.set("gateway", settings_.gateway);
+    own.set("version", BERTH_VERSION);
+    own.set("stateDir", settings_.state_dir);
+    own.set("schedulerConfig", settings_.scheduler_config);
+    own.set("promiseLimitSeconds", settings_.promise_limit_ms / 1000);
+    return Json(Json::Object{{"kubescheduler.config.k8s.io", scheduler_.completed}, {"berth", std::move(own)}});
+  }
+
   int make_transport() {
     BrokerSettings broker = settings_.broker.value_or(BrokerSettings{});
     if (broker_ != nullptr) {
@@ -150,7 +201,9 @@ class GatewayApp {
   }
 
   Status end_turn() {
+    const std::int64_t began_us = clock_.now_us();
     Status finished = gateway_->finish_turn();
+    gateway_->metrics().turn_duration.at().observe(seconds_between(began_us, clock_.now_us()));
     if (finished.is_success()) service_.turn_ended();
     if (finished.is_success() && ending_) {
       transport_->disconnect();
@@ -180,6 +233,8 @@ class GatewayApp {
   std::unique_ptr<Store> store_;
   std::unique_ptr<MqttTransport> transport_;
   std::unique_ptr<Gateway> gateway_;
+  std::optional<StatusPages> pages_;
+  std::optional<HttpServer> http_;
   bool ending_ = false;
 };
 

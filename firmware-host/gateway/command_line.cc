@@ -14,7 +14,7 @@ namespace {
 // The flags as given; empty: not given.
 struct Flags {
   std::string config, fleet, gateway, state_dir, broker, username, password_file, ca_file, cert_file, key_file,
-      log_level, log_format, scheduler_config;
+      log_level, log_format, scheduler_config, http;
   std::vector<std::string> known_nodes;
   std::uint64_t tie_seed = 0;
   bool print_config = false;
@@ -40,6 +40,8 @@ void declare(CLI::App& app, Flags& flags) {
       ->type_name("NAME");
   app.add_option("--tie-seed", flags.tie_seed, "seed of the choice among equal nodes, to repeat a run")
       ->type_name("NUMBER");
+  app.add_option("--http", flags.http, "health and metrics (default: 127.0.0.1:10259, or a free port there)")
+      ->type_name("ADDRESS[:PORT]|off");
   app.add_option("--log-level", flags.log_level, "debug, info, warn, error")->type_name("LEVEL");
   app.add_option("--log-format", flags.log_format, "text, json")->type_name("FORMAT");
   app.set_version_flag("--version", std::string("berthd ") + BERTH_VERSION);
@@ -73,6 +75,18 @@ Status apply_broker(const Flags& flags, GatewaySettings& settings) {
   return parse_broker(flags.broker, broker);
 }
 
+Status apply_http(const Flags& flags, HttpSettings& http) {
+  if (flags.http.empty()) return Status::ok();
+  http.enabled = flags.http != "off";
+  if (!http.enabled) return Status::ok();
+  BrokerSettings address;
+  address.port = 0;
+  if (Status parsed = parse_broker(flags.http, address); !parsed.is_success()) return parsed;
+  http.listen = address.host;
+  if (address.port != 0) http.port = address.port;
+  return Status::ok();
+}
+
 Status apply(const Flags& flags, GatewaySettings& settings) {
   set(settings.fleet, flags.fleet);
   set(settings.gateway, flags.gateway);
@@ -96,6 +110,7 @@ Status apply(const Flags& flags, GatewaySettings& settings) {
     if (!format) return format.error();
     settings.log.format = *format;
   }
+  if (Status applied = apply_http(flags, settings.http); !applied.is_success()) return applied;
   return apply_broker(flags, settings);
 }
 

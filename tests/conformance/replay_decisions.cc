@@ -151,6 +151,7 @@ class Run {
     for (const auto& node : snapshot.nodes()) {
       if (!statuses.contains(node->name())) feasible.push_back(node->name());
     }
+    std::sort(feasible.begin(), feasible.end());  // as recorded; the order of evaluation takes zones in turns
     expect_same("feasible", show(feasible), show(strings(at(want, "feasible"))));
     std::map<std::string, std::string> wanted;
     for (const Json& group : list(at(want, "infeasible"))) {
@@ -174,7 +175,9 @@ class Run {
   }
 
   void compare_scores(const Decision& decision, const Json& want) {
-    for (const Framework::PluginScores& mine : decision.plugin_scores) {
+    for (Framework::PluginScores mine : decision.plugin_scores) {
+      std::sort(mine.scores.begin(), mine.scores.end(),
+                [](const NodeScore& a, const NodeScore& b) { return a.node < b.node; });
       Strings got;
       for (const NodeScore& score : mine.scores) got.push_back(std::to_string(score.score));
       Strings wanted;

@@ -13,7 +13,7 @@ MAY_INCLUDE = {
     "cross": {"core"},
     "tests": {"core", "plugins", "storage", "transports", "firmware-host", "tests"},
 }
-ONE_HOME = ("mosquitto.h", "sqlite3.h", "cJSON.h")
+ONE_HOME = ("mosquitto.h", "sqlite3.h", "cJSON.h", "http_parser.h")
 THREADS = {"thread", "mutex", "shared_mutex", "future", "condition_variable", "semaphore", "latch", "barrier",
            "stop_token", "pthread.h", "threads.h"}
 PURE = ("core", "plugins")

@@ -104,16 +104,42 @@ TEST(Cache, UpdateChangesThePodInItsPlace) {
   EXPECT_TRUE(cache.is_assumed("uid-p"));
 }
 
-TEST(Snapshot, ListsNodesByName) {
+TEST(Snapshot, ListsNodesInTheOrderOfAddition) {
   Cache cache;
   for (const char* name : {"n2", "n10", "n1"}) cache.set_node(share(make_node(name)));
   Snapshot snapshot;
   cache.update_snapshot(snapshot);
   std::vector<std::string> names;
   for (const auto& node : snapshot.nodes()) names.push_back(node->name());
-  EXPECT_EQ(names, (std::vector<std::string>{"n1", "n10", "n2"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"n2", "n10", "n1"}));
   EXPECT_EQ(snapshot.find("n10")->name(), "n10");
   EXPECT_EQ(snapshot.find("n3"), nullptr);
+}
+
+TEST(Snapshot, TakesZonesInTurns) {
+  Cache cache;
+  auto add = [&cache](const char* name, const char* zone) {
+    Node node = make_node(name);
+    if (*zone != '\0') node.metadata.labels["topology.kubernetes.io/zone"] = zone;
+    cache.set_node(share(node));
+  };
+  Snapshot snapshot;
+  auto names = [&] {
+    cache.update_snapshot(snapshot);
+    std::string text;
+    for (const auto& node : snapshot.nodes()) text += node->name();
+    return text;
+  };
+  for (const char* name : {"a", "b", "c"}) add(name, "east");
+  add("d", "west");
+  add("e", "");
+  add("f", "west");
+  EXPECT_EQ(names(), "adebfc");
+  add("a", "west");
+  EXPECT_EQ(names(), "bdecfa") << "a node that moved is the last of its zone";
+  cache.remove_node("e");
+  add("e", "");
+  EXPECT_EQ(names(), "bdecfa") << "its zone was empty and began anew";
 }
 
 TEST(Snapshot, NeverSeesALaterChange) {

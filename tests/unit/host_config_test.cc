@@ -28,6 +28,9 @@ TEST(GatewayConfig, HasDefaultsForEverything) {
   EXPECT_EQ(settings->promise_limit_ms, 60000);
   EXPECT_EQ(settings->scheduler_config, "");
   EXPECT_EQ(settings->tie_seed, 0u);
+  EXPECT_TRUE(settings->http.enabled);
+  EXPECT_EQ(settings->http.listen, "127.0.0.1");
+  EXPECT_FALSE(settings->http.port);
   EXPECT_EQ(settings->log.level, Level::info);
 }
 
@@ -43,6 +46,7 @@ clients:
 known_nodes: [n1, n2]
 scheduler_config: /etc/berth/scheduler.yaml
 tie_seed: "9223372036854775807"
+http: {enabled: false, listen: "::1", port: 0}
 promise_limit_seconds: 90
 log: {level: debug, format: json}
 )");
@@ -60,6 +64,9 @@ log: {level: debug, format: json}
   EXPECT_EQ(settings->known_nodes, (Texts{"n1", "n2"}));
   EXPECT_EQ(settings->scheduler_config, "/etc/berth/scheduler.yaml");
   EXPECT_EQ(settings->tie_seed, 9223372036854775807u);
+  EXPECT_FALSE(settings->http.enabled);
+  EXPECT_EQ(settings->http.listen, "::1");
+  EXPECT_EQ(settings->http.port, 0);
   EXPECT_EQ(settings->promise_limit_ms, 90000);
   EXPECT_EQ(settings->log.level, Level::debug);
   EXPECT_EQ(settings->log.format, LogFormat::json);

@@ -116,7 +116,7 @@ TEST_F(SchedulingCycleTest, EndsWithAnErrorWhenAFilterBreaks) {
   script("a").answers["Filter n1"] = Status::error("cannot read");
   const ScheduleResult result = schedule();
   EXPECT_EQ(result.status.code(), Code::error);
-  EXPECT_EQ(result.status.message(), "running Filter plugin \"a\": cannot read");
+  EXPECT_EQ(result.status.message(), "running \"a\" filter plugin: cannot read");
 }
 
 TEST_F(SchedulingCycleTest, RejectsWithoutNamingAPluginWhenThereAreNoNodes) {

@@ -1,0 +1,160 @@
+// Metrics: counters, gauges and histograms with labels, and their text form for Prometheus (exposition format 0.0.4).
+// Names, labels, buckets and meaning of scheduler_* are kube-scheduler's (pkg/scheduler/metrics/metrics.go); berth_*
+// are our own. Counting allocates nothing once a set of label values has been seen.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace berth {
+
+class Counter {
+ public:
+  explicit Counter(const std::vector<double>& /*bounds*/ = {}) {}
+  void add(std::uint64_t amount = 1) { value_ += amount; }
+  // For what is counted elsewhere; never less than before.
+  void set(std::uint64_t value) { value_ = value; }
+  std::uint64_t value() const { return value_; }
+
+ private:
+  std::uint64_t value_ = 0;
+};
+
+class Gauge {
+ public:
+  explicit Gauge(const std::vector<double>& /*bounds*/ = {}) {}
+  void set(std::int64_t value) { value_ = value; }
+  std::int64_t value() const { return value_; }
+
+ private:
+  std::int64_t value_ = 0;
+};
+
+class Histogram {
+ public:
+  // `bounds`: upper ends of the buckets, ascending, +Inf left out. Outlives the histogram.
+  explicit Histogram(const std::vector<double>& bounds) : bounds_(bounds), counts_(bounds.size() + 1) {}
+  void observe(double value);
+  const std::vector<double>& bounds() const { return bounds_; }
+  // Per bucket, the last one beyond all bounds; not summed up.
+  const std::vector<std::uint64_t>& counts() const { return counts_; }
+  std::uint64_t count() const { return count_; }
+  double sum() const { return sum_; }
+
+ private:
+  const std::vector<double>& bounds_;
+  std::vector<std::uint64_t> counts_;
+  std::uint64_t count_ = 0;
+  double sum_ = 0;
+};
+
+// Of two points on Clock::now_us().
+inline double seconds_between(std::int64_t from_us, std::int64_t to_us) {
+  return static_cast<double>(to_us - from_us) * 1e-6;
+}
+
+// start, start x factor, start x factor^2, ...
+std::vector<double> exponential_buckets(double start, double factor, int count);
+
+// One metric: a T for each set of label values met so far.
+template <class T>
+class Family {
+ public:
+  using Values = std::initializer_list<std::string_view>;
+
+  // Name and help are literals.
+  Family(std::string_view name, std::string_view help, std::vector<std::string> labels = {},
+         std::vector<double> bounds = {})
+      : name_(name), help_(help), labels_(std::move(labels)), bounds_(std::move(bounds)) {}
+  Family(const Family&) = delete;
+  Family& operator=(const Family&) = delete;
+
+  // As many values as there are labels, in their order.
+  T& at(Values values = {}) {
+    auto found = members_.find(values);
+    if (found != members_.end()) return found->second;
+    return members_.try_emplace(std::vector<std::string>(values.begin(), values.end()), bounds_).first->second;
+  }
+  // Forgets all members: for gauges that are counted anew.
+  void clear() { members_.clear(); }
+  void render(std::string& text) const;
+
+ private:
+  struct Less {
+    using is_transparent = void;
+    template <class A, class B>
+    bool operator()(const A& a, const B& b) const {
+      return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(),
+                                          [](std::string_view x, std::string_view y) { return x < y; });
+    }
+  };
+  std::string_view name_, help_;
+  std::vector<std::string> labels_;
+  std::vector<double> bounds_;
+  std::map<std::vector<std::string>, T, Less> members_;
+};
+
+struct Metrics {
+  // kube-scheduler's. Durations in seconds. result: scheduled, unschedulable, error.
+  Family<Counter> schedule_attempts{
+      "scheduler_schedule_attempts_total", "Attempts to schedule a pod, by result", {"profile", "result"}};
+  Family<Histogram> attempt_duration{"scheduler_scheduling_attempt_duration_seconds",
+                                     "From the pop of a pod to its binding or its failure",
+                                     {"profile", "result"},
+                                     exponential_buckets(0.001, 2, 15)};
+  Family<Histogram> algorithm_duration{
+      "scheduler_scheduling_algorithm_duration_seconds", "The choice of a node", {}, exponential_buckets(0.001, 2, 15)};
+  Family<Histogram> sli_duration{"scheduler_pod_scheduling_sli_duration_seconds",
+                                 "From the first attempt of a pod to its binding",
+                                 {"attempts"},
+                                 exponential_buckets(0.01, 2, 20)};
+  Family<Histogram> attempts{
+      "scheduler_pod_scheduling_attempts", "Attempts that bound pods needed", {}, exponential_buckets(1, 2, 5)};
+  Family<Histogram> point_duration{"scheduler_framework_extension_point_duration_seconds",
+                                   "All plugins of one extension point",
+                                   {"extension_point", "status", "profile"},
+                                   exponential_buckets(0.0001, 2, 12)};
+  Family<Histogram> plugin_duration{"scheduler_plugin_execution_duration_seconds",
+                                    "One plugin at one extension point, in every tenth cycle",
+                                    {"plugin", "extension_point", "status"},
+                                    exponential_buckets(0.00001, 1.5, 20)};
+  Family<Counter> plugin_evaluations{"scheduler_plugin_evaluation_total",
+                                     "Calls of plugins at PreFilter, Filter, PreScore and Score",
+                                     {"plugin", "extension_point", "profile"}};
+  Family<Counter> incoming_pods{"scheduler_queue_incoming_pods_total",
+                                "Pods put into a part of the queue, by the event that did it",
+                                {"queue", "event"}};
+  Family<Gauge> pending_pods{"scheduler_pending_pods", "Pods in each part of the queue", {"queue"}};
+  Family<Gauge> unschedulable_pods{
+      "scheduler_unschedulable_pods", "Waiting pods that a plugin rejected", {"plugin", "profile"}};
+  Family<Gauge> cache_size{"scheduler_cache_size", "What the cache holds", {"type"}};
+  Family<Histogram> permit_wait{"scheduler_permit_wait_duration_seconds",
+                                "Waits on Permit, by result",
+                                {"result"},
+                                exponential_buckets(0.001, 2, 15)};
+  Family<Counter> preemption_attempts{"scheduler_preemption_attempts_total", "Attempts to make room by preemption"};
+  Family<Histogram> preemption_victims{
+      "scheduler_preemption_victims", "Pods evicted for one pod", {}, exponential_buckets(1, 2, 7)};
+
+  // Our own.
+  Family<Gauge> nodes{"berth_nodes", "Nodes, by what is known of them: ready, not_ready, expected", {"state"}};
+  Family<Gauge> rows{"berth_rows", "Binding rows, by phase", {"phase"}};
+  Family<Gauge> releases{"berth_releases", "Release-list entries still to be answered"};
+  Family<Gauge> objects{"berth_objects", "Objects held, by kind", {"kind"}};
+  Family<Gauge> ready{"berth_ready", "1 when pods are placed, else 0"};
+  Family<Counter> messages{"berth_messages_total", "MQTT messages, by direction: in, out", {"direction"}};
+  Family<Counter> store_commits{"berth_store_commits_total", "Transactions written"};
+  Family<Counter> store_bytes{"berth_store_bytes_written_total", "Bytes logged to flash, checkpoints left out"};
+  Family<Histogram> turn_duration{
+      "berth_turn_duration_seconds", "One turn's end: schedule, commit, send", {}, exponential_buckets(0.0001, 2, 14)};
+
+  // All of them that have a member.
+  std::string text() const;
+};
+
+}  // namespace berth

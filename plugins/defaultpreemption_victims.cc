@@ -1,0 +1,109 @@
+#include "plugins/defaultpreemption_victims.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace berth::preemption {
+
+namespace {
+
+// An empty selector selects nothing here, other than in the budget's own controller.
+bool protects(const PodDisruptionBudget& budget, const Pod& pod) {
+  if (budget.metadata.namespace_ != pod.metadata.namespace_ || pod.metadata.labels.empty()) return false;
+  if (!budget.selector || budget.selector->requirements.empty()) return false;
+  if (!matches(*budget.selector, pod.metadata.labels)) return false;
+  // Named there: its disruption is counted already.
+  const std::vector<std::string>& counted = budget.disrupted_pods;
+  return std::find(counted.begin(), counted.end(), pod.metadata.name) == counted.end();
+}
+
+void sort_by_importance(Pods& pods) {
+  std::stable_sort(pods.begin(), pods.end(), [](const auto& a, const auto& b) { return more_important(*a, *b); });
+}
+
+// One node under trial: pods leave it and come back, and PreFilter's state with them.
+class Trial {
+ public:
+  Trial(const Framework& framework, const Nominator& nominator, CycleState& state, const Pod& pod, NodeInfo& node)
+      : framework_(framework), nominator_(nominator), state_(state), pod_(pod), node_(node) {}
+
+  Status take_away(const Pod& victim) {
+    node_.remove_pod(victim.uid());
+    return framework_.run_remove_pod(state_, pod_, victim, node_);
+  }
+  Status put_back(const std::shared_ptr<const Pod>& victim) {
+    node_.add_pod(victim);
+    return framework_.run_add_pod(state_, pod_, *victim, node_);
+  }
+  Status fits() const { return framework_.run_filter_with_nominated(state_, pod_, node_, nominator_); }
+
+  // Puts each back that leaves room for the pod; the others are victims.
+  Status reprieve(const Pods& pods, Pods& victims) {
+    for (const auto& each : pods) {
+      if (Status status = put_back(each); !status.is_success()) return status;
+      if (fits().is_success()) continue;
+      if (Status status = take_away(*each); !status.is_success()) return status;
+      victims.push_back(each);
+    }
+    return {};
+  }
+
+ private:
+  const Framework& framework_;
+  const Nominator& nominator_;
+  CycleState& state_;
+  const Pod& pod_;
+  NodeInfo& node_;
+};
+
+}  // namespace
+
+std::int64_t start_of(const Pod& pod) { return pod.start_time.value_or(std::numeric_limits<std::int64_t>::max()); }
+
+bool more_important(const Pod& a, const Pod& b) {
+  if (a.priority != b.priority) return a.priority > b.priority;
+  return start_of(a) < start_of(b);
+}
+
+std::int64_t earliest_start(const Pods& victims) {
+  const auto first = std::min_element(victims.begin(), victims.end(),
+                                      [](const auto& a, const auto& b) { return more_important(*a, *b); });
+  return start_of(**first);
+}
+
+Split split_by_budgets(const Pods& pods, const Budgets& budgets) {
+  std::vector<std::int64_t> allowed;
+  for (const auto& budget : budgets) allowed.push_back(budget->disruptions_allowed);
+  Split split;
+  for (const auto& pod : pods) {
+    bool violated = false;
+    for (std::size_t i = 0; i < budgets.size(); ++i) {
+      if (protects(*budgets[i], *pod) && --allowed[i] < 0) violated = true;
+    }
+    (violated ? split.violating : split.others).push_back(pod);
+  }
+  return split;
+}
+
+Status select_victims(const Framework& framework, const Nominator& nominator, const Budgets& budgets, CycleState& state,
+                      const Pod& pod, NodeInfo& node, Candidate& found) {
+  Pods lower;
+  std::copy_if(node.pods.begin(), node.pods.end(), std::back_inserter(lower),
+               [&pod](const auto& each) { return each->priority < pod.priority; });
+  if (lower.empty()) return Status::unresolvable("No preemption victims found for incoming pod");
+  Trial trial(framework, nominator, state, pod, node);
+  for (const auto& each : lower) {
+    if (Status status = trial.take_away(*each); !status.is_success()) return status;
+  }
+  if (Status status = trial.fits(); !status.is_success()) return status;
+  sort_by_importance(lower);
+  const Split split = split_by_budgets(lower, budgets);
+  found.node = node.name();
+  if (Status status = trial.reprieve(split.violating, found.victims); !status.is_success()) return status;
+  found.pdb_violations = static_cast<std::int64_t>(found.victims.size());
+  if (Status status = trial.reprieve(split.others, found.victims); !status.is_success()) return status;
+  sort_by_importance(found.victims);
+  return {};
+}
+
+}  // namespace berth::preemption

@@ -1,0 +1,45 @@
+// Whom a pod would have to drive off one node: the dry run of DefaultPreemption, on copies.
+// Source: kube-scheduler pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go (SelectVictimsOnNode,
+// filterPodsWithPDBViolation), pkg/scheduler/util/utils.go (MoreImportantPod, GetEarliestPodStartTime).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/framework/framework.h"
+
+namespace berth::preemption {
+
+using Pods = std::vector<std::shared_ptr<const Pod>>;
+using Budgets = std::vector<std::shared_ptr<const PodDisruptionBudget>>;
+
+struct Candidate {
+  std::string node;
+  Pods victims;                     // most important first, at least one
+  std::int64_t pdb_violations = 0;  // victims whose eviction no budget allows
+};
+
+// Milliseconds since 1970. A pod that has not started yet counts as later than all that have.
+std::int64_t start_of(const Pod& pod);
+// Higher priority first, then the earlier start.
+bool more_important(const Pod& a, const Pod& b);
+// The earliest start among the victims of the highest priority.
+std::int64_t earliest_start(const Pods& victims);
+
+struct Split {
+  Pods violating;  // their eviction would violate a budget if the others before them went too
+  Pods others;
+};
+// Keeps the order of `pods`; each pod uses up one disruption of every budget that selects it.
+Split split_by_budgets(const Pods& pods, const Budgets& budgets);
+
+// The pods of lower priority on `node` that must go for `pod` to fit, as few as reprieving in order of importance
+// leaves: first those that a budget protects, then the others. `state` and `node` are copies that this call uses up.
+// Success: `found` holds the victims; unresolvable: nobody there has a lower priority; other: why the pod does not fit
+// even without all of them, or what broke.
+Status select_victims(const Framework& framework, const Nominator& nominator, const Budgets& budgets, CycleState& state,
+                      const Pod& pod, NodeInfo& node, Candidate& found);
+
+}  // namespace berth::preemption
