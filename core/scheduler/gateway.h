@@ -142,6 +142,8 @@ class Gateway final : public Transport::Handler, public Handle {
   // Deletes by name; `uid` empty: whatever uid. Error when there is nothing of that name (or uid).
   Status remove_object(Kind kind, const std::string& key, const std::string& uid);
   void remove_pod(PodEntry& entry);
+  void show_leaving(PodEntry& entry);
+  void wake_updated(const Pod& before, const Pod& after, const std::string& node);
   void finish_removal(const std::string& key);  // the row is gone (or never was): erase, successor takes the name
 
   // gateway_kinds.cc
@@ -153,7 +155,8 @@ class Gateway final : public Transport::Handler, public Handle {
   bool bind_volume(const VolumeGrant& grant);  // claim and volume become each other's; false: nothing changed
 
   // gateway_doomed.cc
-  void sweep_volumes();  // a deleted claim or volume goes when no pod uses it
+  void doom(Kind kind, const std::string& key);  // the delete of a volume or claim; may have to wait
+  void sweep_volumes();                          // a deleted claim or volume goes when no pod uses it
   void release_volume(const std::string& name, const std::string& claim_key);
   void offer_again(const PersistentVolume& deleted);
   void save_doomed();

@@ -124,8 +124,9 @@ Status Objects::load_pod(const Json& stored) {
   if (manifest == nullptr) return Status::error("no manifest");
   Result<Pod> pod = decode_accepted_pod(*manifest);
   if (!pod) return pod.error();
+  pod->metadata.deleting = stored.find("deleting") != nullptr;
   PodEntry& entry = put_pod(std::make_shared<const Pod>(std::move(*pod)));
-  entry.deleting = stored.find("deleting") != nullptr;
+  entry.deleting = entry.pod->metadata.deleting;
   entry.finished = stored.find("finished") != nullptr;
   if (const Json* observed = stored.find("observed")) entry.observed = *observed;
   if (const Json* successor = stored.find("successor")) entry.successor = *successor;
@@ -212,6 +213,17 @@ void Objects::erase(Kind kind, const std::string& key) {
   if (kind == Kind::node) overlays_.erase(key);
   with_shelf(shelves_, kind, [&key](auto& shelf) { shelf.erase(key); });
   store_.erase(Table::object, record_key(kind, key));
+}
+
+void Objects::mark_deleting(Kind kind, const std::string& key) {
+  with_shelf(shelves_, kind, [&key](auto& shelf) {
+    const auto found = shelf.find(key);
+    if (found == shelf.end()) return;
+    auto leaving =
+        std::make_shared<std::remove_const_t<std::remove_reference_t<decltype(*found->second)>>>(*found->second);
+    leaving->metadata.deleting = true;
+    found->second = std::move(leaving);
+  });
 }
 
 const Json* Objects::manifest(Kind kind, const std::string& key) const {

@@ -60,6 +60,9 @@ class Objects final : public Lister {
   }
   void put_overlay(const std::string& node, Json manifest);
   void erase(Kind kind, const std::string& key);
+  // Shows the object, of a kind other than pods and nodes, as being deleted until it is put anew without that. Not
+  // stored; no effect when there is none.
+  void mark_deleting(Kind kind, const std::string& key);
   // The stored manifest of any kind; null when there is none.
   const Json* manifest(Kind kind, const std::string& key) const;
   std::vector<std::string> keys(Kind kind) const;
