@@ -119,6 +119,19 @@ class Framework {
   };
   Status run_score(CycleState& state, const Pod& pod, const std::vector<std::shared_ptr<const NodeInfo>>& feasible,
                    std::vector<PluginScores>& per_plugin, std::vector<NodeScore>& totals) const;
+  // For explanations, beside the road of a decision (framework_explain.cc).
+  struct Verdict {
+    Status status;                                    // with the plugin's name, on success too
+    std::optional<std::set<std::string>> node_names;  // PreFilter narrowed to these; none: all nodes
+  };
+  // Every PreFilter plugin's own answer, none ending the round; those that skipped are left out, and so is the Filter
+  // of whoever rejected or broke.
+  std::vector<Verdict> ask_every_pre_filter(CycleState& state, const Pod& pod, const Snapshot& snapshot) const;
+  // Every Filter plugin's own answer about the node, in order; those that skipped are left out.
+  std::vector<Status> ask_every_filter(CycleState& state, const Pod& pod, const NodeInfo& node) const;
+  // What each plugin of run_score() answers for the node before normalization, by plugin; one that fails is left out.
+  std::map<std::string, std::int64_t> raw_scores(CycleState& state, const Pod& pod, const NodeInfo& node) const;
+
   Status run_reserve(CycleState& state, const Pod& pod, const std::string& node) const;  // does not undo
   void run_unreserve(CycleState& state, const Pod& pod, const std::string& node) const;  // reverse, all
   void run_restore(CycleState& state, const Pod& pod, const std::string& node,

@@ -5,8 +5,8 @@
 // gateway_kinds.cc (those of the other kinds), gateway_doomed.cc (deletes that wait),
 // gateway_nodes.cc (devices in), gateway_scheduling.cc (decide), gateway_binding.cc (the row's road),
 // gateway_provisioning.cc (claims to be filled first), gateway_compare.cc (List/Slots, adopt mode), gateway_orphans.cc
-// (slots without an object), gateway_api.cc (clients), gateway_view.cc (what it shows), gateway_metrics.cc (what it
-// counts).
+// (slots without an object), gateway_api.cc (clients), gateway_explain.cc (why, and what if), gateway_view.cc (what it
+// shows), gateway_metrics.cc (what it counts).
 #pragma once
 
 #include <cstdint>
@@ -27,6 +27,7 @@
 #include "core/random.h"
 #include "core/scheduler/binding.h"
 #include "core/scheduler/board.h"
+#include "core/scheduler/explanation.h"
 #include "core/scheduler/nodes.h"
 #include "core/scheduler/objects.h"
 #include "core/scheduler/scheduling_cycle.h"
@@ -136,6 +137,14 @@ class Gateway final : public Transport::Handler, public Handle {
   Result<Accepted> accept(Kind kind, const Json& object, const std::string& key_wanted, bool recreate);
   Result<Accepted> accept_pod(const Json& object, const std::string& key_wanted, bool recreate);
   Result<Accepted> accept_node_overlay(const Json& object, const std::string& key_wanted);
+  struct Admitted {
+    std::shared_ptr<Pod> pod;
+    bool known = false;  // a new version of the pod of this name
+    Warnings warnings;
+  };
+  // What is asked of a pod's manifest before it is accepted. Changes nothing but `random_`, for a uid.
+  Result<Admitted> admit_pod(const Json& object, const std::string& key_wanted, bool recreate);
+  static Status check_update(const PodEntry& entry, const Pod& next);
   Status admit_priority(Json& manifest);
   Result<Accepted> update_pod(PodEntry& entry, const std::shared_ptr<Pod>& next, Warnings warnings);
   void create_pod(const std::shared_ptr<const Pod>& pod);
@@ -254,6 +263,13 @@ class Gateway final : public Transport::Handler, public Handle {
   Json api_get(const Json& request);
   Json api_describe(const Json& request);
   Json api_status() const;
+
+  // gateway_explain.cc
+  Json api_explain(const Json& request);
+  Json api_plan(const Json& request);
+  // A trial of a cycle of the pod, as if that of uid `not_counted` were placed nowhere. Changes nothing.
+  Explanation try_pod(const Pod& pod, const std::string& not_counted, const Json& request);
+  Json placement_of(const PodEntry& entry) const;
 
   // gateway_metrics.cc
   void measure_queue();

@@ -124,7 +124,7 @@ Status Gateway::admit_priority(Json& manifest) {
   return Status::ok();
 }
 
-Result<Gateway::Accepted> Gateway::accept_pod(const Json& object, const std::string& key_wanted, bool recreate) {
+Result<Gateway::Admitted> Gateway::admit_pod(const Json& object, const std::string& key_wanted, bool recreate) {
   Json manifest = as_accepted(Kind::pod, object);
   if (Status admitted = admit_priority(manifest); !admitted.is_success()) return admitted;
   manifest.erase("status");  // the gateway's to say
@@ -137,7 +137,7 @@ Result<Gateway::Accepted> Gateway::accept_pod(const Json& object, const std::str
   if (framework_of(*pod) == nullptr) {
     return Status::error("spec.schedulerName: no profile \"" + pod->scheduler_name + "\" in this gateway");
   }
-  PodEntry* entry = objects_.find_pod(key);
+  const PodEntry* entry = objects_.find_pod(key);
   const bool same = entry != nullptr && (pod->uid().empty() || pod->uid() == entry->pod->uid()) && !recreate;
   if (pod->metadata.uid.empty()) {
     pod->metadata.uid = same ? entry->pod->uid() : random_.hex_id();
@@ -151,17 +151,30 @@ Result<Gateway::Accepted> Gateway::accept_pod(const Json& object, const std::str
   if (pod->manifest.dump().size() > kMaxPodBytes) {
     return Status::error("the pod is larger than 56 KiB, more than PreBind can carry; move what is large to a volume");
   }
-  if (same) return update_pod(*entry, pod, std::move(warnings));
-  if (PodEntry* other = objects_.find_pod_by_uid(pod->uid())) {
+  if (same) {
+    if (Status allowed = check_update(*entry, *pod); !allowed.is_success()) return allowed;
+    return Admitted{std::move(pod), true, std::move(warnings)};
+  }
+  if (const PodEntry* other = objects_.find_pod_by_uid(pod->uid())) {
     return Status::error("metadata.uid: \"" + pod->uid() + "\" is that of pod " + other->pod->metadata.key());
   }
   for (const auto& [other, waiting] : objects_.pods()) {
     if (other == key || uid_of(waiting.successor) != pod->uid()) continue;
     return Status::error("metadata.uid: \"" + pod->uid() + "\" is that of pod " + other + ", which waits for its name");
   }
-  Accepted accepted{"created", key, pod->uid(), std::move(warnings)};
+  return Admitted{std::move(pod), false, std::move(warnings)};
+}
+
+Result<Gateway::Accepted> Gateway::accept_pod(const Json& object, const std::string& key_wanted, bool recreate) {
+  Result<Admitted> admitted = admit_pod(object, key_wanted, recreate);
+  if (!admitted) return admitted.error();
+  const std::shared_ptr<Pod>& pod = admitted->pod;
+  const std::string key = pod->metadata.key();
+  PodEntry* entry = objects_.find_pod(key);
+  if (admitted->known) return update_pod(*entry, pod, std::move(admitted->warnings));
+  Accepted accepted{"created", key, pod->uid(), std::move(admitted->warnings)};
   if (entry == nullptr) {
-    create_pod(std::move(pod));
+    create_pod(pod);
     return accepted;
   }
   // Same name, another uid: delete, then create. The new pod waits until the old one's row is gone.
@@ -174,21 +187,26 @@ Result<Gateway::Accepted> Gateway::accept_pod(const Json& object, const std::str
   return accepted;
 }
 
-Result<Gateway::Accepted> Gateway::update_pod(PodEntry& entry, const std::shared_ptr<Pod>& next, Warnings warnings) {
-  Accepted accepted{"unchanged", next->metadata.key(), next->uid(), std::move(warnings)};
-  const std::shared_ptr<const Pod> before = entry.pod;
+Status Gateway::check_update(const PodEntry& entry, const Pod& next) {
+  const Pod& before = *entry.pod;
   if (entry.deleting) return Status::error("the pod is being deleted; apply it again when it is gone");
-  if (fixed_part(before->manifest) != fixed_part(next->manifest)) {
+  if (fixed_part(before.manifest) != fixed_part(next.manifest)) {
     return Status::error(
         "immutable: only labels, annotations, added tolerations and removed scheduling gates may change; "
         "delete and apply again (berthctl apply --recreate does both)");
   }
-  if (!keeps_all(before->tolerations, next->tolerations)) {
+  if (!keeps_all(before.tolerations, next.tolerations)) {
     return Status::error("spec.tolerations: tolerations may be added, not removed; delete and apply again");
   }
-  if (!keeps_all(next->scheduling_gates, before->scheduling_gates)) {
+  if (!keeps_all(next.scheduling_gates, before.scheduling_gates)) {
     return Status::error("spec.schedulingGates: gates may be removed, not added; delete and apply again");
   }
+  return {};
+}
+
+Result<Gateway::Accepted> Gateway::update_pod(PodEntry& entry, const std::shared_ptr<Pod>& next, Warnings warnings) {
+  Accepted accepted{"unchanged", next->metadata.key(), next->uid(), std::move(warnings)};
+  const std::shared_ptr<const Pod> before = entry.pod;
   next->manifest.find("metadata")->set("uid", before->uid());
   if (next->manifest == before->manifest) return accepted;
   accepted.word = "updated";
