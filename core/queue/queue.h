@@ -76,6 +76,11 @@ class Queue {
   Where where(const std::string& uid) const;
   // Null when the queue does not hold it (in flight included).
   const QueuedPod* find(const std::string& uid) const;
+  // When time alone brings the pod to active, on the clock's scale; now or earlier: it is its turn. None: gated, in
+  // flight or not held. An event, or a queue with nothing active, may be sooner.
+  std::optional<Millis> due(const std::string& uid) const;
+  // True while it backs off from an error: neither an event nor an idle queue is sooner.
+  bool is_error_backoff(const std::string& uid) const;
   struct Counts {
     std::size_t active = 0, backoff = 0, unschedulable = 0, gated = 0, in_flight = 0;
   };

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/clock.h"
 #include "core/handshake/row.h"
@@ -20,8 +21,9 @@ struct Binding {
   std::shared_ptr<const Pod> pod;  // newest version; null: no such object (found on a node, or deleted meanwhile)
   Mailbox<RowEvent> events;
   Mailbox<Status> permitted;
-  Millis prebind_sent = -1;  // clock of the last PreBind sent; -1: none in this run
-  Timers::Id deadline = 0;   // prebind given up
+  std::vector<std::string> provisioning;  // claims that a provisioner has to fill before the device is asked
+  Millis prebind_sent = -1;               // clock of the last PreBind sent; -1: none in this run
+  Timers::Id deadline = 0;                // prebind given up; before it, PreBind run again though no claim changed
   Timers::Id resend = 0;
   int resends = 0;     // since the last move
   std::string reason;  // of the last rejection, for people

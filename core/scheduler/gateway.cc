@@ -29,7 +29,7 @@ Gateway::Gateway(GatewayOptions options, const Registry& registry, const Clock& 
       objects_(store),
       nodes_(store, clock),
       board_(turn_, topics_, clock),
-      scheduler_(clock, objects_, *this, {options_.queue, options_.seed, {}}),
+      scheduler_(clock, objects_, *this, {options_.queue, options_.seed, {}, &metrics_}),
       cache_(scheduler_.cache()),
       queue_(scheduler_.queue()) {
   last_list_ = random_.next() >> 16;  // listings of an earlier run must not be taken for ours
@@ -155,6 +155,7 @@ void Gateway::save_identity() {
 // Recovery is the binding cycle: each row found re-enters it at its phase; the other pods go to the queue.
 void Gateway::recover() {
   board_.set_mirror_mark(identity_.id.store_id);
+  for (const auto& [kind, key] : doomed_) objects_.mark_deleting(kind, key);
   std::vector<std::string> names;
   for (const auto& [name, device] : nodes_.all()) names.push_back(name);
   for (const std::string& node : names) refresh_node(node);
@@ -185,6 +186,7 @@ void Gateway::recover() {
 }
 
 Status Gateway::finish_turn() {
+  look_for_provisioned();
   pump();
   save_identity();
   board_.publish_marked([this](Kind kind, const std::string& key) { return status_of(kind, key); });

@@ -4,8 +4,9 @@
 // The implementation is told in chapters: gateway.cc (start, dispatch, turn), gateway_objects.cc (manifests in),
 // gateway_kinds.cc (those of the other kinds), gateway_doomed.cc (deletes that wait),
 // gateway_nodes.cc (devices in), gateway_scheduling.cc (decide), gateway_binding.cc (the row's road),
-// gateway_compare.cc (List/Slots, adopt mode), gateway_orphans.cc (slots without an object), gateway_api.cc (clients),
-// gateway_view.cc (what it shows), gateway_metrics.cc (what it counts).
+// gateway_provisioning.cc (claims to be filled first), gateway_compare.cc (List/Slots, adopt mode), gateway_orphans.cc
+// (slots without an object), gateway_api.cc (clients), gateway_explain.cc (why, and what if), gateway_view.cc (what it
+// shows), gateway_metrics.cc (what it counts).
 #pragma once
 
 #include <cstdint>
@@ -26,6 +27,7 @@
 #include "core/random.h"
 #include "core/scheduler/binding.h"
 #include "core/scheduler/board.h"
+#include "core/scheduler/explanation.h"
 #include "core/scheduler/nodes.h"
 #include "core/scheduler/objects.h"
 #include "core/scheduler/scheduler.h"
@@ -79,8 +81,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
   };
   Readiness readiness() const;
 
-  // What it has counted. measure() brings the gauges up to date.
-  Metrics& metrics() { return metrics_; }
+  // Brings the gauges of metrics() up to date.
   void measure();
 
   // For the simulator's invariants and status; none changes anything.
@@ -131,12 +132,22 @@ class Gateway final : public Transport::Handler, private Surroundings {
   Result<Accepted> accept(Kind kind, const Json& object, const std::string& key_wanted, bool recreate);
   Result<Accepted> accept_pod(const Json& object, const std::string& key_wanted, bool recreate);
   Result<Accepted> accept_node_overlay(const Json& object, const std::string& key_wanted);
+  struct Admitted {
+    std::shared_ptr<Pod> pod;
+    bool known = false;  // a new version of the pod of this name
+    Warnings warnings;
+  };
+  // What is asked of a pod's manifest before it is accepted. Changes nothing but `random_`, for a uid.
+  Result<Admitted> admit_pod(const Json& object, const std::string& key_wanted, bool recreate);
+  static Status check_update(const PodEntry& entry, const Pod& next);
   Status admit_priority(Json& manifest);
   Result<Accepted> update_pod(PodEntry& entry, const std::shared_ptr<Pod>& next, Warnings warnings);
   void create_pod(const std::shared_ptr<const Pod>& pod);
   // Deletes by name; `uid` empty: whatever uid. Error when there is nothing of that name (or uid).
   Status remove_object(Kind kind, const std::string& key, const std::string& uid);
   void remove_pod(PodEntry& entry);
+  void show_leaving(PodEntry& entry);
+  void wake_updated(const Pod& before, const Pod& after, const std::string& node);
   void finish_removal(const std::string& key);  // the row is gone (or never was): erase, successor takes the name
 
   // gateway_kinds.cc
@@ -148,7 +159,8 @@ class Gateway final : public Transport::Handler, private Surroundings {
   bool bind_volume(const VolumeGrant& grant);  // claim and volume become each other's; false: nothing changed
 
   // gateway_doomed.cc
-  void sweep_volumes();  // a deleted claim or volume goes when no pod uses it
+  void doom(Kind kind, const std::string& key);  // the delete of a volume or claim; may have to wait
+  void sweep_volumes();                          // a deleted claim or volume goes when no pod uses it
   void release_volume(const std::string& name, const std::string& claim_key);
   void offer_again(const PersistentVolume& deleted);
   void save_doomed();
@@ -173,7 +185,6 @@ class Gateway final : public Transport::Handler, private Surroundings {
   void enqueue(const std::shared_ptr<const Pod>& pod);
   void start_binding(BindingCycle cycle);
   std::size_t rows_in_flight() const;
-  void deliver_permits();  // what Permit plugins, operators or time decided goes on at once
   std::shared_ptr<const Pod> find_unplaced(const Pod& pod) const override;
   bool may_try(const Pod& pod) override;
   void record_event(const Pod& pod, const SchedulingEvent& event) override;
@@ -198,6 +209,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
   void enter_release(Binding& binding, RowEvent event);
   void end_row(Binding& binding, const Move& made);
   void wake_freed(const Binding& binding);
+  void wake_promised(const Binding& binding);
   void give_up(Binding& binding, const Status& status, bool waited);  // before a row was written
   void feed(const std::string& uid, RowEvent event);                  // may end and drop the binding
   void feed_permit(const std::string& uid, Status status);
@@ -216,6 +228,11 @@ class Gateway final : public Transport::Handler, private Surroundings {
   void hold_epoch(const std::string& node, const Epoch& epoch);
   void drop_epoch(const std::string& node, const Epoch& epoch);
   void resend_all(const std::string& node);
+
+  // gateway_provisioning.cc
+  Status await_provisioners(Binding& binding, Millis again_at);
+  void look_for_provisioned();  // claims or volumes changed: PreBind runs again for those who wait for them
+  static std::string what_is_provisioned(const Binding& binding);
 
   // gateway_compare.cc
   void list_node(const std::string& node);
@@ -250,6 +267,20 @@ class Gateway final : public Transport::Handler, private Surroundings {
   Json api_describe(const Json& request);
   Json api_status() const;
 
+  // gateway_permit.cc
+  void deliver_permits();  // what Permit plugins, operators or time decided goes on at once
+  const WaitingPod* waiting_of(const Json& request, std::string& why) const;
+  Json api_waiting(const Json& request) const;
+  Json api_allow(const Json& request);
+  Json api_reject(const Json& request);
+
+  // gateway_explain.cc
+  Json api_explain(const Json& request);
+  Json api_plan(const Json& request);
+  // A trial of a cycle of the pod, as if that of uid `not_counted` were placed nowhere. Changes nothing.
+  Explanation try_pod(const Pod& pod, const std::string& not_counted, const Json& request);
+  Json placement_of(const PodEntry& entry) const;
+
   // gateway_metrics.cc
   void measure_queue();
   void count_attempt(const QueuedPod& queued, std::string_view result);
@@ -283,6 +314,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
   Queue& queue_;
   Identity identity_;
   bool identity_changed_ = false;
+  bool volumes_changed_ = false;  // in this turn
   std::map<std::string, std::unique_ptr<Binding>> bindings_;
   std::map<std::string, Release> releases_;
   std::map<std::string, std::set<Epoch>> live_epochs_;  // by node: rows and release entries (P10)

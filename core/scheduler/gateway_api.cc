@@ -77,7 +77,13 @@ Json Gateway::answer_api(const Json& request) {
   if (op == "delete") return api_delete(request);
   if (op == "get") return api_get(request);
   if (op == "describe") return api_describe(request);
-  return failure("op: \"" + op + "\" is not one of apply, delete, get, describe, status");
+  if (op == "explain") return api_explain(request);
+  if (op == "plan") return api_plan(request);
+  if (op == "waiting") return api_waiting(request);
+  if (op == "allow") return api_allow(request);
+  if (op == "reject") return api_reject(request);
+  return failure("op: \"" + op +
+                 "\" is not one of apply, delete, get, describe, explain, plan, waiting, allow, reject, status");
 }
 
 Json Gateway::api_apply(const Json& request) {

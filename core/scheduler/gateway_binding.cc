@@ -32,7 +32,11 @@ Task Gateway::binding_cycle(Binding& binding) {
       }
     }
     scheduler_.leave_queue(binding.cycle);
-    const Status begun = begin_row(binding);
+    Status begun = begin_row(binding);
+    while (begun.is_wait()) {
+      const Status news = co_await binding.permitted.next();
+      begun = news.is_success() ? begin_row(binding) : news;
+    }
     if (!begun.is_success()) {
       give_up(binding, begun, false);
       co_return;
@@ -45,7 +49,8 @@ Task Gateway::binding_cycle(Binding& binding) {
   }
 }
 
-// P1: the row with its new epoch is in this turn's transaction; PreBind leaves after it.
+// P1: the row with its new epoch is in this turn's transaction; PreBind leaves after it. Wait: claims have to be
+// provisioned first, and it is called again.
 Status Gateway::begin_row(Binding& binding) {
   Row& row = binding.row;
   const DeviceNode* device = nodes_.find(row.node);
@@ -53,6 +58,9 @@ Status Gateway::begin_row(Binding& binding) {
   BindRequest wanted;
   Status prepared = scheduler_.pre_bind(binding.cycle, wanted);
   if (!prepared.is_success()) return prepared;
+  timers_.cancel(binding.deadline);
+  binding.provisioning = wanted.provision;
+  if (!wanted.provision.empty()) return await_provisioners(binding, wanted.again_at);
   row.pod = binding.pod->metadata.key();
   row.incarnation = device->incarnation;
   row.promise_ms = options_.promise_ms;
@@ -204,6 +212,7 @@ void Gateway::end_row(Binding& binding, const Move& made) {
   const bool armed = binding.cycle.reservation && binding.cycle.reservation->is_armed();
   if (!armed) cache_.remove(row.uid);
   const bool again = entry != nullptr && !entry->deleting && !entry->finished && framework_of(*entry->pod) != nullptr;
+  if (made.from == Phase::prebind) wake_promised(binding);
   if (again && (made.from == Phase::prebind || made.from == Phase::bind)) {
     const std::string why = binding.reason.empty() ? "node " + row.node + " lost the placement" : binding.reason;
     return scheduler_.fail_binding(binding.cycle, binding.refusal.is_success() ? Status::error(why) : binding.refusal);
@@ -233,6 +242,7 @@ void Gateway::give_up(Binding& binding, const Status& status, bool waited) {
   } else {
     scheduler_.fail_binding(binding.cycle, status);
   }
+  wake_promised(binding);
   const PodEntry* entry = objects_.find_pod_by_uid(binding.row.uid);
   if (entry != nullptr && entry->deleting && !identity_.adopting) finish_removal(binding.row.pod);
 }

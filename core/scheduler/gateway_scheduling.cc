@@ -50,21 +50,6 @@ void Gateway::start_binding(BindingCycle cycle) {
   reap(uid);
 }
 
-void Gateway::deliver_permits() {
-  WaitingPods& waiting = scheduler_.waiting_pods();
-  for (auto decided = waiting.take_decided(); !decided.empty(); decided = waiting.take_decided()) {
-    for (auto& [uid, status] : decided) feed_permit(uid, std::move(status));
-  }
-  timers_.cancel(permit_timer_);
-  if (const std::optional<Millis> next = waiting.next_deadline()) {
-    permit_timer_ = timers_.at(*next, [this] {
-      permit_timer_ = 0;
-      scheduler_.waiting_pods().expire(clock_.now());
-      deliver_permits();
-    });
-  }
-}
-
 std::shared_ptr<const Pod> Gateway::find_unplaced(const Pod& pod) const {
   const PodEntry* entry = objects_.find_pod_by_uid(pod.uid());
   return entry == nullptr || entry->deleting || entry->finished ? nullptr : entry->pod;

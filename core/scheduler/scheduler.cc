@@ -12,6 +12,7 @@ namespace {
 constexpr ClusterEvent kAssignedPodAdd{EventResource::assigned_pod, kAdd, "AssignedPodAdd"};
 constexpr ClusterEvent kAssignedPodDelete{EventResource::assigned_pod, kDelete, "AssignedPodDelete"};
 constexpr std::size_t kNoteBytes = 1024;
+constexpr std::uint64_t kSampledCycles = 10;  // one of so many measures its plugins (schedule_one.go)
 
 std::string note_of(const std::string& message) {
   constexpr std::string_view kCut = " ...";
@@ -27,6 +28,7 @@ Scheduler::Scheduler(const Clock& clock, const Lister& lister, Surroundings& sur
     : clock_(clock),
       lister_(lister),
       surroundings_(surroundings),
+      metrics_(options.metrics),
       random_(options.seed),
       queue_(clock, [this](const Pod& pod) { return framework_of(pod); }, options.queue) {
   search_.nominator = &queue_.nominator();
@@ -92,6 +94,23 @@ void Scheduler::wake_freed(const Pod& pod, const std::string& node, const Queue:
   queue_.move_all(kAssignedPodDelete, objects, pre_check);
 }
 
+void Scheduler::lend(const std::string& not_counted, const std::function<void(const Snapshot&, NodeSearch&)>& try_it) {
+  const Random random_before = random_;
+  Snapshot snapshot_before = snapshot_;
+  NodeSearch search = search_;
+  if (cache_.node_of(not_counted)) {
+    Cache without = cache_;
+    without.remove(not_counted);
+    snapshot_ = Snapshot();
+    without.update_snapshot(snapshot_);
+  } else {
+    cache_.update_snapshot(snapshot_);
+  }
+  try_it(snapshot_, search);
+  snapshot_ = std::move(snapshot_before);
+  random_ = random_before;
+}
+
 // schedule_one.go skipPodSchedule.
 bool Scheduler::skips(const Pod& pod) {
   if (pod.metadata.deleting) {
@@ -121,6 +140,7 @@ std::unique_ptr<BindingCycle> Scheduler::try_pod(QueuedPod queued) {
   const Framework& framework = *framework_of(*queued.pod);
   cache_.update_snapshot(snapshot_);
   auto state = std::make_unique<CycleState>();
+  state->sampled = cycles_++ % kSampledCycles == 0;
   ScheduleResult result = schedule_pod(framework, *state, *queued.pod, snapshot_, search_);
   if (!result.status.is_success()) {
     if (!result.victims.empty()) preempt(queued.pod, result);

@@ -89,8 +89,9 @@ class Scheduler final : public Handle {
  public:
   struct Options {
     Queue::Options queue;
-    std::uint64_t seed = 0;  // of equal totals and of draw()
-    PickNode pick;           // empty: uniformly, from the seed
+    std::uint64_t seed = 0;      // of equal totals and of draw()
+    PickNode pick;               // empty: uniformly, from the seed
+    Metrics* metrics = nullptr;  // null: nothing is counted
   };
   // All outlive it.
   Scheduler(const Clock& clock, const Lister& lister, Surroundings& surroundings, Options options);
@@ -125,6 +126,11 @@ class Scheduler final : public Handle {
   void fail_binding(BindingCycle& cycle, const Status& status);
   void reject_waiting(BindingCycle& cycle, const Status& status);
 
+  // A trial: runs `try_it` on the snapshot as a decision would find it now, `not_counted` (a uid) taken out, with the
+  // search and the source of chance of the next decision. Afterwards all are as before.
+  void lend(const std::string& not_counted, const std::function<void(const Snapshot&, NodeSearch&)>& try_it);
+  void refresh_snapshot() { cache_.update_snapshot(snapshot_); }
+
   Queue& queue() { return queue_; }
   const Queue& queue() const { return queue_; }
   Cache& cache() { return cache_; }
@@ -134,6 +140,7 @@ class Scheduler final : public Handle {
   const Snapshot& snapshot() const override { return snapshot_; }
   const Lister& lister() const override { return lister_; }
   const Nominator& nominator() const override { return queue_.nominator(); }
+  Metrics* metrics() override { return metrics_; }
   std::uint64_t draw(std::uint64_t bound) override { return random_.below(bound); }
   Status bind(const Pod& pod, const std::string& node) override { return surroundings_.bind(pod, node); }
 
@@ -164,7 +171,9 @@ class Scheduler final : public Handle {
   const Clock& clock_;
   const Lister& lister_;
   Surroundings& surroundings_;
+  Metrics* metrics_;
   Random random_;
+  std::uint64_t cycles_ = 0;
   Cache cache_;
   Snapshot snapshot_;
   std::map<std::string, std::unique_ptr<Framework>> frameworks_;  // by scheduler name

@@ -76,7 +76,7 @@ using Table = std::map<std::string, std::shared_ptr<const Pod>>;
 class ScriptedCluster final : public Surroundings {
  public:
   explicit ScriptedCluster(const Json& input)
-      : script(input), scheduler(clock, lister, *this, {{}, 0, pick_heap_root}) {}
+      : script(input), scheduler(clock, lister, *this, {{}, 0, pick_heap_root, nullptr}) {}
 
   std::shared_ptr<const Pod> find_unplaced(const Pod& pod) const override {
     const auto found = seen.find(pod.metadata.name);
