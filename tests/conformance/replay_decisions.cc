@@ -95,22 +95,22 @@ class Run {
     got.result = schedule_pod(*framework_, got.state, pod, cluster_.take_snapshot(), search_);
     search_.next_start = 0;
     if (!got.result.status.is_success()) return got;
-    choose_volumes(pod, got);
+    note_volumes(got);
     const std::string& node = got.result.decision.node;
     got.reserve = framework_->run_reserve(got.state, pod, node);
     framework_->run_unreserve(got.state, pod, node);
     return got;
   }
 
-  void choose_volumes(const Pod& pod, Attempt& got) {
+  static void note_volumes(Attempt& got) {
     std::vector<std::string> feasible{got.result.decision.node};
     for (const NodeScore& total : got.result.decision.totals) feasible.push_back(total.node);
     for (const std::string& node : feasible) {
-      BindRequest request;
-      if (!framework_->run_pre_bind(got.state, pod, node, request).is_success()) continue;
-      for (const VolumeGrant& grant : request.volumes) {
-        if (cluster_.is_unbound(grant.claim)) got.volumes[node].bound[grant.claim] = grant.volume;
-      }
+      const VolumeDecision* decision = VolumeBinding::decision(got.state, node);
+      if (decision == nullptr || (decision->bind.empty() && decision->provision.empty())) continue;
+      VolumeChoice& choice = got.volumes[node];
+      for (const VolumeGrant& grant : decision->bind) choice.bound[grant.claim] = grant.volume;
+      choice.provisioned = decision->provision;
     }
   }
 
