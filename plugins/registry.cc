@@ -3,9 +3,12 @@
 #include "core/check.h"
 #include "plugins/defaultbinder.h"
 #include "plugins/defaultpreemption.h"
+#include "plugins/imagelocality.h"
 #include "plugins/interpodaffinity.h"
 #include "plugins/nodeaffinity.h"
 #include "plugins/nodename.h"
+#include "plugins/nodeports.h"
+#include "plugins/noderesources_balanced_allocation.h"
 #include "plugins/noderesources_fit.h"
 #include "plugins/nodeunschedulable.h"
 #include "plugins/nodevolumelimits.h"
@@ -36,6 +39,7 @@ Registry in_tree_registry() {
   add<NodeName>(registry);
   add<TaintToleration>(registry);
   add<NodeAffinity>(registry);
+  add<NodePorts>(registry);
   add<NodeResourcesFit>(registry);
   add<VolumeRestrictions>(registry);
   add<NodeVolumeLimits>(registry);
@@ -44,6 +48,8 @@ Registry in_tree_registry() {
   add<PodTopologySpread>(registry);
   add<InterPodAffinity>(registry);
   add<DefaultPreemption>(registry);
+  add<NodeResourcesBalancedAllocation>(registry);
+  add<ImageLocality>(registry);
   add<DefaultBinder>(registry);
   return registry;
 }
@@ -57,6 +63,7 @@ Profile default_profile() {
   profile.enable(NodeName::kName);
   profile.enable(TaintToleration::kName, 3);
   profile.enable(NodeAffinity::kName, 2);
+  profile.enable(NodePorts::kName);
   profile.enable(NodeResourcesFit::kName, 1);
   profile.enable(VolumeRestrictions::kName);
   profile.enable(NodeVolumeLimits::kName);
@@ -65,6 +72,8 @@ Profile default_profile() {
   profile.enable(PodTopologySpread::kName, 2);
   profile.enable(InterPodAffinity::kName, 2);
   profile.enable(DefaultPreemption::kName);
+  profile.enable(NodeResourcesBalancedAllocation::kName, 1);
+  profile.enable(ImageLocality::kName, 1);
   profile.enable(DefaultBinder::kName);
   return profile;
 }

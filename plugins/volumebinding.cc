@@ -277,6 +277,31 @@ Status VolumeBinding::pre_bind_pre_flight(CycleState& state, const Pod&, const s
   return state.read<PodVolumes>(kName) == nullptr ? Status::skip() : Status();
 }
 
+// Binder.BindPodVolumes. What a provisioner makes is asked for once and then looked at until it is there.
+Status VolumeBinding::await_provisioned(const std::vector<std::string>& claims, const std::string& node,
+                                        std::optional<Millis>& asked_at, BindRequest& request) const {
+  const NodeInfo* info = handle_.snapshot().find(node);
+  if (info == nullptr) return Status::error("binding volumes: failed to get node \"" + node + "\"");
+  std::vector<std::string> waiting;
+  for (const std::string& key : claims) {
+    const Result<Volume> volume = provisioned_volume(handle_.lister(), key, *info->node, asked_at.has_value());
+    if (!volume) return Status::error("binding volumes: " + volume.error().message());
+    if (*volume == nullptr) {
+      waiting.push_back(key);
+    } else {
+      request.volumes.push_back({key, (*volume)->metadata.name, (*volume)->local_path});
+    }
+  }
+  if (waiting.empty()) return {};
+  const Millis now = handle_.clock().now();
+  const Millis deadline = asked_at.value_or(now) + arguments_.bind_timeout_seconds * 1000;
+  if (asked_at && now >= deadline) return Status::error("binding volumes: context deadline exceeded");
+  asked_at = asked_at.value_or(now);
+  request.provision = std::move(waiting);
+  request.again_at = deadline;
+  return {};
+}
+
 Status VolumeBinding::pre_bind(CycleState& state, const Pod&, const std::string& node, BindRequest& request) {
   auto* volumes = state.read<PodVolumes>(kName);
   if (volumes == nullptr) return {};
@@ -286,8 +311,8 @@ Status VolumeBinding::pre_bind(CycleState& state, const Pod&, const std::string&
   const VolumeDecision* chosen = decision(state, node);
   if (chosen == nullptr) return Status::error("Filter did not accept node " + node);
   request.volumes.insert(request.volumes.end(), chosen->bind.begin(), chosen->bind.end());
-  if (!chosen->provision.empty()) return Status::error("binding volumes: nothing provisions here");
-  return {};
+  if (chosen->provision.empty()) return {};
+  return await_provisioned(chosen->provision, node, volumes->asked_at, request);
 }
 
 // The volume objects tell of the binding from here on.

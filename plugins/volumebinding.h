@@ -54,6 +54,9 @@ class VolumeBinding final : public PreFilterPlugin,
   void post_bind(CycleState& state, const Pod& pod, const std::string& node) override;
 
  private:
+  Status await_provisioned(const std::vector<std::string>& claims, const std::string& node,
+                           std::optional<Millis>& asked_at, BindRequest& request) const;
+
   Arguments arguments_;
   Handle& handle_;
   std::shared_ptr<AssumedVolumes> assumed_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "plugins/volume_claims.h"
+#include "plugins/volumebinding_match.h"
 
 namespace berth {
 
@@ -40,6 +41,28 @@ Result<Provisioning> can_provision(const Lister& lister, const PersistentVolumeC
   const bool has_one = !provisioner.empty() && provisioner != StorageClass::kNoProvisioner;
   if (!has_one || !is_allowed(*storage_class, node)) return Provisioning::impossible;
   return has_space(lister, *storage_class, claim, node) ? Provisioning::possible : Provisioning::no_space;
+}
+
+Result<std::shared_ptr<const PersistentVolume>> provisioned_volume(const Lister& lister, const std::string& claim_key,
+                                                                   const Node& node, bool asked) {
+  const std::shared_ptr<const PersistentVolume> none;
+  const auto claim = lister.claim(claim_key);
+  if (claim == nullptr)
+    return Status::error("failed to check provisioning pvc: could not find v1.PersistentVolumeClaim \"" + claim_key +
+                         "\"");
+  const std::string* selected = selected_node(*claim);
+  if (selected == nullptr && !asked) return none;
+  if (selected == nullptr || *selected != node.metadata.name) {
+    return Status::error("provisioning failed for PVC \"" + claim->metadata.name + "\"");
+  }
+  if (claim->volume_name.empty()) return none;
+  auto volume = lister.volume(claim->volume_name);
+  if (volume == nullptr) return none;
+  if (!reaches(*volume, node)) {
+    return Status::error("pv \"" + volume->metadata.name + "\" node affinity doesn't match node \"" +
+                         node.metadata.name + "\": no matching NodeSelectorTerms");
+  }
+  return is_bound(*claim) ? volume : none;
 }
 
 const std::optional<Quantity>& volume_limit(const CsiStorageCapacity& capacity) {

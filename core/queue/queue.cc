@@ -209,6 +209,31 @@ const QueuedPod* Queue::find(const std::string& uid) const {
   return found == entries_.end() ? nullptr : &found->second.queued;
 }
 
+std::optional<Millis> Queue::due(const std::string& uid) const {
+  auto found = entries_.find(uid);
+  if (found == entries_.end()) return std::nullopt;
+  const Entry& entry = found->second;
+  switch (entry.where) {
+    case Where::active: return clock_.now();
+    case Where::backoff: return Backoff::free_at(entry.backoff_until);
+    case Where::unschedulable: {
+      const Millis over = entry.queued.timestamp + options_.unschedulable_timeout_ms + 1;
+      if (over <= unschedulable_flush_at_) return unschedulable_flush_at_;
+      const Millis rounds = (over - unschedulable_flush_at_ + kUnschedulableFlushMs - 1) / kUnschedulableFlushMs;
+      return unschedulable_flush_at_ + rounds * kUnschedulableFlushMs;
+    }
+    case Where::none:
+    case Where::gated:
+    case Where::in_flight: break;
+  }
+  return std::nullopt;
+}
+
+bool Queue::is_error_backoff(const std::string& uid) const {
+  auto found = entries_.find(uid);
+  return found != entries_.end() && found->second.where == Where::backoff && found->second.error_backoff;
+}
+
 Queue::Counts Queue::counts() const {
   Counts counts;
   counts.active = active_.size();

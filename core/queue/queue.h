@@ -58,8 +58,11 @@ class Queue {
   // error: error backoff. Events since its pop are replayed, so that no wake-up is lost.
   void requeue(QueuedPod pod, const Status& status, const std::set<std::string>& unschedulable_plugins,
                const std::set<std::string>& pending_plugins);
-  // Something happened: wakes the rejected pods whose plugins' hints say queue.
-  void move_all(const ClusterEvent& event, const EventObjects& objects);
+  // Which pods an event may wake at all; empty: all of them.
+  using PreCheck = std::function<bool(const Pod& pod)>;
+  // Something happened: wakes the rejected pods whose plugins' hints say queue. `pre_check` is not asked again when the
+  // event is replayed for a pod in flight.
+  void move_all(const ClusterEvent& event, const EventObjects& objects, const PreCheck& pre_check = {});
   // Moves the listed pods to active.
   void activate(const std::vector<std::string>& uids);
   // Moves expired backoffs (each second) and pods unschedulable for 5 minutes (each 30 s). Cheap when nothing is due.
@@ -73,6 +76,11 @@ class Queue {
   Where where(const std::string& uid) const;
   // Null when the queue does not hold it (in flight included).
   const QueuedPod* find(const std::string& uid) const;
+  // When time alone brings the pod to active, on the clock's scale; now or earlier: it is its turn. None: gated, in
+  // flight or not held. An event, or a queue with nothing active, may be sooner.
+  std::optional<Millis> due(const std::string& uid) const;
+  // True while it backs off from an error: neither an event nor an idle queue is sooner.
+  bool is_error_backoff(const std::string& uid) const;
   struct Counts {
     std::size_t active = 0, backoff = 0, unschedulable = 0, gated = 0, in_flight = 0;
   };

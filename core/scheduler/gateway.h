@@ -4,8 +4,9 @@
 // The implementation is told in chapters: gateway.cc (start, dispatch, turn), gateway_objects.cc (manifests in),
 // gateway_kinds.cc (those of the other kinds), gateway_doomed.cc (deletes that wait),
 // gateway_nodes.cc (devices in), gateway_scheduling.cc (decide), gateway_binding.cc (the row's road),
-// gateway_compare.cc (List/Slots, adopt mode), gateway_orphans.cc (slots without an object), gateway_api.cc (clients),
-// gateway_view.cc (what it shows), gateway_metrics.cc (what it counts).
+// gateway_provisioning.cc (claims to be filled first), gateway_compare.cc (List/Slots, adopt mode), gateway_orphans.cc
+// (slots without an object), gateway_api.cc (clients), gateway_explain.cc (why, and what if), gateway_view.cc (what it
+// shows), gateway_metrics.cc (what it counts).
 #pragma once
 
 #include <cstdint>
@@ -26,6 +27,7 @@
 #include "core/random.h"
 #include "core/scheduler/binding.h"
 #include "core/scheduler/board.h"
+#include "core/scheduler/explanation.h"
 #include "core/scheduler/nodes.h"
 #include "core/scheduler/objects.h"
 #include "core/scheduler/scheduling_cycle.h"
@@ -75,6 +77,7 @@ class Gateway final : public Transport::Handler, public Handle {
   const Snapshot& snapshot() const override { return snapshot_; }
   const Lister& lister() const override { return objects_; }
   const Nominator& nominator() const override { return queue_->nominator(); }
+  Metrics* metrics() override { return &metrics_; }
   std::uint64_t draw(std::uint64_t bound) override { return random_.below(bound); }
 
   // Why it is not ready; empty: ready.
@@ -85,8 +88,7 @@ class Gateway final : public Transport::Handler, public Handle {
   };
   Readiness readiness() const;
 
-  // What it has counted. measure() brings the gauges up to date.
-  Metrics& metrics() { return metrics_; }
+  // Brings the gauges of metrics() up to date.
   void measure();
 
   // For the simulator's invariants and status; none changes anything.
@@ -135,12 +137,22 @@ class Gateway final : public Transport::Handler, public Handle {
   Result<Accepted> accept(Kind kind, const Json& object, const std::string& key_wanted, bool recreate);
   Result<Accepted> accept_pod(const Json& object, const std::string& key_wanted, bool recreate);
   Result<Accepted> accept_node_overlay(const Json& object, const std::string& key_wanted);
+  struct Admitted {
+    std::shared_ptr<Pod> pod;
+    bool known = false;  // a new version of the pod of this name
+    Warnings warnings;
+  };
+  // What is asked of a pod's manifest before it is accepted. Changes nothing but `random_`, for a uid.
+  Result<Admitted> admit_pod(const Json& object, const std::string& key_wanted, bool recreate);
+  static Status check_update(const PodEntry& entry, const Pod& next);
   Status admit_priority(Json& manifest);
   Result<Accepted> update_pod(PodEntry& entry, const std::shared_ptr<Pod>& next, Warnings warnings);
   void create_pod(const std::shared_ptr<const Pod>& pod);
   // Deletes by name; `uid` empty: whatever uid. Error when there is nothing of that name (or uid).
   Status remove_object(Kind kind, const std::string& key, const std::string& uid);
   void remove_pod(PodEntry& entry);
+  void show_leaving(PodEntry& entry);
+  void wake_updated(const Pod& before, const Pod& after, const std::string& node);
   void finish_removal(const std::string& key);  // the row is gone (or never was): erase, successor takes the name
 
   // gateway_kinds.cc
@@ -152,7 +164,8 @@ class Gateway final : public Transport::Handler, public Handle {
   bool bind_volume(const VolumeGrant& grant);  // claim and volume become each other's; false: nothing changed
 
   // gateway_doomed.cc
-  void sweep_volumes();  // a deleted claim or volume goes when no pod uses it
+  void doom(Kind kind, const std::string& key);  // the delete of a volume or claim; may have to wait
+  void sweep_volumes();                          // a deleted claim or volume goes when no pod uses it
   void release_volume(const std::string& name, const std::string& claim_key);
   void offer_again(const PersistentVolume& deleted);
   void save_doomed();
@@ -193,6 +206,7 @@ class Gateway final : public Transport::Handler, public Handle {
   void enter_release(Binding& binding, RowEvent event);
   void end_row(Binding& binding, const Move& made);
   void wake_freed(const Binding& binding);
+  void wake_promised(const Binding& binding);
   void give_up(Binding& binding, const Status& status);  // before a row was written
   void feed(const std::string& uid, RowEvent event);     // may end and drop the binding
   void feed_permit(const std::string& uid, Status status);
@@ -211,6 +225,11 @@ class Gateway final : public Transport::Handler, public Handle {
   void hold_epoch(const std::string& node, const Epoch& epoch);
   void drop_epoch(const std::string& node, const Epoch& epoch);
   void resend_all(const std::string& node);
+
+  // gateway_provisioning.cc
+  Status await_provisioners(Binding& binding, Millis again_at);
+  void look_for_provisioned();  // claims or volumes changed: PreBind runs again for those who wait for them
+  static std::string what_is_provisioned(const Binding& binding);
 
   // gateway_compare.cc
   void list_node(const std::string& node);
@@ -245,6 +264,13 @@ class Gateway final : public Transport::Handler, public Handle {
   Json api_describe(const Json& request);
   Json api_status() const;
 
+  // gateway_explain.cc
+  Json api_explain(const Json& request);
+  Json api_plan(const Json& request);
+  // A trial of a cycle of the pod, as if that of uid `not_counted` were placed nowhere. Changes nothing.
+  Explanation try_pod(const Pod& pod, const std::string& not_counted, const Json& request);
+  Json placement_of(const PodEntry& entry) const;
+
   // gateway_metrics.cc
   void measure_queue();
   void count_attempt(const QueuedPod& queued, std::string_view result);
@@ -267,6 +293,7 @@ class Gateway final : public Transport::Handler, public Handle {
   Random random_;
   Topics topics_;
   Metrics metrics_;
+  std::uint64_t cycles_ = 0;
   Turn turn_;
   Objects objects_;
   Nodes nodes_;
@@ -277,6 +304,7 @@ class Gateway final : public Transport::Handler, public Handle {
   std::unique_ptr<Queue> queue_;
   Identity identity_;
   bool identity_changed_ = false;
+  bool volumes_changed_ = false;  // in this turn
   std::map<std::string, std::unique_ptr<Binding>> bindings_;
   std::map<std::string, Release> releases_;
   std::map<std::string, std::set<Epoch>> live_epochs_;  // by node: rows and release entries (P10)

@@ -77,7 +77,9 @@ Json Gateway::answer_api(const Json& request) {
   if (op == "delete") return api_delete(request);
   if (op == "get") return api_get(request);
   if (op == "describe") return api_describe(request);
-  return failure("op: \"" + op + "\" is not one of apply, delete, get, describe, status");
+  if (op == "explain") return api_explain(request);
+  if (op == "plan") return api_plan(request);
+  return failure("op: \"" + op + "\" is not one of apply, delete, get, describe, explain, plan, status");
 }
 
 Json Gateway::api_apply(const Json& request) {

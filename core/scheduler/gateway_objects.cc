@@ -124,8 +124,8 @@ Status Gateway::admit_priority(Json& manifest) {
   return Status::ok();
 }
 
-Result<Gateway::Accepted> Gateway::accept_pod(const Json& object, const std::string& key_wanted, bool recreate) {
-  Json manifest = with_namespace(object);
+Result<Gateway::Admitted> Gateway::admit_pod(const Json& object, const std::string& key_wanted, bool recreate) {
+  Json manifest = as_accepted(Kind::pod, object);
   if (Status admitted = admit_priority(manifest); !admitted.is_success()) return admitted;
   manifest.erase("status");  // the gateway's to say
   Warnings warnings;
@@ -137,7 +137,7 @@ Result<Gateway::Accepted> Gateway::accept_pod(const Json& object, const std::str
   if (framework_of(*pod) == nullptr) {
     return Status::error("spec.schedulerName: no profile \"" + pod->scheduler_name + "\" in this gateway");
   }
-  PodEntry* entry = objects_.find_pod(key);
+  const PodEntry* entry = objects_.find_pod(key);
   const bool same = entry != nullptr && (pod->uid().empty() || pod->uid() == entry->pod->uid()) && !recreate;
   if (pod->metadata.uid.empty()) {
     pod->metadata.uid = same ? entry->pod->uid() : random_.hex_id();
@@ -151,17 +151,30 @@ Result<Gateway::Accepted> Gateway::accept_pod(const Json& object, const std::str
   if (pod->manifest.dump().size() > kMaxPodBytes) {
     return Status::error("the pod is larger than 56 KiB, more than PreBind can carry; move what is large to a volume");
   }
-  if (same) return update_pod(*entry, pod, std::move(warnings));
-  if (PodEntry* other = objects_.find_pod_by_uid(pod->uid())) {
+  if (same) {
+    if (Status allowed = check_update(*entry, *pod); !allowed.is_success()) return allowed;
+    return Admitted{std::move(pod), true, std::move(warnings)};
+  }
+  if (const PodEntry* other = objects_.find_pod_by_uid(pod->uid())) {
     return Status::error("metadata.uid: \"" + pod->uid() + "\" is that of pod " + other->pod->metadata.key());
   }
   for (const auto& [other, waiting] : objects_.pods()) {
     if (other == key || uid_of(waiting.successor) != pod->uid()) continue;
     return Status::error("metadata.uid: \"" + pod->uid() + "\" is that of pod " + other + ", which waits for its name");
   }
-  Accepted accepted{"created", key, pod->uid(), std::move(warnings)};
+  return Admitted{std::move(pod), false, std::move(warnings)};
+}
+
+Result<Gateway::Accepted> Gateway::accept_pod(const Json& object, const std::string& key_wanted, bool recreate) {
+  Result<Admitted> admitted = admit_pod(object, key_wanted, recreate);
+  if (!admitted) return admitted.error();
+  const std::shared_ptr<Pod>& pod = admitted->pod;
+  const std::string key = pod->metadata.key();
+  PodEntry* entry = objects_.find_pod(key);
+  if (admitted->known) return update_pod(*entry, pod, std::move(admitted->warnings));
+  Accepted accepted{"created", key, pod->uid(), std::move(admitted->warnings)};
   if (entry == nullptr) {
-    create_pod(std::move(pod));
+    create_pod(pod);
     return accepted;
   }
   // Same name, another uid: delete, then create. The new pod waits until the old one's row is gone.
@@ -174,21 +187,26 @@ Result<Gateway::Accepted> Gateway::accept_pod(const Json& object, const std::str
   return accepted;
 }
 
-Result<Gateway::Accepted> Gateway::update_pod(PodEntry& entry, const std::shared_ptr<Pod>& next, Warnings warnings) {
-  Accepted accepted{"unchanged", next->metadata.key(), next->uid(), std::move(warnings)};
-  const std::shared_ptr<const Pod> before = entry.pod;
+Status Gateway::check_update(const PodEntry& entry, const Pod& next) {
+  const Pod& before = *entry.pod;
   if (entry.deleting) return Status::error("the pod is being deleted; apply it again when it is gone");
-  if (fixed_part(before->manifest) != fixed_part(next->manifest)) {
+  if (fixed_part(before.manifest) != fixed_part(next.manifest)) {
     return Status::error(
         "immutable: only labels, annotations, added tolerations and removed scheduling gates may change; "
         "delete and apply again (berthctl apply --recreate does both)");
   }
-  if (!keeps_all(before->tolerations, next->tolerations)) {
+  if (!keeps_all(before.tolerations, next.tolerations)) {
     return Status::error("spec.tolerations: tolerations may be added, not removed; delete and apply again");
   }
-  if (!keeps_all(next->scheduling_gates, before->scheduling_gates)) {
+  if (!keeps_all(next.scheduling_gates, before.scheduling_gates)) {
     return Status::error("spec.schedulingGates: gates may be removed, not added; delete and apply again");
   }
+  return {};
+}
+
+Result<Gateway::Accepted> Gateway::update_pod(PodEntry& entry, const std::shared_ptr<Pod>& next, Warnings warnings) {
+  Accepted accepted{"unchanged", next->metadata.key(), next->uid(), std::move(warnings)};
+  const std::shared_ptr<const Pod> before = entry.pod;
   next->manifest.find("metadata")->set("uid", before->uid());
   if (next->manifest == before->manifest) return accepted;
   accepted.word = "updated";
@@ -198,7 +216,10 @@ Result<Gateway::Accepted> Gateway::update_pod(PodEntry& entry, const std::shared
   board_.mark(Kind::pod, accepted.key);
   if (auto found = bindings_.find(next->uid()); found != bindings_.end()) {
     found->second->pod = next;
-    if (cache_.node_of(next->uid())) cache_.update(next);
+    if (cache_.node_of(next->uid())) {
+      cache_.update(next);
+      wake_updated(*before, *next, found->second->row.node);
+    }
   } else if (!entry.finished) {
     queue_->update(before, next);
   }
@@ -267,14 +288,41 @@ Status Gateway::remove_object(Kind kind, const std::string& key, const std::stri
     return Status::ok();
   }
   if (kind == Kind::persistent_volume || kind == Kind::persistent_volume_claim) {
-    doomed_.insert({kind, key});
-    save_doomed();
-    sweep_volumes();
+    doom(kind, key);
     return Status::ok();
   }
   erase_other(kind, key);
   if (kind == Kind::node) refresh_node(key);
   return Status::ok();
+}
+
+// While it still takes room, plugins see that it is on its way out, as by metadata.deletionTimestamp.
+void Gateway::show_leaving(PodEntry& entry) {
+  auto leaving = std::make_shared<Pod>(*entry.pod);
+  leaving->metadata.deleting = true;
+  const std::shared_ptr<const Pod> before = entry.pod;
+  objects_.put_pod(std::move(leaving));
+  auto found = bindings_.find(before->uid());
+  if (found == bindings_.end()) return;
+  found->second->pod = entry.pod;
+  if (!cache_.node_of(before->uid())) return;
+  cache_.update(entry.pod);
+  wake_updated(*before, *entry.pod, found->second->row.node);
+}
+
+// A pod that is placed has changed (framework/events.go PodSchedulingPropertiesChange).
+void Gateway::wake_updated(const Pod& before, const Pod& after, const std::string& node) {
+  EventObjects objects;
+  objects.old_pod = placed_on(node, before);
+  objects.new_pod = placed_on(node, after);
+  const bool labels = before.metadata.labels != after.metadata.labels;
+  const bool tolerations = before.tolerations.size() != after.tolerations.size();
+  const auto tell = [&](std::uint32_t action) {
+    wake({EventResource::assigned_pod, action, "AssignedPodUpdate"}, objects);
+  };
+  if (labels) tell(kUpdatePodLabel);
+  if (tolerations) tell(kUpdatePodToleration);
+  if (!labels && !tolerations) tell(kUpdate);
 }
 
 // P7: by phase.
@@ -284,6 +332,7 @@ void Gateway::remove_pod(PodEntry& entry) {
   entry.deleting = true;
   objects_.save_pod(key);
   board_.mark(Kind::pod, key);
+  show_leaving(entry);
   auto found = bindings_.find(uid);
   if (found == bindings_.end()) {
     if (!identity_.adopting) return finish_removal(key);
@@ -328,6 +377,10 @@ void Gateway::finish_removal(const std::string& key) {
   create_pod(std::make_shared<const Pod>(std::move(*next)));
 }
 
-void Gateway::wake(const ClusterEvent& event, const EventObjects& objects) { queue_->move_all(event, objects); }
+void Gateway::wake(const ClusterEvent& event, const EventObjects& objects) {
+  queue_->move_all(event, objects);
+  volumes_changed_ = volumes_changed_ || event.resource == EventResource::persistent_volume ||
+                     event.resource == EventResource::persistent_volume_claim;
+}
 
 }  // namespace berth

@@ -1,0 +1,42 @@
+// What explanations ask of the plugins: everybody's own word, where a decision stops at the first that settles it.
+#include "core/framework/framework.h"
+
+namespace berth {
+
+std::vector<Framework::Verdict> Framework::ask_every_pre_filter(CycleState& state, const Pod& pod,
+                                                                const Snapshot& snapshot) const {
+  state.skip_filter.clear();
+  std::vector<Verdict> verdicts;
+  for (const auto& entry : pre_filter_) {
+    PreFilterResult mine;
+    Status status = entry.plugin->pre_filter(state, pod, snapshot, mine);
+    if (!status.is_success()) state.skip_filter.insert(entry.name);
+    if (status.is_skip()) continue;
+    status.set_plugin(entry.name);
+    verdicts.push_back({std::move(status), std::move(mine.node_names)});
+  }
+  return verdicts;
+}
+
+std::vector<Status> Framework::ask_every_filter(CycleState& state, const Pod& pod, const NodeInfo& node) const {
+  std::vector<Status> verdicts;
+  for (const auto& entry : filter_) {
+    if (state.skip_filter.contains(entry.name)) continue;
+    verdicts.push_back(entry.plugin->filter(state, pod, node));
+    verdicts.back().set_plugin(entry.name);
+  }
+  return verdicts;
+}
+
+std::map<std::string, std::int64_t> Framework::raw_scores(CycleState& state, const Pod& pod,
+                                                          const NodeInfo& node) const {
+  std::map<std::string, std::int64_t> scores;
+  for (const auto& entry : score_) {
+    if (state.skip_score.contains(entry.name)) continue;
+    std::int64_t score = 0;
+    if (entry.plugin->score(state, pod, node, score).is_success()) scores[entry.name] = score;
+  }
+  return scores;
+}
+
+}  // namespace berth
