@@ -51,7 +51,7 @@ Result<NodeAffinity::Added> read_arguments(const Json& args) {
   NodeAffinity::Added added;
   if (args.is_null()) return added;
   Findings findings(Findings::Unknown::refuse);
-  FieldReader reader(args, "", findings);
+  FieldReader reader(args, "args", findings);
   reader.read_object("addedAffinity", [&](FieldReader& affinity) {
     affinity.read_object("requiredDuringSchedulingIgnoredDuringExecution", [&](FieldReader& selector) {
       decode::read_node_selector(selector, added.required.emplace());

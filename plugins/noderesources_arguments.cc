@@ -81,7 +81,7 @@ Result<FitArguments> read_fit_arguments(const Json& args) {
   FitArguments arguments;
   if (args.is_null()) return arguments;
   Findings findings(Findings::Unknown::refuse);
-  FieldReader reader(args, "", findings);
+  FieldReader reader(args, "args", findings);
   read_names(reader, "ignoredResources", false, arguments.ignored_resources);
   read_names(reader, "ignoredResourceGroups", true, arguments.ignored_resource_groups);
   reader.read_object("scoringStrategy", [&](FieldReader& item) { read_strategy(item, arguments.strategy); });
@@ -94,7 +94,7 @@ Result<std::vector<ScoredResource>> read_balanced_arguments(const Json& args) {
   std::vector<ScoredResource> resources{{"cpu", 1}, {"memory", 1}};
   if (args.is_null()) return resources;
   Findings findings(Findings::Unknown::refuse);
-  FieldReader reader(args, "", findings);
+  FieldReader reader(args, "args", findings);
   read_resources(reader, 1, resources);
   reader.finish();
   if (findings.has_errors()) return findings.status();
