@@ -49,7 +49,10 @@ void Histogram::observe(double value) {
 
 std::vector<double> exponential_buckets(double start, double factor, int count) {
   std::vector<double> bounds;
-  for (int i = 0; i < count; ++i, start *= factor) bounds.push_back(start);
+  for (int i = 0; i < count; ++i) {
+    bounds.push_back(start);
+    start *= factor;
+  }
   return bounds;
 }
 

@@ -4,10 +4,10 @@
 
 namespace berth {
 
-Result<std::unique_ptr<Plugin>> DefaultBinder::make(const Json& args, Handle&) {
-  return make_without_arguments<DefaultBinder>(args);
+Result<std::unique_ptr<Plugin>> DefaultBinder::make(const Json& args, Handle& handle) {
+  return make_without_arguments<DefaultBinder>(args, handle);
 }
 
-Status DefaultBinder::bind(CycleState&, const Pod&, const std::string&) { return {}; }
+Status DefaultBinder::bind(CycleState&, const Pod& pod, const std::string& node) { return handle_.bind(pod, node); }
 
 }  // namespace berth

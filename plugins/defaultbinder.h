@@ -12,8 +12,12 @@ class DefaultBinder final : public BindPlugin {
   static constexpr std::string_view kName = "DefaultBinder";
   static Result<std::unique_ptr<Plugin>> make(const Json& args, Handle& handle);
 
+  explicit DefaultBinder(Handle& handle) : handle_(handle) {}
   std::string_view name() const override { return kName; }
   Status bind(CycleState& state, const Pod& pod, const std::string& node) override;
+
+ private:
+  Handle& handle_;
 };
 
 }  // namespace berth

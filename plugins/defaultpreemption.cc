@@ -88,6 +88,11 @@ Result<std::unique_ptr<Plugin>> DefaultPreemption::make(const Json& args, Handle
   return std::unique_ptr<Plugin>(std::make_unique<DefaultPreemption>(read, handle));
 }
 
+Json DefaultPreemption::args() const {
+  return Json(Json::Object{{"minCandidateNodesPercentage", Json(args_.min_candidate_nodes_percentage)},
+                           {"minCandidateNodesAbsolute", Json(args_.min_candidate_nodes_absolute)}});
+}
+
 std::size_t DefaultPreemption::candidates_wanted(std::size_t nodes) const {
   const auto total = static_cast<std::int64_t>(nodes);
   const std::int64_t share = total * args_.min_candidate_nodes_percentage / 100;
@@ -128,6 +133,7 @@ DefaultPreemption::DryRun DefaultPreemption::dry_run(const Framework& framework,
 Status DefaultPreemption::post_filter(const Framework& framework, CycleState& state, const Pod& pod,
                                       const std::map<std::string, Status>& node_statuses, PostFilterResult& result) {
   const Snapshot& snapshot = handle_.snapshot();
+  if (handle_.metrics() != nullptr) handle_.metrics()->preemption_attempts.at().add();
   if (const std::string why = why_not_eligible(pod, snapshot, node_statuses); !why.empty()) {
     return said(Code::unschedulable, why);
   }
@@ -153,6 +159,9 @@ Status DefaultPreemption::post_filter(const Framework& framework, CycleState& st
   }
   result.nominated_node = chosen;
   result.victims = record->candidates.at(chosen).victims;
+  if (handle_.metrics() != nullptr) {
+    handle_.metrics()->preemption_victims.at().observe(static_cast<double>(result.victims.size()));
+  }
   state.write(kName, std::move(record));
   return {};
 }

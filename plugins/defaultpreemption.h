@@ -29,6 +29,7 @@ class DefaultPreemption final : public PostFilterPlugin, public EnqueueExtension
 
   DefaultPreemption(const Args& args, Handle& handle) : args_(args), handle_(handle) {}
   std::string_view name() const override { return kName; }
+  Json args() const override;
   std::vector<EventWithHint> events_to_register() const override { return {}; }
   // Success: a node to nominate and its victims. Unschedulable: none; the nomination is cleared, or kept when the pod
   // may not preempt now.

@@ -87,6 +87,12 @@ Result<std::unique_ptr<Plugin>> InterPodAffinity::make(const Json& args, Handle&
   return std::unique_ptr<Plugin>(std::make_unique<InterPodAffinity>(arguments, handle));
 }
 
+Json InterPodAffinity::args() const {
+  return Json(
+      Json::Object{{"hardPodAffinityWeight", Json(arguments_.hard_pod_affinity_weight)},
+                   {"ignorePreferredTermsOfExistingPods", Json(arguments_.ignore_preferred_terms_of_existing_pods)}});
+}
+
 Status InterPodAffinity::pre_filter(CycleState& state, const Pod& pod, const Snapshot& snapshot, PreFilterResult&) {
   NamespaceLabels namespaces(handle_.lister());
   auto neighbours = std::make_unique<Neighbours>();

@@ -5,11 +5,12 @@
 
 namespace berth {
 
-template <class T>
-Result<std::unique_ptr<Plugin>> make_without_arguments(const Json& args) {
+// `needs`: what the plugin's constructor takes.
+template <class T, class... Needs>
+Result<std::unique_ptr<Plugin>> make_without_arguments(const Json& args, Needs&... needs) {
   const bool empty = args.is_null() || (args.is_object() && args.as_object().empty());
   if (!empty) return Status::error("args: this plugin takes none; remove them");
-  return std::unique_ptr<Plugin>(std::make_unique<T>());
+  return std::unique_ptr<Plugin>(std::make_unique<T>(needs...));
 }
 
 }  // namespace berth

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "plugins/no_arguments.h"
+#include "core/api/decode.h"
 
 namespace berth {
 
@@ -34,39 +34,91 @@ std::optional<std::set<std::string>> named_nodes(const NodeSelectorTerm& term) {
   return names;
 }
 
-Hint after_node_change(const Pod& pod, const EventObjects& objects) {
-  if (objects.new_node == nullptr) return Hint::queue;
-  const bool fitted = objects.old_node != nullptr && fits(pod, *objects.old_node);
-  return !fitted && fits(pod, *objects.new_node) ? Hint::queue : Hint::skip;
+bool fits_added(const NodeAffinity::Added& added, const Node& node) {
+  return !added.required || matches(*added.required, node.metadata.labels, node.metadata.name);
+}
+
+std::int64_t weight_of(const std::vector<PreferredNodeTerm>& terms, const Node& node) {
+  std::int64_t sum = 0;
+  for (const PreferredNodeTerm& term : terms) {
+    if (term.weight == 0) continue;
+    if (matches(NodeSelector{{term.preference}}, node.metadata.labels, node.metadata.name)) sum += term.weight;
+  }
+  return sum;
+}
+
+Result<NodeAffinity::Added> read_arguments(const Json& args) {
+  NodeAffinity::Added added;
+  if (args.is_null()) return added;
+  Findings findings(Findings::Unknown::refuse);
+  FieldReader reader(args, "", findings);
+  reader.read_object("addedAffinity", [&](FieldReader& affinity) {
+    affinity.read_object("requiredDuringSchedulingIgnoredDuringExecution", [&](FieldReader& selector) {
+      decode::read_node_selector(selector, added.required.emplace());
+    });
+    decode::read_preferred_node_terms(affinity, added.preferred);
+  });
+  reader.finish();
+  if (findings.has_errors()) return findings.status();
+  return added;
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Plugin>> NodeAffinity::make(const Json& args, Handle&) {
-  return make_without_arguments<NodeAffinity>(args);
+  Result<Added> added = read_arguments(args);
+  if (!added) return added.error();
+  return std::unique_ptr<Plugin>(std::make_unique<NodeAffinity>(std::move(*added), args));
 }
 
+// A node that fits now is worth a try when it did not before; one that the added affinity rules out never is.
 std::vector<EventWithHint> NodeAffinity::events_to_register() const {
+  const auto after_node_change = [added = added_](const Pod& pod, const EventObjects& objects) {
+    if (objects.new_node == nullptr) return Hint::queue;
+    if (!fits_added(added, *objects.new_node) || !fits(pod, *objects.new_node)) return Hint::skip;
+    if (objects.old_node == nullptr) return Hint::queue;
+    return fits_added(added, *objects.old_node) && fits(pod, *objects.old_node) ? Hint::skip : Hint::queue;
+  };
   return {{{EventResource::node, kAdd | kUpdateNodeLabel, "NodeAddOrLabel"}, after_node_change}};
 }
 
 Status NodeAffinity::pre_filter(CycleState&, const Pod& pod, const Snapshot&, PreFilterResult& result) {
-  if (!pod.required_node_affinity) return pod.node_selector.empty() ? Status::skip() : Status();
+  const bool asks_nothing = !pod.required_node_affinity && pod.node_selector.empty();
+  if (asks_nothing && !added_.required) return Status::skip();
+  if (!pod.required_node_affinity || pod.required_node_affinity->terms.empty()) return {};
   std::set<std::string> names;
   for (const NodeSelectorTerm& term : pod.required_node_affinity->terms) {
     std::optional<std::set<std::string>> mine = named_nodes(term);
     if (!mine) return {};  // this term alone may match any node
     names.merge(*mine);
   }
-  if (pod.required_node_affinity->terms.empty()) return {};
   if (names.empty()) return Status::unresolvable("pod affinity terms conflict");
   result.node_names = std::move(names);
   return {};
 }
 
 Status NodeAffinity::filter(CycleState&, const Pod& pod, const NodeInfo& node) {
+  if (!fits_added(added_, *node.node))
+    return Status::unresolvable("node(s) didn't match scheduler-enforced node affinity");
   if (fits(pod, *node.node)) return {};
   return Status::unresolvable("node(s) didn't match Pod's node affinity/selector");
+}
+
+Status NodeAffinity::pre_score(CycleState&, const Pod& pod, const std::vector<std::shared_ptr<const NodeInfo>>&) {
+  return pod.preferred_node_affinity.empty() && added_.preferred.empty() ? Status::skip() : Status();
+}
+
+Status NodeAffinity::score(CycleState&, const Pod& pod, const NodeInfo& node, std::int64_t& score) {
+  score = weight_of(added_.preferred, *node.node) + weight_of(pod.preferred_node_affinity, *node.node);
+  return {};
+}
+
+Status NodeAffinity::normalize(CycleState&, const Pod&, std::vector<NodeScore>& scores) {
+  std::int64_t most = 0;
+  for (const NodeScore& each : scores) most = std::max(most, each.score);
+  if (most == 0) return {};
+  for (NodeScore& each : scores) each.score = each.score * kMaxScore / most;
+  return {};
 }
 
 }  // namespace berth

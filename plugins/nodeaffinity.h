@@ -1,7 +1,9 @@
-// NodeAffinity: a pod goes only to nodes that match its nodeSelector and required node affinity.
-// Points: PreFilter (narrows to named nodes when every term names some; Skip without either), Filter.
-// Cost: the pod's requirements per node. Preferred terms are not scored.
-// Woken by: a node added or whose labels now match.
+// NodeAffinity: a pod goes only to nodes that match its nodeSelector and required node affinity, and prefers those that
+// match its preferred terms.
+// Points: PreFilter (narrows to named nodes when every term names some; Skip without either), Filter, PreScore (Skip
+// without preferred terms), Score: the sum of the weights of the terms that match.
+// Arguments (NodeAffinityArgs): addedAffinity, a node affinity that every pod of the profile has besides its own.
+// Cost: the pod's requirements per node. Woken by: a node added or whose labels now match.
 // Source: kube-scheduler pkg/scheduler/framework/plugins/nodeaffinity/node_affinity.go.
 #pragma once
 
@@ -9,15 +11,36 @@
 
 namespace berth {
 
-class NodeAffinity final : public PreFilterPlugin, public FilterPlugin, public EnqueueExtensions {
+class NodeAffinity final : public PreFilterPlugin,
+                           public FilterPlugin,
+                           public PreScorePlugin,
+                           public ScorePlugin,
+                           public EnqueueExtensions {
  public:
   static constexpr std::string_view kName = "NodeAffinity";
   static Result<std::unique_ptr<Plugin>> make(const Json& args, Handle& handle);
 
+  // What addedAffinity says; empty: nothing.
+  struct Added {
+    std::optional<NodeSelector> required;
+    std::vector<PreferredNodeTerm> preferred;
+  };
+  // `args`: what `added` was read from.
+  explicit NodeAffinity(Added added = {}, Json args = {}) : added_(std::move(added)), args_(std::move(args)) {}
+
   std::string_view name() const override { return kName; }
+  Json args() const override { return args_; }
   std::vector<EventWithHint> events_to_register() const override;
   Status pre_filter(CycleState& state, const Pod& pod, const Snapshot& snapshot, PreFilterResult& result) override;
   Status filter(CycleState& state, const Pod& pod, const NodeInfo& node) override;
+  Status pre_score(CycleState& state, const Pod& pod,
+                   const std::vector<std::shared_ptr<const NodeInfo>>& feasible) override;
+  Status score(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t& score) override;
+  Status normalize(CycleState& state, const Pod& pod, std::vector<NodeScore>& scores) override;
+
+ private:
+  Added added_;
+  Json args_;
 };
 
 }  // namespace berth

@@ -1,9 +1,6 @@
 #include "plugins/noderesources_fit.h"
 
 #include <algorithm>
-#include <limits>
-
-#include "plugins/no_arguments.h"
 
 namespace berth {
 
@@ -16,18 +13,14 @@ struct Asked final : StateEntry {
   std::unique_ptr<StateEntry> clone() const override { return std::make_unique<Asked>(*this); }
 };
 
+struct AskedForScore final : StateEntry {
+  std::vector<std::int64_t> by_resource;
+  std::unique_ptr<StateEntry> clone() const override { return std::make_unique<AskedForScore>(*this); }
+};
+
 std::vector<InsufficientResource> missing(const Resources& asked, const NodeInfo& node) {
   const auto pods = static_cast<std::int64_t>(node.pods.size() + node.charges.size());
   return fits_resources(asked, node.requested, pods, node.allocatable);
-}
-
-// What is left after this pod, in hundredths of the capacity; 0 when it takes more than is left.
-std::int64_t free_share(std::int64_t used, std::int64_t asked, std::int64_t capacity) {
-  constexpr std::int64_t kWhole = ScorePlugin::kMaxScore;
-  if (capacity <= 0 || used > capacity || asked > capacity - used) return 0;
-  const std::int64_t left = capacity - used - asked;
-  if (left > std::numeric_limits<std::int64_t>::max() / kWhole) return left / (capacity / kWhole);
-  return left * kWhole / capacity;
 }
 
 bool grew(const Resources& asked, const Resources& before, const Resources& after) {
@@ -54,20 +47,57 @@ Hint after_node_change(const Pod& pod, const EventObjects& objects) {
   return grew(asked, to_resources(objects.old_node->allocatable), after) ? Hint::queue : Hint::skip;
 }
 
+bool less_of_anything_asked(const Resources& asked, const Resources& before, const Resources& after) {
+  if (asked.milli_cpu > 0 && after.milli_cpu < before.milli_cpu) return true;
+  if (asked.memory > 0 && after.memory < before.memory) return true;
+  if (asked.ephemeral_storage > 0 && after.ephemeral_storage < before.ephemeral_storage) return true;
+  return std::any_of(asked.scalar.begin(), asked.scalar.end(), [&](const auto& entry) {
+    auto amount = [&entry](const Resources& in) {
+      auto found = in.scalar.find(entry.first);
+      return found == in.scalar.end() ? 0 : found->second;
+    };
+    return entry.second > 0 && amount(after) < amount(before);
+  });
+}
+
+// A pod without a node frees nothing by going or by asking less; the waiting pod itself asks less.
+Hint after_pod_change(const Pod& pod, const EventObjects& objects) {
+  const Pod* before = objects.old_pod.get();
+  const Pod* after = objects.new_pod.get();
+  if (before == nullptr) return Hint::queue;
+  if (after == nullptr) {
+    return before->node_name.empty() && before->nominated_node_name.empty() ? Hint::skip : Hint::queue;
+  }
+  if (after->uid() == pod.uid()) return Hint::queue;
+  if (before->node_name.empty()) return Hint::skip;
+  const bool freed = less_of_anything_asked(pod_requests(pod), pod_requests(*before), pod_requests(*after));
+  return freed ? Hint::queue : Hint::skip;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Plugin>> NodeResourcesFit::make(const Json& args, Handle&) {
-  return make_without_arguments<NodeResourcesFit>(args);
+  Result<FitArguments> arguments = read_fit_arguments(args);
+  if (!arguments) return arguments.error();
+  return std::unique_ptr<Plugin>(std::make_unique<NodeResourcesFit>(std::move(*arguments)));
+}
+
+bool NodeResourcesFit::is_ignored(const std::string& resource) const {
+  const std::size_t slash = resource.find('/');
+  const bool extended = slash != std::string::npos && resource.find("kubernetes.io/") == std::string::npos;
+  return extended && (arguments_.ignored_resources.contains(resource) ||
+                      arguments_.ignored_resource_groups.contains(resource.substr(0, slash)));
 }
 
 std::vector<EventWithHint> NodeResourcesFit::events_to_register() const {
-  return {{{EventResource::assigned_pod, kDelete | kUpdatePodScaleDown, "AssignedPodDelete"}, nullptr},
+  return {{{EventResource::pod, kDelete | kUpdatePodScaleDown, "PodDeleteOrScaleDown"}, after_pod_change},
           {{EventResource::node, kAdd | kUpdateNodeAllocatable, "NodeAddOrAllocatable"}, after_node_change}};
 }
 
 Status NodeResourcesFit::pre_filter(CycleState& state, const Pod& pod, const Snapshot&, PreFilterResult&) {
   auto asked = std::make_unique<Asked>();
   asked->amount = pod_requests(pod);
+  std::erase_if(asked->amount.scalar, [this](const auto& entry) { return is_ignored(entry.first); });
   state.write(kName, std::move(asked));
   return {};
 }
@@ -88,26 +118,17 @@ Status NodeResourcesFit::filter(CycleState& state, const Pod&, const NodeInfo& n
 
 Status NodeResourcesFit::pre_score(CycleState& state, const Pod& pod,
                                    const std::vector<std::shared_ptr<const NodeInfo>>&) {
-  auto asked = std::make_unique<Asked>();
-  asked->amount = container_requests_for_scoring(pod);
+  auto asked = std::make_unique<AskedForScore>();
+  asked->by_resource = requests_by_resource(pod, arguments_.strategy.resources, makes_up());
   state.write(kScoreKey, std::move(asked));
   return {};
 }
 
 Status NodeResourcesFit::score(CycleState& state, const Pod&, const NodeInfo& node, std::int64_t& score) {
-  const auto* asked = state.read<Asked>(kScoreKey);
+  const auto* asked = state.read<AskedForScore>(kScoreKey);
   if (asked == nullptr) return Status::error("PreScore did not run");
-  const Resources& used = node.requested_for_scoring;
-  std::int64_t sum = 0;
-  std::int64_t weights = 0;
-  auto count = [&](std::int64_t taken, std::int64_t wanted, std::int64_t capacity) {
-    if (capacity == 0) return;  // the node does not offer it: it does not count
-    sum += free_share(taken, wanted, capacity);
-    ++weights;
-  };
-  count(used.milli_cpu, asked->amount.milli_cpu, node.allocatable.milli_cpu);
-  count(used.memory, asked->amount.memory, node.allocatable.memory);
-  score = weights == 0 ? 0 : sum / weights;
+  const std::vector<Fill> fill = fill_of(node, arguments_.strategy.resources, asked->by_resource, makes_up());
+  score = score_of(arguments_.strategy, fill);
   return {};
 }
 

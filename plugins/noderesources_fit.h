@@ -1,11 +1,13 @@
 // NodeResourcesFit: a pod goes only where its requests are free (cpu, memory, ephemeral storage, extended resources,
-// number of pods), and prefers nodes with much left (LeastAllocated, cpu and memory alike).
+// number of pods), and prefers nodes by how full they would be: LeastAllocated by default, MostAllocated, or a shape.
 // Points: PreFilter, Filter, PreScore, Score. Cost: the pod's requests summed once, then a few comparisons per node.
+// Arguments: NodeResourcesFitArgs (noderesources_arguments.h).
 // Woken by: an assigned pod that goes or asks less; a node that is added or grows.
-// Source: kube-scheduler pkg/scheduler/framework/plugins/noderesources/{fit,least_allocated}.go.
+// Source: kube-scheduler pkg/scheduler/framework/plugins/noderesources/fit.go.
 #pragma once
 
 #include "core/framework/framework.h"
+#include "plugins/noderesources_arguments.h"
 
 namespace berth {
 
@@ -18,13 +20,22 @@ class NodeResourcesFit final : public PreFilterPlugin,
   static constexpr std::string_view kName = "NodeResourcesFit";
   static Result<std::unique_ptr<Plugin>> make(const Json& args, Handle& handle);
 
+  explicit NodeResourcesFit(FitArguments arguments = {}) : arguments_(std::move(arguments)) {}
+
   std::string_view name() const override { return kName; }
+  Json args() const override { return to_json(arguments_); }
   std::vector<EventWithHint> events_to_register() const override;
   Status pre_filter(CycleState& state, const Pod& pod, const Snapshot& snapshot, PreFilterResult& result) override;
   Status filter(CycleState& state, const Pod& pod, const NodeInfo& node) override;
   Status pre_score(CycleState& state, const Pod& pod,
                    const std::vector<std::shared_ptr<const NodeInfo>>& feasible) override;
   Status score(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t& score) override;
+
+ private:
+  bool is_ignored(const std::string& resource) const;
+  // Only the ratio counts what pods really asked for; the other two make requests up for those that name none.
+  bool makes_up() const { return arguments_.strategy.type != ScoringStrategy::Type::requested_to_capacity_ratio; }
+  FitArguments arguments_;
 };
 
 }  // namespace berth

@@ -6,19 +6,21 @@ namespace berth {
 
 namespace {
 
-bool fits(const Pod& pod, const Node& node) {
+bool tolerates_unschedulable(const Pod& pod) {
   static const Taint kUnschedulable{"node.kubernetes.io/unschedulable", "", TaintEffect::no_schedule};
-  return !node.unschedulable || tolerates(pod.tolerations, kUnschedulable);
+  return tolerates(pod.tolerations, kUnschedulable);
 }
 
-Hint after_node_change(const Pod& pod, const EventObjects& objects) {
+// A pod that was rejected here does not tolerate it, so only a node that is open now helps.
+Hint after_node_change(const Pod&, const EventObjects& objects) {
   if (objects.new_node == nullptr) return Hint::queue;
-  const bool fitted = objects.old_node != nullptr && fits(pod, *objects.old_node);
-  return !fitted && fits(pod, *objects.new_node) ? Hint::queue : Hint::skip;
+  const bool was_open = objects.old_node != nullptr && !objects.old_node->unschedulable;
+  return !was_open && !objects.new_node->unschedulable ? Hint::queue : Hint::skip;
 }
 
 Hint after_own_change(const Pod& pod, const EventObjects& objects) {
-  return objects.new_pod == nullptr || objects.new_pod->uid() == pod.uid() ? Hint::queue : Hint::skip;
+  if (objects.new_pod == nullptr) return Hint::queue;
+  return objects.new_pod->uid() == pod.uid() && tolerates_unschedulable(*objects.new_pod) ? Hint::queue : Hint::skip;
 }
 
 }  // namespace
@@ -33,7 +35,7 @@ std::vector<EventWithHint> NodeUnschedulable::events_to_register() const {
 }
 
 Status NodeUnschedulable::filter(CycleState&, const Pod& pod, const NodeInfo& node) {
-  if (fits(pod, *node.node)) return {};
+  if (!node.node->unschedulable || tolerates_unschedulable(pod)) return {};
   return Status::unresolvable("node(s) were unschedulable");
 }
 

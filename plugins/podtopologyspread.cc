@@ -138,6 +138,25 @@ TopologySpreadConstraint read_constraint(FieldReader& reader) {
   return constraint;
 }
 
+// As read_constraint() takes it.
+Json show(const TopologySpreadConstraint& constraint) {
+  auto policy = [](bool honor) { return Json(honor ? "Honor" : "Ignore"); };
+  Json shown(Json::Object{
+      {"maxSkew", Json(constraint.max_skew)},
+      {"topologyKey", Json(constraint.topology_key)},
+      {"whenUnsatisfiable", Json(constraint.schedule_anyway ? "ScheduleAnyway" : "DoNotSchedule")},
+      {"nodeAffinityPolicy", policy(constraint.honor_node_affinity)},
+      {"nodeTaintsPolicy", policy(constraint.honor_node_taints)},
+  });
+  if (constraint.min_domains) shown.set("minDomains", *constraint.min_domains);
+  if (!constraint.match_label_keys.empty()) {
+    Json keys = Json::array();
+    for (const std::string& key : constraint.match_label_keys) keys.push_back(key);
+    shown.set("matchLabelKeys", std::move(keys));
+  }
+  return shown;
+}
+
 bool is_repeated(const std::vector<TopologySpreadConstraint>& constraints, const TopologySpreadConstraint& next) {
   return std::any_of(constraints.begin(), constraints.end(), [&next](const TopologySpreadConstraint& other) {
     return other.topology_key == next.topology_key && other.schedule_anyway == next.schedule_anyway;
@@ -175,6 +194,13 @@ Result<std::unique_ptr<Plugin>> PodTopologySpread::make(const Json& args, Handle
   reader.finish();
   if (findings.has_errors()) return findings.status();
   return std::unique_ptr<Plugin>(std::make_unique<PodTopologySpread>(std::move(arguments), handle));
+}
+
+Json PodTopologySpread::args() const {
+  if (arguments_.system_defaults) return Json(Json::Object{{"defaultingType", Json("System")}});
+  Json constraints = Json::array();
+  for (const TopologySpreadConstraint& each : arguments_.default_constraints) constraints.push_back(show(each));
+  return Json(Json::Object{{"defaultConstraints", std::move(constraints)}, {"defaultingType", Json("List")}});
 }
 
 std::vector<SpreadConstraint> PodTopologySpread::constraints_of(const Pod& pod, bool schedule_anyway) const {

@@ -29,6 +29,7 @@ class PodTopologySpread final : public PreFilterPlugin,
   PodTopologySpread(Arguments arguments, Handle& handle) : arguments_(std::move(arguments)), handle_(handle) {}
 
   std::string_view name() const override { return kName; }
+  Json args() const override;
   std::vector<EventWithHint> events_to_register() const override;
   Status pre_filter(CycleState& state, const Pod& pod, const Snapshot& snapshot, PreFilterResult& result) override;
   Status add_pod(CycleState& state, const Pod& pod, const Pod& added, const NodeInfo& node) override;

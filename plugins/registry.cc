@@ -3,16 +3,22 @@
 #include "core/check.h"
 #include "plugins/defaultbinder.h"
 #include "plugins/defaultpreemption.h"
+#include "plugins/imagelocality.h"
 #include "plugins/interpodaffinity.h"
 #include "plugins/nodeaffinity.h"
 #include "plugins/nodename.h"
+#include "plugins/nodeports.h"
+#include "plugins/noderesources_balanced_allocation.h"
 #include "plugins/noderesources_fit.h"
 #include "plugins/nodeunschedulable.h"
+#include "plugins/nodevolumelimits.h"
 #include "plugins/podtopologyspread.h"
 #include "plugins/prioritysort.h"
 #include "plugins/schedulinggates.h"
 #include "plugins/tainttoleration.h"
 #include "plugins/volumebinding.h"
+#include "plugins/volumerestrictions.h"
+#include "plugins/volumezone.h"
 
 namespace berth {
 
@@ -33,11 +39,17 @@ Registry in_tree_registry() {
   add<NodeName>(registry);
   add<TaintToleration>(registry);
   add<NodeAffinity>(registry);
+  add<NodePorts>(registry);
   add<NodeResourcesFit>(registry);
+  add<VolumeRestrictions>(registry);
+  add<NodeVolumeLimits>(registry);
   CHECK(registry.add(VolumeBinding::kName, VolumeBinding::maker()).is_success());
+  add<VolumeZone>(registry);
   add<PodTopologySpread>(registry);
   add<InterPodAffinity>(registry);
   add<DefaultPreemption>(registry);
+  add<NodeResourcesBalancedAllocation>(registry);
+  add<ImageLocality>(registry);
   add<DefaultBinder>(registry);
   return registry;
 }
@@ -51,11 +63,17 @@ Profile default_profile() {
   profile.enable(NodeName::kName);
   profile.enable(TaintToleration::kName, 3);
   profile.enable(NodeAffinity::kName, 2);
+  profile.enable(NodePorts::kName);
   profile.enable(NodeResourcesFit::kName, 1);
+  profile.enable(VolumeRestrictions::kName);
+  profile.enable(NodeVolumeLimits::kName);
   profile.enable(VolumeBinding::kName);
+  profile.enable(VolumeZone::kName);
   profile.enable(PodTopologySpread::kName, 2);
   profile.enable(InterPodAffinity::kName, 2);
   profile.enable(DefaultPreemption::kName);
+  profile.enable(NodeResourcesBalancedAllocation::kName, 1);
+  profile.enable(ImageLocality::kName, 1);
   profile.enable(DefaultBinder::kName);
   return profile;
 }

@@ -2,7 +2,11 @@
 
 #include <algorithm>
 
+#include "core/api/field_reader.h"
+#include "plugins/volume_claims.h"
+#include "plugins/volumebinding_hints.h"
 #include "plugins/volumebinding_match.h"
+#include "plugins/volumebinding_provision.h"
 
 namespace berth {
 
@@ -10,6 +14,7 @@ namespace {
 
 constexpr const char* kNoMatch = "node(s) didn't find available persistent volumes to bind";
 constexpr const char* kElsewhere = "node(s) didn't match PersistentVolume's node affinity";
+constexpr const char* kNoSpace = "node(s) did not have enough free storage";
 constexpr const char* kVolumeGone = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)";
 
 using Claim = std::shared_ptr<const PersistentVolumeClaim>;
@@ -22,10 +27,18 @@ struct DelayedClaim {
   Volume reserved;  // its claimRef names this claim; null: none
 };
 
+// A claim that a provisioner was asked to fill for a node.
+struct SelectedClaim {
+  Claim claim;
+  std::string node;
+};
+
 struct PodVolumes final : StateEntry {
-  std::vector<std::pair<Claim, Volume>> bound;             // null volume: it does not exist
-  std::vector<DelayedClaim> delayed;                       // by ascending size
-  std::map<std::string, std::vector<VolumeGrant>> chosen;  // for `delayed`, by node; written by Filter
+  std::vector<std::pair<Claim, Volume>> bound;      // null volume: it does not exist
+  std::vector<SelectedClaim> selected;              // in the order the pod names them
+  std::vector<DelayedClaim> delayed;                // by ascending size
+  std::map<std::string, VolumeDecision> decisions;  // for `selected` and `delayed`, by node; written by Filter
+  std::optional<Millis> asked_at;                   // when PreBind asked provisioners first
   std::unique_ptr<StateEntry> clone() const override { return std::make_unique<PodVolumes>(*this); }
 };
 
@@ -33,26 +46,33 @@ VolumeGrant grant(const PersistentVolumeClaim& claim, const PersistentVolume& vo
   return {claim.metadata.key(), volume.metadata.name, volume.local_path};
 }
 
-// Keys of the claims a pod uses, each once, in the order named.
-std::vector<std::string> claim_keys(const Pod& pod) {
-  std::vector<std::string> keys;
-  for (const PodVolume& volume : pod.volumes) {
-    if (volume.claim_name.empty()) continue;
-    std::string key = pod.metadata.namespace_ + "/" + volume.claim_name;
-    if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(std::move(key));
+Status check_claim(const Pod& pod, const ClaimUse& use, const PersistentVolumeClaim* claim) {
+  const std::string quoted = "persistentvolumeclaim \"" + use.name + "\" ";
+  if (claim == nullptr && use.ephemeral) {
+    return Status::unresolvable("waiting for ephemeral volume controller to create the persistentvolumeclaim \"" +
+                                use.name + "\"");
   }
-  return keys;
-}
-
-std::string_view name_in(const std::string& key) { return std::string_view(key).substr(key.find('/') + 1); }
-
-Status check_claim(const PersistentVolumeClaim* claim, const std::string& key) {
-  const std::string quoted = "persistentvolumeclaim \"" + std::string(name_in(key)) + "\" ";
-  if (claim == nullptr) return Status::unresolvable(quoted + "not found");
+  if (claim == nullptr) return Status::unresolvable(claim_not_found(use.name));
   if (claim->phase == "Lost") {
     return Status::unresolvable(quoted + "bound to non-existent persistentvolume \"" + claim->volume_name + "\"");
   }
-  if (is_deleting(claim->manifest)) return Status::unresolvable(quoted + "is being deleted");
+  if (claim->metadata.deleting) return Status::unresolvable(quoted + "is being deleted");
+  if (use.ephemeral) {
+    if (const std::optional<std::string> why = not_owned(pod, *claim)) return Status::unresolvable(*why);
+  }
+  return {};
+}
+
+// The pod's claims, each once; a claim that it mounts twice needs one volume.
+Status find_claims(const Lister& volumes, const Pod& pod, std::vector<Claim>& claims) {
+  for (const ClaimUse& use : claims_used(pod)) {
+    Claim claim = volumes.claim(claim_key(pod, use));
+    if (Status status = check_claim(pod, use, claim.get()); !status.is_success()) return status;
+    const bool known = std::any_of(claims.begin(), claims.end(), [&claim](const Claim& other) {
+      return other->metadata.name == claim->metadata.name;
+    });
+    if (!known) claims.push_back(std::move(claim));
+  }
   return {};
 }
 
@@ -64,7 +84,15 @@ bool waits_for_consumer(const Lister& volumes, const PersistentVolumeClaim& clai
 void take_delayed(const Lister& volumes, const AssumedVolumes& assumed, const std::vector<Claim>& claims,
                   PodVolumes& found) {
   std::multimap<Quantity, Claim> by_size;  // equal ones in the order the pod names them
-  for (const Claim& claim : claims) by_size.emplace(claim->request, claim);
+  for (const Claim& claim : claims) {
+    const std::string* node = selected_node(*claim);
+    if (node == nullptr) node = assumed.node_of(claim->metadata.key());
+    if (node == nullptr) {
+      by_size.emplace(claim->request, claim);
+    } else {
+      found.selected.push_back({claim, *node});
+    }
+  }
   std::map<std::string, std::shared_ptr<const VolumeIndex>> by_class;
   for (const auto& [size, claim] : by_size) {
     std::shared_ptr<const VolumeIndex>& index = by_class[class_of(*claim)];
@@ -82,30 +110,60 @@ const char* bound_fit(const PodVolumes& volumes, const Node& node) {
   return nullptr;
 }
 
-// Chooses a volume on the node for each claim that has none; false when one finds none. A claim that carries
-// volume.kubernetes.io/selected-node waits for a provisioner, and there is none.
-bool match_delayed(const PodVolumes& volumes, const Node& node, std::vector<VolumeGrant>& chosen) {
+// Chooses a volume on the node for each claim that has one there; gives the claims that found none.
+std::vector<Claim> match_delayed(const PodVolumes& volumes, const Node& node, VolumeDecision& decision) {
   std::set<std::string> taken;
+  std::vector<Claim> unmatched;
   for (const DelayedClaim& delayed : volumes.delayed) {
-    if (delayed.claim->metadata.annotations.contains("volume.kubernetes.io/selected-node")) return false;
     Volume volume = delayed.reserved;
     if (volume == nullptr) {
       volume = delayed.candidates->smallest_for(*delayed.claim, node, taken);
     } else if (!reaches(*volume, node)) {
-      return false;
+      volume = nullptr;
     }
-    if (volume == nullptr) return false;
+    if (volume == nullptr) {
+      unmatched.push_back(delayed.claim);
+      continue;
+    }
     taken.insert(volume->metadata.name);
-    chosen.push_back(grant(*delayed.claim, *volume));
+    decision.bind.push_back(grant(*delayed.claim, *volume));
   }
-  return true;
+  return unmatched;
 }
 
-Hint after_claim_change(const Pod& pod, const EventObjects& objects) {
-  if (objects.new_claim == nullptr) return Hint::queue;
-  const std::vector<std::string> keys = claim_keys(pod);
-  return std::find(keys.begin(), keys.end(), objects.new_claim->metadata.key()) != keys.end() ? Hint::queue
-                                                                                              : Hint::skip;
+// Why the node does not suit the claims that have no volume yet; null: it does, and `decision` says how.
+Result<const char*> unbound_fit(const Lister& lister, const PodVolumes& volumes, const Node& node,
+                                VolumeDecision& decision) {
+  std::vector<Claim> to_provision;
+  for (const SelectedClaim& selected : volumes.selected) {
+    if (selected.node != node.metadata.name) return kNoMatch;
+    to_provision.push_back(selected.claim);
+  }
+  const std::vector<Claim> unmatched = match_delayed(volumes, node, decision);
+  to_provision.insert(to_provision.end(), unmatched.begin(), unmatched.end());
+  for (const Claim& claim : to_provision) {
+    const Result<Provisioning> provisioning = can_provision(lister, *claim, node);
+    if (!provisioning) return provisioning.error();
+    if (*provisioning == Provisioning::impossible) return kNoMatch;
+    if (*provisioning == Provisioning::no_space) return kNoSpace;
+    decision.provision.push_back(claim->metadata.key());
+  }
+  return static_cast<const char*>(nullptr);
+}
+
+Result<VolumeBinding::Arguments> read_arguments(const Json& args) {
+  Findings findings(Findings::Unknown::refuse);
+  const Json none = Json::object();
+  FieldReader reader(args.is_null() ? none : args, "args", findings);
+  VolumeBinding::Arguments arguments;
+  std::string type;
+  reader.read_word("apiVersion", {"kubescheduler.config.k8s.io/v1"}, type);
+  reader.read_word("kind", {"VolumeBindingArgs"}, type);
+  reader.read_int64("bindTimeoutSeconds", arguments.bind_timeout_seconds, 0, INT32_MAX);
+  if (reader.has("shape")) reader.rule("shape", "not supported: the feature StorageCapacityScoring is off; remove it");
+  reader.finish();
+  if (findings.has_errors()) return findings.status();
+  return arguments;
 }
 
 }  // namespace
@@ -113,42 +171,41 @@ Hint after_claim_change(const Pod& pod, const EventObjects& objects) {
 PluginMaker VolumeBinding::maker() {
   auto shared = std::make_shared<std::map<const Handle*, std::weak_ptr<AssumedVolumes>>>();
   return [shared](const Json& args, Handle& handle) -> Result<std::unique_ptr<Plugin>> {
-    const bool empty = args.is_null() || (args.is_object() && args.as_object().empty());
-    if (!empty) return Status::error("args: this plugin takes none; remove them");
+    const Result<Arguments> arguments = read_arguments(args);
+    if (!arguments) return arguments.error();
     std::erase_if(*shared, [](const auto& entry) { return entry.second.expired(); });
     std::shared_ptr<AssumedVolumes> assumed = (*shared)[&handle].lock();
     if (assumed == nullptr) {
       assumed = std::make_shared<AssumedVolumes>();
       (*shared)[&handle] = assumed;
     }
-    return std::unique_ptr<Plugin>(std::make_unique<VolumeBinding>(handle, std::move(assumed)));
+    return std::unique_ptr<Plugin>(std::make_unique<VolumeBinding>(*arguments, handle, std::move(assumed)));
   };
 }
 
-VolumeBinding::VolumeBinding(Handle& handle, std::shared_ptr<AssumedVolumes> assumed)
-    : handle_(handle), assumed_(std::move(assumed)) {}
+VolumeBinding::VolumeBinding(Arguments arguments, Handle& handle, std::shared_ptr<AssumedVolumes> assumed)
+    : arguments_(arguments), handle_(handle), assumed_(std::move(assumed)) {}
 
-std::vector<EventWithHint> VolumeBinding::events_to_register() const {
-  auto uses_claims = [](const Pod& pod, const EventObjects&) {
-    return claim_keys(pod).empty() ? Hint::skip : Hint::queue;
-  };
-  return {{{EventResource::storage_class, kAdd | kUpdate, "StorageClassChange"}, nullptr},
-          {{EventResource::persistent_volume_claim, kAdd | kUpdate, "PvcChange"}, after_claim_change},
-          {{EventResource::persistent_volume, kAdd | kUpdate, "PvChange"}, nullptr},
-          {{EventResource::node, kAdd | kUpdateNodeLabel, "NodeAddOrLabel"}, nullptr},
-          // Upstream hears of a promise taken back through the volume object; here nothing was written to it.
-          {{EventResource::assigned_pod, kDelete, "AssignedPodDelete"}, uses_claims}};
+const VolumeDecision* VolumeBinding::decision(const CycleState& state, const std::string& node) {
+  const auto* volumes = state.read<PodVolumes>(kName);
+  if (volumes == nullptr) return nullptr;
+  const auto found = volumes->decisions.find(node);
+  return found == volumes->decisions.end() ? nullptr : &found->second;
 }
+
+Json VolumeBinding::args() const {
+  Json args = Json::object();
+  args.set("bindTimeoutSeconds", arguments_.bind_timeout_seconds);
+  return args;
+}
+
+std::vector<EventWithHint> VolumeBinding::events_to_register() const { return volume_binding_events(); }
 
 Status VolumeBinding::pre_filter(CycleState& state, const Pod& pod, const Snapshot&, PreFilterResult&) {
   const Lister& volumes = handle_.lister();
-  const std::vector<std::string> keys = claim_keys(pod);
-  if (keys.empty()) return Status::skip();
   std::vector<Claim> claims;
-  for (const std::string& key : keys) {
-    claims.push_back(volumes.claim(key));
-    if (Status status = check_claim(claims.back().get(), key); !status.is_success()) return status;
-  }
+  if (Status status = find_claims(volumes, pod, claims); !status.is_success()) return status;
+  if (claims.empty()) return Status::skip();
   assumed_->prune(volumes);
   auto found = std::make_unique<PodVolumes>();
   std::vector<Claim> delayed;
@@ -171,22 +228,36 @@ Status VolumeBinding::filter(CycleState& state, const Pod&, const NodeInfo& node
   if (volumes == nullptr) return Status::error("PreFilter did not run");
   std::vector<std::string> reasons;
   if (const char* reason = bound_fit(*volumes, *node.node)) reasons.emplace_back(reason);
-  std::vector<VolumeGrant> chosen;
-  if (!match_delayed(*volumes, *node.node, chosen)) reasons.emplace_back(kNoMatch);
+  VolumeDecision decision;
+  const Result<const char*> reason = unbound_fit(handle_.lister(), *volumes, *node.node, decision);
+  if (!reason) return reason.error();
+  if (*reason != nullptr) reasons.emplace_back(*reason);
   if (!reasons.empty()) return {Code::unresolvable, std::move(reasons)};
-  volumes->chosen[node.name()] = std::move(chosen);
+  volumes->decisions[node.name()] = std::move(decision);
+  return {};
+}
+
+Status VolumeBinding::pre_score(CycleState&, const Pod&, const std::vector<std::shared_ptr<const NodeInfo>>&) {
+  return Status::skip();
+}
+
+Status VolumeBinding::score(CycleState&, const Pod&, const NodeInfo&, std::int64_t& score) {
+  score = 0;
   return {};
 }
 
 Status VolumeBinding::reserve(CycleState& state, const Pod& pod, const std::string& node) {
-  const auto* volumes = state.read<PodVolumes>(kName);
-  if (volumes == nullptr) return {};  // PreFilter: no claims
-  const auto chosen = volumes->chosen.find(node);
-  if (chosen == volumes->chosen.end()) return Status::error("Filter did not accept node " + node);
-  for (const VolumeGrant& each : chosen->second) {
+  if (state.read<PodVolumes>(kName) == nullptr) return {};  // PreFilter: no claims
+  const VolumeDecision* chosen = decision(state, node);
+  if (chosen == nullptr) return Status::error("Filter did not accept node " + node);
+  for (const VolumeGrant& each : chosen->bind) {
     if (assumed_->assume(each.volume, each.claim, pod.uid())) continue;
     return Status::error("persistentvolume \"" + each.volume + "\" is promised to claim " +
                          assumed_->claim_of(each.volume));
+  }
+  for (const std::string& claim : chosen->provision) {
+    if (assumed_->assume_node(claim, node, pod.uid())) continue;
+    return Status::error("claim " + claim + " is promised to be provisioned for node " + *assumed_->node_of(claim));
   }
   return {};
 }
@@ -201,20 +272,47 @@ void VolumeBinding::restore(CycleState&, const Pod& pod, const std::string&, con
   }
 }
 
+// Unlike upstream it has work to do for claims that are bound already: the device is told where they are.
 Status VolumeBinding::pre_bind_pre_flight(CycleState& state, const Pod&, const std::string&) {
   return state.read<PodVolumes>(kName) == nullptr ? Status::skip() : Status();
 }
 
+// Binder.BindPodVolumes. What a provisioner makes is asked for once and then looked at until it is there.
+Status VolumeBinding::await_provisioned(const std::vector<std::string>& claims, const std::string& node,
+                                        std::optional<Millis>& asked_at, BindRequest& request) const {
+  const NodeInfo* info = handle_.snapshot().find(node);
+  if (info == nullptr) return Status::error("binding volumes: failed to get node \"" + node + "\"");
+  std::vector<std::string> waiting;
+  for (const std::string& key : claims) {
+    const Result<Volume> volume = provisioned_volume(handle_.lister(), key, *info->node, asked_at.has_value());
+    if (!volume) return Status::error("binding volumes: " + volume.error().message());
+    if (*volume == nullptr) {
+      waiting.push_back(key);
+    } else {
+      request.volumes.push_back({key, (*volume)->metadata.name, (*volume)->local_path});
+    }
+  }
+  if (waiting.empty()) return {};
+  const Millis now = handle_.clock().now();
+  const Millis deadline = asked_at.value_or(now) + arguments_.bind_timeout_seconds * 1000;
+  if (asked_at && now >= deadline) return Status::error("binding volumes: context deadline exceeded");
+  asked_at = asked_at.value_or(now);
+  request.provision = std::move(waiting);
+  request.again_at = deadline;
+  return {};
+}
+
 Status VolumeBinding::pre_bind(CycleState& state, const Pod&, const std::string& node, BindRequest& request) {
-  const auto* volumes = state.read<PodVolumes>(kName);
+  auto* volumes = state.read<PodVolumes>(kName);
   if (volumes == nullptr) return {};
   for (const auto& [claim, volume] : volumes->bound) {
     if (volume != nullptr) request.volumes.push_back(grant(*claim, *volume));
   }
-  const auto chosen = volumes->chosen.find(node);
-  if (chosen == volumes->chosen.end()) return Status::error("Filter did not accept node " + node);
-  request.volumes.insert(request.volumes.end(), chosen->second.begin(), chosen->second.end());
-  return {};
+  const VolumeDecision* chosen = decision(state, node);
+  if (chosen == nullptr) return Status::error("Filter did not accept node " + node);
+  request.volumes.insert(request.volumes.end(), chosen->bind.begin(), chosen->bind.end());
+  if (chosen->provision.empty()) return {};
+  return await_provisioned(chosen->provision, node, volumes->asked_at, request);
 }
 
 // The volume objects tell of the binding from here on.

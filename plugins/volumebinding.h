@@ -1,8 +1,10 @@
-// VolumeBinding: a pod goes only to a node where its claims' local volumes are, or where free ones fit, and takes them.
-// Points: PreFilter (Skip without claims), Filter, Reserve, PreBindPreFlight, PreBind (adds VolumeGrants), PostBind.
-// Cost: the volumes of a class once per attempt, then those of one node per node.
-// Woken by: classes, claims of the pod, volumes, nodes added or relabelled, and pods that gave volumes back.
-// Source: kube-scheduler pkg/scheduler/framework/plugins/volumebinding. There is no dynamic provisioning.
+// VolumeBinding: a pod goes only to a node where its claims' volumes are, where free ones fit, or where a provisioner
+// can make them; Reserve takes them.
+// Points: PreFilter (Skip without claims), Filter, PreScore and Score (skipped: the gate StorageCapacityScoring is
+// off), Reserve, PreBindPreFlight, PreBind (adds VolumeGrants; waits for provisioners), PostBind. Cost: the volumes of
+// a class once per attempt, then those of one node per node. Woken by: classes, claims of the pod, volumes, nodes added
+// or relabelled, CSINodes, CSIDrivers and CSIStorageCapacities that may allow more. Arguments: bindTimeoutSeconds
+// (600). Source: kube-scheduler pkg/scheduler/framework/plugins/volumebinding.
 #pragma once
 
 #include "core/framework/framework.h"
@@ -10,22 +12,40 @@
 
 namespace berth {
 
+// What the pod's unbound claims get on one node.
+struct VolumeDecision {
+  std::vector<VolumeGrant> bind;       // free volumes
+  std::vector<std::string> provision;  // claims, "<namespace>/<name>", that a provisioner fills
+};
+
 class VolumeBinding final : public PreFilterPlugin,
                             public FilterPlugin,
+                            public PreScorePlugin,
+                            public ScorePlugin,
                             public ReservePlugin,
                             public PreBindPlugin,
                             public PostBindPlugin,
                             public EnqueueExtensions {
  public:
   static constexpr std::string_view kName = "VolumeBinding";
+  struct Arguments {
+    std::int64_t bind_timeout_seconds = 600;
+  };
   // Plugins of one maker and one handle (a gateway's profiles) share what they assume.
   static PluginMaker maker();
-  VolumeBinding(Handle& handle, std::shared_ptr<AssumedVolumes> assumed);
+  VolumeBinding(Arguments arguments, Handle& handle, std::shared_ptr<AssumedVolumes> assumed);
+
+  // What Filter found for a node that it accepted; null: nothing, or PreFilter skipped.
+  static const VolumeDecision* decision(const CycleState& state, const std::string& node);
 
   std::string_view name() const override { return kName; }
+  Json args() const override;
   std::vector<EventWithHint> events_to_register() const override;
   Status pre_filter(CycleState& state, const Pod& pod, const Snapshot& snapshot, PreFilterResult& result) override;
   Status filter(CycleState& state, const Pod& pod, const NodeInfo& node) override;
+  Status pre_score(CycleState& state, const Pod& pod,
+                   const std::vector<std::shared_ptr<const NodeInfo>>& feasible) override;
+  Status score(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t& score) override;
   Status reserve(CycleState& state, const Pod& pod, const std::string& node) override;
   void unreserve(CycleState& state, const Pod& pod, const std::string& node) override;
   void restore(CycleState&, const Pod&, const std::string&, const std::vector<VolumeGrant>& grants) override;
@@ -34,6 +54,10 @@ class VolumeBinding final : public PreFilterPlugin,
   void post_bind(CycleState& state, const Pod& pod, const std::string& node) override;
 
  private:
+  Status await_provisioned(const std::vector<std::string>& claims, const std::string& node,
+                           std::optional<Millis>& asked_at, BindRequest& request) const;
+
+  Arguments arguments_;
   Handle& handle_;
   std::shared_ptr<AssumedVolumes> assumed_;
 };

@@ -1,34 +1,52 @@
 #include "plugins/volumebinding_assumed.h"
 
-#include "plugins/volumebinding_match.h"
+#include "plugins/volume_claims.h"
 
 namespace berth {
 
-bool AssumedVolumes::assume(const std::string& volume, const std::string& claim, const std::string& pod_uid) {
-  Promise& promise = promises_[volume];
-  if (!promise.pods.empty() && promise.claim != claim) return false;
-  promise.claim = claim;
+bool AssumedVolumes::promise(Promises& promises, const std::string& what, const std::string& to,
+                             const std::string& pod_uid) {
+  Promise& promise = promises[what];
+  if (!promise.pods.empty() && promise.to != to) return false;
+  promise.to = to;
   promise.pods.insert(pod_uid);
   return true;
 }
 
+bool AssumedVolumes::assume(const std::string& volume, const std::string& claim, const std::string& pod_uid) {
+  return promise(claims_, volume, claim, pod_uid);
+}
+
+bool AssumedVolumes::assume_node(const std::string& claim, const std::string& node, const std::string& pod_uid) {
+  return promise(nodes_, claim, node, pod_uid);
+}
+
 void AssumedVolumes::drop(const std::string& pod_uid) {
-  for (auto it = promises_.begin(); it != promises_.end();) {
-    it->second.pods.erase(pod_uid);
-    it = it->second.pods.empty() ? promises_.erase(it) : std::next(it);
+  for (Promises* promises : {&claims_, &nodes_}) {
+    for (auto it = promises->begin(); it != promises->end();) {
+      it->second.pods.erase(pod_uid);
+      it = it->second.pods.empty() ? promises->erase(it) : std::next(it);
+    }
   }
 }
 
 void AssumedVolumes::prune(const Lister& volumes) {
-  std::erase_if(promises_, [&volumes](const auto& entry) {
-    const auto claim = volumes.claim(entry.second.claim);
+  const auto is_kept = [&volumes](const std::string& key) {
+    const auto claim = volumes.claim(key);
     return claim != nullptr && is_bound(*claim);
-  });
+  };
+  std::erase_if(claims_, [&is_kept](const auto& entry) { return is_kept(entry.second.to); });
+  std::erase_if(nodes_, [&is_kept](const auto& entry) { return is_kept(entry.first); });
 }
 
 std::string AssumedVolumes::claim_of(const std::string& volume) const {
-  auto found = promises_.find(volume);
-  return found == promises_.end() ? std::string() : found->second.claim;
+  auto found = claims_.find(volume);
+  return found == claims_.end() ? std::string() : found->second.to;
+}
+
+const std::string* AssumedVolumes::node_of(const std::string& claim) const {
+  auto found = nodes_.find(claim);
+  return found == nodes_.end() ? nullptr : &found->second.to;
 }
 
 }  // namespace berth

@@ -1,5 +1,7 @@
-// AssumedVolumes: which free volume is promised to which claim between Reserve and the moment the volume objects say
-// so themselves, so that two pods decided in one turn never choose one volume (volumebinding/assume_cache.go).
+// AssumedVolumes: what is promised to claims between Reserve and the moment the volume objects say so themselves, so
+// that pods decided meanwhile agree with it: which free volume a claim gets, or which node its provisioner is to fill
+// it for (volumebinding/assume_cache.go). A promise holds until it is kept or dropped: an unrelated change of the
+// object, which upstream's cache lets win, must not let two rows have one volume.
 #pragma once
 
 #include <map>
@@ -15,20 +17,28 @@ class AssumedVolumes {
   // Promises `volume` to `claim` on behalf of a pod; several pods may share one promise. False when the volume is
   // promised to another claim.
   bool assume(const std::string& volume, const std::string& claim, const std::string& pod_uid);
+  // Promises that `claim` is provisioned for `node`. False when it is promised to another node.
+  bool assume_node(const std::string& claim, const std::string& node, const std::string& pod_uid);
   // Takes back what was promised on behalf of the pod; unknown pods are ignored.
   void drop(const std::string& pod_uid);
   // Drops what the objects say by now: claims that are bound.
   void prune(const Lister& volumes);
   // The claim ("<namespace>/<name>") a volume is promised to; empty: none.
   std::string claim_of(const std::string& volume) const;
-  std::size_t size() const { return promises_.size(); }
+  // The node a claim is to be provisioned for; null: none.
+  const std::string* node_of(const std::string& claim) const;
+  std::size_t size() const { return claims_.size() + nodes_.size(); }
 
  private:
   struct Promise {
-    std::string claim;
+    std::string to;  // a claim, or a node
     std::set<std::string> pods;
   };
-  std::map<std::string, Promise> promises_;  // by volume
+  using Promises = std::map<std::string, Promise>;
+  static bool promise(Promises& promises, const std::string& what, const std::string& to, const std::string& pod_uid);
+
+  Promises claims_;  // by volume
+  Promises nodes_;   // by claim
 };
 
 }  // namespace berth

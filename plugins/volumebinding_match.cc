@@ -24,9 +24,10 @@ std::optional<std::set<std::string>> named_hosts(const PersistentVolume& volume)
   return hosts;
 }
 
-// What holds on every node: size, mode, and that it is not going away.
+// What holds on every node: size, mode, attributes, and that it is not going away.
 bool can_hold(const PersistentVolume& volume, const PersistentVolumeClaim& claim) {
-  return volume.capacity >= claim.request && volume.volume_mode == claim.volume_mode && !is_deleting(volume.manifest);
+  return volume.capacity >= claim.request && volume.volume_mode == claim.volume_mode &&
+         volume.volume_attributes_class_name == claim.volume_attributes_class_name && !volume.metadata.deleting;
 }
 
 bool offers_modes(const PersistentVolume& volume, const PersistentVolumeClaim& claim) {
@@ -47,24 +48,6 @@ bool smaller(const PersistentVolume& a, const PersistentVolume& b) {
 }
 
 }  // namespace
-
-std::string class_of(const PersistentVolumeClaim& claim) {
-  auto annotated = claim.metadata.annotations.find("volume.beta.kubernetes.io/storage-class");
-  if (annotated != claim.metadata.annotations.end()) return annotated->second;
-  return claim.storage_class_name.value_or("");
-}
-
-bool is_bound(const PersistentVolumeClaim& claim) {
-  const bool complete =
-      claim.phase == "Bound" || claim.metadata.annotations.contains("pv.kubernetes.io/bind-completed");
-  return !claim.volume_name.empty() && complete;
-}
-
-bool is_deleting(const Json& manifest) {
-  const Json* metadata = manifest.find("metadata");
-  const Json* deleted = metadata == nullptr ? nullptr : metadata->find("deletionTimestamp");
-  return deleted != nullptr && !deleted->is_null();
-}
 
 // Labels alone decide, as upstream: matchFields of a volume's affinity match no node.
 bool reaches(const PersistentVolume& volume, const Node& node) {

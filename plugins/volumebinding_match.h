@@ -13,13 +13,8 @@
 
 namespace berth {
 
-// The claim's class; the annotation of old wins. Empty: none.
-std::string class_of(const PersistentVolumeClaim& claim);
-// Names its volume, and the binding is complete.
-bool is_bound(const PersistentVolumeClaim& claim);
-// metadata.deletionTimestamp is set.
-bool is_deleting(const Json& manifest);
-bool reaches(const PersistentVolume& volume, const Node& node);  // nodeAffinity
+// By the volume's nodeAffinity.
+bool reaches(const PersistentVolume& volume, const Node& node);
 
 // The volumes of one class as one attempt sees them: found by node where their affinity names hosts.
 class VolumeIndex {

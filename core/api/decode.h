@@ -56,6 +56,9 @@ void read_node_selector_term(FieldReader& reader, NodeSelectorTerm& out);
 // nodeSelectorTerms, at least one.
 void read_node_selector(FieldReader& reader, NodeSelector& out);
 
+// preferredDuringSchedulingIgnoredDuringExecution of a node affinity.
+void read_preferred_node_terms(FieldReader& reader, std::vector<PreferredNodeTerm>& out);
+
 // The access modes of a volume or claim, at least one, and volumeMode.
 void read_modes(FieldReader& reader, std::vector<std::string>& access_modes, std::string& volume_mode);
 

@@ -80,17 +80,21 @@ void read_pod_affinity(FieldReader& reader, PodAffinity& out) {
 
 }  // namespace
 
+void read_preferred_node_terms(FieldReader& reader, std::vector<PreferredNodeTerm>& out) {
+  reader.read_each(kPreferred, [&](FieldReader& item) {
+    PreferredNodeTerm& preferred = out.emplace_back();
+    read_weight(item, preferred.weight);
+    if (item.require("preference", "an object with matchExpressions or matchFields")) {
+      item.read_object("preference", [&](FieldReader& term) { read_node_selector_term(term, preferred.preference); });
+    }
+  });
+}
+
 void read_affinity(FieldReader& reader, Pod& pod) {
   reader.read_object("nodeAffinity", [&](FieldReader& node) {
     node.read_object(
         kRequired, [&](FieldReader& selector) { read_node_selector(selector, pod.required_node_affinity.emplace()); });
-    node.read_each(kPreferred, [&](FieldReader& item) {
-      PreferredNodeTerm& preferred = pod.preferred_node_affinity.emplace_back();
-      read_weight(item, preferred.weight);
-      if (item.require("preference", "an object with matchExpressions or matchFields")) {
-        item.read_object("preference", [&](FieldReader& term) { read_node_selector_term(term, preferred.preference); });
-      }
-    });
+    read_preferred_node_terms(node, pod.preferred_node_affinity);
   });
   reader.read_object("podAffinity", [&](FieldReader& affinity) { read_pod_affinity(affinity, pod.pod_affinity); });
   reader.read_object("podAntiAffinity",

@@ -245,11 +245,26 @@ void read_spec(FieldReader& spec, Pod& pod) {
               "subdomain"});
 }
 
+// The first condition of the type decides, as upstream reads it (podTerminatingByPreemption).
+bool tells_of_preemption(const Json& conditions) {
+  if (!conditions.is_array()) return false;
+  auto is = [](const Json& condition, std::string_view key, const char* text) {
+    const Json* value = condition.find(key);
+    return value != nullptr && *value == Json(text);
+  };
+  for (const Json& condition : conditions.as_array()) {
+    if (!condition.is_object() || !is(condition, "type", "DisruptionTarget")) continue;
+    return is(condition, "status", "True") && is(condition, "reason", "PreemptionByScheduler");
+  }
+  return false;
+}
+
 void read_status(FieldReader& status, Pod& pod) {
   const Json* node = status.take("nominatedNodeName");
   if (node != nullptr && *node != Json("")) {
     status.read_checked("nominatedNodeName", pod.nominated_node_name, is_valid_name, kNameForm);
   }
+  if (const Json* conditions = status.take("conditions")) pod.preempted = tells_of_preemption(*conditions);
   std::string start_time;
   if (status.read_string("startTime", start_time)) {
     pod.start_time = parse_timestamp(start_time);

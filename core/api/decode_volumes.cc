@@ -75,7 +75,8 @@ void read_volume_spec(FieldReader& spec, PersistentVolume& volume) {
   });
   spec.read_object("claimRef", [&](FieldReader& reference) { read_claim_ref(reference, volume); });
   read_volume_source(spec, volume);
-  spec.carry({"mountOptions", "volumeAttributesClassName"});
+  spec.read_string("volumeAttributesClassName", volume.volume_attributes_class_name);
+  spec.carry({"mountOptions"});
 }
 
 void read_claim_spec(FieldReader& spec, PersistentVolumeClaim& claim) {

@@ -192,6 +192,7 @@ struct PersistentVolume {
   std::string storage_class_name;
   std::vector<std::string> access_modes;
   std::string volume_mode = "Filesystem";
+  std::string volume_attributes_class_name;
   std::string reclaim_policy = "Retain";
   std::string local_path;
   DiskSource disk = {};
@@ -243,6 +244,12 @@ struct CsiDriver {
   ObjectMeta metadata;
   bool storage_capacity = false;  // the driver publishes CSIStorageCapacity
   Json manifest;
+};
+
+// storage/v1 VolumeAttachment, as far as queueing hints ask. Nothing here makes any, and no operator may give one.
+struct VolumeAttachment {
+  ObjectMeta metadata;
+  std::string attacher;  // the CSI driver
 };
 
 // storage/v1 CSIStorageCapacity.

@@ -63,14 +63,42 @@ void Cache::set_node(std::shared_ptr<const Node> node) {
     if (place == zones_.end()) place = zones_.insert(place, {zone, {}});
     place->nodes.push_back(name);
   }
+  note_images(info.node.get(), node.get());
   info.allocatable = to_resources(node->allocatable);
   info.node = std::move(node);
+}
+
+// Null: no node, before it came or after it went.
+void Cache::note_images(const Node* before, const Node* after) {
+  const auto sizes_of = [](const Node* node) {
+    std::map<std::string, std::int64_t> sizes;
+    if (node == nullptr) return sizes;
+    for (const ContainerImage& image : node->images) {
+      for (const std::string& name : image.names) sizes.emplace(name, image.size_bytes);
+    }
+    return sizes;
+  };
+  const auto gone = sizes_of(before);
+  const auto there = sizes_of(after);
+  if (gone == there) return;
+  ++images_changed_;
+  for (const auto& [name, size] : there) {
+    if (gone.contains(name)) continue;
+    Snapshot::Image& image = images_.try_emplace(name, Snapshot::Image{size, 0}).first->second;
+    ++image.nodes;
+  }
+  for (const auto& [name, size] : gone) {
+    if (there.contains(name)) continue;
+    const auto image = images_.find(name);
+    if (--image->second.nodes == 0) images_.erase(image);
+  }
 }
 
 void Cache::remove_node(const std::string& name) {
   auto found = nodes_.find(name);
   if (found == nodes_.end() || found->second->node == nullptr) return;
   NodeInfo& info = touch(name);
+  note_images(info.node.get(), nullptr);
   info.node = nullptr;
   info.allocatable = {};
   ++structure_;
@@ -195,6 +223,10 @@ void Cache::update_snapshot(Snapshot& snapshot) const {
       auto place = snapshot.index_.find(it->second);
       if (place != snapshot.index_.end()) snapshot.nodes_[place->second] = nodes_.at(it->second);
     }
+  }
+  if (snapshot.images_changed_ != images_changed_) {
+    snapshot.images_ = images_;
+    snapshot.images_changed_ = images_changed_;
   }
   snapshot.generation_ = generation_;
 }

@@ -28,6 +28,12 @@ class Snapshot {
   const std::vector<std::shared_ptr<const NodeInfo>>& nodes() const { return nodes_; }
   const NodeInfo* find(const std::string& node) const;
   std::int64_t generation() const { return generation_; }
+  // Images on nodes by their names: how large, and on how many nodes.
+  struct Image {
+    std::int64_t size_bytes = 0;  // as the node said that had it first
+    std::int64_t nodes = 0;
+  };
+  const std::map<std::string, Image>& images() const { return images_; }
 
  private:
   friend class Cache;
@@ -35,6 +41,8 @@ class Snapshot {
   std::map<std::string, std::size_t> index_;
   std::int64_t generation_ = -1;
   std::int64_t structure_ = -1;
+  std::int64_t images_changed_ = -1;
+  std::map<std::string, Image> images_;
 };
 
 class Cache {
@@ -75,6 +83,7 @@ class Cache {
   };
   void add_to(const std::string& node, const std::shared_ptr<const Pod>& pod);
   void take_from(const std::string& node, const std::string& uid);
+  void note_images(const Node* before, const Node* after);
   NodeInfo& touch(const std::string& node);  // creates, copies when shared with a snapshot, bumps generation
   void drop_if_empty(const std::string& node);
   void leave_zone(const std::string& node);
@@ -91,6 +100,8 @@ class Cache {
   std::map<std::string, std::string> zone_of_;  // by node
   std::int64_t generation_ = 0;
   std::int64_t structure_ = 0;  // grows when nodes come and go
+  std::map<std::string, Snapshot::Image> images_;
+  std::int64_t images_changed_ = 0;  // grows with images_
 };
 
 }  // namespace berth

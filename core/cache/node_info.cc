@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 
+#include "core/api/host_ports.h"
 #include "core/api/requests.h"
 #include "core/check.h"
 
@@ -94,6 +95,7 @@ void NodeInfo::add_pod(const std::shared_ptr<const Pod>& pod) {
   pods.push_back(pod);
   if (!pod->pod_affinity.empty() || !pod->pod_anti_affinity.empty()) pods_with_affinity.push_back(pod);
   if (!pod->pod_anti_affinity.required.empty()) pods_with_required_anti_affinity.push_back(pod);
+  if (!host_ports(*pod).empty()) pods_with_host_ports.push_back(pod);
   requested.add(pod_requests(*pod));
   requested_for_scoring.add(pod_requests_for_scoring(*pod));
 }
@@ -106,6 +108,7 @@ void NodeInfo::remove_pod(const std::string& uid) {
   auto is_it = [&uid](const auto& pod) { return pod->uid() == uid; };
   std::erase_if(pods_with_affinity, is_it);
   std::erase_if(pods_with_required_anti_affinity, is_it);
+  std::erase_if(pods_with_host_ports, is_it);
   pods.erase(found);  // last: `uid` may be the pod's own
 }
 

@@ -37,9 +37,11 @@ Resources container_requests_for_scoring(const Pod& pod);
 struct NodeInfo {
   std::shared_ptr<const Node> node;  // null: pods are known of a node that is not ("ghost")
   std::vector<std::shared_ptr<const Pod>> pods;
-  // Of `pods`: those with any term of affinity or anti-affinity to pods, and those with a required anti-affinity term.
+  // Of `pods`: those with any term of affinity or anti-affinity to pods, those with a required anti-affinity term, and
+  // those that take ports of the node.
   std::vector<std::shared_ptr<const Pod>> pods_with_affinity;
   std::vector<std::shared_ptr<const Pod>> pods_with_required_anti_affinity;
+  std::vector<std::shared_ptr<const Pod>> pods_with_host_ports;
   Resources allocatable;
   Resources requested;              // sum over pods and charges
   Resources requested_for_scoring;  // the same sum of pod_requests_for_scoring()

@@ -4,6 +4,7 @@ namespace berth {
 
 CycleState CycleState::clone() const {
   CycleState copy;
+  copy.sampled = sampled;
   copy.skip_filter = skip_filter;
   copy.skip_score = skip_score;
   copy.skip_pre_bind = skip_pre_bind;

@@ -35,6 +35,9 @@ class CycleState {
   }
   CycleState clone() const;
 
+  // The durations of this cycle's plugins go into the metrics.
+  bool sampled = false;
+
   // Plugins that answered Skip at PreFilter, PreScore or PreBindPreFlight; the runner leaves out their later points.
   std::set<std::string, std::less<>> skip_filter;
   std::set<std::string, std::less<>> skip_score;

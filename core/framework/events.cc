@@ -1,5 +1,9 @@
 #include "core/framework/events.h"
 
+#include <algorithm>
+
+#include "core/api/requests.h"
+
 namespace berth {
 
 std::string_view to_string(EventResource resource) {
@@ -37,6 +41,49 @@ bool same_resource(EventResource mine, EventResource other) {
 bool ClusterEvent::matches(const ClusterEvent& other) const {
   if (is_wildcard(*this)) return true;
   return same_resource(resource, other.resource) && (actions & other.actions) != 0 && other.actions <= actions;
+}
+
+std::vector<ClusterEvent> node_events(const Node& before, const Node& after) {
+  std::vector<ClusterEvent> events;
+  const auto add = [&events](Action action, std::string_view label) {
+    events.push_back({EventResource::node, action, label});
+  };
+  // A cordon keeps pods away only until it ends; upstream takes it for a taint.
+  if (before.unschedulable && !after.unschedulable) add(kUpdateNodeTaint, "NodeTaintChange");
+  if (before.allocatable != after.allocatable) add(kUpdateNodeAllocatable, "NodeAllocatableChange");
+  if (before.metadata.labels != after.metadata.labels) add(kUpdateNodeLabel, "NodeLabelChange");
+  if (before.taints != after.taints) add(kUpdateNodeTaint, "NodeTaintChange");
+  if (before.conditions != after.conditions) add(kUpdateNodeCondition, "NodeConditionChange");
+  if (before.metadata.annotations != after.metadata.annotations) add(kUpdateNodeAnnotation, "NodeAnnotationChange");
+  return events;
+}
+
+namespace {
+
+// A request that became smaller or is no more (framework/events.go podSchedulingPropertiesChange, extractPodScaleDown).
+bool asks_less(const Pod& before, const Pod& after) {
+  const ResourceList were = total_requests(before, {});
+  const ResourceList are = total_requests(after, {});
+  return std::any_of(were.begin(), were.end(), [&are](const auto& item) {
+    const auto now = are.find(item.first);
+    return now == are.end() || now->second < item.second;
+  });
+}
+
+}  // namespace
+
+std::vector<ClusterEvent> pod_events(const Pod& before, const Pod& after) {
+  const EventResource resource = after.node_name.empty() ? EventResource::unscheduled_pod : EventResource::assigned_pod;
+  std::vector<ClusterEvent> events;
+  const auto add = [&](Action action, std::string_view label) { events.push_back({resource, action, label}); };
+  if (before.metadata.labels != after.metadata.labels) add(kUpdatePodLabel, "PodLabelChange");
+  if (asks_less(before, after)) add(kUpdatePodScaleDown, "PodScaleDown");
+  if (!before.scheduling_gates.empty() && after.scheduling_gates.empty()) {
+    add(kUpdatePodSchedulingGatesEliminated, "PodSchedulingGatesEliminated");
+  }
+  if (before.tolerations.size() != after.tolerations.size()) add(kUpdatePodToleration, "PodTolerationChange");
+  if (events.empty()) add(kUpdate, "PodUpdate");
+  return events;
 }
 
 }  // namespace berth

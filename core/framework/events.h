@@ -68,6 +68,7 @@ struct EventObjects {
   std::shared_ptr<const CsiNode> old_csi_node, new_csi_node;
   std::shared_ptr<const CsiDriver> old_csi_driver, new_csi_driver;
   std::shared_ptr<const CsiStorageCapacity> old_csi_capacity, new_csi_capacity;
+  std::shared_ptr<const VolumeAttachment> old_attachment, new_attachment;
 };
 
 enum class Hint { queue, skip };

@@ -60,9 +60,23 @@ Status nothing_left(const PreFilterResult& result) {
 
 }  // namespace
 
+// Counts a call of one plugin, and in sampled cycles its duration. A plugin that skips has evaluated nothing.
+template <class T, class Call>
+Status Framework::measured(const CycleState& state, const Named<T>& entry, std::string_view point, Call call) const {
+  const bool sampled = state.sampled && metrics_ != nullptr;
+  const std::int64_t began_us = sampled ? clock_->now_us() : 0;
+  Status status = call();
+  if (entry.evaluations != nullptr && !status.is_skip()) entry.evaluations->add();
+  if (sampled) {
+    metrics_->plugin_duration.at({entry.name, point, to_string(status.code())})
+        .observe(seconds_between(began_us, clock_->now_us()));
+  }
+  return status;
+}
+
 const std::string& Framework::scheduler_name() const { return scheduler_name_; }
 
-Status Framework::run_pre_enqueue(const Pod& pod, std::string_view first) const {
+Status Framework::pre_enqueue(const Pod& pod, std::string_view first) const {
   auto ask = [&pod](const Named<PreEnqueuePlugin>& entry) -> Status {
     Status status = entry.plugin->pre_enqueue(pod);
     if (status.is_success()) return status;
@@ -87,13 +101,14 @@ const std::vector<EventWithHint>& Framework::events_of(std::string_view plugin) 
   return found == events_.end() ? kNone : found->second;
 }
 
-Status Framework::run_pre_filter(CycleState& state, const Pod& pod, const Snapshot& snapshot,
-                                 PreFilterResult& result) const {
+Status Framework::pre_filter(CycleState& state, const Pod& pod, const Snapshot& snapshot,
+                             PreFilterResult& result) const {
   state.skip_filter.clear();
   Status rejection;
   for (const auto& entry : pre_filter_) {
     PreFilterResult mine;
-    Status status = entry.plugin->pre_filter(state, pod, snapshot, mine);
+    Status status =
+        measured(state, entry, "PreFilter", [&] { return entry.plugin->pre_filter(state, pod, snapshot, mine); });
     if (status.is_skip()) {
       state.skip_filter.insert(entry.name);
       continue;
@@ -117,7 +132,7 @@ Status Framework::run_pre_filter(CycleState& state, const Pod& pod, const Snapsh
 Status Framework::run_filter(CycleState& state, const Pod& pod, const NodeInfo& node) const {
   for (const auto& entry : filter_) {
     if (state.skip_filter.contains(entry.name)) continue;
-    Status status = entry.plugin->filter(state, pod, node);
+    Status status = measured(state, entry, "Filter", [&] { return entry.plugin->filter(state, pod, node); });
     if (!status.is_success())
       return rejected_or_fault("running \"" + entry.name + "\" filter plugin", entry.name, std::move(status));
   }
@@ -127,7 +142,8 @@ Status Framework::run_filter(CycleState& state, const Pod& pod, const NodeInfo& 
 Status Framework::run_add_pod(CycleState& state, const Pod& pod, const Pod& added, const NodeInfo& node) const {
   for (const auto& entry : pre_filter_) {
     if (state.skip_filter.contains(entry.name)) continue;
-    Status status = entry.plugin->add_pod(state, pod, added, node);
+    Status status = measured(state, entry, "PreFilterExtensionAddPod",
+                             [&] { return entry.plugin->add_pod(state, pod, added, node); });
     if (!status.is_success()) return fault(running("AddPod on PreFilter", entry.name), entry.name, status);
   }
   return {};
@@ -136,7 +152,8 @@ Status Framework::run_add_pod(CycleState& state, const Pod& pod, const Pod& adde
 Status Framework::run_remove_pod(CycleState& state, const Pod& pod, const Pod& removed, const NodeInfo& node) const {
   for (const auto& entry : pre_filter_) {
     if (state.skip_filter.contains(entry.name)) continue;
-    Status status = entry.plugin->remove_pod(state, pod, removed, node);
+    Status status = measured(state, entry, "PreFilterExtensionRemovePod",
+                             [&] { return entry.plugin->remove_pod(state, pod, removed, node); });
     if (!status.is_success()) return fault(running("RemovePod on PreFilter", entry.name), entry.name, status);
   }
   return {};
@@ -160,12 +177,13 @@ Status Framework::run_filter_with_nominated(CycleState& state, const Pod& pod, c
   return run_filter(state, pod, node);
 }
 
-Status Framework::run_post_filter(CycleState& state, const Pod& pod, const std::map<std::string, Status>& node_statuses,
-                                  PostFilterResult& result) const {
+Status Framework::post_filter(CycleState& state, const Pod& pod, const std::map<std::string, Status>& node_statuses,
+                              PostFilterResult& result) const {
   Status rejection(Code::unschedulable, std::vector<std::string>{});
   for (const auto& entry : post_filter_) {
     PostFilterResult mine;
-    Status status = entry.plugin->post_filter(*this, state, pod, node_statuses, mine);
+    Status status = measured(state, entry, "PostFilter",
+                             [&] { return entry.plugin->post_filter(*this, state, pod, node_statuses, mine); });
     if (status.is_success() || status.code() == Code::unresolvable) {
       result = std::move(mine);
       return std::move(status).with_plugin(entry.name);
@@ -182,11 +200,11 @@ Status Framework::run_post_filter(CycleState& state, const Pod& pod, const std::
   return rejection;
 }
 
-Status Framework::run_pre_score(CycleState& state, const Pod& pod,
-                                const std::vector<std::shared_ptr<const NodeInfo>>& feasible) const {
+Status Framework::pre_score(CycleState& state, const Pod& pod,
+                            const std::vector<std::shared_ptr<const NodeInfo>>& feasible) const {
   state.skip_score.clear();
   for (const auto& entry : pre_score_) {
-    Status status = entry.plugin->pre_score(state, pod, feasible);
+    Status status = measured(state, entry, "PreScore", [&] { return entry.plugin->pre_score(state, pod, feasible); });
     if (status.is_skip()) {
       state.skip_score.insert(entry.name);
     } else if (!status.is_success()) {
@@ -203,7 +221,8 @@ Status Framework::score_nodes(CycleState& state, const Pod& pod,
   for (const auto& node : feasible) {
     for (std::size_t i = 0; i < plugins.size(); ++i) {
       std::int64_t score = 0;
-      const Status status = plugins[i]->plugin->score(state, pod, *node, score);
+      const Status status =
+          measured(state, *plugins[i], "Score", [&] { return plugins[i]->plugin->score(state, pod, *node, score); });
       const std::string& name = plugins[i]->name;
       if (!status.is_success()) {
         return fault("running Score plugins: plugin \"" + name + "\" failed with", name, status);
@@ -214,9 +233,8 @@ Status Framework::score_nodes(CycleState& state, const Pod& pod,
   return {};
 }
 
-Status Framework::run_score(CycleState& state, const Pod& pod,
-                            const std::vector<std::shared_ptr<const NodeInfo>>& feasible,
-                            std::vector<PluginScores>& per_plugin, std::vector<NodeScore>& totals) const {
+Status Framework::score(CycleState& state, const Pod& pod, const std::vector<std::shared_ptr<const NodeInfo>>& feasible,
+                        std::vector<PluginScores>& per_plugin, std::vector<NodeScore>& totals) const {
   std::vector<const Named<ScorePlugin>*> plugins;
   per_plugin.clear();
   for (const auto& entry : score_) {
@@ -227,7 +245,8 @@ Status Framework::run_score(CycleState& state, const Pod& pod,
   if (Status status = score_nodes(state, pod, feasible, plugins, per_plugin); !status.is_success()) return status;
   for (std::size_t i = 0; i < plugins.size(); ++i) {
     const std::string& name = plugins[i]->name;
-    const Status status = plugins[i]->plugin->normalize(state, pod, per_plugin[i].scores);
+    const Status status = measured(state, *plugins[i], "ScoreExtensionNormalize",
+                                   [&] { return plugins[i]->plugin->normalize(state, pod, per_plugin[i].scores); });
     if (!status.is_success()) {
       return fault("running Normalize on Score plugins: plugin \"" + name + "\" failed with", name, status);
     }
@@ -249,15 +268,15 @@ Status Framework::run_score(CycleState& state, const Pod& pod,
   return {};
 }
 
-Status Framework::run_reserve(CycleState& state, const Pod& pod, const std::string& node) const {
+Status Framework::reserve(CycleState& state, const Pod& pod, const std::string& node) const {
   for (const auto& entry : reserve_) {
-    Status status = entry.plugin->reserve(state, pod, node);
+    Status status = measured(state, entry, "Reserve", [&] { return entry.plugin->reserve(state, pod, node); });
     if (!status.is_success()) return rejected_or_fault(running("Reserve", entry.name), entry.name, std::move(status));
   }
   return {};
 }
 
-void Framework::run_unreserve(CycleState& state, const Pod& pod, const std::string& node) const {
+void Framework::unreserve(CycleState& state, const Pod& pod, const std::string& node) const {
   for (auto entry = reserve_.rbegin(); entry != reserve_.rend(); ++entry) entry->plugin->unreserve(state, pod, node);
 }
 
@@ -266,12 +285,12 @@ void Framework::run_restore(CycleState& state, const Pod& pod, const std::string
   for (const auto& entry : reserve_) entry.plugin->restore(state, pod, node, grants);
 }
 
-Status Framework::run_permit(CycleState& state, const Pod& pod, const std::string& node,
-                             std::map<std::string, Millis>& timeouts) const {
+Status Framework::permit(CycleState& state, const Pod& pod, const std::string& node,
+                         std::map<std::string, Millis>& timeouts) const {
   timeouts.clear();
   for (const auto& entry : permit_) {
     Millis timeout = 0;
-    Status status = entry.plugin->permit(state, pod, node, timeout);
+    Status status = measured(state, entry, "Permit", [&] { return entry.plugin->permit(state, pod, node, timeout); });
     if (status.is_wait()) {
       timeouts[entry.name] = std::clamp<Millis>(timeout, 0, kPermitTimeoutMax);
     } else if (!status.is_success()) {
@@ -300,18 +319,20 @@ Status Framework::run_pre_bind_pre_flight(CycleState& state, const Pod& pod, con
   return state.skip_pre_bind.size() == pre_bind_.size() ? Status::skip() : Status();
 }
 
-Status Framework::run_pre_bind(CycleState& state, const Pod& pod, const std::string& node, BindRequest& request) const {
+Status Framework::pre_bind(CycleState& state, const Pod& pod, const std::string& node, BindRequest& request) const {
   for (const auto& entry : pre_bind_) {
     if (state.skip_pre_bind.contains(entry.name)) continue;
-    Status status = entry.plugin->pre_bind(state, pod, node, request);
+    Status status =
+        measured(state, entry, "PreBind", [&] { return entry.plugin->pre_bind(state, pod, node, request); });
     if (!status.is_success()) return rejected_or_fault(running("PreBind", entry.name), entry.name, std::move(status));
+    if (!request.provision.empty()) return {};
   }
   return {};
 }
 
-Status Framework::run_bind(CycleState& state, const Pod& pod, const std::string& node) const {
+Status Framework::bind(CycleState& state, const Pod& pod, const std::string& node) const {
   for (const auto& entry : bind_) {
-    Status status = entry.plugin->bind(state, pod, node);
+    Status status = measured(state, entry, "Bind", [&] { return entry.plugin->bind(state, pod, node); });
     if (status.is_skip()) continue;
     if (!status.is_success()) return rejected_or_fault(running("Bind", entry.name), entry.name, std::move(status));
     return std::move(status).with_plugin(entry.name);
@@ -319,7 +340,7 @@ Status Framework::run_bind(CycleState& state, const Pod& pod, const std::string&
   return Status::skip();
 }
 
-void Framework::run_post_bind(CycleState& state, const Pod& pod, const std::string& node) const {
+void Framework::post_bind(CycleState& state, const Pod& pod, const std::string& node) const {
   for (const auto& entry : post_bind_) entry.plugin->post_bind(state, pod, node);
 }
 

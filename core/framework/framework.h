@@ -12,6 +12,8 @@
 
 #include "core/framework/plugin.h"
 #include "core/framework/profile.h"
+#include "core/metrics.h"
+#include "core/framework/waiting_pods.h"
 #include "core/queue/nominator.h"
 
 namespace berth {
@@ -34,7 +36,7 @@ class Lister {
   virtual std::vector<std::shared_ptr<const PodDisruptionBudget>> disruption_budgets() const { return {}; }
 };
 
-// What plugins may look at besides their arguments. Outlives the plugins.
+// What plugins may look at and ask for besides their arguments. Outlives the plugins.
 class Handle {
  public:
   virtual ~Handle() = default;
@@ -42,9 +44,19 @@ class Handle {
   virtual const Snapshot& snapshot() const = 0;
   virtual const Lister& lister() const = 0;
   virtual const Nominator& nominator() const = 0;
+  // Where calls of plugins are counted; null: nowhere.
+  virtual Metrics* metrics() { return nullptr; }
   // Uniform in [0, bound) from the scheduler's seed, bound > 0: for choices that upstream leaves to chance. Without a
   // source of chance it answers 0, the first.
   virtual std::uint64_t draw(std::uint64_t /*bound*/) { return 0; }
+  // DefaultBinder's question: may the placement become a binding? An error says why not.
+  virtual Status bind(const Pod& /*pod*/, const std::string& /*node*/) { return {}; }
+  // Pods held back at Permit, of every profile: to list, allow and reject.
+  WaitingPods& waiting_pods() { return waiting_pods_; }
+  const WaitingPods& waiting_pods() const { return waiting_pods_; }
+
+ private:
+  WaitingPods waiting_pods_;
 };
 
 using PluginMaker = std::function<Result<std::unique_ptr<Plugin>>(const Json& args, Handle& handle)>;
@@ -86,6 +98,8 @@ class Framework {
 
   Status run_pre_filter(CycleState& state, const Pod& pod, const Snapshot& snapshot, PreFilterResult& result) const;
   Status run_filter(CycleState& state, const Pod& pod, const NodeInfo& node) const;
+  // Runs Filter over all nodes; its duration is that of the point.
+  Status run_filters(const std::function<Status()>& over_all_nodes) const;
   // Filter as if the pods nominated to the node with at least this pod's priority ran there and, when that passes,
   // again without them: they may never come (runtime/framework.go RunFilterPluginsWithNominatedPods). `state` and
   // `node` are left as they were.
@@ -138,6 +152,7 @@ class Framework {
     std::string name;
     T* plugin = nullptr;
     std::int64_t weight = 1;
+    Counter* evaluations = nullptr;  // null: not counted
   };
   Framework() = default;
   Status make_plugins(const Registry& registry, const Profile& profile, Handle& handle);
@@ -146,12 +161,37 @@ class Framework {
   template <class T>
   Status place(const Profile& profile, Point point, std::vector<Named<T>>& list);
   Status check_points() const;
+  Counter* evaluations_of(const std::string& plugin, Point point) const;
+
+  // framework_timed.cc: each run_ function is one of these, measured.
+  template <class Run>
+  Status timed(std::string_view point, Run run) const;
+  Status pre_enqueue(const Pod& pod, std::string_view first) const;
+  Status pre_filter(CycleState& state, const Pod& pod, const Snapshot& snapshot, PreFilterResult& result) const;
+  Status post_filter(CycleState& state, const Pod& pod, const std::map<std::string, Status>& node_statuses,
+                     PostFilterResult& result) const;
+  Status pre_score(CycleState& state, const Pod& pod,
+                   const std::vector<std::shared_ptr<const NodeInfo>>& feasible) const;
+  Status score(CycleState& state, const Pod& pod, const std::vector<std::shared_ptr<const NodeInfo>>& feasible,
+               std::vector<PluginScores>& per_plugin, std::vector<NodeScore>& totals) const;
+  Status reserve(CycleState& state, const Pod& pod, const std::string& node) const;
+  void unreserve(CycleState& state, const Pod& pod, const std::string& node) const;
+  Status permit(CycleState& state, const Pod& pod, const std::string& node,
+                std::map<std::string, Millis>& timeouts) const;
+  Status pre_bind(CycleState& state, const Pod& pod, const std::string& node, BindRequest& request) const;
+  Status bind(CycleState& state, const Pod& pod, const std::string& node) const;
+  void post_bind(CycleState& state, const Pod& pod, const std::string& node) const;
+  template <class T, class Call>
+  Status measured(const CycleState& state, const Named<T>& entry, std::string_view point, Call call) const;
+
   void register_events(const std::string& name, Plugin& plugin);
   Status score_nodes(CycleState& state, const Pod& pod, const std::vector<std::shared_ptr<const NodeInfo>>& feasible,
                      const std::vector<const Named<ScorePlugin>*>& plugins,
                      std::vector<PluginScores>& per_plugin) const;
 
   std::string scheduler_name_;
+  const Clock* clock_ = nullptr;
+  Metrics* metrics_ = nullptr;
   Profile completed_;
   std::map<std::string, std::unique_ptr<Plugin>, std::less<>> plugins_;
   std::vector<Named<PreEnqueuePlugin>> pre_enqueue_;

@@ -39,6 +39,8 @@ Result<std::unique_ptr<Framework>> Framework::make(const Registry& registry, con
     return Status::error(at_path(profile.path, "schedulerName is empty; name the profile"));
   }
   std::unique_ptr<Framework> framework(new Framework());
+  framework->clock_ = &handle.clock();
+  framework->metrics_ = handle.metrics();
   framework->scheduler_name_ = profile.scheduler_name;
   framework->completed_.scheduler_name = profile.scheduler_name;
   framework->completed_.percentage_of_nodes_to_score = profile.percentage_of_nodes_to_score;
@@ -77,6 +79,18 @@ void Framework::complete_args(const Profile& profile, const std::string& name, c
   if (!args.is_null()) completed_.args[name] = {std::move(args), {}};
 }
 
+Counter* Framework::evaluations_of(const std::string& plugin, Point point) const {
+  if (metrics_ == nullptr) return nullptr;
+  auto counter = [&](std::string_view label) {
+    return &metrics_->plugin_evaluations.at({plugin, label, scheduler_name_});
+  };
+  if (point == Point::pre_filter) return counter("PreFilter");
+  if (point == Point::filter) return counter("Filter");
+  if (point == Point::pre_score) return counter("PreScore");
+  if (point == Point::score) return counter("Score");
+  return nullptr;
+}
+
 template <class T>
 Status Framework::place(const Profile& profile, Point point, std::vector<Named<T>>& list) {
   auto part_of = [this](const std::string& name) { return dynamic_cast<T*>(plugins_.find(name)->second.get()); };
@@ -90,7 +104,7 @@ Status Framework::place(const Profile& profile, Point point, std::vector<Named<T
                                                    " must be at least 1; disable the plugin to turn it off"));
     }
     if (entry.weight == 0) entry.weight = 1;
-    list.push_back({entry.name, part_of(entry.name), entry.weight});
+    list.push_back({entry.name, part_of(entry.name), entry.weight, evaluations_of(entry.name, point)});
     completed.enabled.push_back({entry.name, point == Point::score ? entry.weight : 0, entry.path});
   }
   return {};

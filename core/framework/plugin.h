@@ -130,13 +130,19 @@ class PermitPlugin : public virtual Plugin {
 // What core asks of the device in PreBind; plugins add to it.
 struct BindRequest {
   std::vector<VolumeGrant> volumes;
+  // Claims ("<namespace>/<name>") that a provisioner has to fill first. Not empty: core writes the node into each one's
+  // annotation volume.kubernetes.io/selected-node, durably, asks the device nothing yet, and runs PreBind again from
+  // the start when a claim or volume has changed, and at the latest at `again_at`.
+  std::vector<std::string> provision;
+  Millis again_at = 0;  // of Handle::clock()
 };
 
 class PreBindPlugin : public virtual Plugin {
  public:
   // Success: pre_bind will do something. Skip: it is left out. Other: error.
   virtual Status pre_bind_pre_flight(CycleState& state, const Pod& pod, const std::string& node) = 0;
-  // In order, before the row is written and the device is asked. A rejection or an error ends the binding.
+  // In order, before the row is written and the device is asked; a plugin after one that waits for provisioners is not
+  // called yet. A rejection or an error ends the binding.
   virtual Status pre_bind(CycleState& state, const Pod& pod, const std::string& node, BindRequest& request) = 0;
 };
 

@@ -58,8 +58,11 @@ class Queue {
   // error: error backoff. Events since its pop are replayed, so that no wake-up is lost.
   void requeue(QueuedPod pod, const Status& status, const std::set<std::string>& unschedulable_plugins,
                const std::set<std::string>& pending_plugins);
-  // Something happened: wakes the rejected pods whose plugins' hints say queue.
-  void move_all(const ClusterEvent& event, const EventObjects& objects);
+  // Which pods an event may wake at all; empty: all of them.
+  using PreCheck = std::function<bool(const Pod& pod)>;
+  // Something happened: wakes the rejected pods whose plugins' hints say queue. `pre_check` is not asked again when the
+  // event is replayed for a pod in flight.
+  void move_all(const ClusterEvent& event, const EventObjects& objects, const PreCheck& pre_check = {});
   // Moves the listed pods to active.
   void activate(const std::vector<std::string>& uids);
   // Moves expired backoffs (each second) and pods unschedulable for 5 minutes (each 30 s). Cheap when nothing is due.

@@ -66,11 +66,12 @@ void Queue::record(const ClusterEvent& event, const EventObjects& objects) {
   if (!in_flight_.empty()) ring_.add(event, objects);
 }
 
-void Queue::move_all(const ClusterEvent& event, const EventObjects& objects) {
+void Queue::move_all(const ClusterEvent& event, const EventObjects& objects, const PreCheck& pre_check) {
   record(event, objects);
   std::vector<std::pair<Entry*, Wake>> woken;
   for (const std::string& uid : waiting_) {
     Entry& entry = entries_.at(uid);
+    if (pre_check && !pre_check(*entry.queued.pod)) continue;
     const Wake wake = judge(entry, event, objects);
     if (wake != Wake::no) woken.emplace_back(&entry, wake);
   }

@@ -19,8 +19,9 @@ Result<T> decode_named(Result<T> (*decode)(const Json&, Warnings*, Rules), const
   return decoded;
 }
 
-// Objects of a namespaced kind without one live in "default".
-Json with_namespace(Json object);
+// An operator's manifest as it is taken: objects of a namespaced kind without one live in "default"; that an object is
+// being deleted is the gateway's to say.
+Json as_accepted(Kind kind, Json object);
 
 // "<namespace>/<name>", or "<name>" for kinds without namespace; empty when the manifest has no name.
 std::string key_of(Kind kind, const Json& manifest);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/clock.h"
 #include "core/handshake/row.h"
@@ -23,8 +24,9 @@ struct Binding {
   std::map<std::string, Timers::Id> permit_waits;  // Permit plugins still to allow it, each with its timeout
   Mailbox<RowEvent> events;
   Mailbox<Status> permitted;
-  Millis prebind_sent = -1;  // clock of the last PreBind sent; -1: none in this run
-  Timers::Id deadline = 0;   // prebind given up
+  std::vector<std::string> provisioning;  // claims that a provisioner has to fill before the device is asked
+  Millis prebind_sent = -1;               // clock of the last PreBind sent; -1: none in this run
+  Timers::Id deadline = 0;                // prebind given up; before it, PreBind run again though no claim changed
   Timers::Id resend = 0;
   int resends = 0;     // since the last move
   std::string reason;  // of the last rejection, for people

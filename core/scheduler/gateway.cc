@@ -154,6 +154,7 @@ void Gateway::save_identity() {
 // Recovery is the binding cycle: each row found re-enters it at its phase; the other pods go to the queue.
 void Gateway::recover() {
   board_.set_mirror_mark(identity_.id.store_id);
+  for (const auto& [kind, key] : doomed_) objects_.mark_deleting(kind, key);
   std::vector<std::string> names;
   for (const auto& [name, device] : nodes_.all()) names.push_back(name);
   for (const std::string& node : names) refresh_node(node);
@@ -188,6 +189,7 @@ const Framework* Gateway::framework_of(const Pod& pod) const {
 }
 
 Status Gateway::finish_turn() {
+  look_for_provisioned();
   pump();
   save_identity();
   board_.publish_marked([this](Kind kind, const std::string& key) { return status_of(kind, key); });

@@ -4,8 +4,9 @@
 // The implementation is told in chapters: gateway.cc (start, dispatch, turn), gateway_objects.cc (manifests in),
 // gateway_kinds.cc (those of the other kinds), gateway_doomed.cc (deletes that wait),
 // gateway_nodes.cc (devices in), gateway_scheduling.cc (decide), gateway_binding.cc (the row's road),
-// gateway_compare.cc (List/Slots, adopt mode), gateway_orphans.cc (slots without an object), gateway_api.cc (clients),
-// gateway_explain.cc (why, and what if), gateway_view.cc (what it shows), gateway_metrics.cc (what it counts).
+// gateway_provisioning.cc (claims to be filled first), gateway_compare.cc (List/Slots, adopt mode), gateway_orphans.cc
+// (slots without an object), gateway_api.cc (clients), gateway_explain.cc (why, and what if), gateway_view.cc (what it
+// shows), gateway_metrics.cc (what it counts).
 #pragma once
 
 #include <cstdint>
@@ -76,6 +77,7 @@ class Gateway final : public Transport::Handler, public Handle {
   const Snapshot& snapshot() const override { return snapshot_; }
   const Lister& lister() const override { return objects_; }
   const Nominator& nominator() const override { return queue_->nominator(); }
+  Metrics* metrics() override { return &metrics_; }
   std::uint64_t draw(std::uint64_t bound) override { return random_.below(bound); }
 
   // Why it is not ready; empty: ready.
@@ -86,8 +88,7 @@ class Gateway final : public Transport::Handler, public Handle {
   };
   Readiness readiness() const;
 
-  // What it has counted. measure() brings the gauges up to date.
-  Metrics& metrics() { return metrics_; }
+  // Brings the gauges of metrics() up to date.
   void measure();
 
   // For the simulator's invariants and status; none changes anything.
@@ -150,6 +151,8 @@ class Gateway final : public Transport::Handler, public Handle {
   // Deletes by name; `uid` empty: whatever uid. Error when there is nothing of that name (or uid).
   Status remove_object(Kind kind, const std::string& key, const std::string& uid);
   void remove_pod(PodEntry& entry);
+  void show_leaving(PodEntry& entry);
+  void wake_updated(const Pod& before, const Pod& after, const std::string& node);
   void finish_removal(const std::string& key);  // the row is gone (or never was): erase, successor takes the name
 
   // gateway_kinds.cc
@@ -161,7 +164,8 @@ class Gateway final : public Transport::Handler, public Handle {
   bool bind_volume(const VolumeGrant& grant);  // claim and volume become each other's; false: nothing changed
 
   // gateway_doomed.cc
-  void sweep_volumes();  // a deleted claim or volume goes when no pod uses it
+  void doom(Kind kind, const std::string& key);  // the delete of a volume or claim; may have to wait
+  void sweep_volumes();                          // a deleted claim or volume goes when no pod uses it
   void release_volume(const std::string& name, const std::string& claim_key);
   void offer_again(const PersistentVolume& deleted);
   void save_doomed();
@@ -202,6 +206,7 @@ class Gateway final : public Transport::Handler, public Handle {
   void enter_release(Binding& binding, RowEvent event);
   void end_row(Binding& binding, const Move& made);
   void wake_freed(const Binding& binding);
+  void wake_promised(const Binding& binding);
   void give_up(Binding& binding, const Status& status);  // before a row was written
   void feed(const std::string& uid, RowEvent event);     // may end and drop the binding
   void feed_permit(const std::string& uid, Status status);
@@ -220,6 +225,11 @@ class Gateway final : public Transport::Handler, public Handle {
   void hold_epoch(const std::string& node, const Epoch& epoch);
   void drop_epoch(const std::string& node, const Epoch& epoch);
   void resend_all(const std::string& node);
+
+  // gateway_provisioning.cc
+  Status await_provisioners(Binding& binding, Millis again_at);
+  void look_for_provisioned();  // claims or volumes changed: PreBind runs again for those who wait for them
+  static std::string what_is_provisioned(const Binding& binding);
 
   // gateway_compare.cc
   void list_node(const std::string& node);
@@ -283,6 +293,7 @@ class Gateway final : public Transport::Handler, public Handle {
   Random random_;
   Topics topics_;
   Metrics metrics_;
+  std::uint64_t cycles_ = 0;
   Turn turn_;
   Objects objects_;
   Nodes nodes_;
@@ -293,6 +304,7 @@ class Gateway final : public Transport::Handler, public Handle {
   std::unique_ptr<Queue> queue_;
   Identity identity_;
   bool identity_changed_ = false;
+  bool volumes_changed_ = false;  // in this turn
   std::map<std::string, std::unique_ptr<Binding>> bindings_;
   std::map<std::string, Release> releases_;
   std::map<std::string, std::set<Epoch>> live_epochs_;  // by node: rows and release entries (P10)

@@ -32,7 +32,11 @@ Task Gateway::binding_cycle(Binding& binding) {
       }
     }
     queue_->done(binding.row.uid);
-    const Status begun = begin_row(binding);
+    Status begun = begin_row(binding);
+    while (begun.is_wait()) {
+      const Status news = co_await binding.permitted.next();
+      begun = news.is_success() ? begin_row(binding) : news;
+    }
     if (!begun.is_success()) {
       give_up(binding, begun);
       co_return;
@@ -45,7 +49,8 @@ Task Gateway::binding_cycle(Binding& binding) {
   }
 }
 
-// P1: the row with its new epoch is in this turn's transaction; PreBind leaves after it.
+// P1: the row with its new epoch is in this turn's transaction; PreBind leaves after it. Wait: claims have to be
+// provisioned first, and it is called again.
 Status Gateway::begin_row(Binding& binding) {
   Row& row = binding.row;
   const DeviceNode* device = nodes_.find(row.node);
@@ -54,6 +59,9 @@ Status Gateway::begin_row(Binding& binding) {
   const Framework& framework = *framework_of(*binding.pod);
   Status prepared = framework.run_pre_bind(binding.reservation->state(), *binding.pod, row.node, wanted);
   if (!prepared.is_success()) return prepared;
+  timers_.cancel(binding.deadline);
+  binding.provisioning = wanted.provision;
+  if (!wanted.provision.empty()) return await_provisioners(binding, wanted.again_at);
   row.pod = binding.pod->metadata.key();
   row.incarnation = device->incarnation;
   row.promise_ms = options_.promise_ms;
@@ -214,6 +222,7 @@ void Gateway::end_row(Binding& binding, const Move& made) {
     cache_.remove(row.uid);
   }
   wake_freed(binding);
+  if (made.from == Phase::prebind) wake_promised(binding);
   PodEntry* entry = objects_.find_pod_by_uid(row.uid);
   if (entry == nullptr) return;
   if (entry->deleting) {
@@ -249,6 +258,7 @@ void Gateway::give_up(Binding& binding, const Status& status) {
   if (entry == nullptr || entry->deleting) {
     queue_->remove(binding.row.uid);
     wake_freed(binding);
+    wake_promised(binding);
     if (entry != nullptr && !identity_.adopting) finish_removal(key);
     return;
   }
@@ -258,6 +268,7 @@ void Gateway::give_up(Binding& binding, const Status& status) {
   binding.queued.pod = entry->pod;
   fail_attempt(std::move(binding.queued), result);
   wake_freed(binding);  // afterwards: what this attempt gave back must not count as news for itself
+  wake_promised(binding);
 }
 
 void Gateway::feed(const std::string& uid, RowEvent event) {

@@ -4,6 +4,19 @@
 
 namespace berth {
 
+void Gateway::doom(Kind kind, const std::string& key) {
+  doomed_.insert({kind, key});
+  save_doomed();
+  sweep_volumes();
+  if (!doomed_.contains({kind, key})) return;
+  // In use: until it goes no other pod may take it up.
+  EventObjects objects;
+  note_old(objects, objects_, kind, key);
+  objects_.mark_deleting(kind, key);
+  note_new(objects, objects_, kind, key);
+  wake(*event_of(kind, kUpdate), objects);
+}
+
 // A deleted claim goes when no pod uses it; a deleted volume when no claim is bound to it.
 void Gateway::sweep_volumes() {
   bool changed = false;

@@ -34,9 +34,12 @@ void keep_binding(Json& manifest, const Json& before, std::string_view bound_to)
 
 }  // namespace
 
-Json with_namespace(Json object) {
+Json as_accepted(Kind kind, Json object) {
   Json* metadata = object_at(object, "metadata");
-  if (metadata != nullptr && metadata->find("namespace") == nullptr) metadata->set("namespace", "default");
+  if (metadata == nullptr) return object;
+  if (describe(kind).namespaced && metadata->find("namespace") == nullptr) metadata->set("namespace", "default");
+  metadata->erase("deletionTimestamp");
+  metadata->erase("deletionGracePeriodSeconds");
   return object;
 }
 
@@ -61,7 +64,7 @@ Json Gateway::with_owned_fields(Kind kind, const std::string& key, Json manifest
 }
 
 Result<Gateway::Accepted> Gateway::accept_other(Kind kind, const Json& object, const std::string& key_wanted) {
-  const Json manifest = describe(kind).namespaced ? with_namespace(object) : object;
+  const Json manifest = as_accepted(kind, object);
   const std::string key = key_wanted.empty() ? key_of(kind, manifest) : key_wanted;
   if (doomed_.contains({kind, key})) {  // accepted now, it would go with the delete that waits
     return Status::error("the object is being deleted; apply it again when it is gone");

@@ -7,14 +7,16 @@ namespace {
 
 constexpr std::size_t kMaxObservedBytes = 24 * 1024;  // an agent's is at most 16 KiB
 
-// The actions that tell an old from a new effective node (kube-scheduler framework/events.go
-// NodeSchedulingPropertiesChange).
-std::uint32_t difference(const Node* before, const Node& after) {
-  if (before == nullptr) return kAdd;
-  std::uint32_t actions = 0;
-  if (before->allocatable != after.allocatable) actions |= kUpdateNodeAllocatable;
-  if (before->metadata.labels != after.metadata.labels) actions |= kUpdateNodeLabel;
-  if (before->taints != after.taints || before->unschedulable != after.unschedulable) actions |= kUpdateNodeTaint;
+// What tells an old from a new effective node, one action for each property that changed, in upstream's order
+// (kube-scheduler framework/events.go NodeSchedulingPropertiesChange).
+std::vector<std::uint32_t> differences(const Node& before, const Node& after) {
+  std::vector<std::uint32_t> actions;
+  if (before.unschedulable && !after.unschedulable) actions.push_back(kUpdateNodeTaint);
+  if (before.allocatable != after.allocatable) actions.push_back(kUpdateNodeAllocatable);
+  if (before.metadata.labels != after.metadata.labels) actions.push_back(kUpdateNodeLabel);
+  if (before.taints != after.taints) actions.push_back(kUpdateNodeTaint);
+  if (before.conditions != after.conditions) actions.push_back(kUpdateNodeCondition);
+  if (before.metadata.annotations != after.metadata.annotations) actions.push_back(kUpdateNodeAnnotation);
   return actions;
 }
 
@@ -96,12 +98,13 @@ void Gateway::refresh_node(const std::string& node) {
   board_.mark(Kind::node, node);
   if (!nodes_.rebuild(node, objects_.overlay(node))) return;
   cache_.set_node(device->node);
-  const std::uint32_t actions = difference(before.get(), *device->node);
-  if (actions == 0) return;
   EventObjects objects;
   objects.old_node = before;
   objects.new_node = device->node;
-  wake({EventResource::node, actions, before == nullptr ? "NodeAdd" : "NodeUpdate"}, objects);
+  if (before == nullptr) return wake({EventResource::node, kAdd, "NodeAdd"}, objects);
+  for (const std::uint32_t action : differences(*before, *device->node)) {
+    wake({EventResource::node, action, "NodeUpdate"}, objects);
+  }
 }
 
 // The directories that the device offers, as PersistentVolumes. One that it offers no more goes, unless it is in use.

@@ -125,7 +125,7 @@ Status Gateway::admit_priority(Json& manifest) {
 }
 
 Result<Gateway::Admitted> Gateway::admit_pod(const Json& object, const std::string& key_wanted, bool recreate) {
-  Json manifest = with_namespace(object);
+  Json manifest = as_accepted(Kind::pod, object);
   if (Status admitted = admit_priority(manifest); !admitted.is_success()) return admitted;
   manifest.erase("status");  // the gateway's to say
   Warnings warnings;
@@ -216,7 +216,10 @@ Result<Gateway::Accepted> Gateway::update_pod(PodEntry& entry, const std::shared
   board_.mark(Kind::pod, accepted.key);
   if (auto found = bindings_.find(next->uid()); found != bindings_.end()) {
     found->second->pod = next;
-    if (cache_.node_of(next->uid())) cache_.update(next);
+    if (cache_.node_of(next->uid())) {
+      cache_.update(next);
+      wake_updated(*before, *next, found->second->row.node);
+    }
   } else if (!entry.finished) {
     queue_->update(before, next);
   }
@@ -285,14 +288,41 @@ Status Gateway::remove_object(Kind kind, const std::string& key, const std::stri
     return Status::ok();
   }
   if (kind == Kind::persistent_volume || kind == Kind::persistent_volume_claim) {
-    doomed_.insert({kind, key});
-    save_doomed();
-    sweep_volumes();
+    doom(kind, key);
     return Status::ok();
   }
   erase_other(kind, key);
   if (kind == Kind::node) refresh_node(key);
   return Status::ok();
+}
+
+// While it still takes room, plugins see that it is on its way out, as by metadata.deletionTimestamp.
+void Gateway::show_leaving(PodEntry& entry) {
+  auto leaving = std::make_shared<Pod>(*entry.pod);
+  leaving->metadata.deleting = true;
+  const std::shared_ptr<const Pod> before = entry.pod;
+  objects_.put_pod(std::move(leaving));
+  auto found = bindings_.find(before->uid());
+  if (found == bindings_.end()) return;
+  found->second->pod = entry.pod;
+  if (!cache_.node_of(before->uid())) return;
+  cache_.update(entry.pod);
+  wake_updated(*before, *entry.pod, found->second->row.node);
+}
+
+// A pod that is placed has changed (framework/events.go PodSchedulingPropertiesChange).
+void Gateway::wake_updated(const Pod& before, const Pod& after, const std::string& node) {
+  EventObjects objects;
+  objects.old_pod = placed_on(node, before);
+  objects.new_pod = placed_on(node, after);
+  const bool labels = before.metadata.labels != after.metadata.labels;
+  const bool tolerations = before.tolerations.size() != after.tolerations.size();
+  const auto tell = [&](std::uint32_t action) {
+    wake({EventResource::assigned_pod, action, "AssignedPodUpdate"}, objects);
+  };
+  if (labels) tell(kUpdatePodLabel);
+  if (tolerations) tell(kUpdatePodToleration);
+  if (!labels && !tolerations) tell(kUpdate);
 }
 
 // P7: by phase.
@@ -302,6 +332,7 @@ void Gateway::remove_pod(PodEntry& entry) {
   entry.deleting = true;
   objects_.save_pod(key);
   board_.mark(Kind::pod, key);
+  show_leaving(entry);
   auto found = bindings_.find(uid);
   if (found == bindings_.end()) {
     if (!identity_.adopting) return finish_removal(key);
@@ -346,6 +377,10 @@ void Gateway::finish_removal(const std::string& key) {
   create_pod(std::make_shared<const Pod>(std::move(*next)));
 }
 
-void Gateway::wake(const ClusterEvent& event, const EventObjects& objects) { queue_->move_all(event, objects); }
+void Gateway::wake(const ClusterEvent& event, const EventObjects& objects) {
+  queue_->move_all(event, objects);
+  volumes_changed_ = volumes_changed_ || event.resource == EventResource::persistent_volume ||
+                     event.resource == EventResource::persistent_volume_claim;
+}
 
 }  // namespace berth

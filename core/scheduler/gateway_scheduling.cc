@@ -6,6 +6,7 @@ namespace berth {
 namespace {
 // Bounds a turn: the rest is tried in the next one, which a due timer starts at once.
 constexpr int kMaxAttemptsPerTurn = 64;
+constexpr std::uint64_t kSampledCycles = 10;  // one in so many, as upstream
 }  // namespace
 
 void Gateway::pump() {
@@ -49,6 +50,7 @@ void Gateway::schedule(QueuedPod queued) {
   const Framework& framework = *framework_of(pod);
   cache_.update_snapshot(snapshot_);
   auto state = std::make_unique<CycleState>();
+  state->sampled = cycles_++ % kSampledCycles == 0;
   ScheduleResult result = schedule_pod(framework, *state, pod, snapshot_, random_);
   if (!result.status.is_success()) return fail_attempt(std::move(queued), result);
   metrics_.algorithm_duration.at().observe(seconds_between(queued.began_us, clock_.now_us()));

@@ -32,6 +32,7 @@ std::string Gateway::why_pending(const PodEntry& entry) const {
   if (const std::string unready = not_ready(); !unready.empty()) return "the gateway is not ready: " + unready;
   if (auto found = bindings_.find(entry.pod->uid()); found != bindings_.end()) {
     const Row& row = found->second->row;
+    if (!found->second->provisioning.empty() && row.phase == Phase::none) return what_is_provisioned(*found->second);
     if (row.phase == Phase::none) return "waiting on permit for node " + row.node;
     if (row.phase == Phase::prebind || row.phase == Phase::bind) {
       return "node " + row.node + " is asked to take the pod (" + std::string(to_string(row.phase)) + ")";

@@ -124,8 +124,9 @@ Status Objects::load_pod(const Json& stored) {
   if (manifest == nullptr) return Status::error("no manifest");
   Result<Pod> pod = decode_accepted_pod(*manifest);
   if (!pod) return pod.error();
+  pod->metadata.deleting = stored.find("deleting") != nullptr;
   PodEntry& entry = put_pod(std::make_shared<const Pod>(std::move(*pod)));
-  entry.deleting = stored.find("deleting") != nullptr;
+  entry.deleting = entry.pod->metadata.deleting;
   entry.finished = stored.find("finished") != nullptr;
   if (const Json* observed = stored.find("observed")) entry.observed = *observed;
   if (const Json* successor = stored.find("successor")) entry.successor = *successor;
@@ -214,6 +215,17 @@ void Objects::erase(Kind kind, const std::string& key) {
   store_.erase(Table::object, record_key(kind, key));
 }
 
+void Objects::mark_deleting(Kind kind, const std::string& key) {
+  with_shelf(shelves_, kind, [&key](auto& shelf) {
+    const auto found = shelf.find(key);
+    if (found == shelf.end()) return;
+    auto leaving =
+        std::make_shared<std::remove_const_t<std::remove_reference_t<decltype(*found->second)>>>(*found->second);
+    leaving->metadata.deleting = true;
+    found->second = std::move(leaving);
+  });
+}
+
 const Json* Objects::manifest(Kind kind, const std::string& key) const {
   if (kind == Kind::node) return overlay(key);
   if (kind == Kind::pod) {
@@ -295,6 +307,23 @@ std::optional<VolumeGrant> Objects::half_binding(Kind kind, const std::string& k
   const bool whole = mine->phase == "Bound" && its->phase == "Bound" && its->claim_ref == grant.claim;
   if (whole || !claim_agrees || !volume_agrees || its->phase == "Released") return std::nullopt;
   return grant;
+}
+
+bool Objects::select_node(const std::string& claim, const std::string& node) {
+  constexpr const char* kSelectedNode = "volume.kubernetes.io/selected-node";
+  const auto before = this->claim(claim);
+  if (before == nullptr) return false;
+  PersistentVolumeClaim selected = *before;
+  std::string& named = selected.metadata.annotations[kSelectedNode];
+  if (named == node) return false;
+  named = node;
+  Json metadata = *selected.manifest.find("metadata");
+  Json annotations = metadata.find("annotations") ? *metadata.find("annotations") : Json::object();
+  annotations.set(kSelectedNode, node);
+  metadata.set("annotations", std::move(annotations));
+  selected.manifest.set("metadata", std::move(metadata));
+  put(std::move(selected));
+  return true;
 }
 
 std::vector<std::string> Objects::pods_using(const std::string& claim_key) const {

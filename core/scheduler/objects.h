@@ -60,6 +60,9 @@ class Objects final : public Lister {
   }
   void put_overlay(const std::string& node, Json manifest);
   void erase(Kind kind, const std::string& key);
+  // Shows the object, of a kind other than pods and nodes, as being deleted until it is put anew without that. Not
+  // stored; no effect when there is none.
+  void mark_deleting(Kind kind, const std::string& key);
   // The stored manifest of any kind; null when there is none.
   const Json* manifest(Kind kind, const std::string& key) const;
   std::vector<std::string> keys(Kind kind) const;
@@ -71,6 +74,8 @@ class Objects final : public Lister {
   // A binding that arrived in halves, to be made whole as PersistentVolumes' controller does: a claim that names a free
   // volume, or a volume that names a free claim. Path left out.
   std::optional<VolumeGrant> half_binding(Kind kind, const std::string& key) const;
+  // Writes into the claim for which node a provisioner is to fill it. False: it is gone, or says so already.
+  bool select_node(const std::string& claim, const std::string& node);
   // Keys of the pods that mount the claim and are not finished.
   std::vector<std::string> pods_using(const std::string& claim_key) const;
 

@@ -120,7 +120,7 @@ Status find_feasible(Search& search) {
   if (nominated_fits(search)) return {};
   const Nodes left = nodes_left(search, narrowed);
   std::map<std::string, Status> rejected;
-  status = filter_nodes(search, left, rejected);
+  status = search.framework.run_filters([&] { return filter_nodes(search, left, rejected); });
   for (auto& [name, reason] : rejected) reject_node(diagnosis, name, std::move(reason));
   const std::size_t seen = search.feasible.size() + diagnosis.node_statuses.size();
   search.how.next_start = (search.how.next_start + seen) % search.snapshot.nodes().size();
@@ -157,7 +157,8 @@ void reject(Search& search) {
     const Status post =
         search.framework.run_post_filter(search.state, search.pod, result.diagnosis.node_statuses, after);
     result.nominated_node = std::move(after.nominated_node);
-    result.victims = std::move(after.victims);
+    if (post.is_success()) result.victims = std::move(after.victims);
+    result.post_filter_plugin = post.plugin();
     result.diagnosis.post_filter_message = post.message();
   }
   result.status = Status::unschedulable(result.diagnosis.message());

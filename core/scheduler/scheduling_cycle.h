@@ -44,6 +44,7 @@ struct ScheduleResult {
   // What becomes of the pod's nomination when the attempt fails: "" clears it, a name replaces it, none leaves it.
   std::optional<std::string> nominated_node = "";
   std::vector<std::shared_ptr<const Pod>> victims;  // from PostFilter: to be evicted from nominated_node
+  std::string post_filter_plugin;                   // who chose them
 };
 
 // Which of the feasible nodes wins: an index into `totals` (never empty, in the order of evaluation). Whatever it does

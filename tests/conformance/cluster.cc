@@ -1,5 +1,7 @@
 #include "tests/conformance/cluster.h"
 
+#include <algorithm>
+
 namespace berth {
 
 namespace {
@@ -92,6 +94,45 @@ const Snapshot& Cluster::take_snapshot() {
   return snapshot_;
 }
 
+std::shared_ptr<const Pod> Cluster::find_pending(const std::string& key) const {
+  const auto found =
+      std::find_if(pending_.begin(), pending_.end(), [&key](const auto& pod) { return pod->metadata.key() == key; });
+  return found == pending_.end() ? nullptr : *found;
+}
+
+void Cluster::bind(const Pod& pod, const std::string& node, std::int64_t start_time) {
+  nominator_.remove(pod.uid());
+  auto bound = std::make_shared<Pod>(pod);
+  bound->nominated_node_name.clear();
+  bound->start_time = start_time;
+  cache_.confirm(std::move(bound), node);
+}
+
+void Cluster::evict(const std::string& key) {
+  for (const auto& node : take_snapshot().nodes()) {
+    for (const auto& pod : node->pods) {
+      if (pod->metadata.key() == key) return cache_.remove(pod->uid());
+    }
+  }
+}
+
+void Cluster::set_nomination(const Pod& pod, const std::string& node) {
+  auto next = std::make_shared<Pod>(pod);
+  next->nominated_node_name = node;
+  for (auto& each : pending_) {
+    if (each->uid() == next->uid()) each = next;
+  }
+  nominator_.add(std::move(next), node);
+}
+
+void Cluster::nominate(const Pod& pod, const std::string& node) {
+  const std::vector<std::shared_ptr<const Pod>> before = nominator_.pods_on(node);
+  for (const auto& other : before) {
+    if (other->priority < pod.priority) set_nomination(Pod(*other), "");
+  }
+  set_nomination(pod, node);
+}
+
 bool Cluster::is_unbound(const std::string& claim) const {
   const auto found = claims_.find(claim);
   return found != claims_.end() && found->second->volume_name.empty();
@@ -111,6 +152,12 @@ void Cluster::bind_volumes(const std::vector<VolumeGrant>& grants) {
     claims_[grant.claim] = std::make_shared<PersistentVolumeClaim>(std::move(claim));
     volumes_[grant.volume] = std::make_shared<PersistentVolume>(std::move(volume));
   }
+}
+
+void Cluster::select_node(const std::string& claim, const std::string& node) {
+  PersistentVolumeClaim selected = *claims_.at(claim);
+  selected.metadata.annotations["volume.kubernetes.io/selected-node"] = node;
+  claims_[claim] = std::make_shared<const PersistentVolumeClaim>(std::move(selected));
 }
 
 std::shared_ptr<const PersistentVolumeClaim> Cluster::claim(const std::string& key) const { return get(claims_, key); }

@@ -1,6 +1,7 @@
-// The cluster of one conformance case: its objects, and what each placement changes in them.
+// The cluster of one conformance case: its objects, and what each outcome of an attempt changes in them.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -16,18 +17,28 @@ class Cluster final : public Handle, public Lister {
   // Decodes a case's `input`. The error names the object.
   Status load(const Json& input);
 
+  // In the order of their first attempts, as they are now.
   const std::vector<std::shared_ptr<const Pod>>& pending() const { return pending_; }
-  Cache& cache() { return cache_; }
+  // Null when no pending pod has this key.
+  std::shared_ptr<const Pod> find_pending(const std::string& key) const;
   const Snapshot& take_snapshot();
+
+  // The pod runs on the node from now on; it is nominated nowhere. `start_time`: milliseconds since 1970.
+  void bind(const Pod& pod, const std::string& node, std::int64_t start_time);
   // The volumes become the claims', completely.
   void bind_volumes(const std::vector<VolumeGrant>& grants);
+  // A provisioner is asked for a volume on the node, and does not answer.
+  void select_node(const std::string& claim, const std::string& node);
   bool is_unbound(const std::string& claim) const;
+  // The pod of this key is gone, with all it holds on its node.
+  void evict(const std::string& key);
+  // The pod gets the node promised (none when empty), and pods of lower priority lose their promise there.
+  void nominate(const Pod& pod, const std::string& node);
 
   const Clock& clock() const override { return still_; }
   const Snapshot& snapshot() const override { return snapshot_; }
   const Lister& lister() const override { return *this; }
   const Nominator& nominator() const override { return nominator_; }
-  Nominator& nominator() { return nominator_; }
   std::shared_ptr<const PersistentVolumeClaim> claim(const std::string& key) const override;
   std::shared_ptr<const PersistentVolume> volume(const std::string& name) const override;
   std::shared_ptr<const StorageClass> storage_class(const std::string& name) const override;
@@ -48,6 +59,7 @@ class Cluster final : public Handle, public Lister {
   template <class T>
   using Shelf = std::map<std::string, std::shared_ptr<const T>>;
   Status load_pods(const Json& input);
+  void set_nomination(const Pod& pod, const std::string& node);
 
   StillClock still_;
   Cache cache_;

@@ -125,6 +125,28 @@ void Operators::say_overlay(std::size_t node) {
   publish(topics_.desired(Kind::node, name), overlay);
 }
 
+// A budget over all pods and the service beside it, now wanted, now not.
+void Operators::say_grouping() {
+  const bool wanted = world_.random.chance(2, 3);
+  world_.say("operator", wanted ? "applies the budget and the service" : "deletes the budget and the service");
+  for (const Kind kind : {Kind::pod_disruption_budget, Kind::service}) {
+    Json object = Json::object();
+    if (!wanted) {
+      publish(topics_.desired(kind, "default/all"), object.set("deleted", true));
+      continue;
+    }
+    Json spec = Json::object();
+    if (kind == Kind::pod_disruption_budget) {
+      spec.set("minAvailable", static_cast<int>(world_.random.below(4))).set("selector", Json::object());
+    } else {
+      spec.set("selector", Json(Json::Object{{"generation", Json(std::to_string(world_.random.below(3)))}}));
+    }
+    object.set("apiVersion", describe(kind).api_version).set("kind", describe(kind).name);
+    object.set("metadata", Json(Json::Object{{"name", Json("all")}})).set("spec", std::move(spec));
+    publish(topics_.desired(kind, "default/all"), object);
+  }
+}
+
 void Operators::act() {
   const std::string name = "p" + std::to_string(world_.random.below(names_));
   const std::uint64_t deed = world_.random.below(100);
@@ -136,6 +158,7 @@ void Operators::act() {
     world_.say("operator", std::string(cordoned_[node] ? "cordons n" : "uncordons n") + std::to_string(node));
     return say_overlay(node);
   }
+  if (deed < 10) return say_grouping();
   if (known == plans_.end() || deed < 25) {  // create, or re-create with another uid
     if (known != plans_.end()) gone_[key_of(name)].insert(known->second.uid);
     plans_[name] = make_plan();

@@ -21,7 +21,7 @@ class Operators final : private Transport::Handler {
   ~Operators() override { client_.set_handler(nullptr); }
 
   void connect();
-  // One deed: apply, update, delete, re-create, overlay of a node.
+  // One deed: apply, update, delete, re-create, overlay of a node, budget and service.
   void act();
   // Says again all that is wanted and what is not. `seen`: pods that exist somewhere, key -> uid. `orphans`: uids of
   // workloads that the gateway asks about.
@@ -51,6 +51,7 @@ class Operators final : private Transport::Handler {
   void say_tombstone(const std::string& name, const std::string& uid);
   void say_static();
   void say_overlay(std::size_t node);
+  void say_grouping();
   void publish(const std::string& topic, const Json& payload);
   void ask(Json request);
 

@@ -125,6 +125,47 @@ TEST(SchedulerConfig, GivesItselfWhenWhatItPrintsIsReadAgain) {
   }
 }
 
+TEST(SchedulerConfig, TellsTheArgumentsOfEveryPluginThatTakesSome) {
+  struct Case {
+    const char* plugin;
+    const char* given;
+    const char* completed;
+  };
+  const Case cases[] = {
+      {"InterPodAffinity", "{}", R"({"hardPodAffinityWeight":1,"ignorePreferredTermsOfExistingPods":false})"},
+      {"InterPodAffinity", "{hardPodAffinityWeight: 7}",
+       R"({"hardPodAffinityWeight":7,"ignorePreferredTermsOfExistingPods":false})"},
+      {"DefaultPreemption", "{minCandidateNodesAbsolute: 5}",
+       R"({"minCandidateNodesPercentage":10,"minCandidateNodesAbsolute":5})"},
+      {"PodTopologySpread", "{}", R"({"defaultingType":"System"})"},
+      {"PodTopologySpread",
+       "{defaultingType: List, defaultConstraints: [{maxSkew: 2, topologyKey: zone, whenUnsatisfiable: DoNotSchedule, "
+       "minDomains: 3}]}",
+       R"({"defaultConstraints":[{"maxSkew":2,"topologyKey":"zone","whenUnsatisfiable":"DoNotSchedule",)"
+       R"("nodeAffinityPolicy":"Honor","nodeTaintsPolicy":"Ignore","minDomains":3}],"defaultingType":"List"})"},
+  };
+  for (const Case& each : cases) {
+    SCOPED_TRACE(each.given);
+    const auto once =
+        parse("profiles: [{pluginConfig: [{name: " + std::string(each.plugin) + ", args: " + each.given + "}]}]\n");
+    ASSERT_TRUE(once) << once.error().message();
+    const Json* configs = once->completed.find("profiles")->as_array()[0].find("pluginConfig");
+    bool told = false;
+    for (const Json& config : configs->as_array()) {
+      if (*config.find("name") != Json(each.plugin)) continue;
+      Json args = *config.find("args");
+      args.erase("kind");
+      args.erase("apiVersion");
+      EXPECT_EQ(args.dump(), each.completed);
+      told = true;
+    }
+    EXPECT_TRUE(told);
+    const auto twice = parse_scheduler_config("again.yaml", dump_yaml(once->completed), in_tree_registry());
+    ASSERT_TRUE(twice) << twice.error().message();
+    EXPECT_EQ(twice->completed, once->completed);
+  }
+}
+
 TEST(SchedulerConfig, NamesFileLineColumnAndField) {
   struct Case {
     const char* body;

@@ -54,6 +54,16 @@ TEST(CtlManifest, ReadsTheItemsOfAList) {
   EXPECT_NE(result.wrong().find("items[1].metadata.name"), std::string::npos) << result.wrong();
 }
 
+TEST(CtlManifest, ChecksABudgetByTheRulesOfItsKind) {
+  const std::string head = "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: web}\n";
+  const Read good = read(head + "spec: {minAvailable: 50%, selector: {matchLabels: {app: web}}}\n");
+  ASSERT_TRUE(good.outcome) << good.wrong();
+  EXPECT_EQ(good.manifests.at(0).title(), "poddisruptionbudget/default/web");
+  const Read bad = read(head + "spec:\n  minAvailable: 1\n  maxUnavailable: 1\n");
+  EXPECT_TRUE(bad.wrong().starts_with("pods.yaml:6:")) << bad.wrong();
+  EXPECT_NE(bad.wrong().find("spec.maxUnavailable: minAvailable is there too"), std::string::npos) << bad.wrong();
+}
+
 TEST(CtlManifest, NamesAnUnknownKindAndTheKindsThereAre) {
   const Read result = read("apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\n");
   EXPECT_TRUE(result.wrong().starts_with("pods.yaml:2:")) << result.wrong();

@@ -52,6 +52,26 @@ TEST(CtlTable, HasAsManyCellsAsColumnsInEveryForm) {
   }
 }
 
+TEST(CtlTable, ShowsWhatABudgetAllowsAndWhatADriverOffers) {
+  EXPECT_EQ(render(Kind::pod_disruption_budget,
+                   {json(R"({"metadata":{"name":"web"},"spec":{"minAvailable":"50%","selector":{"matchLabels":{"a":"b"},
+    "matchExpressions":[{"key":"c","operator":"Exists"}]}},"status":{"disruptionsAllowed":1}})")},
+                   {.wide = true}),
+            "NAME   MINAVAILABLE   MAXUNAVAILABLE   ALLOWED   SELECTOR\n"
+            "web    50%            -                1         a=b,+1\n");
+  EXPECT_EQ(render(Kind::csi_node, {json(R"({"metadata":{"name":"n1"},"spec":{"drivers":[
+    {"name":"d","allocatable":{"count":3}},{"name":"e"}]}})")}),
+            "NAME   DRIVERS\n"
+            "n1     d=3,e\n");
+  EXPECT_EQ(render(Kind::service, {json(R"({"metadata":{"name":"s"},"spec":{"selector":{"app":"web"}}})")}),
+            "NAME   SELECTOR\n"
+            "s      app=web\n");
+  EXPECT_EQ(render(Kind::csi_storage_capacity,
+                   {json(R"({"metadata":{"name":"c"},"storageClassName":"fast","capacity":"1Gi"})")}),
+            "NAME   STORAGECLASS   CAPACITY   MAXIMUM\n"
+            "c      fast           1Gi        -\n");
+}
+
 TEST(CtlTable, CountsRestartsWhenWide) {
   const TableForm wide{.wide = true};
   const Cells header = table_header(Kind::pod, wide);

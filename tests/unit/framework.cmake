@@ -5,3 +5,5 @@ berth_test(unit_scheduling_cycle SOURCES scheduler_reservation_test.cc scheduler
 berth_test(unit_plugins SOURCES plugins_filters_test.cc plugins_interpodaffinity_test.cc
            plugins_noderesources_fit_test.cc plugins_podtopologyspread_test.cc plugins_volumebinding_test.cc
            LIBS berth_plugins)
+berth_test(unit_preemption SOURCES plugins_defaultpreemption_property_test.cc plugins_defaultpreemption_test.cc
+           LIBS berth_plugins)

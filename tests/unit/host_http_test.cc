@@ -36,7 +36,7 @@ const RequestCase kRequests[] = {
     {"hello\r\n\r\n", Progress::refused, 400},
     {"GET / HTTP/1.1\r\nno colon\r\n\r\n", Progress::refused, 400},
     {"GET / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", Progress::refused, 400},
-    {std::string("GET /\0 HTTP/1.1\r\n\r\n", 20), Progress::refused, 400},
+    {std::string("GET /\0 HTTP/1.1\r\n\r\n", 19), Progress::refused, 400},
     {"\x16\x03\x01\x02", Progress::refused, 400},
     {"GET /" + std::string(9000, 'a') + " HTTP/1.1\r\n\r\n", Progress::refused, 431},
     {"GET / HTTP/1.1\r\nCookie: " + std::string(9000, 'a'), Progress::refused, 431},
@@ -103,7 +103,7 @@ class HttpServerTest : public ::testing::Test {
     Millis now_ms = 1000;
   };
 
-  void start(HttpServer::Options options = {}) {
+  void start(const HttpServer::Options& options = {}) {
     server.emplace(context, clock, timers, log, options, [this](const HttpRequest& request) {
       ++asked;
       return HttpResponse{200, request.method + " " + request.path + "\n"};

@@ -92,6 +92,16 @@ TEST_F(StatusPagesTest, MetricsCountAttemptsNodesAndRows) {
   EXPECT_TRUE(has(R"(scheduler_pod_scheduling_attempts_bucket{le="1"} 1)"));
   EXPECT_TRUE(has(R"(scheduler_pod_scheduling_sli_duration_seconds_count{attempts="1"} 1)"));
   EXPECT_TRUE(has(R"(scheduler_scheduling_algorithm_duration_seconds_count 1)"));
+  EXPECT_TRUE(has(R"(scheduler_plugin_evaluation_total{plugin="NodeName",extension_point="Filter",)"
+                  R"(profile="default-scheduler"} 2)"));
+  EXPECT_TRUE(has(R"(scheduler_framework_extension_point_duration_seconds_count{extension_point="PostBind",)"
+                  R"(status="Success",profile="default-scheduler"} 1)"));
+  EXPECT_TRUE(has(R"(scheduler_framework_extension_point_duration_seconds_count{extension_point="Filter",)"
+                  R"(status="Success",profile="default-scheduler"} 2)"));
+  EXPECT_TRUE(has(R"(scheduler_plugin_execution_duration_seconds_count{plugin="NodeName",extension_point="Filter",)"
+                  R"(status="Success"} 1)"))
+      << "the first cycle of ten";
+  EXPECT_TRUE(has("scheduler_preemption_attempts_total 1"));
   EXPECT_TRUE(has(R"(berth_rows{phase="bound"} 1)"));
   EXPECT_TRUE(has(R"(berth_nodes{state="ready"} 1)"));
   EXPECT_TRUE(has("berth_ready 1"));

@@ -23,12 +23,18 @@ class VolumeBindingTest : public ::testing::Test {
     local.metadata.name = "now";
     local.wait_for_first_consumer = false;
     volumes.classes["now"] = local;
-    Profile profile = default_profile();
-    Result<std::unique_ptr<Framework>> made = Framework::make(registry, profile, handle);
-    CHECK(made.has_value());
-    framework = std::move(*made);
+    framework = make_framework(handle, "default-scheduler");
     for (const char* name : {"n1", "n2"}) cache.set_node(share(make_node(name)));
     cache.update_snapshot(snapshot);
+  }
+  // The plugin by itself: others look at claims too.
+  std::unique_ptr<Framework> make_framework(Handle& of, const std::string& scheduler_name) {
+    Profile profile;
+    profile.scheduler_name = scheduler_name;
+    profile.enable("PrioritySort").enable(VolumeBinding::kName).enable("DefaultBinder");
+    Result<std::unique_ptr<Framework>> made = Framework::make(registry, profile, of);
+    CHECK(made.has_value());
+    return std::move(*made);
   }
   PersistentVolume& add_volume(const std::string& name, const std::string& size, const std::string& node = "n1") {
     PersistentVolume volume;
@@ -162,12 +168,6 @@ TEST_P(VolumeMismatch, FindsNone) {
   EXPECT_EQ(attempt(pod_with("p", {"c"})).why, std::string("0/2 nodes are available: 2 ") + kNoMatch + ".");
 }
 
-Json deleting() {
-  Result<Json> json = Json::parse(R"({"metadata":{"deletionTimestamp":"2025-01-01T00:00:00Z"}})");
-  CHECK(json.has_value());
-  return *json;
-}
-
 INSTANTIATE_TEST_SUITE_P(
     Cases, VolumeMismatch,
     ::testing::Values(MismatchCase{"TooSmall", [](auto&, auto& claim) { claim.request = quantity("2Gi"); }},
@@ -182,7 +182,7 @@ INSTANTIATE_TEST_SUITE_P(
                                      volume.claim_ref = "default/c";
                                      volume.claim_ref_uid = "uid-of-old";
                                    }},
-                      MismatchCase{"BeingDeleted", [](auto& volume, auto&) { volume.manifest = deleting(); }},
+                      MismatchCase{"BeingDeleted", [](auto& volume, auto&) { volume.metadata.deleting = true; }},
                       MismatchCase{"Selector",
                                    [](auto&, auto& claim) {
                                      claim.selector = LabelSelector{{{"kind", Requirement::Operator::in, {"fast"}}}};
@@ -222,7 +222,7 @@ TEST_F(VolumeBindingTest, FollowsABoundClaimToItsVolume) {
 
 TEST_F(VolumeBindingTest, SaysWhatIsWrongWithAClaim) {
   EXPECT_EQ(attempt(pod_with("p", {"c"})).why, "0/2 nodes are available: persistentvolumeclaim \"c\" not found.");
-  add_claim("c").manifest = deleting();
+  add_claim("c").metadata.deleting = true;
   EXPECT_EQ(attempt(pod_with("p", {"c"})).why,
             "0/2 nodes are available: persistentvolumeclaim \"c\" is being deleted.");
   PersistentVolumeClaim& lost = add_claim("c");
@@ -257,18 +257,14 @@ TEST_F(VolumeBindingTest, SharesWhatItAssumesBetweenTheProfilesOfAGateway) {
   add_claim("c");
   add_claim("d");
   const Attempt first = attempt(pod_with("p", {"c"}));
-  Profile other = default_profile();
-  other.scheduler_name = "other";
-  Result<std::unique_ptr<Framework>> made = Framework::make(registry, other, handle);
-  ASSERT_TRUE(made.has_value());
+  const std::unique_ptr<Framework> other = make_framework(handle, "other");
   CycleState state;
-  EXPECT_FALSE(schedule_pod(**made, state, *pod_with("q", {"d"}), snapshot, random).status.is_success());
+  EXPECT_FALSE(schedule_pod(*other, state, *pod_with("q", {"d"}), snapshot, random).status.is_success());
   FakeHandle elsewhere;
   elsewhere.volumes_of_test = volumes;
-  made = Framework::make(registry, other, elsewhere);
-  ASSERT_TRUE(made.has_value());
+  const std::unique_ptr<Framework> far = make_framework(elsewhere, "other");
   CycleState fresh;
-  EXPECT_TRUE(schedule_pod(**made, fresh, *pod_with("q", {"d"}), snapshot, random).status.is_success())
+  EXPECT_TRUE(schedule_pod(*far, fresh, *pod_with("q", {"d"}), snapshot, random).status.is_success())
       << "another gateway assumes nothing of ours";
 }
 
@@ -318,7 +314,7 @@ TEST_F(VolumeBindingTest, LeavesItToTheObjectsOnceTheClaimIsBound) {
 TEST(AssumedVolumes, EndWithPostBind) {
   FakeHandle handle;
   auto assumed = std::make_shared<AssumedVolumes>();
-  VolumeBinding plugin(handle, assumed);
+  VolumeBinding plugin({}, handle, assumed);
   CycleState state;
   const Pod pod = make_pod("p");
   plugin.restore(state, pod, "n1", {{"default/c", "v", "/mnt/v"}});
@@ -333,32 +329,6 @@ TEST(AssumedVolumes, RefuseAVolumePromisedToAnotherClaim) {
   EXPECT_FALSE(assumed.assume("v", "default/d", "q"));
   assumed.drop("p");
   EXPECT_TRUE(assumed.assume("v", "default/d", "q"));
-}
-
-TEST(VolumeBindingHints, WakeForThePodsOwnClaimsAndForVolumesGivenBack) {
-  FakeHandle handle;
-  const VolumeBinding plugin(handle, std::make_shared<AssumedVolumes>());
-  Pod pod = make_pod("p");
-  pod.volumes.push_back({"data", "c"});
-  EventObjects objects;
-  PersistentVolumeClaim claim;
-  claim.metadata.namespace_ = "default";
-  auto hint_of = [&](const Pod& asked, const ClusterEvent& event) {
-    for (const EventWithHint& each : plugin.events_to_register()) {
-      if (each.event.matches(event) && (!each.hint || each.hint(asked, objects) == Hint::queue)) return Hint::queue;
-    }
-    return Hint::skip;
-  };
-  const ClusterEvent claim_update{EventResource::persistent_volume_claim, kUpdate, ""};
-  claim.metadata.name = "other";
-  objects.new_claim = std::make_shared<PersistentVolumeClaim>(claim);
-  EXPECT_EQ(hint_of(pod, claim_update), Hint::skip);
-  claim.metadata.name = "c";
-  objects.new_claim = std::make_shared<PersistentVolumeClaim>(claim);
-  EXPECT_EQ(hint_of(pod, claim_update), Hint::queue);
-  const ClusterEvent gone{EventResource::assigned_pod, kDelete, ""};
-  EXPECT_EQ(hint_of(pod, gone), Hint::queue);
-  EXPECT_EQ(hint_of(make_pod("q"), gone), Hint::skip);
 }
 
 }  // namespace

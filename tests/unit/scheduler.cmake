@@ -5,6 +5,7 @@ berth_test(unit_scheduler
     scheduler_explain_test.cc
     scheduler_gateway_test.cc
     scheduler_objects_test.cc
+    scheduler_provisioning_test.cc
     scheduler_robustness_test.cc
     scheduler_simulator_test.cc
   LIBS berth_core berth_plugins berth_storage)

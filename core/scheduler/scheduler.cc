@@ -1,0 +1,292 @@
+#include "core/scheduler/scheduler.h"
+
+#include <utility>
+
+#include "core/check.h"
+
+namespace berth {
+
+namespace {
+
+constexpr ClusterEvent kAssignedPodAdd{EventResource::assigned_pod, kAdd, "AssignedPodAdd"};
+constexpr ClusterEvent kAssignedPodDelete{EventResource::assigned_pod, kDelete, "AssignedPodDelete"};
+constexpr std::size_t kNoteBytes = 1024;
+
+std::string note_of(const std::string& message) {
+  constexpr std::string_view kCut = " ...";
+  if (message.size() <= kNoteBytes) return message;
+  std::size_t bytes = kNoteBytes - kCut.size();
+  while (bytes > 0 && (static_cast<unsigned char>(message[bytes]) & 0xc0u) == 0x80u) --bytes;  // not inside a character
+  return message.substr(0, bytes) + std::string(kCut);
+}
+
+}  // namespace
+
+Scheduler::Scheduler(const Clock& clock, const Lister& lister, Surroundings& surroundings, Options options)
+    : clock_(clock),
+      lister_(lister),
+      surroundings_(surroundings),
+      random_(options.seed),
+      queue_(clock, [this](const Pod& pod) { return framework_of(pod); }, options.queue) {
+  search_.nominator = &queue_.nominator();
+  search_.pick = options.pick ? std::move(options.pick) : pick_uniformly(random_);
+}
+
+Status Scheduler::add_profile(const Registry& registry, const Profile& profile) {
+  Result<std::unique_ptr<Framework>> framework = Framework::make(registry, profile, *this);
+  if (!framework) return framework.error();
+  if (!frameworks_.emplace(profile.scheduler_name, std::move(*framework)).second) {
+    return Status::error(at_path(profile.path, "schedulerName: two profiles are named \"" + profile.scheduler_name +
+                                                   "\"; name each differently"));
+  }
+  return {};
+}
+
+const Framework* Scheduler::framework_of(const Pod& pod) const {
+  auto found = frameworks_.find(pod.scheduler_name);
+  return found == frameworks_.end() ? nullptr : found->second.get();
+}
+
+void Scheduler::pod_added(const std::shared_ptr<const Pod>& pod) { queue_.add(pod); }
+
+void Scheduler::pod_updated(const std::shared_ptr<const Pod>& old_pod, const std::shared_ptr<const Pod>& new_pod) {
+  if (cache_.is_assumed(new_pod->uid())) {
+    if (new_pod->metadata.deleting && !old_pod->metadata.deleting) assumed_pod_deleted(new_pod);
+    return;
+  }
+  queue_.update(old_pod, new_pod);
+  if (old_pod->nominated_node_name.empty() || old_pod->nominated_node_name == new_pod->nominated_node_name) return;
+  // It counted as placed there for pods of its priority and below.
+  wake_freed(old_pod, [&old_pod](const Pod& pod) { return pod.priority <= old_pod->priority; });
+}
+
+void Scheduler::pod_deleted(const std::shared_ptr<const Pod>& pod) {
+  queue_.remove(pod->uid());
+  if (cache_.is_assumed(pod->uid())) {
+    assumed_pod_deleted(pod);
+  } else if (!pod->nominated_node_name.empty()) {
+    wake_freed(pod, [&pod](const Pod& other) { return other.priority <= pod->priority; });
+  }
+}
+
+void Scheduler::pod_bound(const std::shared_ptr<const Pod>& pod, const std::string& node) {
+  cache_.confirm(pod, node);
+  EventObjects objects;
+  objects.new_pod = pod;
+  queue_.move_all(kAssignedPodAdd, objects);
+}
+
+// One that waits on Permit is rejected and cleans up after itself; one further on is only uncounted, and its binding
+// will fail.
+void Scheduler::assumed_pod_deleted(const std::shared_ptr<const Pod>& pod) {
+  if (!waiting_pods().reject(pod->uid(), "", "removed")) cache_.forget(pod->uid());
+  wake_freed(pod);
+}
+
+void Scheduler::wake_freed(const std::shared_ptr<const Pod>& pod, const Queue::PreCheck& pre_check) {
+  EventObjects objects;
+  objects.old_pod = pod;
+  queue_.move_all(kAssignedPodDelete, objects, pre_check);
+}
+
+// schedule_one.go skipPodSchedule.
+bool Scheduler::skips(const Pod& pod) {
+  if (pod.metadata.deleting) {
+    surroundings_.record_event(
+        pod, {"Warning", "FailedScheduling", "Scheduling", "skip schedule deleting pod: " + pod.metadata.key()});
+    return true;
+  }
+  return cache_.is_assumed(pod.uid()) || framework_of(pod) == nullptr || !surroundings_.may_try(pod);
+}
+
+Scheduler::Attempt Scheduler::schedule_one() {
+  std::optional<QueuedPod> queued = queue_.pop();
+  if (!queued) return {};
+  Attempt attempt;
+  attempt.popped = true;
+  if (skips(*queued->pod)) {
+    queue_.done(queued->pod->uid());
+  } else {
+    attempt.binding = try_pod(std::move(*queued));
+  }
+  return attempt;
+}
+
+// schedule_one.go schedulingCycle, and the part of bindingCycle that cannot wait.
+std::unique_ptr<BindingCycle> Scheduler::try_pod(QueuedPod queued) {
+  const Framework& framework = *framework_of(*queued.pod);
+  cache_.update_snapshot(snapshot_);
+  auto state = std::make_unique<CycleState>();
+  ScheduleResult result = schedule_pod(framework, *state, *queued.pod, snapshot_, search_);
+  if (!result.status.is_success()) {
+    if (!result.victims.empty()) preempt(queued.pod, result);
+    Failure failure{result.status, {}, {}, result.nominated_node};
+    if (result.status.is_rejected()) {
+      failure.unschedulable_plugins = std::move(result.diagnosis.unschedulable_plugins);
+      failure.pending_plugins = std::move(result.diagnosis.pending_plugins);
+    }
+    handle_failure(std::move(queued), failure);
+    return nullptr;
+  }
+  const std::string& node = result.decision.node;
+  queue_.nominator().remove(queued.pod->uid());  // from here on it counts as assumed
+  Result<Reservation> reserved = Reservation::make(framework, cache_, std::move(state), queued.pod, node);
+  if (!reserved) {
+    handle_failure(std::move(queued), rejected_on_node(reserved.error(), node));
+    return nullptr;
+  }
+  auto cycle = std::make_unique<BindingCycle>();
+  cycle->framework = &framework;
+  cycle->queued = std::move(queued);
+  cycle->reservation = std::move(*reserved);
+  std::map<std::string, Millis> waits;
+  if (Status status = permit(*cycle, waits); !status.is_success()) {
+    cycle->reservation.reset();
+    handle_failure(std::move(cycle->queued), rejected_on_node(status, node));
+    return nullptr;
+  }
+  activate(cycle->reservation->state());
+  return start_binding(std::move(cycle), waits);
+}
+
+// Success: `waits` says who holds the pod back, if anybody.
+Status Scheduler::permit(BindingCycle& cycle, std::map<std::string, Millis>& waits) {
+  Reservation& reservation = *cycle.reservation;
+  Status status = cycle.framework->run_permit(reservation.state(), *cycle.queued.pod, reservation.node(), waits);
+  return status.is_wait() ? Status() : status;
+}
+
+// PreBindPreFlight, and the nomination that tells others where the pod is about to be bound. Upstream lists the pod as
+// waiting before PreBindPreFlight and leaves it there when that fails; ours is listed when it really waits.
+std::unique_ptr<BindingCycle> Scheduler::start_binding(std::unique_ptr<BindingCycle> cycle,
+                                                       const std::map<std::string, Millis>& waits) {
+  const std::shared_ptr<const Pod> pod = cycle->queued.pod;
+  Reservation& reservation = *cycle->reservation;
+  const Status flight = cycle->framework->run_pre_bind_pre_flight(reservation.state(), *pod, reservation.node());
+  if (!flight.is_success() && !flight.is_skip()) {
+    fail_binding(*cycle, flight);
+    return nullptr;
+  }
+  cycle->waits = !waits.empty();
+  if (cycle->waits) waiting_pods().add(pod, reservation.node(), waits, clock_.now());
+  if ((flight.is_success() || cycle->waits) && pod->nominated_node_name != reservation.node()) {
+    surroundings_.patch_status(*pod, {std::nullopt, reservation.node(), true});
+  }
+  return cycle;
+}
+
+// A rejection on the chosen node is told as that of one node; it clears the nomination and asks no PostFilter.
+Scheduler::Failure Scheduler::rejected_on_node(const Status& status, const std::string& node) {
+  if (!status.is_rejected()) return {status, {}, {}, ""};
+  Diagnosis diagnosis;
+  diagnosis.nodes_total = 1;
+  diagnosis.node_statuses.emplace(node, status);
+  Failure failure{Status(status.code(), diagnosis.message()), {status.plugin()}, {}, ""};
+  if (status.code() == Code::pending) failure.pending_plugins.insert(status.plugin());
+  return failure;
+}
+
+void Scheduler::activate(CycleState& state) {
+  const std::set<std::string> wanted = std::exchange(*state.pods_to_activate, {});
+  if (!wanted.empty()) queue_.activate({wanted.begin(), wanted.end()});
+}
+
+// framework/preemption/preemption.go prepareCandidate. A victim that cannot be evicted ends it: the pod is not
+// nominated, and tries again.
+void Scheduler::preempt(const std::shared_ptr<const Pod>& pod, ScheduleResult& result) {
+  CHECK(result.nominated_node.has_value());
+  const std::string node = *result.nominated_node;
+  for (const auto& victim : result.victims) {
+    if (!waiting_pods().reject(victim->uid(), result.post_filter_plugin, "preempted")) {
+      if (Status evicted = surroundings_.evict(*victim, *pod); !evicted.is_success()) {
+        result.nominated_node.reset();
+        result.diagnosis.post_filter_message = evicted.message();
+        result.status = Status::unschedulable(result.diagnosis.message());
+        return;
+      }
+    }
+    surroundings_.record_event(
+        *victim, {"Normal", "Preempted", "Preempting", "Preempted by pod " + pod->uid() + " on node " + node});
+  }
+  // Lower nominations would fit there no more: they look for another place.
+  const std::vector<std::shared_ptr<const Pod>> promised = queue_.nominator().pods_on(node);
+  for (const auto& other : promised) {
+    if (other->priority >= pod->priority) continue;
+    queue_.nominator().remove(other->uid());
+    surroundings_.patch_status(*other, {std::nullopt, "", false});
+  }
+}
+
+void Scheduler::leave_queue(BindingCycle& cycle) { queue_.done(cycle.queued.pod->uid()); }
+
+Status Scheduler::pre_bind(BindingCycle& cycle, BindRequest& request) {
+  Reservation& reservation = *cycle.reservation;
+  return cycle.framework->run_pre_bind(reservation.state(), *reservation.pod(), reservation.node(), request);
+}
+
+Status Scheduler::bind(BindingCycle& cycle) {
+  Reservation& reservation = *cycle.reservation;
+  return cycle.framework->run_bind(reservation.state(), *reservation.pod(), reservation.node());
+}
+
+void Scheduler::finish_binding(BindingCycle& cycle) {
+  const Pod& pod = *cycle.reservation->pod();
+  surroundings_.record_event(pod, {"Normal", "Scheduled", "Binding",
+                                   "Successfully assigned " + pod.metadata.key() + " to " + cycle.reservation->node()});
+}
+
+void Scheduler::post_bind(BindingCycle& cycle) {
+  Reservation& reservation = *cycle.reservation;
+  cycle.framework->run_post_bind(reservation.state(), *reservation.pod(), reservation.node());
+  activate(reservation.state());
+  reservation.commit();
+}
+
+// PreBindPreFlight, PreBind, Bind: even a rejection waits for time alone, no plugin is asked what may cure it.
+void Scheduler::fail_binding(BindingCycle& cycle, const Status& status) { end_binding(cycle, {status, {}, {}, ""}); }
+
+void Scheduler::reject_waiting(BindingCycle& cycle, const Status& status) {
+  end_binding(cycle, rejected_on_node(status, cycle.reservation->node()));
+}
+
+// schedule_one.go handleBindingCycleError. What a rejected pod gave back must not count as news for itself: others are
+// woken when it is back in the queue.
+void Scheduler::end_binding(BindingCycle& cycle, const Failure& failure) {
+  const std::shared_ptr<const Pod> pod = cycle.queued.pod;
+  cycle.reservation.reset();  // Unreserve, forget
+  if (!failure.status.is_rejected()) wake_freed(pod);
+  handle_failure(std::move(cycle.queued), failure);
+  if (failure.status.is_rejected()) {
+    wake_freed(pod, [&pod](const Pod& other) { return other.uid() != pod->uid(); });
+  }
+}
+
+// schedule_one.go handleSchedulingFailure.
+void Scheduler::handle_failure(QueuedPod queued, const Failure& failure) {
+  const std::shared_ptr<const Pod> tried = queued.pod;
+  const std::shared_ptr<const Pod> newest = surroundings_.find_unplaced(*tried);
+  if (newest == nullptr) {
+    queue_.done(tried->uid());
+    queue_.nominator().remove(tried->uid());
+  } else {
+    queued.pod = newest;
+    queue_.requeue(std::move(queued), failure.status, failure.unschedulable_plugins, failure.pending_plugins);
+    nominate(newest, failure.nominated_node);
+  }
+  if (failure.status.is_skip()) return;  // every Bind plugin skipped: upstream has nothing to tell
+  const PodCondition condition{false, failure.status.is_rejected() ? "Unschedulable" : "SchedulerError",
+                               failure.status.message()};
+  surroundings_.record_event(*tried, {"Warning", "FailedScheduling", "Scheduling", note_of(condition.message)});
+  StatusPatch patch;
+  if (surroundings_.condition_of(*tried) != condition) patch.condition = condition;
+  if (failure.nominated_node && *failure.nominated_node != tried->nominated_node_name) {
+    patch.nominated_node = failure.nominated_node;
+  }
+  if (patch.condition || patch.nominated_node) surroundings_.patch_status(*tried, patch);
+}
+
+void Scheduler::nominate(const std::shared_ptr<const Pod>& pod, const std::optional<std::string>& node) {
+  queue_.nominator().add(pod, node.value_or(pod->nominated_node_name));
+}
+
+}  // namespace berth

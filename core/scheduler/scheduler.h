@@ -1,0 +1,170 @@
+// Scheduler: one pod after another from the queue to a node, and what becomes of it when it fails, over queue, cache,
+// snapshot, profiles, nominations and waiting pods (kube-scheduler pkg/scheduler/schedule_one.go, eventhandlers.go).
+//
+//   schedule_one: pop ─▶ scheduling cycle ─▶ assume ─▶ Reserve ─▶ Permit ─▶ PreBindPreFlight ──▶ BindingCycle
+//                                    └─────────┴──────────┴────────┴─────▶ failure ◀──────────────────┐
+//   its owner:    [wait on Permit] ─▶ leave_queue ─▶ pre_bind ─▶ bind ─▶ finish_binding ─▶ post_bind   │
+//                        └──────────────────────────────┴─────────┴────────────────────────────────────┘
+//
+// It decides and calls back; what a binding is, where objects are kept and who is told is its surroundings' affair.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "core/cache/cache.h"
+#include "core/clock.h"
+#include "core/framework/framework.h"
+#include "core/queue/queue.h"
+#include "core/random.h"
+#include "core/scheduler/scheduling_cycle.h"
+#include "core/status.h"
+
+namespace berth {
+
+// The condition PodScheduled of a pod.
+struct PodCondition {
+  bool status = false;
+  std::string reason;  // "Unschedulable": rejected; "SchedulerError": all else that failed
+  std::string message;
+  bool operator==(const PodCondition&) const = default;
+};
+
+// A change of a pod's status; what is absent stays.
+struct StatusPatch {
+  std::optional<PodCondition> condition;
+  std::optional<std::string> nominated_node;  // "": cleared
+  // The nomination says where the pod is about to be bound (NominatedNodeNameForExpectation), not what preemption
+  // promised.
+  bool expected = false;
+};
+
+// What an event tells of a pod, as kubectl shows it.
+struct SchedulingEvent {
+  std::string_view type;    // "Normal", "Warning"
+  std::string_view reason;  // "Scheduled", "FailedScheduling", "Preempted"
+  std::string_view action;  // "Binding", "Scheduling", "Preempting"
+  std::string note;         // at most 1024 bytes
+};
+
+// What the scheduler needs of the world around it. None of these calls back into the scheduler but evict(), which may
+// remove the victim and move other pods.
+class Surroundings {
+ public:
+  virtual ~Surroundings() = default;
+  // The newest version told of; null when the pod is gone or has a node.
+  virtual std::shared_ptr<const Pod> find_unplaced(const Pod& pod) const = 0;
+  // Asked after the pop. False: not to be tried now; who says so brings the pod back.
+  virtual bool may_try(const Pod& /*pod*/) { return true; }
+  virtual void record_event(const Pod& pod, const SchedulingEvent& event) = 0;
+  // As `pod`, the version that was tried, shows it.
+  virtual std::optional<PodCondition> condition_of(const Pod& pod) const = 0;
+  virtual void patch_status(const Pod& pod, const StatusPatch& patch) = 0;
+  // DefaultBinder's question; an error says why the placement may not become a binding.
+  virtual Status bind(const Pod& pod, const std::string& node) = 0;
+  // The victim's place is needed: condition DisruptionTarget, and its deletion. It does not wait on Permit. An error
+  // ends the preemption.
+  virtual Status evict(const Pod& victim, const Pod& preemptor) = 0;
+};
+
+// One pod between its decision and its end.
+struct BindingCycle {
+  const Framework* framework = nullptr;
+  QueuedPod queued;                        // what goes back to the queue when it fails; the pod as it was tried
+  std::optional<Reservation> reservation;  // none after a restart without the pod's profile
+  bool waits = false;                      // on Permit
+};
+
+class Scheduler final : public Handle {
+ public:
+  struct Options {
+    Queue::Options queue;
+    std::uint64_t seed = 0;  // of equal totals and of draw()
+    PickNode pick;           // empty: uniformly, from the seed
+  };
+  // All outlive it.
+  Scheduler(const Clock& clock, const Lister& lister, Surroundings& surroundings, Options options);
+  // Two profiles of one name, or one that cannot be made: an error.
+  Status add_profile(const Registry& registry, const Profile& profile);
+  // Null: no profile of that name.
+  const Framework* framework_of(const Pod& pod) const;
+  const std::map<std::string, std::unique_ptr<Framework>>& frameworks() const { return frameworks_; }
+
+  // Informers: what is told of pods that no node has, and of those that got one. A pod of an unknown profile is not
+  // told of. `old_pod` is the version told of last.
+  void pod_added(const std::shared_ptr<const Pod>& pod);
+  void pod_updated(const std::shared_ptr<const Pod>& old_pod, const std::shared_ptr<const Pod>& new_pod);
+  void pod_deleted(const std::shared_ptr<const Pod>& pod);
+  void pod_bound(const std::shared_ptr<const Pod>& pod, const std::string& node);
+
+  struct Attempt {
+    bool popped = false;                    // false: nothing may be tried now
+    std::unique_ptr<BindingCycle> binding;  // null: the attempt has failed, and the pod is where that puts it
+  };
+  // Pops a pod and runs it up to the wait on Permit.
+  Attempt schedule_one();
+
+  // The stages of a binding cycle, in this order. A failure is handed to fail_binding() (a rejection while it waited:
+  // to reject_waiting()), which ends the cycle. With `waits`, the first stage comes after waiting_pods() decided.
+  void leave_queue(BindingCycle& cycle);  // what happens from now on does not wake it
+  Status pre_bind(BindingCycle& cycle, BindRequest& request);
+  Status bind(BindingCycle& cycle);
+  void finish_binding(BindingCycle& cycle);  // the node has the pod
+  void post_bind(BindingCycle& cycle);
+  // Unreserve, forget, wake others, back to the queue with event and condition.
+  void fail_binding(BindingCycle& cycle, const Status& status);
+  void reject_waiting(BindingCycle& cycle, const Status& status);
+
+  Queue& queue() { return queue_; }
+  const Queue& queue() const { return queue_; }
+  Cache& cache() { return cache_; }
+  const Cache& cache() const { return cache_; }
+
+  const Clock& clock() const override { return clock_; }
+  const Snapshot& snapshot() const override { return snapshot_; }
+  const Lister& lister() const override { return lister_; }
+  const Nominator& nominator() const override { return queue_.nominator(); }
+  std::uint64_t draw(std::uint64_t bound) override { return random_.below(bound); }
+  Status bind(const Pod& pod, const std::string& node) override { return surroundings_.bind(pod, node); }
+
+ private:
+  // Why an attempt failed, and what follows for the pod.
+  struct Failure {
+    Status status;
+    std::set<std::string> unschedulable_plugins;
+    std::set<std::string> pending_plugins;
+    std::optional<std::string> nominated_node = "";  // as ScheduleResult::nominated_node
+  };
+  static Failure rejected_on_node(const Status& status, const std::string& node);
+  bool skips(const Pod& pod);
+  std::unique_ptr<BindingCycle> try_pod(QueuedPod queued);
+  std::unique_ptr<BindingCycle> start_binding(std::unique_ptr<BindingCycle> cycle,
+                                              const std::map<std::string, Millis>& waits);
+  Status permit(BindingCycle& cycle, std::map<std::string, Millis>& waits);
+  // Carries out what PostFilter decided.
+  void preempt(const std::shared_ptr<const Pod>& pod, ScheduleResult& result);
+  void end_binding(BindingCycle& cycle, const Failure& failure);
+  void handle_failure(QueuedPod queued, const Failure& failure);
+  void nominate(const std::shared_ptr<const Pod>& pod, const std::optional<std::string>& node);
+  void activate(CycleState& state);
+  void assumed_pod_deleted(const std::shared_ptr<const Pod>& pod);
+  void wake_freed(const std::shared_ptr<const Pod>& pod, const Queue::PreCheck& pre_check = {});
+
+  const Clock& clock_;
+  const Lister& lister_;
+  Surroundings& surroundings_;
+  Random random_;
+  Cache cache_;
+  Snapshot snapshot_;
+  std::map<std::string, std::unique_ptr<Framework>> frameworks_;  // by scheduler name
+  Queue queue_;
+  NodeSearch search_;
+};
+
+}  // namespace berth

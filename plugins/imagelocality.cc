@@ -1,0 +1,57 @@
+#include "plugins/imagelocality.h"
+
+#include <algorithm>
+
+namespace berth {
+
+namespace {
+
+constexpr std::int64_t kMebibyte = 1024 * 1024;
+constexpr std::int64_t kLeastBytes = 23 * kMebibyte;  // a common base image: below it nothing is worth a preference
+constexpr std::int64_t kMostBytesPerContainer = 1000 * kMebibyte;
+
+// "name" means "name:latest"; a colon before the last slash belongs to the registry's port.
+std::string normalized(const std::string& image) {
+  const std::size_t colon = image.rfind(':');
+  const std::size_t slash = image.rfind('/');
+  const bool tagged = colon != std::string::npos && (slash == std::string::npos || colon > slash);
+  return tagged ? image : image + ":latest";
+}
+
+bool has_image(const Node& node, const std::string& name) {
+  return std::any_of(node.images.begin(), node.images.end(), [&name](const ContainerImage& image) {
+    return std::find(image.names.begin(), image.names.end(), name) != image.names.end();
+  });
+}
+
+std::int64_t bytes_there(const std::vector<Container>& containers, const Node& node, const Snapshot& snapshot) {
+  std::int64_t sum = 0;
+  for (const Container& container : containers) {
+    const std::string name = normalized(container.image);
+    const auto image = snapshot.images().find(name);
+    if (image == snapshot.images().end() || !has_image(node, name)) continue;
+    const double spread = static_cast<double>(image->second.nodes) / static_cast<double>(snapshot.nodes().size());
+    sum += static_cast<std::int64_t>(static_cast<double>(image->second.size_bytes) * spread);
+  }
+  return sum;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Plugin>> ImageLocality::make(const Json& args, Handle& handle) {
+  const bool empty = args.is_null() || (args.is_object() && args.as_object().empty());
+  if (!empty) return Status::error("args: this plugin takes none; remove them");
+  return std::unique_ptr<Plugin>(std::make_unique<ImageLocality>(handle));
+}
+
+Status ImageLocality::score(CycleState&, const Pod& pod, const NodeInfo& node, std::int64_t& score) {
+  const Snapshot& snapshot = handle_.snapshot();
+  const std::int64_t there =
+      bytes_there(pod.init_containers, *node.node, snapshot) + bytes_there(pod.containers, *node.node, snapshot);
+  const auto containers = static_cast<std::int64_t>(pod.init_containers.size() + pod.containers.size());
+  const std::int64_t most = std::max(kMostBytesPerContainer * containers, kLeastBytes + 1);
+  score = kMaxScore * (std::clamp(there, kLeastBytes, most) - kLeastBytes) / (most - kLeastBytes);
+  return {};
+}
+
+}  // namespace berth

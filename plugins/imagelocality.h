@@ -1,0 +1,23 @@
+// ImageLocality: prefers nodes that have the pod's images already, large ones more than small ones, and an image that
+// only few nodes have less, so that pods do not pile up there. Points: Score. Cost: one lookup per container and node.
+// Source: kube-scheduler pkg/scheduler/framework/plugins/imagelocality/image_locality.go.
+#pragma once
+
+#include "core/framework/framework.h"
+
+namespace berth {
+
+class ImageLocality final : public ScorePlugin {
+ public:
+  static constexpr std::string_view kName = "ImageLocality";
+  static Result<std::unique_ptr<Plugin>> make(const Json& args, Handle& handle);
+  explicit ImageLocality(Handle& handle) : handle_(handle) {}
+
+  std::string_view name() const override { return kName; }
+  Status score(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t& score) override;
+
+ private:
+  Handle& handle_;
+};
+
+}  // namespace berth

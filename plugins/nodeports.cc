@@ -1,0 +1,56 @@
+#include "plugins/nodeports.h"
+
+#include <algorithm>
+
+#include "core/api/host_ports.h"
+#include "plugins/no_arguments.h"
+
+namespace berth {
+
+namespace {
+
+struct Wanted final : StateEntry {
+  std::vector<HostPort> ports;
+  std::unique_ptr<StateEntry> clone() const override { return std::make_unique<Wanted>(*this); }
+};
+
+bool share_a_port(const std::vector<HostPort>& wanted, const Pod& other) {
+  const std::vector<HostPort> taken = host_ports(other);
+  return std::any_of(taken.begin(), taken.end(), [&](const HostPort& port) { return conflicts(port, wanted); });
+}
+
+// A pod that held nothing on a node frees nothing.
+Hint after_pod_gone(const Pod& pod, const EventObjects& objects) {
+  if (objects.old_pod == nullptr) return Hint::queue;
+  if (objects.old_pod->node_name.empty() && objects.old_pod->nominated_node_name.empty()) return Hint::skip;
+  return share_a_port(host_ports(pod), *objects.old_pod) ? Hint::queue : Hint::skip;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Plugin>> NodePorts::make(const Json& args, Handle&) {
+  return make_without_arguments<NodePorts>(args);
+}
+
+std::vector<EventWithHint> NodePorts::events_to_register() const {
+  return {{{EventResource::pod, kDelete, "PodDelete"}, after_pod_gone},
+          {{EventResource::node, kAdd, "NodeAdd"}, nullptr}};
+}
+
+Status NodePorts::pre_filter(CycleState& state, const Pod& pod, const Snapshot&, PreFilterResult&) {
+  auto wanted = std::make_unique<Wanted>();
+  wanted->ports = host_ports(pod);
+  if (wanted->ports.empty()) return Status::skip();
+  state.write(kName, std::move(wanted));
+  return {};
+}
+
+Status NodePorts::filter(CycleState& state, const Pod&, const NodeInfo& node) {
+  const auto* wanted = state.read<Wanted>(kName);
+  if (wanted == nullptr) return Status::error("PreFilter did not run");
+  const bool taken = std::any_of(node.pods_with_host_ports.begin(), node.pods_with_host_ports.end(),
+                                 [&](const auto& pod) { return share_a_port(wanted->ports, *pod); });
+  return taken ? Status::unschedulable("node(s) didn't have free ports for the requested pod ports") : Status();
+}
+
+}  // namespace berth

@@ -1,0 +1,22 @@
+// NodePorts: no two pods on one node take the same port of the node itself (hostPort), per protocol and address.
+// Points: PreFilter (Skip without host ports), Filter. Cost: the pod's ports x those in use on a node.
+// Woken by: a pod with one of these ports that goes; a node added.
+// Source: kube-scheduler pkg/scheduler/framework/plugins/nodeports/node_ports.go, framework/types.go HostPortInfo.
+#pragma once
+
+#include "core/framework/framework.h"
+
+namespace berth {
+
+class NodePorts final : public PreFilterPlugin, public FilterPlugin, public EnqueueExtensions {
+ public:
+  static constexpr std::string_view kName = "NodePorts";
+  static Result<std::unique_ptr<Plugin>> make(const Json& args, Handle& handle);
+
+  std::string_view name() const override { return kName; }
+  std::vector<EventWithHint> events_to_register() const override;
+  Status pre_filter(CycleState& state, const Pod& pod, const Snapshot& snapshot, PreFilterResult& result) override;
+  Status filter(CycleState& state, const Pod& pod, const NodeInfo& node) override;
+};
+
+}  // namespace berth

@@ -1,0 +1,136 @@
+#include "plugins/noderesources_arguments.h"
+
+#include <algorithm>
+
+#include "core/api/field_reader.h"
+#include "core/api/names.h"
+#include "core/framework/plugin.h"
+
+namespace berth {
+
+namespace {
+
+using Type = ScoringStrategy::Type;
+
+constexpr std::array kTypes{Word<Type>{"LeastAllocated", Type::least_allocated},
+                            Word<Type>{"MostAllocated", Type::most_allocated},
+                            Word<Type>{"RequestedToCapacityRatio", Type::requested_to_capacity_ratio}};
+// The configuration counts scores from 0 to 10, the framework to 100.
+constexpr std::int32_t kMaxShapeScore = 10;
+
+// Weight 0 or absent is 1, as upstream defaults it.
+void read_resources(FieldReader& reader, std::int64_t most_weight, std::vector<ScoredResource>& out) {
+  std::vector<ScoredResource> named;
+  reader.read_each("resources", [&](FieldReader& item) {
+    ScoredResource& resource = named.emplace_back();
+    if (item.require("name", "the name of a resource, such as cpu")) {
+      item.read_checked("name", resource.name, is_label_key, "the name of a resource, such as cpu or example.com/gpu");
+    }
+    resource.weight = 0;
+    item.read_int64("weight", resource.weight, 0, most_weight);
+    if (resource.weight == 0) resource.weight = 1;
+    const bool twice = std::any_of(named.begin(), named.end() - 1,
+                                   [&](const ScoredResource& other) { return other.name == resource.name; });
+    if (twice) item.error("name", "stands here twice; keep one");
+  });
+  if (!named.empty()) out = std::move(named);
+}
+
+void read_shape(FieldReader& reader, std::vector<ShapePoint>& out) {
+  reader.read_each("shape", [&](FieldReader& item) {
+    std::int32_t utilization = 0;
+    std::int32_t score = 0;
+    item.read_int32("utilization", utilization, 0, 100);
+    item.read_int32("score", score, 0, kMaxShapeScore);
+    if (!out.empty() && utilization <= out.back().utilization) {
+      item.error("utilization", "wanted more than in the point before; sort the points");
+    }
+    out.push_back({utilization, std::int64_t{score} * (ScorePlugin::kMaxScore / kMaxShapeScore)});
+  });
+  if (out.empty()) reader.error("shape", "wanted at least one point {utilization, score}");
+}
+
+void read_strategy(FieldReader& reader, ScoringStrategy& out) {
+  if (reader.require("type", "LeastAllocated, MostAllocated or RequestedToCapacityRatio")) {
+    reader.read_word("type", kTypes, out.type);
+  }
+  read_resources(reader, 100, out.resources);
+  const bool by_ratio = out.type == Type::requested_to_capacity_ratio;
+  const bool told =
+      reader.read_object("requestedToCapacityRatio", [&](FieldReader& ratio) { read_shape(ratio, out.shape); });
+  if (by_ratio && !told) reader.error("requestedToCapacityRatio", "is missing: the type needs its shape");
+}
+
+void read_names(FieldReader& reader, std::string_view key, bool groups, std::set<std::string>& out) {
+  std::vector<std::string> names;
+  if (!reader.read_list(key, names)) return;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const bool good =
+        groups ? names[i].find('/') == std::string::npos && is_label_key(names[i]) : is_label_key(names[i]);
+    if (!good) {
+      reader.findings().error(item_path(reader.path_of(key), i),
+                              groups ? "wanted a group such as example.com, without '/'" : "wanted a resource name");
+    }
+    out.insert(names[i]);
+  }
+}
+
+}  // namespace
+
+Result<FitArguments> read_fit_arguments(const Json& args) {
+  FitArguments arguments;
+  if (args.is_null()) return arguments;
+  Findings findings(Findings::Unknown::refuse);
+  FieldReader reader(args, "", findings);
+  read_names(reader, "ignoredResources", false, arguments.ignored_resources);
+  read_names(reader, "ignoredResourceGroups", true, arguments.ignored_resource_groups);
+  reader.read_object("scoringStrategy", [&](FieldReader& item) { read_strategy(item, arguments.strategy); });
+  reader.finish();
+  if (findings.has_errors()) return findings.status();
+  return arguments;
+}
+
+Result<std::vector<ScoredResource>> read_balanced_arguments(const Json& args) {
+  std::vector<ScoredResource> resources{{"cpu", 1}, {"memory", 1}};
+  if (args.is_null()) return resources;
+  Findings findings(Findings::Unknown::refuse);
+  FieldReader reader(args, "", findings);
+  read_resources(reader, 1, resources);
+  reader.finish();
+  if (findings.has_errors()) return findings.status();
+  return resources;
+}
+
+Json to_json(const std::vector<ScoredResource>& resources) {
+  Json list = Json::array();
+  for (const ScoredResource& resource : resources) {
+    list.push_back(Json(Json::Object{{"name", resource.name}, {"weight", resource.weight}}));
+  }
+  return Json(Json::Object{{"resources", std::move(list)}});
+}
+
+Json to_json(const FitArguments& arguments) {
+  Json strategy = to_json(arguments.strategy.resources);
+  for (const Word<Type>& word : kTypes) {
+    if (word.value == arguments.strategy.type) strategy.set("type", std::string(word.text));
+  }
+  if (arguments.strategy.type == Type::requested_to_capacity_ratio) {
+    Json shape = Json::array();
+    for (const ShapePoint& point : arguments.strategy.shape) {
+      shape.push_back(Json(Json::Object{{"utilization", point.utilization},
+                                        {"score", point.score / (ScorePlugin::kMaxScore / kMaxShapeScore)}}));
+    }
+    strategy.set("requestedToCapacityRatio", Json(Json::Object{{"shape", std::move(shape)}}));
+  }
+  Json args{Json::Object{{"scoringStrategy", std::move(strategy)}}};
+  for (const auto& [key, names] : {std::pair{"ignoredResources", &arguments.ignored_resources},
+                                   {"ignoredResourceGroups", &arguments.ignored_resource_groups}}) {
+    if (names->empty()) continue;
+    Json list = Json::array();
+    for (const std::string& name : *names) list.push_back(name);
+    args.set(key, std::move(list));
+  }
+  return args;
+}
+
+}  // namespace berth

@@ -1,0 +1,28 @@
+// NodeResourcesBalancedAllocation: prefers nodes whose resources would be used evenly, so that none runs out first.
+// Points: PreScore (Skip for a pod that asks for nothing), Score: (1 - deviation of the used shares) x 100.
+// Arguments: NodeResourcesBalancedAllocationArgs (noderesources_arguments.h). Cost: a few divisions per node.
+// Source: kube-scheduler pkg/scheduler/framework/plugins/noderesources/balanced_allocation.go.
+#pragma once
+
+#include "core/framework/framework.h"
+#include "plugins/noderesources_arguments.h"
+
+namespace berth {
+
+class NodeResourcesBalancedAllocation final : public PreScorePlugin, public ScorePlugin {
+ public:
+  static constexpr std::string_view kName = "NodeResourcesBalancedAllocation";
+  static Result<std::unique_ptr<Plugin>> make(const Json& args, Handle& handle);
+  explicit NodeResourcesBalancedAllocation(std::vector<ScoredResource> resources) : resources_(std::move(resources)) {}
+
+  std::string_view name() const override { return kName; }
+  Json args() const override { return to_json(resources_); }
+  Status pre_score(CycleState& state, const Pod& pod,
+                   const std::vector<std::shared_ptr<const NodeInfo>>& feasible) override;
+  Status score(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t& score) override;
+
+ private:
+  std::vector<ScoredResource> resources_;
+};
+
+}  // namespace berth

@@ -1,0 +1,32 @@
+// NodeVolumeLimits: keeps a pod off a node whose CSI driver may attach no more volumes (CSINode's allocatable.count).
+// Points: PreFilter (Skip without claims and cloud disks), Filter. Cost: volumes of all pods of the node, for nodes
+// with a limit only.
+// Woken by: CSINodes added or with a higher count, pods deleted that held volumes, claims of the pod added, and
+// attachments deleted.
+// Source: kube-scheduler pkg/scheduler/framework/plugins/nodevolumelimits/csi.go. VolumeAttachments are not counted:
+// nothing here attaches volumes apart from the pods that hold them.
+#pragma once
+
+#include <map>
+#include <optional>
+
+#include "core/framework/framework.h"
+
+namespace berth {
+
+class NodeVolumeLimits final : public PreFilterPlugin, public FilterPlugin, public EnqueueExtensions {
+ public:
+  static constexpr std::string_view kName = "NodeVolumeLimits";
+  static Result<std::unique_ptr<Plugin>> make(const Json& args, Handle& handle);
+  explicit NodeVolumeLimits(Handle& handle) : handle_(handle) {}
+
+  std::string_view name() const override { return kName; }
+  std::vector<EventWithHint> events_to_register() const override;
+  Status pre_filter(CycleState& state, const Pod& pod, const Snapshot& snapshot, PreFilterResult& result) override;
+  Status filter(CycleState& state, const Pod& pod, const NodeInfo& node) override;
+
+ private:
+  Handle& handle_;
+};
+
+}  // namespace berth

@@ -1,0 +1,30 @@
+// VolumeRestrictions: a disk that only one pod may have, or only readers may share, keeps others off the node; a claim
+// with ReadWriteOncePod in use keeps a pod off every node.
+// Points: PreFilter (Skip when nothing can collide; AddPod/RemovePod), Filter. Cost: for such claims all pods once per
+// attempt; for such disks the pods of each node.
+// Woken by: pods deleted that held the disk or claim, nodes added, claims of the pod added.
+// Source: kube-scheduler pkg/scheduler/framework/plugins/volumerestrictions/volume_restrictions.go.
+#pragma once
+
+#include "core/framework/framework.h"
+
+namespace berth {
+
+class VolumeRestrictions final : public PreFilterPlugin, public FilterPlugin, public EnqueueExtensions {
+ public:
+  static constexpr std::string_view kName = "VolumeRestrictions";
+  static Result<std::unique_ptr<Plugin>> make(const Json& args, Handle& handle);
+  explicit VolumeRestrictions(Handle& handle) : handle_(handle) {}
+
+  std::string_view name() const override { return kName; }
+  std::vector<EventWithHint> events_to_register() const override;
+  Status pre_filter(CycleState& state, const Pod& pod, const Snapshot& snapshot, PreFilterResult& result) override;
+  Status add_pod(CycleState& state, const Pod& pod, const Pod& added, const NodeInfo& node) override;
+  Status remove_pod(CycleState& state, const Pod& pod, const Pod& removed, const NodeInfo& node) override;
+  Status filter(CycleState& state, const Pod& pod, const NodeInfo& node) override;
+
+ private:
+  Handle& handle_;
+};
+
+}  // namespace berth

@@ -1,0 +1,27 @@
+// VolumeZone: a pod goes only to a node in the zone and region that its bound volumes' labels name.
+// Points: PreFilter (Skip when no volume names any), Filter. Cost: a few labels per node.
+// Woken by: a class that waits for the first consumer, nodes added or relabelled, claims of the pod, volumes that come
+// or change their zone.
+// Source: kube-scheduler pkg/scheduler/framework/plugins/volumezone/volume_zone.go.
+#pragma once
+
+#include "core/framework/framework.h"
+
+namespace berth {
+
+class VolumeZone final : public PreFilterPlugin, public FilterPlugin, public EnqueueExtensions {
+ public:
+  static constexpr std::string_view kName = "VolumeZone";
+  static Result<std::unique_ptr<Plugin>> make(const Json& args, Handle& handle);
+  explicit VolumeZone(Handle& handle) : handle_(handle) {}
+
+  std::string_view name() const override { return kName; }
+  std::vector<EventWithHint> events_to_register() const override;
+  Status pre_filter(CycleState& state, const Pod& pod, const Snapshot& snapshot, PreFilterResult& result) override;
+  Status filter(CycleState& state, const Pod& pod, const NodeInfo& node) override;
+
+ private:
+  Handle& handle_;
+};
+
+}  // namespace berth
