@@ -50,6 +50,12 @@ EventObjects objects_of(EventResource resource, const Json& event) {
       fill(objects.old_csi_capacity, objects.new_csi_capacity, decode_csi_storage_capacity);
       break;
     case EventResource::volume_attachment:
+      if (before.is_object()) {
+        VolumeAttachment attachment;
+        attachment.attacher = text(at(at(before, "spec"), "attacher"));
+        objects.old_attachment = std::make_shared<const VolumeAttachment>(std::move(attachment));
+      }
+      break;
     case EventResource::wildcard: break;
   }
   return objects;
