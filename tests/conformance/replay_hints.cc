@@ -118,7 +118,7 @@ std::string compare_events(const Json& record, const std::vector<ClusterEvent>& 
   std::vector<std::string> want;
   for (const Json& event : list(at(record, "expect"))) {
     if (event.is_string()) {
-      const std::string name = event.as_string();
+      const std::string& name = event.as_string();
       const std::size_t slash = name.rfind('/');
       const EventResource resource =
           slash == std::string::npos ? EventResource::node : resource_named(name.substr(0, slash));

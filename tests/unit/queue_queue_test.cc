@@ -54,7 +54,8 @@ class QueueTest : public ::testing::Test {
     CHECK(next.has_value());
     return *next;
   }
-  void reject(QueuedPod pod, std::set<std::string> plugins = {"GateKeeper"}, std::set<std::string> pending = {}) {
+  void reject(QueuedPod pod, const std::set<std::string>& plugins = {"GateKeeper"},
+              const std::set<std::string>& pending = {}) {
     queue->requeue(std::move(pod), Status::unschedulable("no room"), plugins, pending);
   }
   void fail(QueuedPod pod) { queue->requeue(std::move(pod), Status::error("broken"), {}, {}); }
