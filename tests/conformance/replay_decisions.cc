@@ -114,7 +114,7 @@ class Run {
     }
     cluster_.bind_volumes(grants);
     for (const std::string& claim : strings(at(volumes, "provision"))) cluster_.select_node(claim, node);
-    cluster_.bind(pod, node, start);
+    cluster_.place(pod, node, start);
   }
 
   Cluster cluster_;
