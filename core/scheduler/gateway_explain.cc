@@ -15,34 +15,9 @@ std::string text_of(const Json& request, std::string_view key) {
   return value != nullptr && value->is_string() ? value->as_string() : std::string();
 }
 
-// Puts the original back when the trial is over.
-template <class T>
-class PutBack {
- public:
-  explicit PutBack(T& value) : value_(value), before_(value) {}
-  ~PutBack() { value_ = std::move(before_); }
-  PutBack(const PutBack&) = delete;
-  PutBack& operator=(const PutBack&) = delete;
-
- private:
-  T& value_;
-  T before_;
-};
-
 }  // namespace
 
-// Plugins draw from the gateway's own source of chance and read its snapshot: both are lent to the trial.
 Explanation Gateway::try_pod(const Pod& pod, const std::string& not_counted, const Json& request) {
-  const PutBack keep_random(random_);
-  const PutBack keep_snapshot(snapshot_);
-  if (cache_.node_of(not_counted)) {
-    Cache without = cache_;
-    without.remove(not_counted);
-    snapshot_ = Snapshot();
-    without.update_snapshot(snapshot_);
-  } else {
-    cache_.update_snapshot(snapshot_);
-  }
   ExplainOptions how;
   const Json* all = request.find("all_filters");
   how.all_filters = all != nullptr && *all == Json(true);
@@ -51,7 +26,7 @@ Explanation Gateway::try_pod(const Pod& pod, const std::string& not_counted, con
   NodeSearch search;
   search.nominator = &queue_->nominator();
   search.pick = pick_uniformly(random_);
-  return explain_cycle(*framework_of(pod), pod, snapshot_, search, how);
+  return explain_on({cache_, snapshot_, random_, search}, *framework_of(pod), pod, not_counted, how);
 }
 
 Json Gateway::placement_of(const PodEntry& entry) const {
@@ -99,8 +74,9 @@ Json Gateway::api_plan(const Json& request) {
   const KindName* kind = find_kind(said);
   if (kind == nullptr || kind->name != said) return failure("kind: \"" + said + "\" is not a kind Berth knows");
   if (kind->kind != Kind::pod) return failure("kind: only a Pod can be planned, not a " + said + "; apply it");
-  const PutBack keep_random(random_);
+  const Random before = random_;
   Result<Admitted> admitted = admit_pod(*manifest, {}, false);
+  random_ = before;  // it may have given the pod a uid
   if (!admitted) {
     Json reasons = Json::array();
     for (const std::string& reason : admitted.error().reasons()) reasons.push_back(reason);

@@ -99,6 +99,12 @@ bool Scheduler::skips(const Pod& pod) {
   return cache_.is_assumed(pod.uid()) || framework_of(pod) == nullptr || !surroundings_.may_try(pod);
 }
 
+Explanation Scheduler::explain(const Pod& pod, const std::string& not_counted, const ExplainOptions& options) {
+  const Framework* framework = framework_of(pod);
+  CHECK(framework != nullptr);
+  return explain_on({cache_, snapshot_, random_, search_}, *framework, pod, not_counted, options);
+}
+
 Scheduler::Attempt Scheduler::schedule_one() {
   std::optional<QueuedPod> queued = queue_.pop();
   if (!queued) return {};
