@@ -50,6 +50,12 @@ EventObjects objects_of(EventResource resource, const Json& event) {
       fill(objects.old_csi_capacity, objects.new_csi_capacity, decode_csi_storage_capacity);
       break;
     case EventResource::volume_attachment:
+      if (before.is_object()) {
+        VolumeAttachment attachment;
+        attachment.attacher = text(at(at(before, "spec"), "attacher"));
+        objects.old_attachment = std::make_shared<const VolumeAttachment>(std::move(attachment));
+      }
+      break;
     case EventResource::wildcard: break;
   }
   return objects;
@@ -112,7 +118,7 @@ std::string compare_events(const Json& record, const std::vector<ClusterEvent>& 
   std::vector<std::string> want;
   for (const Json& event : list(at(record, "expect"))) {
     if (event.is_string()) {
-      const std::string name = event.as_string();
+      const std::string& name = event.as_string();
       const std::size_t slash = name.rfind('/');
       const EventResource resource =
           slash == std::string::npos ? EventResource::node : resource_named(name.substr(0, slash));

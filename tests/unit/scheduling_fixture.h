@@ -203,7 +203,7 @@ class ByPriority final : public QueueSortPlugin {
 
 // A framework of scripted plugins "a", "b" (and a queue sort), with the scripts and the diary they share.
 struct ScriptedFramework {
-  explicit ScriptedFramework(std::vector<std::string> names = {"a", "b"}) {
+  explicit ScriptedFramework(const std::vector<std::string>& names = {"a", "b"}) {
     CHECK(registry
               .add("ByPriority",
                    [](const Json&, Handle&) { return Result<std::unique_ptr<Plugin>>(std::make_unique<ByPriority>()); })
