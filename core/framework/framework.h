@@ -12,8 +12,8 @@
 
 #include "core/framework/plugin.h"
 #include "core/framework/profile.h"
-#include "core/metrics.h"
 #include "core/framework/waiting_pods.h"
+#include "core/metrics.h"
 #include "core/queue/nominator.h"
 
 namespace berth {
