@@ -117,9 +117,10 @@ std::vector<Group> group_nodes(const Framework& framework, const Pod& pod, const
   const auto has_named = [&](const Group& group) {
     return std::binary_search(group.names.begin(), group.names.end(), options.node);
   };
-  std::stable_sort(groups.begin(), groups.end(), [&](const Group& a, const Group& b) {
+  std::sort(groups.begin(), groups.end(), [&](const Group& a, const Group& b) {
     if (has_named(a) != has_named(b)) return has_named(a);
-    return a.names.size() > b.names.size();
+    if (a.names.size() != b.names.size()) return a.names.size() > b.names.size();
+    return a.names < b.names;
   });
   if (!groups.empty() && has_named(groups.front())) {
     std::vector<std::string>& names = groups.front().names;
