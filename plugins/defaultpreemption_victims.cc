@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <list>
 
 namespace berth::preemption {
 
@@ -17,8 +18,11 @@ bool protects(const PodDisruptionBudget& budget, const Pod& pod) {
   return std::find(counted.begin(), counted.end(), pod.metadata.name) == counted.end();
 }
 
+// Equals keep the order of the node.
 void sort_by_importance(Pods& pods) {
-  std::stable_sort(pods.begin(), pods.end(), [](const auto& a, const auto& b) { return more_important(*a, *b); });
+  std::list<std::shared_ptr<const Pod>> list(pods.begin(), pods.end());
+  list.sort([](const auto& a, const auto& b) { return more_important(*a, *b); });
+  pods.assign(list.begin(), list.end());
 }
 
 // One node under trial: pods leave it and come back, and PreFilter's state with them.

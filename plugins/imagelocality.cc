@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "plugins/no_arguments.h"
+
 namespace berth {
 
 namespace {
@@ -39,9 +41,7 @@ std::int64_t bytes_there(const std::vector<Container>& containers, const Node& n
 }  // namespace
 
 Result<std::unique_ptr<Plugin>> ImageLocality::make(const Json& args, Handle& handle) {
-  const bool empty = args.is_null() || (args.is_object() && args.as_object().empty());
-  if (!empty) return Status::error("args: this plugin takes none; remove them");
-  return std::unique_ptr<Plugin>(std::make_unique<ImageLocality>(handle));
+  return make_without_arguments<ImageLocality>(args, handle);
 }
 
 Status ImageLocality::score(CycleState&, const Pod& pod, const NodeInfo& node, std::int64_t& score) {

@@ -51,7 +51,7 @@ Result<NodeAffinity::Added> read_arguments(const Json& args) {
   NodeAffinity::Added added;
   if (args.is_null()) return added;
   Findings findings(Findings::Unknown::refuse);
-  FieldReader reader(args, "", findings);
+  FieldReader reader(args, "args", findings);
   reader.read_object("addedAffinity", [&](FieldReader& affinity) {
     affinity.read_object("requiredDuringSchedulingIgnoredDuringExecution", [&](FieldReader& selector) {
       decode::read_node_selector(selector, added.required.emplace());
@@ -71,7 +71,8 @@ Result<std::unique_ptr<Plugin>> NodeAffinity::make(const Json& args, Handle&) {
   return std::unique_ptr<Plugin>(std::make_unique<NodeAffinity>(std::move(*added), args));
 }
 
-// A node that fits now is worth a try when it did not before; one that the added affinity rules out never is.
+// A node that fits now is worth a try when it did not before. Upstream asks of the node before only what the pod itself
+// requires, and so lets a pod sleep when a node comes to match the added affinity.
 std::vector<EventWithHint> NodeAffinity::events_to_register() const {
   const auto after_node_change = [added = added_](const Pod& pod, const EventObjects& objects) {
     if (objects.new_node == nullptr) return Hint::queue;

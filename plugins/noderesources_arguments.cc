@@ -18,8 +18,9 @@ constexpr std::array kTypes{Word<Type>{"LeastAllocated", Type::least_allocated},
 // The configuration counts scores from 0 to 10, the framework to 100.
 constexpr std::int32_t kMaxShapeScore = 10;
 
-// Weight 0 or absent is 1, as upstream defaults it.
-void read_resources(FieldReader& reader, std::int64_t most_weight, std::vector<ScoredResource>& out) {
+// Weight 0 or absent is 1, as upstream defaults it. `twice_is_good`: a resource that stands here twice counts twice.
+void read_resources(FieldReader& reader, std::int64_t most_weight, bool twice_is_good,
+                    std::vector<ScoredResource>& out) {
   std::vector<ScoredResource> named;
   reader.read_each("resources", [&](FieldReader& item) {
     ScoredResource& resource = named.emplace_back();
@@ -31,7 +32,7 @@ void read_resources(FieldReader& reader, std::int64_t most_weight, std::vector<S
     if (resource.weight == 0) resource.weight = 1;
     const bool twice = std::any_of(named.begin(), named.end() - 1,
                                    [&](const ScoredResource& other) { return other.name == resource.name; });
-    if (twice) item.error("name", "stands here twice; keep one");
+    if (twice && !twice_is_good) item.error("name", "stands here twice; keep one");
   });
   if (!named.empty()) out = std::move(named);
 }
@@ -54,7 +55,7 @@ void read_strategy(FieldReader& reader, ScoringStrategy& out) {
   if (reader.require("type", "LeastAllocated, MostAllocated or RequestedToCapacityRatio")) {
     reader.read_word("type", kTypes, out.type);
   }
-  read_resources(reader, 100, out.resources);
+  read_resources(reader, 100, true, out.resources);
   const bool by_ratio = out.type == Type::requested_to_capacity_ratio;
   const bool told =
       reader.read_object("requestedToCapacityRatio", [&](FieldReader& ratio) { read_shape(ratio, out.shape); });
@@ -81,7 +82,7 @@ Result<FitArguments> read_fit_arguments(const Json& args) {
   FitArguments arguments;
   if (args.is_null()) return arguments;
   Findings findings(Findings::Unknown::refuse);
-  FieldReader reader(args, "", findings);
+  FieldReader reader(args, "args", findings);
   read_names(reader, "ignoredResources", false, arguments.ignored_resources);
   read_names(reader, "ignoredResourceGroups", true, arguments.ignored_resource_groups);
   reader.read_object("scoringStrategy", [&](FieldReader& item) { read_strategy(item, arguments.strategy); });
@@ -94,8 +95,8 @@ Result<std::vector<ScoredResource>> read_balanced_arguments(const Json& args) {
   std::vector<ScoredResource> resources{{"cpu", 1}, {"memory", 1}};
   if (args.is_null()) return resources;
   Findings findings(Findings::Unknown::refuse);
-  FieldReader reader(args, "", findings);
-  read_resources(reader, 1, resources);
+  FieldReader reader(args, "args", findings);
+  read_resources(reader, 1, false, resources);
   reader.finish();
   if (findings.has_errors()) return findings.status();
   return resources;

@@ -7,6 +7,8 @@ namespace berth {
 namespace {
 
 constexpr std::string_view kScoreKey = "NodeResourcesFit/score";
+// Every strategy makes requests up for containers that name none; only balanced allocation counts what was asked.
+constexpr bool kMadeUp = true;
 
 struct Asked final : StateEntry {
   Resources amount;
@@ -119,7 +121,7 @@ Status NodeResourcesFit::filter(CycleState& state, const Pod&, const NodeInfo& n
 Status NodeResourcesFit::pre_score(CycleState& state, const Pod& pod,
                                    const std::vector<std::shared_ptr<const NodeInfo>>&) {
   auto asked = std::make_unique<AskedForScore>();
-  asked->by_resource = requests_by_resource(pod, arguments_.strategy.resources, makes_up());
+  asked->by_resource = requests_by_resource(pod, arguments_.strategy.resources, kMadeUp);
   state.write(kScoreKey, std::move(asked));
   return {};
 }
@@ -127,7 +129,7 @@ Status NodeResourcesFit::pre_score(CycleState& state, const Pod& pod,
 Status NodeResourcesFit::score(CycleState& state, const Pod&, const NodeInfo& node, std::int64_t& score) {
   const auto* asked = state.read<AskedForScore>(kScoreKey);
   if (asked == nullptr) return Status::error("PreScore did not run");
-  const std::vector<Fill> fill = fill_of(node, arguments_.strategy.resources, asked->by_resource, makes_up());
+  const std::vector<Fill> fill = fill_of(node, arguments_.strategy.resources, asked->by_resource, kMadeUp);
   score = score_of(arguments_.strategy, fill);
   return {};
 }

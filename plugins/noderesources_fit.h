@@ -33,8 +33,6 @@ class NodeResourcesFit final : public PreFilterPlugin,
 
  private:
   bool is_ignored(const std::string& resource) const;
-  // Only the ratio counts what pods really asked for; the other two make requests up for those that name none.
-  bool makes_up() const { return arguments_.strategy.type != ScoringStrategy::Type::requested_to_capacity_ratio; }
   FitArguments arguments_;
 };
 

@@ -156,12 +156,18 @@ def sim():
     return ctest("sim", "dev", "sim", test_limit_s=600)
 
 
-def conformance():
+def recorded_cases():
+    """The folder of recorded cases; None when there is none."""
     named = os.environ.get("BERTH_CONFORMANCE")
     folder = Path(named) if named else ROOT.parent / "shared" / "conformance"
-    if not folder.is_dir():
-        if named:
-            raise PartError(f"BERTH_CONFORMANCE names {named}, which is no folder")
+    if named and not folder.is_dir():
+        raise PartError(f"BERTH_CONFORMANCE names {named}, which is no folder")
+    return folder if folder.is_dir() else None
+
+
+def conformance():
+    folder = recorded_cases()
+    if folder is None:
         say("conformance SKIPPED: no recorded cases here; name their folder in BERTH_CONFORMANCE")
         return Count(skipped=1)
     build("dev", "tests/conformance/all")
@@ -195,16 +201,89 @@ def integration():
                   env={"BERTH_BUILD": str(ROOT / "build" / "dev")}, limit_s=1200)
 
 
-def arm64():
-    need("aarch64-linux-gnu-g++", "qemu-aarch64-static")
-    if call(["cross/sysroot", "arm64"], 600):
+CROSS = {"arm64": ("aarch64-linux-gnu-g++", "qemu-aarch64-static"), "armhf": ("arm-linux-gnueabihf-g++", "qemu-arm-static")}
+SAME_SEEDS = "1..20"  # whose traces must be equal on every architecture
+
+
+def cross_ready(arch):
+    need(*CROSS[arch])
+    if call(["cross/sysroot", arch], 600):
         raise PartError("no sysroot; its message is above")
-    build("arm64", "tests/unit/all")
-    listing = subprocess.run(["ctest", "--test-dir", "build/arm64", "-N", "-L", "^host$"], cwd=ROOT, check=True,
+
+
+def emulated(arch):
+    """The unit tests of one architecture under qemu-user."""
+    cross_ready(arch)
+    build(arch, "tests/unit/all")
+    listing = subprocess.run(["ctest", "--test-dir", f"build/{arch}", "-N", "-L", "^host$"], cwd=ROOT, check=True,
                              capture_output=True, text=True).stdout
     for name in re.findall(r"Test +#\d+: (.*)", listing):
         say(f"left out under emulation (HOST in its berth_test): {name}")
-    return ctest("arm64", "arm64", "unit", exclude="host", test_limit_s=300)
+    return ctest(arch, arch, "unit", exclude="host", test_limit_s=300)
+
+
+def arm64():
+    return emulated("arm64")
+
+
+def armhf():
+    return emulated("armhf")
+
+
+def same():
+    """Decisions and traces of the other architectures are this one's."""
+    count = Count()
+    for arch in CROSS:
+        cross_ready(arch)
+        build(arch, "tests/conformance/all", "tests/sim/all")
+        if folder := recorded_cases():
+            count += ctest(f"same-{arch}", arch, "conformance", env={"BERTH_CONFORMANCE": str(folder)}, test_limit_s=1800)
+        count += same_traces(arch)
+    return count
+
+
+def same_traces(arch):
+    build("dev", "tests/sim/all")
+    emulator = [CROSS[arch][1], "-L", f"build/sysroot-{arch}"]
+    hashes = []
+    for command in ([], emulator):
+        program = f"build/{arch if command else 'dev'}/tests/sim/berth_sim"
+        done = subprocess.run([*command, program, "--seeds", SAME_SEEDS], cwd=ROOT, capture_output=True, text=True,
+                              timeout=1800, check=False)
+        hashes.append(re.findall(r"^trace hash (\w+)", done.stdout, re.M))
+    equal = len(hashes[0]) == 1 and hashes[0] == hashes[1]
+    say(f"trace hash of seeds {SAME_SEEDS}: {hashes[0]} here, {hashes[1]} on {arch}")
+    return Count(int(equal), int(not equal))
+
+
+def counted(command, limit_s, env=None):
+    """A program whose last line is "N passed, N failed"; its output is shown."""
+    done = subprocess.run(command, cwd=ROOT, env={**os.environ, **(env or {})}, capture_output=True, text=True,
+                          timeout=limit_s, check=False)
+    say(done.stdout.rstrip() + done.stderr.rstrip())
+    own = COUNT_LINE.findall(done.stdout)
+    if not own:
+        raise PartError(f"no count from {' '.join(map(str, command))} (exit code {done.returncode})")
+    return Count(int(own[-1][0]), int(own[-1][1]))
+
+
+def qemu():
+    """Whole ARM machines: the packages in them, power cuts, and the controls that show what the cuts can see."""
+    need("qemu-system-aarch64", "qemu-system-arm", "nbdkit", "debugfs")
+    build("dev", "firmware-host/all")
+    env = {"BERTHCTL": str(ROOT / "build" / "dev" / "bin" / "berthctl")}
+    count = Count()
+    for arch, cuts in (("arm64", 4), ("armhf", 2)):
+        for step in ("cross/build", "cross/guest"):
+            begin = time.monotonic()
+            if call([step, arch], 1500, env=env, log=f"{step.replace('/', '-')}-{arch}.log"):
+                raise PartError(f"{step} {arch} failed; its message is above")
+            say(f"{step} {arch} in {time.monotonic() - begin:.0f} s")
+        count += counted([PYTHON, "tests/qemu/first_pod.py", arch], 900, env)
+        count += counted([PYTHON, "tests/qemu/power_cuts.py", arch, "--cuts", str(cuts)], 900, env)
+    for control in ("normal", "lies"):
+        count += counted([PYTHON, "tests/qemu/power_cuts.py", "arm64", "--cuts", "5", "--control", control], 900, env)
+    return count
 
 
 def asan():
@@ -226,7 +305,7 @@ def bench():
 
 
 PARTS = {part.__name__: part for part in
-         (unit, model, sim, conformance, lint, integration, arm64, asan, release, bench)}
+         (unit, model, sim, conformance, lint, integration, arm64, armhf, same, qemu, asan, release, bench)}
 
 
 def main(names):

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/api/host_ports.h"
 #include "core/api/quantity.h"
 
 namespace berth {
@@ -26,18 +27,17 @@ void check_resources(const Demand& demand, const Offer& offer, const std::vector
   }
 }
 
+// "TCP/80", or "TCP/80 on 10.0.0.1".
+std::string show_port(const HostPort& port) {
+  const std::string text = port.protocol + "/" + std::to_string(port.port);
+  return port.host_ip.empty() || port.host_ip == "0.0.0.0" ? text : text + " on " + port.host_ip;
+}
+
 void check_ports(const Demand& demand, const std::vector<const Demand*>& held, std::vector<std::string>& reasons) {
-  const auto base = [](const std::string& port) { return port.substr(0, port.find(' ')); };
-  const auto collide = [&](const std::string& a, const std::string& b) {
-    // A port on every address collides with the same port on one.
-    return a == b || (base(a) == base(b) && (a == base(a) || b == base(b)));
-  };
-  for (const std::string& port : demand.host_ports) {
-    const bool taken = std::any_of(held.begin(), held.end(), [&](const Demand* other) {
-      return std::any_of(other->host_ports.begin(), other->host_ports.end(),
-                         [&](const std::string& theirs) { return collide(port, theirs); });
-    });
-    if (taken) reasons.push_back("host port " + port + " is taken");
+  for (const HostPort& port : demand.host_ports) {
+    const bool taken =
+        std::any_of(held.begin(), held.end(), [&](const Demand* other) { return conflicts(port, other->host_ports); });
+    if (taken) reasons.push_back("host port " + show_port(port) + " is taken");
   }
 }
 
@@ -66,30 +66,6 @@ void check_volume(const VolumeGrant& grant, const Offer& offer, const std::vecto
 }
 
 }  // namespace
-
-std::vector<std::string> host_ports(const Json& manifest) {
-  std::vector<std::string> ports;
-  const Json* spec = manifest.find("spec");
-  const Json* containers = spec == nullptr ? nullptr : spec->find("containers");
-  if (containers == nullptr || !containers->is_array()) return ports;
-  for (const Json& container : containers->as_array()) {
-    const Json* list = container.find("ports");
-    if (list == nullptr || !list->is_array()) continue;
-    for (const Json& port : list->as_array()) {
-      const Json* number = port.find("hostPort");
-      if (number == nullptr || !number->is_integer() || number->as_int() <= 0) continue;
-      const Json* protocol = port.find("protocol");
-      const Json* address = port.find("hostIP");
-      std::string text = protocol != nullptr && protocol->is_string() ? protocol->as_string() : "TCP";
-      text += "/" + std::to_string(number->as_int());
-      const bool one_address = address != nullptr && address->is_string() && !address->as_string().empty() &&
-                               address->as_string() != "0.0.0.0";
-      if (one_address) text += " on " + address->as_string();
-      ports.push_back(std::move(text));
-    }
-  }
-  return ports;
-}
 
 Status admit(const Demand& demand, const Offer& offer, const std::vector<const Demand*>& held) {
   std::vector<std::string> reasons;

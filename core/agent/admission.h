@@ -1,5 +1,6 @@
 // Admission (handshake.md N2, S8): may a pod have what it asks of this device? Plain functions of what the device
-// offers and of what its slots hold. The arithmetic is NodeResourcesFit's own (core/cache/node_info.h).
+// offers and of what its slots hold. The rules are those of NodeResourcesFit (core/cache/node_info.h) and NodePorts
+// (core/api/host_ports.h).
 #pragma once
 
 #include <string>
@@ -22,12 +23,9 @@ struct LocalVolume {  // a directory that the device offers as a local Persisten
 // What one pod asks of the node.
 struct Demand {
   Resources requests;
-  std::vector<std::string> host_ports;  // "TCP/80", or "TCP/80 on 10.0.0.1"
+  std::vector<HostPort> host_ports;
   std::vector<VolumeGrant> volumes;
 };
-
-// Host ports that a manifest asks for, as in Demand; what is no port there is passed over.
-std::vector<std::string> host_ports(const Json& manifest);
 
 // The device's side of the question.
 struct Offer {

@@ -3,6 +3,7 @@
 
 #include "core/agent/agent.h"
 #include "core/api/defaults.h"
+#include "core/api/host_ports.h"
 #include "core/check.h"
 
 namespace berth {
@@ -31,7 +32,7 @@ Agent::Live Agent::read_manifest(const std::string& pod, const std::vector<Volum
   }
   live.key = decoded->metadata.key();
   live.demand.requests = pod_requests(*decoded);
-  live.demand.host_ports = host_ports(*json);
+  live.demand.host_ports = host_ports(*decoded);
   live.grace_ms = std::max<Millis>(0, decoded->termination_grace_period_seconds) * 1000;
   return live;
 }

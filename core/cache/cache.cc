@@ -82,15 +82,14 @@ void Cache::note_images(const Node* before, const Node* after) {
   const auto there = sizes_of(after);
   if (gone == there) return;
   ++images_changed_;
-  for (const auto& [name, size] : there) {
-    if (gone.contains(name)) continue;
-    Snapshot::Image& image = images_.try_emplace(name, Snapshot::Image{size, 0}).first->second;
-    ++image.nodes;
-  }
+  // What was there goes first: the only node that has an image may tell another size for it.
   for (const auto& [name, size] : gone) {
-    if (there.contains(name)) continue;
     const auto image = images_.find(name);
     if (--image->second.nodes == 0) images_.erase(image);
+  }
+  for (const auto& [name, size] : there) {
+    Snapshot::Image& image = images_.try_emplace(name, Snapshot::Image{size, 0}).first->second;
+    ++image.nodes;
   }
 }
 

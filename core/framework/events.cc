@@ -60,13 +60,13 @@ std::vector<ClusterEvent> node_events(const Node& before, const Node& after) {
 
 namespace {
 
-// A request that became smaller or is no more (framework/events.go podSchedulingPropertiesChange, extractPodScaleDown).
+// A request that became smaller, in thousandths, or is no more (framework/events.go extractPodScaleDown).
 bool asks_less(const Pod& before, const Pod& after) {
   const ResourceList were = total_requests(before, {});
   const ResourceList are = total_requests(after, {});
   return std::any_of(were.begin(), were.end(), [&are](const auto& item) {
     const auto now = are.find(item.first);
-    return now == are.end() || now->second < item.second;
+    return now == are.end() || now->second.milli_value() < item.second.milli_value();
   });
 }
 

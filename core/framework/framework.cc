@@ -101,6 +101,13 @@ const std::vector<EventWithHint>& Framework::events_of(std::string_view plugin) 
   return found == events_.end() ? kNone : found->second;
 }
 
+bool Framework::is_of_interest(const ClusterEvent& event) const {
+  return std::any_of(events_.begin(), events_.end(), [&event](const auto& plugin) {
+    return std::any_of(plugin.second.begin(), plugin.second.end(),
+                       [&event](const EventWithHint& asked) { return asked.event.matches(event); });
+  });
+}
+
 Status Framework::pre_filter(CycleState& state, const Pod& pod, const Snapshot& snapshot,
                              PreFilterResult& result) const {
   state.skip_filter.clear();

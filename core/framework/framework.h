@@ -12,8 +12,8 @@
 
 #include "core/framework/plugin.h"
 #include "core/framework/profile.h"
-#include "core/metrics.h"
 #include "core/framework/waiting_pods.h"
+#include "core/metrics.h"
 #include "core/queue/nominator.h"
 
 namespace berth {
@@ -95,6 +95,8 @@ class Framework {
   // Events of one plugin; plugins without EnqueueExtensions give the wildcard, unknown ones none. Who asks for Node/Add
   // also gets UpdateNodeTaint, as upstream.
   const std::vector<EventWithHint>& events_of(std::string_view plugin) const;
+  // True when some plugin registered an event that `event` matches.
+  bool is_of_interest(const ClusterEvent& event) const;
 
   Status run_pre_filter(CycleState& state, const Pod& pod, const Snapshot& snapshot, PreFilterResult& result) const;
   Status run_filter(CycleState& state, const Pod& pod, const NodeInfo& node) const;

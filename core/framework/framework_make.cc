@@ -154,11 +154,25 @@ Status Framework::check_points() const {
   return {};
 }
 
+namespace {
+
+// The points whose rejection is remembered by the plugin's name.
+bool may_reject(const Plugin& plugin) {
+  return dynamic_cast<const PreEnqueuePlugin*>(&plugin) != nullptr ||
+         dynamic_cast<const PreFilterPlugin*>(&plugin) != nullptr ||
+         dynamic_cast<const FilterPlugin*>(&plugin) != nullptr ||
+         dynamic_cast<const ReservePlugin*>(&plugin) != nullptr ||
+         dynamic_cast<const PermitPlugin*>(&plugin) != nullptr;
+}
+
+}  // namespace
+
 void Framework::register_events(const std::string& name, Plugin& plugin) {
   std::vector<EventWithHint>& events = events_[name];
   const auto* extensions = dynamic_cast<const EnqueueExtensions*>(&plugin);
   if (extensions == nullptr) {
-    events.push_back({});
+    // One that rejects pods and names no events is woken by all; the others have nothing to be woken for.
+    if (may_reject(plugin)) events.push_back({});
     return;
   }
   events = extensions->events_to_register();

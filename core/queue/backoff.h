@@ -9,8 +9,9 @@ namespace berth {
 
 class Backoff {
  public:
-  // `max_ms` 0 disables backoff.
-  Backoff(Millis initial_ms, Millis max_ms) : initial_ms_(initial_ms), max_ms_(max_ms) {}
+  // `max_ms` 0 disables backoff. `second_at`: any point of the clock's scale at which a second of wall time begins.
+  Backoff(Millis initial_ms, Millis max_ms, Millis second_at = 0)
+      : initial_ms_(initial_ms), max_ms_(max_ms), phase_(((second_at % kWindowMs) + kWindowMs) % kWindowMs) {}
 
   // Counts errors in a row if there are any, rejections otherwise; 0 when there were neither.
   Millis duration(const QueuedPod& pod) const;
@@ -23,9 +24,13 @@ class Backoff {
 
  private:
   static constexpr Millis kWindowMs = 1000;
-  static Millis align(Millis time) { return time - time % kWindowMs; }
+  Millis align(Millis time) const {
+    const Millis into = (time - phase_) % kWindowMs;
+    return time - (into < 0 ? into + kWindowMs : into);
+  }
   Millis initial_ms_;
   Millis max_ms_;
+  Millis phase_;
 };
 
 }  // namespace berth

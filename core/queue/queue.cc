@@ -10,6 +10,7 @@ namespace berth {
 
 namespace {
 constexpr Millis kUnschedulableFlushMs = 30 * 1000;
+constexpr ClusterEvent kTooLongUnschedulable{EventResource::wildcard, kAllActions, "UnschedulableTimeout"};
 }  // namespace
 
 bool Queue::ActiveOrder::operator()(const Entry* a, const Entry* b) const {
@@ -27,7 +28,7 @@ Queue::Queue(const Clock& clock, std::function<const Framework*(const Pod&)> fra
     : clock_(clock),
       framework_of_(std::move(framework_of)),
       options_(options),
-      backoff_rule_(options.initial_backoff_ms, options.max_backoff_ms),
+      backoff_rule_(options.initial_backoff_ms, options.max_backoff_ms, clock.now() - clock.wall() % 1000),
       ring_(options.event_ring),
       unschedulable_flush_at_(clock.now() + kUnschedulableFlushMs) {}
 
@@ -35,6 +36,7 @@ Queue::Entry& Queue::insert(QueuedPod queued) {
   Entry entry;
   entry.framework = framework_of_(*queued.pod);
   CHECK(entry.framework != nullptr);
+  frameworks_.insert(entry.framework);
   queued.timestamp = clock_.now();
   queued.sequence = ++last_sequence_;
   const std::string uid = queued.pod->uid();
@@ -69,7 +71,7 @@ bool Queue::pass_pre_enqueue(Entry& entry) {
   return status.is_success();
 }
 
-void Queue::place(Entry& entry, Wake wake) {
+void Queue::place(Entry& entry, Wake wake, bool renominate) {
   QueuedPod& queued = entry.queued;
   const bool gated = wake == Wake::no ? !queued.gating_plugin.empty() : !pass_pre_enqueue(entry);
   if (wake == Wake::no || gated) {
@@ -77,7 +79,10 @@ void Queue::place(Entry& entry, Wake wake) {
     waiting_.insert(queued.pod->uid());
     return;
   }
-  if (wake == Wake::at_once || !backoff_rule_.is_backing_off(queued, clock_.now())) return put_active(entry);
+  if (wake == Wake::at_once || !backoff_rule_.is_backing_off(queued, clock_.now())) {
+    if (renominate) nominator_.add(queued.pod, queued.pod->nominated_node_name);
+    return put_active(entry);
+  }
   entry.where = Where::backoff;
   entry.backoff_until = backoff_rule_.until(queued);
   entry.error_backoff = queued.unschedulable_plugins.empty() && queued.pending_plugins.empty();
@@ -96,17 +101,19 @@ void Queue::add(std::shared_ptr<const Pod> pod) {
   }
   QueuedPod queued;
   queued.pod = std::move(pod);
-  Entry& entry = insert(std::move(queued));
-  place(entry, Wake::at_once);
-  if (entry.where == Where::active) nominator_.add(entry.queued.pod, entry.queued.pod->nominated_node_name);
+  place(insert(std::move(queued)), Wake::at_once, true);
 }
 
-void Queue::remove(const std::string& uid) {
+void Queue::withdraw(const std::string& uid) {
   nominator_.remove(uid);
   if (auto found = entries_.find(uid); found != entries_.end()) {
     detach(found->second);
     entries_.erase(found);
   }
+}
+
+void Queue::remove(const std::string& uid) {
+  withdraw(uid);
   end_flight(uid);
 }
 
@@ -122,7 +129,7 @@ std::optional<QueuedPod> Queue::pop() {
   popped.pending_plugins.clear();
   popped.gating_plugin.clear();
   popped.event_sequence = ring_.last();
-  in_flight_[uid] = {popped.event_sequence, nullptr};
+  in_flight_[uid] = {popped.event_sequence, nullptr, ++pops_};
   return popped;
 }
 
@@ -182,12 +189,12 @@ void Queue::flush_backoff(BackoffSet& backoff) {
 void Queue::flush_unschedulable() {
   const Millis now = clock_.now();
   unschedulable_flush_at_ += ((now - unschedulable_flush_at_) / kUnschedulableFlushMs + 1) * kUnschedulableFlushMs;
-  for (const std::string& uid : std::vector<std::string>(waiting_.begin(), waiting_.end())) {
-    Entry& entry = entries_.at(uid);
-    if (entry.where == Where::gated || now - entry.queued.timestamp <= options_.unschedulable_timeout_ms) continue;
-    detach(entry);
-    place(entry, Wake::after_backoff);
+  std::set<std::string> stale;
+  for (const std::string& uid : waiting_) {
+    if (now - entries_.at(uid).queued.timestamp > options_.unschedulable_timeout_ms) stale.insert(uid);
   }
+  if (stale.empty()) return;
+  move_all(kTooLongUnschedulable, {}, [&stale](const Pod& pod) { return stale.contains(pod.uid()); });
 }
 
 std::optional<Millis> Queue::next_flush() const {
@@ -195,10 +202,7 @@ std::optional<Millis> Queue::next_flush() const {
   auto consider = [&next](Millis time) { next = next ? std::min(*next, time) : time; };
   if (!backoff_.empty()) consider(Backoff::free_at((*backoff_.begin())->backoff_until));
   if (!error_backoff_.empty()) consider(Backoff::free_at((*error_backoff_.begin())->backoff_until));
-  const bool unschedulable = std::any_of(waiting_.begin(), waiting_.end(), [this](const std::string& uid) {
-    return entries_.at(uid).where == Where::unschedulable;
-  });
-  if (unschedulable) consider(unschedulable_flush_at_);
+  if (!waiting_.empty()) consider(unschedulable_flush_at_);
   return next;
 }
 
@@ -246,6 +250,27 @@ Queue::Counts Queue::counts() const {
     ++(entries_.at(uid).where == Where::gated ? counts.gated : counts.unschedulable);
   }
   return counts;
+}
+
+Queue::Content Queue::content() const {
+  Content content;
+  for (const Entry* entry : active_) content.active.push_back(&entry->queued);
+  for (const Entry* entry : backoff_) content.backoff.push_back(&entry->queued);
+  for (const Entry* entry : error_backoff_) content.error_backoff.push_back(&entry->queued);
+  for (const std::string& uid : waiting_) {
+    const Entry& entry = entries_.at(uid);
+    (entry.where == Where::gated ? content.gated : content.unschedulable).push_back(&entry.queued);
+  }
+  std::map<std::uint64_t, std::string> by_pop;
+  for (const auto& [uid, flight] : in_flight_) by_pop.emplace(flight.order, uid);
+  for (auto& [order, uid] : by_pop) content.in_flight.push_back(std::move(uid));
+  content.in_flight_events = ring_.items().size();
+  return content;
+}
+
+std::optional<Millis> Queue::backoff_end(const QueuedPod& pod) const {
+  if (backoff_rule_.duration(pod) == 0) return std::nullopt;
+  return backoff_rule_.until(pod);
 }
 
 bool Queue::has_active() const { return !active_.empty() || !backoff_.empty(); }

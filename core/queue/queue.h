@@ -6,7 +6,8 @@
 //            gated         backoff ◀─ event ─ unschedulable
 //
 // Instead of upstream's list of in-flight events, pop takes an event sequence number; events since are read from a
-// bounded ring, and a pod older than the ring counts as woken.
+// bounded ring, and a pod older than the ring counts as woken. Seconds are those of wall time, as at the start: a clock
+// that is set later moves no backoff.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +48,9 @@ class Queue {
   void add(std::shared_ptr<const Pod> pod);
   // The object changed while it waits; may wake it (labels, tolerations, gates). Unknown pods are added.
   void update(std::shared_ptr<const Pod> old_pod, std::shared_ptr<const Pod> new_pod);
-  void remove(const std::string& uid);  // wherever it is; also ends its flight
+  // Out of every queue, and its nomination gone. A pod in flight stays in flight until done() or requeue().
+  void withdraw(const std::string& uid);
+  void remove(const std::string& uid);  // withdraw and done
 
   // The next pod to try, in flight from now on; none when nothing may be tried yet. Takes unexpired pods from backoff
   // (never from error backoff) when active is empty.
@@ -63,7 +66,7 @@ class Queue {
   // Something happened: wakes the rejected pods whose plugins' hints say queue. `pre_check` is not asked again when the
   // event is replayed for a pod in flight.
   void move_all(const ClusterEvent& event, const EventObjects& objects, const PreCheck& pre_check = {});
-  // Moves the listed pods to active.
+  // Moves the listed pods to active whatever their backoff; for one in flight it counts as an event.
   void activate(const std::vector<std::string>& uids);
   // Moves expired backoffs (each second) and pods unschedulable for 5 minutes (each 30 s). Cheap when nothing is due.
   void flush();
@@ -84,6 +87,16 @@ class Queue {
   struct Counts {
     std::size_t active = 0, backoff = 0, unschedulable = 0, gated = 0, in_flight = 0;
   };
+  // Everything held, each in its order: active and backoff as pop() would take them, error backoff by its end, pods
+  // that wait by uid, those in flight as they were popped.
+  struct Content {
+    std::vector<const QueuedPod*> active, backoff, error_backoff, unschedulable, gated;
+    std::vector<std::string> in_flight;
+    std::size_t in_flight_events = 0;
+  };
+  Content content() const;
+  // End of the pod's backoff on the clock's scale, gone by or not; none when it has none.
+  std::optional<Millis> backoff_end(const QueuedPod& pod) const;
   Counts counts() const;
   bool has_active() const;  // true when pop() would give a pod
   // Every uid held, in flight included, sorted.
@@ -108,15 +121,19 @@ class Queue {
   struct Flight {
     std::uint64_t event_sequence = 0;
     std::shared_ptr<const Pod> updated;  // null: the object did not change since pop
+    std::uint64_t order = 0;             // of the pop
   };
   using BackoffSet = std::set<Entry*, BackoffOrder>;
 
   Entry& insert(QueuedPod queued);
   void detach(Entry& entry);  // out of the place it is in; stays in entries_
   void put_active(Entry& entry);
-  // Puts a detached entry where `wake` sends it, through PreEnqueue when it is to be tried.
-  void place(Entry& entry, Wake wake);
+  // Puts a detached entry where `wake` sends it, through PreEnqueue when it is to be tried. `renominate`: one that gets
+  // to active is nominated as its status says.
+  void place(Entry& entry, Wake wake, bool renominate = false);
   bool pass_pre_enqueue(Entry& entry);
+  bool is_of_interest(const ClusterEvent& event) const;
+  bool hears_while_gated(const Entry& entry, const ClusterEvent& event) const;
   Wake judge(const Entry& entry, const ClusterEvent& event, const EventObjects& objects) const;
   Wake replay(const Entry& entry, std::uint64_t since) const;
   void record(const ClusterEvent& event, const EventObjects& objects);
@@ -137,7 +154,9 @@ class Queue {
   BackoffSet error_backoff_;
   std::set<std::string> waiting_;  // uids that are unschedulable or gated
   std::map<std::string, Flight> in_flight_;
+  std::set<const Framework*> frameworks_;  // of the pods that were ever here
   std::uint64_t last_sequence_ = 0;
+  std::uint64_t pops_ = 0;
   Millis unschedulable_flush_at_ = 0;
 };
 

@@ -10,33 +10,28 @@ namespace {
 
 constexpr ClusterEvent kForceActivate{EventResource::wildcard, kAllActions, "ForceActivate"};
 
-// What changed of a pod that waits, as the events a plugin may register for (kube-scheduler framework/events.go).
-std::vector<ClusterEvent> changes(const Pod& before, const Pod& after) {
-  std::vector<ClusterEvent> events;
-  auto add = [&events](std::uint32_t action, std::string_view label) {
-    events.push_back({EventResource::pod, action, label});
-  };
-  if (before.metadata.labels != after.metadata.labels) add(kUpdatePodLabel, "PodLabelUpdate");
-  if (before.tolerations != after.tolerations) add(kUpdatePodToleration, "PodTolerationUpdate");
-  if (!before.scheduling_gates.empty() && after.scheduling_gates.empty()) {
-    add(kUpdatePodSchedulingGatesEliminated, "PodSchedulingGatesEliminated");
-  }
-  if (events.empty()) add(kUpdate, "PodUpdate");
-  return events;
+}  // namespace
+
+// Some plugin of some profile asked for it (scheduling_queue.go isEventOfInterest).
+bool Queue::is_of_interest(const ClusterEvent& event) const {
+  if (event.resource == EventResource::wildcard) return true;
+  return std::any_of(frameworks_.begin(), frameworks_.end(),
+                     [&event](const Framework* framework) { return framework->is_of_interest(event); });
 }
 
-}  // namespace
+// A gated pod is asked again only for events of the plugin that gates it.
+bool Queue::hears_while_gated(const Entry& entry, const ClusterEvent& event) const {
+  const auto& asked = entry.framework->events_of(entry.queued.gating_plugin);
+  return std::any_of(asked.begin(), asked.end(), [&event](const auto& each) { return each.event.matches(event); });
+}
 
 Queue::Wake Queue::judge(const Entry& entry, const ClusterEvent& event, const EventObjects& objects) const {
   const QueuedPod& queued = entry.queued;
-  if (!queued.gating_plugin.empty()) {
-    const auto& asked = entry.framework->events_of(queued.gating_plugin);
-    const bool heard =
-        std::any_of(asked.begin(), asked.end(), [&](const auto& each) { return each.event.matches(event); });
-    if (!heard) return Wake::no;
-  }
   if (queued.unschedulable_plugins.empty()) return Wake::after_backoff;
-  if (event.resource == EventResource::wildcard) return Wake::after_backoff;
+  if (event.resource == EventResource::wildcard) {
+    const bool for_another = objects.new_pod != nullptr && objects.new_pod->uid() != queued.pod->uid();
+    return for_another ? Wake::no : Wake::after_backoff;
+  }
   Wake wake = Wake::no;
   for (const std::string& plugin : queued.unschedulable_plugins) {
     for (const EventWithHint& asked : entry.framework->events_of(plugin)) {
@@ -67,11 +62,13 @@ void Queue::record(const ClusterEvent& event, const EventObjects& objects) {
 }
 
 void Queue::move_all(const ClusterEvent& event, const EventObjects& objects, const PreCheck& pre_check) {
+  if (!is_of_interest(event)) return;
   record(event, objects);
   std::vector<std::pair<Entry*, Wake>> woken;
   for (const std::string& uid : waiting_) {
     Entry& entry = entries_.at(uid);
     if (pre_check && !pre_check(*entry.queued.pod)) continue;
+    if (entry.where == Where::gated && !hears_while_gated(entry, event)) continue;
     const Wake wake = judge(entry, event, objects);
     if (wake != Wake::no) woken.emplace_back(&entry, wake);
   }
@@ -86,7 +83,7 @@ void Queue::update(std::shared_ptr<const Pod> old_pod, std::shared_ptr<const Pod
   objects.old_pod = old_pod;
   objects.new_pod = new_pod;
   if (auto flight = in_flight_.find(new_pod->uid()); flight != in_flight_.end()) {
-    for (const ClusterEvent& event : changes(*old_pod, *new_pod)) record(event, objects);
+    for (const ClusterEvent& event : pod_events(*old_pod, *new_pod)) record(event, objects);
     flight->second.updated = std::move(new_pod);
     return;
   }
@@ -94,14 +91,12 @@ void Queue::update(std::shared_ptr<const Pod> old_pod, std::shared_ptr<const Pod
   if (found == entries_.end()) return add(std::move(new_pod));
   Entry& entry = found->second;
   const Where where = entry.where;
-  if (old_pod->nominated_node_name.empty() && new_pod->nominated_node_name.empty()) {
-    nominator_.replace(new_pod);
-  } else if (where != Where::gated) {
-    nominator_.add(new_pod, new_pod->nominated_node_name);
-  }
+  // A promise made since, which neither version tells of, stays; it goes behind those made meanwhile.
+  const bool told = !old_pod->nominated_node_name.empty() || !new_pod->nominated_node_name.empty();
+  nominator_.add(new_pod, told ? new_pod->nominated_node_name : nominator_.node_of(new_pod->uid()));
   if (where == Where::unschedulable || where == Where::gated) {
     entry.queued.pod = new_pod;
-    return update_waiting(entry, changes(*old_pod, *new_pod), objects);
+    return update_waiting(entry, pod_events(*old_pod, *new_pod), objects);
   }
   // Its place in the order may depend on what changed.
   detach(entry);
@@ -119,11 +114,7 @@ void Queue::update_waiting(Entry& entry, const std::vector<ClusterEvent>& events
     const Wake wake = judge(entry, event, objects);
     if (wake == Wake::no) continue;
     detach(entry);
-    place(entry, wake);
-    // A general update that activates the pod takes its nomination from the object.
-    if (entry.where == Where::active && event.actions == kUpdate) {
-      nominator_.add(entry.queued.pod, entry.queued.pod->nominated_node_name);
-    }
+    place(entry, wake, event.actions == kUpdate);
     if (entry.where == Where::active || entry.where == Where::backoff) return;
   }
 }
@@ -131,13 +122,23 @@ void Queue::update_waiting(Entry& entry, const std::vector<ClusterEvent>& events
 void Queue::activate(const std::vector<std::string>& uids) {
   for (const std::string& uid : uids) {
     if (in_flight_.contains(uid)) {
-      record(kForceActivate, {});
+      EventObjects objects;
+      auto target = std::make_shared<Pod>();
+      target->metadata.uid = uid;
+      objects.new_pod = std::move(target);
+      record(kForceActivate, objects);
       continue;
     }
     auto found = entries_.find(uid);
     if (found == entries_.end() || found->second.where == Where::active) continue;
-    detach(found->second);
-    place(found->second, Wake::at_once);
+    Entry& entry = found->second;
+    const bool backs_off = entry.where == Where::backoff;
+    detach(entry);
+    if (backs_off) {
+      put_active(entry);  // PreEnqueue ran on the way into backoff
+    } else {
+      place(entry, Wake::at_once);
+    }
   }
 }
 

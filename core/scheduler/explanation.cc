@@ -117,9 +117,10 @@ std::vector<Group> group_nodes(const Framework& framework, const Pod& pod, const
   const auto has_named = [&](const Group& group) {
     return std::binary_search(group.names.begin(), group.names.end(), options.node);
   };
-  std::stable_sort(groups.begin(), groups.end(), [&](const Group& a, const Group& b) {
+  std::sort(groups.begin(), groups.end(), [&](const Group& a, const Group& b) {
     if (has_named(a) != has_named(b)) return has_named(a);
-    return a.names.size() > b.names.size();
+    if (a.names.size() != b.names.size()) return a.names.size() > b.names.size();
+    return a.names < b.names;
   });
   if (!groups.empty() && has_named(groups.front())) {
     std::vector<std::string>& names = groups.front().names;
@@ -247,6 +248,20 @@ Json preemption_json(const ScheduleResult& result) {
   return json.set("victims", std::move(victims));
 }
 
+// Puts the original back when the trial is over.
+template <class T>
+class PutBack {
+ public:
+  explicit PutBack(T& value) : value_(value), before_(value) {}
+  ~PutBack() { value_ = std::move(before_); }
+  PutBack(const PutBack&) = delete;
+  PutBack& operator=(const PutBack&) = delete;
+
+ private:
+  T& value_;
+  T before_;
+};
+
 struct ActionName {
   std::uint32_t bits;
   std::string_view name;  // as upstream prints it (framework/events.go)
@@ -318,6 +333,22 @@ Explanation explain_cycle(const Framework& framework, const Pod& pod, const Snap
   }
   if (Json preemption = preemption_json(result); !preemption.is_null()) record.set("preemption", std::move(preemption));
   return told;
+}
+
+Explanation explain_on(const TrialGround& ground, const Framework& framework, const Pod& pod,
+                       const std::string& not_counted, const ExplainOptions& options) {
+  const PutBack keep_random(ground.random);
+  const PutBack keep_snapshot(ground.snapshot);
+  const PutBack keep_start(ground.search.next_start);
+  if (ground.cache.node_of(not_counted)) {
+    Cache without = ground.cache;
+    without.remove(not_counted);
+    ground.snapshot = Snapshot();
+    without.update_snapshot(ground.snapshot);
+  } else {
+    ground.cache.update_snapshot(ground.snapshot);
+  }
+  return explain_cycle(framework, pod, ground.snapshot, ground.search, options);
 }
 
 Json wakers_of(const Framework& framework, const std::set<std::string>& plugins) {

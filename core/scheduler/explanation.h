@@ -21,7 +21,9 @@
 #include <string>
 
 #include "core/api/json.h"
+#include "core/cache/cache.h"
 #include "core/queue/queue.h"
+#include "core/random.h"
 #include "core/scheduler/scheduling_cycle.h"
 
 namespace berth {
@@ -42,6 +44,19 @@ struct Explanation {
 // `search` moves as in a real cycle, its source of chance too. For the same arguments the same record.
 Explanation explain_cycle(const Framework& framework, const Pod& pod, const Snapshot& snapshot, NodeSearch& search,
                           const ExplainOptions& options);
+
+// What a trial on the live state is lent: plugins read this snapshot and draw from this source of chance, as real
+// cycles do. All is as it was when the trial is over.
+struct TrialGround {
+  const Cache& cache;
+  Snapshot& snapshot;
+  Random& random;
+  NodeSearch& search;
+};
+
+// explain_cycle() on the cache as it is now, the pod of uid `not_counted` taken out (empty: none). Leaves no trace.
+Explanation explain_on(const TrialGround& ground, const Framework& framework, const Pod& pod,
+                       const std::string& not_counted, const ExplainOptions& options);
 
 // [{plugin, resource, actions}]: the events that these plugins registered for, so those that may wake a pod which they
 // rejected. A plugin that registered nothing at all is not named.

@@ -15,20 +15,6 @@ std::string text_of(const Json& request, std::string_view key) {
   return value != nullptr && value->is_string() ? value->as_string() : std::string();
 }
 
-// Puts the original back when the trial is over.
-template <class T>
-class PutBack {
- public:
-  explicit PutBack(T& value) : value_(value), before_(value) {}
-  ~PutBack() { value_ = std::move(before_); }
-  PutBack(const PutBack&) = delete;
-  PutBack& operator=(const PutBack&) = delete;
-
- private:
-  T& value_;
-  T before_;
-};
-
 }  // namespace
 
 Explanation Gateway::try_pod(const Pod& pod, const std::string& not_counted, const Json& request) {
@@ -37,11 +23,7 @@ Explanation Gateway::try_pod(const Pod& pod, const std::string& not_counted, con
   how.all_filters = all != nullptr && *all == Json(true);
   how.node = text_of(request, "node");
   how.seed = options_.seed;
-  Explanation told;
-  scheduler_.lend(not_counted, [&](const Snapshot& snapshot, NodeSearch& search) {
-    told = explain_cycle(*framework_of(pod), pod, snapshot, search, how);
-  });
-  return told;
+  return scheduler_.explain(pod, not_counted, how);
 }
 
 Json Gateway::placement_of(const PodEntry& entry) const {
@@ -89,8 +71,9 @@ Json Gateway::api_plan(const Json& request) {
   const KindName* kind = find_kind(said);
   if (kind == nullptr || kind->name != said) return failure("kind: \"" + said + "\" is not a kind Berth knows");
   if (kind->kind != Kind::pod) return failure("kind: only a Pod can be planned, not a " + said + "; apply it");
-  const PutBack keep_random(random_);
+  const Random before = random_;
   Result<Admitted> admitted = admit_pod(*manifest, {}, false);
+  random_ = before;  // it may have given the pod a uid
   if (!admitted) {
     Json reasons = Json::array();
     for (const std::string& reason : admitted.error().reasons()) reasons.push_back(reason);

@@ -94,23 +94,6 @@ void Scheduler::wake_freed(const Pod& pod, const std::string& node, const Queue:
   queue_.move_all(kAssignedPodDelete, objects, pre_check);
 }
 
-void Scheduler::lend(const std::string& not_counted, const std::function<void(const Snapshot&, NodeSearch&)>& try_it) {
-  const Random random_before = random_;
-  Snapshot snapshot_before = snapshot_;
-  NodeSearch search = search_;
-  if (cache_.node_of(not_counted)) {
-    Cache without = cache_;
-    without.remove(not_counted);
-    snapshot_ = Snapshot();
-    without.update_snapshot(snapshot_);
-  } else {
-    cache_.update_snapshot(snapshot_);
-  }
-  try_it(snapshot_, search);
-  snapshot_ = std::move(snapshot_before);
-  random_ = random_before;
-}
-
 // schedule_one.go skipPodSchedule.
 bool Scheduler::skips(const Pod& pod) {
   if (pod.metadata.deleting) {
@@ -119,6 +102,12 @@ bool Scheduler::skips(const Pod& pod) {
     return true;
   }
   return cache_.is_assumed(pod.uid()) || framework_of(pod) == nullptr || !surroundings_.may_try(pod);
+}
+
+Explanation Scheduler::explain(const Pod& pod, const std::string& not_counted, const ExplainOptions& options) {
+  const Framework* framework = framework_of(pod);
+  CHECK(framework != nullptr);
+  return explain_on({cache_, snapshot_, random_, search_}, *framework, pod, not_counted, options);
 }
 
 Scheduler::Attempt Scheduler::schedule_one() {

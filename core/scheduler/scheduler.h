@@ -23,6 +23,7 @@
 #include "core/framework/framework.h"
 #include "core/queue/queue.h"
 #include "core/random.h"
+#include "core/scheduler/explanation.h"
 #include "core/scheduler/scheduling_cycle.h"
 #include "core/status.h"
 
@@ -115,6 +116,10 @@ class Scheduler final : public Handle {
   // Pops a pod and runs it up to the wait on Permit.
   Attempt schedule_one();
 
+  // A trial of a cycle of the pod, whose profile there is, with the pod of uid `not_counted` placed nowhere. Changes
+  // nothing: neither queue nor cache, and no later decision.
+  Explanation explain(const Pod& pod, const std::string& not_counted, const ExplainOptions& options);
+
   // The stages of a binding cycle, in this order. A failure is handed to fail_binding() (a rejection while it waited:
   // to reject_waiting()), which ends the cycle. With `waits`, the first stage comes after waiting_pods() decided.
   void leave_queue(BindingCycle& cycle);  // what happens from now on does not wake it
@@ -126,9 +131,6 @@ class Scheduler final : public Handle {
   void fail_binding(BindingCycle& cycle, const Status& status);
   void reject_waiting(BindingCycle& cycle, const Status& status);
 
-  // A trial: runs `try_it` on the snapshot as a decision would find it now, `not_counted` (a uid) taken out, with the
-  // search and the source of chance of the next decision. Afterwards all are as before.
-  void lend(const std::string& not_counted, const std::function<void(const Snapshot&, NodeSearch&)>& try_it);
   void refresh_snapshot() { cache_.update_snapshot(snapshot_); }
 
   Queue& queue() { return queue_; }

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -28,6 +29,13 @@ std::string read_file(const std::string& path) {
   for (ssize_t n = 0; (n = read(fd, part.data(), part.size())) > 0;) text.append(part.data(), static_cast<size_t>(n));
   close(fd);
   return text;
+}
+
+// Files in /proc judge by more than their mode: only opening one tells.
+bool may_read(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd >= 0) close(fd);
+  return fd >= 0;
 }
 
 std::string proc_path(pid_t pid, const char* name) { return "/proc/" + std::to_string(pid) + "/" + name; }
@@ -62,11 +70,37 @@ std::vector<std::string> stat_fields(pid_t pid) {
 
 constexpr std::size_t kStatParent = 4 - 3;
 constexpr std::size_t kStatStartTime = 22 - 3;
+constexpr std::size_t kStatEnvironmentStart = 50 - 3;
+constexpr std::size_t kStatEnvironmentEnd = 51 - 3;
+
+// For a process that stays half way in execve(2), as one whose program lies on a dead network disk does.
+constexpr int kExecLooks = 100;
+constexpr int kExecPauseMs = 1;
 
 std::uint64_t to_number(const std::string& text) {
   std::uint64_t number = 0;
   std::from_chars(text.data(), text.data() + text.size(), number);
   return number;
+}
+
+// The environment of a process; empty when it has none, is gone, or may not be looked into. While a process executes a
+// new program its environment reads as empty or cut short (fs/proc/base.c, environ_read); we look until it is whole, so
+// that nothing slips through a sweep that way.
+std::string environment_of(pid_t pid) {
+  const std::string path = proc_path(pid, "environ");
+  std::string text;
+  for (int look = 0; look < kExecLooks; ++look) {
+    if (look > 0) poll(nullptr, 0, kExecPauseMs);
+    if (!may_read(path)) return {};
+    text = read_file(path);
+    const std::vector<std::string> fields = stat_fields(pid);
+    if (fields.size() <= kStatEnvironmentEnd || fields[0] == "Z" || fields[0] == "X") return text;
+    const std::uint64_t end = to_number(fields[kStatEnvironmentEnd]);
+    if (end != 0 && text.size() == end - to_number(fields[kStatEnvironmentStart])) return text;
+    // A thread of the kernel has no memory, so no environment either.
+    if (end == 0 && read_file(proc_path(pid, "statm")).starts_with("0 ")) return text;
+  }
+  return text;
 }
 
 // Calls `each` with every entry of an environment as /proc shows it.
@@ -79,7 +113,7 @@ void each_entry(const std::string& environment, const std::function<void(std::st
 }
 
 bool has_entries(pid_t pid, const std::vector<std::string>& entries) {
-  const std::string environment = read_file(proc_path(pid, "environ"));
+  const std::string environment = environment_of(pid);
   std::size_t found = 0;
   each_entry(environment, [&](std::string_view entry) {
     found += static_cast<std::size_t>(std::count(entries.begin(), entries.end(), entry));
@@ -140,7 +174,7 @@ std::vector<Tagged> find_keepers(std::string_view prefix) {
 std::vector<Tagged> find_tagged(std::string_view prefix) {
   std::vector<Tagged> found;
   for (const pid_t pid : all_pids()) {
-    const std::string environment = read_file(proc_path(pid, "environ"));
+    const std::string environment = environment_of(pid);
     std::string tag;
     each_entry(environment, [&](std::string_view entry) {
       if (entry.starts_with(kTagEntry) && entry.substr(kTagEntry.size()).starts_with(prefix)) {

@@ -64,6 +64,8 @@ Outcome<void> run_command(ApiClient& client, const CtlOptions& options, const st
     case Command::remove: return run_delete(client, options, manifests, screen);
     case Command::get: return run_get(client, options, screen);
     case Command::describe: return run_describe(client, options, screen);
+    case Command::explain: return run_explain(client, options, screen);
+    case Command::plan: return run_plan(client, options, manifests, screen);
     case Command::status: return run_status(client, options, screen);
     case Command::enroll:
     case Command::version: break;

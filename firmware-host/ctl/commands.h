@@ -27,6 +27,10 @@ Outcome<void> run_delete(ApiClient& client, const CtlOptions& options, const std
                          const Screen& screen);
 Outcome<void> run_get(ApiClient& client, const CtlOptions& options, const Screen& screen);
 Outcome<void> run_describe(ApiClient& client, const CtlOptions& options, const Screen& screen);
+Outcome<void> run_explain(ApiClient& client, const CtlOptions& options, const Screen& screen);
+// Where each pod of the manifests would go if it were applied alone; Exit::refused when one fits nowhere.
+Outcome<void> run_plan(ApiClient& client, const CtlOptions& options, const std::vector<Manifest>& manifests,
+                       const Screen& screen);
 Outcome<void> run_status(ApiClient& client, const CtlOptions& options, const Screen& screen);
 
 // The kind named on the command line; Exit::usage with the kinds there are.

@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "core/api/objects.h"
 #include "firmware-host/ctl/outcome.h"
 
 namespace berth {
@@ -21,8 +22,10 @@ constexpr const char* kFooter =
     "there\n"
     "is one, then 127.0.0.1:1883 without a password.\n"
     "\n"
-    "Exit codes: 0 done; 1 the gateway refused, or no such object; 2 wrong command line, configuration or manifest,\n"
-    "nothing was sent; 3 no connection to the broker; 4 no answer from the gateway; 130 interrupted.\n";
+    "Exit codes: 0 done, plan: every pod fits; 1 the gateway refused, no such object, plan: a pod fits nowhere; 2 "
+    "wrong\n"
+    "command line, configuration or manifest, nothing was sent; 3 no connection to the broker; 4 no answer from the "
+    "gateway; 130 interrupted.\n";
 
 void add_connection(CLI::App& app, ConnectionOptions& to) {
   const std::string group = "Connection";
@@ -84,6 +87,18 @@ void add_enroll(CLI::App& app, EnrollOptions& to) {
   app.add_flag("!--no-reload", to.reload, "Leave the running mosquitto alone");
 }
 
+// Of explain and plan.
+void add_question(CLI::App& app, CtlOptions& to) {
+  static const std::map<std::string, OutputForm> kForms = {
+      {"table", OutputForm::table}, {"json", OutputForm::json}, {"yaml", OutputForm::yaml}};
+  app.add_flag("--all-filters", to.all_filters,
+               "Ask every filter about every node, not only up to the first rejection");
+  app.add_option("--node", to.node, "Name this node first among those of its reason")->type_name("NODE");
+  app.add_option("-o,--output", to.form, "table, json or yaml")
+      ->transform(CLI::CheckedTransformer(kForms).description("FORM"))
+      ->type_name("");
+}
+
 void add_commands(CLI::App& app, CtlOptions& to) {
   static const std::map<std::string, OutputForm> kForms = {
       {"table", OutputForm::table}, {"wide", OutputForm::wide}, {"json", OutputForm::json}, {"yaml", OutputForm::yaml}};
@@ -113,6 +128,20 @@ void add_commands(CLI::App& app, CtlOptions& to) {
   describe->add_option("NAME", to.name, "Its name");
   add_namespace(*describe, to);
 
+  CLI::App* explain =
+      command("explain", "Tell why a pod is where it is, or nowhere: nodes, scores, queue", Command::explain);
+  explain->add_option("KIND", to.kind, "pod, or pod/NAME")->required();
+  explain->add_option("NAME", to.name, "Its name");
+  add_namespace(*explain, to);
+  add_question(*explain, to);
+
+  CLI::App* plan =
+      command("plan", "Tell where the pods of manifests would go, each alone; nothing is applied", Command::plan);
+  add_files(*plan, to);
+  plan->get_option("--filename")->required();
+  add_namespace(*plan, to);
+  add_question(*plan, to);
+
   CLI::App* remove = command("delete", "Delete an object, or those of manifests", Command::remove);
   remove->add_option("KIND", to.kind, "Kind of object");
   remove->add_option("NAME", to.name, "Its name");
@@ -138,6 +167,10 @@ std::string check(CtlOptions& options) {
   }
   const bool named = !options.kind.empty() && !options.name.empty();
   if (options.command == Command::describe && !named) return "describe: say KIND and NAME";
+  if (options.command == Command::explain) {
+    const KindName* kind = find_kind(options.kind);
+    if (!named || kind == nullptr || kind->kind != Kind::pod) return "explain: say pod NAME";
+  }
   if (options.command == Command::remove) {
     if (!options.files.empty() && !options.kind.empty()) return "delete: say either KIND NAME or -f FILE";
     if (options.files.empty() && !named) return "delete: say KIND and NAME, or -f FILE";

@@ -44,10 +44,10 @@ struct EnrollOptions {
 };
 
 struct CtlOptions {
-  enum class Command { apply, get, describe, remove, status, enroll, version };
+  enum class Command { apply, get, describe, explain, plan, remove, status, enroll, version };
   Command command = Command::version;
   ConnectionOptions connection;
-  std::vector<std::string> files;  // apply, delete; "-": standard input
+  std::vector<std::string> files;  // apply, delete, plan; "-": standard input
   bool recreate = false;
   std::string kind;
   std::string name;
@@ -56,6 +56,8 @@ struct CtlOptions {
   bool all_namespaces = false;
   OutputForm form = OutputForm::table;
   bool watch = false;
+  bool all_filters = false;  // explain, plan: every filter's word
+  std::string node;          // explain, plan: the node named first; empty: none
   EnrollOptions enroll;
 };
 

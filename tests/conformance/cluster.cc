@@ -100,7 +100,7 @@ std::shared_ptr<const Pod> Cluster::find_pending(const std::string& key) const {
   return found == pending_.end() ? nullptr : *found;
 }
 
-void Cluster::bind(const Pod& pod, const std::string& node, std::int64_t start_time) {
+void Cluster::place(const Pod& pod, const std::string& node, std::int64_t start_time) {
   nominator_.remove(pod.uid());
   auto bound = std::make_shared<Pod>(pod);
   bound->nominated_node_name.clear();

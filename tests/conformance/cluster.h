@@ -24,7 +24,7 @@ class Cluster final : public Handle, public Lister {
   const Snapshot& take_snapshot();
 
   // The pod runs on the node from now on; it is nominated nowhere. `start_time`: milliseconds since 1970.
-  void bind(const Pod& pod, const std::string& node, std::int64_t start_time);
+  void place(const Pod& pod, const std::string& node, std::int64_t start_time);
   // The volumes become the claims', completely.
   void bind_volumes(const std::vector<VolumeGrant>& grants);
   // A provisioner is asked for a volume on the node, and does not answer.

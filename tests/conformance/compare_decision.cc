@@ -186,7 +186,7 @@ class Comparison {
     same("message", result_.diagnosis.message(), text(at(want_, "message")));
     const Json& want = at(want_, "preemption");
     const std::string node = result_.nominated_node.value_or("");
-    same("preemption.code", to_string(node.empty() ? Code::unschedulable : Code::success).data(),
+    same("preemption.code", std::string(to_string(node.empty() ? Code::unschedulable : Code::success)),
          text(at(want, "code")));
     same("preemption.message", result_.diagnosis.post_filter_message, text(at(want, "message")));
     same("preemption.nominatedNode", nomination(result_.nominated_node ? Json(node) : Json()),

@@ -6,65 +6,12 @@
 #include "core/framework/framework.h"
 #include "plugins/registry.h"
 #include "tests/conformance/cluster.h"
+#include "tests/conformance/event_names.h"
 #include "tests/conformance/verdict.h"
 
 namespace berth {
 
 namespace {
-
-struct ActionName {
-  Action action;
-  std::string_view name;
-};
-constexpr std::array kActions{ActionName{kAdd, "Add"},
-                              ActionName{kDelete, "Delete"},
-                              ActionName{kUpdateNodeAllocatable, "UpdateNodeAllocatable"},
-                              ActionName{kUpdateNodeLabel, "UpdateNodeLabel"},
-                              ActionName{kUpdateNodeTaint, "UpdateNodeTaint"},
-                              ActionName{kUpdateNodeCondition, "UpdateNodeCondition"},
-                              ActionName{kUpdateNodeAnnotation, "UpdateNodeAnnotation"},
-                              ActionName{kUpdateNodeDeclaredFeature, "UpdateNodeDeclaredFeature"},
-                              ActionName{kUpdatePodLabel, "UpdatePodLabel"},
-                              ActionName{kUpdatePodScaleDown, "UpdatePodScaleDown"},
-                              ActionName{kUpdatePodToleration, "UpdatePodToleration"},
-                              ActionName{kUpdatePodSchedulingGatesEliminated, "UpdatePodSchedulingGatesEliminated"},
-                              ActionName{kUpdatePodGeneratedResourceClaim, "UpdatePodGeneratedResourceClaim"}};
-
-std::string show_actions(std::uint32_t actions) {
-  if (actions == kAllActions) return "All";
-  std::vector<std::string> names;
-  for (const ActionName& each : kActions) {
-    const bool of_update = (each.action & kUpdate) != 0;
-    if ((actions & kUpdate) == kUpdate && of_update) continue;
-    if ((actions & each.action) != 0) names.emplace_back(each.name);
-  }
-  if ((actions & kUpdate) == kUpdate) names.emplace_back("Update");
-  std::sort(names.begin(), names.end());
-  return show(names);
-}
-
-std::uint32_t action_named(const std::string& name) {
-  if (name == "Update") return kUpdate;
-  if (name == "All") return kAllActions;
-  for (const ActionName& each : kActions) {
-    if (each.name == name) return each.action;
-  }
-  return 0;
-}
-
-// Upstream writes some resources with their group: "storage.k8s.io/CSINode".
-std::string without_group(const std::string& resource) { return resource.substr(resource.rfind('/') + 1); }
-
-EventResource resource_named(const std::string& name) {
-  for (int i = 0; i < static_cast<int>(EventResource::wildcard); ++i) {
-    if (to_string(static_cast<EventResource>(i)) == without_group(name)) return static_cast<EventResource>(i);
-  }
-  return EventResource::wildcard;
-}
-
-std::string show_event(EventResource resource, std::uint32_t actions) {
-  return std::string(to_string(resource)) + "/" + show_actions(actions);
-}
 
 // A typed object of the recorded manifest, with its defaults; null when there is none.
 template <class T, class Decode>
@@ -103,6 +50,12 @@ EventObjects objects_of(EventResource resource, const Json& event) {
       fill(objects.old_csi_capacity, objects.new_csi_capacity, decode_csi_storage_capacity);
       break;
     case EventResource::volume_attachment:
+      if (before.is_object()) {
+        VolumeAttachment attachment;
+        attachment.attacher = text(at(at(before, "spec"), "attacher"));
+        objects.old_attachment = std::make_shared<const VolumeAttachment>(std::move(attachment));
+      }
+      break;
     case EventResource::wildcard: break;
   }
   return objects;
@@ -165,7 +118,7 @@ std::string compare_events(const Json& record, const std::vector<ClusterEvent>& 
   std::vector<std::string> want;
   for (const Json& event : list(at(record, "expect"))) {
     if (event.is_string()) {
-      const std::string name = event.as_string();
+      const std::string& name = event.as_string();
       const std::size_t slash = name.rfind('/');
       const EventResource resource =
           slash == std::string::npos ? EventResource::node : resource_named(name.substr(0, slash));

@@ -239,10 +239,10 @@ class EmbeddedFleet(Fleet):
         pid = self.broker_file("pid")
         return int(pid) if pid and Path(f"/proc/{pid}").exists() else None
 
-    def wait_broker(self):
-        """Waits until the broker takes connections."""
+    def wait_broker(self, after=None):
+        """Waits until the broker takes connections; `after`: the pid of one before it, which may still be dying."""
         def taken():
-            if not self.broker_pid() or not self.broker_file("port"):
+            if self.broker_pid() in (None, 0, after) or not self.broker_file("port"):
                 return False
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", int(self.broker_file("port")))):
                 return True

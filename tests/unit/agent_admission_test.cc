@@ -69,21 +69,19 @@ TEST(Admission, PodsOfOneNodeShareAClaim) {
 }
 
 TEST(Admission, HostPortsCollideByProtocolPortAndAddress) {
-  const auto ports = [](const char* list) {
+  const auto ports = [](std::vector<HostPort> list) {
     Demand asks = demand(1);
-    const std::string text = std::string(R"({"spec":{"containers":[{"ports":)") + list + "}]}}";
-    asks.host_ports = host_ports(*Json::parse(text));
+    asks.host_ports = std::move(list);
     return asks;
   };
-  const Demand web = ports(R"([{"hostPort":80},{"containerPort":81}])");
-  const Demand local = ports(R"([{"hostPort":80,"hostIP":"127.0.0.1"}])");
-  const Demand other = ports(R"([{"hostPort":80,"hostIP":"10.0.0.1"}])");
-  EXPECT_EQ(admit(web, offer(), {&web}).message(), "host port TCP/80 is taken");
-  EXPECT_EQ(admit(local, offer(), {&web}).message(), "host port TCP/80 on 127.0.0.1 is taken");
+  const Demand web = ports({{"", "TCP", 443}, {"", "TCP", 80}});
+  const Demand local = ports({{"127.0.0.1", "TCP", 80}});
+  const Demand other = ports({{"10.0.0.1", "TCP", 80}});
+  EXPECT_EQ(admit(web, offer(), {&web}).message(), "host port TCP/443 is taken, host port TCP/80 is taken");
+  EXPECT_EQ(admit(local, offer(), {&other, &web}).message(), "host port TCP/80 on 127.0.0.1 is taken");
   EXPECT_EQ(admit(web, offer(), {&local}).message(), "host port TCP/80 is taken");
   EXPECT_TRUE(admit(local, offer(), {&other}).is_success());
-  EXPECT_TRUE(admit(ports(R"([{"hostPort":80,"protocol":"UDP"}])"), offer(), {&web}).is_success());
-  EXPECT_TRUE(ports(R"([{"hostPort":"80"},7,{"hostPort":-1}])").host_ports.empty());
+  EXPECT_TRUE(admit(ports({{"", "UDP", 80}}), offer(), {&web}).is_success());
 }
 
 }  // namespace

@@ -292,6 +292,23 @@ TEST_F(AgentHandshake, AStoppingPodsResourcesAreNot) {
   EXPECT_EQ(take_words(), Words{"Rejected u2/1.6"});
 }
 
+TEST_F(AgentHandshake, OnePortOfTheNodeIsGivenToOnePodOnly) {
+  Request first = request_of(RequestType::pre_bind, "u1", 5);
+  first.pod = manifest("u1", "1", R"("ports":[{"containerPort":80}],)");
+  first.pod.insert(first.pod.find("\"terminationGrace"), R"("hostNetwork":true,)");
+  deliver(first);
+  Request second = request_of(RequestType::pre_bind, "u2", 6);
+  second.pod = manifest("u2", "1");
+  second.pod.insert(second.pod.find("\"terminationGrace"),
+                    R"("initContainers":[{"name":"s","image":"i","restartPolicy":"Always",
+                        "ports":[{"containerPort":8080,"hostPort":80}]}],)");
+  deliver(second);
+  const std::vector<Answer> answers = take_answers();
+  ASSERT_EQ(answers.size(), 1u);
+  EXPECT_EQ(answers[0].type, AnswerType::rejected);
+  EXPECT_EQ(answers[0].reason, "host port TCP/80 is taken");
+}
+
 TEST_F(AgentHandshake, APodThatIsNoneIsRejectedWithTheField) {
   Request request = request_of(RequestType::pre_bind);
   request.pod = R"({"metadata":{"name":"web","namespace":"default"},"spec":{"containers":3}})";

@@ -166,6 +166,30 @@ TEST(Snapshot, TakesOverOnlyWhatChanged) {
   EXPECT_EQ(snapshot.nodes()[2], before[2]);
 }
 
+TEST(Snapshot, CountsTheNodesOfAnImageAndTakesTheSizeOfTheFirst) {
+  Cache cache;
+  Snapshot snapshot;
+  const auto report = [&](const std::string& node, std::vector<ContainerImage> images) {
+    Node reported = make_node(node);
+    reported.images = std::move(images);
+    cache.set_node(share(std::move(reported)));
+    cache.update_snapshot(snapshot);
+  };
+  report("n1", {{{"a:1", "a@sha256:1"}, 100}, {{"a:1"}, 300}});
+  report("n2", {{{"a:1"}, 200}});
+  EXPECT_EQ(snapshot.images().at("a:1").nodes, 2) << "once for each node";
+  EXPECT_EQ(snapshot.images().at("a:1").size_bytes, 100);
+  report("n1", {{{"a:1"}, 150}});
+  EXPECT_EQ(snapshot.images().at("a:1").size_bytes, 100) << "n2 had it meanwhile";
+  EXPECT_FALSE(snapshot.images().contains("a@sha256:1"));
+  cache.remove_node("n2");
+  report("n1", {{{"a:1"}, 170}});
+  EXPECT_EQ(snapshot.images().at("a:1").size_bytes, 170) << "nobody else had it meanwhile";
+  EXPECT_EQ(snapshot.images().at("a:1").nodes, 1);
+  report("n1", {});
+  EXPECT_TRUE(snapshot.images().empty());
+}
+
 TEST(Snapshot, FollowsNodesThatComeAndGo) {
   Cache cache;
   cache.set_node(share(make_node("n1")));

@@ -42,6 +42,19 @@ TEST(CtlOptions, ReadsKindSlashName) {
   EXPECT_EQ(parsed.options.name_space, "shop");
 }
 
+TEST(CtlOptions, ExplainsPodsOnly) {
+  const Parsed parsed = parse({"explain", "po/web", "--all-filters", "--node", "n7", "-o", "json"});
+  ASSERT_FALSE(parsed.ended) << parsed.err;
+  EXPECT_EQ(parsed.options.name, "web");
+  EXPECT_TRUE(parsed.options.all_filters);
+  EXPECT_EQ(parsed.options.node, "n7");
+  EXPECT_EQ(parsed.options.form, OutputForm::json);
+  EXPECT_EQ(parse({"explain", "node", "n1"}).ended, 2);
+  EXPECT_EQ(parse({"explain", "pod"}).ended, 2);
+  EXPECT_EQ(parse({"plan"}).ended, 2);
+  EXPECT_EQ(parse({"plan", "-f", "a.yaml", "-o", "wide"}).ended, 2);
+}
+
 TEST(CtlOptions, TakesSeveralFiles) {
   const Parsed parsed = parse({"apply", "-f", "a.yaml", "-f", "-", "--recreate"});
   ASSERT_FALSE(parsed.ended) << parsed.err;

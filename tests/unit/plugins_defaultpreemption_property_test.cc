@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
+#include <list>
 
 #include "core/random.h"
 #include "tests/unit/preemption_fixture.h"
@@ -79,14 +81,14 @@ class PreemptionProperty : public ::testing::TestWithParam<std::uint64_t> {
   // Of all sets of lower pods without which the pod fits, the one that spares the first in the order of reprieve, then
   // the second, and so on. None: no set helps.
   std::optional<Harm> least(const Pod& pod, const NodeInfo& node) const {
-    preemption::Pods lower;
+    std::list<std::shared_ptr<const Pod>> lower;
     for (const auto& other : node.pods) {
       if (other->priority < pod.priority) lower.push_back(other);
     }
-    std::stable_sort(lower.begin(), lower.end(), [](const auto& a, const auto& b) {
+    lower.sort([](const auto& a, const auto& b) {
       return a->priority != b->priority ? a->priority > b->priority : start(*a) < start(*b);
     });
-    const preemption::Split split = preemption::split_by_budgets(lower, cluster.budgets);
+    const preemption::Split split = preemption::split_by_budgets({lower.begin(), lower.end()}, cluster.budgets);
     preemption::Pods order = split.violating;
     order.insert(order.end(), split.others.begin(), split.others.end());
     const std::size_t sets = std::size_t{1} << order.size();

@@ -395,7 +395,7 @@ TEST(PreemptionArguments, AreToldWithTheirDefaults) {
   PreemptionCluster cluster;
   const auto made = DefaultPreemption::make({}, cluster);
   ASSERT_TRUE(made.has_value());
-  EXPECT_EQ((*made)->args().dump(), R"({"minCandidateNodesAbsolute":100,"minCandidateNodesPercentage":10})");
+  EXPECT_EQ((*made)->args().dump(), R"({"minCandidateNodesPercentage":10,"minCandidateNodesAbsolute":100})");
 }
 
 TEST(PreemptionEvents, AreNone) {

@@ -83,10 +83,38 @@ TEST_F(FitTest, DoesNotOverflowOnTheLargestQuantities) {
   EXPECT_LE(got, 100);
 }
 
+TEST(FitStrategies, CountPodsWithoutRequestsEachInItsWay) {
+  // 100m and 200Mi are made up for a container that names nothing: a quarter of this node.
+  const NodeInfo node = info_of(make_node("n1", "400m", "800Mi"));
+  const char* ratio = R"({"scoringStrategy":{"type":"RequestedToCapacityRatio","resources":[{"name":"cpu"},
+      {"name":"memory"}],"requestedToCapacityRatio":{"shape":[{"utilization":0,"score":0},
+      {"utilization":100,"score":10}]}}})";
+  for (const auto& [args, want] :
+       {std::pair(R"({"scoringStrategy":{"type":"LeastAllocated"}})", 75),
+        std::pair(R"({"scoringStrategy":{"type":"MostAllocated"}})", 25), std::pair(ratio, 25)}) {
+    FakeHandle handle;
+    const Result<Json> json = Json::parse(args);
+    ASSERT_TRUE(json.has_value());
+    const auto made = NodeResourcesFit::make(*json, handle);
+    ASSERT_TRUE(made.has_value()) << made.error().message();
+    auto& fit = dynamic_cast<NodeResourcesFit&>(**made);
+    CycleState state;
+    CHECK(fit.pre_score(state, make_pod("p"), {}).is_success());
+    std::int64_t score = -1;
+    CHECK(fit.score(state, make_pod("p"), node, score).is_success());
+    EXPECT_EQ(score, want) << args;
+  }
+}
+
 TEST_F(FitTest, WakesWhenAnAssignedPodGoes) {
   const Pod pod = make_pod("p");
-  EXPECT_EQ(ask(kDelete, EventResource::assigned_pod, pod, {}), Hint::queue);
-  EXPECT_EQ(ask(kDelete, EventResource::pod, pod, {}), Hint::skip);
+  Pod gone = make_pod("gone");
+  EventObjects objects;
+  objects.old_pod = share(gone);
+  EXPECT_EQ(ask(kDelete, EventResource::pod, pod, objects), Hint::skip);
+  gone.node_name = "n1";
+  objects.old_pod = share(gone);
+  EXPECT_EQ(ask(kDelete, EventResource::assigned_pod, pod, objects), Hint::queue);
 }
 
 TEST_F(FitTest, WakesOnlyForANodeThatCouldHoldThePod) {

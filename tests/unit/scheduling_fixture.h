@@ -85,9 +85,19 @@ class FakeVolumes final : public Lister {
     }
     return found;
   }
+  std::shared_ptr<const CsiNode> csi_node(const std::string& node) const override { return get(csi_nodes, node); }
+  std::shared_ptr<const CsiDriver> csi_driver(const std::string& name) const override { return get(csi_drivers, name); }
+  std::vector<std::shared_ptr<const CsiStorageCapacity>> csi_storage_capacities() const override {
+    std::vector<std::shared_ptr<const CsiStorageCapacity>> all;
+    for (const CsiStorageCapacity& each : capacities) all.push_back(std::make_shared<const CsiStorageCapacity>(each));
+    return all;
+  }
   std::map<std::string, PersistentVolumeClaim> claims;
   std::map<std::string, PersistentVolume> volumes;
   std::map<std::string, StorageClass> classes;
+  std::map<std::string, CsiNode> csi_nodes;
+  std::map<std::string, CsiDriver> csi_drivers;
+  std::vector<CsiStorageCapacity> capacities;
 };
 
 class FakeHandle final : public Handle {
@@ -193,7 +203,7 @@ class ByPriority final : public QueueSortPlugin {
 
 // A framework of scripted plugins "a", "b" (and a queue sort), with the scripts and the diary they share.
 struct ScriptedFramework {
-  explicit ScriptedFramework(std::vector<std::string> names = {"a", "b"}) {
+  explicit ScriptedFramework(const std::vector<std::string>& names = {"a", "b"}) {
     CHECK(registry
               .add("ByPriority",
                    [](const Json&, Handle&) { return Result<std::unique_ptr<Plugin>>(std::make_unique<ByPriority>()); })

@@ -1,0 +1,120 @@
+"""Why a pod is where it is, and where one would go: berthctl explain and plan against real programs."""
+
+import json
+
+import pytest
+from manifests import LOCAL_CLASS, claim, pod, with_claim
+from waiting import wait_until
+
+
+def explain(fleet, name, *more):
+    return fleet.ctl("explain", "pod", name, *more).stdout
+
+
+def record(fleet, name, *more):
+    return json.loads(explain(fleet, name, "-o", "json", *more))
+
+
+def plan(fleet, tmp_path, *manifests, arguments=()):
+    path = tmp_path / "plan.yaml"
+    path.write_text("\n---\n".join(json.dumps(manifest) for manifest in manifests), encoding="utf-8")
+    return fleet.ctl("plan", "-f", path, *arguments, check=False)
+
+
+def last_event(fleet, name):
+    """The message of the newest FailedScheduling of the pod, as describe shows it."""
+    lines = [line for line in fleet.ctl("describe", "pod", name).stdout.splitlines() if "FailedScheduling" in line]
+    return lines[-1]
+
+
+def durable(fleet):
+    """All that the gateway's store holds, byte for byte."""
+    state = fleet.state_dir("berthd")
+    return {path.name: path.read_bytes() for path in sorted(state.glob("*.db*")) if not path.name.endswith("-shm")}
+
+
+def quiet(fleet):
+    """Waits until the store has not changed for some looks, and gives what it holds."""
+    seen = []
+
+    def unchanged():
+        seen.append(durable(fleet))
+        return len(seen) > 4 and all(face == seen[-1] for face in seen[-4:])
+
+    wait_until(unchanged, "a quiet store")
+    return seen[-1]
+
+
+def queue_counts(fleet):
+    return json.loads(fleet.ctl("status", "-o", "json").stdout)["queue"]
+
+
+def test_a_pending_pod_is_explained_in_the_words_of_its_event(fleet):
+    fleet.start("n1", "n2")
+    fleet.apply(pod("huge", memory="64Gi"))
+    fleet.wait_pending("huge", "0/2 nodes are available")
+    page = explain(fleet, "huge")
+    first = page.splitlines()[0]
+    assert first.startswith("0/2 nodes are available: 2 Insufficient memory")
+    assert first in last_event(fleet, "huge")
+    assert "NodeResourcesFit" in page and "n1, n2" in page
+    assert "queue: unschedulable" in page and "1 attempt" in page
+    assert "would be woken by:" in page and "Node Add" in page
+    told = record(fleet, "huge", "--all-filters")
+    assert told["why"] == told["trial"]["message"] == first
+    assert {f["plugin"]: f["code"] for f in told["trial"]["groups"][0]["filters"]}["NodeUnschedulable"] == "Success"
+
+
+def test_a_placed_pod_is_explained_by_its_row_and_a_trial_without_it(fleet):
+    fleet.start("n1", "n2")
+    fleet.apply(pod("web"))
+    fleet.wait_running("web")
+    told = record(fleet, "web")
+    assert told["placed"] and told["placement"]["phase"] == "bound"
+    assert told["placement"]["node"] == fleet.get("pod", "web")["spec"]["nodeName"]
+    assert told["trial"]["fits"] and len(told["trial"]["scores"]["rows"]) == 2
+    page = explain(fleet, "web")
+    assert page.startswith(f"placed on node {told['placement']['node']}, bound, epoch ")
+    assert "decided now, itself not counted: fits on node" in page and "TOTAL" in page
+
+
+def test_an_unknown_pod_ends_with_one_and_its_name(fleet):
+    fleet.start("n1")
+    done = fleet.ctl("explain", "pod", "ghost", check=False)
+    assert done.returncode == 1 and 'Pod "default/ghost" not found' in done.stderr
+
+
+def test_plan_answers_for_pods_that_are_not_there_by_its_exit_code(fleet, tmp_path):
+    fleet.start("n1", "n2")
+    fits = plan(fleet, tmp_path, pod("small"))
+    assert fits.returncode == 0 and fits.stdout.startswith("fits on node n"), fits.stderr
+    nowhere = plan(fleet, tmp_path, pod("huge", memory="64Gi"))
+    assert nowhere.returncode == 1
+    assert nowhere.stdout.startswith("0/2 nodes are available: 2 Insufficient memory")
+    assert "pod/default/huge fits nowhere now" in nowhere.stderr
+    both = plan(fleet, tmp_path, claim("other"), pod("small"), pod("huge", memory="64Gi"), arguments=("-o", "json"))
+    assert both.returncode == 1 and "only pods are planned" in both.stderr
+    assert [item["trial"]["fits"] for item in json.loads(both.stdout)["items"]] == [True, False]
+    refused = plan(fleet, tmp_path, pod("small", priorityClassName="none"))
+    assert refused.returncode == 1 and 'no PriorityClass "none"; apply it first' in refused.stderr
+    assert plan(fleet, tmp_path, claim("other")).returncode == 2
+
+
+@pytest.mark.parametrize("more", [(), ("--all-filters",)])
+def test_explain_and_plan_leave_no_trace(fleet, tmp_path, more):
+    fleet.start_gateway()
+    fleet.start_agent("n1", volumes=[f"data={tmp_path / 'data'}:1Gi"])
+    fleet.wait_node("n1")
+    fleet.apply(LOCAL_CLASS, claim("disk"), pod("web"), pod("huge", memory="64Gi"),
+                pod("gated", schedulingGates=[{"name": "site-ready"}]))
+    fleet.wait_running("web")
+    fleet.wait_pending("huge", "0/1 nodes are available")
+    before, counts = quiet(fleet), queue_counts(fleet)
+    for name in ("web", "huge", "gated"):
+        explain(fleet, name, *more)
+    done = plan(fleet, tmp_path, with_claim(pod("writer"), "disk"), pod("new"), pod("big", memory="64Gi"), arguments=more)
+    assert done.returncode == 1 and done.stdout.count("fits on node n1") == 2, done.stdout + done.stderr
+    assert durable(fleet) == before
+    assert queue_counts(fleet) == counts
+    assert fleet.get("pod", "new") is None
+    assert fleet.get("persistentvolumeclaim", "disk").get("status", {}).get("phase", "Pending") != "Bound"

@@ -1,0 +1,58 @@
+// What /proc tells about processes that do not hold still.
+#include "firmware-host/agent/process_tree.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <string>
+
+namespace berth {
+namespace {
+
+// A process that does nothing but execute itself again and again, under one pid, with `tag` in its environment.
+class Restless {
+ public:
+  explicit Restless(const std::string& tag) : tag_("BERTH_TAG=" + tag) {
+    pid_ = fork();
+    if (pid_ != 0) return;
+    const char* script = "exec sh -c \"$SCRIPT\"";
+    const std::string variable = std::string("SCRIPT=") + script;
+    const char* arguments[] = {"sh", "-c", script, nullptr};
+    const char* environment[] = {tag_.c_str(), variable.c_str(), "PATH=/usr/bin:/bin", nullptr};
+    execve("/bin/sh", const_cast<char**>(arguments), const_cast<char**>(environment));
+    _exit(127);
+  }
+  ~Restless() {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+
+ private:
+  std::string tag_;
+  pid_t pid_ = -1;
+};
+
+constexpr int kLooks = 1000;
+
+TEST(ProcessTree, FindsAProcessAtEveryMomentOfAnExecve) {
+  const std::string tag = "exec/n" + std::to_string(getpid()) + "/pod/1";
+  const Restless process(tag);
+  while (find_tagged(tag).empty()) continue;  // from fork to its first program it has the test's environment
+  int missed = 0;
+  for (int i = 0; i < kLooks; ++i) missed += find_tagged(tag).empty() ? 1 : 0;
+  EXPECT_EQ(missed, 0) << "of " << kLooks << " looks";
+}
+
+TEST(ProcessTree, KillsAProcessThatExecutesItselfAgainAndAgainAtTheFirstCall) {
+  for (int i = 0; i < 50; ++i) {
+    const std::string tag = "kill/n" + std::to_string(getpid()) + "/pod/" + std::to_string(i + 1);
+    const Restless process(tag);
+    while (find_tagged(tag).empty()) continue;
+    EXPECT_EQ(kill_by_environment({"BERTH_TAG=" + tag}), 1) << "round " << i;
+  }
+}
+
+}  // namespace
+}  // namespace berth
