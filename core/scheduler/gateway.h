@@ -73,6 +73,8 @@ class Gateway final : public Transport::Handler, private Surroundings {
   Message will() const;
   void say_goodbye();
 
+  Metrics& metrics() { return metrics_; }
+
   // Why it is not ready; empty: ready.
   std::string not_ready() const;
   // The same by what is not: each empty when that is in order.

@@ -156,8 +156,8 @@ class GatewayApp {
   Status listen(const HttpServer::Options& options) {
     http_.emplace(loop_.context(), clock_, timers_, log_, options, [this](const HttpRequest& request) {
       if (const auto* store = dynamic_cast<const SqliteStore*>(store_.get())) {
-        gateway_->metrics()->store_commits.at().set(store->commits());
-        gateway_->metrics()->store_bytes.at().set(store->bytes_logged());
+        gateway_->metrics().store_commits.at().set(store->commits());
+        gateway_->metrics().store_bytes.at().set(store->bytes_logged());
       }
       return pages_->answer(request);
     });
@@ -203,7 +203,7 @@ class GatewayApp {
   Status end_turn() {
     const std::int64_t began_us = clock_.now_us();
     Status finished = gateway_->finish_turn();
-    gateway_->metrics()->turn_duration.at().observe(seconds_between(began_us, clock_.now_us()));
+    gateway_->metrics().turn_duration.at().observe(seconds_between(began_us, clock_.now_us()));
     if (finished.is_success()) service_.turn_ended();
     if (finished.is_success() && ending_) {
       transport_->disconnect();

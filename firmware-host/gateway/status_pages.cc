@@ -90,7 +90,7 @@ HttpResponse StatusPages::answer(const HttpRequest& request) {
   if (page == "configz") return {200, config_.dump() + "\n", "application/json"};
   if (page != "metrics") return not_found();
   gateway_.measure();
-  return {200, gateway_.metrics()->text(), "text/plain; version=0.0.4; charset=utf-8"};
+  return {200, gateway_.metrics().text(), "text/plain; version=0.0.4; charset=utf-8"};
 }
 
 }  // namespace berth
