@@ -70,6 +70,7 @@ std::vector<std::string> stat_fields(pid_t pid) {
 
 constexpr std::size_t kStatParent = 4 - 3;
 constexpr std::size_t kStatStartTime = 22 - 3;
+constexpr std::size_t kStatCodeStart = 26 - 3;
 constexpr std::size_t kStatEnvironmentStart = 50 - 3;
 constexpr std::size_t kStatEnvironmentEnd = 51 - 3;
 
@@ -95,10 +96,12 @@ std::string environment_of(pid_t pid) {
     text = read_file(path);
     const std::vector<std::string> fields = stat_fields(pid);
     if (fields.size() <= kStatEnvironmentEnd || fields[0] == "Z" || fields[0] == "X") return text;
-    const std::uint64_t end = to_number(fields[kStatEnvironmentEnd]);
-    if (end != 0 && text.size() == end - to_number(fields[kStatEnvironmentStart])) return text;
-    // A thread of the kernel has no memory, so no environment either.
-    if (end == 0 && read_file(proc_path(pid, "statm")).starts_with("0 ")) return text;
+    // Where the code starts is the last thing that execve sets (fs/binfmt_elf.c, load_elf_binary). A thread of the
+    // kernel has no memory, so neither code nor environment.
+    const bool executes = to_number(fields[kStatCodeStart]) == 0;
+    if (executes && read_file(proc_path(pid, "statm")).starts_with("0 ")) return text;
+    const std::uint64_t start = to_number(fields[kStatEnvironmentStart]);
+    if (!executes && text.size() == to_number(fields[kStatEnvironmentEnd]) - start) return text;
   }
   return text;
 }
