@@ -12,43 +12,47 @@ constexpr const char* kPoints[] = {"PreEnqueue", "PreFilter", "Filter", "PostFil
 constexpr Code kCodes[] = {Code::success, Code::error, Code::unschedulable, Code::unresolvable,
                            Code::wait,    Code::skip,  Code::pending};
 
+using Row = std::map<Code, std::string>;
+
+std::string error(const std::string& text) { return "error backoff, SchedulerError: " + text; }
+
+// All that is not success is an error, which names the point.
+Row all_errors(const std::string& doing) {
+  Row row{{Code::success, "bound"}};
+  for (const Code code : {Code::error, Code::unschedulable, Code::unresolvable, Code::pending}) {
+    row[code] = error(doing + ": why");
+  }
+  for (const Code code : {Code::wait, Code::skip}) {
+    row[code] = error(doing + ": answered " + std::string(to_string(code)) + ", which has no meaning here: why");
+  }
+  return row;
+}
+
+Row with(Row row, const Row& other) {
+  for (const auto& [code, text] : other) row[code] = text;
+  return row;
+}
+
+Row rejects(const std::string& message) {
+  const std::string text = ", Unschedulable: " + message;
+  return {{Code::unschedulable, "unschedulable (a)" + text},
+          {Code::unresolvable, "unschedulable (a)" + text},
+          {Code::pending, "unschedulable (a!)" + text}};
+}
+
 // What becomes of a pod when plugin "a" answers this at this point, with reason "why"; "b" always succeeds. Two nodes.
 // "(a)": the plugins whose events wake it; "(a!)": at once, without backoff.
-const std::map<std::string, std::map<Code, std::string>>& table() {
-  const auto error = [](const std::string& text) { return "error backoff, SchedulerError: " + text; };
-  const auto senseless = [&](const std::string& doing, Code code) {
-    return error(doing + ": answered " + std::string(to_string(code)) + ", which has no meaning here: why");
-  };
-  // All that is not success is an error, which names the point.
-  const auto all_errors = [&](const std::string& doing) {
-    std::map<Code, std::string> row{{Code::success, "bound"}};
-    for (const Code code : {Code::error, Code::unschedulable, Code::unresolvable, Code::pending}) {
-      row[code] = error(doing + ": why");
-    }
-    for (const Code code : {Code::wait, Code::skip}) row[code] = senseless(doing, code);
-    return row;
-  };
-  const auto with = [](std::map<Code, std::string> row, const std::map<Code, std::string>& other) {
-    for (const auto& [code, text] : other) row[code] = text;
-    return row;
-  };
-  const auto rejects = [](const std::string& message) {
-    const std::string text = ", Unschedulable: " + message;
-    return std::map<Code, std::string>{{Code::unschedulable, "unschedulable (a)" + text},
-                                       {Code::unresolvable, "unschedulable (a)" + text},
-                                       {Code::pending, "unschedulable (a!)" + text}};
-  };
+const std::map<std::string, Row>& table() {
   // A rejection so late waits for time alone.
   const std::string late = "error backoff, Unschedulable: why";
-  const std::map<Code, std::string> rejects_late{
-      {Code::unschedulable, late}, {Code::unresolvable, late}, {Code::pending, late}};
+  const Row rejects_late{{Code::unschedulable, late}, {Code::unresolvable, late}, {Code::pending, late}};
   const std::string unfit = "unschedulable (a), Unschedulable: 0/2 nodes are available: ";
   const std::string full = "unschedulable (b), Unschedulable: 0/2 nodes are available: 2 full.";
   const auto unsupported = [&](const char* code) {
     return error("PreBindPreFlight a returned \"" + std::string(code) +
                  "\", which is unsupported. It is supposed to return Success, Skip, or Error status");
   };
-  static const std::map<std::string, std::map<Code, std::string>> kTable{
+  static const std::map<std::string, Row> kTable{
       {"PreEnqueue",
        {{Code::success, "bound"},
         {Code::error, "gated (a)"},
@@ -106,7 +110,7 @@ class StatusTable : public ::testing::TestWithParam<std::tuple<const char*, Code
     ASSERT_TRUE(scheduler.add_profile(scripted.registry, scripted.profile).is_success());
     for (const char* node : {"n1", "n2"}) scheduler.cache().set_node(share(make_node(node)));
     scheduler.pod_added(pod);
-    const Scheduler::Attempt attempt = scheduler.schedule_one();
+    attempt = scheduler.schedule_one();
     if (attempt.binding == nullptr || attempt.binding->waits) return;
     BindingCycle& cycle = *attempt.binding;
     scheduler.leave_queue(cycle);
@@ -147,6 +151,7 @@ class StatusTable : public ::testing::TestWithParam<std::tuple<const char*, Code
   FakeVolumes volumes;
   ScriptedFramework scripted;
   Scheduler scheduler{clock, volumes, *this, {{}, 1, {}, nullptr}};
+  Scheduler::Attempt attempt;  // after the scheduler: what is reserved is given back to it
   std::vector<std::string> events;
   std::optional<PodCondition> condition;
 };

@@ -269,8 +269,8 @@ class ExplainTrace : public Explain {
     text += std::to_string(gateway->cache().pod_count()) + " " + std::to_string(gateway->cache().assumed_count());
     std::size_t said = 0;
     for (const Message& message : transport.sent) said += message.topic == topics.client("op") ? 0 : 1;
-    return text + " " + std::to_string(gateway->queue().nominator().by_node().size()) + " " + std::to_string(said) + " " +
-           std::to_string(timers.next().value_or(-1)) + " " + std::to_string(gateway->objects().pods().size());
+    return text + " " + std::to_string(gateway->queue().nominator().by_node().size()) + " " + std::to_string(said) +
+           " " + std::to_string(timers.next().value_or(-1)) + " " + std::to_string(gateway->objects().pods().size());
   }
 };
 
