@@ -294,7 +294,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
   Json budget_status(const PodDisruptionBudget& budget) const;
   Json node_status(const DeviceNode& device) const;
   std::string why_pending(const PodEntry& entry) const;
-  std::string_view reason_pending(const PodEntry& entry, const std::string& why) const;
+  std::string reason_pending(const PodEntry& entry, const std::string& why) const;
   std::string nominated_node(const PodEntry& entry) const;
 
   GatewayOptions options_;

@@ -42,7 +42,7 @@ Json fit(Json object) {
 const KindName* kind_of(const Json& request) { return find_kind(text_of(request, "kind")); }
 
 std::string key_of_request(const KindName& kind, const Json& request) {
-  const std::string name = text_of(request, "name");
+  std::string name = text_of(request, "name");
   if (!kind.namespaced || name.empty()) return name;
   const std::string name_space = text_of(request, "namespace");
   return (name_space.empty() ? "default" : name_space) + "/" + name;
@@ -156,9 +156,10 @@ Json Gateway::api_get(const Json& request) {
 Json Gateway::api_describe(const Json& request) {
   Json reply = api_get(request);
   const Json* object = reply.find("object");
-  if (object == nullptr)
-    return reply.find("ok") != nullptr && *reply.find("ok") == Json(true) ? failure("name: describe wants one object")
-                                                                          : reply;
+  if (object == nullptr) {
+    const Json* ok = reply.find("ok");
+    return ok != nullptr && *ok == Json(true) ? failure("name: describe wants one object") : reply;
+  }
   const KindName* kind = kind_of(request);
   Json events = Json::array();
   if (kind->kind == Kind::pod) {

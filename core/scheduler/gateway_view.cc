@@ -54,7 +54,7 @@ std::string Gateway::why_pending(const PodEntry& entry) const {
 }
 
 // As upstream's condition PodScheduled names it; what the gateway itself waits for is no error of the scheduler's.
-std::string_view Gateway::reason_pending(const PodEntry& entry, const std::string& why) const {
+std::string Gateway::reason_pending(const PodEntry& entry, const std::string& why) const {
   const auto told = conditions_.find(entry.pod->metadata.key());
   return told != conditions_.end() && told->second.message == why ? told->second.reason : "Unschedulable";
 }
