@@ -32,6 +32,8 @@ class SqliteStore final : public Store {
     // Held back for advance, erase and put: begin() answers full when less is left, of bytes_max or on the disk. Enough
     // to move the whole log into the file and to fold the whole journal; after that the store lives in what it has.
     std::uint64_t reserve_bytes = 4 << 20;
+    std::uint64_t fold_bytes = 1 << 20;        // of the journal that cause a fold
+    std::uint64_t checkpoint_bytes = 1 << 20;  // of the log that cause it to be moved into the file
   };
 
   static constexpr int kSchemaVersion = 1;
@@ -63,6 +65,7 @@ class SqliteStore final : public Store {
   SqliteStore(std::string path, Log& log, const Options& options, std::unique_ptr<Database> database);
   DatabaseResult<void> configure();
   std::expected<void, OpenError> check_identity();
+  DatabaseResult<void> check_pages();
   DatabaseResult<void> migrate();
   DatabaseResult<void> prepare_statements();
   DatabaseResult<void> read_positions();
