@@ -19,6 +19,7 @@ enum class Table : std::uint8_t {
   node = 5,     // gateway: node name -> incarnation and what is known of it
   slot = 6,     // agent: pod uid -> slot
   high = 7,     // agent: pod uid -> highest epoch seen
+  queue = 8,    // gateway: pod uid -> its place in the queue after a failed attempt
 };
 
 struct Record {

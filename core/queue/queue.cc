@@ -83,10 +83,14 @@ void Queue::place(Entry& entry, Wake wake, bool renominate) {
     if (renominate) nominator_.add(queued.pod, queued.pod->nominated_node_name);
     return put_active(entry);
   }
+  put_backoff(entry, queued.unschedulable_plugins.empty() && queued.pending_plugins.empty());
+}
+
+void Queue::put_backoff(Entry& entry, bool is_error) {
   entry.where = Where::backoff;
-  entry.backoff_until = backoff_rule_.until(queued);
-  entry.error_backoff = queued.unschedulable_plugins.empty() && queued.pending_plugins.empty();
-  (entry.error_backoff ? error_backoff_ : backoff_).insert(&entry);
+  entry.backoff_until = backoff_rule_.until(entry.queued);
+  entry.error_backoff = is_error;
+  (is_error ? error_backoff_ : backoff_).insert(&entry);
 }
 
 void Queue::add(std::shared_ptr<const Pod> pod) {
@@ -104,11 +108,36 @@ void Queue::add(std::shared_ptr<const Pod> pod) {
   place(insert(std::move(queued)), Wake::at_once, true);
 }
 
+void Queue::restore(std::shared_ptr<const Pod> pod, const QueuePlace& kept) {
+  const std::string uid = pod->uid();
+  if (entries_.contains(uid) || in_flight_.contains(uid)) return add(std::move(pod));
+  const Millis now = clock_.now();
+  QueuedPod queued;
+  queued.pod = std::move(pod);
+  queued.attempts = kept.attempts;
+  queued.unschedulable_count = kept.unschedulable_count;
+  queued.consecutive_errors = kept.consecutive_errors;
+  queued.initial_attempt = std::min(kept.initial_attempt, now);
+  Entry& entry = insert(std::move(queued));
+  entry.queued.timestamp = std::min(kept.timestamp, now);
+  if (!pass_pre_enqueue(entry)) return place(entry, Wake::no);
+  if (backoff_rule_.is_backing_off(entry.queued, now)) return put_backoff(entry, kept.consecutive_errors > 0);
+  nominator_.add(entry.queued.pod, entry.queued.pod->nominated_node_name);
+  put_active(entry);
+}
+
+std::vector<std::string> Queue::take_returned(std::size_t most) {
+  std::vector<std::string> taken;
+  while (taken.size() < most && !returned_.empty()) taken.push_back(returned_.extract(returned_.begin()).value());
+  return taken;
+}
+
 void Queue::withdraw(const std::string& uid) {
   nominator_.remove(uid);
   if (auto found = entries_.find(uid); found != entries_.end()) {
     detach(found->second);
     entries_.erase(found);
+    returned_.erase(uid);
   }
 }
 
@@ -124,6 +153,7 @@ std::optional<QueuedPod> Queue::pop() {
   QueuedPod popped = std::move(entry.queued);
   const std::string uid = popped.pod->uid();
   entries_.erase(uid);
+  returned_.erase(uid);
   ++popped.attempts;
   popped.unschedulable_plugins.clear();
   popped.pending_plugins.clear();
@@ -168,6 +198,7 @@ void Queue::requeue(QueuedPod pod, const Status& status, const std::set<std::str
   Entry& entry = insert(std::move(pod));
   const Wake wake = flying ? replay(entry, since) : Wake::after_backoff;
   end_flight(uid);
+  returned_.insert(uid);
   place(entry, wake);
 }
 

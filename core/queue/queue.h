@@ -46,6 +46,11 @@ class Queue {
   Queue(const Clock& clock, std::function<const Framework*(const Pod&)> framework_of, Options options);
 
   void add(std::shared_ptr<const Pod> pod);
+  // As add(), for a pod of an earlier run: it keeps its place in the order, its attempts and the rest of its backoff.
+  // Rejected or not it is tried again: what happened since is not known.
+  void restore(std::shared_ptr<const Pod> pod, const QueuePlace& kept);
+  // The pods that came back from an attempt since they were last asked for, at most `most` of them; each once.
+  std::vector<std::string> take_returned(std::size_t most);
   // The object changed while it waits; may wake it (labels, tolerations, gates). Unknown pods are added.
   void update(std::shared_ptr<const Pod> old_pod, std::shared_ptr<const Pod> new_pod);
   // Out of every queue, and its nomination gone. A pod in flight stays in flight until done() or requeue().
@@ -131,6 +136,7 @@ class Queue {
   // Puts a detached entry where `wake` sends it, through PreEnqueue when it is to be tried. `renominate`: one that gets
   // to active is nominated as its status says.
   void place(Entry& entry, Wake wake, bool renominate = false);
+  void put_backoff(Entry& entry, bool is_error);
   bool pass_pre_enqueue(Entry& entry);
   bool is_of_interest(const ClusterEvent& event) const;
   bool hears_while_gated(const Entry& entry, const ClusterEvent& event) const;
@@ -154,6 +160,7 @@ class Queue {
   BackoffSet error_backoff_;
   std::set<std::string> waiting_;  // uids that are unschedulable or gated
   std::map<std::string, Flight> in_flight_;
+  std::set<std::string> returned_;         // for take_returned(); all in entries_
   std::set<const Framework*> frameworks_;  // of the pods that were ever here
   std::uint64_t last_sequence_ = 0;
   std::uint64_t pops_ = 0;

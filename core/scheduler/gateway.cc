@@ -76,6 +76,7 @@ Status Gateway::load() {
       case Table::meta: status = load_meta(record); break;
       case Table::object: status = objects_.load(record); break;
       case Table::node: status = nodes_.load(record); break;
+      case Table::queue: status = load_place(record); break;
       case Table::row: {
         Result<Row> row = decode_row(record.value, record.phase);
         if (!row) return Status::error("stored row " + record.key + ": " + row.error().message());
@@ -164,15 +165,12 @@ void Gateway::recover() {
   std::vector<std::string> keys;
   for (const auto& [key, entry] : objects_.pods()) keys.push_back(key);
   for (const std::string& key : keys) {
-    PodEntry& entry = *objects_.find_pod(key);
+    const PodEntry& entry = *objects_.find_pod(key);
     board_.mark(Kind::pod, key);
     if (bindings_.contains(entry.pod->uid()) || entry.finished) continue;
-    if (!entry.deleting) {
-      enqueue(entry.pod);
-    } else if (!identity_.adopting) {
-      finish_removal(key);
-    }
+    if (entry.deleting && !identity_.adopting) finish_removal(key);
   }
+  restore_queue();
   log_.write(Level::info, "gateway started",
              {{"fleet", options_.fleet},
               {"gateway", options_.gateway},
@@ -189,8 +187,11 @@ Status Gateway::finish_turn() {
   look_for_provisioned();
   pump();
   save_identity();
+  save_places(false);
   board_.publish_marked([this](Kind kind, const std::string& key) { return status_of(kind, key); });
-  return turn_.finish();
+  const Status finished = turn_.finish();
+  position_ = store_.next_position();
+  return finished;
 }
 
 void Gateway::tick() {
@@ -216,7 +217,10 @@ Message Gateway::will() const {
   return message;
 }
 
-void Gateway::say_goodbye() { turn_.send(will()); }
+void Gateway::say_goodbye() {
+  save_places(true);
+  turn_.send(will());
+}
 
 Gateway::Readiness Gateway::readiness() const {
   Readiness is;

@@ -230,6 +230,7 @@ Result<Gateway::Accepted> Gateway::update_pod(PodEntry& entry, const std::shared
 void Gateway::create_pod(const std::shared_ptr<const Pod>& pod) {
   const std::string key = pod->metadata.key();
   PodEntry& entry = objects_.put_pod(pod);
+  entry.arrived = clock_.now();
   objects_.save_pod(key);
   board_.mirror(Kind::pod, key, &entry.pod->manifest);
   board_.mark(Kind::pod, key);
@@ -359,6 +360,7 @@ void Gateway::finish_removal(const std::string& key) {
   const std::shared_ptr<const Pod> pod = entry->pod;
   const std::string promised = queue_.nominator().node_of(pod->uid());
   queue_.remove(pod->uid());
+  forget_place(pod->uid());
   conditions_.erase(key);
   objects_.erase_pod(key);
   board_.mark(Kind::pod, key);

@@ -66,6 +66,9 @@ Outcome<void> run_command(ApiClient& client, const CtlOptions& options, const st
     case Command::describe: return run_describe(client, options, screen);
     case Command::explain: return run_explain(client, options, screen);
     case Command::plan: return run_plan(client, options, manifests, screen);
+    case Command::waiting: return run_waiting(client, options, screen);
+    case Command::allow: return run_allow(client, options, screen);
+    case Command::reject: return run_reject(client, options, screen);
     case Command::status: return run_status(client, options, screen);
     case Command::enroll:
     case Command::version: break;

@@ -31,6 +31,11 @@ Outcome<void> run_explain(ApiClient& client, const CtlOptions& options, const Sc
 // Where each pod of the manifests would go if it were applied alone; Exit::refused when one fits nowhere.
 Outcome<void> run_plan(ApiClient& client, const CtlOptions& options, const std::vector<Manifest>& manifests,
                        const Screen& screen);
+// The pods that wait on Permit, with who holds them back and how long they still wait.
+Outcome<void> run_waiting(ApiClient& client, const CtlOptions& options, const Screen& screen);
+// Decides for one of them.
+Outcome<void> run_allow(ApiClient& client, const CtlOptions& options, const Screen& screen);
+Outcome<void> run_reject(ApiClient& client, const CtlOptions& options, const Screen& screen);
 Outcome<void> run_status(ApiClient& client, const CtlOptions& options, const Screen& screen);
 
 // The kind named on the command line; Exit::usage with the kinds there are.

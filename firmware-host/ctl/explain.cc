@@ -216,10 +216,6 @@ std::string wakers_text(const Json::Array& wakers) {
   return text.empty() ? "" : "\nwould be woken by:\n" + text;
 }
 
-std::string document(OutputForm form, const Json& object) {
-  return form == OutputForm::json ? pretty_json(object) : dump_yaml(object);
-}
-
 Json without_envelope(Json answer) {
   answer.erase("ok");
   answer.erase("id");

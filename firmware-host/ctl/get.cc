@@ -36,10 +36,6 @@ Json pod_of(const std::string& name_space, const std::string& name, Json status)
 
 bool is_text(OutputForm form) { return form == OutputForm::json || form == OutputForm::yaml; }
 
-std::string document(OutputForm form, const Json& object) {
-  return form == OutputForm::json ? pretty_json(object) : dump_yaml(object);
-}
-
 // One `get` with its options, and what it has shown so far.
 class View {
  public:

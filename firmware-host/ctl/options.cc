@@ -99,13 +99,43 @@ void add_question(CLI::App& app, CtlOptions& to) {
       ->type_name("");
 }
 
+CLI::App* add_command(CLI::App& app, CtlOptions& to, const std::string& name, const std::string& text, Command which) {
+  CLI::App* sub = app.add_subcommand(name, text)->fallthrough();
+  sub->callback([&to, which] { to.command = which; });
+  return sub;
+}
+
+void add_pod(CLI::App& app, CtlOptions& to) {
+  app.add_option("KIND", to.kind, "pod, or pod/NAME")->required();
+  app.add_option("NAME", to.name, "Its name");
+  add_namespace(app, to);
+}
+
+// Of pods that wait on Permit.
+void add_permit_commands(CLI::App& app, CtlOptions& to) {
+  static const std::map<std::string, OutputForm> kForms = {
+      {"table", OutputForm::table}, {"json", OutputForm::json}, {"yaml", OutputForm::yaml}};
+  CLI::App* waiting = add_command(app, to, "waiting", "Show the pods that a plugin holds back", Command::waiting);
+  add_namespace(*waiting, to);
+  waiting->add_flag("-A,--all-namespaces", to.all_namespaces, "Of every namespace");
+  waiting->add_option("-o,--output", to.form, "table, json or yaml")
+      ->transform(CLI::CheckedTransformer(kForms).description("FORM"))
+      ->type_name("");
+  CLI::App* allow = add_command(app, to, "allow", "Let a pod go on that a plugin holds back", Command::allow);
+  CLI::App* reject =
+      add_command(app, to, "reject", "Send a pod that a plugin holds back to the queue", Command::reject);
+  for (CLI::App* verdict : {allow, reject}) {
+    add_pod(*verdict, to);
+    verdict->add_option("--plugin", to.plugin, "Speak for this plugin only")->type_name("PLUGIN");
+  }
+  reject->add_option("--reason", to.reason, "Why, shown as the pod's reason")->type_name("TEXT");
+}
+
 void add_commands(CLI::App& app, CtlOptions& to) {
   static const std::map<std::string, OutputForm> kForms = {
       {"table", OutputForm::table}, {"wide", OutputForm::wide}, {"json", OutputForm::json}, {"yaml", OutputForm::yaml}};
   const auto command = [&](const std::string& name, const std::string& text, Command which) {
-    CLI::App* sub = app.add_subcommand(name, text)->fallthrough();
-    sub->callback([&to, which] { to.command = which; });
-    return sub;
+    return add_command(app, to, name, text, which);
   };
   CLI::App* apply = command("apply", "Create or update the objects of manifests", Command::apply);
   add_files(*apply, to);
@@ -130,9 +160,7 @@ void add_commands(CLI::App& app, CtlOptions& to) {
 
   CLI::App* explain =
       command("explain", "Tell why a pod is where it is, or nowhere: nodes, scores, queue", Command::explain);
-  explain->add_option("KIND", to.kind, "pod, or pod/NAME")->required();
-  explain->add_option("NAME", to.name, "Its name");
-  add_namespace(*explain, to);
+  add_pod(*explain, to);
   add_question(*explain, to);
 
   CLI::App* plan =
@@ -141,6 +169,8 @@ void add_commands(CLI::App& app, CtlOptions& to) {
   plan->get_option("--filename")->required();
   add_namespace(*plan, to);
   add_question(*plan, to);
+
+  add_permit_commands(app, to);
 
   CLI::App* remove = command("delete", "Delete an object, or those of manifests", Command::remove);
   remove->add_option("KIND", to.kind, "Kind of object");
@@ -167,9 +197,11 @@ std::string check(CtlOptions& options) {
   }
   const bool named = !options.kind.empty() && !options.name.empty();
   if (options.command == Command::describe && !named) return "describe: say KIND and NAME";
-  if (options.command == Command::explain) {
+  static const std::map<Command, std::string> kOfPods = {
+      {Command::explain, "explain"}, {Command::allow, "allow"}, {Command::reject, "reject"}};
+  if (const auto of_pods = kOfPods.find(options.command); of_pods != kOfPods.end()) {
     const KindName* kind = find_kind(options.kind);
-    if (!named || kind == nullptr || kind->kind != Kind::pod) return "explain: say pod NAME";
+    if (!named || kind == nullptr || kind->kind != Kind::pod) return of_pods->second + ": say pod NAME";
   }
   if (options.command == Command::remove) {
     if (!options.files.empty() && !options.kind.empty()) return "delete: say either KIND NAME or -f FILE";

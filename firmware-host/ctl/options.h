@@ -44,7 +44,7 @@ struct EnrollOptions {
 };
 
 struct CtlOptions {
-  enum class Command { apply, get, describe, explain, plan, remove, status, enroll, version };
+  enum class Command { apply, get, describe, explain, plan, waiting, allow, reject, remove, status, enroll, version };
   Command command = Command::version;
   ConnectionOptions connection;
   std::vector<std::string> files;  // apply, delete, plan; "-": standard input
@@ -58,6 +58,8 @@ struct CtlOptions {
   bool watch = false;
   bool all_filters = false;  // explain, plan: every filter's word
   std::string node;          // explain, plan: the node named first; empty: none
+  std::string plugin;        // allow, reject: the Permit plugin that is spoken for; empty: all that hold the pod back
+  std::string reason;        // reject
   EnrollOptions enroll;
 };
 

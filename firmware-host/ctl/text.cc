@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "firmware-host/yaml.h"
+
 namespace berth {
 
 namespace {
@@ -40,6 +42,10 @@ std::string pretty_json(const Json& value) {
   std::string out;
   write_json(value, 0, out);
   return out + "\n";
+}
+
+std::string document(OutputForm form, const Json& object) {
+  return form == OutputForm::json ? pretty_json(object) : dump_yaml(object);
 }
 
 std::string printable(std::string_view text) {

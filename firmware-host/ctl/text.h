@@ -6,11 +6,14 @@
 #include <string_view>
 
 #include "core/api/json.h"
+#include "firmware-host/ctl/options.h"
 
 namespace berth {
 
 // Indented JSON with a newline at the end.
 std::string pretty_json(const Json& value);
+// The object as -o json or -o yaml shows it.
+std::string document(OutputForm form, const Json& object);
 // The text with every control character replaced by '?'.
 std::string printable(std::string_view text);
 // How many columns a UTF-8 text takes, one for each code point.

@@ -70,6 +70,15 @@ TEST(CtlOptions, ReadsTheOutputFormAndTheTimeout) {
   EXPECT_TRUE(parsed.options.watch);
 }
 
+TEST(CtlOptions, ReadsTheOperatorsWordOnAPodThatWaits) {
+  const Parsed parsed = parse({"reject", "pod/web", "--plugin", "Approval", "--reason", "not today"});
+  ASSERT_FALSE(parsed.ended) << parsed.err;
+  EXPECT_EQ(parsed.options.command, CtlOptions::Command::reject);
+  EXPECT_EQ(parsed.options.name, "web");
+  EXPECT_EQ(parsed.options.plugin, "Approval");
+  EXPECT_EQ(parsed.options.reason, "not today");
+}
+
 TEST(CtlOptions, EndsWithTwoAndAReasonWhenTheCommandLineIsWrong) {
   const std::vector<std::vector<const char*>> wrong = {
       {},
@@ -82,6 +91,9 @@ TEST(CtlOptions, EndsWithTwoAndAReasonWhenTheCommandLineIsWrong) {
       {"get", "pod/a", "b"},
       {"describe", "pods"},
       {"apply"},
+      {"allow", "pod"},
+      {"reject", "node", "a"},
+      {"waiting", "-A", "-n", "x"},
       {"delete", "pod"},
       {"delete", "pod", "a", "-f", "x.yaml"},
   };
@@ -101,9 +113,10 @@ TEST(CtlOptions, TellsItsVersionAsACommandAndAsAnOption) {
 TEST(CtlOptions, ShowsEveryOptionAndTheExitCodesInHelp) {
   const Parsed help = parse({"--help"});
   EXPECT_EQ(help.ended, 0);
-  for (const char* word : {"--config", "--state-dir", "--broker", "--username", "--password-file", "--ca-file",
-                           "--cert-file", "--key-file", "--fleet", "--gateway", "--identity", "--timeout", "apply",
-                           "get", "describe", "delete", "status", "version", "Exit codes"}) {
+  for (const char* word : {"--config",    "--state-dir", "--broker", "--username", "--password-file", "--ca-file",
+                           "--cert-file", "--key-file",  "--fleet",  "--gateway",  "--identity",      "--timeout",
+                           "apply",       "get",         "describe", "delete",     "waiting",         "allow",
+                           "reject",      "status",      "version",  "Exit codes"}) {
     EXPECT_NE(help.out.find(word), std::string::npos) << word;
   }
   const Parsed get = parse({"get", "--help"});

@@ -6,6 +6,7 @@ berth_test(unit_scheduler
     scheduler_gateway_test.cc
     scheduler_objects_test.cc
     scheduler_permit_test.cc
+    scheduler_places_test.cc
     scheduler_preemption_test.cc
     scheduler_provisioning_test.cc
     scheduler_robustness_test.cc

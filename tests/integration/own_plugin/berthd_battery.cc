@@ -1,4 +1,4 @@
-// A berthd with a plugin of its own.
+// A berthd with plugins of its own: Approval, and
 // BatteryLevel: keeps pods off devices that run low, and prefers full ones. A device says its charge in percent by the
 // label example.com/battery; without the label it is on mains.
 // Points: Filter, Score. Cost: one label per node. Woken by: a node added or relabelled.
@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "approval.h"
 #include "core/api/field_reader.h"
 #include "core/check.h"
 #include "core/framework/framework.h"
@@ -78,6 +79,7 @@ int main(int argc, char** argv) {
   Registry registry = in_tree_registry();
   Registry own;
   CHECK(own.add(BatteryLevel::kName, BatteryLevel::make).is_success());
+  CHECK(own.add(Approval::kName, Approval::make).is_success());
   CHECK(registry.merge(own).is_success());
   return run_gateway(argc, argv, registry);
 }
