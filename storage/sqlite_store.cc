@@ -236,13 +236,19 @@ void SqliteStore::erase(Table table, const std::string& key) { stage({Op::erase,
 
 std::uint64_t SqliteStore::next_position() const { return position_ + staged_.size() + 1; }
 
+// Asks the disk anew: others may have made room since, and no commit may come to notice it.
+Status SqliteStore::full_unless(std::uint64_t bytes) {
+  if (!reserve_held_) hold_reserve();
+  if (has_space_for(bytes)) return Status::ok();
+  if (!has_disk()) return Status::unschedulable("store is full: no space left on the disk of " + path_);
+  return Status::unschedulable("store is full: " + path_ + " holds " + std::to_string(used_pages_ * kPageBytes / 1024) +
+                               " KiB of at most " + std::to_string(options_.bytes_max / 1024) + " KiB");
+}
+
+Status SqliteStore::room() { return full_unless(kLargestMessage); }
+
 Status SqliteStore::begin(const std::string& key, const std::string& value, int phase) {
-  if (!has_space_for(key.size() + value.size())) {
-    if (!has_disk()) return Status::unschedulable("store is full: no space left on the disk of " + path_);
-    return Status::unschedulable("store is full: " + path_ + " holds " +
-                                 std::to_string(used_pages_ * kPageBytes / 1024) + " KiB of at most " +
-                                 std::to_string(options_.bytes_max / 1024) + " KiB");
-  }
+  if (Status has = full_unless(key.size() + value.size()); !has.is_success()) return has;
   stage({Op::begin, Table::row, key, value, phase});
   return Status::ok();
 }
