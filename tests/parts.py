@@ -296,6 +296,27 @@ def qemu():
     return count
 
 
+def fuzz():
+    """Each target on what it found before and its seeds, for BERTH_FUZZ_SECONDS."""
+    need("clang++-19")
+    build("fuzz", "tests/fuzz/all")
+    seconds = os.environ.get("BERTH_FUZZ_SECONDS", "10")
+    folder = ROOT / "build" / "fuzz"
+    count = Count()
+    for seeds in sorted((ROOT / "tests" / "fuzz" / "corpus").iterdir()):
+        grown = folder / "corpus" / seeds.name
+        grown.mkdir(parents=True, exist_ok=True)
+        log = f"fuzz-{seeds.name}.log"
+        code = call([folder / "tests" / "fuzz" / f"fuzz_{seeds.name}", f"-max_total_time={seconds}", "-max_len=8192",
+                     "-timeout=30", f"-artifact_prefix={folder}/found-{seeds.name}-", grown, seeds],
+                    int(seconds) + 300, log=log)
+        runs = re.search(r"^Done (\d+) runs", (REPORTS / log).read_text(errors="replace"), re.M)
+        well = code == 0 and runs is not None
+        say(f"{seeds.name:14} {runs[1] if runs else 0} inputs" + ("" if well else ": FAILED, its message is above"))
+        count += Count(int(well), int(not well))
+    return count
+
+
 def asan():
     env = {"ASAN_OPTIONS": "detect_stack_use_after_return=1:strict_string_checks=1"}
     build("asan", "tests/unit/all", "tests/sim/all")
@@ -315,7 +336,7 @@ def bench():
 
 
 PARTS = {part.__name__: part for part in
-         (unit, model, sim, crash, issues, conformance, lint, integration, arm64, armhf, same, qemu, asan, release, bench)}
+         (unit, model, sim, crash, issues, conformance, lint, integration, arm64, armhf, same, qemu, fuzz, asan, release, bench)}
 
 
 def main(names):

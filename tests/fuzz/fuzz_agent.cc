@@ -1,0 +1,170 @@
+// Any sequence of requests, words of the runtime, link losses and crashes into a device agent. Lines:
+//   m <payload>   a request; "@" in it is the agent's incarnation     p   prepared     n   cannot be prepared     s
+//   stopped     d   finished by itself t <ms>   time passes       l   the link is lost and made again     c   crash and
+//   restart     b   reboot
+// Whatever comes, no turn fails and what is stored can be read at the next start.
+#include <map>
+#include <memory>
+
+#include "core/agent/agent.h"
+#include "core/check.h"
+#include "storage/memory_store.h"
+#include "tests/fuzz/surroundings.h"
+
+namespace berth::fuzz {
+namespace {
+
+// Does what it is told; says so when the sequence tells it to.
+class ToldRuntime final : public Runtime {
+ public:
+  void set_handler(Handler* handler) override { handler_ = handler; }
+  std::vector<Tag> list() override { return {things_.begin(), things_.end()}; }
+  void prepare(const Tag& tag, const std::string&, const std::vector<VolumeGrant>&) override {
+    things_.insert(tag);
+    preparing_.insert(tag);
+  }
+  void undo(const Tag& tag) override {
+    things_.erase(tag);
+    preparing_.erase(tag);
+  }
+  Result<std::string> start(const Tag& tag, const std::string&, const std::vector<VolumeGrant>&) override {
+    things_.insert(tag);
+    running_.insert(tag);
+    return std::string("1:1");
+  }
+  void go(const Tag&) override {}
+  void stop(const Tag& tag, Millis) override { stopping_.insert(tag); }
+
+  void prepared(bool well) {
+    if (preparing_.empty()) return;
+    const Tag tag = *preparing_.begin();
+    preparing_.erase(tag);
+    handler_->on_prepared(tag, well ? Status::ok() : Status::error("no"));
+  }
+  void stopped() {
+    if (stopping_.empty()) return;
+    const Tag tag = *stopping_.begin();
+    stopping_.erase(tag);
+    running_.erase(tag);
+    things_.erase(tag);
+    handler_->on_stopped(tag);
+  }
+  void finished() {
+    if (running_.empty()) return;
+    handler_->on_status(*running_.begin(), R"({"phase":"Succeeded"})", true);
+  }
+  void crash() {
+    preparing_.clear();
+    stopping_.clear();
+  }
+  void reboot() {
+    crash();
+    running_.clear();
+    things_.clear();
+  }
+
+ private:
+  std::set<Tag> things_, preparing_, running_, stopping_;
+  Handler* handler_ = nullptr;
+};
+
+class AgentRun {
+ public:
+  AgentRun() {
+    config_.fleet = "f";
+    config_.node = "n1";
+    config_.machine_id = "machine";
+    config_.boot_id = "boot";
+    config_.capacity = {{"memory", *Quantity::parse("128Mi")}, {"pods", *Quantity::parse("8")}};
+    config_.volumes = {{"data", "/srv/data", "1Gi", "local"}};
+    start();
+  }
+
+  void line(std::string_view line) {
+    const std::string_view what = take(line, ' ');
+    if (what == "m") {
+      Message message;
+      message.topic = topics_.node_requests("n1");
+      message.payload = with_incarnation(line);
+      agent_->on_message(message);
+    } else if (what == "p" || what == "n") {
+      runtime_.prepared(what == "p");
+    } else if (what == "s") {
+      runtime_.stopped();
+    } else if (what == "d") {
+      runtime_.finished();
+    } else if (what == "t") {
+      return advance(millis_of(line));
+    } else if (what == "l") {
+      transport_.up = false;
+      agent_->on_link(false);
+      turn();
+      make_link();
+    } else if (what == "c" || what == "b") {
+      return restart(what == "b");
+    }
+    turn();
+  }
+
+  void restart(bool reboot) {
+    agent_.reset();
+    store_.crash();
+    reboot ? runtime_.reboot() : runtime_.crash();
+    if (reboot) config_.boot_id += "'";
+    start();
+  }
+
+ private:
+  void start() {
+    transport_.sent.clear();
+    agent_ = std::make_unique<Agent>(config_, clock_, transport_, store_, runtime_, timers_, log_, ++seed_);
+    CHECK(agent_->start().is_success());
+    make_link();
+  }
+  std::string with_incarnation(std::string_view text) const {
+    std::string payload;
+    for (const char character : text) {
+      character == '@' ? payload += agent_->state().incarnation : payload += character;
+    }
+    return payload;
+  }
+  void turn() { CHECK(agent_->finish_turn().is_success()); }
+  void make_link() {
+    transport_.up = true;
+    agent_->on_link(true);
+    turn();
+  }
+  void advance(Millis ms) {
+    const Millis end = clock_.now_ms + ms;
+    for (int run = 0; run < 2'000 && timers_.next() && *timers_.next() <= end; ++run) {
+      clock_.now_ms = std::max(clock_.now_ms, *timers_.next());
+      timers_.run_due(clock_.now_ms);
+      turn();
+    }
+    clock_.now_ms = end;
+  }
+
+  AgentConfig config_;
+  Topics topics_{"f"};
+  HandClock clock_;
+  DeafLog log_;
+  KeepingTransport transport_;
+  MemoryStore store_;
+  ToldRuntime runtime_;
+  Timers timers_;
+  std::uint64_t seed_ = 0;
+  std::unique_ptr<Agent> agent_;
+};
+
+}  // namespace
+}  // namespace berth::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+  std::string_view text(reinterpret_cast<const char*>(bytes), size);
+  berth::fuzz::AgentRun run;
+  for (std::size_t lines = 0; lines < berth::fuzz::kLinesMax && !text.empty(); ++lines) {
+    run.line(berth::fuzz::take(text, '\n'));
+  }
+  run.restart(false);
+  return 0;
+}

@@ -1,0 +1,60 @@
+// Everything around a gateway or an agent that a sequence of messages is thrown at.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/clock.h"
+#include "core/log.h"
+#include "core/timers.h"
+#include "core/transport.h"
+
+namespace berth::fuzz {
+
+class HandClock final : public Clock {
+ public:
+  Millis now() const override { return now_ms; }
+  Millis wall() const override { return 1'700'000'000'000 + now_ms; }
+  Millis now_ms = 1'000;
+};
+
+class DeafLog final : public Log {
+ public:
+  void write(Level, std::string_view, std::initializer_list<Field>) override {}
+};
+
+class KeepingTransport final : public Transport {
+ public:
+  void set_handler(Handler* handler) override { handler_ = handler; }
+  bool is_up() const override { return up; }
+  void send(const Message& message) override {
+    if (sent.size() < 10'000) sent.push_back(message);
+  }
+  void subscribe(const std::string&, int) override {}
+  bool up = false;
+  std::vector<Message> sent;
+
+ private:
+  Handler* handler_ = nullptr;
+};
+
+// A sequence is lines of words: a letter for what happens, and what it needs.
+constexpr std::size_t kLinesMax = 48;
+
+inline std::string_view take(std::string_view& text, char end) {
+  const std::size_t at = std::min(text.find(end), text.size());
+  const std::string_view word = text.substr(0, at);
+  text.remove_prefix(std::min(at + 1, text.size()));
+  return word;
+}
+
+// Milliseconds of the word, at most ten minutes.
+inline Millis millis_of(std::string_view word) {
+  Millis value = 0;
+  for (const char digit : word.substr(0, 6)) value = digit >= '0' && digit <= '9' ? value * 10 + digit - '0' : value;
+  return std::min<Millis>(value, 600'000);
+}
+
+}  // namespace berth::fuzz
