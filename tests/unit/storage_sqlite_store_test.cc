@@ -234,6 +234,28 @@ TEST_F(SqliteStoreTest, RefusesANewerVersionWithoutTouchingIt) {
   EXPECT_EQ(fs::last_write_time(path_), before);
 }
 
+// stores/version-<n>.db: a gateway's store as the last program of that version left it, with a journal not yet folded.
+// A new version adds its own file; none is ever made again.
+TEST_F(SqliteStoreTest, ReadsAStoreOfEachVersionThereWas) {
+  for (int version = 1; version <= SqliteStore::kSchemaVersion; ++version) {
+    path_ = directory_ + "/version-" + std::to_string(version) + ".db";
+    fs::copy_file(fs::path(BERTH_TEST_STORES) / fs::path(path_).filename(), path_);
+    fs::permissions(path_, fs::perms::owner_read | fs::perms::owner_write);
+    auto store = open();
+    ASSERT_NE(store, nullptr);
+    const std::vector<Record> records = store->load().value();
+    ASSERT_EQ(records.size(), 1u + 12 + 11 + 1 + 1 + 1) << "meta, objects, rows, release, node, queue";
+    EXPECT_TRUE(records[0] == (Record{Table::meta, "gateway", R"({"term":"1.0","storeId":"s1"})", 0}));
+    EXPECT_TRUE(records[13] == (Record{Table::row, "u0", "row 0", 3}));
+    EXPECT_TRUE(records[23] == (Record{Table::row, "u9", "row 9", 1}));
+    EXPECT_EQ(store->next_position(), 36u);
+    store->put(Table::meta, "still", "writable");
+    ASSERT_TRUE(store->commit().is_success());
+    store.reset();
+    EXPECT_EQ(open()->load().value().size(), records.size() + 1);
+  }
+}
+
 TEST_F(SqliteStoreTest, RefusesAFileThatAnotherProcessHasOpen) {
   auto store = open();
   const pid_t child = fork();
