@@ -19,7 +19,7 @@ constexpr std::array<const char*, SqliteStore::kSchemaVersion> kMigrations{kSche
 
 // secure_delete: Debian's SQLite overwrites freed pages by default, which doubles the wear of a fold.
 constexpr char kConfiguration[] = R"(
-  PRAGMA page_size = 4096;
+  PRAGMA page_size = 1024;
   PRAGMA journal_mode = WAL;
   PRAGMA synchronous = FULL;
   PRAGMA journal_size_limit = 8388608;
@@ -138,9 +138,12 @@ DatabaseResult<void> SqliteStore::check_pages() {
 
 DatabaseResult<void> SqliteStore::configure() {
   if (auto configured = database_->execute(kConfiguration); !configured) return configured;
+  const auto page_bytes = database_->integer("PRAGMA page_size");
+  if (!page_bytes) return std::unexpected(page_bytes.error());
+  page_bytes_ = static_cast<std::uint64_t>(*page_bytes);
   // An empty transaction takes the lock, for good.
   if (auto locked = database_->execute("BEGIN EXCLUSIVE; COMMIT"); !locked) return locked;
-  return limit_pages(options_.bytes_max / kPageBytes);
+  return limit_pages(options_.bytes_max / page_bytes_);
 }
 
 DatabaseResult<void> SqliteStore::migrate() {
@@ -241,8 +244,9 @@ Status SqliteStore::full_unless(std::uint64_t bytes) {
   if (!reserve_held_) hold_reserve();
   if (has_space_for(bytes)) return Status::ok();
   if (!has_disk()) return Status::unschedulable("store is full: no space left on the disk of " + path_);
-  return Status::unschedulable("store is full: " + path_ + " holds " + std::to_string(used_pages_ * kPageBytes / 1024) +
-                               " KiB of at most " + std::to_string(options_.bytes_max / 1024) + " KiB");
+  return Status::unschedulable("store is full: " + path_ + " holds " +
+                               std::to_string(used_pages_ * page_bytes_ / 1024) + " KiB of at most " +
+                               std::to_string(options_.bytes_max / 1024) + " KiB");
 }
 
 Status SqliteStore::room() { return full_unless(kLargestMessage); }
@@ -259,8 +263,8 @@ bool SqliteStore::is_full() const { return !has_space_for(kLargestMessage); }
 
 bool SqliteStore::has_space_for(std::uint64_t bytes) const {
   // Twice: a page of the journal is seldom filled to the brim, and a fold needs room of its own.
-  const std::uint64_t pages = (staged_bytes_ + bytes) * 2 / kPageBytes + 1;
-  return has_disk() && used_pages_ + pages + reserve_pages() <= options_.bytes_max / kPageBytes;
+  const std::uint64_t pages = (staged_bytes_ + bytes) * 2 / page_bytes_ + 1;
+  return has_disk() && used_pages_ + pages + reserve_pages() <= options_.bytes_max / page_bytes_;
 }
 
 // Beside the reserve file: others write to the disk too, and what the reserve gives back they could take.
@@ -360,7 +364,7 @@ DatabaseResult<void> SqliteStore::tidy() {
       return folded;
     }
   }
-  if (const auto moved = database_->checkpoint(static_cast<int>(options_.checkpoint_bytes / kPageBytes)); !moved) {
+  if (const auto moved = database_->checkpoint(static_cast<int>(options_.checkpoint_bytes / page_bytes_)); !moved) {
     if (moved.error().kind != DatabaseError::Kind::full) return moved;
     release_reserve();
   }
@@ -384,11 +388,11 @@ DatabaseResult<void> SqliteStore::measure() {
 }
 
 void SqliteStore::hold_reserve() {
-  if (used_pages_ + reserve_pages() > options_.bytes_max / kPageBytes) return;
+  if (used_pages_ + reserve_pages() > options_.bytes_max / page_bytes_) return;
   if (!allocate_file(reserve_path(), options_.reserve_bytes).is_success()) return;
   reserve_held_ = true;
   reserve_used_ = false;
-  if (const auto limited = limit_pages(options_.bytes_max / kPageBytes); !limited) {
+  if (const auto limited = limit_pages(options_.bytes_max / page_bytes_); !limited) {
     log_.write(Level::warn, "store limit not set", {{"store", path_}, {"reason", limited.error().message}});
   }
 }

@@ -28,7 +28,7 @@ class SqliteStore final : public Store {
  public:
   struct Options {
     std::uint64_t bytes_max = 512ull << 20;  // of the file
-    std::uint64_t fold_entries = 1000;       // journal entries that cause a fold
+    std::uint64_t fold_entries = 1'000;      // journal entries that cause a fold
     // Held back for advance, erase and put: begin() answers full when less is left, of bytes_max or on the disk. Enough
     // to move the whole log into the file and to fold the whole journal; after that the store lives in what it has.
     std::uint64_t reserve_bytes = 4 << 20;
@@ -37,7 +37,8 @@ class SqliteStore final : public Store {
   };
 
   static constexpr int kSchemaVersion = 1;
-  static constexpr std::uint64_t kPageBytes = 4096;
+  // Of new files; older ones keep theirs. A commit writes whole pages, and most commits are of some hundred bytes.
+  static constexpr std::uint64_t kPageBytes = 1024;
 
   // Creates the file (mode 0600) and its schema when there is none. `log` outlives the store.
   static std::expected<std::unique_ptr<SqliteStore>, OpenError> open(const std::string& path, Log& log,
@@ -57,7 +58,7 @@ class SqliteStore final : public Store {
 
   // Written to the log since open(), in bytes. Checkpoints come on top: each page that changed once more per MiB of
   // log.
-  std::uint64_t bytes_logged() const { return database_->pages_logged() * kPageBytes; }
+  std::uint64_t bytes_logged() const { return database_->pages_logged() * page_bytes_; }
   std::uint64_t commits() const { return commits_; }
 
  private:
@@ -88,7 +89,7 @@ class SqliteStore final : public Store {
   bool is_full() const;
   bool has_space_for(std::uint64_t bytes) const;
   bool has_disk() const;
-  std::uint64_t reserve_pages() const { return options_.reserve_bytes / kPageBytes; }
+  std::uint64_t reserve_pages() const { return options_.reserve_bytes / page_bytes_; }
   std::string reserve_path() const { return path_ + "-reserve"; }
 
   const std::string path_;
@@ -99,6 +100,7 @@ class SqliteStore final : public Store {
 
   std::vector<Change> staged_;
   std::uint64_t staged_bytes_ = 0;
+  std::uint64_t page_bytes_ = kPageBytes;
   std::uint64_t position_ = 0;  // of the last durable change
   std::uint64_t journal_entries_ = 0;
   std::uint64_t journal_bytes_ = 0;
