@@ -7,19 +7,6 @@ namespace {
 
 constexpr std::size_t kMaxObservedBytes = 24 * 1024;  // an agent's is at most 16 KiB
 
-// What tells an old from a new effective node, one action for each property that changed, in upstream's order
-// (kube-scheduler framework/events.go NodeSchedulingPropertiesChange).
-std::vector<std::uint32_t> differences(const Node& before, const Node& after) {
-  std::vector<std::uint32_t> actions;
-  if (before.unschedulable && !after.unschedulable) actions.push_back(kUpdateNodeTaint);
-  if (before.allocatable != after.allocatable) actions.push_back(kUpdateNodeAllocatable);
-  if (before.metadata.labels != after.metadata.labels) actions.push_back(kUpdateNodeLabel);
-  if (before.taints != after.taints) actions.push_back(kUpdateNodeTaint);
-  if (before.conditions != after.conditions) actions.push_back(kUpdateNodeCondition);
-  if (before.metadata.annotations != after.metadata.annotations) actions.push_back(kUpdateNodeAnnotation);
-  return actions;
-}
-
 bool is_offered_by(const PersistentVolume& volume, const std::string& node) {
   const auto found = volume.metadata.annotations.find(std::string(kOfferedBy));
   return found != volume.metadata.annotations.end() && found->second == node;
@@ -102,9 +89,7 @@ void Gateway::refresh_node(const std::string& node) {
   objects.old_node = before;
   objects.new_node = device->node;
   if (before == nullptr) return wake({EventResource::node, kAdd, "NodeAdd"}, objects);
-  for (const std::uint32_t action : differences(*before, *device->node)) {
-    wake({EventResource::node, action, "NodeUpdate"}, objects);
-  }
+  for (const ClusterEvent& event : node_events(*before, *device->node)) wake(event, objects);
 }
 
 // The directories that the device offers, as PersistentVolumes. One that it offers no more goes, unless it is in use.

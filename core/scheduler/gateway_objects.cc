@@ -313,19 +313,12 @@ void Gateway::show_leaving(PodEntry& entry) {
   wake_updated(*before, *entry.pod, found->second->row.node);
 }
 
-// A pod that is placed has changed (framework/events.go PodSchedulingPropertiesChange).
+// A pod that is placed has changed.
 void Gateway::wake_updated(const Pod& before, const Pod& after, const std::string& node) {
   EventObjects objects;
   objects.old_pod = placed_on(node, before);
   objects.new_pod = placed_on(node, after);
-  const bool labels = before.metadata.labels != after.metadata.labels;
-  const bool tolerations = before.tolerations.size() != after.tolerations.size();
-  const auto tell = [&](std::uint32_t action) {
-    wake({EventResource::assigned_pod, action, "AssignedPodUpdate"}, objects);
-  };
-  if (labels) tell(kUpdatePodLabel);
-  if (tolerations) tell(kUpdatePodToleration);
-  if (!labels && !tolerations) tell(kUpdate);
+  for (const ClusterEvent& event : pod_events(*objects.old_pod, *objects.new_pod)) wake(event, objects);
 }
 
 // P7: by phase.
