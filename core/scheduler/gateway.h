@@ -179,6 +179,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
   void refresh_local_volumes(const std::string& node);
   void check_silence();
   void compare_now_and_then();
+  void note_start(PodEntry& entry);
   void take_finished(Binding& binding);
 
   // gateway_scheduling.cc

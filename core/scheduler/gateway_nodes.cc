@@ -1,4 +1,5 @@
 // Devices in: state, presence, heartbeats, observed pod status; silence (handshake.md §2, §5).
+#include "core/api/timestamp.h"
 #include "core/scheduler/gateway.h"
 
 namespace berth {
@@ -164,8 +165,20 @@ void Gateway::on_pod_status(const std::string& node, const std::string& key, con
     for (std::string_view long_one : {"containerStatuses", "message", "reason"}) entry->observed.erase(long_one);
     entry->observed.set("message", "the node's report was larger than 24 KiB; only its phase was taken");
   }
+  note_start(*entry);
   board_.mark(Kind::pod, key);
   take_finished(binding);
+}
+
+// Preemption prefers victims that started last. It may hold nobody back, so that no event tells of it.
+void Gateway::note_start(PodEntry& entry) {
+  const Json* told = entry.observed.find("startTime");
+  std::optional<std::int64_t> start;
+  if (told != nullptr && told->is_string()) start = parse_timestamp(told->as_string());
+  if (start == entry.pod->start_time) return;
+  auto changed = std::make_shared<Pod>(*entry.pod);
+  changed->start_time = start;
+  replace_pod(entry, changed);
 }
 
 void Gateway::take_finished(Binding& binding) {

@@ -209,6 +209,7 @@ Result<Gateway::Accepted> Gateway::update_pod(PodEntry& entry, const std::shared
   const std::shared_ptr<const Pod> before = entry.pod;
   next->manifest.find("metadata")->set("uid", before->uid());
   next->nominated_node_name = before->nominated_node_name;
+  next->start_time = before->start_time;
   if (next->manifest == before->manifest) return accepted;
   accepted.word = "updated";
   objects_.put_pod(next);
