@@ -199,7 +199,15 @@ void Gateway::tick() {
   queue_.flush();
   check_silence();
   compare_now_and_then();
+  read_turned_away();
   if (link_up_ && !synced_) send_fence();  // nothing promises that the last one came through
+}
+
+// A full store refused what stays retained on the broker: with room again, a new subscription brings it once more.
+void Gateway::read_turned_away() {
+  if (!turned_away_ || !link_up_ || !store_.room().is_success()) return;
+  turned_away_ = false;
+  transport_.subscribe(topics_.root() + "desired/#", 0);
 }
 
 void Gateway::send_fence() {
@@ -251,6 +259,7 @@ void Gateway::on_link(bool up) {
   listings_.clear();
   if (!up) return;
   seen_desired_.clear();
+  turned_away_ = false;
   const std::string& root = topics_.root();
   // QoS 0: the broker truncates the retained set of a QoS 1 subscriber above its queue limit.
   for (const char* filter : {"desired/#", "nodes/+/presence", "nodes/+/state", "nodes/+/pods/+/+"}) {

@@ -119,6 +119,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
   void dispatch(const std::vector<std::string_view>& levels, const Message& message);
   void send_fence();
   void on_fence();
+  void read_turned_away();
   void refuse(std::string_view what, const std::string& why);
   const Framework* framework_of(const Pod& pod) const { return scheduler_.framework_of(pod); }
   void tick();
@@ -340,6 +341,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
   bool link_up_ = false;
   bool synced_ = false;  // the fence came back in this session
   std::uint64_t fence_ = 0;
+  bool turned_away_ = false;                             // something retained was refused because the store was full
   std::set<std::pair<Kind, std::string>> seen_desired_;  // retained in this session: the rest is mirrored again
   struct Listing {
     std::uint64_t id = 0;

@@ -82,6 +82,7 @@ void Gateway::on_desired(const std::vector<std::string_view>& levels, const Mess
   Result<Accepted> accepted = accept(kind->kind, *json, key, false);
   if (!accepted) {
     refuse(message.topic, accepted.error().message());
+    if (accepted.error().code() == Code::unschedulable) turned_away_ = true;  // read again when the store has room
     // The owner's word stands; the inbox shows it again.
     if (known != nullptr && message.retain) board_.mirror(kind->kind, key, known);
     return;
@@ -172,6 +173,7 @@ Result<Gateway::Accepted> Gateway::accept_pod(const Json& object, const std::str
   const std::string key = pod->metadata.key();
   PodEntry* entry = objects_.find_pod(key);
   if (admitted->known) return update_pod(*entry, pod, std::move(admitted->warnings));
+  if (Status room = store_.room(); !room.is_success()) return room;
   Accepted accepted{"created", key, pod->uid(), std::move(admitted->warnings)};
   if (entry == nullptr) {
     create_pod(pod);
