@@ -21,6 +21,14 @@ std::string text_in(const Json* json, std::string_view key) {
   return found != nullptr && found->is_string() ? found->as_string() : std::string();
 }
 
+std::set<std::string> names_in(const Json& json, std::string_view key) {
+  std::set<std::string> names;
+  const Json* list = json.find(key);
+  if (list == nullptr) return names;
+  for (const Json& name : list->as_array()) names.insert(name.as_string());
+  return names;
+}
+
 std::string show(const std::string& uid, const Epoch& epoch) { return uid + "@" + to_text(epoch); }
 
 }  // namespace
@@ -90,9 +98,10 @@ void Witness::read_gateway(const Contents& contents) {
       gateway_.has_store = true;
       gateway_.id = {term->term, text_in(&*json, "storeId")};
       gateway_.adopting = json->find("adopt") != nullptr;
-      gateway_.orphans.clear();
-      if (const Json* orphans = json->find("orphans")) {
-        for (const Json& orphan : orphans->as_array()) gateway_.orphans.insert(orphan.as_string());
+      gateway_.orphans = names_in(*json, "orphans");
+      const std::set<std::string> retired = std::exchange(gateway_.retired, names_in(*json, "retired"));
+      for (const std::string& name : gateway_.retired) {
+        if (!retired.contains(name)) note_forgotten(name.substr(0, name.find('/')));
       }
     } else if (table == Table::object && key.starts_with("pods/") && (old == before.end() || old->second != content)) {
       const Result<Json> json = Json::parse(content.value, {.bytes = 1u << 20, .depth = 80});
@@ -115,6 +124,8 @@ void Witness::note_row(const Row& row) {
   ++attempts_[row.uid];
   news_.begun.push_back(row);
   for (const auto& device : devices_) {
+    // What a forgotten one has seen is unknown until it returns; then the term rises above it.
+    if (gateway_.has_retired(device->name, device->durable.state.incarnation)) continue;
     Epoch& highest = news_.highest_seen_by_devices[device->name];
     for (const auto& [uid, high] : device->durable.state.high) highest = std::max(highest, high);
     for (const auto& [uid, slot] : device->durable.state.slots) highest = std::max(highest, slot.epoch);
@@ -129,6 +140,17 @@ void Witness::note_row(const Row& row) {
   }
   last = std::max(last, row.epoch);
   note_epoch(gateway_.id, row.epoch, row.uid, row.node);
+}
+
+// Whatever was ever placed there, and what it holds though no store knows of it any more.
+void Witness::note_forgotten(const std::string& node) {
+  for (const auto& placement : placements_) {
+    if (std::get<2>(placement) == node) forgotten_.insert(placement);
+  }
+  const DeviceSight* sight = device(node);
+  if (sight == nullptr) return;
+  for (const auto& [uid, slot] : sight->durable.state.slots) forgotten_.insert({uid, slot.epoch, node});
+  for (const Tag& tag : sight->runtime->alive()) forgotten_.insert({tag.uid, tag.epoch, node});
 }
 
 void Witness::note_epoch(const GatewayId& id, const Epoch& epoch, const std::string& uid, const std::string& node) {
@@ -178,11 +200,6 @@ bool Witness::is_final(const std::string& node, const Named& named, const std::s
 
 void Witness::gateway_received(const Answer& answer) {
   if (answer.type == AnswerType::pre_bound) prebound_received_.insert({answer.uid, answer.epoch});
-}
-
-bool Witness::is_over(const Named& named) const {
-  return std::any_of(devices_.begin(), devices_.end(),
-                     [&](const auto& device) { return is_final(device->name, named, {}); });
 }
 
 void Witness::before_gateway_message(const std::string& sender, const std::optional<Answer>& answer,
