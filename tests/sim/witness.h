@@ -121,6 +121,8 @@ class Witness {
   std::uint64_t requests_sent() const { return requests_sent_; }
 
  private:
+  void gateway_record_gone(const std::pair<Table, std::string>& id);
+  void gateway_record_changed(const Contents::value_type& record, std::vector<Row>& changed);
   void note_row(const Row& row);
   void note_forgotten(const std::string& node);
   void note_epoch(const GatewayId& id, const Epoch& epoch, const std::string& uid, const std::string& node);
@@ -146,7 +148,8 @@ class Witness {
     std::string sender;
     std::optional<Answer> answer;
     std::string status_uid;
-    Contents rows, releases, objects;
+    Contents rows, releases;  // of a stale answer
+    Contents of_pod;
     std::map<std::string, Row> row_by_uid;
     bool is_stale = false;
   };
