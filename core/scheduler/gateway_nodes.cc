@@ -26,6 +26,7 @@ void Gateway::on_node(const std::vector<std::string_view>& levels, const Message
   Result<Json> json = Json::parse(message.payload);
   if (!json) return refuse(message.topic, json.error().message());
   Result<NodeChange> change = NodeChange{};
+  if (is_silent_return(node, levels[2], *json)) return;
   if (levels[2] == "state") {
     change = nodes_.on_state(node, *json);
   } else if (levels[2] == "presence") {
@@ -37,6 +38,16 @@ void Gateway::on_node(const std::vector<std::string_view>& levels, const Message
   }
   if (!change) return refuse(message.topic, change.error().message());
   apply_change(node, *change);
+}
+
+// What a forgotten device left at the broker, or says of its end, is no return.
+bool Gateway::is_silent_return(const std::string& node, std::string_view topic, const Json& payload) const {
+  if (nodes_.all().contains(node) || topic == "heartbeat") return false;
+  const Json* incarnation = payload.find("incarnation");
+  const bool named = incarnation != nullptr && incarnation->is_string() && !incarnation->as_string().empty();
+  if (!named || !is_retired(node, incarnation->as_string())) return false;
+  const Json* online = payload.find("online");
+  return topic == "state" || online == nullptr || *online != Json(true);
 }
 
 // Answered, so that the device can tell a live gateway from a live broker.
@@ -63,7 +74,7 @@ void Gateway::apply_change(const std::string& node, const NodeChange& change) {
   const DeviceNode* device = nodes_.find(node);
   if (device == nullptr) return;
   if (identity_.adopting && synced_ && change.connected && !identity_.adopt_nodes.contains(node) &&
-      !adopted_.contains(node)) {
+      !adopted_.contains(node) && !is_retired(node)) {
     identity_.adopt_nodes.insert(node);
     identity_changed_ = true;
   }
@@ -84,6 +95,8 @@ void Gateway::refresh_node(const std::string& node) {
   if (device == nullptr) return;
   const std::shared_ptr<const Node> before = device->node;
   board_.mark(Kind::node, node);
+  // A forgotten one that returns is no place for pods before it has been cleared (P9).
+  if (before == nullptr && is_retired(node)) return;
   if (!nodes_.rebuild(node, objects_.overlay(node))) return;
   cache_.set_node(device->node);
   EventObjects objects;

@@ -256,7 +256,7 @@ Result<Gateway::Accepted> Gateway::accept_node_overlay(const Json& object, const
   objects_.put_overlay(name, object);
   board_.mirror(Kind::node, name, &object);
   nodes_.expect(name);
-  if (identity_.adopting && !synced_) {
+  if (identity_.adopting && !synced_ && !is_retired(name)) {
     identity_.adopt_nodes.insert(name);
     identity_changed_ = true;
   }
