@@ -5,11 +5,17 @@
 
 #include "core/check.h"
 #include "core/framework/framework.h"
+#include "core/metrics.h"
 
 namespace berth {
 
 namespace {
 constexpr Millis kUnschedulableFlushMs = 30 * 1000;
+// What moves a pod, beside events of the cluster (kube-scheduler framework/events.go).
+constexpr std::string_view kPodAdd = "UnschedulablePodAdd";
+constexpr std::string_view kAttemptFailed = "ScheduleAttemptFailure";
+constexpr std::string_view kBackoffComplete = "BackoffComplete";
+constexpr std::string_view kPopFromBackoff = "PopFromBackoffQ";
 constexpr ClusterEvent kTooLongUnschedulable{EventResource::wildcard, kAllActions, "UnschedulableTimeout"};
 }  // namespace
 
@@ -57,10 +63,15 @@ void Queue::detach(Entry& entry) {
   }
 }
 
-void Queue::put_active(Entry& entry) {
+void Queue::count(std::string_view queue, std::string_view event) {
+  if (options_.metrics != nullptr) options_.metrics->incoming_pods.at({queue, event}).add();
+}
+
+void Queue::put_active(Entry& entry, std::string_view event) {
   if (entry.queued.initial_attempt < 0) entry.queued.initial_attempt = clock_.now();
   entry.where = Where::active;
   active_.insert(&entry);
+  count("active", event);
 }
 
 bool Queue::pass_pre_enqueue(Entry& entry) {
@@ -71,26 +82,27 @@ bool Queue::pass_pre_enqueue(Entry& entry) {
   return status.is_success();
 }
 
-void Queue::place(Entry& entry, Wake wake, bool renominate) {
+void Queue::place(Entry& entry, Wake wake, std::string_view event, bool renominate) {
   QueuedPod& queued = entry.queued;
   const bool gated = wake == Wake::no ? !queued.gating_plugin.empty() : !pass_pre_enqueue(entry);
   if (wake == Wake::no || gated) {
     entry.where = gated ? Where::gated : Where::unschedulable;
     waiting_.insert(queued.pod->uid());
-    return;
+    return count("unschedulable", event);
   }
   if (wake == Wake::at_once || !backoff_rule_.is_backing_off(queued, clock_.now())) {
     if (renominate) nominator_.add(queued.pod, queued.pod->nominated_node_name);
-    return put_active(entry);
+    return put_active(entry, event);
   }
-  put_backoff(entry, queued.unschedulable_plugins.empty() && queued.pending_plugins.empty());
+  put_backoff(entry, queued.unschedulable_plugins.empty() && queued.pending_plugins.empty(), event);
 }
 
-void Queue::put_backoff(Entry& entry, bool is_error) {
+void Queue::put_backoff(Entry& entry, bool is_error, std::string_view event) {
   entry.where = Where::backoff;
   entry.backoff_until = backoff_rule_.until(entry.queued);
   entry.error_backoff = is_error;
   (is_error ? error_backoff_ : backoff_).insert(&entry);
+  count("backoff", event);
 }
 
 void Queue::add(std::shared_ptr<const Pod> pod) {
@@ -105,7 +117,7 @@ void Queue::add(std::shared_ptr<const Pod> pod) {
   }
   QueuedPod queued;
   queued.pod = std::move(pod);
-  place(insert(std::move(queued)), Wake::at_once, true);
+  place(insert(std::move(queued)), Wake::at_once, kPodAdd, true);
 }
 
 void Queue::restore(std::shared_ptr<const Pod> pod, const QueuePlace& kept) {
@@ -120,10 +132,10 @@ void Queue::restore(std::shared_ptr<const Pod> pod, const QueuePlace& kept) {
   queued.initial_attempt = std::min(kept.initial_attempt, now);
   Entry& entry = insert(std::move(queued));
   entry.queued.timestamp = std::min(kept.timestamp, now);
-  if (!pass_pre_enqueue(entry)) return place(entry, Wake::no);
-  if (backoff_rule_.is_backing_off(entry.queued, now)) return put_backoff(entry, kept.consecutive_errors > 0);
+  if (!pass_pre_enqueue(entry)) return place(entry, Wake::no, kPodAdd);
+  if (backoff_rule_.is_backing_off(entry.queued, now)) return put_backoff(entry, kept.consecutive_errors > 0, kPodAdd);
   nominator_.add(entry.queued.pod, entry.queued.pod->nominated_node_name);
-  put_active(entry);
+  put_active(entry, kPodAdd);
 }
 
 std::vector<std::string> Queue::take_returned(std::size_t most) {
@@ -148,6 +160,7 @@ void Queue::remove(const std::string& uid) {
 
 std::optional<QueuedPod> Queue::pop() {
   if (!has_active()) return std::nullopt;
+  if (active_.empty()) count("active", kPopFromBackoff);
   Entry& entry = active_.empty() ? **backoff_.begin() : **active_.begin();
   detach(entry);
   QueuedPod popped = std::move(entry.queued);
@@ -199,7 +212,7 @@ void Queue::requeue(QueuedPod pod, const Status& status, const std::set<std::str
   const Wake wake = flying ? replay(entry, since) : Wake::after_backoff;
   end_flight(uid);
   returned_.insert(uid);
-  place(entry, wake);
+  place(entry, wake, kAttemptFailed);
 }
 
 void Queue::flush() {
@@ -213,7 +226,7 @@ void Queue::flush_backoff(BackoffSet& backoff) {
   while (!backoff.empty() && clock_.now() >= Backoff::free_at((*backoff.begin())->backoff_until)) {
     Entry& entry = **backoff.begin();
     detach(entry);
-    put_active(entry);
+    put_active(entry, kBackoffComplete);
   }
 }
 
@@ -281,6 +294,12 @@ Queue::Counts Queue::counts() const {
     ++(entries_.at(uid).where == Where::gated ? counts.gated : counts.unschedulable);
   }
   return counts;
+}
+
+std::map<std::string_view, std::size_t> Queue::in_flight_events() const {
+  std::map<std::string_view, std::size_t> count;
+  for (const EventRing::Item& item : ring_.items()) ++count[item.event.label];
+  return count;
 }
 
 Queue::Content Queue::content() const {

@@ -31,6 +31,7 @@
 namespace berth {
 
 class Framework;
+struct Metrics;
 
 class Queue {
  public:
@@ -39,6 +40,7 @@ class Queue {
     Millis max_backoff_ms = 10000;
     Millis unschedulable_timeout_ms = 5 * 60 * 1000;
     std::size_t event_ring = 4096;
+    Metrics* metrics = nullptr;  // null: nothing is counted; outlives the queue
   };
   enum class Where { none, gated, active, backoff, unschedulable, in_flight };
 
@@ -103,6 +105,8 @@ class Queue {
   // End of the pod's backoff on the clock's scale, gone by or not; none when it has none.
   std::optional<Millis> backoff_end(const QueuedPod& pod) const;
   Counts counts() const;
+  // What is kept for pods in flight: how many events, by label.
+  std::map<std::string_view, std::size_t> in_flight_events() const;
   bool has_active() const;  // true when pop() would give a pod
   // Every uid held, in flight included, sorted.
   std::vector<std::string> uids() const;
@@ -132,14 +136,18 @@ class Queue {
 
   Entry& insert(QueuedPod queued);
   void detach(Entry& entry);  // out of the place it is in; stays in entries_
-  void put_active(Entry& entry);
+  // `event`, of these: its label, for the metrics.
+  void put_active(Entry& entry, std::string_view event);
+  void put_backoff(Entry& entry, bool is_error, std::string_view event);
   // Puts a detached entry where `wake` sends it, through PreEnqueue when it is to be tried. `renominate`: one that gets
   // to active is nominated as its status says.
-  void place(Entry& entry, Wake wake, bool renominate = false);
-  void put_backoff(Entry& entry, bool is_error);
+  void place(Entry& entry, Wake wake, std::string_view event, bool renominate = false);
+  void count(std::string_view queue, std::string_view event);
   bool pass_pre_enqueue(Entry& entry);
   bool is_of_interest(const ClusterEvent& event) const;
   bool hears_while_gated(const Entry& entry, const ClusterEvent& event) const;
+  Hint ask(const EventWithHint& asked, std::string_view plugin, const Entry& entry, const ClusterEvent& event,
+           const EventObjects& objects) const;
   Wake judge(const Entry& entry, const ClusterEvent& event, const EventObjects& objects) const;
   Wake replay(const Entry& entry, std::uint64_t since) const;
   void record(const ClusterEvent& event, const EventObjects& objects);

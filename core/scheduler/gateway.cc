@@ -10,7 +10,10 @@ constexpr Millis kTickMs = 1000;
 constexpr std::size_t kMaxNodes = 20'000;  // a node is kept for each authenticated name that ever spoke
 // The sets of an identity, by their name in its record.
 std::map<std::string, std::set<std::string>*> named_sets(Gateway::Identity& identity) {
-  return {{"orphans", &identity.orphans}, {"ending", &identity.ending}, {"deleted", &identity.deleted}};
+  return {{"orphans", &identity.orphans},
+          {"ending", &identity.ending},
+          {"deleted", &identity.deleted},
+          {"retired", &identity.retired}};
 }
 }  // namespace
 
@@ -94,7 +97,9 @@ Status Gateway::load() {
     }
     if (!status.is_success()) return status;
   }
-  for (const std::string& node : options_.known_nodes) nodes_.expect(node);
+  for (const std::string& node : options_.known_nodes) {
+    if (nodes_.find(node) != nullptr || !is_retired(node)) nodes_.expect(node);
+  }
   if (!identity_.id.store_id.empty()) return Status::ok();
   // First boot of this store, or its loss: only the answers of the nodes can tell which (P8). on_fence() knows them
   // all.
@@ -160,7 +165,9 @@ void Gateway::recover() {
   std::vector<std::string> names;
   for (const auto& [name, device] : nodes_.all()) names.push_back(name);
   for (const std::string& node : names) refresh_node(node);
-  for (const std::string& node : objects_.keys(Kind::node)) nodes_.expect(node);
+  for (const std::string& node : objects_.keys(Kind::node)) {
+    if (!is_retired(node)) nodes_.expect(node);
+  }
   for (Row& row : std::exchange(rows_loaded_, {})) resume_row(std::move(row));
   std::vector<std::string> keys;
   for (const auto& [key, entry] : objects_.pods()) keys.push_back(key);
@@ -293,7 +300,7 @@ void Gateway::on_fence() {
     // Without a word of the operator only those that can answer are waited for: nobody could say that one is gone.
     const bool told = !identity_.adopt_nodes.empty();
     for (const auto& [name, device] : nodes_.all()) {
-      if (told || device.reachable) identity_.adopt_nodes.insert(name);
+      if ((told || device.reachable) && !is_retired(name)) identity_.adopt_nodes.insert(name);
     }
     identity_.adopting = !identity_.adopt_nodes.empty();
     identity_changed_ = true;

@@ -5,8 +5,8 @@
 // gateway_kinds.cc (those of the other kinds), gateway_doomed.cc (deletes that wait),
 // gateway_nodes.cc (devices in), gateway_scheduling.cc (decide), gateway_binding.cc (the row's road),
 // gateway_provisioning.cc (claims to be filled first), gateway_compare.cc (List/Slots, adopt mode), gateway_orphans.cc
-// (slots without an object), gateway_api.cc (clients), gateway_explain.cc (why, and what if), gateway_view.cc (what it
-// shows), gateway_metrics.cc (what it counts).
+// (slots without an object), gateway_forget.cc (devices that are gone), gateway_api.cc (clients), gateway_explain.cc
+// (why, and what if), gateway_view.cc (what it shows), gateway_metrics.cc (what it counts).
 #pragma once
 
 #include <cstdint>
@@ -93,6 +93,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
     std::set<std::string> adopt_nodes;  // still to answer (P8)
     std::set<std::string> orphans;      // "<node>/<uid>/<epoch>": found without an object, waiting for the operator
     std::set<std::string> ending;       // release-list entries whose slot may still run: the pod is placed nowhere else
+    std::set<std::string> retired;      // "<node>/<incarnation>": forgotten, and not cleared since (P9)
     std::set<std::string> deleted;      // uids that the operator deleted in adopt mode, before a node told of them
   };
   const Identity& identity() const { return identity_; }
@@ -175,11 +176,13 @@ class Gateway final : public Transport::Handler, private Surroundings {
   void on_node(const std::vector<std::string_view>& levels, const Message& message);
   void on_pod_status(const std::string& node, const std::string& key, const Message& message);
   Result<NodeChange> on_heartbeat(const std::string& node, const Json& payload);
+  bool is_silent_return(const std::string& node, std::string_view topic, const Json& payload) const;
   void apply_change(const std::string& node, const NodeChange& change);
   void refresh_node(const std::string& node);  // facts, overlay or taint changed
   void refresh_local_volumes(const std::string& node);
   void check_silence();
   void compare_now_and_then();
+  void note_start(PodEntry& entry);
   void take_finished(Binding& binding);
 
   // gateway_scheduling.cc
@@ -261,6 +264,18 @@ class Gateway final : public Transport::Handler, private Surroundings {
   void ask_for_orphans(const std::string& uid);
   void forget_orphan(const std::string& key);
   void forget_orphans_not_in(const std::string& node, const std::set<std::string>& names);
+
+  // gateway_forget.cc
+  Status forget_node(const std::string& node);
+  // `incarnation` empty: none is known yet.
+  bool is_retired(const std::string& node, const std::string& incarnation) const;
+  bool is_retired(const std::string& node) const;  // as it was last heard of
+  void drop_node(const std::string& node);
+  void forget_row(const std::string& uid, const std::string& node);
+  void orphan_volumes(const std::string& node);
+  void unbind_claim(const std::shared_ptr<const PersistentVolumeClaim>& claim);
+  void welcome_back(const std::string& node, const std::string& incarnation);
+  Json api_forget(const Json& request);
 
   // gateway_api.cc
   void on_api(const Message& message);

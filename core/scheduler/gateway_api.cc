@@ -75,6 +75,7 @@ Json Gateway::answer_api(const Json& request) {
   if (!options_.hold.empty()) return failure("the gateway is not ready: " + options_.hold);
   if (op == "apply") return api_apply(request);
   if (op == "delete") return api_delete(request);
+  if (op == "forget") return api_forget(request);
   if (op == "get") return api_get(request);
   if (op == "describe") return api_describe(request);
   if (op == "explain") return api_explain(request);
@@ -82,8 +83,9 @@ Json Gateway::answer_api(const Json& request) {
   if (op == "waiting") return api_waiting(request);
   if (op == "allow") return api_allow(request);
   if (op == "reject") return api_reject(request);
-  return failure("op: \"" + op +
-                 "\" is not one of apply, delete, get, describe, explain, plan, waiting, allow, reject, status");
+  return failure(
+      "op: \"" + op +
+      "\" is not one of apply, delete, forget, get, describe, explain, plan, waiting, allow, reject, status");
 }
 
 Json Gateway::api_apply(const Json& request) {

@@ -55,6 +55,7 @@ Status Gateway::begin_row(Binding& binding) {
   Row& row = binding.row;
   const DeviceNode* device = nodes_.find(row.node);
   if (device == nullptr || device->incarnation.empty()) return Status::error("node " + row.node + " is gone");
+  if (is_retired(row.node)) return Status::error("node " + row.node + " was forgotten and is still to be cleared");
   BindRequest wanted;
   Status prepared = scheduler_.pre_bind(binding.cycle, wanted);
   if (!prepared.is_success()) return prepared;
@@ -331,7 +332,16 @@ void Gateway::send_request(const std::string& node, Request request) {
   message.payload = encode(request);
   // Ends in the broker's queue only; the receiver's rules never rely on it.
   message.expiry_s = static_cast<int>(std::max<Millis>(options_.promise_ms / 1000, 1));
-  turn_.send(std::move(message));
+  const bool places = request.type == RequestType::pre_bind || request.type == RequestType::bind;
+  if (!places) return turn_.send(std::move(message));
+  // The turn that asks may also hear what ends the row: then its phase never was on flash (P1, P2).
+  const Phase least = request.type == RequestType::bind ? Phase::bind : Phase::prebind;
+  turn_.send_if(std::move(message), [this, least, uid = request.uid, epoch = request.epoch] {
+    const auto found = bindings_.find(uid);
+    if (found == bindings_.end() || found->second->row.epoch != epoch) return false;
+    const Phase phase = found->second->row.phase;
+    return phase == least || (least == Phase::bind && phase == Phase::bound);
+  });
 }
 
 // P10: the lowest epoch of any live row or release-list entry of the node; with none, the next epoch.

@@ -84,6 +84,7 @@ void Gateway::on_slots(const Answer& answer) {
 
 bool Gateway::compare(const std::string& node, const std::vector<SlotReport>& slots, const std::string& incarnation) {
   std::set<std::string> listed, names;
+  const bool retired = is_retired(node, incarnation);
   bool unreported = false;
   bool complete = true;
   for (const SlotReport& slot : slots) {
@@ -99,13 +100,14 @@ bool Gateway::compare(const std::string& node, const std::vector<SlotReport>& sl
     names.insert(name);
     const bool spoken_for = identity_.orphans.contains(name) && objects_.find_pod_by_uid(slot.uid) != nullptr;
     if (releases_.contains(name) && !spoken_for) continue;
-    if (identity_.adopting || spoken_for) {
+    if (!retired && (identity_.adopting || spoken_for)) {
       complete = adopt_slot(node, slot, incarnation) && complete;
     } else {
       add_release({node, incarnation, slot.uid, slot.epoch, encode_charge(charge_of(slot))}, is_alive(slot.state));
     }
   }
   forget_orphans_not_in(node, names);
+  if (retired) welcome_back(node, incarnation);
   std::vector<Binding*> missing;
   for (auto& [uid, binding] : bindings_) {
     const Phase phase = binding->row.phase;
@@ -200,7 +202,9 @@ void Gateway::on_superseded(const Answer& answer) {
              {{"node", answer.node}, {"term", std::to_string(answer.gateway_id.term + 1)}});
   identity_.id.term = answer.gateway_id.term + 1;
   std::set<std::string> nodes;
-  for (const auto& [name, device] : nodes_.all()) nodes.insert(name);
+  for (const auto& [name, device] : nodes_.all()) {
+    if (!is_retired(name)) nodes.insert(name);
+  }
   enter_adopt(std::move(nodes));
 }
 

@@ -211,6 +211,7 @@ Result<Gateway::Accepted> Gateway::update_pod(PodEntry& entry, const std::shared
   const std::shared_ptr<const Pod> before = entry.pod;
   next->manifest.find("metadata")->set("uid", before->uid());
   next->nominated_node_name = before->nominated_node_name;
+  next->start_time = before->start_time;
   if (next->manifest == before->manifest) return accepted;
   accepted.word = "updated";
   objects_.put_pod(next);
@@ -255,7 +256,7 @@ Result<Gateway::Accepted> Gateway::accept_node_overlay(const Json& object, const
   objects_.put_overlay(name, object);
   board_.mirror(Kind::node, name, &object);
   nodes_.expect(name);
-  if (identity_.adopting && !synced_) {
+  if (identity_.adopting && !synced_ && !is_retired(name)) {
     identity_.adopt_nodes.insert(name);
     identity_changed_ = true;
   }
@@ -315,19 +316,12 @@ void Gateway::show_leaving(PodEntry& entry) {
   wake_updated(*before, *entry.pod, found->second->row.node);
 }
 
-// A pod that is placed has changed (framework/events.go PodSchedulingPropertiesChange).
+// A pod that is placed has changed.
 void Gateway::wake_updated(const Pod& before, const Pod& after, const std::string& node) {
   EventObjects objects;
   objects.old_pod = placed_on(node, before);
   objects.new_pod = placed_on(node, after);
-  const bool labels = before.metadata.labels != after.metadata.labels;
-  const bool tolerations = before.tolerations.size() != after.tolerations.size();
-  const auto tell = [&](std::uint32_t action) {
-    wake({EventResource::assigned_pod, action, "AssignedPodUpdate"}, objects);
-  };
-  if (labels) tell(kUpdatePodLabel);
-  if (tolerations) tell(kUpdatePodToleration);
-  if (!labels && !tolerations) tell(kUpdate);
+  for (const ClusterEvent& event : pod_events(*objects.old_pod, *objects.new_pod)) wake(event, objects);
 }
 
 // P7: by phase.

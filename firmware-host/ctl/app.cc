@@ -62,6 +62,7 @@ Outcome<void> run_command(ApiClient& client, const CtlOptions& options, const st
   switch (options.command) {
     case Command::apply: return run_apply(client, options, manifests, screen);
     case Command::remove: return run_delete(client, options, manifests, screen);
+    case Command::forget: return run_forget(client, options, screen);
     case Command::get: return run_get(client, options, screen);
     case Command::describe: return run_describe(client, options, screen);
     case Command::explain: return run_explain(client, options, screen);

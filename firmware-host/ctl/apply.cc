@@ -1,4 +1,4 @@
-// apply and delete: what changes objects.
+// apply, delete and forget: what changes objects.
 #include <utility>
 
 #include "firmware-host/ctl/commands.h"
@@ -102,6 +102,20 @@ Outcome<void> run_delete(ApiClient& client, const CtlOptions& options, const std
     wrong += (wrong.empty() ? "" : "\n") + done.error().text;
   }
   if (!wrong.empty()) return fail(Exit::refused, wrong);
+  return {};
+}
+
+Outcome<void> run_forget(ApiClient& client, const CtlOptions& options, const Screen& screen) {
+  const Outcome<const KindName*> kind = kind_named(options.kind);
+  if (!kind) return std::unexpected(kind.error());
+  const std::string title = title_of(**kind, "", options.name);
+  // Sent twice the second answer would be "not found".
+  const Outcome<Json> answer = client.ask(request_of("forget", **kind, "", options.name), false);
+  if (!answer) return fail(answer.error().exit, title + ": " + answer.error().text);
+  screen.out << title << " " << printable(text_field(*answer, {"result"})) << std::endl;
+  for (const Json& warning : list_field(*answer, {"warnings"})) {
+    if (warning.is_string()) screen.err << "warning: " << title << ": " << printable(warning.as_string()) << "\n";
+  }
   return {};
 }
 

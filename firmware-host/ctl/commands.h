@@ -25,6 +25,8 @@ Outcome<void> run_apply(ApiClient& client, const CtlOptions& options, const std:
 // Deletes KIND NAME, or the manifests, last first.
 Outcome<void> run_delete(ApiClient& client, const CtlOptions& options, const std::vector<Manifest>& manifests,
                          const Screen& screen);
+// Forgets a node: the operator's word that it is gone for good.
+Outcome<void> run_forget(ApiClient& client, const CtlOptions& options, const Screen& screen);
 Outcome<void> run_get(ApiClient& client, const CtlOptions& options, const Screen& screen);
 Outcome<void> run_describe(ApiClient& client, const CtlOptions& options, const Screen& screen);
 Outcome<void> run_explain(ApiClient& client, const CtlOptions& options, const Screen& screen);

@@ -178,6 +178,10 @@ void add_commands(CLI::App& app, CtlOptions& to) {
   add_namespace(*remove, to);
   add_files(*remove, to);
 
+  CLI::App* forget = command("forget", "Give a device up for good: its pods are placed anew", Command::forget);
+  forget->add_option("KIND", to.kind, "node, or node/NAME")->required();
+  forget->add_option("NAME", to.name, "Its name");
+
   CLI::App* status = command("status", "Show the state of the gateway", Command::status);
   status->add_option("-o,--output", to.form, "table, json or yaml")
       ->transform(CLI::CheckedTransformer(kForms).description("FORM"))
@@ -202,6 +206,10 @@ std::string check(CtlOptions& options) {
   if (const auto of_pods = kOfPods.find(options.command); of_pods != kOfPods.end()) {
     const KindName* kind = find_kind(options.kind);
     if (!named || kind == nullptr || kind->kind != Kind::pod) return of_pods->second + ": say pod NAME";
+  }
+  if (options.command == Command::forget) {
+    const KindName* kind = find_kind(options.kind);
+    if (!named || kind == nullptr || kind->kind != Kind::node) return "forget: say node NAME";
   }
   if (options.command == Command::remove) {
     if (!options.files.empty() && !options.kind.empty()) return "delete: say either KIND NAME or -f FILE";

@@ -44,7 +44,21 @@ struct EnrollOptions {
 };
 
 struct CtlOptions {
-  enum class Command { apply, get, describe, explain, plan, waiting, allow, reject, remove, status, enroll, version };
+  enum class Command {
+    apply,
+    get,
+    describe,
+    explain,
+    plan,
+    waiting,
+    allow,
+    reject,
+    remove,
+    forget,
+    status,
+    enroll,
+    version
+  };
   Command command = Command::version;
   ConnectionOptions connection;
   std::vector<std::string> files;  // apply, delete, plan; "-": standard input

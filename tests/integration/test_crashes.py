@@ -332,3 +332,28 @@ def test_a_storm_of_crashes_leaves_every_pod_running_once(fleet, proxy, broker, 
     for number in range(12):
         name = f"web-{number}"
         assert starts(name, tmp_path) == 1 if name in wanted else starts(name, tmp_path) <= 1
+
+
+def test_a_forgotten_node_loses_its_pods_and_comes_back_empty(fleet, tmp_path):
+    fleet.start_gateway()
+    fleet.start_agent("n1")
+    fleet.wait_node("n1")
+    fleet.apply(counted_pod("web", tmp_path))
+    fleet.wait_running("web", node="n1")
+    fleet.kill("n1")  # the workload goes on, as on a device that nobody can reach
+    fleet.wait_node("n1", ready=False)
+    fleet.start_agent("n2")
+    fleet.wait_node("n2")
+    done = fleet.ctl("forget", "node", "n1")
+    assert "forgotten" in done.stdout
+    # What n1 said last stays at the broker: nobody can take it back.
+    fleet.observer.wait(lambda: "n2" in fleet.nodes_running("web"), "web running on n2")
+    assert fleet.get("node", "n1") is None
+    fleet.kill("berthd")
+    fleet.restart("berthd")
+    fleet.wait_node("n2")
+    assert fleet.get("node", "n1") is None, "what it left at the broker brought it back"
+    fleet.restart("n1")
+    fleet.wait_node("n1")
+    wait_each_runs_once(fleet, "web")
+    assert fleet.ctl("forget", "node", "nobody", check=False).returncode == 1

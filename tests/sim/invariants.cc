@@ -22,11 +22,7 @@ Breach s2(const Witness& witness) { return first(witness.news().conflicting_epoc
 Breach s3(const Witness& witness) {
   for (const SentBind& bind : witness.news().binds_sent) {
     const std::string named = show(bind.named.first, bind.named.second);
-    // The turn that would send Bind may also hear the answer that ends the row: both leave with one commit, and the
-    // Bind does nothing where the epoch is over or the incarnation is gone.
-    const bool idle =
-        witness.is_over(bind.named) || witness.device(bind.node)->durable.state.incarnation != bind.incarnation;
-    if (!witness.was_bind_durable(bind.named) && !idle) {
+    if (!witness.was_bind_durable(bind.named)) {
       return "Bind was sent for " + named + ", whose phase bind never was on flash";
     }
     if (!witness.was_prebound_received(bind.named)) return "Bind was sent for " + named + " without PreBound";
@@ -38,6 +34,7 @@ Breach s4(const Witness& witness) {
   std::map<std::string, std::string> place;
   for (const auto& device : witness.devices()) {
     for (const Tag& tag : device->runtime->alive()) {
+      if (witness.was_forgotten(device->name, {tag.uid, tag.epoch})) continue;
       const std::string here = show(tag.uid, tag.epoch) + " on " + device->name;
       const auto [known, fresh] = place.emplace(tag.uid, here);
       if (!fresh) return "one pod runs twice: " + known->second + " and " + here;
@@ -70,6 +67,7 @@ Breach s7(const Witness& witness) {
   const GatewaySight& gateway = witness.gateway();
   if (!gateway.is_settled()) return {};
   for (const auto& device : witness.devices()) {
+    if (gateway.has_retired(device->name, device->durable.state.incarnation)) continue;
     for (const auto& [uid, slot] : device->durable.state.slots) {
       const auto row = gateway.rows.find(uid);
       const bool of_row =

@@ -159,6 +159,12 @@ void Operators::act() {
     return say_overlay(node);
   }
   if (deed < 10) return say_grouping();
+  if (deed < 12) {
+    const std::string node = "n" + std::to_string(world_.random.below(cordoned_.size()));
+    world_.say("operator", "forgets node " + node);
+    ++world_.counts.faults["node forgotten"];
+    return ask(Json(Json::Object{{"op", Json("forget")}, {"kind", Json("Node")}, {"name", Json(node)}}));
+  }
   if (known == plans_.end() || deed < 25) {  // create, or re-create with another uid
     if (known != plans_.end()) gone_[key_of(name)].insert(known->second.uid);
     plans_[name] = make_plan();

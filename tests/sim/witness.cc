@@ -21,6 +21,14 @@ std::string text_in(const Json* json, std::string_view key) {
   return found != nullptr && found->is_string() ? found->as_string() : std::string();
 }
 
+std::set<std::string> names_in(const Json& json, std::string_view key) {
+  std::set<std::string> names;
+  const Json* list = json.find(key);
+  if (list == nullptr) return names;
+  for (const Json& name : list->as_array()) names.insert(name.as_string());
+  return names;
+}
+
 std::string show(const std::string& uid, const Epoch& epoch) { return uid + "@" + to_text(epoch); }
 
 }  // namespace
@@ -66,45 +74,74 @@ void Witness::read_device(const std::string& name, const Contents& contents) {
   }
 }
 
+// Decodes what has changed; the rest was decoded when it came.
 void Witness::read_gateway(const Contents& contents) {
-  const Contents before = std::exchange(gateway_.contents, contents);
-  gateway_.has_store = false;
-  gateway_.rows.clear();
-  gateway_.releases.clear();
   std::vector<Row> changed;
-  for (const auto& [id, content] : contents) {
-    const auto& [table, key] = id;
-    const auto old = before.find(id);
-    if (table == Table::row) {
-      Result<Row> row = decode_row(content.value, content.phase);
-      CHECK(row.has_value());
-      if (old == before.end() || old->second != content) changed.push_back(*row);
-      gateway_.rows.emplace(key, std::move(*row));
-    } else if (table == Table::release) {
-      Result<ReleaseEntry> entry = decode_release_entry(content.value);
-      CHECK(entry.has_value());
-      gateway_.releases.emplace(key, std::move(*entry));
-    } else if (table == Table::meta && key == "gateway") {
-      const Result<Json> json = Json::parse(content.value);
-      const Result<Epoch> term = parse_epoch(text_in(&*json, "term"));
-      gateway_.has_store = true;
-      gateway_.id = {term->term, text_in(&*json, "storeId")};
-      gateway_.adopting = json->find("adopt") != nullptr;
-      gateway_.orphans.clear();
-      if (const Json* orphans = json->find("orphans")) {
-        for (const Json& orphan : orphans->as_array()) gateway_.orphans.insert(orphan.as_string());
-      }
-    } else if (table == Table::object && key.starts_with("pods/") && (old == before.end() || old->second != content)) {
-      const Result<Json> json = Json::parse(content.value, {.bytes = 1u << 20, .depth = 80});
-      for (const char* part : {"manifest", "successor"}) {
-        const Json* manifest = json->find(part);
-        if (manifest != nullptr) durable_uids_.insert(text_in(manifest->find("metadata"), "uid"));
-      }
+  Contents& known = gateway_.contents;
+  auto old = known.begin();
+  for (auto now = contents.begin(); now != contents.end() || old != known.end();) {
+    if (now == contents.end() || (old != known.end() && old->first < now->first)) {
+      gateway_record_gone(old->first);
+      old = known.erase(old);
+      continue;
     }
+    if (old == known.end() || now->first < old->first) {
+      old = known.emplace_hint(old, *now);
+    } else if (old->second == now->second) {
+      ++old, ++now;
+      continue;
+    } else {
+      old->second = now->second;
+    }
+    gateway_record_changed(*old, changed);
+    ++old, ++now;
   }
   // Several rows may begin in one commit.
   std::sort(changed.begin(), changed.end(), [](const Row& a, const Row& b) { return a.epoch < b.epoch; });
   for (const Row& row : changed) note_row(row);
+}
+
+void Witness::gateway_record_gone(const std::pair<Table, std::string>& id) {
+  const auto& [table, key] = id;
+  if (table == Table::row) gateway_.rows.erase(key);
+  if (table == Table::release) gateway_.releases.erase(key);
+  if (table == Table::meta && key == "gateway") {
+    gateway_.has_store = false;
+    gateway_.orphans.clear();
+    gateway_.retired.clear();
+  }
+}
+
+void Witness::gateway_record_changed(const Contents::value_type& record, std::vector<Row>& changed) {
+  const auto& [table, key] = record.first;
+  const Content& content = record.second;
+  if (table == Table::row) {
+    Result<Row> row = decode_row(content.value, content.phase);
+    CHECK(row.has_value());
+    changed.push_back(*row);
+    gateway_.rows.insert_or_assign(key, std::move(*row));
+  } else if (table == Table::release) {
+    Result<ReleaseEntry> entry = decode_release_entry(content.value);
+    CHECK(entry.has_value());
+    gateway_.releases.insert_or_assign(key, std::move(*entry));
+  } else if (table == Table::meta && key == "gateway") {
+    const Result<Json> json = Json::parse(content.value);
+    const Result<Epoch> term = parse_epoch(text_in(&*json, "term"));
+    gateway_.has_store = true;
+    gateway_.id = {term->term, text_in(&*json, "storeId")};
+    gateway_.adopting = json->find("adopt") != nullptr;
+    gateway_.orphans = names_in(*json, "orphans");
+    const std::set<std::string> retired = std::exchange(gateway_.retired, names_in(*json, "retired"));
+    for (const std::string& name : gateway_.retired) {
+      if (!retired.contains(name)) note_forgotten(name.substr(0, name.find('/')));
+    }
+  } else if (table == Table::object && key.starts_with("pods/")) {
+    const Result<Json> json = Json::parse(content.value, {.bytes = 1u << 20, .depth = 80});
+    for (const char* part : {"manifest", "successor"}) {
+      const Json* manifest = json->find(part);
+      if (manifest != nullptr) durable_uids_.insert(text_in(manifest->find("metadata"), "uid"));
+    }
+  }
 }
 
 void Witness::note_row(const Row& row) {
@@ -115,6 +152,8 @@ void Witness::note_row(const Row& row) {
   ++attempts_[row.uid];
   news_.begun.push_back(row);
   for (const auto& device : devices_) {
+    // What a forgotten one has seen is unknown until it returns; then the term rises above it.
+    if (gateway_.has_retired(device->name, device->durable.state.incarnation)) continue;
     Epoch& highest = news_.highest_seen_by_devices[device->name];
     for (const auto& [uid, high] : device->durable.state.high) highest = std::max(highest, high);
     for (const auto& [uid, slot] : device->durable.state.slots) highest = std::max(highest, slot.epoch);
@@ -129,6 +168,17 @@ void Witness::note_row(const Row& row) {
   }
   last = std::max(last, row.epoch);
   note_epoch(gateway_.id, row.epoch, row.uid, row.node);
+}
+
+// Whatever was ever placed there, and what it holds though no store knows of it any more.
+void Witness::note_forgotten(const std::string& node) {
+  for (const auto& placement : placements_) {
+    if (std::get<2>(placement) == node) forgotten_.insert(placement);
+  }
+  const DeviceSight* sight = device(node);
+  if (sight == nullptr) return;
+  for (const auto& [uid, slot] : sight->durable.state.slots) forgotten_.insert({uid, slot.epoch, node});
+  for (const Tag& tag : sight->runtime->alive()) forgotten_.insert({tag.uid, tag.epoch, node});
 }
 
 void Witness::note_epoch(const GatewayId& id, const Epoch& epoch, const std::string& uid, const std::string& node) {
@@ -180,26 +230,26 @@ void Witness::gateway_received(const Answer& answer) {
   if (answer.type == AnswerType::pre_bound) prebound_received_.insert({answer.uid, answer.epoch});
 }
 
-bool Witness::is_over(const Named& named) const {
-  return std::any_of(devices_.begin(), devices_.end(),
-                     [&](const auto& device) { return is_final(device->name, named, {}); });
-}
-
 void Witness::before_gateway_message(const std::string& sender, const std::optional<Answer>& answer,
                                      const std::string& status_uid) {
-  AtGateway at{sender,
-               answer,
-               status_uid,
-               only(gateway_.contents, Table::row),
-               only(gateway_.contents, Table::release),
-               only(gateway_.contents, Table::object),
-               gateway_.rows,
-               false};
+  AtGateway at{sender, answer, status_uid, {}, {}, {}, {}, false};
   if (answer) {
     const auto row = gateway_.rows.find(answer->uid);
     const bool of_row = row != gateway_.rows.end() && row->second.epoch == answer->epoch;
     const bool of_entry = gateway_.releases.contains(answer->node + "/" + answer->uid + "/" + to_text(answer->epoch));
     at.is_stale = !of_row && !of_entry && answer->type != AnswerType::slots && answer->type != AnswerType::superseded;
+  }
+  if (at.is_stale) {
+    at.rows = only(gateway_.contents, Table::row);
+    at.releases = only(gateway_.contents, Table::release);
+  }
+  // Of the pod that is spoken of: its row and its object.
+  const std::string& uid = answer ? answer->uid : status_uid;
+  if (const auto row = gateway_.rows.find(uid); !uid.empty() && row != gateway_.rows.end()) {
+    at.row_by_uid.insert(*row);
+    for (const auto& id : {std::pair(Table::row, uid), std::pair(Table::object, "pods/" + row->second.pod)}) {
+      if (const auto found = gateway_.contents.find(id); found != gateway_.contents.end()) at.of_pod.insert(*found);
+    }
   }
   at_gateway_ = std::move(at);
 }
@@ -222,9 +272,9 @@ void Witness::after_gateway_message() {
   const std::string uid = at.answer ? at.answer->uid : at.status_uid;
   const auto row = at.row_by_uid.find(uid);
   if (uid.empty() || row == at.row_by_uid.end() || row->second.node == at.sender) return;
-  const bool same_row = kept(std::pair(Table::row, uid), at.rows.at({Table::row, uid}));
-  const auto object = at.objects.find({Table::object, "pods/" + row->second.pod});
-  if (same_row && (object == at.objects.end() || kept(object->first, object->second))) return;
+  const bool same = std::all_of(at.of_pod.begin(), at.of_pod.end(),
+                                [&](const auto& record) { return kept(record.first, record.second); });
+  if (same) return;
   news_.foreign_changes.push_back("a message from node " + at.sender + " changed pod " + uid +
                                   ", whose row names node " + row->second.node);
 }

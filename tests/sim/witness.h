@@ -38,10 +38,14 @@ struct GatewaySight {
   GatewayId id;
   bool adopting = false;
   std::set<std::string> orphans;
+  std::set<std::string> retired;                 // "<node>/<incarnation>": forgotten, not cleared yet (P9)
   std::map<std::string, Row> rows;               // by uid
   std::map<std::string, ReleaseEntry> releases;  // by "<node>/<uid>/<epoch>"
   const Gateway* alive = nullptr;                // null: no process
 
+  bool has_retired(const std::string& node, const std::string& incarnation) const {
+    return retired.contains(node + "/" + incarnation) || retired.contains(node + "/");
+  }
   bool is_settled() const { return has_store && !adopting; }
 };
 
@@ -98,8 +102,10 @@ class Witness {
 
   bool was_bind_durable(const Named& named) const { return bind_durable_.contains(named); }
   bool was_prebound_received(const Named& named) const { return prebound_received_.contains(named); }
-  // Some node said for good that this epoch does not run.
-  bool is_over(const Named& named) const;
+  // The operator forgot this node after this placement was made there: it may run elsewhere as well (S4).
+  bool was_forgotten(const std::string& node, const Named& named) const {
+    return forgotten_.contains({named.first, named.second, node});
+  }
   struct Final {
     AnswerType type;
     Epoch epoch;
@@ -115,7 +121,10 @@ class Witness {
   std::uint64_t requests_sent() const { return requests_sent_; }
 
  private:
+  void gateway_record_gone(const std::pair<Table, std::string>& id);
+  void gateway_record_changed(const Contents::value_type& record, std::vector<Row>& changed);
   void note_row(const Row& row);
+  void note_forgotten(const std::string& node);
   void note_epoch(const GatewayId& id, const Epoch& epoch, const std::string& uid, const std::string& node);
   // `incarnation` empty: whichever said it.
   bool is_final(const std::string& node, const Named& named, const std::string& incarnation) const;
@@ -126,6 +135,7 @@ class Witness {
   std::map<std::pair<std::string, Epoch>, std::pair<std::string, std::string>> owner_of_;  // store, epoch: uid, node
   std::map<std::string, Epoch> last_begun_;                                                // by store id
   std::set<std::tuple<std::string, Epoch, std::string>> placements_;                       // uid, epoch, node
+  std::set<std::tuple<std::string, Epoch, std::string>> forgotten_;  // likewise: those of a node when it was forgotten
   std::set<Named> bind_durable_, prebound_received_;
   std::set<std::string> durable_uids_;
   std::map<std::string, int> heard_in_turn_;  // by key
@@ -138,7 +148,8 @@ class Witness {
     std::string sender;
     std::optional<Answer> answer;
     std::string status_uid;
-    Contents rows, releases, objects;
+    Contents rows, releases;  // of a stale answer
+    Contents of_pod;
     std::map<std::string, Row> row_by_uid;
     bool is_stale = false;
   };

@@ -95,6 +95,8 @@ TEST(CtlOptions, EndsWithTwoAndAReasonWhenTheCommandLineIsWrong) {
       {"reject", "node", "a"},
       {"waiting", "-A", "-n", "x"},
       {"delete", "pod"},
+      {"forget", "pod", "a"},
+      {"forget", "node"},
       {"delete", "pod", "a", "-f", "x.yaml"},
   };
   for (const auto& words : wrong) {
@@ -115,8 +117,8 @@ TEST(CtlOptions, ShowsEveryOptionAndTheExitCodesInHelp) {
   EXPECT_EQ(help.ended, 0);
   for (const char* word : {"--config",    "--state-dir", "--broker", "--username", "--password-file", "--ca-file",
                            "--cert-file", "--key-file",  "--fleet",  "--gateway",  "--identity",      "--timeout",
-                           "apply",       "get",         "describe", "delete",     "waiting",         "allow",
-                           "reject",      "status",      "version",  "Exit codes"}) {
+                           "apply",       "get",         "describe", "delete",     "forget",          "waiting",
+                           "allow",       "reject",      "status",   "version",    "Exit codes"}) {
     EXPECT_NE(help.out.find(word), std::string::npos) << word;
   }
   const Parsed get = parse({"get", "--help"});

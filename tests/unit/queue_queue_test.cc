@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "core/metrics.h"
 #include "core/queue/queue.h"
 #include "tests/unit/scheduling_fixture.h"
 
@@ -394,6 +395,32 @@ TEST_F(QueueTest, TellsEachPodThatCameBackFromAnAttemptOnce) {
   EXPECT_EQ(queue->take_returned(2).size(), 2u);
   EXPECT_EQ(queue->take_returned(2).size(), 1u);
   EXPECT_TRUE(queue->take_returned(2).empty());
+}
+
+TEST_F(QueueTest, CountsWhoComesIntoWhichPartAndWhy) {
+  Metrics metrics;
+  Queue::Options options;
+  options.metrics = &metrics;
+  restart(options);
+  add("p");
+  reject(pop());
+  queue->move_all(kNodeAdd, {});
+  clock.now_ms += 60'000;
+  queue->flush();
+  fail(pop());
+  const auto count = [&metrics](std::string_view part, std::string_view event) {
+    return metrics.incoming_pods.at({part, event}).value();
+  };
+  EXPECT_EQ(count("active", "UnschedulablePodAdd"), 1u);
+  EXPECT_EQ(count("unschedulable", "ScheduleAttemptFailure"), 1u);
+  EXPECT_EQ(count("backoff", "NodeAdd"), 1u);
+  EXPECT_EQ(count("active", "BackoffComplete"), 1u);
+  EXPECT_EQ(count("backoff", "ScheduleAttemptFailure"), 1u);
+  EXPECT_EQ(metrics.hint_duration.at({"GateKeeper", "NodeAdd", "Queue"}).count(), 1u);
+  add("q");
+  pop();
+  queue->move_all(kNodeAdd, {});
+  EXPECT_EQ(queue->in_flight_events(), (std::map<std::string_view, std::size_t>{{"NodeAdd", 1}}));
 }
 
 }  // namespace

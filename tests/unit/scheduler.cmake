@@ -4,6 +4,7 @@ berth_test(unit_scheduler
     scheduler_disruption_test.cc
     scheduler_explain_test.cc
     scheduler_full_store_test.cc
+    scheduler_forget_test.cc
     scheduler_gateway_test.cc
     scheduler_objects_test.cc
     scheduler_permit_test.cc
