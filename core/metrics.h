@@ -154,7 +154,7 @@ struct Metrics {
   Family<Gauge> ready{"berth_ready", "1 when pods are placed, else 0"};
   Family<Counter> messages{"berth_messages_total", "MQTT messages, by direction: in, out", {"direction"}};
   Family<Counter> store_commits{"berth_store_commits_total", "Transactions written"};
-  Family<Counter> store_bytes{"berth_store_bytes_written_total", "Bytes logged to flash, checkpoints left out"};
+  Family<Counter> store_bytes{"berth_store_bytes_written_total", "Bytes written to flash by the store"};
   Family<Histogram> turn_duration{
       "berth_turn_duration_seconds", "One turn's end: schedule, commit, send", {}, exponential_buckets(0.0001, 2, 14)};
 

@@ -133,6 +133,11 @@ void read_gateway(FieldReader& reader, GatewaySettings& out) {
     if (read_port(http, port, 0)) out.http.port = port;
   });
   read_seconds(reader, "promise_limit_seconds", out.promise_limit_ms, 3600);
+  Quantity flash;
+  if (reader.read_quantity("flash_bytes_per_day", flash)) {
+    if (flash < Quantity()) reader.error("flash_bytes_per_day", "wanted 0 (without limit) or more");
+    out.flash_bytes_per_day = static_cast<std::uint64_t>(std::max<std::int64_t>(flash.value(), 0));
+  }
   reader.read_object("log", [&](FieldReader& log) { read_log(log, out.log.level, out.log.format); });
 }
 

@@ -65,7 +65,7 @@ struct HttpSettings {
 };
 
 // berthd: fleet, gateway, state_dir, broker or embedded_broker, clients, known_nodes, scheduler_config, tie_seed,
-// http, promise_limit_seconds, log.
+// http, promise_limit_seconds, flash_bytes_per_day, log.
 struct GatewaySettings {
   std::string fleet = "default";
   std::string gateway = "gateway";
@@ -78,6 +78,7 @@ struct GatewaySettings {
   std::uint64_t tie_seed = 0;            // of the choice among equal nodes; 0: another one at each start
   HttpSettings http;
   Millis promise_limit_ms = 60000;
+  std::uint64_t flash_bytes_per_day = 0;  // what the store may write; 0: without limit
   LogSettings log;
 };
 Result<GatewaySettings> parse_gateway_config(std::string_view file, std::string_view text,

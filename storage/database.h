@@ -60,7 +60,8 @@ class Database {
   DatabaseResult<std::int64_t> integer(std::string_view sql);
   DatabaseResult<std::string> text(std::string_view sql);
 
-  // Moves the write-ahead log into the file once it has `frames` pages or more.
+  // The write-ahead log has `frames` pages or more; checkpoint() moves it into the file then.
+  bool is_checkpoint_due(int frames) const { return log_frames_ >= frames; }
   DatabaseResult<void> checkpoint(int frames);
   // Pages this connection wrote to the log.
   std::uint64_t pages_logged() const;

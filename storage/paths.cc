@@ -68,6 +68,16 @@ Status rewrite_file(const std::string& path) {
   return got == 0 ? Status::ok() : system_error("cannot write " + path + " again", number);
 }
 
+std::uint64_t bytes_written_by_process() {
+  std::FILE* file = std::fopen("/proc/self/io", "re");
+  if (file == nullptr) return 0;
+  unsigned long long read = 0;
+  unsigned long long written = 0;
+  const int fields = std::fscanf(file, "rchar: %llu wchar: %llu", &read, &written);
+  std::fclose(file);
+  return fields == 2 ? written : 0;
+}
+
 std::uint64_t free_disk_bytes(const std::string& path) {
   struct statvfs disk{};
   if (::statvfs(path.c_str(), &disk) != 0) return ~std::uint64_t{0};

@@ -19,6 +19,8 @@ void remove_file(const std::string& path);
 // Writes a file's bytes over themselves and syncs them; nothing when there is none. After a failed sync Linux takes
 // pages for written that are not on the disk, and no later sync would bring them there.
 Status rewrite_file(const std::string& path);
+// Given to write calls since the process started (/proc/self/io); 0 where that is not counted.
+std::uint64_t bytes_written_by_process();
 // What the disk under `path` could still hold for us; all there is when that cannot be known.
 std::uint64_t free_disk_bytes(const std::string& path);
 // Makes names created or renamed beside `path` durable.

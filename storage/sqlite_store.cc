@@ -364,13 +364,23 @@ DatabaseResult<void> SqliteStore::tidy() {
       return folded;
     }
   }
-  if (const auto moved = database_->checkpoint(static_cast<int>(options_.checkpoint_bytes / page_bytes_)); !moved) {
+  if (const auto moved = move_log(options_.checkpoint_bytes); !moved) {
     if (moved.error().kind != DatabaseError::Kind::full) return moved;
     release_reserve();
   }
   if (auto measured = measure(); !measured) return measured;
   if (!reserve_held_) hold_reserve();
   return {};
+}
+
+// Once the log has this many bytes.
+DatabaseResult<void> SqliteStore::move_log(std::uint64_t bytes) {
+  const int frames = static_cast<int>(bytes / page_bytes_ + (bytes % page_bytes_ == 0 ? 0 : 1));
+  if (!database_->is_checkpoint_due(frames)) return {};
+  const std::uint64_t before = bytes_written_by_process();
+  const auto moved = database_->checkpoint(frames);
+  bytes_moved_ += bytes_written_by_process() - before;
+  return moved;
 }
 
 DatabaseResult<void> SqliteStore::measure() {
@@ -408,7 +418,7 @@ void SqliteStore::release_reserve() {
     log_.write(Level::warn, "store limit not set", {{"store", path_}, {"reason", limited.error().message}});
   }
   // An emptied log is written over from its beginning and needs no space.
-  if (const auto moved = database_->checkpoint(1); !moved) {
+  if (const auto moved = move_log(1); !moved) {
     log_.write(Level::warn, "store log not moved", {{"store", path_}, {"reason", moved.error().message}});
   }
 }

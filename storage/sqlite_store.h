@@ -39,6 +39,7 @@ class SqliteStore final : public Store {
   static constexpr int kSchemaVersion = 1;
   // Of new files; older ones keep theirs. A commit writes whole pages, and most commits are of some hundred bytes.
   static constexpr std::uint64_t kPageBytes = 1024;
+  static constexpr std::uint64_t kFrameHeadBytes = 24;  // before each page in the log (sqlite.org/fileformat2.html)
 
   // Creates the file (mode 0600) and its schema when there is none. `log` outlives the store.
   static std::expected<std::unique_ptr<SqliteStore>, OpenError> open(const std::string& path, Log& log,
@@ -56,9 +57,10 @@ class SqliteStore final : public Store {
   void advance(const std::string& key, int phase) override;
   Status commit() override;
 
-  // Written to the log since open(), in bytes. Checkpoints come on top: each page that changed once more per MiB of
-  // log.
-  std::uint64_t bytes_logged() const { return database_->pages_logged() * page_bytes_; }
+  // Written since open(): the log, and what was moved out of it where the system counts that (/proc).
+  std::uint64_t bytes_written() const {
+    return bytes_moved_ + database_->pages_logged() * (page_bytes_ + kFrameHeadBytes);
+  }
   std::uint64_t commits() const { return commits_; }
 
  private:
@@ -80,6 +82,7 @@ class SqliteStore final : public Store {
   bool fold_is_due() const;
   DatabaseResult<std::vector<Change>> read_journal();
   DatabaseResult<void> record_change(const Change& change);
+  DatabaseResult<void> move_log(std::uint64_t bytes);
   DatabaseResult<void> measure();
   void hold_reserve();
   void release_reserve();
@@ -111,6 +114,7 @@ class SqliteStore final : public Store {
   bool reserve_used_ = false;  // at most once until it is held again
   bool failed_ = false;
   std::uint64_t commits_ = 0;
+  std::uint64_t bytes_moved_ = 0;
 };
 
 }  // namespace berth

@@ -83,6 +83,9 @@ class Gateway final : public Transport::Handler, private Surroundings {
   };
   Readiness readiness() const;
 
+  // While set, nothing is written that safety does not need: places in the queue are kept at a clean end only.
+  void spare_flash(bool spare) { sparing_ = spare; }
+
   // Brings the gauges of metrics() up to date.
   void measure();
 
@@ -355,6 +358,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
   bool link_up_ = false;
   bool synced_ = false;  // the fence came back in this session
   std::uint64_t fence_ = 0;
+  bool sparing_ = false;
   bool turned_away_ = false;                             // something retained was refused because the store was full
   std::set<std::pair<Kind, std::string>> seen_desired_;  // retained in this session: the rest is mirrored again
   struct Listing {

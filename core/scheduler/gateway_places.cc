@@ -86,7 +86,7 @@ void Gateway::restore_queue() {
 }
 
 void Gateway::save_places(bool all) {
-  if (!all && store_.next_position() == position_) return;
+  if (!all && (sparing_ || store_.next_position() == position_)) return;
   const std::size_t most = all ? std::numeric_limits<std::size_t>::max() : kPlacesPerCommit;
   for (const std::string& uid : queue_.take_returned(most)) {
     const QueuePlace place = place_of(*queue_.find(uid));

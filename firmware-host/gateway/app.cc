@@ -16,6 +16,7 @@
 #include "firmware-host/gateway/scheduler_config.h"
 #include "firmware-host/gateway/status_pages.h"
 #include "firmware-host/gateway/store.h"
+#include "firmware-host/gateway/write_budget.h"
 #include "firmware-host/http_server.h"
 #include "firmware-host/logging.h"
 #include "firmware-host/loop.h"
@@ -157,7 +158,7 @@ class GatewayApp {
     http_.emplace(loop_.context(), clock_, timers_, log_, options, [this](const HttpRequest& request) {
       if (const auto* store = dynamic_cast<const SqliteStore*>(store_.get())) {
         gateway_->metrics().store_commits.at().set(store->commits());
-        gateway_->metrics().store_bytes.at().set(store->bytes_logged());
+        gateway_->metrics().store_bytes.at().set(store->bytes_written());
       }
       return pages_->answer(request);
     });
@@ -171,6 +172,7 @@ class GatewayApp {
     own.set("version", BERTH_VERSION);
     own.set("stateDir", settings_.state_dir);
     own.set("schedulerConfig", settings_.scheduler_config);
+    own.set("flashBytesPerDay", std::to_string(settings_.flash_bytes_per_day));
     own.set("promiseLimitSeconds", settings_.promise_limit_ms / 1000);
     return Json(Json::Object{{"kubescheduler.config.k8s.io", scheduler_.completed}, {"berth", std::move(own)}});
   }
@@ -205,12 +207,29 @@ class GatewayApp {
     Status finished = gateway_->finish_turn();
     gateway_->metrics().turn_duration.at().observe(seconds_between(began_us, clock_.now_us()));
     if (finished.is_success()) service_.turn_ended();
+    mind_budget();
     if (finished.is_success() && ending_) {
       transport_->disconnect();
       if (broker_ != nullptr) broker_->stop();
       loop_.stop();
     }
     return finished;
+  }
+
+  void mind_budget() {
+    const auto* store = dynamic_cast<const SqliteStore*>(store_.get());
+    if (store == nullptr) return;
+    const WriteBudget::State state = budget_.note(clock_.now(), store->bytes_written());
+    if (state == budget_state_) return;
+    if (state > budget_state_) {
+      log_.write(Level::warn,
+                 state == WriteBudget::State::over ? "flash budget used up: only what safety needs is written"
+                                                   : "flash budget nearly used up",
+                 {{"bytes_in_24h", std::to_string(budget_.used())},
+                  {"flash_bytes_per_day", std::to_string(settings_.flash_bytes_per_day)}});
+    }
+    budget_state_ = state;
+    gateway_->spare_flash(state == WriteBudget::State::over);
   }
 
   void say_goodbye(int signal) {
@@ -235,6 +254,8 @@ class GatewayApp {
   std::unique_ptr<Gateway> gateway_;
   std::optional<StatusPages> pages_;
   std::optional<HttpServer> http_;
+  WriteBudget budget_{settings_.flash_bytes_per_day};
+  WriteBudget::State budget_state_ = WriteBudget::State::within;
   bool ending_ = false;
 };
 

@@ -269,7 +269,7 @@ void measure_load(const std::string& folder) {
               used.bytes / kPods, site.manifest_bytes() / kPods, static_cast<double>(used.syncs) / kPods,
               kPods / milliseconds_since(began) * 1000);
   std::printf("  counted by the store itself: %" PRIu64 " bytes; limit: 320 bytes besides the manifest\n",
-              site.store().bytes_logged() / kPods);
+              site.store().bytes_written() / kPods);
 }
 
 void measure_start(const std::string& folder) {

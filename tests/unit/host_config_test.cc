@@ -48,6 +48,7 @@ scheduler_config: /etc/berth/scheduler.yaml
 tie_seed: "9223372036854775807"
 http: {enabled: false, listen: "::1", port: 0}
 promise_limit_seconds: 90
+flash_bytes_per_day: 2Gi
 log: {level: debug, format: json}
 )");
   ASSERT_TRUE(settings) << settings.error().message();
@@ -68,6 +69,7 @@ log: {level: debug, format: json}
   EXPECT_EQ(settings->http.listen, "::1");
   EXPECT_EQ(settings->http.port, 0);
   EXPECT_EQ(settings->promise_limit_ms, 90000);
+  EXPECT_EQ(settings->flash_bytes_per_day, 2ull << 30);
   EXPECT_EQ(settings->log.level, Level::debug);
   EXPECT_EQ(settings->log.format, LogFormat::json);
 }

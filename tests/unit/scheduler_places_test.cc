@@ -46,6 +46,19 @@ TEST_F(PlacesTest, TryingAPodAgainWritesNothing) {
   EXPECT_EQ(store.commits(), commits);
 }
 
+TEST_F(PlacesTest, WhileFlashIsSparedOnlyACleanEndKeepsThem) {
+  start_connected();
+  gateway->spare_flash(true);
+  apply(pod("huge", "u1", kTooMuch));
+  commit_something();
+  advance(20 * 60'000);
+  commit_something();
+  EXPECT_FALSE(store.durable().contains({Table::queue, "u1"}));
+  gateway->say_goodbye();
+  turn();
+  EXPECT_TRUE(store.durable().contains({Table::queue, "u1"}));
+}
+
 TEST_F(PlacesTest, ACleanEndKeepsThemToo) {
   start_connected();
   apply(pod("huge", "u1", kTooMuch));
