@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 
@@ -71,11 +72,12 @@ Status rewrite_file(const std::string& path) {
 std::uint64_t bytes_written_by_process() {
   std::FILE* file = std::fopen("/proc/self/io", "re");
   if (file == nullptr) return 0;
-  unsigned long long read = 0;
-  unsigned long long written = 0;
-  const int fields = std::fscanf(file, "rchar: %llu wchar: %llu", &read, &written);
+  char text[256];
+  const std::size_t size = std::fread(text, 1, sizeof text - 1, file);
   std::fclose(file);
-  return fields == 2 ? written : 0;
+  text[size] = '\0';
+  const char* found = std::strstr(text, "wchar: ");
+  return found == nullptr ? 0 : std::strtoull(found + std::strlen("wchar: "), nullptr, 10);
 }
 
 std::uint64_t free_disk_bytes(const std::string& path) {

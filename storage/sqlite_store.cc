@@ -299,7 +299,8 @@ DatabaseResult<void> SqliteStore::transact(DatabaseResult<void> (SqliteStore::*s
   if (done) done = (this->*steps)();
   if (done) done = database_->execute("COMMIT");
   // SQLite may have rolled back already, and says so with an error of no interest.
-  if (!done) static_cast<void>(database_->execute("ROLLBACK"));
+  if (done) return done;
+  [[maybe_unused]] const auto undone = database_->execute("ROLLBACK");
   return done;
 }
 
