@@ -61,6 +61,7 @@ Breach l1(const Witness& witness, const Wanted& wanted) {
   if (const std::string why = gateway->not_ready(); !why.empty()) return "the gateway is not ready: " + why;
   for (const auto& [key, uid] : wanted.uid_of_pod) {
     const PodEntry* entry = gateway->objects().find_pod(key);
+    if (entry == nullptr && wanted.preemptible.contains(uid)) continue;
     if (entry == nullptr || entry->pod->uid() != uid) {
       return "pod " + key + " (" + uid + ") is wanted, the gateway has " +
              (entry == nullptr ? std::string("none") : entry->pod->uid());

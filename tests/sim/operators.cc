@@ -5,6 +5,7 @@ namespace berth::sim {
 namespace {
 
 constexpr int kClaims = 3;
+constexpr int kPriorities = 3;  // 100, 200, 300
 std::string key_of(const std::string& name) { return "default/" + name; }
 
 }  // namespace
@@ -44,9 +45,10 @@ Operators::PodPlan Operators::make_plan() {
   plan.uid = "u" + std::to_string(++uids_);
   plan.cpu = 100 + 100 * static_cast<int>(world_.random.below(9));
   plan.memory_mi = 16 << world_.random.below(4);
-  if (world_.random.chance(1, 3)) plan.lasts_ms = static_cast<int>(world_.pick(200, 20'000));
+  if (world_.random.chance(1, 3)) plan.lasts_ms = static_cast<int>(world_.pick(200, 10'000));
   if (world_.random.chance(1, 4)) plan.zone = world_.random.chance(1, 2) ? "a" : "b";
   if (world_.random.chance(1, 4)) plan.claim = "c" + std::to_string(world_.random.below(kClaims));
+  if (world_.random.chance(1, 4)) plan.priority = 100 * static_cast<int>(1 + world_.random.below(kPriorities));
   plan.tolerates = world_.random.chance(1, 2);
   plan.gated = world_.random.chance(1, 10);
   return plan;
@@ -67,6 +69,7 @@ Json Operators::manifest(const std::string& name, const PodPlan& plan) const {
   Json spec = Json::object();
   spec.set("containers", Json(Json::Array{std::move(container)}));
   spec.set("restartPolicy", plan.lasts_ms > 0 ? "Never" : "Always").set("terminationGracePeriodSeconds", 3);
+  if (plan.priority > 0) spec.set("priority", plan.priority);
   if (!plan.zone.empty()) spec.set("nodeSelector", Json(Json::Object{{"zone", Json(plan.zone)}}));
   if (plan.tolerates) {
     Json toleration = Json::object();
@@ -205,6 +208,14 @@ void Operators::repeat_all(const std::map<std::string, std::string>& seen, const
     }
   }
   for (const auto& [name, plan] : plans_) say_pod(name);
+}
+
+std::set<std::string> Operators::preemptible() const {
+  std::set<std::string> uids;
+  for (const auto& [name, plan] : plans_) {
+    if (plan.priority < 100 * kPriorities) uids.insert(plan.uid);
+  }
+  return uids;
 }
 
 void Operators::settle() {

@@ -264,6 +264,9 @@ void Witness::after_gateway_message() {
   for (const Contents* table : {&at.rows, &at.releases}) {
     for (const auto& [id, content] : *table) {
       if (!at.is_stale || kept(id, content)) continue;
+      // The turn that hears it also schedules, and may drive this pod out for another one.
+      const auto row = gateway_.rows.find(id.second);
+      if (id.first == Table::row && row != gateway_.rows.end() && row->second.phase == Phase::release) continue;
       news_.stale_changes.push_back("the stale " + std::string(to_string(at.answer->type)) + " for " +
                                     show(at.answer->uid, at.answer->epoch) + " from node " + at.sender +
                                     " changed the gateway's record " + id.second);

@@ -20,7 +20,9 @@ struct Plan {
   std::uint64_t seed = 0;
   Millis storm_ms = 90'000;
   Sabotage sabotage = Sabotage::none;
+  Mutant mutant = Mutant::none;
   bool print = false;
+  std::size_t devices = 0;  // 0: the seed decides
 };
 
 struct Violation {
@@ -52,6 +54,8 @@ class World {
   void plan_storm();
   void gateway_trouble();
   void device_trouble();
+  Process& any_process();
+  void clock_trouble();
   void network_trouble();
   void replay_as_another();
   std::map<std::string, std::string> pods_seen() const;
