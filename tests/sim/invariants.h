@@ -26,6 +26,8 @@ const std::vector<Invariant>& safety();
 struct Wanted {
   std::map<std::string, std::string> uid_of_pod;  // by key; gated pods included
   std::set<std::string> preemptible;              // uids of those that others may have driven out
+  bool busy = false;  // a large fleet is never quite at rest: what was asked just now may still be on its way
+  Millis now = 0;
   std::uint64_t requests_at_rest = 0;  // PreBind, Bind and Release sent while everything should have been at rest
 };
 

@@ -76,13 +76,16 @@ bool SimGateway::on_send_watched(Message& message) {
       world().say(name(), "asks " + node + " " + std::string(to_string(request->type)) + " " + request->uid + "@" +
                               berth::to_text(request->epoch) + " floor " + berth::to_text(request->floor));
     }
-    world().witness.gateway_sent(node, *request);
+    world().witness.gateway_sent(node, *request, world().clock.now());
     if (world().mutant == Mutant::p7 && request->type == RequestType::release) take_as_released(node, *request);
     if (world().sabotage == Sabotage::s3 && request->type == RequestType::pre_bind) {
       Request forged = *request;
       forged.type = RequestType::bind;
-      world().witness.gateway_sent(node, forged);
+      world().witness.gateway_sent(node, forged, world().clock.now());
     }
+  } else if (message.topic.starts_with(Topics(kFleet).root() + "events/") &&
+             message.payload.find("\"Preempted\"") != std::string::npos) {
+    world().witness.gateway_preempted(message.topic.substr(Topics(kFleet).root().size() + 7));
   } else if (message.topic.starts_with(Topics(kFleet).root() + "clients/")) {
     world().witness.gateway_answered_client(message.payload);
   }

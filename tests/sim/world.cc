@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "tests/sim/hostile.h"
+
 namespace berth::sim {
 
 namespace {
@@ -57,6 +59,9 @@ World::World(const Plan& plan) : plan_(plan), around_(plan.seed, plan.sabotage, 
   for (std::size_t number = 0; number < nodes; ++number) {
     devices_.push_back(std::make_unique<SimDevice>(around_, make_device(number)));
     names.push_back(devices_.back()->name());
+    if (!around_.random.chance(1, 8)) continue;
+    hostile_.push_back(devices_.back().get());
+    around_.witness.set_hostile(names.back());
   }
   gateway_ = std::make_unique<SimGateway>(around_, names);
   operators_ = std::make_unique<Operators>(around_, 4 + around_.random.below(12) + 2 * (nodes - 2), nodes);
@@ -73,6 +78,7 @@ void World::violate(std::string_view name, std::string_view text, const std::str
 }
 
 void World::check() {
+  around_.witness.judge_turn();
   if (violation_) return;
   for (const Invariant& invariant : safety()) {
     if (Breach breach = invariant.find_breach(around_.witness)) violate(invariant.name, invariant.text, *breach);
@@ -81,7 +87,8 @@ void World::check() {
 }
 
 void World::check_liveness(std::uint64_t requests_at_rest) {
-  const Wanted wanted{operators_->wanted(), operators_->preemptible(), requests_at_rest};
+  const Wanted wanted{operators_->wanted(), operators_->preemptible(), is_busy(), around_.clock.now(),
+                      requests_at_rest};
   for (const Liveness& invariant : liveness()) {
     if (Breach breach = invariant.find_breach(around_.witness, wanted)) {
       violate(invariant.name, invariant.text, *breach);
@@ -201,6 +208,12 @@ void World::replay_as_another() {
   device.forge(message);
 }
 
+void World::tell_lies() {
+  SimDevice& device = *hostile_[around_.random.below(hostile_.size())];
+  ++around_.counts.faults["lie"];
+  device.forge(lie(around_, device.name()));
+}
+
 void World::plan_storm() {
   around_.weather.set_storm(true);
   for (const auto& device : devices_) {
@@ -218,6 +231,7 @@ void World::plan_storm() {
   now_and_then(around_.pick(3000, 40'000) / crowd, [this] { network_trouble(); });
   now_and_then(around_.pick(5000, 60'000) / crowd, [this] { clock_trouble(); });
   now_and_then(around_.pick(300, 3000), [this] { replay_as_another(); });
+  if (!hostile_.empty()) now_and_then(around_.pick(100, 2000) / crowd + 1, [this] { tell_lies(); });
 }
 
 // Every pod that the gateway or the broker still knows.
@@ -256,6 +270,8 @@ void World::calm_down() {
   }
   for (const auto& device : devices_) device->clock().set_rate(1000);
   gateway_->clock().set_rate(1000);
+  // Nobody believes them any more: they are set up anew.
+  for (SimDevice* device : hostile_) device->wipe();
   gateway_->set_full(false);
   gateway_->boot();
   operators_->settle();
@@ -280,9 +296,12 @@ bool World::run() {
     if (well && plan_.sabotage == Sabotage::l1 && gateway_->gateway() != nullptr) gateway_->sabotage_queue();
   }
   well = well && run_until(end + kRestMs);
-  const std::uint64_t asked = around_.witness.requests_sent();
+  const auto asked = [this] {
+    return is_busy() ? around_.witness.stubborn_requests() : around_.witness.requests_sent();
+  };
+  const std::uint64_t before = asked();
   well = well && run_until(end + kCalmMs);
-  if (well) check_liveness(around_.witness.requests_sent() - asked);
+  if (well) check_liveness(asked() - before);
   around_.counts.events = around_.trace.events();
   around_.counts.binds = around_.witness.binds();
   for (const auto& device : devices_) around_.counts.starts += device->runtime().started();
