@@ -129,6 +129,11 @@ struct Metrics {
   Family<Counter> incoming_pods{"scheduler_queue_incoming_pods_total",
                                 "Pods put into a part of the queue, by the event that did it",
                                 {"queue", "event"}};
+  Family<Histogram> hint_duration{"scheduler_queueing_hint_execution_duration_seconds",
+                                  "One question to a plugin whether an event may cure its rejection",
+                                  {"plugin", "event", "hint"},
+                                  exponential_buckets(0.00001, 1.5, 20)};
+  Family<Gauge> inflight_events{"scheduler_inflight_events", "Events kept for pods being scheduled", {"event"}};
   Family<Gauge> pending_pods{"scheduler_pending_pods", "Pods in each part of the queue", {"queue"}};
   Family<Gauge> unschedulable_pods{
       "scheduler_unschedulable_pods", "Waiting pods that a plugin rejected", {"plugin", "profile"}};

@@ -19,6 +19,7 @@ enum class Table : std::uint8_t {
   node = 5,     // gateway: node name -> incarnation and what is known of it
   slot = 6,     // agent: pod uid -> slot
   high = 7,     // agent: pod uid -> highest epoch seen
+  queue = 8,    // gateway: pod uid -> its place in the queue after a failed attempt
 };
 
 struct Record {
@@ -39,6 +40,9 @@ class Store {
   // Position that the next staged change will take. Positions only grow, across restarts too; those of changes that
   // were never committed may be taken again. An epoch's counter is the position of its row's begin record.
   virtual std::uint64_t next_position() const = 0;
+  // Success while new objects should be accepted; else Code::unschedulable "store is full: ...", a reason for their
+  // owner. put() itself is never refused: what it lacks then is a failed commit.
+  virtual Status room() = 0;
   // Stages a new row. May answer Code::unschedulable "store is full ..."; nothing is staged then.
   virtual Status begin(const std::string& key, const std::string& value, int phase) = 0;
   // Stages a row's next phase; the value stays. Never refused: space is held back.

@@ -49,6 +49,25 @@ Status allocate_file(const std::string& path, std::uint64_t bytes) {
   return system_error("cannot allocate " + path, number);
 }
 
+void remove_file(const std::string& path) { ::unlink(path.c_str()); }
+
+Status rewrite_file(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (fd < 0) return errno == ENOENT ? Status::ok() : system_error("cannot open " + path, errno);
+  char bytes[16 * 1024];
+  ssize_t got = 0;
+  for (off_t at = 0; (got = ::pread(fd, bytes, sizeof bytes, at)) > 0; at += got) {
+    if (::pwrite(fd, bytes, static_cast<std::size_t>(got), at) != got) {
+      got = -1;
+      break;
+    }
+  }
+  if (got == 0 && ::fdatasync(fd) != 0) got = -1;
+  const int number = errno;
+  ::close(fd);
+  return got == 0 ? Status::ok() : system_error("cannot write " + path + " again", number);
+}
+
 std::uint64_t free_disk_bytes(const std::string& path) {
   struct statvfs disk{};
   if (::statvfs(path.c_str(), &disk) != 0) return ~std::uint64_t{0};

@@ -14,6 +14,11 @@ namespace berth {
 Status create_private_file(const std::string& path);
 // Makes a file's space real, not only its size.
 Status allocate_file(const std::string& path, std::uint64_t bytes);
+// Gives its space back; nothing happens when there is no such file.
+void remove_file(const std::string& path);
+// Writes a file's bytes over themselves and syncs them; nothing when there is none. After a failed sync Linux takes
+// pages for written that are not on the disk, and no later sync would bring them there.
+Status rewrite_file(const std::string& path);
 // What the disk under `path` could still hold for us; all there is when that cannot be known.
 std::uint64_t free_disk_bytes(const std::string& path);
 // Makes names created or renamed beside `path` durable.

@@ -1,7 +1,5 @@
 #include "storage/sqlite_store.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -14,8 +12,6 @@ namespace berth {
 namespace {
 
 constexpr std::int64_t kApplicationId = 0x42525448;  // "BRTH"
-constexpr int kCheckpointFrames = 256;               // 1 MiB of log
-constexpr std::uint64_t kFoldBytes = 1 << 20;
 constexpr std::uint64_t kLargestMessage = 64 * 1024;
 
 // Step n brings a store of version n to version n + 1.
@@ -74,6 +70,10 @@ std::expected<std::unique_ptr<SqliteStore>, OpenError> SqliteStore::open(const s
   if (!database) return std::unexpected(open_error(path, database.error()));
   std::unique_ptr<SqliteStore> store(new SqliteStore(path, log, options, std::move(*database)));
   if (auto known = store->check_identity(); !known) return std::unexpected(known.error());
+  // Now that the file is locked. An earlier process may have ended because a sync of the log failed.
+  if (const Status rewritten = rewrite_file(path + "-wal"); !rewritten.is_success()) {
+    return std::unexpected(open_error(path, {DatabaseError::Kind::io, rewritten.message()}));
+  }
   for (const auto step : {&SqliteStore::configure, &SqliteStore::migrate, &SqliteStore::prepare_statements,
                           &SqliteStore::read_positions, &SqliteStore::measure}) {
     if (const auto done = (store.get()->*step)(); !done) return std::unexpected(open_error(path, done.error()));
@@ -114,10 +114,26 @@ std::expected<void, OpenError> SqliteStore::check_identity() {
                                               ", this program knows versions up to " + std::to_string(kSchemaVersion) +
                                               ": run the newer program, or restore the store it was made from"});
   }
-  const auto check = database_->text("PRAGMA quick_check(1)");
-  if (!check) return failed(check.error());
-  if (*check != "ok") return failed({DatabaseError::Kind::corrupt, *check});
+  if (const auto sound = check_pages(); !sound) return failed(sound.error());
   return {};
+}
+
+// quick_check takes a page that cannot be read now, or for want of memory, for a damaged one. Such a fault shows itself
+// as what it is in a plain reading, or passes; a store must not be set aside for it.
+DatabaseResult<void> SqliteStore::check_pages() {
+  std::string complaint;
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const auto check = database_->text("PRAGMA quick_check(1)");
+    if (!check) return std::unexpected(check.error());
+    if (*check == "ok") return {};
+    complaint = *check;
+    for (const char* sql :
+         {"SELECT max(length(key || value)) FROM journal", "SELECT max(length(key || value)) FROM record"}) {
+      const auto read = database_->integer(sql);
+      if (!read && read.error().kind == DatabaseError::Kind::io) return std::unexpected(read.error());
+    }
+  }
+  return std::unexpected(DatabaseError{DatabaseError::Kind::corrupt, complaint});
 }
 
 DatabaseResult<void> SqliteStore::configure() {
@@ -220,13 +236,19 @@ void SqliteStore::erase(Table table, const std::string& key) { stage({Op::erase,
 
 std::uint64_t SqliteStore::next_position() const { return position_ + staged_.size() + 1; }
 
+// Asks the disk anew: others may have made room since, and no commit may come to notice it.
+Status SqliteStore::full_unless(std::uint64_t bytes) {
+  if (!reserve_held_) hold_reserve();
+  if (has_space_for(bytes)) return Status::ok();
+  if (!has_disk()) return Status::unschedulable("store is full: no space left on the disk of " + path_);
+  return Status::unschedulable("store is full: " + path_ + " holds " + std::to_string(used_pages_ * kPageBytes / 1024) +
+                               " KiB of at most " + std::to_string(options_.bytes_max / 1024) + " KiB");
+}
+
+Status SqliteStore::room() { return full_unless(kLargestMessage); }
+
 Status SqliteStore::begin(const std::string& key, const std::string& value, int phase) {
-  if (!has_space_for(key.size() + value.size())) {
-    if (!has_disk()) return Status::unschedulable("store is full: no space left on the disk of " + path_);
-    return Status::unschedulable("store is full: " + path_ + " holds " +
-                                 std::to_string(used_pages_ * kPageBytes / 1024) + " KiB of at most " +
-                                 std::to_string(options_.bytes_max / 1024) + " KiB");
-  }
+  if (Status has = full_unless(key.size() + value.size()); !has.is_success()) return has;
   stage({Op::begin, Table::row, key, value, phase});
   return Status::ok();
 }
@@ -323,7 +345,7 @@ bool SqliteStore::fold_is_due() const {
   if (journal_entries_ >= fold_at_) return true;
   if (fold_at_ > options_.fold_entries) return false;  // the last one found no space
   // What was erased frees its space only here.
-  return journal_bytes_ >= kFoldBytes || (is_full() && journal_entries_ > options_.fold_entries / 16);
+  return journal_bytes_ >= options_.fold_bytes || (is_full() && journal_entries_ > options_.fold_entries / 16);
 }
 
 DatabaseResult<void> SqliteStore::tidy() {
@@ -338,7 +360,7 @@ DatabaseResult<void> SqliteStore::tidy() {
       return folded;
     }
   }
-  if (const auto moved = database_->checkpoint(kCheckpointFrames); !moved) {
+  if (const auto moved = database_->checkpoint(static_cast<int>(options_.checkpoint_bytes / kPageBytes)); !moved) {
     if (moved.error().kind != DatabaseError::Kind::full) return moved;
     release_reserve();
   }
@@ -377,7 +399,7 @@ void SqliteStore::release_reserve() {
   reserve_used_ = true;
   log_.write(Level::error, "store is full, using its reserve", {{"store", path_}});
   reserve_held_ = false;
-  ::unlink(reserve_path().c_str());
+  remove_file(reserve_path());
   if (const auto limited = limit_pages(file_pages_ + reserve_pages()); !limited) {
     log_.write(Level::warn, "store limit not set", {{"store", path_}, {"reason", limited.error().message}});
   }

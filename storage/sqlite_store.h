@@ -32,6 +32,8 @@ class SqliteStore final : public Store {
     // Held back for advance, erase and put: begin() answers full when less is left, of bytes_max or on the disk. Enough
     // to move the whole log into the file and to fold the whole journal; after that the store lives in what it has.
     std::uint64_t reserve_bytes = 4 << 20;
+    std::uint64_t fold_bytes = 1 << 20;        // of the journal that cause a fold
+    std::uint64_t checkpoint_bytes = 1 << 20;  // of the log that cause it to be moved into the file
   };
 
   static constexpr int kSchemaVersion = 1;
@@ -47,13 +49,12 @@ class SqliteStore final : public Store {
   void put(Table table, const std::string& key, const std::string& value) override;
   void erase(Table table, const std::string& key) override;
   std::uint64_t next_position() const override;
+  // Full from where begin() might be refused for a row of the largest size.
+  Status room() override;
   Status begin(const std::string& key, const std::string& value, int phase) override;
   void advance(const std::string& key, int phase) override;
   Status commit() override;
 
-  // True while begin() might be refused for a row of the largest size. A host should refuse new objects then: put()
-  // itself cannot be refused, and lives on the reserve.
-  bool is_full() const;
   // Written to the log since open(), in bytes. Checkpoints come on top: each page that changed once more per MiB of
   // log.
   std::uint64_t bytes_logged() const { return database_->pages_logged() * kPageBytes; }
@@ -63,6 +64,7 @@ class SqliteStore final : public Store {
   SqliteStore(std::string path, Log& log, const Options& options, std::unique_ptr<Database> database);
   DatabaseResult<void> configure();
   std::expected<void, OpenError> check_identity();
+  DatabaseResult<void> check_pages();
   DatabaseResult<void> migrate();
   DatabaseResult<void> prepare_statements();
   DatabaseResult<void> read_positions();
@@ -82,6 +84,8 @@ class SqliteStore final : public Store {
   void release_reserve();
   DatabaseResult<void> limit_pages(std::uint64_t pages);
   Status fail(const DatabaseError& error);
+  Status full_unless(std::uint64_t bytes);
+  bool is_full() const;
   bool has_space_for(std::uint64_t bytes) const;
   bool has_disk() const;
   std::uint64_t reserve_pages() const { return options_.reserve_bytes / kPageBytes; }

@@ -156,6 +156,16 @@ def sim():
     return ctest("sim", "dev", "sim", test_limit_s=600)
 
 
+def crash():
+    build("dev", "tests/crash/all")
+    return ctest("crash", "dev", "crash", test_limit_s=600)
+
+
+def issues():
+    build("dev", "tests/issues/all")
+    return ctest("issues", "dev", "issues", test_limit_s=600)
+
+
 def recorded_cases():
     """The folder of recorded cases; None when there is none."""
     named = os.environ.get("BERTH_CONFORMANCE")
@@ -305,7 +315,7 @@ def bench():
 
 
 PARTS = {part.__name__: part for part in
-         (unit, model, sim, conformance, lint, integration, arm64, armhf, same, qemu, asan, release, bench)}
+         (unit, model, sim, crash, issues, conformance, lint, integration, arm64, armhf, same, qemu, asan, release, bench)}
 
 
 def main(names):

@@ -61,6 +61,7 @@ std::string_view describe_table(Table table) {
     case Table::row: return "row";
     case Table::release: return "release";
     case Table::node: return "node";
+    case Table::queue: return "queue";
   }
   return "unknown table";
 }

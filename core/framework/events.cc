@@ -49,12 +49,12 @@ std::vector<ClusterEvent> node_events(const Node& before, const Node& after) {
     events.push_back({EventResource::node, action, label});
   };
   // A cordon keeps pods away only until it ends; upstream takes it for a taint.
-  if (before.unschedulable && !after.unschedulable) add(kUpdateNodeTaint, "NodeTaintChange");
-  if (before.allocatable != after.allocatable) add(kUpdateNodeAllocatable, "NodeAllocatableChange");
-  if (before.metadata.labels != after.metadata.labels) add(kUpdateNodeLabel, "NodeLabelChange");
-  if (before.taints != after.taints) add(kUpdateNodeTaint, "NodeTaintChange");
-  if (before.conditions != after.conditions) add(kUpdateNodeCondition, "NodeConditionChange");
-  if (before.metadata.annotations != after.metadata.annotations) add(kUpdateNodeAnnotation, "NodeAnnotationChange");
+  if (before.unschedulable && !after.unschedulable) add(kUpdateNodeTaint, "NodeUpdateNodeTaint");
+  if (before.allocatable != after.allocatable) add(kUpdateNodeAllocatable, "NodeUpdateNodeAllocatable");
+  if (before.metadata.labels != after.metadata.labels) add(kUpdateNodeLabel, "NodeUpdateNodeLabel");
+  if (before.taints != after.taints) add(kUpdateNodeTaint, "NodeUpdateNodeTaint");
+  if (before.conditions != after.conditions) add(kUpdateNodeCondition, "NodeUpdateNodeCondition");
+  if (before.metadata.annotations != after.metadata.annotations) add(kUpdateNodeAnnotation, "NodeUpdateNodeAnnotation");
   return events;
 }
 
@@ -73,16 +73,26 @@ bool asks_less(const Pod& before, const Pod& after) {
 }  // namespace
 
 std::vector<ClusterEvent> pod_events(const Pod& before, const Pod& after) {
-  const EventResource resource = after.node_name.empty() ? EventResource::unscheduled_pod : EventResource::assigned_pod;
+  const bool assigned = !after.node_name.empty();
   std::vector<ClusterEvent> events;
-  const auto add = [&](Action action, std::string_view label) { events.push_back({resource, action, label}); };
-  if (before.metadata.labels != after.metadata.labels) add(kUpdatePodLabel, "PodLabelChange");
-  if (asks_less(before, after)) add(kUpdatePodScaleDown, "PodScaleDown");
-  if (!before.scheduling_gates.empty() && after.scheduling_gates.empty()) {
-    add(kUpdatePodSchedulingGatesEliminated, "PodSchedulingGatesEliminated");
+  const auto add = [&](Action action, std::string_view of_assigned, std::string_view of_unscheduled) {
+    events.push_back({assigned ? EventResource::assigned_pod : EventResource::unscheduled_pod, action,
+                      assigned ? of_assigned : of_unscheduled});
+  };
+  if (before.metadata.labels != after.metadata.labels) {
+    add(kUpdatePodLabel, "AssignedPodUpdatePodLabel", "UnschedulablePodUpdatePodLabel");
   }
-  if (before.tolerations.size() != after.tolerations.size()) add(kUpdatePodToleration, "PodTolerationChange");
-  if (events.empty()) add(kUpdate, "PodUpdate");
+  if (asks_less(before, after)) {
+    add(kUpdatePodScaleDown, "AssignedPodUpdatePodScaleDown", "UnschedulablePodUpdatePodScaleDown");
+  }
+  if (!before.scheduling_gates.empty() && after.scheduling_gates.empty()) {
+    add(kUpdatePodSchedulingGatesEliminated, "AssignedPodUpdatePodSchedulingGatesEliminated",
+        "UnschedulablePodUpdatePodSchedulingGatesEliminated");
+  }
+  if (before.tolerations.size() != after.tolerations.size()) {
+    add(kUpdatePodToleration, "AssignedPodUpdatePodToleration", "UnschedulablePodUpdatePodToleration");
+  }
+  if (events.empty()) add(kUpdate, "AssignedPodUpdate", "UnschedulablePodUpdate");
   return events;
 }
 

@@ -5,11 +5,17 @@
 
 #include "core/check.h"
 #include "core/framework/framework.h"
+#include "core/metrics.h"
 
 namespace berth {
 
 namespace {
 constexpr Millis kUnschedulableFlushMs = 30 * 1000;
+// What moves a pod, beside events of the cluster (kube-scheduler framework/events.go).
+constexpr std::string_view kPodAdd = "UnschedulablePodAdd";
+constexpr std::string_view kAttemptFailed = "ScheduleAttemptFailure";
+constexpr std::string_view kBackoffComplete = "BackoffComplete";
+constexpr std::string_view kPopFromBackoff = "PopFromBackoffQ";
 constexpr ClusterEvent kTooLongUnschedulable{EventResource::wildcard, kAllActions, "UnschedulableTimeout"};
 }  // namespace
 
@@ -57,10 +63,15 @@ void Queue::detach(Entry& entry) {
   }
 }
 
-void Queue::put_active(Entry& entry) {
+void Queue::count(std::string_view queue, std::string_view event) {
+  if (options_.metrics != nullptr) options_.metrics->incoming_pods.at({queue, event}).add();
+}
+
+void Queue::put_active(Entry& entry, std::string_view event) {
   if (entry.queued.initial_attempt < 0) entry.queued.initial_attempt = clock_.now();
   entry.where = Where::active;
   active_.insert(&entry);
+  count("active", event);
 }
 
 bool Queue::pass_pre_enqueue(Entry& entry) {
@@ -71,22 +82,27 @@ bool Queue::pass_pre_enqueue(Entry& entry) {
   return status.is_success();
 }
 
-void Queue::place(Entry& entry, Wake wake, bool renominate) {
+void Queue::place(Entry& entry, Wake wake, std::string_view event, bool renominate) {
   QueuedPod& queued = entry.queued;
   const bool gated = wake == Wake::no ? !queued.gating_plugin.empty() : !pass_pre_enqueue(entry);
   if (wake == Wake::no || gated) {
     entry.where = gated ? Where::gated : Where::unschedulable;
     waiting_.insert(queued.pod->uid());
-    return;
+    return count("unschedulable", event);
   }
   if (wake == Wake::at_once || !backoff_rule_.is_backing_off(queued, clock_.now())) {
     if (renominate) nominator_.add(queued.pod, queued.pod->nominated_node_name);
-    return put_active(entry);
+    return put_active(entry, event);
   }
+  put_backoff(entry, queued.unschedulable_plugins.empty() && queued.pending_plugins.empty(), event);
+}
+
+void Queue::put_backoff(Entry& entry, bool is_error, std::string_view event) {
   entry.where = Where::backoff;
-  entry.backoff_until = backoff_rule_.until(queued);
-  entry.error_backoff = queued.unschedulable_plugins.empty() && queued.pending_plugins.empty();
-  (entry.error_backoff ? error_backoff_ : backoff_).insert(&entry);
+  entry.backoff_until = backoff_rule_.until(entry.queued);
+  entry.error_backoff = is_error;
+  (is_error ? error_backoff_ : backoff_).insert(&entry);
+  count("backoff", event);
 }
 
 void Queue::add(std::shared_ptr<const Pod> pod) {
@@ -101,7 +117,31 @@ void Queue::add(std::shared_ptr<const Pod> pod) {
   }
   QueuedPod queued;
   queued.pod = std::move(pod);
-  place(insert(std::move(queued)), Wake::at_once, true);
+  place(insert(std::move(queued)), Wake::at_once, kPodAdd, true);
+}
+
+void Queue::restore(std::shared_ptr<const Pod> pod, const QueuePlace& kept) {
+  const std::string uid = pod->uid();
+  if (entries_.contains(uid) || in_flight_.contains(uid)) return add(std::move(pod));
+  const Millis now = clock_.now();
+  QueuedPod queued;
+  queued.pod = std::move(pod);
+  queued.attempts = kept.attempts;
+  queued.unschedulable_count = kept.unschedulable_count;
+  queued.consecutive_errors = kept.consecutive_errors;
+  queued.initial_attempt = std::min(kept.initial_attempt, now);
+  Entry& entry = insert(std::move(queued));
+  entry.queued.timestamp = std::min(kept.timestamp, now);
+  if (!pass_pre_enqueue(entry)) return place(entry, Wake::no, kPodAdd);
+  if (backoff_rule_.is_backing_off(entry.queued, now)) return put_backoff(entry, kept.consecutive_errors > 0, kPodAdd);
+  nominator_.add(entry.queued.pod, entry.queued.pod->nominated_node_name);
+  put_active(entry, kPodAdd);
+}
+
+std::vector<std::string> Queue::take_returned(std::size_t most) {
+  std::vector<std::string> taken;
+  while (taken.size() < most && !returned_.empty()) taken.push_back(returned_.extract(returned_.begin()).value());
+  return taken;
 }
 
 void Queue::withdraw(const std::string& uid) {
@@ -109,6 +149,7 @@ void Queue::withdraw(const std::string& uid) {
   if (auto found = entries_.find(uid); found != entries_.end()) {
     detach(found->second);
     entries_.erase(found);
+    returned_.erase(uid);
   }
 }
 
@@ -119,11 +160,13 @@ void Queue::remove(const std::string& uid) {
 
 std::optional<QueuedPod> Queue::pop() {
   if (!has_active()) return std::nullopt;
+  if (active_.empty()) count("active", kPopFromBackoff);
   Entry& entry = active_.empty() ? **backoff_.begin() : **active_.begin();
   detach(entry);
   QueuedPod popped = std::move(entry.queued);
   const std::string uid = popped.pod->uid();
   entries_.erase(uid);
+  returned_.erase(uid);
   ++popped.attempts;
   popped.unschedulable_plugins.clear();
   popped.pending_plugins.clear();
@@ -168,7 +211,8 @@ void Queue::requeue(QueuedPod pod, const Status& status, const std::set<std::str
   Entry& entry = insert(std::move(pod));
   const Wake wake = flying ? replay(entry, since) : Wake::after_backoff;
   end_flight(uid);
-  place(entry, wake);
+  returned_.insert(uid);
+  place(entry, wake, kAttemptFailed);
 }
 
 void Queue::flush() {
@@ -182,7 +226,7 @@ void Queue::flush_backoff(BackoffSet& backoff) {
   while (!backoff.empty() && clock_.now() >= Backoff::free_at((*backoff.begin())->backoff_until)) {
     Entry& entry = **backoff.begin();
     detach(entry);
-    put_active(entry);
+    put_active(entry, kBackoffComplete);
   }
 }
 
@@ -250,6 +294,12 @@ Queue::Counts Queue::counts() const {
     ++(entries_.at(uid).where == Where::gated ? counts.gated : counts.unschedulable);
   }
   return counts;
+}
+
+std::map<std::string_view, std::size_t> Queue::in_flight_events() const {
+  std::map<std::string_view, std::size_t> count;
+  for (const EventRing::Item& item : ring_.items()) ++count[item.event.label];
+  return count;
 }
 
 Queue::Content Queue::content() const {

@@ -31,6 +31,7 @@
 namespace berth {
 
 class Framework;
+struct Metrics;
 
 class Queue {
  public:
@@ -39,6 +40,7 @@ class Queue {
     Millis max_backoff_ms = 10000;
     Millis unschedulable_timeout_ms = 5 * 60 * 1000;
     std::size_t event_ring = 4096;
+    Metrics* metrics = nullptr;  // null: nothing is counted; outlives the queue
   };
   enum class Where { none, gated, active, backoff, unschedulable, in_flight };
 
@@ -46,6 +48,11 @@ class Queue {
   Queue(const Clock& clock, std::function<const Framework*(const Pod&)> framework_of, Options options);
 
   void add(std::shared_ptr<const Pod> pod);
+  // As add(), for a pod of an earlier run: it keeps its place in the order, its attempts and the rest of its backoff.
+  // Rejected or not it is tried again: what happened since is not known.
+  void restore(std::shared_ptr<const Pod> pod, const QueuePlace& kept);
+  // The pods that came back from an attempt since they were last asked for, at most `most` of them; each once.
+  std::vector<std::string> take_returned(std::size_t most);
   // The object changed while it waits; may wake it (labels, tolerations, gates). Unknown pods are added.
   void update(std::shared_ptr<const Pod> old_pod, std::shared_ptr<const Pod> new_pod);
   // Out of every queue, and its nomination gone. A pod in flight stays in flight until done() or requeue().
@@ -98,6 +105,8 @@ class Queue {
   // End of the pod's backoff on the clock's scale, gone by or not; none when it has none.
   std::optional<Millis> backoff_end(const QueuedPod& pod) const;
   Counts counts() const;
+  // What is kept for pods in flight: how many events, by label.
+  std::map<std::string_view, std::size_t> in_flight_events() const;
   bool has_active() const;  // true when pop() would give a pod
   // Every uid held, in flight included, sorted.
   std::vector<std::string> uids() const;
@@ -127,13 +136,18 @@ class Queue {
 
   Entry& insert(QueuedPod queued);
   void detach(Entry& entry);  // out of the place it is in; stays in entries_
-  void put_active(Entry& entry);
+  // `event`, of these: its label, for the metrics.
+  void put_active(Entry& entry, std::string_view event);
+  void put_backoff(Entry& entry, bool is_error, std::string_view event);
   // Puts a detached entry where `wake` sends it, through PreEnqueue when it is to be tried. `renominate`: one that gets
   // to active is nominated as its status says.
-  void place(Entry& entry, Wake wake, bool renominate = false);
+  void place(Entry& entry, Wake wake, std::string_view event, bool renominate = false);
+  void count(std::string_view queue, std::string_view event);
   bool pass_pre_enqueue(Entry& entry);
   bool is_of_interest(const ClusterEvent& event) const;
   bool hears_while_gated(const Entry& entry, const ClusterEvent& event) const;
+  Hint ask(const EventWithHint& asked, std::string_view plugin, const Entry& entry, const ClusterEvent& event,
+           const EventObjects& objects) const;
   Wake judge(const Entry& entry, const ClusterEvent& event, const EventObjects& objects) const;
   Wake replay(const Entry& entry, std::uint64_t since) const;
   void record(const ClusterEvent& event, const EventObjects& objects);
@@ -154,6 +168,7 @@ class Queue {
   BackoffSet error_backoff_;
   std::set<std::string> waiting_;  // uids that are unschedulable or gated
   std::map<std::string, Flight> in_flight_;
+  std::set<std::string> returned_;         // for take_returned(); all in entries_
   std::set<const Framework*> frameworks_;  // of the pods that were ever here
   std::uint64_t last_sequence_ = 0;
   std::uint64_t pops_ = 0;

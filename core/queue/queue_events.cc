@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/framework/framework.h"
+#include "core/metrics.h"
 #include "core/queue/queue.h"
 
 namespace berth {
@@ -25,6 +26,16 @@ bool Queue::hears_while_gated(const Entry& entry, const ClusterEvent& event) con
   return std::any_of(asked.begin(), asked.end(), [&event](const auto& each) { return each.event.matches(event); });
 }
 
+Hint Queue::ask(const EventWithHint& asked, std::string_view plugin, const Entry& entry, const ClusterEvent& event,
+                const EventObjects& objects) const {
+  if (options_.metrics == nullptr) return asked.hint(*entry.queued.pod, objects);
+  const std::int64_t began_us = clock_.now_us();
+  const Hint hint = asked.hint(*entry.queued.pod, objects);
+  options_.metrics->hint_duration.at({plugin, event.label, hint == Hint::skip ? "QueueSkip" : "Queue"})
+      .observe(seconds_between(began_us, clock_.now_us()));
+  return hint;
+}
+
 Queue::Wake Queue::judge(const Entry& entry, const ClusterEvent& event, const EventObjects& objects) const {
   const QueuedPod& queued = entry.queued;
   if (queued.unschedulable_plugins.empty()) return Wake::after_backoff;
@@ -36,7 +47,7 @@ Queue::Wake Queue::judge(const Entry& entry, const ClusterEvent& event, const Ev
   for (const std::string& plugin : queued.unschedulable_plugins) {
     for (const EventWithHint& asked : entry.framework->events_of(plugin)) {
       if (!asked.event.matches(event)) continue;
-      if (asked.hint && asked.hint(*queued.pod, objects) == Hint::skip) continue;
+      if (asked.hint && ask(asked, plugin, entry, event, objects) == Hint::skip) continue;
       if (queued.pending_plugins.contains(plugin)) return Wake::at_once;
       wake = Wake::after_backoff;
     }
@@ -74,7 +85,7 @@ void Queue::move_all(const ClusterEvent& event, const EventObjects& objects, con
   }
   for (const auto& [entry, wake] : woken) {
     detach(*entry);
-    place(*entry, wake);
+    place(*entry, wake, event.label);
   }
 }
 
@@ -114,7 +125,7 @@ void Queue::update_waiting(Entry& entry, const std::vector<ClusterEvent>& events
     const Wake wake = judge(entry, event, objects);
     if (wake == Wake::no) continue;
     detach(entry);
-    place(entry, wake, event.actions == kUpdate);
+    place(entry, wake, event.label, event.actions == kUpdate);
     if (entry.where == Where::active || entry.where == Where::backoff) return;
   }
 }
@@ -135,9 +146,9 @@ void Queue::activate(const std::vector<std::string>& uids) {
     const bool backs_off = entry.where == Where::backoff;
     detach(entry);
     if (backs_off) {
-      put_active(entry);  // PreEnqueue ran on the way into backoff
+      put_active(entry, kForceActivate.label);  // PreEnqueue ran on the way into backoff
     } else {
-      place(entry, Wake::at_once);
+      place(entry, Wake::at_once, kForceActivate.label);
     }
   }
 }

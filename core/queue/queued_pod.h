@@ -12,6 +12,17 @@
 
 namespace berth {
 
+// What a pod keeps of its attempts over a restart. Points in time are on the clock's scale; after a reboot that scale
+// begins anew, and later ones count as now.
+struct QueuePlace {
+  Millis timestamp = 0;  // as QueuedPod
+  int attempts = 0;
+  int unschedulable_count = 0;
+  int consecutive_errors = 0;
+  Millis initial_attempt = -1;
+  bool operator==(const QueuePlace&) const = default;
+};
+
 struct QueuedPod {
   std::shared_ptr<const Pod> pod;
   Millis timestamp = 0;        // when it entered the queue this time; the second key of PrioritySort

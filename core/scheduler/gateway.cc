@@ -79,6 +79,7 @@ Status Gateway::load() {
       case Table::meta: status = load_meta(record); break;
       case Table::object: status = objects_.load(record); break;
       case Table::node: status = nodes_.load(record); break;
+      case Table::queue: status = load_place(record); break;
       case Table::row: {
         Result<Row> row = decode_row(record.value, record.phase);
         if (!row) return Status::error("stored row " + record.key + ": " + row.error().message());
@@ -171,15 +172,12 @@ void Gateway::recover() {
   std::vector<std::string> keys;
   for (const auto& [key, entry] : objects_.pods()) keys.push_back(key);
   for (const std::string& key : keys) {
-    PodEntry& entry = *objects_.find_pod(key);
+    const PodEntry& entry = *objects_.find_pod(key);
     board_.mark(Kind::pod, key);
     if (bindings_.contains(entry.pod->uid()) || entry.finished) continue;
-    if (!entry.deleting) {
-      enqueue(entry.pod);
-    } else if (!identity_.adopting) {
-      finish_removal(key);
-    }
+    if (entry.deleting && !identity_.adopting) finish_removal(key);
   }
+  restore_queue();
   log_.write(Level::info, "gateway started",
              {{"fleet", options_.fleet},
               {"gateway", options_.gateway},
@@ -196,8 +194,11 @@ Status Gateway::finish_turn() {
   look_for_provisioned();
   pump();
   save_identity();
+  save_places(false);
   board_.publish_marked([this](Kind kind, const std::string& key) { return status_of(kind, key); });
-  return turn_.finish();
+  const Status finished = turn_.finish();
+  position_ = store_.next_position();
+  return finished;
 }
 
 void Gateway::tick() {
@@ -205,7 +206,15 @@ void Gateway::tick() {
   queue_.flush();
   check_silence();
   compare_now_and_then();
+  read_turned_away();
   if (link_up_ && !synced_) send_fence();  // nothing promises that the last one came through
+}
+
+// A full store refused what stays retained on the broker: with room again, a new subscription brings it once more.
+void Gateway::read_turned_away() {
+  if (!turned_away_ || !link_up_ || !store_.room().is_success()) return;
+  turned_away_ = false;
+  transport_.subscribe(topics_.root() + "desired/#", 0);
 }
 
 void Gateway::send_fence() {
@@ -223,7 +232,10 @@ Message Gateway::will() const {
   return message;
 }
 
-void Gateway::say_goodbye() { turn_.send(will()); }
+void Gateway::say_goodbye() {
+  save_places(true);
+  turn_.send(will());
+}
 
 Gateway::Readiness Gateway::readiness() const {
   Readiness is;
@@ -254,6 +266,7 @@ void Gateway::on_link(bool up) {
   listings_.clear();
   if (!up) return;
   seen_desired_.clear();
+  turned_away_ = false;
   const std::string& root = topics_.root();
   // QoS 0: the broker truncates the retained set of a QoS 1 subscriber above its queue limit.
   for (const char* filter : {"desired/#", "nodes/+/presence", "nodes/+/state", "nodes/+/pods/+/+"}) {

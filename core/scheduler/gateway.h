@@ -120,6 +120,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
   void dispatch(const std::vector<std::string_view>& levels, const Message& message);
   void send_fence();
   void on_fence();
+  void read_turned_away();
   void refuse(std::string_view what, const std::string& why);
   const Framework* framework_of(const Pod& pod) const { return scheduler_.framework_of(pod); }
   void tick();
@@ -181,12 +182,14 @@ class Gateway final : public Transport::Handler, private Surroundings {
   void refresh_local_volumes(const std::string& node);
   void check_silence();
   void compare_now_and_then();
+  void note_start(PodEntry& entry);
   void take_finished(Binding& binding);
 
   // gateway_scheduling.cc
   void pump();
   // Into the queue; a pod whose profile this gateway has no more waits outside for a start that has it.
-  void enqueue(const std::shared_ptr<const Pod>& pod);
+  // `kept`: from an earlier run.
+  void enqueue(const std::shared_ptr<const Pod>& pod, const QueuePlace* kept = nullptr);
   void start_binding(BindingCycle cycle);
   std::size_t rows_in_flight() const;
   std::shared_ptr<const Pod> find_unplaced(const Pod& pod) const override;
@@ -284,6 +287,14 @@ class Gateway final : public Transport::Handler, private Surroundings {
   Json api_describe(const Json& request);
   Json api_status() const;
 
+  // gateway_places.cc
+  Status load_place(const Record& record);
+  void restore_queue();
+  // Beside what this turn makes durable anyway; `all`: even if that is nothing.
+  void save_places(bool all);
+  void forget_place(const std::string& uid);
+  static void take_place(const QueuePlace& place, QueuedPod& queued);
+
   // gateway_permit.cc
   void deliver_permits();  // what Permit plugins, operators or time decided goes on at once
   const WaitingPod* waiting_of(const Json& request, std::string& why) const;
@@ -337,12 +348,15 @@ class Gateway final : public Transport::Handler, private Surroundings {
   std::map<std::string, std::set<Epoch>> live_epochs_;  // by node: rows and release entries (P10)
   std::set<std::pair<Kind, std::string>> doomed_;       // volumes and claims whose delete waits for their users
   std::map<std::string, std::vector<VolumeGrant>> unbound_grants_;  // by uid: of rows, claim or volume not known yet
+  std::map<std::string, QueuePlace> places_;                        // by uid: as the store has them
   std::vector<Row> rows_loaded_;                                    // between load() and recover()
   std::set<std::string> adopted_;                                   // nodes that have answered in this adopt mode
   std::map<std::string, PodCondition> conditions_;                  // pod key -> why its last attempt failed
+  std::uint64_t position_ = 0;                                      // the store's next one at the end of the last turn
   bool link_up_ = false;
   bool synced_ = false;  // the fence came back in this session
   std::uint64_t fence_ = 0;
+  bool turned_away_ = false;                             // something retained was refused because the store was full
   std::set<std::pair<Kind, std::string>> seen_desired_;  // retained in this session: the rest is mirrored again
   struct Listing {
     std::uint64_t id = 0;

@@ -105,6 +105,7 @@ void Gateway::resume_row(Row row) {
   const std::string uid = binding.row.uid;
   if (PodEntry* entry = objects_.find_pod_by_uid(uid)) binding.pod = entry->pod;
   binding.cycle.queued.pod = binding.pod;
+  if (auto place = places_.find(uid); place != places_.end()) take_place(place->second, binding.cycle.queued);
   binding.cycle.node = binding.row.node;
   hold_epoch(binding.row.node, binding.row.epoch);
   const Framework* framework = binding.pod == nullptr ? nullptr : framework_of(*binding.pod);
@@ -173,6 +174,7 @@ void Gateway::enter_bind(Binding& binding) {
 void Gateway::enter_bound(Binding& binding) {
   store_.advance(binding.row.uid, static_cast<int>(Phase::bound));
   conditions_.erase(binding.row.pod);
+  forget_place(binding.row.uid);
   scheduler_.finish_binding(binding.cycle);
   scheduler_.pod_bound(binding.pod, binding.row.node);
   scheduler_.post_bind(binding.cycle);

@@ -69,9 +69,11 @@ Result<Gateway::Accepted> Gateway::accept_other(Kind kind, const Json& object, c
   if (doomed_.contains({kind, key})) {  // accepted now, it would go with the delete that waits
     return Status::error("the object is being deleted; apply it again when it is gone");
   }
+  const bool known = objects_.manifest(kind, key) != nullptr;
+  if (Status room = known ? Status::ok() : store_.room(); !room.is_success()) return room;
   EventObjects objects;
   note_old(objects, objects_, kind, key);
-  Accepted accepted{objects_.manifest(kind, key) == nullptr ? "created" : "updated", {}, {}, {}};
+  Accepted accepted{known ? "updated" : "created", {}, {}, {}};
   Status kept = keep_other(kind, with_owned_fields(kind, key, manifest), key_wanted, accepted);
   if (!kept.is_success()) return kept;
   if (accepted.word == "unchanged") return accepted;

@@ -32,6 +32,10 @@ void Gateway::measure_queue() {
   set("backoff", counts.backoff);
   set("unschedulable", counts.unschedulable);
   set("gated", counts.gated);
+  metrics_.inflight_events.clear();
+  for (const auto& [event, count] : queue_.in_flight_events()) {
+    metrics_.inflight_events.at({event}).set(static_cast<std::int64_t>(count));
+  }
   metrics_.unschedulable_pods.clear();
   for (const std::string& uid : queue_.uids()) {
     const QueuedPod* queued = queue_.find(uid);

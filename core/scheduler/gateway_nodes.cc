@@ -1,4 +1,5 @@
 // Devices in: state, presence, heartbeats, observed pod status; silence (handshake.md §2, §5).
+#include "core/api/timestamp.h"
 #include "core/scheduler/gateway.h"
 
 namespace berth {
@@ -6,19 +7,6 @@ namespace berth {
 namespace {
 
 constexpr std::size_t kMaxObservedBytes = 24 * 1024;  // an agent's is at most 16 KiB
-
-// What tells an old from a new effective node, one action for each property that changed, in upstream's order
-// (kube-scheduler framework/events.go NodeSchedulingPropertiesChange).
-std::vector<std::uint32_t> differences(const Node& before, const Node& after) {
-  std::vector<std::uint32_t> actions;
-  if (before.unschedulable && !after.unschedulable) actions.push_back(kUpdateNodeTaint);
-  if (before.allocatable != after.allocatable) actions.push_back(kUpdateNodeAllocatable);
-  if (before.metadata.labels != after.metadata.labels) actions.push_back(kUpdateNodeLabel);
-  if (before.taints != after.taints) actions.push_back(kUpdateNodeTaint);
-  if (before.conditions != after.conditions) actions.push_back(kUpdateNodeCondition);
-  if (before.metadata.annotations != after.metadata.annotations) actions.push_back(kUpdateNodeAnnotation);
-  return actions;
-}
 
 bool is_offered_by(const PersistentVolume& volume, const std::string& node) {
   const auto found = volume.metadata.annotations.find(std::string(kOfferedBy));
@@ -115,9 +103,7 @@ void Gateway::refresh_node(const std::string& node) {
   objects.old_node = before;
   objects.new_node = device->node;
   if (before == nullptr) return wake({EventResource::node, kAdd, "NodeAdd"}, objects);
-  for (const std::uint32_t action : differences(*before, *device->node)) {
-    wake({EventResource::node, action, "NodeUpdate"}, objects);
-  }
+  for (const ClusterEvent& event : node_events(*before, *device->node)) wake(event, objects);
 }
 
 // The directories that the device offers, as PersistentVolumes. One that it offers no more goes, unless it is in use.
@@ -192,8 +178,20 @@ void Gateway::on_pod_status(const std::string& node, const std::string& key, con
     for (std::string_view long_one : {"containerStatuses", "message", "reason"}) entry->observed.erase(long_one);
     entry->observed.set("message", "the node's report was larger than 24 KiB; only its phase was taken");
   }
+  note_start(*entry);
   board_.mark(Kind::pod, key);
   take_finished(binding);
+}
+
+// Preemption prefers victims that started last. It may hold nobody back, so that no event tells of it.
+void Gateway::note_start(PodEntry& entry) {
+  const Json* told = entry.observed.find("startTime");
+  std::optional<std::int64_t> start;
+  if (told != nullptr && told->is_string()) start = parse_timestamp(told->as_string());
+  if (start == entry.pod->start_time) return;
+  auto changed = std::make_shared<Pod>(*entry.pod);
+  changed->start_time = start;
+  replace_pod(entry, changed);
 }
 
 void Gateway::take_finished(Binding& binding) {

@@ -82,6 +82,7 @@ void Gateway::on_desired(const std::vector<std::string_view>& levels, const Mess
   Result<Accepted> accepted = accept(kind->kind, *json, key, false);
   if (!accepted) {
     refuse(message.topic, accepted.error().message());
+    if (accepted.error().code() == Code::unschedulable) turned_away_ = true;  // read again when the store has room
     // The owner's word stands; the inbox shows it again.
     if (known != nullptr && message.retain) board_.mirror(kind->kind, key, known);
     return;
@@ -172,6 +173,7 @@ Result<Gateway::Accepted> Gateway::accept_pod(const Json& object, const std::str
   const std::string key = pod->metadata.key();
   PodEntry* entry = objects_.find_pod(key);
   if (admitted->known) return update_pod(*entry, pod, std::move(admitted->warnings));
+  if (Status room = store_.room(); !room.is_success()) return room;
   Accepted accepted{"created", key, pod->uid(), std::move(admitted->warnings)};
   if (entry == nullptr) {
     create_pod(pod);
@@ -209,6 +211,7 @@ Result<Gateway::Accepted> Gateway::update_pod(PodEntry& entry, const std::shared
   const std::shared_ptr<const Pod> before = entry.pod;
   next->manifest.find("metadata")->set("uid", before->uid());
   next->nominated_node_name = before->nominated_node_name;
+  next->start_time = before->start_time;
   if (next->manifest == before->manifest) return accepted;
   accepted.word = "updated";
   objects_.put_pod(next);
@@ -230,6 +233,7 @@ Result<Gateway::Accepted> Gateway::update_pod(PodEntry& entry, const std::shared
 void Gateway::create_pod(const std::shared_ptr<const Pod>& pod) {
   const std::string key = pod->metadata.key();
   PodEntry& entry = objects_.put_pod(pod);
+  entry.arrived = clock_.now();
   objects_.save_pod(key);
   board_.mirror(Kind::pod, key, &entry.pod->manifest);
   board_.mark(Kind::pod, key);
@@ -312,19 +316,12 @@ void Gateway::show_leaving(PodEntry& entry) {
   wake_updated(*before, *entry.pod, found->second->row.node);
 }
 
-// A pod that is placed has changed (framework/events.go PodSchedulingPropertiesChange).
+// A pod that is placed has changed.
 void Gateway::wake_updated(const Pod& before, const Pod& after, const std::string& node) {
   EventObjects objects;
   objects.old_pod = placed_on(node, before);
   objects.new_pod = placed_on(node, after);
-  const bool labels = before.metadata.labels != after.metadata.labels;
-  const bool tolerations = before.tolerations.size() != after.tolerations.size();
-  const auto tell = [&](std::uint32_t action) {
-    wake({EventResource::assigned_pod, action, "AssignedPodUpdate"}, objects);
-  };
-  if (labels) tell(kUpdatePodLabel);
-  if (tolerations) tell(kUpdatePodToleration);
-  if (!labels && !tolerations) tell(kUpdate);
+  for (const ClusterEvent& event : pod_events(*objects.old_pod, *objects.new_pod)) wake(event, objects);
 }
 
 // P7: by phase.
@@ -359,6 +356,7 @@ void Gateway::finish_removal(const std::string& key) {
   const std::shared_ptr<const Pod> pod = entry->pod;
   const std::string promised = queue_.nominator().node_of(pod->uid());
   queue_.remove(pod->uid());
+  forget_place(pod->uid());
   conditions_.erase(key);
   objects_.erase_pod(key);
   board_.mark(Kind::pod, key);

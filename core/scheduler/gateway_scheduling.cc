@@ -29,8 +29,8 @@ std::size_t Gateway::rows_in_flight() const {
   return count;
 }
 
-void Gateway::enqueue(const std::shared_ptr<const Pod>& pod) {
-  if (framework_of(*pod) != nullptr) return scheduler_.pod_added(pod);
+void Gateway::enqueue(const std::shared_ptr<const Pod>& pod, const QueuePlace* kept) {
+  if (framework_of(*pod) != nullptr) return kept == nullptr ? scheduler_.pod_added(pod) : queue_.restore(pod, *kept);
   conditions_[pod->metadata.key()] = {
       false, "Unschedulable",
       "spec.schedulerName: no profile \"" + pod->scheduler_name + "\" in this gateway; add it, or re-create the pod"};

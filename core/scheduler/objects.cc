@@ -133,6 +133,9 @@ Status Objects::load_pod(const Json& stored) {
   pod->metadata.deleting = stored.find("deleting") != nullptr;
   pod->preempted = !disruption.empty();
   PodEntry& entry = put_pod(std::make_shared<const Pod>(std::move(*pod)));
+  if (const Json* arrived = stored.find("arrived"); arrived != nullptr && arrived->is_integer()) {
+    entry.arrived = arrived->as_int();
+  }
   entry.disruption = disruption;
   entry.deleting = stored.find("deleting") != nullptr;
   entry.finished = stored.find("finished") != nullptr;
@@ -178,6 +181,7 @@ void Objects::save_pod(const std::string& key) {
   const PodEntry& entry = pods_.at(key);
   Json value = Json::object();
   value.set("manifest", entry.pod->manifest);
+  value.set("arrived", entry.arrived);
   if (entry.deleting) value.set("deleting", true);
   if (!entry.disruption.empty()) value.set("disruption", entry.disruption);
   if (!entry.pod->nominated_node_name.empty()) value.set("nominatedNode", entry.pod->nominated_node_name);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/api/objects.h"
+#include "core/clock.h"
 #include "core/framework/framework.h"
 #include "core/scheduler/disruption.h"
 #include "core/store.h"
@@ -21,6 +22,7 @@ namespace berth {
 // A pod and what is durable beside its manifest.
 struct PodEntry {
   std::shared_ptr<const Pod> pod;
+  Millis arrived = 0;      // when it was accepted, on the clock's scale: the order of those that were never tried
   bool deleting = false;   // a delete was accepted; it completes when the row is gone
   bool finished = false;   // every container ended for good; never scheduled again
   Json observed;           // last status the device reported for the present epoch; null: none

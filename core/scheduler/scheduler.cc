@@ -14,6 +14,11 @@ constexpr ClusterEvent kAssignedPodDelete{EventResource::assigned_pod, kDelete, 
 constexpr std::size_t kNoteBytes = 1024;
 constexpr std::uint64_t kSampledCycles = 10;  // one of so many measures its plugins (schedule_one.go)
 
+Queue::Options counted(Queue::Options options, Metrics* metrics) {
+  options.metrics = metrics;
+  return options;
+}
+
 std::string note_of(const std::string& message) {
   constexpr std::string_view kCut = " ...";
   if (message.size() <= kNoteBytes) return message;
@@ -30,7 +35,7 @@ Scheduler::Scheduler(const Clock& clock, const Lister& lister, Surroundings& sur
       surroundings_(surroundings),
       metrics_(options.metrics),
       random_(options.seed),
-      queue_(clock, [this](const Pod& pod) { return framework_of(pod); }, options.queue) {
+      queue_(clock, [this](const Pod& pod) { return framework_of(pod); }, counted(options.queue, options.metrics)) {
   search_.nominator = &queue_.nominator();
   search_.pick = options.pick ? std::move(options.pick) : pick_uniformly(random_);
 }

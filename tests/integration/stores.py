@@ -12,7 +12,7 @@ from waiting import wait_until
 
 
 # Numbers on flash: Table in core/store.h, Op in storage/change.h, Phase in core/handshake/row.h.
-TABLES = {"meta": 1, "object": 2, "row": 3, "release": 4, "node": 5, "slot": 6, "high": 7}
+TABLES = {"meta": 1, "object": 2, "row": 3, "release": 4, "node": 5, "slot": 6, "high": 7, "queue": 8}
 PUT, ERASE, BEGIN, ADVANCE = 1, 2, 3, 4
 PHASES = {0: "none", 1: "prebind", 2: "bind", 3: "bound", 4: "release"}
 

@@ -55,6 +55,7 @@ class CutStore final : public Store {
   void put(Table table, const std::string& key, const std::string& value) override;
   void erase(Table table, const std::string& key) override;
   std::uint64_t next_position() const override;
+  Status room() override { return flash_.room(); }
   Status begin(const std::string& key, const std::string& value, int phase) override;
   void advance(const std::string& key, int phase) override;
   Status commit() override;

@@ -80,8 +80,9 @@ void run_one(const Plan& plan, Totals& totals, bool quiet) {
 }
 
 void print(const Totals& totals) {
-  std::printf("%" PRIu64 " events, %" PRIu64 " binds, %" PRIu64 " workloads started, %.2f virtual hours\n",
-              totals.counts.events, totals.counts.binds, totals.counts.starts,
+  std::printf("%" PRIu64 " events, %" PRIu64 " binds, %" PRIu64 " workloads started, %" PRIu64
+              " places in the queue restored, %.2f virtual hours\n",
+              totals.counts.events, totals.counts.binds, totals.counts.starts, totals.counts.places,
               static_cast<double>(totals.counts.virtual_ms) / 3'600'000);
   for (const auto& [name, counts] : {std::pair{"crashes", &totals.counts.crashes}, {"faults", &totals.counts.faults}}) {
     std::printf("%s:", name);

@@ -40,7 +40,23 @@ Status SimGateway::start_program(Store& store, Transport& transport, Timers& tim
                                        transport, store, timers, log());
   const Status started = gateway_->start();
   world().witness.set_gateway(gateway_.get());
+  if (started.is_success()) check_places();
   return started;
+}
+
+// Every pod in the queue has at least the attempts that the flash knows of.
+void SimGateway::check_places() {
+  for (const auto& [key, content] : flash().durable()) {
+    const QueuedPod* queued = key.first == Table::queue ? gateway_->queue().find(key.second) : nullptr;
+    if (queued == nullptr) continue;
+    const Result<Json> place = Json::parse(content.value);
+    const Json* attempts = place ? place->find("attempts") : nullptr;
+    if (attempts == nullptr || queued->attempts < attempts->as_int()) {
+      world().misuse("pod " + key.second + " is queued with " + std::to_string(queued->attempts) +
+                     " attempts, the flash says " + content.value);
+    }
+    ++world().counts.places;
+  }
 }
 
 void SimGateway::drop_program() {

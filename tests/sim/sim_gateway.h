@@ -34,6 +34,7 @@ class SimGateway final : public Process {
   void before_message(Message& message, bool alone) override;
   void after_message() override;
   void read_flash() override { world().witness.read_gateway(flash().durable()); }
+  void check_places();
   void impersonate(Message& message, const Answer& answer);
 
   std::vector<std::string> known_nodes_;

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "core/metrics.h"
 #include "core/queue/queue.h"
 #include "tests/unit/scheduling_fixture.h"
 
@@ -356,6 +357,70 @@ TEST_F(QueueTest, KeepsOneEntryWhenAPodIsAddedTwice) {
   pop();
   add("p");
   EXPECT_EQ(queue->uids(), std::vector<std::string>{"uid-p"});
+}
+
+TEST_F(QueueTest, RestoresAPodWithItsAttemptsAndTheRestOfItsBackoff) {
+  auto pod = share(make_pod("p"));
+  queue->restore(pod, {99'500, 4, 3, 0, 90'000});
+  EXPECT_EQ(queue->where(pod->uid()), Queue::Where::backoff);
+  EXPECT_FALSE(queue->is_error_backoff(pod->uid()));
+  EXPECT_EQ(queue->find(pod->uid())->attempts, 4);
+  EXPECT_EQ(queue->find(pod->uid())->initial_attempt, 90'000);
+  clock.now_ms = 105'000;
+  queue->flush();
+  EXPECT_EQ(pop().attempts, 5);
+}
+
+TEST_F(QueueTest, RestoresAPodWhoseBackoffIsOverToItsOldPlaceInTheOrder) {
+  add("new");
+  queue->restore(share(make_pod("old")), {50'000, 2, 1, 0, 50'000});
+  EXPECT_EQ(pop().pod->metadata.name, "old");
+  EXPECT_EQ(pop().pod->metadata.name, "new");
+}
+
+TEST_F(QueueTest, RestoresErrorsToErrorBackoffAndGatedPodsToTheirGate) {
+  auto failed = share(make_pod("failed"));
+  queue->restore(failed, {100'000, 2, 0, 2, 90'000});
+  EXPECT_TRUE(queue->is_error_backoff(failed->uid()));
+  Pod gated = make_pod("gated");
+  gated.scheduling_gates = {"wait"};
+  auto shared = share(std::move(gated));
+  queue->restore(shared, {90'000, 1, 1, 0, 90'000});
+  EXPECT_EQ(queue->where(shared->uid()), Queue::Where::gated);
+}
+
+TEST_F(QueueTest, TellsEachPodThatCameBackFromAnAttemptOnce) {
+  for (const char* name : {"a", "b", "c"}) add(name);
+  for (int i = 0; i < 3; ++i) reject(pop());
+  EXPECT_EQ(queue->take_returned(2).size(), 2u);
+  EXPECT_EQ(queue->take_returned(2).size(), 1u);
+  EXPECT_TRUE(queue->take_returned(2).empty());
+}
+
+TEST_F(QueueTest, CountsWhoComesIntoWhichPartAndWhy) {
+  Metrics metrics;
+  Queue::Options options;
+  options.metrics = &metrics;
+  restart(options);
+  add("p");
+  reject(pop());
+  queue->move_all(kNodeAdd, {});
+  clock.now_ms += 60'000;
+  queue->flush();
+  fail(pop());
+  const auto count = [&metrics](std::string_view part, std::string_view event) {
+    return metrics.incoming_pods.at({part, event}).value();
+  };
+  EXPECT_EQ(count("active", "UnschedulablePodAdd"), 1u);
+  EXPECT_EQ(count("unschedulable", "ScheduleAttemptFailure"), 1u);
+  EXPECT_EQ(count("backoff", "NodeAdd"), 1u);
+  EXPECT_EQ(count("active", "BackoffComplete"), 1u);
+  EXPECT_EQ(count("backoff", "ScheduleAttemptFailure"), 1u);
+  EXPECT_EQ(metrics.hint_duration.at({"GateKeeper", "NodeAdd", "Queue"}).count(), 1u);
+  add("q");
+  pop();
+  queue->move_all(kNodeAdd, {});
+  EXPECT_EQ(queue->in_flight_events(), (std::map<std::string_view, std::size_t>{{"NodeAdd", 1}}));
 }
 
 }  // namespace

@@ -3,10 +3,12 @@ berth_test(unit_scheduler
     scheduler_binding_test.cc
     scheduler_disruption_test.cc
     scheduler_explain_test.cc
+    scheduler_full_store_test.cc
     scheduler_forget_test.cc
     scheduler_gateway_test.cc
     scheduler_objects_test.cc
     scheduler_permit_test.cc
+    scheduler_places_test.cc
     scheduler_preemption_test.cc
     scheduler_provisioning_test.cc
     scheduler_robustness_test.cc

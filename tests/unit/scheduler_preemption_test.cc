@@ -83,6 +83,34 @@ TEST_F(PreemptionTest, TakesTheNominationOfALowerPod) {
   EXPECT_EQ(phase("u3"), Phase::none);
 }
 
+// Of two victims alike but for their start, which goes.
+class StartTimeTest : public PreemptionTest, public ::testing::WithParamInterface<std::pair<const char*, const char*>> {
+ protected:
+  void report(const std::string& node, const std::string& key, const std::string& uid, const std::string& start) {
+    const Epoch epoch = gateway->bindings().at(uid)->row.epoch;
+    receive(topics.node_pod(node, key), R"({"uid":")" + uid + R"(","epoch":")" + to_text(epoch) +
+                                            R"(","phase":"Running","startTime":")" + start + R"("})");
+  }
+};
+
+TEST_P(StartTimeTest, PrefersTheVictimThatStartedLast) {
+  device("n2");
+  slots("n2", {});
+  apply(pod("low2", "u3", "900Mi", R"(,"priority":1)"));
+  answer("n2", AnswerType::pre_bound);
+  answer("n2", AnswerType::bound);
+  report("n1", "default/low", "u1", GetParam().first);
+  report("n2", "default/low2", "u3", GetParam().second);
+  apply_high();
+  const bool first = std::string(GetParam().first) > GetParam().second;
+  EXPECT_EQ(phase("u1"), first ? Phase::release : Phase::bound);
+  EXPECT_EQ(phase("u3"), first ? Phase::bound : Phase::release);
+}
+
+INSTANTIATE_TEST_SUITE_P(Orders, StartTimeTest,
+                         ::testing::Values(std::pair{"2026-03-01T10:00:00Z", "2026-03-01T09:00:00Z"},
+                                           std::pair{"2026-03-01T09:00:00Z", "2026-03-01T10:00:00Z"}));
+
 TEST_F(PreemptionTest, LeavesPodsOfThePolicyNeverWaiting) {
   apply(pod("polite", "u2", "900Mi", R"(,"priority":100,"preemptionPolicy":"Never")"));
   EXPECT_EQ(phase("u1"), Phase::bound);

@@ -87,6 +87,7 @@ TEST_F(GatewayTest, ALostFenceIsSentAgain) {
 TEST_F(GatewayTest, AFullStoreIsNotTriedAgainInTheSameInstant) {
   start_connected();
   device("n1");
+  apply(pod("p", "u1", "64Mi", R"(,"schedulingGates":[{"name":"later"}])"));
   store.set_full(true);
   apply(pod("p", "u1"));
   for (int turns = 0; turns < 5; ++turns) {

@@ -1,0 +1,127 @@
+// berth_crash: every point at which a commit can be cut, refused or starved, one run each.
+#include <CLI/CLI.hpp>
+#include <cinttypes>
+#include <cstdio>
+#include <string>
+
+#include "tests/crash/trial.h"
+
+namespace {
+
+using namespace berth::crash;
+
+struct FaultClass {
+  const char* name;
+  Fault::Kind kind;  // none: of memory
+  Fate fate;
+  std::uint64_t seeds;
+  bool for_good;  // of memory
+};
+
+constexpr FaultClass kClasses[] = {
+    {"cut-kept", Fault::Kind::cut, Fate::kept, 1, false},
+    {"cut-dropped", Fault::Kind::cut, Fate::dropped, 1, false},
+    {"cut-torn", Fault::Kind::cut, Fate::torn, 1, false},
+    {"cut-mixed", Fault::Kind::cut, Fate::mixed, 4, false},
+    {"error-once", Fault::Kind::error_once, Fate::kept, 1, false},
+    {"error-for-good", Fault::Kind::error_always, Fate::kept, 1, false},
+    {"full-once", Fault::Kind::full_once, Fate::kept, 1, false},
+    {"full-for-good", Fault::Kind::full_always, Fate::kept, 1, false},
+    {"memory-once", Fault::Kind::none, Fate::kept, 1, false},
+    {"memory-for-good", Fault::Kind::none, Fate::kept, 1, true},
+};
+
+struct Options {
+  std::string kind;
+  std::string fault;
+  std::uint64_t at = 0;
+  bool quiet = false;
+  bool weak = false;
+  bool lies = false;
+};
+
+struct Totals {
+  std::uint64_t passed = 0;
+  std::uint64_t failed = 0;
+};
+
+Trial trial_of(const FaultClass& faults, const Options& options, std::uint64_t at, std::uint64_t seed) {
+  Trial trial{{}, {}, options.weak, options.lies};
+  if (faults.kind == Fault::Kind::none) {
+    trial.memory = {at, faults.for_good};
+  } else {
+    trial.disk = {faults.kind, at, faults.fate, at * 1'000 + seed};
+  }
+  return trial;
+}
+
+// All points of one kind under one class of faults. Returns how many there are.
+std::uint64_t run_class(const Kind& kind, const Stage& stage, const FaultClass& faults, const Options& options,
+                        Totals& totals) {
+  std::uint64_t shown = 0;
+  for (std::uint64_t at = options.at > 0 ? options.at : 1;; ++at) {
+    bool fired = false;
+    for (std::uint64_t seed = 0; seed < faults.seeds; ++seed) {
+      const Outcome outcome = run(kind, stage, trial_of(faults, options, at, seed));
+      fired = outcome.fired;
+      if (!fired && outcome.violation.empty()) break;
+      ++(outcome.violation.empty() ? totals.passed : totals.failed);
+      if (outcome.violation.empty() || options.quiet || ++shown > 3) continue;
+      std::printf("  --kind '%s' --fault %s --at %" PRIu64 ": %s\n", std::string(kind.name).c_str(), faults.name, at,
+                  outcome.violation.c_str());
+    }
+    if (!fired) return at - 1;
+    if (options.at > 0) return at;
+  }
+}
+
+Totals run_kinds(const Options& options) {
+  Totals totals;
+  for (const Kind& kind : kinds()) {
+    if (!options.kind.empty() && options.kind != kind.name) continue;
+    const Stage stage = prepare(kind);
+    std::string counts;
+    for (const FaultClass& faults : kClasses) {
+      if (!options.fault.empty() && options.fault != faults.name) continue;
+      const std::uint64_t points = run_class(kind, stage, faults, options, totals);
+      counts += std::string("  ") + faults.name + " " + std::to_string(points);
+    }
+    if (!options.quiet) std::printf("%-20s%s\n", std::string(kind.name).c_str(), counts.c_str());
+  }
+  return totals;
+}
+
+// A store or disk that is known to be wrong must be found out.
+Totals run_teeth(Options options) {
+  Totals caught;
+  options.quiet = true;
+  const auto judge = [&caught](const char* name, const Totals& totals) {
+    std::printf("%-40s caught at %" PRIu64 " of %" PRIu64 " points\n", name, totals.failed,
+                totals.passed + totals.failed);
+    ++(totals.failed > 0 ? caught.passed : caught.failed);
+  };
+  options.fault = "cut-dropped";
+  options.weak = true;
+  judge("synchronous=NORMAL", run_kinds(options));
+  options.weak = false;
+  options.lies = true;
+  judge("a disk that lies about syncs", run_kinds(options));
+  return caught;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  bool teeth = false;
+  CLI::App app("Crash points of the store: each one cut, refused and starved.");
+  app.add_option("--kind", options.kind, "only this kind of commit");
+  app.add_option("--fault", options.fault, "only this class of faults");
+  app.add_option("--at", options.at, "only this point");
+  app.add_flag("--teeth", teeth, "stores and disks that are wrong must be found out");
+  CLI11_PARSE(app, argc, argv);
+  install_faults();
+  const Totals totals = teeth ? run_teeth(options) : run_kinds(options);
+  std::printf("%" PRIu64 " passed, %" PRIu64 " failed\n", totals.passed, totals.failed);
+  return totals.failed > 0 || totals.passed == 0 ? 1 : 0;
+}
