@@ -164,7 +164,7 @@ std::string to_text(const Totals& totals) {
   std::ostringstream text;
   const Counts& counts = totals.counts;
   text << totals.passed << ' ' << totals.failed << ' ' << totals.hash << ' ' << counts.events << ' ' << counts.binds
-       << ' ' << counts.starts << ' ' << counts.virtual_ms << '\n';
+       << ' ' << counts.starts << ' ' << counts.places << ' ' << counts.virtual_ms << '\n';
   for (const auto& [kind, count] : counts.crashes) text << "c" << count << ' ' << kind << '\n';
   for (const auto& [kind, count] : counts.faults) text << "f" << count << ' ' << kind << '\n';
   return text.str();
@@ -174,7 +174,7 @@ bool add_text(const std::string& from, Totals& totals) {
   std::istringstream text(from);
   Totals part;
   Counts& counts = part.counts;
-  text >> part.passed >> part.failed >> part.hash >> counts.events >> counts.binds >> counts.starts >>
+  text >> part.passed >> part.failed >> part.hash >> counts.events >> counts.binds >> counts.starts >> counts.places >>
       counts.virtual_ms;
   if (!text) return false;
   text.ignore();

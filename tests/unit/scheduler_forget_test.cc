@@ -124,6 +124,15 @@ TEST_F(ForgetTest, DeletesThatWaitedAreCarriedOutWhenTheLastNodeGoesBeforeTheFen
   EXPECT_EQ(gateway->objects().find_pod("default/p"), nullptr);
 }
 
+// Found by the simulator, seed 167.
+TEST_F(ForgetTest, AdoptModeForgetsWhicheverIncarnationReturns) {
+  options.known_nodes = {"a"};
+  start_connected();
+  device("a", "i0");  // an old message: it is i1 by now
+  forget("a");
+  EXPECT_TRUE(gateway->identity().retired.contains("a/"));
+}
+
 TEST_F(ForgetTest, AClaimIsReleasedOnlyWhereItsOrphanPolicySaysSo) {
   start_connected();
   device("a", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})",
