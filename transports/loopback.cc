@@ -33,6 +33,14 @@ void LoopbackBroker::restart(Millis downtime) {
   }
 }
 
+void LoopbackBroker::truncate_queues(std::size_t keep) {
+  for (auto& [id, session] : sessions_) {
+    if (session.waiting.size() <= keep) continue;
+    counts_.lost += session.waiting.size() - keep;
+    session.waiting.resize(keep);
+  }
+}
+
 std::map<std::string, std::string> LoopbackBroker::retained() const {
   std::map<std::string, std::string> topics;
   for (const auto& [topic, kept] : retained_) topics.emplace(topic, kept.message.payload);

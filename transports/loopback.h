@@ -61,6 +61,8 @@ class LoopbackBroker {
 
   void set_policy(Policy policy) { policy_ = std::move(policy); }
   void wipe_retained() { retained_.clear(); }
+  // Every absent session keeps no more than this many of the messages that wait for it: the broker's queue limit.
+  void truncate_queues(std::size_t keep);
   // A broker killed and started again, without a store: retained set, sessions and all in flight are gone, no will is
   // sent. Clients that were up see the link go down, and up again after `downtime`.
   void restart(Millis downtime);

@@ -298,12 +298,12 @@ void Gateway::on_fence() {
   }
   if (identity_.adopting) {
     // Without a word of the operator only those that can answer are waited for: nobody could say that one is gone.
-    const bool told = !identity_.adopt_nodes.empty();
+    const bool told = !identity_.adopt_nodes.empty() || !identity_.retired.empty();
     for (const auto& [name, device] : nodes_.all()) {
       if ((told || device.reachable) && !is_retired(name)) identity_.adopt_nodes.insert(name);
     }
-    identity_.adopting = !identity_.adopt_nodes.empty();
     identity_changed_ = true;
+    if (identity_.adopt_nodes.empty()) end_adopt();
   }
   for (const auto& [name, device] : nodes_.all()) {
     board_.mark(Kind::node, name);

@@ -255,6 +255,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
   void on_superseded(const Answer& answer);
   void enter_adopt(std::set<std::string> nodes);
   void adopted(const std::string& node);
+  void end_adopt();
   void drop_binding(const std::string& uid);
   void note_incarnation(const Answer& answer);
 

@@ -1,5 +1,6 @@
 // List/Slots: what a device runs against what the rows say; and adopt mode after a lost store (handshake.md §5, P8).
 #include <algorithm>
+#include <utility>
 
 #include "core/api/defaults.h"
 #include "core/scheduler/charge.h"
@@ -210,9 +211,10 @@ void Gateway::on_superseded(const Answer& answer) {
 
 void Gateway::enter_adopt(std::set<std::string> nodes) {
   identity_.adopt_nodes = std::move(nodes);
-  identity_.adopting = !identity_.adopt_nodes.empty();
+  const bool adopted_before = std::exchange(identity_.adopting, !identity_.adopt_nodes.empty());
   adopted_.clear();
   identity_changed_ = true;
+  if (adopted_before && !identity_.adopting) end_adopt();
   for (const std::string& node : identity_.adopt_nodes) {
     list_node(node);
     resend_all(node);
@@ -224,7 +226,11 @@ void Gateway::adopted(const std::string& node) {
   adopted_.insert(node);
   identity_.adopt_nodes.erase(node);
   identity_changed_ = true;
-  if (!identity_.adopt_nodes.empty()) return;
+  if (identity_.adopt_nodes.empty()) end_adopt();
+}
+
+// Pods are placed again, and deletes that waited for the nodes' word are carried out.
+void Gateway::end_adopt() {
   identity_.adopting = false;
   identity_.deleted.clear();
   adopted_.clear();

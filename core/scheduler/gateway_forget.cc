@@ -52,7 +52,8 @@ Status Gateway::forget_node(const std::string& node) {
   }
   const bool known = device != nullptr || !uids.empty() || !entries.empty() || identity_.adopt_nodes.contains(node);
   if (!known) return Status::error("Node \"" + node + "\" not found");
-  if (incarnations.empty()) incarnations.insert("");
+  // In adopt mode what was heard of it may be older than what it is: whichever incarnation returns is meant.
+  if (incarnations.empty() || identity_.adopting) incarnations.insert("");
   for (const std::string& incarnation : incarnations) identity_.retired.insert(node + "/" + incarnation);
   identity_changed_ = true;
   log_.write(Level::warn, "node forgotten",

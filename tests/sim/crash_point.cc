@@ -2,8 +2,9 @@
 
 namespace berth::sim {
 
-CutStore::CutStore(MemoryStore& flash, CrashPoint& point, Sabotage sabotage, std::function<void()> on_durable)
-    : flash_(flash), point_(point), sabotage_(sabotage), on_durable_(std::move(on_durable)) {}
+CutStore::CutStore(MemoryStore& flash, CrashPoint& point, Sabotage sabotage, Mutant mutant,
+                   std::function<void()> on_durable)
+    : flash_(flash), point_(point), sabotage_(sabotage), mutant_(mutant), on_durable_(std::move(on_durable)) {}
 
 void CutStore::put(Table table, const std::string& key, const std::string& value) {
   if (sabotage_ == Sabotage::s11 && table == Table::object) return;
@@ -25,12 +26,13 @@ std::uint64_t CutStore::next_position() const {
 
 Status CutStore::begin(const std::string& key, const std::string& value, int phase) {
   const Status begun = flash_.begin(key, value, phase);
-  if (begun.is_success()) staged_ = true;
+  if (begun.is_success()) staged_ = begins_ = true;
   return begun;
 }
 
 void CutStore::advance(const std::string& key, int phase) {
   staged_ = true;
+  advances_ = advances_ || phase == static_cast<int>(Phase::bind);
   flash_.advance(key, phase);
 }
 
@@ -40,6 +42,15 @@ Status CutStore::commit() {
   if (next_commit_ != Commit::well) {
     flash_.fail_next_commit(next_commit_ == Commit::fails_kept ? MemoryStore::Outcome::kept
                                                                : MemoryStore::Outcome::lost);
+  }
+  const bool rash = (mutant_ == Mutant::p1 && begins_) || (mutant_ == Mutant::p2 && advances_);
+  begins_ = advances_ = false;
+  if (rash && next_commit_ == Commit::fails_lost) {
+    (void)flash_.commit();
+    failed_ = true;  // and yet the turn goes on: its messages leave
+    staged_ = false;
+    on_durable_();
+    return Status::ok();
   }
   const Status committed = flash_.commit();
   failed_ = !committed.is_success();

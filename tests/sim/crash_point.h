@@ -12,6 +12,7 @@
 #include "core/store.h"
 #include "core/transport.h"
 #include "storage/memory_store.h"
+#include "tests/sim/mutants.h"
 #include "tests/sim/sabotage.h"
 #include "transports/loopback.h"
 
@@ -44,7 +45,7 @@ class CutStore final : public Store {
   enum class Commit { well, fails_kept, fails_lost };
 
   // `on_durable`: called when the flash may have changed.
-  CutStore(MemoryStore& flash, CrashPoint& point, Sabotage sabotage, std::function<void()> on_durable);
+  CutStore(MemoryStore& flash, CrashPoint& point, Sabotage sabotage, Mutant mutant, std::function<void()> on_durable);
 
   // For the next commit that has something staged.
   void set_next_commit(Commit outcome) { next_commit_ = outcome; }
@@ -63,9 +64,11 @@ class CutStore final : public Store {
   MemoryStore& flash_;
   CrashPoint& point_;
   Sabotage sabotage_;
+  Mutant mutant_;
   std::function<void()> on_durable_;
   Commit next_commit_ = Commit::well;
   bool staged_ = false;
+  bool begins_ = false, advances_ = false;  // staged: a row, or its phase bind
   bool failed_ = false;
 };
 
@@ -103,10 +106,11 @@ class CutTransport final : public Transport, public Transport::Handler {
 
 class CutRuntime final : public Runtime {
  public:
-  CutRuntime(Runtime& machine, CrashPoint& point) : machine_(machine), point_(point) {}
+  // `blind`: it lists nothing of what a machine still holds.
+  CutRuntime(Runtime& machine, CrashPoint& point, bool blind) : machine_(machine), point_(point), blind_(blind) {}
 
   void set_handler(Handler* handler) override { machine_.set_handler(handler); }
-  std::vector<Tag> list() override { return machine_.list(); }
+  std::vector<Tag> list() override { return blind_ ? std::vector<Tag>{} : machine_.list(); }
   void prepare(const Tag& tag, const std::string& pod, const std::vector<VolumeGrant>& volumes) override;
   void undo(const Tag& tag) override;
   Result<std::string> start(const Tag& tag, const std::string& pod, const std::vector<VolumeGrant>& volumes) override;
@@ -116,6 +120,7 @@ class CutRuntime final : public Runtime {
  private:
   Runtime& machine_;
   CrashPoint& point_;
+  bool blind_;
 };
 
 }  // namespace berth::sim

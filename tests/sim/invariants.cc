@@ -33,6 +33,7 @@ Breach s3(const Witness& witness) {
 Breach s4(const Witness& witness) {
   std::map<std::string, std::string> place;
   for (const auto& device : witness.devices()) {
+    if (device->hostile) continue;
     for (const Tag& tag : device->runtime->alive()) {
       if (witness.was_forgotten(device->name, {tag.uid, tag.epoch})) continue;
       const std::string here = show(tag.uid, tag.epoch) + " on " + device->name;
@@ -46,7 +47,7 @@ Breach s4(const Witness& witness) {
 Breach s5(const Witness& witness) {
   for (const auto& [uid, row] : witness.gateway().rows) {
     const DeviceSight* device = witness.device(row.node);
-    if (row.phase != Phase::bound || device == nullptr) continue;
+    if (row.phase != Phase::bound || device == nullptr || device->hostile) continue;
     const NodeState& state = device->durable.state;
     if (state.incarnation != row.incarnation) continue;
     const auto slot = state.slots.find(uid);
@@ -67,7 +68,7 @@ Breach s7(const Witness& witness) {
   const GatewaySight& gateway = witness.gateway();
   if (!gateway.is_settled()) return {};
   for (const auto& device : witness.devices()) {
-    if (gateway.has_retired(device->name, device->durable.state.incarnation)) continue;
+    if (device->hostile || gateway.has_retired(device->name, device->durable.state.incarnation)) continue;
     for (const auto& [uid, slot] : device->durable.state.slots) {
       const auto row = gateway.rows.find(uid);
       const bool of_row =
@@ -204,6 +205,7 @@ Breach final_answers(const Witness& witness) {
   for (const auto& [who, finals] : witness.finals()) {
     const auto& [node, uid] = who;
     const DeviceSight& device = *witness.device(node);
+    if (device.hostile) continue;
     const auto slot = device.durable.state.slots.find(uid);
     const std::string& incarnation = device.durable.state.incarnation;
     for (const Witness::Final& final : finals) {

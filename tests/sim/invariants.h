@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,9 @@ const std::vector<Invariant>& safety();
 // What should be in the end: what the operator wants, and who can be reached.
 struct Wanted {
   std::map<std::string, std::string> uid_of_pod;  // by key; gated pods included
+  std::set<std::string> preemptible;              // uids of those that others may have driven out
+  bool busy = false;  // a large fleet is never quite at rest: what was asked just now may still be on its way
+  Millis now = 0;
   std::uint64_t requests_at_rest = 0;  // PreBind, Bind and Release sent while everything should have been at rest
 };
 

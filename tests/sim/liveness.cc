@@ -61,6 +61,7 @@ Breach l1(const Witness& witness, const Wanted& wanted) {
   if (const std::string why = gateway->not_ready(); !why.empty()) return "the gateway is not ready: " + why;
   for (const auto& [key, uid] : wanted.uid_of_pod) {
     const PodEntry* entry = gateway->objects().find_pod(key);
+    if (entry == nullptr && wanted.preemptible.contains(uid)) continue;
     if (entry == nullptr || entry->pod->uid() != uid) {
       return "pod " + key + " (" + uid + ") is wanted, the gateway has " +
              (entry == nullptr ? std::string("none") : entry->pod->uid());
@@ -71,6 +72,8 @@ Breach l1(const Witness& witness, const Wanted& wanted) {
     if (!wanted.uid_of_pod.contains(key)) return "pod " + key + " (" + uid + ") was deleted and is still there";
     if (entry.deleting) return "pod " + key + " (" + uid + ") is still being deleted";
     if (entry.finished || !entry.pod->scheduling_gates.empty() || gateway->bindings().contains(uid)) continue;
+    const Queue::Where where = gateway->queue().where(uid);
+    if (wanted.busy && (where == Queue::Where::active || where == Queue::Where::backoff)) continue;
     if (const auto node = find_feasible(*gateway, witness, *entry.pod)) {
       return "pod " + key + " (" + uid + ") waits though it fits on node " + *node;
     }
@@ -78,19 +81,30 @@ Breach l1(const Witness& witness, const Wanted& wanted) {
   return {};
 }
 
-Breach l2(const Witness& witness, const Wanted&) {
+// A row, or a release-list entry, that may be what it is.
+bool is_on_its_way(const Witness& witness, const Wanted& wanted, RequestType type, const Named& named) {
+  return wanted.busy && witness.is_fresh(type, named, wanted.now);
+}
+
+RequestType asked_in(Phase phase) {
+  if (phase == Phase::release) return RequestType::release;
+  return phase == Phase::prebind ? RequestType::pre_bind : RequestType::bind;
+}
+
+Breach l2(const Witness& witness, const Wanted& wanted) {
   for (const auto& [uid, row] : witness.gateway().rows) {
-    if (row.phase == Phase::bound) continue;
+    if (row.phase == Phase::bound || is_on_its_way(witness, wanted, asked_in(row.phase), {uid, row.epoch})) continue;
     return "row " + show(uid, row.epoch) + " on node " + row.node + " is still in phase " +
            std::string(to_string(row.phase));
   }
   return {};
 }
 
-Breach l3(const Witness& witness, const Wanted&) {
+Breach l3(const Witness& witness, const Wanted& wanted) {
   for (const auto& device : witness.devices()) {
     for (const auto& [uid, slot] : device->durable.state.slots) {
-      if (slot.state == SlotState::stopping) {
+      const bool fresh = is_on_its_way(witness, wanted, RequestType::release, {uid, slot.epoch});
+      if (slot.state == SlotState::stopping && !fresh) {
         return "the Release of slot " + show(uid, slot.epoch) + " on node " + device->name + " was never answered";
       }
     }
@@ -102,17 +116,20 @@ Breach l3(const Witness& witness, const Wanted&) {
     }
   }
   for (const auto& [uid, row] : witness.gateway().rows) {
+    if (is_on_its_way(witness, wanted, RequestType::release, {uid, row.epoch})) continue;
     if (row.phase == Phase::release) return "the Release of row " + show(uid, row.epoch) + " was never answered";
   }
-  if (!witness.gateway().releases.empty()) {
-    return "the Release of " + witness.gateway().releases.begin()->first + " was never answered";
+  for (const auto& [key, entry] : witness.gateway().releases) {
+    if (is_on_its_way(witness, wanted, RequestType::release, {entry.uid, entry.epoch})) continue;
+    return "the Release of " + key + " was never answered";
   }
   return {};
 }
 
 Breach l4(const Witness& witness, const Wanted& wanted) {
-  if (!witness.gateway().releases.empty()) {
-    return "a release list still holds " + witness.gateway().releases.begin()->first;
+  for (const auto& [key, entry] : witness.gateway().releases) {
+    if (is_on_its_way(witness, wanted, RequestType::release, {entry.uid, entry.epoch})) continue;
+    return "a release list still holds " + key;
   }
   if (wanted.requests_at_rest == 0) return {};
   return std::to_string(wanted.requests_at_rest) + " requests were still resent";

@@ -1,10 +1,17 @@
 // berth_sim: runs fleets from seeds and says whether any invariant was violated.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
 #include <cinttypes>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include "tests/sim/world.h"
 
@@ -41,10 +48,15 @@ struct Options {
   std::uint64_t seed = 0;
   bool trace = false;
   std::uint64_t events = 0;
+  std::uint64_t binds = 0;
+  unsigned shards = 0;
+  std::size_t devices = 0;
   double hours = 0;
   double storm_s = 90;
   std::string sabotage;
   bool teeth = false;
+  bool mutants = false;
+  std::string mutant;
   bool keep_going = false;
 };
 
@@ -99,11 +111,40 @@ int bite(const Options& options) {
   return failed == 0 ? 0 : 1;
 }
 
+// Each rule that is broken must be noticed, by whichever invariant.
+int catch_mutants(const Options& options) {
+  constexpr std::uint64_t kTries = 1000;
+  std::uint64_t passed = 0, failed = 0;
+  std::printf("rule  what is done wrong                                   caught at seed, by\n");
+  for (const auto& [mutant, rule, text] : berth::sim::mutants()) {
+    Plan plan;
+    plan.mutant = mutant;
+    plan.storm_ms = static_cast<berth::Millis>(options.storm_s * 1000);
+    std::string caught;
+    for (plan.seed = 1; plan.seed <= kTries && caught.empty(); ++plan.seed) {
+      World world(plan);
+      running = &world;
+      running_seed = plan.seed;
+      if (!world.run()) caught = std::to_string(plan.seed) + ", " + world.violation()->invariant;
+      running = nullptr;
+    }
+    std::printf("%-5s %-52s %s\n", std::string(rule).c_str(), std::string(text).c_str(),
+                caught.empty() ? "NOT CAUGHT" : caught.c_str());
+    std::fflush(stdout);
+    ++(caught.empty() ? failed : passed);
+  }
+  std::printf("N5 cannot be broken alone: what it would leave behind, P6 releases.\n");
+  std::printf("%" PRIu64 " passed, %" PRIu64 " failed\n", passed, failed);
+  return failed == 0 ? 0 : 1;
+}
+
 int simulate(const Options& options, std::uint64_t first, std::uint64_t last) {
   Plan plan;
   plan.storm_ms = static_cast<berth::Millis>(options.storm_s * 1000);
   plan.print = options.trace;
+  plan.devices = options.devices;
   plan.sabotage = berth::sim::find_sabotage(options.sabotage).value_or(Sabotage::none);
+  plan.mutant = berth::sim::find_mutant(options.mutant).value_or(berth::sim::Mutant::none);
   Totals totals;
   for (plan.seed = first; plan.seed <= last; ++plan.seed) {
     run_one(plan, totals, false);
@@ -114,6 +155,85 @@ int simulate(const Options& options, std::uint64_t first, std::uint64_t last) {
     if (options.events > 0 && totals.counts.events >= options.events) break;
     if (options.hours > 0 && static_cast<double>(totals.counts.virtual_ms) >= options.hours * 3'600'000) break;
   }
+  print(totals);
+  return totals.failed == 0 ? 0 : 1;
+}
+
+// A shard's totals, as they come out of its process: numbers, then names with their counts.
+std::string to_text(const Totals& totals) {
+  std::ostringstream text;
+  const Counts& counts = totals.counts;
+  text << totals.passed << ' ' << totals.failed << ' ' << totals.hash << ' ' << counts.events << ' ' << counts.binds
+       << ' ' << counts.starts << ' ' << counts.places << ' ' << counts.virtual_ms << '\n';
+  for (const auto& [kind, count] : counts.crashes) text << "c" << count << ' ' << kind << '\n';
+  for (const auto& [kind, count] : counts.faults) text << "f" << count << ' ' << kind << '\n';
+  return text.str();
+}
+
+bool add_text(const std::string& from, Totals& totals) {
+  std::istringstream text(from);
+  Totals part;
+  Counts& counts = part.counts;
+  text >> part.passed >> part.failed >> part.hash >> counts.events >> counts.binds >> counts.starts >> counts.places >>
+      counts.virtual_ms;
+  if (!text) return false;
+  text.ignore();
+  for (std::string line; std::getline(text, line);) {
+    const std::size_t space = line.find(' ');
+    auto& kinds = line[0] == 'c' ? counts.crashes : counts.faults;
+    kinds[line.substr(space + 1)] += std::strtoull(line.c_str() + 1, nullptr, 10);
+  }
+  totals.counts.add(counts);
+  totals.passed += part.passed;
+  totals.failed += part.failed;
+  totals.hash = berth::Random(totals.hash ^ part.hash).next();
+  return true;
+}
+
+// Every shards-th seed from `seed` on, until it has done its part of the binds. Violations are told as they are found.
+Totals run_shard(const Options& options, std::uint64_t seed) {
+  Plan plan;
+  plan.storm_ms = static_cast<berth::Millis>(options.storm_s * 1000);
+  Totals totals;
+  const std::uint64_t share = (options.binds + options.shards - 1) / options.shards;
+  for (plan.seed = seed; totals.counts.binds < share; plan.seed += options.shards) {
+    run_one(plan, totals, false);
+    if (totals.failed > 0 && !options.keep_going) break;
+  }
+  return totals;
+}
+
+// One process a shard; the same number of shards runs the same seeds.
+int simulate_binds(const Options& options, std::uint64_t first) {
+  const auto began = std::chrono::steady_clock::now();
+  std::vector<std::pair<pid_t, int>> children;
+  for (unsigned shard = 0; shard < options.shards; ++shard) {
+    int ends[2];
+    if (pipe(ends) != 0) return 2;
+    const pid_t child = fork();
+    if (child < 0) return 2;
+    if (child == 0) {
+      close(ends[0]);
+      const std::string text = to_text(run_shard(options, first + shard));
+      std::fflush(stdout);
+      const bool told = write(ends[1], text.data(), text.size()) == static_cast<ssize_t>(text.size());
+      _exit(told ? 0 : 2);
+    }
+    close(ends[1]);
+    children.emplace_back(child, ends[0]);
+  }
+  Totals totals;
+  for (const auto& [child, end] : children) {
+    std::string text;
+    char part[4096];
+    for (ssize_t got = 0; (got = read(end, part, sizeof part)) > 0;) text.append(part, static_cast<std::size_t>(got));
+    int status = 0;
+    waitpid(child, &status, 0);
+    if (!add_text(text, totals)) ++totals.failed;  // it aborted, and has said so
+  }
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  std::printf("%.0f s, %.0f binds a second on %u processes\n", seconds,
+              static_cast<double>(totals.counts.binds) / seconds, options.shards);
   print(totals);
   return totals.failed == 0 ? 0 : 1;
 }
@@ -137,10 +257,17 @@ int main(int argc, char** argv) {
   CLI::Option* one = app.add_option("--seed", options.seed, "one seed");
   app.add_flag("--trace", options.trace, "print every event");
   app.add_option("--events", options.events, "stop when this many events have happened");
+  app.add_option("--binds", options.binds,
+                 "seeds from the first on until this many pods were bound, on all processors");
+  app.add_option("--shards", options.shards, "processes for --binds; the number of processors");
+  app.add_option("--devices", options.devices, "this many devices, whatever the seed says");
   app.add_option("--hours", options.hours, "stop when this many virtual hours have passed");
   app.add_option("--storm", options.storm_s, "virtual seconds with faults, of each seed")->capture_default_str();
   app.add_option("--break", options.sabotage, "corrupt what this invariant watches: S1..S12, FINAL, L1..L5");
   app.add_flag("--teeth", options.teeth, "check that each invariant fires when it is broken");
+  app.add_flag("--mutants", options.mutants,
+               "check that each rule N0..N4, P1..P10, when broken, is caught; prints a table");
+  app.add_option("--mutant", options.mutant, "break this rule in every seed: N0..N4, P1..P10");
   app.add_flag("--keep-going", options.keep_going, "go on after a violation");
   CLI11_PARSE(app, argc, argv);
   std::uint64_t first = options.seed, last = options.seed;
@@ -154,5 +281,10 @@ int main(int argc, char** argv) {
   }
   std::signal(SIGABRT, report_abort);
   if (options.teeth) return bite(options);
+  if (options.mutants) return catch_mutants(options);
+  if (options.binds > 0) {
+    if (options.shards == 0) options.shards = static_cast<unsigned>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+    return simulate_binds(options, first);
+  }
   return simulate(options, first, last);
 }

@@ -5,6 +5,7 @@ namespace berth::sim {
 namespace {
 
 constexpr int kClaims = 3;
+constexpr int kPriorities = 3;  // 100, 200, 300
 std::string key_of(const std::string& name) { return "default/" + name; }
 
 }  // namespace
@@ -42,11 +43,12 @@ void Operators::ask(Json request) {
 Operators::PodPlan Operators::make_plan() {
   PodPlan plan;
   plan.uid = "u" + std::to_string(++uids_);
-  plan.cpu = 100 + 100 * static_cast<int>(world_.random.below(9));
+  plan.cpu = 100 + 100 * static_cast<int>(world_.random.below(7));
   plan.memory_mi = 16 << world_.random.below(4);
-  if (world_.random.chance(1, 3)) plan.lasts_ms = static_cast<int>(world_.pick(200, 20'000));
+  if (world_.random.chance(1, 2)) plan.lasts_ms = static_cast<int>(world_.pick(200, 10'000));
   if (world_.random.chance(1, 4)) plan.zone = world_.random.chance(1, 2) ? "a" : "b";
   if (world_.random.chance(1, 4)) plan.claim = "c" + std::to_string(world_.random.below(kClaims));
+  if (world_.random.chance(1, 4)) plan.priority = 100 * static_cast<int>(1 + world_.random.below(kPriorities));
   plan.tolerates = world_.random.chance(1, 2);
   plan.gated = world_.random.chance(1, 10);
   return plan;
@@ -67,6 +69,7 @@ Json Operators::manifest(const std::string& name, const PodPlan& plan) const {
   Json spec = Json::object();
   spec.set("containers", Json(Json::Array{std::move(container)}));
   spec.set("restartPolicy", plan.lasts_ms > 0 ? "Never" : "Always").set("terminationGracePeriodSeconds", 3);
+  if (plan.priority > 0) spec.set("priority", plan.priority);
   if (!plan.zone.empty()) spec.set("nodeSelector", Json(Json::Object{{"zone", Json(plan.zone)}}));
   if (plan.tolerates) {
     Json toleration = Json::object();
@@ -165,7 +168,7 @@ void Operators::act() {
     ++world_.counts.faults["node forgotten"];
     return ask(Json(Json::Object{{"op", Json("forget")}, {"kind", Json("Node")}, {"name", Json(node)}}));
   }
-  if (known == plans_.end() || deed < 25) {  // create, or re-create with another uid
+  if (known == plans_.end() || deed < 50) {  // create, or re-create with another uid
     if (known != plans_.end()) gone_[key_of(name)].insert(known->second.uid);
     plans_[name] = make_plan();
     uid_of_[key_of(name)] = plans_[name].uid;
@@ -174,7 +177,7 @@ void Operators::act() {
     Json request = Json::object();
     return ask(request.set("op", "apply").set("object", manifest(name, plans_[name])));
   }
-  if (deed < 50) {  // update
+  if (deed < 65) {  // update
     ++known->second.generation;
     known->second.gated = false;
     world_.say("operator", "updates " + name + " " + known->second.uid);
@@ -205,6 +208,14 @@ void Operators::repeat_all(const std::map<std::string, std::string>& seen, const
     }
   }
   for (const auto& [name, plan] : plans_) say_pod(name);
+}
+
+std::set<std::string> Operators::preemptible() const {
+  std::set<std::string> uids;
+  for (const auto& [name, plan] : plans_) {
+    if (plan.priority < 100 * kPriorities) uids.insert(plan.uid);
+  }
+  return uids;
 }
 
 void Operators::settle() {

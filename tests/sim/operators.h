@@ -29,6 +29,8 @@ class Operators final : private Transport::Handler {
   // Ends what would keep pods from fitting: cordons and gates.
   void settle();
   const std::map<std::string, std::string>& wanted() const { return uid_of_; }
+  // Uids of wanted pods that others may have driven out.
+  std::set<std::string> preemptible() const;
   LoopbackClient& client() { return client_; }
 
  private:
@@ -38,6 +40,7 @@ class Operators final : private Transport::Handler {
     int memory_mi = 16;
     int lasts_ms = 0;
     std::string zone, claim;
+    int priority = 0;
     bool tolerates = false;
     bool gated = false;
     int generation = 0;  // a label that updates change

@@ -1,5 +1,8 @@
 #include "tests/sim/process.h"
 
+#include <iterator>
+#include <utility>
+
 namespace berth::sim {
 
 namespace {
@@ -29,7 +32,8 @@ void TraceLog::write(Level level, std::string_view event, std::initializer_list<
 Process::Run::Run(Process& process, std::string id)
     : client(process.world_.broker, std::move(id), process.world_.persistent_sessions),
       transport(client, point, process),
-      store(process.flash_, point, process.world_.sabotage, [&process] { process.read_flash(); }) {}
+      store(process.flash_, point, process.world_.sabotage,
+            process.name_ == "gateway" ? process.world_.mutant : Mutant::none, [&process] { process.read_flash(); }) {}
 
 Process::Process(Surroundings& world, std::string name)
     : world_(world), name_(std::move(name)), clock_(world.clock), log_(world, name_) {}
@@ -40,12 +44,18 @@ void Process::boot() {
   if (run_ != nullptr) return;
   ++generation_;
   flash_.crash();
+  if (world_.mutant != Mutant::none && !corrupted_) forget_at_start();
   run_ = std::make_unique<Run>(*this, name_);
   run_->client.set_on_turn([this] { turn_over(); });
   world_.say(name_, "boots");
   arm();
   const Status started = start_program(run_->store, run_->transport, run_->timers);
   if (run_->store.has_failed()) return crash("at a failed commit");
+  if (!started.is_success() && std::exchange(corrupted_, false)) {
+    kill("store corrupt");
+    wipe_flash();
+    return boot();
+  }
   if (!started.is_success() && !run_->point.is_reached()) {
     return world_.misuse(name_ + " does not start: " + started.message());
   }
@@ -91,6 +101,20 @@ void Process::crash(std::string_view why) {
 void Process::wipe_flash() {
   flash_.wipe();
   read_flash();
+}
+
+void Process::corrupt() {
+  kill("store corrupt");
+  const Contents& durable = flash_.durable();
+  if (!durable.empty()) {
+    const auto record = std::next(durable.begin(), static_cast<std::ptrdiff_t>(world_.random.below(durable.size())));
+    const std::pair<Table, std::string> id = record->first;
+    const std::string half = record->second.value.substr(0, record->second.value.size() / 2);
+    flash_.put(id.first, id.second, half);
+    (void)flash_.commit();
+    corrupted_ = true;
+  }
+  boot();
 }
 
 void Process::forge(const Message& message) {
@@ -170,11 +194,11 @@ void Process::end_turn() {
   arm();
   const Status finished = finish_program();
   const bool cut = run_->point.is_reached();
-  if (!cut && finished.is_success()) after_message();
+  if (!cut && finished.is_success() && !run_->store.has_failed()) after_message();
   run_->point.disarm();
   if (cut) {
     crash("inside its turn");
-  } else if (!finished.is_success()) {
+  } else if (!finished.is_success() || run_->store.has_failed()) {
     crash("at a failed commit");
   }
   world_.check();

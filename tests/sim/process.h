@@ -15,6 +15,7 @@
 #include "storage/memory_store.h"
 #include "tests/sim/counts.h"
 #include "tests/sim/crash_point.h"
+#include "tests/sim/mutants.h"
 #include "tests/sim/trace.h"
 #include "tests/sim/virtual_clock.h"
 #include "tests/sim/weather.h"
@@ -31,6 +32,7 @@ struct Surroundings {
   Trace trace;
   Counts counts;
   Sabotage sabotage;
+  Mutant mutant = Mutant::none;
   Weather weather;
   LoopbackBroker broker;
   Witness witness;
@@ -75,6 +77,9 @@ class Process : private CutTransport::Watcher {
   // The network loses the connection; it comes back after `away`.
   void lose_link(Millis away);
   void wipe_flash();
+  // A record of the flash is cut in half: the program finds it at its next start, and its host sets the store aside.
+  void corrupt();
+  BootClock& clock() { return clock_; }
   // A message of this client, by whatever means; nothing when it is down.
   void forge(const Message& message);
 
@@ -84,6 +89,7 @@ class Process : private CutTransport::Watcher {
   void end_turn();
 
  protected:
+  virtual void forget_at_start() = 0;  // of a mutant
   virtual Status start_program(Store& store, Transport& transport, Timers& timers) = 0;
   virtual Status finish_program() = 0;
   virtual void drop_program() = 0;
@@ -96,7 +102,6 @@ class Process : private CutTransport::Watcher {
 
   Surroundings& world() { return world_; }
   const Surroundings& world() const { return world_; }
-  BootClock& clock() { return clock_; }
   CrashPoint& point() { return run_->point; }
   MemoryStore& flash() { return flash_; }
   TraceLog& log() { return log_; }
@@ -130,6 +135,7 @@ class Process : private CutTransport::Watcher {
   std::unique_ptr<Run> run_;
   std::uint64_t generation_ = 0;  // of runs: timers of an earlier one find it gone
   bool link_lost_ = false;
+  bool corrupted_ = false;
   Millis away_ = 0;
 };
 

@@ -21,10 +21,26 @@ SimDevice::~SimDevice() { drop_program(); }
 
 Status SimDevice::start_program(Store& store, Transport& transport, Timers& timers) {
   config_.boot_id = "boot-" + std::to_string(boots_);
-  cut_runtime_ = std::make_unique<CutRuntime>(runtime_, point());
+  cut_runtime_ = std::make_unique<CutRuntime>(runtime_, point(), world().mutant == Mutant::n0);
   agent_ =
       std::make_unique<Agent>(config_, clock(), transport, store, *cut_runtime_, timers, log(), world().random.next());
   return agent_->start();
+}
+
+void SimDevice::forget_at_start() {
+  forget_at_start_of_device(flash(), world().mutant);
+  read_flash();
+}
+
+void SimDevice::misread_request(Message& message, const Request& request) {
+  const std::string incarnation = agent_->state().incarnation;
+  message.payload = encode(misread(request, incarnation, world().mutant));
+  if (const std::optional<Answer> rash = answer_rashly(request, incarnation, world().mutant)) {
+    Message said;
+    said.topic = Topics(kFleet).answers(kGateway, name());
+    said.payload = encode(*rash);
+    forge(said);
+  }
 }
 
 void SimDevice::drop_program() {
@@ -69,6 +85,7 @@ void SimDevice::before_message(Message& message, bool alone) {
     world().say(name(), "hears " + std::string(to_string(request->type)) + " " + request->uid + "@" +
                             berth::to_text(request->epoch));
   }
+  if (world().mutant != Mutant::none) misread_request(message, *request);
   repeated_.reset();
   if (!alone) return;
   world().witness.before_device_message(name(), *request, agent_->is_ready());

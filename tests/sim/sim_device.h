@@ -27,6 +27,8 @@ class SimDevice final : public Process {
   SimRuntime& runtime() { return runtime_; }
 
  private:
+  void forget_at_start() override;
+  void misread_request(Message& message, const Request& request);
   Status start_program(Store& store, Transport& transport, Timers& timers) override;
   Status finish_program() override { return agent_->finish_turn(); }
   void drop_program() override;

@@ -64,6 +64,17 @@ void SimGateway::drop_program() {
   gateway_.reset();
 }
 
+void SimGateway::forget_at_start() {
+  forget_at_start_of_gateway(flash(), world().mutant);
+  read_flash();
+}
+
+void SimGateway::misread_answer(Message& message, const Answer& answer) {
+  const auto row = world().witness.gateway().rows.find(answer.uid);
+  if (row == world().witness.gateway().rows.end()) return;
+  message.payload = encode(misread(answer, &row->second, world().mutant));
+}
+
 void SimGateway::wipe() {
   kill("wipe");
   wipe_flash();
@@ -81,12 +92,16 @@ bool SimGateway::on_send_watched(Message& message) {
       world().say(name(), "asks " + node + " " + std::string(to_string(request->type)) + " " + request->uid + "@" +
                               berth::to_text(request->epoch) + " floor " + berth::to_text(request->floor));
     }
-    world().witness.gateway_sent(node, *request);
+    world().witness.gateway_sent(node, *request, world().clock.now());
+    if (world().mutant == Mutant::p7 && request->type == RequestType::release) take_as_released(node, *request);
     if (world().sabotage == Sabotage::s3 && request->type == RequestType::pre_bind) {
       Request forged = *request;
       forged.type = RequestType::bind;
-      world().witness.gateway_sent(node, forged);
+      world().witness.gateway_sent(node, forged, world().clock.now());
     }
+  } else if (message.topic.starts_with(Topics(kFleet).root() + "events/") &&
+             message.payload.find("\"Preempted\"") != std::string::npos) {
+    world().witness.gateway_preempted(message.topic.substr(Topics(kFleet).root().size() + 7));
   } else if (message.topic.starts_with(Topics(kFleet).root() + "clients/")) {
     world().witness.gateway_answered_client(message.payload);
   }
@@ -105,6 +120,7 @@ void SimGateway::before_message(Message& message, bool alone) {
                             berth::to_text(answer->epoch) + " from " + sender);
     world().witness.gateway_received(*answer);
     if (alone) world().witness.before_gateway_message(sender, *answer, {});
+    if (world().mutant != Mutant::none) misread_answer(message, *answer);
     if (world().sabotage == Sabotage::s12) impersonate(message, *answer);
   } else if (levels[0] == "nodes" && levels[2] == "pods" && alone) {
     const Result<Json> json = Json::parse(message.payload);
@@ -124,6 +140,19 @@ void SimGateway::before_message(Message& message, bool alone) {
                             (at == std::string::npos ? "" : message.payload.substr(at, 14)) +
                             (message.payload.find("\"deleted\":true") == std::string::npos ? "" : " deleted"));
   }
+}
+
+// Mutant P7: what the node would say is not waited for.
+void SimGateway::take_as_released(const std::string& node, const Request& request) {
+  Answer answer(AnswerType::released);
+  answer.incarnation = request.incarnation;
+  answer.gateway_id = request.gateway_id;
+  answer.uid = request.uid;
+  answer.epoch = request.epoch;
+  Message message;
+  message.topic = Topics(kFleet).answers(kGateway, node);
+  message.payload = encode(answer);
+  forge(message);
 }
 
 // Sabotage S12: the sender's name is taken from where it must not be taken.

@@ -1,6 +1,8 @@
 // The world's clock, and the clocks of its machines, which start anew at each boot.
 #pragma once
 
+#include <optional>
+
 #include "core/clock.h"
 
 namespace berth::sim {
@@ -17,22 +19,37 @@ class VirtualClock final : public Clock {
   Millis now_ = 0;
 };
 
-// One machine's CLOCK_BOOTTIME, and a wall clock that starts in 1970 and jumps at each boot.
+// One machine's CLOCK_BOOTTIME, which may run fast, slow or stand still, and a wall clock that starts in 1970 and
+// jumps.
 class BootClock final : public Clock {
  public:
   explicit BootClock(const VirtualClock& world) : world_(world) {}
-  Millis now() const override { return world_.now() - booted_; }
+  Millis now() const override { return local_base_ + (world_.now() - world_base_) * per_mille_ / 1000; }
   Millis wall() const override { return now() + wall_jump_; }
   void reboot(Millis wall_jump) {
-    booted_ = world_.now();
+    world_base_ = world_.now();
+    local_base_ = 0;
     wall_jump_ = wall_jump;
   }
-  // A point of this clock on the world's.
-  Millis to_world(Millis local) const { return local + booted_; }
+  void jump_wall(Millis by) { wall_jump_ += by; }
+  // Milliseconds of this clock in 1,000 of the world's; 0: it stands still.
+  void set_rate(Millis per_mille) {
+    local_base_ = now();
+    world_base_ = world_.now();
+    per_mille_ = per_mille;
+  }
+  // When this clock reaches that point, on the world's; none: not while it stands still.
+  std::optional<Millis> to_world(Millis local) const {
+    if (local <= now()) return world_.now();
+    if (per_mille_ == 0) return std::nullopt;
+    return world_base_ + ((local - local_base_) * 1000 + per_mille_ - 1) / per_mille_;
+  }
 
  private:
   const VirtualClock& world_;
-  Millis booted_ = 0;
+  Millis world_base_ = 0;
+  Millis local_base_ = 0;
+  Millis per_mille_ = 1000;
   Millis wall_jump_ = 0;
 };
 

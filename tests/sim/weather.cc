@@ -1,5 +1,7 @@
 #include "tests/sim/weather.h"
 
+#include <algorithm>
+
 namespace berth::sim {
 
 namespace {
@@ -65,6 +67,8 @@ Fate Weather::judge(const Leg& leg, Random& random) {
     fate.delay = below(random, kLongestDelayMs);
     // Without overtaking the whole leg waits, as a stalled connection does.
     fate.overtakes = fate.overtakes || random.chance(9, 10);
+    // The last copy too: what the storm holds back is out when the operators have their last word.
+    fate.copy_delay = std::min(fate.copy_delay, (kLongestDelayMs - fate.delay) / std::max(fate.copies, 1));
   } else if (random.chance(overtake_, 1000)) {
     ++counts_.faults["reorder"];
     fate.delay = below(random, 600);

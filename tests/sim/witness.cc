@@ -58,6 +58,16 @@ const DeviceSight* Witness::device(const std::string& name) const {
   return nullptr;
 }
 
+void Witness::set_hostile(const std::string& name) {
+  for (const auto& device : devices_) device->hostile = device->hostile || device->name == name;
+}
+
+void Witness::judge_turn() {
+  for (auto& [key, wrong] : std::exchange(accepted_, {})) {
+    if (!preempted_.contains(key)) news_.accepted_without_flash.push_back(std::move(wrong));
+  }
+}
+
 void Witness::read_device(const std::string& name, const Contents& contents) {
   for (auto& device : devices_) {
     if (device->name != name || device->contents == contents) continue;
@@ -188,9 +198,18 @@ void Witness::note_epoch(const GatewayId& id, const Epoch& epoch, const std::str
                                      known->second.second + " and of pod " + uid + " on node " + node);
 }
 
-void Witness::gateway_sent(const std::string& node, const Request& request) {
+bool Witness::is_fresh(RequestType type, const Named& named, Millis now) const {
+  constexpr Millis kFreshMs = 8'000;
+  const auto found = asked_.find({type, named});
+  return found == asked_.end() || now - found->second < kFreshMs;
+}
+
+void Witness::gateway_sent(const std::string& node, const Request& request, Millis now) {
   if (request.type == RequestType::list || request.type == RequestType::heartbeat) return;
   ++requests_sent_;
+  const Named named{request.uid, request.epoch};
+  asked_.try_emplace({request.type, named}, now);
+  if (!is_fresh(request.type, named, now)) ++stubborn_requests_;
   if (request.type == RequestType::pre_bind) note_epoch(request.gateway_id, request.epoch, request.uid, node);
   if (request.type == RequestType::bind) {
     news_.binds_sent.push_back({{request.uid, request.epoch}, node, request.incarnation});
@@ -203,9 +222,10 @@ void Witness::gateway_answered_client(const std::string& payload) {
   const std::string uid = text_in(&*json, "uid");
   if (uid.empty() || text_in(&*json, "kind") != "Pod" || durable_uids_.contains(uid)) return;
   // Accepted and replaced or deleted in one turn: what is on flash is the later word.
-  if (heard_in_turn_[text_in(&*json, "key")] > 1) return;
-  news_.accepted_without_flash.push_back("pod " + uid + " was answered \"" + text_in(&*json, "result") +
-                                         "\" and never was on flash");
+  const std::string key = text_in(&*json, "key");
+  if (heard_in_turn_[key] > 1) return;
+  accepted_.emplace_back(key,
+                         "pod " + uid + " was answered \"" + text_in(&*json, "result") + "\" and never was on flash");
 }
 
 void Witness::device_sent(const Answer& answer) {
@@ -264,17 +284,21 @@ void Witness::after_gateway_message() {
   for (const Contents* table : {&at.rows, &at.releases}) {
     for (const auto& [id, content] : *table) {
       if (!at.is_stale || kept(id, content)) continue;
+      // The turn that hears it also schedules, and may drive a pod out for another one.
+      if (!preempted_.empty()) continue;
       news_.stale_changes.push_back("the stale " + std::string(to_string(at.answer->type)) + " for " +
                                     show(at.answer->uid, at.answer->epoch) + " from node " + at.sender +
                                     " changed the gateway's record " + id.second);
     }
   }
   const std::string uid = at.answer ? at.answer->uid : at.status_uid;
+  // Whose place nobody knows any more is where the highest running epoch is, of those who tell (P8).
+  if (gateway_.adopting) return;
   const auto row = at.row_by_uid.find(uid);
   if (uid.empty() || row == at.row_by_uid.end() || row->second.node == at.sender) return;
   const bool same = std::all_of(at.of_pod.begin(), at.of_pod.end(),
                                 [&](const auto& record) { return kept(record.first, record.second); });
-  if (same) return;
+  if (same || preempted_.contains(row->second.pod)) return;
   news_.foreign_changes.push_back("a message from node " + at.sender + " changed pod " + uid +
                                   ", whose row names node " + row->second.node);
 }

@@ -24,6 +24,7 @@ namespace berth::sim {
 // What is on one device's flash, and on its machine.
 struct DeviceSight {
   std::string name;
+  bool hostile = false;  // it lies: nothing is promised of what it runs
   Resources allocatable;
   const SimRuntime* runtime = nullptr;
   Contents contents;
@@ -62,6 +63,7 @@ class Witness {
   DeviceSight& add_device(const std::string& name, Resources allocatable, const SimRuntime& runtime);
   const std::vector<std::unique_ptr<DeviceSight>>& devices() const { return devices_; }
   const DeviceSight* device(const std::string& name) const;
+  void set_hostile(const std::string& name);
   const GatewaySight& gateway() const { return gateway_; }
   void set_gateway(const Gateway* gateway) { gateway_.alive = gateway; }
 
@@ -69,10 +71,16 @@ class Witness {
   void read_gateway(const Contents& contents);
   void read_device(const std::string& name, const Contents& contents);
 
-  void gateway_sent(const std::string& node, const Request& request);
+  void gateway_sent(const std::string& node, const Request& request, Millis now);
+  // This was first asked so short a time ago that its answer may still be on the way.
+  bool is_fresh(RequestType type, const Named& named, Millis now) const;
   // A message about this pod, in the turn that is running; turn_ended() forgets them.
   void gateway_heard_of_pod(const std::string& key) { ++heard_in_turn_[key]; }
-  void turn_ended() { heard_in_turn_.clear(); }
+  // Driven out for another pod, in the turn that is running.
+  void gateway_preempted(const std::string& key) { preempted_.insert(key); }
+  // Judges what only the whole turn tells.
+  void judge_turn();
+  void turn_ended() { heard_in_turn_.clear(), preempted_.clear(); }
   void gateway_answered_client(const std::string& payload);
   void device_sent(const Answer& answer);
 
@@ -117,8 +125,9 @@ class Witness {
   // Rows begun since, by uid.
   const std::map<std::string, int>& attempts() const { return attempts_; }
   void count_attempts_anew() { attempts_.clear(); }
-  // PreBind, Bind and Release sent since.
+  // PreBind, Bind and Release sent since; and those of them that had been sent long before.
   std::uint64_t requests_sent() const { return requests_sent_; }
+  std::uint64_t stubborn_requests() const { return stubborn_requests_; }
 
  private:
   void gateway_record_gone(const std::pair<Table, std::string>& id);
@@ -143,6 +152,10 @@ class Witness {
   std::map<std::string, int> attempts_;
   std::uint64_t binds_ = 0;
   std::uint64_t requests_sent_ = 0;
+  std::uint64_t stubborn_requests_ = 0;
+  std::map<std::pair<RequestType, Named>, Millis> asked_;  // when first
+  std::set<std::string> preempted_;
+  std::vector<std::pair<std::string, std::string>> accepted_;  // in this turn: key, and what is wrong with that
 
   struct AtGateway {
     std::string sender;

@@ -3,17 +3,19 @@
 #include <algorithm>
 #include <utility>
 
+#include "tests/sim/hostile.h"
+
 namespace berth::sim {
 
 namespace {
 
 constexpr Millis kQuietStartMs = 5'000;
 // After the storm: by then the last delayed message has come and everything was said again...
-constexpr Millis kLastWordMs = 55'000;
+constexpr Millis kLastWordMs = 31'000;
 // ...by then nothing is asked any more...
-constexpr Millis kRestMs = 105'000;
+constexpr Millis kRestMs = 50'000;
 // ...and then it is judged.
-constexpr Millis kCalmMs = 120'000;
+constexpr Millis kCalmMs = 60'000;
 
 AgentConfig make_device(std::size_t number) {
   AgentConfig config;
@@ -21,8 +23,8 @@ AgentConfig make_device(std::size_t number) {
   config.node = "n" + std::to_string(number);
   config.gateway = kGateway;
   config.labels["zone"] = number % 2 == 0 ? "a" : "b";
-  if (number == 3) config.taints.push_back({"edge", "true", TaintEffect::no_schedule});
-  config.capacity["cpu"] = *Quantity::parse(number == 0 ? "1" : "2");
+  if (number % 8 == 3) config.taints.push_back({"edge", "true", TaintEffect::no_schedule});
+  config.capacity["cpu"] = *Quantity::parse(number % 4 == 0 ? "1" : "2");
   config.capacity["memory"] = *Quantity::parse("256Mi");
   config.capacity["pods"] = *Quantity::parse("6");
   if (number < 2) {
@@ -35,21 +37,34 @@ AgentConfig make_device(std::size_t number) {
   return config;
 }
 
+// Most seeds are small, so that many run; a few are large.
+std::size_t draw_size(Random& random) {
+  const std::uint64_t kind = random.below(1000);
+  if (kind < 950) return 2 + random.below(3);
+  if (kind < 990) return 5 + random.below(12);
+  if (kind < 999) return 17 + random.below(48);
+  return 100 + random.below(201);
+}
+
 }  // namespace
 
 World::World(const Plan& plan) : plan_(plan), around_(plan.seed, plan.sabotage, plan.print) {
+  around_.mutant = plan.mutant;
   around_.check = [this] { check(); };
   around_.misuse = [this](const std::string& what) {
     violate("SEAM", "programs start and keep the seams' contracts", what);
   };
-  const std::size_t nodes = 2 + around_.random.below(3);
+  const std::size_t nodes = plan.devices > 0 ? plan.devices : draw_size(around_.random);
   std::vector<std::string> names;
   for (std::size_t number = 0; number < nodes; ++number) {
     devices_.push_back(std::make_unique<SimDevice>(around_, make_device(number)));
     names.push_back(devices_.back()->name());
+    if (!around_.random.chance(1, 8)) continue;
+    hostile_.push_back(devices_.back().get());
+    around_.witness.set_hostile(names.back());
   }
   gateway_ = std::make_unique<SimGateway>(around_, names);
-  operators_ = std::make_unique<Operators>(around_, 4 + around_.random.below(12), nodes);
+  operators_ = std::make_unique<Operators>(around_, 4 + around_.random.below(12) + 2 * (nodes - 2), nodes);
 }
 
 World::~World() = default;
@@ -63,6 +78,7 @@ void World::violate(std::string_view name, std::string_view text, const std::str
 }
 
 void World::check() {
+  around_.witness.judge_turn();
   if (violation_) return;
   for (const Invariant& invariant : safety()) {
     if (Breach breach = invariant.find_breach(around_.witness)) violate(invariant.name, invariant.text, *breach);
@@ -71,7 +87,8 @@ void World::check() {
 }
 
 void World::check_liveness(std::uint64_t requests_at_rest) {
-  const Wanted wanted{operators_->wanted(), requests_at_rest};
+  const Wanted wanted{operators_->wanted(), operators_->preemptible(), is_busy(), around_.clock.now(),
+                      requests_at_rest};
   for (const Liveness& invariant : liveness()) {
     if (Breach breach = invariant.find_breach(around_.witness, wanted)) {
       violate(invariant.name, invariant.text, *breach);
@@ -107,7 +124,8 @@ void World::now_and_then(Millis mean, std::function<void()> deed) {
 }
 
 void World::gateway_trouble() {
-  switch (around_.random.below(8)) {
+  switch (around_.random.below(9)) {
+    case 8: return gateway_->corrupt();
     case 0: return gateway_->wipe();
     case 1: {
       ++around_.counts.faults["store full"];
@@ -121,7 +139,8 @@ void World::gateway_trouble() {
 
 void World::device_trouble() {
   SimDevice& device = *devices_[around_.random.below(devices_.size())];
-  switch (around_.random.below(6)) {
+  switch (around_.random.below(7)) {
+    case 6: return device.corrupt();
     case 0: return device.wipe();
     case 1:
     case 2: return device.reboot();
@@ -129,10 +148,35 @@ void World::device_trouble() {
   }
 }
 
+Process& World::any_process() {
+  if (around_.random.chance(1, 4)) return *gateway_;
+  return *devices_[around_.random.below(devices_.size())];
+}
+
+// A wall clock jumps; a boot clock runs fast or slow, or stands still for a while.
+void World::clock_trouble() {
+  Process& process = any_process();
+  if (around_.random.chance(1, 3)) {
+    ++around_.counts.faults["clock jump"];
+    return process.clock().jump_wall(around_.pick(-1'000'000'000, 1'000'000'000));
+  }
+  const bool freeze = around_.random.chance(1, 3);
+  ++around_.counts.faults[freeze ? "clock freeze" : "clock drift"];
+  process.clock().set_rate(freeze ? 0 : around_.pick(700, 1400));
+  around_.timers.at(around_.clock.now() + around_.pick(200, freeze ? 8'000 : 30'000),
+                    [&process] { process.clock().set_rate(1000); });
+}
+
 void World::network_trouble() {
-  Process* process = gateway_.get();
-  if (around_.random.chance(3, 4)) process = devices_[around_.random.below(devices_.size())].get();
-  switch (around_.random.below(8)) {
+  Process* process = &any_process();
+  switch (around_.random.below(10)) {
+    case 8:
+      ++around_.counts.faults["broker truncates"];
+      return around_.broker.truncate_queues(around_.random.below(10));
+    case 9:
+      ++around_.counts.faults["broker forgets"];
+      around_.say("broker", "forgets its retained set");
+      return around_.broker.wipe_retained();
     case 0:
       ++around_.counts.faults["broker restart"];
       around_.say("broker", "restarts; its retained set is lost");
@@ -164,6 +208,12 @@ void World::replay_as_another() {
   device.forge(message);
 }
 
+void World::tell_lies() {
+  SimDevice& device = *hostile_[around_.random.below(hostile_.size())];
+  ++around_.counts.faults["lie"];
+  device.forge(lie(around_, device.name()));
+}
+
 void World::plan_storm() {
   around_.weather.set_storm(true);
   for (const auto& device : devices_) {
@@ -172,12 +222,16 @@ void World::plan_storm() {
                                   .slow_percent = around_.random.below(15),
                                   .stop_is_a_lie = plan_.sabotage == Sabotage::s4});
   }
-  now_and_then(around_.pick(300, 3000), [this] { operators_->act(); });
+  // A large fleet has more of everything.
+  const auto crowd = static_cast<Millis>(1 + devices_.size() / 6);
+  now_and_then(around_.pick(100, 2000) / crowd + 1, [this] { operators_->act(); });
   now_and_then(20'000, [this] { operators_->repeat_all(pods_seen(), orphans_seen()); });
   now_and_then(around_.pick(6000, 60'000), [this] { gateway_trouble(); });
-  now_and_then(around_.pick(3000, 40'000), [this] { device_trouble(); });
-  now_and_then(around_.pick(3000, 40'000), [this] { network_trouble(); });
+  now_and_then(around_.pick(3000, 40'000) / crowd, [this] { device_trouble(); });
+  now_and_then(around_.pick(3000, 40'000) / crowd, [this] { network_trouble(); });
+  now_and_then(around_.pick(5000, 60'000) / crowd, [this] { clock_trouble(); });
   now_and_then(around_.pick(300, 3000), [this] { replay_as_another(); });
+  if (!hostile_.empty()) now_and_then(around_.pick(100, 2000) / crowd + 1, [this] { tell_lies(); });
 }
 
 // Every pod that the gateway or the broker still knows.
@@ -214,6 +268,10 @@ void World::calm_down() {
         {.prepare_fails_percent = broken ? 100u : 0u, .stop_is_a_lie = plan_.sabotage == Sabotage::s4});
     device->boot();
   }
+  for (const auto& device : devices_) device->clock().set_rate(1000);
+  gateway_->clock().set_rate(1000);
+  // Nobody believes them any more: they are set up anew.
+  for (SimDevice* device : hostile_) device->wipe();
   gateway_->set_full(false);
   gateway_->boot();
   operators_->settle();
@@ -238,9 +296,12 @@ bool World::run() {
     if (well && plan_.sabotage == Sabotage::l1 && gateway_->gateway() != nullptr) gateway_->sabotage_queue();
   }
   well = well && run_until(end + kRestMs);
-  const std::uint64_t asked = around_.witness.requests_sent();
+  const auto asked = [this] {
+    return is_busy() ? around_.witness.stubborn_requests() : around_.witness.requests_sent();
+  };
+  const std::uint64_t before = asked();
   well = well && run_until(end + kCalmMs);
-  if (well) check_liveness(around_.witness.requests_sent() - asked);
+  if (well) check_liveness(asked() - before);
   around_.counts.events = around_.trace.events();
   around_.counts.binds = around_.witness.binds();
   for (const auto& device : devices_) around_.counts.starts += device->runtime().started();

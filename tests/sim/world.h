@@ -20,7 +20,9 @@ struct Plan {
   std::uint64_t seed = 0;
   Millis storm_ms = 90'000;
   Sabotage sabotage = Sabotage::none;
+  Mutant mutant = Mutant::none;
   bool print = false;
+  std::size_t devices = 0;  // 0: the seed decides
 };
 
 struct Violation {
@@ -46,20 +48,25 @@ class World {
   void check_liveness(std::uint64_t requests_at_rest);
   void violate(std::string_view name, std::string_view text, const std::string& what);
   bool run_until(Millis end);
+  bool is_busy() const { return devices_.size() > 8; }
   void calm_down();
   // Something happens again and again while the storm lasts, `mean` apart on average.
   void now_and_then(Millis mean, std::function<void()> deed);
   void plan_storm();
   void gateway_trouble();
   void device_trouble();
+  Process& any_process();
+  void clock_trouble();
   void network_trouble();
   void replay_as_another();
+  void tell_lies();
   std::map<std::string, std::string> pods_seen() const;
   std::set<std::string> orphans_seen() const;
 
   const Plan plan_;
   Surroundings around_;
   std::vector<std::unique_ptr<SimDevice>> devices_;
+  std::vector<SimDevice*> hostile_;
   std::unique_ptr<SimGateway> gateway_;
   std::unique_ptr<Operators> operators_;
   std::optional<Violation> violation_;

@@ -94,6 +94,45 @@ TEST_F(ForgetTest, AdoptModeWaitsForItNoMore) {
   EXPECT_EQ(gateway->nodes().all().count("a"), 0u);
 }
 
+// Found by the simulator, seed 586.
+TEST_F(ForgetTest, NoBindLeavesInTheTurnThatForgetsTheNode) {
+  start_connected();
+  device("a");
+  apply(pod("p", "u1"));
+  const Request asked = *request("a");
+  Message prebound;
+  prebound.topic = topics.answers("gateway", "a");
+  prebound.payload = encode(answer_to(asked, AnswerType::pre_bound));
+  gateway->on_message(prebound);  // one turn with what follows
+  forget("a");
+  EXPECT_EQ(request("a")->type, RequestType::pre_bind);
+}
+
+// Found by the simulator, seed 198.
+TEST_F(ForgetTest, DeletesThatWaitedAreCarriedOutWhenTheLastNodeGoesBeforeTheFence) {
+  options.known_nodes = {"a"};
+  start_connected();
+  apply(pod("p", "u1"));
+  api(R"({"op":"delete","kind":"Pod","name":"p"})");
+  ASSERT_NE(gateway->objects().find_pod("default/p"), nullptr);  // adopt mode keeps it until the node has answered
+  gateway.reset();
+  transport.up = false;
+  start();
+  forget("a");
+  connect();
+  EXPECT_FALSE(gateway->identity().adopting);
+  EXPECT_EQ(gateway->objects().find_pod("default/p"), nullptr);
+}
+
+// Found by the simulator, seed 167.
+TEST_F(ForgetTest, AdoptModeForgetsWhicheverIncarnationReturns) {
+  options.known_nodes = {"a"};
+  start_connected();
+  device("a", "i0");  // an old message: it is i1 by now
+  forget("a");
+  EXPECT_TRUE(gateway->identity().retired.contains("a/"));
+}
+
 TEST_F(ForgetTest, AClaimIsReleasedOnlyWhereItsOrphanPolicySaysSo) {
   start_connected();
   device("a", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})",

@@ -1,0 +1,113 @@
+#include "tests/sim/hostile.h"
+
+#include <iterator>
+
+#include "core/topics.h"
+#include "tests/sim/sim_device.h"
+
+namespace berth::sim {
+
+namespace {
+
+// Mostly what exists somewhere: a lie that names nothing known is dropped at the first guard.
+struct Names {
+  std::string uid = "u1", incarnation = "lie", pod = "default/p0";
+  Epoch epoch{1, 1};
+};
+
+Names draw_names(Surroundings& world) {
+  Random& random = world.random;
+  Names names;
+  const auto& rows = world.witness.gateway().rows;
+  if (!rows.empty()) {
+    const Row& row = std::next(rows.begin(), static_cast<std::ptrdiff_t>(random.below(rows.size())))->second;
+    names = {row.uid, row.incarnation, row.pod, row.epoch};
+  }
+  if (random.chance(1, 4)) names.uid = "u" + std::to_string(random.below(60));
+  if (random.chance(1, 4)) names.epoch.counter += random.below(20);
+  const auto& devices = world.witness.devices();
+  const DeviceSight& device = *devices[random.below(devices.size())];
+  if (random.chance(1, 2) && !device.durable.state.incarnation.empty()) {
+    names.incarnation = device.durable.state.incarnation;
+  }
+  return names;
+}
+
+std::string lying_answer(Surroundings& world, const std::string& node) {
+  constexpr AnswerType kTypes[] = {AnswerType::pre_bound, AnswerType::bound, AnswerType::released,
+                                   AnswerType::rejected,  AnswerType::stale, AnswerType::superseded,
+                                   AnswerType::hello,     AnswerType::slots};
+  Random& random = world.random;
+  const Names names = draw_names(world);
+  Answer answer(kTypes[random.below(std::size(kTypes))]);
+  answer.node = node;
+  answer.incarnation = names.incarnation;
+  answer.gateway_id = world.witness.gateway().id;
+  // Terms far above would only end the run of terms sooner: each is met by one above it.
+  if (answer.type == AnswerType::superseded) answer.gateway_id = {answer.gateway_id.term + random.below(3), "lie"};
+  answer.uid = names.uid;
+  answer.epoch = answer.high = names.epoch;
+  answer.to_incarnation = draw_names(world).incarnation;
+  answer.reason = "lie";
+  answer.pages = 1 + static_cast<std::uint32_t>(random.below(3));
+  answer.page = static_cast<std::uint32_t>(random.below(answer.pages));
+  answer.list_id = random.next();
+  if (answer.type == AnswerType::slots) {
+    answer.slots.push_back({names.uid, names.epoch, SlotState::running, "{}", {}});
+  }
+  return encode(answer);
+}
+
+Json speaker(Surroundings& world) {
+  const Names names = draw_names(world);
+  Json json = Json::object();
+  json.set("incarnation", names.incarnation).set("bootId", "lie");
+  json.set("session", std::to_string(world.random.below(1000)));
+  return json.set("sequence", std::to_string(world.random.below(1000)));
+}
+
+std::string lying_state(Surroundings& world) {
+  Json json = speaker(world);
+  json.set("heartbeatMs", "5000");
+  json.set("labels", Json(Json::Object{{"zone", Json("a")}}));
+  json.set("allocatable",
+           Json(Json::Object{
+               {"cpu", Json(std::to_string(world.random.below(50)))}, {"memory", Json("1Gi")}, {"pods", Json("100")}}));
+  return json.dump();
+}
+
+std::string lying_status(const Names& names) {
+  Json json = Json::object();
+  json.set("uid", names.uid).set("epoch", to_text(names.epoch)).set("phase", "Succeeded");
+  return json.dump();
+}
+
+}  // namespace
+
+Message lie(Surroundings& world, const std::string& node) {
+  const Topics topics(kFleet);
+  Message message;
+  message.topic = topics.answers(kGateway, node);
+  switch (world.random.below(8)) {
+    case 0:
+      message.topic = topics.node_presence(node);
+      message.payload = speaker(world).set("online", world.random.chance(2, 3)).dump();
+      break;
+    case 1:
+      message.topic = topics.node_state(node);
+      message.payload = lying_state(world);
+      break;
+    case 2: {
+      const Names names = draw_names(world);
+      message.topic = topics.root() + "nodes/" + node + "/pods/" + names.pod;
+      message.payload = lying_status(names);
+      break;
+    }
+    case 3: message.payload = lying_answer(world, node).substr(world.random.below(40)); break;
+    default: message.payload = lying_answer(world, node); break;
+  }
+  message.retain = message.topic.find("/nodes/") != std::string::npos && world.random.chance(1, 2);
+  return message;
+}
+
+}  // namespace berth::sim

@@ -1,0 +1,108 @@
+#include "tests/sim/mutants.h"
+
+#include <utility>
+
+#include "core/agent/records.h"
+#include "core/api/json.h"
+#include "tests/sim/witness.h"
+
+namespace berth::sim {
+
+namespace {
+
+void erase_member(MemoryStore& flash, std::string_view member) {
+  const auto found = flash.durable().find({Table::meta, "gateway"});
+  if (found == flash.durable().end()) return;
+  Result<Json> json = Json::parse(found->second.value);
+  if (!json) return;
+  json->erase(member);
+  flash.put(Table::meta, "gateway", json->dump());
+}
+
+}  // namespace
+
+const std::vector<MutantName>& mutants() {
+  static const std::vector<MutantName> kMutants{
+      {Mutant::n0, "N0", "the first boot of a store sweeps nothing"},
+      {Mutant::n1, "N1", "a request for another incarnation is obeyed"},
+      {Mutant::n2, "N2", "hi is forgotten at each start"},
+      {Mutant::n3, "N3", "Bound is sent whatever the slot"},
+      {Mutant::n4, "N4", "Released is sent before the workload has stopped"},
+      {Mutant::p1, "P1", "PreBind leaves though its row is not on flash"},
+      {Mutant::p2, "P2", "Bind leaves though phase bind is not on flash"},
+      {Mutant::p3, "P3", "a Hello ends the row without its echo"},
+      {Mutant::p4, "P4", "a restart forgets the rows in prebind"},
+      {Mutant::p5, "P5", "an answer counts for the row whatever its epoch"},
+      {Mutant::p6, "P6", "a restart forgets the release lists"},
+      {Mutant::p7, "P7", "a row ends as its Release is sent"},
+      {Mutant::p8, "P8", "adopt mode is forgotten at a restart"},
+      {Mutant::p9, "P9", "who was forgotten is not durable"},
+      {Mutant::p10, "P10", "the floor is not durable"},
+  };
+  return kMutants;
+}
+
+std::optional<Mutant> find_mutant(std::string_view rule) {
+  for (const MutantName& known : mutants()) {
+    if (known.rule == rule) return known.mutant;
+  }
+  return std::nullopt;
+}
+
+void forget_at_start_of_gateway(MemoryStore& flash, Mutant mutant) {
+  switch (mutant) {
+    case Mutant::p4:
+      for (const auto& [id, content] : only(flash.durable(), Table::row)) {
+        if (content.phase == static_cast<int>(Phase::prebind)) flash.erase(Table::row, id.second);
+      }
+      break;
+    case Mutant::p6:
+      for (const auto& [id, content] : only(flash.durable(), Table::release)) flash.erase(Table::release, id.second);
+      break;
+    case Mutant::p8: erase_member(flash, "adopt"); break;
+    case Mutant::p9: erase_member(flash, "retired"); break;
+    default: return;
+  }
+  (void)flash.commit();
+}
+
+void forget_at_start_of_device(MemoryStore& flash, Mutant mutant) {
+  if (mutant == Mutant::n2) {
+    for (const auto& [id, content] : only(flash.durable(), Table::high)) flash.erase(Table::high, id.second);
+  } else if (mutant == Mutant::p10) {
+    flash.erase(Table::meta, std::string(kFloorKey));
+  } else {
+    return;
+  }
+  (void)flash.commit();
+}
+
+Answer misread(Answer answer, const Row* row, Mutant mutant) {
+  if (row == nullptr || answer.node != row->node) return answer;
+  if (mutant == Mutant::p3 && answer.type == AnswerType::hello) {
+    answer.epoch = row->epoch;
+    answer.to_incarnation = row->incarnation;
+    if (answer.incarnation == row->incarnation) answer.incarnation = "another";
+  }
+  if (mutant == Mutant::p5) answer.epoch = answer.high = row->epoch;
+  return answer;
+}
+
+Request misread(Request request, const std::string& own_incarnation, Mutant mutant) {
+  if (mutant == Mutant::n1 && !request.incarnation.empty()) request.incarnation = own_incarnation;
+  return request;
+}
+
+std::optional<Answer> answer_rashly(const Request& request, const std::string& own_incarnation, Mutant mutant) {
+  const bool bound = mutant == Mutant::n3 && request.type == RequestType::bind;
+  const bool released = mutant == Mutant::n4 && request.type == RequestType::release;
+  if (request.incarnation != own_incarnation || (!bound && !released)) return std::nullopt;
+  Answer answer(bound ? AnswerType::bound : AnswerType::released);
+  answer.incarnation = own_incarnation;
+  answer.gateway_id = request.gateway_id;
+  answer.uid = request.uid;
+  answer.epoch = request.epoch;
+  return answer;
+}
+
+}  // namespace berth::sim
