@@ -72,10 +72,10 @@ bool nominated_fits(Search& search) {
     if (node->name() != search.pod.nominated_node_name) continue;
     std::map<std::string, Status> rejected;
     if (!filter_nodes(search, {node}, rejected).is_success()) return false;
-    // Upstream learns the plugin's name here only when PreFilter had named some already; a node that is looked at again
-    // names it then.
+    // Upstream works on a copy of the diagnosis that shares the set of rejecting plugins only: a pending one is among
+    // them, but becomes pending when the node is looked at again.
     for (auto& [name, status] : rejected) {
-      if (!diagnosis.unschedulable_plugins.empty()) note_plugin(diagnosis, status);
+      if (!status.plugin().empty()) diagnosis.unschedulable_plugins.insert(status.plugin());
       diagnosis.node_statuses.insert_or_assign(name, std::move(status));
     }
   }

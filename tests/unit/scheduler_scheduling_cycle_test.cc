@@ -135,6 +135,18 @@ TEST_F(SchedulingCycleTest, TriesTheNominatedNodeAlone) {
   EXPECT_EQ(schedule().decision.node, "n0");
 }
 
+TEST_F(SchedulingCycleTest, DoesNotWaitForAPluginThatWasPendingOnTheNominatedNodeAlone) {
+  nodes(2);
+  pod.nominated_node_name = "n1";
+  script("a").node_names = {{"n0"}};
+  script("a").answers["Filter n0"] = Status::unschedulable("full");
+  script("b").answers["Filter n1"] = Status::pending("a device is being made");
+  const ScheduleResult result = schedule();
+  EXPECT_EQ(result.diagnosis.unschedulable_plugins, (std::set<std::string>{"a", "b"}));
+  EXPECT_TRUE(result.diagnosis.pending_plugins.empty());
+  EXPECT_EQ(result.diagnosis.node_statuses.at("n1").code(), Code::pending);
+}
+
 TEST_F(SchedulingCycleTest, PassesOnTheNominationOfPostFilter) {
   nodes(1);
   script("a").answers["Filter"] = Status::unschedulable("full");
