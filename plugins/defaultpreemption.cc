@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
+#include <string_view>
 #include <tuple>
 
 #include "core/api/field_reader.h"
@@ -60,11 +62,14 @@ std::string nowhere(const Snapshot& snapshot, std::map<std::string, Status> stat
   return diagnosis.message();
 }
 
+// One text for each error, however many nodes tell it (apimachinery util/errors aggregate).
 std::string join(const std::vector<std::string>& errors) {
-  if (errors.size() == 1) return errors.front();
+  std::set<std::string_view> told;
   std::string text;
-  for (const std::string& error : errors) text += (text.empty() ? "[" : ", ") + error;
-  return text + "]";
+  for (const std::string& error : errors) {
+    if (told.insert(error).second) text += (text.empty() ? "" : ", ") + error;
+  }
+  return told.size() == 1 ? text : "[" + text + "]";
 }
 
 Status said(Code code, const std::string& text) { return {code, "preemption: " + text}; }

@@ -323,37 +323,57 @@ TEST(PreemptionBudgets, AreUsedUpInTheOrderOfThePods) {
   EXPECT_EQ(names(split.others), Names({"a"}));
 }
 
-// Breaks on the nodes named in `broken`, once a pod is gone from there.
+// Breaks once a pod is gone.
 class BrittleFilter final : public FilterPlugin {
  public:
   std::string_view name() const override { return "Brittle"; }
   Status filter(CycleState&, const Pod&, const NodeInfo& node) override {
     if (!node.pods.empty()) return Status::unschedulable("occupied");
-    return Status::error("lost the thread on " + node.name());
+    return Status::error(node.name() == "odd" ? "lost the thread for good" : "lost the thread");
   }
 };
 
-TEST_F(PreemptionTest, IsAnErrorWhenAFilterBreaksAndNoNodeIsLeft) {
-  cluster.add_node("n1");
-  cluster.run("low", "n1", 1);
-  Registry registry = in_tree_registry();
-  CHECK(registry
-            .add("Brittle", [](const Json&,
-                               Handle&) { return Result<std::unique_ptr<Plugin>>(std::make_unique<BrittleFilter>()); })
-            .is_success());
-  Profile profile;
-  profile.enable("PrioritySort").enable("Brittle").enable("DefaultPreemption").enable("DefaultBinder");
-  const auto framework = Framework::make(registry, profile, cluster);
-  CHECK(framework.has_value());
-  Snapshot snapshot;
-  static_cast<void>(cluster.attempt(preemptor()));  // lets the cluster take its snapshot
-  CycleState state;
+class BrokenPreemptionTest : public PreemptionTest {
+ protected:
+  // On nodes that hold one lower pod each.
+  Status post_filter(const std::vector<std::string>& nodes) {
+    std::map<std::string, Status> statuses;
+    for (const std::string& node : nodes) {
+      cluster.add_node(node);
+      cluster.run("low-" + node, node, 1);
+      statuses.emplace(node, Status::unschedulable("occupied"));
+    }
+    Registry registry = in_tree_registry();
+    const auto make = [](const Json&, Handle&) {
+      return Result<std::unique_ptr<Plugin>>(std::make_unique<BrittleFilter>());
+    };
+    CHECK(registry.add("Brittle", make).is_success());
+    Profile profile;
+    profile.enable("PrioritySort").enable("Brittle").enable("DefaultPreemption").enable("DefaultBinder");
+    const auto framework = Framework::make(registry, profile, cluster);
+    CHECK(framework.has_value());
+    static_cast<void>(cluster.attempt(preemptor()));  // lets the cluster take its snapshot
+    CycleState state;
+    return (*framework)->run_post_filter(state, preemptor(), statuses, result);
+  }
   PostFilterResult result;
-  const Status status =
-      (*framework)->run_post_filter(state, preemptor(), {{"n1", Status::unschedulable("occupied")}}, result);
+};
+
+TEST_F(BrokenPreemptionTest, IsAnErrorWhenAFilterBreaksAndNoNodeIsLeft) {
+  const Status status = post_filter({"n1"});
   EXPECT_EQ(status.code(), Code::error);
-  EXPECT_EQ(status.message(), "preemption: running \"Brittle\" filter plugin: lost the thread on n1");
+  EXPECT_EQ(status.message(), "preemption: running \"Brittle\" filter plugin: lost the thread");
   EXPECT_EQ(result.nominated_node, std::nullopt);
+}
+
+TEST_F(BrokenPreemptionTest, TellsAnErrorOfSeveralNodesOnce) {
+  EXPECT_EQ(post_filter({"n1", "n2"}).message(), "preemption: running \"Brittle\" filter plugin: lost the thread");
+}
+
+TEST_F(BrokenPreemptionTest, TellsEachErrorOfSeveralNodes) {
+  const std::string said = post_filter({"n1", "n2", "odd"}).message();
+  EXPECT_TRUE(said.starts_with("preemption: [running ") && said.ends_with("]")) << said;
+  EXPECT_NE(said.find("lost the thread for good"), std::string::npos) << said;
 }
 
 struct ArgsCase {
