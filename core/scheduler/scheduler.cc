@@ -122,11 +122,22 @@ Scheduler::Attempt Scheduler::schedule_one() {
   attempt.popped = true;
   queued->began_us = clock_.now_us();
   if (skips(*queued->pod)) {
+    if (queued->pod->metadata.deleting) let_go(*queued->pod);
     queue_.done(queued->pod->uid());
   } else {
     attempt.binding = try_pod(std::move(*queued));
   }
   return attempt;
+}
+
+// No queue holds it from now on. Upstream asks the queues for a nominated pod and knows of any other its name alone
+// (scheduling_queue.go nominatedPodToInfo): it keeps its nomination, but asks for nothing and has no priority.
+void Scheduler::let_go(const Pod& pod) {
+  auto bare = std::make_shared<Pod>();
+  bare->metadata.name = pod.metadata.name;
+  bare->metadata.namespace_ = pod.metadata.namespace_;
+  bare->metadata.uid = pod.metadata.uid;
+  queue_.nominator().replace(std::move(bare));
 }
 
 // schedule_one.go schedulingCycle, and the part of bindingCycle that cannot wait.

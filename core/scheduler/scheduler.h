@@ -156,6 +156,7 @@ class Scheduler final : public Handle {
   };
   static Failure rejected_on_node(const Status& status, const std::string& node);
   bool skips(const Pod& pod);
+  void let_go(const Pod& pod);
   std::unique_ptr<BindingCycle> try_pod(QueuedPod queued);
   std::unique_ptr<BindingCycle> start_binding(std::unique_ptr<BindingCycle> cycle,
                                               const std::map<std::string, Millis>& waits);
