@@ -228,6 +228,7 @@ void Scheduler::preempt(const std::shared_ptr<const Pod>& pod, ScheduleResult& r
   CHECK(result.nominated_node.has_value());
   const std::string node = *result.nominated_node;
   for (const auto& victim : result.victims) {
+    if (victim->metadata.deleting) continue;  // leaves already: nothing to ask for, nothing to tell
     if (!waiting_pods().reject(victim->uid(), result.post_filter_plugin, "preempted")) {
       if (Status evicted = surroundings_.evict(*victim, *pod); !evicted.is_success()) {
         result.nominated_node.reset();

@@ -51,6 +51,15 @@ TEST_F(PreemptionTest, TellsTheVictimWhy) {
   EXPECT_NE(reply.find("events")->dump().find("Preempted by pod u2 on node n1"), std::string::npos);
 }
 
+TEST_F(PreemptionTest, TellsAVictimThatLeavesAlreadyNothing) {
+  api(R"({"op":"delete","kind":"pod","name":"low"})");
+  ASSERT_EQ(phase("u1"), Phase::release);
+  apply_high();
+  EXPECT_EQ(nominated("high"), "n1");
+  const Json low = describe_pod("low");
+  EXPECT_EQ(low.dump().find("Preempted"), std::string::npos) << low.dump();
+}
+
 TEST_F(PreemptionTest, PlacesThePodWhenTheVictimIsProvenGone) {
   apply_high();
   answer("n1", AnswerType::released);
