@@ -215,7 +215,11 @@ class Replay {
     const std::shared_ptr<const Pod> pod = cluster_.seen[name];
     cluster_.api.erase(name);
     cluster_.seen.erase(name);
-    cluster_.scheduler.pod_deleted(pod);
+    if (pod->node_name.empty()) return cluster_.scheduler.pod_deleted(pod);
+    cluster_.scheduler.cache().remove(pod->uid());
+    EventObjects objects;
+    objects.old_pod = pod;
+    cluster_.scheduler.queue().move_all({EventResource::assigned_pod, kDelete, "AssignedPodDelete"}, objects);
   }
 
   void sync() {
