@@ -131,9 +131,11 @@ Hint after_csi_node_update(const Pod&, const EventObjects& objects) {
   return grew ? Hint::queue : Hint::skip;
 }
 
+// A nominated pod holds its room as well.
 Hint after_pod_deleted(const Pod&, const EventObjects& objects) {
   if (objects.old_pod == nullptr) return Hint::queue;
-  return !objects.old_pod->node_name.empty() && holds_volumes(*objects.old_pod) ? Hint::queue : Hint::skip;
+  const bool has_place = !objects.old_pod->node_name.empty() || !objects.old_pod->nominated_node_name.empty();
+  return has_place && holds_volumes(*objects.old_pod) ? Hint::queue : Hint::skip;
 }
 
 Hint after_claim_added(const Pod& pod, const EventObjects& objects) {

@@ -135,6 +135,20 @@ TEST(VolumeMigration, NamesDisksAsTheirDriversDo) {
   EXPECT_EQ(*csi_handle(disk, nullptr), "/subscriptions/x");
 }
 
+TEST(NodeVolumeLimitsHints, WakeWhenANominatedPodWithVolumesGoes) {
+  FakeHandle handle;
+  const NodeVolumeLimits plugin(handle);
+  Pod deleted = pod_with_claims("q", {"d"});
+  deleted.nominated_node_name = "n1";
+  EventObjects objects;
+  objects.old_pod = share(deleted);
+  const ClusterEvent gone{EventResource::unscheduled_pod, kDelete, ""};
+  EXPECT_EQ(hint_of(plugin, pod_with_claims("p", {"c"}), gone, objects), "Queue");
+  deleted.volumes.clear();
+  objects.old_pod = share(deleted);
+  EXPECT_EQ(hint_of(plugin, pod_with_claims("p", {"c"}), gone, objects), "QueueSkip");
+}
+
 TEST(NodeVolumeLimitsHints, LookForRoomAndForThePodsClaims) {
   FakeHandle handle;
   const NodeVolumeLimits plugin(handle);
