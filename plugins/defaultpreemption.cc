@@ -60,10 +60,15 @@ std::string nowhere(const Snapshot& snapshot, std::map<std::string, Status> stat
   return diagnosis.message();
 }
 
+// Each error once, as upstream joins them (apimachinery util/errors NewAggregate).
 std::string join(const std::vector<std::string>& errors) {
-  if (errors.size() == 1) return errors.front();
+  std::vector<std::string> told;
+  for (const std::string& error : errors) {
+    if (std::find(told.begin(), told.end(), error) == told.end()) told.push_back(error);
+  }
+  if (told.size() == 1) return told.front();
   std::string text;
-  for (const std::string& error : errors) text += (text.empty() ? "[" : ", ") + error;
+  for (const std::string& error : told) text += (text.empty() ? "[" : ", ") + error;
   return text + "]";
 }
 

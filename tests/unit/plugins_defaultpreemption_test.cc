@@ -323,37 +323,61 @@ TEST(PreemptionBudgets, AreUsedUpInTheOrderOfThePods) {
   EXPECT_EQ(names(split.others), Names({"a"}));
 }
 
-// Breaks on the nodes named in `broken`, once a pod is gone from there.
+// Breaks once a pod is gone from the node, and says so in the same words everywhere or with the node's name.
 class BrittleFilter final : public FilterPlugin {
  public:
+  explicit BrittleFilter(bool tells_node) : tells_node_(tells_node) {}
   std::string_view name() const override { return "Brittle"; }
   Status filter(CycleState&, const Pod&, const NodeInfo& node) override {
     if (!node.pods.empty()) return Status::unschedulable("occupied");
-    return Status::error("lost the thread on " + node.name());
+    return Status::error("lost the thread" + (tells_node_ ? " on " + node.name() : ""));
   }
+
+ private:
+  bool tells_node_;
 };
 
-TEST_F(PreemptionTest, IsAnErrorWhenAFilterBreaksAndNoNodeIsLeft) {
-  cluster.add_node("n1");
-  cluster.run("low", "n1", 1);
-  Registry registry = in_tree_registry();
-  CHECK(registry
-            .add("Brittle", [](const Json&,
-                               Handle&) { return Result<std::unique_ptr<Plugin>>(std::make_unique<BrittleFilter>()); })
-            .is_success());
-  Profile profile;
-  profile.enable("PrioritySort").enable("Brittle").enable("DefaultPreemption").enable("DefaultBinder");
-  const auto framework = Framework::make(registry, profile, cluster);
-  CHECK(framework.has_value());
-  Snapshot snapshot;
-  static_cast<void>(cluster.attempt(preemptor()));  // lets the cluster take its snapshot
-  CycleState state;
+class BrittlePreemption : public PreemptionTest {
+ protected:
+  // PostFilter when every node was rejected.
+  Status break_on(const std::vector<std::string>& nodes, bool tells_node) {
+    std::map<std::string, Status> rejected;
+    for (const std::string& node : nodes) {
+      cluster.add_node(node);
+      cluster.run("low-" + node, node, 1);
+      rejected.emplace(node, Status::unschedulable("occupied"));
+    }
+    Registry registry = in_tree_registry();
+    const auto make = [tells_node](const Json&, Handle&) {
+      return Result<std::unique_ptr<Plugin>>(std::make_unique<BrittleFilter>(tells_node));
+    };
+    CHECK(registry.add("Brittle", make).is_success());
+    Profile profile;
+    profile.enable("PrioritySort").enable("Brittle").enable("DefaultPreemption").enable("DefaultBinder");
+    const auto framework = Framework::make(registry, profile, cluster);
+    CHECK(framework.has_value());
+    static_cast<void>(cluster.attempt(preemptor()));  // lets the cluster take its snapshot
+    CycleState state;
+    return (*framework)->run_post_filter(state, preemptor(), rejected, result);
+  }
   PostFilterResult result;
-  const Status status =
-      (*framework)->run_post_filter(state, preemptor(), {{"n1", Status::unschedulable("occupied")}}, result);
+};
+
+TEST_F(BrittlePreemption, IsAnErrorWhenAFilterBreaksAndNoNodeIsLeft) {
+  const Status status = break_on({"n1"}, true);
   EXPECT_EQ(status.code(), Code::error);
   EXPECT_EQ(status.message(), "preemption: running \"Brittle\" filter plugin: lost the thread on n1");
   EXPECT_EQ(result.nominated_node, std::nullopt);
+}
+
+TEST_F(BrittlePreemption, TellsEveryErrorThatDiffers) {
+  EXPECT_EQ(break_on({"n1", "n2"}, true).message(),
+            "preemption: [running \"Brittle\" filter plugin: lost the thread on n1, "
+            "running \"Brittle\" filter plugin: lost the thread on n2]");
+}
+
+TEST_F(BrittlePreemption, TellsOnceWhatBreaksAlikeOnTwoNodes) {
+  EXPECT_EQ(break_on({"n1", "n2"}, false).message(), "preemption: running \"Brittle\" filter plugin: lost the thread");
 }
 
 struct ArgsCase {
