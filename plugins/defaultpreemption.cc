@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <set>
-#include <string_view>
 #include <tuple>
 
 #include "core/api/field_reader.h"
@@ -62,14 +60,16 @@ std::string nowhere(const Snapshot& snapshot, std::map<std::string, Status> stat
   return diagnosis.message();
 }
 
-// One text for each error, however many nodes tell it (apimachinery util/errors aggregate).
+// Each error once, as upstream joins them (apimachinery util/errors NewAggregate).
 std::string join(const std::vector<std::string>& errors) {
-  std::set<std::string_view> told;
-  std::string text;
+  std::vector<std::string> told;
   for (const std::string& error : errors) {
-    if (told.insert(error).second) text += (text.empty() ? "" : ", ") + error;
+    if (std::find(told.begin(), told.end(), error) == told.end()) told.push_back(error);
   }
-  return told.size() == 1 ? text : "[" + text + "]";
+  if (told.size() == 1) return told.front();
+  std::string text;
+  for (const std::string& error : told) text += (text.empty() ? "[" : ", ") + error;
+  return text + "]";
 }
 
 Status said(Code code, const std::string& text) { return {code, "preemption: " + text}; }

@@ -71,7 +71,7 @@ Hint after_pod_change(const Pod& pod, const EventObjects& objects) {
     return before->node_name.empty() && before->nominated_node_name.empty() ? Hint::skip : Hint::queue;
   }
   if (after->uid() == pod.uid()) return Hint::queue;
-  if (before->node_name.empty()) return Hint::skip;
+  if (after->node_name.empty()) return Hint::skip;
   const bool freed = less_of_anything_asked(pod_requests(pod), pod_requests(*before), pod_requests(*after));
   return freed ? Hint::queue : Hint::skip;
 }

@@ -37,7 +37,7 @@ std::optional<Attachable> by_class(const Lister& lister, const CsiNode* csi_node
   if (storage_class == nullptr || storage_class->provisioner.empty()) return std::nullopt;
   Attachable found{storage_class->provisioner, claim.metadata.key(), true};
   if (const InTreePlugin* plugin = in_tree_plugin(storage_class->provisioner)) {
-    if (!is_migrated(*plugin, csi_node)) return std::nullopt;
+    if (!is_migrated(csi_node)) return std::nullopt;
     found.driver = plugin->driver;
   }
   return found;
@@ -51,7 +51,7 @@ std::optional<Attachable> by_claim(const Lister& lister, const CsiNode* csi_node
     return Attachable{volume->csi_driver, volume->csi_volume_handle};
   }
   const InTreePlugin* plugin = in_tree_plugin(volume->disk);
-  if (plugin == nullptr || !is_migrated(*plugin, csi_node)) return std::nullopt;
+  if (plugin == nullptr || !is_migrated(csi_node)) return std::nullopt;
   const Result<std::string> handle = csi_handle(volume->disk, volume.get());
   if (!handle || handle->empty()) return std::nullopt;
   return Attachable{std::string(plugin->driver), *handle};
@@ -59,7 +59,7 @@ std::optional<Attachable> by_claim(const Lister& lister, const CsiNode* csi_node
 
 Status add_inline(const PodVolume& volume, const CsiNode* csi_node, Attachables& out) {
   const InTreePlugin* plugin = in_tree_plugin(volume.disk);
-  if (plugin == nullptr || !is_migrated(*plugin, csi_node)) return {};
+  if (plugin == nullptr || !is_migrated(csi_node)) return {};
   const Result<std::string> handle = csi_handle(volume.disk, nullptr);
   if (!handle) {
     return Status::error("converting volume(" + volume.name + ") from inline to csi: " + handle.error().message());
@@ -131,21 +131,25 @@ Hint after_csi_node_update(const Pod&, const EventObjects& objects) {
   return grew ? Hint::queue : Hint::skip;
 }
 
+// A nominated pod holds its room as well.
 Hint after_pod_deleted(const Pod&, const EventObjects& objects) {
   if (objects.old_pod == nullptr) return Hint::queue;
-  return !objects.old_pod->node_name.empty() && holds_volumes(*objects.old_pod) ? Hint::queue : Hint::skip;
+  const bool has_place = !objects.old_pod->node_name.empty() || !objects.old_pod->nominated_node_name.empty();
+  return has_place && holds_volumes(*objects.old_pod) ? Hint::queue : Hint::skip;
 }
 
 Hint after_claim_added(const Pod& pod, const EventObjects& objects) {
   return objects.new_claim == nullptr || uses_claim(pod, *objects.new_claim) ? Hint::queue : Hint::skip;
 }
 
+// A disk whose name has a wrong form may be any driver's.
 Hint after_attachment_deleted(const Pod& pod, const EventObjects& objects) {
   const bool matters = std::any_of(pod.volumes.begin(), pod.volumes.end(), [&objects](const PodVolume& volume) {
     if (!volume.claim_name.empty()) return true;
     const InTreePlugin* plugin = in_tree_plugin(volume.disk);
-    return plugin != nullptr &&
-           (objects.old_attachment == nullptr || objects.old_attachment->attacher == plugin->driver);
+    if (plugin == nullptr) return false;
+    return objects.old_attachment == nullptr || objects.old_attachment->attacher == plugin->driver ||
+           !csi_handle(volume.disk, nullptr);
   });
   return matters ? Hint::queue : Hint::skip;
 }

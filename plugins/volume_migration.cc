@@ -82,13 +82,7 @@ const InTreePlugin* in_tree_plugin(std::string_view name) {
   return found == kPlugins.end() ? nullptr : &*found;
 }
 
-bool is_migrated(const InTreePlugin& plugin, const CsiNode* node) {
-  if (node == nullptr) return false;
-  const auto listed = node->metadata.annotations.find("storage.alpha.kubernetes.io/migrated-plugins");
-  if (listed == node->metadata.annotations.end()) return false;
-  const std::vector<std::string> names = split(listed->second, ",");
-  return std::find(names.begin(), names.end(), plugin.name) != names.end();
-}
+bool is_migrated(const CsiNode* node) { return node != nullptr; }
 
 Result<std::string> csi_handle(const DiskSource& disk, const PersistentVolume* volume) {
   switch (disk.type) {

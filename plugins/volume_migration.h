@@ -18,8 +18,8 @@ struct InTreePlugin {
 // Null: no driver serves such disks.
 const InTreePlugin* in_tree_plugin(const DiskSource& disk);
 const InTreePlugin* in_tree_plugin(std::string_view name);
-// The node's CSINode says so; null: it has none.
-bool is_migrated(const InTreePlugin& plugin, const CsiNode* node);
+// True on every node that has a CSINode, which need not name the plugin any more (isCSIMigrationOn). Null: it has none.
+bool is_migrated(const CsiNode* node);
 
 // The driver's handle of the disk. Error: the disk's name has not the form that its plugin knows. `volume`: the
 // PersistentVolume it belongs to; null for a disk that a pod names itself.

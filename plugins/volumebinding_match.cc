@@ -42,6 +42,18 @@ bool fits(const PersistentVolume& volume, const PersistentVolumeClaim& claim, co
   return offers_modes(volume, claim) && reaches(volume, node);
 }
 
+// Of matchFields upstream asks only that they can be read: it compares the term with the node's labels alone. An empty
+// term is no node's.
+bool reaches(const NodeSelectorTerm& term, const Labels& labels) {
+  if (term.match_expressions.empty() && term.match_fields.empty()) return false;
+  const bool readable = std::all_of(term.match_fields.begin(), term.match_fields.end(), [](const Requirement& field) {
+    return (field.op == Requirement::Operator::in || field.op == Requirement::Operator::not_in) &&
+           field.values.size() == 1;
+  });
+  return readable && std::all_of(term.match_expressions.begin(), term.match_expressions.end(),
+                                 [&labels](const Requirement& requirement) { return matches(requirement, labels); });
+}
+
 bool smaller(const PersistentVolume& a, const PersistentVolume& b) {
   if (a.capacity != b.capacity) return a.capacity < b.capacity;
   return a.metadata.name < b.metadata.name;
@@ -49,9 +61,11 @@ bool smaller(const PersistentVolume& a, const PersistentVolume& b) {
 
 }  // namespace
 
-// Labels alone decide, as upstream: matchFields of a volume's affinity match no node.
 bool reaches(const PersistentVolume& volume, const Node& node) {
-  return !volume.node_affinity || matches(*volume.node_affinity, node.metadata.labels, "");
+  if (!volume.node_affinity) return true;
+  const std::vector<NodeSelectorTerm>& terms = volume.node_affinity->terms;
+  return std::any_of(terms.begin(), terms.end(),
+                     [&node](const NodeSelectorTerm& term) { return reaches(term, node.metadata.labels); });
 }
 
 VolumeIndex::VolumeIndex(const Lister& volumes, const AssumedVolumes& assumed, const std::string& storage_class) {

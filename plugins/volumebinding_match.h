@@ -13,7 +13,8 @@
 
 namespace berth {
 
-// By the volume's nodeAffinity.
+// By the volume's nodeAffinity. Labels alone decide: matchFields hold everywhere (component-helpers storage/volume
+// CheckNodeAffinity, scheduling/corev1/nodeaffinity).
 bool reaches(const PersistentVolume& volume, const Node& node);
 
 // The volumes of one class as one attempt sees them: found by node where their affinity names hosts.

@@ -119,10 +119,8 @@ Resources pod_requests_for_scoring(const Pod& pod) {
   const bool asks_as_a_whole = std::any_of(pod.requests.begin(), pod.requests.end(),
                                            [](const auto& item) { return is_pod_level_resource(item.first); });
   if (asks_as_a_whole) {
-    // Only what the pod names nowhere is made up.
-    for (const auto& [name, quantity] : total_requests(pod, {})) {
-      if (quantity != Quantity()) unnamed.erase(name);
-    }
+    // Only what the pod names nowhere is made up; a request of zero names it.
+    for (const auto& [name, quantity] : total_requests(pod, {})) unnamed.erase(name);
   }
   return to_resources(total_requests(pod, unnamed));
 }

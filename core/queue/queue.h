@@ -54,7 +54,7 @@ class Queue {
   // The pods that came back from an attempt since they were last asked for, at most `most` of them; each once.
   std::vector<std::string> take_returned(std::size_t most);
   // The object changed while it waits; may wake it (labels, tolerations, gates). Unknown pods are added.
-  void update(std::shared_ptr<const Pod> old_pod, std::shared_ptr<const Pod> new_pod);
+  void update(const std::shared_ptr<const Pod>& old_pod, std::shared_ptr<const Pod> new_pod);
   // Out of every queue, and its nomination gone. A pod in flight stays in flight until done() or requeue().
   void withdraw(const std::string& uid);
   void remove(const std::string& uid);  // withdraw and done

@@ -89,7 +89,7 @@ void Queue::move_all(const ClusterEvent& event, const EventObjects& objects, con
   }
 }
 
-void Queue::update(std::shared_ptr<const Pod> old_pod, std::shared_ptr<const Pod> new_pod) {
+void Queue::update(const std::shared_ptr<const Pod>& old_pod, std::shared_ptr<const Pod> new_pod) {
   EventObjects objects;
   objects.old_pod = old_pod;
   objects.new_pod = new_pod;

@@ -85,6 +85,16 @@ TEST(PodRequests, ForScoringMakeUpWhatIsNotNamed) {
   EXPECT_EQ(pod_requests_for_scoring(make_pod("p", resources({{"cpu", "0"}}))).milli_cpu, 0);
 }
 
+TEST(PodRequests, ForScoringMakeUpNothingThatAPodWithRequestsAsAWholeNames) {
+  Pod pod = make_pod("p", resources({{"cpu", "0"}}));
+  pod.containers.push_back(pod.containers.front());
+  pod.containers.back().requests.clear();
+  pod.requests = resources({{"memory", "1Gi"}});
+  EXPECT_EQ(pod_requests_for_scoring(pod).milli_cpu, 0);
+  pod.containers.front().requests.clear();
+  EXPECT_EQ(pod_requests_for_scoring(pod).milli_cpu, 200);
+}
+
 TEST(PodRequests, ForScoringOfThePodBeingPlacedLeaveOutThoseOfThePodAsAWhole) {
   Pod pod = make_pod("p", resources({{"cpu", "300m"}}));
   pod.requests = resources({{"cpu", "2"}});

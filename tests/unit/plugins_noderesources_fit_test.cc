@@ -117,6 +117,19 @@ TEST_F(FitTest, WakesWhenAnAssignedPodGoes) {
   EXPECT_EQ(ask(kDelete, EventResource::assigned_pod, pod, objects), Hint::queue);
 }
 
+TEST_F(FitTest, WakesWhenAPodAsksLessThatHasANodeByNow) {
+  const Pod pod = make_pod("p", resources({{"cpu", "1"}}));
+  Pod other = make_pod("other", resources({{"cpu", "2"}}));
+  EventObjects objects;
+  objects.old_pod = share(other);
+  other.containers.front().requests = resources({{"cpu", "1"}});
+  objects.new_pod = share(other);
+  EXPECT_EQ(ask(kUpdatePodScaleDown, EventResource::unscheduled_pod, pod, objects), Hint::skip);
+  other.node_name = "n1";
+  objects.new_pod = share(other);
+  EXPECT_EQ(ask(kUpdatePodScaleDown, EventResource::assigned_pod, pod, objects), Hint::queue);
+}
+
 TEST_F(FitTest, WakesOnlyForANodeThatCouldHoldThePod) {
   const Pod pod = make_pod("p", resources({{"cpu", "2"}}));
   EventObjects objects;

@@ -98,12 +98,13 @@ TEST_F(NodeVolumeLimitsTest, CountsInTreeDisksWhereTheirDriverServesThem) {
   DiskSource disk;
   disk.type = DiskSource::Type::aws_elastic_block_store;
   disk.id = "aws://zone/vol-1";
-  CsiNode& node = limit("ebs.csi.aws.com", 0);
   const std::vector<NodeInfo> nodes = {info_of(make_node("n1"))};
-  EXPECT_EQ(ask(plugin, pod_with_disk("p", disk), nodes), "");
-  node.metadata.annotations["storage.alpha.kubernetes.io/migrated-plugins"] =
-      "kubernetes.io/gce-pd,kubernetes.io/aws-ebs";
-  EXPECT_EQ(ask(plugin, pod_with_disk("p", disk), nodes), kTooMany);
+  volumes.csi_nodes.clear();
+  disk.id = "aws://zone/disk-1";
+  EXPECT_EQ(ask(plugin, pod_with_disk("p", disk), nodes), "") << "no CSINode: nobody reads the disk's name";
+  disk.id = "aws://zone/vol-1";
+  limit("ebs.csi.aws.com", 0);
+  EXPECT_EQ(ask(plugin, pod_with_disk("p", disk), nodes), kTooMany) << "though the CSINode names no migrated plugin";
   disk.id = "aws://zone/disk-1";
   EXPECT_EQ(ask(plugin, pod_with_disk("p", disk), nodes),
             "Error: converting volume(v) from inline to csi: invalid format for AWS volume (aws://zone/disk-1)");
@@ -133,6 +134,20 @@ TEST(VolumeMigration, NamesDisksAsTheirDriversDo) {
   disk.type = DiskSource::Type::azure_disk;
   disk.id = "/subscriptions/x";
   EXPECT_EQ(*csi_handle(disk, nullptr), "/subscriptions/x");
+}
+
+TEST(NodeVolumeLimitsHints, WakeWhenANominatedPodWithVolumesGoes) {
+  FakeHandle handle;
+  const NodeVolumeLimits plugin(handle);
+  Pod deleted = pod_with_claims("q", {"d"});
+  deleted.nominated_node_name = "n1";
+  EventObjects objects;
+  objects.old_pod = share(deleted);
+  const ClusterEvent gone{EventResource::unscheduled_pod, kDelete, ""};
+  EXPECT_EQ(hint_of(plugin, pod_with_claims("p", {"c"}), gone, objects), "Queue");
+  deleted.volumes.clear();
+  objects.old_pod = share(deleted);
+  EXPECT_EQ(hint_of(plugin, pod_with_claims("p", {"c"}), gone, objects), "QueueSkip");
 }
 
 TEST(NodeVolumeLimitsHints, LookForRoomAndForThePodsClaims) {
@@ -176,6 +191,20 @@ TEST(NodeVolumeLimitsHints, LookForRoomAndForThePodsClaims) {
             "Queue");
   EXPECT_EQ(hint_of(plugin, pod_with_disk("p", {DiskSource::Type::cinder, "d", {}, {}, false}), detached, objects),
             "QueueSkip");
+}
+
+TEST(NodeVolumeLimitsHints, WakeAPodWhoseDiskNoDriverUnderstands) {
+  FakeHandle handle;
+  const NodeVolumeLimits plugin(handle);
+  EventObjects objects;
+  VolumeAttachment attachment;
+  attachment.attacher = "pd.csi.storage.gke.io";
+  objects.old_attachment = std::make_shared<VolumeAttachment>(attachment);
+  const ClusterEvent detached{EventResource::volume_attachment, kDelete, ""};
+  DiskSource disk{DiskSource::Type::aws_elastic_block_store, "vol-1", {}, {}, false};
+  EXPECT_EQ(hint_of(plugin, pod_with_disk("p", disk), detached, objects), "QueueSkip");
+  disk.id = "aws://zone/disk-1";
+  EXPECT_EQ(hint_of(plugin, pod_with_disk("p", disk), detached, objects), "Queue");
 }
 
 }  // namespace

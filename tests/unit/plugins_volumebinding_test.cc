@@ -148,6 +148,21 @@ TEST_F(VolumeBindingTest, FindsVolumesThatNameNoHost) {
   EXPECT_EQ(attempt(pod_with("p", {"c"})).grants, (Grants{{"default/c", "anywhere"}}));
 }
 
+TEST_F(VolumeBindingTest, LooksAtTheLabelsAloneThatAVolumesAffinityNames) {
+  const NodeSelectorTerm fields{{}, {{"metadata.name", Requirement::Operator::in, {"n9"}}}};
+  const NodeSelectorTerm unreadable{{}, {{"metadata.name", Requirement::Operator::in, {"n1", "n2"}}}};
+  const NodeSelectorTerm both{{{"kubernetes.io/hostname", Requirement::Operator::in, {"n2"}}}, fields.match_fields};
+  PersistentVolume volume;
+  auto reached = [&volume](const NodeSelectorTerm& term) {
+    volume.node_affinity = NodeSelector{{term}};
+    return std::pair(reaches(volume, make_node("n1")), reaches(volume, make_node("n2")));
+  };
+  EXPECT_EQ(reached(fields), std::pair(true, true));
+  EXPECT_EQ(reached(both), std::pair(false, true));
+  EXPECT_EQ(reached(unreadable), std::pair(false, false));
+  EXPECT_EQ(reached({}), std::pair(false, false));
+}
+
 TEST_F(VolumeBindingTest, NamesAClaimOnceThoughTwoVolumesOfThePodUseIt) {
   add_volume("v", "1Gi");
   add_claim("c");
