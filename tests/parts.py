@@ -212,6 +212,8 @@ def integration():
 
 
 CROSS = {"arm64": ("aarch64-linux-gnu-g++", "qemu-aarch64-static"), "armhf": ("arm-linux-gnueabihf-g++", "qemu-arm-static")}
+CROSS_TARGETS = ("firmware-host/all", "tests/unit/all", "tests/conformance/all", "tests/sim/all")
+SIZES = {"berthd": 3 << 20, "berth-agent": 3 << 19, "berthctl": 3 << 19}  # bytes, stripped
 SAME_SEEDS = "1..20"  # whose traces must be equal on every architecture
 
 
@@ -222,9 +224,9 @@ def cross_ready(arch):
 
 
 def emulated(arch):
-    """The unit tests of one architecture under qemu-user."""
+    """The unit tests of one architecture under qemu-user. One tree is all that is built for it: packages and tests."""
     cross_ready(arch)
-    build(arch, "tests/unit/all")
+    build(arch, *CROSS_TARGETS)
     listing = subprocess.run(["ctest", "--test-dir", f"build/{arch}", "-N", "-L", "^host$"], cwd=ROOT, check=True,
                              capture_output=True, text=True).stdout
     for name in re.findall(r"Test +#\d+: (.*)", listing):
@@ -243,9 +245,10 @@ def armhf():
 def same():
     """Decisions and traces of the other architectures are this one's."""
     count = Count()
+    build("dev", "tests/sim/all")
     for arch in CROSS:
         cross_ready(arch)
-        build(arch, "tests/conformance/all", "tests/sim/all")
+        build(arch, *CROSS_TARGETS)
         if folder := recorded_cases():
             count += ctest(f"same-{arch}", arch, "conformance", env={"BERTH_CONFORMANCE": str(folder)}, test_limit_s=1800)
         count += same_traces(arch)
@@ -253,7 +256,6 @@ def same():
 
 
 def same_traces(arch):
-    build("dev", "tests/sim/all")
     emulator = [CROSS[arch][1], "-L", f"build/sysroot-{arch}"]
     hashes = []
     for command in ([], emulator):
@@ -283,17 +285,30 @@ def qemu():
     build("dev", "firmware-host/all")
     env = {"BERTHCTL": str(ROOT / "build" / "dev" / "bin" / "berthctl")}
     count = Count()
-    for arch, cuts in (("arm64", 4), ("armhf", 2)):
+    for arch in CROSS:
         for step in ("cross/build", "cross/guest"):
             begin = time.monotonic()
-            if call([step, arch], 1500, env=env, log=f"{step.replace('/', '-')}-{arch}.log"):
+            log = f"{step.replace('/', '-')}-{arch}.log"
+            if call([step, arch], 1500, env=env, log=log):
                 raise PartError(f"{step} {arch} failed; its message is above")
             say(f"{step} {arch} in {time.monotonic() - begin:.0f} s")
+            for line in re.findall(r"^berth.* bytes stripped$", (REPORTS / log).read_text(errors="replace"), re.M):
+                count += within_size(arch, line)
         count += counted([PYTHON, "tests/qemu/first_pod.py", arch], 900, env)
-        count += counted([PYTHON, "tests/qemu/power_cuts.py", arch, "--cuts", str(cuts)], 900, env)
+    count += counted([PYTHON, "tests/qemu/kernel.py", "arm64"], 900, env)
+    cuts = os.environ.get("BERTH_POWER_CUTS", "4")
+    count += counted([PYTHON, "tests/qemu/power_cuts.py", "arm64", "--cuts", cuts], 900 + 60 * int(cuts), env)
     for control in ("normal", "lies"):
         count += counted([PYTHON, "tests/qemu/power_cuts.py", "arm64", "--cuts", "5", "--control", control], 900, env)
     return count
+
+
+def within_size(arch, line):
+    """A line of cross/build: program, architecture, bytes stripped."""
+    program, _, size = line.split()[:3]
+    good = int(size) <= SIZES[program]
+    say(f"{'ok     ' if good else 'FAILED '}{arch}: {program} {int(size) / 2**20:.2f} MiB stripped, at most {SIZES[program] / 2**20} MiB")
+    return Count(int(good), int(not good))
 
 
 def fuzz():
