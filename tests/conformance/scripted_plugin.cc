@@ -164,7 +164,8 @@ std::vector<EventWithHint> ScriptedPlugin::events_to_register() const {
   std::vector<EventWithHint> registered;
   for (const Json& event : list(*events)) {
     registered.push_back(
-        {{kResources.at(text(at(event, "resource"))), kActionWords.at(text(at(event, "action"))), "Scripted"}, nullptr});
+        {{kResources.at(text(at(event, "resource"))), kActionWords.at(text(at(event, "action"))), "Scripted"},
+         nullptr});
   }
   return registered;
 }
