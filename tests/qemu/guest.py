@@ -81,7 +81,8 @@ class Guest:
         self.lines = queue.Queue()
         self.port = None
 
-    def boot(self, words=""):
+    def boot(self, words="", more=()):
+        """words: for the kernel's command line. more: options of QEMU."""
         self.disk.start()
         self.port = free_port()
         self.lines = queue.Queue()
@@ -90,7 +91,7 @@ class Guest:
                    "-initrd", self.made / "initrd.gz", "-append", f"console=ttyAMA0 panic=-1 quiet {words}",
                    "-drive", self.disk.drive(), "-device", "virtio-blk-device,drive=d0",
                    "-netdev", f"user,id=n0,hostfwd=tcp:127.0.0.1:{self.port}-:1883", "-device",
-                   "virtio-net-device,netdev=n0"]
+                   "virtio-net-device,netdev=n0", *more]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                         start_new_session=True)
         threading.Thread(target=self.read_, args=(self.process.stdout, self.lines), daemon=True).start()
@@ -128,6 +129,10 @@ class Guest:
             if line.startswith("ok "):
                 return said
             said.append(line)
+
+    def run(self, command):
+        """The lines that a shell command writes in the guest."""
+        return [line.removeprefix("run").strip() for line in self.ask("run " + command) if line.startswith("run")]
 
     def cut_power(self):
         """QEMU and the disk's cache, at once."""

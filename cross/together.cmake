@@ -1,0 +1,42 @@
+# Compiles the sources of a target together, sixteen at a time: a build from nothing takes a third of the time, since
+# templates and headers are compiled once and not once for each source. Daily work leaves it off: a change of one source
+# compiles its fifteen neighbours again. Names in unnamed namespaces may repeat within a room; local_names.py sees to it.
+find_program(BERTH_PYTHON python3 REQUIRED)
+
+function(berth_together target)
+  get_target_property(folder ${target} SOURCE_DIR)
+  get_target_property(binary_folder ${target} BINARY_DIR)
+  get_target_property(named ${target} SOURCES)
+  set(sources)
+  foreach(source IN LISTS named)
+    cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${folder})
+    if(source MATCHES "\\.cc$" AND EXISTS ${source})
+      list(APPEND sources ${source})
+    endif()
+  endforeach()
+  list(LENGTH sources number)
+  if(number LESS 3)
+    return()
+  endif()
+  set(header ${binary_folder}/${target}_local_names.h)
+  execute_process(COMMAND ${BERTH_PYTHON} ${PROJECT_SOURCE_DIR}/cross/local_names.py ${header} ${BERTH_HEADERS} ${sources}
+                  OUTPUT_VARIABLE alone COMMAND_ERROR_IS_FATAL ANY)
+  foreach(source IN LISTS alone)
+    set_property(SOURCE ${source} TARGET_DIRECTORY ${target} PROPERTY SKIP_UNITY_BUILD_INCLUSION ON)
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16 UNITY_BUILD_UNIQUE_ID BERTH_FILE
+                        UNITY_BUILD_CODE_BEFORE_INCLUDE "#include \"${header}\"")
+endfunction()
+
+set(BERTH_HEADERS ${CMAKE_SYSROOT}/usr/include/c++)
+foreach(folder core plugins storage transports firmware-host firmware-host/ctl tests/unit tests/sim tests/conformance)
+  if(BERTH_TESTS OR NOT folder MATCHES "^tests/")
+    get_property(targets DIRECTORY ${PROJECT_SOURCE_DIR}/${folder} PROPERTY BUILDSYSTEM_TARGETS)
+    foreach(target IN LISTS targets)
+      get_target_property(type ${target} TYPE)
+      if(type MATCHES "EXECUTABLE|STATIC_LIBRARY")
+        berth_together(${target})
+      endif()
+    endforeach()
+  endif()
+endforeach()
