@@ -331,14 +331,19 @@ void measure_idle(const std::string& folder) {
 }  // namespace
 }  // namespace berth::bench
 
+// bench_store [FOLDER [PART...]]: parts are lone, load, start and idle; none: all of them.
 int main(int argc, char** argv) {
+  constexpr std::pair<const char*, void (*)(const std::string&)> kParts[] = {{"lone", berth::bench::measure_lone},
+                                                                             {"load", berth::bench::measure_load},
+                                                                             {"start", berth::bench::measure_start},
+                                                                             {"idle", berth::bench::measure_idle}};
   // Not under /tmp, which may be memory.
   std::string folder = std::string(argc > 1 ? argv[1] : ".") + "/store-bench-XXXXXX";
   if (mkdtemp(folder.data()) == nullptr) berth::bench::fail("no folder can be made here");
-  berth::bench::measure_lone(folder);
-  berth::bench::measure_load(folder);
-  berth::bench::measure_start(folder);
-  berth::bench::measure_idle(folder);
+  const std::vector<std::string> wanted(argv + std::min(argc, 2), argv + argc);
+  for (const auto& [name, measure] : kParts) {
+    if (wanted.empty() || std::find(wanted.begin(), wanted.end(), name) != wanted.end()) measure(folder);
+  }
   std::filesystem::remove_all(folder);
   std::printf("1 passed, 0 failed\n");
   return 0;
