@@ -27,6 +27,9 @@ class ByteWriter {
     raw(text);
   }
 
+  // A text that may be a uuid, which then takes 17 bytes.
+  void id(std::string_view text);
+
   const std::string& bytes() const { return bytes_; }
   std::string take() { return std::exchange(bytes_, {}); }
 
@@ -69,6 +72,7 @@ class ByteReader {
     return taken;
   }
   std::string_view text() { return raw(number()); }
+  std::string id();
 
   void fail() { ok_ = false; }
   bool ok() const { return ok_; }

@@ -2,9 +2,8 @@
 // with a checksum, since SQLite has none and flash forgets.
 //
 // The form: a byte, 1 (as it is) or 2 (squeezed); the CRC-32 of what follows unsqueezed, lowest byte first; the
-// changes, one after the other. A change: a byte of Op (bits 0-2), Table (3-6) and whether its key is a uuid (7); the
-// key, a text or the 16 bytes of the uuid; then the value of a put; the phase and the value of a begin; the phase of an
-// advance.
+// changes, one after the other. A change: a byte of Op (bits 0-2) and Table (3-7); the key, an id; then the value of a
+// put; the phase and the value of a begin; the phase of an advance.
 #pragma once
 
 #include <cstdint>

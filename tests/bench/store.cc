@@ -1,14 +1,17 @@
 // What the gateway's store costs: bytes and syncs of a bind, alone and in load; the time of a start; an idle hour.
 // The gateway and its SQLite are real, on this machine's disk; the devices answer at once.
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cinttypes>
 #include <cstdio>
+#include <ctime>
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "core/api/defaults.h"
 #include "core/handshake/messages.h"
 #include "core/scheduler/gateway.h"
 #include "plugins/registry.h"
@@ -82,6 +85,7 @@ class Site {
   // Returns how long it took from opening the store to a queue and cache that are built.
   double start() {
     const auto began = std::chrono::steady_clock::now();
+    const std::clock_t cpu_began = std::clock();
     auto opened = SqliteStore::open(path_, log_);
     if (!opened) fail(opened.error().message);
     store_ = std::move(*opened);
@@ -89,9 +93,12 @@ class Site {
     gateway_ = std::make_unique<Gateway>(options_, registry_, clock_, transport_, *store_, timers_, log_);
     require(gateway_->start(), "start");
     const double took = milliseconds_since(began);
+    cpu_ms_ = static_cast<double>(std::clock() - cpu_began) * 1000 / CLOCKS_PER_SEC;
     turn();
     return took;
   }
+  // Of start(): what it took without waiting for others on a busy machine.
+  double cpu_ms() const { return cpu_ms_; }
   double opened_ms() const { return opened_ms_; }
 
   void connect() {
@@ -195,6 +202,7 @@ class Site {
   std::unique_ptr<Gateway> gateway_;
   std::uint64_t manifest_bytes_ = 0;
   double opened_ms_ = 0;
+  double cpu_ms_ = 0;
 };
 
 std::string node_name(int number) { return "node-" + std::to_string(10'000 + number); }
@@ -279,6 +287,7 @@ void measure_start(const std::string& folder) {
   constexpr int kPods = 50'000;
   for (int i = 0; i < kNodes; ++i) site.add_node(node_name(i));
   site.turn();
+  Objects objects(site.store());
   for (int i = 0; i < kPods; ++i) {
     const std::string name = "pod-" + std::to_string(i);
     const std::string node = node_name(i % kNodes);
@@ -290,21 +299,21 @@ void measure_start(const std::string& folder) {
     row.epoch = {1, site.store().next_position()};
     row.promise_ms = 60'000;
     require(site.store().begin(row.uid, encode(row), static_cast<int>(Phase::bound)), "begin");
-    site.store().put(Table::object, "Pod/default/" + name,
-                     R"({"manifest":)" + manifest(name, row.uid) + R"(,"arrived":5})");
+    objects.put_pod(std::make_shared<const Pod>(*decode_accepted_pod(*Json::parse(manifest(name, row.uid)))));
+    objects.save_pod(row.pod);
     if (i % 500 == 499) require(site.store().commit(), "commit");
   }
   site.end();
-  std::vector<std::pair<double, double>> times;
+  std::vector<std::array<double, 3>> times;
   for (int run = 0; run < 3; ++run) {
     Site again(folder + "/start.db");
     const double took = again.start();
-    times.emplace_back(took, again.opened_ms());
+    times.push_back({took, again.opened_ms(), again.cpu_ms()});
     if (again.bound() != kPods) fail("rows are missing after the start");
   }
   std::sort(times.begin(), times.end());
-  std::printf("start with %d nodes and %d bound pods: %.0f ms, of which %.0f ms to open and check the file\n", kNodes,
-              kPods, times[0].first, times[0].second);
+  std::printf("start with %d nodes and %d bound pods: %.0f ms, %.0f ms of CPU; %.0f ms to open and read the file\n",
+              kNodes, kPods, times[0][0], times[0][2], times[0][1]);
   std::printf("  limit: 300 ms\n");
 }
 

@@ -51,6 +51,10 @@ class Bytes:
     def text(self):
         return self.raw(self.number())
 
+    def id(self):
+        size = self.number()
+        return str(uuid.UUID(bytes=self.raw(16))) if size == 0 else self.raw(size - 1).decode()
+
     def at_end(self):
         return self.at == len(self.data)
 
@@ -89,17 +93,34 @@ def open_entry(entry):
     source = Bytes(changes)
     while not source.at_end():
         head = source.byte()
-        op, table = head & 7, head >> 3 & 15
-        key = str(uuid.UUID(bytes=source.raw(16))) if head & 0x80 else source.text().decode()
+        op, table, key = head & 7, head >> 3, source.id()
         phase = source.integer() if op in (BEGIN, ADVANCE) else 0
         yield op, table, key, source.text() if op in (PUT, BEGIN) else None, phase
+
+
+def decoded(table, value):
+    """A value as JSON: of pods (core/scheduler/pod_record.h) and rows (core/handshake/row.h), which are binary, the same
+    members as of those that are JSON."""
+    if not value.startswith(b"\x01"):
+        return json.loads(value)
+    source = Bytes(value[1:])
+    if table == "object":
+        source.number(), source.integer()
+        return {"manifest": json.loads(source.text())}
+    assert table == "row", f"a binary value in {table}"
+    uid, pod = source.id(), source.text().decode()
+    epoch = f"{source.number()}.{source.number()}"
+    node, incarnation = source.text().decode(), source.id()
+    source.integer()
+    grants = [{name: source.text().decode() for name in ("claim", "volume", "path")} for _ in range(source.number())]
+    return {"uid": uid, "pod": pod, "epoch": epoch, "node": node, "incarnation": incarnation, "volumes": grants}
 
 
 def seal_entry(changes):
     """The same way back; keys are texts."""
     made = b""
     for op, table, key, value, phase in changes:
-        made += bytes([op | table << 3]) + number(len(key.encode())) + key.encode()
+        made += bytes([op | table << 3]) + number(len(key.encode()) + 1) + key.encode()
         if op in (BEGIN, ADVANCE):
             made += number(phase << 1)
         if op in (PUT, BEGIN):
@@ -176,7 +197,7 @@ class Database:
                 contents[key] = (contents[key][0], phase)
             elif op != ADVANCE:
                 raise AssertionError(f"operation {op} in the journal")
-        return {key: Content(json.loads(value), PHASES[phase]) for key, (value, phase) in sorted(contents.items())}
+        return {key: Content(decoded(table, value), PHASES[phase]) for key, (value, phase) in sorted(contents.items())}
 
     def tables(self):
         return [row[0] for row in self.rows("select name from sqlite_master where type = 'table' order by name")]
