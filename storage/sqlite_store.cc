@@ -18,7 +18,7 @@ constexpr std::size_t kEntryBytes = 256 * 1024;
 
 // secure_delete: Debian's SQLite overwrites freed pages by default, which doubles the wear of a fold.
 constexpr char kConfiguration[] = R"(
-  PRAGMA page_size = 1024;
+  PRAGMA page_size = 512;
   PRAGMA journal_mode = WAL;
   PRAGMA synchronous = FULL;
   PRAGMA journal_size_limit = 8388608;

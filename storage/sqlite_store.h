@@ -46,7 +46,7 @@ class SqliteStore final : public Store {
 
   static constexpr int kSchemaVersion = 2;
   // Of new files; older ones keep theirs. A commit writes whole pages, and most commits are of some hundred bytes.
-  static constexpr std::uint64_t kPageBytes = 1024;
+  static constexpr std::uint64_t kPageBytes = 512;
   static constexpr std::uint64_t kFrameHeadBytes = 24;  // before each page in the log (sqlite.org/fileformat2.html)
 
   // Creates the file (mode 0600) and its schema when there is none. `log` outlives the store.

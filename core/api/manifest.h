@@ -27,6 +27,7 @@ class Manifest {
   std::string dump() const { return text_.empty() ? json_.dump() : text_; }
 
   friend bool operator==(const Manifest& a, const Manifest& b) { return a.json() == b.json(); }
+  friend bool operator==(const Manifest& a, const Json& b) { return a.json() == b; }
 
  private:
   mutable Json json_;
