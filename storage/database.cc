@@ -70,7 +70,7 @@ void Database::Query::rewind() {
 
 std::int64_t Database::Query::integer(int column) const { return sqlite3_column_int64(statement_.get(), column); }
 
-std::string Database::Query::text(int column) const {
+std::string_view Database::Query::blob(int column) const {
   const void* bytes = sqlite3_column_blob(statement_.get(), column);
   if (bytes == nullptr) return {};
   return {static_cast<const char*>(bytes), static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column))};

@@ -37,7 +37,9 @@ class Database {
     void rewind();
 
     std::int64_t integer(int column) const;
-    std::string text(int column) const;
+    std::string text(int column) const { return std::string(blob(column)); }
+    // Until the next step.
+    std::string_view blob(int column) const;
 
    private:
     friend class Database;

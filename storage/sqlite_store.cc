@@ -1,11 +1,11 @@
 #include "storage/sqlite_store.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "storage/paths.h"
 #include "storage/schema.h"
+#include "storage/version_1.h"
 
 namespace berth {
 
@@ -13,13 +13,12 @@ namespace {
 
 constexpr std::int64_t kApplicationId = 0x42525448;  // "BRTH"
 constexpr std::uint64_t kLargestMessage = 64 * 1024;
-
-// Step n brings a store of version n to version n + 1.
-constexpr std::array<const char*, SqliteStore::kSchemaVersion> kMigrations{kSchemaSql};
+// Of changes, unsqueezed: bounds the memory that one entry takes, and the time of one fold.
+constexpr std::size_t kEntryBytes = 256 * 1024;
 
 // secure_delete: Debian's SQLite overwrites freed pages by default, which doubles the wear of a fold.
 constexpr char kConfiguration[] = R"(
-  PRAGMA page_size = 1024;
+  PRAGMA page_size = 512;
   PRAGMA journal_mode = WAL;
   PRAGMA synchronous = FULL;
   PRAGMA journal_size_limit = 8388608;
@@ -28,6 +27,9 @@ constexpr char kConfiguration[] = R"(
   PRAGMA cache_size = -2048;
   PRAGMA trusted_schema = OFF;
 )";
+
+const std::string kMark = "PRAGMA application_id = " + std::to_string(kApplicationId) +
+                          "; PRAGMA user_version = " + std::to_string(SqliteStore::kSchemaVersion) + ";";
 
 OpenError open_error(const std::string& path, const DatabaseError& error) {
   switch (error.kind) {
@@ -45,14 +47,8 @@ OpenError open_error(const std::string& path, const DatabaseError& error) {
                                    ": check that its directory exists and can be written"};
 }
 
-Change change_of(const Database::Query& row) {
-  Change change;
-  change.op = static_cast<Op>(row.integer(0));
-  change.table = static_cast<Table>(row.integer(1));
-  change.key = row.text(2);
-  change.value = row.text(3);
-  change.phase = static_cast<int>(row.integer(4));
-  return change;
+DatabaseError damaged_entry(std::int64_t id) {
+  return {DatabaseError::Kind::corrupt, "entry " + std::to_string(id) + " of its journal is not what was written"};
 }
 
 }  // namespace
@@ -75,7 +71,7 @@ std::expected<std::unique_ptr<SqliteStore>, OpenError> SqliteStore::open(const s
     return std::unexpected(open_error(path, {DatabaseError::Kind::io, rewritten.message()}));
   }
   for (const auto step : {&SqliteStore::configure, &SqliteStore::migrate, &SqliteStore::prepare_statements,
-                          &SqliteStore::read_positions, &SqliteStore::measure}) {
+                          &SqliteStore::read_journal, &SqliteStore::measure}) {
     if (const auto done = (store.get()->*step)(); !done) return std::unexpected(open_error(path, done.error()));
   }
   store->hold_reserve();
@@ -86,11 +82,7 @@ std::expected<std::unique_ptr<SqliteStore>, OpenError> SqliteStore::open(const s
 }
 
 SqliteStore::SqliteStore(std::string path, Log& log, const Options& options, std::unique_ptr<Database> database)
-    : path_(std::move(path)),
-      log_(log),
-      options_(options),
-      database_(std::move(database)),
-      fold_at_(options.fold_entries) {}
+    : path_(std::move(path)), log_(log), options_(options), database_(std::move(database)) {}
 
 SqliteStore::~SqliteStore() = default;
 
@@ -114,24 +106,22 @@ std::expected<void, OpenError> SqliteStore::check_identity() {
                                               ", this program knows versions up to " + std::to_string(kSchemaVersion) +
                                               ": run the newer program, or restore the store it was made from"});
   }
-  if (const auto sound = check_pages(); !sound) return failed(sound.error());
+  if (const auto sound = check_pages(*version); !sound) return failed(sound.error());
   return {};
 }
 
 // quick_check takes a page that cannot be read now, or for want of memory, for a damaged one. Such a fault shows itself
 // as what it is in a plain reading, or passes; a store must not be set aside for it.
-DatabaseResult<void> SqliteStore::check_pages() {
+DatabaseResult<void> SqliteStore::check_pages(std::int64_t version) {
   std::string complaint;
   for (int attempt = 0; attempt < 2; ++attempt) {
     const auto check = database_->text("PRAGMA quick_check(1)");
     if (!check) return std::unexpected(check.error());
     if (*check == "ok") return {};
     complaint = *check;
-    for (const char* sql :
-         {"SELECT max(length(key || value)) FROM journal", "SELECT max(length(key || value)) FROM record"}) {
-      const auto read = database_->integer(sql);
-      if (!read && read.error().kind == DatabaseError::Kind::io) return std::unexpected(read.error());
-    }
+    const auto read = version == 1 ? database_->integer(kReadAllOfVersion1)
+                                   : database_->integer("SELECT max(length(changes || '')) FROM journal");
+    if (!read && read.error().kind == DatabaseError::Kind::io) return std::unexpected(read.error());
   }
   return std::unexpected(DatabaseError{DatabaseError::Kind::corrupt, complaint});
 }
@@ -149,25 +139,45 @@ DatabaseResult<void> SqliteStore::configure() {
 DatabaseResult<void> SqliteStore::migrate() {
   const auto version = database_->integer("PRAGMA user_version");
   if (!version) return std::unexpected(version.error());
+  if (*version == 1) return move_in_version_1();
   if (*version == kSchemaVersion) return {};
-  std::string sql = "BEGIN IMMEDIATE;\n";
-  for (auto step = static_cast<std::size_t>(*version); step < kMigrations.size(); ++step) sql += kMigrations.at(step);
-  sql += "PRAGMA application_id = " + std::to_string(kApplicationId) + ";\n";
-  sql += "PRAGMA user_version = " + std::to_string(kSchemaVersion) + ";\nCOMMIT;";
-  return database_->execute(sql);
+  return database_->execute("BEGIN IMMEDIATE;\n" + std::string(kSchemaSql) + kMark + "COMMIT;");
+}
+
+// In one transaction, so that a crash leaves the one or the other.
+DatabaseResult<void> SqliteStore::move_in_version_1() {
+  auto old = read_version_1(*database_);
+  if (!old) return std::unexpected(old.error());
+  for (auto& [id, content] : old->contents) {
+    stage({Op::begin, id.first, id.second, std::move(content.value), content.phase});
+  }
+  position_ = old->position - staged_.size();  // may wrap, and back
+  auto moved = transact(&SqliteStore::replace_version_1);
+  if (!moved && moved.error().kind == DatabaseError::Kind::full) {
+    remove_file(reserve_path());
+    moved = transact(&SqliteStore::replace_version_1);
+  }
+  staged_.clear();
+  staged_bytes_ = 0;
+  written_.clear();
+  return moved;
+}
+
+DatabaseResult<void> SqliteStore::replace_version_1() {
+  if (auto made = database_->execute(std::string(kDropVersion1) + kSchemaSql + kMark); !made) return made;
+  if (auto prepared = prepare_statements(); !prepared) return prepared;
+  if (staged_.empty()) {
+    const auto appended = append_entry({}, position_);
+    return appended ? DatabaseResult<void>() : std::unexpected(appended.error());
+  }
+  return append_staged();
 }
 
 DatabaseResult<void> SqliteStore::prepare_statements() {
   const std::pair<Database::Query*, const char*> statements[] = {
-      {&append_, "INSERT INTO journal (position, op, tbl, key, value, phase) VALUES (?, ?, ?, ?, ?, ?)"},
-      {&record_put_,
-       "INSERT INTO record (tbl, key, value, phase) VALUES (?, ?, ?, 0) "
-       "ON CONFLICT (tbl, key) DO UPDATE SET value = excluded.value"},
-      {&record_begin_,
-       "INSERT INTO record (tbl, key, value, phase) VALUES (?, ?, ?, ?) "
-       "ON CONFLICT (tbl, key) DO UPDATE SET value = excluded.value, phase = excluded.phase"},
-      {&record_advance_, "UPDATE record SET phase = ? WHERE tbl = ? AND key = ?"},
-      {&record_erase_, "DELETE FROM record WHERE tbl = ? AND key = ?"},
+      {&append_, "INSERT INTO journal (id, position, changes) VALUES (?, ?, ?)"},
+      {&oldest_, "SELECT id, changes FROM journal ORDER BY id"},
+      {&drop_to_, "DELETE FROM journal WHERE id <= ?"},
       {&page_count_, "PRAGMA page_count"},
       {&free_count_, "PRAGMA freelist_count"},
   };
@@ -179,51 +189,46 @@ DatabaseResult<void> SqliteStore::prepare_statements() {
   return {};
 }
 
-DatabaseResult<void> SqliteStore::read_positions() {
-  const auto folded = database_->integer("SELECT position FROM folded");
-  if (!folded) return std::unexpected(folded.error());
-  const auto last = database_->integer("SELECT max(position) FROM journal");
-  if (!last) return std::unexpected(last.error());
-  position_ = static_cast<std::uint64_t>(std::max(*folded, *last));
-  const auto entries = database_->integer("SELECT count(*) FROM journal");
-  if (!entries) return std::unexpected(entries.error());
-  journal_entries_ = static_cast<std::uint64_t>(*entries);
-  return {};
-}
-
-Result<std::vector<Record>> SqliteStore::load() {
-  Contents contents;
-  auto records = database_->prepare("SELECT tbl, key, value, phase FROM record ORDER BY tbl, key");
-  if (!records) return fail(records.error());
-  for (;;) {
-    const auto row = records->step();
-    if (!row) return fail(row.error());
-    if (!*row) break;
-    Content content{records->text(2), static_cast<int>(records->integer(3))};
-    contents.emplace_hint(contents.end(), std::pair{static_cast<Table>(records->integer(0)), records->text(1)},
-                          std::move(content));
-  }
-  auto journal = read_journal();
-  if (!journal) return fail(journal.error());
-  for (Change& change : *journal) apply(contents, std::move(change));
-  if (const auto tidied = tidy(); !tidied) return fail(tidied.error());
-  return to_records(std::move(contents));
-}
-
-DatabaseResult<std::vector<Change>> SqliteStore::read_journal() {
-  std::vector<Change> changes;
-  auto rows = database_->prepare("SELECT op, tbl, key, value, phase FROM journal ORDER BY position");
+DatabaseResult<void> SqliteStore::read_journal() {
+  position_ = 0;
+  last_entry_ = 0;
+  auto rows = database_->prepare("SELECT id, position, changes FROM journal ORDER BY id");
   if (!rows) return std::unexpected(rows.error());
   for (;;) {
     const auto row = rows->step();
     if (!row) return std::unexpected(row.error());
-    if (!*row) return changes;
-    changes.push_back(change_of(*rows));
-    const Op op = changes.back().op;
-    if (op < Op::put || op > Op::advance) {
-      return std::unexpected(DatabaseError{DatabaseError::Kind::corrupt, "a journal entry has an unknown operation"});
-    }
+    if (!*row) return {};
+    last_entry_ = rows->integer(0);
+    position_ = static_cast<std::uint64_t>(rows->integer(1));
+    const auto changes = open_entry(rows->blob(2));
+    std::uint32_t number = 0;
+    const bool sound = changes && each_change(*changes, [this, &number](const ChangeView& change) {
+                         Live::Place* place = live_.note(last_entry_, number++, change);
+                         if (place == nullptr) return;
+                         if (place->slot == 0) {
+                           values_.emplace_back();
+                           place->slot = static_cast<std::uint32_t>(values_.size());
+                         }
+                         values_[place->slot - 1] = change.value;
+                       });
+    if (!sound) return std::unexpected(damaged_entry(last_entry_));
   }
+}
+
+Result<std::vector<Record>> SqliteStore::load() {
+  std::vector<const std::pair<const std::string, Live::Place>*> places;
+  places.reserve(live_.places().size());
+  for (const auto& place : live_.places()) places.push_back(&place);
+  std::sort(places.begin(), places.end(), [](const auto* a, const auto* b) { return a->first < b->first; });
+  std::vector<Record> records;
+  records.reserve(places.size());
+  for (const auto* place : places) {
+    records.push_back({static_cast<Table>(place->first[0]), place->first.substr(1),
+                       std::move(values_[place->second.slot - 1]), place->second.phase});
+  }
+  values_ = {};
+  if (const auto tidied = tidy(); !tidied) return fail(tidied.error());
+  return records;
 }
 
 void SqliteStore::stage(Change change) {
@@ -267,8 +272,12 @@ bool SqliteStore::has_space_for(std::uint64_t bytes) const {
   return has_disk() && used_pages_ + pages + reserve_pages() <= options_.bytes_max / page_bytes_;
 }
 
-// Beside the reserve file: others write to the disk too, and what the reserve gives back they could take.
-bool SqliteStore::has_disk() const { return reserve_held_ && free_disk_bytes(path_) >= options_.reserve_bytes; }
+// Beside the reserve file: others write to the disk too, and what the reserve gives back they could take. Free pages of
+// the file are space that nobody can take.
+bool SqliteStore::has_disk() const {
+  const std::uint64_t own = std::min((file_pages_ - used_pages_) * page_bytes_, options_.reserve_bytes);
+  return reserve_held_ && free_disk_bytes(path_) >= options_.reserve_bytes - own;
+}
 
 Status SqliteStore::commit() {
   if (failed_) return Status::error("store " + path_ + " failed before: restart and load it again");
@@ -280,8 +289,7 @@ Status SqliteStore::commit() {
   }
   if (!written) return fail(written.error());
   position_ += staged_.size();
-  journal_entries_ += staged_.size();
-  journal_bytes_ += staged_bytes_;
+  for (const Entry& entry : written_) note_entry(entry);
   staged_.clear();
   staged_bytes_ = 0;
   ++commits_;
@@ -295,6 +303,7 @@ Status SqliteStore::fail(const DatabaseError& error) {
 }
 
 DatabaseResult<void> SqliteStore::transact(DatabaseResult<void> (SqliteStore::*steps)()) {
+  written_.clear();
   auto done = database_->execute("BEGIN IMMEDIATE");
   if (done) done = (this->*steps)();
   if (done) done = database_->execute("COMMIT");
@@ -305,66 +314,106 @@ DatabaseResult<void> SqliteStore::transact(DatabaseResult<void> (SqliteStore::*s
 }
 
 DatabaseResult<void> SqliteStore::append_staged() {
-  std::uint64_t position = position_;
-  for (const Change& change : staged_) {
-    append_.bind(0, static_cast<std::int64_t>(++position));
-    append_.bind(1, static_cast<std::int64_t>(change.op));
-    append_.bind(2, static_cast<std::int64_t>(change.table));
-    append_.bind_text(3, change.key);
-    if (change.op == Op::put || change.op == Op::begin) append_.bind_blob(4, change.value);
-    append_.bind(5, change.phase);
-    if (auto ran = append_.run(); !ran) return ran;
+  ByteWriter changes;
+  for (std::size_t at = 0; at < staged_.size(); ++at) {
+    const Change& change = staged_[at];
+    write_change(changes, change.op, change.table, change.key, change.value, change.phase);
+    if (changes.bytes().size() < kEntryBytes && at + 1 < staged_.size()) continue;
+    const auto appended = append_entry(changes.bytes(), position_ + at + 1);
+    if (!appended) return std::unexpected(appended.error());
+    written_.push_back({*appended, changes.take()});
   }
   return {};
 }
 
-// The journal goes first: its pages are what the records grow into.
-DatabaseResult<void> SqliteStore::fold_journal() {
-  const auto journal = read_journal();
-  if (!journal) return std::unexpected(journal.error());
-  if (auto emptied = database_->execute("DELETE FROM journal"); !emptied) return emptied;
-  for (const Change& change : *journal) {
-    if (auto recorded = record_change(change); !recorded) return recorded;
-  }
-  return database_->execute("UPDATE folded SET position = " + std::to_string(position_));
+DatabaseResult<std::int64_t> SqliteStore::append_entry(std::string_view changes, std::uint64_t position) {
+  const std::int64_t id = last_entry_ + static_cast<std::int64_t>(written_.size()) + 1;
+  const std::string sealed = seal_entry(changes);
+  auto ran = append_.bind(0, id).bind(1, static_cast<std::int64_t>(position)).bind_blob(2, sealed).run();
+  if (!ran) return std::unexpected(ran.error());
+  return id;
 }
 
-DatabaseResult<void> SqliteStore::record_change(const Change& change) {
-  const auto table = static_cast<std::int64_t>(change.table);
-  switch (change.op) {
-    case Op::put: return record_put_.bind(0, table).bind_text(1, change.key).bind_blob(2, change.value).run();
-    case Op::begin:
-      return record_begin_.bind(0, table)
-          .bind_text(1, change.key)
-          .bind_blob(2, change.value)
-          .bind(3, change.phase)
-          .run();
-    case Op::advance: return record_advance_.bind(0, change.phase).bind(1, table).bind_text(2, change.key).run();
-    case Op::erase: return record_erase_.bind(0, table).bind_text(1, change.key).run();
+// A committed one.
+void SqliteStore::note_entry(const Entry& entry) {
+  last_entry_ = entry.id;
+  std::uint32_t number = 0;
+  each_change(entry.changes, [&](const ChangeView& change) { live_.note(entry.id, number++, change); });
+}
+
+DatabaseResult<std::vector<SqliteStore::Entry>> SqliteStore::read_oldest() {
+  std::vector<Entry> entries;
+  std::size_t bytes = 0;
+  while (bytes < kEntryBytes) {
+    const auto row = oldest_.step();
+    if (!row) return std::unexpected(row.error());
+    if (!*row) return entries;
+    auto changes = open_entry(oldest_.blob(1));
+    if (!changes) return std::unexpected(damaged_entry(oldest_.integer(0)));
+    bytes += changes->size();
+    entries.push_back({oldest_.integer(0), std::move(*changes)});
   }
+  oldest_.rewind();
+  return entries;
+}
+
+// They leave first: their pages are what is written again grows into.
+DatabaseResult<void> SqliteStore::fold_oldest() {
+  folding_ = {};
+  auto oldest = read_oldest();
+  if (!oldest) {
+    oldest_.rewind();
+    return std::unexpected(oldest.error());
+  }
+  if (oldest->empty()) return {};
+  ByteWriter kept;
+  for (const Entry& entry : *oldest) {
+    std::uint32_t number = 0;
+    each_change(entry.changes, [&](const ChangeView& change) {
+      const Live::Place* place = live_.find(entry.id, number++, change);
+      if (place != nullptr) write_change(kept, Op::begin, change.table, change.key, change.value, place->phase);
+    });
+  }
+  const std::int64_t last = oldest->back().id;
+  folding_ = std::move(*oldest);
+  if (auto dropped = drop_to_.bind(0, last).run(); !dropped) return dropped;
+  if (kept.bytes().empty() && last != last_entry_) return {};
+  const auto appended = append_entry(kept.bytes(), position_);
+  if (!appended) return std::unexpected(appended.error());
+  written_.push_back({*appended, kept.take()});
   return {};
 }
 
 bool SqliteStore::fold_is_due() const {
-  if (journal_entries_ == 0) return false;
-  if (journal_entries_ >= fold_at_) return true;
-  if (fold_at_ > options_.fold_entries) return false;  // the last one found no space
+  const std::uint64_t dead = live_.dead_changes();
+  if (dead <= fold_after_) return false;
   // What was erased frees its space only here.
-  return journal_bytes_ >= options_.fold_bytes || (is_full() && journal_entries_ > options_.fold_entries / 16);
+  if (is_full() && live_.dead_bytes() >= std::min<std::uint64_t>(kEntryBytes / 8, options_.fold_bytes)) return true;
+  const auto beyond = [this](std::uint64_t live) { return live * options_.fold_percent / 100; };
+  return dead >= options_.fold_changes + beyond(live_.live_changes()) ||
+         live_.dead_bytes() >= options_.fold_bytes + beyond(live_.live_bytes());
+}
+
+// Little by little, so that no turn is long.
+DatabaseResult<void> SqliteStore::fold_what_is_due() {
+  if (!fold_is_due()) return {};
+  if (const auto folded = transact(&SqliteStore::fold_oldest); !folded) {
+    if (folded.error().kind != DatabaseError::Kind::full) return folded;
+    fold_after_ = live_.dead_changes() + options_.fold_changes / 16 + 1;  // later
+    log_.write(Level::warn, "store has no space to fold its journal", {{"store", path_}});
+    return {};
+  }
+  fold_after_ = 0;
+  for (const Entry& entry : folding_) {
+    each_change(entry.changes, [this](const ChangeView& change) { live_.drop(change); });
+  }
+  for (const Entry& entry : written_) note_entry(entry);
+  folding_.clear();
+  return {};
 }
 
 DatabaseResult<void> SqliteStore::tidy() {
-  if (fold_is_due()) {
-    if (const auto folded = transact(&SqliteStore::fold_journal)) {
-      journal_entries_ = journal_bytes_ = 0;
-      fold_at_ = options_.fold_entries;
-    } else if (folded.error().kind == DatabaseError::Kind::full) {
-      fold_at_ = std::max(journal_entries_, options_.fold_entries) + options_.fold_entries / 16 + 1;  // later
-      log_.write(Level::warn, "store has no space to fold its journal", {{"store", path_}});
-    } else {
-      return folded;
-    }
-  }
+  if (auto folded = fold_what_is_due(); !folded) return folded;
   if (const auto moved = move_log(options_.checkpoint_bytes); !moved) {
     if (moved.error().kind != DatabaseError::Kind::full) return moved;
     release_reserve();

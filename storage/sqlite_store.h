@@ -1,15 +1,20 @@
-// SqliteStore: the store on flash. A commit appends its changes to a journal table in one transaction (WAL,
-// synchronous=FULL); now and then the journal is folded into the record table.
+// SqliteStore: the store on flash. A commit appends its changes, packed, to a journal table in one transaction (WAL,
+// synchronous=FULL). The journal is all there is: when enough of it is outdated, its oldest entries are folded, which
+// is to write again at its end what is still live of them.
 #pragma once
 
 #include <cstdint>
 #include <expected>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "core/log.h"
 #include "storage/change.h"
 #include "storage/database.h"
+#include "storage/entry.h"
+#include "storage/live.h"
 
 namespace berth {
 
@@ -28,17 +33,20 @@ class SqliteStore final : public Store {
  public:
   struct Options {
     std::uint64_t bytes_max = 512ull << 20;  // of the file
-    std::uint64_t fold_entries = 1'000;      // journal entries that cause a fold
+    std::uint64_t fold_changes = 1'000;      // outdated ones that cause a fold; see fold_percent
     // Held back for advance, erase and put: begin() answers full when less is left, of bytes_max or on the disk. Enough
     // to move the whole log into the file and to fold the whole journal; after that the store lives in what it has.
     std::uint64_t reserve_bytes = 4 << 20;
-    std::uint64_t fold_bytes = 1 << 20;        // of the journal that cause a fold
+    std::uint64_t fold_bytes = 1 << 20;        // outdated ones that cause a fold; see fold_percent
     std::uint64_t checkpoint_bytes = 1 << 20;  // of the log that cause it to be moved into the file
+    // What is live is written again by a fold: beyond the numbers above so much of it, by count or in bytes, has to be
+    // outdated as well. At 100 a byte is written again once on average.
+    std::uint64_t fold_percent = 100;
   };
 
-  static constexpr int kSchemaVersion = 1;
+  static constexpr int kSchemaVersion = 2;
   // Of new files; older ones keep theirs. A commit writes whole pages, and most commits are of some hundred bytes.
-  static constexpr std::uint64_t kPageBytes = 1024;
+  static constexpr std::uint64_t kPageBytes = 512;
   static constexpr std::uint64_t kFrameHeadBytes = 24;  // before each page in the log (sqlite.org/fileformat2.html)
 
   // Creates the file (mode 0600) and its schema when there is none. `log` outlives the store.
@@ -67,21 +75,30 @@ class SqliteStore final : public Store {
   SqliteStore(std::string path, Log& log, const Options& options, std::unique_ptr<Database> database);
   DatabaseResult<void> configure();
   std::expected<void, OpenError> check_identity();
-  DatabaseResult<void> check_pages();
+  DatabaseResult<void> check_pages(std::int64_t version);
   DatabaseResult<void> migrate();
   DatabaseResult<void> prepare_statements();
-  DatabaseResult<void> read_positions();
+  DatabaseResult<void> move_in_version_1();
+  DatabaseResult<void> replace_version_1();
+  DatabaseResult<void> read_journal();
 
   void stage(Change change);
   // Runs `steps` in one transaction; rolled back when one fails.
   DatabaseResult<void> transact(DatabaseResult<void> (SqliteStore::*steps)());
   DatabaseResult<void> append_staged();
-  DatabaseResult<void> fold_journal();
+  struct Entry {
+    std::int64_t id = 0;
+    std::string changes;  // unsqueezed
+  };
+  // An entry without changes keeps the position.
+  DatabaseResult<std::int64_t> append_entry(std::string_view changes, std::uint64_t position);
+  void note_entry(const Entry& entry);
+  DatabaseResult<void> fold_oldest();
+  DatabaseResult<std::vector<Entry>> read_oldest();
   // Fold, checkpoint, measure, reserve: whatever is due after a commit or a load.
   DatabaseResult<void> tidy();
+  DatabaseResult<void> fold_what_is_due();
   bool fold_is_due() const;
-  DatabaseResult<std::vector<Change>> read_journal();
-  DatabaseResult<void> record_change(const Change& change);
   DatabaseResult<void> move_log(std::uint64_t bytes);
   DatabaseResult<void> measure();
   void hold_reserve();
@@ -99,15 +116,18 @@ class SqliteStore final : public Store {
   Log& log_;
   const Options options_;
   std::unique_ptr<Database> database_;
-  Database::Query append_, record_put_, record_begin_, record_advance_, record_erase_, page_count_, free_count_;
+  Database::Query append_, oldest_, drop_to_, page_count_, free_count_;
 
   std::vector<Change> staged_;
   std::uint64_t staged_bytes_ = 0;
+  Live live_;
+  std::vector<std::string> values_;  // of what is live, by Live::Place::slot - 1; from open() to load()
+  std::vector<Entry> written_;       // by the last transaction
+  std::vector<Entry> folding_;       // left the journal by it
   std::uint64_t page_bytes_ = kPageBytes;
   std::uint64_t position_ = 0;  // of the last durable change
-  std::uint64_t journal_entries_ = 0;
-  std::uint64_t journal_bytes_ = 0;
-  std::uint64_t fold_at_ = 0;     // journal entries; grows while a fold finds no space
+  std::int64_t last_entry_ = 0;
+  std::uint64_t fold_after_ = 0;  // outdated changes; set when a fold found no space
   std::uint64_t used_pages_ = 0;  // of the file, without its free ones
   std::uint64_t file_pages_ = 0;
   bool reserve_held_ = false;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/api/json.h"
+#include "core/api/manifest.h"
 #include "core/api/quantity.h"
 #include "core/api/selector.h"
 #include "core/status.h"
@@ -166,7 +167,7 @@ struct Pod {
   std::optional<std::int64_t> start_time;
   // Condition DisruptionTarget is True for reason PreemptionByScheduler: being deleted, it makes room for another pod.
   bool preempted = false;
-  Json manifest;  // the object as accepted, whole
+  Manifest manifest;  // the object as accepted, whole
 
   const std::string& uid() const { return metadata.uid; }
 };

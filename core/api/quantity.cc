@@ -133,6 +133,12 @@ std::string digits_after(std::int64_t units, std::int32_t fraction, int width) {
 
 }  // namespace
 
+Quantity Quantity::from_parts(std::int64_t units, std::int32_t nanos) {
+  Quantity quantity(units);
+  if (nanos >= 0 && nanos < 1'000'000'000) quantity.nanos_ = nanos;
+  return quantity;
+}
+
 Result<Quantity> Quantity::parse(std::string_view text) {
   std::size_t at = 0;
   if (text.empty()) return bad(text, "it is empty");

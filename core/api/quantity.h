@@ -17,6 +17,10 @@ class Quantity {
   Quantity() = default;
   explicit Quantity(std::int64_t units) : units_(units) {}
   static Quantity from_milli(std::int64_t milli);
+  // The parts as below; `nanos` outside its range is taken for 0.
+  static Quantity from_parts(std::int64_t units, std::int32_t nanos);
+  std::int64_t units() const { return units_; }
+  std::int32_t nanos() const { return nanos_; }
   // Suffixes n u m (none) k M G T P E, Ki Mi Gi Ti Pi Ei, decimal exponents e3 E3. The error names what is wrong.
   static Result<Quantity> parse(std::string_view text);
 

@@ -10,8 +10,6 @@ namespace berth {
 
 namespace {
 
-constexpr Millis kYearMs = Millis{366} * 24 * 3600 * 1000;
-
 bool is_letter_or_digit(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 }  // namespace

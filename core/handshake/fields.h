@@ -22,6 +22,8 @@ std::optional<std::uint64_t> parse_u64(std::string_view text);
 // [A-Za-z0-9]([A-Za-z0-9._-]{0,126}[A-Za-z0-9])?
 bool is_valid_id(std::string_view text);
 
+inline constexpr Millis kYearMs = 366LL * 24 * 3600 * 1000;  // no duration is longer
+
 class Fields {
  public:
   // `json` outlives this. Anything but an object is the first error. `path` is empty or ends in ".".

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "core/api/json.h"
+#include "core/api/objects.h"
+#include "core/bytes.h"
 #include "core/check.h"
 #include "core/handshake/fields.h"
 
@@ -61,6 +63,50 @@ std::optional<RowEvent> read_guarded(const Placement& mine, const Answer& answer
     case AnswerType::slots: return std::nullopt;
   }
   return std::nullopt;
+}
+
+// The first byte of a stored row: kPacked; then uid and pod, the epoch's term and counter, node, incarnation, promise,
+// and the volumes. Anything else is the JSON of an earlier program.
+constexpr char kPacked = 1;
+
+Result<Row> unpack_row(std::string_view packed) {
+  ByteReader in(packed);
+  Row row;
+  row.uid = in.id();
+  row.pod = in.text();
+  row.epoch.term = in.number();
+  row.epoch.counter = in.number();
+  row.node = in.text();
+  row.incarnation = in.id();
+  row.promise_ms = in.integer();
+  const std::uint64_t volumes = in.number();
+  for (std::uint64_t i = 0; i < volumes && in.ok(); ++i) {
+    VolumeGrant& grant = row.volumes.emplace_back();
+    for (std::string* text : {&grant.claim, &grant.volume, &grant.path}) *text = in.text();
+  }
+  if (!in.ok() || !in.at_end()) return Status::error("it is cut short, or longer than a row");
+  if (!is_valid_id(row.uid)) return Status::error("uid: must be 1 to 128 letters, digits, '.', '_' or '-'");
+  if (!is_valid_id(row.incarnation)) return Status::error("incarnation: must be as a uid");
+  if (!is_valid_name(row.node)) return Status::error("node: not a valid name");
+  if (row.pod.empty()) return Status::error("pod: must not be empty");
+  if (row.promise_ms < 0 || row.promise_ms > kYearMs) return Status::error("promise: must be at most one year");
+  return row;
+}
+
+Result<Row> decode_row_of_json(std::string_view value) {
+  const Result<Json> json = Json::parse(value, kRecordLimits);
+  if (!json) return json.error();
+  Fields fields(*json);
+  Row row;
+  row.uid = fields.id("uid");
+  row.pod = fields.text("pod");
+  row.epoch = fields.epoch("epoch");
+  row.node = fields.name("node");
+  row.incarnation = fields.id("incarnation");
+  row.promise_ms = fields.millis("promiseMs");
+  row.volumes = fields.volumes("volumes");
+  if (!fields.ok()) return fields.status();
+  return row;
 }
 
 }  // namespace
@@ -124,34 +170,29 @@ bool ends_entry(const ReleaseEntry& entry, const Answer& answer, std::string_vie
 }
 
 std::string encode(const Row& row) {
-  Json json = Json::object();
-  json.set("uid", row.uid);
-  json.set("pod", row.pod);
-  json.set("epoch", to_text(row.epoch));
-  json.set("node", row.node);
-  json.set("incarnation", row.incarnation);
-  json.set("promiseMs", std::to_string(row.promise_ms));
-  if (!row.volumes.empty()) json.set("volumes", to_json(row.volumes));
-  return json.dump();
+  ByteWriter out;
+  out.byte(kPacked);
+  out.id(row.uid);
+  out.text(row.pod);
+  out.number(row.epoch.term);
+  out.number(row.epoch.counter);
+  out.text(row.node);
+  out.id(row.incarnation);
+  out.integer(row.promise_ms);
+  out.number(row.volumes.size());
+  for (const VolumeGrant& grant : row.volumes) {
+    for (const std::string* text : {&grant.claim, &grant.volume, &grant.path}) out.text(*text);
+  }
+  return out.take();
 }
 
 Result<Row> decode_row(std::string_view value, int phase) {
-  const Result<Json> json = Json::parse(value, kRecordLimits);
-  if (!json) return json.error();
-  Fields fields(*json);
-  Row row;
-  row.uid = fields.id("uid");
-  row.pod = fields.text("pod");
-  row.epoch = fields.epoch("epoch");
-  row.node = fields.name("node");
-  row.incarnation = fields.id("incarnation");
-  row.promise_ms = fields.millis("promiseMs");
-  row.volumes = fields.volumes("volumes");
   if (phase < static_cast<int>(Phase::prebind) || phase > static_cast<int>(Phase::release)) {
-    fields.fail("phase", std::to_string(phase) + " is none of prebind (1), bind (2), bound (3), release (4)");
+    return Status::error("phase: " + std::to_string(phase) +
+                         " is none of prebind (1), bind (2), bound (3), release (4)");
   }
-  row.phase = static_cast<Phase>(phase);
-  if (!fields.ok()) return fields.status();
+  Result<Row> row = !value.empty() && value[0] == kPacked ? unpack_row(value.substr(1)) : decode_row_of_json(value);
+  if (row) row->phase = static_cast<Phase>(phase);
   return row;
 }
 

@@ -169,14 +169,13 @@ void Gateway::recover() {
     if (!is_retired(node)) nodes_.expect(node);
   }
   for (Row& row : std::exchange(rows_loaded_, {})) resume_row(std::move(row));
-  std::vector<std::string> keys;
-  for (const auto& [key, entry] : objects_.pods()) keys.push_back(key);
-  for (const std::string& key : keys) {
-    const PodEntry& entry = *objects_.find_pod(key);
+  std::vector<std::string> leaving;
+  for (const auto& [key, entry] : objects_.pods()) {
     board_.mark(Kind::pod, key);
-    if (bindings_.contains(entry.pod->uid()) || entry.finished) continue;
-    if (entry.deleting && !identity_.adopting) finish_removal(key);
+    if (!entry.deleting || entry.finished || identity_.adopting) continue;
+    if (!bindings_.contains(entry.pod->uid())) leaving.push_back(key);
   }
+  for (const std::string& key : leaving) finish_removal(key);
   restore_queue();
   log_.write(Level::info, "gateway started",
              {{"fleet", options_.fleet},

@@ -118,9 +118,9 @@ void Gateway::resume_row(Row row) {
     cache_.confirm(binding.pod, binding.row.node);
   }
   if (binding.row.phase == Phase::prebind) arm_deadline(binding);
-  bindings_.emplace(uid, std::move(owned));
+  bindings_.emplace_hint(bindings_.end(), uid, std::move(owned));  // a store is read in this order
   binding.task = binding_cycle(binding);
-  reap(uid);
+  if (binding.task.is_done()) reap(uid);
 }
 
 bool Gateway::is_finished(const std::string& uid) {

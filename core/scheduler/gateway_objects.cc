@@ -181,7 +181,7 @@ Result<Gateway::Accepted> Gateway::accept_pod(const Json& object, const std::str
   }
   // Same name, another uid: delete, then create. The new pod waits until the old one's row is gone.
   accepted.word = "waiting";
-  entry->successor = pod->manifest;
+  entry->successor = pod->manifest.json();
   objects_.save_pod(key);
   remove_pod(*entry);
   const PodEntry* now = objects_.find_pod(key);
@@ -216,7 +216,7 @@ Result<Gateway::Accepted> Gateway::update_pod(PodEntry& entry, const std::shared
   accepted.word = "updated";
   objects_.put_pod(next);
   objects_.save_pod(accepted.key);
-  board_.mirror(Kind::pod, accepted.key, &entry.pod->manifest);
+  board_.mirror(Kind::pod, accepted.key, &entry.pod->manifest.json());
   board_.mark(Kind::pod, accepted.key);
   if (auto found = bindings_.find(next->uid()); found != bindings_.end()) {
     found->second->pod = next;
@@ -235,7 +235,7 @@ void Gateway::create_pod(const std::shared_ptr<const Pod>& pod) {
   PodEntry& entry = objects_.put_pod(pod);
   entry.arrived = clock_.now();
   objects_.save_pod(key);
-  board_.mirror(Kind::pod, key, &entry.pod->manifest);
+  board_.mirror(Kind::pod, key, &entry.pod->manifest.json());
   board_.mark(Kind::pod, key);
   if (identity_.deleted.erase(pod->uid()) > 0) identity_changed_ = true;
   ask_for_orphans(pod->uid());

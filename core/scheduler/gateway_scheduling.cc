@@ -11,11 +11,17 @@ constexpr int kMaxAttemptsPerTurn = 64;
 void Gateway::pump() {
   if (!options_.hold.empty() || !synced_ || identity_.adopting) return;
   timers_.cancel(pump_timer_);
+  std::size_t in_flight =
+      rows_in_flight();  // at most: counted anew only when it matters, since counting walks all rows
   for (int attempt = 0; attempt < kMaxAttemptsPerTurn; ++attempt) {
-    if (rows_in_flight() >= options_.max_rows_in_flight) return;
+    if (in_flight >= options_.max_rows_in_flight) in_flight = rows_in_flight();
+    if (in_flight >= options_.max_rows_in_flight) return;
     Scheduler::Attempt attempted = scheduler_.schedule_one();
     if (!attempted.popped) return;
-    if (attempted.binding != nullptr) start_binding(std::move(*attempted.binding));
+    if (attempted.binding != nullptr) {
+      start_binding(std::move(*attempted.binding));
+      ++in_flight;
+    }
     deliver_permits();
   }
   pump_timer_ = timers_.at(clock_.now(), [this] { pump_timer_ = 0; });

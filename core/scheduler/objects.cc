@@ -4,7 +4,10 @@
 #include <type_traits>
 
 #include "core/api/defaults.h"
+#include "core/api/packed_pod.h"
+#include "core/bytes.h"
 #include "core/check.h"
+#include "core/scheduler/pod_record.h"
 
 namespace berth {
 
@@ -93,6 +96,10 @@ void Objects::with_shelf(Shelves& shelves, Kind kind, Visit visit) {
 
 Status Objects::load(const Record& record) {
   const std::size_t slash = record.key.find('/');
+  if (is_pod_record(record.value)) {
+    const Status loaded = load_packed_pod(record.value);
+    return loaded.is_success() ? loaded : Status::error("stored object " + record.key + ": " + loaded.message());
+  }
   const KindName* kind = find_kind(record.key.substr(0, slash));
   Result<Json> json = Json::parse(record.value, {.bytes = 1u << 20, .depth = 80});
   if (!json) return Status::error("stored object " + record.key + ": " + json.error().message());
@@ -144,6 +151,35 @@ Status Objects::load_pod(const Json& stored) {
   return Status::ok();
 }
 
+Status Objects::load_packed_pod(std::string_view stored) {
+  Result<PodRecord> record = decode_pod_record(stored);
+  if (!record) return record.error();
+  std::optional<Pod> pod;
+  if (is_packed_alike(record->packed)) {
+    pod = unpack_pod(record->packed);
+    if (!pod) return Status::error("its packed form is damaged");
+    pod->manifest = Manifest::of_text(std::string(record->manifest));
+  } else {
+    const Result<Json> json = Json::parse(record->manifest, {.bytes = 1u << 20, .depth = 80});
+    if (!json) return json.error();
+    Result<Pod> decoded = decode_accepted_pod(*json);
+    if (!decoded) return decoded.error();
+    pod = std::move(*decoded);
+  }
+  pod->nominated_node_name = record->nominated_node;
+  pod->metadata.deleting = record->deleting;
+  pod->preempted = !record->disruption.empty();
+  pod->start_time.reset();  // the device's to say
+  PodEntry& entry = put_pod(std::make_shared<const Pod>(std::move(*pod)));
+  entry.arrived = record->arrived;
+  entry.disruption = record->disruption;
+  entry.deleting = record->deleting;
+  entry.finished = record->finished;
+  entry.observed = std::move(record->observed);
+  entry.successor = std::move(record->successor);
+  return Status::ok();
+}
+
 void Objects::stage(Kind kind, const std::string& key, const Json& value) {
   store_.put(Table::object, record_key(kind, key), value.dump());
 }
@@ -170,26 +206,33 @@ const PodEntry* Objects::find_pod_by_uid(const std::string& uid) const {
 
 PodEntry& Objects::put_pod(std::shared_ptr<const Pod> pod) {
   const std::string key = pod->metadata.key();
-  PodEntry& entry = pods_[key];
-  if (entry.pod != nullptr) CHECK(entry.pod->uid() == pod->uid());
-  key_of_uid_[pod->uid()] = key;
+  PodEntry& entry = pods_.try_emplace(pods_.end(), key)->second;  // at the end, while a store is read in order
+  if (entry.pod != nullptr) {
+    CHECK(entry.pod->uid() == pod->uid());
+  } else {
+    key_of_uid_[pod->uid()] = key;
+  }
   entry.pod = std::move(pod);
   return entry;
 }
 
 void Objects::save_pod(const std::string& key) {
   const PodEntry& entry = pods_.at(key);
-  Json value = Json::object();
-  value.set("manifest", entry.pod->manifest);
-  value.set("arrived", entry.arrived);
-  if (entry.deleting) value.set("deleting", true);
-  if (!entry.disruption.empty()) value.set("disruption", entry.disruption);
-  if (!entry.pod->nominated_node_name.empty()) value.set("nominatedNode", entry.pod->nominated_node_name);
-  if (entry.finished) value.set("finished", true);
+  ByteWriter packed;
+  pack_pod(packed, *entry.pod);
+  const std::string manifest = entry.pod->manifest.dump();
+  PodRecord record;
+  record.deleting = entry.deleting;
+  record.finished = entry.finished;
+  record.arrived = entry.arrived;
+  record.manifest = manifest;
+  record.disruption = entry.disruption;
+  record.nominated_node = entry.pod->nominated_node_name;
   // While the pod runs, its observed status is the device's to repeat; only a final one is kept.
-  if (entry.finished && !entry.observed.is_null()) value.set("observed", entry.observed);
-  if (!entry.successor.is_null()) value.set("successor", entry.successor);
-  stage(Kind::pod, key, value);
+  if (entry.finished) record.observed = entry.observed;
+  record.successor = entry.successor;
+  record.packed = packed.bytes();
+  store_.put(Table::object, record_key(Kind::pod, key), encode(record));
 }
 
 void Objects::erase_pod(const std::string& key) {
@@ -249,7 +292,7 @@ const Json* Objects::manifest(Kind kind, const std::string& key) const {
   if (kind == Kind::node) return overlay(key);
   if (kind == Kind::pod) {
     const PodEntry* entry = find_pod(key);
-    return entry == nullptr ? nullptr : &entry->pod->manifest;
+    return entry == nullptr ? nullptr : &entry->pod->manifest.json();
   }
   const Json* manifest = nullptr;
   with_shelf(shelves_, kind, [&](const auto& shelf) {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -108,6 +109,7 @@ class Objects final : public Lister {
   template <class Shelves, class Visit>
   static void with_shelf(Shelves& shelves, Kind kind, Visit visit);
   Status load_pod(const Json& stored);
+  Status load_packed_pod(std::string_view stored);
   void stage(Kind kind, const std::string& key, const Json& value);
 
   Store& store_;

@@ -123,9 +123,9 @@ void act_end(Session& session) {
 
 // Small enough that every point can be tried: all that the store does at 1 MiB happens at some pages here.
 constexpr SqliteStore::Options kUsual{64 << 20, 1'000, 1 << 20, 1 << 20, 1 << 20};
-constexpr SqliteStore::Options kFolds{64 << 20, 8, 1 << 20, 1 << 20, 1 << 20};
+constexpr SqliteStore::Options kFolds{64 << 20, 8, 1 << 20, 1 << 20, 1 << 20, 0};
 constexpr SqliteStore::Options kMovesLog{64 << 20, 1'000, 1 << 20, 1 << 20, 64 << 10};
-constexpr SqliteStore::Options kFoldsAndMoves{64 << 20, 8, 1 << 20, 8'000, 32 << 10};
+constexpr SqliteStore::Options kFoldsAndMoves{64 << 20, 8, 1 << 20, 8'000, 32 << 10, 0};
 
 constexpr Kind kKinds[] = {
     {"creation", kUsual, nullptr, false, true, act_creation},

@@ -6,6 +6,8 @@ import os
 import shutil
 import sqlite3
 import tempfile
+import uuid
+import zlib
 from pathlib import Path
 
 from waiting import wait_until
@@ -17,6 +19,113 @@ PUT, ERASE, BEGIN, ADVANCE = 1, 2, 3, 4
 PHASES = {0: "none", 1: "prebind", 2: "bind", 3: "bound", 4: "release"}
 
 Content = collections.namedtuple("Content", "value phase")  # value: the JSON; phase: its word, of rows only
+
+
+class Bytes:
+    """core/bytes.h"""
+
+    def __init__(self, data):
+        self.data, self.at = data, 0
+
+    def raw(self, count):
+        assert self.at + count <= len(self.data), "bytes are missing"
+        self.at += count
+        return self.data[self.at - count:self.at]
+
+    def byte(self):
+        return self.raw(1)[0]
+
+    def number(self):
+        value = shift = 0
+        while True:
+            part = self.byte()
+            value |= (part & 0x7f) << shift
+            shift += 7
+            if part < 0x80:
+                return value
+
+    def integer(self):
+        folded = self.number()
+        return folded >> 1 ^ -(folded & 1)
+
+    def text(self):
+        return self.raw(self.number())
+
+    def id(self):
+        size = self.number()
+        return str(uuid.UUID(bytes=self.raw(16))) if size == 0 else self.raw(size - 1).decode()
+
+    def at_end(self):
+        return self.at == len(self.data)
+
+
+def number(value):
+    made = b""
+    while value >= 0x80:
+        made += bytes([value & 0x7f | 0x80])
+        value >>= 7
+    return made + bytes([value])
+
+
+def unsqueeze(data):
+    """storage/squeeze.h"""
+    source = Bytes(data)
+    size, made = source.number(), bytearray()
+    while True:
+        head = source.byte()
+        plain, repeated = head >> 4, head & 15
+        plain += source.number() if plain == 15 else 0
+        repeated += source.number() if repeated == 15 else 0
+        made += source.raw(plain)
+        if source.at_end():
+            assert len(made) == size
+            return bytes(made)
+        distance = source.number()
+        for _ in range(repeated + 4):
+            made.append(made[-distance])
+
+
+def open_entry(entry):
+    """storage/entry.h: (op, table, key, value, phase) of each change."""
+    assert entry[0] in (1, 2), "an unknown form of entry"
+    changes = entry[5:] if entry[0] == 1 else unsqueeze(entry[5:])
+    assert zlib.crc32(changes) == int.from_bytes(entry[1:5], "little"), "a damaged entry"
+    source = Bytes(changes)
+    while not source.at_end():
+        head = source.byte()
+        op, table, key = head & 7, head >> 3, source.id()
+        phase = source.integer() if op in (BEGIN, ADVANCE) else 0
+        yield op, table, key, source.text() if op in (PUT, BEGIN) else None, phase
+
+
+def decoded(table, value):
+    """A value as JSON: of pods (core/scheduler/pod_record.h) and rows (core/handshake/row.h), which are binary, the same
+    members as of those that are JSON."""
+    if not value.startswith(b"\x01"):
+        return json.loads(value)
+    source = Bytes(value[1:])
+    if table == "object":
+        source.number(), source.integer()
+        return {"manifest": json.loads(source.text())}
+    assert table == "row", f"a binary value in {table}"
+    uid, pod = source.id(), source.text().decode()
+    epoch = f"{source.number()}.{source.number()}"
+    node, incarnation = source.text().decode(), source.id()
+    source.integer()
+    grants = [{name: source.text().decode() for name in ("claim", "volume", "path")} for _ in range(source.number())]
+    return {"uid": uid, "pod": pod, "epoch": epoch, "node": node, "incarnation": incarnation, "volumes": grants}
+
+
+def seal_entry(changes):
+    """The same way back; keys are texts."""
+    made = b""
+    for op, table, key, value, phase in changes:
+        made += bytes([op | table << 3]) + number(len(key.encode()) + 1) + key.encode()
+        if op in (BEGIN, ADVANCE):
+            made += number(phase << 1)
+        if op in (PUT, BEGIN):
+            made += number(len(value)) + value
+    return b"\x01" + zlib.crc32(made).to_bytes(4, "little") + made
 
 
 def state_of_(paths):
@@ -69,13 +178,15 @@ class Database:
         return self.connection_.execute(query, values).fetchall()
 
     def records(self, table):
-        """Everything of one table of core/store.h by key: what is recorded, with the journal applied to it."""
-        number = TABLES[table]
+        """Everything of one table of core/store.h by key: the changes of the journal applied in their order."""
+        wanted = TABLES[table]
         assert "journal" in self.tables(), "the store is being made"
-        contents = {key: (value, phase) for key, value, phase in
-                    self.rows("select key, value, phase from record where tbl = ?", number)}
-        for op, key, value, phase in self.rows(
-                "select op, key, value, phase from journal where tbl = ? order by position", number):
+        contents = {}
+        changes = [change for entry in self.rows("select changes from journal order by id")
+                   for change in open_entry(entry["changes"])]
+        for op, its_table, key, value, phase in changes:
+            if its_table != wanted:
+                continue
             if op == PUT:
                 contents[key] = (value, contents.get(key, (None, 0))[1])
             elif op == BEGIN:
@@ -86,7 +197,7 @@ class Database:
                 contents[key] = (contents[key][0], phase)
             elif op != ADVANCE:
                 raise AssertionError(f"operation {op} in the journal")
-        return {key: Content(json.loads(value), PHASES[phase]) for key, (value, phase) in sorted(contents.items())}
+        return {key: Content(decoded(table, value), PHASES[phase]) for key, (value, phase) in sorted(contents.items())}
 
     def tables(self):
         return [row[0] for row in self.rows("select name from sqlite_master where type = 'table' order by name")]

@@ -9,6 +9,7 @@ from manifests import pod
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 from programs import Program, program_path
+from stores import PUT, TABLES, seal_entry
 from waiting import wait_until
 
 STATE = {"incarnation": "i1", "bootId": "b", "session": "1", "sequence": "1", "heartbeatMs": 60000}
@@ -229,8 +230,8 @@ def test_a_store_whose_records_make_no_sense_is_set_aside(fleet):
     fleet.programs["berthd"].stop()
     store = fleet.state_dir("berthd") / "gateway.db"
     with sqlite3.connect(store) as database:
-        database.execute("update record set value = x'7b7d' where tbl = 1")
-        database.execute("update journal set value = x'7b7d' where tbl = 1")
+        database.execute("insert into journal (position, changes) select max(position), ? from journal",
+                         (seal_entry([(PUT, TABLES["meta"], "gateway", b"{}", 0)]),))
     database.close()
     fleet.restart("berthd")
     fleet.programs["berthd"].wait_output("not ready")

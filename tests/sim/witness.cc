@@ -4,6 +4,7 @@
 
 #include "core/api/defaults.h"
 #include "core/check.h"
+#include "core/scheduler/pod_record.h"
 
 namespace berth::sim {
 
@@ -146,10 +147,10 @@ void Witness::gateway_record_changed(const Contents::value_type& record, std::ve
       if (!retired.contains(name)) note_forgotten(name.substr(0, name.find('/')));
     }
   } else if (table == Table::object && key.starts_with("pods/")) {
-    const Result<Json> json = Json::parse(content.value, {.bytes = 1u << 20, .depth = 80});
-    for (const char* part : {"manifest", "successor"}) {
-      const Json* manifest = json->find(part);
-      if (manifest != nullptr) durable_uids_.insert(text_in(manifest->find("metadata"), "uid"));
+    const Result<PodRecord> pod = decode_pod_record(content.value);
+    const Result<Json> manifest = Json::parse(pod->manifest, {.bytes = 1u << 20, .depth = 80});
+    for (const Json* part : {&*manifest, &pod->successor}) {
+      if (!part->is_null()) durable_uids_.insert(text_in(part->find("metadata"), "uid"));
     }
   }
 }

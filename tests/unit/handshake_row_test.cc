@@ -205,6 +205,22 @@ TEST(Row, StoredFormComesBackWhole) {
   }
 }
 
+TEST(Row, ThatAnEarlierProgramStoredIsRead) {
+  const Result<Row> row = decode_row(R"({"uid":"u1","pod":"default/web","epoch":"7.9","node":"n1","incarnation":"inc",)"
+                                     R"("promiseMs":"60000","volumes":[{"claim":"a/b","volume":"v","path":"/p"}]})",
+                                     3);
+  ASSERT_TRUE(row) << row.error().message();
+  EXPECT_EQ(row->epoch, (Epoch{7, 9}));
+  EXPECT_EQ(row->phase, Phase::bound);
+  EXPECT_EQ(row->volumes, (std::vector<VolumeGrant>{{"a/b", "v", "/p"}}));
+}
+
+TEST(Row, CutShortIsAnError) {
+  const std::string whole = encode(make_row(Phase::bind));
+  for (std::size_t size = 0; size < whole.size(); ++size) EXPECT_FALSE(decode_row(whole.substr(0, size), 2)) << size;
+  EXPECT_FALSE(decode_row(whole + "x", 2));
+}
+
 TEST(Row, ABadRecordIsAnErrorThatNamesTheField) {
   EXPECT_EQ(decode_row(encode(make_row(Phase::bind)), 5).error().message(),
             "phase: 5 is none of prebind (1), bind (2), bound (3), release (4)");

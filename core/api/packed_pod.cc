@@ -1,0 +1,202 @@
+#include "core/api/packed_pod.h"
+
+#include <type_traits>
+
+namespace berth {
+
+namespace {
+
+// Written first. Counts up with each change of what decode_pod() and set_defaults() make of a manifest, of a type below
+// and of this file; pods packed under another number are decoded from their manifests.
+constexpr std::uint64_t kForm = 1;
+
+// The fields of each type in their order, to one who takes them: archive(field...). A type that gains a member does not
+// compile until it is named here.
+void visit(auto& archive, Quantity& quantity) {
+  std::int64_t units = quantity.units();
+  std::int32_t nanos = quantity.nanos();
+  archive(units, nanos);
+  quantity = Quantity::from_parts(units, nanos);
+}
+void visit(auto& archive, ObjectMeta& it) {
+  auto& [name, name_space, uid, labels, annotations, deleting, controller] = it;
+  archive(name, name_space);
+  archive.id(uid);
+  archive(labels, annotations, deleting, controller);
+}
+void visit(auto& archive, Requirement& it) {
+  auto& [key, op, values] = it;
+  archive(key, op, values);
+}
+void visit(auto& archive, LabelSelector& it) {
+  auto& [requirements] = it;
+  archive(requirements);
+}
+void visit(auto& archive, NodeSelectorTerm& it) {
+  auto& [expressions, fields] = it;
+  archive(expressions, fields);
+}
+void visit(auto& archive, NodeSelector& it) {
+  auto& [terms] = it;
+  archive(terms);
+}
+void visit(auto& archive, PreferredNodeTerm& it) {
+  auto& [weight, preference] = it;
+  archive(weight, preference);
+}
+void visit(auto& archive, PodAffinityTerm& it) {
+  auto& [selector, namespaces, namespace_selector, topology_key, match_keys, mismatch_keys] = it;
+  archive(selector, namespaces, namespace_selector, topology_key, match_keys, mismatch_keys);
+}
+void visit(auto& archive, WeightedPodAffinityTerm& it) {
+  auto& [weight, term] = it;
+  archive(weight, term);
+}
+void visit(auto& archive, PodAffinity& it) {
+  auto& [required, preferred] = it;
+  archive(required, preferred);
+}
+void visit(auto& archive, TopologySpreadConstraint& it) {
+  auto& [max_skew, topology_key, anyway, selector, min_domains, honor_affinity, honor_taints, match_keys] = it;
+  archive(max_skew, topology_key, anyway, selector, min_domains, honor_affinity, honor_taints, match_keys);
+}
+void visit(auto& archive, Toleration& it) {
+  auto& [key, op, value, effect, seconds] = it;
+  archive(key, op, value, effect, seconds);
+}
+void visit(auto& archive, HostPort& it) {
+  auto& [ip, protocol, port] = it;
+  archive(ip, protocol, port);
+}
+void visit(auto& archive, Container& it) {
+  auto& [name, image, host_ports, own_ports, requests, limits, restart_always] = it;
+  archive(name, image, host_ports, own_ports, requests, limits, restart_always);
+}
+void visit(auto& archive, DiskSource& it) {
+  auto& [type, id, pool, monitors, read_only] = it;
+  archive(type, id, pool, monitors, read_only);
+}
+void visit(auto& archive, PodVolume& it) {
+  auto& [name, claim, ephemeral, disk] = it;
+  archive(name, claim, ephemeral, disk);
+}
+void visit(auto& archive, Pod& it) {
+  auto& [metadata, scheduler, priority, priority_class, preemption, node, node_selector, node_affinity, preferred_nodes,
+         affinity, anti_affinity, spread, tolerations, gates, containers, init_containers, requests, limits, overhead,
+         volumes, host_network, restart, grace, nominated, start, preempted, manifest] = it;
+  static_cast<void>(manifest);
+  archive(metadata, scheduler, priority, priority_class, preemption, node, node_selector, node_affinity,
+          preferred_nodes, affinity, anti_affinity, spread, tolerations, gates, containers, init_containers, requests,
+          limits, overhead, volumes, host_network, restart, grace, nominated, start, preempted);
+}
+
+class Packer {
+ public:
+  explicit Packer(ByteWriter& out) : out_(out) {}
+  void operator()(auto&... fields) { (pack(fields), ...); }
+  void id(const std::string& text) { out_.id(text); }
+
+ private:
+  void pack(const std::string& text) { out_.text(text); }
+  template <class T>
+    requires std::is_integral_v<T> || std::is_enum_v<T>
+  void pack(T value) {
+    out_.integer(static_cast<std::int64_t>(value));
+  }
+  template <class T>
+  void pack(std::optional<T>& value) {
+    out_.byte(value ? 1 : 0);
+    if (value) pack(*value);
+  }
+  template <class T>
+  void pack(std::vector<T>& items) {
+    out_.number(items.size());
+    for (T& item : items) pack(item);
+  }
+  template <class T>
+  void pack(std::map<std::string, T>& items) {
+    out_.number(items.size());
+    for (auto& [key, value] : items) {
+      pack(key);
+      pack(value);
+    }
+  }
+  template <class T>
+    requires(std::is_class_v<T> && !std::is_same_v<std::remove_const_t<T>, std::string>)
+  void pack(T& value) {
+    visit(*this, value);
+  }
+
+  ByteWriter& out_;
+};
+
+class Unpacker {
+ public:
+  explicit Unpacker(ByteReader& in) : in_(in) {}
+  void operator()(auto&... fields) { (unpack(fields), ...); }
+  void id(std::string& text) { text = in_.id(); }
+
+ private:
+  // Of items, each of which takes a byte or more.
+  std::size_t count() {
+    const std::uint64_t count = in_.number();
+    if (count > in_.left()) in_.fail();
+    return in_.ok() ? static_cast<std::size_t>(count) : 0;
+  }
+  void unpack(std::string& text) { text = in_.text(); }
+  template <class T>
+    requires std::is_integral_v<T> || std::is_enum_v<T>
+  void unpack(T& value) {
+    value = static_cast<T>(in_.integer());
+  }
+  template <class T>
+  void unpack(std::optional<T>& value) {
+    value.reset();
+    if (in_.byte() != 0) unpack(value.emplace());
+  }
+  template <class T>
+  void unpack(std::vector<T>& items) {
+    items.clear();
+    for (std::size_t left = count(); left > 0 && in_.ok(); --left) unpack(items.emplace_back());
+  }
+  template <class T>
+  void unpack(std::map<std::string, T>& items) {
+    items.clear();
+    for (std::size_t left = count(); left > 0 && in_.ok(); --left) {
+      const auto item = items.emplace_hint(items.end(), in_.text(), T());
+      unpack(item->second);
+    }
+  }
+  template <class T>
+    requires(std::is_class_v<T> && !std::is_same_v<std::remove_const_t<T>, std::string>)
+  void unpack(T& value) {
+    visit(*this, value);
+  }
+
+  ByteReader& in_;
+};
+
+}  // namespace
+
+void pack_pod(ByteWriter& out, const Pod& pod) {
+  out.number(kForm);
+  Packer packer(out);
+  visit(packer, const_cast<Pod&>(pod));  // which a Packer does not change
+}
+
+bool is_packed_alike(std::string_view packed) {
+  ByteReader in(packed);
+  return in.number() == kForm || !in.ok();
+}
+
+std::optional<Pod> unpack_pod(std::string_view packed) {
+  ByteReader in(packed);
+  if (in.number() != kForm) return std::nullopt;
+  Unpacker unpacker(in);
+  Pod pod;
+  visit(unpacker, pod);
+  if (!in.ok() || !in.at_end()) return std::nullopt;
+  return pod;
+}
+
+}  // namespace berth

@@ -1,0 +1,62 @@
+#include "core/bytes.h"
+
+namespace berth {
+
+namespace {
+
+constexpr std::size_t kTextSize = 36;
+constexpr std::size_t kBytes = 16;
+
+bool is_dash(std::size_t at) { return at == 8 || at == 13 || at == 18 || at == 23; }
+
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+// The bytes of a uuid in its usual text, lower case; else empty.
+std::string pack_uuid(std::string_view text) {
+  if (text.size() != kTextSize) return {};
+  std::string packed;
+  int half = -1;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (is_dash(at) != (text[at] == '-')) return {};
+    if (is_dash(at)) continue;
+    const int digit = hex_digit(text[at]);
+    if (digit < 0) return {};
+    if (half < 0) {
+      half = digit;
+    } else {
+      packed.push_back(static_cast<char>(half << 4 | digit));
+      half = -1;
+    }
+  }
+  return packed;
+}
+
+std::string unpack_uuid(std::string_view packed) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  std::string text;
+  text.reserve(kTextSize);
+  for (const char c : packed) {
+    if (is_dash(text.size())) text.push_back('-');
+    text.push_back(kHex[static_cast<std::uint8_t>(c) >> 4]);
+    text.push_back(kHex[static_cast<std::uint8_t>(c) & 15]);
+  }
+  return text;
+}
+
+}  // namespace
+
+void ByteWriter::id(std::string_view text) {
+  const std::string packed = pack_uuid(text);
+  number(packed.empty() ? text.size() + 1 : 0);
+  raw(packed.empty() ? text : packed);
+}
+
+std::string ByteReader::id() {
+  const std::uint64_t size = number();
+  return size == 0 ? unpack_uuid(raw(kBytes)) : std::string(raw(size - 1));
+}
+
+}  // namespace berth

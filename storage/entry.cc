@@ -1,0 +1,89 @@
+#include "storage/entry.h"
+
+#include <array>
+#include <utility>
+
+#include "storage/squeeze.h"
+
+namespace berth {
+
+namespace {
+
+constexpr std::uint8_t kPlain = 1;
+constexpr std::uint8_t kSqueezed = 2;
+constexpr std::size_t kHeadBytes = 5;
+
+// The reflected CRC-32 of polynomial 0x04C11DB7, as of zlib.
+constexpr std::array<std::uint32_t, 256> make_crc_table() {
+  std::array<std::uint32_t, 256> table{};
+  for (std::uint32_t i = 0; i < 256; ++i) {
+    std::uint32_t value = i;
+    for (int bit = 0; bit < 8; ++bit) value = (value & 1) != 0 ? value >> 1 ^ 0xEDB88320u : value >> 1;
+    table[i] = value;
+  }
+  return table;
+}
+
+std::uint32_t crc_of(std::string_view bytes) {
+  static constexpr auto kTable = make_crc_table();
+  std::uint32_t crc = 0xFFFFFFFFu;
+  for (const char c : bytes) crc = crc >> 8 ^ kTable[(crc ^ static_cast<std::uint8_t>(c)) & 0xFF];
+  return ~crc;
+}
+
+}  // namespace
+
+std::size_t write_change(ByteWriter& out, Op op, Table table, std::string_view key, std::string_view value, int phase) {
+  const std::size_t before = out.bytes().size();
+  out.byte(static_cast<std::uint8_t>(static_cast<unsigned>(op) | static_cast<unsigned>(table) << 3));
+  out.id(key);
+  if (op == Op::begin || op == Op::advance) out.integer(phase);
+  if (op == Op::put || op == Op::begin) out.text(value);
+  return out.bytes().size() - before;
+}
+
+std::string seal_entry(std::string_view changes) {
+  const std::string squeezed = squeeze(changes);
+  const bool shorter = squeezed.size() < changes.size();
+  ByteWriter out;
+  out.byte(shorter ? kSqueezed : kPlain);
+  const std::uint32_t crc = crc_of(changes);
+  for (unsigned shift = 0; shift < 32; shift += 8) out.byte(static_cast<std::uint8_t>(crc >> shift));
+  out.raw(shorter ? std::string_view(squeezed) : changes);
+  return out.take();
+}
+
+std::optional<std::string> open_entry(std::string_view entry) {
+  if (entry.size() < kHeadBytes) return std::nullopt;
+  ByteReader in(entry);
+  const std::uint8_t form = in.byte();
+  std::uint32_t crc = 0;
+  for (unsigned shift = 0; shift < 32; shift += 8) crc |= static_cast<std::uint32_t>(in.byte()) << shift;
+  const std::string_view rest = entry.substr(kHeadBytes);
+  std::optional<std::string> changes;
+  if (form == kPlain) changes = std::string(rest);
+  if (form == kSqueezed) changes = unsqueeze(rest);
+  if (!changes || crc_of(*changes) != crc) return std::nullopt;
+  return changes;
+}
+
+bool each_change(std::string_view changes, const std::function<void(const ChangeView&)>& visit) {
+  ByteReader in(changes);
+  ChangeView change;
+  while (!in.at_end()) {
+    const std::size_t left = in.left();
+    const std::uint8_t head = in.byte();
+    change.op = static_cast<Op>(head & 7);
+    change.table = static_cast<Table>(head >> 3);
+    change.key = in.id();
+    const bool phased = change.op == Op::begin || change.op == Op::advance;
+    change.phase = phased ? static_cast<int>(in.integer()) : 0;
+    change.value = change.op == Op::put || change.op == Op::begin ? in.text() : std::string_view();
+    change.bytes = left - in.left();
+    if (!in.ok() || change.op < Op::put || change.op > Op::advance) return false;
+    visit(change);
+  }
+  return true;
+}
+
+}  // namespace berth

@@ -1,0 +1,96 @@
+#include "storage/squeeze.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+
+#include "core/bytes.h"
+
+namespace berth {
+
+namespace {
+
+constexpr std::size_t kLeast = 4;                // a shorter repetition is not worth its place
+constexpr std::uint64_t kSizeMax = 64ull << 20;  // larger is damage
+constexpr unsigned kHashBits = 12;
+
+std::uint32_t four_bytes(const char* at) {
+  std::uint32_t value = 0;
+  std::memcpy(&value, at, sizeof value);
+  return value;
+}
+
+void write_group(ByteWriter& out, std::string_view literals, std::size_t repeated, std::size_t distance) {
+  const std::size_t beyond = repeated == 0 ? 0 : repeated - kLeast;
+  out.byte(
+      static_cast<std::uint8_t>(std::min<std::size_t>(literals.size(), 15) << 4 | std::min<std::size_t>(beyond, 15)));
+  if (literals.size() >= 15) out.number(literals.size() - 15);
+  if (beyond >= 15) out.number(beyond - 15);
+  out.raw(literals);
+  if (repeated > 0) out.number(distance);
+}
+
+}  // namespace
+
+std::string squeeze(std::string_view bytes) {
+  ByteWriter out;
+  out.number(bytes.size());
+  std::array<std::uint32_t, 1u << kHashBits> last{};  // where four bytes of this hash were seen, plus one
+  std::size_t plain = 0;                              // begin of what is to be written as it is
+  std::size_t at = 0;
+  while (at + kLeast <= bytes.size()) {
+    const std::uint32_t next = four_bytes(bytes.data() + at);
+    std::uint32_t& seen = last[next * 2654435761u >> (32 - kHashBits)];
+    const std::size_t before = seen;
+    seen = static_cast<std::uint32_t>(at + 1);
+    if (before == 0 || four_bytes(bytes.data() + before - 1) != next) {
+      ++at;
+      continue;
+    }
+    const std::size_t from = before - 1;
+    std::size_t length = kLeast;
+    while (at + length < bytes.size() && bytes[from + length] == bytes[at + length]) ++length;
+    write_group(out, bytes.substr(plain, at - plain), length, at - from);
+    at += length;
+    plain = at;
+  }
+  write_group(out, bytes.substr(plain), 0, 0);
+  return out.take();
+}
+
+std::optional<std::string> unsqueeze(std::string_view squeezed) {
+  ByteReader in(squeezed);
+  const std::uint64_t size = in.number();
+  if (!in.ok() || size > kSizeMax) return std::nullopt;
+  std::string bytes(static_cast<std::size_t>(size), '\0');
+  std::size_t at = 0;
+  while (true) {
+    const std::uint8_t head = in.byte();
+    std::uint64_t plain = head >> 4;
+    if (plain == 15) plain += in.number();
+    std::uint64_t repeated = head & 15;
+    if (repeated == 15) repeated += in.number();
+    const std::string_view literals = in.raw(plain);
+    if (!in.ok() || literals.size() > bytes.size() - at) return std::nullopt;
+    std::copy(literals.begin(), literals.end(), bytes.begin() + static_cast<std::ptrdiff_t>(at));
+    at += literals.size();
+    if (in.at_end()) break;
+    const std::uint64_t distance = in.number();
+    if (!in.ok() || distance == 0 || distance > at || repeated > kSizeMax) return std::nullopt;
+    const std::size_t length = static_cast<std::size_t>(repeated) + kLeast;
+    if (length > bytes.size() - at) return std::nullopt;
+    // What is repeated may reach into what it becomes.
+    const std::size_t from = at - static_cast<std::size_t>(distance);
+    if (distance >= length) {
+      std::memcpy(bytes.data() + at, bytes.data() + from, length);
+    } else {
+      for (std::size_t i = 0; i < length; ++i) bytes[at + i] = bytes[from + i];
+    }
+    at += length;
+  }
+  if (at != bytes.size()) return std::nullopt;
+  return bytes;
+}
+
+}  // namespace berth

@@ -1,0 +1,130 @@
+// The stored decoded form of a pod: whole, and careful with what is none.
+#include "core/api/packed_pod.h"
+
+#include <gtest/gtest.h>
+
+#include "core/api/defaults.h"
+#include "core/scheduler/pod_record.h"
+
+namespace berth {
+namespace {
+
+constexpr const char kRich[] = R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"web","namespace":"shop",
+  "uid":"7c9e6679-7425-40de-944b-e07fc1f90ae7","labels":{"app":"web","tier":"front"},"annotations":{"note":"x"},
+  "ownerReferences":[{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"r","uid":"o-1","controller":true}]},
+  "spec":{"schedulerName":"default-scheduler","priority":-7,"priorityClassName":"low","preemptionPolicy":"Never",
+  "nodeName":"n1","nodeSelector":{"zone":"a"},"hostNetwork":true,"restartPolicy":"OnFailure",
+  "terminationGracePeriodSeconds":5,"overhead":{"cpu":"10m"},"schedulingGates":[{"name":"wait"}],
+  "affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[
+    {"matchExpressions":[{"key":"disk","operator":"NotIn","values":["hdd","tape"]}]}]},
+    "preferredDuringSchedulingIgnoredDuringExecution":[{"weight":3,"preference":{"matchFields":[
+    {"key":"metadata.name","operator":"In","values":["n1"]}]}}]},
+   "podAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"zone","namespaces":["shop"],
+    "labelSelector":{"matchLabels":{"app":"db"}}}]},
+   "podAntiAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":9,"podAffinityTerm":{
+    "topologyKey":"host","namespaceSelector":{},"matchLabelKeys":["tier"],"labelSelector":{}}}]}},
+  "topologySpreadConstraints":[{"maxSkew":2,"topologyKey":"zone","whenUnsatisfiable":"DoNotSchedule","minDomains":3,
+    "nodeTaintsPolicy":"Honor","labelSelector":{"matchLabels":{"app":"web"}}}],
+  "tolerations":[{"key":"k","operator":"Exists","effect":"NoExecute","tolerationSeconds":30}],
+  "initContainers":[{"name":"side","image":"s","restartPolicy":"Always"}],
+  "containers":[{"name":"c","image":"i:1","ports":[{"containerPort":80,"hostPort":8080,"protocol":"UDP"}],
+    "resources":{"requests":{"cpu":"1500m","memory":"64Mi","example.com/gpu":"1"},"limits":{"memory":"128Mi",
+    "example.com/gpu":"1"}}}],
+  "volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"data"}},{"name":"e","emptyDir":{}},
+    {"name":"r","rbd":{"image":"img","monitors":["m1","m2"],"readOnly":true}}]}})";
+
+Pod rich() {
+  Result<Pod> pod = decode_accepted_pod(*Json::parse(kRich));
+  EXPECT_TRUE(pod.has_value()) << pod.error().message();
+  pod->nominated_node_name = "n9";
+  pod->start_time = -5;
+  pod->preempted = true;
+  return std::move(*pod);
+}
+
+std::string packed(const Pod& pod) {
+  ByteWriter out;
+  pack_pod(out, pod);
+  return out.take();
+}
+
+TEST(PackedPod, ComesBackWhole) {
+  const Pod pod = rich();
+  const std::string bytes = packed(pod);
+  ASSERT_TRUE(is_packed_alike(bytes));
+  const std::optional<Pod> back = unpack_pod(bytes);
+  ASSERT_TRUE(back.has_value());
+  EXPECT_EQ(packed(*back), bytes);
+  EXPECT_EQ(back->metadata.key(), "shop/web");
+  EXPECT_EQ(back->uid(), pod.uid());
+  EXPECT_EQ(back->metadata.labels, pod.metadata.labels);
+  EXPECT_EQ(back->metadata.controller_uid, "o-1");
+  EXPECT_EQ(back->priority, -7);
+  EXPECT_EQ(back->required_node_affinity, pod.required_node_affinity);
+  EXPECT_EQ(back->preferred_node_affinity, pod.preferred_node_affinity);
+  EXPECT_EQ(back->pod_affinity, pod.pod_affinity);
+  EXPECT_EQ(back->pod_anti_affinity, pod.pod_anti_affinity);
+  EXPECT_EQ(back->topology_spread_constraints, pod.topology_spread_constraints);
+  EXPECT_EQ(back->tolerations, pod.tolerations);
+  EXPECT_EQ(back->containers.at(0).requests, pod.containers.at(0).requests);
+  EXPECT_EQ(back->containers.at(0).host_ports, pod.containers.at(0).host_ports);
+  EXPECT_TRUE(back->init_containers.at(0).restart_always);
+  EXPECT_EQ(back->volumes.at(2).disk.monitors, (std::vector<std::string>{"m1", "m2"}));
+  EXPECT_EQ(back->start_time, -5);
+}
+
+TEST(PackedPod, DamageIsSeenAndAnotherFormIsNotTakenForIt) {
+  const std::string bytes = packed(rich());
+  for (std::size_t size = 0; size < bytes.size(); ++size) EXPECT_FALSE(unpack_pod(bytes.substr(0, size))) << size;
+  EXPECT_FALSE(unpack_pod(bytes + "x"));
+  for (std::size_t at = 0; at < bytes.size(); ++at) {
+    std::string damaged = bytes;
+    damaged[at] = '\xff';
+    static_cast<void>(unpack_pod(damaged));  // whatever it says, it ends
+  }
+  std::string another = bytes;
+  ++another[0];
+  EXPECT_FALSE(is_packed_alike(another));
+  EXPECT_TRUE(is_packed_alike(bytes.substr(0, 1)));
+}
+
+TEST(Manifest, IsTextUntilSomebodyLooks) {
+  const std::string text = R"({"a":{"b":1}})";
+  Manifest manifest = Manifest::of_text(text);
+  EXPECT_EQ(manifest.dump(), text);
+  EXPECT_EQ(manifest, Manifest(*Json::parse(text)));
+  manifest.find("a")->set("b", 2);
+  EXPECT_EQ(manifest.dump(), R"({"a":{"b":2}})");
+  EXPECT_EQ(Manifest::of_text("no json").json(), Json::object());
+}
+
+TEST(PodRecord, ComesBackWholeAndIsSeenToBeCutShort) {
+  PodRecord record;
+  record.finished = true;
+  record.arrived = -3;
+  record.manifest = "{}";
+  record.disruption = "why";
+  record.nominated_node = "n1";
+  record.observed = Json::object();
+  record.packed = "rest";
+  const std::string stored = encode(record);
+  ASSERT_TRUE(is_pod_record(stored));
+  EXPECT_FALSE(is_pod_record(R"({"manifest":{}})"));
+  const Result<PodRecord> back = decode_pod_record(stored);
+  ASSERT_TRUE(back.has_value()) << back.error().message();
+  EXPECT_FALSE(back->deleting);
+  EXPECT_TRUE(back->finished);
+  EXPECT_EQ(back->arrived, -3);
+  EXPECT_EQ(back->manifest, "{}");
+  EXPECT_EQ(back->disruption, "why");
+  EXPECT_EQ(back->nominated_node, "n1");
+  EXPECT_EQ(back->observed, Json::object());
+  EXPECT_TRUE(back->successor.is_null());
+  EXPECT_EQ(back->packed, "rest");
+  for (std::size_t size = 0; size + 4 < stored.size(); ++size) {
+    EXPECT_FALSE(decode_pod_record(std::string_view(stored).substr(0, size))) << size;
+  }
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,97 @@
+// The packed form of a commit: what goes in comes out, and damage is seen.
+#include "storage/entry.h"
+
+#include <gtest/gtest.h>
+
+#include "core/random.h"
+#include "storage/squeeze.h"
+
+namespace berth {
+namespace {
+
+std::string repetitive(Random& random, std::size_t size) {
+  std::string made;
+  while (made.size() < size) {
+    if (made.empty() || random.chance(1, 3)) {
+      made.push_back(static_cast<char>(random.below(256)));
+    } else {
+      const std::size_t from = random.below(made.size());
+      for (std::uint64_t i = random.below(60); i > 0; --i) made.push_back(made[from + (i % (made.size() - from))]);
+    }
+  }
+  return made;
+}
+
+TEST(Squeeze, GivesBackWhatItWasGiven) {
+  Random random(1);
+  for (int i = 0; i < 2'000; ++i) {
+    const std::string bytes = repetitive(random, random.below(600));
+    EXPECT_EQ(unsqueeze(squeeze(bytes)), bytes);
+  }
+  for (const std::string& bytes : {std::string(), std::string(100'000, 'x'), std::string("abcabcabcabcabcab")}) {
+    EXPECT_EQ(unsqueeze(squeeze(bytes)), bytes);
+  }
+  EXPECT_LT(squeeze(std::string(100'000, 'x')).size(), 20u);
+}
+
+TEST(Squeeze, SaysOfForeignBytesThatTheyAreNone) {
+  Random random(2);
+  for (int i = 0; i < 20'000; ++i) {
+    std::string squeezed = squeeze(repetitive(random, 200));
+    for (int damage = 0; damage < 3; ++damage)
+      squeezed[random.below(squeezed.size())] ^= static_cast<char>(1 << random.below(8));
+    const auto bytes = unsqueeze(squeezed.substr(0, random.below(squeezed.size() + 1)));
+    if (bytes) {
+      EXPECT_LE(bytes->size(), 64u << 20);
+    }
+  }
+  EXPECT_FALSE(unsqueeze(""));
+  EXPECT_FALSE(unsqueeze("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01")) << "larger than any";
+}
+
+TEST(Entry, KeepsChangesAsTheyWere) {
+  ByteWriter changes;
+  const std::string uid = "7c9e6679-7425-40de-944b-e07fc1f90ae7";
+  const std::string shouted = "7C9E6679-7425-40de-944b-e07fc1f90ae7";
+  const std::vector<Change> all{{Op::begin, Table::row, uid, "row", 1},
+                                {Op::advance, Table::row, uid, "", 2},
+                                {Op::advance, Table::row, shouted, "", -3},
+                                {Op::put, Table::queue, "", std::string("\0\xff", 2), 0},
+                                {Op::erase, Table::meta, "a key", "", 0}};
+  std::size_t bytes = 0;
+  for (const Change& change : all) {
+    bytes += write_change(changes, change.op, change.table, change.key, change.value, change.phase);
+  }
+  EXPECT_EQ(bytes, changes.bytes().size());
+  const auto opened = open_entry(seal_entry(changes.bytes()));
+  ASSERT_TRUE(opened.has_value());
+  std::size_t at = 0;
+  std::size_t seen = 0;
+  ASSERT_TRUE(each_change(*opened, [&](const ChangeView& change) {
+    const Change& want = all.at(at++);
+    EXPECT_EQ(change.op, want.op);
+    EXPECT_EQ(change.table, want.table);
+    EXPECT_EQ(change.key, want.key);
+    EXPECT_EQ(change.value, want.value);
+    EXPECT_EQ(change.phase, want.phase);
+    seen += change.bytes;
+  }));
+  EXPECT_EQ(at, all.size());
+  EXPECT_EQ(seen, bytes);
+}
+
+TEST(Entry, EveryBitThatFlipsIsSeen) {
+  ByteWriter changes;
+  for (int i = 0; i < 5; ++i) write_change(changes, Op::put, Table::object, "pods/default/web", "a manifest", 0);
+  const std::string sealed = seal_entry(changes.bytes());
+  for (std::size_t bit = 0; bit < sealed.size() * 8; ++bit) {
+    std::string damaged = sealed;
+    damaged[bit / 8] ^= static_cast<char>(1 << bit % 8);
+    // A repetition may be the same from elsewhere.
+    const auto opened = open_entry(damaged);
+    EXPECT_TRUE(!opened || *opened == changes.bytes()) << bit;
+  }
+}
+
+}  // namespace
+}  // namespace berth
