@@ -366,6 +366,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
     std::uint64_t id = 0;
     std::uint32_t pages = 0;
     std::map<std::uint32_t, std::vector<SlotReport>> got;
+    std::set<Epoch> ended;  // since it was asked for, by the node's own word: what it tells of them is older
     Timers::Id resend = 0;
     int resends = 0;
   };

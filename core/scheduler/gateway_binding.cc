@@ -354,6 +354,7 @@ Epoch Gateway::floor_of(const std::string& node) const {
 void Gateway::hold_epoch(const std::string& node, const Epoch& epoch) { live_epochs_[node].insert(epoch); }
 
 void Gateway::drop_epoch(const std::string& node, const Epoch& epoch) {
+  if (auto listing = listings_.find(node); listing != listings_.end()) listing->second.ended.insert(epoch);
   auto found = live_epochs_.find(node);
   if (found == live_epochs_.end()) return;
   found->second.erase(epoch);

@@ -72,6 +72,7 @@ void Gateway::on_slots(const Answer& answer) {
   if (listing.got.size() < answer.pages) return ask_page(answer.node);
   std::vector<SlotReport> slots;
   for (auto& [page, part] : listing.got) slots.insert(slots.end(), part.begin(), part.end());
+  std::erase_if(slots, [&](const SlotReport& slot) { return listing.ended.contains(slot.epoch); });
   timers_.cancel(listing.resend);
   listings_.erase(found);
   if (compare(answer.node, slots, answer.incarnation)) return adopted(answer.node);

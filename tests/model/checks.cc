@@ -7,63 +7,131 @@ namespace berth::model {
 
 namespace {
 
-bool has(std::uint8_t mask, int index) { return ((mask >> index) & 1) != 0; }
-int node_of(std::uint8_t place) { return (place - 1) / 4; }
-int incarnation_of(std::uint8_t place) { return (place - 1) % 4; }
-
 // S5 for one of the two ledgers.
-bool bound_is_true(const State& state, const Ledger& ledger) {
-  if (static_cast<Phase>(ledger.phase) != Phase::bound) return true;
-  const Device& device = state.device[node_of(state.place[ledger.epoch])];
-  if (device.incarnation != incarnation_of(state.place[ledger.epoch])) return true;
-  const auto slot = static_cast<SlotState>(device.slot_state);
-  return device.slot_epoch == ledger.epoch && (slot == SlotState::running || slot == SlotState::finished);
+bool bound_is_true(const State& state, const Ledger& ledger, int pod) {
+  const Held& row = ledger.row[pod];
+  if (row.phase() != Phase::bound) return true;
+  const Device& device = state.device[node_of(state.place[row.epoch])];
+  if (device.incarnation != incarnation_of(state.place[row.epoch])) return true;
+  const SlotState slot = device.slot[pod].slot();
+  return device.slot[pod].epoch == row.epoch && (slot == SlotState::running || slot == SlotState::finished);
+}
+
+unsigned epochs_of(const State& state, int pod) {
+  unsigned mask = 0;
+  for (int e = 1; e <= kMaxEpochs; ++e) {
+    if (state.sent[e] != 0 && pod_of(state.sent[e]) == pod) mask |= bit(e);
+  }
+  return mask;
+}
+
+// S8: a node has room for one; finished slots, and those that had finished before they were stopped, take none.
+bool is_overfull(const Device& device) {
+  const auto charged = [](const Held& held) {
+    return held.epoch != 0 && held.slot() != SlotState::finished && held.state != kStoppingFinished;
+  };
+  return charged(device.slot[0]) && charged(device.slot[1]);
 }
 
 }  // namespace
 
 const char* Machine::check(const State& state) const {
   if (state.live.next < state.flash.next) return "S1: the next epoch went back";
-  if (state.device[0].alive != 0 && state.device[1].alive != 0) return "S4: the pod runs on two nodes";
-  if (!bound_is_true(state, state.live) || !bound_is_true(state, state.flash)) {
-    return "S5: phase bound, but the node's slot is not running or finished at this epoch";
+  for (int pod = 0; pod < options_.pods; ++pod) {
+    const unsigned mine = epochs_of(state, pod);
+    if ((state.device[0].alive & mine) != 0 && (state.device[1].alive & mine) != 0) {
+      return "S4: the pod runs on two nodes";
+    }
+    if (!bound_is_true(state, state.live, pod) || !bound_is_true(state, state.flash, pod)) {
+      return "S5: phase bound, but the node's slot is not running or finished at this epoch";
+    }
   }
   for (int node = 0; node < kNodes; ++node) {
     const Device& device = state.device[node];
-    const int e = device.slot_epoch;
-    if (e != 0 && (!state.live.knows(e) || !state.flash.knows(e))) {
-      return "S7: a slot without row and release-list entry";
+    if (is_overfull(device)) return "S8: more was admitted than the node has";
+    for (int pod = 0; pod < options_.pods; ++pod) {
+      const int e = device.slot[pod].epoch;
+      const bool settled = state.live.waiting == 0 && state.flash.waiting == 0;
+      if (e != 0 && settled && (!state.live.knows(e) || !state.flash.knows(e))) {
+        return "S7: a slot without row and release-list entry";
+      }
+      if (options_.mutant == Mutant::none && e != 0 && device.high[pod] < e) return "N2: a slot above hi";
     }
     for (int sent = 1; sent <= options_.epochs; ++sent) {
       if (!has(state.finals, sent) || node_of(state.sent[sent]) != node) continue;
-      if (e == sent || has(device.alive, sent))
+      if (device.slot[pod_of(state.sent[sent])].epoch == sent || has(device.alive, sent)) {
         return "final: Rejected, Stale or Released was sent, yet the slot lives";
+      }
     }
-    if (options_.mutant == Mutant::none && e != 0 && device.high < e) return "N2: a slot above hi";
   }
   return nullptr;
 }
 
-bool Machine::is_good(const State& state) {
-  if (!(state.live == state.flash) || state.live.entries != 0) return false;
+bool Machine::is_home(const State& state, int node, int pod) const {
+  const int e = state.live.row[pod].epoch;
+  return e != 0 && node == node_of(state.place[e]);
+}
+
+// Every row is bound and its workload runs, there and nowhere else; nothing is owed.
+bool Machine::is_good(const State& state) const {
+  if (!(state.live == state.flash) || state.live.entries != 0 || state.live.waiting != 0) return false;
   for (int node = 0; node < kNodes; ++node) {
     const Device& device = state.device[node];
-    const bool is_home = state.live.epoch != 0 && node == node_of(state.place[state.live.epoch]);
     if (device.booting != 0) return false;
-    if (!is_home && (device.slot_epoch != 0 || device.alive != 0)) return false;
-    if (!is_home) continue;
-    const bool runs = static_cast<Phase>(state.live.phase) == Phase::bound && device.slot_epoch == state.live.epoch &&
-                      static_cast<SlotState>(device.slot_state) == SlotState::running &&
-                      device.alive == 1 << state.live.epoch;
-    if (!runs) return false;
+    unsigned wanted = 0;
+    for (int pod = 0; pod < options_.pods; ++pod) {
+      const Held& row = state.live.row[pod];
+      const Held& slot = device.slot[pod];
+      if (!is_home(state, node, pod)) {
+        if (slot.epoch != 0) return false;
+        continue;
+      }
+      if (row.phase() != Phase::bound || slot.epoch != row.epoch || slot.slot() != SlotState::running) return false;
+      wanted |= bit(row.epoch);
+    }
+    if (device.alive != wanted) return false;
   }
   return true;
 }
 
-// Answer in hand: read it. Else deliver the request; else send it. The first that changes something is the step.
-bool Machine::advance_exchange(State& state, int type, int e) const {
+bool Machine::advance_device(State& state, int node) const {
+  const State before = state;
+  if (state.device[node].booting != 0) state = sweep(state, node);
+  for (int pod = 0; pod < options_.pods; ++pod) {
+    const Held held = state.device[node].slot[pod];
+    if (held.slot() == SlotState::preparing) state = move_slot(state, node, pod, SlotEvent::prepared);
+    if (held.slot() == SlotState::running) state.device[node].alive |= bit(held.epoch);
+    if (held.slot() == SlotState::stopping) {
+      state = move_slot(state, node, pod, SlotEvent::stopped);
+      state.device[node].alive &= byte(~bit(held.epoch));
+    }
+  }
+  settle(state);
+  return !(state == before);
+}
+
+// Each node that has still to answer is asked; its newest listing is read.
+bool Machine::advance_listing(State& state) const {
+  for (int node = 0; node < kNodes; ++node) {
+    if (!has(state.live.waiting, node)) continue;
+    State next = deliver_list(state, node, {kList, 0, 1, state.live.speaker}, true);
+    if (next.superseded != 0 && next.live.speaker == kSecond) {
+      next = raise_term(next);
+    } else {
+      next = read_listing(next, node);
+    }
+    settle(next);
+    if (next == state) continue;
+    state = next;
+    return true;
+  }
+  return false;
+}
+
+// Answer in hand: read it. Else deliver the request. The first that changes something is the step.
+bool Machine::advance_exchange(State& state, int kind, int e) const {
   const auto differs = [&](State next) {
-    reduce(next);
+    settle(next);
     if (next == state) return false;
     state = next;
     return true;
@@ -72,36 +140,34 @@ bool Machine::advance_exchange(State& state, int type, int e) const {
     if (has(state.answers[e], answer) && differs(receive(state, e, answer, false))) return true;
   }
   const char* violation = nullptr;
-  const std::uint8_t floors = state.requests[type + 3 * (e - 1)];
-  for (int floor = 1; floors >> floor != 0; ++floor) {
-    if (has(floors, floor) && differs(deliver(state, type, e, floor, true, &violation))) return true;
+  const unsigned requests = state.requests[kind][e - 1];
+  for (int at = 0; requests >> at != 0; ++at) {
+    const Asked asked{kind, e, at % kFloors + 1, at / kFloors};
+    if (has(requests, at) && differs(deliver(state, asked, false, &violation))) return true;
   }
-  return differs(send(state, type, e, &violation));
+  return false;
 }
 
 bool Machine::advance(State& state) const {
   if (!(state.live == state.flash)) {
     state = commit(state);
-    reduce(state);
+    settle(state);
     return true;
   }
   for (int node = 0; node < kNodes; ++node) {
-    Device& device = state.device[node];
-    const auto slot = static_cast<SlotState>(device.slot_state);
-    const int e = device.slot_epoch;
-    const State before = state;
-    if (device.booting != 0) state = sweep(state, node);
-    if (slot == SlotState::preparing) state = move_slot(state, node, SlotEvent::prepared);
-    if (slot == SlotState::running) device.alive |= static_cast<std::uint8_t>(1u << e);
-    if (slot == SlotState::stopping) {
-      state = move_slot(state, node, SlotEvent::stopped);
-      state.device[node].alive &= static_cast<std::uint8_t>(~(1u << e));
-    }
-    reduce(state);
-    if (!(state == before)) return true;
+    if (advance_device(state, node)) return true;
   }
+  if (state.superseded != 0 && state.live.speaker == kSecond) {
+    state = raise_term(state);
+    settle(state);
+    return true;
+  }
+  if (advance_listing(state)) return true;
   constexpr int kAsks[] = {-1, kPreBind, kBind, kBind, kRelease};  // by phase
-  if (state.live.epoch != 0 && advance_exchange(state, kAsks[state.live.phase], state.live.epoch)) return true;
+  for (int pod = 0; pod < options_.pods; ++pod) {
+    const Held row = state.live.row[pod];
+    if (row.epoch != 0 && advance_exchange(state, kAsks[row.state], row.epoch)) return true;
+  }
   for (int e = 1; e <= options_.epochs; ++e) {
     if (has(state.live.entries, e) && advance_exchange(state, kRelease, e)) return true;
   }

@@ -20,18 +20,24 @@ struct MutantCase {
   Options options;  // the smallest world in which it shows
 };
 constexpr MutantCase kMutants[] = {
-    {"bind-before-commit", {2, 0, false, false, Mutant::bind_before_commit}},
-    {"prebind-before-commit", {2, 0, false, false, Mutant::pre_bind_before_commit}},
-    {"place-elsewhere-from-bind", {2, 0, false, false, Mutant::place_elsewhere_from_bind}},
-    {"hello-without-echo", {3, 2, false, true, Mutant::hello_without_echo}},
-    {"hi-forgotten-at-reboot", {2, 0, false, false, Mutant::hi_forgotten_at_reboot}},
-    {"released-before-stopped", {2, 0, false, false, Mutant::released_before_stopped}},
-    {"survivors-kept", {2, 1, false, false, Mutant::survivors_kept}},
-    {"drop-release-entry-by-time", {2, 0, false, false, Mutant::drop_release_entry_by_time}},
-    {"leave-without-entry", {2, 0, false, false, Mutant::leave_without_entry}},
-    {"floor-not-durable", {2, 0, true, false, Mutant::floor_not_durable}},
-    {"rejected-without-hi", {2, 0, false, false, Mutant::rejected_without_hi}},
-    {"any-incarnation", {2, 1, false, false, Mutant::any_incarnation}},
+    {"bind-before-commit", {.epochs = 2, .split = true, .mutant = Mutant::bind_before_commit}},
+    {"prebind-before-commit", {.epochs = 2, .split = true, .mutant = Mutant::pre_bind_before_commit}},
+    {"place-elsewhere-from-bind", {.epochs = 2, .mutant = Mutant::place_elsewhere_from_bind}},
+    {"hello-without-echo", {.epochs = 2, .wipes = 1, .mutant = Mutant::hello_without_echo}},
+    {"hi-forgotten-at-reboot", {.epochs = 2, .mutant = Mutant::hi_forgotten_at_reboot}},
+    {"released-before-stopped", {.epochs = 2, .mutant = Mutant::released_before_stopped}},
+    {"survivors-kept", {.epochs = 2, .wipes = 1, .mutant = Mutant::survivors_kept}},
+    {"drop-release-entry-by-time", {.epochs = 2, .mutant = Mutant::drop_release_entry_by_time}},
+    {"leave-without-entry", {.epochs = 2, .mutant = Mutant::leave_without_entry}},
+    {"floor-not-durable", {.epochs = 2, .list = true, .mutant = Mutant::floor_not_durable}},
+    {"rejected-without-hi", {.epochs = 2, .mutant = Mutant::rejected_without_hi}},
+    {"any-incarnation", {.epochs = 2, .wipes = 1, .mutant = Mutant::any_incarnation}},
+    {"adopt-mode-not-durable", {.epochs = 2, .losses = 1, .mutant = Mutant::adopt_mode_not_durable}},
+    {"superseded-for-stale", {.epochs = 2, .losses = 1, .mutant = Mutant::superseded_for_stale}},
+    {"any-gateway", {.epochs = 2, .losses = 1, .mutant = Mutant::any_gateway}},
+    {"first-listing-is-enough", {.epochs = 2, .losses = 1, .mutant = Mutant::first_listing_is_enough}},
+    {"old-listing-believed", {.epochs = 2, .losses = 1, .mutant = Mutant::old_listing_believed}},
+    {"admission-blind", {.pods = 2, .epochs = 2, .mutant = Mutant::admission_blind}},
 };
 
 constexpr std::uint32_t kNone = 0xffffffffu;
@@ -90,7 +96,7 @@ class Explorer {
       : machine_(std::make_unique<Machine>(options)), states_max_(states_max) {}
 
   int run() {
-    found_.add(State{}, kNone);
+    found_.add(machine_->first(), kNone);
     for (std::size_t index = 0; index < found_.size(); ++index) {
       if (!expand(static_cast<std::uint32_t>(index))) return 1;
       if (found_.size() > states_max_) {
@@ -142,7 +148,7 @@ class Explorer {
       State state = found_.at(start);
       std::uint32_t index = start;
       while (index == kNone || good[index] == 0) {
-        if (Machine::is_good(state)) break;
+        if (machine_->is_good(state)) break;
         if (index != kNone) road.push_back(index);
         if (road.size() > 200 || !machine_->advance(state)) {
           report("from here no good state is reached without faults", start);
@@ -175,66 +181,38 @@ int run_all_mutants(std::size_t states_max) {
 }
 
 int usage() {
-  std::printf("usage: berth_model [--epochs 1..3] [--wipes 0..2] [--list 0|1] [--max-states N] [--mutant NAME|all]\n");
+  std::printf(
+      "usage: berth_model [--pods 1|2] [--epochs 1..3] [--wipes 0..2] [--losses 0|1] [--faults N] [--list 0|1]\n"
+      "                   [--split 0|1] [--max-states N] [--mutant NAME|all]\n");
   for (const auto& [name, options] : kMutants) std::printf("  %.*s\n", static_cast<int>(name.size()), name.data());
   return 2;
 }
 
-}  // namespace
-
-std::string describe(const Step& step) {
-  constexpr const char* kRequests[] = {"PreBind", "Bind", "Release"};
-  constexpr const char* kAnswers[] = {"PreBound", "Bound",    "Released", "Rejected",
-                                      "Stale",    "Finished", "Hello(1)", "Hello(2)"};
-  const auto n = [](int value) { return std::to_string(value); };
-  const std::string device = "node " + n(step.a) + ": ";
-  const std::string epoch = " epoch " + n(step.b);
-  switch (step.kind) {
-    case Step::begin:
-      return "gateway: begin epoch " + n(step.a) + " on node " + n(step.b) + ", incarnation " + n(step.c);
-    case Step::leave: return "gateway: leave prebind";
-    case Step::remove: return "gateway: evict";
-    case Step::erase_pod: return "gateway: delete the pod";
-    case Step::commit: return "gateway: commit";
-    case Step::crash: return "gateway: crash";
-    case Step::send: return std::string("gateway: send ") + kRequests[step.a] + epoch;
-    case Step::deliver:
-      return std::string("network: deliver ") + kRequests[step.a] + epoch + ", floor " + n(step.c) +
-             (step.d != 0 ? "" : ", no room");
-    case Step::receive:
-      return std::string("network: gateway reads ") + kAnswers[step.a] + epoch + (step.c != 0 ? ", too late" : "");
-    case Step::send_list: return "gateway: send List to node " + n(step.a);
-    case Step::deliver_list: return "network: deliver List to node " + n(step.a) + ", floor " + n(step.b);
-    case Step::forget_entry: return "gateway: drop the release entry of epoch " + n(step.a);
-    case Step::prepared: return device + "prepared" + epoch;
-    case Step::prepare_failed: return device + "cannot prepare" + epoch;
-    case Step::promise_end: return device + "promise ends," + epoch;
-    case Step::launch: return device + "start" + epoch;
-    case Step::finish: return device + "workload finished," + epoch;
-    case Step::stopped: return device + "stopped" + epoch;
-    case Step::reboot: return device + "reboot";
-    case Step::wipe: return device + "store lost, processes survive";
-    case Step::sweep: return device + "N0 over";
-  }
-  return "?";
+bool read_option(std::string_view key, int number, Options& options) {
+  const auto within = [&](int least, int most, int& value) {
+    if (number < least || number > most) return false;
+    value = number;
+    return true;
+  };
+  if (key == "--pods") return within(1, kPods, options.pods);
+  if (key == "--epochs") return within(1, kMaxEpochs, options.epochs);
+  if (key == "--wipes") return within(0, 2, options.wipes);
+  if (key == "--losses") return within(0, 1, options.losses);
+  if (key == "--faults") return within(0, 100, options.faults);
+  if (key == "--list") options.list = number != 0;
+  if (key == "--split") options.split = number != 0;
+  return key == "--list" || key == "--split";
 }
 
 int run(int argc, char** argv) {
   Options options;
-  std::size_t states_max = 60'000'000;
+  std::size_t states_max = 20'000'000;
   bool all = false;
   for (int at = 1; at + 1 < argc; at += 2) {
     const std::string_view key = argv[at];
     const std::string_view value = argv[at + 1];
-    const int number = std::atoi(argv[at + 1]);
-    if (key == "--epochs" && number >= 1 && number <= kMaxEpochs) {
-      options.epochs = number;
-    } else if (key == "--wipes" && number >= 0 && number <= 2) {
-      options.wipes = number;
-    } else if (key == "--list") {
-      options.list = number != 0;
-    } else if (key == "--max-states" && number > 0) {
-      states_max = static_cast<std::size_t>(number);
+    if (key == "--max-states") {
+      states_max = std::strtoull(argv[at + 1], nullptr, 10);
     } else if (key == "--mutant" && value == "all") {
       all = true;
     } else if (key == "--mutant") {
@@ -242,13 +220,15 @@ int run(int argc, char** argv) {
                                        [&](const auto& known) { return known.name == value; });
       if (found == std::end(kMutants)) return usage();
       options = found->options;
-    } else {
+    } else if (!read_option(key, std::atoi(argv[at + 1]), options)) {
       return usage();
     }
   }
   if (argc % 2 == 0) return usage();
   return all ? run_all_mutants(states_max) : Explorer(options, states_max).run();
 }
+
+}  // namespace
 
 }  // namespace berth::model
 

@@ -2,18 +2,19 @@
 
 namespace berth::sim {
 
-CutStore::CutStore(MemoryStore& flash, CrashPoint& point, Sabotage sabotage, Mutant mutant,
-                   std::function<void()> on_durable)
+CutStore::CutStore(MemoryStore& flash, CrashPoint& point, Sabotage sabotage, Mutant mutant, OnDurable on_durable)
     : flash_(flash), point_(point), sabotage_(sabotage), mutant_(mutant), on_durable_(std::move(on_durable)) {}
 
 void CutStore::put(Table table, const std::string& key, const std::string& value) {
   if (sabotage_ == Sabotage::s11 && table == Table::object) return;
   staged_ = true;
+  touched_.insert({table, key});
   flash_.put(table, key, value);
 }
 
 void CutStore::erase(Table table, const std::string& key) {
   staged_ = true;
+  touched_.insert({table, key});
   flash_.erase(table, key);
 }
 
@@ -26,12 +27,14 @@ std::uint64_t CutStore::next_position() const {
 
 Status CutStore::begin(const std::string& key, const std::string& value, int phase) {
   const Status begun = flash_.begin(key, value, phase);
+  touched_.insert({Table::row, key});
   if (begun.is_success()) staged_ = begins_ = true;
   return begun;
 }
 
 void CutStore::advance(const std::string& key, int phase) {
   staged_ = true;
+  touched_.insert({Table::row, key});
   advances_ = advances_ || phase == static_cast<int>(Phase::bind);
   flash_.advance(key, phase);
 }
@@ -49,16 +52,18 @@ Status CutStore::commit() {
     (void)flash_.commit();
     failed_ = true;  // and yet the turn goes on: its messages leave
     staged_ = false;
-    on_durable_();
+    tell_durable();
     return Status::ok();
   }
   const Status committed = flash_.commit();
   failed_ = !committed.is_success();
   staged_ = false;
   next_commit_ = Commit::well;
-  on_durable_();
+  tell_durable();
   return committed;
 }
+
+void CutStore::tell_durable() { on_durable_(std::exchange(touched_, {})); }
 
 CutTransport::CutTransport(LoopbackClient& client, CrashPoint& point, Watcher& watcher)
     : client_(client), point_(point), watcher_(watcher) {

@@ -13,6 +13,7 @@
 #include "core/transport.h"
 #include "storage/memory_store.h"
 #include "tests/sim/mutants.h"
+#include "tests/sim/record_ids.h"
 #include "tests/sim/sabotage.h"
 #include "transports/loopback.h"
 
@@ -44,8 +45,9 @@ class CutStore final : public Store {
  public:
   enum class Commit { well, fails_kept, fails_lost };
 
-  // `on_durable`: called when the flash may have changed.
-  CutStore(MemoryStore& flash, CrashPoint& point, Sabotage sabotage, Mutant mutant, std::function<void()> on_durable);
+  // `on_durable`: called when these records of the flash may have changed.
+  using OnDurable = std::function<void(const RecordIds&)>;
+  CutStore(MemoryStore& flash, CrashPoint& point, Sabotage sabotage, Mutant mutant, OnDurable on_durable);
 
   // For the next commit that has something staged.
   void set_next_commit(Commit outcome) { next_commit_ = outcome; }
@@ -61,11 +63,14 @@ class CutStore final : public Store {
   Status commit() override;
 
  private:
+  void tell_durable();
+
   MemoryStore& flash_;
   CrashPoint& point_;
   Sabotage sabotage_;
   Mutant mutant_;
-  std::function<void()> on_durable_;
+  OnDurable on_durable_;
+  RecordIds touched_;
   Commit next_commit_ = Commit::well;
   bool staged_ = false;
   bool begins_ = false, advances_ = false;  // staged: a row, or its phase bind

@@ -31,14 +31,19 @@ Breach s3(const Witness& witness) {
 }
 
 Breach s4(const Witness& witness) {
-  std::map<std::string, std::string> place;
   for (const auto& device : witness.devices()) {
-    if (device->hostile) continue;
+    if (device->hostile || !witness.scope().covers(device->name)) continue;
     for (const Tag& tag : device->runtime->alive()) {
       if (witness.was_forgotten(device->name, {tag.uid, tag.epoch})) continue;
-      const std::string here = show(tag.uid, tag.epoch) + " on " + device->name;
-      const auto [known, fresh] = place.emplace(tag.uid, here);
-      if (!fresh) return "one pod runs twice: " + known->second + " and " + here;
+      for (const auto& other : witness.devices()) {
+        if (other->hostile) continue;
+        for (const Tag& twin : other->runtime->alive(tag.uid)) {
+          const bool same = other == device && twin == tag;
+          if (same || witness.was_forgotten(other->name, {twin.uid, twin.epoch})) continue;
+          return "one pod runs twice: " + show(tag.uid, tag.epoch) + " on " + device->name + " and " +
+                 show(twin.uid, twin.epoch) + " on " + other->name;
+        }
+      }
     }
   }
   return {};
@@ -48,6 +53,7 @@ Breach s5(const Witness& witness) {
   for (const auto& [uid, row] : witness.gateway().rows) {
     const DeviceSight* device = witness.device(row.node);
     if (row.phase != Phase::bound || device == nullptr || device->hostile) continue;
+    if (!witness.scope().covers(row.node)) continue;
     const NodeState& state = device->durable.state;
     if (state.incarnation != row.incarnation) continue;
     const auto slot = state.slots.find(uid);
@@ -69,6 +75,7 @@ Breach s7(const Witness& witness) {
   if (!gateway.is_settled()) return {};
   for (const auto& device : witness.devices()) {
     if (device->hostile || gateway.has_retired(device->name, device->durable.state.incarnation)) continue;
+    if (!witness.scope().covers(device->name)) continue;
     for (const auto& [uid, slot] : device->durable.state.slots) {
       const auto row = gateway.rows.find(uid);
       const bool of_row =
@@ -84,6 +91,7 @@ Breach s7(const Witness& witness) {
 
 Breach s8(const Witness& witness) {
   for (const auto& device : witness.devices()) {
+    if (!witness.scope().covers(device->name)) continue;
     Resources used;
     std::int64_t pods = 0;
     for (const auto& [uid, slot] : device->durable.state.slots) {
@@ -109,10 +117,11 @@ struct Implied {
 Breach s9(const Witness& witness) {
   const Gateway* gateway = witness.gateway().alive;
   if (gateway == nullptr) return {};
+  const Witness::Scope& scope = witness.scope();
   std::map<std::string, Implied> implied;
   std::size_t placed = 0;
   for (const auto& [uid, binding] : gateway->bindings()) {
-    if (binding->pod == nullptr) continue;
+    if (binding->pod == nullptr || !scope.covers(binding->row.node)) continue;
     const PodEntry* entry = gateway->objects().find_pod(binding->row.pod);
     const bool finished = entry != nullptr && entry->finished && entry->pod->uid() == uid;
     const std::optional<std::string> node = gateway->cache().node_of(uid);
@@ -132,12 +141,13 @@ Breach s9(const Witness& witness) {
              ", the cache has it " + (assumed ? "confirmed" : "assumed");
     }
   }
-  if (gateway->cache().pod_count() != placed) {
+  if (scope.everything && gateway->cache().pod_count() != placed) {
     return "the cache holds " + std::to_string(gateway->cache().pod_count()) + " pods, the rows " +
            std::to_string(placed);
   }
   for (const auto& [key, release] : gateway->releases()) implied[release.entry.node].charges.insert(key);
   for (const auto& device : witness.devices()) {
+    if (!scope.covers(device->name)) continue;
     const NodeInfo* info = gateway->cache().find(device->name);
     const Implied& should = implied[device->name];
     Resources sum;
@@ -168,62 +178,85 @@ bool has_orphan(const Gateway& gateway, const std::string& uid) {
   return std::any_of(orphans.begin(), orphans.end(), names) || std::any_of(ending.begin(), ending.end(), names);
 }
 
+Breach find_misplaced(const Gateway& gateway, const std::string& key, const PodEntry& entry) {
+  const std::string& uid = entry.pod->uid();
+  const Queue::Where where = gateway.queue().where(uid);
+  const auto binding = gateway.bindings().find(uid);
+  const bool has_binding = binding != gateway.bindings().end();
+  const bool permit_wait = has_binding && binding->second->row.phase == Phase::none;
+  // Of a pod that waits on Permit the queue says "in flight": that is one place.
+  const bool queued = where != Queue::Where::none && !(permit_wait && where == Queue::Where::in_flight);
+  const bool finished = entry.finished && !has_binding;
+  const int places = (queued ? 1 : 0) + (has_binding ? 1 : 0) + (finished ? 1 : 0);
+  if (places == 1) return {};
+  // Kept until every node has answered (P7), or until it is known what an orphan of it does.
+  const bool kept_delete = entry.deleting && gateway.identity().adopting;
+  if (places == 0 && (kept_delete || has_orphan(gateway, uid))) return {};
+  return "pod " + uid + " (" + key + ") is in " + std::to_string(places) + " places" +
+         (entry.deleting ? ", deleting" : "") + (entry.finished ? ", finished" : "");
+}
+
 Breach s10(const Witness& witness) {
   const Gateway* gateway = witness.gateway().alive;
   if (gateway == nullptr) return {};
+  if (!witness.scope().everything) {
+    for (const std::string& key : witness.scope().pods) {
+      const auto entry = gateway->objects().pods().find(key);
+      if (entry == gateway->objects().pods().end()) continue;
+      if (Breach breach = find_misplaced(*gateway, key, entry->second)) return breach;
+    }
+    return {};
+  }
+  std::set<std::string> uids;
   for (const auto& [key, entry] : gateway->objects().pods()) {
-    const std::string& uid = entry.pod->uid();
-    const Queue::Where where = gateway->queue().where(uid);
-    const auto binding = gateway->bindings().find(uid);
-    const bool has_binding = binding != gateway->bindings().end();
-    const bool permit_wait = has_binding && binding->second->row.phase == Phase::none;
-    // Of a pod that waits on Permit the queue says "in flight": that is one place.
-    const bool queued = where != Queue::Where::none && !(permit_wait && where == Queue::Where::in_flight);
-    const bool finished = entry.finished && !has_binding;
-    const int places = (queued ? 1 : 0) + (has_binding ? 1 : 0) + (finished ? 1 : 0);
-    // Kept until every node has answered (P7), or until it is known what an orphan of it does.
-    const bool kept_delete = entry.deleting && gateway->identity().adopting;
-    const bool waits = kept_delete || has_orphan(*gateway, uid);
-    if (places == 1 || (places == 0 && waits)) continue;
-    return "pod " + uid + " (" + key + ") is in " + std::to_string(places) + " places" +
-           (entry.deleting ? ", deleting" : "") + (entry.finished ? ", finished" : "");
+    if (Breach breach = find_misplaced(*gateway, key, entry)) return breach;
+    uids.insert(entry.pod->uid());
   }
   for (const std::string& uid : gateway->queue().uids()) {
-    const auto& pods = gateway->objects().pods();
-    const bool known =
-        std::any_of(pods.begin(), pods.end(), [&](const auto& pod) { return pod.second.pod->uid() == uid; });
-    if (!known) return "the queue holds pod " + uid + ", which is no object";
+    if (!uids.contains(uid)) return "the queue holds pod " + uid + ", which is no object";
   }
   return {};
 }
 
 Breach s11(const Witness& witness) { return first(witness.news().accepted_without_flash); }
 
+Breach n5(const Witness& witness) { return first(witness.news().overdue_promises); }
+
 Breach s12(const Witness& witness) { return first(witness.news().foreign_changes); }
 
+Breach find_revived(const Witness& witness, const DeviceSight& device, const std::string& uid) {
+  const auto finals = witness.finals().find({device.name, uid});
+  if (finals == witness.finals().end()) return {};
+  const auto slot = device.durable.state.slots.find(uid);
+  const std::string& incarnation = device.durable.state.incarnation;
+  for (const Witness::Final& final : finals->second) {
+    // When the gateway's store and every node's are lost, nobody is left to raise the term: epochs begin anew, and
+    // the incarnation tells old from new. Before its first boot is over a node still runs what the lost one left.
+    if (!incarnation.empty() && final.incarnation != incarnation) continue;
+    const bool upwards = final.type == AnswerType::released;
+    if (slot != device.durable.state.slots.end() && is_alive(slot->second.state)) {
+      const Epoch& epoch = slot->second.epoch;
+      if (epoch == final.epoch || (upwards && epoch < final.epoch)) {
+        return "slot " + show(uid, epoch) + " lives on node " + device.name + " after " +
+               std::string(to_string(final.type)) + "(" + to_text(final.epoch) + ")";
+      }
+    }
+    if (device.runtime->is_alive({uid, final.epoch})) {
+      return "workload " + show(uid, final.epoch) + " lives on node " + device.name + " after " +
+             std::string(to_string(final.type));
+    }
+  }
+  return {};
+}
+
 Breach final_answers(const Witness& witness) {
-  for (const auto& [who, finals] : witness.finals()) {
-    const auto& [node, uid] = who;
-    const DeviceSight& device = *witness.device(node);
-    if (device.hostile) continue;
-    const auto slot = device.durable.state.slots.find(uid);
-    const std::string& incarnation = device.durable.state.incarnation;
-    for (const Witness::Final& final : finals) {
-      // When the gateway's store and every node's are lost, nobody is left to raise the term: epochs begin anew, and
-      // the incarnation tells old from new. Before its first boot is over a node still runs what the lost one left.
-      if (!incarnation.empty() && final.incarnation != incarnation) continue;
-      const bool upwards = final.type == AnswerType::released;
-      if (slot != device.durable.state.slots.end() && is_alive(slot->second.state)) {
-        const Epoch& epoch = slot->second.epoch;
-        if (epoch == final.epoch || (upwards && epoch < final.epoch)) {
-          return "slot " + show(uid, epoch) + " lives on node " + node + " after " +
-                 std::string(to_string(final.type)) + "(" + to_text(final.epoch) + ")";
-        }
-      }
-      if (device.runtime->is_alive({uid, final.epoch})) {
-        return "workload " + show(uid, final.epoch) + " lives on node " + node + " after " +
-               std::string(to_string(final.type));
-      }
+  for (const auto& device : witness.devices()) {
+    if (device->hostile || !witness.scope().covers(device->name)) continue;
+    std::set<std::string> uids;
+    for (const auto& [uid, slot] : device->durable.state.slots) uids.insert(uid);
+    for (const Tag& tag : device->runtime->alive()) uids.insert(tag.uid);
+    for (const std::string& uid : uids) {
+      if (Breach breach = find_revived(witness, *device, uid)) return breach;
     }
   }
   return {};
@@ -245,6 +278,7 @@ const std::vector<Invariant>& safety() {
       {"S10", "each accepted pod is in exactly one place", s10},
       {"S11", "\"accepted\" was answered implies the object is on flash", s11},
       {"S12", "a message from one node never changes the state of a pod whose row names another", s12},
+      {"N5", "preparing and prepared slots end at their promise limit and at every reboot", n5},
       {"FINAL", "once Rejected, Stale or Released(e) was sent, slot e is never alive again", final_answers},
   };
   return kSafety;

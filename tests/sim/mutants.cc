@@ -28,6 +28,7 @@ const std::vector<MutantName>& mutants() {
       {Mutant::n2, "N2", "hi is forgotten at each start"},
       {Mutant::n3, "N3", "Bound is sent whatever the slot"},
       {Mutant::n4, "N4", "Released is sent before the workload has stopped"},
+      {Mutant::n5, "N5", "a promise is held far longer than it was asked for"},
       {Mutant::p1, "P1", "PreBind leaves though its row is not on flash"},
       {Mutant::p2, "P2", "Bind leaves though phase bind is not on flash"},
       {Mutant::p3, "P3", "a Hello ends the row without its echo"},
@@ -90,6 +91,7 @@ Answer misread(Answer answer, const Row* row, Mutant mutant) {
 
 Request misread(Request request, const std::string& own_incarnation, Mutant mutant) {
   if (mutant == Mutant::n1 && !request.incarnation.empty()) request.incarnation = own_incarnation;
+  if (mutant == Mutant::n5) request.promise_ms *= 1000;
   return request;
 }
 

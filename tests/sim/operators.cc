@@ -5,13 +5,20 @@ namespace berth::sim {
 namespace {
 
 constexpr int kClaims = 3;
+constexpr std::uint64_t kCreate = 49;  // the last deed that is one
+
 constexpr int kPriorities = 3;  // 100, 200, 300
 std::string key_of(const std::string& name) { return "default/" + name; }
 
 }  // namespace
 
-Operators::Operators(Surroundings& world, std::size_t names, std::size_t nodes)
-    : world_(world), topics_(kFleet), client_(world.broker, "operator"), names_(names), cordoned_(nodes, false) {
+Operators::Operators(Surroundings& world, std::size_t names, std::size_t nodes, bool rush)
+    : world_(world),
+      topics_(kFleet),
+      client_(world.broker, "operator"),
+      names_(names),
+      rush_(rush),
+      cordoned_(nodes, false) {
   client_.set_handler(this);
 }
 
@@ -49,6 +56,10 @@ Operators::PodPlan Operators::make_plan() {
   if (world_.random.chance(1, 4)) plan.zone = world_.random.chance(1, 2) ? "a" : "b";
   if (world_.random.chance(1, 4)) plan.claim = "c" + std::to_string(world_.random.below(kClaims));
   if (world_.random.chance(1, 4)) plan.priority = 100 * static_cast<int>(1 + world_.random.below(kPriorities));
+  if (rush_ && world_.random.chance(19, 20)) {
+    plan.lasts_ms = static_cast<int>(world_.pick(20, 300));
+    plan.claim.clear();
+  }
   plan.tolerates = world_.random.chance(1, 2);
   plan.gated = world_.random.chance(1, 10);
   return plan;
@@ -151,8 +162,9 @@ void Operators::say_grouping() {
 }
 
 void Operators::act() {
-  const std::string name = "p" + std::to_string(world_.random.below(names_));
-  const std::uint64_t deed = world_.random.below(100);
+  const std::size_t number = rush_ ? ++last_name_ % names_ : world_.random.below(names_);
+  const std::string name = "p" + std::to_string(number);
+  const std::uint64_t deed = rush_ && world_.random.chance(19, 20) ? kCreate : world_.random.below(100);
   const bool by_api = world_.random.chance(1, 3);
   auto known = plans_.find(name);
   if (deed < 8) {
@@ -168,7 +180,7 @@ void Operators::act() {
     ++world_.counts.faults["node forgotten"];
     return ask(Json(Json::Object{{"op", Json("forget")}, {"kind", Json("Node")}, {"name", Json(node)}}));
   }
-  if (known == plans_.end() || deed < 50) {  // create, or re-create with another uid
+  if (known == plans_.end() || deed <= kCreate) {  // create, or re-create with another uid
     if (known != plans_.end()) gone_[key_of(name)].insert(known->second.uid);
     plans_[name] = make_plan();
     uid_of_[key_of(name)] = plans_[name].uid;

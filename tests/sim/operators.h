@@ -17,7 +17,7 @@ namespace berth::sim {
 
 class Operators final : private Transport::Handler {
  public:
-  Operators(Surroundings& world, std::size_t names, std::size_t nodes);
+  Operators(Surroundings& world, std::size_t names, std::size_t nodes, bool rush);
   ~Operators() override { client_.set_handler(nullptr); }
 
   void connect();
@@ -62,6 +62,8 @@ class Operators final : private Transport::Handler {
   Topics topics_;
   LoopbackClient client_;
   std::size_t names_;
+  bool rush_;  // nearly all deeds are new pods that end soon, name after name
+  std::size_t last_name_ = 0;
   std::vector<bool> cordoned_;
   std::map<std::string, PodPlan> plans_;               // by name
   std::map<std::string, std::string> uid_of_;          // key -> uid, of plans_

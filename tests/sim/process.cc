@@ -33,7 +33,8 @@ Process::Run::Run(Process& process, std::string id)
     : client(process.world_.broker, std::move(id), process.world_.persistent_sessions),
       transport(client, point, process),
       store(process.flash_, point, process.world_.sabotage,
-            process.name_ == "gateway" ? process.world_.mutant : Mutant::none, [&process] { process.read_flash(); }) {}
+            process.name_ == "gateway" ? process.world_.mutant : Mutant::none,
+            [&process](const RecordIds& touched) { process.read_flash(&touched); }) {}
 
 Process::Process(Surroundings& world, std::string name)
     : world_(world), name_(std::move(name)), clock_(world.clock), log_(world, name_) {}
@@ -201,6 +202,7 @@ void Process::end_turn() {
   } else if (!finished.is_success() || run_->store.has_failed()) {
     crash("at a failed commit");
   }
+  if (name_ != "gateway") world_.witness.touch_node(name_);
   world_.check();
 }
 

@@ -98,7 +98,8 @@ class Process : private CutTransport::Watcher {
   // `alone`: its turn is its own.
   virtual void before_message(Message& message, bool alone) = 0;
   virtual void after_message() = 0;
-  virtual void read_flash() = 0;
+  // `touched`: in these records only; null: in any.
+  virtual void read_flash(const RecordIds* touched = nullptr) = 0;
 
   Surroundings& world() { return world_; }
   const Surroundings& world() const { return world_; }

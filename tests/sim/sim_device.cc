@@ -20,6 +20,7 @@ SimDevice::SimDevice(Surroundings& world, AgentConfig config)
 SimDevice::~SimDevice() { drop_program(); }
 
 Status SimDevice::start_program(Store& store, Transport& transport, Timers& timers) {
+  started_at_ = clock().now();
   config_.boot_id = "boot-" + std::to_string(boots_);
   cut_runtime_ = std::make_unique<CutRuntime>(runtime_, point(), world().mutant == Mutant::n0);
   agent_ =
@@ -93,6 +94,8 @@ void SimDevice::before_message(Message& message, bool alone) {
 }
 
 void SimDevice::after_message() {
+  // What ended while it was down it ends in its first turns.
+  if (clock().now() - started_at_ > 1000) world().witness.device_turned(name(), clock().now(), boots_);
   if (repeated_) {
     flash().put(Table::high, "u-sabotage", encode(repeated_->epoch));
     (void)flash().commit();
@@ -103,7 +106,9 @@ void SimDevice::after_message() {
   sabotage_flash();
 }
 
-void SimDevice::read_flash() { world().witness.read_device(name(), flash().durable()); }
+void SimDevice::read_flash(const RecordIds* touched) {
+  world().witness.read_device(name(), flash().durable(), touched);
+}
 
 void SimDevice::sabotage_flash() {
   const Sabotage sabotage = world().sabotage;

@@ -36,7 +36,7 @@ class SimDevice final : public Process {
   bool on_send_watched(Message& message) override;
   void before_message(Message& message, bool alone) override;
   void after_message() override;
-  void read_flash() override;
+  void read_flash(const RecordIds* touched = nullptr) override;
   void sabotage_flash();
 
   AgentConfig config_;
@@ -46,6 +46,7 @@ class SimDevice final : public Process {
   std::optional<Request> repeated_;                // sabotage S6
   std::map<std::string, std::string> last_slots_;  // sabotage FINAL: as they were, by uid
   int boots_ = 0;
+  Millis started_at_ = 0;  // on the machine's clock
 };
 
 }  // namespace berth::sim

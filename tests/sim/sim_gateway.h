@@ -33,7 +33,9 @@ class SimGateway final : public Process {
   bool on_send_watched(Message& message) override;
   void before_message(Message& message, bool alone) override;
   void after_message() override;
-  void read_flash() override { world().witness.read_gateway(flash().durable()); }
+  void read_flash(const RecordIds* touched = nullptr) override {
+    world().witness.read_gateway(flash().durable(), touched);
+  }
   void check_places();
   void impersonate(Message& message, const Answer& answer);
 

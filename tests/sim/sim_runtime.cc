@@ -197,6 +197,14 @@ bool SimRuntime::is_alive(const Tag& tag) const {
   return found != items_.end() && (found->second.work == Work::running || found->second.work == Work::stopping);
 }
 
+std::vector<Tag> SimRuntime::alive(const std::string& uid) const {
+  std::vector<Tag> tags;
+  for (auto item = items_.lower_bound({uid, {}}); item != items_.end() && item->first.uid == uid; ++item) {
+    if (is_alive(item->first)) tags.push_back(item->first);
+  }
+  return tags;
+}
+
 std::vector<Tag> SimRuntime::alive() const {
   std::vector<Tag> tags;
   for (const auto& [tag, item] : items_) {

@@ -50,6 +50,7 @@ class SimRuntime final : public Runtime {
   // Has instructions of its own running.
   bool is_alive(const Tag& tag) const;
   std::vector<Tag> alive() const;
+  std::vector<Tag> alive(const std::string& uid) const;
   std::uint64_t started() const { return started_; }
 
  private:

@@ -24,6 +24,11 @@ Weather::Weather(std::uint64_t seed, Counts& counts, Sabotage sabotage) : counts
   delay_ = random.below(60);
 }
 
+void Weather::soften(std::uint64_t times) {
+  for (std::uint64_t* chance : {&lose_, &duplicate_, &overtake_, &delay_}) *chance /= times;
+  stall_odds_ *= times * times;
+}
+
 void Weather::set_storm(bool storm) {
   storm_ = storm;
   from_.clear();
@@ -66,7 +71,7 @@ Fate Weather::judge(const Leg& leg, Random& random) {
     ++counts_.faults["delay"];
     fate.delay = below(random, kLongestDelayMs);
     // Without overtaking the whole leg waits, as a stalled connection does.
-    fate.overtakes = fate.overtakes || random.chance(9, 10);
+    fate.overtakes = fate.overtakes || random.chance(stall_odds_ - 1, stall_odds_);
     // The last copy too: what the storm holds back is out when the operators have their last word.
     fate.copy_delay = std::min(fate.copy_delay, (kLongestDelayMs - fate.delay) / std::max(fate.copies, 1));
   } else if (random.chance(overtake_, 1000)) {

@@ -19,6 +19,9 @@ class Weather {
 
   Weather(std::uint64_t seed, Counts& counts, Sabotage sabotage);
 
+  // So many times less is lost, doubled, reordered and delayed; what stalls a whole connection is rarer still, since
+  // it is drawn for each message.
+  void soften(std::uint64_t times);
   void set_storm(bool storm);
   bool is_storm() const { return storm_; }
   // LoopbackBroker's policy.
@@ -40,6 +43,7 @@ class Weather {
   bool storm_ = false;
   // Chances in a thousand.
   std::uint64_t lose_, duplicate_, overtake_, delay_;
+  std::uint64_t stall_odds_ = 10;  // one delay in so many holds back all that follows it
   std::set<std::string> from_, to_;
 };
 

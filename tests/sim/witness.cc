@@ -69,9 +69,48 @@ void Witness::judge_turn() {
   }
 }
 
-void Witness::read_device(const std::string& name, const Contents& contents) {
+namespace {
+
+// One record as it is now, but not the incarnation, which is decoded with it: no slot is read without.
+void read_device_record(DeviceSight& sight, const Contents& contents, const std::pair<Table, std::string>& id) {
+  NodeState& state = sight.durable.state;
+  const auto record = contents.find(id);
+  if (record == contents.end()) {
+    sight.contents.erase(id);
+    if (id.first == Table::slot) state.slots.erase(id.second), sight.demands.erase(id.second);
+    if (id.first == Table::high) state.high.erase(id.second);
+    return;
+  }
+  sight.contents.insert_or_assign(id, record->second);
+  std::vector<Record> some{{id.first, id.second, record->second.value, record->second.phase}};
+  const auto incarnation = contents.find({Table::meta, std::string(kIncarnationKey)});
+  if (incarnation != contents.end() && incarnation != record) {
+    some.push_back({Table::meta, incarnation->first.second, incarnation->second.value, 0});
+  }
+  Result<AgentRecords> decoded = decode_records(some);
+  CHECK(decoded.has_value());
+  if (id.first == Table::high) state.high[id.second] = decoded->state.high.at(id.second);
+  if (id.first == Table::meta && id.second == kFloorKey) state.floor = decoded->state.floor;
+  if (id.first == Table::meta && id.second == kGatewayKey) state.gateway = decoded->state.gateway;
+  if (id.first != Table::slot) return;
+  Slot& slot = state.slots[id.second];
+  slot = std::move(decoded->state.slots.at(id.second));
+  auto& known = sight.demands[id.second];
+  if (known.first != slot.epoch) known = {slot.epoch, demand_of(slot)};
+}
+
+}  // namespace
+
+void Witness::read_device(const std::string& name, const Contents& contents, const RecordIds* touched) {
+  scope_.nodes.insert(name);
+  const bool few = touched != nullptr && !touched->contains({Table::meta, std::string(kIncarnationKey)});
   for (auto& device : devices_) {
-    if (device->name != name || device->contents == contents) continue;
+    if (device->name != name) continue;
+    if (few) {
+      for (const auto& id : *touched) read_device_record(*device, contents, id);
+      return;
+    }
+    if (device->contents == contents) return;
     device->contents = contents;
     Result<AgentRecords> records = decode_records(to_records(contents));
     CHECK(records.has_value());
@@ -86,36 +125,50 @@ void Witness::read_device(const std::string& name, const Contents& contents) {
 }
 
 // Decodes what has changed; the rest was decoded when it came.
-void Witness::read_gateway(const Contents& contents) {
+void Witness::read_gateway(const Contents& contents, const RecordIds* touched) {
   std::vector<Row> changed;
-  Contents& known = gateway_.contents;
-  auto old = known.begin();
-  for (auto now = contents.begin(); now != contents.end() || old != known.end();) {
-    if (now == contents.end() || (old != known.end() && old->first < now->first)) {
-      gateway_record_gone(old->first);
-      old = known.erase(old);
-      continue;
-    }
-    if (old == known.end() || now->first < old->first) {
-      old = known.emplace_hint(old, *now);
-    } else if (old->second == now->second) {
-      ++old, ++now;
-      continue;
-    } else {
-      old->second = now->second;
-    }
-    gateway_record_changed(*old, changed);
-    ++old, ++now;
+  if (touched != nullptr) {
+    for (const auto& id : *touched) read_gateway_record(contents, id, changed);
+  } else {
+    RecordIds all;
+    for (const auto& [id, content] : gateway_.contents) all.insert(id);
+    for (const auto& [id, content] : contents) all.insert(id);
+    for (const auto& id : all) read_gateway_record(contents, id, changed);
   }
   // Several rows may begin in one commit.
   std::sort(changed.begin(), changed.end(), [](const Row& a, const Row& b) { return a.epoch < b.epoch; });
   for (const Row& row : changed) note_row(row);
 }
 
+void Witness::read_gateway_record(const Contents& contents, const std::pair<Table, std::string>& id,
+                                  std::vector<Row>& changed) {
+  Contents& known = gateway_.contents;
+  const auto now = contents.find(id);
+  const auto old = known.find(id);
+  if (now == contents.end()) {
+    if (old == known.end()) return;
+    gateway_record_gone(id);
+    known.erase(id);
+  } else if (old == known.end()) {
+    gateway_record_changed(*known.emplace(*now).first, changed);
+  } else if (old->second != now->second) {
+    old->second = now->second;
+    gateway_record_changed(*old, changed);
+  }
+}
+
 void Witness::gateway_record_gone(const std::pair<Table, std::string>& id) {
   const auto& [table, key] = id;
-  if (table == Table::row) gateway_.rows.erase(key);
-  if (table == Table::release) gateway_.releases.erase(key);
+  if (const auto row = gateway_.rows.find(key); table == Table::row && row != gateway_.rows.end()) {
+    scope_.nodes.insert(row->second.node);
+    scope_.pods.insert(row->second.pod);
+    gateway_.rows.erase(row);
+  }
+  if (table == Table::release) {
+    scope_.nodes.insert(key.substr(0, key.find('/')));
+    gateway_.releases.erase(key);
+  }
+  if (table == Table::object && key.starts_with("pods/")) scope_.pods.insert(key.substr(5));
   if (table == Table::meta && key == "gateway") {
     gateway_.has_store = false;
     gateway_.orphans.clear();
@@ -130,10 +183,16 @@ void Witness::gateway_record_changed(const Contents::value_type& record, std::ve
     Result<Row> row = decode_row(content.value, content.phase);
     CHECK(row.has_value());
     changed.push_back(*row);
+    if (const auto before = gateway_.rows.find(key); before != gateway_.rows.end()) {
+      scope_.nodes.insert(before->second.node);
+    }
+    scope_.nodes.insert(row->node);
+    scope_.pods.insert(row->pod);
     gateway_.rows.insert_or_assign(key, std::move(*row));
   } else if (table == Table::release) {
     Result<ReleaseEntry> entry = decode_release_entry(content.value);
     CHECK(entry.has_value());
+    scope_.nodes.insert(entry->node);
     gateway_.releases.insert_or_assign(key, std::move(*entry));
   } else if (table == Table::meta && key == "gateway") {
     const Result<Json> json = Json::parse(content.value);
@@ -147,6 +206,7 @@ void Witness::gateway_record_changed(const Contents::value_type& record, std::ve
       if (!retired.contains(name)) note_forgotten(name.substr(0, name.find('/')));
     }
   } else if (table == Table::object && key.starts_with("pods/")) {
+    scope_.pods.insert(key.substr(5));
     const Result<PodRecord> pod = decode_pod_record(content.value);
     const Result<Json> manifest = Json::parse(pod->manifest, {.bytes = 1u << 20, .depth = 80});
     for (const Json* part : {&*manifest, &pod->successor}) {
@@ -227,6 +287,29 @@ void Witness::gateway_answered_client(const std::string& payload) {
   if (heard_in_turn_[key] > 1) return;
   accepted_.emplace_back(key,
                          "pod " + uid + " was answered \"" + text_in(&*json, "result") + "\" and never was on flash");
+}
+
+void Witness::device_turned(const std::string& name, Millis now, int boots) {
+  constexpr Millis kPromiseMs = 5000;  // the gateway's
+  constexpr Millis kSlackMs = 1000;    // until the turn that ends it is over
+  for (auto& sight : devices_) {
+    if (sight->name != name || sight->hostile) continue;
+    const auto& slots = sight->durable.state.slots;
+    const auto is_promise = [&](const std::string& uid) {
+      const auto slot = slots.find(uid);
+      return slot != slots.end() &&
+             (slot->second.state == SlotState::preparing || slot->second.state == SlotState::prepared);
+    };
+    std::erase_if(sight->promises, [&](const auto& known) { return !is_promise(known.first); });
+    for (const auto& [uid, slot] : slots) {
+      if (!is_promise(uid)) continue;
+      auto& known = sight->promises[uid];
+      if (known.epoch != slot.epoch) known = {slot.epoch, now, boots};
+      if (known.boots == boots && now - known.since <= kPromiseMs + kSlackMs) continue;
+      news_.overdue_promises.push_back("node " + name + " still holds " + show(uid, slot.epoch) + " (" +
+                                       std::string(to_string(slot.state)) + ") after its promise or a reboot");
+    }
+  }
 }
 
 void Witness::device_sent(const Answer& answer) {

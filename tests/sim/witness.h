@@ -17,6 +17,7 @@
 #include "core/handshake/row.h"
 #include "core/scheduler/gateway.h"
 #include "storage/change.h"
+#include "tests/sim/record_ids.h"
 #include "tests/sim/sim_runtime.h"
 
 namespace berth::sim {
@@ -29,6 +30,12 @@ struct DeviceSight {
   const SimRuntime* runtime = nullptr;
   Contents contents;
   AgentRecords durable;
+  struct Promise {
+    Epoch epoch;
+    Millis since = 0;  // on the machine's clock, when a turn of its agent ended with it
+    int boots = 0;
+  };
+  std::map<std::string, Promise> promises;                     // by uid: slots preparing or prepared
   std::map<std::string, std::pair<Epoch, Resources>> demands;  // by uid: of the slot with this epoch
 };
 
@@ -67,9 +74,9 @@ class Witness {
   const GatewaySight& gateway() const { return gateway_; }
   void set_gateway(const Gateway* gateway) { gateway_.alive = gateway; }
 
-  // The flash may have changed.
-  void read_gateway(const Contents& contents);
-  void read_device(const std::string& name, const Contents& contents);
+  // The flash may have changed; in these records only, when they are given.
+  void read_gateway(const Contents& contents, const RecordIds* touched = nullptr);
+  void read_device(const std::string& name, const Contents& contents, const RecordIds* touched = nullptr);
 
   void gateway_sent(const std::string& node, const Request& request, Millis now);
   // This was first asked so short a time ago that its answer may still be on the way.
@@ -83,6 +90,8 @@ class Witness {
   void turn_ended() { heard_in_turn_.clear(), preempted_.clear(); }
   void gateway_answered_client(const std::string& payload);
   void device_sent(const Answer& answer);
+  // A turn of its agent has ended well, at this time of the machine's clock, which begins anew with each of its boots.
+  void device_turned(const std::string& name, Millis now, int boots);
 
   void gateway_received(const Answer& answer);
 
@@ -104,9 +113,20 @@ class Witness {
     std::vector<std::string> stale_changes;           // S6, said in words
     std::vector<std::string> accepted_without_flash;  // S11, said in words
     std::vector<std::string> foreign_changes;         // S12, said in words
+    std::vector<std::string> overdue_promises;        // N5, said in words
   };
   const News& news() const { return news_; }
-  void checked() { news_ = {}; }
+  // What the checks are to look at: everything, or what changed since the last one.
+  struct Scope {
+    bool everything = true;
+    std::set<std::string> nodes;  // whose flash, workloads, rows or release list changed
+    std::set<std::string> pods;   // keys of pods whose object or row changed
+    bool covers(const std::string& node) const { return everything || nodes.contains(node); }
+  };
+  const Scope& scope() const { return scope_; }
+  void look_at_everything(bool everything) { scope_.everything = everything; }
+  void touch_node(const std::string& node) { scope_.nodes.insert(node); }
+  void checked() { news_ = {}, scope_ = {}; }
 
   bool was_bind_durable(const Named& named) const { return bind_durable_.contains(named); }
   bool was_prebound_received(const Named& named) const { return prebound_received_.contains(named); }
@@ -130,6 +150,8 @@ class Witness {
   std::uint64_t stubborn_requests() const { return stubborn_requests_; }
 
  private:
+  void read_gateway_record(const Contents& contents, const std::pair<Table, std::string>& id,
+                           std::vector<Row>& changed);
   void gateway_record_gone(const std::pair<Table, std::string>& id);
   void gateway_record_changed(const Contents::value_type& record, std::vector<Row>& changed);
   void note_row(const Row& row);
@@ -141,6 +163,7 @@ class Witness {
   std::vector<std::unique_ptr<DeviceSight>> devices_;
   GatewaySight gateway_;
   News news_;
+  Scope scope_;
   std::map<std::pair<std::string, Epoch>, std::pair<std::string, std::string>> owner_of_;  // store, epoch: uid, node
   std::map<std::string, Epoch> last_begun_;                                                // by store id
   std::set<std::tuple<std::string, Epoch, std::string>> placements_;                       // uid, epoch, node

@@ -9,6 +9,13 @@ namespace berth::sim {
 
 namespace {
 
+// A rush: pods a name each, their mean distance in time, and how many times milder the weather is.
+constexpr std::size_t kRushPods = 40;
+constexpr Millis kRushMs = 25;
+constexpr std::uint64_t kRushSofter = 10;
+constexpr Millis kRushApart = 4;
+// Of what an event touched the invariants are asked at once; of everything, this many events apart.
+constexpr std::uint64_t kFullCheckEvery = 1000;
 constexpr Millis kQuietStartMs = 5'000;
 // After the storm: by then the last delayed message has come and everything was said again...
 constexpr Millis kLastWordMs = 31'000;
@@ -17,7 +24,7 @@ constexpr Millis kRestMs = 50'000;
 // ...and then it is judged.
 constexpr Millis kCalmMs = 60'000;
 
-AgentConfig make_device(std::size_t number) {
+AgentConfig make_device(std::size_t number, bool rush) {
   AgentConfig config;
   config.fleet = kFleet;
   config.node = "n" + std::to_string(number);
@@ -27,6 +34,11 @@ AgentConfig make_device(std::size_t number) {
   config.capacity["cpu"] = *Quantity::parse(number % 4 == 0 ? "1" : "2");
   config.capacity["memory"] = *Quantity::parse("256Mi");
   config.capacity["pods"] = *Quantity::parse("6");
+  if (rush) {
+    config.capacity["cpu"] = *Quantity::parse("32");
+    config.capacity["memory"] = *Quantity::parse("16Gi");
+    config.capacity["pods"] = *Quantity::parse("110");
+  }
   if (number < 2) {
     for (const char* name : {"d0", "d1"}) {
       config.volumes.push_back({name, std::string("/simulated/") + name, "10Mi", "local"});
@@ -54,17 +66,23 @@ World::World(const Plan& plan) : plan_(plan), around_(plan.seed, plan.sabotage, 
   around_.misuse = [this](const std::string& what) {
     violate("SEAM", "programs start and keep the seams' contracts", what);
   };
-  const std::size_t nodes = plan.devices > 0 ? plan.devices : draw_size(around_.random);
+  const std::size_t drawn = plan.rush ? 3 + around_.random.below(3) : draw_size(around_.random);
+  const std::size_t nodes = plan.devices > 0 ? plan.devices : drawn;
+  if (plan.rush) {
+    around_.weather.soften(kRushSofter);
+    around_.crash_per_mille = around_.random.below(2);
+  }
   std::vector<std::string> names;
   for (std::size_t number = 0; number < nodes; ++number) {
-    devices_.push_back(std::make_unique<SimDevice>(around_, make_device(number)));
+    devices_.push_back(std::make_unique<SimDevice>(around_, make_device(number, plan.rush)));
     names.push_back(devices_.back()->name());
     if (!around_.random.chance(1, 8)) continue;
     hostile_.push_back(devices_.back().get());
     around_.witness.set_hostile(names.back());
   }
   gateway_ = std::make_unique<SimGateway>(around_, names);
-  operators_ = std::make_unique<Operators>(around_, 4 + around_.random.below(12) + 2 * (nodes - 2), nodes);
+  const std::size_t pods = plan.rush ? kRushPods : 4 + around_.random.below(12) + 2 * (nodes - 2);
+  operators_ = std::make_unique<Operators>(around_, pods, nodes, plan.rush);
 }
 
 World::~World() = default;
@@ -80,6 +98,9 @@ void World::violate(std::string_view name, std::string_view text, const std::str
 void World::check() {
   around_.witness.judge_turn();
   if (violation_) return;
+  const bool in_full = around_.trace.events() >= next_full_check_ || plan_.sabotage != Sabotage::none;
+  if (in_full) next_full_check_ = around_.trace.events() + kFullCheckEvery;
+  around_.witness.look_at_everything(in_full);
   for (const Invariant& invariant : safety()) {
     if (Breach breach = invariant.find_breach(around_.witness)) violate(invariant.name, invariant.text, *breach);
   }
@@ -224,11 +245,13 @@ void World::plan_storm() {
   }
   // A large fleet has more of everything.
   const auto crowd = static_cast<Millis>(1 + devices_.size() / 6);
-  now_and_then(around_.pick(100, 2000) / crowd + 1, [this] { operators_->act(); });
+  now_and_then(plan_.rush ? kRushMs : around_.pick(100, 2000) / crowd + 1, [this] { operators_->act(); });
   now_and_then(20'000, [this] { operators_->repeat_all(pods_seen(), orphans_seen()); });
-  now_and_then(around_.pick(6000, 60'000), [this] { gateway_trouble(); });
-  now_and_then(around_.pick(3000, 40'000) / crowd, [this] { device_trouble(); });
-  now_and_then(around_.pick(3000, 40'000) / crowd, [this] { network_trouble(); });
+  // What stops all binding for a while is rarer where binds are wanted.
+  const Millis apart = plan_.rush ? kRushApart : 1;
+  now_and_then(apart * around_.pick(6000, 60'000), [this] { gateway_trouble(); });
+  now_and_then(apart * around_.pick(3000, 40'000) / crowd, [this] { device_trouble(); });
+  now_and_then(apart * around_.pick(3000, 40'000) / crowd, [this] { network_trouble(); });
   now_and_then(around_.pick(5000, 60'000) / crowd, [this] { clock_trouble(); });
   now_and_then(around_.pick(300, 3000), [this] { replay_as_another(); });
   if (!hostile_.empty()) now_and_then(around_.pick(100, 2000) / crowd + 1, [this] { tell_lies(); });
@@ -301,6 +324,9 @@ bool World::run() {
   };
   const std::uint64_t before = asked();
   well = well && run_until(end + kCalmMs);
+  next_full_check_ = 0;
+  check();
+  well = !violation_;
   if (well) check_liveness(asked() - before);
   around_.counts.events = around_.trace.events();
   around_.counts.binds = around_.witness.binds();

@@ -23,6 +23,7 @@ struct Plan {
   Mutant mutant = Mutant::none;
   bool print = false;
   std::size_t devices = 0;  // 0: the seed decides
+  bool rush = false;        // many short pods in milder weather: binds by the thousand
 };
 
 struct Violation {
@@ -70,6 +71,7 @@ class World {
   std::unique_ptr<SimGateway> gateway_;
   std::unique_ptr<Operators> operators_;
   std::optional<Violation> violation_;
+  std::uint64_t next_full_check_ = 0;  // in events
 };
 
 }  // namespace berth::sim

@@ -14,3 +14,5 @@ berth_test(unit_scheduler
     scheduler_robustness_test.cc
     scheduler_simulator_test.cc
   LIBS berth_core berth_plugins berth_storage)
+
+berth_test(unit_crowd HOST SOURCES scheduler_crowd_test.cc LIBS berth_core berth_plugins berth_storage)

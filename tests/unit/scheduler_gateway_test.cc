@@ -284,6 +284,22 @@ TEST_F(GatewayTest, ALostStoreWaitsForTheNodesThatTheBrokerShowsThoughNobodyName
   EXPECT_EQ(phase("u1"), Phase::bound) << "where it was";
 }
 
+TEST_F(GatewayTest, AnOldListingDoesNotBringBackWhatHasEndedSince) {
+  options.known_nodes = {"n1", "n2"};
+  start_connected();
+  device("n1");
+  receive(topics.desired(Kind::pod, "default/web"), pod("web", "u1"), true);
+  slots("n1", {{"u1", {1, 3}, SlotState::running, pod("web", "u1")}});
+  ASSERT_EQ(phase("u1"), Phase::bound);
+  receive(topics.node_presence("n1"), R"({"incarnation":"i1","session":"2","online":true})");
+  ASSERT_EQ(request("n1")->type, RequestType::bind);  // it was listed again, and the row is asked about
+  answer("n1", answer_to(*request("n1"), AnswerType::stale));
+  ASSERT_EQ(phase("u1"), Phase::none);
+  slots("n1", {{"u1", {1, 3}, SlotState::running, pod("web", "u1")}});  // answered before, read after
+  EXPECT_TRUE(gateway->identity().adopting);
+  EXPECT_EQ(phase("u1"), Phase::none) << "it would be bound where nothing runs";
+}
+
 TEST_F(GatewayTest, SupersededRaisesTheTermAndChangesNoRow) {
   start_connected();
   device("n1");

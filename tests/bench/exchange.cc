@@ -1,0 +1,273 @@
+// What the exchange costs from end to end: a real mosquitto, the gateway on its SQLite (synchronous=FULL), and devices
+// that answer at once, in one process and one loop. Beside it, in the same run: bare pairs of request and answer over
+// the same broker and connections, and bare groups of fsync.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <asio.hpp>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "core/handshake/messages.h"
+#include "core/scheduler/gateway.h"
+#include "plugins/registry.h"
+#include "storage/sqlite_store.h"
+#include "tests/bench/socket_bytes.h"
+#include "tests/unit/mosquitto_child.h"
+#include "transports/mqtt.h"
+
+namespace berth::bench {
+namespace {
+
+constexpr int kNodes = 20;
+constexpr int kPods = 3000;
+constexpr int kGroup = 250;  // pods wanted at once
+
+class SteadyClock final : public Clock {
+ public:
+  Millis now() const override {
+    return std::chrono::duration_cast<Millis_>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  }
+  Millis wall() const override { return 1'700'000'000'000 + now(); }
+
+ private:
+  using Millis_ = std::chrono::milliseconds;
+};
+
+class DeafLog final : public Log {
+ public:
+  void write(Level level, std::string_view event, std::initializer_list<Field> fields) override {
+    if (level < Level::error) return;
+    std::printf("  log: %s", std::string(event).c_str());
+    for (const Field& field : fields) std::printf(" %s=%s", std::string(field.key).c_str(), field.value.c_str());
+    std::printf("\n");
+  }
+};
+
+[[noreturn]] void fail(const std::string& what) {
+  std::printf("could not measure: %s\n0 passed, 1 failed\n", what.c_str());
+  std::exit(1);
+}
+
+double seconds_since(std::chrono::steady_clock::time_point began) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+}
+
+std::string node_name(int number) { return "node-" + std::to_string(10'000 + number); }
+std::string uid_of(int number) { return "bench-7425-40de-944b-" + std::to_string(100'000'000 + number); }
+
+std::string manifest(int number) {
+  return R"({"apiVersion":"v1","kind":"Pod","metadata":{"labels":{"app":"sensor"},"name":"pod-)" +
+         std::to_string(number) + R"(","namespace":"default","uid":")" + uid_of(number) +
+         R"("},"spec":{"containers":[{"image":"registry.lan/sensor:1.4","name":"c","resources":{"requests":)" +
+         R"({"cpu":"1m","memory":"1Mi"}}}]}})";
+}
+
+// All devices over one connection, and the far end of the bare pairs.
+class Devices final : public Transport::Handler {
+ public:
+  explicit Devices(Transport& link) : link_(link) { link.set_handler(this); }
+
+  void on_link(bool up) override {
+    if (!up) return;
+    link_.subscribe("bare/request", 1);
+    link_.subscribe(topics_.root() + "nodes/+/requests", 1);
+    for (int number = 0; number < kNodes; ++number) {
+      const std::string name = node_name(number);
+      const std::string who = R"({"incarnation":"inc-)" + name + R"(","session":"1",)";
+      say(topics_.node_state(name),
+          who + R"("bootId":"b","sequence":"1","allocatable":{"cpu":"64","memory":"64Gi","pods":"2000"}})", true);
+      say(topics_.node_presence(name), who + R"("online":true})", true);
+    }
+  }
+  void on_message(const Message& message) override {
+    if (message.topic == "bare/request") return say("bare/answer", message.payload, false);
+    const Result<Request> request = decode_request(message.payload);
+    const std::string node(topics_.split(message.topic)[1]);
+    if (!request || request->type == RequestType::heartbeat) return;
+    Answer answer(request->type == RequestType::pre_bind ? AnswerType::pre_bound
+                  : request->type == RequestType::bind   ? AnswerType::bound
+                  : request->type == RequestType::list   ? AnswerType::slots
+                                                         : AnswerType::released);
+    answer.incarnation = "inc-" + node;
+    answer.gateway_id = request->gateway_id;
+    answer.uid = request->uid;
+    answer.epoch = request->epoch;
+    answer.list_id = request->list_id;
+    answer.pages = 1;
+    say(topics_.answers("gateway", node), encode(answer), false);
+  }
+  void say(const std::string& topic, const std::string& payload, bool retain) {
+    Message message;
+    message.topic = topic;
+    message.payload = payload;
+    message.retain = retain;
+    link_.send(message);
+  }
+
+ private:
+  Transport& link_;
+  Topics topics_{"default"};
+};
+
+// The near end of the bare pairs: so many under way at any time.
+class Pairs final : public Transport::Handler {
+ public:
+  explicit Pairs(Transport& link) : link_(link) { link.set_handler(this); }
+  void on_link(bool up) override {
+    if (up) link_.subscribe("bare/answer", 1);
+  }
+  void on_message(const Message&) override {
+    ++got;
+    if (sent < wanted) ask();
+  }
+  void ask() {
+    Message message;
+    message.topic = "bare/request";
+    message.payload = std::string(300, 'x');
+    ++sent;
+    link_.send(message);
+  }
+  int wanted = 0, sent = 0, got = 0;
+
+ private:
+  Transport& link_;
+};
+
+class Run {
+ public:
+  Run(int port, const std::string& path)
+      : devices_link_(loop_, log_, link_options(port, "devices")),
+        pairs_link_(loop_, log_, link_options(port, "pairs")),
+        devices_(devices_link_),
+        pairs_(pairs_link_) {
+    devices_link_.start();
+    pairs_link_.start();
+    spin("the broker", [&] { return devices_link_.is_up() && pairs_link_.is_up(); });
+    auto opened = SqliteStore::open(path, log_);
+    if (!opened) fail(opened.error().message);
+    store_ = std::move(*opened);
+    options_.profiles.push_back(default_profile());
+    const std::set<int> before = open_files();
+    gateway_link_ = std::make_unique<MqttTransport>(loop_, log_, link_options(port, "gateway"));
+    gateway_ = std::make_unique<Gateway>(options_, registry_, clock_, *gateway_link_, *store_, timers_, log_);
+    if (!gateway_->start().is_success()) fail("the gateway does not start");
+    gateway_link_->set_on_turn([this] { turn(); });
+    gateway_link_->start();
+    spin("the nodes", [&] { return gateway_->not_ready().empty() && gateway_->nodes().all().size() == kNodes; });
+    for (const int file : open_files()) {
+      if (!before.contains(file)) gateway_sockets_.insert(file);
+    }
+  }
+
+  double pairs_per_second() {
+    constexpr int kPairs = 10'000;
+    const auto began = std::chrono::steady_clock::now();
+    pairs_.wanted = kPairs;
+    for (int window = 0; window < 64; ++window) pairs_.ask();
+    spin("the bare pairs", [&] { return pairs_.got == kPairs; });
+    return kPairs / seconds_since(began);
+  }
+
+  double binds_per_second(std::uint64_t& bytes_a_bind) {
+    const std::uint64_t bytes = bytes_on(gateway_sockets_);
+    std::uint64_t manifests = 0;
+    const auto began = std::chrono::steady_clock::now();
+    for (int pod = 0; pod < kPods;) {
+      for (int more = 0; more < kGroup; ++more, ++pod) {
+        devices_.say("berth/v1/default/desired/pods/default/pod-" + std::to_string(pod), manifest(pod), false);
+        manifests += manifest(pod).size();
+      }
+      spin("bound pods", [&] { return bound() >= static_cast<std::size_t>(pod); });
+    }
+    const double rate = kPods / seconds_since(began);
+    bytes_a_bind = (bytes_on(gateway_sockets_) - bytes - manifests) / kPods;
+    return rate;
+  }
+
+ private:
+  static MqttOptions link_options(int port, const std::string& id) {
+    MqttOptions options;
+    options.port = port;
+    options.client_id = id;
+    return options;
+  }
+  void turn() {
+    if (!gateway_->finish_turn().is_success()) fail("a commit failed");
+  }
+  std::size_t bound() const {
+    return static_cast<std::size_t>(
+        std::count_if(gateway_->bindings().begin(), gateway_->bindings().end(),
+                      [](const auto& entry) { return entry.second->row.phase == Phase::bound; }));
+  }
+  template <typename Done>
+  void spin(const char* what, Done done) {
+    const auto began = std::chrono::steady_clock::now();
+    while (!done()) {
+      if (seconds_since(began) > 120) fail(std::string("no end of waiting for ") + what);
+      if (loop_.run_for(std::chrono::milliseconds(2)) == 0 && gateway_ == nullptr) continue;
+      if (gateway_ != nullptr && timers_.run_due(clock_.now()) > 0) turn();
+    }
+  }
+
+  asio::io_context loop_;
+  DeafLog log_;
+  SteadyClock clock_;
+  Timers timers_;
+  Registry registry_ = in_tree_registry();
+  GatewayOptions options_;
+  MqttTransport devices_link_, pairs_link_;
+  Devices devices_;
+  Pairs pairs_;
+  std::unique_ptr<SqliteStore> store_;
+  std::unique_ptr<MqttTransport> gateway_link_;
+  std::unique_ptr<Gateway> gateway_;
+  std::set<int> gateway_sockets_;
+};
+
+double fsync_groups_per_second(const std::string& folder) {
+  constexpr int kGroups = 200;
+  const int file = open((folder + "/bare").c_str(), O_CREAT | O_WRONLY, 0600);
+  const std::string group(16 * 1024, 'x');
+  const auto began = std::chrono::steady_clock::now();
+  for (int done = 0; done < kGroups; ++done) {
+    if (write(file, group.data(), group.size()) < 0 || fdatasync(file) != 0) fail("no fsync here");
+  }
+  close(file);
+  return kGroups / seconds_since(began);
+}
+
+void measure(const std::string& folder) {
+  const TempDir directory;
+  const int port = free_port();
+  const MosquittoChild broker(directory, port, "allow_anonymous true\nmax_queued_messages 100000\n");
+  Run run(port, folder + "/exchange.db");
+  const double pairs = run.pairs_per_second();
+  std::uint64_t bytes = 0;
+  const double binds = run.binds_per_second(bytes);
+  const double groups = fsync_groups_per_second(folder);
+  std::printf("bare: %.0f request/answer pairs a second over this broker, %.0f fsyncs of 16 KiB a second\n", pairs,
+              groups);
+  std::printf("%d binds: %.0f a second, %.0f %% of half the pairs (wanted: 50 %%)\n", kPods, binds,
+              100 * binds / (pairs / 2));
+  std::printf("%llu bytes on the wire a bind at the gateway's socket, besides one manifest (limit: 900)\n",
+              static_cast<unsigned long long>(bytes));
+}
+
+}  // namespace
+}  // namespace berth::bench
+
+int main(int argc, char** argv) {
+  // Not under /tmp, which may be memory.
+  std::string folder = std::string(argc > 1 ? argv[1] : ".") + "/exchange-bench-XXXXXX";
+  if (mkdtemp(folder.data()) == nullptr) berth::bench::fail("no folder can be made here");
+  berth::bench::measure(folder);
+  std::filesystem::remove_all(folder);
+  std::printf("1 passed, 0 failed\n");
+  return 0;
+}

@@ -1,0 +1,29 @@
+#include "tests/bench/socket_bytes.h"
+
+#include <fcntl.h>
+#include <linux/tcp.h>  // that of netinet ends before the byte counts
+#include <sys/socket.h>
+
+namespace berth::bench {
+
+std::set<int> open_files() {
+  std::set<int> files;
+  for (int file = 0; file < 256; ++file) {
+    if (fcntl(file, F_GETFD) >= 0) files.insert(file);
+  }
+  return files;
+}
+
+std::uint64_t bytes_on(const std::set<int>& files) {
+  constexpr int kTcp = 6;
+  std::uint64_t bytes = 0;
+  for (const int file : files) {
+    tcp_info info{};
+    socklen_t size = sizeof info;
+    if (getsockopt(file, kTcp, TCP_INFO, &info, &size) != 0) continue;
+    bytes += info.tcpi_bytes_acked + info.tcpi_bytes_received;
+  }
+  return bytes;
+}
+
+}  // namespace berth::bench

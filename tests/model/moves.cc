@@ -1,0 +1,221 @@
+// What each step does.
+#include <algorithm>
+#include <utility>
+
+#include "tests/model/model.h"
+
+namespace berth::model {
+
+namespace {
+
+constexpr std::uint8_t kAllNodes = (1 << kNodes) - 1;
+
+bool is_charged(const Held& held) {
+  Slot slot;
+  slot.state = held.slot();
+  slot.finished_before_stop = held.state == kStoppingFinished;
+  return held.epoch != 0 && slot.is_charged();
+}
+
+}  // namespace
+
+State Machine::commit(State state) const {
+  state.flash = state.live;
+  return state;
+}
+
+State Machine::crash(State state) const {
+  state.live = state.flash;
+  state.listing = {};  // those of an earlier run are not taken for ours
+  for (int e = state.live.next; e <= kMaxEpochs; ++e) state.place[e] = 0;
+  if (is(Mutant::adopt_mode_not_durable)) state.live.waiting = 0;
+  return state;
+}
+
+// A new store in the place of the lost one: it knows the nodes by the operator's list, and the pods by their manifests.
+State Machine::lose_store(State state) const {
+  state = crash(state);
+  state.live = {};
+  state.live.next = state.flash.next;
+  state.live.speaker = kSecond;
+  state.live.waiting = kAllNodes;
+  state.flash = state.live;
+  state.answers = {};
+  ++state.losses;
+  return state;
+}
+
+// Superseded was read (P3, P8).
+State Machine::raise_term(State state) const {
+  state.superseded = 0;
+  if (is(Mutant::superseded_for_stale)) {
+    state.live.waiting = 0;
+    return state;
+  }
+  state.live.speaker = kSecondRaised;
+  state.live.waiting = kAllNodes;
+  return state;
+}
+
+// A placement ended by proof. A listing that was asked for before may tell of it all the same; that part is not read.
+State Machine::end_epoch(State state, int e) const {
+  for (Listing& listing : state.listing) {
+    for (Held& slot : listing.slot) {
+      if (slot.epoch == e && !is(Mutant::old_listing_believed)) slot = {};
+    }
+  }
+  return state;
+}
+
+// The row moves; what that means beside it.
+State Machine::give_up(State state, int pod, RowEvent event) const {
+  Ledger& ledger = state.live;
+  Held& held = ledger.row[pod];
+  if (is(Mutant::place_elsewhere_from_bind) && event == RowEvent::remove) {
+    ledger.entries |= bit(held.epoch);
+    held = {};
+    return state;
+  }
+  Row row;
+  row.phase = held.phase();
+  const Move move = berth::apply(row, event);
+  if (move.to_release_list && !is(Mutant::leave_without_entry)) ledger.entries |= bit(held.epoch);
+  if (event == RowEvent::finished) ledger.gone |= bit(pod);
+  held.state = byte(static_cast<int>(move.to));
+  if (move.to != Phase::none) return state;
+  const int ended = std::exchange(held, {}).epoch;
+  return has(ledger.entries, ended) ? state : end_epoch(std::move(state), ended);
+}
+
+// The pods ask for so much that a node has room for one.
+bool Machine::has_room(const Device& device, int pod) const {
+  return is(Mutant::admission_blind) || !is_charged(device.slot[1 - pod]);
+}
+
+State Machine::deliver(State state, const Asked& asked, bool refuse, const char** violation) const {
+  const std::uint8_t sent = state.sent[asked.e];
+  Device& device = state.device[node_of(sent)];
+  const bool same = device.incarnation == incarnation_of(sent) || is(Mutant::any_incarnation);
+  const bool admit = !refuse && has_room(device, pod_of(sent));
+  const Reply& reply = decide_once(device, pod_of(sent), asked, same, admit);
+  if (!reply.repeats) *violation = "S6: a duplicate changes the store or is answered otherwise";
+  device.slot = reply.device.slot;
+  device.high = reply.device.high;
+  device.floor = reply.device.floor;
+  device.obeys = reply.device.obeys;
+  if (reply.superseded && state.live.speaker == kSecond && asked.speaker == kSecond) state.superseded = 1;
+  if (reply.answer == kAnswerBits) return state;
+  const bool to_this_store = (asked.speaker == kFirst) == (state.live.speaker == kFirst);
+  int answer = reply.answer;
+  if (answer == kHello1 && device.incarnation != 1) answer = kHello2;
+  if (to_this_store) state.answers[asked.e] |= bit(answer);
+  if (answer == kReleased || answer == kRejected || answer == kStale) state.finals |= bit(asked.e);
+  return state;
+}
+
+State Machine::deliver_list(State state, int node, const Asked& asked, bool answered) const {
+  Device& device = state.device[node];
+  const Reply& reply = decide_once(device, 0, asked, true, true);
+  device.high = reply.device.high;
+  device.floor = reply.device.floor;
+  device.obeys = reply.device.obeys;
+  if (reply.superseded) {
+    if (state.live.speaker == kSecond && asked.speaker == kSecond) state.superseded = 1;
+  } else if (answered) {
+    state.listing[node] = {byte(1 + asked.speaker), device.slot};
+  }
+  return state;
+}
+
+// Only a listing asked for under the present term tells anything (P8).
+State Machine::read_listing(State state, int node) const {
+  const Listing listing = state.listing[node];
+  state.listing[node] = {};
+  if (listing.speaker != 1 + state.live.speaker) return state;
+  for (int pod = 0; pod < kPods; ++pod) {
+    const Held slot = listing.slot[pod];
+    if (slot.epoch == 0) continue;
+    if (state.live.row[pod].epoch == slot.epoch) {
+      // How it ended stands in its status, which is asked for.
+      if (slot.slot() == SlotState::finished) state.answers[slot.epoch] |= bit(kFinished);
+    } else if (!has(state.live.entries, slot.epoch)) {
+      state = adopt(state, pod, slot);
+    }
+  }
+  state.live.waiting &= byte(~bit(node));
+  if (is(Mutant::first_listing_is_enough)) state.live.waiting = 0;
+  return state;
+}
+
+// A slot that no row explains (handshake.md §5).
+State Machine::adopt(State state, int pod, Held slot) const {
+  Ledger& ledger = state.live;
+  Held& row = ledger.row[pod];
+  state.place[slot.epoch] = state.sent[slot.epoch];  // no other incarnation of the node can hold it
+  const bool is_alive = slot.slot() == SlotState::running || slot.slot() == SlotState::stopping;
+  const bool other_wins = row.epoch != 0 && (row.epoch > slot.epoch || !is_alive);
+  const bool held = slot.slot() == SlotState::preparing || slot.slot() == SlotState::prepared;
+  if (ledger.waiting == 0 || other_wins || held) {
+    ledger.entries |= bit(slot.epoch);
+    return state;
+  }
+  if (row.epoch != 0) ledger.entries |= bit(row.epoch);
+  const bool keeps_running = slot.slot() == SlotState::running && !has(ledger.gone, pod);
+  const RowEvent event = keeps_running ? RowEvent::found_running : RowEvent::found_ending;
+  row = {slot.epoch, byte(static_cast<int>(find_move(Phase::none, event)->to))};
+  if (slot.slot() == SlotState::finished) ledger.gone |= bit(pod);
+  return state;
+}
+
+State Machine::receive(State state, int e, int answer, bool promise_passed) const {
+  for (int entry = 1; entry <= options_.epochs; ++entry) {
+    if (!has(state.live.entries, entry)) continue;
+    if (meaning(state, kEntry, entry, e, answer, false) == 0) continue;
+    state.live.entries &= byte(~bit(entry));
+    state = end_epoch(std::move(state), entry);
+  }
+  for (int pod = 0; pod < options_.pods; ++pod) {
+    const Held& row = state.live.row[pod];
+    if (row.epoch == 0) continue;
+    const int event = meaning(state, row.state, row.epoch, e, answer, promise_passed);
+    if (event != 0) return give_up(state, pod, static_cast<RowEvent>(event - 1));
+  }
+  return state;
+}
+
+State Machine::unsolicited_hello(State state, int pod, int incarnation) const {
+  const Held& row = state.live.row[pod];
+  if (!is_unsolicited_believed(state, row.epoch, row.phase(), incarnation)) return state;
+  return give_up(state, pod, RowEvent::hello);
+}
+
+State Machine::move_slot(State state, int node, int pod, SlotEvent event) const {
+  Device& device = state.device[node];
+  const SlotState to = berth::apply(device.slot[pod].slot(), event);
+  if (to == SlotState::none) {
+    device = clear(device, pod);
+  } else {
+    device.slot[pod].state = byte(static_cast<int>(to));
+  }
+  return state;
+}
+
+State Machine::reboot(State state, int node) const {
+  Device& device = state.device[node];
+  device.alive = 0;
+  for (int pod = 0; pod < options_.pods; ++pod) {
+    const SlotState slot = device.slot[pod].slot();
+    if (slot == SlotState::preparing || slot == SlotState::prepared) device = clear(device, pod);
+    if (is(Mutant::hi_forgotten_at_reboot)) device.high[pod] = 0;
+  }
+  if (is(Mutant::floor_not_durable)) device.floor = 0;
+  return state;
+}
+
+State Machine::sweep(State state, int node) const {
+  state.device[node].booting = 0;
+  if (!is(Mutant::survivors_kept)) state.device[node].alive = 0;
+  return state;
+}
+
+}  // namespace berth::model

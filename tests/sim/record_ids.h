@@ -1,0 +1,14 @@
+// RecordIds: which records of a flash.
+#pragma once
+
+#include <set>
+#include <string>
+#include <utility>
+
+#include "core/store.h"
+
+namespace berth::sim {
+
+using RecordIds = std::set<std::pair<Table, std::string>>;
+
+}  // namespace berth::sim
