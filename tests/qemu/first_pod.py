@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from guest import Guest, PlainDisk, make_disk  # noqa: E402
 
-# KiB, as the README promises them: resident, written by the program alone (Private_Dirty). The gateway has ten devices.
+# KiB, as the README promises them: resident, written by the program (Anonymous). The gateway has ten devices.
 LIMITS = {"gateway": (9 * 1024, 3 * 1024), "edge-a": (8 * 1024, 2 * 1024)}
 
 

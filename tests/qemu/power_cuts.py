@@ -52,12 +52,13 @@ class Run:
                 name = f"p{self.next}"
                 if self.guest.ctl("apply", "-f", "-", stdin=json.dumps(pod(name)), check=False).returncode == 0:
                     self.created.add(name)
-            self.running |= {name for name, phase in self.seen().items() if phase == "Running"} & self.created
+            self.running |= {name for name, phase in (self.seen() or {}).items() if phase == "Running"} & self.created
 
     def seen(self):
+        """Phases by name; None without an answer, which is not the same as no pods."""
         shown = self.guest.ctl("get", "pods", "-o", "json", check=False)
         if shown.returncode:
-            return {}
+            return None
         return {item["metadata"]["name"]: item.get("status", {}).get("phase") for item in json.loads(shown.stdout)["items"]}
 
     def problems_after_boot(self):
@@ -66,6 +67,11 @@ class Run:
         deadline = time.monotonic() + 120
         while True:
             seen = self.seen()
+            if seen is None:
+                if time.monotonic() > deadline:
+                    return ["the gateway does not answer"]
+                time.sleep(0.2)
+                continue
             missing = sorted(self.created - set(seen))
             waiting = sorted(name for name in self.running if seen.get(name) != "Running")
             undead = sorted(self.deleted & set(seen))
