@@ -1,5 +1,5 @@
-// berth_bench WORKLOAD.json NODES [SECONDS]: runs the workload on a fleet of this size, for at most so many seconds of
-// measuring, and prints one line of JSON per scope. tests/bench/run calls it.
+// berth_bench WORKLOAD.json NODES fast|plain [SECONDS]: runs the workload on a fleet of this size, for at most so many
+// seconds of measuring, and prints one line of JSON per scope. tests/bench/run calls it.
 #include <cstdio>
 #include <map>
 #include <string>
@@ -14,8 +14,12 @@ namespace {
 
 class Run {
  public:
-  Run(const Workload& workload, std::size_t nodes, double seconds)
-      : workload_(workload), nodes_(nodes), limit_ns_(static_cast<std::int64_t>(seconds * 1e9)) {}
+  Run(const Workload& workload, std::size_t nodes, std::string path, double seconds)
+      : workload_(workload),
+        nodes_(nodes),
+        path_(std::move(path)),
+        limit_ns_(static_cast<std::int64_t>(seconds * 1e9)),
+        world_(path_ == "fast") {}
 
   // The fleet with all that runs on it before the measuring begins.
   Status prepare() {
@@ -101,16 +105,18 @@ class Run {
   void line(const char* scope, std::int64_t spent_ns) const {
     const double pods = static_cast<double>(bound_);
     std::printf(
-        "{\"workload\": \"%s\", \"nodes\": %zu, \"path\": \"plain\", \"scope\": \"%s\", \"pods\": %zu, "
+        "{\"workload\": \"%s\", \"nodes\": %zu, \"path\": \"%s\", \"scope\": \"%s\", \"pods\": %zu, "
         "\"pods_per_second\": %.1f, \"p50_us\": %.1f, \"p99_us\": %.1f, \"max_us\": %.1f, "
         "\"allocations_per_pod\": %.1f, \"resident_kib\": %lld}\n",
-        workload_.name().c_str(), nodes_, scope, bound_, spent_ns == 0 ? 0 : pods * 1e9 / static_cast<double>(spent_ns),
-        quantile_us(spans_, 0.5), quantile_us(spans_, 0.99), quantile_us(spans_, 1),
-        bound_ == 0 ? 0 : static_cast<double>(allocations_) / pods, static_cast<long long>(resident_kib()));
+        workload_.name().c_str(), nodes_, path_.c_str(), scope, bound_,
+        spent_ns == 0 ? 0 : pods * 1e9 / static_cast<double>(spent_ns), quantile_us(spans_, 0.5),
+        quantile_us(spans_, 0.99), quantile_us(spans_, 1), bound_ == 0 ? 0 : static_cast<double>(allocations_) / pods,
+        static_cast<long long>(resident_kib()));
   }
 
   const Workload& workload_;
   std::size_t nodes_;
+  std::string path_;
   std::int64_t limit_ns_;
   World world_;
   std::vector<std::shared_ptr<const Pod>> measured_;
@@ -128,8 +134,8 @@ class Run {
 }  // namespace berth::bench
 
 int main(int argc, char** argv) {
-  if (argc < 3) {
-    std::fprintf(stderr, "usage: berth_bench WORKLOAD.json NODES [SECONDS]\n");
+  if (argc < 4) {
+    std::fprintf(stderr, "usage: berth_bench WORKLOAD.json NODES fast|plain [SECONDS]\n");
     return 2;
   }
   const auto workload = berth::bench::Workload::read(argv[1]);
@@ -137,7 +143,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "berth_bench: %s\n", workload.error().message().c_str());
     return 1;
   }
-  berth::bench::Run run(*workload, std::stoul(argv[2]), argc > 3 ? std::stod(argv[3]) : 12);
+  berth::bench::Run run(*workload, std::stoul(argv[2]), argv[3], argc > 4 ? std::stod(argv[4]) : 12);
   if (const berth::Status ready = run.prepare(); !ready.is_success()) {
     std::fprintf(stderr, "berth_bench: %s: %s\n", argv[1], ready.message().c_str());
     return 1;

@@ -31,9 +31,10 @@ Status keep(Result<T> decoded, std::map<std::string, std::shared_ptr<const T>>& 
 
 }  // namespace
 
-World::World() {
+World::World(bool remembers) {
   Scheduler::Options options;
   options.seed = kSeed;
+  options.remembers = remembers;
   scheduler_ = std::make_unique<Scheduler>(clock_, *this, *this, options);
   CHECK(scheduler_->add_profile(in_tree_registry(), default_profile()).is_success());
 }

@@ -13,7 +13,7 @@ namespace berth::bench {
 
 class World final : public Surroundings, public Lister {
  public:
-  World();
+  explicit World(bool remembers);
   Status add_node(const Json& manifest);
   Status add_volume(const Json& manifest);
   Status add_claim(const Json& manifest);
