@@ -15,6 +15,7 @@ class ImageLocality final : public ScorePlugin {
 
   std::string_view name() const override { return kName; }
   Status score(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t& score) override;
+  Reads score_reads() const override { return Reads::node_and_images; }
 
  private:
   Handle& handle_;

@@ -17,6 +17,7 @@ class NodePorts final : public PreFilterPlugin, public FilterPlugin, public Enqu
   std::vector<EventWithHint> events_to_register() const override;
   Status pre_filter(CycleState& state, const Pod& pod, const Snapshot& snapshot, PreFilterResult& result) override;
   Status filter(CycleState& state, const Pod& pod, const NodeInfo& node) override;
+  Reads filter_reads() const override { return Reads::node; }
 };
 
 }  // namespace berth

@@ -20,6 +20,7 @@ class NodeResourcesBalancedAllocation final : public PreScorePlugin, public Scor
   Status pre_score(CycleState& state, const Pod& pod,
                    const std::vector<std::shared_ptr<const NodeInfo>>& feasible) override;
   Status score(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t& score) override;
+  Reads score_reads() const override { return Reads::node; }
 
  private:
   std::vector<ScoredResource> resources_;

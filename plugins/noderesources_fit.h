@@ -27,9 +27,11 @@ class NodeResourcesFit final : public PreFilterPlugin,
   std::vector<EventWithHint> events_to_register() const override;
   Status pre_filter(CycleState& state, const Pod& pod, const Snapshot& snapshot, PreFilterResult& result) override;
   Status filter(CycleState& state, const Pod& pod, const NodeInfo& node) override;
+  Reads filter_reads() const override { return Reads::node; }
   Status pre_score(CycleState& state, const Pod& pod,
                    const std::vector<std::shared_ptr<const NodeInfo>>& feasible) override;
   Status score(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t& score) override;
+  Reads score_reads() const override { return Reads::node; }
 
  private:
   bool is_ignored(const std::string& resource) const;

@@ -17,6 +17,7 @@ class NodeUnschedulable final : public FilterPlugin, public EnqueueExtensions {
   std::string_view name() const override { return kName; }
   std::vector<EventWithHint> events_to_register() const override;
   Status filter(CycleState& state, const Pod& pod, const NodeInfo& node) override;
+  Reads filter_reads() const override { return Reads::node; }
 };
 
 }  // namespace berth

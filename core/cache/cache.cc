@@ -212,15 +212,19 @@ void Cache::update_snapshot(Snapshot& snapshot) const {
   if (snapshot.structure_ != structure_) {
     snapshot.nodes_.clear();
     snapshot.index_.clear();
+    snapshot.generations_.clear();
     for (const std::string& name : order()) {
       snapshot.index_.emplace(name, snapshot.nodes_.size());
       snapshot.nodes_.push_back(nodes_.at(name));
+      snapshot.generations_.push_back(snapshot.nodes_.back()->generation);
     }
     snapshot.structure_ = structure_;
   } else {
     for (auto it = changed_.upper_bound(snapshot.generation_); it != changed_.end(); ++it) {
       auto place = snapshot.index_.find(it->second);
-      if (place != snapshot.index_.end()) snapshot.nodes_[place->second] = nodes_.at(it->second);
+      if (place == snapshot.index_.end()) continue;
+      snapshot.nodes_[place->second] = nodes_.at(it->second);
+      snapshot.generations_[place->second] = it->first;
     }
   }
   if (snapshot.images_changed_ != images_changed_) {

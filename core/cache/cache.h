@@ -34,10 +34,16 @@ class Snapshot {
     std::int64_t nodes = 0;
   };
   const std::map<std::string, Image>& images() const { return images_; }
+  // By column, in the order of nodes(): NodeInfo::generation. No two states of any node share one.
+  const std::vector<std::int64_t>& generations() const { return generations_; }
+  // Grow when nodes come, go or move in the order, and with images().
+  std::int64_t structure() const { return structure_; }
+  std::int64_t images_changed() const { return images_changed_; }
 
  private:
   friend class Cache;
   std::vector<std::shared_ptr<const NodeInfo>> nodes_;
+  std::vector<std::int64_t> generations_;
   std::map<std::string, std::size_t> index_;
   std::int64_t generation_ = -1;
   std::int64_t structure_ = -1;

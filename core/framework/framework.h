@@ -121,6 +121,23 @@ class Framework {
   };
   Status run_score(CycleState& state, const Pod& pod, const std::vector<std::shared_ptr<const NodeInfo>>& feasible,
                    std::vector<PluginScores>& per_plugin, std::vector<NodeScore>& totals) const;
+  // The same in parts, for who remembers verdicts (scheduler/verdict_memory.h). Filter plugins before
+  // `filters_by_node()` depend on nothing but the pod's class and the node; run_filters_between() is run_filter() of
+  // some of them.
+  std::size_t filters_by_node() const;
+  std::size_t filter_count() const { return filter_.size(); }
+  Status run_filters_between(CycleState& state, const Pod& pod, const NodeInfo& node, std::size_t first,
+                             std::size_t last) const;
+  bool skips_filters_from(const CycleState& state, std::size_t first) const;
+  // Runs Score over all nodes; its duration is that of the point.
+  Status run_scores(const std::function<Status()>& over_all_nodes) const;
+  std::size_t score_count() const { return score_.size(); }
+  bool skips_score(const CycleState& state, std::size_t plugin) const;
+  Reads score_reads(std::size_t plugin) const { return score_[plugin].plugin->score_reads(); }
+  std::int64_t score_weight(std::size_t plugin) const { return score_[plugin].weight; }
+  Status run_one_score(CycleState& state, const Pod& pod, const NodeInfo& node, std::size_t plugin,
+                       std::int64_t& score) const;
+  Status run_one_normalize(CycleState& state, const Pod& pod, std::size_t plugin, std::vector<NodeScore>& scores) const;
   // For explanations, beside the road of a decision (framework_explain.cc).
   struct Verdict {
     Status status;                                    // with the plugin's name, on success too

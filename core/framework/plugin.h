@@ -69,10 +69,20 @@ class PreFilterPlugin : public virtual Plugin {
   virtual Status remove_pod(CycleState&, const Pod& /*pod*/, const Pod& /*removed*/, const NodeInfo&) { return {}; }
 };
 
+// What a plugin's answer about a node depends on, besides its arguments and the class of the pod: namespace, labels and
+// spec. Who declares less than `anything` is asked again only when that has changed, and its PreFilter and PreScore may
+// look at the class of the pod alone.
+enum class Reads {
+  anything,         // asked every time
+  node,             // the node and what is placed on it
+  node_and_images,  // the same, Snapshot::images() and the number of nodes
+};
+
 // Per node. Unschedulable, unresolvable or pending: the node is out. Other than success: error, the cycle ends.
 class FilterPlugin : public virtual Plugin {
  public:
   virtual Status filter(CycleState& state, const Pod& pod, const NodeInfo& node) = 0;
+  virtual Reads filter_reads() const { return Reads::anything; }
 };
 
 struct PostFilterResult {
@@ -109,6 +119,8 @@ class ScorePlugin : public virtual Plugin {
   static constexpr std::int64_t kMaxScore = 100;
   virtual Status score(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t& score) = 0;
   virtual Status normalize(CycleState&, const Pod&, std::vector<NodeScore>& /*scores*/) { return {}; }
+  // Of score(). normalize() of a plugin that declares less than `anything` looks at the scores alone.
+  virtual Reads score_reads() const { return Reads::anything; }
 };
 
 // In order; at the first failure unreserve runs for every Reserve plugin in reverse, those not called included.

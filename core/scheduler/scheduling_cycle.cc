@@ -29,7 +29,10 @@ struct Search {
   const Snapshot& snapshot;
   NodeSearch& how;
   ScheduleResult& result;
-  Nodes feasible;
+  VerdictMemory* memory = nullptr;
+  ClassVerdicts* verdicts = nullptr;  // null: `feasible` holds what the plugins said
+  Nodes feasible = {};
+  const Nodes& found() const { return verdicts == nullptr ? feasible : verdicts->feasible(); }
 };
 
 std::size_t wanted(const Search& search, std::size_t nodes) {
@@ -105,6 +108,40 @@ void leave_out(Search& search, const PreFilterResult& narrowed) {
   }
 }
 
+// A promise to a pod that this one gives way to makes verdicts depend on more than the node.
+bool is_anybody_nominated(const Search& search) {
+  if (search.how.nominator == nullptr) return false;
+  for (const auto& [node, pods] : search.how.nominator->by_node()) {
+    for (const auto& nominated : pods) {
+      if (nominated->priority >= search.pod.priority && nominated->uid() != search.pod.uid()) return true;
+    }
+  }
+  return false;
+}
+
+// Filter from memory. False: this pod has to be filtered without.
+bool remember_feasible(Search& search, const PreFilterResult& narrowed) {
+  const std::size_t nodes = search.snapshot.nodes().size();
+  if (search.memory == nullptr || narrowed.node_names || !search.framework.has_filter()) return false;
+  if (search.framework.filters_by_node() == 0) return false;  // nobody declares anything
+  if (wanted(search, nodes) != nodes || is_anybody_nominated(search)) return false;
+  ClassVerdicts& verdicts = search.memory->of(search.framework, search.pod);
+  const std::size_t start = search.how.next_start % nodes;
+  const Status status =
+      search.framework.run_filters([&] { return verdicts.filter(search.state, search.pod, search.snapshot, start); });
+  if (!status.is_success()) {
+    search.memory->forget(verdicts);
+    return false;
+  }
+  search.verdicts = &verdicts;
+  search.how.next_start = start;
+  if (!verdicts.feasible().empty()) return true;
+  for (std::size_t i = 0; i < nodes; ++i) {
+    reject_node(search.result.diagnosis, search.snapshot.nodes()[i]->name(), *verdicts.rejection(i));
+  }
+  return true;
+}
+
 // PreFilter and Filter. A rejection by PreFilter counts for every node.
 Status find_feasible(Search& search) {
   Diagnosis& diagnosis = search.result.diagnosis;
@@ -118,6 +155,7 @@ Status find_feasible(Search& search) {
   }
   if (!status.is_success()) return status;
   if (nominated_fits(search)) return {};
+  if (remember_feasible(search, narrowed)) return {};
   const Nodes left = nodes_left(search, narrowed);
   std::map<std::string, Status> rejected;
   status = search.framework.run_filters([&] { return filter_nodes(search, left, rejected); });
@@ -129,18 +167,34 @@ Status find_feasible(Search& search) {
   return {};
 }
 
+// Score from memory. False: the plugins have to be asked.
+bool remember_scores(Search& search) {
+  if (search.verdicts == nullptr) return false;
+  if (search.framework.run_scores([&] { return search.verdicts->score(search.state, search.pod); }).is_success()) {
+    return true;
+  }
+  search.feasible = search.verdicts->feasible();
+  search.memory->forget(*search.verdicts);
+  search.verdicts = nullptr;
+  return false;
+}
+
 Status choose(Search& search) {
   Decision& decision = search.result.decision;
-  decision.feasible = search.feasible.size();
-  if (search.feasible.size() == 1) {
-    decision.node = search.feasible.front()->name();
+  decision.feasible = search.found().size();
+  if (search.found().size() == 1) {
+    decision.node = search.found().front()->name();
     return {};
   }
   if (!search.framework.has_score()) {
-    for (const auto& node : search.feasible) decision.totals.push_back({node->name(), 1});
+    for (const auto& node : search.found()) decision.totals.push_back({node->name(), 1});
   } else {
-    Status status = search.framework.run_pre_score(search.state, search.pod, search.feasible);
+    Status status = search.framework.run_pre_score(search.state, search.pod, search.found());
     if (!status.is_success()) return status;
+    if (remember_scores(search)) {
+      decision.node = search.verdicts->totals()[search.how.pick(search.verdicts->totals())].node;
+      return {};
+    }
     status =
         search.framework.run_score(search.state, search.pod, search.feasible, decision.plugin_scores, decision.totals);
     if (!status.is_success()) return status;
@@ -208,7 +262,7 @@ std::size_t feasible_nodes_to_find(int percentage, std::size_t nodes) {
 }
 
 ScheduleResult schedule_pod(const Framework& framework, CycleState& state, const Pod& pod, const Snapshot& snapshot,
-                            NodeSearch& how) {
+                            NodeSearch& how, VerdictMemory* memory) {
   ScheduleResult result;
   result.diagnosis.nodes_total = snapshot.nodes().size();
   if (snapshot.nodes().empty()) {
@@ -216,11 +270,13 @@ ScheduleResult schedule_pod(const Framework& framework, CycleState& state, const
     result.status = Status::unschedulable("no nodes available to schedule pods");
     return result;
   }
-  Search search{framework, state, pod, snapshot, how, result, {}};
+  Search search{framework, state, pod, snapshot, how, result, memory};
   result.status = find_feasible(search);
   if (!result.status.is_success()) return result;
-  result.decision.evaluated = search.feasible.size() + result.diagnosis.node_statuses.size();
-  if (search.feasible.empty()) {
+  result.decision.evaluated = search.verdicts != nullptr
+                                  ? snapshot.nodes().size()
+                                  : search.feasible.size() + result.diagnosis.node_statuses.size();
+  if (search.found().empty()) {
     reject(search);
     return result;
   }

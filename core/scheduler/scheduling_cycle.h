@@ -13,6 +13,7 @@
 #include "core/cache/cache.h"
 #include "core/framework/framework.h"
 #include "core/random.h"
+#include "core/scheduler/verdict_memory.h"
 #include "core/status.h"
 
 namespace berth {
@@ -61,9 +62,11 @@ struct NodeSearch {
   std::size_t next_start = 0;
 };
 
-// PreFilter, Filter, [PostFilter], PreScore, Score, pick. Changes nothing but `state` and search.next_start.
+// PreFilter, Filter, [PostFilter], PreScore, Score, pick. Changes nothing but `state`, search.next_start and `memory`.
+// With a memory (null: none) verdicts about nodes that did not change are taken from it; the outcome is the same, but
+// for decision.plugin_scores, which stays empty where it was used.
 ScheduleResult schedule_pod(const Framework& framework, CycleState& state, const Pod& pod, const Snapshot& snapshot,
-                            NodeSearch& search);
+                            NodeSearch& search, VerdictMemory* memory = nullptr);
 // The same from the first node on, over all nodes, with nobody nominated and equal totals left to `random`.
 ScheduleResult schedule_pod(const Framework& framework, CycleState& state, const Pod& pod, const Snapshot& snapshot,
                             Random& random);

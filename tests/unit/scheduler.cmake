@@ -13,4 +13,5 @@ berth_test(unit_scheduler
     scheduler_provisioning_test.cc
     scheduler_robustness_test.cc
     scheduler_simulator_test.cc
+    scheduler_verdict_memory_test.cc
   LIBS berth_core berth_plugins berth_storage)
