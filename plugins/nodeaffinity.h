@@ -29,15 +29,14 @@ class NodeAffinity final : public PreFilterPlugin,
   explicit NodeAffinity(Added added = {}, Json args = {}) : added_(std::move(added)), args_(std::move(args)) {}
 
   std::string_view name() const override { return kName; }
+  Reads reads(const Pod&, Point) const override { return Reads::node; }
   Json args() const override { return args_; }
   std::vector<EventWithHint> events_to_register() const override;
   Status pre_filter(CycleState& state, const Pod& pod, const Snapshot& snapshot, PreFilterResult& result) override;
   Status filter(CycleState& state, const Pod& pod, const NodeInfo& node) override;
-  Reads filter_reads() const override { return Reads::node; }
   Status pre_score(CycleState& state, const Pod& pod,
                    const std::vector<std::shared_ptr<const NodeInfo>>& feasible) override;
   Status score(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t& score) override;
-  Reads score_reads() const override { return Reads::node; }
   Status normalize(CycleState& state, const Pod& pod, std::vector<NodeScore>& scores) override;
 
  private:

@@ -15,13 +15,12 @@ class TaintToleration final : public FilterPlugin, public PreScorePlugin, public
   static Result<std::unique_ptr<Plugin>> make(const Json& args, Handle& handle);
 
   std::string_view name() const override { return kName; }
+  Reads reads(const Pod&, Point) const override { return Reads::node; }
   std::vector<EventWithHint> events_to_register() const override;
   Status filter(CycleState& state, const Pod& pod, const NodeInfo& node) override;
-  Reads filter_reads() const override { return Reads::node; }
   Status pre_score(CycleState& state, const Pod& pod,
                    const std::vector<std::shared_ptr<const NodeInfo>>& feasible) override;
   Status score(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t& score) override;
-  Reads score_reads() const override { return Reads::node; }
   Status normalize(CycleState& state, const Pod& pod, std::vector<NodeScore>& scores) override;
 };
 

@@ -137,40 +137,7 @@ Status Framework::pre_filter(CycleState& state, const Pod& pod, const Snapshot& 
 }
 
 Status Framework::run_filter(CycleState& state, const Pod& pod, const NodeInfo& node) const {
-  return run_filters_between(state, pod, node, 0, filter_.size());
-}
-
-std::size_t Framework::filters_by_node() const {
-  const auto first_other = std::find_if(filter_.begin(), filter_.end(),
-                                        [](const auto& entry) { return entry.plugin->filter_reads() != Reads::node; });
-  return static_cast<std::size_t>(first_other - filter_.begin());
-}
-
-bool Framework::skips_filters_from(const CycleState& state, std::size_t first) const {
-  return std::all_of(filter_.begin() + static_cast<std::ptrdiff_t>(first), filter_.end(),
-                     [&state](const auto& entry) { return state.skip_filter.contains(entry.name); });
-}
-
-bool Framework::skips_score(const CycleState& state, std::size_t plugin) const {
-  return state.skip_score.contains(score_[plugin].name);
-}
-
-Status Framework::run_one_score(CycleState& state, const Pod& pod, const NodeInfo& node, std::size_t plugin,
-                                std::int64_t& score) const {
-  return measured(state, score_[plugin], "Score",
-                  [&] { return score_[plugin].plugin->score(state, pod, node, score); });
-}
-
-Status Framework::run_one_normalize(CycleState& state, const Pod& pod, std::size_t plugin,
-                                    std::vector<NodeScore>& scores) const {
-  return measured(state, score_[plugin], "ScoreExtensionNormalize",
-                  [&] { return score_[plugin].plugin->normalize(state, pod, scores); });
-}
-
-Status Framework::run_filters_between(CycleState& state, const Pod& pod, const NodeInfo& node, std::size_t first,
-                                      std::size_t last) const {
-  for (std::size_t i = first; i < last; ++i) {
-    const auto& entry = filter_[i];
+  for (const auto& entry : filter_) {
     if (state.skip_filter.contains(entry.name)) continue;
     Status status = measured(state, entry, "Filter", [&] { return entry.plugin->filter(state, pod, node); });
     if (!status.is_success())

@@ -121,23 +121,26 @@ class Framework {
   };
   Status run_score(CycleState& state, const Pod& pod, const std::vector<std::shared_ptr<const NodeInfo>>& feasible,
                    std::vector<PluginScores>& per_plugin, std::vector<NodeScore>& totals) const;
-  // The same in parts, for who remembers verdicts (scheduler/verdict_memory.h). Filter plugins before
-  // `filters_by_node()` depend on nothing but the pod's class and the node; run_filters_between() is run_filter() of
-  // some of them.
-  std::size_t filters_by_node() const;
-  std::size_t filter_count() const { return filter_.size(); }
-  Status run_filters_between(CycleState& state, const Pod& pod, const NodeInfo& node, std::size_t first,
-                             std::size_t last) const;
-  bool skips_filters_from(const CycleState& state, std::size_t first) const;
-  // Runs Score over all nodes; its duration is that of the point.
-  Status run_scores(const std::function<Status()>& over_all_nodes) const;
-  std::size_t score_count() const { return score_.size(); }
-  bool skips_score(const CycleState& state, std::size_t plugin) const;
-  Reads score_reads(std::size_t plugin) const { return score_[plugin].plugin->score_reads(); }
-  std::int64_t score_weight(std::size_t plugin) const { return score_[plugin].weight; }
-  Status run_one_score(CycleState& state, const Pod& pod, const NodeInfo& node, std::size_t plugin,
-                       std::int64_t& score) const;
-  Status run_one_normalize(CycleState& state, const Pod& pod, std::size_t plugin, std::vector<NodeScore>& scores) const;
+  // The plugins themselves, in order, for who keeps their answers (scheduler/class_view.h); its runs are timed as those
+  // of the point.
+  template <class T>
+  struct Named {
+    std::string name;
+    T* plugin = nullptr;
+    std::int64_t weight = 1;
+    Counter* evaluations = nullptr;    // null: not counted
+    SummingPlugin* summing = nullptr;  // the same plugin; null: it is none
+    void count() const {
+      if (evaluations != nullptr) evaluations->add();
+    }
+  };
+  const std::vector<Named<PreFilterPlugin>>& pre_filters() const { return pre_filter_; }
+  const std::vector<Named<FilterPlugin>>& filters() const { return filter_; }
+  const std::vector<Named<PreScorePlugin>>& pre_scores() const { return pre_score_; }
+  const std::vector<Named<ScorePlugin>>& scores() const { return score_; }
+  // Those that take part at PreFilter or PreScore, each once.
+  const std::vector<SummingPlugin*>& summing() const { return summing_; }
+  Status run_as(std::string_view point, const std::function<Status()>& run) const;
   // For explanations, beside the road of a decision (framework_explain.cc).
   struct Verdict {
     Status status;                                    // with the plugin's name, on success too
@@ -166,13 +169,6 @@ class Framework {
   void run_post_bind(CycleState& state, const Pod& pod, const std::string& node) const;
 
  private:
-  template <class T>
-  struct Named {
-    std::string name;
-    T* plugin = nullptr;
-    std::int64_t weight = 1;
-    Counter* evaluations = nullptr;  // null: not counted
-  };
   Framework() = default;
   Status make_plugins(const Registry& registry, const Profile& profile, Handle& handle);
   void complete_args(const Profile& profile, const std::string& name, const Plugin& plugin);
@@ -225,6 +221,7 @@ class Framework {
   std::vector<Named<PreBindPlugin>> pre_bind_;
   std::vector<Named<BindPlugin>> bind_;
   std::vector<Named<PostBindPlugin>> post_bind_;
+  std::vector<SummingPlugin*> summing_;
   std::map<std::string, std::vector<EventWithHint>, std::less<>> events_;
 };
 

@@ -39,7 +39,8 @@ Scheduler::Scheduler(const Clock& clock, const Lister& lister, Surroundings& sur
           clock, [this](const Pod& pod) { return framework_of(pod); }, counted(options.queue, options.metrics)),
       remembers_(options.remembers) {
   search_.nominator = &queue_.nominator();
-  search_.pick = options.pick ? std::move(options.pick) : pick_uniformly(random_);
+  search_.pick = std::move(options.pick);
+  search_.random = &random_;
 }
 
 Status Scheduler::add_profile(const Registry& registry, const Profile& profile) {
@@ -138,7 +139,7 @@ std::unique_ptr<BindingCycle> Scheduler::try_pod(QueuedPod queued) {
   auto state = std::make_unique<CycleState>();
   state->sampled = cycles_++ % kSampledCycles == 0;
   ScheduleResult result =
-      schedule_pod(framework, *state, *queued.pod, snapshot_, search_, remembers_ ? &memory_ : nullptr);
+      schedule_pod(framework, *state, *queued.pod, snapshot_, search_, remembers_ ? &views_ : nullptr);
   if (!result.status.is_success()) {
     if (!result.victims.empty()) preempt(queued.pod, result);
     Failure failure{result.status, {}, {}, result.nominated_node};

@@ -29,10 +29,7 @@ struct Search {
   const Snapshot& snapshot;
   NodeSearch& how;
   ScheduleResult& result;
-  VerdictMemory* memory = nullptr;
-  ClassVerdicts* verdicts = nullptr;  // null: `feasible` holds what the plugins said
   Nodes feasible = {};
-  const Nodes& found() const { return verdicts == nullptr ? feasible : verdicts->feasible(); }
 };
 
 std::size_t wanted(const Search& search, std::size_t nodes) {
@@ -108,40 +105,6 @@ void leave_out(Search& search, const PreFilterResult& narrowed) {
   }
 }
 
-// A promise to a pod that this one gives way to makes verdicts depend on more than the node.
-bool is_anybody_nominated(const Search& search) {
-  if (search.how.nominator == nullptr) return false;
-  for (const auto& [node, pods] : search.how.nominator->by_node()) {
-    for (const auto& nominated : pods) {
-      if (nominated->priority >= search.pod.priority && nominated->uid() != search.pod.uid()) return true;
-    }
-  }
-  return false;
-}
-
-// Filter from memory. False: this pod has to be filtered without.
-bool remember_feasible(Search& search, const PreFilterResult& narrowed) {
-  const std::size_t nodes = search.snapshot.nodes().size();
-  if (search.memory == nullptr || narrowed.node_names || !search.framework.has_filter()) return false;
-  if (search.framework.filters_by_node() == 0) return false;  // nobody declares anything
-  if (wanted(search, nodes) != nodes || is_anybody_nominated(search)) return false;
-  ClassVerdicts& verdicts = search.memory->of(search.framework, search.pod);
-  const std::size_t start = search.how.next_start % nodes;
-  const Status status =
-      search.framework.run_filters([&] { return verdicts.filter(search.state, search.pod, search.snapshot, start); });
-  if (!status.is_success()) {
-    search.memory->forget(verdicts);
-    return false;
-  }
-  search.verdicts = &verdicts;
-  search.how.next_start = start;
-  if (!verdicts.feasible().empty()) return true;
-  for (std::size_t i = 0; i < nodes; ++i) {
-    reject_node(search.result.diagnosis, search.snapshot.nodes()[i]->name(), *verdicts.rejection(i));
-  }
-  return true;
-}
-
 // PreFilter and Filter. A rejection by PreFilter counts for every node.
 Status find_feasible(Search& search) {
   Diagnosis& diagnosis = search.result.diagnosis;
@@ -155,7 +118,6 @@ Status find_feasible(Search& search) {
   }
   if (!status.is_success()) return status;
   if (nominated_fits(search)) return {};
-  if (remember_feasible(search, narrowed)) return {};
   const Nodes left = nodes_left(search, narrowed);
   std::map<std::string, Status> rejected;
   status = search.framework.run_filters([&] { return filter_nodes(search, left, rejected); });
@@ -167,39 +129,27 @@ Status find_feasible(Search& search) {
   return {};
 }
 
-// Score from memory. False: the plugins have to be asked.
-bool remember_scores(Search& search) {
-  if (search.verdicts == nullptr) return false;
-  if (search.framework.run_scores([&] { return search.verdicts->score(search.state, search.pod); }).is_success()) {
-    return true;
-  }
-  search.feasible = search.verdicts->feasible();
-  search.memory->forget(*search.verdicts);
-  search.verdicts = nullptr;
-  return false;
+std::size_t pick(const NodeSearch& how, const std::vector<NodeScore>& totals) {
+  return how.pick ? how.pick(totals) : pick_uniformly(*how.random)(totals);
 }
 
 Status choose(Search& search) {
   Decision& decision = search.result.decision;
-  decision.feasible = search.found().size();
-  if (search.found().size() == 1) {
-    decision.node = search.found().front()->name();
+  decision.feasible = search.feasible.size();
+  if (search.feasible.size() == 1) {
+    decision.node = search.feasible.front()->name();
     return {};
   }
   if (!search.framework.has_score()) {
-    for (const auto& node : search.found()) decision.totals.push_back({node->name(), 1});
+    for (const auto& node : search.feasible) decision.totals.push_back({node->name(), 1});
   } else {
-    Status status = search.framework.run_pre_score(search.state, search.pod, search.found());
+    Status status = search.framework.run_pre_score(search.state, search.pod, search.feasible);
     if (!status.is_success()) return status;
-    if (remember_scores(search)) {
-      decision.node = search.verdicts->totals()[search.how.pick(search.verdicts->totals())].node;
-      return {};
-    }
     status =
         search.framework.run_score(search.state, search.pod, search.feasible, decision.plugin_scores, decision.totals);
     if (!status.is_success()) return status;
   }
-  decision.node = decision.totals[search.how.pick(decision.totals)].node;
+  decision.node = decision.totals[pick(search.how, decision.totals)].node;
   return {};
 }
 
@@ -216,6 +166,54 @@ void reject(Search& search) {
     result.diagnosis.post_filter_message = post.message();
   }
   result.status = Status::unschedulable(result.diagnosis.message());
+}
+
+// Of an attempt that has at least one feasible node.
+bool choose_from(ClassView::Attempt& attempt, const Snapshot& snapshot, NodeSearch& how, std::size_t start,
+                 Decision& decision) {
+  decision.feasible = attempt.feasible();
+  if (attempt.feasible() == 1) {
+    decision.node = snapshot.nodes()[attempt.only()]->name();
+    return true;
+  }
+  if (!attempt.score()) return false;
+  if (!how.pick) {
+    decision.node = snapshot.nodes()[attempt.choose(*how.random, start)]->name();
+    return true;
+  }
+  if (!attempt.tell(start, decision.plugin_scores, decision.totals)) return false;
+  decision.node = decision.totals[how.pick(decision.totals)].node;
+  return true;
+}
+
+// The decision from the view of the pod's class. False: there is no view, no node is feasible or something broke; the
+// plugins are to be asked, and tell why.
+bool decide_from_view(const Framework& framework, CycleState& state, const Pod& pod, const Snapshot& snapshot,
+                      NodeSearch& how, ClassViews& views, Decision& decision) {
+  static const Nominator kNobody;
+  const std::size_t nodes = snapshot.nodes().size();
+  if (!framework.has_filter() || !framework.has_score()) return false;
+  if (feasible_nodes_to_find(framework.completed().percentage_of_nodes_to_score, nodes) != nodes) return false;
+  const std::size_t start = how.next_start % nodes;
+  ClassView* view = views.of(framework, pod, snapshot);
+  if (view == nullptr) return false;
+  ClassView::Attempt attempt(*view, state, pod, snapshot, how.nominator == nullptr ? kNobody : *how.nominator);
+  const Status filtered = framework.run_filters([&] { return attempt.filter(start) ? Status() : Status::error(""); });
+  if (!filtered.is_success() || attempt.feasible() == 0) return false;
+  if (!pod.nominated_node_name.empty()) {
+    const std::size_t place = snapshot.place_of(pod.nominated_node_name);
+    if (place < nodes && attempt.fits(place)) {
+      decision.node = pod.nominated_node_name;
+      decision.feasible = decision.evaluated = 1;
+      return true;
+    }
+  }
+  decision.evaluated = nodes;
+  const Status chosen = framework.run_as(
+      "Score", [&] { return choose_from(attempt, snapshot, how, start, decision) ? Status() : Status::error(""); });
+  if (!chosen.is_success()) return false;
+  how.next_start = start;
+  return true;
 }
 
 }  // namespace
@@ -241,16 +239,13 @@ std::string Diagnosis::message() const {
 
 PickNode pick_uniformly(Random& random) {
   return [&random](const std::vector<NodeScore>& totals) {
+    std::int64_t best = totals.front().score;
+    for (const NodeScore& each : totals) best = std::max(best, each.score);
+    const auto is_best = [best](const NodeScore& each) { return each.score == best; };
+    const auto ties = std::count_if(totals.begin(), totals.end(), is_best);
+    std::uint64_t left = ties == 1 ? 0 : random.below(static_cast<std::uint64_t>(ties));
     std::size_t chosen = 0;
-    std::uint64_t equal = 1;
-    for (std::size_t i = 1; i < totals.size(); ++i) {
-      if (totals[i].score > totals[chosen].score) {
-        chosen = i;
-        equal = 1;
-      } else if (totals[i].score == totals[chosen].score && random.below(++equal) == 0) {
-        chosen = i;
-      }
-    }
+    while (!is_best(totals[chosen]) || left-- > 0) ++chosen;
     return chosen;
   };
 }
@@ -262,7 +257,7 @@ std::size_t feasible_nodes_to_find(int percentage, std::size_t nodes) {
 }
 
 ScheduleResult schedule_pod(const Framework& framework, CycleState& state, const Pod& pod, const Snapshot& snapshot,
-                            NodeSearch& how, VerdictMemory* memory) {
+                            NodeSearch& how, ClassViews* views) {
   ScheduleResult result;
   result.diagnosis.nodes_total = snapshot.nodes().size();
   if (snapshot.nodes().empty()) {
@@ -270,13 +265,14 @@ ScheduleResult schedule_pod(const Framework& framework, CycleState& state, const
     result.status = Status::unschedulable("no nodes available to schedule pods");
     return result;
   }
-  Search search{framework, state, pod, snapshot, how, result, memory};
+  if (views != nullptr && decide_from_view(framework, state, pod, snapshot, how, *views, result.decision))
+    return result;
+  result.decision = {};
+  Search search{framework, state, pod, snapshot, how, result};
   result.status = find_feasible(search);
   if (!result.status.is_success()) return result;
-  result.decision.evaluated = search.verdicts != nullptr
-                                  ? snapshot.nodes().size()
-                                  : search.feasible.size() + result.diagnosis.node_statuses.size();
-  if (search.found().empty()) {
+  result.decision.evaluated = search.feasible.size() + result.diagnosis.node_statuses.size();
+  if (search.feasible.empty()) {
     reject(search);
     return result;
   }
@@ -287,7 +283,7 @@ ScheduleResult schedule_pod(const Framework& framework, CycleState& state, const
 ScheduleResult schedule_pod(const Framework& framework, CycleState& state, const Pod& pod, const Snapshot& snapshot,
                             Random& random) {
   NodeSearch how;
-  how.pick = pick_uniformly(random);
+  how.random = &random;
   return schedule_pod(framework, state, pod, snapshot, how);
 }
 

@@ -57,7 +57,7 @@ class Run {
       }
       const NodeSearch before = search_;
       std::vector<std::string> differences = compare_decision(attempt(*pod), expect[i]);
-      if (std::string other = decide_from_memory(*pod, before); !other.empty()) differences.push_back(std::move(other));
+      if (std::string other = decide_from_views(*pod, before); !other.empty()) differences.push_back(std::move(other));
       if (differences.empty()) {
         ++verdict.same;
       } else {
@@ -88,9 +88,9 @@ class Run {
     return got;
   }
 
-  // The same decision with what is remembered of the nodes, from the attempts before and from itself. Empty: it is the
-  // same in all but the scores of single plugins, which are not told then.
-  std::string decide_from_memory(const Pod& pod, const NodeSearch& before) {
+  // The same decision from views of classes, kept over all attempts. Empty: it is the same in every node and score; why
+  // nodes were rejected is told only where none is left.
+  std::string decide_from_views(const Pod& pod, const NodeSearch& before) {
     if (!framework_->run_pre_enqueue(pod).is_success()) return {};
     CycleState state;
     NodeSearch search = before;
@@ -98,18 +98,33 @@ class Run {
     for (int round = 0; round < 2; ++round) {
       CycleState own;
       search = before;
-      const ScheduleResult fast = schedule_pod(*framework_, own, pod, cluster_.take_snapshot(), search, &memory_);
-      if (fast.status != plain.status) return "from memory: status " + fast.status.message();
-      if (fast.decision.node != plain.decision.node) return "from memory: node " + fast.decision.node;
+      const ScheduleResult fast = schedule_pod(*framework_, own, pod, cluster_.take_snapshot(), search, &views_);
+      if (fast.status != plain.status) return "from views: status " + fast.status.message();
+      if (fast.decision.node != plain.decision.node) return "from views: node " + fast.decision.node;
       if (fast.decision.feasible != plain.decision.feasible || fast.decision.evaluated != plain.decision.evaluated ||
           fast.nominated_node != plain.nominated_node) {
-        return "from memory: other nodes are feasible";
+        return "from views: other nodes are feasible";
       }
+      if (show_scores(fast.decision) != show_scores(plain.decision)) return "from views: other scores";
       if (!plain.status.is_success() && fast.diagnosis.node_statuses != plain.diagnosis.node_statuses) {
-        return "from memory: other reasons";
+        return "from views: other reasons";
       }
     }
     return {};
+  }
+
+  static std::string show_scores(const Decision& decision) {
+    std::string text;
+    const auto show = [&text](const std::vector<NodeScore>& scores) {
+      for (const NodeScore& each : scores) text += " " + each.node + " " + std::to_string(each.score);
+      text += "\n";
+    };
+    show(decision.totals);
+    for (const Framework::PluginScores& plugin : decision.plugin_scores) {
+      text += plugin.plugin + " x " + std::to_string(plugin.weight);
+      show(plugin.scores);
+    }
+    return text;
   }
 
   static void note_volumes(Attempt& got) {
@@ -146,7 +161,7 @@ class Run {
   Cluster cluster_;
   std::unique_ptr<Framework> framework_;
   NodeSearch search_;
-  VerdictMemory memory_;
+  ClassViews views_;
 };
 
 }  // namespace

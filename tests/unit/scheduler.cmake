@@ -13,5 +13,6 @@ berth_test(unit_scheduler
     scheduler_provisioning_test.cc
     scheduler_robustness_test.cc
     scheduler_simulator_test.cc
-    scheduler_verdict_memory_test.cc
+    scheduler_candidates_test.cc
+    scheduler_class_view_test.cc
   LIBS berth_core berth_plugins berth_storage)
