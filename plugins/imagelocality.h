@@ -14,7 +14,9 @@ class ImageLocality final : public ScorePlugin {
   explicit ImageLocality(Handle& handle) : handle_(handle) {}
 
   std::string_view name() const override { return kName; }
+  Reads reads(const Pod&, Point) const override { return Reads::node_and_images; }
   Status score(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t& score) override;
+  bool normalizes() const override { return false; }
 
  private:
   Handle& handle_;

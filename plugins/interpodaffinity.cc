@@ -4,51 +4,17 @@
 #include <limits>
 
 #include "core/api/field_reader.h"
+#include "plugins/interpodaffinity_state.h"
 
 namespace berth {
 
+using namespace neighbourhood;
+
 namespace {
 
-constexpr std::string_view kScoreKey = "InterPodAffinity/score";
 constexpr const char* kNoAffinity = "node(s) didn't match pod affinity rules";
 constexpr const char* kAntiAffinity = "node(s) didn't match pod anti-affinity rules";
 constexpr const char* kExistingAntiAffinity = "node(s) didn't satisfy existing pods anti-affinity rules";
-
-// Pods on nodes, counted at the topology values of their nodes.
-struct Neighbours final : StateEntry {
-  TopologyCounts refusing;     // whose required anti-affinity means this pod, once per term
-  TopologyCounts wanted;       // whom all of this pod's required affinity terms mean, once per term
-  TopologyCounts unwanted;     // whom this pod's required anti-affinity means, once per term
-  Labels labels_of_namespace;  // of this pod
-  std::unique_ptr<StateEntry> clone() const override { return std::make_unique<Neighbours>(*this); }
-
-  void count_refusing(const Pod& pod, const Pod& other, const Node& node, std::int64_t amount) {
-    for (const PodAffinityTerm& term : other.pod_anti_affinity.required) {
-      if (means(term, other, pod, labels_of_namespace)) refusing.add_and_drop_zero(node, term.topology_key, amount);
-    }
-  }
-  void count_meant(const Pod& pod, const Pod& other, const Node& node, std::int64_t amount,
-                   NamespaceLabels& namespaces) {
-    if (all_mean(pod.pod_affinity.required, pod, other, namespaces)) {
-      for (const PodAffinityTerm& term : pod.pod_affinity.required) {
-        wanted.add_and_drop_zero(node, term.topology_key, amount);
-      }
-    }
-    for (const PodAffinityTerm& term : pod.pod_anti_affinity.required) {
-      if (means(term, pod, other, namespaces)) unwanted.add_and_drop_zero(node, term.topology_key, amount);
-    }
-  }
-};
-
-struct Preferences final : StateEntry {
-  TopologyCounts scores;
-  std::unique_ptr<StateEntry> clone() const override { return std::make_unique<Preferences>(*this); }
-};
-
-Labels labels_of(const std::string& name_space, NamespaceLabels& namespaces) {
-  const Labels* labels = namespaces.find(name_space);
-  return labels == nullptr ? Labels() : *labels;
-}
 
 bool satisfies_affinity(const Neighbours& neighbours, const Pod& pod, const Node& node, NamespaceLabels& namespaces) {
   bool all_there = true;
@@ -141,24 +107,28 @@ Status InterPodAffinity::filter(CycleState& state, const Pod& pod, const NodeInf
 }
 
 void InterPodAffinity::weigh(TopologyCounts& scores, const Pod& pod, const Labels& labels_of_namespace,
-                             const Pod& existing, const Node& node, NamespaceLabels& namespaces) const {
+                             const Pod& existing, const Node& node, NamespaceLabels& namespaces,
+                             std::int64_t times) const {
+  const auto add = [&](const std::string& topology_key, std::int64_t weight) {
+    scores.add(node, topology_key, weight, times);
+  };
   for (const WeightedPodAffinityTerm& each : pod.pod_affinity.preferred) {
-    if (means(each.term, pod, existing, namespaces)) scores.add(node, each.term.topology_key, each.weight);
+    if (means(each.term, pod, existing, namespaces)) add(each.term.topology_key, each.weight);
   }
   for (const WeightedPodAffinityTerm& each : pod.pod_anti_affinity.preferred) {
-    if (means(each.term, pod, existing, namespaces)) scores.add(node, each.term.topology_key, -each.weight);
+    if (means(each.term, pod, existing, namespaces)) add(each.term.topology_key, -each.weight);
   }
   if (arguments_.hard_pod_affinity_weight > 0) {
     for (const PodAffinityTerm& term : existing.pod_affinity.required) {
       if (!means(term, existing, pod, labels_of_namespace)) continue;
-      scores.add(node, term.topology_key, arguments_.hard_pod_affinity_weight);
+      add(term.topology_key, arguments_.hard_pod_affinity_weight);
     }
   }
   for (const WeightedPodAffinityTerm& each : existing.pod_affinity.preferred) {
-    if (means(each.term, existing, pod, labels_of_namespace)) scores.add(node, each.term.topology_key, each.weight);
+    if (means(each.term, existing, pod, labels_of_namespace)) add(each.term.topology_key, each.weight);
   }
   for (const WeightedPodAffinityTerm& each : existing.pod_anti_affinity.preferred) {
-    if (means(each.term, existing, pod, labels_of_namespace)) scores.add(node, each.term.topology_key, -each.weight);
+    if (means(each.term, existing, pod, labels_of_namespace)) add(each.term.topology_key, -each.weight);
   }
 }
 
@@ -171,7 +141,7 @@ Status InterPodAffinity::pre_score(CycleState& state, const Pod& pod,
   auto preferences = std::make_unique<Preferences>();
   for (const std::shared_ptr<const NodeInfo>& node : handle_.snapshot().nodes()) {
     for (const std::shared_ptr<const Pod>& existing : has_preferences ? node->pods : node->pods_with_affinity) {
-      weigh(preferences->scores, pod, labels_of_namespace, *existing, *node->node, namespaces);
+      weigh(preferences->scores, pod, labels_of_namespace, *existing, *node->node, namespaces, 1);
     }
   }
   if (preferences->scores.empty()) return Status::skip();

@@ -19,6 +19,7 @@ class InterPodAffinity final : public PreFilterPlugin,
                                public FilterPlugin,
                                public PreScorePlugin,
                                public ScorePlugin,
+                               public SummingPlugin,
                                public EnqueueExtensions {
  public:
   static constexpr std::string_view kName = "InterPodAffinity";
@@ -30,6 +31,7 @@ class InterPodAffinity final : public PreFilterPlugin,
   InterPodAffinity(const Arguments& arguments, Handle& handle) : arguments_(arguments), handle_(handle) {}
 
   std::string_view name() const override { return kName; }
+  Reads reads(const Pod&, Point) const override { return Reads::sums; }
   Json args() const override;
   std::vector<EventWithHint> events_to_register() const override;
   Status pre_filter(CycleState& state, const Pod& pod, const Snapshot& snapshot, PreFilterResult& result) override;
@@ -40,12 +42,21 @@ class InterPodAffinity final : public PreFilterPlugin,
                    const std::vector<std::shared_ptr<const NodeInfo>>& feasible) override;
   Status score(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t& score) override;
   Status normalize(CycleState& state, const Pod& pod, std::vector<NodeScore>& scores) override;
+  bool reads_labels(const Pod& pod, const Snapshot& snapshot) const override;
+  void begin_sums(CycleState& state, const Pod& pod, Domains& domains) override;
+  bool sums_hold(const CycleState& state, const Pod& pod) const override;
+  void sum(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t times, Domains& domains) override;
+  void add_traits(const CycleState& state, const Pod& pod, const NodeInfo& node, const Domains& domains,
+                  std::vector<std::int64_t>& traits) const override;
+  bool skips_filter(const CycleState& state, const Pod& pod) const override;
+  Status pre_score_sums(CycleState& state, const Pod& pod, const std::vector<AlikeNodes>& feasible,
+                        const Domains& domains) override;
 
  private:
   Status change(CycleState& state, const Pod& pod, const Pod& changed, const NodeInfo& node, std::int64_t amount) const;
-  // What one pod on a node adds to the scores of the nodes around it.
+  // What one pod on a node adds to the scores of the nodes around it; `times`: 1, or -1 to take it back.
   void weigh(TopologyCounts& scores, const Pod& pod, const Labels& labels_of_namespace, const Pod& existing,
-             const Node& node, NamespaceLabels& namespaces) const;
+             const Node& node, NamespaceLabels& namespaces, std::int64_t times) const;
 
   Arguments arguments_;
   Handle& handle_;

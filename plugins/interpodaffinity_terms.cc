@@ -24,6 +24,14 @@ const Labels* NamespaceLabels::find(const std::string& name) {
   return known->second == nullptr ? nullptr : &known->second->metadata.labels;
 }
 
+bool NamespaceLabels::hold() const {
+  return std::all_of(known_.begin(), known_.end(), [this](const auto& entry) {
+    const std::shared_ptr<const Namespace> now = lister_.name_space(entry.first);
+    if (now == entry.second) return true;
+    return now != nullptr && entry.second != nullptr && now->metadata.labels == entry.second->metadata.labels;
+  });
+}
+
 bool means(const PodAffinityTerm& term, const Pod& owner, const Pod& other, const Labels& labels_of_namespace) {
   const bool in_namespace = names_namespace(term, owner, other.metadata.namespace_) ||
                             (term.namespace_selector && matches(*term.namespace_selector, labels_of_namespace));
@@ -53,9 +61,11 @@ bool all_mean(const std::vector<PodAffinityTerm>& terms, const Pod& owner, const
   });
 }
 
-void TopologyCounts::add(const Node& node, const std::string& topology_key, std::int64_t amount) {
+void TopologyCounts::add(const Node& node, const std::string& topology_key, std::int64_t amount, std::int64_t times) {
   auto label = node.metadata.labels.find(topology_key);
-  if (label != node.metadata.labels.end()) by_key_[topology_key][label->second] += amount;
+  if (label == node.metadata.labels.end()) return;
+  by_key_[topology_key][label->second] += amount * times;
+  additions_ += times;
 }
 
 void TopologyCounts::add_and_drop_zero(const Node& node, const std::string& topology_key, std::int64_t amount) {

@@ -14,12 +14,14 @@
 
 namespace berth {
 
-// Looks up the labels of namespaces, each once. Lives within one call of a plugin.
+// Looks up the labels of namespaces, each once.
 class NamespaceLabels {
  public:
   explicit NamespaceLabels(const Lister& lister) : lister_(lister) {}
   // Null: there is no such namespace. The pointer lives as long as *this.
   const Labels* find(const std::string& name);
+  // True while a new look-up of all that were found would give the same.
+  bool hold() const;
 
  private:
   const Lister& lister_;
@@ -43,9 +45,9 @@ bool all_mean(const std::vector<PodAffinityTerm>& terms, const Pod& owner, const
 // Amounts by topology key and value: topology.kubernetes.io/zone -> z1 -> 2.
 class TopologyCounts {
  public:
-  // To the node's value of the key; a node without the key changes nothing. An amount that comes to 0 stays, as a sign
-  // that something was counted.
-  void add(const Node& node, const std::string& topology_key, std::int64_t amount);
+  // To the node's value of the key; a node without the key changes nothing. `times`: 1, or -1 to take an earlier
+  // addition back. Amounts that come to 0 stay.
+  void add(const Node& node, const std::string& topology_key, std::int64_t amount, std::int64_t times = 1);
   // The same, but what comes to 0 is gone.
   void add_and_drop_zero(const Node& node, const std::string& topology_key, std::int64_t amount);
   std::int64_t at(const std::string& topology_key, const std::string& value) const;  // 0: nothing counted
@@ -54,10 +56,17 @@ class TopologyCounts {
   // True when one of the node's labels counts more than 0.
   bool any_positive(const Node& node) const;
   bool empty() const { return by_key_.empty(); }
+  // Of add(), without those taken back.
+  bool has_additions() const { return additions_ > 0; }
+  template <class Visit>
+  void for_each_key(Visit visit) const {
+    for (const auto& entry : by_key_) visit(entry.first);
+  }
   bool operator==(const TopologyCounts&) const = default;
 
  private:
   std::map<std::string, std::map<std::string, std::int64_t>> by_key_;
+  std::int64_t additions_ = 0;
 };
 
 }  // namespace berth

@@ -29,6 +29,7 @@ class NodeAffinity final : public PreFilterPlugin,
   explicit NodeAffinity(Added added = {}, Json args = {}) : added_(std::move(added)), args_(std::move(args)) {}
 
   std::string_view name() const override { return kName; }
+  Reads reads(const Pod&, Point) const override { return Reads::node; }
   Json args() const override { return args_; }
   std::vector<EventWithHint> events_to_register() const override;
   Status pre_filter(CycleState& state, const Pod& pod, const Snapshot& snapshot, PreFilterResult& result) override;

@@ -14,6 +14,7 @@ class NodeName final : public FilterPlugin, public EnqueueExtensions {
   static Result<std::unique_ptr<Plugin>> make(const Json& args, Handle& handle);
 
   std::string_view name() const override { return kName; }
+  Reads reads(const Pod&, Point) const override { return Reads::node; }
   std::vector<EventWithHint> events_to_register() const override;
   Status filter(CycleState& state, const Pod& pod, const NodeInfo& node) override;
 };

@@ -16,10 +16,12 @@ class NodeResourcesBalancedAllocation final : public PreScorePlugin, public Scor
   explicit NodeResourcesBalancedAllocation(std::vector<ScoredResource> resources) : resources_(std::move(resources)) {}
 
   std::string_view name() const override { return kName; }
+  Reads reads(const Pod&, Point) const override { return Reads::node; }
   Json args() const override { return to_json(resources_); }
   Status pre_score(CycleState& state, const Pod& pod,
                    const std::vector<std::shared_ptr<const NodeInfo>>& feasible) override;
   Status score(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t& score) override;
+  bool normalizes() const override { return false; }
 
  private:
   std::vector<ScoredResource> resources_;

@@ -23,6 +23,7 @@ class NodeResourcesFit final : public PreFilterPlugin,
   explicit NodeResourcesFit(FitArguments arguments = {}) : arguments_(std::move(arguments)) {}
 
   std::string_view name() const override { return kName; }
+  Reads reads(const Pod&, Point) const override { return Reads::node; }
   Json args() const override { return to_json(arguments_); }
   std::vector<EventWithHint> events_to_register() const override;
   Status pre_filter(CycleState& state, const Pod& pod, const Snapshot& snapshot, PreFilterResult& result) override;
@@ -30,6 +31,7 @@ class NodeResourcesFit final : public PreFilterPlugin,
   Status pre_score(CycleState& state, const Pod& pod,
                    const std::vector<std::shared_ptr<const NodeInfo>>& feasible) override;
   Status score(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t& score) override;
+  bool normalizes() const override { return false; }
 
  private:
   bool is_ignored(const std::string& resource) const;

@@ -9,41 +9,16 @@
 #include "core/api/field_reader.h"
 #include "core/api/names.h"
 #include "plugins/natural_log.h"
+#include "plugins/podtopologyspread_state.h"
 
 namespace berth {
 
+using namespace spreading;
+
 namespace {
 
-constexpr std::string_view kScoreKey = "PodTopologySpread/score";
 constexpr const char* kTooSkewed = "node(s) didn't match pod topology spread constraints";
 constexpr const char* kMissingLabel = "node(s) didn't match pod topology spread constraints (missing required label)";
-
-struct Spread final : StateEntry {
-  std::vector<SpreadConstraint> constraints;
-  std::vector<DomainCounts> counts;  // by constraint
-  std::unique_ptr<StateEntry> clone() const override { return std::make_unique<Spread>(*this); }
-};
-
-struct SpreadScore final : StateEntry {
-  std::vector<SpreadConstraint> constraints;
-  std::set<std::string> ignored_nodes;  // without all topology keys: they score 0
-  // By constraint: matching pods per topology value of a feasible node. Empty for the host name, counted per node.
-  std::vector<std::map<std::string, std::int64_t>> counts;
-  std::vector<double> weights;  // by constraint: more where there are more domains
-  std::unique_ptr<StateEntry> clone() const override { return std::make_unique<SpreadScore>(*this); }
-};
-
-const std::string* label_of(const NodeInfo& node, const std::string& key) {
-  auto found = node.node->metadata.labels.find(key);
-  return found == node.node->metadata.labels.end() ? nullptr : &found->second;
-}
-
-// A node without the key counts under the empty value, where that is allowed.
-const std::string& value_of(const NodeInfo& node, const std::string& key) {
-  static const std::string kNone;
-  const std::string* value = label_of(node, key);
-  return value == nullptr ? kNone : *value;
-}
 
 bool is_too_skewed(const SpreadConstraint& constraint, const DomainCounts& counts, const std::string& domain,
                    const Labels& pod_labels) {
@@ -262,8 +237,7 @@ Status PodTopologySpread::pre_score(CycleState& state, const Pod& pod,
   auto score = std::make_unique<SpreadScore>();
   score->constraints = constraints_of(pod, true);
   if (score->constraints.empty()) return Status::skip();
-  // The system's defaults let nodes without a zone be spread over by host name alone.
-  const bool all_keys = !pod.topology_spread_constraints.empty() || !arguments_.system_defaults;
+  const bool all_keys = asks_all_keys(pod);
   lay_out(*score, feasible, all_keys);
   count_pods(*score, pod, snapshot, all_keys);
   state.write(kScoreKey, std::move(score));

@@ -18,6 +18,7 @@ class PodTopologySpread final : public PreFilterPlugin,
                                 public FilterPlugin,
                                 public PreScorePlugin,
                                 public ScorePlugin,
+                                public SummingPlugin,
                                 public EnqueueExtensions {
  public:
   static constexpr std::string_view kName = "PodTopologySpread";
@@ -29,6 +30,7 @@ class PodTopologySpread final : public PreFilterPlugin,
   PodTopologySpread(Arguments arguments, Handle& handle) : arguments_(std::move(arguments)), handle_(handle) {}
 
   std::string_view name() const override { return kName; }
+  Reads reads(const Pod&, Point) const override { return Reads::sums; }
   Json args() const override;
   std::vector<EventWithHint> events_to_register() const override;
   Status pre_filter(CycleState& state, const Pod& pod, const Snapshot& snapshot, PreFilterResult& result) override;
@@ -39,10 +41,23 @@ class PodTopologySpread final : public PreFilterPlugin,
                    const std::vector<std::shared_ptr<const NodeInfo>>& feasible) override;
   Status score(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t& score) override;
   Status normalize(CycleState& state, const Pod& pod, std::vector<NodeScore>& scores) override;
+  bool reads_labels(const Pod& pod, const Snapshot& snapshot) const override;
+  void begin_sums(CycleState& state, const Pod& pod, Domains& domains) override;
+  bool sums_hold(const CycleState& state, const Pod& pod) const override;
+  void sum(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t times, Domains& domains) override;
+  void add_traits(const CycleState& state, const Pod& pod, const NodeInfo& node, const Domains& domains,
+                  std::vector<std::int64_t>& traits) const override;
+  bool skips_filter(const CycleState& state, const Pod& pod) const override;
+  Status pre_score_sums(CycleState& state, const Pod& pod, const std::vector<AlikeNodes>& feasible,
+                        const Domains& domains) override;
 
  private:
   // The pod's own constraints of that sort, or the defaults when it has none of either.
   std::vector<SpreadConstraint> constraints_of(const Pod& pod, bool schedule_anyway) const;
+  // The system's defaults let nodes without a zone be spread over by host name alone.
+  bool asks_all_keys(const Pod& pod) const {
+    return !pod.topology_spread_constraints.empty() || !arguments_.system_defaults;
+  }
   Hint after_pod_change(const Pod& pod, const EventObjects& objects) const;
   Hint after_node_change(const Pod& pod, const EventObjects& objects) const;
 

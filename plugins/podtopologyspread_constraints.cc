@@ -83,19 +83,35 @@ std::int64_t count_matching(const NodeInfo& node, const SpreadConstraint& constr
   });
 }
 
+void DomainCounts::forget(std::int64_t pods) {
+  auto before = domains_by_count_.find(pods);
+  if (--before->second == 0) domains_by_count_.erase(before);
+}
+
+void DomainCounts::recount(Domain& domain, bool is_new, std::int64_t delta) {
+  if (!is_new && delta == 0) return;
+  if (!is_new) forget(domain.pods);
+  domain.pods += delta;
+  ++domains_by_count_[domain.pods];
+}
+
 void DomainCounts::add(const std::string& value, std::int64_t delta) {
-  const auto [domain, is_new] = by_value_.try_emplace(value, 0);
-  if (!is_new) {
-    auto before = domains_by_count_.find(domain->second);
-    if (--before->second == 0) domains_by_count_.erase(before);
-  }
-  domain->second += delta;
-  ++domains_by_count_[domain->second];
+  const auto [domain, is_new] = by_value_.try_emplace(value);
+  recount(domain->second, is_new, delta);
+}
+
+void DomainCounts::add_node(const std::string& value, std::int64_t pods, std::int64_t times) {
+  const auto [domain, is_new] = by_value_.try_emplace(value);
+  recount(domain->second, is_new, pods * times);
+  domain->second.nodes += times;
+  if (domain->second.nodes != 0) return;
+  forget(domain->second.pods);
+  by_value_.erase(domain);
 }
 
 std::int64_t DomainCounts::of(const std::string& value) const {
   auto found = by_value_.find(value);
-  return found == by_value_.end() ? 0 : found->second;
+  return found == by_value_.end() ? 0 : found->second.pods;
 }
 
 std::int64_t DomainCounts::least() const {

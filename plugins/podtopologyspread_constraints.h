@@ -26,6 +26,7 @@ struct SpreadConstraint {
   std::int64_t min_domains = 1;
   bool honor_node_affinity = true;
   bool honor_node_taints = false;
+  bool operator==(const SpreadConstraint&) const = default;
 
   // The empty selector matches every pod.
   bool matches_labels(const Labels& labels) const { return selector && matches(*selector, labels); }
@@ -54,6 +55,8 @@ class DomainCounts {
  public:
   // A domain seen for the first time counts as one from then on, also with delta 0.
   void add(const std::string& value, std::int64_t delta);
+  // A node with so many pods comes (times 1) or goes (-1). With its last node a domain is gone, if all came this way.
+  void add_node(const std::string& value, std::int64_t pods, std::int64_t times);
   std::int64_t of(const std::string& value) const;  // 0 for an unknown domain
   // Over all domains; 2^31 - 1 when there is none.
   std::int64_t least() const;
@@ -61,7 +64,14 @@ class DomainCounts {
   bool operator==(const DomainCounts&) const = default;
 
  private:
-  std::map<std::string, std::int64_t> by_value_;
+  struct Domain {
+    std::int64_t pods = 0;
+    std::int64_t nodes = 0;  // of add_node()
+    bool operator==(const Domain&) const = default;
+  };
+  void recount(Domain& domain, bool is_new, std::int64_t delta);
+  void forget(std::int64_t pods);
+  std::map<std::string, Domain> by_value_;
   std::map<std::int64_t, std::int64_t> domains_by_count_;  // so that the least is known after every change
 };
 

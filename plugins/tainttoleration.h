@@ -15,6 +15,7 @@ class TaintToleration final : public FilterPlugin, public PreScorePlugin, public
   static Result<std::unique_ptr<Plugin>> make(const Json& args, Handle& handle);
 
   std::string_view name() const override { return kName; }
+  Reads reads(const Pod&, Point) const override { return Reads::node; }
   std::vector<EventWithHint> events_to_register() const override;
   Status filter(CycleState& state, const Pod& pod, const NodeInfo& node) override;
   Status pre_score(CycleState& state, const Pod& pod,

@@ -39,6 +39,10 @@ class VolumeBinding final : public PreFilterPlugin,
   static const VolumeDecision* decision(const CycleState& state, const std::string& node);
 
   std::string_view name() const override { return kName; }
+  Reads reads(const Pod& pod, Point point) const override {
+    const bool scores = point == Point::pre_score || point == Point::score;
+    return scores || pod.volumes.empty() ? Reads::node : Reads::anything;
+  }
   Json args() const override;
   std::vector<EventWithHint> events_to_register() const override;
   Status pre_filter(CycleState& state, const Pod& pod, const Snapshot& snapshot, PreFilterResult& result) override;

@@ -17,6 +17,7 @@ class VolumeRestrictions final : public PreFilterPlugin, public FilterPlugin, pu
   explicit VolumeRestrictions(Handle& handle) : handle_(handle) {}
 
   std::string_view name() const override { return kName; }
+  Reads reads(const Pod& pod, Point) const override { return pod.volumes.empty() ? Reads::node : Reads::anything; }
   std::vector<EventWithHint> events_to_register() const override;
   Status pre_filter(CycleState& state, const Pod& pod, const Snapshot& snapshot, PreFilterResult& result) override;
   Status add_pod(CycleState& state, const Pod& pod, const Pod& added, const NodeInfo& node) override;

@@ -1,6 +1,7 @@
 #include "core/cache/cache.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/check.h"
 
@@ -26,6 +27,11 @@ std::string zone_of(const Node& node) {
 const NodeInfo* Snapshot::find(const std::string& node) const {
   auto found = index_.find(node);
   return found == index_.end() ? nullptr : nodes_[found->second].get();
+}
+
+std::size_t Snapshot::place_of(const std::string& node) const {
+  auto found = index_.find(node);
+  return found == index_.end() ? nodes_.size() : found->second;
 }
 
 NodeInfo& Cache::touch(const std::string& node) {
@@ -121,10 +127,18 @@ std::vector<std::string> Cache::order() const {
   return nodes;
 }
 
-void Cache::add_to(const std::string& node, const std::shared_ptr<const Pod>& pod) { touch(node).add_pod(pod); }
+void Cache::add_to(const std::string& node, const std::shared_ptr<const Pod>& pod) {
+  NodeInfo& info = touch(node);
+  const auto before = static_cast<std::int64_t>(info.pods_with_affinity.size());
+  info.add_pod(pod);
+  pods_with_affinity_ += static_cast<std::int64_t>(info.pods_with_affinity.size()) - before;
+}
 
 void Cache::take_from(const std::string& node, const std::string& uid) {
-  touch(node).remove_pod(uid);
+  NodeInfo& info = touch(node);
+  const auto before = static_cast<std::int64_t>(info.pods_with_affinity.size());
+  info.remove_pod(uid);
+  pods_with_affinity_ += static_cast<std::int64_t>(info.pods_with_affinity.size()) - before;
   drop_if_empty(node);
 }
 
@@ -208,25 +222,55 @@ std::optional<std::string> Cache::node_of(const std::string& uid) const {
   return found->second.node;
 }
 
+void Snapshot::note(Change change) {
+  if (change.move != nullptr) ++moves_;
+  changes_.push_back(std::move(change));
+  ++changes_made_;
+  while (changes_.size() > kChangesKept || moves_ > kMovesKept) {
+    if (changes_.front().move != nullptr) --moves_;
+    changes_.pop_front();
+  }
+}
+
+// Nodes keep their states; those that changed are replaced afterwards.
+void Cache::rearrange(Snapshot& snapshot) const {
+  auto move = std::make_shared<Snapshot::Move>();
+  std::vector<std::shared_ptr<const NodeInfo>> nodes;
+  std::map<std::string, std::size_t> index;
+  for (std::string& name : order()) {
+    const auto known = snapshot.index_.find(name);
+    if (known == snapshot.index_.end()) {
+      move->from.push_back(Snapshot::Move::kNew);
+      nodes.push_back(nodes_.at(name));
+    } else {
+      move->from.push_back(known->second);
+      nodes.push_back(std::exchange(snapshot.nodes_[known->second], nullptr));
+    }
+    index.emplace(std::move(name), nodes.size() - 1);
+  }
+  for (std::size_t place = 0; place < snapshot.nodes_.size(); ++place) {
+    if (snapshot.nodes_[place] != nullptr) move->gone.emplace_back(place, std::move(snapshot.nodes_[place]));
+  }
+  snapshot.nodes_ = std::move(nodes);
+  snapshot.index_ = std::move(index);
+  snapshot.note({0, nullptr, std::move(move)});
+  snapshot.structure_ = structure_;
+}
+
 void Cache::update_snapshot(Snapshot& snapshot) const {
-  if (snapshot.structure_ != structure_) {
-    snapshot.nodes_.clear();
-    snapshot.index_.clear();
-    for (const std::string& name : order()) {
-      snapshot.index_.emplace(name, snapshot.nodes_.size());
-      snapshot.nodes_.push_back(nodes_.at(name));
-    }
-    snapshot.structure_ = structure_;
-  } else {
-    for (auto it = changed_.upper_bound(snapshot.generation_); it != changed_.end(); ++it) {
-      auto place = snapshot.index_.find(it->second);
-      if (place != snapshot.index_.end()) snapshot.nodes_[place->second] = nodes_.at(it->second);
-    }
+  if (snapshot.structure_ != structure_) rearrange(snapshot);
+  for (auto it = changed_.upper_bound(snapshot.generation_); it != changed_.end(); ++it) {
+    auto place = snapshot.index_.find(it->second);
+    if (place == snapshot.index_.end()) continue;
+    std::shared_ptr<const NodeInfo>& node = snapshot.nodes_[place->second];
+    const std::shared_ptr<const NodeInfo>& now = nodes_.at(it->second);
+    if (node != now) snapshot.note({place->second, std::exchange(node, now), nullptr});
   }
   if (snapshot.images_changed_ != images_changed_) {
     snapshot.images_ = images_;
     snapshot.images_changed_ = images_changed_;
   }
+  snapshot.pods_with_affinity_ = pods_with_affinity_;
   snapshot.generation_ = generation_;
 }
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -34,10 +35,38 @@ class Snapshot {
     std::int64_t nodes = 0;
   };
   const std::map<std::string, Image>& images() const { return images_; }
+  // The place in nodes(); nodes().size(): no such node.
+  std::size_t place_of(const std::string& node) const;
+  // Nodes came, went or took other places. By new place: the old one, kNew for a node that was not there; what went.
+  struct Move {
+    static constexpr std::size_t kNew = static_cast<std::size_t>(-1);
+    std::vector<std::size_t> from;
+    std::vector<std::pair<std::size_t, std::shared_ptr<const NodeInfo>>> gone;  // by old place
+  };
+  // What became of nodes(), oldest first: a node was replaced, or there was a move. The last
+  // kChangesKept, with at most kMovesKept moves; changes_made() counts those no longer kept too.
+  struct Change {
+    std::size_t place = 0;
+    std::shared_ptr<const NodeInfo> before;
+    std::shared_ptr<const Move> move;  // not null: a move
+  };
+  static constexpr std::size_t kChangesKept = 1024;
+  static constexpr std::size_t kMovesKept = 8;
+  const std::deque<Change>& changes() const { return changes_; }
+  std::int64_t changes_made() const { return changes_made_; }
+  // Grows with images().
+  std::int64_t images_changed() const { return images_changed_; }
+  // Pods on nodes with any term of affinity or anti-affinity to pods.
+  std::int64_t pods_with_affinity() const { return pods_with_affinity_; }
 
  private:
   friend class Cache;
+  void note(Change change);
   std::vector<std::shared_ptr<const NodeInfo>> nodes_;
+  std::deque<Change> changes_;
+  std::int64_t changes_made_ = 0;
+  std::size_t moves_ = 0;  // in changes_
+  std::int64_t pods_with_affinity_ = 0;
   std::map<std::string, std::size_t> index_;
   std::int64_t generation_ = -1;
   std::int64_t structure_ = -1;
@@ -88,6 +117,7 @@ class Cache {
   void drop_if_empty(const std::string& node);
   void leave_zone(const std::string& node);
   std::vector<std::string> order() const;
+  void rearrange(Snapshot& snapshot) const;
 
   std::map<std::string, std::shared_ptr<NodeInfo>> nodes_;
   std::map<std::int64_t, std::string> changed_;  // generation -> node; a snapshot reads what is newer than its own
@@ -100,6 +130,7 @@ class Cache {
   std::map<std::string, std::string> zone_of_;  // by node
   std::int64_t generation_ = 0;
   std::int64_t structure_ = 0;  // grows when nodes come and go
+  std::int64_t pods_with_affinity_ = 0;
   std::map<std::string, Snapshot::Image> images_;
   std::int64_t images_changed_ = 0;  // grows with images_
 };

@@ -121,6 +121,26 @@ class Framework {
   };
   Status run_score(CycleState& state, const Pod& pod, const std::vector<std::shared_ptr<const NodeInfo>>& feasible,
                    std::vector<PluginScores>& per_plugin, std::vector<NodeScore>& totals) const;
+  // The plugins themselves, in order, for who keeps their answers (scheduler/class_view.h); its runs are timed as those
+  // of the point.
+  template <class T>
+  struct Named {
+    std::string name;
+    T* plugin = nullptr;
+    std::int64_t weight = 1;
+    Counter* evaluations = nullptr;    // null: not counted
+    SummingPlugin* summing = nullptr;  // the same plugin; null: it is none
+    void count() const {
+      if (evaluations != nullptr) evaluations->add();
+    }
+  };
+  const std::vector<Named<PreFilterPlugin>>& pre_filters() const { return pre_filter_; }
+  const std::vector<Named<FilterPlugin>>& filters() const { return filter_; }
+  const std::vector<Named<PreScorePlugin>>& pre_scores() const { return pre_score_; }
+  const std::vector<Named<ScorePlugin>>& scores() const { return score_; }
+  // Those that take part at PreFilter or PreScore, each once.
+  const std::vector<SummingPlugin*>& summing() const { return summing_; }
+  Status run_as(std::string_view point, const std::function<Status()>& run) const;
   // For explanations, beside the road of a decision (framework_explain.cc).
   struct Verdict {
     Status status;                                    // with the plugin's name, on success too
@@ -149,13 +169,6 @@ class Framework {
   void run_post_bind(CycleState& state, const Pod& pod, const std::string& node) const;
 
  private:
-  template <class T>
-  struct Named {
-    std::string name;
-    T* plugin = nullptr;
-    std::int64_t weight = 1;
-    Counter* evaluations = nullptr;  // null: not counted
-  };
   Framework() = default;
   Status make_plugins(const Registry& registry, const Profile& profile, Handle& handle);
   void complete_args(const Profile& profile, const std::string& name, const Plugin& plugin);
@@ -208,6 +221,7 @@ class Framework {
   std::vector<Named<PreBindPlugin>> pre_bind_;
   std::vector<Named<BindPlugin>> bind_;
   std::vector<Named<PostBindPlugin>> post_bind_;
+  std::vector<SummingPlugin*> summing_;
   std::map<std::string, std::vector<EventWithHint>, std::less<>> events_;
 };
 

@@ -104,7 +104,8 @@ Status Framework::place(const Profile& profile, Point point, std::vector<Named<T
                                                    " must be at least 1; disable the plugin to turn it off"));
     }
     if (entry.weight == 0) entry.weight = 1;
-    list.push_back({entry.name, part_of(entry.name), entry.weight, evaluations_of(entry.name, point)});
+    auto* summing = dynamic_cast<SummingPlugin*>(plugins_.at(entry.name).get());
+    list.push_back({entry.name, part_of(entry.name), entry.weight, evaluations_of(entry.name, point), summing});
     completed.enabled.push_back({entry.name, point == Point::score ? entry.weight : 0, entry.path});
   }
   return {};
@@ -127,6 +128,14 @@ Status Framework::place_all(const Profile& profile) {
   at(Point::pre_bind, pre_bind_);
   at(Point::bind, bind_);
   at(Point::post_bind, post_bind_);
+  const auto note_summing = [this](const auto& list) {
+    for (const auto& entry : list) {
+      const bool known = std::find(summing_.begin(), summing_.end(), entry.summing) != summing_.end();
+      if (entry.summing != nullptr && !known) summing_.push_back(entry.summing);
+    }
+  };
+  note_summing(pre_filter_);
+  note_summing(pre_score_);
   return placed;
 }
 

@@ -26,6 +26,10 @@ Status Framework::run_filters(const std::function<Status()>& over_all_nodes) con
   return timed("Filter", [&] { return over_all_nodes(); });
 }
 
+Status Framework::run_as(std::string_view point, const std::function<Status()>& run) const {
+  return timed(point, [&] { return run(); });
+}
+
 Status Framework::run_post_filter(CycleState& state, const Pod& pod, const std::map<std::string, Status>& node_statuses,
                                   PostFilterResult& result) const {
   return timed("PostFilter", [&] { return post_filter(state, pod, node_statuses, result); });

@@ -17,7 +17,9 @@
 #include "core/cache/cache.h"
 #include "core/clock.h"
 #include "core/framework/cycle_state.h"
+#include "core/framework/domains.h"
 #include "core/framework/events.h"
+#include "core/framework/profile.h"
 #include "core/handshake/messages.h"
 #include "core/queue/queued_pod.h"
 #include "core/status.h"
@@ -26,6 +28,15 @@ namespace berth {
 
 class Framework;
 
+// What a plugin's answers depend on for pods of one class, besides its arguments and the class: namespace and spec, but
+// for which volumes there are.
+enum class Reads {
+  anything,         // asked about every node, every time
+  node,             // Filter, Score: the node and what is placed on it; PreFilter, PreScore: the class alone
+  node_and_images,  // the same, and Snapshot::images() and the number of nodes
+  sums,             // SummingPlugin
+};
+
 class Plugin {
  public:
   virtual ~Plugin() = default;
@@ -33,6 +44,10 @@ class Plugin {
   virtual std::string_view name() const = 0;
   // Its arguments as a profile may give them, every default filled in; null: it takes none. For --print-config.
   virtual Json args() const { return {}; }
+  // Of that point, PreFilter, Filter, PreScore or Score, about a pod like this one. Who declares less than `anything`
+  // is asked again only about what has changed, has no use for what its PreFilter wrote after Score, and its
+  // normalize() gives equal scores equal ones, whatever nodes they are of and however many.
+  virtual Reads reads(const Pod& /*pod*/, Point /*point*/) const { return Reads::anything; }
 };
 
 // Before a pod enters active or backoff. Any status but success: the pod is gated, and only this plugin's events
@@ -109,6 +124,39 @@ class ScorePlugin : public virtual Plugin {
   static constexpr std::int64_t kMaxScore = 100;
   virtual Status score(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t& score) = 0;
   virtual Status normalize(CycleState&, const Pod&, std::vector<NodeScore>& /*scores*/) { return {}; }
+  // False: normalize() leaves every score as it is.
+  virtual bool normalizes() const { return true; }
+};
+
+// Nodes that no plugin tells apart but by their own scores.
+struct AlikeNodes {
+  std::shared_ptr<const NodeInfo> any;  // one of them
+  std::size_t count = 0;
+};
+
+// A plugin whose PreFilter and PreScore sum up over all nodes, and whose Filter and Score compare a node, or the
+// domains that it lies in, with these sums. The sums are kept from pod to pod of a class in a CycleState of the class,
+// in step with every change of a node; filter() and score() find there what pre_filter() and pre_score() would have
+// written.
+class SummingPlugin : public virtual Plugin {
+ public:
+  // True when the pod's labels may count for the plugin: pods of other labels are of another class then.
+  virtual bool reads_labels(const Pod& pod, const Snapshot& snapshot) const = 0;
+  // The sums over no nodes. `domains`: the plugin has it watch the topology keys that it asks for.
+  virtual void begin_sums(CycleState& state, const Pod& pod, Domains& domains) = 0;
+  // False: an object other than nodes and pods on them has changed, so that they have to begin anew.
+  virtual bool sums_hold(const CycleState& state, const Pod& pod) const = 0;
+  // Adds what the node contributes `times` times, 1 or -1.
+  virtual void sum(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t times, Domains& domains) = 0;
+  // Appends what tells the node from others: where all of it is equal, so are filter() and score(), whatever the sums.
+  // Depends on the node, what is placed on it and `domains` alone.
+  virtual void add_traits(const CycleState& state, const Pod& pod, const NodeInfo& node, const Domains& domains,
+                          std::vector<std::int64_t>& traits) const = 0;
+  // True when pre_filter() of such a pod would answer Skip by now.
+  virtual bool skips_filter(const CycleState& state, const Pod& pod) const = 0;
+  // As pre_score() with these feasible nodes: success or Skip.
+  virtual Status pre_score_sums(CycleState& state, const Pod& pod, const std::vector<AlikeNodes>& feasible,
+                                const Domains& domains) = 0;
 };
 
 // In order; at the first failure unreserve runs for every Reserve plugin in reverse, those not called included.

@@ -25,6 +25,10 @@ bool Queue::ActiveOrder::operator()(const Entry* a, const Entry* b) const {
   return a->queued.sequence < b->queued.sequence;
 }
 
+bool Queue::UidOrder::operator()(const Entry* a, const Entry* b) const {
+  return a->queued.pod->uid() < b->queued.pod->uid();
+}
+
 bool Queue::BackoffOrder::operator()(const Entry* a, const Entry* b) const {
   if (a->backoff_until != b->backoff_until) return a->backoff_until < b->backoff_until;
   return ActiveOrder()(a, b);
@@ -57,7 +61,7 @@ void Queue::detach(Entry& entry) {
     case Where::active: active_.erase(&entry); break;
     case Where::backoff: (entry.error_backoff ? error_backoff_ : backoff_).erase(&entry); break;
     case Where::gated:
-    case Where::unschedulable: waiting_.erase(entry.queued.pod->uid()); break;
+    case Where::unschedulable: std::exchange(entry.waits_with, nullptr)->erase(&entry); break;
     case Where::none:
     case Where::in_flight: break;
   }
@@ -82,12 +86,18 @@ bool Queue::pass_pre_enqueue(Entry& entry) {
   return status.is_success();
 }
 
+void Queue::put_waiting(Entry& entry, bool gated) {
+  entry.where = gated ? Where::gated : Where::unschedulable;
+  entry.waits_with = &unschedulable_;
+  if (gated) entry.waits_with = &gated_[{entry.framework->scheduler_name(), entry.queued.gating_plugin}];
+  entry.waits_with->insert(&entry);
+}
+
 void Queue::place(Entry& entry, Wake wake, std::string_view event, bool renominate) {
   QueuedPod& queued = entry.queued;
   const bool gated = wake == Wake::no ? !queued.gating_plugin.empty() : !pass_pre_enqueue(entry);
   if (wake == Wake::no || gated) {
-    entry.where = gated ? Where::gated : Where::unschedulable;
-    waiting_.insert(queued.pod->uid());
+    put_waiting(entry, gated);
     return count("unschedulable", event);
   }
   if (wake == Wake::at_once || !backoff_rule_.is_backing_off(queued, clock_.now())) {
@@ -234,9 +244,14 @@ void Queue::flush_unschedulable() {
   const Millis now = clock_.now();
   unschedulable_flush_at_ += ((now - unschedulable_flush_at_) / kUnschedulableFlushMs + 1) * kUnschedulableFlushMs;
   std::set<std::string> stale;
-  for (const std::string& uid : waiting_) {
-    if (now - entries_.at(uid).queued.timestamp > options_.unschedulable_timeout_ms) stale.insert(uid);
-  }
+  const auto find_stale = [&](const auto& entries) {
+    for (const Entry* entry : entries) {
+      const bool waited = now - entry->queued.timestamp > options_.unschedulable_timeout_ms;
+      if (waited) stale.insert(entry->queued.pod->uid());
+    }
+  };
+  find_stale(unschedulable_);
+  for (const auto& [gate, entries] : gated_) find_stale(entries);
   if (stale.empty()) return;
   move_all(kTooLongUnschedulable, {}, [&stale](const Pod& pod) { return stale.contains(pod.uid()); });
 }
@@ -246,7 +261,9 @@ std::optional<Millis> Queue::next_flush() const {
   auto consider = [&next](Millis time) { next = next ? std::min(*next, time) : time; };
   if (!backoff_.empty()) consider(Backoff::free_at((*backoff_.begin())->backoff_until));
   if (!error_backoff_.empty()) consider(Backoff::free_at((*error_backoff_.begin())->backoff_until));
-  if (!waiting_.empty()) consider(unschedulable_flush_at_);
+  const bool any_gated =
+      std::any_of(gated_.begin(), gated_.end(), [](const auto& gate) { return !gate.second.empty(); });
+  if (any_gated || !unschedulable_.empty()) consider(unschedulable_flush_at_);
   return next;
 }
 
@@ -290,9 +307,8 @@ Queue::Counts Queue::counts() const {
   counts.active = active_.size();
   counts.backoff = backoff_.size() + error_backoff_.size();
   counts.in_flight = in_flight_.size();
-  for (const std::string& uid : waiting_) {
-    ++(entries_.at(uid).where == Where::gated ? counts.gated : counts.unschedulable);
-  }
+  counts.unschedulable = unschedulable_.size();
+  for (const auto& [gate, entries] : gated_) counts.gated += entries.size();
   return counts;
 }
 
@@ -307,10 +323,10 @@ Queue::Content Queue::content() const {
   for (const Entry* entry : active_) content.active.push_back(&entry->queued);
   for (const Entry* entry : backoff_) content.backoff.push_back(&entry->queued);
   for (const Entry* entry : error_backoff_) content.error_backoff.push_back(&entry->queued);
-  for (const std::string& uid : waiting_) {
-    const Entry& entry = entries_.at(uid);
-    (entry.where == Where::gated ? content.gated : content.unschedulable).push_back(&entry.queued);
-  }
+  for (const Entry* entry : unschedulable_) content.unschedulable.push_back(&entry->queued);
+  std::set<const Entry*, UidOrder> gated;
+  for (const auto& [gate, entries] : gated_) gated.insert(entries.begin(), entries.end());
+  for (const Entry* entry : gated) content.gated.push_back(&entry->queued);
   std::map<std::uint64_t, std::string> by_pop;
   for (const auto& [uid, flight] : in_flight_) by_pop.emplace(flight.order, uid);
   for (auto& [order, uid] : by_pop) content.in_flight.push_back(std::move(uid));

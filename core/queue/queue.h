@@ -112,6 +112,10 @@ class Queue {
   std::vector<std::string> uids() const;
 
  private:
+  struct Entry;
+  struct UidOrder {
+    bool operator()(const Entry* a, const Entry* b) const;
+  };
   // What an event means for a rejected pod.
   enum class Wake { no, after_backoff, at_once };
   struct Entry {
@@ -120,6 +124,7 @@ class Queue {
     Where where = Where::none;
     bool error_backoff = false;
     Millis backoff_until = 0;
+    std::set<Entry*, UidOrder>* waits_with = nullptr;  // part of unschedulable_ or gated_
   };
   struct ActiveOrder {
     bool operator()(const Entry* a, const Entry* b) const;
@@ -146,6 +151,7 @@ class Queue {
   bool pass_pre_enqueue(Entry& entry);
   bool is_of_interest(const ClusterEvent& event) const;
   bool hears_while_gated(const Entry& entry, const ClusterEvent& event) const;
+  void put_waiting(Entry& entry, bool gated);
   Hint ask(const EventWithHint& asked, std::string_view plugin, const Entry& entry, const ClusterEvent& event,
            const EventObjects& objects) const;
   Wake judge(const Entry& entry, const ClusterEvent& event, const EventObjects& objects) const;
@@ -166,7 +172,9 @@ class Queue {
   std::set<Entry*, ActiveOrder> active_;
   BackoffSet backoff_;
   BackoffSet error_backoff_;
-  std::set<std::string> waiting_;  // uids that are unschedulable or gated
+  std::set<Entry*, UidOrder> unschedulable_;
+  // By profile and gating plugin: an event that this plugin has no ear for costs nothing, however many it gates.
+  std::map<std::pair<std::string, std::string>, std::set<Entry*, UidOrder>> gated_;
   std::map<std::string, Flight> in_flight_;
   std::set<std::string> returned_;         // for take_returned(); all in entries_
   std::set<const Framework*> frameworks_;  // of the pods that were ever here

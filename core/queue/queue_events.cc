@@ -75,13 +75,17 @@ void Queue::record(const ClusterEvent& event, const EventObjects& objects) {
 void Queue::move_all(const ClusterEvent& event, const EventObjects& objects, const PreCheck& pre_check) {
   if (!is_of_interest(event)) return;
   record(event, objects);
-  std::vector<std::pair<Entry*, Wake>> woken;
-  for (const std::string& uid : waiting_) {
-    Entry& entry = entries_.at(uid);
-    if (pre_check && !pre_check(*entry.queued.pod)) continue;
-    if (entry.where == Where::gated && !hears_while_gated(entry, event)) continue;
-    const Wake wake = judge(entry, event, objects);
-    if (wake != Wake::no) woken.emplace_back(&entry, wake);
+  std::map<Entry*, Wake, UidOrder> woken;
+  const auto ask_all = [&](const std::set<Entry*, UidOrder>& entries) {
+    for (Entry* entry : entries) {
+      if (pre_check && !pre_check(*entry->queued.pod)) continue;
+      const Wake wake = judge(*entry, event, objects);
+      if (wake != Wake::no) woken.emplace(entry, wake);
+    }
+  };
+  ask_all(unschedulable_);
+  for (const auto& [gate, entries] : gated_) {
+    if (!entries.empty() && hears_while_gated(**entries.begin(), event)) ask_all(entries);
   }
   for (const auto& [entry, wake] : woken) {
     detach(*entry);

@@ -35,9 +35,12 @@ Scheduler::Scheduler(const Clock& clock, const Lister& lister, Surroundings& sur
       surroundings_(surroundings),
       metrics_(options.metrics),
       random_(options.seed),
-      queue_(clock, [this](const Pod& pod) { return framework_of(pod); }, counted(options.queue, options.metrics)) {
+      queue_(
+          clock, [this](const Pod& pod) { return framework_of(pod); }, counted(options.queue, options.metrics)),
+      remembers_(options.remembers) {
   search_.nominator = &queue_.nominator();
-  search_.pick = options.pick ? std::move(options.pick) : pick_uniformly(random_);
+  search_.pick = std::move(options.pick);
+  search_.random = &random_;
 }
 
 Status Scheduler::add_profile(const Registry& registry, const Profile& profile) {
@@ -146,7 +149,8 @@ std::unique_ptr<BindingCycle> Scheduler::try_pod(QueuedPod queued) {
   cache_.update_snapshot(snapshot_);
   auto state = std::make_unique<CycleState>();
   state->sampled = cycles_++ % kSampledCycles == 0;
-  ScheduleResult result = schedule_pod(framework, *state, *queued.pod, snapshot_, search_);
+  ScheduleResult result =
+      schedule_pod(framework, *state, *queued.pod, snapshot_, search_, remembers_ ? &views_ : nullptr);
   if (!result.status.is_success()) {
     if (!result.victims.empty()) preempt(queued.pod, result);
     Failure failure{result.status, {}, {}, result.nominated_node};

@@ -93,6 +93,7 @@ class Scheduler final : public Handle {
     std::uint64_t seed = 0;      // of equal totals and of draw()
     PickNode pick;               // empty: uniformly, from the seed
     Metrics* metrics = nullptr;  // null: nothing is counted
+    bool remembers = false;      // decides from what classes of pods saw last (class_view.h), with equal answers
   };
   // All outlive it.
   Scheduler(const Clock& clock, const Lister& lister, Surroundings& surroundings, Options options);
@@ -182,6 +183,8 @@ class Scheduler final : public Handle {
   std::map<std::string, std::unique_ptr<Framework>> frameworks_;  // by scheduler name
   Queue queue_;
   NodeSearch search_;
+  ClassViews views_;
+  bool remembers_;
 };
 
 }  // namespace berth

@@ -29,7 +29,7 @@ struct Search {
   const Snapshot& snapshot;
   NodeSearch& how;
   ScheduleResult& result;
-  Nodes feasible;
+  Nodes feasible = {};
 };
 
 std::size_t wanted(const Search& search, std::size_t nodes) {
@@ -129,6 +129,10 @@ Status find_feasible(Search& search) {
   return {};
 }
 
+std::size_t pick(const NodeSearch& how, const std::vector<NodeScore>& totals) {
+  return how.pick ? how.pick(totals) : pick_uniformly(*how.random)(totals);
+}
+
 Status choose(Search& search) {
   Decision& decision = search.result.decision;
   decision.feasible = search.feasible.size();
@@ -145,7 +149,7 @@ Status choose(Search& search) {
         search.framework.run_score(search.state, search.pod, search.feasible, decision.plugin_scores, decision.totals);
     if (!status.is_success()) return status;
   }
-  decision.node = decision.totals[search.how.pick(decision.totals)].node;
+  decision.node = decision.totals[pick(search.how, decision.totals)].node;
   return {};
 }
 
@@ -162,6 +166,54 @@ void reject(Search& search) {
     result.diagnosis.post_filter_message = post.message();
   }
   result.status = Status::unschedulable(result.diagnosis.message());
+}
+
+// Of an attempt that has at least one feasible node.
+bool choose_from(ClassView::Attempt& attempt, const Snapshot& snapshot, NodeSearch& how, std::size_t start,
+                 Decision& decision) {
+  decision.feasible = attempt.feasible();
+  if (attempt.feasible() == 1) {
+    decision.node = snapshot.nodes()[attempt.only()]->name();
+    return true;
+  }
+  if (!attempt.score()) return false;
+  if (!how.pick) {
+    decision.node = snapshot.nodes()[attempt.choose(*how.random, start)]->name();
+    return true;
+  }
+  if (!attempt.tell(start, decision.plugin_scores, decision.totals)) return false;
+  decision.node = decision.totals[how.pick(decision.totals)].node;
+  return true;
+}
+
+// The decision from the view of the pod's class. False: there is no view, no node is feasible or something broke; the
+// plugins are to be asked, and tell why.
+bool decide_from_view(const Framework& framework, CycleState& state, const Pod& pod, const Snapshot& snapshot,
+                      NodeSearch& how, ClassViews& views, Decision& decision) {
+  static const Nominator kNobody;
+  const std::size_t nodes = snapshot.nodes().size();
+  if (!framework.has_filter() || !framework.has_score()) return false;
+  if (feasible_nodes_to_find(framework.completed().percentage_of_nodes_to_score, nodes) != nodes) return false;
+  const std::size_t start = how.next_start % nodes;
+  ClassView* view = views.of(framework, pod, snapshot);
+  if (view == nullptr) return false;
+  ClassView::Attempt attempt(*view, state, pod, snapshot, how.nominator == nullptr ? kNobody : *how.nominator);
+  const Status filtered = framework.run_filters([&] { return attempt.filter(start) ? Status() : Status::error(""); });
+  if (!filtered.is_success() || attempt.feasible() == 0) return false;
+  if (!pod.nominated_node_name.empty()) {
+    const std::size_t place = snapshot.place_of(pod.nominated_node_name);
+    if (place < nodes && attempt.fits(place)) {
+      decision.node = pod.nominated_node_name;
+      decision.feasible = decision.evaluated = 1;
+      return true;
+    }
+  }
+  decision.evaluated = nodes;
+  const Status chosen = framework.run_as(
+      "Score", [&] { return choose_from(attempt, snapshot, how, start, decision) ? Status() : Status::error(""); });
+  if (!chosen.is_success()) return false;
+  how.next_start = start;
+  return true;
 }
 
 }  // namespace
@@ -187,16 +239,13 @@ std::string Diagnosis::message() const {
 
 PickNode pick_uniformly(Random& random) {
   return [&random](const std::vector<NodeScore>& totals) {
+    std::int64_t best = totals.front().score;
+    for (const NodeScore& each : totals) best = std::max(best, each.score);
+    const auto is_best = [best](const NodeScore& each) { return each.score == best; };
+    const auto ties = std::count_if(totals.begin(), totals.end(), is_best);
+    std::uint64_t left = ties == 1 ? 0 : random.below(static_cast<std::uint64_t>(ties));
     std::size_t chosen = 0;
-    std::uint64_t equal = 1;
-    for (std::size_t i = 1; i < totals.size(); ++i) {
-      if (totals[i].score > totals[chosen].score) {
-        chosen = i;
-        equal = 1;
-      } else if (totals[i].score == totals[chosen].score && random.below(++equal) == 0) {
-        chosen = i;
-      }
-    }
+    while (!is_best(totals[chosen]) || left-- > 0) ++chosen;
     return chosen;
   };
 }
@@ -208,7 +257,7 @@ std::size_t feasible_nodes_to_find(int percentage, std::size_t nodes) {
 }
 
 ScheduleResult schedule_pod(const Framework& framework, CycleState& state, const Pod& pod, const Snapshot& snapshot,
-                            NodeSearch& how) {
+                            NodeSearch& how, ClassViews* views) {
   ScheduleResult result;
   result.diagnosis.nodes_total = snapshot.nodes().size();
   if (snapshot.nodes().empty()) {
@@ -216,7 +265,10 @@ ScheduleResult schedule_pod(const Framework& framework, CycleState& state, const
     result.status = Status::unschedulable("no nodes available to schedule pods");
     return result;
   }
-  Search search{framework, state, pod, snapshot, how, result, {}};
+  if (views != nullptr && decide_from_view(framework, state, pod, snapshot, how, *views, result.decision))
+    return result;
+  result.decision = {};
+  Search search{framework, state, pod, snapshot, how, result};
   result.status = find_feasible(search);
   if (!result.status.is_success()) return result;
   result.decision.evaluated = search.feasible.size() + result.diagnosis.node_statuses.size();
@@ -231,7 +283,7 @@ ScheduleResult schedule_pod(const Framework& framework, CycleState& state, const
 ScheduleResult schedule_pod(const Framework& framework, CycleState& state, const Pod& pod, const Snapshot& snapshot,
                             Random& random) {
   NodeSearch how;
-  how.pick = pick_uniformly(random);
+  how.random = &random;
   return schedule_pod(framework, state, pod, snapshot, how);
 }
 

@@ -13,6 +13,7 @@
 #include "core/cache/cache.h"
 #include "core/framework/framework.h"
 #include "core/random.h"
+#include "core/scheduler/class_view.h"
 #include "core/status.h"
 
 namespace berth {
@@ -56,14 +57,18 @@ PickNode pick_uniformly(Random& random);
 // What a search for nodes needs besides the pod and the snapshot.
 struct NodeSearch {
   const Nominator* nominator = nullptr;  // null: nobody is nominated
-  PickNode pick;
+  PickNode pick;                         // empty: uniformly, by `random`
   // The node to begin with. Moves on with every search, so that a search that ends early is fair to all.
   std::size_t next_start = 0;
+  Random* random = nullptr;
 };
 
-// PreFilter, Filter, [PostFilter], PreScore, Score, pick. Changes nothing but `state` and search.next_start.
+// PreFilter, Filter, [PostFilter], PreScore, Score, pick. Changes nothing but `state`, search.next_start and `views`.
+// With views (null: none) only nodes that changed since the last pod of the class are looked at, where that is
+// possible; the outcome is the same, but that `state` stays empty, and without search.pick so do totals and
+// plugin_scores.
 ScheduleResult schedule_pod(const Framework& framework, CycleState& state, const Pod& pod, const Snapshot& snapshot,
-                            NodeSearch& search);
+                            NodeSearch& search, ClassViews* views = nullptr);
 // The same from the first node on, over all nodes, with nobody nominated and equal totals left to `random`.
 ScheduleResult schedule_pod(const Framework& framework, CycleState& state, const Pod& pod, const Snapshot& snapshot,
                             Random& random);

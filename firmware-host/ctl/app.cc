@@ -57,7 +57,7 @@ MqttOptions mqtt_options(const Connection& connection, const std::string& sessio
   return options;
 }
 
-Outcome<void> run_command(ApiClient& client, const CtlOptions& options, const std::vector<Manifest>& manifests,
+Outcome<void> run_command(ApiClient& client, const CtlOptions& options, const std::vector<ManifestDocument>& manifests,
                           const Screen& screen) {
   switch (options.command) {
     case Command::apply: return run_apply(client, options, manifests, screen);
@@ -78,19 +78,19 @@ Outcome<void> run_command(ApiClient& client, const CtlOptions& options, const st
 }
 
 // Everything that can be wrong without asking anybody comes first.
-Outcome<std::vector<Manifest>> check_locally(const CtlOptions& options, const Screen& screen) {
+Outcome<std::vector<ManifestDocument>> check_locally(const CtlOptions& options, const Screen& screen) {
   if (!options.files.empty()) return load_manifests(options, screen);
   if (!options.kind.empty()) {
     if (const Outcome<const KindName*> kind = kind_named(options.kind); !kind) return std::unexpected(kind.error());
   }
-  return std::vector<Manifest>{};
+  return std::vector<ManifestDocument>{};
 }
 
 Outcome<void> run_connected(CtlOptions options, const Screen& screen) {
   const Outcome<Connection> connection = resolve_connection(options.connection);
   if (connection) options.configured_name_space = connection->name_space;
   // What is wrong with the manifests is told even where no gateway can be found.
-  const Outcome<std::vector<Manifest>> manifests = check_locally(options, screen);
+  const Outcome<std::vector<ManifestDocument>> manifests = check_locally(options, screen);
   if (!manifests) return std::unexpected(manifests.error());
   if (!connection) return std::unexpected(connection.error());
 

@@ -19,7 +19,7 @@ Json request_of(std::string_view op, const KindName& kind, const std::string& na
   return request;
 }
 
-Outcome<Json> apply_one(ApiClient& client, const Manifest& manifest, bool recreate) {
+Outcome<Json> apply_one(ApiClient& client, const ManifestDocument& manifest, bool recreate) {
   Json request = Json::object();
   request.set("op", "apply").set("object", manifest.object);
   if (recreate) request.set("recreate", true);
@@ -39,8 +39,8 @@ Outcome<void> delete_one(ApiClient& client, const KindName& kind, const std::str
 
 }  // namespace
 
-Outcome<std::vector<Manifest>> load_manifests(const CtlOptions& options, const Screen& screen) {
-  std::vector<Manifest> manifests;
+Outcome<std::vector<ManifestDocument>> load_manifests(const CtlOptions& options, const Screen& screen) {
+  std::vector<ManifestDocument> manifests;
   std::vector<std::string> warnings;
   std::string wrong;
   for (const std::string& file : options.files) {
@@ -59,10 +59,10 @@ Outcome<std::vector<Manifest>> load_manifests(const CtlOptions& options, const S
   return manifests;
 }
 
-Outcome<void> run_apply(ApiClient& client, const CtlOptions& options, const std::vector<Manifest>& manifests,
+Outcome<void> run_apply(ApiClient& client, const CtlOptions& options, const std::vector<ManifestDocument>& manifests,
                         const Screen& screen) {
   std::string wrong;
-  for (const Manifest& manifest : manifests) {
+  for (const ManifestDocument& manifest : manifests) {
     const bool recreate = options.recreate && manifest.kind->kind == Kind::pod;
     const Outcome<Json> answer = apply_one(client, manifest, recreate);
     if (!answer) {
@@ -86,7 +86,7 @@ Outcome<void> run_apply(ApiClient& client, const CtlOptions& options, const std:
   return {};
 }
 
-Outcome<void> run_delete(ApiClient& client, const CtlOptions& options, const std::vector<Manifest>& manifests,
+Outcome<void> run_delete(ApiClient& client, const CtlOptions& options, const std::vector<ManifestDocument>& manifests,
                          const Screen& screen) {
   if (options.files.empty()) {
     const Outcome<const KindName*> kind = kind_named(options.kind);

@@ -17,13 +17,13 @@ struct Screen {
 };
 
 // Reads and checks the manifests of -f; options.name_space is given to what names none. Warnings go to the screen.
-Outcome<std::vector<Manifest>> load_manifests(const CtlOptions& options, const Screen& screen);
+Outcome<std::vector<ManifestDocument>> load_manifests(const CtlOptions& options, const Screen& screen);
 
 // Applies all, also after one was refused; then Exit::refused.
-Outcome<void> run_apply(ApiClient& client, const CtlOptions& options, const std::vector<Manifest>& manifests,
+Outcome<void> run_apply(ApiClient& client, const CtlOptions& options, const std::vector<ManifestDocument>& manifests,
                         const Screen& screen);
 // Deletes KIND NAME, or the manifests, last first.
-Outcome<void> run_delete(ApiClient& client, const CtlOptions& options, const std::vector<Manifest>& manifests,
+Outcome<void> run_delete(ApiClient& client, const CtlOptions& options, const std::vector<ManifestDocument>& manifests,
                          const Screen& screen);
 // Forgets a node: the operator's word that it is gone for good.
 Outcome<void> run_forget(ApiClient& client, const CtlOptions& options, const Screen& screen);
@@ -31,7 +31,7 @@ Outcome<void> run_get(ApiClient& client, const CtlOptions& options, const Screen
 Outcome<void> run_describe(ApiClient& client, const CtlOptions& options, const Screen& screen);
 Outcome<void> run_explain(ApiClient& client, const CtlOptions& options, const Screen& screen);
 // Where each pod of the manifests would go if it were applied alone; Exit::refused when one fits nowhere.
-Outcome<void> run_plan(ApiClient& client, const CtlOptions& options, const std::vector<Manifest>& manifests,
+Outcome<void> run_plan(ApiClient& client, const CtlOptions& options, const std::vector<ManifestDocument>& manifests,
                        const Screen& screen);
 // The pods that wait on Permit, with who holds them back and how long they still wait.
 Outcome<void> run_waiting(ApiClient& client, const CtlOptions& options, const Screen& screen);

@@ -259,11 +259,11 @@ Outcome<void> run_explain(ApiClient& client, const CtlOptions& options, const Sc
   return {};
 }
 
-Outcome<void> run_plan(ApiClient& client, const CtlOptions& options, const std::vector<Manifest>& manifests,
+Outcome<void> run_plan(ApiClient& client, const CtlOptions& options, const std::vector<ManifestDocument>& manifests,
                        const Screen& screen) {
   Json items = Json::array();
   std::string wrong;
-  for (const Manifest& manifest : manifests) {
+  for (const ManifestDocument& manifest : manifests) {
     if (manifest.kind->kind != Kind::pod) {
       screen.err << "warning: " << manifest.title() << ": only pods are planned; passed over\n";
       continue;

@@ -48,7 +48,7 @@ std::string kind_names() {
 // The documents of one text, one after the other.
 class Reader {
  public:
-  Reader(const std::string& name_space, std::vector<Manifest>& to, std::vector<std::string>& warnings)
+  Reader(const std::string& name_space, std::vector<ManifestDocument>& to, std::vector<std::string>& warnings)
       : name_space_(name_space), to_(to), warnings_(warnings) {}
 
   void read(const YamlDocument& document) {
@@ -87,7 +87,7 @@ class Reader {
       return blame(
           prefix, "the object is larger than " + std::to_string(limit / 1024) + " KiB; move what is large to a volume");
     }
-    Manifest manifest;
+    ManifestDocument manifest;
     manifest.kind = kind;
     manifest.name_space = kind->namespaced ? text_field(object, {"metadata", "namespace"}) : "";
     manifest.name = text_field(object, {"metadata", "name"});
@@ -104,7 +104,7 @@ class Reader {
   }
 
   const std::string& name_space_;
-  std::vector<Manifest>& to_;
+  std::vector<ManifestDocument>& to_;
   std::vector<std::string>& warnings_;
   const YamlDocument* document_ = nullptr;
   std::string wrong_;
@@ -119,10 +119,10 @@ std::string title_of(const KindName& kind, const std::string& name_space, const 
   return title + "/" + name;
 }
 
-std::string Manifest::title() const { return title_of(*kind, name_space, name); }
+std::string ManifestDocument::title() const { return title_of(*kind, name_space, name); }
 
 Outcome<void> read_manifests(const std::string& file, std::string_view text, const std::string& name_space,
-                             std::vector<Manifest>& to, std::vector<std::string>& warnings) {
+                             std::vector<ManifestDocument>& to, std::vector<std::string>& warnings) {
   const Result<std::vector<YamlDocument>> documents = parse_yaml(file, text);
   if (!documents) return fail(Exit::usage, lines_of(documents.error()));
   Reader reader(name_space, to, warnings);

@@ -12,7 +12,7 @@
 
 namespace berth {
 
-struct Manifest {
+struct ManifestDocument {
   const KindName* kind = nullptr;
   std::string name_space;  // empty for kinds without one
   std::string name;
@@ -31,6 +31,6 @@ std::string title_of(const KindName& kind, const std::string& name_space, const 
 // passed over. `warnings` gets lines of the same form.
 // `name_space` is given to what names none.
 Outcome<void> read_manifests(const std::string& file, std::string_view text, const std::string& name_space,
-                             std::vector<Manifest>& to, std::vector<std::string>& warnings);
+                             std::vector<ManifestDocument>& to, std::vector<std::string>& warnings);
 
 }  // namespace berth

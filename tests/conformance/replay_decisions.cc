@@ -55,7 +55,9 @@ class Run {
         verdict.differences.push_back(key + ": no attempt of this pod comes here");
         return;
       }
-      const std::vector<std::string> differences = compare_decision(attempt(*pod), expect[i]);
+      const NodeSearch before = search_;
+      std::vector<std::string> differences = compare_decision(attempt(*pod), expect[i]);
+      if (std::string other = decide_from_views(*pod, before); !other.empty()) differences.push_back(std::move(other));
       if (differences.empty()) {
         ++verdict.same;
       } else {
@@ -84,6 +86,45 @@ class Run {
     got.reserve = framework_->run_reserve(got.state, pod, node);
     framework_->run_unreserve(got.state, pod, node);
     return got;
+  }
+
+  // The same decision from views of classes, kept over all attempts. Empty: it is the same in every node and score; why
+  // nodes were rejected is told only where none is left.
+  std::string decide_from_views(const Pod& pod, const NodeSearch& before) {
+    if (!framework_->run_pre_enqueue(pod).is_success()) return {};
+    CycleState state;
+    NodeSearch search = before;
+    const ScheduleResult plain = schedule_pod(*framework_, state, pod, cluster_.take_snapshot(), search);
+    for (int round = 0; round < 2; ++round) {
+      CycleState own;
+      search = before;
+      const ScheduleResult fast = schedule_pod(*framework_, own, pod, cluster_.take_snapshot(), search, &views_);
+      if (fast.status != plain.status) return "from views: status " + fast.status.message();
+      if (fast.decision.node != plain.decision.node) return "from views: node " + fast.decision.node;
+      if (fast.decision.feasible != plain.decision.feasible || fast.decision.evaluated != plain.decision.evaluated ||
+          fast.nominated_node != plain.nominated_node) {
+        return "from views: other nodes are feasible";
+      }
+      if (show_scores(fast.decision) != show_scores(plain.decision)) return "from views: other scores";
+      if (!plain.status.is_success() && fast.diagnosis.node_statuses != plain.diagnosis.node_statuses) {
+        return "from views: other reasons";
+      }
+    }
+    return {};
+  }
+
+  static std::string show_scores(const Decision& decision) {
+    std::string text;
+    const auto show = [&text](const std::vector<NodeScore>& scores) {
+      for (const NodeScore& each : scores) text += " " + each.node + " " + std::to_string(each.score);
+      text += "\n";
+    };
+    show(decision.totals);
+    for (const Framework::PluginScores& plugin : decision.plugin_scores) {
+      text += plugin.plugin + " x " + std::to_string(plugin.weight);
+      show(plugin.scores);
+    }
+    return text;
   }
 
   static void note_volumes(Attempt& got) {
@@ -120,6 +161,7 @@ class Run {
   Cluster cluster_;
   std::unique_ptr<Framework> framework_;
   NodeSearch search_;
+  ClassViews views_;
 };
 
 }  // namespace

@@ -202,5 +202,62 @@ TEST(Snapshot, FollowsNodesThatComeAndGo) {
   EXPECT_EQ(snapshot.nodes()[0]->name(), "n0");
 }
 
+TEST(Snapshot, TellsWhichNodesWereReplacedAndWhereTheyWent) {
+  Cache cache;
+  for (const char* name : {"n0", "n1", "n2"}) cache.set_node(share(make_node(name)));
+  Snapshot snapshot;
+  cache.update_snapshot(snapshot);
+  const std::int64_t before = snapshot.changes_made();
+  ASSERT_TRUE(cache.assume(cpu_pod("p", "1"), "n1").is_success());
+  cache.update_snapshot(snapshot);
+  ASSERT_EQ(snapshot.changes_made(), before + 1);
+  EXPECT_EQ(snapshot.changes().back().place, snapshot.place_of("n1"));
+  EXPECT_EQ(snapshot.changes().back().before->requested.milli_cpu, 0);
+  EXPECT_EQ(snapshot.nodes()[1]->requested.milli_cpu, 1000);
+  cache.update_snapshot(snapshot);
+  EXPECT_EQ(snapshot.changes_made(), before + 1) << "nothing changed";
+
+  cache.remove_node("n0");
+  cache.set_node(share(make_node("n3")));
+  cache.update_snapshot(snapshot);
+  ASSERT_NE(snapshot.changes().back().move, nullptr);
+  const Snapshot::Move& move = *snapshot.changes().back().move;
+  EXPECT_EQ(move.from, (std::vector<std::size_t>{1, 2, Snapshot::Move::kNew}));
+  ASSERT_EQ(move.gone.size(), 1u);
+  EXPECT_EQ(move.gone[0].first, 0u);
+  EXPECT_EQ(move.gone[0].second->name(), "n0");
+}
+
+TEST(Snapshot, KeepsSoManyChangesAndNoMore) {
+  Cache cache;
+  cache.set_node(share(make_node("n0")));
+  Snapshot snapshot;
+  for (std::size_t i = 0; i <= Snapshot::kChangesKept; ++i) {
+    cache.charge("n0", "gone/" + std::to_string(i), {});
+    cache.update_snapshot(snapshot);
+  }
+  EXPECT_EQ(snapshot.changes().size(), Snapshot::kChangesKept);
+  for (std::size_t i = 0; i <= Snapshot::kMovesKept; ++i) {
+    cache.set_node(share(make_node("m" + std::to_string(i))));
+    cache.update_snapshot(snapshot);
+  }
+  EXPECT_EQ(snapshot.changes().size(), Snapshot::kMovesKept) << "what was before the oldest move is gone with it";
+}
+
+TEST(Snapshot, CountsPodsWithAffinity) {
+  Cache cache;
+  cache.set_node(share(make_node("n0")));
+  Snapshot snapshot;
+  Pod near = make_pod("near");
+  near.pod_affinity.required.emplace_back();
+  ASSERT_TRUE(cache.assume(share(near), "n0").is_success());
+  ASSERT_TRUE(cache.assume(cpu_pod("plain", "1"), "n0").is_success());
+  cache.update_snapshot(snapshot);
+  EXPECT_EQ(snapshot.pods_with_affinity(), 1);
+  cache.forget("uid-near");
+  cache.update_snapshot(snapshot);
+  EXPECT_EQ(snapshot.pods_with_affinity(), 0);
+}
+
 }  // namespace
 }  // namespace berth

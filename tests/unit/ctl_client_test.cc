@@ -195,12 +195,12 @@ TEST_F(CtlClient, FollowsEveryStepOfAPodUntilInterrupted) {
 }
 
 TEST_F(CtlClient, AppliesEachManifestAndGoesOnAfterARefusal) {
-  Manifest pod;
+  ManifestDocument pod;
   pod.kind = find_kind("pod");
   pod.name_space = "default";
   pod.object = Json::object();
   pod.name = "a";
-  Manifest other = pod;
+  ManifestDocument other = pod;
   other.name = "b";
   gateway_.answers = {R"({"ok":false,"error":"immutable"})",
                       R"({"ok":true,"result":"created","warnings":["spec.x: odd"]})"};
@@ -213,10 +213,10 @@ TEST_F(CtlClient, AppliesEachManifestAndGoesOnAfterARefusal) {
 }
 
 TEST_F(CtlClient, DeletesManifestsLastFirst) {
-  Manifest first;
+  ManifestDocument first;
   first.kind = find_kind("storageclass");
   first.name = "local";
-  Manifest second;
+  ManifestDocument second;
   second.kind = find_kind("pod");
   second.name_space = "default";
   second.name = "a";

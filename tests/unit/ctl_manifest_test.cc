@@ -8,7 +8,7 @@ namespace {
 
 struct Read {
   Outcome<void> outcome;
-  std::vector<Manifest> manifests;
+  std::vector<ManifestDocument> manifests;
   std::vector<std::string> warnings;
   std::string wrong() const { return outcome ? std::string() : outcome.error().text; }
 };

@@ -13,6 +13,8 @@ berth_test(unit_scheduler
     scheduler_provisioning_test.cc
     scheduler_robustness_test.cc
     scheduler_simulator_test.cc
+    scheduler_candidates_test.cc
+    scheduler_class_view_test.cc
   LIBS berth_core berth_plugins berth_storage)
 
 berth_test(unit_crowd HOST SOURCES scheduler_crowd_test.cc LIBS berth_core berth_plugins berth_storage)

@@ -1,0 +1,205 @@
+#include "core/scheduler/class_view.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/scheduler/pod_class.h"
+
+namespace berth {
+
+ClassView::ClassView(const Framework& framework, const Pod& pod) : framework_(framework), pod_(pod) {
+  pod_.manifest = {};
+  usable_ = find_undeclared();
+}
+
+bool ClassView::is_of(const Framework& framework, const Pod& pod, bool with_labels) const {
+  return &framework == &framework_ && is_same_class(pod, pod_, with_labels);
+}
+
+// False: no view is possible. Who scores says what it reads, who sums does so at both of its points, and of those who
+// filter one at least declares something.
+bool ClassView::find_undeclared() {
+  const auto is_declared = [this](const auto& entry, Point point) {
+    const Reads reads = entry.plugin->reads(pod_, point);
+    return reads != Reads::anything && (reads == Reads::sums) == (entry.summing != nullptr);
+  };
+  bool possible = true;
+  for (const auto& entry : framework_.pre_scores()) possible = possible && is_declared(entry, Point::pre_score);
+  for (const auto& entry : framework_.scores()) possible = possible && is_declared(entry, Point::score);
+  for (const auto& entry : framework_.pre_filters()) {
+    if (!is_declared(entry, Point::pre_filter)) undeclared_.insert(entry.name);
+  }
+  for (const auto& entry : framework_.filters()) {
+    if (!is_declared(entry, Point::filter)) undeclared_.insert(entry.name);
+  }
+  const auto follows = [](const auto& list, const auto& before) {
+    return std::all_of(list.begin(), list.end(), [&before](const auto& entry) {
+      return entry.summing == nullptr || std::any_of(before.begin(), before.end(),
+                                                     [&entry](const auto& other) { return other.name == entry.name; });
+    });
+  };
+  const auto& filters = framework_.filters();
+  return possible && follows(filters, framework_.pre_filters()) &&
+         follows(framework_.scores(), framework_.pre_scores()) &&
+         std::any_of(filters.begin(), filters.end(), [this](const auto& each) { return !is_undeclared(each.name); }) &&
+         std::none_of(filters.begin(), filters.end(),
+                      [this](const auto& each) { return each.summing != nullptr && is_undeclared(each.name); });
+}
+
+bool ClassView::follow(const Snapshot& snapshot) {
+  if (!usable_) return false;
+  const auto& summing = framework_.summing();
+  const auto& changes = snapshot.changes();
+  const auto behind = snapshot.changes_made() - changes_made_;
+  bool holds = begun_ && images_changed_ == snapshot.images_changed() &&
+               behind <= static_cast<std::int64_t>(changes.size()) &&
+               std::all_of(summing.begin(), summing.end(),
+                           [this](const SummingPlugin* plugin) { return plugin->sums_hold(state_, pod_); });
+  if (holds && behind > 0 && !snapshot.images().empty()) {
+    // How widely images are spread depends on how many nodes there are.
+    holds = std::none_of(changes.end() - behind, changes.end(), [](const auto& each) { return each.move != nullptr; });
+  }
+  if (!holds) {
+    begun_ = begin(snapshot);
+  } else if (behind > 0) {
+    begun_ = catch_up(snapshot);
+  }
+  changes_made_ = snapshot.changes_made();
+  return begun_;  // what broke may hold next time
+}
+
+// PreFilter and PreScore of those who look at the class alone.
+bool ClassView::ask_class(const Snapshot& snapshot) {
+  state_ = CycleState();
+  for (const auto& entry : framework_.pre_filters()) {
+    if (entry.summing != nullptr || is_undeclared(entry.name)) continue;
+    PreFilterResult narrowed;
+    const Status status = entry.plugin->pre_filter(state_, pod_, snapshot, narrowed);
+    if (status.is_skip()) {
+      state_.skip_filter.insert(entry.name);
+    } else if (!status.is_success() || narrowed.node_names) {
+      return false;
+    }
+  }
+  for (const auto& entry : framework_.pre_scores()) {
+    if (entry.summing != nullptr) continue;
+    const Status status = entry.plugin->pre_score(state_, pod_, {});
+    if (status.is_skip()) {
+      state_.skip_score.insert(entry.name);
+    } else if (!status.is_success()) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool ClassView::begin(const Snapshot& snapshot) {
+  if (!ask_class(snapshot)) return false;
+  images_changed_ = snapshot.images_changed();
+  is_changed_.assign(snapshot.nodes().size(), 0);
+  candidates_.reset(snapshot.nodes().size());
+  domains_ = Domains();
+  for (SummingPlugin* plugin : framework_.summing()) plugin->begin_sums(state_, pod_, domains_);
+  for (const auto& node : snapshot.nodes()) sum(*node, 1);
+  return regroup(snapshot);
+}
+
+void ClassView::sum(const NodeInfo& node, std::int64_t times) {
+  domains_.count(*node.node, times);
+  for (SummingPlugin* plugin : framework_.summing()) plugin->sum(state_, pod_, node, times, domains_);
+}
+
+// All that was learnt of nodes, but not the sums, anew.
+bool ClassView::regroup(const Snapshot& snapshot) {
+  domains_.recount(snapshot);
+  for (std::size_t place = 0; place < snapshot.nodes().size(); ++place) {
+    if (!judge(static_cast<Candidates::Place>(place), snapshot)) return false;
+  }
+  return true;
+}
+
+void ClassView::follow_move(const Snapshot::Move& move) {
+  for (const auto& [place, node] : move.gone) {
+    if (is_changed_[place] == 0) sum(*node, -1);
+  }
+  std::vector<std::uint8_t> is_changed(move.from.size());
+  changed_.clear();
+  for (std::size_t place = 0; place < move.from.size(); ++place) {
+    is_changed[place] = move.from[place] == Snapshot::Move::kNew ? 1 : is_changed_[move.from[place]];
+    if (is_changed[place] != 0) changed_.push_back(place);
+  }
+  is_changed_ = std::move(is_changed);
+  candidates_.move(move.from);
+}
+
+// Each node that changed: its first state since leaves the sums, its last enters them.
+bool ClassView::catch_up(const Snapshot& snapshot) {
+  const auto& changes = snapshot.changes();
+  changed_.clear();
+  for (auto change = changes.end() - (snapshot.changes_made() - changes_made_); change != changes.end(); ++change) {
+    if (change->move != nullptr) {
+      follow_move(*change->move);
+      continue;
+    }
+    if (std::exchange(is_changed_[change->place], 1) != 0) continue;
+    changed_.push_back(change->place);
+    sum(*change->before, -1);
+  }
+  for (const std::size_t place : changed_) {
+    is_changed_[place] = 0;
+    sum(*snapshot.nodes()[place], 1);
+  }
+  if (domains_.is_stale()) return regroup(snapshot);
+  return std::all_of(changed_.begin(), changed_.end(),
+                     [&](std::size_t place) { return judge(static_cast<Candidates::Place>(place), snapshot); });
+}
+
+// Puts the node into its group, or nowhere when a plugin that looks at it alone rejects it.
+bool ClassView::judge(Candidates::Place place, const Snapshot& snapshot) {
+  const NodeInfo& node = *snapshot.nodes()[place];
+  for (const auto& entry : framework_.filters()) {
+    if (entry.summing != nullptr || state_.skip_filter.contains(entry.name) || is_undeclared(entry.name)) continue;
+    entry.count();
+    const Status status = entry.plugin->filter(state_, pod_, node);
+    if (status.is_success()) continue;
+    candidates_.take(place);
+    return status.is_rejected();
+  }
+  key_.clear();
+  std::int64_t own = 0;
+  for (const auto& entry : framework_.scores()) {
+    if (entry.summing != nullptr || state_.skip_score.contains(entry.name)) continue;
+    std::int64_t score = 0;
+    entry.count();
+    if (!entry.plugin->score(state_, pod_, node, score).is_success()) return false;
+    if (entry.plugin->normalizes()) {
+      key_.push_back(score);
+      continue;
+    }
+    if (score < 0 || score > ScorePlugin::kMaxScore) return false;
+    own += score * entry.weight;
+  }
+  for (const SummingPlugin* plugin : framework_.summing()) plugin->add_traits(state_, pod_, node, domains_, key_);
+  candidates_.put(place, key_, own);
+  return true;
+}
+
+ClassView* ClassViews::of(const Framework& framework, const Pod& pod, const Snapshot& snapshot) {
+  const auto& summing = framework.summing();
+  const bool with_labels = std::any_of(
+      summing.begin(), summing.end(), [&](const SummingPlugin* plugin) { return plugin->reads_labels(pod, snapshot); });
+  auto found = std::find_if(views_.begin(), views_.end(),
+                            [&](const auto& each) { return each->is_of(framework, pod, with_labels); });
+  if (found == views_.end()) {
+    if (views_.size() == kClasses) views_.pop_back();
+    found = views_.insert(views_.end(), std::make_unique<ClassView>(framework, pod));
+  }
+  std::rotate(views_.begin(), found, found + 1);
+  return views_.front()->follow(snapshot) ? views_.front().get() : nullptr;
+}
+
+void ClassViews::forget(const ClassView& view) {
+  std::erase_if(views_, [&view](const auto& each) { return each.get() == &view; });
+}
+
+}  // namespace berth

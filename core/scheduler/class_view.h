@@ -1,0 +1,131 @@
+// ClassView: the fleet as one class of pods sees it, kept from pod to pod. A decision brings it up to date with the
+// nodes that changed, and compares groups of nodes instead of nodes.
+//
+//   node changed ─▶ sums of SummingPlugins ─▶ Filter of the others ─▶ group (its traits) and own score ─▶ Candidates
+//   decision     ─▶ per group: Filter by sums ─▶ per node: Filter of those who declare nothing, if any
+//                ─▶ per group: Score, normalize ─▶ the best own scores of the best groups
+//
+// Every verdict and score comes from the plugins' own filter(), score() and normalize(), asked of a node that changed
+// or of one node of a group. The decision is that of schedule_pod() without a view, the seeded choice included.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/cache/cache.h"
+#include "core/framework/framework.h"
+#include "core/random.h"
+#include "core/scheduler/candidates.h"
+
+namespace berth {
+
+class ClassView {
+ public:
+  ClassView(const Framework& framework, const Pod& pod);
+  bool is_of(const Framework& framework, const Pod& pod, bool with_labels) const;
+
+  // Brings it up to date. False: pods of this class have to be decided without.
+  bool follow(const Snapshot& snapshot);
+
+  // One attempt of a pod of the class, after follow(): from here to the end of `Attempt` nodes that the pods nominated
+  // to them keep away are no candidates.
+  class Attempt {
+   public:
+    // `state`: for plugins that declare nothing.
+    Attempt(ClassView& view, CycleState& state, const Pod& pod, const Snapshot& snapshot, const Nominator& nominator);
+    ~Attempt();
+    Attempt(const Attempt&) = delete;
+    Attempt& operator=(const Attempt&) = delete;
+
+    // PreFilter and Filter. False: something broke, or is not for here; ask the plugins themselves, which tells it as
+    // it should be told. Who declares nothing is asked about node after node, beginning with the one at `start`.
+    bool filter(std::size_t start);
+    std::size_t feasible() const { return feasible_; }
+    // True when the node is feasible; after filter().
+    bool fits(std::size_t place) const;
+    // The only feasible node.
+    std::size_t only() const { return alike_.front().group->any(); }
+    // PreScore and Score. False as above.
+    bool score();
+    // Any of the best, each as likely; counted from the node at `start` on.
+    std::size_t choose(Random& random, std::size_t start) const;
+    // As Framework::run_score() tells it, beginning with the node at `start`. False as above.
+    bool tell(std::size_t start, std::vector<Framework::PluginScores>& per_plugin,
+              std::vector<NodeScore>& totals) const;
+
+   private:
+    struct Alike {
+      const Candidates::Key* key = nullptr;
+      const Candidates::Group* group = nullptr;
+      std::int64_t total = 0;            // but for the nodes' own scores
+      std::vector<std::int64_t> scores;  // normalized, by Score plugin
+    };
+    struct HeldBack {
+      Candidates::Place place = 0;
+      Candidates::Key key;
+      std::int64_t score = 0;
+    };
+    bool ask_undeclared();
+    void skip_sums();
+    bool hold_back_nominated();
+    bool filter_groups(std::vector<const Candidates::Group*>& fit);
+    bool filter_nodes(std::size_t start, const std::vector<const Candidates::Group*>& fit);
+    void hold_back(Candidates::Place place);
+    bool score_groups(std::size_t plugin);
+
+    ClassView& view_;
+    CycleState& own_state_;
+    const Pod& pod_;
+    const Snapshot& snapshot_;
+    const Nominator& nominator_;
+    bool asks_nodes_ = false;  // somebody who declares nothing did not skip
+    std::vector<HeldBack> held_back_;
+    std::vector<Alike> alike_;
+    std::size_t feasible_ = 0;
+  };
+
+ private:
+  bool find_undeclared();
+  bool is_undeclared(const std::string& plugin) const { return undeclared_.contains(plugin); }
+  void follow_move(const Snapshot::Move& move);
+  bool begin(const Snapshot& snapshot);
+  bool ask_class(const Snapshot& snapshot);
+  void sum(const NodeInfo& node, std::int64_t times);
+  bool catch_up(const Snapshot& snapshot);
+  bool regroup(const Snapshot& snapshot);
+  bool judge(Candidates::Place place, const Snapshot& snapshot);
+
+  const Framework& framework_;
+  Pod pod_;                                        // the first of the class
+  std::set<std::string, std::less<>> undeclared_;  // at PreFilter or Filter
+  bool usable_ = true;
+  bool begun_ = false;
+  CycleState state_;  // of declared plugins, as PreFilter and PreScore write it
+  Domains domains_;
+  Candidates candidates_;
+  std::int64_t images_changed_ = -1;
+  std::int64_t changes_made_ = 0;
+  // Kept to spare allocations.
+  std::vector<std::size_t> changed_;
+  std::vector<std::uint8_t> is_changed_;  // by place
+  Candidates::Key key_;
+  std::vector<NodeScore> scratch_;
+};
+
+// The views of the classes used last, at most kClasses. The same snapshot always.
+class ClassViews {
+ public:
+  static constexpr std::size_t kClasses = 8;
+  // Up to date; null: the pod has to be decided without.
+  ClassView* of(const Framework& framework, const Pod& pod, const Snapshot& snapshot);
+  void forget(const ClassView& view);
+
+ private:
+  std::vector<std::unique_ptr<ClassView>> views_;  // the one used last in front
+};
+
+}  // namespace berth

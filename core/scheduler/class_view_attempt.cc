@@ -1,0 +1,234 @@
+// One attempt on a view: what is decided anew for each pod.
+#include <algorithm>
+#include <functional>
+#include <map>
+
+#include "core/scheduler/class_view.h"
+
+namespace berth {
+
+ClassView::Attempt::Attempt(ClassView& view, CycleState& state, const Pod& pod, const Snapshot& snapshot,
+                            const Nominator& nominator)
+    : view_(view), own_state_(state), pod_(pod), snapshot_(snapshot), nominator_(nominator) {}
+
+ClassView::Attempt::~Attempt() {
+  for (const HeldBack& each : held_back_) view_.candidates_.put(each.place, each.key, each.score);
+}
+
+void ClassView::Attempt::hold_back(Candidates::Place place) {
+  held_back_.push_back({place, view_.candidates_.key_of(place), view_.candidates_.score_of(place)});
+  view_.candidates_.take(place);
+}
+
+// PreFilter of those who declare nothing.
+bool ClassView::Attempt::ask_undeclared() {
+  if (view_.undeclared_.empty()) return true;
+  for (const auto& entry : view_.framework_.pre_filters()) {
+    if (!view_.is_undeclared(entry.name)) continue;
+    PreFilterResult narrowed;
+    entry.count();
+    const Status status = entry.plugin->pre_filter(own_state_, pod_, snapshot_, narrowed);
+    if (status.is_skip()) {
+      own_state_.skip_filter.insert(entry.name);
+    } else if (!status.is_success() || narrowed.node_names) {
+      return false;
+    }
+  }
+  for (const auto& entry : view_.framework_.filters()) {
+    if (view_.is_undeclared(entry.name) && !own_state_.skip_filter.contains(entry.name)) asks_nodes_ = true;
+  }
+  return true;
+}
+
+// Sums that came to say nothing, or say something again.
+void ClassView::Attempt::skip_sums() {
+  for (const auto& entry : view_.framework_.pre_filters()) {
+    if (entry.summing == nullptr) continue;
+    if (entry.summing->skips_filter(view_.state_, view_.pod_)) {
+      view_.state_.skip_filter.insert(entry.name);
+    } else if (auto skipped = view_.state_.skip_filter.find(entry.name); skipped != view_.state_.skip_filter.end()) {
+      view_.state_.skip_filter.erase(skipped);
+    }
+  }
+}
+
+bool ClassView::Attempt::hold_back_nominated() {
+  for (const auto& [node, pods] : nominator_.by_node()) {
+    const bool counts = std::any_of(pods.begin(), pods.end(), [this](const auto& nominated) {
+      return nominated->priority >= pod_.priority && nominated->uid() != pod_.uid();
+    });
+    const std::size_t at = counts ? snapshot_.place_of(node) : snapshot_.nodes().size();
+    if (at == snapshot_.nodes().size()) continue;
+    const auto place = static_cast<Candidates::Place>(at);
+    if (!view_.candidates_.contains(place)) continue;
+    if (asks_nodes_) return false;  // what a trial needs lies in two states
+    const Status status =
+        view_.framework_.run_filter_with_nominated(view_.state_, pod_, *snapshot_.nodes()[at], nominator_);
+    if (status.is_success()) continue;
+    if (status.code() == Code::error) return false;
+    hold_back(place);
+  }
+  return true;
+}
+
+// Filter of those who sum, over one node of each group; `fit`: sorted.
+bool ClassView::Attempt::filter_groups(std::vector<const Candidates::Group*>& fit) {
+  for (const auto& [key, group] : view_.candidates_.groups()) {
+    const NodeInfo& node = *snapshot_.nodes()[group.any()];
+    bool rejected = false;
+    for (const auto& entry : view_.framework_.filters()) {
+      if (entry.summing == nullptr || view_.state_.skip_filter.contains(entry.name)) continue;
+      entry.count();
+      const Status status = entry.plugin->filter(view_.state_, pod_, node);
+      if (status.is_success()) continue;
+      if (!status.is_rejected()) return false;
+      rejected = true;
+      break;
+    }
+    if (!rejected) fit.push_back(&group);
+  }
+  std::sort(fit.begin(), fit.end(), std::less<>());
+  return true;
+}
+
+// Filter of those who declare nothing, over every node that is left.
+bool ClassView::Attempt::filter_nodes(std::size_t start, const std::vector<const Candidates::Group*>& fit) {
+  const auto& nodes = snapshot_.nodes();
+  for (std::size_t turn = 0; turn < nodes.size(); ++turn) {
+    const auto place = static_cast<Candidates::Place>((start + turn) % nodes.size());
+    const Candidates::Group* group = view_.candidates_.group_of(place);
+    if (group == nullptr || !std::binary_search(fit.begin(), fit.end(), group, std::less<>())) continue;
+    for (const auto& entry : view_.framework_.filters()) {
+      if (!view_.is_undeclared(entry.name) || own_state_.skip_filter.contains(entry.name)) continue;
+      entry.count();
+      const Status status = entry.plugin->filter(own_state_, pod_, *nodes[place]);
+      if (status.is_success()) continue;
+      if (!status.is_rejected()) return false;
+      hold_back(place);
+      break;
+    }
+  }
+  return true;
+}
+
+bool ClassView::Attempt::filter(std::size_t start) {
+  if (!ask_undeclared()) return false;
+  skip_sums();
+  if (!hold_back_nominated()) return false;
+  std::vector<const Candidates::Group*> fit;
+  if (!filter_groups(fit)) return false;
+  if (asks_nodes_ && !filter_nodes(start, fit)) return false;
+  for (const auto& [key, group] : view_.candidates_.groups()) {
+    if (!std::binary_search(fit.begin(), fit.end(), &group, std::less<>())) continue;
+    alike_.push_back({&key, &group, 0, {}});
+    feasible_ += group.size;
+  }
+  return true;
+}
+
+bool ClassView::Attempt::fits(std::size_t place) const {
+  if (!view_.candidates_.contains(static_cast<Candidates::Place>(place))) return false;
+  return std::any_of(alike_.begin(), alike_.end(), [&](const Alike& alike) {
+    return alike.group == view_.candidates_.group_of(static_cast<Candidates::Place>(place));
+  });
+}
+
+bool ClassView::Attempt::score() {
+  const auto& framework = view_.framework_;
+  CycleState& state = view_.state_;
+  std::vector<AlikeNodes> nodes;
+  for (const Alike& alike : alike_) nodes.push_back({snapshot_.nodes()[alike.group->any()], alike.group->size});
+  for (const auto& entry : framework.pre_scores()) {
+    if (entry.summing == nullptr) continue;
+    const Status status = entry.summing->pre_score_sums(state, view_.pod_, nodes, view_.domains_);
+    if (status.is_skip()) {
+      state.skip_score.insert(entry.name);
+    } else if (!status.is_success()) {
+      return false;
+    } else if (auto skipped = state.skip_score.find(entry.name); skipped != state.skip_score.end()) {
+      state.skip_score.erase(skipped);
+    }
+  }
+  view_.scratch_.resize(alike_.size());
+  for (std::size_t i = 0; i < alike_.size(); ++i) view_.scratch_[i].node = nodes[i].any->name();
+  for (Alike& alike : alike_) alike.scores.assign(framework.scores().size(), 0);
+  for (std::size_t plugin = 0; plugin < framework.scores().size(); ++plugin) {
+    if (!score_groups(plugin)) return false;
+  }
+  return true;
+}
+
+// One Score plugin, over one node of each group. A plugin that looks at nodes alone has its scores in the keys.
+bool ClassView::Attempt::score_groups(std::size_t plugin) {
+  const auto& entry = view_.framework_.scores()[plugin];
+  CycleState& state = view_.state_;
+  const bool summing = entry.summing != nullptr;
+  if (state.skip_score.contains(entry.name) || (!summing && !entry.plugin->normalizes())) return true;
+  std::size_t in_key = 0;
+  for (std::size_t i = 0; i < plugin; ++i) {
+    const auto& other = view_.framework_.scores()[i];
+    if (other.summing == nullptr && other.plugin->normalizes() && !state.skip_score.contains(other.name)) {
+      ++in_key;
+    }
+  }
+  std::vector<NodeScore>& scores = view_.scratch_;
+  for (std::size_t i = 0; i < alike_.size(); ++i) {
+    scores[i].score = summing ? 0 : (*alike_[i].key)[in_key];
+    if (!summing) continue;
+    entry.count();
+    const NodeInfo& node = *snapshot_.nodes()[alike_[i].group->any()];
+    if (!entry.plugin->score(state, pod_, node, scores[i].score).is_success()) return false;
+  }
+  if (!entry.plugin->normalize(state, pod_, scores).is_success()) return false;
+  for (std::size_t i = 0; i < alike_.size(); ++i) {
+    if (scores[i].score < 0 || scores[i].score > ScorePlugin::kMaxScore) return false;
+    alike_[i].scores[plugin] = scores[i].score;
+    alike_[i].total += scores[i].score * entry.weight;
+  }
+  return true;
+}
+
+std::size_t ClassView::Attempt::choose(Random& random, std::size_t start) const {
+  const auto best_of = [](const Alike& alike) { return alike.total + alike.group->by_score.begin()->first; };
+  std::int64_t best = best_of(alike_.front());
+  for (const Alike& alike : alike_) best = std::max(best, best_of(alike));
+  std::vector<const Candidates::Places*> equal;
+  std::size_t ties = 0;
+  for (const Alike& alike : alike_) {
+    if (best_of(alike) != best) continue;
+    equal.push_back(&alike.group->by_score.begin()->second);
+    ties += equal.back()->size();
+  }
+  const std::size_t drawn = ties == 1 ? 0 : random.below(ties);
+  return nth_place(equal, drawn, static_cast<Candidates::Place>(start));
+}
+
+bool ClassView::Attempt::tell(std::size_t start, std::vector<Framework::PluginScores>& per_plugin,
+                              std::vector<NodeScore>& totals) const {
+  const auto& plugins = view_.framework_.scores();
+  const auto& nodes = snapshot_.nodes();
+  std::map<const Candidates::Group*, const Alike*> told;
+  for (const Alike& alike : alike_) told[alike.group] = &alike;
+  for (const auto& entry : plugins) {
+    if (!view_.state_.skip_score.contains(entry.name)) per_plugin.push_back({entry.name, entry.weight, {}});
+  }
+  for (std::size_t turn = 0; turn < nodes.size(); ++turn) {
+    const std::size_t at = (start + turn) % nodes.size();
+    const auto alike = told.find(view_.candidates_.group_of(static_cast<Candidates::Place>(at)));
+    if (alike == told.end()) continue;
+    totals.push_back({nodes[at]->name(), 0});
+    auto mine = per_plugin.begin();
+    for (std::size_t plugin = 0; plugin < plugins.size(); ++plugin) {
+      const auto& entry = plugins[plugin];
+      if (view_.state_.skip_score.contains(entry.name)) continue;
+      std::int64_t score = alike->second->scores[plugin];
+      const bool own = entry.summing == nullptr && !entry.plugin->normalizes();
+      if (own && !entry.plugin->score(view_.state_, pod_, *nodes[at], score).is_success()) return false;
+      (mine++)->scores.push_back({nodes[at]->name(), score});
+      totals.back().score += score * entry.weight;
+    }
+  }
+  return true;
+}
+
+}  // namespace berth

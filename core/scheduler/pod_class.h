@@ -1,0 +1,11 @@
+// A class of pods: equal in all that a decision about them may depend on, but for who the pod is.
+#pragma once
+
+#include "core/api/objects.h"
+
+namespace berth {
+
+// `with_labels`: labels count.
+bool is_same_class(const Pod& a, const Pod& b, bool with_labels);
+
+}  // namespace berth

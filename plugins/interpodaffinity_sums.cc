@@ -1,0 +1,105 @@
+// InterPodAffinity over a class of pods: the counts of PreFilter and PreScore, kept in step node by node.
+#include <set>
+
+#include "plugins/interpodaffinity.h"
+#include "plugins/interpodaffinity_state.h"
+
+namespace berth {
+
+using namespace neighbourhood;
+
+namespace {
+
+constexpr std::string_view kTermsKey = "InterPodAffinity/terms";
+
+// Beside the counts: what was looked up for them, and the topology keys of all terms that took part.
+struct Terms final : StateEntry {
+  explicit Terms(const Lister& lister) : namespaces(lister) {}
+  NamespaceLabels namespaces;
+  std::set<std::string> keys;
+  std::unique_ptr<StateEntry> clone() const override { return std::make_unique<Terms>(*this); }
+};
+
+bool has_required_terms(const Pod& pod) {
+  return !pod.pod_affinity.required.empty() || !pod.pod_anti_affinity.required.empty();
+}
+
+bool has_preferences(const Pod& pod) {
+  return !pod.pod_affinity.preferred.empty() || !pod.pod_anti_affinity.preferred.empty();
+}
+
+}  // namespace
+
+bool InterPodAffinity::reads_labels(const Pod& pod, const Snapshot& snapshot) const {
+  return has_required_terms(pod) || has_preferences(pod) || snapshot.pods_with_affinity() > 0;
+}
+
+void InterPodAffinity::begin_sums(CycleState& state, const Pod& pod, Domains& domains) {
+  auto terms = std::make_unique<Terms>(handle_.lister());
+  auto neighbours = std::make_unique<Neighbours>();
+  neighbours->labels_of_namespace = labels_of(pod.metadata.namespace_, terms->namespaces);
+  for (const PodAffinity* own : {&pod.pod_affinity, &pod.pod_anti_affinity}) {
+    for (const PodAffinityTerm& term : own->required) terms->keys.insert(term.topology_key);
+    for (const WeightedPodAffinityTerm& each : own->preferred) terms->keys.insert(each.term.topology_key);
+  }
+  for (const std::string& key : terms->keys) domains.watch(key);
+  state.write(kTermsKey, std::move(terms));
+  state.write(kName, std::move(neighbours));
+  state.write(kScoreKey, std::make_unique<Preferences>());
+}
+
+bool InterPodAffinity::sums_hold(const CycleState& state, const Pod&) const {
+  return state.read<Terms>(kTermsKey)->namespaces.hold();
+}
+
+void InterPodAffinity::sum(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t times,
+                           Domains& domains) {
+  auto* terms = state.read<Terms>(kTermsKey);
+  auto* neighbours = state.read<Neighbours>(kName);
+  TopologyCounts& scores = state.read<Preferences>(kScoreKey)->scores;
+  for (const auto& existing : node.pods_with_required_anti_affinity) {
+    neighbours->count_refusing(pod, *existing, *node.node, times);
+  }
+  if (has_required_terms(pod)) {
+    for (const auto& existing : node.pods) {
+      neighbours->count_meant(pod, *existing, *node.node, times, terms->namespaces);
+    }
+  }
+  for (const auto& existing : has_preferences(pod) ? node.pods : node.pods_with_affinity) {
+    weigh(scores, pod, neighbours->labels_of_namespace, *existing, *node.node, terms->namespaces, times);
+  }
+  const auto watch = [&](const std::string& key) {
+    if (terms->keys.insert(key).second) domains.watch(key);
+  };
+  neighbours->refusing.for_each_key(watch);
+  scores.for_each_key(watch);
+}
+
+void InterPodAffinity::add_traits(const CycleState& state, const Pod&, const NodeInfo& node, const Domains& domains,
+                                  std::vector<std::int64_t>& traits) const {
+  const auto* neighbours = state.read<Neighbours>(kName);
+  const TopologyCounts& scores = state.read<Preferences>(kScoreKey)->scores;
+  for (const std::string& key : state.read<Terms>(kTermsKey)->keys) {
+    const auto label = node.node->metadata.labels.find(key);
+    if (label == node.node->metadata.labels.end() || !domains.is_per_node(key)) {
+      traits.push_back(domains.number_of(key, *node.node));
+      continue;
+    }
+    traits.push_back(neighbours->wanted.at(key, label->second) > 0 ? 1 : 0);
+    traits.push_back(neighbours->unwanted.at(key, label->second) > 0 ? 1 : 0);
+    traits.push_back(neighbours->refusing.at(key, label->second) > 0 ? 1 : 0);
+    traits.push_back(scores.at(key, label->second));
+  }
+}
+
+bool InterPodAffinity::skips_filter(const CycleState& state, const Pod& pod) const {
+  return !has_required_terms(pod) && state.read<Neighbours>(kName)->refusing.empty();
+}
+
+Status InterPodAffinity::pre_score_sums(CycleState& state, const Pod& pod, const std::vector<AlikeNodes>&,
+                                        const Domains&) {
+  if (arguments_.ignore_preferred_terms_of_existing_pods && !has_preferences(pod)) return Status::skip();
+  return state.read<Preferences>(kScoreKey)->scores.has_additions() ? Status() : Status::skip();
+}
+
+}  // namespace berth

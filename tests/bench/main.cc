@@ -1,0 +1,154 @@
+// berth_bench WORKLOAD.json NODES fast|plain [SECONDS]: runs the workload on a fleet of this size, for at most so many
+// seconds of measuring, and prints one line of JSON per scope. tests/bench/run calls it.
+#include <cstdio>
+#include <map>
+#include <string>
+
+#include "tests/bench/measure.h"
+#include "tests/bench/workload.h"
+#include "tests/bench/world.h"
+
+namespace berth::bench {
+
+namespace {
+
+class Run {
+ public:
+  Run(const Workload& workload, std::size_t nodes, std::string path, double seconds)
+      : workload_(workload),
+        nodes_(nodes),
+        path_(std::move(path)),
+        limit_ns_(static_cast<std::int64_t>(seconds * 1e9)),
+        world_(path_ == "fast") {}
+
+  // The fleet with all that runs on it before the measuring begins.
+  Status prepare() {
+    for (std::size_t i = 0; i < nodes_; ++i) {
+      if (Status status = world_.add_node(workload_.object("node", i)); !status.is_success()) return status;
+    }
+    if (const Json object = workload_.object("storage_class", 0); !object.is_null()) {
+      if (Status status = world_.add_storage_class(object); !status.is_success()) return status;
+    }
+    for (std::size_t i = 0; i < workload_.count("volumes", nodes_); ++i) {
+      if (Status status = world_.add_volume(workload_.object("volume", i)); !status.is_success()) return status;
+    }
+    const std::size_t per_node = workload_.count("pods_per_node", nodes_);
+    for (std::size_t i = 0; i < nodes_ * per_node; ++i) {
+      auto pod = world_.make_pod(workload_.object("node_pod", i));
+      if (!pod) return pod.error();
+      world_.place_pod(*pod, "node-" + std::to_string(i / per_node));
+    }
+    std::vector<std::shared_ptr<const Pod>> pods;
+    if (Status made = make("initial", 0, workload_.count("initial_pods", nodes_), pods); !made.is_success()) {
+      return made;
+    }
+    for (const auto& pod : pods) world_.queue_pod(pod);
+    while (step()) {
+    }
+    return make("measured", pods.size(), workload_.count("measured_pods", nodes_), measured_);
+  }
+
+  // Every measured pod is queued, and the scheduler runs until they have nodes or the time is up.
+  void measure() {
+    const std::size_t churn_every = workload_.count("churn_every", nodes_);
+    spans_.reserve(measured_.size() * 4);
+    const std::uint64_t allocations_before = allocations();
+    const std::int64_t begin = now_ns();
+    for (const auto& pod : measured_) world_.queue_pod(pod);
+    attempts_ns_ = 0;
+    spans_.clear();
+    bound_ = 0;
+    while (bound_ < measured_.size() && now_ns() - begin < limit_ns_) {
+      if (!step() && !world_.wait_for_queue()) break;
+      if (churn_every > 0 && bound_ / churn_every > churned_) world_.replace_node(churned_++);
+    }
+    loop_ns_ = now_ns() - begin;
+    allocations_ = allocations() - allocations_before;
+  }
+
+  void print() const {
+    line("cycle", attempts_ns_);
+    line("loop", loop_ns_);
+  }
+
+ private:
+  Status make(const char* what, std::size_t first, std::size_t count, std::vector<std::shared_ptr<const Pod>>& pods) {
+    for (std::size_t i = first; i < first + count; ++i) {
+      if (const Json claim = workload_.object("claim", i); !claim.is_null() && what == std::string("measured")) {
+        if (Status status = world_.add_claim(claim); !status.is_success()) return status;
+      }
+      auto pod = world_.make_pod(workload_.object(what, i));
+      if (!pod) return pod.error();
+      pods.push_back(*pod);
+    }
+    return {};
+  }
+
+  // One attempt and, when it chose a node, its binding. False: the queue has nothing now.
+  bool step() {
+    const std::int64_t begin = now_ns();
+    const Scheduler::Attempt attempt = world_.scheduler().schedule_one();
+    const std::int64_t span = now_ns() - begin;
+    if (!attempt.popped) return false;
+    attempts_ns_ += span;
+    // What a preemptor needed first counts into its decision.
+    if (const std::string preemptor = world_.remove_victims(); !preemptor.empty()) {
+      spent_ns_[preemptor] += span;
+      return true;
+    }
+    if (attempt.binding == nullptr) return true;
+    spans_.push_back(span + spent_ns_[attempt.binding->queued.pod->uid()]);
+    if (world_.finish(*attempt.binding)) ++bound_;
+    return true;
+  }
+
+  void line(const char* scope, std::int64_t spent_ns) const {
+    const double pods = static_cast<double>(bound_);
+    std::printf(
+        "{\"workload\": \"%s\", \"nodes\": %zu, \"path\": \"%s\", \"scope\": \"%s\", \"pods\": %zu, "
+        "\"pods_per_second\": %.1f, \"p50_us\": %.1f, \"p99_us\": %.1f, \"max_us\": %.1f, "
+        "\"allocations_per_pod\": %.1f, \"resident_kib\": %lld}\n",
+        workload_.name().c_str(), nodes_, path_.c_str(), scope, bound_,
+        spent_ns == 0 ? 0 : pods * 1e9 / static_cast<double>(spent_ns), quantile_us(spans_, 0.5),
+        quantile_us(spans_, 0.99), quantile_us(spans_, 1), bound_ == 0 ? 0 : static_cast<double>(allocations_) / pods,
+        static_cast<long long>(resident_kib()));
+  }
+
+  const Workload& workload_;
+  std::size_t nodes_;
+  std::string path_;
+  std::int64_t limit_ns_;
+  World world_;
+  std::vector<std::shared_ptr<const Pod>> measured_;
+  std::vector<std::int64_t> spans_;
+  std::map<std::string, std::int64_t> spent_ns_;  // by uid, on attempts that ended in a preemption
+  std::int64_t attempts_ns_ = 0;
+  std::int64_t loop_ns_ = 0;
+  std::uint64_t allocations_ = 0;
+  std::size_t bound_ = 0;
+  std::size_t churned_ = 0;
+};
+
+}  // namespace
+
+}  // namespace berth::bench
+
+int main(int argc, char** argv) {
+  if (argc < 4) {
+    std::fprintf(stderr, "usage: berth_bench WORKLOAD.json NODES fast|plain [SECONDS]\n");
+    return 2;
+  }
+  const auto workload = berth::bench::Workload::read(argv[1]);
+  if (!workload) {
+    std::fprintf(stderr, "berth_bench: %s\n", workload.error().message().c_str());
+    return 1;
+  }
+  berth::bench::Run run(*workload, std::stoul(argv[2]), argv[3], argc > 4 ? std::stod(argv[4]) : 12);
+  if (const berth::Status ready = run.prepare(); !ready.is_success()) {
+    std::fprintf(stderr, "berth_bench: %s: %s\n", argv[1], ready.message().c_str());
+    return 1;
+  }
+  run.measure();
+  run.print();
+  return 0;
+}

@@ -1,0 +1,49 @@
+#include "tests/bench/measure.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <new>
+
+namespace {
+
+std::uint64_t allocated = 0;
+
+}  // namespace
+
+void* operator new(std::size_t bytes) {
+  ++allocated;
+  if (void* memory = std::malloc(bytes == 0 ? 1 : bytes)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace berth::bench {
+
+std::int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+std::uint64_t allocations() { return allocated; }
+
+std::int64_t resident_kib() {
+  std::ifstream file("/proc/self/statm");
+  std::int64_t size = 0;
+  std::int64_t resident = 0;
+  file >> size >> resident;
+  return resident * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+double quantile_us(std::vector<std::int64_t> spans_ns, double part) {
+  if (spans_ns.empty()) return 0;
+  std::sort(spans_ns.begin(), spans_ns.end());
+  const auto place = static_cast<std::size_t>(static_cast<double>(spans_ns.size() - 1) * part);
+  return static_cast<double>(spans_ns[place]) / 1000;
+}
+
+}  // namespace berth::bench

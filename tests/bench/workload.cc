@@ -1,0 +1,68 @@
+#include "tests/bench/workload.h"
+
+#include <fstream>
+#include <iterator>
+
+namespace berth::bench {
+
+namespace {
+
+void replace_all(std::string& text, std::string_view what, const std::string& with) {
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size())) {
+    text.replace(at, what.size(), with);
+  }
+}
+
+void fill_in(Json& json, const std::string& number, const std::string& zone) {
+  if (json.is_array()) {
+    for (Json& each : json.as_array()) fill_in(each, number, zone);
+  } else if (json.is_object()) {
+    for (auto& [key, value] : json.as_object()) fill_in(value, number, zone);
+  } else if (json.is_string()) {
+    std::string text = json.as_string();
+    replace_all(text, "{i}", number);
+    replace_all(text, "{zone}", zone);
+    json = Json(std::move(text));
+  }
+}
+
+}  // namespace
+
+Result<Workload> Workload::read(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) return Status::error(path + ": cannot be read");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  Result<Json> json = Json::parse(text);
+  if (!json) return Status::error(path + ": " + json.error().message());
+  Workload workload;
+  const Json* name = json->find("name");
+  if (name == nullptr || !name->is_string()) return Status::error(path + ": name: missing; give the workload's name");
+  workload.name_ = name->as_string();
+  workload.description_ = std::move(*json);
+  return workload;
+}
+
+std::size_t Workload::count(const char* what, std::size_t nodes) const {
+  const Json* value = description_.find(what);
+  if (value == nullptr) return 0;
+  if (value->is_integer()) return static_cast<std::size_t>(value->as_int());
+  std::size_t of = 0;
+  std::size_t found = 0;
+  for (const auto& [bound, number] : value->as_object()) {
+    const std::size_t from = std::stoul(bound);
+    if (from > nodes || from < of) continue;
+    of = from;
+    found = static_cast<std::size_t>(number.as_int());
+  }
+  return found;
+}
+
+Json Workload::object(const char* what, std::size_t number) const {
+  const Json* value = description_.find(what);
+  if (value == nullptr) return {};
+  Json object = *value;
+  fill_in(object, std::to_string(number), std::to_string(number % 3));
+  return object;
+}
+
+}  // namespace berth::bench

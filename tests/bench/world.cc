@@ -1,0 +1,180 @@
+#include "tests/bench/world.h"
+
+#include <algorithm>
+
+#include "core/check.h"
+#include "core/scheduler/object_events.h"
+#include "plugins/registry.h"
+
+namespace berth::bench {
+
+namespace {
+
+constexpr std::uint64_t kSeed = 1;
+constexpr ClusterEvent kPodDeleted{EventResource::assigned_pod, kDelete, "AssignedPodDelete"};
+constexpr ClusterEvent kNodeAdded{EventResource::node, kAdd, "NodeAdd"};
+
+template <class T>
+std::shared_ptr<const T> get(const std::map<std::string, std::shared_ptr<const T>>& all, const std::string& key) {
+  const auto found = all.find(key);
+  return found == all.end() ? nullptr : found->second;
+}
+
+template <class T>
+Status keep(Result<T> decoded, std::map<std::string, std::shared_ptr<const T>>& shelf) {
+  if (!decoded) return decoded.error();
+  const std::string key = decoded->metadata.key();
+  if (decoded->metadata.uid.empty()) decoded->metadata.uid = key;
+  shelf[key] = std::make_shared<const T>(std::move(*decoded));
+  return {};
+}
+
+}  // namespace
+
+World::World(bool remembers) {
+  Scheduler::Options options;
+  options.seed = kSeed;
+  options.remembers = remembers;
+  scheduler_ = std::make_unique<Scheduler>(clock_, *this, *this, options);
+  CHECK(scheduler_->add_profile(in_tree_registry(), default_profile()).is_success());
+}
+
+Status World::add_node(const Json& manifest) {
+  Result<Node> node = decode_node(manifest, nullptr, Rules::off);
+  if (!node) return node.error();
+  nodes_.push_back(std::make_shared<const Node>(std::move(*node)));
+  scheduler_->cache().set_node(nodes_.back());
+  return {};
+}
+
+Status World::add_volume(const Json& manifest) {
+  Result<PersistentVolume> volume = decode_persistent_volume(manifest, nullptr, Rules::off);
+  if (!volume) return volume.error();
+  const auto shared = std::make_shared<const PersistentVolume>(std::move(*volume));
+  volumes_[shared->metadata.name] = shared;
+  of_class_[shared->storage_class_name].push_back(shared);
+  return {};
+}
+
+Status World::add_claim(const Json& manifest) {
+  return keep(decode_persistent_volume_claim(manifest, nullptr, Rules::off), claims_);
+}
+
+Status World::add_storage_class(const Json& manifest) {
+  return keep(decode_storage_class(manifest, nullptr, Rules::off), classes_);
+}
+
+Result<std::shared_ptr<const Pod>> World::make_pod(const Json& manifest) const {
+  Result<Pod> pod = decode_pod(manifest, nullptr, Rules::off);
+  if (!pod) return pod.error();
+  if (pod->metadata.uid.empty()) pod->metadata.uid = pod->metadata.key();
+  return std::make_shared<const Pod>(std::move(*pod));
+}
+
+void World::queue_pod(const std::shared_ptr<const Pod>& pod) {
+  pending_[pod->uid()] = pod;
+  scheduler_->pod_added(pod);
+}
+
+void World::place_pod(const std::shared_ptr<const Pod>& pod, const std::string& node) {
+  scheduler_->cache().confirm(pod, node);
+}
+
+void World::replace_node(std::size_t number) {
+  const std::shared_ptr<const Node>& node = nodes_[number % nodes_.size()];
+  scheduler_->cache().remove_node(node->metadata.name);
+  scheduler_->cache().set_node(node);
+  EventObjects objects;
+  objects.new_node = node;
+  scheduler_->queue().move_all(kNodeAdded, objects);
+}
+
+bool World::finish(BindingCycle& cycle) {
+  const std::shared_ptr<const Pod> pod = cycle.queued.pod;
+  CHECK(!cycle.waits);  // no plugin of the default profile waits
+  scheduler_->leave_queue(cycle);
+  BindRequest request;
+  Status status = scheduler_->pre_bind(cycle, request);
+  if (status.is_success()) {
+    bind_volumes(request);
+    status = scheduler_->bind(cycle);
+  }
+  if (!status.is_success()) {
+    scheduler_->fail_binding(cycle, status);
+    return false;
+  }
+  pending_.erase(pod->uid());
+  scheduler_->finish_binding(cycle);
+  scheduler_->post_bind(cycle);
+  scheduler_->pod_bound(pod, cycle.node);
+  return true;
+}
+
+void World::bind_volumes(const BindRequest& request) {
+  for (const VolumeGrant& grant : request.volumes) {
+    PersistentVolumeClaim claim = *claims_.at(grant.claim);
+    PersistentVolume volume = *volumes_.at(grant.volume);
+    volume.claim_ref = grant.claim;
+    volume.claim_ref_uid = claim.metadata.uid;
+    volume.phase = "Bound";
+    claim.volume_name = grant.volume;
+    claim.phase = "Bound";
+    claim.metadata.annotations["pv.kubernetes.io/bind-completed"] = "yes";
+    claims_[grant.claim] = std::make_shared<const PersistentVolumeClaim>(std::move(claim));
+    const auto bound = std::make_shared<const PersistentVolume>(std::move(volume));
+    auto& of_class = of_class_[bound->storage_class_name];
+    *std::find(of_class.begin(), of_class.end(), volumes_[grant.volume]) = bound;
+    volumes_[grant.volume] = bound;
+  }
+}
+
+std::string World::remove_victims() {
+  const std::vector<std::shared_ptr<const Pod>> gone = std::exchange(victims_, {});
+  for (const auto& victim : gone) {
+    EventObjects objects;
+    objects.old_pod = placed_on(scheduler_->cache().node_of(victim->uid()).value_or(""), *victim);
+    scheduler_->cache().remove(victim->uid());
+    scheduler_->queue().move_all(kPodDeleted, objects);
+  }
+  return std::exchange(preemptor_, {});
+}
+
+bool World::wait_for_queue() {
+  const std::optional<Millis> next = scheduler_->queue().next_flush();
+  if (!next) return false;
+  clock_.time = std::max(clock_.time + 1, *next);
+  scheduler_->queue().flush();
+  return true;
+}
+
+std::shared_ptr<const Pod> World::find_unplaced(const Pod& pod) const { return get(pending_, pod.uid()); }
+
+void World::patch_status(const Pod& pod, const StatusPatch& patch) {
+  const auto found = pending_.find(pod.uid());
+  if (!patch.nominated_node || found == pending_.end()) return;
+  const std::shared_ptr<const Pod> before = found->second;
+  Pod after = *before;
+  after.nominated_node_name = *patch.nominated_node;
+  found->second = std::make_shared<const Pod>(std::move(after));
+  const std::shared_ptr<const Pod> now = found->second;
+  scheduler_->pod_updated(before, now);
+}
+
+Status World::evict(const Pod& victim, const Pod& preemptor) {
+  preemptor_ = preemptor.uid();
+  victims_.push_back(std::make_shared<const Pod>(victim));
+  return {};
+}
+
+std::shared_ptr<const PersistentVolumeClaim> World::claim(const std::string& key) const { return get(claims_, key); }
+
+std::shared_ptr<const PersistentVolume> World::volume(const std::string& name) const { return get(volumes_, name); }
+
+std::shared_ptr<const StorageClass> World::storage_class(const std::string& name) const { return get(classes_, name); }
+
+std::vector<std::shared_ptr<const PersistentVolume>> World::volumes_of_class(const std::string& name) const {
+  const auto found = of_class_.find(name);
+  return found == of_class_.end() ? std::vector<std::shared_ptr<const PersistentVolume>>() : found->second;
+}
+
+}  // namespace berth::bench

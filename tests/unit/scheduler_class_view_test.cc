@@ -1,0 +1,315 @@
+// Decisions from the view of a class are those of the plugins themselves, whatever happens to the fleet in between.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "core/scheduler/pod_class.h"
+#include "core/scheduler/scheduling_cycle.h"
+#include "plugins/registry.h"
+#include "tests/unit/scheduling_fixture.h"
+
+namespace berth {
+
+namespace {
+
+constexpr const char* kZone = "topology.kubernetes.io/zone";
+
+// Volumes, and what selects pods and namespaces.
+class Objects final : public Lister {
+ public:
+  std::shared_ptr<const PersistentVolumeClaim> claim(const std::string& key) const override { return disks.claim(key); }
+  std::shared_ptr<const PersistentVolume> volume(const std::string& name) const override { return disks.volume(name); }
+  std::shared_ptr<const StorageClass> storage_class(const std::string& name) const override {
+    return disks.storage_class(name);
+  }
+  std::vector<std::shared_ptr<const PersistentVolume>> volumes_of_class(const std::string& name) const override {
+    return disks.volumes_of_class(name);
+  }
+  std::shared_ptr<const Namespace> name_space(const std::string& name) const override {
+    return FakeVolumes::get(namespaces, name);
+  }
+  std::vector<std::shared_ptr<const Service>> services(const std::string&) const override { return all_services; }
+  FakeVolumes disks;
+  std::map<std::string, Namespace> namespaces;
+  std::vector<std::shared_ptr<const Service>> all_services;
+};
+
+class ObjectsHandle final : public Handle {
+ public:
+  const Clock& clock() const override { return clock_of_test; }
+  const Snapshot& snapshot() const override { return snapshot_of_test; }
+  const Lister& lister() const override { return objects; }
+  const Nominator& nominator() const override { return nominator_of_test; }
+  FakeClock clock_of_test;
+  Snapshot snapshot_of_test;
+  Objects objects;
+  Nominator nominator_of_test;
+};
+
+class ClassViewTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto made = Framework::make(in_tree_registry(), default_profile(), handle);
+    ASSERT_TRUE(made.has_value());
+    framework = std::move(*made);
+    StorageClass local;
+    local.metadata.name = "local";
+    local.provisioner = StorageClass::kNoProvisioner;
+    local.wait_for_first_consumer = true;
+    handle.objects.disks.classes["local"] = local;
+    for (int i = 0; i < 3; ++i) claim(i, false);
+  }
+
+  // Unbound it gets a local volume of some node, bound it has one.
+  void claim(int number, bool bound) {
+    PersistentVolumeClaim made;
+    made.metadata.name = "claim-" + std::to_string(number);
+    made.metadata.namespace_ = "default";
+    made.storage_class_name = "local";
+    made.request = quantity("1Gi");
+    if (bound) {
+      made.volume_name = "volume-" + std::to_string(number);
+      made.phase = "Bound";
+      made.metadata.annotations["pv.kubernetes.io/bind-completed"] = "yes";
+    }
+    handle.objects.disks.claims["default/" + made.metadata.name] = made;
+  }
+
+  void volume(std::uint64_t number, const std::string& node) {
+    PersistentVolume made;
+    made.metadata.name = "volume-" + std::to_string(number);
+    made.storage_class_name = "local";
+    made.capacity = quantity("2Gi");
+    NodeSelectorTerm term;
+    term.match_expressions.push_back({"kubernetes.io/hostname", Requirement::Operator::in, {node}});
+    made.node_affinity = NodeSelector{{term}};
+    handle.objects.disks.volumes[made.metadata.name] = made;
+  }
+
+  std::string node_name() { return "node-" + std::to_string(random.below(nodes)); }
+
+  Node node(const std::string& name) {
+    Node made = make_node(name, std::to_string(2 + random.below(3)), "8Gi", "12");
+    made.metadata.labels[kZone] = "zone-" + std::to_string(random.below(3));
+    if (random.chance(1, 3)) made.metadata.labels["disk"] = "ssd";
+    if (random.chance(1, 2)) made.metadata.labels["rack"] = "rack-" + std::to_string(random.below(nodes));
+    if (random.chance(1, 8)) made.taints.push_back({"dedicated", "x", TaintEffect::no_schedule});
+    if (random.chance(1, 4)) made.taints.push_back({"slow", "", TaintEffect::prefer_no_schedule});
+    made.unschedulable = random.chance(1, 20);
+    if (random.chance(1, 4)) made.images.push_back({{"docker.io/library/app:latest", "app:1"}, 300'000'000});
+    return made;
+  }
+
+  // Twenty classes: resources, selectors, tolerations, ports, spreading, affinity.
+  Pod pod() {
+    const std::uint64_t kind = random.below(20);
+    const std::string number = std::to_string(count++);
+    Pod made = make_pod("pod-" + number, resources({{"cpu", std::to_string(100 + 100 * (kind % 3)) + "m"}}));
+    made.metadata.labels["color"] = kind % 2 == 0 ? "green" : "red";
+    made.priority = static_cast<std::int32_t>(kind % 2);
+    LabelSelector green;
+    green.requirements.push_back({"color", Requirement::Operator::in, {"green"}});
+    PodAffinityTerm near;
+    near.label_selector = green;
+    near.topology_key = kZone;
+    if (kind == 3) made.node_selector["disk"] = "ssd";
+    if (kind == 4) made.tolerations.push_back({"dedicated", Toleration::Operator::exists, "", {}, {}});
+    if (kind == 5) made.containers[0].host_ports.push_back({"", "TCP", 80});
+    if (kind == 6 || kind == 7) {
+      TopologySpreadConstraint spread;
+      spread.topology_key = kZone;
+      spread.label_selector = green;
+      spread.schedule_anyway = kind == 7;
+      made.topology_spread_constraints.push_back(spread);
+    }
+    if (kind == 8) made.pod_affinity.required.push_back(near);
+    if (kind == 9) made.pod_anti_affinity.preferred.push_back({10, near});
+    if (kind == 10) {
+      near.topology_key = "kubernetes.io/hostname";
+      made.pod_anti_affinity.required.push_back(near);
+    }
+    if (kind == 11) made.containers[0].requests = resources({{"cpu", "9"}});
+    if (kind == 12) made.containers[0].image = "app:1";
+    if (kind == 13) {
+      NodeSelectorTerm ssd;
+      ssd.match_expressions.push_back({"disk", Requirement::Operator::exists, {}});
+      made.preferred_node_affinity.push_back({5, ssd});
+    }
+    if (kind == 14) made.volumes.push_back({"data", "claim-" + std::to_string(random.below(3)), false, {}});
+    if (kind == 15) {
+      near.namespace_selector.emplace();
+      near.namespace_selector->requirements.push_back({"team", Requirement::Operator::in, {"a"}});
+      made.pod_affinity.preferred.push_back({20, near});
+      made.metadata.namespace_ = "other";
+    }
+    if (kind == 16) {
+      near.topology_key = "rack";
+      made.pod_anti_affinity.required.push_back(near);
+    }
+    return made;
+  }
+
+  void change_objects() {
+    const std::uint64_t what = random.below(5);
+    if (what == 0) handle.objects.namespaces["default"].metadata.labels["team"] = random.chance(1, 2) ? "a" : "b";
+    if (what == 1) handle.objects.all_services.clear();
+    if (what == 2) {
+      Service green;
+      green.selector["color"] = "green";
+      handle.objects.all_services.push_back(std::make_shared<const Service>(green));
+    }
+    if (what == 3) volume(random.below(6), node_name());
+    if (what == 4) claim(static_cast<int>(random.below(3)), random.chance(1, 2));
+  }
+
+  void change_placed_pod() {
+    if (placed.empty()) return;
+    std::shared_ptr<const Pod>& old = placed[random.below(placed.size())];
+    Pod changed = *old;
+    changed.metadata.labels["color"] = random.chance(1, 2) ? "green" : "red";
+    changed.metadata.deleting = random.chance(1, 4);
+    old = share(std::move(changed));
+    cache.update(old);
+  }
+
+  void change_something() {
+    const std::string name = node_name();
+    const std::uint64_t what = random.below(16);
+    if (what < 3) cache.set_node(share(node(name)));
+    if (what == 3) cache.remove_node(name);
+    if (what == 4 && !placed.empty()) {
+      cache.remove(placed[random.below(placed.size())]->uid());
+    }
+    if (what == 5) {
+      const auto promised = share(pod());
+      nominator.add(promised, name);
+      nominated.push_back(promised->uid());
+    }
+    if (what == 6 && !nominated.empty()) {
+      for (const std::string& uid : nominated) nominator.remove(uid);
+      nominated.clear();
+    }
+    if (what == 7) cache.charge(name, "gone/1", to_resources(resources({{"cpu", "500m"}})));
+    if (what == 8) cache.discharge(name, "gone/1");
+    if (what == 9) change_objects();
+    if (what == 10) change_placed_pod();
+  }
+
+  void decide_both_ways() {
+    const auto asked = share(pod());
+    cache.update_snapshot(handle.snapshot_of_test);
+    const std::uint64_t seed = random.next();
+    Random plain_random(seed);
+    Random fast_random(seed);
+    std::vector<NodeScore> plain_totals;
+    std::vector<NodeScore> fast_totals;
+    NodeSearch plain_search{&nominator, recording(plain_random, plain_totals), next_start};
+    NodeSearch fast_search{&nominator, recording(fast_random, fast_totals), next_start};
+    CycleState plain_state;
+    CycleState fast_state;
+    const Snapshot& snapshot = handle.snapshot_of_test;
+    const ScheduleResult plain = schedule_pod(*framework, plain_state, *asked, snapshot, plain_search);
+    const ScheduleResult fast = schedule_pod(*framework, fast_state, *asked, snapshot, fast_search, &views);
+    Random drawn_random(seed);
+    NodeSearch drawn_search{&nominator, {}, next_start, &drawn_random};
+    CycleState drawn_state;
+    const ScheduleResult drawn = schedule_pod(*framework, drawn_state, *asked, snapshot, drawn_search, &views);
+    ASSERT_EQ(drawn.decision.node, plain.decision.node);
+    ASSERT_EQ(drawn_random.next(), plain_random.next());
+    next_start = plain_search.next_start;
+    from_view += drawn.status.is_success() && drawn.decision.totals.empty() && !plain_totals.empty() ? 1 : 0;
+    ASSERT_EQ(fast.decision.plugin_scores.size(), plain.decision.plugin_scores.size());
+    for (std::size_t i = 0; i < plain.decision.plugin_scores.size(); ++i) {
+      const auto& mine = fast.decision.plugin_scores[i];
+      const auto& theirs = plain.decision.plugin_scores[i];
+      ASSERT_EQ(mine.plugin, theirs.plugin);
+      for (std::size_t at = 0; at < theirs.scores.size(); ++at) {
+        ASSERT_EQ(mine.scores[at].score, theirs.scores[at].score) << mine.plugin << " on " << theirs.scores[at].node;
+      }
+    }
+    ASSERT_EQ(fast.status, plain.status) << fast.status.message() << " / " << plain.status.message();
+    ASSERT_EQ(fast.decision.node, plain.decision.node);
+    ASSERT_EQ(fast.decision.feasible, plain.decision.feasible);
+    ASSERT_EQ(fast.decision.evaluated, plain.decision.evaluated);
+    ASSERT_EQ(fast_search.next_start, plain_search.next_start);
+    ASSERT_EQ(fast_totals.size(), plain_totals.size());
+    for (std::size_t i = 0; i < plain_totals.size(); ++i) {
+      ASSERT_EQ(fast_totals[i].node, plain_totals[i].node);
+      ASSERT_EQ(fast_totals[i].score, plain_totals[i].score) << plain_totals[i].node;
+    }
+    if (!plain.status.is_success()) {
+      ASSERT_EQ(fast.diagnosis.node_statuses, plain.diagnosis.node_statuses);
+      ASSERT_EQ(fast.diagnosis.unschedulable_plugins, plain.diagnosis.unschedulable_plugins);
+      ASSERT_EQ(fast.nominated_node, plain.nominated_node);
+      return;
+    }
+    placed.push_back(asked);
+    ASSERT_TRUE(cache.assume(asked, plain.decision.node).is_success());
+    cache.confirm(asked, plain.decision.node);
+  }
+
+  static PickNode recording(Random& from, std::vector<NodeScore>& totals) {
+    return [pick = pick_uniformly(from), &totals](const std::vector<NodeScore>& all) {
+      totals = all;
+      return pick(all);
+    };
+  }
+
+  void play(std::uint64_t seed, std::size_t fleet, int events) {
+    random = Random(seed);
+    nodes = fleet;
+    for (std::size_t i = 0; i < fleet; ++i) cache.set_node(share(node("node-" + std::to_string(i))));
+    for (int i = 0; i < events && !HasFatalFailure(); ++i) {
+      change_something();
+      decide_both_ways();
+    }
+  }
+
+  Random random{1};
+  std::size_t nodes = 0;
+  int count = 0;
+  std::size_t next_start = 0;
+  int from_view = 0;  // decisions between several nodes that a view made
+  ObjectsHandle handle;
+  std::unique_ptr<Framework> framework;
+  Cache cache;
+  Nominator nominator;
+  ClassViews views;
+  std::vector<std::shared_ptr<const Pod>> placed;
+  std::vector<std::string> nominated;
+};
+
+TEST_F(ClassViewTest, DecidesAsThePluginsOverAThousandChangesOfASmallFleet) {
+  play(1, 40, 1000);
+  EXPECT_GT(from_view, 100);
+}
+
+// As much as is asked for: BERTH_FLEET nodes, BERTH_EVENTS events, seed BERTH_SEED.
+TEST_F(ClassViewTest, DecidesAsThePluginsInAFleetOfAnySize) {
+  const auto number = [](const char* name, int otherwise) {
+    const char* given = std::getenv(name);
+    return given == nullptr ? otherwise : std::atoi(given);
+  };
+  play(static_cast<std::uint64_t>(number("BERTH_SEED", 4)), static_cast<std::size_t>(number("BERTH_FLEET", 100)),
+       number("BERTH_EVENTS", 200));
+}
+
+TEST_F(ClassViewTest, DecidesAsThePluginsInALargeFleet) { play(2, 500, 200); }
+
+TEST_F(ClassViewTest, DecidesAsThePluginsInATinyFleetThatComesAndGoes) { play(3, 4, 1000); }
+
+TEST(ClassView, TellsPodsApartByWhatTheyAsk) {
+  const Pod pod = make_pod("a", resources({{"cpu", "1"}}));
+  EXPECT_TRUE(is_same_class(pod, make_pod("b", resources({{"cpu", "1"}})), true));
+  EXPECT_FALSE(is_same_class(pod, make_pod("b", resources({{"cpu", "2"}})), true));
+  Pod other = pod;
+  other.metadata.labels["color"] = "green";
+  EXPECT_FALSE(is_same_class(pod, other, true));
+  other = pod;
+  other.tolerations.emplace_back();
+  EXPECT_FALSE(is_same_class(pod, other, true));
+}
+
+}  // namespace
+
+}  // namespace berth
