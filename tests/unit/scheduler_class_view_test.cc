@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <string>
 
 #include "core/scheduler/pod_class.h"
 #include "core/scheduler/scheduling_cycle.h"
@@ -288,7 +289,7 @@ TEST_F(ClassViewTest, DecidesAsThePluginsOverAThousandChangesOfASmallFleet) {
 TEST_F(ClassViewTest, DecidesAsThePluginsInAFleetOfAnySize) {
   const auto number = [](const char* name, int otherwise) {
     const char* given = std::getenv(name);
-    return given == nullptr ? otherwise : std::atoi(given);
+    return given == nullptr ? otherwise : std::stoi(given);
   };
   play(static_cast<std::uint64_t>(number("BERTH_SEED", 4)), static_cast<std::size_t>(number("BERTH_FLEET", 100)),
        number("BERTH_EVENTS", 200));
