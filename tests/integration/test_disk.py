@@ -1,0 +1,112 @@
+"""A gateway whose disk is full, or fails."""
+
+import json
+import shutil
+import subprocess
+import threading
+
+import pytest
+from device import FakeDevice
+from invariants import wait_each_runs_once
+from manifests import counted_pod, pod, starts
+from waiting import wait_until
+
+MIB = 1 << 20
+# While the file that BERTH_FAIL_SYNC names is there, no sync succeeds.
+FAILING_SYNC = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+static int sync_or_fail(const char *name, int fd) {
+  const char *flag = getenv("BERTH_FAIL_SYNC");
+  if (flag && access(flag, F_OK) == 0) { errno = EIO; return -1; }
+  int (*real)(int) = (int (*)(int))dlsym(RTLD_NEXT, name);
+  return real(fd);
+}
+int fdatasync(int fd) { return sync_or_fail("fdatasync", fd); }
+int fsync(int fd) { return sync_or_fail("fsync", fd); }
+"""
+
+
+@pytest.fixture
+def small_disk(fleet):
+    """The gateway's state on a file system of its own, of 16 MiB."""
+    folder = fleet.state_dir("berthd")
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m", "berth-test", folder], capture_output=True,
+                             text=True, check=False)
+    if mounted.returncode:
+        pytest.skip(f"a file system cannot be mounted here: {mounted.stderr.strip()}")
+    yield folder
+    fleet.stop()
+    subprocess.run(["umount", folder], check=True)
+
+
+def fill(folder, leave):
+    """Takes all space but `leave` bytes."""
+    with open(folder / "filler", "wb") as filler:
+        while (free := shutil.disk_usage(folder).free) > leave:
+            filler.write(bytes(min(free - leave, MIB)))
+            filler.flush()
+
+
+def test_on_a_full_disk_new_pods_are_refused_begun_ones_finish_and_room_needs_no_restart(fleet, small_disk, tmp_path):
+    fleet.start("n1")
+    go_on = threading.Event()
+    device = FakeDevice(fleet, fleet.port, "n2", {"PreBind": lambda r: {"type": "PreBound"} if go_on.is_set() else None,
+                                                  "Bind": lambda r: {"type": "Bound"}}, labels={"slow": "yes"})
+    try:
+        fleet.wait_node("n2")
+        on_n1 = {"kubernetes.io/hostname": "n1"}
+        fleet.apply(counted_pod("web", tmp_path, nodeSelector=on_n1), pod("begun", nodeSelector={"slow": "yes"}))
+        fleet.wait_running("web", node="n1")
+        device.wait_asked("PreBind")
+        pid = fleet.programs["berthd"].pid
+        fill(small_disk, leave=0)
+        refused = fleet.apply(pod("late"), check=False)
+        assert refused.returncode != 0 and "store is full" in refused.stderr
+        go_on.set()
+
+        def phases():
+            with fleet.store("berthd") as store:
+                return {row.value["pod"]: row.phase for row in store.records("row").values()}
+
+        wait_until(lambda: phases() == {"default/web": "bound", "default/begun": "bound"}, "the end of what was begun")
+        fleet.delete("pod", "web")
+        fleet.wait_gone("web")  # releasing needs no room either
+        (small_disk / "filler").unlink()
+        fleet.apply(counted_pod("late", tmp_path, nodeSelector=on_n1))
+        fleet.wait_running("late", node="n1")
+        assert fleet.programs["berthd"].alive() and fleet.programs["berthd"].pid == pid
+        wait_until(lambda: (starts("web", tmp_path), starts("late", tmp_path)) == (1, 1), "one start of each")
+    finally:
+        device.close()
+
+
+def test_a_failed_commit_ends_the_gateway_and_its_restart_reads_what_is_on_the_disk(fleet, tmp_path, monkeypatch):
+    (tmp_path / "failing_sync.c").write_text(FAILING_SYNC, encoding="utf-8")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", tmp_path / "failing_sync.so", tmp_path / "failing_sync.c", "-ldl"],
+                   check=True)
+    flag = tmp_path / "syncs-fail"
+    with monkeypatch.context() as patched:
+        patched.setenv("LD_PRELOAD", str(tmp_path / "failing_sync.so"))
+        patched.setenv("BERTH_FAIL_SYNC", str(flag))
+        gateway = fleet.start_gateway()
+    fleet.start_agent("n1")
+    fleet.wait_node("n1")
+    fleet.apply(counted_pod("web", tmp_path))
+    wait_each_runs_once(fleet, "web")
+    flag.touch()
+    manifest = tmp_path / "late.json"
+    manifest.write_text(json.dumps(pod("late")), encoding="utf-8")
+    answer = fleet.ctl("--timeout", "1", "apply", "-f", manifest, check=False)
+    assert answer.returncode == 4, "accepted is said of what is on flash, and of nothing else"
+    assert gateway.wait() == 70
+    assert "a commit failed" in gateway.output()
+    fleet.restart("berthd")  # without the fault
+    fleet.apply(counted_pod("late", tmp_path, namespace="other"))
+    wait_until(lambda: starts("late", tmp_path) == 1, "the pod applied after it")
+    fleet.wait_running("late", namespace="other")
+    assert starts("web", tmp_path) == 1
+    assert fleet.get("pod", "web")["status"]["nodeName"] == "n1"
