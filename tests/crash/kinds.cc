@@ -24,6 +24,7 @@ void some_of_all(Session& session) {
     session.begin(uid(i), text(100 + i, 250));
     if (i % 2 == 0) session.put(Table::node, "n" + std::to_string(i), text(200 + i, 900));
     if (i % 3 == 0) session.put(Table::release, "n1/" + uid(50 + i) + "/1.7", text(300 + i, 120));
+    if (i % 4 == 0) session.put(Table::queue, uid(60 + i), text(350 + i, 90));
     session.commit();
   }
   session.put(Table::meta, "gateway", text(400, 150));
@@ -84,6 +85,20 @@ void act_epochs(Session& session) {
   }
 }
 
+// Places in the queue go with what is written anyway (a pod that failed beside one that is begun), and end with a row.
+void act_queue(Session& session) {
+  session.begin(uid(30), text(45, 250));
+  session.put(Table::queue, uid(61), text(46, 90));
+  session.put(Table::queue, uid(60), text(47, 95));
+  if (!session.commit()) return;
+  session.advance(uid(30), 3);
+  session.erase(Table::queue, uid(60));
+  session.erase(Table::queue, uid(30));
+  if (!session.commit()) return;
+  for (int i = 62; i < 78; ++i) session.put(Table::queue, uid(i), text(48 + i, 90));
+  session.commit();
+}
+
 void act_slots(Session& session) {
   for (int phase = 0; phase < 3; ++phase) {
     session.put(Table::slot, uid(1), std::to_string(phase) + text(50, 1'200));
@@ -116,6 +131,14 @@ void act_start(Session& session) {
   session.commit();
 }
 
+void act_migration(Session& session) {
+  if (!session.open()) return;
+  const Record first = session.loaded().front();
+  session.erase(first.table, first.key);
+  session.put(Table::queue, uid(1), text(81, 90));
+  session.commit();
+}
+
 void act_end(Session& session) {
   session.put(Table::meta, "gateway", text(80, 150));
   if (session.commit()) session.close();
@@ -132,6 +155,7 @@ constexpr Kind kKinds[] = {
     {"objects", kUsual, some_of_all, false, false, act_objects},
     {"rows", kUsual, some_of_all, false, false, act_rows},
     {"releases", kUsual, some_of_all, false, false, act_releases},
+    {"queue", kUsual, some_of_all, false, false, act_queue},
     {"epochs", kUsual, some_of_all, false, false, act_epochs},
     {"slots", kUsual, some_of_all, false, false, act_slots},
     {"fold", kFolds, some_of_all, false, false, act_fold},
@@ -140,6 +164,7 @@ constexpr Kind kKinds[] = {
     {"start", kUsual, some_of_all, true, true, act_start},
     {"start with a fold", kFolds, some_of_all, true, true, act_start},
     {"end", kUsual, some_of_all, true, false, act_end},
+    {"migration", kUsual, nullptr, false, true, act_migration, BERTH_TEST_STORES "/version-1.db"},
 };
 
 }  // namespace

@@ -1,5 +1,10 @@
 #include "tests/crash/trial.h"
 
+#include <fstream>
+#include <iterator>
+
+#include "core/check.h"
+
 namespace berth::crash {
 
 namespace {
@@ -67,10 +72,38 @@ std::string check_full(Session& session, Disk& disk) {
   return room.is_success() ? "" : "still full though there is room again: " + room.message();
 }
 
+// The file as it is; what it holds is what a migration without faults finds in it.
+Stage prepare_older(const Kind& kind) {
+  Stage stage;
+  std::ifstream source(kind.older, std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(source)), std::istreambuf_iterator<char>());
+  CHECK(!bytes.empty());
+  const Disk::FileRef file = stage.disk.open(kStorePath, true);
+  const bool made = stage.disk.write(*file, 0, bytes) == Answer::ok && stage.disk.sync(*file) == Answer::ok &&
+                    stage.disk.sync_names() == Answer::ok;
+  CHECK(made);
+  Disk copy = stage.disk;
+  mount(copy);
+  Session session(kind.options);
+  CHECK(session.open());
+  for (const Record& record : session.loaded()) {
+    if (record.table == Table::row) {
+      CHECK(stage.held.begin(record.key, record.value, record.phase).is_success());
+    } else {
+      stage.held.put(record.table, record.key, record.value);
+    }
+  }
+  CHECK(stage.held.next_position() <= session.store().next_position());
+  while (stage.held.next_position() < session.store().next_position()) stage.held.erase(Table::meta, "never-there");
+  CHECK(stage.held.commit().is_success());
+  return stage;
+}
+
 }  // namespace
 
 Stage prepare(const Kind& kind) {
   Stage stage;
+  if (kind.older != nullptr) return prepare_older(kind);
   if (kind.prepare == nullptr) return stage;
   mount(stage.disk);
   Session session(kind.options);
