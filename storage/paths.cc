@@ -1,10 +1,12 @@
 #include "storage/paths.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -15,6 +17,9 @@ namespace berth {
 
 namespace {
 
+const std::string kAside = ".aside-";
+constexpr const char* kSuffixes[] = {"", "-wal", "-shm"};  // of the files of one store
+
 Status system_error(const std::string& what, int number) { return Status::error(what + ": " + std::strerror(number)); }
 
 std::string utc_stamp(Millis wall) {
@@ -24,6 +29,11 @@ std::string utc_stamp(Millis wall) {
   char text[32];
   std::strftime(text, sizeof text, "%Y%m%dT%H%M%SZ", &parts);
   return text;
+}
+
+std::string directory_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
 }
 
 bool exists(const std::string& path) {
@@ -87,8 +97,7 @@ std::uint64_t free_disk_bytes(const std::string& path) {
 }
 
 Status sync_directory_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  const std::string directory = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+  const std::string directory = directory_of(path);
   const int fd = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return system_error("cannot open directory " + directory, errno);
   const int number = ::fsync(fd) == 0 ? 0 : errno;
@@ -97,11 +106,11 @@ Status sync_directory_of(const std::string& path) {
 }
 
 Result<std::string> set_aside(const std::string& path, Millis wall) {
-  const std::string stem = path + ".aside-" + utc_stamp(wall);
+  const std::string stem = path + kAside + utc_stamp(wall);
   std::string name = stem;
   for (int again = 2; exists(name); ++again) name = stem + "-" + std::to_string(again);
   // The file first: SQLite removes a log without its file, but would take an older file without its log for whole.
-  for (const char* suffix : {"", "-wal", "-shm"}) {
+  for (const char* suffix : kSuffixes) {
     const std::string from = path + suffix;
     if (!exists(from)) continue;
     const std::string to = name + suffix;
@@ -110,7 +119,28 @@ Result<std::string> set_aside(const std::string& path, Millis wall) {
     }
   }
   if (Status synced = sync_directory_of(path); !synced.is_success()) return synced;
+  std::vector<std::string> earlier = stores_aside(path);
+  std::erase(earlier, name);  // a clock that went back must not cost the one just kept
+  for (std::size_t at = 0; at + kStoresAside <= earlier.size(); ++at) {
+    for (const char* suffix : kSuffixes) remove_file(earlier[at] + suffix);
+  }
   return name;
+}
+
+std::vector<std::string> stores_aside(const std::string& path) {
+  std::vector<std::string> found;
+  DIR* directory = ::opendir(directory_of(path).c_str());
+  if (directory == nullptr) return found;
+  const std::size_t slash = path.rfind('/');
+  const std::string stem = (slash == std::string::npos ? path : path.substr(slash + 1)) + kAside;
+  while (const dirent* entry = ::readdir(directory)) {
+    const std::string_view name(entry->d_name);
+    if (!name.starts_with(stem) || name.ends_with("-wal") || name.ends_with("-shm")) continue;
+    found.push_back(path + kAside + std::string(name.substr(stem.size())));
+  }
+  ::closedir(directory);
+  std::sort(found.begin(), found.end());
+  return found;
 }
 
 }  // namespace berth

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "core/clock.h"
 #include "core/status.h"
@@ -26,7 +27,11 @@ std::uint64_t free_disk_bytes(const std::string& path);
 // Makes names created or renamed beside `path` durable.
 Status sync_directory_of(const std::string& path);
 // Renames a store that cannot be read, with its log, to a name that says when: "<path>.aside-<UTC>". `wall`:
-// milliseconds since 1970. Returns the new name of the file.
+// milliseconds since 1970. Returns the new name of the file. Of earlier ones the newest by name stay, kStoresAside with
+// this one: a flash that damages every store must not be filled.
+inline constexpr std::size_t kStoresAside = 3;
 Result<std::string> set_aside(const std::string& path, Millis wall);
+// The stores set aside from `path` that are there still, by name.
+std::vector<std::string> stores_aside(const std::string& path);
 
 }  // namespace berth

@@ -70,6 +70,8 @@ class SqliteStore final : public Store {
     return bytes_moved_ + database_->pages_logged() * (page_bytes_ + kFrameHeadBytes);
   }
   std::uint64_t commits() const { return commits_; }
+  // The system refused something at load() or commit(): end, start and read it again.
+  bool has_failed() const { return failed_; }
 
  private:
   SqliteStore(std::string path, Log& log, const Options& options, std::unique_ptr<Database> database);

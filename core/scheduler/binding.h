@@ -25,10 +25,14 @@ struct Binding {
   Millis prebind_sent = -1;               // clock of the last PreBind sent; -1: none in this run
   Timers::Id deadline = 0;                // prebind given up; before it, PreBind run again though no claim changed
   Timers::Id resend = 0;
-  int resends = 0;     // since the last move
-  std::string reason;  // of the last rejection, for people
-  Status refusal;      // what a Bind plugin said against it; success: none did
-  Task task;           // last member: dropped first
+  int resends = 0;        // since the last move
+  bool deferred = false;  // phase none: decided, but its node has as many requests to answer as it may have
+  std::string reason;     // of the last rejection, for people
+  Status refusal;         // what a Bind plugin said against it; success: none did
+  Task task;              // last member: dropped first
 };
+
+// Its node is asked, and has not answered.
+inline bool is_in_flight(const Row& row) { return row.phase == Phase::prebind || row.phase == Phase::bind; }
 
 }  // namespace berth

@@ -48,6 +48,7 @@ Gateway::~Gateway() {
   timers_.cancel(tick_);
   timers_.cancel(pump_timer_);
   timers_.cancel(permit_timer_);
+  timers_.cancel(inbox_timer_);
   for (auto& [key, release] : releases_) timers_.cancel(release.resend);
   for (auto& [node, listing] : listings_) timers_.cancel(listing.resend);
   for (auto& [uid, binding] : bindings_) {
@@ -61,9 +62,9 @@ Gateway::~Gateway() {
 Status Gateway::start() {
   for (const Profile& profile : options_.profiles) {
     const Status added = scheduler_.add_profile(registry_, profile);
-    if (!added.is_success()) return Status::error("profile " + profile.scheduler_name + ": " + added.message());
+    if (!added.is_success()) return Status::unresolvable("profile " + profile.scheduler_name + ": " + added.message());
   }
-  if (options_.profiles.empty()) return Status::error("profiles: at least one is wanted");
+  if (options_.profiles.empty()) return Status::unresolvable("profiles: at least one is wanted");
   if (Status loaded = load(); !loaded.is_success()) return loaded;
   recover();
   tick_ = timers_.at(clock_.now() + kTickMs, [this] { tick(); });
@@ -191,7 +192,9 @@ void Gateway::recover() {
 
 Status Gateway::finish_turn() {
   look_for_provisioned();
+  begin_deferred();
   pump();
+  end_inbox_turn();
   save_identity();
   save_places(false);
   board_.publish_marked([this](Kind kind, const std::string& key) { return status_of(kind, key); });
@@ -245,9 +248,16 @@ Gateway::Readiness Gateway::readiness() const {
   } else if (identity_.adopting) {
     std::string nodes;
     for (const std::string& node : identity_.adopt_nodes) nodes += (nodes.empty() ? "" : ", ") + node;
-    is.synced = "the store is new: these nodes must list what they run before pods are placed: " + nodes;
+    is.synced =
+        "the store is new: these nodes must list what they run, or be forgotten, before pods are placed: " + nodes;
   }
   return is;
+}
+
+std::string Gateway::told_of_store() const {
+  std::string told;
+  for (const std::string& path : options_.set_aside) told += (told.empty() ? "" : ", ") + path;
+  return told.empty() ? told : "damaged and set aside: " + told;
 }
 
 std::string Gateway::not_ready() const {
@@ -261,6 +271,7 @@ std::string Gateway::not_ready() const {
 void Gateway::on_link(bool up) {
   link_up_ = up;
   synced_ = false;
+  inboxes_.clear();
   for (auto& [node, listing] : listings_) timers_.cancel(listing.resend);
   listings_.clear();
   if (!up) return;
@@ -296,10 +307,9 @@ void Gateway::on_fence() {
     }
   }
   if (identity_.adopting) {
-    // Without a word of the operator only those that can answer are waited for: nobody could say that one is gone.
-    const bool told = !identity_.adopt_nodes.empty() || !identity_.retired.empty();
+    // One that is offline may run pods all the same: it is waited for until it answers, or the operator forgets it.
     for (const auto& [name, device] : nodes_.all()) {
-      if ((told || device.reachable) && !is_retired(name)) identity_.adopt_nodes.insert(name);
+      if (!is_retired(name)) identity_.adopt_nodes.insert(name);
     }
     identity_changed_ = true;
     if (identity_.adopt_nodes.empty()) end_adopt();
@@ -323,6 +333,7 @@ void Gateway::on_message(const Message& message) {
   if (levels.size() < 2) return refuse(message.topic, "not a topic of this fleet");
   // Without its store the gateway must not speak to devices, nor take anything in: it could not keep it.
   if (!options_.hold.empty() && levels[0] != "gateways") return;
+  if (put_off(levels, message)) return;
   dispatch(levels, message);
 }
 

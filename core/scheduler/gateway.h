@@ -3,13 +3,15 @@
 //
 // The implementation is told in chapters: gateway.cc (start, dispatch, turn), gateway_objects.cc (manifests in),
 // gateway_kinds.cc (those of the other kinds), gateway_doomed.cc (deletes that wait),
-// gateway_nodes.cc (devices in), gateway_scheduling.cc (decide), gateway_binding.cc (the row's road),
+// gateway_nodes.cc (devices in), gateway_inbox.cc (how much one may say), gateway_scheduling.cc (decide),
+// gateway_binding.cc (the row's road), gateway_flight.cc (how much one is asked),
 // gateway_provisioning.cc (claims to be filled first), gateway_compare.cc (List/Slots, adopt mode), gateway_orphans.cc
 // (slots without an object), gateway_forget.cc (devices that are gone), gateway_api.cc (clients), gateway_explain.cc
 // (why, and what if), gateway_view.cc (what it shows), gateway_metrics.cc (what it counts).
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <set>
@@ -48,10 +50,12 @@ struct GatewayOptions {
   Millis promise_ms = 60'000;  // how long a node holds an admission without Bind; also the deadline of prebind
   Millis resend_ms = 1'000;    // first retry; doubles up to resend_ms_max, with jitter
   Millis resend_ms_max = 10'000;
-  std::size_t max_rows_in_flight = 256;  // rows in prebind and bind above which pop pauses
+  std::size_t max_rows_in_flight = 256;  // rows in prebind and bind above which pop pauses, of nodes that can answer
+  std::size_t max_rows_per_node = 4;     // above it a row is decided, and begun when one of that node's is answered
   Millis compare_ms = 300'000;           // between two listings of one node, besides those at each connect
   std::uint64_t seed = 0;                // ties, jitter, store id
-  std::string hold;                      // not empty: bind nothing, and say this as the reason (store set aside)
+  std::string hold;                      // not empty: bind nothing, and say this as the reason (store unreadable)
+  std::vector<std::string> set_aside;    // files of earlier, damaged stores; told of in the status
 };
 
 class Gateway final : public Transport::Handler, private Surroundings {
@@ -60,7 +64,8 @@ class Gateway final : public Transport::Handler, private Surroundings {
           Timers& timers, Log& log);
   ~Gateway() override;
 
-  // Reads the store and resumes every row at its phase. An error (unreadable store, bad profile) is final.
+  // Reads the store and resumes every row at its phase. An error is final: Code::unresolvable is a bad profile,
+  // Code::error records of the store that cannot be read or make no sense.
   Status start();
   // Ends the turn: schedules what may be scheduled, commits, then sends. After an error the program must end and
   // start anew.
@@ -82,6 +87,8 @@ class Gateway final : public Transport::Handler, private Surroundings {
     std::string store, broker, synced;
   };
   Readiness readiness() const;
+  // Which damaged stores stand aside, and where; empty: none. Does not make it unready.
+  std::string told_of_store() const;
 
   // While set, nothing is written that safety does not need: places in the queue are kept at a clean end only.
   void spare_flash(bool spare) { sparing_ = spare; }
@@ -175,6 +182,11 @@ class Gateway final : public Transport::Handler, private Surroundings {
 
   void wake(const ClusterEvent& event, const EventObjects& objects);
 
+  // gateway_inbox.cc
+  bool put_off(const std::vector<std::string_view>& levels, const Message& message);
+  void read_inboxes();
+  void end_inbox_turn();
+
   // gateway_nodes.cc
   void on_node(const std::vector<std::string_view>& levels, const Message& message);
   void on_pod_status(const std::string& node, const std::string& key, const Message& message);
@@ -194,7 +206,6 @@ class Gateway final : public Transport::Handler, private Surroundings {
   // `kept`: from an earlier run.
   void enqueue(const std::shared_ptr<const Pod>& pod, const QueuePlace* kept = nullptr);
   void start_binding(BindingCycle cycle);
-  std::size_t rows_in_flight() const;
   std::shared_ptr<const Pod> find_unplaced(const Pod& pod) const override;
   bool may_try(const Pod& pod) override;
   void record_event(const Pod& pod, const SchedulingEvent& event) override;
@@ -238,6 +249,14 @@ class Gateway final : public Transport::Handler, private Surroundings {
   void hold_epoch(const std::string& node, const Epoch& epoch);
   void drop_epoch(const std::string& node, const Epoch& epoch);
   void resend_all(const std::string& node);
+
+  // gateway_flight.cc
+  void enter_flight(const Row& row);
+  void leave_flight(const Row& row);
+  bool window_is_full() const;
+  bool is_busy(const std::string& node) const;
+  Status defer(Binding& binding);
+  void begin_deferred();
 
   // gateway_provisioning.cc
   Status await_provisioners(Binding& binding, Millis again_at);
@@ -349,7 +368,11 @@ class Gateway final : public Transport::Handler, private Surroundings {
   std::map<std::string, std::unique_ptr<Binding>> bindings_;
   std::map<std::string, Release> releases_;
   std::map<std::string, std::set<Epoch>> live_epochs_;  // by node: rows and release entries (P10)
-  std::set<std::pair<Kind, std::string>> doomed_;       // volumes and claims whose delete waits for their users
+  std::map<std::string, std::size_t> in_flight_;        // by node: rows in prebind and bind
+  std::size_t all_in_flight_ = 0;
+  std::map<std::string, std::deque<std::string>> deferred_;  // by node: uids in the order of their decisions
+  std::set<std::string> freed_;                              // nodes with fewer rows in flight than a moment ago
+  std::set<std::pair<Kind, std::string>> doomed_;            // volumes and claims whose delete waits for their users
   std::map<std::string, std::vector<VolumeGrant>> unbound_grants_;  // by uid: of rows, claim or volume not known yet
   std::map<std::string, QueuePlace> places_;                        // by uid: as the store has them
   std::vector<Row> rows_loaded_;                                    // between load() and recover()
@@ -371,12 +394,20 @@ class Gateway final : public Transport::Handler, private Surroundings {
     int resends = 0;
   };
   std::map<std::string, Listing> listings_;  // by node
-  std::map<std::string, Millis> compared_;   // by node: last listing of compare_now_and_then()
-  std::set<std::string> unreported_;         // nodes whose final statuses were lost on the way
+  struct Inbox {
+    std::size_t taken = 0;  // in this turn
+    std::size_t held = 0;   // by `waiting`
+    std::vector<Message> waiting;
+    bool overflows = false;  // since it was last empty
+  };
+  std::map<std::string, Inbox> inboxes_;    // by node: of those that spoke in this turn or have something waiting
+  std::map<std::string, Millis> compared_;  // by node: last listing of compare_now_and_then()
+  std::set<std::string> unreported_;        // nodes whose final statuses were lost on the way
   std::uint64_t last_list_ = 0;
   Timers::Id tick_ = 0;
   Timers::Id pump_timer_ = 0;
   Timers::Id permit_timer_ = 0;
+  Timers::Id inbox_timer_ = 0;
 };
 
 }  // namespace berth

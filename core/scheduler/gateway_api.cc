@@ -194,6 +194,9 @@ Json Gateway::api_status() const {
       .set("gated", static_cast<std::int64_t>(counts.gated));
   Json reply = success();
   reply.set("ready", why.empty()).set("reason", why);
+  Json aside = Json::array();
+  for (const std::string& path : options_.set_aside) aside.push_back(path);
+  reply.set("setAside", std::move(aside));
   reply.set("fleet", options_.fleet).set("gateway", options_.gateway);
   reply.set("term", std::to_string(identity_.id.term)).set("storeId", identity_.id.store_id);
   reply.set("pods", static_cast<std::int64_t>(objects_.pods().size()));

@@ -56,6 +56,9 @@ Status Gateway::begin_row(Binding& binding) {
   const DeviceNode* device = nodes_.find(row.node);
   if (device == nullptr || device->incarnation.empty()) return Status::error("node " + row.node + " is gone");
   if (is_retired(row.node)) return Status::error("node " + row.node + " was forgotten and is still to be cleared");
+  if (identity_.adopting) return Status::error("the gateway learns anew what runs where");
+  if (is_busy(row.node)) return defer(binding);
+  binding.deferred = false;
   BindRequest wanted;
   Status prepared = scheduler_.pre_bind(binding.cycle, wanted);
   if (!prepared.is_success()) return prepared;
@@ -71,6 +74,7 @@ Status Gateway::begin_row(Binding& binding) {
     return Status::error(begun.message());  // no plugin's word: error backoff, or it would be tried again at once
   }
   apply(row, RowEvent::begin);
+  enter_flight(row);
   hold_epoch(row.node, row.epoch);
   arm_deadline(binding);
   return Status::ok();
@@ -118,6 +122,7 @@ void Gateway::resume_row(Row row) {
     cache_.confirm(binding.pod, binding.row.node);
   }
   if (binding.row.phase == Phase::prebind) arm_deadline(binding);
+  if (is_in_flight(binding.row)) enter_flight(binding.row);
   bindings_.emplace_hint(bindings_.end(), uid, std::move(owned));  // a store is read in this order
   binding.task = binding_cycle(binding);
   if (binding.task.is_done()) reap(uid);
@@ -139,7 +144,9 @@ void Gateway::move(Binding& binding, RowEvent event) {
     }
   }
   if (!find_move(binding.row.phase, event)) return;  // overtaken by what was already in the mailbox
+  const bool was_in_flight = is_in_flight(binding.row);
   const Move made = apply(binding.row, event);
+  if (was_in_flight && !is_in_flight(binding.row)) leave_flight(binding.row);
   binding.resends = 0;
   timers_.cancel(binding.resend);
   timers_.cancel(binding.deadline);

@@ -104,6 +104,9 @@ bool Gateway::compare(const std::string& node, const std::vector<SlotReport>& sl
     if (releases_.contains(name) && !spoken_for) continue;
     if (!retired && (identity_.adopting || spoken_for)) {
       complete = adopt_slot(node, slot, incarnation) && complete;
+      // What the node said of the pod came before there was a row to believe it by.
+      const auto adopted_row = bindings_.find(slot.uid);
+      if (adopted_row != bindings_.end() && adopted_row->second->row.epoch == slot.epoch) unreported = true;
     } else {
       add_release({node, incarnation, slot.uid, slot.epoch, encode_charge(charge_of(slot))}, is_alive(slot.state));
     }
@@ -193,6 +196,7 @@ void Gateway::drop_binding(const std::string& uid) {
     cache_.remove(uid);
   }
   drop_epoch(binding.row.node, binding.row.epoch);
+  if (is_in_flight(binding.row)) leave_flight(binding.row);
   bindings_.erase(uid);
 }
 

@@ -33,6 +33,7 @@ std::string Gateway::why_pending(const PodEntry& entry) const {
   if (auto found = bindings_.find(entry.pod->uid()); found != bindings_.end()) {
     const Row& row = found->second->row;
     if (!found->second->provisioning.empty() && row.phase == Phase::none) return what_is_provisioned(*found->second);
+    if (found->second->deferred) return "node " + row.node + " is chosen, and is asked when it has answered for others";
     if (row.phase == Phase::none) {
       std::string plugins;
       if (const WaitingPod* waiting = scheduler_.waiting_pods().find(row.uid)) {

@@ -81,6 +81,7 @@ class AgentApp {
       }
       if (!store) damage = Status::error(store.error().message);
       if (store) damage = read_through(**store);
+      if (store && (*store)->has_failed()) return store_failed(damage);
       if (store) store->reset();
       if (damage.is_success()) break;
       const Result<std::string> aside = set_aside(path, clock_.wall());

@@ -238,6 +238,9 @@ Outcome<void> run_status(ApiClient& client, const CtlOptions& options, const Scr
                              {"pods", text_field(*answer, {"pods"})},
                              {"placements", text_field(*answer, {"rows"})},
                              {"releases open", text_field(*answer, {"releases"})}};
+  for (const Json& path : list_field(*answer, {"setAside"})) {
+    if (path.is_string()) rows.push_back({"set aside", path.as_string()});
+  }
   for (const char* queue : {"active", "backoff", "unschedulable", "gated"}) {
     rows.push_back({std::string("queue ") + queue, text_field(*answer, {"queue", queue})});
   }

@@ -24,6 +24,7 @@
 #include "firmware-host/service_manager.h"
 #include "firmware-host/state_directory.h"
 #include "firmware-host/yaml.h"
+#include "storage/paths.h"
 #include "storage/sqlite_store.h"
 #include "transports/mqtt.h"
 
@@ -109,6 +110,15 @@ class GatewayApp {
     return options;
   }
 
+  // After a lost store the nodes to wait for are known from outside it (P8). Its own broker forgets too; what stays is
+  // who has an account there.
+  void know_enrolled(GatewayOptions& options) const {
+    if (options.set_aside.empty() || broker_ == nullptr) return;
+    for (const ClientSettings& client : settings_.clients) {
+      if (client.role == ClientSettings::Role::node) options.known_nodes.push_back(client.identity);
+    }
+  }
+
   int start_gateway() {
     const std::string path = state_->file("gateway.db");
     OpenedStore opened = open_gateway_store(path, clock_, log_);
@@ -118,14 +128,20 @@ class GatewayApp {
       store_ = std::move(opened.store);
       GatewayOptions gateway_options = options();
       gateway_options.hold = opened.hold;
+      gateway_options.set_aside = stores_aside(path);
+      know_enrolled(gateway_options);
       log_.write(Level::info, "seed of ties", {{"seed", std::to_string(gateway_options.seed)}});
       gateway_ = std::make_unique<Gateway>(gateway_options, registry_, clock_, *transport_, *store_, timers_, log_);
       const Status started = gateway_->start();
       if (started.is_success()) break;
-      if (attempt > 0 || !opened.hold.empty()) return fail(gateway_exit::kUsage, "cannot start", started);
-      // It opened, but holds what cannot be read.
-      gateway_.reset();
-      opened = set_gateway_store_aside(std::move(store_), path, started.message(), clock_, log_);
+      if (started.code() == Code::unresolvable) return fail(gateway_exit::kUsage, "cannot start", started);
+      const auto* store = dynamic_cast<const SqliteStore*>(store_.get());
+      // A disk that refuses is no damage: what it holds is read again at the next start.
+      const bool damaged = store != nullptr && !store->has_failed() && attempt == 0;
+      if (!damaged) return fail(gateway_exit::kStore, "cannot start", started);
+      gateway_.reset();  // it opened, but its records make no sense
+      opened = replace_gateway_store(std::move(store_), path, started.message(), clock_, log_);
+      if (opened.store == nullptr) return gateway_exit::kOccupied;
     }
     return gateway_exit::kOk;
   }

@@ -41,7 +41,7 @@ HttpResponse answer_checks(std::string_view endpoint, std::string_view check, co
     if (std::find(excluded.begin(), excluded.end(), each.name) != excluded.end()) {
       text += "[+]" + name + " excluded: ok\n";
     } else if (each.problem.empty()) {
-      text += "[+]" + name + " ok\n";
+      text += "[+]" + name + " ok" + (each.note.empty() ? "" : ": " + each.note) + "\n";
     } else {
       text += "[-]" + name + " failed: " + each.problem + "\n";
       failed = true;
@@ -73,7 +73,7 @@ std::vector<HealthCheck> StatusPages::live() const {
 std::vector<HealthCheck> StatusPages::ready() const {
   std::vector<HealthCheck> checks = live();
   Gateway::Readiness is = gateway_.readiness();
-  checks.push_back({"store", std::move(is.store)});
+  checks.push_back({"store", std::move(is.store), gateway_.told_of_store()});
   checks.push_back({"broker", std::move(is.broker)});
   checks.push_back({"synced", std::move(is.synced)});
   return checks;

@@ -16,6 +16,7 @@ namespace berth {
 struct HealthCheck {
   std::string_view name;
   std::string problem;  // empty: ok
+  std::string note{};   // told beside ok
 };
 
 // `endpoint` ("readyz") with all its checks, or with the one that `check` names. 200 "ok", or the list of checks with

@@ -1,9 +1,5 @@
 #include "firmware-host/gateway/store.h"
 
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-
 #include "storage/memory_store.h"
 #include "storage/paths.h"
 #include "storage/sqlite_store.h"
@@ -12,53 +8,42 @@ namespace berth {
 
 namespace {
 
-std::string hold_path(const std::string& path) { return path + ".hold"; }
-
-std::string read_hold(const std::string& path) {
-  std::ifstream file(hold_path(path));
-  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  while (!text.empty() && text.back() == '\n') text.pop_back();
-  return text;
-}
-
 OpenedStore hold_in_memory(const std::string& why, Log& log) {
   log.write(Level::error, "not ready: nothing is bound", {{"reason", why}});
   return {std::make_unique<MemoryStore>(), why};
 }
 
-OpenedStore set_aside_and_hold(const std::string& path, const std::string& damage, const Clock& clock, Log& log) {
-  Result<std::string> aside = set_aside(path, clock.wall());
-  if (!aside) return hold_in_memory(damage + "; it cannot be set aside: " + aside.error().message(), log);
-  const std::string why = "the store was damaged (" + damage + ") and set aside as " + *aside +
-                          "; put a sound copy in its place, or start empty, and remove " + hold_path(path);
-  std::ofstream(hold_path(path)) << why << "\n";
-  if (Status synced = sync_directory_of(hold_path(path)); !synced.is_success()) {
-    log.write(Level::warn, "the reason may be forgotten at a power cut", {{"error", synced.message()}});
-  }
-  return hold_in_memory(why, log);
+Status set_aside_and_tell(const std::string& path, const std::string& damage, const Clock& clock, Log& log) {
+  const Result<std::string> aside = set_aside(path, clock.wall());
+  if (!aside) return Status::error(damage + "; it cannot be set aside: " + aside.error().message());
+  log.write(Level::error, "the store was damaged and set aside; what it knew is learned anew from nodes and broker",
+            {{"error", damage}, {"kept", *aside}});
+  return Status::ok();
 }
 
 }  // namespace
 
 OpenedStore open_gateway_store(const std::string& path, const Clock& clock, Log& log) {
-  if (const std::string held = read_hold(path); !held.empty()) return hold_in_memory(held, log);
   auto store = SqliteStore::open(path, log);
-  if (store) return {std::move(*store), {}};
-  switch (store.error().kind) {
-    case OpenError::Kind::corrupt: return set_aside_and_hold(path, store.error().message, clock, log);
-    case OpenError::Kind::locked:
-      log.write(Level::error, "cannot start", {{"error", store.error().message}});
-      return {nullptr, store.error().message};
-    case OpenError::Kind::newer:
-    case OpenError::Kind::io: return hold_in_memory(store.error().message, log);
+  if (!store && store.error().kind == OpenError::Kind::corrupt) {
+    if (Status gone = set_aside_and_tell(path, store.error().message, clock, log); !gone.is_success()) {
+      return hold_in_memory(gone.message(), log);
+    }
+    store = SqliteStore::open(path, log);
   }
-  return {nullptr, {}};
+  if (store) return {std::move(*store), {}};
+  if (store.error().kind != OpenError::Kind::locked) return hold_in_memory(store.error().message, log);
+  log.write(Level::error, "cannot start", {{"error", store.error().message}});
+  return {nullptr, store.error().message};
 }
 
-OpenedStore set_gateway_store_aside(std::unique_ptr<Store> store, const std::string& path, const std::string& damage,
-                                    const Clock& clock, Log& log) {
+OpenedStore replace_gateway_store(std::unique_ptr<Store> store, const std::string& path, const std::string& damage,
+                                  const Clock& clock, Log& log) {
   store.reset();
-  return set_aside_and_hold(path, damage, clock, log);
+  if (Status gone = set_aside_and_tell(path, damage, clock, log); !gone.is_success()) {
+    return hold_in_memory(gone.message(), log);
+  }
+  return open_gateway_store(path, clock, log);
 }
 
 }  // namespace berth

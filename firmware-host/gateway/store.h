@@ -15,13 +15,14 @@ struct OpenedStore {
   std::string hold;              // not empty: bind nothing; for the operator
 };
 
-// `path`: the database file. A damaged one is set aside under a name that says when, and `<path>.hold` then keeps the
-// reason over restarts until the operator removes it. One that cannot be opened is left where it is.
+// `path`: the database file. A damaged one is set aside under a name that says when, and a fresh one takes its place:
+// the gateway then learns from the nodes and the broker what it knew (P8). One that cannot be opened, or that a newer
+// program wrote, is left where it is.
 OpenedStore open_gateway_store(const std::string& path, const Clock& clock, Log& log);
 
 // For a store that opened but does not make sense to the gateway (a record that cannot be read): closes it, sets it
-// aside and holds.
-OpenedStore set_gateway_store_aside(std::unique_ptr<Store> store, const std::string& path, const std::string& damage,
-                                    const Clock& clock, Log& log);
+// aside and opens a fresh one.
+OpenedStore replace_gateway_store(std::unique_ptr<Store> store, const std::string& path, const std::string& damage,
+                                  const Clock& clock, Log& log);
 
 }  // namespace berth

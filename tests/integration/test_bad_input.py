@@ -1,11 +1,14 @@
 """What must not be believed: the daemon stays up, says what it refused, and goes on placing pods."""
 
 import json
+import os
+import re
+import signal
 import sqlite3
 
 import pytest
-from invariants import wait_each_runs_once
-from manifests import pod
+from invariants import wait_each_runs_once, workloads
+from manifests import counted_pod, pod, starts
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 from programs import Program, program_path
@@ -187,29 +190,86 @@ def damage_pages(path):
     path.write_bytes(content)
 
 
-@pytest.mark.parametrize("damage", [damage_header, damage_pages], ids=["header", "pages"])
-def test_a_damaged_store_is_set_aside_and_the_gateway_stays_up_unready(fleet, damage):
-    fleet.start("n1")
-    fleet.apply(pod("web"))
-    fleet.wait_running("web")
-    wait_each_runs_once(fleet, "web")
+def stores_aside(fleet):
+    """Names of the damaged stores of the gateway that stand aside, their logs left out."""
+    found = fleet.state_dir("berthd").glob("gateway.db.aside-*")
+    return sorted(path.name for path in found if not path.name.endswith(("-wal", "-shm")))
+
+
+@pytest.mark.parametrize("damage, end", [(damage_header, "answered"), (damage_pages, "forgotten")],
+                         ids=["header-answered", "pages-forgotten"])
+def test_a_damaged_store_is_set_aside_and_nothing_is_bound_before_every_node_has_answered(fleet, tmp_path, damage, end):
+    fleet.start("n1", "n2")
+    names = [f"web-{n}" for n in range(4)]
+    fleet.apply(*(counted_pod(name, tmp_path) for name in names))
+    before = wait_each_runs_once(fleet, *names)
+    assert set(before.values()) == {"n1", "n2"}
     fleet.programs["berthd"].stop()  # in good order: everything is in the file
-    store = fleet.state_dir("berthd") / "gateway.db"
-    damage(store)
+    fleet.kill("n2")  # its pods run on
+    damage(fleet.state_dir("berthd") / "gateway.db")
     fleet.restart("berthd")
-    fleet.programs["berthd"].wait_output("not ready")
-    aside = sorted(p.name for p in store.parent.glob("gateway.db.aside-*") if not p.name.endswith(("-wal", "-shm")))
-    assert len(aside) == 1 and aside[0].removeprefix("gateway.db.aside-")[:8].isdigit()
-    status = wait_until(lambda: fleet.ctl("status", check=False), "an answer")
-    told = status.stdout + status.stderr
-    assert "set aside" in told and aside[0] in told
-    refused = fleet.apply(pod("late"), check=False)
-    assert refused.returncode != 0 and "not ready" in refused.stderr
-    assert fleet.nodes_running("web") == ["n1"]
-    fleet.kill("berthd")
-    fleet.restart("berthd")  # the reason outlives a restart
-    wait_until(lambda: "set aside" in fleet.ctl("status", check=False).stdout, "the same answer")
-    assert fleet.programs["berthd"].alive()
+    told = wait_until(lambda: "before pods are placed: n2\n" in (said := fleet.ctl("status", check=False).stdout) and said,
+                      "that only n2 has not answered")
+    assert len(stores_aside(fleet)) == 1
+    assert re.search(rf"^set aside +{fleet.state_dir('berthd') / stores_aside(fleet)[0]}$", told, re.M)
+    fleet.apply(counted_pod("late", tmp_path))
+    fleet.wait_pending("late", "n2")
+    with fleet.store("berthd") as store:
+        assert {row.value["node"] for row in store.records("row").values()} == {"n1"}  # what n1 told of, nothing more
+    if end == "answered":
+        fleet.restart("n2")
+        after = wait_each_runs_once(fleet, *names, "late")
+        assert before.items() <= after.items()
+        assert [starts(name, tmp_path) for name in (*names, "late")] == [1] * 5
+    else:
+        fleet.ctl("forget", "node", "n2")
+        fleet.wait_running("late", node="n1")
+        for name in names:  # those of the forgotten node are placed anew
+            fleet.wait_pod(name, lambda s: s.get("nodeName") == "n1" and s["phase"] == "Running")
+        assert [starts(name, tmp_path) for name in names if before[name] == "n1"] == [1] * 2
+    assert "\nset aside " in fleet.ctl("status").stdout  # until it is removed
+
+
+def test_a_store_damaged_again_before_every_node_has_answered_is_set_aside_too(fleet, tmp_path):
+    fleet.start("n1", "n2")
+    names = [f"web-{n}" for n in range(4)]
+    fleet.apply(*(counted_pod(name, tmp_path) for name in names))
+    before = wait_each_runs_once(fleet, *names)
+    fleet.kill("n2")
+    store = fleet.state_dir("berthd") / "gateway.db"
+    for damage in (damage_header, damage_pages):
+        fleet.programs["berthd"].stop()
+        damage(store)
+        fleet.restart("berthd")
+        wait_until(lambda: "before pods are placed: n2\n" in fleet.ctl("status", check=False).stdout, "adopt mode")
+    assert len(stores_aside(fleet)) == 2
+    fleet.restart("n2")
+    assert wait_each_runs_once(fleet, *names) == before
+    assert [starts(name, tmp_path) for name in names] == [1] * 4
+
+
+def test_a_gateway_that_loses_store_and_own_broker_waits_for_the_nodes_that_have_accounts(embedded, tmp_path):
+    """A power cut that damages the store also empties a broker that keeps nothing on flash."""
+    embedded.start("n1", "n2")
+    names = [f"web-{n}" for n in range(2)]
+    embedded.apply(*(counted_pod(name, tmp_path) for name in names))
+    before = wait_each_runs_once(embedded, *names)
+    embedded.forget_seen()
+    for name in ("n1", "n2", "berthd"):
+        embedded.kill(name)
+    broker = embedded.broker_pid()
+    if broker:
+        os.kill(broker, signal.SIGKILL)
+    for path in embedded.state_dir("berthd").glob("gateway.db*"):
+        damage_header(path)  # its log too, which a killed gateway leaves behind
+    embedded.restart("berthd")
+    embedded.wait_broker(after=broker)
+    wait_until(lambda: "before pods are placed: n1, n2\n" in embedded.ctl("status", check=False).stdout, "adopt mode")
+    for name in ("n1", "n2"):
+        embedded.restart(name)
+    wait_until(lambda: re.search("^ready +yes$", embedded.ctl("status").stdout, re.M), "the end of adopt mode")
+    assert sorted(where.node for where in workloads(embedded.name)) == sorted(before.values())  # orphans run on
+    assert [starts(name, tmp_path) for name in names] == [1] * 2
 
 
 def test_a_store_that_cannot_be_opened_is_left_where_it_is_and_binds_nothing(fleet):
@@ -224,9 +284,10 @@ def test_a_store_that_cannot_be_opened_is_left_where_it_is_and_binds_nothing(fle
     assert store.is_dir() and fleet.programs["berthd"].alive()
 
 
-def test_a_store_whose_records_make_no_sense_is_set_aside(fleet):
-    fleet.start_gateway()
-    fleet.apply(pod("web"))
+def test_a_store_whose_records_make_no_sense_is_set_aside_and_learned_anew(fleet, tmp_path):
+    fleet.start("n1")
+    fleet.apply(counted_pod("web", tmp_path))
+    before = wait_each_runs_once(fleet, "web")
     fleet.programs["berthd"].stop()
     store = fleet.state_dir("berthd") / "gateway.db"
     with sqlite3.connect(store) as database:
@@ -234,22 +295,37 @@ def test_a_store_whose_records_make_no_sense_is_set_aside(fleet):
                          (seal_entry([(PUT, TABLES["meta"], "gateway", b"{}", 0)]),))
     database.close()
     fleet.restart("berthd")
-    fleet.programs["berthd"].wait_output("not ready")
-    assert list(store.parent.glob("gateway.db.aside-*"))
-    wait_until(lambda: "set aside" in fleet.ctl("status", check=False).stdout, "the reason")
+    fleet.programs["berthd"].wait_output("set aside")
+    assert wait_each_runs_once(fleet, "web") == before  # the object from the broker's mirror, its place from the node
+    assert len(stores_aside(fleet)) == 1 and starts("web", tmp_path) == 1
 
 
-def test_an_unready_gateway_begins_anew_when_the_operator_says_so(fleet):
-    fleet.start("n1")
+def test_a_store_of_a_newer_program_is_left_alone_and_binds_nothing(fleet):
+    fleet.start_gateway()
     fleet.apply(pod("web"))
-    fleet.wait_running("web")
-    wait_each_runs_once(fleet, "web")
     fleet.programs["berthd"].stop()
     store = fleet.state_dir("berthd") / "gateway.db"
-    damage_header(store)
+    with sqlite3.connect(store) as database:
+        database.execute("pragma user_version = 9")
+    database.close()
+    kept = store.read_bytes()
     fleet.restart("berthd")
-    fleet.programs["berthd"].wait_output("not ready")
-    fleet.programs["berthd"].stop()
-    store.with_name("gateway.db.hold").unlink()
-    fleet.restart("berthd")
-    wait_each_runs_once(fleet, "web")  # the object from the broker's mirror, its place from the node
+    wait_until(lambda: "run the newer program" in fleet.ctl("status", check=False).stdout, "the reason")
+    assert store.read_bytes() == kept and stores_aside(fleet) == []
+    assert fleet.apply(pod("late"), check=False).returncode != 0
+
+
+@pytest.mark.parametrize("damage", [damage_header, damage_pages], ids=["header", "pages"])
+def test_an_agent_whose_store_is_damaged_sets_it_aside_and_stops_what_it_finds_before_it_runs_anything(fleet, tmp_path,
+                                                                                                      damage):
+    fleet.start("n1")
+    fleet.apply(counted_pod("web", tmp_path))
+    wait_each_runs_once(fleet, "web")
+    fleet.programs["n1"].stop()  # in good order: everything is in the file; the pod runs on
+    store = fleet.state_dir("n1") / "agent.db"
+    damage(store)
+    fleet.restart("n1")
+    fleet.programs["n1"].wait_output("set aside")
+    wait_each_runs_once(fleet, "web")
+    assert starts("web", tmp_path) == 2  # one after the other: another incarnation knows nothing of the first
+    assert len([path for path in store.parent.glob("agent.db.aside-*") if not path.name.endswith(("-wal", "-shm"))]) == 1

@@ -52,6 +52,16 @@ TEST_F(StatusPagesTest, ReadyIsWhatIsConnectedAndInStep) {
   pages.reset();
 }
 
+TEST_F(StatusPagesTest, ADamagedStoreSetAsideIsToldOfThoughAllIsWell) {
+  options.set_aside = {"/s/gateway.db.aside-1"};
+  start_connected();
+  open();
+  EXPECT_EQ(get("/readyz").body, "ok");
+  EXPECT_EQ(get("/readyz/store", "verbose").body,
+            "[+]store ok: damaged and set aside: /s/gateway.db.aside-1\nreadyz check passed\n");
+  pages.reset();
+}
+
 TEST_F(StatusPagesTest, ALateLoopDoesNotLive) {
   start_connected();
   open();

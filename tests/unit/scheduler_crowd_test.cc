@@ -2,6 +2,9 @@
 // not, and nothing grows with the number of times it happens.
 #include <malloc.h>
 
+#include <algorithm>
+#include <set>
+
 #include "tests/unit/gateway_fixture.h"
 
 namespace berth {
@@ -52,6 +55,42 @@ class CrowdTest : public GatewayTest {
     }
     turn();
     return lists;
+  }
+  // A pod for one node only.
+  void apply_to(int node, int number) {
+    apply(pod("p" + std::to_string(number), "u" + std::to_string(number), "1Mi",
+              R"(,"nodeSelector":{"kubernetes.io/hostname":")" + name(node) + "\"}"));
+  }
+  // Those sent to the node, each once, in their order.
+  std::vector<Request> pre_binds(int node) const {
+    std::vector<Request> found;
+    std::set<std::string> uids;
+    for (const Message& message : transport.sent) {
+      if (message.topic != topics.node_requests(name(node))) continue;
+      const Result<Request> request = decode_request(message.payload);
+      if (!request || request->type != RequestType::pre_bind || !uids.insert(request->uid).second) continue;
+      found.push_back(*request);
+    }
+    return found;
+  }
+  // Every PreBind and Bind is answered, those of one node excepted, until nothing more is asked.
+  void answer_all_but(int mute) {
+    for (std::size_t at = 0; at < transport.sent.size(); ++at) {
+      const Message message = transport.sent[at];
+      const Result<Request> request = decode_request(message.payload);
+      if (!message.topic.ends_with("/requests") || !request || message.topic == topics.node_requests(name(mute))) {
+        continue;
+      }
+      const bool pre_bind = request->type == RequestType::pre_bind;
+      if (!pre_bind && request->type != RequestType::bind) continue;
+      const std::string node = message.topic.substr(topics.root().size() + 6);
+      answer(node.substr(0, node.find('/')), answer_to(*request, pre_bind ? AnswerType::pre_bound : AnswerType::bound));
+    }
+  }
+  std::size_t bound() const {
+    std::size_t count = 0;
+    for (const auto& [uid, binding] : gateway->bindings()) count += binding->row.phase == Phase::bound ? 1u : 0u;
+    return count;
   }
   int reachable() const {
     int count = 0;
@@ -109,6 +148,120 @@ TEST_F(CrowdTest, OfManyNodesOnlyThoseThatSayNothingAreCalledSilent) {
   }
   EXPECT_EQ(called_silent(), 1);
   EXPECT_EQ(reachable(), nodes - 1);
+}
+
+TEST_F(CrowdTest, ANodeThatAnswersNothingTakesNoMoreOfTheWindowThanItsOwnShare) {
+  nodes = 10;
+  options.max_rows_in_flight = 8;
+  start();
+  reconnect(1);
+  answer_lists();
+  for (int number = 0; number < 12; ++number) apply_to(0, number);
+  for (int number = 12; number < 40; ++number) apply_to(1 + number % 9, number);
+  answer_all_but(0);
+  EXPECT_EQ(bound(), 28u) << "all but those of the one that says nothing";
+  EXPECT_EQ(pre_binds(0).size(), 4u);
+  EXPECT_EQ(gateway->bindings().size(), 40u) << "the others are decided all the same";
+  EXPECT_NE(why("p11").find("n0 is chosen"), std::string::npos) << why("p11");
+
+  answer("n0", answer_to(pre_binds(0)[1], AnswerType::rejected));
+  ASSERT_EQ(pre_binds(0).size(), 5u) << "one answered, one more asked";
+  EXPECT_EQ(pre_binds(0)[4].uid, "u4") << "in the order of their decisions";
+
+  transport.sent.clear();
+  advance(options.promise_ms);
+  for (const auto& [uid, binding] : gateway->bindings()) EXPECT_FALSE(binding->deferred) << uid;
+  EXPECT_EQ(gateway->releases().size(), 4u) << "what was asked and not answered";
+}
+
+TEST_F(CrowdTest, WhatWaitsForABusyNodeIsDeletedAtOnceAndDecidedAnewAfterARestart) {
+  nodes = 1;
+  start();
+  reconnect(1);
+  answer_lists();
+  for (int number = 0; number < 6; ++number) apply_to(0, number);
+  api(R"({"op":"delete","kind":"Pod","name":"p4"})");
+  EXPECT_EQ(gateway->objects().find_pod("default/p4"), nullptr);
+  EXPECT_EQ(gateway->bindings().size(), 5u);
+  gateway.reset();
+  store.crash();
+  start();
+  reconnect(2);
+  answer_lists();
+  EXPECT_EQ(phase("u3"), Phase::prebind);
+  EXPECT_EQ(phase("u5"), Phase::none);
+  answer_all_but(-1);
+  EXPECT_EQ(bound(), 5u);
+}
+
+TEST_F(CrowdTest, RowsOfNodesThatAreGoneDoNotFillTheWindow) {
+  nodes = 3;
+  options.max_rows_in_flight = 8;
+  start();
+  reconnect(1);
+  answer_lists();
+  for (int number = 0; number < 8; ++number) apply_to(number / 4, number);
+  for (int node : {0, 1}) {  // Bind has no deadline: these rows stay as long as their nodes stay away
+    for (const Request& request : pre_binds(node)) answer(name(node), answer_to(request, AnswerType::pre_bound));
+    hear(topics.node_presence(name(node)), R"({"incarnation":"i1","session":"1","online":false})");
+  }
+  turn();
+  apply_to(2, 8);
+  EXPECT_EQ(phase("u0"), Phase::bind);
+  EXPECT_EQ(phase("u8"), Phase::prebind);
+}
+
+TEST_F(CrowdTest, ANodeThatFloodsDelaysOnlyItself) {
+  nodes = 2;
+  start();
+  reconnect(1);
+  answer_lists();
+  apply_to(1, 0);
+  const auto refused = [this] {
+    return std::count_if(log.warnings.begin(), log.warnings.end(),
+                         [](const std::string& line) { return line.starts_with("refused"); });
+  };
+  for (int number = 0; number < 2000; ++number) {
+    hear(topics.root() + "nodes/n0/pods/default/x" + std::to_string(number), "no JSON");
+  }
+  hear(topics.node_heartbeat("n0"), R"({"incarnation":"i1","sequence":"6"})");
+  hear(topics.node_heartbeat("n0"), R"({"incarnation":"i1","sequence":"7"})");
+  const Request asked = pre_binds(1)[0];
+  hear(topics.answers("gateway", "n1"), encode(answer_to(asked, AnswerType::pre_bound)));
+  EXPECT_EQ(phase("u0"), Phase::bind) << "heard at once, after all that";
+  const auto in_one_turn = refused();
+  EXPECT_LE(in_one_turn, 32);
+  turn();
+  advance(0);
+  EXPECT_LE(refused(), 2 * in_one_turn) << "the rest in the turns that follow";
+  for (int turns = 0; turns < 100; ++turns) advance(1);
+  EXPECT_LE(refused(), 600) << "not all of it was kept";
+  receive(topics.root() + "nodes/n0/pods/default/late", "no JSON");
+  EXPECT_NE(log.warnings.back().find("default/late"), std::string::npos) << "and it is heard again";
+}
+
+TEST_F(CrowdTest, OfWhatIsPutOffTheNewestOfATopicIsHeardInItsOrder) {
+  nodes = 1;
+  start();
+  reconnect(1);
+  answer_lists();
+  transport.sent.clear();
+  for (int number = 0; number < 200; ++number) {
+    hear(topics.node_heartbeat("n0"), R"({"incarnation":"i1","sequence":")" + std::to_string(number) + "\"}");
+  }
+  turn();
+  for (int turns = 0; turns < 10; ++turns) advance(1);
+  std::vector<std::uint64_t> answered;
+  for (const Message& message : transport.sent) {
+    const Result<Request> request = decode_request(message.payload);
+    if (message.topic == topics.node_requests("n0") && request && request->type == RequestType::heartbeat) {
+      answered.push_back(request->sequence);
+    }
+  }
+  ASSERT_FALSE(answered.empty());
+  EXPECT_TRUE(std::is_sorted(answered.begin(), answered.end()));
+  EXPECT_EQ(answered.back(), 199u);
+  EXPECT_LT(answered.size(), 40u);
 }
 
 }  // namespace berth

@@ -277,11 +277,49 @@ TEST_F(GatewayTest, ALostStoreWaitsForTheNodesThatTheBrokerShowsThoughNobodyName
   receive(topics.desired(Kind::pod, "default/web"), pod("web", "u1"), true);
   connect();
   EXPECT_TRUE(gateway->identity().adopting);
-  EXPECT_EQ(gateway->identity().adopt_nodes, (std::set<std::string>{"n1"})) << "the other cannot answer";
+  EXPECT_EQ(gateway->identity().adopt_nodes, (std::set<std::string>{"gone", "n1"}));
   EXPECT_EQ(gateway->bindings().size(), 0u);
   slots("n1", {{"u1", {7, 3}, SlotState::running, pod("web", "u1")}});
-  EXPECT_FALSE(gateway->identity().adopting);
   EXPECT_EQ(phase("u1"), Phase::bound) << "where it was";
+  apply(pod("late", "u2"));
+  EXPECT_EQ(phase("u2"), Phase::none) << "the other is offline, and may run it";
+  api(R"({"op":"forget","kind":"Node","name":"gone"})");
+  EXPECT_FALSE(gateway->identity().adopting);
+  EXPECT_EQ(phase("u2"), Phase::prebind);
+}
+
+TEST_F(GatewayTest, WhatANodeSaidOfAPodBeforeItsRowWasLearnedAnewIsAskedForAgain) {
+  options.known_nodes = {"n1"};
+  start_connected();
+  device("n1");
+  receive(topics.desired(Kind::pod, "default/web"), pod("web", "u1"), true);
+  const std::string running = R"({"uid":"u1","epoch":"1.3","incarnation":"i1","phase":"Running"})";
+  receive(topics.root() + "nodes/n1/pods/default/web", running, true);
+  slots("n1", {{"u1", {1, 3}, SlotState::running, pod("web", "u1")}});
+  ASSERT_EQ(phase("u1"), Phase::bound);
+  const auto last_list = [this] {
+    Request found(RequestType::heartbeat);
+    for (const Message& message : transport.sent) {
+      const Result<Request> request = decode_request(message.payload);
+      if (message.topic == topics.node_requests("n1") && request && request->type == RequestType::list)
+        found = *request;
+    }
+    return found;
+  };
+  EXPECT_TRUE(last_list().report);
+  const std::uint64_t id = last_list().list_id;
+  receive(topics.root() + "nodes/n1/pods/default/web", running);
+  slots("n1", {{"u1", {1, 3}, SlotState::running, pod("web", "u1")}});
+  EXPECT_EQ(*describe_pod("web").find("object")->find("status")->find("phase"), Json("Running"));
+  EXPECT_EQ(last_list().list_id, id) << "once";
+}
+
+TEST_F(GatewayTest, StatusTellsWhichDamagedStoresStandAside) {
+  options.set_aside = {"/s/gateway.db.aside-1", "/s/gateway.db.aside-2"};
+  start_connected();
+  const Json reply = api(R"({"op":"status"})");
+  EXPECT_EQ(*reply.find("ready"), Json(true));
+  EXPECT_EQ(*reply.find("setAside"), Json(Json::Array{"/s/gateway.db.aside-1", "/s/gateway.db.aside-2"}));
 }
 
 TEST_F(GatewayTest, AnOldListingDoesNotBringBackWhatHasEndedSince) {
@@ -426,7 +464,7 @@ TEST_F(GatewayTest, AnOfferedVolumeFollowsItsDevicesWordOnCapacity) {
 }
 
 TEST_F(GatewayTest, AHeldGatewayAnswersAndBindsNothing) {
-  options.hold = "the store was set aside";
+  options.hold = "the store is of a newer program";
   start_connected();
   device("n1");
   const Json refused = apply(pod("web", "u1"));
@@ -434,7 +472,7 @@ TEST_F(GatewayTest, AHeldGatewayAnswersAndBindsNothing) {
   EXPECT_EQ(phase("u1"), Phase::none);
   const Json reply = api(R"({"op":"status"})");
   EXPECT_EQ(*reply.find("ready"), Json(false));
-  EXPECT_EQ(*reply.find("reason"), Json("the store was set aside"));
+  EXPECT_EQ(*reply.find("reason"), Json("the store is of a newer program"));
 }
 
 }  // namespace

@@ -208,6 +208,19 @@ TEST_F(SqliteStoreTest, DetectsDamageAndCanBeSetAside) {
   EXPECT_EQ(set_aside(path_, 1'790'000'000'000).value(), name + "-2");
 }
 
+TEST_F(SqliteStoreTest, OnlyTheNewestStoresSetAsideAreKept) {
+  std::vector<std::string> names;
+  for (Millis day = 0; day < 5; ++day) {
+    for (const char* suffix : {"", "-wal"}) std::ofstream(path_ + suffix) << day;
+    names.push_back(set_aside(path_, 1'790'000'000'000 + day * 86'400'000).value());
+  }
+  EXPECT_EQ(stores_aside(path_), std::vector(names.begin() + 2, names.end()));
+  EXPECT_FALSE(fs::exists(names[1] + "-wal"));
+  std::ofstream(path_) << "more";
+  const std::string dated_1970 = set_aside(path_, 0).value();
+  EXPECT_EQ(stores_aside(path_), (std::vector{dated_1970, names[3], names[4]})) << "the one just made stays";
+}
+
 TEST_F(SqliteStoreTest, ANewFileDoesNotTakeUpTheLogOfOneSetAside) {
   auto store = open();
   store->put(Table::meta, "old", "1");
