@@ -132,6 +132,14 @@ bool Gateway::compare(const std::string& node, const std::vector<SlotReport>& sl
 bool Gateway::adopt_slot(const std::string& node, const SlotReport& slot, const std::string& incarnation) {
   const ReleaseEntry leftover{node, incarnation, slot.uid, slot.epoch, encode_charge(charge_of(slot))};
   const std::string name = orphan_name(node, slot);
+  const bool unbound = slot.state == SlotState::preparing || slot.state == SlotState::prepared;
+  const auto waiting = bindings_.find(slot.uid);
+  if (!unbound && waiting != bindings_.end() && waiting->second->row.phase == Phase::none) {
+    // A decision that waits, on Permit or for a busy node, is overtaken: the pod has its place.
+    const std::string why = "the pod was found on node " + node;
+    if (!scheduler_.waiting_pods().reject(slot.uid, "", why)) feed_permit(slot.uid, Status::error(why));
+    deliver_permits();
+  }
   PodEntry* entry = objects_.find_pod_by_uid(slot.uid);
   if (entry == nullptr) {
     // A workload without an object waits for the operator's word: it may be all that is left of his.
@@ -144,9 +152,8 @@ bool Gateway::adopt_slot(const std::string& node, const SlotReport& slot, const 
   }
   const auto known = bindings_.find(slot.uid);
   // Two nodes with one pod: the highest running epoch keeps the row, the other goes to the release list.
-  const bool other_wins = known != bindings_.end() && (known->second->row.epoch > slot.epoch || !is_alive(slot.state) ||
-                                                       known->second->row.phase == Phase::none);
-  if (other_wins || slot.state == SlotState::preparing || slot.state == SlotState::prepared) {
+  const bool other_wins = known != bindings_.end() && (known->second->row.epoch > slot.epoch || !is_alive(slot.state));
+  if (other_wins || unbound) {
     if (identity_.orphans.contains(name)) forget_orphan(name);
     add_release(leftover, is_alive(slot.state));
     return true;

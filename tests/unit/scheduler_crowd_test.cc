@@ -194,6 +194,22 @@ TEST_F(CrowdTest, WhatWaitsForABusyNodeIsDeletedAtOnceAndDecidedAnewAfterARestar
   EXPECT_EQ(bound(), 5u);
 }
 
+TEST_F(CrowdTest, WhatWaitsForABusyNodeIsLearnedAnewOnceAnotherGatewayHasSpoken) {
+  nodes = 1;
+  start();
+  reconnect(1);
+  answer_lists();
+  for (int number = 0; number < 6; ++number) apply_to(0, number);
+  Answer superseded = answer_to(pre_binds(0)[0], AnswerType::superseded);
+  superseded.gateway_id = {6, "elsewhere"};
+  answer("n0", superseded);
+  ASSERT_TRUE(gateway->identity().adopting);
+  EXPECT_FALSE(gateway->bindings().contains("u4"));
+  slots("n0", {{"u4", {6, 9}, SlotState::running, pod("p4", "u4")}});
+  EXPECT_EQ(phase("u4"), Phase::bound);
+  EXPECT_TRUE(gateway->releases().empty());
+}
+
 TEST_F(CrowdTest, RowsOfNodesThatAreGoneDoNotFillTheWindow) {
   nodes = 3;
   options.max_rows_in_flight = 8;

@@ -91,6 +91,33 @@ TEST_F(PermitTest, SaysWhatIsWrongWithARequest) {
   EXPECT_EQ(error(of("allow")), "Pod \"default/held\" does not wait on permit");
 }
 
+// Another gateway has placed it meanwhile: placed here as well it would run twice (S4), released there it would stop.
+TEST_F(PermitTest, APodThatIsFoundRunningInAdoptModeKeepsThatPlaceAndWaitsNoMore) {
+  device("n2");
+  slots("n2", {});
+  Answer superseded(AnswerType::superseded);
+  superseded.incarnation = "i1";
+  superseded.gateway_id = {6, "elsewhere"};
+  answer("n2", superseded);
+  ASSERT_TRUE(gateway->identity().adopting);
+  slots("n2", {{"u1", {6, 9}, SlotState::running, pod("held", "u1")}});
+  EXPECT_EQ(phase("u1"), Phase::bound);
+  EXPECT_TRUE(gateway->scheduler().waiting_pods().all().empty());
+  EXPECT_TRUE(gateway->releases().empty());
+  EXPECT_EQ(gateway->cache().pod_count(), 1u);
+}
+
+TEST_F(PermitTest, WhatIsAllowedInAdoptModeIsDecidedAnewAfterIt) {
+  Answer superseded(AnswerType::superseded);
+  superseded.incarnation = "i1";
+  superseded.gateway_id = {6, "elsewhere"};
+  answer("n1", superseded);
+  ASSERT_TRUE(gateway->identity().adopting);
+  of("allow");
+  EXPECT_EQ(phase("u1"), Phase::none) << "it may run where the answers will tell";
+  EXPECT_TRUE(gateway->identity().adopting);
+}
+
 TEST_F(PermitTest, ForgetsTheWaitAtARestartAndDecidesAnew) {
   restart();
   slots("n1", {});
