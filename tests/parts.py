@@ -71,7 +71,8 @@ def build(preset, *targets, limit_s=1500):
     """Configures and builds a preset, or only some targets of it, and says how long it took."""
     need("cmake", "ninja", "pkg-config")
     begin = time.monotonic()
-    if call(["cmake", "--preset", preset], 300, log=f"{preset}-configure.log"):
+    together = ["-DBERTH_TOGETHER=ON"] if "CI" in os.environ else []  # nobody changes one file there and builds again
+    if call(["cmake", "--preset", preset, *together], 300, log=f"{preset}-configure.log"):
         raise PartError(f"cmake --preset {preset} failed")
     command = ["cmake", "--build", str(ROOT / "build" / preset), "-j", JOBS]
     for target in targets:  # "<folder>/all": what the folder's CMakeLists.txt declares
@@ -85,7 +86,7 @@ def build(preset, *targets, limit_s=1500):
 
 
 def read_junit(path, ctest=False):
-    """Sums a JUnit file. A ctest program that prints a line 'N passed, N failed' counts as it says."""
+    """Sums a JUnit file. A ctest program that prints a line 'N passed, N failed' counts as it says, and is shown."""
     count = Count()
     for case in ElementTree.parse(path).getroot().iter("testcase"):
         output = case.findtext("system-out") or ""
@@ -95,6 +96,7 @@ def read_junit(path, ctest=False):
         if skipped is not None and ctest and "SKIP_REG" not in (skipped.get("message") or ""):
             bad = True  # not run: the program is missing
         if own:
+            say(f"-- {case.get('name')}\n" + "\n".join(output.strip().splitlines()[-40:-1]))
             passed, failed = (int(n) for n in own[-1])
             count += Count(passed, max(failed, int(bad)))
         elif bad:
@@ -340,30 +342,36 @@ def within_size(arch, line):
     return Count(int(good), int(not good))
 
 
+SANITIZED_TARGETS = ("tests/unit/all", "tests/sim/all", "tests/fuzz/all")
+
+
 def fuzz():
     """Each target on what it found before and its seeds, for BERTH_FUZZ_SECONDS."""
     need("clang++-19")
-    build("fuzz", "tests/fuzz/all")
+    build("asan", *SANITIZED_TARGETS)
+    with ThreadPoolExecutor(max_workers=int(JOBS)) as pool:
+        return sum(pool.map(fuzz_target, sorted((ROOT / "tests" / "fuzz" / "corpus").iterdir())), Count())
+
+
+def fuzz_target(seeds):
     seconds = os.environ.get("BERTH_FUZZ_SECONDS", "10")
-    folder = ROOT / "build" / "fuzz"
-    count = Count()
-    for seeds in sorted((ROOT / "tests" / "fuzz" / "corpus").iterdir()):
-        grown = folder / "corpus" / seeds.name
-        grown.mkdir(parents=True, exist_ok=True)
-        log = f"fuzz-{seeds.name}.log"
-        code = call([folder / "tests" / "fuzz" / f"fuzz_{seeds.name}", f"-max_total_time={seconds}", "-max_len=8192",
-                     "-timeout=30", f"-artifact_prefix={folder}/found-{seeds.name}-", grown, seeds],
-                    int(seconds) + 300, log=log)
-        runs = re.search(r"^Done (\d+) runs", (REPORTS / log).read_text(errors="replace"), re.M)
-        well = code == 0 and runs is not None
-        say(f"{seeds.name:14} {runs[1] if runs else 0} inputs" + ("" if well else ": FAILED, its message is above"))
-        count += Count(int(well), int(not well))
-    return count
+    folder = ROOT / "build" / "asan"
+    grown = folder / "corpus" / seeds.name
+    grown.mkdir(parents=True, exist_ok=True)
+    log = f"fuzz-{seeds.name}.log"
+    code = call([folder / "tests" / "fuzz" / f"fuzz_{seeds.name}", f"-max_total_time={seconds}", "-max_len=8192",
+                 "-timeout=30", f"-artifact_prefix={folder}/found-{seeds.name}-", grown, seeds],
+                int(seconds) + 300, log=log)
+    runs = re.search(r"^Done (\d+) runs", (REPORTS / log).read_text(errors="replace"), re.M)
+    well = code == 0 and runs is not None
+    say(f"{seeds.name:14} {runs[1] if runs else 0} inputs" + ("" if well else ": FAILED, its message is above"))
+    return Count(int(well), int(not well))
 
 
 def asan():
+    need("clang++-19")
     env = {"ASAN_OPTIONS": "detect_stack_use_after_return=1:strict_string_checks=1"}
-    build("asan", "tests/unit/all", "tests/sim/all")
+    build("asan", *SANITIZED_TARGETS)
     return ctest("asan", "asan", "unit", env=env, test_limit_s=300) + ctest("asan", "asan", "sim", env=env,
                                                                              test_limit_s=600)
 
