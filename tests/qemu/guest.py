@@ -13,13 +13,17 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 DEADLINE_S = 120
 
-CONSOLE = "console=ttyAMA0 panic=-1 quiet"
-# Program and options of QEMU by architecture and machine.
+ON_STDIO = ["-nographic"]
+# Of the Pi's two serial ports Linux gives the first to Bluetooth, whatever it writes there before.
+SECOND_ON_STDIO = ["-display", "none", "-monitor", "none", "-serial", "null", "-serial", "stdio"]
+# By architecture and machine: program, console, options of QEMU.
 MACHINES = {
-    ("arm64", "virt"): ("qemu-system-aarch64", ["-M", "virt", "-cpu", "cortex-a53", "-m", "512", "-nic", "none"]),
-    ("armhf", "virt"): ("qemu-system-arm", ["-M", "virt", "-cpu", "cortex-a15", "-m", "512", "-nic", "none"]),
-    ("arm64", "raspi3b"): ("qemu-system-aarch64", ["-M", "raspi3b", "-smp", "4", "-m", "1024", "-dtb",
-                                                   "{made}/bcm2837-rpi-3-b.dtb"]),
+    ("arm64", "virt"): ("qemu-system-aarch64", "ttyAMA0",
+                        ["-M", "virt", "-cpu", "cortex-a53", "-m", "512", "-nic", "none", *ON_STDIO]),
+    ("armhf", "virt"): ("qemu-system-arm", "ttyAMA0",
+                        ["-M", "virt", "-cpu", "cortex-a15", "-m", "512", "-nic", "none", *ON_STDIO]),
+    ("arm64", "raspi3b"): ("qemu-system-aarch64", "ttyS1,115200",
+                           ["-M", "raspi3b", "-smp", "4", "-m", "1024", "-dtb", "{made}/bcm2837-rpi-3-b.dtb", *SECOND_ON_STDIO]),
 }
 
 
@@ -111,9 +115,9 @@ class Guest:
         self.disk.start()
         self.port = free_port()
         self.lines = queue.Queue()
-        program, machine = MACHINES[self.arch, self.machine]
-        command = [program, *[word.format(made=self.made) for word in machine], "-nographic", "-no-reboot", "-kernel",
-                   self.made / "vmlinuz", "-initrd", self.made / "initrd.gz", "-append", f"{CONSOLE} {words}",
+        program, console, machine = MACHINES[self.arch, self.machine]
+        command = [program, *[word.format(made=self.made) for word in machine], "-no-reboot", "-kernel",
+                   self.made / "vmlinuz", "-initrd", self.made / "initrd.gz", "-append", f"console={console} panic=-1 quiet {words}",
                    "-netdev", f"user,id=n0,hostfwd=tcp:127.0.0.1:{self.port}-:1883", *self.devices_(), *more]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                         start_new_session=True)
