@@ -1,6 +1,6 @@
 // Store seam: the durable memory of a gateway or an agent. Changes are staged and become durable together in
 // commit(), called once per turn of the loop (core/turn.h). Inside it is an append-only journal in position order,
-// folded into tables now and then.
+// whose outdated entries are folded away.
 #pragma once
 
 #include <cstdint>

@@ -4,5 +4,5 @@ set(CMAKE_SYSTEM_PROCESSOR armv7l)
 set(BERTH_ARCH armhf)
 set(BERTH_TRIPLET arm-linux-gnueabihf)
 set(BERTH_EMULATOR qemu-arm-static)
-set(CMAKE_CXX_FLAGS_INIT "-D_FILE_OFFSET_BITS=64 -D_TIME_BITS=64")
+set(CMAKE_CXX_FLAGS_INIT "-D_FILE_OFFSET_BITS=64 -D_TIME_BITS=64 -Wno-psabi")  # psabi: notes about GCC 6
 include(${CMAKE_CURRENT_LIST_DIR}/linux.cmake)

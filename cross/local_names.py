@@ -1,11 +1,12 @@
 #!/usr/bin/python3
 """cross/local_names.py HEADER FOREIGN SOURCE...: makes sources that use the same names in their unnamed namespaces fit into
-one translation unit (see together.cmake). Writes HEADER: a macro for each name that several sources use, which gives it
-another spelling in every source. Prints, separated by ";", the sources that must stay alone: a header of ours or below
-FOREIGN (the compiler's) uses such a name too, and the macro would change that header; or a fixture of the unit tests
-declares what the source declares for itself."""
+few translation units (see together.cmake). Writes HEADER: a macro for each name that several sources use, which gives it
+another spelling in every source. Prints the groups that are compiled together, "SOURCE=GROUP" separated by ";". Two
+sources are kept apart when both declare a name that a header of ours or below FOREIGN (the compiler's) uses too, since
+the macro would change that header; or when one declares for itself what a header of the other declares for all."""
 
 import collections
+import functools
 import re
 import sys
 from pathlib import Path
@@ -17,6 +18,8 @@ DECLARED = [re.compile(r"^(?:struct|class|enum class|enum|union) (\w+)", re.M),
             re.compile(r"^using (\w+) =", re.M),
             re.compile(r"^(?!using |template |struct |class |enum |//|#|TEST)[\w\[].*?\b(\w+)(?=\(| =|\{|;|\[\w*\] =)", re.M)]
 WORD = re.compile(r"[A-Za-z_]\w*")
+INCLUDED = re.compile(r'^#include "([^"]+)"', re.M)
+GROUP = 16  # sources
 
 
 def local_names(source):
@@ -29,9 +32,27 @@ def our_headers():
             for path in (ROOT / room).rglob("*.h")]
 
 
-def declared_by_fixtures():
-    texts = [header.read_text(encoding="utf-8") for header in (ROOT / "tests" / "unit").glob("*.h")]
-    return {name for text in texts for pattern in DECLARED for name in pattern.findall(text)}
+@functools.cache
+def declared_by(header):
+    """What a header of ours declares for all, and the headers that it includes, below the root."""
+    text = (ROOT / header).read_text(encoding="utf-8")
+    return {name for pattern in DECLARED for name in pattern.findall(text)}, included_by(text)
+
+
+def included_by(text):
+    return [name for name in INCLUDED.findall(text) if (ROOT / name).exists()]
+
+
+def declared_for(source):
+    """What the headers declare that a source includes, one by another too."""
+    names, seen, waiting = set(), set(), included_by(source.read_text(encoding="utf-8"))
+    while waiting:
+        if (header := waiting.pop()) not in seen:
+            seen.add(header)
+            declared, included = declared_by(header)
+            names |= declared
+            waiting += included
+    return names
 
 
 def words_of_headers(foreign):
@@ -41,21 +62,38 @@ def words_of_headers(foreign):
     return words
 
 
-def main(header, foreign, *sources):
-    users = collections.defaultdict(list)
+def grouped(sources, own, foreign, unspellable):
+    """Each source into the first group that has room and nothing of its kind."""
+    groups = []
     for source in sources:
-        for name in local_names(Path(source)):
-            users[name].append(source)
-    shared = {name for name, where in users.items() if len(where) > 1}
+        kept = own[source] & unspellable
+
+        def fits(group):
+            return len(group) < GROUP and not any(
+                kept & own[other] or own[source] & (foreign[other] - foreign[source]) or
+                own[other] & (foreign[source] - foreign[other]) for other in group)
+
+        for group in groups:
+            if fits(group):
+                group.append(source)
+                break
+        else:
+            groups.append([source])
+    return groups
+
+
+def main(header, foreign, *sources):
+    own = {source: local_names(Path(source)) for source in sources}
+    counts = collections.Counter(name for names in own.values() for name in names)
+    shared = {name for name, count in counts.items() if count > 1}
     taken = words_of_headers(foreign) if shared else set()
     lines = ["#pragma once", "#define BERTH_JOIN(name, file) name##_##file", "#define BERTH_LOCAL(name, file) BERTH_JOIN(name, file)"]
     lines += [f"#define {name} BERTH_LOCAL({name}, BERTH_FILE)" for name in sorted(shared - taken)]
     text = "\n".join(lines) + "\n"
     if not Path(header).exists() or Path(header).read_text(encoding="utf-8") != text:
         Path(header).write_text(text, encoding="utf-8")
-    alone = {source for name in shared & taken for source in users[name][1:]}
-    alone |= {source for name in users.keys() & declared_by_fixtures() for source in users[name] if "/tests/unit/" in source}
-    print(";".join(sorted(alone)), end="")
+    groups = grouped(sources, own, {source: declared_for(Path(source)) for source in sources}, shared & taken)
+    print(";".join(f"{source}={number}" for number, group in enumerate(groups) for source in group), end="")
 
 
 if __name__ == "__main__":

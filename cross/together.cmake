@@ -15,16 +15,19 @@ function(berth_together target)
     endif()
   endforeach()
   list(LENGTH sources number)
-  if(number LESS 3)
+  if(number LESS 2)
     return()
   endif()
   set(header ${binary_folder}/${target}_local_names.h)
   execute_process(COMMAND ${BERTH_PYTHON} ${PROJECT_SOURCE_DIR}/cross/local_names.py ${header} ${BERTH_HEADERS} ${sources}
-                  OUTPUT_VARIABLE alone COMMAND_ERROR_IS_FATAL ANY)
-  foreach(source IN LISTS alone)
-    set_property(SOURCE ${source} TARGET_DIRECTORY ${target} PROPERTY SKIP_UNITY_BUILD_INCLUSION ON)
+                  OUTPUT_VARIABLE groups COMMAND_ERROR_IS_FATAL ANY)
+  foreach(grouped IN LISTS groups)
+    string(REGEX MATCH "^(.*)=([0-9]+)$" unused "${grouped}")
+    set_property(SOURCE ${CMAKE_MATCH_1} TARGET_DIRECTORY ${target} PROPERTY UNITY_GROUP group_${CMAKE_MATCH_2})
   endforeach()
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16 UNITY_BUILD_UNIQUE_ID BERTH_FILE
+  # GCC takes all but the first file for headers, whose unnamed namespaces would be a mistake.
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP UNITY_BUILD_UNIQUE_ID BERTH_FILE
                         UNITY_BUILD_CODE_BEFORE_INCLUDE "#include \"${header}\"")
 endfunction()
 

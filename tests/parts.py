@@ -71,7 +71,8 @@ def build(preset, *targets, limit_s=1500):
     """Configures and builds a preset, or only some targets of it, and says how long it took."""
     need("cmake", "ninja", "pkg-config")
     begin = time.monotonic()
-    if call(["cmake", "--preset", preset], 300, log=f"{preset}-configure.log"):
+    together = ["-DBERTH_TOGETHER=ON"] if "CI" in os.environ else []  # nobody changes one file there and builds again
+    if call(["cmake", "--preset", preset, *together], 300, log=f"{preset}-configure.log"):
         raise PartError(f"cmake --preset {preset} failed")
     command = ["cmake", "--build", str(ROOT / "build" / preset), "-j", JOBS]
     for target in targets:  # "<folder>/all": what the folder's CMakeLists.txt declares
@@ -85,7 +86,7 @@ def build(preset, *targets, limit_s=1500):
 
 
 def read_junit(path, ctest=False):
-    """Sums a JUnit file. A ctest program that prints a line 'N passed, N failed' counts as it says."""
+    """Sums a JUnit file. A ctest program that prints a line 'N passed, N failed' counts as it says, and is shown."""
     count = Count()
     for case in ElementTree.parse(path).getroot().iter("testcase"):
         output = case.findtext("system-out") or ""
@@ -95,6 +96,7 @@ def read_junit(path, ctest=False):
         if skipped is not None and ctest and "SKIP_REG" not in (skipped.get("message") or ""):
             bad = True  # not run: the program is missing
         if own:
+            say(f"-- {case.get('name')}\n" + "\n".join(output.strip().splitlines()[-40:-1]))
             passed, failed = (int(n) for n in own[-1])
             count += Count(passed, max(failed, int(bad)))
         elif bad:
@@ -224,24 +226,39 @@ def cross_ready(arch):
         raise PartError("no sysroot; its message is above")
 
 
+def emulator(arch):
+    return [CROSS[arch][1], "-L", str(ROOT / "build" / f"sysroot-{arch}")]
+
+
+def side_by_side(jobs):
+    """Calls each of the jobs, as many at a time as there are processors; the sum of their counts."""
+    def one(job):
+        try:
+            return job()
+        except (PartError, subprocess.TimeoutExpired) as error:
+            say(f"FAILED {error}")
+            return Count(failed=1)
+
+    with ThreadPoolExecutor(max_workers=int(JOBS)) as pool:
+        return sum(pool.map(one, jobs), Count())
+
+
 def emulated(arch):
     """The unit tests of one architecture under qemu-user. One tree is all that is built for it: packages and tests."""
     cross_ready(arch)
     build(arch, *CROSS_TARGETS)
+    return side_by_side([lambda name=name: emulated_program(arch, name) for name in unit_programs(arch)])
+
+
+def unit_programs(arch):
+    """All but those that no emulator of single programs can run."""
     hosts = {name for path in (ROOT / "tests" / "unit").glob("*.cmake")
-             for name in re.findall(r"berth_test\((\w+)[^()]*\bHOST\)", path.read_text(encoding="utf-8"))}
-    count = Count()
-    with ThreadPoolExecutor(max_workers=int(JOBS)) as pool:
-        for done in pool.map(lambda name: emulated_program(arch, name), unit_programs(arch, hosts)):
-            count += done
-    return count
-
-
-def unit_programs(arch, hosts):
+             for name in re.findall(r"berth_test\((\w+)[^()]*\bHOST\b", path.read_text(encoding="utf-8"))}
     for name in sorted(hosts):
         say(f"left out under emulation (HOST in its berth_test): {name}")
-    names = {path.name for path in (ROOT / "build" / arch / "tests" / "unit").glob("unit_*") if os.access(path, os.X_OK)}
-    return sorted({name for name in names if (ROOT / "build" / arch / "tests" / "unit" / name).is_file()} - hosts)
+    names = {path.name for path in (ROOT / "build" / arch / "tests" / "unit").glob("unit_*")
+             if path.is_file() and os.access(path, os.X_OK)}
+    return sorted(names - hosts)
 
 
 def emulated_program(arch, name):
@@ -250,9 +267,10 @@ def emulated_program(arch, name):
     report = REPORTS / f"{arch}-{name}.xml"
     report.parent.mkdir(parents=True, exist_ok=True)
     report.unlink(missing_ok=True)
-    done = subprocess.run([CROSS[arch][1], "-L", ROOT / "build" / f"sysroot-{arch}", folder / name, f"--gtest_output=xml:{report}",
-                           "--gtest_brief=1"], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          errors="replace", timeout=600, check=False)
+    begin = time.monotonic()
+    done = subprocess.run([*emulator(arch), folder / name, f"--gtest_output=xml:{report}", "--gtest_brief=1"], cwd=folder,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", timeout=600,
+                          check=False)
     if done.returncode:
         say(f"{arch} {name}:\n{done.stdout[-6000:]}")
     if not report.exists():
@@ -260,6 +278,8 @@ def emulated_program(arch, name):
     count = read_junit(report)
     if done.returncode and not count.failed:
         count.failed = 1
+    if (took := time.monotonic() - begin) > 20:
+        say(f"{arch} {name}: {took:.0f} s")
     return count
 
 
@@ -272,64 +292,74 @@ def armhf():
 
 
 def same():
-    """Decisions and traces of the other architectures are this one's."""
-    count = Count()
+    """Decisions and traces of the other architectures are this one's, and the simulator's own tests pass on them."""
     build("dev", "tests/sim/all")
+    jobs = []
+    here = subprocess.run(["build/dev/tests/sim/berth_sim", "--seeds", SAME_SEEDS], cwd=ROOT, capture_output=True, text=True,
+                          timeout=600, check=False).stdout
     for arch in CROSS:
         cross_ready(arch)
         build(arch, *CROSS_TARGETS)
+    for arch in CROSS:
         if folder := recorded_cases():
-            count += ctest(f"same-{arch}", arch, "conformance", env={"BERTH_CONFORMANCE": str(folder)}, test_limit_s=1800)
-        count += same_traces(arch)
-    return count
+            jobs.append(lambda arch=arch: same_program(arch, "conformance/berth_conformance", folder, "recorded answers"))
+    for arch in CROSS:
+        jobs.append(lambda arch=arch: same_traces(arch, here))
+        jobs.append(lambda arch=arch: same_program(arch, "sim/berth_sim", "--teeth", "the simulator's invariants bite"))
+    return side_by_side(jobs)
 
 
-def same_traces(arch):
-    emulator = [CROSS[arch][1], "-L", f"build/sysroot-{arch}"]
-    hashes = []
-    for command in ([], emulator):
-        program = f"build/{arch if command else 'dev'}/tests/sim/berth_sim"
-        done = subprocess.run([*command, program, "--seeds", SAME_SEEDS], cwd=ROOT, capture_output=True, text=True,
-                              timeout=1800, check=False)
-        hashes.append(re.findall(r"^trace hash (\w+)", done.stdout, re.M))
+def same_program(arch, program, argument, title):
+    return counted([*emulator(arch), f"build/{arch}/tests/{program}", argument], 1800, title=f"{arch}: {title}")
+
+
+def same_traces(arch, here):
+    there = subprocess.run([*emulator(arch), f"build/{arch}/tests/sim/berth_sim", "--seeds", SAME_SEEDS], cwd=ROOT,
+                           capture_output=True, text=True, timeout=1800, check=False).stdout
+    hashes = [re.findall(r"^trace hash (\w+)", text, re.M) for text in (here, there)]
     equal = len(hashes[0]) == 1 and hashes[0] == hashes[1]
     say(f"trace hash of seeds {SAME_SEEDS}: {hashes[0]} here, {hashes[1]} on {arch}")
     return Count(int(equal), int(not equal))
 
 
-def counted(command, limit_s, env=None):
-    """A program whose last line is "N passed, N failed"; its output is shown."""
+def counted(command, limit_s, env=None, title=None):
+    """A program whose last line is "N passed, N failed". Its output is shown, or with a title only when something failed."""
+    begin = time.monotonic()
     done = subprocess.run(command, cwd=ROOT, env={**os.environ, **(env or {})}, capture_output=True, text=True,
                           timeout=limit_s, check=False)
-    say(done.stdout.rstrip() + done.stderr.rstrip())
     own = COUNT_LINE.findall(done.stdout)
+    if title and own and done.returncode == 0:
+        say(f"{title}: {own[-1][0]} passed, {own[-1][1]} failed in {time.monotonic() - begin:.0f} s")
+    else:
+        say(done.stdout[-20000:].rstrip() + done.stderr.rstrip())
     if not own:
         raise PartError(f"no count from {' '.join(map(str, command))} (exit code {done.returncode})")
-    return Count(int(own[-1][0]), int(own[-1][1]))
+    return Count(int(own[-1][0]), max(int(own[-1][1]), int(done.returncode != 0)))
 
 
 def qemu():
-    """Whole ARM machines: the packages in them, power cuts, and the controls that show what the cuts can see."""
+    """Whole ARM machines: the packages in them, power cuts, and the controls that show what the cuts can see. Each machine
+    has one processor, so as many run side by side as there are."""
     need("qemu-system-aarch64", "qemu-system-arm", "nbdkit", "debugfs")
     build("dev", "firmware-host/all")
     env = {"BERTHCTL": str(ROOT / "build" / "dev" / "bin" / "berthctl")}
     count = Count()
     for arch in CROSS:
-        for step in ("cross/build", "cross/guest"):
+        for step in (["cross/build", arch, "--semi-static"], ["cross/guest", arch]):
             begin = time.monotonic()
-            log = f"{step.replace('/', '-')}-{arch}.log"
-            if call([step, arch], 1500, env=env, log=log):
-                raise PartError(f"{step} {arch} failed; its message is above")
-            say(f"{step} {arch} in {time.monotonic() - begin:.0f} s")
+            log = f"{step[0].replace('/', '-')}-{arch}.log"
+            if call(step, 1500, env=env, log=log):
+                raise PartError(f"{' '.join(step)} failed; its message is above")
+            say(f"{' '.join(step)} in {time.monotonic() - begin:.0f} s")
             for line in re.findall(r"^berth.* bytes stripped$", (REPORTS / log).read_text(errors="replace"), re.M):
                 count += within_size(arch, line)
-        count += counted([PYTHON, "tests/qemu/first_pod.py", arch], 900, env)
-    count += counted([PYTHON, "tests/qemu/kernel.py", "arm64"], 900, env)
     cuts = os.environ.get("BERTH_POWER_CUTS", "4")
-    count += counted([PYTHON, "tests/qemu/power_cuts.py", "arm64", "--cuts", cuts], 900 + 60 * int(cuts), env)
-    for control in ("normal", "lies"):
-        count += counted([PYTHON, "tests/qemu/power_cuts.py", "arm64", "--cuts", "5", "--control", control], 900, env)
-    return count
+    machines = [["kernel.py", "arm64"], ["power_cuts.py", "arm64", "--cuts", cuts], ["first_pod.py", "armhf"],
+                ["first_pod.py", "arm64"], ["first_pod.py", "arm64", "--semi-static"],
+                ["power_cuts.py", "arm64", "--cuts", "5", "--control", "normal"],
+                ["power_cuts.py", "arm64", "--cuts", "5", "--control", "lies"]]
+    return count + side_by_side([lambda words=words: counted([PYTHON, f"tests/qemu/{words[0]}", *words[1:]],
+                                                             900 + 60 * int(cuts), env) for words in machines])
 
 
 def within_size(arch, line):
@@ -340,30 +370,36 @@ def within_size(arch, line):
     return Count(int(good), int(not good))
 
 
+SANITIZED_TARGETS = ("tests/unit/all", "tests/sim/all", "tests/fuzz/all")
+
+
 def fuzz():
     """Each target on what it found before and its seeds, for BERTH_FUZZ_SECONDS."""
     need("clang++-19")
-    build("fuzz", "tests/fuzz/all")
+    build("asan", *SANITIZED_TARGETS)
+    with ThreadPoolExecutor(max_workers=int(JOBS)) as pool:
+        return sum(pool.map(fuzz_target, sorted((ROOT / "tests" / "fuzz" / "corpus").iterdir())), Count())
+
+
+def fuzz_target(seeds):
     seconds = os.environ.get("BERTH_FUZZ_SECONDS", "10")
-    folder = ROOT / "build" / "fuzz"
-    count = Count()
-    for seeds in sorted((ROOT / "tests" / "fuzz" / "corpus").iterdir()):
-        grown = folder / "corpus" / seeds.name
-        grown.mkdir(parents=True, exist_ok=True)
-        log = f"fuzz-{seeds.name}.log"
-        code = call([folder / "tests" / "fuzz" / f"fuzz_{seeds.name}", f"-max_total_time={seconds}", "-max_len=8192",
-                     "-timeout=30", f"-artifact_prefix={folder}/found-{seeds.name}-", grown, seeds],
-                    int(seconds) + 300, log=log)
-        runs = re.search(r"^Done (\d+) runs", (REPORTS / log).read_text(errors="replace"), re.M)
-        well = code == 0 and runs is not None
-        say(f"{seeds.name:14} {runs[1] if runs else 0} inputs" + ("" if well else ": FAILED, its message is above"))
-        count += Count(int(well), int(not well))
-    return count
+    folder = ROOT / "build" / "asan"
+    grown = folder / "corpus" / seeds.name
+    grown.mkdir(parents=True, exist_ok=True)
+    log = f"fuzz-{seeds.name}.log"
+    code = call([folder / "tests" / "fuzz" / f"fuzz_{seeds.name}", f"-max_total_time={seconds}", "-max_len=8192",
+                 "-timeout=30", f"-artifact_prefix={folder}/found-{seeds.name}-", grown, seeds],
+                int(seconds) + 300, log=log)
+    runs = re.search(r"^Done (\d+) runs", (REPORTS / log).read_text(errors="replace"), re.M)
+    well = code == 0 and runs is not None
+    say(f"{seeds.name:14} {runs[1] if runs else 0} inputs" + ("" if well else ": FAILED, its message is above"))
+    return Count(int(well), int(not well))
 
 
 def asan():
+    need("clang++-19")
     env = {"ASAN_OPTIONS": "detect_stack_use_after_return=1:strict_string_checks=1"}
-    build("asan", "tests/unit/all", "tests/sim/all")
+    build("asan", *SANITIZED_TARGETS)
     return ctest("asan", "asan", "unit", env=env, test_limit_s=300) + ctest("asan", "asan", "sim", env=env,
                                                                              test_limit_s=600)
 

@@ -198,8 +198,4 @@ ClassView* ClassViews::of(const Framework& framework, const Pod& pod, const Snap
   return views_.front()->follow(snapshot) ? views_.front().get() : nullptr;
 }
 
-void ClassViews::forget(const ClassView& view) {
-  std::erase_if(views_, [&view](const auto& each) { return each.get() == &view; });
-}
-
 }  // namespace berth

@@ -122,7 +122,6 @@ class ClassViews {
   static constexpr std::size_t kClasses = 8;
   // Up to date; null: the pod has to be decided without.
   ClassView* of(const Framework& framework, const Pod& pod, const Snapshot& snapshot);
-  void forget(const ClassView& view);
 
  private:
   std::vector<std::unique_ptr<ClassView>> views_;  // the one used last in front

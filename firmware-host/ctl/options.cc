@@ -66,9 +66,9 @@ void add_files(CLI::App& app, CtlOptions& to) {
 }
 
 void add_enroll(CLI::App& app, EnrollOptions& to) {
-  using Role = BrokerIdentity::Role;
-  static const std::map<std::string, Role> kRoles = {
-      {"node", Role::node}, {"operator", Role::operator_}, {"gateway", Role::gateway}};
+  static const std::map<std::string, BrokerIdentity::Role> kRoles = {{"node", BrokerIdentity::Role::node},
+                                                                     {"operator", BrokerIdentity::Role::operator_},
+                                                                     {"gateway", BrokerIdentity::Role::gateway}};
   app.add_option("NAME", to.name, "Name of the device, as its node is called")->required();
   app.add_option("--role", to.role, "node, operator or gateway; default node")
       ->transform(CLI::CheckedTransformer(kRoles).description("ROLE"))

@@ -24,7 +24,7 @@ def memory(pid):
     """KiB by name, of one process."""
     lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines()[1:]
     values = {line.split(":")[0]: int(line.split()[1]) for line in lines}
-    return {**{name: values[name] for name in FIELDS}, "Private": values["Private_Dirty"] + values["Private_Clean"]}
+    return {**{name: values[name] for name in FIELDS}, "Private": values["Private_Dirty"]}
 
 
 def state(node):

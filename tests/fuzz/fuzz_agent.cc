@@ -94,7 +94,7 @@ class AgentRun {
     } else if (what == "d") {
       runtime_.finished();
     } else if (what == "t") {
-      return advance(millis_of(line));
+      return advance(clock_, timers_, millis_of(line), [this] { turn(); });
     } else if (what == "l") {
       transport_.up = false;
       agent_->on_link(false);
@@ -134,16 +134,6 @@ class AgentRun {
     agent_->on_link(true);
     turn();
   }
-  void advance(Millis ms) {
-    const Millis end = clock_.now_ms + ms;
-    for (int run = 0; run < 2'000 && timers_.next() && *timers_.next() <= end; ++run) {
-      clock_.now_ms = std::max(clock_.now_ms, *timers_.next());
-      timers_.run_due(clock_.now_ms);
-      turn();
-    }
-    clock_.now_ms = end;
-  }
-
   AgentConfig config_;
   Topics topics_{"f"};
   HandClock clock_;

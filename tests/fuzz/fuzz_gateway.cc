@@ -32,7 +32,7 @@ class GatewayRun {
       const std::string node(take(line, ' '));
       answer(node, line.empty() ? 0 : line[0] - '0');
     } else if (what == "t") {
-      advance(millis_of(line));
+      advance(clock_, timers_, millis_of(line), [this] { turn(); });
     } else if (what == "l") {
       lose_link();
     } else if (what == "c") {
@@ -101,16 +101,6 @@ class GatewayRun {
       return receive(topics_.answers("gateway", node), encode(answer), false);
     }
   }
-  void advance(Millis ms) {
-    const Millis end = clock_.now_ms + ms;
-    for (int run = 0; run < 2'000 && timers_.next() && *timers_.next() <= end; ++run) {
-      clock_.now_ms = std::max(clock_.now_ms, *timers_.next());
-      timers_.run_due(clock_.now_ms);
-      turn();
-    }
-    clock_.now_ms = end;
-  }
-
   GatewayOptions options_;
   Registry registry_ = in_tree_registry();
   Topics topics_{"f"};

@@ -4,6 +4,7 @@ import os
 import queue
 import signal
 import socket
+import struct
 import subprocess
 import threading
 import time
@@ -12,9 +13,17 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 DEADLINE_S = 120
 
+ON_STDIO = ["-nographic"]
+# Of the Pi's two serial ports Linux gives the first to Bluetooth, whatever it writes there before.
+SECOND_ON_STDIO = ["-display", "none", "-monitor", "none", "-serial", "null", "-serial", "stdio"]
+# By architecture and machine: program, console, options of QEMU.
 MACHINES = {
-    "arm64": ("qemu-system-aarch64", ["-M", "virt", "-cpu", "cortex-a53", "-m", "512"]),
-    "armhf": ("qemu-system-arm", ["-M", "virt", "-cpu", "cortex-a15", "-m", "512"]),
+    ("arm64", "virt"): ("qemu-system-aarch64", "ttyAMA0",
+                        ["-M", "virt", "-cpu", "cortex-a53", "-m", "512", "-nic", "none", *ON_STDIO]),
+    ("armhf", "virt"): ("qemu-system-arm", "ttyAMA0",
+                        ["-M", "virt", "-cpu", "cortex-a15", "-m", "512", "-nic", "none", *ON_STDIO]),
+    ("arm64", "raspi3b"): ("qemu-system-aarch64", "ttyS1,115200",
+                           ["-M", "raspi3b", "-smp", "4", "-m", "1024", "-dtb", "{made}/bcm2837-rpi-3-b.dtb", *SECOND_ON_STDIO]),
 }
 
 
@@ -50,7 +59,7 @@ class VolatileDisk:
             time.sleep(0.01)
 
     def drive(self):
-        return f"if=none,id=d0,format=raw,file=nbd:unix:{self.socket},cache=writeback"
+        return f"format=raw,file=nbd:unix:{self.socket},cache=writeback"
 
     def cut(self):
         self.process.kill()
@@ -65,17 +74,37 @@ class PlainDisk:
         pass
 
     def drive(self):
-        return f"if=none,id=d0,format=raw,file={self.image},cache=none"
+        return f"format=raw,file={self.image},cache=none"
 
     def cut(self):
         pass
 
 
+class CardDisk(PlainDisk):
+    """An SD card, the one disk that a Raspberry Pi has: the programs' file system, then the state's."""
+
+    def __init__(self, image, root):
+        super().__init__(image)
+        start, state = 1 << 20, 160 << 20
+        assert root.stat().st_size <= state - start, f"{root} does not fit"
+        image.unlink(missing_ok=True)
+        make_disk(image.with_suffix(".state"))
+        table = b"".join(struct.pack("<BBHBBHII", 0, 0, 0, 0x83, 0, 0, at // 512, size // 512)
+                         for at, size in ((start, state - start), (state, 64 << 20)))
+        with open(image, "wb") as card:
+            card.truncate(256 << 20)  # QEMU wants a power of two
+            card.seek(446)
+            card.write(table.ljust(64, b"\0") + b"\x55\xaa")
+        for part, at in ((root, start), (image.with_suffix(".state"), state)):
+            subprocess.run(["dd", f"if={part}", f"of={image}", "bs=1M", f"seek={at >> 20}", "conv=notrunc,sparse", "status=none"],
+                           check=True)
+
+
 class Guest:
     """One boot after another on one disk. What the guest says begins with "@"; the rest goes to console.log."""
 
-    def __init__(self, arch, disk, folder):
-        self.arch, self.disk, self.folder = arch, disk, Path(folder)
+    def __init__(self, arch, disk, folder, machine="virt"):
+        self.arch, self.disk, self.folder, self.machine = arch, disk, Path(folder), machine
         self.made = ROOT / "build" / f"guest-{arch}"
         self.process = None
         self.lines = queue.Queue()
@@ -86,16 +115,21 @@ class Guest:
         self.disk.start()
         self.port = free_port()
         self.lines = queue.Queue()
-        program, machine = MACHINES[self.arch]
-        command = [program, *machine, "-nographic", "-no-reboot", "-nic", "none", "-kernel", self.made / "vmlinuz",
-                   "-initrd", self.made / "initrd.gz", "-append", f"console=ttyAMA0 panic=-1 quiet {words}",
-                   "-drive", self.disk.drive(), "-device", "virtio-blk-device,drive=d0",
-                   "-netdev", f"user,id=n0,hostfwd=tcp:127.0.0.1:{self.port}-:1883", "-device",
-                   "virtio-net-device,netdev=n0", *more]
+        program, console, machine = MACHINES[self.arch, self.machine]
+        command = [program, *[word.format(made=self.made) for word in machine], "-no-reboot", "-kernel",
+                   self.made / "vmlinuz", "-initrd", self.made / "initrd.gz", "-append", f"console={console} panic=-1 quiet {words}",
+                   "-netdev", f"user,id=n0,hostfwd=tcp:127.0.0.1:{self.port}-:1883", *self.devices_(), *more]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                         start_new_session=True)
         threading.Thread(target=self.read_, args=(self.process.stdout, self.lines), daemon=True).start()
         return self
+
+    def devices_(self):
+        if self.machine == "raspi3b":
+            return ["-drive", f"if=sd,{self.disk.drive()}", "-usb", "-device", "usb-net,netdev=n0"]
+        return ["-drive", f"if=none,id=d0,{self.disk.drive()}", "-device", "virtio-blk-device,drive=d0", "-drive",
+                f"if=none,id=d1,format=raw,readonly=on,file={self.made}/root.img", "-device", "virtio-blk-device,drive=d1",
+                "-device", "virtio-net-device,netdev=n0"]
 
     def read_(self, stream, lines):
         with open(self.folder / "console.log", "ab") as log:

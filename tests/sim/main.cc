@@ -18,18 +18,36 @@
 namespace {
 
 using berth::sim::Counts;
+using berth::sim::Mutant;
 using berth::sim::Plan;
 using berth::sim::Sabotage;
 using berth::sim::World;
 
 const World* running = nullptr;
-std::uint64_t running_seed = 0;
+Plan running_plan;
+
+// The command that makes the same run again, with its trace.
+std::string repeat(const Plan& plan) {
+  std::ostringstream text;
+  text << "repeat with: berth_sim --seed " << plan.seed << " --trace";
+  const Plan usual;
+  if (plan.rush) text << " --rush";
+  if (plan.devices != usual.devices) text << " --devices " << plan.devices;
+  if (plan.storm_ms != usual.storm_ms) text << " --storm " << static_cast<double>(plan.storm_ms) / 1000;
+  for (const auto& [sabotage, name] : berth::sim::sabotages()) {
+    if (sabotage == plan.sabotage) text << " --break " << name;
+  }
+  for (const auto& [mutant, rule, what] : berth::sim::mutants()) {
+    if (mutant == plan.mutant) text << " --mutant " << rule;
+  }
+  return text.str();
+}
 
 // A CHECK of the product, or anything else that ends a process: which seed it was, and what led to it.
 void report_abort(int) {
-  std::printf("seed %" PRIu64 ": the product aborted; its last events:\n", running_seed);
+  std::printf("seed %" PRIu64 ": the product aborted; its last events:\n", running_plan.seed);
   if (running != nullptr) running->trace().print_last();
-  std::printf("repeat with: berth_sim --seed %" PRIu64 " --trace\n", running_seed);
+  std::printf("%s\n", repeat(running_plan).c_str());
   std::fflush(stdout);
   std::_Exit(2);
 }
@@ -40,7 +58,7 @@ void report(const World& world, const Plan& plan) {
               static_cast<double>(violation.at) / 1000, violation.text.c_str(), violation.what.c_str());
   std::printf("last events:\n");
   world.trace().print_last();
-  std::printf("repeat with: berth_sim --seed %" PRIu64 " --trace\n\n", plan.seed);
+  std::printf("%s\n\n", repeat(plan).c_str());
 }
 
 struct Options {
@@ -71,7 +89,7 @@ struct Totals {
 void run_one(const Plan& plan, Totals& totals, bool quiet) {
   World world(plan);
   running = &world;
-  running_seed = plan.seed;
+  running_plan = plan;
   const bool well = world.run();
   running = nullptr;
   totals.counts.add(world.counts());
@@ -125,7 +143,7 @@ int catch_mutants(const Options& options) {
     for (plan.seed = 1; plan.seed <= kTries && caught.empty(); ++plan.seed) {
       World world(plan);
       running = &world;
-      running_seed = plan.seed;
+      running_plan = plan;
       if (!world.run()) caught = std::to_string(plan.seed) + ", " + world.violation()->invariant;
       running = nullptr;
     }
@@ -138,14 +156,19 @@ int catch_mutants(const Options& options) {
   return failed == 0 ? 0 : 1;
 }
 
-int simulate(const Options& options, std::uint64_t first, std::uint64_t last) {
+Plan plan_of(const Options& options) {
   Plan plan;
   plan.storm_ms = static_cast<berth::Millis>(options.storm_s * 1000);
   plan.print = options.trace;
   plan.devices = options.devices;
   plan.rush = options.rush;
   plan.sabotage = berth::sim::find_sabotage(options.sabotage).value_or(Sabotage::none);
-  plan.mutant = berth::sim::find_mutant(options.mutant).value_or(berth::sim::Mutant::none);
+  plan.mutant = berth::sim::find_mutant(options.mutant).value_or(Mutant::none);
+  return plan;
+}
+
+int simulate(const Options& options, std::uint64_t first, std::uint64_t last) {
+  Plan plan = plan_of(options);
   Totals totals;
   for (plan.seed = first; plan.seed <= last; ++plan.seed) {
     run_one(plan, totals, false);
@@ -194,8 +217,7 @@ bool add_text(const std::string& from, Totals& totals) {
 // Nine seeds in ten are a rush. Every shards-th seed from `seed` on, until it has done its part of the binds.
 // Violations are told as they are found.
 Totals run_shard(const Options& options, std::uint64_t seed) {
-  Plan plan;
-  plan.storm_ms = static_cast<berth::Millis>(options.storm_s * 1000);
+  Plan plan = plan_of(options);
   Totals totals;
   const std::uint64_t share = (options.binds + options.shards - 1) / options.shards;
   for (plan.seed = seed; totals.counts.binds < share; plan.seed += options.shards) {
@@ -284,6 +306,10 @@ int main(int argc, char** argv) {
     return 2;
   }
   std::signal(SIGABRT, report_abort);
+  if (!options.mutant.empty() && !berth::sim::find_mutant(options.mutant)) {
+    std::fprintf(stderr, "--mutant: no rule \"%s\"; N0..N5, P1..P10 are known\n", options.mutant.c_str());
+    return 2;
+  }
   if (options.teeth) return bite(options);
   if (options.mutants) return catch_mutants(options);
   if (options.binds > 0) {

@@ -17,4 +17,5 @@ berth_test(unit_scheduler
     scheduler_class_view_test.cc
   LIBS berth_core berth_plugins berth_storage)
 
-berth_test(unit_crowd HOST SOURCES scheduler_crowd_test.cc LIBS berth_core berth_plugins berth_storage)
+berth_test(unit_crowd SOURCES scheduler_crowd_test.cc LIBS berth_core berth_plugins berth_storage)
+target_compile_definitions(unit_crowd PRIVATE BERTH_CROWD=$<IF:$<BOOL:${CMAKE_CROSSCOMPILING}>,300,5000>)

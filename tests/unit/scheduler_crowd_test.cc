@@ -11,7 +11,7 @@ namespace berth {
 
 class CrowdTest : public GatewayTest {
  protected:
-  int nodes = 5000;
+  int nodes = BERTH_CROWD;  // thousands; fewer under an emulator
 
   static std::string name(int number) { return "n" + std::to_string(number); }
   void hear(const std::string& topic, const std::string& payload) {
@@ -104,7 +104,7 @@ class CrowdTest : public GatewayTest {
   }
 };
 
-TEST_F(CrowdTest, FiveThousandNodesThatReconnectAtOnceAreAllKnownAgainAndNoneIsCalledSilent) {
+TEST_F(CrowdTest, NodesThatReconnectAllAtOnceAreAllKnownAgainAndNoneIsCalledSilent) {
   start();
   reconnect(1);
   answer_lists();
@@ -133,7 +133,7 @@ TEST_F(CrowdTest, FiveThousandNodesThatReconnectAtOnceAreAllKnownAgainAndNoneIsC
 }
 
 TEST_F(CrowdTest, OfManyNodesOnlyThoseThatSayNothingAreCalledSilent) {
-  nodes = 500;
+  nodes /= 10;
   start();
   reconnect(1);
   answer_lists();
