@@ -13,10 +13,10 @@
 #include <set>
 #include <string>
 
-#include "core/handshake/messages.h"
 #include "core/scheduler/gateway.h"
 #include "plugins/registry.h"
 #include "storage/sqlite_store.h"
+#include "tests/bench/ready_device.h"
 #include "tests/bench/socket_bytes.h"
 #include "tests/unit/mosquitto_child.h"
 #include "transports/mqtt.h"
@@ -87,20 +87,9 @@ class Devices final : public Transport::Handler {
   }
   void on_message(const Message& message) override {
     if (message.topic == "bare/request") return say("bare/answer", message.payload, false);
-    const Result<Request> request = decode_request(message.payload);
     const std::string node(topics_.split(message.topic)[1]);
-    if (!request || request->type == RequestType::heartbeat) return;
-    Answer answer(request->type == RequestType::pre_bind ? AnswerType::pre_bound
-                  : request->type == RequestType::bind   ? AnswerType::bound
-                  : request->type == RequestType::list   ? AnswerType::slots
-                                                         : AnswerType::released);
-    answer.incarnation = "inc-" + node;
-    answer.gateway_id = request->gateway_id;
-    answer.uid = request->uid;
-    answer.epoch = request->epoch;
-    answer.list_id = request->list_id;
-    answer.pages = 1;
-    say(topics_.answers("gateway", node), encode(answer), false);
+    const std::optional<Answer> answer = ready_answer(node, message.payload);
+    if (answer) say(topics_.answers("gateway", node), encode(*answer), false);
   }
   void say(const std::string& topic, const std::string& payload, bool retain) {
     Message message;
