@@ -14,6 +14,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "core/cache/cache.h"
@@ -117,7 +118,8 @@ class Gateway final : public Transport::Handler, private Surroundings {
  private:
   // gateway.cc
   Status load();
-  Status load_meta(const Record& record);
+  Status load_record(const RecordView& record);
+  Status load_meta(const RecordView& record);
   void save_identity();  // once a turn, when identity_changed_: a listing may bring thousands of orphans
   void recover();
   void dispatch(const std::vector<std::string_view>& levels, const Message& message);
@@ -127,6 +129,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
   void refuse(std::string_view what, const std::string& why);
   const Framework* framework_of(const Pod& pod) const { return scheduler_.framework_of(pod); }
   void tick();
+  bool is_on_its_way(const std::string& key) const;
 
   // gateway_objects.cc
   struct Accepted {
@@ -171,7 +174,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
   void release_volume(const std::string& name, const std::string& claim_key);
   void offer_again(const PersistentVolume& deleted);
   void save_doomed();
-  Status load_doomed(const Record& record);
+  Status load_doomed(const RecordView& record);
 
   void wake(const ClusterEvent& event, const EventObjects& objects);
 
@@ -194,7 +197,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
   // `kept`: from an earlier run.
   void enqueue(const std::shared_ptr<const Pod>& pod, const QueuePlace* kept = nullptr);
   void start_binding(BindingCycle cycle);
-  std::size_t rows_in_flight() const;
+  void note_phase(Phase from, Phase to);  // of a row; keeps rows_in_flight_
   std::shared_ptr<const Pod> find_unplaced(const Pod& pod) const override;
   bool may_try(const Pod& pod) override;
   void record_event(const Pod& pod, const SchedulingEvent& event) override;
@@ -211,7 +214,6 @@ class Gateway final : public Transport::Handler, private Surroundings {
   Status begin_row(Binding& binding);
   void hold_volumes(const Row& row);  // its grants are Bound, now or as soon as claim and volume are known
   void resume_row(Row row);           // recovery and adoption: enters the binding cycle at row.phase
-  bool is_finished(const std::string& uid);
   void arm_deadline(Binding& binding);
   void move(Binding& binding, RowEvent event);
   void enter_bind(Binding& binding);
@@ -291,7 +293,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
   Json api_status() const;
 
   // gateway_places.cc
-  Status load_place(const Record& record);
+  Status load_place(const RecordView& record);
   void restore_queue();
   // Beside what this turn makes durable anyway; `all`: even if that is nothing.
   void save_places(bool all);
@@ -345,11 +347,14 @@ class Gateway final : public Transport::Handler, private Surroundings {
   Queue& queue_;
   Identity identity_;
   bool identity_changed_ = false;
-  bool volumes_changed_ = false;  // in this turn
+  std::size_t rows_in_flight_ = 0;  // in prebind and bind
+  bool ticked_ = false;             // in this turn
+  bool volumes_changed_ = false;    // in this turn
   std::map<std::string, std::unique_ptr<Binding>> bindings_;
   std::map<std::string, Release> releases_;
-  std::map<std::string, std::set<Epoch>> live_epochs_;  // by node: rows and release entries (P10)
-  std::set<std::pair<Kind, std::string>> doomed_;       // volumes and claims whose delete waits for their users
+  // By node: of rows and release entries, lowest first (P10).
+  std::unordered_map<std::string, std::vector<Epoch>> live_epochs_;
+  std::set<std::pair<Kind, std::string>> doomed_;  // volumes and claims whose delete waits for their users
   std::map<std::string, std::vector<VolumeGrant>> unbound_grants_;  // by uid: of rows, claim or volume not known yet
   std::map<std::string, QueuePlace> places_;                        // by uid: as the store has them
   std::vector<Row> rows_loaded_;                                    // between load() and recover()

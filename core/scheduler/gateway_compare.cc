@@ -193,6 +193,7 @@ void Gateway::drop_binding(const std::string& uid) {
     cache_.remove(uid);
   }
   drop_epoch(binding.row.node, binding.row.epoch);
+  note_phase(binding.row.phase, Phase::none);
   bindings_.erase(uid);
 }
 

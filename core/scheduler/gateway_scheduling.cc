@@ -11,28 +11,20 @@ constexpr int kMaxAttemptsPerTurn = 64;
 void Gateway::pump() {
   if (!options_.hold.empty() || !synced_ || identity_.adopting) return;
   timers_.cancel(pump_timer_);
-  std::size_t in_flight =
-      rows_in_flight();  // at most: counted anew only when it matters, since counting walks all rows
   for (int attempt = 0; attempt < kMaxAttemptsPerTurn; ++attempt) {
-    if (in_flight >= options_.max_rows_in_flight) in_flight = rows_in_flight();
-    if (in_flight >= options_.max_rows_in_flight) return;
+    if (rows_in_flight_ >= options_.max_rows_in_flight) return;
     Scheduler::Attempt attempted = scheduler_.schedule_one();
     if (!attempted.popped) return;
-    if (attempted.binding != nullptr) {
-      start_binding(std::move(*attempted.binding));
-      ++in_flight;
-    }
+    if (attempted.binding != nullptr) start_binding(std::move(*attempted.binding));
     deliver_permits();
   }
   pump_timer_ = timers_.at(clock_.now(), [this] { pump_timer_ = 0; });
 }
 
-std::size_t Gateway::rows_in_flight() const {
-  std::size_t count = 0;
-  for (const auto& [uid, binding] : bindings_) {
-    if (binding->row.phase == Phase::prebind || binding->row.phase == Phase::bind) ++count;
-  }
-  return count;
+void Gateway::note_phase(Phase from, Phase to) {
+  const auto is_in_flight = [](Phase phase) { return phase == Phase::prebind || phase == Phase::bind; };
+  if (is_in_flight(to)) ++rows_in_flight_;
+  if (is_in_flight(from)) --rows_in_flight_;
 }
 
 void Gateway::enqueue(const std::shared_ptr<const Pod>& pod, const QueuePlace* kept) {

@@ -16,6 +16,7 @@
 #include "core/scheduler/gateway.h"
 #include "plugins/registry.h"
 #include "storage/sqlite_store.h"
+#include "tests/bench/bare_sync.h"
 #include "tests/bench/counted_io.h"
 #include "tests/bench/ready_device.h"
 #include "tests/unit/hand_clock.h"
@@ -188,22 +189,6 @@ void settle(Site& site) {
   for (int round = 0; round < 20 && site.answer_all(); ++round) site.turn();
 }
 
-double sync_ms(const std::string& folder) {
-  std::vector<double> times;
-  const std::string path = folder + "/bare";
-  std::FILE* file = std::fopen(path.c_str(), "w");
-  for (int i = 0; i < 200; ++i) {
-    std::fputs("0123456789", file);
-    std::fflush(file);
-    const auto began = std::chrono::steady_clock::now();
-    fdatasync(fileno(file));
-    times.push_back(milliseconds_since(began));
-  }
-  std::fclose(file);
-  std::nth_element(times.begin(), times.begin() + 198, times.end());
-  return times[198];
-}
-
 void measure_lone(const std::string& folder) {
   Site site(folder + "/lone.db");
   site.start();
@@ -230,7 +215,7 @@ void measure_lone(const std::string& folder) {
               used.bytes / kPods, site.manifest_bytes() / kPods, static_cast<double>(used.syncs) / kPods,
               times[kPods / 2], times[kPods * 99 / 100]);
   std::printf("  limits: 4400 bytes; p99 of 3 ms and 5 syncs, of which one took %.2f ms at p99 here\n",
-              sync_ms(folder));
+              bare_sync_ms(folder));
 }
 
 void measure_load(const std::string& folder) {
