@@ -34,16 +34,15 @@ std::string pack_uuid(std::string_view text) {
   return packed;
 }
 
-std::string unpack_uuid(std::string_view packed) {
+void unpack_uuid(std::string_view packed, std::string& text) {
   static constexpr char kHex[] = "0123456789abcdef";
-  std::string text;
+  text.clear();
   text.reserve(kTextSize);
   for (const char c : packed) {
     if (is_dash(text.size())) text.push_back('-');
     text.push_back(kHex[static_cast<std::uint8_t>(c) >> 4]);
     text.push_back(kHex[static_cast<std::uint8_t>(c) & 15]);
   }
-  return text;
 }
 
 }  // namespace
@@ -55,8 +54,15 @@ void ByteWriter::id(std::string_view text) {
 }
 
 std::string ByteReader::id() {
+  std::string text;
+  id(text);
+  return text;
+}
+
+void ByteReader::id(std::string& text) {
   const std::uint64_t size = number();
-  return size == 0 ? unpack_uuid(raw(kBytes)) : std::string(raw(size - 1));
+  if (size == 0) return unpack_uuid(raw(kBytes), text);
+  text = raw(size - 1);
 }
 
 }  // namespace berth

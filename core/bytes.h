@@ -73,6 +73,8 @@ class ByteReader {
   }
   std::string_view text() { return raw(number()); }
   std::string id();
+  // The same into a text that is there, which may spare an allocation.
+  void id(std::string& text);
 
   void fail() { ok_ = false; }
   bool ok() const { return ok_; }

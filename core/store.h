@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/status.h"
@@ -29,11 +31,31 @@ struct Record {
   int phase = 0;  // rows only: as last given to begin() or advance()
 };
 
+// The same while a store is read: the texts are the store's, and gone after the visit.
+struct RecordView {
+  Table table = Table::meta;
+  std::string_view key;
+  std::string_view value;
+  int phase = 0;
+};
+
 class Store {
  public:
   virtual ~Store() = default;
-  // Everything durable, in (table, key) order. Called once, first. An error status means the store cannot be read.
-  virtual Result<std::vector<Record>> load() = 0;
+  using Visit = std::function<Status(const RecordView&)>;
+  // Shows everything durable, in (table, key) order, until the visitor answers an error, which is returned. Called
+  // once, first. An error of its own means that the store cannot be read.
+  virtual Status read(const Visit& visit) = 0;
+  // The same as a list.
+  Result<std::vector<Record>> load() {
+    std::vector<Record> records;
+    const Status status = read([&records](const RecordView& record) {
+      records.push_back({record.table, std::string(record.key), std::string(record.value), record.phase});
+      return Status::ok();
+    });
+    if (!status.is_success()) return status;
+    return records;
+  }
   virtual void put(Table table, const std::string& key, const std::string& value) = 0;
   // Unknown keys are ignored. Never refused: space is held back.
   virtual void erase(Table table, const std::string& key) = 0;

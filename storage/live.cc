@@ -4,17 +4,11 @@
 
 namespace berth {
 
-namespace {
-
-std::string id_of(const ChangeView& change) {
-  std::string id;
-  id.reserve(change.key.size() + 1);
-  id.push_back(static_cast<char>(change.table));
-  id += change.key;
-  return id;
+const std::string& Live::id_of(const ChangeView& change) {
+  id_.assign(1, static_cast<char>(change.table));
+  id_ += change.key;
+  return id_;
 }
-
-}  // namespace
 
 Live::Place* Live::note(std::int64_t entry, std::uint32_t number, const ChangeView& change) {
   ++changes_;

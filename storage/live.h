@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "storage/entry.h"
 
@@ -20,6 +21,8 @@ class Live {
     std::uint32_t slot = 0;  // the caller's
   };
 
+  // Makes room for so many records.
+  void expect(std::size_t records) { places_.reserve(records); }
   // A change was written as number `number` of an entry. Returns the record's place when it holds the new value; null
   // for erase, advance.
   Place* note(std::int64_t entry, std::uint32_t number, const ChangeView& change);
@@ -32,11 +35,15 @@ class Live {
   std::uint64_t dead_changes() const { return changes_ - places_.size(); }
   std::uint64_t live_bytes() const { return live_bytes_; }
   std::uint64_t dead_bytes() const { return bytes_ - live_bytes_; }
-  // A Table and a key, to Place.
+  // By the table's number as a byte, then the key.
+  using Item = std::pair<const std::string, Place>;
   const std::unordered_map<std::string, Place>& places() const { return places_; }
 
  private:
-  std::unordered_map<std::string, Place> places_;  // by the table's number as a byte, then the key; order matters not
+  const std::string& id_of(const ChangeView& change);  // until the next call
+
+  std::string id_;
+  std::unordered_map<std::string, Place> places_;  // order matters not: see key_order.h
   std::uint64_t changes_ = 0;                      // in the journal
   std::uint64_t bytes_ = 0;                        // that they take
   std::uint64_t live_bytes_ = 0;

@@ -4,7 +4,12 @@
 
 namespace berth {
 
-Result<std::vector<Record>> MemoryStore::load() { return to_records(durable_); }
+Status MemoryStore::read(const Visit& visit) {
+  for (const auto& [id, content] : durable_) {
+    if (Status seen = visit({id.first, id.second, content.value, content.phase}); !seen.is_success()) return seen;
+  }
+  return Status::ok();
+}
 
 void MemoryStore::put(Table table, const std::string& key, const std::string& value) {
   stage({Op::put, table, key, value, 0});

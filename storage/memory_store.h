@@ -11,7 +11,7 @@ class MemoryStore final : public Store {
   // What a failed commit left behind.
   enum class Outcome { kept, lost };
 
-  Result<std::vector<Record>> load() override;
+  Status read(const Visit& visit) override;
   void put(Table table, const std::string& key, const std::string& value) override;
   void erase(Table table, const std::string& key) override;
   std::uint64_t next_position() const override;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "storage/key_order.h"
 #include "storage/paths.h"
 #include "storage/schema.h"
 #include "storage/version_1.h"
@@ -194,41 +195,44 @@ DatabaseResult<void> SqliteStore::read_journal() {
   last_entry_ = 0;
   auto rows = database_->prepare("SELECT id, position, changes FROM journal ORDER BY id");
   if (!rows) return std::unexpected(rows.error());
+  // Some more than most stores have, at eight bytes each.
+  const auto pages = database_->integer("PRAGMA page_count");
+  if (!pages) return std::unexpected(pages.error());
+  live_.expect(static_cast<std::size_t>(*pages) * page_bytes_ / 256);
   for (;;) {
     const auto row = rows->step();
     if (!row) return std::unexpected(row.error());
     if (!*row) return {};
     last_entry_ = rows->integer(0);
     position_ = static_cast<std::uint64_t>(rows->integer(1));
-    const auto changes = open_entry(rows->blob(2));
+    auto changes = open_entry(rows->blob(2));
+    if (!changes) return std::unexpected(damaged_entry(last_entry_));
     std::uint32_t number = 0;
-    const bool sound = changes && each_change(*changes, [this, &number](const ChangeView& change) {
-                         Live::Place* place = live_.note(last_entry_, number++, change);
-                         if (place == nullptr) return;
-                         if (place->slot == 0) {
-                           values_.emplace_back();
-                           place->slot = static_cast<std::uint32_t>(values_.size());
-                         }
-                         values_[place->slot - 1] = change.value;
-                       });
+    const bool sound =
+        each_change(journal_.emplace_back(std::move(*changes)), [this, &number](const ChangeView& change) {
+          Live::Place* place = live_.note(last_entry_, number++, change);
+          if (place == nullptr) return;
+          if (place->slot == 0) {
+            values_.emplace_back();
+            place->slot = static_cast<std::uint32_t>(values_.size());
+          }
+          values_[place->slot - 1] = change.value;
+        });
     if (!sound) return std::unexpected(damaged_entry(last_entry_));
   }
 }
 
-Result<std::vector<Record>> SqliteStore::load() {
-  std::vector<const std::pair<const std::string, Live::Place>*> places;
-  places.reserve(live_.places().size());
-  for (const auto& place : live_.places()) places.push_back(&place);
-  std::sort(places.begin(), places.end(), [](const auto* a, const auto* b) { return a->first < b->first; });
-  std::vector<Record> records;
-  records.reserve(places.size());
-  for (const auto* place : places) {
-    records.push_back({static_cast<Table>(place->first[0]), place->first.substr(1),
-                       std::move(values_[place->second.slot - 1]), place->second.phase});
+Status SqliteStore::read(const Visit& visit) {
+  for (const Live::Item* item : in_order(live_)) {
+    const auto& [id, place] = *item;
+    const Status seen =
+        visit({static_cast<Table>(id[0]), std::string_view(id).substr(1), values_[place.slot - 1], place.phase});
+    if (!seen.is_success()) return seen;
   }
   values_ = {};
+  journal_ = {};
   if (const auto tidied = tidy(); !tidied) return fail(tidied.error());
-  return records;
+  return Status::ok();
 }
 
 void SqliteStore::stage(Change change) {

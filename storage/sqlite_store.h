@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <expected>
 #include <memory>
 #include <string>
@@ -55,7 +56,7 @@ class SqliteStore final : public Store {
   static std::expected<std::unique_ptr<SqliteStore>, OpenError> open(const std::string& path, Log& log);
   ~SqliteStore() override;
 
-  Result<std::vector<Record>> load() override;
+  Status read(const Visit& visit) override;
   void put(Table table, const std::string& key, const std::string& value) override;
   void erase(Table table, const std::string& key) override;
   std::uint64_t next_position() const override;
@@ -123,9 +124,11 @@ class SqliteStore final : public Store {
   std::vector<Change> staged_;
   std::uint64_t staged_bytes_ = 0;
   Live live_;
-  std::vector<std::string> values_;  // of what is live, by Live::Place::slot - 1; from open() to load()
-  std::vector<Entry> written_;       // by the last transaction
-  std::vector<Entry> folding_;       // left the journal by it
+  // From open() to read(): the journal's entries, unsqueezed, and in them what is live, by Live::Place::slot - 1.
+  std::deque<std::string> journal_;
+  std::vector<std::string_view> values_;
+  std::vector<Entry> written_;  // by the last transaction
+  std::vector<Entry> folding_;  // left the journal by it
   std::uint64_t page_bytes_ = kPageBytes;
   std::uint64_t position_ = 0;  // of the last durable change
   std::int64_t last_entry_ = 0;

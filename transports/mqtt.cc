@@ -18,7 +18,7 @@ namespace berth {
 
 namespace {
 
-constexpr int kReadsPerTurn = 64;
+constexpr int kReadsPerTurn = 256;
 constexpr std::chrono::seconds kTick{1};          // libmosquitto looks at its keepalive only when called
 constexpr std::chrono::seconds kProvenAfter{10};  // a link this old was a good one: the backoff starts anew
 

@@ -18,6 +18,7 @@ class Manifest {
   static Manifest of_text(std::string text);
 
   const Json& json() const;
+  bool is_null() const { return text_.empty() && json_.is_null(); }
   operator const Json&() const { return json(); }
   const Json* find(std::string_view key) const { return json().find(key); }
   Json* find(std::string_view key);

@@ -35,25 +35,56 @@ std::size_t Snapshot::place_of(const std::string& node) const {
 }
 
 NodeInfo& Cache::touch(const std::string& node) {
-  std::shared_ptr<NodeInfo>& entry = nodes_[node];
-  if (entry == nullptr) {
-    entry = std::make_shared<NodeInfo>();
+  const auto [found, added] = nodes_.try_emplace(node, kNone);
+  if (added) {
+    found->second = add_entry(node);
   } else {
-    changed_.erase(entry->generation);
-    // A snapshot reads what it was given: it never sees a later change.
-    if (entry.use_count() > 1) entry = std::make_shared<NodeInfo>(*entry);
+    unlink(found->second);
   }
-  entry->generation = ++generation_;
-  changed_.emplace(generation_, node);
-  return *entry;
+  Entry& entry = entries_[found->second];
+  // A snapshot reads what it was given: it never sees a later change.
+  if (entry.info.use_count() > 1) entry.info = std::make_shared<NodeInfo>(*entry.info);
+  entry.info->generation = ++generation_;
+  link_newest(found->second);
+  return *entry.info;
+}
+
+std::size_t Cache::add_entry(const std::string& node) {
+  std::size_t place = entries_.size();
+  if (free_.empty()) {
+    entries_.emplace_back();
+  } else {
+    place = free_.back();
+    free_.pop_back();
+  }
+  entries_[place].name = node;
+  entries_[place].info = std::make_shared<NodeInfo>();
+  return place;
+}
+
+void Cache::link_newest(std::size_t place) {
+  entries_[place].older = newest_;
+  if (newest_ != kNone) entries_[newest_].newer = place;
+  newest_ = place;
+}
+
+void Cache::unlink(std::size_t place) {
+  Entry& entry = entries_[place];
+  if (entry.older != kNone) entries_[entry.older].newer = entry.newer;
+  (entry.newer != kNone ? entries_[entry.newer].older : newest_) = entry.older;
+  entry.older = kNone;
+  entry.newer = kNone;
 }
 
 void Cache::drop_if_empty(const std::string& node) {
   auto found = nodes_.find(node);
   if (found == nodes_.end()) return;
-  const NodeInfo& info = *found->second;
+  const std::size_t place = found->second;
+  const NodeInfo& info = *entries_[place].info;
   if (info.node != nullptr || !info.pods.empty() || !info.charges.empty()) return;
-  changed_.erase(info.generation);
+  unlink(place);
+  entries_[place] = {};
+  free_.push_back(place);
   nodes_.erase(found);
 }
 
@@ -101,7 +132,7 @@ void Cache::note_images(const Node* before, const Node* after) {
 
 void Cache::remove_node(const std::string& name) {
   auto found = nodes_.find(name);
-  if (found == nodes_.end() || found->second->node == nullptr) return;
+  if (found == nodes_.end() || entries_[found->second].info->node == nullptr) return;
   NodeInfo& info = touch(name);
   note_images(info.node.get(), nullptr);
   info.node = nullptr;
@@ -153,17 +184,11 @@ Status Cache::assume(std::shared_ptr<const Pod> pod, const std::string& node) {
 }
 
 void Cache::confirm(std::shared_ptr<const Pod> pod, const std::string& node) {
-  const std::string uid = pod->uid();
-  auto found = pods_.find(uid);
-  if (found == pods_.end()) {
-    add_to(node, pod);
-    pods_.emplace(uid, Placed{std::move(pod), node, false});
-    return;
-  }
+  const auto [found, added] = pods_.try_emplace(pod->uid());
   Placed& placed = found->second;
   placed.assumed = false;
   if (placed.node == node && placed.pod == pod) return;
-  take_from(placed.node, uid);
+  if (!added) take_from(placed.node, found->first);
   add_to(node, pod);
   placed.pod = std::move(pod);
   placed.node = node;
@@ -202,7 +227,7 @@ void Cache::charge(const std::string& node, const std::string& key, const Resour
 
 void Cache::discharge(const std::string& node, const std::string& key) {
   auto found = nodes_.find(node);
-  if (found == nodes_.end() || !found->second->charges.contains(key)) return;
+  if (found == nodes_.end() || !entries_[found->second].info->charges.contains(key)) return;
   NodeInfo& info = touch(node);
   auto charged = info.charges.find(key);
   info.requested.subtract(charged->second);
@@ -241,7 +266,7 @@ void Cache::rearrange(Snapshot& snapshot) const {
     const auto known = snapshot.index_.find(name);
     if (known == snapshot.index_.end()) {
       move->from.push_back(Snapshot::Move::kNew);
-      nodes.push_back(nodes_.at(name));
+      nodes.push_back(entries_[nodes_.at(name)].info);
     } else {
       move->from.push_back(known->second);
       nodes.push_back(std::exchange(snapshot.nodes_[known->second], nullptr));
@@ -259,12 +284,18 @@ void Cache::rearrange(Snapshot& snapshot) const {
 
 void Cache::update_snapshot(Snapshot& snapshot) const {
   if (snapshot.structure_ != structure_) rearrange(snapshot);
-  for (auto it = changed_.upper_bound(snapshot.generation_); it != changed_.end(); ++it) {
-    auto place = snapshot.index_.find(it->second);
-    if (place == snapshot.index_.end()) continue;
-    std::shared_ptr<const NodeInfo>& node = snapshot.nodes_[place->second];
-    const std::shared_ptr<const NodeInfo>& now = nodes_.at(it->second);
-    if (node != now) snapshot.note({place->second, std::exchange(node, now), nullptr});
+  // Those newer than the snapshot, from the oldest of them on.
+  std::size_t first = kNone;
+  for (std::size_t place = newest_; place != kNone; place = entries_[place].older) {
+    if (entries_[place].info->generation <= snapshot.generation_) break;
+    first = place;
+  }
+  for (std::size_t place = first; place != kNone; place = entries_[place].newer) {
+    const Entry& entry = entries_[place];
+    auto known = snapshot.index_.find(entry.name);
+    if (known == snapshot.index_.end()) continue;
+    std::shared_ptr<const NodeInfo>& node = snapshot.nodes_[known->second];
+    if (node != entry.info) snapshot.note({known->second, std::exchange(node, entry.info), nullptr});
   }
   if (snapshot.images_changed_ != images_changed_) {
     snapshot.images_ = images_;
@@ -276,12 +307,13 @@ void Cache::update_snapshot(Snapshot& snapshot) const {
 
 const NodeInfo* Cache::find(const std::string& node) const {
   auto found = nodes_.find(node);
-  return found == nodes_.end() ? nullptr : found->second.get();
+  return found == nodes_.end() ? nullptr : entries_[found->second].info.get();
 }
 
 std::size_t Cache::node_count() const {
-  return static_cast<std::size_t>(
-      std::count_if(nodes_.begin(), nodes_.end(), [](const auto& entry) { return entry.second->node != nullptr; }));
+  return static_cast<std::size_t>(std::count_if(entries_.begin(), entries_.end(), [](const Entry& entry) {
+    return entry.info != nullptr && entry.info->node != nullptr;
+  }));
 }
 
 std::size_t Cache::pod_count() const { return pods_.size(); }

@@ -14,6 +14,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "core/cache/node_info.h"
@@ -76,6 +77,8 @@ class Snapshot {
 
 class Cache {
  public:
+  // Makes room for so many in all, before they are placed one by one.
+  void expect_pods(std::size_t pods) { pods_.reserve(pods); }
   void set_node(std::shared_ptr<const Node> node);  // add or update
   void remove_node(const std::string& name);        // a ghost stays until its pods are gone
 
@@ -113,15 +116,28 @@ class Cache {
   void add_to(const std::string& node, const std::shared_ptr<const Pod>& pod);
   void take_from(const std::string& node, const std::string& uid);
   void note_images(const Node* before, const Node* after);
+  // A node, in the chain of all of them by generation: a snapshot reads what is newer than its own.
+  struct Entry {
+    std::string name;  // empty: free
+    std::shared_ptr<NodeInfo> info;
+    std::size_t older = kNone, newer = kNone;  // places in entries_
+  };
+  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
   NodeInfo& touch(const std::string& node);  // creates, copies when shared with a snapshot, bumps generation
+  std::size_t add_entry(const std::string& node);
+  void link_newest(std::size_t place);
+  void unlink(std::size_t place);
   void drop_if_empty(const std::string& node);
   void leave_zone(const std::string& node);
   std::vector<std::string> order() const;
   void rearrange(Snapshot& snapshot) const;
 
-  std::map<std::string, std::shared_ptr<NodeInfo>> nodes_;
-  std::map<std::int64_t, std::string> changed_;  // generation -> node; a snapshot reads what is newer than its own
-  std::map<std::string, Placed> pods_;
+  // By name and by uid. Nobody walks them in their order but to count.
+  std::unordered_map<std::string, std::size_t> nodes_;  // to places in entries_
+  std::unordered_map<std::string, Placed> pods_;
+  std::vector<Entry> entries_;
+  std::vector<std::size_t> free_;  // places in entries_
+  std::size_t newest_ = kNone;
   struct Zone {
     std::string name;
     std::vector<std::string> nodes;  // in the order of addition

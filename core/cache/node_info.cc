@@ -112,9 +112,24 @@ void NodeInfo::remove_pod(const std::string& uid) {
   pods.erase(found);  // last: `uid` may be the pod's own
 }
 
-Resources pod_requests(const Pod& pod) { return to_resources(total_requests(pod, {})); }
+// Most pods: what they ask is what their one container does.
+static bool asks_as_one_container(const Pod& pod) {
+  return pod.containers.size() == 1 && pod.init_containers.empty() && pod.requests.empty() && pod.overhead.empty();
+}
+
+Resources pod_requests(const Pod& pod) {
+  if (asks_as_one_container(pod)) return to_resources(pod.containers.front().requests);
+  return to_resources(total_requests(pod, {}));
+}
 
 Resources pod_requests_for_scoring(const Pod& pod) {
+  if (asks_as_one_container(pod)) {
+    const ResourceList& named = pod.containers.front().requests;
+    Resources asked = to_resources(named);
+    if (!named.contains("cpu")) asked.milli_cpu = kDefaultMilliCpu;
+    if (!named.contains("memory")) asked.memory = kDefaultMemory;
+    return asked;
+  }
   ResourceList unnamed = unnamed_for_scoring();
   const bool asks_as_a_whole = std::any_of(pod.requests.begin(), pod.requests.end(),
                                            [](const auto& item) { return is_pod_level_resource(item.first); });

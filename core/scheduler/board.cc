@@ -2,8 +2,14 @@
 
 namespace berth {
 
-void Board::publish_marked(const std::function<Json(Kind, const std::string&)>& render) {
-  for (const auto& [kind, key] : std::exchange(dirty_, {})) {
+void Board::publish_marked(const std::function<Json(Kind, const std::string&)>& render,
+                           const std::function<bool(Kind, const std::string&)>& is_passing) {
+  for (auto& marked : std::exchange(dirty_, {})) {
+    const auto& [kind, key] = marked;
+    if (is_passing(kind, key)) {
+      dirty_.insert(dirty_.end(), marked);
+      continue;
+    }
     Message message;
     message.topic = topics_.status(kind, key);
     message.retain = true;

@@ -41,9 +41,11 @@ class Board {
   static bool is_mirror(const Message& message) { return message.correlation.starts_with(kMirrorMark); }
   bool is_own_mirror(const Message& message) const { return message.correlation == mirror_mark_; }
 
-  // The object's status will be published when the turn ends, as `render` gives it then; null clears the topic.
+  // The object's status will be published when the turn ends, as `render` gives it then; null clears the topic. Those
+  // of which `is_passing` holds wait for a later turn.
   void mark(Kind kind, const std::string& key) { dirty_.insert({kind, key}); }
-  void publish_marked(const std::function<Json(Kind, const std::string&)>& render);
+  void publish_marked(const std::function<Json(Kind, const std::string&)>& render,
+                      const std::function<bool(Kind, const std::string&)>& is_passing);
   // Publishes the mirror of an accepted object; null clears the topic (after a delete's commit). It carries the mark as
   // its correlation data: the gateway reads desired/ too, and must tell its own word coming back from an operator's.
   void mirror(Kind kind, const std::string& key, const Json* manifest);

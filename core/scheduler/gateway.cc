@@ -72,32 +72,8 @@ Status Gateway::start() {
 }
 
 Status Gateway::load() {
-  Result<std::vector<Record>> records = store_.load();
-  if (!records) return records.error();
-  for (const Record& record : *records) {
-    Status status;
-    switch (record.table) {
-      case Table::meta: status = load_meta(record); break;
-      case Table::object: status = objects_.load(record); break;
-      case Table::node: status = nodes_.load(record); break;
-      case Table::queue: status = load_place(record); break;
-      case Table::row: {
-        Result<Row> row = decode_row(record.value, record.phase);
-        if (!row) return Status::error("stored row " + record.key + ": " + row.error().message());
-        rows_loaded_.push_back(std::move(*row));
-        break;
-      }
-      case Table::release: {
-        Result<ReleaseEntry> entry = decode_release_entry(record.value);
-        if (!entry) return Status::error("stored release entry " + record.key + ": " + entry.error().message());
-        restore_release(std::move(*entry));
-        break;
-      }
-      case Table::slot:
-      case Table::high: return Status::error("the store holds slots: it is a device agent's, not a gateway's");
-    }
-    if (!status.is_success()) return status;
-  }
+  const Status read = store_.read([this](const RecordView& record) { return load_record(record); });
+  if (!read.is_success()) return read;
   for (const std::string& node : options_.known_nodes) {
     if (nodes_.find(node) != nullptr || !is_retired(node)) nodes_.expect(node);
   }
@@ -111,9 +87,35 @@ Status Gateway::load() {
   return Status::ok();
 }
 
-Status Gateway::load_meta(const Record& record) {
+Status Gateway::load_record(const RecordView& record) {
+  switch (record.table) {
+    case Table::meta: return load_meta(record);
+    case Table::object: return objects_.load(record);
+    case Table::node: return nodes_.load(record);
+    case Table::queue: return load_place(record);
+    case Table::row: {
+      Result<Row> row = decode_row(record.value, record.phase);
+      if (!row) return Status::error("stored row " + std::string(record.key) + ": " + row.error().message());
+      rows_loaded_.push_back(std::move(*row));
+      return Status::ok();
+    }
+    case Table::release: {
+      Result<ReleaseEntry> entry = decode_release_entry(record.value);
+      if (!entry) {
+        return Status::error("stored release entry " + std::string(record.key) + ": " + entry.error().message());
+      }
+      restore_release(std::move(*entry));
+      return Status::ok();
+    }
+    case Table::slot:
+    case Table::high: return Status::error("the store holds slots: it is a device agent's, not a gateway's");
+  }
+  return Status::error("stored record " + std::string(record.key) + ": of an unknown table");
+}
+
+Status Gateway::load_meta(const RecordView& record) {
   if (record.key == "doomed") return load_doomed(record);
-  if (record.key != "gateway") return Status::error("stored meta \"" + record.key + "\" is not known");
+  if (record.key != "gateway") return Status::error("stored meta \"" + std::string(record.key) + "\" is not known");
   Result<Json> json = Json::parse(record.value, {.bytes = record.value.size(), .depth = 8});
   const Json* term = json ? json->find("term") : nullptr;
   const Json* store_id = json ? json->find("storeId") : nullptr;
@@ -169,10 +171,10 @@ void Gateway::recover() {
   for (const std::string& node : objects_.keys(Kind::node)) {
     if (!is_retired(node)) nodes_.expect(node);
   }
+  cache_.expect_pods(rows_loaded_.size());
   for (Row& row : std::exchange(rows_loaded_, {})) resume_row(std::move(row));
   std::vector<std::string> leaving;
   for (const auto& [key, entry] : objects_.pods()) {
-    board_.mark(Kind::pod, key);
     if (!entry.deleting || entry.finished || identity_.adopting) continue;
     if (!bindings_.contains(entry.pod->uid())) leaving.push_back(key);
   }
@@ -197,13 +199,26 @@ Status Gateway::finish_turn() {
   end_inbox_turn();
   save_identity();
   save_places(false);
-  board_.publish_marked([this](Kind kind, const std::string& key) { return status_of(kind, key); });
+  const bool ticked = std::exchange(ticked_, false);
+  board_.publish_marked(
+      [this](Kind kind, const std::string& key) { return status_of(kind, key); },
+      [this, ticked](Kind kind, const std::string& key) { return !ticked && kind == Kind::pod && is_on_its_way(key); });
   const Status finished = turn_.finish();
   position_ = store_.next_position();
   return finished;
 }
 
+// Asked of a node that answers, it is bound in a moment, and one status tells it: on the radio each costs as much as a
+// request. One that is on its way for longer is shown with the next tick.
+bool Gateway::is_on_its_way(const std::string& key) const {
+  const PodEntry* entry = objects_.find_pod(key);
+  const auto found = entry == nullptr ? bindings_.end() : bindings_.find(entry->pod->uid());
+  if (found == bindings_.end()) return false;
+  return found->second->row.phase == Phase::prebind || found->second->row.phase == Phase::bind;
+}
+
 void Gateway::tick() {
+  ticked_ = true;
   tick_ = timers_.at(clock_.now() + kTickMs, [this] { tick(); });
   queue_.flush();
   check_silence();

@@ -16,6 +16,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "core/cache/cache.h"
@@ -124,7 +125,8 @@ class Gateway final : public Transport::Handler, private Surroundings {
  private:
   // gateway.cc
   Status load();
-  Status load_meta(const Record& record);
+  Status load_record(const RecordView& record);
+  Status load_meta(const RecordView& record);
   void save_identity();  // once a turn, when identity_changed_: a listing may bring thousands of orphans
   void recover();
   void dispatch(const std::vector<std::string_view>& levels, const Message& message);
@@ -134,6 +136,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
   void refuse(std::string_view what, const std::string& why);
   const Framework* framework_of(const Pod& pod) const { return scheduler_.framework_of(pod); }
   void tick();
+  bool is_on_its_way(const std::string& key) const;
 
   // gateway_objects.cc
   struct Accepted {
@@ -178,7 +181,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
   void release_volume(const std::string& name, const std::string& claim_key);
   void offer_again(const PersistentVolume& deleted);
   void save_doomed();
-  Status load_doomed(const Record& record);
+  Status load_doomed(const RecordView& record);
 
   void wake(const ClusterEvent& event, const EventObjects& objects);
 
@@ -222,7 +225,6 @@ class Gateway final : public Transport::Handler, private Surroundings {
   Status begin_row(Binding& binding);
   void hold_volumes(const Row& row);  // its grants are Bound, now or as soon as claim and volume are known
   void resume_row(Row row);           // recovery and adoption: enters the binding cycle at row.phase
-  bool is_finished(const std::string& uid);
   void arm_deadline(Binding& binding);
   void move(Binding& binding, RowEvent event);
   void enter_bind(Binding& binding);
@@ -310,7 +312,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
   Json api_status() const;
 
   // gateway_places.cc
-  Status load_place(const Record& record);
+  Status load_place(const RecordView& record);
   void restore_queue();
   // Beside what this turn makes durable anyway; `all`: even if that is nothing.
   void save_places(bool all);
@@ -364,11 +366,13 @@ class Gateway final : public Transport::Handler, private Surroundings {
   Queue& queue_;
   Identity identity_;
   bool identity_changed_ = false;
+  bool ticked_ = false;           // in this turn
   bool volumes_changed_ = false;  // in this turn
   std::map<std::string, std::unique_ptr<Binding>> bindings_;
   std::map<std::string, Release> releases_;
-  std::map<std::string, std::set<Epoch>> live_epochs_;  // by node: rows and release entries (P10)
-  std::map<std::string, std::size_t> in_flight_;        // by node: rows in prebind and bind
+  // By node: of rows and release entries, lowest first (P10).
+  std::unordered_map<std::string, std::vector<Epoch>> live_epochs_;
+  std::map<std::string, std::size_t> in_flight_;  // by node: rows in prebind and bind
   std::size_t all_in_flight_ = 0;
   std::map<std::string, std::deque<std::string>> deferred_;  // by node: uids in the order of their decisions
   std::set<std::string> freed_;                              // nodes with fewer rows in flight than a moment ago

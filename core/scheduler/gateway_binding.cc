@@ -107,7 +107,8 @@ void Gateway::resume_row(Row row) {
   Binding& binding = *owned;
   binding.row = std::move(row);
   const std::string uid = binding.row.uid;
-  if (PodEntry* entry = objects_.find_pod_by_uid(uid)) binding.pod = entry->pod;
+  const PodEntry* entry = objects_.find_pod_by_uid(uid);
+  if (entry != nullptr) binding.pod = entry->pod;
   binding.cycle.queued.pod = binding.pod;
   if (auto place = places_.find(uid); place != places_.end()) take_place(place->second, binding.cycle.queued);
   binding.cycle.node = binding.row.node;
@@ -118,7 +119,7 @@ void Gateway::resume_row(Row row) {
   if (assumed && framework != nullptr) {
     binding.cycle.reservation = Reservation::restore(*framework, cache_, std::make_unique<CycleState>(), binding.pod,
                                                      binding.row.node, binding.row.volumes);
-  } else if (binding.pod != nullptr && !is_finished(uid)) {
+  } else if (entry != nullptr && !entry->finished) {
     cache_.confirm(binding.pod, binding.row.node);
   }
   if (binding.row.phase == Phase::prebind) arm_deadline(binding);
@@ -126,11 +127,6 @@ void Gateway::resume_row(Row row) {
   bindings_.emplace_hint(bindings_.end(), uid, std::move(owned));  // a store is read in this order
   binding.task = binding_cycle(binding);
   if (binding.task.is_done()) reap(uid);
-}
-
-bool Gateway::is_finished(const std::string& uid) {
-  const PodEntry* entry = objects_.find_pod_by_uid(uid);
-  return entry != nullptr && entry->finished;
 }
 
 void Gateway::move(Binding& binding, RowEvent event) {
@@ -354,17 +350,21 @@ void Gateway::send_request(const std::string& node, Request request) {
 // P10: the lowest epoch of any live row or release-list entry of the node; with none, the next epoch.
 Epoch Gateway::floor_of(const std::string& node) const {
   auto found = live_epochs_.find(node);
-  if (found != live_epochs_.end() && !found->second.empty()) return *found->second.begin();
+  if (found != live_epochs_.end() && !found->second.empty()) return found->second.front();
   return {identity_.id.term, store_.next_position()};
 }
 
-void Gateway::hold_epoch(const std::string& node, const Epoch& epoch) { live_epochs_[node].insert(epoch); }
+void Gateway::hold_epoch(const std::string& node, const Epoch& epoch) {
+  std::vector<Epoch>& live = live_epochs_[node];
+  const auto place = std::lower_bound(live.begin(), live.end(), epoch);
+  if (place == live.end() || *place != epoch) live.insert(place, epoch);
+}
 
 void Gateway::drop_epoch(const std::string& node, const Epoch& epoch) {
   if (auto listing = listings_.find(node); listing != listings_.end()) listing->second.ended.insert(epoch);
   auto found = live_epochs_.find(node);
   if (found == live_epochs_.end()) return;
-  found->second.erase(epoch);
+  std::erase(found->second, epoch);
   if (found->second.empty()) live_epochs_.erase(found);
 }
 

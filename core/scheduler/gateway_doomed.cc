@@ -66,7 +66,7 @@ void Gateway::save_doomed() {
   store_.put(Table::meta, "doomed", list.dump());
 }
 
-Status Gateway::load_doomed(const Record& record) {
+Status Gateway::load_doomed(const RecordView& record) {
   Result<Json> list = Json::parse(record.value, {.bytes = record.value.size(), .depth = 8});
   if (!list || !list->is_array()) return Status::error("stored meta \"doomed\": a list is wanted");
   for (const Json& entry : list->as_array()) {

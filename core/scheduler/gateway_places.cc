@@ -31,7 +31,7 @@ Json encode(const QueuePlace& place) {
   return json;
 }
 
-Result<QueuePlace> decode(const std::string& text) {
+Result<QueuePlace> decode(std::string_view text) {
   const Result<Json> json = Json::parse(text, {.bytes = 4096, .depth = 2});
   if (!json) return json.error();
   const auto integer = [&json](std::string_view name) -> Result<std::int64_t> {
@@ -60,19 +60,25 @@ QueuePlace place_of(const QueuedPod& queued) {
 
 }  // namespace
 
-Status Gateway::load_place(const Record& record) {
+Status Gateway::load_place(const RecordView& record) {
+  const std::string uid(record.key);
   Result<QueuePlace> place = decode(record.value);
-  if (!place) return Status::error("stored place of pod " + record.key + " in the queue: " + place.error().message());
-  places_[record.key] = *place;
+  if (!place) return Status::error("stored place of pod " + uid + " in the queue: " + place.error().message());
+  places_[uid] = *place;
   return Status::ok();
 }
 
 // In the order in which they would be tried: the queue breaks ties of its own order by who comes first.
 void Gateway::restore_queue() {
+  std::vector<const Pod*> placed;  // most pods: found faster than by uid
+  placed.reserve(bindings_.size());
+  for (const auto& [uid, binding] : bindings_) placed.push_back(binding->pod.get());
+  std::sort(placed.begin(), placed.end());
   std::vector<std::pair<QueuePlace, std::shared_ptr<const Pod>>> waiting;
   for (const auto& [key, entry] : objects_.pods()) {
     const std::string& uid = entry.pod->uid();
-    if (bindings_.contains(uid) || entry.finished || entry.deleting) continue;
+    if (entry.finished || entry.deleting) continue;
+    if (std::binary_search(placed.begin(), placed.end(), entry.pod.get()) || bindings_.contains(uid)) continue;
     QueuePlace place;
     place.timestamp = entry.arrived;
     if (auto known = places_.find(uid); known != places_.end()) place = known->second;

@@ -119,7 +119,9 @@ Json Gateway::pod_status(const PodEntry& entry) const {
 Json Gateway::node_status(const DeviceNode& device) const {
   Json status = Json::object();
   if (device.node != nullptr) {
-    if (const Json* own = device.node->manifest.find("status")) status = *own;
+    for (std::string_view key : {"allocatable", "images"}) {
+      if (const Json* own = device.facts.find(key)) status.set(key, *own);
+    }
   }
   status.set("conditions",
              Json(Json::Array{condition("Ready", device.reachable && device.node != nullptr, "",
@@ -166,7 +168,7 @@ Json Gateway::view(Kind kind, const std::string& key) const {
     if (found == nodes_.all().end()) return {};
     object = Json::object();
     object.set("metadata", Json(Json::Object{{"name", Json(key)}}));
-    if (found->second.node != nullptr) object = found->second.node->manifest;
+    if (found->second.node != nullptr) object = nodes_.manifest(key, objects_.overlay(key));
     object.set("status", node_status(found->second));
   } else {
     const Json* manifest = objects_.manifest(kind, key);

@@ -4,7 +4,10 @@
 #include <charconv>
 #include <utility>
 
+#include "core/api/packed.h"
+#include "core/bytes.h"
 #include "core/handshake/fields.h"
+#include "core/scheduler/node_record.h"
 
 namespace berth {
 
@@ -98,14 +101,26 @@ Json merge(const std::string& name, const DeviceNode& device, const Json* overla
   return manifest;
 }
 
+std::string packed(const Node& node) {
+  ByteWriter out;
+  pack_node(out, node);
+  return out.take();
+}
+
 }  // namespace
 
-Status Nodes::load(const Record& record) {
-  Result<Json> json = Json::parse(record.value, {.bytes = 1u << 20, .depth = 80});
-  if (!json) return Status::error("stored node " + record.key + ": " + json.error().message());
-  DeviceNode& device = nodes_[record.key];
-  device.incarnation = text_of(*json, "incarnation");
-  if (const Json* facts = member(*json, "facts", Json::Type::object)) device.facts = *facts;
+Status Nodes::load(const RecordView& record) {
+  const std::string name(record.key);
+  DeviceNode& device = nodes_[name];
+  if (is_node_record(record.value)) {
+    const Status loaded = load_packed(record, device);
+    if (!loaded.is_success()) return Status::error("stored node " + name + ": " + loaded.message());
+  } else {
+    Result<Json> json = Json::parse(record.value, {.bytes = 1u << 20, .depth = 80});
+    if (!json) return Status::error("stored node " + name + ": " + json.error().message());
+    device.incarnation = text_of(*json, "incarnation");
+    if (const Json* facts = member(*json, "facts", Json::Type::object)) device.facts = *facts;
+  }
   device.facts_current = true;
   // Not known to be silent: it gets its three heartbeats from now on.
   device.reachable = !device.facts.is_null();
@@ -113,12 +128,36 @@ Status Nodes::load(const Record& record) {
   return Status::ok();
 }
 
+Status Nodes::load_packed(const RecordView& record, DeviceNode& device) {
+  Result<NodeRecord> stored = decode_node_record(record.value);
+  if (!stored) return stored.error();
+  device.incarnation = std::move(stored->incarnation);
+  if (stored->facts.empty()) return Status::ok();
+  device.facts = Manifest::of_text(std::string(stored->facts));
+  if (stored->packed.empty() || !is_node_packed_alike(stored->packed)) return Status::ok();
+  auto node = std::make_shared<Node>();
+  if (!unpack_node(stored->packed, *node)) return Status::error("its packed form is damaged");
+  device.read = std::move(node);
+  return Status::ok();
+}
+
 void Nodes::save(const std::string& name) {
   const DeviceNode& device = nodes_.at(name);
-  Json value = Json::object();
-  value.set("incarnation", device.incarnation);
-  if (!device.facts.is_null()) value.set("facts", device.facts);
-  store_.put(Table::node, name, value.dump());
+  NodeRecord record;
+  record.incarnation = device.incarnation;
+  std::string facts;
+  ByteWriter packed;
+  if (!device.facts.is_null()) {
+    facts = device.facts.dump();
+    // As a start will find it: without an overlay, and not known to be silent.
+    DeviceNode plain;
+    plain.facts = device.facts;
+    plain.reachable = true;
+    if (const Result<Node> node = decode_node(merge(name, plain, nullptr), nullptr)) pack_node(packed, *node);
+  }
+  record.facts = facts;
+  record.packed = packed.bytes();
+  store_.put(Table::node, name, encode(record));
 }
 
 Result<NodeChange> Nodes::on_state(const std::string& name, const Json& payload) {
@@ -148,9 +187,10 @@ Result<NodeChange> Nodes::on_state(const std::string& name, const Json& payload)
     device.heartbeat_ms = static_cast<Millis>(std::clamp<std::uint64_t>(beat, 100, 3'600'000));
   }
   NodeChange change;
-  if (!same || device.facts != facts) {
+  if (!same || !(device.facts == facts)) {
     device.incarnation = incarnation;
     device.facts = std::move(facts);
+    device.read = nullptr;
     change.facts = true;
     save(name);
   }
@@ -222,13 +262,22 @@ void Nodes::erase(const std::string& name) {
   store_.erase(Table::node, name);
 }
 
+Json Nodes::manifest(const std::string& name, const Json* overlay) const {
+  return merge(name, nodes_.at(name), overlay);
+}
+
 bool Nodes::rebuild(const std::string& name, const Json* overlay) {
   DeviceNode& device = nodes_.at(name);
   if (device.facts.is_null()) return false;
-  Result<Node> node = decode_node(merge(name, device, overlay), nullptr);
-  if (!node) return false;  // facts and overlay were each checked when they came
-  if (device.node != nullptr && device.node->manifest == node->manifest) return false;
-  device.node = std::make_shared<const Node>(std::move(*node));
+  std::shared_ptr<const Node> next = std::exchange(device.read, nullptr);
+  if (next == nullptr || overlay != nullptr || !device.reachable) {
+    Result<Node> node = decode_node(merge(name, device, overlay), nullptr);
+    if (!node) return false;  // facts and overlay were each checked when they came
+    node->manifest = {};
+    next = std::make_shared<const Node>(std::move(*node));
+  }
+  if (device.node != nullptr && packed(*device.node) == packed(*next)) return false;
+  device.node = std::move(next);
   return true;
 }
 

@@ -20,12 +20,13 @@ struct DeviceNode {
   std::string boot_id;
   std::uint64_t session = 0;                            // presence: an older one never wins
   std::uint64_t state_session = 0, state_sequence = 0;  // state: likewise, in this order
-  Json facts;  // as reported, what scheduling reads; null: never seen, known by overlay or configuration only
+  Manifest facts;  // as reported, what scheduling reads; null: never seen, known by overlay or configuration only
   bool facts_current = false;  // facts are of this incarnation
   bool reachable = false;
   Millis last_heard = 0;
   Millis heartbeat_ms = 5000;        // as the device promised
-  std::shared_ptr<const Node> node;  // effective; null without facts
+  std::shared_ptr<const Node> node;  // effective, without a manifest; null without facts
+  std::shared_ptr<const Node> read;  // from the store, as the facts alone make it; null once node was made
 };
 
 // What a message changed.
@@ -43,7 +44,7 @@ class Nodes {
 
   Nodes(Store& store, const Clock& clock) : store_(store), clock_(clock) {}
 
-  Status load(const Record& record);
+  Status load(const RecordView& record);
   // Each takes a decoded payload from the node's own topic; an error says what was wrong and changes nothing.
   Result<NodeChange> on_state(const std::string& name, const Json& payload);
   Result<NodeChange> on_presence(const std::string& name, const Json& payload);
@@ -56,6 +57,8 @@ class Nodes {
   std::vector<std::string> find_silent();
   void erase(const std::string& name);
 
+  // The JSON of the effective Node; there are facts.
+  Json manifest(const std::string& name, const Json* overlay) const;
   // Rebuilds the effective Node with this overlay (null: none). Returns true when scheduling sees a difference.
   bool rebuild(const std::string& name, const Json* overlay);
 
@@ -66,6 +69,7 @@ class Nodes {
   const std::map<std::string, DeviceNode>& all() const { return nodes_; }
 
  private:
+  Status load_packed(const RecordView& record, DeviceNode& device);
   void save(const std::string& name);
 
   Store& store_;

@@ -4,7 +4,7 @@
 #include <type_traits>
 
 #include "core/api/defaults.h"
-#include "core/api/packed_pod.h"
+#include "core/api/packed.h"
 #include "core/bytes.h"
 #include "core/check.h"
 #include "core/scheduler/pod_record.h"
@@ -94,22 +94,25 @@ void Objects::with_shelf(Shelves& shelves, Kind kind, Visit visit) {
   std::apply([&](auto&... shelf) { (try_one(shelf), ...); }, shelves);
 }
 
-Status Objects::load(const Record& record) {
+Status Objects::load(const RecordView& record) {
   const std::size_t slash = record.key.find('/');
+  const auto damaged = [&record](const std::string& why) {
+    return Status::error("stored object " + std::string(record.key) + ": " + why);
+  };
   if (is_pod_record(record.value)) {
     const Status loaded = load_packed_pod(record.value);
-    return loaded.is_success() ? loaded : Status::error("stored object " + record.key + ": " + loaded.message());
+    return loaded.is_success() ? loaded : damaged(loaded.message());
   }
   const KindName* kind = find_kind(record.key.substr(0, slash));
   Result<Json> json = Json::parse(record.value, {.bytes = 1u << 20, .depth = 80});
-  if (!json) return Status::error("stored object " + record.key + ": " + json.error().message());
-  if (kind == nullptr) return Status::error("stored object " + record.key + ": unknown kind");
+  if (!json) return damaged(json.error().message());
+  if (kind == nullptr) return damaged("unknown kind");
   if (kind->kind == Kind::pod) {
     const Status loaded = load_pod(*json);
-    return loaded.is_success() ? loaded : Status::error("stored object " + record.key + ": " + loaded.message());
+    return loaded.is_success() ? loaded : damaged(loaded.message());
   }
   if (kind->kind == Kind::node) {
-    overlays_.insert_or_assign(record.key.substr(slash + 1), std::move(*json));
+    overlays_.insert_or_assign(std::string(record.key.substr(slash + 1)), std::move(*json));
     return Status::ok();
   }
   Status status;
@@ -117,7 +120,7 @@ Status Objects::load(const Record& record) {
     using T = std::remove_const_t<typename std::decay_t<decltype(shelf)>::mapped_type::element_type>;
     Result<T> object = Stored<T>::kDecode(*json, nullptr, Rules::off);
     if (!object) {
-      status = Status::error("stored object " + record.key + ": " + object.error().message());
+      status = damaged(object.error().message());
       return;
     }
     std::string key = object->metadata.key();
@@ -154,23 +157,22 @@ Status Objects::load_pod(const Json& stored) {
 Status Objects::load_packed_pod(std::string_view stored) {
   Result<PodRecord> record = decode_pod_record(stored);
   if (!record) return record.error();
-  std::optional<Pod> pod;
-  if (is_packed_alike(record->packed)) {
-    pod = unpack_pod(record->packed);
-    if (!pod) return Status::error("its packed form is damaged");
+  const auto pod = std::make_shared<Pod>();
+  if (is_pod_packed_alike(record->packed)) {
+    if (!unpack_pod(record->packed, *pod)) return Status::error("its packed form is damaged");
     pod->manifest = Manifest::of_text(std::string(record->manifest));
   } else {
     const Result<Json> json = Json::parse(record->manifest, {.bytes = 1u << 20, .depth = 80});
     if (!json) return json.error();
     Result<Pod> decoded = decode_accepted_pod(*json);
     if (!decoded) return decoded.error();
-    pod = std::move(*decoded);
+    *pod = std::move(*decoded);
   }
   pod->nominated_node_name = record->nominated_node;
   pod->metadata.deleting = record->deleting;
   pod->preempted = !record->disruption.empty();
   pod->start_time.reset();  // the device's to say
-  PodEntry& entry = put_pod(std::make_shared<const Pod>(std::move(*pod)));
+  PodEntry& entry = put_pod(pod);
   entry.arrived = record->arrived;
   entry.disruption = record->disruption;
   entry.deleting = record->deleting;
@@ -195,13 +197,13 @@ const PodEntry* Objects::find_pod(const std::string& key) const {
 }
 
 PodEntry* Objects::find_pod_by_uid(const std::string& uid) {
-  auto found = key_of_uid_.find(uid);
-  return found == key_of_uid_.end() ? nullptr : find_pod(found->second);
+  auto found = by_uid_.find(std::string_view(uid));
+  return found == by_uid_.end() ? nullptr : *found;
 }
 
 const PodEntry* Objects::find_pod_by_uid(const std::string& uid) const {
-  auto found = key_of_uid_.find(uid);
-  return found == key_of_uid_.end() ? nullptr : find_pod(found->second);
+  auto found = by_uid_.find(std::string_view(uid));
+  return found == by_uid_.end() ? nullptr : *found;
 }
 
 PodEntry& Objects::put_pod(std::shared_ptr<const Pod> pod) {
@@ -209,10 +211,15 @@ PodEntry& Objects::put_pod(std::shared_ptr<const Pod> pod) {
   PodEntry& entry = pods_.try_emplace(pods_.end(), key)->second;  // at the end, while a store is read in order
   if (entry.pod != nullptr) {
     CHECK(entry.pod->uid() == pod->uid());
-  } else {
-    key_of_uid_[pod->uid()] = key;
+    entry.pod = std::move(pod);
+    return entry;
   }
   entry.pod = std::move(pod);
+  // A uid under two names is the newer's.
+  if (const auto [found, added] = by_uid_.insert(&entry); !added) {
+    by_uid_.erase(found);
+    by_uid_.insert(&entry);
+  }
   return entry;
 }
 
@@ -238,7 +245,10 @@ void Objects::save_pod(const std::string& key) {
 void Objects::erase_pod(const std::string& key) {
   auto found = pods_.find(key);
   CHECK(found != pods_.end());
-  key_of_uid_.erase(found->second.pod->uid());
+  // A uid under two names is the newer's: see put_pod().
+  if (const auto indexed = by_uid_.find(&found->second); indexed != by_uid_.end() && *indexed == &found->second) {
+    by_uid_.erase(indexed);
+  }
   pods_.erase(found);
   store_.erase(Table::object, record_key(Kind::pod, key));
 }

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <unordered_set>
 #include <vector>
 
 #include "core/api/objects.h"
@@ -39,7 +40,7 @@ class Objects final : public Lister {
   void count_running_by(std::function<bool(const std::string& uid)> is_running) { is_running_ = std::move(is_running); }
 
   // Takes one record of Table::object in.
-  Status load(const Record& record);
+  Status load(const RecordView& record);
 
   // Pods by "<namespace>/<name>". The pointer lives until the pod is erased.
   PodEntry* find_pod(const std::string& key);
@@ -115,7 +116,15 @@ class Objects final : public Lister {
   Store& store_;
   std::function<bool(const std::string& uid)> is_running_;
   std::map<std::string, PodEntry> pods_;
-  std::map<std::string, std::string> key_of_uid_;
+  struct ByUid {
+    using is_transparent = void;
+    static std::string_view uid(const PodEntry* entry) { return entry->pod->uid(); }
+    static std::string_view uid(std::string_view uid) { return uid; }
+    // Not noexcept, so that the set keeps what was computed.
+    std::size_t operator()(const auto& one) const { return std::hash<std::string_view>()(uid(one)); }
+    bool operator()(const auto& one, const auto& other) const { return uid(one) == uid(other); }
+  };
+  std::unordered_set<PodEntry*, ByUid, ByUid> by_uid_;
   std::map<std::string, Json> overlays_;
   std::tuple<Shelf<PersistentVolume>, Shelf<PersistentVolumeClaim>, Shelf<StorageClass>, Shelf<PriorityClass>,
              Shelf<Namespace>, Shelf<Service>, Shelf<PodDisruptionBudget>, Shelf<CsiNode>, Shelf<CsiDriver>,

@@ -4,9 +4,9 @@
 #pragma once
 
 #include <coroutine>
-#include <deque>
 #include <exception>
 #include <utility>
+#include <vector>
 
 namespace berth {
 
@@ -57,7 +57,7 @@ class Mailbox {
       void await_suspend(std::coroutine_handle<> handle) noexcept { box.waiting_ = handle; }
       T await_resume() {
         T value = std::move(box.values_.front());
-        box.values_.pop_front();
+        box.values_.erase(box.values_.begin());
         return value;
       }
     };
@@ -65,7 +65,7 @@ class Mailbox {
   }
 
  private:
-  std::deque<T> values_;
+  std::vector<T> values_;  // one or two at most; an empty deque would take half a KiB for each pod
   std::coroutine_handle<> waiting_;
 };
 

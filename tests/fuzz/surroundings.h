@@ -10,15 +10,9 @@
 #include "core/log.h"
 #include "core/timers.h"
 #include "core/transport.h"
+#include "tests/unit/hand_clock.h"
 
 namespace berth::fuzz {
-
-class HandClock final : public Clock {
- public:
-  Millis now() const override { return now_ms; }
-  Millis wall() const override { return 1'700'000'000'000 + now_ms; }
-  Millis now_ms = 1'000;
-};
 
 class DeafLog final : public Log {
  public:

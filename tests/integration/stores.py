@@ -99,7 +99,7 @@ def open_entry(entry):
 
 
 def decoded(table, value):
-    """A value as JSON: of pods (core/scheduler/pod_record.h) and rows (core/handshake/row.h), which are binary, the same
+    """A value as JSON: of pods and nodes (core/scheduler/pod_record.h, node_record.h) and rows (core/handshake/row.h), which are binary, the same
     members as of those that are JSON."""
     if not value.startswith(b"\x01"):
         return json.loads(value)
@@ -107,6 +107,9 @@ def decoded(table, value):
     if table == "object":
         source.number(), source.integer()
         return {"manifest": json.loads(source.text())}
+    if table == "node":
+        incarnation, facts = source.id(), source.text()
+        return {"incarnation": incarnation, **({"facts": json.loads(facts)} if facts else {})}
     assert table == "row", f"a binary value in {table}"
     uid, pod = source.id(), source.text().decode()
     epoch = f"{source.number()}.{source.number()}"

@@ -53,7 +53,7 @@ class CutStore final : public Store {
   void set_next_commit(Commit outcome) { next_commit_ = outcome; }
   bool has_failed() const { return failed_; }
 
-  Result<std::vector<Record>> load() override { return flash_.load(); }
+  Status read(const Visit& visit) override { return flash_.read(visit); }
   void put(Table table, const std::string& key, const std::string& value) override;
   void erase(Table table, const std::string& key) override;
   std::uint64_t next_position() const override;

@@ -12,6 +12,21 @@ TEST(PodRequests, SumsContainers) {
   EXPECT_EQ(pod_requests(pod).memory, 2 << 20);
 }
 
+// One container is counted by a shorter way than what has init containers, here one that asks for nothing.
+TEST(PodRequests, OfOneContainerAreTheSameByEitherWay) {
+  for (const ResourceList& asked :
+       {resources({}), resources({{"cpu", "150m"}}), resources({{"memory", "3Mi"}}),
+        resources({{"cpu", "1"}, {"memory", "1"}, {"example.com/gpu", "2"}, {"pods", "5"}})}) {
+    const Pod plain = make_pod("p", asked);
+    Pod other = plain;
+    other.init_containers.emplace_back();
+    other.overhead = resources({{"memory", "0"}});
+    EXPECT_TRUE(pod_requests(plain) == pod_requests(other));
+    other.init_containers.clear();  // for scores one without requests asks too
+    EXPECT_TRUE(pod_requests_for_scoring(plain) == pod_requests_for_scoring(other));
+  }
+}
+
 TEST(PodRequests, TakesTheLargestInitContainerWhenItExceedsTheSum) {
   Pod pod = make_pod("p", resources({{"cpu", "100m"}}));
   Container init;

@@ -12,15 +12,9 @@
 #include "core/scheduler/gateway.h"
 #include "plugins/registry.h"
 #include "storage/memory_store.h"
+#include "tests/unit/hand_clock.h"
 
 namespace berth {
-
-class HandClock final : public Clock {
- public:
-  Millis now() const override { return now_ms; }
-  Millis wall() const override { return 1'700'000'000'000 + now_ms; }
-  Millis now_ms = 1000;
-};
 
 class QuietLog final : public Log {
  public:

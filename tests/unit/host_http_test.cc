@@ -8,6 +8,7 @@
 #include "core/random.h"
 #include "firmware-host/http_server.h"
 #include "firmware-host/real_clock.h"
+#include "tests/unit/hand_clock.h"
 
 namespace berth {
 namespace {
@@ -95,12 +96,6 @@ class HttpServerTest : public ::testing::Test {
   class Quiet final : public Log {
    public:
     void write(Level, std::string_view, std::initializer_list<Field>) override {}
-  };
-  class HandClock final : public Clock {
-   public:
-    Millis now() const override { return now_ms; }
-    Millis wall() const override { return 0; }
-    Millis now_ms = 1000;
   };
 
   void start(const HttpServer::Options& options = {}) {

@@ -10,15 +10,10 @@
 #include <filesystem>
 #include <string>
 
+#include "tests/unit/hand_clock.h"
+
 namespace berth {
 namespace {
-
-class HandClock final : public Clock {
- public:
-  Millis now() const override { return now_ms; }
-  Millis wall() const override { return 0; }
-  Millis now_ms = 1000;
-};
 
 // What systemd is to a service: a datagram socket and three variables.
 class ServiceManagerTest : public testing::Test {

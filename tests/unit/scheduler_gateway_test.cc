@@ -77,6 +77,28 @@ TEST_F(GatewayTest, ABrokerThatForgotIsSeededAgain) {
   EXPECT_TRUE(status);
 }
 
+TEST_F(GatewayTest, OneStatusTellsOfAPodThatIsBoundAtOnceAndTheTickOfOneThatIsNot) {
+  start_connected();
+  device("n1");
+  const auto told = [this](const std::string& name) {
+    std::vector<std::string> phases;
+    for (const Message& message : transport.sent) {
+      if (message.topic != topics.status(Kind::pod, "default/" + name)) continue;
+      const Json status = *Json::parse(message.payload);
+      phases.push_back(status.find("scheduler")->find("phase")->as_string());
+    }
+    return phases;
+  };
+  bind_pod("quick", "u1", "n1");
+  EXPECT_EQ(told("quick"), std::vector<std::string>{"bound"});
+  apply(pod("slow", "u2"));
+  EXPECT_EQ(told("slow"), std::vector<std::string>{});
+  advance(1000);
+  EXPECT_EQ(told("slow"), std::vector<std::string>{"prebind"});
+  advance(3000);
+  EXPECT_EQ(told("slow").size(), 1u) << "nothing new to tell";
+}
+
 TEST_F(GatewayTest, OnlyWhatMayChangeChanges) {
   start_connected();
   apply(pod("web", "u1"));

@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "core/random.h"
+#include "storage/key_order.h"
 #include "storage/squeeze.h"
 
 namespace berth {
@@ -78,6 +81,32 @@ TEST(Entry, KeepsChangesAsTheyWere) {
   }));
   EXPECT_EQ(at, all.size());
   EXPECT_EQ(seen, bytes);
+}
+
+TEST(Entry, CarriesTheCheckSumOfZlib) {
+  EXPECT_EQ(seal_entry("123456789"), std::string("\x01\x26\x39\xf4\xcb", 5) + "123456789");
+}
+
+TEST(Live, IsReadInTheOrderOfItsKeys) {
+  Live live;
+  std::set<std::pair<Table, std::string>> want;
+  Random random(7);
+  const std::vector<std::string> stems{"", "pods/default/pod-", "pods/default/pod-a/very/long/and/the/same/", "\xff"};
+  for (int i = 0; i < 4000; ++i) {
+    ChangeView change;
+    change.table = static_cast<Table>(1 + random.below(3));
+    change.key = stems[random.below(stems.size())];
+    for (std::uint64_t left = random.below(12); left > 0; --left) change.key.push_back("\0a9\xf0"[random.below(4)]);
+    live.note(1, 0, change);
+    want.insert({change.table, change.key});
+  }
+  const std::vector<const Live::Item*> items = in_order(live);
+  ASSERT_EQ(items.size(), want.size());
+  auto next = want.begin();
+  for (const Live::Item* item : items) {
+    EXPECT_EQ(item->first, static_cast<char>(next->first) + next->second);
+    ++next;
+  }
 }
 
 TEST(Entry, EveryBitThatFlipsIsSeen) {

@@ -1,5 +1,5 @@
-// The stored decoded form of a pod: whole, and careful with what is none.
-#include "core/api/packed_pod.h"
+// The stored decoded forms: whole, and careful with what is none.
+#include "core/api/packed.h"
 
 #include <gtest/gtest.h>
 
@@ -51,9 +51,9 @@ std::string packed(const Pod& pod) {
 TEST(PackedPod, ComesBackWhole) {
   const Pod pod = rich();
   const std::string bytes = packed(pod);
-  ASSERT_TRUE(is_packed_alike(bytes));
-  const std::optional<Pod> back = unpack_pod(bytes);
-  ASSERT_TRUE(back.has_value());
+  ASSERT_TRUE(is_pod_packed_alike(bytes));
+  const auto back = std::make_unique<Pod>();
+  ASSERT_TRUE(unpack_pod(bytes, *back));
   EXPECT_EQ(packed(*back), bytes);
   EXPECT_EQ(back->metadata.key(), "shop/web");
   EXPECT_EQ(back->uid(), pod.uid());
@@ -73,19 +73,50 @@ TEST(PackedPod, ComesBackWhole) {
   EXPECT_EQ(back->start_time, -5);
 }
 
+TEST(PackedNode, ComesBackWholeAndDamageIsSeen) {
+  const Result<Node> node = decode_node(
+      *Json::parse(
+          R"({"kind":"Node","metadata":{"name":"n1","labels":{"zone":"a"}},"spec":{"unschedulable":true,"taints":[
+        {"key":"k","value":"v","effect":"NoExecute"}]},"status":{"allocatable":{"cpu":"1500m","example.com/gpu":"2"},
+        "images":[{"names":["i:1","i:2"],"sizeBytes":70000}],"conditions":[{"type":"Ready","status":"True"}]}})"),
+      nullptr);
+  ASSERT_TRUE(node.has_value()) << node.error().message();
+  ByteWriter out;
+  pack_node(out, *node);
+  const std::string bytes = out.take();
+  ASSERT_TRUE(is_node_packed_alike(bytes));
+  Node back;
+  ASSERT_TRUE(unpack_node(bytes, back));
+  EXPECT_EQ(back.metadata.name, "n1");
+  EXPECT_EQ(back.metadata.labels, node->metadata.labels);
+  EXPECT_EQ(back.taints, node->taints);
+  EXPECT_TRUE(back.unschedulable);
+  EXPECT_EQ(back.allocatable, node->allocatable);
+  EXPECT_EQ(back.images.at(0).names, node->images.at(0).names);
+  EXPECT_EQ(back.images.at(0).size_bytes, 70000);
+  EXPECT_EQ(back.conditions, node->conditions);
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    Node cut;
+    EXPECT_FALSE(unpack_node(bytes.substr(0, size), cut)) << size;
+  }
+  EXPECT_FALSE(is_node_packed_alike("\x7f"));
+}
+
 TEST(PackedPod, DamageIsSeenAndAnotherFormIsNotTakenForIt) {
   const std::string bytes = packed(rich());
-  for (std::size_t size = 0; size < bytes.size(); ++size) EXPECT_FALSE(unpack_pod(bytes.substr(0, size))) << size;
-  EXPECT_FALSE(unpack_pod(bytes + "x"));
+  Pod pod;
+  for (std::size_t size = 0; size < bytes.size(); ++size) EXPECT_FALSE(unpack_pod(bytes.substr(0, size), pod)) << size;
+  EXPECT_FALSE(unpack_pod(bytes + "x", pod));
   for (std::size_t at = 0; at < bytes.size(); ++at) {
     std::string damaged = bytes;
     damaged[at] = '\xff';
-    static_cast<void>(unpack_pod(damaged));  // whatever it says, it ends
+    Pod any;
+    static_cast<void>(unpack_pod(damaged, any));  // whatever it says, it ends
   }
   std::string another = bytes;
   ++another[0];
-  EXPECT_FALSE(is_packed_alike(another));
-  EXPECT_TRUE(is_packed_alike(bytes.substr(0, 1)));
+  EXPECT_FALSE(is_pod_packed_alike(another));
+  EXPECT_TRUE(is_pod_packed_alike(bytes.substr(0, 1)));
 }
 
 TEST(Manifest, IsTextUntilSomebodyLooks) {

@@ -1,4 +1,4 @@
-#include "core/api/packed_pod.h"
+#include "core/api/packed.h"
 
 #include <type_traits>
 
@@ -6,9 +6,11 @@ namespace berth {
 
 namespace {
 
-// Written first. Counts up with each change of what decode_pod() and set_defaults() make of a manifest, of a type below
-// and of this file; pods packed under another number are decoded from their manifests.
-constexpr std::uint64_t kForm = 1;
+// Written first. Each counts up with every change of what decode_pod() and set_defaults(), or decode_node() and
+// core/scheduler/nodes.cc, make of the JSON, of a type below that it has, and of this file; what was packed under
+// another number is decoded from its JSON.
+constexpr std::uint64_t kPodForm = 1;
+constexpr std::uint64_t kNodeForm = 1;
 
 // The fields of each type in their order, to one who takes them: archive(field...). A type that gains a member does not
 // compile until it is named here.
@@ -88,6 +90,20 @@ void visit(auto& archive, Pod& it) {
   archive(metadata, scheduler, priority, priority_class, preemption, node, node_selector, node_affinity,
           preferred_nodes, affinity, anti_affinity, spread, tolerations, gates, containers, init_containers, requests,
           limits, overhead, volumes, host_network, restart, grace, nominated, start, preempted);
+}
+
+void visit(auto& archive, Taint& it) {
+  auto& [key, value, effect] = it;
+  archive(key, value, effect);
+}
+void visit(auto& archive, ContainerImage& it) {
+  auto& [names, size] = it;
+  archive(names, size);
+}
+void visit(auto& archive, Node& it) {
+  auto& [metadata, taints, unschedulable, allocatable, images, conditions, manifest] = it;
+  static_cast<void>(manifest);
+  archive(metadata, taints, unschedulable, allocatable, images, conditions);
 }
 
 class Packer {
@@ -176,27 +192,34 @@ class Unpacker {
   ByteReader& in_;
 };
 
+template <class T>
+void pack(ByteWriter& out, std::uint64_t form, const T& object) {
+  out.number(form);
+  Packer packer(out);
+  visit(packer, const_cast<T&>(object));  // which a Packer does not change
+}
+
+bool is_alike(std::string_view packed, std::uint64_t form) {
+  ByteReader in(packed);
+  return in.number() == form || !in.ok();
+}
+
+template <class T>
+bool unpack(std::string_view packed, std::uint64_t form, T& object) {
+  ByteReader in(packed);
+  if (in.number() != form) return false;
+  Unpacker unpacker(in);
+  visit(unpacker, object);
+  return in.ok() && in.at_end();
+}
+
 }  // namespace
 
-void pack_pod(ByteWriter& out, const Pod& pod) {
-  out.number(kForm);
-  Packer packer(out);
-  visit(packer, const_cast<Pod&>(pod));  // which a Packer does not change
-}
-
-bool is_packed_alike(std::string_view packed) {
-  ByteReader in(packed);
-  return in.number() == kForm || !in.ok();
-}
-
-std::optional<Pod> unpack_pod(std::string_view packed) {
-  ByteReader in(packed);
-  if (in.number() != kForm) return std::nullopt;
-  Unpacker unpacker(in);
-  Pod pod;
-  visit(unpacker, pod);
-  if (!in.ok() || !in.at_end()) return std::nullopt;
-  return pod;
-}
+void pack_pod(ByteWriter& out, const Pod& pod) { pack(out, kPodForm, pod); }
+void pack_node(ByteWriter& out, const Node& node) { pack(out, kNodeForm, node); }
+bool is_pod_packed_alike(std::string_view packed) { return is_alike(packed, kPodForm); }
+bool is_node_packed_alike(std::string_view packed) { return is_alike(packed, kNodeForm); }
+bool unpack_pod(std::string_view packed, Pod& pod) { return unpack(packed, kPodForm, pod); }
+bool unpack_node(std::string_view packed, Node& node) { return unpack(packed, kNodeForm, node); }
 
 }  // namespace berth

@@ -1,0 +1,15 @@
+// A clock that a test moves by hand.
+#pragma once
+
+#include "core/clock.h"
+
+namespace berth {
+
+class HandClock final : public Clock {
+ public:
+  Millis now() const override { return now_ms; }
+  Millis wall() const override { return 1'700'000'000'000 + now_ms; }
+  Millis now_ms = 1'000;
+};
+
+}  // namespace berth
