@@ -85,14 +85,14 @@ class CardDisk(PlainDisk):
 
     def __init__(self, image, root):
         super().__init__(image)
-        start, state = 1 << 20, 160 << 20
+        start, state = 1 << 20, 384 << 20
         assert root.stat().st_size <= state - start, f"{root} does not fit"
         image.unlink(missing_ok=True)
         make_disk(image.with_suffix(".state"))
         table = b"".join(struct.pack("<BBHBBHII", 0, 0, 0, 0x83, 0, 0, at // 512, size // 512)
                          for at, size in ((start, state - start), (state, 64 << 20)))
         with open(image, "wb") as card:
-            card.truncate(256 << 20)  # QEMU wants a power of two
+            card.truncate(512 << 20)  # QEMU wants a power of two
             card.seek(446)
             card.write(table.ljust(64, b"\0") + b"\x55\xaa")
         for part, at in ((root, start), (image.with_suffix(".state"), state)):

@@ -1,0 +1,15 @@
+// TlsContext of programs that are linked without OpenSSL: it has nothing to offer but the reason.
+#include "transports/mqtt.h"
+#include "transports/tls_context.h"
+
+namespace berth {
+
+void TlsContext::Close::operator()(ssl_ctx_st*) const {}
+
+Result<TlsContext> TlsContext::load(const MqttTls& tls, const std::string&) {
+  return Status::error("tls.ca: " + tls.ca + ": this program was built without TLS; take one that has it");
+}
+
+int tls_bytes_pending(void*) { return 0; }
+
+}  // namespace berth
