@@ -1,0 +1,96 @@
+"""The .deb packages on a machine that never saw Berth: installed they run without an edit, an upgrade keeps what is
+there, a purge leaves nothing behind."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from debian import Debian, run
+
+BUILD = Path(os.environ.get("BERTH_BUILD") or Path(__file__).resolve().parents[2] / "build" / "release")
+PACKAGES = ["berth-gateway", "berth-agent", "berth-ctl"]
+# What the units start, in their order, and a question to the gateway once it says that it is ready.
+START = r"""
+mkdir -p /run/mosquitto && chown mosquitto /run/mosquitto
+mosquitto -c /etc/mosquitto/mosquitto.conf &
+install -d -o berth -g berth -m 700 /var/lib/berth
+tries=0
+until berthctl --config /etc/berth/operator/berthctl.yaml status >/tmp/said 2>&1 && grep "ready  *yes" /tmp/said; do
+  tries=$((tries + 1))
+  [ $tries -lt 300 ] || { cat /tmp/said; exit 1; }
+  kill -0 "$gateway" 2>/dev/null || { setpriv --reuid berth --regid berth --clear-groups berthd --config /etc/berth/berthd.yaml &
+    gateway=$!; }
+  sleep 0.2
+done
+echo @answered
+wait
+"""
+
+
+def deb(package):
+    found = sorted(BUILD.glob(f"{package}_*.deb"))
+    assert len(found) == 1, f"one {package}_*.deb is wanted in {BUILD}, not {len(found)}; build it: cross/build amd64"
+    return found[0]
+
+
+def newer(package, folder):
+    """The same package as a later version."""
+    unpacked = folder / package
+    run("dpkg-deb", "-R", deb(package), unpacked)
+    control = unpacked / "DEBIAN" / "control"
+    version = run("dpkg-deb", "-f", deb(package), "Version").strip()
+    # Of each other they depend on the very version.
+    control.write_text(control.read_text().replace(f"Version: {version}", f"Version: {version}+later")
+                       .replace(f"(= {version})", f"(= {version}+later)"))
+    made = folder / f"{package}_later.deb"
+    run("dpkg-deb", "--root-owner-group", "-b", unpacked, made)
+    return made
+
+
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory):
+    debian = Debian(tmp_path_factory.mktemp("debian") / "root")
+    debian.apt_install(*(deb(package) for package in PACKAGES))
+    return debian
+
+
+def start_services(machine):
+    """Starts broker and gateway as the units do and waits for the gateway to tell its operator that it is ready."""
+    told = []
+    with machine.services(START) as running:
+        for line in running.stdout:
+            told.append(line)
+            if line.startswith("@answered"):
+                return
+    pytest.fail("the services ended:\n" + "".join(told))
+
+
+def test_an_installed_gateway_answers_its_operator_without_an_edit(machine):
+    start_services(machine)
+    assert machine.path("/var/lib/berth/gateway.db").exists()
+
+
+def test_secrets_are_readable_by_their_owner_alone(machine):
+    for secret in ("/etc/berth/gateway/password", "/etc/berth/operator/password"):
+        if machine.path(secret).exists():
+            assert machine.path(secret).stat().st_mode & 0o007 == 0, secret
+
+
+def test_an_upgrade_keeps_state_accounts_and_edited_configuration(machine, tmp_path):
+    kept = ["/var/lib/berth/gateway.db", "/etc/berth/gateway/password", "/etc/berth/berthd.yaml"]
+    machine.path("/etc/berth/berthd.yaml").write_text(machine.path("/etc/berth/berthd.yaml").read_text() + "# edited\n")
+    before = [machine.path(name).read_bytes() for name in kept]
+    machine.apt_install(*(newer(package, tmp_path) for package in PACKAGES))
+    assert "+later" in machine.run("dpkg-query", "-W", "-f", "${Version}", "berth-gateway")
+    assert [machine.path(name).read_bytes() for name in kept] == before
+    start_services(machine)
+
+
+def test_a_purge_leaves_nothing_of_berth_behind(machine):
+    machine.run("apt-get", "-qq", "purge", "-y", *PACKAGES)
+    left = subprocess.run(["find", *(machine.path(folder) for folder in ("/etc", "/usr", "/var/lib")), "-name", "*berth*",
+                           "-not", "-path", "*/dpkg/*", "-not", "-path", "*/apt/*"], capture_output=True, text=True,
+                          check=True).stdout
+    assert left == ""
