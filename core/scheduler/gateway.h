@@ -257,6 +257,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
   void leave_flight(const Row& row);
   bool window_is_full() const;
   bool is_busy(const std::string& node) const;
+  bool waits_for(const std::string& node, const std::string& uid) const;
   Status defer(Binding& binding);
   void begin_deferred();
 

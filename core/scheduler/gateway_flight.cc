@@ -37,9 +37,19 @@ bool Gateway::is_busy(const std::string& node) const {
   return found != in_flight_.end() && found->second >= options_.max_rows_per_node;
 }
 
+// False too of a pod that ended since, or was decided anew for another node.
+bool Gateway::waits_for(const std::string& node, const std::string& uid) const {
+  const auto found = bindings_.find(uid);
+  return found != bindings_.end() && found->second->deferred && found->second->row.node == node;
+}
+
 // Nothing is durable of it: after a restart it is decided anew.
 Status Gateway::defer(Binding& binding) {
-  deferred_[binding.row.node].push_back(binding.row.uid);
+  // What ended meanwhile, or is begun again, must not pile up behind a node that never answers.
+  std::deque<std::string>& waiting = deferred_[binding.row.node];
+  std::erase_if(waiting,
+                [&](const std::string& uid) { return uid == binding.row.uid || !waits_for(binding.row.node, uid); });
+  waiting.push_back(binding.row.uid);
   board_.mark(Kind::pod, binding.pod->metadata.key());
   Status busy(Code::wait, "node " + binding.row.node + " is asked when it has answered for others");
   if (std::exchange(binding.deferred, true)) return busy;
@@ -71,10 +81,7 @@ void Gateway::begin_deferred() {
     while (!waiting->second.empty() && !is_busy(node)) {
       const std::string uid = std::move(waiting->second.front());
       waiting->second.pop_front();
-      const auto found = bindings_.find(uid);
-      // It may have ended since, and the pod have been decided anew.
-      if (found == bindings_.end() || !found->second->deferred || found->second->row.node != node) continue;
-      feed_permit(uid, Status::ok());
+      if (waits_for(node, uid)) feed_permit(uid, Status::ok());
     }
     if (waiting->second.empty()) deferred_.erase(waiting);
   }

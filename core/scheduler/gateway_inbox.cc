@@ -1,6 +1,7 @@
 // How much one node may say in a turn (handshake.md §5). What it says beyond that is heard in the turns that follow, in
 // its order and the newest of each topic only; beyond what is kept for it, not at all: whatever mattered is said or
 // asked again. So a node that floods delays itself, and costs the others no more than the reading of its messages.
+#include <algorithm>
 #include <iterator>
 
 #include "core/scheduler/gateway.h"
@@ -35,19 +36,21 @@ bool Gateway::put_off(const std::vector<std::string_view>& levels, const Message
     return false;
   }
   // Each answer tells of another pod; of every other topic the newest message is all there is to know.
-  for (Message& older : inbox.waiting) {
-    if (levels[0] != "nodes" || older.topic != message.topic) continue;
-    inbox.held += weight - weight_of(older);  // may wrap, and back
-    older = message;
-    return true;
-  }
-  if (inbox.held + weight > kHeldBytes) {
+  const auto older = std::find_if(inbox.waiting.begin(), inbox.waiting.end(), [&](const Message& each) {
+    return levels[0] == "nodes" && each.topic == message.topic;
+  });
+  const std::size_t replaced = older == inbox.waiting.end() ? 0 : weight_of(*older);
+  if (inbox.held - replaced + weight > kHeldBytes) {
     if (!inbox.overflows) log_.write(Level::warn, "a node says more than is heard", {{"node", std::string(node)}});
     inbox.overflows = true;
     return true;
   }
-  inbox.held += weight;
-  inbox.waiting.push_back(message);
+  inbox.held += weight - replaced;  // may wrap, and back
+  if (older == inbox.waiting.end()) {
+    inbox.waiting.push_back(message);
+  } else {
+    *older = message;
+  }
   return true;
 }
 

@@ -56,6 +56,12 @@ class CrowdTest : public GatewayTest {
     turn();
     return lists;
   }
+  void come_up(int number_of_nodes) {
+    nodes = number_of_nodes;
+    start();
+    reconnect(1);
+    answer_lists();
+  }
   // A pod for one node only.
   void apply_to(int node, int number) {
     apply(pod("p" + std::to_string(number), "u" + std::to_string(number), "1Mi",
@@ -151,11 +157,8 @@ TEST_F(CrowdTest, OfManyNodesOnlyThoseThatSayNothingAreCalledSilent) {
 }
 
 TEST_F(CrowdTest, ANodeThatAnswersNothingTakesNoMoreOfTheWindowThanItsOwnShare) {
-  nodes = 10;
   options.max_rows_in_flight = 8;
-  start();
-  reconnect(1);
-  answer_lists();
+  come_up(10);
   for (int number = 0; number < 12; ++number) apply_to(0, number);
   for (int number = 12; number < 40; ++number) apply_to(1 + number % 9, number);
   answer_all_but(0);
@@ -175,10 +178,7 @@ TEST_F(CrowdTest, ANodeThatAnswersNothingTakesNoMoreOfTheWindowThanItsOwnShare) 
 }
 
 TEST_F(CrowdTest, WhatWaitsForABusyNodeIsDeletedAtOnceAndDecidedAnewAfterARestart) {
-  nodes = 1;
-  start();
-  reconnect(1);
-  answer_lists();
+  come_up(1);
   for (int number = 0; number < 6; ++number) apply_to(0, number);
   api(R"({"op":"delete","kind":"Pod","name":"p4"})");
   EXPECT_EQ(gateway->objects().find_pod("default/p4"), nullptr);
@@ -196,10 +196,7 @@ TEST_F(CrowdTest, WhatWaitsForABusyNodeIsDeletedAtOnceAndDecidedAnewAfterARestar
 }
 
 TEST_F(CrowdTest, WhatWaitsForABusyNodeIsLearnedAnewOnceAnotherGatewayHasSpoken) {
-  nodes = 1;
-  start();
-  reconnect(1);
-  answer_lists();
+  come_up(1);
   for (int number = 0; number < 6; ++number) apply_to(0, number);
   Answer superseded = answer_to(pre_binds(0)[0], AnswerType::superseded);
   superseded.gateway_id = {6, "elsewhere"};
@@ -212,11 +209,8 @@ TEST_F(CrowdTest, WhatWaitsForABusyNodeIsLearnedAnewOnceAnotherGatewayHasSpoken)
 }
 
 TEST_F(CrowdTest, RowsOfNodesThatAreGoneDoNotFillTheWindow) {
-  nodes = 3;
   options.max_rows_in_flight = 8;
-  start();
-  reconnect(1);
-  answer_lists();
+  come_up(3);
   for (int number = 0; number < 8; ++number) apply_to(number / 4, number);
   for (int node : {0, 1}) {  // Bind has no deadline: these rows stay as long as their nodes stay away
     for (const Request& request : pre_binds(node)) answer(name(node), answer_to(request, AnswerType::pre_bound));
@@ -229,10 +223,7 @@ TEST_F(CrowdTest, RowsOfNodesThatAreGoneDoNotFillTheWindow) {
 }
 
 TEST_F(CrowdTest, ANodeThatFloodsDelaysOnlyItself) {
-  nodes = 2;
-  start();
-  reconnect(1);
-  answer_lists();
+  come_up(2);
   apply_to(1, 0);
   const auto refused = [this] {
     return std::count_if(log.warnings.begin(), log.warnings.end(),
@@ -259,11 +250,19 @@ TEST_F(CrowdTest, ANodeThatFloodsDelaysOnlyItself) {
   EXPECT_NE(log.warnings.back().find("default/late"), std::string::npos) << "and it is heard again";
 }
 
+TEST_F(CrowdTest, ANodeThatSaysMoreOnTheSameTopicsIsBoundedToo) {
+  come_up(1);
+  for (const std::string& payload : {std::string("no JSON"), std::string(60'000, 'x')}) {
+    for (int number = payload.size() > 1000 ? 100 : 0; number < 300; ++number) {  // the first are heard at once
+      hear(topics.root() + "nodes/n0/pods/default/x" + std::to_string(number), payload);
+    }
+  }
+  EXPECT_TRUE(std::any_of(log.warnings.begin(), log.warnings.end(),
+                          [](const std::string& line) { return line.starts_with("a node says more than is heard"); }));
+}
+
 TEST_F(CrowdTest, OfWhatIsPutOffTheNewestOfATopicIsHeardInItsOrder) {
-  nodes = 1;
-  start();
-  reconnect(1);
-  answer_lists();
+  come_up(1);
   transport.sent.clear();
   for (int number = 0; number < 200; ++number) {
     hear(topics.node_heartbeat("n0"), R"({"incarnation":"i1","sequence":")" + std::to_string(number) + "\"}");
