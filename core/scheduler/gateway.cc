@@ -72,7 +72,7 @@ Status Gateway::start() {
 }
 
 Status Gateway::load() {
-  const Status read = store_.read([this](const RecordView& record) { return load_record(record); });
+  Status read = store_.read([this](const RecordView& record) { return load_record(record); });
   if (!read.is_success()) return read;
   for (const std::string& node : options_.known_nodes) {
     if (nodes_.find(node) != nullptr || !is_retired(node)) nodes_.expect(node);
