@@ -32,8 +32,9 @@ class Transport {
   virtual bool is_up() const = 0;
   // Drops the message when the link is down: rows resend on link up (nothing may queue without bound).
   virtual void send(const Message& message) = 0;
-  // MQTT filter; retained messages follow. Valid for the current session only.
-  virtual void subscribe(const std::string& filter, int qos) = 0;
+  // MQTT filter; retained messages follow, whoever sent them. Valid for the current session only. no_local: what this
+  // client sends while it is subscribed does not come back (MQTT 5, 3.8.3.1).
+  virtual void subscribe(const std::string& filter, int qos, bool no_local = false) = 0;
 };
 
 }  // namespace berth

@@ -77,7 +77,7 @@ void LoopbackBroker::disconnect(LoopbackClient& client, bool clean, bool tell) {
 }
 
 void LoopbackBroker::forget_filters(const std::string& id, Session& session) {
-  for (const auto& [filter, qos] : std::exchange(session.filters, {})) {
+  for (const std::string& filter : std::exchange(session.filters, {})) {
     auto& index = has_wildcard(filter) ? wildcard_ : exact_;
     const auto found = index.find(filter);
     found->second.erase(id);
@@ -85,14 +85,14 @@ void LoopbackBroker::forget_filters(const std::string& id, Session& session) {
   }
 }
 
-void LoopbackBroker::subscribe(const std::string& id, const std::string& filter, int qos) {
-  sessions_[id].filters[filter] = qos;
-  (has_wildcard(filter) ? wildcard_ : exact_)[filter][id] = qos;
+void LoopbackBroker::subscribe(const std::string& id, const std::string& filter, Subscription subscription) {
+  sessions_[id].filters.insert(filter);
+  (has_wildcard(filter) ? wildcard_ : exact_)[filter][id] = subscription;
   std::vector<Kept> found;
   for (const auto& [topic, kept] : retained_) {
     if (!filter_matches(filter, topic)) continue;
     found.push_back(kept);
-    found.back().message.qos = std::min(qos, kept.message.qos);
+    found.back().message.qos = std::min(subscription.qos, kept.message.qos);
   }
   for (Kept& kept : found) deliver({}, id, std::move(kept));
 }
@@ -121,10 +121,11 @@ void LoopbackBroker::route(const std::string& from, Message message, std::option
     }
   }
   std::map<std::string, int> receivers;  // client id -> highest QoS granted: one copy for overlapping filters
-  const auto add = [&receivers](const std::map<std::string, int>& subscribers) {
-    for (const auto& [id, qos] : subscribers) {
-      const auto known = receivers.emplace(id, qos).first;
-      known->second = std::max(known->second, qos);
+  const auto add = [&receivers, &from](const Subscribers& subscribers) {
+    for (const auto& [id, subscription] : subscribers) {
+      if (subscription.no_local && id == from) continue;
+      const auto known = receivers.emplace(id, subscription.qos).first;
+      known->second = std::max(known->second, subscription.qos);
     }
   };
   if (const auto found = exact_.find(message.topic); found != exact_.end()) add(found->second);
@@ -202,8 +203,8 @@ void LoopbackClient::send(const Message& message) {
   if (up_) broker_.publish(id_, message, false);
 }
 
-void LoopbackClient::subscribe(const std::string& filter, int qos) {
-  if (up_) broker_.subscribe(id_, filter, qos);
+void LoopbackClient::subscribe(const std::string& filter, int qos, bool no_local) {
+  if (up_) broker_.subscribe(id_, filter, {qos, no_local});
 }
 
 void LoopbackClient::connect() {

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "core/clock.h"
@@ -77,12 +78,16 @@ class LoopbackBroker {
     Message message;
     std::optional<Millis> expires;
   };
+  struct Subscription {
+    int qos = 0;
+    bool no_local = false;
+  };
   struct Session {
     LoopbackClient* client = nullptr;  // while connected
     std::uint64_t number = 0;          // of the present connection; 0 = none yet
     bool persistent = false;
-    std::map<std::string, int> filters;  // filter -> QoS
-    std::deque<Kept> waiting;            // persistent and absent
+    std::set<std::string> filters;
+    std::deque<Kept> waiting;  // persistent and absent
     std::optional<Message> will;
     Millis last_to_broker = 0, last_from_broker = 0;  // arrivals, for the order of the legs
   };
@@ -90,7 +95,7 @@ class LoopbackBroker {
   void connect(LoopbackClient& client);
   // `clean`: no will. `tell`: the handler hears of it.
   void disconnect(LoopbackClient& client, bool clean, bool tell);
-  void subscribe(const std::string& id, const std::string& filter, int qos);
+  void subscribe(const std::string& id, const std::string& filter, Subscription subscription);
   void publish(const std::string& from, Message message, bool will);
   void route(const std::string& from, Message message, std::optional<Millis> expires);
   void deliver(const std::string& from, const std::string& to, Kept kept);
@@ -103,10 +108,11 @@ class LoopbackBroker {
   Timers& timers_;
   Random random_;
   Policy policy_;
-  std::map<std::string, Session> sessions_;                     // by client id
-  std::map<std::string, Kept> retained_;                        // by topic
-  std::map<std::string, std::map<std::string, int>> exact_;     // filter without wildcard -> client id -> QoS
-  std::map<std::string, std::map<std::string, int>> wildcard_;  // likewise, with
+  std::map<std::string, Session> sessions_;                 // by client id
+  std::map<std::string, Kept> retained_;                    // by topic
+  using Subscribers = std::map<std::string, Subscription>;  // by client id
+  std::map<std::string, Subscribers> exact_;                // by filter without wildcard
+  std::map<std::string, Subscribers> wildcard_;             // likewise, with
   std::uint64_t connections_ = 0;
   Millis up_at_ = 0;              // down until then
   std::uint64_t generation_ = 0;  // broker starts; what is in flight ends with it
@@ -127,7 +133,7 @@ class LoopbackClient final : public Transport {
   void set_handler(Handler* handler) override { handler_ = handler; }
   bool is_up() const override { return up_; }
   void send(const Message& message) override;
-  void subscribe(const std::string& filter, int qos) override;
+  void subscribe(const std::string& filter, int qos, bool no_local = false) override;
 
   // Counts from the next connect().
   void set_will(Message will) { will_ = std::move(will); }

@@ -264,8 +264,9 @@ Status MqttSession::publish(const Message& message) {
   }
 }
 
-Status MqttSession::subscribe(const std::string& filter, int qos) {
-  const int code = mosquitto_subscribe_v5(client_.get(), nullptr, filter.c_str(), qos, 0, nullptr);
+Status MqttSession::subscribe(const std::string& filter, int qos, bool no_local) {
+  const int options = no_local ? MQTT_SUB_OPT_NO_LOCAL : 0;
+  const int code = mosquitto_subscribe_v5(client_.get(), nullptr, filter.c_str(), qos, options, nullptr);
   if (code != MOSQ_ERR_INVAL && code != MOSQ_ERR_MALFORMED_UTF8) return judge(code);
   log_.write(Level::error, "subscription not sent", {{"filter", filter}, {"reason", mosquitto_strerror(code)}});
   return Status::ok();

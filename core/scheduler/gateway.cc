@@ -231,8 +231,11 @@ void Gateway::tick() {
 void Gateway::read_turned_away() {
   if (!turned_away_ || !link_up_ || !store_.room().is_success()) return;
   turned_away_ = false;
-  transport_.subscribe(topics_.root() + "desired/#", 0);
+  subscribe_to_desired();
 }
+
+// Retained mirrors come with a new subscription; those of now are known, and would cost a third of a bind's bytes.
+void Gateway::subscribe_to_desired() { transport_.subscribe(topics_.root() + "desired/#", 0, true); }
 
 void Gateway::send_fence() {
   Message fence;
@@ -294,7 +297,8 @@ void Gateway::on_link(bool up) {
   turned_away_ = false;
   const std::string& root = topics_.root();
   // QoS 0: the broker truncates the retained set of a QoS 1 subscriber above its queue limit.
-  for (const char* filter : {"desired/#", "nodes/+/presence", "nodes/+/state", "nodes/+/pods/+/+"}) {
+  subscribe_to_desired();
+  for (const char* filter : {"nodes/+/presence", "nodes/+/state", "nodes/+/pods/+/+"}) {
     transport_.subscribe(root + filter, 0);
   }
   transport_.subscribe(root + "nodes/+/heartbeat", 0);

@@ -130,6 +130,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
   void save_identity();  // once a turn, when identity_changed_: a listing may bring thousands of orphans
   void recover();
   void dispatch(const std::vector<std::string_view>& levels, const Message& message);
+  void subscribe_to_desired();
   void send_fence();
   void on_fence();
   void read_turned_away();

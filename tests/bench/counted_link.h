@@ -28,7 +28,9 @@ class CountedLink final : public Transport, private Transport::Handler {
     note("to", message);
     link_.send(message);
   }
-  void subscribe(const std::string& filter, int qos) override { link_.subscribe(filter, qos); }
+  void subscribe(const std::string& filter, int qos, bool no_local = false) override {
+    link_.subscribe(filter, qos, no_local);
+  }
 
   // "to status", "from PreBound", ...: what was sent and received.
   const std::map<std::string, Count>& counts() const { return counts_; }

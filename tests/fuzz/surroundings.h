@@ -26,7 +26,7 @@ class KeepingTransport final : public Transport {
   void send(const Message& message) override {
     if (sent.size() < 10'000) sent.push_back(message);
   }
-  void subscribe(const std::string&, int) override {}
+  void subscribe(const std::string&, int, bool) override {}
   bool up = false;
   std::vector<Message> sent;
 

@@ -33,7 +33,7 @@ class RecordingTransport final : public Transport {
     if (on_send) on_send(message);
     sent.push_back(message);
   }
-  void subscribe(const std::string& filter, int qos) override {
+  void subscribe(const std::string& filter, int qos, bool = false) override {
     subscriptions.push_back(filter + " " + std::to_string(qos));
   }
   void set_link(bool now_up) {

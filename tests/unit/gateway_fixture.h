@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,10 +33,14 @@ class RecordingTransport final : public Transport {
   void set_handler(Handler* handler) override { handler_ = handler; }
   bool is_up() const override { return up; }
   void send(const Message& message) override { sent.push_back(message); }
-  void subscribe(const std::string& filter, int) override { filters.push_back(filter); }
+  void subscribe(const std::string& filter, int, bool is_no_local = false) override {
+    filters.push_back(filter);
+    if (is_no_local) no_local.insert(filter);
+  }
   bool up = false;
   std::vector<Message> sent;
   std::vector<std::string> filters;
+  std::set<std::string> no_local;  // of the filters
 
  private:
   Handler* handler_ = nullptr;

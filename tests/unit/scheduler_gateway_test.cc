@@ -39,6 +39,12 @@ TEST_F(GatewayTest, AMirrorComingBackIsNotPublishedAgain) {
   for (const Message& message : transport.sent) EXPECT_NE(message.topic, topic);
 }
 
+TEST_F(GatewayTest, DoesNotAskForItsMirrorsBack) {
+  start();
+  connect();
+  EXPECT_EQ(transport.no_local, std::set<std::string>{topics.root() + "desired/#"});
+}
+
 TEST_F(GatewayTest, AnEmptyPayloadDeletesNothingAndTheMirrorIsRestored) {
   start_connected();
   const std::string topic = topics.desired(Kind::pod, "default/web");

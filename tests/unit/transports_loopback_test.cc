@@ -91,6 +91,23 @@ TEST_F(LoopbackTest, DeliversToMatchingFiltersOnceAndInOrder) {
   EXPECT_EQ(a_ear_.take(), "up ");
 }
 
+TEST_F(LoopbackTest, DoesNotBringBackWhatOneSaidToANoLocalSubscriptionButKeepsItRetained) {
+  join(a_, a_ear_);
+  join(b_, b_ear_);
+  a_.subscribe("s/#", 0, true);
+  a_.send(message("s/1", "own", true));
+  b_.send(message("s/2", "other"));
+  run();
+  EXPECT_EQ(a_ear_.take(), "up s/2=other ");
+  a_.subscribe("s/1", 0);
+  a_.send(message("s/1", "newer", true));
+  run();
+  EXPECT_EQ(a_ear_.take(), "s/1=own(r) s/1=newer ") << "another of its filters hears it";
+  a_.subscribe("s/#", 0, true);
+  run();
+  EXPECT_EQ(a_ear_.take(), "s/1=newer(r) ");
+}
+
 TEST_F(LoopbackTest, GivesTheRetainedSetToANewSubscriberAndForgetsOnEmptyPayload) {
   join(a_, a_ear_);
   a_.send(message("s/1", "old", true));

@@ -130,6 +130,24 @@ TEST_F(MqttTest, CarriesMessagesWithTheirProperties) {
   EXPECT_EQ(got.expiry_s, 60);
 }
 
+TEST_F(MqttTest, DoesNotBringBackWhatOneSaidToANoLocalSubscriptionButKeepsItRetained) {
+  start_broker();
+  auto a = join(options("a"));
+  auto b = join(options("b"));
+  a->transport.subscribe("s/#", 0, true);
+  settle(*a);
+  a->transport.send(message("s/1", "own", true));
+  settle(*a);
+  EXPECT_TRUE(a->ear.messages.empty()) << a->ear.messages.front().topic;
+  b->transport.send(message("s/2", "other"));
+  ASSERT_TRUE(run_until([&] { return a->ear.messages.size() == 1; }));
+  EXPECT_EQ(a->ear.messages[0].topic, "s/2");
+  a->transport.subscribe("s/#", 0, true);
+  ASSERT_TRUE(run_until([&] { return a->ear.messages.size() == 2; }));
+  EXPECT_EQ(a->ear.messages[1].topic, "s/1");
+  EXPECT_TRUE(a->ear.messages[1].retain);
+}
+
 TEST_F(MqttTest, GetsARetainedSetOf5000WholeAndInFewTurnsBeforeTheFence) {
   start_broker("allow_anonymous true\nmax_queued_messages 20000\n");
   auto a = join(options("a"));
