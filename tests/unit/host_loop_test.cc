@@ -28,12 +28,15 @@ TEST_F(EventLoopTest, RunsDeadlinesInOrderAndEndsEachTurnOnce) {
   std::vector<std::string> seen;
   timers_.at(clock_.now(), [&] { seen.push_back("first"); });
   timers_.at(clock_.now(), [&] { seen.push_back("second"); });
-  timers_.at(clock_.now() + 20, [&] {
-    seen.push_back("later");
-    loop_.stop();
-  });
   loop_.set_end_turn([&] {
     seen.push_back("end");
+    // Set only now: on a slow machine any time set before would be due in the first turn.
+    if (seen.size() == 4) {
+      timers_.at(clock_.now() + 20, [&] {
+        seen.push_back("later");
+        loop_.stop();
+      });
+    }
     return Status::ok();
   });
   ASSERT_TRUE(loop_.run().is_success());
