@@ -188,7 +188,7 @@ class Guest:
         operator = self.made / "operator"
         command = [os.environ.get("BERTHCTL") or ROOT / "build" / "release" / "bin" / "berthctl", "--broker",
                    f"127.0.0.1:{self.port}", "--username", "operator", "--password-file", operator / "password",
-                   "--timeout", "30", *arguments]
+                   "--timeout", "120", *arguments]
         done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)
         assert not check or done.returncode == 0, f"berthctl {' '.join(map(str, arguments))}: {done.stderr}"
         return done
