@@ -34,14 +34,15 @@ std::string pack_uuid(std::string_view text) {
   return packed;
 }
 
+// `packed` is of kBytes, or empty where there were fewer.
 void unpack_uuid(std::string_view packed, std::string& text) {
   static constexpr char kHex[] = "0123456789abcdef";
-  text.clear();
-  text.reserve(kTextSize);
+  text.assign(packed.empty() ? 0 : kTextSize, '-');
+  std::size_t at = 0;
   for (const char c : packed) {
-    if (is_dash(text.size())) text.push_back('-');
-    text.push_back(kHex[static_cast<std::uint8_t>(c) >> 4]);
-    text.push_back(kHex[static_cast<std::uint8_t>(c) & 15]);
+    if (is_dash(at)) ++at;
+    text[at++] = kHex[static_cast<std::uint8_t>(c) >> 4];
+    text[at++] = kHex[static_cast<std::uint8_t>(c) & 15];
   }
 }
 

@@ -1,7 +1,9 @@
 #include "storage/entry.h"
 
 #include <array>
+#include <bit>
 #include <cstddef>
+#include <cstring>
 #include <utility>
 
 #include "storage/squeeze.h"
@@ -14,9 +16,10 @@ constexpr std::uint8_t kPlain = 1;
 constexpr std::uint8_t kSqueezed = 2;
 constexpr std::size_t kHeadBytes = 5;
 
-// The reflected CRC-32 of polynomial 0x04C11DB7, as of zlib. Table k: of a byte that k others follow, so that eight
+// The reflected CRC-32 of polynomial 0x04C11DB7, as of zlib. Table k: of a byte that k others follow, so that sixteen
 // bytes are looked up at once.
-using CrcTables = std::array<std::array<std::uint32_t, 256>, 8>;
+constexpr std::size_t kAtOnce = 16;
+using CrcTables = std::array<std::array<std::uint32_t, 256>, kAtOnce>;
 constexpr CrcTables make_crc_tables() {
   CrcTables tables{};
   for (std::uint32_t i = 0; i < 256; ++i) {
@@ -30,18 +33,30 @@ constexpr CrcTables make_crc_tables() {
   return tables;
 }
 
+// Four bytes, the first one lowest.
+std::uint32_t word_at(const char* bytes) {
+  std::uint32_t word = 0;
+  if constexpr (std::endian::native == std::endian::little) {
+    std::memcpy(&word, bytes, sizeof word);
+  } else {
+    for (unsigned k = 0; k < 4; ++k) word |= static_cast<std::uint32_t>(static_cast<std::uint8_t>(bytes[k])) << 8 * k;
+  }
+  return word;
+}
+
 std::uint32_t crc_of(std::string_view bytes) {
   static constexpr auto kTables = make_crc_tables();
   std::uint32_t crc = 0xFFFFFFFFu;
   std::size_t at = 0;
-  const auto byte = [&bytes](std::size_t place) { return static_cast<std::uint8_t>(bytes[place]); };
-  for (; at + 8 <= bytes.size(); at += 8) {
+  for (; at + kAtOnce <= bytes.size(); at += kAtOnce) {
     std::uint32_t next = 0;
-    for (std::size_t k = 0; k < 4; ++k) next ^= kTables[7 - k][(crc >> 8 * k ^ byte(at + k)) & 0xFF];
-    for (std::size_t k = 4; k < 8; ++k) next ^= kTables[7 - k][byte(at + k)];
+    for (std::size_t word = 0; word < kAtOnce / 4; ++word) {
+      const std::uint32_t four = word_at(bytes.data() + at + 4 * word) ^ (word == 0 ? crc : 0);
+      for (std::size_t k = 0; k < 4; ++k) next ^= kTables[kAtOnce - 1 - 4 * word - k][four >> 8 * k & 0xFF];
+    }
     crc = next;
   }
-  for (; at < bytes.size(); ++at) crc = crc >> 8 ^ kTables[0][(crc ^ byte(at)) & 0xFF];
+  for (; at < bytes.size(); ++at) crc = crc >> 8 ^ kTables[0][(crc ^ static_cast<std::uint8_t>(bytes[at])) & 0xFF];
   return ~crc;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 namespace berth {
 
@@ -13,11 +14,10 @@ constexpr std::size_t kStep = 8;
 
 struct Head {
   std::uint64_t bytes = 0;  // kStep of the key, the first one highest; zeros after its end
-  const Live::Item* item = nullptr;
-  const std::string& key() const { return item->first; }
+  Live::Record record = Live::kNone;
 };
 
-std::uint64_t bytes_from(const std::string& key, std::size_t depth) {
+std::uint64_t bytes_from(std::string_view key, std::size_t depth) {
   std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < kStep; ++i) {
     const std::size_t at = depth + i;
@@ -26,50 +26,64 @@ std::uint64_t bytes_from(const std::string& key, std::size_t depth) {
   return bytes;
 }
 
-// Up to where all are the same; they are up to `depth`.
-std::size_t common_length(std::span<const Head> heads, std::size_t depth) {
-  const std::string& first = heads.front().key();
-  std::size_t common = first.size();
-  for (const Head& head : heads) {
-    const std::string& key = head.key();
-    common = std::min(common, key.size());
-    std::size_t same = depth;
-    while (same < common && key[same] == first[same]) ++same;
-    common = same;
-  }
-  return common;
-}
+class Sorter {
+ public:
+  explicit Sorter(const Live& live) : live_(live) {}
 
-void compare_all(std::span<Head> heads) {
-  std::sort(heads.begin(), heads.end(), [](const Head& a, const Head& b) { return a.key() < b.key(); });
-}
-
-void sort_from(std::span<Head> heads, std::size_t depth) {
-  if (heads.size() <= kFew) return compare_all(heads);
-  depth = common_length(heads, depth);
-  for (Head& head : heads) head.bytes = bytes_from(head.key(), depth);
-  std::sort(heads.begin(), heads.end(), [](const Head& a, const Head& b) { return a.bytes < b.bytes; });
-  for (std::size_t begin = 0, end = 0; begin < heads.size(); begin = end) {
-    while (end < heads.size() && heads[end].bytes == heads[begin].bytes) ++end;
-    const std::span<Head> alike = heads.subspan(begin, end - begin);
-    // Zeros may be a key's own, or come after its end.
-    const bool all_go_on = std::all_of(alike.begin(), alike.end(),
-                                       [depth](const Head& head) { return head.key().size() > depth + kStep; });
-    all_go_on ? sort_from(alike, depth + kStep) : compare_all(alike);
+  // All are the same up to `depth`.
+  void sort(std::span<Head> heads, std::size_t depth) const {
+    if (heads.size() <= kFew) return compare_all(heads);
+    depth = common_length(heads, depth);
+    for (Head& head : heads) head.bytes = bytes_from(key(head), depth);
+    std::sort(heads.begin(), heads.end(), [](const Head& a, const Head& b) { return a.bytes < b.bytes; });
+    for (std::size_t begin = 0, end = 0; begin < heads.size(); begin = end) {
+      while (end < heads.size() && heads[end].bytes == heads[begin].bytes) ++end;
+      if (end - begin == 1) continue;
+      const std::span<Head> alike = heads.subspan(begin, end - begin);
+      // Zeros may be a key's own, or come after its end.
+      const bool all_go_on =
+          std::all_of(alike.begin(), alike.end(), [&](const Head& head) { return key(head).size() > depth + kStep; });
+      all_go_on ? sort(alike, depth + kStep) : compare_all(alike);
+    }
   }
-}
+
+ private:
+  std::string_view key(const Head& head) const { return live_.id(head.record); }
+
+  // Up to where all are the same.
+  std::size_t common_length(std::span<const Head> heads, std::size_t depth) const {
+    const std::string_view first = key(heads.front());
+    std::size_t common = first.size();
+    for (const Head& head : heads) {
+      const std::string_view other = key(head);
+      common = std::min(common, other.size());
+      std::size_t same = depth;
+      while (same < common && other[same] == first[same]) ++same;
+      common = same;
+    }
+    return common;
+  }
+
+  void compare_all(std::span<Head> heads) const {
+    std::sort(heads.begin(), heads.end(), [this](const Head& a, const Head& b) { return key(a) < key(b); });
+  }
+
+  const Live& live_;
+};
 
 }  // namespace
 
-std::vector<const Live::Item*> in_order(const Live& live) {
+std::vector<Live::Record> in_order(const Live& live) {
   std::vector<Head> heads;
-  heads.reserve(live.places().size());
-  for (const Live::Item& item : live.places()) heads.push_back({0, &item});
-  sort_from(heads, 0);
-  std::vector<const Live::Item*> items;
-  items.reserve(heads.size());
-  for (const Head& head : heads) items.push_back(head.item);
-  return items;
+  heads.reserve(static_cast<std::size_t>(live.live_changes()));
+  for (Live::Record record = 0; record < live.end(); ++record) {
+    if (live.is_live(record)) heads.push_back({0, record});
+  }
+  Sorter(live).sort(heads, 0);
+  std::vector<Live::Record> records;
+  records.reserve(heads.size());
+  for (const Head& head : heads) records.push_back(head.record);
+  return records;
 }
 
 }  // namespace berth

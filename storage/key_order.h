@@ -1,5 +1,5 @@
 // The order of records, found faster than by comparing them one with another: a store that starts sorts a hundred
-// thousand, whose keys begin alike and lie all over the memory.
+// thousand, whose keys begin alike.
 #pragma once
 
 #include <vector>
@@ -9,6 +9,6 @@
 namespace berth {
 
 // By table, then key.
-std::vector<const Live::Item*> in_order(const Live& live);
+std::vector<Live::Record> in_order(const Live& live);
 
 }  // namespace berth

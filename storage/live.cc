@@ -1,36 +1,81 @@
 #include "storage/live.h"
 
+#include <limits>
 #include <utility>
+
+#include "core/check.h"
 
 namespace berth {
 
-const std::string& Live::id_of(const ChangeView& change) {
-  id_.assign(1, static_cast<char>(change.table));
-  id_ += change.key;
-  return id_;
+namespace {
+constexpr std::size_t kGapsMin = 64 * 1024;  // fewer are not worth the copy
 }
 
-Live::Place* Live::note(std::int64_t entry, std::uint32_t number, const ChangeView& change) {
+Live::Record Live::find(const ChangeView& change) {
+  id_.assign(1, static_cast<char>(change.table));
+  id_ += change.key;
+  return index_.find(id_, [this](Record record) { return id(record) == id_; });
+}
+
+// A record of key id_.
+Live::Record Live::add() {
+  CHECK(keys_.size() + id_.size() <= std::numeric_limits<std::uint32_t>::max());
+  Record record = end();
+  if (free_.empty()) {
+    records_.emplace_back();
+  } else {
+    record = free_.back();
+    free_.pop_back();
+  }
+  records_[record] = {{}, static_cast<std::uint32_t>(keys_.size()), static_cast<std::uint32_t>(id_.size())};
+  keys_ += id_;
+  index_.insert(id_, record);
+  return record;
+}
+
+// The record of key id_.
+void Live::forget(Record record) {
+  live_bytes_ -= records_[record].place.bytes;
+  index_.erase(id_, [record](Record other) { return other == record; });
+  gaps_ += records_[record].key_bytes;
+  records_[record] = {};
+  free_.push_back(record);
+  if (gaps_ >= kGapsMin && gaps_ * 2 >= keys_.size()) close_gaps();
+}
+
+void Live::close_gaps() {
+  std::string keys;
+  keys.reserve(keys_.size() - gaps_);
+  for (Entry& entry : records_) {
+    const std::size_t at = keys.size();
+    keys.append(keys_, entry.key_at, entry.key_bytes);
+    entry.key_at = static_cast<std::uint32_t>(at);
+  }
+  keys_ = std::move(keys);
+  gaps_ = 0;
+}
+
+Live::Record Live::note(std::int64_t entry, std::uint32_t number, const ChangeView& change) {
   ++changes_;
   bytes_ += change.bytes;
+  Record record = find(change);
   if (change.op == Op::advance || change.op == Op::erase) {
-    const auto found = places_.find(id_of(change));
-    if (found == places_.end()) return nullptr;
+    if (record == kNone) return kNone;
     if (change.op == Op::advance) {
-      found->second.phase = change.phase;
+      records_[record].place.phase = change.phase;
     } else {
-      live_bytes_ -= found->second.bytes;
-      places_.erase(found);
+      forget(record);
     }
-    return nullptr;
+    return kNone;
   }
-  Place& place = places_[id_of(change)];
+  if (record == kNone) record = add();
+  Place& place = records_[record].place;
   live_bytes_ += change.bytes - place.bytes;
   if (change.op == Op::begin) place.phase = change.phase;
   place.entry = entry;
   place.number = number;
   place.bytes = static_cast<std::uint32_t>(change.bytes);
-  return &place;
+  return record;
 }
 
 void Live::drop(const ChangeView& change) {
@@ -38,11 +83,11 @@ void Live::drop(const ChangeView& change) {
   bytes_ -= change.bytes;
 }
 
-Live::Place* Live::find(std::int64_t entry, std::uint32_t number, const ChangeView& change) {
+const Live::Place* Live::find(std::int64_t entry, std::uint32_t number, const ChangeView& change) {
   if (change.op == Op::advance || change.op == Op::erase) return nullptr;
-  const auto found = places_.find(id_of(change));
-  if (found == places_.end() || found->second.entry != entry || found->second.number != number) return nullptr;
-  return &found->second;
+  const Record record = find(change);
+  if (record == kNone || place(record).entry != entry || place(record).number != number) return nullptr;
+  return &records_[record].place;
 }
 
 }  // namespace berth

@@ -4,9 +4,10 @@
 
 #include <cstdint>
 #include <string>
-#include <unordered_map>
-#include <utility>
+#include <string_view>
+#include <vector>
 
+#include "core/key_index.h"
 #include "storage/entry.h"
 
 namespace berth {
@@ -17,35 +18,53 @@ class Live {
     std::int64_t entry = 0;    // its id
     std::uint32_t number = 0;  // of the change in its entry
     std::uint32_t bytes = 0;
-    int phase = 0;           // the record's, now
-    std::uint32_t slot = 0;  // the caller's
+    int phase = 0;  // the record's, now
   };
+  // Which record; those of erased ones are given to others.
+  using Record = KeyIndex::Place;
+  static constexpr Record kNone = KeyIndex::kNone;
 
-  // Makes room for so many records.
-  void expect(std::size_t records) { places_.reserve(records); }
-  // A change was written as number `number` of an entry. Returns the record's place when it holds the new value; null
-  // for erase, advance.
-  Place* note(std::int64_t entry, std::uint32_t number, const ChangeView& change);
+  // A change was written as number `number` of an entry. Returns the record when it holds the new value; kNone for
+  // erase, advance.
+  Record note(std::int64_t entry, std::uint32_t number, const ChangeView& change);
   // The change that is number `number` of an entry left the journal, or was written again elsewhere.
   void drop(const ChangeView& change);
-  // Null when no newer change outdates it.
-  Place* find(std::int64_t entry, std::uint32_t number, const ChangeView& change);
+  // Null when no newer change outdates it. Until the next note().
+  const Place* find(std::int64_t entry, std::uint32_t number, const ChangeView& change);
 
-  std::uint64_t live_changes() const { return places_.size(); }
-  std::uint64_t dead_changes() const { return changes_ - places_.size(); }
+  std::uint64_t live_changes() const { return index_.size(); }
+  std::uint64_t dead_changes() const { return changes_ - index_.size(); }
   std::uint64_t live_bytes() const { return live_bytes_; }
   std::uint64_t dead_bytes() const { return bytes_ - live_bytes_; }
-  // By the table's number as a byte, then the key.
-  using Item = std::pair<const std::string, Place>;
-  const std::unordered_map<std::string, Place>& places() const { return places_; }
+
+  // Above every record.
+  Record end() const { return static_cast<Record>(records_.size()); }
+  bool is_live(Record record) const { return records_[record].key_bytes > 0; }
+  const Place& place(Record record) const { return records_[record].place; }
+  // The table's number as a byte, then the key. Until the next note().
+  std::string_view id(Record record) const {
+    return {keys_.data() + records_[record].key_at, records_[record].key_bytes};
+  }
 
  private:
-  const std::string& id_of(const ChangeView& change);  // until the next call
+  struct Entry {
+    Place place;
+    std::uint32_t key_at = 0;     // in keys_
+    std::uint32_t key_bytes = 0;  // 0: free
+  };
+  Record find(const ChangeView& change);
+  Record add();
+  void forget(Record record);
+  void close_gaps();
 
-  std::string id_;
-  std::unordered_map<std::string, Place> places_;  // order matters not: see key_order.h
-  std::uint64_t changes_ = 0;                      // in the journal
-  std::uint64_t bytes_ = 0;                        // that they take
+  std::string id_;    // of the change looked for
+  std::string keys_;  // one after the other, with gaps
+  std::size_t gaps_ = 0;
+  std::vector<Entry> records_;
+  std::vector<Record> free_;
+  KeyIndex index_;
+  std::uint64_t changes_ = 0;  // in the journal
+  std::uint64_t bytes_ = 0;    // that they take
   std::uint64_t live_bytes_ = 0;
 };
 

@@ -32,6 +32,16 @@ constexpr char kConfiguration[] = R"(
 const std::string kMark = "PRAGMA application_id = " + std::to_string(kApplicationId) +
                           "; PRAGMA user_version = " + std::to_string(SqliteStore::kSchemaVersion) + ";";
 
+// Records are read in the order of their keys, and lie in that of their last change: the memory is asked for each some
+// records before it is its turn.
+constexpr std::size_t kFetchAhead = 8;
+void fetch(std::string_view value) {
+  constexpr std::size_t kLine = 64;
+  constexpr std::size_t kLines = 8;  // what follows comes by itself
+  const std::size_t end = std::min(value.size(), kLine * kLines);
+  for (std::size_t at = 0; at < end; at += kLine) __builtin_prefetch(value.data() + at);
+}
+
 OpenError open_error(const std::string& path, const DatabaseError& error) {
   switch (error.kind) {
     case DatabaseError::Kind::locked:
@@ -195,10 +205,6 @@ DatabaseResult<void> SqliteStore::read_journal() {
   last_entry_ = 0;
   auto rows = database_->prepare("SELECT id, position, changes FROM journal ORDER BY id");
   if (!rows) return std::unexpected(rows.error());
-  // Some more than most stores have, at eight bytes each.
-  const auto pages = database_->integer("PRAGMA page_count");
-  if (!pages) return std::unexpected(pages.error());
-  live_.expect(static_cast<std::size_t>(*pages) * page_bytes_ / 256);
   for (;;) {
     const auto row = rows->step();
     if (!row) return std::unexpected(row.error());
@@ -210,23 +216,22 @@ DatabaseResult<void> SqliteStore::read_journal() {
     std::uint32_t number = 0;
     const bool sound =
         each_change(journal_.emplace_back(std::move(*changes)), [this, &number](const ChangeView& change) {
-          Live::Place* place = live_.note(last_entry_, number++, change);
-          if (place == nullptr) return;
-          if (place->slot == 0) {
-            values_.emplace_back();
-            place->slot = static_cast<std::uint32_t>(values_.size());
-          }
-          values_[place->slot - 1] = change.value;
+          const Live::Record record = live_.note(last_entry_, number++, change);
+          if (record == Live::kNone) return;
+          if (record == values_.size()) values_.emplace_back();
+          values_[record] = change.value;
         });
     if (!sound) return std::unexpected(damaged_entry(last_entry_));
   }
 }
 
 Status SqliteStore::read(const Visit& visit) {
-  for (const Live::Item* item : in_order(live_)) {
-    const auto& [id, place] = *item;
+  const std::vector<Live::Record> records = in_order(live_);
+  for (std::size_t at = 0; at < records.size(); ++at) {
+    if (at + kFetchAhead < records.size()) fetch(values_[records[at + kFetchAhead]]);
+    const std::string_view id = live_.id(records[at]);
     const Status seen =
-        visit({static_cast<Table>(id[0]), std::string_view(id).substr(1), values_[place.slot - 1], place.phase});
+        visit({static_cast<Table>(id[0]), id.substr(1), values_[records[at]], live_.place(records[at]).phase});
     if (!seen.is_success()) return seen;
   }
   values_ = {};

@@ -124,7 +124,7 @@ class SqliteStore final : public Store {
   std::vector<Change> staged_;
   std::uint64_t staged_bytes_ = 0;
   Live live_;
-  // From open() to read(): the journal's entries, unsqueezed, and in them what is live, by Live::Place::slot - 1.
+  // From open() to read(): the journal's entries, unsqueezed, and in them the values of the records.
   std::deque<std::string> journal_;
   std::vector<std::string_view> values_;
   std::vector<Entry> written_;  // by the last transaction

@@ -34,41 +34,49 @@ std::size_t Snapshot::place_of(const std::string& node) const {
   return found == index_.end() ? nodes_.size() : found->second;
 }
 
-NodeInfo& Cache::touch(const std::string& node) {
-  const auto [found, added] = nodes_.try_emplace(node, kNone);
-  if (added) {
-    found->second = add_entry(node);
-  } else {
-    unlink(found->second);
-  }
-  Entry& entry = entries_[found->second];
+Cache::Place Cache::find_node(const std::string& name) const {
+  return nodes_.find(name, [&](Place place) { return entries_[place].name == name; });
+}
+
+Cache::Place Cache::find_pod(const std::string& uid) const {
+  return pods_.find(uid, [&](Place place) { return placed_[place].pod->uid() == uid; });
+}
+
+NodeInfo& Cache::touch(Place place) {
+  Entry& entry = entries_[place];
   // A snapshot reads what it was given: it never sees a later change.
   if (entry.info.use_count() > 1) entry.info = std::make_shared<NodeInfo>(*entry.info);
   entry.info->generation = ++generation_;
-  link_newest(found->second);
+  if (place != newest_) {
+    unlink(place);
+    link_newest(place);
+  }
   return *entry.info;
 }
 
-std::size_t Cache::add_entry(const std::string& node) {
-  std::size_t place = entries_.size();
-  if (free_.empty()) {
+Cache::Place Cache::entry_of(const std::string& node) {
+  if (const Place known = find_node(node); known != kNone) return known;
+  auto place = static_cast<Place>(entries_.size());
+  if (free_entries_.empty()) {
     entries_.emplace_back();
   } else {
-    place = free_.back();
-    free_.pop_back();
+    place = free_entries_.back();
+    free_entries_.pop_back();
   }
   entries_[place].name = node;
   entries_[place].info = std::make_shared<NodeInfo>();
+  nodes_.insert(node, place);
+  link_newest(place);
   return place;
 }
 
-void Cache::link_newest(std::size_t place) {
+void Cache::link_newest(Place place) {
   entries_[place].older = newest_;
   if (newest_ != kNone) entries_[newest_].newer = place;
   newest_ = place;
 }
 
-void Cache::unlink(std::size_t place) {
+void Cache::unlink(Place place) {
   Entry& entry = entries_[place];
   if (entry.older != kNone) entries_[entry.older].newer = entry.newer;
   (entry.newer != kNone ? entries_[entry.newer].older : newest_) = entry.older;
@@ -76,21 +84,18 @@ void Cache::unlink(std::size_t place) {
   entry.newer = kNone;
 }
 
-void Cache::drop_if_empty(const std::string& node) {
-  auto found = nodes_.find(node);
-  if (found == nodes_.end()) return;
-  const std::size_t place = found->second;
+void Cache::drop_if_empty(Place place) {
   const NodeInfo& info = *entries_[place].info;
   if (info.node != nullptr || !info.pods.empty() || !info.charges.empty()) return;
   unlink(place);
+  nodes_.erase(entries_[place].name, [place](Place other) { return other == place; });
   entries_[place] = {};
-  free_.push_back(place);
-  nodes_.erase(found);
+  free_entries_.push_back(place);
 }
 
 void Cache::set_node(std::shared_ptr<const Node> node) {
   const std::string& name = node->metadata.name;
-  NodeInfo& info = touch(name);
+  NodeInfo& info = touch(entry_of(name));
   const std::string zone = zone_of(*node);
   if (info.node == nullptr || zone_of_.at(name) != zone) {
     ++structure_;
@@ -131,15 +136,15 @@ void Cache::note_images(const Node* before, const Node* after) {
 }
 
 void Cache::remove_node(const std::string& name) {
-  auto found = nodes_.find(name);
-  if (found == nodes_.end() || entries_[found->second].info->node == nullptr) return;
-  NodeInfo& info = touch(name);
+  const Place place = find_node(name);
+  if (place == kNone || entries_[place].info->node == nullptr) return;
+  NodeInfo& info = touch(place);
   note_images(info.node.get(), nullptr);
   info.node = nullptr;
   info.allocatable = {};
   ++structure_;
   leave_zone(name);
-  drop_if_empty(name);
+  drop_if_empty(place);
 }
 
 void Cache::leave_zone(const std::string& node) {
@@ -158,14 +163,14 @@ std::vector<std::string> Cache::order() const {
   return nodes;
 }
 
-void Cache::add_to(const std::string& node, const std::shared_ptr<const Pod>& pod) {
+void Cache::add_to(Place node, const std::shared_ptr<const Pod>& pod) {
   NodeInfo& info = touch(node);
   const auto before = static_cast<std::int64_t>(info.pods_with_affinity.size());
   info.add_pod(pod);
   pods_with_affinity_ += static_cast<std::int64_t>(info.pods_with_affinity.size()) - before;
 }
 
-void Cache::take_from(const std::string& node, const std::string& uid) {
+void Cache::take_from(Place node, const std::string& uid) {
   NodeInfo& info = touch(node);
   const auto before = static_cast<std::int64_t>(info.pods_with_affinity.size());
   info.remove_pod(uid);
@@ -173,50 +178,69 @@ void Cache::take_from(const std::string& node, const std::string& uid) {
   drop_if_empty(node);
 }
 
-Status Cache::assume(std::shared_ptr<const Pod> pod, const std::string& node) {
-  const std::string uid = pod->uid();
-  if (auto found = pods_.find(uid); found != pods_.end()) {
-    return Status::error("pod " + pod->metadata.key() + " is already counted on node " + found->second.node);
+// An unknown one.
+void Cache::place_pod(std::shared_ptr<const Pod> pod, const std::string& node, bool assumed) {
+  const Place on = entry_of(node);
+  add_to(on, pod);
+  auto place = static_cast<Place>(placed_.size());
+  if (free_placed_.empty()) {
+    placed_.emplace_back();
+  } else {
+    place = free_placed_.back();
+    free_placed_.pop_back();
   }
-  add_to(node, pod);
-  pods_.emplace(uid, Placed{std::move(pod), node, true});
+  pods_.insert(pod->uid(), place);
+  placed_[place] = {std::move(pod), on, assumed};
+}
+
+Status Cache::assume(std::shared_ptr<const Pod> pod, const std::string& node) {
+  if (const Place place = find_pod(pod->uid()); place != kNone) {
+    return Status::error("pod " + pod->metadata.key() + " is already counted on node " +
+                         entries_[placed_[place].node].name);
+  }
+  place_pod(std::move(pod), node, true);
   return Status::ok();
 }
 
 void Cache::confirm(std::shared_ptr<const Pod> pod, const std::string& node) {
-  const auto [found, added] = pods_.try_emplace(pod->uid());
-  Placed& placed = found->second;
+  const Place place = find_pod(pod->uid());
+  if (place == kNone) return place_pod(std::move(pod), node, false);
+  Placed& placed = placed_[place];
   placed.assumed = false;
-  if (placed.node == node && placed.pod == pod) return;
-  if (!added) take_from(placed.node, found->first);
-  add_to(node, pod);
+  if (entries_[placed.node].name == node && placed.pod == pod) return;
+  take_from(placed.node, pod->uid());
+  placed.node = entry_of(node);
+  add_to(placed.node, pod);
   placed.pod = std::move(pod);
-  placed.node = node;
 }
 
 void Cache::forget(const std::string& uid) {
-  auto found = pods_.find(uid);
-  if (found != pods_.end() && found->second.assumed) remove(std::string(uid));
+  const Place place = find_pod(uid);
+  if (place != kNone && placed_[place].assumed) remove(std::string(uid));
 }
 
 void Cache::remove(const std::string& uid) {
-  auto found = pods_.find(uid);
-  if (found == pods_.end()) return;
-  take_from(found->second.node, uid);
-  pods_.erase(found);
+  const Place place = find_pod(uid);
+  if (place == kNone) return;
+  take_from(placed_[place].node, uid);
+  pods_.erase(uid, [place](Place other) { return other == place; });
+  placed_[place] = {};  // last: `uid` may be the pod's own
+  free_placed_.push_back(place);
 }
 
 void Cache::update(std::shared_ptr<const Pod> pod) {
-  auto found = pods_.find(pod->uid());
-  if (found == pods_.end() || found->second.pod == pod) return;
-  Placed& placed = found->second;
+  const Place place = find_pod(pod->uid());
+  if (place == kNone || placed_[place].pod == pod) return;
+  Placed& placed = placed_[place];
+  const std::string node = entries_[placed.node].name;  // a ghost may go with its last pod
   take_from(placed.node, pod->uid());
+  placed.node = entry_of(node);
   add_to(placed.node, pod);
   placed.pod = std::move(pod);
 }
 
 void Cache::charge(const std::string& node, const std::string& key, const Resources& amount) {
-  NodeInfo& info = touch(node);
+  NodeInfo& info = touch(entry_of(node));
   Resources& charged = info.charges[key];
   info.requested.subtract(charged);
   info.requested_for_scoring.subtract(charged);
@@ -226,25 +250,25 @@ void Cache::charge(const std::string& node, const std::string& key, const Resour
 }
 
 void Cache::discharge(const std::string& node, const std::string& key) {
-  auto found = nodes_.find(node);
-  if (found == nodes_.end() || !entries_[found->second].info->charges.contains(key)) return;
-  NodeInfo& info = touch(node);
+  const Place place = find_node(node);
+  if (place == kNone || !entries_[place].info->charges.contains(key)) return;
+  NodeInfo& info = touch(place);
   auto charged = info.charges.find(key);
   info.requested.subtract(charged->second);
   info.requested_for_scoring.subtract(charged->second);
   info.charges.erase(charged);
-  drop_if_empty(node);
+  drop_if_empty(place);
 }
 
 bool Cache::is_assumed(const std::string& uid) const {
-  auto found = pods_.find(uid);
-  return found != pods_.end() && found->second.assumed;
+  const Place place = find_pod(uid);
+  return place != kNone && placed_[place].assumed;
 }
 
 std::optional<std::string> Cache::node_of(const std::string& uid) const {
-  auto found = pods_.find(uid);
-  if (found == pods_.end()) return std::nullopt;
-  return found->second.node;
+  const Place place = find_pod(uid);
+  if (place == kNone) return std::nullopt;
+  return entries_[placed_[place].node].name;
 }
 
 void Snapshot::note(Change change) {
@@ -266,7 +290,7 @@ void Cache::rearrange(Snapshot& snapshot) const {
     const auto known = snapshot.index_.find(name);
     if (known == snapshot.index_.end()) {
       move->from.push_back(Snapshot::Move::kNew);
-      nodes.push_back(entries_[nodes_.at(name)].info);
+      nodes.push_back(entries_[find_node(name)].info);
     } else {
       move->from.push_back(known->second);
       nodes.push_back(std::exchange(snapshot.nodes_[known->second], nullptr));
@@ -285,12 +309,12 @@ void Cache::rearrange(Snapshot& snapshot) const {
 void Cache::update_snapshot(Snapshot& snapshot) const {
   if (snapshot.structure_ != structure_) rearrange(snapshot);
   // Those newer than the snapshot, from the oldest of them on.
-  std::size_t first = kNone;
-  for (std::size_t place = newest_; place != kNone; place = entries_[place].older) {
+  Place first = kNone;
+  for (Place place = newest_; place != kNone; place = entries_[place].older) {
     if (entries_[place].info->generation <= snapshot.generation_) break;
     first = place;
   }
-  for (std::size_t place = first; place != kNone; place = entries_[place].newer) {
+  for (Place place = first; place != kNone; place = entries_[place].newer) {
     const Entry& entry = entries_[place];
     auto known = snapshot.index_.find(entry.name);
     if (known == snapshot.index_.end()) continue;
@@ -306,8 +330,8 @@ void Cache::update_snapshot(Snapshot& snapshot) const {
 }
 
 const NodeInfo* Cache::find(const std::string& node) const {
-  auto found = nodes_.find(node);
-  return found == nodes_.end() ? nullptr : entries_[found->second].info.get();
+  const Place place = find_node(node);
+  return place == kNone ? nullptr : entries_[place].info.get();
 }
 
 std::size_t Cache::node_count() const {
@@ -320,7 +344,7 @@ std::size_t Cache::pod_count() const { return pods_.size(); }
 
 std::size_t Cache::assumed_count() const {
   return static_cast<std::size_t>(
-      std::count_if(pods_.begin(), pods_.end(), [](const auto& entry) { return entry.second.assumed; }));
+      std::count_if(placed_.begin(), placed_.end(), [](const Placed& placed) { return placed.assumed; }));
 }
 
 }  // namespace berth

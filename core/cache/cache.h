@@ -14,10 +14,10 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "core/cache/node_info.h"
+#include "core/key_index.h"
 #include "core/status.h"
 
 namespace berth {
@@ -78,7 +78,10 @@ class Snapshot {
 class Cache {
  public:
   // Makes room for so many in all, before they are placed one by one.
-  void expect_pods(std::size_t pods) { pods_.reserve(pods); }
+  void expect_pods(std::size_t pods) {
+    placed_.reserve(pods);
+    pods_.reserve(pods);
+  }
   void set_node(std::shared_ptr<const Node> node);  // add or update
   void remove_node(const std::string& name);        // a ghost stays until its pods are gone
 
@@ -97,6 +100,7 @@ class Cache {
   void charge(const std::string& node, const std::string& key, const Resources& amount);
   void discharge(const std::string& node, const std::string& key);
 
+  bool is_placed(const std::string& uid) const { return find_pod(uid) != kNone; }
   bool is_assumed(const std::string& uid) const;
   std::optional<std::string> node_of(const std::string& uid) const;
   // Updates in place: copies only nodes whose generation is newer than the snapshot's.
@@ -108,36 +112,41 @@ class Cache {
   std::size_t assumed_count() const;
 
  private:
+  using Place = KeyIndex::Place;
+  static constexpr Place kNone = KeyIndex::kNone;
   struct Placed {
-    std::shared_ptr<const Pod> pod;
-    std::string node;
+    std::shared_ptr<const Pod> pod;  // null: free
+    Place node = kNone;              // in entries_
     bool assumed = false;
   };
-  void add_to(const std::string& node, const std::shared_ptr<const Pod>& pod);
-  void take_from(const std::string& node, const std::string& uid);
+  Place find_node(const std::string& name) const;
+  Place find_pod(const std::string& uid) const;  // in placed_
+  void place_pod(std::shared_ptr<const Pod> pod, const std::string& node, bool assumed);
+  void add_to(Place node, const std::shared_ptr<const Pod>& pod);
+  void take_from(Place node, const std::string& uid);
   void note_images(const Node* before, const Node* after);
   // A node, in the chain of all of them by generation: a snapshot reads what is newer than its own.
   struct Entry {
     std::string name;  // empty: free
     std::shared_ptr<NodeInfo> info;
-    std::size_t older = kNone, newer = kNone;  // places in entries_
+    Place older = kNone, newer = kNone;  // in entries_
   };
-  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
-  NodeInfo& touch(const std::string& node);  // creates, copies when shared with a snapshot, bumps generation
-  std::size_t add_entry(const std::string& node);
-  void link_newest(std::size_t place);
-  void unlink(std::size_t place);
-  void drop_if_empty(const std::string& node);
+  NodeInfo& touch(Place place);             // copies when shared with a snapshot, bumps generation
+  Place entry_of(const std::string& node);  // creates
+  void link_newest(Place place);
+  void unlink(Place place);
+  void drop_if_empty(Place place);
   void leave_zone(const std::string& node);
   std::vector<std::string> order() const;
   void rearrange(Snapshot& snapshot) const;
 
-  // By name and by uid. Nobody walks them in their order but to count.
-  std::unordered_map<std::string, std::size_t> nodes_;  // to places in entries_
-  std::unordered_map<std::string, Placed> pods_;
+  KeyIndex nodes_;  // by name: places in entries_
+  KeyIndex pods_;   // by uid: places in placed_
   std::vector<Entry> entries_;
-  std::vector<std::size_t> free_;  // places in entries_
-  std::size_t newest_ = kNone;
+  std::vector<Placed> placed_;
+  std::vector<Place> free_entries_;
+  std::vector<Place> free_placed_;
+  Place newest_ = kNone;
   struct Zone {
     std::string name;
     std::vector<std::string> nodes;  // in the order of addition

@@ -16,9 +16,9 @@
 namespace berth {
 
 struct Binding {
-  Row row;  // phase none: waiting on Permit, nothing durable yet
-  BindingCycle cycle;
-  std::shared_ptr<const Pod> pod;  // newest version; null: no such object (found on a node, or deleted meanwhile)
+  Row row;                              // phase none: waiting on Permit, nothing durable yet
+  std::unique_ptr<BindingCycle> cycle;  // null from phase bound on: it is over
+  std::shared_ptr<const Pod> pod;       // newest version; null: no such object (found on a node, or deleted meanwhile)
   Mailbox<RowEvent> events;
   Mailbox<Status> permitted;
   std::vector<std::string> provisioning;  // claims that a provisioner has to fill before the device is asked
@@ -29,7 +29,7 @@ struct Binding {
   bool deferred = false;  // phase none: decided, but its node has as many requests to answer as it may have
   std::string reason;     // of the last rejection, for people
   Status refusal;         // what a Bind plugin said against it; success: none did
-  Task task;              // last member: dropped first
+  Task task;              // not begun: bound before the start, and nothing happened since. Last member: dropped first
 };
 
 // Its node is asked, and has not answered.

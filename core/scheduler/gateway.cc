@@ -55,7 +55,7 @@ Gateway::~Gateway() {
     timers_.cancel(binding->deadline);
     timers_.cancel(binding->resend);
     // A crash undoes nothing: what the rows say is what the next start resumes.
-    if (binding->cycle.reservation) binding->cycle.reservation->commit();
+    if (binding->cycle && binding->cycle->reservation) binding->cycle->reservation->commit();
   }
 }
 
@@ -159,37 +159,6 @@ void Gateway::save_identity() {
     value.set(key, std::move(list));
   }
   store_.put(Table::meta, "gateway", value.dump());
-}
-
-// Recovery is the binding cycle: each row found re-enters it at its phase; the other pods go to the queue.
-void Gateway::recover() {
-  board_.set_mirror_mark(identity_.id.store_id);
-  for (const auto& [kind, key] : doomed_) objects_.mark_deleting(kind, key);
-  std::vector<std::string> names;
-  for (const auto& [name, device] : nodes_.all()) names.push_back(name);
-  for (const std::string& node : names) refresh_node(node);
-  for (const std::string& node : objects_.keys(Kind::node)) {
-    if (!is_retired(node)) nodes_.expect(node);
-  }
-  cache_.expect_pods(rows_loaded_.size());
-  for (Row& row : std::exchange(rows_loaded_, {})) resume_row(std::move(row));
-  std::vector<std::string> leaving;
-  for (const auto& [key, entry] : objects_.pods()) {
-    if (!entry.deleting || entry.finished || identity_.adopting) continue;
-    if (!bindings_.contains(entry.pod->uid())) leaving.push_back(key);
-  }
-  for (const std::string& key : leaving) finish_removal(key);
-  restore_queue();
-  log_.write(Level::info, "gateway started",
-             {{"fleet", options_.fleet},
-              {"gateway", options_.gateway},
-              {"seed", std::to_string(options_.seed)},
-              {"term", std::to_string(identity_.id.term)},
-              {"store", identity_.id.store_id},
-              {"pods", std::to_string(objects_.pods().size())},
-              {"rows", std::to_string(bindings_.size())},
-              {"releases", std::to_string(releases_.size())},
-              {"adopting", identity_.adopting ? "yes" : "no"}});
 }
 
 Status Gateway::finish_turn() {

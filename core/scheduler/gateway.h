@@ -1,7 +1,8 @@
 // Gateway: the story of one pod, from the retained manifest to the proof that it runs (architecture.md §2). Owns queue,
 // cache, rows and release lists; fed with messages, link changes and due timers; ends each turn with one commit.
 //
-// The implementation is told in chapters: gateway.cc (start, dispatch, turn), gateway_objects.cc (manifests in),
+// The implementation is told in chapters: gateway.cc (start, dispatch, turn), gateway_recovery.cc (what
+// a start does with what was stored), gateway_objects.cc (manifests in),
 // gateway_kinds.cc (those of the other kinds), gateway_doomed.cc (deletes that wait),
 // gateway_nodes.cc (devices in), gateway_inbox.cc (how much one may say), gateway_scheduling.cc (decide),
 // gateway_binding.cc (the row's road), gateway_flight.cc (how much one is asked),
@@ -128,7 +129,6 @@ class Gateway final : public Transport::Handler, private Surroundings {
   Status load_record(const RecordView& record);
   Status load_meta(const RecordView& record);
   void save_identity();  // once a turn, when identity_changed_: a listing may bring thousands of orphans
-  void recover();
   void dispatch(const std::vector<std::string_view>& levels, const Message& message);
   void subscribe_to_desired();
   void send_fence();
@@ -138,6 +138,12 @@ class Gateway final : public Transport::Handler, private Surroundings {
   const Framework* framework_of(const Pod& pod) const { return scheduler_.framework_of(pod); }
   void tick();
   bool is_on_its_way(const std::string& key) const;
+
+  // gateway_recovery.cc
+  void recover();
+  void resume_rows(std::deque<Row> rows);
+  void resume_row(Row row);  // recovery and adoption: enters the binding cycle at row.phase
+  std::unique_ptr<Binding> restore_binding(Row row);
 
   // gateway_objects.cc
   struct Accepted {
@@ -209,7 +215,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
   // Into the queue; a pod whose profile this gateway has no more waits outside for a start that has it.
   // `kept`: from an earlier run.
   void enqueue(const std::shared_ptr<const Pod>& pod, const QueuePlace* kept = nullptr);
-  void start_binding(BindingCycle cycle);
+  void start_binding(std::unique_ptr<BindingCycle> cycle);
   std::shared_ptr<const Pod> find_unplaced(const Pod& pod) const override;
   bool may_try(const Pod& pod) override;
   void record_event(const Pod& pod, const SchedulingEvent& event) override;
@@ -225,7 +231,6 @@ class Gateway final : public Transport::Handler, private Surroundings {
   Task binding_cycle(Binding& binding);
   Status begin_row(Binding& binding);
   void hold_volumes(const Row& row);  // its grants are Bound, now or as soon as claim and volume are known
-  void resume_row(Row row);           // recovery and adoption: enters the binding cycle at row.phase
   void arm_deadline(Binding& binding);
   void move(Binding& binding, RowEvent event);
   void enter_bind(Binding& binding);
@@ -381,7 +386,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
   std::set<std::pair<Kind, std::string>> doomed_;            // volumes and claims whose delete waits for their users
   std::map<std::string, std::vector<VolumeGrant>> unbound_grants_;  // by uid: of rows, claim or volume not known yet
   std::map<std::string, QueuePlace> places_;                        // by uid: as the store has them
-  std::vector<Row> rows_loaded_;                                    // between load() and recover()
+  std::deque<Row> rows_loaded_;                                     // between load() and recover()
   std::set<std::string> adopted_;                                   // nodes that have answered in this adopt mode
   std::map<std::string, PodCondition> conditions_;                  // pod key -> why its last attempt failed
   std::uint64_t position_ = 0;                                      // the store's next one at the end of the last turn

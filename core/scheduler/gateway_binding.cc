@@ -22,7 +22,7 @@ std::string release_key(const std::string& node, const std::string& uid, const E
 // One pod's binding cycle (kube-scheduler schedule_one.go bindingCycle). A restart enters it with the phase it found.
 Task Gateway::binding_cycle(Binding& binding) {
   if (binding.row.phase == Phase::none) {
-    if (binding.cycle.waits) {
+    if (binding.cycle->waits) {
       const std::int64_t began_us = clock_.now_us();
       const Status permitted = co_await binding.permitted.next();
       metrics_.permit_wait.at({to_string(permitted.code())}).observe(seconds_between(began_us, clock_.now_us()));
@@ -31,7 +31,7 @@ Task Gateway::binding_cycle(Binding& binding) {
         co_return;
       }
     }
-    scheduler_.leave_queue(binding.cycle);
+    scheduler_.leave_queue(*binding.cycle);
     Status begun = begin_row(binding);
     while (begun.is_wait()) {
       const Status news = co_await binding.permitted.next();
@@ -60,7 +60,7 @@ Status Gateway::begin_row(Binding& binding) {
   if (is_busy(row.node)) return defer(binding);
   binding.deferred = false;
   BindRequest wanted;
-  Status prepared = scheduler_.pre_bind(binding.cycle, wanted);
+  Status prepared = scheduler_.pre_bind(*binding.cycle, wanted);
   if (!prepared.is_success()) return prepared;
   timers_.cancel(binding.deadline);
   binding.provisioning = wanted.provision;
@@ -101,38 +101,10 @@ void Gateway::hold_volumes(const Row& row) {
   }
 }
 
-void Gateway::resume_row(Row row) {
-  hold_volumes(row);
-  auto owned = std::make_unique<Binding>();
-  Binding& binding = *owned;
-  binding.row = std::move(row);
-  const std::string uid = binding.row.uid;
-  const PodEntry* entry = objects_.find_pod_by_uid(uid);
-  if (entry != nullptr) binding.pod = entry->pod;
-  binding.cycle.queued.pod = binding.pod;
-  if (auto place = places_.find(uid); place != places_.end()) take_place(place->second, binding.cycle.queued);
-  binding.cycle.node = binding.row.node;
-  hold_epoch(binding.row.node, binding.row.epoch);
-  const Framework* framework = binding.pod == nullptr ? nullptr : framework_of(*binding.pod);
-  const bool assumed = binding.row.phase == Phase::prebind || binding.row.phase == Phase::bind;
-  binding.cycle.framework = framework;
-  if (assumed && framework != nullptr) {
-    binding.cycle.reservation = Reservation::restore(*framework, cache_, std::make_unique<CycleState>(), binding.pod,
-                                                     binding.row.node, binding.row.volumes);
-  } else if (entry != nullptr && !entry->finished) {
-    cache_.confirm(binding.pod, binding.row.node);
-  }
-  if (binding.row.phase == Phase::prebind) arm_deadline(binding);
-  if (is_in_flight(binding.row)) enter_flight(binding.row);
-  bindings_.emplace_hint(bindings_.end(), uid, std::move(owned));  // a store is read in this order
-  binding.task = binding_cycle(binding);
-  if (binding.task.is_done()) reap(uid);
-}
-
 void Gateway::move(Binding& binding, RowEvent event) {
   if (event == RowEvent::pre_bound) {
-    const Status bound = binding.cycle.reservation
-                             ? scheduler_.bind(binding.cycle)
+    const Status bound = binding.cycle->reservation
+                             ? scheduler_.bind(*binding.cycle)
                              : Status::error("no profile \"" + binding.pod->scheduler_name + "\" in this gateway");
     if (!bound.is_success()) {
       binding.refusal = bound;
@@ -178,9 +150,10 @@ void Gateway::enter_bound(Binding& binding) {
   store_.advance(binding.row.uid, static_cast<int>(Phase::bound));
   conditions_.erase(binding.row.pod);
   forget_place(binding.row.uid);
-  scheduler_.finish_binding(binding.cycle);
+  scheduler_.finish_binding(*binding.cycle);
   scheduler_.pod_bound(binding.pod, binding.row.node);
-  scheduler_.post_bind(binding.cycle);
+  scheduler_.post_bind(*binding.cycle);
+  binding.cycle = nullptr;
   take_finished(binding);
 }
 
@@ -198,9 +171,9 @@ void Gateway::enter_release(Binding& binding, RowEvent event) {
     sweep_volumes();
     return;
   }
-  if (binding.cycle.reservation) {
+  if (binding.cycle && binding.cycle->reservation) {
     cache_.confirm(binding.pod, binding.row.node);
-    binding.cycle.reservation->commit();
+    binding.cycle->reservation->commit();
   }
 }
 
@@ -215,15 +188,15 @@ void Gateway::end_row(Binding& binding, const Move& made) {
     drop_epoch(row.node, row.epoch);
   }
   const PodEntry* entry = objects_.find_pod_by_uid(row.uid);
-  const bool armed = binding.cycle.reservation && binding.cycle.reservation->is_armed();
+  const bool armed = binding.cycle && binding.cycle->reservation && binding.cycle->reservation->is_armed();
   if (!armed) cache_.remove(row.uid);
   const bool again = entry != nullptr && !entry->deleting && !entry->finished && framework_of(*entry->pod) != nullptr;
   if (made.from == Phase::prebind) wake_promised(binding);
   if (again && (made.from == Phase::prebind || made.from == Phase::bind)) {
     const std::string why = binding.reason.empty() ? "node " + row.node + " lost the placement" : binding.reason;
-    return scheduler_.fail_binding(binding.cycle, binding.refusal.is_success() ? Status::error(why) : binding.refusal);
+    return scheduler_.fail_binding(*binding.cycle, binding.refusal.is_success() ? Status::error(why) : binding.refusal);
   }
-  binding.cycle.reservation.reset();  // Unreserve, forget
+  if (binding.cycle) binding.cycle->reservation.reset();  // Unreserve, forget
   wake_freed(binding);
   if (entry == nullptr) return;
   if (entry->deleting) {
@@ -244,9 +217,9 @@ void Gateway::wake_freed(const Binding& binding) {
 // The binding ended before anything was written: undo, and back to the queue.
 void Gateway::give_up(Binding& binding, const Status& status, bool waited) {
   if (waited) {
-    scheduler_.reject_waiting(binding.cycle, status);
+    scheduler_.reject_waiting(*binding.cycle, status);
   } else {
-    scheduler_.fail_binding(binding.cycle, status);
+    scheduler_.fail_binding(*binding.cycle, status);
   }
   wake_promised(binding);
   const PodEntry* entry = objects_.find_pod_by_uid(binding.row.uid);
@@ -256,7 +229,9 @@ void Gateway::give_up(Binding& binding, const Status& status, bool waited) {
 void Gateway::feed(const std::string& uid, RowEvent event) {
   auto found = bindings_.find(uid);
   if (found == bindings_.end() || !find_move(found->second->row.phase, event)) return;
-  found->second->events.push(event);
+  Binding& binding = *found->second;
+  binding.events.push(event);
+  if (!binding.task.is_begun()) binding.task = binding_cycle(binding);
   reap(uid);
 }
 

@@ -197,8 +197,8 @@ void Gateway::drop_binding(const std::string& uid) {
   Binding& binding = *bindings_.at(uid);
   timers_.cancel(binding.deadline);
   timers_.cancel(binding.resend);
-  if (binding.cycle.reservation && binding.cycle.reservation->is_armed()) {
-    binding.cycle.reservation.reset();
+  if (binding.cycle && binding.cycle->reservation && binding.cycle->reservation->is_armed()) {
+    binding.cycle->reservation.reset();
   } else {
     cache_.remove(uid);
   }

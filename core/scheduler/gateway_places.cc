@@ -70,15 +70,11 @@ Status Gateway::load_place(const RecordView& record) {
 
 // In the order in which they would be tried: the queue breaks ties of its own order by who comes first.
 void Gateway::restore_queue() {
-  std::vector<const Pod*> placed;  // most pods: found faster than by uid
-  placed.reserve(bindings_.size());
-  for (const auto& [uid, binding] : bindings_) placed.push_back(binding->pod.get());
-  std::sort(placed.begin(), placed.end());
   std::vector<std::pair<QueuePlace, std::shared_ptr<const Pod>>> waiting;
   for (const auto& [key, entry] : objects_.pods()) {
     const std::string& uid = entry.pod->uid();
     if (entry.finished || entry.deleting) continue;
-    if (std::binary_search(placed.begin(), placed.end(), entry.pod.get()) || bindings_.contains(uid)) continue;
+    if (cache_.is_placed(uid) || bindings_.contains(uid)) continue;  // most are placed, which is asked in less time
     QueuePlace place;
     place.timestamp = entry.arrived;
     if (auto known = places_.find(uid); known != places_.end()) place = known->second;

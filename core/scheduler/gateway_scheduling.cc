@@ -15,7 +15,7 @@ void Gateway::pump() {
     if (window_is_full()) return;
     Scheduler::Attempt attempted = scheduler_.schedule_one();
     if (!attempted.popped) return;
-    if (attempted.binding != nullptr) start_binding(std::move(*attempted.binding));
+    if (attempted.binding != nullptr) start_binding(std::move(attempted.binding));
     deliver_permits();
   }
   pump_timer_ = timers_.at(clock_.now(), [this] { pump_timer_ = 0; });
@@ -28,13 +28,13 @@ void Gateway::enqueue(const std::shared_ptr<const Pod>& pod, const QueuePlace* k
       "spec.schedulerName: no profile \"" + pod->scheduler_name + "\" in this gateway; add it, or re-create the pod"};
 }
 
-void Gateway::start_binding(BindingCycle cycle) {
+void Gateway::start_binding(std::unique_ptr<BindingCycle> cycle) {
   auto owned = std::make_unique<Binding>();
   Binding& binding = *owned;
-  binding.pod = cycle.queued.pod;
+  binding.pod = cycle->queued.pod;
   binding.row.uid = binding.pod->uid();
   binding.row.pod = binding.pod->metadata.key();
-  binding.row.node = cycle.node;
+  binding.row.node = cycle->node;
   binding.cycle = std::move(cycle);
   const std::string uid = binding.row.uid;
   bindings_.emplace(uid, std::move(owned));

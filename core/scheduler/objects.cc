@@ -196,14 +196,22 @@ const PodEntry* Objects::find_pod(const std::string& key) const {
   return found == pods_.end() ? nullptr : &found->second;
 }
 
+KeyIndex::Place Objects::find_place(std::string_view uid) const {
+  return by_uid_.find(uid, [&](KeyIndex::Place place) { return places_[place]->pod->uid() == uid; });
+}
+
+std::uint32_t Objects::place_of_uid(std::string_view uid) const {
+  return by_uid_.guess(uid, [&](KeyIndex::Place place) { return places_[place]->pod->uid() == uid; });
+}
+
 PodEntry* Objects::find_pod_by_uid(const std::string& uid) {
-  auto found = by_uid_.find(std::string_view(uid));
-  return found == by_uid_.end() ? nullptr : *found;
+  const KeyIndex::Place place = find_place(uid);
+  return place == KeyIndex::kNone ? nullptr : places_[place];
 }
 
 const PodEntry* Objects::find_pod_by_uid(const std::string& uid) const {
-  auto found = by_uid_.find(std::string_view(uid));
-  return found == by_uid_.end() ? nullptr : *found;
+  const KeyIndex::Place place = find_place(uid);
+  return place == KeyIndex::kNone ? nullptr : places_[place];
 }
 
 PodEntry& Objects::put_pod(std::shared_ptr<const Pod> pod) {
@@ -215,11 +223,20 @@ PodEntry& Objects::put_pod(std::shared_ptr<const Pod> pod) {
     return entry;
   }
   entry.pod = std::move(pod);
-  // A uid under two names is the newer's.
-  if (const auto [found, added] = by_uid_.insert(&entry); !added) {
-    by_uid_.erase(found);
-    by_uid_.insert(&entry);
+  const std::string& uid = entry.pod->uid();
+  if (const KeyIndex::Place place = find_place(uid); place != KeyIndex::kNone) {
+    places_[place] = &entry;  // a uid under two names is the newer's
+    return entry;
   }
+  auto place = static_cast<KeyIndex::Place>(places_.size());
+  if (free_places_.empty()) {
+    places_.push_back(&entry);
+  } else {
+    place = free_places_.back();
+    free_places_.pop_back();
+    places_[place] = &entry;
+  }
+  by_uid_.insert(uid, place);
   return entry;
 }
 
@@ -246,8 +263,11 @@ void Objects::erase_pod(const std::string& key) {
   auto found = pods_.find(key);
   CHECK(found != pods_.end());
   // A uid under two names is the newer's: see put_pod().
-  if (const auto indexed = by_uid_.find(&found->second); indexed != by_uid_.end() && *indexed == &found->second) {
-    by_uid_.erase(indexed);
+  const std::string& uid = found->second.pod->uid();
+  if (const KeyIndex::Place place = find_place(uid); place != KeyIndex::kNone && places_[place] == &found->second) {
+    by_uid_.erase(uid, [place](KeyIndex::Place other) { return other == place; });
+    places_[place] = nullptr;
+    free_places_.push_back(place);
   }
   pods_.erase(found);
   store_.erase(Table::object, record_key(Kind::pod, key));

@@ -10,12 +10,12 @@
 #include <string>
 #include <string_view>
 #include <tuple>
-#include <unordered_set>
 #include <vector>
 
 #include "core/api/objects.h"
 #include "core/clock.h"
 #include "core/framework/framework.h"
+#include "core/key_index.h"
 #include "core/scheduler/disruption.h"
 #include "core/store.h"
 
@@ -48,6 +48,9 @@ class Objects final : public Lister {
   PodEntry* find_pod_by_uid(const std::string& uid);
   const PodEntry* find_pod_by_uid(const std::string& uid) const;
   const std::map<std::string, PodEntry>& pods() const { return pods_; }
+  // To sort by when many pods are looked up by uid: near numbers lie near each other in memory. A uid that no pod has
+  // may be given that of another.
+  std::uint32_t place_of_uid(std::string_view uid) const;
   PodEntry& put_pod(std::shared_ptr<const Pod> pod);  // new, or a new version of the same uid
   void save_pod(const std::string& key);              // stages the entry as it is now
   void erase_pod(const std::string& key);
@@ -109,6 +112,7 @@ class Objects final : public Lister {
   // Calls visit(shelf) with that of a kind other than pods and nodes.
   template <class Shelves, class Visit>
   static void with_shelf(Shelves& shelves, Kind kind, Visit visit);
+  KeyIndex::Place find_place(std::string_view uid) const;
   Status load_pod(const Json& stored);
   Status load_packed_pod(std::string_view stored);
   void stage(Kind kind, const std::string& key, const Json& value);
@@ -116,15 +120,9 @@ class Objects final : public Lister {
   Store& store_;
   std::function<bool(const std::string& uid)> is_running_;
   std::map<std::string, PodEntry> pods_;
-  struct ByUid {
-    using is_transparent = void;
-    static std::string_view uid(const PodEntry* entry) { return entry->pod->uid(); }
-    static std::string_view uid(std::string_view uid) { return uid; }
-    // Not noexcept, so that the set keeps what was computed.
-    std::size_t operator()(const auto& one) const { return std::hash<std::string_view>()(uid(one)); }
-    bool operator()(const auto& one, const auto& other) const { return uid(one) == uid(other); }
-  };
-  std::unordered_set<PodEntry*, ByUid, ByUid> by_uid_;
+  std::vector<PodEntry*> places_;  // null: free
+  std::vector<KeyIndex::Place> free_places_;
+  KeyIndex by_uid_;  // places in places_
   std::map<std::string, Json> overlays_;
   std::tuple<Shelf<PersistentVolume>, Shelf<PersistentVolumeClaim>, Shelf<StorageClass>, Shelf<PriorityClass>,
              Shelf<Namespace>, Shelf<Service>, Shelf<PodDisruptionBudget>, Shelf<CsiNode>, Shelf<CsiDriver>,

@@ -34,7 +34,8 @@ class [[nodiscard]] Task {
   ~Task() {
     if (handle_) handle_.destroy();
   }
-  bool is_done() const { return !handle_ || handle_.done(); }
+  bool is_begun() const { return handle_ != nullptr; }
+  bool is_done() const { return is_begun() && handle_.done(); }
 
  private:
   explicit Task(std::coroutine_handle<promise_type> handle) : handle_(handle) {}

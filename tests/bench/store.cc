@@ -281,9 +281,17 @@ void fill_for_start(const std::string& path) {
 
 // What the process measured of itself since exec.
 struct Started {
-  double wall_ms = 0, cpu_ms = 0, open_ms = 0;
+  double wall_ms = 0, cpu_ms = 0, open_ms = 0, resident_mib = 0, most_mib = 0;
   bool operator<(const Started& other) const { return cpu_ms < other.cpu_ms; }
 };
+
+double resident_mib() {
+  std::FILE* file = std::fopen("/proc/self/statm", "r");
+  long pages = 0;
+  if (file == nullptr || std::fscanf(file, "%*d %ld", &pages) != 1) fail("/proc/self/statm");
+  std::fclose(file);
+  return static_cast<double>(pages) * static_cast<double>(sysconf(_SC_PAGESIZE)) / (1 << 20);
+}
 
 // The program again, to read a store that is there: this is its main().
 int start_once(const std::string& path) {
@@ -294,8 +302,9 @@ int start_once(const std::string& path) {
   const auto ms_of = [](const timeval& time) {
     return static_cast<double>(time.tv_sec) * 1000 + static_cast<double>(time.tv_usec) / 1000;
   };
-  std::printf("%zu bound, %.2f ms of CPU, %.2f ms to open\n", site.bound(), ms_of(used.ru_utime) + ms_of(used.ru_stime),
-              site.opened_ms());
+  std::printf("%zu bound, %.2f ms of CPU, %.2f ms to open, %.1f MiB resident, %.1f at most\n", site.bound(),
+              ms_of(used.ru_utime) + ms_of(used.ru_stime), site.opened_ms(), resident_mib(),
+              static_cast<double>(used.ru_maxrss) / 1024);
   std::fflush(stdout);
   _exit(0);
 }
@@ -307,8 +316,8 @@ Started start_in_a_process(const std::string& path) {
   std::FILE* child = popen(command.c_str(), "r");
   std::size_t bound = 0;
   Started took;
-  if (child == nullptr ||
-      std::fscanf(child, "%zu bound, %lf ms of CPU, %lf", &bound, &took.cpu_ms, &took.open_ms) != 3) {
+  if (child == nullptr || std::fscanf(child, "%zu bound, %lf ms of CPU, %lf ms to open, %lf MiB resident, %lf", &bound,
+                                      &took.cpu_ms, &took.open_ms, &took.resident_mib, &took.most_mib) != 5) {
     fail("the start in a process of its own");
   }
   took.wall_ms = milliseconds_since(began);
@@ -321,13 +330,14 @@ void measure_start(const std::string& folder) {
   const std::string path = folder + "/start.db";
   fill_for_start(path);
   std::vector<Started> times;
-  for (int run = 0; run < 5; ++run) times.push_back(start_in_a_process(path));
+  for (int run = 0; run < 15; ++run) times.push_back(start_in_a_process(path));
   std::sort(times.begin(), times.end());
   const Started& median = times[times.size() / 2];
   std::printf(
       "start with %d nodes and %d pods, %d of them waiting, from exec: %.0f ms, %.0f ms of CPU (least %.0f); %.0f ms "
-      "to open and read the file\n",
-      kStartNodes, kStartPods, kStartWaiting, median.wall_ms, median.cpu_ms, times[0].cpu_ms, median.open_ms);
+      "to open and read the file; %.0f MiB resident, %.0f at most\n",
+      kStartNodes, kStartPods, kStartWaiting, median.wall_ms, median.cpu_ms, times[0].cpu_ms, median.open_ms,
+      median.resident_mib, median.most_mib);
   std::printf("  limit: 300 ms\n");
 }
 

@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <map>
+
+#include "core/random.h"
 #include "tests/unit/scheduling_fixture.h"
 
 namespace berth {
@@ -102,6 +105,40 @@ TEST(Cache, UpdateChangesThePodInItsPlace) {
   cache.update(cpu_pod("unknown", "1"));
   EXPECT_EQ(cpu_on(cache, "n1"), 1000);
   EXPECT_TRUE(cache.is_assumed("uid-p"));
+}
+
+TEST(Cache, TheOnlyPodOfAGhostStaysThereWhenItChanges) {
+  Cache cache;
+  cache.confirm(cpu_pod("p", "2"), "n1");
+  cache.update(cpu_pod("p", "1"));
+  EXPECT_EQ(cpu_on(cache, "n1"), 1000);
+  EXPECT_EQ(cache.node_of("uid-p"), "n1");
+}
+
+TEST(Cache, CountsRightWhoeverComesAndGoes) {
+  Cache cache;
+  std::map<std::string, std::string> want;  // node by pod
+  Random random(3);
+  for (int step = 0; step < 5000; ++step) {
+    const std::string name = "p" + std::to_string(random.below(40));
+    const std::string node = "n" + std::to_string(random.below(12));
+    if (random.below(3) == 0) {
+      cache.remove("uid-" + name);
+      want.erase(name);
+    } else {
+      cache.confirm(cpu_pod(name, "1"), node);
+      want[name] = node;
+    }
+    if (random.below(20) == 0) cache.set_node(share(make_node(node)));
+    if (random.below(20) == 0) cache.remove_node(node);
+  }
+  std::map<std::string, std::int64_t> cpu;
+  for (const auto& [name, node] : want) {
+    EXPECT_EQ(cache.node_of("uid-" + name), node);
+    cpu[node] += 1000;
+  }
+  EXPECT_EQ(cache.pod_count(), want.size());
+  for (const auto& [node, milli] : cpu) EXPECT_EQ(cpu_on(cache, node), milli) << node;
 }
 
 TEST(Snapshot, ListsNodesInTheOrderOfAddition) {

@@ -64,6 +64,47 @@ TEST_F(GatewayTest, ARestartResumesTheRowAtItsPhase) {
   EXPECT_TRUE(gateway->objects().pods().empty());
 }
 
+// Bound ones are taken up in the order of their pods, the others in that of their uids.
+TEST_F(GatewayTest, ARestartFindsEachRowWithItsOwnPodAndNode) {
+  start_connected();
+  const std::vector<std::pair<std::string, std::string>> pods{{"a", "u9"}, {"b", "u3"}, {"c", "u5"}, {"d", "u1"}};
+  for (const auto& [name, uid] : pods) {
+    device("n-" + name);
+    apply(pod(name, uid, "64Mi", R"(,"nodeSelector":{"kubernetes.io/hostname":"n-)" + name + R"("})"));
+    if (name == "c") continue;
+    answer("n-" + name, AnswerType::pre_bound);
+    answer("n-" + name, AnswerType::bound);
+  }
+  apply(pod("waits", "u4", "2Gi"));
+  restart();
+  EXPECT_EQ(gateway->bindings().size(), pods.size());
+  for (const auto& [name, uid] : pods) {
+    const Binding& binding = *gateway->bindings().at(uid);
+    EXPECT_EQ(binding.row.uid, uid);
+    EXPECT_EQ(binding.row.pod, "default/" + name);
+    EXPECT_EQ(binding.row.phase, name == "c" ? Phase::prebind : Phase::bound);
+    EXPECT_EQ(binding.pod, gateway->objects().find_pod("default/" + name)->pod);
+    EXPECT_EQ(gateway->cache().node_of(uid), "n-" + name);
+    EXPECT_EQ(gateway->cache().is_assumed(uid), name == "c");
+    EXPECT_EQ(gateway->cache().find("n-" + name)->requested.memory, 64 << 20);
+  }
+  EXPECT_EQ(gateway->queue().uids(), std::vector<std::string>{"u4"});
+}
+
+TEST_F(GatewayTest, ABoundRowHearsItsDeviceAfterARestart) {
+  start_connected();
+  device("n1");
+  bind_pod("web", "u1", "n1");
+  const Request bind = *request("n1");
+  restart();
+  device("n1");
+  EXPECT_EQ(gateway->bindings().at("u1")->cycle, nullptr) << "it is over";
+  answer("n1", answer_to(bind, AnswerType::released));
+  EXPECT_NE(phase("u1"), Phase::bound);
+  ASSERT_EQ(request("n1")->type, RequestType::pre_bind) << "placed anew";
+  EXPECT_GT(request("n1")->epoch, bind.epoch);
+}
+
 TEST_F(GatewayTest, ARejectedPodIsUndoneAndTriedAgainAfterBackoff) {
   start_connected();
   device("n1");

@@ -329,5 +329,30 @@ TEST_F(KeptObjects, GiveAnAcceptedPodTheDefaultsOfTheApiServer) {
   EXPECT_EQ(pod->manifest.dump().find("requests"), std::string::npos);
 }
 
+TEST_F(KeptObjects, FindPodsByTheirUidsWhoeverComesAndGoes) {
+  MemoryStore other;
+  Objects objects(other);
+  const auto put = [&objects](const std::string& name, const std::string& uid) {
+    auto pod = std::make_shared<Pod>();
+    pod->metadata.name = name;
+    pod->metadata.namespace_ = "default";
+    pod->metadata.uid = uid;
+    objects.put_pod(pod);
+  };
+  for (const char* name : {"a", "b", "c"}) put(name, std::string("u-") + name);
+  EXPECT_LT(objects.place_of_uid("u-a"), objects.place_of_uid("u-b"));
+  objects.erase_pod("default/b");
+  EXPECT_EQ(objects.find_pod_by_uid("u-b"), nullptr);
+  put("d", "u-d");
+  for (const std::string name : {"a", "c", "d"}) {
+    ASSERT_NE(objects.find_pod_by_uid("u-" + name), nullptr) << name;
+    EXPECT_EQ(objects.find_pod_by_uid("u-" + name)->pod->metadata.name, name);
+  }
+  put("e", "u-d");  // a uid under two names is the newer's
+  EXPECT_EQ(objects.find_pod_by_uid("u-d")->pod->metadata.name, "e");
+  objects.erase_pod("default/d");
+  EXPECT_EQ(objects.find_pod_by_uid("u-d")->pod->metadata.name, "e");
+}
+
 }  // namespace
 }  // namespace berth

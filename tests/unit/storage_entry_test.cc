@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
 #include "core/random.h"
@@ -85,6 +86,8 @@ TEST(Entry, KeepsChangesAsTheyWere) {
 
 TEST(Entry, CarriesTheCheckSumOfZlib) {
   EXPECT_EQ(seal_entry("123456789"), std::string("\x01\x26\x39\xf4\xcb", 5) + "123456789");
+  const std::string all = "The quick brown fox jumps over the lazy dog";  // longer than what is looked up at once
+  EXPECT_EQ(seal_entry(all), std::string("\x01\x39\xa3\x4f\x41", 5) + all);
 }
 
 TEST(Live, IsReadInTheOrderOfItsKeys) {
@@ -100,11 +103,40 @@ TEST(Live, IsReadInTheOrderOfItsKeys) {
     live.note(1, 0, change);
     want.insert({change.table, change.key});
   }
-  const std::vector<const Live::Item*> items = in_order(live);
-  ASSERT_EQ(items.size(), want.size());
+  const std::vector<Live::Record> records = in_order(live);
+  ASSERT_EQ(records.size(), want.size());
   auto next = want.begin();
-  for (const Live::Item* item : items) {
-    EXPECT_EQ(item->first, static_cast<char>(next->first) + next->second);
+  for (const Live::Record record : records) {
+    EXPECT_EQ(live.id(record), static_cast<char>(next->first) + next->second);
+    ++next;
+  }
+}
+
+TEST(Live, KeepsEachKeyWhileOthersComeAndGo) {
+  Live live;
+  std::map<std::string, std::uint32_t> want;  // the number of the change that holds it
+  Random random(11);
+  for (std::uint32_t number = 0; number < 30'000; ++number) {
+    ChangeView change;
+    change.table = Table::row;
+    change.key = std::string(random.below(60), 'k') + std::to_string(random.below(3000));
+    change.op = random.below(2) == 0 ? Op::erase : Op::begin;
+    const Live::Record record = live.note(1, number, change);
+    if (change.op == Op::erase) {
+      EXPECT_EQ(record, Live::kNone);
+      want.erase(change.key);
+    } else {
+      EXPECT_EQ(live.id(record).substr(1), change.key);
+      want[change.key] = number;
+    }
+  }
+  const std::vector<Live::Record> records = in_order(live);
+  ASSERT_EQ(records.size(), want.size());
+  ASSERT_EQ(live.live_changes(), want.size());
+  auto next = want.begin();
+  for (const Live::Record record : records) {
+    EXPECT_EQ(live.id(record).substr(1), next->first);
+    EXPECT_EQ(live.place(record).number, next->second);
     ++next;
   }
 }

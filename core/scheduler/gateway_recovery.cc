@@ -1,0 +1,109 @@
+// What a start makes of what was stored: nodes and placed pods into the cache, rows into their binding cycles, the
+// other pods into the queue.
+#include <algorithm>
+#include <utility>
+
+#include "core/scheduler/gateway.h"
+
+namespace berth {
+
+namespace {
+
+// Nothing is asked of anybody, and no volume has to be held.
+bool is_settled(const Row& row) { return row.phase == Phase::bound && row.volumes.empty(); }
+
+}  // namespace
+
+// Recovery is the binding cycle: each row found re-enters it at its phase; the other pods go to the queue.
+void Gateway::recover() {
+  board_.set_mirror_mark(identity_.id.store_id);
+  for (const auto& [kind, key] : doomed_) objects_.mark_deleting(kind, key);
+  std::vector<std::string> names;
+  for (const auto& [name, device] : nodes_.all()) names.push_back(name);
+  for (const std::string& node : names) refresh_node(node);
+  for (const std::string& node : objects_.keys(Kind::node)) {
+    if (!is_retired(node)) nodes_.expect(node);
+  }
+  cache_.expect_pods(rows_loaded_.size());
+  resume_rows(std::exchange(rows_loaded_, {}));
+  std::vector<std::string> leaving;
+  for (const auto& [key, entry] : objects_.pods()) {
+    if (!entry.deleting || entry.finished || identity_.adopting) continue;
+    if (!bindings_.contains(entry.pod->uid())) leaving.push_back(key);
+  }
+  for (const std::string& key : leaving) finish_removal(key);
+  restore_queue();
+  log_.write(Level::info, "gateway started",
+             {{"fleet", options_.fleet},
+              {"gateway", options_.gateway},
+              {"seed", std::to_string(options_.seed)},
+              {"term", std::to_string(identity_.id.term)},
+              {"store", identity_.id.store_id},
+              {"pods", std::to_string(objects_.pods().size())},
+              {"rows", std::to_string(bindings_.size())},
+              {"releases", std::to_string(releases_.size())},
+              {"adopting", identity_.adopting ? "yes" : "no"}});
+}
+
+// In the order of uids, as the store is read. Most rows are settled: their pods only have to be found and counted,
+// which is done first and in the order in which those lie in memory, since one pod after another costs much less than
+// one here and one there.
+void Gateway::resume_rows(std::deque<Row> rows) {
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> settled;  // by place of the pod: which row
+  settled.reserve(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (is_settled(rows[i])) settled.emplace_back(objects_.place_of_uid(rows[i].uid), static_cast<std::uint32_t>(i));
+  }
+  std::sort(settled.begin(), settled.end());
+  std::vector<std::unique_ptr<Binding>> restored(rows.size());
+  for (const auto& [place, i] : settled) {
+    restored[i] = restore_binding(std::move(rows[i]));
+    rows[i].uid = restored[i]->row.uid;
+  }
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (restored[i] == nullptr) {
+      resume_row(std::move(rows[i]));
+    } else {
+      bindings_.emplace_hint(bindings_.end(), std::move(rows[i].uid), std::move(restored[i]));
+    }
+  }
+}
+
+void Gateway::resume_row(Row row) {
+  hold_volumes(row);
+  std::unique_ptr<Binding> owned = restore_binding(std::move(row));
+  Binding& binding = *owned;
+  if (binding.row.phase == Phase::prebind) arm_deadline(binding);
+  if (is_in_flight(binding.row)) enter_flight(binding.row);
+  bindings_.emplace_hint(bindings_.end(), binding.row.uid, std::move(owned));  // a store is read in this order
+  binding.task = binding_cycle(binding);
+}
+
+std::unique_ptr<Binding> Gateway::restore_binding(Row row) {
+  auto owned = std::make_unique<Binding>();
+  Binding& binding = *owned;
+  binding.row = std::move(row);
+  const std::string& uid = binding.row.uid;
+  const PodEntry* entry = objects_.find_pod_by_uid(uid);
+  if (entry != nullptr) binding.pod = entry->pod;
+  hold_epoch(binding.row.node, binding.row.epoch);
+  if (!is_in_flight(binding.row)) {
+    if (entry != nullptr && !entry->finished) cache_.confirm(binding.pod, binding.row.node);
+    return owned;
+  }
+  binding.cycle = std::make_unique<BindingCycle>();
+  BindingCycle& cycle = *binding.cycle;
+  cycle.queued.pod = binding.pod;
+  if (auto place = places_.find(uid); place != places_.end()) take_place(place->second, cycle.queued);
+  cycle.node = binding.row.node;
+  cycle.framework = binding.pod == nullptr ? nullptr : framework_of(*binding.pod);
+  if (cycle.framework != nullptr) {
+    cycle.reservation = Reservation::restore(*cycle.framework, cache_, std::make_unique<CycleState>(), binding.pod,
+                                             binding.row.node, binding.row.volumes);
+  } else if (entry != nullptr && !entry->finished) {
+    cache_.confirm(binding.pod, binding.row.node);
+  }
+  return owned;
+}
+
+}  // namespace berth
