@@ -173,6 +173,7 @@ void Gateway::recover() {
   }
   cache_.expect_pods(rows_loaded_.size());
   for (Row& row : std::exchange(rows_loaded_, {})) resume_row(std::move(row));
+  for (const auto& [key, release] : releases_) hold_volumes(key, release.entry.volumes);
   std::vector<std::string> leaving;
   for (const auto& [key, entry] : objects_.pods()) {
     if (!entry.deleting || entry.finished || identity_.adopting) continue;

@@ -146,8 +146,18 @@ void Gateway::join_halves(Kind kind, const std::string& key) {
   }
 }
 
+bool Gateway::is_taken(const VolumeGrant& grant) const {
+  const auto claim = objects_.claim(grant.claim);
+  const auto volume = objects_.volume(grant.volume);
+  if (claim != nullptr && claim->phase == "Bound" && claim->volume_name != grant.volume) return true;
+  if (volume == nullptr || volume->phase != "Bound" || volume->claim_ref == grant.claim) return false;
+  const auto other = objects_.claim(volume->claim_ref);
+  return other != nullptr && other->phase == "Bound" && other->volume_name == grant.volume;
+}
+
 // Waiting pods hear of it as of upstream's two writes: the volume's, then the claim's.
 bool Gateway::bind_volume(const VolumeGrant& grant) {
+  if (is_taken(grant)) return false;
   EventObjects of_volume, of_claim;
   note_old(of_volume, objects_, Kind::persistent_volume, grant.volume);
   note_old(of_claim, objects_, Kind::persistent_volume_claim, grant.claim);

@@ -127,7 +127,7 @@ void Gateway::refresh_local_volumes(const std::string& node) {
   for (const std::string& name : objects_.keys(Kind::persistent_volume)) {
     if (!name.starts_with(prefix) || offered.contains(name)) continue;
     auto volume = objects_.volume(name);
-    if (!is_offered_by(*volume, node) || volume->phase != "Available") continue;
+    if (!is_offered_by(*volume, node) || volume->phase != "Available" || is_reserved(name)) continue;
     erase_other(Kind::persistent_volume, name);
   }
 }

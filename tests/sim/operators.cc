@@ -5,6 +5,8 @@ namespace berth::sim {
 namespace {
 
 constexpr int kClaims = 3;
+constexpr int kFirstPort = 8080;
+constexpr std::uint64_t kPorts = 2;
 constexpr std::uint64_t kCreate = 49;  // the last deed that is one
 
 constexpr int kPriorities = 3;  // 100, 200, 300
@@ -56,9 +58,13 @@ Operators::PodPlan Operators::make_plan() {
   if (world_.random.chance(1, 4)) plan.zone = world_.random.chance(1, 2) ? "a" : "b";
   if (world_.random.chance(1, 4)) plan.claim = "c" + std::to_string(world_.random.below(kClaims));
   if (world_.random.chance(1, 4)) plan.priority = 100 * static_cast<int>(1 + world_.random.below(kPriorities));
+  if (world_.random.chance(1, 5)) plan.host_port = kFirstPort + static_cast<int>(world_.random.below(kPorts));
+  plan.camera = world_.random.chance(1, 6);
   if (rush_ && world_.random.chance(19, 20)) {
     plan.lasts_ms = static_cast<int>(world_.pick(20, 300));
     plan.claim.clear();
+    plan.host_port = 0;
+    plan.camera = false;
   }
   plan.tolerates = world_.random.chance(1, 2);
   plan.gated = world_.random.chance(1, 10);
@@ -74,9 +80,18 @@ Json Operators::manifest(const std::string& name, const PodPlan& plan) const {
   }
   Json requests = Json::object();
   requests.set("cpu", std::to_string(plan.cpu) + "m").set("memory", std::to_string(plan.memory_mi) + "Mi");
+  Json resources = Json::object();
+  if (plan.camera) {  // an extended resource: what is asked is what may be used
+    requests.set(kCamera, "1");
+    resources.set("limits", Json(Json::Object{{kCamera, Json("1")}}));
+  }
+  resources.set("requests", std::move(requests));
   Json container = Json::object();
-  container.set("name", "main").set("image", "sim");
-  container.set("resources", Json(Json::Object{{"requests", std::move(requests)}}));
+  container.set("name", "main").set("image", "sim").set("resources", std::move(resources));
+  if (plan.host_port > 0) {
+    Json port(Json::Object{{"containerPort", Json(80)}, {"hostPort", Json(plan.host_port)}});
+    container.set("ports", Json(Json::Array{std::move(port)}));
+  }
   Json spec = Json::object();
   spec.set("containers", Json(Json::Array{std::move(container)}));
   spec.set("restartPolicy", plan.lasts_ms > 0 ? "Never" : "Always").set("terminationGracePeriodSeconds", 3);

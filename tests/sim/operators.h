@@ -41,6 +41,8 @@ class Operators final : private Transport::Handler {
     int lasts_ms = 0;
     std::string zone, claim;
     int priority = 0;
+    int host_port = 0;  // 0: none
+    bool camera = false;
     bool tolerates = false;
     bool gated = false;
     int generation = 0;  // a label that updates change

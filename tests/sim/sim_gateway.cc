@@ -176,7 +176,23 @@ void SimGateway::after_message() {
       return const_cast<Cache&>(gateway_->cache()).charge("n0", "sabotage", amount);
     }
     case Sabotage::s10: return sabotage_queue();
+    case Sabotage::volumes: return misbind_claim();
     default: return;
+  }
+}
+
+void SimGateway::misbind_claim() {
+  const GatewaySight& sight = world().witness.gateway();
+  for (const auto& [key, claim] : sight.claims) {
+    if (claim.phase != "Bound" || sight.volumes.size() < 2) continue;
+    const std::string record = "persistentvolumeclaims/" + key;
+    Json manifest = *Json::parse(flash().durable().at({Table::object, record}).value);
+    const std::string& first = sight.volumes.begin()->first;
+    const std::string& other = first == claim.bound_to ? sight.volumes.rbegin()->first : first;
+    manifest.find("spec")->set("volumeName", other);
+    flash().put(Table::object, record, manifest.dump());
+    (void)flash().commit();
+    return read_flash();
   }
 }
 

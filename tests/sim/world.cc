@@ -34,6 +34,7 @@ AgentConfig make_device(std::size_t number, bool rush) {
   config.capacity["cpu"] = *Quantity::parse(number % 4 == 0 ? "1" : "2");
   config.capacity["memory"] = *Quantity::parse("256Mi");
   config.capacity["pods"] = *Quantity::parse("6");
+  if (number % 2 == 0) config.capacity[kCamera] = *Quantity::parse("1");
   if (rush) {
     config.capacity["cpu"] = *Quantity::parse("32");
     config.capacity["memory"] = *Quantity::parse("16Gi");
@@ -241,7 +242,8 @@ void World::plan_storm() {
     device->runtime().set_habits({.prepare_fails_percent = around_.random.below(15),
                                   .start_fails_percent = around_.random.below(8),
                                   .slow_percent = around_.random.below(15),
-                                  .stop_is_a_lie = plan_.sabotage == Sabotage::s4});
+                                  .stop_is_a_lie = plan_.sabotage == Sabotage::s4,
+                                  .undo_is_a_lie = plan_.sabotage == Sabotage::held});
   }
   // A large fleet has more of everything.
   const auto crowd = static_cast<Millis>(1 + devices_.size() / 6);
@@ -287,8 +289,9 @@ void World::calm_down() {
   around_.weather.set_storm(false);
   const bool broken = plan_.sabotage == Sabotage::l5;
   for (const auto& device : devices_) {
-    device->runtime().set_habits(
-        {.prepare_fails_percent = broken ? 100u : 0u, .stop_is_a_lie = plan_.sabotage == Sabotage::s4});
+    device->runtime().set_habits({.prepare_fails_percent = broken ? 100u : 0u,
+                                  .stop_is_a_lie = plan_.sabotage == Sabotage::s4,
+                                  .undo_is_a_lie = plan_.sabotage == Sabotage::held});
     device->boot();
   }
   for (const auto& device : devices_) device->clock().set_rate(1000);

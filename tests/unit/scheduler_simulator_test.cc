@@ -216,4 +216,76 @@ TEST_F(GatewayTest, AnOperatorCannotBindAClaimByHalf) {
   EXPECT_EQ(gateway->objects().claim("default/c")->volume_name, "");
 }
 
+TEST_F(LostStoreTest, AClaimHasTheVolumeThatAnOrphanHoldsAlsoAfterARestart) {
+  lose_store({"n1"});
+  device("n1", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})", kOffers);
+  SlotReport held = slot("u1");
+  held.volumes = {{"default/c", "n1-d", "/d"}};
+  slots("n1", {held});
+  ASSERT_FALSE(gateway->identity().orphans.empty());
+  restart();
+  receive(topics.desired(Kind::persistent_volume_claim, "default/c"), claim());
+  EXPECT_EQ(gateway->objects().claim("default/c")->volume_name, "n1-d") << "no pod may take its data elsewhere";
+}
+
+TEST_F(LostStoreTest, AListingTakesNoClaimFromItsVolume) {
+  lose_store({"n1"});
+  device("n1", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})", kOffers);
+  receive(topics.desired(Kind::persistent_volume_claim, "default/c"),
+          claim(R"(,"volumeName":"n1-d")", R"(,"status":{"phase":"Bound"})"), true);
+  SlotReport held = slot("u1");
+  held.volumes = {{"default/c", "n9-d", "/d"}};
+  slots("n1", {held});
+  EXPECT_EQ(gateway->objects().claim("default/c")->volume_name, "n1-d");
+  held.volumes = {{"default/other", "n1-d", "/d"}};
+  held.uid = "u2";
+  slots("n1", {held});
+  receive(topics.desired(Kind::persistent_volume_claim, "default/other"),
+          R"({"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"other"},"spec":{"storageClassName":)"
+          R"("local","accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Mi"}}}})");
+  EXPECT_EQ(gateway->objects().volume("n1-d")->claim_ref, "default/c");
+}
+
+class ReservedVolumeTest : public GatewayTest {
+ protected:
+  // Pod "web" (u1) was decided for n1, with its volume n1-d for claim "c"; the device was asked.
+  void SetUp() override {
+    start_connected();
+    device("n1", "i1", kAllocatable, kOffers);
+    apply(kClass);
+    apply(claim());
+    apply(pod("web", "u1", "64Mi", R"(,"volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"c"}}])"));
+    ASSERT_EQ(phase("u1"), Phase::prebind) << why("web");
+  }
+  void stop_offering() {
+    receive(topics.node_state("n1"),
+            R"({"incarnation":"i1","session":"1","sequence":"2","allocatable":)" + std::string(kAllocatable) + "}");
+  }
+  static constexpr char kAllocatable[] = R"({"cpu":"2","memory":"1Gi","pods":"10"})";
+};
+
+TEST_F(ReservedVolumeTest, StaysWhileTheDeviceAnswers) {
+  stop_offering();
+  answer("n1", AnswerType::pre_bound);
+  ASSERT_EQ(phase("u1"), Phase::bind);
+  EXPECT_EQ(gateway->objects().claim("default/c")->volume_name, "n1-d");
+}
+
+TEST_F(ReservedVolumeTest, GoesWhenTheDeviceHasRefused) {
+  stop_offering();
+  ASSERT_NE(gateway->objects().volume("n1-d"), nullptr);
+  answer("n1", AnswerType::rejected);
+  EXPECT_EQ(gateway->objects().volume("n1-d"), nullptr);
+}
+
+TEST_F(ReservedVolumeTest, IsDeletedWhenTheDeviceHasRefused) {
+  const std::string before = gateway->objects().volume("n1-d")->metadata.uid;
+  api(R"({"op":"delete","kind":"persistentvolume","name":"n1-d"})");
+  ASSERT_NE(gateway->objects().volume("n1-d"), nullptr);
+  EXPECT_EQ(gateway->objects().volume("n1-d")->metadata.uid, before);
+  answer("n1", AnswerType::rejected);
+  ASSERT_NE(gateway->objects().volume("n1-d"), nullptr);
+  EXPECT_NE(gateway->objects().volume("n1-d")->metadata.uid, before) << "deleted, and offered anew";
+}
+
 }  // namespace berth
