@@ -99,8 +99,7 @@ void Gateway::hold_volumes(const Row& row) {
 void Gateway::hold_volumes(const std::string& holder, const std::vector<VolumeGrant>& grants) {
   for (const VolumeGrant& grant : grants) bind_volume(grant);
   for (const VolumeGrant& grant : grants) {
-    const auto claim = objects_.claim(grant.claim);
-    if (claim == nullptr || claim->volume_name.empty()) unbound_grants_[holder].push_back(grant);
+    if (!objects_.is_bound(grant)) unbound_grants_[holder].push_back(grant);
   }
 }
 

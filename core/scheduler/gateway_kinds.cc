@@ -164,12 +164,17 @@ bool Gateway::bind_volume(const VolumeGrant& grant) {
   objects_.bind_volumes({grant});
   note_new(of_volume, objects_, Kind::persistent_volume, grant.volume);
   note_new(of_claim, objects_, Kind::persistent_volume_claim, grant.claim);
-  if (of_claim.old_claim == of_claim.new_claim) return false;
-  board_.mark(Kind::persistent_volume, grant.volume);
-  board_.mark(Kind::persistent_volume_claim, grant.claim);
-  wake(*event_of(Kind::persistent_volume, kUpdate), of_volume);
-  wake(*event_of(Kind::persistent_volume_claim, kUpdate), of_claim);
-  return true;
+  const bool volume_changed = of_volume.old_volume != of_volume.new_volume;
+  const bool claim_changed = of_claim.old_claim != of_claim.new_claim;
+  if (volume_changed) {
+    board_.mark(Kind::persistent_volume, grant.volume);
+    wake(*event_of(Kind::persistent_volume, kUpdate), of_volume);
+  }
+  if (claim_changed) {
+    board_.mark(Kind::persistent_volume_claim, grant.claim);
+    wake(*event_of(Kind::persistent_volume_claim, kUpdate), of_claim);
+  }
+  return volume_changed || claim_changed;
 }
 
 }  // namespace berth

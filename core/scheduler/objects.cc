@@ -330,35 +330,51 @@ std::shared_ptr<const PriorityClass> Objects::default_priority_class() const {
 
 void Objects::bind_volumes(const std::vector<VolumeGrant>& grants) {
   for (const VolumeGrant& grant : grants) {
-    auto claim = this->claim(grant.claim);
-    auto volume = this->volume(grant.volume);
-    if (claim == nullptr || volume == nullptr) continue;  // deleted while the device answered; the pod keeps its path
-    if (volume->claim_ref == grant.claim && claim->volume_name == grant.volume && claim->phase == "Bound") continue;
-
-    PersistentVolume bound_volume = *volume;
-    bound_volume.claim_ref = grant.claim;
-    bound_volume.claim_ref_uid = claim->metadata.uid;
-    bound_volume.phase = "Bound";
-    Json reference = Json::object();
-    reference.set("kind", "PersistentVolumeClaim");
-    reference.set("namespace", claim->metadata.namespace_);
-    reference.set("name", claim->metadata.name);
-    reference.set("uid", claim->metadata.uid);
-    Json spec = bound_volume.manifest.find("spec") ? *bound_volume.manifest.find("spec") : Json::object();
-    spec.set("claimRef", std::move(reference));
-    bound_volume.manifest.set("spec", std::move(spec));
-    bound_volume.manifest.set("status", Json(Json::Object{{"phase", "Bound"}}));
-    put(std::move(bound_volume));
-
-    PersistentVolumeClaim bound_claim = *claim;
-    bound_claim.volume_name = grant.volume;
-    bound_claim.phase = "Bound";
-    Json claim_spec = bound_claim.manifest.find("spec") ? *bound_claim.manifest.find("spec") : Json::object();
-    claim_spec.set("volumeName", grant.volume);
-    bound_claim.manifest.set("spec", std::move(claim_spec));
-    bound_claim.manifest.set("status", Json(Json::Object{{"phase", "Bound"}}));
-    put(std::move(bound_claim));
+    const auto claim = this->claim(grant.claim);
+    const auto volume = this->volume(grant.volume);
+    if (is_bound(grant)) continue;
+    if (volume != nullptr) bind_volume(*volume, grant.claim, claim.get());
+    if (claim != nullptr) bind_claim(*claim, grant.volume);
   }
+}
+
+bool Objects::is_bound(const VolumeGrant& grant) const {
+  const auto claim = this->claim(grant.claim);
+  const auto volume = this->volume(grant.volume);
+  return claim != nullptr && volume != nullptr && volume->claim_ref == grant.claim &&
+         claim->volume_name == grant.volume && claim->phase == "Bound";
+}
+
+// `claim` null: it is not known yet, and the volume is kept for it.
+void Objects::bind_volume(PersistentVolume volume, const std::string& key, const PersistentVolumeClaim* claim) {
+  if (claim == nullptr && volume.claim_ref == key) return;
+  volume.claim_ref = key;
+  Json reference = Json::object();
+  reference.set("kind", "PersistentVolumeClaim");
+  reference.set("namespace", key.substr(0, key.find('/')));
+  reference.set("name", key.substr(key.find('/') + 1));
+  if (claim != nullptr) {
+    volume.claim_ref_uid = claim->metadata.uid;
+    volume.phase = "Bound";
+    reference.set("uid", claim->metadata.uid);
+    volume.manifest.set("status", Json(Json::Object{{"phase", "Bound"}}));
+  }
+  Json spec = volume.manifest.find("spec") ? *volume.manifest.find("spec") : Json::object();
+  spec.set("claimRef", std::move(reference));
+  volume.manifest.set("spec", std::move(spec));
+  put(std::move(volume));
+}
+
+// Also when the volume is not known yet: it has the claim's data.
+void Objects::bind_claim(PersistentVolumeClaim claim, const std::string& volume) {
+  if (claim.volume_name == volume && claim.phase == "Bound") return;
+  claim.volume_name = volume;
+  claim.phase = "Bound";
+  Json spec = claim.manifest.find("spec") ? *claim.manifest.find("spec") : Json::object();
+  spec.set("volumeName", volume);
+  claim.manifest.set("spec", std::move(spec));
+  claim.manifest.set("status", Json(Json::Object{{"phase", "Bound"}}));
+  put(std::move(claim));
 }
 
 std::optional<VolumeGrant> Objects::half_binding(Kind kind, const std::string& key) const {

@@ -84,6 +84,19 @@ std::optional<std::string> find_feasible(const Gateway& gateway, const Witness& 
   return std::nullopt;
 }
 
+// A provisioner makes what it is asked for.
+Breach find_unmade(const Gateway& gateway) {
+  for (const std::string& key : gateway.objects().keys(Kind::persistent_volume_claim)) {
+    const auto claim = gateway.objects().claim(key);
+    const auto selected = claim->metadata.annotations.find("volume.kubernetes.io/selected-node");
+    if (selected == claim->metadata.annotations.end() || claim->phase == "Bound" || claim->metadata.deleting) {
+      continue;
+    }
+    return "claim " + key + " was to be filled for node " + selected->second + " and is not bound";
+  }
+  return {};
+}
+
 Breach l1(const Witness& witness, const Wanted& wanted) {
   const Gateway* gateway = witness.gateway().alive;
   if (gateway == nullptr) return "there is no gateway";
@@ -96,6 +109,7 @@ Breach l1(const Witness& witness, const Wanted& wanted) {
              (entry == nullptr ? std::string("none") : entry->pod->uid());
     }
   }
+  if (Breach breach = find_unmade(*gateway)) return breach;
   for (const auto& [key, entry] : gateway->objects().pods()) {
     const std::string& uid = entry.pod->uid();
     if (!wanted.uid_of_pod.contains(key)) return "pod " + key + " (" + uid + ") was deleted and is still there";

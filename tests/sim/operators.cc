@@ -1,10 +1,12 @@
 #include "tests/sim/operators.h"
 
+#include "tests/sim/provisioner.h"
+
 namespace berth::sim {
 
 namespace {
 
-constexpr int kClaims = 3;
+constexpr std::size_t kClaims = 3;
 constexpr int kFirstPort = 8080;
 constexpr std::uint64_t kPorts = 2;
 constexpr std::uint64_t kCreate = 49;  // the last deed that is one
@@ -56,7 +58,7 @@ Operators::PodPlan Operators::make_plan() {
   plan.memory_mi = 16 << world_.random.below(4);
   if (world_.random.chance(1, 2)) plan.lasts_ms = static_cast<int>(world_.pick(200, 10'000));
   if (world_.random.chance(1, 4)) plan.zone = world_.random.chance(1, 2) ? "a" : "b";
-  if (world_.random.chance(1, 4)) plan.claim = "c" + std::to_string(world_.random.below(kClaims));
+  if (world_.random.chance(1, 4)) plan.claim = pick_claim();
   if (world_.random.chance(1, 4)) plan.priority = 100 * static_cast<int>(1 + world_.random.below(kPriorities));
   if (world_.random.chance(1, 5)) plan.host_port = kFirstPort + static_cast<int>(world_.random.below(kPorts));
   plan.camera = world_.random.chance(1, 6);
@@ -131,19 +133,50 @@ void Operators::say_static() {
   storage_class.set("metadata", Json(Json::Object{{"name", Json("local")}}));
   storage_class.set("provisioner", "kubernetes.io/no-provisioner").set("volumeBindingMode", "WaitForFirstConsumer");
   publish(topics_.desired(Kind::storage_class, "local"), storage_class);
-  for (int number = 0; number < kClaims; ++number) {
-    const std::string name = "c" + std::to_string(number);
-    Json requests = Json(Json::Object{{"storage", Json("1Mi")}});
-    Json spec = Json::object();
-    spec.set("accessModes", Json(Json::Array{Json("ReadWriteOnce")})).set("storageClassName", "local");
-    spec.set("resources", Json(Json::Object{{"requests", std::move(requests)}}));
-    Json claim = Json::object();
-    claim.set("apiVersion", "v1").set("kind", "PersistentVolumeClaim");
-    claim.set("metadata", Json(Json::Object{{"name", Json(name)}, {"namespace", Json("default")}}));
-    claim.set("spec", std::move(spec));
-    publish(topics_.desired(Kind::persistent_volume_claim, "default/" + name), claim);
-  }
+  Json hosts = Json::object();
+  hosts.set("key", "kubernetes.io/hostname").set("values", Json(Json::Array{Json("n0"), Json("n1")}));
+  Json term(Json::Object{{"matchLabelExpressions", Json(Json::Array{std::move(hosts)})}});
+  storage_class.set("metadata", Json(Json::Object{{"name", Json(kMadeClass)}})).set("provisioner", "sim.berth/maker");
+  storage_class.set("allowedTopologies", Json(Json::Array{std::move(term)}));
+  publish(topics_.desired(Kind::storage_class, kMadeClass), storage_class);
+  for (std::size_t number = 0; number < kClaims + kMadeClaims; ++number) say_claim(number);
 }
+
+// Claims of volumes that nodes offer, then those of volumes that are made.
+std::string Operators::name_of_claim(std::size_t number) {
+  return number < kClaims ? "c" + std::to_string(number) : "m" + std::to_string(number - kClaims);
+}
+
+void Operators::say_claim(std::size_t number) {
+  const std::string name = name_of_claim(number);
+  Json requests = Json(Json::Object{{"storage", Json("1Mi")}});
+  Json spec = Json::object();
+  spec.set("accessModes", Json(Json::Array{Json("ReadWriteOnce")}))
+      .set("storageClassName", number < kClaims ? "local" : kMadeClass);
+  spec.set("resources", Json(Json::Object{{"requests", std::move(requests)}}));
+  Json claim = Json::object();
+  claim.set("apiVersion", "v1").set("kind", "PersistentVolumeClaim");
+  Json metadata(Json::Object{{"name", Json(name)}, {"namespace", Json("default")}});
+  // Its data is given up with its node.
+  if (number == 0) metadata.set("annotations", Json(Json::Object{{"berth/orphan-policy", Json("Release")}}));
+  claim.set("metadata", std::move(metadata)).set("spec", std::move(spec));
+  publish(topics_.desired(Kind::persistent_volume_claim, "default/" + name), claim);
+}
+
+// A claim goes, and comes back when all is said again; or a volume is to be used anew.
+void Operators::act_on_volumes() {
+  Kind kind = Kind::persistent_volume_claim;
+  std::string key = "default/" + pick_claim();
+  if (world_.random.chance(1, 2)) {
+    const std::string node = world_.random.chance(1, 2) ? "n0" : "n1";
+    kind = Kind::persistent_volume;
+    key = node + (world_.random.chance(1, 2) ? "-d0" : "-d1");
+  }
+  world_.say("operator", "deletes " + std::string(describe(kind).name) + " " + key);
+  publish(topics_.desired(kind, key), Json(Json::Object{{"deleted", Json(true)}}));
+}
+
+std::string Operators::pick_claim() { return name_of_claim(world_.random.below(kClaims + kMadeClaims)); }
 
 void Operators::say_overlay(std::size_t node) {
   const std::string name = "n" + std::to_string(node);
@@ -195,6 +228,7 @@ void Operators::act() {
     ++world_.counts.faults["node forgotten"];
     return ask(Json(Json::Object{{"op", Json("forget")}, {"kind", Json("Node")}, {"name", Json(node)}}));
   }
+  if (deed < 15) return act_on_volumes();
   if (known == plans_.end() || deed <= kCreate) {  // create, or re-create with another uid
     if (known != plans_.end()) gone_[key_of(name)].insert(known->second.uid);
     plans_[name] = make_plan();

@@ -55,6 +55,10 @@ class Operators final : private Transport::Handler {
   void say_pod(const std::string& name);
   void say_tombstone(const std::string& name, const std::string& uid);
   void say_static();
+  static std::string name_of_claim(std::size_t number);
+  void say_claim(std::size_t number);
+  std::string pick_claim();
+  void act_on_volumes();
   void say_overlay(std::size_t node);
   void say_grouping();
   void publish(const std::string& topic, const Json& payload);

@@ -44,6 +44,9 @@ AgentConfig make_device(std::size_t number, bool rush) {
     for (const char* name : {"d0", "d1"}) {
       config.volumes.push_back({name, std::string("/simulated/") + name, "10Mi", "local"});
     }
+    for (std::size_t claim = 0; claim < kMadeClaims; ++claim) {
+      config.volumes.push_back({"raw" + std::to_string(claim), made_path(claim), "10Mi", "raw"});
+    }
   }
   config.machine_id = "machine-" + std::to_string(number);
   config.heartbeat_ms = 5000;
@@ -61,7 +64,7 @@ std::size_t draw_size(Random& random) {
 
 }  // namespace
 
-World::World(const Plan& plan) : plan_(plan), around_(plan.seed, plan.sabotage, plan.print) {
+World::World(const Plan& plan) : plan_(plan), around_(plan.seed, plan.sabotage, plan.print), provisioner_(around_) {
   around_.mutant = plan.mutant;
   around_.check = [this] { check(); };
   around_.misuse = [this](const std::string& what) {
@@ -248,7 +251,7 @@ void World::plan_storm() {
   // A large fleet has more of everything.
   const auto crowd = static_cast<Millis>(1 + devices_.size() / 6);
   now_and_then(plan_.rush ? kRushMs : around_.pick(100, 2000) / crowd + 1, [this] { operators_->act(); });
-  now_and_then(20'000, [this] { operators_->repeat_all(pods_seen(), orphans_seen()); });
+  now_and_then(20'000, [this] { say_everything(); });
   // What stops all binding for a while is rarer where binds are wanted.
   const Millis apart = plan_.rush ? kRushApart : 1;
   now_and_then(apart * around_.pick(6000, 60'000), [this] { gateway_trouble(); });
@@ -273,6 +276,11 @@ std::map<std::string, std::string> World::pods_seen() const {
   if (gateway_->gateway() == nullptr) return seen;
   for (const auto& [key, entry] : gateway_->gateway()->objects().pods()) seen[key] = entry.pod->uid();
   return seen;
+}
+
+void World::say_everything() {
+  operators_->repeat_all(pods_seen(), orphans_seen());
+  provisioner_.repeat_all();
 }
 
 std::set<std::string> World::orphans_seen() const {
@@ -305,6 +313,7 @@ void World::calm_down() {
 
 bool World::run() {
   operators_->connect();
+  provisioner_.connect();
   gateway_->boot();
   for (const auto& device : devices_) {
     around_.timers.at(around_.pick(0, kQuietStartMs), [&device] { device->boot(); });
@@ -318,7 +327,7 @@ bool World::run() {
     well = well && run_until(end + word);
     // Until the last word the storm's delays are still on the way.
     around_.witness.count_attempts_anew();
-    if (well) operators_->repeat_all(pods_seen(), orphans_seen());
+    if (well) say_everything();
     if (well && plan_.sabotage == Sabotage::l1 && gateway_->gateway() != nullptr) gateway_->sabotage_queue();
   }
   well = well && run_until(end + kRestMs);

@@ -246,6 +246,31 @@ TEST_F(LostStoreTest, AListingTakesNoClaimFromItsVolume) {
   EXPECT_EQ(gateway->objects().volume("n1-d")->claim_ref, "default/c");
 }
 
+TEST_F(LostStoreTest, AClaimIsGivenNoOtherVolumeWhileItsOwnIsNotThere) {
+  lose_store({"n1"});
+  device("n1", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})", kOffers);
+  SlotReport held = slot("u1");
+  held.volumes = {{"default/c", "made", "/raw"}};
+  slots("n1", {held});
+  receive(topics.desired(Kind::storage_class, "local"), kClass);
+  receive(topics.desired(Kind::persistent_volume_claim, "default/c"), claim());
+  apply(pod("q", "u2", "64Mi", R"(,"volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"c"}}])"));
+  EXPECT_EQ(gateway->objects().claim("default/c")->volume_name, "made");
+  EXPECT_EQ(phase("u2"), Phase::none);
+}
+
+TEST_F(LostStoreTest, AVolumeIsGivenToNobodyWhileItsClaimIsNotThere) {
+  lose_store({"n1"});
+  device("n1", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})", kOffers);
+  SlotReport held = slot("u1");
+  held.volumes = {{"default/other", "n1-d", "/d"}};
+  slots("n1", {held});
+  receive(topics.desired(Kind::storage_class, "local"), kClass);
+  receive(topics.desired(Kind::persistent_volume_claim, "default/c"), claim());
+  apply(pod("q", "u2", "64Mi", R"(,"volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"c"}}])"));
+  EXPECT_EQ(phase("u2"), Phase::none) << "the device would refuse it";
+}
+
 class ReservedVolumeTest : public GatewayTest {
  protected:
   // Pod "web" (u1) was decided for n1, with its volume n1-d for claim "c"; the device was asked.
