@@ -26,7 +26,7 @@ void Gateway::on_node(const std::vector<std::string_view>& levels, const Message
   Result<Json> json = Json::parse(message.payload);
   if (!json) return refuse(message.topic, json.error().message());
   Result<NodeChange> change = NodeChange{};
-  if (is_silent_return(node, levels[2], *json)) return;
+  if (is_silent_return(node, levels[2], *json)) return board_.mark(Kind::node, node);  // it may still be shown
   if (levels[2] == "state") {
     change = nodes_.on_state(node, *json);
   } else if (levels[2] == "presence") {

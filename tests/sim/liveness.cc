@@ -124,9 +124,9 @@ Breach l1(const Witness& witness, const Wanted& wanted) {
   return {};
 }
 
-// A row, or a release-list entry, that may be what it is.
+// A row, or a release-list entry, that may be what it is: a job that waited for another one's port begins late.
 bool is_on_its_way(const Witness& witness, const Wanted& wanted, RequestType type, const Named& named) {
-  return wanted.busy && witness.is_fresh(type, named, wanted.now);
+  return witness.is_fresh(type, named, wanted.now);
 }
 
 RequestType asked_in(Phase phase) {
@@ -136,7 +136,10 @@ RequestType asked_in(Phase phase) {
 
 Breach l2(const Witness& witness, const Wanted& wanted) {
   for (const auto& [uid, row] : witness.gateway().rows) {
-    if (row.phase == Phase::bound || is_on_its_way(witness, wanted, asked_in(row.phase), {uid, row.epoch})) continue;
+    const auto attempts = witness.attempts().find(uid);
+    const bool again = !wanted.busy && attempts != witness.attempts().end() && attempts->second > 1;
+    const bool fresh = !again && is_on_its_way(witness, wanted, asked_in(row.phase), {uid, row.epoch});
+    if (row.phase == Phase::bound || fresh) continue;
     return "row " + show(uid, row.epoch) + " on node " + row.node + " is still in phase " +
            std::string(to_string(row.phase));
   }

@@ -303,7 +303,7 @@ int main(int argc, char** argv) {
   }
   if (!options.sabotage.empty() && !berth::sim::find_sabotage(options.sabotage)) {
     std::fprintf(stderr,
-                 "--break: no invariant \"%s\"; S1..S12, HELD, PORTS, DEVICES, VOLUMES, FINAL, L1..L5 are known\n",
+                 "--break: no invariant \"%s\"; S1..S12, HELD, PORTS, DEVICES, VOLUMES, FINAL, L1..L5, M are known\n",
                  options.sabotage.c_str());
     return 2;
   }

@@ -31,6 +31,7 @@ enum class Sabotage {
   l3,       // answers Released are lost for ever
   l4,       // answers Bound are lost for ever
   l5,       // nothing can be prepared
+  m,        // what the gateway shows is lost once faults stop
 };
 
 struct SabotageName {

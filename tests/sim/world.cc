@@ -19,10 +19,13 @@ constexpr std::uint64_t kFullCheckEvery = 1000;
 constexpr Millis kQuietStartMs = 5'000;
 // After the storm: by then the last delayed message has come and everything was said again...
 constexpr Millis kLastWordMs = 31'000;
+// ...then the broker or the gateway's link starts anew...
+constexpr Millis kReconnectMs = 34'000;
 // ...by then nothing is asked any more...
 constexpr Millis kRestMs = 50'000;
 // ...and then it is judged.
 constexpr Millis kCalmMs = 60'000;
+constexpr Millis kReadMs = 500;
 
 AgentConfig make_device(std::size_t number, bool rush) {
   AgentConfig config;
@@ -64,7 +67,8 @@ std::size_t draw_size(Random& random) {
 
 }  // namespace
 
-World::World(const Plan& plan) : plan_(plan), around_(plan.seed, plan.sabotage, plan.print), provisioner_(around_) {
+World::World(const Plan& plan)
+    : plan_(plan), around_(plan.seed, plan.sabotage, plan.print), provisioner_(around_), reader_(around_) {
   around_.mutant = plan.mutant;
   around_.check = [this] { check(); };
   around_.misuse = [this](const std::string& what) {
@@ -200,8 +204,10 @@ void World::network_trouble() {
       return around_.broker.truncate_queues(around_.random.below(10));
     case 9:
       ++around_.counts.faults["broker forgets"];
+      // With its process; sessions outlive it.
       around_.say("broker", "forgets its retained set");
-      return around_.broker.wipe_retained();
+      around_.broker.wipe_retained();
+      return gateway_->lose_link(around_.pick(10, 3000));
     case 0:
       ++around_.counts.faults["broker restart"];
       around_.say("broker", "restarts; its retained set is lost");
@@ -311,9 +317,31 @@ void World::calm_down() {
   operators_->settle();
 }
 
+// The daily case: a broker without a store starts anew, and has nothing but what it is told again. Or it has kept what
+// the gateway could not tell it to drop.
+void World::reconnect() {
+  if (around_.random.chance(1, 2)) {
+    around_.say("broker", "restarts; its retained set is lost");
+    return around_.broker.restart(100);
+  }
+  gateway_->lose_link(100);
+}
+
+// A large fleet is never quite at rest.
+void World::check_mirror() {
+  if (is_busy() || gateway_->gateway() == nullptr) return;
+  reader_.ask_for_all();
+  run_until(around_.clock.now() + kReadMs);
+  if (violation_ || gateway_->gateway() == nullptr) return;
+  if (Breach breach = find_unlike(*gateway_->gateway(), around_.broker.retained(), reader_)) {
+    violate("M", "the broker retains what the gateway holds, and nothing else of its", *breach);
+  }
+}
+
 bool World::run() {
   operators_->connect();
   provisioner_.connect();
+  reader_.connect();
   gateway_->boot();
   for (const auto& device : devices_) {
     around_.timers.at(around_.pick(0, kQuietStartMs), [&device] { device->boot(); });
@@ -330,16 +358,16 @@ bool World::run() {
     if (well) say_everything();
     if (well && plan_.sabotage == Sabotage::l1 && gateway_->gateway() != nullptr) gateway_->sabotage_queue();
   }
+  well = well && run_until(end + kReconnectMs);
+  if (well) reconnect();
   well = well && run_until(end + kRestMs);
-  const auto asked = [this] {
-    return is_busy() ? around_.witness.stubborn_requests() : around_.witness.requests_sent();
-  };
-  const std::uint64_t before = asked();
+  const std::uint64_t before = around_.witness.stubborn_requests();
   well = well && run_until(end + kCalmMs);
   next_full_check_ = 0;
   check();
   well = !violation_;
-  if (well) check_liveness(asked() - before);
+  if (well) check_liveness(around_.witness.stubborn_requests() - before);
+  if (!violation_) check_mirror();
   around_.counts.events = around_.trace.events();
   around_.counts.binds = around_.witness.binds();
   for (const auto& device : devices_) around_.counts.starts += device->runtime().started();

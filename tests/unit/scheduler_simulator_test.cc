@@ -313,4 +313,51 @@ TEST_F(ReservedVolumeTest, IsDeletedWhenTheDeviceHasRefused) {
   EXPECT_NE(gateway->objects().volume("n1-d")->metadata.uid, before) << "deleted, and offered anew";
 }
 
+class ShownTest : public GatewayTest {
+ protected:
+  void SetUp() override {
+    start_connected();
+    receive(topics.desired(Kind::pod, "default/p"), pod("p", "u1"));
+  }
+  // Where in what was sent the topic was cleared.
+  std::optional<std::size_t> cleared(const std::string& topic) const {
+    for (std::size_t at = 0; at < transport.sent.size(); ++at) {
+      if (transport.sent[at].topic == topic && transport.sent[at].payload.empty()) return at;
+    }
+    return std::nullopt;
+  }
+  const std::string status = topics.status(Kind::pod, "default/p");
+  const std::string mirror = topics.desired(Kind::pod, "default/p");
+};
+
+TEST_F(ShownTest, AStatusIsClearedBeforeTheMirror) {
+  api(R"({"op":"delete","kind":"pod","namespace":"default","name":"p"})");
+  ASSERT_TRUE(cleared(status) && cleared(mirror));
+  EXPECT_LT(*cleared(status), *cleared(mirror)) << "a mirror that is left tells of a status that may be";
+}
+
+TEST_F(ShownTest, AStatusThatCouldNotBeClearedGoesWithTheNextConnect) {
+  const Message left = *std::find_if(transport.sent.begin(), transport.sent.end(),
+                                     [&](const Message& message) { return message.topic == mirror; });
+  transport.up = false;
+  api(R"({"op":"delete","kind":"pod","namespace":"default","name":"p"})");
+  ASSERT_FALSE(cleared(status));
+  restart();
+  Message retained = left;
+  retained.retain = true;
+  gateway->on_message(retained);
+  turn();
+  EXPECT_TRUE(cleared(status));
+}
+
+TEST_F(ShownTest, NothingIsShownBeforeTheFence) {
+  gateway.reset();
+  start();
+  transport.up = true;
+  transport.sent.clear();
+  gateway->on_link(true);
+  turn();
+  for (const Message& message : transport.sent) EXPECT_NE(message.topic, status);
+}
+
 }  // namespace berth
