@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::size_t kClaims = 3;
 constexpr int kFirstPort = 8080;
+constexpr std::size_t kBallastBytes = 24 * 1024;
 constexpr std::uint64_t kPorts = 2;
 constexpr std::uint64_t kCreate = 49;  // the last deed that is one
 
@@ -70,6 +71,7 @@ Operators::PodPlan Operators::make_plan() {
   }
   plan.tolerates = world_.random.chance(1, 2);
   plan.gated = world_.random.chance(1, 10);
+  plan.bulky = bulky_ && world_.random.chance(1, 2);
   return plan;
 }
 
@@ -77,9 +79,10 @@ Json Operators::manifest(const std::string& name, const PodPlan& plan) const {
   Json metadata = Json::object();
   metadata.set("name", name).set("namespace", "default").set("uid", plan.uid);
   metadata.set("labels", Json(Json::Object{{"generation", Json(std::to_string(plan.generation))}}));
-  if (plan.lasts_ms > 0) {
-    metadata.set("annotations", Json(Json::Object{{"sim/lasts-ms", Json(std::to_string(plan.lasts_ms))}}));
-  }
+  Json annotations = Json::object();
+  if (plan.lasts_ms > 0) annotations.set("sim/lasts-ms", std::to_string(plan.lasts_ms));
+  if (plan.bulky) annotations.set("sim/ballast", std::string(kBallastBytes, 'x'));
+  metadata.set("annotations", std::move(annotations));
   Json requests = Json::object();
   requests.set("cpu", std::to_string(plan.cpu) + "m").set("memory", std::to_string(plan.memory_mi) + "Mi");
   Json resources = Json::object();

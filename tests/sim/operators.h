@@ -21,6 +21,8 @@ class Operators final : private Transport::Handler {
   ~Operators() override { client_.set_handler(nullptr); }
 
   void connect();
+  // Many pods have manifests so large that a page of a listing holds two of them.
+  void set_bulky() { bulky_ = true; }
   // One deed: apply, update, delete, re-create, overlay of a node, budget and service.
   void act();
   // Says again all that is wanted and what is not. `seen`: pods that exist somewhere, key -> uid. `orphans`: uids of
@@ -44,6 +46,7 @@ class Operators final : private Transport::Handler {
     int host_port = 0;  // 0: none
     bool camera = false;
     bool tolerates = false;
+    bool bulky = false;
     bool gated = false;
     int generation = 0;  // a label that updates change
   };
@@ -69,6 +72,7 @@ class Operators final : private Transport::Handler {
   LoopbackClient client_;
   std::size_t names_;
   bool rush_;  // nearly all deeds are new pods that end soon, name after name
+  bool bulky_ = false;
   std::size_t last_name_ = 0;
   std::vector<bool> cordoned_;
   std::map<std::string, PodPlan> plans_;               // by name

@@ -11,6 +11,7 @@ namespace {
 
 // A rush: pods a name each, their mean distance in time, and how many times milder the weather is.
 constexpr std::size_t kRushPods = 40;
+constexpr std::size_t kFewNodes = 5;
 constexpr Millis kRushMs = 25;
 constexpr std::uint64_t kRushSofter = 10;
 constexpr Millis kRushApart = 4;
@@ -91,6 +92,8 @@ World::World(const Plan& plan)
   gateway_ = std::make_unique<SimGateway>(around_, names);
   const std::size_t pods = plan.rush ? kRushPods : 4 + around_.random.below(12) + 2 * (nodes - 2);
   operators_ = std::make_unique<Operators>(around_, pods, nodes, plan.rush);
+  // Listings of several pages are made of manifests that take time to read.
+  if (!plan.rush && nodes < kFewNodes && around_.random.chance(1, 30)) operators_->set_bulky();
 }
 
 World::~World() = default;
@@ -168,7 +171,13 @@ void World::gateway_trouble() {
 
 void World::device_trouble() {
   SimDevice& device = *devices_[around_.random.below(devices_.size())];
-  switch (around_.random.below(7)) {
+  switch (around_.random.below(8)) {
+    case 7:
+      ++around_.counts.faults["device disk full"];
+      around_.say(device.name(), "has a full disk");
+      device.set_refusing(true);
+      around_.timers.at(around_.clock.now() + around_.pick(100, 8000), [&device] { device.set_refusing(false); });
+      return;
     case 6: return device.corrupt();
     case 0: return device.wipe();
     case 1:
@@ -306,6 +315,7 @@ void World::calm_down() {
     device->runtime().set_habits({.prepare_fails_percent = broken ? 100u : 0u,
                                   .stop_is_a_lie = plan_.sabotage == Sabotage::s4,
                                   .undo_is_a_lie = plan_.sabotage == Sabotage::held});
+    device->set_refusing(false);
     device->boot();
   }
   for (const auto& device : devices_) device->clock().set_rate(1000);
