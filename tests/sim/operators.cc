@@ -21,13 +21,17 @@ Operators::Operators(Surroundings& world, std::size_t names, std::size_t nodes, 
     : world_(world),
       topics_(kFleet),
       client_(world.broker, "operator"),
+      rival_(world.broker, "rival"),
       names_(names),
       rush_(rush),
       cordoned_(nodes, false) {
   client_.set_handler(this);
 }
 
-void Operators::connect() { client_.connect(); }
+void Operators::connect() {
+  client_.connect();
+  rival_.connect();
+}
 
 void Operators::on_link(bool up) {
   if (!up) return;
@@ -40,7 +44,7 @@ void Operators::publish(const std::string& topic, const Json& payload) {
   message.topic = topic;
   message.payload = payload.dump();
   message.retain = true;
-  client_.send(message);
+  speaker_->send(message);
 }
 
 void Operators::ask(Json request) {
@@ -48,8 +52,8 @@ void Operators::ask(Json request) {
   Message message;
   message.topic = topics_.gateway_api(kGateway);
   message.payload = request.dump();
-  message.response_topic = topics_.client("operator");
-  client_.send(message);
+  message.response_topic = topics_.client(speaker_->id());
+  speaker_->send(message);
 }
 
 Operators::PodPlan Operators::make_plan() {
@@ -232,6 +236,8 @@ void Operators::act() {
     return ask(Json(Json::Object{{"op", Json("forget")}, {"kind", Json("Node")}, {"name", Json(node)}}));
   }
   if (deed < 15) return act_on_volumes();
+  if (deed < 21) return contend(name);
+  if (deed < 23) return contend_for_node();
   if (known == plans_.end() || deed <= kCreate) {  // create, or re-create with another uid
     if (known != plans_.end()) gone_[key_of(name)].insert(known->second.uid);
     plans_[name] = make_plan();
@@ -256,6 +262,63 @@ void Operators::act() {
   if (!by_api) return say_tombstone(name, uid);
   Json request = Json::object();
   ask(request.set("op", "delete").set("kind", "Pod").set("name", name).set("uid", uid));
+}
+
+void Operators::apply_by_any(const std::string& name, const PodPlan& plan) {
+  if (world_.random.chance(1, 2)) return publish(topics_.desired(Kind::pod, key_of(name)), manifest(name, plan));
+  Json request = Json::object();
+  ask(request.set("op", "apply").set("object", manifest(name, plan)));
+}
+
+// Two people do what they will with one pod at once: apply it anew, change it, delete it, in any order of arrival. What
+// the first wanted counts in the end.
+void Operators::contend(const std::string& name) {
+  const std::string key = key_of(name);
+  const auto known = plans_.find(name);
+  const PodPlan before = known == plans_.end() ? make_plan() : known->second;
+  PodPlan theirs = make_plan();
+  const PodPlan ours = world_.random.chance(1, 2) ? before : make_plan();
+  for (const std::string& uid : {before.uid, theirs.uid}) {
+    if (uid != ours.uid) gone_[key].insert(uid);
+  }
+  plans_[name] = ours;
+  uid_of_[key] = ours.uid;
+  world_.say("operator", "contends for " + name + ": " + ours.uid + " against " + theirs.uid);
+  ++world_.counts.faults["contention"];
+  const std::uint64_t deed = world_.random.below(4);
+  const bool first = world_.random.chance(1, 2);
+  if (first) apply_by_any(name, ours);
+  speaker_ = &rival_;
+  if (deed == 0) {
+    say_tombstone(name, before.uid);
+  } else if (deed == 1) {
+    ask(Json(Json::Object{{"op", Json("delete")}, {"kind", Json("Pod")}, {"name", Json(name)}}));
+  } else if (deed == 2) {
+    theirs = before;
+    ++theirs.generation;
+    apply_by_any(name, theirs);
+  } else {
+    apply_by_any(name, theirs);
+  }
+  speaker_ = &client_;
+  if (!first) apply_by_any(name, ours);
+}
+
+// One cordons a node, the other gives it a label, neither knows of the other's overlay.
+void Operators::contend_for_node() {
+  const std::size_t node = world_.random.below(cordoned_.size());
+  const std::string name = "n" + std::to_string(node);
+  world_.say("operator", "contends for node " + name);
+  say_overlay(node);
+  Json labels(Json::Object{{"rival", Json("yes")}});
+  Json overlay = Json::object();
+  overlay.set("apiVersion", "v1").set("kind", "Node");
+  overlay.set("metadata", Json(Json::Object{{"name", Json(name)}, {"labels", std::move(labels)}}));
+  overlay.set("spec", Json(Json::Object{{"unschedulable", Json(world_.random.chance(1, 2))}}));
+  speaker_ = &rival_;
+  if (world_.random.chance(1, 4)) overlay = Json(Json::Object{{"deleted", Json(true)}});
+  publish(topics_.desired(Kind::node, name), overlay);
+  speaker_ = &client_;
 }
 
 void Operators::repeat_all(const std::map<std::string, std::string>& seen, const std::set<std::string>& orphans) {

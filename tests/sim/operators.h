@@ -18,7 +18,10 @@ namespace berth::sim {
 class Operators final : private Transport::Handler {
  public:
   Operators(Surroundings& world, std::size_t names, std::size_t nodes, bool rush);
-  ~Operators() override { client_.set_handler(nullptr); }
+  ~Operators() override {
+    client_.set_handler(nullptr);
+    rival_.set_handler(nullptr);
+  }
 
   void connect();
   // Many pods have manifests so large that a page of a listing holds two of them.
@@ -64,12 +67,17 @@ class Operators final : private Transport::Handler {
   void act_on_volumes();
   void say_overlay(std::size_t node);
   void say_grouping();
+  void contend(const std::string& name);
+  void contend_for_node();
+  void apply_by_any(const std::string& name, const PodPlan& plan);
   void publish(const std::string& topic, const Json& payload);
   void ask(Json request);
 
   Surroundings& world_;
   Topics topics_;
   LoopbackClient client_;
+  LoopbackClient rival_;  // another person, at the same objects in the same moment
+  LoopbackClient* speaker_ = &client_;
   std::size_t names_;
   bool rush_;  // nearly all deeds are new pods that end soon, name after name
   bool bulky_ = false;
