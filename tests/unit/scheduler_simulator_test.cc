@@ -313,6 +313,24 @@ TEST_F(ReservedVolumeTest, IsDeletedWhenTheDeviceHasRefused) {
   EXPECT_NE(gateway->objects().volume("n1-d")->metadata.uid, before) << "deleted, and offered anew";
 }
 
+TEST_F(GatewayTest, AForgottenNodesReleasedVolumeTakesNothingFromItsClaimsHeir) {
+  start_connected();
+  device("n1", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})", kOffers);
+  device("n2", "i2", R"({"cpu":"2","memory":"1Gi","pods":"10"})", kOffers);
+  const auto bind_to = [&](const std::string& volume) {
+    std::string bound = claim(R"(,"volumeName":")" + volume + R"(")", R"(,"status":{"phase":"Bound"})");
+    bound.insert(bound.find(R"("namespace")"), R"("annotations":{"berth/orphan-policy":"Release"},)");
+    receive(topics.desired(Kind::persistent_volume_claim, "default/c"), bound);
+  };
+  bind_to("n1-d");
+  api(R"({"op":"delete","kind":"pvc","namespace":"default","name":"c"})");
+  ASSERT_EQ(gateway->objects().volume("n1-d")->phase, "Released");
+  bind_to("n2-d");
+  ASSERT_EQ(gateway->objects().volume("n2-d")->phase, "Bound");
+  api(R"({"op":"forget","kind":"Node","name":"n1"})");
+  EXPECT_EQ(gateway->objects().claim("default/c")->volume_name, "n2-d");
+}
+
 class ShownTest : public GatewayTest {
  protected:
   void SetUp() override {
