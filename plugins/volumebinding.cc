@@ -252,8 +252,9 @@ Status VolumeBinding::reserve(CycleState& state, const Pod& pod, const std::stri
   if (chosen == nullptr) return Status::error("Filter did not accept node " + node);
   for (const VolumeGrant& each : chosen->bind) {
     if (assumed_->assume(each.volume, each.claim, pod.uid())) continue;
-    return Status::error("persistentvolume \"" + each.volume + "\" is promised to claim " +
-                         assumed_->claim_of(each.volume));
+    const std::string other = assumed_->claim_of(each.volume);
+    if (other.empty()) return Status::error("claim " + each.claim + " is promised another persistentvolume");
+    return Status::error("persistentvolume \"" + each.volume + "\" is promised to claim " + other);
   }
   for (const std::string& claim : chosen->provision) {
     if (assumed_->assume_node(claim, node, pod.uid())) continue;

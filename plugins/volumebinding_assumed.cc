@@ -1,5 +1,7 @@
 #include "plugins/volumebinding_assumed.h"
 
+#include <algorithm>
+
 #include "plugins/volume_claims.h"
 
 namespace berth {
@@ -14,7 +16,10 @@ bool AssumedVolumes::promise(Promises& promises, const std::string& what, const 
 }
 
 bool AssumedVolumes::assume(const std::string& volume, const std::string& claim, const std::string& pod_uid) {
-  return promise(claims_, volume, claim, pod_uid);
+  const bool has_another = std::any_of(claims_.begin(), claims_.end(), [&](const auto& entry) {
+    return entry.second.to == claim && entry.first != volume;
+  });
+  return !has_another && promise(claims_, volume, claim, pod_uid);
 }
 
 bool AssumedVolumes::assume_node(const std::string& claim, const std::string& node, const std::string& pod_uid) {

@@ -15,7 +15,7 @@ namespace berth {
 class AssumedVolumes {
  public:
   // Promises `volume` to `claim` on behalf of a pod; several pods may share one promise. False when the volume is
-  // promised to another claim.
+  // promised to another claim, or the claim another volume: one that is being deleted, which no search finds.
   bool assume(const std::string& volume, const std::string& claim, const std::string& pod_uid);
   // Promises that `claim` is provisioned for `node`. False when it is promised to another node.
   bool assume_node(const std::string& claim, const std::string& node, const std::string& pod_uid);

@@ -202,6 +202,7 @@ std::string encode(const ReleaseEntry& entry) {
   json.set("incarnation", entry.incarnation);
   json.set("uid", entry.uid);
   json.set("epoch", to_text(entry.epoch));
+  if (!entry.volumes.empty()) json.set("volumes", to_json(entry.volumes));
   std::string text = json.dump();
   if (!entry.charge.empty()) append_member(text, "charge", entry.charge);
   return text;
@@ -217,6 +218,7 @@ Result<ReleaseEntry> decode_release_entry(std::string_view value) {
   entry.uid = fields.id("uid");
   entry.epoch = fields.epoch("epoch");
   if (fields.has("charge")) entry.charge = fields.object_text("charge");
+  entry.volumes = fields.volumes("volumes");
   if (!fields.ok()) return fields.status();
   return entry;
 }

@@ -61,6 +61,7 @@ struct ReleaseEntry {
   std::string uid;
   Epoch epoch;
   std::string charge;  // the pod's manifest, JSON text: what it asks of the node until the answer comes
+  std::vector<VolumeGrant> volumes = {};  // of a slot that went beyond prepared: its claims are bound to these
 };
 
 struct Move {

@@ -17,14 +17,24 @@ void Board::publish_marked(const std::function<Json(Kind, const std::string&)>& 
     if (!status.is_null()) message.payload = status.dump();
     turn_.send(std::move(message));
   }
+  for (const auto& [kind, key] : std::exchange(gone_, {})) send_mirror(kind, key, {});
 }
 
 void Board::mirror(Kind kind, const std::string& key, const Json* manifest) {
+  if (manifest == nullptr) {
+    gone_.insert({kind, key});
+    return mark(kind, key);
+  }
+  gone_.erase({kind, key});
+  send_mirror(kind, key, manifest->dump());
+}
+
+void Board::send_mirror(Kind kind, const std::string& key, std::string payload) {
   Message message;
   message.topic = topics_.desired(kind, key);
+  message.payload = std::move(payload);
   message.retain = true;
   message.correlation = mirror_mark_;
-  if (manifest != nullptr) message.payload = manifest->dump();
   turn_.send(std::move(message));
 }
 

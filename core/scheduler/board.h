@@ -46,17 +46,21 @@ class Board {
   void mark(Kind kind, const std::string& key) { dirty_.insert({kind, key}); }
   void publish_marked(const std::function<Json(Kind, const std::string&)>& render,
                       const std::function<bool(Kind, const std::string&)>& is_passing);
-  // Publishes the mirror of an accepted object; null clears the topic (after a delete's commit). It carries the mark as
-  // its correlation data: the gateway reads desired/ too, and must tell its own word coming back from an operator's.
+  // Publishes the mirror of an accepted object. It carries the mark as its correlation data: the gateway reads desired/
+  // too, and must tell its own word coming back from an operator's. Null clears the topic (after a delete's commit),
+  // and last of all in its turn: while it is there, the object's status may still have to be cleared.
   void mirror(Kind kind, const std::string& key, const Json* manifest);
   void event(const std::string& pod_key, std::string type, std::string reason, std::string message);
   std::vector<PodEventRecord> events_of(const std::string& pod_key) const;
 
  private:
+  void send_mirror(Kind kind, const std::string& key, std::string payload);
+
   Turn& turn_;
   const Topics& topics_;
   const Clock& clock_;
   std::set<std::pair<Kind, std::string>> dirty_;
+  std::set<std::pair<Kind, std::string>> gone_;  // whose mirror is to be cleared
   std::deque<PodEventRecord> events_;
   std::string mirror_mark_{kMirrorMark};
 };

@@ -169,9 +169,13 @@ Status Gateway::finish_turn() {
   save_identity();
   save_places(false);
   const bool ticked = std::exchange(ticked_, false);
-  board_.publish_marked(
-      [this](Kind kind, const std::string& key) { return status_of(kind, key); },
-      [this, ticked](Kind kind, const std::string& key) { return !ticked && kind == Kind::pod && is_on_its_way(key); });
+  // Before the fence nothing is shown: on_fence() marks everything, and mirrors it first.
+  if (synced_) {
+    board_.publish_marked([this](Kind kind, const std::string& key) { return status_of(kind, key); },
+                          [this, ticked](Kind kind, const std::string& key) {
+                            return !ticked && kind == Kind::pod && is_on_its_way(key);
+                          });
+  }
   const Status finished = turn_.finish();
   position_ = store_.next_position();
   return finished;

@@ -180,7 +180,8 @@ class Gateway final : public Transport::Handler, private Surroundings {
   Json with_owned_fields(Kind kind, const std::string& key, Json manifest) const;
   void erase_other(Kind kind, const std::string& key);
   void join_halves(Kind kind, const std::string& key);
-  bool bind_volume(const VolumeGrant& grant);  // claim and volume become each other's; false: nothing changed
+  bool is_taken(const VolumeGrant& grant) const;  // claim or volume is bound to another
+  bool bind_volume(const VolumeGrant& grant);     // claim and volume become each other's; false: nothing changed
 
   // gateway_doomed.cc
   void doom(Kind kind, const std::string& key);  // the delete of a volume or claim; may have to wait
@@ -230,7 +231,11 @@ class Gateway final : public Transport::Handler, private Surroundings {
   // gateway_binding.cc
   Task binding_cycle(Binding& binding);
   Status begin_row(Binding& binding);
-  void hold_volumes(const Row& row);  // its grants are Bound, now or as soon as claim and volume are known
+  void hold_volumes(const Row& row);
+  // The grants are Bound, now or as soon as claim and volume are known; `holder`: key of unbound_grants_.
+  void hold_volumes(const std::string& holder, const std::vector<VolumeGrant>& grants);
+  void let_go_of_volumes(const Row& row);
+  bool is_reserved(const std::string& volume) const;  // by a row in prebind
   void arm_deadline(Binding& binding);
   void move(Binding& binding, RowEvent event);
   void enter_bind(Binding& binding);
@@ -384,12 +389,13 @@ class Gateway final : public Transport::Handler, private Surroundings {
   std::map<std::string, std::deque<std::string>> deferred_;  // by node: uids in the order of their decisions
   std::set<std::string> freed_;                              // nodes with fewer rows in flight than a moment ago
   std::set<std::pair<Kind, std::string>> doomed_;            // volumes and claims whose delete waits for their users
-  std::map<std::string, std::vector<VolumeGrant>> unbound_grants_;  // by uid: of rows, claim or volume not known yet
-  std::map<std::string, QueuePlace> places_;                        // by uid: as the store has them
-  std::deque<Row> rows_loaded_;                                     // between load() and recover()
-  std::set<std::string> adopted_;                                   // nodes that have answered in this adopt mode
-  std::map<std::string, PodCondition> conditions_;                  // pod key -> why its last attempt failed
-  std::uint64_t position_ = 0;                                      // the store's next one at the end of the last turn
+  // By uid of a row, or key of a release-list entry: claim or volume is not known yet.
+  std::map<std::string, std::vector<VolumeGrant>> unbound_grants_;
+  std::map<std::string, QueuePlace> places_;        // by uid: as the store has them
+  std::deque<Row> rows_loaded_;                     // between load() and recover()
+  std::set<std::string> adopted_;                   // nodes that have answered in this adopt mode
+  std::map<std::string, PodCondition> conditions_;  // pod key -> why its last attempt failed
+  std::uint64_t position_ = 0;                      // the store's next one at the end of the last turn
   bool link_up_ = false;
   bool synced_ = false;  // the fence came back in this session
   std::uint64_t fence_ = 0;

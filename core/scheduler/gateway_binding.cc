@@ -93,12 +93,31 @@ void Gateway::arm_deadline(Binding& binding) {
 // After a lost store a device tells what its slots hold before claims and volumes have come back, or as they come: a
 // claim must not be given another volume meanwhile.
 void Gateway::hold_volumes(const Row& row) {
-  if (row.volumes.empty() || row.phase == Phase::prebind) return;
-  for (const VolumeGrant& grant : row.volumes) bind_volume(grant);
-  for (const VolumeGrant& grant : row.volumes) {
-    const auto claim = objects_.claim(grant.claim);
-    if (claim == nullptr || claim->volume_name.empty()) unbound_grants_[row.uid].push_back(grant);
+  if (row.phase != Phase::prebind) hold_volumes(row.uid, row.volumes);
+}
+
+void Gateway::hold_volumes(const std::string& holder, const std::vector<VolumeGrant>& grants) {
+  for (const VolumeGrant& grant : grants) bind_volume(grant);
+  for (const VolumeGrant& grant : grants) {
+    if (!objects_.is_bound(grant)) unbound_grants_[holder].push_back(grant);
   }
+}
+
+// Until the device has answered it stays, whatever is said of it meanwhile: the row may be about to bind it.
+bool Gateway::is_reserved(const std::string& volume) const {
+  return std::any_of(bindings_.begin(), bindings_.end(), [&volume](const auto& entry) {
+    const Row& row = entry.second->row;
+    return row.phase == Phase::prebind &&
+           std::any_of(row.volumes.begin(), row.volumes.end(),
+                       [&volume](const VolumeGrant& grant) { return grant.volume == volume; });
+  });
+}
+
+// What was said of them while they were reserved is carried out.
+void Gateway::let_go_of_volumes(const Row& row) {
+  if (row.volumes.empty()) return;
+  if (nodes_.find(row.node) != nullptr) refresh_local_volumes(row.node);
+  sweep_volumes();
 }
 
 void Gateway::move(Binding& binding, RowEvent event) {
@@ -191,7 +210,10 @@ void Gateway::end_row(Binding& binding, const Move& made) {
   const bool armed = binding.cycle && binding.cycle->reservation && binding.cycle->reservation->is_armed();
   if (!armed) cache_.remove(row.uid);
   const bool again = entry != nullptr && !entry->deleting && !entry->finished && framework_of(*entry->pod) != nullptr;
-  if (made.from == Phase::prebind) wake_promised(binding);
+  if (made.from == Phase::prebind) {
+    let_go_of_volumes(row);
+    wake_promised(binding);
+  }
   if (again && (made.from == Phase::prebind || made.from == Phase::bind)) {
     const std::string why = binding.reason.empty() ? "node " + row.node + " lost the placement" : binding.reason;
     return scheduler_.fail_binding(*binding.cycle, binding.refusal.is_success() ? Status::error(why) : binding.refusal);
@@ -375,6 +397,7 @@ void Gateway::add_release(ReleaseEntry entry, bool may_run) {
   const std::string key = release_key(entry.node, entry.uid, entry.epoch);
   if (may_run && identity_.ending.insert(key).second) identity_changed_ = true;
   store_.put(Table::release, key, encode(entry));
+  hold_volumes(key, entry.volumes);
   restore_release(std::move(entry));
   request_release(key);
 }
@@ -410,6 +433,7 @@ void Gateway::drop_release(const std::string& key) {
   const ReleaseEntry entry = std::move(found->second.entry);
   timers_.cancel(found->second.resend);
   releases_.erase(found);
+  unbound_grants_.erase(key);
   store_.erase(Table::release, key);
   cache_.discharge(entry.node, key);
   drop_epoch(entry.node, entry.epoch);

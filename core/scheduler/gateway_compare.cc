@@ -130,9 +130,14 @@ bool Gateway::compare(const std::string& node, const std::vector<SlotReport>& sl
 
 // A slot that no row explains, found while the gateway learns anew what it once knew.
 bool Gateway::adopt_slot(const std::string& node, const SlotReport& slot, const std::string& incarnation) {
-  const ReleaseEntry leftover{node, incarnation, slot.uid, slot.epoch, encode_charge(charge_of(slot))};
-  const std::string name = orphan_name(node, slot);
   const bool unbound = slot.state == SlotState::preparing || slot.state == SlotState::prepared;
+  const ReleaseEntry leftover{node,
+                              incarnation,
+                              slot.uid,
+                              slot.epoch,
+                              encode_charge(charge_of(slot)),
+                              unbound ? std::vector<VolumeGrant>() : slot.volumes};
+  const std::string name = orphan_name(node, slot);
   const auto waiting = bindings_.find(slot.uid);
   if (!unbound && waiting != bindings_.end() && waiting->second->row.phase == Phase::none) {
     // A decision that waits, on Permit or for a busy node, is overtaken: the pod has its place.

@@ -24,7 +24,8 @@ void Gateway::sweep_volumes() {
     if (kind == Kind::persistent_volume_claim) {
       if (!objects_.pods_using(key).empty()) continue;
       if (auto claim = objects_.claim(key); claim != nullptr) release_volume(claim->volume_name, key);
-    } else if (auto volume = objects_.volume(key); volume != nullptr && volume->phase == "Bound") {
+    } else if (auto volume = objects_.volume(key);
+               volume != nullptr && (volume->phase == "Bound" || is_reserved(key))) {
       continue;
     }
     doomed_.erase({kind, key});

@@ -108,7 +108,8 @@ void Gateway::orphan_volumes(const std::string& node) {
     if (!is_offered_by(*volume, node)) continue;
     if (!volume->claim_ref.empty()) {
       const auto claim = objects_.claim(volume->claim_ref);
-      if (claim == nullptr) continue;
+      // A released volume still names its claim; that may be bound elsewhere by now.
+      if (claim == nullptr || claim->volume_name != name) continue;
       const auto policy = claim->metadata.annotations.find(std::string(kOrphanPolicy));
       if (policy == claim->metadata.annotations.end() || policy->second != kRelease) continue;
       unbind_claim(claim);

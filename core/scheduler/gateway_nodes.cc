@@ -26,7 +26,7 @@ void Gateway::on_node(const std::vector<std::string_view>& levels, const Message
   Result<Json> json = Json::parse(message.payload);
   if (!json) return refuse(message.topic, json.error().message());
   Result<NodeChange> change = NodeChange{};
-  if (is_silent_return(node, levels[2], *json)) return;
+  if (is_silent_return(node, levels[2], *json)) return board_.mark(Kind::node, node);  // it may still be shown
   if (levels[2] == "state") {
     change = nodes_.on_state(node, *json);
   } else if (levels[2] == "presence") {
@@ -127,7 +127,7 @@ void Gateway::refresh_local_volumes(const std::string& node) {
   for (const std::string& name : objects_.keys(Kind::persistent_volume)) {
     if (!name.starts_with(prefix) || offered.contains(name)) continue;
     auto volume = objects_.volume(name);
-    if (!is_offered_by(*volume, node) || volume->phase != "Available") continue;
+    if (!is_offered_by(*volume, node) || volume->phase != "Available" || is_reserved(name)) continue;
     erase_other(Kind::persistent_volume, name);
   }
 }

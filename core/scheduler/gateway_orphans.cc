@@ -17,6 +17,7 @@ void Gateway::keep_orphan(const ReleaseEntry& entry, const std::string& key) {
   identity_.orphans.insert(key);
   identity_changed_ = true;
   store_.put(Table::release, key, encode(entry));
+  hold_volumes(key, entry.volumes);
   restore_release(entry);
   log_.write(Level::warn, "a workload without an object was found; apply its pod or delete it",
              {{"node", entry.node}, {"pod", entry.uid}});

@@ -26,6 +26,7 @@ void Gateway::recover() {
   }
   cache_.expect_pods(rows_loaded_.size());
   resume_rows(std::exchange(rows_loaded_, {}));
+  for (const auto& [key, release] : releases_) hold_volumes(key, release.entry.volumes);
   std::vector<std::string> leaving;
   for (const auto& [key, entry] : objects_.pods()) {
     if (!entry.deleting || entry.finished || identity_.adopting) continue;

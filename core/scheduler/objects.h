@@ -78,8 +78,11 @@ class Objects final : public Lister {
   // The one marked globalDefault with the highest value; null when there is none.
   std::shared_ptr<const PriorityClass> default_priority_class() const;
 
-  // Makes the grants of a pod Bound (claimRef, volumeName, phases). Staged with the transaction to phase bind.
+  // Makes the grants of a pod Bound (claimRef, volumeName, phases). Staged with the transaction to phase bind. Where
+  // one half is not known yet, the other is kept for it.
   void bind_volumes(const std::vector<VolumeGrant>& grants);
+  // Both halves are there, and each other's.
+  bool is_bound(const VolumeGrant& grant) const;
   // A binding that arrived in halves, to be made whole as PersistentVolumes' controller does: a claim that names a free
   // volume, or a volume that names a free claim. Path left out.
   std::optional<VolumeGrant> half_binding(Kind kind, const std::string& key) const;
@@ -113,6 +116,8 @@ class Objects final : public Lister {
   template <class Shelves, class Visit>
   static void with_shelf(Shelves& shelves, Kind kind, Visit visit);
   KeyIndex::Place find_place(std::string_view uid) const;
+  void bind_volume(PersistentVolume volume, const std::string& key, const PersistentVolumeClaim* claim);
+  void bind_claim(PersistentVolumeClaim claim, const std::string& volume);
   Status load_pod(const Json& stored);
   Status load_packed_pod(std::string_view stored);
   void stage(Kind kind, const std::string& key, const Json& value);

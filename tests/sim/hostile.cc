@@ -88,7 +88,11 @@ Message lie(Surroundings& world, const std::string& node) {
   const Topics topics(kFleet);
   Message message;
   message.topic = topics.answers(kGateway, node);
-  switch (world.random.below(8)) {
+  switch (world.random.below(9)) {
+    case 4:
+      message.topic = topics.node_heartbeat(node);
+      message.payload = speaker(world).dump();
+      break;
     case 0:
       message.topic = topics.node_presence(node);
       message.payload = speaker(world).set("online", world.random.chance(2, 3)).dump();

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "tests/sim/holdings.h"
+
 namespace berth::sim {
 
 namespace {
@@ -96,7 +98,7 @@ Breach s8(const Witness& witness) {
     std::int64_t pods = 0;
     for (const auto& [uid, slot] : device->durable.state.slots) {
       if (!slot.is_charged()) continue;
-      used.add(device->demands.at(uid).second);
+      used.add(device->demands.at(uid).second.requests);
       ++pods;
     }
     const Resources& all = device->allocatable;
@@ -220,6 +222,8 @@ Breach s10(const Witness& witness) {
 
 Breach s11(const Witness& witness) { return first(witness.news().accepted_without_flash); }
 
+Breach held(const Witness& witness) { return first(witness.news().held_without_slot); }
+
 Breach n5(const Witness& witness) { return first(witness.news().overdue_promises); }
 
 Breach s12(const Witness& witness) { return first(witness.news().foreign_changes); }
@@ -272,12 +276,18 @@ const std::vector<Invariant>& safety() {
       {"S4", "a pod uid runs on at most one node", s4},
       {"S5", "phase bound implies the node's slot is (e, running or finished), or another incarnation", s5},
       {"S6", "a stale or duplicate delivery changes neither store and repeats an equivalent final answer", s6},
-      {"S7", "outside adopt mode, no row and no release-list entry implies no slot on any node", s7},
+      {"S7",
+       "outside adopt mode, no row and no release-list entry implies no slot on any node, nor what it holds (see HELD)",
+       s7},
       {"S8", "requests of all charged slots on a node do not exceed its allocatable", s8},
       {"S9", "the cache equals what rows and release lists imply", s9},
       {"S10", "each accepted pod is in exactly one place", s10},
       {"S11", "\"accepted\" was answered implies the object is on flash", s11},
       {"S12", "a message from one node never changes the state of a pod whose row names another", s12},
+      {"HELD", "a machine holds only what the slots of its agent name, and nothing alive for one that has ended", held},
+      {"PORTS", "no host port of a node is held by two of its charged slots", find_shared_port},
+      {"DEVICES", "charged slots hold no more of an extended resource than the node has", find_device_overrun},
+      {"VOLUMES", "no volume is two claims', and no claim has two volumes", find_shared_volume},
       {"N5", "preparing and prepared slots end at their promise limit and at every reboot", n5},
       {"FINAL", "once Rejected, Stale or Released(e) was sent, slot e is never alive again", final_answers},
   };

@@ -28,7 +28,7 @@ struct Wanted {
   std::set<std::string> preemptible;              // uids of those that others may have driven out
   bool busy = false;  // a large fleet is never quite at rest: what was asked just now may still be on its way
   Millis now = 0;
-  std::uint64_t requests_at_rest = 0;  // PreBind, Bind and Release sent while everything should have been at rest
+  std::uint64_t requests_at_rest = 0;  // PreBind, Bind and Release, first sent long before, that are sent again
 };
 
 struct Liveness {

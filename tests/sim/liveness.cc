@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/api/host_ports.h"
 #include "tests/sim/invariants.h"
 
 namespace berth::sim {
@@ -29,18 +30,46 @@ bool tolerates_all(const Pod& pod, const Node& node) {
 bool has_room(const Pod& pod, const NodeInfo& info) {
   const Resources asked = pod_requests(pod);
   const auto held = static_cast<std::int64_t>(info.pods.size() + info.charges.size());
+  for (const auto& [name, amount] : asked.scalar) {
+    const auto amount_in = [&name](const Resources& resources) {
+      const auto found = resources.scalar.find(name);
+      return found == resources.scalar.end() ? 0 : found->second;
+    };
+    if (amount_in(info.requested) + amount > amount_in(info.allocatable)) return false;
+  }
   return info.requested.milli_cpu + asked.milli_cpu <= info.allocatable.milli_cpu &&
          info.requested.memory + asked.memory <= info.allocatable.memory && held + 1 <= info.allocatable.allowed_pods;
 }
 
-// A claim that has its volume binds the pod to the volume's node. One that has none yet may be waiting for another
-// pod's exchange, so nothing is concluded from it.
-bool has_volumes(const Pod& pod, const std::string& node, const Objects& objects) {
+bool has_ports(const Pod& pod, const NodeInfo& info) {
+  const std::vector<HostPort> asked = host_ports(pod);
+  return std::all_of(info.pods.begin(), info.pods.end(), [&](const auto& other) {
+    const std::vector<HostPort> taken = host_ports(*other);
+    return std::none_of(asked.begin(), asked.end(), [&](const HostPort& port) { return conflicts(port, taken); });
+  });
+}
+
+// Nothing is promised to any claim: what is not bound is free.
+bool is_undecided(const Gateway& gateway) {
+  return std::any_of(gateway.bindings().begin(), gateway.bindings().end(),
+                     [](const auto& entry) { return entry.second->row.phase < Phase::bind; });
+}
+
+// A claim that has its volume binds the pod to the volume's node. One that has none yet takes a free one of its class,
+// of those that this node has; while it may be waiting for another pod's exchange nothing is concluded from it.
+bool has_volumes(const Pod& pod, const std::string& node, const Gateway& gateway) {
+  const Objects& objects = gateway.objects();
   return std::all_of(pod.volumes.begin(), pod.volumes.end(), [&](const PodVolume& volume) {
     if (volume.claim_name.empty()) return true;
     const auto claim = objects.claim(pod.metadata.namespace_ + "/" + volume.claim_name);
-    if (claim == nullptr || claim->volume_name.empty()) return false;
-    return claim->volume_name.starts_with(node + "-");
+    if (claim == nullptr || claim->metadata.deleting) return false;
+    if (!claim->volume_name.empty()) return claim->volume_name.starts_with(node + "-");
+    if (is_undecided(gateway)) return false;
+    const auto offered = objects.volumes_of_class(claim->storage_class_name.value_or(""));
+    return std::any_of(offered.begin(), offered.end(), [&](const auto& free) {
+      const bool is_free = free->phase == "Available" && free->claim_ref.empty() && !free->metadata.deleting;
+      return is_free && free->metadata.name.starts_with(node + "-");
+    });
   });
 }
 
@@ -49,10 +78,23 @@ std::optional<std::string> find_feasible(const Gateway& gateway, const Witness& 
     const NodeInfo* info = gateway.cache().find(device->name);
     if (info == nullptr || info->node == nullptr) continue;
     const bool fits = selects(pod, *info->node) && tolerates_all(pod, *info->node) && has_room(pod, *info) &&
-                      has_volumes(pod, device->name, gateway.objects());
+                      has_ports(pod, *info) && has_volumes(pod, device->name, gateway);
     if (fits) return device->name;
   }
   return std::nullopt;
+}
+
+// A provisioner makes what it is asked for.
+Breach find_unmade(const Gateway& gateway) {
+  for (const std::string& key : gateway.objects().keys(Kind::persistent_volume_claim)) {
+    const auto claim = gateway.objects().claim(key);
+    const auto selected = claim->metadata.annotations.find("volume.kubernetes.io/selected-node");
+    if (selected == claim->metadata.annotations.end() || claim->phase == "Bound" || claim->metadata.deleting) {
+      continue;
+    }
+    return "claim " + key + " was to be filled for node " + selected->second + " and is not bound";
+  }
+  return {};
 }
 
 Breach l1(const Witness& witness, const Wanted& wanted) {
@@ -67,6 +109,7 @@ Breach l1(const Witness& witness, const Wanted& wanted) {
              (entry == nullptr ? std::string("none") : entry->pod->uid());
     }
   }
+  if (Breach breach = find_unmade(*gateway)) return breach;
   for (const auto& [key, entry] : gateway->objects().pods()) {
     const std::string& uid = entry.pod->uid();
     if (!wanted.uid_of_pod.contains(key)) return "pod " + key + " (" + uid + ") was deleted and is still there";
@@ -81,9 +124,9 @@ Breach l1(const Witness& witness, const Wanted& wanted) {
   return {};
 }
 
-// A row, or a release-list entry, that may be what it is.
+// A row, or a release-list entry, that may be what it is: a job that waited for another one's port begins late.
 bool is_on_its_way(const Witness& witness, const Wanted& wanted, RequestType type, const Named& named) {
-  return wanted.busy && witness.is_fresh(type, named, wanted.now);
+  return witness.is_fresh(type, named, wanted.now);
 }
 
 RequestType asked_in(Phase phase) {
@@ -93,7 +136,10 @@ RequestType asked_in(Phase phase) {
 
 Breach l2(const Witness& witness, const Wanted& wanted) {
   for (const auto& [uid, row] : witness.gateway().rows) {
-    if (row.phase == Phase::bound || is_on_its_way(witness, wanted, asked_in(row.phase), {uid, row.epoch})) continue;
+    const auto attempts = witness.attempts().find(uid);
+    const bool again = !wanted.busy && attempts != witness.attempts().end() && attempts->second > 1;
+    const bool fresh = !again && is_on_its_way(witness, wanted, asked_in(row.phase), {uid, row.epoch});
+    if (row.phase == Phase::bound || fresh) continue;
     return "row " + show(uid, row.epoch) + " on node " + row.node + " is still in phase " +
            std::string(to_string(row.phase));
   }

@@ -289,7 +289,7 @@ int main(int argc, char** argv) {
   app.add_flag("--rush", options.rush, "many short pods in milder weather: nine seeds in ten of --binds");
   app.add_option("--hours", options.hours, "stop when this many virtual hours have passed");
   app.add_option("--storm", options.storm_s, "virtual seconds with faults, of each seed")->capture_default_str();
-  app.add_option("--break", options.sabotage, "corrupt what this invariant watches: S1..S12, FINAL, L1..L5");
+  app.add_option("--break", options.sabotage, "corrupt what this invariant watches, by its name");
   app.add_flag("--teeth", options.teeth, "check that each invariant fires when it is broken");
   app.add_flag("--mutants", options.mutants,
                "check that each rule N0..N5, P1..P10, when broken, is caught; prints a table");
@@ -302,7 +302,9 @@ int main(int argc, char** argv) {
     return 2;
   }
   if (!options.sabotage.empty() && !berth::sim::find_sabotage(options.sabotage)) {
-    std::fprintf(stderr, "--break: no invariant \"%s\"; S1..S12, FINAL, L1..L5 are known\n", options.sabotage.c_str());
+    std::fprintf(stderr,
+                 "--break: no invariant \"%s\"; S1..S12, HELD, PORTS, DEVICES, VOLUMES, FINAL, L1..L5, M are known\n",
+                 options.sabotage.c_str());
     return 2;
   }
   std::signal(SIGABRT, report_abort);

@@ -1,5 +1,6 @@
 #include "tests/sim/mutants.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/agent/records.h"
@@ -37,6 +38,7 @@ const std::vector<MutantName>& mutants() {
       {Mutant::p6, "P6", "a restart forgets the release lists"},
       {Mutant::p7, "P7", "a row ends as its Release is sent"},
       {Mutant::p8, "P8", "adopt mode is forgotten at a restart"},
+      {Mutant::p8_page, "P8p", "the first page of a listing is taken for all of it"},
       {Mutant::p9, "P9", "who was forgotten is not durable"},
       {Mutant::p10, "P10", "the floor is not durable"},
   };
@@ -79,6 +81,7 @@ void forget_at_start_of_device(MemoryStore& flash, Mutant mutant) {
 }
 
 Answer misread(Answer answer, const Row* row, Mutant mutant) {
+  if (mutant == Mutant::p8_page && answer.page == 0) answer.pages = std::min<std::uint32_t>(answer.pages, 1);
   if (row == nullptr || answer.node != row->node) return answer;
   if (mutant == Mutant::p3 && answer.type == AnswerType::hello) {
     answer.epoch = row->epoch;

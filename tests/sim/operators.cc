@@ -1,10 +1,15 @@
 #include "tests/sim/operators.h"
 
+#include "tests/sim/provisioner.h"
+
 namespace berth::sim {
 
 namespace {
 
-constexpr int kClaims = 3;
+constexpr std::size_t kClaims = 3;
+constexpr int kFirstPort = 8080;
+constexpr std::size_t kBallastBytes = 24 * 1024;
+constexpr std::uint64_t kPorts = 2;
 constexpr std::uint64_t kCreate = 49;  // the last deed that is one
 
 constexpr int kPriorities = 3;  // 100, 200, 300
@@ -16,13 +21,17 @@ Operators::Operators(Surroundings& world, std::size_t names, std::size_t nodes, 
     : world_(world),
       topics_(kFleet),
       client_(world.broker, "operator"),
+      rival_(world.broker, "rival"),
       names_(names),
       rush_(rush),
       cordoned_(nodes, false) {
   client_.set_handler(this);
 }
 
-void Operators::connect() { client_.connect(); }
+void Operators::connect() {
+  client_.connect();
+  rival_.connect();
+}
 
 void Operators::on_link(bool up) {
   if (!up) return;
@@ -35,7 +44,7 @@ void Operators::publish(const std::string& topic, const Json& payload) {
   message.topic = topic;
   message.payload = payload.dump();
   message.retain = true;
-  client_.send(message);
+  speaker_->send(message);
 }
 
 void Operators::ask(Json request) {
@@ -43,8 +52,8 @@ void Operators::ask(Json request) {
   Message message;
   message.topic = topics_.gateway_api(kGateway);
   message.payload = request.dump();
-  message.response_topic = topics_.client("operator");
-  client_.send(message);
+  message.response_topic = topics_.client(speaker_->id());
+  speaker_->send(message);
 }
 
 Operators::PodPlan Operators::make_plan() {
@@ -54,14 +63,19 @@ Operators::PodPlan Operators::make_plan() {
   plan.memory_mi = 16 << world_.random.below(4);
   if (world_.random.chance(1, 2)) plan.lasts_ms = static_cast<int>(world_.pick(200, 10'000));
   if (world_.random.chance(1, 4)) plan.zone = world_.random.chance(1, 2) ? "a" : "b";
-  if (world_.random.chance(1, 4)) plan.claim = "c" + std::to_string(world_.random.below(kClaims));
+  if (world_.random.chance(1, 4)) plan.claim = pick_claim();
   if (world_.random.chance(1, 4)) plan.priority = 100 * static_cast<int>(1 + world_.random.below(kPriorities));
+  if (world_.random.chance(1, 5)) plan.host_port = kFirstPort + static_cast<int>(world_.random.below(kPorts));
+  plan.camera = world_.random.chance(1, 6);
   if (rush_ && world_.random.chance(19, 20)) {
     plan.lasts_ms = static_cast<int>(world_.pick(20, 300));
     plan.claim.clear();
+    plan.host_port = 0;
+    plan.camera = false;
   }
   plan.tolerates = world_.random.chance(1, 2);
   plan.gated = world_.random.chance(1, 10);
+  plan.bulky = bulky_ && world_.random.chance(1, 2);
   return plan;
 }
 
@@ -69,14 +83,24 @@ Json Operators::manifest(const std::string& name, const PodPlan& plan) const {
   Json metadata = Json::object();
   metadata.set("name", name).set("namespace", "default").set("uid", plan.uid);
   metadata.set("labels", Json(Json::Object{{"generation", Json(std::to_string(plan.generation))}}));
-  if (plan.lasts_ms > 0) {
-    metadata.set("annotations", Json(Json::Object{{"sim/lasts-ms", Json(std::to_string(plan.lasts_ms))}}));
-  }
+  Json annotations = Json::object();
+  if (plan.lasts_ms > 0) annotations.set("sim/lasts-ms", std::to_string(plan.lasts_ms));
+  if (plan.bulky) annotations.set("sim/ballast", std::string(kBallastBytes, 'x'));
+  metadata.set("annotations", std::move(annotations));
   Json requests = Json::object();
   requests.set("cpu", std::to_string(plan.cpu) + "m").set("memory", std::to_string(plan.memory_mi) + "Mi");
+  Json resources = Json::object();
+  if (plan.camera) {  // an extended resource: what is asked is what may be used
+    requests.set(kCamera, "1");
+    resources.set("limits", Json(Json::Object{{kCamera, Json("1")}}));
+  }
+  resources.set("requests", std::move(requests));
   Json container = Json::object();
-  container.set("name", "main").set("image", "sim");
-  container.set("resources", Json(Json::Object{{"requests", std::move(requests)}}));
+  container.set("name", "main").set("image", "sim").set("resources", std::move(resources));
+  if (plan.host_port > 0) {
+    Json port(Json::Object{{"containerPort", Json(80)}, {"hostPort", Json(plan.host_port)}});
+    container.set("ports", Json(Json::Array{std::move(port)}));
+  }
   Json spec = Json::object();
   spec.set("containers", Json(Json::Array{std::move(container)}));
   spec.set("restartPolicy", plan.lasts_ms > 0 ? "Never" : "Always").set("terminationGracePeriodSeconds", 3);
@@ -116,19 +140,50 @@ void Operators::say_static() {
   storage_class.set("metadata", Json(Json::Object{{"name", Json("local")}}));
   storage_class.set("provisioner", "kubernetes.io/no-provisioner").set("volumeBindingMode", "WaitForFirstConsumer");
   publish(topics_.desired(Kind::storage_class, "local"), storage_class);
-  for (int number = 0; number < kClaims; ++number) {
-    const std::string name = "c" + std::to_string(number);
-    Json requests = Json(Json::Object{{"storage", Json("1Mi")}});
-    Json spec = Json::object();
-    spec.set("accessModes", Json(Json::Array{Json("ReadWriteOnce")})).set("storageClassName", "local");
-    spec.set("resources", Json(Json::Object{{"requests", std::move(requests)}}));
-    Json claim = Json::object();
-    claim.set("apiVersion", "v1").set("kind", "PersistentVolumeClaim");
-    claim.set("metadata", Json(Json::Object{{"name", Json(name)}, {"namespace", Json("default")}}));
-    claim.set("spec", std::move(spec));
-    publish(topics_.desired(Kind::persistent_volume_claim, "default/" + name), claim);
-  }
+  Json hosts = Json::object();
+  hosts.set("key", "kubernetes.io/hostname").set("values", Json(Json::Array{Json("n0"), Json("n1")}));
+  Json term(Json::Object{{"matchLabelExpressions", Json(Json::Array{std::move(hosts)})}});
+  storage_class.set("metadata", Json(Json::Object{{"name", Json(kMadeClass)}})).set("provisioner", "sim.berth/maker");
+  storage_class.set("allowedTopologies", Json(Json::Array{std::move(term)}));
+  publish(topics_.desired(Kind::storage_class, kMadeClass), storage_class);
+  for (std::size_t number = 0; number < kClaims + kMadeClaims; ++number) say_claim(number);
 }
+
+// Claims of volumes that nodes offer, then those of volumes that are made.
+std::string Operators::name_of_claim(std::size_t number) {
+  return number < kClaims ? "c" + std::to_string(number) : "m" + std::to_string(number - kClaims);
+}
+
+void Operators::say_claim(std::size_t number) {
+  const std::string name = name_of_claim(number);
+  Json requests = Json(Json::Object{{"storage", Json("1Mi")}});
+  Json spec = Json::object();
+  spec.set("accessModes", Json(Json::Array{Json("ReadWriteOnce")}))
+      .set("storageClassName", number < kClaims ? "local" : kMadeClass);
+  spec.set("resources", Json(Json::Object{{"requests", std::move(requests)}}));
+  Json claim = Json::object();
+  claim.set("apiVersion", "v1").set("kind", "PersistentVolumeClaim");
+  Json metadata(Json::Object{{"name", Json(name)}, {"namespace", Json("default")}});
+  // Its data is given up with its node.
+  if (number == 0) metadata.set("annotations", Json(Json::Object{{"berth/orphan-policy", Json("Release")}}));
+  claim.set("metadata", std::move(metadata)).set("spec", std::move(spec));
+  publish(topics_.desired(Kind::persistent_volume_claim, "default/" + name), claim);
+}
+
+// A claim goes, and comes back when all is said again; or a volume is to be used anew.
+void Operators::act_on_volumes() {
+  Kind kind = Kind::persistent_volume_claim;
+  std::string key = "default/" + pick_claim();
+  if (world_.random.chance(1, 2)) {
+    const std::string node = world_.random.chance(1, 2) ? "n0" : "n1";
+    kind = Kind::persistent_volume;
+    key = node + (world_.random.chance(1, 2) ? "-d0" : "-d1");
+  }
+  world_.say("operator", "deletes " + std::string(describe(kind).name) + " " + key);
+  publish(topics_.desired(kind, key), Json(Json::Object{{"deleted", Json(true)}}));
+}
+
+std::string Operators::pick_claim() { return name_of_claim(world_.random.below(kClaims + kMadeClaims)); }
 
 void Operators::say_overlay(std::size_t node) {
   const std::string name = "n" + std::to_string(node);
@@ -180,6 +235,9 @@ void Operators::act() {
     ++world_.counts.faults["node forgotten"];
     return ask(Json(Json::Object{{"op", Json("forget")}, {"kind", Json("Node")}, {"name", Json(node)}}));
   }
+  if (deed < 15) return act_on_volumes();
+  if (deed < 21) return contend(name);
+  if (deed < 23) return contend_for_node();
   if (known == plans_.end() || deed <= kCreate) {  // create, or re-create with another uid
     if (known != plans_.end()) gone_[key_of(name)].insert(known->second.uid);
     plans_[name] = make_plan();
@@ -204,6 +262,63 @@ void Operators::act() {
   if (!by_api) return say_tombstone(name, uid);
   Json request = Json::object();
   ask(request.set("op", "delete").set("kind", "Pod").set("name", name).set("uid", uid));
+}
+
+void Operators::apply_by_any(const std::string& name, const PodPlan& plan) {
+  if (world_.random.chance(1, 2)) return publish(topics_.desired(Kind::pod, key_of(name)), manifest(name, plan));
+  Json request = Json::object();
+  ask(request.set("op", "apply").set("object", manifest(name, plan)));
+}
+
+// Two people do what they will with one pod at once: apply it anew, change it, delete it, in any order of arrival. What
+// the first wanted counts in the end.
+void Operators::contend(const std::string& name) {
+  const std::string key = key_of(name);
+  const auto known = plans_.find(name);
+  const PodPlan before = known == plans_.end() ? make_plan() : known->second;
+  PodPlan theirs = make_plan();
+  const PodPlan ours = world_.random.chance(1, 2) ? before : make_plan();
+  for (const std::string& uid : {before.uid, theirs.uid}) {
+    if (uid != ours.uid) gone_[key].insert(uid);
+  }
+  plans_[name] = ours;
+  uid_of_[key] = ours.uid;
+  world_.say("operator", "contends for " + name + ": " + ours.uid + " against " + theirs.uid);
+  ++world_.counts.faults["contention"];
+  const std::uint64_t deed = world_.random.below(4);
+  const bool first = world_.random.chance(1, 2);
+  if (first) apply_by_any(name, ours);
+  speaker_ = &rival_;
+  if (deed == 0) {
+    say_tombstone(name, before.uid);
+  } else if (deed == 1) {
+    ask(Json(Json::Object{{"op", Json("delete")}, {"kind", Json("Pod")}, {"name", Json(name)}}));
+  } else if (deed == 2) {
+    theirs = before;
+    ++theirs.generation;
+    apply_by_any(name, theirs);
+  } else {
+    apply_by_any(name, theirs);
+  }
+  speaker_ = &client_;
+  if (!first) apply_by_any(name, ours);
+}
+
+// One cordons a node, the other gives it a label, neither knows of the other's overlay.
+void Operators::contend_for_node() {
+  const std::size_t node = world_.random.below(cordoned_.size());
+  const std::string name = "n" + std::to_string(node);
+  world_.say("operator", "contends for node " + name);
+  say_overlay(node);
+  Json labels(Json::Object{{"rival", Json("yes")}});
+  Json overlay = Json::object();
+  overlay.set("apiVersion", "v1").set("kind", "Node");
+  overlay.set("metadata", Json(Json::Object{{"name", Json(name)}, {"labels", std::move(labels)}}));
+  overlay.set("spec", Json(Json::Object{{"unschedulable", Json(world_.random.chance(1, 2))}}));
+  speaker_ = &rival_;
+  if (world_.random.chance(1, 4)) overlay = Json(Json::Object{{"deleted", Json(true)}});
+  publish(topics_.desired(Kind::node, name), overlay);
+  speaker_ = &client_;
 }
 
 void Operators::repeat_all(const std::map<std::string, std::string>& seen, const std::set<std::string>& orphans) {

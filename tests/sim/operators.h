@@ -18,9 +18,14 @@ namespace berth::sim {
 class Operators final : private Transport::Handler {
  public:
   Operators(Surroundings& world, std::size_t names, std::size_t nodes, bool rush);
-  ~Operators() override { client_.set_handler(nullptr); }
+  ~Operators() override {
+    client_.set_handler(nullptr);
+    rival_.set_handler(nullptr);
+  }
 
   void connect();
+  // Many pods have manifests so large that a page of a listing holds two of them.
+  void set_bulky() { bulky_ = true; }
   // One deed: apply, update, delete, re-create, overlay of a node, budget and service.
   void act();
   // Says again all that is wanted and what is not. `seen`: pods that exist somewhere, key -> uid. `orphans`: uids of
@@ -41,7 +46,10 @@ class Operators final : private Transport::Handler {
     int lasts_ms = 0;
     std::string zone, claim;
     int priority = 0;
+    int host_port = 0;  // 0: none
+    bool camera = false;
     bool tolerates = false;
+    bool bulky = false;
     bool gated = false;
     int generation = 0;  // a label that updates change
   };
@@ -53,16 +61,26 @@ class Operators final : private Transport::Handler {
   void say_pod(const std::string& name);
   void say_tombstone(const std::string& name, const std::string& uid);
   void say_static();
+  static std::string name_of_claim(std::size_t number);
+  void say_claim(std::size_t number);
+  std::string pick_claim();
+  void act_on_volumes();
   void say_overlay(std::size_t node);
   void say_grouping();
+  void contend(const std::string& name);
+  void contend_for_node();
+  void apply_by_any(const std::string& name, const PodPlan& plan);
   void publish(const std::string& topic, const Json& payload);
   void ask(Json request);
 
   Surroundings& world_;
   Topics topics_;
   LoopbackClient client_;
+  LoopbackClient rival_;  // another person, at the same objects in the same moment
+  LoopbackClient* speaker_ = &client_;
   std::size_t names_;
   bool rush_;  // nearly all deeds are new pods that end soon, name after name
+  bool bulky_ = false;
   std::size_t last_name_ = 0;
   std::vector<bool> cordoned_;
   std::map<std::string, PodPlan> plans_;               // by name

@@ -69,6 +69,7 @@ void Process::boot() {
 // Where this turn dies, if it does.
 void Process::arm() {
   run_->point.disarm();
+  if (refusing_) return run_->store.set_next_commit(CutStore::Commit::fails_lost);
   if (!world_.weather.is_storm() || !world_.random.chance(world_.crash_per_mille, 1000)) return;
   if (world_.random.chance(1, 3)) {
     const bool kept = world_.random.chance(1, 2);

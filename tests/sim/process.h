@@ -79,6 +79,8 @@ class Process : private CutTransport::Watcher {
   void wipe_flash();
   // A record of the flash is cut in half: the program finds it at its next start, and its host sets the store aside.
   void corrupt();
+  // While set no commit succeeds: the disk is full, or broken.
+  void set_refusing(bool refusing) { refusing_ = refusing; }
   BootClock& clock() { return clock_; }
   // A message of this client, by whatever means; nothing when it is down.
   void forge(const Message& message);
@@ -137,6 +139,7 @@ class Process : private CutTransport::Watcher {
   std::uint64_t generation_ = 0;  // of runs: timers of an earlier one find it gone
   bool link_lost_ = false;
   bool corrupted_ = false;
+  bool refusing_ = false;
   Millis away_ = 0;
 };
 

@@ -96,6 +96,7 @@ void SimDevice::before_message(Message& message, bool alone) {
 void SimDevice::after_message() {
   // What ended while it was down it ends in its first turns.
   if (clock().now() - started_at_ > 1000) world().witness.device_turned(name(), clock().now(), boots_);
+  if (agent_->is_ready()) world().witness.judge_holdings(name());
   if (repeated_) {
     flash().put(Table::high, "u-sabotage", encode(repeated_->epoch));
     (void)flash().commit();
@@ -112,6 +113,7 @@ void SimDevice::read_flash(const RecordIds* touched) {
 
 void SimDevice::sabotage_flash() {
   const Sabotage sabotage = world().sabotage;
+  if (sabotage == Sabotage::ports || sabotage == Sabotage::devices) return double_a_slot();
   if (sabotage != Sabotage::s5 && sabotage != Sabotage::s8 && sabotage != Sabotage::final_) return;
   const Contents slots = only(flash().durable(), Table::slot);
   if (sabotage == Sabotage::final_) {
@@ -130,6 +132,20 @@ void SimDevice::sabotage_flash() {
   }
   (void)flash().commit();
   read_flash();
+}
+
+// Once, of a slot that has what the sabotage is about.
+void SimDevice::double_a_slot() {
+  const DeviceSight& sight = *world().witness.device(name());
+  for (const auto& [uid, demand] : sight.demands) {
+    const bool has_it = world().sabotage == Sabotage::ports ? !demand.second.host_ports.empty()
+                                                            : demand.second.requests.scalar.contains(kCamera);
+    const std::string twin = uid + "-twin";
+    if (!has_it || sight.demands.contains(twin) || !sight.durable.state.slots.at(uid).is_charged()) continue;
+    flash().put(Table::slot, twin, flash().durable().at({Table::slot, uid}).value);
+    (void)flash().commit();
+    return read_flash();
+  }
 }
 
 }  // namespace berth::sim

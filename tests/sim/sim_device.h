@@ -13,6 +13,7 @@ namespace berth::sim {
 
 inline constexpr char kFleet[] = "sim";
 inline constexpr char kGateway[] = "gw";
+inline constexpr char kCamera[] = "sim.berth/camera";  // a device that some nodes have
 
 class SimDevice final : public Process {
  public:
@@ -38,6 +39,7 @@ class SimDevice final : public Process {
   void after_message() override;
   void read_flash(const RecordIds* touched = nullptr) override;
   void sabotage_flash();
+  void double_a_slot();
 
   AgentConfig config_;
   SimRuntime runtime_;

@@ -70,6 +70,10 @@ void SimGateway::forget_at_start() {
 }
 
 void SimGateway::misread_answer(Message& message, const Answer& answer) {
+  if (answer.type == AnswerType::slots) {
+    message.payload = encode(misread(answer, nullptr, world().mutant));
+    return;
+  }
   const auto row = world().witness.gateway().rows.find(answer.uid);
   if (row == world().witness.gateway().rows.end()) return;
   message.payload = encode(misread(answer, &row->second, world().mutant));
@@ -119,6 +123,7 @@ void SimGateway::before_message(Message& message, bool alone) {
     world().say(name(), "hears " + std::string(to_string(answer->type)) + " " + answer->uid + "@" +
                             berth::to_text(answer->epoch) + " from " + sender);
     world().witness.gateway_received(*answer);
+    if (answer->page > 0 && !world().witness.device(sender)->hostile) ++world().counts.faults["further page"];
     if (alone) world().witness.before_gateway_message(sender, *answer, {});
     if (world().mutant != Mutant::none) misread_answer(message, *answer);
     if (world().sabotage == Sabotage::s12) impersonate(message, *answer);
@@ -176,7 +181,23 @@ void SimGateway::after_message() {
       return const_cast<Cache&>(gateway_->cache()).charge("n0", "sabotage", amount);
     }
     case Sabotage::s10: return sabotage_queue();
+    case Sabotage::volumes: return misbind_claim();
     default: return;
+  }
+}
+
+void SimGateway::misbind_claim() {
+  const GatewaySight& sight = world().witness.gateway();
+  for (const auto& [key, claim] : sight.claims) {
+    if (claim.phase != "Bound" || sight.volumes.size() < 2) continue;
+    const std::string record = "persistentvolumeclaims/" + key;
+    Json manifest = *Json::parse(flash().durable().at({Table::object, record}).value);
+    const std::string& first = sight.volumes.begin()->first;
+    const std::string& other = first == claim.bound_to ? sight.volumes.rbegin()->first : first;
+    manifest.find("spec")->set("volumeName", other);
+    flash().put(Table::object, record, manifest.dump());
+    (void)flash().commit();
+    return read_flash();
   }
 }
 

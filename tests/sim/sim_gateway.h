@@ -37,6 +37,7 @@ class SimGateway final : public Process {
     world().witness.read_gateway(flash().durable(), touched);
   }
   void check_places();
+  void misbind_claim();
   void impersonate(Message& message, const Answer& answer);
 
   std::vector<std::string> known_nodes_;

@@ -89,6 +89,7 @@ void SimRuntime::undo(const Tag& tag) {
   if (work != Work::preparing && work != Work::prepared && work != Work::ended) {
     return hooks_.misused("undo of " + to_text(tag) + ", which has a live workload");
   }
+  if (habits_.undo_is_a_lie) return;
   say("undo", tag);
   timers_.cancel(found->second.timer);
   items_.erase(found);
@@ -190,6 +191,10 @@ void SimRuntime::reboot() {
     timers_.cancel(item.timer);
     if (item.work != Work::ended) item.work = Work::prepared;
   }
+}
+
+void SimRuntime::for_each(const std::function<void(const Tag& tag, bool alive)>& visit) const {
+  for (const auto& [tag, item] : items_) visit(tag, item.work == Work::running || item.work == Work::stopping);
 }
 
 bool SimRuntime::is_alive(const Tag& tag) const {

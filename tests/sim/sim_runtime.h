@@ -23,6 +23,7 @@ class SimRuntime final : public Runtime {
     std::uint64_t start_fails_percent = 0;
     std::uint64_t slow_percent = 0;  // preparations that take longer than the promise
     bool stop_is_a_lie = false;      // sabotage S4
+    bool undo_is_a_lie = false;      // sabotage HELD
   };
 
   struct Hooks {
@@ -47,6 +48,8 @@ class SimRuntime final : public Runtime {
   void agent_died();
   void reboot();
 
+  // Everything made for a pod and not removed yet.
+  void for_each(const std::function<void(const Tag& tag, bool alive)>& visit) const;
   // Has instructions of its own running.
   bool is_alive(const Tag& tag) const;
   std::vector<Tag> alive() const;

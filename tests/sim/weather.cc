@@ -37,6 +37,7 @@ void Weather::set_storm(bool storm) {
 
 // Sabotage of liveness: an answer that never comes, once the storm is over.
 bool Weather::is_lost_for_ever(const Leg& leg) const {
+  if (sabotage_ == Sabotage::m) return !storm_ && leg.message.topic.find("/status/") != std::string::npos;
   if (storm_ || leg.message.topic.find("/answers/") == std::string::npos) return false;
   switch (sabotage_) {
     case Sabotage::l2: return says(leg, "PreBound");
@@ -46,11 +47,23 @@ bool Weather::is_lost_for_ever(const Leg& leg) const {
   }
 }
 
+namespace {
+
+// desired/ and status/ leave with QoS 1 and in order: what is lost of them is lost with the link, or with the broker's
+// retained set. The gateway does not read its statuses back.
+bool is_shown_by_gateway(const Leg& leg) {
+  if (leg.from != "gateway") return false;
+  const std::string& topic = leg.message.topic;
+  return topic.find("/status/") != std::string::npos || topic.find("/desired/") != std::string::npos;
+}
+
+}  // namespace
+
 Fate Weather::judge(const Leg& leg, Random& random) {
   Fate fate;
   fate.delay = 1 + below(random, 20);
   if (is_lost_for_ever(leg)) fate.copies = 0;
-  if (!storm_) return fate;
+  if (!storm_ || is_shown_by_gateway(leg)) return fate;
   if (from_.contains(std::string(leg.from)) || (!leg.to.empty() && to_.contains(std::string(leg.to)))) {
     ++counts_.faults["partition"];
     fate.copies = 0;

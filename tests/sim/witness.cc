@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/api/defaults.h"
+#include "core/api/host_ports.h"
 #include "core/check.h"
 #include "core/scheduler/pod_record.h"
 
@@ -11,10 +12,10 @@ namespace berth::sim {
 namespace {
 
 // What a slot asks for, by the scheduler's own arithmetic.
-Resources demand_of(const Slot& slot) {
+Demand demand_of(const Slot& slot) {
   const Result<Json> json = Json::parse(slot.pod);
   const Result<Pod> pod = json ? decode_accepted_pod(*json) : Result<Pod>(json.error());
-  return pod ? pod_requests(*pod) : Resources{};
+  return pod ? Demand{pod_requests(*pod), host_ports(*pod), slot.volumes} : Demand{{}, {}, slot.volumes};
 }
 
 std::string text_in(const Json* json, std::string_view key) {
@@ -29,6 +30,8 @@ std::set<std::string> names_in(const Json& json, std::string_view key) {
   for (const Json& name : list->as_array()) names.insert(name.as_string());
   return names;
 }
+
+constexpr std::string_view kVolumePrefix = "persistentvolumes/", kClaimPrefix = "persistentvolumeclaims/";
 
 std::string show(const std::string& uid, const Epoch& epoch) { return uid + "@" + to_text(epoch); }
 
@@ -107,11 +110,16 @@ void Witness::read_device(const std::string& name, const Contents& contents, con
   for (auto& device : devices_) {
     if (device->name != name) continue;
     if (few) {
-      for (const auto& id : *touched) read_device_record(*device, contents, id);
+      for (const auto& id : *touched) {
+        read_device_record(*device, contents, id);
+        const auto demand = device->demands.find(id.second);
+        if (demand != device->demands.end() && !demand->second.second.volumes.empty()) scope_.volumes = true;
+      }
       return;
     }
     if (device->contents == contents) return;
     device->contents = contents;
+    scope_.volumes = true;
     Result<AgentRecords> records = decode_records(to_records(contents));
     CHECK(records.has_value());
     device->durable = std::move(*records);
@@ -162,6 +170,7 @@ void Witness::gateway_record_gone(const std::pair<Table, std::string>& id) {
   if (const auto row = gateway_.rows.find(key); table == Table::row && row != gateway_.rows.end()) {
     scope_.nodes.insert(row->second.node);
     scope_.pods.insert(row->second.pod);
+    if (gateway_.rows_with_volumes.erase(key) > 0) scope_.volumes = true;
     gateway_.rows.erase(row);
   }
   if (table == Table::release) {
@@ -169,6 +178,9 @@ void Witness::gateway_record_gone(const std::pair<Table, std::string>& id) {
     gateway_.releases.erase(key);
   }
   if (table == Table::object && key.starts_with("pods/")) scope_.pods.insert(key.substr(5));
+  if (table == Table::object && key.starts_with(kVolumePrefix))
+    gateway_.volumes.erase(key.substr(kVolumePrefix.size()));
+  if (table == Table::object && key.starts_with(kClaimPrefix)) gateway_.claims.erase(key.substr(kClaimPrefix.size()));
   if (table == Table::meta && key == "gateway") {
     gateway_.has_store = false;
     gateway_.orphans.clear();
@@ -188,6 +200,7 @@ void Witness::gateway_record_changed(const Contents::value_type& record, std::ve
     }
     scope_.nodes.insert(row->node);
     scope_.pods.insert(row->pod);
+    if (!row->volumes.empty()) gateway_.rows_with_volumes.insert(key), scope_.volumes = true;
     gateway_.rows.insert_or_assign(key, std::move(*row));
   } else if (table == Table::release) {
     Result<ReleaseEntry> entry = decode_release_entry(content.value);
@@ -212,7 +225,24 @@ void Witness::gateway_record_changed(const Contents::value_type& record, std::ve
     for (const Json* part : {&*manifest, &pod->successor}) {
       if (!part->is_null()) durable_uids_.insert(text_in(part->find("metadata"), "uid"));
     }
+  } else if (table == Table::object && (key.starts_with(kVolumePrefix) || key.starts_with(kClaimPrefix))) {
+    volume_record_changed(key, content.value);
   }
+}
+
+void Witness::volume_record_changed(const std::string& key, const std::string& manifest) {
+  const Result<Json> json = Json::parse(manifest);
+  const Json* spec = json->find("spec");
+  const std::string phase = text_in(json->find("status"), "phase");
+  scope_.volumes = true;
+  if (key.starts_with(kClaimPrefix)) {
+    gateway_.claims[key.substr(kClaimPrefix.size())] = {text_in(spec, "volumeName"), phase};
+    return;
+  }
+  const Json* reference = spec == nullptr ? nullptr : spec->find("claimRef");
+  const std::string name = text_in(reference, "name");
+  gateway_.volumes[key.substr(kVolumePrefix.size())] = {
+      name.empty() ? name : text_in(reference, "namespace") + "/" + name, phase};
 }
 
 void Witness::note_row(const Row& row) {
@@ -310,6 +340,19 @@ void Witness::device_turned(const std::string& name, Millis now, int boots) {
                                        std::string(to_string(slot.state)) + ") after its promise or a reboot");
     }
   }
+}
+
+void Witness::judge_holdings(const std::string& name) {
+  const DeviceSight& sight = *device(name);
+  const auto& slots = sight.durable.state.slots;
+  sight.runtime->for_each([&](const Tag& tag, bool alive) {
+    const auto slot = slots.find(tag.uid);
+    const bool named = slot != slots.end() && slot->second.epoch == tag.epoch;
+    if (named && (!alive || (slot->second.is_charged() && slot->second.state >= SlotState::running))) return;
+    news_.held_without_slot.push_back("node " + name + " holds what was made for " + show(tag.uid, tag.epoch) +
+                                      (alive ? ", alive" : "") + ", its slot is " +
+                                      (named ? std::string(to_string(slot->second.state)) : "gone"));
+  });
 }
 
 void Witness::device_sent(const Answer& answer) {

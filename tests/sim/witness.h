@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/agent/admission.h"
 #include "core/agent/records.h"
 #include "core/cache/node_info.h"
 #include "core/handshake/messages.h"
@@ -35,8 +36,8 @@ struct DeviceSight {
     Millis since = 0;  // on the machine's clock, when a turn of its agent ended with it
     int boots = 0;
   };
-  std::map<std::string, Promise> promises;                     // by uid: slots preparing or prepared
-  std::map<std::string, std::pair<Epoch, Resources>> demands;  // by uid: of the slot with this epoch
+  std::map<std::string, Promise> promises;                  // by uid: slots preparing or prepared
+  std::map<std::string, std::pair<Epoch, Demand>> demands;  // by uid: of the slot with this epoch
 };
 
 // What is on the gateway's flash.
@@ -49,7 +50,13 @@ struct GatewaySight {
   std::set<std::string> retired;                 // "<node>/<incarnation>": forgotten, not cleared yet (P9)
   std::map<std::string, Row> rows;               // by uid
   std::map<std::string, ReleaseEntry> releases;  // by "<node>/<uid>/<epoch>"
-  const Gateway* alive = nullptr;                // null: no process
+  std::set<std::string> rows_with_volumes;       // uids
+  struct Half {                                  // of a binding
+    std::string bound_to;                        // a claim's volume, a volume's claim; empty: none
+    std::string phase;
+  };
+  std::map<std::string, Half> claims, volumes;  // by key
+  const Gateway* alive = nullptr;               // null: no process
 
   bool has_retired(const std::string& node, const std::string& incarnation) const {
     return retired.contains(node + "/" + incarnation) || retired.contains(node + "/");
@@ -92,6 +99,8 @@ class Witness {
   void device_sent(const Answer& answer);
   // A turn of its agent has ended well, at this time of the machine's clock, which begins anew with each of its boots.
   void device_turned(const std::string& name, Millis now, int boots);
+  // Such a turn, of an agent that has swept what it found: its machine holds only what slots name.
+  void judge_holdings(const std::string& name);
 
   void gateway_received(const Answer& answer);
 
@@ -114,6 +123,7 @@ class Witness {
     std::vector<std::string> accepted_without_flash;  // S11, said in words
     std::vector<std::string> foreign_changes;         // S12, said in words
     std::vector<std::string> overdue_promises;        // N5, said in words
+    std::vector<std::string> held_without_slot;       // HELD, said in words
   };
   const News& news() const { return news_; }
   // What the checks are to look at: everything, or what changed since the last one.
@@ -121,6 +131,7 @@ class Witness {
     bool everything = true;
     std::set<std::string> nodes;  // whose flash, workloads, rows or release list changed
     std::set<std::string> pods;   // keys of pods whose object or row changed
+    bool volumes = false;         // claims, volumes, or who holds them changed
     bool covers(const std::string& node) const { return everything || nodes.contains(node); }
   };
   const Scope& scope() const { return scope_; }
@@ -153,6 +164,7 @@ class Witness {
   void read_gateway_record(const Contents& contents, const std::pair<Table, std::string>& id,
                            std::vector<Row>& changed);
   void gateway_record_gone(const std::pair<Table, std::string>& id);
+  void volume_record_changed(const std::string& key, const std::string& manifest);
   void gateway_record_changed(const Contents::value_type& record, std::vector<Row>& changed);
   void note_row(const Row& row);
   void note_forgotten(const std::string& node);

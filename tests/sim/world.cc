@@ -11,6 +11,7 @@ namespace {
 
 // A rush: pods a name each, their mean distance in time, and how many times milder the weather is.
 constexpr std::size_t kRushPods = 40;
+constexpr std::size_t kFewNodes = 5;
 constexpr Millis kRushMs = 25;
 constexpr std::uint64_t kRushSofter = 10;
 constexpr Millis kRushApart = 4;
@@ -19,10 +20,13 @@ constexpr std::uint64_t kFullCheckEvery = 1000;
 constexpr Millis kQuietStartMs = 5'000;
 // After the storm: by then the last delayed message has come and everything was said again...
 constexpr Millis kLastWordMs = 31'000;
+// ...then the broker or the gateway's link starts anew...
+constexpr Millis kReconnectMs = 34'000;
 // ...by then nothing is asked any more...
 constexpr Millis kRestMs = 50'000;
 // ...and then it is judged.
 constexpr Millis kCalmMs = 60'000;
+constexpr Millis kReadMs = 500;
 
 AgentConfig make_device(std::size_t number, bool rush) {
   AgentConfig config;
@@ -34,6 +38,7 @@ AgentConfig make_device(std::size_t number, bool rush) {
   config.capacity["cpu"] = *Quantity::parse(number % 4 == 0 ? "1" : "2");
   config.capacity["memory"] = *Quantity::parse("256Mi");
   config.capacity["pods"] = *Quantity::parse("6");
+  if (number % 2 == 0) config.capacity[kCamera] = *Quantity::parse("1");
   if (rush) {
     config.capacity["cpu"] = *Quantity::parse("32");
     config.capacity["memory"] = *Quantity::parse("16Gi");
@@ -42,6 +47,9 @@ AgentConfig make_device(std::size_t number, bool rush) {
   if (number < 2) {
     for (const char* name : {"d0", "d1"}) {
       config.volumes.push_back({name, std::string("/simulated/") + name, "10Mi", "local"});
+    }
+    for (std::size_t claim = 0; claim < kMadeClaims; ++claim) {
+      config.volumes.push_back({"raw" + std::to_string(claim), made_path(claim), "10Mi", "raw"});
     }
   }
   config.machine_id = "machine-" + std::to_string(number);
@@ -60,7 +68,8 @@ std::size_t draw_size(Random& random) {
 
 }  // namespace
 
-World::World(const Plan& plan) : plan_(plan), around_(plan.seed, plan.sabotage, plan.print) {
+World::World(const Plan& plan)
+    : plan_(plan), around_(plan.seed, plan.sabotage, plan.print), provisioner_(around_), reader_(around_) {
   around_.mutant = plan.mutant;
   around_.check = [this] { check(); };
   around_.misuse = [this](const std::string& what) {
@@ -83,6 +92,8 @@ World::World(const Plan& plan) : plan_(plan), around_(plan.seed, plan.sabotage, 
   gateway_ = std::make_unique<SimGateway>(around_, names);
   const std::size_t pods = plan.rush ? kRushPods : 4 + around_.random.below(12) + 2 * (nodes - 2);
   operators_ = std::make_unique<Operators>(around_, pods, nodes, plan.rush);
+  // Listings of several pages are made of manifests that take time to read.
+  if (!plan.rush && nodes < kFewNodes && around_.random.chance(1, 30)) operators_->set_bulky();
 }
 
 World::~World() = default;
@@ -160,7 +171,13 @@ void World::gateway_trouble() {
 
 void World::device_trouble() {
   SimDevice& device = *devices_[around_.random.below(devices_.size())];
-  switch (around_.random.below(7)) {
+  switch (around_.random.below(8)) {
+    case 7:
+      ++around_.counts.faults["device disk full"];
+      around_.say(device.name(), "has a full disk");
+      device.set_refusing(true);
+      around_.timers.at(around_.clock.now() + around_.pick(100, 8000), [&device] { device.set_refusing(false); });
+      return;
     case 6: return device.corrupt();
     case 0: return device.wipe();
     case 1:
@@ -196,8 +213,10 @@ void World::network_trouble() {
       return around_.broker.truncate_queues(around_.random.below(10));
     case 9:
       ++around_.counts.faults["broker forgets"];
+      // With its process; sessions outlive it.
       around_.say("broker", "forgets its retained set");
-      return around_.broker.wipe_retained();
+      around_.broker.wipe_retained();
+      return gateway_->lose_link(around_.pick(10, 3000));
     case 0:
       ++around_.counts.faults["broker restart"];
       around_.say("broker", "restarts; its retained set is lost");
@@ -241,12 +260,13 @@ void World::plan_storm() {
     device->runtime().set_habits({.prepare_fails_percent = around_.random.below(15),
                                   .start_fails_percent = around_.random.below(8),
                                   .slow_percent = around_.random.below(15),
-                                  .stop_is_a_lie = plan_.sabotage == Sabotage::s4});
+                                  .stop_is_a_lie = plan_.sabotage == Sabotage::s4,
+                                  .undo_is_a_lie = plan_.sabotage == Sabotage::held});
   }
   // A large fleet has more of everything.
   const auto crowd = static_cast<Millis>(1 + devices_.size() / 6);
   now_and_then(plan_.rush ? kRushMs : around_.pick(100, 2000) / crowd + 1, [this] { operators_->act(); });
-  now_and_then(20'000, [this] { operators_->repeat_all(pods_seen(), orphans_seen()); });
+  now_and_then(20'000, [this] { say_everything(); });
   // What stops all binding for a while is rarer where binds are wanted.
   const Millis apart = plan_.rush ? kRushApart : 1;
   now_and_then(apart * around_.pick(6000, 60'000), [this] { gateway_trouble(); });
@@ -273,6 +293,11 @@ std::map<std::string, std::string> World::pods_seen() const {
   return seen;
 }
 
+void World::say_everything() {
+  operators_->repeat_all(pods_seen(), orphans_seen());
+  provisioner_.repeat_all();
+}
+
 std::set<std::string> World::orphans_seen() const {
   std::set<std::string> uids;
   for (const std::string& orphan : around_.witness.gateway().orphans) {
@@ -287,8 +312,10 @@ void World::calm_down() {
   around_.weather.set_storm(false);
   const bool broken = plan_.sabotage == Sabotage::l5;
   for (const auto& device : devices_) {
-    device->runtime().set_habits(
-        {.prepare_fails_percent = broken ? 100u : 0u, .stop_is_a_lie = plan_.sabotage == Sabotage::s4});
+    device->runtime().set_habits({.prepare_fails_percent = broken ? 100u : 0u,
+                                  .stop_is_a_lie = plan_.sabotage == Sabotage::s4,
+                                  .undo_is_a_lie = plan_.sabotage == Sabotage::held});
+    device->set_refusing(false);
     device->boot();
   }
   for (const auto& device : devices_) device->clock().set_rate(1000);
@@ -300,8 +327,31 @@ void World::calm_down() {
   operators_->settle();
 }
 
+// The daily case: a broker without a store starts anew, and has nothing but what it is told again. Or it has kept what
+// the gateway could not tell it to drop.
+void World::reconnect() {
+  if (around_.random.chance(1, 2)) {
+    around_.say("broker", "restarts; its retained set is lost");
+    return around_.broker.restart(100);
+  }
+  gateway_->lose_link(100);
+}
+
+// A large fleet is never quite at rest.
+void World::check_mirror() {
+  if (is_busy() || gateway_->gateway() == nullptr) return;
+  reader_.ask_for_all();
+  run_until(around_.clock.now() + kReadMs);
+  if (violation_ || gateway_->gateway() == nullptr) return;
+  if (Breach breach = find_unlike(*gateway_->gateway(), around_.broker.retained(), reader_)) {
+    violate("M", "the broker retains what the gateway holds, and nothing else of its", *breach);
+  }
+}
+
 bool World::run() {
   operators_->connect();
+  provisioner_.connect();
+  reader_.connect();
   gateway_->boot();
   for (const auto& device : devices_) {
     around_.timers.at(around_.pick(0, kQuietStartMs), [&device] { device->boot(); });
@@ -315,19 +365,19 @@ bool World::run() {
     well = well && run_until(end + word);
     // Until the last word the storm's delays are still on the way.
     around_.witness.count_attempts_anew();
-    if (well) operators_->repeat_all(pods_seen(), orphans_seen());
+    if (well) say_everything();
     if (well && plan_.sabotage == Sabotage::l1 && gateway_->gateway() != nullptr) gateway_->sabotage_queue();
   }
+  well = well && run_until(end + kReconnectMs);
+  if (well) reconnect();
   well = well && run_until(end + kRestMs);
-  const auto asked = [this] {
-    return is_busy() ? around_.witness.stubborn_requests() : around_.witness.requests_sent();
-  };
-  const std::uint64_t before = asked();
+  const std::uint64_t before = around_.witness.stubborn_requests();
   well = well && run_until(end + kCalmMs);
   next_full_check_ = 0;
   check();
   well = !violation_;
-  if (well) check_liveness(asked() - before);
+  if (well) check_liveness(around_.witness.stubborn_requests() - before);
+  if (!violation_) check_mirror();
   around_.counts.events = around_.trace.events();
   around_.counts.binds = around_.witness.binds();
   for (const auto& device : devices_) around_.counts.starts += device->runtime().started();

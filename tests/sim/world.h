@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "tests/sim/invariants.h"
+#include "tests/sim/mirror.h"
 #include "tests/sim/operators.h"
+#include "tests/sim/provisioner.h"
 #include "tests/sim/sim_device.h"
 #include "tests/sim/sim_gateway.h"
 
@@ -61,6 +63,9 @@ class World {
   void network_trouble();
   void replay_as_another();
   void tell_lies();
+  void say_everything();
+  void reconnect();
+  void check_mirror();
   std::map<std::string, std::string> pods_seen() const;
   std::set<std::string> orphans_seen() const;
 
@@ -70,6 +75,8 @@ class World {
   std::vector<SimDevice*> hostile_;
   std::unique_ptr<SimGateway> gateway_;
   std::unique_ptr<Operators> operators_;
+  Provisioner provisioner_;
+  Reader reader_;
   std::optional<Violation> violation_;
   std::uint64_t next_full_check_ = 0;  // in events
 };

@@ -27,7 +27,7 @@ Row make_row(Phase phase) {
   return row;
 }
 
-ReleaseEntry entry() { return {"n1", "inc", "u1", {7, 9}, R"({"spec":{}})"}; }
+ReleaseEntry entry() { return {"n1", "inc", "u1", {7, 9}, R"({"spec":{}})", {{"default/c", "n1-d", "/d"}}}; }
 
 // An answer that passes every guard for make_row() and entry().
 Answer answer_of(AnswerType type) {
@@ -237,6 +237,7 @@ TEST(ReleaseEntry, StoredFormComesBackWhole) {
   EXPECT_EQ(back->uid, "u1");
   EXPECT_EQ(back->epoch, (Epoch{7, 9}));
   EXPECT_EQ(back->charge, R"({"spec":{}})");
+  EXPECT_EQ(back->volumes, entry().volumes);
 }
 
 }  // namespace

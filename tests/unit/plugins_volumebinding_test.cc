@@ -346,5 +346,12 @@ TEST(AssumedVolumes, RefuseAVolumePromisedToAnotherClaim) {
   EXPECT_TRUE(assumed.assume("v", "default/d", "q"));
 }
 
+TEST(AssumedVolumes, RefuseAClaimPromisedAnotherVolume) {
+  AssumedVolumes assumed;
+  EXPECT_TRUE(assumed.assume("v", "default/c", "p"));
+  EXPECT_FALSE(assumed.assume("w", "default/c", "q"));
+  EXPECT_TRUE(assumed.assume("v", "default/c", "q"));
+}
+
 }  // namespace
 }  // namespace berth

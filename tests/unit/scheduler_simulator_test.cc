@@ -216,4 +216,166 @@ TEST_F(GatewayTest, AnOperatorCannotBindAClaimByHalf) {
   EXPECT_EQ(gateway->objects().claim("default/c")->volume_name, "");
 }
 
+TEST_F(LostStoreTest, AClaimHasTheVolumeThatAnOrphanHoldsAlsoAfterARestart) {
+  lose_store({"n1"});
+  device("n1", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})", kOffers);
+  SlotReport held = slot("u1");
+  held.volumes = {{"default/c", "n1-d", "/d"}};
+  slots("n1", {held});
+  ASSERT_FALSE(gateway->identity().orphans.empty());
+  restart();
+  receive(topics.desired(Kind::persistent_volume_claim, "default/c"), claim());
+  EXPECT_EQ(gateway->objects().claim("default/c")->volume_name, "n1-d") << "no pod may take its data elsewhere";
+}
+
+TEST_F(LostStoreTest, AListingTakesNoClaimFromItsVolume) {
+  lose_store({"n1"});
+  device("n1", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})", kOffers);
+  receive(topics.desired(Kind::persistent_volume_claim, "default/c"),
+          claim(R"(,"volumeName":"n1-d")", R"(,"status":{"phase":"Bound"})"), true);
+  SlotReport held = slot("u1");
+  held.volumes = {{"default/c", "n9-d", "/d"}};
+  slots("n1", {held});
+  EXPECT_EQ(gateway->objects().claim("default/c")->volume_name, "n1-d");
+  held.volumes = {{"default/other", "n1-d", "/d"}};
+  held.uid = "u2";
+  slots("n1", {held});
+  receive(topics.desired(Kind::persistent_volume_claim, "default/other"),
+          R"({"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"other"},"spec":{"storageClassName":)"
+          R"("local","accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Mi"}}}})");
+  EXPECT_EQ(gateway->objects().volume("n1-d")->claim_ref, "default/c");
+}
+
+TEST_F(LostStoreTest, AClaimIsGivenNoOtherVolumeWhileItsOwnIsNotThere) {
+  lose_store({"n1"});
+  device("n1", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})", kOffers);
+  SlotReport held = slot("u1");
+  held.volumes = {{"default/c", "made", "/raw"}};
+  slots("n1", {held});
+  receive(topics.desired(Kind::storage_class, "local"), kClass);
+  receive(topics.desired(Kind::persistent_volume_claim, "default/c"), claim());
+  apply(pod("q", "u2", "64Mi", R"(,"volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"c"}}])"));
+  EXPECT_EQ(gateway->objects().claim("default/c")->volume_name, "made");
+  EXPECT_EQ(phase("u2"), Phase::none);
+}
+
+TEST_F(LostStoreTest, AVolumeIsGivenToNobodyWhileItsClaimIsNotThere) {
+  lose_store({"n1"});
+  device("n1", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})", kOffers);
+  SlotReport held = slot("u1");
+  held.volumes = {{"default/other", "n1-d", "/d"}};
+  slots("n1", {held});
+  receive(topics.desired(Kind::storage_class, "local"), kClass);
+  receive(topics.desired(Kind::persistent_volume_claim, "default/c"), claim());
+  apply(pod("q", "u2", "64Mi", R"(,"volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"c"}}])"));
+  EXPECT_EQ(phase("u2"), Phase::none) << "the device would refuse it";
+}
+
+class ReservedVolumeTest : public GatewayTest {
+ protected:
+  // Pod "web" (u1) was decided for n1, with its volume n1-d for claim "c"; the device was asked.
+  void SetUp() override {
+    start_connected();
+    device("n1", "i1", kAllocatable, kOffers);
+    apply(kClass);
+    apply(claim());
+    apply(pod("web", "u1", "64Mi", R"(,"volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"c"}}])"));
+    ASSERT_EQ(phase("u1"), Phase::prebind) << why("web");
+  }
+  void stop_offering() {
+    receive(topics.node_state("n1"),
+            R"({"incarnation":"i1","session":"1","sequence":"2","allocatable":)" + std::string(kAllocatable) + "}");
+  }
+  static constexpr char kAllocatable[] = R"({"cpu":"2","memory":"1Gi","pods":"10"})";
+};
+
+TEST_F(ReservedVolumeTest, StaysWhileTheDeviceAnswers) {
+  stop_offering();
+  answer("n1", AnswerType::pre_bound);
+  ASSERT_EQ(phase("u1"), Phase::bind);
+  EXPECT_EQ(gateway->objects().claim("default/c")->volume_name, "n1-d");
+}
+
+TEST_F(ReservedVolumeTest, GoesWhenTheDeviceHasRefused) {
+  stop_offering();
+  ASSERT_NE(gateway->objects().volume("n1-d"), nullptr);
+  answer("n1", AnswerType::rejected);
+  EXPECT_EQ(gateway->objects().volume("n1-d"), nullptr);
+}
+
+TEST_F(ReservedVolumeTest, IsDeletedWhenTheDeviceHasRefused) {
+  const std::string before = gateway->objects().volume("n1-d")->metadata.uid;
+  api(R"({"op":"delete","kind":"persistentvolume","name":"n1-d"})");
+  ASSERT_NE(gateway->objects().volume("n1-d"), nullptr);
+  EXPECT_EQ(gateway->objects().volume("n1-d")->metadata.uid, before);
+  answer("n1", AnswerType::rejected);
+  ASSERT_NE(gateway->objects().volume("n1-d"), nullptr);
+  EXPECT_NE(gateway->objects().volume("n1-d")->metadata.uid, before) << "deleted, and offered anew";
+}
+
+TEST_F(GatewayTest, AForgottenNodesReleasedVolumeTakesNothingFromItsClaimsHeir) {
+  start_connected();
+  device("n1", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})", kOffers);
+  device("n2", "i2", R"({"cpu":"2","memory":"1Gi","pods":"10"})", kOffers);
+  const auto bind_to = [&](const std::string& volume) {
+    std::string bound = claim(R"(,"volumeName":")" + volume + R"(")", R"(,"status":{"phase":"Bound"})");
+    bound.insert(bound.find(R"("namespace")"), R"("annotations":{"berth/orphan-policy":"Release"},)");
+    receive(topics.desired(Kind::persistent_volume_claim, "default/c"), bound);
+  };
+  bind_to("n1-d");
+  api(R"({"op":"delete","kind":"pvc","namespace":"default","name":"c"})");
+  ASSERT_EQ(gateway->objects().volume("n1-d")->phase, "Released");
+  bind_to("n2-d");
+  ASSERT_EQ(gateway->objects().volume("n2-d")->phase, "Bound");
+  api(R"({"op":"forget","kind":"Node","name":"n1"})");
+  EXPECT_EQ(gateway->objects().claim("default/c")->volume_name, "n2-d");
+}
+
+class ShownTest : public GatewayTest {
+ protected:
+  void SetUp() override {
+    start_connected();
+    receive(topics.desired(Kind::pod, "default/p"), pod("p", "u1"));
+  }
+  // Where in what was sent the topic was cleared.
+  std::optional<std::size_t> cleared(const std::string& topic) const {
+    for (std::size_t at = 0; at < transport.sent.size(); ++at) {
+      if (transport.sent[at].topic == topic && transport.sent[at].payload.empty()) return at;
+    }
+    return std::nullopt;
+  }
+  const std::string status = topics.status(Kind::pod, "default/p");
+  const std::string mirror = topics.desired(Kind::pod, "default/p");
+};
+
+TEST_F(ShownTest, AStatusIsClearedBeforeTheMirror) {
+  api(R"({"op":"delete","kind":"pod","namespace":"default","name":"p"})");
+  ASSERT_TRUE(cleared(status) && cleared(mirror));
+  EXPECT_LT(*cleared(status), *cleared(mirror)) << "a mirror that is left tells of a status that may be";
+}
+
+TEST_F(ShownTest, AStatusThatCouldNotBeClearedGoesWithTheNextConnect) {
+  const Message left = *std::find_if(transport.sent.begin(), transport.sent.end(),
+                                     [&](const Message& message) { return message.topic == mirror; });
+  transport.up = false;
+  api(R"({"op":"delete","kind":"pod","namespace":"default","name":"p"})");
+  ASSERT_FALSE(cleared(status));
+  restart();
+  Message retained = left;
+  retained.retain = true;
+  gateway->on_message(retained);
+  turn();
+  EXPECT_TRUE(cleared(status));
+}
+
+TEST_F(ShownTest, NothingIsShownBeforeTheFence) {
+  gateway.reset();
+  start();
+  transport.up = true;
+  transport.sent.clear();
+  gateway->on_link(true);
+  turn();
+  for (const Message& message : transport.sent) EXPECT_NE(message.topic, status);
+}
+
 }  // namespace berth

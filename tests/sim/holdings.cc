@@ -1,0 +1,125 @@
+#include "tests/sim/holdings.h"
+
+#include <algorithm>
+
+namespace berth::sim {
+
+namespace {
+
+// One claim, one volume, both ways, of everything that is told to it.
+class Pairs {
+ public:
+  Breach add(const std::string& claim, const std::string& volume, const std::string& who) {
+    const auto [of_volume, first_claim] = claim_of_.try_emplace(volume, claim, who);
+    if (!first_claim && of_volume->second.first != claim) {
+      return "volume " + volume + " is held for claim " + of_volume->second.first + " by " + of_volume->second.second +
+             " and for claim " + claim + " by " + who;
+    }
+    const auto [of_claim, first_volume] = volume_of_.try_emplace(claim, volume, who);
+    if (!first_volume && of_claim->second.first != volume) {
+      return "claim " + claim + " has volume " + of_claim->second.first + " by " + of_claim->second.second +
+             " and volume " + volume + " by " + who;
+    }
+    return {};
+  }
+
+ private:
+  std::map<std::string, std::pair<std::string, std::string>> claim_of_, volume_of_;
+};
+
+// The binding of each Bound claim is the volume's too.
+Breach find_half_bound(const GatewaySight& gateway, Pairs& pairs) {
+  for (const auto& [key, claim] : gateway.claims) {
+    if (claim.phase != "Bound") continue;
+    if (Breach breach = pairs.add(key, claim.bound_to, "the claim")) return breach;
+    const auto volume = gateway.volumes.find(claim.bound_to);
+    if (volume != gateway.volumes.end() && volume->second.bound_to != key) {
+      return "claim " + key + " is bound to volume " + claim.bound_to + ", which is " +
+             (volume->second.bound_to.empty() ? "nobody's" : volume->second.bound_to + "'s");
+    }
+  }
+  return {};
+}
+
+// P2: the transaction to phase bind makes a row's volumes Bound.
+Breach find_unbound(const GatewaySight& gateway, const Row& row, const VolumeGrant& grant) {
+  if (row.phase != Phase::bind && row.phase != Phase::bound) return {};
+  const auto claim = gateway.claims.find(grant.claim);
+  if (claim == gateway.claims.end() || !gateway.volumes.contains(grant.volume)) return {};
+  if (claim->second.phase == "Bound" && claim->second.bound_to == grant.volume) return {};
+  return "row " + row.uid + " is in phase " + std::string(to_string(row.phase)) + " with volume " + grant.volume +
+         " for claim " + grant.claim + ", which is " +
+         (claim->second.phase == "Bound" ? "bound to " + claim->second.bound_to : "not bound");
+}
+
+Breach find_in_gateway(const GatewaySight& gateway) {
+  Pairs pairs;
+  if (Breach breach = find_half_bound(gateway, pairs)) return breach;
+  for (const std::string& uid : gateway.rows_with_volumes) {
+    const Row& row = gateway.rows.at(uid);
+    for (const VolumeGrant& grant : row.volumes) {
+      if (Breach breach = find_unbound(gateway, row, grant)) return breach;
+      if (row.phase == Phase::release) continue;
+      if (Breach breach = pairs.add(grant.claim, grant.volume, "row " + uid)) return breach;
+    }
+  }
+  return {};
+}
+
+Breach find_in_slots(const Witness& witness) {
+  Pairs pairs;
+  for (const auto& device : witness.devices()) {
+    if (device->hostile) continue;
+    for (const auto& [uid, slot] : device->durable.state.slots) {
+      if (slot.state != SlotState::running || witness.was_forgotten(device->name, {uid, slot.epoch})) continue;
+      for (const VolumeGrant& grant : slot.volumes) {
+        if (Breach breach = pairs.add(grant.claim, grant.volume, "slot " + uid + " on " + device->name)) return breach;
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Breach find_shared_port(const Witness& witness) {
+  for (const auto& device : witness.devices()) {
+    if (!witness.scope().covers(device->name)) continue;
+    std::map<std::int32_t, std::string> holders;  // the simulator's pods take one protocol, at every address
+    for (const auto& [uid, slot] : device->durable.state.slots) {
+      if (!slot.is_charged()) continue;
+      for (const HostPort& port : device->demands.at(uid).second.host_ports) {
+        const auto [holder, first] = holders.emplace(port.port, uid);
+        if (first) continue;
+        return "port " + std::to_string(port.port) + " of node " + device->name + " is held by " + holder->second +
+               " and " + uid;
+      }
+    }
+  }
+  return {};
+}
+
+Breach find_device_overrun(const Witness& witness) {
+  for (const auto& device : witness.devices()) {
+    if (!witness.scope().covers(device->name)) continue;
+    std::map<std::string, std::int64_t> held;
+    for (const auto& [uid, slot] : device->durable.state.slots) {
+      if (!slot.is_charged()) continue;
+      for (const auto& [name, amount] : device->demands.at(uid).second.requests.scalar) held[name] += amount;
+    }
+    for (const auto& [name, amount] : held) {
+      const auto has = device->allocatable.scalar.find(name);
+      if (has != device->allocatable.scalar.end() && amount <= has->second) continue;
+      return "slots of node " + device->name + " hold " + std::to_string(amount) + " " + name + ": more than it has";
+    }
+  }
+  return {};
+}
+
+Breach find_shared_volume(const Witness& witness) {
+  if (!witness.scope().everything && !witness.scope().volumes) return {};
+  if (Breach breach = find_in_slots(witness)) return breach;
+  return witness.gateway().is_settled() ? find_in_gateway(witness.gateway()) : Breach();
+}
+
+}  // namespace berth::sim

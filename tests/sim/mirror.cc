@@ -1,0 +1,106 @@
+#include "tests/sim/mirror.h"
+
+#include "core/scheduler/accepting.h"
+#include "tests/sim/sim_device.h"
+
+namespace berth::sim {
+
+namespace {
+
+// What a status says that is not the queue's to change without a word.
+Json settled(Json status) {
+  for (std::string_view key : {"conditions", "message", "nominatedNodeName"}) status.erase(key);
+  if (Json* scheduler = status.find("scheduler")) {
+    scheduler->erase("queue");
+    scheduler->erase("attempts");
+  }
+  return status;
+}
+
+bool is_leaving(const Gateway& gateway, Kind kind, const std::string& key) {
+  if (kind == Kind::persistent_volume) return gateway.objects().volume(key)->metadata.deleting;
+  return kind == Kind::persistent_volume_claim && gateway.objects().claim(key)->metadata.deleting;
+}
+
+Breach find_unlike_object(const Gateway& gateway, const std::map<std::string, std::string>& retained,
+                          std::set<std::string>& known) {
+  const Topics topics(kFleet);
+  for (const KindName& kind : kinds()) {
+    for (const std::string& key : gateway.objects().keys(kind.kind)) {
+      const std::string topic = topics.desired(kind.kind, key);
+      known.insert(topic);
+      if (is_leaving(gateway, kind.kind, key)) continue;  // what deletes it stays until it is gone
+      const auto shown = retained.find(topic);
+      if (shown == retained.end()) return topic + " is not retained";
+      const Result<Json> json = Json::parse(shown->second);
+      if (!json || *json != *gateway.objects().manifest(kind.kind, key)) {
+        return topic + " is retained as " + shown->second + ", the gateway has " +
+               gateway.objects().manifest(kind.kind, key)->dump();
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Reader::Reader(Surroundings& world) : topics_(kFleet), client_(world.broker, "reader") { client_.set_handler(this); }
+
+void Reader::on_link(bool up) {
+  if (up) client_.subscribe(topics_.client("reader"), 1);
+}
+
+void Reader::ask_for_all() {
+  statuses_.clear();
+  for (const Kind kind : {Kind::pod, Kind::node, Kind::persistent_volume, Kind::persistent_volume_claim}) ask(kind, "");
+}
+
+void Reader::ask(Kind kind, const std::string& from) {
+  Json request(Json::Object{{"op", Json("get")}, {"kind", Json(describe(kind).name)}});
+  request.set("id", describe(kind).plural);
+  if (!from.empty()) request.set("continue", from);
+  Message message;
+  message.topic = topics_.gateway_api(kGateway);
+  message.payload = request.dump();
+  message.response_topic = topics_.client("reader");
+  client_.send(message);
+}
+
+void Reader::on_message(const Message& message) {
+  const Result<Json> reply = Json::parse(message.payload);
+  const Json* items = reply ? reply->find("items") : nullptr;
+  const Json* id = reply ? reply->find("id") : nullptr;
+  if (items == nullptr || id == nullptr) return;
+  const Kind kind = find_kind(id->as_string())->kind;
+  for (const Json& object : items->as_array()) statuses_[{kind, key_of(kind, object)}] = *object.find("status");
+  if (const Json* next = reply->find("continue")) ask(kind, next->as_string());
+}
+
+Breach find_unlike(const Gateway& gateway, const std::map<std::string, std::string>& retained, const Reader& reader) {
+  const Topics topics(kFleet);
+  std::set<std::string> known;
+  if (Breach breach = find_unlike_object(gateway, retained, known)) return breach;
+  for (const auto& [named, status] : reader.statuses()) {
+    const std::string topic = topics.status(named.first, named.second);
+    known.insert(topic);
+    const auto shown = retained.find(topic);
+    if (shown == retained.end()) return topic + " is not retained";
+    const Result<Json> json = Json::parse(shown->second);
+    if (!json || settled(*json) != settled(status)) {
+      return topic + " is retained as " + shown->second + ", the gateway says " + status.dump();
+    }
+  }
+  for (const KindName& kind : kinds()) {
+    for (const std::string& key : gateway.objects().keys(kind.kind)) {
+      // An overlay of a node that was never heard of has no status.
+      if (kind.kind != Kind::node) known.insert(topics.status(kind.kind, key));
+    }
+  }
+  for (const auto& [topic, payload] : retained) {
+    const bool ours = topic.starts_with(topics.root() + "desired/") || topic.starts_with(topics.root() + "status/");
+    if (ours && !known.contains(topic)) return topic + " is still retained: " + payload;
+  }
+  return {};
+}
+
+}  // namespace berth::sim
