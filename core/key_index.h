@@ -23,13 +23,13 @@ class KeyIndex {
   }
   // The place of a key; kNone: it has none. `is_key(place)` tells whether that place has the key.
   template <class IsKey>
-  Place find(std::string_view key, IsKey is_key) const {
+  Place find(std::string_view key, const IsKey& is_key) const {
     const std::size_t at = slot_of(key, is_key);
     return at == kNoSlot ? kNone : slots_[at].place;
   }
   // The only place that the key may have, kNone: it has none. Asks no place whose key it is, unless several may be it.
   template <class IsKey>
-  Place guess(std::string_view key, IsKey is_key) const {
+  Place guess(std::string_view key, const IsKey& is_key) const {
     if (slots_.empty()) return kNone;
     const std::uint32_t hash = hash_of(key);
     Place found = kNone;
@@ -48,7 +48,7 @@ class KeyIndex {
   }
   // False: it has no place.
   template <class IsKey>
-  bool erase(std::string_view key, IsKey is_key) {
+  bool erase(std::string_view key, const IsKey& is_key) {
     const std::size_t at = slot_of(key, is_key);
     if (at == kNoSlot) return false;
     vacate(at);
@@ -73,7 +73,7 @@ class KeyIndex {
   std::size_t next(std::size_t at) const { return (at + 1) & (slots_.size() - 1); }
 
   template <class IsKey>
-  std::size_t slot_of(std::string_view key, IsKey is_key) const {
+  std::size_t slot_of(std::string_view key, const IsKey& is_key) const {
     if (slots_.empty()) return kNoSlot;
     const std::uint32_t hash = hash_of(key);
     for (std::size_t at = home_of(hash); slots_[at].place != kNone; at = next(at)) {

@@ -222,7 +222,7 @@ bool MqttSession::has_input() const {
 std::vector<Message> MqttSession::take_messages() { return std::exchange(messages_, {}); }
 
 Status MqttSession::read() {
-  const Status status = judge(mosquitto_loop_read(client_.get(), 1));
+  Status status = judge(mosquitto_loop_read(client_.get(), 1));
   // A refused connection under TLS is no error to the library: it would read nothing for ever.
   if (status.is_success() && is_hung_up() && !has_input()) {
     return Status::error(accepted_ ? "connection closed" : "connection refused or closed");

@@ -4,11 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cinttypes>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -286,10 +289,9 @@ struct Started {
 };
 
 double resident_mib() {
-  std::FILE* file = std::fopen("/proc/self/statm", "r");
-  long pages = 0;
-  if (file == nullptr || std::fscanf(file, "%*d %ld", &pages) != 1) fail("/proc/self/statm");
-  std::fclose(file);
+  std::ifstream file("/proc/self/statm");
+  long all = 0, pages = 0;
+  if (!(file >> all >> pages)) fail("/proc/self/statm");
   return static_cast<double>(pages) * static_cast<double>(sysconf(_SC_PAGESIZE)) / (1 << 20);
 }
 
@@ -302,9 +304,9 @@ int start_once(const std::string& path) {
   const auto ms_of = [](const timeval& time) {
     return static_cast<double>(time.tv_sec) * 1000 + static_cast<double>(time.tv_usec) / 1000;
   };
-  std::printf("%zu bound, %.2f ms of CPU, %.2f ms to open, %.1f MiB resident, %.1f at most\n", site.bound(),
-              ms_of(used.ru_utime) + ms_of(used.ru_stime), site.opened_ms(), resident_mib(),
-              static_cast<double>(used.ru_maxrss) / 1024);
+  // Rows, ms of CPU, ms to open, MiB resident, MiB at most.
+  std::printf("%zu %.2f %.2f %.1f %.1f\n", site.bound(), ms_of(used.ru_utime) + ms_of(used.ru_stime), site.opened_ms(),
+              resident_mib(), static_cast<double>(used.ru_maxrss) / 1024);
   std::fflush(stdout);
   _exit(0);
 }
@@ -314,12 +316,14 @@ Started start_in_a_process(const std::string& path) {
   const std::string command =
       "exec '" + std::filesystem::read_symlink("/proc/self/exe").string() + "' --start '" + path + "'";
   std::FILE* child = popen(command.c_str(), "r");
-  std::size_t bound = 0;
-  Started took;
-  if (child == nullptr || std::fscanf(child, "%zu bound, %lf ms of CPU, %lf ms to open, %lf MiB resident, %lf", &bound,
-                                      &took.cpu_ms, &took.open_ms, &took.resident_mib, &took.most_mib) != 5) {
+  std::array<char, 256> line{};
+  if (child == nullptr || std::fgets(line.data(), static_cast<int>(line.size()), child) == nullptr) {
     fail("the start in a process of its own");
   }
+  std::istringstream said(line.data());
+  std::size_t bound = 0;
+  Started took;
+  if (!(said >> bound >> took.cpu_ms >> took.open_ms >> took.resident_mib >> took.most_mib)) fail(line.data());
   took.wall_ms = milliseconds_since(began);
   pclose(child);
   if (bound != kStartPods - kStartWaiting) fail("rows are missing after the start");
