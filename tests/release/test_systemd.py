@@ -1,0 +1,127 @@
+"""The packages on a whole Debian that systemd runs, in QEMU: installed while it runs, the services come up without an edit,
+obey their units' limits, come back when they are killed, and a pod runs. One boot; each line it prints is a test."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from debian import Debian
+from test_packages import PACKAGES, deb
+
+ROOM_MIB = 900  # beyond what is there when the machine starts
+BOOT_S = 900
+STEPS = ["installed", "gateway-ready", "watchdog-set", "security", "comes-back", "enrolled", "agent-ready", "pod-runs",
+         "pod-outlives-agent", "second-boot"]
+
+# Runs below systemd at every boot. "@ok STEP" or "@failed STEP" on the console, with what was said.
+TRY = r"""#!/bin/bash
+exec >/dev/console 2>&1
+export DEBIAN_FRONTEND=noninteractive HOME=/root
+ctl() { berthctl --config /etc/berth/operator/berthctl.yaml "$@"; }
+step() {
+  local name=$1 said
+  shift
+  if said=$("$@" 2>&1); then echo "@ok $name $(tail -n 1 <<<"$said" | tr -d '\r')"; else echo "$said"; echo "@failed $name"; fi
+}
+within() {  # SECONDS COMMAND...: until it succeeds
+  local end=$((SECONDS + $1)) said
+  shift
+  until said=$("$@" 2>&1); do
+    [ $SECONDS -lt $end ] || { echo "$said"; systemctl status --no-pager berth-gateway berth-agent mosquitto; return 1; }
+    sleep 0.5
+  done
+  echo "$said"
+}
+ready() { systemctl is-active --quiet "berth-$1" && ctl status | grep -q "ready  *yes"; }
+property() { systemctl show --value -p "$2" "berth-$1"; }
+installed() { apt-get -qq install -y --no-install-recommends /debs/*.deb && dpkg-query -W 'berth-*'; }
+watchdog_set() { [ "$(property gateway WatchdogUSec)" = 1min ] && [ "$(property gateway Type)" = notify ] &&
+  ps -o user= -p "$(property gateway MainPID)" | grep -x berth; }
+security() { systemd-analyze security --no-pager berth-gateway | sed -n 's/^[^O]*\(Overall.*[0-9]\) .*/\1/p' | grep .; }
+back() { [ "$(property gateway MainPID)" != "$1" ] && [ "$(property gateway MainPID)" != 0 ] && ready gateway; }
+comes_back() { local old; old=$(property gateway MainPID); [ "${old:-0}" != 0 ] && kill -9 "$old" && within 120 back "$old"; }
+enrolled() { cd /root && berthctl enroll "$(hostname)" --address 127.0.0.1 && install -m 600 "$(hostname)"/* /etc/berth; }
+agent_ready() { systemctl restart berth-agent && systemctl is-active berth-agent && ctl get nodes | grep "$(hostname)"; }
+runs() { ctl get pods | grep -E "web .*Running" && pgrep -f "sleep 424242"; }
+pod_runs() {
+  ctl apply -f - <<<'{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web"},"spec":{"containers":[{"name":"c","command":["sleep","424242"]}]}}' &&
+    within 120 runs
+}
+outlives() { local pod; pod=$(pgrep -of "sleep 424242") && systemctl restart berth-agent && kill -0 "$pod" && within 60 runs; }
+
+if [ -e /var/lib/berth/gateway.db ]; then
+  step second-boot within 300 runs
+else
+  step installed installed
+  step gateway-ready within 120 ready gateway
+  step watchdog-set watchdog_set
+  step security security
+  step comes-back comes_back
+  step enrolled enrolled
+  step agent-ready within 120 agent_ready
+  step pod-runs pod_runs
+  step pod-outlives-agent outlives
+fi
+echo "@end"
+systemctl --no-block poweroff
+"""
+UNIT = """[Unit]
+After=multi-user.target
+[Service]
+Type=simple
+ExecStart=/try
+[Install]
+WantedBy=multi-user.target
+"""
+
+
+def disk_of(debian, image):
+    used = int(subprocess.run(["du", "-sm", debian.root], capture_output=True, text=True, check=True).stdout.split()[0])
+    with open(image, "wb") as file:
+        file.truncate((used + ROOM_MIB) << 20)
+    subprocess.run(["mkfs.ext4", "-q", "-F", "-d", debian.root, image], check=True)
+
+
+def boot(debian, image):
+    """What the machine said from power on to its end."""
+    kernel, initrd = (next(debian.path("/boot").glob(name)) for name in ("vmlinuz-*", "initrd.img-*"))
+    command = ["qemu-system-x86_64", "-accel", "tcg", "-smp", "2", "-m", "1024", "-nographic", "-no-reboot",
+               "-nic", "none", "-kernel", kernel, "-initrd", initrd, "-append",
+               "root=/dev/vda rw console=ttyS0 panic=-1 systemd.show_status=0", "-drive", f"if=virtio,format=raw,file={image}"]
+    console = image.with_suffix(".log")
+    with open(console, "w", encoding="utf-8") as out:
+        subprocess.run(command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, timeout=BOOT_S, check=False)
+    return console.read_text(encoding="utf-8", errors="replace")
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("systemd")
+    debian = Debian(folder / "root", include="ca-certificates,systemd-sysv,linux-image-cloud-amd64,initramfs-tools,procps,iproute2")
+    debian.write("/etc/hostname", "edge-a\n")
+    debian.path("/debs").mkdir()
+    for package in PACKAGES:
+        shutil.copy(deb(package), debian.path("/debs"))
+    # What our packages depend on waits in apt's cache: the machine has no network.
+    debian.run("sh", "-c", "apt-get -qq install -y --download-only --no-install-recommends /debs/*.deb", timeout=600)
+    debian.path("/usr/sbin/policy-rc.d").unlink()
+    debian.write("/try", TRY).chmod(0o755)
+    debian.write("/etc/systemd/system/try.service", UNIT)
+    debian.run("systemctl", "enable", "try.service")
+    disk_of(debian, folder / "disk.img")
+    text = boot(debian, folder / "disk.img") + boot(debian, folder / "disk.img")
+    for folder_or_file in (debian.root, folder / "disk.img"):
+        subprocess.run(["rm", "-rf", folder_or_file], check=True)
+    return text
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="the machine in QEMU is x86-64")
+@pytest.mark.parametrize("step", STEPS)
+def test_under_systemd(said, step):
+    told = re.findall(rf"@ok {step}\b.*", said)  # the console may have asked for a login on the same line
+    print("\n".join(told))
+    assert told, said[-12000:]
