@@ -153,20 +153,20 @@ class Guest:
             if line.startswith(beginning):
                 return line[len(beginning):].strip()
 
-    def ask(self, text):
-        """Sends one line to the guest's first program; gives what it said up to its "@ok"."""
+    def ask(self, text, silence_s=DEADLINE_S):
+        """Sends one line to the guest's first program; gives what it said up to its "@ok", each line within silence_s."""
         self.process.stdin.write((text + "\n").encode())
         self.process.stdin.flush()
         said = []
         while True:
-            line = self.wait("@")
+            line = self.wait("@", silence_s)
             if line.startswith("ok "):
                 return said
             said.append(line)
 
-    def run(self, command):
+    def run(self, command, silence_s=DEADLINE_S):
         """The lines that a shell command writes in the guest."""
-        return [line.removeprefix("run").strip() for line in self.ask("run " + command) if line.startswith("run")]
+        return [line.removeprefix("run").strip() for line in self.ask("run " + command, silence_s) if line.startswith("run")]
 
     def cut_power(self):
         """QEMU and the disk's cache, at once."""

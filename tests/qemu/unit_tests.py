@@ -11,6 +11,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from guest import Guest, PlainDisk, make_disk  # noqa: E402
 
+TEST_S = 600  # one test: a look at every process of the machine takes a quarter of a second there
 RAN = re.compile(r"^\[=+\] (\d+) tests? from .* ran\.")
 PASSED = re.compile(r"^\[  PASSED  \] (\d+) tests?\.")
 
@@ -37,7 +38,7 @@ def main():
             guest.wait("@started")
             programs = guest.run("ls /tests")
             for program in programs:
-                lines = guest.run(f"cd /tmp; /tests/{program}; echo exit $?")
+                lines = guest.run(f"cd /tmp; /tests/{program}; echo exit $?", TEST_S)
                 good, bad = counts(lines)
                 passed, failed = passed + good, failed + bad
                 print(f"{'FAILED ' if bad else 'ok     '}{arch}: {program}: {good} passed, {bad} failed in the guest", flush=True)
