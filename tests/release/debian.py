@@ -1,5 +1,5 @@
 """A minimal Debian of this machine's release, in a folder of its own: what `apt install` of our packages does to one that
-has never seen them. Programs run below it (chroot) without systemd, in a network of their own."""
+has never seen them. Programs run below it (chroot) without systemd, in a network of their own; test_systemd.py boots it."""
 
 import subprocess
 from contextlib import contextmanager
