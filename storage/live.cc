@@ -20,13 +20,7 @@ Live::Record Live::find(const ChangeView& change) {
 // A record of key id_.
 Live::Record Live::add() {
   CHECK(keys_.size() + id_.size() <= std::numeric_limits<std::uint32_t>::max());
-  Record record = end();
-  if (free_.empty()) {
-    records_.emplace_back();
-  } else {
-    record = free_.back();
-    free_.pop_back();
-  }
+  const Record record = records_.take();
   records_[record] = {{}, static_cast<std::uint32_t>(keys_.size()), static_cast<std::uint32_t>(id_.size())};
   keys_ += id_;
   index_.insert(id_, record);
@@ -38,8 +32,7 @@ void Live::forget(Record record) {
   live_bytes_ -= records_[record].place.bytes;
   index_.erase(id_, [record](Record other) { return other == record; });
   gaps_ += records_[record].key_bytes;
-  records_[record] = {};
-  free_.push_back(record);
+  records_.give_back(record);
   if (gaps_ >= kGapsMin && gaps_ * 2 >= keys_.size()) close_gaps();
 }
 

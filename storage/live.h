@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "core/key_index.h"
+#include "core/places.h"
 #include "storage/entry.h"
 
 namespace berth {
@@ -60,8 +60,7 @@ class Live {
   std::string id_;    // of the change looked for
   std::string keys_;  // one after the other, with gaps
   std::size_t gaps_ = 0;
-  std::vector<Entry> records_;
-  std::vector<Record> free_;
+  Places<Entry> records_;
   KeyIndex index_;
   std::uint64_t changes_ = 0;  // in the journal
   std::uint64_t bytes_ = 0;    // that they take

@@ -56,13 +56,7 @@ NodeInfo& Cache::touch(Place place) {
 
 Cache::Place Cache::entry_of(const std::string& node) {
   if (const Place known = find_node(node); known != kNone) return known;
-  auto place = static_cast<Place>(entries_.size());
-  if (free_entries_.empty()) {
-    entries_.emplace_back();
-  } else {
-    place = free_entries_.back();
-    free_entries_.pop_back();
-  }
+  const Place place = entries_.take();
   entries_[place].name = node;
   entries_[place].info = std::make_shared<NodeInfo>();
   nodes_.insert(node, place);
@@ -89,8 +83,7 @@ void Cache::drop_if_empty(Place place) {
   if (info.node != nullptr || !info.pods.empty() || !info.charges.empty()) return;
   unlink(place);
   nodes_.erase(entries_[place].name, [place](Place other) { return other == place; });
-  entries_[place] = {};
-  free_entries_.push_back(place);
+  entries_.give_back(place);
 }
 
 void Cache::set_node(std::shared_ptr<const Node> node) {
@@ -182,13 +175,7 @@ void Cache::take_from(Place node, const std::string& uid) {
 void Cache::place_pod(std::shared_ptr<const Pod> pod, const std::string& node, bool assumed) {
   const Place on = entry_of(node);
   add_to(on, pod);
-  auto place = static_cast<Place>(placed_.size());
-  if (free_placed_.empty()) {
-    placed_.emplace_back();
-  } else {
-    place = free_placed_.back();
-    free_placed_.pop_back();
-  }
+  const Place place = placed_.take();
   pods_.insert(pod->uid(), place);
   placed_[place] = {std::move(pod), on, assumed};
 }
@@ -224,8 +211,7 @@ void Cache::remove(const std::string& uid) {
   if (place == kNone) return;
   take_from(placed_[place].node, uid);
   pods_.erase(uid, [place](Place other) { return other == place; });
-  placed_[place] = {};  // last: `uid` may be the pod's own
-  free_placed_.push_back(place);
+  placed_.give_back(place);  // last: `uid` may be the pod's own
 }
 
 void Cache::update(std::shared_ptr<const Pod> pod) {

@@ -18,6 +18,7 @@
 
 #include "core/cache/node_info.h"
 #include "core/key_index.h"
+#include "core/places.h"
 #include "core/status.h"
 
 namespace berth {
@@ -142,10 +143,8 @@ class Cache {
 
   KeyIndex nodes_;  // by name: places in entries_
   KeyIndex pods_;   // by uid: places in placed_
-  std::vector<Entry> entries_;
-  std::vector<Placed> placed_;
-  std::vector<Place> free_entries_;
-  std::vector<Place> free_placed_;
+  Places<Entry> entries_;
+  Places<Placed> placed_;
   Place newest_ = kNone;
   struct Zone {
     std::string name;

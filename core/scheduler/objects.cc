@@ -228,14 +228,8 @@ PodEntry& Objects::put_pod(std::shared_ptr<const Pod> pod) {
     places_[place] = &entry;  // a uid under two names is the newer's
     return entry;
   }
-  auto place = static_cast<KeyIndex::Place>(places_.size());
-  if (free_places_.empty()) {
-    places_.push_back(&entry);
-  } else {
-    place = free_places_.back();
-    free_places_.pop_back();
-    places_[place] = &entry;
-  }
+  const KeyIndex::Place place = places_.take();
+  places_[place] = &entry;
   by_uid_.insert(uid, place);
   return entry;
 }
@@ -266,8 +260,7 @@ void Objects::erase_pod(const std::string& key) {
   const std::string& uid = found->second.pod->uid();
   if (const KeyIndex::Place place = find_place(uid); place != KeyIndex::kNone && places_[place] == &found->second) {
     by_uid_.erase(uid, [place](KeyIndex::Place other) { return other == place; });
-    places_[place] = nullptr;
-    free_places_.push_back(place);
+    places_.give_back(place);
   }
   pods_.erase(found);
   store_.erase(Table::object, record_key(Kind::pod, key));

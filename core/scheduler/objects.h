@@ -16,6 +16,7 @@
 #include "core/clock.h"
 #include "core/framework/framework.h"
 #include "core/key_index.h"
+#include "core/places.h"
 #include "core/scheduler/disruption.h"
 #include "core/store.h"
 
@@ -125,8 +126,7 @@ class Objects final : public Lister {
   Store& store_;
   std::function<bool(const std::string& uid)> is_running_;
   std::map<std::string, PodEntry> pods_;
-  std::vector<PodEntry*> places_;  // null: free
-  std::vector<KeyIndex::Place> free_places_;
+  Places<PodEntry*> places_;
   KeyIndex by_uid_;  // places in places_
   std::map<std::string, Json> overlays_;
   std::tuple<Shelf<PersistentVolume>, Shelf<PersistentVolumeClaim>, Shelf<StorageClass>, Shelf<PriorityClass>,

@@ -176,6 +176,7 @@ namespace {
 
 constexpr char kClass[] = R"({"apiVersion":"storage.k8s.io/v1","kind":"StorageClass","metadata":{"name":"local"},)"
                           R"("provisioner":"kubernetes.io/no-provisioner","volumeBindingMode":"WaitForFirstConsumer"})";
+constexpr char kMountsClaim[] = R"(,"volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"c"}}])";
 constexpr char kOffers[] = R"(,"volumes":[{"name":"d","path":"/d","capacity":"1Gi","storageClass":"local"}])";
 
 std::string claim(const std::string& more_spec = "", const std::string& more = "") {
@@ -254,7 +255,7 @@ TEST_F(LostStoreTest, AClaimIsGivenNoOtherVolumeWhileItsOwnIsNotThere) {
   slots("n1", {held});
   receive(topics.desired(Kind::storage_class, "local"), kClass);
   receive(topics.desired(Kind::persistent_volume_claim, "default/c"), claim());
-  apply(pod("q", "u2", "64Mi", R"(,"volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"c"}}])"));
+  apply(pod("q", "u2", "64Mi", kMountsClaim));
   EXPECT_EQ(gateway->objects().claim("default/c")->volume_name, "made");
   EXPECT_EQ(phase("u2"), Phase::none);
 }
@@ -267,7 +268,7 @@ TEST_F(LostStoreTest, AVolumeIsGivenToNobodyWhileItsClaimIsNotThere) {
   slots("n1", {held});
   receive(topics.desired(Kind::storage_class, "local"), kClass);
   receive(topics.desired(Kind::persistent_volume_claim, "default/c"), claim());
-  apply(pod("q", "u2", "64Mi", R"(,"volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"c"}}])"));
+  apply(pod("q", "u2", "64Mi", kMountsClaim));
   EXPECT_EQ(phase("u2"), Phase::none) << "the device would refuse it";
 }
 
@@ -279,7 +280,7 @@ class ReservedVolumeTest : public GatewayTest {
     device("n1", "i1", kAllocatable, kOffers);
     apply(kClass);
     apply(claim());
-    apply(pod("web", "u1", "64Mi", R"(,"volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"c"}}])"));
+    apply(pod("web", "u1", "64Mi", kMountsClaim));
     ASSERT_EQ(phase("u1"), Phase::prebind) << why("web");
   }
   void stop_offering() {
