@@ -1,9 +1,10 @@
 #!/usr/bin/python3
-"""cross/local_names.py HEADER FOREIGN SOURCE...: makes sources that use the same names in their unnamed namespaces fit into
-few translation units (see together.cmake). Writes HEADER: a macro for each name that several sources use, which gives it
-another spelling in every source. Prints the groups that are compiled together, "SOURCE=GROUP" separated by ";". Two
-sources are kept apart when both declare a name that a header of ours or below FOREIGN (the compiler's) uses too, since
-the macro would change that header; or when one declares for itself what a header of the other declares for all."""
+"""cross/local_names.py TARGETS FOREIGN GROUPS: makes sources that use the same names in their unnamed namespaces fit into few
+translation units (see together.cmake). Each line of TARGETS is "TARGET;HEADER;SOURCE;...". Writes every HEADER: a macro for
+each name that several of the target's sources use, which gives it another spelling in every source; and GROUPS, CMake's
+commands that tell which sources are compiled together. Two sources are kept apart when both declare a name that a header of
+ours or below FOREIGN (the compiler's) uses too, since the macro would change that header; or when one declares for itself
+what a header of the other declares for all."""
 
 import collections
 import functools
@@ -55,6 +56,7 @@ def declared_for(source):
     return names
 
 
+@functools.cache
 def words_of_headers(foreign):
     words = set()
     for path in [*our_headers(), *(path for path in Path(foreign).rglob("*") if path.is_file())]:
@@ -82,18 +84,28 @@ def grouped(sources, own, foreign, unspellable):
     return groups
 
 
-def main(header, foreign, *sources):
+def keep(path, text):
+    """Written only when it is another text: nothing is compiled again for a date."""
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
+
+
+def grouped_target(foreign, target, header, *sources):
     own = {source: local_names(Path(source)) for source in sources}
     counts = collections.Counter(name for names in own.values() for name in names)
     shared = {name for name, count in counts.items() if count > 1}
     taken = words_of_headers(foreign) if shared else set()
     lines = ["#pragma once", "#define BERTH_JOIN(name, file) name##_##file", "#define BERTH_LOCAL(name, file) BERTH_JOIN(name, file)"]
     lines += [f"#define {name} BERTH_LOCAL({name}, BERTH_FILE)" for name in sorted(shared - taken)]
-    text = "\n".join(lines) + "\n"
-    if not Path(header).exists() or Path(header).read_text(encoding="utf-8") != text:
-        Path(header).write_text(text, encoding="utf-8")
+    keep(Path(header), "\n".join(lines) + "\n")
     groups = grouped(sources, own, {source: declared_for(Path(source)) for source in sources}, shared & taken)
-    print(";".join(f"{source}={number}" for number, group in enumerate(groups) for source in group), end="")
+    return [f'set_property(SOURCE "{source}" TARGET_DIRECTORY {target} PROPERTY UNITY_GROUP group_{number})\n'
+            for number, group in enumerate(groups) for source in group]
+
+
+def main(targets, foreign, groups):
+    lines = Path(targets).read_text(encoding="utf-8").splitlines()
+    keep(Path(groups), "".join(command for line in lines for command in grouped_target(foreign, *line.split(";"))))
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 # compiles its fifteen neighbours again. Names in unnamed namespaces may repeat within a room; local_names.py sees to it.
 find_program(BERTH_PYTHON python3 REQUIRED)
 
+# Appends to `lines` what local_names.py has to know of a target.
 function(berth_together target)
   get_target_property(folder ${target} SOURCE_DIR)
   get_target_property(binary_folder ${target} BINARY_DIR)
@@ -19,19 +20,15 @@ function(berth_together target)
     return()
   endif()
   set(header ${binary_folder}/${target}_local_names.h)
-  execute_process(COMMAND ${BERTH_PYTHON} ${PROJECT_SOURCE_DIR}/cross/local_names.py ${header} ${BERTH_HEADERS} ${sources}
-                  OUTPUT_VARIABLE groups COMMAND_ERROR_IS_FATAL ANY)
-  foreach(grouped IN LISTS groups)
-    string(REGEX MATCH "^(.*)=([0-9]+)$" unused "${grouped}")
-    set_property(SOURCE ${CMAKE_MATCH_1} TARGET_DIRECTORY ${target} PROPERTY UNITY_GROUP group_${CMAKE_MATCH_2})
-  endforeach()
   # GCC takes all but the first file for headers, whose unnamed namespaces would be a mistake.
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP UNITY_BUILD_UNIQUE_ID BERTH_FILE
                         UNITY_BUILD_CODE_BEFORE_INCLUDE "#include \"${header}\"")
+  string(APPEND lines "${target};${header};${sources}\n")
+  set(lines "${lines}" PARENT_SCOPE)
 endfunction()
 
-set(BERTH_HEADERS ${CMAKE_SYSROOT}/usr/include/c++)
+set(lines)
 foreach(folder core plugins storage transports firmware-host firmware-host/ctl tests/unit tests/sim tests/conformance)
   if(BERTH_TESTS OR NOT folder MATCHES "^tests/")
     get_property(targets DIRECTORY ${PROJECT_SOURCE_DIR}/${folder} PROPERTY BUILDSYSTEM_TARGETS)
@@ -43,3 +40,8 @@ foreach(folder core plugins storage transports firmware-host firmware-host/ctl t
     endforeach()
   endif()
 endforeach()
+file(WRITE ${CMAKE_BINARY_DIR}/together.txt "${lines}")
+execute_process(COMMAND ${BERTH_PYTHON} ${PROJECT_SOURCE_DIR}/cross/local_names.py ${CMAKE_BINARY_DIR}/together.txt
+                        ${CMAKE_SYSROOT}/usr/include/c++ ${CMAKE_BINARY_DIR}/together_groups.cmake
+                COMMAND_ERROR_IS_FATAL ANY)
+include(${CMAKE_BINARY_DIR}/together_groups.cmake)

@@ -230,8 +230,8 @@ def emulator(arch):
     return [CROSS[arch][1], "-L", str(ROOT / "build" / f"sysroot-{arch}")]
 
 
-def side_by_side(jobs):
-    """Calls each of the jobs, as many at a time as there are processors; the sum of their counts."""
+def side_by_side(jobs, more=0):
+    """Calls each of the jobs, as many at a time as there are processors and `more`; the sum of their counts."""
     def one(job):
         try:
             return job()
@@ -239,7 +239,7 @@ def side_by_side(jobs):
             say(f"FAILED {error}")
             return Count(failed=1)
 
-    with ThreadPoolExecutor(max_workers=int(JOBS)) as pool:
+    with ThreadPoolExecutor(max_workers=int(JOBS) + more) as pool:
         return sum(pool.map(one, jobs), Count())
 
 
@@ -247,23 +247,28 @@ def emulated(arch):
     """The unit tests of one architecture under qemu-user. One tree is all that is built for it: packages and tests."""
     cross_ready(arch)
     build(arch, *CROSS_TARGETS)
-    return side_by_side([lambda name=name: emulated_program(arch, name) for name in unit_programs(arch)])
+    return side_by_side([lambda job=job: emulated_program(arch, *job) for job in unit_programs(arch)])
 
 
 def unit_programs(arch):
-    """All but those below host/, which no emulator of single programs can run: tests/qemu/unit_tests.py does."""
-    return sorted(path.name for path in (ROOT / "build" / arch / "tests" / "unit").glob("unit_*")
-                  if path.is_file() and os.access(path, os.X_OK))
+    """(program, its share, of how many). All but those below host/, which no emulator of single programs can run:
+    tests/qemu/unit_tests.py does. The long ones come first and in shares, or one processor would wait for the other."""
+    names = sorted(path.name for path in (ROOT / "build" / arch / "tests" / "unit").glob("unit_*")
+                   if path.is_file() and os.access(path, os.X_OK))
+    shares = {"unit_scheduler": 4, "unit_storage_sqlite": 2}
+    return [(name, share, shares.get(name, 1)) for name in sorted(names, key=lambda name: name not in shares)
+            for share in range(shares.get(name, 1))]
 
 
-def emulated_program(arch, name):
+def emulated_program(arch, name, share, shares):
     """One program for all its tests: an emulator's start costs more than most of them."""
     folder = ROOT / "build" / arch / "tests" / "unit"
-    report = REPORTS / f"{arch}-{name}.xml"
+    report = REPORTS / f"{arch}-{name}-{share}.xml"
     report.parent.mkdir(parents=True, exist_ok=True)
     report.unlink(missing_ok=True)
     begin = time.monotonic()
     done = subprocess.run([*emulator(arch), folder / name, f"--gtest_output=xml:{report}", "--gtest_brief=1"], cwd=folder,
+                          env={**os.environ, "GTEST_TOTAL_SHARDS": str(shares), "GTEST_SHARD_INDEX": str(share)},
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", timeout=600,
                           check=False)
     if done.returncode:
@@ -274,7 +279,7 @@ def emulated_program(arch, name):
     if done.returncode and not count.failed:
         count.failed = 1
     if (took := time.monotonic() - begin) > 20:
-        say(f"{arch} {name}: {took:.0f} s")
+        say(f"{arch} {name} {share + 1}/{shares}: {took:.0f} s")
     return count
 
 
@@ -334,30 +339,34 @@ def counted(command, limit_s, env=None, title=None):
 
 def qemu():
     """Whole ARM machines: the packages in them, power cuts, and the controls that show what the cuts can see. Each machine
-    has one processor, so as many run side by side as there are."""
+    has one processor, and waits now and then for a clock: one more run side by side than there are processors."""
     need("qemu-system-aarch64", "qemu-system-arm", "nbdkit", "debugfs")
     build("dev", "firmware-host/all")
     env = {"BERTHCTL": str(ROOT / "build" / "dev" / "bin" / "berthctl")}
-    count = Count()
-    for arch in CROSS:
-        cross_ready(arch)
-        build(arch, *CROSS_TARGETS)
-        for step in (["cross/build", arch, "--semi-static"], ["cross/guest", arch]):
-            begin = time.monotonic()
-            log = f"{step[0].replace('/', '-')}-{arch}.log"
-            if call(step, 1500, env=env, log=log):
-                raise PartError(f"{' '.join(step)} failed; its message is above")
-            say(f"{' '.join(step)} in {time.monotonic() - begin:.0f} s")
-            for line in re.findall(r"^berth.* bytes stripped$", (REPORTS / log).read_text(errors="replace"), re.M):
-                count += within_size(arch, line)
+    count = side_by_side([lambda arch=arch: machine(arch, env) for arch in CROSS])
     cuts = os.environ.get("BERTH_POWER_CUTS", "4")
-    machines = [["kernel.py", "arm64"], ["unit_tests.py", "arm64"], ["unit_tests.py", "armhf"],
-                ["power_cuts.py", "arm64", "--cuts", cuts], ["first_pod.py", "armhf"],
-                ["first_pod.py", "arm64"], ["first_pod.py", "arm64", "--semi-static"],
-                ["power_cuts.py", "arm64", "--cuts", "5", "--control", "normal"],
-                ["power_cuts.py", "arm64", "--cuts", "5", "--control", "lies"]]
+    runs = [["kernel.py", "arm64"], ["unit_tests.py", "armhf"], ["power_cuts.py", "arm64", "--cuts", cuts],
+            ["unit_tests.py", "arm64"], ["first_pod.py", "armhf"], ["power_cuts.py", "arm64", "--cuts", "5", "--control", "normal"],
+            ["power_cuts.py", "arm64", "--cuts", "5", "--control", "lies"], ["first_pod.py", "arm64"],
+            ["first_pod.py", "arm64", "--semi-static"]]
     return count + side_by_side([lambda words=words: counted([PYTHON, f"tests/qemu/{words[0]}", *words[1:]],
-                                                             900 + 60 * int(cuts), env) for words in machines])
+                                                             900 + 60 * int(cuts), env) for words in runs], more=1)
+
+
+def machine(arch, env):
+    """Makes the packages of one architecture, and the machine that they run in; counts their sizes."""
+    cross_ready(arch)
+    build(arch, *CROSS_TARGETS)
+    count = Count()
+    for step in (["cross/build", arch, *(["--semi-static"] if arch == "arm64" else [])], ["cross/guest", arch]):
+        begin = time.monotonic()
+        log = f"{step[0].replace('/', '-')}-{arch}.log"
+        if call(step, 1500, env=env, log=log):
+            raise PartError(f"{' '.join(step)} failed; its message is above")
+        say(f"{' '.join(step)} in {time.monotonic() - begin:.0f} s")
+        for line in re.findall(r"^berth.* bytes stripped$", (REPORTS / log).read_text(errors="replace"), re.M):
+            count += within_size(arch, line)
+    return count
 
 
 def within_size(arch, line):

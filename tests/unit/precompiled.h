@@ -1,0 +1,24 @@
+// What most unit tests include, by themselves too; for builds from nothing (CMakeLists.txt).
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/agent/agent.h"
+#include "core/random.h"
+#include "core/scheduler/gateway.h"
+#include "core/scheduler/scheduling_cycle.h"
+#include "plugins/registry.h"
+#include "storage/memory_store.h"
