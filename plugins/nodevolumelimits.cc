@@ -172,6 +172,13 @@ Status NodeVolumeLimits::pre_filter(CycleState&, const Pod& pod, const Snapshot&
   return holds_volumes(pod) ? Status() : Status::skip();
 }
 
+// Limits are told by CSINodes.
+bool NodeVolumeLimits::accepts_all(const CycleState&, const Pod& pod) const {
+  Attachables asked;
+  return !handle_.lister().has_csi_nodes() &&
+         add_attachables(handle_.lister(), pod, nullptr, false, asked).is_success();
+}
+
 Status NodeVolumeLimits::filter(CycleState&, const Pod& pod, const NodeInfo& node) {
   const Lister& lister = handle_.lister();
   const auto csi_node = lister.csi_node(node.name());

@@ -25,6 +25,7 @@ class NodeVolumeLimits final : public PreFilterPlugin, public FilterPlugin, publ
   std::vector<EventWithHint> events_to_register() const override;
   Status pre_filter(CycleState& state, const Pod& pod, const Snapshot& snapshot, PreFilterResult& result) override;
   Status filter(CycleState& state, const Pod& pod, const NodeInfo& node) override;
+  bool accepts_all(const CycleState& state, const Pod& pod) const override;
 
  private:
   Handle& handle_;

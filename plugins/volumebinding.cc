@@ -23,8 +23,9 @@ using Volume = std::shared_ptr<const PersistentVolume>;
 // A claim to be bound when its pod is placed (WaitForFirstConsumer).
 struct DelayedClaim {
   Claim claim;
-  std::shared_ptr<const VolumeIndex> candidates;
-  Volume reserved;  // its claimRef names this claim; null: none
+  std::shared_ptr<VolumeIndex> candidates;
+  Volume reserved;         // its claimRef names this claim; null: none
+  std::uint64_t seen = 0;  // of `candidates`, by changed()
 };
 
 // A claim that a provisioner was asked to fill for a node.
@@ -39,6 +40,8 @@ struct PodVolumes final : StateEntry {
   std::vector<DelayedClaim> delayed;                // by ascending size
   std::map<std::string, VolumeDecision> decisions;  // for `selected` and `delayed`, by node; written by Filter
   std::optional<Millis> asked_at;                   // when PreBind asked provisioners first
+  std::map<std::string, std::set<std::string>>
+      nodes_of_host;  // where the host's name is not the node's; seen by Filter
   std::unique_ptr<StateEntry> clone() const override { return std::make_unique<PodVolumes>(*this); }
 };
 
@@ -81,24 +84,41 @@ bool waits_for_consumer(const Lister& volumes, const PersistentVolumeClaim& clai
   return storage_class != nullptr && storage_class->wait_for_first_consumer && claim.volume_name.empty();
 }
 
-void take_delayed(const Lister& volumes, const AssumedVolumes& assumed, const std::vector<Claim>& claims,
-                  PodVolumes& found) {
-  std::multimap<Quantity, Claim> by_size;  // equal ones in the order the pod names them
-  for (const Claim& claim : claims) {
-    const std::string* node = selected_node(*claim);
-    if (node == nullptr) node = assumed.node_of(claim->metadata.key());
-    if (node == nullptr) {
-      by_size.emplace(claim->request, claim);
-    } else {
-      found.selected.push_back({claim, *node});
-    }
+const std::string* node_to_provision(const AssumedVolumes& assumed, const PersistentVolumeClaim& claim) {
+  const std::string* node = selected_node(claim);
+  return node != nullptr ? node : assumed.node_of(claim.metadata.key());
+}
+
+// By ascending size, equal ones in the order the pod names them.
+void sort_by_size(std::vector<Claim>& claims) {
+  std::multimap<Quantity, Claim> by_size;
+  for (const Claim& claim : claims) by_size.emplace(claim->request, claim);
+  claims.clear();
+  for (const auto& [size, claim] : by_size) claims.push_back(claim);
+}
+
+void append(std::string& text, std::string_view part) {
+  text += std::to_string(part.size());
+  text += ':';
+  text += part;
+}
+
+// All that a search for a free volume asks of the claim.
+void append(std::string& text, const PersistentVolumeClaim& claim) {
+  append(text, class_of(claim));
+  append(text, claim.request.to_text());
+  append(text, claim.volume_mode);
+  append(text, claim.volume_attributes_class_name);
+  for (const std::string& mode : claim.access_modes) append(text, mode);
+  text += claim.selector ? '{' : ';';
+  if (!claim.selector) return;
+  for (const Requirement& requirement : claim.selector->requirements) {
+    append(text, requirement.key);
+    text += static_cast<char>('a' + static_cast<int>(requirement.op));
+    for (const std::string& value : requirement.values) append(text, value);
+    text += ',';
   }
-  std::map<std::string, std::shared_ptr<const VolumeIndex>> by_class;
-  for (const auto& [size, claim] : by_size) {
-    std::shared_ptr<const VolumeIndex>& index = by_class[class_of(*claim)];
-    if (index == nullptr) index = std::make_shared<VolumeIndex>(volumes, assumed, class_of(*claim));
-    found.delayed.push_back({claim, index, index->reserved_for(*claim)});
-  }
+  text += '}';
 }
 
 // Why the node does not suit the claims that have their volumes; null: it does.
@@ -129,6 +149,13 @@ std::vector<Claim> match_delayed(const PodVolumes& volumes, const Node& node, Vo
     decision.bind.push_back(grant(*delayed.claim, *volume));
   }
   return unmatched;
+}
+
+// So that changed() finds the node when volumes of its host change.
+void note_host(PodVolumes& volumes, const Node& node) {
+  const auto host = node.metadata.labels.find("kubernetes.io/hostname");
+  if (host == node.metadata.labels.end() || host->second == node.metadata.name) return;
+  volumes.nodes_of_host[host->second].insert(node.metadata.name);
 }
 
 // Why the node does not suit the claims that have no volume yet; null: it does, and `decision` says how.
@@ -212,20 +239,70 @@ Status VolumeBinding::pre_filter(CycleState& state, const Pod& pod, const Snapsh
   for (Claim& claim : claims) {
     if (is_bound(*claim)) {
       found->bound.emplace_back(claim, volumes.volume(claim->volume_name));
-    } else if (waits_for_consumer(volumes, *claim)) {
-      delayed.push_back(std::move(claim));
-    } else {
+    } else if (!waits_for_consumer(volumes, *claim)) {
       return Status::unresolvable("pod has unbound immediate PersistentVolumeClaims");
+    } else if (const std::string* node = node_to_provision(*assumed_, *claim)) {
+      found->selected.push_back({claim, *node});
+    } else {
+      delayed.push_back(std::move(claim));
     }
   }
-  take_delayed(volumes, *assumed_, delayed, *found);
+  sort_by_size(delayed);
+  for (const Claim& claim : delayed) {
+    const std::shared_ptr<VolumeIndex>& index = index_of(class_of(*claim));
+    found->delayed.push_back({claim, index, index->reserved_for(*claim), index->seen()});
+  }
   state.write(kName, std::move(found));
   return {};
+}
+
+const std::shared_ptr<VolumeIndex>& VolumeBinding::index_of(const std::string& storage_class) {
+  std::shared_ptr<VolumeIndex>& index = indexes_[storage_class];
+  if (index == nullptr) index = std::make_shared<VolumeIndex>(storage_class);
+  index->follow(handle_.lister(), *assumed_);
+  return index;
+}
+
+std::optional<std::string> VolumeBinding::kind_of(const Pod& pod) {
+  const Lister& lister = handle_.lister();
+  std::vector<Claim> claims;
+  if (!find_claims(lister, pod, claims).is_success()) return std::nullopt;
+  assumed_->prune(lister);
+  sort_by_size(claims);
+  std::string kind;
+  for (const Claim& claim : claims) {
+    if (!waits_for_consumer(lister, *claim) || node_to_provision(*assumed_, *claim) != nullptr) return std::nullopt;
+    const std::string name = class_of(*claim);
+    if (lister.storage_class(name)->provisioner != StorageClass::kNoProvisioner) return std::nullopt;
+    if (index_of(name)->reserved_for(*claim) != nullptr) return std::nullopt;
+    append(kind, *claim);
+  }
+  return kind;
+}
+
+bool VolumeBinding::changed(CycleState& state, const Snapshot& snapshot, std::vector<std::size_t>& places) {
+  auto* volumes = state.read<PodVolumes>(kName);
+  if (volumes == nullptr) return true;  // no claims
+  volumes->decisions.clear();           // of a pod that is another's example
+  std::vector<std::string> hosts;
+  for (DelayedClaim& delayed : volumes->delayed) {
+    delayed.candidates->follow(handle_.lister(), *assumed_);
+    if (!delayed.candidates->changed_since(delayed.seen, hosts)) return false;
+  }
+  for (const std::string& host : hosts) {
+    places.push_back(snapshot.place_of(host));
+    const auto others = volumes->nodes_of_host.find(host);
+    if (others == volumes->nodes_of_host.end()) continue;
+    for (const std::string& node : others->second) places.push_back(snapshot.place_of(node));
+  }
+  std::erase(places, snapshot.nodes().size());  // nodes that are gone
+  return true;
 }
 
 Status VolumeBinding::filter(CycleState& state, const Pod&, const NodeInfo& node) {
   auto* volumes = state.read<PodVolumes>(kName);
   if (volumes == nullptr) return Status::error("PreFilter did not run");
+  note_host(*volumes, *node.node);
   std::vector<std::string> reasons;
   if (const char* reason = bound_fit(*volumes, *node.node)) reasons.emplace_back(reason);
   VolumeDecision decision;

@@ -1,13 +1,14 @@
 // VolumeBinding: a pod goes only to a node where its claims' volumes are, where free ones fit, or where a provisioner
 // can make them; Reserve takes them.
 // Points: PreFilter (Skip without claims), Filter, PreScore and Score (skipped: the gate StorageCapacityScoring is
-// off), Reserve, PreBindPreFlight, PreBind (adds VolumeGrants; waits for provisioners), PostBind. Cost: the volumes of
-// a class once per attempt, then those of one node per node. Woken by: classes, claims of the pod, volumes, nodes added
-// or relabelled, CSINodes, CSIDrivers and CSIStorageCapacities that may allow more. Arguments: bindTimeoutSeconds
+// off), Reserve, PreBindPreFlight, PreBind (adds VolumeGrants; waits for provisioners), PostBind. Cost: the volumes
+// that changed once per attempt, then those of one node per node. Woken by: classes, claims of the pod, volumes, nodes
+// added or relabelled, CSINodes, CSIDrivers and CSIStorageCapacities that may allow more. Arguments: bindTimeoutSeconds
 // (600). Source: kube-scheduler pkg/scheduler/framework/plugins/volumebinding.
 #pragma once
 
 #include "core/framework/framework.h"
+#include "plugins/volume_index.h"
 #include "plugins/volumebinding_assumed.h"
 
 namespace berth {
@@ -25,7 +26,8 @@ class VolumeBinding final : public PreFilterPlugin,
                             public ReservePlugin,
                             public PreBindPlugin,
                             public PostBindPlugin,
-                            public EnqueueExtensions {
+                            public EnqueueExtensions,
+                            public TrackingPlugin {
  public:
   static constexpr std::string_view kName = "VolumeBinding";
   struct Arguments {
@@ -41,7 +43,7 @@ class VolumeBinding final : public PreFilterPlugin,
   std::string_view name() const override { return kName; }
   Reads reads(const Pod& pod, Point point) const override {
     const bool scores = point == Point::pre_score || point == Point::score;
-    return scores || pod.volumes.empty() ? Reads::node : Reads::anything;
+    return scores || pod.volumes.empty() ? Reads::node : Reads::objects;
   }
   Json args() const override;
   std::vector<EventWithHint> events_to_register() const override;
@@ -50,6 +52,9 @@ class VolumeBinding final : public PreFilterPlugin,
   Status pre_score(CycleState& state, const Pod& pod,
                    const std::vector<std::shared_ptr<const NodeInfo>>& feasible) override;
   Status score(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t& score) override;
+  // Of pods whose claims all look for a volume that exists: none is bound, reserved or to be provisioned.
+  std::optional<std::string> kind_of(const Pod& pod) override;
+  bool changed(CycleState& state, const Snapshot& snapshot, std::vector<std::size_t>& places) override;
   Status reserve(CycleState& state, const Pod& pod, const std::string& node) override;
   void unreserve(CycleState& state, const Pod& pod, const std::string& node) override;
   void restore(CycleState&, const Pod&, const std::string&, const std::vector<VolumeGrant>& grants) override;
@@ -58,12 +63,14 @@ class VolumeBinding final : public PreFilterPlugin,
   void post_bind(CycleState& state, const Pod& pod, const std::string& node) override;
 
  private:
+  const std::shared_ptr<VolumeIndex>& index_of(const std::string& storage_class);
   Status await_provisioned(const std::vector<std::string>& claims, const std::string& node,
                            std::optional<Millis>& asked_at, BindRequest& request) const;
 
   Arguments arguments_;
   Handle& handle_;
   std::shared_ptr<AssumedVolumes> assumed_;
+  std::map<std::string, std::shared_ptr<VolumeIndex>> indexes_;  // by storage class
 };
 
 }  // namespace berth

@@ -10,6 +10,7 @@ bool AssumedVolumes::promise(Promises& promises, const std::string& what, const 
                              const std::string& pod_uid) {
   Promise& promise = promises[what];
   if (!promise.pods.empty() && promise.to != to) return false;
+  if (promise.pods.empty()) ++version_;
   promise.to = to;
   promise.pods.insert(pod_uid);
   return true;
@@ -30,6 +31,7 @@ void AssumedVolumes::drop(const std::string& pod_uid) {
   for (Promises* promises : {&claims_, &nodes_}) {
     for (auto it = promises->begin(); it != promises->end();) {
       it->second.pods.erase(pod_uid);
+      if (it->second.pods.empty()) ++version_;
       it = it->second.pods.empty() ? promises->erase(it) : std::next(it);
     }
   }
@@ -40,8 +42,8 @@ void AssumedVolumes::prune(const Lister& volumes) {
     const auto claim = volumes.claim(key);
     return claim != nullptr && is_bound(*claim);
   };
-  std::erase_if(claims_, [&is_kept](const auto& entry) { return is_kept(entry.second.to); });
-  std::erase_if(nodes_, [&is_kept](const auto& entry) { return is_kept(entry.first); });
+  version_ += std::erase_if(claims_, [&is_kept](const auto& entry) { return is_kept(entry.second.to); });
+  version_ += std::erase_if(nodes_, [&is_kept](const auto& entry) { return is_kept(entry.first); });
 }
 
 std::string AssumedVolumes::claim_of(const std::string& volume) const {

@@ -4,6 +4,7 @@
 // object, which upstream's cache lets win, must not let two rows have one volume.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
@@ -28,17 +29,22 @@ class AssumedVolumes {
   // The node a claim is to be provisioned for; null: none.
   const std::string* node_of(const std::string& claim) const;
   std::size_t size() const { return claims_.size() + nodes_.size(); }
-
- private:
   struct Promise {
     std::string to;  // a claim, or a node
     std::set<std::string> pods;
   };
   using Promises = std::map<std::string, Promise>;
-  static bool promise(Promises& promises, const std::string& what, const std::string& to, const std::string& pod_uid);
+  // Promised volumes, by name.
+  const Promises& claims() const { return claims_; }
+  // Another number whenever a promise is made or ends.
+  std::uint64_t version() const { return version_; }
+
+ private:
+  bool promise(Promises& promises, const std::string& what, const std::string& to, const std::string& pod_uid);
 
   Promises claims_;  // by volume
   Promises nodes_;   // by claim
+  std::uint64_t version_ = 0;
 };
 
 }  // namespace berth

@@ -27,7 +27,11 @@ class Lister {
   virtual std::shared_ptr<const StorageClass> storage_class(const std::string& name) const = 0;
   // All volumes of a class, by name.
   virtual std::vector<std::shared_ptr<const PersistentVolume>> volumes_of_class(const std::string& name) const = 0;
+  // Another number after each change of a volume; 0: nobody counts them.
+  virtual std::uint64_t volumes_version() const { return 0; }
   virtual std::shared_ptr<const CsiNode> csi_node(const std::string& /*node*/) const { return nullptr; }
+  // False: csi_node() has none for any node.
+  virtual bool has_csi_nodes() const { return true; }
   virtual std::shared_ptr<const CsiDriver> csi_driver(const std::string& /*name*/) const { return nullptr; }
   virtual std::vector<std::shared_ptr<const CsiStorageCapacity>> csi_storage_capacities() const { return {}; }
   // A namespace without an object has no labels.
@@ -130,6 +134,7 @@ class Framework {
     std::int64_t weight = 1;
     Counter* evaluations = nullptr;    // null: not counted
     SummingPlugin* summing = nullptr;  // the same plugin; null: it is none
+    TrackingPlugin* tracking = nullptr;
     void count() const {
       if (evaluations != nullptr) evaluations->add();
     }

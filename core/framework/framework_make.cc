@@ -104,8 +104,9 @@ Status Framework::place(const Profile& profile, Point point, std::vector<Named<T
                                                    " must be at least 1; disable the plugin to turn it off"));
     }
     if (entry.weight == 0) entry.weight = 1;
-    auto* summing = dynamic_cast<SummingPlugin*>(plugins_.at(entry.name).get());
-    list.push_back({entry.name, part_of(entry.name), entry.weight, evaluations_of(entry.name, point), summing});
+    Plugin* plugin = plugins_.at(entry.name).get();
+    list.push_back({entry.name, part_of(entry.name), entry.weight, evaluations_of(entry.name, point),
+                    dynamic_cast<SummingPlugin*>(plugin), dynamic_cast<TrackingPlugin*>(plugin)});
     completed.enabled.push_back({entry.name, point == Point::score ? entry.weight : 0, entry.path});
   }
   return {};

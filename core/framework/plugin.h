@@ -35,6 +35,7 @@ enum class Reads {
   node,             // Filter, Score: the node and what is placed on it; PreFilter, PreScore: the class alone
   node_and_images,  // the same, and Snapshot::images() and the number of nodes
   sums,             // SummingPlugin
+  objects,          // PreFilter, Filter: as `node`, and objects that a TrackingPlugin tells of
 };
 
 class Plugin {
@@ -88,6 +89,21 @@ class PreFilterPlugin : public virtual Plugin {
 class FilterPlugin : public virtual Plugin {
  public:
   virtual Status filter(CycleState& state, const Pod& pod, const NodeInfo& node) = 0;
+  // After PreFilter: true when filter() is sure to accept every node, so that it need not be asked.
+  virtual bool accepts_all(const CycleState&, const Pod& /*pod*/) const { return false; }
+};
+
+// A plugin whose PreFilter and Filter read objects besides the pod and the node, and who knows what a change of them
+// means: for which pods, and on which nodes. Its answers are kept from pod to pod of a class; only for the node that a
+// pod gets are PreFilter and Filter run with the pod itself.
+class TrackingPlugin : public virtual Plugin {
+ public:
+  // What the objects make of the pod just now: pods of one class and of equal kinds get equal answers on every node.
+  // None: such a pod has to be asked about node by node.
+  virtual std::optional<std::string> kind_of(const Pod& pod) = 0;
+  // `state`: PreFilter and Filter of one pod of the class were run on it. Appends the places in nodes() whose Filter
+  // may answer otherwise since the last call or, the first time, since PreFilter. False: any may.
+  virtual bool changed(CycleState& state, const Snapshot& snapshot, std::vector<std::size_t>& places) = 0;
 };
 
 struct PostFilterResult {

@@ -7,13 +7,28 @@
 
 namespace berth {
 
-ClassView::ClassView(const Framework& framework, const Pod& pod) : framework_(framework), pod_(pod) {
+ClassView::Kinds ClassView::kinds_of(const Framework& framework, const Pod& pod) {
+  Kinds kinds;
+  for (const auto& entry : framework.filters()) {
+    if (entry.tracking == nullptr || entry.plugin->reads(pod, Point::filter) != Reads::objects) continue;
+    kinds.emplace(entry.name, entry.tracking->kind_of(pod));
+  }
+  return kinds;
+}
+
+ClassView::ClassView(const Framework& framework, const Pod& pod, Kinds kinds)
+    : framework_(framework), kinds_(std::move(kinds)), pod_(pod) {
   pod_.manifest = {};
   usable_ = find_undeclared();
 }
 
-bool ClassView::is_of(const Framework& framework, const Pod& pod, bool with_labels) const {
-  return &framework == &framework_ && is_same_class(pod, pod_, with_labels);
+bool ClassView::is_of(const Framework& framework, const Pod& pod, const Kinds& kinds, bool with_labels) const {
+  return &framework == &framework_ && kinds == kinds_ && is_same_class(pod, pod_, with_labels);
+}
+
+bool ClassView::is_tracked(const std::string& plugin) const {
+  const auto kind = kinds_.find(plugin);
+  return kind != kinds_.end() && kind->second;
 }
 
 // False: no view is possible. Who scores says what it reads, who sums does so at both of its points, and of those who
@@ -21,6 +36,7 @@ bool ClassView::is_of(const Framework& framework, const Pod& pod, bool with_labe
 bool ClassView::find_undeclared() {
   const auto is_declared = [this](const auto& entry, Point point) {
     const Reads reads = entry.plugin->reads(pod_, point);
+    if (reads == Reads::objects) return is_tracked(entry.name);
     return reads != Reads::anything && (reads == Reads::sums) == (entry.summing != nullptr);
   };
   bool possible = true;
@@ -46,7 +62,7 @@ bool ClassView::find_undeclared() {
                       [this](const auto& each) { return each.summing != nullptr && is_undeclared(each.name); });
 }
 
-bool ClassView::follow(const Snapshot& snapshot) {
+bool ClassView::follow(const Snapshot& snapshot, const Pod& pod) {
   if (!usable_) return false;
   const auto& summing = framework_.summing();
   const auto& changes = snapshot.changes();
@@ -59,13 +75,23 @@ bool ClassView::follow(const Snapshot& snapshot) {
     // How widely images are spread depends on how many nodes there are.
     holds = std::none_of(changes.end() - behind, changes.end(), [](const auto& each) { return each.move != nullptr; });
   }
+  tracked_.clear();
+  holds = holds && note_tracked_changes(snapshot);
   if (!holds) {
+    pod_ = pod;  // what objects made of another may hold no more
+    pod_.manifest = {};
     begun_ = begin(snapshot);
-  } else if (behind > 0) {
+  } else if (behind > 0 || !tracked_.empty()) {
     begun_ = catch_up(snapshot);
   }
   changes_made_ = snapshot.changes_made();
   return begun_;  // what broke may hold next time
+}
+
+bool ClassView::note_tracked_changes(const Snapshot& snapshot) {
+  return std::all_of(framework_.filters().begin(), framework_.filters().end(), [&](const auto& entry) {
+    return !is_tracked(entry.name) || entry.tracking->changed(state_, snapshot, tracked_);
+  });
 }
 
 // PreFilter and PreScore of those who look at the class alone.
@@ -150,6 +176,7 @@ bool ClassView::catch_up(const Snapshot& snapshot) {
     sum(*snapshot.nodes()[place], 1);
   }
   if (domains_.is_stale()) return regroup(snapshot);
+  changed_.insert(changed_.end(), tracked_.begin(), tracked_.end());
   return std::all_of(changed_.begin(), changed_.end(),
                      [&](std::size_t place) { return judge(static_cast<Candidates::Place>(place), snapshot); });
 }
@@ -188,14 +215,15 @@ ClassView* ClassViews::of(const Framework& framework, const Pod& pod, const Snap
   const auto& summing = framework.summing();
   const bool with_labels = std::any_of(
       summing.begin(), summing.end(), [&](const SummingPlugin* plugin) { return plugin->reads_labels(pod, snapshot); });
+  ClassView::Kinds kinds = ClassView::kinds_of(framework, pod);
   auto found = std::find_if(views_.begin(), views_.end(),
-                            [&](const auto& each) { return each->is_of(framework, pod, with_labels); });
+                            [&](const auto& each) { return each->is_of(framework, pod, kinds, with_labels); });
   if (found == views_.end()) {
     if (views_.size() == kClasses) views_.pop_back();
-    found = views_.insert(views_.end(), std::make_unique<ClassView>(framework, pod));
+    found = views_.insert(views_.end(), std::make_unique<ClassView>(framework, pod, std::move(kinds)));
   }
   std::rotate(views_.begin(), found, found + 1);
-  return views_.front()->follow(snapshot) ? views_.front().get() : nullptr;
+  return views_.front()->follow(snapshot, pod) ? views_.front().get() : nullptr;
 }
 
 }  // namespace berth

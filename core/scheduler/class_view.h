@@ -2,6 +2,7 @@
 // nodes that changed, and compares groups of nodes instead of nodes.
 //
 //   node changed ─▶ sums of SummingPlugins ─▶ Filter of the others ─▶ group (its traits) and own score ─▶ Candidates
+//   object changed (TrackingPlugins tell of it) ─▶ as if those nodes had changed
 //   decision     ─▶ per group: Filter by sums ─▶ per node: Filter of those who declare nothing, if any
 //                ─▶ per group: Score, normalize ─▶ the best own scores of the best groups
 //
@@ -10,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -25,11 +27,15 @@ namespace berth {
 
 class ClassView {
  public:
-  ClassView(const Framework& framework, const Pod& pod);
-  bool is_of(const Framework& framework, const Pod& pod, bool with_labels) const;
+  // What each TrackingPlugin of pods with objects makes of the pod, by plugin.
+  using Kinds = std::map<std::string, std::optional<std::string>>;
+  static Kinds kinds_of(const Framework& framework, const Pod& pod);
 
-  // Brings it up to date. False: pods of this class have to be decided without.
-  bool follow(const Snapshot& snapshot);
+  ClassView(const Framework& framework, const Pod& pod, Kinds kinds);
+  bool is_of(const Framework& framework, const Pod& pod, const Kinds& kinds, bool with_labels) const;
+
+  // Brings it up to date, for a pod of the class. False: pods of this class have to be decided without.
+  bool follow(const Snapshot& snapshot, const Pod& pod);
 
   // One attempt of a pod of the class, after follow(): from here to the end of `Attempt` nodes that the pods nominated
   // to them keep away are no candidates.
@@ -49,6 +55,9 @@ class ClassView {
     bool fits(std::size_t place) const;
     // The only feasible node.
     std::size_t only() const { return alike_.front().group->any(); }
+    // Filter of each TrackingPlugin for the pod itself on the node it gets, which leaves in `state` what Reserve needs.
+    // False as above.
+    bool settle_on(std::size_t place) const;
     // PreScore and Score. False as above.
     bool score();
     // Any of the best, each as likely; counted from the node at `start` on.
@@ -70,6 +79,7 @@ class ClassView {
       std::int64_t score = 0;
     };
     bool ask_undeclared();
+    bool ask_tracking();
     void skip_sums();
     bool hold_back_nominated();
     bool filter_groups(std::vector<const Candidates::Group*>& fit);
@@ -91,6 +101,8 @@ class ClassView {
  private:
   bool find_undeclared();
   bool is_undeclared(const std::string& plugin) const { return undeclared_.contains(plugin); }
+  bool is_tracked(const std::string& plugin) const;
+  bool note_tracked_changes(const Snapshot& snapshot);
   void follow_move(const Snapshot::Move& move);
   bool begin(const Snapshot& snapshot);
   bool ask_class(const Snapshot& snapshot);
@@ -100,7 +112,8 @@ class ClassView {
   bool judge(Candidates::Place place, const Snapshot& snapshot);
 
   const Framework& framework_;
-  Pod pod_;                                        // the first of the class
+  Kinds kinds_;
+  Pod pod_;                                        // of the class
   std::set<std::string, std::less<>> undeclared_;  // at PreFilter or Filter
   bool usable_ = true;
   bool begun_ = false;
@@ -111,6 +124,7 @@ class ClassView {
   std::int64_t changes_made_ = 0;
   // Kept to spare allocations.
   std::vector<std::size_t> changed_;
+  std::vector<std::size_t> tracked_;      // places
   std::vector<std::uint8_t> is_changed_;  // by place
   Candidates::Key key_;
   std::vector<NodeScore> scratch_;

@@ -35,7 +35,39 @@ bool ClassView::Attempt::ask_undeclared() {
     }
   }
   for (const auto& entry : view_.framework_.filters()) {
-    if (view_.is_undeclared(entry.name) && !own_state_.skip_filter.contains(entry.name)) asks_nodes_ = true;
+    if (!view_.is_undeclared(entry.name)) continue;
+    if (own_state_.skip_filter.contains(entry.name) || entry.plugin->accepts_all(own_state_, pod_)) {
+      own_state_.skip_filter.insert(entry.name);
+      view_.state_.skip_filter.insert(entry.name);
+      continue;
+    }
+    asks_nodes_ = true;
+    view_.state_.skip_filter.erase(entry.name);
+  }
+  return true;
+}
+
+// PreFilter of those whose answers about nodes are the class's, for what they keep in the pod's own state.
+bool ClassView::Attempt::ask_tracking() {
+  for (const auto& entry : view_.framework_.pre_filters()) {
+    if (!view_.is_tracked(entry.name)) continue;
+    PreFilterResult narrowed;
+    entry.count();
+    const Status status = entry.plugin->pre_filter(own_state_, pod_, snapshot_, narrowed);
+    if (status.is_skip()) {
+      own_state_.skip_filter.insert(entry.name);
+    } else if (!status.is_success() || narrowed.node_names) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool ClassView::Attempt::settle_on(std::size_t place) const {
+  for (const auto& entry : view_.framework_.filters()) {
+    if (!view_.is_tracked(entry.name) || own_state_.skip_filter.contains(entry.name)) continue;
+    entry.count();
+    if (!entry.plugin->filter(own_state_, pod_, *snapshot_.nodes()[place]).is_success()) return false;
   }
   return true;
 }
@@ -112,7 +144,7 @@ bool ClassView::Attempt::filter_nodes(std::size_t start, const std::vector<const
 }
 
 bool ClassView::Attempt::filter(std::size_t start) {
-  if (!ask_undeclared()) return false;
+  if (!ask_undeclared() || !ask_tracking()) return false;
   skip_sums();
   if (!hold_back_nominated()) return false;
   std::vector<const Candidates::Group*> fit;
@@ -216,6 +248,7 @@ bool ClassView::Attempt::tell(std::size_t start, std::vector<Framework::PluginSc
     const std::size_t at = (start + turn) % nodes.size();
     const auto alike = told.find(view_.candidates_.group_of(static_cast<Candidates::Place>(at)));
     if (alike == told.end()) continue;
+    if (!settle_on(at)) return false;
     totals.push_back({nodes[at]->name(), 0});
     auto mine = per_plugin.begin();
     for (std::size_t plugin = 0; plugin < plugins.size(); ++plugin) {

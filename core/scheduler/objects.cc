@@ -116,6 +116,7 @@ Status Objects::load(const RecordView& record) {
     return Status::ok();
   }
   Status status;
+  note_change(kind->kind);
   with_shelf(shelves_, kind->kind, [&](auto& shelf) {
     using T = std::remove_const_t<typename std::decay_t<decltype(shelf)>::mapped_type::element_type>;
     Result<T> object = Stored<T>::kDecode(*json, nullptr, Rules::off);
@@ -275,6 +276,7 @@ template <class T>
 void Objects::put(T object) {
   const std::string key = object.metadata.key();
   stage(Stored<T>::kKind, key, object.manifest);
+  note_change(Stored<T>::kKind);
   std::get<Shelf<T>>(shelves_).insert_or_assign(key, std::make_shared<const T>(std::move(object)));
 }
 template void Objects::put(PersistentVolume);
@@ -296,11 +298,13 @@ void Objects::put_overlay(const std::string& node, Json manifest) {
 void Objects::erase(Kind kind, const std::string& key) {
   CHECK(kind != Kind::pod);
   if (kind == Kind::node) overlays_.erase(key);
+  note_change(kind);
   with_shelf(shelves_, kind, [&key](auto& shelf) { shelf.erase(key); });
   store_.erase(Table::object, record_key(kind, key));
 }
 
 void Objects::mark_deleting(Kind kind, const std::string& key) {
+  note_change(kind);
   with_shelf(shelves_, kind, [&key](auto& shelf) {
     const auto found = shelf.find(key);
     if (found == shelf.end()) return;

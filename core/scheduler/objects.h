@@ -96,7 +96,9 @@ class Objects final : public Lister {
   std::shared_ptr<const PersistentVolume> volume(const std::string& name) const override;
   std::shared_ptr<const StorageClass> storage_class(const std::string& name) const override;
   std::vector<std::shared_ptr<const PersistentVolume>> volumes_of_class(const std::string& name) const override;
+  std::uint64_t volumes_version() const override { return volumes_version_; }
   std::shared_ptr<const CsiNode> csi_node(const std::string& node) const override;
+  bool has_csi_nodes() const override { return !shelf<CsiNode>().empty(); }
   std::shared_ptr<const CsiDriver> csi_driver(const std::string& name) const override;
   std::vector<std::shared_ptr<const CsiStorageCapacity>> csi_storage_capacities() const override;
   std::shared_ptr<const Namespace> name_space(const std::string& name) const override;
@@ -122,6 +124,7 @@ class Objects final : public Lister {
   Status load_pod(const Json& stored);
   Status load_packed_pod(std::string_view stored);
   void stage(Kind kind, const std::string& key, const Json& value);
+  void note_change(Kind kind) { volumes_version_ += kind == Kind::persistent_volume ? 1u : 0u; }
 
   Store& store_;
   std::function<bool(const std::string& uid)> is_running_;
@@ -129,6 +132,7 @@ class Objects final : public Lister {
   Places<PodEntry*> places_;
   KeyIndex by_uid_;  // places in places_
   std::map<std::string, Json> overlays_;
+  std::uint64_t volumes_version_ = 1;
   std::tuple<Shelf<PersistentVolume>, Shelf<PersistentVolumeClaim>, Shelf<StorageClass>, Shelf<PriorityClass>,
              Shelf<Namespace>, Shelf<Service>, Shelf<PodDisruptionBudget>, Shelf<CsiNode>, Shelf<CsiDriver>,
              Shelf<CsiStorageCapacity>>

@@ -174,12 +174,13 @@ bool choose_from(ClassView::Attempt& attempt, const Snapshot& snapshot, NodeSear
   decision.feasible = attempt.feasible();
   if (attempt.feasible() == 1) {
     decision.node = snapshot.nodes()[attempt.only()]->name();
-    return true;
+    return attempt.settle_on(attempt.only());
   }
   if (!attempt.score()) return false;
   if (!how.pick) {
-    decision.node = snapshot.nodes()[attempt.choose(*how.random, start)]->name();
-    return true;
+    const std::size_t chosen = attempt.choose(*how.random, start);
+    decision.node = snapshot.nodes()[chosen]->name();
+    return attempt.settle_on(chosen);
   }
   if (!attempt.tell(start, decision.plugin_scores, decision.totals)) return false;
   decision.node = decision.totals[how.pick(decision.totals)].node;
@@ -205,7 +206,7 @@ bool decide_from_view(const Framework& framework, CycleState& state, const Pod& 
     if (place < nodes && attempt.fits(place)) {
       decision.node = pod.nominated_node_name;
       decision.feasible = decision.evaluated = 1;
-      return true;
+      return attempt.settle_on(place);
     }
   }
   decision.evaluated = nodes;

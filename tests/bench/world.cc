@@ -52,6 +52,7 @@ Status World::add_volume(const Json& manifest) {
   if (!volume) return volume.error();
   const auto shared = std::make_shared<const PersistentVolume>(std::move(*volume));
   volumes_[shared->metadata.name] = shared;
+  ++volumes_version_;
   of_class_[shared->storage_class_name].push_back(shared);
   return {};
 }
@@ -125,6 +126,7 @@ void World::bind_volumes(const BindRequest& request) {
     auto& of_class = of_class_[bound->storage_class_name];
     *std::find(of_class.begin(), of_class.end(), volumes_[grant.volume]) = bound;
     volumes_[grant.volume] = bound;
+    ++volumes_version_;
   }
 }
 

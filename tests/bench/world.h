@@ -47,6 +47,8 @@ class World final : public Surroundings, public Lister {
   std::shared_ptr<const PersistentVolume> volume(const std::string& name) const override;
   std::shared_ptr<const StorageClass> storage_class(const std::string& name) const override;
   std::vector<std::shared_ptr<const PersistentVolume>> volumes_of_class(const std::string& name) const override;
+  std::uint64_t volumes_version() const override { return volumes_version_; }
+  bool has_csi_nodes() const override { return false; }
 
  private:
   struct VirtualClock final : public Clock {
@@ -65,6 +67,7 @@ class World final : public Surroundings, public Lister {
   std::vector<std::shared_ptr<const Pod>> victims_;
   std::string preemptor_;
   Shelf<PersistentVolume> volumes_;
+  std::uint64_t volumes_version_ = 1;
   std::map<std::string, std::vector<std::shared_ptr<const PersistentVolume>>> of_class_;
   Shelf<PersistentVolumeClaim> claims_;
   Shelf<StorageClass> classes_;

@@ -5,7 +5,8 @@ berth_test(unit_scheduling_cycle SOURCES scheduler_attempt_test.cc scheduler_exp
 berth_test(unit_plugins SOURCES plugins_filters_test.cc plugins_imagelocality_test.cc plugins_interpodaffinity_test.cc
            plugins_nodeaffinity_test.cc plugins_nodeports_test.cc plugins_noderesources_fit_test.cc
            plugins_noderesources_scoring_test.cc plugins_nodevolumelimits_test.cc
-           plugins_podtopologyspread_test.cc plugins_volumebinding_provision_test.cc plugins_volumebinding_test.cc
+           plugins_podtopologyspread_test.cc plugins_volume_index_test.cc
+           plugins_volumebinding_provision_test.cc plugins_volumebinding_test.cc
            plugins_volumerestrictions_test.cc plugins_volumezone_test.cc
            LIBS berth_plugins)
 berth_test(unit_preemption SOURCES plugins_defaultpreemption_property_test.cc plugins_defaultpreemption_test.cc

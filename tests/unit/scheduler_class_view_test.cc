@@ -7,6 +7,7 @@
 #include "core/scheduler/pod_class.h"
 #include "core/scheduler/scheduling_cycle.h"
 #include "plugins/registry.h"
+#include "plugins/volumebinding.h"
 #include "tests/unit/scheduling_fixture.h"
 
 namespace berth {
@@ -14,23 +15,41 @@ namespace berth {
 namespace {
 
 constexpr const char* kZone = "topology.kubernetes.io/zone";
+constexpr int kClaims = 12;
 
-// Volumes, and what selects pods and namespaces.
+// Volumes, and what selects pods and namespaces. A volume that did not change stays the same object, as in a gateway.
 class Objects final : public Lister {
  public:
   std::shared_ptr<const PersistentVolumeClaim> claim(const std::string& key) const override { return disks.claim(key); }
-  std::shared_ptr<const PersistentVolume> volume(const std::string& name) const override { return disks.volume(name); }
+  std::shared_ptr<const PersistentVolume> volume(const std::string& name) const override {
+    const auto found = volumes.find(name);
+    return found == volumes.end() ? nullptr : found->second;
+  }
   std::shared_ptr<const StorageClass> storage_class(const std::string& name) const override {
     return disks.storage_class(name);
   }
   std::vector<std::shared_ptr<const PersistentVolume>> volumes_of_class(const std::string& name) const override {
-    return disks.volumes_of_class(name);
+    std::vector<std::shared_ptr<const PersistentVolume>> found;
+    for (const auto& [key, each] : volumes) {
+      if (each->storage_class_name == name) found.push_back(each);
+    }
+    return found;
   }
+  std::uint64_t volumes_version() const override { return counts_volumes ? version : 0; }
+  bool has_csi_nodes() const override { return false; }
   std::shared_ptr<const Namespace> name_space(const std::string& name) const override {
     return FakeVolumes::get(namespaces, name);
   }
   std::vector<std::shared_ptr<const Service>> services(const std::string&) const override { return all_services; }
-  FakeVolumes disks;
+  void put(PersistentVolume volume) {
+    ++version;
+    const std::string name = volume.metadata.name;
+    volumes[name] = std::make_shared<const PersistentVolume>(std::move(volume));
+  }
+  FakeVolumes disks;  // classes and claims
+  std::map<std::string, std::shared_ptr<const PersistentVolume>> volumes;
+  std::uint64_t version = 1;
+  bool counts_volumes = true;
   std::map<std::string, Namespace> namespaces;
   std::vector<std::shared_ptr<const Service>> all_services;
 };
@@ -58,7 +77,7 @@ class ClassViewTest : public ::testing::Test {
     local.provisioner = StorageClass::kNoProvisioner;
     local.wait_for_first_consumer = true;
     handle.objects.disks.classes["local"] = local;
-    for (int i = 0; i < 3; ++i) claim(i, false);
+    for (int i = 0; i < kClaims; ++i) claim(i, false);
   }
 
   // Unbound it gets a local volume of some node, bound it has one.
@@ -67,7 +86,7 @@ class ClassViewTest : public ::testing::Test {
     made.metadata.name = "claim-" + std::to_string(number);
     made.metadata.namespace_ = "default";
     made.storage_class_name = "local";
-    made.request = quantity("1Gi");
+    made.request = quantity(number % 4 == 3 ? "3Gi" : "1Gi");
     if (bound) {
       made.volume_name = "volume-" + std::to_string(number);
       made.phase = "Bound";
@@ -76,15 +95,64 @@ class ClassViewTest : public ::testing::Test {
     handle.objects.disks.claims["default/" + made.metadata.name] = made;
   }
 
+  // On one host, on several, or reached by its zone; some are meant for one claim.
   void volume(std::uint64_t number, const std::string& node) {
     PersistentVolume made;
     made.metadata.name = "volume-" + std::to_string(number);
     made.storage_class_name = "local";
-    made.capacity = quantity("2Gi");
+    made.capacity = quantity(random.chance(1, 2) ? "2Gi" : "4Gi");
     NodeSelectorTerm term;
     term.match_expressions.push_back({"kubernetes.io/hostname", Requirement::Operator::in, {node}});
+    if (random.chance(1, 4)) term.match_expressions[0].values.push_back(node_name());
+    if (random.chance(1, 16)) term.match_expressions[0] = {kZone, Requirement::Operator::in, {"zone-1"}};
     made.node_affinity = NodeSelector{{term}};
-    handle.objects.disks.volumes[made.metadata.name] = made;
+    if (random.chance(1, 8)) made.claim_ref = "default/claim-" + std::to_string(random.below(kClaims));
+    made.metadata.deleting = random.chance(1, 16);
+    handle.objects.put(std::move(made));
+  }
+
+  // What Reserve promised comes true, or is taken back.
+  void end_promise() {
+    const std::size_t at = random.below(promises.size());
+    const auto [pod, grants] = promises[at];
+    promises.erase(promises.begin() + static_cast<std::ptrdiff_t>(at));
+    CycleState state;
+    if (random.chance(1, 3)) {
+      framework->run_unreserve(state, *pod, "");
+      return;
+    }
+    for (const VolumeGrant& grant : grants) {
+      const auto free = handle.objects.volume(grant.volume);
+      if (free == nullptr || !free->claim_ref.empty()) continue;
+      PersistentVolume bound = *free;
+      bound.claim_ref = grant.claim;
+      bound.phase = "Bound";
+      handle.objects.put(std::move(bound));
+      PersistentVolumeClaim& mine = handle.objects.disks.claims.at(grant.claim);
+      mine.volume_name = grant.volume;
+      mine.phase = "Bound";
+    }
+    framework->run_post_bind(state, *pod, "");
+  }
+
+  // Both ways find the same volumes for the pod, and it is promised them.
+  void reserve(const std::shared_ptr<const Pod>& asked, const std::string& node, CycleState& plain, CycleState& fast) {
+    const VolumeDecision* by_plugins = VolumeBinding::decision(plain, node);
+    const VolumeDecision* from_class = VolumeBinding::decision(fast, node);
+    ASSERT_EQ(by_plugins == nullptr, from_class == nullptr);
+    if (by_plugins == nullptr) return;
+    const auto names = [](const VolumeDecision& decision) {
+      std::vector<std::string> all;
+      for (const VolumeGrant& grant : decision.bind) all.push_back(grant.claim + " " + grant.volume);
+      return all;
+    };
+    ASSERT_EQ(names(*by_plugins), names(*from_class));
+    if (!framework->run_reserve(fast, *asked, node).is_success()) {
+      framework->run_unreserve(fast, *asked, node);
+    } else if (!from_class->bind.empty()) {
+      promises.emplace_back(asked, from_class->bind);
+      volumes_chosen += 1;
+    }
   }
 
   std::string node_name() { return "node-" + std::to_string(random.below(nodes)); }
@@ -97,13 +165,14 @@ class ClassViewTest : public ::testing::Test {
     if (random.chance(1, 8)) made.taints.push_back({"dedicated", "x", TaintEffect::no_schedule});
     if (random.chance(1, 4)) made.taints.push_back({"slow", "", TaintEffect::prefer_no_schedule});
     made.unschedulable = random.chance(1, 20);
+    if (random.chance(1, 10)) made.metadata.labels["kubernetes.io/hostname"] = node_name();
     if (random.chance(1, 4)) made.images.push_back({{"docker.io/library/app:latest", "app:1"}, 300'000'000});
     return made;
   }
 
   // Twenty classes: resources, selectors, tolerations, ports, spreading, affinity.
   Pod pod() {
-    const std::uint64_t kind = random.below(20);
+    const std::uint64_t kind = only_volumes ? 14 + 3 * random.below(2) : random.below(20);
     const std::string number = std::to_string(count++);
     Pod made = make_pod("pod-" + number, resources({{"cpu", std::to_string(100 + 100 * (kind % 3)) + "m"}}));
     made.metadata.labels["color"] = kind % 2 == 0 ? "green" : "red";
@@ -136,7 +205,10 @@ class ClassViewTest : public ::testing::Test {
       ssd.match_expressions.push_back({"disk", Requirement::Operator::exists, {}});
       made.preferred_node_affinity.push_back({5, ssd});
     }
-    if (kind == 14) made.volumes.push_back({"data", "claim-" + std::to_string(random.below(3)), false, {}});
+    if (kind == 14 || kind == 17) {
+      made.volumes.push_back({"data", "claim-" + std::to_string(random.below(kClaims)), false, {}});
+    }
+    if (kind == 17) made.volumes.push_back({"more", "claim-" + std::to_string(random.below(kClaims)), false, {}});
     if (kind == 15) {
       near.namespace_selector.emplace();
       near.namespace_selector->requirements.push_back({"team", Requirement::Operator::in, {"a"}});
@@ -151,7 +223,7 @@ class ClassViewTest : public ::testing::Test {
   }
 
   void change_objects() {
-    const std::uint64_t what = random.below(5);
+    const std::uint64_t what = random.below(8);
     if (what == 0) handle.objects.namespaces["default"].metadata.labels["team"] = random.chance(1, 2) ? "a" : "b";
     if (what == 1) handle.objects.all_services.clear();
     if (what == 2) {
@@ -159,8 +231,14 @@ class ClassViewTest : public ::testing::Test {
       green.selector["color"] = "green";
       handle.objects.all_services.push_back(std::make_shared<const Service>(green));
     }
-    if (what == 3) volume(random.below(6), node_name());
-    if (what == 4) claim(static_cast<int>(random.below(3)), random.chance(1, 2));
+    if (what == 3) volume(random.below(2 * kClaims), node_name());
+    if (what == 4) claim(static_cast<int>(random.below(kClaims)), random.chance(1, 4));
+    if (what == 5 && !promises.empty()) end_promise();
+    if (what == 6 && !handle.objects.volumes.empty()) {
+      ++handle.objects.version;
+      handle.objects.volumes.erase(handle.objects.volumes.begin());
+    }
+    if (what == 7) volume(random.below(2 * kClaims), node_name());
   }
 
   void change_placed_pod() {
@@ -175,7 +253,7 @@ class ClassViewTest : public ::testing::Test {
 
   void change_something() {
     const std::string name = node_name();
-    const std::uint64_t what = random.below(16);
+    const std::uint64_t what = random.below(20);
     if (what < 3) cache.set_node(share(node(name)));
     if (what == 3) cache.remove_node(name);
     if (what == 4 && !placed.empty()) {
@@ -192,7 +270,7 @@ class ClassViewTest : public ::testing::Test {
     }
     if (what == 7) cache.charge(name, "gone/1", to_resources(resources({{"cpu", "500m"}})));
     if (what == 8) cache.discharge(name, "gone/1");
-    if (what == 9) change_objects();
+    if (what == 9 || what > 15) change_objects();
     if (what == 10) change_placed_pod();
   }
 
@@ -218,7 +296,10 @@ class ClassViewTest : public ::testing::Test {
     ASSERT_EQ(drawn.decision.node, plain.decision.node);
     ASSERT_EQ(drawn_random.next(), plain_random.next());
     next_start = plain_search.next_start;
-    from_view += drawn.status.is_success() && drawn.decision.totals.empty() && !plain_totals.empty() ? 1 : 0;
+    const bool by_view = drawn.status.is_success() && drawn.decision.totals.empty() && !plain_totals.empty();
+    from_view += by_view ? 1 : 0;
+    const VolumeDecision* volumes = by_view ? VolumeBinding::decision(drawn_state, drawn.decision.node) : nullptr;
+    volumes_from_view += volumes != nullptr && !volumes->bind.empty() ? 1 : 0;
     ASSERT_EQ(fast.decision.plugin_scores.size(), plain.decision.plugin_scores.size());
     for (std::size_t i = 0; i < plain.decision.plugin_scores.size(); ++i) {
       const auto& mine = fast.decision.plugin_scores[i];
@@ -244,6 +325,7 @@ class ClassViewTest : public ::testing::Test {
       ASSERT_EQ(fast.nominated_node, plain.nominated_node);
       return;
     }
+    reserve(asked, plain.decision.node, plain_state, drawn_state);
     placed.push_back(asked);
     ASSERT_TRUE(cache.assume(asked, plain.decision.node).is_success());
     cache.confirm(asked, plain.decision.node);
@@ -270,7 +352,10 @@ class ClassViewTest : public ::testing::Test {
   std::size_t nodes = 0;
   int count = 0;
   std::size_t next_start = 0;
-  int from_view = 0;  // decisions between several nodes that a view made
+  int from_view = 0;          // decisions between several nodes that a view made
+  int volumes_chosen = 0;     // decisions that promised volumes
+  int volumes_from_view = 0;  // of from_view, those with free volumes
+  bool only_volumes = false;  // no other pods
   ObjectsHandle handle;
   std::unique_ptr<Framework> framework;
   Cache cache;
@@ -278,11 +363,25 @@ class ClassViewTest : public ::testing::Test {
   ClassViews views;
   std::vector<std::shared_ptr<const Pod>> placed;
   std::vector<std::string> nominated;
+  std::vector<std::pair<std::shared_ptr<const Pod>, std::vector<VolumeGrant>>> promises;
 };
 
 TEST_F(ClassViewTest, DecidesAsThePluginsOverAThousandChangesOfASmallFleet) {
   play(1, 40, 1000);
   EXPECT_GT(from_view, 100);
+  EXPECT_GT(volumes_chosen, 5);
+}
+
+TEST_F(ClassViewTest, DecidesAsThePluginsWhereEveryPodHasVolumes) {
+  only_volumes = true;
+  play(6, 30, 1500);
+  EXPECT_GT(volumes_from_view, 50);
+}
+
+TEST_F(ClassViewTest, DecidesAsThePluginsWhereNobodyCountsChangesOfVolumes) {
+  handle.objects.counts_volumes = false;
+  play(5, 30, 1000);
+  EXPECT_GT(volumes_chosen, 5);
 }
 
 // As much as is asked for: BERTH_FLEET nodes, BERTH_EVENTS events, seed BERTH_SEED.

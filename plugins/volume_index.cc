@@ -1,0 +1,181 @@
+#include "plugins/volume_index.h"
+
+#include <algorithm>
+
+#include "plugins/volumebinding_match.h"
+
+namespace berth {
+
+namespace {
+
+constexpr const char* kHostLabel = "kubernetes.io/hostname";
+
+// Hosts that the volume's affinity names; none when it may match by anything else.
+std::optional<std::set<std::string>> named_hosts(const PersistentVolume& volume) {
+  if (!volume.node_affinity) return std::nullopt;
+  std::set<std::string> hosts;
+  for (const NodeSelectorTerm& term : volume.node_affinity->terms) {
+    const auto named =
+        std::find_if(term.match_expressions.begin(), term.match_expressions.end(), [](const Requirement& requirement) {
+          return requirement.key == kHostLabel && requirement.op == Requirement::Operator::in;
+        });
+    if (named == term.match_expressions.end()) return std::nullopt;
+    hosts.insert(named->values.begin(), named->values.end());
+  }
+  return hosts;
+}
+
+}  // namespace
+
+bool VolumeIndex::Smaller::operator()(const Volume& a, const Volume& b) const {
+  if (a->capacity != b->capacity) return a->capacity < b->capacity;
+  return a->metadata.name < b->metadata.name;
+}
+
+void VolumeIndex::follow(const Lister& volumes, const AssumedVolumes& assumed) {
+  const std::uint64_t version = volumes.volumes_version();
+  if (version == 0 || version != volumes_version_) {
+    take_in(volumes.volumes_of_class(storage_class_), assumed);
+    volumes_version_ = version;
+  }
+  if (promises_version_ == assumed.version()) return;
+  promises_version_ = assumed.version();
+  std::set<std::string> changed;
+  for (const auto& [name, claim] : promised_) {
+    if (assumed.claim_of(name) != claim) changed.insert(name);
+  }
+  for (const auto& [name, promise] : assumed.claims()) {
+    if (by_name_.contains(name) && !promised_.contains(name)) changed.insert(name);
+  }
+  for (const std::string& name : changed) {
+    const Volume volume = by_name_.at(name);
+    remove(volume);
+    add(volume, assumed);
+  }
+}
+
+// Objects do not change: another version of one is another object.
+void VolumeIndex::take_in(const std::vector<Volume>& volumes, const AssumedVolumes& assumed) {
+  std::vector<Volume> gone;
+  std::vector<Volume> come;
+  if (volumes.size() == volumes_.size()) {
+    for (std::size_t i = 0; i < volumes.size(); ++i) {
+      if (volumes[i] == volumes_[i]) continue;
+      gone.push_back(volumes_[i]);
+      come.push_back(volumes[i]);
+    }
+  } else {  // by address, in an order that nothing depends on
+    std::vector<Volume> before = volumes_;
+    std::vector<Volume> after = volumes;
+    std::sort(before.begin(), before.end());
+    std::sort(after.begin(), after.end());
+    std::set_difference(before.begin(), before.end(), after.begin(), after.end(), std::back_inserter(gone));
+    std::set_difference(after.begin(), after.end(), before.begin(), before.end(), std::back_inserter(come));
+  }
+  if (gone.empty() && come.empty()) return;
+  for (const Volume& volume : gone) remove(volume);
+  for (const Volume& volume : come) add(volume, assumed);
+  volumes_ = volumes;
+}
+
+void VolumeIndex::add(const Volume& volume, const AssumedVolumes& assumed) {
+  const std::string& name = volume->metadata.name;
+  by_name_[name] = volume;
+  std::string claim = assumed.claim_of(name);
+  if (!claim.empty()) promised_[name] = claim;
+  if (!volume->claim_ref.empty()) claim = volume->claim_ref;
+  if (claim.empty()) {
+    put_free(volume, true);
+  } else {
+    reserved_[claim][name] = volume;
+  }
+}
+
+void VolumeIndex::remove(const Volume& volume) {
+  const std::string& name = volume->metadata.name;
+  by_name_.erase(name);
+  std::string claim = volume->claim_ref;
+  if (const auto promised = promised_.find(name); promised != promised_.end()) {
+    if (claim.empty()) claim = promised->second;
+    promised_.erase(promised);
+  }
+  if (claim.empty()) {
+    put_free(volume, false);
+    return;
+  }
+  const auto reserved = reserved_.find(claim);
+  reserved->second.erase(name);
+  if (reserved->second.empty()) reserved_.erase(reserved);
+}
+
+void VolumeIndex::put_free(const Volume& volume, bool is_free) {
+  const std::optional<std::set<std::string>> hosts = named_hosts(*volume);
+  if (!hosts) {
+    if (is_free) {
+      free_anywhere_.insert(volume);
+    } else {
+      free_anywhere_.erase(volume);
+    }
+    note_change_anywhere();
+    return;
+  }
+  for (const std::string& host : *hosts) {
+    Volumes& here = free_by_host_[host];
+    if (is_free) {
+      here.insert(volume);
+    } else {
+      here.erase(volume);
+    }
+    if (here.empty()) free_by_host_.erase(host);
+    note_change(host);
+  }
+}
+
+void VolumeIndex::note_change(const std::string& host) {
+  if (changed_hosts_.size() == kHostsKept) note_change_anywhere();
+  changed_hosts_.push_back(host);
+}
+
+void VolumeIndex::note_change_anywhere() {
+  forgotten_ += changed_hosts_.size() + 1;
+  changed_hosts_.clear();
+}
+
+bool VolumeIndex::changed_since(std::uint64_t& seen, std::vector<std::string>& hosts) const {
+  const std::uint64_t from = std::exchange(seen, this->seen());
+  if (from < forgotten_) return false;
+  hosts.insert(hosts.end(), changed_hosts_.begin() + static_cast<std::ptrdiff_t>(from - forgotten_),
+               changed_hosts_.end());
+  return true;
+}
+
+std::shared_ptr<const PersistentVolume> VolumeIndex::reserved_for(const PersistentVolumeClaim& claim) const {
+  const auto reserved = reserved_.find(claim.metadata.key());
+  if (reserved == reserved_.end()) return nullptr;
+  for (const auto& [name, volume] : reserved->second) {
+    // A promise is to whatever claim has that name.
+    const bool mine =
+        volume->claim_ref.empty() || volume->claim_ref_uid.empty() || volume->claim_ref_uid == claim.metadata.uid;
+    if (mine && can_hold(*volume, claim)) return volume;
+  }
+  return nullptr;
+}
+
+std::shared_ptr<const PersistentVolume> VolumeIndex::smallest_for(const PersistentVolumeClaim& claim, const Node& node,
+                                                                  const std::set<std::string>& taken) const {
+  const auto first_of = [&](const Volumes& volumes) -> Volume {
+    for (auto each = volumes.lower_bound(claim.request); each != volumes.end(); ++each) {
+      if (!taken.contains((*each)->metadata.name) && fits(**each, claim, node)) return *each;
+    }
+    return nullptr;
+  };
+  Volume best = first_of(free_anywhere_);
+  const auto label = node.metadata.labels.find(kHostLabel);
+  const auto here = label == node.metadata.labels.end() ? free_by_host_.end() : free_by_host_.find(label->second);
+  if (here == free_by_host_.end()) return best;
+  Volume local = first_of(here->second);
+  if (best == nullptr || (local != nullptr && Smaller()(local, best))) return local;
+  return best;
+}
+
+}  // namespace berth

@@ -1,0 +1,69 @@
+// VolumeIndex: the volumes of one class, found by node where their affinity names hosts, and by claim where they are
+// reserved. It is kept from attempt to attempt and corrected where volumes or promises have changed.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/framework/framework.h"
+#include "plugins/volumebinding_assumed.h"
+
+namespace berth {
+
+class VolumeIndex {
+ public:
+  explicit VolumeIndex(std::string storage_class) : storage_class_(std::move(storage_class)) {}
+
+  // Brings it up to date; always with the same two.
+  void follow(const Lister& volumes, const AssumedVolumes& assumed);
+
+  // The volume reserved for this claim (claimRef, or assumed for it) that can hold it; null: none.
+  std::shared_ptr<const PersistentVolume> reserved_for(const PersistentVolumeClaim& claim) const;
+  // The smallest free volume that fits the claim on the node, by (capacity, name); null: none. `taken`: names chosen
+  // for other claims of the pod.
+  std::shared_ptr<const PersistentVolume> smallest_for(const PersistentVolumeClaim& claim, const Node& node,
+                                                       const std::set<std::string>& taken) const;
+
+  // How many changes of free volumes it has seen.
+  std::uint64_t seen() const { return forgotten_ + changed_hosts_.size(); }
+  // Appends the values of kubernetes.io/hostname whose free volumes changed after `seen`, which becomes the present.
+  // False: those of any node may have.
+  bool changed_since(std::uint64_t& seen, std::vector<std::string>& hosts) const;
+
+ private:
+  using Volume = std::shared_ptr<const PersistentVolume>;
+  // By capacity, then by name; a claim's size finds the first that is large enough.
+  struct Smaller {
+    using is_transparent = void;
+    bool operator()(const Volume& a, const Volume& b) const;
+    bool operator()(const Volume& a, const Quantity& size) const { return a->capacity < size; }
+  };
+  using Volumes = std::set<Volume, Smaller>;
+  static constexpr std::size_t kHostsKept = 1024;
+
+  void take_in(const std::vector<Volume>& volumes, const AssumedVolumes& assumed);
+  void add(const Volume& volume, const AssumedVolumes& assumed);
+  void remove(const Volume& volume);
+  void put_free(const Volume& volume, bool is_free);
+  void note_change(const std::string& host);
+  void note_change_anywhere();
+
+  std::string storage_class_;
+  std::uint64_t volumes_version_ = 0;
+  std::uint64_t promises_version_ = 0;
+  std::vector<Volume> volumes_;                                    // as the lister gave them
+  std::map<std::string, Volume> by_name_;                          // the same
+  std::map<std::string, std::string> promised_;                    // of these: to which claim, by volume
+  std::map<std::string, std::map<std::string, Volume>> reserved_;  // by claim, by name
+  std::map<std::string, Volumes> free_by_host_;
+  Volumes free_anywhere_;
+  std::vector<std::string> changed_hosts_;
+  std::uint64_t forgotten_ = 0;  // changes before these
+};
+
+}  // namespace berth
