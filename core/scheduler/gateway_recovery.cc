@@ -27,6 +27,9 @@ void Gateway::recover() {
   cache_.expect_pods(rows_loaded_.size());
   resume_rows(std::exchange(rows_loaded_, {}));
   for (const auto& [key, release] : releases_) hold_volumes(key, release.entry.volumes);
+  for (auto* keys : {&identity_.orphans, &identity_.ending}) {  // of a store that lost a part
+    std::erase_if(*keys, [this](const std::string& key) { return !releases_.contains(key); });
+  }
   std::vector<std::string> leaving;
   for (const auto& [key, entry] : objects_.pods()) {
     if (!entry.deleting || entry.finished || identity_.adopting) continue;

@@ -143,6 +143,19 @@ TEST_F(LostStoreTest, ADeleteBeforeTheNodeAnsweredIsKept) {
   EXPECT_TRUE(was_asked("n1", RequestType::release, "u1"));
 }
 
+TEST_F(LostStoreTest, AStoreThatLostAnOrphansEntryIsReadAllTheSame) {
+  lose_store({"n1"});
+  slots("n1", {slot("u1")});
+  const std::set<std::string> orphans = gateway->identity().orphans;
+  ASSERT_EQ(orphans.size(), 1u);
+  store.erase(Table::release, *orphans.begin());
+  ASSERT_TRUE(store.commit().is_success());
+  restart();
+  EXPECT_TRUE(gateway->identity().orphans.empty());
+  receive(topics.desired(Kind::pod, "default/p"), pod("p", "u1", "64Mi"));
+  EXPECT_NE(gateway->objects().find_pod("default/p"), nullptr);
+}
+
 TEST_F(LostStoreTest, APodWaitsWhileASlotOfItsUidMayStillRun) {
   lose_store({"n1", "n2"});
   slots("n1", {slot("u1")});
