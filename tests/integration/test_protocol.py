@@ -161,14 +161,15 @@ def test_a_slot_without_a_row_is_released_and_a_row_without_a_slot_is_asked_abou
 def test_a_retained_manifest_with_another_uid_ends_the_old_pod_and_then_starts_the_new_one(fleet, tmp_path, connect):
     fleet.start("n1", "n2")
     operator = connect(fleet.port, "operator-by-hand")
-    for uid in ("u-1", "u-2"):
+    for number, uid in enumerate(("u-1", "u-2"), 1):
         manifest = counted_pod("web", tmp_path)
         manifest["metadata"]["uid"] = uid
         operator.publish(fleet.topic("desired/pods/default/web"), manifest, retain=True)
         wait_until(lambda wanted=uid: (shown := fleet.get("pod", "web")) and shown["metadata"]["uid"] == wanted and
                    shown["status"].get("phase") == "Running", f"the pod of uid {uid}")
+        wait_until(lambda wanted=number: starts("web", tmp_path) == wanted, f"the mark of uid {uid}")
     wait_each_runs_once(fleet, "web")
     assert list(wait_settled(fleet)) == ["u-2"]
-    wait_until(lambda: starts("web", tmp_path) == 2, "one start of each")
+    assert starts("web", tmp_path) == 2
     shown = fleet.observer.wait_latest(fleet.topic("desired/pods/default/web"), lambda o: isinstance(o, dict))
     assert shown["metadata"]["uid"] == "u-2"
