@@ -183,12 +183,12 @@ class Guest:
         finally:
             self.disk.cut()
 
-    def ctl(self, *arguments, stdin=None, check=True):
+    def ctl(self, *arguments, stdin=None, check=True, timeout_s=DEADLINE_S):
         """berthctl of this machine, as the operator, through the guest's forwarded port."""
         operator = self.made / "operator"
         command = [os.environ.get("BERTHCTL") or ROOT / "build" / "release" / "bin" / "berthctl", "--broker",
                    f"127.0.0.1:{self.port}", "--username", "operator", "--password-file", operator / "password",
-                   "--timeout", "120", *arguments]
+                   "--timeout", str(timeout_s), *arguments]
         done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)
         assert not check or done.returncode == 0, f"berthctl {' '.join(map(str, arguments))}: {done.stderr}"
         return done

@@ -29,6 +29,7 @@ TAGS = ("for p in /proc/[0-9]*; do [ \"$(cat $p/comm 2>/dev/null)\" = sleep ] &&
         " | grep ^BERTH_TAG=; done")
 FULL = 24  # pods from which on more are deleted than applied: two devices of two cores hold 40
 SETTLE_S = 120
+ANSWER_S = 8
 
 
 class Run:
@@ -55,7 +56,8 @@ class Run:
                 self.delete(self.random.choice(sorted(self.created - {"sensor"})))
             else:
                 self.create(self.random.randint(1, 4))
-            self.note_bound()
+            if cut.is_alive():
+                self.note_bound()
         cut.join()
 
     def create(self, number):
@@ -77,8 +79,8 @@ class Run:
                 self.bound[name] = tuple(place)
 
     def ctl(self, *arguments, stdin=None):
-        """An answer that had arrived when the power went counts: it was sent."""
-        return self.guest.ctl(*arguments, stdin=stdin, check=False)
+        """An answer that had arrived when the power went counts: it was sent. Who waits for one then, waits in vain."""
+        return self.guest.ctl(*arguments, stdin=stdin, check=False, timeout_s=ANSWER_S)
 
     def seen(self):
         """(phase, node, uid) by name; None without an answer, which is not the same as no pods."""
