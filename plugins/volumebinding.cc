@@ -258,7 +258,10 @@ Status VolumeBinding::pre_filter(CycleState& state, const Pod& pod, const Snapsh
 
 const std::shared_ptr<VolumeIndex>& VolumeBinding::index_of(const std::string& storage_class) {
   std::shared_ptr<VolumeIndex>& index = indexes_[storage_class];
-  if (index == nullptr) index = std::make_shared<VolumeIndex>(storage_class);
+  if (index == nullptr) {
+    index = std::make_shared<VolumeIndex>(storage_class);
+    std::erase_if(indexes_, [&](const auto& each) { return handle_.lister().storage_class(each.first) == nullptr; });
+  }
   index->follow(handle_.lister(), *assumed_);
   return index;
 }

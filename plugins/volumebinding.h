@@ -63,6 +63,7 @@ class VolumeBinding final : public PreFilterPlugin,
   void post_bind(CycleState& state, const Pod& pod, const std::string& node) override;
 
  private:
+  // Of a class that exists: those of classes that went are let go.
   const std::shared_ptr<VolumeIndex>& index_of(const std::string& storage_class);
   Status await_provisioned(const std::vector<std::string>& claims, const std::string& node,
                            std::optional<Millis>& asked_at, BindRequest& request) const;

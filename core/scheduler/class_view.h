@@ -78,8 +78,8 @@ class ClassView {
       Candidates::Key key;
       std::int64_t score = 0;
     };
+    bool ask_pre_filters(bool (ClassView::*are_meant)(const std::string& plugin) const);
     bool ask_undeclared();
-    bool ask_tracking();
     void skip_sums();
     bool hold_back_nominated();
     bool filter_groups(std::vector<const Candidates::Group*>& fit);

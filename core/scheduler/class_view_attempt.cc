@@ -20,11 +20,10 @@ void ClassView::Attempt::hold_back(Candidates::Place place) {
   view_.candidates_.take(place);
 }
 
-// PreFilter of those who declare nothing.
-bool ClassView::Attempt::ask_undeclared() {
-  if (view_.undeclared_.empty()) return true;
+// PreFilter of those of one kind, for what they keep in the pod's own state. False: all nodes have to be asked.
+bool ClassView::Attempt::ask_pre_filters(bool (ClassView::*are_meant)(const std::string&) const) {
   for (const auto& entry : view_.framework_.pre_filters()) {
-    if (!view_.is_undeclared(entry.name)) continue;
+    if (!(view_.*are_meant)(entry.name)) continue;
     PreFilterResult narrowed;
     entry.count();
     const Status status = entry.plugin->pre_filter(own_state_, pod_, snapshot_, narrowed);
@@ -34,6 +33,13 @@ bool ClassView::Attempt::ask_undeclared() {
       return false;
     }
   }
+  return true;
+}
+
+// Those who declare nothing: PreFilter, and whether their Filter has to run on nodes.
+bool ClassView::Attempt::ask_undeclared() {
+  if (view_.undeclared_.empty()) return true;
+  if (!ask_pre_filters(&ClassView::is_undeclared)) return false;
   for (const auto& entry : view_.framework_.filters()) {
     if (!view_.is_undeclared(entry.name)) continue;
     if (own_state_.skip_filter.contains(entry.name) || entry.plugin->accepts_all(own_state_, pod_)) {
@@ -43,22 +49,6 @@ bool ClassView::Attempt::ask_undeclared() {
     }
     asks_nodes_ = true;
     view_.state_.skip_filter.erase(entry.name);
-  }
-  return true;
-}
-
-// PreFilter of those whose answers about nodes are the class's, for what they keep in the pod's own state.
-bool ClassView::Attempt::ask_tracking() {
-  for (const auto& entry : view_.framework_.pre_filters()) {
-    if (!view_.is_tracked(entry.name)) continue;
-    PreFilterResult narrowed;
-    entry.count();
-    const Status status = entry.plugin->pre_filter(own_state_, pod_, snapshot_, narrowed);
-    if (status.is_skip()) {
-      own_state_.skip_filter.insert(entry.name);
-    } else if (!status.is_success() || narrowed.node_names) {
-      return false;
-    }
   }
   return true;
 }
@@ -144,7 +134,7 @@ bool ClassView::Attempt::filter_nodes(std::size_t start, const std::vector<const
 }
 
 bool ClassView::Attempt::filter(std::size_t start) {
-  if (!ask_undeclared() || !ask_tracking()) return false;
+  if (!ask_undeclared() || !ask_pre_filters(&ClassView::is_tracked)) return false;
   skip_sums();
   if (!hold_back_nominated()) return false;
   std::vector<const Candidates::Group*> fit;

@@ -29,7 +29,7 @@ TAGS = ("for p in /proc/[0-9]*; do [ \"$(cat $p/comm 2>/dev/null)\" = sleep ] &&
         " | grep ^BERTH_TAG=; done")
 FULL = 24  # pods from which on more are deleted than applied: two devices of two cores hold 40
 SETTLE_S = 120
-ANSWER_S = 8
+ANSWER_S = 8  # ordinary answers take tenths of one; a machine without power never answers
 
 
 class Run:

@@ -148,6 +148,20 @@ TEST_F(VolumeBindingTest, FindsVolumesThatNameNoHost) {
   EXPECT_EQ(attempt(pod_with("p", {"c"})).grants, (Grants{{"default/c", "anywhere"}}));
 }
 
+TEST_F(VolumeBindingTest, HoldsNoVolumesOfAStorageClassThatWasDeleted) {
+  add_volume("old", "1Gi");
+  add_claim("c");
+  attempt(pod_with("p", {"c"}));
+  const auto old = volumes.given.at("old");
+  ASSERT_FALSE(old.expired());
+  volumes.classes["next"] = volumes.classes.at("local");
+  volumes.classes.erase("local");
+  add_volume("new", "1Gi").storage_class_name = "next";
+  add_claim("d", "1Gi", "next");
+  EXPECT_EQ(attempt(pod_with("q", {"d"})).grants, (Grants{{"default/d", "new"}}));
+  EXPECT_TRUE(old.expired());
+}
+
 TEST_F(VolumeBindingTest, LooksAtTheLabelsAloneThatAVolumesAffinityNames) {
   const NodeSelectorTerm fields{{}, {{"metadata.name", Requirement::Operator::in, {"n9"}}}};
   const NodeSelectorTerm unreadable{{}, {{"metadata.name", Requirement::Operator::in, {"n1", "n2"}}}};

@@ -81,7 +81,9 @@ class FakeVolumes final : public Lister {
   std::vector<std::shared_ptr<const PersistentVolume>> volumes_of_class(const std::string& name) const override {
     std::vector<std::shared_ptr<const PersistentVolume>> found;
     for (const auto& [key, each] : volumes) {
-      if (each.storage_class_name == name) found.push_back(std::make_shared<const PersistentVolume>(each));
+      if (each.storage_class_name != name) continue;
+      found.push_back(std::make_shared<const PersistentVolume>(each));
+      given[key] = found.back();
     }
     return found;
   }
@@ -98,6 +100,8 @@ class FakeVolumes final : public Lister {
   std::map<std::string, CsiNode> csi_nodes;
   std::map<std::string, CsiDriver> csi_drivers;
   std::vector<CsiStorageCapacity> capacities;
+  mutable std::map<std::string, std::weak_ptr<const PersistentVolume>>
+      given;  // last by volumes_of_class(): who holds it?
 };
 
 class FakeHandle final : public Handle {
