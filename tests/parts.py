@@ -217,7 +217,8 @@ def integration():
 CROSS = {"arm64": ("aarch64-linux-gnu-g++", "qemu-aarch64-static"), "armhf": ("arm-linux-gnueabihf-g++", "qemu-arm-static")}
 CROSS_TARGETS = ("firmware-host/all", "tests/unit/all", "tests/conformance/all", "tests/sim/all")
 SIZES = {"berthd": 3 << 20, "berth-agent": 3 << 19, "berthctl": 3 << 19}  # bytes, stripped
-SAME_SEEDS = "1..20"  # whose traces must be equal on every architecture
+SAME_SEEDS = "1..10"  # whose traces must be equal on every architecture
+FEWER_ROUNDS = {"BERTH_ROUNDS_PERCENT": "25"}  # of random tests, where programs are slow; see tests/unit/rounds.h
 
 
 def cross_ready(arch):
@@ -255,7 +256,7 @@ def unit_programs(arch):
     tests/qemu/unit_tests.py does. The long ones come first and in shares, or one processor would wait for the other."""
     names = sorted(path.name for path in (ROOT / "build" / arch / "tests" / "unit").glob("unit_*")
                    if path.is_file() and os.access(path, os.X_OK))
-    shares = {"unit_scheduler": 4, "unit_storage_sqlite": 2}
+    shares = {"unit_scheduler": 2, "unit_storage_sqlite": 2}
     return [(name, share, shares.get(name, 1)) for name in sorted(names, key=lambda name: name not in shares)
             for share in range(shares.get(name, 1))]
 
@@ -268,7 +269,7 @@ def emulated_program(arch, name, share, shares):
     report.unlink(missing_ok=True)
     begin = time.monotonic()
     done = subprocess.run([*emulator(arch), folder / name, f"--gtest_output=xml:{report}", "--gtest_brief=1"], cwd=folder,
-                          env={**os.environ, "GTEST_TOTAL_SHARDS": str(shares), "GTEST_SHARD_INDEX": str(share)},
+                          env={**os.environ, **FEWER_ROUNDS, "GTEST_TOTAL_SHARDS": str(shares), "GTEST_SHARD_INDEX": str(share)},
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", timeout=600,
                           check=False)
     if done.returncode:
@@ -405,7 +406,7 @@ def fuzz_target(seeds):
 
 def asan():
     need("clang++-19")
-    env = {"ASAN_OPTIONS": "detect_stack_use_after_return=1:strict_string_checks=1"}
+    env = {"ASAN_OPTIONS": "detect_stack_use_after_return=1:strict_string_checks=1", **FEWER_ROUNDS}
     build("asan", *SANITIZED_TARGETS)
     return ctest("asan", "asan", "unit", env=env, test_limit_s=300) + ctest("asan", "asan", "sim", env=env,
                                                                              test_limit_s=600)

@@ -4,11 +4,12 @@
 #include "core/api/defaults.h"
 #include "core/random.h"
 #include "tests/unit/api_manifests.h"
+#include "tests/unit/rounds.h"
 
 namespace berth {
 namespace {
 
-constexpr int kRounds = 1500;
+const int kRounds = rounds(1500);
 
 void decode_all(const Json& json) {
   Warnings warnings;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/random.h"
+#include "tests/unit/rounds.h"
 
 namespace berth {
 namespace {
@@ -44,7 +45,7 @@ TEST(KeyIndex, DoesWhatAMapDoesWhateverComesAndGoes) {
   std::map<std::string, KeyIndex::Place> wanted;
   Random random(7);
   KeyIndex::Place places = 0;
-  for (int step = 0; step < 20'000; ++step) {
+  for (int step = 0; step < rounds(20'000); ++step) {
     const std::string key = "key-" + std::to_string(random.below(600));
     if (const auto known = wanted.find(key); known != wanted.end()) {
       ASSERT_EQ(named.find(key), known->second);

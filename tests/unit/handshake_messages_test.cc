@@ -6,6 +6,7 @@
 
 #include "core/api/json.h"
 #include "core/random.h"
+#include "tests/unit/rounds.h"
 
 namespace berth {
 namespace {
@@ -216,7 +217,7 @@ TEST(Messages, APayloadOver64KiBIsRefused) {
 TEST(Messages, BrokenBytesNeverCrash) {
   Random random(1);
   const std::string good[] = {encode(pre_bind()), encode(answer_of(AnswerType::stale))};
-  for (int round = 0; round < 20000; ++round) {
+  for (int round = 0; round < rounds(20000); ++round) {
     std::string bytes = good[round % 2];
     for (std::uint64_t edits = 1 + random.below(4); edits > 0 && !bytes.empty(); --edits) {
       const std::size_t at = random.below(bytes.size());

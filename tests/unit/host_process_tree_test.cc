@@ -8,6 +8,8 @@
 #include <csignal>
 #include <string>
 
+#include "tests/unit/rounds.h"
+
 namespace berth {
 namespace {
 
@@ -34,7 +36,7 @@ class Restless {
   pid_t pid_ = -1;
 };
 
-constexpr int kLooks = 100;
+const int kLooks = rounds(100);
 
 TEST(ProcessTree, FindsAProcessAtEveryMomentOfAnExecve) {
   const std::string tag = "exec/n" + std::to_string(getpid()) + "/pod/1";
@@ -46,7 +48,7 @@ TEST(ProcessTree, FindsAProcessAtEveryMomentOfAnExecve) {
 }
 
 TEST(ProcessTree, KillsAProcessThatExecutesItselfAgainAndAgainAtTheFirstCall) {
-  for (int i = 0; i < 20; ++i) {
+  for (int i = 0; i < rounds(20); ++i) {
     const std::string tag = "kill/n" + std::to_string(getpid()) + "/pod/" + std::to_string(i + 1);
     const Restless process(tag);
     while (find_tagged(tag).empty()) continue;

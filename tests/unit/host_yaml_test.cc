@@ -4,6 +4,7 @@
 
 #include "core/api/objects.h"
 #include "core/random.h"
+#include "tests/unit/rounds.h"
 
 namespace berth {
 namespace {
@@ -243,7 +244,7 @@ TEST(Yaml, SurvivesRandomDamage) {
   static constexpr std::string_view kBytes = "{}[]:,\"'\\0|>&*!?-# \n\t%@~\x80\xFF";
   Random random(4);
   int accepted = 0;
-  for (int round = 0; round < 20000; ++round) {
+  for (int round = 0; round < rounds(20000); ++round) {
     std::string text(kText);
     for (std::uint64_t changes = random.below(4) + 1; changes > 0; --changes) {
       const std::size_t at = random.below(text.size());
@@ -267,7 +268,7 @@ TEST(Yaml, SurvivesRandomDamage) {
       EXPECT_EQ(again->front().value, document.value);
     }
   }
-  EXPECT_GT(accepted, 1000);
+  EXPECT_GT(accepted, rounds(1000));
 }
 
 }  // namespace

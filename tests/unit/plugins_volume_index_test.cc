@@ -5,6 +5,7 @@
 
 #include "core/random.h"
 #include "plugins/volume_index.h"
+#include "tests/unit/rounds.h"
 #include "tests/unit/scheduling_fixture.h"
 
 namespace berth {
@@ -94,7 +95,7 @@ class VolumeIndexTest : public ::testing::Test {
     std::uint64_t seen = 0;
     std::vector<std::string> before = answers(index);
     int told_by_host = 0;
-    for (int turn = 0; turn < changes; ++turn) {
+    for (int turn = 0; turn < rounds(changes); ++turn) {
       for (std::uint64_t number = random.below(4); number > 0; --number) change(random);
       index.follow(lister, assumed);
       VolumeIndex fresh("local");
@@ -114,7 +115,7 @@ class VolumeIndexTest : public ::testing::Test {
       }
       before = now;
     }
-    EXPECT_GT(told_by_host, changes / 2);
+    EXPECT_GT(told_by_host, rounds(changes) / 2);
   }
 
   CountedVolumes lister;

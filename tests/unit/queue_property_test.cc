@@ -6,6 +6,7 @@
 
 #include "core/queue/queue.h"
 #include "core/random.h"
+#include "tests/unit/rounds.h"
 #include "tests/unit/scheduling_fixture.h"
 
 namespace berth {
@@ -168,7 +169,7 @@ class QueueProperty : public ::testing::TestWithParam<std::uint64_t> {
 };
 
 TEST_P(QueueProperty, LosesNoWakeUpAndWakesNothingWithoutCause) {
-  for (int step = 0; step < 3000; ++step) {
+  for (int step = 0; step < rounds(3000); ++step) {
     switch (random.below(6)) {
       case 0:
         if (models.size() < 30) add();

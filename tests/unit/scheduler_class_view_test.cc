@@ -8,6 +8,7 @@
 #include "core/scheduler/scheduling_cycle.h"
 #include "plugins/registry.h"
 #include "plugins/volumebinding.h"
+#include "tests/unit/rounds.h"
 #include "tests/unit/scheduling_fixture.h"
 
 namespace berth {
@@ -342,7 +343,7 @@ class ClassViewTest : public ::testing::Test {
     random = Random(seed);
     nodes = fleet;
     for (std::size_t i = 0; i < fleet; ++i) cache.set_node(share(node("node-" + std::to_string(i))));
-    for (int i = 0; i < events && !HasFatalFailure(); ++i) {
+    for (int i = 0; i < rounds(events) && !HasFatalFailure(); ++i) {
       change_something();
       decide_both_ways();
     }
@@ -368,20 +369,20 @@ class ClassViewTest : public ::testing::Test {
 
 TEST_F(ClassViewTest, DecidesAsThePluginsOverAThousandChangesOfASmallFleet) {
   play(1, 40, 1000);
-  EXPECT_GT(from_view, 100);
-  EXPECT_GT(volumes_chosen, 5);
+  EXPECT_GT(from_view, rounds(100));
+  EXPECT_GT(volumes_chosen, rounds(5));
 }
 
 TEST_F(ClassViewTest, DecidesAsThePluginsWhereEveryPodHasVolumes) {
   only_volumes = true;
   play(6, 30, 1500);
-  EXPECT_GT(volumes_from_view, 50);
+  EXPECT_GT(volumes_from_view, rounds(30));
 }
 
 TEST_F(ClassViewTest, DecidesAsThePluginsWhereNobodyCountsChangesOfVolumes) {
   handle.objects.counts_volumes = false;
   play(5, 30, 1000);
-  EXPECT_GT(volumes_chosen, 5);
+  EXPECT_GT(volumes_chosen, rounds(5));
 }
 
 // As much as is asked for: BERTH_FLEET nodes, BERTH_EVENTS events, seed BERTH_SEED.

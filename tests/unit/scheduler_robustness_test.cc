@@ -81,24 +81,28 @@ TEST_F(GatewayTest, AnUpdateOfAVolumeObjectWhosePartsAreNoObjectsIsRefused) {
     receive(topics.desired(Kind::node, "n1"), R"({"kind":"Node","metadata":{"name":"n1","labels":)" + p + "}}");
     receive(topics.desired(Kind::namespace_, "n1"), R"({"kind":"Namespace","metadata":)" + p + "}");
     receive(topics.desired(Kind::priority_class, "n1"), R"({"kind":"PriorityClass","metadata":)" + p + "}");
+    std::vector<std::string> values{"%", "[%]", "{\"a\":%}",
+                                    "[{\"name\":%,\"capacity\":%,\"path\":%,\"key\":%,\"effect\":%,\"names\":%}]"};
+    for (std::string& value : values) {
+      for (std::size_t at; (at = value.find('%')) != std::string::npos;) value.replace(at, 1, p);
+    }
     for (const char* field : {"labels", "taints", "allocatable", "images", "volumes", "heartbeatMs", "session",
                               "sequence", "incarnation", "name", "online", "bootId"}) {
-      for (const char* nest :
-           {"%", "[%]", "{\"a\":%}", "[{\"name\":%,\"capacity\":%,\"path\":%,\"key\":%,\"effect\":%,\"names\":%}]"}) {
-        std::string value(nest);
-        for (std::size_t at; (at = value.find('%')) != std::string::npos;) value.replace(at, 1, p);
+      for (const std::string& value : values) {
         const std::string base = std::string(field) == "incarnation" ? "{" : R"({"incarnation":"i1",)";
         for (const char* what : {"state", "presence", "heartbeat"}) {
           receive("berth/v1/default/nodes/n1/" + std::string(what), base + "\"" + field + "\":" + value + "}");
         }
-        for (const char* op : {"apply", "delete", "get", "describe", "status"}) {
-          for (const char* api_field :
-               {"op", "kind", "name", "namespace", "uid", "continue", "object", "recreate", "id"}) {
-            std::string q = "{";
-            if (std::string(api_field) != "op") q += "\"op\":\"" + std::string(op) + "\",";
-            if (std::string(api_field) != "kind") q += "\"kind\":\"pod\",";
-            api(q + "\"" + api_field + "\":" + value + "}");
-          }
+      }
+    }
+    for (const std::string& value : values) {
+      for (const char* op : {"apply", "delete", "get", "describe", "status"}) {
+        for (const char* api_field :
+             {"op", "kind", "name", "namespace", "uid", "continue", "object", "recreate", "id"}) {
+          std::string q = "{";
+          if (std::string(api_field) != "op") q += "\"op\":\"" + std::string(op) + "\",";
+          if (std::string(api_field) != "kind") q += "\"kind\":\"pod\",";
+          api(q + "\"" + api_field + "\":" + value + "}");
         }
       }
     }

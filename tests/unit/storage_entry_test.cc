@@ -9,6 +9,7 @@
 #include "core/random.h"
 #include "storage/key_order.h"
 #include "storage/squeeze.h"
+#include "tests/unit/rounds.h"
 
 namespace berth {
 namespace {
@@ -40,7 +41,7 @@ TEST(Squeeze, GivesBackWhatItWasGiven) {
 
 TEST(Squeeze, SaysOfForeignBytesThatTheyAreNone) {
   Random random(2);
-  for (int i = 0; i < 20'000; ++i) {
+  for (int i = 0; i < rounds(20'000); ++i) {
     std::string squeezed = squeeze(repetitive(random, 200));
     for (int damage = 0; damage < 3; ++damage)
       squeezed[random.below(squeezed.size())] ^= static_cast<char>(1 << random.below(8));
