@@ -1,6 +1,6 @@
-# Compiles the sources of a target together, sixteen at a time: a build from nothing takes a third of the time, since
+# Compiles the sources of a target together, forty at a time: a build from nothing takes a quarter of the time, since
 # templates and headers are compiled once and not once for each source. Daily work leaves it off: a change of one source
-# compiles its fifteen neighbours again. Names in unnamed namespaces may repeat within a room; local_names.py sees to it.
+# compiles its neighbours again. Names in unnamed namespaces may repeat within a room; local_names.py sees to it.
 find_program(BERTH_PYTHON python3 REQUIRED)
 
 # Appends to `lines` what local_names.py has to know of a target.

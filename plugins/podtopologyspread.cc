@@ -240,12 +240,12 @@ Status PodTopologySpread::pre_score(CycleState& state, const Pod& pod,
   const bool all_keys = asks_all_keys(pod);
   lay_out(*score, feasible, all_keys);
   count_pods(*score, pod, snapshot, all_keys);
-  state.write(kScoreKey, std::move(score));
+  state.write(kSpreadScoreKey, std::move(score));
   return {};
 }
 
 Status PodTopologySpread::score(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t& score) {
-  const auto* spread = state.read<SpreadScore>(kScoreKey);
+  const auto* spread = state.read<SpreadScore>(kSpreadScoreKey);
   if (spread == nullptr) return Status::error("PreScore did not run");
   score = 0;
   if (spread->ignored_nodes.contains(node.name())) return {};
@@ -268,7 +268,7 @@ Status PodTopologySpread::score(CycleState& state, const Pod& pod, const NodeInf
 }
 
 Status PodTopologySpread::normalize(CycleState& state, const Pod&, std::vector<NodeScore>& scores) {
-  const auto* spread = state.read<SpreadScore>(kScoreKey);
+  const auto* spread = state.read<SpreadScore>(kSpreadScoreKey);
   if (spread == nullptr) return Status::error("PreScore did not run");
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   std::int64_t most = 0;

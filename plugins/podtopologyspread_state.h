@@ -13,7 +13,7 @@
 
 namespace berth::spreading {
 
-inline constexpr std::string_view kScoreKey = "PodTopologySpread/score";
+inline constexpr std::string_view kSpreadScoreKey = "PodTopologySpread/score";
 
 struct Spread final : StateEntry {
   std::vector<SpreadConstraint> constraints;

@@ -45,12 +45,12 @@ void PodTopologySpread::begin_sums(CycleState& state, const Pod& pod, Domains& d
     if (constraint.topology_key != kHostnameLabel) domains.watch(constraint.topology_key);
   }
   state.write(kName, std::move(spread));
-  state.write(kScoreKey, std::move(score));
+  state.write(kSpreadScoreKey, std::move(score));
 }
 
 bool PodTopologySpread::sums_hold(const CycleState& state, const Pod& pod) const {
   const auto& hard = state.read<Spread>(kName)->constraints;
-  const auto& soft = state.read<SpreadScore>(kScoreKey)->constraints;
+  const auto& soft = state.read<SpreadScore>(kSpreadScoreKey)->constraints;
   if (!pod.topology_spread_constraints.empty()) return true;  // its own never change
   if (hard.empty() && soft.empty() && handle_.lister().services(pod.metadata.namespace_).empty()) return true;
   return hard == constraints_of(pod, false) && soft == constraints_of(pod, true);
@@ -58,7 +58,7 @@ bool PodTopologySpread::sums_hold(const CycleState& state, const Pod& pod) const
 
 void PodTopologySpread::sum(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t times, Domains&) {
   auto* spread = state.read<Spread>(kName);
-  auto* score = state.read<SpreadScore>(kScoreKey);
+  auto* score = state.read<SpreadScore>(kSpreadScoreKey);
   const Labels& labels = node.node->metadata.labels;
   const std::string& name_space = pod.metadata.namespace_;
   if (!spread->constraints.empty() && has_all_topology_keys(labels, spread->constraints)) {
@@ -80,7 +80,7 @@ void PodTopologySpread::sum(CycleState& state, const Pod& pod, const NodeInfo& n
 void PodTopologySpread::add_traits(const CycleState& state, const Pod& pod, const NodeInfo& node,
                                    const Domains& domains, std::vector<std::int64_t>& traits) const {
   const auto* spread = state.read<Spread>(kName);
-  const auto* score = state.read<SpreadScore>(kScoreKey);
+  const auto* score = state.read<SpreadScore>(kSpreadScoreKey);
   for (std::size_t i = 0; i < spread->constraints.size(); ++i) {
     const std::string& key = spread->constraints[i].topology_key;
     const std::string* value = label_of(node, key);
@@ -115,7 +115,7 @@ bool PodTopologySpread::skips_filter(const CycleState& state, const Pod&) const 
 
 Status PodTopologySpread::pre_score_sums(CycleState& state, const Pod& pod, const std::vector<AlikeNodes>& feasible,
                                          const Domains& domains) {
-  auto* score = state.read<SpreadScore>(kScoreKey);
+  auto* score = state.read<SpreadScore>(kSpreadScoreKey);
   if (score->constraints.empty()) return Status::skip();
   score->ignored_nodes.clear();
   std::vector<AlikeNodes> counted;
