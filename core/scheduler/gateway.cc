@@ -29,6 +29,7 @@ Gateway::Gateway(GatewayOptions options, const Registry& registry, const Clock& 
       random_(options_.seed),
       topics_(options_.fleet),
       turn_(store, transport),
+      requests_(turn_, [](const std::vector<Request>& requests) { return encode_all(requests); }),
       objects_(store),
       nodes_(store, clock),
       board_(turn_, topics_, clock),
@@ -342,9 +343,7 @@ void Gateway::dispatch(const std::vector<std::string_view>& levels, const Messag
   }
   if (levels[2] == "answers" && levels.size() == 4) {
     if (!options_.hold.empty()) return;
-    Result<Answer> answer = decode_answer(message.payload, levels[3]);
-    if (!answer) return refuse(message.topic, answer.error().message());
-    return on_answer(*answer);
+    return hear_answers(std::string(levels[3]), message);
   }
   if (levels[2] == "api" && levels.size() == 3) return on_api(message);
   if (levels[2] == "fence" && levels.size() == 3) {

@@ -27,6 +27,7 @@
 #include "core/handshake/row.h"
 #include "core/log.h"
 #include "core/metrics.h"
+#include "core/outbox.h"
 #include "core/queue/queue.h"
 #include "core/random.h"
 #include "core/scheduler/binding.h"
@@ -53,7 +54,7 @@ struct GatewayOptions {
   Millis resend_ms = 1'000;    // first retry; doubles up to resend_ms_max, with jitter
   Millis resend_ms_max = 10'000;
   std::size_t max_rows_in_flight = 256;  // rows in prebind and bind above which pop pauses, of nodes that can answer
-  std::size_t max_rows_per_node = 4;     // above it a row is decided, and begun when one of that node's is answered
+  std::size_t max_rows_per_node = 12;    // above it a row is decided, and begun when one of that node's is answered
   Millis compare_ms = 300'000;           // between two listings of one node, besides those at each connect
   std::uint64_t seed = 0;                // ties, jitter, store id
   std::string hold;                      // not empty: bind nothing, and say this as the reason (store unreadable)
@@ -195,6 +196,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
 
   // gateway_inbox.cc
   bool put_off(const std::vector<std::string_view>& levels, const Message& message);
+  void hear_answers(const std::string& node, const Message& message);
   void read_inboxes();
   void end_inbox_turn();
 
@@ -370,6 +372,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
   Topics topics_;
   Metrics metrics_;
   Turn turn_;
+  Outbox<Request> requests_;
   Objects objects_;
   Nodes nodes_;
   Board board_;

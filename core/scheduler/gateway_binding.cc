@@ -329,19 +329,19 @@ void Gateway::send_request(const std::string& node, Request request) {
   request.floor = floor_of(node);
   Message message;
   message.topic = topics_.node_requests(node);
-  message.payload = encode(request);
   // Ends in the broker's queue only; the receiver's rules never rely on it.
   message.expiry_s = static_cast<int>(std::max<Millis>(options_.promise_ms / 1000, 1));
   const bool places = request.type == RequestType::pre_bind || request.type == RequestType::bind;
-  if (!places) return turn_.send(std::move(message));
+  if (!places) return requests_.send(std::move(message), std::move(request));
   // The turn that asks may also hear what ends the row: then its phase never was on flash (P1, P2).
   const Phase least = request.type == RequestType::bind ? Phase::bind : Phase::prebind;
-  turn_.send_if(std::move(message), [this, least, uid = request.uid, epoch = request.epoch] {
+  auto wanted = [this, least, uid = request.uid, epoch = request.epoch] {
     const auto found = bindings_.find(uid);
     if (found == bindings_.end() || found->second->row.epoch != epoch) return false;
     const Phase phase = found->second->row.phase;
     return phase == least || (least == Phase::bind && phase == Phase::bound);
-  });
+  };
+  requests_.send(std::move(message), std::move(request), std::move(wanted));
 }
 
 // P10: the lowest epoch of any live row or release-list entry of the node; with none, the next epoch.

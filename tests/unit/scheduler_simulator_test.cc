@@ -1,6 +1,7 @@
 // What the simulator found, each as the shortest play that shows it.
 #include <algorithm>
 
+#include "tests/one_message.h"
 #include "tests/unit/gateway_fixture.h"
 
 namespace berth {
