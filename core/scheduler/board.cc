@@ -7,11 +7,13 @@ void Board::publish_marked(const std::function<Json(Kind, const std::string&)>& 
   for (auto& marked : std::exchange(dirty_, {})) {
     const auto& [kind, key] = marked;
     if (is_passing(kind, key)) {
-      dirty_.insert(dirty_.end(), marked);
+      passing_.insert(marked);
       continue;
     }
+    passing_.erase(marked);
     Message message;
     message.topic = topics_.status(kind, key);
+    message.qos = 0;  // what a lost link swallows is published again with the next one, as is all of it
     message.retain = true;
     const Json status = render(kind, key);
     if (!status.is_null()) message.payload = status.dump();

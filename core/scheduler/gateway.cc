@@ -170,6 +170,7 @@ Status Gateway::finish_turn() {
   save_identity();
   save_places(false);
   const bool ticked = std::exchange(ticked_, false);
+  if (ticked) board_.mark_passing();
   // Before the fence nothing is shown: on_fence() marks everything, and mirrors it first.
   if (synced_) {
     board_.publish_marked([this](Kind kind, const std::string& key) { return status_of(kind, key); },
@@ -182,13 +183,15 @@ Status Gateway::finish_turn() {
   return finished;
 }
 
-// Asked of a node that answers, it is bound in a moment, and one status tells it: on the radio each costs as much as a
-// request. One that is on its way for longer is shown with the next tick.
+// About to be decided, or asked of a node: it is bound in a moment, and one status tells it, since on the radio each
+// costs as much as a request. One that is on its way for longer is shown with the next tick.
 bool Gateway::is_on_its_way(const std::string& key) const {
   const PodEntry* entry = objects_.find_pod(key);
-  const auto found = entry == nullptr ? bindings_.end() : bindings_.find(entry->pod->uid());
-  if (found == bindings_.end()) return false;
-  return found->second->row.phase == Phase::prebind || found->second->row.phase == Phase::bind;
+  if (entry == nullptr || entry->deleting) return false;
+  const auto found = bindings_.find(entry->pod->uid());
+  if (found == bindings_.end()) return queue_.where(entry->pod->uid()) == Queue::Where::active;
+  return found->second->deferred || found->second->row.phase == Phase::prebind ||
+         found->second->row.phase == Phase::bind;
 }
 
 void Gateway::tick() {

@@ -105,6 +105,36 @@ TEST_F(GatewayTest, OneStatusTellsOfAPodThatIsBoundAtOnceAndTheTickOfOneThatIsNo
   EXPECT_EQ(told("slow").size(), 1u) << "nothing new to tell";
 }
 
+TEST_F(GatewayTest, OneStatusTellsOfAPodThatWaitsItsTurnAtANode) {
+  options.max_rows_per_node = 1;
+  start_connected();
+  device("n1");
+  const auto told = [this] {
+    std::vector<std::string> words;
+    for (const Message& message : transport.sent) {
+      if (message.topic != topics.status(Kind::pod, "default/second")) continue;
+      EXPECT_EQ(message.qos, 0);
+      EXPECT_TRUE(message.retain);
+      words.push_back(message.payload);
+    }
+    return words;
+  };
+  apply(pod("first", "u1"));
+  const Request first = *request("n1");
+  apply(pod("second", "u2"));
+  EXPECT_EQ(told().size(), 0u) << "its turn may come in a moment";
+  advance(1000);
+  ASSERT_EQ(told().size(), 1u);
+  EXPECT_NE(told()[0].find("n1 is chosen"), std::string::npos) << told()[0];
+  answer("n1", answer_to(first, AnswerType::pre_bound));
+  answer("n1", answer_to(first, AnswerType::bound));
+  answer("n1", AnswerType::pre_bound);
+  EXPECT_EQ(told().size(), 1u);
+  answer("n1", AnswerType::bound);
+  ASSERT_EQ(phase("u2"), Phase::bound);
+  EXPECT_EQ(told().size(), 2u) << "bound is told of at once";
+}
+
 TEST_F(GatewayTest, OnlyWhatMayChangeChanges) {
   start_connected();
   apply(pod("web", "u1"));
