@@ -13,7 +13,8 @@ std::map<std::string, std::set<std::string>*> named_sets(Gateway::Identity& iden
   return {{"orphans", &identity.orphans},
           {"ending", &identity.ending},
           {"deleted", &identity.deleted},
-          {"retired", &identity.retired}};
+          {"retired", &identity.retired},
+          {"withdrawn", &identity.withdrawn}};
 }
 }  // namespace
 
@@ -201,6 +202,7 @@ void Gateway::tick() {
   check_silence();
   compare_now_and_then();
   read_turned_away();
+  if (synced_) settle_mirrors();
   if (link_up_ && !synced_) send_fence();  // nothing promises that the last one came through
 }
 
@@ -208,11 +210,15 @@ void Gateway::tick() {
 void Gateway::read_turned_away() {
   if (!turned_away_ || !link_up_ || !store_.room().is_success()) return;
   turned_away_ = false;
+  reading_again_ = true;
   subscribe_to_desired();
 }
 
 // Retained mirrors come with a new subscription; those of now are known, and would cost a third of a bind's bytes.
-void Gateway::subscribe_to_desired() { transport_.subscribe(topics_.root() + "desired/#", 0, true); }
+// What an operator had retained needs no mirror: the flag as published tells.
+void Gateway::subscribe_to_desired() {
+  transport_.subscribe(topics_.root() + "desired/#", 0, {.no_local = true, .retain_as_published = true});
+}
 
 void Gateway::send_fence() {
   Message fence;
@@ -271,7 +277,11 @@ void Gateway::on_link(bool up) {
   listings_.clear();
   if (!up) return;
   seen_desired_.clear();
+  left_.clear();
+  under_way_.clear();
+  settling_.reset();
   turned_away_ = false;
+  reading_again_ = false;
   const std::string& root = topics_.root();
   // QoS 0: the broker truncates the retained set of a QoS 1 subscriber above its queue limit.
   subscribe_to_desired();
@@ -298,7 +308,7 @@ void Gateway::on_fence() {
   synced_ = true;
   for (const KindName& kind : kinds()) {
     for (const std::string& key : objects_.keys(kind.kind)) {
-      if (!seen_desired_.contains({kind.kind, key})) board_.mirror(kind.kind, key, objects_.manifest(kind.kind, key));
+      if (!seen_desired_.contains({kind.kind, key})) mirror(kind.kind, key, objects_.manifest(kind.kind, key));
       board_.mark(kind.kind, key);
     }
   }
@@ -353,7 +363,7 @@ void Gateway::dispatch(const std::vector<std::string_view>& levels, const Messag
     Result<Json> json = Json::parse(message.payload);
     const Json* number = json ? json->find("fence") : nullptr;
     // Another fence is of an earlier session, or not ours.
-    if (number != nullptr && *number == Json(std::to_string(fence_))) on_fence();
+    if (number != nullptr && *number == Json(std::to_string(fence_))) synced_ ? mirrors_settled() : on_fence();
     return;
   }
   refuse(message.topic, "not a topic this gateway reads");

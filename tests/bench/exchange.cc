@@ -226,7 +226,7 @@ class Run {
     if (!gateway_->finish_turn().is_success()) fail("a commit failed");
   }
   void want(int pod) {
-    devices_.say("berth/v1/default/desired/pods/default/pod-" + std::to_string(pod), manifest(pod), false);
+    devices_.say("berth/v1/default/desired/pods/default/pod-" + std::to_string(pod), manifest(pod), true);
   }
   bool is_bound(int pod) const {
     const auto found = gateway_->bindings().find(uid_of(pod));

@@ -42,7 +42,7 @@ class KeepingTransport final : public Transport {
   void set_handler(Handler*) override {}
   bool is_up() const override { return up; }
   void send(const Message& message) override { sent.push_back(message); }
-  void subscribe(const std::string&, int, bool) override {}
+  void subscribe(const std::string&, int, SubscribeOptions) override {}
   bool up = false;
   std::vector<Message> sent;
 };

@@ -29,7 +29,7 @@ class KeepingTransport final : public Transport {
       if (sent.size() < 10'000) sent.push_back(std::move(each));
     }
   }
-  void subscribe(const std::string&, int, bool) override {}
+  void subscribe(const std::string&, int, SubscribeOptions) override {}
   bool up = false;
   std::vector<Message> sent;
 

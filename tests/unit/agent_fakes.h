@@ -37,7 +37,7 @@ class RecordingTransport final : public Transport {
       sent.push_back(std::move(each));
     }
   }
-  void subscribe(const std::string& filter, int qos, bool = false) override {
+  void subscribe(const std::string& filter, int qos, SubscribeOptions = {}) override {
     subscriptions.push_back(filter + " " + std::to_string(qos));
   }
   void set_link(bool now_up) {

@@ -37,9 +37,9 @@ class RecordingTransport final : public Transport {
     on_wire.push_back(message);
     for (Message& each : taken_apart(message)) sent.push_back(std::move(each));
   }
-  void subscribe(const std::string& filter, int, bool is_no_local = false) override {
+  void subscribe(const std::string& filter, int, SubscribeOptions asked = {}) override {
     filters.push_back(filter);
-    if (is_no_local) no_local.insert(filter);
+    if (asked.no_local) no_local.insert(filter);
   }
   bool up = false;
   std::vector<Message> sent;  // those of a list each alone

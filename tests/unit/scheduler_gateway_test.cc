@@ -28,7 +28,7 @@ TEST_F(GatewayTest, PodsWaitUntilTheFenceCameBack) {
 TEST_F(GatewayTest, AMirrorComingBackIsNotPublishedAgain) {
   start_connected();
   const std::string topic = topics.desired(Kind::pod, "default/web");
-  receive(topic, pod("web", "u1"), true);
+  receive(topic, pod("web", "u1"));
   std::string mirrored;
   for (const Message& message : transport.sent) {
     if (message.topic == topic) mirrored = message.payload;

@@ -49,7 +49,10 @@ TEST_F(GatewayTest, TheGatewaysOwnMirrorIsNoOrder) {
 }
 
 TEST_F(GatewayTest, AMirrorLeftByALostStoreIsTakenUp) {
-  start_connected();
+  start();
+  transport.up = true;
+  gateway->on_link(true);
+  turn();
   Message mirror;
   mirror.topic = topics.desired(Kind::pod, "default/p");
   mirror.payload = pod("p", "u1");
