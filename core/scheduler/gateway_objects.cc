@@ -161,8 +161,8 @@ Result<Gateway::Admitted> Gateway::admit_pod(const Json& object, const std::stri
   if (const PodEntry* other = objects_.find_pod_by_uid(pod->uid())) {
     return Status::error("metadata.uid: \"" + pod->uid() + "\" is that of pod " + other->pod->metadata.key());
   }
-  for (const auto& [other, waiting] : objects_.pods()) {
-    if (other == key || uid_of(waiting.successor) != pod->uid()) continue;
+  for (const std::string& other : objects_.names_awaited()) {
+    if (other == key || uid_of(objects_.find_pod(other)->successor) != pod->uid()) continue;
     return Status::error("metadata.uid: \"" + pod->uid() + "\" is that of pod " + other + ", which waits for its name");
   }
   return Admitted{std::move(pod), false, std::move(warnings)};
