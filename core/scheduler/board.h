@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -64,6 +65,8 @@ class Board {
   std::set<std::pair<Kind, std::string>> passing_;
   std::set<std::pair<Kind, std::string>> gone_;  // whose mirror is to be cleared
   std::deque<PodEventRecord> events_;
+  std::uint64_t forgotten_ = 0;                                // events that came before those kept
+  std::unordered_map<std::string, std::uint64_t> last_event_;  // by pod: how many had come before its newest
   std::string mirror_mark_{kMirrorMark};
 };
 

@@ -135,6 +135,28 @@ TEST_F(GatewayTest, OneStatusTellsOfAPodThatWaitsItsTurnAtANode) {
   EXPECT_EQ(told().size(), 2u) << "bound is told of at once";
 }
 
+TEST_F(GatewayTest, AnEventIsTheNewsOfItsPodAndSaysNoMoreThanThat) {
+  transport.up = true;
+  Turn shown(store, transport);
+  Board board(shown, topics, clock);
+  const auto say = [&](const std::string& pod, const std::string& type, const std::string& reason) {
+    transport.sent.clear();
+    board.event(pod, type, reason, "why");
+    EXPECT_TRUE(shown.finish().is_success());
+    return transport.sent.empty() ? std::string("nothing") : transport.sent.back().payload;
+  };
+  EXPECT_EQ(say("d/a", "Normal", "Scheduled").find("type"), std::string::npos);
+  EXPECT_NE(say("d/b", "Warning", "FailedScheduling").find(R"("type":"Warning")"), std::string::npos);
+  EXPECT_EQ(say("d/a", "Normal", "Scheduled"), "nothing") << "counted";
+  EXPECT_EQ(board.events_of("d/a").at(0).count, 2);
+  EXPECT_NE(say("d/a", "Warning", "Preempted"), "nothing");
+  EXPECT_NE(say("d/a", "Normal", "Scheduled"), "nothing") << "only neighbours are counted";
+  for (std::size_t more = 0; more < Board::kMaxEvents; ++more) say("d/x" + std::to_string(more), "Normal", "Scheduled");
+  EXPECT_TRUE(board.events_of("d/a").empty());
+  EXPECT_NE(say("d/a", "Normal", "Scheduled"), "nothing") << "forgotten by now";
+  EXPECT_EQ(say("d/x999", "Normal", "Scheduled"), "nothing");
+}
+
 TEST_F(GatewayTest, OnlyWhatMayChangeChanges) {
   start_connected();
   apply(pod("web", "u1"));
