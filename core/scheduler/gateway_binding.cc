@@ -124,7 +124,9 @@ void Gateway::move(Binding& binding, RowEvent event) {
   if (event == RowEvent::pre_bound) {
     const Status bound = binding.cycle->reservation
                              ? scheduler_.bind(*binding.cycle)
-                             : Status::error("no profile \"" + binding.pod->scheduler_name + "\" in this gateway");
+                             : Status::error(binding.pod == nullptr ? "the pod is not known in this gateway"
+                                                                    : "no profile \"" + binding.pod->scheduler_name +
+                                                                          "\" in this gateway");
     if (!bound.is_success()) {
       binding.refusal = bound;
       event = RowEvent::leave;
@@ -169,9 +171,11 @@ void Gateway::enter_bound(Binding& binding) {
   store_.advance(binding.row.uid, static_cast<int>(Phase::bound));
   conditions_.erase(binding.row.pod);
   forget_place(binding.row.uid);
-  scheduler_.finish_binding(*binding.cycle);
-  scheduler_.pod_bound(binding.pod, binding.row.node);
-  scheduler_.post_bind(*binding.cycle);
+  if (binding.pod != nullptr) {  // a damaged store may have lost the object, and not the row
+    scheduler_.finish_binding(*binding.cycle);
+    scheduler_.pod_bound(binding.pod, binding.row.node);
+    scheduler_.post_bind(*binding.cycle);
+  }
   binding.cycle = nullptr;
   take_finished(binding);
 }
