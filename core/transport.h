@@ -16,6 +16,11 @@ struct Message {
   std::string correlation;
 };
 
+struct SubscribeOptions {
+  bool no_local = false;             // what this client sends while it is subscribed does not come back
+  bool retain_as_published = false;  // Message::retain tells of what its sender asked to be retained, too
+};
+
 class Transport {
  public:
   class Handler {
@@ -32,9 +37,9 @@ class Transport {
   virtual bool is_up() const = 0;
   // Drops the message when the link is down: rows resend on link up (nothing may queue without bound).
   virtual void send(const Message& message) = 0;
-  // MQTT filter; retained messages follow, whoever sent them. Valid for the current session only. no_local: what this
-  // client sends while it is subscribed does not come back (MQTT 5, 3.8.3.1).
-  virtual void subscribe(const std::string& filter, int qos, bool no_local = false) = 0;
+  // MQTT filter; retained messages follow, whoever sent them. Valid for the current session only. The options are those
+  // of MQTT 5, 3.8.3.1.
+  virtual void subscribe(const std::string& filter, int qos, SubscribeOptions options = {}) = 0;
 };
 
 }  // namespace berth

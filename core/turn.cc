@@ -12,14 +12,6 @@ void Turn::send(Message message) {
   });
 }
 
-void Turn::send_if(Message message, std::function<bool()> wanted) {
-  effects_.push_back([this, message = std::move(message), wanted = std::move(wanted)] {
-    if (!transport_.is_up() || !wanted()) return;
-    ++sent_;
-    transport_.send(message);
-  });
-}
-
 void Turn::after_commit(std::function<void()> effect) { effects_.push_back(std::move(effect)); }
 
 Status Turn::finish() {

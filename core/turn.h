@@ -18,8 +18,6 @@ class Turn {
   Store& store() { return store_; }
   // Leaves after this turn's commit; dropped when the link is down then.
   void send(Message message);
-  // Likewise, if `wanted` still says so then: what follows in the same turn may have made it wrong.
-  void send_if(Message message, std::function<bool()> wanted);
   // Runs after this turn's commit, in the order given, between sends in that order. May stage more.
   void after_commit(std::function<void()> effect);
   // Ends the turn: commits, then runs the effects; again while these staged more. An error is the store's: the

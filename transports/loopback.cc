@@ -120,22 +120,23 @@ void LoopbackBroker::route(const std::string& from, Message message, std::option
       ++counts_.refused;
     }
   }
-  std::map<std::string, int> receivers;  // client id -> highest QoS granted: one copy for overlapping filters
+  std::map<std::string, Subscription> receivers;  // client id -> the most of what overlapping filters grant: one copy
   const auto add = [&receivers, &from](const Subscribers& subscribers) {
     for (const auto& [id, subscription] : subscribers) {
-      if (subscription.no_local && id == from) continue;
-      const auto known = receivers.emplace(id, subscription.qos).first;
-      known->second = std::max(known->second, subscription.qos);
+      if (subscription.options.no_local && id == from) continue;
+      Subscription& granted = receivers.emplace(id, subscription).first->second;
+      granted.qos = std::max(granted.qos, subscription.qos);
+      granted.options.retain_as_published |= subscription.options.retain_as_published;
     }
   };
   if (const auto found = exact_.find(message.topic); found != exact_.end()) add(found->second);
   for (const auto& [filter, subscribers] : wildcard_) {
     if (filter_matches(filter, message.topic)) add(subscribers);
   }
-  message.retain = false;
-  for (const auto& [id, qos] : receivers) {
+  for (const auto& [id, granted] : receivers) {
     Kept kept{message, expires};
-    kept.message.qos = std::min(message.qos, qos);
+    kept.message.qos = std::min(message.qos, granted.qos);
+    kept.message.retain = message.retain && granted.options.retain_as_published;
     deliver(from, id, std::move(kept));
   }
 }
@@ -203,8 +204,8 @@ void LoopbackClient::send(const Message& message) {
   if (up_) broker_.publish(id_, message, false);
 }
 
-void LoopbackClient::subscribe(const std::string& filter, int qos, bool no_local) {
-  if (up_) broker_.subscribe(id_, filter, {qos, no_local});
+void LoopbackClient::subscribe(const std::string& filter, int qos, SubscribeOptions options) {
+  if (up_) broker_.subscribe(id_, filter, {qos, options});
 }
 
 void LoopbackClient::connect() {

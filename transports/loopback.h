@@ -80,7 +80,7 @@ class LoopbackBroker {
   };
   struct Subscription {
     int qos = 0;
-    bool no_local = false;
+    SubscribeOptions options;
   };
   struct Session {
     LoopbackClient* client = nullptr;  // while connected
@@ -133,7 +133,7 @@ class LoopbackClient final : public Transport {
   void set_handler(Handler* handler) override { handler_ = handler; }
   bool is_up() const override { return up_; }
   void send(const Message& message) override;
-  void subscribe(const std::string& filter, int qos, bool no_local = false) override;
+  void subscribe(const std::string& filter, int qos, SubscribeOptions options = {}) override;
 
   // Counts from the next connect().
   void set_will(Message will) { will_ = std::move(will); }

@@ -44,7 +44,7 @@ class MqttTransport::Impl : public std::enable_shared_from_this<MqttTransport::I
   void start();
   void disconnect(bool tell);
   void send(const Message& message);
-  void subscribe(const std::string& filter, int qos, bool no_local);
+  void subscribe(const std::string& filter, int qos, SubscribeOptions options);
   bool is_up() const { return state_ == State::up; }
 
   Handler* handler = nullptr;
@@ -280,9 +280,9 @@ void MqttTransport::Impl::send(const Message& message) {
   wait();
 }
 
-void MqttTransport::Impl::subscribe(const std::string& filter, int qos, bool no_local) {
+void MqttTransport::Impl::subscribe(const std::string& filter, int qos, SubscribeOptions options) {
   if (!is_up()) return;
-  const Status sent = session_->subscribe(filter, qos, no_local);
+  const Status sent = session_->subscribe(filter, qos, options);
   if (!sent.is_success()) return lose_soon(sent);
   wait();
 }
@@ -305,8 +305,8 @@ MqttTransport::~MqttTransport() {
 void MqttTransport::set_handler(Handler* handler) { impl_->handler = handler; }
 bool MqttTransport::is_up() const { return impl_->is_up(); }
 void MqttTransport::send(const Message& message) { impl_->send(message); }
-void MqttTransport::subscribe(const std::string& filter, int qos, bool no_local) {
-  impl_->subscribe(filter, qos, no_local);
+void MqttTransport::subscribe(const std::string& filter, int qos, SubscribeOptions options) {
+  impl_->subscribe(filter, qos, options);
 }
 void MqttTransport::set_on_turn(std::function<void()> on_turn) { impl_->on_turn = std::move(on_turn); }
 void MqttTransport::set_will(Message will) { impl_->options().will = std::move(will); }

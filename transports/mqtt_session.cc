@@ -264,9 +264,10 @@ Status MqttSession::publish(const Message& message) {
   }
 }
 
-Status MqttSession::subscribe(const std::string& filter, int qos, bool no_local) {
-  const int options = no_local ? MQTT_SUB_OPT_NO_LOCAL : 0;
-  const int code = mosquitto_subscribe_v5(client_.get(), nullptr, filter.c_str(), qos, options, nullptr);
+Status MqttSession::subscribe(const std::string& filter, int qos, SubscribeOptions options) {
+  const int flags = (options.no_local ? MQTT_SUB_OPT_NO_LOCAL : 0) |
+                    (options.retain_as_published ? MQTT_SUB_OPT_RETAIN_AS_PUBLISHED : 0);
+  const int code = mosquitto_subscribe_v5(client_.get(), nullptr, filter.c_str(), qos, flags, nullptr);
   if (code != MOSQ_ERR_INVAL && code != MOSQ_ERR_MALFORMED_UTF8) return judge(code);
   log_.write(Level::error, "subscription not sent", {{"filter", filter}, {"reason", mosquitto_strerror(code)}});
   return Status::ok();

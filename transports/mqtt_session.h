@@ -37,7 +37,7 @@ class MqttSession {
   Status write();
   Status tick();
   Status publish(const Message& message);
-  Status subscribe(const std::string& filter, int qos, bool no_local);
+  Status subscribe(const std::string& filter, int qos, SubscribeOptions options);
   // Writes what it can, and the DISCONNECT packet.
   void say_goodbye();
 

@@ -27,7 +27,8 @@ Agent::Agent(AgentConfig config, const Clock& clock, Transport& transport, Store
       random_(seed ^ hash(config_.machine_id)),
       topics_(config_.fleet),
       offer_{to_resources(config_.capacity), config_.volumes},
-      turn_(store, transport) {
+      turn_(store, transport),
+      answers_(turn_, [](const std::vector<Answer>& answers) { return encode_all(answers); }) {
   transport_.set_handler(this);
   runtime_.set_handler(this);
 }
@@ -124,7 +125,10 @@ void Agent::on_message(const Message& message) {
     log_.write(Level::warn, "message on a topic that is not mine", {{"topic", message.topic}});
     return;
   }
-  const Result<Request> request = decode_request(message.payload);
+  for (const Result<Request>& request : decode_requests(message.payload)) on_request(request);
+}
+
+void Agent::on_request(const Result<Request>& request) {
   if (!request) {
     log_.write(Level::warn, "request dropped", {{"why", request.error().message()}});
     return;

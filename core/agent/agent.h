@@ -20,6 +20,7 @@
 #include "core/clock.h"
 #include "core/handshake/messages.h"
 #include "core/log.h"
+#include "core/outbox.h"
 #include "core/random.h"
 #include "core/runtime.h"
 #include "core/store.h"
@@ -100,6 +101,7 @@ class Agent final : public Transport::Handler, public Runtime::Handler {
   void save_session();
 
   // agent_slots.cc: requests and the runtime's words, carried out
+  void on_request(const Result<Request>& request);
   void carry_out(const Request& request);
   void save(const Request& request, const NodeDecision& decision, const std::vector<std::string>& dropped);
   void carry_out_event(const Request& request, SlotEvent event);
@@ -129,6 +131,7 @@ class Agent final : public Transport::Handler, public Runtime::Handler {
   Topics topics_;
   Offer offer_;
   Turn turn_;
+  Outbox<Answer> answers_;
   NodeState state_;
   std::map<std::string, Live> live_;         // by pod uid, as state_.slots
   std::optional<Live> admitted_;             // what admission read of the request in hand

@@ -275,8 +275,7 @@ void Agent::answer(const Asker& to, AnswerType type, const std::string& uid, con
 void Agent::send_answer(const std::string& gateway, const Answer& answer) {
   Message message;
   message.topic = topics_.answers(gateway, config_.node);
-  message.payload = encode(answer);
-  turn_.send(std::move(message));
+  answers_.send(std::move(message), answer);
 }
 
 }  // namespace berth

@@ -27,6 +27,16 @@ Fields::Fields(const Json& json, std::string path) : json_(json), path_(std::mov
   status_ = Status::error(reason + ": must be an object");
 }
 
+Fields::Fields(const Json& list, const Json& item, std::size_t index)
+    : Fields(item, "items[" + std::to_string(index) + "].") {
+  shared_ = &list;
+}
+
+const Json* Fields::find(std::string_view key) const {
+  const Json* own = json_.find(key);
+  return own != nullptr || shared_ == nullptr ? own : shared_->find(key);
+}
+
 void Fields::fail(std::string_view key, std::string_view what) {
   if (!ok()) return;
   std::string reason = path_;
@@ -35,7 +45,7 @@ void Fields::fail(std::string_view key, std::string_view what) {
 
 const Json* Fields::require(std::string_view key, Json::Type type, std::string_view what) {
   if (!ok()) return nullptr;
-  const Json* found = json_.find(key);
+  const Json* found = find(key);
   if (found != nullptr && found->type() == type) return found;
   std::string reason = found == nullptr ? "is missing; must be " : "must be ";
   fail(key, reason.append(what));

@@ -28,6 +28,8 @@ class Fields {
  public:
   // `json` outlives this. Anything but an object is the first error. `path` is empty or ends in ".".
   explicit Fields(const Json& json, std::string path = {});
+  // Item `index` of a list (messages.h): what it does not say itself is read from the list's own members.
+  Fields(const Json& list, const Json& item, std::size_t index);
 
   // Required, and of the right form.
   std::string text(std::string_view key);         // a string, not empty
@@ -41,7 +43,9 @@ class Fields {
   const Json::Array& array(std::string_view key);
   std::vector<VolumeGrant> volumes(std::string_view key);  // absent: none
 
-  bool has(std::string_view key) const { return json_.find(key) != nullptr; }
+  bool has(std::string_view key) const { return find(key) != nullptr; }
+  // The member as it stands; null when it is absent.
+  const Json* find(std::string_view key) const;
   // Element `index` of the array `key` as an object of its own; take its status() over with merge().
   Fields element(std::string_view key, const Json& value, std::size_t index) const;
   void merge(const Fields& inner);
@@ -53,6 +57,7 @@ class Fields {
  private:
   const Json* require(std::string_view key, Json::Type type, std::string_view what);
   const Json& json_;
+  const Json* shared_ = nullptr;
   std::string path_;
   Status status_;
 };

@@ -1,5 +1,6 @@
 #include "core/handshake/messages.h"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <utility>
@@ -63,9 +64,79 @@ bool names_a_pod(RequestType type) { return type != RequestType::list && type !=
 
 GatewayId read_gateway_id(Fields& fields) { return {fields.u64("term"), fields.id("storeId")}; }
 
-void set_gateway_id(Json& json, const GatewayId& id) {
-  json.set("term", std::to_string(id.term));
-  json.set("storeId", id.store_id);
+// A message on its way out: the members of its object, the value of each as JSON text.
+using Members = std::vector<std::pair<std::string_view, std::string>>;
+
+std::string text_of(const Json& value) { return value.dump(); }
+
+void add_gateway_id(Members& members, const GatewayId& id) {
+  members.emplace_back("term", text_of(std::to_string(id.term)));
+  members.emplace_back("storeId", text_of(id.store_id));
+}
+
+std::string object_of(const Members& members) {
+  std::string text = "{";
+  for (const auto& [key, value] : members) {
+    if (text.size() > 1) text += ',';
+    text.append("\"").append(key).append("\":").append(value);
+  }
+  return text + "}";
+}
+
+// The members that every one of `all` has, with the same value; they are taken out of each.
+Members take_shared(std::vector<Members>& all) {
+  Members shared;
+  for (const auto& member : all.front()) {
+    const bool everywhere = std::all_of(all.begin() + 1, all.end(), [&](const Members& each) {
+      return std::find(each.begin(), each.end(), member) != each.end();
+    });
+    if (everywhere) shared.push_back(member);
+  }
+  for (Members& each : all) {
+    std::erase_if(each, [&](const auto& member) {
+      return std::any_of(shared.begin(), shared.end(), [&](const auto& one) { return one.first == member.first; });
+    });
+  }
+  return shared;
+}
+
+std::string list_of(Members shared, const std::vector<std::string>& items) {
+  std::string text = "[";
+  for (const std::string& item : items) text.append(text.size() > 1 ? "," : "").append(item);
+  shared.emplace_back("items", text + "]");
+  return object_of(shared);
+}
+
+std::vector<std::string> lists_of(std::vector<Members> all) {
+  std::vector<std::string> payloads;
+  if (all.size() < 2) {
+    for (const Members& each : all) payloads.push_back(object_of(each));
+    return payloads;
+  }
+  const Members shared = take_shared(all);
+  const std::size_t frame = list_of(shared, {}).size();
+  std::vector<std::string> items;
+  std::size_t bytes = frame;
+  const auto close = [&](std::size_t end) {
+    if (items.size() == 1) {  // alone it may be as large as a message can be
+      Members whole = shared;
+      whole.insert(whole.end(), all[end - 1].begin(), all[end - 1].end());
+      payloads.push_back(object_of(whole));
+    } else {
+      payloads.push_back(list_of(shared, items));
+    }
+    items.clear();
+    bytes = frame;
+  };
+  for (std::size_t index = 0; index < all.size(); ++index) {
+    std::string item = object_of(all[index]);
+    const bool full = items.size() == kMaxItems || bytes + item.size() + 1 > kMessageLimits.bytes;
+    if (full && !items.empty()) close(index);
+    bytes += item.size() + 1;
+    items.push_back(std::move(item));
+  }
+  close(all.size());
+  return payloads;
 }
 
 std::string encode_slots(const std::vector<SlotReport>& slots) {
@@ -106,42 +177,55 @@ bool must_name_a_pod(AnswerType type) {
   return type != AnswerType::superseded && type != AnswerType::hello && type != AnswerType::slots;
 }
 
-}  // namespace
-
-std::string_view to_string(RequestType type) { return find_text(kRequestTypes, type); }
-std::string_view to_string(AnswerType type) { return find_text(kAnswerTypes, type); }
-std::string_view to_string(SlotState state) { return find_text(kSlotStates, state); }
-
-std::string encode(const Request& request) {
-  Json json = Json::object();
-  json.set("type", to_string(request.type));
-  json.set("gateway", request.gateway);
-  set_gateway_id(json, request.gateway_id);
-  if (!request.incarnation.empty()) json.set("incarnation", request.incarnation);
-  json.set("floor", to_text(request.floor));
+Members members_of(const Request& request) {
+  Members members;
+  members.emplace_back("type", text_of(to_string(request.type)));
+  members.emplace_back("gateway", text_of(request.gateway));
+  add_gateway_id(members, request.gateway_id);
+  if (!request.incarnation.empty()) members.emplace_back("incarnation", text_of(request.incarnation));
+  members.emplace_back("floor", text_of(to_text(request.floor)));
   if (names_a_pod(request.type)) {
-    json.set("uid", request.uid);
-    json.set("epoch", to_text(request.epoch));
+    members.emplace_back("uid", text_of(request.uid));
+    members.emplace_back("epoch", text_of(to_text(request.epoch)));
   }
   if (request.type == RequestType::pre_bind) {
-    json.set("promiseMs", std::to_string(request.promise_ms));
-    if (!request.volumes.empty()) json.set("volumes", to_json(request.volumes));
+    members.emplace_back("promiseMs", text_of(std::to_string(request.promise_ms)));
+    if (!request.volumes.empty()) members.emplace_back("volumes", text_of(to_json(request.volumes)));
+    members.emplace_back("pod", request.pod);
   }
   if (request.type == RequestType::list) {
-    json.set("page", static_cast<std::int64_t>(request.page));
-    json.set("listId", std::to_string(request.list_id));
+    members.emplace_back("page", std::to_string(request.page));
+    members.emplace_back("listId", text_of(std::to_string(request.list_id)));
   }
-  if (request.report) json.set("report", true);
-  if (request.type == RequestType::heartbeat) json.set("sequence", std::to_string(request.sequence));
-  std::string text = json.dump();
-  if (request.type == RequestType::pre_bind) append_member(text, "pod", request.pod);
-  return text;
+  if (request.report) members.emplace_back("report", "true");
+  if (request.type == RequestType::heartbeat) {
+    members.emplace_back("sequence", text_of(std::to_string(request.sequence)));
+  }
+  return members;
 }
 
-Result<Request> decode_request(std::string_view payload) {
-  const Result<Json> json = Json::parse(payload, kMessageLimits);
-  if (!json) return json.error();
-  Fields fields(*json);
+Members members_of(const Answer& answer) {
+  Members members;
+  members.emplace_back("type", text_of(to_string(answer.type)));
+  members.emplace_back("incarnation", text_of(answer.incarnation));
+  if (!answer.gateway_id.store_id.empty()) add_gateway_id(members, answer.gateway_id);
+  if (!answer.uid.empty()) {
+    members.emplace_back("uid", text_of(answer.uid));
+    members.emplace_back("epoch", text_of(to_text(answer.epoch)));
+  }
+  if (!answer.to_incarnation.empty()) members.emplace_back("toIncarnation", text_of(answer.to_incarnation));
+  if (answer.type == AnswerType::rejected) members.emplace_back("reason", text_of(answer.reason));
+  if (answer.type == AnswerType::stale) members.emplace_back("high", text_of(to_text(answer.high)));
+  if (answer.type == AnswerType::slots) {
+    members.emplace_back("page", std::to_string(answer.page));
+    members.emplace_back("pages", std::to_string(answer.pages));
+    members.emplace_back("listId", text_of(std::to_string(answer.list_id)));
+    members.emplace_back("slots", encode_slots(answer.slots));
+  }
+  return members;
+}
+
+Result<Request> read_request(Fields& fields) {
   Request request;
   request.type = read_word(fields, "type", kRequestTypes);
   request.gateway = fields.name("gateway");
@@ -161,38 +245,14 @@ Result<Request> decode_request(std::string_view payload) {
   if (request.type == RequestType::list) {
     request.page = fields.u32("page");
     request.list_id = fields.u64("listId");
-    request.report = json->find("report") != nullptr && *json->find("report") == Json(true);
+    request.report = fields.has("report") && *fields.find("report") == Json(true);
   }
   if (request.type == RequestType::heartbeat) request.sequence = fields.u64("sequence");
   if (!fields.ok()) return fields.status();
   return request;
 }
 
-std::string encode(const Answer& answer) {
-  Json json = Json::object();
-  json.set("type", to_string(answer.type));
-  json.set("incarnation", answer.incarnation);
-  if (!answer.gateway_id.store_id.empty()) set_gateway_id(json, answer.gateway_id);
-  if (!answer.uid.empty()) {
-    json.set("uid", answer.uid);
-    json.set("epoch", to_text(answer.epoch));
-  }
-  if (!answer.to_incarnation.empty()) json.set("toIncarnation", answer.to_incarnation);
-  if (answer.type == AnswerType::rejected) json.set("reason", answer.reason);
-  if (answer.type == AnswerType::stale) json.set("high", to_text(answer.high));
-  if (answer.type != AnswerType::slots) return json.dump();
-  json.set("page", static_cast<std::int64_t>(answer.page));
-  json.set("pages", static_cast<std::int64_t>(answer.pages));
-  json.set("listId", std::to_string(answer.list_id));
-  std::string text = json.dump();
-  append_member(text, "slots", encode_slots(answer.slots));
-  return text;
-}
-
-Result<Answer> decode_answer(std::string_view payload, std::string_view node) {
-  const Result<Json> json = Json::parse(payload, kMessageLimits);
-  if (!json) return json.error();
-  Fields fields(*json);
+Result<Answer> read_answer(Fields& fields, std::string_view node) {
   Answer answer;
   answer.type = read_word(fields, "type", kAnswerTypes);
   answer.node = node;
@@ -217,6 +277,61 @@ Result<Answer> decode_answer(std::string_view payload, std::string_view node) {
   }
   if (!fields.ok()) return fields.status();
   return answer;
+}
+
+// The messages of a payload: itself, or its items.
+template <class T, class Read>
+std::vector<Result<T>> read_all(std::string_view payload, const Read& read) {
+  std::vector<Result<T>> messages;
+  const Result<Json> json = Json::parse(payload, kMessageLimits);
+  if (!json) {
+    messages.push_back(json.error());
+    return messages;
+  }
+  const Json* items = json->find("items");
+  if (items == nullptr) {
+    Fields fields(*json);
+    messages.push_back(read(fields));
+    return messages;
+  }
+  if (!items->is_array() || items->as_array().empty() || items->as_array().size() > kMaxItems) {
+    messages.push_back(Status::error("items: must be an array of 1 to " + std::to_string(kMaxItems) + " messages"));
+    return messages;
+  }
+  for (std::size_t index = 0; index < items->as_array().size(); ++index) {
+    Fields fields(*json, items->as_array()[index], index);
+    messages.push_back(read(fields));
+  }
+  return messages;
+}
+
+}  // namespace
+
+std::string_view to_string(RequestType type) { return find_text(kRequestTypes, type); }
+std::string_view to_string(AnswerType type) { return find_text(kAnswerTypes, type); }
+std::string_view to_string(SlotState state) { return find_text(kSlotStates, state); }
+
+std::string encode(const Request& request) { return object_of(members_of(request)); }
+std::string encode(const Answer& answer) { return object_of(members_of(answer)); }
+
+std::vector<std::string> encode_all(const std::vector<Request>& requests) {
+  std::vector<Members> all;
+  for (const Request& request : requests) all.push_back(members_of(request));
+  return lists_of(std::move(all));
+}
+
+std::vector<std::string> encode_all(const std::vector<Answer>& answers) {
+  std::vector<Members> all;
+  for (const Answer& answer : answers) all.push_back(members_of(answer));
+  return lists_of(std::move(all));
+}
+
+std::vector<Result<Request>> decode_requests(std::string_view payload) {
+  return read_all<Request>(payload, read_request);
+}
+
+std::vector<Result<Answer>> decode_answers(std::string_view payload, std::string_view node) {
+  return read_all<Answer>(payload, [node](Fields& fields) { return read_answer(fields, node); });
 }
 
 }  // namespace berth

@@ -83,8 +83,18 @@ std::string_view to_string(SlotState state);   // "none", "preparing", ...
 // JSON text, at most 64 KiB. Epochs and 64-bit numbers travel as strings.
 std::string encode(const Request& request);
 std::string encode(const Answer& answer);
-// Bad input gives Code::error with the path of the field. `node` is the authenticated sender.
-Result<Request> decode_request(std::string_view payload);
-Result<Answer> decode_answer(std::string_view payload, std::string_view node);
+
+// What one sender has for one receiver in one turn, in as few payloads as the limits allow. Several make a list: an
+// object whose "items" are the messages, in their order, and whose other members are those of every item that does not
+// say otherwise. One alone is an object without "items", as above.
+inline constexpr std::size_t kMaxItems = 32;  // in one list
+std::vector<std::string> encode_all(const std::vector<Request>& requests);
+std::vector<std::string> encode_all(const std::vector<Answer>& answers);
+
+// The messages of one payload, each judged alone: one that is wrong is a Code::error with the path of the field, in its
+// place. A payload that is neither a message nor a list of 1 to kMaxItems is one error. `node` is the authenticated
+// sender.
+std::vector<Result<Request>> decode_requests(std::string_view payload);
+std::vector<Result<Answer>> decode_answers(std::string_view payload, std::string_view node);
 
 }  // namespace berth

@@ -26,4 +26,7 @@ Json as_accepted(Kind kind, Json object);
 // "<namespace>/<name>", or "<name>" for kinds without namespace; empty when the manifest has no name.
 std::string key_of(Kind kind, const Json& manifest);
 
+// metadata.uid of a manifest; empty: none, or no manifest.
+std::string uid_of(const Json& manifest);
+
 }  // namespace berth

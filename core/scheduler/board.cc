@@ -7,11 +7,13 @@ void Board::publish_marked(const std::function<Json(Kind, const std::string&)>& 
   for (auto& marked : std::exchange(dirty_, {})) {
     const auto& [kind, key] = marked;
     if (is_passing(kind, key)) {
-      dirty_.insert(dirty_.end(), marked);
+      passing_.insert(marked);
       continue;
     }
+    passing_.erase(marked);
     Message message;
     message.topic = topics_.status(kind, key);
+    message.qos = 0;  // what a lost link swallows is published again with the next one, as is all of it
     message.retain = true;
     const Json status = render(kind, key);
     if (!status.is_null()) message.payload = status.dump();
@@ -40,21 +42,28 @@ void Board::send_mirror(Kind kind, const std::string& key, std::string payload) 
 
 void Board::event(const std::string& pod_key, std::string type, std::string reason, std::string text) {
   const Millis wall = clock_.wall();
-  for (auto last = events_.rbegin(); last != events_.rend(); ++last) {
-    if (last->pod != pod_key) continue;
-    if (last->reason != reason || last->message != text) break;
-    // A pod that stays pending for one reason is told of once to the radio, and counted here.
-    ++last->count;
-    last->wall = wall;
-    return;
+  if (const auto found = last_event_.find(pod_key); found != last_event_.end()) {
+    PodEventRecord& last = events_[found->second - forgotten_];
+    if (last.reason == reason && last.message == text) {
+      // A pod that stays pending for one reason is told of once to the radio, and counted here.
+      ++last.count;
+      last.wall = wall;
+      return;
+    }
   }
   Json payload = Json::object();
-  payload.set("type", type);
+  if (type != "Normal") payload.set("type", type);
   payload.set("reason", reason);
   payload.set("message", text);
   payload.set("time", std::to_string(wall));
   events_.push_back({pod_key, std::move(type), std::move(reason), std::move(text), wall, 1});
-  if (events_.size() > kMaxEvents) events_.pop_front();
+  last_event_[pod_key] = forgotten_ + events_.size() - 1;
+  if (events_.size() > kMaxEvents) {
+    const auto oldest = last_event_.find(events_.front().pod);
+    if (oldest->second == forgotten_) last_event_.erase(oldest);
+    events_.pop_front();
+    ++forgotten_;
+  }
 
   Message message;
   message.topic = topics_.event(pod_key);

@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -41,9 +42,10 @@ class Board {
   static bool is_mirror(const Message& message) { return message.correlation.starts_with(kMirrorMark); }
   bool is_own_mirror(const Message& message) const { return message.correlation == mirror_mark_; }
 
-  // The object's status will be published when the turn ends, as `render` gives it then; null clears the topic. Those
-  // of which `is_passing` holds wait for a later turn.
+  // The object's status will be published when the turn ends, as `render` gives it then; null clears the topic. One of
+  // which `is_passing` holds waits until it is marked again, or all that wait are.
   void mark(Kind kind, const std::string& key) { dirty_.insert({kind, key}); }
+  void mark_passing() { dirty_.merge(std::exchange(passing_, {})); }
   void publish_marked(const std::function<Json(Kind, const std::string&)>& render,
                       const std::function<bool(Kind, const std::string&)>& is_passing);
   // Publishes the mirror of an accepted object. It carries the mark as its correlation data: the gateway reads desired/
@@ -60,8 +62,11 @@ class Board {
   const Topics& topics_;
   const Clock& clock_;
   std::set<std::pair<Kind, std::string>> dirty_;
+  std::set<std::pair<Kind, std::string>> passing_;
   std::set<std::pair<Kind, std::string>> gone_;  // whose mirror is to be cleared
   std::deque<PodEventRecord> events_;
+  std::uint64_t forgotten_ = 0;                                // events that came before those kept
+  std::unordered_map<std::string, std::uint64_t> last_event_;  // by pod: how many had come before its newest
   std::string mirror_mark_{kMirrorMark};
 };
 

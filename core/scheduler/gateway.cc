@@ -13,7 +13,8 @@ std::map<std::string, std::set<std::string>*> named_sets(Gateway::Identity& iden
   return {{"orphans", &identity.orphans},
           {"ending", &identity.ending},
           {"deleted", &identity.deleted},
-          {"retired", &identity.retired}};
+          {"retired", &identity.retired},
+          {"withdrawn", &identity.withdrawn}};
 }
 }  // namespace
 
@@ -29,6 +30,7 @@ Gateway::Gateway(GatewayOptions options, const Registry& registry, const Clock& 
       random_(options_.seed),
       topics_(options_.fleet),
       turn_(store, transport),
+      requests_(turn_, [](const std::vector<Request>& requests) { return encode_all(requests); }),
       objects_(store),
       nodes_(store, clock),
       board_(turn_, topics_, clock),
@@ -169,6 +171,7 @@ Status Gateway::finish_turn() {
   save_identity();
   save_places(false);
   const bool ticked = std::exchange(ticked_, false);
+  if (ticked) board_.mark_passing();
   // Before the fence nothing is shown: on_fence() marks everything, and mirrors it first.
   if (synced_) {
     board_.publish_marked([this](Kind kind, const std::string& key) { return status_of(kind, key); },
@@ -181,13 +184,15 @@ Status Gateway::finish_turn() {
   return finished;
 }
 
-// Asked of a node that answers, it is bound in a moment, and one status tells it: on the radio each costs as much as a
-// request. One that is on its way for longer is shown with the next tick.
+// About to be decided, or asked of a node: it is bound in a moment, and one status tells it, since on the radio each
+// costs as much as a request. One that is on its way for longer is shown with the next tick.
 bool Gateway::is_on_its_way(const std::string& key) const {
   const PodEntry* entry = objects_.find_pod(key);
-  const auto found = entry == nullptr ? bindings_.end() : bindings_.find(entry->pod->uid());
-  if (found == bindings_.end()) return false;
-  return found->second->row.phase == Phase::prebind || found->second->row.phase == Phase::bind;
+  if (entry == nullptr || entry->deleting) return false;
+  const auto found = bindings_.find(entry->pod->uid());
+  if (found == bindings_.end()) return queue_.where(entry->pod->uid()) == Queue::Where::active;
+  return found->second->deferred || found->second->row.phase == Phase::prebind ||
+         found->second->row.phase == Phase::bind;
 }
 
 void Gateway::tick() {
@@ -197,6 +202,7 @@ void Gateway::tick() {
   check_silence();
   compare_now_and_then();
   read_turned_away();
+  if (synced_) settle_mirrors();
   if (link_up_ && !synced_) send_fence();  // nothing promises that the last one came through
 }
 
@@ -204,11 +210,15 @@ void Gateway::tick() {
 void Gateway::read_turned_away() {
   if (!turned_away_ || !link_up_ || !store_.room().is_success()) return;
   turned_away_ = false;
+  reading_again_ = true;
   subscribe_to_desired();
 }
 
 // Retained mirrors come with a new subscription; those of now are known, and would cost a third of a bind's bytes.
-void Gateway::subscribe_to_desired() { transport_.subscribe(topics_.root() + "desired/#", 0, true); }
+// What an operator had retained needs no mirror: the flag as published tells.
+void Gateway::subscribe_to_desired() {
+  transport_.subscribe(topics_.root() + "desired/#", 0, {.no_local = true, .retain_as_published = true});
+}
 
 void Gateway::send_fence() {
   Message fence;
@@ -267,7 +277,11 @@ void Gateway::on_link(bool up) {
   listings_.clear();
   if (!up) return;
   seen_desired_.clear();
+  left_.clear();
+  under_way_.clear();
+  settling_.reset();
   turned_away_ = false;
+  reading_again_ = false;
   const std::string& root = topics_.root();
   // QoS 0: the broker truncates the retained set of a QoS 1 subscriber above its queue limit.
   subscribe_to_desired();
@@ -294,7 +308,7 @@ void Gateway::on_fence() {
   synced_ = true;
   for (const KindName& kind : kinds()) {
     for (const std::string& key : objects_.keys(kind.kind)) {
-      if (!seen_desired_.contains({kind.kind, key})) board_.mirror(kind.kind, key, objects_.manifest(kind.kind, key));
+      if (!seen_desired_.contains({kind.kind, key})) mirror(kind.kind, key, objects_.manifest(kind.kind, key));
       board_.mark(kind.kind, key);
     }
   }
@@ -342,16 +356,14 @@ void Gateway::dispatch(const std::vector<std::string_view>& levels, const Messag
   }
   if (levels[2] == "answers" && levels.size() == 4) {
     if (!options_.hold.empty()) return;
-    Result<Answer> answer = decode_answer(message.payload, levels[3]);
-    if (!answer) return refuse(message.topic, answer.error().message());
-    return on_answer(*answer);
+    return hear_answers(std::string(levels[3]), message);
   }
   if (levels[2] == "api" && levels.size() == 3) return on_api(message);
   if (levels[2] == "fence" && levels.size() == 3) {
     Result<Json> json = Json::parse(message.payload);
     const Json* number = json ? json->find("fence") : nullptr;
     // Another fence is of an earlier session, or not ours.
-    if (number != nullptr && *number == Json(std::to_string(fence_))) on_fence();
+    if (number != nullptr && *number == Json(std::to_string(fence_))) synced_ ? mirrors_settled() : on_fence();
     return;
   }
   refuse(message.topic, "not a topic this gateway reads");

@@ -3,18 +3,19 @@
 //
 // The implementation is told in chapters: gateway.cc (start, dispatch, turn), gateway_recovery.cc (what
 // a start does with what was stored), gateway_objects.cc (manifests in),
-// gateway_kinds.cc (those of the other kinds), gateway_doomed.cc (deletes that wait),
-// gateway_nodes.cc (devices in), gateway_inbox.cc (how much one may say), gateway_scheduling.cc (decide),
-// gateway_binding.cc (the row's road), gateway_flight.cc (how much one is asked),
-// gateway_provisioning.cc (claims to be filled first), gateway_compare.cc (List/Slots, adopt mode), gateway_orphans.cc
-// (slots without an object), gateway_forget.cc (devices that are gone), gateway_api.cc (clients), gateway_explain.cc
-// (why, and what if), gateway_view.cc (what it shows), gateway_metrics.cc (what it counts).
+// gateway_mirror.cc (what the broker retains of them), gateway_kinds.cc (those of the other kinds), gateway_doomed.cc
+// (deletes that wait), gateway_nodes.cc (devices in), gateway_inbox.cc (how much one may say), gateway_scheduling.cc
+// (decide), gateway_binding.cc (the row's road), gateway_flight.cc (how much one is asked), gateway_provisioning.cc
+// (claims to be filled first), gateway_compare.cc (List/Slots, adopt mode), gateway_orphans.cc (slots without an
+// object), gateway_forget.cc (devices that are gone), gateway_api.cc (clients), gateway_explain.cc (why, and what if),
+// gateway_view.cc (what it shows), gateway_metrics.cc (what it counts).
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -27,6 +28,7 @@
 #include "core/handshake/row.h"
 #include "core/log.h"
 #include "core/metrics.h"
+#include "core/outbox.h"
 #include "core/queue/queue.h"
 #include "core/random.h"
 #include "core/scheduler/binding.h"
@@ -53,7 +55,7 @@ struct GatewayOptions {
   Millis resend_ms = 1'000;    // first retry; doubles up to resend_ms_max, with jitter
   Millis resend_ms_max = 10'000;
   std::size_t max_rows_in_flight = 256;  // rows in prebind and bind above which pop pauses, of nodes that can answer
-  std::size_t max_rows_per_node = 4;     // above it a row is decided, and begun when one of that node's is answered
+  std::size_t max_rows_per_node = 12;    // above it a row is decided, and begun when one of that node's is answered
   Millis compare_ms = 300'000;           // between two listings of one node, besides those at each connect
   std::uint64_t seed = 0;                // ties, jitter, store id
   std::string hold;                      // not empty: bind nothing, and say this as the reason (store unreadable)
@@ -107,6 +109,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
     std::set<std::string> ending;       // release-list entries whose slot may still run: the pod is placed nowhere else
     std::set<std::string> retired;      // "<node>/<incarnation>": forgotten, and not cleared since (P9)
     std::set<std::string> deleted;      // uids that the operator deleted in adopt mode, before a node told of them
+    std::set<std::string> withdrawn;    // uids of pods that are gone, while the broker may retain their operator's word
   };
   const Identity& identity() const { return identity_; }
   const std::map<std::string, std::unique_ptr<Binding>>& bindings() const { return bindings_; }  // by pod uid
@@ -174,6 +177,14 @@ class Gateway final : public Transport::Handler, private Surroundings {
   void wake_updated(const Pod& before, const Pod& after, const std::string& node);
   void finish_removal(const std::string& key);  // the row is gone (or never was): erase, successor takes the name
 
+  // gateway_mirror.cc
+  void mirror(Kind kind, const std::string& key, const Json* manifest);
+  void mirror_pod(const PodEntry& entry);
+  void clear_pod(const std::string& key, const std::string& uid);
+  bool is_withdrawn(Kind kind, const Json& manifest) const;
+  void settle_mirrors();
+  void mirrors_settled();
+
   // gateway_kinds.cc
   Result<Accepted> accept_other(Kind kind, const Json& object, const std::string& key_wanted);
   Status keep_other(Kind kind, const Json& manifest, const std::string& key_wanted, Accepted& accepted);
@@ -195,6 +206,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
 
   // gateway_inbox.cc
   bool put_off(const std::vector<std::string_view>& levels, const Message& message);
+  void hear_answers(const std::string& node, const Message& message);
   void read_inboxes();
   void end_inbox_turn();
 
@@ -370,6 +382,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
   Topics topics_;
   Metrics metrics_;
   Turn turn_;
+  Outbox<Request> requests_;
   Objects objects_;
   Nodes nodes_;
   Board board_;
@@ -400,6 +413,15 @@ class Gateway final : public Transport::Handler, private Surroundings {
   bool synced_ = false;  // the fence came back in this session
   std::uint64_t fence_ = 0;
   bool sparing_ = false;
+  bool reading_again_ = false;       // desired/ in this session, since something was turned away
+  const Json* inbox_ = nullptr;      // in hand, when the broker retains just this
+  std::set<std::string> left_;       // keys of pods whose operator's word is retained, not ours
+  std::set<std::string> under_way_;  // keys of pods whose mirror may be on its way to the broker
+  struct Settling {
+    std::set<std::string> keys, uids;  // of under_way_ and withdrawn
+    bool reading_again = false;
+  };
+  std::optional<Settling> settling_;                     // what the fence that is under way stands behind
   bool turned_away_ = false;                             // something retained was refused because the store was full
   std::set<std::pair<Kind, std::string>> seen_desired_;  // retained in this session: the rest is mirrored again
   struct Listing {

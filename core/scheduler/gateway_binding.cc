@@ -124,7 +124,9 @@ void Gateway::move(Binding& binding, RowEvent event) {
   if (event == RowEvent::pre_bound) {
     const Status bound = binding.cycle->reservation
                              ? scheduler_.bind(*binding.cycle)
-                             : Status::error("no profile \"" + binding.pod->scheduler_name + "\" in this gateway");
+                             : Status::error(binding.pod == nullptr ? "the pod is not known in this gateway"
+                                                                    : "no profile \"" + binding.pod->scheduler_name +
+                                                                          "\" in this gateway");
     if (!bound.is_success()) {
       binding.refusal = bound;
       event = RowEvent::leave;
@@ -169,9 +171,11 @@ void Gateway::enter_bound(Binding& binding) {
   store_.advance(binding.row.uid, static_cast<int>(Phase::bound));
   conditions_.erase(binding.row.pod);
   forget_place(binding.row.uid);
-  scheduler_.finish_binding(*binding.cycle);
-  scheduler_.pod_bound(binding.pod, binding.row.node);
-  scheduler_.post_bind(*binding.cycle);
+  if (binding.pod != nullptr) {  // a damaged store may have lost the object, and not the row
+    scheduler_.finish_binding(*binding.cycle);
+    scheduler_.pod_bound(binding.pod, binding.row.node);
+    scheduler_.post_bind(*binding.cycle);
+  }
   binding.cycle = nullptr;
   take_finished(binding);
 }
@@ -329,19 +333,19 @@ void Gateway::send_request(const std::string& node, Request request) {
   request.floor = floor_of(node);
   Message message;
   message.topic = topics_.node_requests(node);
-  message.payload = encode(request);
   // Ends in the broker's queue only; the receiver's rules never rely on it.
   message.expiry_s = static_cast<int>(std::max<Millis>(options_.promise_ms / 1000, 1));
   const bool places = request.type == RequestType::pre_bind || request.type == RequestType::bind;
-  if (!places) return turn_.send(std::move(message));
+  if (!places) return requests_.send(std::move(message), std::move(request));
   // The turn that asks may also hear what ends the row: then its phase never was on flash (P1, P2).
   const Phase least = request.type == RequestType::bind ? Phase::bind : Phase::prebind;
-  turn_.send_if(std::move(message), [this, least, uid = request.uid, epoch = request.epoch] {
+  auto wanted = [this, least, uid = request.uid, epoch = request.epoch] {
     const auto found = bindings_.find(uid);
     if (found == bindings_.end() || found->second->row.epoch != epoch) return false;
     const Phase phase = found->second->row.phase;
     return phase == least || (least == Phase::bind && phase == Phase::bound);
-  });
+  };
+  requests_.send(std::move(message), std::move(request), std::move(wanted));
 }
 
 // P10: the lowest epoch of any live row or release-list entry of the node; with none, the next epoch.

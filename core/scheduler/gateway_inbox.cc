@@ -54,6 +54,21 @@ bool Gateway::put_off(const std::vector<std::string_view>& levels, const Message
   return true;
 }
 
+// A list is heard to its end; what it held beyond one message counts as if it had come alone.
+void Gateway::hear_answers(const std::string& node, const Message& message) {
+  const std::vector<Result<Answer>> answers = decode_answers(message.payload, node);
+  if (const auto inbox = inboxes_.find(node); inbox != inboxes_.end()) {
+    inbox->second.taken += (answers.size() - 1) * kMessageBytes;
+  }
+  for (const Result<Answer>& answer : answers) {
+    if (answer) {
+      on_answer(*answer);
+    } else {
+      refuse(message.topic, answer.error().message());
+    }
+  }
+}
+
 void Gateway::read_inboxes() {
   for (auto& [node, inbox] : inboxes_) {
     std::size_t count = 0;

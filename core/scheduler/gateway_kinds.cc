@@ -43,6 +43,12 @@ Json as_accepted(Kind kind, Json object) {
   return object;
 }
 
+std::string uid_of(const Json& manifest) {
+  const Json* metadata = manifest.find("metadata");
+  const Json* uid = metadata == nullptr ? nullptr : metadata->find("uid");
+  return uid != nullptr && uid->is_string() ? uid->as_string() : std::string();
+}
+
 std::string key_of(Kind kind, const Json& manifest) {
   const Json* metadata = manifest.find("metadata");
   const Json* name = metadata == nullptr ? nullptr : metadata->find("name");

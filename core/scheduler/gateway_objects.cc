@@ -29,13 +29,6 @@ Json fixed_part(const Json& manifest) {
   return fixed;
 }
 
-// metadata.uid of a manifest; empty: none, or no manifest.
-std::string uid_of(const Json& manifest) {
-  const Json* metadata = manifest.find("metadata");
-  const Json* uid = metadata == nullptr ? nullptr : metadata->find("uid");
-  return uid != nullptr && uid->is_string() ? uid->as_string() : std::string();
-}
-
 template <class T>
 bool keeps_all(const std::vector<T>& before, const std::vector<T>& after) {
   return std::all_of(before.begin(), before.end(),
@@ -60,35 +53,44 @@ void Gateway::on_desired(const std::vector<std::string_view>& levels, const Mess
   if (board_.is_own_mirror(message)) {
     // Retained since an earlier session: the one word that may have been lost is the last.
     seen_desired_.insert({kind->kind, key});
-    if (known == nullptr || known->dump() != message.payload) board_.mirror(kind->kind, key, known);
+    if (known == nullptr || known->dump() != message.payload) mirror(kind->kind, key, known);
     return;
   }
+  // Another store's: of use where it was retained before this session, and no later.
+  if (Board::is_mirror(message) && synced_ && !reading_again_) return;
   if (message.payload.empty()) {
     // Absence never deletes: the mirror is restored.
-    if (known != nullptr) board_.mirror(kind->kind, key, known);
+    if (known != nullptr) mirror(kind->kind, key, known);
     return;
   }
   Result<Json> json = Json::parse(message.payload);
   if (!json) return refuse(message.topic, json.error().message());
+  if (is_withdrawn(kind->kind, *json)) return mirror(kind->kind, key, known);
   seen_desired_.insert({kind->kind, key});
   if (const Json* deleted = json->find("deleted"); deleted != nullptr && *deleted == Json(true)) {
+    if (message.retain) left_.erase(key);
     const Json* uid = json->find("uid");
     const Status removed = remove_object(kind->kind, key, uid != nullptr && uid->is_string() ? uid->as_string() : "");
     const Json* left = objects_.manifest(kind->kind, key);
-    if (!removed.is_success() || left == nullptr) board_.mirror(kind->kind, key, left);
+    if (!removed.is_success() || left == nullptr) mirror(kind->kind, key, left);
     return;
   }
-  if (known != nullptr && *known == *json) return;
+  if (known != nullptr && *known == *json) {
+    if (kind->kind == Kind::pod && message.retain) left_.insert(key);
+    return;
+  }
+  inbox_ = message.retain && !Board::is_mirror(message) ? &*json : nullptr;
   Result<Accepted> accepted = accept(kind->kind, *json, key, false);
+  inbox_ = nullptr;
   if (!accepted) {
     refuse(message.topic, accepted.error().message());
     if (accepted.error().code() == Code::unschedulable) turned_away_ = true;  // read again when the store has room
     // The owner's word stands; the inbox shows it again.
-    if (known != nullptr && message.retain) board_.mirror(kind->kind, key, known);
+    if (known != nullptr && message.retain) mirror(kind->kind, key, known);
     return;
   }
   // The inbox says less than is known (who is bound to whom): it shows the owner's word again.
-  if (accepted->word == "unchanged") board_.mirror(kind->kind, key, objects_.manifest(kind->kind, key));
+  if (accepted->word == "unchanged") mirror(kind->kind, key, objects_.manifest(kind->kind, key));
   for (const std::string& warning : accepted->warnings) {
     log_.write(Level::warn, "accepted with a warning", {{"topic", message.topic}, {"warning", warning}});
   }
@@ -159,8 +161,8 @@ Result<Gateway::Admitted> Gateway::admit_pod(const Json& object, const std::stri
   if (const PodEntry* other = objects_.find_pod_by_uid(pod->uid())) {
     return Status::error("metadata.uid: \"" + pod->uid() + "\" is that of pod " + other->pod->metadata.key());
   }
-  for (const auto& [other, waiting] : objects_.pods()) {
-    if (other == key || uid_of(waiting.successor) != pod->uid()) continue;
+  for (const std::string& other : objects_.names_awaited()) {
+    if (other == key || uid_of(objects_.find_pod(other)->successor) != pod->uid()) continue;
     return Status::error("metadata.uid: \"" + pod->uid() + "\" is that of pod " + other + ", which waits for its name");
   }
   return Admitted{std::move(pod), false, std::move(warnings)};
@@ -216,7 +218,7 @@ Result<Gateway::Accepted> Gateway::update_pod(PodEntry& entry, const std::shared
   accepted.word = "updated";
   objects_.put_pod(next);
   objects_.save_pod(accepted.key);
-  board_.mirror(Kind::pod, accepted.key, &entry.pod->manifest.json());
+  mirror_pod(entry);
   board_.mark(Kind::pod, accepted.key);
   if (auto found = bindings_.find(next->uid()); found != bindings_.end()) {
     found->second->pod = next;
@@ -235,9 +237,9 @@ void Gateway::create_pod(const std::shared_ptr<const Pod>& pod) {
   PodEntry& entry = objects_.put_pod(pod);
   entry.arrived = clock_.now();
   objects_.save_pod(key);
-  board_.mirror(Kind::pod, key, &entry.pod->manifest.json());
+  mirror_pod(entry);
   board_.mark(Kind::pod, key);
-  if (identity_.deleted.erase(pod->uid()) > 0) identity_changed_ = true;
+  if (identity_.deleted.erase(pod->uid()) + identity_.withdrawn.erase(pod->uid()) > 0) identity_changed_ = true;
   ask_for_orphans(pod->uid());
   enqueue(pod);
 }
@@ -370,12 +372,12 @@ void Gateway::finish_removal(const std::string& key) {
     wake({EventResource::assigned_pod, kDelete, "AssignedPodDelete"}, objects);
   }
   sweep_volumes();
-  if (successor.is_null()) return board_.mirror(Kind::pod, key, nullptr);
+  if (successor.is_null()) return clear_pod(key, pod->uid());
   // Accepted long ago: what was admitted then is not asked again, or a class deleted meanwhile would lose the pod.
   Result<Pod> next = decode_accepted_pod(successor);
   if (!next) {
     refuse("successor of pod " + key, next.error().message());
-    return board_.mirror(Kind::pod, key, nullptr);
+    return clear_pod(key, pod->uid());
   }
   create_pod(std::make_shared<const Pod>(std::move(*next)));
 }

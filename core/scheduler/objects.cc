@@ -152,6 +152,7 @@ Status Objects::load_pod(const Json& stored) {
   entry.finished = stored.find("finished") != nullptr;
   if (const Json* observed = stored.find("observed")) entry.observed = *observed;
   if (const Json* successor = stored.find("successor")) entry.successor = *successor;
+  note_successor(entry);
   return Status::ok();
 }
 
@@ -180,6 +181,7 @@ Status Objects::load_packed_pod(std::string_view stored) {
   entry.finished = record->finished;
   entry.observed = std::move(record->observed);
   entry.successor = std::move(record->successor);
+  note_successor(entry);
   return Status::ok();
 }
 
@@ -237,6 +239,7 @@ PodEntry& Objects::put_pod(std::shared_ptr<const Pod> pod) {
 
 void Objects::save_pod(const std::string& key) {
   const PodEntry& entry = pods_.at(key);
+  note_successor(entry);
   ByteWriter packed;
   pack_pod(packed, *entry.pod);
   const std::string manifest = entry.pod->manifest.dump();
@@ -254,6 +257,14 @@ void Objects::save_pod(const std::string& key) {
   store_.put(Table::object, record_key(Kind::pod, key), encode(record));
 }
 
+void Objects::note_successor(const PodEntry& entry) {
+  if (entry.successor.is_null()) {
+    if (!names_awaited_.empty()) names_awaited_.erase(entry.pod->metadata.key());
+  } else {
+    names_awaited_.insert(entry.pod->metadata.key());
+  }
+}
+
 void Objects::erase_pod(const std::string& key) {
   auto found = pods_.find(key);
   CHECK(found != pods_.end());
@@ -264,6 +275,7 @@ void Objects::erase_pod(const std::string& key) {
     places_.give_back(place);
   }
   pods_.erase(found);
+  names_awaited_.erase(key);
   store_.erase(Table::object, record_key(Kind::pod, key));
 }
 

@@ -28,8 +28,8 @@ class CountedLink final : public Transport, private Transport::Handler {
     note("to", message);
     link_.send(message);
   }
-  void subscribe(const std::string& filter, int qos, bool no_local = false) override {
-    link_.subscribe(filter, qos, no_local);
+  void subscribe(const std::string& filter, int qos, SubscribeOptions options = {}) override {
+    link_.subscribe(filter, qos, options);
   }
 
   // "to status", "from PreBound", ...: what was sent and received.

@@ -98,10 +98,9 @@ class Devices final : public Transport::Handler {
   void on_message(const Message& message) override {
     if (message.topic == "bare/request") return say("bare/answer", message.payload, false);
     const std::string node(topics_.split(message.topic)[1]);
-    const std::optional<Answer> answer = ready_answer(node, message.payload);
-    if (!answer) return;
-    if (answer->type == AnswerType::bound) ++bound;
-    say(topics_.answers("gateway", node), encode(*answer), false);
+    const std::vector<Answer> answers = ready_answers(node, message.payload);
+    for (const Answer& answer : answers) bound += answer.type == AnswerType::bound ? 1 : 0;
+    for (const std::string& payload : encode_all(answers)) say(topics_.answers("gateway", node), payload, false);
   }
   void say(const std::string& topic, const std::string& payload, bool retain) {
     Message message;
@@ -227,7 +226,7 @@ class Run {
     if (!gateway_->finish_turn().is_success()) fail("a commit failed");
   }
   void want(int pod) {
-    devices_.say("berth/v1/default/desired/pods/default/pod-" + std::to_string(pod), manifest(pod), false);
+    devices_.say("berth/v1/default/desired/pods/default/pod-" + std::to_string(pod), manifest(pod), true);
   }
   bool is_bound(int pod) const {
     const auto found = gateway_->bindings().find(uid_of(pod));

@@ -42,7 +42,7 @@ class KeepingTransport final : public Transport {
   void set_handler(Handler*) override {}
   bool is_up() const override { return up; }
   void send(const Message& message) override { sent.push_back(message); }
-  void subscribe(const std::string&, int, bool) override {}
+  void subscribe(const std::string&, int, SubscribeOptions) override {}
   bool up = false;
   std::vector<Message> sent;
 };
@@ -166,10 +166,9 @@ class Site {
     gateway_->on_message(message);
   }
   bool answer(const std::string& node, const std::string& payload) {
-    const std::optional<Answer> answer = ready_answer(node, payload);
-    if (!answer) return false;
-    receive(topics_.answers("gateway", node), encode(*answer));
-    return true;
+    const std::vector<std::string> answers = encode_all(ready_answers(node, payload));
+    for (const std::string& each : answers) receive(topics_.answers("gateway", node), each);
+    return !answers.empty();
   }
 
   std::string path_;

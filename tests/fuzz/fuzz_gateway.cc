@@ -11,6 +11,7 @@
 #include "plugins/registry.h"
 #include "storage/memory_store.h"
 #include "tests/fuzz/surroundings.h"
+#include "tests/one_message.h"
 
 namespace berth::fuzz {
 namespace {

@@ -10,6 +10,7 @@
 #include "core/log.h"
 #include "core/timers.h"
 #include "core/transport.h"
+#include "tests/one_message.h"
 #include "tests/unit/hand_clock.h"
 
 namespace berth::fuzz {
@@ -24,9 +25,11 @@ class KeepingTransport final : public Transport {
   void set_handler(Handler* handler) override { handler_ = handler; }
   bool is_up() const override { return up; }
   void send(const Message& message) override {
-    if (sent.size() < 10'000) sent.push_back(message);
+    for (Message& each : taken_apart(message)) {
+      if (sent.size() < 10'000) sent.push_back(std::move(each));
+    }
   }
-  void subscribe(const std::string&, int, bool) override {}
+  void subscribe(const std::string&, int, SubscribeOptions) override {}
   bool up = false;
   std::vector<Message> sent;
 

@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 
 import paho.mqtt.client as mqtt
-from mqtt_packets import topic_matches
+from mqtt_packets import messages_of, topic_matches
 from programs import Program
 from waiting import patience
 
@@ -160,7 +160,8 @@ class Client:
         found = []
 
         def enough():
-            found[:] = [v for v in (decode(p) for t, p in self.messages if topic_matches(pattern, t)) if matches(v)]
+            found[:] = [v for t, p in self.messages if topic_matches(pattern, t)
+                        for v in messages_of(decode(p)) if matches(v)]
             return len(found) >= count
 
         self.wait(enough, f"{count} messages on {pattern}", timeout_s)

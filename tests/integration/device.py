@@ -4,6 +4,7 @@ import json
 import threading
 
 from broker import Client
+from mqtt_packets import messages_of
 
 
 class FakeDevice:
@@ -49,7 +50,10 @@ class FakeDevice:
         self.client.close()
 
     def on_request_(self, _client, _userdata, received):
-        request = json.loads(received.payload)
+        for request in messages_of(json.loads(received.payload)):
+            self.take_(request)
+
+    def take_(self, request):
         with self.client.changed:
             self.asked.append(request)
             self.client.changed.notify_all()

@@ -29,13 +29,13 @@ class Packet:
     id_at: int = 0  # offset of the packet identifier in raw; 0: none
 
     @property
-    def json(self):
-        """The payload as a JSON object; {} when it is none."""
+    def messages(self):
+        """The JSON objects that the payload holds: itself or those of a list; [{}] when it holds none."""
         try:
             value = json.loads(self.payload)
         except ValueError:
-            return {}
-        return value if isinstance(value, dict) else {}
+            return [{}]
+        return messages_of(value) if isinstance(value, dict) else [{}]
 
     def at_qos_0(self):
         """The same message without an acknowledgement, so that it may be sent at any time and any number of times."""
@@ -49,6 +49,15 @@ class Packet:
 
     def puback(self):
         return bytes([PUBACK << 4, 2]) + self.packet_id.to_bytes(2, "big")
+
+
+def messages_of(value):
+    """The messages of a decoded payload (transports/README.md): those of a list, each with what the list says of all."""
+    items = value.get("items") if isinstance(value, dict) else None
+    if not isinstance(items, list):
+        return [value]
+    shared = {key: each for key, each in value.items() if key != "items"}
+    return [{**shared, **item} for item in items if isinstance(item, dict)]
 
 
 def variable_length(number):

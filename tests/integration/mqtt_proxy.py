@@ -23,12 +23,14 @@ RECORDED = 20000  # packets kept for wait_seen() and failures
 
 def message(direction=None, topic=None, payload=None, client=None, **fields):
     """A predicate on PUBLISH packets. direction "up" or "down"; topic: an MQTT filter; client: its identifier;
-    payload: a function of the JSON object; fields: members of the JSON object that must be equal."""
+    payload: a function of the JSON object; fields: members of the JSON object that must be equal. Of a list of messages
+    one is enough."""
 
     def matches(packet):
         return (packet.kind == "PUBLISH" and direction in (None, packet.direction) and
                 client in (None, packet.client) and (topic is None or topic_matches(topic, packet.topic)) and
-                (not fields or fields.items() <= packet.json.items()) and (payload is None or bool(payload(packet.json))))
+                any(fields.items() <= each.items() and (payload is None or bool(payload(each)))
+                    for each in packet.messages))
 
     return matches
 

@@ -79,7 +79,7 @@ class Storm:
         self.rules, self.passed = [], 0
 
     def passes_(self, packet):
-        self.passed += packet.kind == "PUBLISH" and packet.json.get("type") in KINDS
+        self.passed += packet.kind == "PUBLISH" and packet.messages[0].get("type") in KINDS
         return False
 
     def blow(self):

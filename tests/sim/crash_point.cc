@@ -76,8 +76,8 @@ void CutTransport::send(const Message& message) {
   if (watcher_.on_send(copy)) client_.send(copy);
 }
 
-void CutTransport::subscribe(const std::string& filter, int qos, bool no_local) {
-  if (!point_.is_reached()) client_.subscribe(filter, qos, no_local);
+void CutTransport::subscribe(const std::string& filter, int qos, SubscribeOptions options) {
+  if (!point_.is_reached()) client_.subscribe(filter, qos, options);
 }
 
 void CutTransport::on_message(const Message& message) {

@@ -97,7 +97,7 @@ class CutTransport final : public Transport, public Transport::Handler {
   void set_handler(Transport::Handler* handler) override { handler_ = handler; }
   bool is_up() const override { return client_.is_up(); }
   void send(const Message& message) override;
-  void subscribe(const std::string& filter, int qos, bool no_local = false) override;
+  void subscribe(const std::string& filter, int qos, SubscribeOptions options = {}) override;
 
   void on_message(const Message& message) override;
   void on_link(bool up) override;

@@ -33,7 +33,7 @@ Names draw_names(Surroundings& world) {
   return names;
 }
 
-std::string lying_answer(Surroundings& world, const std::string& node) {
+Answer lying_answer(Surroundings& world, const std::string& node) {
   constexpr AnswerType kTypes[] = {AnswerType::pre_bound, AnswerType::bound, AnswerType::released,
                                    AnswerType::rejected,  AnswerType::stale, AnswerType::superseded,
                                    AnswerType::hello,     AnswerType::slots};
@@ -55,7 +55,17 @@ std::string lying_answer(Surroundings& world, const std::string& node) {
   if (answer.type == AnswerType::slots) {
     answer.slots.push_back({names.uid, names.epoch, SlotState::running, "{}", {}});
   }
-  return encode(answer);
+  return answer;
+}
+
+// As many as a list may hold, or one more; some of them no answers at all.
+std::string lying_list(Surroundings& world, const std::string& node) {
+  std::string items;
+  for (std::uint64_t more = world.random.chance(1, 8) ? kMaxItems + 1 : 2 + world.random.below(6); more > 0; --more) {
+    const std::string item = world.random.chance(1, 4) ? R"({"type":"Bound"})" : encode(lying_answer(world, node));
+    items += (items.empty() ? "" : ",") + item;
+  }
+  return R"({"items":[)" + items + "]}";
 }
 
 Json speaker(Surroundings& world) {
@@ -107,8 +117,9 @@ Message lie(Surroundings& world, const std::string& node) {
       message.payload = lying_status(names);
       break;
     }
-    case 3: message.payload = lying_answer(world, node).substr(world.random.below(40)); break;
-    default: message.payload = lying_answer(world, node); break;
+    case 3: message.payload = encode(lying_answer(world, node)).substr(world.random.below(40)); break;
+    case 5: message.payload = lying_list(world, node); break;
+    default: message.payload = encode(lying_answer(world, node)); break;
   }
   message.retain = message.topic.find("/nodes/") != std::string::npos && world.random.chance(1, 2);
   return message;

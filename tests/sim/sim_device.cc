@@ -33,15 +33,15 @@ void SimDevice::forget_at_start() {
   read_flash();
 }
 
-void SimDevice::misread_request(Message& message, const Request& request) {
+Request SimDevice::misread_request(const Request& request) {
   const std::string incarnation = agent_->state().incarnation;
-  message.payload = encode(misread(request, incarnation, world().mutant));
   if (const std::optional<Answer> rash = answer_rashly(request, incarnation, world().mutant)) {
     Message said;
     said.topic = Topics(kFleet).answers(kGateway, name());
     said.payload = encode(*rash);
     forge(said);
   }
+  return misread(request, incarnation, world().mutant);
 }
 
 void SimDevice::drop_program() {
@@ -66,11 +66,12 @@ void SimDevice::wipe() {
 
 bool SimDevice::on_send_watched(Message& message) {
   if (message.topic.find("/answers/") == std::string::npos) return true;
-  const Result<Answer> answer = decode_answer(message.payload, name());
-  CHECK(answer.has_value());
-  world().say(name(), "answers " + std::string(to_string(answer->type)) + " " + answer->uid + "@" +
-                          berth::to_text(answer->epoch) + (answer->reason.empty() ? "" : ": " + answer->reason));
-  world().witness.device_sent(*answer);
+  for (const Result<Answer>& answer : decode_answers(message.payload, name())) {
+    CHECK(answer.has_value());
+    world().say(name(), "answers " + std::string(to_string(answer->type)) + " " + answer->uid + "@" +
+                            berth::to_text(answer->epoch) + (answer->reason.empty() ? "" : ": " + answer->reason));
+    world().witness.device_sent(*answer);
+  }
   if (world().answers.size() < kAnswersKept) {
     world().answers.push_back(message.payload);
   } else {
@@ -80,17 +81,28 @@ bool SimDevice::on_send_watched(Message& message) {
 }
 
 void SimDevice::before_message(Message& message, bool alone) {
-  const Result<Request> request = decode_request(message.payload);
-  if (!request) return;
-  if (request->type != RequestType::heartbeat) {
-    world().say(name(), "hears " + std::string(to_string(request->type)) + " " + request->uid + "@" +
-                            berth::to_text(request->epoch));
-  }
-  if (world().mutant != Mutant::none) misread_request(message, *request);
   repeated_.reset();
+  const std::vector<Result<Request>> requests = decode_requests(message.payload);
+  if (requests.size() > 1) ++world().counts.faults["list of requests"];
+  alone = alone && requests.size() == 1;
+  if (!alone) world().witness.forget_message();
+  std::vector<Request> misread;
+  for (const Result<Request>& request : requests) {
+    if (!request) return;
+    hear_request(*request, alone);
+    if (world().mutant != Mutant::none) misread.push_back(misread_request(*request));
+  }
+  if (world().mutant != Mutant::none) message.payload = encode_all(misread).front();
+}
+
+void SimDevice::hear_request(const Request& request, bool alone) {
+  if (request.type != RequestType::heartbeat) {
+    world().say(name(), "hears " + std::string(to_string(request.type)) + " " + request.uid + "@" +
+                            berth::to_text(request.epoch));
+  }
   if (!alone) return;
-  world().witness.before_device_message(name(), *request, agent_->is_ready());
-  if (world().sabotage == Sabotage::s6 && request->type == RequestType::release) repeated_ = *request;
+  world().witness.before_device_message(name(), request, agent_->is_ready());
+  if (world().sabotage == Sabotage::s6 && request.type == RequestType::release) repeated_ = request;
 }
 
 void SimDevice::after_message() {

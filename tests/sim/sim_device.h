@@ -29,7 +29,8 @@ class SimDevice final : public Process {
 
  private:
   void forget_at_start() override;
-  void misread_request(Message& message, const Request& request);
+  void hear_request(const Request& request, bool alone);
+  Request misread_request(const Request& request);
   Status start_program(Store& store, Transport& transport, Timers& timers) override;
   Status finish_program() override { return agent_->finish_turn(); }
   void drop_program() override;

@@ -69,14 +69,11 @@ void SimGateway::forget_at_start() {
   read_flash();
 }
 
-void SimGateway::misread_answer(Message& message, const Answer& answer) {
-  if (answer.type == AnswerType::slots) {
-    message.payload = encode(misread(answer, nullptr, world().mutant));
-    return;
-  }
+Answer SimGateway::misread_answer(const Answer& answer) {
+  if (answer.type == AnswerType::slots) return misread(answer, nullptr, world().mutant);
   const auto row = world().witness.gateway().rows.find(answer.uid);
-  if (row == world().witness.gateway().rows.end()) return;
-  message.payload = encode(misread(answer, &row->second, world().mutant));
+  if (row == world().witness.gateway().rows.end()) return answer;
+  return misread(answer, &row->second, world().mutant);
 }
 
 void SimGateway::wipe() {
@@ -87,21 +84,12 @@ void SimGateway::wipe() {
 
 bool SimGateway::on_send_watched(Message& message) {
   if (message.topic.ends_with("/requests")) {
-    const Result<Request> request = decode_request(message.payload);
-    CHECK(request.has_value());
     const std::string prefix = Topics(kFleet).root() + "nodes/";
     const std::string node =
         message.topic.substr(prefix.size(), message.topic.find('/', prefix.size()) - prefix.size());
-    if (request->type != RequestType::heartbeat) {
-      world().say(name(), "asks " + node + " " + std::string(to_string(request->type)) + " " + request->uid + "@" +
-                              berth::to_text(request->epoch) + " floor " + berth::to_text(request->floor));
-    }
-    world().witness.gateway_sent(node, *request, world().clock.now());
-    if (world().mutant == Mutant::p7 && request->type == RequestType::release) take_as_released(node, *request);
-    if (world().sabotage == Sabotage::s3 && request->type == RequestType::pre_bind) {
-      Request forged = *request;
-      forged.type = RequestType::bind;
-      world().witness.gateway_sent(node, forged, world().clock.now());
+    for (const Result<Request>& request : decode_requests(message.payload)) {
+      CHECK(request.has_value());
+      watch_request(node, *request);
     }
   } else if (message.topic.starts_with(Topics(kFleet).root() + "events/") &&
              message.payload.find("\"Preempted\"") != std::string::npos) {
@@ -112,21 +100,45 @@ bool SimGateway::on_send_watched(Message& message) {
   return true;
 }
 
-void SimGateway::before_message(Message& message, bool alone) {
-  if (alone) world().witness.turn_ended();
-  const std::vector<std::string_view> levels = Topics(kFleet).split(message.topic);
-  if (levels.size() < 3) return;
-  if (levels[0] == "gateways" && levels[2] == "answers" && levels.size() == 4) {
-    const std::string sender(levels[3]);
-    const Result<Answer> answer = decode_answer(message.payload, sender);
-    if (!answer) return;
+void SimGateway::watch_request(const std::string& node, const Request& request) {
+  if (request.type != RequestType::heartbeat) {
+    world().say(name(), "asks " + node + " " + std::string(to_string(request.type)) + " " + request.uid + "@" +
+                            berth::to_text(request.epoch) + " floor " + berth::to_text(request.floor));
+  }
+  world().witness.gateway_sent(node, request, world().clock.now());
+  if (world().mutant == Mutant::p7 && request.type == RequestType::release) take_as_released(node, request);
+  if (world().sabotage == Sabotage::s3 && request.type == RequestType::pre_bind) {
+    Request forged = request;
+    forged.type = RequestType::bind;
+    world().witness.gateway_sent(node, forged, world().clock.now());
+  }
+}
+
+void SimGateway::hear_answers(Message& message, const std::string& sender, bool alone) {
+  const std::vector<Result<Answer>> answers = decode_answers(message.payload, sender);
+  if (answers.size() > 1) ++world().counts.faults["list of answers"];
+  alone = alone && answers.size() == 1;
+  if (!alone) world().witness.forget_message();
+  std::vector<Answer> misread;
+  for (const Result<Answer>& answer : answers) {
+    if (!answer) continue;
     world().say(name(), "hears " + std::string(to_string(answer->type)) + " " + answer->uid + "@" +
                             berth::to_text(answer->epoch) + " from " + sender);
     world().witness.gateway_received(*answer);
     if (answer->page > 0 && !world().witness.device(sender)->hostile) ++world().counts.faults["further page"];
     if (alone) world().witness.before_gateway_message(sender, *answer, {});
-    if (world().mutant != Mutant::none) misread_answer(message, *answer);
+    misread.push_back(misread_answer(*answer));
     if (world().sabotage == Sabotage::s12) impersonate(message, *answer);
+  }
+  if (world().mutant != Mutant::none && !misread.empty()) message.payload = encode_all(misread).front();
+}
+
+void SimGateway::before_message(Message& message, bool alone) {
+  if (alone) world().witness.turn_ended();
+  const std::vector<std::string_view> levels = Topics(kFleet).split(message.topic);
+  if (levels.size() < 3) return;
+  if (levels[0] == "gateways" && levels[2] == "answers" && levels.size() == 4) {
+    hear_answers(message, std::string(levels[3]), alone);
   } else if (levels[0] == "nodes" && levels[2] == "pods" && alone) {
     const Result<Json> json = Json::parse(message.payload);
     const Json* uid = json ? json->find("uid") : nullptr;

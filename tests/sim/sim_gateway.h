@@ -25,7 +25,9 @@ class SimGateway final : public Process {
  private:
   void forget_at_start() override;
   void take_as_released(const std::string& node, const Request& request);
-  void misread_answer(Message& message, const Answer& answer);
+  void watch_request(const std::string& node, const Request& request);
+  void hear_answers(Message& message, const std::string& sender, bool alone);
+  Answer misread_answer(const Answer& answer);
   Status start_program(Store& store, Transport& transport, Timers& timers) override;
   Status finish_program() override { return gateway_->finish_turn(); }
   void drop_program() override;

@@ -15,6 +15,7 @@
 
 #include "core/agent/agent.h"
 #include "storage/memory_store.h"
+#include "tests/one_message.h"
 
 namespace berth {
 
@@ -30,10 +31,13 @@ class RecordingTransport final : public Transport {
   void set_handler(Handler* handler) override { handler_ = handler; }
   bool is_up() const override { return up; }
   void send(const Message& message) override {
-    if (on_send) on_send(message);
-    sent.push_back(message);
+    on_wire.push_back(message);
+    for (Message& each : taken_apart(message)) {
+      if (on_send) on_send(each);
+      sent.push_back(std::move(each));
+    }
   }
-  void subscribe(const std::string& filter, int qos, bool = false) override {
+  void subscribe(const std::string& filter, int qos, SubscribeOptions = {}) override {
     subscriptions.push_back(filter + " " + std::to_string(qos));
   }
   void set_link(bool now_up) {
@@ -42,7 +46,8 @@ class RecordingTransport final : public Transport {
     handler_->on_link(up);
   }
   bool up = false;
-  std::vector<Message> sent;
+  std::vector<Message> sent;  // those of a list each alone
+  std::vector<Message> on_wire;
   std::vector<std::string> subscriptions;
   std::function<void(const Message&)> on_send;
 

@@ -24,6 +24,22 @@ TEST_F(AgentHandshake, APreBindIsPreparedAndThenAnswered) {
   EXPECT_EQ(take_words(), Words{"PreBound u1/1.5"});
 }
 
+TEST_F(AgentHandshake, AListIsCarriedOutOneByOneAndAnsweredInOneMessage) {
+  run_pod("u1", 5);
+  run_pod("u2", 6);
+  transport.on_wire.clear();
+  take_words();
+  Request of_another = request_of(RequestType::bind, "u1", 5);
+  of_another.gateway = "not a name";
+  deliver_text(encode_all(std::vector<Request>{request_of(RequestType::bind, "u1", 5), of_another,
+                                               request_of(RequestType::bind, "u2", 6),
+                                               request_of(RequestType::release, "u3", 7)})
+                   .front());
+  EXPECT_EQ(take_words(), (Words{"Bound u1/1.5", "Bound u2/1.6", "Released u3/1.7"}));
+  ASSERT_EQ(transport.on_wire.size(), 1u);
+  EXPECT_EQ(transport.on_wire[0].topic, kAnswers);
+}
+
 TEST_F(AgentHandshake, EachWordAndEffectComesAfterTheCommitThatMakesItTrue) {
   Words order;
   transport.on_send = [&](const Message& message) {

@@ -13,6 +13,7 @@
 #include "core/scheduler/gateway.h"
 #include "plugins/registry.h"
 #include "storage/memory_store.h"
+#include "tests/one_message.h"
 #include "tests/unit/hand_clock.h"
 
 namespace berth {
@@ -32,13 +33,17 @@ class RecordingTransport final : public Transport {
  public:
   void set_handler(Handler* handler) override { handler_ = handler; }
   bool is_up() const override { return up; }
-  void send(const Message& message) override { sent.push_back(message); }
-  void subscribe(const std::string& filter, int, bool is_no_local = false) override {
+  void send(const Message& message) override {
+    on_wire.push_back(message);
+    for (Message& each : taken_apart(message)) sent.push_back(std::move(each));
+  }
+  void subscribe(const std::string& filter, int, SubscribeOptions asked = {}) override {
     filters.push_back(filter);
-    if (is_no_local) no_local.insert(filter);
+    if (asked.no_local) no_local.insert(filter);
   }
   bool up = false;
-  std::vector<Message> sent;
+  std::vector<Message> sent;  // those of a list each alone
+  std::vector<Message> on_wire;
   std::vector<std::string> filters;
   std::set<std::string> no_local;  // of the filters
 

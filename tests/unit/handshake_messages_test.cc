@@ -6,6 +6,7 @@
 
 #include "core/api/json.h"
 #include "core/random.h"
+#include "tests/one_message.h"
 #include "tests/unit/rounds.h"
 
 namespace berth {
@@ -213,12 +214,93 @@ TEST(Messages, APayloadOver64KiBIsRefused) {
   EXPECT_TRUE(decode_request(encode(request)));
 }
 
+std::vector<Request> binds(std::size_t count, std::size_t name_bytes = 10) {
+  std::vector<Request> requests;
+  for (std::size_t number = 0; number < count; ++number) {
+    requests.push_back(pre_bind());
+    requests.back().uid = std::string(name_bytes, 'u') + std::to_string(number);
+    requests.back().epoch = {7, number + 1};
+    requests.back().type = RequestType::bind;
+  }
+  return requests;
+}
+
+TEST(Messages, AListSaysOnceWhatItsMessagesShareAndComesBackWhole) {
+  std::vector<Request> sent = binds(3);
+  sent[1] = pre_bind();
+  sent[2].floor = {7, 4};
+  const std::vector<std::string> payloads = encode_all(sent);
+  ASSERT_EQ(payloads.size(), 1u);
+  EXPECT_EQ(payloads[0].find("storeId"), payloads[0].rfind("storeId")) << payloads[0];
+  EXPECT_LT(payloads[0].find("storeId"), payloads[0].find("items"));
+  const std::vector<Result<Request>> got = decode_requests(payloads[0]);
+  ASSERT_EQ(got.size(), 3u);
+  for (std::size_t index = 0; index < 3; ++index) {
+    ASSERT_TRUE(got[index]) << got[index].error().message();
+    EXPECT_EQ(encode(*got[index]), encode(sent[index]));
+  }
+}
+
+TEST(Messages, OneAloneIsNoList) {
+  EXPECT_EQ(encode_all(std::vector<Request>{pre_bind()}), std::vector<std::string>{encode(pre_bind())});
+  EXPECT_TRUE(encode_all(std::vector<Answer>{}).empty());
+}
+
+TEST(Messages, WhatOneListCannotHoldGoesIntoTheNext) {
+  const std::vector<std::string> many = encode_all(binds(2 * kMaxItems + 1));
+  ASSERT_EQ(many.size(), 3u);
+  EXPECT_EQ(decode_requests(many[1]).size(), kMaxItems);
+  EXPECT_EQ(decode_requests(many[2]).size(), 1u);
+  EXPECT_EQ(many[2].find("items"), std::string::npos);
+
+  std::vector<Request> large;
+  for (const std::size_t bytes : {56u * 1024, 5u * 1024, 5u * 1024, 59u * 1024, 5u * 1024}) {
+    large.push_back(pre_bind());
+    large.back().pod = R"({"x":")" + std::string(bytes, 'a') + "\"}";
+    large.back().epoch.counter += bytes;
+  }
+  std::vector<std::string> again;
+  for (const std::string& payload : encode_all(large)) {
+    EXPECT_LE(payload.size(), 65536u);
+    for (const Result<Request>& request : decode_requests(payload)) again.push_back(encode(*request));
+  }
+  ASSERT_EQ(again.size(), large.size());
+  for (std::size_t index = 0; index < large.size(); ++index) EXPECT_EQ(again[index], encode(large[index]));
+}
+
+TEST(Messages, EachMessageOfAListIsJudgedAlone) {
+  const std::string shared = R"({"type":"Bound","incarnation":"inc","term":"7","storeId":"store","items":[)";
+  const auto got = decode_answers(shared + R"({"uid":"u1","epoch":"7.1"},{"uid":"u2"},7,{"items":[]},)" +
+                                      R"({"type":"Stale","high":"7.9","uid":"u3","epoch":"7.3"}]})",
+                                  "n1");
+  ASSERT_EQ(got.size(), 5u);
+  ASSERT_TRUE(got[0]);
+  EXPECT_EQ(got[0]->type, AnswerType::bound);
+  EXPECT_EQ(got[0]->node, "n1");
+  EXPECT_EQ(got[1].error().message().substr(0, 14), "items[1].epoch");
+  EXPECT_EQ(got[2].error().message(), "items[2]: must be an object");
+  EXPECT_FALSE(got[3]);
+  ASSERT_TRUE(got[4]);
+  EXPECT_EQ(got[4]->type, AnswerType::stale) << "its own word counts";
+}
+
+TEST(Messages, AListOfNoneOrOfTooManyIsOneError) {
+  std::string items = "{}";
+  for (std::size_t more = 0; more < kMaxItems; ++more) items += ",{}";
+  for (const std::string& wrong : {std::string(), items, std::string("[]")}) {
+    const std::string payload = wrong == "[]" ? R"({"items":{}})" : R"({"items":[)" + wrong + "]}";
+    const auto got = decode_requests(payload);
+    ASSERT_EQ(got.size(), 1u) << payload;
+    EXPECT_EQ(got[0].error().message(), "items: must be an array of 1 to 32 messages");
+  }
+}
+
 // Any bytes give an answer or an error; the sanitizers see the rest.
 TEST(Messages, BrokenBytesNeverCrash) {
   Random random(1);
-  const std::string good[] = {encode(pre_bind()), encode(answer_of(AnswerType::stale))};
+  const std::string good[] = {encode(pre_bind()), encode(answer_of(AnswerType::stale)), encode_all(binds(2)).front()};
   for (int round = 0; round < rounds(20000); ++round) {
-    std::string bytes = good[round % 2];
+    std::string bytes = good[round % 3];
     for (std::uint64_t edits = 1 + random.below(4); edits > 0 && !bytes.empty(); --edits) {
       const std::size_t at = random.below(bytes.size());
       switch (random.below(3)) {

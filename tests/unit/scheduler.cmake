@@ -6,6 +6,7 @@ berth_test(unit_scheduler
     scheduler_full_store_test.cc
     scheduler_forget_test.cc
     scheduler_gateway_test.cc
+    scheduler_mirror_test.cc
     scheduler_objects_test.cc
     scheduler_permit_test.cc
     scheduler_places_test.cc

@@ -41,6 +41,7 @@ class CrowdTest : public GatewayTest {
   // Each node answers the List it got; what it was sent is forgotten.
   int answer_lists() {
     int lists = 0;
+    transport.on_wire.clear();
     for (const Message& message : std::exchange(transport.sent, {})) {
       const Result<Request> request = decode_request(message.payload);
       if (!message.topic.ends_with("/requests") || !request || request->type != RequestType::list) continue;
@@ -158,6 +159,7 @@ TEST_F(CrowdTest, OfManyNodesOnlyThoseThatSayNothingAreCalledSilent) {
 
 TEST_F(CrowdTest, ANodeThatAnswersNothingTakesNoMoreOfTheWindowThanItsOwnShare) {
   options.max_rows_in_flight = 8;
+  options.max_rows_per_node = 4;
   come_up(10);
   for (int number = 0; number < 12; ++number) apply_to(0, number);
   for (int number = 12; number < 40; ++number) apply_to(1 + number % 9, number);
@@ -178,6 +180,7 @@ TEST_F(CrowdTest, ANodeThatAnswersNothingTakesNoMoreOfTheWindowThanItsOwnShare) 
 }
 
 TEST_F(CrowdTest, WhatWaitsForABusyNodeIsDeletedAtOnceAndDecidedAnewAfterARestart) {
+  options.max_rows_per_node = 4;
   come_up(1);
   for (int number = 0; number < 6; ++number) apply_to(0, number);
   api(R"({"op":"delete","kind":"Pod","name":"p4"})");
@@ -196,6 +199,7 @@ TEST_F(CrowdTest, WhatWaitsForABusyNodeIsDeletedAtOnceAndDecidedAnewAfterARestar
 }
 
 TEST_F(CrowdTest, WhatWaitsForABusyNodeIsLearnedAnewOnceAnotherGatewayHasSpoken) {
+  options.max_rows_per_node = 4;
   come_up(1);
   for (int number = 0; number < 6; ++number) apply_to(0, number);
   Answer superseded = answer_to(pre_binds(0)[0], AnswerType::superseded);
@@ -248,6 +252,44 @@ TEST_F(CrowdTest, ANodeThatFloodsDelaysOnlyItself) {
   EXPECT_LE(refused(), 600) << "not all of it was kept";
   receive(topics.root() + "nodes/n0/pods/default/late", "no JSON");
   EXPECT_NE(log.warnings.back().find("default/late"), std::string::npos) << "and it is heard again";
+}
+
+TEST_F(CrowdTest, AListOfAnswersIsHeardToItsEndAndCountsAsManyMessages) {
+  come_up(1);
+  const auto refused = [this] {
+    return std::count_if(log.warnings.begin(), log.warnings.end(),
+                         [](const std::string& line) { return line.starts_with("refused"); });
+  };
+  std::string items = "{}";
+  for (std::size_t more = 1; more < kMaxItems; ++more) items += ",{}";
+  for (int number = 0; number < 100; ++number) hear(topics.answers("gateway", "n0"), R"({"items":[)" + items + "]}");
+  EXPECT_EQ(refused(), static_cast<std::ptrdiff_t>(kMaxItems)) << "one list, and no other in this turn";
+  turn();
+  timers.run_due(clock.now_ms);
+  turn();
+  EXPECT_EQ(refused(), static_cast<std::ptrdiff_t>(2 * kMaxItems));
+}
+
+TEST_F(CrowdTest, WhatANodeIsAskedInOneTurnLeavesInOneMessage) {
+  come_up(2);
+  for (int number = 0; number < 5; ++number) {
+    hear(topics.desired(Kind::pod, "default/p" + std::to_string(number)),
+         pod("p" + std::to_string(number), "u" + std::to_string(number), "1Mi"));
+  }
+  transport.on_wire.clear();
+  turn();
+  EXPECT_EQ(std::count_if(transport.on_wire.begin(), transport.on_wire.end(),
+                          [](const Message& message) { return message.topic.ends_with("/requests"); }),
+            2);
+  ASSERT_EQ(pre_binds(0).size() + pre_binds(1).size(), 5u);
+  // A wrong answer among them costs the others nothing.
+  const std::vector<Request> asked = pre_binds(0);
+  std::vector<Answer> answers;
+  for (const Request& request : asked) answers.push_back(answer_to(request, AnswerType::pre_bound));
+  answers.front().uid = "not/an/id";
+  hear(topics.answers("gateway", "n0"), encode_all(answers).front());
+  EXPECT_EQ(phase(asked.front().uid), Phase::prebind);
+  for (std::size_t index = 1; index < asked.size(); ++index) EXPECT_EQ(phase(asked[index].uid), Phase::bind);
 }
 
 TEST_F(CrowdTest, ANodeThatSaysMoreOnTheSameTopicsIsBoundedToo) {

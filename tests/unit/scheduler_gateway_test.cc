@@ -28,7 +28,7 @@ TEST_F(GatewayTest, PodsWaitUntilTheFenceCameBack) {
 TEST_F(GatewayTest, AMirrorComingBackIsNotPublishedAgain) {
   start_connected();
   const std::string topic = topics.desired(Kind::pod, "default/web");
-  receive(topic, pod("web", "u1"), true);
+  receive(topic, pod("web", "u1"));
   std::string mirrored;
   for (const Message& message : transport.sent) {
     if (message.topic == topic) mirrored = message.payload;
@@ -103,6 +103,58 @@ TEST_F(GatewayTest, OneStatusTellsOfAPodThatIsBoundAtOnceAndTheTickOfOneThatIsNo
   EXPECT_EQ(told("slow"), std::vector<std::string>{"prebind"});
   advance(3000);
   EXPECT_EQ(told("slow").size(), 1u) << "nothing new to tell";
+}
+
+TEST_F(GatewayTest, OneStatusTellsOfAPodThatWaitsItsTurnAtANode) {
+  options.max_rows_per_node = 1;
+  start_connected();
+  device("n1");
+  const auto told = [this] {
+    std::vector<std::string> words;
+    for (const Message& message : transport.sent) {
+      if (message.topic != topics.status(Kind::pod, "default/second")) continue;
+      EXPECT_EQ(message.qos, 0);
+      EXPECT_TRUE(message.retain);
+      words.push_back(message.payload);
+    }
+    return words;
+  };
+  apply(pod("first", "u1"));
+  const Request first = *request("n1");
+  apply(pod("second", "u2"));
+  EXPECT_EQ(told().size(), 0u) << "its turn may come in a moment";
+  advance(1000);
+  ASSERT_EQ(told().size(), 1u);
+  EXPECT_NE(told()[0].find("n1 is chosen"), std::string::npos) << told()[0];
+  answer("n1", answer_to(first, AnswerType::pre_bound));
+  answer("n1", answer_to(first, AnswerType::bound));
+  answer("n1", AnswerType::pre_bound);
+  EXPECT_EQ(told().size(), 1u);
+  answer("n1", AnswerType::bound);
+  ASSERT_EQ(phase("u2"), Phase::bound);
+  EXPECT_EQ(told().size(), 2u) << "bound is told of at once";
+}
+
+TEST_F(GatewayTest, AnEventIsTheNewsOfItsPodAndSaysNoMoreThanThat) {
+  transport.up = true;
+  Turn shown(store, transport);
+  Board board(shown, topics, clock);
+  const auto say = [&](const std::string& pod, const std::string& type, const std::string& reason) {
+    transport.sent.clear();
+    board.event(pod, type, reason, "why");
+    EXPECT_TRUE(shown.finish().is_success());
+    return transport.sent.empty() ? std::string("nothing") : transport.sent.back().payload;
+  };
+  EXPECT_EQ(say("d/a", "Normal", "Scheduled").find("type"), std::string::npos);
+  EXPECT_NE(say("d/b", "Warning", "FailedScheduling").find(R"("type":"Warning")"), std::string::npos);
+  EXPECT_EQ(say("d/a", "Normal", "Scheduled"), "nothing") << "counted";
+  EXPECT_EQ(board.events_of("d/a").at(0).count, 2);
+  EXPECT_NE(say("d/a", "Warning", "Preempted"), "nothing");
+  EXPECT_NE(say("d/a", "Normal", "Scheduled"), "nothing") << "only neighbours are counted";
+  for (std::size_t more = 0; more < Board::kMaxEvents; ++more) say("d/x" + std::to_string(more), "Normal", "Scheduled");
+  EXPECT_TRUE(board.events_of("d/a").empty());
+  EXPECT_NE(say("d/a", "Normal", "Scheduled"), "nothing") << "forgotten by now";
+  EXPECT_EQ(say("d/x999", "Normal", "Scheduled"), "nothing");
 }
 
 TEST_F(GatewayTest, OnlyWhatMayChangeChanges) {

@@ -308,4 +308,23 @@ TEST_F(GatewayTest, AWaitingSuccessorOutlivesItsPriorityClass) {
 }
 
 }  // namespace
+TEST_F(GatewayTest, ARowWhoseObjectTheStoreLostIsCarriedToAnEndAndCrashesNothing) {
+  for (const Phase from : {Phase::prebind, Phase::bind}) {
+    store = MemoryStore();
+    start_connected();
+    device("n1");
+    apply(pod("p", "u1"));
+    if (from == Phase::bind) answer("n1", AnswerType::pre_bound);
+    ASSERT_EQ(phase("u1"), from);
+    gateway.reset();
+    store.erase(Table::object, "pods/default/p");
+    ASSERT_TRUE(store.commit().is_success());
+    start_connected();
+    device("n1");
+    answer("n1", from == Phase::prebind ? AnswerType::pre_bound : AnswerType::bound);
+    EXPECT_EQ(phase("u1"), from == Phase::prebind ? Phase::none : Phase::bound);
+    EXPECT_EQ(gateway->releases().size(), from == Phase::prebind ? 1u : 0u);
+  }
+}
+
 }  // namespace berth

@@ -1,6 +1,7 @@
 // What the simulator found, each as the shortest play that shows it.
 #include <algorithm>
 
+#include "tests/one_message.h"
 #include "tests/unit/gateway_fixture.h"
 
 namespace berth {
@@ -48,7 +49,10 @@ TEST_F(GatewayTest, TheGatewaysOwnMirrorIsNoOrder) {
 }
 
 TEST_F(GatewayTest, AMirrorLeftByALostStoreIsTakenUp) {
-  start_connected();
+  start();
+  transport.up = true;
+  gateway->on_link(true);
+  turn();
   Message mirror;
   mirror.topic = topics.desired(Kind::pod, "default/p");
   mirror.payload = pod("p", "u1");

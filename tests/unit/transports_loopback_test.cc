@@ -94,7 +94,7 @@ TEST_F(LoopbackTest, DeliversToMatchingFiltersOnceAndInOrder) {
 TEST_F(LoopbackTest, DoesNotBringBackWhatOneSaidToANoLocalSubscriptionButKeepsItRetained) {
   join(a_, a_ear_);
   join(b_, b_ear_);
-  a_.subscribe("s/#", 0, true);
+  a_.subscribe("s/#", 0, {.no_local = true});
   a_.send(message("s/1", "own", true));
   b_.send(message("s/2", "other"));
   run();
@@ -103,9 +103,22 @@ TEST_F(LoopbackTest, DoesNotBringBackWhatOneSaidToANoLocalSubscriptionButKeepsIt
   a_.send(message("s/1", "newer", true));
   run();
   EXPECT_EQ(a_ear_.take(), "s/1=own(r) s/1=newer ") << "another of its filters hears it";
-  a_.subscribe("s/#", 0, true);
+  a_.subscribe("s/#", 0, {.no_local = true});
   run();
   EXPECT_EQ(a_ear_.take(), "s/1=newer(r) ");
+}
+
+TEST_F(LoopbackTest, TellsWhoAskedForItWhatWasToBeRetained) {
+  join(a_, a_ear_);
+  join(b_, b_ear_);
+  a_.subscribe("s/#", 0, {.retain_as_published = true});
+  a_.subscribe("s/+", 1);
+  b_.subscribe("s/#", 0);
+  b_.send(message("s/1", "kept", true));
+  b_.send(message("s/2", "passing"));
+  run();
+  EXPECT_EQ(a_ear_.take(), "up s/1=kept(r) s/2=passing ");
+  EXPECT_EQ(b_ear_.take(), "up s/1=kept s/2=passing ");
 }
 
 TEST_F(LoopbackTest, GivesTheRetainedSetToANewSubscriberAndForgetsOnEmptyPayload) {

@@ -134,7 +134,7 @@ TEST_F(MqttTest, DoesNotBringBackWhatOneSaidToANoLocalSubscriptionButKeepsItReta
   start_broker();
   auto a = join(options("a"));
   auto b = join(options("b"));
-  a->transport.subscribe("s/#", 0, true);
+  a->transport.subscribe("s/#", 0, {.no_local = true});
   settle(*a);
   a->transport.send(message("s/1", "own", true));
   settle(*a);
@@ -142,10 +142,22 @@ TEST_F(MqttTest, DoesNotBringBackWhatOneSaidToANoLocalSubscriptionButKeepsItReta
   b->transport.send(message("s/2", "other"));
   ASSERT_TRUE(run_until([&] { return a->ear.messages.size() == 1; }));
   EXPECT_EQ(a->ear.messages[0].topic, "s/2");
-  a->transport.subscribe("s/#", 0, true);
+  a->transport.subscribe("s/#", 0, {.no_local = true});
   ASSERT_TRUE(run_until([&] { return a->ear.messages.size() == 2; }));
   EXPECT_EQ(a->ear.messages[1].topic, "s/1");
   EXPECT_TRUE(a->ear.messages[1].retain);
+}
+
+TEST_F(MqttTest, TellsWhoAskedForItWhatWasToBeRetained) {
+  start_broker();
+  auto a = join(options("a"));
+  a->transport.subscribe("s/#", 0, {.retain_as_published = true});
+  settle(*a);
+  a->transport.send(message("s/1", "kept", true));
+  a->transport.send(message("s/2", "passing"));
+  ASSERT_TRUE(run_until([&] { return a->ear.messages.size() == 2; }));
+  EXPECT_TRUE(a->ear.messages[0].retain);
+  EXPECT_FALSE(a->ear.messages[1].retain);
 }
 
 TEST_F(MqttTest, GetsARetainedSetOf5000WholeAndInFewTurnsBeforeTheFence) {

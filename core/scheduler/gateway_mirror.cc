@@ -1,0 +1,59 @@
+// What the broker retains of pods. An operator's manifest that it retains just as it was accepted is not mirrored: on
+// the radio that would cost a third of a bind. Then nothing marks it as taken in, so that once the pod is gone, and the
+// clearing of its topic lost with the link or the power, it would be an order again, and the pod would come back. So
+// the uid stays known, durably, until a fence behind the clearing shows that the broker has it.
+#include "core/scheduler/accepting.h"
+#include "core/scheduler/gateway.h"
+
+namespace berth {
+
+void Gateway::mirror(Kind kind, const std::string& key, const Json* manifest) {
+  if (kind == Kind::pod) {
+    left_.erase(key);
+    under_way_.insert(key);
+    if (settling_) settling_->keys.erase(key);
+  }
+  board_.mirror(kind, key, manifest);
+}
+
+// A mirror or clearing of ours that is under way may reach the broker after what it retains now.
+void Gateway::mirror_pod(const PodEntry& entry) {
+  const std::string key = entry.pod->metadata.key();
+  const Json& manifest = entry.pod->manifest.json();
+  if (inbox_ == nullptr || *inbox_ != manifest || under_way_.contains(key)) return mirror(Kind::pod, key, &manifest);
+  left_.insert(key);
+}
+
+void Gateway::clear_pod(const std::string& key, const std::string& uid) {
+  // Before the fence it is not known what the broker retains.
+  if ((left_.contains(key) || !synced_) && identity_.withdrawn.insert(uid).second) identity_changed_ = true;
+  if (settling_) settling_->uids.erase(uid);
+  mirror(Kind::pod, key, nullptr);
+}
+
+bool Gateway::is_withdrawn(Kind kind, const Json& manifest) const {
+  return kind == Kind::pod && identity_.withdrawn.contains(uid_of(manifest));
+}
+
+// At a tick: a fence follows what was published and subscribed to before, on the same connection. Until it is back it
+// is sent again.
+void Gateway::settle_mirrors() {
+  if (!settling_) {
+    if (under_way_.empty() && identity_.withdrawn.empty() && !reading_again_) return;
+    settling_ = {under_way_, identity_.withdrawn, reading_again_};
+    ++fence_;
+  }
+  turn_.after_commit([this] { send_fence(); });
+}
+
+void Gateway::mirrors_settled() {
+  const std::optional<Settling> settled = std::exchange(settling_, std::nullopt);
+  if (!settled) return;
+  for (const std::string& key : settled->keys) under_way_.erase(key);
+  for (const std::string& uid : settled->uids) {
+    if (identity_.withdrawn.erase(uid) > 0) identity_changed_ = true;
+  }
+  if (settled->reading_again) reading_again_ = false;
+}
+
+}  // namespace berth

@@ -1,0 +1,44 @@
+// Lists of messages taken apart, for tests that look at one message at a time.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/handshake/messages.h"
+#include "core/transport.h"
+
+namespace berth {
+
+template <class T>
+Result<T> only_one(std::vector<Result<T>> messages) {
+  if (messages.size() != 1) return Status::error("a list of " + std::to_string(messages.size()) + " messages");
+  return std::move(messages.front());
+}
+
+inline Result<Request> decode_request(std::string_view payload) { return only_one(decode_requests(payload)); }
+inline Result<Answer> decode_answer(std::string_view payload, std::string_view node) {
+  return only_one(decode_answers(payload, node));
+}
+
+// What was sent, as if each message of a list had come alone.
+inline std::vector<Message> taken_apart(const Message& sent) {
+  std::vector<Message> apart;
+  const auto add = [&](const auto& list) {
+    for (const auto& each : list) {
+      apart.push_back(sent);
+      if (list.size() > 1 && each) apart.back().payload = encode(*each);
+    }
+  };
+  if (sent.topic.ends_with("/requests")) {
+    add(decode_requests(sent.payload));
+  } else if (sent.topic.find("/answers/") != std::string::npos) {
+    add(decode_answers(sent.payload, "n1"));
+  } else {
+    apart.push_back(sent);
+  }
+  return apart;
+}
+
+}  // namespace berth

@@ -1,0 +1,140 @@
+// What of desired/ the broker retains: the operator's own word, or the gateway's mirror of it.
+#include <algorithm>
+
+#include "tests/unit/gateway_fixture.h"
+
+namespace berth {
+
+class MirrorTest : public GatewayTest {
+ protected:
+  const std::string topic = topics.desired(Kind::pod, "default/p");
+
+  // How often the topic was published to since the last call; the last payload.
+  std::size_t mirrors(std::string* last = nullptr) {
+    std::size_t count = 0;
+    for (const Message& message : std::exchange(transport.sent, {})) {
+      if (message.topic != topic) continue;
+      ++count;
+      if (last != nullptr) *last = message.payload;
+    }
+    return count;
+  }
+  // The gateway's fences come back, as they do on one connection after what was sent before them.
+  void return_fences() {
+    for (const Message& message : std::vector<Message>(transport.sent)) {
+      if (message.topic == topics.gateway_fence("gateway")) gateway->on_message(message);
+    }
+    turn();
+  }
+  void settle() {
+    advance(1000);
+    return_fences();
+  }
+  void lose_link() {
+    transport.up = false;
+    gateway->on_link(false);
+    turn();
+  }
+  // Connects to a broker that retains this under the topic.
+  void come_back(const std::string& retained) {
+    transport.sent.clear();
+    transport.up = true;
+    gateway->on_link(true);
+    turn();
+    receive(topic, retained, true);
+    return_fences();
+  }
+  bool is_known() const { return gateway->objects().find_pod("default/p") != nullptr; }
+};
+
+TEST_F(MirrorTest, WhatTheBrokerRetainsJustAsItWasAcceptedIsNotMirrored) {
+  start_connected();
+  receive(topic, pod("p", "u1"), true);
+  ASSERT_TRUE(is_known());
+  EXPECT_EQ(mirrors(), 0u);
+  receive(topic, pod("p", "u1", "64Mi", "", R"({"app":"a"})"), true);
+  EXPECT_EQ(mirrors(), 0u) << "an update neither";
+  std::string last;
+  receive(topic, pod("p", "u1"));
+  EXPECT_EQ(mirrors(&last), 1u) << "not retained";
+  EXPECT_EQ(*Json::parse(last), *Json::parse(pod("p", "u1")));
+  apply(pod("p", "u1", "64Mi", "", R"({"app":"b"})"));
+  EXPECT_EQ(mirrors(), 1u) << "came by the api";
+}
+
+TEST_F(MirrorTest, WhatTheBrokerRetainsButIsNotWhatWasAcceptedIsMirrored) {
+  start_connected();
+  Json without_uid = *Json::parse(pod("p", "u1"));
+  without_uid.find("metadata")->erase("uid");
+  receive(topic, without_uid.dump(), true);
+  std::string last;
+  EXPECT_EQ(mirrors(&last), 1u);
+  EXPECT_NE(last.find("\"uid\""), std::string::npos);
+  receive(topic, pod("p", gateway->objects().find_pod("default/p")->pod->uid(), "1Gi"), true);
+  EXPECT_EQ(mirrors(), 1u) << "refused: the owner's word stands";
+}
+
+TEST_F(MirrorTest, AWordThatMayHaveMetTheMirrorUnderWayIsMirroredUntilAFenceIsBack) {
+  start_connected();
+  apply(pod("p", "u1"));
+  EXPECT_EQ(mirrors(), 1u);
+  receive(topic, pod("p", "u1", "64Mi", "", R"({"app":"a"})"), true);
+  EXPECT_EQ(mirrors(), 1u) << "the broker may have got the first mirror after it";
+  settle();
+  mirrors();
+  receive(topic, pod("p", "u1", "64Mi", "", R"({"app":"b"})"), true);
+  EXPECT_EQ(mirrors(), 0u);
+}
+
+TEST_F(MirrorTest, APodThatIsGoneStaysGoneThoughItsClearingWasLost) {
+  for (const bool restarts : {false, true}) {
+    SCOPED_TRACE(restarts);
+    store = MemoryStore();
+    start_connected();
+    receive(topic, pod("p", "u1"), true);
+    transport.up = false;  // the link is lost before the clearing leaves
+    api(R"({"op":"delete","kind":"pod","namespace":"default","name":"p"})");
+    ASSERT_FALSE(is_known());
+    lose_link();
+    if (restarts) {
+      gateway.reset();
+      store.crash();
+      start();
+    }
+    come_back(pod("p", "u1"));
+    EXPECT_FALSE(is_known());
+    std::string last = "none";
+    EXPECT_EQ(mirrors(&last), 1u);
+    EXPECT_EQ(last, "") << "cleared again";
+    settle();
+    EXPECT_TRUE(gateway->identity().withdrawn.empty());
+    receive(topic, pod("p", "u1"), true);
+    EXPECT_TRUE(is_known()) << "from now on it is a new order";
+  }
+}
+
+TEST_F(MirrorTest, AFenceThatLeftBeforeTheClearingSettlesNothing) {
+  start_connected();
+  receive(topics.desired(Kind::pod, "default/other"), pod("other", "u2"));
+  receive(topic, pod("p", "u1"), true);
+  advance(1000);  // the fence for the mirror of the other
+  api(R"({"op":"delete","kind":"pod","namespace":"default","name":"p"})");
+  return_fences();
+  EXPECT_EQ(gateway->identity().withdrawn, std::set<std::string>{"u1"});
+  settle();
+  EXPECT_TRUE(gateway->identity().withdrawn.empty());
+}
+
+TEST_F(MirrorTest, AnotherStoresMirrorIsNoOrderOnceTheRetainedSetIsRead) {
+  start_connected();
+  Message mirror;
+  mirror.topic = topic;
+  mirror.payload = pod("p", "u1");
+  mirror.correlation = "mirror/of-another-store";
+  mirror.retain = true;
+  gateway->on_message(mirror);
+  turn();
+  EXPECT_FALSE(is_known());
+}
+
+}  // namespace berth
