@@ -120,7 +120,8 @@ struct Metrics {
                                    {"extension_point", "status", "profile"},
                                    exponential_buckets(0.0001, 2, 12)};
   Family<Histogram> plugin_duration{"scheduler_plugin_execution_duration_seconds",
-                                    "One plugin at one extension point, in every tenth cycle",
+                                    "One plugin at one extension point, in every tenth cycle; Filter and Score "
+                                    "only where all nodes are asked",
                                     {"plugin", "extension_point", "status"},
                                     exponential_buckets(0.00001, 1.5, 20)};
   Family<Counter> plugin_evaluations{"scheduler_plugin_evaluation_total",

@@ -110,7 +110,7 @@ void LoopbackBroker::publish(const std::string& from, Message message, bool will
          [this, from, shared, expires] { route(from, *shared, expires); });
 }
 
-void LoopbackBroker::route(const std::string& from, Message message, std::optional<Millis> expires) {
+void LoopbackBroker::route(const std::string& from, const Message& message, std::optional<Millis> expires) {
   if (message.retain) {
     if (message.payload.empty()) {
       retained_.erase(message.topic);

@@ -97,7 +97,7 @@ class LoopbackBroker {
   void disconnect(LoopbackClient& client, bool clean, bool tell);
   void subscribe(const std::string& id, const std::string& filter, Subscription subscription);
   void publish(const std::string& from, Message message, bool will);
-  void route(const std::string& from, Message message, std::optional<Millis> expires);
+  void route(const std::string& from, const Message& message, std::optional<Millis> expires);
   void deliver(const std::string& from, const std::string& to, Kept kept);
   void arrive(const std::string& to, std::uint64_t session_number, Kept kept);
   // Asks the policy and runs `arrival` once per surviving copy, in the order of the leg.

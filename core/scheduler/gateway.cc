@@ -34,7 +34,7 @@ Gateway::Gateway(GatewayOptions options, const Registry& registry, const Clock& 
       objects_(store),
       nodes_(store, clock),
       board_(turn_, topics_, clock),
-      scheduler_(clock, objects_, *this, {options_.queue, options_.seed, {}, &metrics_}),
+      scheduler_(clock, objects_, *this, {options_.queue, options_.seed, {}, &metrics_, /*remembers=*/true}),
       cache_(scheduler_.cache()),
       queue_(scheduler_.queue()) {
   last_list_ = random_.next() >> 16;  // listings of an earlier run must not be taken for ours

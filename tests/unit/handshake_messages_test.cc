@@ -306,7 +306,7 @@ TEST(Messages, BrokenBytesNeverCrash) {
       switch (random.below(3)) {
         case 0: bytes[at] = static_cast<char>(random.below(256)); break;
         case 1: bytes.erase(at, 1 + random.below(8)); break;
-        case 2: bytes.insert(at, bytes.substr(random.below(bytes.size()), random.below(8))); break;
+        default: bytes.insert(at, bytes.substr(random.below(bytes.size()), random.below(8))); break;
       }
     }
     if (const Result<Request> request = decode_request(bytes); request) {

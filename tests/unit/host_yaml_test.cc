@@ -248,12 +248,13 @@ TEST(Yaml, SurvivesRandomDamage) {
     std::string text(kText);
     for (std::uint64_t changes = random.below(4) + 1; changes > 0; --changes) {
       const std::size_t at = random.below(text.size());
-      if (random.chance(1, 3))
+      if (random.chance(1, 3)) {
         text.erase(at, 1);
-      else if (random.chance(1, 2))
+      } else if (random.chance(1, 2)) {
         text.insert(at, 1, kBytes[random.below(kBytes.size())]);
-      else
+      } else {
         text[at] = kBytes[random.below(kBytes.size())];
+      }
       if (text.empty()) text = "a";
     }
     const auto documents = parse_yaml("f", text);

@@ -543,6 +543,21 @@ TEST_F(GatewayTest, AnOfferedVolumeFollowsItsDevicesWordOnCapacity) {
   }
 }
 
+TEST_F(GatewayTest, AsksAboutEveryNodeForTheFirstPodOfAClassAndAboutWhatChangedForTheNext) {
+  start_connected();
+  constexpr std::uint64_t kNodes = 40;
+  for (std::uint64_t i = 0; i < kNodes; ++i) device("n" + std::to_string(i));
+  const auto asked = [this] {
+    return gateway->metrics().plugin_evaluations.at({"NodeResourcesFit", "Filter", "default-scheduler"}).value();
+  };
+  apply(pod("first", "u1"));
+  const std::uint64_t for_first = asked();
+  EXPECT_GE(for_first, kNodes);
+  apply(pod("second", "u2"));
+  EXPECT_EQ(phase("u2"), Phase::prebind);
+  EXPECT_LT(asked() - for_first, 4u);
+}
+
 TEST_F(GatewayTest, AHeldGatewayAnswersAndBindsNothing) {
   options.hold = "the store is of a newer program";
   start_connected();
