@@ -174,7 +174,7 @@ Status Gateway::finish_turn() {
   if (ticked) board_.mark_passing();
   // Before the fence nothing is shown: on_fence() marks everything, and mirrors it first.
   if (synced_) {
-    board_.publish_marked([this](Kind kind, const std::string& key) { return status_of(kind, key); },
+    board_.publish_marked([this](Kind kind, const std::string& key) { return status_to_publish(kind, key); },
                           [this, ticked](Kind kind, const std::string& key) {
                             return !ticked && kind == Kind::pod && is_on_its_way(key);
                           });
@@ -312,6 +312,7 @@ void Gateway::on_fence() {
       board_.mark(kind.kind, key);
     }
   }
+  for (const auto& [named, fence] : cleared_) board_.mark(named.first, named.second);
   if (identity_.adopting) {
     // One that is offline may run pods all the same: it is waited for until it answers, or the operator forgets it.
     for (const auto& [name, device] : nodes_.all()) {

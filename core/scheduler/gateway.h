@@ -182,6 +182,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
   void mirror_pod(const PodEntry& entry);
   void clear_pod(const std::string& key, const std::string& uid);
   bool is_withdrawn(Kind kind, const Json& manifest) const;
+  Json status_to_publish(Kind kind, const std::string& key);
   void settle_mirrors();
   void mirrors_settled();
 
@@ -421,6 +422,8 @@ class Gateway final : public Transport::Handler, private Surroundings {
     std::set<std::string> keys, uids;  // of under_way_ and withdrawn
     bool reading_again = false;
   };
+  // Statuses whose topic was cleared, and the fence that shows that the broker has it.
+  std::map<std::pair<Kind, std::string>, std::uint64_t> cleared_;
   std::optional<Settling> settling_;                     // what the fence that is under way stands behind
   bool turned_away_ = false;                             // something retained was refused because the store was full
   std::set<std::pair<Kind, std::string>> seen_desired_;  // retained in this session: the rest is mirrored again

@@ -35,11 +35,23 @@ bool Gateway::is_withdrawn(Kind kind, const Json& manifest) const {
   return kind == Kind::pod && identity_.withdrawn.contains(uid_of(manifest));
 }
 
+// The status of an object that is gone clears its topic. Nothing would tell of it again when that is lost with the
+// link: it is said at each connect until a fence behind it is back.
+Json Gateway::status_to_publish(Kind kind, const std::string& key) {
+  Json status = status_of(kind, key);
+  if (status.is_null()) {
+    cleared_[{kind, key}] = fence_ + 1;
+  } else {
+    cleared_.erase({kind, key});
+  }
+  return status;
+}
+
 // At a tick: a fence follows what was published and subscribed to before, on the same connection. Until it is back it
 // is sent again.
 void Gateway::settle_mirrors() {
   if (!settling_) {
-    if (under_way_.empty() && identity_.withdrawn.empty() && !reading_again_) return;
+    if (under_way_.empty() && identity_.withdrawn.empty() && cleared_.empty() && !reading_again_) return;
     settling_ = {under_way_, identity_.withdrawn, reading_again_};
     ++fence_;
   }
@@ -53,6 +65,7 @@ void Gateway::mirrors_settled() {
   for (const std::string& uid : settled->uids) {
     if (identity_.withdrawn.erase(uid) > 0) identity_changed_ = true;
   }
+  std::erase_if(cleared_, [this](const auto& each) { return each.second <= fence_; });
   if (settled->reading_again) reading_again_ = false;
 }
 

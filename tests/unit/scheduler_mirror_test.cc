@@ -47,6 +47,28 @@ class MirrorTest : public GatewayTest {
   bool is_known() const { return gateway->objects().find_pod("default/p") != nullptr; }
 };
 
+TEST_F(MirrorTest, AStatusThatWasClearedAsTheLinkBrokeIsClearedAgainUntilTheBrokerHasIt) {
+  start_connected();
+  apply(pod("p", "u1"));
+  advance(1000);
+  transport.sent.clear();
+  const auto cleared = [this] {
+    return std::count_if(transport.sent.begin(), transport.sent.end(), [this](const Message& message) {
+      return message.topic == topics.status(Kind::pod, "default/p") && message.payload.empty() && message.retain;
+    });
+  };
+  api(R"({"op":"delete","kind":"Pod","namespace":"default","name":"p"})");
+  ASSERT_FALSE(is_known());
+  EXPECT_EQ(cleared(), 1);
+  lose_link();
+  come_back("");
+  EXPECT_EQ(cleared(), 1) << "it may have been lost";
+  settle();
+  lose_link();
+  come_back("");
+  EXPECT_EQ(cleared(), 0) << "the broker has it";
+}
+
 TEST_F(MirrorTest, WhatTheBrokerRetainsJustAsItWasAcceptedIsNotMirrored) {
   start_connected();
   receive(topic, pod("p", "u1"), true);
