@@ -1,4 +1,4 @@
-# Compiles the sources of a target together, forty at a time: a build from nothing takes a quarter of the time, since
+# Compiles the sources of a target together, forty at a time: a build from nothing takes half of the time, since
 # templates and headers are compiled once and not once for each source. Daily work leaves it off: a change of one source
 # compiles its neighbours again. Names in unnamed namespaces may repeat within a room; local_names.py sees to it.
 find_program(BERTH_PYTHON python3 REQUIRED)
