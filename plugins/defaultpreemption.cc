@@ -13,13 +13,18 @@ namespace {
 
 using preemption::Candidate;
 
+using preemption::Budgets;
+using preemption::Pods;
+using preemption::Weighed;
+using preemption::Weighings;
+
 // Upstream's words; empty: the pod may preempt.
-std::string why_not_eligible(const Pod& pod, const Snapshot& snapshot,
-                             const std::map<std::string, Status>& node_statuses) {
+std::string why_not_eligible(const Pod& pod, const Snapshot& snapshot, const NodeStatuses& node_statuses) {
   if (pod.preemption_policy == "Never") return "not eligible due to preemptionPolicy=Never.";
-  const auto status = node_statuses.find(pod.nominated_node_name);
   const NodeInfo* node = pod.nominated_node_name.empty() ? nullptr : snapshot.find(pod.nominated_node_name);
-  if (node == nullptr || status == node_statuses.end() || status->second.code() == Code::unresolvable) return {};
+  if (node == nullptr) return {};
+  const Status* status = node_statuses.find(snapshot.place_of(pod.nominated_node_name));
+  if (status == nullptr || status->code() == Code::unresolvable) return {};
   const bool making_room = std::any_of(node->pods.begin(), node->pods.end(), [&pod](const auto& each) {
     return each->priority < pod.priority && each->metadata.deleting && each->preempted;
   });
@@ -28,33 +33,33 @@ std::string why_not_eligible(const Pod& pod, const Snapshot& snapshot,
   return "not eligible due to a terminating pod on the nominated node.";
 }
 
-// Less is better: budgets violated, highest priority, sum of priorities (none counted below zero, so that few pods of
-// a negative priority are not worse than many), number, and the latest start.
-auto harm(const Candidate& candidate) {
-  constexpr std::int64_t kToPositive = std::int64_t{std::numeric_limits<std::int32_t>::max()} + 1;
-  std::int64_t sum = 0;
-  for (const auto& victim : candidate.victims) sum += victim->priority + kToPositive;
-  return std::tuple(candidate.pdb_violations, candidate.victims.front()->priority, sum, candidate.victims.size(),
-                    -preemption::earliest_start(candidate.victims));
-}
-
-std::vector<std::string> least_harmful(const std::vector<Candidate>& candidates) {
+std::vector<const std::string*> least_harmful(const Weighings& candidates) {
   const auto best = std::min_element(candidates.begin(), candidates.end(),
-                                     [](const Candidate& a, const Candidate& b) { return harm(a) < harm(b); });
-  std::vector<std::string> equal;
-  for (const Candidate& candidate : candidates) {
-    if (harm(candidate) == harm(*best)) equal.push_back(candidate.node);
+                                     [](const auto& a, const auto& b) { return a->harm < b->harm; });
+  std::vector<const std::string*> equal;
+  for (const auto& each : candidates) {
+    if (each->harm == (*best)->harm) equal.push_back(&each->candidate.node);
   }
-  std::sort(equal.begin(), equal.end());
   return equal;
 }
 
+constexpr auto kByName = [](const std::string* a, const std::string* b) { return *a < *b; };
+
+bool are_same(const Budgets& a, const Budgets& b) {
+  const auto says = [](const PodDisruptionBudget& budget) {
+    return std::tie(budget.metadata.namespace_, budget.selector, budget.disruptions_allowed, budget.disrupted_pods);
+  };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [&says](const auto& x, const auto& y) { return says(*x) == says(*y); });
+}
+
 // The text of a FitError over all nodes; those without a status of their own were none to try.
-std::string nowhere(const Snapshot& snapshot, std::map<std::string, Status> statuses) {
+std::string nowhere(const Snapshot& snapshot, NodeStatuses statuses) {
+  const Status unhelpful = Status::unresolvable("Preemption is not helpful for scheduling");
   Diagnosis diagnosis;
   diagnosis.nodes_total = snapshot.nodes().size();
-  for (const auto& node : snapshot.nodes()) {
-    statuses.emplace(node->name(), Status::unresolvable("Preemption is not helpful for scheduling"));
+  for (std::size_t place = 0; place < snapshot.nodes().size(); ++place) {
+    if (statuses.find(place) == nullptr) statuses.set(place, unhelpful);
   }
   diagnosis.node_statuses = std::move(statuses);
   return diagnosis.message();
@@ -75,6 +80,45 @@ std::string join(const std::vector<std::string>& errors) {
 Status said(Code code, const std::string& text) { return {code, "preemption: " + text}; }
 
 }  // namespace
+
+std::vector<std::string> PreemptionRecord::ties() const {
+  std::vector<std::string> names;
+  for (const std::string* name : least_harmful(candidates)) names.push_back(*name);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// The outcome of one dry run, and what it depends on besides the class of the pod.
+struct DefaultPreemption::Tried {
+  std::int64_t generation = 0;  // of the node
+  Pods nominated;               // to the node
+  Status status;
+  std::shared_ptr<const Weighed> weighed;  // on success
+};
+
+// Kept for a class of pods; copies share it.
+struct DefaultPreemption::Trials final : StateEntry {
+  struct Table {
+    Budgets budgets;
+    std::vector<std::shared_ptr<const Tried>> by_place;  // null: not yet
+  };
+  std::shared_ptr<Table> table = std::make_shared<Table>();
+  std::unique_ptr<StateEntry> clone() const override { return std::make_unique<Trials>(*this); }
+
+  // Of the class that `state` is of; null: nothing can be kept.
+  static Table* of(CycleState& state, const Budgets& budgets, std::size_t places) {
+    if (state.of_class == nullptr) return nullptr;
+    auto* trials = state.of_class->read<Trials>(kName);
+    if (trials == nullptr) {
+      state.of_class->write(kName, std::make_unique<Trials>());
+      trials = state.of_class->read<Trials>(kName);
+    }
+    Table& table = *trials->table;
+    if (!are_same(table.budgets, budgets)) table = {budgets, {}};
+    table.by_place.resize(places);
+    return &table;
+  }
+};
 
 Result<std::unique_ptr<Plugin>> DefaultPreemption::make(const Json& args, Handle& handle) {
   Args read;
@@ -105,68 +149,92 @@ std::size_t DefaultPreemption::candidates_wanted(std::size_t nodes) const {
   return static_cast<std::size_t>(std::min(wanted, total));
 }
 
-DefaultPreemption::DryRun DefaultPreemption::dry_run(const Framework& framework, const CycleState& state,
-                                                     const Pod& pod,
-                                                     const std::vector<std::shared_ptr<const NodeInfo>>& nodes) {
-  const preemption::Budgets budgets = handle_.lister().disruption_budgets();
-  const std::size_t offset = handle_.draw(nodes.size());
-  const std::size_t wanted = candidates_wanted(nodes.size());
-  DryRun tried;
-  std::vector<Candidate> violating;
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    // Enough of them, and at least one that violates no budget.
-    if (!tried.candidates.empty() && tried.candidates.size() + violating.size() >= wanted) break;
-    NodeInfo node = *nodes[(offset + i) % nodes.size()];
-    CycleState trial = state.clone();
-    Candidate found;
-    Status status = preemption::select_victims(framework, handle_.nominator(), budgets, trial, pod, node, found);
-    if (status.is_success() && found.victims.empty()) {
-      status = Status::error("expected at least one victim pod on node \"" + node.name() + "\"");
-    }
-    if (status.is_success()) {
-      std::vector<Candidate>& kept = found.pdb_violations == 0 ? tried.candidates : violating;
-      if (kept.size() < wanted) kept.push_back(std::move(found));
-      continue;
-    }
-    if (status.code() == Code::error) tried.errors.push_back(status.message());
-    tried.statuses.insert_or_assign(node.name(), std::move(status));
+std::shared_ptr<const DefaultPreemption::Tried> DefaultPreemption::try_node(const Framework& framework,
+                                                                            const CycleState& state, const Pod& pod,
+                                                                            const Budgets& budgets,
+                                                                            const NodeInfo& node) {
+  auto tried = std::make_shared<Tried>();
+  tried->generation = node.generation;
+  tried->nominated = handle_.nominator().pods_on(node.name());
+  NodeInfo copy = node;
+  CycleState trial = state.clone();
+  Candidate found;
+  tried->status = preemption::select_victims(framework, handle_.nominator(), budgets, trial, pod, copy, found);
+  if (tried->status.is_success() && found.victims.empty()) {
+    tried->status = Status::error("expected at least one victim pod on node \"" + node.name() + "\"");
   }
-  std::move(violating.begin(), violating.end(), std::back_inserter(tried.candidates));
+  if (tried->status.is_success()) {
+    const preemption::Harm harm = preemption::harm_of(found);
+    tried->weighed = std::make_shared<const Weighed>(Weighed{std::move(found), harm});
+  }
   return tried;
 }
 
+DefaultPreemption::DryRun DefaultPreemption::dry_run(const Framework& framework, CycleState& state, const Pod& pod,
+                                                     const std::vector<std::size_t>& places) {
+  const auto& nodes = handle_.snapshot().nodes();
+  const Budgets budgets = handle_.lister().disruption_budgets();
+  const std::size_t offset = handle_.draw(places.size());
+  const std::size_t wanted = candidates_wanted(places.size());
+  Trials::Table* kept = Trials::of(state, budgets, nodes.size());
+  DryRun run;
+  run.statuses.reset(nodes.size());
+  Weighings violating;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    // Enough of them, and at least one that violates no budget.
+    if (!run.candidates.empty() && run.candidates.size() + violating.size() >= wanted) break;
+    const std::size_t place = places[(offset + i) % places.size()];
+    const NodeInfo& node = *nodes[place];
+    std::shared_ptr<const Tried> tried = kept == nullptr ? nullptr : kept->by_place[place];
+    if (tried == nullptr || tried->generation != node.generation ||
+        tried->nominated != handle_.nominator().pods_on(node.name())) {
+      tried = try_node(framework, state, pod, budgets, node);
+      if (kept != nullptr) kept->by_place[place] = tried;
+    }
+    if (tried->weighed != nullptr) {
+      Weighings& mine = tried->weighed->candidate.pdb_violations == 0 ? run.candidates : violating;
+      if (mine.size() < wanted) mine.push_back(tried->weighed);
+      continue;
+    }
+    if (tried->status.code() == Code::error) run.errors.push_back(tried->status.message());
+    run.statuses.set(place, tried->status);
+  }
+  std::move(violating.begin(), violating.end(), std::back_inserter(run.candidates));
+  return run;
+}
+
 Status DefaultPreemption::post_filter(const Framework& framework, CycleState& state, const Pod& pod,
-                                      const std::map<std::string, Status>& node_statuses, PostFilterResult& result) {
+                                      const NodeStatuses& node_statuses, PostFilterResult& result) {
   const Snapshot& snapshot = handle_.snapshot();
   if (handle_.metrics() != nullptr) handle_.metrics()->preemption_attempts.at().add();
   if (const std::string why = why_not_eligible(pod, snapshot, node_statuses); !why.empty()) {
     return said(Code::unschedulable, why);
   }
-  std::vector<std::shared_ptr<const NodeInfo>> potential;
-  for (const auto& node : snapshot.nodes()) {
-    const auto status = node_statuses.find(node->name());
-    if (status != node_statuses.end() && status->second.code() == Code::unschedulable) potential.push_back(node);
+  std::vector<std::size_t> potential;
+  for (std::size_t place = 0; place < snapshot.nodes().size(); ++place) {
+    const Status* status = node_statuses.find(place);
+    if (status != nullptr && status->code() == Code::unschedulable) potential.push_back(place);
   }
   DryRun tried;
+  tried.statuses.reset(snapshot.nodes().size());
   if (!potential.empty()) tried = dry_run(framework, state, pod, potential);
   if (tried.candidates.empty()) {
     if (!tried.errors.empty()) return said(Code::error, join(tried.errors));
     result.nominated_node = "";
     return said(Code::unschedulable, nowhere(snapshot, std::move(tried.statuses)));
   }
-  auto record = std::make_unique<PreemptionRecord>();
-  record->ties = least_harmful(tried.candidates);
-  const std::string chosen =
-      record->ties.size() == 1 ? record->ties.front() : record->ties[handle_.draw(record->ties.size())];
-  for (Candidate& candidate : tried.candidates) {
-    const std::string node = candidate.node;
-    record->candidates.emplace(node, std::move(candidate));
-  }
-  result.nominated_node = chosen;
-  result.victims = record->candidates.at(chosen).victims;
+  std::vector<const std::string*> ties = least_harmful(tried.candidates);
+  const auto drawn = ties.begin() + static_cast<std::ptrdiff_t>(ties.size() == 1 ? 0 : handle_.draw(ties.size()));
+  std::nth_element(ties.begin(), drawn, ties.end(), kByName);
+  result.nominated_node = **drawn;
+  const auto chosen = std::find_if(tried.candidates.begin(), tried.candidates.end(),
+                                   [&drawn](const auto& each) { return &each->candidate.node == *drawn; });
+  result.victims = (*chosen)->candidate.victims;
   if (handle_.metrics() != nullptr) {
     handle_.metrics()->preemption_victims.at().observe(static_cast<double>(result.victims.size()));
   }
+  auto record = std::make_unique<PreemptionRecord>();
+  record->candidates = std::move(tried.candidates);
   state.write(kName, std::move(record));
   return {};
 }

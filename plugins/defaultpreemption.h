@@ -1,9 +1,10 @@
 // DefaultPreemption: when no node is feasible, finds the node where the least harm makes room: pods of lower priority
 // that would have to go. It only decides; core evicts.
-// Point: PostFilter. Cost: Filter once per lower-priority pod on each node that was rejected as Unschedulable.
-// Woken by: nothing. The plugins that rejected the pod are woken when the victims are gone.
-// Source: kube-scheduler pkg/scheduler/framework/plugins/defaultpreemption, pkg/scheduler/framework/preemption, with
-// SchedulerAsyncPreemption off.
+// Point: PostFilter. Cost: Filter once per lower-priority pod on each node that was rejected as Unschedulable, a share
+// of them at most; pods of a class that is viewed ask only about nodes that changed since. Woken by: nothing. The
+// plugins that rejected the pod are woken when the victims are gone. Source: kube-scheduler
+// pkg/scheduler/framework/plugins/defaultpreemption, pkg/scheduler/framework/preemption, with SchedulerAsyncPreemption
+// off.
 #pragma once
 
 #include "core/framework/framework.h"
@@ -11,10 +12,22 @@
 
 namespace berth {
 
+namespace preemption {
+
+// A dry run that found victims.
+struct Weighed {
+  Candidate candidate;
+  Harm harm;
+};
+using Weighings = std::vector<std::shared_ptr<const Weighed>>;
+
+}  // namespace preemption
+
 // What one attempt weighed; in the CycleState under the plugin's name, when there was a candidate.
 struct PreemptionRecord final : StateEntry {
-  std::map<std::string, preemption::Candidate> candidates;  // by node
-  std::vector<std::string> ties;                            // equal by every criterion; one of them was drawn
+  preemption::Weighings candidates;
+  // Names of the nodes that are equal by every criterion, sorted; one of them was drawn.
+  std::vector<std::string> ties() const;
   std::unique_ptr<StateEntry> clone() const override { return std::make_unique<PreemptionRecord>(*this); }
 };
 
@@ -33,17 +46,20 @@ class DefaultPreemption final : public PostFilterPlugin, public EnqueueExtension
   std::vector<EventWithHint> events_to_register() const override { return {}; }
   // Success: a node to nominate and its victims. Unschedulable: none; the nomination is cleared, or kept when the pod
   // may not preempt now.
-  Status post_filter(const Framework& framework, CycleState& state, const Pod& pod,
-                     const std::map<std::string, Status>& node_statuses, PostFilterResult& result) override;
+  Status post_filter(const Framework& framework, CycleState& state, const Pod& pod, const NodeStatuses& node_statuses,
+                     PostFilterResult& result) override;
 
  private:
   struct DryRun {
-    std::vector<preemption::Candidate> candidates;
-    std::map<std::string, Status> statuses;  // of the nodes that are none
+    preemption::Weighings candidates;
+    NodeStatuses statuses;  // of the nodes that are none
     std::vector<std::string> errors;
   };
-  DryRun dry_run(const Framework& framework, const CycleState& state, const Pod& pod,
-                 const std::vector<std::shared_ptr<const NodeInfo>>& nodes);
+  struct Tried;
+  struct Trials;
+  DryRun dry_run(const Framework& framework, CycleState& state, const Pod& pod, const std::vector<std::size_t>& places);
+  std::shared_ptr<const Tried> try_node(const Framework& framework, const CycleState& state, const Pod& pod,
+                                        const preemption::Budgets& budgets, const NodeInfo& node);
   std::size_t candidates_wanted(std::size_t nodes) const;
 
   Args args_;

@@ -75,6 +75,15 @@ std::int64_t earliest_start(const Pods& victims) {
   return start_of(**first);
 }
 
+// No priority counts below zero, so that few pods of a negative priority are not worse than many.
+Harm harm_of(const Candidate& candidate) {
+  constexpr std::int64_t kToPositive = std::int64_t{std::numeric_limits<std::int32_t>::max()} + 1;
+  std::int64_t sum = 0;
+  for (const auto& victim : candidate.victims) sum += victim->priority + kToPositive;
+  return {candidate.pdb_violations, candidate.victims.front()->priority, sum, candidate.victims.size(),
+          -earliest_start(candidate.victims)};
+}
+
 Split split_by_budgets(const Pods& pods, const Budgets& budgets) {
   std::vector<std::int64_t> allowed;
   for (const auto& budget : budgets) allowed.push_back(budget->disruptions_allowed);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "core/framework/framework.h"
@@ -20,6 +21,10 @@ struct Candidate {
   Pods victims;                     // most important first, at least one
   std::int64_t pdb_violations = 0;  // victims whose eviction no budget allows
 };
+
+// Less is better: budgets violated, highest priority, sum of priorities, number, and the latest start.
+using Harm = std::tuple<std::int64_t, std::int32_t, std::int64_t, std::size_t, std::int64_t>;
+Harm harm_of(const Candidate& candidate);
 
 // Milliseconds since 1970. A pod that has not started yet counts as later than all that have.
 std::int64_t start_of(const Pod& pod);

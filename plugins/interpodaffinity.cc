@@ -64,6 +64,7 @@ Status InterPodAffinity::pre_filter(CycleState& state, const Pod& pod, const Sna
   auto neighbours = std::make_unique<Neighbours>();
   neighbours->labels_of_namespace = labels_of(pod.metadata.namespace_, namespaces);
   const bool has_terms = !pod.pod_affinity.required.empty() || !pod.pod_anti_affinity.required.empty();
+  if (!has_terms && snapshot.pods_with_affinity() == 0) return Status::skip();
   for (const std::shared_ptr<const NodeInfo>& node : snapshot.nodes()) {
     for (const std::shared_ptr<const Pod>& existing : node->pods_with_required_anti_affinity) {
       neighbours->count_refusing(pod, *existing, *node->node, 1);

@@ -43,6 +43,11 @@ class CycleState {
   std::set<std::string, std::less<>> skip_score;
   std::set<std::string, std::less<>> skip_pre_bind;
 
+  // During PostFilter: what is kept from attempt to attempt for pods of this one's class, for as long as nothing but
+  // nodes, and pods on them, has changed. Null: nothing is, or Filter, AddPod and RemovePod look at more than one node.
+  // Not owned; clones have none.
+  CycleState* of_class = nullptr;
+
   // Uids of pods that a plugin wants tried again when this cycle succeeds (framework/types.go PodsToActivate). Clones
   // share it.
   std::shared_ptr<std::set<std::string>> pods_to_activate = std::make_shared<std::set<std::string>>();

@@ -184,7 +184,7 @@ Status Framework::run_filter_with_nominated(CycleState& state, const Pod& pod, c
   return run_filter(state, pod, node);
 }
 
-Status Framework::post_filter(CycleState& state, const Pod& pod, const std::map<std::string, Status>& node_statuses,
+Status Framework::post_filter(CycleState& state, const Pod& pod, const NodeStatuses& node_statuses,
                               PostFilterResult& result) const {
   Status rejection(Code::unschedulable, std::vector<std::string>{});
   for (const auto& entry : post_filter_) {

@@ -114,7 +114,7 @@ class Framework {
   // Tell the PreFilter plugins that were not skipped of a pod put on, or taken from, a trial copy of the node.
   Status run_add_pod(CycleState& state, const Pod& pod, const Pod& added, const NodeInfo& node) const;
   Status run_remove_pod(CycleState& state, const Pod& pod, const Pod& removed, const NodeInfo& node) const;
-  Status run_post_filter(CycleState& state, const Pod& pod, const std::map<std::string, Status>& node_statuses,
+  Status run_post_filter(CycleState& state, const Pod& pod, const NodeStatuses& node_statuses,
                          PostFilterResult& result) const;
   Status run_pre_score(CycleState& state, const Pod& pod,
                        const std::vector<std::shared_ptr<const NodeInfo>>& feasible) const;
@@ -188,7 +188,7 @@ class Framework {
   Status timed(std::string_view point, Run run) const;
   Status pre_enqueue(const Pod& pod, std::string_view first) const;
   Status pre_filter(CycleState& state, const Pod& pod, const Snapshot& snapshot, PreFilterResult& result) const;
-  Status post_filter(CycleState& state, const Pod& pod, const std::map<std::string, Status>& node_statuses,
+  Status post_filter(CycleState& state, const Pod& pod, const NodeStatuses& node_statuses,
                      PostFilterResult& result) const;
   Status pre_score(CycleState& state, const Pod& pod,
                    const std::vector<std::shared_ptr<const NodeInfo>>& feasible) const;

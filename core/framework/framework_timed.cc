@@ -30,7 +30,7 @@ Status Framework::run_as(std::string_view point, const std::function<Status()>& 
   return timed(point, [&] { return run(); });
 }
 
-Status Framework::run_post_filter(CycleState& state, const Pod& pod, const std::map<std::string, Status>& node_statuses,
+Status Framework::run_post_filter(CycleState& state, const Pod& pod, const NodeStatuses& node_statuses,
                                   PostFilterResult& result) const {
   return timed("PostFilter", [&] { return post_filter(state, pod, node_statuses, result); });
 }

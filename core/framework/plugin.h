@@ -19,6 +19,7 @@
 #include "core/framework/cycle_state.h"
 #include "core/framework/domains.h"
 #include "core/framework/events.h"
+#include "core/framework/node_statuses.h"
 #include "core/framework/profile.h"
 #include "core/handshake/messages.h"
 #include "core/queue/queued_pod.h"
@@ -117,9 +118,10 @@ struct PostFilterResult {
 // nothing helps, stop. Other: stop; the pod stays unschedulable, and the text of the error is told.
 class PostFilterPlugin : public virtual Plugin {
  public:
-  // `framework`: the profile it runs in, to try Filter on copies. `node_statuses`: why each node was rejected.
+  // `framework`: the profile it runs in, to try Filter on copies. `node_statuses`: why each node was rejected,
+  // by its place in Handle::snapshot().
   virtual Status post_filter(const Framework& framework, CycleState& state, const Pod& pod,
-                             const std::map<std::string, Status>& node_statuses, PostFilterResult& result) = 0;
+                             const NodeStatuses& node_statuses, PostFilterResult& result) = 0;
 };
 
 // Once, over the feasible nodes. Skip: this plugin's Score is left out. Other than success: error.

@@ -124,6 +124,8 @@ bool ClassView::begin(const Snapshot& snapshot) {
   images_changed_ = snapshot.images_changed();
   is_changed_.assign(snapshot.nodes().size(), 0);
   candidates_.reset(snapshot.nodes().size());
+  rejected_.reset(snapshot.nodes().size());
+  with_nominated_.clear();
   domains_ = Domains();
   for (SummingPlugin* plugin : framework_.summing()) plugin->begin_sums(state_, pod_, domains_);
   for (const auto& node : snapshot.nodes()) sum(*node, 1);
@@ -156,6 +158,8 @@ void ClassView::follow_move(const Snapshot::Move& move) {
   }
   is_changed_ = std::move(is_changed);
   candidates_.move(move.from);
+  rejected_.move(move.from);
+  with_nominated_.clear();
 }
 
 // Each node that changed: its first state since leaves the sums, its last enters them.
@@ -187,10 +191,12 @@ bool ClassView::judge(Candidates::Place place, const Snapshot& snapshot) {
   for (const auto& entry : framework_.filters()) {
     if (entry.summing != nullptr || state_.skip_filter.contains(entry.name) || is_undeclared(entry.name)) continue;
     entry.count();
-    const Status status = entry.plugin->filter(state_, pod_, node);
+    Status status = entry.plugin->filter(state_, pod_, node);
     if (status.is_success()) continue;
+    if (!status.is_rejected()) return false;
     candidates_.take(place);
-    return status.is_rejected();
+    rejected_.set(place, std::move(status).with_plugin(entry.name));
+    return true;
   }
   key_.clear();
   std::int64_t own = 0;
@@ -208,6 +214,7 @@ bool ClassView::judge(Candidates::Place place, const Snapshot& snapshot) {
   }
   for (const SummingPlugin* plugin : framework_.summing()) plugin->add_traits(state_, pod_, node, domains_, key_);
   candidates_.put(place, key_, own);
+  rejected_.clear(place);
   return true;
 }
 

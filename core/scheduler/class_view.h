@@ -16,10 +16,12 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "core/cache/cache.h"
 #include "core/framework/framework.h"
+#include "core/framework/node_statuses.h"
 #include "core/random.h"
 #include "core/scheduler/candidates.h"
 
@@ -33,6 +35,13 @@ class ClassView {
 
   ClassView(const Framework& framework, const Pod& pod, Kinds kinds);
   bool is_of(const Framework& framework, const Pod& pod, const Kinds& kinds, bool with_labels) const;
+
+  // Why no node is feasible.
+  struct Rejection {
+    NodeStatuses node_statuses;
+    // What is kept from pod to pod of the class; null unless Filter, AddPod and RemovePod look at one node alone.
+    CycleState* of_class = nullptr;
+  };
 
   // Brings it up to date, for a pod of the class. False: pods of this class have to be decided without.
   bool follow(const Snapshot& snapshot, const Pod& pod);
@@ -51,6 +60,8 @@ class ClassView {
     // it should be told. Who declares nothing is asked about node after node, beginning with the one at `start`.
     bool filter(std::size_t start);
     std::size_t feasible() const { return feasible_; }
+    // After filter() that left no node. None: it cannot be told from here.
+    std::optional<Rejection> rejection() const;
     // True when the node is feasible; after filter().
     bool fits(std::size_t place) const;
     // The only feasible node.
@@ -77,6 +88,11 @@ class ClassView {
       Candidates::Place place = 0;
       Candidates::Key key;
       std::int64_t score = 0;
+      Status status;
+    };
+    struct Refused {
+      const Candidates::Group* group = nullptr;
+      Status status;
     };
     bool ask_pre_filters(bool (ClassView::*are_meant)(const std::string& plugin) const);
     bool ask_undeclared();
@@ -84,7 +100,11 @@ class ClassView {
     bool hold_back_nominated();
     bool filter_groups(std::vector<const Candidates::Group*>& fit);
     bool filter_nodes(std::size_t start, const std::vector<const Candidates::Group*>& fit);
-    void hold_back(Candidates::Place place);
+    void hold_back(Candidates::Place place, Status status);
+    bool counts(const std::vector<std::shared_ptr<const Pod>>& nominated) const;
+    Status filter_with(const std::vector<std::shared_ptr<const Pod>>& nominated, std::size_t place) const;
+    bool asks_in_order() const;
+    bool looks_at_one_node() const;
     bool score_groups(std::size_t plugin);
 
     ClassView& view_;
@@ -94,6 +114,7 @@ class ClassView {
     const Nominator& nominator_;
     bool asks_nodes_ = false;  // somebody who declares nothing did not skip
     std::vector<HeldBack> held_back_;
+    std::vector<Refused> refused_;  // by sums
     std::vector<Alike> alike_;
     std::size_t feasible_ = 0;
   };
@@ -120,6 +141,14 @@ class ClassView {
   CycleState state_;  // of declared plugins, as PreFilter and PreScore write it
   Domains domains_;
   Candidates candidates_;
+  NodeStatuses rejected_;  // the other nodes, each judged alone
+  // Filter of a node with the pods that are nominated to it, where it looks at that node alone.
+  struct WithNominated {
+    std::int64_t generation = -1;  // of the node
+    std::vector<std::shared_ptr<const Pod>> nominated;
+    Status status;
+  };
+  std::unordered_map<std::size_t, WithNominated> with_nominated_;  // by place
   std::int64_t images_changed_ = -1;
   std::int64_t changes_made_ = 0;
   // Kept to spare allocations.

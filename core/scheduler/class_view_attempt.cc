@@ -15,8 +15,8 @@ ClassView::Attempt::~Attempt() {
   for (const HeldBack& each : held_back_) view_.candidates_.put(each.place, each.key, each.score);
 }
 
-void ClassView::Attempt::hold_back(Candidates::Place place) {
-  held_back_.push_back({place, view_.candidates_.key_of(place), view_.candidates_.score_of(place)});
+void ClassView::Attempt::hold_back(Candidates::Place place, Status status) {
+  held_back_.push_back({place, view_.candidates_.key_of(place), view_.candidates_.score_of(place), std::move(status)});
   view_.candidates_.take(place);
 }
 
@@ -74,21 +74,36 @@ void ClassView::Attempt::skip_sums() {
   }
 }
 
+// Some of the pods nominated to a node have to be counted there.
+bool ClassView::Attempt::counts(const std::vector<std::shared_ptr<const Pod>>& nominated) const {
+  return std::any_of(nominated.begin(), nominated.end(),
+                     [this](const auto& each) { return each->priority >= pod_.priority && each->uid() != pod_.uid(); });
+}
+
+Status ClassView::Attempt::filter_with(const std::vector<std::shared_ptr<const Pod>>& nominated,
+                                       std::size_t place) const {
+  const NodeInfo& node = *snapshot_.nodes()[place];
+  const auto ask = [&] { return view_.framework_.run_filter_with_nominated(view_.state_, pod_, node, nominator_); };
+  const auto is_own = [this](const auto& each) { return each->uid() == pod_.uid(); };
+  if (!looks_at_one_node() || std::any_of(nominated.begin(), nominated.end(), is_own)) return ask();
+  WithNominated& known = view_.with_nominated_[place];
+  if (known.generation != node.generation || known.nominated != nominated) {
+    known = {node.generation, nominated, ask()};
+  }
+  return known.status;
+}
+
 bool ClassView::Attempt::hold_back_nominated() {
   for (const auto& [node, pods] : nominator_.by_node()) {
-    const bool counts = std::any_of(pods.begin(), pods.end(), [this](const auto& nominated) {
-      return nominated->priority >= pod_.priority && nominated->uid() != pod_.uid();
-    });
-    const std::size_t at = counts ? snapshot_.place_of(node) : snapshot_.nodes().size();
+    const std::size_t at = counts(pods) ? snapshot_.place_of(node) : snapshot_.nodes().size();
     if (at == snapshot_.nodes().size()) continue;
     const auto place = static_cast<Candidates::Place>(at);
     if (!view_.candidates_.contains(place)) continue;
     if (asks_nodes_) return false;  // what a trial needs lies in two states
-    const Status status =
-        view_.framework_.run_filter_with_nominated(view_.state_, pod_, *snapshot_.nodes()[at], nominator_);
+    Status status = filter_with(pods, at);
     if (status.is_success()) continue;
     if (status.code() == Code::error) return false;
-    hold_back(place);
+    hold_back(place, std::move(status));
   }
   return true;
 }
@@ -101,9 +116,10 @@ bool ClassView::Attempt::filter_groups(std::vector<const Candidates::Group*>& fi
     for (const auto& entry : view_.framework_.filters()) {
       if (entry.summing == nullptr || view_.state_.skip_filter.contains(entry.name)) continue;
       entry.count();
-      const Status status = entry.plugin->filter(view_.state_, pod_, node);
+      Status status = entry.plugin->filter(view_.state_, pod_, node);
       if (status.is_success()) continue;
       if (!status.is_rejected()) return false;
+      refused_.push_back({&group, std::move(status).with_plugin(entry.name)});
       rejected = true;
       break;
     }
@@ -123,10 +139,10 @@ bool ClassView::Attempt::filter_nodes(std::size_t start, const std::vector<const
     for (const auto& entry : view_.framework_.filters()) {
       if (!view_.is_undeclared(entry.name) || own_state_.skip_filter.contains(entry.name)) continue;
       entry.count();
-      const Status status = entry.plugin->filter(own_state_, pod_, *nodes[place]);
+      Status status = entry.plugin->filter(own_state_, pod_, *nodes[place]);
       if (status.is_success()) continue;
       if (!status.is_rejected()) return false;
-      hold_back(place);
+      hold_back(place, std::move(status).with_plugin(entry.name));
       break;
     }
   }
@@ -146,6 +162,46 @@ bool ClassView::Attempt::filter(std::size_t start) {
     feasible_ += group.size;
   }
   return true;
+}
+
+// A node is told the first plugin that rejects it, and here those who sum are asked last.
+bool ClassView::Attempt::asks_in_order() const {
+  bool sums = false;
+  for (const auto& entry : view_.framework_.filters()) {
+    if (view_.state_.skip_filter.contains(entry.name)) continue;
+    if (sums && entry.summing == nullptr) return false;
+    sums = entry.summing != nullptr;
+  }
+  return !asks_nodes_;
+}
+
+bool ClassView::Attempt::looks_at_one_node() const {
+  const auto& asked = view_.framework_.pre_filters();
+  return view_.undeclared_.empty() && view_.kinds_.empty() &&
+         std::all_of(asked.begin(), asked.end(), [this](const auto& entry) {
+           return entry.summing == nullptr || view_.state_.skip_filter.contains(entry.name);
+         });
+}
+
+std::optional<ClassView::Rejection> ClassView::Attempt::rejection() const {
+  if (!asks_in_order()) return std::nullopt;
+  Rejection rejection{view_.rejected_, looks_at_one_node() ? &view_.state_ : nullptr};
+  NodeStatuses& statuses = rejection.node_statuses;
+  for (const Refused& refused : refused_) {
+    for (const auto& [score, places] : refused.group->by_score) {
+      for (const Candidates::Place place : places) statuses.set(place, refused.status);
+    }
+  }
+  for (const HeldBack& each : held_back_) statuses.set(each.place, each.status);
+  // Where a plugin rejects the node alone it may say more of it with the pods that are nominated there.
+  for (const auto& [node, pods] : nominator_.by_node()) {
+    const std::size_t place = counts(pods) ? snapshot_.place_of(node) : snapshot_.nodes().size();
+    if (view_.rejected_.find(place) == nullptr) continue;
+    Status status = filter_with(pods, place);
+    if (!status.is_rejected()) return std::nullopt;
+    statuses.set(place, std::move(status));
+  }
+  return rejection;
 }
 
 bool ClassView::Attempt::fits(std::size_t place) const {

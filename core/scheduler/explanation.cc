@@ -74,13 +74,12 @@ struct Group {
   std::vector<std::string> names;
 };
 
-// What became of a node, without its name.
-Json fate_of(const ScheduleResult& result, const std::set<std::string>& feasible, const std::string& name) {
+// What became of a node. `rejected`: null if it was not.
+Json fate_of(const Status* rejected, bool feasible) {
   Json fate = Json::object();
-  const auto rejected = result.diagnosis.node_statuses.find(name);
-  if (feasible.contains(name)) return fate.set("verdict", "fits");
-  if (rejected == result.diagnosis.node_statuses.end()) return fate.set("verdict", "not looked at");
-  fate = verdict_json(rejected->second);
+  if (feasible) return fate.set("verdict", "fits");
+  if (rejected == nullptr) return fate.set("verdict", "not looked at");
+  fate = verdict_json(*rejected);
   return fate.set("verdict", "rejected");
 }
 
@@ -98,13 +97,11 @@ std::vector<Group> group_nodes(const Framework& framework, const Pod& pod, const
   const std::set<std::string> feasible = feasible_of(result);
   std::optional<AllFilters> all;
   if (options.all_filters) all.emplace(framework, pod, snapshot);
-  for (const auto& node : snapshot.nodes()) {
-    Json fate = fate_of(result, feasible, node->name());
-    if (all) {
-      const auto rejected = result.diagnosis.node_statuses.find(node->name());
-      const Status first = rejected == result.diagnosis.node_statuses.end() ? Status() : rejected->second;
-      fate.set("filters", all->about(*node, first));
-    }
+  for (std::size_t place = 0; place < snapshot.nodes().size(); ++place) {
+    const auto& node = snapshot.nodes()[place];
+    const Status* rejected = result.diagnosis.node_statuses.find(place);
+    Json fate = fate_of(rejected, feasible.contains(node->name()));
+    if (all) fate.set("filters", all->about(*node, rejected == nullptr ? Status() : *rejected));
     Group& group = by_fate[fate.dump()];
     group.told = std::move(fate);
     group.names.push_back(node->name());

@@ -166,7 +166,7 @@ std::unique_ptr<BindingCycle> Scheduler::try_pod(QueuedPod queued) {
   queue_.nominator().remove(queued.pod->uid());  // from here on it counts as assumed
   Result<Reservation> reserved = Reservation::make(framework, cache_, std::move(state), queued.pod, node);
   if (!reserved) {
-    handle_failure(std::move(queued), rejected_on_node(reserved.error(), node));
+    handle_failure(std::move(queued), rejected_on_node(reserved.error()));
     return nullptr;
   }
   auto cycle = std::make_unique<BindingCycle>();
@@ -177,7 +177,7 @@ std::unique_ptr<BindingCycle> Scheduler::try_pod(QueuedPod queued) {
   std::map<std::string, Millis> waits;
   if (Status status = permit(*cycle, waits); !status.is_success()) {
     cycle->reservation.reset();
-    handle_failure(std::move(cycle->queued), rejected_on_node(status, node));
+    handle_failure(std::move(cycle->queued), rejected_on_node(status));
     return nullptr;
   }
   activate(cycle->reservation->state());
@@ -211,11 +211,12 @@ std::unique_ptr<BindingCycle> Scheduler::start_binding(std::unique_ptr<BindingCy
 }
 
 // A rejection on the chosen node is told as that of one node; it clears the nomination and asks no PostFilter.
-Scheduler::Failure Scheduler::rejected_on_node(const Status& status, const std::string& node) {
+Scheduler::Failure Scheduler::rejected_on_node(const Status& status) {
   if (!status.is_rejected()) return {status, {}, {}, ""};
   Diagnosis diagnosis;
   diagnosis.nodes_total = 1;
-  diagnosis.node_statuses.emplace(node, status);
+  diagnosis.node_statuses.reset(1);
+  diagnosis.node_statuses.set(0, status);
   Failure failure{Status(status.code(), diagnosis.message()), {status.plugin()}, {}, ""};
   if (status.code() == Code::pending) failure.pending_plugins.insert(status.plugin());
   return failure;
@@ -284,7 +285,7 @@ void Scheduler::post_bind(BindingCycle& cycle) {
 void Scheduler::fail_binding(BindingCycle& cycle, const Status& status) { end_binding(cycle, {status, {}, {}, ""}); }
 
 void Scheduler::reject_waiting(BindingCycle& cycle, const Status& status) {
-  end_binding(cycle, rejected_on_node(status, cycle.node));
+  end_binding(cycle, rejected_on_node(status));
 }
 
 // schedule_one.go handleBindingCycleError. What a rejected pod gave back must not count as news for itself: others are

@@ -155,7 +155,7 @@ class Scheduler final : public Handle {
     std::set<std::string> pending_plugins;
     std::optional<std::string> nominated_node = "";  // as ScheduleResult::nominated_node
   };
-  static Failure rejected_on_node(const Status& status, const std::string& node);
+  static Failure rejected_on_node(const Status& status);
   bool skips(const Pod& pod);
   void let_go(const Pod& pod);
   std::unique_ptr<BindingCycle> try_pod(QueuedPod queued);

@@ -9,16 +9,14 @@ namespace berth {
 namespace {
 
 using Nodes = std::vector<std::shared_ptr<const NodeInfo>>;
+using Places = std::vector<std::size_t>;  // in a snapshot
 
-void note_plugin(Diagnosis& diagnosis, const Status& status) {
-  if (status.plugin().empty() || !status.is_rejected()) return;
-  diagnosis.unschedulable_plugins.insert(status.plugin());
-  if (status.code() == Code::pending) diagnosis.pending_plugins.insert(status.plugin());
-}
-
-void reject_node(Diagnosis& diagnosis, const std::string& node, Status status) {
-  note_plugin(diagnosis, status);
-  diagnosis.node_statuses.insert_or_assign(node, std::move(status));
+void note_plugins(Diagnosis& diagnosis, const NodeStatuses& rejected) {
+  for (const auto& [status, nodes] : rejected.kinds()) {
+    if (nodes == 0 || status.plugin().empty() || !status.is_rejected()) continue;
+    diagnosis.unschedulable_plugins.insert(status.plugin());
+    if (status.code() == Code::pending) diagnosis.pending_plugins.insert(status.plugin());
+  }
 }
 
 // One attempt's search: what is constant over it, and what it finds.
@@ -29,6 +27,7 @@ struct Search {
   const Snapshot& snapshot;
   NodeSearch& how;
   ScheduleResult& result;
+  const ClassView::Rejection* known = nullptr;  // what a view knows: no node is feasible, and why
   Nodes feasible = {};
 };
 
@@ -38,13 +37,16 @@ std::size_t wanted(const Search& search, std::size_t nodes) {
 }
 
 // Success unless a Filter broke. Ends early when one feasible node more than wanted was seen, as upstream; rejected
-// nodes are put into `rejected`. schedule_one.go findNodesThatPassFilters.
-Status filter_nodes(Search& search, const Nodes& nodes, std::map<std::string, Status>& rejected) {
+// nodes are put into `rejected`. `places`: null for all nodes. schedule_one.go findNodesThatPassFilters.
+Status filter_nodes(Search& search, const Places* places, NodeStatuses& rejected) {
   static const Nominator kNobody;
   const Nominator& nominator = search.how.nominator == nullptr ? kNobody : *search.how.nominator;
-  const std::size_t enough = wanted(search, nodes.size());
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const auto& node = nodes[(search.how.next_start + i) % nodes.size()];
+  const std::size_t count = places == nullptr ? search.snapshot.nodes().size() : places->size();
+  const std::size_t enough = wanted(search, count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t turn = (search.how.next_start + i) % count;
+    const std::size_t place = places == nullptr ? turn : (*places)[turn];
+    const auto& node = search.snapshot.nodes()[place];
     if (!search.framework.has_filter()) {
       if (search.feasible.size() == enough) break;  // nothing can reject them: taken unseen
       search.feasible.push_back(node);
@@ -53,7 +55,7 @@ Status filter_nodes(Search& search, const Nodes& nodes, std::map<std::string, St
     Status status = search.framework.run_filter_with_nominated(search.state, search.pod, *node, nominator);
     if (status.code() == Code::error) return status;
     if (!status.is_success()) {
-      rejected.insert_or_assign(node->name(), std::move(status));
+      rejected.set(place, std::move(status));
     } else if (search.feasible.size() == enough) {
       break;
     } else {
@@ -68,41 +70,64 @@ Status filter_nodes(Search& search, const Nodes& nodes, std::map<std::string, St
 bool nominated_fits(Search& search) {
   if (search.pod.nominated_node_name.empty()) return false;
   Diagnosis& diagnosis = search.result.diagnosis;
-  for (const auto& node : search.snapshot.nodes()) {
-    if (node->name() != search.pod.nominated_node_name) continue;
-    std::map<std::string, Status> rejected;
-    if (!filter_nodes(search, {node}, rejected).is_success()) return false;
-    // Upstream works on a copy of the diagnosis that shares the set of rejecting plugins only: a pending one is among
-    // them, but becomes pending when the node is looked at again.
-    for (auto& [name, status] : rejected) {
-      if (!status.plugin().empty()) diagnosis.unschedulable_plugins.insert(status.plugin());
-      diagnosis.node_statuses.insert_or_assign(name, std::move(status));
-    }
+  const Places places = {search.snapshot.place_of(search.pod.nominated_node_name)};
+  if (places.front() == search.snapshot.nodes().size()) return false;
+  NodeStatuses rejected;
+  rejected.reset(search.snapshot.nodes().size());
+  if (!filter_nodes(search, &places, rejected).is_success()) return false;
+  // Upstream works on a copy of the diagnosis that shares the set of rejecting plugins only: a pending one is among
+  // them, but becomes pending when the node is looked at again.
+  if (const Status* status = rejected.find(places.front())) {
+    if (!status->plugin().empty()) diagnosis.unschedulable_plugins.insert(status->plugin());
+    diagnosis.node_statuses.set(places.front(), *status);
   }
   return !search.feasible.empty();
 }
 
-// The nodes that PreFilter left, by name; all of them when it narrowed nothing.
-Nodes nodes_left(const Search& search, const PreFilterResult& narrowed) {
-  if (!narrowed.node_names) return search.snapshot.nodes();
-  std::map<std::string, std::shared_ptr<const NodeInfo>> by_name;
-  for (const auto& node : search.snapshot.nodes()) {
-    if (narrowed.node_names->contains(node->name())) by_name.emplace(node->name(), node);
+// The nodes that PreFilter left, by name.
+Places places_left(const Search& search, const std::set<std::string>& names) {
+  Places left;
+  for (const std::string& name : names) {
+    const std::size_t place = search.snapshot.place_of(name);
+    if (place < search.snapshot.nodes().size()) left.push_back(place);
   }
-  Nodes left;
-  for (auto& [name, node] : by_name) left.push_back(std::move(node));
   return left;
 }
 
 void leave_out(Search& search, const PreFilterResult& narrowed) {
-  if (!narrowed.node_names) return;
   std::string why = "node(s) didn't satisfy plugin(s) [";
   for (const std::string& plugin : narrowed.plugins) why += (why.back() == '[' ? "" : " ") + plugin;
   why += "]";
-  for (const auto& node : search.snapshot.nodes()) {
-    if (narrowed.node_names->contains(node->name())) continue;
-    search.result.diagnosis.node_statuses.emplace(node->name(), Status::unresolvable(why));
+  NodeStatuses& statuses = search.result.diagnosis.node_statuses;
+  for (std::size_t place = 0; place < search.snapshot.nodes().size(); ++place) {
+    if (narrowed.node_names->contains(search.snapshot.nodes()[place]->name()) || statuses.find(place)) continue;
+    statuses.set(place, Status::unresolvable(why));
   }
+}
+
+// Filter over the nodes that PreFilter left. Those that the nominated node was tried in vain keep their reason only
+// where they are not looked at again.
+Status filter_those_left(Search& search, const PreFilterResult& narrowed) {
+  Diagnosis& diagnosis = search.result.diagnosis;
+  NodeStatuses rejected;
+  Status status;
+  if (search.known != nullptr && !narrowed.node_names) {
+    rejected = search.known->node_statuses;
+  } else {
+    rejected.reset(search.snapshot.nodes().size());
+    const Places places = narrowed.node_names ? places_left(search, *narrowed.node_names) : Places();
+    status = search.framework.run_filters(
+        [&] { return filter_nodes(search, narrowed.node_names ? &places : nullptr, rejected); });
+  }
+  note_plugins(diagnosis, rejected);
+  if (diagnosis.node_statuses.empty()) {
+    diagnosis.node_statuses = std::move(rejected);
+    return status;
+  }
+  for (std::size_t place = 0; place < search.snapshot.nodes().size(); ++place) {
+    if (const Status* reason = rejected.find(place)) diagnosis.node_statuses.set(place, *reason);
+  }
+  return status;
 }
 
 // PreFilter and Filter. A rejection by PreFilter counts for every node.
@@ -113,20 +138,19 @@ Status find_feasible(Search& search) {
   diagnosis.unschedulable_plugins.insert(narrowed.plugins.begin(), narrowed.plugins.end());
   if (status.is_rejected()) {
     diagnosis.pre_filter_message = status.message();
-    for (const auto& node : search.snapshot.nodes()) reject_node(diagnosis, node->name(), status);
+    for (std::size_t place = 0; place < search.snapshot.nodes().size(); ++place) {
+      diagnosis.node_statuses.set(place, status);
+    }
+    note_plugins(diagnosis, diagnosis.node_statuses);
     return {};
   }
   if (!status.is_success()) return status;
   if (nominated_fits(search)) return {};
-  const Nodes left = nodes_left(search, narrowed);
-  std::map<std::string, Status> rejected;
-  status = search.framework.run_filters([&] { return filter_nodes(search, left, rejected); });
-  for (auto& [name, reason] : rejected) reject_node(diagnosis, name, std::move(reason));
+  status = filter_those_left(search, narrowed);
   const std::size_t seen = search.feasible.size() + diagnosis.node_statuses.size();
   search.how.next_start = (search.how.next_start + seen) % search.snapshot.nodes().size();
-  if (!status.is_success()) return status;
-  leave_out(search, narrowed);
-  return {};
+  if (status.is_success() && narrowed.node_names) leave_out(search, narrowed);
+  return status;
 }
 
 std::size_t pick(const NodeSearch& how, const std::vector<NodeScore>& totals) {
@@ -158,8 +182,10 @@ void reject(Search& search) {
   ScheduleResult& result = search.result;
   if (search.framework.has_post_filter()) {
     PostFilterResult after;
+    if (search.known != nullptr) search.state.of_class = search.known->of_class;
     const Status post =
         search.framework.run_post_filter(search.state, search.pod, result.diagnosis.node_statuses, after);
+    search.state.of_class = nullptr;
     result.nominated_node = std::move(after.nominated_node);
     if (post.is_success()) result.victims = std::move(after.victims);
     result.post_filter_plugin = post.plugin();
@@ -187,10 +213,11 @@ bool choose_from(ClassView::Attempt& attempt, const Snapshot& snapshot, NodeSear
   return true;
 }
 
-// The decision from the view of the pod's class. False: there is no view, no node is feasible or something broke; the
-// plugins are to be asked, and tell why.
+// The decision from the view of the pod's class. False: no node is feasible, and `rejection` may tell why; or there is
+// no view, or something broke, and the plugins are to be asked.
 bool decide_from_view(const Framework& framework, CycleState& state, const Pod& pod, const Snapshot& snapshot,
-                      NodeSearch& how, ClassViews& views, Decision& decision) {
+                      NodeSearch& how, ClassViews& views, Decision& decision,
+                      std::optional<ClassView::Rejection>& rejection) {
   static const Nominator kNobody;
   const std::size_t nodes = snapshot.nodes().size();
   if (!framework.has_filter() || !framework.has_score()) return false;
@@ -200,7 +227,11 @@ bool decide_from_view(const Framework& framework, CycleState& state, const Pod& 
   if (view == nullptr) return false;
   ClassView::Attempt attempt(*view, state, pod, snapshot, how.nominator == nullptr ? kNobody : *how.nominator);
   const Status filtered = framework.run_filters([&] { return attempt.filter(start) ? Status() : Status::error(""); });
-  if (!filtered.is_success() || attempt.feasible() == 0) return false;
+  if (!filtered.is_success()) return false;
+  if (attempt.feasible() == 0) {
+    rejection = attempt.rejection();
+    return false;
+  }
   if (!pod.nominated_node_name.empty()) {
     const std::size_t place = snapshot.place_of(pod.nominated_node_name);
     if (place < nodes && attempt.fits(place)) {
@@ -225,8 +256,9 @@ std::string Diagnosis::message() const {
     text += " " + pre_filter_message + ".";
   } else {
     std::map<std::string, std::size_t> nodes_of_reason;
-    for (const auto& [node, status] : node_statuses) {
-      for (const std::string& reason : status.reasons()) ++nodes_of_reason[reason];
+    for (const auto& [status, nodes] : node_statuses.kinds()) {
+      if (nodes == 0) continue;
+      for (const std::string& reason : status.reasons()) nodes_of_reason[reason] += nodes;
     }
     std::set<std::string> lines;  // in the order of the whole text, number first, as upstream
     for (const auto& [reason, count] : nodes_of_reason) lines.insert(std::to_string(count) + " " + reason);
@@ -266,10 +298,13 @@ ScheduleResult schedule_pod(const Framework& framework, CycleState& state, const
     result.status = Status::unschedulable("no nodes available to schedule pods");
     return result;
   }
-  if (views != nullptr && decide_from_view(framework, state, pod, snapshot, how, *views, result.decision))
+  std::optional<ClassView::Rejection> rejection;
+  if (views != nullptr && decide_from_view(framework, state, pod, snapshot, how, *views, result.decision, rejection)) {
     return result;
+  }
   result.decision = {};
-  Search search{framework, state, pod, snapshot, how, result};
+  result.diagnosis.node_statuses.reset(snapshot.nodes().size());
+  Search search{framework, state, pod, snapshot, how, result, rejection ? &*rejection : nullptr};
   result.status = find_feasible(search);
   if (!result.status.is_success()) return result;
   result.decision.evaluated = search.feasible.size() + result.diagnosis.node_statuses.size();

@@ -12,6 +12,7 @@
 
 #include "core/cache/cache.h"
 #include "core/framework/framework.h"
+#include "core/framework/node_statuses.h"
 #include "core/random.h"
 #include "core/scheduler/class_view.h"
 #include "core/status.h"
@@ -21,7 +22,7 @@ namespace berth {
 // Why a pod found no node (FitError). message() is upstream's text:
 // "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) had untolerated taint(s)."
 struct Diagnosis {
-  std::map<std::string, Status> node_statuses;
+  NodeStatuses node_statuses;
   std::size_t nodes_total = 0;
   std::string pre_filter_message;
   std::string post_filter_message;

@@ -54,11 +54,14 @@ class Run {
     spans_.reserve(measured_.size() * 4);
     const std::uint64_t allocations_before = allocations();
     const std::int64_t begin = now_ns();
-    for (const auto& pod : measured_) world_.queue_pod(pod);
+    const bool one_by_one = workload_.count("one_by_one", nodes_) > 0;
+    std::size_t queued = one_by_one ? 0 : measured_.size();
+    for (std::size_t i = 0; i < queued; ++i) world_.queue_pod(measured_[i]);
     attempts_ns_ = 0;
     spans_.clear();
     bound_ = 0;
     while (bound_ < measured_.size() && now_ns() - begin < limit_ns_) {
+      if (one_by_one && bound_ == queued) world_.queue_pod(measured_[queued++]);
       if (!step() && !world_.wait_for_queue()) break;
       if (churn_every > 0 && bound_ / churn_every > churned_) world_.replace_node(churned_++);
     }

@@ -110,7 +110,7 @@ class Comparison {
 
   // Per node: the plugin, its code and reasons; nodes that PreFilter left out name no plugin.
   void rejections() {
-    const std::map<std::string, Status>& statuses = result_.diagnosis.node_statuses;
+    const std::map<std::string, Status>& statuses = got_.rejected;
     if (!result_.diagnosis.pre_filter_message.empty()) {
       const std::string all = statuses.empty() ? "nothing" : describe(statuses.begin()->second);
       same("infeasible", "nothing", at(want_, "infeasible").is_null() ? "nothing" : "something");
@@ -206,9 +206,12 @@ class Comparison {
     const auto* found = got_.state.read<PreemptionRecord>(DefaultPreemption::kName);
     const PreemptionRecord& record = found == nullptr ? none : *found;
     Strings got;
-    for (const auto& [node, candidate] : record.candidates) {
-      got.push_back(node + " " + show(keys(candidate.victims)) + " " + std::to_string(candidate.pdb_violations));
+    for (const auto& each : record.candidates) {
+      const preemption::Candidate& candidate = each->candidate;
+      got.push_back(candidate.node + " " + show(keys(candidate.victims)) + " " +
+                    std::to_string(candidate.pdb_violations));
     }
+    got = sorted(std::move(got));
     Strings wanted;
     if (const Json& candidates = at(want, "candidates"); candidates.is_object()) {
       for (const auto& [node, candidate] : candidates.as_object()) {
@@ -217,7 +220,8 @@ class Comparison {
       }
     }
     same("preemption.candidates", show(got), show(sorted(wanted)));
-    same("preemption.ties", show(record.ties.size() > 1 ? record.ties : Strings{}), show(strings(at(want, "ties"))));
+    const Strings ties = found == nullptr ? Strings{} : record.ties();
+    same("preemption.ties", show(ties.size() > 1 ? ties : Strings{}), show(strings(at(want, "ties"))));
   }
 
   const Attempt& got_;

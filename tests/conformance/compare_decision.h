@@ -22,6 +22,7 @@ struct Attempt {
   Status gate;                 // PreEnqueue; unless success, nothing else ran
   CycleState state;
   ScheduleResult result;
+  std::map<std::string, Status> rejected;       // by node
   Status reserve;                               // on the chosen node
   std::map<std::string, VolumeChoice> volumes;  // by feasible node; absent: nothing to bind there
 };

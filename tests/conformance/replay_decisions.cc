@@ -78,7 +78,9 @@ class Run {
     got.nominated_node = pod.nominated_node_name;
     got.gate = framework_->run_pre_enqueue(pod);
     if (!got.gate.is_success()) return got;
-    got.result = schedule_pod(*framework_, got.state, pod, cluster_.take_snapshot(), search_);
+    const Snapshot& snapshot = cluster_.take_snapshot();
+    got.result = schedule_pod(*framework_, got.state, pod, snapshot, search_);
+    got.rejected = got.result.diagnosis.node_statuses.by_name(snapshot);
     search_.next_start = 0;
     if (!got.result.status.is_success()) return got;
     note_volumes(got);
@@ -106,7 +108,9 @@ class Run {
         return "from views: other nodes are feasible";
       }
       if (show_scores(fast.decision) != show_scores(plain.decision)) return "from views: other scores";
-      if (!plain.status.is_success() && fast.diagnosis.node_statuses != plain.diagnosis.node_statuses) {
+      if (plain.status.is_success()) continue;
+      const Snapshot& snapshot = cluster_.take_snapshot();
+      if (fast.diagnosis.node_statuses.by_name(snapshot) != plain.diagnosis.node_statuses.by_name(snapshot)) {
         return "from views: other reasons";
       }
     }

@@ -50,7 +50,8 @@ class ScriptedPlugin final : public PreEnqueuePlugin,
                              public PostBindPlugin {
  public:
   using Nodes = std::vector<std::shared_ptr<const NodeInfo>>;
-  ScriptedPlugin(std::string name, PluginScript& script) : name_(std::move(name)), script_(script) {}
+  ScriptedPlugin(std::string name, PluginScript& script, const Handle& handle)
+      : name_(std::move(name)), script_(script), handle_(handle) {}
 
   std::string_view name() const override { return name_; }
   Status pre_enqueue(const Pod& pod) override { return plain("PreEnqueue", pod); }
@@ -70,10 +71,10 @@ class ScriptedPlugin final : public PreEnqueuePlugin,
   Status filter(CycleState& state, const Pod& pod, const NodeInfo& node) override {
     return on_node("Filter", state, pod, node.name());
   }
-  Status post_filter(const Framework&, CycleState&, const Pod& pod, const std::map<std::string, Status>& statuses,
+  Status post_filter(const Framework&, CycleState&, const Pod& pod, const NodeStatuses& statuses,
                      PostFilterResult& result) override {
     std::string seen;
-    for (const auto& [node, status] : statuses) {
+    for (const auto& [node, status] : statuses.by_name(handle_.snapshot())) {
       seen += (seen.empty() ? "" : ",") + node + "=" + std::string(to_string(status.code()));
     }
     script_.call(pod.metadata.name, "PostFilter", name_, seen);
@@ -134,6 +135,7 @@ class ScriptedPlugin final : public PreEnqueuePlugin,
 
   std::string name_;
   PluginScript& script_;
+  const Handle& handle_;
 };
 
 std::vector<EventWithHint> ScriptedPlugin::events_to_register() const {
@@ -254,8 +256,8 @@ Status register_scripted(Registry& registry, PluginScript& script) {
   if (added.is_success()) added = registry.add(DefaultBinder::kName, DefaultBinder::make);
   for (const std::string& name : names) {
     if (!added.is_success()) return added;
-    added = registry.add(name, [name, &script](const Json&, Handle&) {
-      return Result<std::unique_ptr<Plugin>>(std::make_unique<ScriptedPlugin>(name, script));
+    added = registry.add(name, [name, &script](const Json&, Handle& handle) {
+      return Result<std::unique_ptr<Plugin>>(std::make_unique<ScriptedPlugin>(name, script, handle));
     });
   }
   return added;

@@ -164,7 +164,7 @@ TEST_F(PreemptionTest, OrdersTheVictimsOfBothSortsByImportance) {
   cluster.protect({"low"});
   CycleState state;
   EXPECT_EQ(names(cluster.attempt(preemptor("4"), state).victims), Names({"high", "low"}));
-  EXPECT_EQ(state.read<PreemptionRecord>("DefaultPreemption")->candidates.at("n1").pdb_violations, 1);
+  EXPECT_EQ(state.read<PreemptionRecord>("DefaultPreemption")->candidates.at(0)->candidate.pdb_violations, 1);
 }
 
 TEST_F(PreemptionTest, RespectsPodsNominatedToTheNode) {
@@ -241,7 +241,7 @@ TEST_F(PreemptionTest, DrawsAmongEquals) {
   for (cluster.drawn = 0; cluster.drawn < 3; ++cluster.drawn) {
     CycleState state;
     chosen.insert(cluster.attempt(preemptor(), state).nominated_node.value_or(""));
-    EXPECT_EQ(state.read<PreemptionRecord>("DefaultPreemption")->ties, Names({"n1", "n2", "n3"}));
+    EXPECT_EQ(state.read<PreemptionRecord>("DefaultPreemption")->ties(), Names({"n1", "n2", "n3"}));
   }
   EXPECT_EQ(chosen, std::set<std::string>({"n1", "n2", "n3"}));
 }
@@ -260,9 +260,10 @@ class PreemptionSearch : public PreemptionTest {
         preemptor(), state,
         Json(Json::Object{{"minCandidateNodesPercentage", percentage}, {"minCandidateNodesAbsolute", absolute}})));
     Names nodes;
-    for (const auto& [node, candidate] : state.read<PreemptionRecord>("DefaultPreemption")->candidates) {
-      nodes.push_back(node);
+    for (const auto& each : state.read<PreemptionRecord>("DefaultPreemption")->candidates) {
+      nodes.push_back(each->candidate.node);
     }
+    std::sort(nodes.begin(), nodes.end());
     return nodes;
   }
 };
@@ -341,11 +342,9 @@ class BrittlePreemption : public PreemptionTest {
  protected:
   // PostFilter when every node was rejected.
   Status break_on(const std::vector<std::string>& nodes, bool tells_node) {
-    std::map<std::string, Status> rejected;
     for (const std::string& node : nodes) {
       cluster.add_node(node);
       cluster.run("low-" + node, node, 1);
-      rejected.emplace(node, Status::unschedulable("occupied"));
     }
     Registry registry = in_tree_registry();
     const auto make = [tells_node](const Json&, Handle&) {
@@ -357,6 +356,11 @@ class BrittlePreemption : public PreemptionTest {
     const auto framework = Framework::make(registry, profile, cluster);
     CHECK(framework.has_value());
     static_cast<void>(cluster.attempt(preemptor()));  // lets the cluster take its snapshot
+    NodeStatuses rejected;
+    rejected.reset(nodes.size());
+    for (std::size_t place = 0; place < nodes.size(); ++place) {
+      rejected.set(place, Status::unschedulable("occupied"));
+    }
     CycleState state;
     return (*framework)->run_post_filter(state, preemptor(), rejected, result);
   }

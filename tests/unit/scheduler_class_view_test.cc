@@ -6,6 +6,7 @@
 
 #include "core/scheduler/pod_class.h"
 #include "core/scheduler/scheduling_cycle.h"
+#include "plugins/defaultpreemption.h"
 #include "plugins/registry.h"
 #include "plugins/volumebinding.h"
 #include "tests/unit/rounds.h"
@@ -42,6 +43,7 @@ class Objects final : public Lister {
     return FakeVolumes::get(namespaces, name);
   }
   std::vector<std::shared_ptr<const Service>> services(const std::string&) const override { return all_services; }
+  std::vector<std::shared_ptr<const PodDisruptionBudget>> disruption_budgets() const override { return budgets; }
   void put(PersistentVolume volume) {
     ++version;
     const std::string name = volume.metadata.name;
@@ -53,6 +55,7 @@ class Objects final : public Lister {
   bool counts_volumes = true;
   std::map<std::string, Namespace> namespaces;
   std::vector<std::shared_ptr<const Service>> all_services;
+  std::vector<std::shared_ptr<const PodDisruptionBudget>> budgets;
 };
 
 class ObjectsHandle final : public Handle {
@@ -61,10 +64,12 @@ class ObjectsHandle final : public Handle {
   const Snapshot& snapshot() const override { return snapshot_of_test; }
   const Lister& lister() const override { return objects; }
   const Nominator& nominator() const override { return nominator_of_test; }
+  std::uint64_t draw(std::uint64_t bound) override { return drawing.below(bound); }
   FakeClock clock_of_test;
   Snapshot snapshot_of_test;
   Objects objects;
   Nominator nominator_of_test;
+  Random drawing{1};
 };
 
 class ClassViewTest : public ::testing::Test {
@@ -173,7 +178,8 @@ class ClassViewTest : public ::testing::Test {
 
   // Twenty classes: resources, selectors, tolerations, ports, spreading, affinity.
   Pod pod() {
-    const std::uint64_t kind = only_volumes ? 14 + 3 * random.below(2) : random.below(20);
+    if (preempts && random.chance(1, 2)) return preemptor();
+    const std::uint64_t kind = only_volumes ? 14 + 3 * random.below(2) : random.below(preempts ? 3 : 20);
     const std::string number = std::to_string(count++);
     Pod made = make_pod("pod-" + number, resources({{"cpu", std::to_string(100 + 100 * (kind % 3)) + "m"}}));
     made.metadata.labels["color"] = kind % 2 == 0 ? "green" : "red";
@@ -223,6 +229,61 @@ class ClassViewTest : public ::testing::Test {
     return made;
   }
 
+  // Three classes that have to drive others off: one also has to spread, another is driven off itself.
+  Pod preemptor() {
+    const std::uint64_t kind = random.below(3);
+    Pod made = make_pod("pod-" + std::to_string(count++), resources({{"cpu", kind == 2 ? "1200m" : "1800m"}}));
+    made.priority = kind == 2 ? 5 : 10;
+    if (kind != 1) return made;
+    LabelSelector all;
+    all.requirements.push_back({"color", Requirement::Operator::exists, {}});
+    TopologySpreadConstraint spread;
+    spread.max_skew = 2;
+    spread.topology_key = kZone;
+    spread.label_selector = all;
+    made.topology_spread_constraints.push_back(spread);
+    return made;
+  }
+
+  void change_budget() {
+    handle.objects.budgets.clear();
+    if (random.chance(1, 2)) return;
+    PodDisruptionBudget green;
+    green.metadata.namespace_ = "default";
+    green.selector.emplace().requirements.push_back({"color", Requirement::Operator::in, {"green"}});
+    green.disruptions_allowed = static_cast<std::int32_t>(random.below(3));
+    handle.objects.budgets.push_back(std::make_shared<const PodDisruptionBudget>(green));
+  }
+
+  // The pod waits for the node that was chosen for it; its victims leave, or are about to.
+  void preempt(const std::shared_ptr<const Pod>& asked, const ScheduleResult& result) {
+    const std::string node = result.nominated_node.value_or("");
+    if (node.empty()) return;
+    const bool at_once = random.chance(2, 3);
+    for (const auto& victim : result.victims) {
+      if (at_once) {
+        cache.remove(victim->uid());
+        continue;
+      }
+      Pod leaving = *victim;
+      leaving.metadata.deleting = true;
+      leaving.preempted = true;
+      cache.update(share(std::move(leaving)));
+    }
+    Pod promised = *asked;
+    promised.nominated_node_name = node;
+    waiting.push_back(share(std::move(promised)));
+    handle.nominator_of_test.add(waiting.back(), node);
+    preempted += 1;
+  }
+
+  std::shared_ptr<const Pod> next_pod() {
+    if (waiting.empty() || !random.chance(1, 4)) return share(pod());
+    const std::shared_ptr<const Pod> next = waiting.front();
+    waiting.erase(waiting.begin());
+    return next;
+  }
+
   void change_objects() {
     const std::uint64_t what = random.below(8);
     if (what == 0) handle.objects.namespaces["default"].metadata.labels["team"] = random.chance(1, 2) ? "a" : "b";
@@ -252,6 +313,24 @@ class ClassViewTest : public ::testing::Test {
     cache.update(old);
   }
 
+  void nominate(const std::string& node) {
+    const auto promised = share(pod());
+    handle.nominator_of_test.add(promised, node);
+    nominated.push_back(promised->uid());
+  }
+
+  void end_nominations() {
+    for (const std::string& uid : nominated) handle.nominator_of_test.remove(uid);
+    nominated.clear();
+  }
+
+  // What changes no node: others are promised nodes, or no longer, and what protects pods changes.
+  void change_promises() {
+    if (random.chance(1, 4)) nominate(node_name());
+    if (random.chance(1, 8)) end_nominations();
+    if (random.chance(1, 10)) change_budget();
+  }
+
   void change_something() {
     const std::string name = node_name();
     const std::uint64_t what = random.below(20);
@@ -260,15 +339,8 @@ class ClassViewTest : public ::testing::Test {
     if (what == 4 && !placed.empty()) {
       cache.remove(placed[random.below(placed.size())]->uid());
     }
-    if (what == 5) {
-      const auto promised = share(pod());
-      nominator.add(promised, name);
-      nominated.push_back(promised->uid());
-    }
-    if (what == 6 && !nominated.empty()) {
-      for (const std::string& uid : nominated) nominator.remove(uid);
-      nominated.clear();
-    }
+    if (what == 5) nominate(name);
+    if (what == 6) end_nominations();
     if (what == 7) cache.charge(name, "gone/1", to_resources(resources({{"cpu", "500m"}})));
     if (what == 8) cache.discharge(name, "gone/1");
     if (what == 9 || what > 15) change_objects();
@@ -276,7 +348,8 @@ class ClassViewTest : public ::testing::Test {
   }
 
   void decide_both_ways() {
-    const auto asked = share(pod());
+    const auto asked = next_pod();
+    Nominator& nominator = handle.nominator_of_test;
     cache.update_snapshot(handle.snapshot_of_test);
     const std::uint64_t seed = random.next();
     Random plain_random(seed);
@@ -288,7 +361,9 @@ class ClassViewTest : public ::testing::Test {
     CycleState plain_state;
     CycleState fast_state;
     const Snapshot& snapshot = handle.snapshot_of_test;
+    const Random drawing = handle.drawing;
     const ScheduleResult plain = schedule_pod(*framework, plain_state, *asked, snapshot, plain_search);
+    handle.drawing = drawing;
     const ScheduleResult fast = schedule_pod(*framework, fast_state, *asked, snapshot, fast_search, &views);
     Random drawn_random(seed);
     NodeSearch drawn_search{&nominator, {}, next_start, &drawn_random};
@@ -321,15 +396,34 @@ class ClassViewTest : public ::testing::Test {
       ASSERT_EQ(fast_totals[i].score, plain_totals[i].score) << plain_totals[i].node;
     }
     if (!plain.status.is_success()) {
-      ASSERT_EQ(fast.diagnosis.node_statuses, plain.diagnosis.node_statuses);
+      ASSERT_EQ(fast.diagnosis.node_statuses.by_name(snapshot), plain.diagnosis.node_statuses.by_name(snapshot));
+      ASSERT_EQ(fast.diagnosis.message(), plain.diagnosis.message());
+      ASSERT_EQ(fast.diagnosis.pending_plugins, plain.diagnosis.pending_plugins);
       ASSERT_EQ(fast.diagnosis.unschedulable_plugins, plain.diagnosis.unschedulable_plugins);
       ASSERT_EQ(fast.nominated_node, plain.nominated_node);
+      ASSERT_EQ(fast.victims, plain.victims);
+      ASSERT_EQ(weighed(fast_state), weighed(plain_state));
+      if (preempts && random.chance(1, 2)) preempt(asked, plain);
       return;
     }
+    if (preempts && random.chance(1, 2)) return;
     reserve(asked, plain.decision.node, plain_state, drawn_state);
     placed.push_back(asked);
+    nominator.remove(asked->uid());
     ASSERT_TRUE(cache.assume(asked, plain.decision.node).is_success());
     cache.confirm(asked, plain.decision.node);
+  }
+
+  // Every candidate with its victims, and those among which one was drawn.
+  static std::vector<std::string> weighed(const CycleState& state) {
+    const auto* record = state.read<PreemptionRecord>(DefaultPreemption::kName);
+    if (record == nullptr) return {};
+    std::vector<std::string> lines = record->ties();
+    for (const auto& each : record->candidates) {
+      lines.push_back(each->candidate.node + " " + std::to_string(each->candidate.pdb_violations));
+      for (const auto& victim : each->candidate.victims) lines.back() += " " + victim->uid();
+    }
+    return lines;
   }
 
   static PickNode recording(Random& from, std::vector<NodeScore>& totals) {
@@ -344,7 +438,8 @@ class ClassViewTest : public ::testing::Test {
     nodes = fleet;
     for (std::size_t i = 0; i < fleet; ++i) cache.set_node(share(node("node-" + std::to_string(i))));
     for (int i = 0; i < rounds(events) && !HasFatalFailure(); ++i) {
-      change_something();
+      if (preempts) change_promises();
+      if (!preempts || random.chance(1, 2)) change_something();
       decide_both_ways();
     }
   }
@@ -356,14 +451,16 @@ class ClassViewTest : public ::testing::Test {
   int from_view = 0;          // decisions between several nodes that a view made
   int volumes_chosen = 0;     // decisions that promised volumes
   int volumes_from_view = 0;  // of from_view, those with free volumes
+  int preempted = 0;
   bool only_volumes = false;  // no other pods
+  bool preempts = false;      // half of the pods may have to
   ObjectsHandle handle;
   std::unique_ptr<Framework> framework;
   Cache cache;
-  Nominator nominator;
   ClassViews views;
   std::vector<std::shared_ptr<const Pod>> placed;
   std::vector<std::string> nominated;
+  std::vector<std::shared_ptr<const Pod>> waiting;  // for the nodes that they preempted
   std::vector<std::pair<std::shared_ptr<const Pod>, std::vector<VolumeGrant>>> promises;
 };
 
@@ -385,12 +482,19 @@ TEST_F(ClassViewTest, DecidesAsThePluginsWhereNobodyCountsChangesOfVolumes) {
   EXPECT_GT(volumes_chosen, rounds(5));
 }
 
-// As much as is asked for: BERTH_FLEET nodes, BERTH_EVENTS events, seed BERTH_SEED.
+TEST_F(ClassViewTest, PreemptsAsThePlugins) {
+  preempts = true;
+  play(7, 30, 2000);
+  EXPECT_GT(preempted, rounds(50));
+}
+
+// As much as is asked for: BERTH_FLEET nodes, BERTH_EVENTS events, seed BERTH_SEED; with BERTH_PREEMPTS=1 pods preempt.
 TEST_F(ClassViewTest, DecidesAsThePluginsInAFleetOfAnySize) {
   const auto number = [](const char* name, int otherwise) {
     const char* given = std::getenv(name);
     return given == nullptr ? otherwise : std::stoi(given);
   };
+  preempts = number("BERTH_PREEMPTS", 0) != 0;
   play(static_cast<std::uint64_t>(number("BERTH_SEED", 4)), static_cast<std::size_t>(number("BERTH_FLEET", 100)),
        number("BERTH_EVENTS", 200));
 }

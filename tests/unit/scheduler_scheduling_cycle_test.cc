@@ -12,6 +12,9 @@ class SchedulingCycleTest : public ::testing::Test {
     for (int i = 0; i < count; ++i) cache.set_node(share(make_node("n" + std::to_string(i))));
     cache.update_snapshot(snapshot);
   }
+  std::map<std::string, Status> reasons(const ScheduleResult& result) const {
+    return result.diagnosis.node_statuses.by_name(snapshot);
+  }
   ScheduleResult schedule() { return schedule_pod(scripted.get(), state, pod, snapshot, random); }
   Script& script(const std::string& plugin) { return scripted.scripts[plugin]; }
 
@@ -80,7 +83,7 @@ TEST_F(SchedulingCycleTest, TellsWhyNoNodeFitsInUpstreamsWords) {
             "0/12 nodes are available: 1 Too many pods, 1 node(s) had untolerated taint(s), 11 Insufficient cpu. "
             "preemption: not now, nor later");
   EXPECT_EQ(result.diagnosis.unschedulable_plugins, (std::set<std::string>{"a", "b"}));
-  EXPECT_EQ(result.diagnosis.node_statuses.at("n11").code(), Code::unresolvable);
+  EXPECT_EQ(reasons(result).at("n11").code(), Code::unresolvable);
 }
 
 TEST_F(SchedulingCycleTest, TellsAPreFilterRejectionOnce) {
@@ -90,7 +93,7 @@ TEST_F(SchedulingCycleTest, TellsAPreFilterRejectionOnce) {
   script("b").answers["PostFilter"] = Status(Code::unschedulable, std::vector<std::string>{});
   const ScheduleResult result = schedule();
   EXPECT_EQ(result.diagnosis.message(), "0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims.");
-  EXPECT_EQ(result.diagnosis.node_statuses.size(), 3u);
+  EXPECT_EQ(reasons(result).size(), 3u);
   EXPECT_EQ(result.diagnosis.unschedulable_plugins, std::set<std::string>{"a"});
 }
 
@@ -108,7 +111,7 @@ TEST_F(SchedulingCycleTest, NamesThePluginThatLeftNodesOut) {
   script("a").answers["Filter n1"] = Status::unschedulable("full");
   const ScheduleResult result = schedule();
   EXPECT_EQ(result.diagnosis.message(), "0/3 nodes are available: 1 full, 2 node(s) didn't satisfy plugin(s) [a].");
-  EXPECT_EQ(result.diagnosis.node_statuses.at("n0").code(), Code::unresolvable);
+  EXPECT_EQ(reasons(result).at("n0").code(), Code::unresolvable);
 }
 
 TEST_F(SchedulingCycleTest, EndsWithAnErrorWhenAFilterBreaks) {
@@ -144,7 +147,7 @@ TEST_F(SchedulingCycleTest, DoesNotWaitForAPluginThatWasPendingOnTheNominatedNod
   const ScheduleResult result = schedule();
   EXPECT_EQ(result.diagnosis.unschedulable_plugins, (std::set<std::string>{"a", "b"}));
   EXPECT_TRUE(result.diagnosis.pending_plugins.empty());
-  EXPECT_EQ(result.diagnosis.node_statuses.at("n1").code(), Code::pending);
+  EXPECT_EQ(reasons(result).at("n1").code(), Code::pending);
 }
 
 TEST_F(SchedulingCycleTest, PassesOnTheNominationOfPostFilter) {

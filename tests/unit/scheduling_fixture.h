@@ -153,7 +153,7 @@ class ScriptedPlugin final : public PreEnqueuePlugin,
     auto found = script_.answers.find("Filter " + node.name());
     return found == script_.answers.end() ? quiet("Filter") : found->second;
   }
-  Status post_filter(const Framework&, CycleState&, const Pod&, const std::map<std::string, Status>&,
+  Status post_filter(const Framework&, CycleState&, const Pod&, const NodeStatuses&,
                      PostFilterResult& result) override {
     result.nominated_node = script_.nominated_node;
     return answer("PostFilter");
