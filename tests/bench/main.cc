@@ -24,7 +24,9 @@ class Run {
   // The fleet with all that runs on it before the measuring begins.
   Status prepare() {
     for (std::size_t i = 0; i < nodes_; ++i) {
-      if (Status status = world_.add_node(workload_.object("node", i)); !status.is_success()) return status;
+      const auto node = World::make_node(workload_.object("node", i));
+      if (!node) return node.error();
+      world_.add_node(*node);
     }
     if (const Json object = workload_.object("storage_class", 0); !object.is_null()) {
       if (Status status = world_.add_storage_class(object); !status.is_success()) return status;
@@ -45,7 +47,9 @@ class Run {
     for (const auto& pod : pods) world_.queue_pod(pod);
     while (step()) {
     }
-    return make("measured", pods.size(), workload_.count("measured_pods", nodes_), measured_);
+    const std::size_t measured = workload_.count("measured_pods", nodes_);
+    if (Status made = make("measured", pods.size(), measured, measured_); !made.is_success()) return made;
+    return make_changes(measured);
   }
 
   // Every measured pod is queued, and the scheduler runs until they have nodes or the time is up.
@@ -64,6 +68,7 @@ class Run {
       if (one_by_one && bound_ == queued) world_.queue_pod(measured_[queued++]);
       if (!step() && !world_.wait_for_queue()) break;
       if (churn_every > 0 && bound_ / churn_every > churned_) world_.replace_node(churned_++);
+      change_nodes();
     }
     loop_ns_ = now_ns() - begin;
     allocations_ = allocations() - allocations_before;
@@ -85,6 +90,25 @@ class Run {
       pods.push_back(*pod);
     }
     return {};
+  }
+
+  // What nodes change to while so many pods are bound.
+  Status make_changes(std::size_t pods) {
+    const std::size_t percent = workload_.count("changed_nodes_percent", nodes_);
+    for (std::size_t i = 0; i < pods * nodes_ * percent / 100'000; ++i) {
+      const auto node = World::make_node(workload_.object("changed_node", i % nodes_));
+      if (!node) return node.error();
+      changes_.push_back(*node);
+    }
+    return {};
+  }
+
+  // Those of them that are due, each in the middle of its share of the pods.
+  void change_nodes() {
+    while (changed_ < changes_.size() && (2 * changed_ + 1) * measured_.size() <= 2 * bound_ * changes_.size()) {
+      world_.change_node(changed_, changes_[changed_]);
+      ++changed_;
+    }
   }
 
   // One attempt and, when it chose a node, its binding. False: the queue has nothing now.
@@ -130,6 +154,8 @@ class Run {
   std::uint64_t allocations_ = 0;
   std::size_t bound_ = 0;
   std::size_t churned_ = 0;
+  std::vector<std::shared_ptr<const Node>> changes_;
+  std::size_t changed_ = 0;  // of them, how many happened
 };
 
 }  // namespace

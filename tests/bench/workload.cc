@@ -2,6 +2,7 @@
 
 #include <fstream>
 #include <iterator>
+#include <regex>
 
 namespace berth::bench {
 
@@ -13,15 +14,26 @@ void replace_all(std::string& text, std::string_view what, const std::string& wi
   }
 }
 
-void fill_in(Json& json, const std::string& number, const std::string& zone) {
+// {A+i} and {A+i%M}, whose A and M are digits.
+void replace_sums(std::string& text, std::size_t number) {
+  static const std::regex sum(R"(\{(\d+)\+i(?:%(\d+))?\})");
+  for (std::smatch found; std::regex_search(text, found, sum);) {
+    const std::size_t added = found[2].matched ? number % std::stoul(found[2]) : number;
+    text.replace(static_cast<std::size_t>(found.position()), static_cast<std::size_t>(found.length()),
+                 std::to_string(std::stoul(found[1]) + added));
+  }
+}
+
+void fill_in(Json& json, std::size_t number) {
   if (json.is_array()) {
-    for (Json& each : json.as_array()) fill_in(each, number, zone);
+    for (Json& each : json.as_array()) fill_in(each, number);
   } else if (json.is_object()) {
-    for (auto& [key, value] : json.as_object()) fill_in(value, number, zone);
+    for (auto& [key, value] : json.as_object()) fill_in(value, number);
   } else if (json.is_string()) {
     std::string text = json.as_string();
-    replace_all(text, "{i}", number);
-    replace_all(text, "{zone}", zone);
+    replace_all(text, "{i}", std::to_string(number));
+    replace_all(text, "{zone}", std::to_string(number % 3));
+    if (text.find("+i") != std::string::npos) replace_sums(text, number);
     json = Json(std::move(text));
   }
 }
@@ -61,7 +73,7 @@ Json Workload::object(const char* what, std::size_t number) const {
   const Json* value = description_.find(what);
   if (value == nullptr) return {};
   Json object = *value;
-  fill_in(object, std::to_string(number), std::to_string(number % 3));
+  fill_in(object, number);
   return object;
 }
 

@@ -39,12 +39,15 @@ World::World(bool remembers) {
   CHECK(scheduler_->add_profile(in_tree_registry(), default_profile()).is_success());
 }
 
-Status World::add_node(const Json& manifest) {
+Result<std::shared_ptr<const Node>> World::make_node(const Json& manifest) {
   Result<Node> node = decode_node(manifest, nullptr, Rules::off);
   if (!node) return node.error();
-  nodes_.push_back(std::make_shared<const Node>(std::move(*node)));
-  scheduler_->cache().set_node(nodes_.back());
-  return {};
+  return std::make_shared<const Node>(std::move(*node));
+}
+
+void World::add_node(const std::shared_ptr<const Node>& node) {
+  nodes_.push_back(node);
+  scheduler_->cache().set_node(node);
 }
 
 Status World::add_volume(const Json& manifest) {
@@ -88,6 +91,17 @@ void World::replace_node(std::size_t number) {
   EventObjects objects;
   objects.new_node = node;
   scheduler_->queue().move_all(kNodeAdded, objects);
+}
+
+void World::change_node(std::size_t number, const std::shared_ptr<const Node>& changed) {
+  std::shared_ptr<const Node>& node = nodes_[number % nodes_.size()];
+  CHECK(node->metadata.name == changed->metadata.name);
+  EventObjects objects;
+  objects.old_node = std::exchange(node, changed);
+  objects.new_node = changed;
+  scheduler_->cache().set_node(changed);
+  for (const ClusterEvent& event : node_events(*objects.old_node, *changed))
+    scheduler_->queue().move_all(event, objects);
 }
 
 bool World::finish(BindingCycle& cycle) {

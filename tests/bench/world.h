@@ -14,7 +14,8 @@ namespace berth::bench {
 class World final : public Surroundings, public Lister {
  public:
   explicit World(bool remembers);
-  Status add_node(const Json& manifest);
+  static Result<std::shared_ptr<const Node>> make_node(const Json& manifest);
+  void add_node(const std::shared_ptr<const Node>& node);
   Status add_volume(const Json& manifest);
   Status add_claim(const Json& manifest);
   Status add_storage_class(const Json& manifest);
@@ -24,6 +25,8 @@ class World final : public Surroundings, public Lister {
   void place_pod(const std::shared_ptr<const Pod>& pod, const std::string& node);
   // The node goes and comes back.
   void replace_node(std::size_t number);
+  // The node becomes another of its name, in place.
+  void change_node(std::size_t number, const std::shared_ptr<const Node>& changed);
 
   // The binding cycle, answered at once by a device that agrees. False: it failed, and the pod is queued again.
   bool finish(BindingCycle& cycle);
