@@ -1,5 +1,5 @@
-// berth_bench WORKLOAD.json NODES fast|plain [SECONDS]: runs the workload on a fleet of this size, for at most so many
-// seconds of measuring, and prints one line of JSON per scope. tests/bench/run calls it.
+// berth_bench WORKLOAD.json NODES fast|plain [SECONDS [instructions]]: runs the workload on a fleet of this size, for
+// at most so many seconds of measuring, and prints one line of JSON per scope. tests/bench/run calls it.
 #include <cstdio>
 #include <map>
 #include <string>
@@ -14,11 +14,13 @@ namespace {
 
 class Run {
  public:
-  Run(const Workload& workload, std::size_t nodes, std::string path, double seconds)
+  Run(const Workload& workload, std::size_t nodes, std::string path, double seconds, bool instructions)
       : workload_(workload),
         nodes_(nodes),
         path_(std::move(path)),
         limit_ns_(static_cast<std::int64_t>(seconds * 1e9)),
+        instructions_(instructions),
+        meter_(instructions),
         world_(path_ == "fast") {}
 
   // The fleet with all that runs on it before the measuring begins.
@@ -56,27 +58,25 @@ class Run {
   void measure() {
     const std::size_t churn_every = workload_.count("churn_every", nodes_);
     spans_.reserve(measured_.size() * 4);
-    const std::uint64_t allocations_before = allocations();
-    const std::int64_t begin = now_ns();
+    const Spent begin = meter_.read();
     const bool one_by_one = workload_.count("one_by_one", nodes_) > 0;
     std::size_t queued = one_by_one ? 0 : measured_.size();
     for (std::size_t i = 0; i < queued; ++i) world_.queue_pod(measured_[i]);
-    attempts_ns_ = 0;
+    attempts_ = {};
     spans_.clear();
     bound_ = 0;
-    while (bound_ < measured_.size() && now_ns() - begin < limit_ns_) {
+    while (bound_ < measured_.size() && now_ns() - begin.ns < limit_ns_) {
       if (one_by_one && bound_ == queued) world_.queue_pod(measured_[queued++]);
       if (!step() && !world_.wait_for_queue()) break;
       if (churn_every > 0 && bound_ / churn_every > churned_) world_.replace_node(churned_++);
       change_nodes();
     }
-    loop_ns_ = now_ns() - begin;
-    allocations_ = allocations() - allocations_before;
+    loop_ = meter_.read() - begin;
   }
 
   void print() const {
-    line("cycle", attempts_ns_);
-    line("loop", loop_ns_);
+    line("cycle", attempts_);
+    line("loop", loop_);
   }
 
  private:
@@ -113,11 +113,12 @@ class Run {
 
   // One attempt and, when it chose a node, its binding. False: the queue has nothing now.
   bool step() {
-    const std::int64_t begin = now_ns();
+    const Spent begin = meter_.read();
     const Scheduler::Attempt attempt = world_.scheduler().schedule_one();
-    const std::int64_t span = now_ns() - begin;
+    const Spent spent = meter_.read() - begin;
+    const std::int64_t span = spent.ns;
     if (!attempt.popped) return false;
-    attempts_ns_ += span;
+    attempts_ += spent;
     // What a preemptor needed first counts into its decision.
     if (const std::string preemptor = world_.remove_victims(); !preemptor.empty()) {
       spent_ns_[preemptor] += span;
@@ -129,29 +130,38 @@ class Run {
     return true;
   }
 
-  void line(const char* scope, std::int64_t spent_ns) const {
+  void line(const char* scope, const Spent& spent) const {
     const double pods = static_cast<double>(bound_);
+    const auto per_pod = [&](auto amount) { return bound_ == 0 ? 0 : static_cast<double>(amount) / pods; };
     std::printf(
         "{\"workload\": \"%s\", \"nodes\": %zu, \"path\": \"%s\", \"scope\": \"%s\", \"pods\": %zu, "
-        "\"pods_per_second\": %.1f, \"p50_us\": %.1f, \"p99_us\": %.1f, \"max_us\": %.1f, "
-        "\"allocations_per_pod\": %.1f, \"resident_kib\": %lld}\n",
+        "\"pods_per_second\": %.1f, \"first_us\": %.1f, \"p50_us\": %.1f, \"p99_us\": %.1f, \"max_us\": %.1f, "
+        "\"allocations_per_pod\": %.1f, \"resident_kib\": %lld",
         workload_.name().c_str(), nodes_, path_.c_str(), scope, bound_,
-        spent_ns == 0 ? 0 : pods * 1e9 / static_cast<double>(spent_ns), quantile_us(spans_, 0.5),
-        quantile_us(spans_, 0.99), quantile_us(spans_, 1), bound_ == 0 ? 0 : static_cast<double>(allocations_) / pods,
+        spent.ns == 0 ? 0 : pods * 1e9 / static_cast<double>(spent.ns),
+        spans_.empty() ? 0 : static_cast<double>(spans_.front()) / 1000, quantile_us(spans_, 0.5),
+        quantile_us(spans_, 0.99), quantile_us(spans_, 1), per_pod(spent.allocations),
         static_cast<long long>(resident_kib()));
+    if (meter_.counts_instructions()) {
+      std::printf(", \"instructions_per_pod\": %.0f", per_pod(spent.instructions));
+    } else if (instructions_) {
+      std::printf(", \"instructions_per_pod\": null");
+    }
+    std::printf("}\n");
   }
 
   const Workload& workload_;
   std::size_t nodes_;
   std::string path_;
   std::int64_t limit_ns_;
+  bool instructions_;
+  Meter meter_;
   World world_;
   std::vector<std::shared_ptr<const Pod>> measured_;
   std::vector<std::int64_t> spans_;
   std::map<std::string, std::int64_t> spent_ns_;  // by uid, on attempts that ended in a preemption
-  std::int64_t attempts_ns_ = 0;
-  std::int64_t loop_ns_ = 0;
-  std::uint64_t allocations_ = 0;
+  Spent attempts_;
+  Spent loop_;
   std::size_t bound_ = 0;
   std::size_t churned_ = 0;
   std::vector<std::shared_ptr<const Node>> changes_;
@@ -164,7 +174,7 @@ class Run {
 
 int main(int argc, char** argv) {
   if (argc < 4) {
-    std::fprintf(stderr, "usage: berth_bench WORKLOAD.json NODES fast|plain [SECONDS]\n");
+    std::fprintf(stderr, "usage: berth_bench WORKLOAD.json NODES fast|plain [SECONDS [instructions]]\n");
     return 2;
   }
   const auto workload = berth::bench::Workload::read(argv[1]);
@@ -172,7 +182,8 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "berth_bench: %s\n", workload.error().message().c_str());
     return 1;
   }
-  berth::bench::Run run(*workload, std::stoul(argv[2]), argv[3], argc > 4 ? std::stod(argv[4]) : 12);
+  const bool instructions = argc > 5 && std::string(argv[5]) == "instructions";
+  berth::bench::Run run(*workload, std::stoul(argv[2]), argv[3], argc > 4 ? std::stod(argv[4]) : 12, instructions);
   if (const berth::Status ready = run.prepare(); !ready.is_success()) {
     std::fprintf(stderr, "berth_bench: %s: %s\n", argv[1], ready.message().c_str());
     return 1;

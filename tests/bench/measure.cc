@@ -1,5 +1,7 @@
 #include "tests/bench/measure.h"
 
+#include <linux/perf_event.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,12 +26,44 @@ void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace berth::bench {
 
+Spent& Spent::operator+=(const Spent& other) {
+  ns += other.ns;
+  allocations += other.allocations;
+  instructions += other.instructions;
+  return *this;
+}
+
+Spent Spent::operator-(const Spent& other) const {
+  return {ns - other.ns, allocations - other.allocations, instructions - other.instructions};
+}
+
+Meter::Meter(bool instructions) {
+  if (!instructions) return;
+  perf_event_attr wanted{};
+  wanted.size = sizeof wanted;
+  wanted.type = PERF_TYPE_HARDWARE;
+  wanted.config = PERF_COUNT_HW_INSTRUCTIONS;
+  wanted.exclude_kernel = 1;
+  wanted.exclude_hv = 1;
+  counter_ = static_cast<int>(syscall(SYS_perf_event_open, &wanted, 0, -1, -1, 0));  // this process, any processor
+}
+
+Meter::~Meter() {
+  if (counter_ >= 0) close(counter_);
+}
+
+Spent Meter::read() const {
+  Spent spent;
+  if (counter_ >= 0 && ::read(counter_, &spent.instructions, sizeof spent.instructions) < 0) spent.instructions = 0;
+  spent.allocations = allocated;
+  spent.ns = now_ns();
+  return spent;
+}
+
 std::int64_t now_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
       .count();
 }
-
-std::uint64_t allocations() { return allocated; }
 
 std::int64_t resident_kib() {
   std::ifstream file("/proc/self/statm");
