@@ -54,7 +54,8 @@ class Run {
     return make_changes(measured);
   }
 
-  // Every measured pod is queued, and the scheduler runs until they have nodes or the time is up.
+  // The measured pods are queued, all at once or one by one, and the scheduler runs until they have nodes or the time
+  // is up.
   void measure() {
     const std::size_t churn_every = workload_.count("churn_every", nodes_);
     spans_.reserve(measured_.size() * 4);

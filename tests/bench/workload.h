@@ -17,8 +17,8 @@ class Workload {
   static Result<Workload> read(const std::string& path);
 
   const std::string& name() const { return name_; }
-  // "initial_pods", "measured_pods", "pods_per_node", "volumes", "churn_every", "changed_nodes_percent" (of the
-  // nodes, by 1,000 pods); absent: 0.
+  // "initial_pods", "measured_pods", "pods_per_node", "volumes", "churn_every", "one_by_one" (1: queued so),
+  // "changed_nodes_percent" (of the nodes, by 1,000 pods); absent: 0.
   std::size_t count(const char* what, std::size_t nodes) const;
   // "node", "changed_node" (what one becomes in place), "node_pod", "initial", "measured", "volume", "claim",
   // "storage_class"; null: there is none.
