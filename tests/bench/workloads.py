@@ -1,17 +1,24 @@
 """Runs berth_bench on workloads and fleets of several sizes; tests/bench/run builds it first.
 
     tests/bench/run [--workload NAME]... [--nodes N]... [--path P] [--seconds S] [--instructions] [--json FILE]
+    tests/bench/run --growth [--workload NAME]...
 
 A workload that binds none of its pods is an error: nothing was measured.
+
+Growth is the exponent of the time per pod by nodes, fitted by least squares to the logarithms of both: of the fast path, wherever at
+least three sizes were measured. The first pod does not count: what its class costs at first is not what a repeated class costs.
 """
 
 import argparse
 import json
+import math
 import subprocess
 import sys
 from pathlib import Path
 
 WORKLOADS = Path(__file__).resolve().parent / "workloads"
+NEVER_REPEATED = {"NewClasses", "NewNodeAffinityClasses"}
+GROWTH_AT_MOST = 0.3
 COLUMNS = [("pods/s", "pods_per_second"), ("p50 us", "p50_us"), ("p99 us", "p99_us"), ("max us", "max_us"),
            ("alloc/pod", "allocations_per_pod"), ("KiB", "resident_kib")]
 
@@ -35,6 +42,36 @@ def show(row):
     print(f"{row['workload']:26} {row['nodes']:>6} {row['path']:5} {row['scope']:6} {' '.join(cells)}", flush=True)
 
 
+def exponent(points):
+    """Of y = c * x ** exponent, by least squares of the logarithms."""
+    xs, ys = ([math.log(value) for value in values] for values in zip(*points))
+    x_mean, y_mean = sum(xs) / len(xs), sum(ys) / len(ys)
+    return sum((x - x_mean) * (y - y_mean) for x, y in zip(xs, ys)) / sum((x - x_mean) ** 2 for x in xs)
+
+
+def repeated_us(row):
+    """Microseconds per pod, without the first."""
+    return (row["pods"] / row["pods_per_second"] * 1e6 - row["first_us"]) / max(row["pods"] - 1, 1)
+
+
+def growth(rows):
+    """Lines that tell how the time per pod grows, of every workload measured at three sizes or more."""
+    told = []
+    for name in dict.fromkeys(row["workload"] for row in rows):
+        for scope in ("cycle", "loop"):
+            own = [row for row in rows if (row["workload"], row["path"], row["scope"]) == (name, "fast", scope)]
+            if len({row["nodes"] for row in own}) < 3:
+                continue
+            mean = exponent([(row["nodes"], repeated_us(row)) for row in own])
+            median = exponent([(row["nodes"], row["p50_us"]) for row in own])
+            verdict = "" if name in NEVER_REPEATED else "within" if mean <= GROWTH_AT_MOST else "ABOVE"
+            told.append(f"{name:26} {scope:6} {mean:>6.2f} {median:>7.2f}   {verdict}".rstrip())
+    if not told:
+        return []
+    return [f"time per pod ~ nodes^x, x at most {GROWTH_AT_MOST} for repeated classes (fast path)",
+            f"{'workload':26} {'scope':6} {'mean':>6} {'p50':>7}", *told]
+
+
 def main():
     names = sorted(path.stem for path in WORKLOADS.glob("*.json"))
     parser = argparse.ArgumentParser(description="Measures the scheduler on workloads.")
@@ -43,12 +80,13 @@ def main():
     parser.add_argument("--nodes", action="append", type=int, help="100, 1000, 5000 and 20000 when not given")
     parser.add_argument("--path", action="append", choices=["plain", "fast"], help="both when not given")
     parser.add_argument("--seconds", type=float, default=12, help="of measuring at most, per workload and size")
+    parser.add_argument("--growth", action="store_true", help="up to 100000 nodes, the fast path, classes that repeat")
     parser.add_argument("--instructions", action="store_true", help="per pod, in user space; - where the kernel counts none")
     parser.add_argument("--json", type=Path, help="where the figures go, as an array")
     given = parser.parse_args()
-    given.workload = given.workload or names
-    given.nodes = given.nodes or [100, 1000, 5000, 20000]
-    given.path = given.path or ["plain", "fast"]
+    given.workload = given.workload or [name for name in names if not given.growth or name not in NEVER_REPEATED]
+    given.nodes = given.nodes or [100, 1000, 5000, 20000] + ([100000] if given.growth else [])
+    given.path = given.path or (["fast"] if given.growth else ["plain", "fast"])
     rows, failed = [], 0
     titles = [title for title, _ in COLUMNS] + (["instr/pod"] if given.instructions else [])
     print(f"{'workload':26} {'nodes':>6} {'path':5} {'scope':6} {' '.join(f'{title:>10}' for title in titles)}")
@@ -61,6 +99,8 @@ def main():
             for row in lines:
                 show(row)
             rows += lines
+    for line in growth(rows):
+        print(line)
     if given.json:
         given.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     print(f"{len(rows)} passed, {failed} failed")
