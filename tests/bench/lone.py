@@ -1,0 +1,181 @@
+"""A lone pod through real processes: what an operator waits for until a pod runs, beside what the hardware allows.
+
+    tests/run bench            builds with the flags of a release, then runs this
+    BERTH_BUILD=build/release python3 tests/bench/lone.py [--pods N] [--folder FOLDER]
+
+mosquitto on loopback, berthd, berth-agent, a request as berthctl sends it (the api), and an observer that sees the answer and the
+statuses at the broker. One pod after another, each when gateway and device have said the last word on the one before. In the same
+run: bare round trips of QoS 1 between the same two clients, bare syncs of 4 KiB, and bare starts of the same workload.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "integration"))
+
+import programs  # noqa: E402
+from broker import Broker, Client  # noqa: E402
+from fleet import Fleet  # noqa: E402
+from manifests import pod  # noqa: E402
+from paho.mqtt.packettypes import PacketTypes  # noqa: E402
+from paho.mqtt.properties import Properties  # noqa: E402
+
+WORKLOAD = ("sleep", "100000")
+PAUSE_S = 0.005  # between two pods, as in the reference's serial figures: what trails behind the last word is not the next pod's
+CTL_PODS = 20
+
+
+class Observer(Client):
+    """Tells when a message came."""
+
+    def __init__(self, *args, **more):
+        self.came = {}  # by topic: [(time, payload)]
+        super().__init__(*args, **more)
+
+    def on_message_(self, client, userdata, received):
+        self.came.setdefault(received.topic, []).append((time.perf_counter(), received.payload))
+        super().on_message_(client, userdata, received)
+
+    def first(self, topic, *words):
+        """When the first message of the topic came that holds all of the words; waits for it."""
+        found = []
+
+        def seen():
+            found[:] = [at for at, payload in self.came.get(topic, []) if all(word in payload for word in words)]
+            return bool(found)
+
+        self.wait(seen, f"{words} on {topic}")
+        return found[0]
+
+
+def spans_of_pod(fleet, sender, observer, name, number):
+    """Seconds by stage, from the request on."""
+    answers = fleet.topic("clients/operator/answers")
+    properties = Properties(PacketTypes.PUBLISH)
+    properties.ResponseTopic, properties.CorrelationData = answers, str(number).encode()
+    wanted = pod(name, WORKLOAD, cpu="1m", memory="1Mi")
+    wanted["metadata"]["uid"] = uid = str(uuid.uuid4())
+    request = json.dumps({"op": "apply", "object": wanted})
+    answered = len(observer.came.get(answers, []))
+    began = time.perf_counter()
+    sender.paho.publish(fleet.topic("gateways/gw/api"), request, 1, False, properties)
+    running = observer.first(fleet.topic(f"nodes/n1/pods/default/{name}"), b'"Running"')
+    observer.first(fleet.topic(f"status/pods/default/{name}"), b'"Running"')
+    observer.wait(lambda: len(observer.came.get(answers, [])) > answered, f"the answer on {name}")
+    accepted, payload = observer.came[answers][answered]
+    assert json.loads(payload)["ok"], payload
+    stages = {"accepted, durable": accepted}
+    for topic, kind in (("nodes/n1/requests", "PreBind"), ("gateways/gw/answers/n1", "PreBound"),
+                        ("nodes/n1/requests", "Bind"), ("gateways/gw/answers/n1", "Bound")):
+        stages[kind] = observer.first(fleet.topic(topic), f'"{kind}"'.encode(), uid.encode())
+    return {what: at - began for what, at in {**stages, "Running reported": running}.items()}
+
+
+def spans_of_ctl(fleet, observer, number):
+    name = f"ctl-{number}"
+    began = time.perf_counter()
+    fleet.apply(pod(name, WORKLOAD, cpu="1m", memory="1Mi"))
+    applied = time.perf_counter()
+    running = observer.first(fleet.topic(f"nodes/n1/pods/default/{name}"), b'"Running"')
+    return {"berthctl apply ends": applied - began, "berthctl apply to Running": running - began}
+
+
+def round_trip(fleet, sender, observer, number):
+    topic = fleet.topic(f"clients/operator/bare-{number}")
+    began = time.perf_counter()
+    sender.paho.publish(topic, b"x" * 300, 1)
+    return observer.first(topic) - began
+
+
+def bare_syncs(folder, count):
+    """Seconds of an fdatasync after 4 KiB were added to a file."""
+    spans = []
+    file = os.open(folder / "bare", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    for _ in range(count):
+        began = time.perf_counter()
+        os.write(file, b"x" * 4096)
+        os.fdatasync(file)
+        spans.append(time.perf_counter() - began)
+    os.close(file)
+    return spans
+
+
+def bare_start():
+    """Seconds until the workload's program has been executed."""
+    began = time.perf_counter()
+    process = subprocess.Popen(WORKLOAD, stdin=subprocess.DEVNULL, start_new_session=True)  # pylint: disable=consider-using-with
+    span = time.perf_counter() - began
+    process.kill()
+    process.wait()
+    return span
+
+
+def pause():
+    time.sleep(PAUSE_S)
+
+
+def measure(folder, pods):
+    """[(what, seconds)], in the order in which they are told."""
+    broker = Broker(folder / "broker").start()
+    fleet = Fleet(folder, broker.port)
+    sender = observer = None
+    try:
+        fleet.start("n1", capacity={"cpu": "64", "memory": "64Gi", "pods": str(pods + CTL_PODS + 10)})
+        sender = Client(broker.port, "operator", protocol=5)
+        observer = Observer(broker.port, "watcher")
+        observer.subscribe(f"{fleet.root}/#")
+        seen, trips = [], []
+        for number in range(pods):
+            pause()
+            seen.append(spans_of_pod(fleet, sender, observer, f"lone-{number}", number))
+            trips.append(round_trip(fleet, sender, observer, number))
+        by_ctl = []
+        for number in range(CTL_PODS):
+            pause()
+            by_ctl.append(spans_of_ctl(fleet, observer, number))
+        rows = [(what, [spans[what] for spans in seen]) for what in seen[0]]
+        rows += [(what, [spans[what] for spans in by_ctl]) for what in by_ctl[0]]
+        rows.append(("bare round trip, QoS 1", trips))
+    finally:
+        for client in (sender, observer):
+            if client:
+                client.close()
+        fleet.stop()
+        broker.stop()
+    rows.append(("bare sync of 4 KiB", bare_syncs(folder, pods)))
+    rows.append(("bare start of the workload", [bare_start() for _ in range(pods)]))
+    return rows
+
+
+def quantile(spans, part):
+    return sorted(spans)[int((len(spans) - 1) * part)]
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Measures a lone pod through real processes.")
+    parser.add_argument("--pods", type=int, default=100)
+    parser.add_argument("--folder", type=Path, default=programs.build_folder(), help="on the disk to measure: /tmp may be memory")
+    given = parser.parse_args()
+    programs.adopt_orphans()
+    before = programs.children()
+    try:
+        with tempfile.TemporaryDirectory(prefix="lone-", dir=given.folder) as folder:
+            rows = measure(Path(folder), given.pods)
+    finally:
+        programs.end_children_since(before)
+    print(f"{'from the request to':28} {'count':>6} {'p50 ms':>8} {'p99 ms':>8} {'max ms':>8}")
+    for what, spans in rows:
+        values = " ".join(f"{quantile(spans, part) * 1e3:>8.2f}" for part in (0.5, 0.99, 1))
+        print(f"{what:28} {len(spans):>6} {values}")
+    print(f"{len(rows)} passed, 0 failed")
+
+
+if __name__ == "__main__":
+    main()
