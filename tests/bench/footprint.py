@@ -1,22 +1,28 @@
 """Memory of the programs beside a real mosquitto, by number of nodes. Prints KiB from /proc/<pid>/smaps_rollup.
 
     tests/run bench            builds with the flags of a release, then runs this
-    BERTH_BUILD=build/release python3 tests/bench/footprint.py [NODES...]
+    BERTH_BUILD=build/release python3 tests/bench/footprint.py [NODES[:PODS]...]
 
-The nodes of the table are simulated by one client: state and presence of each, as transports/README.md says.
+One client plays the nodes, and their pods run as soon as they are bound: devices.py. The gateway is measured when all pods are
+reported as running, and again after a restart on the store that it left.
 """
 
-import json
+import signal
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "integration"))
 
 from broker import Broker  # noqa: E402
+from devices import Devices  # noqa: E402
 from fleet import Fleet  # noqa: E402
 from waiting import wait_until  # noqa: E402
 
+DEFAULT = [(10, 0), (1000, 0), (1000, 10_000), (5000, 50_000)]
+LIMITS_MIB = {(1000, 10_000): 24, (5000, 50_000): 96}
+REST_S = 0.5
 FIELDS = ("Rss", "Pss", "Private_Dirty", "Private_Clean")
 
 
@@ -27,32 +33,39 @@ def memory(pid):
     return {**{name: values[name] for name in FIELDS}, "Private": values["Private_Dirty"]}
 
 
-def state(node):
-    return {"name": node, "incarnation": f"inc-{node}", "bootId": "boot", "session": "1", "sequence": "1",
-            "heartbeatMs": "3600000", "labels": {"zone": node[-1]}, "taints": [], "volumes": [],
-            "allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}}
+def cpu_ticks(pid):
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
 
 
-def measure_gateway(nodes):
+def memory_at_rest(pid):
+    """When the process has computed nothing for a while: what it had to do is done."""
+    spent = -1
+    while spent != (spent := cpu_ticks(pid)):
+        time.sleep(REST_S)
+    return memory(pid)
+
+
+def measure_gateway(nodes, pods):
+    """Of a gateway that has placed the pods, and of one that was started on its store."""
     with tempfile.TemporaryDirectory() as folder:
         broker = Broker(Path(folder) / "broker").start()
         fleet = Fleet(Path(folder), broker.port)
+        devices = Devices(fleet, broker.port, nodes)
         try:
-            for number in range(nodes):
-                name = f"node-{number:05}"
-                fleet.observer.paho.publish(fleet.topic(f"nodes/{name}/state"), json.dumps(state(name)), 1, True)
-                presence = {"incarnation": f"inc-{name}", "bootId": "boot", "session": "1", "online": True}
-                fleet.observer.publish(fleet.topic(f"nodes/{name}/presence"), presence, retain=True)
-            fleet.start_gateway()
-            told = fleet.topic("status/nodes/")
-
-            def all_known():
-                ready = [t for t, p in list(fleet.observer.latest.items()) if t.startswith(told) and b'"True"' in p]
-                return len(ready) >= nodes
-
-            wait_until(all_known, f"the status of {nodes} nodes", 120)
-            return memory(fleet.programs["berthd"].pid)
+            devices.appear()
+            gateway = fleet.start_gateway()
+            devices.wait(lambda: len(devices.ready) >= nodes, f"the status of {nodes} nodes", 120)
+            devices.want(pods)
+            devices.wait(lambda: len(devices.running) >= pods, f"the status of {pods} pods", 1200)
+            placed = memory_at_rest(gateway.pid)
+            gateway.kill(signal.SIGTERM)
+            devices.listed.clear()
+            gateway.start()
+            devices.wait(lambda: len(devices.listed) >= nodes, f"the gateway's question to {nodes} nodes", 300)
+            return placed, memory_at_rest(gateway.pid)
         finally:
+            devices.close()
             fleet.stop()
             broker.stop()
 
@@ -71,14 +84,16 @@ def measure_agent():
             broker.stop()
 
 
-def main(counts):
-    print(f"{'program':12} {'nodes':>6} {'resident KiB':>13} {'private KiB':>12} {'proportional KiB':>17}")
-    rows = [("berthd", nodes, measure_gateway(nodes)) for nodes in counts]
-    rows.append(("berth-agent", 1, measure_agent()))
-    for program, nodes, kib in rows:
-        print(f"{program:12} {nodes:>6} {kib['Rss']:>13} {kib['Private']:>12} {kib['Pss']:>17}")
+def main(fleets):
+    print(f"{'program':12} {'nodes':>6} {'pods':>6} {'':10} {'resident KiB':>13} {'private KiB':>12} {'proportional KiB':>17} {'limit KiB':>10}")
+    rows = [("berthd", nodes, pods, *row) for nodes, pods in fleets
+            for row in zip(("placed", "restarted"), measure_gateway(nodes, pods))]
+    rows.append(("berth-agent", 1, 0, "", measure_agent()))
+    for program, nodes, pods, when, kib in rows:
+        limit = LIMITS_MIB.get((nodes, pods), 0) * 1024 or "-"
+        print(f"{program:12} {nodes:>6} {pods:>6} {when:10} {kib['Rss']:>13} {kib['Private']:>12} {kib['Pss']:>17} {limit:>10}")
     print(f"{len(rows)} passed, 0 failed")
 
 
 if __name__ == "__main__":
-    main([int(argument) for argument in sys.argv[1:]] or [10, 1000])
+    main([tuple(map(int, words.split(":"))) if ":" in words else (int(words), 0) for words in sys.argv[1:]] or DEFAULT)
