@@ -1,0 +1,26 @@
+"""The README's plots are what tests/bench/plot.py draws of the committed figures."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "bench"))
+
+import plot  # noqa: E402
+
+
+@pytest.mark.parametrize("key", plot.PLOTS)
+def test_a_plot_is_what_the_committed_figures_make(key):
+    drawn = (plot.FIGURES / f"{key}.svg").read_text(encoding="utf-8")
+    assert drawn == plot.draw(key, *plot.figures()), "tests/bench/plot.py draws it anew"
+    assert f"tests/bench/figures/{key}.svg" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_every_panel_has_a_curve_of_ours_at_every_size_and_of_the_reference():
+    berth, reference = plot.figures()
+    for ours, theirs in plot.PANELS:
+        *kube, mine = plot.curves_of("pods_per_second", ours, theirs, berth, reference)
+        assert [nodes for nodes, _ in mine[2]] == list(plot.NODES), ours
+        assert all(len(points) == 3 for _, _, points in kube), theirs
