@@ -44,6 +44,14 @@ Result<std::unique_ptr<Plugin>> ImageLocality::make(const Json& args, Handle& ha
   return make_without_arguments<ImageLocality>(args, handle);
 }
 
+bool ImageLocality::tells_apart(const Pod& a, const Pod& b) const {
+  const auto are_same = [](const std::vector<Container>& x, const std::vector<Container>& y) {
+    return std::equal(x.begin(), x.end(), y.begin(), y.end(),
+                      [](const Container& one, const Container& other) { return one.image == other.image; });
+  };
+  return !are_same(a.init_containers, b.init_containers) || !are_same(a.containers, b.containers);
+}
+
 Status ImageLocality::score(CycleState&, const Pod& pod, const NodeInfo& node, std::int64_t& score) {
   const Snapshot& snapshot = handle_.snapshot();
   const std::int64_t there =

@@ -136,7 +136,9 @@ void InterPodAffinity::weigh(TopologyCounts& scores, const Pod& pod, const Label
 Status InterPodAffinity::pre_score(CycleState& state, const Pod& pod,
                                    const std::vector<std::shared_ptr<const NodeInfo>>&) {
   const bool has_preferences = !pod.pod_affinity.preferred.empty() || !pod.pod_anti_affinity.preferred.empty();
-  if (arguments_.ignore_preferred_terms_of_existing_pods && !has_preferences) return Status::skip();
+  const bool ignores_others =
+      arguments_.ignore_preferred_terms_of_existing_pods || handle_.snapshot().pods_with_affinity() == 0;
+  if (!has_preferences && ignores_others) return Status::skip();
   NamespaceLabels namespaces(handle_.lister());
   const Labels labels_of_namespace = labels_of(pod.metadata.namespace_, namespaces);
   auto preferences = std::make_unique<Preferences>();

@@ -18,6 +18,31 @@ bool fits(const Pod& pod, const Node& node) {
   return !pod.required_node_affinity || matches(*pod.required_node_affinity, labels, node.metadata.name);
 }
 
+// By place: 1 where the requirement does not hold. Each value of the label is looked at once at most.
+void mark_unmet(const Requirement& requirement, const Snapshot& snapshot, std::vector<std::uint8_t>& unmet) {
+  const NodeColumns::Label& label = snapshot.columns().label(requirement.key, snapshot.nodes());
+  const auto is_unmet = [&requirement](const std::string* value) -> std::uint8_t {
+    return matches_value(requirement, value) ? 0 : 1;
+  };
+  std::vector<std::uint8_t> of_value(label.values.size());
+  if (requirement.op == Requirement::Operator::in || requirement.op == Requirement::Operator::not_in) {
+    // All values that are not named are alike.
+    std::fill(of_value.begin(), of_value.end(), requirement.op == Requirement::Operator::in ? 1 : 0);
+    for (const std::string& value : requirement.values) {
+      if (const auto found = label.values.find(value); found != label.values.end()) {
+        of_value[found->second] = is_unmet(&value);
+      }
+    }
+  } else {
+    for (const auto& [value, number] : label.values) of_value[number] = is_unmet(&value);
+  }
+  const std::uint8_t without = is_unmet(nullptr);
+  for (std::size_t place = 0; place < unmet.size(); ++place) {
+    const std::uint32_t number = label.numbers[place];
+    unmet[place] |= number == NodeColumns::Label::kNone ? without : of_value[number];
+  }
+}
+
 // The nodes a term names by metadata.name; none when it names no node.
 std::optional<std::set<std::string>> named_nodes(const NodeSelectorTerm& term) {
   std::optional<std::set<std::string>> names;
@@ -32,6 +57,13 @@ std::optional<std::set<std::string>> named_nodes(const NodeSelectorTerm& term) {
     names = std::move(mine);
   }
   return names;
+}
+
+// True when no term names nodes, which have no column.
+bool is_about_labels(const Pod& pod) {
+  const std::vector<NodeSelectorTerm> none;
+  const auto& terms = pod.required_node_affinity ? pod.required_node_affinity->terms : none;
+  return std::all_of(terms.begin(), terms.end(), [](const auto& term) { return term.match_fields.empty(); });
 }
 
 bool fits_added(const NodeAffinity::Added& added, const Node& node) {
@@ -103,6 +135,31 @@ Status NodeAffinity::filter(CycleState&, const Pod& pod, const NodeInfo& node) {
     return Status::unresolvable("node(s) didn't match scheduler-enforced node affinity");
   if (fits(pod, *node.node)) return {};
   return Status::unresolvable("node(s) didn't match Pod's node affinity/selector");
+}
+
+bool NodeAffinity::tells_apart(const Pod& a, const Pod& b) const {
+  return a.node_selector != b.node_selector || a.required_node_affinity != b.required_node_affinity ||
+         a.preferred_node_affinity != b.preferred_node_affinity;
+}
+
+bool NodeAffinity::filter_all(CycleState& state, const Pod& pod, const Snapshot& snapshot,
+                              std::vector<std::uint8_t>& rejects) {
+  const bool by_columns = !added_.required && is_about_labels(pod);
+  if (!by_columns) return FilterPlugin::filter_all(state, pod, snapshot, rejects);
+  if (pod.required_node_affinity) {
+    rejects.assign(rejects.size(), 1);
+    std::vector<std::uint8_t> unmet;
+    for (const NodeSelectorTerm& term : pod.required_node_affinity->terms) {
+      if (term.match_expressions.empty()) continue;
+      unmet.assign(rejects.size(), 0);
+      for (const Requirement& each : term.match_expressions) mark_unmet(each, snapshot, unmet);
+      for (std::size_t place = 0; place < rejects.size(); ++place) rejects[place] &= unmet[place];
+    }
+  }
+  for (const auto& [key, value] : pod.node_selector) {
+    mark_unmet({key, Requirement::Operator::in, {value}}, snapshot, rejects);
+  }
+  return true;
 }
 
 Status NodeAffinity::pre_score(CycleState&, const Pod& pod, const std::vector<std::shared_ptr<const NodeInfo>>&) {

@@ -12,16 +12,35 @@ struct AskedForScore final : StateEntry {
   std::unique_ptr<StateEntry> clone() const override { return std::make_unique<AskedForScore>(*this); }
 };
 
-// The standard deviation; for two shares half of what lies between them, which is the same number.
-double deviation(const std::vector<double>& shares) {
-  if (shares.size() < 2) return 0;
-  if (shares.size() == 2) return std::abs((shares[0] - shares[1]) / 2);
+double share_of(const Fill& fill) {
+  return std::min(static_cast<double>(fill.requested) / static_cast<double>(fill.capacity), 1.0);
+}
+
+// The standard deviation of the shares; for two of them half of what lies between them, which is the same number.
+double deviation(const std::vector<Fill>& fill) {
   double total = 0;
-  for (const double share : shares) total += share;
-  const double mean = total / static_cast<double>(shares.size());
+  double count = 0;
+  double first = 0;
+  double last = 0;
+  for (const Fill& each : fill) {
+    if (each.capacity == 0) continue;
+    last = share_of(each);
+    if (count == 0) first = last;
+    total += last;
+    ++count;
+  }
+  if (count < 2) return 0;
+  if (count == 2) return std::abs((first - last) / 2);
+  const double mean = total / count;
   double squares = 0;
-  for (const double share : shares) squares += (share - mean) * (share - mean);
-  return std::sqrt(squares / static_cast<double>(shares.size()));
+  for (const Fill& each : fill) {
+    if (each.capacity != 0) squares += (share_of(each) - mean) * (share_of(each) - mean);
+  }
+  return std::sqrt(squares / count);
+}
+
+std::int64_t balance_of(const std::vector<Fill>& fill) {
+  return static_cast<std::int64_t>((1 - deviation(fill)) * static_cast<double>(ScorePlugin::kMaxScore));
 }
 
 }  // namespace
@@ -49,13 +68,18 @@ Status NodeResourcesBalancedAllocation::score(CycleState& state, const Pod&, con
                                               std::int64_t& score) {
   const auto* asked = state.read<AskedForScore>(kName);
   if (asked == nullptr) return Status::error("PreScore did not run");
-  std::vector<double> shares;
-  for (const Fill& fill : fill_of(node, resources_, asked->by_resource, false)) {
-    if (fill.capacity == 0) continue;
-    shares.push_back(std::min(static_cast<double>(fill.requested) / static_cast<double>(fill.capacity), 1.0));
-  }
-  score = static_cast<std::int64_t>((1 - deviation(shares)) * static_cast<double>(kMaxScore));
+  score = balance_of(fill_of(node, resources_, asked->by_resource, false));
   return {};
+}
+
+bool NodeResourcesBalancedAllocation::score_all(CycleState& state, const Pod& pod, const Snapshot& snapshot,
+                                                std::vector<std::int64_t>& scores) {
+  const auto* asked = state.read<AskedForScore>(kName);
+  if (asked == nullptr) return false;
+  const FillColumns columns(snapshot, resources_, asked->by_resource, false);
+  if (!columns.has_all()) return ScorePlugin::score_all(state, pod, snapshot, scores);
+  columns.score_all(balance_of, scores);
+  return true;
 }
 
 }  // namespace berth

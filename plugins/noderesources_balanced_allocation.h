@@ -21,6 +21,8 @@ class NodeResourcesBalancedAllocation final : public PreScorePlugin, public Scor
   Status pre_score(CycleState& state, const Pod& pod,
                    const std::vector<std::shared_ptr<const NodeInfo>>& feasible) override;
   Status score(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t& score) override;
+  bool score_all(CycleState& state, const Pod& pod, const Snapshot& snapshot,
+                 std::vector<std::int64_t>& scores) override;
   bool normalizes() const override { return false; }
 
  private:

@@ -21,8 +21,7 @@ struct AskedForScore final : StateEntry {
 };
 
 std::vector<InsufficientResource> missing(const Resources& asked, const NodeInfo& node) {
-  const auto pods = static_cast<std::int64_t>(node.pods.size() + node.charges.size());
-  return fits_resources(asked, node.requested, pods, node.allocatable);
+  return fits_resources(asked, node.requested, node.pods_and_charges(), node.allocatable);
 }
 
 bool grew(const Resources& asked, const Resources& before, const Resources& after) {
@@ -118,6 +117,23 @@ Status NodeResourcesFit::filter(CycleState& state, const Pod&, const NodeInfo& n
   return {unresolvable ? Code::unresolvable : Code::unschedulable, std::move(reasons)};
 }
 
+bool NodeResourcesFit::filter_all(CycleState& state, const Pod& pod, const Snapshot& snapshot,
+                                  std::vector<std::uint8_t>& rejects) {
+  const auto* asked = state.read<Asked>(kName);
+  if (asked == nullptr || !asked->amount.scalar.empty()) return FilterPlugin::filter_all(state, pod, snapshot, rejects);
+  const NodeColumns& columns = snapshot.columns();
+  for (std::size_t place = 0; place < rejects.size(); ++place) rejects[place] = columns.free_pods()[place] < 1 ? 1 : 0;
+  const auto reject_short = [&](NodeColumns::Resource resource, std::int64_t amount) {
+    const NodeColumns::Amounts& free = columns.of(resource).free;
+    if (amount <= 0) return;
+    for (std::size_t place = 0; place < rejects.size(); ++place) rejects[place] |= amount > free[place] ? 1 : 0;
+  };
+  reject_short(NodeColumns::milli_cpu, asked->amount.milli_cpu);
+  reject_short(NodeColumns::memory, asked->amount.memory);
+  reject_short(NodeColumns::ephemeral_storage, asked->amount.ephemeral_storage);
+  return true;
+}
+
 Status NodeResourcesFit::pre_score(CycleState& state, const Pod& pod,
                                    const std::vector<std::shared_ptr<const NodeInfo>>&) {
   auto asked = std::make_unique<AskedForScore>();
@@ -132,6 +148,16 @@ Status NodeResourcesFit::score(CycleState& state, const Pod&, const NodeInfo& no
   const std::vector<Fill> fill = fill_of(node, arguments_.strategy.resources, asked->by_resource, kMadeUp);
   score = score_of(arguments_.strategy, fill);
   return {};
+}
+
+bool NodeResourcesFit::score_all(CycleState& state, const Pod& pod, const Snapshot& snapshot,
+                                 std::vector<std::int64_t>& scores) {
+  const auto* asked = state.read<AskedForScore>(kScoreKey);
+  if (asked == nullptr) return false;
+  const FillColumns columns(snapshot, arguments_.strategy.resources, asked->by_resource, kMadeUp);
+  if (!columns.has_all()) return ScorePlugin::score_all(state, pod, snapshot, scores);
+  berth::score_all(arguments_.strategy, columns, scores);
+  return true;
 }
 
 }  // namespace berth

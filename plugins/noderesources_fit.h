@@ -28,9 +28,13 @@ class NodeResourcesFit final : public PreFilterPlugin,
   std::vector<EventWithHint> events_to_register() const override;
   Status pre_filter(CycleState& state, const Pod& pod, const Snapshot& snapshot, PreFilterResult& result) override;
   Status filter(CycleState& state, const Pod& pod, const NodeInfo& node) override;
+  bool filter_all(CycleState& state, const Pod& pod, const Snapshot& snapshot,
+                  std::vector<std::uint8_t>& rejects) override;
   Status pre_score(CycleState& state, const Pod& pod,
                    const std::vector<std::shared_ptr<const NodeInfo>>& feasible) override;
   Status score(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t& score) override;
+  bool score_all(CycleState& state, const Pod& pod, const Snapshot& snapshot,
+                 std::vector<std::int64_t>& scores) override;
   bool normalizes() const override { return false; }
 
  private:

@@ -22,10 +22,26 @@ std::int64_t amount_of(const Resources& resources, const std::string& name) {
 
 bool is_plain(const std::string& name) { return name == "cpu" || name == "memory" || name == "ephemeral-storage"; }
 
-// In hundredths; without overflow where amounts are close to the largest number.
+NodeColumns::Resource column_of(const std::string& name) {
+  if (name == "cpu") return NodeColumns::milli_cpu;
+  return name == "memory" ? NodeColumns::memory : NodeColumns::ephemeral_storage;
+}
+
+// In hundredths; without overflow where amounts are close to the largest number. Where doubles hold both numbers their
+// quotient is rounded up to the next whole at most, and costs a fraction of a division of integers.
 std::int64_t share(std::int64_t part, std::int64_t whole) {
+  constexpr std::int64_t kExact = std::int64_t{1} << 53;
   if (part > std::numeric_limits<std::int64_t>::max() / kWhole) return part / (whole / kWhole);
-  return part * kWhole / whole;
+  if (part < 0 || part * kWhole >= kExact || whole >= kExact) return part * kWhole / whole;
+  const auto quotient = static_cast<std::int64_t>(static_cast<double>(part * kWhole) / static_cast<double>(whole));
+  return quotient * whole > part * kWhole ? quotient - 1 : quotient;
+}
+
+// Weights are small: 32 bits hold the sum, nearly always.
+std::int64_t share_of_weights(std::int64_t sum, std::int64_t weights) {
+  constexpr std::int64_t kSmall = std::numeric_limits<std::int32_t>::max();
+  if (sum < 0 || sum > kSmall || weights > kSmall) return sum / weights;
+  return static_cast<std::uint32_t>(sum) / static_cast<std::uint32_t>(weights);
 }
 
 std::int64_t least_allocated(const Fill& fill) {
@@ -86,6 +102,20 @@ std::vector<Fill> fill_of(const NodeInfo& node, const std::vector<ScoredResource
   return fill;
 }
 
+FillColumns::FillColumns(const Snapshot& snapshot, const std::vector<ScoredResource>& resources,
+                         const std::vector<std::int64_t>& asked, bool made_up) {
+  for (std::size_t i = 0; i < resources.size(); ++i) {
+    sources_.emplace_back();
+    if (!is_plain(resources[i].name)) {
+      has_all_ = has_all_ && asked[i] == 0;
+      continue;
+    }
+    const NodeColumns::OfResource& column = snapshot.columns().of(column_of(resources[i].name));
+    const auto& used = made_up ? column.requested_for_scoring : column.requested;
+    sources_.back() = {column.allocatable.data(), used.data(), asked[i]};
+  }
+}
+
 std::int64_t score_of(const ScoringStrategy& strategy, const std::vector<Fill>& fill) {
   const bool by_ratio = strategy.type == ScoringStrategy::Type::requested_to_capacity_ratio;
   std::int64_t sum = 0;
@@ -98,8 +128,12 @@ std::int64_t score_of(const ScoringStrategy& strategy, const std::vector<Fill>& 
     weights += strategy.resources[i].weight;
   }
   if (weights == 0) return 0;
-  if (!by_ratio) return sum / weights;
+  if (!by_ratio) return share_of_weights(sum, weights);
   return static_cast<std::int64_t>(std::round(static_cast<double>(sum) / static_cast<double>(weights)));
+}
+
+void score_all(const ScoringStrategy& strategy, const FillColumns& columns, std::vector<std::int64_t>& scores) {
+  columns.score_all([&strategy](const std::vector<Fill>& fill) { return score_of(strategy, fill); }, scores);
 }
 
 }  // namespace berth

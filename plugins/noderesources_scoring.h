@@ -6,9 +6,10 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "core/cache/node_info.h"
+#include "core/cache/cache.h"
 
 namespace berth {
 
@@ -35,6 +36,7 @@ struct ScoringStrategy {
 struct Fill {
   std::int64_t capacity = 0;
   std::int64_t requested = 0;
+  bool operator==(const Fill&) const = default;
 };
 
 // What the pod adds, by resource of the list. `made_up`: containers without cpu or memory count as 100m and 200 MB.
@@ -43,7 +45,47 @@ std::vector<std::int64_t> requests_by_resource(const Pod& pod, const std::vector
 std::vector<Fill> fill_of(const NodeInfo& node, const std::vector<ScoredResource>& resources,
                           const std::vector<std::int64_t>& asked, bool made_up);
 
+// The same for node after node of a snapshot, from its columns.
+class FillColumns {
+ public:
+  FillColumns(const Snapshot& snapshot, const std::vector<ScoredResource>& resources,
+              const std::vector<std::int64_t>& asked, bool made_up);
+  // False: some resource that counts has no column.
+  bool has_all() const { return has_all_; }
+  // score_one(fill) of every node. Neighbours are often filled alike: they are scored once.
+  template <class ScoreOne>
+  void score_all(ScoreOne score_one, std::vector<std::int64_t>& scores) const {
+    std::vector<Fill> fill(sources_.size());
+    for (std::size_t place = 0; place < scores.size(); ++place) {
+      const bool is_new = read(place, fill) || place == 0;
+      scores[place] = is_new ? score_one(std::as_const(fill)) : scores[place - 1];
+    }
+  }
+
+ private:
+  // True when `fill` is another now.
+  bool read(std::size_t place, std::vector<Fill>& fill) const {
+    bool changed = false;
+    for (std::size_t i = 0; i < sources_.size(); ++i) {
+      const Source& source = sources_[i];
+      if (source.allocatable == nullptr) continue;
+      const Fill now{source.allocatable[place], source.used[place] + source.asked};
+      changed = changed || now != fill[i];
+      fill[i] = now;
+    }
+    return changed;
+  }
+  struct Source {
+    const std::int64_t* allocatable = nullptr;  // null: it does not count
+    const std::int64_t* used = nullptr;
+    std::int64_t asked = 0;
+  };
+  std::vector<Source> sources_;
+  bool has_all_ = true;
+};
+
 // 0..100.
 std::int64_t score_of(const ScoringStrategy& strategy, const std::vector<Fill>& fill);
+void score_all(const ScoringStrategy& strategy, const FillColumns& columns, std::vector<std::int64_t>& scores);
 
 }  // namespace berth

@@ -24,25 +24,6 @@ bool contains(const std::vector<std::string>& values, std::string_view value) {
   return std::find(values.begin(), values.end(), value) != values.end();
 }
 
-// `value` is null when the key is absent.
-bool matches_value(const Requirement& requirement, const std::string* value) {
-  switch (requirement.op) {
-    case Requirement::Operator::in: return value != nullptr && contains(requirement.values, *value);
-    case Requirement::Operator::not_in: return value == nullptr || !contains(requirement.values, *value);
-    case Requirement::Operator::exists: return value != nullptr;
-    case Requirement::Operator::does_not_exist: return value == nullptr;
-    case Requirement::Operator::gt:
-    case Requirement::Operator::lt: {
-      if (value == nullptr || requirement.values.size() != 1) return false;
-      const std::optional<std::int64_t> have = parse_integer(*value);
-      const std::optional<std::int64_t> bound = parse_integer(requirement.values[0]);
-      if (!have || !bound) return false;
-      return requirement.op == Requirement::Operator::gt ? *have > *bound : *have < *bound;
-    }
-  }
-  return false;
-}
-
 // Upstream turns a field requirement into a field selector, and knows In and NotIn with one value only.
 bool matches_field(const Requirement& requirement, std::string_view node_name) {
   if (requirement.key != "metadata.name" || requirement.values.size() != 1) return false;
@@ -61,6 +42,24 @@ bool matches_term(const NodeSelectorTerm& term, const std::map<std::string, std:
 }
 
 }  // namespace
+
+bool matches_value(const Requirement& requirement, const std::string* value) {
+  switch (requirement.op) {
+    case Requirement::Operator::in: return value != nullptr && contains(requirement.values, *value);
+    case Requirement::Operator::not_in: return value == nullptr || !contains(requirement.values, *value);
+    case Requirement::Operator::exists: return value != nullptr;
+    case Requirement::Operator::does_not_exist: return value == nullptr;
+    case Requirement::Operator::gt:
+    case Requirement::Operator::lt: {
+      if (value == nullptr || requirement.values.size() != 1) return false;
+      const std::optional<std::int64_t> have = parse_integer(*value);
+      const std::optional<std::int64_t> bound = parse_integer(requirement.values[0]);
+      if (!have || !bound) return false;
+      return requirement.op == Requirement::Operator::gt ? *have > *bound : *have < *bound;
+    }
+  }
+  return false;
+}
 
 bool matches(const Requirement& requirement, const std::map<std::string, std::string>& labels) {
   const auto label = labels.find(requirement.key);

@@ -257,6 +257,11 @@ std::optional<std::string> Cache::node_of(const std::string& uid) const {
   return entries_[placed_[place].node].name;
 }
 
+NodeColumns& Snapshot::columns() const {
+  if (!columns_) columns_.emplace(nodes_);
+  return *columns_;
+}
+
 void Snapshot::note(Change change) {
   if (change.move != nullptr) ++moves_;
   changes_.push_back(std::move(change));
@@ -287,6 +292,7 @@ void Cache::rearrange(Snapshot& snapshot) const {
     if (snapshot.nodes_[place] != nullptr) move->gone.emplace_back(place, std::move(snapshot.nodes_[place]));
   }
   snapshot.nodes_ = std::move(nodes);
+  snapshot.columns_.reset();
   snapshot.index_ = std::move(index);
   snapshot.note({0, nullptr, std::move(move)});
   snapshot.structure_ = structure_;
@@ -305,7 +311,9 @@ void Cache::update_snapshot(Snapshot& snapshot) const {
     auto known = snapshot.index_.find(entry.name);
     if (known == snapshot.index_.end()) continue;
     std::shared_ptr<const NodeInfo>& node = snapshot.nodes_[known->second];
-    if (node != entry.info) snapshot.note({known->second, std::exchange(node, entry.info), nullptr});
+    if (node == entry.info) continue;
+    if (snapshot.columns_) snapshot.columns_->set(known->second, *node, *entry.info);
+    snapshot.note({known->second, std::exchange(node, entry.info), nullptr});
   }
   if (snapshot.images_changed_ != images_changed_) {
     snapshot.images_ = images_;

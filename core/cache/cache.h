@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "core/cache/node_columns.h"
 #include "core/cache/node_info.h"
 #include "core/key_index.h"
 #include "core/places.h"
@@ -31,6 +32,8 @@ class Snapshot {
   const std::vector<std::shared_ptr<const NodeInfo>>& nodes() const { return nodes_; }
   const NodeInfo* find(const std::string& node) const;
   std::int64_t generation() const { return generation_; }
+  // The same by column. Made at the first call, and in step from then on; labels are added as they are asked for.
+  NodeColumns& columns() const;
   // Images on nodes by their names: how large, and on how many nodes.
   struct Image {
     std::int64_t size_bytes = 0;  // as the node said that had it first
@@ -65,6 +68,7 @@ class Snapshot {
   friend class Cache;
   void note(Change change);
   std::vector<std::shared_ptr<const NodeInfo>> nodes_;
+  mutable std::optional<NodeColumns> columns_;
   std::deque<Change> changes_;
   std::int64_t changes_made_ = 0;
   std::size_t moves_ = 0;  // in changes_

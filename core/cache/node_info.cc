@@ -38,7 +38,7 @@ ResourceList unnamed_for_scoring() {
 // One resource's verdict, or none when it fits.
 std::optional<InsufficientResource> lacking(const std::string& name, std::int64_t asked, std::int64_t used,
                                             std::int64_t capacity) {
-  if (asked <= 0 || asked <= plus(capacity, -used)) return std::nullopt;
+  if (asked <= 0 || asked <= free_amount(used, capacity)) return std::nullopt;
   return InsufficientResource{name, "Insufficient " + name, asked, used, capacity, asked > capacity};
 }
 
@@ -48,6 +48,8 @@ std::int64_t amount_of(const Resources& resources, const std::string& scalar) {
 }
 
 }  // namespace
+
+std::int64_t free_amount(std::int64_t used, std::int64_t capacity) { return plus(capacity, -used); }
 
 void Resources::add(const Resources& other) {
   milli_cpu = plus(milli_cpu, other.milli_cpu);

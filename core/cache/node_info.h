@@ -50,10 +50,15 @@ struct NodeInfo {
   std::int64_t generation = 0;  // grows with each change of this node
 
   const std::string& name() const { return node->metadata.name; }
+  // What counts against the number of pods that the node takes.
+  std::int64_t pods_and_charges() const { return static_cast<std::int64_t>(pods.size() + charges.size()); }
   // On this copy only; the cache does not learn of it. The pod is not there already, or is there, respectively.
   void add_pod(const std::shared_ptr<const Pod>& pod);
   void remove_pod(const std::string& uid);
 };
+
+// What is left of a resource; saturates. A request that is more than this, and more than nothing, does not fit.
+std::int64_t free_amount(std::int64_t used, std::int64_t capacity);
 
 // What does not fit, one reason per resource: "Insufficient memory". The one piece of admission arithmetic, shared by
 // NodeResourcesFit and the device agent. `pods_now`: pods and charges on the node already.

@@ -135,8 +135,8 @@ class Framework {
     Counter* evaluations = nullptr;    // null: not counted
     SummingPlugin* summing = nullptr;  // the same plugin; null: it is none
     TrackingPlugin* tracking = nullptr;
-    void count() const {
-      if (evaluations != nullptr) evaluations->add();
+    void count(std::size_t calls = 1) const {
+      if (evaluations != nullptr) evaluations->add(calls);
     }
   };
   const std::vector<Named<PreFilterPlugin>>& pre_filters() const { return pre_filter_; }

@@ -50,6 +50,9 @@ class Plugin {
   // is asked again only about what has changed, has no use for what its PreFilter wrote after Score, and its
   // normalize() gives equal scores equal ones, whatever nodes they are of and however many.
   virtual Reads reads(const Pod& /*pod*/, Point /*point*/) const { return Reads::anything; }
+  // Of who reads nodes only, besides the pod: false when Filter and Score read nothing in which these pods differ, so
+  // that the answers for one hold for the other.
+  virtual bool tells_apart(const Pod& /*a*/, const Pod& /*b*/) const { return true; }
 };
 
 // Before a pod enters active or backoff. Any status but success: the pod is gated, and only this plugin's events
@@ -90,6 +93,10 @@ class PreFilterPlugin : public virtual Plugin {
 class FilterPlugin : public virtual Plugin {
  public:
   virtual Status filter(CycleState& state, const Pod& pod, const NodeInfo& node) = 0;
+  // filter() of every node: `rejects`, by place, 0 or 1; as many as nodes. False: something broke. Who can compare all
+  // nodes at once overrides it.
+  virtual bool filter_all(CycleState& state, const Pod& pod, const Snapshot& snapshot,
+                          std::vector<std::uint8_t>& rejects);
   // After PreFilter: true when filter() is sure to accept every node, so that it need not be asked.
   virtual bool accepts_all(const CycleState&, const Pod& /*pod*/) const { return false; }
 };
@@ -124,7 +131,8 @@ class PostFilterPlugin : public virtual Plugin {
                              const NodeStatuses& node_statuses, PostFilterResult& result) = 0;
 };
 
-// Once, over the feasible nodes. Skip: this plugin's Score is left out. Other than success: error.
+// Once, over the feasible nodes. Whether it answers Skip does not depend on which they are, or how many. Skip: this
+// plugin's Score is left out. Other than success: error.
 class PreScorePlugin : public virtual Plugin {
  public:
   virtual Status pre_score(CycleState& state, const Pod& pod,
@@ -141,6 +149,9 @@ class ScorePlugin : public virtual Plugin {
  public:
   static constexpr std::int64_t kMaxScore = 100;
   virtual Status score(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t& score) = 0;
+  // score() of every node, by place, as filter_all().
+  virtual bool score_all(CycleState& state, const Pod& pod, const Snapshot& snapshot,
+                         std::vector<std::int64_t>& scores);
   virtual Status normalize(CycleState&, const Pod&, std::vector<NodeScore>& /*scores*/) { return {}; }
   // False: normalize() leaves every score as it is.
   virtual bool normalizes() const { return true; }

@@ -218,10 +218,33 @@ bool ClassView::judge(Candidates::Place place, const Snapshot& snapshot) {
   return true;
 }
 
-ClassView* ClassViews::of(const Framework& framework, const Pod& pod, const Snapshot& snapshot) {
+// Somebody reads the pod's labels.
+static bool labels_count(const Framework& framework, const Pod& pod, const Snapshot& snapshot) {
   const auto& summing = framework.summing();
-  const bool with_labels = std::any_of(
-      summing.begin(), summing.end(), [&](const SummingPlugin* plugin) { return plugin->reads_labels(pod, snapshot); });
+  return std::any_of(summing.begin(), summing.end(),
+                     [&](const SummingPlugin* plugin) { return plugin->reads_labels(pod, snapshot); });
+}
+
+std::shared_ptr<const Pod> ClassViews::first_of_class(const Framework& framework, const Pod& pod,
+                                                      const Snapshot& snapshot) {
+  const bool with_labels = labels_count(framework, pod, snapshot);
+  const bool seen = std::any_of(seen_.begin(), seen_.end(), [&](const Seen& each) {
+    return each.framework == &framework && is_same_class(*each.pod, pod, with_labels);
+  });
+  const ClassView::Kinds kinds = ClassView::kinds_of(framework, pod);
+  const bool viewed = seen || std::any_of(views_.begin(), views_.end(), [&](const auto& each) {
+                        return each->is_of(framework, pod, kinds, with_labels);
+                      });
+  if (viewed) return nullptr;
+  auto first = std::make_shared<Pod>(pod);
+  first->manifest = {};
+  seen_.push_front({&framework, first});
+  if (seen_.size() > kSeen) seen_.pop_back();
+  return first;
+}
+
+ClassView* ClassViews::of(const Framework& framework, const Pod& pod, const Snapshot& snapshot) {
+  const bool with_labels = labels_count(framework, pod, snapshot);
   ClassView::Kinds kinds = ClassView::kinds_of(framework, pod);
   auto found = std::find_if(views_.begin(), views_.end(),
                             [&](const auto& each) { return each->is_of(framework, pod, kinds, with_labels); });

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -24,6 +25,8 @@
 #include "core/framework/node_statuses.h"
 #include "core/random.h"
 #include "core/scheduler/candidates.h"
+#include "core/scheduler/fleet_scan.h"
+#include "core/scheduler/rejection.h"
 
 namespace berth {
 
@@ -35,13 +38,6 @@ class ClassView {
 
   ClassView(const Framework& framework, const Pod& pod, Kinds kinds);
   bool is_of(const Framework& framework, const Pod& pod, const Kinds& kinds, bool with_labels) const;
-
-  // Why no node is feasible.
-  struct Rejection {
-    NodeStatuses node_statuses;
-    // What is kept from pod to pod of the class; null unless Filter, AddPod and RemovePod look at one node alone.
-    CycleState* of_class = nullptr;
-  };
 
   // Brings it up to date, for a pod of the class. False: pods of this class have to be decided without.
   bool follow(const Snapshot& snapshot, const Pod& pod);
@@ -159,15 +155,26 @@ class ClassView {
   std::vector<NodeScore> scratch_;
 };
 
-// The views of the classes used last, at most kClasses. The same snapshot always.
+// The views of the classes used last, at most kClasses. The same snapshot always. A class gets a view when the second
+// pod of it comes soon enough: many never see one.
 class ClassViews {
  public:
   static constexpr std::size_t kClasses = 8;
+  static constexpr std::size_t kSeen = 16;
+  // The pod, without its manifest, when no other of its class was asked about lately; null otherwise.
+  std::shared_ptr<const Pod> first_of_class(const Framework& framework, const Pod& pod, const Snapshot& snapshot);
+  FleetScan& scan(const Framework& framework) { return scans_.try_emplace(&framework, framework).first->second; }
   // Up to date; null: the pod has to be decided without.
   ClassView* of(const Framework& framework, const Pod& pod, const Snapshot& snapshot);
 
  private:
+  struct Seen {
+    const Framework* framework = nullptr;
+    std::shared_ptr<const Pod> pod;
+  };
   std::vector<std::unique_ptr<ClassView>> views_;  // the one used last in front
+  std::deque<Seen> seen_;                          // the last in front
+  std::map<const Framework*, FleetScan> scans_;
 };
 
 }  // namespace berth

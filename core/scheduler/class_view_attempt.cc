@@ -183,7 +183,7 @@ bool ClassView::Attempt::looks_at_one_node() const {
          });
 }
 
-std::optional<ClassView::Rejection> ClassView::Attempt::rejection() const {
+std::optional<Rejection> ClassView::Attempt::rejection() const {
   if (!asks_in_order()) return std::nullopt;
   Rejection rejection{view_.rejected_, looks_at_one_node() ? &view_.state_ : nullptr};
   NodeStatuses& statuses = rejection.node_statuses;

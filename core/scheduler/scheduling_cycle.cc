@@ -27,7 +27,7 @@ struct Search {
   const Snapshot& snapshot;
   NodeSearch& how;
   ScheduleResult& result;
-  const ClassView::Rejection* known = nullptr;  // what a view knows: no node is feasible, and why
+  const Rejection* known = nullptr;  // what a view knows: no node is feasible, and why
   Nodes feasible = {};
 };
 
@@ -195,8 +195,8 @@ void reject(Search& search) {
 }
 
 // Of an attempt that has at least one feasible node.
-bool choose_from(ClassView::Attempt& attempt, const Snapshot& snapshot, NodeSearch& how, std::size_t start,
-                 Decision& decision) {
+template <class Attempt>
+bool choose_from(Attempt& attempt, const Snapshot& snapshot, NodeSearch& how, std::size_t start, Decision& decision) {
   decision.feasible = attempt.feasible();
   if (attempt.feasible() == 1) {
     decision.node = snapshot.nodes()[attempt.only()]->name();
@@ -213,39 +213,59 @@ bool choose_from(ClassView::Attempt& attempt, const Snapshot& snapshot, NodeSear
   return true;
 }
 
-// The decision from the view of the pod's class. False: no node is feasible, and `rejection` may tell why; or there is
-// no view, or something broke, and the plugins are to be asked.
-bool decide_from_view(const Framework& framework, CycleState& state, const Pod& pod, const Snapshot& snapshot,
-                      NodeSearch& how, ClassViews& views, Decision& decision,
-                      std::optional<ClassView::Rejection>& rejection) {
-  static const Nominator kNobody;
+// What an attempt that remembers comes to.
+enum class Outcome {
+  decided,
+  rejected,      // no node is feasible; `rejection` may tell why
+  not_for_here,  // or something broke, and the plugins are to be asked
+};
+
+// `attempt`: FleetScan::Attempt or ClassView::Attempt.
+template <class Attempt>
+Outcome decide(Attempt attempt, const Framework& framework, const Pod& pod, const Snapshot& snapshot, NodeSearch& how,
+               Decision& decision, std::optional<Rejection>& rejection) {
   const std::size_t nodes = snapshot.nodes().size();
-  if (!framework.has_filter() || !framework.has_score()) return false;
-  if (feasible_nodes_to_find(framework.completed().percentage_of_nodes_to_score, nodes) != nodes) return false;
   const std::size_t start = how.next_start % nodes;
-  ClassView* view = views.of(framework, pod, snapshot);
-  if (view == nullptr) return false;
-  ClassView::Attempt attempt(*view, state, pod, snapshot, how.nominator == nullptr ? kNobody : *how.nominator);
   const Status filtered = framework.run_filters([&] { return attempt.filter(start) ? Status() : Status::error(""); });
-  if (!filtered.is_success()) return false;
+  if (!filtered.is_success()) return Outcome::not_for_here;
   if (attempt.feasible() == 0) {
     rejection = attempt.rejection();
-    return false;
+    return Outcome::rejected;
   }
   if (!pod.nominated_node_name.empty()) {
     const std::size_t place = snapshot.place_of(pod.nominated_node_name);
     if (place < nodes && attempt.fits(place)) {
       decision.node = pod.nominated_node_name;
       decision.feasible = decision.evaluated = 1;
-      return attempt.settle_on(place);
+      return attempt.settle_on(place) ? Outcome::decided : Outcome::not_for_here;
     }
   }
   decision.evaluated = nodes;
   const Status chosen = framework.run_as(
       "Score", [&] { return choose_from(attempt, snapshot, how, start, decision) ? Status() : Status::error(""); });
-  if (!chosen.is_success()) return false;
+  if (!chosen.is_success()) return Outcome::not_for_here;
   how.next_start = start;
-  return true;
+  return Outcome::decided;
+}
+
+// The decision from what is remembered of pods like this one. False: no node is feasible, and `rejection` may tell why;
+// or nothing is remembered, or something broke, and the plugins are to be asked.
+bool decide_from_memory(const Framework& framework, CycleState& state, const Pod& pod, const Snapshot& snapshot,
+                        NodeSearch& how, ClassViews& views, Decision& decision, std::optional<Rejection>& rejection) {
+  static const Nominator kNobody;
+  const Nominator& nominator = how.nominator == nullptr ? kNobody : *how.nominator;
+  const std::size_t nodes = snapshot.nodes().size();
+  if (!framework.has_filter() || !framework.has_score()) return false;
+  if (feasible_nodes_to_find(framework.completed().percentage_of_nodes_to_score, nodes) != nodes) return false;
+  if (const auto first = views.first_of_class(framework, pod, snapshot)) {
+    const Outcome outcome = decide(FleetScan::Attempt(views.scan(framework), state, first, snapshot, nominator),
+                                   framework, pod, snapshot, how, decision, rejection);
+    if (outcome != Outcome::not_for_here) return outcome == Outcome::decided;
+    decision = {};
+  }
+  ClassView* view = views.of(framework, pod, snapshot);
+  return view != nullptr && decide(ClassView::Attempt(*view, state, pod, snapshot, nominator), framework, pod, snapshot,
+                                   how, decision, rejection) == Outcome::decided;
 }
 
 }  // namespace
@@ -298,8 +318,9 @@ ScheduleResult schedule_pod(const Framework& framework, CycleState& state, const
     result.status = Status::unschedulable("no nodes available to schedule pods");
     return result;
   }
-  std::optional<ClassView::Rejection> rejection;
-  if (views != nullptr && decide_from_view(framework, state, pod, snapshot, how, *views, result.decision, rejection)) {
+  std::optional<Rejection> rejection;
+  if (views != nullptr &&
+      decide_from_memory(framework, state, pod, snapshot, how, *views, result.decision, rejection)) {
     return result;
   }
   result.decision = {};

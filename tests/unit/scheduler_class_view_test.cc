@@ -1,6 +1,7 @@
 // Decisions from the view of a class are those of the plugins themselves, whatever happens to the fleet in between.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdlib>
 #include <string>
 
@@ -172,6 +173,7 @@ class ClassViewTest : public ::testing::Test {
     if (random.chance(1, 4)) made.taints.push_back({"slow", "", TaintEffect::prefer_no_schedule});
     made.unschedulable = random.chance(1, 20);
     if (random.chance(1, 10)) made.metadata.labels["kubernetes.io/hostname"] = node_name();
+    if (all_new) made.metadata.labels["slot"] = std::to_string(random.below(8));
     if (random.chance(1, 4)) made.images.push_back({{"docker.io/library/app:latest", "app:1"}, 300'000'000});
     return made;
   }
@@ -229,6 +231,38 @@ class ClassViewTest : public ::testing::Test {
     return made;
   }
 
+  // What no pod asked for before; selectors of every operator, and priorities of nodes.
+  Pod new_pod() {
+    Pod made = pod();
+    made.containers[0].requests =
+        resources({{"cpu", std::to_string(50 + random.below(1500)) + "m"}, {"memory", std::to_string(count) + "Mi"}});
+    if (random.chance(1, 8)) made.containers[0].requests = resources({{"memory", std::to_string(count)}});
+    if (random.chance(1, 8)) made.containers[0].requests["ephemeral-storage"] = quantity("1Gi");
+    if (random.chance(1, 2)) return made;
+    constexpr std::array kOperators = {Requirement::Operator::in,     Requirement::Operator::not_in,
+                                       Requirement::Operator::exists, Requirement::Operator::does_not_exist,
+                                       Requirement::Operator::gt,     Requirement::Operator::lt};
+    NodeSelector& required = made.required_node_affinity.emplace();
+    for (std::uint64_t terms = 1 + random.below(2); terms > 0; --terms) {
+      NodeSelectorTerm& term = required.terms.emplace_back();
+      for (std::uint64_t left = random.below(3); left > 0; --left) {
+        const std::uint64_t op = random.below(kOperators.size());
+        Requirement& each = term.match_expressions.emplace_back();
+        each.op = kOperators[op];
+        if (op >= 4) {
+          each.key = "slot";
+          each.values = {std::to_string(random.below(8))};
+        } else {
+          each.key = random.chance(1, 2) ? kZone : random.chance(1, 2) ? "rack" : "disk";
+          if (op < 2) each.values = {"zone-1", "zone-2", "ssd", "rack-" + std::to_string(random.below(nodes))};
+        }
+      }
+      if (random.chance(1, 8))
+        term.match_fields.push_back({"metadata.name", Requirement::Operator::not_in, {"node-1"}});
+    }
+    return made;
+  }
+
   // Three classes that have to drive others off: one also has to spread, another is driven off itself.
   Pod preemptor() {
     const std::uint64_t kind = random.below(3);
@@ -278,7 +312,7 @@ class ClassViewTest : public ::testing::Test {
   }
 
   std::shared_ptr<const Pod> next_pod() {
-    if (waiting.empty() || !random.chance(1, 4)) return share(pod());
+    if (waiting.empty() || !random.chance(1, 4)) return share(all_new ? new_pod() : pod());
     const std::shared_ptr<const Pod> next = waiting.front();
     waiting.erase(waiting.begin());
     return next;
@@ -454,6 +488,7 @@ class ClassViewTest : public ::testing::Test {
   int preempted = 0;
   bool only_volumes = false;  // no other pods
   bool preempts = false;      // half of the pods may have to
+  bool all_new = false;       // nearly every pod is the first of its class
   ObjectsHandle handle;
   std::unique_ptr<Framework> framework;
   Cache cache;
@@ -480,6 +515,12 @@ TEST_F(ClassViewTest, DecidesAsThePluginsWhereNobodyCountsChangesOfVolumes) {
   handle.objects.counts_volumes = false;
   play(5, 30, 1000);
   EXPECT_GT(volumes_chosen, rounds(5));
+}
+
+TEST_F(ClassViewTest, DecidesAsThePluginsWhereEveryPodIsTheFirstOfItsClass) {
+  all_new = true;
+  play(8, 40, 1500);
+  EXPECT_GT(from_view, rounds(300));
 }
 
 TEST_F(ClassViewTest, PreemptsAsThePlugins) {

@@ -1,0 +1,66 @@
+#include "core/cache/node_columns.h"
+
+namespace berth {
+
+namespace {
+
+std::int64_t amount_of(const Resources& resources, std::size_t resource) {
+  if (resource == NodeColumns::milli_cpu) return resources.milli_cpu;
+  return resource == NodeColumns::memory ? resources.memory : resources.ephemeral_storage;
+}
+
+}  // namespace
+
+NodeColumns::NodeColumns(const Nodes& nodes) {
+  for (OfResource& each : resources_) {
+    for (Amounts* column : {&each.allocatable, &each.requested, &each.requested_for_scoring, &each.free}) {
+      column->resize(nodes.size());
+    }
+  }
+  free_pods_.resize(nodes.size());
+  for (std::size_t place = 0; place < nodes.size(); ++place) set_amounts(place, *nodes[place]);
+}
+
+void NodeColumns::set_amounts(std::size_t place, const NodeInfo& node) {
+  for (std::size_t resource = 0; resource < kResources; ++resource) {
+    OfResource& column = resources_[resource];
+    column.allocatable[place] = amount_of(node.allocatable, resource);
+    column.requested[place] = amount_of(node.requested, resource);
+    column.requested_for_scoring[place] = amount_of(node.requested_for_scoring, resource);
+    column.free[place] = free_amount(column.requested[place], column.allocatable[place]);
+  }
+  free_pods_[place] = node.allocatable.allowed_pods - node.pods_and_charges();
+}
+
+void NodeColumns::set_label(Label& label, const std::string& key, std::size_t place, const Node& node) {
+  const auto found = node.metadata.labels.find(key);
+  if (found == node.metadata.labels.end()) {
+    label.numbers[place] = Label::kNone;
+    return;
+  }
+  const auto next = static_cast<std::uint32_t>(label.values.size());
+  label.numbers[place] = label.values.try_emplace(found->second, next).first->second;
+}
+
+void NodeColumns::set(std::size_t place, const NodeInfo& before, const NodeInfo& after) {
+  set_amounts(place, after);
+  if (before.node == after.node) return;
+  for (auto& [key, label] : labels_) set_label(label, key, place, *after.node);
+}
+
+const NodeColumns::Label& NodeColumns::label(const std::string& key, const Nodes& nodes) {
+  auto found = labels_.find(key);
+  // Values that no node has any more are forgotten when they are as many as nodes.
+  if (found != labels_.end() && found->second.values.size() > 2 * nodes.size()) {
+    labels_.erase(found);
+    found = labels_.end();
+  }
+  if (found != labels_.end()) return found->second;
+  if (labels_.size() == kLabels) labels_.clear();
+  Label& label = labels_[key];
+  label.numbers.resize(nodes.size());
+  for (std::size_t place = 0; place < nodes.size(); ++place) set_label(label, key, place, *nodes[place]->node);
+  return label;
+}
+
+}  // namespace berth

@@ -1,0 +1,60 @@
+// NodeColumns: numbers and labels of all nodes of a snapshot, one after the other, for plugins that compare all nodes
+// at once (FilterPlugin::filter_all, ScorePlugin::score_all).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/cache/node_info.h"
+
+namespace berth {
+
+class NodeColumns {
+ public:
+  using Nodes = std::vector<std::shared_ptr<const NodeInfo>>;
+  using Amounts = std::vector<std::int64_t>;  // by place
+
+  // Resources that every node counts; others have no columns.
+  enum Resource : std::size_t { milli_cpu, memory, ephemeral_storage };
+  static constexpr std::size_t kResources = 3;
+  struct OfResource {
+    Amounts allocatable;
+    Amounts requested;
+    Amounts requested_for_scoring;
+    Amounts free;  // allocatable - requested, as fits_resources() counts it
+  };
+
+  // One label: nodes of one value have one number.
+  struct Label {
+    static constexpr std::uint32_t kNone = static_cast<std::uint32_t>(-1);  // the node does not have it
+    std::vector<std::uint32_t> numbers;                                     // by place
+    std::unordered_map<std::string, std::uint32_t> values;
+  };
+
+  explicit NodeColumns(const Nodes& nodes);
+  // The node at this place is another now.
+  void set(std::size_t place, const NodeInfo& before, const NodeInfo& after);
+
+  std::size_t size() const { return free_pods_.size(); }
+  const OfResource& of(Resource resource) const { return resources_[resource]; }
+  const Amounts& free_pods() const { return free_pods_; }  // how many more pods the node takes
+  // Kept from the first call on, for the keys asked for last. `nodes`: those of the snapshot.
+  const Label& label(const std::string& key, const Nodes& nodes);
+
+ private:
+  static constexpr std::size_t kLabels = 16;
+  void set_amounts(std::size_t place, const NodeInfo& node);
+  static void set_label(Label& label, const std::string& key, std::size_t place, const Node& node);
+
+  std::array<OfResource, kResources> resources_;
+  Amounts free_pods_;
+  std::map<std::string, Label> labels_;  // by key, at most kLabels
+};
+
+}  // namespace berth
