@@ -156,6 +156,9 @@ struct Metrics {
   Family<Counter> messages{"berth_messages_total", "MQTT messages, by direction: in, out", {"direction"}};
   Family<Counter> store_commits{"berth_store_commits_total", "Transactions written"};
   Family<Counter> store_bytes{"berth_store_bytes_written_total", "Bytes written to flash by the store"};
+  Family<Gauge> resident_memory{"process_resident_memory_bytes", "Resident memory of the process"};
+  Family<Gauge> memory_limit{"berth_memory_limit_bytes", "From where on new objects are refused; 0: without limit"};
+  Family<Gauge> accepting{"berth_accepting", "1 when new objects are accepted, 0 when store or memory is full"};
   Family<Histogram> turn_duration{
       "berth_turn_duration_seconds", "One turn's end: schedule, commit, send", {}, exponential_buckets(0.0001, 2, 14)};
 

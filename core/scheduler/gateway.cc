@@ -206,9 +206,11 @@ void Gateway::tick() {
   if (link_up_ && !synced_) send_fence();  // nothing promises that the last one came through
 }
 
-// A full store refused what stays retained on the broker: with room again, a new subscription brings it once more.
+Status Gateway::room() { return refusing_.empty() ? store_.room() : Status::unschedulable(refusing_); }
+
+// What stays retained on the broker was refused: with room again, a new subscription brings it once more.
 void Gateway::read_turned_away() {
-  if (!turned_away_ || !link_up_ || !store_.room().is_success()) return;
+  if (!turned_away_ || !link_up_ || !room().is_success()) return;
   turned_away_ = false;
   reading_again_ = true;
   subscribe_to_desired();

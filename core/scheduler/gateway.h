@@ -96,6 +96,9 @@ class Gateway final : public Transport::Handler, private Surroundings {
 
   // While set, nothing is written that safety does not need: places in the queue are kept at a clean end only.
   void spare_flash(bool spare) { sparing_ = spare; }
+  // While not empty, new objects are refused with this reason, as by a full store: what is known goes on being updated,
+  // scheduled and deleted, and what stays retained at the broker is read again once it is empty.
+  void refuse_new(std::string why) { refusing_ = std::move(why); }
 
   // Brings the gauges of metrics() up to date.
   void measure();
@@ -137,6 +140,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
   void send_fence();
   void on_fence();
   void read_turned_away();
+  Status room();  // as Store::room(), for whatever new objects need
   void refuse(std::string_view what, const std::string& why);
   const Framework* framework_of(const Pod& pod) const { return scheduler_.framework_of(pod); }
   void tick();
@@ -334,7 +338,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
   Json api_delete(const Json& request);
   Json api_get(const Json& request);
   Json api_describe(const Json& request);
-  Json api_status() const;
+  Json api_status();
 
   // gateway_places.cc
   Status load_place(const RecordView& record);
@@ -414,6 +418,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
   bool synced_ = false;  // the fence came back in this session
   std::uint64_t fence_ = 0;
   bool sparing_ = false;
+  std::string refusing_;
   bool reading_again_ = false;       // desired/ in this session, since something was turned away
   const Json* inbox_ = nullptr;      // in hand, when the broker retains just this
   std::set<std::string> left_;       // keys of pods whose operator's word is retained, not ours
@@ -425,7 +430,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
   // Statuses whose topic was cleared, and the fence that shows that the broker has it.
   std::map<std::pair<Kind, std::string>, std::uint64_t> cleared_;
   std::optional<Settling> settling_;                     // what the fence that is under way stands behind
-  bool turned_away_ = false;                             // something retained was refused because the store was full
+  bool turned_away_ = false;                             // something retained was refused for want of room
   std::set<std::pair<Kind, std::string>> seen_desired_;  // retained in this session: the rest is mirrored again
   struct Listing {
     std::uint64_t id = 0;

@@ -73,6 +73,7 @@ void Gateway::measure() {
     metrics_.objects.at({kind.name}).set(static_cast<std::int64_t>(objects_.keys(kind.kind).size()));
   }
   metrics_.ready.at().set(not_ready().empty() ? 1 : 0);
+  metrics_.accepting.at().set(room().is_success() ? 1 : 0);
   metrics_.messages.at({"out"}).set(turn_.sent());
 }
 

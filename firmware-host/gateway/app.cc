@@ -13,6 +13,7 @@
 #include "firmware-host/gateway/broker.h"
 #include "firmware-host/gateway/command_line.h"
 #include "firmware-host/gateway/exit_codes.h"
+#include "firmware-host/gateway/memory_budget.h"
 #include "firmware-host/gateway/scheduler_config.h"
 #include "firmware-host/gateway/status_pages.h"
 #include "firmware-host/gateway/store.h"
@@ -31,6 +32,14 @@
 namespace berth {
 
 namespace {
+
+constexpr Millis kGiveBackEveryMs = 2'000;
+
+std::uint64_t memory_limit(const GatewaySettings& settings) {
+  return settings.memory_limit_bytes.value_or(memory_of_machine() / 2);
+}
+
+std::string in_mib(std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
 
 class GatewayApp {
  public:
@@ -176,6 +185,8 @@ class GatewayApp {
         gateway_->metrics().store_commits.at().set(store->commits());
         gateway_->metrics().store_bytes.at().set(store->bytes_written());
       }
+      gateway_->metrics().resident_memory.at().set(static_cast<std::int64_t>(resident_.bytes()));
+      gateway_->metrics().memory_limit.at().set(static_cast<std::int64_t>(memory_.limit()));
       return pages_->answer(request);
     });
     return http_->start();
@@ -189,6 +200,7 @@ class GatewayApp {
     own.set("stateDir", settings_.state_dir);
     own.set("schedulerConfig", settings_.scheduler_config);
     own.set("flashBytesPerDay", std::to_string(settings_.flash_bytes_per_day));
+    own.set("memoryLimitBytes", std::to_string(memory_.limit()));
     own.set("promiseLimitSeconds", settings_.promise_limit_ms / 1000);
     return Json(Json::Object{{"kubescheduler.config.k8s.io", scheduler_.completed}, {"berth", std::move(own)}});
   }
@@ -224,6 +236,7 @@ class GatewayApp {
     gateway_->metrics().turn_duration.at().observe(seconds_between(began_us, clock_.now_us()));
     if (finished.is_success()) service_.turn_ended();
     mind_budget();
+    mind_memory();
     if (finished.is_success() && ending_) {
       transport_->disconnect();
       if (broker_ != nullptr) broker_->stop();
@@ -246,6 +259,26 @@ class GatewayApp {
     }
     budget_state_ = state;
     gateway_->spare_flash(state == WriteBudget::State::over);
+  }
+
+  void mind_memory() {
+    bool full = memory_.note(resident_.bytes());
+    if (full && clock_.now() - gave_back_ >= kGiveBackEveryMs) {
+      gave_back_ = clock_.now();
+      give_back_freed_memory();
+      full = memory_.note(resident_.bytes());
+    }
+    if (full == memory_full_) return;
+    memory_full_ = full;
+    if (full) {
+      log_.write(Level::warn, "memory is full: new pods are refused, those known go on",
+                 {{"resident", in_mib(resident_.bytes())}, {"memory_limit_bytes", std::to_string(memory_.limit())}});
+    } else {
+      log_.write(Level::info, "memory has room again: new pods are taken", {{"resident", in_mib(resident_.bytes())}});
+    }
+    gateway_->refuse_new(full ? "memory is full: berthd holds the " + in_mib(memory_.limit()) +
+                                    " that memory_limit_bytes allows; delete pods, or allow more"
+                              : "");
   }
 
   void say_goodbye(int signal) {
@@ -272,6 +305,10 @@ class GatewayApp {
   std::optional<HttpServer> http_;
   WriteBudget budget_{settings_.flash_bytes_per_day};
   WriteBudget::State budget_state_ = WriteBudget::State::within;
+  ResidentMemory resident_;
+  MemoryBudget memory_{memory_limit(settings_)};
+  bool memory_full_ = false;
+  Millis gave_back_ = 0;
   bool ending_ = false;
 };
 

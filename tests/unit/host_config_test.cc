@@ -49,6 +49,7 @@ tie_seed: "9223372036854775807"
 http: {enabled: false, listen: "::1", port: 0}
 promise_limit_seconds: 90
 flash_bytes_per_day: 2Gi
+memory_limit_bytes: 96Mi
 log: {level: debug, format: json}
 )");
   ASSERT_TRUE(settings) << settings.error().message();
@@ -70,6 +71,7 @@ log: {level: debug, format: json}
   EXPECT_EQ(settings->http.port, 0);
   EXPECT_EQ(settings->promise_limit_ms, 90000);
   EXPECT_EQ(settings->flash_bytes_per_day, 2ull << 30);
+  EXPECT_EQ(settings->memory_limit_bytes, 96ull << 20);
   EXPECT_EQ(settings->log.level, Level::debug);
   EXPECT_EQ(settings->log.format, LogFormat::json);
 }
