@@ -159,6 +159,7 @@ struct Metrics {
   Family<Gauge> resident_memory{"process_resident_memory_bytes", "Resident memory of the process"};
   Family<Gauge> memory_limit{"berth_memory_limit_bytes", "From where on new objects are refused; 0: without limit"};
   Family<Gauge> accepting{"berth_accepting", "1 when new objects are accepted, 0 when store or memory is full"};
+  Family<Counter> connections{"berth_broker_connections_total", "Connections to the broker that came up"};
   Family<Histogram> turn_duration{
       "berth_turn_duration_seconds", "One turn's end: schedule, commit, send", {}, exponential_buckets(0.0001, 2, 14)};
 

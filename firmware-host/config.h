@@ -28,7 +28,7 @@ struct BrokerSettings {
   std::string ca_file;        // set: TLS
   std::string cert_file;      // with key_file, or neither
   std::string key_file;
-  int keepalive_s = 10;
+  std::optional<int> keepalive_s;  // none: the program's own
 };
 
 // log: {level: debug|info|warn|error, format: text|json}

@@ -278,6 +278,7 @@ void Gateway::on_link(bool up) {
   for (auto& [node, listing] : listings_) timers_.cancel(listing.resend);
   listings_.clear();
   if (!up) return;
+  metrics_.connections.at().add();
   seen_desired_.clear();
   left_.clear();
   under_way_.clear();

@@ -33,6 +33,9 @@ namespace berth {
 
 namespace {
 
+// The broker waits half as long again, and a turn says nothing before its commit is on the disk: it may take half of
+// this (transports/README.md).
+constexpr int kKeepaliveS = 60;
 constexpr Millis kGiveBackEveryMs = 2'000;
 
 std::uint64_t memory_limit(const GatewaySettings& settings) {
@@ -211,7 +214,8 @@ class GatewayApp {
       broker.port = static_cast<std::uint16_t>(broker_->port());
       broker.username = settings_.gateway;
     }
-    Result<MqttOptions> options = mqtt_options(broker, "berth-" + settings_.fleet + "-gateway-" + settings_.gateway);
+    Result<MqttOptions> options =
+        mqtt_options(broker, "berth-" + settings_.fleet + "-gateway-" + settings_.gateway, kKeepaliveS);
     if (!options) return fail(gateway_exit::kUsage, "cannot start", options.error());
     // One gateway makes no storm, and all its devices and operators wait for it.
     options->backoff_max = 5'000;

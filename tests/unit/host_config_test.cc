@@ -94,7 +94,7 @@ broker:
   EXPECT_EQ(settings->broker->ca_file, "/etc/ca.pem");
   EXPECT_EQ(settings->broker->cert_file, "/etc/c.pem");
   EXPECT_EQ(settings->broker->key_file, "/etc/k.pem");
-  EXPECT_EQ(settings->broker->keepalive_s, 30);
+  EXPECT_EQ(settings->broker->keepalive_s.value_or(0), 30);
   EXPECT_EQ(parse_gateway_config("b", "broker: {host: h, port: 1, tls: {ca_file: c}}")->broker->port, 1);
   EXPECT_EQ(parse_gateway_config("b", "broker: {host: h}")->broker->port, 1883);
 }
