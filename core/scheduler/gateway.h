@@ -276,9 +276,10 @@ class Gateway final : public Transport::Handler, private Surroundings {
   void restore_release(ReleaseEntry entry);
   void end_release(const std::string& key);
   void drop_release(const std::string& key);
-  void hold_epoch(const std::string& node, const Epoch& epoch);
+  void hold_epoch(const std::string& node, const Epoch& epoch, const std::string& uid);
   void drop_epoch(const std::string& node, const Epoch& epoch);
   void resend_all(const std::string& node);
+  std::vector<Binding*> rows_of(const std::string& node) const;  // by uid
 
   // gateway_flight.cc
   void enter_flight(const Row& row);
@@ -401,7 +402,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
   std::map<std::string, std::unique_ptr<Binding>> bindings_;
   std::map<std::string, Release> releases_;
   // By node: of rows and release entries, lowest first (P10).
-  std::unordered_map<std::string, std::vector<Epoch>> live_epochs_;
+  std::unordered_map<std::string, std::vector<std::pair<Epoch, std::string>>> live_epochs_;  // and whose: uids
   std::map<std::string, std::size_t> in_flight_;  // by node: rows in prebind and bind
   std::size_t all_in_flight_ = 0;
   std::map<std::string, std::deque<std::string>> deferred_;  // by node: uids in the order of their decisions
