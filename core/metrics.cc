@@ -100,7 +100,7 @@ std::string Metrics::text() const {
          plugin_duration, plugin_evaluations, incoming_pods, hint_duration, inflight_events, pending_pods,
          unschedulable_pods, cache_size, permit_wait, preemption_attempts, preemption_victims, nodes, rows, releases,
          objects, ready, messages, store_commits, store_bytes, resident_memory, memory_limit, accepting, connections,
-         turn_duration);
+         turn_duration, commit_wait);
   return text;
 }
 

@@ -139,6 +139,8 @@ class Gateway final : public Transport::Handler, private Surroundings {
   void subscribe_to_desired();
   void send_fence();
   void on_fence();
+  void greet();
+  void turn_again();
   void read_turned_away();
   Status room();  // as Store::room(), for whatever new objects need
   void refuse(std::string_view what, const std::string& why);
@@ -212,7 +214,14 @@ class Gateway final : public Transport::Handler, private Surroundings {
   // gateway_inbox.cc
   bool put_off(const std::vector<std::string_view>& levels, const Message& message);
   void hear_answers(const std::string& node, const Message& message);
+  struct Inbox {
+    std::size_t taken = 0;  // in this turn
+    std::size_t held = 0;   // by `waiting`
+    std::vector<Message> waiting;
+    bool overflows = false;  // since it was last empty
+  };
   void read_inboxes();
+  void read_inbox(Inbox& inbox);
   void end_inbox_turn();
 
   // gateway_nodes.cc
@@ -433,6 +442,9 @@ class Gateway final : public Transport::Handler, private Surroundings {
   std::optional<Settling> settling_;                     // what the fence that is under way stands behind
   bool turned_away_ = false;                             // something retained was refused for want of room
   std::set<std::pair<Kind, std::string>> seen_desired_;  // retained in this session: the rest is mirrored again
+  // Since the fence: objects to be shown and, where they were not seen, mirrored; nodes to be asked.
+  std::deque<std::pair<Kind, std::string>> to_show_;
+  std::deque<std::string> to_greet_;
   struct Listing {
     std::uint64_t id = 0;
     std::uint32_t pages = 0;
@@ -442,18 +454,13 @@ class Gateway final : public Transport::Handler, private Surroundings {
     int resends = 0;
   };
   std::map<std::string, Listing> listings_;  // by node
-  struct Inbox {
-    std::size_t taken = 0;  // in this turn
-    std::size_t held = 0;   // by `waiting`
-    std::vector<Message> waiting;
-    bool overflows = false;  // since it was last empty
-  };
-  std::map<std::string, Inbox> inboxes_;    // by node: of those that spoke in this turn or have something waiting
-  std::map<std::string, Millis> compared_;  // by node: last listing of compare_now_and_then()
-  std::set<std::string> unreported_;        // nodes whose final statuses were lost on the way
+  std::string inbox_last_;                   // node that read_inboxes() heard last
+  std::map<std::string, Inbox> inboxes_;     // by node: of those that spoke in this turn or have something waiting
+  std::map<std::string, Millis> compared_;   // by node: last listing of compare_now_and_then()
+  std::set<std::string> unreported_;         // nodes whose final statuses were lost on the way
   std::uint64_t last_list_ = 0;
   Timers::Id tick_ = 0;
-  Timers::Id pump_timer_ = 0;
+  Timers::Id again_ = 0;
   Timers::Id permit_timer_ = 0;
   Timers::Id inbox_timer_ = 0;
 };
