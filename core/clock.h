@@ -12,7 +12,7 @@ class Clock {
   virtual ~Clock() = default;
   // Milliseconds since boot, counting suspend (CLOCK_BOOTTIME). Every deadline is judged by this.
   virtual Millis now() const = 0;
-  // The same in microseconds. To measure spans for metrics with, never for a decision.
+  // The same in microseconds. To measure spans with, for metrics and to end a turn in time; never for a decision.
   virtual std::int64_t now_us() const { return now() * 1000; }
   // Milliseconds since 1970; may jump. For logs, status texts and certificates only, never for a decision.
   virtual Millis wall() const = 0;

@@ -156,8 +156,19 @@ struct Metrics {
   Family<Counter> messages{"berth_messages_total", "MQTT messages, by direction: in, out", {"direction"}};
   Family<Counter> store_commits{"berth_store_commits_total", "Transactions written"};
   Family<Counter> store_bytes{"berth_store_bytes_written_total", "Bytes written to flash by the store"};
+  Family<Gauge> resident_memory{"process_resident_memory_bytes", "Resident memory of the process"};
+  Family<Gauge> memory_limit{"berth_memory_limit_bytes", "From where on new objects are refused; 0: without limit"};
+  Family<Gauge> accepting{"berth_accepting", "1 when new objects are accepted, 0 when store or memory is full"};
+  Family<Counter> connections{"berth_broker_connections_total", "Connections to the broker that came up"};
   Family<Histogram> turn_duration{
-      "berth_turn_duration_seconds", "One turn's end: schedule, commit, send", {}, exponential_buckets(0.0001, 2, 14)};
+      "berth_turn_duration_seconds",
+      "Processor time of one turn of the loop: messages, deadlines, decisions, commit, sending; no wait is in it",
+      {},
+      {0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.04, 0.05, 0.1, 0.2, 0.5, 1, 2, 5}};
+  Family<Histogram> commit_wait{"berth_commit_wait_seconds",
+                                "What the commits of one turn waited, which is for the disk's syncs",
+                                {},
+                                exponential_buckets(0.0001, 2, 18)};
 
   // All of them that have a member.
   std::string text() const;

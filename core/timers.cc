@@ -24,7 +24,7 @@ std::optional<Millis> Timers::next() const {
   return due_.begin()->first.first;
 }
 
-int Timers::run_due(Millis now) {
+int Timers::run_due(Millis now, const std::function<bool()>& enough) {
   int ran = 0;
   while (!due_.empty() && due_.begin()->first.first <= now) {
     auto first = due_.begin();
@@ -33,6 +33,7 @@ int Timers::run_due(Millis now) {
     due_.erase(first);
     run();
     ++ran;
+    if (enough && enough()) break;
   }
   return ran;
 }

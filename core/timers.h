@@ -22,8 +22,9 @@ class Timers {
   void cancel(Id& id);
   // The earliest deadline, if any.
   std::optional<Millis> next() const;
-  // Runs what is due at `now`, timers set meanwhile included when they are due too. Returns how many ran.
-  int run_due(Millis now);
+  // Runs what is due at `now`, timers set meanwhile included when they are due too, until `enough` holds after one of
+  // them: the rest stays due. Returns how many ran.
+  int run_due(Millis now, const std::function<bool()>& enough = {});
 
  private:
   std::map<std::pair<Millis, Id>, std::function<void()>> due_;

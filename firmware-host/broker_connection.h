@@ -14,7 +14,7 @@ namespace berth {
 std::uint64_t true_random();
 
 // Reads the password file; the error names it. `client_id` should be one per program: a second client of the same name
-// would take the session over, again and again.
-Result<MqttOptions> mqtt_options(const BrokerSettings& broker, std::string client_id);
+// would take the session over, again and again. `usual_keepalive_s`: when the settings name none.
+Result<MqttOptions> mqtt_options(const BrokerSettings& broker, std::string client_id, int usual_keepalive_s = 10);
 
 }  // namespace berth

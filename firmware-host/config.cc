@@ -97,6 +97,15 @@ void read_known_nodes(FieldReader& reader, std::vector<std::string>& out) {
   }
 }
 
+// Bytes; false when the member is not there.
+bool read_limit(FieldReader& reader, std::string_view key, std::uint64_t& out) {
+  Quantity bytes;
+  if (!reader.read_quantity(key, bytes)) return false;
+  if (bytes < Quantity()) reader.error(key, "wanted 0 (without limit) or more");
+  out = static_cast<std::uint64_t>(std::max<std::int64_t>(bytes.value(), 0));
+  return true;
+}
+
 void read_gateway(FieldReader& reader, GatewaySettings& out) {
   read_name(reader, "fleet", out.fleet);
   read_name(reader, "gateway", out.gateway);
@@ -133,11 +142,8 @@ void read_gateway(FieldReader& reader, GatewaySettings& out) {
     if (read_port(http, port, 0)) out.http.port = port;
   });
   read_seconds(reader, "promise_limit_seconds", out.promise_limit_ms, 3600);
-  Quantity flash;
-  if (reader.read_quantity("flash_bytes_per_day", flash)) {
-    if (flash < Quantity()) reader.error("flash_bytes_per_day", "wanted 0 (without limit) or more");
-    out.flash_bytes_per_day = static_cast<std::uint64_t>(std::max<std::int64_t>(flash.value(), 0));
-  }
+  read_limit(reader, "flash_bytes_per_day", out.flash_bytes_per_day);
+  if (std::uint64_t memory = 0; read_limit(reader, "memory_limit_bytes", memory)) out.memory_limit_bytes = memory;
   reader.read_object("log", [&](FieldReader& log) { read_log(log, out.log.level, out.log.format); });
 }
 

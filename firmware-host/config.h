@@ -28,7 +28,7 @@ struct BrokerSettings {
   std::string ca_file;        // set: TLS
   std::string cert_file;      // with key_file, or neither
   std::string key_file;
-  int keepalive_s = 10;
+  std::optional<int> keepalive_s;  // none: the program's own
 };
 
 // log: {level: debug|info|warn|error, format: text|json}
@@ -65,7 +65,7 @@ struct HttpSettings {
 };
 
 // berthd: fleet, gateway, state_dir, broker or embedded_broker, clients, known_nodes, scheduler_config, tie_seed,
-// http, promise_limit_seconds, flash_bytes_per_day, log.
+// http, promise_limit_seconds, flash_bytes_per_day, memory_limit_bytes, log.
 struct GatewaySettings {
   std::string fleet = "default";
   std::string gateway = "gateway";
@@ -79,6 +79,8 @@ struct GatewaySettings {
   HttpSettings http;
   Millis promise_limit_ms = 60000;
   std::uint64_t flash_bytes_per_day = 0;  // what the store may write; 0: without limit
+  // Resident memory from where on new objects are refused; 0: without limit; none: half of the machine's.
+  std::optional<std::uint64_t> memory_limit_bytes;
   LogSettings log;
 };
 Result<GatewaySettings> parse_gateway_config(std::string_view file, std::string_view text,

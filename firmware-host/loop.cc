@@ -41,9 +41,11 @@ class EventLoop::Impl {
   Status turn() {
     arm();
     std::size_t ran = context_.run_one();
-    for (int i = 1; i < kHandlersPerTurn && context_.poll_one() > 0; ++i) ++ran;
+    const std::int64_t end_us = clock_.now_us() + kHandlersUs;  // the first one waited: when it began is not known
+    const auto is_late = [this, end_us] { return clock_.now_us() >= end_us; };
+    for (int i = 1; i < kHandlersPerTurn && !is_late() && context_.poll_one() > 0; ++i) ++ran;
     ran -= std::min(ran, std::exchange(alarms_, 0));
-    ran += static_cast<std::size_t>(timers_.run_due(clock_.now()));
+    ran += static_cast<std::size_t>(timers_.run_due(clock_.now(), is_late));
     if (ran == 0 || !end_turn_) return Status::ok();
     return end_turn_();
   }

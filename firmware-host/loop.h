@@ -2,6 +2,7 @@
 // ends each turn once: decide, commit, send (core/turn.h).
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 
@@ -19,6 +20,8 @@ class EventLoop {
  public:
   // A turn runs at most this many ready handlers, so that commits and deadlines are never starved.
   static constexpr int kHandlersPerTurn = 128;
+  // Nor does it begin another handler or deadline after so long. One of each always runs.
+  static constexpr std::int64_t kHandlersUs = 10'000;
   // Deadlines are judged by the clock at least this often: Asio's timers stop while the machine sleeps, ours do not.
   static constexpr Millis kLongestWait = 1000;
 

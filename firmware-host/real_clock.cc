@@ -21,6 +21,8 @@ Millis RealClock::now() const { return now_us() / 1000; }
 
 std::int64_t RealClock::now_us() const { return read_clock_us(CLOCK_BOOTTIME); }
 
+std::int64_t processor_us() { return read_clock_us(CLOCK_THREAD_CPUTIME_ID); }
+
 Millis RealClock::wall() const { return read_clock_us(CLOCK_REALTIME) / 1000; }
 
 std::string to_rfc3339(Millis wall) {

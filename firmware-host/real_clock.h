@@ -14,6 +14,9 @@ class RealClock final : public Clock {
   Millis wall() const override;          // CLOCK_REALTIME
 };
 
+// Processor time of this thread so far: what it works, without what it waits.
+std::int64_t processor_us();
+
 // "2026-11-20T09:08:07Z": a wall time in milliseconds as Kubernetes writes it, whole seconds, UTC.
 std::string to_rfc3339(Millis wall);
 

@@ -8,6 +8,7 @@
 #include <asio/post.hpp>
 #include <asio/steady_timer.hpp>
 #include <chrono>
+#include <deque>
 #include <utility>
 #include <vector>
 
@@ -18,7 +19,11 @@ namespace berth {
 
 namespace {
 
-constexpr int kReadsPerTurn = 256;
+constexpr int kReadsPerTurn = 64;
+// What one handler tells of: the loop looks at the time between handlers only, and the library reads as many packets at
+// once as it has messages of its own unacknowledged, thousands when all devices come together.
+constexpr int kToldAtOnce = 8;
+constexpr std::size_t kBytesToldAtOnce = 128 * 1024;
 constexpr std::chrono::seconds kTick{1};          // libmosquitto looks at its keepalive only when called
 constexpr std::chrono::seconds kProvenAfter{10};  // a link this old was a good one: the backoff starts anew
 
@@ -68,7 +73,8 @@ class MqttTransport::Impl : public std::enable_shared_from_this<MqttTransport::I
   void on_writable();
   // Deals with what a call of the session left: what it said, what came in, what to wait for.
   void settle(const Status& status);
-  void tell();
+  // All that came in, or what one handler may tell; the rest follows.
+  void tell(bool all);
   void tell_link(bool up);
   void end_turn() {
     const std::function<void()> call = on_turn;  // a copy: the turn may destroy the transport
@@ -99,6 +105,8 @@ class MqttTransport::Impl : public std::enable_shared_from_this<MqttTransport::I
   std::size_t next_address_ = 0;
   int failures_ = 0;
   std::chrono::steady_clock::time_point up_since_;
+  std::deque<Message> untold_;  // nothing more is read meanwhile
+  bool tell_posted_ = false;
   bool read_waiting_ = false;
   bool write_waiting_ = false;
 };
@@ -173,7 +181,8 @@ void MqttTransport::Impl::retry_later(const std::string& reason) {
 void MqttTransport::Impl::forget_session() {
   ++generation_;
   if (descriptor_.is_open()) descriptor_.release();
-  read_waiting_ = write_waiting_ = false;
+  read_waiting_ = write_waiting_ = tell_posted_ = false;
+  untold_.clear();
   deadline_.cancel();
   tick_.cancel();
   session_.reset();
@@ -197,7 +206,14 @@ void MqttTransport::Impl::wait() {
     descriptor_.assign(socket, error);
     if (error) return lose_soon(Status::error("the socket cannot be watched: " + error.message()));
   }
-  if (!read_waiting_ && session_->has_input()) {
+  if (!untold_.empty()) {
+    if (!std::exchange(tell_posted_, true)) {
+      asio::post(loop_, guarded([](Impl& self) {
+                   self.tell_posted_ = false;
+                   self.settle(Status::ok());
+                 }));
+    }
+  } else if (!read_waiting_ && session_->has_input()) {
     // What TLS has decrypted already makes no socket readable.
     read_waiting_ = true;
     asio::post(loop_, guarded([](Impl& self) {
@@ -205,7 +221,8 @@ void MqttTransport::Impl::wait() {
                  self.on_readable();
                }));
   }
-  if (!read_waiting_) wait_for(asio::posix::stream_descriptor::wait_read, read_waiting_, &Impl::on_readable);
+  if (untold_.empty() && !read_waiting_)
+    wait_for(asio::posix::stream_descriptor::wait_read, read_waiting_, &Impl::on_readable);
   if (!write_waiting_ && session_->wants_write()) {
     wait_for(asio::posix::stream_descriptor::wait_write, write_waiting_, &Impl::on_writable);
   }
@@ -230,6 +247,7 @@ void MqttTransport::Impl::wait_for_tick() {
 }
 
 void MqttTransport::Impl::on_readable() {
+  if (!untold_.empty()) return;
   Status status;
   for (int i = 0; i < kReadsPerTurn && status.is_success(); ++i) {
     status = session_->read();
@@ -244,15 +262,15 @@ void MqttTransport::Impl::settle(const Status& status) {
   // A socket the library has closed is let go first: the next file opened may get its number.
   if (session_->socket() < 0 && descriptor_.is_open()) descriptor_.release();
   const std::uint64_t generation = generation_;
-  tell();
+  tell(!status.is_success());
   if (generation != generation_) return;
   if (!status.is_success()) return fail(status.message());
   wait();
 }
 
-void MqttTransport::Impl::tell() {
+void MqttTransport::Impl::tell(bool all) {
   const std::uint64_t generation = generation_;
-  std::vector<Message> messages = session_->take_messages();
+  for (Message& message : session_->take_messages()) untold_.push_back(std::move(message));
   const bool comes_up = state_ == State::connecting && session_->is_accepted();
   if (comes_up) {
     state_ = State::up;
@@ -261,11 +279,15 @@ void MqttTransport::Impl::tell() {
     log_.write(Level::info, "mqtt link up", {{"broker", broker()}, {"client", options_.client_id}});
     if (handler != nullptr) handler->on_link(true);
   }
-  for (const Message& message : messages) {
-    if (generation != generation_ || handler == nullptr) break;
+  int told = 0;
+  for (std::size_t bytes = 0; generation == generation_ && handler != nullptr && !untold_.empty(); ++told) {
+    if (!all && (told == kToldAtOnce || bytes >= kBytesToldAtOnce)) break;
+    const Message message = std::move(untold_.front());
+    untold_.pop_front();
+    bytes += message.payload.size();
     handler->on_message(message);
   }
-  if (comes_up || !messages.empty()) end_turn();
+  if (comes_up || told > 0) end_turn();
 }
 
 void MqttTransport::Impl::tell_link(bool up) {

@@ -2,9 +2,14 @@
 
 namespace berth {
 
-void Board::publish_marked(const std::function<Json(Kind, const std::string&)>& render,
-                           const std::function<bool(Kind, const std::string&)>& is_passing) {
-  for (auto& marked : std::exchange(dirty_, {})) {
+bool Board::publish_marked(const std::function<Json(Kind, const std::string&)>& render,
+                           const std::function<bool(Kind, const std::string&)>& is_passing,
+                           const std::function<bool()>& enough) {
+  while (!dirty_.empty() && !enough()) {
+    auto next = dirty_.upper_bound(last_shown_);
+    if (next == dirty_.end()) next = dirty_.begin();
+    last_shown_ = *next;
+    const auto marked = std::move(dirty_.extract(next).value());
     const auto& [kind, key] = marked;
     if (is_passing(kind, key)) {
       passing_.insert(marked);
@@ -19,7 +24,12 @@ void Board::publish_marked(const std::function<Json(Kind, const std::string&)>& 
     if (!status.is_null()) message.payload = status.dump();
     turn_.send(std::move(message));
   }
-  for (const auto& [kind, key] : std::exchange(gone_, {})) send_mirror(kind, key, {});
+  std::erase_if(gone_, [this](const auto& gone) {
+    if (dirty_.contains(gone)) return false;
+    send_mirror(gone.first, gone.second, {});
+    return true;
+  });
+  return dirty_.empty();
 }
 
 void Board::mirror(Kind kind, const std::string& key, const Json* manifest) {

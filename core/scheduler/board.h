@@ -42,12 +42,14 @@ class Board {
   static bool is_mirror(const Message& message) { return message.correlation.starts_with(kMirrorMark); }
   bool is_own_mirror(const Message& message) const { return message.correlation == mirror_mark_; }
 
-  // The object's status will be published when the turn ends, as `render` gives it then; null clears the topic. One of
-  // which `is_passing` holds waits until it is marked again, or all that wait are.
+  // The object's status will be published when a turn ends, as `render` gives it then; null clears the topic. One of
+  // which `is_passing` holds waits until it is marked again, or all that wait are. What is marked once `enough` holds
+  // is left to the next turn; false: something is.
   void mark(Kind kind, const std::string& key) { dirty_.insert({kind, key}); }
   void mark_passing() { dirty_.merge(std::exchange(passing_, {})); }
-  void publish_marked(const std::function<Json(Kind, const std::string&)>& render,
-                      const std::function<bool(Kind, const std::string&)>& is_passing);
+  bool publish_marked(const std::function<Json(Kind, const std::string&)>& render,
+                      const std::function<bool(Kind, const std::string&)>& is_passing,
+                      const std::function<bool()>& enough);
   // Publishes the mirror of an accepted object. It carries the mark as its correlation data: the gateway reads desired/
   // too, and must tell its own word coming back from an operator's. Null clears the topic (after a delete's commit),
   // and last of all in its turn: while it is there, the object's status may still have to be cleared.
@@ -62,6 +64,7 @@ class Board {
   const Topics& topics_;
   const Clock& clock_;
   std::set<std::pair<Kind, std::string>> dirty_;
+  std::pair<Kind, std::string> last_shown_;  // the next turn goes on behind it
   std::set<std::pair<Kind, std::string>> passing_;
   std::set<std::pair<Kind, std::string>> gone_;  // whose mirror is to be cleared
   std::deque<PodEventRecord> events_;

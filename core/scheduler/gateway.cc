@@ -7,6 +7,9 @@ namespace berth {
 
 namespace {
 constexpr Millis kTickMs = 1000;
+// Of one turn: so long what is known is said anew after a connect, and so long statuses are published.
+constexpr std::int64_t kGreetUs = 5'000;
+constexpr std::int64_t kShowUs = 5'000;
 constexpr std::size_t kMaxNodes = 20'000;  // a node is kept for each authenticated name that ever spoke
 // The sets of an identity, by their name in its record.
 std::map<std::string, std::set<std::string>*> named_sets(Gateway::Identity& identity) {
@@ -48,7 +51,7 @@ Gateway::Gateway(GatewayOptions options, const Registry& registry, const Clock& 
 Gateway::~Gateway() {
   transport_.set_handler(nullptr);
   timers_.cancel(tick_);
-  timers_.cancel(pump_timer_);
+  timers_.cancel(again_);
   timers_.cancel(permit_timer_);
   timers_.cancel(inbox_timer_);
   for (auto& [key, release] : releases_) timers_.cancel(release.resend);
@@ -164,6 +167,7 @@ void Gateway::save_identity() {
 }
 
 Status Gateway::finish_turn() {
+  greet();
   look_for_provisioned();
   begin_deferred();
   pump();
@@ -174,14 +178,23 @@ Status Gateway::finish_turn() {
   if (ticked) board_.mark_passing();
   // Before the fence nothing is shown: on_fence() marks everything, and mirrors it first.
   if (synced_) {
-    board_.publish_marked([this](Kind kind, const std::string& key) { return status_to_publish(kind, key); },
-                          [this, ticked](Kind kind, const std::string& key) {
-                            return !ticked && kind == Kind::pod && is_on_its_way(key);
-                          });
+    const std::int64_t end_us = clock_.now_us() + kShowUs;
+    const bool all =
+        board_.publish_marked([this](Kind kind, const std::string& key) { return status_to_publish(kind, key); },
+                              [this, ticked](Kind kind, const std::string& key) {
+                                return !ticked && kind == Kind::pod && is_on_its_way(key);
+                              },
+                              [this, end_us] { return clock_.now_us() >= end_us; });
+    if (!all) turn_again();
   }
   const Status finished = turn_.finish();
   position_ = store_.next_position();
   return finished;
+}
+
+// What a turn left undone is gone on with in the next one, at once.
+void Gateway::turn_again() {
+  if (again_ == 0) again_ = timers_.at(clock_.now(), [this] { again_ = 0; });
 }
 
 // About to be decided, or asked of a node: it is bound in a moment, and one status tells it, since on the radio each
@@ -206,9 +219,11 @@ void Gateway::tick() {
   if (link_up_ && !synced_) send_fence();  // nothing promises that the last one came through
 }
 
-// A full store refused what stays retained on the broker: with room again, a new subscription brings it once more.
+Status Gateway::room() { return refusing_.empty() ? store_.room() : Status::unschedulable(refusing_); }
+
+// What stays retained on the broker was refused: with room again, a new subscription brings it once more.
 void Gateway::read_turned_away() {
-  if (!turned_away_ || !link_up_ || !store_.room().is_success()) return;
+  if (!turned_away_ || !link_up_ || !room().is_success()) return;
   turned_away_ = false;
   reading_again_ = true;
   subscribe_to_desired();
@@ -276,7 +291,10 @@ void Gateway::on_link(bool up) {
   for (auto& [node, listing] : listings_) timers_.cancel(listing.resend);
   listings_.clear();
   if (!up) return;
+  metrics_.connections.at().add();
   seen_desired_.clear();
+  to_show_.clear();
+  to_greet_.clear();
   left_.clear();
   under_way_.clear();
   settling_.reset();
@@ -307,10 +325,7 @@ void Gateway::on_fence() {
   if (synced_ || !options_.hold.empty()) return;
   synced_ = true;
   for (const KindName& kind : kinds()) {
-    for (const std::string& key : objects_.keys(kind.kind)) {
-      if (!seen_desired_.contains({kind.kind, key})) mirror(kind.kind, key, objects_.manifest(kind.kind, key));
-      board_.mark(kind.kind, key);
-    }
+    for (std::string& key : objects_.keys(kind.kind)) to_show_.emplace_back(kind.kind, std::move(key));
   }
   for (const auto& [named, fence] : cleared_) board_.mark(named.first, named.second);
   if (identity_.adopting) {
@@ -321,13 +336,28 @@ void Gateway::on_fence() {
     identity_changed_ = true;
     if (identity_.adopt_nodes.empty()) end_adopt();
   }
-  for (const auto& [name, device] : nodes_.all()) {
+  for (const auto& [name, device] : nodes_.all()) to_greet_.push_back(name);
+  log_.write(Level::info, "in step with the broker",
+             {{"pods", std::to_string(objects_.pods().size())}, {"nodes", std::to_string(nodes_.all().size())}});
+}
+
+// Behind on_fence(), as much as a turn has time for: there may be tens of thousands of objects and nodes.
+void Gateway::greet() {
+  const std::int64_t end_us = clock_.now_us() + kGreetUs;
+  for (; !to_show_.empty() && clock_.now_us() < end_us; to_show_.pop_front()) {
+    const auto& [kind, key] = to_show_.front();
+    const Json* manifest = objects_.manifest(kind, key);
+    if (manifest != nullptr && !seen_desired_.contains({kind, key})) mirror(kind, key, manifest);
+    board_.mark(kind, key);
+  }
+  for (; !to_greet_.empty() && clock_.now_us() < end_us; to_greet_.pop_front()) {
+    const std::string& name = to_greet_.front();
+    if (nodes_.find(name) == nullptr) continue;
     board_.mark(Kind::node, name);
     list_node(name);
     resend_all(name);
   }
-  log_.write(Level::info, "in step with the broker",
-             {{"pods", std::to_string(objects_.pods().size())}, {"nodes", std::to_string(nodes_.all().size())}});
+  if (!to_show_.empty() || !to_greet_.empty()) turn_again();
 }
 
 void Gateway::refuse(std::string_view what, const std::string& why) {

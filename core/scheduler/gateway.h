@@ -96,6 +96,9 @@ class Gateway final : public Transport::Handler, private Surroundings {
 
   // While set, nothing is written that safety does not need: places in the queue are kept at a clean end only.
   void spare_flash(bool spare) { sparing_ = spare; }
+  // While not empty, new objects are refused with this reason, as by a full store: what is known goes on being updated,
+  // scheduled and deleted, and what stays retained at the broker is read again once it is empty.
+  void refuse_new(std::string why) { refusing_ = std::move(why); }
 
   // Brings the gauges of metrics() up to date.
   void measure();
@@ -136,7 +139,10 @@ class Gateway final : public Transport::Handler, private Surroundings {
   void subscribe_to_desired();
   void send_fence();
   void on_fence();
+  void greet();
+  void turn_again();
   void read_turned_away();
+  Status room();  // as Store::room(), for whatever new objects need
   void refuse(std::string_view what, const std::string& why);
   const Framework* framework_of(const Pod& pod) const { return scheduler_.framework_of(pod); }
   void tick();
@@ -208,7 +214,14 @@ class Gateway final : public Transport::Handler, private Surroundings {
   // gateway_inbox.cc
   bool put_off(const std::vector<std::string_view>& levels, const Message& message);
   void hear_answers(const std::string& node, const Message& message);
+  struct Inbox {
+    std::size_t taken = 0;  // in this turn
+    std::size_t held = 0;   // by `waiting`
+    std::vector<Message> waiting;
+    bool overflows = false;  // since it was last empty
+  };
   void read_inboxes();
+  void read_inbox(Inbox& inbox);
   void end_inbox_turn();
 
   // gateway_nodes.cc
@@ -272,9 +285,10 @@ class Gateway final : public Transport::Handler, private Surroundings {
   void restore_release(ReleaseEntry entry);
   void end_release(const std::string& key);
   void drop_release(const std::string& key);
-  void hold_epoch(const std::string& node, const Epoch& epoch);
+  void hold_epoch(const std::string& node, const Epoch& epoch, const std::string& uid);
   void drop_epoch(const std::string& node, const Epoch& epoch);
   void resend_all(const std::string& node);
+  std::vector<Binding*> rows_of(const std::string& node) const;  // by uid
 
   // gateway_flight.cc
   void enter_flight(const Row& row);
@@ -334,7 +348,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
   Json api_delete(const Json& request);
   Json api_get(const Json& request);
   Json api_describe(const Json& request);
-  Json api_status() const;
+  Json api_status();
 
   // gateway_places.cc
   Status load_place(const RecordView& record);
@@ -397,7 +411,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
   std::map<std::string, std::unique_ptr<Binding>> bindings_;
   std::map<std::string, Release> releases_;
   // By node: of rows and release entries, lowest first (P10).
-  std::unordered_map<std::string, std::vector<Epoch>> live_epochs_;
+  std::unordered_map<std::string, std::vector<std::pair<Epoch, std::string>>> live_epochs_;  // and whose: uids
   std::map<std::string, std::size_t> in_flight_;  // by node: rows in prebind and bind
   std::size_t all_in_flight_ = 0;
   std::map<std::string, std::deque<std::string>> deferred_;  // by node: uids in the order of their decisions
@@ -414,6 +428,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
   bool synced_ = false;  // the fence came back in this session
   std::uint64_t fence_ = 0;
   bool sparing_ = false;
+  std::string refusing_;
   bool reading_again_ = false;       // desired/ in this session, since something was turned away
   const Json* inbox_ = nullptr;      // in hand, when the broker retains just this
   std::set<std::string> left_;       // keys of pods whose operator's word is retained, not ours
@@ -425,8 +440,11 @@ class Gateway final : public Transport::Handler, private Surroundings {
   // Statuses whose topic was cleared, and the fence that shows that the broker has it.
   std::map<std::pair<Kind, std::string>, std::uint64_t> cleared_;
   std::optional<Settling> settling_;                     // what the fence that is under way stands behind
-  bool turned_away_ = false;                             // something retained was refused because the store was full
+  bool turned_away_ = false;                             // something retained was refused for want of room
   std::set<std::pair<Kind, std::string>> seen_desired_;  // retained in this session: the rest is mirrored again
+  // Since the fence: objects to be shown and, where they were not seen, mirrored; nodes to be asked.
+  std::deque<std::pair<Kind, std::string>> to_show_;
+  std::deque<std::string> to_greet_;
   struct Listing {
     std::uint64_t id = 0;
     std::uint32_t pages = 0;
@@ -436,18 +454,13 @@ class Gateway final : public Transport::Handler, private Surroundings {
     int resends = 0;
   };
   std::map<std::string, Listing> listings_;  // by node
-  struct Inbox {
-    std::size_t taken = 0;  // in this turn
-    std::size_t held = 0;   // by `waiting`
-    std::vector<Message> waiting;
-    bool overflows = false;  // since it was last empty
-  };
-  std::map<std::string, Inbox> inboxes_;    // by node: of those that spoke in this turn or have something waiting
-  std::map<std::string, Millis> compared_;  // by node: last listing of compare_now_and_then()
-  std::set<std::string> unreported_;        // nodes whose final statuses were lost on the way
+  std::string inbox_last_;                   // node that read_inboxes() heard last
+  std::map<std::string, Inbox> inboxes_;     // by node: of those that spoke in this turn or have something waiting
+  std::map<std::string, Millis> compared_;   // by node: last listing of compare_now_and_then()
+  std::set<std::string> unreported_;         // nodes whose final statuses were lost on the way
   std::uint64_t last_list_ = 0;
   Timers::Id tick_ = 0;
-  Timers::Id pump_timer_ = 0;
+  Timers::Id again_ = 0;
   Timers::Id permit_timer_ = 0;
   Timers::Id inbox_timer_ = 0;
 };

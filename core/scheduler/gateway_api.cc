@@ -184,7 +184,7 @@ Json Gateway::api_describe(const Json& request) {
   return reply.set("events", std::move(events));
 }
 
-Json Gateway::api_status() const {
+Json Gateway::api_status() {
   const std::string why = not_ready();
   const Queue::Counts counts = queue_.counts();
   Json queue = Json::object();
@@ -194,6 +194,7 @@ Json Gateway::api_status() const {
       .set("gated", static_cast<std::int64_t>(counts.gated));
   Json reply = success();
   reply.set("ready", why.empty()).set("reason", why);
+  reply.set("full", room().message());  // why new objects are refused; empty: they are not
   Json aside = Json::array();
   for (const std::string& path : options_.set_aside) aside.push_back(path);
   reply.set("setAside", std::move(aside));

@@ -75,7 +75,7 @@ Status Gateway::begin_row(Binding& binding) {
   }
   apply(row, RowEvent::begin);
   enter_flight(row);
-  hold_epoch(row.node, row.epoch);
+  hold_epoch(row.node, row.epoch, row.uid);
   arm_deadline(binding);
   return Status::ok();
 }
@@ -351,21 +351,22 @@ void Gateway::send_request(const std::string& node, Request request) {
 // P10: the lowest epoch of any live row or release-list entry of the node; with none, the next epoch.
 Epoch Gateway::floor_of(const std::string& node) const {
   auto found = live_epochs_.find(node);
-  if (found != live_epochs_.end() && !found->second.empty()) return found->second.front();
+  if (found != live_epochs_.end() && !found->second.empty()) return found->second.front().first;
   return {identity_.id.term, store_.next_position()};
 }
 
-void Gateway::hold_epoch(const std::string& node, const Epoch& epoch) {
-  std::vector<Epoch>& live = live_epochs_[node];
-  const auto place = std::lower_bound(live.begin(), live.end(), epoch);
-  if (place == live.end() || *place != epoch) live.insert(place, epoch);
+void Gateway::hold_epoch(const std::string& node, const Epoch& epoch, const std::string& uid) {
+  auto& live = live_epochs_[node];
+  const auto place = std::lower_bound(live.begin(), live.end(), epoch,
+                                      [](const auto& held, const Epoch& wanted) { return held.first < wanted; });
+  if (place == live.end() || place->first != epoch) live.insert(place, {epoch, uid});
 }
 
 void Gateway::drop_epoch(const std::string& node, const Epoch& epoch) {
   if (auto listing = listings_.find(node); listing != listings_.end()) listing->second.ended.insert(epoch);
   auto found = live_epochs_.find(node);
   if (found == live_epochs_.end()) return;
-  std::erase(found->second, epoch);
+  std::erase_if(found->second, [&epoch](const auto& held) { return held.first == epoch; });
   if (found->second.empty()) live_epochs_.erase(found);
 }
 
@@ -409,7 +410,7 @@ void Gateway::add_release(ReleaseEntry entry, bool may_run) {
 void Gateway::restore_release(ReleaseEntry entry) {
   const std::string key = release_key(entry.node, entry.uid, entry.epoch);
   cache_.charge(entry.node, key, decode_charge(entry.charge));
-  hold_epoch(entry.node, entry.epoch);
+  hold_epoch(entry.node, entry.epoch, entry.uid);
   releases_[key].entry = std::move(entry);
 }
 
@@ -459,8 +460,7 @@ void Gateway::request_release(const std::string& key) {
 
 void Gateway::resend_all(const std::string& node) {
   const DeviceNode* device = nodes_.find(node);
-  for (auto& [uid, binding] : bindings_) {
-    if (binding->row.node != node || binding->row.phase == Phase::none) continue;
+  for (Binding* binding : rows_of(node)) {
     binding->resends = 0;
     if (binding->row.phase != Phase::bound) {
       request(*binding);
@@ -468,11 +468,24 @@ void Gateway::resend_all(const std::string& node) {
       verify(*binding);
     }
   }
-  for (auto& [key, release] : releases_) {
-    if (release.entry.node != node) continue;
-    release.resends = 0;
-    request_release(key);
+  for (auto entry = releases_.lower_bound(node + "/"); entry != releases_.end(); ++entry) {
+    if (entry->second.entry.node != node) break;
+    entry->second.resends = 0;
+    request_release(entry->first);
   }
+}
+
+std::vector<Binding*> Gateway::rows_of(const std::string& node) const {
+  std::vector<Binding*> rows;
+  const auto live = live_epochs_.find(node);
+  if (live == live_epochs_.end()) return rows;
+  for (const auto& [epoch, uid] : live->second) {
+    const auto found = bindings_.find(uid);
+    if (found == bindings_.end() || found->second->row.phase == Phase::none) continue;
+    if (found->second->row.node == node && found->second->row.epoch == epoch) rows.push_back(found->second.get());
+  }
+  std::sort(rows.begin(), rows.end(), [](const Binding* a, const Binding* b) { return a->row.uid < b->row.uid; });
+  return rows;
 }
 
 }  // namespace berth

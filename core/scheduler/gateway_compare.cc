@@ -114,10 +114,10 @@ bool Gateway::compare(const std::string& node, const std::vector<SlotReport>& sl
   forget_orphans_not_in(node, names);
   if (retired) welcome_back(node, incarnation);
   std::vector<Binding*> missing;
-  for (auto& [uid, binding] : bindings_) {
+  for (Binding* binding : rows_of(node)) {
     const Phase phase = binding->row.phase;
-    if (binding->row.node != node || listed.contains(uid)) continue;
-    if (phase == Phase::bind || phase == Phase::bound) missing.push_back(binding.get());
+    if (listed.contains(binding->row.uid)) continue;
+    if (phase == Phase::bind || phase == Phase::bound) missing.push_back(binding);
   }
   for (Binding* binding : missing) verify(*binding);  // resend, never conclude
   if (!unreported) {

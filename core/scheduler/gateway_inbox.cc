@@ -13,6 +13,7 @@ namespace {
 constexpr std::size_t kMessageBytes = 1024;    // what the smallest message counts, beside its payload
 constexpr std::size_t kTurnBytes = 32 * 1024;  // heard of one node in one turn; one message always is
 constexpr std::size_t kHeldBytes = 512 * 1024;
+constexpr std::int64_t kHearUs = 10'000;  // of what waits, of all nodes, in one turn; one node is always heard
 
 std::size_t weight_of(const Message& message) { return message.payload.size() + kMessageBytes; }
 
@@ -69,18 +70,28 @@ void Gateway::hear_answers(const std::string& node, const Message& message) {
   }
 }
 
+// Goes on behind the node that was heard last: thousands may wait.
 void Gateway::read_inboxes() {
-  for (auto& [node, inbox] : inboxes_) {
-    std::size_t count = 0;
-    for (; count < inbox.waiting.size(); ++count) {
-      const std::size_t weight = weight_of(inbox.waiting[count]);
-      if (inbox.taken > 0 && inbox.taken + weight > kTurnBytes) break;
-      inbox.taken += weight;
-      inbox.held -= weight;
-      dispatch(topics_.split(inbox.waiting[count].topic), inbox.waiting[count]);
-    }
-    inbox.waiting.erase(inbox.waiting.begin(), inbox.waiting.begin() + static_cast<std::ptrdiff_t>(count));
+  const std::int64_t end_us = clock_.now_us() + kHearUs;
+  auto entry = inboxes_.upper_bound(inbox_last_);
+  for (std::size_t left = inboxes_.size(); left > 0; --left) {
+    if (entry == inboxes_.end()) entry = inboxes_.begin();
+    inbox_last_ = entry->first;
+    read_inbox((entry++)->second);
+    if (clock_.now_us() >= end_us) return;
   }
+}
+
+void Gateway::read_inbox(Inbox& inbox) {
+  std::size_t count = 0;
+  for (; count < inbox.waiting.size(); ++count) {
+    const std::size_t weight = weight_of(inbox.waiting[count]);
+    if (inbox.taken > 0 && inbox.taken + weight > kTurnBytes) break;
+    inbox.taken += weight;
+    inbox.held -= weight;
+    dispatch(topics_.split(inbox.waiting[count].topic), inbox.waiting[count]);
+  }
+  inbox.waiting.erase(inbox.waiting.begin(), inbox.waiting.begin() + static_cast<std::ptrdiff_t>(count));
 }
 
 void Gateway::end_inbox_turn() {

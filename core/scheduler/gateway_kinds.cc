@@ -76,7 +76,7 @@ Result<Gateway::Accepted> Gateway::accept_other(Kind kind, const Json& object, c
     return Status::error("the object is being deleted; apply it again when it is gone");
   }
   const bool known = objects_.manifest(kind, key) != nullptr;
-  if (Status room = known ? Status::ok() : store_.room(); !room.is_success()) return room;
+  if (Status has = known ? Status::ok() : room(); !has.is_success()) return has;
   EventObjects objects;
   note_old(objects, objects_, kind, key);
   Accepted accepted{known ? "updated" : "created", {}, {}, {}};

@@ -7,7 +7,7 @@ namespace berth {
 
 namespace {
 constexpr int kAttemptsTold = 15;  // as a label; from there on "15+" (schedule_one.go getAttemptsLabel)
-constexpr std::string_view kPhases[] = {"prebind", "bind", "bound", "release"};
+constexpr Phase kPhases[] = {Phase::prebind, Phase::bind, Phase::bound, Phase::release};
 }  // namespace
 
 void Gateway::count_attempt(const QueuedPod& queued, std::string_view result) {
@@ -37,14 +37,13 @@ void Gateway::measure_queue() {
     metrics_.inflight_events.at({event}).set(static_cast<std::int64_t>(count));
   }
   metrics_.unschedulable_pods.clear();
+  std::map<std::pair<std::string_view, std::string_view>, std::int64_t> rejected;  // by plugin and profile
   for (const std::string& uid : queue_.uids()) {
     const QueuedPod* queued = queue_.find(uid);
     if (queued == nullptr) continue;
-    for (const std::string& plugin : queued->unschedulable_plugins) {
-      Gauge& gauge = metrics_.unschedulable_pods.at({plugin, queued->pod->scheduler_name});
-      gauge.set(gauge.value() + 1);
-    }
+    for (const std::string& plugin : queued->unschedulable_plugins) ++rejected[{plugin, queued->pod->scheduler_name}];
   }
+  for (const auto& [by, count] : rejected) metrics_.unschedulable_pods.at({by.first, by.second}).set(count);
 }
 
 void Gateway::measure() {
@@ -62,17 +61,16 @@ void Gateway::measure() {
   metrics_.cache_size.at({"nodes"}).set(static_cast<std::int64_t>(cache_.node_count()));
   metrics_.cache_size.at({"pods"}).set(static_cast<std::int64_t>(cache_.pod_count()));
   metrics_.cache_size.at({"assumed_pods"}).set(assumed);
-  for (const std::string_view phase : kPhases) metrics_.rows.at({phase}).set(0);
-  for (const auto& [uid, binding] : bindings_) {
-    if (binding->row.phase == Phase::none) continue;
-    Gauge& gauge = metrics_.rows.at({to_string(binding->row.phase)});
-    gauge.set(gauge.value() + 1);
-  }
+  std::map<Phase, std::int64_t> rows;
+  for (const auto& [uid, binding] : bindings_) ++rows[binding->row.phase];
+  for (const Phase phase : kPhases) metrics_.rows.at({to_string(phase)}).set(rows[phase]);
   metrics_.releases.at().set(static_cast<std::int64_t>(releases_.size()));
   for (const KindName& kind : kinds()) {
-    metrics_.objects.at({kind.name}).set(static_cast<std::int64_t>(objects_.keys(kind.kind).size()));
+    const std::size_t count = kind.kind == Kind::pod ? objects_.pods().size() : objects_.keys(kind.kind).size();
+    metrics_.objects.at({kind.name}).set(static_cast<std::int64_t>(count));
   }
   metrics_.ready.at().set(not_ready().empty() ? 1 : 0);
+  metrics_.accepting.at().set(room().is_success() ? 1 : 0);
   metrics_.messages.at({"out"}).set(turn_.sent());
 }
 

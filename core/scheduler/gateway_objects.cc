@@ -84,7 +84,7 @@ void Gateway::on_desired(const std::vector<std::string_view>& levels, const Mess
   inbox_ = nullptr;
   if (!accepted) {
     refuse(message.topic, accepted.error().message());
-    if (accepted.error().code() == Code::unschedulable) turned_away_ = true;  // read again when the store has room
+    if (accepted.error().code() == Code::unschedulable) turned_away_ = true;  // read again when there is room
     // The owner's word stands; the inbox shows it again.
     if (known != nullptr && message.retain) mirror(kind->kind, key, known);
     return;
@@ -175,7 +175,7 @@ Result<Gateway::Accepted> Gateway::accept_pod(const Json& object, const std::str
   const std::string key = pod->metadata.key();
   PodEntry* entry = objects_.find_pod(key);
   if (admitted->known) return update_pod(*entry, pod, std::move(admitted->warnings));
-  if (Status room = store_.room(); !room.is_success()) return room;
+  if (Status has = room(); !has.is_success()) return has;
   Accepted accepted{"created", key, pod->uid(), std::move(admitted->warnings)};
   if (entry == nullptr) {
     create_pod(pod);

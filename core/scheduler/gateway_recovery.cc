@@ -90,7 +90,7 @@ std::unique_ptr<Binding> Gateway::restore_binding(Row row) {
   const std::string& uid = binding.row.uid;
   const PodEntry* entry = objects_.find_pod_by_uid(uid);
   if (entry != nullptr) binding.pod = entry->pod;
-  hold_epoch(binding.row.node, binding.row.epoch);
+  hold_epoch(binding.row.node, binding.row.epoch, binding.row.uid);
   if (!is_in_flight(binding.row)) {
     if (entry != nullptr && !entry->finished) cache_.confirm(binding.pod, binding.row.node);
     return owned;

@@ -238,6 +238,9 @@ Outcome<void> run_status(ApiClient& client, const CtlOptions& options, const Scr
                              {"pods", text_field(*answer, {"pods"})},
                              {"placements", text_field(*answer, {"rows"})},
                              {"releases open", text_field(*answer, {"releases"})}};
+  if (const std::string full = text_field(*answer, {"full"}); !full.empty()) {
+    rows.push_back({"new objects", "refused: " + full});
+  }
   for (const Json& path : list_field(*answer, {"setAside"})) {
     if (path.is_string()) rows.push_back({"set aside", path.as_string()});
   }

@@ -1,5 +1,6 @@
 #include "firmware-host/gateway/app.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -13,6 +14,7 @@
 #include "firmware-host/gateway/broker.h"
 #include "firmware-host/gateway/command_line.h"
 #include "firmware-host/gateway/exit_codes.h"
+#include "firmware-host/gateway/memory_budget.h"
 #include "firmware-host/gateway/scheduler_config.h"
 #include "firmware-host/gateway/status_pages.h"
 #include "firmware-host/gateway/store.h"
@@ -31,6 +33,18 @@
 namespace berth {
 
 namespace {
+
+// The broker waits half as long again, and a turn says nothing before its
+// commit is on the disk: it may take half of this (transports/README.md).
+constexpr int kKeepaliveS = 60;
+constexpr std::int64_t kLongTurnUs = 50'000;
+constexpr Millis kGiveBackEveryMs = 2'000;
+
+std::uint64_t memory_limit(const GatewaySettings& settings) {
+  return settings.memory_limit_bytes.value_or(memory_of_machine() / 2);
+}
+
+std::string in_mib(std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
 
 class GatewayApp {
  public:
@@ -51,7 +65,8 @@ class GatewayApp {
     service_.ready("placing pods of fleet " + settings_.fleet);
     if (const Status ended = loop_.run(); !ended.is_success()) {
       return fail(gateway_exit::kStore,
-                  "a commit failed, what the store holds is unknown; the gateway ends and must be started again",
+                  "a commit failed, what the store holds is unknown; the "
+                  "gateway ends and must be started again",
                   ended);
     }
     return gateway_exit::kOk;
@@ -110,8 +125,8 @@ class GatewayApp {
     return options;
   }
 
-  // After a lost store the nodes to wait for are known from outside it (P8). Its own broker forgets too; what stays is
-  // who has an account there.
+  // After a lost store the nodes to wait for are known from outside it (P8).
+  // Its own broker forgets too; what stays is who has an account there.
   void know_enrolled(GatewayOptions& options) const {
     if (options.set_aside.empty() || broker_ == nullptr) return;
     for (const ClientSettings& client : settings_.clients) {
@@ -136,7 +151,8 @@ class GatewayApp {
       if (started.is_success()) break;
       if (started.code() == Code::unresolvable) return fail(gateway_exit::kUsage, "cannot start", started);
       const auto* store = dynamic_cast<const SqliteStore*>(store_.get());
-      // A disk that refuses is no damage: what it holds is read again at the next start.
+      // A disk that refuses is no damage: what it holds is read again at the
+      // next start.
       const bool damaged = store != nullptr && !store->has_failed() && attempt == 0;
       if (!damaged) return fail(gateway_exit::kStore, "cannot start", started);
       gateway_.reset();  // it opened, but its records make no sense
@@ -176,6 +192,8 @@ class GatewayApp {
         gateway_->metrics().store_commits.at().set(store->commits());
         gateway_->metrics().store_bytes.at().set(store->bytes_written());
       }
+      gateway_->metrics().resident_memory.at().set(static_cast<std::int64_t>(resident_.bytes()));
+      gateway_->metrics().memory_limit.at().set(static_cast<std::int64_t>(memory_.limit()));
       return pages_->answer(request);
     });
     return http_->start();
@@ -189,6 +207,7 @@ class GatewayApp {
     own.set("stateDir", settings_.state_dir);
     own.set("schedulerConfig", settings_.scheduler_config);
     own.set("flashBytesPerDay", std::to_string(settings_.flash_bytes_per_day));
+    own.set("memoryLimitBytes", std::to_string(memory_.limit()));
     own.set("promiseLimitSeconds", settings_.promise_limit_ms / 1000);
     return Json(Json::Object{{"kubescheduler.config.k8s.io", scheduler_.completed}, {"berth", std::move(own)}});
   }
@@ -199,9 +218,11 @@ class GatewayApp {
       broker.port = static_cast<std::uint16_t>(broker_->port());
       broker.username = settings_.gateway;
     }
-    Result<MqttOptions> options = mqtt_options(broker, "berth-" + settings_.fleet + "-gateway-" + settings_.gateway);
+    Result<MqttOptions> options =
+        mqtt_options(broker, "berth-" + settings_.fleet + "-gateway-" + settings_.gateway, kKeepaliveS);
     if (!options) return fail(gateway_exit::kUsage, "cannot start", options.error());
-    // One gateway makes no storm, and all its devices and operators wait for it.
+    // One gateway makes no storm, and all its devices and operators wait for
+    // it.
     options->backoff_max = 5'000;
     if (broker_ != nullptr) options->password = broker_->password(settings_.gateway);
     transport_ = std::make_unique<MqttTransport>(loop_.context(), log_, std::move(*options));
@@ -220,16 +241,37 @@ class GatewayApp {
 
   Status end_turn() {
     const std::int64_t began_us = clock_.now_us();
+    const std::int64_t heard_us = processor_us();
+    const std::uint64_t commits = count_commits();
     Status finished = gateway_->finish_turn();
-    gateway_->metrics().turn_duration.at().observe(seconds_between(began_us, clock_.now_us()));
+    const std::int64_t ended_us = processor_us();
+    if (count_commits() > commits) {
+      const std::int64_t waited_us = clock_.now_us() - began_us - (ended_us - heard_us);
+      gateway_->metrics().commit_wait.at().observe(seconds_between(0, std::max<std::int64_t>(waited_us, 0)));
+    }
+    note_turn(heard_us - turn_ended_us_, ended_us - heard_us);
+    turn_ended_us_ = ended_us;
     if (finished.is_success()) service_.turn_ended();
     mind_budget();
+    mind_memory();
     if (finished.is_success() && ending_) {
       transport_->disconnect();
       if (broker_ != nullptr) broker_->stop();
       loop_.stop();
     }
     return finished;
+  }
+
+  std::uint64_t count_commits() const {
+    const auto* store = dynamic_cast<const SqliteStore*>(store_.get());
+    return store == nullptr ? 0 : store->commits();
+  }
+
+  void note_turn(std::int64_t heard_us, std::int64_t decided_us) {
+    gateway_->metrics().turn_duration.at().observe(seconds_between(0, heard_us + decided_us));
+    if (heard_us + decided_us <= kLongTurnUs) return;
+    log_.write(Level::info, "a long turn",
+               {{"heard_us", std::to_string(heard_us)}, {"decided_us", std::to_string(decided_us)}});
   }
 
   void mind_budget() {
@@ -246,6 +288,26 @@ class GatewayApp {
     }
     budget_state_ = state;
     gateway_->spare_flash(state == WriteBudget::State::over);
+  }
+
+  void mind_memory() {
+    bool full = memory_.note(resident_.bytes());
+    if (full && clock_.now() - gave_back_ >= kGiveBackEveryMs) {
+      gave_back_ = clock_.now();
+      give_back_freed_memory();
+      full = memory_.note(resident_.bytes());
+    }
+    if (full == memory_full_) return;
+    memory_full_ = full;
+    if (full) {
+      log_.write(Level::warn, "memory is full: new pods are refused, those known go on",
+                 {{"resident", in_mib(resident_.bytes())}, {"memory_limit_bytes", std::to_string(memory_.limit())}});
+    } else {
+      log_.write(Level::info, "memory has room again: new pods are taken", {{"resident", in_mib(resident_.bytes())}});
+    }
+    gateway_->refuse_new(full ? "memory is full: berthd holds the " + in_mib(memory_.limit()) +
+                                    " that memory_limit_bytes allows; delete pods, or allow more"
+                              : "");
   }
 
   void say_goodbye(int signal) {
@@ -272,6 +334,11 @@ class GatewayApp {
   std::optional<HttpServer> http_;
   WriteBudget budget_{settings_.flash_bytes_per_day};
   WriteBudget::State budget_state_ = WriteBudget::State::within;
+  ResidentMemory resident_;
+  MemoryBudget memory_{memory_limit(settings_)};
+  bool memory_full_ = false;
+  std::int64_t turn_ended_us_ = 0;  // on the scale of processor_us()
+  Millis gave_back_ = 0;
   bool ending_ = false;
 };
 

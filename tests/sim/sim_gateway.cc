@@ -40,7 +40,10 @@ Status SimGateway::start_program(Store& store, Transport& transport, Timers& tim
                                        transport, store, timers, log());
   const Status started = gateway_->start();
   world().witness.set_gateway(gateway_.get());
-  if (started.is_success()) check_places();
+  if (started.is_success()) {
+    check_places();
+    set_memory_full(memory_full_);
+  }
   return started;
 }
 
@@ -57,6 +60,24 @@ void SimGateway::check_places() {
     }
     ++world().counts.places;
   }
+}
+
+void SimGateway::set_memory_full(bool full) {
+  memory_full_ = full;
+  pods_known_.clear();
+  if (gateway_ == nullptr) return;
+  gateway_->refuse_new(full ? "memory is full: set so by the storm" : "");
+  for (const auto& [key, entry] : gateway_->objects().pods()) pods_known_.insert(key);
+}
+
+void SimGateway::check_memory() {
+  if (!memory_full_) return;
+  std::set<std::string> pods;
+  for (const auto& [key, entry] : gateway_->objects().pods()) {
+    if (!pods_known_.contains(key)) world().misuse("pod " + key + " was taken while memory is full");
+    pods.insert(key);
+  }
+  pods_known_ = std::move(pods);
 }
 
 void SimGateway::drop_program() {
@@ -179,6 +200,7 @@ void SimGateway::impersonate(Message& message, const Answer& answer) {
 }
 
 void SimGateway::after_message() {
+  check_memory();
   world().witness.after_gateway_message();
   switch (world().sabotage) {
     case Sabotage::s7: {

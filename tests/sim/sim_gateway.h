@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,8 @@ class SimGateway final : public Process {
   void wipe();
   const Gateway* gateway() const { return gateway_.get(); }
   void set_full(bool full) { flash().set_full(full); }
+  // It holds all the memory that it may, over a restart too.
+  void set_memory_full(bool full);
   // Takes one pod out of the queue behind the gateway's back.
   void sabotage_queue();
 
@@ -39,10 +42,13 @@ class SimGateway final : public Process {
     world().witness.read_gateway(flash().durable(), touched);
   }
   void check_places();
+  void check_memory();
   void misbind_claim();
   void impersonate(Message& message, const Answer& answer);
 
   std::vector<std::string> known_nodes_;
+  bool memory_full_ = false;
+  std::set<std::string> pods_known_;  // by key, while memory is full
   std::unique_ptr<Gateway> gateway_;
 };
 

@@ -160,9 +160,11 @@ void World::gateway_trouble() {
     case 8: return gateway_->corrupt();
     case 0: return gateway_->wipe();
     case 1: {
-      ++around_.counts.faults["store full"];
-      gateway_->set_full(true);
-      around_.timers.at(around_.clock.now() + around_.pick(500, 8000), [this] { gateway_->set_full(false); });
+      const auto set_full = around_.random.chance(1, 2) ? &SimGateway::set_full : &SimGateway::set_memory_full;
+      ++around_.counts.faults[set_full == &SimGateway::set_full ? "store full" : "memory full"];
+      (*gateway_.*set_full)(true);
+      around_.timers.at(around_.clock.now() + around_.pick(500, 8000),
+                        [this, set_full] { (*gateway_.*set_full)(false); });
       return;
     }
     default: return gateway_->crash("killed");
@@ -323,6 +325,7 @@ void World::calm_down() {
   // Nobody believes them any more: they are set up anew.
   for (SimDevice* device : hostile_) device->wipe();
   gateway_->set_full(false);
+  gateway_->set_memory_full(false);
   gateway_->boot();
   operators_->settle();
 }

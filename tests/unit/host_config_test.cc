@@ -49,6 +49,7 @@ tie_seed: "9223372036854775807"
 http: {enabled: false, listen: "::1", port: 0}
 promise_limit_seconds: 90
 flash_bytes_per_day: 2Gi
+memory_limit_bytes: 96Mi
 log: {level: debug, format: json}
 )");
   ASSERT_TRUE(settings) << settings.error().message();
@@ -70,6 +71,7 @@ log: {level: debug, format: json}
   EXPECT_EQ(settings->http.port, 0);
   EXPECT_EQ(settings->promise_limit_ms, 90000);
   EXPECT_EQ(settings->flash_bytes_per_day, 2ull << 30);
+  EXPECT_EQ(settings->memory_limit_bytes, 96ull << 20);
   EXPECT_EQ(settings->log.level, Level::debug);
   EXPECT_EQ(settings->log.format, LogFormat::json);
 }
@@ -92,7 +94,7 @@ broker:
   EXPECT_EQ(settings->broker->ca_file, "/etc/ca.pem");
   EXPECT_EQ(settings->broker->cert_file, "/etc/c.pem");
   EXPECT_EQ(settings->broker->key_file, "/etc/k.pem");
-  EXPECT_EQ(settings->broker->keepalive_s, 30);
+  EXPECT_EQ(settings->broker->keepalive_s.value_or(0), 30);
   EXPECT_EQ(parse_gateway_config("b", "broker: {host: h, port: 1, tls: {ca_file: c}}")->broker->port, 1);
   EXPECT_EQ(parse_gateway_config("b", "broker: {host: h}")->broker->port, 1883);
 }

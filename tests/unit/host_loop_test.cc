@@ -43,6 +43,39 @@ TEST_F(EventLoopTest, RunsDeadlinesInOrderAndEndsEachTurnOnce) {
   EXPECT_EQ(seen, (std::vector<std::string>{"end", "first", "second", "end", "later", "end"}));
 }
 
+// What is done takes as long as the test says.
+class WorkClock final : public Clock {
+ public:
+  Millis now() const override { return us / 1000; }
+  std::int64_t now_us() const override { return us; }
+  Millis wall() const override { return now(); }
+  std::int64_t us = 1'000'000;
+};
+
+TEST(EventLoop, ATurnThatTookItsTimeLeavesTheRestToTheNext) {
+  WorkClock clock;
+  Timers timers;
+  EventLoop loop(clock, timers);
+  std::vector<std::string> seen;
+  const auto work = [&](const char* name, std::int64_t us) {
+    timers.at(clock.now(), [&, name, us] {
+      seen.emplace_back(name);
+      clock.us += us;
+    });
+  };
+  work("short", EventLoop::kHandlersUs / 2);
+  work("longer", EventLoop::kHandlersUs);
+  work("last", 10 * EventLoop::kHandlersUs);
+  work("late", 0);
+  loop.set_end_turn([&] {
+    seen.emplace_back("end");
+    if (seen.size() == 8) loop.stop();
+    return Status::ok();
+  });
+  ASSERT_TRUE(loop.run().is_success());
+  EXPECT_EQ(seen, (std::vector<std::string>{"end", "short", "longer", "end", "last", "end", "late", "end"}));
+}
+
 TEST_F(EventLoopTest, RunsADeadlineSetByTheEndOfATurn) {
   bool ran = false;
   loop_.set_end_turn([&] {

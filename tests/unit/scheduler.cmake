@@ -15,6 +15,7 @@ berth_test(unit_scheduler
     scheduler_robustness_test.cc
     scheduler_simulator_test.cc
     scheduler_stored_nodes_test.cc
+    scheduler_turns_test.cc
     scheduler_candidates_test.cc
     scheduler_class_view_test.cc
   LIBS berth_core berth_plugins berth_storage)

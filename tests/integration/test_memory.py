@@ -1,0 +1,63 @@
+"""What the gateway does when it holds all the memory that it may."""
+
+from pathlib import Path
+
+from manifests import counted_pod, pod, starts
+from test_status_pages import metric
+from waiting import wait_until
+
+MIB = 1 << 20
+
+
+def resident(program):
+    return int(Path(f"/proc/{program.pid}/statm").read_text(encoding="ascii").split()[1]) * 4096
+
+
+def heavy(name):
+    """A pod that is known and placed nowhere, as large as a pod may be."""
+    manifest = pod(name, nodeSelector={"nowhere": "yes"})
+    manifest["metadata"]["annotations"] = {"ballast": "x" * 50_000}
+    return manifest
+
+
+def test_at_the_memory_limit_new_pods_are_refused_known_ones_go_on_and_room_needs_no_restart(fleet, tmp_path):
+    fleet.start("n1")
+    fleet.apply(counted_pod("web", tmp_path), counted_pod("later", tmp_path, nodeSelector={"kubernetes.io/hostname": "n2"}))
+    fleet.wait_running("web", node="n1")
+    fleet.wait_pending("later")
+    idle = resident(fleet.programs["berthd"])
+    fleet.kill("berthd")
+    config = tmp_path / "berthd.yaml"
+    config.write_text(f"memory_limit_bytes: {idle + 16 * MIB}\n", encoding="utf-8")
+    gateway = fleet.start_gateway(extra=["--config", config])
+    fleet.wait_node("n1")
+
+    known, refused = [], None
+    while refused is None:
+        batch = [f"heavy-{len(known) + number}" for number in range(20)]
+        answer = fleet.apply(*map(heavy, batch), check=False)
+        known += batch
+        refused = answer.stderr if answer.returncode else None
+        assert len(known) < 5_000, f"{resident(gateway)} bytes, and still accepted"
+    assert "memory is full" in refused and "memory_limit_bytes" in refused
+    assert "memory is full" in fleet.ctl("status").stdout
+    assert metric(fleet, "berth_accepting") == 0
+    assert metric(fleet, "process_resident_memory_bytes") >= metric(fleet, "berth_memory_limit_bytes") * 15 / 16
+    # The broker retains it, whatever the gateway says.
+    fleet.observer.publish(fleet.topic("desired/pods/default/late"), counted_pod("late", tmp_path), retain=True)
+    gateway.wait_output("desired/pods/default/late reason=\"memory is full")
+
+    fleet.start_agent("n2")
+    fleet.wait_running("later", node="n2")  # it was known, and its node was not
+    fleet.delete("pod", "web")
+    fleet.wait_gone("web")
+    assert fleet.get("pod", "late") is None
+
+    for name in known:
+        fleet.ctl("delete", "pod", name, check=False)  # the last ones were never taken
+    fleet.wait_running("late")
+    gateway.wait_output("memory has room again")
+    fleet.apply(counted_pod("again", tmp_path))
+    fleet.wait_running("again")
+    assert gateway.alive() and metric(fleet, "berth_accepting") == 1
+    wait_until(lambda: [starts(name, tmp_path) for name in ("web", "later", "late", "again")] == [1] * 4, "one start of each")

@@ -1,0 +1,46 @@
+#include "firmware-host/gateway/memory_budget.h"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+namespace berth {
+namespace {
+
+constexpr std::uint64_t kMiB = 1 << 20;
+
+TEST(MemoryBudget, IsFullFromTheLimitOnUntilASixteenthIsFree) {
+  MemoryBudget budget(64 * kMiB);
+  EXPECT_FALSE(budget.note(64 * kMiB - 1));
+  EXPECT_TRUE(budget.note(64 * kMiB));
+  EXPECT_TRUE(budget.note(60 * kMiB)) << "a little less must not turn it back";
+  EXPECT_FALSE(budget.note(60 * kMiB - 1));
+  EXPECT_FALSE(budget.note(63 * kMiB)) << "nor a little more";
+}
+
+TEST(MemoryBudget, WithoutALimitNothingIsTooMuch) { EXPECT_FALSE(MemoryBudget(0).note(~std::uint64_t{0})); }
+
+TEST(MemoryBudget, WhereMemoryCannotBeMeasuredNothingIsRefused) { EXPECT_FALSE(MemoryBudget(1).note(0)); }
+
+TEST(ResidentMemory, GrowsWithWhatIsUsedAndFallsWhenItIsGivenBack) {
+  const ResidentMemory resident;
+  const std::uint64_t before = resident.bytes();
+  ASSERT_GT(before, 0u);
+  EXPECT_LT(before, memory_of_machine());
+  // Small pieces: the allocator keeps them when they are freed, where large ones go back by themselves.
+  std::vector<std::unique_ptr<std::vector<char>>> pieces;
+  for (std::uint64_t bytes = 0; bytes < 64 * kMiB; bytes += 1024) {
+    pieces.push_back(std::make_unique<std::vector<char>>(1024, 'x'));
+  }
+  auto last = std::move(pieces.back());  // holds the end of the heap
+  const std::uint64_t full = resident.bytes();
+  EXPECT_GT(full, before + 48 * kMiB);
+  pieces.clear();
+  give_back_freed_memory();
+  EXPECT_LT(resident.bytes(), full - 48 * kMiB);
+}
+
+}  // namespace
+}  // namespace berth
