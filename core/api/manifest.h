@@ -1,9 +1,8 @@
-// Manifest: the JSON of an object that is kept beside its typed form. One that was read from the store stays text until
-// somebody looks into it: after a start most pods are only placed and counted.
+// Manifest: the JSON of an object that is kept beside its typed form. It is text; who looks into it gets a tree of his
+// own, which lives as long as the look: a tree takes seven times the memory, and most pods are only placed and counted.
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "core/api/json.h"
@@ -13,26 +12,24 @@ namespace berth {
 class Manifest {
  public:
   Manifest() = default;
-  Manifest(Json json) : json_(std::move(json)) {}
-  // `text`: what dump() gave. Anything else is an empty object.
-  static Manifest of_text(std::string text);
+  Manifest(const Json& json) : text_(json.is_null() ? std::string() : json.dump()) { text_.shrink_to_fit(); }
+  // `text`: what text() gave.
+  static Manifest of_text(std::string text) {
+    Manifest manifest;
+    manifest.text_ = std::move(text);
+    return manifest;
+  }
 
-  const Json& json() const;
-  bool is_null() const { return text_.empty() && json_.is_null(); }
-  operator const Json&() const { return json(); }
-  const Json* find(std::string_view key) const { return json().find(key); }
-  Json* find(std::string_view key);
-  void set(std::string_view key, Json value);
-  void erase(std::string_view key);
-  // Compact text.
-  std::string dump() const { return text_.empty() ? json_.dump() : text_; }
+  bool is_null() const { return text_.empty(); }
+  // Compact; empty for null.
+  const std::string& text() const { return text_; }
+  // Parsed anew each time. Null for null; a text that is no JSON gives an empty object.
+  Json json() const;
 
-  friend bool operator==(const Manifest& a, const Manifest& b) { return a.json() == b.json(); }
-  friend bool operator==(const Manifest& a, const Json& b) { return a.json() == b; }
+  bool operator==(const Manifest&) const = default;
 
  private:
-  mutable Json json_;
-  mutable std::string text_;  // not empty: json_ was not asked for yet
+  std::string text_;
 };
 
 }  // namespace berth

@@ -32,13 +32,13 @@ bool Board::publish_marked(const std::function<Json(Kind, const std::string&)>& 
   return dirty_.empty();
 }
 
-void Board::mirror(Kind kind, const std::string& key, const Json* manifest) {
-  if (manifest == nullptr) {
+void Board::mirror(Kind kind, const std::string& key, std::optional<std::string> manifest) {
+  if (!manifest) {
     gone_.insert({kind, key});
     return mark(kind, key);
   }
   gone_.erase({kind, key});
-  send_mirror(kind, key, manifest->dump());
+  send_mirror(kind, key, std::move(*manifest));
 }
 
 void Board::send_mirror(Kind kind, const std::string& key, std::string payload) {

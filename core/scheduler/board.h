@@ -6,6 +6,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -51,9 +52,9 @@ class Board {
                       const std::function<bool(Kind, const std::string&)>& is_passing,
                       const std::function<bool()>& enough);
   // Publishes the mirror of an accepted object. It carries the mark as its correlation data: the gateway reads desired/
-  // too, and must tell its own word coming back from an operator's. Null clears the topic (after a delete's commit),
+  // too, and must tell its own word coming back from an operator's. None clears the topic (after a delete's commit),
   // and last of all in its turn: while it is there, the object's status may still have to be cleared.
-  void mirror(Kind kind, const std::string& key, const Json* manifest);
+  void mirror(Kind kind, const std::string& key, std::optional<std::string> manifest);
   void event(const std::string& pod_key, std::string type, std::string reason, std::string message);
   std::vector<PodEventRecord> events_of(const std::string& pod_key) const;
 

@@ -346,8 +346,8 @@ void Gateway::greet() {
   const std::int64_t end_us = clock_.now_us() + kGreetUs;
   for (; !to_show_.empty() && clock_.now_us() < end_us; to_show_.pop_front()) {
     const auto& [kind, key] = to_show_.front();
-    const Json* manifest = objects_.manifest(kind, key);
-    if (manifest != nullptr && !seen_desired_.contains({kind, key})) mirror(kind, key, manifest);
+    const bool is_there = objects_.has(kind, key);
+    if (is_there && !seen_desired_.contains({kind, key})) mirror(kind, key, objects_.text(kind, key));
     board_.mark(kind, key);
   }
   for (; !to_greet_.empty() && clock_.now_us() < end_us; to_greet_.pop_front()) {

@@ -184,7 +184,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
   void finish_removal(const std::string& key);  // the row is gone (or never was): erase, successor takes the name
 
   // gateway_mirror.cc
-  void mirror(Kind kind, const std::string& key, const Json* manifest);
+  void mirror(Kind kind, const std::string& key, std::optional<std::string> manifest);
   void mirror_pod(const PodEntry& entry);
   void clear_pod(const std::string& key, const std::string& uid);
   bool is_withdrawn(Kind kind, const Json& manifest) const;
@@ -234,7 +234,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
   void refresh_local_volumes(const std::string& node);
   void check_silence();
   void compare_now_and_then();
-  void note_start(PodEntry& entry);
+  void note_start(PodEntry& entry, const Json& observed);
   void take_finished(Binding& binding);
 
   // gateway_scheduling.cc
@@ -429,10 +429,10 @@ class Gateway final : public Transport::Handler, private Surroundings {
   std::uint64_t fence_ = 0;
   bool sparing_ = false;
   std::string refusing_;
-  bool reading_again_ = false;       // desired/ in this session, since something was turned away
-  const Json* inbox_ = nullptr;      // in hand, when the broker retains just this
-  std::set<std::string> left_;       // keys of pods whose operator's word is retained, not ours
-  std::set<std::string> under_way_;  // keys of pods whose mirror may be on its way to the broker
+  bool reading_again_ = false;        // desired/ in this session, since something was turned away
+  std::optional<std::string> inbox_;  // in hand, as compact text, when the broker retains just this
+  std::set<std::string> left_;        // keys of pods whose operator's word is retained, not ours
+  std::set<std::string> under_way_;   // keys of pods whose mirror may be on its way to the broker
   struct Settling {
     std::set<std::string> keys, uids;  // of under_way_ and withdrawn
     bool reading_again = false;

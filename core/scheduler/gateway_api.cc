@@ -116,7 +116,7 @@ Json Gateway::api_delete(const Json& request) {
   if (key.empty()) return failure("name: a name is wanted");
   const Status removed = remove_object(kind->kind, key, text_of(request, "uid"));
   if (!removed.is_success()) return failure(removed.message());
-  const bool gone = objects_.manifest(kind->kind, key) == nullptr;
+  const bool gone = !objects_.has(kind->kind, key);
   return success().set("result", gone ? "deleted" : "deleting").set("key", key);
 }
 

@@ -13,6 +13,8 @@ namespace {
 
 constexpr std::size_t kMaxReasonBytes = 1024;  // shown twice in a status, which must fit into a message
 
+bool is_at_rest(const Binding& binding) { return binding.row.phase == Phase::bound && binding.events.is_empty(); }
+
 std::string release_key(const std::string& node, const std::string& uid, const Epoch& epoch) {
   return node + "/" + uid + "/" + to_text(epoch);
 }
@@ -42,7 +44,8 @@ Task Gateway::binding_cycle(Binding& binding) {
       co_return;
     }
   }
-  while (binding.row.phase != Phase::none) {
+  // Bound, it ends: most pods are, for months, and the frame would wait as long. feed() begins it anew.
+  while (binding.row.phase != Phase::none && !is_at_rest(binding)) {
     request(binding);
     const RowEvent event = co_await binding.events.next();
     move(binding, event);
@@ -161,9 +164,9 @@ void Gateway::enter_bind(Binding& binding) {
   for (const VolumeGrant& grant : binding.row.volumes) bind_volume(grant);
   for (const VolumeGrant& grant : binding.row.volumes) {
     // The mirror tells a gateway that lost its store which data is whose.
-    board_.mirror(Kind::persistent_volume, grant.volume, objects_.manifest(Kind::persistent_volume, grant.volume));
+    board_.mirror(Kind::persistent_volume, grant.volume, objects_.text(Kind::persistent_volume, grant.volume));
     board_.mirror(Kind::persistent_volume_claim, grant.claim,
-                  objects_.manifest(Kind::persistent_volume_claim, grant.claim));
+                  objects_.text(Kind::persistent_volume_claim, grant.claim));
   }
 }
 
@@ -271,6 +274,10 @@ void Gateway::feed_permit(const std::string& uid, Status status) {
 void Gateway::reap(const std::string& uid) {
   auto found = bindings_.find(uid);
   if (found == bindings_.end() || !found->second->task.is_done()) return;
+  if (found->second->row.phase == Phase::bound) {
+    found->second->task = Task();
+    return;
+  }
   timers_.cancel(found->second->deadline);
   timers_.cancel(found->second->resend);
   bindings_.erase(found);
@@ -282,7 +289,7 @@ void Gateway::request(Binding& binding) {
   switch (row.phase) {
     case Phase::prebind:
       message.type = RequestType::pre_bind;
-      message.pod = binding.pod == nullptr ? "{}" : binding.pod->manifest.dump();
+      message.pod = binding.pod == nullptr ? "{}" : binding.pod->manifest.text();
       message.volumes = row.volumes;
       message.promise_ms = row.promise_ms;
       binding.prebind_sent = clock_.now();

@@ -30,7 +30,7 @@ void Gateway::sweep_volumes() {
     }
     doomed_.erase({kind, key});
     changed = true;
-    if (objects_.manifest(kind, key) == nullptr) continue;
+    if (!objects_.has(kind, key)) continue;
     const auto volume = kind == Kind::persistent_volume ? objects_.volume(key) : nullptr;
     erase_other(kind, key);
     if (volume != nullptr) offer_again(*volume);
@@ -55,7 +55,7 @@ void Gateway::release_volume(const std::string& name, const std::string& claim_k
   released.phase = "Released";
   released.manifest.set("status", Json(Json::Object{{"phase", "Released"}}));
   objects_.put(std::move(released));
-  board_.mirror(Kind::persistent_volume, name, objects_.manifest(Kind::persistent_volume, name));
+  board_.mirror(Kind::persistent_volume, name, objects_.text(Kind::persistent_volume, name));
   board_.mark(Kind::persistent_volume, name);
   note_new(objects, objects_, Kind::persistent_volume, name);
   wake(*event_of(Kind::persistent_volume, kUpdate), objects);

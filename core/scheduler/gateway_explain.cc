@@ -36,7 +36,8 @@ Json Gateway::placement_of(const PodEntry& entry) const {
   }
   if (!entry.finished) return {};
   placement.set("phase", "finished");
-  if (const Json* node = entry.observed.find("node")) placement.set("node", *node);
+  const Json observed = entry.observed.json();
+  if (const Json* node = observed.find("node")) placement.set("node", *node);
   return placement;
 }
 

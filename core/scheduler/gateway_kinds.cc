@@ -61,11 +61,11 @@ std::string key_of(Kind kind, const Json& manifest) {
 
 // What only the gateway may say of an object that it has.
 Json Gateway::with_owned_fields(Kind kind, const std::string& key, Json manifest) const {
-  const Json* before = objects_.manifest(kind, key);
-  if (before == nullptr) return manifest;
-  keep_uid(manifest, *before);
-  if (kind == Kind::persistent_volume) keep_binding(manifest, *before, "claimRef");
-  if (kind == Kind::persistent_volume_claim) keep_binding(manifest, *before, "volumeName");
+  const Json before = objects_.manifest(kind, key);
+  if (before.is_null()) return manifest;
+  keep_uid(manifest, before);
+  if (kind == Kind::persistent_volume) keep_binding(manifest, before, "claimRef");
+  if (kind == Kind::persistent_volume_claim) keep_binding(manifest, before, "volumeName");
   return manifest;
 }
 
@@ -75,7 +75,7 @@ Result<Gateway::Accepted> Gateway::accept_other(Kind kind, const Json& object, c
   if (doomed_.contains({kind, key})) {  // accepted now, it would go with the delete that waits
     return Status::error("the object is being deleted; apply it again when it is gone");
   }
-  const bool known = objects_.manifest(kind, key) != nullptr;
+  const bool known = objects_.has(kind, key);
   if (Status has = known ? Status::ok() : room(); !has.is_success()) return has;
   EventObjects objects;
   note_old(objects, objects_, kind, key);
@@ -87,7 +87,7 @@ Result<Gateway::Accepted> Gateway::accept_other(Kind kind, const Json& object, c
   note_new(objects, objects_, kind, accepted.key);
   if (const auto event = event_of(kind, accepted.word == "created" ? kAdd : kUpdate)) wake(*event, objects);
   join_halves(kind, accepted.key);
-  board_.mirror(kind, accepted.key, objects_.manifest(kind, accepted.key));
+  board_.mirror(kind, accepted.key, objects_.text(kind, accepted.key));
   return accepted;
 }
 
@@ -108,8 +108,7 @@ Status Gateway::keep_other(Kind kind, const Json& manifest, const std::string& k
     }
     accepted.key = decoded->metadata.key();
     accepted.uid = decoded->metadata.uid;
-    const Json* before = objects_.manifest(kind, accepted.key);
-    if (before != nullptr && *before == decoded->manifest) {
+    if (objects_.manifest(kind, accepted.key) == decoded->manifest) {
       accepted.word = "unchanged";
     } else {
       objects_.put(std::move(*decoded));
@@ -137,7 +136,7 @@ void Gateway::erase_other(Kind kind, const std::string& key) {
   EventObjects objects;
   note_old(objects, objects_, kind, key);
   objects_.erase(kind, key);
-  board_.mirror(kind, key, nullptr);
+  board_.mirror(kind, key, std::nullopt);
   board_.mark(kind, key);
   if (const auto event = event_of(kind, kDelete)) wake(*event, objects);
 }

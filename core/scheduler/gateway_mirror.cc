@@ -7,20 +7,20 @@
 
 namespace berth {
 
-void Gateway::mirror(Kind kind, const std::string& key, const Json* manifest) {
+void Gateway::mirror(Kind kind, const std::string& key, std::optional<std::string> manifest) {
   if (kind == Kind::pod) {
     left_.erase(key);
     under_way_.insert(key);
     if (settling_) settling_->keys.erase(key);
   }
-  board_.mirror(kind, key, manifest);
+  board_.mirror(kind, key, std::move(manifest));
 }
 
 // A mirror or clearing of ours that is under way may reach the broker after what it retains now.
 void Gateway::mirror_pod(const PodEntry& entry) {
   const std::string key = entry.pod->metadata.key();
-  const Json& manifest = entry.pod->manifest.json();
-  if (inbox_ == nullptr || *inbox_ != manifest || under_way_.contains(key)) return mirror(Kind::pod, key, &manifest);
+  const std::string& manifest = entry.pod->manifest.text();
+  if (inbox_ != manifest || under_way_.contains(key)) return mirror(Kind::pod, key, manifest);
   left_.insert(key);
 }
 
@@ -28,7 +28,7 @@ void Gateway::clear_pod(const std::string& key, const std::string& uid) {
   // Before the fence it is not known what the broker retains.
   if ((left_.contains(key) || !synced_) && identity_.withdrawn.insert(uid).second) identity_changed_ = true;
   if (settling_) settling_->uids.erase(uid);
-  mirror(Kind::pod, key, nullptr);
+  mirror(Kind::pod, key, std::nullopt);
 }
 
 bool Gateway::is_withdrawn(Kind kind, const Json& manifest) const {

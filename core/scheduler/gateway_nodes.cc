@@ -8,6 +8,23 @@ namespace {
 
 constexpr std::size_t kMaxObservedBytes = 24 * 1024;  // an agent's is at most 16 KiB
 
+// What of a device's report a status or a decision reads; the row says the rest.
+constexpr std::string_view kObserved[] = {"epoch",   "phase", "startTime", "node", "containerStatuses",
+                                          "message", "reason"};
+
+// It stands in the pod's status, which must fit into a message: of a longer one what the row needs is kept.
+Json observed_of(const Json& report, std::size_t bytes) {
+  Json observed = Json::object();
+  for (std::string_view key : kObserved) {
+    if (bytes > kMaxObservedBytes && key == "containerStatuses") break;
+    if (const Json* said = report.find(key)) observed.set(key, *said);
+  }
+  if (bytes > kMaxObservedBytes) {
+    observed.set("message", "the node's report was larger than 24 KiB; only its phase was taken");
+  }
+  return observed;
+}
+
 bool is_offered_by(const PersistentVolume& volume, const std::string& node) {
   const auto found = volume.metadata.annotations.find(std::string(kOfferedBy));
   return found != volume.metadata.annotations.end() && found->second == node;
@@ -109,7 +126,7 @@ void Gateway::refresh_node(const std::string& node) {
 // The directories that the device offers, as PersistentVolumes. One that it offers no more goes, unless it is in use.
 void Gateway::refresh_local_volumes(const std::string& node) {
   std::set<std::string> offered;
-  for (PersistentVolume& volume : local_volumes(node, nodes_.find(node)->facts)) {
+  for (PersistentVolume& volume : local_volumes(node, nodes_.find(node)->facts.json())) {
     offered.insert(volume.metadata.name);
     if (auto known = objects_.volume(volume.metadata.name);
         known != nullptr && known->local_path == volume.local_path && known->capacity == volume.capacity) {
@@ -171,21 +188,19 @@ void Gateway::on_pod_status(const std::string& node, const std::string& key, con
   Binding& binding = *found->second;
   if (binding.row.node != node || binding.row.epoch != *epoch || binding.row.pod != key) return;
   PodEntry* entry = objects_.find_pod(key);
-  if (entry == nullptr || entry->finished || entry->observed == *json) return;
-  entry->observed = std::move(*json);
-  if (message.payload.size() > kMaxObservedBytes) {
-    // It stands in the pod's status, which must fit into a message. What the row needs of it is kept.
-    for (std::string_view long_one : {"containerStatuses", "message", "reason"}) entry->observed.erase(long_one);
-    entry->observed.set("message", "the node's report was larger than 24 KiB; only its phase was taken");
-  }
-  note_start(*entry);
+  if (entry == nullptr || entry->finished) return;
+  const Json observed = observed_of(*json, message.payload.size());
+  Manifest text = observed;
+  if (entry->observed == text) return;
+  entry->observed = std::move(text);
+  note_start(*entry, observed);
   board_.mark(Kind::pod, key);
   take_finished(binding);
 }
 
 // Preemption prefers victims that started last. It may hold nobody back, so that no event tells of it.
-void Gateway::note_start(PodEntry& entry) {
-  const Json* told = entry.observed.find("startTime");
+void Gateway::note_start(PodEntry& entry, const Json& observed) {
+  const Json* told = observed.find("startTime");
   std::optional<std::int64_t> start;
   if (told != nullptr && told->is_string()) start = parse_timestamp(told->as_string());
   if (start == entry.pod->start_time) return;
@@ -198,8 +213,9 @@ void Gateway::take_finished(Binding& binding) {
   if (binding.row.phase != Phase::bound) return;
   const PodEntry* entry = objects_.find_pod_by_uid(binding.row.uid);
   if (entry == nullptr) return;
-  const Json* epoch = entry->observed.find("epoch");
-  const Json* phase = entry->observed.find("phase");
+  const Json observed = entry->observed.json();
+  const Json* epoch = observed.find("epoch");
+  const Json* phase = observed.find("phase");
   if (epoch == nullptr || phase == nullptr || *epoch != Json(to_text(binding.row.epoch))) return;
   if (*phase == Json("Succeeded") || *phase == Json("Failed")) feed(binding.row.uid, RowEvent::finished);
 }

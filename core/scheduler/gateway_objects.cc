@@ -14,8 +14,7 @@ namespace {
 constexpr std::size_t kMaxPodBytes = 56 * 1024;  // PreBind carries it whole in 64 KiB
 
 // What may change after a pod is accepted, taken out: labels, annotations, tolerations, gates, status and the uid.
-Json fixed_part(const Json& manifest) {
-  Json fixed = manifest;
+Json fixed_part(Json fixed) {
   fixed.erase("status");
   if (Json* metadata = fixed.find("metadata")) {
     for (std::string_view key :
@@ -46,21 +45,21 @@ void Gateway::on_desired(const std::vector<std::string_view>& levels, const Mess
   }
   const std::string key =
       kind->namespaced ? std::string(levels[2]) + "/" + std::string(levels[3]) : std::string(levels[2]);
-  const Json* known = objects_.manifest(kind->kind, key);
+  const std::optional<std::string> known = objects_.text(kind->kind, key);
   // What the gateway said itself is no order. On its way back it may be older than what was accepted or deleted since,
   // and taken for an order it would undo that, be mirrored, come back, and so on without end.
   if (Board::is_mirror(message) && !message.retain) return;
   if (board_.is_own_mirror(message)) {
     // Retained since an earlier session: the one word that may have been lost is the last.
     seen_desired_.insert({kind->kind, key});
-    if (known == nullptr || known->dump() != message.payload) mirror(kind->kind, key, known);
+    if (known != message.payload) mirror(kind->kind, key, known);
     return;
   }
   // Another store's: of use where it was retained before this session, and no later.
   if (Board::is_mirror(message) && synced_ && !reading_again_) return;
   if (message.payload.empty()) {
     // Absence never deletes: the mirror is restored.
-    if (known != nullptr) mirror(kind->kind, key, known);
+    if (known) mirror(kind->kind, key, known);
     return;
   }
   Result<Json> json = Json::parse(message.payload);
@@ -71,26 +70,27 @@ void Gateway::on_desired(const std::vector<std::string_view>& levels, const Mess
     if (message.retain) left_.erase(key);
     const Json* uid = json->find("uid");
     const Status removed = remove_object(kind->kind, key, uid != nullptr && uid->is_string() ? uid->as_string() : "");
-    const Json* left = objects_.manifest(kind->kind, key);
-    if (!removed.is_success() || left == nullptr) mirror(kind->kind, key, left);
+    const std::optional<std::string> left = objects_.text(kind->kind, key);
+    if (!removed.is_success() || !left) mirror(kind->kind, key, left);
     return;
   }
-  if (known != nullptr && *known == *json) {
+  const std::string text = json->dump();
+  if (known == text) {
     if (kind->kind == Kind::pod && message.retain) left_.insert(key);
     return;
   }
-  inbox_ = message.retain && !Board::is_mirror(message) ? &*json : nullptr;
+  if (message.retain && !Board::is_mirror(message)) inbox_ = text;
   Result<Accepted> accepted = accept(kind->kind, *json, key, false);
-  inbox_ = nullptr;
+  inbox_.reset();
   if (!accepted) {
     refuse(message.topic, accepted.error().message());
     if (accepted.error().code() == Code::unschedulable) turned_away_ = true;  // read again when there is room
     // The owner's word stands; the inbox shows it again.
-    if (known != nullptr && message.retain) mirror(kind->kind, key, known);
+    if (known && message.retain) mirror(kind->kind, key, known);
     return;
   }
   // The inbox says less than is known (who is bound to whom): it shows the owner's word again.
-  if (accepted->word == "unchanged") mirror(kind->kind, key, objects_.manifest(kind->kind, key));
+  if (accepted->word == "unchanged") mirror(kind->kind, key, objects_.text(kind->kind, key));
   for (const std::string& warning : accepted->warnings) {
     log_.write(Level::warn, "accepted with a warning", {{"topic", message.topic}, {"warning", warning}});
   }
@@ -144,14 +144,15 @@ Result<Gateway::Admitted> Gateway::admit_pod(const Json& object, const std::stri
   const bool same = entry != nullptr && (pod->uid().empty() || pod->uid() == entry->pod->uid()) && !recreate;
   if (pod->metadata.uid.empty()) {
     pod->metadata.uid = same ? entry->pod->uid() : random_.hex_id();
-    pod->manifest.find("metadata")->set("uid", pod->metadata.uid);
+    manifest.find("metadata")->set("uid", pod->metadata.uid);
+    pod->manifest = manifest;
   } else if (recreate && entry != nullptr && pod->uid() == entry->pod->uid()) {
     return Status::error("metadata.uid: a re-created pod needs another uid; leave it out");
   }
   if (!is_valid_id(pod->metadata.uid)) {
     return Status::error("metadata.uid: \"" + pod->metadata.uid + "\" must be 1 to 128 letters, digits, '.', '_', '-'");
   }
-  if (pod->manifest.dump().size() > kMaxPodBytes) {
+  if (pod->manifest.text().size() > kMaxPodBytes) {
     return Status::error("the pod is larger than 56 KiB, more than PreBind can carry; move what is large to a volume");
   }
   if (same) {
@@ -162,7 +163,7 @@ Result<Gateway::Admitted> Gateway::admit_pod(const Json& object, const std::stri
     return Status::error("metadata.uid: \"" + pod->uid() + "\" is that of pod " + other->pod->metadata.key());
   }
   for (const std::string& other : objects_.names_awaited()) {
-    if (other == key || uid_of(objects_.find_pod(other)->successor) != pod->uid()) continue;
+    if (other == key || uid_of(objects_.find_pod(other)->successor.json()) != pod->uid()) continue;
     return Status::error("metadata.uid: \"" + pod->uid() + "\" is that of pod " + other + ", which waits for its name");
   }
   return Admitted{std::move(pod), false, std::move(warnings)};
@@ -183,7 +184,7 @@ Result<Gateway::Accepted> Gateway::accept_pod(const Json& object, const std::str
   }
   // Same name, another uid: delete, then create. The new pod waits until the old one's row is gone.
   accepted.word = "waiting";
-  entry->successor = pod->manifest.json();
+  entry->successor = pod->manifest;
   objects_.save_pod(key);
   remove_pod(*entry);
   const PodEntry* now = objects_.find_pod(key);
@@ -194,7 +195,7 @@ Result<Gateway::Accepted> Gateway::accept_pod(const Json& object, const std::str
 Status Gateway::check_update(const PodEntry& entry, const Pod& next) {
   const Pod& before = *entry.pod;
   if (entry.deleting) return Status::error("the pod is being deleted; apply it again when it is gone");
-  if (fixed_part(before.manifest) != fixed_part(next.manifest)) {
+  if (fixed_part(before.manifest.json()) != fixed_part(next.manifest.json())) {
     return Status::error(
         "immutable: only labels, annotations, added tolerations and removed scheduling gates may change; "
         "delete and apply again (berthctl apply --recreate does both)");
@@ -211,7 +212,6 @@ Status Gateway::check_update(const PodEntry& entry, const Pod& next) {
 Result<Gateway::Accepted> Gateway::update_pod(PodEntry& entry, const std::shared_ptr<Pod>& next, Warnings warnings) {
   Accepted accepted{"unchanged", next->metadata.key(), next->uid(), std::move(warnings)};
   const std::shared_ptr<const Pod> before = entry.pod;
-  next->manifest.find("metadata")->set("uid", before->uid());
   next->nominated_node_name = before->nominated_node_name;
   next->start_time = before->start_time;
   if (next->manifest == before->manifest) return accepted;
@@ -256,7 +256,7 @@ Result<Gateway::Accepted> Gateway::accept_node_overlay(const Json& object, const
     return accepted;
   }
   objects_.put_overlay(name, object);
-  board_.mirror(Kind::node, name, &object);
+  board_.mirror(Kind::node, name, object.dump());
   nodes_.expect(name);
   if (identity_.adopting && !synced_ && !is_retired(name)) {
     identity_.adopt_nodes.insert(name);
@@ -268,24 +268,24 @@ Result<Gateway::Accepted> Gateway::accept_node_overlay(const Json& object, const
 
 Status Gateway::remove_object(Kind kind, const std::string& key, const std::string& uid) {
   const std::string what = std::string(describe(kind).name) + " \"" + key + "\"";
-  const Json* manifest = objects_.manifest(kind, key);
+  const Json manifest = objects_.manifest(kind, key);
   // The name may be another pod's by now; the workload is still that uid's.
   if (kind == Kind::pod && !uid.empty() && objects_.find_pod_by_uid(uid) == nullptr) {
     const bool released = release_orphans(uid);
     if (identity_.adopting && identity_.deleted.insert(uid).second) identity_changed_ = true;
     if (released) return Status::ok();
   }
-  if (manifest == nullptr) return Status::error(what + " not found");
+  if (manifest.is_null()) return Status::error(what + " not found");
   if (PodEntry* entry = kind == Kind::pod ? objects_.find_pod(key) : nullptr; entry != nullptr) {
     // The pod that waits for the name goes too, unless the delete is meant for the old one only.
-    const std::string waiting = uid_of(entry->successor);
+    const std::string waiting = uid_of(entry->successor.json());
     if (!waiting.empty() && (uid.empty() || uid == waiting)) {
-      entry->successor = Json();
+      entry->successor = {};
       objects_.save_pod(key);
       if (!uid.empty()) return Status::ok();
     }
   }
-  const Json* metadata = manifest->find("metadata");
+  const Json* metadata = manifest.find("metadata");
   const Json* own = metadata == nullptr ? nullptr : metadata->find("uid");
   if (!uid.empty() && (own == nullptr || *own != Json(uid))) {
     return Status::error(what + " with uid " + uid + " not found");
@@ -354,7 +354,7 @@ void Gateway::remove_pod(PodEntry& entry) {
 
 void Gateway::finish_removal(const std::string& key) {
   PodEntry* entry = objects_.find_pod(key);
-  const Json successor = std::move(entry->successor);
+  const Json successor = entry->successor.json();
   const std::shared_ptr<const Pod> pod = entry->pod;
   const std::string promised = queue_.nominator().node_of(pod->uid());
   queue_.remove(pod->uid());

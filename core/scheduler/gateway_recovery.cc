@@ -79,8 +79,10 @@ void Gateway::resume_row(Row row) {
   Binding& binding = *owned;
   if (binding.row.phase == Phase::prebind) arm_deadline(binding);
   if (is_in_flight(binding.row)) enter_flight(binding.row);
-  bindings_.emplace_hint(bindings_.end(), binding.row.uid, std::move(owned));  // a store is read in this order
+  const std::string uid = binding.row.uid;
+  bindings_.emplace_hint(bindings_.end(), uid, std::move(owned));  // a store is read in this order
   binding.task = binding_cycle(binding);
+  reap(uid);
 }
 
 std::unique_ptr<Binding> Gateway::restore_binding(Row row) {

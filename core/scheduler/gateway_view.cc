@@ -72,24 +72,25 @@ std::string Gateway::nominated_node(const PodEntry& entry) const {
 Json Gateway::pod_status(const PodEntry& entry) const {
   Json status = Json::object();
   Json scheduler = Json::object();
-  const Json* observed_phase = entry.observed.find("phase");
+  const Json observed = entry.observed.json();
+  const Json* observed_phase = observed.find("phase");
   bool scheduled = entry.finished;
   std::string phase = "Pending";
   if (auto found = bindings_.find(entry.pod->uid()); found != bindings_.end()) {
     const Row& row = found->second->row;
     scheduled = scheduled || row.phase == Phase::bound || row.phase == Phase::release;
-    const Json* epoch = entry.observed.find("epoch");
+    const Json* epoch = observed.find("epoch");
     const bool current = epoch != nullptr && *epoch == Json(to_text(row.epoch));
     if (current && observed_phase != nullptr && observed_phase->is_string()) phase = observed_phase->as_string();
-    if (current && entry.observed.find("containerStatuses") != nullptr) {
-      status.set("containerStatuses", *entry.observed.find("containerStatuses"));
+    if (current && observed.find("containerStatuses") != nullptr) {
+      status.set("containerStatuses", *observed.find("containerStatuses"));
     }
     status.set("nodeName", row.node);
     scheduler.set("phase", to_string(row.phase)).set("epoch", to_text(row.epoch));
   } else if (entry.finished) {
     if (observed_phase != nullptr && observed_phase->is_string()) phase = observed_phase->as_string();
-    if (const Json* containers = entry.observed.find("containerStatuses")) status.set("containerStatuses", *containers);
-    if (const Json* node = entry.observed.find("node")) status.set("nodeName", *node);
+    if (const Json* containers = observed.find("containerStatuses")) status.set("containerStatuses", *containers);
+    if (const Json* node = observed.find("node")) status.set("nodeName", *node);
   }
   status.set("phase", phase);
   if (entry.deleting) status.set("deleting", true);
@@ -105,7 +106,7 @@ Json Gateway::pod_status(const PodEntry& entry) const {
   } else {
     // What the device says of it: why it failed, or which fields of the manifest it cannot honour.
     for (std::string_view key : {"reason", "message"}) {
-      if (const Json* said = entry.observed.find(key)) status.set(key, *said);
+      if (const Json* said = observed.find(key)) status.set(key, *said);
     }
   }
   const Queue::Where where = queue_.where(entry.pod->uid());
@@ -119,8 +120,9 @@ Json Gateway::pod_status(const PodEntry& entry) const {
 Json Gateway::node_status(const DeviceNode& device) const {
   Json status = Json::object();
   if (device.node != nullptr) {
+    const Json facts = device.facts.json();
     for (std::string_view key : {"allocatable", "images"}) {
-      if (const Json* own = device.facts.find(key)) status.set(key, *own);
+      if (const Json* own = facts.find(key)) status.set(key, *own);
     }
   }
   status.set("conditions",
@@ -158,7 +160,7 @@ Json Gateway::status_of(Kind kind, const std::string& key) const {
     const auto claim = objects_.claim(key);
     return claim == nullptr ? Json() : Json(Json::Object{{"phase", Json(claim->phase)}});
   }
-  return objects_.manifest(kind, key) == nullptr ? Json() : Json::object();
+  return objects_.has(kind, key) ? Json::object() : Json();
 }
 
 Json Gateway::view(Kind kind, const std::string& key) const {
@@ -171,9 +173,8 @@ Json Gateway::view(Kind kind, const std::string& key) const {
     if (found->second.node != nullptr) object = nodes_.manifest(key, objects_.overlay(key));
     object.set("status", node_status(found->second));
   } else {
-    const Json* manifest = objects_.manifest(kind, key);
-    if (manifest == nullptr) return {};
-    object = *manifest;
+    object = objects_.manifest(kind, key);
+    if (object.is_null()) return {};
     if (kind == Kind::persistent_volume || kind == Kind::persistent_volume_claim) {
       object.set("status", status_of(kind, key));
     }

@@ -68,11 +68,12 @@ Json labels_of(const std::string& name, const Json& facts, const Json* overlay) 
 
 // The manifest of the effective Node.
 Json merge(const std::string& name, const DeviceNode& device, const Json* overlay) {
+  const Json facts = device.facts.json();
   Json metadata = Json::object();
   metadata.set("name", name);
-  metadata.set("labels", labels_of(name, device.facts, overlay));
+  metadata.set("labels", labels_of(name, facts, overlay));
   Json taints = Json::array();
-  if (const Json* own = member(device.facts, "taints", Json::Type::array)) taints = *own;
+  if (const Json* own = member(facts, "taints", Json::Type::array)) taints = *own;
   Json spec = Json::object();
   if (const Json* wanted = overlay == nullptr ? nullptr : overlay->find("spec")) {
     if (const Json* more = member(*wanted, "taints", Json::Type::array)) {
@@ -90,8 +91,8 @@ Json merge(const std::string& name, const DeviceNode& device, const Json* overla
   }
   spec.set("taints", std::move(taints));
   Json status = Json::object();
-  if (const Json* allocatable = device.facts.find("allocatable")) status.set("allocatable", *allocatable);
-  if (const Json* images = device.facts.find("images")) status.set("images", *images);
+  if (const Json* allocatable = facts.find("allocatable")) status.set("allocatable", *allocatable);
+  if (const Json* images = facts.find("images")) status.set("images", *images);
   Json manifest = Json::object();
   manifest.set("apiVersion", "v1");
   manifest.set("kind", "Node");
@@ -145,17 +146,15 @@ void Nodes::save(const std::string& name) {
   const DeviceNode& device = nodes_.at(name);
   NodeRecord record;
   record.incarnation = device.incarnation;
-  std::string facts;
   ByteWriter packed;
   if (!device.facts.is_null()) {
-    facts = device.facts.dump();
     // As a start will find it: without an overlay, and not known to be silent.
     DeviceNode plain;
     plain.facts = device.facts;
     plain.reachable = true;
     if (const Result<Node> node = decode_node(merge(name, plain, nullptr), nullptr)) pack_node(packed, *node);
   }
-  record.facts = facts;
+  record.facts = device.facts.text();
   record.packed = packed.bytes();
   store_.put(Table::node, name, encode(record));
 }
@@ -187,9 +186,9 @@ Result<NodeChange> Nodes::on_state(const std::string& name, const Json& payload)
     device.heartbeat_ms = static_cast<Millis>(std::clamp<std::uint64_t>(beat, 100, 3'600'000));
   }
   NodeChange change;
-  if (!same || !(device.facts == facts)) {
+  if (!same || device.facts != trial.facts) {
     device.incarnation = incarnation;
-    device.facts = std::move(facts);
+    device.facts = std::move(trial.facts);
     device.read = nullptr;
     change.facts = true;
     save(name);

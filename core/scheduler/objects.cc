@@ -179,8 +179,8 @@ Status Objects::load_packed_pod(std::string_view stored) {
   entry.disruption = record->disruption;
   entry.deleting = record->deleting;
   entry.finished = record->finished;
-  entry.observed = std::move(record->observed);
-  entry.successor = std::move(record->successor);
+  entry.observed = Manifest::of_text(std::string(record->observed));
+  entry.successor = Manifest::of_text(std::string(record->successor));
   note_successor(entry);
   return Status::ok();
 }
@@ -242,17 +242,16 @@ void Objects::save_pod(const std::string& key) {
   note_successor(entry);
   ByteWriter packed;
   pack_pod(packed, *entry.pod);
-  const std::string manifest = entry.pod->manifest.dump();
   PodRecord record;
   record.deleting = entry.deleting;
   record.finished = entry.finished;
   record.arrived = entry.arrived;
-  record.manifest = manifest;
+  record.manifest = entry.pod->manifest.text();
   record.disruption = entry.disruption;
   record.nominated_node = entry.pod->nominated_node_name;
   // While the pod runs, its observed status is the device's to repeat; only a final one is kept.
-  if (entry.finished) record.observed = entry.observed;
-  record.successor = entry.successor;
+  if (entry.finished) record.observed = entry.observed.text();
+  record.successor = entry.successor.text();
   record.packed = packed.bytes();
   store_.put(Table::object, record_key(Kind::pod, key), encode(record));
 }
@@ -327,12 +326,30 @@ void Objects::mark_deleting(Kind kind, const std::string& key) {
   });
 }
 
-const Json* Objects::manifest(Kind kind, const std::string& key) const {
-  if (kind == Kind::node) return overlay(key);
+bool Objects::has(Kind kind, const std::string& key) const {
+  return kind == Kind::pod ? find_pod(key) != nullptr : find_other(kind, key) != nullptr;
+}
+
+Json Objects::manifest(Kind kind, const std::string& key) const {
   if (kind == Kind::pod) {
     const PodEntry* entry = find_pod(key);
-    return entry == nullptr ? nullptr : &entry->pod->manifest.json();
+    return entry == nullptr ? Json() : entry->pod->manifest.json();
   }
+  const Json* manifest = find_other(kind, key);
+  return manifest == nullptr ? Json() : *manifest;
+}
+
+std::optional<std::string> Objects::text(Kind kind, const std::string& key) const {
+  if (kind == Kind::pod) {
+    const PodEntry* entry = find_pod(key);
+    return entry == nullptr ? std::nullopt : std::optional(entry->pod->manifest.text());
+  }
+  const Json* manifest = find_other(kind, key);
+  return manifest == nullptr ? std::nullopt : std::optional(manifest->dump());
+}
+
+const Json* Objects::find_other(Kind kind, const std::string& key) const {
+  if (kind == Kind::node) return overlay(key);
   const Json* manifest = nullptr;
   with_shelf(shelves_, kind, [&](const auto& shelf) {
     if (const auto found = shelf.find(key); found != shelf.end()) manifest = &found->second->manifest;

@@ -28,9 +28,9 @@ struct PodEntry {
   Millis arrived = 0;      // when it was accepted, on the clock's scale: the order of those that were never tried
   bool deleting = false;   // a delete was accepted; it completes when the row is gone
   bool finished = false;   // every container ended for good; never scheduled again
-  Json observed;           // last status the device reported for the present epoch; null: none
+  Manifest observed;       // what is shown of the last status the device reported for the present epoch; null: none
   std::string disruption;  // not empty: preempted, as the message of condition DisruptionTarget tells it
-  Json successor;          // manifest of the pod that takes this name once the row is gone; null: none
+  Manifest successor;      // of the pod that takes this name once the row is gone; null: none
 };
 
 class Objects final : public Lister {
@@ -75,8 +75,10 @@ class Objects final : public Lister {
   // Shows the object, of a kind other than pods and nodes, as being deleted until it is put anew without that. Not
   // stored; no effect when there is none.
   void mark_deleting(Kind kind, const std::string& key);
-  // The stored manifest of any kind; null when there is none.
-  const Json* manifest(Kind kind, const std::string& key) const;
+  // The stored manifest of any kind; null, or none, when there is none.
+  bool has(Kind kind, const std::string& key) const;
+  Json manifest(Kind kind, const std::string& key) const;
+  std::optional<std::string> text(Kind kind, const std::string& key) const;
   std::vector<std::string> keys(Kind kind) const;
   // The one marked globalDefault with the highest value; null when there is none.
   std::shared_ptr<const PriorityClass> default_priority_class() const;
@@ -124,6 +126,7 @@ class Objects final : public Lister {
   KeyIndex::Place find_place(std::string_view uid) const;
   void bind_volume(PersistentVolume volume, const std::string& key, const PersistentVolumeClaim* claim);
   void bind_claim(PersistentVolumeClaim claim, const std::string& volume);
+  const Json* find_other(Kind kind, const std::string& key) const;  // of a kind other than pods
   Status load_pod(const Json& stored);
   Status load_packed_pod(std::string_view stored);
   void stage(Kind kind, const std::string& key, const Json& value);

@@ -12,11 +12,8 @@ constexpr char kPodRecord = 1;
 constexpr std::uint64_t kDeleting = 1;
 constexpr std::uint64_t kFinished = 2;
 
-std::string text_or_none(const Json& json) { return json.is_null() ? std::string() : json.dump(); }
-
-Result<Json> json_or_none(std::string_view text) {
-  return text.empty() ? Result<Json>(Json()) : Json::parse(text, {.bytes = 1u << 20, .depth = 80});
-}
+// True for none too.
+bool is_json(std::string_view text) { return text.empty() || Json::parse(text, {.bytes = 1u << 20, .depth = 80}); }
 
 }  // namespace
 
@@ -27,9 +24,10 @@ std::string encode(const PodRecord& record) {
   out.byte(kPodRecord);
   out.number((record.deleting ? kDeleting : 0) | (record.finished ? kFinished : 0));
   out.integer(record.arrived);
-  for (std::string_view text : {record.manifest, record.disruption, record.nominated_node}) out.text(text);
-  out.text(text_or_none(record.observed));
-  out.text(text_or_none(record.successor));
+  for (std::string_view text :
+       {record.manifest, record.disruption, record.nominated_node, record.observed, record.successor}) {
+    out.text(text);
+  }
   out.raw(record.packed);
   return out.take();
 }
@@ -42,15 +40,14 @@ Result<PodRecord> decode_pod_record(std::string_view stored) {
   record.deleting = (flags & kDeleting) != 0;
   record.finished = (flags & kFinished) != 0;
   record.arrived = in.integer();
-  for (std::string_view* text : {&record.manifest, &record.disruption, &record.nominated_node}) *text = in.text();
-  Result<Json> observed = json_or_none(in.text());
-  Result<Json> successor = json_or_none(in.text());
+  for (std::string_view* text :
+       {&record.manifest, &record.disruption, &record.nominated_node, &record.observed, &record.successor}) {
+    *text = in.text();
+  }
   record.packed = in.raw(in.left());
   if (!in.ok()) return Status::error("it is cut short");
-  if (!observed) return Status::error("observed: " + observed.error().message());
-  if (!successor) return Status::error("successor: " + successor.error().message());
-  record.observed = std::move(*observed);
-  record.successor = std::move(*successor);
+  if (!is_json(record.observed)) return Status::error("observed: no JSON");
+  if (!is_json(record.successor)) return Status::error("successor: no JSON");
   return record;
 }
 

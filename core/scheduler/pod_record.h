@@ -17,9 +17,9 @@ struct PodRecord {
   std::string_view manifest;  // JSON text
   std::string_view disruption;
   std::string_view nominated_node;
-  Json observed;            // null: none
-  Json successor;           // null: none
-  std::string_view packed;  // as pack_pod() gave it
+  std::string_view observed;   // JSON text; empty: none
+  std::string_view successor;  // JSON text; empty: none
+  std::string_view packed;     // as pack_pod() gave it
 };
 
 // False: the JSON of an earlier program.

@@ -50,6 +50,7 @@ class Mailbox {
     values_.push_back(std::move(value));
     if (waiting_) std::exchange(waiting_, nullptr).resume();
   }
+  bool is_empty() const { return values_.empty(); }
   // co_await mailbox.next(): the oldest value, waiting when there is none.
   auto next() {
     struct Awaiter {
@@ -59,6 +60,7 @@ class Mailbox {
       T await_resume() {
         T value = std::move(box.values_.front());
         box.values_.erase(box.values_.begin());
+        if (box.values_.empty()) std::vector<T>().swap(box.values_);  // it waits for months
         return value;
       }
     };

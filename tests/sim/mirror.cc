@@ -33,9 +33,9 @@ Breach find_unlike_object(const Gateway& gateway, const std::map<std::string, st
       const auto shown = retained.find(topic);
       if (shown == retained.end()) return topic + " is not retained";
       const Result<Json> json = Json::parse(shown->second);
-      if (!json || *json != *gateway.objects().manifest(kind.kind, key)) {
+      if (!json || *json != gateway.objects().manifest(kind.kind, key)) {
         return topic + " is retained as " + shown->second + ", the gateway has " +
-               gateway.objects().manifest(kind.kind, key)->dump();
+               gateway.objects().manifest(kind.kind, key).dump();
       }
     }
   }

@@ -221,9 +221,10 @@ void Witness::gateway_record_changed(const Contents::value_type& record, std::ve
   } else if (table == Table::object && key.starts_with("pods/")) {
     scope_.pods.insert(key.substr(5));
     const Result<PodRecord> pod = decode_pod_record(content.value);
-    const Result<Json> manifest = Json::parse(pod->manifest, {.bytes = 1u << 20, .depth = 80});
-    for (const Json* part : {&*manifest, &pod->successor}) {
-      if (!part->is_null()) durable_uids_.insert(text_in(part->find("metadata"), "uid"));
+    for (std::string_view part : {pod->manifest, pod->successor}) {
+      if (part.empty()) continue;
+      const Result<Json> manifest = Json::parse(part, {.bytes = 1u << 20, .depth = 80});
+      durable_uids_.insert(text_in(manifest->find("metadata"), "uid"));
     }
   } else if (table == Table::object && (key.starts_with(kVolumePrefix) || key.starts_with(kClaimPrefix))) {
     volume_record_changed(key, content.value);

@@ -231,6 +231,30 @@ TEST_F(GatewayTest, BadInputIsRefusedByNameAndChangesNothing) {
   EXPECT_NE(gateway->nodes().all().at("n1").node, nullptr);
 }
 
+// Most pods are bound, for months: a coroutine's frame for each would be the largest thing held of them.
+TEST_F(GatewayTest, ABoundPodHoldsNoCoroutineAndCanBeDeletedAllTheSame) {
+  start_connected();
+  device("n1");
+  bind_pod("web", "u1", "n1");
+  EXPECT_FALSE(gateway->bindings().at("u1")->task.is_begun());
+  restart();
+  EXPECT_FALSE(gateway->bindings().at("u1")->task.is_begun());
+  api(R"({"op":"delete","kind":"pod","namespace":"default","name":"web"})");
+  EXPECT_EQ(phase("u1"), Phase::release);
+  EXPECT_TRUE(gateway->bindings().at("u1")->task.is_begun());
+}
+
+TEST_F(GatewayTest, OfAReportIsKeptWhatSomebodyReads) {
+  start_connected();
+  device("n1");
+  bind_pod("web", "u1", "n1");
+  const std::string epoch = to_text(gateway->bindings().at("u1")->row.epoch);
+  receive(topics.node_pod("n1", "default/web"),
+          R"({"uid":"u1","epoch":")" + epoch + R"(","incarnation":"i1","slot":"running","phase":"Running"})", true);
+  EXPECT_EQ(gateway->objects().find_pod("default/web")->observed.text(),
+            R"({"epoch":")" + epoch + R"(","phase":"Running"})");
+}
+
 TEST_F(GatewayTest, ASilentNodeIsTaintedAndLosesNothing) {
   start_connected();
   device("n1");
