@@ -3,8 +3,9 @@
     tests/run bench            builds with the flags of a release, then runs this
     BERTH_BUILD=build/release python3 tests/bench/turns.py [NODES [PODS]]
 
-One client is all the nodes and the operator (devices.py); it says everything as fast as the broker takes it. A turn is processor time as berthd counts it itself (berth_turn_duration_seconds), without the wait for the
-disk, which berth_commit_wait_seconds has. p50 and p99 are the ends of their buckets; turns over 50 ms tell their own
+One client is all the nodes and the operator (devices.py); it says everything as fast as the broker takes it. A turn is
+processor time as berthd counts it itself (berth_turn_duration_seconds), without the wait for the disk, which
+berth_commit_wait_seconds has. p50 and p99 are the ends of their buckets; turns over 50 ms tell their own
 length, so that the longest is known.
 """
 
