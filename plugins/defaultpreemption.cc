@@ -185,11 +185,14 @@ DefaultPreemption::DryRun DefaultPreemption::dry_run(const Framework& framework,
     if (!run.candidates.empty() && run.candidates.size() + violating.size() >= wanted) break;
     const std::size_t place = places[(offset + i) % places.size()];
     const NodeInfo& node = *nodes[place];
-    std::shared_ptr<const Tried> tried = kept == nullptr ? nullptr : kept->by_place[place];
-    if (tried == nullptr || tried->generation != node.generation ||
-        tried->nominated != handle_.nominator().pods_on(node.name())) {
+    const Pods& nominated = handle_.nominator().pods_on(node.name());
+    // Itself it does not count there, where others of its class count it.
+    const bool may_keep = kept != nullptr && std::none_of(nominated.begin(), nominated.end(),
+                                                          [&](const auto& each) { return each->uid() == pod.uid(); });
+    std::shared_ptr<const Tried> tried = may_keep ? kept->by_place[place] : nullptr;
+    if (tried == nullptr || tried->generation != node.generation || tried->nominated != nominated) {
       tried = try_node(framework, state, pod, budgets, node);
-      if (kept != nullptr) kept->by_place[place] = tried;
+      if (may_keep) kept->by_place[place] = tried;
     }
     if (tried->weighed != nullptr) {
       Weighings& mine = tried->weighed->candidate.pdb_violations == 0 ? run.candidates : violating;

@@ -46,16 +46,18 @@ void NodeColumns::set(std::size_t place, const NodeInfo& before, const NodeInfo&
   set_amounts(place, after);
   if (before.node == after.node) return;
   for (auto& [key, label] : labels_) set_label(label, key, place, *after.node);
+  // Values that no node has any more are let go of, with the column, when they are as many as nodes.
+  std::erase_if(labels_, [this](const auto& entry) { return entry.second.values.size() > 2 * size(); });
+}
+
+std::size_t NodeColumns::kept_values() const {
+  std::size_t values = 0;
+  for (const auto& [key, label] : labels_) values += label.values.size();
+  return values;
 }
 
 const NodeColumns::Label& NodeColumns::label(const std::string& key, const Nodes& nodes) {
-  auto found = labels_.find(key);
-  // Values that no node has any more are forgotten when they are as many as nodes.
-  if (found != labels_.end() && found->second.values.size() > 2 * nodes.size()) {
-    labels_.erase(found);
-    found = labels_.end();
-  }
-  if (found != labels_.end()) return found->second;
+  if (const auto found = labels_.find(key); found != labels_.end()) return found->second;
   if (labels_.size() == kLabels) labels_.clear();
   Label& label = labels_[key];
   label.numbers.resize(nodes.size());

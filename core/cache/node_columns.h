@@ -46,6 +46,8 @@ class NodeColumns {
   const Amounts& free_pods() const { return free_pods_; }  // how many more pods the node takes
   // Kept from the first call on, for the keys asked for last. `nodes`: those of the snapshot.
   const Label& label(const std::string& key, const Nodes& nodes);
+  // Of all labels that are kept: at most two for each node and label.
+  std::size_t kept_values() const;
 
  private:
   static constexpr std::size_t kLabels = 16;

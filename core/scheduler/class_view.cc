@@ -231,10 +231,10 @@ std::shared_ptr<const Pod> ClassViews::first_of_class(const Framework& framework
   const bool seen = std::any_of(seen_.begin(), seen_.end(), [&](const Seen& each) {
     return each.framework == &framework && is_same_class(*each.pod, pod, with_labels);
   });
+  if (seen) return nullptr;
   const ClassView::Kinds kinds = ClassView::kinds_of(framework, pod);
-  const bool viewed = seen || std::any_of(views_.begin(), views_.end(), [&](const auto& each) {
-                        return each->is_of(framework, pod, kinds, with_labels);
-                      });
+  const bool viewed = std::any_of(views_.begin(), views_.end(),
+                                  [&](const auto& each) { return each->is_of(framework, pod, kinds, with_labels); });
   if (viewed) return nullptr;
   auto first = std::make_shared<Pod>(pod);
   first->manifest = {};

@@ -34,8 +34,8 @@ namespace berth {
 
 namespace {
 
-// The broker waits half as long again, and a turn says nothing before its
-// commit is on the disk: it may take half of this (transports/README.md).
+// The broker waits half as long again, and a turn says nothing before its commit is on the disk: it may take half of
+// this (transports/README.md).
 constexpr int kKeepaliveS = 60;
 constexpr std::int64_t kLongTurnUs = 50'000;
 constexpr Millis kGiveBackEveryMs = 2'000;
@@ -65,8 +65,7 @@ class GatewayApp {
     service_.ready("placing pods of fleet " + settings_.fleet);
     if (const Status ended = loop_.run(); !ended.is_success()) {
       return fail(gateway_exit::kStore,
-                  "a commit failed, what the store holds is unknown; the "
-                  "gateway ends and must be started again",
+                  "a commit failed, what the store holds is unknown; the gateway ends and must be started again",
                   ended);
     }
     return gateway_exit::kOk;
@@ -125,8 +124,8 @@ class GatewayApp {
     return options;
   }
 
-  // After a lost store the nodes to wait for are known from outside it (P8).
-  // Its own broker forgets too; what stays is who has an account there.
+  // After a lost store the nodes to wait for are known from outside it (P8). Its own broker forgets too; what stays is
+  // who has an account there.
   void know_enrolled(GatewayOptions& options) const {
     if (options.set_aside.empty() || broker_ == nullptr) return;
     for (const ClientSettings& client : settings_.clients) {
@@ -151,8 +150,7 @@ class GatewayApp {
       if (started.is_success()) break;
       if (started.code() == Code::unresolvable) return fail(gateway_exit::kUsage, "cannot start", started);
       const auto* store = dynamic_cast<const SqliteStore*>(store_.get());
-      // A disk that refuses is no damage: what it holds is read again at the
-      // next start.
+      // A disk that refuses is no damage: what it holds is read again at the next start.
       const bool damaged = store != nullptr && !store->has_failed() && attempt == 0;
       if (!damaged) return fail(gateway_exit::kStore, "cannot start", started);
       gateway_.reset();  // it opened, but its records make no sense
@@ -221,8 +219,7 @@ class GatewayApp {
     Result<MqttOptions> options =
         mqtt_options(broker, "berth-" + settings_.fleet + "-gateway-" + settings_.gateway, kKeepaliveS);
     if (!options) return fail(gateway_exit::kUsage, "cannot start", options.error());
-    // One gateway makes no storm, and all its devices and operators wait for
-    // it.
+    // One gateway makes no storm, and all its devices and operators wait for it.
     options->backoff_max = 5'000;
     if (broker_ != nullptr) options->password = broker_->password(settings_.gateway);
     transport_ = std::make_unique<MqttTransport>(loop_.context(), log_, std::move(*options));

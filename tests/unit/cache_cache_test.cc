@@ -296,5 +296,38 @@ TEST(Snapshot, CountsPodsWithAffinity) {
   EXPECT_EQ(snapshot.pods_with_affinity(), 0);
 }
 
+TEST(Cache, KeepsTheColumnsOfASnapshotInStep) {
+  Cache cache;
+  for (const char* name : {"n1", "n2"}) cache.set_node(share(make_node(name)));
+  Snapshot snapshot;
+  cache.update_snapshot(snapshot);
+  const std::size_t place = snapshot.place_of("n2");
+  const std::int64_t pods = snapshot.columns().free_pods()[place];
+  EXPECT_EQ(snapshot.columns().of(NodeColumns::milli_cpu).requested[place], 0);
+  ASSERT_TRUE(cache.assume(cpu_pod("p", "1"), "n2").is_success());
+  cache.update_snapshot(snapshot);
+  const NodeColumns::OfResource& cpu = snapshot.columns().of(NodeColumns::milli_cpu);
+  EXPECT_EQ(cpu.requested[place], 1000);
+  EXPECT_EQ(cpu.free[place], cpu.allocatable[place] - 1000);
+  EXPECT_EQ(snapshot.columns().free_pods()[place], pods - 1);
+}
+
+TEST(Cache, LetsGoOfLabelValuesThatNoNodeHasAnyMore) {
+  Cache cache;
+  cache.set_node(share(make_node("n1")));
+  Snapshot snapshot;
+  cache.update_snapshot(snapshot);
+  static_cast<void>(snapshot.columns().label("seen", snapshot.nodes()));
+  for (int i = 0; i < 100; ++i) {
+    Node node = make_node("n1");
+    node.metadata.labels["seen"] = std::to_string(i);
+    cache.set_node(share(std::move(node)));
+    cache.update_snapshot(snapshot);
+    EXPECT_LE(snapshot.columns().kept_values(), 2u) << "a label that changes for ever must not grow for ever";
+  }
+  const NodeColumns::Label& seen = snapshot.columns().label("seen", snapshot.nodes());
+  EXPECT_EQ(seen.values.at("99"), seen.numbers[0]);
+}
+
 }  // namespace
 }  // namespace berth

@@ -523,6 +523,25 @@ TEST_F(ClassViewTest, DecidesAsThePluginsWhereEveryPodIsTheFirstOfItsClass) {
   EXPECT_GT(from_view, rounds(300));
 }
 
+TEST_F(ClassViewTest, TriesANodeAnewForAPodThatIsNotTheOneNominatedToIt) {
+  cache.set_node(share(make_node("n1", "4", "8Gi", "10")));
+  cache.confirm(share(make_pod("low", resources({{"cpu", "2"}}))), "n1");
+  const auto attempt = [&](const std::string& name, const std::string& nominated_node) {
+    Pod high = make_pod(name, resources({{"cpu", "3"}}));
+    high.priority = 10;
+    high.nominated_node_name = nominated_node;
+    const auto asked = share(std::move(high));
+    handle.nominator_of_test.add(asked, nominated_node);
+    cache.update_snapshot(handle.snapshot_of_test);
+    NodeSearch search{&handle.nominator_of_test, {}, 0, &random};
+    CycleState state;
+    return schedule_pod(*framework, state, *asked, handle.snapshot_of_test, search, &views).nominated_node;
+  };
+  EXPECT_EQ(attempt("first", ""), "n1");  // no view yet
+  EXPECT_EQ(attempt("promised", "n1"), "n1");
+  EXPECT_EQ(attempt("other", ""), "") << "the promised one takes the room of the victim";
+}
+
 TEST_F(ClassViewTest, PreemptsAsThePlugins) {
   preempts = true;
   play(7, 30, 2000);
