@@ -1,18 +1,19 @@
 // Gateway: the story of one pod, from the retained manifest to the proof that it runs (architecture.md §2). Owns queue,
 // cache, rows and release lists; fed with messages, link changes and due timers; ends each turn with one commit.
 //
-// The implementation is told in chapters: gateway.cc (start, dispatch, turn), gateway_recovery.cc (what
-// a start does with what was stored), gateway_objects.cc (manifests in),
-// gateway_mirror.cc (what the broker retains of them), gateway_kinds.cc (those of the other kinds), gateway_doomed.cc
-// (deletes that wait), gateway_nodes.cc (devices in), gateway_inbox.cc (how much one may say), gateway_scheduling.cc
-// (decide), gateway_binding.cc (the row's road), gateway_flight.cc (how much one is asked), gateway_provisioning.cc
-// (claims to be filled first), gateway_compare.cc (List/Slots, adopt mode), gateway_orphans.cc (slots without an
-// object), gateway_forget.cc (devices that are gone), gateway_api.cc (clients), gateway_explain.cc (why, and what if),
+// The implementation is told in chapters: gateway.cc (start, dispatch, turn), gateway_recovery.cc (what a start does
+// with what was stored), gateway_objects.cc (manifests in), gateway_mirror.cc (what the broker retains of them),
+// gateway_kinds.cc (those of the other kinds), gateway_volumes.cc (whose volume is whose), gateway_doomed.cc (deletes
+// that wait), gateway_nodes.cc (devices in), gateway_inbox.cc (how much one may say), gateway_scheduling.cc (decide),
+// gateway_binding.cc (the row's road), gateway_flight.cc (how much one is asked), gateway_provisioning.cc (claims to be
+// filled first), gateway_compare.cc (List/Slots, adopt mode), gateway_orphans.cc (slots without an object),
+// gateway_forget.cc (devices that are gone), gateway_api.cc (clients), gateway_explain.cc (why, and what if),
 // gateway_view.cc (what it shows), gateway_metrics.cc (what it counts).
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -197,7 +198,19 @@ class Gateway final : public Transport::Handler, private Surroundings {
   Status keep_other(Kind kind, const Json& manifest, const std::string& key_wanted, Accepted& accepted);
   Json with_owned_fields(Kind kind, const std::string& key, Json manifest) const;
   void erase_other(Kind kind, const std::string& key);
+
+  // gateway_volumes.cc
+  void hold_volumes(const Row& row);
+  // The grants are Bound, now or as soon as claim and volume are known; `holder`: key of unbound_grants_.
+  void hold_volumes(const std::string& holder, const std::vector<VolumeGrant>& grants);
+  void let_go_of_volumes(const Row& row);
+  bool drop_grants_of(const std::string& claim);
+  bool is_reserved(const std::function<bool(const VolumeGrant&)>& is_it) const;  // by a row in prebind
+  bool is_reserved(const std::string& volume) const;
   void join_halves(Kind kind, const std::string& key);
+  void join_half(Kind kind, const std::string& key);
+  bool is_spoken_for(const std::string& claim) const;
+  void join_waiting_halves();
   bool is_taken(const VolumeGrant& grant) const;  // claim or volume is bound to another
   bool bind_volume(const VolumeGrant& grant);     // claim and volume become each other's; false: nothing changed
 
@@ -257,11 +270,6 @@ class Gateway final : public Transport::Handler, private Surroundings {
   // gateway_binding.cc
   Task binding_cycle(Binding& binding);
   Status begin_row(Binding& binding);
-  void hold_volumes(const Row& row);
-  // The grants are Bound, now or as soon as claim and volume are known; `holder`: key of unbound_grants_.
-  void hold_volumes(const std::string& holder, const std::vector<VolumeGrant>& grants);
-  void let_go_of_volumes(const Row& row);
-  bool is_reserved(const std::string& volume) const;  // by a row in prebind
   void arm_deadline(Binding& binding);
   void move(Binding& binding, RowEvent event);
   void enter_bind(Binding& binding);

@@ -93,36 +93,6 @@ void Gateway::arm_deadline(Binding& binding) {
   });
 }
 
-// After a lost store a device tells what its slots hold before claims and volumes have come back, or as they come: a
-// claim must not be given another volume meanwhile.
-void Gateway::hold_volumes(const Row& row) {
-  if (row.phase != Phase::prebind) hold_volumes(row.uid, row.volumes);
-}
-
-void Gateway::hold_volumes(const std::string& holder, const std::vector<VolumeGrant>& grants) {
-  for (const VolumeGrant& grant : grants) bind_volume(grant);
-  for (const VolumeGrant& grant : grants) {
-    if (!objects_.is_bound(grant)) unbound_grants_[holder].push_back(grant);
-  }
-}
-
-// Until the device has answered it stays, whatever is said of it meanwhile: the row may be about to bind it.
-bool Gateway::is_reserved(const std::string& volume) const {
-  return std::any_of(bindings_.begin(), bindings_.end(), [&volume](const auto& entry) {
-    const Row& row = entry.second->row;
-    return row.phase == Phase::prebind &&
-           std::any_of(row.volumes.begin(), row.volumes.end(),
-                       [&volume](const VolumeGrant& grant) { return grant.volume == volume; });
-  });
-}
-
-// What was said of them while they were reserved is carried out.
-void Gateway::let_go_of_volumes(const Row& row) {
-  if (row.volumes.empty()) return;
-  if (nodes_.find(row.node) != nullptr) refresh_local_volumes(row.node);
-  sweep_volumes();
-}
-
 void Gateway::move(Binding& binding, RowEvent event) {
   if (event == RowEvent::pre_bound) {
     const Status bound = binding.cycle->reservation

@@ -258,6 +258,7 @@ void Gateway::end_adopt() {
     if (entry.deleting && !bindings_.contains(entry.pod->uid())) waiting.push_back(key);
   }
   for (const std::string& key : waiting) finish_removal(key);
+  join_waiting_halves();
 }
 
 // A message that carries the device's own incarnation in answer to what we asked: news that birth and state, lost on

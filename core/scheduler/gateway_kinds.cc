@@ -141,45 +141,4 @@ void Gateway::erase_other(Kind kind, const std::string& key) {
   if (const auto event = event_of(kind, kDelete)) wake(*event, objects);
 }
 
-// A claim and a volume of one binding may come one after the other.
-void Gateway::join_halves(Kind kind, const std::string& key) {
-  if (kind == Kind::persistent_volume || kind == Kind::persistent_volume_claim) {
-    if (const auto half = objects_.half_binding(kind, key)) bind_volume(*half);
-  }
-  for (const auto& [uid, grants] : unbound_grants_) {
-    for (const VolumeGrant& grant : grants) bind_volume(grant);
-  }
-}
-
-bool Gateway::is_taken(const VolumeGrant& grant) const {
-  const auto claim = objects_.claim(grant.claim);
-  const auto volume = objects_.volume(grant.volume);
-  if (claim != nullptr && claim->phase == "Bound" && claim->volume_name != grant.volume) return true;
-  if (volume == nullptr || volume->phase != "Bound" || volume->claim_ref == grant.claim) return false;
-  const auto other = objects_.claim(volume->claim_ref);
-  return other != nullptr && other->phase == "Bound" && other->volume_name == grant.volume;
-}
-
-// Waiting pods hear of it as of upstream's two writes: the volume's, then the claim's.
-bool Gateway::bind_volume(const VolumeGrant& grant) {
-  if (is_taken(grant)) return false;
-  EventObjects of_volume, of_claim;
-  note_old(of_volume, objects_, Kind::persistent_volume, grant.volume);
-  note_old(of_claim, objects_, Kind::persistent_volume_claim, grant.claim);
-  objects_.bind_volumes({grant});
-  note_new(of_volume, objects_, Kind::persistent_volume, grant.volume);
-  note_new(of_claim, objects_, Kind::persistent_volume_claim, grant.claim);
-  const bool volume_changed = of_volume.old_volume != of_volume.new_volume;
-  const bool claim_changed = of_claim.old_claim != of_claim.new_claim;
-  if (volume_changed) {
-    board_.mark(Kind::persistent_volume, grant.volume);
-    wake(*event_of(Kind::persistent_volume, kUpdate), of_volume);
-  }
-  if (claim_changed) {
-    board_.mark(Kind::persistent_volume_claim, grant.claim);
-    wake(*event_of(Kind::persistent_volume_claim, kUpdate), of_claim);
-  }
-  return volume_changed || claim_changed;
-}
-
 }  // namespace berth

@@ -331,6 +331,70 @@ TEST_F(ReservedVolumeTest, IsDeletedWhenTheDeviceHasRefused) {
   EXPECT_NE(gateway->objects().volume("n1-d")->metadata.uid, before) << "deleted, and offered anew";
 }
 
+// A volume that its maker made for claim "c".
+std::string made_volume(const std::string& name, const std::string& node) {
+  return R"({"apiVersion":"v1","kind":"PersistentVolume","metadata":{"name":")" + name +
+         R"("},"spec":{"capacity":{"storage":"1Gi"},"accessModes":["ReadWriteOnce"],"storageClassName":"local",)"
+         R"("claimRef":{"namespace":"default","name":"c"},"local":{"path":"/)" +
+         name +
+         R"("},"nodeAffinity":{"required":{"nodeSelectorTerms":[{"matchExpressions":[{"key":)"
+         R"("kubernetes.io/hostname","operator":"In","values":[")" +
+         node + R"("]}]}]}}}})";
+}
+
+TEST_F(ReservedVolumeTest, ItsClaimIsNotJoinedWithAnotherOneWhileTheDeviceAnswers) {
+  receive(topics.desired(Kind::persistent_volume, "made"), made_volume("made", "n1"));
+  EXPECT_EQ(gateway->objects().claim("default/c")->volume_name, "");
+  answer("n1", AnswerType::pre_bound);
+  ASSERT_EQ(phase("u1"), Phase::bind);
+  EXPECT_EQ(gateway->objects().claim("default/c")->volume_name, "n1-d");
+}
+
+TEST_F(ReservedVolumeTest, ItsClaimIsJoinedWithTheOneMadeForItWhenTheDeviceHasRefused) {
+  receive(topics.desired(Kind::persistent_volume, "made"), made_volume("made", "n1"));
+  answer("n1", AnswerType::rejected);
+  EXPECT_EQ(gateway->objects().claim("default/c")->volume_name, "made");
+}
+
+TEST_F(ReservedVolumeTest, AClaimAppliedAgainIsNotBoundByTheRowOfAPodThatHasFinished) {
+  answer("n1", AnswerType::pre_bound);
+  answer("n1", AnswerType::bound);
+  receive(topics.node_pod("n1", "default/web"),
+          R"({"uid":"u1","epoch":")" + to_text(gateway->bindings().at("u1")->row.epoch) + R"(","phase":"Succeeded"})");
+  ASSERT_EQ(phase("u1"), Phase::release);
+  api(R"({"op":"delete","kind":"pvc","namespace":"default","name":"c"})");
+  stop_offering();
+  api(R"({"op":"delete","kind":"persistentvolume","name":"n1-d"})");
+  ASSERT_EQ(gateway->objects().volume("n1-d"), nullptr);
+  apply(claim());
+  EXPECT_EQ(gateway->objects().claim("default/c")->volume_name, "");
+  restart();
+  ASSERT_EQ(phase("u1"), Phase::release);
+  EXPECT_EQ(gateway->objects().claim("default/c")->volume_name, "") << "its volume is gone, and was another claim's";
+}
+
+TEST_F(LostStoreTest, OfTwoVolumesMadeForAClaimItHasTheOneThatADeviceWasGiven) {
+  lose_store({"n1"});
+  receive(topics.desired(Kind::pod, "default/p"), pod("p", "u1", "900Mi"));
+  receive(topics.desired(Kind::persistent_volume_claim, "default/c"), claim());
+  for (const char* name : {"made-2", "made-3"}) {
+    receive(topics.desired(Kind::persistent_volume, name), made_volume(name, "n1"));
+  }
+  EXPECT_EQ(gateway->objects().claim("default/c")->volume_name, "") << "n1 has not answered";
+  SlotReport held = slot("u1");
+  held.volumes = {{"default/c", "made-3", "/made-3"}};
+  slots("n1", {held});
+  EXPECT_EQ(gateway->objects().claim("default/c")->volume_name, "made-3");
+}
+
+TEST_F(LostStoreTest, AClaimIsJoinedWithTheVolumeMadeForItWhenEveryNodeHasAnswered) {
+  lose_store({"n1"});
+  receive(topics.desired(Kind::persistent_volume_claim, "default/c"), claim());
+  receive(topics.desired(Kind::persistent_volume, "made"), made_volume("made", "n1"));
+  slots("n1", {});
+  EXPECT_EQ(gateway->objects().claim("default/c")->volume_name, "made");
+}
+
 TEST_F(GatewayTest, AForgottenNodesReleasedVolumeTakesNothingFromItsClaimsHeir) {
   start_connected();
   device("n1", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})", kOffers);

@@ -1,0 +1,122 @@
+// What rows, release lists and halves of bindings say of claims and volumes: which are reserved, which are to be each
+// other's, and when that ends.
+#include <algorithm>
+#include <utility>
+
+#include "core/scheduler/gateway.h"
+#include "core/scheduler/object_events.h"
+
+namespace berth {
+
+// After a lost store a device tells what its slots hold before claims and volumes have come back, or as they come: a
+// claim must not be given another volume meanwhile.
+void Gateway::hold_volumes(const Row& row) {
+  if (row.phase != Phase::prebind) hold_volumes(row.uid, row.volumes);
+}
+
+void Gateway::hold_volumes(const std::string& holder, const std::vector<VolumeGrant>& grants) {
+  for (const VolumeGrant& grant : grants) bind_volume(grant);
+  for (const VolumeGrant& grant : grants) {
+    if (!objects_.is_bound(grant)) unbound_grants_[holder].push_back(grant);
+  }
+}
+
+// Until the device has answered it stays, whatever is said of it meanwhile: the row may be about to bind it.
+bool Gateway::is_reserved(const std::function<bool(const VolumeGrant&)>& is_it) const {
+  return std::any_of(bindings_.begin(), bindings_.end(), [&is_it](const auto& entry) {
+    const Row& row = entry.second->row;
+    return row.phase == Phase::prebind && std::any_of(row.volumes.begin(), row.volumes.end(), is_it);
+  });
+}
+
+bool Gateway::is_reserved(const std::string& volume) const {
+  return is_reserved([&volume](const VolumeGrant& grant) { return grant.volume == volume; });
+}
+
+// What was said of them while they were reserved is carried out.
+void Gateway::let_go_of_volumes(const Row& row) {
+  if (row.volumes.empty()) return;
+  if (nodes_.find(row.node) != nullptr) refresh_local_volumes(row.node);
+  sweep_volumes();
+  join_waiting_halves();
+}
+
+// A claim and a volume of one binding may come one after the other.
+void Gateway::join_halves(Kind kind, const std::string& key) {
+  if (kind == Kind::persistent_volume || kind == Kind::persistent_volume_claim) join_half(kind, key);
+  for (const auto& [uid, grants] : unbound_grants_) {
+    for (const VolumeGrant& grant : grants) bind_volume(grant);
+  }
+}
+
+void Gateway::join_half(Kind kind, const std::string& key) {
+  const auto half = objects_.half_binding(kind, key);
+  if (half && !is_spoken_for(half->claim)) bind_volume(*half);
+}
+
+// A provisioner that was not heard makes a second volume for its claim: whichever comes first may not be the one that
+// a device was given. Until the device has answered, and every device when the gateway learns anew, it is not joined.
+bool Gateway::is_spoken_for(const std::string& claim) const {
+  if (!objects_.claim(claim)->volume_name.empty()) return false;
+  if (identity_.adopting) return true;
+  return is_reserved([&claim](const VolumeGrant& grant) { return grant.claim == claim; });
+}
+
+void Gateway::join_waiting_halves() {
+  for (const std::string& key : objects_.keys(Kind::persistent_volume)) {
+    if (!objects_.volume(key)->claim_ref.empty()) join_half(Kind::persistent_volume, key);
+  }
+}
+
+bool Gateway::is_taken(const VolumeGrant& grant) const {
+  const auto claim = objects_.claim(grant.claim);
+  const auto volume = objects_.volume(grant.volume);
+  if (claim != nullptr && claim->phase == "Bound" && claim->volume_name != grant.volume) return true;
+  if (volume == nullptr || volume->phase != "Bound" || volume->claim_ref == grant.claim) return false;
+  const auto other = objects_.claim(volume->claim_ref);
+  return other != nullptr && other->phase == "Bound" && other->volume_name == grant.volume;
+}
+
+// Waiting pods hear of it as of upstream's two writes: the volume's, then the claim's.
+bool Gateway::bind_volume(const VolumeGrant& grant) {
+  if (is_taken(grant)) return false;
+  EventObjects of_volume, of_claim;
+  note_old(of_volume, objects_, Kind::persistent_volume, grant.volume);
+  note_old(of_claim, objects_, Kind::persistent_volume_claim, grant.claim);
+  objects_.bind_volumes({grant});
+  note_new(of_volume, objects_, Kind::persistent_volume, grant.volume);
+  note_new(of_claim, objects_, Kind::persistent_volume_claim, grant.claim);
+  const bool volume_changed = of_volume.old_volume != of_volume.new_volume;
+  const bool claim_changed = of_claim.old_claim != of_claim.new_claim;
+  if (volume_changed) {
+    board_.mark(Kind::persistent_volume, grant.volume);
+    wake(*event_of(Kind::persistent_volume, kUpdate), of_volume);
+  }
+  if (claim_changed) {
+    board_.mark(Kind::persistent_volume_claim, grant.claim);
+    wake(*event_of(Kind::persistent_volume_claim, kUpdate), of_claim);
+  }
+  return volume_changed || claim_changed;
+}
+
+// The next claim of that name is another one: what still names this one, the row of a pod that has finished or a
+// workload without an object, must not bind it. False: the store has no room to say so, later then.
+bool Gateway::drop_grants_of(const std::string& claim) {
+  const auto drop_from = [&claim](std::vector<VolumeGrant>& grants) {
+    return std::erase_if(grants, [&claim](const VolumeGrant& grant) { return grant.claim == claim; }) > 0;
+  };
+  for (auto& [uid, binding] : bindings_) {
+    if (binding->row.volumes.empty() || binding->row.phase == Phase::none) continue;
+    Row row = binding->row;
+    if (!drop_from(row.volumes)) continue;
+    if (!store_.begin(uid, encode(row), static_cast<int>(row.phase)).is_success()) return false;
+    binding->row.volumes = std::move(row.volumes);
+  }
+  for (auto& [key, release] : releases_) {
+    if (drop_from(release.entry.volumes)) store_.put(Table::release, key, encode(release.entry));
+  }
+  for (auto& [holder, grants] : unbound_grants_) drop_from(grants);
+  return true;
+}
+
+}  // namespace berth
