@@ -204,6 +204,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
   // The grants are Bound, now or as soon as claim and volume are known; `holder`: key of unbound_grants_.
   void hold_volumes(const std::string& holder, const std::vector<VolumeGrant>& grants);
   void let_go_of_volumes(const Row& row);
+  bool is_used(const std::string& claim) const;
   bool drop_grants_of(const std::string& claim);
   bool is_reserved(const std::function<bool(const VolumeGrant&)>& is_it) const;  // by a row in prebind
   bool is_reserved(const std::string& volume) const;

@@ -197,7 +197,7 @@ void Gateway::end_row(Binding& binding, const Move& made) {
   }
   if (binding.cycle) binding.cycle->reservation.reset();  // Unreserve, forget
   wake_freed(binding);
-  if (entry == nullptr) return;
+  if (entry == nullptr) return sweep_volumes();
   if (entry->deleting) {
     if (!identity_.adopting) finish_removal(row.pod);
     return;
@@ -407,6 +407,7 @@ void Gateway::end_release(const std::string& key) {
     queue_if_free(uid);
   }
   board_.mark(Kind::node, node);
+  sweep_volumes();
   wake({EventResource::assigned_pod, kDelete, "AssignedPodDelete"}, objects);
 }
 

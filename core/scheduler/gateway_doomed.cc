@@ -22,7 +22,7 @@ void Gateway::sweep_volumes() {
   bool changed = false;
   for (const auto& [kind, key] : std::set(doomed_)) {
     if (kind == Kind::persistent_volume_claim) {
-      if (!objects_.pods_using(key).empty() || !drop_grants_of(key)) continue;
+      if (is_used(key) || !drop_grants_of(key)) continue;
       if (auto claim = objects_.claim(key); claim != nullptr) release_volume(claim->volume_name, key);
     } else if (auto volume = objects_.volume(key);
                volume != nullptr && (volume->phase == "Bound" || is_reserved(key))) {

@@ -99,23 +99,34 @@ bool Gateway::bind_volume(const VolumeGrant& grant) {
   return volume_changed || claim_changed;
 }
 
-// The next claim of that name is another one: what still names this one, the row of a pod that has finished or a
-// workload without an object, must not bind it. False: the store has no room to say so, later then.
-bool Gateway::drop_grants_of(const std::string& claim) {
-  const auto drop_from = [&claim](std::vector<VolumeGrant>& grants) {
-    return std::erase_if(grants, [&claim](const VolumeGrant& grant) { return grant.claim == claim; }) > 0;
+// A workload that no object tells of may run with it: on a release list, or in a row whose object is lost.
+bool Gateway::is_used(const std::string& claim) const {
+  const auto names = [&claim](const std::vector<VolumeGrant>& grants) {
+    return std::any_of(grants.begin(), grants.end(),
+                       [&claim](const VolumeGrant& grant) { return grant.claim == claim; });
   };
+  return !objects_.pods_using(claim).empty() ||
+         std::any_of(releases_.begin(), releases_.end(),
+                     [&names](const auto& release) { return names(release.second.entry.volumes); }) ||
+         std::any_of(bindings_.begin(), bindings_.end(), [&](const auto& entry) {
+           const Row& row = entry.second->row;
+           return row.phase != Phase::none && names(row.volumes) && objects_.find_pod_by_uid(row.uid) == nullptr;
+         });
+}
+
+// The next claim of that name is another one: the row of a pod that has finished must not bind it. False: the store has
+// no room to say so, later then.
+bool Gateway::drop_grants_of(const std::string& claim) {
   for (auto& [uid, binding] : bindings_) {
     if (binding->row.volumes.empty() || binding->row.phase == Phase::none) continue;
     Row row = binding->row;
-    if (!drop_from(row.volumes)) continue;
+    if (std::erase_if(row.volumes, [&claim](const VolumeGrant& grant) { return grant.claim == claim; }) == 0) continue;
     if (!store_.begin(uid, encode(row), static_cast<int>(row.phase)).is_success()) return false;
     binding->row.volumes = std::move(row.volumes);
   }
-  for (auto& [key, release] : releases_) {
-    if (drop_from(release.entry.volumes)) store_.put(Table::release, key, encode(release.entry));
+  for (auto& [holder, grants] : unbound_grants_) {
+    std::erase_if(grants, [&claim](const VolumeGrant& grant) { return grant.claim == claim; });
   }
-  for (auto& [holder, grants] : unbound_grants_) drop_from(grants);
   return true;
 }
 

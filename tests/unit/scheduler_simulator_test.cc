@@ -246,6 +246,21 @@ TEST_F(LostStoreTest, AClaimHasTheVolumeThatAnOrphanHoldsAlsoAfterARestart) {
   EXPECT_EQ(gateway->objects().claim("default/c")->volume_name, "n1-d") << "no pod may take its data elsewhere";
 }
 
+TEST_F(LostStoreTest, AClaimStaysWhileAnOrphanRunsWithItsVolume) {
+  lose_store({"n1"});
+  device("n1", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})", kOffers);
+  receive(topics.desired(Kind::persistent_volume_claim, "default/c"), claim());
+  SlotReport held = slot("u1");
+  held.volumes = {{"default/c", "n1-d", "/d"}};
+  slots("n1", {held});
+  api(R"({"op":"delete","kind":"pvc","namespace":"default","name":"c"})");
+  ASSERT_NE(gateway->objects().claim("default/c"), nullptr);
+  EXPECT_TRUE(gateway->objects().claim("default/c")->metadata.deleting);
+  receive(topics.desired(Kind::pod, "default/p"), R"({"deleted":true,"uid":"u1"})");
+  answer("n1", AnswerType::released);
+  EXPECT_EQ(gateway->objects().claim("default/c"), nullptr) << "the operator's word ended the orphan";
+}
+
 TEST_F(LostStoreTest, AListingTakesNoClaimFromItsVolume) {
   lose_store({"n1"});
   device("n1", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})", kOffers);
