@@ -20,10 +20,7 @@ std::string Topics::desired(Kind kind, std::string_view key) const {
 std::string Topics::status(Kind kind, std::string_view key) const {
   return join(root_, "status", describe(kind).plural, key);
 }
-std::string Topics::event(std::string_view pod_key) const {
-  std::string topic = root_ + "events/";
-  return topic.append(pod_key);
-}
+std::string Topics::events(std::string_view name_space) const { return root_ + "events/" + std::string(name_space); }
 std::string Topics::node_state(std::string_view node) const { return join(root_, "nodes", node, "state"); }
 std::string Topics::node_presence(std::string_view node) const { return join(root_, "nodes", node, "presence"); }
 std::string Topics::node_heartbeat(std::string_view node) const { return join(root_, "nodes", node, "heartbeat"); }

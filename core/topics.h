@@ -16,7 +16,7 @@ class Topics {
   const std::string& root() const { return root_; }
   std::string desired(Kind kind, std::string_view key) const;  // desired/<plural>/[<ns>/]<name>
   std::string status(Kind kind, std::string_view key) const;   // status/<plural>/[<ns>/]<name>
-  std::string event(std::string_view pod_key) const;           // events/<ns>/<name>
+  std::string events(std::string_view name_space) const;       // events/<ns>
   std::string node_state(std::string_view node) const;
   std::string node_presence(std::string_view node) const;
   std::string node_heartbeat(std::string_view node) const;

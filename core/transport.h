@@ -37,6 +37,8 @@ class Transport {
   virtual bool is_up() const = 0;
   // Drops the message when the link is down: rows resend on link up (nothing may queue without bound).
   virtual void send(const Message& message) = 0;
+  // What is sent from gather(true) to gather(false) may leave together: packets are made of it, not of each message.
+  virtual void gather(bool /*on*/) {}
   // MQTT filter; retained messages follow, whoever sent them. Valid for the current session only. The options are those
   // of MQTT 5, 3.8.3.1.
   virtual void subscribe(const std::string& filter, int qos, SubscribeOptions options = {}) = 0;

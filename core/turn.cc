@@ -21,7 +21,9 @@ Status Turn::finish() {
       return committed;
     }
     if (effects_.empty()) return Status::ok();
+    transport_.gather(true);
     for (auto& effect : std::exchange(effects_, {})) effect();
+    transport_.gather(false);
   }
 }
 

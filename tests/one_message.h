@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/api/json.h"
 #include "core/handshake/messages.h"
 #include "core/transport.h"
 
@@ -22,6 +23,22 @@ inline Result<Answer> decode_answer(std::string_view payload, std::string_view n
   return only_one(decode_answers(payload, node));
 }
 
+// Items of a list of events, each with what the list says of all.
+inline std::vector<std::string> taken_apart_events(std::string_view payload) {
+  const Json list = *Json::parse(payload);
+  const Json* items = list.find("items");
+  if (items == nullptr) return {std::string(payload)};
+  std::vector<std::string> apart;
+  for (const Json& item : items->as_array()) {
+    Json whole = item;
+    for (const auto& [key, value] : list.as_object()) {
+      if (key != "items" && item.find(key) == nullptr) whole.set(key, value);
+    }
+    apart.push_back(whole.dump());
+  }
+  return apart;
+}
+
 // What was sent, as if each message of a list had come alone.
 inline std::vector<Message> taken_apart(const Message& sent) {
   std::vector<Message> apart;
@@ -35,6 +52,11 @@ inline std::vector<Message> taken_apart(const Message& sent) {
     add(decode_requests(sent.payload));
   } else if (sent.topic.find("/answers/") != std::string::npos) {
     add(decode_answers(sent.payload, "n1"));
+  } else if (sent.topic.find("/events/") != std::string::npos) {
+    for (std::string& payload : taken_apart_events(sent.payload)) {
+      apart.push_back(sent);
+      apart.back().payload = std::move(payload);
+    }
   } else {
     apart.push_back(sent);
   }

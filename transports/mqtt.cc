@@ -49,6 +49,7 @@ class MqttTransport::Impl : public std::enable_shared_from_this<MqttTransport::I
   void start();
   void disconnect(bool tell);
   void send(const Message& message);
+  void gather(bool on);
   void subscribe(const std::string& filter, int qos, SubscribeOptions options);
   bool is_up() const { return state_ == State::up; }
 
@@ -302,6 +303,10 @@ void MqttTransport::Impl::send(const Message& message) {
   wait();
 }
 
+void MqttTransport::Impl::gather(bool on) {
+  if (state_ == State::up) session_->gather(on);
+}
+
 void MqttTransport::Impl::subscribe(const std::string& filter, int qos, SubscribeOptions options) {
   if (!is_up()) return;
   const Status sent = session_->subscribe(filter, qos, options);
@@ -327,6 +332,7 @@ MqttTransport::~MqttTransport() {
 void MqttTransport::set_handler(Handler* handler) { impl_->handler = handler; }
 bool MqttTransport::is_up() const { return impl_->is_up(); }
 void MqttTransport::send(const Message& message) { impl_->send(message); }
+void MqttTransport::gather(bool on) { impl_->gather(on); }
 void MqttTransport::subscribe(const std::string& filter, int qos, SubscribeOptions options) {
   impl_->subscribe(filter, qos, options);
 }

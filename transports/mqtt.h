@@ -57,6 +57,7 @@ class MqttTransport final : public Transport {
   bool is_up() const override;
   // Messages that MQTT cannot carry (wildcard in the topic, too large) are dropped and logged.
   void send(const Message& message) override;
+  void gather(bool on) override;
   void subscribe(const std::string& filter, int qos, SubscribeOptions options = {}) override;
 
   // Called after each batch of calls of the handler: the place to end the program's turn.

@@ -2,8 +2,11 @@
 
 #include <mosquitto.h>
 #include <mqtt_protocol.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 
 #include <cerrno>
 #include <cstdlib>
@@ -262,6 +265,11 @@ Status MqttSession::publish(const Message& message) {
     case MOSQ_ERR_RETAIN_NOT_SUPPORTED: --outstanding_; return drop(mosquitto_strerror(code));
     default: return judge(code);
   }
+}
+
+void MqttSession::gather(bool on) {
+  const int corked = on ? 1 : 0;
+  setsockopt(socket(), IPPROTO_TCP, TCP_CORK, &corked, sizeof corked);  // refused, it is only slower
 }
 
 Status MqttSession::subscribe(const std::string& filter, int qos, SubscribeOptions options) {

@@ -37,6 +37,8 @@ class MqttSession {
   Status write();
   Status tick();
   Status publish(const Message& message);
+  // tcp(7), TCP_CORK: the library writes message by message, and each write would be a packet.
+  void gather(bool on);
   Status subscribe(const std::string& filter, int qos, SubscribeOptions options);
   // Writes what it can, and the DISCONNECT packet.
   void say_goodbye();

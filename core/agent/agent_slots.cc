@@ -275,7 +275,9 @@ void Agent::answer(const Asker& to, AnswerType type, const std::string& uid, con
 void Agent::send_answer(const std::string& gateway, const Answer& answer) {
   Message message;
   message.topic = topics_.answers(gateway, config_.node);
-  answers_.send(std::move(message), answer);
+  Answer said = answer;
+  said.epoch_alone = answer.type == AnswerType::pre_bound || answer.type == AnswerType::bound;
+  answers_.send(std::move(message), std::move(said));
 }
 
 }  // namespace berth

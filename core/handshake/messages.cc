@@ -1,6 +1,5 @@
 #include "core/handshake/messages.h"
 
-#include <algorithm>
 #include <array>
 #include <optional>
 #include <utility>
@@ -8,6 +7,7 @@
 #include "core/api/json.h"
 #include "core/check.h"
 #include "core/handshake/fields.h"
+#include "core/handshake/lists.h"
 
 namespace berth {
 
@@ -64,79 +64,11 @@ bool names_a_pod(RequestType type) { return type != RequestType::list && type !=
 
 GatewayId read_gateway_id(Fields& fields) { return {fields.u64("term"), fields.id("storeId")}; }
 
-// A message on its way out: the members of its object, the value of each as JSON text.
-using Members = std::vector<std::pair<std::string_view, std::string>>;
-
 std::string text_of(const Json& value) { return value.dump(); }
 
 void add_gateway_id(Members& members, const GatewayId& id) {
   members.emplace_back("term", text_of(std::to_string(id.term)));
   members.emplace_back("storeId", text_of(id.store_id));
-}
-
-std::string object_of(const Members& members) {
-  std::string text = "{";
-  for (const auto& [key, value] : members) {
-    if (text.size() > 1) text += ',';
-    text.append("\"").append(key).append("\":").append(value);
-  }
-  return text + "}";
-}
-
-// The members that every one of `all` has, with the same value; they are taken out of each.
-Members take_shared(std::vector<Members>& all) {
-  Members shared;
-  for (const auto& member : all.front()) {
-    const bool everywhere = std::all_of(all.begin() + 1, all.end(), [&](const Members& each) {
-      return std::find(each.begin(), each.end(), member) != each.end();
-    });
-    if (everywhere) shared.push_back(member);
-  }
-  for (Members& each : all) {
-    std::erase_if(each, [&](const auto& member) {
-      return std::any_of(shared.begin(), shared.end(), [&](const auto& one) { return one.first == member.first; });
-    });
-  }
-  return shared;
-}
-
-std::string list_of(Members shared, const std::vector<std::string>& items) {
-  std::string text = "[";
-  for (const std::string& item : items) text.append(text.size() > 1 ? "," : "").append(item);
-  shared.emplace_back("items", text + "]");
-  return object_of(shared);
-}
-
-std::vector<std::string> lists_of(std::vector<Members> all) {
-  std::vector<std::string> payloads;
-  if (all.size() < 2) {
-    for (const Members& each : all) payloads.push_back(object_of(each));
-    return payloads;
-  }
-  const Members shared = take_shared(all);
-  const std::size_t frame = list_of(shared, {}).size();
-  std::vector<std::string> items;
-  std::size_t bytes = frame;
-  const auto close = [&](std::size_t end) {
-    if (items.size() == 1) {  // alone it may be as large as a message can be
-      Members whole = shared;
-      whole.insert(whole.end(), all[end - 1].begin(), all[end - 1].end());
-      payloads.push_back(object_of(whole));
-    } else {
-      payloads.push_back(list_of(shared, items));
-    }
-    items.clear();
-    bytes = frame;
-  };
-  for (std::size_t index = 0; index < all.size(); ++index) {
-    std::string item = object_of(all[index]);
-    const bool full = items.size() == kMaxItems || bytes + item.size() + 1 > kMessageLimits.bytes;
-    if (full && !items.empty()) close(index);
-    bytes += item.size() + 1;
-    items.push_back(std::move(item));
-  }
-  close(all.size());
-  return payloads;
 }
 
 std::string encode_slots(const std::vector<SlotReport>& slots) {
@@ -185,7 +117,7 @@ Members members_of(const Request& request) {
   if (!request.incarnation.empty()) members.emplace_back("incarnation", text_of(request.incarnation));
   members.emplace_back("floor", text_of(to_text(request.floor)));
   if (names_a_pod(request.type)) {
-    members.emplace_back("uid", text_of(request.uid));
+    if (request.type != RequestType::pre_bind || !request.uid_in_pod) members.emplace_back("uid", text_of(request.uid));
     members.emplace_back("epoch", text_of(to_text(request.epoch)));
   }
   if (request.type == RequestType::pre_bind) {
@@ -209,10 +141,8 @@ Members members_of(const Answer& answer) {
   members.emplace_back("type", text_of(to_string(answer.type)));
   members.emplace_back("incarnation", text_of(answer.incarnation));
   if (!answer.gateway_id.store_id.empty()) add_gateway_id(members, answer.gateway_id);
-  if (!answer.uid.empty()) {
-    members.emplace_back("uid", text_of(answer.uid));
-    members.emplace_back("epoch", text_of(to_text(answer.epoch)));
-  }
+  if (!answer.uid.empty() && !answer.epoch_alone) members.emplace_back("uid", text_of(answer.uid));
+  if (!answer.uid.empty() || !answer.epoch.is_zero()) members.emplace_back("epoch", text_of(to_text(answer.epoch)));
   if (!answer.to_incarnation.empty()) members.emplace_back("toIncarnation", text_of(answer.to_incarnation));
   if (answer.type == AnswerType::rejected) members.emplace_back("reason", text_of(answer.reason));
   if (answer.type == AnswerType::stale) members.emplace_back("high", text_of(to_text(answer.high)));
@@ -225,6 +155,21 @@ Members members_of(const Answer& answer) {
   return members;
 }
 
+// A PreBind's may stand in the manifest alone.
+std::string read_uid(Fields& fields, RequestType type) {
+  if (type != RequestType::pre_bind || fields.has("uid")) return fields.id("uid");
+  const Json* pod = fields.find("pod");
+  const Json* metadata = pod == nullptr ? nullptr : pod->find("metadata");
+  if (metadata == nullptr) {
+    fields.fail("uid", "is missing, here and in pod.metadata");
+    return {};
+  }
+  Fields inner(*metadata, "pod.metadata.");
+  std::string uid = inner.id("uid");
+  fields.merge(inner);
+  return uid;
+}
+
 Result<Request> read_request(Fields& fields) {
   Request request;
   request.type = read_word(fields, "type", kRequestTypes);
@@ -233,7 +178,7 @@ Result<Request> read_request(Fields& fields) {
   request.floor = fields.epoch("floor");
   if (names_a_pod(request.type) || fields.has("incarnation")) request.incarnation = fields.id("incarnation");
   if (names_a_pod(request.type)) {
-    request.uid = fields.id("uid");
+    request.uid = read_uid(fields, request.type);
     request.epoch = fields.epoch("epoch");
     if (request.epoch.is_zero()) fields.fail("epoch", "must not be 0.0, which means none");
   }
@@ -260,7 +205,8 @@ Result<Answer> read_answer(Fields& fields, std::string_view node) {
   // A Hello may be unsolicited: it then echoes nothing.
   if (answer.type != AnswerType::hello || fields.has("storeId")) answer.gateway_id = read_gateway_id(fields);
   if (must_name_a_pod(answer.type) || fields.has("uid")) {
-    answer.uid = fields.id("uid");
+    const bool may_be_left_out = answer.type == AnswerType::pre_bound || answer.type == AnswerType::bound;
+    if (!may_be_left_out || fields.has("uid")) answer.uid = fields.id("uid");
     answer.epoch = fields.epoch("epoch");
   }
   if (answer.type == AnswerType::hello && fields.has("toIncarnation")) {
@@ -317,13 +263,13 @@ std::string encode(const Answer& answer) { return object_of(members_of(answer));
 std::vector<std::string> encode_all(const std::vector<Request>& requests) {
   std::vector<Members> all;
   for (const Request& request : requests) all.push_back(members_of(request));
-  return lists_of(std::move(all));
+  return lists_of(std::move(all), {"type", "promiseMs"});
 }
 
 std::vector<std::string> encode_all(const std::vector<Answer>& answers) {
   std::vector<Members> all;
   for (const Answer& answer : answers) all.push_back(members_of(answer));
-  return lists_of(std::move(all));
+  return lists_of(std::move(all), {"type"});
 }
 
 std::vector<Result<Request>> decode_requests(std::string_view payload) {

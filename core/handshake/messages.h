@@ -9,6 +9,7 @@
 
 #include "core/clock.h"
 #include "core/handshake/epoch.h"
+#include "core/handshake/lists.h"
 #include "core/status.h"
 
 namespace berth {
@@ -33,6 +34,7 @@ struct Request {
   std::string uid;                        // pod; empty in list and heartbeat
   Epoch epoch;                            // of uid
   std::string pod;                        // pre_bind: the manifest, JSON text
+  bool uid_in_pod = false;                // pre_bind, on its way out: metadata.uid of the manifest is uid; said once
   std::vector<VolumeGrant> volumes = {};  // pre_bind
   Millis promise_ms = 0;                  // pre_bind: how long the node holds the admission without Bind
   std::uint32_t page = 0;                 // list: page asked for, from 0
@@ -62,8 +64,9 @@ struct Answer {
   std::string node;            // the sender: from the authenticated topic, never from the payload
   std::string incarnation;     // the sender's own
   GatewayId gateway_id;        // echo of the request's; in superseded: the one the node obeys
-  std::string uid;             // echo
+  std::string uid;             // echo; empty in a pre_bound or bound that came in: the pod of the epoch is meant
   Epoch epoch;                 // echo
+  bool epoch_alone = false;    // pre_bound and bound, on their way out: without the uid
   std::string to_incarnation;  // hello: echo of the request's incarnation
   std::string reason;          // rejected
   Epoch high;                  // stale: hi >= epoch, durable
@@ -87,7 +90,6 @@ std::string encode(const Answer& answer);
 // What one sender has for one receiver in one turn, in as few payloads as the limits allow. Several make a list: an
 // object whose "items" are the messages, in their order, and whose other members are those of every item that does not
 // say otherwise. One alone is an object without "items", as above.
-inline constexpr std::size_t kMaxItems = 32;  // in one list
 std::vector<std::string> encode_all(const std::vector<Request>& requests);
 std::vector<std::string> encode_all(const std::vector<Answer>& answers);
 

@@ -2,6 +2,18 @@
 
 namespace berth {
 
+namespace {
+
+std::string text_of(const Json& value) { return value.dump(); }
+
+}  // namespace
+
+Board::Board(Turn& turn, const Topics& topics, const Clock& clock)
+    : turn_(turn),
+      topics_(topics),
+      clock_(clock),
+      events_out_(turn, [](const std::vector<Members>& events) { return lists_of(events, {"reason", "time"}); }) {}
+
 bool Board::publish_marked(const std::function<Json(Kind, const std::string&)>& render,
                            const std::function<bool(Kind, const std::string&)>& is_passing,
                            const std::function<bool()>& enough) {
@@ -50,36 +62,35 @@ void Board::send_mirror(Kind kind, const std::string& key, std::string payload) 
   turn_.send(std::move(message));
 }
 
-void Board::event(const std::string& pod_key, std::string type, std::string reason, std::string text) {
-  const Millis wall = clock_.wall();
-  if (const auto found = last_event_.find(pod_key); found != last_event_.end()) {
+void Board::event(PodEventRecord event, const std::string& node) {
+  event.wall = clock_.wall();
+  if (const auto found = last_event_.find(event.pod); found != last_event_.end()) {
     PodEventRecord& last = events_[found->second - forgotten_];
-    if (last.reason == reason && last.message == text) {
+    if (last.reason == event.reason && last.message == event.message) {
       // A pod that stays pending for one reason is told of once to the radio, and counted here.
       ++last.count;
-      last.wall = wall;
+      last.wall = event.wall;
       return;
     }
   }
-  Json payload = Json::object();
-  if (type != "Normal") payload.set("type", type);
-  payload.set("reason", reason);
-  payload.set("message", text);
-  payload.set("time", std::to_string(wall));
-  events_.push_back({pod_key, std::move(type), std::move(reason), std::move(text), wall, 1});
-  last_event_[pod_key] = forgotten_ + events_.size() - 1;
+  const std::size_t slash = event.pod.find('/');
+  Members said{{"name", text_of(event.pod.substr(slash + 1))}, {"reason", text_of(event.reason)}};
+  if (event.type != "Normal") said.emplace_back("type", text_of(event.type));
+  said.emplace_back(node.empty() ? "message" : "node", text_of(node.empty() ? event.message : node));
+  said.emplace_back("time", text_of(std::to_string(event.wall)));
+  Message envelope;
+  envelope.topic = topics_.events(event.pod.substr(0, slash));
+  envelope.qos = 0;
+  events_out_.send(std::move(envelope), std::move(said));
+
+  last_event_[event.pod] = forgotten_ + events_.size();
+  events_.push_back(std::move(event));
   if (events_.size() > kMaxEvents) {
     const auto oldest = last_event_.find(events_.front().pod);
     if (oldest->second == forgotten_) last_event_.erase(oldest);
     events_.pop_front();
     ++forgotten_;
   }
-
-  Message message;
-  message.topic = topics_.event(pod_key);
-  message.payload = payload.dump();
-  message.qos = 0;
-  turn_.send(std::move(message));
 }
 
 std::vector<PodEventRecord> Board::events_of(const std::string& pod_key) const {

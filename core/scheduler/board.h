@@ -16,6 +16,8 @@
 
 #include "core/api/objects.h"
 #include "core/clock.h"
+#include "core/handshake/lists.h"
+#include "core/outbox.h"
 #include "core/topics.h"
 #include "core/turn.h"
 
@@ -35,7 +37,7 @@ class Board {
   static constexpr std::size_t kMaxEvents = 1000;
   static constexpr std::string_view kMirrorMark = "mirror/";
 
-  Board(Turn& turn, const Topics& topics, const Clock& clock) : turn_(turn), topics_(topics), clock_(clock) {}
+  Board(Turn& turn, const Topics& topics, const Clock& clock);
 
   // Whose mirror it is: the gateway's store.
   void set_mirror_mark(const std::string& store_id) { mirror_mark_ = std::string(kMirrorMark) + store_id; }
@@ -55,7 +57,8 @@ class Board {
   // too, and must tell its own word coming back from an operator's. None clears the topic (after a delete's commit),
   // and last of all in its turn: while it is there, the object's status may still have to be cleared.
   void mirror(Kind kind, const std::string& key, std::optional<std::string> manifest);
-  void event(const std::string& pod_key, std::string type, std::string reason, std::string message);
+  // `node`: says all that the event's message does, and is published in its place; empty: it does not.
+  void event(PodEventRecord event, const std::string& node = {});
   std::vector<PodEventRecord> events_of(const std::string& pod_key) const;
 
  private:
@@ -64,6 +67,7 @@ class Board {
   Turn& turn_;
   const Topics& topics_;
   const Clock& clock_;
+  Outbox<Members> events_out_;
   std::set<std::pair<Kind, std::string>> dirty_;
   std::pair<Kind, std::string> last_shown_;  // the next turn goes on behind it
   std::set<std::pair<Kind, std::string>> passing_;

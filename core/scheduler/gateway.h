@@ -288,7 +288,8 @@ class Gateway final : public Transport::Handler, private Surroundings {
   void arm_resend(Timers::Id& timer, int& resends, std::function<void()> run);
   void send_request(const std::string& node, Request request);
   Epoch floor_of(const std::string& node) const;
-  void on_answer(const Answer& answer);
+  void on_answer(Answer answer);
+  std::string uid_of_epoch(const std::string& node, const Epoch& epoch) const;
   void add_release(ReleaseEntry entry, bool may_run);  // may_run: the pod is placed nowhere before the answer
   void request_release(const std::string& key);
   void restore_release(ReleaseEntry entry);

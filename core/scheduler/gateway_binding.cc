@@ -15,6 +15,8 @@ constexpr std::size_t kMaxReasonBytes = 1024;  // shown twice in a status, which
 
 bool is_at_rest(const Binding& binding) { return binding.row.phase == Phase::bound && binding.events.is_empty(); }
 
+bool is_below(const std::pair<Epoch, std::string>& held, const Epoch& wanted) { return held.first < wanted; }
+
 std::string release_key(const std::string& node, const std::string& uid, const Epoch& epoch) {
   return node + "/" + uid + "/" + to_text(epoch);
 }
@@ -260,6 +262,7 @@ void Gateway::request(Binding& binding) {
     case Phase::prebind:
       message.type = RequestType::pre_bind;
       message.pod = binding.pod == nullptr ? "{}" : binding.pod->manifest.text();
+      message.uid_in_pod = binding.pod != nullptr;
       message.volumes = row.volumes;
       message.promise_ms = row.promise_ms;
       binding.prebind_sent = clock_.now();
@@ -334,8 +337,7 @@ Epoch Gateway::floor_of(const std::string& node) const {
 
 void Gateway::hold_epoch(const std::string& node, const Epoch& epoch, const std::string& uid) {
   auto& live = live_epochs_[node];
-  const auto place = std::lower_bound(live.begin(), live.end(), epoch,
-                                      [](const auto& held, const Epoch& wanted) { return held.first < wanted; });
+  const auto place = std::lower_bound(live.begin(), live.end(), epoch, is_below);
   if (place == live.end() || place->first != epoch) live.insert(place, {epoch, uid});
 }
 
@@ -347,7 +349,16 @@ void Gateway::drop_epoch(const std::string& node, const Epoch& epoch) {
   if (found->second.empty()) live_epochs_.erase(found);
 }
 
-void Gateway::on_answer(const Answer& answer) {
+// Of the row or release-list entry that this node's epoch is of; empty: there is none.
+std::string Gateway::uid_of_epoch(const std::string& node, const Epoch& epoch) const {
+  const auto live = live_epochs_.find(node);
+  if (live == live_epochs_.end()) return {};
+  const auto held = std::lower_bound(live->second.begin(), live->second.end(), epoch, is_below);
+  return held != live->second.end() && held->first == epoch ? held->second : std::string();
+}
+
+void Gateway::on_answer(Answer answer) {
+  if (answer.uid.empty() && !answer.epoch.is_zero()) answer.uid = uid_of_epoch(answer.node, answer.epoch);
   note_incarnation(answer);
   apply_change(answer.node, nodes_.on_sign_of_life(answer.node, answer.incarnation));
   if (answer.type == AnswerType::superseded) return on_superseded(answer);

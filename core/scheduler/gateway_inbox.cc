@@ -3,6 +3,7 @@
 // asked again. So a node that floods delays itself, and costs the others no more than the reading of its messages.
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "core/scheduler/gateway.h"
 
@@ -57,13 +58,13 @@ bool Gateway::put_off(const std::vector<std::string_view>& levels, const Message
 
 // A list is heard to its end; what it held beyond one message counts as if it had come alone.
 void Gateway::hear_answers(const std::string& node, const Message& message) {
-  const std::vector<Result<Answer>> answers = decode_answers(message.payload, node);
+  std::vector<Result<Answer>> answers = decode_answers(message.payload, node);
   if (const auto inbox = inboxes_.find(node); inbox != inboxes_.end()) {
     inbox->second.taken += (answers.size() - 1) * kMessageBytes;
   }
-  for (const Result<Answer>& answer : answers) {
+  for (Result<Answer>& answer : answers) {
     if (answer) {
-      on_answer(*answer);
+      on_answer(std::move(*answer));
     } else {
       refuse(message.topic, answer.error().message());
     }

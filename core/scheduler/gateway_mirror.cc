@@ -43,6 +43,10 @@ Json Gateway::status_to_publish(Kind kind, const std::string& key) {
     cleared_[{kind, key}] = fence_ + 1;
   } else {
     cleared_.erase({kind, key});
+    // PodScheduled says it to all who read along; the epoch is for those who ask.
+    const Json* scheduler = kind == Kind::pod ? status.find("scheduler") : nullptr;
+    const Json* phase = scheduler == nullptr ? nullptr : scheduler->find("phase");
+    if (phase != nullptr && *phase == Json(to_string(Phase::bound))) status.erase("scheduler");
   }
   return status;
 }

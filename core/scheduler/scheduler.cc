@@ -269,8 +269,8 @@ Status Scheduler::bind(BindingCycle& cycle) {
 void Scheduler::finish_binding(BindingCycle& cycle) {
   const std::string key = cycle.queued.pod->metadata.key();
   surroundings_.attempt_ended(cycle.queued, "scheduled");
-  surroundings_.record_event(*cycle.queued.pod,
-                             {"Normal", "Scheduled", "Binding", "Successfully assigned " + key + " to " + cycle.node});
+  const std::string note = "Successfully assigned " + key + " to " + cycle.node;
+  surroundings_.record_event(*cycle.queued.pod, {"Normal", "Scheduled", "Binding", note, cycle.node});
 }
 
 void Scheduler::post_bind(BindingCycle& cycle) {

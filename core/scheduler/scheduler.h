@@ -52,6 +52,7 @@ struct SchedulingEvent {
   std::string_view reason;  // "Scheduled", "FailedScheduling", "Preempted"
   std::string_view action;  // "Binding", "Scheduling", "Preempting"
   std::string note;         // at most 1024 bytes
+  std::string node = {};    // "Scheduled": where
 };
 
 // What the scheduler needs of the world around it. evict() and patch_status() may tell it at once of what changed by

@@ -24,6 +24,7 @@ import programs  # noqa: E402
 from broker import Broker, Client  # noqa: E402
 from fleet import Fleet  # noqa: E402
 from manifests import pod  # noqa: E402
+from mqtt_packets import messages_of  # noqa: E402
 from paho.mqtt.packettypes import PacketTypes  # noqa: E402
 from paho.mqtt.properties import Properties  # noqa: E402
 
@@ -72,9 +73,12 @@ def spans_of_pod(fleet, sender, observer, name, number):
     accepted, payload = observer.came[answers][answered]
     assert json.loads(payload)["ok"], payload
     stages = {"accepted, durable": accepted}
-    for topic, kind in (("nodes/n1/requests", "PreBind"), ("gateways/gw/answers/n1", "PreBound"),
-                        ("nodes/n1/requests", "Bind"), ("gateways/gw/answers/n1", "Bound")):
-        stages[kind] = observer.first(fleet.topic(topic), f'"{kind}"'.encode(), uid.encode())
+    requests = fleet.topic("nodes/n1/requests")
+    stages["PreBind"] = observer.first(requests, b'"PreBind"', uid.encode())
+    asked = next(payload for at, payload in observer.came[requests] if at == stages["PreBind"])
+    epoch = next(each["epoch"] for each in messages_of(json.loads(asked)) if each.get("uid") == uid)
+    for topic, kind in (("gateways/gw/answers/n1", "PreBound"), ("nodes/n1/requests", "Bind"), ("gateways/gw/answers/n1", "Bound")):
+        stages[kind] = observer.first(fleet.topic(topic), f'"{kind}"'.encode(), f'"{epoch}"'.encode())
     return {what: at - began for what, at in {**stages, "Running reported": running}.items()}
 
 

@@ -23,6 +23,7 @@ inline std::vector<Answer> ready_answers(const std::string& node, const std::str
     answer.gateway_id = request->gateway_id;
     answer.uid = request->uid;
     answer.epoch = request->epoch;
+    answer.epoch_alone = answer.type == AnswerType::pre_bound || answer.type == AnswerType::bound;
     answer.list_id = request->list_id;
     answer.pages = 1;
     answers.push_back(std::move(answer));

@@ -52,12 +52,20 @@ class Packet:
 
 
 def messages_of(value):
-    """The messages of a decoded payload (transports/README.md): those of a list, each with what the list says of all."""
+    """The messages of a decoded payload (transports/README.md): those of a list, each with what the list says of all;
+    a PreBind with the uid that its manifest says."""
     items = value.get("items") if isinstance(value, dict) else None
-    if not isinstance(items, list):
-        return [value]
-    shared = {key: each for key, each in value.items() if key != "items"}
-    return [{**shared, **item} for item in items if isinstance(item, dict)]
+    messages = [value]
+    if isinstance(items, list):
+        shared = {key: each for key, each in value.items() if key != "items"}
+        messages = [{**shared, **item} for item in items if isinstance(item, dict)]
+    return [with_uid(message) for message in messages]
+
+
+def with_uid(message):
+    if not isinstance(message, dict) or message.get("type") != "PreBind" or "uid" in message:
+        return message
+    return {**message, "uid": message["pod"]["metadata"]["uid"]}
 
 
 def variable_length(number):

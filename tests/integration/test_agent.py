@@ -43,7 +43,7 @@ class Gateway:
 
     def wait_answer(self, kind, uid, epoch, count=1):
         return self.client.wait_message(self.fleet.topic(f"gateways/gw/answers/{self.node}"),
-                                        lambda a: (a["type"], a["uid"], a["epoch"]) == (kind, uid, epoch), count)[-1]
+                                        lambda a: (a["type"], a.get("uid", uid), a["epoch"]) == (kind, uid, epoch), count)[-1]
 
     def wait_phase(self, name, phase):
         topic = self.fleet.topic(f"nodes/{self.node}/pods/default/{name}")

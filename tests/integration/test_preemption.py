@@ -1,5 +1,7 @@
 """A pod of higher priority takes the place of others, on real devices."""
 
+import json
+
 import pytest
 from manifests import pod
 
@@ -30,7 +32,9 @@ def small_fleet(fleet):
 
 
 def events_of(fleet, name):
-    return [str(payload) for topic, payload in fleet.observer.messages if topic == fleet.topic(f"events/default/{name}")]
+    lists = [payload for topic, payload in fleet.observer.messages if topic == fleet.topic("events/default")]
+    items = [item for events in map(json.loads, lists) for item in events.get("items", [events])]
+    return [str(item) for item in items if item["name"] == name]
 
 
 def test_a_pod_of_higher_priority_takes_the_place_of_another(small_fleet):

@@ -10,7 +10,11 @@ namespace {
 // What a status says that is not the queue's to change without a word.
 Json settled(Json status) {
   for (std::string_view key : {"conditions", "message", "nominatedNodeName"}) status.erase(key);
-  if (Json* scheduler = status.find("scheduler")) {
+  Json* scheduler = status.find("scheduler");
+  const Json* phase = scheduler == nullptr ? nullptr : scheduler->find("phase");
+  if (phase != nullptr && *phase == Json("bound")) {
+    status.erase("scheduler");  // a client is told, who asks
+  } else if (scheduler != nullptr) {
     scheduler->erase("queue");
     scheduler->erase("attempts");
   }

@@ -66,11 +66,12 @@ void SimDevice::wipe() {
 
 bool SimDevice::on_send_watched(Message& message) {
   if (message.topic.find("/answers/") == std::string::npos) return true;
-  for (const Result<Answer>& answer : decode_answers(message.payload, name())) {
-    CHECK(answer.has_value());
-    world().say(name(), "answers " + std::string(to_string(answer->type)) + " " + answer->uid + "@" +
-                            berth::to_text(answer->epoch) + (answer->reason.empty() ? "" : ": " + answer->reason));
-    world().witness.device_sent(*answer);
+  for (const Result<Answer>& said : decode_answers(message.payload, name())) {
+    CHECK(said.has_value());
+    const Answer answer = world().witness.named(*said);
+    world().say(name(), "answers " + std::string(to_string(answer.type)) + " " + answer.uid + "@" +
+                            berth::to_text(answer.epoch) + (answer.reason.empty() ? "" : ": " + answer.reason));
+    world().witness.device_sent(answer);
   }
   if (world().answers.size() < kAnswersKept) {
     world().answers.push_back(message.payload);

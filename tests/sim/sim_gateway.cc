@@ -112,13 +112,24 @@ bool SimGateway::on_send_watched(Message& message) {
       CHECK(request.has_value());
       watch_request(node, *request);
     }
-  } else if (message.topic.starts_with(Topics(kFleet).root() + "events/") &&
-             message.payload.find("\"Preempted\"") != std::string::npos) {
-    world().witness.gateway_preempted(message.topic.substr(Topics(kFleet).root().size() + 7));
+  } else if (message.topic.starts_with(Topics(kFleet).root() + "events/")) {
+    watch_events(message);
   } else if (message.topic.starts_with(Topics(kFleet).root() + "clients/")) {
     world().witness.gateway_answered_client(message.payload);
   }
   return true;
+}
+
+void SimGateway::watch_events(const Message& message) {
+  const std::string name_space = message.topic.substr(Topics(kFleet).root().size() + 7);
+  const Json list = *Json::parse(message.payload);
+  const Json alone(Json::Array{list});
+  const Json* items = list.find("items");
+  for (const Json& item : (items == nullptr ? alone : *items).as_array()) {
+    const Json* reason = item.find("reason") != nullptr ? item.find("reason") : list.find("reason");
+    if (*reason != Json("Preempted")) continue;
+    world().witness.gateway_preempted(name_space + "/" + item.find("name")->as_string());
+  }
 }
 
 void SimGateway::watch_request(const std::string& node, const Request& request) {
@@ -141,8 +152,9 @@ void SimGateway::hear_answers(Message& message, const std::string& sender, bool 
   alone = alone && answers.size() == 1;
   if (!alone) world().witness.forget_message();
   std::vector<Answer> misread;
-  for (const Result<Answer>& answer : answers) {
-    if (!answer) continue;
+  for (const Result<Answer>& said : answers) {
+    if (!said) continue;
+    const Result<Answer> answer = world().witness.named(*said);
     world().say(name(), "hears " + std::string(to_string(answer->type)) + " " + answer->uid + "@" +
                             berth::to_text(answer->epoch) + " from " + sender);
     world().witness.gateway_received(*answer);

@@ -356,6 +356,12 @@ void Witness::judge_holdings(const std::string& name) {
   });
 }
 
+Answer Witness::named(Answer answer) const {
+  const auto owner = owner_of_.find({answer.gateway_id.store_id, answer.epoch});
+  if (answer.uid.empty() && owner != owner_of_.end()) answer.uid = owner->second.first;
+  return answer;
+}
+
 void Witness::device_sent(const Answer& answer) {
   if (at_device_ && answer.uid == at_device_->request.uid && answer.epoch == at_device_->request.epoch) {
     const bool equivalent = answer.type != AnswerType::pre_bound && answer.type != AnswerType::bound;

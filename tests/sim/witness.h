@@ -97,6 +97,8 @@ class Witness {
   void turn_ended() { heard_in_turn_.clear(), preempted_.clear(); }
   void gateway_answered_client(const std::string& payload);
   void device_sent(const Answer& answer);
+  // With the uid that its epoch is of, where it says none.
+  Answer named(Answer answer) const;
   // A turn of its agent has ended well, at this time of the machine's clock, which begins anew with each of its boots.
   void device_turned(const std::string& name, Millis now, int boots);
   // Such a turn, of an agent that has swept what it found: its machine holds only what slots name.

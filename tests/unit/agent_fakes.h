@@ -177,7 +177,10 @@ class AgentTest : public testing::Test {
     request.promise_ms = 30'000;
     return request;
   }
-  void deliver(const Request& request) { deliver_text(encode(request)); }
+  void deliver(const Request& request) {
+    uid_of_[request.epoch] = request.uid;
+    deliver_text(encode(request));
+  }
   void deliver_text(const std::string& payload) {
     Message message;
     message.topic = kRequests;
@@ -211,10 +214,12 @@ class AgentTest : public testing::Test {
     std::vector<Answer> answers;
     for (const Message& message : std::exchange(transport.sent, {})) {
       if (message.topic != kAnswers) continue;
-      const Result<Answer> answer = decode_answer(message.payload, "n1");
+      Result<Answer> answer = decode_answer(message.payload, "n1");
       EXPECT_TRUE(answer) << message.payload;
       EXPECT_LE(message.payload.size(), 60u * 1024);
-      if (answer) answers.push_back(*answer);
+      if (!answer) continue;
+      if (answer->uid.empty()) answer->uid = uid_of_[answer->epoch];
+      answers.push_back(*answer);
     }
     return answers;
   }
@@ -255,6 +260,7 @@ class AgentTest : public testing::Test {
   Timers timers;
   SilentLog log;
   std::uint64_t seed = 0;
+  std::map<Epoch, std::string> uid_of_;  // of what was delivered
   std::unique_ptr<Agent> agent;
 };
 

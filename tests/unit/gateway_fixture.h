@@ -33,7 +33,9 @@ class RecordingTransport final : public Transport {
  public:
   void set_handler(Handler* handler) override { handler_ = handler; }
   bool is_up() const override { return up; }
+  void gather(bool on) override { gathering = on; }
   void send(const Message& message) override {
+    if (!gathering) ++ungathered;
     on_wire.push_back(message);
     for (Message& each : taken_apart(message)) sent.push_back(std::move(each));
   }
@@ -42,6 +44,8 @@ class RecordingTransport final : public Transport {
     if (asked.no_local) no_local.insert(filter);
   }
   bool up = false;
+  bool gathering = false;
+  int ungathered = 0;         // sent while not gathering
   std::vector<Message> sent;  // those of a list each alone
   std::vector<Message> on_wire;
   std::vector<std::string> filters;

@@ -192,7 +192,7 @@ TEST(Messages, ANumberThatIsNoPageIsRefused) {
 }
 
 TEST(Messages, AnAnswerAboutAPodNamesIt) {
-  for (const AnswerType type : {AnswerType::pre_bound, AnswerType::bound, AnswerType::released, AnswerType::stale}) {
+  for (const AnswerType type : {AnswerType::rejected, AnswerType::released, AnswerType::stale}) {
     const Result<Answer> got = decode_answer(with(encode(answer_of(type)), "uid", nullptr), "n1");
     ASSERT_FALSE(got);
     EXPECT_EQ(got.error().message(), "uid: is missing; must be a string");
@@ -241,6 +241,49 @@ TEST(Messages, AListSaysOnceWhatItsMessagesShareAndComesBackWhole) {
   }
 }
 
+TEST(Messages, APreBoundOrBoundMayNameItsEpochAlone) {
+  for (const AnswerType type : {AnswerType::pre_bound, AnswerType::bound}) {
+    Answer answer = answer_of(type);
+    answer.epoch_alone = true;
+    EXPECT_EQ(encode(answer).find("uid"), std::string::npos);
+    const Result<Answer> got = decode_answer(encode(answer), "n1");
+    ASSERT_TRUE(got);
+    EXPECT_EQ(got->uid, "");
+    EXPECT_EQ(got->epoch, answer.epoch);
+  }
+}
+
+TEST(Messages, ThePodOfAPreBindMaySayItsUidAlone) {
+  Request request = pre_bind();
+  request.pod = R"({"metadata":{"uid":"u1"}})";
+  request.uid_in_pod = true;
+  const std::string payload = encode(request);
+  EXPECT_EQ(payload.find("u1"), payload.rfind("u1"));
+  const Result<Request> got = decode_request(payload);
+  ASSERT_TRUE(got) << got.error().message();
+  EXPECT_EQ(got->uid, "u1");
+  EXPECT_EQ(error_of(with(payload, "pod", R"({"metadata":{"uid":"../x"}})")),
+            "pod.metadata.uid: must be 1 to 128 letters, digits, '.', '_' or '-'");
+  EXPECT_EQ(error_of(with(payload, "pod", "{}")), "uid: is missing, here and in pod.metadata");
+}
+
+TEST(Messages, AListSaysWhatMostOfItsMessagesAreAndTheOthersSayWhatTheyAre) {
+  std::vector<Request> sent = binds(1);
+  for (int more = 0; more < 2; ++more) {
+    sent.push_back(pre_bind());
+    sent.back().epoch.counter += static_cast<std::uint64_t>(more);
+  }
+  const std::vector<std::string> payloads = encode_all(sent);
+  ASSERT_EQ(payloads.size(), 1u);
+  for (const char* word : {"\"PreBind\"", "\"Bind\"", "promiseMs"}) {
+    EXPECT_NE(payloads[0].find(word), std::string::npos) << word;
+    EXPECT_EQ(payloads[0].find(word), payloads[0].rfind(word)) << word;
+  }
+  const std::vector<Result<Request>> got = decode_requests(payloads[0]);
+  ASSERT_EQ(got.size(), 3u);
+  for (std::size_t index = 0; index < 3; ++index) EXPECT_EQ(encode(*got[index]), encode(sent[index]));
+}
+
 TEST(Messages, OneAloneIsNoList) {
   EXPECT_EQ(encode_all(std::vector<Request>{pre_bind()}), std::vector<std::string>{encode(pre_bind())});
   EXPECT_TRUE(encode_all(std::vector<Answer>{}).empty());
@@ -266,6 +309,16 @@ TEST(Messages, WhatOneListCannotHoldGoesIntoTheNext) {
   }
   ASSERT_EQ(again.size(), large.size());
   for (std::size_t index = 0; index < large.size(); ++index) EXPECT_EQ(again[index], encode(large[index]));
+}
+
+TEST(Messages, OneThatIsLeftAloneSaysWhatItIsAndNotWhatTheOthersAre) {
+  std::vector<Request> sent = binds(kMaxItems);
+  sent.push_back(pre_bind());
+  const std::vector<std::string> payloads = encode_all(sent);
+  ASSERT_EQ(payloads.size(), 2u);
+  const Result<Request> last = decode_request(payloads[1]);
+  ASSERT_TRUE(last) << last.error().message();
+  EXPECT_EQ(encode(*last), encode(sent.back()));
 }
 
 TEST(Messages, EachMessageOfAListIsJudgedAlone) {

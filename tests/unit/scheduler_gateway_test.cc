@@ -91,18 +91,67 @@ TEST_F(GatewayTest, OneStatusTellsOfAPodThatIsBoundAtOnceAndTheTickOfOneThatIsNo
     for (const Message& message : transport.sent) {
       if (message.topic != topics.status(Kind::pod, "default/" + name)) continue;
       const Json status = *Json::parse(message.payload);
-      phases.push_back(status.find("scheduler")->find("phase")->as_string());
+      const Json* scheduler = status.find("scheduler");
+      phases.push_back(scheduler == nullptr ? status.find("nodeName")->as_string()
+                                            : scheduler->find("phase")->as_string());
     }
     return phases;
   };
   bind_pod("quick", "u1", "n1");
-  EXPECT_EQ(told("quick"), std::vector<std::string>{"bound"});
+  EXPECT_EQ(told("quick"), std::vector<std::string>{"n1"}) << "that it is scheduled says bound";
   apply(pod("slow", "u2"));
   EXPECT_EQ(told("slow"), std::vector<std::string>{});
   advance(1000);
   EXPECT_EQ(told("slow"), std::vector<std::string>{"prebind"});
   advance(3000);
   EXPECT_EQ(told("slow").size(), 1u) << "nothing new to tell";
+}
+
+TEST_F(GatewayTest, AnAnswerThatNamesItsEpochAloneIsOfThatPodOnItsOwnNodeOnly) {
+  start_connected();
+  device("n1");
+  apply(pod("p", "u1"));
+  device("n2", "i2");
+  Answer prepared = answer_to(*request("n1"), AnswerType::pre_bound);
+  prepared.epoch_alone = true;
+  answer("n2", prepared);
+  EXPECT_EQ(phase("u1"), Phase::prebind);
+  answer("n1", prepared);
+  ASSERT_EQ(phase("u1"), Phase::bind);
+  Answer started = answer_to(*request("n1"), AnswerType::bound);
+  started.epoch_alone = true;
+  answer("n1", started);
+  EXPECT_EQ(phase("u1"), Phase::bound);
+}
+
+TEST_F(GatewayTest, EventsOfOneTurnAndNamespaceAreOneMessage) {
+  start_connected();
+  device("n1");
+  for (const std::string name : {"a", "b"}) {
+    Message message;
+    message.topic = topics.desired(Kind::pod, "default/" + name);
+    message.payload = pod(name, "u" + name, "900Gi");
+    gateway->on_message(message);
+  }
+  transport.on_wire.clear();
+  turn();
+  std::vector<std::string> events;
+  for (const Message& message : transport.on_wire) {
+    if (message.topic == topics.events("default")) events.push_back(message.payload);
+  }
+  ASSERT_EQ(events.size(), 1u);
+  const Json list = *Json::parse(events[0]);
+  EXPECT_EQ(*list.find("reason"), Json("FailedScheduling"));
+  ASSERT_EQ(list.find("items")->as_array().size(), 2u);
+  EXPECT_EQ(*list.find("items")->as_array()[1].find("name"), Json("b"));
+}
+
+TEST_F(GatewayTest, WhatATurnSendsIsGathered) {
+  start_connected();
+  transport.ungathered = 0;
+  apply(pod("p", "u1"));
+  EXPECT_EQ(transport.ungathered, 0);
+  EXPECT_FALSE(transport.gathering) << "what was gathered leaves with the turn";
 }
 
 TEST_F(GatewayTest, OneStatusTellsOfAPodThatWaitsItsTurnAtANode) {
@@ -141,7 +190,7 @@ TEST_F(GatewayTest, AnEventIsTheNewsOfItsPodAndSaysNoMoreThanThat) {
   Board board(shown, topics, clock);
   const auto say = [&](const std::string& pod, const std::string& type, const std::string& reason) {
     transport.sent.clear();
-    board.event(pod, type, reason, "why");
+    board.event({pod, type, reason, "why"});
     EXPECT_TRUE(shown.finish().is_success());
     return transport.sent.empty() ? std::string("nothing") : transport.sent.back().payload;
   };
