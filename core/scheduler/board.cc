@@ -4,6 +4,9 @@ namespace berth {
 
 namespace {
 
+// One that is bound in less than a second is told of once, whenever in a second it began.
+constexpr int kTicksOfPassing = 2;
+
 std::string text_of(const Json& value) { return value.dump(); }
 
 }  // namespace
@@ -23,10 +26,7 @@ bool Board::publish_marked(const std::function<Json(Kind, const std::string&)>& 
     last_shown_ = *next;
     const auto marked = std::move(dirty_.extract(next).value());
     const auto& [kind, key] = marked;
-    if (is_passing(kind, key)) {
-      passing_.insert(marked);
-      continue;
-    }
+    if (is_passing(kind, key) && passing_[marked] < kTicksOfPassing) continue;
     passing_.erase(marked);
     Message message;
     message.topic = topics_.status(kind, key);
@@ -42,6 +42,12 @@ bool Board::publish_marked(const std::function<Json(Kind, const std::string&)>& 
     return true;
   });
   return dirty_.empty();
+}
+
+void Board::tick() {
+  for (auto& [waiting, ticks] : passing_) {
+    if (++ticks >= kTicksOfPassing) dirty_.insert(waiting);
+  }
 }
 
 void Board::mirror(Kind kind, const std::string& key, std::optional<std::string> manifest) {

@@ -46,10 +46,10 @@ class Board {
   bool is_own_mirror(const Message& message) const { return message.correlation == mirror_mark_; }
 
   // The object's status will be published when a turn ends, as `render` gives it then; null clears the topic. One of
-  // which `is_passing` holds waits until it is marked again, or all that wait are. What is marked once `enough` holds
-  // is left to the next turn; false: something is.
+  // which `is_passing` holds waits until that ends, or for two ticks. What is marked once `enough` holds is left to the
+  // next turn; false: something is.
   void mark(Kind kind, const std::string& key) { dirty_.insert({kind, key}); }
-  void mark_passing() { dirty_.merge(std::exchange(passing_, {})); }
+  void tick();
   bool publish_marked(const std::function<Json(Kind, const std::string&)>& render,
                       const std::function<bool(Kind, const std::string&)>& is_passing,
                       const std::function<bool()>& enough);
@@ -69,9 +69,9 @@ class Board {
   const Clock& clock_;
   Outbox<Members> events_out_;
   std::set<std::pair<Kind, std::string>> dirty_;
-  std::pair<Kind, std::string> last_shown_;  // the next turn goes on behind it
-  std::set<std::pair<Kind, std::string>> passing_;
-  std::set<std::pair<Kind, std::string>> gone_;  // whose mirror is to be cleared
+  std::pair<Kind, std::string> last_shown_;              // the next turn goes on behind it
+  std::map<std::pair<Kind, std::string>, int> passing_;  // how many ticks each has waited
+  std::set<std::pair<Kind, std::string>> gone_;          // whose mirror is to be cleared
   std::deque<PodEventRecord> events_;
   std::uint64_t forgotten_ = 0;                                // events that came before those kept
   std::unordered_map<std::string, std::uint64_t> last_event_;  // by pod: how many had come before its newest

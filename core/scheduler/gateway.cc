@@ -174,17 +174,14 @@ Status Gateway::finish_turn() {
   end_inbox_turn();
   save_identity();
   save_places(false);
-  const bool ticked = std::exchange(ticked_, false);
-  if (ticked) board_.mark_passing();
+  if (std::exchange(ticked_, false)) board_.tick();
   // Before the fence nothing is shown: on_fence() marks everything, and mirrors it first.
   if (synced_) {
     const std::int64_t end_us = clock_.now_us() + kShowUs;
-    const bool all =
-        board_.publish_marked([this](Kind kind, const std::string& key) { return status_to_publish(kind, key); },
-                              [this, ticked](Kind kind, const std::string& key) {
-                                return !ticked && kind == Kind::pod && is_on_its_way(key);
-                              },
-                              [this, end_us] { return clock_.now_us() >= end_us; });
+    const bool all = board_.publish_marked(
+        [this](Kind kind, const std::string& key) { return status_to_publish(kind, key); },
+        [this](Kind kind, const std::string& key) { return kind == Kind::pod && is_on_its_way(key); },
+        [this, end_us] { return clock_.now_us() >= end_us; });
     if (!all) turn_again();
   }
   const Status finished = turn_.finish();

@@ -32,7 +32,7 @@ namespace {
 
 constexpr int kNodes = 20;
 constexpr int kPods = 3000;
-constexpr int kGroup = 250;            // pods wanted at once
+constexpr int kGroup = 1000;           // pods wanted at once
 constexpr int kLone = 200;             // pods wanted one after the other
 constexpr int kHandlersPerTurn = 128;  // as firmware-host/loop.h
 
