@@ -302,14 +302,33 @@ TEST(Cache, KeepsTheColumnsOfASnapshotInStep) {
   Snapshot snapshot;
   cache.update_snapshot(snapshot);
   const std::size_t place = snapshot.place_of("n2");
-  const std::int64_t pods = snapshot.columns().free_pods()[place];
   EXPECT_EQ(snapshot.columns().of(NodeColumns::milli_cpu).requested[place], 0);
   ASSERT_TRUE(cache.assume(cpu_pod("p", "1"), "n2").is_success());
   cache.update_snapshot(snapshot);
   const NodeColumns::OfResource& cpu = snapshot.columns().of(NodeColumns::milli_cpu);
   EXPECT_EQ(cpu.requested[place], 1000);
-  EXPECT_EQ(cpu.free[place], cpu.allocatable[place] - 1000);
-  EXPECT_EQ(snapshot.columns().free_pods()[place], pods - 1);
+  EXPECT_EQ(cpu.requested_for_scoring[place], 1000);
+  EXPECT_EQ(snapshot.columns().full()[place], 0);
+  cache.set_node(share(make_node("n2", "4", "8Gi", "1")));
+  cache.update_snapshot(snapshot);
+  EXPECT_EQ(snapshot.columns().full()[place], 1);
+}
+
+TEST(Cache, CountsTheNodesWhoseAmountsAColumnDoesNotHoldExactly) {
+  Cache cache;
+  for (const char* name : {"n1", "n2"}) cache.set_node(share(make_node(name)));
+  Snapshot snapshot;
+  cache.update_snapshot(snapshot);
+  const NodeColumns::OfResource& memory = snapshot.columns().of(NodeColumns::memory);
+  EXPECT_EQ(memory.inexact, 0u);
+  for (const char* large : {"64Ti", "65Ti"}) {
+    cache.set_node(share(make_node("n2", "4", large)));
+    cache.update_snapshot(snapshot);
+    EXPECT_EQ(memory.inexact, 1u) << large;
+  }
+  cache.set_node(share(make_node("n2", "4", "63Ti")));
+  cache.update_snapshot(snapshot);
+  EXPECT_EQ(memory.inexact, 0u);
 }
 
 TEST(Cache, LetsGoOfLabelValuesThatNoNodeHasAnyMore) {
