@@ -160,15 +160,8 @@ FleetScan::Attempt::Attempt(FleetScan& scan, CycleState& state, std::shared_ptr<
     : scan_(scan), state_(state), pod_(std::move(pod)), snapshot_(snapshot), nominator_(nominator) {}
 
 bool FleetScan::Attempt::filter(std::size_t /*start*/) {
+  if (!scan_.is_for(*pod_) || !pre_filter()) return false;
   const auto& filters = scan_.framework_.filters();
-  if (!scan_.is_for(*pod_)) return false;
-  PreFilterResult narrowed;
-  const Status status = scan_.framework_.run_pre_filter(state_, *pod_, snapshot_, narrowed);
-  if (!status.is_success() || narrowed.node_names) return false;
-  for (const auto& entry : filters) {
-    if (state_.skip_filter.contains(entry.name)) continue;
-    if (!reads_nodes_only(*entry.plugin, *pod_, Point::filter)) return false;
-  }
   scan_.rejected_.assign(snapshot_.nodes().size(), 0);
   for (std::size_t plugin = 0; plugin < filters.size(); ++plugin) {
     if (state_.skip_filter.contains(filters[plugin].name)) continue;
@@ -181,6 +174,29 @@ bool FleetScan::Attempt::filter(std::size_t /*start*/) {
   }
   if (!filter_nominated()) return false;
   feasible_ = scan_.rejected_.size() - sum_of(scan_.rejected_);
+  return true;
+}
+
+// Counted when the pod is for here: otherwise PreFilter is asked again, and counted then.
+bool FleetScan::Attempt::pre_filter() {
+  state_.skip_filter.clear();
+  const auto& asked = scan_.framework_.pre_filters();
+  for (const auto& entry : asked) {
+    PreFilterResult narrowed;
+    const Status status = entry.plugin->pre_filter(state_, *pod_, snapshot_, narrowed);
+    if (status.is_skip()) {
+      state_.skip_filter.insert(entry.name);
+    } else if (!status.is_success() || narrowed.node_names) {
+      return false;
+    }
+  }
+  for (const auto& entry : scan_.framework_.filters()) {
+    if (state_.skip_filter.contains(entry.name)) continue;
+    if (!reads_nodes_only(*entry.plugin, *pod_, Point::filter)) return false;
+  }
+  for (const auto& entry : asked) {
+    if (!state_.skip_filter.contains(entry.name)) entry.count();
+  }
   return true;
 }
 

@@ -74,6 +74,7 @@ class FleetScan {
       std::int64_t of(std::size_t place) const;
     };
     bool add_to_totals(const Scored& scored) const;
+    bool pre_filter();
     bool filter_nominated();
     bool pre_score();
     bool normalize(Scored& scored) const;
