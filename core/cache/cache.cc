@@ -45,7 +45,12 @@ Cache::Place Cache::find_pod(const std::string& uid) const {
 NodeInfo& Cache::touch(Place place) {
   Entry& entry = entries_[place];
   // A snapshot reads what it was given: it never sees a later change.
-  if (entry.info.use_count() > 1) entry.info = std::make_shared<NodeInfo>(*entry.info);
+  if (entry.info.use_count() > 1) {
+    auto copy = std::make_shared<NodeInfo>();
+    copy->pods.reserve(entry.info->pods.size() + 1);  // mostly one more comes
+    *copy = *entry.info;
+    entry.info = std::move(copy);
+  }
   entry.info->generation = ++generation_;
   if (place != newest_) {
     unlink(place);

@@ -50,9 +50,14 @@ class CycleState {
 
   // Uids of pods that a plugin wants tried again when this cycle succeeds (framework/types.go PodsToActivate). Clones
   // share it.
-  std::shared_ptr<std::set<std::string>> pods_to_activate = std::make_shared<std::set<std::string>>();
+  std::set<std::string>& pods_to_activate() const {
+    if (pods_to_activate_ == nullptr) pods_to_activate_ = std::make_shared<std::set<std::string>>();
+    return *pods_to_activate_;
+  }
+  bool activates_pods() const { return pods_to_activate_ != nullptr && !pods_to_activate_->empty(); }
 
  private:
+  mutable std::shared_ptr<std::set<std::string>> pods_to_activate_;  // null: nobody has asked for it yet
   std::map<std::string, std::unique_ptr<StateEntry>, std::less<>> entries_;
 };
 
