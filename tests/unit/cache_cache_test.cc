@@ -296,6 +296,30 @@ TEST(Snapshot, CountsPodsWithAffinity) {
   EXPECT_EQ(snapshot.pods_with_affinity(), 0);
 }
 
+TEST(Cache, TellsANodeFromOneThatWentBetweenTwoSnapshots) {
+  Cache cache;
+  for (const char* name : {"n1", "n2", "n3"}) cache.set_node(share(make_node(name)));
+  Snapshot snapshot;
+  cache.update_snapshot(snapshot);
+  cache.remove_node("n1");
+  cache.remove_node("n2");
+  for (const char* name : {"n4", "n2"}) cache.set_node(share(make_node(name, "7")));
+  cache.update_snapshot(snapshot);
+  ASSERT_EQ(snapshot.nodes().size(), 3u);
+  for (const char* name : {"n3", "n4", "n2"}) {
+    ASSERT_NE(snapshot.find(name), nullptr) << name;
+    EXPECT_EQ(snapshot.find(name)->name(), name);
+    EXPECT_EQ(snapshot.find(name)->allocatable.milli_cpu, name == std::string("n3") ? 4000 : 7000) << name;
+  }
+  EXPECT_EQ(snapshot.find("n1"), nullptr);
+  ASSERT_NE(snapshot.changes().back().move, nullptr);
+  const Snapshot::Move& move = *snapshot.changes().back().move;
+  EXPECT_EQ(move.from, (std::vector<std::size_t>{2, Snapshot::Move::kNew, Snapshot::Move::kNew}));
+  ASSERT_EQ(move.gone.size(), 2u);
+  EXPECT_EQ(move.gone[0].second->name(), "n1");
+  EXPECT_EQ(move.gone[1].second->name(), "n2") << "it came back as another";
+}
+
 TEST(Cache, KeepsTheColumnsOfASnapshotInStep) {
   Cache cache;
   for (const char* name : {"n1", "n2"}) cache.set_node(share(make_node(name)));
