@@ -71,8 +71,8 @@ void ClassView::Attempt::skip_sums() {
     if (entry.summing == nullptr) continue;
     if (entry.summing->skips_filter(view_.state_, view_.pod_)) {
       view_.state_.skip_filter.insert(entry.name);
-    } else if (auto skipped = view_.state_.skip_filter.find(entry.name); skipped != view_.state_.skip_filter.end()) {
-      view_.state_.skip_filter.erase(skipped);
+    } else {
+      view_.state_.skip_filter.erase(entry.name);
     }
   }
 }
@@ -231,8 +231,8 @@ bool ClassView::Attempt::score() {
       state.skip_score.insert(entry.name);
     } else if (!status.is_success()) {
       return false;
-    } else if (auto skipped = state.skip_score.find(entry.name); skipped != state.skip_score.end()) {
-      state.skip_score.erase(skipped);
+    } else {
+      state.skip_score.erase(entry.name);
     }
   }
   view_.scratch_.resize(all.size());
