@@ -53,18 +53,6 @@ bool are_same(const Budgets& a, const Budgets& b) {
                     [&says](const auto& x, const auto& y) { return says(*x) == says(*y); });
 }
 
-// The text of a FitError over all nodes; those without a status of their own were none to try.
-std::string nowhere(const Snapshot& snapshot, NodeStatuses statuses) {
-  const Status unhelpful = Status::unresolvable("Preemption is not helpful for scheduling");
-  Diagnosis diagnosis;
-  diagnosis.nodes_total = snapshot.nodes().size();
-  for (std::size_t place = 0; place < snapshot.nodes().size(); ++place) {
-    if (statuses.find(place) == nullptr) statuses.set(place, unhelpful);
-  }
-  diagnosis.node_statuses = std::move(statuses);
-  return diagnosis.message();
-}
-
 // Each error once, as upstream joins them (apimachinery util/errors NewAggregate).
 std::string join(const std::vector<std::string>& errors) {
   std::vector<std::string> told;
@@ -142,6 +130,17 @@ Json DefaultPreemption::args() const {
                            {"minCandidateNodesAbsolute", Json(args_.min_candidate_nodes_absolute)}});
 }
 
+// The text of a FitError over all nodes; those without a status of their own were none to try.
+std::string DefaultPreemption::nowhere(const DryRun& run) const {
+  const Status unhelpful = Status::unresolvable("Preemption is not helpful for scheduling");
+  Diagnosis diagnosis;
+  diagnosis.nodes_total = handle_.snapshot().nodes().size();
+  diagnosis.node_statuses.reset(diagnosis.nodes_total);
+  for (std::size_t place = 0; place < diagnosis.nodes_total; ++place) diagnosis.node_statuses.set(place, unhelpful);
+  for (const auto& [place, tried] : run.in_vain) diagnosis.node_statuses.set(place, tried->status);
+  return diagnosis.message();
+}
+
 std::size_t DefaultPreemption::candidates_wanted(std::size_t nodes) const {
   const auto total = static_cast<std::int64_t>(nodes);
   const std::int64_t share = total * args_.min_candidate_nodes_percentage / 100;
@@ -178,7 +177,6 @@ DefaultPreemption::DryRun DefaultPreemption::dry_run(const Framework& framework,
   const std::size_t wanted = candidates_wanted(places.size());
   Trials::Table* kept = Trials::of(state, budgets, nodes.size());
   DryRun run;
-  run.statuses.reset(nodes.size());
   Weighings violating;
   for (std::size_t i = 0; i < places.size(); ++i) {
     // Enough of them, and at least one that violates no budget.
@@ -200,7 +198,7 @@ DefaultPreemption::DryRun DefaultPreemption::dry_run(const Framework& framework,
       continue;
     }
     if (tried->status.code() == Code::error) run.errors.push_back(tried->status.message());
-    run.statuses.set(place, tried->status);
+    run.in_vain.emplace_back(place, std::move(tried));
   }
   std::move(violating.begin(), violating.end(), std::back_inserter(run.candidates));
   return run;
@@ -219,12 +217,11 @@ Status DefaultPreemption::post_filter(const Framework& framework, CycleState& st
     if (status != nullptr && status->code() == Code::unschedulable) potential.push_back(place);
   }
   DryRun tried;
-  tried.statuses.reset(snapshot.nodes().size());
   if (!potential.empty()) tried = dry_run(framework, state, pod, potential);
   if (tried.candidates.empty()) {
     if (!tried.errors.empty()) return said(Code::error, join(tried.errors));
     result.nominated_node = "";
-    return said(Code::unschedulable, nowhere(snapshot, std::move(tried.statuses)));
+    return said(Code::unschedulable, nowhere(tried));
   }
   std::vector<const std::string*> ties = least_harmful(tried.candidates);
   const auto drawn = ties.begin() + static_cast<std::ptrdiff_t>(ties.size() == 1 ? 0 : handle_.draw(ties.size()));

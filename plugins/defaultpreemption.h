@@ -50,16 +50,17 @@ class DefaultPreemption final : public PostFilterPlugin, public EnqueueExtension
                      PostFilterResult& result) override;
 
  private:
+  struct Tried;
   struct DryRun {
     preemption::Weighings candidates;
-    NodeStatuses statuses;  // of the nodes that are none
+    std::vector<std::pair<std::size_t, std::shared_ptr<const Tried>>> in_vain;  // places that are none
     std::vector<std::string> errors;
   };
-  struct Tried;
   struct Trials;
   DryRun dry_run(const Framework& framework, CycleState& state, const Pod& pod, const std::vector<std::size_t>& places);
   std::shared_ptr<const Tried> try_node(const Framework& framework, const CycleState& state, const Pod& pod,
                                         const preemption::Budgets& budgets, const NodeInfo& node);
+  std::string nowhere(const DryRun& run) const;
   std::size_t candidates_wanted(std::size_t nodes) const;
 
   Args args_;

@@ -12,36 +12,43 @@ struct AskedForScore final : StateEntry {
   std::unique_ptr<StateEntry> clone() const override { return std::make_unique<AskedForScore>(*this); }
 };
 
-double share_of(const Fill& fill) {
-  return std::min(static_cast<double>(fill.requested) / static_cast<double>(fill.capacity), 1.0);
+// Of a resource that the node does not have: 0.
+double share_of(const FillColumns::OfNode& fill) {
+  const double share = fill.requested / (fill.capacity == 0 ? 1 : fill.capacity);
+  const double at_most_all = share < 1 ? share : 1;
+  return fill.capacity == 0 ? 0 : at_most_all;
 }
 
-// The standard deviation of the shares; for two of them half of what lies between them, which is the same number.
-double deviation(const std::vector<Fill>& fill) {
+// The standard deviation of the shares, of resources that the node has; for two of them half of what lies between them,
+// which is the same number. fill_at(i) is asked more than once.
+template <class FillAt>
+double deviation_of(std::size_t resources, FillAt fill_at) {
   double total = 0;
   double count = 0;
   double first = 0;
   double last = 0;
-  for (const Fill& each : fill) {
-    if (each.capacity == 0) continue;
-    last = share_of(each);
-    if (count == 0) first = last;
-    total += last;
-    ++count;
+  for (std::size_t i = 0; i < resources; ++i) {
+    const FillColumns::OfNode fill = fill_at(i);
+    const double share = share_of(fill);
+    first += count == 0 ? share : 0;
+    last = fill.capacity != 0 ? share : last;
+    total += share;
+    count += fill.capacity != 0 ? 1 : 0;
   }
-  if (count < 2) return 0;
-  if (count == 2) return std::abs((first - last) / 2);
+  const double of_two = count == 2 ? std::abs((first - last) / 2) : 0;
+  if (resources <= 2 || count <= 2) return of_two;
   const double mean = total / count;
   double squares = 0;
-  for (const Fill& each : fill) {
-    if (each.capacity != 0) squares += (share_of(each) - mean) * (share_of(each) - mean);
+  for (std::size_t i = 0; i < resources; ++i) {
+    const FillColumns::OfNode fill = fill_at(i);
+    const double off = fill.capacity == 0 ? 0 : share_of(fill) - mean;
+    squares += off * off;
   }
   return std::sqrt(squares / count);
 }
 
-std::int64_t balance_of(const std::vector<Fill>& fill) {
-  return static_cast<std::int64_t>((1 - deviation(fill)) * static_cast<double>(ScorePlugin::kMaxScore));
-}
+// Cut to a whole number it is the score.
+double evenness(double deviation) { return (1 - deviation) * static_cast<double>(ScorePlugin::kMaxScore); }
 
 }  // namespace
 
@@ -68,17 +75,24 @@ Status NodeResourcesBalancedAllocation::score(CycleState& state, const Pod&, con
                                               std::int64_t& score) {
   const auto* asked = state.read<AskedForScore>(kName);
   if (asked == nullptr) return Status::error("PreScore did not run");
-  score = balance_of(fill_of(node, resources_, asked->by_resource, false));
+  const auto fill_at = [&](std::size_t i) -> FillColumns::OfNode {
+    const Fill fill = fill_of(node, resources_[i], asked->by_resource[i], false);
+    return {static_cast<double>(fill.capacity), static_cast<double>(fill.requested), 0};
+  };
+  score = static_cast<std::int64_t>(evenness(deviation_of(resources_.size(), fill_at)));
   return {};
 }
 
 bool NodeResourcesBalancedAllocation::score_all(CycleState& state, const Pod& pod, const Snapshot& snapshot,
-                                                std::vector<std::int64_t>& scores) {
+                                                std::vector<std::int32_t>& scores) {
   const auto* asked = state.read<AskedForScore>(kName);
   if (asked == nullptr) return false;
   const FillColumns columns(snapshot, resources_, asked->by_resource, false);
-  if (!columns.has_all()) return ScorePlugin::score_all(state, pod, snapshot, scores);
-  columns.score_all(balance_of, scores);
+  if (!columns.are_exact()) return ScorePlugin::score_all(state, pod, snapshot, scores);
+  const auto score_one = [](const auto& fill, const auto&) {
+    return static_cast<std::int32_t>(evenness(deviation_of(fill.size(), [&fill](std::size_t i) { return fill[i]; })));
+  };
+  columns.score_all(score_one, scores);
   return true;
 }
 

@@ -22,7 +22,7 @@ class NodeResourcesBalancedAllocation final : public PreScorePlugin, public Scor
                    const std::vector<std::shared_ptr<const NodeInfo>>& feasible) override;
   Status score(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t& score) override;
   bool score_all(CycleState& state, const Pod& pod, const Snapshot& snapshot,
-                 std::vector<std::int64_t>& scores) override;
+                 std::vector<std::int32_t>& scores) override;
   bool normalizes() const override { return false; }
 
  private:

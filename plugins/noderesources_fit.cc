@@ -1,6 +1,7 @@
 #include "plugins/noderesources_fit.h"
 
 #include <algorithm>
+#include <array>
 
 namespace berth {
 
@@ -22,6 +23,18 @@ struct AskedForScore final : StateEntry {
 
 std::vector<InsufficientResource> missing(const Resources& asked, const NodeInfo& node) {
   return fits_resources(asked, node.requested, node.pods_and_charges(), node.allocatable);
+}
+
+// An amount that is not exact is more than any node has left.
+void reject_short(double asked, const NodeColumns::OfResource& column, std::vector<std::uint8_t>& rejects) {
+  const double* allocatable = column.allocatable.data();
+  const double* requested = column.requested.data();
+  std::uint8_t* rejected = rejects.data();
+  const std::size_t nodes = rejects.size();
+  for (std::size_t place = 0; place < nodes; ++place) {
+    const std::uint8_t is_short = asked > allocatable[place] - requested[place] ? 1 : 0;
+    rejected[place] |= is_short;
+  }
 }
 
 bool grew(const Resources& asked, const Resources& before, const Resources& after) {
@@ -122,15 +135,14 @@ bool NodeResourcesFit::filter_all(CycleState& state, const Pod& pod, const Snaps
   const auto* asked = state.read<Asked>(kName);
   if (asked == nullptr || !asked->amount.scalar.empty()) return FilterPlugin::filter_all(state, pod, snapshot, rejects);
   const NodeColumns& columns = snapshot.columns();
-  for (std::size_t place = 0; place < rejects.size(); ++place) rejects[place] = columns.free_pods()[place] < 1 ? 1 : 0;
-  const auto reject_short = [&](NodeColumns::Resource resource, std::int64_t amount) {
-    const NodeColumns::Amounts& free = columns.of(resource).free;
-    if (amount <= 0) return;
-    for (std::size_t place = 0; place < rejects.size(); ++place) rejects[place] |= amount > free[place] ? 1 : 0;
-  };
-  reject_short(NodeColumns::milli_cpu, asked->amount.milli_cpu);
-  reject_short(NodeColumns::memory, asked->amount.memory);
-  reject_short(NodeColumns::ephemeral_storage, asked->amount.ephemeral_storage);
+  rejects = columns.full();
+  const std::array amounts = {asked->amount.milli_cpu, asked->amount.memory, asked->amount.ephemeral_storage};
+  for (std::size_t i = 0; i < amounts.size(); ++i) {
+    if (amounts[i] <= 0) continue;
+    const NodeColumns::OfResource& column = columns.of(static_cast<NodeColumns::Resource>(i));
+    if (column.inexact != 0) return FilterPlugin::filter_all(state, pod, snapshot, rejects);
+    reject_short(static_cast<double>(amounts[i]), column, rejects);
+  }
   return true;
 }
 
@@ -145,17 +157,16 @@ Status NodeResourcesFit::pre_score(CycleState& state, const Pod& pod,
 Status NodeResourcesFit::score(CycleState& state, const Pod&, const NodeInfo& node, std::int64_t& score) {
   const auto* asked = state.read<AskedForScore>(kScoreKey);
   if (asked == nullptr) return Status::error("PreScore did not run");
-  const std::vector<Fill> fill = fill_of(node, arguments_.strategy.resources, asked->by_resource, kMadeUp);
-  score = score_of(arguments_.strategy, fill);
+  score = score_of(arguments_.strategy, node, asked->by_resource, kMadeUp);
   return {};
 }
 
 bool NodeResourcesFit::score_all(CycleState& state, const Pod& pod, const Snapshot& snapshot,
-                                 std::vector<std::int64_t>& scores) {
+                                 std::vector<std::int32_t>& scores) {
   const auto* asked = state.read<AskedForScore>(kScoreKey);
   if (asked == nullptr) return false;
   const FillColumns columns(snapshot, arguments_.strategy.resources, asked->by_resource, kMadeUp);
-  if (!columns.has_all()) return ScorePlugin::score_all(state, pod, snapshot, scores);
+  if (!columns.are_exact()) return ScorePlugin::score_all(state, pod, snapshot, scores);
   berth::score_all(arguments_.strategy, columns, scores);
   return true;
 }

@@ -34,7 +34,7 @@ class NodeResourcesFit final : public PreFilterPlugin,
                    const std::vector<std::shared_ptr<const NodeInfo>>& feasible) override;
   Status score(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t& score) override;
   bool score_all(CycleState& state, const Pod& pod, const Snapshot& snapshot,
-                 std::vector<std::int64_t>& scores) override;
+                 std::vector<std::int32_t>& scores) override;
   bool normalizes() const override { return false; }
 
  private:

@@ -27,21 +27,9 @@ NodeColumns::Resource column_of(const std::string& name) {
   return name == "memory" ? NodeColumns::memory : NodeColumns::ephemeral_storage;
 }
 
-// In hundredths; without overflow where amounts are close to the largest number. Where doubles hold both numbers their
-// quotient is rounded up to the next whole at most, and costs a fraction of a division of integers.
+// In hundredths; without overflow where amounts are close to the largest number.
 std::int64_t share(std::int64_t part, std::int64_t whole) {
-  constexpr std::int64_t kExact = std::int64_t{1} << 53;
-  if (part > std::numeric_limits<std::int64_t>::max() / kWhole) return part / (whole / kWhole);
-  if (part < 0 || part * kWhole >= kExact || whole >= kExact) return part * kWhole / whole;
-  const auto quotient = static_cast<std::int64_t>(static_cast<double>(part * kWhole) / static_cast<double>(whole));
-  return quotient * whole > part * kWhole ? quotient - 1 : quotient;
-}
-
-// Weights are small: 32 bits hold the sum, nearly always.
-std::int64_t share_of_weights(std::int64_t sum, std::int64_t weights) {
-  constexpr std::int64_t kSmall = std::numeric_limits<std::int32_t>::max();
-  if (sum < 0 || sum > kSmall || weights > kSmall) return sum / weights;
-  return static_cast<std::uint32_t>(sum) / static_cast<std::uint32_t>(weights);
+  return part > std::numeric_limits<std::int64_t>::max() / kWhole ? part / (whole / kWhole) : part * kWhole / whole;
 }
 
 std::int64_t least_allocated(const Fill& fill) {
@@ -76,6 +64,57 @@ std::int64_t score_one(const ScoringStrategy& strategy, const Fill& fill) {
   return by_shape(strategy.shape, fill);
 }
 
+// What follows is the same in doubles, for all nodes at once; no branch, no call.
+
+// floor(part / whole), from that quotient but for some last bits; 0 <= part, 0 <= whole, and all of it is so small that
+// whole numbers are exact. Rounded to a whole number, by adding one so large that nothing behind the point has room, it
+// is right or one too many, which the product with `whole` tells.
+double floor_of(double quotient, double part, double whole) {
+  constexpr double kNothingBehindThePoint = 0x1.8p52;
+  const double nearest = quotient + kNothingBehindThePoint - kNothingBehindThePoint;
+  return nearest * whole > part ? nearest - 1 : nearest;
+}
+
+// As share(); 0 of a resource that the node does not offer.
+double share_at_once(double part, const FillColumns::OfNode& fill) {
+  const double hundredfold = (part > 0 ? part : 0) * kWhole;
+  return floor_of(hundredfold * fill.reciprocal, hundredfold, fill.capacity);
+}
+
+double part_left(const FillColumns::OfNode& fill) { return fill.capacity - fill.requested; }
+double part_used(const FillColumns::OfNode& fill) {
+  return fill.requested < fill.capacity ? fill.requested : fill.capacity;
+}
+
+template <std::size_t N>
+using Fills = std::array<FillColumns::OfNode, N>;
+
+template <std::size_t N, class Part>
+std::int32_t mean_share(const Fills<N>& fill, const std::array<double, N>& weights, Part part) {
+  double sum = 0;
+  double of = 0;
+  for (std::size_t i = 0; i < N; ++i) {
+    sum += share_at_once(part(fill[i]), fill[i]) * weights[i];
+    of += fill[i].capacity > 0 ? weights[i] : 0;
+  }
+  return static_cast<std::int32_t>(floor_of(sum / (of > 0 ? of : 1), sum, of));
+}
+
+// `line`: the score of each whole utilization.
+template <std::size_t N>
+std::int32_t mean_on_the_line(const Fills<N>& fill, const std::array<double, N>& weights,
+                              const std::array<double, kWhole + 1>& line) {
+  double sum = 0;
+  double of = 0;
+  for (std::size_t i = 0; i < N; ++i) {
+    const double score = line[static_cast<std::size_t>(share_at_once(part_used(fill[i]), fill[i]))];
+    if (fill[i].capacity == 0 || score == 0) continue;
+    sum += score * weights[i];
+    of += weights[i];
+  }
+  return static_cast<std::int32_t>(of > 0 ? std::round(sum / of) : 0);
+}
+
 }  // namespace
 
 std::vector<std::int64_t> requests_by_resource(const Pod& pod, const std::vector<ScoredResource>& resources,
@@ -86,54 +125,75 @@ std::vector<std::int64_t> requests_by_resource(const Pod& pod, const std::vector
   return amounts;
 }
 
-std::vector<Fill> fill_of(const NodeInfo& node, const std::vector<ScoredResource>& resources,
-                          const std::vector<std::int64_t>& asked, bool made_up) {
+Fill fill_of(const NodeInfo& node, const ScoredResource& resource, std::int64_t asked, bool made_up) {
+  // Extended resources count only for pods that ask for them.
+  if (asked == 0 && !is_plain(resource.name)) return {};
   const Resources& used = made_up ? node.requested_for_scoring : node.requested;
-  std::vector<Fill> fill;
-  for (std::size_t i = 0; i < resources.size(); ++i) {
-    const std::string& name = resources[i].name;
-    // Extended resources count only for pods that ask for them.
-    if (asked[i] == 0 && !is_plain(name)) {
-      fill.push_back({});
-    } else {
-      fill.push_back({amount_of(node.allocatable, name), amount_of(used, name) + asked[i]});
-    }
-  }
-  return fill;
+  return {amount_of(node.allocatable, resource.name), amount_of(used, resource.name) + asked};
 }
 
 FillColumns::FillColumns(const Snapshot& snapshot, const std::vector<ScoredResource>& resources,
                          const std::vector<std::int64_t>& asked, bool made_up) {
   for (std::size_t i = 0; i < resources.size(); ++i) {
-    sources_.emplace_back();
-    if (!is_plain(resources[i].name)) {
-      has_all_ = has_all_ && asked[i] == 0;
-      continue;
+    if (is_plain(resources[i].name)) {
+      add(snapshot, resources[i], asked[i], made_up);
+    } else {
+      exact_ = exact_ && asked[i] == 0;  // not asked for: it does not count
     }
-    const NodeColumns::OfResource& column = snapshot.columns().of(column_of(resources[i].name));
-    const auto& used = made_up ? column.requested_for_scoring : column.requested;
-    sources_.back() = {column.allocatable.data(), used.data(), asked[i]};
   }
 }
 
-std::int64_t score_of(const ScoringStrategy& strategy, const std::vector<Fill>& fill) {
+void FillColumns::add(const Snapshot& snapshot, const ScoredResource& resource, std::int64_t asked, bool made_up) {
+  const NodeColumns::Resource name = column_of(resource.name);
+  const auto end = sources_.begin() + static_cast<std::ptrdiff_t>(number_);
+  const auto twice = std::find_if(sources_.begin(), end, [name](const Source& each) { return each.resource == name; });
+  if (twice != end) {
+    twice->weight += static_cast<double>(resource.weight);
+    return;
+  }
+  const NodeColumns::OfResource& column = snapshot.columns().of(name);
+  const auto& used = made_up ? column.requested_for_scoring : column.requested;
+  exact_ = exact_ && column.inexact == 0 && NodeColumns::is_exact(asked);
+  sources_[number_++] = {name,
+                         column.allocatable.data(),
+                         used.data(),
+                         column.reciprocal.data(),
+                         static_cast<double>(asked),
+                         static_cast<double>(resource.weight)};
+}
+
+std::int64_t score_of(const ScoringStrategy& strategy, const NodeInfo& node, const std::vector<std::int64_t>& asked,
+                      bool made_up) {
   const bool by_ratio = strategy.type == ScoringStrategy::Type::requested_to_capacity_ratio;
   std::int64_t sum = 0;
   std::int64_t weights = 0;
-  for (std::size_t i = 0; i < fill.size(); ++i) {
-    if (fill[i].capacity == 0) continue;  // the node does not offer it
-    const std::int64_t score = score_one(strategy, fill[i]);
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    const Fill fill = fill_of(node, strategy.resources[i], asked[i], made_up);
+    if (fill.capacity == 0) continue;  // the node does not offer it
+    const std::int64_t score = score_one(strategy, fill);
     if (by_ratio && score <= 0) continue;
     sum += score * strategy.resources[i].weight;
     weights += strategy.resources[i].weight;
   }
   if (weights == 0) return 0;
-  if (!by_ratio) return share_of_weights(sum, weights);
+  if (!by_ratio) return sum / weights;
   return static_cast<std::int64_t>(std::round(static_cast<double>(sum) / static_cast<double>(weights)));
 }
 
-void score_all(const ScoringStrategy& strategy, const FillColumns& columns, std::vector<std::int64_t>& scores) {
-  columns.score_all([&strategy](const std::vector<Fill>& fill) { return score_of(strategy, fill); }, scores);
+void score_all(const ScoringStrategy& strategy, const FillColumns& columns, std::vector<std::int32_t>& scores) {
+  const auto left = [](const auto& fill, const auto& weights) { return mean_share(fill, weights, part_left); };
+  const auto used = [](const auto& fill, const auto& weights) { return mean_share(fill, weights, part_used); };
+  std::array<double, kWhole + 1> line{};
+  const auto on_line = [&line](const auto& fill, const auto& weights) { return mean_on_the_line(fill, weights, line); };
+  switch (strategy.type) {
+    case ScoringStrategy::Type::least_allocated: return columns.score_all(left, scores);
+    case ScoringStrategy::Type::most_allocated: return columns.score_all(used, scores);
+    case ScoringStrategy::Type::requested_to_capacity_ratio: break;
+  }
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    line[i] = static_cast<double>(on_the_line(strategy.shape, static_cast<std::int64_t>(i)));
+  }
+  columns.score_all(on_line, scores);
 }
 
 }  // namespace berth

@@ -4,9 +4,9 @@
 // most_allocated,requested_to_capacity_ratio}.go, plugins/helper/shape_score.go.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "core/cache/cache.h"
@@ -31,61 +31,77 @@ struct ScoringStrategy {
   std::vector<ShapePoint> shape;  // ascending; requested_to_capacity_ratio only
 };
 
-// By resource of the list: what the node offers, and what would be asked of it with the pod there. A resource that does
-// not count on this node has capacity 0.
+// Of one resource: what the node offers, and what would be asked of it with the pod there. A resource that does not
+// count on this node has capacity 0.
 struct Fill {
   std::int64_t capacity = 0;
   std::int64_t requested = 0;
-  bool operator==(const Fill&) const = default;
 };
 
 // What the pod adds, by resource of the list. `made_up`: containers without cpu or memory count as 100m and 200 MB.
 std::vector<std::int64_t> requests_by_resource(const Pod& pod, const std::vector<ScoredResource>& resources,
                                                bool made_up);
-std::vector<Fill> fill_of(const NodeInfo& node, const std::vector<ScoredResource>& resources,
-                          const std::vector<std::int64_t>& asked, bool made_up);
+Fill fill_of(const NodeInfo& node, const ScoredResource& resource, std::int64_t asked, bool made_up);
 
-// The same for node after node of a snapshot, from its columns.
+// The same for all nodes of a snapshot, from its columns.
 class FillColumns {
  public:
+  struct OfNode {
+    double capacity = 0;
+    double requested = 0;
+    double reciprocal = 0;  // of capacity, nearly; 0 where that is 0
+  };
   FillColumns(const Snapshot& snapshot, const std::vector<ScoredResource>& resources,
               const std::vector<std::int64_t>& asked, bool made_up);
-  // False: some resource that counts has no column.
-  bool has_all() const { return has_all_; }
-  // score_one(fill) of every node. Neighbours are often filled alike: they are scored once.
+  // False: some resource that counts has no column, or an amount is not exact there.
+  bool are_exact() const { return exact_; }
+  // score_one(fill, weights) of every node: arrays, one place for each resource. Where it takes no branch several nodes
+  // are scored at once.
   template <class ScoreOne>
-  void score_all(ScoreOne score_one, std::vector<std::int64_t>& scores) const {
-    std::vector<Fill> fill(sources_.size());
-    for (std::size_t place = 0; place < scores.size(); ++place) {
-      const bool is_new = read(place, fill) || place == 0;
-      scores[place] = is_new ? score_one(std::as_const(fill)) : scores[place - 1];
+  void score_all(ScoreOne score_one, std::vector<std::int32_t>& scores) const {
+    switch (number_) {
+      case 0: return score_each<0>(score_one, scores);
+      case 1: return score_each<1>(score_one, scores);
+      case 2: return score_each<2>(score_one, scores);
+      default: return score_each<NodeColumns::kResources>(score_one, scores);
     }
   }
 
  private:
-  // True when `fill` is another now.
-  bool read(std::size_t place, std::vector<Fill>& fill) const {
-    bool changed = false;
-    for (std::size_t i = 0; i < sources_.size(); ++i) {
-      const Source& source = sources_[i];
-      if (source.allocatable == nullptr) continue;
-      const Fill now{source.allocatable[place], source.used[place] + source.asked};
-      changed = changed || now != fill[i];
-      fill[i] = now;
-    }
-    return changed;
-  }
   struct Source {
-    const std::int64_t* allocatable = nullptr;  // null: it does not count
-    const std::int64_t* used = nullptr;
-    std::int64_t asked = 0;
+    NodeColumns::Resource resource = NodeColumns::milli_cpu;
+    const double* allocatable = nullptr;
+    const double* used = nullptr;
+    const double* reciprocal = nullptr;
+    double asked = 0;
+    double weight = 0;
   };
-  std::vector<Source> sources_;
-  bool has_all_ = true;
+  using Sources = std::array<Source, NodeColumns::kResources>;
+  template <std::size_t N, class ScoreOne>
+  void score_each(ScoreOne score_one, std::vector<std::int32_t>& scores) const {
+    const Sources sources = sources_;
+    std::array<double, N> weights{};
+    for (std::size_t i = 0; i < N; ++i) weights[i] = sources[i].weight;
+    std::int32_t* const score = scores.data();
+    for (std::size_t place = 0; place < scores.size(); ++place) {
+      std::array<OfNode, N> fill{};
+      for (std::size_t i = 0; i < N; ++i) {
+        const Source& source = sources[i];
+        fill[i] = {source.allocatable[place], source.used[place] + source.asked, source.reciprocal[place]};
+      }
+      score[place] = score_one(fill, weights);
+    }
+  }
+  void add(const Snapshot& snapshot, const ScoredResource& resource, std::int64_t asked, bool made_up);
+
+  Sources sources_;
+  std::size_t number_ = 0;
+  bool exact_ = true;
 };
 
-// 0..100.
-std::int64_t score_of(const ScoringStrategy& strategy, const std::vector<Fill>& fill);
-void score_all(const ScoringStrategy& strategy, const FillColumns& columns, std::vector<std::int64_t>& scores);
+// 0..100. `asked`: requests_by_resource().
+std::int64_t score_of(const ScoringStrategy& strategy, const NodeInfo& node, const std::vector<std::int64_t>& asked,
+                      bool made_up);
+void score_all(const ScoringStrategy& strategy, const FillColumns& columns, std::vector<std::int32_t>& scores);
 
 }  // namespace berth

@@ -25,13 +25,16 @@ std::string zone_of(const Node& node) {
 }  // namespace
 
 const NodeInfo* Snapshot::find(const std::string& node) const {
-  auto found = index_.find(node);
-  return found == index_.end() ? nullptr : nodes_[found->second].get();
+  const std::size_t place = place_of(node);
+  return place == nodes_.size() ? nullptr : nodes_[place].get();
 }
 
 std::size_t Snapshot::place_of(const std::string& node) const {
-  auto found = index_.find(node);
-  return found == index_.end() ? nodes_.size() : found->second;
+  const KeyIndex::Place number = numbers_.find(node, [&](KeyIndex::Place each) {
+    const std::size_t place = place_by_number_[each];
+    return place != Move::kNew && nodes_[place]->name() == node;
+  });
+  return number == KeyIndex::kNone ? nodes_.size() : place_by_number_[number];
 }
 
 Cache::Place Cache::find_node(const std::string& name) const {
@@ -45,7 +48,12 @@ Cache::Place Cache::find_pod(const std::string& uid) const {
 NodeInfo& Cache::touch(Place place) {
   Entry& entry = entries_[place];
   // A snapshot reads what it was given: it never sees a later change.
-  if (entry.info.use_count() > 1) entry.info = std::make_shared<NodeInfo>(*entry.info);
+  if (entry.info.use_count() > 1) {
+    auto copy = std::make_shared<NodeInfo>();
+    copy->pods.reserve(entry.info->pods.size() + 1);  // mostly one more comes
+    *copy = *entry.info;
+    entry.info = std::move(copy);
+  }
   entry.info->generation = ++generation_;
   if (place != newest_) {
     unlink(place);
@@ -87,16 +95,16 @@ void Cache::drop_if_empty(Place place) {
 }
 
 void Cache::set_node(std::shared_ptr<const Node> node) {
-  const std::string& name = node->metadata.name;
-  NodeInfo& info = touch(entry_of(name));
-  const std::string zone = zone_of(*node);
-  if (info.node == nullptr || zone_of_.at(name) != zone) {
+  const Place place = entry_of(node->metadata.name);
+  NodeInfo& info = touch(place);
+  std::string name = zone_of(*node);
+  if (info.node == nullptr || entries_[place].zone != name) {
     ++structure_;
-    leave_zone(name);
-    zone_of_[name] = zone;
-    auto place = std::find_if(zones_.begin(), zones_.end(), [&zone](const Zone& each) { return each.name == zone; });
-    if (place == zones_.end()) place = zones_.insert(place, {zone, {}});
-    place->nodes.push_back(name);
+    if (info.node != nullptr) leave_zone(place);
+    auto zone = std::find_if(zones_.begin(), zones_.end(), [&name](const Zone& each) { return each.name == name; });
+    if (zone == zones_.end()) zone = zones_.insert(zone, {name, {}});
+    zone->nodes.push_back(place);
+    entries_[place].zone = std::move(name);
   }
   note_images(info.node.get(), node.get());
   info.allocatable = to_resources(node->allocatable);
@@ -136,21 +144,26 @@ void Cache::remove_node(const std::string& name) {
   info.node = nullptr;
   info.allocatable = {};
   ++structure_;
-  leave_zone(name);
+  leave_zone(place);
   drop_if_empty(place);
 }
 
-void Cache::leave_zone(const std::string& node) {
-  if (zone_of_.erase(node) == 0) return;
-  for (Zone& zone : zones_) std::erase(zone.nodes, node);
-  std::erase_if(zones_, [](const Zone& zone) { return zone.nodes.empty(); });
+void Cache::leave_zone(Place place) {
+  const auto zone =
+      std::find_if(zones_.begin(), zones_.end(), [&](const Zone& each) { return each.name == entries_[place].zone; });
+  std::erase(zone->nodes, place);
+  if (zone->nodes.empty()) zones_.erase(zone);
 }
 
-std::vector<std::string> Cache::order() const {
-  std::vector<std::string> nodes;
-  for (std::size_t round = 0; nodes.size() < zone_of_.size(); ++round) {
+std::vector<Cache::Place> Cache::order() const {
+  std::vector<Place> nodes;
+  nodes.reserve(entries_.size());
+  bool more = true;
+  for (std::size_t round = 0; std::exchange(more, false); ++round) {
     for (const Zone& zone : zones_) {
-      if (round < zone.nodes.size()) nodes.push_back(zone.nodes[round]);
+      if (round >= zone.nodes.size()) continue;
+      nodes.push_back(zone.nodes[round]);
+      more = true;
     }
   }
   return nodes;
@@ -274,26 +287,30 @@ void Snapshot::note(Change change) {
 
 // Nodes keep their states; those that changed are replaced afterwards.
 void Cache::rearrange(Snapshot& snapshot) const {
+  constexpr std::size_t kNew = Snapshot::Move::kNew;
+  const std::vector<Place> ordered = order();
   auto move = std::make_shared<Snapshot::Move>();
+  move->from.reserve(ordered.size());
   std::vector<std::shared_ptr<const NodeInfo>> nodes;
-  std::map<std::string, std::size_t> index;
-  for (std::string& name : order()) {
-    const auto known = snapshot.index_.find(name);
-    if (known == snapshot.index_.end()) {
-      move->from.push_back(Snapshot::Move::kNew);
-      nodes.push_back(entries_[find_node(name)].info);
-    } else {
-      move->from.push_back(known->second);
-      nodes.push_back(std::exchange(snapshot.nodes_[known->second], nullptr));
-    }
-    index.emplace(std::move(name), nodes.size() - 1);
+  nodes.reserve(ordered.size());
+  std::vector<std::size_t> place_by_number(entries_.size(), kNew);
+  for (const Place number : ordered) {
+    const Entry& entry = entries_[number];
+    std::size_t from = number < snapshot.place_by_number_.size() ? snapshot.place_by_number_[number] : kNew;
+    // A node that went may have left its number to another.
+    const bool may_differ = from != kNew && snapshot.nodes_[from] != entry.info;
+    if (may_differ && snapshot.nodes_[from]->name() != entry.name) from = kNew;
+    place_by_number[number] = nodes.size();
+    move->from.push_back(from);
+    nodes.push_back(from == kNew ? entry.info : std::exchange(snapshot.nodes_[from], nullptr));
   }
   for (std::size_t place = 0; place < snapshot.nodes_.size(); ++place) {
     if (snapshot.nodes_[place] != nullptr) move->gone.emplace_back(place, std::move(snapshot.nodes_[place]));
   }
   snapshot.nodes_ = std::move(nodes);
   snapshot.columns_.reset();
-  snapshot.index_ = std::move(index);
+  snapshot.numbers_ = nodes_;
+  snapshot.place_by_number_ = std::move(place_by_number);
   snapshot.note({0, nullptr, std::move(move)});
   snapshot.structure_ = structure_;
 }
@@ -308,12 +325,12 @@ void Cache::update_snapshot(Snapshot& snapshot) const {
   }
   for (Place place = first; place != kNone; place = entries_[place].newer) {
     const Entry& entry = entries_[place];
-    auto known = snapshot.index_.find(entry.name);
-    if (known == snapshot.index_.end()) continue;
-    std::shared_ptr<const NodeInfo>& node = snapshot.nodes_[known->second];
+    if (entry.info->node == nullptr) continue;
+    const std::size_t at = snapshot.place_by_number_[place];
+    std::shared_ptr<const NodeInfo>& node = snapshot.nodes_[at];
     if (node == entry.info) continue;
-    if (snapshot.columns_) snapshot.columns_->set(known->second, *node, *entry.info);
-    snapshot.note({known->second, std::exchange(node, entry.info), nullptr});
+    if (snapshot.columns_) snapshot.columns_->set(at, *node, *entry.info);
+    snapshot.note({at, std::exchange(node, entry.info), nullptr});
   }
   if (snapshot.images_changed_ != images_changed_) {
     snapshot.images_ = images_;

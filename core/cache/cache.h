@@ -73,7 +73,9 @@ class Snapshot {
   std::int64_t changes_made_ = 0;
   std::size_t moves_ = 0;  // in changes_
   std::int64_t pods_with_affinity_ = 0;
-  std::map<std::string, std::size_t> index_;
+  // By name: the node's number in the cache, which it keeps when it takes another place. By that: the place.
+  KeyIndex numbers_;
+  std::vector<std::size_t> place_by_number_;  // Move::kNew: no node
   std::int64_t generation_ = -1;
   std::int64_t structure_ = -1;
   std::int64_t images_changed_ = -1;
@@ -135,14 +137,15 @@ class Cache {
     std::string name;  // empty: free
     std::shared_ptr<NodeInfo> info;
     Place older = kNone, newer = kNone;  // in entries_
+    std::string zone;                    // of a node
   };
   NodeInfo& touch(Place place);             // copies when shared with a snapshot, bumps generation
   Place entry_of(const std::string& node);  // creates
   void link_newest(Place place);
   void unlink(Place place);
   void drop_if_empty(Place place);
-  void leave_zone(const std::string& node);
-  std::vector<std::string> order() const;
+  void leave_zone(Place place);
+  std::vector<Place> order() const;
   void rearrange(Snapshot& snapshot) const;
 
   KeyIndex nodes_;  // by name: places in entries_
@@ -152,10 +155,9 @@ class Cache {
   Place newest_ = kNone;
   struct Zone {
     std::string name;
-    std::vector<std::string> nodes;  // in the order of addition
+    std::vector<Place> nodes;  // in the order of addition
   };
-  std::vector<Zone> zones_;                     // in the order of addition; none is empty
-  std::map<std::string, std::string> zone_of_;  // by node
+  std::vector<Zone> zones_;  // in the order of addition; none is empty
   std::int64_t generation_ = 0;
   std::int64_t structure_ = 0;  // grows when nodes come and go
   std::int64_t pods_with_affinity_ = 0;

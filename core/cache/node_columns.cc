@@ -9,27 +9,37 @@ std::int64_t amount_of(const Resources& resources, std::size_t resource) {
   return resource == NodeColumns::memory ? resources.memory : resources.ephemeral_storage;
 }
 
+std::size_t inexact_of(const NodeInfo& node, std::size_t resource) {
+  const bool exact = NodeColumns::is_exact(amount_of(node.allocatable, resource)) &&
+                     NodeColumns::is_exact(amount_of(node.requested, resource)) &&
+                     NodeColumns::is_exact(amount_of(node.requested_for_scoring, resource));
+  return exact ? 0 : 1;
+}
+
 }  // namespace
 
 NodeColumns::NodeColumns(const Nodes& nodes) {
   for (OfResource& each : resources_) {
-    for (Amounts* column : {&each.allocatable, &each.requested, &each.requested_for_scoring, &each.free}) {
+    for (Amounts* column : {&each.allocatable, &each.requested, &each.requested_for_scoring, &each.reciprocal}) {
       column->resize(nodes.size());
     }
   }
-  free_pods_.resize(nodes.size());
-  for (std::size_t place = 0; place < nodes.size(); ++place) set_amounts(place, *nodes[place]);
+  full_.resize(nodes.size());
+  for (std::size_t place = 0; place < nodes.size(); ++place) set_amounts(place, nullptr, *nodes[place]);
 }
 
-void NodeColumns::set_amounts(std::size_t place, const NodeInfo& node) {
+// `before`: the node that was at this place; null: none.
+void NodeColumns::set_amounts(std::size_t place, const NodeInfo* before, const NodeInfo& node) {
   for (std::size_t resource = 0; resource < kResources; ++resource) {
     OfResource& column = resources_[resource];
-    column.allocatable[place] = amount_of(node.allocatable, resource);
-    column.requested[place] = amount_of(node.requested, resource);
-    column.requested_for_scoring[place] = amount_of(node.requested_for_scoring, resource);
-    column.free[place] = free_amount(column.requested[place], column.allocatable[place]);
+    column.allocatable[place] = static_cast<double>(amount_of(node.allocatable, resource));
+    column.requested[place] = static_cast<double>(amount_of(node.requested, resource));
+    column.requested_for_scoring[place] = static_cast<double>(amount_of(node.requested_for_scoring, resource));
+    column.reciprocal[place] = column.allocatable[place] == 0 ? 0 : 1 / column.allocatable[place];
+    column.inexact += inexact_of(node, resource);
+    if (before != nullptr) column.inexact -= inexact_of(*before, resource);
   }
-  free_pods_[place] = node.allocatable.allowed_pods - node.pods_and_charges();
+  full_[place] = node.pods_and_charges() + 1 > node.allocatable.allowed_pods ? 1 : 0;
 }
 
 void NodeColumns::set_label(Label& label, const std::string& key, std::size_t place, const Node& node) {
@@ -43,7 +53,7 @@ void NodeColumns::set_label(Label& label, const std::string& key, std::size_t pl
 }
 
 void NodeColumns::set(std::size_t place, const NodeInfo& before, const NodeInfo& after) {
-  set_amounts(place, after);
+  set_amounts(place, &before, after);
   if (before.node == after.node) return;
   for (auto& [key, label] : labels_) set_label(label, key, place, *after.node);
   // Values that no node has any more are let go of, with the column, when they are as many as nodes.

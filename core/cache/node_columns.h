@@ -1,5 +1,6 @@
 // NodeColumns: numbers and labels of all nodes of a snapshot, one after the other, for plugins that compare all nodes
-// at once (FilterPlugin::filter_all, ScorePlugin::score_all).
+// at once (FilterPlugin::filter_all, ScorePlugin::score_all). Amounts are doubles, which every processor of ours
+// divides and compares several at once; what they do not hold exactly is told, and has to be asked of the nodes.
 #pragma once
 
 #include <array>
@@ -18,16 +19,19 @@ namespace berth {
 class NodeColumns {
  public:
   using Nodes = std::vector<std::shared_ptr<const NodeInfo>>;
-  using Amounts = std::vector<std::int64_t>;  // by place
+  using Amounts = std::vector<double>;  // by place
 
   // Resources that every node counts; others have no columns.
   enum Resource : std::size_t { milli_cpu, memory, ephemeral_storage };
   static constexpr std::size_t kResources = 3;
+  // From 0 to 64 Ti: sums of two and what is left of one are whole numbers in a double, and a hundred times that too.
+  static bool is_exact(std::int64_t amount) { return amount >= 0 && amount < std::int64_t{1} << 46; }
   struct OfResource {
     Amounts allocatable;
     Amounts requested;
     Amounts requested_for_scoring;
-    Amounts free;  // allocatable - requested, as fits_resources() counts it
+    Amounts reciprocal;       // of allocatable; 0 where that is 0
+    std::size_t inexact = 0;  // nodes with an amount that is not exact
   };
 
   // One label: nodes of one value have one number.
@@ -41,9 +45,9 @@ class NodeColumns {
   // The node at this place is another now.
   void set(std::size_t place, const NodeInfo& before, const NodeInfo& after);
 
-  std::size_t size() const { return free_pods_.size(); }
+  std::size_t size() const { return full_.size(); }
   const OfResource& of(Resource resource) const { return resources_[resource]; }
-  const Amounts& free_pods() const { return free_pods_; }  // how many more pods the node takes
+  const std::vector<std::uint8_t>& full() const { return full_; }  // 1: the node has as many pods as it takes
   // Kept from the first call on, for the keys asked for last. `nodes`: those of the snapshot.
   const Label& label(const std::string& key, const Nodes& nodes);
   // Of all labels that are kept: at most two for each node and label.
@@ -51,11 +55,11 @@ class NodeColumns {
 
  private:
   static constexpr std::size_t kLabels = 16;
-  void set_amounts(std::size_t place, const NodeInfo& node);
+  void set_amounts(std::size_t place, const NodeInfo* before, const NodeInfo& node);
   static void set_label(Label& label, const std::string& key, std::size_t place, const Node& node);
 
   std::array<OfResource, kResources> resources_;
-  Amounts free_pods_;
+  std::vector<std::uint8_t> full_;
   std::map<std::string, Label> labels_;  // by key, at most kLabels
 };
 

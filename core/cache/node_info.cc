@@ -36,10 +36,11 @@ ResourceList unnamed_for_scoring() {
 }
 
 // One resource's verdict, or none when it fits.
-std::optional<InsufficientResource> lacking(const std::string& name, std::int64_t asked, std::int64_t used,
+std::optional<InsufficientResource> lacking(std::string_view name, std::int64_t asked, std::int64_t used,
                                             std::int64_t capacity) {
   if (asked <= 0 || asked <= free_amount(used, capacity)) return std::nullopt;
-  return InsufficientResource{name, "Insufficient " + name, asked, used, capacity, asked > capacity};
+  const std::string text(name);
+  return InsufficientResource{text, "Insufficient " + text, asked, used, capacity, asked > capacity};
 }
 
 std::int64_t amount_of(const Resources& resources, const std::string& scalar) {
@@ -154,7 +155,7 @@ std::vector<InsufficientResource> fits_resources(const Resources& asked, const R
   if (pods_now + 1 > allocatable.allowed_pods) {
     missing.push_back({"pods", "Too many pods", 1, pods_now, allocatable.allowed_pods, false});
   }
-  auto check = [&missing](const std::string& name, std::int64_t wanted, std::int64_t taken, std::int64_t capacity) {
+  auto check = [&missing](std::string_view name, std::int64_t wanted, std::int64_t taken, std::int64_t capacity) {
     if (auto verdict = lacking(name, wanted, taken, capacity)) missing.push_back(std::move(*verdict));
   };
   check("cpu", asked.milli_cpu, used.milli_cpu, allocatable.milli_cpu);

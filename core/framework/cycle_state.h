@@ -1,12 +1,14 @@
 // CycleState: what plugins keep for one scheduling attempt of one pod (kube-scheduler framework/cycle_state.go).
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace berth {
 
@@ -15,6 +17,25 @@ class StateEntry {
  public:
   virtual ~StateEntry() = default;
   virtual std::unique_ptr<StateEntry> clone() const = 0;
+};
+
+// A few plugins by their names, which their framework holds.
+class PluginNames {
+ public:
+  void insert(std::string_view plugin) {
+    if (contains(plugin)) return;
+    if (names_.empty()) names_.reserve(8);  // at once: it stays the only allocation, nearly always
+    names_.push_back(plugin);
+  }
+  void erase(std::string_view plugin) { std::erase(names_, plugin); }
+  void clear() { names_.clear(); }
+  bool contains(std::string_view plugin) const {
+    return std::find(names_.begin(), names_.end(), plugin) != names_.end();
+  }
+  std::size_t size() const { return names_.size(); }
+
+ private:
+  std::vector<std::string_view> names_;
 };
 
 class CycleState {
@@ -39,9 +60,9 @@ class CycleState {
   bool sampled = false;
 
   // Plugins that answered Skip at PreFilter, PreScore or PreBindPreFlight; the runner leaves out their later points.
-  std::set<std::string, std::less<>> skip_filter;
-  std::set<std::string, std::less<>> skip_score;
-  std::set<std::string, std::less<>> skip_pre_bind;
+  PluginNames skip_filter;
+  PluginNames skip_score;
+  PluginNames skip_pre_bind;
 
   // During PostFilter: what is kept from attempt to attempt for pods of this one's class, for as long as nothing but
   // nodes, and pods on them, has changed. Null: nothing is, or Filter, AddPod and RemovePod look at more than one node.
@@ -50,9 +71,14 @@ class CycleState {
 
   // Uids of pods that a plugin wants tried again when this cycle succeeds (framework/types.go PodsToActivate). Clones
   // share it.
-  std::shared_ptr<std::set<std::string>> pods_to_activate = std::make_shared<std::set<std::string>>();
+  std::set<std::string>& pods_to_activate() const {
+    if (pods_to_activate_ == nullptr) pods_to_activate_ = std::make_shared<std::set<std::string>>();
+    return *pods_to_activate_;
+  }
+  bool activates_pods() const { return pods_to_activate_ != nullptr && !pods_to_activate_->empty(); }
 
  private:
+  mutable std::shared_ptr<std::set<std::string>> pods_to_activate_;  // null: nobody has asked for it yet
   std::map<std::string, std::unique_ptr<StateEntry>, std::less<>> entries_;
 };
 

@@ -65,13 +65,12 @@ void NodeStatuses::clear(std::size_t place) {
 }
 
 void NodeStatuses::move(const std::vector<std::size_t>& from) {
-  NodeStatuses moved;
-  moved.reset(from.size());
+  std::vector<std::uint32_t> by_place(from.size(), kNone);
   for (std::size_t place = 0; place < from.size(); ++place) {
-    if (from[place] == Snapshot::Move::kNew) continue;
-    if (const Status* status = find(from[place])) moved.set(place, *status);
+    if (from[place] != Snapshot::Move::kNew) by_place[place] = std::exchange(by_place_[from[place]], kNone);
   }
-  *this = std::move(moved);
+  for (std::size_t gone = 0; gone < by_place_.size(); ++gone) clear(gone);
+  by_place_ = std::move(by_place);
 }
 
 const Status* NodeStatuses::find(std::size_t place) const {

@@ -1,5 +1,7 @@
 #include "core/framework/plugin.h"
 
+#include <utility>
+
 namespace berth {
 
 bool FilterPlugin::filter_all(CycleState& state, const Pod& pod, const Snapshot& snapshot,
@@ -13,9 +15,13 @@ bool FilterPlugin::filter_all(CycleState& state, const Pod& pod, const Snapshot&
 }
 
 bool ScorePlugin::score_all(CycleState& state, const Pod& pod, const Snapshot& snapshot,
-                            std::vector<std::int64_t>& scores) {
+                            std::vector<std::int32_t>& scores) {
   for (std::size_t place = 0; place < snapshot.nodes().size(); ++place) {
-    if (!score(state, pod, *snapshot.nodes()[place], scores[place]).is_success()) return false;
+    std::int64_t whole = 0;
+    if (!score(state, pod, *snapshot.nodes()[place], whole).is_success() || !std::in_range<std::int32_t>(whole)) {
+      return false;
+    }
+    scores[place] = static_cast<std::int32_t>(whole);
   }
   return true;
 }

@@ -149,9 +149,9 @@ class ScorePlugin : public virtual Plugin {
  public:
   static constexpr std::int64_t kMaxScore = 100;
   virtual Status score(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t& score) = 0;
-  // score() of every node, by place, as filter_all().
+  // score() of every node, by place, as filter_all(). A score that has no room in 32 bits breaks it.
   virtual bool score_all(CycleState& state, const Pod& pod, const Snapshot& snapshot,
-                         std::vector<std::int64_t>& scores);
+                         std::vector<std::int32_t>& scores);
   virtual Status normalize(CycleState&, const Pod&, std::vector<NodeScore>& /*scores*/) { return {}; }
   // False: normalize() leaves every score as it is.
   virtual bool normalizes() const { return true; }

@@ -174,15 +174,14 @@ std::optional<QueuedPod> Queue::pop() {
   Entry& entry = active_.empty() ? **backoff_.begin() : **active_.begin();
   detach(entry);
   QueuedPod popped = std::move(entry.queued);
-  const std::string uid = popped.pod->uid();
-  entries_.erase(uid);
-  returned_.erase(uid);
+  auto taken = entries_.extract(popped.pod->uid());
+  returned_.erase(popped.pod->uid());
   ++popped.attempts;
   popped.unschedulable_plugins.clear();
   popped.pending_plugins.clear();
   popped.gating_plugin.clear();
   popped.event_sequence = ring_.last();
-  in_flight_[uid] = {popped.event_sequence, nullptr, ++pops_};
+  in_flight_.insert_or_assign(std::move(taken.key()), Flight{popped.event_sequence, nullptr, ++pops_});
   return popped;
 }
 

@@ -218,24 +218,21 @@ bool ClassView::judge(Candidates::Place place, const Snapshot& snapshot) {
   return true;
 }
 
-// Somebody reads the pod's labels.
-static bool labels_count(const Framework& framework, const Pod& pod, const Snapshot& snapshot) {
+ClassViews::ClassOf ClassViews::class_of(const Framework& framework, const Pod& pod, const Snapshot& snapshot) {
   const auto& summing = framework.summing();
-  return std::any_of(summing.begin(), summing.end(),
-                     [&](const SummingPlugin* plugin) { return plugin->reads_labels(pod, snapshot); });
+  const bool with_labels = std::any_of(
+      summing.begin(), summing.end(), [&](const SummingPlugin* plugin) { return plugin->reads_labels(pod, snapshot); });
+  return {framework, pod, with_labels, ClassView::kinds_of(framework, pod)};
 }
 
-std::shared_ptr<const Pod> ClassViews::first_of_class(const Framework& framework, const Pod& pod,
-                                                      const Snapshot& snapshot) {
-  const bool with_labels = labels_count(framework, pod, snapshot);
-  const bool seen = std::any_of(seen_.begin(), seen_.end(), [&](const Seen& each) {
-    return each.framework == &framework && is_same_class(*each.pod, pod, with_labels);
-  });
-  if (seen) return nullptr;
-  const ClassView::Kinds kinds = ClassView::kinds_of(framework, pod);
-  const bool viewed = std::any_of(views_.begin(), views_.end(),
-                                  [&](const auto& each) { return each->is_of(framework, pod, kinds, with_labels); });
-  if (viewed) return nullptr;
+std::shared_ptr<const Pod> ClassViews::first_of_class(const ClassOf& of_pod) {
+  const auto& [framework, pod, with_labels, kinds] = of_pod;
+  for (const Seen& each : seen_) {
+    if (each.framework == &framework && is_same_class(*each.pod, pod, with_labels)) return nullptr;
+  }
+  for (const auto& view : views_) {
+    if (view->is_of(framework, pod, kinds, with_labels)) return nullptr;
+  }
   auto first = std::make_shared<Pod>(pod);
   first->manifest = {};
   seen_.push_front({&framework, first});
@@ -243,14 +240,13 @@ std::shared_ptr<const Pod> ClassViews::first_of_class(const Framework& framework
   return first;
 }
 
-ClassView* ClassViews::of(const Framework& framework, const Pod& pod, const Snapshot& snapshot) {
-  const bool with_labels = labels_count(framework, pod, snapshot);
-  ClassView::Kinds kinds = ClassView::kinds_of(framework, pod);
-  auto found = std::find_if(views_.begin(), views_.end(),
-                            [&](const auto& each) { return each->is_of(framework, pod, kinds, with_labels); });
+ClassView* ClassViews::of(const ClassOf& of_pod, const Snapshot& snapshot) {
+  const auto& [framework, pod, with_labels, kinds] = of_pod;
+  auto found = views_.begin();
+  while (found != views_.end() && !(*found)->is_of(framework, pod, kinds, with_labels)) ++found;
   if (found == views_.end()) {
     if (views_.size() == kClasses) views_.pop_back();
-    found = views_.insert(views_.end(), std::make_unique<ClassView>(framework, pod, std::move(kinds)));
+    found = views_.insert(views_.end(), std::make_unique<ClassView>(framework, pod, kinds));
   }
   std::rotate(views_.begin(), found, found + 1);
   return views_.front()->follow(snapshot, pod) ? views_.front().get() : nullptr;

@@ -61,7 +61,7 @@ class ClassView {
     // True when the node is feasible; after filter().
     bool fits(std::size_t place) const;
     // The only feasible node.
-    std::size_t only() const { return alike_.front().group->any(); }
+    std::size_t only() const { return view_.alike_.front().group->any(); }
     // Filter of each TrackingPlugin for the pod itself on the node it gets, which leaves in `state` what Reserve needs.
     // False as above.
     bool settle_on(std::size_t place) const;
@@ -74,12 +74,6 @@ class ClassView {
               std::vector<NodeScore>& totals) const;
 
    private:
-    struct Alike {
-      const Candidates::Key* key = nullptr;
-      const Candidates::Group* group = nullptr;
-      std::int64_t total = 0;            // but for the nodes' own scores
-      std::vector<std::int64_t> scores;  // normalized, by Score plugin
-    };
     struct HeldBack {
       Candidates::Place place = 0;
       Candidates::Key key;
@@ -94,14 +88,16 @@ class ClassView {
     bool ask_undeclared();
     void skip_sums();
     bool hold_back_nominated();
-    bool filter_groups(std::vector<const Candidates::Group*>& fit);
-    bool filter_nodes(std::size_t start, const std::vector<const Candidates::Group*>& fit);
+    bool filter_groups();
+    bool is_fit(const Candidates::Group* group) const;
+    bool filter_nodes(std::size_t start);
     void hold_back(Candidates::Place place, Status status);
     bool counts(const std::vector<std::shared_ptr<const Pod>>& nominated) const;
     Status filter_with(const std::vector<std::shared_ptr<const Pod>>& nominated, std::size_t place) const;
     bool asks_in_order() const;
     bool looks_at_one_node() const;
     bool score_groups(std::size_t plugin);
+    std::int64_t& score_at(std::size_t alike, std::size_t plugin) const;
 
     ClassView& view_;
     CycleState& own_state_;
@@ -111,7 +107,6 @@ class ClassView {
     bool asks_nodes_ = false;  // somebody who declares nothing did not skip
     std::vector<HeldBack> held_back_;
     std::vector<Refused> refused_;  // by sums
-    std::vector<Alike> alike_;
     std::size_t feasible_ = 0;
   };
 
@@ -147,7 +142,19 @@ class ClassView {
   std::unordered_map<std::size_t, WithNominated> with_nominated_;  // by place
   std::int64_t images_changed_ = -1;
   std::int64_t changes_made_ = 0;
-  // Kept to spare allocations.
+  // A group of which some node is feasible.
+  struct Alike {
+    const Candidates::Key* key = nullptr;
+    const Candidates::Group* group = nullptr;
+    std::int64_t total = 0;  // but for the nodes' own scores
+  };
+  // Kept to spare allocations. Of an attempt:
+  std::vector<const Candidates::Group*> fit_;  // sorted
+  std::vector<Alike> alike_;
+  std::vector<AlikeNodes> alike_nodes_;     // empty but while it scores
+  std::vector<std::int64_t> alike_scores_;  // normalized, by Alike and Score plugin
+  std::vector<const Candidates::Places*> best_;
+  // While it catches up:
   std::vector<std::size_t> changed_;
   std::vector<std::size_t> tracked_;      // places
   std::vector<std::uint8_t> is_changed_;  // by place
@@ -161,11 +168,19 @@ class ClassViews {
  public:
   static constexpr std::size_t kClasses = 8;
   static constexpr std::size_t kSeen = 16;
+  // A pod, and what besides it tells its class.
+  struct ClassOf {
+    const Framework& framework;
+    const Pod& pod;
+    bool with_labels = false;  // somebody reads them
+    ClassView::Kinds kinds;
+  };
+  static ClassOf class_of(const Framework& framework, const Pod& pod, const Snapshot& snapshot);
   // The pod, without its manifest, when no other of its class was asked about lately; null otherwise.
-  std::shared_ptr<const Pod> first_of_class(const Framework& framework, const Pod& pod, const Snapshot& snapshot);
+  std::shared_ptr<const Pod> first_of_class(const ClassOf& of_pod);
   FleetScan& scan(const Framework& framework) { return scans_.try_emplace(&framework, framework).first->second; }
   // Up to date; null: the pod has to be decided without.
-  ClassView* of(const Framework& framework, const Pod& pod, const Snapshot& snapshot);
+  ClassView* of(const ClassOf& of_pod, const Snapshot& snapshot);
 
  private:
   struct Seen {

@@ -9,7 +9,10 @@ namespace berth {
 
 ClassView::Attempt::Attempt(ClassView& view, CycleState& state, const Pod& pod, const Snapshot& snapshot,
                             const Nominator& nominator)
-    : view_(view), own_state_(state), pod_(pod), snapshot_(snapshot), nominator_(nominator) {}
+    : view_(view), own_state_(state), pod_(pod), snapshot_(snapshot), nominator_(nominator) {
+  view_.fit_.clear();
+  view_.alike_.clear();
+}
 
 ClassView::Attempt::~Attempt() {
   for (const HeldBack& each : held_back_) view_.candidates_.put(each.place, each.key, each.score);
@@ -68,8 +71,8 @@ void ClassView::Attempt::skip_sums() {
     if (entry.summing == nullptr) continue;
     if (entry.summing->skips_filter(view_.state_, view_.pod_)) {
       view_.state_.skip_filter.insert(entry.name);
-    } else if (auto skipped = view_.state_.skip_filter.find(entry.name); skipped != view_.state_.skip_filter.end()) {
-      view_.state_.skip_filter.erase(skipped);
+    } else {
+      view_.state_.skip_filter.erase(entry.name);
     }
   }
 }
@@ -108,8 +111,8 @@ bool ClassView::Attempt::hold_back_nominated() {
   return true;
 }
 
-// Filter of those who sum, over one node of each group; `fit`: sorted.
-bool ClassView::Attempt::filter_groups(std::vector<const Candidates::Group*>& fit) {
+// Filter of those who sum, over one node of each group.
+bool ClassView::Attempt::filter_groups() {
   for (const auto& [key, group] : view_.candidates_.groups()) {
     const NodeInfo& node = *snapshot_.nodes()[group.any()];
     bool rejected = false;
@@ -123,19 +126,23 @@ bool ClassView::Attempt::filter_groups(std::vector<const Candidates::Group*>& fi
       rejected = true;
       break;
     }
-    if (!rejected) fit.push_back(&group);
+    if (!rejected) view_.fit_.push_back(&group);
   }
-  std::sort(fit.begin(), fit.end(), std::less<>());
+  std::sort(view_.fit_.begin(), view_.fit_.end(), std::less<>());
   return true;
 }
 
+bool ClassView::Attempt::is_fit(const Candidates::Group* group) const {
+  return std::binary_search(view_.fit_.begin(), view_.fit_.end(), group, std::less<>());
+}
+
 // Filter of those who declare nothing, over every node that is left.
-bool ClassView::Attempt::filter_nodes(std::size_t start, const std::vector<const Candidates::Group*>& fit) {
+bool ClassView::Attempt::filter_nodes(std::size_t start) {
   const auto& nodes = snapshot_.nodes();
   for (std::size_t turn = 0; turn < nodes.size(); ++turn) {
     const auto place = static_cast<Candidates::Place>((start + turn) % nodes.size());
     const Candidates::Group* group = view_.candidates_.group_of(place);
-    if (group == nullptr || !std::binary_search(fit.begin(), fit.end(), group, std::less<>())) continue;
+    if (group == nullptr || !is_fit(group)) continue;
     for (const auto& entry : view_.framework_.filters()) {
       if (!view_.is_undeclared(entry.name) || own_state_.skip_filter.contains(entry.name)) continue;
       entry.count();
@@ -153,12 +160,11 @@ bool ClassView::Attempt::filter(std::size_t start) {
   if (!ask_undeclared() || !ask_pre_filters(&ClassView::is_tracked)) return false;
   skip_sums();
   if (!hold_back_nominated()) return false;
-  std::vector<const Candidates::Group*> fit;
-  if (!filter_groups(fit)) return false;
-  if (asks_nodes_ && !filter_nodes(start, fit)) return false;
+  if (!filter_groups()) return false;
+  if (asks_nodes_ && !filter_nodes(start)) return false;
   for (const auto& [key, group] : view_.candidates_.groups()) {
-    if (!std::binary_search(fit.begin(), fit.end(), &group, std::less<>())) continue;
-    alike_.push_back({&key, &group, 0, {}});
+    if (!is_fit(&group)) continue;
+    view_.alike_.push_back({&key, &group, 0});
     feasible_ += group.size;
   }
   return true;
@@ -206,7 +212,7 @@ std::optional<Rejection> ClassView::Attempt::rejection() const {
 
 bool ClassView::Attempt::fits(std::size_t place) const {
   if (!view_.candidates_.contains(static_cast<Candidates::Place>(place))) return false;
-  return std::any_of(alike_.begin(), alike_.end(), [&](const Alike& alike) {
+  return std::any_of(view_.alike_.begin(), view_.alike_.end(), [&](const Alike& alike) {
     return alike.group == view_.candidates_.group_of(static_cast<Candidates::Place>(place));
   });
 }
@@ -214,8 +220,10 @@ bool ClassView::Attempt::fits(std::size_t place) const {
 bool ClassView::Attempt::score() {
   const auto& framework = view_.framework_;
   CycleState& state = view_.state_;
-  std::vector<AlikeNodes> nodes;
-  for (const Alike& alike : alike_) nodes.push_back({snapshot_.nodes()[alike.group->any()], alike.group->size});
+  const std::vector<Alike>& all = view_.alike_;
+  std::vector<AlikeNodes>& nodes = view_.alike_nodes_;
+  nodes.clear();
+  for (const Alike& alike : all) nodes.push_back({snapshot_.nodes()[alike.group->any()], alike.group->size});
   for (const auto& entry : framework.pre_scores()) {
     if (entry.summing == nullptr) continue;
     const Status status = entry.summing->pre_score_sums(state, view_.pod_, nodes, view_.domains_);
@@ -223,13 +231,14 @@ bool ClassView::Attempt::score() {
       state.skip_score.insert(entry.name);
     } else if (!status.is_success()) {
       return false;
-    } else if (auto skipped = state.skip_score.find(entry.name); skipped != state.skip_score.end()) {
-      state.skip_score.erase(skipped);
+    } else {
+      state.skip_score.erase(entry.name);
     }
   }
-  view_.scratch_.resize(alike_.size());
-  for (std::size_t i = 0; i < alike_.size(); ++i) view_.scratch_[i].node = nodes[i].any->name();
-  for (Alike& alike : alike_) alike.scores.assign(framework.scores().size(), 0);
+  view_.scratch_.resize(all.size());
+  for (std::size_t i = 0; i < all.size(); ++i) view_.scratch_[i].node = nodes[i].any->name();
+  nodes.clear();
+  view_.alike_scores_.assign(all.size() * framework.scores().size(), 0);
   for (std::size_t plugin = 0; plugin < framework.scores().size(); ++plugin) {
     if (!score_groups(plugin)) return false;
   }
@@ -250,29 +259,35 @@ bool ClassView::Attempt::score_groups(std::size_t plugin) {
     }
   }
   std::vector<NodeScore>& scores = view_.scratch_;
-  for (std::size_t i = 0; i < alike_.size(); ++i) {
-    scores[i].score = summing ? 0 : (*alike_[i].key)[in_key];
+  std::vector<Alike>& all = view_.alike_;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    scores[i].score = summing ? 0 : (*all[i].key)[in_key];
     if (!summing) continue;
     entry.count();
-    const NodeInfo& node = *snapshot_.nodes()[alike_[i].group->any()];
+    const NodeInfo& node = *snapshot_.nodes()[all[i].group->any()];
     if (!entry.plugin->score(state, pod_, node, scores[i].score).is_success()) return false;
   }
   if (!entry.plugin->normalize(state, pod_, scores).is_success()) return false;
-  for (std::size_t i = 0; i < alike_.size(); ++i) {
+  for (std::size_t i = 0; i < all.size(); ++i) {
     if (scores[i].score < 0 || scores[i].score > ScorePlugin::kMaxScore) return false;
-    alike_[i].scores[plugin] = scores[i].score;
-    alike_[i].total += scores[i].score * entry.weight;
+    score_at(i, plugin) = scores[i].score;
+    all[i].total += scores[i].score * entry.weight;
   }
   return true;
 }
 
+std::int64_t& ClassView::Attempt::score_at(std::size_t alike, std::size_t plugin) const {
+  return view_.alike_scores_[alike * view_.framework_.scores().size() + plugin];
+}
+
 std::size_t ClassView::Attempt::choose(Random& random, std::size_t start) const {
   const auto best_of = [](const Alike& alike) { return alike.total + alike.group->by_score.begin()->first; };
-  std::int64_t best = best_of(alike_.front());
-  for (const Alike& alike : alike_) best = std::max(best, best_of(alike));
-  std::vector<const Candidates::Places*> equal;
+  std::int64_t best = best_of(view_.alike_.front());
+  for (const Alike& alike : view_.alike_) best = std::max(best, best_of(alike));
+  std::vector<const Candidates::Places*>& equal = view_.best_;
+  equal.clear();
   std::size_t ties = 0;
-  for (const Alike& alike : alike_) {
+  for (const Alike& alike : view_.alike_) {
     if (best_of(alike) != best) continue;
     equal.push_back(&alike.group->by_score.begin()->second);
     ties += equal.back()->size();
@@ -285,8 +300,8 @@ bool ClassView::Attempt::tell(std::size_t start, std::vector<Framework::PluginSc
                               std::vector<NodeScore>& totals) const {
   const auto& plugins = view_.framework_.scores();
   const auto& nodes = snapshot_.nodes();
-  std::map<const Candidates::Group*, const Alike*> told;
-  for (const Alike& alike : alike_) told[alike.group] = &alike;
+  std::map<const Candidates::Group*, std::size_t> told;  // its place in alike_
+  for (std::size_t i = 0; i < view_.alike_.size(); ++i) told[view_.alike_[i].group] = i;
   for (const auto& entry : plugins) {
     if (!view_.state_.skip_score.contains(entry.name)) per_plugin.push_back({entry.name, entry.weight, {}});
   }
@@ -300,7 +315,7 @@ bool ClassView::Attempt::tell(std::size_t start, std::vector<Framework::PluginSc
     for (std::size_t plugin = 0; plugin < plugins.size(); ++plugin) {
       const auto& entry = plugins[plugin];
       if (view_.state_.skip_score.contains(entry.name)) continue;
-      std::int64_t score = alike->second->scores[plugin];
+      std::int64_t score = score_at(alike->second, plugin);
       const bool own = entry.summing == nullptr && !entry.plugin->normalizes();
       if (own && !entry.plugin->score(view_.state_, pod_, *nodes[at], score).is_success()) return false;
       (mine++)->scores.push_back({nodes[at]->name(), score});

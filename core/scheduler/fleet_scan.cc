@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <utility>
 
 namespace berth {
@@ -32,12 +33,53 @@ bool follow(Kept& kept, const Snapshot& snapshot, AskOne ask_one, AskAll ask_all
       kept.values.clear();
       return false;
     }
-    kept.uniform =
-        std::adjacent_find(kept.values.begin(), kept.values.end(), std::not_equal_to<>()) == kept.values.end();
+    kept.uniform = std::equal(kept.values.begin() + 1, kept.values.end(), kept.values.begin());
   }
   kept.changes_made = snapshot.changes_made();
   kept.images_changed = snapshot.images_changed();
   return true;
+}
+
+// Over all nodes, by place, and without a branch: several at once.
+
+std::size_t sum_of(const std::vector<std::uint8_t>& rejected) {
+  std::uint32_t sum = 0;
+  for (const std::uint8_t each : rejected) sum += each;
+  return sum;
+}
+
+// Nodes that are rejected get anything. False: the score of one that is not is out of range.
+bool add_in_range(const std::vector<std::int32_t>& scores, const std::vector<std::uint8_t>& rejected,
+                  std::int32_t weight, std::vector<std::int32_t>& totals) {
+  constexpr std::uint32_t kMost = ScorePlugin::kMaxScore;
+  std::int32_t* total = totals.data();
+  std::uint32_t wrong = 0;
+  for (std::size_t place = 0; place < totals.size(); ++place) {
+    const auto score = static_cast<std::uint32_t>(scores[place]);
+    const std::uint32_t in_range = score > kMost ? 0 : score;
+    const std::uint32_t fits = rejected[place] ^ 1u;
+    wrong |= (score ^ in_range) & (0 - fits);
+    total[place] += static_cast<std::int32_t>(in_range) * weight;
+  }
+  return wrong == 0;
+}
+
+struct Best {
+  std::int32_t total = 0;
+  std::size_t ties = 0;
+};
+
+Best best_of(const std::vector<std::int32_t>& totals, const std::vector<std::uint8_t>& rejected) {
+  std::int32_t best = 0;
+  for (std::size_t place = 0; place < totals.size(); ++place) {
+    const std::int32_t total = totals[place] & (rejected[place] - 1);
+    best = total > best ? total : best;
+  }
+  std::uint32_t ties = 0;
+  for (std::size_t place = 0; place < totals.size(); ++place) {
+    ties += (totals[place] == best ? 1u : 0u) & (rejected[place] ^ 1u);
+  }
+  return {best, ties};
 }
 
 }  // namespace
@@ -58,7 +100,11 @@ typename NodeAnswers<Value>::Kept& NodeAnswers<Value>::of(const Plugin& plugin, 
 }
 
 FleetScan::FleetScan(const Framework& framework)
-    : framework_(framework), filtered_(framework.filters().size()), scored_(framework.scores().size()) {}
+    : framework_(framework), filtered_(framework.filters().size()), scored_(framework.scores().size()) {
+  std::int64_t weights = 0;
+  for (const auto& entry : framework.scores()) weights += entry.weight;
+  totals_have_room_ = weights <= std::numeric_limits<std::int32_t>::max() / ScorePlugin::kMaxScore;
+}
 
 // Nobody reads more than nodes but those who sum, and may skip.
 bool FleetScan::is_for(const Pod& pod) const {
@@ -67,8 +113,9 @@ bool FleetScan::is_for(const Pod& pod) const {
       return entry.plugin->reads(pod, point) == Reads::sums || reads_nodes_only(*entry.plugin, pod, point);
     });
   };
-  return all_do(framework_.pre_filters(), Point::pre_filter) && all_do(framework_.filters(), Point::filter) &&
-         all_do(framework_.pre_scores(), Point::pre_score) && all_do(framework_.scores(), Point::score);
+  return totals_have_room_ && all_do(framework_.pre_filters(), Point::pre_filter) &&
+         all_do(framework_.filters(), Point::filter) && all_do(framework_.pre_scores(), Point::pre_score) &&
+         all_do(framework_.scores(), Point::score);
 }
 
 const FleetScan::FilterAnswers::Kept* FleetScan::ask_filter(std::size_t plugin, CycleState& state,
@@ -94,11 +141,14 @@ const FleetScan::ScoreAnswers::Kept* FleetScan::ask_score(std::size_t plugin, Cy
                                                           const Snapshot& snapshot) {
   const auto& entry = framework_.scores()[plugin];
   auto& kept = scored_[plugin].of(*entry.plugin, pod);
-  const auto ask_one = [&](std::size_t place, std::int64_t& score) {
+  const auto ask_one = [&](std::size_t place, std::int32_t& score) {
     entry.count();
-    return entry.plugin->score(state, *pod, *snapshot.nodes()[place], score).is_success();
+    std::int64_t whole = 0;
+    const Status status = entry.plugin->score(state, *pod, *snapshot.nodes()[place], whole);
+    score = static_cast<std::int32_t>(whole);
+    return status.is_success() && std::in_range<std::int32_t>(whole);
   };
-  const auto ask_all = [&](std::vector<std::int64_t>& scores) {
+  const auto ask_all = [&](std::vector<std::int32_t>& scores) {
     entry.count(scores.size());
     return entry.plugin->score_all(state, *pod, snapshot, scores);
   };
@@ -110,15 +160,8 @@ FleetScan::Attempt::Attempt(FleetScan& scan, CycleState& state, std::shared_ptr<
     : scan_(scan), state_(state), pod_(std::move(pod)), snapshot_(snapshot), nominator_(nominator) {}
 
 bool FleetScan::Attempt::filter(std::size_t /*start*/) {
+  if (!scan_.is_for(*pod_) || !pre_filter()) return false;
   const auto& filters = scan_.framework_.filters();
-  if (!scan_.is_for(*pod_)) return false;
-  PreFilterResult narrowed;
-  const Status status = scan_.framework_.run_pre_filter(state_, *pod_, snapshot_, narrowed);
-  if (!status.is_success() || narrowed.node_names) return false;
-  for (const auto& entry : filters) {
-    if (state_.skip_filter.contains(entry.name)) continue;
-    if (!reads_nodes_only(*entry.plugin, *pod_, Point::filter)) return false;
-  }
   scan_.rejected_.assign(snapshot_.nodes().size(), 0);
   for (std::size_t plugin = 0; plugin < filters.size(); ++plugin) {
     if (state_.skip_filter.contains(filters[plugin].name)) continue;
@@ -126,12 +169,34 @@ bool FleetScan::Attempt::filter(std::size_t /*start*/) {
     if (rejects == nullptr) return false;
     asked_.push_back({&filters[plugin], rejects});
     if (rejects->uniform && rejects->values.front() == 0) continue;
-    for (std::size_t place = 0; place < rejects->values.size(); ++place) {
-      scan_.rejected_[place] |= rejects->values[place];
-    }
+    std::transform(rejects->values.begin(), rejects->values.end(), scan_.rejected_.begin(), scan_.rejected_.begin(),
+                   std::bit_or<>());
   }
   if (!filter_nominated()) return false;
-  feasible_ = static_cast<std::size_t>(std::count(scan_.rejected_.begin(), scan_.rejected_.end(), 0));
+  feasible_ = scan_.rejected_.size() - sum_of(scan_.rejected_);
+  return true;
+}
+
+// Counted when the pod is for here: otherwise PreFilter is asked again, and counted then.
+bool FleetScan::Attempt::pre_filter() {
+  state_.skip_filter.clear();
+  const auto& asked = scan_.framework_.pre_filters();
+  for (const auto& entry : asked) {
+    PreFilterResult narrowed;
+    const Status status = entry.plugin->pre_filter(state_, *pod_, snapshot_, narrowed);
+    if (status.is_skip()) {
+      state_.skip_filter.insert(entry.name);
+    } else if (!status.is_success() || narrowed.node_names) {
+      return false;
+    }
+  }
+  for (const auto& entry : scan_.framework_.filters()) {
+    if (state_.skip_filter.contains(entry.name)) continue;
+    if (!reads_nodes_only(*entry.plugin, *pod_, Point::filter)) return false;
+  }
+  for (const auto& entry : asked) {
+    if (!state_.skip_filter.contains(entry.name)) entry.count();
+  }
   return true;
 }
 
@@ -195,7 +260,7 @@ std::int64_t FleetScan::Attempt::Scored::of(std::size_t place) const {
 // One node of each score stands for all of it.
 bool FleetScan::Attempt::normalize(Scored& scored) const {
   if (!scored.entry->plugin->normalizes()) return true;
-  const std::vector<std::int64_t>& values = scored.scores->values;
+  const std::vector<std::int32_t>& values = scored.scores->values;
   std::vector<NodeScore> each;
   for (std::size_t place = only(); place < values.size(); ++place) {
     const bool is_known = !each.empty() && each.back().score == values[place];
@@ -212,8 +277,7 @@ bool FleetScan::Attempt::normalize(Scored& scored) const {
 bool FleetScan::Attempt::score() {
   if (!pre_score()) return false;
   const auto& plugins = scan_.framework_.scores();
-  std::vector<std::int64_t>& totals = scan_.totals_;
-  totals.assign(snapshot_.nodes().size(), 0);
+  scan_.totals_.assign(snapshot_.nodes().size(), 0);
   scan_.of_all_ = 0;
   for (std::size_t plugin = 0; plugin < plugins.size(); ++plugin) {
     const auto& entry = plugins[plugin];
@@ -229,43 +293,30 @@ bool FleetScan::Attempt::score() {
 
 // False: a score of a feasible node is out of range.
 bool FleetScan::Attempt::add_to_totals(const Scored& scored) const {
-  const auto is_wrong = [](std::int64_t score) { return score < 0 || score > ScorePlugin::kMaxScore; };
-  std::vector<std::int64_t>& totals = scan_.totals_;
-  if (scored.scores->uniform) {
-    scan_.of_all_ += scored.of(only()) * scored.entry->weight;
-    return !is_wrong(scored.of(only()));
-  }
-  bool wrong = false;
   const std::int64_t weight = scored.entry->weight;
+  if (scored.scores->uniform) {
+    const std::int64_t score = scored.of(only());
+    scan_.of_all_ += score * weight;
+    return score >= 0 && score <= ScorePlugin::kMaxScore;
+  }
   if (scored.normalized.empty()) {
-    const std::vector<std::int64_t>& values = scored.scores->values;
-    for (std::size_t place = 0; place < totals.size(); ++place) {
-      wrong |= is_wrong(values[place]) && fits(place);
-      totals[place] += values[place] * weight;
-    }
-    return !wrong;
+    return add_in_range(scored.scores->values, scan_.rejected_, static_cast<std::int32_t>(weight), scan_.totals_);
   }
-  for (std::size_t place = 0; place < totals.size(); ++place) {
+  bool in_range = true;
+  for (std::size_t place = 0; place < scan_.totals_.size(); ++place) {
     if (!fits(place)) continue;
-    wrong |= is_wrong(scored.of(place));
-    totals[place] += scored.of(place) * weight;
+    const std::int64_t score = scored.of(place);
+    in_range = in_range && score >= 0 && score <= ScorePlugin::kMaxScore;
+    scan_.totals_[place] += static_cast<std::int32_t>(in_range ? score * weight : 0);
   }
-  return !wrong;
+  return in_range;
 }
 
 std::size_t FleetScan::Attempt::choose(Random& random, std::size_t start) const {
-  const std::vector<std::int64_t>& totals = scan_.totals_;
-  std::int64_t best = totals[only()];
-  std::size_t ties = 0;
-  for (std::size_t place = 0; place < totals.size(); ++place) {
-    if (!fits(place) || totals[place] < best) continue;
-    ties = totals[place] > best ? 1 : ties + 1;
-    best = totals[place];
-  }
+  const auto [best, ties] = best_of(scan_.totals_, scan_.rejected_);
   std::size_t left = ties == 1 ? 0 : random.below(ties);
-  for (std::size_t turn = 0;; ++turn) {
-    const std::size_t place = (start + turn) % totals.size();
-    if (fits(place) && totals[place] == best && left-- == 0) return place;
+  for (std::size_t place = start;; place = place + 1 == scan_.totals_.size() ? 0 : place + 1) {
+    if (scan_.totals_[place] == best && fits(place) && left-- == 0) return place;
   }
 }
 

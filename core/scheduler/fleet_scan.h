@@ -41,7 +41,7 @@ class NodeAnswers {
 class FleetScan {
  public:
   using FilterAnswers = NodeAnswers<std::uint8_t>;  // 1: rejected
-  using ScoreAnswers = NodeAnswers<std::int64_t>;
+  using ScoreAnswers = NodeAnswers<std::int32_t>;
 
   explicit FleetScan(const Framework& framework);
 
@@ -74,6 +74,7 @@ class FleetScan {
       std::int64_t of(std::size_t place) const;
     };
     bool add_to_totals(const Scored& scored) const;
+    bool pre_filter();
     bool filter_nominated();
     bool pre_score();
     bool normalize(Scored& scored) const;
@@ -97,10 +98,11 @@ class FleetScan {
                                       const Snapshot& snapshot);
 
   const Framework& framework_;
+  bool totals_have_room_ = false;        // in 32 bits
   std::vector<FilterAnswers> filtered_;  // by plugin
   std::vector<ScoreAnswers> scored_;
   std::vector<std::uint8_t> rejected_;  // by place, of the attempt
-  std::vector<std::int64_t> totals_;    // the same, but for what is added to all
+  std::vector<std::int32_t> totals_;    // the same, but for what is added to all
   std::int64_t of_all_ = 0;
 };
 

@@ -223,8 +223,9 @@ Scheduler::Failure Scheduler::rejected_on_node(const Status& status) {
 }
 
 void Scheduler::activate(CycleState& state) {
-  const std::set<std::string> wanted = std::exchange(*state.pods_to_activate, {});
-  if (!wanted.empty()) queue_.activate({wanted.begin(), wanted.end()});
+  if (!state.activates_pods()) return;
+  const std::set<std::string> wanted = std::exchange(state.pods_to_activate(), {});
+  queue_.activate({wanted.begin(), wanted.end()});
 }
 
 // framework/preemption/preemption.go prepareCandidate. A victim that cannot be evicted ends it: the pod is not

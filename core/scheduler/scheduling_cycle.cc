@@ -226,8 +226,9 @@ Outcome decide(Attempt attempt, const Framework& framework, const Pod& pod, cons
                Decision& decision, std::optional<Rejection>& rejection) {
   const std::size_t nodes = snapshot.nodes().size();
   const std::size_t start = how.next_start % nodes;
-  const Status filtered = framework.run_filters([&] { return attempt.filter(start) ? Status() : Status::error(""); });
-  if (!filtered.is_success()) return Outcome::not_for_here;
+  // By reference: what stands in a std::function has to be small to need no memory.
+  const auto filter = [&] { return attempt.filter(start) ? Status() : Status::error(""); };
+  if (!framework.run_filters(std::cref(filter)).is_success()) return Outcome::not_for_here;
   if (attempt.feasible() == 0) {
     rejection = attempt.rejection();
     return Outcome::rejected;
@@ -241,9 +242,10 @@ Outcome decide(Attempt attempt, const Framework& framework, const Pod& pod, cons
     }
   }
   decision.evaluated = nodes;
-  const Status chosen = framework.run_as(
-      "Score", [&] { return choose_from(attempt, snapshot, how, start, decision) ? Status() : Status::error(""); });
-  if (!chosen.is_success()) return Outcome::not_for_here;
+  const auto choose = [&] {
+    return choose_from(attempt, snapshot, how, start, decision) ? Status() : Status::error("");
+  };
+  if (!framework.run_as("Score", std::cref(choose)).is_success()) return Outcome::not_for_here;
   how.next_start = start;
   return Outcome::decided;
 }
@@ -257,13 +259,14 @@ bool decide_from_memory(const Framework& framework, CycleState& state, const Pod
   const std::size_t nodes = snapshot.nodes().size();
   if (!framework.has_filter() || !framework.has_score()) return false;
   if (feasible_nodes_to_find(framework.completed().percentage_of_nodes_to_score, nodes) != nodes) return false;
-  if (const auto first = views.first_of_class(framework, pod, snapshot)) {
+  const ClassViews::ClassOf of_pod = ClassViews::class_of(framework, pod, snapshot);
+  if (const auto first = views.first_of_class(of_pod)) {
     const Outcome outcome = decide(FleetScan::Attempt(views.scan(framework), state, first, snapshot, nominator),
                                    framework, pod, snapshot, how, decision, rejection);
     if (outcome != Outcome::not_for_here) return outcome == Outcome::decided;
     decision = {};
   }
-  ClassView* view = views.of(framework, pod, snapshot);
+  ClassView* view = views.of(of_pod, snapshot);
   return view != nullptr && decide(ClassView::Attempt(*view, state, pod, snapshot, nominator), framework, pod, snapshot,
                                    how, decision, rejection) == Outcome::decided;
 }

@@ -120,7 +120,7 @@ class ScriptedPlugin final : public PreEnqueuePlugin,
     return script_.rule(name_, point, pod.metadata.name, node);
   }
   static void activate(CycleState& state, const Json& rule) {
-    for (const std::string& pod : strings(at(rule, "activate"))) state.pods_to_activate->insert("default/" + pod);
+    for (const std::string& pod : strings(at(rule, "activate"))) state.pods_to_activate().insert("default/" + pod);
   }
   Status plain(std::string_view point, const Pod& pod, CycleState* state = nullptr) {
     script_.call(pod.metadata.name, point, name_);

@@ -296,20 +296,63 @@ TEST(Snapshot, CountsPodsWithAffinity) {
   EXPECT_EQ(snapshot.pods_with_affinity(), 0);
 }
 
+TEST(Cache, TellsANodeFromOneThatWentBetweenTwoSnapshots) {
+  Cache cache;
+  for (const char* name : {"n1", "n2", "n3"}) cache.set_node(share(make_node(name)));
+  Snapshot snapshot;
+  cache.update_snapshot(snapshot);
+  cache.remove_node("n1");
+  cache.remove_node("n2");
+  for (const char* name : {"n4", "n2"}) cache.set_node(share(make_node(name, "7")));
+  cache.update_snapshot(snapshot);
+  ASSERT_EQ(snapshot.nodes().size(), 3u);
+  for (const char* name : {"n3", "n4", "n2"}) {
+    ASSERT_NE(snapshot.find(name), nullptr) << name;
+    EXPECT_EQ(snapshot.find(name)->name(), name);
+    EXPECT_EQ(snapshot.find(name)->allocatable.milli_cpu, name == std::string("n3") ? 4000 : 7000) << name;
+  }
+  EXPECT_EQ(snapshot.find("n1"), nullptr);
+  ASSERT_NE(snapshot.changes().back().move, nullptr);
+  const Snapshot::Move& move = *snapshot.changes().back().move;
+  EXPECT_EQ(move.from, (std::vector<std::size_t>{2, Snapshot::Move::kNew, Snapshot::Move::kNew}));
+  ASSERT_EQ(move.gone.size(), 2u);
+  EXPECT_EQ(move.gone[0].second->name(), "n1");
+  EXPECT_EQ(move.gone[1].second->name(), "n2") << "it came back as another";
+}
+
 TEST(Cache, KeepsTheColumnsOfASnapshotInStep) {
   Cache cache;
   for (const char* name : {"n1", "n2"}) cache.set_node(share(make_node(name)));
   Snapshot snapshot;
   cache.update_snapshot(snapshot);
   const std::size_t place = snapshot.place_of("n2");
-  const std::int64_t pods = snapshot.columns().free_pods()[place];
   EXPECT_EQ(snapshot.columns().of(NodeColumns::milli_cpu).requested[place], 0);
   ASSERT_TRUE(cache.assume(cpu_pod("p", "1"), "n2").is_success());
   cache.update_snapshot(snapshot);
   const NodeColumns::OfResource& cpu = snapshot.columns().of(NodeColumns::milli_cpu);
   EXPECT_EQ(cpu.requested[place], 1000);
-  EXPECT_EQ(cpu.free[place], cpu.allocatable[place] - 1000);
-  EXPECT_EQ(snapshot.columns().free_pods()[place], pods - 1);
+  EXPECT_EQ(cpu.requested_for_scoring[place], 1000);
+  EXPECT_EQ(snapshot.columns().full()[place], 0);
+  cache.set_node(share(make_node("n2", "4", "8Gi", "1")));
+  cache.update_snapshot(snapshot);
+  EXPECT_EQ(snapshot.columns().full()[place], 1);
+}
+
+TEST(Cache, CountsTheNodesWhoseAmountsAColumnDoesNotHoldExactly) {
+  Cache cache;
+  for (const char* name : {"n1", "n2"}) cache.set_node(share(make_node(name)));
+  Snapshot snapshot;
+  cache.update_snapshot(snapshot);
+  const NodeColumns::OfResource& memory = snapshot.columns().of(NodeColumns::memory);
+  EXPECT_EQ(memory.inexact, 0u);
+  for (const char* large : {"64Ti", "65Ti"}) {
+    cache.set_node(share(make_node("n2", "4", large)));
+    cache.update_snapshot(snapshot);
+    EXPECT_EQ(memory.inexact, 1u) << large;
+  }
+  cache.set_node(share(make_node("n2", "4", "63Ti")));
+  cache.update_snapshot(snapshot);
+  EXPECT_EQ(memory.inexact, 0u);
 }
 
 TEST(Cache, LetsGoOfLabelValuesThatNoNodeHasAnyMore) {

@@ -635,6 +635,23 @@ TEST_F(GatewayTest, AsksAboutEveryNodeForTheFirstTwoPodsOfAClassAndAboutWhatChan
   EXPECT_LT(asked() - for_two, 4u);
 }
 
+TEST_F(GatewayTest, CountsPreFilterOnceForAPodThatIsNotDecidedOverAllNodes) {
+  start_connected();
+  device("n1");
+  device("n2");
+  const auto asked = [this](const char* plugin) {
+    return gateway->metrics().plugin_evaluations.at({plugin, "PreFilter", "default-scheduler"}).value();
+  };
+  apply(pod("anywhere", "u1"));
+  EXPECT_EQ(asked("NodeResourcesFit"), 1u);
+  apply(pod("named", "u2", "64Mi",
+            R"(,"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[
+               {"matchFields":[{"key":"metadata.name","operator":"In","values":["n2"]}]}]}}})"));
+  EXPECT_EQ(phase("u2"), Phase::prebind);
+  EXPECT_EQ(asked("NodeAffinity"), 1u) << "it narrows the nodes";
+  EXPECT_EQ(asked("NodeResourcesFit"), 2u);
+}
+
 TEST_F(GatewayTest, AHeldGatewayAnswersAndBindsNothing) {
   options.hold = "the store is of a newer program";
   start_connected();
