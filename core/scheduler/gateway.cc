@@ -88,6 +88,7 @@ Status Gateway::load() {
   identity_.id = {1, random_.hex_id()};
   identity_.adopt_nodes = {options_.known_nodes.begin(), options_.known_nodes.end()};
   identity_.adopting = true;
+  identity_.statuses_unread = true;
   identity_changed_ = true;
   return Status::ok();
 }
@@ -131,6 +132,7 @@ Status Gateway::load_meta(const RecordView& record) {
   Result<Epoch> epoch = parse_epoch(term->as_string());
   if (!epoch) return Status::error("stored meta \"gateway\": term: " + epoch.error().message());
   identity_.id = {epoch->term, store_id->as_string()};
+  identity_.statuses_unread = json->find("statusesUnread") != nullptr;
   if (adopt != nullptr && adopt->is_array()) {
     identity_.adopting = true;
     for (const Json& node : adopt->as_array()) {
@@ -157,6 +159,7 @@ void Gateway::save_identity() {
     for (const std::string& node : identity_.adopt_nodes) nodes.push_back(node);
     value.set("adopt", std::move(nodes));
   }
+  if (identity_.statuses_unread) value.set("statusesUnread", true);
   for (const auto& [key, set] : named_sets(identity_)) {
     if (set->empty()) continue;
     Json list = Json::array();
@@ -300,6 +303,7 @@ void Gateway::on_link(bool up) {
   const std::string& root = topics_.root();
   // QoS 0: the broker truncates the retained set of a QoS 1 subscriber above its queue limit.
   subscribe_to_desired();
+  if (identity_.statuses_unread) transport_.subscribe(root + "status/#", 0, {.no_local = true});
   for (const char* filter : {"nodes/+/presence", "nodes/+/state", "nodes/+/pods/+/+"}) {
     transport_.subscribe(root + filter, 0);
   }
@@ -333,6 +337,7 @@ void Gateway::on_fence() {
     identity_changed_ = true;
     if (identity_.adopt_nodes.empty()) end_adopt();
   }
+  if (!identity_.adopting && std::exchange(identity_.statuses_unread, false)) identity_changed_ = true;
   for (const auto& [name, device] : nodes_.all()) to_greet_.push_back(name);
   log_.write(Level::info, "in step with the broker",
              {{"pods", std::to_string(objects_.pods().size())}, {"nodes", std::to_string(nodes_.all().size())}});
@@ -373,6 +378,7 @@ void Gateway::on_message(const Message& message) {
 
 void Gateway::dispatch(const std::vector<std::string_view>& levels, const Message& message) {
   if (levels[0] == "desired") return on_desired(levels, message);
+  if (levels[0] == "status") return on_status(levels, message);
   if (levels[0] == "nodes") {
     if (nodes_.find(std::string(levels[1])) == nullptr && nodes_.all().size() >= kMaxNodes) {
       return refuse(message.topic, "more than " + std::to_string(kMaxNodes) + " nodes are known already");

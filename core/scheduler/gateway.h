@@ -114,6 +114,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
     std::set<std::string> retired;      // "<node>/<incarnation>": forgotten, and not cleared since (P9)
     std::set<std::string> deleted;      // uids that the operator deleted in adopt mode, before a node told of them
     std::set<std::string> withdrawn;    // uids of pods that are gone, while the broker may retain their operator's word
+    bool statuses_unread = false;       // what an earlier store's gateway said may still be retained, of what is gone
   };
   const Identity& identity() const { return identity_; }
   const std::map<std::string, std::unique_ptr<Binding>>& bindings() const { return bindings_; }  // by pod uid
@@ -190,6 +191,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
   void clear_pod(const std::string& key, const std::string& uid);
   bool is_withdrawn(Kind kind, const Json& manifest) const;
   Json status_to_publish(Kind kind, const std::string& key);
+  void on_status(const std::vector<std::string_view>& levels, const Message& message);
   void settle_mirrors();
   void mirrors_settled();
 

@@ -51,6 +51,15 @@ Json Gateway::status_to_publish(Kind kind, const std::string& key) {
   return status;
 }
 
+// What a gateway said whose store is lost: of an object that is gone nobody else would clear it.
+void Gateway::on_status(const std::vector<std::string_view>& levels, const Message& message) {
+  const KindName* kind = find_kind(levels[1]);
+  if (!message.retain || message.payload.empty() || kind == nullptr || kind->plural != levels[1]) return;
+  if (levels.size() != (kind->namespaced ? 4u : 3u)) return;
+  board_.mark(kind->kind,
+              kind->namespaced ? std::string(levels[2]) + "/" + std::string(levels[3]) : std::string(levels[2]));
+}
+
 // At a tick: a fence follows what was published and subscribed to before, on the same connection. Until it is back it
 // is sent again.
 void Gateway::settle_mirrors() {

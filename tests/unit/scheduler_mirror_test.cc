@@ -147,6 +147,30 @@ TEST_F(MirrorTest, AFenceThatLeftBeforeTheClearingSettlesNothing) {
   EXPECT_TRUE(gateway->identity().withdrawn.empty());
 }
 
+TEST_F(MirrorTest, AGatewayThatLostItsStoreClearsTheStatusesOfWhatIsGone) {
+  start();
+  transport.up = true;
+  gateway->on_link(true);
+  turn();
+  const std::string filter = "berth/v1/default/status/#";
+  const auto subscribed = [&] { return std::count(transport.filters.begin(), transport.filters.end(), filter); };
+  ASSERT_EQ(subscribed(), 1);
+  EXPECT_TRUE(transport.no_local.contains(filter)) << "its own statuses need not come back";
+  const std::string status = topics.status(Kind::pod, "default/ghost");
+  receive(status, R"({"phase":"Pending","uid":"u9"})", true);
+  std::vector<std::string> said;
+  for (const Message& message : std::vector<Message>(transport.sent)) {
+    if (message.topic == topics.gateway_fence("gateway")) gateway->on_message(message);
+  }
+  turn();
+  for (const Message& message : transport.sent) {
+    if (message.topic == status) said.push_back(message.payload);
+  }
+  EXPECT_EQ(said, std::vector<std::string>{""});
+  restart();
+  EXPECT_EQ(subscribed(), 1) << "once a store";
+}
+
 TEST_F(MirrorTest, AnotherStoresMirrorIsNoOrderOnceTheRetainedSetIsRead) {
   start_connected();
   Message mirror;
