@@ -221,9 +221,14 @@ void Gateway::tick() {
 
 Status Gateway::room() { return refusing_.empty() ? store_.room() : Status::unschedulable(refusing_); }
 
-// What stays retained on the broker was refused: with room again, a new subscription brings it once more.
+// What stays retained on the broker was refused: with room again, a new subscription brings it once more. What a
+// device offers is known.
 void Gateway::read_turned_away() {
-  if (!turned_away_ || !link_up_ || !room().is_success()) return;
+  if ((!turned_away_ && volumes_turned_away_.empty()) || !room().is_success()) return;
+  for (const std::string& node : std::exchange(volumes_turned_away_, {})) {
+    if (nodes_.find(node) != nullptr) refresh_local_volumes(node);
+  }
+  if (!turned_away_ || !link_up_) return;
   turned_away_ = false;
   reading_again_ = true;
   subscribe_to_desired();

@@ -138,7 +138,9 @@ void Gateway::refresh_local_volumes(const std::string& node) {
       continue;
     }
     Result<Accepted> accepted = accept_other(Kind::persistent_volume, volume.manifest, {});
-    if (!accepted) refuse("volume " + volume.metadata.name, accepted.error().message());
+    if (accepted) continue;
+    refuse("volume " + volume.metadata.name, accepted.error().message());
+    if (accepted.error().code() == Code::unschedulable) volumes_turned_away_.insert(node);
   }
   const std::string prefix = node + "-";
   for (const std::string& name : objects_.keys(Kind::persistent_volume)) {

@@ -103,5 +103,17 @@ TEST_F(GatewayTest, WhatAFullMemoryRefusedIsReadFromTheBrokerAgainOnceThereIsRoo
   EXPECT_EQ(phase("u1"), Phase::prebind);
 }
 
+TEST_F(GatewayTest, AVolumeThatAFullMemoryRefusedIsThereOnceThereIsRoom) {
+  start_connected();
+  gateway->refuse_new("memory is full");
+  device("n1", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})",
+         R"(,"volumes":[{"name":"d","path":"/d","capacity":"1Gi","storageClass":"local"}])");
+  advance(3000);
+  ASSERT_EQ(gateway->objects().volume("n1-d"), nullptr);
+  gateway->refuse_new("");
+  advance(3000);
+  EXPECT_NE(gateway->objects().volume("n1-d"), nullptr);
+}
+
 }  // namespace
 }  // namespace berth
