@@ -22,7 +22,8 @@ class Manifest {
 
   bool is_null() const { return text_.empty(); }
   // Compact; empty for null.
-  const std::string& text() const { return text_; }
+  const std::string& text() const& { return text_; }
+  std::string text() && { return std::move(text_); }
   // Parsed anew each time. Null for null; a text that is no JSON gives an empty object.
   Json json() const;
 

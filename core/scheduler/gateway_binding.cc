@@ -289,7 +289,7 @@ void Gateway::request(Binding& binding) {
   switch (row.phase) {
     case Phase::prebind:
       message.type = RequestType::pre_bind;
-      message.pod = binding.pod == nullptr ? "{}" : binding.pod->manifest.text();
+      message.pod = binding.pod == nullptr ? "{}" : binding.pod->manifest().text();
       message.volumes = row.volumes;
       message.promise_ms = row.promise_ms;
       binding.prebind_sent = clock_.now();

@@ -51,7 +51,7 @@ Json Gateway::api_explain(const Json& request) {
   const Pod& pod = *entry->pod;
   const Framework* framework = framework_of(pod);
   Json reply = Json::object();
-  reply.set("ok", true).set("pod", key).set("uid", pod.uid()).set("schedulerName", pod.scheduler_name);
+  reply.set("ok", true).set("pod", key).set("uid", pod.uid()).set("schedulerName", pod.scheduler_name.get());
   if (const std::string why = not_ready(); !why.empty()) reply.set("notReady", why);
   if (entry->deleting) reply.set("deleting", true);
   Json placement = placement_of(*entry);
@@ -85,7 +85,7 @@ Json Gateway::api_plan(const Json& request) {
   Json warnings = Json::array();
   for (const std::string& warning : admitted->warnings) warnings.push_back(warning);
   Json reply = Json::object();
-  reply.set("ok", true).set("pod", pod.metadata.key()).set("schedulerName", pod.scheduler_name);
+  reply.set("ok", true).set("pod", pod.metadata.key()).set("schedulerName", pod.scheduler_name.get());
   reply.set("exists", objects_.find_pod(pod.metadata.key()) != nullptr).set("warnings", std::move(warnings));
   if (const std::string why = not_ready(); !why.empty()) reply.set("notReady", why);
   std::set<std::string> rejecting;

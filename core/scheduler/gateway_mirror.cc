@@ -19,7 +19,7 @@ void Gateway::mirror(Kind kind, const std::string& key, std::optional<std::strin
 // A mirror or clearing of ours that is under way may reach the broker after what it retains now.
 void Gateway::mirror_pod(const PodEntry& entry) {
   const std::string key = entry.pod->metadata.key();
-  const std::string& manifest = entry.pod->manifest.text();
+  const std::string manifest = entry.pod->manifest().text();
   if (inbox_ != manifest || under_way_.contains(key)) return mirror(Kind::pod, key, manifest);
   left_.insert(key);
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/api/defaults.h"
+#include "core/api/packed.h"
 #include "core/handshake/fields.h"
 #include "core/scheduler/accepting.h"
 #include "core/scheduler/gateway.h"
@@ -136,6 +137,7 @@ Result<Gateway::Admitted> Gateway::admit_pod(const Json& object, const std::stri
   if (!decoded) return decoded.error();
   auto pod = std::make_shared<Pod>(std::move(*decoded));
   set_defaults(*pod);
+  share_parts(*pod);
   const std::string key = pod->metadata.key();
   if (framework_of(*pod) == nullptr) {
     return Status::error("spec.schedulerName: no profile \"" + pod->scheduler_name + "\" in this gateway");
@@ -144,15 +146,15 @@ Result<Gateway::Admitted> Gateway::admit_pod(const Json& object, const std::stri
   const bool same = entry != nullptr && (pod->uid().empty() || pod->uid() == entry->pod->uid()) && !recreate;
   if (pod->metadata.uid.empty()) {
     pod->metadata.uid = same ? entry->pod->uid() : random_.hex_id();
-    manifest.find("metadata")->set("uid", pod->metadata.uid);
-    pod->manifest = manifest;
+    manifest.find("metadata")->set("uid", pod->metadata.uid.get());
+    pod->set_manifest(manifest.dump());
   } else if (recreate && entry != nullptr && pod->uid() == entry->pod->uid()) {
     return Status::error("metadata.uid: a re-created pod needs another uid; leave it out");
   }
   if (!is_valid_id(pod->metadata.uid)) {
     return Status::error("metadata.uid: \"" + pod->metadata.uid + "\" must be 1 to 128 letters, digits, '.', '_', '-'");
   }
-  if (pod->manifest.text().size() > kMaxPodBytes) {
+  if (pod->manifest().text().size() > kMaxPodBytes) {
     return Status::error("the pod is larger than 56 KiB, more than PreBind can carry; move what is large to a volume");
   }
   if (same) {
@@ -184,7 +186,7 @@ Result<Gateway::Accepted> Gateway::accept_pod(const Json& object, const std::str
   }
   // Same name, another uid: delete, then create. The new pod waits until the old one's row is gone.
   accepted.word = "waiting";
-  entry->successor = pod->manifest;
+  entry->successor = pod->manifest();
   objects_.save_pod(key);
   remove_pod(*entry);
   const PodEntry* now = objects_.find_pod(key);
@@ -195,15 +197,15 @@ Result<Gateway::Accepted> Gateway::accept_pod(const Json& object, const std::str
 Status Gateway::check_update(const PodEntry& entry, const Pod& next) {
   const Pod& before = *entry.pod;
   if (entry.deleting) return Status::error("the pod is being deleted; apply it again when it is gone");
-  if (fixed_part(before.manifest.json()) != fixed_part(next.manifest.json())) {
+  if (fixed_part(before.manifest().json()) != fixed_part(next.manifest().json())) {
     return Status::error(
         "immutable: only labels, annotations, added tolerations and removed scheduling gates may change; "
         "delete and apply again (berthctl apply --recreate does both)");
   }
-  if (!keeps_all(before.tolerations, next.tolerations)) {
+  if (!keeps_all(before.tolerations.get(), next.tolerations.get())) {
     return Status::error("spec.tolerations: tolerations may be added, not removed; delete and apply again");
   }
-  if (!keeps_all(next.scheduling_gates, before.scheduling_gates)) {
+  if (!keeps_all(next.scheduling_gates.get(), before.scheduling_gates.get())) {
     return Status::error("spec.schedulingGates: gates may be removed, not added; delete and apply again");
   }
   return {};
@@ -214,7 +216,7 @@ Result<Gateway::Accepted> Gateway::update_pod(PodEntry& entry, const std::shared
   const std::shared_ptr<const Pod> before = entry.pod;
   next->nominated_node_name = before->nominated_node_name;
   next->start_time = before->start_time;
-  if (next->manifest == before->manifest) return accepted;
+  if (next->manifest() == before->manifest()) return accepted;
   accepted.word = "updated";
   objects_.put_pod(next);
   objects_.save_pod(accepted.key);

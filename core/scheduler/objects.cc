@@ -162,7 +162,7 @@ Status Objects::load_packed_pod(std::string_view stored) {
   const auto pod = std::make_shared<Pod>();
   if (is_pod_packed_alike(record->packed)) {
     if (!unpack_pod(record->packed, *pod)) return Status::error("its packed form is damaged");
-    pod->manifest = Manifest::of_text(std::string(record->manifest));
+    pod->set_manifest(record->manifest);
   } else {
     const Result<Json> json = Json::parse(record->manifest, {.bytes = 1u << 20, .depth = 80});
     if (!json) return json.error();
@@ -246,7 +246,8 @@ void Objects::save_pod(const std::string& key) {
   record.deleting = entry.deleting;
   record.finished = entry.finished;
   record.arrived = entry.arrived;
-  record.manifest = entry.pod->manifest.text();
+  const std::string manifest = entry.pod->manifest().text();
+  record.manifest = manifest;
   record.disruption = entry.disruption;
   record.nominated_node = entry.pod->nominated_node_name;
   // While the pod runs, its observed status is the device's to repeat; only a final one is kept.
@@ -333,7 +334,7 @@ bool Objects::has(Kind kind, const std::string& key) const {
 Json Objects::manifest(Kind kind, const std::string& key) const {
   if (kind == Kind::pod) {
     const PodEntry* entry = find_pod(key);
-    return entry == nullptr ? Json() : entry->pod->manifest.json();
+    return entry == nullptr ? Json() : entry->pod->manifest().json();
   }
   const Json* manifest = find_other(kind, key);
   return manifest == nullptr ? Json() : *manifest;
@@ -342,7 +343,7 @@ Json Objects::manifest(Kind kind, const std::string& key) const {
 std::optional<std::string> Objects::text(Kind kind, const std::string& key) const {
   if (kind == Kind::pod) {
     const PodEntry* entry = find_pod(key);
-    return entry == nullptr ? std::nullopt : std::optional(entry->pod->manifest.text());
+    return entry == nullptr ? std::nullopt : std::optional(entry->pod->manifest().text());
   }
   const Json* manifest = find_other(kind, key);
   return manifest == nullptr ? std::nullopt : std::optional(manifest->dump());
