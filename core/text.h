@@ -37,6 +37,7 @@ class Text {
   operator const std::string&() const { return get(); }
   operator std::string_view() const { return get(); }
   bool empty() const { return part_ == nullptr || part_->text.empty(); }
+  void clear() { *this = Text(); }
   std::size_t size() const { return get().size(); }
 
   friend bool operator==(const Text& a, const Text& b) { return a.part_ == b.part_ || a.get() == b.get(); }
@@ -44,6 +45,8 @@ class Text {
   friend bool operator==(const Text& a, const std::string& b) { return a.get() == b; }
   friend bool operator==(const Text& a, const char* b) { return a.get() == b; }
   friend auto operator<=>(const Text& a, const Text& b) { return a.get() <=> b.get(); }
+  friend auto operator<=>(const Text& a, const std::string& b) { return a.get() <=> b; }
+  friend auto operator<=>(const Text& a, std::string_view b) { return a.get() <=> b; }
   friend std::string operator+(const Text& a, const std::string& b) { return a.get() + b; }
   friend std::string operator+(const std::string& a, const Text& b) { return a + b.get(); }
   friend std::ostream& operator<<(std::ostream& out, const Text& text) { return out << text.get(); }

@@ -28,7 +28,7 @@ void replace_all(std::string& text, std::string_view from, char to) {
 
 Json Manifest::json() const {
   if (text_.empty()) return {};
-  Result<Json> parsed = Json::parse(text_, {.bytes = text_.size(), .depth = 80});
+  Result<Json> parsed = Json::parse(text_.get(), {.bytes = text_.size(), .depth = 80});
   return parsed ? std::move(*parsed) : Json::object();
 }
 

@@ -115,7 +115,8 @@ class Gateway final : public Transport::Handler, private Surroundings {
     std::set<std::string> withdrawn;    // uids of pods that are gone, while the broker may retain their operator's word
   };
   const Identity& identity() const { return identity_; }
-  const std::map<std::string, std::unique_ptr<Binding>>& bindings() const { return bindings_; }  // by pod uid
+  using Bindings = std::map<Text, std::unique_ptr<Binding>, std::less<>>;
+  const Bindings& bindings() const { return bindings_; }  // by pod uid
   struct Release {
     ReleaseEntry entry;
     Timers::Id resend = 0;
@@ -185,8 +186,10 @@ class Gateway final : public Transport::Handler, private Surroundings {
 
   // gateway_mirror.cc
   void mirror(Kind kind, const std::string& key, std::optional<std::string> manifest);
-  void mirror_pod(const PodEntry& entry);
-  void clear_pod(const std::string& key, const std::string& uid);
+  void mirror_pod(PodEntry& entry);
+  void note_seen(Kind kind, const std::string& key);
+  bool is_seen(Kind kind, const std::string& key) const;
+  void clear_pod(const std::string& key, const std::string& uid, bool was_left);
   bool is_withdrawn(Kind kind, const Json& manifest) const;
   Json status_to_publish(Kind kind, const std::string& key);
   void settle_mirrors();
@@ -285,7 +288,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
   void restore_release(ReleaseEntry entry);
   void end_release(const std::string& key);
   void drop_release(const std::string& key);
-  void hold_epoch(const std::string& node, const Epoch& epoch, const std::string& uid);
+  void hold_epoch(const std::string& node, const Epoch& epoch, const Text& uid);
   void drop_epoch(const std::string& node, const Epoch& epoch);
   void resend_all(const std::string& node);
   std::vector<Binding*> rows_of(const std::string& node) const;  // by uid
@@ -408,10 +411,10 @@ class Gateway final : public Transport::Handler, private Surroundings {
   bool identity_changed_ = false;
   bool ticked_ = false;           // in this turn
   bool volumes_changed_ = false;  // in this turn
-  std::map<std::string, std::unique_ptr<Binding>> bindings_;
+  Bindings bindings_;
   std::map<std::string, Release> releases_;
   // By node: of rows and release entries, lowest first (P10).
-  std::unordered_map<std::string, std::vector<std::pair<Epoch, std::string>>> live_epochs_;  // and whose: uids
+  std::unordered_map<std::string, std::vector<std::pair<Epoch, Text>>> live_epochs_;  // and whose: uids
   std::map<std::string, std::size_t> in_flight_;  // by node: rows in prebind and bind
   std::size_t all_in_flight_ = 0;
   std::map<std::string, std::deque<std::string>> deferred_;  // by node: uids in the order of their decisions
@@ -431,7 +434,6 @@ class Gateway final : public Transport::Handler, private Surroundings {
   std::string refusing_;
   bool reading_again_ = false;        // desired/ in this session, since something was turned away
   std::optional<std::string> inbox_;  // in hand, as compact text, when the broker retains just this
-  std::set<std::string> left_;        // keys of pods whose operator's word is retained, not ours
   std::set<std::string> under_way_;   // keys of pods whose mirror may be on its way to the broker
   struct Settling {
     std::set<std::string> keys, uids;  // of under_way_ and withdrawn
@@ -439,11 +441,14 @@ class Gateway final : public Transport::Handler, private Surroundings {
   };
   // Statuses whose topic was cleared, and the fence that shows that the broker has it.
   std::map<std::pair<Kind, std::string>, std::uint64_t> cleared_;
-  std::optional<Settling> settling_;                     // what the fence that is under way stands behind
-  bool turned_away_ = false;                             // something retained was refused for want of room
-  std::set<std::pair<Kind, std::string>> seen_desired_;  // retained in this session: the rest is mirrored again
+  std::optional<Settling> settling_;  // what the fence that is under way stands behind
+  bool turned_away_ = false;          // something retained was refused for want of room
+  std::uint32_t session_ = 1;         // with the broker; see PodEntry
+  std::set<std::pair<Kind, std::string>>
+      seen_desired_;  // retained in this session: the rest is mirrored again; no pods
   // Since the fence: objects to be shown and, where they were not seen, mirrored; nodes to be asked.
-  std::deque<std::pair<Kind, std::string>> to_show_;
+  std::size_t to_show_ = kinds().size();  // in kinds(): of this one those behind shown_, and all of the next ones
+  std::string shown_;
   std::deque<std::string> to_greet_;
   struct Listing {
     std::uint64_t id = 0;

@@ -30,8 +30,9 @@ Json Gateway::placement_of(const PodEntry& entry) const {
   Json placement = Json::object();
   if (const auto found = bindings_.find(entry.pod->uid()); found != bindings_.end()) {
     const Row& row = found->second->row;
-    placement.set("node", row.node).set("phase", to_string(row.phase)).set("epoch", to_text(row.epoch));
-    if (!found->second->reason.empty()) placement.set("reason", found->second->reason);
+    placement.set("node", row.node.get()).set("phase", to_string(row.phase)).set("epoch", to_text(row.epoch));
+    const std::string& reason = found->second->journey().reason;
+    if (!reason.empty()) placement.set("reason", reason);
     return placement;
   }
   if (!entry.finished) return {};

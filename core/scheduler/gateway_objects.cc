@@ -52,7 +52,7 @@ void Gateway::on_desired(const std::vector<std::string_view>& levels, const Mess
   if (Board::is_mirror(message) && !message.retain) return;
   if (board_.is_own_mirror(message)) {
     // Retained since an earlier session: the one word that may have been lost is the last.
-    seen_desired_.insert({kind->kind, key});
+    note_seen(kind->kind, key);
     if (known != message.payload) mirror(kind->kind, key, known);
     return;
   }
@@ -66,9 +66,11 @@ void Gateway::on_desired(const std::vector<std::string_view>& levels, const Mess
   Result<Json> json = Json::parse(message.payload);
   if (!json) return refuse(message.topic, json.error().message());
   if (is_withdrawn(kind->kind, *json)) return mirror(kind->kind, key, known);
-  seen_desired_.insert({kind->kind, key});
+  note_seen(kind->kind, key);
   if (const Json* deleted = json->find("deleted"); deleted != nullptr && *deleted == Json(true)) {
-    if (message.retain) left_.erase(key);
+    if (PodEntry* entry = kind->kind == Kind::pod && message.retain ? objects_.find_pod(key) : nullptr) {
+      entry->left_in = 0;
+    }
     const Json* uid = json->find("uid");
     const Status removed = remove_object(kind->kind, key, uid != nullptr && uid->is_string() ? uid->as_string() : "");
     const std::optional<std::string> left = objects_.text(kind->kind, key);
@@ -77,7 +79,7 @@ void Gateway::on_desired(const std::vector<std::string_view>& levels, const Mess
   }
   const std::string text = json->dump();
   if (known == text) {
-    if (kind->kind == Kind::pod && message.retain) left_.insert(key);
+    if (kind->kind == Kind::pod && message.retain) objects_.find_pod(key)->left_in = session_;
     return;
   }
   if (message.retain && !Board::is_mirror(message)) inbox_ = text;
@@ -341,7 +343,7 @@ void Gateway::remove_pod(PodEntry& entry) {
     if (!identity_.adopting) return finish_removal(key);
     return queue_.remove(uid);
   }
-  found->second->reason = "pod was deleted";
+  found->second->edit().reason = "pod was deleted";
   switch (found->second->row.phase) {
     case Phase::none:
       // One that waits for a provisioner, not on Permit, hears of it alone.
@@ -359,6 +361,7 @@ void Gateway::finish_removal(const std::string& key) {
   const Json successor = entry->successor.json();
   const std::shared_ptr<const Pod> pod = entry->pod;
   const std::string promised = queue_.nominator().node_of(pod->uid());
+  const bool was_left = entry->left_in == session_;
   queue_.remove(pod->uid());
   forget_place(pod->uid());
   conditions_.erase(key);
@@ -374,12 +377,12 @@ void Gateway::finish_removal(const std::string& key) {
     wake({EventResource::assigned_pod, kDelete, "AssignedPodDelete"}, objects);
   }
   sweep_volumes();
-  if (successor.is_null()) return clear_pod(key, pod->uid());
+  if (successor.is_null()) return clear_pod(key, pod->uid(), was_left);
   // Accepted long ago: what was admitted then is not asked again, or a class deleted meanwhile would lose the pod.
   Result<Pod> next = decode_accepted_pod(successor);
   if (!next) {
     refuse("successor of pod " + key, next.error().message());
-    return clear_pod(key, pod->uid());
+    return clear_pod(key, pod->uid(), was_left);
   }
   create_pod(std::make_shared<const Pod>(std::move(*next)));
 }

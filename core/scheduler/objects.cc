@@ -15,11 +15,17 @@ namespace {
 
 std::string record_key(Kind kind, const std::string& key) { return std::string(describe(kind).plural) + "/" + key; }
 
-template <class T>
-std::vector<std::string> keys_of(const std::map<std::string, T>& map) {
+template <class Map>
+std::vector<std::string> keys_of(const Map& map) {
   std::vector<std::string> keys;
   for (const auto& [key, value] : map) keys.push_back(key);
   return keys;
+}
+
+template <class Map>
+std::optional<std::string> key_behind(const Map& map, const std::string& key) {
+  const auto next = map.upper_bound(key);
+  return next == map.end() ? std::nullopt : std::optional<std::string>(next->first);
 }
 
 template <class T>
@@ -139,7 +145,7 @@ Status Objects::load_pod(const Json& stored) {
     const Json* text = stored.find(key);
     return text != nullptr && text->is_string() ? text->as_string() : std::string();
   };
-  const std::string disruption = text_of("disruption");
+  const Text disruption = text_of("disruption");
   pod->nominated_node_name = text_of("nominatedNode");
   pod->metadata.deleting = stored.find("deleting") != nullptr;
   pod->preempted = !disruption.empty();
@@ -199,6 +205,12 @@ const PodEntry* Objects::find_pod(const std::string& key) const {
   return found == pods_.end() ? nullptr : &found->second;
 }
 
+Text Objects::key_of(const Pod& pod) const {
+  std::string key = pod.metadata.key();
+  const PodEntry* entry = find_pod(key);
+  return entry == nullptr ? Text(std::move(key)) : entry->key;
+}
+
 KeyIndex::Place Objects::find_place(std::string_view uid) const {
   return by_uid_.find(uid, [&](KeyIndex::Place place) { return places_[place]->pod->uid() == uid; });
 }
@@ -218,8 +230,10 @@ const PodEntry* Objects::find_pod_by_uid(const std::string& uid) const {
 }
 
 PodEntry& Objects::put_pod(std::shared_ptr<const Pod> pod) {
-  const std::string key = pod->metadata.key();
-  PodEntry& entry = pods_.try_emplace(pods_.end(), key)->second;  // at the end, while a store is read in order
+  Text key = pod->metadata.key();
+  const auto item = pods_.try_emplace(pods_.end(), std::move(key));  // at the end, while a store is read in order
+  PodEntry& entry = item->second;
+  entry.key = item->first;
   if (entry.pod != nullptr) {
     CHECK(entry.pod->uid() == pod->uid());
     entry.pod = std::move(pod);
@@ -238,7 +252,7 @@ PodEntry& Objects::put_pod(std::shared_ptr<const Pod> pod) {
 }
 
 void Objects::save_pod(const std::string& key) {
-  const PodEntry& entry = pods_.at(key);
+  const PodEntry& entry = pods_.find(key)->second;
   note_successor(entry);
   ByteWriter packed;
   pack_pod(packed, *entry.pod);
@@ -364,6 +378,14 @@ std::vector<std::string> Objects::keys(Kind kind) const {
   std::vector<std::string> keys;
   with_shelf(shelves_, kind, [&keys](const auto& shelf) { keys = keys_of(shelf); });
   return keys;
+}
+
+std::optional<std::string> Objects::next_key(Kind kind, const std::string& key) const {
+  if (kind == Kind::node) return key_behind(overlays_, key);
+  if (kind == Kind::pod) return key_behind(pods_, key);
+  std::optional<std::string> next;
+  with_shelf(shelves_, kind, [&](const auto& shelf) { next = key_behind(shelf, key); });
+  return next;
 }
 
 std::shared_ptr<const PriorityClass> Objects::default_priority_class() const {
