@@ -15,11 +15,14 @@ class Manifest {
   Manifest() = default;
   Manifest(const Json& json) : Manifest(of_text(json.is_null() ? std::string() : json.dump())) {}
   // `text`: what text() gave.
-  static Manifest of_text(std::string text) {
+  static Manifest of_text(Text text) {
     Manifest manifest;
-    text.shrink_to_fit();
-    manifest.text_ = Text(std::move(text));
+    manifest.text_ = std::move(text);
     return manifest;
+  }
+  static Manifest of_text(std::string text) {
+    text.shrink_to_fit();
+    return of_text(Text(std::move(text)));
   }
 
   bool is_null() const { return text_.empty(); }

@@ -186,15 +186,16 @@ struct Pod {
 struct ContainerImage {
   std::vector<std::string> names;
   std::int64_t size_bytes = 0;
+  bool operator==(const ContainerImage&) const = default;
 };
 
 struct Node {
   ObjectMeta metadata;
-  std::vector<Taint> taints;
+  Shared<std::vector<Taint>> taints;
   bool unschedulable = false;
-  ResourceList allocatable;
-  std::vector<ContainerImage> images;
-  std::map<std::string, std::string> conditions;  // type -> status
+  Shared<ResourceList> allocatable;
+  Shared<std::vector<ContainerImage>> images;
+  Shared<std::map<std::string, std::string>> conditions;  // type -> status
   Json manifest;
 };
 

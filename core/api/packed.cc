@@ -11,7 +11,7 @@ namespace {
 // core/scheduler/nodes.cc, make of the JSON, of a type below that it has, and of this file; what was packed under
 // another number is decoded from its JSON.
 constexpr std::uint64_t kPodForm = 2;
-constexpr std::uint64_t kNodeForm = 2;
+constexpr std::uint64_t kNodeForm = 3;
 
 // The fields of each type in their order, to one who takes them: archive(field...). A type that gains a member does not
 // compile until it is named here.
@@ -285,6 +285,10 @@ bool unpack(std::string_view packed, std::uint64_t form, T& object) {
 void share_parts(Pod& pod) {
   Sharer sharer;
   visit(sharer, pod);
+}
+void share_parts(Node& node) {
+  Sharer sharer;
+  visit(sharer, node);
 }
 
 void pack_pod(ByteWriter& out, const Pod& pod) { pack(out, kPodForm, pod); }

@@ -1,13 +1,13 @@
 // Gateway: the story of one pod, from the retained manifest to the proof that it runs (architecture.md §2). Owns queue,
 // cache, rows and release lists; fed with messages, link changes and due timers; ends each turn with one commit.
 //
-// The implementation is told in chapters: gateway.cc (start, dispatch, turn), gateway_recovery.cc (what
-// a start does with what was stored), gateway_objects.cc (manifests in),
-// gateway_mirror.cc (what the broker retains of them), gateway_kinds.cc (those of the other kinds), gateway_doomed.cc
-// (deletes that wait), gateway_nodes.cc (devices in), gateway_inbox.cc (how much one may say), gateway_scheduling.cc
-// (decide), gateway_binding.cc (the row's road), gateway_flight.cc (how much one is asked), gateway_provisioning.cc
-// (claims to be filled first), gateway_compare.cc (List/Slots, adopt mode), gateway_orphans.cc (slots without an
-// object), gateway_forget.cc (devices that are gone), gateway_api.cc (clients), gateway_explain.cc (why, and what if),
+// The implementation is told in chapters: gateway.cc (start, dispatch, turn), gateway_recovery.cc (what a start does
+// with what was stored), gateway_objects.cc (manifests in), gateway_mirror.cc (what the broker retains of them),
+// gateway_kinds.cc (those of the other kinds), gateway_doomed.cc (deletes that wait), gateway_nodes.cc (devices in),
+// gateway_inbox.cc (how much one may say), gateway_scheduling.cc (decide), gateway_binding.cc (the row's road),
+// gateway_epochs.cc (which epochs live), gateway_flight.cc (how much one is asked), gateway_provisioning.cc (claims to
+// be filled first), gateway_compare.cc (List/Slots, adopt mode), gateway_orphans.cc (slots without an object),
+// gateway_forget.cc (devices that are gone), gateway_api.cc (clients), gateway_explain.cc (why, and what if),
 // gateway_view.cc (what it shows), gateway_metrics.cc (what it counts).
 #pragma once
 
@@ -281,16 +281,18 @@ class Gateway final : public Transport::Handler, private Surroundings {
   void verify(Binding& binding);   // asks the node about a bound row: resends Bind
   void arm_resend(Timers::Id& timer, int& resends, std::function<void()> run);
   void send_request(const std::string& node, Request request);
-  Epoch floor_of(const std::string& node) const;
   void on_answer(const Answer& answer);
   void add_release(ReleaseEntry entry, bool may_run);  // may_run: the pod is placed nowhere before the answer
   void request_release(const std::string& key);
   void restore_release(ReleaseEntry entry);
   void end_release(const std::string& key);
   void drop_release(const std::string& key);
+  void resend_all(const std::string& node);
+
+  // gateway_epochs.cc
+  Epoch floor_of(const std::string& node) const;
   void hold_epoch(const std::string& node, const Epoch& epoch, const Text& uid);
   void drop_epoch(const std::string& node, const Epoch& epoch);
-  void resend_all(const std::string& node);
   std::vector<Binding*> rows_of(const std::string& node) const;  // by uid
 
   // gateway_flight.cc
