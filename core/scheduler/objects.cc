@@ -156,7 +156,7 @@ Status Objects::load_pod(const Json& stored) {
   entry.disruption = disruption;
   entry.deleting = stored.find("deleting") != nullptr;
   entry.finished = stored.find("finished") != nullptr;
-  if (const Json* observed = stored.find("observed")) entry.observed = *observed;
+  if (const Json* observed = stored.find("observed")) entry.observed = Report(*observed);
   if (const Json* successor = stored.find("successor")) entry.successor = *successor;
   note_successor(entry);
   return Status::ok();
@@ -185,7 +185,7 @@ Status Objects::load_packed_pod(std::string_view stored) {
   entry.disruption = record->disruption;
   entry.deleting = record->deleting;
   entry.finished = record->finished;
-  entry.observed = Manifest::of_text(std::string(record->observed));
+  entry.observed = Report(Manifest::of_text(std::string(record->observed)).json());
   entry.successor = Manifest::of_text(std::string(record->successor));
   note_successor(entry);
   return Status::ok();
@@ -265,7 +265,8 @@ void Objects::save_pod(const std::string& key) {
   record.disruption = entry.disruption;
   record.nominated_node = entry.pod->nominated_node_name;
   // While the pod runs, its observed status is the device's to repeat; only a final one is kept.
-  if (entry.finished) record.observed = entry.observed.text();
+  const std::string observed = entry.finished ? entry.observed.text() : std::string();
+  record.observed = observed;
   record.successor = entry.successor.text();
   record.packed = packed.bytes();
   store_.put(Table::object, record_key(Kind::pod, key), encode(record));

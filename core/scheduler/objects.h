@@ -18,6 +18,7 @@
 #include "core/key_index.h"
 #include "core/places.h"
 #include "core/scheduler/disruption.h"
+#include "core/scheduler/report.h"
 #include "core/store.h"
 
 namespace berth {
@@ -31,7 +32,7 @@ struct PodEntry {
   bool finished = false;      // every container ended for good; never scheduled again
   std::uint32_t seen_in = 0;  // session in which the broker was seen to retain a word of it, or none of it
   std::uint32_t left_in = 0;  // session in which that is its operator's word, not ours
-  Manifest observed;          // what is shown of the last status the device reported for the present epoch; null: none
+  Report observed;            // the last of the device for the present epoch
   Text disruption;            // not empty: preempted, as the message of condition DisruptionTarget tells it
   Manifest successor;         // of the pod that takes this name once the row is gone; null: none
 };

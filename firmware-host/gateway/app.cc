@@ -39,6 +39,7 @@ namespace {
 constexpr int kKeepaliveS = 60;
 constexpr std::int64_t kLongTurnUs = 50'000;
 constexpr Millis kGiveBackEveryMs = 1'000;
+constexpr std::uint64_t kGrownBytes = 256 * 1024;
 
 std::uint64_t memory_limit(const GatewaySettings& settings) {
   return settings.memory_limit_bytes.value_or(memory_of_machine() / 2);
@@ -290,7 +291,7 @@ class GatewayApp {
   // What a burst, or the reading of the store, took and freed is not left to count for ever.
   void mind_memory() {
     std::uint64_t resident = resident_.bytes();
-    const bool grown = resident > needed_ + needed_ / 32;
+    const bool grown = resident > needed_ + kGrownBytes;
     if ((grown || memory_full_) && clock_.now() - gave_back_ >= kGiveBackEveryMs) {
       gave_back_ = clock_.now();
       give_back_freed_memory();
