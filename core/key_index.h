@@ -19,7 +19,7 @@ class KeyIndex {
 
   // Makes room for so many keys in all.
   void reserve(std::size_t keys) {
-    if (keys * 2 > slots_.size()) grow_to(std::bit_ceil(keys * 2));
+    if (keys * 5 > slots_.size() * 4) grow_to(std::bit_ceil((keys * 5 + 3) / 4));
   }
   // The place of a key; kNone: it has none. `is_key(place)` tells whether that place has the key.
   template <class IsKey>
@@ -105,7 +105,7 @@ class KeyIndex {
     slots_[hole] = {};
   }
 
-  std::vector<Slot> slots_;  // none, or a power of two; at most half of them taken
+  std::vector<Slot> slots_;  // none, or a power of two; at most four fifths of them taken
   std::size_t keys_ = 0;
 };
 

@@ -21,7 +21,7 @@ bool selects(const PodAffinityTerm& term, const Pod& other) {
 const Labels* NamespaceLabels::find(const std::string& name) {
   auto known = known_.find(name);
   if (known == known_.end()) known = known_.emplace(name, lister_.name_space(name)).first;
-  return known->second == nullptr ? nullptr : &known->second->metadata.labels;
+  return known->second == nullptr ? nullptr : &known->second->metadata.labels.get();
 }
 
 bool NamespaceLabels::hold() const {

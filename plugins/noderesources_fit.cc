@@ -111,7 +111,7 @@ std::vector<EventWithHint> NodeResourcesFit::events_to_register() const {
 Status NodeResourcesFit::pre_filter(CycleState& state, const Pod& pod, const Snapshot&, PreFilterResult&) {
   auto asked = std::make_unique<Asked>();
   asked->amount = pod_requests(pod);
-  std::erase_if(asked->amount.scalar, [this](const auto& entry) { return is_ignored(entry.first); });
+  std::erase_if(asked->amount.scalar.edit(), [this](const auto& entry) { return is_ignored(entry.first); });
   state.write(kName, std::move(asked));
   return {};
 }

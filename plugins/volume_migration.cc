@@ -56,7 +56,7 @@ Result<std::string> region_of(const std::vector<std::string>& zones) {
 
 Result<std::string> pd_handle(const std::string& id, const PersistentVolume* volume) {
   const Labels none;
-  const Labels& labels = volume == nullptr ? none : volume->metadata.labels;
+  const Labels& labels = volume == nullptr ? none : volume->metadata.labels.get();
   auto label = labels.find("topology.kubernetes.io/zone");
   if (label == labels.end()) label = labels.find("failure-domain.beta.kubernetes.io/zone");
   const std::vector<std::string> zones = split(label == labels.end() ? std::string() : label->second, "__");

@@ -25,7 +25,6 @@ constexpr char kConfiguration[] = R"(
   PRAGMA journal_size_limit = 8388608;
   PRAGMA secure_delete = OFF;
   PRAGMA temp_store = MEMORY;
-  PRAGMA cache_size = -2048;
   PRAGMA trusted_schema = OFF;
 )";
 
@@ -100,8 +99,11 @@ SqliteStore::~SqliteStore() = default;
 // Reads only: a store of a newer program must not be touched, not even its header.
 std::expected<void, OpenError> SqliteStore::check_identity() {
   const auto failed = [this](const DatabaseError& error) { return std::unexpected(open_error(path_, error)); };
-  // Without it a second process could read between two commits.
-  if (const auto locked = database_->execute("PRAGMA locking_mode = EXCLUSIVE"); !locked) return failed(locked.error());
+  // Without the lock a second process could read between two commits. What is read is read once, so that a cache would
+  // only hold memory; a large commit is let to hold its pages, or some would be written twice.
+  const auto locked =
+      database_->execute("PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -256; PRAGMA cache_spill = OFF");
+  if (!locked) return failed(locked.error());
   const auto version = database_->integer("PRAGMA user_version");
   if (!version) return failed(version.error());
   const auto application = database_->integer("PRAGMA application_id");

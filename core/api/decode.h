@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 
 #include "core/api/field_reader.h"
 #include "core/api/names.h"
@@ -69,7 +70,11 @@ Result<T> conclude(T object, const Json& manifest, const Findings& findings, War
     for (std::string& text : findings.warnings()) warnings->push_back(std::move(text));
   }
   if (findings.has_errors()) return findings.status();
-  object.manifest = manifest;
+  if constexpr (std::is_same_v<T, Pod>) {
+    object.set_manifest(Manifest(manifest).text());
+  } else {
+    object.manifest = manifest;
+  }
   return object;
 }
 

@@ -186,11 +186,11 @@ void read_scheduling(FieldReader& spec, Pod& pod) {
     const Json* value = spec.take(key);
     if (value != nullptr && *value != Json("")) spec.read_checked(key, out, is_valid_name, kNameForm);
   };
-  read_name("schedulerName", pod.scheduler_name);
-  read_name("priorityClassName", pod.priority_class_name);
-  read_name("nodeName", pod.node_name);
+  read_name("schedulerName", pod.scheduler_name.edit());
+  read_name("priorityClassName", pod.priority_class_name.edit());
+  read_name("nodeName", pod.node_name.edit());
   spec.read_int32("priority", pod.priority);
-  spec.read_word("preemptionPolicy", {"PreemptLowerPriority", "Never", ""}, pod.preemption_policy);
+  spec.read_word("preemptionPolicy", {"PreemptLowerPriority", "Never", ""}, pod.preemption_policy.edit());
   decode::read_labels(spec, "nodeSelector", pod.node_selector);
   spec.read_object("affinity", [&](FieldReader& affinity) { decode::read_affinity(affinity, pod); });
   spec.read_each("topologySpreadConstraints", [&](FieldReader& item) {
@@ -219,7 +219,7 @@ void read_spec(FieldReader& spec, Pod& pod) {
   spec.read_bool("hostNetwork", pod.host_network);
   std::set<std::string> names;
   spec.read_each("volumes", [&](FieldReader& item) { read_volume(item, names, pod.volumes.emplace_back()); });
-  spec.read_word("restartPolicy", {"Always", "OnFailure", "Never"}, pod.restart_policy);
+  spec.read_word("restartPolicy", {"Always", "OnFailure", "Never"}, pod.restart_policy.edit());
   spec.read_int64("terminationGracePeriodSeconds", pod.termination_grace_period_seconds, 0);
   spec.carry({"activeDeadlineSeconds",
               "automountServiceAccountToken",
@@ -262,7 +262,7 @@ bool tells_of_preemption(const Json& conditions) {
 void read_status(FieldReader& status, Pod& pod) {
   const Json* node = status.take("nominatedNodeName");
   if (node != nullptr && *node != Json("")) {
-    status.read_checked("nominatedNodeName", pod.nominated_node_name, is_valid_name, kNameForm);
+    status.read_checked("nominatedNodeName", pod.nominated_node_name.edit(), is_valid_name, kNameForm);
   }
   if (const Json* conditions = status.take("conditions")) pod.preempted = tells_of_preemption(*conditions);
   std::string start_time;

@@ -42,18 +42,18 @@ void read_metadata(FieldReader& reader, bool namespaced, ObjectMeta& out) {
   read_identity(reader, "name", out.name, is_valid_name, kNameForm);
   if (namespaced) {
     out.namespace_ = "default";
-    read_identity(reader, "namespace", out.namespace_, is_valid_name, kNameForm);
+    read_identity(reader, "namespace", out.namespace_.edit(), is_valid_name, kNameForm);
   } else if (const Json* value = reader.take("namespace"); value != nullptr && *value != Json("")) {
     reader.error("namespace", "this kind has no namespace; remove the field");
   }
-  read_identity(reader, "uid", out.uid, is_uid, kUidForm);
+  read_identity(reader, "uid", out.uid.edit(), is_uid, kUidForm);
   read_labels(reader, "labels", out.labels);
   read_annotations(reader, out.annotations);
   out.deleting = reader.has("deletionTimestamp");
   reader.read_each("ownerReferences", [&out](FieldReader& owner) {
     bool controller = false;
     owner.read_bool("controller", controller);
-    if (controller) owner.read_string("uid", out.controller_uid);
+    if (controller) owner.read_string("uid", out.controller_uid.edit());
     owner.carry_all();
   });
   reader.carry({"generateName", "resourceVersion", "generation", "creationTimestamp", "deletionGracePeriodSeconds",

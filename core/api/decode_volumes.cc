@@ -25,7 +25,7 @@ void read_storage(FieldReader& reader, Quantity& out) {
 void read_claim_ref(FieldReader& reader, PersistentVolume& volume) {
   ObjectMeta claim;
   claim.namespace_ = "default";
-  reader.read_checked("namespace", claim.namespace_, is_valid_name, kNameForm);
+  reader.read_checked("namespace", claim.namespace_.edit(), is_valid_name, kNameForm);
   if (reader.require("name", kNameForm) && reader.read_checked("name", claim.name, is_valid_name, kNameForm)) {
     volume.claim_ref = claim.key();
   }

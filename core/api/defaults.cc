@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/api/packed.h"
 #include "core/api/requests.h"
 
 namespace berth {
@@ -62,15 +63,17 @@ void set_defaults(Pod& pod) {
   for (PodVolume& volume : pod.volumes) {
     if (volume.disk.type == DiskSource::Type::rbd && volume.disk.pool.empty()) volume.disk.pool = "rbd";
   }
+  const Labels& labels = pod.metadata.labels.get();
   for (PodAffinity* affinity : {&pod.pod_affinity, &pod.pod_anti_affinity}) {
-    for (PodAffinityTerm& term : affinity->required) narrow(term, pod.metadata.labels);
-    for (WeightedPodAffinityTerm& weighted : affinity->preferred) narrow(weighted.term, pod.metadata.labels);
+    for (PodAffinityTerm& term : affinity->required) narrow(term, labels);
+    for (WeightedPodAffinityTerm& weighted : affinity->preferred) narrow(weighted.term, labels);
   }
 }
 
 Result<Pod> decode_accepted_pod(const Json& manifest) {
   Result<Pod> pod = decode_pod(manifest, nullptr, Rules::off);
   if (pod) set_defaults(*pod);
+  if (pod) share_parts(*pod);
   return pod;
 }
 

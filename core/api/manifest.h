@@ -6,30 +6,36 @@
 #include <utility>
 
 #include "core/api/json.h"
+#include "core/text.h"
 
 namespace berth {
 
 class Manifest {
  public:
   Manifest() = default;
-  Manifest(const Json& json) : text_(json.is_null() ? std::string() : json.dump()) { text_.shrink_to_fit(); }
+  Manifest(const Json& json) : Manifest(of_text(json.is_null() ? std::string() : json.dump())) {}
   // `text`: what text() gave.
-  static Manifest of_text(std::string text) {
+  static Manifest of_text(Text text) {
     Manifest manifest;
     manifest.text_ = std::move(text);
     return manifest;
   }
+  static Manifest of_text(std::string text) {
+    text.shrink_to_fit();
+    return of_text(Text(std::move(text)));
+  }
 
   bool is_null() const { return text_.empty(); }
   // Compact; empty for null.
-  const std::string& text() const { return text_; }
+  const std::string& text() const& { return text_; }
+  std::string text() && { return text_; }
   // Parsed anew each time. Null for null; a text that is no JSON gives an empty object.
   Json json() const;
 
   bool operator==(const Manifest&) const = default;
 
  private:
-  std::string text_;
+  Text text_;
 };
 
 }  // namespace berth

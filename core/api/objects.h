@@ -15,7 +15,9 @@
 #include "core/api/manifest.h"
 #include "core/api/quantity.h"
 #include "core/api/selector.h"
+#include "core/api/shared.h"
 #include "core/status.h"
+#include "core/text.h"
 
 namespace berth {
 
@@ -24,12 +26,12 @@ using ResourceList = std::map<std::string, Quantity>;  // by resource name: "cpu
 
 struct ObjectMeta {
   std::string name;
-  std::string namespace_;  // empty for kinds without namespace
-  std::string uid;
-  Labels labels;
-  Labels annotations;
-  bool deleting = false;       // metadata.deletionTimestamp is set
-  std::string controller_uid;  // uid of the ownerReferences entry with controller: true; empty: none
+  Text namespace_;  // empty for kinds without namespace
+  Text uid;
+  Shared<Labels> labels;
+  Shared<Labels> annotations;
+  bool deleting = false;  // metadata.deletionTimestamp is set
+  Text controller_uid;    // uid of the ownerReferences entry with controller: true; empty: none
   // "<namespace>/<name>", or "<name>" for kinds without namespace.
   std::string key() const { return namespace_.empty() ? name : namespace_ + "/" + name; }
 };
@@ -75,6 +77,7 @@ struct Container {
   ResourceList requests;
   ResourceList limits;
   bool restart_always = false;  // init containers only: a sidecar
+  bool operator==(const Container&) const = default;
 };
 
 // The parts of in-line disk sources that decide whether two pods may share the disk (VolumeRestrictions) and how many
@@ -86,6 +89,7 @@ struct DiskSource {
   std::string pool;
   std::vector<std::string> monitors;  // rbd
   bool read_only = false;
+  bool operator==(const DiskSource&) const = default;
 };
 
 struct PodVolume {
@@ -93,6 +97,7 @@ struct PodVolume {
   std::string claim_name;  // persistentVolumeClaim.claimName; empty for other sources
   bool ephemeral = false;  // spec.volumes[].ephemeral: the claim is "<pod>-<volume>"
   DiskSource disk = {};
+  bool operator==(const PodVolume&) const = default;
 };
 
 struct PreferredNodeTerm {
@@ -120,8 +125,8 @@ struct WeightedPodAffinityTerm {
 };
 
 struct PodAffinity {
-  std::vector<PodAffinityTerm> required;
-  std::vector<WeightedPodAffinityTerm> preferred;
+  Shared<std::vector<PodAffinityTerm>> required;
+  Shared<std::vector<WeightedPodAffinityTerm>> preferred;
   bool empty() const { return required.empty() && preferred.empty(); }
   bool operator==(const PodAffinity&) const = default;
 };
@@ -138,52 +143,59 @@ struct TopologySpreadConstraint {
   bool operator==(const TopologySpreadConstraint&) const = default;
 };
 
+// A pod takes some 300 bytes, most of them for what it does not have: what pods of a workload have alike they share,
+// once share_parts() or unpack_pod() saw to it (packed.h).
 struct Pod {
   ObjectMeta metadata;
-  std::string scheduler_name = "default-scheduler";
+  Text scheduler_name = Text::common("default-scheduler");
   std::int32_t priority = 0;
-  std::string priority_class_name;
-  std::string preemption_policy;  // "", "PreemptLowerPriority", "Never"
-  std::string node_name;          // spec.nodeName: asks for that node (NodeName)
-  Labels node_selector;
-  std::optional<NodeSelector> required_node_affinity;
-  std::vector<PreferredNodeTerm> preferred_node_affinity;
-  PodAffinity pod_affinity;
-  PodAffinity pod_anti_affinity;
-  std::vector<TopologySpreadConstraint> topology_spread_constraints;
-  std::vector<Toleration> tolerations;
-  std::vector<std::string> scheduling_gates;
-  std::vector<Container> containers;
-  std::vector<Container> init_containers;
-  ResourceList requests;  // spec.resources.requests, of the pod as a whole: cpu, memory and huge pages count
-  ResourceList limits;    // spec.resources.limits
-  ResourceList overhead;
-  std::vector<PodVolume> volumes;
   bool host_network = false;
-  std::string restart_policy = "Always";
-  std::int64_t termination_grace_period_seconds = 30;
-  std::string nominated_node_name;  // status.nominatedNodeName
-  // status.startTime, milliseconds since 1970; none: not started.
-  std::optional<std::int64_t> start_time;
   // Condition DisruptionTarget is True for reason PreemptionByScheduler: being deleted, it makes room for another pod.
   bool preempted = false;
-  Manifest manifest;  // the object as accepted, whole
+  Text priority_class_name;
+  Text preemption_policy;  // "", "PreemptLowerPriority", "Never"
+  Text node_name;          // spec.nodeName: asks for that node (NodeName)
+  Shared<Labels> node_selector;
+  SharedOptional<NodeSelector> required_node_affinity;
+  Shared<std::vector<PreferredNodeTerm>> preferred_node_affinity;
+  PodAffinity pod_affinity;
+  PodAffinity pod_anti_affinity;
+  Shared<std::vector<TopologySpreadConstraint>> topology_spread_constraints;
+  Shared<std::vector<Toleration>> tolerations;
+  Shared<std::vector<std::string>> scheduling_gates;
+  Shared<std::vector<Container>> containers;
+  Shared<std::vector<Container>> init_containers;
+  Shared<ResourceList> requests;  // spec.resources.requests, of the pod as a whole: cpu, memory and huge pages count
+  Shared<ResourceList> limits;    // spec.resources.limits
+  Shared<ResourceList> overhead;
+  Shared<std::vector<PodVolume>> volumes;
+  Text restart_policy = Text::common("Always");
+  std::int64_t termination_grace_period_seconds = 30;
+  Text nominated_node_name;  // status.nominatedNodeName
+  // status.startTime, milliseconds since 1970; none: not started.
+  std::optional<std::int64_t> start_time;
+  Text shape;  // of the manifest, see there
 
   const std::string& uid() const { return metadata.uid; }
+  // The object as accepted, whole. It is kept as what pods of a workload have alike: its text with a byte in the place
+  // of each name and another in that of each uid, which follow those of `metadata`.
+  Manifest manifest() const;
+  void set_manifest(std::string_view text);
 };
 
 struct ContainerImage {
   std::vector<std::string> names;
   std::int64_t size_bytes = 0;
+  bool operator==(const ContainerImage&) const = default;
 };
 
 struct Node {
   ObjectMeta metadata;
-  std::vector<Taint> taints;
+  Shared<std::vector<Taint>> taints;
   bool unschedulable = false;
-  ResourceList allocatable;
-  std::vector<ContainerImage> images;
-  std::map<std::string, std::string> conditions;  // type -> status
+  Shared<ResourceList> allocatable;
+  Shared<std::vector<ContainerImage>> images;
+  Shared<std::map<std::string, std::string>> conditions;  // type -> status
   Json manifest;
 };
 

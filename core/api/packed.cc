@@ -1,5 +1,6 @@
 #include "core/api/packed.h"
 
+#include <optional>
 #include <type_traits>
 
 namespace berth {
@@ -9,8 +10,8 @@ namespace {
 // Written first. Each counts up with every change of what decode_pod() and set_defaults(), or decode_node() and
 // core/scheduler/nodes.cc, make of the JSON, of a type below that it has, and of this file; what was packed under
 // another number is decoded from its JSON.
-constexpr std::uint64_t kPodForm = 1;
-constexpr std::uint64_t kNodeForm = 1;
+constexpr std::uint64_t kPodForm = 2;
+constexpr std::uint64_t kNodeForm = 3;
 
 // The fields of each type in their order, to one who takes them: archive(field...). A type that gains a member does not
 // compile until it is named here.
@@ -82,14 +83,18 @@ void visit(auto& archive, PodVolume& it) {
   auto& [name, claim, ephemeral, disk] = it;
   archive(name, claim, ephemeral, disk);
 }
+template <class T>
+void visit(auto& archive, SharedOptional<T>& it) {
+  archive(it.shared);
+}
 void visit(auto& archive, Pod& it) {
-  auto& [metadata, scheduler, priority, priority_class, preemption, node, node_selector, node_affinity, preferred_nodes,
-         affinity, anti_affinity, spread, tolerations, gates, containers, init_containers, requests, limits, overhead,
-         volumes, host_network, restart, grace, nominated, start, preempted, manifest] = it;
-  static_cast<void>(manifest);
-  archive(metadata, scheduler, priority, priority_class, preemption, node, node_selector, node_affinity,
-          preferred_nodes, affinity, anti_affinity, spread, tolerations, gates, containers, init_containers, requests,
-          limits, overhead, volumes, host_network, restart, grace, nominated, start, preempted);
+  auto& [metadata, scheduler, priority, host_network, preempted, priority_class, preemption, node, node_selector,
+         node_affinity, preferred_nodes, affinity, anti_affinity, spread, tolerations, gates, containers,
+         init_containers, requests, limits, overhead, volumes, restart, grace, nominated, start, shape] = it;
+  static_cast<void>(shape);
+  archive(metadata, scheduler, priority, host_network, preempted, priority_class, preemption, node, node_selector,
+          node_affinity, preferred_nodes, affinity, anti_affinity, spread, tolerations, gates, containers,
+          init_containers, requests, limits, overhead, volumes, restart, grace, nominated, start);
 }
 
 void visit(auto& archive, Taint& it) {
@@ -110,10 +115,30 @@ class Packer {
  public:
   explicit Packer(ByteWriter& out) : out_(out) {}
   void operator()(auto&... fields) { (pack(fields), ...); }
-  void id(const std::string& text) { out_.id(text); }
+  void id(const Text& text) { out_.id(text); }
+  // The bytes of a part alone; empty for what is as a new one is.
+  template <class T>
+  static std::string part(const Shared<T>& shared) {
+    if (shared.is_none()) return {};
+    static const std::string& none = *new std::string(bytes_of(T()));
+    std::string bytes = bytes_of(shared.get());
+    return bytes == none ? std::string() : bytes;
+  }
 
  private:
+  template <class T>
+  static std::string bytes_of(const T& value) {
+    ByteWriter out;
+    Packer(out).pack(const_cast<T&>(value));  // which a Packer does not change
+    return out.take();
+  }
   void pack(const std::string& text) { out_.text(text); }
+  void pack(Text& text) { out_.text(text); }
+  template <class T>
+  void pack(Shared<T>& shared) {
+    const std::string* packed = shared.packed();
+    out_.text(packed != nullptr ? *packed : part(shared));
+  }
   template <class T>
     requires std::is_integral_v<T> || std::is_enum_v<T>
   void pack(T value) {
@@ -150,7 +175,7 @@ class Unpacker {
  public:
   explicit Unpacker(ByteReader& in) : in_(in) {}
   void operator()(auto&... fields) { (unpack(fields), ...); }
-  void id(std::string& text) { text = in_.id(); }
+  void id(Text& text) { text = in_.id(); }
 
  private:
   // Of items, each of which takes a byte or more.
@@ -160,6 +185,20 @@ class Unpacker {
     return in_.ok() ? static_cast<std::size_t>(count) : 0;
   }
   void unpack(std::string& text) { text = in_.text(); }
+  void unpack(Text& text) { text = Text::common(in_.text()); }
+  // What pods of a workload share is unpacked for the first of them.
+  template <class T>
+  void unpack(Shared<T>& shared) {
+    const std::string_view packed = in_.text();
+    if (packed.empty()) return shared.clear();
+    std::optional<Shared<T>> found = Shared<T>::common(packed, [packed](T& value) {
+      ByteReader in(packed);
+      Unpacker(in).unpack(value);
+      return in.ok() && in.at_end();
+    });
+    if (!found) return in_.fail();
+    shared = std::move(*found);
+  }
   template <class T>
     requires std::is_integral_v<T> || std::is_enum_v<T>
   void unpack(T& value) {
@@ -192,6 +231,34 @@ class Unpacker {
   ByteReader& in_;
 };
 
+// Takes for each part what others have alike.
+class Sharer {
+ public:
+  void operator()(auto&... fields) { (share(fields), ...); }
+  void id(const Text&) {}  // its own
+
+ private:
+  template <class T>
+  void share(T&) {}
+  void share(ObjectMeta& it) { visit(*this, it); }
+  void share(PodAffinity& it) { visit(*this, it); }
+  template <class T>
+  void share(SharedOptional<T>& it) {
+    visit(*this, it);
+  }
+  void share(Text& text) { text = Text::common(text); }
+  template <class T>
+  void share(Shared<T>& shared) {
+    if (shared.packed() != nullptr) return;
+    const std::string packed = Packer::part(shared);
+    if (packed.empty()) return shared.clear();
+    shared = *Shared<T>::common(packed, [&shared](T& value) {
+      value = shared.get();
+      return true;
+    });
+  }
+};
+
 template <class T>
 void pack(ByteWriter& out, std::uint64_t form, const T& object) {
   out.number(form);
@@ -214,6 +281,15 @@ bool unpack(std::string_view packed, std::uint64_t form, T& object) {
 }
 
 }  // namespace
+
+void share_parts(Pod& pod) {
+  Sharer sharer;
+  visit(sharer, pod);
+}
+void share_parts(Node& node) {
+  Sharer sharer;
+  visit(sharer, node);
+}
 
 void pack_pod(ByteWriter& out, const Pod& pod) { pack(out, kPodForm, pod); }
 void pack_node(ByteWriter& out, const Node& node) { pack(out, kNodeForm, node); }

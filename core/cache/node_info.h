@@ -16,8 +16,8 @@ struct Resources {
   std::int64_t milli_cpu = 0;
   std::int64_t memory = 0;
   std::int64_t ephemeral_storage = 0;
-  std::int64_t allowed_pods = 0;               // allocatable only
-  std::map<std::string, std::int64_t> scalar;  // extended resources and huge pages, by name
+  std::int64_t allowed_pods = 0;                       // allocatable only
+  Shared<std::map<std::string, std::int64_t>> scalar;  // extended resources and huge pages, by name
   bool operator==(const Resources&) const = default;
   void add(const Resources& other);
   void subtract(const Resources& other);
@@ -46,7 +46,7 @@ struct NodeInfo {
   Resources requested;              // sum over pods and charges
   Resources requested_for_scoring;  // the same sum of pod_requests_for_scoring()
   // Requests of release-list entries: gone from the pod, still charged to the node (handshake.md P6). Key: uid/epoch.
-  std::map<std::string, Resources> charges;
+  Shared<std::map<std::string, Resources>> charges;
   std::int64_t generation = 0;  // grows with each change of this node
 
   const std::string& name() const { return node->metadata.name; }

@@ -76,8 +76,8 @@ Result<Row> unpack_row(std::string_view packed) {
   row.pod = in.text();
   row.epoch.term = in.number();
   row.epoch.counter = in.number();
-  row.node = in.text();
-  row.incarnation = in.id();
+  row.node = Text::common(in.text());
+  row.incarnation = Text::common(in.id());
   row.promise_ms = in.integer();
   const std::uint64_t volumes = in.number();
   for (std::uint64_t i = 0; i < volumes && in.ok(); ++i) {

@@ -22,6 +22,7 @@
 #include "core/handshake/epoch.h"
 #include "core/handshake/messages.h"
 #include "core/status.h"
+#include "core/text.h"
 
 namespace berth {
 
@@ -44,11 +45,11 @@ enum class RowEvent {
 };
 
 struct Row {
-  std::string uid;
-  std::string pod;  // "<namespace>/<name>"
+  Text uid;
+  Text pod;  // "<namespace>/<name>"
   Epoch epoch;
-  std::string node;
-  std::string incarnation;
+  Text node;
+  Text incarnation;
   Millis promise_ms = 0;
   std::vector<VolumeGrant> volumes;
   Phase phase = Phase::none;

@@ -11,6 +11,7 @@ namespace berth {
 
 namespace {
 constexpr Millis kUnschedulableFlushMs = 30 * 1000;
+constexpr std::size_t kManyEntries = 1000;  // whose memory is worth giving back
 // What moves a pod, beside events of the cluster (kube-scheduler framework/events.go).
 constexpr std::string_view kPodAdd = "UnschedulablePodAdd";
 constexpr std::string_view kAttemptFailed = "ScheduleAttemptFailure";
@@ -49,11 +50,20 @@ Queue::Entry& Queue::insert(QueuedPod queued) {
   frameworks_.insert(entry.framework);
   queued.timestamp = clock_.now();
   queued.sequence = ++last_sequence_;
-  const std::string uid = queued.pod->uid();
+  const Text uid = queued.pod->metadata.uid;
   entry.queued = std::move(queued);
   auto [place, inserted] = entries_.emplace(uid, std::move(entry));
   CHECK(inserted);
+  most_entries_ = std::max(most_entries_, entries_.size());
   return place->second;
+}
+
+void Queue::erase(const std::string& uid) {
+  entries_.erase(entries_.find(uid));
+  if (!entries_.empty() || most_entries_ < kManyEntries) return;
+  CHECK(active_.empty());
+  memory_.release();
+  most_entries_ = 0;
 }
 
 void Queue::detach(Entry& entry) {
@@ -158,7 +168,7 @@ void Queue::withdraw(const std::string& uid) {
   nominator_.remove(uid);
   if (auto found = entries_.find(uid); found != entries_.end()) {
     detach(found->second);
-    entries_.erase(found);
+    erase(uid);
     returned_.erase(uid);
   }
 }
@@ -174,14 +184,15 @@ std::optional<QueuedPod> Queue::pop() {
   Entry& entry = active_.empty() ? **backoff_.begin() : **active_.begin();
   detach(entry);
   QueuedPod popped = std::move(entry.queued);
-  auto taken = entries_.extract(popped.pod->uid());
-  returned_.erase(popped.pod->uid());
+  const std::string uid = popped.pod->uid();
+  erase(uid);
+  returned_.erase(uid);
   ++popped.attempts;
   popped.unschedulable_plugins.clear();
   popped.pending_plugins.clear();
   popped.gating_plugin.clear();
   popped.event_sequence = ring_.last();
-  in_flight_.insert_or_assign(std::move(taken.key()), Flight{popped.event_sequence, nullptr, ++pops_});
+  in_flight_.insert_or_assign(uid, Flight{popped.event_sequence, nullptr, ++pops_});
   return popped;
 }
 

@@ -14,6 +14,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <memory_resource>
 #include <optional>
 #include <set>
 #include <string>
@@ -27,6 +28,7 @@
 #include "core/queue/nominator.h"
 #include "core/queue/queued_pod.h"
 #include "core/status.h"
+#include "core/text.h"
 
 namespace berth {
 
@@ -140,7 +142,8 @@ class Queue {
   using BackoffSet = std::set<Entry*, BackoffOrder>;
 
   Entry& insert(QueuedPod queued);
-  void detach(Entry& entry);  // out of the place it is in; stays in entries_
+  void erase(const std::string& uid);  // detached
+  void detach(Entry& entry);           // out of the place it is in; stays in entries_
   // `event`, of these: its label, for the metrics.
   void put_active(Entry& entry, std::string_view event);
   void put_backoff(Entry& entry, bool is_error, std::string_view event);
@@ -168,8 +171,12 @@ class Queue {
   Backoff backoff_rule_;
   EventRing ring_;
   Nominator nominator_;
-  std::map<std::string, Entry> entries_;  // by uid; in-flight pods are not here
-  std::set<Entry*, ActiveOrder> active_;
+  // Pods come in thousands, and what is kept of them while they wait would lie between what is kept of them for months:
+  // it has memory of its own, which is given back as a whole when nothing waits.
+  std::pmr::unsynchronized_pool_resource memory_;
+  std::size_t most_entries_ = 0;                               // since that was done
+  std::pmr::map<Text, Entry, std::less<>> entries_{&memory_};  // by uid; in-flight pods are not here
+  std::pmr::set<Entry*, ActiveOrder> active_{&memory_};
   BackoffSet backoff_;
   BackoffSet error_backoff_;
   std::set<Entry*, UidOrder> unschedulable_;

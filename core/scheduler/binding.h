@@ -15,10 +15,9 @@
 
 namespace berth {
 
-struct Binding {
-  Row row;                              // phase none: waiting on Permit, nothing durable yet
+// What a binding needs while its row moves, or something is asked about it.
+struct Journey {
   std::unique_ptr<BindingCycle> cycle;  // null from phase bound on: it is over
-  std::shared_ptr<const Pod> pod;       // newest version; null: no such object (found on a node, or deleted meanwhile)
   Mailbox<RowEvent> events;
   Mailbox<Status> permitted;
   std::vector<std::string> provisioning;  // claims that a provisioner has to fill before the device is asked
@@ -30,6 +29,22 @@ struct Binding {
   std::string reason;     // of the last rejection, for people
   Status refusal;         // what a Bind plugin said against it; success: none did
   Task task;              // not begun: bound before the start, and nothing happened since. Last member: dropped first
+};
+
+struct Binding {
+  Row row;                         // phase none: waiting on Permit, nothing durable yet
+  std::shared_ptr<const Pod> pod;  // newest version; null: no such object (found on a node, or deleted meanwhile)
+
+  // Most bindings are bound, for months, and at rest: they have none, which reads as a new one.
+  const Journey& journey() const;
+  Journey& edit();
+  bool is_at_rest() const { return journey_ == nullptr; }
+  void cancel(Timers& timers);  // both
+  // Drops the journey where nothing of it is wanted any more.
+  void rest();
+
+ private:
+  std::unique_ptr<Journey> journey_;
 };
 
 // Its node is asked, and has not answered.

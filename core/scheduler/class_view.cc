@@ -18,7 +18,7 @@ ClassView::Kinds ClassView::kinds_of(const Framework& framework, const Pod& pod)
 
 ClassView::ClassView(const Framework& framework, const Pod& pod, Kinds kinds)
     : framework_(framework), kinds_(std::move(kinds)), pod_(pod) {
-  pod_.manifest = {};
+  pod_.shape = {};
   usable_ = find_undeclared();
 }
 
@@ -79,7 +79,7 @@ bool ClassView::follow(const Snapshot& snapshot, const Pod& pod) {
   holds = holds && note_tracked_changes(snapshot);
   if (!holds) {
     pod_ = pod;  // what objects made of another may hold no more
-    pod_.manifest = {};
+    pod_.shape = {};
     begun_ = begin(snapshot);
   } else if (behind > 0 || !tracked_.empty()) {
     begun_ = catch_up(snapshot);
@@ -234,7 +234,7 @@ std::shared_ptr<const Pod> ClassViews::first_of_class(const ClassOf& of_pod) {
     if (view->is_of(framework, pod, kinds, with_labels)) return nullptr;
   }
   auto first = std::make_shared<Pod>(pod);
-  first->manifest = {};
+  first->shape = {};
   seen_.push_front({&framework, first});
   if (seen_.size() > kSeen) seen_.pop_back();
   return first;

@@ -57,10 +57,10 @@ Gateway::~Gateway() {
   for (auto& [key, release] : releases_) timers_.cancel(release.resend);
   for (auto& [node, listing] : listings_) timers_.cancel(listing.resend);
   for (auto& [uid, binding] : bindings_) {
-    timers_.cancel(binding->deadline);
-    timers_.cancel(binding->resend);
+    binding->cancel(timers_);
     // A crash undoes nothing: what the rows say is what the next start resumes.
-    if (binding->cycle && binding->cycle->reservation) binding->cycle->reservation->commit();
+    const std::unique_ptr<BindingCycle>& cycle = binding->journey().cycle;
+    if (cycle && cycle->reservation) cycle->reservation->commit();
   }
 }
 
@@ -204,7 +204,7 @@ bool Gateway::is_on_its_way(const std::string& key) const {
   if (entry == nullptr || entry->deleting) return false;
   const auto found = bindings_.find(entry->pod->uid());
   if (found == bindings_.end()) return queue_.where(entry->pod->uid()) == Queue::Where::active;
-  return found->second->deferred || found->second->row.phase == Phase::prebind ||
+  return found->second->journey().deferred || found->second->row.phase == Phase::prebind ||
          found->second->row.phase == Phase::bind;
 }
 
@@ -297,10 +297,10 @@ void Gateway::on_link(bool up) {
   listings_.clear();
   if (!up) return;
   metrics_.connections.at().add();
+  ++session_;
   seen_desired_.clear();
-  to_show_.clear();
+  to_show_ = kinds().size();
   to_greet_.clear();
-  left_.clear();
   under_way_.clear();
   settling_.reset();
   turned_away_ = false;
@@ -330,9 +330,8 @@ void Gateway::on_link(bool up) {
 void Gateway::on_fence() {
   if (synced_ || !options_.hold.empty()) return;
   synced_ = true;
-  for (const KindName& kind : kinds()) {
-    for (std::string& key : objects_.keys(kind.kind)) to_show_.emplace_back(kind.kind, std::move(key));
-  }
+  to_show_ = 0;
+  shown_.clear();
   for (const auto& [named, fence] : cleared_) board_.mark(named.first, named.second);
   if (identity_.adopting) {
     // One that is offline may run pods all the same: it is waited for until it answers, or the operator forgets it.
@@ -351,11 +350,16 @@ void Gateway::on_fence() {
 // Behind on_fence(), as much as a turn has time for: there may be tens of thousands of objects and nodes.
 void Gateway::greet() {
   const std::int64_t end_us = clock_.now_us() + kGreetUs;
-  for (; !to_show_.empty() && clock_.now_us() < end_us; to_show_.pop_front()) {
-    const auto& [kind, key] = to_show_.front();
-    const bool is_there = objects_.has(kind, key);
-    if (is_there && !seen_desired_.contains({kind, key})) mirror(kind, key, objects_.text(kind, key));
-    board_.mark(kind, key);
+  while (to_show_ < kinds().size() && clock_.now_us() < end_us) {
+    const Kind kind = kinds()[to_show_].kind;
+    std::optional<std::string> key = objects_.next_key(kind, shown_);
+    if (key) {
+      if (!is_seen(kind, *key)) mirror(kind, *key, objects_.text(kind, *key));
+      board_.mark(kind, *key);
+    } else {
+      ++to_show_;
+    }
+    shown_ = std::move(key).value_or("");
   }
   for (; !to_greet_.empty() && clock_.now_us() < end_us; to_greet_.pop_front()) {
     const std::string& name = to_greet_.front();
@@ -364,7 +368,7 @@ void Gateway::greet() {
     list_node(name);
     resend_all(name);
   }
-  if (!to_show_.empty() || !to_greet_.empty()) turn_again();
+  if (to_show_ < kinds().size() || !to_greet_.empty()) turn_again();
 }
 
 void Gateway::refuse(std::string_view what, const std::string& why) {

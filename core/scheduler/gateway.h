@@ -5,10 +5,10 @@
 // with what was stored), gateway_objects.cc (manifests in), gateway_mirror.cc (what the broker retains of them),
 // gateway_kinds.cc (those of the other kinds), gateway_volumes.cc (whose volume is whose), gateway_doomed.cc (deletes
 // that wait), gateway_nodes.cc (devices in), gateway_inbox.cc (how much one may say), gateway_scheduling.cc (decide),
-// gateway_binding.cc (the row's road), gateway_flight.cc (how much one is asked), gateway_provisioning.cc (claims to be
-// filled first), gateway_compare.cc (List/Slots, adopt mode), gateway_orphans.cc (slots without an object),
-// gateway_forget.cc (devices that are gone), gateway_api.cc (clients), gateway_explain.cc (why, and what if),
-// gateway_view.cc (what it shows), gateway_metrics.cc (what it counts).
+// gateway_binding.cc (the row's road), gateway_epochs.cc (which epochs live), gateway_flight.cc (how much one is
+// asked), gateway_provisioning.cc (claims to be filled first), gateway_compare.cc (List/Slots, adopt mode),
+// gateway_orphans.cc (slots without an object), gateway_forget.cc (devices that are gone), gateway_api.cc (clients),
+// gateway_explain.cc (why, and what if), gateway_view.cc (what it shows), gateway_metrics.cc (what it counts).
 #pragma once
 
 #include <cstdint>
@@ -117,7 +117,8 @@ class Gateway final : public Transport::Handler, private Surroundings {
     bool statuses_unread = false;       // what an earlier store's gateway said may still be retained, of what is gone
   };
   const Identity& identity() const { return identity_; }
-  const std::map<std::string, std::unique_ptr<Binding>>& bindings() const { return bindings_; }  // by pod uid
+  using Bindings = std::map<Text, std::unique_ptr<Binding>, std::less<>>;
+  const Bindings& bindings() const { return bindings_; }  // by pod uid
   struct Release {
     ReleaseEntry entry;
     Timers::Id resend = 0;
@@ -187,8 +188,10 @@ class Gateway final : public Transport::Handler, private Surroundings {
 
   // gateway_mirror.cc
   void mirror(Kind kind, const std::string& key, std::optional<std::string> manifest);
-  void mirror_pod(const PodEntry& entry);
-  void clear_pod(const std::string& key, const std::string& uid);
+  void mirror_pod(PodEntry& entry);
+  void note_seen(Kind kind, const std::string& key);
+  bool is_seen(Kind kind, const std::string& key) const;
+  void clear_pod(const std::string& key, const std::string& uid, bool was_left);
   bool is_withdrawn(Kind kind, const Json& manifest) const;
   Json status_to_publish(Kind kind, const std::string& key);
   void on_status(const std::vector<std::string_view>& levels, const Message& message);
@@ -289,17 +292,19 @@ class Gateway final : public Transport::Handler, private Surroundings {
   void verify(Binding& binding);   // asks the node about a bound row: resends Bind
   void arm_resend(Timers::Id& timer, int& resends, std::function<void()> run);
   void send_request(const std::string& node, Request request);
-  Epoch floor_of(const std::string& node) const;
   void on_answer(Answer answer);
-  std::string uid_of_epoch(const std::string& node, const Epoch& epoch) const;
   void add_release(ReleaseEntry entry, bool may_run);  // may_run: the pod is placed nowhere before the answer
   void request_release(const std::string& key);
   void restore_release(ReleaseEntry entry);
   void end_release(const std::string& key);
   void drop_release(const std::string& key);
-  void hold_epoch(const std::string& node, const Epoch& epoch, const std::string& uid);
-  void drop_epoch(const std::string& node, const Epoch& epoch);
   void resend_all(const std::string& node);
+
+  // gateway_epochs.cc
+  Epoch floor_of(const std::string& node) const;
+  std::string uid_of_epoch(const std::string& node, const Epoch& epoch) const;
+  void hold_epoch(const std::string& node, const Epoch& epoch, const Text& uid);
+  void drop_epoch(const std::string& node, const Epoch& epoch);
   std::vector<Binding*> rows_of(const std::string& node) const;  // by uid
 
   // gateway_flight.cc
@@ -420,10 +425,10 @@ class Gateway final : public Transport::Handler, private Surroundings {
   bool identity_changed_ = false;
   bool ticked_ = false;           // in this turn
   bool volumes_changed_ = false;  // in this turn
-  std::map<std::string, std::unique_ptr<Binding>> bindings_;
+  Bindings bindings_;
   std::map<std::string, Release> releases_;
   // By node: of rows and release entries, lowest first (P10).
-  std::unordered_map<std::string, std::vector<std::pair<Epoch, std::string>>> live_epochs_;  // and whose: uids
+  std::unordered_map<std::string, std::vector<std::pair<Epoch, Text>>> live_epochs_;  // and whose: uids
   std::map<std::string, std::size_t> in_flight_;  // by node: rows in prebind and bind
   std::size_t all_in_flight_ = 0;
   std::map<std::string, std::deque<std::string>> deferred_;  // by node: uids in the order of their decisions
@@ -443,7 +448,6 @@ class Gateway final : public Transport::Handler, private Surroundings {
   std::string refusing_;
   bool reading_again_ = false;        // desired/ in this session, since something was turned away
   std::optional<std::string> inbox_;  // in hand, as compact text, when the broker retains just this
-  std::set<std::string> left_;        // keys of pods whose operator's word is retained, not ours
   std::set<std::string> under_way_;   // keys of pods whose mirror may be on its way to the broker
   struct Settling {
     std::set<std::string> keys, uids;  // of under_way_ and withdrawn
@@ -451,12 +455,15 @@ class Gateway final : public Transport::Handler, private Surroundings {
   };
   // Statuses whose topic was cleared, and the fence that shows that the broker has it.
   std::map<std::pair<Kind, std::string>, std::uint64_t> cleared_;
-  std::optional<Settling> settling_;                     // what the fence that is under way stands behind
-  std::set<std::string> volumes_turned_away_;            // nodes that offered volumes when there was no room
-  bool turned_away_ = false;                             // something retained was refused for want of room
-  std::set<std::pair<Kind, std::string>> seen_desired_;  // retained in this session: the rest is mirrored again
+  std::optional<Settling> settling_;           // what the fence that is under way stands behind
+  std::set<std::string> volumes_turned_away_;  // nodes that offered volumes when there was no room
+  bool turned_away_ = false;                   // something retained was refused for want of room
+  std::uint32_t session_ = 1;                  // with the broker; see PodEntry
+  std::set<std::pair<Kind, std::string>>
+      seen_desired_;  // retained in this session: the rest is mirrored again; no pods
   // Since the fence: objects to be shown and, where they were not seen, mirrored; nodes to be asked.
-  std::deque<std::pair<Kind, std::string>> to_show_;
+  std::size_t to_show_ = kinds().size();  // in kinds(): of this one those behind shown_, and all of the next ones
+  std::string shown_;
   std::deque<std::string> to_greet_;
   struct Listing {
     std::uint64_t id = 0;

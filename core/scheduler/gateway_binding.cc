@@ -13,9 +13,9 @@ namespace {
 
 constexpr std::size_t kMaxReasonBytes = 1024;  // shown twice in a status, which must fit into a message
 
-bool is_at_rest(const Binding& binding) { return binding.row.phase == Phase::bound && binding.events.is_empty(); }
-
-bool is_below(const std::pair<Epoch, std::string>& held, const Epoch& wanted) { return held.first < wanted; }
+bool is_over(const Binding& binding) {
+  return binding.row.phase == Phase::bound && binding.journey().events.is_empty();
+}
 
 std::string release_key(const std::string& node, const std::string& uid, const Epoch& epoch) {
   return node + "/" + uid + "/" + to_text(epoch);
@@ -26,19 +26,19 @@ std::string release_key(const std::string& node, const std::string& uid, const E
 // One pod's binding cycle (kube-scheduler schedule_one.go bindingCycle). A restart enters it with the phase it found.
 Task Gateway::binding_cycle(Binding& binding) {
   if (binding.row.phase == Phase::none) {
-    if (binding.cycle->waits) {
+    if (binding.journey().cycle->waits) {
       const std::int64_t began_us = clock_.now_us();
-      const Status permitted = co_await binding.permitted.next();
+      const Status permitted = co_await binding.edit().permitted.next();
       metrics_.permit_wait.at({to_string(permitted.code())}).observe(seconds_between(began_us, clock_.now_us()));
       if (!permitted.is_success()) {
         give_up(binding, permitted, true);
         co_return;
       }
     }
-    scheduler_.leave_queue(*binding.cycle);
+    scheduler_.leave_queue(*binding.edit().cycle);
     Status begun = begin_row(binding);
     while (begun.is_wait()) {
-      const Status news = co_await binding.permitted.next();
+      const Status news = co_await binding.edit().permitted.next();
       begun = news.is_success() ? begin_row(binding) : news;
     }
     if (!begun.is_success()) {
@@ -47,9 +47,9 @@ Task Gateway::binding_cycle(Binding& binding) {
     }
   }
   // Bound, it ends: most pods are, for months, and the frame would wait as long. feed() begins it anew.
-  while (binding.row.phase != Phase::none && !is_at_rest(binding)) {
+  while (binding.row.phase != Phase::none && !is_over(binding)) {
     request(binding);
-    const RowEvent event = co_await binding.events.next();
+    const RowEvent event = co_await binding.edit().events.next();
     move(binding, event);
   }
 }
@@ -63,15 +63,14 @@ Status Gateway::begin_row(Binding& binding) {
   if (is_retired(row.node)) return Status::error("node " + row.node + " was forgotten and is still to be cleared");
   if (identity_.adopting) return Status::error("the gateway learns anew what runs where");
   if (is_busy(row.node)) return defer(binding);
-  binding.deferred = false;
+  binding.edit().deferred = false;
   BindRequest wanted;
-  Status prepared = scheduler_.pre_bind(*binding.cycle, wanted);
+  Status prepared = scheduler_.pre_bind(*binding.edit().cycle, wanted);
   if (!prepared.is_success()) return prepared;
-  timers_.cancel(binding.deadline);
-  binding.provisioning = wanted.provision;
+  timers_.cancel(binding.edit().deadline);
+  binding.edit().provisioning = wanted.provision;
   if (!wanted.provision.empty()) return await_provisioners(binding, wanted.again_at);
-  row.pod = binding.pod->metadata.key();
-  row.incarnation = device->incarnation;
+  row.incarnation = Text::common(device->incarnation);
   row.promise_ms = options_.promise_ms;
   row.volumes = std::move(wanted.volumes);
   row.epoch = {identity_.id.term, store_.next_position()};
@@ -86,10 +85,10 @@ Status Gateway::begin_row(Binding& binding) {
 }
 
 void Gateway::arm_deadline(Binding& binding) {
-  binding.deadline = timers_.at(clock_.now() + binding.row.promise_ms, [this, uid = binding.row.uid] {
+  binding.edit().deadline = timers_.at(clock_.now() + binding.row.promise_ms, [this, uid = binding.row.uid] {
     Binding& late = *bindings_.at(uid);
-    late.deadline = 0;
-    late.reason =
+    late.edit().deadline = 0;
+    late.edit().reason =
         "node " + late.row.node + " did not answer PreBind in " + std::to_string(late.row.promise_ms / 1000) + " s";
     feed(uid, RowEvent::leave);
   });
@@ -97,13 +96,13 @@ void Gateway::arm_deadline(Binding& binding) {
 
 void Gateway::move(Binding& binding, RowEvent event) {
   if (event == RowEvent::pre_bound) {
-    const Status bound = binding.cycle->reservation
-                             ? scheduler_.bind(*binding.cycle)
+    const Status bound = binding.journey().cycle->reservation
+                             ? scheduler_.bind(*binding.journey().cycle)
                              : Status::error(binding.pod == nullptr ? "the pod is not known in this gateway"
                                                                     : "no profile \"" + binding.pod->scheduler_name +
                                                                           "\" in this gateway");
     if (!bound.is_success()) {
-      binding.refusal = bound;
+      binding.edit().refusal = bound;
       event = RowEvent::leave;
     }
   }
@@ -111,9 +110,8 @@ void Gateway::move(Binding& binding, RowEvent event) {
   const bool was_in_flight = is_in_flight(binding.row);
   const Move made = apply(binding.row, event);
   if (was_in_flight && !is_in_flight(binding.row)) leave_flight(binding.row);
-  binding.resends = 0;
-  timers_.cancel(binding.resend);
-  timers_.cancel(binding.deadline);
+  binding.edit().resends = 0;
+  binding.cancel(timers_);
   log_.write(Level::info, "row moved",
              {{"pod", binding.row.pod},
               {"node", binding.row.node},
@@ -147,11 +145,11 @@ void Gateway::enter_bound(Binding& binding) {
   conditions_.erase(binding.row.pod);
   forget_place(binding.row.uid);
   if (binding.pod != nullptr) {  // a damaged store may have lost the object, and not the row
-    scheduler_.finish_binding(*binding.cycle);
+    scheduler_.finish_binding(*binding.edit().cycle);
     scheduler_.pod_bound(binding.pod, binding.row.node);
-    scheduler_.post_bind(*binding.cycle);
+    scheduler_.post_bind(*binding.edit().cycle);
   }
-  binding.cycle = nullptr;
+  binding.edit().cycle = nullptr;
   take_finished(binding);
 }
 
@@ -169,9 +167,9 @@ void Gateway::enter_release(Binding& binding, RowEvent event) {
     sweep_volumes();
     return;
   }
-  if (binding.cycle && binding.cycle->reservation) {
+  if (const auto& cycle = binding.journey().cycle; cycle && cycle->reservation) {
     cache_.confirm(binding.pod, binding.row.node);
-    binding.cycle->reservation->commit();
+    cycle->reservation->commit();
   }
 }
 
@@ -186,7 +184,8 @@ void Gateway::end_row(Binding& binding, const Move& made) {
     drop_epoch(row.node, row.epoch);
   }
   const PodEntry* entry = objects_.find_pod_by_uid(row.uid);
-  const bool armed = binding.cycle && binding.cycle->reservation && binding.cycle->reservation->is_armed();
+  const std::unique_ptr<BindingCycle>& cycle = binding.journey().cycle;
+  const bool armed = cycle && cycle->reservation && cycle->reservation->is_armed();
   if (!armed) cache_.remove(row.uid);
   const bool again = entry != nullptr && !entry->deleting && !entry->finished && framework_of(*entry->pod) != nullptr;
   if (made.from == Phase::prebind) {
@@ -194,10 +193,11 @@ void Gateway::end_row(Binding& binding, const Move& made) {
     wake_promised(binding);
   }
   if (again && (made.from == Phase::prebind || made.from == Phase::bind)) {
-    const std::string why = binding.reason.empty() ? "node " + row.node + " lost the placement" : binding.reason;
-    return scheduler_.fail_binding(*binding.cycle, binding.refusal.is_success() ? Status::error(why) : binding.refusal);
+    const Journey& journey = binding.journey();
+    const std::string why = journey.reason.empty() ? "node " + row.node + " lost the placement" : journey.reason;
+    return scheduler_.fail_binding(*cycle, journey.refusal.is_success() ? Status::error(why) : journey.refusal);
   }
-  if (binding.cycle) binding.cycle->reservation.reset();  // Unreserve, forget
+  if (cycle) cycle->reservation.reset();  // Unreserve, forget
   wake_freed(binding);
   if (entry == nullptr) return sweep_volumes();
   if (entry->deleting) {
@@ -218,9 +218,9 @@ void Gateway::wake_freed(const Binding& binding) {
 // The binding ended before anything was written: undo, and back to the queue.
 void Gateway::give_up(Binding& binding, const Status& status, bool waited) {
   if (waited) {
-    scheduler_.reject_waiting(*binding.cycle, status);
+    scheduler_.reject_waiting(*binding.edit().cycle, status);
   } else {
-    scheduler_.fail_binding(*binding.cycle, status);
+    scheduler_.fail_binding(*binding.edit().cycle, status);
   }
   wake_promised(binding);
   const PodEntry* entry = objects_.find_pod_by_uid(binding.row.uid);
@@ -231,27 +231,27 @@ void Gateway::feed(const std::string& uid, RowEvent event) {
   auto found = bindings_.find(uid);
   if (found == bindings_.end() || !find_move(found->second->row.phase, event)) return;
   Binding& binding = *found->second;
-  binding.events.push(event);
-  if (!binding.task.is_begun()) binding.task = binding_cycle(binding);
+  binding.edit().events.push(event);
+  if (!binding.journey().task.is_begun()) binding.edit().task = binding_cycle(binding);
   reap(uid);
 }
 
 void Gateway::feed_permit(const std::string& uid, Status status) {
   auto found = bindings_.find(uid);
   if (found == bindings_.end() || found->second->row.phase != Phase::none) return;
-  found->second->permitted.push(std::move(status));
+  found->second->edit().permitted.push(std::move(status));
   reap(uid);
 }
 
 void Gateway::reap(const std::string& uid) {
   auto found = bindings_.find(uid);
-  if (found == bindings_.end() || !found->second->task.is_done()) return;
+  if (found == bindings_.end() || !found->second->journey().task.is_done()) return;
   if (found->second->row.phase == Phase::bound) {
-    found->second->task = Task();
+    found->second->edit().task = Task();
+    found->second->rest();
     return;
   }
-  timers_.cancel(found->second->deadline);
-  timers_.cancel(found->second->resend);
+  found->second->cancel(timers_);
   bindings_.erase(found);
 }
 
@@ -261,11 +261,11 @@ void Gateway::request(Binding& binding) {
   switch (row.phase) {
     case Phase::prebind:
       message.type = RequestType::pre_bind;
-      message.pod = binding.pod == nullptr ? "{}" : binding.pod->manifest.text();
+      message.pod = binding.pod == nullptr ? "{}" : binding.pod->manifest().text();
       message.uid_in_pod = binding.pod != nullptr;
       message.volumes = row.volumes;
       message.promise_ms = row.promise_ms;
-      binding.prebind_sent = clock_.now();
+      binding.edit().prebind_sent = clock_.now();
       break;
     case Phase::bind: message.type = RequestType::bind; break;
     case Phase::release: message.type = RequestType::release; break;
@@ -276,9 +276,9 @@ void Gateway::request(Binding& binding) {
   message.epoch = row.epoch;
   message.incarnation = row.incarnation;
   send_request(row.node, std::move(message));
-  arm_resend(binding.resend, binding.resends, [this, uid = row.uid] {
+  arm_resend(binding.edit().resend, binding.edit().resends, [this, uid = row.uid] {
     Binding& again = *bindings_.at(uid);
-    again.resend = 0;
+    again.edit().resend = 0;
     request(again);
   });
 }
@@ -290,9 +290,9 @@ void Gateway::verify(Binding& binding) {
   message.epoch = binding.row.epoch;
   message.incarnation = binding.row.incarnation;
   send_request(binding.row.node, std::move(message));
-  arm_resend(binding.resend, binding.resends, [this, uid = binding.row.uid] {
+  arm_resend(binding.edit().resend, binding.edit().resends, [this, uid = binding.row.uid] {
     Binding& again = *bindings_.at(uid);
-    again.resend = 0;
+    again.edit().resend = 0;
     verify(again);
   });
 }
@@ -328,35 +328,6 @@ void Gateway::send_request(const std::string& node, Request request) {
   requests_.send(std::move(message), std::move(request), std::move(wanted));
 }
 
-// P10: the lowest epoch of any live row or release-list entry of the node; with none, the next epoch.
-Epoch Gateway::floor_of(const std::string& node) const {
-  auto found = live_epochs_.find(node);
-  if (found != live_epochs_.end() && !found->second.empty()) return found->second.front().first;
-  return {identity_.id.term, store_.next_position()};
-}
-
-void Gateway::hold_epoch(const std::string& node, const Epoch& epoch, const std::string& uid) {
-  auto& live = live_epochs_[node];
-  const auto place = std::lower_bound(live.begin(), live.end(), epoch, is_below);
-  if (place == live.end() || place->first != epoch) live.insert(place, {epoch, uid});
-}
-
-void Gateway::drop_epoch(const std::string& node, const Epoch& epoch) {
-  if (auto listing = listings_.find(node); listing != listings_.end()) listing->second.ended.insert(epoch);
-  auto found = live_epochs_.find(node);
-  if (found == live_epochs_.end()) return;
-  std::erase_if(found->second, [&epoch](const auto& held) { return held.first == epoch; });
-  if (found->second.empty()) live_epochs_.erase(found);
-}
-
-// Of the row or release-list entry that this node's epoch is of; empty: there is none.
-std::string Gateway::uid_of_epoch(const std::string& node, const Epoch& epoch) const {
-  const auto live = live_epochs_.find(node);
-  if (live == live_epochs_.end()) return {};
-  const auto held = std::lower_bound(live->second.begin(), live->second.end(), epoch, is_below);
-  return held != live->second.end() && held->first == epoch ? held->second : std::string();
-}
-
 void Gateway::on_answer(Answer answer) {
   if (answer.uid.empty() && !answer.epoch.is_zero()) answer.uid = uid_of_epoch(answer.node, answer.epoch);
   note_incarnation(answer);
@@ -365,17 +336,21 @@ void Gateway::on_answer(Answer answer) {
   if (answer.type == AnswerType::slots) return on_slots(answer);
   if (auto found = bindings_.find(answer.uid); found != bindings_.end()) {
     Binding& binding = *found->second;
-    const bool passed = binding.prebind_sent >= 0 && clock_.now() - binding.prebind_sent >= binding.row.promise_ms;
+    const Millis sent = binding.journey().prebind_sent;
+    const bool passed = sent >= 0 && clock_.now() - sent >= binding.row.promise_ms;
     if (std::optional<RowEvent> event = read_answer(binding.row, answer, identity_.id.store_id, passed)) {
       if (answer.type == AnswerType::rejected) {
-        binding.reason = "node " + answer.node + " rejected the pod: " + shorten(answer.reason, kMaxReasonBytes);
+        binding.edit().reason = "node " + answer.node + " rejected the pod: " + shorten(answer.reason, kMaxReasonBytes);
       }
       return feed(answer.uid, *event);
     }
     const bool confirms = answer.type == AnswerType::bound && binding.row.phase == Phase::bound &&
                           answer.node == binding.row.node && answer.epoch == binding.row.epoch &&
                           answer.incarnation == binding.row.incarnation;
-    if (confirms) timers_.cancel(binding.resend);  // the answer to verify()
+    if (confirms) {  // the answer to verify()
+      binding.cancel(timers_);
+      binding.rest();
+    }
   }
   const std::string key = release_key(answer.node, answer.uid, answer.epoch);
   auto found = releases_.find(key);
@@ -450,7 +425,7 @@ void Gateway::request_release(const std::string& key) {
 void Gateway::resend_all(const std::string& node) {
   const DeviceNode* device = nodes_.find(node);
   for (Binding* binding : rows_of(node)) {
-    binding->resends = 0;
+    if (!binding->is_at_rest()) binding->edit().resends = 0;
     if (binding->row.phase != Phase::bound) {
       request(*binding);
     } else if (device == nullptr || device->incarnation != binding->row.incarnation) {
@@ -462,19 +437,6 @@ void Gateway::resend_all(const std::string& node) {
     entry->second.resends = 0;
     request_release(entry->first);
   }
-}
-
-std::vector<Binding*> Gateway::rows_of(const std::string& node) const {
-  std::vector<Binding*> rows;
-  const auto live = live_epochs_.find(node);
-  if (live == live_epochs_.end()) return rows;
-  for (const auto& [epoch, uid] : live->second) {
-    const auto found = bindings_.find(uid);
-    if (found == bindings_.end() || found->second->row.phase == Phase::none) continue;
-    if (found->second->row.node == node && found->second->row.epoch == epoch) rows.push_back(found->second.get());
-  }
-  std::sort(rows.begin(), rows.end(), [](const Binding* a, const Binding* b) { return a->row.uid < b->row.uid; });
-  return rows;
 }
 
 }  // namespace berth

@@ -165,10 +165,10 @@ bool Gateway::adopt_slot(const std::string& node, const SlotReport& slot, const 
   }
   Row row;
   row.uid = slot.uid;
-  row.pod = entry->pod->metadata.key();
+  row.pod = entry->key;
   row.epoch = slot.epoch;
-  row.node = node;
-  row.incarnation = incarnation;
+  row.node = Text::common(node);
+  row.incarnation = Text::common(incarnation);
   row.promise_ms = options_.promise_ms;
   row.volumes = slot.volumes;
   const bool keeps_running = slot.state == SlotState::running && !entry->deleting;
@@ -200,10 +200,10 @@ bool Gateway::adopt_slot(const std::string& node, const SlotReport& slot, const 
 // A row whose place another node's slot disproves. Its record is that of the row to come already.
 void Gateway::drop_binding(const std::string& uid) {
   Binding& binding = *bindings_.at(uid);
-  timers_.cancel(binding.deadline);
-  timers_.cancel(binding.resend);
-  if (binding.cycle && binding.cycle->reservation && binding.cycle->reservation->is_armed()) {
-    binding.cycle->reservation.reset();
+  binding.cancel(timers_);
+  const std::unique_ptr<BindingCycle>& cycle = binding.journey().cycle;
+  if (cycle && cycle->reservation && cycle->reservation->is_armed()) {
+    cycle->reservation.reset();
   } else {
     cache_.remove(uid);
   }

@@ -30,8 +30,9 @@ Json Gateway::placement_of(const PodEntry& entry) const {
   Json placement = Json::object();
   if (const auto found = bindings_.find(entry.pod->uid()); found != bindings_.end()) {
     const Row& row = found->second->row;
-    placement.set("node", row.node).set("phase", to_string(row.phase)).set("epoch", to_text(row.epoch));
-    if (!found->second->reason.empty()) placement.set("reason", found->second->reason);
+    placement.set("node", row.node.get()).set("phase", to_string(row.phase)).set("epoch", to_text(row.epoch));
+    const std::string& reason = found->second->journey().reason;
+    if (!reason.empty()) placement.set("reason", reason);
     return placement;
   }
   if (!entry.finished) return {};
@@ -51,7 +52,7 @@ Json Gateway::api_explain(const Json& request) {
   const Pod& pod = *entry->pod;
   const Framework* framework = framework_of(pod);
   Json reply = Json::object();
-  reply.set("ok", true).set("pod", key).set("uid", pod.uid()).set("schedulerName", pod.scheduler_name);
+  reply.set("ok", true).set("pod", key).set("uid", pod.uid()).set("schedulerName", pod.scheduler_name.get());
   if (const std::string why = not_ready(); !why.empty()) reply.set("notReady", why);
   if (entry->deleting) reply.set("deleting", true);
   Json placement = placement_of(*entry);
@@ -85,7 +86,7 @@ Json Gateway::api_plan(const Json& request) {
   Json warnings = Json::array();
   for (const std::string& warning : admitted->warnings) warnings.push_back(warning);
   Json reply = Json::object();
-  reply.set("ok", true).set("pod", pod.metadata.key()).set("schedulerName", pod.scheduler_name);
+  reply.set("ok", true).set("pod", pod.metadata.key()).set("schedulerName", pod.scheduler_name.get());
   reply.set("exists", objects_.find_pod(pod.metadata.key()) != nullptr).set("warnings", std::move(warnings));
   if (const std::string why = not_ready(); !why.empty()) reply.set("notReady", why);
   std::set<std::string> rejecting;

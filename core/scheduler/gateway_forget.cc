@@ -92,11 +92,11 @@ void Gateway::forget_row(const std::string& uid, const std::string& node) {
   auto found = bindings_.find(uid);
   if (found == bindings_.end()) return;
   Binding& binding = *found->second;
-  binding.reason = "node " + node + " was forgotten";
+  binding.edit().reason = "node " + node + " was forgotten";
   if (binding.row.phase != Phase::none) return feed(uid, RowEvent::forget);
   // One that waits for a provisioner, not on Permit, hears of it alone.
-  const bool on_permit = scheduler_.waiting_pods().reject(uid, "", binding.reason);
-  if (!on_permit) feed_permit(uid, Status::error(binding.reason));
+  const bool on_permit = scheduler_.waiting_pods().reject(uid, "", binding.journey().reason);
+  if (!on_permit) feed_permit(uid, Status::error(binding.journey().reason));
 }
 
 // Volumes on the node's own disk: one that nobody claims is offered no more; of a claimed one the claim says what

@@ -104,7 +104,7 @@ Status Gateway::keep_other(Kind kind, const Json& manifest, const std::string& k
     }
     if (decoded->metadata.uid.empty()) {
       decoded->metadata.uid = random_.hex_id();
-      decoded->manifest.find("metadata")->set("uid", decoded->metadata.uid);
+      decoded->manifest.find("metadata")->set("uid", decoded->metadata.uid.get());
     }
     accepted.key = decoded->metadata.key();
     accepted.uid = decoded->metadata.uid;

@@ -9,7 +9,7 @@ namespace berth {
 
 void Gateway::mirror(Kind kind, const std::string& key, std::optional<std::string> manifest) {
   if (kind == Kind::pod) {
-    left_.erase(key);
+    if (PodEntry* entry = objects_.find_pod(key)) entry->left_in = 0;
     under_way_.insert(key);
     if (settling_) settling_->keys.erase(key);
   }
@@ -17,18 +17,35 @@ void Gateway::mirror(Kind kind, const std::string& key, std::optional<std::strin
 }
 
 // A mirror or clearing of ours that is under way may reach the broker after what it retains now.
-void Gateway::mirror_pod(const PodEntry& entry) {
-  const std::string key = entry.pod->metadata.key();
-  const std::string& manifest = entry.pod->manifest.text();
+void Gateway::mirror_pod(PodEntry& entry) {
+  const std::string& key = entry.key;
+  entry.seen_in = session_;
+  const std::string manifest = entry.pod->manifest().text();
   if (inbox_ != manifest || under_way_.contains(key)) return mirror(Kind::pod, key, manifest);
-  left_.insert(key);
+  entry.left_in = session_;
 }
 
-void Gateway::clear_pod(const std::string& key, const std::string& uid) {
+// `was_left`: the broker retains the operator's word, as far as is known.
+void Gateway::clear_pod(const std::string& key, const std::string& uid, bool was_left) {
   // Before the fence it is not known what the broker retains.
-  if ((left_.contains(key) || !synced_) && identity_.withdrawn.insert(uid).second) identity_changed_ = true;
+  if ((was_left || !synced_) && identity_.withdrawn.insert(uid).second) identity_changed_ = true;
   if (settling_) settling_->uids.erase(uid);
   mirror(Kind::pod, key, std::nullopt);
+}
+
+// What the broker retains of the object is known in this session: the rest is mirrored again, see greet().
+void Gateway::note_seen(Kind kind, const std::string& key) {
+  if (kind != Kind::pod) {
+    seen_desired_.insert({kind, key});
+  } else if (PodEntry* entry = objects_.find_pod(key)) {
+    entry->seen_in = session_;
+  }
+}
+
+bool Gateway::is_seen(Kind kind, const std::string& key) const {
+  if (kind != Kind::pod) return seen_desired_.contains({kind, key});
+  const PodEntry* entry = objects_.find_pod(key);
+  return entry != nullptr && entry->seen_in == session_;
 }
 
 bool Gateway::is_withdrawn(Kind kind, const Json& manifest) const {

@@ -192,9 +192,9 @@ void Gateway::on_pod_status(const std::string& node, const std::string& key, con
   PodEntry* entry = objects_.find_pod(key);
   if (entry == nullptr || entry->finished) return;
   const Json observed = observed_of(*json, message.payload.size());
-  Manifest text = observed;
-  if (entry->observed == text) return;
-  entry->observed = std::move(text);
+  Report report(observed);
+  if (entry->observed == report) return;
+  entry->observed = std::move(report);
   note_start(*entry, observed);
   board_.mark(Kind::pod, key);
   take_finished(binding);

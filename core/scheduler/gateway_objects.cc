@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/api/defaults.h"
+#include "core/api/packed.h"
 #include "core/handshake/fields.h"
 #include "core/scheduler/accepting.h"
 #include "core/scheduler/gateway.h"
@@ -51,7 +52,7 @@ void Gateway::on_desired(const std::vector<std::string_view>& levels, const Mess
   if (Board::is_mirror(message) && !message.retain) return;
   if (board_.is_own_mirror(message)) {
     // Retained since an earlier session: the one word that may have been lost is the last.
-    seen_desired_.insert({kind->kind, key});
+    note_seen(kind->kind, key);
     if (known != message.payload) mirror(kind->kind, key, known);
     return;
   }
@@ -65,9 +66,11 @@ void Gateway::on_desired(const std::vector<std::string_view>& levels, const Mess
   Result<Json> json = Json::parse(message.payload);
   if (!json) return refuse(message.topic, json.error().message());
   if (is_withdrawn(kind->kind, *json)) return mirror(kind->kind, key, known);
-  seen_desired_.insert({kind->kind, key});
+  note_seen(kind->kind, key);
   if (const Json* deleted = json->find("deleted"); deleted != nullptr && *deleted == Json(true)) {
-    if (message.retain) left_.erase(key);
+    if (PodEntry* entry = kind->kind == Kind::pod && message.retain ? objects_.find_pod(key) : nullptr) {
+      entry->left_in = 0;
+    }
     const Json* uid = json->find("uid");
     const Status removed = remove_object(kind->kind, key, uid != nullptr && uid->is_string() ? uid->as_string() : "");
     const std::optional<std::string> left = objects_.text(kind->kind, key);
@@ -76,7 +79,7 @@ void Gateway::on_desired(const std::vector<std::string_view>& levels, const Mess
   }
   const std::string text = json->dump();
   if (known == text) {
-    if (kind->kind == Kind::pod && message.retain) left_.insert(key);
+    if (kind->kind == Kind::pod && message.retain) objects_.find_pod(key)->left_in = session_;
     return;
   }
   if (message.retain && !Board::is_mirror(message)) inbox_ = text;
@@ -136,6 +139,7 @@ Result<Gateway::Admitted> Gateway::admit_pod(const Json& object, const std::stri
   if (!decoded) return decoded.error();
   auto pod = std::make_shared<Pod>(std::move(*decoded));
   set_defaults(*pod);
+  share_parts(*pod);
   const std::string key = pod->metadata.key();
   if (framework_of(*pod) == nullptr) {
     return Status::error("spec.schedulerName: no profile \"" + pod->scheduler_name + "\" in this gateway");
@@ -144,15 +148,15 @@ Result<Gateway::Admitted> Gateway::admit_pod(const Json& object, const std::stri
   const bool same = entry != nullptr && (pod->uid().empty() || pod->uid() == entry->pod->uid()) && !recreate;
   if (pod->metadata.uid.empty()) {
     pod->metadata.uid = same ? entry->pod->uid() : random_.hex_id();
-    manifest.find("metadata")->set("uid", pod->metadata.uid);
-    pod->manifest = manifest;
+    manifest.find("metadata")->set("uid", pod->metadata.uid.get());
+    pod->set_manifest(manifest.dump());
   } else if (recreate && entry != nullptr && pod->uid() == entry->pod->uid()) {
     return Status::error("metadata.uid: a re-created pod needs another uid; leave it out");
   }
   if (!is_valid_id(pod->metadata.uid)) {
     return Status::error("metadata.uid: \"" + pod->metadata.uid + "\" must be 1 to 128 letters, digits, '.', '_', '-'");
   }
-  if (pod->manifest.text().size() > kMaxPodBytes) {
+  if (pod->manifest().text().size() > kMaxPodBytes) {
     return Status::error("the pod is larger than 56 KiB, more than PreBind can carry; move what is large to a volume");
   }
   if (same) {
@@ -184,7 +188,7 @@ Result<Gateway::Accepted> Gateway::accept_pod(const Json& object, const std::str
   }
   // Same name, another uid: delete, then create. The new pod waits until the old one's row is gone.
   accepted.word = "waiting";
-  entry->successor = pod->manifest;
+  entry->successor = pod->manifest();
   objects_.save_pod(key);
   remove_pod(*entry);
   const PodEntry* now = objects_.find_pod(key);
@@ -195,15 +199,15 @@ Result<Gateway::Accepted> Gateway::accept_pod(const Json& object, const std::str
 Status Gateway::check_update(const PodEntry& entry, const Pod& next) {
   const Pod& before = *entry.pod;
   if (entry.deleting) return Status::error("the pod is being deleted; apply it again when it is gone");
-  if (fixed_part(before.manifest.json()) != fixed_part(next.manifest.json())) {
+  if (fixed_part(before.manifest().json()) != fixed_part(next.manifest().json())) {
     return Status::error(
         "immutable: only labels, annotations, added tolerations and removed scheduling gates may change; "
         "delete and apply again (berthctl apply --recreate does both)");
   }
-  if (!keeps_all(before.tolerations, next.tolerations)) {
+  if (!keeps_all(before.tolerations.get(), next.tolerations.get())) {
     return Status::error("spec.tolerations: tolerations may be added, not removed; delete and apply again");
   }
-  if (!keeps_all(next.scheduling_gates, before.scheduling_gates)) {
+  if (!keeps_all(next.scheduling_gates.get(), before.scheduling_gates.get())) {
     return Status::error("spec.schedulingGates: gates may be removed, not added; delete and apply again");
   }
   return {};
@@ -214,7 +218,7 @@ Result<Gateway::Accepted> Gateway::update_pod(PodEntry& entry, const std::shared
   const std::shared_ptr<const Pod> before = entry.pod;
   next->nominated_node_name = before->nominated_node_name;
   next->start_time = before->start_time;
-  if (next->manifest == before->manifest) return accepted;
+  if (next->manifest() == before->manifest()) return accepted;
   accepted.word = "updated";
   objects_.put_pod(next);
   objects_.save_pod(accepted.key);
@@ -339,7 +343,7 @@ void Gateway::remove_pod(PodEntry& entry) {
     if (!identity_.adopting) return finish_removal(key);
     return queue_.remove(uid);
   }
-  found->second->reason = "pod was deleted";
+  found->second->edit().reason = "pod was deleted";
   switch (found->second->row.phase) {
     case Phase::none:
       // One that waits for a provisioner, not on Permit, hears of it alone.
@@ -357,6 +361,7 @@ void Gateway::finish_removal(const std::string& key) {
   const Json successor = entry->successor.json();
   const std::shared_ptr<const Pod> pod = entry->pod;
   const std::string promised = queue_.nominator().node_of(pod->uid());
+  const bool was_left = entry->left_in == session_;
   queue_.remove(pod->uid());
   forget_place(pod->uid());
   conditions_.erase(key);
@@ -372,12 +377,12 @@ void Gateway::finish_removal(const std::string& key) {
     wake({EventResource::assigned_pod, kDelete, "AssignedPodDelete"}, objects);
   }
   sweep_volumes();
-  if (successor.is_null()) return clear_pod(key, pod->uid());
+  if (successor.is_null()) return clear_pod(key, pod->uid(), was_left);
   // Accepted long ago: what was admitted then is not asked again, or a class deleted meanwhile would lose the pod.
   Result<Pod> next = decode_accepted_pod(successor);
   if (!next) {
     refuse("successor of pod " + key, next.error().message());
-    return clear_pod(key, pod->uid());
+    return clear_pod(key, pod->uid(), was_left);
   }
   create_pod(std::make_shared<const Pod>(std::move(*next)));
 }

@@ -9,7 +9,7 @@
 namespace berth {
 
 Status Gateway::await_provisioners(Binding& binding, Millis again_at) {
-  for (const std::string& key : binding.provisioning) {
+  for (const std::string& key : binding.journey().provisioning) {
     EventObjects objects;
     note_old(objects, objects_, Kind::persistent_volume_claim, key);
     if (!objects_.select_node(key, binding.row.node)) continue;
@@ -18,8 +18,8 @@ Status Gateway::await_provisioners(Binding& binding, Millis again_at) {
     board_.mark(Kind::persistent_volume_claim, key);
     wake(*event_of(Kind::persistent_volume_claim, kUpdate), objects);
   }
-  binding.deadline = timers_.at(again_at, [this, uid = binding.row.uid] {
-    bindings_.at(uid)->deadline = 0;
+  binding.edit().deadline = timers_.at(again_at, [this, uid = binding.row.uid] {
+    bindings_.find(uid)->second->edit().deadline = 0;
     feed_permit(uid, Status::ok());
   });
   board_.mark(Kind::pod, binding.pod->metadata.key());
@@ -30,7 +30,7 @@ void Gateway::look_for_provisioned() {
   if (!std::exchange(volumes_changed_, false)) return;
   std::vector<std::string> waiting;
   for (const auto& [uid, binding] : bindings_) {
-    if (binding->row.phase == Phase::none && !binding->provisioning.empty()) waiting.push_back(uid);
+    if (binding->row.phase == Phase::none && !binding->journey().provisioning.empty()) waiting.push_back(uid);
   }
   if (waiting.empty()) return;
   scheduler_.refresh_snapshot();
@@ -39,7 +39,7 @@ void Gateway::look_for_provisioned() {
 
 std::string Gateway::what_is_provisioned(const Binding& binding) {
   std::string claims;
-  for (const std::string& key : binding.provisioning) claims += (claims.empty() ? "" : ", ") + key;
+  for (const std::string& key : binding.journey().provisioning) claims += (claims.empty() ? "" : ", ") + key;
   return "waiting for a provisioner to make volumes on node " + binding.row.node + " for " + claims;
 }
 

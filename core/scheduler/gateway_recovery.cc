@@ -79,9 +79,9 @@ void Gateway::resume_row(Row row) {
   Binding& binding = *owned;
   if (binding.row.phase == Phase::prebind) arm_deadline(binding);
   if (is_in_flight(binding.row)) enter_flight(binding.row);
-  const std::string uid = binding.row.uid;
+  const Text uid = binding.row.uid;
   bindings_.emplace_hint(bindings_.end(), uid, std::move(owned));  // a store is read in this order
-  binding.task = binding_cycle(binding);
+  binding.edit().task = binding_cycle(binding);
   reap(uid);
 }
 
@@ -89,16 +89,20 @@ std::unique_ptr<Binding> Gateway::restore_binding(Row row) {
   auto owned = std::make_unique<Binding>();
   Binding& binding = *owned;
   binding.row = std::move(row);
-  const std::string& uid = binding.row.uid;
-  const PodEntry* entry = objects_.find_pod_by_uid(uid);
-  if (entry != nullptr) binding.pod = entry->pod;
+  const PodEntry* entry = objects_.find_pod_by_uid(binding.row.uid);
+  if (entry != nullptr) {
+    binding.pod = entry->pod;
+    binding.row.uid = binding.pod->metadata.uid;  // the same, held once
+    if (binding.row.pod == entry->key) binding.row.pod = entry->key;
+  }
+  const Text uid = binding.row.uid;
   hold_epoch(binding.row.node, binding.row.epoch, binding.row.uid);
   if (!is_in_flight(binding.row)) {
     if (entry != nullptr && !entry->finished) cache_.confirm(binding.pod, binding.row.node);
     return owned;
   }
-  binding.cycle = std::make_unique<BindingCycle>();
-  BindingCycle& cycle = *binding.cycle;
+  binding.edit().cycle = std::make_unique<BindingCycle>();
+  BindingCycle& cycle = *binding.edit().cycle;
   cycle.queued.pod = binding.pod;
   if (auto place = places_.find(uid); place != places_.end()) take_place(place->second, cycle.queued);
   cycle.node = binding.row.node;

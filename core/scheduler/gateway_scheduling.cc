@@ -34,13 +34,13 @@ void Gateway::start_binding(std::unique_ptr<BindingCycle> cycle) {
   auto owned = std::make_unique<Binding>();
   Binding& binding = *owned;
   binding.pod = cycle->queued.pod;
-  binding.row.uid = binding.pod->uid();
-  binding.row.pod = binding.pod->metadata.key();
-  binding.row.node = cycle->node;
-  binding.cycle = std::move(cycle);
-  const std::string uid = binding.row.uid;
+  binding.row.uid = binding.pod->metadata.uid;
+  binding.row.pod = objects_.key_of(*binding.pod);
+  binding.row.node = Text::common(cycle->node);
+  binding.edit().cycle = std::move(cycle);
+  const Text uid = binding.row.uid;
   bindings_.emplace(uid, std::move(owned));
-  binding.task = binding_cycle(binding);
+  binding.edit().task = binding_cycle(binding);
   reap(uid);
 }
 

@@ -32,8 +32,10 @@ std::string Gateway::why_pending(const PodEntry& entry) const {
   if (const std::string unready = not_ready(); !unready.empty()) return "the gateway is not ready: " + unready;
   if (auto found = bindings_.find(entry.pod->uid()); found != bindings_.end()) {
     const Row& row = found->second->row;
-    if (!found->second->provisioning.empty() && row.phase == Phase::none) return what_is_provisioned(*found->second);
-    if (found->second->deferred) return "node " + row.node + " is chosen, and is asked when it has answered for others";
+    if (!found->second->journey().provisioning.empty() && row.phase == Phase::none)
+      return what_is_provisioned(*found->second);
+    if (found->second->journey().deferred)
+      return "node " + row.node + " is chosen, and is asked when it has answered for others";
     if (row.phase == Phase::none) {
       std::string plugins;
       if (const WaitingPod* waiting = scheduler_.waiting_pods().find(row.uid)) {
@@ -66,7 +68,7 @@ std::string Gateway::nominated_node(const PodEntry& entry) const {
   const auto found = bindings_.find(entry.pod->uid());
   if (found == bindings_.end()) return entry.pod->nominated_node_name;
   const Row& row = found->second->row;
-  return row.phase == Phase::bound || row.phase == Phase::release ? std::string() : row.node;
+  return row.phase == Phase::bound || row.phase == Phase::release ? std::string() : row.node.get();
 }
 
 Json Gateway::pod_status(const PodEntry& entry) const {
@@ -85,7 +87,7 @@ Json Gateway::pod_status(const PodEntry& entry) const {
     if (current && observed.find("containerStatuses") != nullptr) {
       status.set("containerStatuses", *observed.find("containerStatuses"));
     }
-    status.set("nodeName", row.node);
+    status.set("nodeName", row.node.get());
     scheduler.set("phase", to_string(row.phase)).set("epoch", to_text(row.epoch));
   } else if (entry.finished) {
     if (observed_phase != nullptr && observed_phase->is_string()) phase = observed_phase->as_string();

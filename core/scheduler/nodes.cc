@@ -120,7 +120,8 @@ Status Nodes::load(const RecordView& record) {
     Result<Json> json = Json::parse(record.value, {.bytes = 1u << 20, .depth = 80});
     if (!json) return Status::error("stored node " + name + ": " + json.error().message());
     device.incarnation = text_of(*json, "incarnation");
-    if (const Json* facts = member(*json, "facts", Json::Type::object)) device.facts = *facts;
+    if (const Json* facts = member(*json, "facts", Json::Type::object))
+      device.facts = Manifest::of_text(Text::common(facts->dump()));
   }
   device.facts_current = true;
   // Not known to be silent: it gets its three heartbeats from now on.
@@ -134,7 +135,7 @@ Status Nodes::load_packed(const RecordView& record, DeviceNode& device) {
   if (!stored) return stored.error();
   device.incarnation = std::move(stored->incarnation);
   if (stored->facts.empty()) return Status::ok();
-  device.facts = Manifest::of_text(std::string(stored->facts));
+  device.facts = Manifest::of_text(Text::common(stored->facts));
   if (stored->packed.empty() || !is_node_packed_alike(stored->packed)) return Status::ok();
   auto node = std::make_shared<Node>();
   if (!unpack_node(stored->packed, *node)) return Status::error("its packed form is damaged");
@@ -165,7 +166,7 @@ Result<NodeChange> Nodes::on_state(const std::string& name, const Json& payload)
   Json facts = facts_of(payload);
   // Tried on a copy first: what cannot be a Node changes nothing.
   DeviceNode trial;
-  trial.facts = facts;
+  trial.facts = Manifest::of_text(Text::common(facts.dump()));
   if (Result<Node> node = decode_node(merge(name, trial, nullptr), nullptr); !node) return node.error();
   for (const PersistentVolume& volume : local_volumes(name, facts)) {
     if (!is_valid_name(volume.metadata.name)) return Status::error("volumes: name: not a valid object name");
@@ -273,6 +274,7 @@ bool Nodes::rebuild(const std::string& name, const Json* overlay) {
     Result<Node> node = decode_node(merge(name, device, overlay), nullptr);
     if (!node) return false;  // facts and overlay were each checked when they came
     node->manifest = {};
+    share_parts(*node);
     next = std::make_shared<const Node>(std::move(*node));
   }
   if (device.node != nullptr && packed(*device.node) == packed(*next)) return false;

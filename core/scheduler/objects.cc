@@ -15,11 +15,17 @@ namespace {
 
 std::string record_key(Kind kind, const std::string& key) { return std::string(describe(kind).plural) + "/" + key; }
 
-template <class T>
-std::vector<std::string> keys_of(const std::map<std::string, T>& map) {
+template <class Map>
+std::vector<std::string> keys_of(const Map& map) {
   std::vector<std::string> keys;
   for (const auto& [key, value] : map) keys.push_back(key);
   return keys;
+}
+
+template <class Map>
+std::optional<std::string> key_behind(const Map& map, const std::string& key) {
+  const auto next = map.upper_bound(key);
+  return next == map.end() ? std::nullopt : std::optional<std::string>(next->first);
 }
 
 template <class T>
@@ -139,7 +145,7 @@ Status Objects::load_pod(const Json& stored) {
     const Json* text = stored.find(key);
     return text != nullptr && text->is_string() ? text->as_string() : std::string();
   };
-  const std::string disruption = text_of("disruption");
+  const Text disruption = text_of("disruption");
   pod->nominated_node_name = text_of("nominatedNode");
   pod->metadata.deleting = stored.find("deleting") != nullptr;
   pod->preempted = !disruption.empty();
@@ -150,7 +156,7 @@ Status Objects::load_pod(const Json& stored) {
   entry.disruption = disruption;
   entry.deleting = stored.find("deleting") != nullptr;
   entry.finished = stored.find("finished") != nullptr;
-  if (const Json* observed = stored.find("observed")) entry.observed = *observed;
+  if (const Json* observed = stored.find("observed")) entry.observed = Report(*observed);
   if (const Json* successor = stored.find("successor")) entry.successor = *successor;
   note_successor(entry);
   return Status::ok();
@@ -162,7 +168,7 @@ Status Objects::load_packed_pod(std::string_view stored) {
   const auto pod = std::make_shared<Pod>();
   if (is_pod_packed_alike(record->packed)) {
     if (!unpack_pod(record->packed, *pod)) return Status::error("its packed form is damaged");
-    pod->manifest = Manifest::of_text(std::string(record->manifest));
+    pod->set_manifest(record->manifest);
   } else {
     const Result<Json> json = Json::parse(record->manifest, {.bytes = 1u << 20, .depth = 80});
     if (!json) return json.error();
@@ -179,7 +185,7 @@ Status Objects::load_packed_pod(std::string_view stored) {
   entry.disruption = record->disruption;
   entry.deleting = record->deleting;
   entry.finished = record->finished;
-  entry.observed = Manifest::of_text(std::string(record->observed));
+  entry.observed = Report(Manifest::of_text(std::string(record->observed)).json());
   entry.successor = Manifest::of_text(std::string(record->successor));
   note_successor(entry);
   return Status::ok();
@@ -197,6 +203,12 @@ PodEntry* Objects::find_pod(const std::string& key) {
 const PodEntry* Objects::find_pod(const std::string& key) const {
   auto found = pods_.find(key);
   return found == pods_.end() ? nullptr : &found->second;
+}
+
+Text Objects::key_of(const Pod& pod) const {
+  std::string key = pod.metadata.key();
+  const PodEntry* entry = find_pod(key);
+  return entry == nullptr ? Text(std::move(key)) : entry->key;
 }
 
 KeyIndex::Place Objects::find_place(std::string_view uid) const {
@@ -218,8 +230,10 @@ const PodEntry* Objects::find_pod_by_uid(const std::string& uid) const {
 }
 
 PodEntry& Objects::put_pod(std::shared_ptr<const Pod> pod) {
-  const std::string key = pod->metadata.key();
-  PodEntry& entry = pods_.try_emplace(pods_.end(), key)->second;  // at the end, while a store is read in order
+  Text key = pod->metadata.key();
+  const auto item = pods_.try_emplace(pods_.end(), std::move(key));  // at the end, while a store is read in order
+  PodEntry& entry = item->second;
+  entry.key = item->first;
   if (entry.pod != nullptr) {
     CHECK(entry.pod->uid() == pod->uid());
     entry.pod = std::move(pod);
@@ -238,7 +252,7 @@ PodEntry& Objects::put_pod(std::shared_ptr<const Pod> pod) {
 }
 
 void Objects::save_pod(const std::string& key) {
-  const PodEntry& entry = pods_.at(key);
+  const PodEntry& entry = pods_.find(key)->second;
   note_successor(entry);
   ByteWriter packed;
   pack_pod(packed, *entry.pod);
@@ -246,11 +260,13 @@ void Objects::save_pod(const std::string& key) {
   record.deleting = entry.deleting;
   record.finished = entry.finished;
   record.arrived = entry.arrived;
-  record.manifest = entry.pod->manifest.text();
+  const std::string manifest = entry.pod->manifest().text();
+  record.manifest = manifest;
   record.disruption = entry.disruption;
   record.nominated_node = entry.pod->nominated_node_name;
   // While the pod runs, its observed status is the device's to repeat; only a final one is kept.
-  if (entry.finished) record.observed = entry.observed.text();
+  const std::string observed = entry.finished ? entry.observed.text() : std::string();
+  record.observed = observed;
   record.successor = entry.successor.text();
   record.packed = packed.bytes();
   store_.put(Table::object, record_key(Kind::pod, key), encode(record));
@@ -333,7 +349,7 @@ bool Objects::has(Kind kind, const std::string& key) const {
 Json Objects::manifest(Kind kind, const std::string& key) const {
   if (kind == Kind::pod) {
     const PodEntry* entry = find_pod(key);
-    return entry == nullptr ? Json() : entry->pod->manifest.json();
+    return entry == nullptr ? Json() : entry->pod->manifest().json();
   }
   const Json* manifest = find_other(kind, key);
   return manifest == nullptr ? Json() : *manifest;
@@ -342,7 +358,7 @@ Json Objects::manifest(Kind kind, const std::string& key) const {
 std::optional<std::string> Objects::text(Kind kind, const std::string& key) const {
   if (kind == Kind::pod) {
     const PodEntry* entry = find_pod(key);
-    return entry == nullptr ? std::nullopt : std::optional(entry->pod->manifest.text());
+    return entry == nullptr ? std::nullopt : std::optional(entry->pod->manifest().text());
   }
   const Json* manifest = find_other(kind, key);
   return manifest == nullptr ? std::nullopt : std::optional(manifest->dump());
@@ -363,6 +379,14 @@ std::vector<std::string> Objects::keys(Kind kind) const {
   std::vector<std::string> keys;
   with_shelf(shelves_, kind, [&keys](const auto& shelf) { keys = keys_of(shelf); });
   return keys;
+}
+
+std::optional<std::string> Objects::next_key(Kind kind, const std::string& key) const {
+  if (kind == Kind::node) return key_behind(overlays_, key);
+  if (kind == Kind::pod) return key_behind(pods_, key);
+  std::optional<std::string> next;
+  with_shelf(shelves_, kind, [&](const auto& shelf) { next = key_behind(shelf, key); });
+  return next;
 }
 
 std::shared_ptr<const PriorityClass> Objects::default_priority_class() const {

@@ -18,19 +18,23 @@
 #include "core/key_index.h"
 #include "core/places.h"
 #include "core/scheduler/disruption.h"
+#include "core/scheduler/report.h"
 #include "core/store.h"
 
 namespace berth {
 
 // A pod and what is durable beside its manifest.
 struct PodEntry {
+  Text key;  // "<namespace>/<name>", as in pods()
   std::shared_ptr<const Pod> pod;
-  Millis arrived = 0;      // when it was accepted, on the clock's scale: the order of those that were never tried
-  bool deleting = false;   // a delete was accepted; it completes when the row is gone
-  bool finished = false;   // every container ended for good; never scheduled again
-  Manifest observed;       // what is shown of the last status the device reported for the present epoch; null: none
-  std::string disruption;  // not empty: preempted, as the message of condition DisruptionTarget tells it
-  Manifest successor;      // of the pod that takes this name once the row is gone; null: none
+  Millis arrived = 0;         // when it was accepted, on the clock's scale: the order of those that were never tried
+  bool deleting = false;      // a delete was accepted; it completes when the row is gone
+  bool finished = false;      // every container ended for good; never scheduled again
+  std::uint32_t seen_in = 0;  // session in which the broker was seen to retain a word of it, or none of it
+  std::uint32_t left_in = 0;  // session in which that is its operator's word, not ours
+  Report observed;            // the last of the device for the present epoch
+  Text disruption;            // not empty: preempted, as the message of condition DisruptionTarget tells it
+  Manifest successor;         // of the pod that takes this name once the row is gone; null: none
 };
 
 class Objects final : public Lister {
@@ -48,7 +52,10 @@ class Objects final : public Lister {
   const PodEntry* find_pod(const std::string& key) const;
   PodEntry* find_pod_by_uid(const std::string& uid);
   const PodEntry* find_pod_by_uid(const std::string& uid) const;
-  const std::map<std::string, PodEntry>& pods() const { return pods_; }
+  using Pods = std::map<Text, PodEntry, std::less<>>;
+  const Pods& pods() const { return pods_; }
+  Text key_of(const Pod& pod) const;  // held once, if the pod is there
+
   // To sort by when many pods are looked up by uid: near numbers lie near each other in memory. A uid that no pod has
   // may be given that of another.
   std::uint32_t place_of_uid(std::string_view uid) const;
@@ -80,6 +87,8 @@ class Objects final : public Lister {
   Json manifest(Kind kind, const std::string& key) const;
   std::optional<std::string> text(Kind kind, const std::string& key) const;
   std::vector<std::string> keys(Kind kind) const;
+  // The key behind `key` in their order; of "" the first. None: it is the last.
+  std::optional<std::string> next_key(Kind kind, const std::string& key) const;
   // The one marked globalDefault with the highest value; null when there is none.
   std::shared_ptr<const PriorityClass> default_priority_class() const;
 
@@ -134,7 +143,7 @@ class Objects final : public Lister {
 
   Store& store_;
   std::function<bool(const std::string& uid)> is_running_;
-  std::map<std::string, PodEntry> pods_;
+  Pods pods_;
   Places<PodEntry*> places_;
   KeyIndex by_uid_;  // places in places_
   std::map<std::string, Json> overlays_;

@@ -33,7 +33,7 @@ void Objects::bind_volume(PersistentVolume volume, const std::string& key, const
   if (claim != nullptr) {
     volume.claim_ref_uid = claim->metadata.uid;
     volume.phase = "Bound";
-    reference.set("uid", claim->metadata.uid);
+    reference.set("uid", claim->metadata.uid.get());
     volume.manifest.set("status", Json(Json::Object{{"phase", "Bound"}}));
   }
   Json spec = volume.manifest.find("spec") ? *volume.manifest.find("spec") : Json::object();

@@ -12,9 +12,9 @@ bool is_same(const Container& a, const Container& b) {
          std::tie(b.image, b.host_ports, b.own_ports, b.requests, b.limits, b.restart_always);
 }
 
-template <class T>
-bool all_same(const std::vector<T>& a, const std::vector<T>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const T& x, const T& y) { return is_same(x, y); });
+bool all_same(const std::vector<Container>& a, const std::vector<Container>& b) {
+  return &a == &b || std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                                [](const Container& x, const Container& y) { return is_same(x, y); });
 }
 
 }  // namespace

@@ -38,7 +38,8 @@ namespace {
 // this (transports/README.md).
 constexpr int kKeepaliveS = 60;
 constexpr std::int64_t kLongTurnUs = 50'000;
-constexpr Millis kGiveBackEveryMs = 2'000;
+constexpr Millis kGiveBackEveryMs = 1'000;
+constexpr std::uint64_t kGrownBytes = 256 * 1024;
 
 std::uint64_t memory_limit(const GatewaySettings& settings) {
   return settings.memory_limit_bytes.value_or(memory_of_machine() / 2);
@@ -287,13 +288,16 @@ class GatewayApp {
     gateway_->spare_flash(state == WriteBudget::State::over);
   }
 
+  // What a burst, or the reading of the store, took and freed is not left to count for ever.
   void mind_memory() {
-    bool full = memory_.note(resident_.bytes());
-    if (full && clock_.now() - gave_back_ >= kGiveBackEveryMs) {
+    std::uint64_t resident = resident_.bytes();
+    const bool grown = resident > needed_ + kGrownBytes;
+    if ((grown || memory_full_) && clock_.now() - gave_back_ >= kGiveBackEveryMs) {
       gave_back_ = clock_.now();
       give_back_freed_memory();
-      full = memory_.note(resident_.bytes());
+      resident = needed_ = resident_.bytes();
     }
+    const bool full = memory_.note(resident);
     if (full == memory_full_) return;
     memory_full_ = full;
     if (full) {
@@ -336,6 +340,7 @@ class GatewayApp {
   bool memory_full_ = false;
   std::int64_t turn_ended_us_ = 0;  // on the scale of processor_us()
   Millis gave_back_ = 0;
+  std::uint64_t needed_ = 0;  // resident after that
   bool ending_ = false;
 };
 

@@ -22,7 +22,7 @@ from waiting import wait_until  # noqa: E402
 
 DEFAULT = [(10, 0), (1000, 0), (1000, 10_000), (5000, 50_000)]
 LIMITS_MIB = {(1000, 10_000): 24, (5000, 50_000): 96}
-REST_S = 0.5
+REST_S = 1.5
 FIELDS = ("Rss", "Pss", "Private_Dirty", "Private_Clean")
 
 

@@ -103,7 +103,7 @@ std::shared_ptr<const Pod> Cluster::find_pending(const std::string& key) const {
 void Cluster::place(const Pod& pod, const std::string& node, std::int64_t start_time) {
   nominator_.remove(pod.uid());
   auto bound = std::make_shared<Pod>(pod);
-  bound->nominated_node_name.clear();
+  bound->nominated_node_name = "";
   bound->start_time = start_time;
   cache_.confirm(std::move(bound), node);
 }

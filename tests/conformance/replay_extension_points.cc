@@ -60,7 +60,7 @@ std::shared_ptr<Pod> read_pod(const Json& json) {
   if (json.find("label") != nullptr) pod->metadata.labels["label"] = text(at(json, "label"));
   pod->priority = static_cast<std::int32_t>(number(at(json, "priority")));
   pod->nominated_node_name = text(at(json, "nominatedNodeName"));
-  pod->manifest = Json::object();
+  pod->set_manifest("{}");
   return pod;
 }
 
@@ -92,7 +92,7 @@ class ScriptedCluster final : public Surroundings {
     events.push_back(json.set("action", event.action).set("note", event.note));
   }
   std::optional<PodCondition> condition_of(const Pod& pod) const override {
-    const Json json = at(pod.manifest.json(), "condition");
+    const Json json = at(pod.manifest().json(), "condition");
     if (json.is_null()) return std::nullopt;
     return PodCondition{text(at(json, "status")) == "True", text(at(json, "reason")), text(at(json, "message"))};
   }
@@ -103,7 +103,7 @@ class ScriptedCluster final : public Surroundings {
     Json json = Json::object();
     json.set("pod", pod.metadata.name);
     if (patch.condition) {
-      changed->manifest = Json(Json::Object{{"condition", show_condition(*patch.condition)}});
+      changed->set_manifest(Json(Json::Object{{"condition", show_condition(*patch.condition)}}).dump());
       json.set("condition", show_condition(*patch.condition));
     }
     if (patch.nominated_node) {
@@ -122,8 +122,8 @@ class ScriptedCluster final : public Surroundings {
     if (found == api.end()) return Status::error("pods \"" + pod.metadata.name + "\" not found");
     auto bound = std::make_shared<Pod>(*found->second);
     bound->node_name = node;
-    bound->nominated_node_name.clear();
-    bound->manifest = Json(Json::Object{{"condition", show_condition({true, "", ""})}});
+    bound->nominated_node_name = "";
+    bound->set_manifest(Json(Json::Object{{"condition", show_condition({true, "", ""})}}).dump());
     found->second = std::move(bound);
     bindings.set(pod.metadata.name, node);
     return {};
@@ -327,8 +327,8 @@ Json Replay::show_state() const {
   }
   for (const auto& [name, pod] : cluster_.api) {
     Json shown = Json::object();
-    shown.set("node", pod->node_name).set("nominatedNodeName", pod->nominated_node_name);
-    api.set(name, shown.set("condition", at(pod->manifest.json(), "condition")));
+    shown.set("node", pod->node_name.get()).set("nominatedNodeName", pod->nominated_node_name.get());
+    api.set(name, shown.set("condition", at(pod->manifest().json(), "condition")));
   }
   Json state = Json::object();
   state.set("queued", queued).set("inFlight", list_of(in_flight)).set("waiting", waiting).set("assumed", assumed);

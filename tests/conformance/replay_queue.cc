@@ -105,7 +105,7 @@ std::shared_ptr<const Pod> read_pod(const Json& json) {
   if (const std::int64_t milli = number(at(json, "cpuMilli")); milli > 0) {
     container.requests["cpu"] = Quantity::from_milli(milli);
   }
-  pod->tolerations.resize(static_cast<std::size_t>(number(at(json, "tolerations"))));
+  pod->tolerations.edit().resize(static_cast<std::size_t>(number(at(json, "tolerations"))));
   pod->nominated_node_name = text(at(json, "nominatedNodeName"));
   return pod;
 }

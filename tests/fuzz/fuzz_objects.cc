@@ -1,5 +1,6 @@
 // Any bytes as an object: the first byte chooses the kind, the rest is the manifest.
 #include <array>
+#include <type_traits>
 
 #include "core/api/defaults.h"
 #include "core/api/objects.h"
@@ -16,7 +17,13 @@ void try_one(Result<T> (*decode)(const Json&, Warnings*, Rules), const Json& jso
     const Result<T> decoded = decode(json, &warnings, rules);
     if (!decoded) continue;
     // What is stored is what dump() says of the manifest: it must come back, and be accepted again.
-    const Manifest manifest = decoded->manifest;
+    const Manifest manifest = [&decoded]() -> Manifest {
+      if constexpr (std::is_same_v<T, Pod>) {
+        return decoded->manifest();
+      } else {
+        return decoded->manifest;
+      }
+    }();
     const Result<Json> again = Json::parse(manifest.text(), {.bytes = 1 << 20, .depth = 64});
     CHECK(again.has_value());
     CHECK(Manifest(*again) == manifest);

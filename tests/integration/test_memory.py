@@ -1,5 +1,6 @@
 """What the gateway does when it holds all the memory that it may."""
 
+import zlib
 from pathlib import Path
 
 from manifests import counted_pod, pod, starts
@@ -14,9 +15,9 @@ def resident(program):
 
 
 def heavy(name):
-    """A pod that is known and placed nowhere, as large as a pod may be."""
+    """A pod that is known and placed nowhere, as large as a pod may be, and like no other: what is alike is held once."""
     manifest = pod(name, nodeSelector={"nowhere": "yes"})
-    manifest["metadata"]["annotations"] = {"ballast": "x" * 50_000}
+    manifest["metadata"]["annotations"] = {"ballast": f"{zlib.crc32(name.encode()):08x}" * 6_250}
     return manifest
 
 

@@ -13,4 +13,4 @@ berth_test(unit_api
     api_timestamp_test.cc
   LIBS berth_core
 )
-berth_test(unit_api_packed SOURCES api_packed_test.cc LIBS berth_core)
+berth_test(unit_api_packed SOURCES api_packed_test.cc api_shared_test.cc LIBS berth_core)

@@ -71,7 +71,7 @@ TEST(DecodePod, ReadsEveryFieldOfAFullManifestWithoutAWarning) {
   EXPECT_EQ(pod.restart_policy, "OnFailure");
   EXPECT_EQ(pod.termination_grace_period_seconds, 5);
   EXPECT_EQ(pod.nominated_node_name, "n3");
-  EXPECT_EQ(pod.manifest, json);
+  EXPECT_EQ(pod.manifest(), json);
 }
 
 TEST(DecodePod, LeavesLimitsWithoutRequestsAsTheyStand) {

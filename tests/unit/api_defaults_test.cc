@@ -102,7 +102,7 @@ TEST(Defaults, AreTheSameWhenSetTwice) {
 TEST(Defaults, LeaveTheManifestAsItWasWritten) {
   const Pod pod = with_defaults(R"("containers":[{"name":"c","resources":{"limits":{"cpu":"2"}}}])");
   EXPECT_EQ(
-      pod.manifest.text(),
+      pod.manifest().text(),
       R"({"metadata":{"name":"p","labels":{}},"spec":{"containers":[{"name":"c","resources":{"limits":{"cpu":"2"}}}]}})");
 }
 

@@ -99,7 +99,7 @@ TEST(NodePorts, WakesOnlyWhenAPodWithOneOfItsPortsLeavesANode) {
   EXPECT_EQ(after_delete(waiting, gone), Hint::skip) << "it was on no node";
   gone.nominated_node_name = "n1";
   EXPECT_EQ(after_delete(waiting, gone), Hint::queue) << "a place was kept for it";
-  gone.nominated_node_name.clear();
+  gone.nominated_node_name = "";
   gone.node_name = "n1";
   EXPECT_EQ(after_delete(waiting, gone), Hint::queue);
   gone.containers[0].host_ports[0].port = 81;

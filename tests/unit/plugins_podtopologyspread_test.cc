@@ -405,7 +405,7 @@ TEST_F(PodTopologySpreadHints, WakesForAPodThatCountsComingOrGoing) {
   EXPECT_EQ(pod_event(kAdd, {}, there({{"app", "db"}})), Hint::skip);
   EXPECT_EQ(pod_event(kAdd, {}, there({{"app", "web"}}, "team")), Hint::skip);
   Pod nowhere = there({{"app", "web"}});
-  nowhere.node_name.clear();
+  nowhere.node_name = "";
   EXPECT_EQ(pod_event(kDelete, nowhere, {}), Hint::skip);
 }
 

@@ -12,6 +12,7 @@ berth_test(unit_scheduler
     scheduler_places_test.cc
     scheduler_preemption_test.cc
     scheduler_provisioning_test.cc
+    scheduler_report_test.cc
     scheduler_robustness_test.cc
     scheduler_simulator_test.cc
     scheduler_stored_nodes_test.cc

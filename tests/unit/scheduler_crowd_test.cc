@@ -175,7 +175,7 @@ TEST_F(CrowdTest, ANodeThatAnswersNothingTakesNoMoreOfTheWindowThanItsOwnShare) 
 
   transport.sent.clear();
   advance(options.promise_ms);
-  for (const auto& [uid, binding] : gateway->bindings()) EXPECT_FALSE(binding->deferred) << uid;
+  for (const auto& [uid, binding] : gateway->bindings()) EXPECT_FALSE(binding->journey().deferred) << uid;
   EXPECT_EQ(gateway->releases().size(), 4u) << "what was asked and not answered";
 }
 
@@ -206,7 +206,7 @@ TEST_F(CrowdTest, WhatWaitsForABusyNodeIsLearnedAnewOnceAnotherGatewayHasSpoken)
   superseded.gateway_id = {6, "elsewhere"};
   answer("n0", superseded);
   ASSERT_TRUE(gateway->identity().adopting);
-  EXPECT_FALSE(gateway->bindings().contains("u4"));
+  EXPECT_FALSE(gateway->bindings().contains(std::string("u4")));
   slots("n0", {{"u4", {6, 9}, SlotState::running, pod("p4", "u4")}});
   EXPECT_EQ(phase("u4"), Phase::bound);
   EXPECT_TRUE(gateway->releases().empty());

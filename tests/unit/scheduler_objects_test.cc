@@ -326,7 +326,7 @@ TEST_F(KeptObjects, GiveAnAcceptedPodTheDefaultsOfTheApiServer) {
       R"({"kind":"Pod","metadata":{"name":"p"},"spec":{"containers":[{"name":"c","resources":{"limits":{"cpu":"3"}}}]}})");
   const auto pod = gateway->objects().find_pod("default/p")->pod;
   EXPECT_EQ(pod->containers.at(0).requests.at("cpu"), Quantity(3));
-  EXPECT_EQ(pod->manifest.text().find("requests"), std::string::npos);
+  EXPECT_EQ(pod->manifest().text().find("requests"), std::string::npos);
 }
 
 TEST_F(KeptObjects, FindPodsByTheirUidsWhoeverComesAndGoes) {

@@ -1,0 +1,53 @@
+#include "core/api/shape.h"
+
+#include <algorithm>
+
+namespace berth {
+
+namespace {
+
+// No JSON has them.
+constexpr char kFirst = 1;
+constexpr char kSecond = 2;
+constexpr char kVerbatim = 3;  // at the beginning: a text that has them all the same follows
+constexpr std::string_view kMarks("\1\2\3", 3);
+
+void replace_all(std::string& text, std::string_view from, char to) {
+  if (from.empty()) return;
+  std::size_t kept = 0;
+  std::size_t at = 0;
+  for (std::size_t found; (found = text.find(from, at)) != std::string::npos; at = found + from.size()) {
+    if (kept != at) text.replace(kept, found - at, text, at, found - at);
+    kept += found - at;
+    text[kept++] = to;
+  }
+  text.erase(kept, at - kept);
+}
+
+}  // namespace
+
+std::string shape_of(std::string_view text, std::string_view first, std::string_view second) {
+  std::string shape(text);
+  if (text.find_first_of(kMarks) != std::string_view::npos) {
+    shape.insert(shape.begin(), kVerbatim);
+    return shape;
+  }
+  replace_all(shape, first, kFirst);
+  replace_all(shape, second, kSecond);
+  return shape;
+}
+
+std::string fill_shape(std::string_view shape, std::string_view first, std::string_view second) {
+  if (shape.starts_with(kVerbatim)) return std::string(shape.substr(1));
+  std::string text;
+  text.reserve(shape.size() + 2 * (first.size() + second.size()));
+  for (std::size_t at = 0; at < shape.size();) {
+    const std::size_t mark = std::min(shape.find_first_of(kMarks, at), shape.size());
+    text.append(shape, at, mark - at);
+    if (mark < shape.size()) text += shape[mark] == kFirst ? first : second;
+    at = mark + 1;
+  }
+  return text;
+}
+
+}  // namespace berth

@@ -1,0 +1,57 @@
+// Which epochs live on a node: those of its rows and of its release-list entries (handshake.md P10).
+#include <algorithm>
+
+#include "core/scheduler/gateway.h"
+
+namespace berth {
+
+namespace {
+
+bool is_below(const std::pair<Epoch, Text>& held, const Epoch& wanted) { return held.first < wanted; }
+
+}  // namespace
+
+// P10: the lowest epoch of any live row or release-list entry of the node; with none, the next epoch.
+Epoch Gateway::floor_of(const std::string& node) const {
+  auto found = live_epochs_.find(node);
+  if (found != live_epochs_.end() && !found->second.empty()) return found->second.front().first;
+  return {identity_.id.term, store_.next_position()};
+}
+
+void Gateway::hold_epoch(const std::string& node, const Epoch& epoch, const Text& uid) {
+  auto& live = live_epochs_[node];
+  const auto place = std::lower_bound(live.begin(), live.end(), epoch, is_below);
+  if (place == live.end() || place->first != epoch) live.insert(place, {epoch, uid});
+}
+
+void Gateway::drop_epoch(const std::string& node, const Epoch& epoch) {
+  if (auto listing = listings_.find(node); listing != listings_.end()) listing->second.ended.insert(epoch);
+  auto found = live_epochs_.find(node);
+  if (found == live_epochs_.end()) return;
+  std::erase_if(found->second, [&epoch](const auto& held) { return held.first == epoch; });
+  if (found->second.empty()) live_epochs_.erase(found);
+}
+
+// Of the row or release-list entry that this node's epoch is of; empty: there is none.
+std::string Gateway::uid_of_epoch(const std::string& node, const Epoch& epoch) const {
+  const auto live = live_epochs_.find(node);
+  if (live == live_epochs_.end()) return {};
+  const auto held = std::lower_bound(live->second.begin(), live->second.end(), epoch, is_below);
+  if (held == live->second.end() || held->first != epoch) return {};
+  return held->second;
+}
+
+std::vector<Binding*> Gateway::rows_of(const std::string& node) const {
+  std::vector<Binding*> rows;
+  const auto live = live_epochs_.find(node);
+  if (live == live_epochs_.end()) return rows;
+  for (const auto& [epoch, uid] : live->second) {
+    const auto found = bindings_.find(uid);
+    if (found == bindings_.end() || found->second->row.phase == Phase::none) continue;
+    if (found->second->row.node == node && found->second->row.epoch == epoch) rows.push_back(found->second.get());
+  }
+  std::sort(rows.begin(), rows.end(), [](const Binding* a, const Binding* b) { return a->row.uid < b->row.uid; });
+  return rows;
+}
+
+}  // namespace berth
