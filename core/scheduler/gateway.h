@@ -216,6 +216,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
   void join_halves(Kind kind, const std::string& key);
   void join_half(Kind kind, const std::string& key);
   bool is_spoken_for(const std::string& claim) const;
+  void settle_claim(const std::string& key, Json& manifest);
   void join_waiting_halves();
   bool is_taken(const VolumeGrant& grant) const;  // claim or volume is bound to another
   bool bind_volume(const VolumeGrant& grant);     // claim and volume become each other's; false: nothing changed

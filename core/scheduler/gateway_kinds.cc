@@ -70,13 +70,14 @@ Json Gateway::with_owned_fields(Kind kind, const std::string& key, Json manifest
 }
 
 Result<Gateway::Accepted> Gateway::accept_other(Kind kind, const Json& object, const std::string& key_wanted) {
-  const Json manifest = as_accepted(kind, object);
+  Json manifest = as_accepted(kind, object);
   const std::string key = key_wanted.empty() ? key_of(kind, manifest) : key_wanted;
   if (doomed_.contains({kind, key})) {  // accepted now, it would go with the delete that waits
     return Status::error("the object is being deleted; apply it again when it is gone");
   }
   const bool known = objects_.has(kind, key);
   if (Status has = known ? Status::ok() : room(); !has.is_success()) return has;
+  if (kind == Kind::persistent_volume_claim && !known) settle_claim(key, manifest);
   EventObjects objects;
   note_old(objects, objects_, kind, key);
   Accepted accepted{known ? "updated" : "created", {}, {}, {}};

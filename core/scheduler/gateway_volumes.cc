@@ -62,6 +62,32 @@ bool Gateway::is_spoken_for(const std::string& claim) const {
   return is_reserved([&claim](const VolumeGrant& grant) { return grant.claim == claim; });
 }
 
+// A claim that comes back bound, later than its volume: that was free until now. Of a row whose device was only asked
+// it is taken back, since the claim's data is on it; what another claim is bound to stays with that one.
+void Gateway::settle_claim(const std::string& key, Json& manifest) {
+  Json* spec = manifest.find("spec");
+  const Json* named = spec == nullptr || !spec->is_object() ? nullptr : spec->find("volumeName");
+  if (named == nullptr || !named->is_string()) return;  // the decoder says what is wrong
+  const std::string volume = named->as_string();
+  const auto is_given = [&](const VolumeGrant& grant) { return grant.volume == volume && grant.claim != key; };
+  std::vector<std::string> uids;
+  for (const auto& [uid, binding] : bindings_) {
+    const Row& row = binding->row;
+    if (row.phase == Phase::prebind && std::any_of(row.volumes.begin(), row.volumes.end(), is_given)) {
+      uids.push_back(uid);
+    }
+  }
+  for (const std::string& uid : uids) {
+    bindings_.at(uid)->edit().reason = "volume " + volume + " turned out to be that of claim " + key;
+    feed(uid, RowEvent::leave);
+  }
+  if (!is_taken({key, volume, {}})) return;
+  log_.write(Level::warn, "a claim came bound to a volume that is another claim's; it is unbound now",
+             {{"claim", key}, {"volume", volume}});
+  spec->erase("volumeName");
+  manifest.erase("status");
+}
+
 void Gateway::join_waiting_halves() {
   for (const std::string& key : objects_.keys(Kind::persistent_volume)) {
     if (!objects_.volume(key)->claim_ref.empty()) join_half(Kind::persistent_volume, key);

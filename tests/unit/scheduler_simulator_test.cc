@@ -388,6 +388,26 @@ TEST_F(ReservedVolumeTest, AClaimAppliedAgainIsNotBoundByTheRowOfAPodThatHasFini
   EXPECT_EQ(gateway->objects().claim("default/c")->volume_name, "") << "its volume is gone, and was another claim's";
 }
 
+TEST_F(ReservedVolumeTest, IsTakenBackForAClaimThatComesBackBoundToIt) {
+  std::string late = claim(R"(,"volumeName":"n1-d")", R"(,"status":{"phase":"Bound"})");
+  late.replace(late.find(R"("name":"c")"), 10, R"("name":"late")");
+  receive(topics.desired(Kind::persistent_volume_claim, "default/late"), late, true);
+  EXPECT_NE(phase("u1"), Phase::prebind);
+  EXPECT_EQ(gateway->objects().claim("default/late")->volume_name, "n1-d");
+  EXPECT_EQ(gateway->objects().volume("n1-d")->claim_ref, "default/late");
+}
+
+TEST_F(ReservedVolumeTest, StaysWithItsClaimWhenAnotherComesBackBoundToIt) {
+  answer("n1", AnswerType::pre_bound);
+  ASSERT_EQ(phase("u1"), Phase::bind);
+  std::string late = claim(R"(,"volumeName":"n1-d")", R"(,"status":{"phase":"Bound"})");
+  late.replace(late.find(R"("name":"c")"), 10, R"("name":"late")");
+  receive(topics.desired(Kind::persistent_volume_claim, "default/late"), late, true);
+  EXPECT_EQ(gateway->objects().claim("default/late")->volume_name, "");
+  EXPECT_EQ(gateway->objects().claim("default/late")->phase, "Pending");
+  EXPECT_EQ(gateway->objects().volume("n1-d")->claim_ref, "default/c");
+}
+
 TEST_F(LostStoreTest, OfTwoVolumesMadeForAClaimItHasTheOneThatADeviceWasGiven) {
   lose_store({"n1"});
   receive(topics.desired(Kind::pod, "default/p"), pod("p", "u1", "900Mi"));
