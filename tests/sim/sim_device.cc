@@ -129,6 +129,8 @@ void SimDevice::sabotage_flash() {
   if (sabotage == Sabotage::ports || sabotage == Sabotage::devices) return double_a_slot();
   if (sabotage != Sabotage::s5 && sabotage != Sabotage::s8 && sabotage != Sabotage::final_) return;
   const Contents slots = only(flash().durable(), Table::slot);
+  // Of a store that is new the slots are another life's.
+  if (!flash().durable().contains({Table::meta, "incarnation"})) last_slots_.clear();
   if (sabotage == Sabotage::final_) {
     for (const auto& [uid, record] : last_slots_) {
       if (!slots.contains({Table::slot, uid})) flash().put(Table::slot, uid, record);
