@@ -40,7 +40,7 @@ void CutStore::advance(const std::string& key, int phase) {
 }
 
 Status CutStore::commit() {
-  if (!staged_) return flash_.commit();
+  if (!staged_) return rash_ ? Status::ok() : flash_.commit();  // what leaves in lists leaves after a second commit
   if (!point_.lets_out()) return Status::error("the power was cut before the commit");
   if (next_commit_ != Commit::well) {
     flash_.fail_next_commit(next_commit_ == Commit::fails_kept ? MemoryStore::Outcome::kept
@@ -50,7 +50,7 @@ Status CutStore::commit() {
   begins_ = advances_ = false;
   if (rash && next_commit_ == Commit::fails_lost) {
     (void)flash_.commit();
-    failed_ = true;  // and yet the turn goes on: its messages leave
+    failed_ = rash_ = true;  // and yet the turn goes on: its messages leave
     staged_ = false;
     tell_durable();
     return Status::ok();

@@ -75,6 +75,7 @@ class CutStore final : public Store {
   bool staged_ = false;
   bool begins_ = false, advances_ = false;  // staged: a row, or its phase bind
   bool failed_ = false;
+  bool rash_ = false;  // failed, and a mutant says nothing of it
 };
 
 class CutTransport final : public Transport, public Transport::Handler {

@@ -93,7 +93,9 @@ World::World(const Plan& plan)
   const std::size_t pods = plan.rush ? kRushPods : 4 + around_.random.below(12) + 2 * (nodes - 2);
   operators_ = std::make_unique<Operators>(around_, pods, nodes, plan.rush);
   // Listings of several pages are made of manifests that take time to read.
-  if (!plan.rush && nodes < kFewNodes && around_.random.chance(1, 30)) operators_->set_bulky();
+  // Only listings of such pods have a second page.
+  const auto is_bulky = [&] { return plan.mutant == Mutant::p8_page || around_.random.chance(1, 30); };
+  if (!plan.rush && nodes < kFewNodes && is_bulky()) operators_->set_bulky();
 }
 
 World::~World() = default;
