@@ -276,7 +276,11 @@ void Agent::send_answer(const std::string& gateway, const Answer& answer) {
   Message message;
   message.topic = topics_.answers(gateway, config_.node);
   Answer said = answer;
-  said.epoch_alone = answer.type == AnswerType::pre_bound || answer.type == AnswerType::bound;
+  // Gateways of two stores may have given two pods one epoch.
+  const bool is_shared = std::any_of(state_.slots.begin(), state_.slots.end(), [&answer](const auto& slot) {
+    return slot.second.epoch == answer.epoch && slot.first != answer.uid;
+  });
+  said.epoch_alone = !is_shared && (answer.type == AnswerType::pre_bound || answer.type == AnswerType::bound);
   answers_.send(std::move(message), std::move(said));
 }
 

@@ -28,7 +28,8 @@ void replace_all(std::string& text, std::string_view from, char to) {
 
 std::string shape_of(std::string_view text, std::string_view first, std::string_view second) {
   std::string shape(text);
-  if (text.find_first_of(kMarks) != std::string_view::npos) {
+  const auto has_marks = [](std::string_view each) { return each.find_first_of(kMarks) != std::string_view::npos; };
+  if (has_marks(text) || has_marks(first) || has_marks(second)) {
     shape.insert(shape.begin(), kVerbatim);
     return shape;
   }

@@ -305,7 +305,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
   Epoch floor_of(const std::string& node) const;
   std::string uid_of_epoch(const std::string& node, const Epoch& epoch) const;
   void hold_epoch(const std::string& node, const Epoch& epoch, const Text& uid);
-  void drop_epoch(const std::string& node, const Epoch& epoch);
+  void drop_epoch(const std::string& node, const Epoch& epoch, const std::string& uid);
   std::vector<Binding*> rows_of(const std::string& node) const;  // by uid
 
   // gateway_flight.cc

@@ -181,7 +181,7 @@ void Gateway::end_row(Binding& binding, const Move& made) {
     const Resources charge = binding.pod == nullptr ? Resources{} : pod_requests(*binding.pod);
     add_release({row.node, row.incarnation, row.uid, row.epoch, encode_charge(charge)}, false);  // Bind was never sent
   } else {
-    drop_epoch(row.node, row.epoch);
+    drop_epoch(row.node, row.epoch, row.uid);
   }
   const PodEntry* entry = objects_.find_pod_by_uid(row.uid);
   const std::unique_ptr<BindingCycle>& cycle = binding.journey().cycle;
@@ -405,7 +405,7 @@ void Gateway::drop_release(const std::string& key) {
   unbound_grants_.erase(key);
   store_.erase(Table::release, key);
   cache_.discharge(entry.node, key);
-  drop_epoch(entry.node, entry.epoch);
+  drop_epoch(entry.node, entry.epoch, entry.uid);
 }
 
 void Gateway::request_release(const std::string& key) {

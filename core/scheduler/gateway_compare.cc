@@ -207,7 +207,7 @@ void Gateway::drop_binding(const std::string& uid) {
   } else {
     cache_.remove(uid);
   }
-  drop_epoch(binding.row.node, binding.row.epoch);
+  drop_epoch(binding.row.node, binding.row.epoch, binding.row.uid);
   if (is_in_flight(binding.row)) leave_flight(binding.row);
   bindings_.erase(uid);
 }

@@ -1,5 +1,6 @@
 // Which epochs live on a node: those of its rows and of its release-list entries (handshake.md P10).
 #include <algorithm>
+#include <iterator>
 
 #include "core/scheduler/gateway.h"
 
@@ -20,24 +21,30 @@ Epoch Gateway::floor_of(const std::string& node) const {
 
 void Gateway::hold_epoch(const std::string& node, const Epoch& epoch, const Text& uid) {
   auto& live = live_epochs_[node];
-  const auto place = std::lower_bound(live.begin(), live.end(), epoch, is_below);
-  if (place == live.end() || place->first != epoch) live.insert(place, {epoch, uid});
+  auto place = std::lower_bound(live.begin(), live.end(), epoch, is_below);
+  for (; place != live.end() && place->first == epoch; ++place) {
+    if (place->second == uid) return;
+  }
+  live.insert(place, {epoch, uid});
 }
 
-void Gateway::drop_epoch(const std::string& node, const Epoch& epoch) {
+// Of this pod: one that an earlier store placed may have the same epoch.
+void Gateway::drop_epoch(const std::string& node, const Epoch& epoch, const std::string& uid) {
   if (auto listing = listings_.find(node); listing != listings_.end()) listing->second.ended.insert(epoch);
   auto found = live_epochs_.find(node);
   if (found == live_epochs_.end()) return;
-  std::erase_if(found->second, [&epoch](const auto& held) { return held.first == epoch; });
+  std::erase_if(found->second, [&](const auto& held) { return held.first == epoch && held.second == uid; });
   if (found->second.empty()) live_epochs_.erase(found);
 }
 
-// Of the row or release-list entry that this node's epoch is of; empty: there is none.
+// Of the row or release-list entry that this node's epoch is of; empty: there is none, or two are. The device names
+// the pod then, once it knows of both.
 std::string Gateway::uid_of_epoch(const std::string& node, const Epoch& epoch) const {
   const auto live = live_epochs_.find(node);
   if (live == live_epochs_.end()) return {};
   const auto held = std::lower_bound(live->second.begin(), live->second.end(), epoch, is_below);
   if (held == live->second.end() || held->first != epoch) return {};
+  if (std::next(held) != live->second.end() && std::next(held)->first == epoch) return {};
   return held->second;
 }
 

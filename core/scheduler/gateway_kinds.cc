@@ -77,7 +77,11 @@ Result<Gateway::Accepted> Gateway::accept_other(Kind kind, const Json& object, c
   }
   const bool known = objects_.has(kind, key);
   if (Status has = known ? Status::ok() : room(); !has.is_success()) return has;
-  if (kind == Kind::persistent_volume_claim && !known) settle_claim(key, manifest);
+  Warnings unsaid;
+  if (kind == Kind::persistent_volume_claim && !known &&
+      decode_named<PersistentVolumeClaim>(decode_persistent_volume_claim, manifest, key_wanted, unsaid)) {
+    settle_claim(key, manifest);
+  }
   EventObjects objects;
   note_old(objects, objects_, kind, key);
   Accepted accepted{known ? "updated" : "created", {}, {}, {}};

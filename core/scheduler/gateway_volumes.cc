@@ -65,9 +65,11 @@ bool Gateway::is_spoken_for(const std::string& claim) const {
 // A claim that comes back bound, later than its volume: that was free until now. Of a row whose device was only asked
 // it is taken back, since the claim's data is on it; what another claim is bound to stays with that one.
 void Gateway::settle_claim(const std::string& key, Json& manifest) {
+  const Json* status = manifest.find("status");
+  const Json* phase = status == nullptr ? nullptr : status->find("phase");
   Json* spec = manifest.find("spec");
-  const Json* named = spec == nullptr || !spec->is_object() ? nullptr : spec->find("volumeName");
-  if (named == nullptr || !named->is_string()) return;  // the decoder says what is wrong
+  const Json* named = spec == nullptr ? nullptr : spec->find("volumeName");
+  if (phase == nullptr || *phase != Json("Bound") || named == nullptr) return;
   const std::string volume = named->as_string();
   const auto is_given = [&](const VolumeGrant& grant) { return grant.volume == volume && grant.claim != key; };
   std::vector<std::string> uids;

@@ -335,6 +335,18 @@ TEST_F(AgentHandshake, APodThatIsNoneIsRejectedWithTheField) {
   EXPECT_NE(answers[0].reason.find("spec.containers"), std::string::npos) << answers[0].reason;
 }
 
+TEST_F(AgentHandshake, AnAnswerNamesItsPodWhereTwoHaveOneEpoch) {
+  const auto said = [this](const std::string& uid) {
+    return transport.sent.back().payload.find("\"uid\":\"" + uid + "\"") != std::string::npos;
+  };
+  deliver(RequestType::pre_bind, "u1", 5);
+  prepared({"u1", {1, 5}});
+  EXPECT_FALSE(said("u1")) << "its epoch says it";
+  deliver(RequestType::pre_bind, "u2", 5);
+  prepared({"u2", {1, 5}});
+  EXPECT_TRUE(said("u2"));
+}
+
 TEST_F(AgentHandshake, SlotsAreBounded) {
   for (std::size_t pod = 0; pod < Agent::kMaxSlots; ++pod) {
     Request request = request_of(RequestType::pre_bind, "u" + std::to_string(pod), 10 + pod);

@@ -14,6 +14,7 @@ TEST(Report, GivesBackWhatTheDeviceSaid) {
            R"({"epoch":"0.0","message":"0.0 of 10.0"})",
            R"({"epoch":7,"startTime":8})",
            R"({"message":"\u0001 and \u0002"})",
+           R"({"epoch":"1.2","phase":"Succeeded","startTime":"\u0001"})",
            R"({})",
        }) {
     const Json said = *Json::parse(text);

@@ -246,6 +246,31 @@ TEST_F(LostStoreTest, AClaimHasTheVolumeThatAnOrphanHoldsAlsoAfterARestart) {
   EXPECT_EQ(gateway->objects().claim("default/c")->volume_name, "n1-d") << "no pod may take its data elsewhere";
 }
 
+TEST_F(LostStoreTest, AnAnswerWithoutAUidIsOfNobodyWhileTwoPodsHaveItsEpoch) {
+  start_connected();
+  device("n1");
+  apply(pod("p", "u1"));
+  const Request asked = *request("n1");
+  Answer superseded = answer_to(asked, AnswerType::superseded);
+  superseded.gateway_id = {1, "another-store"};
+  answer("n1", superseded);
+  SlotReport other = slot("x");
+  other.epoch = asked.epoch;
+  slots("n1", {other});
+  Answer prepared = answer_to(*request("n1"), AnswerType::pre_bound);
+  prepared.uid = "u1";
+  prepared.epoch = asked.epoch;
+  prepared.epoch_alone = true;
+  answer("n1", prepared);
+  EXPECT_EQ(phase("u1"), Phase::prebind);
+  receive(topics.desired(Kind::pod, "default/gone"), R"({"deleted":true,"uid":"x"})");
+  Answer released = answer_to(*request("n1"), AnswerType::released);
+  ASSERT_EQ(released.uid, "x");
+  answer("n1", released);
+  answer("n1", prepared);
+  EXPECT_EQ(phase("u1"), Phase::bind) << "what ended was the other pod's";
+}
+
 TEST_F(LostStoreTest, AClaimStaysWhileAnOrphanRunsWithItsVolume) {
   lose_store({"n1"});
   device("n1", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})", kOffers);
@@ -406,6 +431,17 @@ TEST_F(ReservedVolumeTest, StaysWithItsClaimWhenAnotherComesBackBoundToIt) {
   EXPECT_EQ(gateway->objects().claim("default/late")->volume_name, "");
   EXPECT_EQ(gateway->objects().claim("default/late")->phase, "Pending");
   EXPECT_EQ(gateway->objects().volume("n1-d")->claim_ref, "default/c");
+}
+
+TEST_F(ReservedVolumeTest, StaysWhereItIsWhenAClaimNamesItThatIsNotBoundOrIsRefused) {
+  std::string named = claim(R"(,"volumeName":"n1-d")");
+  named.replace(named.find(R"("name":"c")"), 10, R"("name":"late")");
+  apply(named);
+  EXPECT_EQ(gateway->objects().claim("default/late")->volume_name, "n1-d") << "the operator's word, kept pending";
+  std::string wrong = claim(R"(,"volumeName":"n1-d","volumeMode":"Nonsense")", R"(,"status":{"phase":"Bound"})");
+  wrong.replace(wrong.find(R"("name":"c")"), 10, R"("name":"bad1")");
+  EXPECT_NE(apply(wrong).find("error"), nullptr);
+  EXPECT_EQ(phase("u1"), Phase::prebind);
 }
 
 TEST_F(LostStoreTest, OfTwoVolumesMadeForAClaimItHasTheOneThatADeviceWasGiven) {
