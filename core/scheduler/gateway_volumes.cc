@@ -69,7 +69,7 @@ void Gateway::settle_claim(const std::string& key, Json& manifest) {
   const Json* phase = status == nullptr ? nullptr : status->find("phase");
   Json* spec = manifest.find("spec");
   const Json* named = spec == nullptr ? nullptr : spec->find("volumeName");
-  if (phase == nullptr || *phase != Json("Bound") || named == nullptr) return;
+  if (phase == nullptr || *phase != Json("Bound") || named == nullptr || !named->is_string()) return;  // null is none
   const std::string volume = named->as_string();
   const auto is_given = [&](const VolumeGrant& grant) { return grant.volume == volume && grant.claim != key; };
   std::vector<std::string> uids;

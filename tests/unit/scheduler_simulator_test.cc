@@ -444,6 +444,17 @@ TEST_F(ReservedVolumeTest, StaysWhereItIsWhenAClaimNamesItThatIsNotBoundOrIsRefu
   EXPECT_EQ(phase("u1"), Phase::prebind);
 }
 
+TEST_F(ReservedVolumeTest, StaysWhereItIsWhateverAClaimsStatusAndVolumeNameAre) {
+  for (const char* more : {R"(,"volumeName":null)", R"(,"volumeName":7)", R"(,"volumeName":{})", ""}) {
+    for (const char* status : {R"(,"status":{"phase":"Bound"})", R"(,"status":"Bound")", R"(,"status":null)"}) {
+      std::string odd = claim(more, status);
+      odd.replace(odd.find(R"("name":"c")"), 10, R"("name":"odd")");
+      apply(odd);
+      EXPECT_EQ(phase("u1"), Phase::prebind);
+    }
+  }
+}
+
 TEST_F(LostStoreTest, OfTwoVolumesMadeForAClaimItHasTheOneThatADeviceWasGiven) {
   lose_store({"n1"});
   receive(topics.desired(Kind::pod, "default/p"), pod("p", "u1", "900Mi"));
