@@ -214,7 +214,7 @@ void MqttTransport::Impl::wait() {
                    self.settle(Status::ok());
                  }));
     }
-  } else if (!read_waiting_ && session_->has_input()) {
+  } else if (!read_waiting_ && session_->has_decrypted()) {
     // What TLS has decrypted already makes no socket readable.
     read_waiting_ = true;
     asio::post(loop_, guarded([](Impl& self) {
@@ -250,10 +250,8 @@ void MqttTransport::Impl::wait_for_tick() {
 void MqttTransport::Impl::on_readable() {
   if (!untold_.empty()) return;
   Status status;
-  for (int i = 0; i < kReadsPerTurn && status.is_success(); ++i) {
-    status = session_->read();
-    if (session_->socket() < 0 || !session_->has_input()) break;
-  }
+  bool more = true;
+  for (int i = 0; i < kReadsPerTurn && status.is_success() && more; ++i) status = session_->read(more);
   settle(status);
 }
 

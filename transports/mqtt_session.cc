@@ -83,9 +83,12 @@ std::string fix_for(int reason) {
 struct MqttSession::Callbacks {
   static MqttSession& of(void* self) { return *static_cast<MqttSession*>(self); }
 
-  static void on_connect(mosquitto*, void* self, int code, int, const mosquitto_property*) {
+  static void on_connect(mosquitto* client, void* self, int code, int, const mosquitto_property*) {
     if (code == 0) {
       of(self).accepted_ = true;
+      // What the library has to say of a connection that does not come up is said; it would write a line of every
+      // packet, for nobody, which costs as much as sending it.
+      mosquitto_log_callback_set(client, nullptr);
     } else {
       of(self).refusal_ = std::string("the broker refused: ") + mosquitto_reason_string(code) + fix_for(code);
     }
@@ -218,18 +221,20 @@ bool MqttSession::wants_write() const { return mosquitto_want_write(client_.get(
 
 bool MqttSession::has_input() const {
   int bytes = 0;
-  if (ioctl(socket(), FIONREAD, &bytes) == 0 && bytes > 0) return true;
-  return tls_bytes_pending(mosquitto_ssl_get(client_.get())) > 0;
+  return (ioctl(socket(), FIONREAD, &bytes) == 0 && bytes > 0) || has_decrypted();
 }
+
+bool MqttSession::has_decrypted() const { return tls_bytes_pending(mosquitto_ssl_get(client_.get())) > 0; }
 
 std::vector<Message> MqttSession::take_messages() { return std::exchange(messages_, {}); }
 
-Status MqttSession::read() {
+Status MqttSession::read(bool& more) {
+  more = false;
   Status status = judge(mosquitto_loop_read(client_.get(), 1));
+  if (!status.is_success() || socket() < 0) return status;
+  more = has_input();
   // A refused connection under TLS is no error to the library: it would read nothing for ever.
-  if (status.is_success() && is_hung_up() && !has_input()) {
-    return Status::error(accepted_ ? "connection closed" : "connection refused or closed");
-  }
+  if (!more && is_hung_up()) return Status::error(accepted_ ? "connection closed" : "connection refused or closed");
   return status;
 }
 bool MqttSession::is_hung_up() const {

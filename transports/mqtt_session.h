@@ -25,15 +25,15 @@ class MqttSession {
 
   int socket() const;
   bool wants_write() const;
-  // Input is waiting, in the socket or in the TLS layer, where no readiness shows it.
-  bool has_input() const;
+  // Input is waiting in the TLS layer, where no readiness of the socket shows it.
+  bool has_decrypted() const;
   // The broker accepted the connection.
   bool is_accepted() const { return accepted_; }
   std::vector<Message> take_messages();
 
   // To be called when the socket is ready, and tick() once a second. An error says why the connection is lost; the
   // socket may be closed already.
-  Status read();
+  Status read(bool& more);  // one packet; `more`: input is waiting still
   Status write();
   Status tick();
   Status publish(const Message& message);
@@ -50,6 +50,7 @@ class MqttSession {
   Status connect(const MqttOptions& options, const std::string& address);
   // `code` of libmosquitto as a status, with the best reason known.
   Status judge(int code) const;
+  bool has_input() const;
   bool is_hung_up() const;
   struct Callbacks;
 

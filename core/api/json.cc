@@ -20,8 +20,17 @@ struct TreeDeleter {
   void operator()(cJSON* tree) const { cJSON_Delete(tree); }
 };
 
-// The first key that an object has twice; null when there is none. By sorting: an object of 10,000 keys is legal.
+// The first key that an object has twice; null when there is none. Many by sorting: an object of 10,000 keys is legal.
 const std::string* duplicate_key(const Json::Object& object) {
+  constexpr std::size_t kFew = 16;
+  if (object.size() <= kFew) {
+    for (std::size_t later = 1; later < object.size(); ++later) {
+      for (std::size_t before = 0; before < later; ++before) {
+        if (object[before].first == object[later].first) return &object[later].first;
+      }
+    }
+    return nullptr;
+  }
   std::vector<const std::string*> keys;
   keys.reserve(object.size());
   for (const Json::Member& member : object) keys.push_back(&member.first);
@@ -29,6 +38,12 @@ const std::string* duplicate_key(const Json::Object& object) {
   const auto twice =
       std::adjacent_find(keys.begin(), keys.end(), [](const auto* a, const auto* b) { return *a == *b; });
   return twice == keys.end() ? nullptr : *twice;
+}
+
+std::size_t count_children(const cJSON* item) {
+  std::size_t count = 0;
+  for (const cJSON* child = item->child; child != nullptr; child = child->next) ++count;
+  return count;
 }
 
 // Fills `out` from a cJSON tree, whose depth the scan has bounded. False: `error` says what, and where, by a path that
@@ -42,6 +57,7 @@ bool convert(const cJSON* item, Json& out, std::string& error) {
     case cJSON_String: out = Json(item->valuestring); return true;
     case cJSON_Array: {
       Json::Array array;
+      array.reserve(count_children(item));
       for (const cJSON* child = item->child; child != nullptr; child = child->next) {
         if (!convert(child, array.emplace_back(), error)) {
           error = "[" + std::to_string(array.size() - 1) + "]" + error;
@@ -53,6 +69,7 @@ bool convert(const cJSON* item, Json& out, std::string& error) {
     }
     case cJSON_Object: {
       Json::Object object;
+      object.reserve(count_children(item));
       for (const cJSON* child = item->child; child != nullptr; child = child->next) {
         Json::Member& member = object.emplace_back(child->string, Json());
         if (!convert(child, member.second, error)) {
@@ -73,8 +90,14 @@ bool convert(const cJSON* item, Json& out, std::string& error) {
 
 void append_quoted(std::string& out, std::string_view text) {
   static constexpr std::string_view kHex = "0123456789abcdef";
+  out.reserve(out.size() + text.size() + 2);
   out += '"';
   for (std::size_t at = 0; at < text.size();) {
+    if (const std::size_t plain = plain_length(text, at); plain > 0) {
+      out.append(text, at, plain);
+      at += plain;
+      continue;
+    }
     const char c = text[at];
     const std::size_t length = utf8_length(text, at);
     if (length == 0 || c == '\0') {  // what no reader would take becomes the replacement character

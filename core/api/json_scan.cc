@@ -78,7 +78,7 @@ class Scanner {
       }
     } else if (c == '}' || c == ']') {
       --depth_;  // one too many is found by cJSON
-    } else if (std::string_view(",: \t\n\r").find(c) == std::string_view::npos) {
+    } else if (!(c == ',' || c == ':' || c == ' ' || c == '\t' || c == '\n' || c == '\r')) {
       return fail(at_, "a character that JSON does not have here; is a string without its quotes?");
     }
     ++at_;
@@ -118,6 +118,10 @@ class Scanner {
   Status string() {
     const std::size_t start = at_++;
     while (at_ < text_.size() && text_[at_] != '"') {
+      if (const std::size_t plain = plain_length(text_, at_); plain > 0) {
+        at_ += plain;
+        continue;
+      }
       if (text_[at_] == '\\') {
         Status status = escape();
         if (!status.is_success()) return status;
@@ -165,6 +169,15 @@ class Scanner {
 };
 
 }  // namespace
+
+std::size_t plain_length(std::string_view text, std::size_t at) {
+  std::size_t end = at;
+  for (; end < text.size(); ++end) {
+    const auto byte = static_cast<unsigned char>(text[end]);
+    if (byte < 0x20 || byte >= 0x80 || byte == '"' || byte == '\\') break;
+  }
+  return end - at;
+}
 
 std::string json_position(std::string_view text, std::size_t at) {
   const std::string_view before = text.substr(0, std::min(at, text.size()));

@@ -12,6 +12,9 @@ namespace berth {
 // left to cJSON. The error starts with "line L column C: " (columns in bytes, from 1).
 Status scan_json(std::string_view text, const Json::Limits& limits);
 
+// How many bytes from `at` on stand in a JSON string as they are: ASCII without quotes, backslashes and controls.
+std::size_t plain_length(std::string_view text, std::size_t at);
+
 // "line L column C: " of a byte in the text.
 std::string json_position(std::string_view text, std::size_t at);
 

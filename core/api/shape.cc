@@ -10,7 +10,14 @@ namespace {
 constexpr char kFirst = 1;
 constexpr char kSecond = 2;
 constexpr char kVerbatim = 3;  // at the beginning: a text that has them all the same follows
-constexpr std::string_view kMarks("\1\2\3", 3);
+
+bool is_mark(char c) { return c >= kFirst && c <= kVerbatim; }
+
+// Where the next mark is, from `at` on; the end of the text when there is none.
+std::size_t find_mark(std::string_view text, std::size_t at = 0) {
+  return static_cast<std::size_t>(std::find_if(text.begin() + static_cast<std::ptrdiff_t>(at), text.end(), is_mark) -
+                                  text.begin());
+}
 
 void replace_all(std::string& text, std::string_view from, char to) {
   if (from.empty()) return;
@@ -28,7 +35,7 @@ void replace_all(std::string& text, std::string_view from, char to) {
 
 std::string shape_of(std::string_view text, std::string_view first, std::string_view second) {
   std::string shape(text);
-  const auto has_marks = [](std::string_view each) { return each.find_first_of(kMarks) != std::string_view::npos; };
+  const auto has_marks = [](std::string_view each) { return find_mark(each) < each.size(); };
   if (has_marks(text) || has_marks(first) || has_marks(second)) {
     shape.insert(shape.begin(), kVerbatim);
     return shape;
@@ -43,7 +50,7 @@ std::string fill_shape(std::string_view shape, std::string_view first, std::stri
   std::string text;
   text.reserve(shape.size() + 2 * (first.size() + second.size()));
   for (std::size_t at = 0; at < shape.size();) {
-    const std::size_t mark = std::min(shape.find_first_of(kMarks, at), shape.size());
+    const std::size_t mark = find_mark(shape, at);
     text.append(shape, at, mark - at);
     if (mark < shape.size()) text += shape[mark] == kFirst ? first : second;
     at = mark + 1;

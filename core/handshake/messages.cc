@@ -244,6 +244,7 @@ std::vector<Result<T>> read_all(std::string_view payload, const Read& read) {
     messages.push_back(Status::error("items: must be an array of 1 to " + std::to_string(kMaxItems) + " messages"));
     return messages;
   }
+  messages.reserve(items->as_array().size());
   for (std::size_t index = 0; index < items->as_array().size(); ++index) {
     Fields fields(*json, items->as_array()[index], index);
     messages.push_back(read(fields));

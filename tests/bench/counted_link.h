@@ -28,6 +28,7 @@ class CountedLink final : public Transport, private Transport::Handler {
     note("to", message);
     link_.send(message);
   }
+  void gather(bool on) override { link_.gather(on); }
   void subscribe(const std::string& filter, int qos, SubscribeOptions options = {}) override {
     link_.subscribe(filter, qos, options);
   }

@@ -31,8 +31,10 @@ namespace berth::bench {
 namespace {
 
 constexpr int kNodes = 20;
-constexpr int kPods = 3000;
-constexpr int kGroup = 1000;           // pods wanted at once
+constexpr int kRounds = 5;
+constexpr int kGroup = 1000;  // pods wanted at once, in each round
+constexpr int kPods = kRounds * kGroup;
+constexpr int kPairs = 5000;           // bare ones before them
 constexpr int kLone = 200;             // pods wanted one after the other
 constexpr int kHandlersPerTurn = 128;  // as firmware-host/loop.h
 
@@ -167,40 +169,19 @@ class Run {
     }
   }
 
-  double pairs_per_second() {
-    constexpr int kPairs = 10'000;
-    const auto began = std::chrono::steady_clock::now();
-    pairs_.wanted = kPairs;
-    for (int window = 0; window < 64; ++window) pairs_.ask();
-    spin("the bare pairs", [&] { return pairs_.got == kPairs; });
-    return kPairs / seconds_since(began);
-  }
-
-  double binds_per_second(std::uint64_t& bytes_a_bind) {
-    const std::uint64_t bytes = bytes_on(gateway_sockets_);
-    const std::uint64_t commits = store_->commits();
-    const std::clock_t cpu = std::clock();
-    counted_->forget();
-    std::uint64_t manifests = 0;
-    const auto began = std::chrono::steady_clock::now();
-    for (int pod = 0; pod < kPods;) {
-      for (int more = 0; more < kGroup; ++more, ++pod) {
-        want(pod);
-        manifests += manifest(pod).size();
-      }
-      spin("bound pods",
-           [&] { return devices_.bound >= static_cast<std::size_t>(pod) && bound() >= static_cast<std::size_t>(pod); });
+  // Pairs and binds by turns: what disturbs the machine for a while disturbs both.
+  void run_rounds() {
+    for (int round = 0; round < kRounds; ++round) {
+      make_pairs();
+      bind_group(round * kGroup);
     }
-    const double rate = kPods / seconds_since(began);
-    cpu_us_ = static_cast<double>(std::clock() - cpu) * 1e6 / CLOCKS_PER_SEC / kPods;
-    commits_ = store_->commits() - commits;
-    bytes_a_bind = (bytes_on(gateway_sockets_) - bytes - manifests) / kPods;
-    return rate;
   }
+  double pairs_per_second() const { return kRounds * kPairs / pairs_s_; }
+  double binds_per_second() const { return kPods / binds_s_; }
+  std::uint64_t bytes_a_bind() const { return bytes_ / kPods; }
   std::uint64_t commits() const { return commits_; }
   const std::map<std::string, CountedLink::Count>& counts() const { return counted_->counts(); }
-
-  double cpu_us() const { return cpu_us_; }  // of this process a bind, devices and bench included
+  double cpu_us() const { return cpu_s_ * 1e6 / kPods; }  // of this process a bind, devices and bench included
 
   // From an operator's publish to a pod that is bound, one at a time: milliseconds, in order.
   std::vector<double> lone_ms() {
@@ -216,6 +197,29 @@ class Run {
   }
 
  private:
+  void make_pairs() {
+    const auto began = std::chrono::steady_clock::now();
+    pairs_.wanted += kPairs;
+    for (int window = 0; window < 64; ++window) pairs_.ask();
+    spin("the bare pairs", [&] { return pairs_.got == pairs_.sent; });
+    pairs_s_ += seconds_since(began);
+  }
+  void bind_group(int first) {
+    const std::uint64_t bytes = bytes_on(gateway_sockets_), commits = store_->commits();
+    const std::clock_t cpu = std::clock();
+    const auto began = std::chrono::steady_clock::now();
+    const auto all = static_cast<std::size_t>(first + kGroup);
+    std::uint64_t manifests = 0;
+    for (int pod = first; pod < first + kGroup; ++pod) {
+      want(pod);
+      manifests += manifest(pod).size();
+    }
+    spin("bound pods", [&] { return devices_.bound >= all && bound() >= all; });
+    binds_s_ += seconds_since(began);
+    cpu_s_ += static_cast<double>(std::clock() - cpu) / CLOCKS_PER_SEC;
+    commits_ += store_->commits() - commits;
+    bytes_ += bytes_on(gateway_sockets_) - bytes - manifests;
+  }
   static MqttOptions link_options(int port, const std::string& id) {
     MqttOptions options;
     options.port = port;
@@ -275,8 +279,8 @@ class Run {
   std::unique_ptr<Gateway> gateway_;
   std::set<int> gateway_sockets_;
   bool heard_ = false;  // something in this turn
-  std::uint64_t commits_ = 0;
-  double cpu_us_ = 0;
+  double pairs_s_ = 0, binds_s_ = 0, cpu_s_ = 0;
+  std::uint64_t commits_ = 0, bytes_ = 0;
 };
 
 double fsync_groups_per_second(const std::string& folder) {
@@ -299,10 +303,9 @@ void measure(const std::string& folder) {
       directory, port,
       "allow_anonymous true\nmax_inflight_messages 100\nset_tcp_nodelay true\nmax_queued_messages 100000\n");
   Run run(port, folder + "/exchange.db");
-  const double pairs = run.pairs_per_second();
-  std::uint64_t bytes = 0;
-  const double binds = run.binds_per_second(bytes);
-  const std::uint64_t commits = run.commits();
+  run.run_rounds();
+  const double pairs = run.pairs_per_second(), binds = run.binds_per_second();
+  const std::uint64_t bytes = run.bytes_a_bind(), commits = run.commits();
   const auto counts = run.counts();
   const std::vector<double> lone = run.lone_ms();
   const double groups = fsync_groups_per_second(folder);
