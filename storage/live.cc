@@ -20,8 +20,10 @@ Live::Record Live::find(const ChangeView& change) {
 // A record of key id_.
 Live::Record Live::add() {
   CHECK(keys_.size() + id_.size() <= std::numeric_limits<std::uint32_t>::max());
+  CHECK(id_.size() <= kKeyMax + 1);
   const Record record = records_.take();
-  records_[record] = {{}, static_cast<std::uint32_t>(keys_.size()), static_cast<std::uint32_t>(id_.size())};
+  records_[record].key_at = static_cast<std::uint32_t>(keys_.size());
+  records_[record].key_bytes = static_cast<std::uint16_t>(id_.size());
   keys_ += id_;
   index_.insert(id_, record);
   return record;
@@ -29,7 +31,7 @@ Live::Record Live::add() {
 
 // The record of key id_.
 void Live::forget(Record record) {
-  live_bytes_ -= records_[record].place.bytes;
+  live_bytes_ -= records_[record].bytes;
   index_.erase(id_, [record](Record other) { return other == record; });
   gaps_ += records_[record].key_bytes;
   records_.give_back(record);
@@ -39,7 +41,7 @@ void Live::forget(Record record) {
 void Live::close_gaps() {
   std::string keys;
   keys.reserve(keys_.size() - gaps_);
-  for (Entry& entry : records_) {
+  for (Place& entry : records_) {
     const std::size_t at = keys.size();
     keys.append(keys_, entry.key_at, entry.key_bytes);
     entry.key_at = static_cast<std::uint32_t>(at);
@@ -55,16 +57,16 @@ Live::Record Live::note(std::int64_t entry, std::uint32_t number, const ChangeVi
   if (change.op == Op::advance || change.op == Op::erase) {
     if (record == kNone) return kNone;
     if (change.op == Op::advance) {
-      records_[record].place.phase = change.phase;
+      records_[record].phase = static_cast<std::uint8_t>(change.phase);
     } else {
       forget(record);
     }
     return kNone;
   }
   if (record == kNone) record = add();
-  Place& place = records_[record].place;
+  Place& place = records_[record];
   live_bytes_ += change.bytes - place.bytes;
-  if (change.op == Op::begin) place.phase = change.phase;
+  if (change.op == Op::begin) place.phase = static_cast<std::uint8_t>(change.phase);
   place.entry = entry;
   place.number = number;
   place.bytes = static_cast<std::uint32_t>(change.bytes);
@@ -80,7 +82,7 @@ const Live::Place* Live::find(std::int64_t entry, std::uint32_t number, const Ch
   if (change.op == Op::advance || change.op == Op::erase) return nullptr;
   const Record record = find(change);
   if (record == kNone || place(record).entry != entry || place(record).number != number) return nullptr;
-  return &records_[record].place;
+  return &records_[record];
 }
 
 }  // namespace berth

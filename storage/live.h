@@ -14,11 +14,14 @@ namespace berth {
 
 class Live {
  public:
+  // Packed: there is one for each record of the store.
   struct Place {
     std::int64_t entry = 0;    // its id
     std::uint32_t number = 0;  // of the change in its entry
     std::uint32_t bytes = 0;
-    int phase = 0;  // the record's, now
+    std::uint32_t key_at = 0;     // where the record's key begins in the text of all
+    std::uint16_t key_bytes = 0;  // 0: no record
+    std::uint8_t phase = 0;       // the record's, now
   };
   // Which record; those of erased ones are given to others.
   using Record = KeyIndex::Place;
@@ -40,18 +43,13 @@ class Live {
   // Above every record.
   Record end() const { return static_cast<Record>(records_.size()); }
   bool is_live(Record record) const { return records_[record].key_bytes > 0; }
-  const Place& place(Record record) const { return records_[record].place; }
+  const Place& place(Record record) const { return records_[record]; }
   // The table's number as a byte, then the key. Until the next note().
   std::string_view id(Record record) const {
     return {keys_.data() + records_[record].key_at, records_[record].key_bytes};
   }
 
  private:
-  struct Entry {
-    Place place;
-    std::uint32_t key_at = 0;     // in keys_
-    std::uint32_t key_bytes = 0;  // 0: free
-  };
   Record find(const ChangeView& change);
   Record add();
   void forget(Record record);
@@ -60,7 +58,7 @@ class Live {
   std::string id_;    // of the change looked for
   std::string keys_;  // one after the other, with gaps
   std::size_t gaps_ = 0;
-  Places<Entry> records_;
+  Places<Place> records_;
   KeyIndex index_;
   std::uint64_t changes_ = 0;  // in the journal
   std::uint64_t bytes_ = 0;    // that they take

@@ -236,8 +236,8 @@ Status SqliteStore::read(const Visit& visit) {
         visit({static_cast<Table>(id[0]), id.substr(1), values_[records[at]], live_.place(records[at]).phase});
     if (!seen.is_success()) return seen;
   }
-  values_ = {};
-  journal_ = {};
+  std::exchange(values_, std::vector<std::string_view>());  // `= {}` would keep its room
+  std::exchange(journal_, std::deque<std::string>());
   if (const auto tidied = tidy(); !tidied) return fail(tidied.error());
   return Status::ok();
 }

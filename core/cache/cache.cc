@@ -279,7 +279,7 @@ void Snapshot::note(Change change) {
   if (change.move != nullptr) ++moves_;
   changes_.push_back(std::move(change));
   ++changes_made_;
-  while (changes_.size() > kChangesKept || moves_ > kMovesKept) {
+  while (changes_.size() > changes_kept() || moves_ > kMovesKept) {
     if (changes_.front().move != nullptr) --moves_;
     changes_.pop_front();
   }

@@ -7,6 +7,7 @@
 // itself and reports it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -49,13 +50,14 @@ class Snapshot {
     std::vector<std::pair<std::size_t, std::shared_ptr<const NodeInfo>>> gone;  // by old place
   };
   // What became of nodes(), oldest first: a node was replaced, or there was a move. The last
-  // kChangesKept, with at most kMovesKept moves; changes_made() counts those no longer kept too.
+  // changes_kept(), with at most kMovesKept moves; changes_made() counts those no longer kept too.
   struct Change {
     std::size_t place = 0;
     std::shared_ptr<const NodeInfo> before;
     std::shared_ptr<const Move> move;  // not null: a move
   };
-  static constexpr std::size_t kChangesKept = 1024;
+  // Each holds a node as it was before. Who is behind by more than a quarter of the nodes looks at all of them sooner.
+  std::size_t changes_kept() const { return std::clamp<std::size_t>(nodes_.size() / 4, 64, 1024); }
   static constexpr std::size_t kMovesKept = 8;
   const std::deque<Change>& changes() const { return changes_; }
   std::int64_t changes_made() const { return changes_made_; }

@@ -89,10 +89,13 @@ def main(fleets):
     rows = [("berthd", nodes, pods, *row) for nodes, pods in fleets
             for row in zip(("placed", "restarted"), measure_gateway(nodes, pods))]
     rows.append(("berth-agent", 1, 0, "", measure_agent()))
+    failed = 0
     for program, nodes, pods, when, kib in rows:
         limit = LIMITS_MIB.get((nodes, pods), 0) * 1024 or "-"
+        failed += limit != "-" and kib["Rss"] > limit
         print(f"{program:12} {nodes:>6} {pods:>6} {when:10} {kib['Rss']:>13} {kib['Private']:>12} {kib['Pss']:>17} {limit:>10}")
-    print(f"{len(rows)} passed, 0 failed")
+    print(f"{len(rows) - failed} passed, {failed} failed")
+    sys.exit(1 if failed else 0)
 
 
 if __name__ == "__main__":

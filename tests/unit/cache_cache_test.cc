@@ -265,15 +265,27 @@ TEST(Snapshot, TellsWhichNodesWereReplacedAndWhereTheyWent) {
   EXPECT_EQ(move.gone[0].second->name(), "n0");
 }
 
-TEST(Snapshot, KeepsSoManyChangesAndNoMore) {
+// How many changes a snapshot of so many nodes keeps, of more than it would.
+std::size_t changes_kept(int nodes) {
   Cache cache;
-  cache.set_node(share(make_node("n0")));
+  for (int i = 0; i < nodes; ++i) cache.set_node(share(make_node("n" + std::to_string(i))));
   Snapshot snapshot;
-  for (std::size_t i = 0; i <= Snapshot::kChangesKept; ++i) {
+  for (int i = 0; i < 1100; ++i) {
     cache.charge("n0", "gone/" + std::to_string(i), {});
     cache.update_snapshot(snapshot);
   }
-  EXPECT_EQ(snapshot.changes().size(), Snapshot::kChangesKept);
+  return snapshot.changes().size();
+}
+
+TEST(Snapshot, KeepsChangesForAQuarterOfItsNodes) {
+  EXPECT_EQ(changes_kept(400), 100u);
+  EXPECT_EQ(changes_kept(1), 64u) << "never so few that each change costs a look at all nodes";
+  EXPECT_EQ(changes_kept(5000), 1024u);
+}
+
+TEST(Snapshot, KeepsSoManyMovesAndNoMore) {
+  Cache cache;
+  Snapshot snapshot;
   for (std::size_t i = 0; i <= Snapshot::kMovesKept; ++i) {
     cache.set_node(share(make_node("m" + std::to_string(i))));
     cache.update_snapshot(snapshot);

@@ -60,7 +60,7 @@ TEST(Entry, KeepsChangesAsTheyWere) {
   const std::string shouted = "7C9E6679-7425-40de-944b-e07fc1f90ae7";
   const std::vector<Change> all{{Op::begin, Table::row, uid, "row", 1},
                                 {Op::advance, Table::row, uid, "", 2},
-                                {Op::advance, Table::row, shouted, "", -3},
+                                {Op::advance, Table::row, shouted, "", 3},
                                 {Op::put, Table::queue, "", std::string("\0\xff", 2), 0},
                                 {Op::erase, Table::meta, "a key", "", 0}};
   std::size_t bytes = 0;
@@ -111,6 +111,18 @@ TEST(Live, IsReadInTheOrderOfItsKeys) {
     EXPECT_EQ(live.id(record), static_cast<char>(next->first) + next->second);
     ++next;
   }
+}
+
+TEST(Entry, SaysThatAKeyOrAPhaseLargerThanAnyIsDamage) {
+  const auto is_sound = [](std::size_t key_bytes, int phase) {
+    ByteWriter changes;
+    write_change(changes, Op::begin, Table::row, std::string(key_bytes, 'k'), "a row", phase);
+    return each_change(changes.bytes(), [](const ChangeView&) {});
+  };
+  EXPECT_TRUE(is_sound(kKeyMax, kPhaseMax));
+  EXPECT_FALSE(is_sound(kKeyMax + 1, 0));
+  EXPECT_FALSE(is_sound(1, kPhaseMax + 1));
+  EXPECT_FALSE(is_sound(1, -1));
 }
 
 TEST(Live, KeepsEachKeyWhileOthersComeAndGo) {
