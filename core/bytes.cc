@@ -60,6 +60,13 @@ std::string ByteReader::id() {
   return text;
 }
 
+std::string_view ByteReader::id_bytes() {
+  const std::string_view all = bytes_;
+  const std::uint64_t size = number();
+  raw(size == 0 ? kBytes : size - 1);
+  return all.substr(0, all.size() - bytes_.size());
+}
+
 void ByteReader::id(std::string& text) {
   const std::uint64_t size = number();
   if (size == 0) return unpack_uuid(raw(kBytes), text);

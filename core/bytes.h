@@ -73,6 +73,7 @@ class ByteReader {
   }
   std::string_view text() { return raw(number()); }
   std::string id();
+  std::string_view id_bytes();  // as they are written, for another reader
   // The same into a text that is there, which may spare an allocation.
   void id(std::string& text);
 

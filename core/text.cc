@@ -1,10 +1,22 @@
 #include "core/text.h"
 
+#include <algorithm>
+#include <array>
+#include <cstring>
 #include <unordered_map>
 
 namespace berth {
 
 namespace {
+
+// The same few texts are asked for again and again while objects come: what was asked for last, by its end.
+template <class Part>
+Part*& last_asked(std::string_view text) {
+  static std::array<Part*, 256> parts{};
+  std::uint64_t end = text.size();
+  std::memcpy(&end, text.data() + text.size() - std::min(text.size(), sizeof end), std::min(text.size(), sizeof end));
+  return parts[(end ^ text.size()) * 0x9E3779B97F4A7C15u >> 56];
+}
 
 // Lives as long as the program, since what holds a text may outlive everything else.
 template <class Part>
@@ -23,13 +35,19 @@ const std::string& Text::none() {
 Text Text::common(std::string_view text) {
   Text result;
   if (text.empty()) return result;
+  Part*& last = last_asked<Part>(text);
+  if (last != nullptr && last->text == text) {
+    result.part_ = last;
+    ++last->users;
+    return result;
+  }
   auto& texts = common_texts<Part>();
   if (const auto found = texts.find(text); found != texts.end()) {
-    result.part_ = found->second;
+    result.part_ = last = found->second;
     ++result.part_->users;
     return result;
   }
-  result.part_ = new Part{std::string(text), 1, true};
+  result.part_ = last = new Part{std::string(text), 1, true};
   texts.emplace(result.part_->text, result.part_);
   return result;
 }
@@ -44,7 +62,10 @@ std::string& Text::edit() {
 }
 
 void Text::drop() {
-  if (part_->common) common_texts<Part>().erase(part_->text);
+  if (part_->common) {
+    if (Part*& last = last_asked<Part>(part_->text); last == part_) last = nullptr;
+    common_texts<Part>().erase(part_->text);
+  }
   delete part_;
 }
 

@@ -13,7 +13,8 @@ namespace berth {
 namespace {
 
 constexpr std::uint8_t kPlain = 1;
-constexpr std::uint8_t kSqueezed = 2;
+constexpr std::uint8_t kSqueezedBefore3 = 2;
+constexpr std::uint8_t kSqueezed = 4;  // no flip of one bit makes one form of another
 constexpr std::size_t kHeadBytes = 5;
 
 // The reflected CRC-32 of polynomial 0x04C11DB7, as of zlib. Table k: of a byte that k others follow, so that sixteen
@@ -75,10 +76,11 @@ std::string seal_entry(std::string_view changes) {
   const std::string squeezed = squeeze(changes);
   const bool shorter = squeezed.size() < changes.size();
   ByteWriter out;
+  const std::string_view rest = shorter ? std::string_view(squeezed) : changes;
   out.byte(shorter ? kSqueezed : kPlain);
-  const std::uint32_t crc = crc_of(changes);
+  const std::uint32_t crc = crc_of(rest);
   for (unsigned shift = 0; shift < 32; shift += 8) out.byte(static_cast<std::uint8_t>(crc >> shift));
-  out.raw(shorter ? std::string_view(squeezed) : changes);
+  out.raw(rest);
   return out.take();
 }
 
@@ -89,11 +91,12 @@ std::optional<std::string> open_entry(std::string_view entry) {
   std::uint32_t crc = 0;
   for (unsigned shift = 0; shift < 32; shift += 8) crc |= static_cast<std::uint32_t>(in.byte()) << shift;
   const std::string_view rest = entry.substr(kHeadBytes);
-  std::optional<std::string> changes;
-  if (form == kPlain) changes = std::string(rest);
-  if (form == kSqueezed) changes = unsqueeze(rest);
-  if (!changes || crc_of(*changes) != crc) return std::nullopt;
-  return changes;
+  if (form == kSqueezedBefore3) {
+    std::optional<std::string> changes = unsqueeze(rest);
+    return changes && crc_of(*changes) == crc ? changes : std::nullopt;
+  }
+  if ((form != kPlain && form != kSqueezed) || crc_of(rest) != crc) return std::nullopt;
+  return form == kPlain ? std::string(rest) : unsqueeze(rest);
 }
 
 bool each_change(std::string_view changes, const std::function<void(const ChangeView&)>& visit) {

@@ -5,14 +5,12 @@
 
 #include "storage/key_order.h"
 #include "storage/paths.h"
-#include "storage/schema.h"
 #include "storage/version_1.h"
 
 namespace berth {
 
 namespace {
 
-constexpr std::int64_t kApplicationId = 0x42525448;  // "BRTH"
 constexpr std::uint64_t kLargestMessage = 64 * 1024;
 // Of changes, unsqueezed: bounds the memory that one entry takes, and the time of one fold.
 constexpr std::size_t kEntryBytes = 256 * 1024;
@@ -27,9 +25,6 @@ constexpr char kConfiguration[] = R"(
   PRAGMA temp_store = MEMORY;
   PRAGMA trusted_schema = OFF;
 )";
-
-const std::string kMark = "PRAGMA application_id = " + std::to_string(kApplicationId) +
-                          "; PRAGMA user_version = " + std::to_string(SqliteStore::kSchemaVersion) + ";";
 
 // Records are read in the order of their keys, and lie in that of their last change: the memory is asked for each some
 // records before it is its turn.
@@ -147,43 +142,6 @@ DatabaseResult<void> SqliteStore::configure() {
   // An empty transaction takes the lock, for good.
   if (auto locked = database_->execute("BEGIN EXCLUSIVE; COMMIT"); !locked) return locked;
   return limit_pages(options_.bytes_max / page_bytes_);
-}
-
-DatabaseResult<void> SqliteStore::migrate() {
-  const auto version = database_->integer("PRAGMA user_version");
-  if (!version) return std::unexpected(version.error());
-  if (*version == 1) return move_in_version_1();
-  if (*version == kSchemaVersion) return {};
-  return database_->execute("BEGIN IMMEDIATE;\n" + std::string(kSchemaSql) + kMark + "COMMIT;");
-}
-
-// In one transaction, so that a crash leaves the one or the other.
-DatabaseResult<void> SqliteStore::move_in_version_1() {
-  auto old = read_version_1(*database_);
-  if (!old) return std::unexpected(old.error());
-  for (auto& [id, content] : old->contents) {
-    stage({Op::begin, id.first, id.second, std::move(content.value), content.phase});
-  }
-  position_ = old->position - staged_.size();  // may wrap, and back
-  auto moved = transact(&SqliteStore::replace_version_1);
-  if (!moved && moved.error().kind == DatabaseError::Kind::full) {
-    remove_file(reserve_path());
-    moved = transact(&SqliteStore::replace_version_1);
-  }
-  staged_.clear();
-  staged_bytes_ = 0;
-  written_.clear();
-  return moved;
-}
-
-DatabaseResult<void> SqliteStore::replace_version_1() {
-  if (auto made = database_->execute(std::string(kDropVersion1) + kSchemaSql + kMark); !made) return made;
-  if (auto prepared = prepare_statements(); !prepared) return prepared;
-  if (staged_.empty()) {
-    const auto appended = append_entry({}, position_);
-    return appended ? DatabaseResult<void>() : std::unexpected(appended.error());
-  }
-  return append_staged();
 }
 
 DatabaseResult<void> SqliteStore::prepare_statements() {

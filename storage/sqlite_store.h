@@ -45,7 +45,10 @@ class SqliteStore final : public Store {
     std::uint64_t fold_percent = 100;
   };
 
-  static constexpr int kSchemaVersion = 2;
+  // 2: one journal. 3: a pod's record has the shape of its manifest (core/scheduler/pod_record.cc); the tables are
+  // those of 2.
+  static constexpr int kSchemaVersion = 3;
+  static constexpr std::int64_t kApplicationId = 0x42525448;  // "BRTH"
   // Of new files; older ones keep theirs. A commit writes whole pages, and most commits are of some hundred bytes.
   static constexpr std::uint64_t kPageBytes = 512;
   static constexpr std::uint64_t kFrameHeadBytes = 24;  // before each page in the log (sqlite.org/fileformat2.html)
@@ -80,6 +83,8 @@ class SqliteStore final : public Store {
   std::expected<void, OpenError> check_identity();
   DatabaseResult<void> check_pages(std::int64_t version);
   DatabaseResult<void> migrate();
+  DatabaseResult<void> take_over();
+  DatabaseResult<void> mark();
   DatabaseResult<void> prepare_statements();
   DatabaseResult<void> move_in_version_1();
   DatabaseResult<void> replace_version_1();

@@ -106,7 +106,7 @@ Status Objects::load(const RecordView& record) {
     return Status::error("stored object " + std::string(record.key) + ": " + why);
   };
   if (is_pod_record(record.value)) {
-    const Status loaded = load_packed_pod(record.value);
+    const Status loaded = load_packed_pod(record.key.substr(record.key.rfind('/') + 1), record.value);
     return loaded.is_success() ? loaded : damaged(loaded.message());
   }
   const KindName* kind = find_kind(record.key.substr(0, slash));
@@ -162,15 +162,19 @@ Status Objects::load_pod(const Json& stored) {
   return Status::ok();
 }
 
-Status Objects::load_packed_pod(std::string_view stored) {
+Status Objects::load_packed_pod(std::string_view name, std::string_view stored) {
   Result<PodRecord> record = decode_pod_record(stored);
   if (!record) return record.error();
   const auto pod = std::make_shared<Pod>();
   if (is_pod_packed_alike(record->packed)) {
     if (!unpack_pod(record->packed, *pod)) return Status::error("its packed form is damaged");
-    pod->set_manifest(record->manifest);
+    if (record->uid.empty()) {
+      pod->set_manifest(record->shape);
+    } else {
+      pod->shape = Text::common(record->shape);
+    }
   } else {
-    const Result<Json> json = Json::parse(record->manifest, {.bytes = 1u << 20, .depth = 80});
+    const Result<Json> json = Json::parse(manifest_text(*record, name), {.bytes = 1u << 20, .depth = 80});
     if (!json) return json.error();
     Result<Pod> decoded = decode_accepted_pod(*json);
     if (!decoded) return decoded.error();
@@ -260,8 +264,10 @@ void Objects::save_pod(const std::string& key) {
   record.deleting = entry.deleting;
   record.finished = entry.finished;
   record.arrived = entry.arrived;
-  const std::string manifest = entry.pod->manifest().text();
-  record.manifest = manifest;
+  ByteWriter uid;
+  uid.id(entry.pod->uid());
+  record.uid = uid.bytes();
+  record.shape = entry.pod->shape;
   record.disruption = entry.disruption;
   record.nominated_node = entry.pod->nominated_node_name;
   // While the pod runs, its observed status is the device's to repeat; only a final one is kept.

@@ -137,7 +137,7 @@ class Objects final : public Lister {
   void bind_claim(PersistentVolumeClaim claim, const std::string& volume);
   const Json* find_other(Kind kind, const std::string& key) const;  // of a kind other than pods
   Status load_pod(const Json& stored);
-  Status load_packed_pod(std::string_view stored);
+  Status load_packed_pod(std::string_view name, std::string_view stored);
   void stage(Kind kind, const std::string& key, const Json& value);
   void note_change(Kind kind) { volumes_version_ += kind == Kind::persistent_volume ? 1u : 0u; }
 

@@ -165,6 +165,7 @@ constexpr Kind kKinds[] = {
     {"start with a fold", kFolds, some_of_all, true, true, act_start},
     {"end", kUsual, some_of_all, true, false, act_end},
     {"migration", kUsual, nullptr, false, true, act_migration, BERTH_TEST_STORES "/version-1.db"},
+    {"migration of version 2", kUsual, nullptr, false, true, act_migration, BERTH_TEST_STORES "/version-2.db"},
 };
 
 }  // namespace

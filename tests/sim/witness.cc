@@ -221,7 +221,8 @@ void Witness::gateway_record_changed(const Contents::value_type& record, std::ve
   } else if (table == Table::object && key.starts_with("pods/")) {
     scope_.pods.insert(key.substr(5));
     const Result<PodRecord> pod = decode_pod_record(content.value);
-    for (std::string_view part : {pod->manifest, pod->successor}) {
+    const std::string own = manifest_text(*pod, key.substr(key.rfind('/') + 1));
+    for (std::string_view part : {std::string_view(own), pod->successor}) {
       if (part.empty()) continue;
       const Result<Json> manifest = Json::parse(part, {.bytes = 1u << 20, .depth = 80});
       durable_uids_.insert(text_in(manifest->find("metadata"), "uid"));

@@ -1,5 +1,6 @@
 // The stored decoded forms: whole, and careful with what is none.
 #include "core/api/packed.h"
+#include "core/api/shape.h"
 
 #include <gtest/gtest.h>
 
@@ -132,11 +133,34 @@ TEST(Manifest, IsTextAgainWhenSomebodyHasLooked) {
   EXPECT_TRUE(Manifest(Json()).is_null());
 }
 
+// The form of schema version 2, byte by byte.
+TEST(PodRecord, OfAnEarlierProgramHasItsManifestAsItIs) {
+  ByteWriter out;
+  out.byte(1);
+  out.number(2);
+  out.integer(77);
+  for (std::string_view text : {R"({"metadata":{"uid":"u1"}})", "", "n1", "", ""}) out.text(text);
+  out.raw("rest");
+  ASSERT_TRUE(is_pod_record(out.bytes()));
+  const Result<PodRecord> record = decode_pod_record(out.bytes());
+  ASSERT_TRUE(record.has_value()) << record.error().message();
+  EXPECT_EQ(manifest_text(*record, "web"), R"({"metadata":{"uid":"u1"}})");
+  EXPECT_TRUE(record->finished);
+  EXPECT_EQ(record->arrived, 77);
+  EXPECT_EQ(record->nominated_node, "n1");
+  EXPECT_EQ(record->packed, "rest");
+}
+
 TEST(PodRecord, ComesBackWholeAndIsSeenToBeCutShort) {
   PodRecord record;
   record.finished = true;
   record.arrived = -3;
-  record.manifest = "{}";
+  ByteWriter uid;
+  uid.id("7c9e6679-7425-40de-944b-e07fc1f90ae7");
+  record.uid = uid.bytes();
+  const std::string manifest = R"({"metadata":{"name":"web","uid":"7c9e6679-7425-40de-944b-e07fc1f90ae7"}})";
+  const std::string shape = shape_of(manifest, "7c9e6679-7425-40de-944b-e07fc1f90ae7", "web");
+  record.shape = shape;
   record.disruption = "why";
   record.nominated_node = "n1";
   record.observed = "{}";
@@ -149,7 +173,7 @@ TEST(PodRecord, ComesBackWholeAndIsSeenToBeCutShort) {
   EXPECT_FALSE(back->deleting);
   EXPECT_TRUE(back->finished);
   EXPECT_EQ(back->arrived, -3);
-  EXPECT_EQ(back->manifest, "{}");
+  EXPECT_EQ(manifest_text(*back, "web"), manifest);
   EXPECT_EQ(back->disruption, "why");
   EXPECT_EQ(back->nominated_node, "n1");
   EXPECT_EQ(back->observed, "{}");

@@ -3,8 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "core/api/defaults.h"
 #include "core/api/packed.h"
+#include "core/random.h"
+#include "tests/unit/rounds.h"
 
 namespace berth {
 namespace {
@@ -111,6 +115,23 @@ TEST(Shape, FollowsTheNameAndTheUid) {
   pod.metadata.name = "web-1";
   pod.metadata.uid = "u-2";
   EXPECT_EQ(pod.manifest().text(), manifest_of("web-1", "u-2"));
+}
+
+// They end alike, so that each is asked for where the other was asked for last.
+TEST(Text, InCommonIsItselfAmongOthersThatEndAsItDoes) {
+  Random random(3);
+  std::map<std::string, Text> held;
+  for (int i = 0; i < rounds(20'000); ++i) {
+    const std::string text = std::string(1, static_cast<char>('a' + random.below(20))) + "-same-end";
+    if (random.below(3) == 0) {
+      held.erase(text);
+      continue;
+    }
+    const Text asked = Text::common(text);
+    ASSERT_EQ(asked, text);
+    const auto [mine, is_new] = held.try_emplace(text, asked);
+    EXPECT_EQ(&mine->second.get(), &asked.get()) << "one for all";
+  }
 }
 
 TEST(Shape, KeepsATextThatHasItsMarks) {

@@ -1,6 +1,9 @@
 // The kinds that the gateway keeps besides pods and nodes, and the events that waiting pods hear of them.
 #include "core/scheduler/objects.h"
 
+#include "core/bytes.h"
+#include "core/scheduler/pod_record.h"
+
 #include "tests/unit/gateway_fixture.h"
 
 namespace berth {
@@ -318,6 +321,42 @@ TEST_F(KeptObjects, OfEarlierRulesAreStillRead) {
        R"([{"weight":500}]}}}}})"});
   ASSERT_TRUE(loaded.is_success()) << loaded.message();
   EXPECT_EQ(objects.find_pod("default/p")->pod->containers.at(0).requests.at("cpu"), Quantity(1));
+}
+
+// The record of a pod as schema version 2 had it: the manifest itself, then what was packed in another form.
+TEST_F(KeptObjects, OfSchemaVersion2AreReadAndSavedInTheFormOfToday) {
+  const std::string manifest =
+      R"({"metadata":{"name":"p","uid":"7c9e6679-7425-40de-944b-e07fc1f90ae7"},"spec":{"containers":[{"name":"c"}]}})";
+  ByteWriter old;
+  old.byte(1);
+  old.number(0);
+  old.integer(77);
+  for (std::string_view text : {std::string_view(manifest), {}, {}, {}, {}}) old.text(text);
+  old.number(9999);  // no form that pods were ever packed in
+  MemoryStore other;
+  Objects objects(other);
+  const Status loaded = objects.load({Table::object, "pods/default/p", old.bytes()});
+  ASSERT_TRUE(loaded.is_success()) << loaded.message();
+  EXPECT_EQ(objects.find_pod("default/p")->pod->manifest().text(), manifest);
+  objects.save_pod("default/p");
+  ASSERT_TRUE(other.commit().is_success());
+  const std::vector<Record> saved = other.load().value();
+  ASSERT_EQ(saved.size(), 1u);
+  EXPECT_EQ(saved[0].value[0], 2);
+  EXPECT_EQ(saved[0].value.find("7c9e6679"), std::string::npos) << "a uid takes 17 bytes";
+  Objects again(other);
+  // Once as it was packed, and once as a later program reads it that packs otherwise: from the shape alone.
+  std::string repacked = saved[0].value;
+  const Result<PodRecord> record = decode_pod_record(saved[0].value);
+  repacked[repacked.size() - record->packed.size()] = 0x7f;
+  for (const std::string& value : {saved[0].value, repacked}) {
+    const Status read = again.load({Table::object, "pods/default/p", value});
+    ASSERT_TRUE(read.is_success()) << read.message();
+    const Pod& pod = *again.find_pod("default/p")->pod;
+    EXPECT_EQ(pod.manifest().text(), manifest);
+    EXPECT_EQ(pod.uid(), "7c9e6679-7425-40de-944b-e07fc1f90ae7");
+    EXPECT_EQ(again.find_pod("default/p")->arrived, 77);
+  }
 }
 
 TEST_F(KeptObjects, GiveAnAcceptedPodTheDefaultsOfTheApiServer) {

@@ -91,6 +91,16 @@ TEST(Entry, CarriesTheCheckSumOfZlib) {
   EXPECT_EQ(seal_entry(all), std::string("\x01\x39\xa3\x4f\x41", 5) + all);
 }
 
+TEST(Entry, SqueezedBySchemaVersion2IsStillRead) {
+  std::string changes;
+  for (int i = 0; i < 40; ++i) changes += "kube-scheduler ";
+  const std::string head("\x02\x90\x1a\x32\x72", 5);  // the CRC-32 of the changes themselves
+  EXPECT_EQ(open_entry(head + squeeze(changes)), changes);
+  EXPECT_EQ(open_entry(head + squeeze(changes + "!")), std::nullopt);
+  EXPECT_EQ(seal_entry(changes)[0], 4);
+  EXPECT_EQ(open_entry(seal_entry(changes)), changes);
+}
+
 TEST(Live, IsReadInTheOrderOfItsKeys) {
   Live live;
   std::set<std::pair<Table, std::string>> want;
