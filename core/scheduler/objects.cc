@@ -7,6 +7,7 @@
 #include "core/api/packed.h"
 #include "core/bytes.h"
 #include "core/check.h"
+#include "core/scheduler/accepting.h"
 #include "core/scheduler/pod_record.h"
 
 namespace berth {
@@ -282,7 +283,7 @@ void Objects::note_successor(const PodEntry& entry) {
   if (entry.successor.is_null()) {
     if (!names_awaited_.empty()) names_awaited_.erase(entry.pod->metadata.key());
   } else {
-    names_awaited_.insert(entry.pod->metadata.key());
+    names_awaited_.insert_or_assign(entry.pod->metadata.key(), uid_of(entry.successor.json()));
   }
 }
 

@@ -62,8 +62,8 @@ class Objects final : public Lister {
   PodEntry& put_pod(std::shared_ptr<const Pod> pod);  // new, or a new version of the same uid
   void save_pod(const std::string& key);              // stages the entry as it is now
   void erase_pod(const std::string& key);
-  // Keys of pods whose name another one waits for, as loaded or last saved.
-  const std::set<std::string>& names_awaited() const { return names_awaited_; }
+  // Keys of pods whose name another one waits for, as loaded or last saved, and that one's uid.
+  const std::map<std::string, std::string>& names_awaited() const { return names_awaited_; }
 
   // The operator's overlay of a node; null when there is none.
   const Json* overlay(const std::string& node) const;
@@ -152,7 +152,7 @@ class Objects final : public Lister {
              Shelf<Namespace>, Shelf<Service>, Shelf<PodDisruptionBudget>, Shelf<CsiNode>, Shelf<CsiDriver>,
              Shelf<CsiStorageCapacity>>
       shelves_;
-  std::set<std::string> names_awaited_;
+  std::map<std::string, std::string> names_awaited_;
 };
 
 }  // namespace berth

@@ -128,7 +128,8 @@ void SimGateway::watch_events(const Message& message) {
   for (const Json& item : (items == nullptr ? alone : *items).as_array()) {
     const Json* reason = item.find("reason") != nullptr ? item.find("reason") : list.find("reason");
     if (*reason != Json("Preempted")) continue;
-    world().witness.gateway_preempted(name_space + "/" + item.find("name")->as_string());
+    const Json* pod = item.find("name") != nullptr ? item.find("name") : list.find("name");
+    world().witness.gateway_preempted(name_space + "/" + pod->as_string());
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "core/api/defaults.h"
 #include "core/api/host_ports.h"
+#include "core/bytes.h"
 #include "core/check.h"
 #include "core/scheduler/pod_record.h"
 
@@ -221,12 +222,10 @@ void Witness::gateway_record_changed(const Contents::value_type& record, std::ve
   } else if (table == Table::object && key.starts_with("pods/")) {
     scope_.pods.insert(key.substr(5));
     const Result<PodRecord> pod = decode_pod_record(content.value);
-    const std::string own = manifest_text(*pod, key.substr(key.rfind('/') + 1));
-    for (std::string_view part : {std::string_view(own), pod->successor}) {
-      if (part.empty()) continue;
-      const Result<Json> manifest = Json::parse(part, {.bytes = 1u << 20, .depth = 80});
-      durable_uids_.insert(text_in(manifest->find("metadata"), "uid"));
-    }
+    durable_uids_.insert(ByteReader(pod->uid).id());
+    if (pod->successor.empty()) return;
+    const Result<Json> manifest = Json::parse(pod->successor, {.bytes = 1u << 20, .depth = 80});
+    durable_uids_.insert(text_in(manifest->find("metadata"), "uid"));
   } else if (table == Table::object && (key.starts_with(kVolumePrefix) || key.starts_with(kClaimPrefix))) {
     volume_record_changed(key, content.value);
   }
