@@ -24,19 +24,6 @@ std::string zone_of(const Node& node) {
 
 }  // namespace
 
-const NodeInfo* Snapshot::find(const std::string& node) const {
-  const std::size_t place = place_of(node);
-  return place == nodes_.size() ? nullptr : nodes_[place].get();
-}
-
-std::size_t Snapshot::place_of(const std::string& node) const {
-  const KeyIndex::Place number = numbers_.find(node, [&](KeyIndex::Place each) {
-    const std::size_t place = place_by_number_[each];
-    return place != Move::kNew && nodes_[place]->name() == node;
-  });
-  return number == KeyIndex::kNone ? nodes_.size() : place_by_number_[number];
-}
-
 Cache::Place Cache::find_node(const std::string& name) const {
   return nodes_.find(name, [&](Place place) { return entries_[place].name == name; });
 }
@@ -99,7 +86,7 @@ void Cache::set_node(std::shared_ptr<const Node> node) {
   NodeInfo& info = touch(place);
   std::string name = zone_of(*node);
   if (info.node == nullptr || entries_[place].zone != name) {
-    ++structure_;
+    note_structure(node->metadata.name, place);
     if (info.node != nullptr) leave_zone(place);
     auto zone = std::find_if(zones_.begin(), zones_.end(), [&name](const Zone& each) { return each.name == name; });
     if (zone == zones_.end()) zone = zones_.insert(zone, {name, {}});
@@ -143,7 +130,7 @@ void Cache::remove_node(const std::string& name) {
   note_images(info.node.get(), nullptr);
   info.node = nullptr;
   info.allocatable = {};
-  ++structure_;
+  note_structure(name, place);
   leave_zone(place);
   drop_if_empty(place);
 }
@@ -153,20 +140,6 @@ void Cache::leave_zone(Place place) {
       std::find_if(zones_.begin(), zones_.end(), [&](const Zone& each) { return each.name == entries_[place].zone; });
   std::erase(zone->nodes, place);
   if (zone->nodes.empty()) zones_.erase(zone);
-}
-
-std::vector<Cache::Place> Cache::order() const {
-  std::vector<Place> nodes;
-  nodes.reserve(entries_.size());
-  bool more = true;
-  for (std::size_t round = 0; std::exchange(more, false); ++round) {
-    for (const Zone& zone : zones_) {
-      if (round >= zone.nodes.size()) continue;
-      nodes.push_back(zone.nodes[round]);
-      more = true;
-    }
-  }
-  return nodes;
 }
 
 void Cache::add_to(Place node, const std::shared_ptr<const Pod>& pod) {
@@ -268,76 +241,6 @@ std::optional<std::string> Cache::node_of(const std::string& uid) const {
   const Place place = find_pod(uid);
   if (place == kNone) return std::nullopt;
   return entries_[placed_[place].node].name;
-}
-
-NodeColumns& Snapshot::columns() const {
-  if (!columns_) columns_.emplace(nodes_);
-  return *columns_;
-}
-
-void Snapshot::note(Change change) {
-  if (change.move != nullptr) ++moves_;
-  changes_.push_back(std::move(change));
-  ++changes_made_;
-  while (changes_.size() > changes_kept() || moves_ > kMovesKept) {
-    if (changes_.front().move != nullptr) --moves_;
-    changes_.pop_front();
-  }
-}
-
-// Nodes keep their states; those that changed are replaced afterwards.
-void Cache::rearrange(Snapshot& snapshot) const {
-  constexpr std::size_t kNew = Snapshot::Move::kNew;
-  const std::vector<Place> ordered = order();
-  auto move = std::make_shared<Snapshot::Move>();
-  move->from.reserve(ordered.size());
-  std::vector<std::shared_ptr<const NodeInfo>> nodes;
-  nodes.reserve(ordered.size());
-  std::vector<std::size_t> place_by_number(entries_.size(), kNew);
-  for (const Place number : ordered) {
-    const Entry& entry = entries_[number];
-    std::size_t from = number < snapshot.place_by_number_.size() ? snapshot.place_by_number_[number] : kNew;
-    // A node that went may have left its number to another.
-    const bool may_differ = from != kNew && snapshot.nodes_[from] != entry.info;
-    if (may_differ && snapshot.nodes_[from]->name() != entry.name) from = kNew;
-    place_by_number[number] = nodes.size();
-    move->from.push_back(from);
-    nodes.push_back(from == kNew ? entry.info : std::exchange(snapshot.nodes_[from], nullptr));
-  }
-  for (std::size_t place = 0; place < snapshot.nodes_.size(); ++place) {
-    if (snapshot.nodes_[place] != nullptr) move->gone.emplace_back(place, std::move(snapshot.nodes_[place]));
-  }
-  snapshot.nodes_ = std::move(nodes);
-  snapshot.columns_.reset();
-  snapshot.numbers_ = nodes_;
-  snapshot.place_by_number_ = std::move(place_by_number);
-  snapshot.note({0, nullptr, std::move(move)});
-  snapshot.structure_ = structure_;
-}
-
-void Cache::update_snapshot(Snapshot& snapshot) const {
-  if (snapshot.structure_ != structure_) rearrange(snapshot);
-  // Those newer than the snapshot, from the oldest of them on.
-  Place first = kNone;
-  for (Place place = newest_; place != kNone; place = entries_[place].older) {
-    if (entries_[place].info->generation <= snapshot.generation_) break;
-    first = place;
-  }
-  for (Place place = first; place != kNone; place = entries_[place].newer) {
-    const Entry& entry = entries_[place];
-    if (entry.info->node == nullptr) continue;
-    const std::size_t at = snapshot.place_by_number_[place];
-    std::shared_ptr<const NodeInfo>& node = snapshot.nodes_[at];
-    if (node == entry.info) continue;
-    if (snapshot.columns_) snapshot.columns_->set(at, *node, *entry.info);
-    snapshot.note({at, std::exchange(node, entry.info), nullptr});
-  }
-  if (snapshot.images_changed_ != images_changed_) {
-    snapshot.images_ = images_;
-    snapshot.images_changed_ = images_changed_;
-  }
-  snapshot.pods_with_affinity_ = pods_with_affinity_;
-  snapshot.generation_ = generation_;
 }
 
 const NodeInfo* Cache::find(const std::string& node) const {

@@ -26,8 +26,10 @@
 namespace berth {
 
 // What one scheduling cycle looks at. Nodes in the order of their addition, one zone after the other in turns, so that
-// a search that ends early spreads over zones (kube-scheduler backend/cache/node_tree.go). Unchanged entries are shared
-// between snapshots, so taking one costs what changed.
+// a search that ends early spreads over zones (kube-scheduler backend/cache/node_tree.go). In a fleet so large that a
+// search may end early, up to an eighth of the nodes may have come to the end, or gone and left their place to the
+// last, since the order was last that. Unchanged entries are shared between snapshots, so taking one costs what
+// changed.
 class Snapshot {
  public:
   const std::vector<std::shared_ptr<const NodeInfo>>& nodes() const { return nodes_; }
@@ -49,12 +51,19 @@ class Snapshot {
     std::vector<std::size_t> from;
     std::vector<std::pair<std::size_t, std::shared_ptr<const NodeInfo>>> gone;  // by old place
   };
-  // What became of nodes(), oldest first: a node was replaced, or there was a move. The last
-  // changes_kept(), with at most kMovesKept moves; changes_made() counts those no longer kept too.
+  // What became of nodes(), oldest first. The last changes_kept(), with at most kMovesKept moves; changes_made() counts
+  // those no longer kept too.
   struct Change {
+    enum class Kind : std::uint8_t {
+      replaced,  // the node at `place` is another state of it, or another node
+      came,      // behind the last, at `place`
+      went,      // the last one, from `place`
+      moved,     // see Move
+    };
     std::size_t place = 0;
-    std::shared_ptr<const NodeInfo> before;
-    std::shared_ptr<const Move> move;  // not null: a move
+    std::shared_ptr<const NodeInfo> before;  // replaced, went
+    std::shared_ptr<const Move> move;        // moved
+    Kind kind = Kind::replaced;
   };
   // Each holds a node as it was before. Who is behind by more than a quarter of the nodes looks at all of them sooner.
   std::size_t changes_kept() const { return std::clamp<std::size_t>(nodes_.size() / 4, 64, 1024); }
@@ -69,6 +78,9 @@ class Snapshot {
  private:
   friend class Cache;
   void note(Change change);
+  KeyIndex::Place number_of(const std::string& node) const;  // kNone: no such node
+  void add_last(KeyIndex::Place number, std::shared_ptr<const NodeInfo> node);
+  void take(std::size_t place);
   std::vector<std::shared_ptr<const NodeInfo>> nodes_;
   mutable std::optional<NodeColumns> columns_;
   std::deque<Change> changes_;
@@ -80,6 +92,7 @@ class Snapshot {
   std::vector<std::size_t> place_by_number_;  // Move::kNew: no node
   std::int64_t generation_ = -1;
   std::int64_t structure_ = -1;
+  std::size_t loosened_ = 0;  // how often nodes came, went or changed their zone since the order was Cache::order()
   std::int64_t images_changed_ = -1;
   std::map<std::string, Image> images_;
 };
@@ -149,6 +162,8 @@ class Cache {
   void leave_zone(Place place);
   std::vector<Place> order() const;
   void rearrange(Snapshot& snapshot) const;
+  bool loosen(Snapshot& snapshot) const;
+  void note_structure(const std::string& node, Place number);
 
   KeyIndex nodes_;  // by name: places in entries_
   KeyIndex pods_;   // by uid: places in placed_
@@ -161,7 +176,13 @@ class Cache {
   };
   std::vector<Zone> zones_;  // in the order of addition; none is empty
   std::int64_t generation_ = 0;
-  std::int64_t structure_ = 0;  // grows when nodes come and go
+  std::int64_t structure_ = 0;  // grows when nodes come and go, or change their zone
+  struct Structural {
+    std::string node;
+    Place number = kNone;  // in entries_, then
+  };
+  static constexpr std::size_t kStructuralKept = 16;
+  std::deque<Structural> structural_;  // the last, up to structure_
   std::int64_t pods_with_affinity_ = 0;
   std::map<std::string, Snapshot::Image> images_;
   std::int64_t images_changed_ = 0;  // grows with images_

@@ -19,13 +19,32 @@ std::size_t inexact_of(const NodeInfo& node, std::size_t resource) {
 }  // namespace
 
 NodeColumns::NodeColumns(const Nodes& nodes) {
+  resize(nodes.size());
+  for (std::size_t place = 0; place < nodes.size(); ++place) set_amounts(place, nullptr, *nodes[place]);
+}
+
+void NodeColumns::resize(std::size_t nodes) {
   for (OfResource& each : resources_) {
     for (Amounts* column : {&each.allocatable, &each.requested, &each.requested_for_scoring, &each.reciprocal}) {
-      column->resize(nodes.size());
+      column->resize(nodes);
     }
   }
-  full_.resize(nodes.size());
-  for (std::size_t place = 0; place < nodes.size(); ++place) set_amounts(place, nullptr, *nodes[place]);
+  full_.resize(nodes);
+  for (auto& [key, label] : labels_) label.numbers.resize(nodes);
+}
+
+void NodeColumns::add_last(const NodeInfo& node) {
+  const std::size_t place = size();
+  resize(place + 1);
+  set_amounts(place, nullptr, node);
+  for (auto& [key, label] : labels_) set_label(label, key, place, *node.node);
+}
+
+void NodeColumns::take_last(const NodeInfo& node) {
+  for (std::size_t resource = 0; resource < kResources; ++resource) {
+    resources_[resource].inexact -= inexact_of(node, resource);
+  }
+  resize(size() - 1);
 }
 
 // `before`: the node that was at this place; null: none.

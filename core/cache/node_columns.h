@@ -44,6 +44,9 @@ class NodeColumns {
   explicit NodeColumns(const Nodes& nodes);
   // The node at this place is another now.
   void set(std::size_t place, const NodeInfo& before, const NodeInfo& after);
+  // Behind all others; and it goes from there.
+  void add_last(const NodeInfo& node);
+  void take_last(const NodeInfo& node);
 
   std::size_t size() const { return full_.size(); }
   const OfResource& of(Resource resource) const { return resources_[resource]; }
@@ -55,6 +58,7 @@ class NodeColumns {
 
  private:
   static constexpr std::size_t kLabels = 16;
+  void resize(std::size_t nodes);
   void set_amounts(std::size_t place, const NodeInfo* before, const NodeInfo& node);
   static void set_label(Label& label, const std::string& key, std::size_t place, const Node& node);
 

@@ -21,6 +21,11 @@ void NodeStatuses::reset(std::size_t places) {
   by_place_.assign(places, kNone);
 }
 
+void NodeStatuses::resize(std::size_t places) {
+  for (std::size_t place = places; place < by_place_.size(); ++place) clear(place);
+  by_place_.resize(places, kNone);
+}
+
 std::size_t NodeStatuses::find_kind(const Status& status) const {
   if (last_ < kinds_.size() && kinds_[last_].nodes > 0 && kinds_[last_].status == status) return last_;
   const auto [first, last] = index_.equal_range(hash_of(status));

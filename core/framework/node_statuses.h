@@ -23,6 +23,8 @@ class NodeStatuses {
 
   // Of nobody; places are below `places` from now on.
   void reset(std::size_t places);
+  // Those beyond are cleared, or there are more.
+  void resize(std::size_t places);
   // Replaces what the node had.
   void set(std::size_t place, Status status);
   void clear(std::size_t place);

@@ -21,6 +21,11 @@ void Candidates::reset(std::size_t places) {
   where_.assign(places, {});
 }
 
+void Candidates::resize(std::size_t places) {
+  for (std::size_t place = places; place < where_.size(); ++place) take(static_cast<Place>(place));
+  where_.resize(places);
+}
+
 void Candidates::put(Place place, const Key& key, std::int64_t score) {
   Where& where = where_[place];
   if (where.group != nullptr) {

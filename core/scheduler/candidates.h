@@ -23,6 +23,8 @@ class Candidates {
 
   // Forgets all; places are below `places` from now on.
   void reset(std::size_t places);
+  // Those beyond are taken, or there are more, which are no candidates yet.
+  void resize(std::size_t places);
   // Wherever it was before.
   void put(Place place, const Key& key, std::int64_t score);
   void take(Place place);

@@ -73,7 +73,8 @@ bool ClassView::follow(const Snapshot& snapshot, const Pod& pod) {
                            [this](const SummingPlugin* plugin) { return plugin->sums_hold(state_, pod_); });
   if (holds && behind > 0 && !snapshot.images().empty()) {
     // How widely images are spread depends on how many nodes there are.
-    holds = std::none_of(changes.end() - behind, changes.end(), [](const auto& each) { return each.move != nullptr; });
+    holds = std::all_of(changes.end() - behind, changes.end(),
+                        [](const auto& each) { return each.kind == Snapshot::Change::Kind::replaced; });
   }
   tracked_.clear();
   holds = holds && note_tracked_changes(snapshot);
@@ -162,18 +163,35 @@ void ClassView::follow_move(const Snapshot::Move& move) {
   with_nominated_.clear();
 }
 
+void ClassView::follow_last(const Snapshot::Change& change) {
+  if (change.kind == Snapshot::Change::Kind::came) {
+    changed_.push_back(change.place);
+  } else if (is_changed_[change.place] != 0) {
+    std::erase(changed_, change.place);
+  } else {
+    sum(*change.before, -1);
+  }
+  const std::size_t nodes = change.kind == Snapshot::Change::Kind::came ? change.place + 1 : change.place;
+  is_changed_.resize(nodes, 1);
+  candidates_.resize(nodes);
+  rejected_.resize(nodes);
+  with_nominated_.erase(change.place);
+}
+
 // Each node that changed: its first state since leaves the sums, its last enters them.
 bool ClassView::catch_up(const Snapshot& snapshot) {
   const auto& changes = snapshot.changes();
   changed_.clear();
   for (auto change = changes.end() - (snapshot.changes_made() - changes_made_); change != changes.end(); ++change) {
-    if (change->move != nullptr) {
-      follow_move(*change->move);
-      continue;
+    switch (change->kind) {
+      case Snapshot::Change::Kind::moved: follow_move(*change->move); break;
+      case Snapshot::Change::Kind::came:
+      case Snapshot::Change::Kind::went: follow_last(*change); break;
+      case Snapshot::Change::Kind::replaced:
+        if (std::exchange(is_changed_[change->place], 1) != 0) break;
+        changed_.push_back(change->place);
+        sum(*change->before, -1);
     }
-    if (std::exchange(is_changed_[change->place], 1) != 0) continue;
-    changed_.push_back(change->place);
-    sum(*change->before, -1);
   }
   for (const std::size_t place : changed_) {
     is_changed_[place] = 0;

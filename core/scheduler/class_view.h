@@ -116,6 +116,7 @@ class ClassView {
   bool is_tracked(const std::string& plugin) const;
   bool note_tracked_changes(const Snapshot& snapshot);
   void follow_move(const Snapshot::Move& move);
+  void follow_last(const Snapshot::Change& change);
   bool begin(const Snapshot& snapshot);
   bool ask_class(const Snapshot& snapshot);
   void sum(const NodeInfo& node, std::int64_t times);

@@ -22,7 +22,8 @@ bool follow(Kept& kept, const Snapshot& snapshot, AskOne ask_one, AskAll ask_all
   bool holds = kept.values.size() == snapshot.nodes().size() && kept.images_changed == snapshot.images_changed() &&
                behind <= static_cast<std::int64_t>(changes.size());
   holds = holds && std::all_of(changes.end() - behind, changes.end(), [&](const Snapshot::Change& change) {
-            if (change.move != nullptr || !ask_one(change.place, kept.values[change.place])) return false;
+            if (change.kind != Snapshot::Change::Kind::replaced) return false;
+            if (!ask_one(change.place, kept.values[change.place])) return false;
             kept.uniform = kept.uniform && kept.values.size() > 1 &&
                            kept.values[change.place] == kept.values[change.place == 0 ? 1 : 0];
             return true;

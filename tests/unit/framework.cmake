@@ -1,4 +1,4 @@
-berth_test(unit_cache SOURCES cache_cache_test.cc cache_node_info_test.cc LIBS berth_core)
+berth_test(unit_cache SOURCES cache_cache_test.cc cache_node_info_test.cc cache_order_test.cc LIBS berth_core)
 berth_test(unit_framework SOURCES framework_domains_test.cc framework_events_test.cc framework_make_test.cc framework_profile_test.cc framework_runner_test.cc framework_status_table_test.cc LIBS berth_core)
 berth_test(unit_queue SOURCES queue_due_test.cc queue_property_test.cc queue_queue_test.cc LIBS berth_core)
 berth_test(unit_scheduling_cycle SOURCES scheduler_attempt_test.cc scheduler_explanation_test.cc scheduler_reservation_test.cc scheduler_scheduling_cycle_test.cc LIBS berth_core)

@@ -1,0 +1,68 @@
+// The snapshot's own part of being brought up to date; what it is given is the cache's (cache_order.cc).
+#include <utility>
+
+#include "core/cache/cache.h"
+
+namespace berth {
+
+const NodeInfo* Snapshot::find(const std::string& node) const {
+  const std::size_t place = place_of(node);
+  return place == nodes_.size() ? nullptr : nodes_[place].get();
+}
+
+KeyIndex::Place Snapshot::number_of(const std::string& node) const {
+  return numbers_.find(node, [&](KeyIndex::Place each) {
+    const std::size_t place = place_by_number_[each];
+    return place != Move::kNew && nodes_[place]->name() == node;
+  });
+}
+
+std::size_t Snapshot::place_of(const std::string& node) const {
+  const KeyIndex::Place number = number_of(node);
+  return number == KeyIndex::kNone ? nodes_.size() : place_by_number_[number];
+}
+
+NodeColumns& Snapshot::columns() const {
+  if (!columns_) columns_.emplace(nodes_);
+  return *columns_;
+}
+
+void Snapshot::note(Change change) {
+  if (change.kind == Change::Kind::moved) ++moves_;
+  changes_.push_back(std::move(change));
+  ++changes_made_;
+  while (changes_.size() > changes_kept() || moves_ > kMovesKept) {
+    if (changes_.front().kind == Change::Kind::moved) --moves_;
+    changes_.pop_front();
+  }
+}
+
+// A node that is not there yet; `number`: its own in the cache.
+void Snapshot::add_last(KeyIndex::Place number, std::shared_ptr<const NodeInfo> node) {
+  const std::size_t place = nodes_.size();
+  if (number >= place_by_number_.size()) place_by_number_.resize(number + 1, Move::kNew);
+  place_by_number_[number] = place;
+  numbers_.insert(node->name(), number);
+  if (columns_) columns_->add_last(*node);
+  nodes_.push_back(std::move(node));
+  note({place, nullptr, nullptr, Change::Kind::came});
+}
+
+// The last node takes its place.
+void Snapshot::take(std::size_t place) {
+  const KeyIndex::Place number = number_of(nodes_[place]->name());
+  numbers_.erase(nodes_[place]->name(), [number](KeyIndex::Place other) { return other == number; });
+  place_by_number_[number] = Move::kNew;
+  const std::size_t end = nodes_.size() - 1;
+  std::shared_ptr<const NodeInfo> last = nodes_[end];
+  if (place < end) {
+    place_by_number_[number_of(last->name())] = place;
+    if (columns_) columns_->set(place, *nodes_[place], *last);
+    note({place, std::exchange(nodes_[place], last), nullptr});
+  }
+  if (columns_) columns_->take_last(*last);
+  nodes_.pop_back();
+  note({end, std::move(last), nullptr, Change::Kind::went});
+}
+
+}  // namespace berth
