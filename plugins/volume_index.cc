@@ -132,8 +132,10 @@ void VolumeIndex::put_free(const Volume& volume, bool is_free) {
 }
 
 void VolumeIndex::note_change(const std::string& host) {
-  if (changed_hosts_.size() == kHostsKept) note_change_anywhere();
   changed_hosts_.push_back(host);
+  if (changed_hosts_.size() <= kHostsKept) return;
+  changed_hosts_.pop_front();
+  ++forgotten_;
 }
 
 void VolumeIndex::note_change_anywhere() {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -62,7 +63,7 @@ class VolumeIndex {
   std::map<std::string, std::map<std::string, Volume>> reserved_;  // by claim, by name
   std::map<std::string, Volumes> free_by_host_;
   Volumes free_anywhere_;
-  std::vector<std::string> changed_hosts_;
+  std::deque<std::string> changed_hosts_;  // the last
   std::uint64_t forgotten_ = 0;  // changes before these
 };
 

@@ -129,6 +129,29 @@ TEST_F(VolumeIndexTest, IsAsIfMadeAnewAfterEveryChange) {
 
 TEST_F(VolumeIndexTest, FindsChangesThatNobodyCounts) { play(2, 1000); }
 
+// However many changes there were before: what is forgotten is the oldest.
+TEST_F(VolumeIndexTest, TellsHostByHostWhoeverLooksAfterEachChange) {
+  VolumeIndex index("local");
+  lister.version = 1;
+  std::uint64_t seen = 0;
+  for (int change = 0; change < 3000; ++change) {
+    PersistentVolume volume;
+    volume.metadata.name = "v";
+    volume.storage_class_name = "local";
+    volume.capacity = Quantity(1 + change % 2);
+    volume.phase = "Available";
+    NodeSelectorTerm term;
+    term.match_expressions.push_back({"kubernetes.io/hostname", Requirement::Operator::in, {host(change % 5)}});
+    volume.node_affinity = NodeSelector{{term}};
+    lister.volumes["v"] = std::make_shared<const PersistentVolume>(std::move(volume));
+    ++lister.version;
+    index.follow(lister, assumed);
+    std::vector<std::string> hosts;
+    ASSERT_TRUE(index.changed_since(seen, hosts)) << change;
+    EXPECT_EQ(hosts.back(), host(change % 5));
+  }
+}
+
 TEST_F(VolumeIndexTest, TellsOfEveryHostToWhoLooksTooSeldom) {
   VolumeIndex index("local");
   std::uint64_t seen = index.seen();
