@@ -33,17 +33,16 @@ std::string why_not_eligible(const Pod& pod, const Snapshot& snapshot, const Nod
   return "not eligible due to a terminating pod on the nominated node.";
 }
 
-std::vector<const std::string*> least_harmful(const Weighings& candidates) {
-  const auto best = std::min_element(candidates.begin(), candidates.end(),
-                                     [](const auto& a, const auto& b) { return a->harm < b->harm; });
-  std::vector<const std::string*> equal;
+// In the order in which they were weighed.
+std::vector<const Weighed*> least_harmful(const Weighings& candidates) {
+  std::vector<const Weighed*> best;
   for (const auto& each : candidates) {
-    if (each->harm == (*best)->harm) equal.push_back(&each->candidate.node);
+    if (!best.empty() && best.front()->harm < each->harm) continue;
+    if (!best.empty() && each->harm < best.front()->harm) best.clear();
+    best.push_back(each.get());
   }
-  return equal;
+  return best;
 }
-
-constexpr auto kByName = [](const std::string* a, const std::string* b) { return *a < *b; };
 
 bool are_same(const Budgets& a, const Budgets& b) {
   const auto says = [](const PodDisruptionBudget& budget) {
@@ -71,10 +70,35 @@ Status said(Code code, const std::string& text) { return {code, "preemption: " +
 
 std::vector<std::string> PreemptionRecord::ties() const {
   std::vector<std::string> names;
-  for (const std::string* name : least_harmful(candidates)) names.push_back(*name);
+  for (const Weighed* each : least_harmful(candidates)) names.push_back(each->candidate.node);
   std::sort(names.begin(), names.end());
   return names;
 }
+
+// The places where a preemption might help: rejected, but not for good. All of a fleet without listing them.
+class DefaultPreemption::Potential {
+ public:
+  Potential(const NodeStatuses& statuses, std::size_t nodes) : size_(nodes) {
+    const auto may_help = [](const NodeStatuses::Kind& kind) { return kind.status.code() == Code::unschedulable; };
+    const auto& kinds = statuses.kinds();
+    if (statuses.size() == nodes && std::all_of(kinds.begin(), kinds.end(), [&](const NodeStatuses::Kind& kind) {
+          return kind.nodes == 0 || may_help(kind);
+        })) {
+      return;
+    }
+    for (std::size_t place = 0; place < nodes; ++place) {
+      const std::uint32_t kind = statuses.kind_of(place);
+      if (kind != NodeStatuses::kNone && may_help(kinds[kind])) some_.push_back(place);
+    }
+    size_ = some_.size();
+  }
+  std::size_t size() const { return size_; }
+  std::size_t operator[](std::size_t at) const { return some_.empty() ? at : some_[at]; }
+
+ private:
+  std::size_t size_;
+  std::vector<std::size_t> some_;  // empty: all, or none
+};
 
 // The outcome of one dry run, and what it depends on besides the class of the pod.
 struct DefaultPreemption::Tried {
@@ -170,7 +194,7 @@ std::shared_ptr<const DefaultPreemption::Tried> DefaultPreemption::try_node(cons
 }
 
 DefaultPreemption::DryRun DefaultPreemption::dry_run(const Framework& framework, CycleState& state, const Pod& pod,
-                                                     const std::vector<std::size_t>& places) {
+                                                     const Potential& places) {
   const auto& nodes = handle_.snapshot().nodes();
   const Budgets budgets = handle_.lister().disruption_budgets();
   const std::size_t offset = handle_.draw(places.size());
@@ -211,25 +235,18 @@ Status DefaultPreemption::post_filter(const Framework& framework, CycleState& st
   if (const std::string why = why_not_eligible(pod, snapshot, node_statuses); !why.empty()) {
     return said(Code::unschedulable, why);
   }
-  std::vector<std::size_t> potential;
-  for (std::size_t place = 0; place < snapshot.nodes().size(); ++place) {
-    const Status* status = node_statuses.find(place);
-    if (status != nullptr && status->code() == Code::unschedulable) potential.push_back(place);
-  }
+  const Potential potential(node_statuses, snapshot.nodes().size());
   DryRun tried;
-  if (!potential.empty()) tried = dry_run(framework, state, pod, potential);
+  if (potential.size() > 0) tried = dry_run(framework, state, pod, potential);
   if (tried.candidates.empty()) {
     if (!tried.errors.empty()) return said(Code::error, join(tried.errors));
     result.nominated_node = "";
     return said(Code::unschedulable, nowhere(tried));
   }
-  std::vector<const std::string*> ties = least_harmful(tried.candidates);
-  const auto drawn = ties.begin() + static_cast<std::ptrdiff_t>(ties.size() == 1 ? 0 : handle_.draw(ties.size()));
-  std::nth_element(ties.begin(), drawn, ties.end(), kByName);
-  result.nominated_node = **drawn;
-  const auto chosen = std::find_if(tried.candidates.begin(), tried.candidates.end(),
-                                   [&drawn](const auto& each) { return &each->candidate.node == *drawn; });
-  result.victims = (*chosen)->candidate.victims;
+  const std::vector<const Weighed*> ties = least_harmful(tried.candidates);
+  const Candidate& chosen = ties[ties.size() == 1 ? 0 : handle_.draw(ties.size())]->candidate;
+  result.nominated_node = chosen.node;
+  result.victims = chosen.victims;
   if (handle_.metrics() != nullptr) {
     handle_.metrics()->preemption_victims.at().observe(static_cast<double>(result.victims.size()));
   }

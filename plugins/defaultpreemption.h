@@ -57,7 +57,8 @@ class DefaultPreemption final : public PostFilterPlugin, public EnqueueExtension
     std::vector<std::string> errors;
   };
   struct Trials;
-  DryRun dry_run(const Framework& framework, CycleState& state, const Pod& pod, const std::vector<std::size_t>& places);
+  class Potential;
+  DryRun dry_run(const Framework& framework, CycleState& state, const Pod& pod, const Potential& places);
   std::shared_ptr<const Tried> try_node(const Framework& framework, const CycleState& state, const Pod& pod,
                                         const preemption::Budgets& budgets, const NodeInfo& node);
   std::string nowhere(const DryRun& run) const;
