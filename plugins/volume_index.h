@@ -64,7 +64,7 @@ class VolumeIndex {
   std::map<std::string, Volumes> free_by_host_;
   Volumes free_anywhere_;
   std::deque<std::string> changed_hosts_;  // the last
-  std::uint64_t forgotten_ = 0;  // changes before these
+  std::uint64_t forgotten_ = 0;            // changes before these
 };
 
 }  // namespace berth
