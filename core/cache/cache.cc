@@ -36,7 +36,13 @@ NodeInfo& Cache::touch(Place place) {
   Entry& entry = entries_[place];
   // A snapshot reads what it was given: it never sees a later change.
   if (entry.info.use_count() > 1) {
-    auto copy = std::make_shared<NodeInfo>();
+    std::shared_ptr<NodeInfo> copy;
+    if (spare_.empty()) {
+      copy = std::make_shared<NodeInfo>();
+    } else {
+      copy = std::move(spare_.back());
+      spare_.pop_back();
+    }
     copy->pods.reserve(entry.info->pods.size() + 1);  // mostly one more comes
     *copy = *entry.info;
     entry.info = std::move(copy);

@@ -77,7 +77,7 @@ class Snapshot {
 
  private:
   friend class Cache;
-  void note(Change change);
+  std::shared_ptr<const NodeInfo> note(Change change);  // returns the state that a change no longer kept had before
   KeyIndex::Place number_of(const std::string& node) const;  // kNone: no such node
   void add_last(KeyIndex::Place number, std::shared_ptr<const NodeInfo> node);
   void take(std::size_t place);
@@ -163,6 +163,7 @@ class Cache {
   std::vector<Place> order() const;
   void rearrange(Snapshot& snapshot) const;
   bool loosen(Snapshot& snapshot) const;
+  void keep_spare(std::shared_ptr<const NodeInfo> state) const;
   void note_structure(const std::string& node, Place number);
 
   KeyIndex nodes_;  // by name: places in entries_
@@ -186,6 +187,9 @@ class Cache {
   std::int64_t pods_with_affinity_ = 0;
   std::map<std::string, Snapshot::Image> images_;
   std::int64_t images_changed_ = 0;  // grows with images_
+  // States that no snapshot keeps: the next ones are written over them.
+  static constexpr std::size_t kSpare = 16;
+  mutable std::vector<std::shared_ptr<NodeInfo>> spare_;
 };
 
 }  // namespace berth

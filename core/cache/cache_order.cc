@@ -77,6 +77,17 @@ void Cache::rearrange(Snapshot& snapshot) const {
   snapshot.loosened_ = 0;
 }
 
+// Nobody else's now; made by touch(), which writes the next state over it.
+void Cache::keep_spare(std::shared_ptr<const NodeInfo> state) const {
+  auto spare = std::const_pointer_cast<NodeInfo>(std::move(state));
+  spare->node = nullptr;
+  for (auto* pods : {&spare->pods, &spare->pods_with_affinity, &spare->pods_with_required_anti_affinity,
+                     &spare->pods_with_host_ports}) {
+    pods->clear();
+  }
+  spare_.push_back(std::move(spare));
+}
+
 void Cache::update_snapshot(Snapshot& snapshot) const {
   if (snapshot.structure_ != structure_ && !loosen(snapshot)) rearrange(snapshot);
   // Those newer than the snapshot, from the oldest of them on.
@@ -92,7 +103,8 @@ void Cache::update_snapshot(Snapshot& snapshot) const {
     std::shared_ptr<const NodeInfo>& node = snapshot.nodes_[at];
     if (node == entry.info) continue;
     if (snapshot.columns_) snapshot.columns_->set(at, *node, *entry.info);
-    snapshot.note({at, std::exchange(node, entry.info), nullptr});
+    std::shared_ptr<const NodeInfo> dropped = snapshot.note({at, std::exchange(node, entry.info), nullptr});
+    if (dropped.use_count() == 1 && spare_.size() < kSpare) keep_spare(std::move(dropped));
   }
   if (snapshot.images_changed_ != images_changed_) {
     snapshot.images_ = images_;

@@ -27,14 +27,17 @@ NodeColumns& Snapshot::columns() const {
   return *columns_;
 }
 
-void Snapshot::note(Change change) {
+std::shared_ptr<const NodeInfo> Snapshot::note(Change change) {
   if (change.kind == Change::Kind::moved) ++moves_;
   changes_.push_back(std::move(change));
   ++changes_made_;
+  std::shared_ptr<const NodeInfo> dropped;
   while (changes_.size() > changes_kept() || moves_ > kMovesKept) {
     if (changes_.front().kind == Change::Kind::moved) --moves_;
+    dropped = std::move(changes_.front().before);
     changes_.pop_front();
   }
+  return dropped;
 }
 
 // A node that is not there yet; `number`: its own in the cache.

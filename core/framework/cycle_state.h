@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
 #include <set>
@@ -9,6 +10,8 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "core/recycled.h"
 
 namespace berth {
 
@@ -24,21 +27,43 @@ class PluginNames {
  public:
   void insert(std::string_view plugin) {
     if (contains(plugin)) return;
-    if (names_.empty()) names_.reserve(8);  // at once: it stays the only allocation, nearly always
-    names_.push_back(plugin);
+    if (size_ < few_.size()) {
+      few_[size_] = plugin;
+    } else {
+      more_.push_back(plugin);
+    }
+    ++size_;
   }
-  void erase(std::string_view plugin) { std::erase(names_, plugin); }
-  void clear() { names_.clear(); }
+  void erase(std::string_view plugin) {
+    PluginNames others;
+    visit([&](std::string_view name) {
+      if (name != plugin) others.insert(name);
+      return false;
+    });
+    *this = std::move(others);
+  }
+  void clear() {
+    size_ = 0;
+    more_.clear();
+  }
   bool contains(std::string_view plugin) const {
-    return std::find(names_.begin(), names_.end(), plugin) != names_.end();
+    return visit([plugin](std::string_view name) { return name == plugin; });
   }
-  std::size_t size() const { return names_.size(); }
+  std::size_t size() const { return size_; }
 
  private:
-  std::vector<std::string_view> names_;
+  // Until `found` answers true.
+  template <class Found>
+  bool visit(const Found& found) const {
+    const auto end = few_.begin() + static_cast<std::ptrdiff_t>(std::min(size_, few_.size()));
+    return std::any_of(few_.begin(), end, found) || std::any_of(more_.begin(), more_.end(), found);
+  }
+  std::array<std::string_view, 8> few_;  // nearly always all: no allocation
+  std::size_t size_ = 0;
+  std::vector<std::string_view> more_;
 };
 
-class CycleState {
+class CycleState : public Recycled<CycleState> {
  public:
   CycleState() = default;
   CycleState(CycleState&&) = default;

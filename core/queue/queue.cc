@@ -184,7 +184,7 @@ std::optional<QueuedPod> Queue::pop() {
   Entry& entry = active_.empty() ? **backoff_.begin() : **active_.begin();
   detach(entry);
   QueuedPod popped = std::move(entry.queued);
-  const std::string uid = popped.pod->uid();
+  const Text uid = popped.pod->metadata.uid;
   erase(uid);
   returned_.erase(uid);
   ++popped.attempts;

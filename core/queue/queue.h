@@ -182,9 +182,10 @@ class Queue {
   std::set<Entry*, UidOrder> unschedulable_;
   // By profile and gating plugin: an event that this plugin has no ear for costs nothing, however many it gates.
   std::map<std::pair<std::string, std::string>, std::set<Entry*, UidOrder>> gated_;
-  std::map<std::string, Flight> in_flight_;
-  std::set<std::string> returned_;         // for take_returned(); all in entries_
-  std::set<const Framework*> frameworks_;  // of the pods that were ever here
+  std::pmr::unsynchronized_pool_resource flight_memory_;  // never given back: few are in flight at one time
+  std::pmr::map<Text, Flight, std::less<>> in_flight_{&flight_memory_};  // by uid
+  std::set<std::string> returned_;                                       // for take_returned(); all in entries_
+  std::set<const Framework*> frameworks_;                                // of the pods that were ever here
   std::uint64_t last_sequence_ = 0;
   std::uint64_t pops_ = 0;
   Millis unschedulable_flush_at_ = 0;

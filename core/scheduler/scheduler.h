@@ -23,6 +23,7 @@
 #include "core/framework/framework.h"
 #include "core/queue/queue.h"
 #include "core/random.h"
+#include "core/recycled.h"
 #include "core/scheduler/explanation.h"
 #include "core/scheduler/scheduling_cycle.h"
 #include "core/status.h"
@@ -79,7 +80,7 @@ class Surroundings {
 };
 
 // One pod between its decision and its end.
-struct BindingCycle {
+struct BindingCycle : Recycled<BindingCycle> {
   const Framework* framework = nullptr;
   std::string node;
   QueuedPod queued;                        // what goes back to the queue when it fails; the pod as it was tried

@@ -1,6 +1,7 @@
 // Where nodes stand in a snapshot of a large fleet, while some come and go.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "core/random.h"
@@ -11,6 +12,8 @@ namespace berth {
 namespace {
 
 using Kind = Snapshot::Change::Kind;
+
+Resources resources_of(const std::string& cpu) { return to_resources(resources({{"cpu", cpu}})); }
 
 class CacheOrder : public ::testing::Test {
  protected:
@@ -159,6 +162,48 @@ TEST_F(CacheOrder, ANodeThatGoesAndComesBackAtOnceKeepsItsPlace) {
   cache.update_snapshot(snapshot);
   EXPECT_EQ(follow(), (std::map<Kind, int>{{Kind::replaced, 1}}));
   check();
+}
+
+// States that no snapshot keeps any more are written over: nothing of them may be left.
+TEST_F(CacheOrder, AStateIsWholeWhateverWasInItsPlaceBefore) {
+  for (const char* name : {"n0", "n1"}) add(name);
+  std::map<std::string, std::pair<std::shared_ptr<const Pod>, std::string>> placed;
+  for (int i = 0; i < 2000; ++i) {
+    const std::string node = "n" + std::to_string(random.below(2));
+    if (random.chance(1, 2) && !placed.empty()) {
+      cache.remove(placed.begin()->first);
+      placed.erase(placed.begin());
+    } else {
+      Pod pod = make_pod("p" + std::to_string(i * 7919 % 2003), resources({{"cpu", "100m"}, {"example.com/x", "1"}}));
+      if (random.chance(1, 3)) pod.pod_affinity.required.emplace_back();
+      if (random.chance(1, 3)) pod.pod_anti_affinity.required.emplace_back();
+      if (random.chance(1, 3)) pod.containers[0].host_ports.push_back({"", "TCP", 80 + i});
+      const auto made = share(std::move(pod));
+      ASSERT_TRUE(cache.assume(made, node).is_success());
+      placed[made->uid()] = {made, node};
+    }
+    if (random.chance(1, 9)) cache.charge(node, "gone/" + std::to_string(random.below(4)), resources_of("1"));
+    if (random.chance(1, 9)) cache.discharge(node, "gone/" + std::to_string(random.below(4)));
+    cache.update_snapshot(snapshot);
+  }
+  Cache fresh;
+  for (const char* name : {"n0", "n1"}) fresh.set_node(cache.find(name)->node);
+  for (const char* name : {"n0", "n1"}) {
+    for (const auto& pod : cache.find(name)->pods) ASSERT_TRUE(fresh.assume(pod, name).is_success());
+    for (const auto& [key, amount] : *cache.find(name)->charges) fresh.charge(name, key, amount);
+    const NodeInfo& now = *snapshot.find(name);
+    const NodeInfo& wanted = *fresh.find(name);
+    EXPECT_EQ(static_cast<std::size_t>(std::count_if(placed.begin(), placed.end(),
+                                                     [&](const auto& each) { return each.second.second == name; })),
+              now.pods.size());
+    EXPECT_EQ(now.pods, wanted.pods);
+    EXPECT_EQ(now.pods_with_affinity, wanted.pods_with_affinity);
+    EXPECT_EQ(now.pods_with_required_anti_affinity, wanted.pods_with_required_anti_affinity);
+    EXPECT_EQ(now.pods_with_host_ports, wanted.pods_with_host_ports);
+    EXPECT_EQ(now.requested.milli_cpu, wanted.requested.milli_cpu);
+    EXPECT_EQ(now.requested_for_scoring.milli_cpu, wanted.requested_for_scoring.milli_cpu);
+    EXPECT_EQ(now.charges.size(), wanted.charges.size());
+  }
 }
 
 TEST_F(CacheOrder, FollowsWhateverComesAndGoesBetweenTwoSnapshots) {

@@ -262,6 +262,28 @@ struct Number final : StateEntry {
   std::unique_ptr<StateEntry> clone() const override { return std::make_unique<Number>(*this); }
 };
 
+TEST(PluginNames, HoldAsManyAsThereAre) {
+  std::vector<std::string> plugins;
+  for (int i = 0; i < 20; ++i) plugins.push_back("Plugin" + std::to_string(i));
+  PluginNames names;
+  for (const std::string& plugin : plugins) {
+    EXPECT_FALSE(names.contains(plugin));
+    names.insert(plugin);
+    names.insert(plugin);
+    EXPECT_TRUE(names.contains(plugin));
+  }
+  EXPECT_EQ(names.size(), 20u);
+  for (const int gone : {3, 17, 8}) names.erase(plugins[static_cast<std::size_t>(gone)]);
+  names.erase("Unknown");
+  EXPECT_EQ(names.size(), 17u);
+  for (std::size_t i = 0; i < plugins.size(); ++i) {
+    EXPECT_EQ(names.contains(plugins[i]), i != 3 && i != 17 && i != 8) << i;
+  }
+  names.clear();
+  EXPECT_FALSE(names.contains("Plugin0"));
+  EXPECT_EQ(names.size(), 0u);
+}
+
 TEST(CycleState, ClonesWhatPluginsWrote) {
   CycleState state;
   auto number = std::make_unique<Number>();
