@@ -12,9 +12,10 @@ namespace berth {
 
 namespace {
 
-constexpr std::uint8_t kPlain = 1;
+constexpr std::uint8_t kPlainBefore3 = 1;
 constexpr std::uint8_t kSqueezedBefore3 = 2;
-constexpr std::uint8_t kSqueezed = 4;  // no flip of one bit makes one form of another
+constexpr std::uint8_t kPlain = 3;
+constexpr std::uint8_t kSqueezed = 4;
 constexpr std::size_t kHeadBytes = 5;
 
 // The reflected CRC-32 of polynomial 0x04C11DB7, as of zlib. Table k: of a byte that k others follow, so that sixteen
@@ -45,9 +46,10 @@ std::uint32_t word_at(const char* bytes) {
   return word;
 }
 
-std::uint32_t crc_of(std::string_view bytes) {
+// `before`: the checksum of what comes before these bytes.
+std::uint32_t crc_of(std::string_view bytes, std::uint32_t before = 0) {
   static constexpr auto kTables = make_crc_tables();
-  std::uint32_t crc = 0xFFFFFFFFu;
+  std::uint32_t crc = ~before;
   std::size_t at = 0;
   for (; at + kAtOnce <= bytes.size(); at += kAtOnce) {
     std::uint32_t next = 0;
@@ -59,6 +61,12 @@ std::uint32_t crc_of(std::string_view bytes) {
   }
   for (; at < bytes.size(); ++at) crc = crc >> 8 ^ kTables[0][(crc ^ static_cast<std::uint8_t>(bytes[at])) & 0xFF];
   return ~crc;
+}
+
+// Of an entry: a form that became another by damage is found out too.
+std::uint32_t crc_of(std::uint8_t form, std::string_view rest) {
+  const char first = static_cast<char>(form);
+  return crc_of(rest, crc_of({&first, 1}));
 }
 
 }  // namespace
@@ -77,8 +85,9 @@ std::string seal_entry(std::string_view changes) {
   const bool shorter = squeezed.size() < changes.size();
   ByteWriter out;
   const std::string_view rest = shorter ? std::string_view(squeezed) : changes;
-  out.byte(shorter ? kSqueezed : kPlain);
-  const std::uint32_t crc = crc_of(rest);
+  const std::uint8_t form = shorter ? kSqueezed : kPlain;
+  out.byte(form);
+  const std::uint32_t crc = crc_of(form, rest);
   for (unsigned shift = 0; shift < 32; shift += 8) out.byte(static_cast<std::uint8_t>(crc >> shift));
   out.raw(rest);
   return out.take();
@@ -91,11 +100,11 @@ std::optional<std::string> open_entry(std::string_view entry) {
   std::uint32_t crc = 0;
   for (unsigned shift = 0; shift < 32; shift += 8) crc |= static_cast<std::uint32_t>(in.byte()) << shift;
   const std::string_view rest = entry.substr(kHeadBytes);
-  if (form == kSqueezedBefore3) {
-    std::optional<std::string> changes = unsqueeze(rest);
+  if (form == kPlainBefore3 || form == kSqueezedBefore3) {
+    std::optional<std::string> changes = form == kPlainBefore3 ? std::string(rest) : unsqueeze(rest);
     return changes && crc_of(*changes) == crc ? changes : std::nullopt;
   }
-  if ((form != kPlain && form != kSqueezed) || crc_of(rest) != crc) return std::nullopt;
+  if ((form != kPlain && form != kSqueezed) || crc_of(form, rest) != crc) return std::nullopt;
   return form == kPlain ? std::string(rest) : unsqueeze(rest);
 }
 

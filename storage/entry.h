@@ -1,8 +1,9 @@
 // The changes of one commit as the journal keeps them: one sequence of bytes, squeezed when that makes it shorter, and
 // with a checksum, since SQLite has none and flash forgets.
 //
-// The form: a byte, 1 (as it is) or 4 (squeezed; before schema version 3 it was 2, and the CRC that of the changes
-// unsqueezed); the CRC-32 of what follows, lowest byte first; the changes, one after the other. A change: a byte of Op
+// The form: a byte, 3 (as it is) or 4 (squeezed); the CRC-32 of that byte and of what follows, lowest byte first; the
+// changes, one after the other. Before schema version 3 the bytes were 1 and 2, and the CRC that of the changes alone.
+// A change: a byte of Op
 // (bits 0-2) and Table (3-7); the key, an id; then the value of a put; the phase and the value of a begin; the phase of
 // an advance.
 #pragma once

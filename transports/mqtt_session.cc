@@ -89,6 +89,7 @@ struct MqttSession::Callbacks {
       // What the library has to say of a connection that does not come up is said; it would write a line of every
       // packet, for nobody, which costs as much as sending it.
       mosquitto_log_callback_set(client, nullptr);
+      of(self).last_error_.clear();
     } else {
       of(self).refusal_ = std::string("the broker refused: ") + mosquitto_reason_string(code) + fix_for(code);
     }

@@ -45,7 +45,9 @@ void Snapshot::add_last(KeyIndex::Place number, std::shared_ptr<const NodeInfo> 
   const std::size_t place = nodes_.size();
   if (number >= place_by_number_.size()) place_by_number_.resize(number + 1, Move::kNew);
   place_by_number_[number] = place;
-  numbers_.insert(node->name(), number);
+  // A node that went while its pods remained is still in the index that rearrange() took over.
+  const auto is_number = [number](KeyIndex::Place other) { return other == number; };
+  if (numbers_.find(node->name(), is_number) == KeyIndex::kNone) numbers_.insert(node->name(), number);
   if (columns_) columns_->add_last(*node);
   nodes_.push_back(std::move(node));
   note({place, nullptr, nullptr, Change::Kind::came});

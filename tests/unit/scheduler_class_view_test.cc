@@ -174,7 +174,8 @@ class ClassViewTest : public ::testing::Test {
     made.unschedulable = random.chance(1, 20);
     if (random.chance(1, 10)) made.metadata.labels["kubernetes.io/hostname"] = node_name();
     if (all_new) made.metadata.labels["slot"] = std::to_string(random.below(8));
-    if (random.chance(1, 4)) made.images.push_back({{"docker.io/library/app:latest", "app:1"}, 300'000'000});
+    if (has_images && random.chance(1, 4))
+      made.images.push_back({{"docker.io/library/app:latest", "app:1"}, 300'000'000});
     return made;
   }
 
@@ -467,12 +468,25 @@ class ClassViewTest : public ::testing::Test {
     };
   }
 
+  // Nodes that go, with their pods or without, come, or come back at once, between two decisions.
+  void change_the_fleet() {
+    for (std::uint64_t deeds = random.below(4); deeds > 0; --deeds) {
+      const std::string name = node_name();
+      const bool is_there = cache.find(name) != nullptr && cache.find(name)->node != nullptr;
+      if (is_there && random.chance(2, 3)) cache.remove_node(name);
+      if (!is_there || random.chance(1, 3)) cache.set_node(share(node(name)));
+    }
+    last_changes += std::count_if(handle.snapshot_of_test.changes().begin(), handle.snapshot_of_test.changes().end(),
+                                  [](const auto& each) { return each.kind == Snapshot::Change::Kind::went; });
+  }
+
   void play(std::uint64_t seed, std::size_t fleet, int events) {
     random = Random(seed);
     nodes = fleet;
     for (std::size_t i = 0; i < fleet; ++i) cache.set_node(share(node("node-" + std::to_string(i))));
     for (int i = 0; i < rounds(events) && !HasFatalFailure(); ++i) {
       if (preempts) change_promises();
+      if (comes_and_goes) change_the_fleet();
       if (!preempts || random.chance(1, 2)) change_something();
       decide_both_ways();
     }
@@ -489,6 +503,9 @@ class ClassViewTest : public ::testing::Test {
   bool only_volumes = false;  // no other pods
   bool preempts = false;      // half of the pods may have to
   bool all_new = false;       // nearly every pod is the first of its class
+  bool has_images = true;
+  bool comes_and_goes = false;  // nodes do, without the order being made anew
+  std::ptrdiff_t last_changes = 0;
   ObjectsHandle handle;
   std::unique_ptr<Framework> framework;
   Cache cache;
@@ -521,6 +538,23 @@ TEST_F(ClassViewTest, DecidesAsThePluginsWhereEveryPodIsTheFirstOfItsClass) {
   all_new = true;
   play(8, 40, 1500);
   EXPECT_GT(from_view, rounds(300));
+}
+
+TEST_F(ClassViewTest, DecidesAsThePluginsWhileNodesOfALargeFleetComeAndGo) {
+  comes_and_goes = true;
+  has_images =
+      false;  // with them each view begins anew: how widely they are spread depends on how many nodes there are
+  play(10, 160, 400);
+  EXPECT_GT(last_changes, rounds(50));
+  EXPECT_GT(from_view, rounds(100));
+}
+
+TEST_F(ClassViewTest, PreemptsAsThePluginsWhileNodesOfALargeFleetComeAndGo) {
+  comes_and_goes = true;
+  has_images = false;
+  preempts = true;
+  play(12, 130, 300);
+  EXPECT_GT(last_changes, rounds(30));
 }
 
 TEST_F(ClassViewTest, TriesANodeAnewForAPodThatIsNotTheOneNominatedToIt) {

@@ -85,10 +85,35 @@ TEST(Entry, KeepsChangesAsTheyWere) {
   EXPECT_EQ(seen, bytes);
 }
 
+// zlib's crc32() of the byte 3 and the text.
 TEST(Entry, CarriesTheCheckSumOfZlib) {
-  EXPECT_EQ(seal_entry("123456789"), std::string("\x01\x26\x39\xf4\xcb", 5) + "123456789");
+  EXPECT_EQ(seal_entry("123456789"), std::string("\x03\xfd\xfe\x40\x25", 5) + "123456789");
   const std::string all = "The quick brown fox jumps over the lazy dog";  // longer than what is looked up at once
-  EXPECT_EQ(seal_entry(all), std::string("\x01\x39\xa3\x4f\x41", 5) + all);
+  EXPECT_EQ(seal_entry(all), std::string("\x03\xb2\x26\x9a\x44", 5) + all);
+}
+
+TEST(Entry, PlainInSchemaVersion2IsStillRead) {
+  EXPECT_EQ(open_entry(std::string("\x01\x26\x39\xf4\xcb", 5) + "123456789"), "123456789");
+  EXPECT_EQ(open_entry(std::string("\x01\x26\x39\xf4\xcb", 5) + "123456788"), std::nullopt);
+}
+
+// What an overwritten first byte makes of an entry is no other entry.
+TEST(Entry, ItsFormIsUnderItsCheckSum) {
+  Random random(9);
+  for (int i = 0; i < rounds(2'000); ++i) {
+    ByteWriter changes;
+    for (std::uint64_t more = 1 + random.below(4); more > 0; --more) {
+      write_change(changes, Op::put, Table::object, "pods/default/p" + std::to_string(random.below(9)),
+                   repetitive(random, random.below(60)), 0);
+    }
+    std::string sealed = seal_entry(changes.bytes());
+    const char own = sealed[0];
+    for (int form = 0; form < 256; ++form) {
+      if (static_cast<char>(form) == own) continue;
+      sealed[0] = static_cast<char>(form);
+      ASSERT_EQ(open_entry(sealed), std::nullopt) << form;
+    }
+  }
 }
 
 TEST(Entry, SqueezedBySchemaVersion2IsStillRead) {
