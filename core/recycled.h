@@ -19,7 +19,7 @@ inline constexpr bool kRecycles = true;
 inline constexpr bool kRecycles = true;
 #endif
 
-// To be derived from: struct Thing : Recycled<Thing>.
+// To be derived from, by T alone: struct T : Recycled<T>.
 template <class T>
 class Recycled {
  public:
@@ -37,6 +37,8 @@ class Recycled {
   }
 
  private:
+  friend T;
+  Recycled() = default;
   static constexpr std::size_t kMost = 64;  // more wait to be used: then it is no steady state
   struct Free {
     Free* next;

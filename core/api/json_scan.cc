@@ -18,9 +18,10 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 // Value of four hexadecimal digits; -1 when they are not.
 int hex4(std::string_view digits) {
   if (digits.size() < 4) return -1;
+  const std::string_view four = digits.substr(0, 4);
   int value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + 4, value, 16);
-  return error == std::errc{} && end == digits.data() + 4 && digits[0] != '-' ? value : -1;
+  const auto [end, error] = std::from_chars(four.data(), four.data() + four.size(), value, 16);
+  return error == std::errc{} && end == four.data() + four.size() && four[0] != '-' ? value : -1;
 }
 
 // -?(0|[1-9][0-9]*)(.[0-9]+)?([eE][+-]?[0-9]+)?

@@ -208,7 +208,7 @@ class Run {
     const std::uint64_t bytes = bytes_on(gateway_sockets_), commits = store_->commits();
     const std::clock_t cpu = std::clock();
     const auto began = std::chrono::steady_clock::now();
-    const auto all = static_cast<std::size_t>(first + kGroup);
+    const auto all = static_cast<std::size_t>(first) + kGroup;
     std::uint64_t manifests = 0;
     for (int pod = first; pod < first + kGroup; ++pod) {
       want(pod);
