@@ -16,6 +16,7 @@ from waiting import wait_until
 # Numbers on flash: Table in core/store.h, Op in storage/change.h, Phase in core/handshake/row.h.
 TABLES = {"meta": 1, "object": 2, "row": 3, "release": 4, "node": 5, "slot": 6, "high": 7, "queue": 8}
 PUT, ERASE, BEGIN, ADVANCE = 1, 2, 3, 4
+PLAIN, SQUEEZED = 3, 4
 PHASES = {0: "none", 1: "prebind", 2: "bind", 3: "bound", 4: "release"}
 
 Content = collections.namedtuple("Content", "value phase")  # value: the JSON; phase: its word, of rows only
@@ -87,9 +88,9 @@ def unsqueeze(data):
 
 def open_entry(entry):
     """storage/entry.h: (op, table, key, value, phase) of each change."""
-    assert entry[0] in (1, 2), "an unknown form of entry"
-    changes = entry[5:] if entry[0] == 1 else unsqueeze(entry[5:])
-    assert zlib.crc32(changes) == int.from_bytes(entry[1:5], "little"), "a damaged entry"
+    assert entry[0] in (PLAIN, SQUEEZED), "an unknown form of entry"
+    assert zlib.crc32(entry[:1] + entry[5:]) == int.from_bytes(entry[1:5], "little"), "a damaged entry"
+    changes = entry[5:] if entry[0] == PLAIN else unsqueeze(entry[5:])
     source = Bytes(changes)
     while not source.at_end():
         head = source.byte()
@@ -98,15 +99,18 @@ def open_entry(entry):
         yield op, table, key, source.text() if op in (PUT, BEGIN) else None, phase
 
 
-def decoded(table, value):
+def decoded(table, key, value):
     """A value as JSON: of pods and nodes (core/scheduler/pod_record.h, node_record.h) and rows (core/handshake/row.h), which are binary, the same
     members as of those that are JSON."""
-    if not value.startswith(b"\x01"):
+    if value[:1] not in (b"\x01", b"\x02"):
         return json.loads(value)
     source = Bytes(value[1:])
     if table == "object":
         source.number(), source.integer()
-        return {"manifest": json.loads(source.text())}
+        uid, shape = source.id().encode(), source.text()
+        name = key.rpartition("/")[2].encode()
+        whole = shape[1:] if shape.startswith(b"\x03") else shape.replace(b"\x01", uid).replace(b"\x02", name)
+        return {"manifest": json.loads(whole)}
     if table == "node":
         incarnation, facts = source.id(), source.text()
         return {"incarnation": incarnation, **({"facts": json.loads(facts)} if facts else {})}
@@ -128,7 +132,8 @@ def seal_entry(changes):
             made += number(phase << 1)
         if op in (PUT, BEGIN):
             made += number(len(value)) + value
-    return b"\x01" + zlib.crc32(made).to_bytes(4, "little") + made
+    form = bytes([PLAIN])
+    return form + zlib.crc32(form + made).to_bytes(4, "little") + made
 
 
 def state_of_(paths):
@@ -200,7 +205,7 @@ class Database:
                 contents[key] = (contents[key][0], phase)
             elif op != ADVANCE:
                 raise AssertionError(f"operation {op} in the journal")
-        return {key: Content(decoded(table, value), PHASES[phase]) for key, (value, phase) in sorted(contents.items())}
+        return {key: Content(decoded(table, key, value), PHASES[phase]) for key, (value, phase) in sorted(contents.items())}
 
     def tables(self):
         return [row[0] for row in self.rows("select name from sqlite_master where type = 'table' order by name")]
