@@ -49,7 +49,7 @@ if(BERTH_ARCH)
   set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE ${BERTH_ARCH})
 endif()
 
-set(common "libc6 (>= 2.36), libcjson1 (>= 1.7.15), libmosquitto1 (>= 2.0.11), libssl3 (>= 3.0), libyaml-0-2")
+set(common "libc6 (>= 2.36), libstdc++6 (>= 12), libgcc-s1, libcjson1 (>= 1.7.15), libmosquitto1 (>= 2.0.11), libssl3 (>= 3.0), libyaml-0-2")
 set(CPACK_DEBIAN_GATEWAY_PACKAGE_NAME berth-gateway)
 set(CPACK_DEBIAN_GATEWAY_DESCRIPTION
     "scheduler of a fleet of edge devices\n kube-scheduler's decisions over MQTT, in a few megabytes. Places pods and their local volumes on devices that run\n berth-agent, and survives power cuts, dead links and sleeping devices.")
