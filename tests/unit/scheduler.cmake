@@ -5,6 +5,7 @@ berth_test(unit_scheduler
     scheduler_explain_test.cc
     scheduler_full_store_test.cc
     scheduler_forget_test.cc
+    scheduler_gateway_shows_test.cc
     scheduler_gateway_test.cc
     scheduler_mirror_test.cc
     scheduler_objects_test.cc
