@@ -44,7 +44,7 @@ Gateway::Gateway(GatewayOptions options, const Registry& registry, const Clock& 
   transport_.set_handler(this);
   objects_.count_running_by([this](const std::string& uid) {
     const auto found = bindings_.find(uid);
-    return found != bindings_.end() && found->second->row.phase == Phase::bound;
+    return found != bindings_.end() && found->second.row.phase == Phase::bound;
   });
 }
 
@@ -57,9 +57,9 @@ Gateway::~Gateway() {
   for (auto& [key, release] : releases_) timers_.cancel(release.resend);
   for (auto& [node, listing] : listings_) timers_.cancel(listing.resend);
   for (auto& [uid, binding] : bindings_) {
-    binding->cancel(timers_);
+    binding.cancel(timers_);
     // A crash undoes nothing: what the rows say is what the next start resumes.
-    const std::unique_ptr<BindingCycle>& cycle = binding->journey().cycle;
+    const std::unique_ptr<BindingCycle>& cycle = binding.journey().cycle;
     if (cycle && cycle->reservation) cycle->reservation->commit();
   }
 }
@@ -204,8 +204,8 @@ bool Gateway::is_on_its_way(const std::string& key) const {
   if (entry == nullptr || entry->deleting) return false;
   const auto found = bindings_.find(entry->pod->uid());
   if (found == bindings_.end()) return queue_.where(entry->pod->uid()) == Queue::Where::active;
-  return found->second->journey().deferred || found->second->row.phase == Phase::prebind ||
-         found->second->row.phase == Phase::bind;
+  return found->second.journey().deferred || found->second.row.phase == Phase::prebind ||
+         found->second.row.phase == Phase::bind;
 }
 
 void Gateway::tick() {

@@ -117,7 +117,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
     bool statuses_unread = false;       // what an earlier store's gateway said may still be retained, of what is gone
   };
   const Identity& identity() const { return identity_; }
-  using Bindings = std::map<Text, std::unique_ptr<Binding>, std::less<>>;
+  using Bindings = std::map<Text, Binding, std::less<>>;
   const Bindings& bindings() const { return bindings_; }  // by pod uid
   struct Release {
     ReleaseEntry entry;
@@ -155,7 +155,8 @@ class Gateway final : public Transport::Handler, private Surroundings {
   void recover();
   void resume_rows(std::deque<Row> rows);
   void resume_row(Row row);  // recovery and adoption: enters the binding cycle at row.phase
-  std::unique_ptr<Binding> restore_binding(Row row);
+  Binding restore_binding(Row row);
+  Binding& add_binding(Binding binding);
 
   // gateway_objects.cc
   struct Accepted {
@@ -306,7 +307,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
   std::string uid_of_epoch(const std::string& node, const Epoch& epoch) const;
   void hold_epoch(const std::string& node, const Epoch& epoch, const Text& uid);
   void drop_epoch(const std::string& node, const Epoch& epoch, const std::string& uid);
-  std::vector<Binding*> rows_of(const std::string& node) const;  // by uid
+  std::vector<Binding*> rows_of(const std::string& node);  // by uid
 
   // gateway_flight.cc
   void enter_flight(const Row& row);

@@ -86,7 +86,7 @@ Status Gateway::begin_row(Binding& binding) {
 
 void Gateway::arm_deadline(Binding& binding) {
   binding.edit().deadline = timers_.at(clock_.now() + binding.row.promise_ms, [this, uid = binding.row.uid] {
-    Binding& late = *bindings_.at(uid);
+    Binding& late = bindings_.at(uid);
     late.edit().deadline = 0;
     late.edit().reason =
         "node " + late.row.node + " did not answer PreBind in " + std::to_string(late.row.promise_ms / 1000) + " s";
@@ -229,8 +229,8 @@ void Gateway::give_up(Binding& binding, const Status& status, bool waited) {
 
 void Gateway::feed(const std::string& uid, RowEvent event) {
   auto found = bindings_.find(uid);
-  if (found == bindings_.end() || !find_move(found->second->row.phase, event)) return;
-  Binding& binding = *found->second;
+  if (found == bindings_.end() || !find_move(found->second.row.phase, event)) return;
+  Binding& binding = found->second;
   binding.edit().events.push(event);
   if (!binding.journey().task.is_begun()) binding.edit().task = binding_cycle(binding);
   reap(uid);
@@ -238,20 +238,20 @@ void Gateway::feed(const std::string& uid, RowEvent event) {
 
 void Gateway::feed_permit(const std::string& uid, Status status) {
   auto found = bindings_.find(uid);
-  if (found == bindings_.end() || found->second->row.phase != Phase::none) return;
-  found->second->edit().permitted.push(std::move(status));
+  if (found == bindings_.end() || found->second.row.phase != Phase::none) return;
+  found->second.edit().permitted.push(std::move(status));
   reap(uid);
 }
 
 void Gateway::reap(const std::string& uid) {
   auto found = bindings_.find(uid);
-  if (found == bindings_.end() || !found->second->journey().task.is_done()) return;
-  if (found->second->row.phase == Phase::bound) {
-    found->second->edit().task = Task();
-    found->second->rest();
+  if (found == bindings_.end() || !found->second.journey().task.is_done()) return;
+  if (found->second.row.phase == Phase::bound) {
+    found->second.edit().task = Task();
+    found->second.rest();
     return;
   }
-  found->second->cancel(timers_);
+  found->second.cancel(timers_);
   bindings_.erase(found);
 }
 
@@ -277,7 +277,7 @@ void Gateway::request(Binding& binding) {
   message.incarnation = row.incarnation;
   send_request(row.node, std::move(message));
   arm_resend(binding.edit().resend, binding.edit().resends, [this, uid = row.uid] {
-    Binding& again = *bindings_.at(uid);
+    Binding& again = bindings_.at(uid);
     again.edit().resend = 0;
     request(again);
   });
@@ -291,7 +291,7 @@ void Gateway::verify(Binding& binding) {
   message.incarnation = binding.row.incarnation;
   send_request(binding.row.node, std::move(message));
   arm_resend(binding.edit().resend, binding.edit().resends, [this, uid = binding.row.uid] {
-    Binding& again = *bindings_.at(uid);
+    Binding& again = bindings_.at(uid);
     again.edit().resend = 0;
     verify(again);
   });
@@ -321,8 +321,8 @@ void Gateway::send_request(const std::string& node, Request request) {
   const Phase least = request.type == RequestType::bind ? Phase::bind : Phase::prebind;
   auto wanted = [this, least, uid = request.uid, epoch = request.epoch] {
     const auto found = bindings_.find(uid);
-    if (found == bindings_.end() || found->second->row.epoch != epoch) return false;
-    const Phase phase = found->second->row.phase;
+    if (found == bindings_.end() || found->second.row.epoch != epoch) return false;
+    const Phase phase = found->second.row.phase;
     return phase == least || (least == Phase::bind && phase == Phase::bound);
   };
   requests_.send(std::move(message), std::move(request), std::move(wanted));
@@ -335,7 +335,7 @@ void Gateway::on_answer(Answer answer) {
   if (answer.type == AnswerType::superseded) return on_superseded(answer);
   if (answer.type == AnswerType::slots) return on_slots(answer);
   if (auto found = bindings_.find(answer.uid); found != bindings_.end()) {
-    Binding& binding = *found->second;
+    Binding& binding = found->second;
     const Millis sent = binding.journey().prebind_sent;
     const bool passed = sent >= 0 && clock_.now() - sent >= binding.row.promise_ms;
     if (std::optional<RowEvent> event = read_answer(binding.row, answer, identity_.id.store_id, passed)) {

@@ -93,9 +93,9 @@ bool Gateway::compare(const std::string& node, const std::vector<SlotReport>& sl
     if (slot.state == SlotState::none) continue;
     listed.insert(slot.uid);
     auto found = bindings_.find(slot.uid);
-    if (found != bindings_.end() && found->second->row.node == node && found->second->row.epoch == slot.epoch) {
+    if (found != bindings_.end() && found->second.row.node == node && found->second.row.epoch == slot.epoch) {
       // How it ended stands in its status, which was lost: the next listing asks for it.
-      if (slot.state == SlotState::finished && found->second->row.phase == Phase::bound) unreported = true;
+      if (slot.state == SlotState::finished && found->second.row.phase == Phase::bound) unreported = true;
       continue;
     }
     const std::string name = orphan_name(node, slot);
@@ -106,7 +106,7 @@ bool Gateway::compare(const std::string& node, const std::vector<SlotReport>& sl
       complete = adopt_slot(node, slot, incarnation) && complete;
       // What the node said of the pod came before there was a row to believe it by.
       const auto adopted_row = bindings_.find(slot.uid);
-      if (adopted_row != bindings_.end() && adopted_row->second->row.epoch == slot.epoch) unreported = true;
+      if (adopted_row != bindings_.end() && adopted_row->second.row.epoch == slot.epoch) unreported = true;
     } else {
       add_release({node, incarnation, slot.uid, slot.epoch, encode_charge(charge_of(slot))}, is_alive(slot.state));
     }
@@ -139,7 +139,7 @@ bool Gateway::adopt_slot(const std::string& node, const SlotReport& slot, const 
                               unbound ? std::vector<VolumeGrant>() : slot.volumes};
   const std::string name = orphan_name(node, slot);
   const auto waiting = bindings_.find(slot.uid);
-  if (!unbound && waiting != bindings_.end() && waiting->second->row.phase == Phase::none) {
+  if (!unbound && waiting != bindings_.end() && waiting->second.row.phase == Phase::none) {
     // A decision that waits, on Permit or for a busy node, is overtaken: the pod has its place.
     const std::string why = "the pod was found on node " + node;
     if (!scheduler_.waiting_pods().reject(slot.uid, "", why)) feed_permit(slot.uid, Status::error(why));
@@ -157,7 +157,7 @@ bool Gateway::adopt_slot(const std::string& node, const SlotReport& slot, const 
   }
   const auto known = bindings_.find(slot.uid);
   // Two nodes with one pod: the highest running epoch keeps the row, the other goes to the release list.
-  const bool other_wins = known != bindings_.end() && (known->second->row.epoch > slot.epoch || !is_alive(slot.state));
+  const bool other_wins = known != bindings_.end() && (known->second.row.epoch > slot.epoch || !is_alive(slot.state));
   if (other_wins || unbound) {
     if (identity_.orphans.contains(name)) forget_orphan(name);
     add_release(leftover, is_alive(slot.state));
@@ -178,7 +178,7 @@ bool Gateway::adopt_slot(const std::string& node, const SlotReport& slot, const 
     return false;  // asked again
   }
   if (known != bindings_.end()) {
-    const Binding& other = *known->second;
+    const Binding& other = known->second;
     const Resources charge = other.pod == nullptr ? Resources{} : pod_requests(*other.pod);
     ReleaseEntry old{other.row.node, other.row.incarnation, other.row.uid, other.row.epoch, encode_charge(charge)};
     const bool may_run = other.row.phase != Phase::prebind;
@@ -193,13 +193,13 @@ bool Gateway::adopt_slot(const std::string& node, const SlotReport& slot, const 
   queue_.remove(slot.uid);
   board_.mark(Kind::pod, row.pod);
   resume_row(std::move(row));
-  if (auto adopted_row = bindings_.find(slot.uid); adopted_row != bindings_.end()) verify(*adopted_row->second);
+  if (auto adopted_row = bindings_.find(slot.uid); adopted_row != bindings_.end()) verify(adopted_row->second);
   return true;
 }
 
 // A row whose place another node's slot disproves. Its record is that of the row to come already.
 void Gateway::drop_binding(const std::string& uid) {
-  Binding& binding = *bindings_.at(uid);
+  Binding& binding = bindings_.at(uid);
   binding.cancel(timers_);
   const std::unique_ptr<BindingCycle>& cycle = binding.journey().cycle;
   if (cycle && cycle->reservation && cycle->reservation->is_armed()) {

@@ -48,14 +48,14 @@ std::string Gateway::uid_of_epoch(const std::string& node, const Epoch& epoch) c
   return held->second;
 }
 
-std::vector<Binding*> Gateway::rows_of(const std::string& node) const {
+std::vector<Binding*> Gateway::rows_of(const std::string& node) {
   std::vector<Binding*> rows;
   const auto live = live_epochs_.find(node);
   if (live == live_epochs_.end()) return rows;
   for (const auto& [epoch, uid] : live->second) {
     const auto found = bindings_.find(uid);
-    if (found == bindings_.end() || found->second->row.phase == Phase::none) continue;
-    if (found->second->row.node == node && found->second->row.epoch == epoch) rows.push_back(found->second.get());
+    if (found == bindings_.end() || found->second.row.phase == Phase::none) continue;
+    if (found->second.row.node == node && found->second.row.epoch == epoch) rows.push_back(&found->second);
   }
   std::sort(rows.begin(), rows.end(), [](const Binding* a, const Binding* b) { return a->row.uid < b->row.uid; });
   return rows;

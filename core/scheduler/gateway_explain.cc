@@ -29,9 +29,9 @@ Explanation Gateway::try_pod(const Pod& pod, const std::string& not_counted, con
 Json Gateway::placement_of(const PodEntry& entry) const {
   Json placement = Json::object();
   if (const auto found = bindings_.find(entry.pod->uid()); found != bindings_.end()) {
-    const Row& row = found->second->row;
+    const Row& row = found->second.row;
     placement.set("node", row.node.get()).set("phase", to_string(row.phase)).set("epoch", to_text(row.epoch));
-    const std::string& reason = found->second->journey().reason;
+    const std::string& reason = found->second.journey().reason;
     if (!reason.empty()) placement.set("reason", reason);
     return placement;
   }

@@ -40,7 +40,7 @@ bool Gateway::is_busy(const std::string& node) const {
 // False too of a pod that ended since, or was decided anew for another node.
 bool Gateway::waits_for(const std::string& node, const std::string& uid) const {
   const auto found = bindings_.find(uid);
-  return found != bindings_.end() && found->second->journey().deferred && found->second->row.node == node;
+  return found != bindings_.end() && found->second.journey().deferred && found->second.row.node == node;
 }
 
 // Nothing is durable of it: after a restart it is decided anew.
@@ -55,7 +55,7 @@ Status Gateway::defer(Binding& binding) {
   if (std::exchange(binding.edit().deferred, true)) return busy;
   timers_.cancel(binding.edit().deadline);
   binding.edit().deadline = timers_.at(clock_.now() + options_.promise_ms, [this, uid = binding.row.uid] {
-    Binding& late = *bindings_.at(uid);
+    Binding& late = bindings_.at(uid);
     late.edit().deadline = 0;
     feed_permit(uid, Status::error("node " + late.row.node + " did not answer for the pods before it in " +
                                    std::to_string(options_.promise_ms / 1000) + " s"));
@@ -69,7 +69,7 @@ void Gateway::begin_deferred() {
     for (const auto& [node, uids] : std::exchange(deferred_, {})) {
       for (const std::string& uid : uids) {
         const auto found = bindings_.find(uid);
-        if (found != bindings_.end() && found->second->journey().deferred) {
+        if (found != bindings_.end() && found->second.journey().deferred) {
           feed_permit(uid, Status::error("the gateway learns anew what runs where"));
         }
       }

@@ -41,9 +41,9 @@ Status Gateway::forget_node(const std::string& node) {
   if (device != nullptr && !device->incarnation.empty()) incarnations.insert(device->incarnation);
   std::vector<std::string> uids, entries;
   for (const auto& [uid, binding] : bindings_) {
-    if (binding->row.node != node) continue;
+    if (binding.row.node != node) continue;
     uids.push_back(uid);
-    if (binding->row.phase != Phase::none) incarnations.insert(binding->row.incarnation);
+    if (binding.row.phase != Phase::none) incarnations.insert(binding.row.incarnation);
   }
   for (const auto& [key, release] : releases_) {
     if (release.entry.node != node) continue;
@@ -91,7 +91,7 @@ void Gateway::drop_node(const std::string& node) {
 void Gateway::forget_row(const std::string& uid, const std::string& node) {
   auto found = bindings_.find(uid);
   if (found == bindings_.end()) return;
-  Binding& binding = *found->second;
+  Binding& binding = found->second;
   binding.edit().reason = "node " + node + " was forgotten";
   if (binding.row.phase != Phase::none) return feed(uid, RowEvent::forget);
   // One that waits for a provisioner, not on Permit, hears of it alone.

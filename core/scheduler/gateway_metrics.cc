@@ -62,7 +62,7 @@ void Gateway::measure() {
   metrics_.cache_size.at({"pods"}).set(static_cast<std::int64_t>(cache_.pod_count()));
   metrics_.cache_size.at({"assumed_pods"}).set(assumed);
   std::map<Phase, std::int64_t> rows;
-  for (const auto& [uid, binding] : bindings_) ++rows[binding->row.phase];
+  for (const auto& [uid, binding] : bindings_) ++rows[binding.row.phase];
   for (const Phase phase : kPhases) metrics_.rows.at({to_string(phase)}).set(rows[phase]);
   metrics_.releases.at().set(static_cast<std::int64_t>(releases_.size()));
   for (const KindName& kind : kinds()) {

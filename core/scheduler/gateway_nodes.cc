@@ -187,7 +187,7 @@ void Gateway::on_pod_status(const std::string& node, const std::string& key, con
   if (!epoch) return refuse(message.topic, "epoch: " + epoch.error().message());
   auto found = bindings_.find(uid->as_string());
   if (found == bindings_.end()) return;
-  Binding& binding = *found->second;
+  Binding& binding = found->second;
   if (binding.row.node != node || binding.row.epoch != *epoch || binding.row.pod != key) return;
   PodEntry* entry = objects_.find_pod(key);
   if (entry == nullptr || entry->finished) return;

@@ -227,10 +227,10 @@ Result<Gateway::Accepted> Gateway::update_pod(PodEntry& entry, const std::shared
   mirror_pod(entry);
   board_.mark(Kind::pod, accepted.key);
   if (auto found = bindings_.find(next->uid()); found != bindings_.end()) {
-    found->second->pod = next;
+    found->second.pod = next;
     if (cache_.node_of(next->uid())) {
       cache_.update(next);
-      wake_updated(*before, *next, found->second->row.node);
+      wake_updated(*before, *next, found->second.row.node);
     }
   } else if (!entry.finished) {
     scheduler_.pod_updated(before, next);
@@ -318,10 +318,10 @@ void Gateway::show_leaving(PodEntry& entry) {
   objects_.put_pod(std::move(leaving));
   auto found = bindings_.find(before->uid());
   if (found == bindings_.end()) return;
-  found->second->pod = entry.pod;
+  found->second.pod = entry.pod;
   if (!cache_.node_of(before->uid())) return;
   cache_.update(entry.pod);
-  wake_updated(*before, *entry.pod, found->second->row.node);
+  wake_updated(*before, *entry.pod, found->second.row.node);
 }
 
 // A pod that is placed has changed.
@@ -345,8 +345,8 @@ void Gateway::remove_pod(PodEntry& entry) {
     if (!identity_.adopting) return finish_removal(key);
     return queue_.remove(uid);
   }
-  found->second->edit().reason = "pod was deleted";
-  switch (found->second->row.phase) {
+  found->second.edit().reason = "pod was deleted";
+  switch (found->second.row.phase) {
     case Phase::none:
       // One that waits for a provisioner, not on Permit, hears of it alone.
       if (!scheduler_.waiting_pods().reject(uid, "", "removed")) feed_permit(uid, Status::error("pod was deleted"));

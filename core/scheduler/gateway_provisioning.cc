@@ -19,7 +19,7 @@ Status Gateway::await_provisioners(Binding& binding, Millis again_at) {
     wake(*event_of(Kind::persistent_volume_claim, kUpdate), objects);
   }
   binding.edit().deadline = timers_.at(again_at, [this, uid = binding.row.uid] {
-    bindings_.find(uid)->second->edit().deadline = 0;
+    bindings_.find(uid)->second.edit().deadline = 0;
     feed_permit(uid, Status::ok());
   });
   board_.mark(Kind::pod, binding.pod->metadata.key());
@@ -30,7 +30,7 @@ void Gateway::look_for_provisioned() {
   if (!std::exchange(volumes_changed_, false)) return;
   std::vector<std::string> waiting;
   for (const auto& [uid, binding] : bindings_) {
-    if (binding->row.phase == Phase::none && !binding->journey().provisioning.empty()) waiting.push_back(uid);
+    if (binding.row.phase == Phase::none && !binding.journey().provisioning.empty()) waiting.push_back(uid);
   }
   if (waiting.empty()) return;
   scheduler_.refresh_snapshot();

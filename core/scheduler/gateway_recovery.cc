@@ -59,35 +59,34 @@ void Gateway::resume_rows(std::deque<Row> rows) {
     if (is_settled(rows[i])) settled.emplace_back(objects_.place_of_uid(rows[i].uid), static_cast<std::uint32_t>(i));
   }
   std::sort(settled.begin(), settled.end());
-  std::vector<std::unique_ptr<Binding>> restored(rows.size());
-  for (const auto& [place, i] : settled) {
-    restored[i] = restore_binding(std::move(rows[i]));
-    rows[i].uid = restored[i]->row.uid;
-  }
+  std::vector<Binding> restored(rows.size());
+  for (const auto& [place, i] : settled) restored[i] = restore_binding(std::move(rows[i]));
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (restored[i] == nullptr) {
+    if (restored[i].row.uid.empty()) {
       resume_row(std::move(rows[i]));
     } else {
-      bindings_.emplace_hint(bindings_.end(), std::move(rows[i].uid), std::move(restored[i]));
+      add_binding(std::move(restored[i]));
     }
   }
 }
 
 void Gateway::resume_row(Row row) {
   hold_volumes(row);
-  std::unique_ptr<Binding> owned = restore_binding(std::move(row));
-  Binding& binding = *owned;
+  Binding& binding = add_binding(restore_binding(std::move(row)));
   if (binding.row.phase == Phase::prebind) arm_deadline(binding);
   if (is_in_flight(binding.row)) enter_flight(binding.row);
-  const Text uid = binding.row.uid;
-  bindings_.emplace_hint(bindings_.end(), uid, std::move(owned));  // a store is read in this order
   binding.edit().task = binding_cycle(binding);
-  reap(uid);
+  reap(Text(binding.row.uid));
 }
 
-std::unique_ptr<Binding> Gateway::restore_binding(Row row) {
-  auto owned = std::make_unique<Binding>();
-  Binding& binding = *owned;
+// A store is read in the order of uids: it comes behind all others.
+Binding& Gateway::add_binding(Binding binding) {
+  Text uid = binding.row.uid;
+  return bindings_.emplace_hint(bindings_.end(), std::move(uid), std::move(binding))->second;
+}
+
+Binding Gateway::restore_binding(Row row) {
+  Binding binding;
   binding.row = std::move(row);
   const PodEntry* entry = objects_.find_pod_by_uid(binding.row.uid);
   if (entry != nullptr) {
@@ -99,7 +98,7 @@ std::unique_ptr<Binding> Gateway::restore_binding(Row row) {
   hold_epoch(binding.row.node, binding.row.epoch, binding.row.uid);
   if (!is_in_flight(binding.row)) {
     if (entry != nullptr && !entry->finished) cache_.confirm(binding.pod, binding.row.node);
-    return owned;
+    return binding;
   }
   binding.edit().cycle = std::make_unique<BindingCycle>();
   BindingCycle& cycle = *binding.edit().cycle;
@@ -113,7 +112,7 @@ std::unique_ptr<Binding> Gateway::restore_binding(Row row) {
   } else if (entry != nullptr && !entry->finished) {
     cache_.confirm(binding.pod, binding.row.node);
   }
-  return owned;
+  return binding;
 }
 
 }  // namespace berth

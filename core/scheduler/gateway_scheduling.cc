@@ -31,15 +31,13 @@ void Gateway::enqueue(const std::shared_ptr<const Pod>& pod, const QueuePlace* k
 }
 
 void Gateway::start_binding(std::unique_ptr<BindingCycle> cycle) {
-  auto owned = std::make_unique<Binding>();
-  Binding& binding = *owned;
+  const Text uid = cycle->queued.pod->metadata.uid;
+  Binding& binding = bindings_[uid];
   binding.pod = cycle->queued.pod;
-  binding.row.uid = binding.pod->metadata.uid;
+  binding.row.uid = uid;
   binding.row.pod = objects_.key_of(*binding.pod);
   binding.row.node = Text::common(cycle->node);
   binding.edit().cycle = std::move(cycle);
-  const Text uid = binding.row.uid;
-  bindings_.emplace(uid, std::move(owned));
   binding.edit().task = binding_cycle(binding);
   reap(uid);
 }
@@ -109,7 +107,7 @@ void Gateway::node_chosen(const QueuedPod& queued) {
 void Gateway::replace_pod(PodEntry& entry, const std::shared_ptr<const Pod>& changed) {
   const std::string uid = changed->uid();
   objects_.put_pod(changed);
-  if (auto found = bindings_.find(uid); found != bindings_.end()) found->second->pod = entry.pod;
+  if (auto found = bindings_.find(uid); found != bindings_.end()) found->second.pod = entry.pod;
   if (cache_.node_of(uid)) cache_.update(entry.pod);
 }
 

@@ -31,10 +31,10 @@ std::string Gateway::why_pending(const PodEntry& entry) const {
   const std::string key = entry.pod->metadata.key();
   if (const std::string unready = not_ready(); !unready.empty()) return "the gateway is not ready: " + unready;
   if (auto found = bindings_.find(entry.pod->uid()); found != bindings_.end()) {
-    const Row& row = found->second->row;
-    if (!found->second->journey().provisioning.empty() && row.phase == Phase::none)
-      return what_is_provisioned(*found->second);
-    if (found->second->journey().deferred)
+    const Row& row = found->second.row;
+    if (!found->second.journey().provisioning.empty() && row.phase == Phase::none)
+      return what_is_provisioned(found->second);
+    if (found->second.journey().deferred)
       return "node " + row.node + " is chosen, and is asked when it has answered for others";
     if (row.phase == Phase::none) {
       std::string plugins;
@@ -67,7 +67,7 @@ std::string Gateway::nominated_node(const PodEntry& entry) const {
   if (entry.finished) return {};
   const auto found = bindings_.find(entry.pod->uid());
   if (found == bindings_.end()) return entry.pod->nominated_node_name;
-  const Row& row = found->second->row;
+  const Row& row = found->second.row;
   return row.phase == Phase::bound || row.phase == Phase::release ? std::string() : row.node.get();
 }
 
@@ -79,7 +79,7 @@ Json Gateway::pod_status(const PodEntry& entry) const {
   bool scheduled = entry.finished;
   std::string phase = "Pending";
   if (auto found = bindings_.find(entry.pod->uid()); found != bindings_.end()) {
-    const Row& row = found->second->row;
+    const Row& row = found->second.row;
     scheduled = scheduled || row.phase == Phase::bound || row.phase == Phase::release;
     const Json* epoch = observed.find("epoch");
     const bool current = epoch != nullptr && *epoch == Json(to_text(row.epoch));

@@ -24,7 +24,7 @@ void Gateway::hold_volumes(const std::string& holder, const std::vector<VolumeGr
 // Until the device has answered it stays, whatever is said of it meanwhile: the row may be about to bind it.
 bool Gateway::is_reserved(const std::function<bool(const VolumeGrant&)>& is_it) const {
   return std::any_of(bindings_.begin(), bindings_.end(), [&is_it](const auto& entry) {
-    const Row& row = entry.second->row;
+    const Row& row = entry.second.row;
     return row.phase == Phase::prebind && std::any_of(row.volumes.begin(), row.volumes.end(), is_it);
   });
 }
@@ -74,13 +74,13 @@ void Gateway::settle_claim(const std::string& key, Json& manifest) {
   const auto is_given = [&](const VolumeGrant& grant) { return grant.volume == volume && grant.claim != key; };
   std::vector<std::string> uids;
   for (const auto& [uid, binding] : bindings_) {
-    const Row& row = binding->row;
+    const Row& row = binding.row;
     if (row.phase == Phase::prebind && std::any_of(row.volumes.begin(), row.volumes.end(), is_given)) {
       uids.push_back(uid);
     }
   }
   for (const std::string& uid : uids) {
-    bindings_.at(uid)->edit().reason = "volume " + volume + " turned out to be that of claim " + key;
+    bindings_.at(uid).edit().reason = "volume " + volume + " turned out to be that of claim " + key;
     feed(uid, RowEvent::leave);
   }
   if (!is_taken({key, volume, {}})) return;
@@ -137,7 +137,7 @@ bool Gateway::is_used(const std::string& claim) const {
          std::any_of(releases_.begin(), releases_.end(),
                      [&names](const auto& release) { return names(release.second.entry.volumes); }) ||
          std::any_of(bindings_.begin(), bindings_.end(), [&](const auto& entry) {
-           const Row& row = entry.second->row;
+           const Row& row = entry.second.row;
            return row.phase != Phase::none && names(row.volumes) && objects_.find_pod_by_uid(row.uid) == nullptr;
          });
 }
@@ -146,11 +146,11 @@ bool Gateway::is_used(const std::string& claim) const {
 // no room to say so, later then.
 bool Gateway::drop_grants_of(const std::string& claim) {
   for (auto& [uid, binding] : bindings_) {
-    if (binding->row.volumes.empty() || binding->row.phase == Phase::none) continue;
-    Row row = binding->row;
+    if (binding.row.volumes.empty() || binding.row.phase == Phase::none) continue;
+    Row row = binding.row;
     if (std::erase_if(row.volumes, [&claim](const VolumeGrant& grant) { return grant.claim == claim; }) == 0) continue;
     if (!store_.begin(uid, encode(row), static_cast<int>(row.phase)).is_success()) return false;
-    binding->row.volumes = std::move(row.volumes);
+    binding.row.volumes = std::move(row.volumes);
   }
   for (auto& [holder, grants] : unbound_grants_) {
     std::erase_if(grants, [&claim](const VolumeGrant& grant) { return grant.claim == claim; });

@@ -234,18 +234,18 @@ class Run {
   }
   bool is_bound(int pod) const {
     const auto found = gateway_->bindings().find(uid_of(pod));
-    return found != gateway_->bindings().end() && found->second->row.phase == Phase::bound;
+    return found != gateway_->bindings().end() && found->second.row.phase == Phase::bound;
   }
   std::size_t bound() const {
     return static_cast<std::size_t>(
         std::count_if(gateway_->bindings().begin(), gateway_->bindings().end(),
-                      [](const auto& entry) { return entry.second->row.phase == Phase::bound; }));
+                      [](const auto& entry) { return entry.second.row.phase == Phase::bound; }));
   }
   std::string state() const {
     if (gateway_ == nullptr) return "no gateway";
     std::string text = std::to_string(gateway_->objects().pods().size()) + " pods are known";
     std::map<std::string, int> phases;
-    for (const auto& [uid, binding] : gateway_->bindings()) ++phases[std::string(to_string(binding->row.phase))];
+    for (const auto& [uid, binding] : gateway_->bindings()) ++phases[std::string(to_string(binding.row.phase))];
     for (const auto& [phase, rows] : phases) text += ", " + std::to_string(rows) + " in phase " + phase;
     return text + (gateway_link_->is_up() && devices_link_.is_up() ? "" : ", a link is down");
   }

@@ -147,7 +147,7 @@ class Site {
   std::size_t bound() const {
     return static_cast<std::size_t>(
         std::count_if(gateway_->bindings().begin(), gateway_->bindings().end(),
-                      [](const auto& entry) { return entry.second->row.phase == Phase::bound; }));
+                      [](const auto& entry) { return entry.second.row.phase == Phase::bound; }));
   }
   void end() {
     gateway_.reset();

@@ -123,8 +123,8 @@ Breach s9(const Witness& witness) {
   std::map<std::string, Implied> implied;
   std::size_t placed = 0;
   for (const auto& [uid, binding] : gateway->bindings()) {
-    if (binding->pod == nullptr || !scope.covers(binding->row.node)) continue;
-    const PodEntry* entry = gateway->objects().find_pod(binding->row.pod);
+    if (binding.pod == nullptr || !scope.covers(binding.row.node)) continue;
+    const PodEntry* entry = gateway->objects().find_pod(binding.row.pod);
     const bool finished = entry != nullptr && entry->finished && entry->pod->uid() == uid;
     const std::optional<std::string> node = gateway->cache().node_of(uid);
     if (finished) {
@@ -132,14 +132,14 @@ Breach s9(const Witness& witness) {
       continue;
     }
     ++placed;
-    implied[binding->row.node].pods.insert(uid);
-    if (node != binding->row.node) {
-      return "row " + show(uid, binding->row.epoch) + " is on node " + binding->row.node + ", the cache says " +
+    implied[binding.row.node].pods.insert(uid);
+    if (node != binding.row.node) {
+      return "row " + show(uid, binding.row.epoch) + " is on node " + binding.row.node + ", the cache says " +
              node.value_or("nowhere");
     }
-    const bool assumed = binding->row.phase < Phase::bound;
+    const bool assumed = binding.row.phase < Phase::bound;
     if (gateway->cache().is_assumed(uid) != assumed) {
-      return "row " + show(uid, binding->row.epoch) + " is in phase " + std::string(to_string(binding->row.phase)) +
+      return "row " + show(uid, binding.row.epoch) + " is in phase " + std::string(to_string(binding.row.phase)) +
              ", the cache has it " + (assumed ? "confirmed" : "assumed");
     }
   }
@@ -185,7 +185,7 @@ Breach find_misplaced(const Gateway& gateway, const std::string& key, const PodE
   const Queue::Where where = gateway.queue().where(uid);
   const auto binding = gateway.bindings().find(uid);
   const bool has_binding = binding != gateway.bindings().end();
-  const bool permit_wait = has_binding && binding->second->row.phase == Phase::none;
+  const bool permit_wait = has_binding && binding->second.row.phase == Phase::none;
   // Of a pod that waits on Permit the queue says "in flight": that is one place.
   const bool queued = where != Queue::Where::none && !(permit_wait && where == Queue::Where::in_flight);
   const bool finished = entry.finished && !has_binding;

@@ -52,7 +52,7 @@ bool has_ports(const Pod& pod, const NodeInfo& info) {
 // Nothing is promised to any claim: what is not bound is free.
 bool is_undecided(const Gateway& gateway) {
   return std::any_of(gateway.bindings().begin(), gateway.bindings().end(),
-                     [](const auto& entry) { return entry.second->row.phase < Phase::bind; });
+                     [](const auto& entry) { return entry.second.row.phase < Phase::bind; });
 }
 
 // A claim that has its volume binds the pod to the volume's node. One that has none yet takes a free one of its class,

@@ -185,7 +185,7 @@ class GatewayTest : public ::testing::Test {
   }
   Phase phase(const std::string& uid) const {
     auto found = gateway->bindings().find(uid);
-    return found == gateway->bindings().end() ? Phase::none : found->second->row.phase;
+    return found == gateway->bindings().end() ? Phase::none : found->second.row.phase;
   }
   Json describe_pod(const std::string& name) {
     return api(R"({"op":"describe","kind":"pod","namespace":"default","name":")" + name + R"("})");

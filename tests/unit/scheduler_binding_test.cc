@@ -79,7 +79,7 @@ TEST_F(GatewayTest, ARestartFindsEachRowWithItsOwnPodAndNode) {
   restart();
   EXPECT_EQ(gateway->bindings().size(), pods.size());
   for (const auto& [name, uid] : pods) {
-    const Binding& binding = *gateway->bindings().at(uid);
+    const Binding& binding = gateway->bindings().at(uid);
     EXPECT_EQ(binding.row.uid, uid);
     EXPECT_EQ(binding.row.pod, "default/" + name);
     EXPECT_EQ(binding.row.phase, name == "c" ? Phase::prebind : Phase::bound);
@@ -98,7 +98,7 @@ TEST_F(GatewayTest, ABoundRowHearsItsDeviceAfterARestart) {
   const Request bind = *request("n1");
   restart();
   device("n1");
-  EXPECT_EQ(gateway->bindings().at("u1")->journey().cycle, nullptr) << "it is over";
+  EXPECT_EQ(gateway->bindings().at("u1").journey().cycle, nullptr) << "it is over";
   answer("n1", answer_to(bind, AnswerType::released));
   EXPECT_NE(phase("u1"), Phase::bound);
   ASSERT_EQ(request("n1")->type, RequestType::pre_bind) << "placed anew";
@@ -208,7 +208,7 @@ TEST_F(GatewayTest, AFinishedPodFreesItsResourcesKeepsItsStatusAndIsReleased) {
   start_connected();
   device("n1");
   bind_pod("job", "u1", "n1");
-  const std::string epoch = to_text(gateway->bindings().at("u1")->row.epoch);
+  const std::string epoch = to_text(gateway->bindings().at("u1").row.epoch);
   receive(topics.node_pod("n1", "default/job"), R"({"uid":"u1","epoch":")" + epoch + R"(","phase":"Succeeded"})", true);
   EXPECT_EQ(phase("u1"), Phase::release);
   EXPECT_EQ(gateway->cache().pod_count(), 0u);

@@ -96,7 +96,7 @@ class CrowdTest : public GatewayTest {
   }
   std::size_t bound() const {
     std::size_t count = 0;
-    for (const auto& [uid, binding] : gateway->bindings()) count += binding->row.phase == Phase::bound ? 1u : 0u;
+    for (const auto& [uid, binding] : gateway->bindings()) count += binding.row.phase == Phase::bound ? 1u : 0u;
     return count;
   }
   int reachable() const {
@@ -175,7 +175,7 @@ TEST_F(CrowdTest, ANodeThatAnswersNothingTakesNoMoreOfTheWindowThanItsOwnShare) 
 
   transport.sent.clear();
   advance(options.promise_ms);
-  for (const auto& [uid, binding] : gateway->bindings()) EXPECT_FALSE(binding->journey().deferred) << uid;
+  for (const auto& [uid, binding] : gateway->bindings()) EXPECT_FALSE(binding.journey().deferred) << uid;
   EXPECT_EQ(gateway->releases().size(), 4u) << "what was asked and not answered";
 }
 

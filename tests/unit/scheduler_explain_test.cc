@@ -39,7 +39,7 @@ class Explain : public GatewayTest {
   }
   void place(const std::string& name, const std::string& uid) {
     apply(pod(name, uid));
-    const std::string node = gateway->bindings().at(uid)->row.node;
+    const std::string node = gateway->bindings().at(uid).row.node;
     answer(node, AnswerType::pre_bound);
     answer(node, AnswerType::bound);
     ASSERT_EQ(phase(uid), Phase::bound);
@@ -146,7 +146,7 @@ TEST_F(Explain, SaysWhenTheSeedDecidedAmongEquals) {
   EXPECT_EQ(text(reply, {"trial", "chosen", "ties"}), "2");
   EXPECT_EQ(text(reply, {"trial", "chosen", "seed"}), "42");
   apply(pod("p", "u1"));
-  EXPECT_EQ(gateway->bindings().at("u1")->row.node, text(reply, {"trial", "node"}));  // as the next cycle decides
+  EXPECT_EQ(gateway->bindings().at("u1").row.node, text(reply, {"trial", "node"}));  // as the next cycle decides
 }
 
 TEST_F(Explain, SaysWhenOnlyOneNodeIsFeasible) {
@@ -308,7 +308,7 @@ class ExplainDeterminism : public Explain, public ::testing::WithParamInterface<
       apply(pod(name, uid, std::to_string(64 * (1 + chance.below(4))) + "Mi"));
       if (ask) ask_much(name);
       if (const auto found = gateway->bindings().find(uid); found != gateway->bindings().end()) {
-        const std::string node = found->second->row.node;
+        const std::string node = found->second.row.node;
         placed[name] = node;
         answer(node, AnswerType::pre_bound);
         if (ask) ask_much(name);

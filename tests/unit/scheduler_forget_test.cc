@@ -14,7 +14,7 @@ class ForgetTest : public GatewayTest {
     const Request asked = *request("a");
     answer("a", answer_to(asked, AnswerType::pre_bound));
     answer("a", answer_to(asked, AnswerType::bound));
-    EXPECT_EQ(gateway->bindings().at("u1")->row.phase, Phase::bound);
+    EXPECT_EQ(gateway->bindings().at("u1").row.phase, Phase::bound);
     return asked;
   }
   void answer(const std::string& node, const Answer& given) { receive(topics.answers("gateway", node), encode(given)); }
@@ -43,7 +43,7 @@ TEST_F(ForgetTest, TheRowGoesAndThePodIsPlacedElsewhere) {
   EXPECT_EQ(forget("a").find("ok")->as_bool(), true);
   EXPECT_EQ(gateway->nodes().all().count("a"), 0u);
   EXPECT_EQ(request("b")->type, RequestType::pre_bind);
-  EXPECT_EQ(gateway->bindings().at("u1")->row.node, "b");
+  EXPECT_EQ(gateway->bindings().at("u1").row.node, "b");
 }
 
 TEST_F(ForgetTest, AnUnknownNodeCannotBeForgotten) {

@@ -116,7 +116,7 @@ TEST_F(GatewayTest, OfAReportIsKeptWhatSomebodyReads) {
   start_connected();
   device("n1");
   bind_pod("web", "u1", "n1");
-  const std::string epoch = to_text(gateway->bindings().at("u1")->row.epoch);
+  const std::string epoch = to_text(gateway->bindings().at("u1").row.epoch);
   receive(topics.node_pod("n1", "default/web"),
           R"({"uid":"u1","epoch":")" + epoch + R"(","incarnation":"i1","slot":"running","phase":"Running"})", true);
   EXPECT_EQ(gateway->objects().find_pod("default/web")->observed.text(),
@@ -164,7 +164,7 @@ TEST_F(GatewayTest, WhatTheDeviceSaysOfAPodIsShown) {
   start_connected();
   device("n1");
   bind_pod("job", "u1", "n1");
-  const std::string epoch = to_text(gateway->bindings().at("u1")->row.epoch);
+  const std::string epoch = to_text(gateway->bindings().at("u1").row.epoch);
   receive(topics.node_pod("n1", "default/job"),
           R"({"uid":"u1","epoch":")" + epoch + R"(","phase":"Failed","reason":"KeeperLost","message":"gone"})", true);
   EXPECT_EQ(why("job"), "gone");

@@ -182,12 +182,12 @@ TEST_F(GatewayTest, ABoundPodHoldsNoCoroutineAndCanBeDeletedAllTheSame) {
   const auto is_small = [](const Binding& binding) {
     return binding.is_at_rest() && &binding.row.uid.get() == &binding.pod->metadata.uid.get();
   };
-  EXPECT_TRUE(is_small(*gateway->bindings().at("u1")));
+  EXPECT_TRUE(is_small(gateway->bindings().at("u1")));
   restart();
-  EXPECT_TRUE(is_small(*gateway->bindings().at("u1")));
+  EXPECT_TRUE(is_small(gateway->bindings().at("u1")));
   api(R"({"op":"delete","kind":"pod","namespace":"default","name":"web"})");
   EXPECT_EQ(phase("u1"), Phase::release);
-  EXPECT_TRUE(gateway->bindings().at("u1")->journey().task.is_begun());
+  EXPECT_TRUE(gateway->bindings().at("u1").journey().task.is_begun());
 }
 
 TEST_F(GatewayTest, ASilentNodeIsTaintedAndLosesNothing) {
@@ -301,7 +301,7 @@ TEST_F(GatewayTest, ALostStorePlacesNothingUntilEveryKnownNodeHasAnswered) {
       {{"u1", {1, 2}, SlotState::running, pod("web", "u1")}, {"lost", {1, 1}, SlotState::running, pod("lost", "lost")}},
       "i2");
   EXPECT_FALSE(gateway->identity().adopting);
-  EXPECT_EQ(gateway->bindings().at("u1")->row.node, "n1") << "the highest running epoch keeps the row";
+  EXPECT_EQ(gateway->bindings().at("u1").row.node, "n1") << "the highest running epoch keeps the row";
   EXPECT_TRUE(gateway->releases().contains("n2/u1/1.2"));
   EXPECT_TRUE(gateway->identity().orphans.contains("n2/lost/1.1")) << "waits for the operator's word";
   EXPECT_EQ(phase("u2"), Phase::prebind);

@@ -96,7 +96,7 @@ TEST_F(PreemptionTest, TakesTheNominationOfALowerPod) {
 class StartTimeTest : public PreemptionTest, public ::testing::WithParamInterface<std::pair<const char*, const char*>> {
  protected:
   void report(const std::string& node, const std::string& key, const std::string& uid, const std::string& start) {
-    const Epoch epoch = gateway->bindings().at(uid)->row.epoch;
+    const Epoch epoch = gateway->bindings().at(uid).row.epoch;
     receive(topics.node_pod(node, key), R"({"uid":")" + uid + R"(","epoch":")" + to_text(epoch) +
                                             R"(","phase":"Running","startTime":")" + start + R"("})");
   }

@@ -246,7 +246,7 @@ TEST_F(GatewayTest, ALargePodAndItsStatusFitIntoAMessage) {
   answer("n1", AnswerType::pre_bound);
   answer("n1", AnswerType::bound);
   receive(topics.node_pod("n1", "default/web"),
-          R"({"uid":"u1","epoch":")" + to_text(gateway->bindings().at("u1")->row.epoch) +
+          R"({"uid":"u1","epoch":")" + to_text(gateway->bindings().at("u1").row.epoch) +
               R"(","phase":"Running","containerStatuses":[{"x":")" + std::string(60 * 1024, 'y') + R"("}]})");
   describe_pod("web");
   api(R"({"op":"get","kind":"pod"})");

@@ -115,7 +115,7 @@ TEST_F(LostStoreTest, AnOrphanIsChargedAndItsPodIsPlacedNowhereElse) {
   EXPECT_EQ(phase("u1"), Phase::none);
   slots("n1", {slot("u1")});
   EXPECT_EQ(phase("u1"), Phase::bound);
-  EXPECT_EQ(gateway->bindings().at("u1")->row.node, "n1");
+  EXPECT_EQ(gateway->bindings().at("u1").row.node, "n1");
   EXPECT_TRUE(gateway->identity().orphans.empty());
   EXPECT_TRUE(gateway->releases().empty());
   EXPECT_FALSE(was_asked("n2", RequestType::pre_bind, "u1"));
@@ -400,7 +400,7 @@ TEST_F(ReservedVolumeTest, AClaimAppliedAgainIsNotBoundByTheRowOfAPodThatHasFini
   answer("n1", AnswerType::pre_bound);
   answer("n1", AnswerType::bound);
   receive(topics.node_pod("n1", "default/web"),
-          R"({"uid":"u1","epoch":")" + to_text(gateway->bindings().at("u1")->row.epoch) + R"(","phase":"Succeeded"})");
+          R"({"uid":"u1","epoch":")" + to_text(gateway->bindings().at("u1").row.epoch) + R"(","phase":"Succeeded"})");
   ASSERT_EQ(phase("u1"), Phase::release);
   api(R"({"op":"delete","kind":"pvc","namespace":"default","name":"c"})");
   stop_offering();
