@@ -18,17 +18,18 @@ constexpr const char* kExistingAntiAffinity = "node(s) didn't satisfy existing p
 
 bool satisfies_affinity(const Neighbours& neighbours, const Pod& pod, const Node& node, NamespaceLabels& namespaces) {
   bool all_there = true;
-  for (const PodAffinityTerm& term : pod.pod_affinity.required) {
+  for (const PodAffinityTerm& term : pod.affinity->pod_affinity.required) {
     auto label = node.metadata.labels.find(term.topology_key);
     if (label == node.metadata.labels.end()) return false;
     if (neighbours.wanted.at(term.topology_key, label->second) <= 0) all_there = false;
   }
   // The first of a series that wants its own kind may go anywhere, or none would ever start.
-  return all_there || (neighbours.wanted.empty() && all_mean(pod.pod_affinity.required, pod, pod, namespaces));
+  return all_there ||
+         (neighbours.wanted.empty() && all_mean(pod.affinity->pod_affinity.required, pod, pod, namespaces));
 }
 
 bool satisfies_anti_affinity(const Neighbours& neighbours, const Pod& pod, const Node& node) {
-  const auto& terms = pod.pod_anti_affinity.required;
+  const auto& terms = pod.affinity->pod_anti_affinity.required;
   return std::none_of(terms.begin(), terms.end(), [&](const PodAffinityTerm& term) {
     auto label = node.metadata.labels.find(term.topology_key);
     return label != node.metadata.labels.end() && neighbours.unwanted.at(term.topology_key, label->second) > 0;
@@ -63,7 +64,8 @@ Status InterPodAffinity::pre_filter(CycleState& state, const Pod& pod, const Sna
   NamespaceLabels namespaces(handle_.lister());
   auto neighbours = std::make_unique<Neighbours>();
   neighbours->labels_of_namespace = labels_of(pod.metadata.namespace_, namespaces);
-  const bool has_terms = !pod.pod_affinity.required.empty() || !pod.pod_anti_affinity.required.empty();
+  const bool has_terms =
+      !pod.affinity->pod_affinity.required.empty() || !pod.affinity->pod_anti_affinity.required.empty();
   if (!has_terms && snapshot.pods_with_affinity() == 0) return Status::skip();
   for (const std::shared_ptr<const NodeInfo>& node : snapshot.nodes()) {
     for (const std::shared_ptr<const Pod>& existing : node->pods_with_required_anti_affinity) {
@@ -113,29 +115,30 @@ void InterPodAffinity::weigh(TopologyCounts& scores, const Pod& pod, const Label
   const auto add = [&](const std::string& topology_key, std::int64_t weight) {
     scores.add(node, topology_key, weight, times);
   };
-  for (const WeightedPodAffinityTerm& each : pod.pod_affinity.preferred) {
+  for (const WeightedPodAffinityTerm& each : pod.affinity->pod_affinity.preferred) {
     if (means(each.term, pod, existing, namespaces)) add(each.term.topology_key, each.weight);
   }
-  for (const WeightedPodAffinityTerm& each : pod.pod_anti_affinity.preferred) {
+  for (const WeightedPodAffinityTerm& each : pod.affinity->pod_anti_affinity.preferred) {
     if (means(each.term, pod, existing, namespaces)) add(each.term.topology_key, -each.weight);
   }
   if (arguments_.hard_pod_affinity_weight > 0) {
-    for (const PodAffinityTerm& term : existing.pod_affinity.required) {
+    for (const PodAffinityTerm& term : existing.affinity->pod_affinity.required) {
       if (!means(term, existing, pod, labels_of_namespace)) continue;
       add(term.topology_key, arguments_.hard_pod_affinity_weight);
     }
   }
-  for (const WeightedPodAffinityTerm& each : existing.pod_affinity.preferred) {
+  for (const WeightedPodAffinityTerm& each : existing.affinity->pod_affinity.preferred) {
     if (means(each.term, existing, pod, labels_of_namespace)) add(each.term.topology_key, each.weight);
   }
-  for (const WeightedPodAffinityTerm& each : existing.pod_anti_affinity.preferred) {
+  for (const WeightedPodAffinityTerm& each : existing.affinity->pod_anti_affinity.preferred) {
     if (means(each.term, existing, pod, labels_of_namespace)) add(each.term.topology_key, -each.weight);
   }
 }
 
 Status InterPodAffinity::pre_score(CycleState& state, const Pod& pod,
                                    const std::vector<std::shared_ptr<const NodeInfo>>&) {
-  const bool has_preferences = !pod.pod_affinity.preferred.empty() || !pod.pod_anti_affinity.preferred.empty();
+  const bool has_preferences =
+      !pod.affinity->pod_affinity.preferred.empty() || !pod.affinity->pod_anti_affinity.preferred.empty();
   const bool ignores_others =
       arguments_.ignore_preferred_terms_of_existing_pods || handle_.snapshot().pods_with_affinity() == 0;
   if (!has_preferences && ignores_others) return Status::skip();

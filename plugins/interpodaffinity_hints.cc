@@ -17,8 +17,8 @@ Hint after_pod_change(const Pod& pod, const EventObjects& objects) {
     return Hint::skip;
   }
   const Labels none;
-  auto wants = [&](const Pod& other) { return all_mean(pod.pod_affinity.required, pod, other, none); };
-  auto avoids = [&](const Pod& other) { return all_mean(pod.pod_anti_affinity.required, pod, other, none); };
+  auto wants = [&](const Pod& other) { return all_mean(pod.affinity->pod_affinity.required, pod, other, none); };
+  auto avoids = [&](const Pod& other) { return all_mean(pod.affinity->pod_anti_affinity.required, pod, other, none); };
   if (before == nullptr) return wants(*after) ? Hint::queue : Hint::skip;
   if (after == nullptr) return avoids(*before) ? Hint::queue : Hint::skip;
   const bool helps = (!wants(*before) && wants(*after)) || (avoids(*before) && !avoids(*after));
@@ -28,8 +28,8 @@ Hint after_pod_change(const Pod& pod, const EventObjects& objects) {
 Hint after_node_change(const Pod& pod, const EventObjects& objects) {
   if (objects.new_node == nullptr) return Hint::queue;
   const Labels& after = objects.new_node->metadata.labels;
-  const auto& affinity = pod.pod_affinity.required;
-  const auto& anti_affinity = pod.pod_anti_affinity.required;
+  const auto& affinity = pod.affinity->pod_affinity.required;
+  const auto& anti_affinity = pod.affinity->pod_anti_affinity.required;
   if (objects.old_node == nullptr) {
     const bool has_key = std::any_of(affinity.begin(), affinity.end(), [&after](const PodAffinityTerm& term) {
       return after.contains(term.topology_key);

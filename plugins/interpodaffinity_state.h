@@ -21,18 +21,18 @@ struct Neighbours final : StateEntry {
   std::unique_ptr<StateEntry> clone() const override { return std::make_unique<Neighbours>(*this); }
 
   void count_refusing(const Pod& pod, const Pod& other, const Node& node, std::int64_t amount) {
-    for (const PodAffinityTerm& term : other.pod_anti_affinity.required) {
+    for (const PodAffinityTerm& term : other.affinity->pod_anti_affinity.required) {
       if (means(term, other, pod, labels_of_namespace)) refusing.add_and_drop_zero(node, term.topology_key, amount);
     }
   }
   void count_meant(const Pod& pod, const Pod& other, const Node& node, std::int64_t amount,
                    NamespaceLabels& namespaces) {
-    if (all_mean(pod.pod_affinity.required, pod, other, namespaces)) {
-      for (const PodAffinityTerm& term : pod.pod_affinity.required) {
+    if (all_mean(pod.affinity->pod_affinity.required, pod, other, namespaces)) {
+      for (const PodAffinityTerm& term : pod.affinity->pod_affinity.required) {
         wanted.add_and_drop_zero(node, term.topology_key, amount);
       }
     }
-    for (const PodAffinityTerm& term : pod.pod_anti_affinity.required) {
+    for (const PodAffinityTerm& term : pod.affinity->pod_anti_affinity.required) {
       if (means(term, pod, other, namespaces)) unwanted.add_and_drop_zero(node, term.topology_key, amount);
     }
   }

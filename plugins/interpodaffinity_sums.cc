@@ -21,11 +21,11 @@ struct Terms final : StateEntry {
 };
 
 bool has_required_terms(const Pod& pod) {
-  return !pod.pod_affinity.required.empty() || !pod.pod_anti_affinity.required.empty();
+  return !pod.affinity->pod_affinity.required.empty() || !pod.affinity->pod_anti_affinity.required.empty();
 }
 
 bool has_preferences(const Pod& pod) {
-  return !pod.pod_affinity.preferred.empty() || !pod.pod_anti_affinity.preferred.empty();
+  return !pod.affinity->pod_affinity.preferred.empty() || !pod.affinity->pod_anti_affinity.preferred.empty();
 }
 
 }  // namespace
@@ -38,7 +38,7 @@ void InterPodAffinity::begin_sums(CycleState& state, const Pod& pod, Domains& do
   auto terms = std::make_unique<Terms>(handle_.lister());
   auto neighbours = std::make_unique<Neighbours>();
   neighbours->labels_of_namespace = labels_of(pod.metadata.namespace_, terms->namespaces);
-  for (const PodAffinity* own : {&pod.pod_affinity, &pod.pod_anti_affinity}) {
+  for (const PodAffinity* own : {&pod.affinity->pod_affinity, &pod.affinity->pod_anti_affinity}) {
     for (const PodAffinityTerm& term : own->required) terms->keys.insert(term.topology_key);
     for (const WeightedPodAffinityTerm& each : own->preferred) terms->keys.insert(each.term.topology_key);
   }

@@ -15,7 +15,8 @@ bool fits(const Pod& pod, const Node& node) {
     auto found = labels.find(key);
     if (found == labels.end() || found->second != value) return false;
   }
-  return !pod.required_node_affinity || matches(*pod.required_node_affinity, labels, node.metadata.name);
+  return !pod.affinity->required_node_affinity ||
+         matches(*pod.affinity->required_node_affinity, labels, node.metadata.name);
 }
 
 // By place: 1 where the requirement does not hold. Each value of the label is looked at once at most.
@@ -62,7 +63,7 @@ std::optional<std::set<std::string>> named_nodes(const NodeSelectorTerm& term) {
 // True when no term names nodes, which have no column.
 bool is_about_labels(const Pod& pod) {
   const std::vector<NodeSelectorTerm> none;
-  const auto& terms = pod.required_node_affinity ? pod.required_node_affinity->terms : none;
+  const auto& terms = pod.affinity->required_node_affinity ? pod.affinity->required_node_affinity->terms : none;
   return std::all_of(terms.begin(), terms.end(), [](const auto& term) { return term.match_fields.empty(); });
 }
 
@@ -116,11 +117,11 @@ std::vector<EventWithHint> NodeAffinity::events_to_register() const {
 }
 
 Status NodeAffinity::pre_filter(CycleState&, const Pod& pod, const Snapshot&, PreFilterResult& result) {
-  const bool asks_nothing = !pod.required_node_affinity && pod.node_selector.empty();
+  const bool asks_nothing = !pod.affinity->required_node_affinity && pod.node_selector.empty();
   if (asks_nothing && !added_.required) return Status::skip();
-  if (!pod.required_node_affinity || pod.required_node_affinity->terms.empty()) return {};
+  if (!pod.affinity->required_node_affinity || pod.affinity->required_node_affinity->terms.empty()) return {};
   std::set<std::string> names;
-  for (const NodeSelectorTerm& term : pod.required_node_affinity->terms) {
+  for (const NodeSelectorTerm& term : pod.affinity->required_node_affinity->terms) {
     std::optional<std::set<std::string>> mine = named_nodes(term);
     if (!mine) return {};  // this term alone may match any node
     names.merge(*mine);
@@ -138,18 +139,19 @@ Status NodeAffinity::filter(CycleState&, const Pod& pod, const NodeInfo& node) {
 }
 
 bool NodeAffinity::tells_apart(const Pod& a, const Pod& b) const {
-  return a.node_selector != b.node_selector || a.required_node_affinity != b.required_node_affinity ||
-         a.preferred_node_affinity != b.preferred_node_affinity;
+  return a.node_selector != b.node_selector ||
+         a.affinity->required_node_affinity != b.affinity->required_node_affinity ||
+         a.affinity->preferred_node_affinity != b.affinity->preferred_node_affinity;
 }
 
 bool NodeAffinity::filter_all(CycleState& state, const Pod& pod, const Snapshot& snapshot,
                               std::vector<std::uint8_t>& rejects) {
   const bool by_columns = !added_.required && is_about_labels(pod);
   if (!by_columns) return FilterPlugin::filter_all(state, pod, snapshot, rejects);
-  if (pod.required_node_affinity) {
+  if (pod.affinity->required_node_affinity) {
     rejects.assign(rejects.size(), 1);
     std::vector<std::uint8_t> unmet;
-    for (const NodeSelectorTerm& term : pod.required_node_affinity->terms) {
+    for (const NodeSelectorTerm& term : pod.affinity->required_node_affinity->terms) {
       if (term.match_expressions.empty()) continue;
       unmet.assign(rejects.size(), 0);
       for (const Requirement& each : term.match_expressions) mark_unmet(each, snapshot, unmet);
@@ -163,11 +165,11 @@ bool NodeAffinity::filter_all(CycleState& state, const Pod& pod, const Snapshot&
 }
 
 Status NodeAffinity::pre_score(CycleState&, const Pod& pod, const std::vector<std::shared_ptr<const NodeInfo>>&) {
-  return pod.preferred_node_affinity.empty() && added_.preferred.empty() ? Status::skip() : Status();
+  return pod.affinity->preferred_node_affinity.empty() && added_.preferred.empty() ? Status::skip() : Status();
 }
 
 Status NodeAffinity::score(CycleState&, const Pod& pod, const NodeInfo& node, std::int64_t& score) {
-  score = weight_of(added_.preferred, *node.node) + weight_of(pod.preferred_node_affinity, *node.node);
+  score = weight_of(added_.preferred, *node.node) + weight_of(pod.affinity->preferred_node_affinity, *node.node);
   return {};
 }
 

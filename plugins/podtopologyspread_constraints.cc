@@ -14,7 +14,8 @@ bool matches_required_node_affinity(const Pod& pod, const Node& node) {
     auto found = labels.find(wanted.first);
     return found != labels.end() && found->second == wanted.second;
   });
-  return selected && (!pod.required_node_affinity || matches(*pod.required_node_affinity, labels, node.metadata.name));
+  return selected && (!pod.affinity->required_node_affinity ||
+                      matches(*pod.affinity->required_node_affinity, labels, node.metadata.name));
 }
 
 bool tolerates_hard_taints(const Pod& pod, const Node& node) {

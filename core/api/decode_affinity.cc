@@ -92,13 +92,15 @@ void read_preferred_node_terms(FieldReader& reader, std::vector<PreferredNodeTer
 
 void read_affinity(FieldReader& reader, Pod& pod) {
   reader.read_object("nodeAffinity", [&](FieldReader& node) {
-    node.read_object(
-        kRequired, [&](FieldReader& selector) { read_node_selector(selector, pod.required_node_affinity.emplace()); });
-    read_preferred_node_terms(node, pod.preferred_node_affinity);
+    node.read_object(kRequired, [&](FieldReader& selector) {
+      read_node_selector(selector, pod.affinity->required_node_affinity.emplace());
+    });
+    read_preferred_node_terms(node, pod.affinity->preferred_node_affinity);
   });
-  reader.read_object("podAffinity", [&](FieldReader& affinity) { read_pod_affinity(affinity, pod.pod_affinity); });
+  reader.read_object("podAffinity",
+                     [&](FieldReader& affinity) { read_pod_affinity(affinity, pod.affinity->pod_affinity); });
   reader.read_object("podAntiAffinity",
-                     [&](FieldReader& affinity) { read_pod_affinity(affinity, pod.pod_anti_affinity); });
+                     [&](FieldReader& affinity) { read_pod_affinity(affinity, pod.affinity->pod_anti_affinity); });
 }
 
 void read_spread_constraint(FieldReader& reader, const std::vector<TopologySpreadConstraint>& before,

@@ -63,8 +63,9 @@ void set_defaults(Pod& pod) {
   for (PodVolume& volume : pod.volumes) {
     if (volume.disk.type == DiskSource::Type::rbd && volume.disk.pool.empty()) volume.disk.pool = "rbd";
   }
+  if (pod.affinity.is_none()) return;
   const Labels& labels = pod.metadata.labels.get();
-  for (PodAffinity* affinity : {&pod.pod_affinity, &pod.pod_anti_affinity}) {
+  for (PodAffinity* affinity : {&pod.affinity->pod_affinity, &pod.affinity->pod_anti_affinity}) {
     for (PodAffinityTerm& term : affinity->required) narrow(term, labels);
     for (WeightedPodAffinityTerm& weighted : affinity->preferred) narrow(weighted.term, labels);
   }

@@ -145,6 +145,15 @@ struct TopologySpreadConstraint {
 
 // A pod takes some 300 bytes, most of them for what it does not have: what pods of a workload have alike they share,
 // once share_parts() or unpack_pod() saw to it (packed.h).
+// spec.affinity
+struct Affinity {
+  SharedOptional<NodeSelector> required_node_affinity;
+  Shared<std::vector<PreferredNodeTerm>> preferred_node_affinity;
+  PodAffinity pod_affinity;
+  PodAffinity pod_anti_affinity;
+  bool operator==(const Affinity&) const = default;
+};
+
 struct Pod {
   ObjectMeta metadata;
   Text scheduler_name = Text::common("default-scheduler");
@@ -156,10 +165,7 @@ struct Pod {
   Text preemption_policy;  // "", "PreemptLowerPriority", "Never"
   Text node_name;          // spec.nodeName: asks for that node (NodeName)
   Shared<Labels> node_selector;
-  SharedOptional<NodeSelector> required_node_affinity;
-  Shared<std::vector<PreferredNodeTerm>> preferred_node_affinity;
-  PodAffinity pod_affinity;
-  PodAffinity pod_anti_affinity;
+  Shared<Affinity> affinity;
   Shared<std::vector<TopologySpreadConstraint>> topology_spread_constraints;
   Shared<std::vector<Toleration>> tolerations;
   Shared<std::vector<std::string>> scheduling_gates;

@@ -10,7 +10,7 @@ namespace {
 // Written first. Each counts up with every change of what decode_pod() and set_defaults(), or decode_node() and
 // core/scheduler/nodes.cc, make of the JSON, of a type below that it has, and of this file; what was packed under
 // another number is decoded from its JSON.
-constexpr std::uint64_t kPodForm = 2;
+constexpr std::uint64_t kPodForm = 3;
 constexpr std::uint64_t kNodeForm = 3;
 
 // The fields of each type in their order, to one who takes them: archive(field...). A type that gains a member does not
@@ -87,14 +87,18 @@ template <class T>
 void visit(auto& archive, SharedOptional<T>& it) {
   archive(it.shared);
 }
+void visit(auto& archive, Affinity& it) {
+  auto& [required_nodes, preferred_nodes, pods, anti_pods] = it;
+  archive(required_nodes, preferred_nodes, pods, anti_pods);
+}
 void visit(auto& archive, Pod& it) {
   auto& [metadata, scheduler, priority, host_network, preempted, priority_class, preemption, node, node_selector,
-         node_affinity, preferred_nodes, affinity, anti_affinity, spread, tolerations, gates, containers,
-         init_containers, requests, limits, overhead, volumes, restart, grace, nominated, start, shape] = it;
+         affinity, spread, tolerations, gates, containers, init_containers, requests, limits, overhead, volumes,
+         restart, grace, nominated, start, shape] = it;
   static_cast<void>(shape);
   archive(metadata, scheduler, priority, host_network, preempted, priority_class, preemption, node, node_selector,
-          node_affinity, preferred_nodes, affinity, anti_affinity, spread, tolerations, gates, containers,
-          init_containers, requests, limits, overhead, volumes, restart, grace, nominated, start);
+          affinity, spread, tolerations, gates, containers, init_containers, requests, limits, overhead, volumes,
+          restart, grace, nominated, start);
 }
 
 void visit(auto& archive, Taint& it) {
@@ -241,11 +245,6 @@ class Sharer {
   template <class T>
   void share(T&) {}
   void share(ObjectMeta& it) { visit(*this, it); }
-  void share(PodAffinity& it) { visit(*this, it); }
-  template <class T>
-  void share(SharedOptional<T>& it) {
-    visit(*this, it);
-  }
   void share(Text& text) { text = Text::common(text); }
   template <class T>
   void share(Shared<T>& shared) {

@@ -14,10 +14,21 @@
 
 namespace berth {
 
+struct NoItems {};
+template <class T>
+struct ItemsOf {
+  using type = NoItems;
+};
+template <class T>
+  requires requires { typename T::value_type; }
+struct ItemsOf<T> {
+  using type = typename T::value_type;
+};
+
 template <class T>
 class Shared {
  public:
-  using value_type = typename T::value_type;
+  using value_type = typename ItemsOf<T>::type;  // NoItems where T is no list and no map
 
   Shared() = default;
   Shared(T value) : part_(new Part{std::move(value)}) {}

@@ -26,8 +26,7 @@ bool is_same_class(const Pod& a, const Pod& b, bool with_labels) {
                     pod.host_network);
   };
   const auto wants = [](const Pod& pod) {
-    return std::tie(pod.required_node_affinity, pod.preferred_node_affinity, pod.pod_affinity, pod.pod_anti_affinity,
-                    pod.topology_spread_constraints, pod.tolerations);
+    return std::tie(pod.affinity, pod.topology_spread_constraints, pod.tolerations);
   };
   if (with_labels && a.metadata.labels != b.metadata.labels) return false;
   return asks(a) == asks(b) && wants(a) == wants(b) && all_same(a.containers, b.containers) &&

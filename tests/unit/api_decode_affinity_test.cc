@@ -45,26 +45,26 @@ TEST(DecodeAffinity, ReadsPodAffinityAndAntiAffinity) {
       R"("labelSelector":{"matchLabels":{"app":"db"}},"namespaces":["a","b"],"namespaceSelector":{},)"
       R"("matchLabelKeys":["hash"],"mismatchLabelKeys":["team"]}]},"podAntiAffinity":)"
       R"({"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":7,"podAffinityTerm":{"topologyKey":"rack"}}]}})");
-  ASSERT_EQ(pod.pod_affinity.required.size(), 1u);
-  const PodAffinityTerm& term = pod.pod_affinity.required[0];
+  ASSERT_EQ(pod.affinity->pod_affinity.required.size(), 1u);
+  const PodAffinityTerm& term = pod.affinity->pod_affinity.required[0];
   EXPECT_EQ(term.topology_key, "zone");
   EXPECT_EQ(term.label_selector, (LabelSelector{{{"app", Op::in, {"db"}}}}));
   EXPECT_EQ(term.namespaces, (Texts{"a", "b"}));
   EXPECT_EQ(term.namespace_selector, LabelSelector{});
   EXPECT_EQ(term.match_label_keys, Texts{"hash"});
   EXPECT_EQ(term.mismatch_label_keys, Texts{"team"});
-  EXPECT_TRUE(pod.pod_affinity.preferred.empty());
-  ASSERT_EQ(pod.pod_anti_affinity.preferred.size(), 1u);
-  EXPECT_EQ(pod.pod_anti_affinity.preferred[0].weight, 7);
-  EXPECT_EQ(pod.pod_anti_affinity.preferred[0].term.topology_key, "rack");
-  EXPECT_EQ(pod.pod_anti_affinity.preferred[0].term.label_selector, std::nullopt);
-  EXPECT_EQ(pod.pod_anti_affinity.preferred[0].term.namespace_selector, std::nullopt);
+  EXPECT_TRUE(pod.affinity->pod_affinity.preferred.empty());
+  ASSERT_EQ(pod.affinity->pod_anti_affinity.preferred.size(), 1u);
+  EXPECT_EQ(pod.affinity->pod_anti_affinity.preferred[0].weight, 7);
+  EXPECT_EQ(pod.affinity->pod_anti_affinity.preferred[0].term.topology_key, "rack");
+  EXPECT_EQ(pod.affinity->pod_anti_affinity.preferred[0].term.label_selector, std::nullopt);
+  EXPECT_EQ(pod.affinity->pod_anti_affinity.preferred[0].term.namespace_selector, std::nullopt);
 }
 
 TEST(DecodeAffinity, LeavesLabelKeysUnmerged) {
   const Pod pod =
       good(R"("priority":0,)" + in_pod_affinity(R"({"topologyKey":"z","labelSelector":{},"matchLabelKeys":["h"]})"));
-  EXPECT_EQ(pod.pod_affinity.required.at(0).label_selector, LabelSelector{});
+  EXPECT_EQ(pod.affinity->pod_affinity.required.at(0).label_selector, LabelSelector{});
 }
 
 TEST(DecodeAffinity, ReadsPreferredNodeAffinity) {
@@ -72,13 +72,13 @@ TEST(DecodeAffinity, ReadsPreferredNodeAffinity) {
       R"("affinity":{"nodeAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":100,"preference":)"
       R"({"matchExpressions":[{"key":"disk","operator":"Exists"}],"matchFields":[{"key":"metadata.name",)"
       R"("operator":"In","values":["n1"]}]}}]}})");
-  ASSERT_EQ(pod.preferred_node_affinity.size(), 1u);
-  EXPECT_EQ(pod.preferred_node_affinity[0].weight, 100);
-  EXPECT_EQ(pod.preferred_node_affinity[0].preference.match_expressions,
+  ASSERT_EQ(pod.affinity->preferred_node_affinity.size(), 1u);
+  EXPECT_EQ(pod.affinity->preferred_node_affinity[0].weight, 100);
+  EXPECT_EQ(pod.affinity->preferred_node_affinity[0].preference.match_expressions,
             (std::vector<Requirement>{{"disk", Op::exists, {}}}));
-  EXPECT_EQ(pod.preferred_node_affinity[0].preference.match_fields,
+  EXPECT_EQ(pod.affinity->preferred_node_affinity[0].preference.match_fields,
             (std::vector<Requirement>{{"metadata.name", Op::in, {"n1"}}}));
-  EXPECT_FALSE(pod.required_node_affinity);
+  EXPECT_FALSE(pod.affinity->required_node_affinity);
 }
 
 TEST(DecodeAffinity, RefusesWeightsOutsideOneToHundred) {

@@ -185,7 +185,7 @@ TEST(DecodeRules, WhenOffTakeWhatCanBeReadAtAll) {
     "tolerations":[{"tolerationSeconds":5}],"topologySpreadConstraints":[{"maxSkew":-1}]}})",
                        Rules::off);
   EXPECT_EQ(pod.metadata.labels.at("bad key"), "v");
-  EXPECT_EQ(pod.pod_affinity.preferred.at(0).weight, 500);
+  EXPECT_EQ(pod.affinity->pod_affinity.preferred.at(0).weight, 500);
   EXPECT_EQ(pod.topology_spread_constraints.at(0).max_skew, -1);
 }
 

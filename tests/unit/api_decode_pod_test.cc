@@ -49,12 +49,12 @@ TEST(DecodePod, ReadsEveryFieldOfAFullManifestWithoutAWarning) {
   EXPECT_EQ(pod.preemption_policy, "Never");
   EXPECT_EQ(pod.node_name, "");
   EXPECT_EQ(pod.node_selector, (Labels{{"disk", "ssd"}}));
-  ASSERT_TRUE(pod.required_node_affinity);
-  ASSERT_EQ(pod.required_node_affinity->terms.size(), 1u);
+  ASSERT_TRUE(pod.affinity->required_node_affinity);
+  ASSERT_EQ(pod.affinity->required_node_affinity->terms.size(), 1u);
   using Op = Requirement::Operator;
-  EXPECT_EQ(pod.required_node_affinity->terms[0].match_expressions,
+  EXPECT_EQ(pod.affinity->required_node_affinity->terms[0].match_expressions,
             (std::vector<Requirement>{{"zone", Op::in, {"a", "b"}}, {"cores", Op::gt, {"2"}}}));
-  EXPECT_EQ(pod.required_node_affinity->terms[0].match_fields,
+  EXPECT_EQ(pod.affinity->required_node_affinity->terms[0].match_fields,
             (std::vector<Requirement>{{"metadata.name", Op::not_in, {"n9"}}}));
   using T = Toleration::Operator;
   EXPECT_EQ(pod.tolerations,
@@ -143,7 +143,7 @@ TEST(DecodePod, FillsInWhatIsLeftOut) {
   EXPECT_EQ(pod->restart_policy, "Always");
   EXPECT_EQ(pod->termination_grace_period_seconds, 30);
   EXPECT_EQ(pod->uid(), "");
-  EXPECT_FALSE(pod->required_node_affinity);
+  EXPECT_FALSE(pod->affinity->required_node_affinity);
 }
 
 TEST(DecodePod, NamesTheFieldOfEveryFault) {

@@ -71,8 +71,8 @@ TEST(Defaults, NarrowAffinityToTheValuesOfThePodsOwnLabels) {
           R"("podAffinityTerm":)" + term + "}]}}",
       R"({"hash":"h1","team":"a"})");
   const std::vector<Requirement> want{{"app", Op::in, {"web"}}, {"hash", Op::in, {"h1"}}, {"team", Op::not_in, {"a"}}};
-  EXPECT_EQ(pod.pod_affinity.required.at(0).label_selector->requirements, want);
-  EXPECT_EQ(pod.pod_anti_affinity.preferred.at(0).term.label_selector->requirements, want);
+  EXPECT_EQ(pod.affinity->pod_affinity.required.at(0).label_selector->requirements, want);
+  EXPECT_EQ(pod.affinity->pod_anti_affinity.preferred.at(0).term.label_selector->requirements, want);
 }
 
 TEST(Defaults, LeaveATermWithoutASelectorAlone) {
@@ -80,7 +80,7 @@ TEST(Defaults, LeaveATermWithoutASelectorAlone) {
       R"("containers":[{"name":"c"}],"affinity":{"podAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":)"
       R"([{"topologyKey":"zone","matchLabelKeys":["hash"]}]}})",
       R"({"hash":"h1"})");
-  EXPECT_FALSE(pod.pod_affinity.required.at(0).label_selector);
+  EXPECT_FALSE(pod.affinity->pod_affinity.required.at(0).label_selector);
 }
 
 TEST(Defaults, AreTheSameWhenSetTwice) {
@@ -95,8 +95,8 @@ TEST(Defaults, AreTheSameWhenSetTwice) {
   EXPECT_EQ(pod.requests, once.requests);
   EXPECT_EQ(pod.containers[0].requests, once.containers[0].requests);
   EXPECT_EQ(pod.containers[0].host_ports, once.containers[0].host_ports);
-  EXPECT_EQ(pod.pod_affinity, once.pod_affinity);
-  EXPECT_EQ(pod.pod_affinity.required[0].label_selector->requirements.size(), 1u);
+  EXPECT_EQ(pod.affinity->pod_affinity, once.affinity->pod_affinity);
+  EXPECT_EQ(pod.affinity->pod_affinity.required[0].label_selector->requirements.size(), 1u);
 }
 
 TEST(Defaults, LeaveTheManifestAsItWasWritten) {

@@ -61,10 +61,10 @@ TEST(PackedPod, ComesBackWhole) {
   EXPECT_EQ(back->metadata.labels, pod.metadata.labels);
   EXPECT_EQ(back->metadata.controller_uid, "o-1");
   EXPECT_EQ(back->priority, -7);
-  EXPECT_EQ(back->required_node_affinity, pod.required_node_affinity);
-  EXPECT_EQ(back->preferred_node_affinity, pod.preferred_node_affinity);
-  EXPECT_EQ(back->pod_affinity, pod.pod_affinity);
-  EXPECT_EQ(back->pod_anti_affinity, pod.pod_anti_affinity);
+  EXPECT_EQ(back->affinity->required_node_affinity, pod.affinity->required_node_affinity);
+  EXPECT_EQ(back->affinity->preferred_node_affinity, pod.affinity->preferred_node_affinity);
+  EXPECT_EQ(back->affinity->pod_affinity, pod.affinity->pod_affinity);
+  EXPECT_EQ(back->affinity->pod_anti_affinity, pod.affinity->pod_anti_affinity);
   EXPECT_EQ(back->topology_spread_constraints, pod.topology_spread_constraints);
   EXPECT_EQ(back->tolerations, pod.tolerations);
   EXPECT_EQ(back->containers.at(0).requests, pod.containers.at(0).requests);

@@ -91,14 +91,14 @@ TEST(Shared, AnEmptyPartIsNone) {
   Pod pod = decoded(manifest_of("web-0", "u-1"));
   pod.volumes.emplace_back();
   pod.volumes.edit().clear();
-  pod.required_node_affinity.emplace();
-  pod.required_node_affinity.reset();
+  pod.affinity->required_node_affinity.emplace();
+  pod.affinity->required_node_affinity.reset();
   share_parts(pod);
   EXPECT_TRUE(pod.volumes.is_none());
-  EXPECT_FALSE(pod.required_node_affinity);
-  pod.required_node_affinity.emplace();
+  EXPECT_FALSE(pod.affinity->required_node_affinity);
+  pod.affinity->required_node_affinity.emplace();
   share_parts(pod);
-  EXPECT_TRUE(pod.required_node_affinity) << "no terms match nothing, none match everything";
+  EXPECT_TRUE(pod.affinity->required_node_affinity) << "no terms match nothing, none match everything";
 }
 
 TEST(Shape, GivesTheManifestBackWhateverThePodIsCalled) {

@@ -298,7 +298,7 @@ TEST(Snapshot, CountsPodsWithAffinity) {
   cache.set_node(share(make_node("n0")));
   Snapshot snapshot;
   Pod near = make_pod("near");
-  near.pod_affinity.required.emplace_back();
+  near.affinity->pod_affinity.required.emplace_back();
   ASSERT_TRUE(cache.assume(share(near), "n0").is_success());
   ASSERT_TRUE(cache.assume(cpu_pod("plain", "1"), "n0").is_success());
   cache.update_snapshot(snapshot);

@@ -179,9 +179,9 @@ TEST(NodeInfo, ListsThePodsThatHaveTermsAboutOtherPods) {
   const WeightedPodAffinityTerm wish;
   Pod plain = make_pod("plain");
   Pod friendly = make_pod("friendly");
-  friendly.pod_affinity.preferred = {wish};
+  friendly.affinity->pod_affinity.preferred = {wish};
   Pod strict = make_pod("strict");
-  strict.pod_anti_affinity.required = {wish.term};
+  strict.affinity->pod_anti_affinity.required = {wish.term};
   NodeInfo node = info_of(make_node("n1"));
   for (const Pod* pod : {&plain, &friendly, &strict}) node.add_pod(share(*pod));
   EXPECT_EQ(node.pods_with_affinity.size(), 2u);

@@ -101,16 +101,16 @@ INSTANTIATE_TEST_SUITE_P(
         FilterCase{"LabelMissing", "NodeAffinity", [](Pod& pod) { pod.node_selector["camera"] = ""; }, nullptr,
                    kAffinity},
         FilterCase{"AffinityMatches", "NodeAffinity",
-                   [](Pod& pod) { pod.required_node_affinity = hosts({"n0", "n1"}); }, nullptr, ""},
-        FilterCase{"AffinityDiffers", "NodeAffinity", [](Pod& pod) { pod.required_node_affinity = hosts({"n0"}); },
-                   nullptr, kAffinity},
-        FilterCase{"AffinityByName", "NodeAffinity", [](Pod& pod) { pod.required_node_affinity = named({"n1"}); },
-                   nullptr, ""},
-        FilterCase{"NoTermsMatchNothing", "NodeAffinity", [](Pod& pod) { pod.required_node_affinity = NodeSelector(); },
-                   nullptr, kAffinity},
+                   [](Pod& pod) { pod.affinity->required_node_affinity = hosts({"n0", "n1"}); }, nullptr, ""},
+        FilterCase{"AffinityDiffers", "NodeAffinity",
+                   [](Pod& pod) { pod.affinity->required_node_affinity = hosts({"n0"}); }, nullptr, kAffinity},
+        FilterCase{"AffinityByName", "NodeAffinity",
+                   [](Pod& pod) { pod.affinity->required_node_affinity = named({"n1"}); }, nullptr, ""},
+        FilterCase{"NoTermsMatchNothing", "NodeAffinity",
+                   [](Pod& pod) { pod.affinity->required_node_affinity = NodeSelector(); }, nullptr, kAffinity},
         FilterCase{"SelectorAndAffinityMustBothMatch", "NodeAffinity",
                    [](Pod& pod) {
-                     pod.required_node_affinity = hosts({"n1"});
+                     pod.affinity->required_node_affinity = hosts({"n1"});
                      pod.node_selector["camera"] = "yes";
                    },
                    nullptr, kAffinity}),
@@ -129,10 +129,10 @@ TEST(NodeAffinity, NarrowsToTheNodesThatEveryTermNames) {
   Pod pod = make_pod("p");
   PreFilterResult result;
   EXPECT_TRUE(plugin.pre_filter(state, pod, {}, result).is_skip());
-  pod.required_node_affinity = named({"n1", "n2"});
+  pod.affinity->required_node_affinity = named({"n1", "n2"});
   ASSERT_TRUE(plugin.pre_filter(state, pod, {}, result).is_success());
   EXPECT_EQ(result.node_names, (std::set<std::string>{"n1", "n2"}));
-  pod.required_node_affinity->terms.push_back(hosts({"n3"}).terms[0]);
+  pod.affinity->required_node_affinity->terms.push_back(hosts({"n3"}).terms[0]);
   PreFilterResult all;
   ASSERT_TRUE(plugin.pre_filter(state, pod, {}, all).is_success());
   EXPECT_FALSE(all.node_names) << "the second term may match any node";
@@ -142,8 +142,9 @@ TEST(NodeAffinity, RejectsTermsThatContradictThemselves) {
   NodeAffinity plugin;
   CycleState state;
   Pod pod = make_pod("p");
-  pod.required_node_affinity = named({"n1"});
-  pod.required_node_affinity->terms[0].match_fields.push_back({"metadata.name", Requirement::Operator::in, {"n2"}});
+  pod.affinity->required_node_affinity = named({"n1"});
+  pod.affinity->required_node_affinity->terms[0].match_fields.push_back(
+      {"metadata.name", Requirement::Operator::in, {"n2"}});
   PreFilterResult result;
   const Status status = plugin.pre_filter(state, pod, {}, result);
   EXPECT_EQ(status.code(), Code::unresolvable);

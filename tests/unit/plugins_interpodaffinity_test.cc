@@ -31,12 +31,12 @@ PodAffinityTerm term_selecting(const std::string& app, LabelSelector namespaces)
 }
 
 Pod near(Pod pod, std::vector<PodAffinityTerm> terms) {
-  pod.pod_affinity.required = std::move(terms);
+  pod.affinity->pod_affinity.required = std::move(terms);
   return pod;
 }
 
 Pod away(Pod pod, std::vector<PodAffinityTerm> terms) {
-  pod.pod_anti_affinity.required = std::move(terms);
+  pod.affinity->pod_anti_affinity.required = std::move(terms);
   return pod;
 }
 
@@ -208,8 +208,8 @@ TEST_F(InterPodAffinityTest, ScoresByThePodsOwnPreferences) {
   town.place(app("db", "db"), "n0");
   town.place(app("noisy", "noisy"), "n1");
   Pod pod = app("p", "web");
-  pod.pod_affinity.preferred = {{30, term("db")}};
-  pod.pod_anti_affinity.preferred = {{10, term("noisy", "kubernetes.io/hostname")}};
+  pod.affinity->pod_affinity.preferred = {{30, term("db")}};
+  pod.affinity->pod_anti_affinity.preferred = {{10, term("noisy", "kubernetes.io/hostname")}};
   auto tried = attempt(pod);
   EXPECT_EQ(tried.scores(), "100 66 0");
   EXPECT_EQ(tried.raw, "30 20 0");
@@ -217,9 +217,9 @@ TEST_F(InterPodAffinityTest, ScoresByThePodsOwnPreferences) {
 
 TEST_F(InterPodAffinityTest, ScoresByThePreferencesOfPodsOnNodes) {
   Pod friendly = app("friendly", "db");
-  friendly.pod_affinity.preferred = {{40, term("web")}};
+  friendly.affinity->pod_affinity.preferred = {{40, term("web")}};
   Pod shy = app("shy", "db");
-  shy.pod_anti_affinity.preferred = {{15, term("web", "kubernetes.io/hostname")}};
+  shy.affinity->pod_anti_affinity.preferred = {{15, term("web", "kubernetes.io/hostname")}};
   town.place(friendly, "n0");
   town.place(shy, "n1");
   auto tried = attempt(app("p", "web"));
@@ -241,12 +241,12 @@ TEST_F(InterPodAffinityTest, WeighsTheRequiredAffinityOfPodsOnNodes) {
 
 TEST_F(InterPodAffinityTest, LeavesOthersPreferencesOutWhenToldTo) {
   Pod friendly = app("friendly", "db");
-  friendly.pod_affinity.preferred = {{40, term("web")}};
+  friendly.affinity->pod_affinity.preferred = {{40, term("web")}};
   town.place(friendly, "n0");
   const std::string args = R"({"ignorePreferredTermsOfExistingPods": true})";
   EXPECT_EQ(attempt(app("p", "web"), args).scores(), "skipped");
   Pod pod = app("p", "web");
-  pod.pod_affinity.preferred = {{20, term("db")}};
+  pod.affinity->pod_affinity.preferred = {{20, term("db")}};
   auto tried = attempt(pod, args);
   EXPECT_EQ(tried.scores(), "100 100 0");
   EXPECT_EQ(tried.raw, "60 60 0") << "with preferences of its own, it takes the others' too";
@@ -254,8 +254,8 @@ TEST_F(InterPodAffinityTest, LeavesOthersPreferencesOutWhenToldTo) {
 
 TEST_F(InterPodAffinityTest, KeepsAScoreThatCancelsOut) {
   Pod friendly = app("friendly", "db");
-  friendly.pod_affinity.preferred = {{40, term("web")}};
-  friendly.pod_anti_affinity.preferred = {{40, term("web")}};
+  friendly.affinity->pod_affinity.preferred = {{40, term("web")}};
+  friendly.affinity->pod_anti_affinity.preferred = {{40, term("web")}};
   town.place(friendly, "n0");
   EXPECT_EQ(attempt(app("p", "web")).scores(), "0 0 0") << "counted, not skipped";
 }
@@ -294,8 +294,9 @@ class RandomTown {
   }
   Pod some_pod(const std::string& name) {
     Pod pod = app(name, random_.chance(1, 2) ? "web" : "db", random_.chance(1, 4) ? "team" : "default");
-    for (std::uint64_t i = random_.below(3); i > 0; --i) pod.pod_affinity.required.push_back(some_term());
-    for (std::uint64_t i = random_.below(2); i > 0; --i) pod.pod_anti_affinity.required.push_back(some_term());
+    for (std::uint64_t i = random_.below(3); i > 0; --i) pod.affinity->pod_affinity.required.push_back(some_term());
+    for (std::uint64_t i = random_.below(2); i > 0; --i)
+      pod.affinity->pod_anti_affinity.required.push_back(some_term());
     return pod;
   }
   const std::string& some_node() { return names_[random_.below(names_.size())]; }

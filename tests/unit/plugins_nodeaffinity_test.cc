@@ -40,8 +40,8 @@ std::int64_t score(NodeAffinity& plugin, const Pod& pod, const Node& node) {
 TEST(PreferredNodeAffinity, SumsTheWeightsOfTheTermsThatMatch) {
   NodeAffinity plugin;
   Pod pod = make_pod("p");
-  pod.preferred_node_affinity = {prefer(5, "zone", "a"), prefer(20, "disk", "ssd"), prefer(70, "zone", "b")};
-  pod.preferred_node_affinity.push_back({100, {}});  // a term that asks nothing matches nothing
+  pod.affinity->preferred_node_affinity = {prefer(5, "zone", "a"), prefer(20, "disk", "ssd"), prefer(70, "zone", "b")};
+  pod.affinity->preferred_node_affinity.push_back({100, {}});  // a term that asks nothing matches nothing
   EXPECT_EQ(score(plugin, pod, labelled("n1", {{"zone", "a"}, {"disk", "ssd"}})), 25);
   EXPECT_EQ(score(plugin, pod, labelled("n2", {{"zone", "b"}})), 70);
   EXPECT_EQ(score(plugin, pod, labelled("n3", {})), 0);
@@ -87,7 +87,7 @@ TEST(AddedNodeAffinity, IsPreferredBesideThePodsOwn) {
   ASSERT_TRUE(plugin.has_value()) << plugin.error().message();
   Pod pod = make_pod("p");
   EXPECT_EQ(score(**plugin, pod, labelled("n1", {{"camera", ""}})), 10);
-  pod.preferred_node_affinity = {prefer(5, "zone", "a")};
+  pod.affinity->preferred_node_affinity = {prefer(5, "zone", "a")};
   EXPECT_EQ(score(**plugin, pod, labelled("n1", {{"camera", ""}, {"zone", "a"}})), 15);
 }
 

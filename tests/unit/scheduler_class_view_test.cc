@@ -202,18 +202,18 @@ class ClassViewTest : public ::testing::Test {
       spread.schedule_anyway = kind == 7;
       made.topology_spread_constraints.push_back(spread);
     }
-    if (kind == 8) made.pod_affinity.required.push_back(near);
-    if (kind == 9) made.pod_anti_affinity.preferred.push_back({10, near});
+    if (kind == 8) made.affinity->pod_affinity.required.push_back(near);
+    if (kind == 9) made.affinity->pod_anti_affinity.preferred.push_back({10, near});
     if (kind == 10) {
       near.topology_key = "kubernetes.io/hostname";
-      made.pod_anti_affinity.required.push_back(near);
+      made.affinity->pod_anti_affinity.required.push_back(near);
     }
     if (kind == 11) made.containers[0].requests = resources({{"cpu", "9"}});
     if (kind == 12) made.containers[0].image = "app:1";
     if (kind == 13) {
       NodeSelectorTerm ssd;
       ssd.match_expressions.push_back({"disk", Requirement::Operator::exists, {}});
-      made.preferred_node_affinity.push_back({5, ssd});
+      made.affinity->preferred_node_affinity.push_back({5, ssd});
     }
     if (kind == 14 || kind == 17) {
       made.volumes.push_back({"data", "claim-" + std::to_string(random.below(kClaims)), false, {}});
@@ -222,12 +222,12 @@ class ClassViewTest : public ::testing::Test {
     if (kind == 15) {
       near.namespace_selector.emplace();
       near.namespace_selector->requirements.push_back({"team", Requirement::Operator::in, {"a"}});
-      made.pod_affinity.preferred.push_back({20, near});
+      made.affinity->pod_affinity.preferred.push_back({20, near});
       made.metadata.namespace_ = "other";
     }
     if (kind == 16) {
       near.topology_key = "rack";
-      made.pod_anti_affinity.required.push_back(near);
+      made.affinity->pod_anti_affinity.required.push_back(near);
     }
     return made;
   }
@@ -243,7 +243,7 @@ class ClassViewTest : public ::testing::Test {
     constexpr std::array kOperators = {Requirement::Operator::in,     Requirement::Operator::not_in,
                                        Requirement::Operator::exists, Requirement::Operator::does_not_exist,
                                        Requirement::Operator::gt,     Requirement::Operator::lt};
-    NodeSelector& required = made.required_node_affinity.emplace();
+    NodeSelector& required = made.affinity->required_node_affinity.emplace();
     for (std::uint64_t terms = 1 + random.below(2); terms > 0; --terms) {
       NodeSelectorTerm& term = required.terms.emplace_back();
       for (std::uint64_t left = random.below(3); left > 0; --left) {
