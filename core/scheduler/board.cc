@@ -79,13 +79,14 @@ void Board::event(PodEventRecord event, const std::string& node) {
       return;
     }
   }
-  const std::size_t slash = event.pod.find('/');
-  Members said{{"name", text_of(event.pod.substr(slash + 1))}, {"reason", text_of(event.reason)}};
-  if (event.type != "Normal") said.emplace_back("type", text_of(event.type));
+  const std::string& pod = event.pod;
+  const std::size_t slash = pod.find('/');
+  Members said{{"name", text_of(pod.substr(slash + 1))}, {"reason", text_of(event.reason.get())}};
+  if (event.type != "Normal") said.emplace_back("type", text_of(event.type.get()));
   said.emplace_back(node.empty() ? "message" : "node", text_of(node.empty() ? event.message : node));
   said.emplace_back("time", text_of(std::to_string(event.wall)));
   Message envelope;
-  envelope.topic = topics_.events(event.pod.substr(0, slash));
+  envelope.topic = topics_.events(pod.substr(0, slash));
   envelope.qos = 0;
   events_out_.send(std::move(envelope), std::move(said));
 

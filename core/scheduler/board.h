@@ -10,7 +10,6 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -18,15 +17,16 @@
 #include "core/clock.h"
 #include "core/handshake/lists.h"
 #include "core/outbox.h"
+#include "core/text.h"
 #include "core/topics.h"
 #include "core/turn.h"
 
 namespace berth {
 
 struct PodEventRecord {
-  std::string pod;     // "<namespace>/<name>"
-  std::string type;    // "Normal", "Warning"
-  std::string reason;  // "Scheduled", "FailedScheduling", ...
+  Text pod;     // "<namespace>/<name>"
+  Text type;    // "Normal", "Warning"
+  Text reason;  // "Scheduled", "FailedScheduling", ...
   std::string message;
   Millis wall = 0;
   int count = 1;  // equal neighbours are counted, not repeated
@@ -73,8 +73,8 @@ class Board {
   std::map<std::pair<Kind, std::string>, int> passing_;  // how many ticks each has waited
   std::set<std::pair<Kind, std::string>> gone_;          // whose mirror is to be cleared
   std::deque<PodEventRecord> events_;
-  std::uint64_t forgotten_ = 0;                                // events that came before those kept
-  std::unordered_map<std::string, std::uint64_t> last_event_;  // by pod: how many had come before its newest
+  std::uint64_t forgotten_ = 0;               // events that came before those kept
+  std::map<Text, std::uint64_t> last_event_;  // by pod: how many had come before its newest
   std::string mirror_mark_{kMirrorMark};
 };
 

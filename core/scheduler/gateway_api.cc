@@ -176,7 +176,7 @@ Json Gateway::api_describe(const Json& request) {
     for (; first != known.end(); ++first) {
       const PodEventRecord& event = *first;
       Json json = Json::object();
-      json.set("type", event.type).set("reason", event.reason).set("message", event.message);
+      json.set("type", event.type.get()).set("reason", event.reason.get()).set("message", event.message);
       json.set("time", std::to_string(event.wall)).set("count", event.count);
       events.push_back(std::move(json));
     }

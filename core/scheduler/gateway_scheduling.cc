@@ -59,8 +59,8 @@ bool Gateway::may_try(const Pod& pod) {
 }
 
 void Gateway::record_event(const Pod& pod, const SchedulingEvent& event) {
-  const std::string key = pod.metadata.key();
-  board_.event({key, std::string(event.type), std::string(event.reason), event.note}, event.node);
+  const Text key = objects_.key_of(pod);
+  board_.event({key, Text::common(event.type), Text::common(event.reason), event.note}, event.node);
   board_.mark(Kind::pod, key);
   log_.write(Level::info, "event", {{"pod", key}, {"reason", std::string(event.reason)}, {"note", event.note}});
 }
