@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <new>
 #include <unordered_map>
 
 namespace berth {
@@ -27,46 +28,52 @@ std::unordered_map<std::string_view, Part*>& common_texts() {
 
 }  // namespace
 
-const std::string& Text::none() {
-  static const std::string empty;
-  return empty;
+std::string_view Text::Part::long_text() const {
+  std::size_t size = 0;
+  std::memcpy(&size, behind(), sizeof size);
+  return {behind() + sizeof size, size};
+}
+
+Text::Part* Text::make(std::string_view text) {
+  const bool is_long = text.size() >= kLong;
+  const std::size_t size = text.size();
+  void* const room = ::operator new(sizeof(Part) + (is_long ? sizeof size : 0) + size);
+  Part* const part = new (room) Part{1, 0, is_long ? kLong : static_cast<std::uint32_t>(size)};
+  char* characters = reinterpret_cast<char*>(part + 1);
+  if (is_long) {
+    std::memcpy(characters, &size, sizeof size);
+    characters += sizeof size;
+  }
+  std::memcpy(characters, text.data(), size);
+  return part;
 }
 
 Text Text::common(std::string_view text) {
   Text result;
   if (text.empty()) return result;
   Part*& last = last_asked<Part>(text);
-  if (last != nullptr && last->text == text) {
-    result.part_ = last;
-    ++last->users;
-    return result;
+  if (last == nullptr || last->text() != text) {
+    auto& texts = common_texts<Part>();
+    if (const auto found = texts.find(text); found != texts.end()) {
+      last = found->second;
+    } else {
+      result.part_ = last = make(text);
+      last->common = 1;
+      texts.emplace(last->text(), last);
+      return result;
+    }
   }
-  auto& texts = common_texts<Part>();
-  if (const auto found = texts.find(text); found != texts.end()) {
-    result.part_ = last = found->second;
-    ++result.part_->users;
-    return result;
-  }
-  result.part_ = last = new Part{std::string(text), 1, true};
-  texts.emplace(result.part_->text, result.part_);
+  result.part_ = last;
+  if (last->users != kUsersMax) ++last->users;
   return result;
-}
-
-std::string& Text::edit() {
-  if (part_ == nullptr || part_->users > 1 || part_->common) {
-    Text own;
-    own.part_ = new Part{get()};
-    std::swap(part_, own.part_);
-  }
-  return part_->text;
 }
 
 void Text::drop() {
   if (part_->common) {
-    if (Part*& last = last_asked<Part>(part_->text); last == part_) last = nullptr;
-    common_texts<Part>().erase(part_->text);
+    if (Part*& last = last_asked<Part>(part_->text()); last == part_) last = nullptr;
+    common_texts<Part>().erase(part_->text());
   }
-  delete part_;
+  ::operator delete(part_);
 }
 
 }  // namespace berth

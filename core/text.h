@@ -1,8 +1,10 @@
 // Text: a string that many objects hold and one allocation has, such as a uid, a node's name or a namespace. Copies
-// share it; who changes his copy gets one of his own. Eight bytes; none for the empty text. Not for several threads.
+// share it; who changes his copy gets one of his own. Eight bytes, and in the heap four more than its characters; none
+// for the empty text. Not for several threads.
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -13,14 +15,14 @@ namespace berth {
 class Text {
  public:
   Text() = default;
-  Text(std::string text) : part_(text.empty() ? nullptr : new Part{std::move(text)}) {}
-  Text(std::string_view text) : Text(std::string(text)) {}
-  Text(const char* text) : Text(std::string(text)) {}
+  Text(std::string_view text) : part_(text.empty() ? nullptr : make(text)) {}
+  Text(const std::string& text) : Text(std::string_view(text)) {}
+  Text(const char* text) : Text(std::string_view(text)) {}
   // The same text as everybody else's who asked so, while somebody has it: for what is seldom one's own.
   static Text common(std::string_view text);
 
   Text(const Text& other) noexcept : part_(other.part_) {
-    if (part_ != nullptr) ++part_->users;
+    if (part_ != nullptr && part_->users != kUsersMax) ++part_->users;
   }
   Text(Text&& other) noexcept : part_(std::exchange(other.part_, nullptr)) {}
   Text& operator=(Text other) noexcept {
@@ -28,15 +30,17 @@ class Text {
     return *this;
   }
   ~Text() {
-    if (part_ != nullptr && --part_->users == 0) drop();
+    if (part_ != nullptr && part_->users != kUsersMax && --part_->users == 0) drop();
   }
 
-  const std::string& get() const { return part_ == nullptr ? none() : part_->text; }
-  // To be changed. It is nobody else's from now on.
-  std::string& edit();
-  operator const std::string&() const { return get(); }
+  std::string_view get() const { return part_ == nullptr ? std::string_view() : part_->text(); }
   operator std::string_view() const { return get(); }
-  bool empty() const { return part_ == nullptr || part_->text.empty(); }
+  // A copy: for what keeps the text otherwise.
+  operator std::string() const { return std::string(get()); }
+  // To be changed until the expression ends.
+  class Edit;
+  Edit edit();
+  bool empty() const { return part_ == nullptr; }
   void clear() { *this = Text(); }
   std::size_t size() const { return get().size(); }
 
@@ -47,20 +51,41 @@ class Text {
   friend auto operator<=>(const Text& a, const Text& b) { return a.get() <=> b.get(); }
   friend auto operator<=>(const Text& a, const std::string& b) { return a.get() <=> b; }
   friend auto operator<=>(const Text& a, std::string_view b) { return a.get() <=> b; }
-  friend std::string operator+(const Text& a, const std::string& b) { return a.get() + b; }
-  friend std::string operator+(const std::string& a, const Text& b) { return a + b.get(); }
+  friend std::string operator+(const Text& a, std::string_view b) { return std::string(a.get()).append(b); }
+  friend std::string operator+(const std::string& a, const Text& b) { return std::string(a).append(b.get()); }
   friend std::ostream& operator<<(std::ostream& out, const Text& text) { return out << text.get(); }
 
  private:
+  static constexpr std::uint32_t kUsersMax = (1u << 20) - 1;  // who has had so many stays for good
+  static constexpr std::uint32_t kLong = (1u << 11) - 1;
+  // The characters follow; between them and it the size of a long text.
   struct Part {
-    std::string text;
-    std::uint32_t users = 1;
-    bool common = false;
+    std::uint32_t users : 20;
+    std::uint32_t common : 1;
+    std::uint32_t bytes : 11;  // kLong: more than fits here
+    const char* behind() const { return reinterpret_cast<const char*>(this + 1); }
+    std::string_view text() const { return bytes == kLong ? long_text() : std::string_view(behind(), bytes); }
+    std::string_view long_text() const;
   };
-  static const std::string& none();
+  static Part* make(std::string_view text);
   void drop();
 
   Part* part_ = nullptr;
 };
+
+class Text::Edit {
+ public:
+  explicit Edit(Text& text) : text_(text), edited_(text) {}
+  Edit(const Edit&) = delete;
+  Edit& operator=(const Edit&) = delete;
+  ~Edit() { text_ = Text(edited_); }
+  operator std::string&() { return edited_; }
+
+ private:
+  Text& text_;
+  std::string edited_;
+};
+
+inline Text::Edit Text::edit() { return Edit(*this); }
 
 }  // namespace berth

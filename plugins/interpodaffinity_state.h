@@ -43,7 +43,7 @@ struct Preferences final : StateEntry {
   std::unique_ptr<StateEntry> clone() const override { return std::make_unique<Preferences>(*this); }
 };
 
-inline Labels labels_of(const std::string& name_space, NamespaceLabels& namespaces) {
+inline Labels labels_of(std::string_view name_space, NamespaceLabels& namespaces) {
   const Labels* labels = namespaces.find(name_space);
   return labels == nullptr ? Labels() : *labels;
 }

@@ -7,7 +7,7 @@ namespace berth {
 namespace {
 
 // By name; a term that says nothing of namespaces means the owner's.
-bool names_namespace(const PodAffinityTerm& term, const Pod& owner, const std::string& name) {
+bool names_namespace(const PodAffinityTerm& term, const Pod& owner, std::string_view name) {
   if (term.namespaces.empty() && !term.namespace_selector) return name == owner.metadata.namespace_;
   return std::find(term.namespaces.begin(), term.namespaces.end(), name) != term.namespaces.end();
 }
@@ -18,7 +18,7 @@ bool selects(const PodAffinityTerm& term, const Pod& other) {
 
 }  // namespace
 
-const Labels* NamespaceLabels::find(const std::string& name) {
+const Labels* NamespaceLabels::find(std::string_view name) {
   auto known = known_.find(name);
   if (known == known_.end()) known = known_.emplace(name, lister_.name_space(name)).first;
   return known->second == nullptr ? nullptr : &known->second->metadata.labels.get();

@@ -19,13 +19,13 @@ class NamespaceLabels {
  public:
   explicit NamespaceLabels(const Lister& lister) : lister_(lister) {}
   // Null: there is no such namespace. The pointer lives as long as *this.
-  const Labels* find(const std::string& name);
+  const Labels* find(std::string_view name);
   // True while a new look-up of all that were found would give the same.
   bool hold() const;
 
  private:
   const Lister& lister_;
-  std::map<std::string, std::shared_ptr<const Namespace>> known_;
+  std::map<std::string, std::shared_ptr<const Namespace>, std::less<>> known_;
 };
 
 // A term of `owner` against `other`, whose namespace has the labels given; a namespace without an object has none.

@@ -76,7 +76,7 @@ bool is_counted(const SpreadConstraint& constraint, const Pod& pod, const Node& 
   return !constraint.honor_node_taints || tolerates_hard_taints(pod, node);
 }
 
-std::int64_t count_matching(const NodeInfo& node, const SpreadConstraint& constraint, const std::string& name_space) {
+std::int64_t count_matching(const NodeInfo& node, const SpreadConstraint& constraint, std::string_view name_space) {
   if (!constraint.selector || constraint.selector->requirements.empty()) return 0;
   return std::count_if(node.pods.begin(), node.pods.end(), [&](const std::shared_ptr<const Pod>& pod) {
     return !pod->metadata.deleting && pod->metadata.namespace_ == name_space &&

@@ -48,7 +48,7 @@ bool is_counted(const SpreadConstraint& constraint, const Pod& pod, const Node& 
 
 // Pods of the namespace on the node that match; those that are being deleted do not count. The empty selector counts
 // none, though it matches every pod: upstream's rule.
-std::int64_t count_matching(const NodeInfo& node, const SpreadConstraint& constraint, const std::string& name_space);
+std::int64_t count_matching(const NodeInfo& node, const SpreadConstraint& constraint, std::string_view name_space);
 
 // Matching pods per domain, that is per value of one topology key. Order of values: by text.
 class DomainCounts {

@@ -60,7 +60,7 @@ void PodTopologySpread::sum(CycleState& state, const Pod& pod, const NodeInfo& n
   auto* spread = state.read<Spread>(kName);
   auto* score = state.read<SpreadScore>(kSpreadScoreKey);
   const Labels& labels = node.node->metadata.labels;
-  const std::string& name_space = pod.metadata.namespace_;
+  std::string_view name_space = pod.metadata.namespace_;
   if (!spread->constraints.empty() && has_all_topology_keys(labels, spread->constraints)) {
     for (std::size_t i = 0; i < spread->constraints.size(); ++i) {
       const SpreadConstraint& constraint = spread->constraints[i];

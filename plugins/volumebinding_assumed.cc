@@ -6,8 +6,7 @@
 
 namespace berth {
 
-bool AssumedVolumes::promise(Promises& promises, const std::string& what, const std::string& to,
-                             const std::string& pod_uid) {
+bool AssumedVolumes::promise(Promises& promises, const std::string& what, const std::string& to, const Text& pod_uid) {
   Promise& promise = promises[what];
   if (!promise.pods.empty() && promise.to != to) return false;
   if (promise.pods.empty()) ++version_;
@@ -16,18 +15,18 @@ bool AssumedVolumes::promise(Promises& promises, const std::string& what, const 
   return true;
 }
 
-bool AssumedVolumes::assume(const std::string& volume, const std::string& claim, const std::string& pod_uid) {
+bool AssumedVolumes::assume(const std::string& volume, const std::string& claim, const Text& pod_uid) {
   const bool has_another = std::any_of(claims_.begin(), claims_.end(), [&](const auto& entry) {
     return entry.second.to == claim && entry.first != volume;
   });
   return !has_another && promise(claims_, volume, claim, pod_uid);
 }
 
-bool AssumedVolumes::assume_node(const std::string& claim, const std::string& node, const std::string& pod_uid) {
+bool AssumedVolumes::assume_node(const std::string& claim, const std::string& node, const Text& pod_uid) {
   return promise(nodes_, claim, node, pod_uid);
 }
 
-void AssumedVolumes::drop(const std::string& pod_uid) {
+void AssumedVolumes::drop(const Text& pod_uid) {
   for (Promises* promises : {&claims_, &nodes_}) {
     for (auto it = promises->begin(); it != promises->end();) {
       it->second.pods.erase(pod_uid);

@@ -17,11 +17,11 @@ class AssumedVolumes {
  public:
   // Promises `volume` to `claim` on behalf of a pod; several pods may share one promise. False when the volume is
   // promised to another claim, or the claim another volume: one that is being deleted, which no search finds.
-  bool assume(const std::string& volume, const std::string& claim, const std::string& pod_uid);
+  bool assume(const std::string& volume, const std::string& claim, const Text& pod_uid);
   // Promises that `claim` is provisioned for `node`. False when it is promised to another node.
-  bool assume_node(const std::string& claim, const std::string& node, const std::string& pod_uid);
+  bool assume_node(const std::string& claim, const std::string& node, const Text& pod_uid);
   // Takes back what was promised on behalf of the pod; unknown pods are ignored.
-  void drop(const std::string& pod_uid);
+  void drop(const Text& pod_uid);
   // Drops what the objects say by now: claims that are bound.
   void prune(const Lister& volumes);
   // The claim ("<namespace>/<name>") a volume is promised to; empty: none.
@@ -31,7 +31,7 @@ class AssumedVolumes {
   std::size_t size() const { return claims_.size() + nodes_.size(); }
   struct Promise {
     std::string to;  // a claim, or a node
-    std::set<std::string> pods;
+    std::set<Text> pods;
   };
   using Promises = std::map<std::string, Promise>;
   // Promised volumes, by name.
@@ -40,7 +40,7 @@ class AssumedVolumes {
   std::uint64_t version() const { return version_; }
 
  private:
-  bool promise(Promises& promises, const std::string& what, const std::string& to, const std::string& pod_uid);
+  bool promise(Promises& promises, const std::string& what, const std::string& to, const Text& pod_uid);
 
   Promises claims_;  // by volume
   Promises nodes_;   // by claim

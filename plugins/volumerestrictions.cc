@@ -69,7 +69,7 @@ Result<std::set<std::string>> exclusive_claims(const Lister& lister, const Pod& 
 }
 
 // How many of the claims are in use by pods on nodes.
-std::int64_t count_used(const std::set<std::string>& claims, const std::string& name_space, const Snapshot& snapshot) {
+std::int64_t count_used(const std::set<std::string>& claims, std::string_view name_space, const Snapshot& snapshot) {
   std::set<std::string> used;
   if (claims.empty()) return 0;
   for (const auto& node : snapshot.nodes()) {

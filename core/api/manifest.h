@@ -20,15 +20,11 @@ class Manifest {
     manifest.text_ = std::move(text);
     return manifest;
   }
-  static Manifest of_text(std::string text) {
-    text.shrink_to_fit();
-    return of_text(Text(std::move(text)));
-  }
 
   bool is_null() const { return text_.empty(); }
   // Compact; empty for null.
-  const std::string& text() const& { return text_; }
-  std::string text() && { return text_; }
+  std::string_view text() const& { return text_.get(); }
+  std::string text() && { return std::string(text_); }
   // Parsed anew each time. Null for null; a text that is no JSON gives an empty object.
   Json json() const;
 

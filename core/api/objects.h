@@ -182,7 +182,7 @@ struct Pod {
   std::optional<std::int64_t> start_time;
   Text shape;  // of the manifest, see there
 
-  const std::string& uid() const { return metadata.uid; }
+  const Text& uid() const { return metadata.uid; }
   // The object as accepted, whole. It is kept as what pods of a workload have alike: its text with a byte in the place
   // of each name and another in that of each uid, which follow those of `metadata`.
   Manifest manifest() const;

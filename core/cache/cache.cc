@@ -24,11 +24,11 @@ std::string zone_of(const Node& node) {
 
 }  // namespace
 
-Cache::Place Cache::find_node(const std::string& name) const {
+Cache::Place Cache::find_node(std::string_view name) const {
   return nodes_.find(name, [&](Place place) { return entries_[place].name == name; });
 }
 
-Cache::Place Cache::find_pod(const std::string& uid) const {
+Cache::Place Cache::find_pod(std::string_view uid) const {
   return pods_.find(uid, [&](Place place) { return placed_[place].pod->uid() == uid; });
 }
 
@@ -55,7 +55,7 @@ NodeInfo& Cache::touch(Place place) {
   return *entry.info;
 }
 
-Cache::Place Cache::entry_of(const std::string& node) {
+Cache::Place Cache::entry_of(std::string_view node) {
   if (const Place known = find_node(node); known != kNone) return known;
   const Place place = entries_.take();
   entries_[place].name = node;
@@ -155,7 +155,7 @@ void Cache::add_to(Place node, const std::shared_ptr<const Pod>& pod) {
   pods_with_affinity_ += static_cast<std::int64_t>(info.pods_with_affinity.size()) - before;
 }
 
-void Cache::take_from(Place node, const std::string& uid) {
+void Cache::take_from(Place node, std::string_view uid) {
   NodeInfo& info = touch(node);
   const auto before = static_cast<std::int64_t>(info.pods_with_affinity.size());
   info.remove_pod(uid);
@@ -193,12 +193,12 @@ void Cache::confirm(std::shared_ptr<const Pod> pod, const std::string& node) {
   placed.pod = std::move(pod);
 }
 
-void Cache::forget(const std::string& uid) {
+void Cache::forget(std::string_view uid) {
   const Place place = find_pod(uid);
   if (place != kNone && placed_[place].assumed) remove(std::string(uid));
 }
 
-void Cache::remove(const std::string& uid) {
+void Cache::remove(std::string_view uid) {
   const Place place = find_pod(uid);
   if (place == kNone) return;
   take_from(placed_[place].node, uid);
@@ -238,18 +238,18 @@ void Cache::discharge(const std::string& node, const std::string& key) {
   drop_if_empty(place);
 }
 
-bool Cache::is_assumed(const std::string& uid) const {
+bool Cache::is_assumed(std::string_view uid) const {
   const Place place = find_pod(uid);
   return place != kNone && placed_[place].assumed;
 }
 
-std::optional<std::string> Cache::node_of(const std::string& uid) const {
+std::optional<std::string> Cache::node_of(std::string_view uid) const {
   const Place place = find_pod(uid);
   if (place == kNone) return std::nullopt;
   return entries_[placed_[place].node].name;
 }
 
-const NodeInfo* Cache::find(const std::string& node) const {
+const NodeInfo* Cache::find(std::string_view node) const {
   const Place place = find_node(node);
   return place == kNone ? nullptr : entries_[place].info.get();
 }

@@ -33,7 +33,7 @@ namespace berth {
 class Snapshot {
  public:
   const std::vector<std::shared_ptr<const NodeInfo>>& nodes() const { return nodes_; }
-  const NodeInfo* find(const std::string& node) const;
+  const NodeInfo* find(std::string_view node) const;
   std::int64_t generation() const { return generation_; }
   // The same by column. Made at the first call, and in step from then on; labels are added as they are asked for.
   NodeColumns& columns() const;
@@ -44,7 +44,7 @@ class Snapshot {
   };
   const std::map<std::string, Image>& images() const { return images_; }
   // The place in nodes(); nodes().size(): no such node.
-  std::size_t place_of(const std::string& node) const;
+  std::size_t place_of(std::string_view node) const;
   // Nodes came, went or took other places. By new place: the old one, kNew for a node that was not there; what went.
   struct Move {
     static constexpr std::size_t kNew = static_cast<std::size_t>(-1);
@@ -77,8 +77,8 @@ class Snapshot {
 
  private:
   friend class Cache;
-  std::shared_ptr<const NodeInfo> note(Change change);  // returns the state that a change no longer kept had before
-  KeyIndex::Place number_of(const std::string& node) const;  // kNone: no such node
+  std::shared_ptr<const NodeInfo> note(Change change);     // returns the state that a change no longer kept had before
+  KeyIndex::Place number_of(std::string_view node) const;  // kNone: no such node
   void add_last(KeyIndex::Place number, std::shared_ptr<const NodeInfo> node);
   void take(std::size_t place);
   std::vector<std::shared_ptr<const NodeInfo>> nodes_;
@@ -113,22 +113,22 @@ class Cache {
   // is moved.
   void confirm(std::shared_ptr<const Pod> pod, const std::string& node);
   // Takes back an assumed pod; others and unknown ones are left alone.
-  void forget(const std::string& uid);
+  void forget(std::string_view uid);
   // Takes out a pod in whatever state; unknown: no effect.
-  void remove(const std::string& uid);
+  void remove(std::string_view uid);
   // The pod object changed (labels); place and state stay.
   void update(std::shared_ptr<const Pod> pod);
   // Charges of release-list entries; key "uid/epoch".
   void charge(const std::string& node, const std::string& key, const Resources& amount);
   void discharge(const std::string& node, const std::string& key);
 
-  bool is_placed(const std::string& uid) const { return find_pod(uid) != kNone; }
-  bool is_assumed(const std::string& uid) const;
-  std::optional<std::string> node_of(const std::string& uid) const;
+  bool is_placed(std::string_view uid) const { return find_pod(uid) != kNone; }
+  bool is_assumed(std::string_view uid) const;
+  std::optional<std::string> node_of(std::string_view uid) const;
   // Updates in place: copies only nodes whose generation is newer than the snapshot's.
   void update_snapshot(Snapshot& snapshot) const;
   // For invariant checks and status.
-  const NodeInfo* find(const std::string& node) const;
+  const NodeInfo* find(std::string_view node) const;
   std::size_t node_count() const;
   std::size_t pod_count() const;
   std::size_t assumed_count() const;
@@ -141,11 +141,11 @@ class Cache {
     Place node = kNone;              // in entries_
     bool assumed = false;
   };
-  Place find_node(const std::string& name) const;
-  Place find_pod(const std::string& uid) const;  // in placed_
+  Place find_node(std::string_view name) const;
+  Place find_pod(std::string_view uid) const;  // in placed_
   void place_pod(std::shared_ptr<const Pod> pod, const std::string& node, bool assumed);
   void add_to(Place node, const std::shared_ptr<const Pod>& pod);
-  void take_from(Place node, const std::string& uid);
+  void take_from(Place node, std::string_view uid);
   void note_images(const Node* before, const Node* after);
   // A node, in the chain of all of them by generation: a snapshot reads what is newer than its own.
   struct Entry {
@@ -154,8 +154,8 @@ class Cache {
     Place older = kNone, newer = kNone;  // in entries_
     std::string zone;                    // of a node
   };
-  NodeInfo& touch(Place place);             // copies when shared with a snapshot, bumps generation
-  Place entry_of(const std::string& node);  // creates
+  NodeInfo& touch(Place place);           // copies when shared with a snapshot, bumps generation
+  Place entry_of(std::string_view node);  // creates
   void link_newest(Place place);
   void unlink(Place place);
   void drop_if_empty(Place place);

@@ -104,7 +104,7 @@ void NodeInfo::add_pod(const std::shared_ptr<const Pod>& pod) {
   requested_for_scoring.add(pod_requests_for_scoring(*pod));
 }
 
-void NodeInfo::remove_pod(const std::string& uid) {
+void NodeInfo::remove_pod(std::string_view uid) {
   const auto found = std::find_if(pods.begin(), pods.end(), [&uid](const auto& pod) { return pod->uid() == uid; });
   CHECK(found != pods.end());
   requested.subtract(pod_requests(**found));

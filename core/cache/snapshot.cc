@@ -5,19 +5,19 @@
 
 namespace berth {
 
-const NodeInfo* Snapshot::find(const std::string& node) const {
+const NodeInfo* Snapshot::find(std::string_view node) const {
   const std::size_t place = place_of(node);
   return place == nodes_.size() ? nullptr : nodes_[place].get();
 }
 
-KeyIndex::Place Snapshot::number_of(const std::string& node) const {
+KeyIndex::Place Snapshot::number_of(std::string_view node) const {
   return numbers_.find(node, [&](KeyIndex::Place each) {
     const std::size_t place = place_by_number_[each];
     return place != Move::kNew && nodes_[place]->name() == node;
   });
 }
 
-std::size_t Snapshot::place_of(const std::string& node) const {
+std::size_t Snapshot::place_of(std::string_view node) const {
   const KeyIndex::Place number = number_of(node);
   return number == KeyIndex::kNone ? nodes_.size() : place_by_number_[number];
 }

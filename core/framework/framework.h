@@ -35,8 +35,8 @@ class Lister {
   virtual std::shared_ptr<const CsiDriver> csi_driver(const std::string& /*name*/) const { return nullptr; }
   virtual std::vector<std::shared_ptr<const CsiStorageCapacity>> csi_storage_capacities() const { return {}; }
   // A namespace without an object has no labels.
-  virtual std::shared_ptr<const Namespace> name_space(const std::string& /*name*/) const { return nullptr; }
-  virtual std::vector<std::shared_ptr<const Service>> services(const std::string& /*name_space*/) const { return {}; }
+  virtual std::shared_ptr<const Namespace> name_space(std::string_view /*name*/) const { return nullptr; }
+  virtual std::vector<std::shared_ptr<const Service>> services(std::string_view /*name_space*/) const { return {}; }
   virtual std::vector<std::shared_ptr<const PodDisruptionBudget>> disruption_budgets() const { return {}; }
 };
 

@@ -23,36 +23,36 @@ void WaitingPods::add(std::shared_ptr<const Pod> pod, std::string node, const st
   WaitingPod waiting;
   waiting.node = std::move(node);
   for (const auto& [plugin, timeout] : timeouts) waiting.plugins[plugin] = {timeout, now + timeout};
-  const std::string uid = pod->uid();
+  const Text uid = pod->uid();
   waiting.pod = std::move(pod);
   const bool added = pods_.emplace(uid, std::move(waiting)).second;
   CHECK(added);
 }
 
-const WaitingPod* WaitingPods::find(const std::string& uid) const {
+const WaitingPod* WaitingPods::find(std::string_view uid) const {
   auto found = pods_.find(uid);
   return found == pods_.end() ? nullptr : &found->second;
 }
 
-void WaitingPods::decide(const std::string& uid, Status status) {
+void WaitingPods::decide(std::string_view uid, Status status) {
   decided_.emplace_back(uid, std::move(status));
   pods_.erase(decided_.back().first);
 }
 
-bool WaitingPods::allow(const std::string& uid, const std::string& plugin) {
+bool WaitingPods::allow(std::string_view uid, const std::string& plugin) {
   auto found = pods_.find(uid);
   if (found == pods_.end() || found->second.plugins.erase(plugin) == 0) return false;
   if (found->second.plugins.empty()) decide(uid, Status::ok());
   return true;
 }
 
-bool WaitingPods::reject(const std::string& uid, const std::string& plugin, const std::string& message) {
+bool WaitingPods::reject(std::string_view uid, const std::string& plugin, const std::string& message) {
   if (!pods_.contains(uid)) return false;
   decide(uid, Status::unschedulable(message).with_plugin(plugin));
   return true;
 }
 
-bool WaitingPods::time_out(const std::string& uid) {
+bool WaitingPods::time_out(std::string_view uid) {
   const WaitingPod* waiting = find(uid);
   if (waiting == nullptr) return false;
   const auto [plugin, wait] = first_to_end(*waiting);
@@ -61,11 +61,11 @@ bool WaitingPods::time_out(const std::string& uid) {
 }
 
 void WaitingPods::expire(Millis now) {
-  std::vector<std::string> late;
+  std::vector<Text> late;
   for (const auto& [uid, waiting] : pods_) {
     if (first_to_end(waiting).second.deadline <= now) late.push_back(uid);
   }
-  for (const std::string& uid : late) time_out(uid);
+  for (std::string_view uid : late) time_out(uid);
 }
 
 std::optional<Millis> WaitingPods::next_deadline() const {

@@ -30,35 +30,35 @@ struct WaitingPod {
 // decide about any pod at any point, in the middle of another pod's cycle too.
 class WaitingPods {
  public:
-  using Decision = std::pair<std::string, Status>;  // uid; success: allowed by all, else rejected
+  using Decision = std::pair<Text, Status>;  // uid; success: allowed by all, else rejected
 
   // `timeouts`: by plugin, not empty. The pod does not wait already.
   void add(std::shared_ptr<const Pod> pod, std::string node, const std::map<std::string, Millis>& timeouts, Millis now);
   // By uid.
-  const std::map<std::string, WaitingPod>& all() const { return pods_; }
+  const std::map<Text, WaitingPod, std::less<>>& all() const { return pods_; }
   // Null: it does not wait.
-  const WaitingPod* find(const std::string& uid) const;
+  const WaitingPod* find(std::string_view uid) const;
 
   // The plugin has no objection any more; the last one frees the pod. False: the pod does not wait for that plugin.
-  bool allow(const std::string& uid, const std::string& plugin);
+  bool allow(std::string_view uid, const std::string& plugin);
   // The pod goes back, rejected by `plugin` (empty: by none), which is what its wake-up depends on. False: it does not
   // wait.
-  bool reject(const std::string& uid, const std::string& plugin, const std::string& message);
+  bool reject(std::string_view uid, const std::string& plugin, const std::string& message);
   // The plugin that waits the shortest has waited long enough. False: the pod does not wait.
-  bool time_out(const std::string& uid);
+  bool time_out(std::string_view uid);
   // time_out() for every pod whose time has come.
   void expire(Millis now);
   std::optional<Millis> next_deadline() const;
   // The pod's attempt ended otherwise; nothing is decided.
-  void withdraw(const std::string& uid) { pods_.erase(uid); }
+  void withdraw(std::string_view uid) { pods_.erase(uid); }
 
   // What was decided since the last call, in that order.
   std::vector<Decision> take_decided() { return std::exchange(decided_, {}); }
 
  private:
-  void decide(const std::string& uid, Status status);
+  void decide(std::string_view uid, Status status);
 
-  std::map<std::string, WaitingPod> pods_;
+  std::map<Text, WaitingPod, std::less<>> pods_;
   std::vector<Decision> decided_;
 };
 

@@ -5,14 +5,14 @@
 
 namespace berth {
 
-void Nominator::add(std::shared_ptr<const Pod> pod, const std::string& node) {
+void Nominator::add(std::shared_ptr<const Pod> pod, std::string_view node) {
   remove(pod->uid());
   if (node.empty()) return;
-  node_of_[pod->uid()] = node;
-  by_node_[node].push_back(std::move(pod));
+  node_of_.insert_or_assign(pod->uid(), node);
+  by_node_.try_emplace(std::string(node)).first->second.push_back(std::move(pod));
 }
 
-void Nominator::remove(const std::string& uid) {
+void Nominator::remove(std::string_view uid) {
   const auto found = node_of_.find(uid);
   if (found == node_of_.end()) return;
   const auto there = by_node_.find(found->second);
@@ -29,12 +29,12 @@ void Nominator::replace(const std::shared_ptr<const Pod>& pod) {
   }
 }
 
-std::string Nominator::node_of(const std::string& uid) const {
+std::string Nominator::node_of(std::string_view uid) const {
   const auto found = node_of_.find(uid);
   return found == node_of_.end() ? std::string() : found->second;
 }
 
-const std::vector<std::shared_ptr<const Pod>>& Nominator::pods_on(const std::string& node) const {
+const std::vector<std::shared_ptr<const Pod>>& Nominator::pods_on(std::string_view node) const {
   static const std::vector<std::shared_ptr<const Pod>> kNone;
   const auto found = by_node_.find(node);
   return found == by_node_.end() ? kNone : found->second;

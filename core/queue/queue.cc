@@ -58,7 +58,7 @@ Queue::Entry& Queue::insert(QueuedPod queued) {
   return place->second;
 }
 
-void Queue::erase(const std::string& uid) {
+void Queue::erase(std::string_view uid) {
   entries_.erase(entries_.find(uid));
   if (!entries_.empty() || most_entries_ < kManyEntries) return;
   CHECK(active_.empty());
@@ -126,7 +126,7 @@ void Queue::put_backoff(Entry& entry, bool is_error, std::string_view event) {
 }
 
 void Queue::add(std::shared_ptr<const Pod> pod) {
-  const std::string& uid = pod->uid();
+  std::string_view uid = pod->uid();
   if (auto known = entries_.find(uid); known != entries_.end()) {
     const std::shared_ptr<const Pod> before = known->second.queued.pod;
     return update(before, std::move(pod));
@@ -141,7 +141,7 @@ void Queue::add(std::shared_ptr<const Pod> pod) {
 }
 
 void Queue::restore(std::shared_ptr<const Pod> pod, const QueuePlace& kept) {
-  const std::string uid = pod->uid();
+  const Text uid = pod->uid();
   if (entries_.contains(uid) || in_flight_.contains(uid)) return add(std::move(pod));
   const Millis now = clock_.now();
   QueuedPod queued;
@@ -158,22 +158,22 @@ void Queue::restore(std::shared_ptr<const Pod> pod, const QueuePlace& kept) {
   put_active(entry, kPodAdd);
 }
 
-std::vector<std::string> Queue::take_returned(std::size_t most) {
-  std::vector<std::string> taken;
+std::vector<Text> Queue::take_returned(std::size_t most) {
+  std::vector<Text> taken;
   while (taken.size() < most && !returned_.empty()) taken.push_back(returned_.extract(returned_.begin()).value());
   return taken;
 }
 
-void Queue::withdraw(const std::string& uid) {
+void Queue::withdraw(std::string_view uid) {
   nominator_.remove(uid);
   if (auto found = entries_.find(uid); found != entries_.end()) {
+    if (const auto back = returned_.find(uid); back != returned_.end()) returned_.erase(back);
     detach(found->second);
-    erase(uid);
-    returned_.erase(uid);
+    erase(uid);  // last: `uid` may be the pod's own
   }
 }
 
-void Queue::remove(const std::string& uid) {
+void Queue::remove(std::string_view uid) {
   withdraw(uid);
   end_flight(uid);
 }
@@ -196,9 +196,9 @@ std::optional<QueuedPod> Queue::pop() {
   return popped;
 }
 
-void Queue::done(const std::string& uid) { end_flight(uid); }
+void Queue::done(std::string_view uid) { end_flight(uid); }
 
-void Queue::end_flight(const std::string& uid) {
+void Queue::end_flight(std::string_view uid) {
   if (in_flight_.erase(uid) == 0) return;
   std::uint64_t oldest = ring_.last();
   for (const auto& [other, flight] : in_flight_) oldest = std::min(oldest, flight.event_sequence);
@@ -207,7 +207,7 @@ void Queue::end_flight(const std::string& uid) {
 
 void Queue::requeue(QueuedPod pod, const Status& status, const std::set<std::string>& unschedulable_plugins,
                     const std::set<std::string>& pending_plugins) {
-  const std::string uid = pod.pod->uid();
+  const Text uid = pod.pod->uid();
   if (entries_.contains(uid)) return;  // it came back already, by add() or update()
   pod.gating_plugin.clear();
   pod.unschedulable_plugins.clear();
@@ -253,7 +253,7 @@ void Queue::flush_backoff(BackoffSet& backoff) {
 void Queue::flush_unschedulable() {
   const Millis now = clock_.now();
   unschedulable_flush_at_ += ((now - unschedulable_flush_at_) / kUnschedulableFlushMs + 1) * kUnschedulableFlushMs;
-  std::set<std::string> stale;
+  std::set<Text> stale;
   const auto find_stale = [&](const auto& entries) {
     for (const Entry* entry : entries) {
       const bool waited = now - entry->queued.timestamp > options_.unschedulable_timeout_ms;
@@ -277,17 +277,17 @@ std::optional<Millis> Queue::next_flush() const {
   return next;
 }
 
-Queue::Where Queue::where(const std::string& uid) const {
+Queue::Where Queue::where(std::string_view uid) const {
   if (auto found = entries_.find(uid); found != entries_.end()) return found->second.where;
   return in_flight_.contains(uid) ? Where::in_flight : Where::none;
 }
 
-const QueuedPod* Queue::find(const std::string& uid) const {
+const QueuedPod* Queue::find(std::string_view uid) const {
   auto found = entries_.find(uid);
   return found == entries_.end() ? nullptr : &found->second.queued;
 }
 
-std::optional<Millis> Queue::due(const std::string& uid) const {
+std::optional<Millis> Queue::due(std::string_view uid) const {
   auto found = entries_.find(uid);
   if (found == entries_.end()) return std::nullopt;
   const Entry& entry = found->second;
@@ -307,7 +307,7 @@ std::optional<Millis> Queue::due(const std::string& uid) const {
   return std::nullopt;
 }
 
-bool Queue::is_error_backoff(const std::string& uid) const {
+bool Queue::is_error_backoff(std::string_view uid) const {
   auto found = entries_.find(uid);
   return found != entries_.end() && found->second.where == Where::backoff && found->second.error_backoff;
 }
@@ -353,8 +353,8 @@ bool Queue::has_active() const { return !active_.empty() || !backoff_.empty(); }
 
 std::vector<std::string> Queue::uids() const {
   std::vector<std::string> uids;
-  for (const auto& [uid, entry] : entries_) uids.push_back(uid);
-  for (const auto& [uid, flight] : in_flight_) uids.push_back(uid);
+  for (const auto& [uid, entry] : entries_) uids.emplace_back(uid);
+  for (const auto& [uid, flight] : in_flight_) uids.emplace_back(uid);
   std::sort(uids.begin(), uids.end());
   return uids;
 }

@@ -54,18 +54,18 @@ class Queue {
   // Rejected or not it is tried again: what happened since is not known.
   void restore(std::shared_ptr<const Pod> pod, const QueuePlace& kept);
   // The pods that came back from an attempt since they were last asked for, at most `most` of them; each once.
-  std::vector<std::string> take_returned(std::size_t most);
+  std::vector<Text> take_returned(std::size_t most);
   // The object changed while it waits; may wake it (labels, tolerations, gates). Unknown pods are added.
   void update(const std::shared_ptr<const Pod>& old_pod, std::shared_ptr<const Pod> new_pod);
   // Out of every queue, and its nomination gone. A pod in flight stays in flight until done() or requeue().
-  void withdraw(const std::string& uid);
-  void remove(const std::string& uid);  // withdraw and done
+  void withdraw(std::string_view uid);
+  void remove(std::string_view uid);  // withdraw and done
 
   // The next pod to try, in flight from now on; none when nothing may be tried yet. Takes unexpired pods from backoff
   // (never from error backoff) when active is empty.
   std::optional<QueuedPod> pop();
   // Ends the flight: the pod goes on to its binding.
-  void done(const std::string& uid);
+  void done(std::string_view uid);
   // Brings a popped pod back after a failed attempt or binding. `status` rejected: its plugins decide what wakes it;
   // error: error backoff. Events since its pop are replayed, so that no wake-up is lost.
   void requeue(QueuedPod pod, const Status& status, const std::set<std::string>& unschedulable_plugins,
@@ -85,14 +85,14 @@ class Queue {
   Nominator& nominator() { return nominator_; }
   const Nominator& nominator() const { return nominator_; }
 
-  Where where(const std::string& uid) const;
+  Where where(std::string_view uid) const;
   // Null when the queue does not hold it (in flight included).
-  const QueuedPod* find(const std::string& uid) const;
+  const QueuedPod* find(std::string_view uid) const;
   // When time alone brings the pod to active, on the clock's scale; now or earlier: it is its turn. None: gated, in
   // flight or not held. An event, or a queue with nothing active, may be sooner.
-  std::optional<Millis> due(const std::string& uid) const;
+  std::optional<Millis> due(std::string_view uid) const;
   // True while it backs off from an error: neither an event nor an idle queue is sooner.
-  bool is_error_backoff(const std::string& uid) const;
+  bool is_error_backoff(std::string_view uid) const;
   struct Counts {
     std::size_t active = 0, backoff = 0, unschedulable = 0, gated = 0, in_flight = 0;
   };
@@ -142,8 +142,8 @@ class Queue {
   using BackoffSet = std::set<Entry*, BackoffOrder>;
 
   Entry& insert(QueuedPod queued);
-  void erase(const std::string& uid);  // detached
-  void detach(Entry& entry);           // out of the place it is in; stays in entries_
+  void erase(std::string_view uid);  // detached
+  void detach(Entry& entry);         // out of the place it is in; stays in entries_
   // `event`, of these: its label, for the metrics.
   void put_active(Entry& entry, std::string_view event);
   void put_backoff(Entry& entry, bool is_error, std::string_view event);
@@ -160,7 +160,7 @@ class Queue {
   Wake judge(const Entry& entry, const ClusterEvent& event, const EventObjects& objects) const;
   Wake replay(const Entry& entry, std::uint64_t since) const;
   void record(const ClusterEvent& event, const EventObjects& objects);
-  void end_flight(const std::string& uid);
+  void end_flight(std::string_view uid);
   void update_waiting(Entry& entry, const std::vector<ClusterEvent>& events, const EventObjects& objects);
   void flush_backoff(BackoffSet& backoff);
   void flush_unschedulable();
@@ -184,7 +184,7 @@ class Queue {
   std::map<std::pair<std::string, std::string>, std::set<Entry*, UidOrder>> gated_;
   std::pmr::unsynchronized_pool_resource flight_memory_;  // never given back: few are in flight at one time
   std::pmr::map<Text, Flight, std::less<>> in_flight_{&flight_memory_};  // by uid
-  std::set<std::string> returned_;                                       // for take_returned(); all in entries_
+  std::set<Text, std::less<>> returned_;                                 // for take_returned(); all in entries_
   std::set<const Framework*> frameworks_;                                // of the pods that were ever here
   std::uint64_t last_sequence_ = 0;
   std::uint64_t pops_ = 0;

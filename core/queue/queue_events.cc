@@ -108,7 +108,7 @@ void Queue::update(const std::shared_ptr<const Pod>& old_pod, std::shared_ptr<co
   const Where where = entry.where;
   // A promise made since, which neither version tells of, stays; it goes behind those made meanwhile.
   const bool told = !old_pod->nominated_node_name.empty() || !new_pod->nominated_node_name.empty();
-  nominator_.add(new_pod, told ? new_pod->nominated_node_name.get() : nominator_.node_of(new_pod->uid()));
+  nominator_.add(new_pod, told ? std::string(new_pod->nominated_node_name) : nominator_.node_of(new_pod->uid()));
   if (where == Where::unschedulable || where == Where::gated) {
     entry.queued.pod = new_pod;
     return update_waiting(entry, pod_events(*old_pod, *new_pod), objects);
@@ -135,7 +135,7 @@ void Queue::update_waiting(Entry& entry, const std::vector<ClusterEvent>& events
 }
 
 void Queue::activate(const std::vector<std::string>& uids) {
-  for (const std::string& uid : uids) {
+  for (std::string_view uid : uids) {
     if (in_flight_.contains(uid)) {
       EventObjects objects;
       auto target = std::make_shared<Pod>();

@@ -42,7 +42,7 @@ Gateway::Gateway(GatewayOptions options, const Registry& registry, const Clock& 
       queue_(scheduler_.queue()) {
   last_list_ = random_.next() >> 16;  // listings of an earlier run must not be taken for ours
   transport_.set_handler(this);
-  objects_.count_running_by([this](const std::string& uid) {
+  objects_.count_running_by([this](std::string_view uid) {
     const auto found = bindings_.find(uid);
     return found != bindings_.end() && found->second.row.phase == Phase::bound;
   });

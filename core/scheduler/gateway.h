@@ -287,9 +287,9 @@ class Gateway final : public Transport::Handler, private Surroundings {
   void wake_freed(const Binding& binding);
   void wake_promised(const Binding& binding);
   void give_up(Binding& binding, const Status& status, bool waited);  // before a row was written
-  void feed(const std::string& uid, RowEvent event);                  // may end and drop the binding
-  void feed_permit(const std::string& uid, Status status);
-  void reap(const std::string& uid);
+  void feed(std::string_view uid, RowEvent event);                    // may end and drop the binding
+  void feed_permit(std::string_view uid, Status status);
+  void reap(std::string_view uid);
   void request(Binding& binding);  // (re)sends what the phase asks for, and sets the next resend
   void verify(Binding& binding);   // asks the node about a bound row: resends Bind
   void arm_resend(Timers::Id& timer, int& resends, std::function<void()> run);
@@ -306,7 +306,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
   Epoch floor_of(const std::string& node) const;
   std::string uid_of_epoch(const std::string& node, const Epoch& epoch) const;
   void hold_epoch(const std::string& node, const Epoch& epoch, const Text& uid);
-  void drop_epoch(const std::string& node, const Epoch& epoch, const std::string& uid);
+  void drop_epoch(const std::string& node, const Epoch& epoch, std::string_view uid);
   std::vector<Binding*> rows_of(const std::string& node);  // by uid
 
   // gateway_flight.cc
@@ -314,7 +314,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
   void leave_flight(const Row& row);
   bool window_is_full() const;
   bool is_busy(const std::string& node) const;
-  bool waits_for(const std::string& node, const std::string& uid) const;
+  bool waits_for(const std::string& node, std::string_view uid) const;
   Status defer(Binding& binding);
   void begin_deferred();
 
@@ -335,16 +335,16 @@ class Gateway final : public Transport::Handler, private Surroundings {
   void enter_adopt(std::set<std::string> nodes);
   void adopted(const std::string& node);
   void end_adopt();
-  void drop_binding(const std::string& uid);
+  void drop_binding(std::string_view uid);
   void note_incarnation(const Answer& answer);
 
   // gateway_orphans.cc
-  std::vector<std::string> orphans_of(const std::string& uid) const;
-  bool may_run_elsewhere(const std::string& uid) const;
-  void queue_if_free(const std::string& uid);
+  std::vector<std::string> orphans_of(std::string_view uid) const;
+  bool may_run_elsewhere(std::string_view uid) const;
+  void queue_if_free(std::string_view uid);
   void keep_orphan(const ReleaseEntry& entry, const std::string& key);
-  bool release_orphans(const std::string& uid);
-  void ask_for_orphans(const std::string& uid);
+  bool release_orphans(std::string_view uid);
+  void ask_for_orphans(std::string_view uid);
   void forget_orphan(const std::string& key);
   void forget_orphans_not_in(const std::string& node, const std::set<std::string>& names);
 
@@ -354,7 +354,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
   bool is_retired(const std::string& node, const std::string& incarnation) const;
   bool is_retired(const std::string& node) const;  // as it was last heard of
   void drop_node(const std::string& node);
-  void forget_row(const std::string& uid, const std::string& node);
+  void forget_row(std::string_view uid, const std::string& node);
   void orphan_volumes(const std::string& node);
   void unbind_claim(const std::shared_ptr<const PersistentVolumeClaim>& claim);
   void welcome_back(const std::string& node, const std::string& incarnation);
@@ -374,7 +374,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
   void restore_queue();
   // Beside what this turn makes durable anyway; `all`: even if that is nothing.
   void save_places(bool all);
-  void forget_place(const std::string& uid);
+  void forget_place(std::string_view uid);
   static void take_place(const QueuePlace& place, QueuedPod& queued);
 
   // gateway_permit.cc
@@ -438,7 +438,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
   std::set<std::pair<Kind, std::string>> doomed_;            // volumes and claims whose delete waits for their users
   // By uid of a row, or key of a release-list entry: claim or volume is not known yet.
   std::map<std::string, std::vector<VolumeGrant>> unbound_grants_;
-  std::map<std::string, QueuePlace> places_;        // by uid: as the store has them
+  std::map<Text, QueuePlace, std::less<>> places_;  // by uid: as the store has them
   std::deque<Row> rows_loaded_;                     // between load() and recover()
   std::set<std::string> adopted_;                   // nodes that have answered in this adopt mode
   std::map<std::string, PodCondition> conditions_;  // pod key -> why its last attempt failed

@@ -227,7 +227,7 @@ void Gateway::give_up(Binding& binding, const Status& status, bool waited) {
   if (entry != nullptr && entry->deleting && !identity_.adopting) finish_removal(binding.row.pod);
 }
 
-void Gateway::feed(const std::string& uid, RowEvent event) {
+void Gateway::feed(std::string_view uid, RowEvent event) {
   auto found = bindings_.find(uid);
   if (found == bindings_.end() || !find_move(found->second.row.phase, event)) return;
   Binding& binding = found->second;
@@ -236,14 +236,14 @@ void Gateway::feed(const std::string& uid, RowEvent event) {
   reap(uid);
 }
 
-void Gateway::feed_permit(const std::string& uid, Status status) {
+void Gateway::feed_permit(std::string_view uid, Status status) {
   auto found = bindings_.find(uid);
   if (found == bindings_.end() || found->second.row.phase != Phase::none) return;
   found->second.edit().permitted.push(std::move(status));
   reap(uid);
 }
 
-void Gateway::reap(const std::string& uid) {
+void Gateway::reap(std::string_view uid) {
   auto found = bindings_.find(uid);
   if (found == bindings_.end() || !found->second.journey().task.is_done()) return;
   if (found->second.row.phase == Phase::bound) {

@@ -198,7 +198,7 @@ bool Gateway::adopt_slot(const std::string& node, const SlotReport& slot, const 
 }
 
 // A row whose place another node's slot disproves. Its record is that of the row to come already.
-void Gateway::drop_binding(const std::string& uid) {
+void Gateway::drop_binding(std::string_view uid) {
   Binding& binding = bindings_.at(uid);
   binding.cancel(timers_);
   const std::unique_ptr<BindingCycle>& cycle = binding.journey().cycle;

@@ -29,7 +29,7 @@ void Gateway::hold_epoch(const std::string& node, const Epoch& epoch, const Text
 }
 
 // Of this pod: one that an earlier store placed may have the same epoch.
-void Gateway::drop_epoch(const std::string& node, const Epoch& epoch, const std::string& uid) {
+void Gateway::drop_epoch(const std::string& node, const Epoch& epoch, std::string_view uid) {
   if (auto listing = listings_.find(node); listing != listings_.end()) listing->second.ended.insert(epoch);
   auto found = live_epochs_.find(node);
   if (found == live_epochs_.end()) return;

@@ -52,7 +52,7 @@ Json Gateway::api_explain(const Json& request) {
   const Pod& pod = *entry->pod;
   const Framework* framework = framework_of(pod);
   Json reply = Json::object();
-  reply.set("ok", true).set("pod", key).set("uid", pod.uid()).set("schedulerName", pod.scheduler_name.get());
+  reply.set("ok", true).set("pod", key).set("uid", pod.uid().get()).set("schedulerName", pod.scheduler_name.get());
   if (const std::string why = not_ready(); !why.empty()) reply.set("notReady", why);
   if (entry->deleting) reply.set("deleting", true);
   Json placement = placement_of(*entry);
@@ -95,7 +95,7 @@ Json Gateway::api_plan(const Json& request) {
     rejecting.insert(gate.plugin());
   }
   const PodEntry* known = objects_.find_pod(pod.metadata.key());
-  const Explanation told = try_pod(pod, known == nullptr ? std::string() : known->pod->uid(), request);
+  const Explanation told = try_pod(pod, known == nullptr ? Text() : known->pod->uid(), request);
   rejecting.insert(told.result.diagnosis.unschedulable_plugins.begin(),
                    told.result.diagnosis.unschedulable_plugins.end());
   if (!rejecting.empty()) reply.set("wokenBy", wakers_of(framework, rejecting));

@@ -38,7 +38,7 @@ bool Gateway::is_busy(const std::string& node) const {
 }
 
 // False too of a pod that ended since, or was decided anew for another node.
-bool Gateway::waits_for(const std::string& node, const std::string& uid) const {
+bool Gateway::waits_for(const std::string& node, std::string_view uid) const {
   const auto found = bindings_.find(uid);
   return found != bindings_.end() && found->second.journey().deferred && found->second.row.node == node;
 }
@@ -48,7 +48,7 @@ Status Gateway::defer(Binding& binding) {
   // What ended meanwhile, or is begun again, must not pile up behind a node that never answers.
   std::deque<std::string>& waiting = deferred_[binding.row.node];
   std::erase_if(waiting,
-                [&](const std::string& uid) { return uid == binding.row.uid || !waits_for(binding.row.node, uid); });
+                [&](std::string_view uid) { return uid == binding.row.uid || !waits_for(binding.row.node, uid); });
   waiting.push_back(binding.row.uid);
   board_.mark(Kind::pod, binding.pod->metadata.key());
   Status busy(Code::wait, "node " + binding.row.node + " is asked when it has answered for others");
@@ -67,7 +67,7 @@ void Gateway::begin_deferred() {
   if (identity_.adopting) {
     // What was decided before does not count: the pod may run where the answers will tell.
     for (const auto& [node, uids] : std::exchange(deferred_, {})) {
-      for (const std::string& uid : uids) {
+      for (std::string_view uid : uids) {
         const auto found = bindings_.find(uid);
         if (found != bindings_.end() && found->second.journey().deferred) {
           feed_permit(uid, Status::error("the gateway learns anew what runs where"));

@@ -60,7 +60,7 @@ Status Gateway::forget_node(const std::string& node) {
              {{"node", node}, {"rows", std::to_string(uids.size())}, {"releases", std::to_string(entries.size())}});
 
   drop_node(node);
-  for (const std::string& uid : uids) forget_row(uid, node);
+  for (std::string_view uid : uids) forget_row(uid, node);
   deliver_permits();
   for (const std::string& key : entries) end_release(key);
   orphan_volumes(node);
@@ -88,7 +88,7 @@ void Gateway::drop_node(const std::string& node) {
   if (objects.old_node != nullptr) wake({EventResource::node, kDelete, "NodeDelete"}, objects);
 }
 
-void Gateway::forget_row(const std::string& uid, const std::string& node) {
+void Gateway::forget_row(std::string_view uid, const std::string& node) {
   auto found = bindings_.find(uid);
   if (found == bindings_.end()) return;
   Binding& binding = found->second;

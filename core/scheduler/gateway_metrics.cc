@@ -38,7 +38,7 @@ void Gateway::measure_queue() {
   }
   metrics_.unschedulable_pods.clear();
   std::map<std::pair<std::string_view, std::string_view>, std::int64_t> rejected;  // by plugin and profile
-  for (const std::string& uid : queue_.uids()) {
+  for (std::string_view uid : queue_.uids()) {
     const QueuedPod* queued = queue_.find(uid);
     if (queued == nullptr) continue;
     for (const std::string& plugin : queued->unschedulable_plugins) ++rejected[{plugin, queued->pod->scheduler_name}];

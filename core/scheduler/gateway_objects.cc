@@ -147,7 +147,7 @@ Result<Gateway::Admitted> Gateway::admit_pod(const Json& object, const std::stri
   const PodEntry* entry = objects_.find_pod(key);
   const bool same = entry != nullptr && (pod->uid().empty() || pod->uid() == entry->pod->uid()) && !recreate;
   if (pod->metadata.uid.empty()) {
-    pod->metadata.uid = same ? entry->pod->uid() : random_.hex_id();
+    pod->metadata.uid = same ? entry->pod->uid() : Text(random_.hex_id());
     manifest.find("metadata")->set("uid", pod->metadata.uid.get());
     pod->set_manifest(manifest.dump());
   } else if (recreate && entry != nullptr && pod->uid() == entry->pod->uid()) {

@@ -5,7 +5,7 @@
 
 namespace berth {
 
-std::vector<std::string> Gateway::orphans_of(const std::string& uid) const {
+std::vector<std::string> Gateway::orphans_of(std::string_view uid) const {
   std::vector<std::string> keys;
   for (const std::string& key : identity_.orphans) {
     if (releases_.at(key).entry.uid == uid) keys.push_back(key);
@@ -24,7 +24,7 @@ void Gateway::keep_orphan(const ReleaseEntry& entry, const std::string& key) {
 }
 
 // The operator's word: it shall not be. True when there was something to release.
-bool Gateway::release_orphans(const std::string& uid) {
+bool Gateway::release_orphans(std::string_view uid) {
   const std::vector<std::string> keys = orphans_of(uid);
   if (keys.empty()) return false;
   for (const std::string& key : keys) {
@@ -37,7 +37,7 @@ bool Gateway::release_orphans(const std::string& uid) {
 }
 
 // Its object is there: what the device has now decides.
-void Gateway::ask_for_orphans(const std::string& uid) {
+void Gateway::ask_for_orphans(std::string_view uid) {
   for (const std::string& key : orphans_of(uid)) {
     const std::string node = releases_.at(key).entry.node;
     if (!listings_.contains(node)) list_node(node);
@@ -54,7 +54,7 @@ void Gateway::forget_orphan(const std::string& key) {
 }
 
 // True while something of this uid may run that no row names.
-bool Gateway::may_run_elsewhere(const std::string& uid) const {
+bool Gateway::may_run_elsewhere(std::string_view uid) const {
   for (const auto* keys : {&identity_.orphans, &identity_.ending}) {
     for (const std::string& key : *keys) {
       auto found = releases_.find(key);
@@ -64,7 +64,7 @@ bool Gateway::may_run_elsewhere(const std::string& uid) const {
   return false;
 }
 
-void Gateway::queue_if_free(const std::string& uid) {
+void Gateway::queue_if_free(std::string_view uid) {
   const PodEntry* entry = objects_.find_pod_by_uid(uid);
   const bool waits = entry != nullptr && !entry->deleting && !entry->finished && !bindings_.contains(uid) &&
                      queue_.where(uid) == Queue::Where::none && !may_run_elsewhere(uid);

@@ -70,7 +70,7 @@ Json Gateway::api_waiting(const Json& request) const {
     }
     Json item = Json::object();
     item.set("namespace", waiting->pod->metadata.namespace_.get()).set("name", waiting->pod->metadata.name);
-    item.set("uid", waiting->pod->uid()).set("node", waiting->node).set("plugins", std::move(plugins));
+    item.set("uid", waiting->pod->uid().get()).set("node", waiting->node).set("plugins", std::move(plugins));
     bytes += item.dump().size() + 1;
     if (bytes > kPageBytes && !items.as_array().empty()) {
       reply.set("continue", key);

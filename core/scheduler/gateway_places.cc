@@ -72,7 +72,7 @@ Status Gateway::load_place(const RecordView& record) {
 void Gateway::restore_queue() {
   std::vector<std::pair<QueuePlace, std::shared_ptr<const Pod>>> waiting;
   for (const auto& [key, entry] : objects_.pods()) {
-    const std::string& uid = entry.pod->uid();
+    std::string_view uid = entry.pod->uid();
     if (entry.finished || entry.deleting) continue;
     if (cache_.is_placed(uid) || bindings_.contains(uid)) continue;  // most are placed, which is asked in less time
     QueuePlace place;
@@ -90,7 +90,7 @@ void Gateway::restore_queue() {
 void Gateway::save_places(bool all) {
   if (!all && (sparing_ || store_.next_position() == position_)) return;
   const std::size_t most = all ? std::numeric_limits<std::size_t>::max() : kPlacesPerCommit;
-  for (const std::string& uid : queue_.take_returned(most)) {
+  for (const Text& uid : queue_.take_returned(most)) {
     const QueuePlace place = place_of(*queue_.find(uid));
     if (auto [known, added] = places_.try_emplace(uid, place); !added) {
       if (known->second == place) continue;
@@ -100,8 +100,11 @@ void Gateway::save_places(bool all) {
   }
 }
 
-void Gateway::forget_place(const std::string& uid) {
-  if (places_.erase(uid) > 0) store_.erase(Table::queue, uid);
+void Gateway::forget_place(std::string_view uid) {
+  const auto found = places_.find(uid);
+  if (found == places_.end()) return;
+  store_.erase(Table::queue, found->first);
+  places_.erase(found);
 }
 
 void Gateway::take_place(const QueuePlace& place, QueuedPod& queued) {

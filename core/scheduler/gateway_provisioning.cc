@@ -34,7 +34,7 @@ void Gateway::look_for_provisioned() {
   }
   if (waiting.empty()) return;
   scheduler_.refresh_snapshot();
-  for (const std::string& uid : waiting) feed_permit(uid, Status::ok());
+  for (std::string_view uid : waiting) feed_permit(uid, Status::ok());
 }
 
 std::string Gateway::what_is_provisioned(const Binding& binding) {

@@ -48,7 +48,7 @@ std::shared_ptr<const Pod> Gateway::find_unplaced(const Pod& pod) const {
 }
 
 bool Gateway::may_try(const Pod& pod) {
-  const std::string& uid = pod.uid();
+  std::string_view uid = pod.uid();
   const PodEntry* entry = objects_.find_pod_by_uid(uid);
   if (entry == nullptr || entry->deleting || entry->finished || bindings_.contains(uid)) return false;
   if (!may_run_elsewhere(uid)) return true;

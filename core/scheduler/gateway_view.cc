@@ -68,7 +68,7 @@ std::string Gateway::nominated_node(const PodEntry& entry) const {
   const auto found = bindings_.find(entry.pod->uid());
   if (found == bindings_.end()) return entry.pod->nominated_node_name;
   const Row& row = found->second.row;
-  return row.phase == Phase::bound || row.phase == Phase::release ? std::string() : row.node.get();
+  return row.phase == Phase::bound || row.phase == Phase::release ? Text() : row.node;
 }
 
 Json Gateway::pod_status(const PodEntry& entry) const {
@@ -115,7 +115,7 @@ Json Gateway::pod_status(const PodEntry& entry) const {
   if (where != Queue::Where::none) scheduler.set("queue", name_of(where));
   if (const QueuedPod* queued = queue_.find(entry.pod->uid())) scheduler.set("attempts", queued->attempts);
   status.set("scheduler", std::move(scheduler));
-  status.set("uid", entry.pod->uid());
+  status.set("uid", entry.pod->uid().get());
   return status;
 }
 

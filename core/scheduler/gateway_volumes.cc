@@ -79,7 +79,7 @@ void Gateway::settle_claim(const std::string& key, Json& manifest) {
       uids.push_back(uid);
     }
   }
-  for (const std::string& uid : uids) {
+  for (std::string_view uid : uids) {
     bindings_.at(uid).edit().reason = "volume " + volume + " turned out to be that of claim " + key;
     feed(uid, RowEvent::leave);
   }

@@ -190,8 +190,8 @@ Status Objects::load_packed_pod(std::string_view name, std::string_view stored) 
   entry.disruption = record->disruption;
   entry.deleting = record->deleting;
   entry.finished = record->finished;
-  entry.observed = Report(Manifest::of_text(std::string(record->observed)).json());
-  entry.successor = Manifest::of_text(std::string(record->successor));
+  entry.observed = Report(Manifest::of_text(record->observed).json());
+  entry.successor = Manifest::of_text(record->successor);
   note_successor(entry);
   return Status::ok();
 }
@@ -224,12 +224,12 @@ std::uint32_t Objects::place_of_uid(std::string_view uid) const {
   return by_uid_.guess(uid, [&](KeyIndex::Place place) { return places_[place]->pod->uid() == uid; });
 }
 
-PodEntry* Objects::find_pod_by_uid(const std::string& uid) {
+PodEntry* Objects::find_pod_by_uid(std::string_view uid) {
   const KeyIndex::Place place = find_place(uid);
   return place == KeyIndex::kNone ? nullptr : places_[place];
 }
 
-const PodEntry* Objects::find_pod_by_uid(const std::string& uid) const {
+const PodEntry* Objects::find_pod_by_uid(std::string_view uid) const {
   const KeyIndex::Place place = find_place(uid);
   return place == KeyIndex::kNone ? nullptr : places_[place];
 }
@@ -245,7 +245,7 @@ PodEntry& Objects::put_pod(std::shared_ptr<const Pod> pod) {
     return entry;
   }
   entry.pod = std::move(pod);
-  const std::string& uid = entry.pod->uid();
+  const std::string_view uid = entry.pod->uid();
   if (const KeyIndex::Place place = find_place(uid); place != KeyIndex::kNone) {
     places_[place] = &entry;  // a uid under two names is the newer's
     return entry;
@@ -291,7 +291,7 @@ void Objects::erase_pod(const std::string& key) {
   auto found = pods_.find(key);
   CHECK(found != pods_.end());
   // A uid under two names is the newer's: see put_pod().
-  const std::string& uid = found->second.pod->uid();
+  const std::string_view uid = found->second.pod->uid();
   if (const KeyIndex::Place place = find_place(uid); place != KeyIndex::kNone && places_[place] == &found->second) {
     by_uid_.erase(uid, [place](KeyIndex::Place other) { return other == place; });
     places_.give_back(place);
@@ -416,7 +416,9 @@ std::shared_ptr<const StorageClass> Objects::storage_class(const std::string& na
 }
 std::shared_ptr<const CsiNode> Objects::csi_node(const std::string& node) const { return find<CsiNode>(node); }
 std::shared_ptr<const CsiDriver> Objects::csi_driver(const std::string& name) const { return find<CsiDriver>(name); }
-std::shared_ptr<const Namespace> Objects::name_space(const std::string& name) const { return find<Namespace>(name); }
+std::shared_ptr<const Namespace> Objects::name_space(std::string_view name) const {
+  return find<Namespace>(std::string(name));
+}
 
 std::vector<std::shared_ptr<const PersistentVolume>> Objects::volumes_of_class(const std::string& name) const {
   std::vector<std::shared_ptr<const PersistentVolume>> found;
@@ -430,7 +432,7 @@ std::vector<std::shared_ptr<const CsiStorageCapacity>> Objects::csi_storage_capa
   return all_of(shelf<CsiStorageCapacity>());
 }
 
-std::vector<std::shared_ptr<const Service>> Objects::services(const std::string& name_space) const {
+std::vector<std::shared_ptr<const Service>> Objects::services(std::string_view name_space) const {
   std::vector<std::shared_ptr<const Service>> found;
   for (const auto& [key, service] : shelf<Service>()) {
     if (service->metadata.namespace_ == name_space) found.push_back(service);

@@ -42,7 +42,7 @@ class Objects final : public Lister {
   explicit Objects(Store& store) : store_(store) {}
 
   // Tells by uid which pods run where they were placed, for disruption_of(); until then none does.
-  void count_running_by(std::function<bool(const std::string& uid)> is_running) { is_running_ = std::move(is_running); }
+  void count_running_by(std::function<bool(std::string_view uid)> is_running) { is_running_ = std::move(is_running); }
 
   // Takes one record of Table::object in.
   Status load(const RecordView& record);
@@ -50,8 +50,8 @@ class Objects final : public Lister {
   // Pods by "<namespace>/<name>". The pointer lives until the pod is erased.
   PodEntry* find_pod(const std::string& key);
   const PodEntry* find_pod(const std::string& key) const;
-  PodEntry* find_pod_by_uid(const std::string& uid);
-  const PodEntry* find_pod_by_uid(const std::string& uid) const;
+  PodEntry* find_pod_by_uid(std::string_view uid);
+  const PodEntry* find_pod_by_uid(std::string_view uid) const;
   using Pods = std::map<Text, PodEntry, std::less<>>;
   const Pods& pods() const { return pods_; }
   Text key_of(const Pod& pod) const;  // held once, if the pod is there
@@ -114,8 +114,8 @@ class Objects final : public Lister {
   bool has_csi_nodes() const override { return !shelf<CsiNode>().empty(); }
   std::shared_ptr<const CsiDriver> csi_driver(const std::string& name) const override;
   std::vector<std::shared_ptr<const CsiStorageCapacity>> csi_storage_capacities() const override;
-  std::shared_ptr<const Namespace> name_space(const std::string& name) const override;
-  std::vector<std::shared_ptr<const Service>> services(const std::string& name_space) const override;
+  std::shared_ptr<const Namespace> name_space(std::string_view name) const override;
+  std::vector<std::shared_ptr<const Service>> services(std::string_view name_space) const override;
   // A budget without a status gets one, counted now.
   std::vector<std::shared_ptr<const PodDisruptionBudget>> disruption_budgets() const override;
   // Of one budget, whether or not it has a status.
@@ -142,7 +142,7 @@ class Objects final : public Lister {
   void note_change(Kind kind) { volumes_version_ += kind == Kind::persistent_volume ? 1u : 0u; }
 
   Store& store_;
-  std::function<bool(const std::string& uid)> is_running_;
+  std::function<bool(std::string_view uid)> is_running_;
   Pods pods_;
   Places<PodEntry*> places_;
   KeyIndex by_uid_;  // places in places_

@@ -103,7 +103,7 @@ class Scheduler final : public Handle {
   Status add_profile(const Registry& registry, const Profile& profile);
   // Null: no profile of that name.
   const Framework* framework_of(const Pod& pod) const;
-  const std::map<std::string, std::unique_ptr<Framework>>& frameworks() const { return frameworks_; }
+  const std::map<std::string, std::unique_ptr<Framework>, std::less<>>& frameworks() const { return frameworks_; }
 
   // Informers: what is told of pods that no node has, and of those that got one. A pod of an unknown profile is not
   // told of. `old_pod` is the version told of last.
@@ -182,7 +182,7 @@ class Scheduler final : public Handle {
   std::uint64_t cycles_ = 0;
   Cache cache_;
   Snapshot snapshot_;
-  std::map<std::string, std::unique_ptr<Framework>> frameworks_;  // by scheduler name
+  std::map<std::string, std::unique_ptr<Framework>, std::less<>> frameworks_;  // by scheduler name
   Queue queue_;
   NodeSearch search_;
   ClassViews views_;

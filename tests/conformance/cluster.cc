@@ -186,9 +186,11 @@ std::vector<std::shared_ptr<const CsiStorageCapacity>> Cluster::csi_storage_capa
   return all;
 }
 
-std::shared_ptr<const Namespace> Cluster::name_space(const std::string& name) const { return get(namespaces_, name); }
+std::shared_ptr<const Namespace> Cluster::name_space(std::string_view name) const {
+  return get(namespaces_, std::string(name));
+}
 
-std::vector<std::shared_ptr<const Service>> Cluster::services(const std::string& name_space) const {
+std::vector<std::shared_ptr<const Service>> Cluster::services(std::string_view name_space) const {
   std::vector<std::shared_ptr<const Service>> found;
   for (const auto& [key, service] : services_) {
     if (service->metadata.namespace_ == name_space) found.push_back(service);

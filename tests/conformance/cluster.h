@@ -46,8 +46,8 @@ class Cluster final : public Handle, public Lister {
   std::shared_ptr<const CsiNode> csi_node(const std::string& node) const override;
   std::shared_ptr<const CsiDriver> csi_driver(const std::string& name) const override;
   std::vector<std::shared_ptr<const CsiStorageCapacity>> csi_storage_capacities() const override;
-  std::shared_ptr<const Namespace> name_space(const std::string& name) const override;
-  std::vector<std::shared_ptr<const Service>> services(const std::string& name_space) const override;
+  std::shared_ptr<const Namespace> name_space(std::string_view name) const override;
+  std::vector<std::shared_ptr<const Service>> services(std::string_view name_space) const override;
   std::vector<std::shared_ptr<const PodDisruptionBudget>> disruption_budgets() const override;
 
  private:

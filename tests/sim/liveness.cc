@@ -106,7 +106,7 @@ Breach l1(const Witness& witness, const Wanted& wanted) {
     if (entry == nullptr && wanted.preemptible.contains(uid)) continue;
     if (entry == nullptr || entry->pod->uid() != uid) {
       return "pod " + key + " (" + uid + ") is wanted, the gateway has " +
-             (entry == nullptr ? std::string("none") : entry->pod->uid());
+             (entry == nullptr ? Text("none") : entry->pod->uid());
     }
   }
   if (Breach breach = find_unmade(*gateway)) return breach;

@@ -40,10 +40,10 @@ class Objects final : public Lister {
   }
   std::uint64_t volumes_version() const override { return counts_volumes ? version : 0; }
   bool has_csi_nodes() const override { return false; }
-  std::shared_ptr<const Namespace> name_space(const std::string& name) const override {
-    return FakeVolumes::get(namespaces, name);
+  std::shared_ptr<const Namespace> name_space(std::string_view name) const override {
+    return FakeVolumes::get(namespaces, std::string(name));
   }
-  std::vector<std::shared_ptr<const Service>> services(const std::string&) const override { return all_services; }
+  std::vector<std::shared_ptr<const Service>> services(std::string_view) const override { return all_services; }
   std::vector<std::shared_ptr<const PodDisruptionBudget>> disruption_budgets() const override { return budgets; }
   void put(PersistentVolume volume) {
     ++version;

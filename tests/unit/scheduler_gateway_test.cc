@@ -180,7 +180,7 @@ TEST_F(GatewayTest, ABoundPodHoldsNoCoroutineAndCanBeDeletedAllTheSame) {
   device("n1");
   bind_pod("web", "u1", "n1");
   const auto is_small = [](const Binding& binding) {
-    return binding.is_at_rest() && &binding.row.uid.get() == &binding.pod->metadata.uid.get();
+    return binding.is_at_rest() && binding.row.uid.get().data() == binding.pod->metadata.uid.get().data();
   };
   EXPECT_TRUE(is_small(gateway->bindings().at("u1")));
   restart();

@@ -56,11 +56,11 @@ class Town final : public Handle, public Lister {
   std::vector<std::shared_ptr<const PersistentVolume>> volumes_of_class(const std::string&) const override {
     return {};
   }
-  std::shared_ptr<const Namespace> name_space(const std::string& name) const override {
+  std::shared_ptr<const Namespace> name_space(std::string_view name) const override {
     auto found = namespaces_.find(name);
     return found == namespaces_.end() ? nullptr : found->second;
   }
-  std::vector<std::shared_ptr<const Service>> services(const std::string& name_space) const override {
+  std::vector<std::shared_ptr<const Service>> services(std::string_view name_space) const override {
     std::vector<std::shared_ptr<const Service>> found;
     for (const auto& service : services_) {
       if (service->metadata.namespace_ == name_space) found.push_back(service);
@@ -73,7 +73,7 @@ class Town final : public Handle, public Lister {
   Cache cache_;
   Snapshot snapshot_;
   Nominator nominator_;
-  std::map<std::string, std::shared_ptr<const Namespace>> namespaces_;
+  std::map<std::string, std::shared_ptr<const Namespace>, std::less<>> namespaces_;
   std::vector<std::shared_ptr<const Service>> services_;
 };
 
