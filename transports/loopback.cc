@@ -97,7 +97,7 @@ void LoopbackBroker::subscribe(const std::string& id, const std::string& filter,
   for (Kept& kept : found) deliver({}, id, std::move(kept));
 }
 
-void LoopbackBroker::publish(const std::string& from, Message message, bool will) {
+void LoopbackBroker::publish(const std::string& from, Message message, bool will, std::shared_ptr<void> place) {
   if (message.payload.size() > kPayloadMax || in_flight_ >= kInFlightMax) {
     ++counts_.refused;
     return;
@@ -107,7 +107,7 @@ void LoopbackBroker::publish(const std::string& from, Message message, bool will
   if (message.expiry_s > 0) expires = clock_.now() + Millis{message.expiry_s} * 1000;
   const auto shared = std::make_shared<const Message>(std::move(message));
   travel({from, {}, *shared, will}, sessions_[from].last_to_broker,
-         [this, from, shared, expires] { route(from, *shared, expires); });
+         [this, from, shared, expires, place = std::move(place)] { route(from, *shared, expires); });
 }
 
 void LoopbackBroker::route(const std::string& from, const Message& message, std::optional<Millis> expires) {
@@ -201,7 +201,45 @@ void LoopbackClient::set_on_turn(std::function<void()> on_turn) {
 }
 
 void LoopbackClient::send(const Message& message) {
-  if (up_) broker_.publish(id_, message, false);
+  if (!up_) return;
+  if (most_ == 0) return broker_.publish(id_, message, false);
+  if (outstanding_ >= most_ - (message.retain ? 0 : room_)) {
+    ++broker_.counts_.refused;
+    return;
+  }
+  broker_.publish(id_, message, false, take_place());
+}
+
+std::size_t LoopbackClient::room() const {
+  if (!up_) return 0;
+  if (most_ == 0) return Transport::room();
+  return room_ - std::min(room_, outstanding_);
+}
+
+void LoopbackClient::set_room(std::size_t room, std::size_t most) {
+  room_ = room;
+  most_ = most;
+}
+
+std::shared_ptr<void> LoopbackClient::take_place() {
+  ++outstanding_;
+  was_full_ = was_full_ || room() == 0;
+  return {nullptr, [this, link = std::weak_ptr<int>(link_)](void*) {
+            if (!link.expired()) free_place();
+          }};
+}
+
+void LoopbackClient::free_place() {
+  --outstanding_;
+  if (!was_full_ || outstanding_ > room_ / 2) return;
+  was_full_ = false;
+  // Whoever sends, or the broker, is in the middle of its own turn.
+  broker_.timers_.at(broker_.clock_.now(), [this, link = std::weak_ptr<int>(link_)] {
+    if (link.expired()) return;
+    const std::weak_ptr<int> mark = alive_;
+    if (handler_ != nullptr) handler_->on_room();
+    after_turn(mark);
+  });
 }
 
 void LoopbackClient::subscribe(const std::string& filter, int qos, SubscribeOptions options) {
@@ -236,6 +274,9 @@ void LoopbackClient::hear(const Message& message) {
 
 void LoopbackClient::set_up(bool up) {
   up_ = up;
+  link_ = up ? std::make_shared<int>(0) : nullptr;
+  outstanding_ = 0;
+  was_full_ = false;
   const std::weak_ptr<int> mark = alive_;
   if (handler_ != nullptr) handler_->on_link(up);
   after_turn(mark);

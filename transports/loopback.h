@@ -96,7 +96,8 @@ class LoopbackBroker {
   // `clean`: no will. `tell`: the handler hears of it.
   void disconnect(LoopbackClient& client, bool clean, bool tell);
   void subscribe(const std::string& id, const std::string& filter, Subscription subscription);
-  void publish(const std::string& from, Message message, bool will);
+  // `place` is held until the message has come to the broker, or is lost.
+  void publish(const std::string& from, Message message, bool will, std::shared_ptr<void> place = nullptr);
   void route(const std::string& from, const Message& message, std::optional<Millis> expires);
   void deliver(const std::string& from, const std::string& to, Kept kept);
   void arrive(const std::string& to, std::uint64_t session_number, Kept kept);
@@ -133,8 +134,12 @@ class LoopbackClient final : public Transport {
   void set_handler(Handler* handler) override { handler_ = handler; }
   bool is_up() const override { return up_; }
   void send(const Message& message) override;
+  std::size_t room() const override;
   void subscribe(const std::string& filter, int qos, SubscribeOptions options = {}) override;
 
+  // From now on the link holds no more than `most` messages that have not come to the broker; the rest is refused. The
+  // last `room` of these places are for what is retained, and room() is what is left of the first `room`.
+  void set_room(std::size_t room, std::size_t most);
   // Counts from the next connect().
   void set_will(Message will) { will_ = std::move(will); }
   // Called after every call of the handler: the place to end the program's turn. It may destroy the client.
@@ -151,6 +156,9 @@ class LoopbackClient final : public Transport {
   friend class LoopbackBroker;
   void hear(const Message& message);
   void set_up(bool up);
+  // A place on the link, free again when the last copy of it is gone.
+  std::shared_ptr<void> take_place();
+  void free_place();
   void after_turn(const std::weak_ptr<int>& alive);
 
   LoopbackBroker& broker_;
@@ -160,7 +168,11 @@ class LoopbackClient final : public Transport {
   std::shared_ptr<const std::function<void()>> on_turn_;
   std::optional<Message> will_;
   bool up_ = false;
-  bool wanted_ = false;  // connect() was the last word
+  bool wanted_ = false;              // connect() was the last word
+  std::size_t room_ = 0, most_ = 0;  // 0: without limit
+  std::size_t outstanding_ = 0;
+  bool was_full_ = false;
+  std::shared_ptr<int> link_;  // of the present connection: places of an earlier one are nobody's
   std::shared_ptr<int> alive_ = std::make_shared<int>(0);
 };
 

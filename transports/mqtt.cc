@@ -49,6 +49,7 @@ class MqttTransport::Impl : public std::enable_shared_from_this<MqttTransport::I
   void start();
   void disconnect(bool tell);
   void send(const Message& message);
+  std::size_t room() const { return is_up() ? session_->room() : 0; }
   void gather(bool on);
   void subscribe(const std::string& filter, int qos, SubscribeOptions options);
   bool is_up() const { return state_ == State::up; }
@@ -286,7 +287,9 @@ void MqttTransport::Impl::tell(bool all) {
     bytes += message.payload.size();
     handler->on_message(message);
   }
-  if (comes_up || told > 0) end_turn();
+  const bool has_room = !all && generation == generation_ && session_->takes_more_again();
+  if (has_room && handler != nullptr) handler->on_room();
+  if (comes_up || told > 0 || has_room) end_turn();
 }
 
 void MqttTransport::Impl::tell_link(bool up) {
@@ -330,6 +333,7 @@ MqttTransport::~MqttTransport() {
 void MqttTransport::set_handler(Handler* handler) { impl_->handler = handler; }
 bool MqttTransport::is_up() const { return impl_->is_up(); }
 void MqttTransport::send(const Message& message) { impl_->send(message); }
+std::size_t MqttTransport::room() const { return impl_->room(); }
 void MqttTransport::gather(bool on) { impl_->gather(on); }
 void MqttTransport::subscribe(const std::string& filter, int qos, SubscribeOptions options) {
   impl_->subscribe(filter, qos, options);

@@ -8,6 +8,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -251,13 +252,14 @@ Status MqttSession::publish(const Message& message) {
     return Status::ok();
   };
   if (message.payload.size() > MqttTransport::kPayloadMax) return drop("larger than 64 KiB");
-  if (outstanding_ >= MqttTransport::kOutstandingMax) {
+  const int places = MqttTransport::kOutstandingMax - (message.retain ? 0 : MqttTransport::kRoom);
+  if (outstanding_ >= places) {
     return std::exchange(overflow_logged_, true) ? Status::ok() : drop("the broker does not keep up");
   }
-  overflow_logged_ = false;
   Properties properties;
   if (!add_properties(properties, message)) return drop("a property is too large");
   ++outstanding_;  // the library may call on_publish before it returns
+  was_full_ = was_full_ || room() == 0;
   const int code =
       mosquitto_publish_v5(client_.get(), nullptr, message.topic.c_str(), static_cast<int>(message.payload.size()),
                            message.payload.data(), message.qos, message.retain, properties.list);
@@ -271,6 +273,16 @@ Status MqttSession::publish(const Message& message) {
     case MOSQ_ERR_RETAIN_NOT_SUPPORTED: --outstanding_; return drop(mosquitto_strerror(code));
     default: return judge(code);
   }
+}
+
+std::size_t MqttSession::room() const {
+  return static_cast<std::size_t>(std::max(0, MqttTransport::kRoom - outstanding_));
+}
+
+bool MqttSession::takes_more_again() {
+  if (!was_full_ || outstanding_ > MqttTransport::kRoom / 2) return false;
+  overflow_logged_ = false;
+  return std::exchange(was_full_, false);
 }
 
 void MqttSession::gather(bool on) {

@@ -37,6 +37,9 @@ class MqttSession {
   Status write();
   Status tick();
   Status publish(const Message& message);
+  std::size_t room() const;
+  // Once after each time that there was none, as soon as half of it is free.
+  bool takes_more_again();
   // tcp(7), TCP_CORK: the library writes message by message, and each write would be a packet.
   void gather(bool on);
   Status subscribe(const std::string& filter, int qos, SubscribeOptions options);
@@ -63,6 +66,7 @@ class MqttSession {
   std::unique_ptr<mosquitto, Close> client_;
   bool accepted_ = false;
   int outstanding_ = 0;
+  bool was_full_ = false;
   bool overflow_logged_ = false;
   std::string refusal_;     // of the CONNACK or DISCONNECT
   std::string last_error_;  // as the library logged it

@@ -28,6 +28,7 @@ class CountedLink final : public Transport, private Transport::Handler {
     note("to", message);
     link_.send(message);
   }
+  std::size_t room() const override { return link_.room(); }
   void gather(bool on) override { link_.gather(on); }
   void subscribe(const std::string& filter, int qos, SubscribeOptions options = {}) override {
     link_.subscribe(filter, qos, options);
@@ -43,6 +44,7 @@ class CountedLink final : public Transport, private Transport::Handler {
     handler_->on_message(message);
   }
   void on_link(bool up) override { handler_->on_link(up); }
+  void on_room() override { handler_->on_room(); }
 
   void note(const char* direction, const Message& message) {
     std::size_t properties = message.expiry_s > 0 ? 5 : 0;

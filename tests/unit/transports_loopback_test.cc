@@ -24,6 +24,7 @@ class Ear final : public Transport::Handler {
     heard += message.topic + "=" + message.payload + (message.retain ? "(r) " : " ");
   }
   void on_link(bool up) override { heard += up ? "up " : "down "; }
+  void on_room() override { heard += "room "; }
   std::string take() { return std::exchange(heard, {}); }
   std::vector<Message> messages;
   std::string heard;
@@ -319,6 +320,29 @@ TEST_F(LoopbackTest, PassesResponseTopicAndCorrelationAndRefusesWhatIsTooLarge) 
   EXPECT_EQ(a_ear_.messages[0].response_topic, "clients/me");
   EXPECT_EQ(a_ear_.messages[0].correlation, request.correlation);
   EXPECT_EQ(broker_.counts().refused, 1u);
+}
+
+TEST_F(LoopbackTest, ALinkWithLittleRoomTakesWhatIsRetainedWhileThereIsSomeAndTellsWhenThereIsAgain) {
+  a_.set_room(4, 6);
+  EXPECT_EQ(a_.room(), 0u) << "down";
+  join(a_, a_ear_);
+  a_ear_.take();
+  for (int i = 0; i < 3; ++i) a_.send(message("x", "any"));
+  EXPECT_EQ(a_.room(), 2u);
+  EXPECT_EQ(broker_.counts().refused, 1u) << "the last places are not for it";
+  for (int i = 0; i < 5; ++i) a_.send(message("kept/" + std::to_string(i), "1", true));
+  EXPECT_EQ(a_.room(), 0u);
+  EXPECT_EQ(broker_.counts().refused, 2u);
+  EXPECT_EQ(a_ear_.take(), "");
+  run();
+  EXPECT_EQ(a_ear_.take(), "room ") << "once";
+  EXPECT_EQ(a_.room(), 4u);
+  EXPECT_EQ(broker_.retained().size(), 4u);
+  for (int i = 0; i < 4; ++i) a_.send(message("kept", "1", true));
+  broker_.restart(10);
+  run(20);
+  EXPECT_EQ(a_ear_.take(), "down up ") << "what was on a link that broke takes no place on the next one";
+  EXPECT_EQ(a_.room(), 4u);
 }
 
 TEST_F(LoopbackTest, EndsATurnAfterEachCallAndAllowsTheClientToDieInIt) {

@@ -35,8 +35,10 @@ class Ear final : public Transport::Handler {
     links += up ? "up " : "down ";
     if (up && on_up) on_up();
   }
+  void on_room() override { ++rooms; }
   std::vector<Message> messages;
   std::string links;
+  int rooms = 0;
   std::function<void()> on_up;
 };
 
@@ -220,6 +222,50 @@ TEST_F(MqttTest, ComesBackAfterABrokerRestartAndForgetsWhatWasSentMeanwhile) {
   ASSERT_TRUE(run_until([&] { return !a->ear.messages.empty(); }));
   EXPECT_EQ(a->ear.messages[0].payload, "heard");
   EXPECT_EQ(a->log.count("mqtt link lost"), 1) << a->log.text;
+}
+
+TEST_F(MqttTest, WhatIsSentWithinTheRoomIsRetainedHoweverMuchElseIsDroppedAndNewRoomIsTold) {
+  start_broker("allow_anonymous true\nmax_queued_messages 0\n");
+  auto a = client(options("a"));
+  EXPECT_EQ(a->transport.room(), 0u) << "down";
+  a->transport.start();
+  ASSERT_TRUE(run_until([&] { return a->transport.is_up(); }));
+  const std::size_t room = a->transport.room();
+  ASSERT_EQ(room, static_cast<std::size_t>(MqttTransport::kRoom));
+  const int turns = a->turns;
+  // Nothing is read meanwhile, so that nothing is acknowledged.
+  for (int i = 0; i < 2 * MqttTransport::kOutstandingMax; ++i) a->transport.send(message("flood", "x"));
+  EXPECT_EQ(a->transport.room(), 0u);
+  EXPECT_EQ(a->log.count("the broker does not keep up"), 1) << a->log.text;
+  for (std::size_t i = 0; i < room; ++i) a->transport.send(message("kept/" + std::to_string(i), "x", true));
+  ASSERT_TRUE(run_until([&] { return a->ear.rooms > 0; }));
+  EXPECT_GT(a->turns, turns);
+  EXPECT_GE(a->transport.room(), room / 2);
+  settle(*a);
+  EXPECT_EQ(a->ear.rooms, 1);
+  EXPECT_EQ(a->transport.room(), room);
+  auto b = join(options("b"), "kept/#", 0);
+  settle(*b);
+  EXPECT_EQ(b->ear.messages.size(), room);
+}
+
+TEST_F(MqttTest, AWriterThatKeepsToTheRoomLosesNothing) {
+  start_broker();
+  auto a = join(options("a"));
+  int sent = 0;
+  const auto send_what_fits = [&] {
+    while (sent < 3'000 && a->transport.room() > 0) {
+      a->transport.send(message("kept/" + std::to_string(sent), "x", true, sent % 2));
+      ++sent;
+    }
+  };
+  a->transport.set_on_turn(send_what_fits);
+  send_what_fits();
+  ASSERT_TRUE(run_until([&] { return sent == 3'000; }));
+  settle(*a);
+  auto b = join(options("b"), "kept/#", 0);
+  settle(*b);
+  EXPECT_EQ(b->ear.messages.size(), 3'000u);
 }
 
 TEST_F(MqttTest, ManyReconnectsLeaveNoDescriptorBehind) {
