@@ -9,6 +9,13 @@ constexpr int kTicksOfPassing = 2;
 
 std::string text_of(const Json& value) { return value.dump(); }
 
+// The next in a circle: who is owed much holds up no other.
+std::set<std::pair<Kind, std::string>>::iterator behind(const std::set<std::pair<Kind, std::string>>& named,
+                                                        const std::pair<Kind, std::string>& last) {
+  const auto next = named.upper_bound(last);
+  return next == named.end() ? named.begin() : next;
+}
+
 }  // namespace
 
 Board::Board(Turn& turn, const Topics& topics, const Clock& clock)
@@ -17,55 +24,52 @@ Board::Board(Turn& turn, const Topics& topics, const Clock& clock)
       clock_(clock),
       events_out_(turn, [](const std::vector<Members>& events) { return lists_of(events, {"reason", "time"}); }) {}
 
-bool Board::publish_marked(const std::function<Json(Kind, const std::string&)>& render,
-                           const std::function<bool(Kind, const std::string&)>& is_passing,
-                           const std::function<bool()>& enough) {
-  while (!dirty_.empty() && !enough()) {
-    auto next = dirty_.upper_bound(last_shown_);
-    if (next == dirty_.end()) next = dirty_.begin();
-    last_shown_ = *next;
-    const auto marked = std::move(dirty_.extract(next).value());
-    const auto& [kind, key] = marked;
-    if (is_passing(kind, key) && passing_[marked] < kTicksOfPassing) continue;
-    passing_.erase(marked);
-    Message message;
-    message.topic = topics_.status(kind, key);
-    message.qos = 0;  // what a lost link swallows is published again with the next one, as is all of it
-    message.retain = true;
-    const Json status = render(kind, key);
-    if (!status.is_null()) message.payload = status.dump();
-    turn_.send(std::move(message));
+// Mirrors and statuses in turn: neither waits for all of the other.
+void Board::publish(const Words& words, std::size_t room, const std::function<bool()>& enough) {
+  while (owed() > 0 && room > 0 && !enough()) {
+    mirrors_turn_ = !mirrors_.empty() && (dirty_.empty() || !mirrors_turn_);
+    if (mirrors_turn_ ? publish_mirror(words) : publish_status(words, behind(dirty_, last_shown_))) --room;
   }
-  std::erase_if(gone_, [this](const auto& gone) {
-    if (dirty_.contains(gone)) return false;
-    send_mirror(gone.first, gone.second, {});
-    return true;
-  });
-  return dirty_.empty();
+}
+
+bool Board::publish_status(const Words& words, Named::iterator owed) {
+  const auto marked = std::move(dirty_.extract(owed).value());
+  const auto& [kind, key] = marked;
+  last_shown_ = marked;
+  if (words.is_passing(kind, key) && passing_[marked] < kTicksOfPassing) return false;
+  passing_.erase(marked);
+  Message message;
+  message.topic = topics_.status(kind, key);
+  message.qos = 0;  // what a lost link swallows is published again with the next one, as is all of it
+  message.retain = true;
+  const Json status = words.status(kind, key);
+  if (!status.is_null()) message.payload = status.dump();
+  turn_.send(std::move(message));
+  return true;
+}
+
+bool Board::publish_mirror(const Words& words) {
+  const auto next = behind(mirrors_, last_mirror_);
+  last_mirror_ = *next;
+  const auto& [kind, key] = last_mirror_;
+  std::optional<std::string> manifest = words.manifest(kind, key);
+  if (const auto status = dirty_.find(last_mirror_); !manifest && status != dirty_.end()) {
+    return publish_status(words, status);
+  }
+  Message message;
+  message.topic = topics_.desired(kind, key);
+  message.payload = std::move(manifest).value_or("");
+  message.retain = true;
+  message.correlation = mirror_mark_;
+  turn_.send(std::move(message));
+  mirrors_.erase(next);
+  return true;
 }
 
 void Board::tick() {
   for (auto& [waiting, ticks] : passing_) {
     if (++ticks >= kTicksOfPassing) dirty_.insert(waiting);
   }
-}
-
-void Board::mirror(Kind kind, const std::string& key, std::optional<std::string> manifest) {
-  if (!manifest) {
-    gone_.insert({kind, key});
-    return mark(kind, key);
-  }
-  gone_.erase({kind, key});
-  send_mirror(kind, key, std::move(*manifest));
-}
-
-void Board::send_mirror(Kind kind, const std::string& key, std::string payload) {
-  Message message;
-  message.topic = topics_.desired(kind, key);
-  message.payload = std::move(payload);
-  message.retain = true;
-  message.correlation = mirror_mark_;
-  turn_.send(std::move(message));
 }
 
 void Board::event(PodEventRecord event, const std::string& node) {

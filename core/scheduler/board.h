@@ -1,5 +1,10 @@
-// Board: what the gateway tells the world: status/ (retained, coalesced: one publication per object and turn), desired/
-// (the mirror), and events/. Keeps the last events in memory for describe.
+// Board: what the gateway tells the world: status/ and desired/ (the mirror), both retained, and events/. Keeps the
+// last events in memory for describe.
+//
+// What the broker is to retain is owed by its object's name, not by its words: they are asked for when the link has
+// room for them. So what waits for a slow broker takes a name for each object, however often that changes, and each
+// topic is told the newest last. Nothing depends on the order in which two topics are told, one case excepted, see
+// mirror(). An event leaves with its turn, whatever room there is: it is told once, and nothing can stand in for it.
 #pragma once
 
 #include <cstdint>
@@ -45,33 +50,50 @@ class Board {
   static bool is_mirror(const Message& message) { return message.correlation.starts_with(kMirrorMark); }
   bool is_own_mirror(const Message& message) const { return message.correlation == mirror_mark_; }
 
-  // The object's status will be published when a turn ends, as `render` gives it then; null clears the topic. One of
-  // which `is_passing` holds waits until that ends, or for two ticks. What is marked once `enough` holds is left to the
-  // next turn; false: something is.
+  // What there is to say of an object at this moment.
+  struct Words {
+    std::function<Json(Kind, const std::string&)> status;                          // null clears the topic
+    std::function<std::optional<std::string>(Kind, const std::string&)> manifest;  // none clears the topic
+    // Of which it holds, the status waits until that ends, or for two ticks.
+    std::function<bool(Kind, const std::string&)> is_passing;
+  };
+
+  // The object's status is owed.
   void mark(Kind kind, const std::string& key) { dirty_.insert({kind, key}); }
   void tick();
-  bool publish_marked(const std::function<Json(Kind, const std::string&)>& render,
-                      const std::function<bool(Kind, const std::string&)>& is_passing,
-                      const std::function<bool()>& enough);
-  // Publishes the mirror of an accepted object. It carries the mark as its correlation data: the gateway reads desired/
-  // too, and must tell its own word coming back from an operator's. None clears the topic (after a delete's commit),
-  // and last of all in its turn: while it is there, the object's status may still have to be cleared.
-  void mirror(Kind kind, const std::string& key, std::optional<std::string> manifest);
+  // The object's mirror is owed. It carries the mark as its correlation data: the gateway reads desired/ too, and must
+  // tell its own word coming back from an operator's. That of an object that is gone clears the topic (after a delete's
+  // commit), and only once no status of it is owed: while it is there, that may still have to be cleared.
+  void mirror(Kind kind, const std::string& key) { mirrors_.insert({kind, key}); }
+  // A newer word stands in its place, or all are to be owed anew.
+  void forget_mirror(Kind kind, const std::string& key) { mirrors_.erase({kind, key}); }
+  void forget_mirrors() { mirrors_.clear(); }
+  bool owes_mirror(Kind kind, const std::string& key) const { return mirrors_.contains({kind, key}); }
+  bool owes_mirrors() const { return !mirrors_.empty(); }
+  std::size_t owed() const { return mirrors_.size() + dirty_.size(); }
+  // At a turn's end: publishes what is owed, as many messages as there is `room` for and until `enough` holds; the rest
+  // is owed still.
+  void publish(const Words& words, std::size_t room, const std::function<bool()>& enough);
   // `node`: says all that the event's message does, and is published in its place; empty: it does not.
   void event(PodEventRecord event, const std::string& node = {});
   std::vector<PodEventRecord> events_of(const std::string& pod_key) const;
 
  private:
-  void send_mirror(Kind kind, const std::string& key, std::string payload);
+  using Named = std::set<std::pair<Kind, std::string>>;
+
+  // True: a message was sent.
+  bool publish_status(const Words& words, Named::iterator owed);
+  bool publish_mirror(const Words& words);
 
   Turn& turn_;
   const Topics& topics_;
   const Clock& clock_;
   Outbox<Members> events_out_;
-  std::set<std::pair<Kind, std::string>> dirty_;
-  std::pair<Kind, std::string> last_shown_;              // the next turn goes on behind it
+  Named dirty_;                                            // whose status is owed
+  Named mirrors_;                                          // whose mirror is
+  std::pair<Kind, std::string> last_shown_, last_mirror_;  // one goes on behind them
+  bool mirrors_turn_ = false;
   std::map<std::pair<Kind, std::string>, int> passing_;  // how many ticks each has waited
-  std::set<std::pair<Kind, std::string>> gone_;          // whose mirror is to be cleared
   std::deque<PodEventRecord> events_;
   std::uint64_t forgotten_ = 0;               // events that came before those kept
   std::map<Text, std::uint64_t> last_event_;  // by pod: how many had come before its newest

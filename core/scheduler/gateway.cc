@@ -10,6 +10,8 @@ constexpr Millis kTickMs = 1000;
 // Of one turn: so long what is known is said anew after a connect, and so long statuses are published.
 constexpr std::int64_t kGreetUs = 5'000;
 constexpr std::int64_t kShowUs = 5'000;
+// What greet() brings the board to owe: names that would take room while a slow broker is told of those before them.
+constexpr std::size_t kOwedMax = 2'000;
 constexpr std::size_t kMaxNodes = 20'000;  // a node is kept for each authenticated name that ever spoke
 // The sets of an identity, by their name in its record.
 std::map<std::string, std::set<std::string>*> named_sets(Gateway::Identity& identity) {
@@ -178,18 +180,26 @@ Status Gateway::finish_turn() {
   save_identity();
   save_places(false);
   if (std::exchange(ticked_, false)) board_.tick();
-  // Before the fence nothing is shown: on_fence() marks everything, and mirrors it first.
-  if (synced_) {
-    const std::int64_t end_us = clock_.now_us() + kShowUs;
-    const bool all = board_.publish_marked(
-        [this](Kind kind, const std::string& key) { return status_to_publish(kind, key); },
-        [this](Kind kind, const std::string& key) { return kind == Kind::pod && is_on_its_way(key); },
-        [this, end_us] { return clock_.now_us() >= end_us; });
-    if (!all) turn_again();
-  }
+  // Before the fence nothing is shown: it is not known what the broker retains, and greet() will owe everything.
+  if (synced_) show();
   const Status finished = turn_.finish();
   position_ = store_.next_position();
+  if (synced_ && has_more_to_say()) turn_again();
   return finished;
+}
+
+// What the link has no room for goes on when it has, see on_room().
+bool Gateway::has_more_to_say() const {
+  const bool has_more_to_show = board_.owed() > 0 || to_show_ < kinds().size();
+  return !to_greet_.empty() || (has_more_to_show && transport_.room() > 0);
+}
+
+void Gateway::show() {
+  const std::int64_t end_us = clock_.now_us() + kShowUs;
+  board_.publish({[this](Kind kind, const std::string& key) { return status_to_publish(kind, key); },
+                  [this](Kind kind, const std::string& key) { return objects_.text(kind, key); },
+                  [this](Kind kind, const std::string& key) { return kind == Kind::pod && is_on_its_way(key); }},
+                 transport_.room(), [this, end_us] { return clock_.now_us() >= end_us; });
 }
 
 // What a turn left undone is gone on with in the next one, at once.
@@ -214,7 +224,8 @@ void Gateway::tick() {
   queue_.flush();
   check_silence();
   compare_now_and_then();
-  read_turned_away();
+  // What is owed still is newer than what the broker would bring: it would be taken for an order to go back.
+  if (!board_.owes_mirrors()) read_turned_away();
   if (synced_) settle_mirrors();
   if (link_up_ && !synced_) send_fence();  // nothing promises that the last one came through
 }
@@ -302,6 +313,7 @@ void Gateway::on_link(bool up) {
   to_show_ = kinds().size();
   to_greet_.clear();
   under_way_.clear();
+  board_.forget_mirrors();  // of what the broker does not have greet() owes them anew
   settling_.reset();
   turned_away_ = false;
   reading_again_ = false;
@@ -350,16 +362,18 @@ void Gateway::on_fence() {
 // Behind on_fence(), as much as a turn has time for: there may be tens of thousands of objects and nodes.
 void Gateway::greet() {
   const std::int64_t end_us = clock_.now_us() + kGreetUs;
-  while (to_show_ < kinds().size() && clock_.now_us() < end_us) {
+  bool is_behind = false;
+  while (to_show_ < kinds().size() && !is_behind && clock_.now_us() < end_us) {
     const Kind kind = kinds()[to_show_].kind;
     std::optional<std::string> key = objects_.next_key(kind, shown_);
     if (key) {
-      if (!is_seen(kind, *key)) mirror(kind, *key, objects_.text(kind, *key));
+      if (!is_seen(kind, *key)) mirror(kind, *key);
       board_.mark(kind, *key);
     } else {
       ++to_show_;
     }
     shown_ = std::move(key).value_or("");
+    is_behind = board_.owed() >= kOwedMax;
   }
   for (; !to_greet_.empty() && clock_.now_us() < end_us; to_greet_.pop_front()) {
     const std::string& name = to_greet_.front();
@@ -368,7 +382,6 @@ void Gateway::greet() {
     list_node(name);
     resend_all(name);
   }
-  if (to_show_ < kinds().size() || !to_greet_.empty()) turn_again();
 }
 
 void Gateway::refuse(std::string_view what, const std::string& why) {

@@ -78,6 +78,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
 
   void on_message(const Message& message) override;
   void on_link(bool up) override;
+  void on_room() override {}  // the turn that this begins goes on with what is owed
 
   // Retained "offline" presence of this gateway, to give to the transport as its will.
   Message will() const;
@@ -143,6 +144,8 @@ class Gateway final : public Transport::Handler, private Surroundings {
   void send_fence();
   void on_fence();
   void greet();
+  void show();
+  bool has_more_to_say() const;
   void turn_again();
   void read_turned_away();
   Status room();  // as Store::room(), for whatever new objects need
@@ -188,7 +191,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
   void finish_removal(const std::string& key);  // the row is gone (or never was): erase, successor takes the name
 
   // gateway_mirror.cc
-  void mirror(Kind kind, const std::string& key, std::optional<std::string> manifest);
+  void mirror(Kind kind, const std::string& key);
   void mirror_pod(PodEntry& entry);
   void note_seen(Kind kind, const std::string& key);
   bool is_seen(Kind kind, const std::string& key) const;

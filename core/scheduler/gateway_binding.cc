@@ -134,9 +134,8 @@ void Gateway::enter_bind(Binding& binding) {
   for (const VolumeGrant& grant : binding.row.volumes) bind_volume(grant);
   for (const VolumeGrant& grant : binding.row.volumes) {
     // The mirror tells a gateway that lost its store which data is whose.
-    board_.mirror(Kind::persistent_volume, grant.volume, objects_.text(Kind::persistent_volume, grant.volume));
-    board_.mirror(Kind::persistent_volume_claim, grant.claim,
-                  objects_.text(Kind::persistent_volume_claim, grant.claim));
+    board_.mirror(Kind::persistent_volume, grant.volume);
+    board_.mirror(Kind::persistent_volume_claim, grant.claim);
   }
 }
 

@@ -55,7 +55,7 @@ void Gateway::release_volume(const std::string& name, const std::string& claim_k
   released.phase = "Released";
   released.manifest.set("status", Json(Json::Object{{"phase", "Released"}}));
   objects_.put(std::move(released));
-  board_.mirror(Kind::persistent_volume, name, objects_.text(Kind::persistent_volume, name));
+  board_.mirror(Kind::persistent_volume, name);
   board_.mark(Kind::persistent_volume, name);
   note_new(objects, objects_, Kind::persistent_volume, name);
   wake(*event_of(Kind::persistent_volume, kUpdate), objects);

@@ -129,7 +129,7 @@ void Gateway::unbind_claim(const std::shared_ptr<const PersistentVolumeClaim>& c
   free.manifest.set("status", Json(Json::Object{{"phase", Json("Pending")}}));
   objects_.put(std::move(free));
   objects.new_claim = objects_.claim(key);
-  board_.mirror(Kind::persistent_volume_claim, key, objects_.text(Kind::persistent_volume_claim, key));
+  board_.mirror(Kind::persistent_volume_claim, key);
   board_.mark(Kind::persistent_volume_claim, key);
   wake({EventResource::persistent_volume_claim, kUpdate, "PersistentVolumeClaimUpdate"}, objects);
 }

@@ -92,7 +92,7 @@ Result<Gateway::Accepted> Gateway::accept_other(Kind kind, const Json& object, c
   note_new(objects, objects_, kind, accepted.key);
   if (const auto event = event_of(kind, accepted.word == "created" ? kAdd : kUpdate)) wake(*event, objects);
   join_halves(kind, accepted.key);
-  board_.mirror(kind, accepted.key, objects_.text(kind, accepted.key));
+  board_.mirror(kind, accepted.key);
   return accepted;
 }
 
@@ -141,7 +141,7 @@ void Gateway::erase_other(Kind kind, const std::string& key) {
   EventObjects objects;
   note_old(objects, objects_, kind, key);
   objects_.erase(kind, key);
-  board_.mirror(kind, key, std::nullopt);
+  board_.mirror(kind, key);
   board_.mark(kind, key);
   if (const auto event = event_of(kind, kDelete)) wake(*event, objects);
 }

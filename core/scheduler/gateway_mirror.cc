@@ -7,30 +7,31 @@
 
 namespace berth {
 
-void Gateway::mirror(Kind kind, const std::string& key, std::optional<std::string> manifest) {
+void Gateway::mirror(Kind kind, const std::string& key) {
   if (kind == Kind::pod) {
     if (PodEntry* entry = objects_.find_pod(key)) entry->left_in = 0;
     under_way_.insert(key);
     if (settling_) settling_->keys.erase(key);
   }
-  board_.mirror(kind, key, std::move(manifest));
+  board_.mirror(kind, key);
+  if (!objects_.has(kind, key)) board_.mark(kind, key);
 }
 
 // A mirror or clearing of ours that is under way may reach the broker after what it retains now.
 void Gateway::mirror_pod(PodEntry& entry) {
   const std::string& key = entry.key;
   entry.seen_in = session_;
-  const std::string manifest = entry.pod->manifest().text();
-  if (inbox_ != manifest || under_way_.contains(key)) return mirror(Kind::pod, key, manifest);
+  if (inbox_ != entry.pod->manifest().text() || under_way_.contains(key)) return mirror(Kind::pod, key);
   entry.left_in = session_;
 }
 
 // `was_left`: the broker retains the operator's word, as far as is known.
 void Gateway::clear_pod(const std::string& key, const std::string& uid, bool was_left) {
-  // Before the fence it is not known what the broker retains.
-  if ((was_left || !synced_) && identity_.withdrawn.insert(uid).second) identity_changed_ = true;
+  // Before the fence it is not known what the broker retains, and a mirror that is owed has not taken the word's place.
+  if ((was_left || !synced_ || board_.owes_mirror(Kind::pod, key)) && identity_.withdrawn.insert(uid).second)
+    identity_changed_ = true;
   if (settling_) settling_->uids.erase(uid);
-  mirror(Kind::pod, key, std::nullopt);
+  mirror(Kind::pod, key);
 }
 
 // What the broker retains of the object is known in this session: the rest is mirrored again, see greet().
@@ -78,9 +79,10 @@ void Gateway::on_status(const std::vector<std::string_view>& levels, const Messa
 }
 
 // At a tick: a fence follows what was published and subscribed to before, on the same connection. Until it is back it
-// is sent again.
+// is sent again. While mirrors are owed there is nothing it could stand behind.
 void Gateway::settle_mirrors() {
   if (!settling_) {
+    if (board_.owes_mirrors()) return;
     if (under_way_.empty() && identity_.withdrawn.empty() && cleared_.empty() && !reading_again_) return;
     settling_ = {under_way_, identity_.withdrawn, reading_again_};
     ++fence_;

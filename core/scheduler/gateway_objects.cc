@@ -53,28 +53,28 @@ void Gateway::on_desired(const std::vector<std::string_view>& levels, const Mess
   if (board_.is_own_mirror(message)) {
     // Retained since an earlier session: the one word that may have been lost is the last.
     note_seen(kind->kind, key);
-    if (known != message.payload) mirror(kind->kind, key, known);
+    if (known != message.payload) mirror(kind->kind, key);
     return;
   }
   // Another store's: of use where it was retained before this session, and no later.
   if (Board::is_mirror(message) && synced_ && !reading_again_) return;
   if (message.payload.empty()) {
     // Absence never deletes: the mirror is restored.
-    if (known) mirror(kind->kind, key, known);
+    if (known) mirror(kind->kind, key);
     return;
   }
   Result<Json> json = Json::parse(message.payload);
   if (!json) return refuse(message.topic, json.error().message());
-  if (is_withdrawn(kind->kind, *json)) return mirror(kind->kind, key, known);
+  if (is_withdrawn(kind->kind, *json)) return mirror(kind->kind, key);
   note_seen(kind->kind, key);
   if (const Json* deleted = json->find("deleted"); deleted != nullptr && *deleted == Json(true)) {
     if (PodEntry* entry = kind->kind == Kind::pod && message.retain ? objects_.find_pod(key) : nullptr) {
       entry->left_in = 0;
     }
+    board_.forget_mirror(kind->kind, key);  // the order stands until it is carried out
     const Json* uid = json->find("uid");
     const Status removed = remove_object(kind->kind, key, uid != nullptr && uid->is_string() ? uid->as_string() : "");
-    const std::optional<std::string> left = objects_.text(kind->kind, key);
-    if (!removed.is_success() || !left) mirror(kind->kind, key, left);
+    if (!removed.is_success() || !objects_.has(kind->kind, key)) mirror(kind->kind, key);
     return;
   }
   const std::string text = json->dump();
@@ -89,11 +89,11 @@ void Gateway::on_desired(const std::vector<std::string_view>& levels, const Mess
     refuse(message.topic, accepted.error().message());
     if (accepted.error().code() == Code::unschedulable) turned_away_ = true;  // read again when there is room
     // The owner's word stands; the inbox shows it again.
-    if (known && message.retain) mirror(kind->kind, key, known);
+    if (known && message.retain) mirror(kind->kind, key);
     return;
   }
   // The inbox says less than is known (who is bound to whom): it shows the owner's word again.
-  if (accepted->word == "unchanged") mirror(kind->kind, key, objects_.text(kind->kind, key));
+  if (accepted->word == "unchanged") mirror(kind->kind, key);
   for (const std::string& warning : accepted->warnings) {
     log_.write(Level::warn, "accepted with a warning", {{"topic", message.topic}, {"warning", warning}});
   }
@@ -262,7 +262,7 @@ Result<Gateway::Accepted> Gateway::accept_node_overlay(const Json& object, const
     return accepted;
   }
   objects_.put_overlay(name, object);
-  board_.mirror(Kind::node, name, object.dump());
+  mirror(Kind::node, name);
   nodes_.expect(name);
   if (identity_.adopting && !synced_ && !is_retired(name)) {
     identity_.adopt_nodes.insert(name);

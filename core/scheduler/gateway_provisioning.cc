@@ -14,7 +14,7 @@ Status Gateway::await_provisioners(Binding& binding, Millis again_at) {
     note_old(objects, objects_, Kind::persistent_volume_claim, key);
     if (!objects_.select_node(key, binding.row.node)) continue;
     note_new(objects, objects_, Kind::persistent_volume_claim, key);
-    board_.mirror(Kind::persistent_volume_claim, key, objects_.text(Kind::persistent_volume_claim, key));
+    board_.mirror(Kind::persistent_volume_claim, key);
     board_.mark(Kind::persistent_volume_claim, key);
     wake(*event_of(Kind::persistent_volume_claim, kUpdate), objects);
   }

@@ -90,6 +90,11 @@ void CutTransport::on_link(bool up) {
   if (handler_ != nullptr) handler_->on_link(up);
 }
 
+void CutTransport::on_room() {
+  watcher_.on_room_again();
+  if (handler_ != nullptr) handler_->on_room();
+}
+
 void CutRuntime::prepare(const Tag& tag, const std::string& pod, const std::vector<VolumeGrant>& volumes) {
   if (point_.lets_out()) machine_.prepare(tag, pod, volumes);
 }

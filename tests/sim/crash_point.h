@@ -88,6 +88,7 @@ class CutTransport final : public Transport, public Transport::Handler {
     // False: it never arrives.
     virtual bool on_arrival(Message& message) = 0;
     virtual void on_link_change(bool up) = 0;
+    virtual void on_room_again() = 0;
   };
 
   CutTransport(LoopbackClient& client, CrashPoint& point, Watcher& watcher);
@@ -98,10 +99,12 @@ class CutTransport final : public Transport, public Transport::Handler {
   void set_handler(Transport::Handler* handler) override { handler_ = handler; }
   bool is_up() const override { return client_.is_up(); }
   void send(const Message& message) override;
+  std::size_t room() const override { return client_.room(); }
   void subscribe(const std::string& filter, int qos, SubscribeOptions options = {}) override;
 
   void on_message(const Message& message) override;
   void on_link(bool up) override;
+  void on_room() override;
 
  private:
   LoopbackClient& client_;

@@ -6,6 +6,8 @@
 namespace berth::sim {
 
 namespace {
+// On a link with little room, for what is asked again when it is lost.
+constexpr std::size_t kOtherPlaces = 16;
 // From one seed, by place in this list.
 enum Stream : std::uint64_t { kWorld = 0x11, kWeather = 0x22, kBroker = 0x33 };
 std::uint64_t mix(std::uint64_t seed, Stream stream) { return Random(seed * 1000003 + stream).next(); }
@@ -34,7 +36,10 @@ Process::Run::Run(Process& process, std::string id)
       transport(client, point, process),
       store(process.flash_, point, process.world_.sabotage,
             process.name_ == "gateway" ? process.world_.mutant : Mutant::none,
-            [&process](const RecordIds& touched) { process.read_flash(&touched); }) {}
+            [&process](const RecordIds& touched) { process.read_flash(&touched); }) {
+  const std::size_t room = process.name_ == "gateway" ? process.world_.gateway_room : 0;
+  if (room > 0) client.set_room(room, room + kOtherPlaces);
+}
 
 Process::Process(Surroundings& world, std::string name)
     : world_(world), name_(std::move(name)), clock_(world.clock), log_(world, name_) {}

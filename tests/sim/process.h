@@ -39,6 +39,7 @@ struct Surroundings {
   std::vector<std::string> answers;  // payloads the devices sent, the last few: for impostors
   bool persistent_sessions;
   std::uint64_t crash_per_mille;            // chance of a crash at one turn, in the storm
+  std::size_t gateway_room = 0;             // messages its link takes at once, of what is retained; 0: without limit
   std::function<void()> check = [] {};      // the invariants
   std::function<void(std::string)> misuse;  // a program broke a contract that is no invariant
 
@@ -126,6 +127,7 @@ class Process : private CutTransport::Watcher {
   bool on_send(Message& message) override;
   bool on_arrival(Message& message) override;
   void on_link_change(bool up) override;
+  void on_room_again() override { ++world_.counts.faults["link full"]; }
   void turn_over();
   void arm();
   void connect_later(Millis delay);

@@ -36,6 +36,7 @@ class RecordingTransport final : public Transport {
   void gather(bool on) override { gathering = on; }
   void send(const Message& message) override {
     if (!gathering) ++ungathered;
+    if (places && message.retain) places > 0 ? --*places : ++beyond_room;
     on_wire.push_back(message);
     for (Message& each : taken_apart(message)) sent.push_back(std::move(each));
   }
@@ -43,7 +44,10 @@ class RecordingTransport final : public Transport {
     filters.push_back(filter);
     if (asked.no_local) no_local.insert(filter);
   }
+  std::size_t room() const override { return places.value_or(Transport::room()); }
   bool up = false;
+  std::optional<std::size_t> places;  // what is left of the link's room
+  int beyond_room = 0;                // retained ones sent when nothing was left
   bool gathering = false;
   int ungathered = 0;         // sent while not gathering
   std::vector<Message> sent;  // those of a list each alone

@@ -15,6 +15,7 @@ berth_test(unit_scheduler
     scheduler_provisioning_test.cc
     scheduler_report_test.cc
     scheduler_robustness_test.cc
+    scheduler_room_test.cc
     scheduler_simulator_test.cc
     scheduler_stored_nodes_test.cc
     scheduler_turns_test.cc
