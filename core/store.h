@@ -39,6 +39,7 @@ struct RecordView {
   int phase = 0;
 };
 
+// Keys have at most 4096 bytes, phases are 0 to 255: anything else ends the program, before it is written.
 class Store {
  public:
   virtual ~Store() = default;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,14 @@ struct Change {
   std::string value;  // put and begin
   int phase = 0;      // begin and advance
 };
+
+inline constexpr std::size_t kKeyMax = 4096;  // bytes; a namespace and a name, or a uid, take 507 at most
+inline constexpr int kPhaseMax = 255;
+
+// Nothing else is staged, and nothing else is believed of a journal: written, it would be damage at the next start.
+constexpr bool is_storable(std::string_view key, int phase) {
+  return key.size() <= kKeyMax && phase >= 0 && phase <= kPhaseMax;
+}
 
 struct Content {
   std::string value;

@@ -122,7 +122,7 @@ bool each_change(std::string_view changes, const std::function<void(const Change
     change.value = change.op == Op::put || change.op == Op::begin ? in.text() : std::string_view();
     change.bytes = left - in.left();
     if (!in.ok() || change.op < Op::put || change.op > Op::advance) return false;
-    if (change.key.size() > kKeyMax || change.phase < 0 || change.phase > kPhaseMax) return false;
+    if (!is_storable(change.key, change.phase)) return false;
     visit(change);
   }
   return true;

@@ -36,9 +36,6 @@ std::size_t write_change(ByteWriter& out, Op op, Table table, std::string_view k
 std::string seal_entry(std::string_view changes);
 // The changes, or none: damaged.
 std::optional<std::string> open_entry(std::string_view entry);
-inline constexpr std::size_t kKeyMax = 4096;  // bytes; a namespace and a name, or a uid, take 507 at most
-inline constexpr int kPhaseMax = 255;
-
 // Calls visit(change) for each. False: damaged.
 bool each_change(std::string_view changes, const std::function<void(const ChangeView&)>& visit);
 

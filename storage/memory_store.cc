@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "core/check.h"
+
 namespace berth {
 
 Status MemoryStore::read(const Visit& visit) {
@@ -9,6 +11,11 @@ Status MemoryStore::read(const Visit& visit) {
     if (Status seen = visit({id.first, id.second, content.value, content.phase}); !seen.is_success()) return seen;
   }
   return Status::ok();
+}
+
+void MemoryStore::stage(Change change) {
+  CHECK(is_storable(change.key, change.phase));
+  staged_.push_back(std::move(change));
 }
 
 void MemoryStore::put(Table table, const std::string& key, const std::string& value) {

@@ -36,7 +36,7 @@ class MemoryStore final : public Store {
   const Contents& durable() const { return durable_; }
 
  private:
-  void stage(Change change) { staged_.push_back(std::move(change)); }
+  void stage(Change change);
   void apply_staged();
 
   enum class Health { well, fails_next_kept, fails_next_lost, failed };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/check.h"
 #include "storage/key_order.h"
 #include "storage/paths.h"
 #include "storage/version_1.h"
@@ -201,6 +202,7 @@ Status SqliteStore::read(const Visit& visit) {
 }
 
 void SqliteStore::stage(Change change) {
+  CHECK(is_storable(change.key, change.phase));
   staged_bytes_ += change.key.size() + change.value.size() + 16;
   staged_.push_back(std::move(change));
 }

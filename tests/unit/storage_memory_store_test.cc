@@ -91,6 +91,15 @@ TEST(MemoryStore, RefusesOnlyNewRowsWhileFull) {
   EXPECT_EQ(store.load().value().size(), 1u);
 }
 
+TEST(MemoryStore, StagesNothingThatAStoreOnFlashCouldNotReadAgain) {
+  MemoryStore store;
+  EXPECT_DEATH(store.put(Table::object, std::string(kKeyMax + 1, 'k'), "v"), "CHECK failed");
+  EXPECT_DEATH(store.advance("r", kPhaseMax + 1), "CHECK failed");
+  store.put(Table::object, std::string(kKeyMax, 'k'), "v");
+  EXPECT_TRUE(store.begin("r", "v", kPhaseMax).is_success());
+  EXPECT_TRUE(store.commit().is_success());
+}
+
 TEST(MemoryStore, CountsOnlyCommitsThatCarrySomething) {
   MemoryStore store;
   ASSERT_TRUE(store.commit().is_success());

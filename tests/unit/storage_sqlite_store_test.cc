@@ -115,6 +115,25 @@ TEST_F(SqliteStoreTest, ACommitOfNothingWritesNothing) {
   EXPECT_EQ(store->bytes_written() - before, SqliteStore::kPageBytes + 24) << "a small commit is one page";
 }
 
+TEST_F(SqliteStoreTest, StagesNothingThatItCouldNotReadAgain) {
+  const std::string longest(kKeyMax, 'k'), longer(kKeyMax + 1, 'k');
+  auto store = open();
+  store->put(Table::object, longest, "v");
+  ASSERT_TRUE(store->begin("r", "v", kPhaseMax).is_success());
+  ASSERT_TRUE(store->commit().is_success());
+  EXPECT_DEATH(store->put(Table::object, longer, "v"), "CHECK failed");
+  EXPECT_DEATH(store->erase(Table::object, longer), "CHECK failed");
+  EXPECT_DEATH((void)store->begin(longer, "v", 1), "CHECK failed");
+  EXPECT_DEATH((void)store->begin("r", "v", -1), "CHECK failed");
+  EXPECT_DEATH(store->advance("r", kPhaseMax + 1), "CHECK failed");
+  store.reset();
+  const auto records = open()->load();
+  ASSERT_TRUE(records.has_value());
+  ASSERT_EQ(records->size(), 2u);
+  EXPECT_EQ((*records)[0].key, longest);
+  EXPECT_EQ((*records)[1].phase, kPhaseMax);
+}
+
 TEST_F(SqliteStoreTest, PositionsGrowOverFoldsAndRestarts) {
   const SqliteStore::Options options{64 << 20, 4, 256 << 10, 1 << 20, 1 << 20, 0};
   std::uint64_t last = 0;
