@@ -150,10 +150,7 @@ class GatewayApp {
       const Status started = gateway_->start();
       if (started.is_success()) break;
       if (started.code() == Code::unresolvable) return fail(gateway_exit::kUsage, "cannot start", started);
-      const auto* store = dynamic_cast<const SqliteStore*>(store_.get());
-      // A disk that refuses is no damage: what it holds is read again at the next start.
-      const bool damaged = store != nullptr && !store->has_failed() && attempt == 0;
-      if (!damaged) return fail(gateway_exit::kStore, "cannot start", started);
+      if (attempt > 0 || !is_damaged(*store_)) return fail(gateway_exit::kStore, "cannot start", started);
       gateway_.reset();  // it opened, but its records make no sense
       opened = replace_gateway_store(std::move(store_), path, started.message(), clock_, log_);
       if (opened.store == nullptr) return gateway_exit::kOccupied;

@@ -37,6 +37,11 @@ OpenedStore open_gateway_store(const std::string& path, const Clock& clock, Log&
   return {nullptr, store.error().message};
 }
 
+bool is_damaged(const Store& store) {
+  const auto* on_flash = dynamic_cast<const SqliteStore*>(&store);
+  return on_flash != nullptr && !on_flash->has_failed();
+}
+
 OpenedStore replace_gateway_store(std::unique_ptr<Store> store, const std::string& path, const std::string& damage,
                                   const Clock& clock, Log& log) {
   store.reset();

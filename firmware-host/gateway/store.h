@@ -20,6 +20,10 @@ struct OpenedStore {
 // program wrote, is left where it is.
 OpenedStore open_gateway_store(const std::string& path, const Clock& clock, Log& log);
 
+// What it means that the gateway could not start with the store: its records make no sense, or, false, the disk refused
+// to read or write them. That is no damage: what it holds is read again at the next start.
+bool is_damaged(const Store& store);
+
 // For a store that opened but does not make sense to the gateway (a record that cannot be read): closes it, sets it
 // aside and opens a fresh one.
 OpenedStore replace_gateway_store(std::unique_ptr<Store> store, const std::string& path, const std::string& damage,

@@ -2,8 +2,10 @@
 #include <CLI/CLI.hpp>
 #include <cinttypes>
 #include <cstdio>
+#include <functional>
 #include <string>
 
+#include "tests/crash/gateway_load.h"
 #include "tests/crash/trial.h"
 
 namespace {
@@ -55,19 +57,21 @@ Trial trial_of(const FaultClass& faults, const Options& options, std::uint64_t a
   return trial;
 }
 
+using RunOne = std::function<Outcome(const Trial&)>;
+
 // All points of one kind under one class of faults. Returns how many there are.
-std::uint64_t run_class(const Kind& kind, const Stage& stage, const FaultClass& faults, const Options& options,
+std::uint64_t run_class(std::string_view kind, const RunOne& run_one, const FaultClass& faults, const Options& options,
                         Totals& totals) {
   std::uint64_t shown = 0;
   for (std::uint64_t at = options.at > 0 ? options.at : 1;; ++at) {
     bool fired = false;
     for (std::uint64_t seed = 0; seed < faults.seeds; ++seed) {
-      const Outcome outcome = run(kind, stage, trial_of(faults, options, at, seed));
+      const Outcome outcome = run_one(trial_of(faults, options, at, seed));
       fired = outcome.fired;
       if (!fired && outcome.violation.empty()) break;
       ++(outcome.violation.empty() ? totals.passed : totals.failed);
       if (outcome.violation.empty() || options.quiet || ++shown > 3) continue;
-      std::printf("  --kind '%s' --fault %s --at %" PRIu64 ": %s\n", std::string(kind.name).c_str(), faults.name, at,
+      std::printf("  --kind '%s' --fault %s --at %" PRIu64 ": %s\n", std::string(kind).c_str(), faults.name, at,
                   outcome.violation.c_str());
     }
     if (!fired) return at - 1;
@@ -75,18 +79,27 @@ std::uint64_t run_class(const Kind& kind, const Stage& stage, const FaultClass& 
   }
 }
 
+void run_classes(std::string_view kind, const RunOne& run_one, const Options& options, Totals& totals) {
+  std::string counts;
+  for (const FaultClass& faults : kClasses) {
+    if (!options.fault.empty() && options.fault != faults.name) continue;
+    const std::uint64_t points = run_class(kind, run_one, faults, options, totals);
+    counts += std::string("  ") + faults.name + " " + std::to_string(points);
+  }
+  if (!options.quiet) std::printf("%-20s%s\n", std::string(kind).c_str(), counts.c_str());
+}
+
 Totals run_kinds(const Options& options) {
   Totals totals;
+  const auto is_asked = [&options](std::string_view kind) { return options.kind.empty() || options.kind == kind; };
   for (const Kind& kind : kinds()) {
-    if (!options.kind.empty() && options.kind != kind.name) continue;
+    if (!is_asked(kind.name)) continue;
     const Stage stage = prepare(kind);
-    std::string counts;
-    for (const FaultClass& faults : kClasses) {
-      if (!options.fault.empty() && options.fault != faults.name) continue;
-      const std::uint64_t points = run_class(kind, stage, faults, options, totals);
-      counts += std::string("  ") + faults.name + " " + std::to_string(points);
-    }
-    if (!options.quiet) std::printf("%-20s%s\n", std::string(kind.name).c_str(), counts.c_str());
+    run_classes(kind.name, [&](const Trial& trial) { return run(kind, stage, trial); }, options, totals);
+  }
+  if (is_asked(kGatewayLoad)) {
+    const LoadStage stage = prepare_gateway();
+    run_classes(kGatewayLoad, [&](const Trial& trial) { return run_gateway(stage, trial); }, options, totals);
   }
   return totals;
 }
