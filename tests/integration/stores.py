@@ -1,6 +1,7 @@
 """Reads the SQLite files of running programs, from a copy: a program may hold its file alone."""
 
 import collections
+import contextlib
 import json
 import os
 import shutil
@@ -147,6 +148,11 @@ def copy_database(source, folder):
     target = Path(folder) / source.name
 
     def copied():
+        with contextlib.suppress(FileNotFoundError):  # a log goes with its program, between two looks at it
+            return copied_now()
+        return False
+
+    def copied_now():
         before = state_of_(files)
         assert before, f"{source} does not exist"
         for old in Path(folder).iterdir():
