@@ -69,12 +69,13 @@ Operators::PodPlan Operators::make_plan() {
   plan.camera = world_.random.chance(1, 6);
   if (rush_ && world_.random.chance(19, 20)) {
     plan.lasts_ms = static_cast<int>(world_.pick(20, 300));
+    plan.zone.clear();
     plan.claim.clear();
     plan.host_port = 0;
     plan.camera = false;
   }
   plan.tolerates = world_.random.chance(1, 2);
-  plan.gated = world_.random.chance(1, 10);
+  plan.gated = world_.random.chance(1, rush_ ? 100 : 10);
   plan.bulky = bulky_ && world_.random.chance(1, 2);
   return plan;
 }
@@ -216,15 +217,27 @@ void Operators::say_grouping() {
   }
 }
 
+// In a rush a name is given to a new pod once the last of that name has ended, or, now and then, before: else most pods
+// would be replaced before they are bound. None: no name is free.
+std::optional<std::size_t> Operators::next_in_rush() {
+  const bool waits = !world_.random.chance(1, 20);
+  for (std::size_t tried = 0; waits && tried < names_; ++tried) {
+    const auto known = plans_.find("p" + std::to_string(++last_name_ % names_));
+    if (known == plans_.end() || world_.ended.erase(known->second.uid) > 0) return last_name_ % names_;
+  }
+  return waits ? std::nullopt : std::optional(++last_name_ % names_);
+}
+
 void Operators::act() {
-  const std::size_t number = rush_ ? ++last_name_ % names_ : world_.random.below(names_);
-  const std::string name = "p" + std::to_string(number);
+  const std::optional<std::size_t> number = rush_ ? next_in_rush() : world_.random.below(names_);
+  if (!number) return;
+  const std::string name = "p" + std::to_string(*number);
   const std::uint64_t deed = rush_ && world_.random.chance(19, 20) ? kCreate : world_.random.below(100);
   const bool by_api = world_.random.chance(1, 3);
   auto known = plans_.find(name);
   if (deed < 8) {
     const std::size_t node = world_.random.below(cordoned_.size());
-    cordoned_[node] = !cordoned_[node] && world_.random.chance(1, 2);
+    cordoned_[node] = !cordoned_[node] && world_.random.chance(1, rush_ ? 10 : 2);
     world_.say("operator", std::string(cordoned_[node] ? "cordons n" : "uncordons n") + std::to_string(node));
     return say_overlay(node);
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -56,6 +57,7 @@ class Operators final : private Transport::Handler {
 
   void on_message(const Message&) override {}
   void on_link(bool up) override;
+  std::optional<std::size_t> next_in_rush();
   PodPlan make_plan();
   Json manifest(const std::string& name, const PodPlan& plan) const;
   void say_pod(const std::string& name);

@@ -135,6 +135,7 @@ void SimRuntime::go(const Tag& tag) {
 void SimRuntime::ended(const Tag& tag) {
   items_.at(tag).timer = 0;
   items_.at(tag).work = Work::ended;
+  hooks_.ended(tag.uid);
   say("ended", tag);
   report(tag, "Succeeded", true);
 }
