@@ -106,8 +106,17 @@ void LoopbackBroker::publish(const std::string& from, Message message, bool will
   std::optional<Millis> expires;
   if (message.expiry_s > 0) expires = clock_.now() + Millis{message.expiry_s} * 1000;
   const auto shared = std::make_shared<const Message>(std::move(message));
+  const std::uint64_t connection = will ? 0 : sessions_[from].number;
   travel({from, {}, *shared, will}, sessions_[from].last_to_broker,
-         [this, from, shared, expires, place = std::move(place)] { route(from, *shared, expires); });
+         [this, from, shared, expires, connection, place = std::move(place)] {
+           // A new connection of a client ends the one before, with what was not read of it (MQTT 5, 3.1.4.2). What is
+           // not retained comes all the same: the handshake bears it, and networks are not to be trusted.
+           const bool is_late = connection != 0 && sessions_[from].number != connection;
+           if (is_late && shared->retain)
+             ++counts_.lost;
+           else
+             route(from, *shared, expires);
+         });
 }
 
 void LoopbackBroker::route(const std::string& from, const Message& message, std::optional<Millis> expires) {

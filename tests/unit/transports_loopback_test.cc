@@ -182,6 +182,28 @@ TEST_F(LoopbackTest, ASecondClientOfOneIdTakesTheSessionOver) {
   EXPECT_EQ(a_ear_.take(), "up will/b=offline ");
 }
 
+TEST_F(LoopbackTest, WhatAnEarlierConnectionRetainsDoesNotComeBehindALaterOne) {
+  broker_.set_policy([](const Leg& leg, Random&) {
+    Fate fate;
+    fate.delay = leg.message.payload == "late" ? 100 : 1;
+    fate.overtakes = true;
+    return fate;
+  });
+  join(a_, a_ear_);
+  join(b_, b_ear_);
+  b_.subscribe("t/#", 1);
+  run(10);
+  a_.send(message("t/kept", "late", true));
+  a_.send(message("t/said", "late"));
+  a_.disconnect();
+  join(a_, a_ear_);
+  a_.send(message("t/kept", "new", true));
+  b_ear_.take();
+  run(300);
+  EXPECT_EQ(b_ear_.take(), "t/kept=new t/said=late ");
+  EXPECT_EQ(broker_.retained().at("t/kept"), "new");
+}
+
 TEST_F(LoopbackTest, ADestroyedClientIsAKilledProcess) {
   join(a_, a_ear_);
   a_.subscribe("will/#", 1);
