@@ -1,6 +1,6 @@
 // Text: a string that many objects hold and one allocation has, such as a uid, a node's name or a namespace. Copies
-// share it; who changes his copy gets one of his own. Eight bytes, and in the heap four more than its characters; none
-// for the empty text. Not for several threads.
+// share it; who changes his copy gets one of his own. Eight bytes, and in the heap four more than its characters, of
+// a long one twelve; none for the empty text. Not for several threads.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,9 @@ class Text {
     return *this;
   }
   ~Text() {
-    if (part_ != nullptr && part_->users != kUsersMax && --part_->users == 0) drop();
+    if (part_ == nullptr || part_->users == kUsersMax) return;
+    --part_->users;
+    if (part_->users == 0) drop();
   }
 
   std::string_view get() const { return part_ == nullptr ? std::string_view() : part_->text(); }

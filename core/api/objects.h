@@ -143,8 +143,6 @@ struct TopologySpreadConstraint {
   bool operator==(const TopologySpreadConstraint&) const = default;
 };
 
-// A pod takes some 300 bytes, most of them for what it does not have: what pods of a workload have alike they share,
-// once share_parts() or unpack_pod() saw to it (packed.h).
 // spec.affinity
 struct Affinity {
   SharedOptional<NodeSelector> required_node_affinity;
@@ -154,6 +152,8 @@ struct Affinity {
   bool operator==(const Affinity&) const = default;
 };
 
+// A pod takes some 250 bytes, most of them for what it does not have: what pods of a workload have alike they share,
+// once share_parts() or unpack_pod() saw to it (packed.h).
 struct Pod {
   ObjectMeta metadata;
   Text scheduler_name = Text::common("default-scheduler");

@@ -28,11 +28,15 @@ Board::Board(Turn& turn, const Topics& topics, const Clock& clock)
 void Board::publish(const Words& words, std::size_t room, const std::function<bool()>& enough) {
   while (owed() > 0 && room > 0 && !enough()) {
     mirrors_turn_ = !mirrors_.empty() && (dirty_.empty() || !mirrors_turn_);
-    if (mirrors_turn_ ? publish_mirror(words) : publish_status(words, behind(dirty_, last_shown_))) --room;
+    const bool sent = mirrors_turn_ ? publish_mirror(words, behind(mirrors_, last_mirror_))
+                                    : publish_status(words, behind(dirty_, last_shown_));
+    if (sent) --room;
   }
 }
 
 bool Board::publish_status(const Words& words, Named::iterator owed) {
+  const auto mirror = mirrors_.find(*owed);
+  if (mirror != mirrors_.end() && words.manifest(owed->first, owed->second)) return publish_mirror(words, mirror);
   const auto marked = std::move(dirty_.extract(owed).value());
   const auto& [kind, key] = marked;
   last_shown_ = marked;
@@ -48,9 +52,8 @@ bool Board::publish_status(const Words& words, Named::iterator owed) {
   return true;
 }
 
-bool Board::publish_mirror(const Words& words) {
-  const auto next = behind(mirrors_, last_mirror_);
-  last_mirror_ = *next;
+bool Board::publish_mirror(const Words& words, Named::iterator owed) {
+  last_mirror_ = *owed;
   const auto& [kind, key] = last_mirror_;
   std::optional<std::string> manifest = words.manifest(kind, key);
   if (const auto status = dirty_.find(last_mirror_); !manifest && status != dirty_.end()) {
@@ -62,7 +65,7 @@ bool Board::publish_mirror(const Words& words) {
   message.retain = true;
   message.correlation = mirror_mark_;
   turn_.send(std::move(message));
-  mirrors_.erase(next);
+  mirrors_.erase(owed);
   return true;
 }
 

@@ -7,7 +7,7 @@ namespace berth {
 
 namespace {
 constexpr Millis kTickMs = 1000;
-// Of one turn: so long what is known is said anew after a connect, and so long statuses are published.
+// Of one turn: so long what is known is said anew after a connect, and so long mirrors and statuses are published.
 constexpr std::int64_t kGreetUs = 5'000;
 constexpr std::int64_t kShowUs = 5'000;
 // What greet() brings the board to owe: names that would take room while a slow broker is told of those before them.
@@ -313,6 +313,7 @@ void Gateway::on_link(bool up) {
   to_show_ = kinds().size();
   to_greet_.clear();
   under_way_.clear();
+  clearings_.clear();
   board_.forget_mirrors();  // of what the broker does not have greet() owes them anew
   settling_.reset();
   turned_away_ = false;

@@ -193,6 +193,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
   // gateway_mirror.cc
   void mirror(Kind kind, const std::string& key);
   void mirror_pod(PodEntry& entry);
+  void clear_withdrawn(const std::string& key, const std::string& uid);
   void note_seen(Kind kind, const std::string& key);
   bool is_seen(Kind kind, const std::string& key) const;
   void clear_pod(const std::string& key, const std::string& uid, bool was_left);
@@ -454,6 +455,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
   bool reading_again_ = false;        // desired/ in this session, since something was turned away
   std::optional<std::string> inbox_;  // in hand, as compact text, when the broker retains just this
   std::set<std::string> under_way_;   // keys of pods whose mirror may be on its way to the broker
+  std::map<std::string, std::set<std::string>> clearings_;  // owed, by key: of which uids withdrawn
   struct Settling {
     std::set<std::string> keys, uids;  // of under_way_ and withdrawn
     bool reading_again = false;

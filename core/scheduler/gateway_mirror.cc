@@ -28,8 +28,14 @@ void Gateway::mirror_pod(PodEntry& entry) {
 // `was_left`: the broker retains the operator's word, as far as is known.
 void Gateway::clear_pod(const std::string& key, const std::string& uid, bool was_left) {
   // Before the fence it is not known what the broker retains, and a mirror that is owed has not taken the word's place.
-  if ((was_left || !synced_ || board_.owes_mirror(Kind::pod, key)) && identity_.withdrawn.insert(uid).second)
-    identity_changed_ = true;
+  const bool may_be_retained = was_left || !synced_ || board_.owes_mirror(Kind::pod, key);
+  if (may_be_retained && identity_.withdrawn.insert(uid).second) identity_changed_ = true;
+  clear_withdrawn(key, uid);
+}
+
+// Until the clearing has left, and a fence behind it is back, the uid stays withdrawn.
+void Gateway::clear_withdrawn(const std::string& key, const std::string& uid) {
+  if (identity_.withdrawn.contains(uid)) clearings_[key].insert(uid);
   if (settling_) settling_->uids.erase(uid);
   mirror(Kind::pod, key);
 }
@@ -79,12 +85,18 @@ void Gateway::on_status(const std::vector<std::string_view>& levels, const Messa
 }
 
 // At a tick: a fence follows what was published and subscribed to before, on the same connection. Until it is back it
-// is sent again. While mirrors are owed there is nothing it could stand behind.
+// is sent again. It does not stand behind what is owed.
 void Gateway::settle_mirrors() {
   if (!settling_) {
-    if (board_.owes_mirrors()) return;
-    if (under_way_.empty() && identity_.withdrawn.empty() && cleared_.empty() && !reading_again_) return;
-    settling_ = {under_way_, identity_.withdrawn, reading_again_};
+    const auto is_owed = [this](const std::string& key) { return board_.owes_mirror(Kind::pod, key); };
+    std::erase_if(clearings_, [&](const auto& each) { return !is_owed(each.first); });
+    Settling sent{under_way_, identity_.withdrawn, reading_again_};
+    std::erase_if(sent.keys, is_owed);
+    for (const auto& [key, uids] : clearings_) {
+      for (const std::string& uid : uids) sent.uids.erase(uid);
+    }
+    if (sent.keys.empty() && sent.uids.empty() && cleared_.empty() && !reading_again_) return;
+    settling_ = std::move(sent);
     ++fence_;
   }
   turn_.after_commit([this] { send_fence(); });

@@ -65,13 +65,13 @@ void Gateway::on_desired(const std::vector<std::string_view>& levels, const Mess
   }
   Result<Json> json = Json::parse(message.payload);
   if (!json) return refuse(message.topic, json.error().message());
-  if (is_withdrawn(kind->kind, *json)) return mirror(kind->kind, key);
+  if (is_withdrawn(kind->kind, *json)) return clear_withdrawn(key, uid_of(*json));
   note_seen(kind->kind, key);
   if (const Json* deleted = json->find("deleted"); deleted != nullptr && *deleted == Json(true)) {
     if (PodEntry* entry = kind->kind == Kind::pod && message.retain ? objects_.find_pod(key) : nullptr) {
       entry->left_in = 0;
     }
-    board_.forget_mirror(kind->kind, key);  // the order stands until it is carried out
+    if (message.retain) board_.forget_mirror(kind->kind, key);  // the order stands until it is carried out
     const Json* uid = json->find("uid");
     const Status removed = remove_object(kind->kind, key, uid != nullptr && uid->is_string() ? uid->as_string() : "");
     if (!removed.is_success() || !objects_.has(kind->kind, key)) mirror(kind->kind, key);
@@ -87,7 +87,10 @@ void Gateway::on_desired(const std::vector<std::string_view>& levels, const Mess
   inbox_.reset();
   if (!accepted) {
     refuse(message.topic, accepted.error().message());
-    if (accepted.error().code() == Code::unschedulable) turned_away_ = true;  // read again when there is room
+    if (accepted.error().code() == Code::unschedulable) {
+      turned_away_ = true;  // read again when there is room: until then it stays where it is
+      if (!known && message.retain) board_.forget_mirror(kind->kind, key);
+    }
     // The owner's word stands; the inbox shows it again.
     if (known && message.retain) mirror(kind->kind, key);
     return;

@@ -79,10 +79,13 @@ void Gateway::resume_row(Row row) {
   reap(Text(binding.row.uid));
 }
 
-// A store is read in the order of uids: it comes behind all others.
+// A store is read in the order of uids: there it comes behind all others.
 Binding& Gateway::add_binding(Binding binding) {
-  Text uid = binding.row.uid;
-  return bindings_.emplace_hint(bindings_.end(), std::move(uid), std::move(binding))->second;
+  const Text uid = binding.row.uid;
+  const std::size_t before = bindings_.size();
+  Binding& added = bindings_.emplace_hint(bindings_.end(), uid, std::move(binding))->second;
+  CHECK(bindings_.size() > before);
+  return added;
 }
 
 Binding Gateway::restore_binding(Row row) {

@@ -32,7 +32,9 @@ void Gateway::enqueue(const std::shared_ptr<const Pod>& pod, const QueuePlace* k
 
 void Gateway::start_binding(std::unique_ptr<BindingCycle> cycle) {
   const Text uid = cycle->queued.pod->metadata.uid;
-  Binding& binding = bindings_[uid];
+  const auto [added, is_new] = bindings_.try_emplace(uid);
+  CHECK(is_new);
+  Binding& binding = added->second;
   binding.pod = cycle->queued.pod;
   binding.row.uid = uid;
   binding.row.pod = objects_.key_of(*binding.pod);

@@ -170,8 +170,9 @@ void World::gateway_trouble() {
     case 8: return gateway_->corrupt();
     case 0: return gateway_->wipe();
     case 1: {
-      const auto set_full = around_.random.chance(1, 2) ? &SimGateway::set_full : &SimGateway::set_memory_full;
-      ++around_.counts.faults[set_full == &SimGateway::set_full ? "store full" : "memory full"];
+      const bool is_store = around_.random.chance(1, 2);
+      const auto set_full = is_store ? &SimGateway::set_full : &SimGateway::set_memory_full;
+      ++around_.counts.faults[is_store ? "store full" : "memory full"];
       (*gateway_.*set_full)(true);
       around_.timers.at(around_.clock.now() + around_.pick(500, 8000),
                         [this, set_full] { (*gateway_.*set_full)(false); });

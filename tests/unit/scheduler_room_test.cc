@@ -246,4 +246,88 @@ TEST_F(RoomTest, WhatWasOwedWhenTheLinkBrokeIsOwedNoMoreWhereTheBrokerHasIt) {
   EXPECT_TRUE(said()[desired("p")].empty());
 }
 
+TEST_F(RoomTest, AnOrderTurnedAwayIsNotWipedByAClearingThatWasOwed) {
+  start_full();
+  make_room(10);
+  apply(gated("p"));
+  transport.sent.clear();
+  transport.places = 0;
+  api(R"({"op":"delete","kind":"Pod","namespace":"default","name":"p"})");
+  gateway->refuse_new("memory is full");
+  hear(desired("p"), pod("p", "u-2"), true);
+  turn();
+  make_room(10);
+  EXPECT_TRUE(said()[desired("p")].empty()) << "it is to be read again once there is room";
+}
+
+TEST_F(RoomTest, APodDeletedByAWordThatIsNotRetainedDoesNotComeBackWhileItsMirrorIsOwed) {
+  start_full();
+  make_room(10);
+  apply(gated("p", R"({"app":"old"})"));
+  api(R"({"op":"delete","kind":"Pod","namespace":"default","name":"p"})");
+  transport.places = 0;
+  const std::string order = pod("p", "u-2", "64Mi", R"(,"schedulingGates":[{"name":"later"}])");
+  hear(desired("p"), order, true);  // behind a clearing that is under way: it is mirrored
+  turn();
+  ASSERT_TRUE(is_known("p"));
+  hear(desired("p"), R"({"deleted":true,"uid":"u-2"})", false);
+  turn();
+  ASSERT_FALSE(is_known("p"));
+  gateway->on_link(false);
+  turn();
+  gateway->on_link(true);
+  turn();
+  hear(desired("p"), order, true);  // what the broker retains
+  turn();
+  EXPECT_FALSE(is_known("p"));
+}
+
+TEST_F(RoomTest, NoStatusLeavesBeforeTheMirrorOfItsObject) {
+  start_full();
+  hear(desired("m5"), gated("m5"), true);  // of which only the status is told
+  turn();
+  make_room(1);
+  transport.places = 0;
+  for (int i = 1; i < 9; ++i) {
+    if (i != 5) apply(gated("m" + std::to_string(i)));
+  }
+  make_room(2);
+  auto all = said();
+  for (int i = 1; i < 9; ++i) {
+    const std::string pod = "m" + std::to_string(i);
+    if (i != 5 && !all[status(pod)].empty()) EXPECT_FALSE(all[desired(pod)].empty()) << pod;
+  }
+}
+
+TEST_F(RoomTest, WhatHasLeftSettlesThoughSomethingElseIsOwed) {
+  start_full();
+  make_room(10);
+  hear(desired("p"), gated("p"), true);
+  turn();
+  api(R"({"op":"delete","kind":"Pod","namespace":"default","name":"p"})");
+  ASSERT_EQ(gateway->identity().withdrawn.size(), 1u) << "the broker may retain the operator's word";
+  turn();
+  transport.places = 0;
+  apply(gated("q"));
+  advance(1000);
+  return_fences();
+  EXPECT_TRUE(gateway->identity().withdrawn.empty());
+}
+
+TEST_F(RoomTest, AUidStaysWithdrawnWhileItsClearingIsOwed) {
+  start_full();
+  hear(desired("p"), gated("p"), true);
+  turn();
+  api(R"({"op":"delete","kind":"Pod","namespace":"default","name":"p"})");
+  for (int i = 0; i < 3; ++i) {
+    advance(1000);
+    return_fences();
+  }
+  EXPECT_EQ(gateway->identity().withdrawn.size(), 1u);
+  make_room(10);
+  advance(1000);
+  return_fences();
+  EXPECT_TRUE(gateway->identity().withdrawn.empty());
+}
+
 }  // namespace berth
