@@ -66,6 +66,12 @@ bool has_volumes(const Pod& pod, const std::string& node, const Gateway& gateway
     if (!claim->volume_name.empty()) return claim->volume_name.starts_with(node + "-");
     if (is_undecided(gateway)) return false;
     const auto offered = objects.volumes_of_class(claim->storage_class_name.value_or(""));
+    // One that names the claim is the only one that it may get.
+    const auto own = std::find_if(offered.begin(), offered.end(), [&](const auto& each) {
+      return each->claim_ref == claim->metadata.key() &&
+             (each->claim_ref_uid.empty() || each->claim_ref_uid == claim->metadata.uid);
+    });
+    if (own != offered.end()) return (*own)->metadata.name.starts_with(node + "-");
     return std::any_of(offered.begin(), offered.end(), [&](const auto& free) {
       const bool is_free = free->phase == "Available" && free->claim_ref.empty() && !free->metadata.deleting;
       return is_free && free->metadata.name.starts_with(node + "-");
