@@ -112,10 +112,11 @@ void LoopbackBroker::publish(const std::string& from, Message message, bool will
            // A new connection of a client ends the one before, with what was not read of it (MQTT 5, 3.1.4.2). What is
            // not retained comes all the same: the handshake bears it, and networks are not to be trusted.
            const bool is_late = connection != 0 && sessions_[from].number != connection;
-           if (is_late && shared->retain)
+           if (is_late && shared->retain) {
              ++counts_.lost;
-           else
+           } else {
              route(from, *shared, expires);
+           }
          });
 }
 

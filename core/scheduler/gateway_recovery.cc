@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/check.h"
 #include "core/scheduler/gateway.h"
 
 namespace berth {

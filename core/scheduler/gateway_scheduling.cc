@@ -1,4 +1,5 @@
 // Decide: from the queue's head to an assumed pod and its binding cycle (kube-scheduler schedule_one.go ScheduleOne).
+#include "core/check.h"
 #include "core/scheduler/gateway.h"
 
 namespace berth {
