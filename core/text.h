@@ -1,6 +1,6 @@
 // Text: a string that many objects hold and one allocation has, such as a uid, a node's name or a namespace. Copies
-// share it; who changes his copy gets one of his own. Eight bytes, and in the heap four more than its characters, of
-// a long one twelve; none for the empty text. Not for several threads.
+// share it; who changes his copy gets one of his own. A pointer, and in the heap four bytes more than its
+// characters, of a long one its size besides; none for the empty text. Not for several threads.
 #pragma once
 
 #include <cstdint>

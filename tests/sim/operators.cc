@@ -223,7 +223,7 @@ std::optional<std::size_t> Operators::next_in_rush() {
   const bool waits = !world_.random.chance(1, 20);
   for (std::size_t tried = 0; waits && tried < names_; ++tried) {
     const auto known = plans_.find("p" + std::to_string(++last_name_ % names_));
-    if (known == plans_.end() || world_.ended.erase(known->second.uid) > 0) return last_name_ % names_;
+    if (known == plans_.end() || world_.ended.contains(known->second.uid)) return last_name_ % names_;
   }
   return waits ? std::nullopt : std::optional(++last_name_ % names_);
 }
@@ -252,7 +252,10 @@ void Operators::act() {
   if (deed < 21) return contend(name);
   if (deed < 23) return contend_for_node();
   if (known == plans_.end() || deed <= kCreate) {  // create, or re-create with another uid
-    if (known != plans_.end()) gone_[key_of(name)].insert(known->second.uid);
+    if (known != plans_.end()) {
+      gone_[key_of(name)].insert(known->second.uid);
+      world_.ended.erase(known->second.uid);
+    }
     plans_[name] = make_plan();
     uid_of_[key_of(name)] = plans_[name].uid;
     world_.say("operator", "applies " + name + " " + plans_[name].uid + (by_api ? " by the api" : ""));

@@ -103,12 +103,16 @@ class GatewayTest : public ::testing::Test {
     }
     clock.now_ms = end;
   }
-  void receive(const std::string& topic, const std::string& payload, bool retain = false) {
+  // Its turn does not end with it.
+  void hear(const std::string& topic, const std::string& payload, bool retain = false) {
     Message message;
     message.topic = topic;
     message.payload = payload;
     message.retain = retain;
     gateway->on_message(message);
+  }
+  void receive(const std::string& topic, const std::string& payload, bool retain = false) {
+    hear(topic, payload, retain);
     turn();
   }
   void device(const std::string& name, const std::string& incarnation = "i1",

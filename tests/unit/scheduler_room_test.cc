@@ -15,13 +15,6 @@ class RoomTest : public GatewayTest {
   static std::string gated(const std::string& name, const std::string& labels = "{}") {
     return pod(name, "u-" + name, "64Mi", R"(,"schedulingGates":[{"name":"later"}])", labels);
   }
-  void hear(const std::string& topic, const std::string& payload, bool retain = false) {
-    Message message;
-    message.topic = topic;
-    message.payload = payload;
-    message.retain = retain;
-    gateway->on_message(message);
-  }
   void start_full() {
     start_connected();
     advance(1000);
@@ -309,22 +302,6 @@ TEST_F(RoomTest, WhatHasLeftSettlesThoughSomethingElseIsOwed) {
   turn();
   transport.places = 0;
   apply(gated("q"));
-  advance(1000);
-  return_fences();
-  EXPECT_TRUE(gateway->identity().withdrawn.empty());
-}
-
-TEST_F(RoomTest, AUidStaysWithdrawnWhileItsClearingIsOwed) {
-  start_full();
-  hear(desired("p"), gated("p"), true);
-  turn();
-  api(R"({"op":"delete","kind":"Pod","namespace":"default","name":"p"})");
-  for (int i = 0; i < 3; ++i) {
-    advance(1000);
-    return_fences();
-  }
-  EXPECT_EQ(gateway->identity().withdrawn.size(), 1u);
-  make_room(10);
   advance(1000);
   return_fences();
   EXPECT_TRUE(gateway->identity().withdrawn.empty());

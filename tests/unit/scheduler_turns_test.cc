@@ -26,13 +26,6 @@ class TurnsTest : public GatewayTest {
     connect();
     settle();
   }
-  void hear(const std::string& topic, const std::string& payload, bool retain = false) {
-    Message message;
-    message.topic = topic;
-    message.payload = payload;
-    message.retain = retain;
-    gateway->on_message(message);
-  }
   // Of the messages sent since, those below this topic.
   std::size_t sent(const std::string& below) {
     return static_cast<std::size_t>(std::count_if(transport.sent.begin(), transport.sent.end(), [&](const auto& each) {
