@@ -7,6 +7,7 @@
 #include "core/handshake/row.h"
 #include "core/scheduler/gateway.h"
 #include "plugins/registry.h"
+#include "storage/change.h"
 #include "storage/memory_store.h"
 #include "tests/fuzz/surroundings.h"
 
@@ -42,12 +43,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     const std::string key(fuzz::take(line, ' '));
     const std::string_view phase = fuzz::take(line, ' ');
     if (table.empty() || phase.empty()) continue;
-    if (table[0] == '3') {
-      static_cast<void>(store.begin(key, std::string(line), phase[0] - '0'));
-    } else {
+    const int number = phase[0] - '0';
+    const bool storable = is_storable(key, number);  // else nothing stages it, and no store holds it
+    if (storable && table[0] == '3') {
+      static_cast<void>(store.begin(key, std::string(line), number));
+    } else if (storable) {
       store.put(static_cast<Table>(1 + (table[0] - '1') % 8u), key, std::string(line));
     }
-    static_cast<void>(decode_row(line, phase[0] - '0'));
+    static_cast<void>(decode_row(line, number));
     static_cast<void>(decode_release_entry(line));
   }
   CHECK(store.commit().is_success());
