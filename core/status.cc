@@ -17,7 +17,7 @@ std::string_view to_string(Code code) {
 
 std::string Status::message() const {
   std::string text;
-  for (const std::string& reason : reasons_) {
+  for (const std::string& reason : reasons()) {
     if (!text.empty()) text += ", ";
     text += reason;
   }

@@ -8,6 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/shared.h"
+#include "core/text.h"
+
 namespace berth {
 
 enum class Code {
@@ -23,18 +26,23 @@ enum class Code {
 // Upper-case name as kube-scheduler prints it, e.g. "UnschedulableAndUnresolvable". Static storage.
 std::string_view to_string(Code code);
 
+// A copy shares reasons and plugin: who says the same often keeps a Status and copies it, without an allocation.
 class [[nodiscard]] Status {
  public:
+  using Reasons = std::vector<std::string>;
+
   Status() = default;  // success
-  Status(Code code, std::string reason) : code_(code) { reasons_.push_back(std::move(reason)); }
-  Status(Code code, std::vector<std::string> reasons) : code_(code), reasons_(std::move(reasons)) {}
+  Status(Code code, std::string reason) : code_(code) { add_reason(std::move(reason)); }
+  Status(Code code, Reasons reasons) : code_(code) {
+    if (!reasons.empty()) reasons_ = std::move(reasons);
+  }
 
   static Status ok() { return {}; }
   static Status error(std::string reason) { return {Code::error, std::move(reason)}; }
   static Status unschedulable(std::string reason) { return {Code::unschedulable, std::move(reason)}; }
   static Status unresolvable(std::string reason) { return {Code::unresolvable, std::move(reason)}; }
   static Status pending(std::string reason) { return {Code::pending, std::move(reason)}; }
-  static Status skip() { return {Code::skip, std::vector<std::string>{}}; }
+  static Status skip() { return {Code::skip, Reasons()}; }
 
   Code code() const { return code_; }
   bool is_success() const { return code_ == Code::success; }
@@ -46,25 +54,25 @@ class [[nodiscard]] Status {
   }
 
   // Each reason names something a person can act on. Empty on success.
-  const std::vector<std::string>& reasons() const { return reasons_; }
+  const Reasons& reasons() const { return reasons_; }
   void add_reason(std::string reason) { reasons_.push_back(std::move(reason)); }
   // Reasons joined by ", ".
   std::string message() const;
 
   // The plugin that gave this status; empty when none did.
-  const std::string& plugin() const { return plugin_; }
-  Status&& with_plugin(std::string plugin) && {
+  const Text& plugin() const { return plugin_; }
+  Status&& with_plugin(Text plugin) && {
     plugin_ = std::move(plugin);
     return std::move(*this);
   }
-  void set_plugin(std::string plugin) { plugin_ = std::move(plugin); }
+  void set_plugin(Text plugin) { plugin_ = std::move(plugin); }
 
   bool operator==(const Status&) const = default;
 
  private:
   Code code_ = Code::success;
-  std::vector<std::string> reasons_;
-  std::string plugin_;
+  Shared<Reasons> reasons_;
+  Text plugin_;
 };
 
 // A T, or the Status that explains why there is none (never a success status).

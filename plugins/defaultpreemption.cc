@@ -120,10 +120,10 @@ struct DefaultPreemption::Trials final : StateEntry {
   // Of the class that `state` is of; null: nothing can be kept.
   static Table* of(CycleState& state, const Budgets& budgets, std::size_t places) {
     if (state.of_class == nullptr) return nullptr;
-    auto* trials = state.of_class->read<Trials>(kName);
+    auto* trials = state.of_class->edit<Trials>();
     if (trials == nullptr) {
-      state.of_class->write(kName, std::make_unique<Trials>());
-      trials = state.of_class->read<Trials>(kName);
+      state.of_class->write(std::make_unique<Trials>());
+      trials = state.of_class->edit<Trials>();
     }
     Table& table = *trials->table;
     if (!are_same(table.budgets, budgets)) table = {budgets, {}};
@@ -252,7 +252,7 @@ Status DefaultPreemption::post_filter(const Framework& framework, CycleState& st
   }
   auto record = std::make_unique<PreemptionRecord>();
   record->candidates = std::move(tried.candidates);
-  state.write(kName, std::move(record));
+  state.write(std::move(record));
   return {};
 }
 

@@ -12,9 +12,9 @@ using namespace neighbourhood;
 
 namespace {
 
-constexpr const char* kNoAffinity = "node(s) didn't match pod affinity rules";
-constexpr const char* kAntiAffinity = "node(s) didn't match pod anti-affinity rules";
-constexpr const char* kExistingAntiAffinity = "node(s) didn't satisfy existing pods anti-affinity rules";
+const Status kNoAffinity = Status::unresolvable("node(s) didn't match pod affinity rules");
+const Status kAntiAffinity = Status::unschedulable("node(s) didn't match pod anti-affinity rules");
+const Status kExistingAntiAffinity = Status::unschedulable("node(s) didn't satisfy existing pods anti-affinity rules");
 
 bool satisfies_affinity(const Neighbours& neighbours, const Pod& pod, const Node& node, NamespaceLabels& namespaces) {
   bool all_there = true;
@@ -77,13 +77,13 @@ Status InterPodAffinity::pre_filter(CycleState& state, const Pod& pod, const Sna
     }
   }
   if (!has_terms && neighbours->refusing.empty()) return Status::skip();
-  state.write(kName, std::move(neighbours));
+  state.write(std::move(neighbours));
   return {};
 }
 
 Status InterPodAffinity::change(CycleState& state, const Pod& pod, const Pod& changed, const NodeInfo& node,
                                 std::int64_t amount) const {
-  auto* neighbours = state.read<Neighbours>(kName);
+  auto* neighbours = state.edit<Neighbours>();
   if (neighbours == nullptr) return Status::error("PreFilter did not run");
   NamespaceLabels namespaces(handle_.lister());
   neighbours->count_refusing(pod, changed, *node.node, amount);
@@ -100,12 +100,12 @@ Status InterPodAffinity::remove_pod(CycleState& state, const Pod& pod, const Pod
 }
 
 Status InterPodAffinity::filter(CycleState& state, const Pod& pod, const NodeInfo& node) {
-  const auto* neighbours = state.read<Neighbours>(kName);
+  const auto* neighbours = state.read<Neighbours>();
   if (neighbours == nullptr) return Status::error("PreFilter did not run");
   NamespaceLabels namespaces(handle_.lister());
-  if (!satisfies_affinity(*neighbours, pod, *node.node, namespaces)) return Status::unresolvable(kNoAffinity);
-  if (!satisfies_anti_affinity(*neighbours, pod, *node.node)) return Status::unschedulable(kAntiAffinity);
-  if (neighbours->refusing.any_positive(*node.node)) return Status::unschedulable(kExistingAntiAffinity);
+  if (!satisfies_affinity(*neighbours, pod, *node.node, namespaces)) return kNoAffinity;
+  if (!satisfies_anti_affinity(*neighbours, pod, *node.node)) return kAntiAffinity;
+  if (neighbours->refusing.any_positive(*node.node)) return kExistingAntiAffinity;
   return {};
 }
 
@@ -151,12 +151,12 @@ Status InterPodAffinity::pre_score(CycleState& state, const Pod& pod,
     }
   }
   if (preferences->scores.empty()) return Status::skip();
-  state.write(kScoreKey, std::move(preferences));
+  state.write(std::move(preferences));
   return {};
 }
 
 Status InterPodAffinity::score(CycleState& state, const Pod&, const NodeInfo& node, std::int64_t& score) {
-  const auto* preferences = state.read<Preferences>(kScoreKey);
+  const auto* preferences = state.read<Preferences>();
   if (preferences == nullptr) return Status::error("PreScore did not run");
   score = preferences->scores.sum(*node.node);
   return {};

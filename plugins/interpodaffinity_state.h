@@ -10,8 +10,6 @@
 
 namespace berth::neighbourhood {
 
-inline constexpr std::string_view kScoreKey = "InterPodAffinity/score";
-
 // Pods on nodes, counted at the topology values of their nodes.
 struct Neighbours final : StateEntry {
   TopologyCounts refusing;     // whose required anti-affinity means this pod, once per term

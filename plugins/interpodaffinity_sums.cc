@@ -10,8 +10,6 @@ using namespace neighbourhood;
 
 namespace {
 
-constexpr std::string_view kTermsKey = "InterPodAffinity/terms";
-
 // Beside the counts: what was looked up for them, and the topology keys of all terms that took part.
 struct Terms final : StateEntry {
   explicit Terms(const Lister& lister) : namespaces(lister) {}
@@ -43,20 +41,20 @@ void InterPodAffinity::begin_sums(CycleState& state, const Pod& pod, Domains& do
     for (const WeightedPodAffinityTerm& each : own->preferred) terms->keys.insert(each.term.topology_key);
   }
   for (const std::string& key : terms->keys) domains.watch(key);
-  state.write(kTermsKey, std::move(terms));
-  state.write(kName, std::move(neighbours));
-  state.write(kScoreKey, std::make_unique<Preferences>());
+  state.write(std::move(terms));
+  state.write(std::move(neighbours));
+  state.write(std::make_unique<Preferences>());
 }
 
 bool InterPodAffinity::sums_hold(const CycleState& state, const Pod&) const {
-  return state.read<Terms>(kTermsKey)->namespaces.hold();
+  return state.read<Terms>()->namespaces.hold();
 }
 
 void InterPodAffinity::sum(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t times,
                            Domains& domains) {
-  auto* terms = state.read<Terms>(kTermsKey);
-  auto* neighbours = state.read<Neighbours>(kName);
-  TopologyCounts& scores = state.read<Preferences>(kScoreKey)->scores;
+  auto* terms = state.edit<Terms>();
+  auto* neighbours = state.edit<Neighbours>();
+  TopologyCounts& scores = state.edit<Preferences>()->scores;
   for (const auto& existing : node.pods_with_required_anti_affinity) {
     neighbours->count_refusing(pod, *existing, *node.node, times);
   }
@@ -77,9 +75,9 @@ void InterPodAffinity::sum(CycleState& state, const Pod& pod, const NodeInfo& no
 
 void InterPodAffinity::add_traits(const CycleState& state, const Pod&, const NodeInfo& node, const Domains& domains,
                                   std::vector<std::int64_t>& traits) const {
-  const auto* neighbours = state.read<Neighbours>(kName);
-  const TopologyCounts& scores = state.read<Preferences>(kScoreKey)->scores;
-  for (const std::string& key : state.read<Terms>(kTermsKey)->keys) {
+  const auto* neighbours = state.read<Neighbours>();
+  const TopologyCounts& scores = state.read<Preferences>()->scores;
+  for (const std::string& key : state.read<Terms>()->keys) {
     const auto label = node.node->metadata.labels.find(key);
     if (label == node.node->metadata.labels.end() || !domains.is_per_node(key)) {
       traits.push_back(domains.number_of(key, *node.node));
@@ -93,13 +91,13 @@ void InterPodAffinity::add_traits(const CycleState& state, const Pod&, const Nod
 }
 
 bool InterPodAffinity::skips_filter(const CycleState& state, const Pod& pod) const {
-  return !has_required_terms(pod) && state.read<Neighbours>(kName)->refusing.empty();
+  return !has_required_terms(pod) && state.read<Neighbours>()->refusing.empty();
 }
 
 Status InterPodAffinity::pre_score_sums(CycleState& state, const Pod& pod, const std::vector<AlikeNodes>&,
                                         const Domains&) {
   if (arguments_.ignore_preferred_terms_of_existing_pods && !has_preferences(pod)) return Status::skip();
-  return state.read<Preferences>(kScoreKey)->scores.has_additions() ? Status() : Status::skip();
+  return state.read<Preferences>()->scores.has_additions() ? Status() : Status::skip();
 }
 
 }  // namespace berth

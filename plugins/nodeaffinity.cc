@@ -9,6 +9,9 @@ namespace berth {
 
 namespace {
 
+const Status kNotAsEnforced = Status::unresolvable("node(s) didn't match scheduler-enforced node affinity");
+const Status kNotAsAsked = Status::unresolvable("node(s) didn't match Pod's node affinity/selector");
+
 bool fits(const Pod& pod, const Node& node) {
   const Labels& labels = node.metadata.labels;
   for (const auto& [key, value] : pod.node_selector) {
@@ -132,10 +135,9 @@ Status NodeAffinity::pre_filter(CycleState&, const Pod& pod, const Snapshot&, Pr
 }
 
 Status NodeAffinity::filter(CycleState&, const Pod& pod, const NodeInfo& node) {
-  if (!fits_added(added_, *node.node))
-    return Status::unresolvable("node(s) didn't match scheduler-enforced node affinity");
+  if (!fits_added(added_, *node.node)) return kNotAsEnforced;
   if (fits(pod, *node.node)) return {};
-  return Status::unresolvable("node(s) didn't match Pod's node affinity/selector");
+  return kNotAsAsked;
 }
 
 bool NodeAffinity::tells_apart(const Pod& a, const Pod& b) const {

@@ -6,6 +6,8 @@ namespace berth {
 
 namespace {
 
+const Status kOtherName = Status::unresolvable("node(s) didn't match the requested node name");
+
 bool fits(const Pod& pod, const Node& node) { return pod.node_name.empty() || pod.node_name == node.metadata.name; }
 
 }  // namespace
@@ -20,7 +22,7 @@ std::vector<EventWithHint> NodeName::events_to_register() const {
 
 Status NodeName::filter(CycleState&, const Pod& pod, const NodeInfo& node) {
   if (fits(pod, *node.node)) return {};
-  return Status::unresolvable("node(s) didn't match the requested node name");
+  return kOtherName;
 }
 
 }  // namespace berth

@@ -9,6 +9,8 @@ namespace berth {
 
 namespace {
 
+const Status kPortsTaken = Status::unschedulable("node(s) didn't have free ports for the requested pod ports");
+
 struct Wanted final : StateEntry {
   std::vector<HostPort> ports;
   std::unique_ptr<StateEntry> clone() const override { return std::make_unique<Wanted>(*this); }
@@ -41,16 +43,16 @@ Status NodePorts::pre_filter(CycleState& state, const Pod& pod, const Snapshot&,
   auto wanted = std::make_unique<Wanted>();
   wanted->ports = host_ports(pod);
   if (wanted->ports.empty()) return Status::skip();
-  state.write(kName, std::move(wanted));
+  state.write(std::move(wanted));
   return {};
 }
 
 Status NodePorts::filter(CycleState& state, const Pod&, const NodeInfo& node) {
-  const auto* wanted = state.read<Wanted>(kName);
+  const auto* wanted = state.read<Wanted>();
   if (wanted == nullptr) return Status::error("PreFilter did not run");
   const bool taken = std::any_of(node.pods_with_host_ports.begin(), node.pods_with_host_ports.end(),
                                  [&](const auto& pod) { return share_a_port(wanted->ports, *pod); });
-  return taken ? Status::unschedulable("node(s) didn't have free ports for the requested pod ports") : Status();
+  return taken ? kPortsTaken : Status();
 }
 
 }  // namespace berth

@@ -67,13 +67,13 @@ Status NodeResourcesBalancedAllocation::pre_score(CycleState& state, const Pod& 
   if (std::all_of(amounts.begin(), amounts.end(), [](std::int64_t amount) { return amount == 0; })) {
     return Status::skip();
   }
-  state.write(kName, std::move(asked));
+  state.write(std::move(asked));
   return {};
 }
 
 Status NodeResourcesBalancedAllocation::score(CycleState& state, const Pod&, const NodeInfo& node,
                                               std::int64_t& score) {
-  const auto* asked = state.read<AskedForScore>(kName);
+  const auto* asked = state.read<AskedForScore>();
   if (asked == nullptr) return Status::error("PreScore did not run");
   const auto fill_at = [&](std::size_t i) -> FillColumns::OfNode {
     const Fill fill = fill_of(node, resources_[i], asked->by_resource[i], false);
@@ -85,7 +85,7 @@ Status NodeResourcesBalancedAllocation::score(CycleState& state, const Pod&, con
 
 bool NodeResourcesBalancedAllocation::score_all(CycleState& state, const Pod& pod, const Snapshot& snapshot,
                                                 std::vector<std::int32_t>& scores) {
-  const auto* asked = state.read<AskedForScore>(kName);
+  const auto* asked = state.read<AskedForScore>();
   if (asked == nullptr) return false;
   const FillColumns columns(snapshot, resources_, asked->by_resource, false);
   if (!columns.are_exact()) return ScorePlugin::score_all(state, pod, snapshot, scores);

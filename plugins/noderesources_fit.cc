@@ -1,13 +1,11 @@
 #include "plugins/noderesources_fit.h"
 
 #include <algorithm>
-#include <array>
 
 namespace berth {
 
 namespace {
 
-constexpr std::string_view kScoreKey = "NodeResourcesFit/score";
 // Every strategy makes requests up for containers that name none; only balanced allocation counts what was asked.
 constexpr bool kMadeUp = true;
 
@@ -20,10 +18,6 @@ struct AskedForScore final : StateEntry {
   std::vector<std::int64_t> by_resource;
   std::unique_ptr<StateEntry> clone() const override { return std::make_unique<AskedForScore>(*this); }
 };
-
-std::vector<InsufficientResource> missing(const Resources& asked, const NodeInfo& node) {
-  return fits_resources(asked, node.requested, node.pods_and_charges(), node.allocatable);
-}
 
 // An amount that is not exact is more than any node has left.
 void reject_short(double asked, const NodeColumns::OfResource& column, std::vector<std::uint8_t>& rejects) {
@@ -56,7 +50,9 @@ Hint after_node_change(const Pod& pod, const EventObjects& objects) {
   if (objects.new_node == nullptr) return Hint::queue;
   const Resources asked = pod_requests(pod);
   const Resources after = to_resources(objects.new_node->allocatable);
-  if (!fits_resources(asked, {}, 0, after).empty()) return Hint::skip;
+  std::vector<InsufficientResource> missing;
+  fits_resources(asked, {}, 0, after, missing);
+  if (!missing.empty()) return Hint::skip;
   if (objects.old_node == nullptr) return Hint::queue;
   return grew(asked, to_resources(objects.old_node->allocatable), after) ? Hint::queue : Hint::skip;
 }
@@ -112,27 +108,36 @@ Status NodeResourcesFit::pre_filter(CycleState& state, const Pod& pod, const Sna
   auto asked = std::make_unique<Asked>();
   asked->amount = pod_requests(pod);
   std::erase_if(asked->amount.scalar.edit(), [this](const auto& entry) { return is_ignored(entry.first); });
-  state.write(kName, std::move(asked));
+  state.write(std::move(asked));
   return {};
 }
 
 Status NodeResourcesFit::filter(CycleState& state, const Pod&, const NodeInfo& node) {
-  const auto* asked = state.read<Asked>(kName);
+  const auto* asked = state.read<Asked>();
   if (asked == nullptr) return Status::error("PreFilter did not run");
-  const std::vector<InsufficientResource> lacking = missing(asked->amount, node);
-  if (lacking.empty()) return {};
-  std::vector<std::string> reasons;
-  bool unresolvable = false;
-  for (const InsufficientResource& each : lacking) {
-    reasons.push_back(each.reason);
-    unresolvable = unresolvable || each.unresolvable;
+  fits_resources(asked->amount, node.requested, node.pods_and_charges(), node.allocatable, missing_);
+  if (missing_.empty()) return {};
+  const auto is_unresolvable = [](const InsufficientResource& each) { return each.unresolvable; };
+  const bool unresolvable = std::any_of(missing_.begin(), missing_.end(), is_unresolvable);
+  std::size_t kinds = unresolvable ? 1 : 0;
+  for (const InsufficientResource& each : missing_) {
+    if (each.kind == InsufficientResource::Kind::extended) return rejection(unresolvable);
+    kinds |= std::size_t{2} << static_cast<unsigned>(each.kind);
   }
+  Status& known = rejections_[kinds];
+  if (known.is_success()) known = rejection(unresolvable);
+  return known;
+}
+
+Status NodeResourcesFit::rejection(bool unresolvable) const {
+  Status::Reasons reasons;
+  for (const InsufficientResource& each : missing_) reasons.push_back(each.reason());
   return {unresolvable ? Code::unresolvable : Code::unschedulable, std::move(reasons)};
 }
 
 bool NodeResourcesFit::filter_all(CycleState& state, const Pod& pod, const Snapshot& snapshot,
                                   std::vector<std::uint8_t>& rejects) {
-  const auto* asked = state.read<Asked>(kName);
+  const auto* asked = state.read<Asked>();
   if (asked == nullptr || !asked->amount.scalar.empty()) return FilterPlugin::filter_all(state, pod, snapshot, rejects);
   const NodeColumns& columns = snapshot.columns();
   rejects = columns.full();
@@ -150,12 +155,12 @@ Status NodeResourcesFit::pre_score(CycleState& state, const Pod& pod,
                                    const std::vector<std::shared_ptr<const NodeInfo>>&) {
   auto asked = std::make_unique<AskedForScore>();
   asked->by_resource = requests_by_resource(pod, arguments_.strategy.resources, kMadeUp);
-  state.write(kScoreKey, std::move(asked));
+  state.write(std::move(asked));
   return {};
 }
 
 Status NodeResourcesFit::score(CycleState& state, const Pod&, const NodeInfo& node, std::int64_t& score) {
-  const auto* asked = state.read<AskedForScore>(kScoreKey);
+  const auto* asked = state.read<AskedForScore>();
   if (asked == nullptr) return Status::error("PreScore did not run");
   score = score_of(arguments_.strategy, node, asked->by_resource, kMadeUp);
   return {};
@@ -163,7 +168,7 @@ Status NodeResourcesFit::score(CycleState& state, const Pod&, const NodeInfo& no
 
 bool NodeResourcesFit::score_all(CycleState& state, const Pod& pod, const Snapshot& snapshot,
                                  std::vector<std::int32_t>& scores) {
-  const auto* asked = state.read<AskedForScore>(kScoreKey);
+  const auto* asked = state.read<AskedForScore>();
   if (asked == nullptr) return false;
   const FillColumns columns(snapshot, arguments_.strategy.resources, asked->by_resource, kMadeUp);
   if (!columns.are_exact()) return ScorePlugin::score_all(state, pod, snapshot, scores);

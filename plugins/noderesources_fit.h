@@ -6,6 +6,10 @@
 // Source: kube-scheduler pkg/scheduler/framework/plugins/noderesources/fit.go.
 #pragma once
 
+#include <array>
+#include <vector>
+
+#include "core/cache/node_info.h"
 #include "core/framework/framework.h"
 #include "plugins/noderesources_arguments.h"
 
@@ -39,7 +43,11 @@ class NodeResourcesFit final : public PreFilterPlugin,
 
  private:
   bool is_ignored(const std::string& resource) const;
+  Status rejection(bool unresolvable) const;
+
   FitArguments arguments_;
+  std::vector<InsufficientResource> missing_;  // on the node that is filtered
+  std::array<Status, 32> rejections_;          // what was said of a lack of these kinds; success: nothing yet
 };
 
 }  // namespace berth

@@ -6,6 +6,8 @@ namespace berth {
 
 namespace {
 
+const Status kCordoned = Status::unresolvable("node(s) were unschedulable");
+
 bool tolerates_unschedulable(const Pod& pod) {
   static const Taint kUnschedulable{"node.kubernetes.io/unschedulable", "", TaintEffect::no_schedule};
   return tolerates(pod.tolerations, kUnschedulable);
@@ -36,7 +38,7 @@ std::vector<EventWithHint> NodeUnschedulable::events_to_register() const {
 
 Status NodeUnschedulable::filter(CycleState&, const Pod& pod, const NodeInfo& node) {
   if (!node.node->unschedulable || tolerates_unschedulable(pod)) return {};
-  return Status::unresolvable("node(s) were unschedulable");
+  return kCordoned;
 }
 
 }  // namespace berth

@@ -12,7 +12,7 @@ namespace berth {
 
 namespace {
 
-constexpr const char* kTooMany = "node(s) exceed max volume count";
+const Status kTooMany = Status::unschedulable("node(s) exceed max volume count");
 
 // A volume as its driver knows it: two pods that use one hold one attachment. A claim without volume stands for the one
 // it will get; upstream sets such handles apart from real ones by a random prefix.
@@ -191,7 +191,7 @@ Status NodeVolumeLimits::filter(CycleState&, const Pod& pod, const NodeInfo& nod
     Status status = add_attachables(lister, *placed, csi_node.get(), true, attached);
     if (!status.is_success()) return status;
   }
-  return within(limits, asked, attached) ? Status() : Status::unschedulable(kTooMany);
+  return within(limits, asked, attached) ? Status() : kTooMany;
 }
 
 }  // namespace berth

@@ -17,8 +17,9 @@ using namespace spreading;
 
 namespace {
 
-constexpr const char* kTooSkewed = "node(s) didn't match pod topology spread constraints";
-constexpr const char* kMissingLabel = "node(s) didn't match pod topology spread constraints (missing required label)";
+const Status kTooSkewed = Status::unschedulable("node(s) didn't match pod topology spread constraints");
+const Status kMissingLabel =
+    Status::unresolvable("node(s) didn't match pod topology spread constraints (missing required label)");
 
 bool is_too_skewed(const SpreadConstraint& constraint, const DomainCounts& counts, const std::string& domain,
                    const Labels& pod_labels) {
@@ -30,7 +31,7 @@ bool is_too_skewed(const SpreadConstraint& constraint, const DomainCounts& count
 // Unlike count_matching(), this also counts pods that are being deleted and those of an empty selector: upstream's
 // rule.
 Status count(CycleState& state, const Pod& pod, const Pod& changed, const NodeInfo& node, std::int64_t delta) {
-  auto* spread = state.read<Spread>(PodTopologySpread::kName);
+  auto* spread = state.edit<Spread>();
   if (spread == nullptr) return Status::error("PreFilter did not run");
   if (changed.metadata.namespace_ != pod.metadata.namespace_) return {};
   if (!has_all_topology_keys(node.node->metadata.labels, spread->constraints)) return {};
@@ -204,7 +205,7 @@ Status PodTopologySpread::pre_filter(CycleState& state, const Pod& pod, const Sn
                             count_matching(*node, constraint, pod.metadata.namespace_));
     }
   }
-  state.write(kName, std::move(spread));
+  state.write(std::move(spread));
   return {};
 }
 
@@ -217,14 +218,14 @@ Status PodTopologySpread::remove_pod(CycleState& state, const Pod& pod, const Po
 }
 
 Status PodTopologySpread::filter(CycleState& state, const Pod& pod, const NodeInfo& node) {
-  const auto* spread = state.read<Spread>(kName);
+  const auto* spread = state.read<Spread>();
   if (spread == nullptr) return Status::error("PreFilter did not run");
   for (std::size_t i = 0; i < spread->constraints.size(); ++i) {
     const SpreadConstraint& constraint = spread->constraints[i];
     const std::string* domain = label_of(node, constraint.topology_key);
-    if (domain == nullptr) return Status::unresolvable(kMissingLabel);
+    if (domain == nullptr) return kMissingLabel;
     if (is_too_skewed(constraint, spread->counts[i], *domain, pod.metadata.labels)) {
-      return Status::unschedulable(kTooSkewed);
+      return kTooSkewed;
     }
   }
   return {};
@@ -240,12 +241,12 @@ Status PodTopologySpread::pre_score(CycleState& state, const Pod& pod,
   const bool all_keys = asks_all_keys(pod);
   lay_out(*score, feasible, all_keys);
   count_pods(*score, pod, snapshot, all_keys);
-  state.write(kSpreadScoreKey, std::move(score));
+  state.write(std::move(score));
   return {};
 }
 
 Status PodTopologySpread::score(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t& score) {
-  const auto* spread = state.read<SpreadScore>(kSpreadScoreKey);
+  const auto* spread = state.read<SpreadScore>();
   if (spread == nullptr) return Status::error("PreScore did not run");
   score = 0;
   if (spread->ignored_nodes.contains(node.name())) return {};
@@ -268,7 +269,7 @@ Status PodTopologySpread::score(CycleState& state, const Pod& pod, const NodeInf
 }
 
 Status PodTopologySpread::normalize(CycleState& state, const Pod&, std::vector<NodeScore>& scores) {
-  const auto* spread = state.read<SpreadScore>(kSpreadScoreKey);
+  const auto* spread = state.read<SpreadScore>();
   if (spread == nullptr) return Status::error("PreScore did not run");
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   std::int64_t most = 0;

@@ -13,8 +13,6 @@
 
 namespace berth::spreading {
 
-inline constexpr std::string_view kSpreadScoreKey = "PodTopologySpread/score";
-
 struct Spread final : StateEntry {
   std::vector<SpreadConstraint> constraints;
   std::vector<DomainCounts> counts;  // by constraint

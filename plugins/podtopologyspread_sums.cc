@@ -44,21 +44,21 @@ void PodTopologySpread::begin_sums(CycleState& state, const Pod& pod, Domains& d
   for (const SpreadConstraint& constraint : score->constraints) {
     if (constraint.topology_key != kHostnameLabel) domains.watch(constraint.topology_key);
   }
-  state.write(kName, std::move(spread));
-  state.write(kSpreadScoreKey, std::move(score));
+  state.write(std::move(spread));
+  state.write(std::move(score));
 }
 
 bool PodTopologySpread::sums_hold(const CycleState& state, const Pod& pod) const {
-  const auto& hard = state.read<Spread>(kName)->constraints;
-  const auto& soft = state.read<SpreadScore>(kSpreadScoreKey)->constraints;
+  const auto& hard = state.read<Spread>()->constraints;
+  const auto& soft = state.read<SpreadScore>()->constraints;
   if (!pod.topology_spread_constraints.empty()) return true;  // its own never change
   if (hard.empty() && soft.empty() && handle_.lister().services(pod.metadata.namespace_).empty()) return true;
   return hard == constraints_of(pod, false) && soft == constraints_of(pod, true);
 }
 
 void PodTopologySpread::sum(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t times, Domains&) {
-  auto* spread = state.read<Spread>(kName);
-  auto* score = state.read<SpreadScore>(kSpreadScoreKey);
+  auto* spread = state.edit<Spread>();
+  auto* score = state.edit<SpreadScore>();
   const Labels& labels = node.node->metadata.labels;
   std::string_view name_space = pod.metadata.namespace_;
   if (!spread->constraints.empty() && has_all_topology_keys(labels, spread->constraints)) {
@@ -79,8 +79,8 @@ void PodTopologySpread::sum(CycleState& state, const Pod& pod, const NodeInfo& n
 
 void PodTopologySpread::add_traits(const CycleState& state, const Pod& pod, const NodeInfo& node,
                                    const Domains& domains, std::vector<std::int64_t>& traits) const {
-  const auto* spread = state.read<Spread>(kName);
-  const auto* score = state.read<SpreadScore>(kSpreadScoreKey);
+  const auto* spread = state.read<Spread>();
+  const auto* score = state.read<SpreadScore>();
   for (std::size_t i = 0; i < spread->constraints.size(); ++i) {
     const std::string& key = spread->constraints[i].topology_key;
     const std::string* value = label_of(node, key);
@@ -110,12 +110,12 @@ void PodTopologySpread::add_traits(const CycleState& state, const Pod& pod, cons
 }
 
 bool PodTopologySpread::skips_filter(const CycleState& state, const Pod&) const {
-  return state.read<Spread>(kName)->constraints.empty();
+  return state.read<Spread>()->constraints.empty();
 }
 
 Status PodTopologySpread::pre_score_sums(CycleState& state, const Pod& pod, const std::vector<AlikeNodes>& feasible,
                                          const Domains& domains) {
-  auto* score = state.read<SpreadScore>(kSpreadScoreKey);
+  auto* score = state.edit<SpreadScore>();
   if (score->constraints.empty()) return Status::skip();
   score->ignored_nodes.clear();
   std::vector<AlikeNodes> counted;

@@ -8,6 +8,8 @@ namespace berth {
 
 namespace {
 
+const Status kUntolerated = Status::unresolvable("node(s) had untolerated taint(s)");
+
 bool fits(const Pod& pod, const Node& node) {
   return std::all_of(node.taints.begin(), node.taints.end(), [&pod](const Taint& taint) {
     return taint.effect == TaintEffect::prefer_no_schedule || tolerates(pod.tolerations, taint);
@@ -43,7 +45,7 @@ std::vector<EventWithHint> TaintToleration::events_to_register() const {
 
 Status TaintToleration::filter(CycleState&, const Pod& pod, const NodeInfo& node) {
   if (fits(pod, *node.node)) return {};
-  return Status::unresolvable("node(s) had untolerated taint(s)");
+  return kUntolerated;
 }
 
 Status TaintToleration::pre_score(CycleState& state, const Pod& pod,
@@ -53,12 +55,12 @@ Status TaintToleration::pre_score(CycleState& state, const Pod& pod,
     if (toleration.effect && *toleration.effect != TaintEffect::prefer_no_schedule) continue;
     preference->tolerations.push_back(toleration);
   }
-  state.write(kName, std::move(preference));
+  state.write(std::move(preference));
   return {};
 }
 
 Status TaintToleration::score(CycleState& state, const Pod&, const NodeInfo& node, std::int64_t& score) {
-  const auto* preference = state.read<Preference>(kName);
+  const auto* preference = state.read<Preference>();
   if (preference == nullptr) return Status::error("PreScore did not run");
   score = std::count_if(node.node->taints.begin(), node.node->taints.end(), [preference](const Taint& taint) {
     return taint.effect == TaintEffect::prefer_no_schedule && !tolerates(preference->tolerations, taint);

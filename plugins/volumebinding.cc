@@ -214,7 +214,7 @@ VolumeBinding::VolumeBinding(Arguments arguments, Handle& handle, std::shared_pt
     : arguments_(arguments), handle_(handle), assumed_(std::move(assumed)) {}
 
 const VolumeDecision* VolumeBinding::decision(const CycleState& state, const std::string& node) {
-  const auto* volumes = state.read<PodVolumes>(kName);
+  const auto* volumes = state.read<PodVolumes>();
   if (volumes == nullptr) return nullptr;
   const auto found = volumes->decisions.find(node);
   return found == volumes->decisions.end() ? nullptr : &found->second;
@@ -252,7 +252,7 @@ Status VolumeBinding::pre_filter(CycleState& state, const Pod& pod, const Snapsh
     const std::shared_ptr<VolumeIndex>& index = index_of(class_of(*claim));
     found->delayed.push_back({claim, index, index->reserved_for(*claim), index->seen()});
   }
-  state.write(kName, std::move(found));
+  state.write(std::move(found));
   return {};
 }
 
@@ -284,7 +284,7 @@ std::optional<std::string> VolumeBinding::kind_of(const Pod& pod) {
 }
 
 bool VolumeBinding::changed(CycleState& state, const Snapshot& snapshot, std::vector<std::size_t>& places) {
-  auto* volumes = state.read<PodVolumes>(kName);
+  auto* volumes = state.edit<PodVolumes>();
   if (volumes == nullptr) return true;  // no claims
   volumes->decisions.clear();           // of a pod that is another's example
   std::vector<std::string> hosts;
@@ -303,7 +303,7 @@ bool VolumeBinding::changed(CycleState& state, const Snapshot& snapshot, std::ve
 }
 
 Status VolumeBinding::filter(CycleState& state, const Pod&, const NodeInfo& node) {
-  auto* volumes = state.read<PodVolumes>(kName);
+  auto* volumes = state.edit<PodVolumes>();
   if (volumes == nullptr) return Status::error("PreFilter did not run");
   note_host(*volumes, *node.node);
   std::vector<std::string> reasons;
@@ -327,7 +327,7 @@ Status VolumeBinding::score(CycleState&, const Pod&, const NodeInfo&, std::int64
 }
 
 Status VolumeBinding::reserve(CycleState& state, const Pod& pod, const std::string& node) {
-  if (state.read<PodVolumes>(kName) == nullptr) return {};  // PreFilter: no claims
+  if (state.read<PodVolumes>() == nullptr) return {};  // PreFilter: no claims
   const VolumeDecision* chosen = decision(state, node);
   if (chosen == nullptr) return Status::error("Filter did not accept node " + node);
   for (const VolumeGrant& each : chosen->bind) {
@@ -355,7 +355,7 @@ void VolumeBinding::restore(CycleState&, const Pod& pod, const std::string&, con
 
 // Unlike upstream it has work to do for claims that are bound already: the device is told where they are.
 Status VolumeBinding::pre_bind_pre_flight(CycleState& state, const Pod&, const std::string&) {
-  return state.read<PodVolumes>(kName) == nullptr ? Status::skip() : Status();
+  return state.read<PodVolumes>() == nullptr ? Status::skip() : Status();
 }
 
 // Binder.BindPodVolumes. What a provisioner makes is asked for once and then looked at until it is there.
@@ -384,7 +384,7 @@ Status VolumeBinding::await_provisioned(const std::vector<std::string>& claims, 
 }
 
 Status VolumeBinding::pre_bind(CycleState& state, const Pod&, const std::string& node, BindRequest& request) {
-  auto* volumes = state.read<PodVolumes>(kName);
+  auto* volumes = state.edit<PodVolumes>();
   if (volumes == nullptr) return {};
   for (const auto& [claim, volume] : volumes->bound) {
     if (volume != nullptr) request.volumes.push_back(grant(*claim, *volume));

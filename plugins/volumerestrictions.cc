@@ -9,9 +9,9 @@ namespace berth {
 
 namespace {
 
-constexpr const char* kDiskTaken = "node(s) had no available disk";
-constexpr const char* kClaimTaken =
-    "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod";
+const Status kDiskTaken = Status::unschedulable("node(s) had no available disk");
+const Status kClaimTaken = Status::unschedulable(
+    "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod");
 
 using Type = DiskSource::Type;
 
@@ -121,29 +121,29 @@ Status VolumeRestrictions::pre_filter(CycleState& state, const Pod& pod, const S
   const bool has_disks = std::any_of(pod.volumes.begin(), pod.volumes.end(),
                                      [](const PodVolume& volume) { return is_restricted(volume.disk); });
   if (!has_disks && claims->uses == 0) return Status::skip();
-  state.write(kName, std::move(claims));
+  state.write(std::move(claims));
   return {};
 }
 
 Status VolumeRestrictions::add_pod(CycleState& state, const Pod&, const Pod& added, const NodeInfo&) {
-  auto* claims = state.read<ExclusiveClaims>(kName);
+  auto* claims = state.edit<ExclusiveClaims>();
   if (claims == nullptr) return Status::error("PreFilter did not run");
   claims->uses += claims->uses_by(added);
   return {};
 }
 
 Status VolumeRestrictions::remove_pod(CycleState& state, const Pod&, const Pod& removed, const NodeInfo&) {
-  auto* claims = state.read<ExclusiveClaims>(kName);
+  auto* claims = state.edit<ExclusiveClaims>();
   if (claims == nullptr) return Status::error("PreFilter did not run");
   claims->uses -= claims->uses_by(removed);
   return {};
 }
 
 Status VolumeRestrictions::filter(CycleState& state, const Pod& pod, const NodeInfo& node) {
-  if (!fits(pod, node)) return Status::unschedulable(kDiskTaken);
-  const auto* claims = state.read<ExclusiveClaims>(kName);
+  if (!fits(pod, node)) return kDiskTaken;
+  const auto* claims = state.read<ExclusiveClaims>();
   if (claims == nullptr) return Status::error("PreFilter did not run");
-  return claims->uses > 0 ? Status::unschedulable(kClaimTaken) : Status();
+  return claims->uses > 0 ? kClaimTaken : Status();
 }
 
 }  // namespace berth

@@ -11,7 +11,7 @@ namespace berth {
 
 namespace {
 
-constexpr const char* kOtherZone = "node(s) had no available volume zone";
+const Status kOtherZone = Status::unresolvable("node(s) had no available volume zone");
 
 // A topology label; nodes may carry the stable name of what a volume names by the beta one.
 struct TopologyLabel {
@@ -148,14 +148,14 @@ Status VolumeZone::pre_filter(CycleState& state, const Pod& pod, const Snapshot&
     add_topologies(*bound, found->all);
   }
   if (found->all.empty()) return Status::skip();
-  state.write(kName, std::move(found));
+  state.write(std::move(found));
   return {};
 }
 
 Status VolumeZone::filter(CycleState& state, const Pod&, const NodeInfo& node) {
-  const auto* topologies = state.read<VolumeTopologies>(kName);
+  const auto* topologies = state.read<VolumeTopologies>();
   if (topologies == nullptr) return Status::error("PreFilter did not run");
-  return fits(topologies->all, node.node->metadata.labels) ? Status() : Status::unresolvable(kOtherZone);
+  return fits(topologies->all, node.node->metadata.labels) ? Status() : kOtherZone;
 }
 
 }  // namespace berth

@@ -20,10 +20,13 @@ void check_resources(const Demand& demand, const Offer& offer, const std::vector
   Resources used;
   for (const Demand* other : held) used.add(other->requests);
   const auto pods = static_cast<std::int64_t>(held.size());
-  for (const InsufficientResource& lack : fits_resources(demand.requests, used, pods, offer.allocatable)) {
+  std::vector<InsufficientResource> missing;
+  fits_resources(demand.requests, used, pods, offer.allocatable, missing);
+  for (const InsufficientResource& lack : missing) {
+    const std::string name(lack.name);
     const std::int64_t free = std::max<std::int64_t>(0, lack.capacity - lack.used);
-    reasons.push_back("insufficient " + lack.name + ": " + show_amount(lack.name, lack.requested) + " asked, " +
-                      show_amount(lack.name, free) + " free");
+    reasons.push_back("insufficient " + name + ": " + show_amount(name, lack.requested) + " asked, " +
+                      show_amount(name, free) + " free");
   }
 }
 

@@ -15,7 +15,7 @@
 #include "core/api/manifest.h"
 #include "core/api/quantity.h"
 #include "core/api/selector.h"
-#include "core/api/shared.h"
+#include "core/shared.h"
 #include "core/status.h"
 #include "core/text.h"
 

@@ -35,14 +35,6 @@ ResourceList unnamed_for_scoring() {
   return {{"cpu", Quantity::from_milli(kDefaultMilliCpu)}, {"memory", Quantity(kDefaultMemory)}};
 }
 
-// One resource's verdict, or none when it fits.
-std::optional<InsufficientResource> lacking(std::string_view name, std::int64_t asked, std::int64_t used,
-                                            std::int64_t capacity) {
-  if (asked <= 0 || asked <= free_amount(used, capacity)) return std::nullopt;
-  const std::string text(name);
-  return InsufficientResource{text, "Insufficient " + text, asked, used, capacity, asked > capacity};
-}
-
 std::int64_t amount_of(const Resources& resources, const std::string& scalar) {
   auto found = resources.scalar.find(scalar);
   return found == resources.scalar.end() ? 0 : found->second;
@@ -150,22 +142,29 @@ Resources container_requests_for_scoring(const Pod& pod) {
   return to_resources(list);
 }
 
-std::vector<InsufficientResource> fits_resources(const Resources& asked, const Resources& used, std::int64_t pods_now,
-                                                 const Resources& allocatable) {
-  std::vector<InsufficientResource> missing;
+std::string InsufficientResource::reason() const {
+  return kind == Kind::pods ? "Too many pods" : "Insufficient " + std::string(name);
+}
+
+void fits_resources(const Resources& asked, const Resources& used, std::int64_t pods_now, const Resources& allocatable,
+                    std::vector<InsufficientResource>& missing) {
+  using Lack = InsufficientResource::Kind;
+  missing.clear();
   if (pods_now + 1 > allocatable.allowed_pods) {
-    missing.push_back({"pods", "Too many pods", 1, pods_now, allocatable.allowed_pods, false});
+    missing.push_back({Lack::pods, "pods", 1, pods_now, allocatable.allowed_pods, false});
   }
-  auto check = [&missing](std::string_view name, std::int64_t wanted, std::int64_t taken, std::int64_t capacity) {
-    if (auto verdict = lacking(name, wanted, taken, capacity)) missing.push_back(std::move(*verdict));
+  auto check = [&missing](Lack kind, std::string_view name, std::int64_t wanted, std::int64_t taken,
+                          std::int64_t capacity) {
+    if (wanted <= 0 || wanted <= free_amount(taken, capacity)) return;
+    missing.push_back({kind, name, wanted, taken, capacity, wanted > capacity});
   };
-  check("cpu", asked.milli_cpu, used.milli_cpu, allocatable.milli_cpu);
-  check("memory", asked.memory, used.memory, allocatable.memory);
-  check("ephemeral-storage", asked.ephemeral_storage, used.ephemeral_storage, allocatable.ephemeral_storage);
+  check(Lack::cpu, "cpu", asked.milli_cpu, used.milli_cpu, allocatable.milli_cpu);
+  check(Lack::memory, "memory", asked.memory, used.memory, allocatable.memory);
+  check(Lack::ephemeral_storage, "ephemeral-storage", asked.ephemeral_storage, used.ephemeral_storage,
+        allocatable.ephemeral_storage);
   for (const auto& [name, wanted] : asked.scalar) {
-    check(name, wanted, amount_of(used, name), amount_of(allocatable, name));
+    check(Lack::extended, name, wanted, amount_of(used, name), amount_of(allocatable, name));
   }
-  return missing;
 }
 
 }  // namespace berth

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/api/objects.h"
@@ -60,17 +61,21 @@ struct NodeInfo {
 // What is left of a resource; saturates. A request that is more than this, and more than nothing, does not fit.
 std::int64_t free_amount(std::int64_t used, std::int64_t capacity);
 
-// What does not fit, one reason per resource: "Insufficient memory". The one piece of admission arithmetic, shared by
-// NodeResourcesFit and the device agent. `pods_now`: pods and charges on the node already.
+// What does not fit, one for each resource. The one piece of admission arithmetic, shared by NodeResourcesFit and the
+// device agent. `pods_now`: pods and charges on the node already.
 struct InsufficientResource {
-  std::string name;    // "cpu", "memory", "ephemeral-storage", "pods", or an extended resource
-  std::string reason;  // as upstream words it: "Insufficient cpu", "Too many pods"
+  enum class Kind : std::uint8_t { pods, cpu, memory, ephemeral_storage, extended };
+  Kind kind = Kind::pods;
+  std::string_view name;  // "cpu", "memory", "ephemeral-storage", "pods", or an extended resource: then of `asked`
   std::int64_t requested = 0;
   std::int64_t used = 0;
   std::int64_t capacity = 0;
   bool unresolvable = false;  // asks more than the whole node has
+  // As upstream words it: "Insufficient cpu", "Too many pods".
+  std::string reason() const;
 };
-std::vector<InsufficientResource> fits_resources(const Resources& asked, const Resources& used, std::int64_t pods_now,
-                                                 const Resources& allocatable);
+// Replaces what is in `missing`.
+void fits_resources(const Resources& asked, const Resources& used, std::int64_t pods_now, const Resources& allocatable,
+                    std::vector<InsufficientResource>& missing);
 
 }  // namespace berth

@@ -4,14 +4,19 @@ namespace berth {
 
 CycleState CycleState::clone() const {
   CycleState copy;
-  copy.sampled = sampled;
-  copy.skip_filter = skip_filter;
-  copy.skip_score = skip_score;
-  copy.skip_pre_bind = skip_pre_bind;
-  static_cast<void>(pods_to_activate());
-  copy.pods_to_activate_ = pods_to_activate_;
-  for (const auto& [key, entry] : entries_) copy.entries_.emplace(key, entry->clone());
+  copy.become(*this);
   return copy;
+}
+
+void CycleState::become(const CycleState& other) {
+  sampled = other.sampled;
+  skip_filter = other.skip_filter;
+  skip_score = other.skip_score;
+  skip_pre_bind = other.skip_pre_bind;
+  of_class = nullptr;
+  static_cast<void>(other.pods_to_activate());
+  pods_to_activate_ = other.pods_to_activate_;
+  entries_ = other.entries_;
 }
 
 }  // namespace berth

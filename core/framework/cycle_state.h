@@ -2,12 +2,11 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
-#include <map>
+#include <bitset>
+#include <cstdint>
 #include <memory>
 #include <set>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,53 +14,45 @@
 
 namespace berth {
 
-// One plugin's entry. clone() is called when preemption or nominated pods try something on a copy.
+// One plugin's entry. Clones of a state share it, until one of them asks for it to change it.
 class StateEntry {
  public:
+  StateEntry() = default;
+  StateEntry(const StateEntry&) {}
+  StateEntry& operator=(const StateEntry&) { return *this; }
   virtual ~StateEntry() = default;
   virtual std::unique_ptr<StateEntry> clone() const = 0;
-};
-
-// A few plugins by their names, which their framework holds.
-class PluginNames {
- public:
-  void insert(std::string_view plugin) {
-    if (contains(plugin)) return;
-    if (size_ < few_.size()) {
-      few_[size_] = plugin;
-    } else {
-      more_.push_back(plugin);
-    }
-    ++size_;
-  }
-  void erase(std::string_view plugin) {
-    PluginNames others;
-    visit([&](std::string_view name) {
-      if (name != plugin) others.insert(name);
-      return false;
-    });
-    *this = std::move(others);
-  }
-  void clear() {
-    size_ = 0;
-    more_.clear();
-  }
-  bool contains(std::string_view plugin) const {
-    return visit([plugin](std::string_view name) { return name == plugin; });
-  }
-  std::size_t size() const { return size_; }
 
  private:
-  // Until `found` answers true.
-  template <class Found>
-  bool visit(const Found& found) const {
-    const auto end = few_.begin() + static_cast<std::ptrdiff_t>(std::min(size_, few_.size()));
-    return std::any_of(few_.begin(), end, found) || std::any_of(more_.begin(), more_.end(), found);
-  }
-  std::array<std::string_view, 8> few_;  // nearly always all: no allocation
-  std::size_t size_ = 0;
-  std::vector<std::string_view> more_;
+  friend class StateEntryRef;
+  std::uint32_t users_ = 0;
 };
+
+class StateEntryRef {
+ public:
+  explicit StateEntryRef(std::unique_ptr<StateEntry> entry) : entry_(entry.release()) { ++entry_->users_; }
+  StateEntryRef(const StateEntryRef& other) noexcept : entry_(other.entry_) { ++entry_->users_; }
+  StateEntryRef(StateEntryRef&& other) noexcept : entry_(std::exchange(other.entry_, nullptr)) {}
+  StateEntryRef& operator=(StateEntryRef other) noexcept {
+    std::swap(entry_, other.entry_);
+    return *this;
+  }
+  ~StateEntryRef() {
+    if (entry_ != nullptr && --entry_->users_ == 0) delete entry_;
+  }
+  StateEntry* get() const { return entry_; }
+  StateEntry* own() {
+    if (entry_->users_ > 1) *this = StateEntryRef(entry_->clone());
+    return entry_;
+  }
+
+ private:
+  StateEntry* entry_;  // null: moved from
+};
+
+// Plugins of one framework, by Framework::Named::number.
+inline constexpr std::size_t kPluginsMax = 256;
+using PluginBits = std::bitset<kPluginsMax>;
 
 class CycleState : public Recycled<CycleState> {
  public:
@@ -69,25 +60,35 @@ class CycleState : public Recycled<CycleState> {
   CycleState(CycleState&&) = default;
   CycleState& operator=(CycleState&&) = default;
 
-  // Key: the plugin's name, or that name and a suffix. Replaces what was there.
-  void write(std::string_view key, std::unique_ptr<StateEntry> entry) {
-    entries_.insert_or_assign(std::string(key), std::move(entry));
-  }
-  // Null when nothing was written. T is the type that was written under this key.
+  // Each type of entry is there once: a plugin has its own types. Replaces what was there.
   template <class T>
-  T* read(std::string_view key) const {
-    auto found = entries_.find(key);
-    return found == entries_.end() ? nullptr : static_cast<T*>(found->second.get());
+  void write(std::unique_ptr<T> entry) {
+    erase(&kKey<T>);
+    entries_.push_back({&kKey<T>, StateEntryRef(std::move(entry))});
+  }
+  // Null when nothing was written.
+  template <class T>
+  const T* read() const {
+    const Held* held = find(&kKey<T>);
+    return held == nullptr ? nullptr : static_cast<const T*>(held->entry.get());
+  }
+  // The same to be changed, in this state alone.
+  template <class T>
+  T* edit() {
+    Held* held = find(&kKey<T>);
+    return held == nullptr ? nullptr : static_cast<T*>(held->entry.own());
   }
   CycleState clone() const;
+  // As clone() gives it, in the memory that this one has.
+  void become(const CycleState& other);
 
   // The durations of this cycle's plugins go into the metrics.
   bool sampled = false;
 
   // Plugins that answered Skip at PreFilter, PreScore or PreBindPreFlight; the runner leaves out their later points.
-  PluginNames skip_filter;
-  PluginNames skip_score;
-  PluginNames skip_pre_bind;
+  PluginBits skip_filter;
+  PluginBits skip_score;
+  PluginBits skip_pre_bind;
 
   // During PostFilter: what is kept from attempt to attempt for pods of this one's class, for as long as nothing but
   // nodes, and pods on them, has changed. Null: nothing is, or Filter, AddPod and RemovePod look at more than one node.
@@ -103,8 +104,24 @@ class CycleState : public Recycled<CycleState> {
   bool activates_pods() const { return pods_to_activate_ != nullptr && !pods_to_activate_->empty(); }
 
  private:
+  template <class T>
+  static inline char kKey = 0;  // its address is the key
+  struct Held {
+    const void* key;
+    StateEntryRef entry;
+  };
+  const Held* find(const void* key) const {
+    const auto found =
+        std::find_if(entries_.begin(), entries_.end(), [key](const Held& each) { return each.key == key; });
+    return found == entries_.end() ? nullptr : &*found;
+  }
+  Held* find(const void* key) { return const_cast<Held*>(std::as_const(*this).find(key)); }
+  void erase(const void* key) {
+    std::erase_if(entries_, [key](const Held& each) { return each.key == key; });
+  }
+
   mutable std::shared_ptr<std::set<std::string>> pods_to_activate_;  // null: nobody has asked for it yet
-  std::map<std::string, std::unique_ptr<StateEntry>, std::less<>> entries_;
+  std::vector<Held> entries_;                                        // few
 };
 
 }  // namespace berth

@@ -12,7 +12,7 @@ constexpr Millis kPermitTimeoutMax = 15 * 60 * 1000;
 
 // Any status that a point may not answer ends the attempt as an error; `doing` names the point and the plugin in
 // upstream's words. A rejection where none is meant tells its reasons all the same.
-Status fault(const std::string& doing, const std::string& plugin, const Status& status) {
+Status fault(const std::string& doing, const Text& plugin, const Status& status) {
   std::string said = status.message();
   if (status.code() != Code::error && !status.is_rejected()) {
     const std::string answer = "answered " + std::string(to_string(status.code())) + ", which has no meaning here";
@@ -21,13 +21,13 @@ Status fault(const std::string& doing, const std::string& plugin, const Status& 
   return Status::error(doing + ": " + said).with_plugin(plugin);
 }
 
-std::string running(std::string_view point, const std::string& plugin) {
-  return "running " + std::string(point) + " plugin \"" + plugin + "\"";
+std::string running(std::string_view point, std::string_view plugin) {
+  return "running " + std::string(point) + " plugin \"" + std::string(plugin) + "\"";
 }
 
 // Rejections pass, all else is a fault.
-Status rejected_or_fault(const std::string& doing, const std::string& plugin, Status status) {
-  if (!status.is_rejected()) return fault(doing, plugin, status);
+Status rejected_or_fault(std::string_view point, const Text& plugin, Status status) {
+  if (!status.is_rejected()) return fault(running(point, plugin), plugin, status);
   status.set_plugin(plugin);
   return status;
 }
@@ -38,7 +38,7 @@ std::string join(const std::set<std::string>& names) {
   return text;
 }
 
-void narrow(PreFilterResult& total, const PreFilterResult& mine, const std::string& plugin) {
+void narrow(PreFilterResult& total, const PreFilterResult& mine, const Text& plugin) {
   if (!mine.node_names) return;
   total.plugins.insert(plugin);
   if (!total.node_names) {
@@ -80,7 +80,7 @@ Status Framework::pre_enqueue(const Pod& pod, std::string_view first) const {
   auto ask = [&pod](const Named<PreEnqueuePlugin>& entry) -> Status {
     Status status = entry.plugin->pre_enqueue(pod);
     if (status.is_success()) return status;
-    return rejected_or_fault(running("PreEnqueue", entry.name), entry.name, std::move(status));
+    return rejected_or_fault("PreEnqueue", entry.name, std::move(status));
   };
   for (const auto& entry : pre_enqueue_) {
     if (entry.name != first) continue;
@@ -110,14 +110,14 @@ bool Framework::is_of_interest(const ClusterEvent& event) const {
 
 Status Framework::pre_filter(CycleState& state, const Pod& pod, const Snapshot& snapshot,
                              PreFilterResult& result) const {
-  state.skip_filter.clear();
+  state.skip_filter.reset();
   Status rejection;
   for (const auto& entry : pre_filter_) {
     PreFilterResult mine;
     Status status =
         measured(state, entry, "PreFilter", [&] { return entry.plugin->pre_filter(state, pod, snapshot, mine); });
     if (status.is_skip()) {
-      state.skip_filter.insert(entry.name);
+      state.skip_filter.set(entry.number);
       continue;
     }
     if (status.code() == Code::unresolvable) {
@@ -138,17 +138,18 @@ Status Framework::pre_filter(CycleState& state, const Pod& pod, const Snapshot& 
 
 Status Framework::run_filter(CycleState& state, const Pod& pod, const NodeInfo& node) const {
   for (const auto& entry : filter_) {
-    if (state.skip_filter.contains(entry.name)) continue;
+    if (state.skip_filter.test(entry.number)) continue;
     Status status = measured(state, entry, "Filter", [&] { return entry.plugin->filter(state, pod, node); });
-    if (!status.is_success())
-      return rejected_or_fault("running \"" + entry.name + "\" filter plugin", entry.name, std::move(status));
+    if (status.is_success()) continue;
+    if (!status.is_rejected()) return fault("running \"" + entry.name + "\" filter plugin", entry.name, status);
+    return std::move(status).with_plugin(entry.name);
   }
   return {};
 }
 
 Status Framework::run_add_pod(CycleState& state, const Pod& pod, const Pod& added, const NodeInfo& node) const {
   for (const auto& entry : pre_filter_) {
-    if (state.skip_filter.contains(entry.name)) continue;
+    if (state.skip_filter.test(entry.number)) continue;
     Status status = measured(state, entry, "PreFilterExtensionAddPod",
                              [&] { return entry.plugin->add_pod(state, pod, added, node); });
     if (!status.is_success()) return fault(running("AddPod on PreFilter", entry.name), entry.name, status);
@@ -158,7 +159,7 @@ Status Framework::run_add_pod(CycleState& state, const Pod& pod, const Pod& adde
 
 Status Framework::run_remove_pod(CycleState& state, const Pod& pod, const Pod& removed, const NodeInfo& node) const {
   for (const auto& entry : pre_filter_) {
-    if (state.skip_filter.contains(entry.name)) continue;
+    if (state.skip_filter.test(entry.number)) continue;
     Status status = measured(state, entry, "PreFilterExtensionRemovePod",
                              [&] { return entry.plugin->remove_pod(state, pod, removed, node); });
     if (!status.is_success()) return fault(running("RemovePod on PreFilter", entry.name), entry.name, status);
@@ -209,11 +210,11 @@ Status Framework::post_filter(CycleState& state, const Pod& pod, const NodeStatu
 
 Status Framework::pre_score(CycleState& state, const Pod& pod,
                             const std::vector<std::shared_ptr<const NodeInfo>>& feasible) const {
-  state.skip_score.clear();
+  state.skip_score.reset();
   for (const auto& entry : pre_score_) {
     Status status = measured(state, entry, "PreScore", [&] { return entry.plugin->pre_score(state, pod, feasible); });
     if (status.is_skip()) {
-      state.skip_score.insert(entry.name);
+      state.skip_score.set(entry.number);
     } else if (!status.is_success()) {
       return fault(running("PreScore", entry.name), entry.name, status);
     }
@@ -230,7 +231,7 @@ Status Framework::score_nodes(CycleState& state, const Pod& pod,
       std::int64_t score = 0;
       const Status status =
           measured(state, *plugins[i], "Score", [&] { return plugins[i]->plugin->score(state, pod, *node, score); });
-      const std::string& name = plugins[i]->name;
+      const Text& name = plugins[i]->name;
       if (!status.is_success()) {
         return fault("running Score plugins: plugin \"" + name + "\" failed with", name, status);
       }
@@ -245,13 +246,13 @@ Status Framework::score(CycleState& state, const Pod& pod, const std::vector<std
   std::vector<const Named<ScorePlugin>*> plugins;
   per_plugin.clear();
   for (const auto& entry : score_) {
-    if (state.skip_score.contains(entry.name)) continue;
+    if (state.skip_score.test(entry.number)) continue;
     plugins.push_back(&entry);
     per_plugin.push_back({entry.name, entry.weight, {}});
   }
   if (Status status = score_nodes(state, pod, feasible, plugins, per_plugin); !status.is_success()) return status;
   for (std::size_t i = 0; i < plugins.size(); ++i) {
-    const std::string& name = plugins[i]->name;
+    const Text& name = plugins[i]->name;
     const Status status = measured(state, *plugins[i], "ScoreExtensionNormalize",
                                    [&] { return plugins[i]->plugin->normalize(state, pod, per_plugin[i].scores); });
     if (!status.is_success()) {
@@ -278,7 +279,7 @@ Status Framework::score(CycleState& state, const Pod& pod, const std::vector<std
 Status Framework::reserve(CycleState& state, const Pod& pod, const std::string& node) const {
   for (const auto& entry : reserve_) {
     Status status = measured(state, entry, "Reserve", [&] { return entry.plugin->reserve(state, pod, node); });
-    if (!status.is_success()) return rejected_or_fault(running("Reserve", entry.name), entry.name, std::move(status));
+    if (!status.is_success()) return rejected_or_fault("Reserve", entry.name, std::move(status));
   }
   return {};
 }
@@ -302,7 +303,7 @@ Status Framework::permit(CycleState& state, const Pod& pod, const std::string& n
       timeouts[entry.name] = std::clamp<Millis>(timeout, 0, kPermitTimeoutMax);
     } else if (!status.is_success()) {
       timeouts.clear();
-      return rejected_or_fault(running("Permit", entry.name), entry.name, std::move(status));
+      return rejected_or_fault("Permit", entry.name, std::move(status));
     }
   }
   if (timeouts.empty()) return {};
@@ -310,11 +311,11 @@ Status Framework::permit(CycleState& state, const Pod& pod, const std::string& n
 }
 
 Status Framework::run_pre_bind_pre_flight(CycleState& state, const Pod& pod, const std::string& node) const {
-  state.skip_pre_bind.clear();
+  state.skip_pre_bind.reset();
   for (const auto& entry : pre_bind_) {
     Status status = entry.plugin->pre_bind_pre_flight(state, pod, node);
     if (status.is_skip()) {
-      state.skip_pre_bind.insert(entry.name);
+      state.skip_pre_bind.set(entry.number);
     } else if (status.code() == Code::error) {
       return fault("running PreBindPreFlight \"" + entry.name + "\"", entry.name, status);
     } else if (!status.is_success()) {
@@ -323,15 +324,15 @@ Status Framework::run_pre_bind_pre_flight(CycleState& state, const Pod& pod, con
           .with_plugin(entry.name);
     }
   }
-  return state.skip_pre_bind.size() == pre_bind_.size() ? Status::skip() : Status();
+  return state.skip_pre_bind.count() == pre_bind_.size() ? Status::skip() : Status();
 }
 
 Status Framework::pre_bind(CycleState& state, const Pod& pod, const std::string& node, BindRequest& request) const {
   for (const auto& entry : pre_bind_) {
-    if (state.skip_pre_bind.contains(entry.name)) continue;
+    if (state.skip_pre_bind.test(entry.number)) continue;
     Status status =
         measured(state, entry, "PreBind", [&] { return entry.plugin->pre_bind(state, pod, node, request); });
-    if (!status.is_success()) return rejected_or_fault(running("PreBind", entry.name), entry.name, std::move(status));
+    if (!status.is_success()) return rejected_or_fault("PreBind", entry.name, std::move(status));
     if (!request.provision.empty()) return {};
   }
   return {};
@@ -341,7 +342,7 @@ Status Framework::bind(CycleState& state, const Pod& pod, const std::string& nod
   for (const auto& entry : bind_) {
     Status status = measured(state, entry, "Bind", [&] { return entry.plugin->bind(state, pod, node); });
     if (status.is_skip()) continue;
-    if (!status.is_success()) return rejected_or_fault(running("Bind", entry.name), entry.name, std::move(status));
+    if (!status.is_success()) return rejected_or_fault("Bind", entry.name, std::move(status));
     return std::move(status).with_plugin(entry.name);
   }
   return Status::skip();

@@ -81,8 +81,8 @@ class Registry {
 
 class Framework {
  public:
-  // Makes each plugin once and lists it at its points. An error begins with the path that the profile gives to what is
-  // wrong, if any.
+  // Makes each plugin once, at most kPluginsMax, and lists it at its points. An error begins with the path that the
+  // profile gives to what is wrong, if any.
   static Result<std::unique_ptr<Framework>> make(const Registry& registry, const Profile& profile, Handle& handle);
 
   const std::string& scheduler_name() const;
@@ -129,8 +129,9 @@ class Framework {
   // of the point.
   template <class T>
   struct Named {
-    std::string name;
+    Text name;
     T* plugin = nullptr;
+    std::size_t number = 0;  // the same at each point
     std::int64_t weight = 1;
     Counter* evaluations = nullptr;    // null: not counted
     SummingPlugin* summing = nullptr;  // the same plugin; null: it is none

@@ -61,6 +61,10 @@ Status Framework::make_plugins(const Registry& registry, const Profile& profile,
     register_events(entry.name, **plugin);
     complete_args(profile, entry.name, **plugin);
     plugins_.emplace(entry.name, std::move(*plugin));
+    if (plugins_.size() > kPluginsMax) {
+      return Status::error(at_path(entry.path, "more than " + std::to_string(kPluginsMax) +
+                                                   " plugins in one profile; leave out \"" + entry.name + "\""));
+    }
   }
   // Arguments of a plugin that is turned off must be right all the same, and are told with the others.
   for (const auto& [name, args] : profile.args) {
@@ -104,9 +108,12 @@ Status Framework::place(const Profile& profile, Point point, std::vector<Named<T
                                                    " must be at least 1; disable the plugin to turn it off"));
     }
     if (entry.weight == 0) entry.weight = 1;
-    Plugin* plugin = plugins_.at(entry.name).get();
-    list.push_back({entry.name, part_of(entry.name), entry.weight, evaluations_of(entry.name, point),
-                    dynamic_cast<SummingPlugin*>(plugin), dynamic_cast<TrackingPlugin*>(plugin)});
+    const auto known = plugins_.find(entry.name);
+    Plugin* plugin = known->second.get();
+    const auto number = static_cast<std::size_t>(std::distance(plugins_.begin(), known));
+    list.push_back({Text::common(entry.name), part_of(entry.name), number, entry.weight,
+                    evaluations_of(entry.name, point), dynamic_cast<SummingPlugin*>(plugin),
+                    dynamic_cast<TrackingPlugin*>(plugin)});
     completed.enabled.push_back({entry.name, point == Point::score ? entry.weight : 0, entry.path});
   }
   return {};

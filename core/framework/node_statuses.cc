@@ -8,7 +8,7 @@ namespace berth {
 namespace {
 
 std::size_t hash_of(const Status& status) {
-  const std::hash<std::string> hash;
+  const std::hash<std::string_view> hash;
   std::size_t sum = static_cast<std::size_t>(status.code()) * 31 + hash(status.plugin());
   for (const std::string& reason : status.reasons()) sum = sum * 31 + hash(reason);
   return sum;

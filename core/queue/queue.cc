@@ -91,7 +91,7 @@ void Queue::put_active(Entry& entry, std::string_view event) {
 bool Queue::pass_pre_enqueue(Entry& entry) {
   QueuedPod& queued = entry.queued;
   const Status status = entry.framework->run_pre_enqueue(*queued.pod, queued.gating_plugin);
-  queued.gating_plugin = status.is_success() ? std::string() : status.plugin();
+  queued.gating_plugin = status.plugin();  // none on success
   if (!status.is_success()) queued.unschedulable_plugins.insert(status.plugin());
   return status.is_success();
 }

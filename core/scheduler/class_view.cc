@@ -19,6 +19,10 @@ ClassView::Kinds ClassView::kinds_of(const Framework& framework, const Pod& pod)
 ClassView::ClassView(const Framework& framework, const Pod& pod, Kinds kinds)
     : framework_(framework), kinds_(std::move(kinds)), pod_(pod) {
   pod_.shape = {};
+  for (const auto& entry : framework_.filters()) {
+    const auto kind = kinds_.find(entry.name);
+    tracked_plugins_.set(entry.number, kind != kinds_.end() && kind->second.has_value());
+  }
   usable_ = find_undeclared();
 }
 
@@ -26,40 +30,37 @@ bool ClassView::is_of(const Framework& framework, const Pod& pod, const Kinds& k
   return &framework == &framework_ && kinds == kinds_ && is_same_class(pod, pod_, with_labels);
 }
 
-bool ClassView::is_tracked(const std::string& plugin) const {
-  const auto kind = kinds_.find(plugin);
-  return kind != kinds_.end() && kind->second;
-}
-
 // False: no view is possible. Who scores says what it reads, who sums does so at both of its points, and of those who
 // filter one at least declares something.
 bool ClassView::find_undeclared() {
   const auto is_declared = [this](const auto& entry, Point point) {
     const Reads reads = entry.plugin->reads(pod_, point);
-    if (reads == Reads::objects) return is_tracked(entry.name);
+    if (reads == Reads::objects) return tracked_plugins_.test(entry.number);
     return reads != Reads::anything && (reads == Reads::sums) == (entry.summing != nullptr);
   };
   bool possible = true;
   for (const auto& entry : framework_.pre_scores()) possible = possible && is_declared(entry, Point::pre_score);
   for (const auto& entry : framework_.scores()) possible = possible && is_declared(entry, Point::score);
   for (const auto& entry : framework_.pre_filters()) {
-    if (!is_declared(entry, Point::pre_filter)) undeclared_.insert(entry.name);
+    if (!is_declared(entry, Point::pre_filter)) undeclared_.set(entry.number);
   }
   for (const auto& entry : framework_.filters()) {
-    if (!is_declared(entry, Point::filter)) undeclared_.insert(entry.name);
+    if (!is_declared(entry, Point::filter)) undeclared_.set(entry.number);
   }
   const auto follows = [](const auto& list, const auto& before) {
     return std::all_of(list.begin(), list.end(), [&before](const auto& entry) {
-      return entry.summing == nullptr || std::any_of(before.begin(), before.end(),
-                                                     [&entry](const auto& other) { return other.name == entry.name; });
+      return entry.summing == nullptr || std::any_of(before.begin(), before.end(), [&entry](const auto& other) {
+               return other.number == entry.number;
+             });
     });
   };
   const auto& filters = framework_.filters();
   return possible && follows(filters, framework_.pre_filters()) &&
          follows(framework_.scores(), framework_.pre_scores()) &&
-         std::any_of(filters.begin(), filters.end(), [this](const auto& each) { return !is_undeclared(each.name); }) &&
+         std::any_of(filters.begin(), filters.end(),
+                     [this](const auto& each) { return !undeclared_.test(each.number); }) &&
          std::none_of(filters.begin(), filters.end(),
-                      [this](const auto& each) { return each.summing != nullptr && is_undeclared(each.name); });
+                      [this](const auto& each) { return each.summing != nullptr && undeclared_.test(each.number); });
 }
 
 bool ClassView::follow(const Snapshot& snapshot, const Pod& pod) {
@@ -91,7 +92,7 @@ bool ClassView::follow(const Snapshot& snapshot, const Pod& pod) {
 
 bool ClassView::note_tracked_changes(const Snapshot& snapshot) {
   return std::all_of(framework_.filters().begin(), framework_.filters().end(), [&](const auto& entry) {
-    return !is_tracked(entry.name) || entry.tracking->changed(state_, snapshot, tracked_);
+    return !tracked_plugins_.test(entry.number) || entry.tracking->changed(state_, snapshot, tracked_);
   });
 }
 
@@ -99,11 +100,11 @@ bool ClassView::note_tracked_changes(const Snapshot& snapshot) {
 bool ClassView::ask_class(const Snapshot& snapshot) {
   state_ = CycleState();
   for (const auto& entry : framework_.pre_filters()) {
-    if (entry.summing != nullptr || is_undeclared(entry.name)) continue;
+    if (entry.summing != nullptr || undeclared_.test(entry.number)) continue;
     PreFilterResult narrowed;
     const Status status = entry.plugin->pre_filter(state_, pod_, snapshot, narrowed);
     if (status.is_skip()) {
-      state_.skip_filter.insert(entry.name);
+      state_.skip_filter.set(entry.number);
     } else if (!status.is_success() || narrowed.node_names) {
       return false;
     }
@@ -112,7 +113,7 @@ bool ClassView::ask_class(const Snapshot& snapshot) {
     if (entry.summing != nullptr) continue;
     const Status status = entry.plugin->pre_score(state_, pod_, {});
     if (status.is_skip()) {
-      state_.skip_score.insert(entry.name);
+      state_.skip_score.set(entry.number);
     } else if (!status.is_success()) {
       return false;
     }
@@ -207,7 +208,7 @@ bool ClassView::catch_up(const Snapshot& snapshot) {
 bool ClassView::judge(Candidates::Place place, const Snapshot& snapshot) {
   const NodeInfo& node = *snapshot.nodes()[place];
   for (const auto& entry : framework_.filters()) {
-    if (entry.summing != nullptr || state_.skip_filter.contains(entry.name) || is_undeclared(entry.name)) continue;
+    if (entry.summing != nullptr || state_.skip_filter.test(entry.number) || undeclared_.test(entry.number)) continue;
     entry.count();
     Status status = entry.plugin->filter(state_, pod_, node);
     if (status.is_success()) continue;
@@ -219,7 +220,7 @@ bool ClassView::judge(Candidates::Place place, const Snapshot& snapshot) {
   key_.clear();
   std::int64_t own = 0;
   for (const auto& entry : framework_.scores()) {
-    if (entry.summing != nullptr || state_.skip_score.contains(entry.name)) continue;
+    if (entry.summing != nullptr || state_.skip_score.test(entry.number)) continue;
     std::int64_t score = 0;
     entry.count();
     if (!entry.plugin->score(state_, pod_, node, score).is_success()) return false;

@@ -15,7 +15,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -84,7 +83,7 @@ class ClassView {
       const Candidates::Group* group = nullptr;
       Status status;
     };
-    bool ask_pre_filters(bool (ClassView::*are_meant)(const std::string& plugin) const);
+    bool ask_pre_filters(const PluginBits& meant);
     bool ask_undeclared();
     void skip_sums();
     bool hold_back_nominated();
@@ -112,8 +111,6 @@ class ClassView {
 
  private:
   bool find_undeclared();
-  bool is_undeclared(const std::string& plugin) const { return undeclared_.contains(plugin); }
-  bool is_tracked(const std::string& plugin) const;
   bool note_tracked_changes(const Snapshot& snapshot);
   void follow_move(const Snapshot::Move& move);
   void follow_last(const Snapshot::Change& change);
@@ -126,8 +123,9 @@ class ClassView {
 
   const Framework& framework_;
   Kinds kinds_;
-  Pod pod_;                                        // of the class
-  std::set<std::string, std::less<>> undeclared_;  // at PreFilter or Filter
+  Pod pod_;                     // of the class
+  PluginBits undeclared_;       // at PreFilter or Filter
+  PluginBits tracked_plugins_;  // they follow the pod's objects
   bool usable_ = true;
   bool begun_ = false;
   CycleState state_;  // of declared plugins, as PreFilter and PreScore write it

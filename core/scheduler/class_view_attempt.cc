@@ -24,14 +24,14 @@ void ClassView::Attempt::hold_back(Candidates::Place place, Status status) {
 }
 
 // PreFilter of those of one kind, for what they keep in the pod's own state. False: all nodes have to be asked.
-bool ClassView::Attempt::ask_pre_filters(bool (ClassView::*are_meant)(const std::string&) const) {
+bool ClassView::Attempt::ask_pre_filters(const PluginBits& meant) {
   for (const auto& entry : view_.framework_.pre_filters()) {
-    if (!(view_.*are_meant)(entry.name)) continue;
+    if (!meant.test(entry.number)) continue;
     PreFilterResult narrowed;
     entry.count();
     const Status status = entry.plugin->pre_filter(own_state_, pod_, snapshot_, narrowed);
     if (status.is_skip()) {
-      own_state_.skip_filter.insert(entry.name);
+      own_state_.skip_filter.set(entry.number);
     } else if (!status.is_success() || narrowed.node_names) {
       return false;
     }
@@ -41,24 +41,24 @@ bool ClassView::Attempt::ask_pre_filters(bool (ClassView::*are_meant)(const std:
 
 // Those who declare nothing: PreFilter, and whether their Filter has to run on nodes.
 bool ClassView::Attempt::ask_undeclared() {
-  if (view_.undeclared_.empty()) return true;
-  if (!ask_pre_filters(&ClassView::is_undeclared)) return false;
+  if (view_.undeclared_.none()) return true;
+  if (!ask_pre_filters(view_.undeclared_)) return false;
   for (const auto& entry : view_.framework_.filters()) {
-    if (!view_.is_undeclared(entry.name)) continue;
-    if (own_state_.skip_filter.contains(entry.name) || entry.plugin->accepts_all(own_state_, pod_)) {
-      own_state_.skip_filter.insert(entry.name);
-      view_.state_.skip_filter.insert(entry.name);
+    if (!view_.undeclared_.test(entry.number)) continue;
+    if (own_state_.skip_filter.test(entry.number) || entry.plugin->accepts_all(own_state_, pod_)) {
+      own_state_.skip_filter.set(entry.number);
+      view_.state_.skip_filter.set(entry.number);
       continue;
     }
     asks_nodes_ = true;
-    view_.state_.skip_filter.erase(entry.name);
+    view_.state_.skip_filter.reset(entry.number);
   }
   return true;
 }
 
 bool ClassView::Attempt::settle_on(std::size_t place) const {
   for (const auto& entry : view_.framework_.filters()) {
-    if (!view_.is_tracked(entry.name) || own_state_.skip_filter.contains(entry.name)) continue;
+    if (!view_.tracked_plugins_.test(entry.number) || own_state_.skip_filter.test(entry.number)) continue;
     entry.count();
     if (!entry.plugin->filter(own_state_, pod_, *snapshot_.nodes()[place]).is_success()) return false;
   }
@@ -70,9 +70,9 @@ void ClassView::Attempt::skip_sums() {
   for (const auto& entry : view_.framework_.pre_filters()) {
     if (entry.summing == nullptr) continue;
     if (entry.summing->skips_filter(view_.state_, view_.pod_)) {
-      view_.state_.skip_filter.insert(entry.name);
+      view_.state_.skip_filter.set(entry.number);
     } else {
-      view_.state_.skip_filter.erase(entry.name);
+      view_.state_.skip_filter.reset(entry.number);
     }
   }
 }
@@ -117,7 +117,7 @@ bool ClassView::Attempt::filter_groups() {
     const NodeInfo& node = *snapshot_.nodes()[group.any()];
     bool rejected = false;
     for (const auto& entry : view_.framework_.filters()) {
-      if (entry.summing == nullptr || view_.state_.skip_filter.contains(entry.name)) continue;
+      if (entry.summing == nullptr || view_.state_.skip_filter.test(entry.number)) continue;
       entry.count();
       Status status = entry.plugin->filter(view_.state_, pod_, node);
       if (status.is_success()) continue;
@@ -144,7 +144,7 @@ bool ClassView::Attempt::filter_nodes(std::size_t start) {
     const Candidates::Group* group = view_.candidates_.group_of(place);
     if (group == nullptr || !is_fit(group)) continue;
     for (const auto& entry : view_.framework_.filters()) {
-      if (!view_.is_undeclared(entry.name) || own_state_.skip_filter.contains(entry.name)) continue;
+      if (!view_.undeclared_.test(entry.number) || own_state_.skip_filter.test(entry.number)) continue;
       entry.count();
       Status status = entry.plugin->filter(own_state_, pod_, *nodes[place]);
       if (status.is_success()) continue;
@@ -157,7 +157,7 @@ bool ClassView::Attempt::filter_nodes(std::size_t start) {
 }
 
 bool ClassView::Attempt::filter(std::size_t start) {
-  if (!ask_undeclared() || !ask_pre_filters(&ClassView::is_tracked)) return false;
+  if (!ask_undeclared() || !ask_pre_filters(view_.tracked_plugins_)) return false;
   skip_sums();
   if (!hold_back_nominated()) return false;
   if (!filter_groups()) return false;
@@ -174,7 +174,7 @@ bool ClassView::Attempt::filter(std::size_t start) {
 bool ClassView::Attempt::asks_in_order() const {
   bool sums = false;
   for (const auto& entry : view_.framework_.filters()) {
-    if (view_.state_.skip_filter.contains(entry.name)) continue;
+    if (view_.state_.skip_filter.test(entry.number)) continue;
     if (sums && entry.summing == nullptr) return false;
     sums = entry.summing != nullptr;
   }
@@ -183,9 +183,9 @@ bool ClassView::Attempt::asks_in_order() const {
 
 bool ClassView::Attempt::looks_at_one_node() const {
   const auto& asked = view_.framework_.pre_filters();
-  return view_.undeclared_.empty() && view_.kinds_.empty() &&
+  return view_.undeclared_.none() && view_.kinds_.empty() &&
          std::all_of(asked.begin(), asked.end(), [this](const auto& entry) {
-           return entry.summing == nullptr || view_.state_.skip_filter.contains(entry.name);
+           return entry.summing == nullptr || view_.state_.skip_filter.test(entry.number);
          });
 }
 
@@ -228,11 +228,11 @@ bool ClassView::Attempt::score() {
     if (entry.summing == nullptr) continue;
     const Status status = entry.summing->pre_score_sums(state, view_.pod_, nodes, view_.domains_);
     if (status.is_skip()) {
-      state.skip_score.insert(entry.name);
+      state.skip_score.set(entry.number);
     } else if (!status.is_success()) {
       return false;
     } else {
-      state.skip_score.erase(entry.name);
+      state.skip_score.reset(entry.number);
     }
   }
   view_.scratch_.resize(all.size());
@@ -250,11 +250,11 @@ bool ClassView::Attempt::score_groups(std::size_t plugin) {
   const auto& entry = view_.framework_.scores()[plugin];
   CycleState& state = view_.state_;
   const bool summing = entry.summing != nullptr;
-  if (state.skip_score.contains(entry.name) || (!summing && !entry.plugin->normalizes())) return true;
+  if (state.skip_score.test(entry.number) || (!summing && !entry.plugin->normalizes())) return true;
   std::size_t in_key = 0;
   for (std::size_t i = 0; i < plugin; ++i) {
     const auto& other = view_.framework_.scores()[i];
-    if (other.summing == nullptr && other.plugin->normalizes() && !state.skip_score.contains(other.name)) {
+    if (other.summing == nullptr && other.plugin->normalizes() && !state.skip_score.test(other.number)) {
       ++in_key;
     }
   }
@@ -303,7 +303,7 @@ bool ClassView::Attempt::tell(std::size_t start, std::vector<Framework::PluginSc
   std::map<const Candidates::Group*, std::size_t> told;  // its place in alike_
   for (std::size_t i = 0; i < view_.alike_.size(); ++i) told[view_.alike_[i].group] = i;
   for (const auto& entry : plugins) {
-    if (!view_.state_.skip_score.contains(entry.name)) per_plugin.push_back({entry.name, entry.weight, {}});
+    if (!view_.state_.skip_score.test(entry.number)) per_plugin.push_back({entry.name, entry.weight, {}});
   }
   for (std::size_t turn = 0; turn < nodes.size(); ++turn) {
     const std::size_t at = (start + turn) % nodes.size();
@@ -314,7 +314,7 @@ bool ClassView::Attempt::tell(std::size_t start, std::vector<Framework::PluginSc
     auto mine = per_plugin.begin();
     for (std::size_t plugin = 0; plugin < plugins.size(); ++plugin) {
       const auto& entry = plugins[plugin];
-      if (view_.state_.skip_score.contains(entry.name)) continue;
+      if (view_.state_.skip_score.test(entry.number)) continue;
       std::int64_t score = score_at(alike->second, plugin);
       const bool own = entry.summing == nullptr && !entry.plugin->normalizes();
       if (own && !entry.plugin->score(view_.state_, pod_, *nodes[at], score).is_success()) return false;

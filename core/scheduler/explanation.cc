@@ -28,7 +28,7 @@ Json texts(const std::vector<std::string>& list) {
 
 Json verdict_json(const Status& status) {
   Json json = Json::object();
-  if (!status.plugin().empty()) json.set("plugin", status.plugin());
+  if (!status.plugin().empty()) json.set("plugin", status.plugin().get());
   json.set("code", to_string(status.code()));
   if (!status.reasons().empty()) json.set("reasons", texts(status.reasons()));
   return json;

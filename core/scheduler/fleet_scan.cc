@@ -165,7 +165,7 @@ bool FleetScan::Attempt::filter(std::size_t /*start*/) {
   const auto& filters = scan_.framework_.filters();
   scan_.rejected_.assign(snapshot_.nodes().size(), 0);
   for (std::size_t plugin = 0; plugin < filters.size(); ++plugin) {
-    if (state_.skip_filter.contains(filters[plugin].name)) continue;
+    if (state_.skip_filter.test(filters[plugin].number)) continue;
     const auto* rejects = scan_.ask_filter(plugin, state_, pod_, snapshot_);
     if (rejects == nullptr) return false;
     asked_.push_back({&filters[plugin], rejects});
@@ -180,23 +180,23 @@ bool FleetScan::Attempt::filter(std::size_t /*start*/) {
 
 // Counted when the pod is for here: otherwise PreFilter is asked again, and counted then.
 bool FleetScan::Attempt::pre_filter() {
-  state_.skip_filter.clear();
+  state_.skip_filter.reset();
   const auto& asked = scan_.framework_.pre_filters();
   for (const auto& entry : asked) {
     PreFilterResult narrowed;
     const Status status = entry.plugin->pre_filter(state_, *pod_, snapshot_, narrowed);
     if (status.is_skip()) {
-      state_.skip_filter.insert(entry.name);
+      state_.skip_filter.set(entry.number);
     } else if (!status.is_success() || narrowed.node_names) {
       return false;
     }
   }
   for (const auto& entry : scan_.framework_.filters()) {
-    if (state_.skip_filter.contains(entry.name)) continue;
+    if (state_.skip_filter.test(entry.number)) continue;
     if (!reads_nodes_only(*entry.plugin, *pod_, Point::filter)) return false;
   }
   for (const auto& entry : asked) {
-    if (!state_.skip_filter.contains(entry.name)) entry.count();
+    if (!state_.skip_filter.test(entry.number)) entry.count();
   }
   return true;
 }
@@ -240,12 +240,12 @@ std::optional<Rejection> FleetScan::Attempt::rejection() {
 // PreScore asks about the class alone, or skips.
 bool FleetScan::Attempt::pre_score() {
   const std::vector<std::shared_ptr<const NodeInfo>> one = {snapshot_.nodes()[only()]};
-  state_.skip_score.clear();
+  state_.skip_score.reset();
   for (const auto& entry : scan_.framework_.pre_scores()) {
     entry.count();
     const Status status = entry.plugin->pre_score(state_, *pod_, one);
     if (status.is_skip()) {
-      state_.skip_score.insert(entry.name);
+      state_.skip_score.set(entry.number);
     } else if (!status.is_success() || !reads_nodes_only(*entry.plugin, *pod_, Point::pre_score)) {
       return false;
     }
@@ -282,7 +282,7 @@ bool FleetScan::Attempt::score() {
   scan_.of_all_ = 0;
   for (std::size_t plugin = 0; plugin < plugins.size(); ++plugin) {
     const auto& entry = plugins[plugin];
-    if (state_.skip_score.contains(entry.name)) continue;
+    if (state_.skip_score.test(entry.number)) continue;
     if (!reads_nodes_only(*entry.plugin, *pod_, Point::score)) return false;
     const auto* scores = scan_.ask_score(plugin, state_, pod_, snapshot_);
     if (scores == nullptr) return false;

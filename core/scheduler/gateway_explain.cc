@@ -91,7 +91,7 @@ Json Gateway::api_plan(const Json& request) {
   if (const std::string why = not_ready(); !why.empty()) reply.set("notReady", why);
   std::set<std::string> rejecting;
   if (const Status gate = framework.run_pre_enqueue(pod); !gate.is_success()) {
-    reply.set("gatedBy", gate.plugin()).set("gate", gate.message());
+    reply.set("gatedBy", gate.plugin().get()).set("gate", gate.message());
     rejecting.insert(gate.plugin());
   }
   const PodEntry* known = objects_.find_pod(pod.metadata.key());

@@ -203,7 +203,7 @@ class Comparison {
 
   void candidates(const Json& want) {
     const PreemptionRecord none;
-    const auto* found = got_.state.read<PreemptionRecord>(DefaultPreemption::kName);
+    const auto* found = got_.state.read<PreemptionRecord>();
     const PreemptionRecord& record = found == nullptr ? none : *found;
     Strings got;
     for (const auto& each : record.candidates) {

@@ -1,5 +1,5 @@
 // What pods of a workload have alike is held once, and is nobody's to change for the others.
-#include "core/api/shared.h"
+#include "core/shared.h"
 
 #include <gtest/gtest.h>
 

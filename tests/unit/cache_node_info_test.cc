@@ -129,10 +129,10 @@ class FitsResources : public ::testing::TestWithParam<FitCase> {};
 TEST_P(FitsResources, SaysWhatIsMissing) {
   const FitCase& param = GetParam();
   std::vector<std::string> got;
-  for (const InsufficientResource& each : fits_resources(to_resources(param.asked), to_resources(param.used),
-                                                         param.pods_now, to_resources(param.allocatable))) {
-    got.push_back((each.unresolvable ? "!" : "") + each.reason);
-  }
+  const Resources asked = to_resources(param.asked);
+  std::vector<InsufficientResource> missing(1);
+  fits_resources(asked, to_resources(param.used), param.pods_now, to_resources(param.allocatable), missing);
+  for (const InsufficientResource& each : missing) got.push_back((each.unresolvable ? "!" : "") + each.reason());
   EXPECT_EQ(got, param.want);
 }
 

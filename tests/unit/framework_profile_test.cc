@@ -190,6 +190,22 @@ TEST(FrameworkMake, TellsTheArgumentsWithTheirDefaults) {
   EXPECT_EQ(scripted.get().completed().args_of("Runner").dump(), R"({"speed":3})");
 }
 
+TEST(FrameworkMake, TakesNoMorePluginsThanItCanTellApart) {
+  ScriptedFramework scripted;
+  const auto enable = [&scripted](std::size_t number) {
+    const std::string name = "Runner" + std::to_string(number);
+    ASSERT_TRUE(scripted.registry.add(name, make_runner).is_success());
+    scripted.profile.enable(name);
+  };
+  std::size_t number = scripted.get().completed().plugins().size();
+  for (; number < kPluginsMax; ++number) enable(number);
+  ASSERT_TRUE(Framework::make(scripted.registry, scripted.profile, scripted.handle));
+  enable(number);
+  const auto made = Framework::make(scripted.registry, scripted.profile, scripted.handle);
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().message(), "more than 256 plugins in one profile; leave out \"Runner256\"");
+}
+
 TEST(FrameworkMake, PutsThePathBeforeWhatAPluginSaysOfItsArguments) {
   ScriptedFramework scripted;
   ASSERT_TRUE(scripted.registry.add("Runner", make_runner).is_success());

@@ -262,39 +262,61 @@ struct Number final : StateEntry {
   std::unique_ptr<StateEntry> clone() const override { return std::make_unique<Number>(*this); }
 };
 
-TEST(PluginNames, HoldAsManyAsThereAre) {
-  std::vector<std::string> plugins;
-  for (int i = 0; i < 20; ++i) plugins.push_back("Plugin" + std::to_string(i));
-  PluginNames names;
-  for (const std::string& plugin : plugins) {
-    EXPECT_FALSE(names.contains(plugin));
-    names.insert(plugin);
-    names.insert(plugin);
-    EXPECT_TRUE(names.contains(plugin));
-  }
-  EXPECT_EQ(names.size(), 20u);
-  for (const int gone : {3, 17, 8}) names.erase(plugins[static_cast<std::size_t>(gone)]);
-  names.erase("Unknown");
-  EXPECT_EQ(names.size(), 17u);
-  for (std::size_t i = 0; i < plugins.size(); ++i) {
-    EXPECT_EQ(names.contains(plugins[i]), i != 3 && i != 17 && i != 8) << i;
-  }
-  names.clear();
-  EXPECT_FALSE(names.contains("Plugin0"));
-  EXPECT_EQ(names.size(), 0u);
+std::unique_ptr<Number> number(int value) {
+  auto entry = std::make_unique<Number>();
+  entry->value = value;
+  return entry;
 }
 
 TEST(CycleState, ClonesWhatPluginsWrote) {
   CycleState state;
-  auto number = std::make_unique<Number>();
-  number->value = 1;
-  state.write("x", std::move(number));
-  state.skip_filter.insert("a");
+  state.write(number(1));
+  state.skip_filter.set(7);
   CycleState copy = state.clone();
-  copy.read<Number>("x")->value = 2;
-  EXPECT_EQ(state.read<Number>("x")->value, 1);
-  EXPECT_TRUE(copy.skip_filter.contains("a"));
-  EXPECT_EQ(copy.read<Number>("y"), nullptr);
+  copy.edit<Number>()->value = 2;
+  EXPECT_EQ(state.read<Number>()->value, 1);
+  EXPECT_EQ(copy.read<Number>()->value, 2);
+  EXPECT_TRUE(copy.skip_filter.test(7));
+}
+
+TEST(CycleState, SharesAnEntryWithItsCloneUntilEitherChangesIt) {
+  CycleState state;
+  state.write(number(1));
+  const CycleState copy = state.clone();
+  EXPECT_EQ(state.read<Number>(), copy.read<Number>());
+  state.edit<Number>()->value = 2;
+  EXPECT_EQ(copy.read<Number>()->value, 1);
+  const Number* own = state.read<Number>();
+  state.edit<Number>()->value = 3;
+  EXPECT_EQ(state.read<Number>(), own);
+}
+
+TEST(CycleState, BecomesAnotherAndForgetsWhatItWas) {
+  struct Other final : StateEntry {
+    std::unique_ptr<StateEntry> clone() const override { return std::make_unique<Other>(); }
+  };
+  CycleState state;
+  state.write(number(1));
+  state.pods_to_activate().insert("u");
+  CycleState trial;
+  trial.write(std::make_unique<Other>());
+  trial.skip_score.set(3);
+  trial.of_class = &state;
+  trial.become(state);
+  EXPECT_EQ(trial.read<Other>(), nullptr);
+  EXPECT_EQ(trial.read<Number>()->value, 1);
+  EXPECT_FALSE(trial.skip_score.test(3));
+  EXPECT_EQ(trial.of_class, nullptr);
+  EXPECT_TRUE(trial.activates_pods());
+}
+
+TEST(CycleState, KeepsTheLastOfAType) {
+  CycleState state;
+  EXPECT_EQ(state.read<Number>(), nullptr);
+  EXPECT_EQ(state.edit<Number>(), nullptr);
+  state.write(number(1));
+  state.write(number(2));
+  EXPECT_EQ(state.read<Number>()->value, 2);
 }
 
 }  // namespace

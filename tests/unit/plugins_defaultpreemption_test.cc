@@ -164,7 +164,7 @@ TEST_F(PreemptionTest, OrdersTheVictimsOfBothSortsByImportance) {
   cluster.protect({"low"});
   CycleState state;
   EXPECT_EQ(names(cluster.attempt(preemptor("4"), state).victims), Names({"high", "low"}));
-  EXPECT_EQ(state.read<PreemptionRecord>("DefaultPreemption")->candidates.at(0)->candidate.pdb_violations, 1);
+  EXPECT_EQ(state.read<PreemptionRecord>()->candidates.at(0)->candidate.pdb_violations, 1);
 }
 
 TEST_F(PreemptionTest, RespectsPodsNominatedToTheNode) {
@@ -241,7 +241,7 @@ TEST_F(PreemptionTest, DrawsAmongEquals) {
   for (cluster.drawn = 0; cluster.drawn < 3; ++cluster.drawn) {
     CycleState state;
     chosen.insert(cluster.attempt(preemptor(), state).nominated_node.value_or(""));
-    EXPECT_EQ(state.read<PreemptionRecord>("DefaultPreemption")->ties(), Names({"n1", "n2", "n3"}));
+    EXPECT_EQ(state.read<PreemptionRecord>()->ties(), Names({"n1", "n2", "n3"}));
   }
   EXPECT_EQ(chosen, std::set<std::string>({"n1", "n2", "n3"}));
 }
@@ -260,7 +260,7 @@ class PreemptionSearch : public PreemptionTest {
         preemptor(), state,
         Json(Json::Object{{"minCandidateNodesPercentage", percentage}, {"minCandidateNodesAbsolute", absolute}})));
     Names nodes;
-    for (const auto& each : state.read<PreemptionRecord>("DefaultPreemption")->candidates) {
+    for (const auto& each : state.read<PreemptionRecord>()->candidates) {
       nodes.push_back(each->candidate.node);
     }
     std::sort(nodes.begin(), nodes.end());

@@ -451,7 +451,7 @@ class ClassViewTest : public ::testing::Test {
 
   // Every candidate with its victims, and those among which one was drawn.
   static std::vector<std::string> weighed(const CycleState& state) {
-    const auto* record = state.read<PreemptionRecord>(DefaultPreemption::kName);
+    const auto* record = state.read<PreemptionRecord>();
     if (record == nullptr) return {};
     std::vector<std::string> lines = record->ties();
     for (const auto& each : record->candidates) {
