@@ -1,9 +1,15 @@
 // Recycled: objects of one type that come and go with every decision have memory of their own: that of one which ended
-// is the next one's, so that deciding for pods of a known class asks for none. Not for several threads.
+// is the next one's, so that deciding for pods of a known class asks for none. RecyclingAllocator: the same for the
+// elements of maps and small vectors. Not for several threads.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <functional>
+#include <map>
 #include <new>
+#include <utility>
+#include <vector>
 
 namespace berth {
 
@@ -46,5 +52,57 @@ class Recycled {
   static inline Free* free_ = nullptr;
   static inline std::size_t count_ = 0;
 };
+
+template <std::size_t kBytes>
+struct RecycledBlock : Recycled<RecycledBlock<kBytes>> {
+  alignas(std::max_align_t) std::array<std::byte, kBytes> bytes;
+};
+
+// Memory of one element, or of at most 256 bytes, is recycled, with that of all others of its size.
+template <class T>
+class RecyclingAllocator {
+ public:
+  using value_type = T;
+  RecyclingAllocator() = default;
+  template <class U>
+  RecyclingAllocator(const RecyclingAllocator<U>&) {}
+
+  T* allocate(std::size_t count) {
+    if (count == 1) return static_cast<T*>(take<kOne>());
+    const std::size_t bytes = count * sizeof(T);
+    return static_cast<T*>(bytes <= 32    ? take<32>()
+                           : bytes <= 64  ? take<64>()
+                           : bytes <= 128 ? take<128>()
+                           : bytes <= 256 ? take<256>()
+                                          : ::operator new(bytes));
+  }
+  void deallocate(T* memory, std::size_t count) {
+    if (count == 1) return give<kOne>(memory);
+    const std::size_t bytes = count * sizeof(T);
+    if (bytes <= 32) return give<32>(memory);
+    if (bytes <= 64) return give<64>(memory);
+    if (bytes <= 128) return give<128>(memory);
+    if (bytes <= 256) return give<256>(memory);
+    ::operator delete(memory);
+  }
+  bool operator==(const RecyclingAllocator&) const = default;
+
+ private:
+  static_assert(alignof(T) <= alignof(std::max_align_t));
+  static constexpr std::size_t kOne = (sizeof(T) + 15) / 16 * 16;
+  template <std::size_t kBytes>
+  static void* take() {
+    return RecycledBlock<kBytes>::operator new(kBytes);
+  }
+  template <std::size_t kBytes>
+  static void give(void* memory) {
+    RecycledBlock<kBytes>::operator delete(memory, kBytes);
+  }
+};
+
+template <class T>
+using RecyclingVector = std::vector<T, RecyclingAllocator<T>>;
+template <class Key, class T, class Less = std::less<Key>>
+using RecyclingMap = std::map<Key, T, Less, RecyclingAllocator<std::pair<const Key, T>>>;
 
 }  // namespace berth

@@ -34,14 +34,13 @@ std::string why_not_eligible(const Pod& pod, const Snapshot& snapshot, const Nod
 }
 
 // In the order in which they were weighed.
-std::vector<const Weighed*> least_harmful(const Weighings& candidates) {
-  std::vector<const Weighed*> best;
+void find_least_harmful(const Weighings& candidates, std::vector<const Weighed*>& best) {
+  best.clear();
   for (const auto& each : candidates) {
     if (!best.empty() && best.front()->harm < each->harm) continue;
     if (!best.empty() && each->harm < best.front()->harm) best.clear();
     best.push_back(each.get());
   }
-  return best;
 }
 
 bool are_same(const Budgets& a, const Budgets& b) {
@@ -69,8 +68,10 @@ Status said(Code code, const std::string& text) { return {code, "preemption: " +
 }  // namespace
 
 std::vector<std::string> PreemptionRecord::ties() const {
+  std::vector<const Weighed*> best;
+  find_least_harmful(candidates, best);
   std::vector<std::string> names;
-  for (const Weighed* each : least_harmful(candidates)) names.push_back(each->candidate.node);
+  for (const Weighed* each : best) names.push_back(each->candidate.node);
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -105,14 +106,22 @@ struct DefaultPreemption::Tried {
   std::int64_t generation = 0;  // of the node
   Pods nominated;               // to the node
   Status status;
-  std::shared_ptr<const Weighed> weighed;  // on success
+  std::shared_ptr<Weighed> weighed;  // on success
+
+  // To be overwritten: what nobody else has is used again.
+  static void renew(std::shared_ptr<Tried>& tried) {
+    if (tried == nullptr || tried.use_count() > 1) tried = std::make_shared<Tried>();
+    if (tried->weighed == nullptr || tried->weighed.use_count() > 1) tried->weighed = std::make_shared<Weighed>();
+    tried->weighed->candidate.victims.clear();
+    tried->weighed->candidate.pdb_violations = 0;
+  }
 };
 
 // Kept for a class of pods; copies share it.
 struct DefaultPreemption::Trials final : StateEntry {
   struct Table {
     Budgets budgets;
-    std::vector<std::shared_ptr<const Tried>> by_place;  // null: not yet
+    std::vector<std::shared_ptr<Tried>> by_place;  // null: not yet
   };
   std::shared_ptr<Table> table = std::make_shared<Table>();
   std::unique_ptr<StateEntry> clone() const override { return std::make_unique<Trials>(*this); }
@@ -172,25 +181,23 @@ std::size_t DefaultPreemption::candidates_wanted(std::size_t nodes) const {
   return static_cast<std::size_t>(std::min(wanted, total));
 }
 
-std::shared_ptr<const DefaultPreemption::Tried> DefaultPreemption::try_node(const Framework& framework,
-                                                                            const CycleState& state, const Pod& pod,
-                                                                            const Budgets& budgets,
-                                                                            const NodeInfo& node) {
-  auto tried = std::make_shared<Tried>();
+void DefaultPreemption::try_node(const Framework& framework, const CycleState& state, const Pod& pod,
+                                 const Budgets& budgets, const NodeInfo& node, std::shared_ptr<Tried>& tried) {
+  Tried::renew(tried);
   tried->generation = node.generation;
   tried->nominated = handle_.nominator().pods_on(node.name());
-  NodeInfo copy = node;
-  CycleState trial = state.clone();
-  Candidate found;
-  tried->status = preemption::select_victims(framework, handle_.nominator(), budgets, trial, pod, copy, found);
+  ground_.node = node;
+  ground_.state.become(state);
+  Candidate& found = tried->weighed->candidate;
+  tried->status = preemption::select_victims(framework, handle_.nominator(), budgets, pod, ground_, found);
   if (tried->status.is_success() && found.victims.empty()) {
     tried->status = Status::error("expected at least one victim pod on node \"" + node.name() + "\"");
   }
   if (tried->status.is_success()) {
-    const preemption::Harm harm = preemption::harm_of(found);
-    tried->weighed = std::make_shared<const Weighed>(Weighed{std::move(found), harm});
+    tried->weighed->harm = preemption::harm_of(found);
+  } else {
+    tried->weighed = nullptr;
   }
-  return tried;
 }
 
 DefaultPreemption::DryRun DefaultPreemption::dry_run(const Framework& framework, CycleState& state, const Pod& pod,
@@ -201,6 +208,7 @@ DefaultPreemption::DryRun DefaultPreemption::dry_run(const Framework& framework,
   const std::size_t wanted = candidates_wanted(places.size());
   Trials::Table* kept = Trials::of(state, budgets, nodes.size());
   DryRun run;
+  run.candidates.reserve(std::min(wanted, places.size()));
   Weighings violating;
   for (std::size_t i = 0; i < places.size(); ++i) {
     // Enough of them, and at least one that violates no budget.
@@ -211,10 +219,10 @@ DefaultPreemption::DryRun DefaultPreemption::dry_run(const Framework& framework,
     // Itself it does not count there, where others of its class count it.
     const bool may_keep = kept != nullptr && std::none_of(nominated.begin(), nominated.end(),
                                                           [&](const auto& each) { return each->uid() == pod.uid(); });
-    std::shared_ptr<const Tried> tried = may_keep ? kept->by_place[place] : nullptr;
+    std::shared_ptr<Tried> own;
+    std::shared_ptr<Tried>& tried = may_keep ? kept->by_place[place] : own;
     if (tried == nullptr || tried->generation != node.generation || tried->nominated != nominated) {
-      tried = try_node(framework, state, pod, budgets, node);
-      if (may_keep) kept->by_place[place] = tried;
+      try_node(framework, state, pod, budgets, node, tried);
     }
     if (tried->weighed != nullptr) {
       Weighings& mine = tried->weighed->candidate.pdb_violations == 0 ? run.candidates : violating;
@@ -222,7 +230,7 @@ DefaultPreemption::DryRun DefaultPreemption::dry_run(const Framework& framework,
       continue;
     }
     if (tried->status.code() == Code::error) run.errors.push_back(tried->status.message());
-    run.in_vain.emplace_back(place, std::move(tried));
+    run.in_vain.emplace_back(place, tried);
   }
   std::move(violating.begin(), violating.end(), std::back_inserter(run.candidates));
   return run;
@@ -243,8 +251,8 @@ Status DefaultPreemption::post_filter(const Framework& framework, CycleState& st
     result.nominated_node = "";
     return said(Code::unschedulable, nowhere(tried));
   }
-  const std::vector<const Weighed*> ties = least_harmful(tried.candidates);
-  const Candidate& chosen = ties[ties.size() == 1 ? 0 : handle_.draw(ties.size())]->candidate;
+  find_least_harmful(tried.candidates, ties_);
+  const Candidate& chosen = ties_[ties_.size() == 1 ? 0 : handle_.draw(ties_.size())]->candidate;
   result.nominated_node = chosen.node;
   result.victims = chosen.victims;
   if (handle_.metrics() != nullptr) {

@@ -53,19 +53,21 @@ class DefaultPreemption final : public PostFilterPlugin, public EnqueueExtension
   struct Tried;
   struct DryRun {
     preemption::Weighings candidates;
-    std::vector<std::pair<std::size_t, std::shared_ptr<const Tried>>> in_vain;  // places that are none
+    std::vector<std::pair<std::size_t, std::shared_ptr<Tried>>> in_vain;  // places that are none
     std::vector<std::string> errors;
   };
   struct Trials;
   class Potential;
   DryRun dry_run(const Framework& framework, CycleState& state, const Pod& pod, const Potential& places);
-  std::shared_ptr<const Tried> try_node(const Framework& framework, const CycleState& state, const Pod& pod,
-                                        const preemption::Budgets& budgets, const NodeInfo& node);
+  void try_node(const Framework& framework, const CycleState& state, const Pod& pod, const preemption::Budgets& budgets,
+                const NodeInfo& node, std::shared_ptr<Tried>& tried);
   std::string nowhere(const DryRun& run) const;
   std::size_t candidates_wanted(std::size_t nodes) const;
 
   Args args_;
   Handle& handle_;
+  preemption::Ground ground_;
+  std::vector<const preemption::Weighed*> ties_;  // the least harmful of an attempt
 };
 
 }  // namespace berth

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <limits>
-#include <list>
 
 namespace berth::preemption {
 
 namespace {
+
+const Status kNobodyLower = Status::unresolvable("No preemption victims found for incoming pod");
 
 // An empty selector selects nothing here, other than in the budget's own controller.
 bool protects(const PodDisruptionBudget& budget, const Pod& pod) {
@@ -20,16 +21,15 @@ bool protects(const PodDisruptionBudget& budget, const Pod& pod) {
 
 // Equals keep the order of the node.
 void sort_by_importance(Pods& pods) {
-  std::list<std::shared_ptr<const Pod>> list(pods.begin(), pods.end());
-  list.sort([](const auto& a, const auto& b) { return more_important(*a, *b); });
-  pods.assign(list.begin(), list.end());
+  const auto before = [](const auto& a, const auto& b) { return more_important(*a, *b); };
+  if (!std::is_sorted(pods.begin(), pods.end(), before)) std::stable_sort(pods.begin(), pods.end(), before);
 }
 
 // One node under trial: pods leave it and come back, and PreFilter's state with them.
 class Trial {
  public:
-  Trial(const Framework& framework, const Nominator& nominator, CycleState& state, const Pod& pod, NodeInfo& node)
-      : framework_(framework), nominator_(nominator), state_(state), pod_(pod), node_(node) {}
+  Trial(const Framework& framework, const Nominator& nominator, const Pod& pod, Ground& ground)
+      : framework_(framework), nominator_(nominator), state_(ground.state), pod_(pod), node_(ground.node) {}
 
   Status take_away(const Pod& victim) {
     node_.remove_pod(victim.uid());
@@ -84,10 +84,11 @@ Harm harm_of(const Candidate& candidate) {
           -earliest_start(candidate.victims)};
 }
 
-Split split_by_budgets(const Pods& pods, const Budgets& budgets) {
+void split_by_budgets(const Pods& pods, const Budgets& budgets, Split& split) {
   std::vector<std::int64_t> allowed;
   for (const auto& budget : budgets) allowed.push_back(budget->disruptions_allowed);
-  Split split;
+  split.violating.clear();
+  split.others.clear();
   for (const auto& pod : pods) {
     bool violated = false;
     for (std::size_t i = 0; i < budgets.size(); ++i) {
@@ -95,26 +96,26 @@ Split split_by_budgets(const Pods& pods, const Budgets& budgets) {
     }
     (violated ? split.violating : split.others).push_back(pod);
   }
-  return split;
 }
 
-Status select_victims(const Framework& framework, const Nominator& nominator, const Budgets& budgets, CycleState& state,
-                      const Pod& pod, NodeInfo& node, Candidate& found) {
-  Pods lower;
-  std::copy_if(node.pods.begin(), node.pods.end(), std::back_inserter(lower),
+Status select_victims(const Framework& framework, const Nominator& nominator, const Budgets& budgets, const Pod& pod,
+                      Ground& ground, Candidate& found) {
+  Pods& lower = ground.lower;
+  lower.clear();
+  std::copy_if(ground.node.pods.begin(), ground.node.pods.end(), std::back_inserter(lower),
                [&pod](const auto& each) { return each->priority < pod.priority; });
-  if (lower.empty()) return Status::unresolvable("No preemption victims found for incoming pod");
-  Trial trial(framework, nominator, state, pod, node);
+  if (lower.empty()) return kNobodyLower;
+  Trial trial(framework, nominator, pod, ground);
   for (const auto& each : lower) {
     if (Status status = trial.take_away(*each); !status.is_success()) return status;
   }
   if (Status status = trial.fits(); !status.is_success()) return status;
   sort_by_importance(lower);
-  const Split split = split_by_budgets(lower, budgets);
-  found.node = node.name();
-  if (Status status = trial.reprieve(split.violating, found.victims); !status.is_success()) return status;
+  split_by_budgets(lower, budgets, ground.split);
+  found.node = ground.node.name();
+  if (Status status = trial.reprieve(ground.split.violating, found.victims); !status.is_success()) return status;
   found.pdb_violations = static_cast<std::int64_t>(found.victims.size());
-  if (Status status = trial.reprieve(split.others, found.victims); !status.is_success()) return status;
+  if (Status status = trial.reprieve(ground.split.others, found.victims); !status.is_success()) return status;
   sort_by_importance(found.victims);
   return {};
 }

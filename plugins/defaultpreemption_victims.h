@@ -37,14 +37,23 @@ struct Split {
   Pods violating;  // their eviction would violate a budget if the others before them went too
   Pods others;
 };
-// Keeps the order of `pods`; each pod uses up one disruption of every budget that selects it.
-Split split_by_budgets(const Pods& pods, const Budgets& budgets);
+// Keeps the order of `pods`; each pod uses up one disruption of every budget that selects it. Replaces what is in
+// `split`.
+void split_by_budgets(const Pods& pods, const Budgets& budgets, Split& split);
 
-// The pods of lower priority on `node` that must go for `pod` to fit, as few as reprieving in order of importance
-// leaves: first those that a budget protects, then the others. `state` and `node` are copies that this call uses up.
-// Success: `found` holds the victims; unresolvable: nobody there has a lower priority; other: why the pod does not fit
-// even without all of them, or what broke.
-Status select_victims(const Framework& framework, const Nominator& nominator, const Budgets& budgets, CycleState& state,
-                      const Pod& pod, NodeInfo& node, Candidate& found);
+// One node under trial: copies to be spoilt, and room for lists. The next trial has its memory.
+struct Ground {
+  CycleState state;
+  NodeInfo node;
+  Pods lower;
+  Split split;
+};
+
+// The pods of lower priority on the node that must go for `pod` to fit, as few as reprieving in order of importance
+// leaves: first those that a budget protects, then the others.
+// Success: `found`, which is empty before, holds the victims; unresolvable: nobody there has a lower priority; other:
+// why the pod does not fit even without all of them, or what broke.
+Status select_victims(const Framework& framework, const Nominator& nominator, const Budgets& budgets, const Pod& pod,
+                      Ground& ground, Candidate& found);
 
 }  // namespace berth::preemption

@@ -47,7 +47,7 @@ class InterPodAffinity final : public PreFilterPlugin,
   bool sums_hold(const CycleState& state, const Pod& pod) const override;
   void sum(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t times, Domains& domains) override;
   void add_traits(const CycleState& state, const Pod& pod, const NodeInfo& node, const Domains& domains,
-                  std::vector<std::int64_t>& traits) const override;
+                  Traits& traits) const override;
   bool skips_filter(const CycleState& state, const Pod& pod) const override;
   Status pre_score_sums(CycleState& state, const Pod& pod, const std::vector<AlikeNodes>& feasible,
                         const Domains& domains) override;

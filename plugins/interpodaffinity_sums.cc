@@ -74,7 +74,7 @@ void InterPodAffinity::sum(CycleState& state, const Pod& pod, const NodeInfo& no
 }
 
 void InterPodAffinity::add_traits(const CycleState& state, const Pod&, const NodeInfo& node, const Domains& domains,
-                                  std::vector<std::int64_t>& traits) const {
+                                  Traits& traits) const {
   const auto* neighbours = state.read<Neighbours>();
   const TopologyCounts& scores = state.read<Preferences>()->scores;
   for (const std::string& key : state.read<Terms>()->keys) {

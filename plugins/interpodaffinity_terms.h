@@ -11,6 +11,7 @@
 
 #include "core/api/objects.h"
 #include "core/framework/framework.h"
+#include "core/recycled.h"
 
 namespace berth {
 
@@ -65,7 +66,7 @@ class TopologyCounts {
   bool operator==(const TopologyCounts&) const = default;
 
  private:
-  std::map<std::string, std::map<std::string, std::int64_t>> by_key_;
+  RecyclingMap<std::string, RecyclingMap<std::string, std::int64_t>> by_key_;
   std::int64_t additions_ = 0;
 };
 

@@ -17,8 +17,7 @@ struct Wanted final : StateEntry {
 };
 
 bool share_a_port(const std::vector<HostPort>& wanted, const Pod& other) {
-  const std::vector<HostPort> taken = host_ports(other);
-  return std::any_of(taken.begin(), taken.end(), [&](const HostPort& port) { return conflicts(port, wanted); });
+  return takes_host_port(other, [&wanted](const HostPort& port) { return conflicts(port, wanted); });
 }
 
 // A pod that held nothing on a node frees nothing.

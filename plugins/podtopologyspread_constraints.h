@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +12,7 @@
 
 #include "core/api/objects.h"
 #include "core/cache/node_info.h"
+#include "core/recycled.h"
 
 namespace berth {
 
@@ -71,8 +71,8 @@ class DomainCounts {
   };
   void recount(Domain& domain, bool is_new, std::int64_t delta);
   void forget(std::int64_t pods);
-  std::map<std::string, Domain> by_value_;
-  std::map<std::int64_t, std::int64_t> domains_by_count_;  // so that the least is known after every change
+  RecyclingMap<std::string, Domain> by_value_;
+  RecyclingMap<std::int64_t, std::int64_t> domains_by_count_;  // so that the least is known after every change
 };
 
 }  // namespace berth

@@ -25,7 +25,8 @@ struct SpreadScore final : StateEntry {
   // By constraint: matching pods per topology value, at least those of feasible nodes. Empty for the host name, counted
   // per node.
   std::vector<std::map<std::string, std::int64_t>> counts;
-  std::vector<double> weights;  // by constraint: more where there are more domains
+  std::vector<double> weights;        // by constraint: more where there are more domains
+  std::vector<std::int64_t> domains;  // of a constraint, while they are counted
   std::unique_ptr<StateEntry> clone() const override { return std::make_unique<SpreadScore>(*this); }
 };
 

@@ -1,5 +1,5 @@
 // PodTopologySpread over a class of pods: the counts of PreFilter and PreScore, kept in step node by node.
-#include <set>
+#include <algorithm>
 #include <string_view>
 
 #include "plugins/natural_log.h"
@@ -12,18 +12,28 @@ using namespace spreading;
 
 namespace {
 
-// How many domains the nodes lie in.
-std::size_t count_domains(const std::string& key, const std::vector<AlikeNodes>& nodes, const Domains& domains) {
-  std::set<std::string_view> values;
+bool is_ignored(const AlikeNodes& alike, bool all_keys, const SpreadScore& score) {
+  return all_keys && !has_all_topology_keys(alike.any->node->metadata.labels, score.constraints);
+}
+
+// How many domains the nodes that count lie in.
+std::size_t count_domains(const std::string& key, bool all_keys, const std::vector<AlikeNodes>& nodes,
+                          const Domains& domains, SpreadScore& score) {
+  score.domains.clear();
   std::size_t own = 0;
   for (const AlikeNodes& alike : nodes) {
+    if (is_ignored(alike, all_keys, score)) continue;
     if (domains.is_per_node(key) && label_of(*alike.any, key) != nullptr) {
       own += alike.count;
     } else {
-      values.insert(value_of(*alike.any, key));
+      // The empty value is that of nodes without the key too.
+      const bool has_value = !value_of(*alike.any, key).empty();
+      score.domains.push_back(has_value ? domains.number_of(key, *alike.any->node) : Domains::kNone);
     }
   }
-  return own + values.size();
+  std::sort(score.domains.begin(), score.domains.end());
+  const auto end = std::unique(score.domains.begin(), score.domains.end());
+  return own + static_cast<std::size_t>(end - score.domains.begin());
 }
 
 }  // namespace
@@ -78,7 +88,7 @@ void PodTopologySpread::sum(CycleState& state, const Pod& pod, const NodeInfo& n
 }
 
 void PodTopologySpread::add_traits(const CycleState& state, const Pod& pod, const NodeInfo& node,
-                                   const Domains& domains, std::vector<std::int64_t>& traits) const {
+                                   const Domains& domains, Traits& traits) const {
   const auto* spread = state.read<Spread>();
   const auto* score = state.read<SpreadScore>();
   for (std::size_t i = 0; i < spread->constraints.size(); ++i) {
@@ -118,20 +128,20 @@ Status PodTopologySpread::pre_score_sums(CycleState& state, const Pod& pod, cons
   auto* score = state.edit<SpreadScore>();
   if (score->constraints.empty()) return Status::skip();
   score->ignored_nodes.clear();
-  std::vector<AlikeNodes> counted;
+  const bool all_keys = asks_all_keys(pod);
   std::size_t nodes = 0;
   for (const AlikeNodes& alike : feasible) {
-    if (asks_all_keys(pod) && !has_all_topology_keys(alike.any->node->metadata.labels, score->constraints)) {
+    if (is_ignored(alike, all_keys, *score)) {
       score->ignored_nodes.insert(alike.any->name());
-      continue;
+    } else {
+      nodes += alike.count;
     }
-    counted.push_back(alike);
-    nodes += alike.count;
   }
   score->weights.clear();
   for (const SpreadConstraint& constraint : score->constraints) {
     const bool per_node = constraint.topology_key == kHostnameLabel;
-    const std::size_t found = per_node ? nodes : count_domains(constraint.topology_key, counted, domains);
+    const std::size_t found =
+        per_node ? nodes : count_domains(constraint.topology_key, all_keys, feasible, domains, *score);
     score->weights.push_back(natural_log(static_cast<double>(found + 2)));
   }
   return {};

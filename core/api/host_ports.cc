@@ -1,27 +1,19 @@
 #include "core/api/host_ports.h"
 
-#include <algorithm>
-
 namespace berth {
 
 namespace {
 
 bool is_everywhere(const HostPort& port) { return port.host_ip.empty() || port.host_ip == "0.0.0.0"; }
 
-void take_ports(const Container& container, std::vector<HostPort>& ports) {
-  for (const HostPort& port : container.host_ports) {
-    if (port.port > 0) ports.push_back(port);
-  }
-}
-
 }  // namespace
 
 std::vector<HostPort> host_ports(const Pod& pod) {
   std::vector<HostPort> ports;
-  for (const Container& container : pod.containers) take_ports(container, ports);
-  for (const Container& container : pod.init_containers) {
-    if (container.restart_always) take_ports(container, ports);
-  }
+  takes_host_port(pod, [&ports](const HostPort& port) {
+    ports.push_back(port);
+    return false;
+  });
   return ports;
 }
 

@@ -91,7 +91,7 @@ void NodeInfo::add_pod(const std::shared_ptr<const Pod>& pod) {
   const Affinity& affinity = *pod->affinity;
   if (!affinity.pod_affinity.empty() || !affinity.pod_anti_affinity.empty()) pods_with_affinity.push_back(pod);
   if (!affinity.pod_anti_affinity.required.empty()) pods_with_required_anti_affinity.push_back(pod);
-  if (!host_ports(*pod).empty()) pods_with_host_ports.push_back(pod);
+  if (takes_host_ports(*pod)) pods_with_host_ports.push_back(pod);
   requested.add(pod_requests(*pod));
   requested_for_scoring.add(pod_requests_for_scoring(*pod));
 }

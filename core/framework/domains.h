@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/cache/cache.h"
+#include "core/recycled.h"
 
 namespace berth {
 
@@ -33,7 +34,7 @@ class Domains {
     std::int64_t nodes = 0;
   };
   struct Values {
-    std::map<std::string, Domain> domains;
+    RecyclingMap<std::string, Domain> domains;
     std::int64_t shared = 0;  // domains of several nodes
     bool per_node = true;
   };

@@ -23,6 +23,7 @@
 #include "core/framework/profile.h"
 #include "core/handshake/messages.h"
 #include "core/queue/queued_pod.h"
+#include "core/recycled.h"
 #include "core/status.h"
 
 namespace berth {
@@ -163,6 +164,9 @@ struct AlikeNodes {
   std::size_t count = 0;
 };
 
+// What tells a node from others, in numbers.
+using Traits = RecyclingVector<std::int64_t>;
+
 // A plugin whose PreFilter and PreScore sum up over all nodes, and whose Filter and Score compare a node, or the
 // domains that it lies in, with these sums. The sums are kept from pod to pod of a class in a CycleState of the class,
 // in step with every change of a node; filter() and score() find there what pre_filter() and pre_score() would have
@@ -180,7 +184,7 @@ class SummingPlugin : public virtual Plugin {
   // Appends what tells the node from others: where all of it is equal, so are filter() and score(), whatever the sums.
   // Depends on the node, what is placed on it and `domains` alone.
   virtual void add_traits(const CycleState& state, const Pod& pod, const NodeInfo& node, const Domains& domains,
-                          std::vector<std::int64_t>& traits) const = 0;
+                          Traits& traits) const = 0;
   // True when pre_filter() of such a pod would answer Skip by now.
   virtual bool skips_filter(const CycleState& state, const Pod& pod) const = 0;
   // As pre_score() with these feasible nodes: success or Skip.

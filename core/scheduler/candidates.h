@@ -5,19 +5,20 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <vector>
+
+#include "core/recycled.h"
 
 namespace berth {
 
 class Candidates {
  public:
-  using Place = std::uint32_t;        // in the snapshot
-  using Places = std::vector<Place>;  // ascending
-  using Key = std::vector<std::int64_t>;
+  using Place = std::uint32_t;            // in the snapshot
+  using Places = RecyclingVector<Place>;  // ascending
+  using Key = RecyclingVector<std::int64_t>;
   struct Group {
-    std::map<std::int64_t, Places, std::greater<>> by_score;  // the best first; none is empty
-    std::size_t size = 0;                                     // never 0
+    RecyclingMap<std::int64_t, Places, std::greater<>> by_score;  // the best first; none is empty
+    std::size_t size = 0;                                         // never 0
     Place any() const { return by_score.begin()->second.front(); }
   };
 
@@ -37,10 +38,10 @@ class Candidates {
   bool contains(Place place) const { return where_[place].group != nullptr; }
   // Null: it is no candidate.
   const Group* group_of(Place place) const { return where_[place].group; }
-  const std::map<Key, Group>& groups() const { return groups_; }
+  using Groups = RecyclingMap<Key, Group>;
+  const Groups& groups() const { return groups_; }
 
  private:
-  using Groups = std::map<Key, Group>;
   struct Where {
     Group* group = nullptr;  // null: nowhere
     Groups::iterator entry;

@@ -73,16 +73,6 @@ class ClassView {
               std::vector<NodeScore>& totals) const;
 
    private:
-    struct HeldBack {
-      Candidates::Place place = 0;
-      Candidates::Key key;
-      std::int64_t score = 0;
-      Status status;
-    };
-    struct Refused {
-      const Candidates::Group* group = nullptr;
-      Status status;
-    };
     bool ask_pre_filters(const PluginBits& meant);
     bool ask_undeclared();
     void skip_sums();
@@ -104,8 +94,6 @@ class ClassView {
     const Snapshot& snapshot_;
     const Nominator& nominator_;
     bool asks_nodes_ = false;  // somebody who declares nothing did not skip
-    std::vector<HeldBack> held_back_;
-    std::vector<Refused> refused_;  // by sums
     std::size_t feasible_ = 0;
   };
 
@@ -147,7 +135,19 @@ class ClassView {
     const Candidates::Group* group = nullptr;
     std::int64_t total = 0;  // but for the nodes' own scores
   };
+  struct HeldBack {
+    Candidates::Place place = 0;
+    Candidates::Key key;
+    std::int64_t score = 0;
+    Status status;
+  };
+  struct Refused {
+    const Candidates::Group* group = nullptr;
+    Status status;
+  };
   // Kept to spare allocations. Of an attempt:
+  std::vector<HeldBack> held_back_;
+  std::vector<Refused> refused_;               // by sums
   std::vector<const Candidates::Group*> fit_;  // sorted
   std::vector<Alike> alike_;
   std::vector<AlikeNodes> alike_nodes_;     // empty but while it scores

@@ -12,14 +12,17 @@ ClassView::Attempt::Attempt(ClassView& view, CycleState& state, const Pod& pod, 
     : view_(view), own_state_(state), pod_(pod), snapshot_(snapshot), nominator_(nominator) {
   view_.fit_.clear();
   view_.alike_.clear();
+  view_.refused_.clear();
 }
 
 ClassView::Attempt::~Attempt() {
-  for (const HeldBack& each : held_back_) view_.candidates_.put(each.place, each.key, each.score);
+  for (const HeldBack& each : view_.held_back_) view_.candidates_.put(each.place, each.key, each.score);
+  view_.held_back_.clear();
 }
 
 void ClassView::Attempt::hold_back(Candidates::Place place, Status status) {
-  held_back_.push_back({place, view_.candidates_.key_of(place), view_.candidates_.score_of(place), std::move(status)});
+  view_.held_back_.push_back(
+      {place, view_.candidates_.key_of(place), view_.candidates_.score_of(place), std::move(status)});
   view_.candidates_.take(place);
 }
 
@@ -122,7 +125,7 @@ bool ClassView::Attempt::filter_groups() {
       Status status = entry.plugin->filter(view_.state_, pod_, node);
       if (status.is_success()) continue;
       if (!status.is_rejected()) return false;
-      refused_.push_back({&group, std::move(status).with_plugin(entry.name)});
+      view_.refused_.push_back({&group, std::move(status).with_plugin(entry.name)});
       rejected = true;
       break;
     }
@@ -193,12 +196,12 @@ std::optional<Rejection> ClassView::Attempt::rejection() const {
   if (!asks_in_order()) return std::nullopt;
   Rejection rejection{view_.rejected_, looks_at_one_node() ? &view_.state_ : nullptr};
   NodeStatuses& statuses = rejection.node_statuses;
-  for (const Refused& refused : refused_) {
+  for (const Refused& refused : view_.refused_) {
     for (const auto& [score, places] : refused.group->by_score) {
       for (const Candidates::Place place : places) statuses.set(place, refused.status);
     }
   }
-  for (const HeldBack& each : held_back_) statuses.set(each.place, each.status);
+  for (const HeldBack& each : view_.held_back_) statuses.set(each.place, each.status);
   // Where a plugin rejects the node alone it may say more of it with the pods that are nominated there.
   for (const auto& [node, pods] : nominator_.by_node()) {
     const std::size_t place = counts(pods) ? snapshot_.place_of(node) : snapshot_.nodes().size();

@@ -88,7 +88,8 @@ class PreemptionProperty : public ::testing::TestWithParam<std::uint64_t> {
     lower.sort([](const auto& a, const auto& b) {
       return a->priority != b->priority ? a->priority > b->priority : start(*a) < start(*b);
     });
-    const preemption::Split split = preemption::split_by_budgets({lower.begin(), lower.end()}, cluster.budgets);
+    preemption::Split split;
+    preemption::split_by_budgets({lower.begin(), lower.end()}, cluster.budgets, split);
     preemption::Pods order = split.violating;
     order.insert(order.end(), split.others.begin(), split.others.end());
     const std::size_t sets = std::size_t{1} << order.size();

@@ -298,7 +298,9 @@ TEST_P(PreemptionBudget, ProtectsAPod) {
   auto budget = std::make_shared<PodDisruptionBudget>(cluster.protect({"a"}));
   Pod pod = cluster.make("a", 1, "1");
   GetParam().change(*budget, pod);
-  EXPECT_EQ(preemption::split_by_budgets({share(pod)}, {budget}).violating.size(), GetParam().violates ? 1u : 0u);
+  preemption::Split split;
+  preemption::split_by_budgets({share(pod)}, {budget}, split);
+  EXPECT_EQ(split.violating.size(), GetParam().violates ? 1u : 0u);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -319,7 +321,8 @@ TEST(PreemptionBudgets, AreUsedUpInTheOrderOfThePods) {
   cluster.protect({"c"}, 5);
   preemption::Pods pods;
   for (const char* name : {"a", "b", "c"}) pods.push_back(share(cluster.make(name, 1, "1")));
-  const preemption::Split split = preemption::split_by_budgets(pods, cluster.budgets);
+  preemption::Split split;
+  preemption::split_by_budgets(pods, cluster.budgets, split);
   EXPECT_EQ(names(split.violating), Names({"b", "c"}));
   EXPECT_EQ(names(split.others), Names({"a"}));
 }
