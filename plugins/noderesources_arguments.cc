@@ -23,15 +23,15 @@ void read_resources(FieldReader& reader, std::int64_t most_weight, bool twice_is
                     std::vector<ScoredResource>& out) {
   std::vector<ScoredResource> named;
   reader.read_each("resources", [&](FieldReader& item) {
-    ScoredResource& resource = named.emplace_back();
+    std::string name;
     if (item.require("name", "the name of a resource, such as cpu")) {
-      item.read_checked("name", resource.name, is_label_key, "the name of a resource, such as cpu or example.com/gpu");
+      item.read_checked("name", name, is_label_key, "the name of a resource, such as cpu or example.com/gpu");
     }
-    resource.weight = 0;
-    item.read_int64("weight", resource.weight, 0, most_weight);
-    if (resource.weight == 0) resource.weight = 1;
-    const bool twice = std::any_of(named.begin(), named.end() - 1,
-                                   [&](const ScoredResource& other) { return other.name == resource.name; });
+    std::int64_t weight = 0;
+    item.read_int64("weight", weight, 0, most_weight);
+    const bool twice =
+        std::any_of(named.begin(), named.end(), [&name](const ScoredResource& other) { return other.name == name; });
+    named.emplace_back(std::move(name), weight == 0 ? 1 : weight);
     if (twice && !twice_is_good) item.error("name", "stands here twice; keep one");
   });
   if (!named.empty()) out = std::move(named);

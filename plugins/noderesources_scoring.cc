@@ -12,19 +12,21 @@ namespace {
 
 constexpr std::int64_t kWhole = ScorePlugin::kMaxScore;
 
-std::int64_t amount_of(const Resources& resources, const std::string& name) {
-  if (name == "cpu") return resources.milli_cpu;
-  if (name == "memory") return resources.memory;
-  if (name == "ephemeral-storage") return resources.ephemeral_storage;
-  const auto found = resources.scalar.find(name);
+std::int64_t Resources::* member_of(std::string_view name) {
+  if (name == "cpu") return &Resources::milli_cpu;
+  if (name == "memory") return &Resources::memory;
+  return name == "ephemeral-storage" ? &Resources::ephemeral_storage : nullptr;
+}
+
+std::int64_t amount_of(const Resources& resources, const ScoredResource& resource) {
+  if (resource.amount != nullptr) return resources.*resource.amount;
+  const auto found = resources.scalar.find(resource.name);
   return found == resources.scalar.end() ? 0 : found->second;
 }
 
-bool is_plain(const std::string& name) { return name == "cpu" || name == "memory" || name == "ephemeral-storage"; }
-
-NodeColumns::Resource column_of(const std::string& name) {
-  if (name == "cpu") return NodeColumns::milli_cpu;
-  return name == "memory" ? NodeColumns::memory : NodeColumns::ephemeral_storage;
+NodeColumns::Resource column_of(const ScoredResource& resource) {
+  if (resource.amount == &Resources::milli_cpu) return NodeColumns::milli_cpu;
+  return resource.amount == &Resources::memory ? NodeColumns::memory : NodeColumns::ephemeral_storage;
 }
 
 // In hundredths; without overflow where amounts are close to the largest number.
@@ -117,25 +119,28 @@ std::int32_t mean_on_the_line(const Fills<N>& fill, const std::array<double, N>&
 
 }  // namespace
 
+ScoredResource::ScoredResource(std::string called, std::int64_t weighs)
+    : name(std::move(called)), weight(weighs), amount(member_of(name)) {}
+
 std::vector<std::int64_t> requests_by_resource(const Pod& pod, const std::vector<ScoredResource>& resources,
                                                bool made_up) {
   const Resources asked = made_up ? container_requests_for_scoring(pod) : pod_requests(pod);
   std::vector<std::int64_t> amounts;
-  for (const ScoredResource& resource : resources) amounts.push_back(amount_of(asked, resource.name));
+  for (const ScoredResource& resource : resources) amounts.push_back(amount_of(asked, resource));
   return amounts;
 }
 
 Fill fill_of(const NodeInfo& node, const ScoredResource& resource, std::int64_t asked, bool made_up) {
   // Extended resources count only for pods that ask for them.
-  if (asked == 0 && !is_plain(resource.name)) return {};
+  if (asked == 0 && resource.amount == nullptr) return {};
   const Resources& used = made_up ? node.requested_for_scoring : node.requested;
-  return {amount_of(node.allocatable, resource.name), amount_of(used, resource.name) + asked};
+  return {amount_of(node.allocatable, resource), amount_of(used, resource) + asked};
 }
 
 FillColumns::FillColumns(const Snapshot& snapshot, const std::vector<ScoredResource>& resources,
                          const std::vector<std::int64_t>& asked, bool made_up) {
   for (std::size_t i = 0; i < resources.size(); ++i) {
-    if (is_plain(resources[i].name)) {
+    if (resources[i].amount != nullptr) {
       add(snapshot, resources[i], asked[i], made_up);
     } else {
       exact_ = exact_ && asked[i] == 0;  // not asked for: it does not count
@@ -144,7 +149,7 @@ FillColumns::FillColumns(const Snapshot& snapshot, const std::vector<ScoredResou
 }
 
 void FillColumns::add(const Snapshot& snapshot, const ScoredResource& resource, std::int64_t asked, bool made_up) {
-  const NodeColumns::Resource name = column_of(resource.name);
+  const NodeColumns::Resource name = column_of(resource);
   const auto end = sources_.begin() + static_cast<std::ptrdiff_t>(number_);
   const auto twice = std::find_if(sources_.begin(), end, [name](const Source& each) { return each.resource == name; });
   if (twice != end) {

@@ -14,8 +14,10 @@
 namespace berth {
 
 struct ScoredResource {
+  ScoredResource(std::string called, std::int64_t weighs);
   std::string name;
-  std::int64_t weight = 1;
+  std::int64_t weight;
+  std::int64_t Resources::* amount;  // where it is counted; null: an extended resource
 };
 
 // One corner of the line from utilization (0..100) to score (0..100).

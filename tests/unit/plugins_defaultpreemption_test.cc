@@ -246,6 +246,22 @@ TEST_F(PreemptionTest, DrawsAmongEquals) {
   EXPECT_EQ(chosen, std::set<std::string>({"n1", "n2", "n3"}));
 }
 
+TEST_F(PreemptionTest, LeavesWhatAnEarlierAttemptWeighedAloneWhenItTriesTheNodeAnew) {
+  cluster.add_node("n1");
+  cluster.run("first", "n1", 1);
+  CycleState of_class;
+  CycleState earlier;
+  earlier.of_class = &of_class;
+  ASSERT_EQ(cluster.attempt(preemptor(), earlier).nominated_node, "n1");
+  cluster.cache.remove("uid-first");
+  cluster.run("second", "n1", 1);
+  CycleState later;
+  later.of_class = &of_class;
+  ASSERT_EQ(cluster.attempt(preemptor(), later).nominated_node, "n1");
+  EXPECT_EQ(names(later.read<PreemptionRecord>()->candidates.at(0)->candidate.victims), Names({"second"}));
+  EXPECT_EQ(names(earlier.read<PreemptionRecord>()->candidates.at(0)->candidate.victims), Names({"first"}));
+}
+
 class PreemptionSearch : public PreemptionTest {
  protected:
   PreemptionSearch() {
