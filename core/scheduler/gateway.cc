@@ -268,6 +268,7 @@ Message Gateway::will() const {
 
 void Gateway::say_goodbye() {
   save_places(true);
+  save_spared();
   turn_.send(will());
 }
 

@@ -96,8 +96,9 @@ class Gateway final : public Transport::Handler, private Surroundings {
   // Which damaged stores stand aside, and where; empty: none. Does not make it unready.
   std::string told_of_store() const;
 
-  // While set, nothing is written that safety does not need: places in the queue are kept at a clean end only.
-  void spare_flash(bool spare) { sparing_ = spare; }
+  // While set, nothing is written that safety does not need: places in the queue, what preemption promised and what
+  // known devices tell anew of themselves are kept at a clean end, or once it is no longer set.
+  void spare_flash(bool spare);
   // While not empty, new objects are refused with this reason, as by a full store: what is known goes on being updated,
   // scheduled and deleted, and what stays retained at the broker is read again once it is empty.
   void refuse_new(std::string why) { refusing_ = std::move(why); }
@@ -378,6 +379,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
   void restore_queue();
   // Beside what this turn makes durable anyway; `all`: even if that is nothing.
   void save_places(bool all);
+  void save_spared();
   void forget_place(std::string_view uid);
   static void take_place(const QueuePlace& place, QueuedPod& queued);
 
@@ -451,6 +453,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
   bool synced_ = false;  // the fence came back in this session
   std::uint64_t fence_ = 0;
   bool sparing_ = false;
+  std::set<std::string> spared_;  // keys of pods whose record is behind
   std::string refusing_;
   bool reading_again_ = false;        // desired/ in this session, since something was turned away
   std::optional<std::string> inbox_;  // in hand, as compact text, when the broker retains just this

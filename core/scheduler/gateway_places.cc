@@ -1,7 +1,8 @@
 // Where pods stand in the queue, over a restart: the order in which they came, and of those that failed the attempts.
 //
 // Both are written only beside something else, so that a pod that fits nowhere costs the flash nothing by being tried
-// again; a restart knows of a pod's attempts what the last commit knew. A clean end commits what is left.
+// again; a restart knows of a pod's attempts what the last commit knew. A clean end commits what is left, and so what
+// was not written to spare the flash.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -97,6 +98,19 @@ void Gateway::save_places(bool all) {
       known->second = place;
     }
     store_.put(Table::queue, uid, encode(place).dump());
+  }
+}
+
+void Gateway::spare_flash(bool spare) {
+  sparing_ = spare;
+  nodes_.spare_flash(spare);
+  if (!spare) save_spared();
+}
+
+void Gateway::save_spared() {
+  nodes_.save_spared();
+  for (const std::string& key : std::exchange(spared_, {})) {
+    if (objects_.find_pod(key) != nullptr) objects_.save_pod(key);
   }
 }
 

@@ -86,7 +86,11 @@ void Gateway::patch_status(const Pod& pod, const StatusPatch& patch) {
   changed->nominated_node_name = *patch.nominated_node;
   const std::shared_ptr<const Pod> before = entry->pod;
   replace_pod(*entry, changed);
-  objects_.save_pod(key);
+  if (sparing_) {
+    spared_.insert(key);
+  } else {
+    objects_.save_pod(key);
+  }
   if (!entry->deleting && queue_.where(pod.uid()) != Queue::Where::none) scheduler_.pod_updated(before, entry->pod);
 }
 

@@ -158,6 +158,11 @@ void Nodes::save(const std::string& name) {
   record.facts = device.facts.text();
   record.packed = packed.bytes();
   store_.put(Table::node, name, encode(record));
+  spared_.erase(name);
+}
+
+void Nodes::save_spared() {
+  for (const std::string& name : std::exchange(spared_, {})) save(name);
 }
 
 Result<NodeChange> Nodes::on_state(const std::string& name, const Json& payload) {
@@ -192,7 +197,11 @@ Result<NodeChange> Nodes::on_state(const std::string& name, const Json& payload)
     device.facts = std::move(trial.facts);
     device.read = nullptr;
     change.facts = true;
-    save(name);
+    if (same && sparing_) {
+      spared_.insert(name);
+    } else {
+      save(name);
+    }
   }
   change.connected = !same;
   return change;
@@ -258,6 +267,7 @@ std::vector<std::string> Nodes::find_silent() {
 }
 
 void Nodes::erase(const std::string& name) {
+  spared_.erase(name);
   nodes_.erase(name);
   store_.erase(Table::node, name);
 }

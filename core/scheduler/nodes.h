@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,10 @@ class Nodes {
   // Names of nodes that fell silent since: presence is not needed for that.
   std::vector<std::string> find_silent();
   void erase(const std::string& name);
+  // While set, what a known incarnation tells anew of itself is not written: it tells it again after every start.
+  void spare_flash(bool spare) { sparing_ = spare; }
+  // What was not written.
+  void save_spared();
 
   // The JSON of the effective Node; there are facts.
   Json manifest(const std::string& name, const Json* overlay) const;
@@ -75,6 +80,8 @@ class Nodes {
   Store& store_;
   const Clock& clock_;
   std::map<std::string, DeviceNode> nodes_;
+  bool sparing_ = false;
+  std::set<std::string> spared_;  // nodes whose record is behind
 };
 
 // Annotation of a volume that a device offers; its value is the node.

@@ -49,6 +49,7 @@ class SimGateway final : public Process {
 
   std::vector<std::string> known_nodes_;
   bool memory_full_ = false;
+  int starts_ = 0;
   std::set<std::string> pods_known_;  // by key, while memory is full
   std::unique_ptr<Gateway> gateway_;
 };

@@ -72,6 +72,20 @@ TEST_F(PreemptionTest, PlacesThePodWhenTheVictimIsProvenGone) {
   EXPECT_TRUE(gateway->queue().nominator().by_node().empty());
 }
 
+TEST_F(PreemptionTest, WritesTheNominationLaterWhileFlashIsSpared) {
+  const auto nominated_in_store = [this] {
+    const std::string& record = store.durable().at({Table::object, "pods/default/high"}).value;
+    return record.find("n1") != std::string::npos;
+  };
+  gateway->spare_flash(true);
+  apply_high();
+  ASSERT_EQ(nominated("high"), "n1");
+  EXPECT_FALSE(nominated_in_store());
+  gateway->spare_flash(false);
+  turn();
+  EXPECT_TRUE(nominated_in_store());
+}
+
 TEST_F(PreemptionTest, KeepsTheNominationOverARestart) {
   apply_high();
   restart();

@@ -57,6 +57,57 @@ TEST_F(StoredNodes, TellOfTheSameFactsAgainWithoutAnEvent) {
   EXPECT_EQ(seen("n1").allocatable.milli_cpu, 3000);
 }
 
+TEST_F(StoredNodes, AreNotWrittenForWhatTheyTellAnewWhileFlashIsSpared) {
+  start_connected();
+  come("n1");
+  const std::string stored = record("n1");
+  const auto commits = store.commits();
+  gateway->spare_flash(true);
+  for (const char* cpu : {"3", "4", "5"}) {
+    device("n1", "i1", std::string(R"({"cpu":")") + cpu + R"(","memory":"1Gi","pods":"10"})", kRich);
+  }
+  EXPECT_EQ(seen("n1").allocatable.milli_cpu, 5000) << "it is scheduled by all the same";
+  EXPECT_EQ(record("n1"), stored);
+  EXPECT_EQ(store.commits(), commits);
+  gateway->spare_flash(false);
+  turn();
+  EXPECT_NE(record("n1"), stored);
+  restart();
+  EXPECT_EQ(seen("n1").allocatable.milli_cpu, 5000);
+}
+
+TEST_F(StoredNodes, AreWrittenWhileFlashIsSparedWhenTheyAreNewOrAnotherIncarnation) {
+  start_connected();
+  gateway->spare_flash(true);
+  come("n1");
+  ASSERT_TRUE(store.durable().contains({Table::node, "n1"}));
+  const std::string stored = record("n1");
+  device("n1", "i2");
+  EXPECT_NE(record("n1"), stored);
+}
+
+TEST_F(StoredNodes, KeepAtACleanEndWhatWasSpared) {
+  start_connected();
+  come("n1");
+  gateway->spare_flash(true);
+  device("n1", "i1", R"({"cpu":"3","memory":"1Gi","pods":"10"})", kRich);
+  gateway->say_goodbye();
+  turn();
+  restart();
+  EXPECT_EQ(seen("n1").allocatable.milli_cpu, 3000);
+}
+
+TEST_F(StoredNodes, OfANodeForgottenWhileFlashIsSparedNothingComesBack) {
+  start_connected();
+  come("n1");
+  gateway->spare_flash(true);
+  device("n1", "i1", R"({"cpu":"3","memory":"1Gi","pods":"10"})", kRich);
+  api(R"({"op":"forget","kind":"Node","name":"n1"})");
+  gateway->spare_flash(false);
+  turn();
+  EXPECT_FALSE(store.durable().contains({Table::node, "n1"}));
+}
+
 TEST_F(StoredNodes, OfEarlierProgramsAreStillRead) {
   start_connected();
   come("n1");
