@@ -1,5 +1,7 @@
 #include "firmware-host/real_clock.h"
 
+#include <poll.h>
+
 #include <array>
 #include <chrono>
 #include <cstdio>
@@ -24,6 +26,8 @@ std::int64_t RealClock::now_us() const { return read_clock_us(CLOCK_BOOTTIME); }
 std::int64_t processor_us() { return read_clock_us(CLOCK_THREAD_CPUTIME_ID); }
 
 Millis RealClock::wall() const { return read_clock_us(CLOCK_REALTIME) / 1000; }
+
+void pause_for(Millis span) { poll(nullptr, 0, static_cast<int>(span)); }
 
 std::string to_rfc3339(Millis wall) {
   // Not gmtime: time_t has 32 bits on armhf.

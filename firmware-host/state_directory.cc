@@ -13,6 +13,12 @@
 
 namespace berth {
 
+namespace {
+
+constexpr Millis kLockPause = 50;
+
+}  // namespace
+
 Result<std::string> read_first_line(const std::string& path) {
   std::ifstream file(path);
   std::string line;
@@ -28,7 +34,7 @@ std::string machine_id() { return read_first_line("/etc/machine-id").value_or(""
 
 Result<std::string> boot_id() { return read_first_line("/proc/sys/kernel/random/boot_id"); }
 
-Result<StateDirectory> StateDirectory::open(const std::string& path) {
+Result<StateDirectory> StateDirectory::open(const std::string& path, const Pause& pause) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
   if (error) return Status::error("state directory " + path + ": " + error.message());
@@ -36,12 +42,19 @@ Result<StateDirectory> StateDirectory::open(const std::string& path) {
   const std::string lock_path = path + "/lock";
   const int lock = ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0640);
   if (lock < 0) return Status::error("state directory: cannot open " + lock_path + ": " + std::strerror(errno));
-  if (flock(lock, LOCK_EX | LOCK_NB) != 0) {
-    close(lock);
-    return Status::unschedulable("state directory " + path +
-                                 ": another process uses it; stop that one, or give this one its own --state-dir");
+  StateDirectory state(path, lock);
+  for (Millis waited = 0; flock(lock, LOCK_EX | LOCK_NB) != 0; waited += kLockPause) {
+    if (errno != EWOULDBLOCK) {
+      return Status::error("state directory: cannot lock " + lock_path + ": " + std::strerror(errno));
+    }
+    if (waited >= kLockPatience) {
+      return Status::unschedulable("state directory " + path + ": another process uses it, also after " +
+                                   std::to_string(kLockPatience / 1000) +
+                                   " s; stop that one, or give this one its own --state-dir");
+    }
+    pause(kLockPause);
   }
-  return StateDirectory(path, lock);
+  return state;
 }
 
 StateDirectory::StateDirectory(StateDirectory&& other) noexcept

@@ -1,9 +1,11 @@
 // What a program finds on its machine: identity files, and its own directory of state.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "core/status.h"
+#include "firmware-host/real_clock.h"
 
 namespace berth {
 
@@ -17,8 +19,11 @@ Result<std::string> boot_id();
 // The directory of state, ours alone while this lives: a second program on it is refused.
 class StateDirectory {
  public:
-  // Makes the directory (mode 0750) and locks it. Code::unschedulable: another process has it.
-  static Result<StateDirectory> open(const std::string& path);
+  static constexpr Millis kLockPatience = 6'000;  // a sync of an SD card takes 5 s, and a killed process ends after it
+  using Pause = std::function<void(Millis)>;
+  // Makes the directory (mode 0750) and locks it. One that was killed, or its child about to become a keeper, may still
+  // be ending: the lock is waited for, at a start, up to kLockPatience. Code::unschedulable: another process has it.
+  static Result<StateDirectory> open(const std::string& path, const Pause& pause = pause_for);
   StateDirectory(StateDirectory&& other) noexcept;
   StateDirectory& operator=(StateDirectory&&) = delete;
   ~StateDirectory();

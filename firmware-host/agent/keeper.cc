@@ -29,8 +29,6 @@ static_assert(kGoSignal == SIGUSR1 && kStopSignal == SIGTERM);
 
 constexpr Millis kSweepPause = 10;
 
-void pause_for(Millis span) { poll(nullptr, 0, static_cast<int>(span)); }
-
 // A container's place in its pod, over all of its runs.
 struct Seat {
   const ContainerPlan* plan = nullptr;

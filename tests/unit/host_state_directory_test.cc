@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 
 namespace berth {
@@ -22,18 +23,28 @@ class StateDirectoryTest : public testing::Test {
   std::string root_;
 };
 
-TEST_F(StateDirectoryTest, RefusesASecondAgentUntilTheFirstIsGone) {
+TEST_F(StateDirectoryTest, RefusesASecondAgentWhileTheFirstLives) {
   const std::string path = root_ + "/a/b";
-  {
-    const Result<StateDirectory> first = StateDirectory::open(path);
-    ASSERT_TRUE(first.has_value()) << first.error().message();
-    EXPECT_EQ(first->file("x"), path + "/x");
-    const Result<StateDirectory> second = StateDirectory::open(path);
-    ASSERT_FALSE(second.has_value());
-    EXPECT_EQ(second.error().code(), Code::unschedulable);
-    EXPECT_TRUE(second.error().message().starts_with("state directory " + path + ": another process uses it"));
-  }
-  EXPECT_TRUE(StateDirectory::open(path).has_value());
+  const Result<StateDirectory> first = StateDirectory::open(path);
+  ASSERT_TRUE(first.has_value()) << first.error().message();
+  EXPECT_EQ(first->file("x"), path + "/x");
+  Millis waited = 0;
+  const Result<StateDirectory> second = StateDirectory::open(path, [&](Millis span) { waited += span; });
+  ASSERT_FALSE(second.has_value());
+  EXPECT_EQ(second.error().code(), Code::unschedulable);
+  EXPECT_TRUE(second.error().message().starts_with("state directory " + path + ": another process uses it"));
+  EXPECT_EQ(waited, StateDirectory::kLockPatience);
+}
+
+TEST_F(StateDirectoryTest, WaitsForAPredecessorThatIsStillEnding) {
+  std::optional<Result<StateDirectory>> first = StateDirectory::open(root_);
+  ASSERT_TRUE(first->has_value());
+  int pauses = 0;
+  const Result<StateDirectory> second = StateDirectory::open(root_, [&](Millis) {
+    if (++pauses == 2) first.reset();
+  });
+  EXPECT_TRUE(second.has_value());
+  EXPECT_EQ(pauses, 2);
 }
 
 TEST_F(StateDirectoryTest, SaysWhatTheSystemRefused) {
