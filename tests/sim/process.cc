@@ -25,10 +25,21 @@ Surroundings::Surroundings(std::uint64_t seed, Sabotage sabotage_in, bool print)
 }
 
 void TraceLog::write(Level level, std::string_view event, std::initializer_list<Field> fields) {
+  if (event == "event") note_preempted(fields);
   if (!world_.trace.prints() || level == Level::debug) return;
   std::string line = "   (" + std::string(event);
   for (const Field& field : fields) line += ", " + std::string(field.key) + ": " + field.value;
   world_.trace.remark(world_.clock.now(), name_, line + ")");
+}
+
+// Not from the messages: an event that repeats a pod's last one is counted, and does not leave.
+void TraceLog::note_preempted(std::initializer_list<Field> fields) {
+  std::string pod, reason;
+  for (const Field& field : fields) {
+    if (field.key == "pod") pod = field.value;
+    if (field.key == "reason") reason = field.value;
+  }
+  if (reason == "Preempted") world_.witness.gateway_preempted(pod);
 }
 
 Process::Run::Run(Process& process, std::string id)

@@ -59,6 +59,8 @@ class TraceLog final : public Log {
   void write(Level level, std::string_view event, std::initializer_list<Field> fields) override;
 
  private:
+  void note_preempted(std::initializer_list<Field> fields);
+
   Surroundings& world_;
   std::string name_;
 };

@@ -113,25 +113,10 @@ bool SimGateway::on_send_watched(Message& message) {
       CHECK(request.has_value());
       watch_request(node, *request);
     }
-  } else if (message.topic.starts_with(Topics(kFleet).root() + "events/")) {
-    watch_events(message);
   } else if (message.topic.starts_with(Topics(kFleet).root() + "clients/")) {
     world().witness.gateway_answered_client(message.payload);
   }
   return true;
-}
-
-void SimGateway::watch_events(const Message& message) {
-  const std::string name_space = message.topic.substr(Topics(kFleet).root().size() + 7);
-  const Json list = *Json::parse(message.payload);
-  const Json alone(Json::Array{list});
-  const Json* items = list.find("items");
-  for (const Json& item : (items == nullptr ? alone : *items).as_array()) {
-    const Json* reason = item.find("reason") != nullptr ? item.find("reason") : list.find("reason");
-    if (*reason != Json("Preempted")) continue;
-    const Json* pod = item.find("name") != nullptr ? item.find("name") : list.find("name");
-    world().witness.gateway_preempted(name_space + "/" + pod->as_string());
-  }
 }
 
 void SimGateway::watch_request(const std::string& node, const Request& request) {

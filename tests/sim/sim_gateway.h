@@ -28,7 +28,6 @@ class SimGateway final : public Process {
  private:
   void forget_at_start() override;
   void take_as_released(const std::string& node, const Request& request);
-  void watch_events(const Message& message);
   void watch_request(const std::string& node, const Request& request);
   void hear_answers(Message& message, const std::string& sender, bool alone);
   Answer misread_answer(const Answer& answer);

@@ -419,7 +419,7 @@ void Witness::after_gateway_message() {
     for (const auto& [id, content] : *table) {
       if (!at.is_stale || kept(id, content)) continue;
       // The turn that hears it also schedules, and may drive a pod out for another one.
-      if (!preempted_.empty()) continue;
+      if (id.first == Table::row && preempted_.contains(decode_row(content.value, content.phase)->pod)) continue;
       news_.stale_changes.push_back("the stale " + std::string(to_string(at.answer->type)) + " for " +
                                     show(at.answer->uid, at.answer->epoch) + " from node " + at.sender +
                                     " changed the gateway's record " + id.second);
