@@ -223,9 +223,12 @@ class Gateway final : public Transport::Handler, private Surroundings {
   void join_half(Kind kind, const std::string& key);
   bool is_spoken_for(const std::string& claim) const;
   void settle_claim(const std::string& key, Json& manifest);
+  void move_claims(const Row& found);
+  bool had_before(const Row& found, const VolumeGrant& grant) const;
   void join_waiting_halves();
   bool is_taken(const VolumeGrant& grant) const;  // claim or volume is bound to another
-  bool bind_volume(const VolumeGrant& grant);     // claim and volume become each other's; false: nothing changed
+  bool is_volume_of_another(const VolumeGrant& grant) const;
+  bool bind_volume(const VolumeGrant& grant);  // claim and volume become each other's; false: nothing changed
 
   // gateway_doomed.cc
   void doom(Kind kind, const std::string& key);  // the delete of a volume or claim; may have to wait
@@ -340,7 +343,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
   void enter_adopt(std::set<std::string> nodes);
   void adopted(const std::string& node);
   void end_adopt();
-  void drop_binding(std::string_view uid);
+  void drop_row(Binding& binding);
   void note_incarnation(const Answer& answer);
 
   // gateway_orphans.cc

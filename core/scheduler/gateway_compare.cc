@@ -177,14 +177,8 @@ bool Gateway::adopt_slot(const std::string& node, const SlotReport& slot, const 
     refuse("slot of pod " + row.pod, begun.message());
     return false;  // asked again
   }
-  if (known != bindings_.end()) {
-    const Binding& other = known->second;
-    const Resources charge = other.pod == nullptr ? Resources{} : pod_requests(*other.pod);
-    ReleaseEntry old{other.row.node, other.row.incarnation, other.row.uid, other.row.epoch, encode_charge(charge)};
-    const bool may_run = other.row.phase != Phase::prebind;
-    drop_binding(slot.uid);
-    add_release(std::move(old), may_run);
-  }
+  move_claims(row);
+  if (known != bindings_.end()) drop_row(known->second);
   if (slot.state == SlotState::finished && !entry->deleting) {
     entry->finished = true;
     objects_.save_pod(row.pod);
@@ -198,18 +192,22 @@ bool Gateway::adopt_slot(const std::string& node, const SlotReport& slot, const 
 }
 
 // A row whose place another node's slot disproves. Its record is that of the row to come already.
-void Gateway::drop_binding(std::string_view uid) {
-  Binding& binding = bindings_.at(uid);
+void Gateway::drop_row(Binding& binding) {
+  const Row& row = binding.row;
+  const Resources charge = binding.pod == nullptr ? Resources{} : pod_requests(*binding.pod);
+  ReleaseEntry entry{row.node, row.incarnation, row.uid, row.epoch, encode_charge(charge)};
+  const bool may_run = row.phase != Phase::prebind;
   binding.cancel(timers_);
   const std::unique_ptr<BindingCycle>& cycle = binding.journey().cycle;
   if (cycle && cycle->reservation && cycle->reservation->is_armed()) {
     cycle->reservation.reset();
   } else {
-    cache_.remove(uid);
+    cache_.remove(row.uid);
   }
-  drop_epoch(binding.row.node, binding.row.epoch, binding.row.uid);
-  if (is_in_flight(binding.row)) leave_flight(binding.row);
-  bindings_.erase(uid);
+  drop_epoch(row.node, row.epoch, row.uid);
+  if (is_in_flight(row)) leave_flight(row);
+  bindings_.erase(Text(row.uid));
+  add_release(std::move(entry), may_run);
 }
 
 // Another gateway's store, or our own before it was lost, has spoken to this node: our term rises above it (P3, P8).

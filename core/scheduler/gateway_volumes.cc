@@ -90,6 +90,38 @@ void Gateway::settle_claim(const std::string& key, Json& manifest) {
   manifest.erase("status");
 }
 
+// Two nodes tell of one pod: the earlier one was forgotten, and the claim's data there given up, before the store that
+// knew it was lost. The claim goes with the row, and the volume it had waits for the operator.
+void Gateway::move_claims(const Row& found) {
+  for (const VolumeGrant& grant : found.volumes) {
+    const auto claim = objects_.claim(grant.claim);
+    if (claim == nullptr || claim->phase != "Bound" || claim->volume_name == grant.volume) continue;
+    const std::string before = claim->volume_name;
+    if (!had_before(found, {grant.claim, before, {}}) || is_volume_of_another(grant)) continue;
+    log_.write(Level::warn,
+               "two nodes told of one pod: its claim has the later one's volume, the other one is released",
+               {{"pod", found.pod}, {"claim", grant.claim}, {"volume", grant.volume}, {"released", before}});
+    release_volume(before, grant.claim);
+    unbind_claim(claim);
+  }
+}
+
+// An earlier placement of this row's pod was given it.
+bool Gateway::had_before(const Row& found, const VolumeGrant& grant) const {
+  const auto holds = [&grant](const std::vector<VolumeGrant>& grants) {
+    return std::any_of(grants.begin(), grants.end(), [&grant](const VolumeGrant& other) {
+      return other.claim == grant.claim && other.volume == grant.volume;
+    });
+  };
+  const auto known = bindings_.find(found.uid);
+  if (known != bindings_.end() && known->second.row.epoch < found.epoch && holds(known->second.row.volumes))
+    return true;
+  return std::any_of(releases_.begin(), releases_.end(), [&](const auto& release) {
+    const ReleaseEntry& entry = release.second.entry;
+    return entry.uid == found.uid && entry.epoch < found.epoch && holds(entry.volumes);
+  });
+}
+
 void Gateway::join_waiting_halves() {
   for (const std::string& key : objects_.keys(Kind::persistent_volume)) {
     if (!objects_.volume(key)->claim_ref.empty()) join_half(Kind::persistent_volume, key);
@@ -98,8 +130,12 @@ void Gateway::join_waiting_halves() {
 
 bool Gateway::is_taken(const VolumeGrant& grant) const {
   const auto claim = objects_.claim(grant.claim);
-  const auto volume = objects_.volume(grant.volume);
   if (claim != nullptr && claim->phase == "Bound" && claim->volume_name != grant.volume) return true;
+  return is_volume_of_another(grant);
+}
+
+bool Gateway::is_volume_of_another(const VolumeGrant& grant) const {
+  const auto volume = objects_.volume(grant.volume);
   if (volume == nullptr || volume->phase != "Bound" || volume->claim_ref == grant.claim) return false;
   const auto other = objects_.claim(volume->claim_ref);
   return other != nullptr && other->phase == "Bound" && other->volume_name == grant.volume;

@@ -219,6 +219,58 @@ TEST_F(LostStoreTest, AClaimHasTheVolumeThatASlotHoldsAlsoWhenItComesLater) {
   EXPECT_EQ(gateway->objects().volume("n1-d")->claim_ref, "default/c");
 }
 
+// n1 was forgotten while the pod ran there, and the claim's data given up; then the store that knew it was lost.
+class TwoPlacesTest : public LostStoreTest {
+ protected:
+  void SetUp() override {
+    lose_store({"n1", "n2"});
+    for (const char* node : {"n1", "n2"}) {
+      device(node, "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})", kOffers);
+    }
+    receive(topics.desired(Kind::storage_class, "local"), kClass);
+    receive(topics.desired(Kind::persistent_volume_claim, "default/c"), claim());
+  }
+  void tells(const std::string& node) {
+    SlotReport held = slot("u1");
+    held.epoch = {1, node == "n1" ? 5u : 9u};
+    held.volumes = {{"default/c", node + "-d", "/d"}};
+    slots(node, {held});
+  }
+  void expect_later_place() {
+    ASSERT_EQ(phase("u1"), Phase::bound);
+    EXPECT_EQ(gateway->bindings().at("u1").row.node, "n2");
+    EXPECT_EQ(gateway->objects().claim("default/c")->volume_name, "n2-d");
+    EXPECT_EQ(gateway->objects().volume("n2-d")->claim_ref, "default/c");
+    EXPECT_NE(gateway->objects().volume("n1-d")->phase, "Bound");
+  }
+};
+
+TEST_F(TwoPlacesTest, TheClaimGoesWithThePod) {
+  receive(topics.desired(Kind::pod, "default/p"), pod("p", "u1", "900Mi"));
+  tells("n1");
+  ASSERT_EQ(gateway->objects().claim("default/c")->volume_name, "n1-d");
+  tells("n2");
+  expect_later_place();
+  EXPECT_EQ(gateway->objects().volume("n1-d")->phase, "Released") << "it has data that the operator may want";
+}
+
+TEST_F(TwoPlacesTest, TheClaimStaysWithThePodWhenTheEarlierPlaceIsHeardLast) {
+  receive(topics.desired(Kind::pod, "default/p"), pod("p", "u1", "900Mi"));
+  tells("n2");
+  tells("n1");
+  expect_later_place();
+}
+
+TEST_F(TwoPlacesTest, TheClaimGoesWithThePodThatIsAppliedLater) {
+  tells("n1");
+  tells("n2");
+  ASSERT_EQ(gateway->objects().claim("default/c")->volume_name, "n1-d");
+  apply(pod("p", "u1", "900Mi"));
+  tells("n2");
+  tells("n1");
+  expect_later_place();
+}
+
 TEST_F(LostStoreTest, AClaimThatComesBackBoundTakesItsVolume) {
   lose_store({"n1"});
   device("n1", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})", kOffers);
