@@ -468,12 +468,11 @@ class Gateway final : public Transport::Handler, private Surroundings {
   };
   // Statuses whose topic was cleared, and the fence that shows that the broker has it.
   std::map<std::pair<Kind, std::string>, std::uint64_t> cleared_;
-  std::optional<Settling> settling_;           // what the fence that is under way stands behind
-  std::set<std::string> volumes_turned_away_;  // nodes that offered volumes when there was no room
-  bool turned_away_ = false;                   // something retained was refused for want of room
-  std::uint32_t session_ = 1;                  // with the broker; see PodEntry
-  std::set<std::pair<Kind, std::string>>
-      seen_desired_;  // retained in this session: the rest is mirrored again; no pods
+  std::optional<Settling> settling_;                     // what the fence that is under way stands behind
+  std::set<std::string> volumes_turned_away_;            // nodes that offered volumes when there was no room
+  bool turned_away_ = false;                             // something retained was refused for want of room
+  std::uint32_t session_ = 1;                            // with the broker; see PodEntry
+  std::set<std::pair<Kind, std::string>> seen_desired_;  // in this session; no pods. The rest is mirrored again
   // Since the fence: objects to be shown and, where they were not seen, mirrored; nodes to be asked.
   std::size_t to_show_ = kinds().size();  // in kinds(): of this one those behind shown_, and all of the next ones
   std::string shown_;
