@@ -66,7 +66,7 @@ std::string_view describe_table(Table table) {
   return "unknown table";
 }
 
-Status read_record(const Record& record, AgentRecords& out) {
+Status read_fields(const Record& record, AgentRecords& out) {
   const Result<Json> json = Json::parse(record.value, kRecordLimits);
   if (!json) return json.error();
   Fields fields(*json);
@@ -80,6 +80,12 @@ Status read_record(const Record& record, AgentRecords& out) {
 }
 
 }  // namespace
+
+Status decode_record(const Record& record, AgentRecords& out) {
+  const Status read = read_fields(record, out);
+  if (read.is_success()) return read;
+  return Status::error(std::string(describe_table(record.table)) + " " + record.key + ": " + read.message());
+}
 
 std::string encode_text(std::string_view text) {
   Json json = Json::object();
@@ -114,10 +120,7 @@ std::string encode(const Slot& slot) {
 Result<AgentRecords> decode_records(const std::vector<Record>& records) {
   AgentRecords out;
   for (const Record& record : records) {
-    if (const Status read = read_record(record, out); !read.is_success()) {
-      std::string where(describe_table(record.table));
-      return Status::error(where + " " + record.key + ": " + read.message());
-    }
+    if (const Status read = decode_record(record, out); !read.is_success()) return read;
   }
   if (out.state.incarnation.empty() && !out.state.slots.empty()) {
     return Status::error("meta incarnation: is missing though slots are stored; the store is damaged");

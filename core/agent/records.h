@@ -34,5 +34,7 @@ std::string encode(const Slot& slot);
 
 // An error names the table and the key: "slot u1: epoch: ...". Records of other tables are errors too.
 Result<AgentRecords> decode_records(const std::vector<Record>& records);
+// One record, in the place of what `out` knew under its key. After an error `out` is not to be used.
+Status decode_record(const Record& record, AgentRecords& out);
 
 }  // namespace berth

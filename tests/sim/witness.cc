@@ -75,7 +75,7 @@ void Witness::judge_turn() {
 
 namespace {
 
-// One record as it is now, but not the incarnation, which is decoded with it: no slot is read without.
+// One record as it is now, but not the incarnation.
 void read_device_record(DeviceSight& sight, const Contents& contents, const std::pair<Table, std::string>& id) {
   NodeState& state = sight.durable.state;
   const auto record = contents.find(id);
@@ -86,19 +86,10 @@ void read_device_record(DeviceSight& sight, const Contents& contents, const std:
     return;
   }
   sight.contents.insert_or_assign(id, record->second);
-  std::vector<Record> some{{id.first, id.second, record->second.value, record->second.phase}};
-  const auto incarnation = contents.find({Table::meta, std::string(kIncarnationKey)});
-  if (incarnation != contents.end() && incarnation != record) {
-    some.push_back({Table::meta, incarnation->first.second, incarnation->second.value, 0});
-  }
-  Result<AgentRecords> decoded = decode_records(some);
-  CHECK(decoded.has_value());
-  if (id.first == Table::high) state.high[id.second] = decoded->state.high.at(id.second);
-  if (id.first == Table::meta && id.second == kFloorKey) state.floor = decoded->state.floor;
-  if (id.first == Table::meta && id.second == kGatewayKey) state.gateway = decoded->state.gateway;
+  const Record now{id.first, id.second, record->second.value, record->second.phase};
+  CHECK(decode_record(now, sight.durable).is_success());
   if (id.first != Table::slot) return;
-  Slot& slot = state.slots[id.second];
-  slot = std::move(decoded->state.slots.at(id.second));
+  const Slot& slot = state.slots.at(id.second);
   auto& known = sight.demands[id.second];
   if (known.first != slot.epoch) known = {slot.epoch, demand_of(slot)};
 }
@@ -437,6 +428,14 @@ void Witness::after_gateway_message() {
                                   ", whose row names node " + row->second.node);
 }
 
+namespace {
+Contents slots_and_highs(const DeviceSight& sight) {
+  Contents both = only(sight.contents, Table::slot);
+  both.merge(only(sight.contents, Table::high));
+  return both;
+}
+}  // namespace
+
 void Witness::before_device_message(const std::string& node, const Request& request, bool ready) {
   const DeviceSight& sight = *device(node);
   const NodeState& state = sight.durable.state;
@@ -453,7 +452,7 @@ void Witness::before_device_message(const std::string& node, const Request& requ
                    request.gateway_id == state.gateway && request.floor <= state.floor);
     at.must_answer = at.is_stale && ready;
   }
-  for (const Table table : {Table::slot, Table::high}) at.before.merge(only(sight.contents, table));
+  if (at.is_stale) at.before = slots_and_highs(sight);
   at_device_ = std::move(at);
 }
 
@@ -463,9 +462,8 @@ void Witness::after_device_message(const std::string& node) {
   if (!at.is_stale) return;
   const std::string what =
       "the stale " + std::string(to_string(at.request.type)) + " for " + show(at.request.uid, at.request.epoch);
-  Contents now;
-  for (const Table table : {Table::slot, Table::high}) now.merge(only(device(node)->contents, table));
-  if (now != at.before) news_.stale_changes.push_back(what + " changed the store of node " + node);
+  if (slots_and_highs(*device(node)) != at.before)
+    news_.stale_changes.push_back(what + " changed the store of node " + node);
   if (at.must_answer && at.answers == 0) {
     news_.stale_changes.push_back(what + " was not answered by node " + node + " as before");
   }
