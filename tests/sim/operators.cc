@@ -14,6 +14,8 @@ constexpr std::uint64_t kCreate = 49;  // the last deed that is one
 
 constexpr int kPriorities = 3;  // 100, 200, 300
 std::string key_of(const std::string& name) { return "default/" + name; }
+std::string name_of(std::size_t number) { return "p" + std::to_string(number); }
+std::size_t number_of(const std::string& name) { return std::stoul(name.substr(1)); }
 
 }  // namespace
 
@@ -26,6 +28,8 @@ Operators::Operators(Surroundings& world, std::size_t names, std::size_t nodes, 
       rush_(rush),
       cordoned_(nodes, false) {
   client_.set_handler(this);
+  for (std::size_t number = 0; number < names_; ++number) free_.insert(number);
+  world_.on_ended = [this](const std::string& uid) { note_ended(uid); };
 }
 
 void Operators::connect() {
@@ -221,17 +225,36 @@ void Operators::say_grouping() {
 // would be replaced before they are bound. None: no name is free.
 std::optional<std::size_t> Operators::next_in_rush() {
   const bool waits = !world_.random.chance(1, 20);
-  for (std::size_t tried = 0; waits && tried < names_; ++tried) {
-    const auto known = plans_.find("p" + std::to_string(++last_name_ % names_));
-    if (known == plans_.end() || world_.ended.contains(known->second.uid)) return last_name_ % names_;
+  const std::size_t next = (last_name_ + 1) % names_;
+  if (!waits) return last_name_ = next;
+  if (free_.empty()) return std::nullopt;
+  const auto found = free_.lower_bound(next);
+  return last_name_ = found != free_.end() ? *found : *free_.begin();
+}
+
+void Operators::note_ended(const std::string& uid) {
+  for (const auto& [name, plan] : plans_) {
+    if (plan.uid == uid) free_.insert(number_of(name));
   }
-  return waits ? std::nullopt : std::optional(++last_name_ % names_);
+}
+
+void Operators::set_plan(const std::string& name, PodPlan plan) {
+  std::string& uid = uid_of_[key_of(name)];
+  if (uid != plan.uid) free_.erase(number_of(name));
+  uid = plan.uid;
+  plans_[name] = std::move(plan);
+}
+
+void Operators::drop_plan(const std::string& name) {
+  plans_.erase(name);
+  uid_of_.erase(key_of(name));
+  free_.insert(number_of(name));
 }
 
 void Operators::act() {
   const std::optional<std::size_t> number = rush_ ? next_in_rush() : world_.random.below(names_);
   if (!number) return;
-  const std::string name = "p" + std::to_string(*number);
+  const std::string name = name_of(*number);
   const std::uint64_t deed = rush_ && world_.random.chance(19, 20) ? kCreate : world_.random.below(100);
   const bool by_api = world_.random.chance(1, 3);
   auto known = plans_.find(name);
@@ -252,12 +275,8 @@ void Operators::act() {
   if (deed < 21) return contend(name);
   if (deed < 23) return contend_for_node();
   if (known == plans_.end() || deed <= kCreate) {  // create, or re-create with another uid
-    if (known != plans_.end()) {
-      gone_[key_of(name)].insert(known->second.uid);
-      world_.ended.erase(known->second.uid);
-    }
-    plans_[name] = make_plan();
-    uid_of_[key_of(name)] = plans_[name].uid;
+    if (known != plans_.end()) gone_[key_of(name)].insert(known->second.uid);
+    set_plan(name, make_plan());
     world_.say("operator", "applies " + name + " " + plans_[name].uid + (by_api ? " by the api" : ""));
     if (!by_api) return say_pod(name);
     Json request = Json::object();
@@ -273,8 +292,7 @@ void Operators::act() {
   const std::string uid = known->second.uid;
   world_.say("operator", "deletes " + name + " " + uid + (by_api ? " by the api" : ""));
   gone_[key_of(name)].insert(uid);
-  plans_.erase(known);
-  uid_of_.erase(key_of(name));
+  drop_plan(name);
   if (!by_api) return say_tombstone(name, uid);
   Json request = Json::object();
   ask(request.set("op", "delete").set("kind", "Pod").set("name", name).set("uid", uid));
@@ -297,8 +315,7 @@ void Operators::contend(const std::string& name) {
   for (const std::string& uid : {before.uid, theirs.uid}) {
     if (uid != ours.uid) gone_[key].insert(uid);
   }
-  plans_[name] = ours;
-  uid_of_[key] = ours.uid;
+  set_plan(name, ours);
   world_.say("operator", "contends for " + name + ": " + ours.uid + " against " + theirs.uid);
   ++world_.counts.faults["contention"];
   const std::uint64_t deed = world_.random.below(4);

@@ -58,6 +58,10 @@ class Operators final : private Transport::Handler {
   void on_message(const Message&) override {}
   void on_link(bool up) override;
   std::optional<std::size_t> next_in_rush();
+  // A workload of this pod has ended by itself.
+  void note_ended(const std::string& uid);
+  void set_plan(const std::string& name, PodPlan plan);
+  void drop_plan(const std::string& name);
   PodPlan make_plan();
   Json manifest(const std::string& name, const PodPlan& plan) const;
   void say_pod(const std::string& name);
@@ -84,6 +88,7 @@ class Operators final : private Transport::Handler {
   bool rush_;  // nearly all deeds are new pods that end soon, name after name
   bool bulky_ = false;
   std::size_t last_name_ = 0;
+  std::set<std::size_t> free_;  // numbers of names that have no plan, or one whose workload has ended
   std::vector<bool> cordoned_;
   std::map<std::string, PodPlan> plans_;               // by name
   std::map<std::string, std::string> uid_of_;          // key -> uid, of plans_

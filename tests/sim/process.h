@@ -37,11 +37,11 @@ struct Surroundings {
   LoopbackBroker broker;
   Witness witness;
   std::vector<std::string> answers;  // payloads the devices sent, the last few: for impostors
-  std::set<std::string> ended;       // uids of pods whose workload has ended by itself, until the name is given anew
   bool persistent_sessions;
-  std::uint64_t crash_per_mille;            // chance of a crash at one turn, in the storm
-  std::size_t gateway_room = 0;             // messages its link takes at once, of what is retained; 0: without limit
-  std::function<void()> check = [] {};      // the invariants
+  std::uint64_t crash_per_mille;        // chance of a crash at one turn, in the storm
+  std::size_t gateway_room = 0;         // messages its link takes at once, of what is retained; 0: without limit
+  std::function<void()> check = [] {};  // the invariants
+  std::function<void(const std::string& uid)> on_ended = [](const std::string&) {};  // a workload, by itself
   std::function<void(std::string)> misuse;  // a program broke a contract that is no invariant
 
   Surroundings(std::uint64_t seed, Sabotage sabotage_in, bool print);
