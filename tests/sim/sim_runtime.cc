@@ -4,23 +4,20 @@
 #include <charconv>
 #include <utility>
 
-#include "core/api/json.h"
-
 namespace berth::sim {
 
 namespace {
 
 constexpr Millis kLongestStopMs = 2500;
 
-// How long the workload runs before it ends by itself: annotation "sim/lasts-ms". 0: for ever.
-Millis lasts_of(const std::string& pod) {
-  const Result<Json> json = Json::parse(pod);
-  const Json* metadata = json ? json->find("metadata") : nullptr;
-  const Json* annotations = metadata == nullptr ? nullptr : metadata->find("annotations");
-  const Json* lasts = annotations == nullptr ? nullptr : annotations->find("sim/lasts-ms");
-  if (lasts == nullptr || !lasts->is_string()) return 0;
+// How long the workload runs before it ends by itself: annotation "sim/lasts-ms". 0: for ever. By its text: manifests
+// are read here more often than anywhere.
+Millis lasts_of(std::string_view pod) {
+  static constexpr std::string_view kKey = R"("sim/lasts-ms":")";
+  const std::size_t at = pod.find(kKey);
+  if (at == std::string_view::npos) return 0;
   Millis value = 0;
-  const std::string& text = lasts->as_string();
+  const std::string_view text = pod.substr(at + kKey.size());
   std::from_chars(text.data(), text.data() + text.size(), value);
   return value;
 }
