@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "core/status.h"
@@ -24,16 +25,16 @@ class Json {
   };
 
   Json() = default;  // null
-  Json(bool value) : type_(Type::boolean), boolean_(value) {}
-  Json(int value) : type_(Type::number), number_(value) {}
+  Json(bool value) : value_(value) {}
+  Json(int value) : value_(static_cast<double>(value)) {}
   // |value| <= 2^53 (CHECK); larger numbers travel as strings.
   Json(std::int64_t value);
-  Json(double value) : type_(Type::number), number_(value) {}
-  Json(const char* value) : type_(Type::string), string_(value) {}
-  Json(std::string value) : type_(Type::string), string_(std::move(value)) {}
-  Json(std::string_view value) : type_(Type::string), string_(value) {}
-  Json(Array value) : type_(Type::array), array_(std::move(value)) {}
-  Json(Object value) : type_(Type::object), object_(std::move(value)) {}
+  Json(double value) : value_(value) {}
+  Json(const char* value) : value_(std::in_place_type<std::string>, value) {}
+  Json(std::string value) : value_(std::move(value)) {}
+  Json(std::string_view value) : value_(std::in_place_type<std::string>, value) {}
+  Json(Array value) : value_(std::move(value)) {}
+  Json(Object value) : value_(std::move(value)) {}
   static Json object() { return Json(Object{}); }
   static Json array() { return Json(Array{}); }
 
@@ -44,14 +45,14 @@ class Json {
   // Compact text.
   std::string dump() const;
 
-  Type type() const { return type_; }
-  bool is_null() const { return type_ == Type::null; }
-  bool is_bool() const { return type_ == Type::boolean; }
-  bool is_number() const { return type_ == Type::number; }
+  Type type() const { return static_cast<Type>(value_.index()); }
+  bool is_null() const { return type() == Type::null; }
+  bool is_bool() const { return type() == Type::boolean; }
+  bool is_number() const { return type() == Type::number; }
   bool is_integer() const;  // a number without fraction, |n| <= 2^53
-  bool is_string() const { return type_ == Type::string; }
-  bool is_array() const { return type_ == Type::array; }
-  bool is_object() const { return type_ == Type::object; }
+  bool is_string() const { return type() == Type::string; }
+  bool is_array() const { return type() == Type::array; }
+  bool is_object() const { return type() == Type::object; }
 
   // Each CHECKs the type.
   bool as_bool() const;
@@ -75,12 +76,8 @@ class Json {
   bool operator==(const Json&) const = default;
 
  private:
-  Type type_ = Type::null;
-  bool boolean_ = false;
-  double number_ = 0;
-  std::string string_;
-  Array array_;
-  Object object_;
+  // In the order of Type.
+  std::variant<std::monostate, bool, double, std::string, Array, Object> value_;
 };
 
 }  // namespace berth

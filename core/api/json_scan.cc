@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 #include <string>
 
 #include "core/api/utf8.h"
@@ -172,7 +173,14 @@ class Scanner {
 }  // namespace
 
 std::size_t plain_length(std::string_view text, std::size_t at) {
+  // Eight bytes at a time: a byte below 0x20, or equal to one that is sought, borrows into its highest bit.
+  constexpr std::uint64_t kOnes = ~std::uint64_t{0} / 0xFF, kHigh = kOnes * 0x80;
   std::size_t end = at;
+  for (std::uint64_t word = 0; text.size() - end >= sizeof word; end += sizeof word) {
+    std::memcpy(&word, text.data() + end, sizeof word);
+    const std::uint64_t quote = word ^ (kOnes * '"'), backslash = word ^ (kOnes * '\\');
+    if (((word - kOnes * 0x20) | (quote - kOnes) | (backslash - kOnes) | word) & kHigh) break;
+  }
   for (; end < text.size(); ++end) {
     const auto byte = static_cast<unsigned char>(text[end]);
     if (byte < 0x20 || byte >= 0x80 || byte == '"' || byte == '\\') break;
