@@ -84,7 +84,7 @@ Breach find_in_slots(const Witness& witness) {
 
 Breach find_shared_port(const Witness& witness) {
   for (const auto& device : witness.devices()) {
-    if (!witness.scope().covers(device->name)) continue;
+    if (!witness.scope().slots.contains(device->name)) continue;
     std::map<std::int32_t, std::string> holders;  // the simulator's pods take one protocol, at every address
     for (const auto& [uid, slot] : device->durable.state.slots) {
       if (!slot.is_charged()) continue;
@@ -101,7 +101,7 @@ Breach find_shared_port(const Witness& witness) {
 
 Breach find_device_overrun(const Witness& witness) {
   for (const auto& device : witness.devices()) {
-    if (!witness.scope().covers(device->name)) continue;
+    if (!witness.scope().slots.contains(device->name)) continue;
     std::map<std::string, std::int64_t> held;
     for (const auto& [uid, slot] : device->durable.state.slots) {
       if (!slot.is_charged()) continue;
@@ -117,7 +117,7 @@ Breach find_device_overrun(const Witness& witness) {
 }
 
 Breach find_shared_volume(const Witness& witness) {
-  if (!witness.scope().everything && !witness.scope().volumes) return {};
+  if (!witness.scope().volumes) return {};
   if (Breach breach = find_in_slots(witness)) return breach;
   return witness.gateway().is_settled() ? find_in_gateway(witness.gateway()) : Breach();
 }

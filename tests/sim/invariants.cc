@@ -9,7 +9,7 @@ namespace berth::sim {
 
 namespace {
 
-std::string show(const std::string& uid, const Epoch& epoch) { return uid + "@" + to_text(epoch); }
+std::string show(std::string_view uid, const Epoch& epoch) { return std::string(uid) + "@" + to_text(epoch); }
 
 bool is_alive(SlotState state) {
   return state == SlotState::preparing || state == SlotState::prepared || state == SlotState::running;
@@ -32,30 +32,38 @@ Breach s3(const Witness& witness) {
   return {};
 }
 
-Breach s4(const Witness& witness) {
+Breach find_twin(const Witness& witness, const std::string& uid) {
+  const DeviceSight* first = nullptr;
+  Tag twin;
   for (const auto& device : witness.devices()) {
-    if (device->hostile || !witness.scope().covers(device->name)) continue;
-    for (const Tag& tag : device->runtime->alive()) {
-      if (witness.was_forgotten(device->name, {tag.uid, tag.epoch})) continue;
-      for (const auto& other : witness.devices()) {
-        if (other->hostile) continue;
-        for (const Tag& twin : other->runtime->alive(tag.uid)) {
-          const bool same = other == device && twin == tag;
-          if (same || witness.was_forgotten(other->name, {twin.uid, twin.epoch})) continue;
-          return "one pod runs twice: " + show(tag.uid, tag.epoch) + " on " + device->name + " and " +
-                 show(twin.uid, twin.epoch) + " on " + other->name;
-        }
+    if (device->hostile) continue;
+    for (const Tag& tag : device->runtime->alive(uid)) {
+      if (witness.was_forgotten(device->name, {uid, tag.epoch})) continue;
+      if (first != nullptr) {
+        return "one pod runs twice: " + show(uid, twin.epoch) + " on " + first->name + " and " + show(uid, tag.epoch) +
+               " on " + device->name;
       }
+      first = device.get();
+      twin = tag;
     }
   }
   return {};
 }
 
+Breach s4(const Witness& witness) {
+  for (const std::string& uid : witness.scope().uids) {
+    if (Breach breach = find_twin(witness, uid)) return breach;
+  }
+  return {};
+}
+
 Breach s5(const Witness& witness) {
-  for (const auto& [uid, row] : witness.gateway().rows) {
+  for (const std::string& uid : witness.scope().uids) {
+    const auto found = witness.gateway().rows.find(uid);
+    if (found == witness.gateway().rows.end() || found->second.phase != Phase::bound) continue;
+    const Row& row = found->second;
     const DeviceSight* device = witness.device(row.node);
-    if (row.phase != Phase::bound || device == nullptr || device->hostile) continue;
-    if (!witness.scope().covers(row.node)) continue;
+    if (device == nullptr || device->hostile) continue;
     const NodeState& state = device->durable.state;
     if (state.incarnation != row.incarnation) continue;
     const auto slot = state.slots.find(uid);
@@ -77,15 +85,16 @@ Breach s7(const Witness& witness) {
   if (!gateway.is_settled()) return {};
   for (const auto& device : witness.devices()) {
     if (device->hostile || gateway.has_retired(device->name, device->durable.state.incarnation)) continue;
-    if (!witness.scope().covers(device->name)) continue;
-    for (const auto& [uid, slot] : device->durable.state.slots) {
+    for (const std::string& uid : witness.scope().uids) {
+      const auto slot = device->durable.state.slots.find(uid);
+      if (slot == device->durable.state.slots.end()) continue;
+      const Epoch& epoch = slot->second.epoch;
       const auto row = gateway.rows.find(uid);
-      const bool of_row =
-          row != gateway.rows.end() && row->second.node == device->name && row->second.epoch == slot.epoch;
-      const std::string key = device->name + "/" + uid + "/" + to_text(slot.epoch);
-      if (of_row || gateway.releases.contains(key) || gateway.orphans.contains(key)) continue;
-      return "node " + device->name + " holds slot " + show(uid, slot.epoch) + " (" +
-             std::string(to_string(slot.state)) + ") that no row and no release-list entry knows";
+      if (row != gateway.rows.end() && row->second.node == device->name && row->second.epoch == epoch) continue;
+      const std::string key = device->name + "/" + uid + "/" + to_text(epoch);
+      if (gateway.releases.contains(key) || gateway.orphans.contains(key)) continue;
+      return "node " + device->name + " holds slot " + show(uid, epoch) + " (" +
+             std::string(to_string(slot->second.state)) + ") that no row and no release-list entry knows";
     }
   }
   return {};
@@ -93,12 +102,14 @@ Breach s7(const Witness& witness) {
 
 Breach s8(const Witness& witness) {
   for (const auto& device : witness.devices()) {
-    if (!witness.scope().covers(device->name)) continue;
+    if (!witness.scope().slots.contains(device->name)) continue;
     Resources used;
     std::int64_t pods = 0;
     for (const auto& [uid, slot] : device->durable.state.slots) {
       if (!slot.is_charged()) continue;
-      used.add(device->demands.at(uid).second.requests);
+      const Resources& asked = device->demands.at(uid).second.requests;
+      used.milli_cpu += asked.milli_cpu;
+      used.memory += asked.memory;
       ++pods;
     }
     const Resources& all = device->allocatable;
@@ -110,65 +121,77 @@ Breach s8(const Witness& witness) {
   return {};
 }
 
-// What the rows and release lists of the live gateway imply of one node.
+// What the rows and release lists of the live gateway imply of one node: names, in order.
 struct Implied {
-  std::set<std::string> pods;
-  std::set<std::string> charges;
+  std::vector<std::string_view> pods;
+  std::vector<std::string_view> charges;
 };
+
+Breach find_unlike_row(const Gateway& gateway, std::string_view uid, const Row& row) {
+  const std::optional<std::string> node = gateway.cache().node_of(uid);
+  if (node != row.node) {
+    return "row " + show(uid, row.epoch) + " is on node " + row.node + ", the cache says " + node.value_or("nowhere");
+  }
+  const bool assumed = row.phase < Phase::bound;
+  if (gateway.cache().is_assumed(uid) == assumed) return {};
+  return "row " + show(uid, row.epoch) + " is in phase " + std::string(to_string(row.phase)) + ", the cache has it " +
+         (assumed ? "confirmed" : "assumed");
+}
+
+Breach find_unlike_node(const std::string& name, const NodeInfo* info, const Implied& should) {
+  Resources sum;
+  Implied has;
+  if (info != nullptr) {
+    for (const auto& pod : info->pods) {
+      has.pods.push_back(pod->uid());
+      sum.add(pod_requests(*pod));
+    }
+    for (const auto& [key, amount] : info->charges) {
+      has.charges.push_back(key);
+      sum.add(amount);
+    }
+  }
+  std::sort(has.pods.begin(), has.pods.end());
+  std::sort(has.charges.begin(), has.charges.end());
+  if (has.pods != should.pods) return "the cache's pods on node " + name + " are not those of the rows";
+  if (has.charges != should.charges) return "the cache's charges on node " + name + " are not the release list";
+  if (info == nullptr) return {};
+  if (sum.milli_cpu == info->requested.milli_cpu && sum.memory == info->requested.memory) return {};
+  return "the cache's sum on node " + name + " is not that of its pods and charges";
+}
 
 Breach s9(const Witness& witness) {
   const Gateway* gateway = witness.gateway().alive;
-  if (gateway == nullptr) return {};
   const Witness::Scope& scope = witness.scope();
-  std::map<std::string, Implied> implied;
+  if (gateway == nullptr || scope.rows.empty()) return {};
+  std::map<std::string_view, Implied> implied;
+  for (const std::string& node : scope.rows) implied[node];
   std::size_t placed = 0;
   for (const auto& [uid, binding] : gateway->bindings()) {
-    if (binding.pod == nullptr || !scope.covers(binding.row.node)) continue;
+    const auto on = implied.find(binding.row.node);
+    if (binding.pod == nullptr || on == implied.end()) continue;
     const PodEntry* entry = gateway->objects().find_pod(binding.row.pod);
     const bool finished = entry != nullptr && entry->finished && entry->pod->uid() == uid;
-    const std::optional<std::string> node = gateway->cache().node_of(uid);
     if (finished) {
-      if (node) return "finished pod " + uid + " is still in the cache";
+      if (gateway->cache().node_of(uid)) return "finished pod " + uid + " is still in the cache";
       continue;
     }
     ++placed;
-    implied[binding.row.node].pods.insert(uid);
-    if (node != binding.row.node) {
-      return "row " + show(uid, binding.row.epoch) + " is on node " + binding.row.node + ", the cache says " +
-             node.value_or("nowhere");
-    }
-    const bool assumed = binding.row.phase < Phase::bound;
-    if (gateway->cache().is_assumed(uid) != assumed) {
-      return "row " + show(uid, binding.row.epoch) + " is in phase " + std::string(to_string(binding.row.phase)) +
-             ", the cache has it " + (assumed ? "confirmed" : "assumed");
-    }
+    on->second.pods.push_back(uid);
+    if (Breach breach = find_unlike_row(*gateway, uid, binding.row)) return breach;
   }
   if (scope.everything && gateway->cache().pod_count() != placed) {
     return "the cache holds " + std::to_string(gateway->cache().pod_count()) + " pods, the rows " +
            std::to_string(placed);
   }
-  for (const auto& [key, release] : gateway->releases()) implied[release.entry.node].charges.insert(key);
+  for (const auto& [key, release] : gateway->releases()) {
+    if (const auto on = implied.find(release.entry.node); on != implied.end()) on->second.charges.push_back(key);
+  }
   for (const auto& device : witness.devices()) {
-    if (!scope.covers(device->name)) continue;
-    const NodeInfo* info = gateway->cache().find(device->name);
-    const Implied& should = implied[device->name];
-    Resources sum;
-    std::set<std::string> pods, charges;
-    if (info != nullptr) {
-      for (const auto& pod : info->pods) {
-        pods.insert(pod->uid());
-        sum.add(pod_requests(*pod));
-      }
-      for (const auto& [key, amount] : info->charges) {
-        charges.insert(key);
-        sum.add(amount);
-      }
-    }
-    if (pods != should.pods) return "the cache's pods on node " + device->name + " are not those of the rows";
-    if (charges != should.charges) return "the cache's charges on node " + device->name + " are not the release list";
-    if (info == nullptr) continue;
-    if (sum.milli_cpu != info->requested.milli_cpu || sum.memory != info->requested.memory) {
-      return "the cache's sum on node " + device->name + " is not that of its pods and charges";
+    const auto should = implied.find(device->name);
+    if (should == implied.end()) continue;
+    if (Breach breach = find_unlike_node(device->name, gateway->cache().find(device->name), should->second)) {
+      return breach;
     }
   }
   return {};
@@ -255,11 +278,8 @@ Breach find_revived(const Witness& witness, const DeviceSight& device, const std
 
 Breach final_answers(const Witness& witness) {
   for (const auto& device : witness.devices()) {
-    if (device->hostile || !witness.scope().covers(device->name)) continue;
-    std::set<std::string> uids;
-    for (const auto& [uid, slot] : device->durable.state.slots) uids.insert(uid);
-    for (const Tag& tag : device->runtime->alive()) uids.insert(tag.uid);
-    for (const std::string& uid : uids) {
+    if (device->hostile) continue;
+    for (const std::string& uid : witness.scope().uids) {
       if (Breach breach = find_revived(witness, *device, uid)) return breach;
     }
   }

@@ -12,7 +12,8 @@ SimDevice::SimDevice(Surroundings& world, AgentConfig config)
     : Process(world, config.node),
       config_(std::move(config)),
       runtime_(world.clock, world.timers, world.random.next(),
-               {[this](std::string_view what) { this->world().say(name(), what); }, [this] { end_turn(); },
+               {[this](std::string_view what) { this->world().say(name(), what); },
+                [this](const std::string& uid) { this->world().witness.touch_workload(uid); }, [this] { end_turn(); },
                 [this](const std::string& why) { this->world().misuse(name() + ": " + why); },
                 [this](const std::string& uid) { this->world().on_ended(uid); }}) {
   world.witness.add_device(name(), to_resources(config_.capacity), runtime_);

@@ -30,6 +30,7 @@ SimRuntime::SimRuntime(const VirtualClock& clock, Timers& timers, std::uint64_t 
     : clock_(clock), timers_(timers), random_(seed), hooks_(std::move(hooks)) {}
 
 void SimRuntime::say(std::string_view what, const Tag& tag) const {
+  hooks_.moved(tag.uid);
   hooks_.say("runtime: " + std::string(what) + " " + to_text(tag));
 }
 

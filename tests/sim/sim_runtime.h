@@ -28,6 +28,7 @@ class SimRuntime final : public Runtime {
 
   struct Hooks {
     std::function<void(std::string_view what)> say;     // for the trace
+    std::function<void(const std::string& uid)> moved;  // a workload, or what was made for one
     std::function<void()> after_call;                   // the agent was called: its turn ends
     std::function<void(std::string why)> misused;       // the agent broke the seam's contract
     std::function<void(const std::string& uid)> ended;  // a workload, by itself

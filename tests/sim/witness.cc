@@ -67,6 +67,17 @@ void Witness::set_hostile(const std::string& name) {
   for (const auto& device : devices_) device->hostile = device->hostile || device->name == name;
 }
 
+void Witness::look_at_everything() {
+  scope_.everything = scope_.volumes = true;
+  for (const auto& device : devices_) {
+    scope_.slots.insert(device->name);
+    scope_.rows.insert(device->name);
+    for (const auto& [uid, slot] : device->durable.state.slots) scope_.uids.insert(uid);
+    for (const Tag& tag : device->runtime->alive()) scope_.uids.insert(tag.uid);
+  }
+  for (const auto& [uid, row] : gateway_.rows) scope_.rows.insert(row.node), scope_.uids.insert(uid);
+}
+
 void Witness::judge_turn() {
   for (auto& [key, wrong] : std::exchange(accepted_, {})) {
     if (!preempted_.contains(key)) news_.accepted_without_flash.push_back(std::move(wrong));
@@ -97,13 +108,15 @@ void read_device_record(DeviceSight& sight, const Contents& contents, const std:
 }  // namespace
 
 void Witness::read_device(const std::string& name, const Contents& contents, const RecordIds* touched) {
-  scope_.nodes.insert(name);
   const bool few = touched != nullptr && !touched->contains({Table::meta, std::string(kIncarnationKey)});
   for (auto& device : devices_) {
     if (device->name != name) continue;
     if (few) {
       for (const auto& id : *touched) {
         read_device_record(*device, contents, id);
+        if (id.first != Table::slot) continue;
+        scope_.slots.insert(name);
+        scope_.uids.insert(id.second);
         const auto demand = device->demands.find(id.second);
         if (demand != device->demands.end() && !demand->second.second.volumes.empty()) scope_.volumes = true;
       }
@@ -111,7 +124,7 @@ void Witness::read_device(const std::string& name, const Contents& contents, con
     }
     if (device->contents == contents) return;
     device->contents = contents;
-    scope_.volumes = true;
+    scope_.everything = true;
     Result<AgentRecords> records = decode_records(to_records(contents));
     CHECK(records.has_value());
     device->durable = std::move(*records);
@@ -157,23 +170,36 @@ void Witness::read_gateway_record(const Contents& contents, const std::pair<Tabl
   }
 }
 
+void Witness::touch_row(const Row& row) {
+  scope_.rows.insert(row.node);
+  scope_.uids.insert(row.uid);
+  scope_.pods.insert(row.pod);
+}
+
+void Witness::touch_release(const ReleaseEntry& entry) {
+  scope_.rows.insert(entry.node);
+  scope_.uids.insert(entry.uid);
+}
+
 void Witness::gateway_record_gone(const std::pair<Table, std::string>& id) {
   const auto& [table, key] = id;
   if (const auto row = gateway_.rows.find(key); table == Table::row && row != gateway_.rows.end()) {
-    scope_.nodes.insert(row->second.node);
-    scope_.pods.insert(row->second.pod);
+    touch_row(row->second);
     if (gateway_.rows_with_volumes.erase(key) > 0) scope_.volumes = true;
     gateway_.rows.erase(row);
   }
   if (table == Table::release) {
-    scope_.nodes.insert(key.substr(0, key.find('/')));
-    gateway_.releases.erase(key);
+    if (const auto release = gateway_.releases.find(key); release != gateway_.releases.end()) {
+      touch_release(release->second);
+      gateway_.releases.erase(release);
+    }
   }
   if (table == Table::object && key.starts_with("pods/")) scope_.pods.insert(key.substr(5));
   if (table == Table::object && key.starts_with(kVolumePrefix))
     gateway_.volumes.erase(key.substr(kVolumePrefix.size()));
   if (table == Table::object && key.starts_with(kClaimPrefix)) gateway_.claims.erase(key.substr(kClaimPrefix.size()));
   if (table == Table::meta && key == "gateway") {
+    scope_.everything = true;
     gateway_.has_store = false;
     gateway_.orphans.clear();
     gateway_.retired.clear();
@@ -188,20 +214,20 @@ void Witness::gateway_record_changed(const Contents::value_type& record, std::ve
     CHECK(row.has_value());
     changed.push_back(*row);
     if (const auto before = gateway_.rows.find(key); before != gateway_.rows.end()) {
-      scope_.nodes.insert(before->second.node);
+      touch_row(before->second);
     }
-    scope_.nodes.insert(row->node);
-    scope_.pods.insert(row->pod);
+    touch_row(*row);
     if (!row->volumes.empty()) gateway_.rows_with_volumes.insert(key), scope_.volumes = true;
     gateway_.rows.insert_or_assign(key, std::move(*row));
   } else if (table == Table::release) {
     Result<ReleaseEntry> entry = decode_release_entry(content.value);
     CHECK(entry.has_value());
-    scope_.nodes.insert(entry->node);
+    touch_release(*entry);
     gateway_.releases.insert_or_assign(key, std::move(*entry));
   } else if (table == Table::meta && key == "gateway") {
     const Result<Json> json = Json::parse(content.value);
     const Result<Epoch> term = parse_epoch(text_in(&*json, "term"));
+    scope_.everything = true;
     gateway_.has_store = true;
     gateway_.id = {term->term, text_in(&*json, "storeId")};
     gateway_.adopting = json->find("adopt") != nullptr;
@@ -360,7 +386,9 @@ void Witness::device_sent(const Answer& answer) {
   }
   const bool final =
       answer.type == AnswerType::released || answer.type == AnswerType::rejected || answer.type == AnswerType::stale;
-  if (final) finals_[{answer.node, answer.uid}].push_back({answer.type, answer.epoch, answer.incarnation});
+  if (!final) return;
+  finals_[{answer.node, answer.uid}].push_back({answer.type, answer.epoch, answer.incarnation});
+  scope_.uids.insert(answer.uid);
 }
 
 bool Witness::is_final(const std::string& node, const Named& named, const std::string& incarnation) const {

@@ -128,17 +128,18 @@ class Witness {
     std::vector<std::string> held_without_slot;       // HELD, said in words
   };
   const News& news() const { return news_; }
-  // What the checks are to look at: everything, or what changed since the last one.
+  // What the checks are to look at: what changed since the last one, or everything, which then is in these sets.
   struct Scope {
-    bool everything = true;
-    std::set<std::string> nodes;  // whose flash, workloads, rows or release list changed
+    bool everything = false;
+    std::set<std::string> slots;  // nodes whose slots changed
+    std::set<std::string> rows;   // nodes whose rows or release list changed
+    std::set<std::string> uids;   // of pods whose row, release, slot, workload or final answers changed
     std::set<std::string> pods;   // keys of pods whose object or row changed
     bool volumes = false;         // claims, volumes, or who holds them changed
-    bool covers(const std::string& node) const { return everything || nodes.contains(node); }
   };
   const Scope& scope() const { return scope_; }
-  void look_at_everything(bool everything) { scope_.everything = everything; }
-  void touch_node(const std::string& node) { scope_.nodes.insert(node); }
+  void look_at_everything();
+  void touch_workload(const std::string& uid) { scope_.uids.insert(uid); }
   void checked() { news_ = {}, scope_ = {}; }
 
   bool was_bind_durable(const Named& named) const { return bind_durable_.contains(named); }
@@ -166,6 +167,8 @@ class Witness {
   void read_gateway_record(const Contents& contents, const std::pair<Table, std::string>& id,
                            std::vector<Row>& changed);
   void gateway_record_gone(const std::pair<Table, std::string>& id);
+  void touch_row(const Row& row);
+  void touch_release(const ReleaseEntry& entry);
   void volume_record_changed(const std::string& key, const std::string& manifest);
   void gateway_record_changed(const Contents::value_type& record, std::vector<Row>& changed);
   void note_row(const Row& row);

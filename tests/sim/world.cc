@@ -121,7 +121,7 @@ void World::check() {
   if (violation_) return;
   const bool in_full = around_.trace.events() >= next_full_check_ || plan_.sabotage != Sabotage::none;
   if (in_full) next_full_check_ = around_.trace.events() + kFullCheckEvery;
-  around_.witness.look_at_everything(in_full);
+  if (in_full || around_.witness.scope().everything) around_.witness.look_at_everything();
   for (const Invariant& invariant : safety()) {
     if (Breach breach = invariant.find_breach(around_.witness)) violate(invariant.name, invariant.text, *breach);
   }
