@@ -82,7 +82,7 @@ std::size_t count_children(const cJSON* item) {
 }
 
 // Fills `out` from a cJSON tree, whose depth the scan has bounded. False: `error` says what, and where, by a path that
-// is put together on the way back up.
+// is put together on the way back up. Strings, which most values are, are made in their place.
 bool convert(const cJSON* item, Json& out, std::string& error) {
   switch (item->type & 0xFF) {
     case cJSON_False: out = Json(false); return true;
@@ -95,7 +95,9 @@ bool convert(const cJSON* item, Json& out, std::string& error) {
       Json::Array& array = out.as_array();
       array.reserve(count_children(item));
       for (const cJSON* child = item->child; child != nullptr; child = child->next) {
-        if (!convert(child, array.emplace_back(), error)) {
+        if (cJSON_IsString(child)) {
+          array.emplace_back(std::string_view(child->valuestring));
+        } else if (!convert(child, array.emplace_back(), error)) {
           error = "[" + std::to_string(array.size() - 1) + "]" + error;
           return false;
         }
@@ -107,6 +109,10 @@ bool convert(const cJSON* item, Json& out, std::string& error) {
       Json::Object& object = out.as_object();
       object.reserve(count_children(item));
       for (const cJSON* child = item->child; child != nullptr; child = child->next) {
+        if (cJSON_IsString(child)) {
+          object.emplace_back(child->string, std::string_view(child->valuestring));
+          continue;
+        }
         Json::Member& member = object.emplace_back(child->string, Json());
         if (!convert(child, member.second, error)) {
           error = "." + shorten(member.first, 64) + error;

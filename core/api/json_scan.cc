@@ -54,20 +54,18 @@ class Scanner {
   Scanner(std::string_view text, const Json::Limits& limits) : text_(text), limits_(limits) {}
 
   Status run() {
-    if (text_.starts_with("\xEF\xBB\xBF")) return fail(0, "starts with a byte order mark; save it without one");
-    while (at_ < text_.size()) {
-      Status status = token();
-      if (!status.is_success()) return status;
-    }
-    return {};
+    bool well = !text_.starts_with("\xEF\xBB\xBF") || fail(0, "starts with a byte order mark; save it without one");
+    while (well && at_ < text_.size()) well = token();
+    return std::move(status_);
   }
 
  private:
-  Status fail(std::size_t at, std::string_view what) const {
-    return Status::error(json_position(text_, at) + std::string(what));
+  bool fail(std::size_t at, std::string_view what) {
+    status_ = Status::error(json_position(text_, at) + std::string(what));
+    return false;
   }
 
-  Status token() {
+  bool token() {
     const char c = text_[at_];
     if (c == '"') return string();
     if (c == '-' || is_digit(c)) return number();
@@ -84,16 +82,16 @@ class Scanner {
       return fail(at_, "a character that JSON does not have here; is a string without its quotes?");
     }
     ++at_;
-    return {};
+    return true;
   }
 
-  Status word(std::string_view wanted) {
+  bool word(std::string_view wanted) {
     if (text_.substr(at_, wanted.size()) != wanted) return fail(at_, "not a JSON value; strings need quotes");
     at_ += wanted.size();
-    return {};
+    return true;
   }
 
-  Status number() {
+  bool number() {
     const std::size_t start = at_;
     while (at_ < text_.size() && (is_digit(text_[at_]) || std::isalpha(static_cast<unsigned char>(text_[at_])) ||
                                   text_[at_] == '.' || text_[at_] == '+' || text_[at_] == '-')) {
@@ -114,10 +112,10 @@ class Scanner {
       return fail(start, "the number " + std::string(literal) +
                              " is beyond 2^53 and would lose digits; write it as a string, in quotes");
     }
-    return {};
+    return true;
   }
 
-  Status string() {
+  bool string() {
     const std::size_t start = at_++;
     while (at_ < text_.size() && text_[at_] != '"') {
       if (const std::size_t plain = plain_length(text_, at_); plain > 0) {
@@ -125,8 +123,7 @@ class Scanner {
         continue;
       }
       if (text_[at_] == '\\') {
-        Status status = escape();
-        if (!status.is_success()) return status;
+        if (!escape()) return false;
         continue;
       }
       if (static_cast<unsigned char>(text_[at_]) < 0x20) {
@@ -138,17 +135,17 @@ class Scanner {
     }
     if (at_ >= text_.size()) return fail(start, "a string without its closing quote");
     ++at_;
-    return {};
+    return true;
   }
 
-  Status escape() {
+  bool escape() {
     if (text_.size() - at_ < 2) return fail(at_, "a string without its closing quote");
     if (text_[at_ + 1] != 'u') {
       if (std::string_view("\"\\/bfnrt").find(text_[at_ + 1]) == std::string_view::npos) {
         return fail(at_, "an escape that JSON does not have; a backslash is written \\\\");
       }
       at_ += 2;
-      return {};
+      return true;
     }
     const int unit = hex4(text_.substr(at_ + 2));
     if (unit < 0) return fail(at_, "\\u needs four hexadecimal digits");
@@ -161,11 +158,12 @@ class Scanner {
       length = 12;
     }
     at_ += length;
-    return {};
+    return true;
   }
 
   std::string_view text_;
   const Json::Limits& limits_;
+  Status status_;
   std::size_t at_ = 0;
   int depth_ = 0;
 };
