@@ -21,10 +21,9 @@ std::string failed_status(const std::string& why) {
 }  // namespace
 
 // A manifest of a stored slot that this version cannot read any more: it still can be stopped.
-Agent::Live Agent::read_manifest(const std::string& pod, const std::vector<VolumeGrant>& volumes) {
+Agent::Live Agent::read_manifest(const Result<Json>& json, const std::vector<VolumeGrant>& volumes) {
   Live live;
   live.demand.volumes = volumes;
-  const Result<Json> json = Json::parse(pod);
   const Result<Pod> decoded = json ? decode_accepted_pod(*json) : Result<Pod>(json.error());
   if (!decoded) {
     log_.write(Level::error, "stored manifest cannot be read", {{"why", decoded.error().message()}});
@@ -50,7 +49,7 @@ Status Agent::admit_request(const Request& request) {
   if (!is_valid_name(pod->metadata.namespace_)) {
     return Status::error("metadata.namespace: is missing or no name");
   }
-  admitted_ = read_manifest(request.pod, request.volumes);
+  admitted_ = read_manifest(json, request.volumes);
   std::vector<const Demand*> held;
   for (const auto& [uid, slot] : state_.slots) {
     if (uid != request.uid && slot.is_charged()) held.push_back(&live_.at(uid).demand);
