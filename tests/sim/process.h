@@ -15,6 +15,7 @@
 #include "storage/memory_store.h"
 #include "tests/sim/counts.h"
 #include "tests/sim/crash_point.h"
+#include "tests/sim/decoded.h"
 #include "tests/sim/mutants.h"
 #include "tests/sim/trace.h"
 #include "tests/sim/virtual_clock.h"
@@ -36,6 +37,7 @@ struct Surroundings {
   Weather weather;
   LoopbackBroker broker;
   Witness witness;
+  Decoded decoded;
   std::vector<std::string> answers;  // payloads the devices sent, the last few: for impostors
   bool persistent_sessions;
   std::uint64_t crash_per_mille;        // chance of a crash at one turn, in the storm

@@ -68,7 +68,7 @@ void SimDevice::wipe() {
 
 bool SimDevice::on_send_watched(Message& message) {
   if (message.topic.find("/answers/") == std::string::npos) return true;
-  for (const Result<Answer>& said : decode_answers(message.payload, name())) {
+  for (const Result<Answer>& said : world().decoded.answers(message.payload, name())) {
     CHECK(said.has_value());
     const Answer answer = world().witness.named(*said);
     world().say(name(), "answers " + std::string(to_string(answer.type)) + " " + answer.uid + "@" +
@@ -85,7 +85,7 @@ bool SimDevice::on_send_watched(Message& message) {
 
 void SimDevice::before_message(Message& message, bool alone) {
   repeated_.reset();
-  const std::vector<Result<Request>> requests = decode_requests(message.payload);
+  const std::vector<Result<Request>>& requests = world().decoded.requests(message.payload);
   if (requests.size() > 1) ++world().counts.faults["list of requests"];
   alone = alone && requests.size() == 1;
   if (!alone) world().witness.forget_message();

@@ -1,33 +1,39 @@
 #include "tests/sim/trace.h"
 
-#include <cinttypes>
+#include <charconv>
 #include <cstdio>
 
 namespace berth::sim {
 
 namespace {
 
-std::string line_of(Millis at, std::string_view who, std::string_view what) {
-  char time[32];
-  std::snprintf(time, sizeof time, "%9.3f  ", static_cast<double>(at) / 1000);
-  std::string line = time;
+void write_line(std::string& line, Millis at, std::string_view who, std::string_view what) {
+  char digits[24];
+  const auto number = [&](Millis value) {
+    return std::string_view(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
+  };
+  const std::string_view seconds = number(at / 1000);
+  line.assign(seconds.size() < 5 ? 5 - seconds.size() : 0, ' ').append(seconds).append(".");
+  line.append(number(1000 + at % 1000).substr(1)).append("  ");
   line.append(who).append(who.size() < 9 ? 10 - who.size() : 1, ' ').append(what);
-  return line;
 }
 
 }  // namespace
 
 void Trace::add(Millis at, std::string_view who, std::string_view what) {
-  std::string line = line_of(at, who, what);
+  std::string& line = last_[events_ % kKept];
+  write_line(line, at, who, what);
   // FNV-1a, 64 bit.
   for (const char c : line) hash_ = (hash_ ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
   if (print_) std::printf("%s\n", line.c_str());
-  last_[events_ % kKept] = std::move(line);
   ++events_;
 }
 
 void Trace::remark(Millis at, std::string_view who, std::string_view what) const {
-  if (print_) std::printf("%s\n", line_of(at, who, what).c_str());
+  if (!print_) return;
+  std::string line;
+  write_line(line, at, who, what);
+  std::printf("%s\n", line.c_str());
 }
 
 void Trace::print_last() const {
