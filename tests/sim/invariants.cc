@@ -252,9 +252,10 @@ Breach n5(const Witness& witness) { return first(witness.news().overdue_promises
 Breach s12(const Witness& witness) { return first(witness.news().foreign_changes); }
 
 Breach find_revived(const Witness& witness, const DeviceSight& device, const std::string& uid) {
+  const auto slot = device.durable.state.slots.find(uid);
+  if (slot == device.durable.state.slots.end() && device.runtime->alive(uid).empty()) return {};
   const auto finals = witness.finals().find({device.name, uid});
   if (finals == witness.finals().end()) return {};
-  const auto slot = device.durable.state.slots.find(uid);
   const std::string& incarnation = device.durable.state.incarnation;
   for (const Witness::Final& final : finals->second) {
     // When the gateway's store and every node's are lost, nobody is left to raise the term: epochs begin anew, and
