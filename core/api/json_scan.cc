@@ -1,6 +1,7 @@
 #include "core/api/json_scan.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cstring>
 #include <string>
@@ -177,7 +178,10 @@ std::size_t plain_length(std::string_view text, std::size_t at) {
   for (std::uint64_t word = 0; text.size() - end >= sizeof word; end += sizeof word) {
     std::memcpy(&word, text.data() + end, sizeof word);
     const std::uint64_t quote = word ^ (kOnes * '"'), backslash = word ^ (kOnes * '\\');
-    if (((word - kOnes * 0x20) | (quote - kOnes) | (backslash - kOnes) | word) & kHigh) break;
+    const std::uint64_t stops = ((word - kOnes * 0x20) | (quote - kOnes) | (backslash - kOnes) | word) & kHigh;
+    if (stops == 0) continue;
+    if constexpr (std::endian::native != std::endian::little) break;
+    return end - at + static_cast<std::size_t>(std::countr_zero(stops)) / 8;  // a borrow marks only what follows
   }
   for (; end < text.size(); ++end) {
     const auto byte = static_cast<unsigned char>(text[end]);
