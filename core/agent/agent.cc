@@ -49,7 +49,7 @@ Status Agent::start() {
   session_ = read->session + 1;
   save_session();
   for (const auto& [uid, slot] : state_.slots) {
-    live_[uid] = read_manifest(Json::parse(slot.pod), slot.volumes);
+    live_[uid] = read_manifest(slot.pod, slot.volumes);
     live_[uid].status = slot.status;
   }
   sweep(end_promises_of_another_boot(read->boot_id));

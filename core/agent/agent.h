@@ -106,7 +106,8 @@ class Agent final : public Transport::Handler, public Runtime::Handler {
   void save(const Request& request, const NodeDecision& decision, const std::vector<std::string>& dropped);
   void carry_out_event(const Request& request, SlotEvent event);
   Status admit_request(const Request& request);
-  Live read_manifest(const Result<Json>& json, const std::vector<VolumeGrant>& volumes);
+  static Live live_of(const Pod& pod, const std::vector<VolumeGrant>& volumes);
+  Live read_manifest(const std::string& pod, const std::vector<VolumeGrant>& volumes);
   void save_slot(const std::string& uid);
   void drop_slot(const std::string& uid, SlotEvent event);
   void forget_live(const std::string& uid);

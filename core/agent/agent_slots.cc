@@ -20,19 +20,22 @@ std::string failed_status(const std::string& why) {
 
 }  // namespace
 
+Agent::Live Agent::live_of(const Pod& pod, const std::vector<VolumeGrant>& volumes) {
+  Live live;
+  live.key = pod.metadata.key();
+  live.demand = {pod_requests(pod), host_ports(pod), volumes};
+  live.grace_ms = std::max<Millis>(0, pod.termination_grace_period_seconds) * 1000;
+  return live;
+}
+
 // A manifest of a stored slot that this version cannot read any more: it still can be stopped.
-Agent::Live Agent::read_manifest(const Result<Json>& json, const std::vector<VolumeGrant>& volumes) {
+Agent::Live Agent::read_manifest(const std::string& pod, const std::vector<VolumeGrant>& volumes) {
+  const Result<Json> json = Json::parse(pod);
+  const Result<Pod> decoded = json ? decode_accepted_pod(*json) : Result<Pod>(json.error());
+  if (decoded) return live_of(*decoded, volumes);
+  log_.write(Level::error, "stored manifest cannot be read", {{"why", decoded.error().message()}});
   Live live;
   live.demand.volumes = volumes;
-  const Result<Pod> decoded = json ? decode_accepted_pod(*json) : Result<Pod>(json.error());
-  if (!decoded) {
-    log_.write(Level::error, "stored manifest cannot be read", {{"why", decoded.error().message()}});
-    return live;
-  }
-  live.key = decoded->metadata.key();
-  live.demand.requests = pod_requests(*decoded);
-  live.demand.host_ports = host_ports(*decoded);
-  live.grace_ms = std::max<Millis>(0, decoded->termination_grace_period_seconds) * 1000;
   return live;
 }
 
@@ -43,13 +46,14 @@ Status Agent::admit_request(const Request& request) {
   }
   const Result<Json> json = Json::parse(request.pod);
   if (!json) return json.error();
-  const Result<Pod> pod = decode_pod(*json, nullptr);
+  Result<Pod> pod = decode_pod(*json, nullptr);
   if (!pod) return pod.error();
   // The status topic is named after it: without both levels it would be another topic.
   if (!is_valid_name(pod->metadata.namespace_)) {
     return Status::error("metadata.namespace: is missing or no name");
   }
-  admitted_ = read_manifest(json, request.volumes);
+  set_defaults(*pod);
+  admitted_ = live_of(*pod, request.volumes);
   std::vector<const Demand*> held;
   for (const auto& [uid, slot] : state_.slots) {
     if (uid != request.uid && slot.is_charged()) held.push_back(&live_.at(uid).demand);
