@@ -191,7 +191,7 @@ Result<Gateway::Accepted> Gateway::accept_pod(const Json& object, const std::str
   }
   // Same name, another uid: delete, then create. The new pod waits until the old one's row is gone.
   accepted.word = "waiting";
-  entry->successor = pod->manifest();
+  objects_.set_successor(*entry, pod->manifest());
   objects_.save_pod(key);
   remove_pod(*entry);
   const PodEntry* now = objects_.find_pod(key);
@@ -289,7 +289,7 @@ Status Gateway::remove_object(Kind kind, const std::string& key, const std::stri
     // The pod that waits for the name goes too, unless the delete is meant for the old one only.
     const std::string waiting = uid_of(entry->successor.json());
     if (!waiting.empty() && (uid.empty() || uid == waiting)) {
-      entry->successor = {};
+      objects_.set_successor(*entry, {});
       objects_.save_pod(key);
       if (!uid.empty()) return Status::ok();
     }

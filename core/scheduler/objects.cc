@@ -158,8 +158,7 @@ Status Objects::load_pod(const Json& stored) {
   entry.deleting = stored.find("deleting") != nullptr;
   entry.finished = stored.find("finished") != nullptr;
   if (const Json* observed = stored.find("observed")) entry.observed = Report(*observed);
-  if (const Json* successor = stored.find("successor")) entry.successor = *successor;
-  note_successor(entry);
+  if (const Json* successor = stored.find("successor")) set_successor(entry, *successor);
   return Status::ok();
 }
 
@@ -191,8 +190,7 @@ Status Objects::load_packed_pod(std::string_view name, std::string_view stored) 
   entry.deleting = record->deleting;
   entry.finished = record->finished;
   entry.observed = Report(Manifest::of_text(record->observed).json());
-  entry.successor = Manifest::of_text(record->successor);
-  note_successor(entry);
+  set_successor(entry, Manifest::of_text(record->successor));
   return Status::ok();
 }
 
@@ -258,7 +256,6 @@ PodEntry& Objects::put_pod(std::shared_ptr<const Pod> pod) {
 
 void Objects::save_pod(const std::string& key) {
   const PodEntry& entry = pods_.find(key)->second;
-  note_successor(entry);
   ByteWriter packed;
   pack_pod(packed, *entry.pod);
   PodRecord record;
@@ -279,9 +276,10 @@ void Objects::save_pod(const std::string& key) {
   store_.put(Table::object, record_key(Kind::pod, key), encode(record));
 }
 
-void Objects::note_successor(const PodEntry& entry) {
+void Objects::set_successor(PodEntry& entry, Manifest successor) {
+  entry.successor = std::move(successor);
   if (entry.successor.is_null()) {
-    if (!names_awaited_.empty()) names_awaited_.erase(entry.pod->metadata.key());
+    names_awaited_.erase(entry.pod->metadata.key());
   } else {
     names_awaited_.insert_or_assign(entry.pod->metadata.key(), uid_of(entry.successor.json()));
   }

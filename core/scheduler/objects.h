@@ -59,8 +59,9 @@ class Objects final : public Lister {
   // To sort by when many pods are looked up by uid: near numbers lie near each other in memory. A uid that no pod has
   // may be given that of another.
   std::uint32_t place_of_uid(std::string_view uid) const;
-  PodEntry& put_pod(std::shared_ptr<const Pod> pod);  // new, or a new version of the same uid
-  void save_pod(const std::string& key);              // stages the entry as it is now
+  PodEntry& put_pod(std::shared_ptr<const Pod> pod);        // new, or a new version of the same uid
+  void save_pod(const std::string& key);                    // stages the entry as it is now
+  void set_successor(PodEntry& entry, Manifest successor);  // staged by save_pod(); null: none
   void erase_pod(const std::string& key);
   // Keys of pods whose name another one waits for, as loaded or last saved, and that one's uid.
   const std::map<std::string, std::string>& names_awaited() const { return names_awaited_; }
@@ -122,7 +123,6 @@ class Objects final : public Lister {
   Disruption disruption_of(const PodDisruptionBudget& budget) const;
 
  private:
-  void note_successor(const PodEntry& entry);
   template <class T>
   using Shelf = std::map<std::string, std::shared_ptr<const T>>;
   template <class T>
