@@ -11,6 +11,7 @@ constexpr int kFirstPort = 8080;
 constexpr std::size_t kBallastBytes = 24 * 1024;
 constexpr std::uint64_t kPorts = 2;
 constexpr std::uint64_t kCreate = 49;  // the last deed that is one
+constexpr std::uint64_t kRushReplacesOneIn = 100;
 
 constexpr int kPriorities = 3;  // 100, 200, 300
 std::string key_of(const std::string& name) { return "default/" + name; }
@@ -224,7 +225,7 @@ void Operators::say_grouping() {
 // In a rush a name is given to a new pod once the last of that name has ended, or, now and then, before: else most pods
 // would be replaced before they are bound. None: no name is free.
 std::optional<std::size_t> Operators::next_in_rush() {
-  const bool waits = !world_.random.chance(1, 20);
+  const bool waits = !world_.random.chance(1, kRushReplacesOneIn);
   const std::size_t next = (last_name_ + 1) % names_;
   if (!waits) return last_name_ = next;
   if (free_.empty()) return std::nullopt;

@@ -8,8 +8,6 @@ namespace berth::sim {
 
 namespace {
 
-constexpr Millis kLongestStopMs = 2500;
-
 // How long the workload runs before it ends by itself: annotation "sim/lasts-ms". 0: for ever. By its text: manifests
 // are read here more often than anywhere.
 Millis lasts_of(std::string_view pod) {
@@ -154,7 +152,7 @@ void SimRuntime::stop(const Tag& tag, Millis grace) {
   if (item.work == Work::stopping || item.work == Work::stopping_idle) return;  // its end is told to whoever is there
   item.work = item.work == Work::running ? Work::stopping : Work::stopping_idle;
   say("stop", tag);
-  const Millis longest = std::clamp<Millis>(grace, 1, kLongestStopMs);
+  const Millis longest = std::clamp<Millis>(grace, 1, habits_.longest_stop_ms);
   const Millis delay = static_cast<Millis>(random_.below(static_cast<std::uint64_t>(longest)));
   if (delay >= 20 || item.work == Work::stopping) return later(tag, delay, [this, tag] { stopped(tag); });
   ++depth_;

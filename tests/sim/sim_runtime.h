@@ -14,6 +14,8 @@
 
 namespace berth::sim {
 
+inline constexpr Millis kLongestStopMs = 2500;
+
 class SimRuntime final : public Runtime {
  public:
   enum class Work { preparing, prepared, held, running, ended, stopping_idle, stopping };
@@ -22,8 +24,9 @@ class SimRuntime final : public Runtime {
     std::uint64_t prepare_fails_percent = 0;
     std::uint64_t start_fails_percent = 0;
     std::uint64_t slow_percent = 0;  // preparations that take longer than the promise
-    bool stop_is_a_lie = false;      // sabotage S4
-    bool undo_is_a_lie = false;      // sabotage HELD
+    Millis longest_stop_ms = kLongestStopMs;
+    bool stop_is_a_lie = false;  // sabotage S4
+    bool undo_is_a_lie = false;  // sabotage HELD
   };
 
   struct Hooks {

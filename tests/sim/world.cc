@@ -9,8 +9,11 @@ namespace berth::sim {
 
 namespace {
 
-// A rush: pods a name each, their mean distance in time, and how many times milder the weather is.
-constexpr std::size_t kRushPods = 40;
+// A rush: pods a name each, their mean distance in time, and how many times milder the weather is. What waits binds
+// nothing: few preparations are slow, and workloads stop soon.
+constexpr std::size_t kRushPods = 24;
+constexpr std::uint64_t kSlowPercent = 15, kRushSlowPercent = 4;
+constexpr Millis kRushStopMs = 300;
 constexpr std::size_t kFewNodes = 5;
 constexpr Millis kRushMs = 10;
 constexpr std::uint64_t kRushSofter = 10;
@@ -269,10 +272,12 @@ void World::tell_lies() {
 
 void World::plan_storm() {
   around_.weather.set_storm(true);
+  const std::uint64_t slow_percent = plan_.rush ? kRushSlowPercent : kSlowPercent;
   for (const auto& device : devices_) {
     device->runtime().set_habits({.prepare_fails_percent = around_.random.below(15),
                                   .start_fails_percent = around_.random.below(8),
-                                  .slow_percent = around_.random.below(15),
+                                  .slow_percent = around_.random.below(slow_percent),
+                                  .longest_stop_ms = plan_.rush ? kRushStopMs : kLongestStopMs,
                                   .stop_is_a_lie = plan_.sabotage == Sabotage::s4,
                                   .undo_is_a_lie = plan_.sabotage == Sabotage::held});
   }
