@@ -157,7 +157,7 @@ def model():
 
 def sim():
     build("dev", "tests/sim/all")
-    return ctest("sim", "dev", "sim", test_limit_s=600)
+    return ctest("sim", "dev", "sim", limit_s=2700, test_limit_s=600)
 
 
 def crash():
