@@ -6,7 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstddef>
-#include <memory>
+#include <new>
 
 #include "core/api/json_scan.h"
 #include "core/api/utf8.h"
@@ -30,19 +30,29 @@ class TreeMemory {
   ~TreeMemory() {
     cJSON_InitHooks(nullptr);
     current = nullptr;
+    while (pieces_ != nullptr) ::operator delete(std::exchange(pieces_, pieces_->next));
   }
   TreeMemory(const TreeMemory&) = delete;
   TreeMemory& operator=(const TreeMemory&) = delete;
+  bool was_exhausted() const { return exhausted_; }
 
  private:
   static constexpr std::size_t kPiece = 16 * 1024;
+  struct alignas(std::max_align_t) Piece {
+    Piece* next;
+  };
 
+  // Null when there is none: an exception must not pass through cJSON, which is C.
   void* take(std::size_t size) {
     size = (size + alignof(std::max_align_t) - 1) / alignof(std::max_align_t) * alignof(std::max_align_t);
     if (size > left_) {
-      left_ = std::max(size, kPiece);
-      pieces_.push_back(std::make_unique_for_overwrite<std::byte[]>(left_));
-      free_ = pieces_.back().get();
+      const std::size_t room = std::max(size, kPiece);
+      void* memory = ::operator new(sizeof(Piece) + room, std::nothrow);
+      exhausted_ = exhausted_ || memory == nullptr;
+      if (memory == nullptr) return nullptr;
+      pieces_ = ::new (memory) Piece{pieces_};
+      free_ = reinterpret_cast<std::byte*>(pieces_ + 1);
+      left_ = room;
     }
     left_ -= size;
     return std::exchange(free_, free_ + size);
@@ -52,7 +62,8 @@ class TreeMemory {
   alignas(std::max_align_t) std::byte first_[2048];  // enough for what an agent is mostly told
   std::byte* free_ = first_;
   std::size_t left_ = sizeof first_;
-  std::vector<std::unique_ptr<std::byte[]>> pieces_;
+  Piece* pieces_ = nullptr;
+  bool exhausted_ = false;
 };
 
 // The first key that an object has twice; null when there is none. Many by sorting: an object of 10,000 keys is legal.
@@ -225,6 +236,7 @@ Result<Json> Json::parse(std::string_view text, Limits limits) {
   const char* end = nullptr;
   const TreeMemory memory;
   const cJSON* tree = cJSON_ParseWithLengthOpts(text.data(), text.size(), &end, 0);
+  if (memory.was_exhausted()) throw std::bad_alloc();
   const std::size_t parsed = end == nullptr ? 0 : static_cast<std::size_t>(end - text.data());
   if (tree == nullptr) {
     if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) return Status::error("empty; wanted a JSON value");
