@@ -8,6 +8,15 @@
 
 namespace berth {
 
+namespace {
+
+bool is_granted(const std::vector<VolumeGrant>& grants, const std::string& claim, const std::string& volume) {
+  return std::any_of(grants.begin(), grants.end(),
+                     [&](const VolumeGrant& grant) { return grant.claim == claim && grant.volume == volume; });
+}
+
+}  // namespace
+
 // After a lost store a device tells what its slots hold before claims and volumes have come back, or as they come: a
 // claim must not be given another volume meanwhile.
 void Gateway::hold_volumes(const Row& row) {
@@ -93,33 +102,26 @@ void Gateway::settle_claim(const std::string& key, Json& manifest) {
 // Two nodes tell of one pod: the earlier one was forgotten, and the claim's data there given up, before the store that
 // knew it was lost. The claim goes with the row, and the volume it had waits for the operator.
 void Gateway::move_claims(const Row& found) {
+  const auto had_before = [&](const std::string& claim, const std::string& volume) {
+    const auto known = bindings_.find(found.uid);
+    const bool in_row = known != bindings_.end() && known->second.row.epoch < found.epoch &&
+                        is_granted(known->second.row.volumes, claim, volume);
+    return in_row || std::any_of(releases_.begin(), releases_.end(), [&](const auto& release) {
+             const ReleaseEntry& entry = release.second.entry;
+             return entry.uid == found.uid && entry.epoch < found.epoch && is_granted(entry.volumes, claim, volume);
+           });
+  };
   for (const VolumeGrant& grant : found.volumes) {
     const auto claim = objects_.claim(grant.claim);
     if (claim == nullptr || claim->phase != "Bound" || claim->volume_name == grant.volume) continue;
     const std::string before = claim->volume_name;
-    if (!had_before(found, {grant.claim, before, {}}) || is_volume_of_another(grant)) continue;
+    if (!had_before(grant.claim, before) || is_volume_of_another(grant)) continue;
     log_.write(Level::warn,
                "two nodes told of one pod: its claim has the later one's volume, the other one is released",
                {{"pod", found.pod}, {"claim", grant.claim}, {"volume", grant.volume}, {"released", before}});
     release_volume(before, grant.claim);
     unbind_claim(claim);
   }
-}
-
-// An earlier placement of this row's pod was given it.
-bool Gateway::had_before(const Row& found, const VolumeGrant& grant) const {
-  const auto holds = [&grant](const std::vector<VolumeGrant>& grants) {
-    return std::any_of(grants.begin(), grants.end(), [&grant](const VolumeGrant& other) {
-      return other.claim == grant.claim && other.volume == grant.volume;
-    });
-  };
-  const auto known = bindings_.find(found.uid);
-  if (known != bindings_.end() && known->second.row.epoch < found.epoch && holds(known->second.row.volumes))
-    return true;
-  return std::any_of(releases_.begin(), releases_.end(), [&](const auto& release) {
-    const ReleaseEntry& entry = release.second.entry;
-    return entry.uid == found.uid && entry.epoch < found.epoch && holds(entry.volumes);
-  });
 }
 
 void Gateway::join_waiting_halves() {
