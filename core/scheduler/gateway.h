@@ -224,6 +224,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
   bool is_spoken_for(const std::string& claim) const;
   void settle_claim(const std::string& key, Json& manifest);
   void move_claims(const Row& found);
+  void leave_volume(const VolumeGrant& grant);
   void join_waiting_halves();
   bool is_taken(const VolumeGrant& grant) const;  // claim or volume is bound to another
   bool is_volume_of_another(const VolumeGrant& grant) const;

@@ -158,7 +158,9 @@ bool Gateway::adopt_slot(const std::string& node, const SlotReport& slot, const 
   const auto known = bindings_.find(slot.uid);
   // Two nodes with one pod: the highest running epoch keeps the row, the other goes to the release list.
   const bool other_wins = known != bindings_.end() && (known->second.row.epoch > slot.epoch || !is_alive(slot.state));
-  if (other_wins || unbound) {
+  // It has ended on another node, whose row is gone already.
+  const bool has_ended = known == bindings_.end() && entry->finished && slot.state != SlotState::finished;
+  if (other_wins || unbound || has_ended) {
     if (identity_.orphans.contains(name)) forget_orphan(name);
     add_release(leftover, is_alive(slot.state));
     return true;
@@ -195,8 +197,9 @@ bool Gateway::adopt_slot(const std::string& node, const SlotReport& slot, const 
 void Gateway::drop_row(Binding& binding) {
   const Row& row = binding.row;
   const Resources charge = binding.pod == nullptr ? Resources{} : pod_requests(*binding.pod);
-  ReleaseEntry entry{row.node, row.incarnation, row.uid, row.epoch, encode_charge(charge)};
   const bool may_run = row.phase != Phase::prebind;
+  ReleaseEntry entry{row.node,  row.incarnation,       row.uid,
+                     row.epoch, encode_charge(charge), may_run ? row.volumes : std::vector<VolumeGrant>()};
   binding.cancel(timers_);
   const std::unique_ptr<BindingCycle>& cycle = binding.journey().cycle;
   if (cycle && cycle->reservation && cycle->reservation->is_armed()) {
@@ -206,6 +209,7 @@ void Gateway::drop_row(Binding& binding) {
   }
   drop_epoch(row.node, row.epoch, row.uid);
   if (is_in_flight(row)) leave_flight(row);
+  unbound_grants_.erase(row.uid);
   bindings_.erase(Text(row.uid));
   add_release(std::move(entry), may_run);
 }

@@ -26,8 +26,21 @@ void Gateway::hold_volumes(const Row& row) {
 void Gateway::hold_volumes(const std::string& holder, const std::vector<VolumeGrant>& grants) {
   for (const VolumeGrant& grant : grants) bind_volume(grant);
   for (const VolumeGrant& grant : grants) {
-    if (!objects_.is_bound(grant)) unbound_grants_[holder].push_back(grant);
+    if (objects_.is_bound(grant)) continue;
+    leave_volume(grant);
+    unbound_grants_[holder].push_back(grant);
   }
+}
+
+// A device may use it, or has used it, for a claim that is bound to another one by now: its data waits for the
+// operator.
+void Gateway::leave_volume(const VolumeGrant& grant) {
+  const auto claim = objects_.claim(grant.claim);
+  if (claim == nullptr || claim->phase != "Bound" || claim->volume_name == grant.volume) return;
+  const auto volume = objects_.volume(grant.volume);
+  if (volume == nullptr || volume->phase == "Released" || is_reserved(grant.volume)) return;
+  if (volume->claim_ref.empty()) objects_.keep_volume(grant);
+  release_volume(grant.volume, grant.claim);
 }
 
 // Until the device has answered it stays, whatever is said of it meanwhile: the row may be about to bind it.
@@ -53,8 +66,15 @@ void Gateway::let_go_of_volumes(const Row& row) {
 // A claim and a volume of one binding may come one after the other.
 void Gateway::join_halves(Kind kind, const std::string& key) {
   if (kind == Kind::persistent_volume || kind == Kind::persistent_volume_claim) join_half(kind, key);
-  for (const auto& [uid, grants] : unbound_grants_) {
-    for (const VolumeGrant& grant : grants) bind_volume(grant);
+  // A row's before what is about to be released: two nodes may have told of one pod.
+  for (const bool of_row : {true, false}) {
+    for (const auto& [holder, grants] : unbound_grants_) {
+      if (bindings_.contains(holder) != of_row) continue;
+      for (const VolumeGrant& grant : grants) bind_volume(grant);
+    }
+  }
+  for (const auto& [holder, grants] : unbound_grants_) {
+    for (const VolumeGrant& grant : grants) leave_volume(grant);
   }
 }
 
@@ -108,7 +128,7 @@ void Gateway::move_claims(const Row& found) {
                         is_granted(known->second.row.volumes, claim, volume);
     return in_row || std::any_of(releases_.begin(), releases_.end(), [&](const auto& release) {
              const ReleaseEntry& entry = release.second.entry;
-             return entry.uid == found.uid && entry.epoch < found.epoch && is_granted(entry.volumes, claim, volume);
+             return entry.uid == found.uid && entry.epoch != found.epoch && is_granted(entry.volumes, claim, volume);
            });
   };
   for (const VolumeGrant& grant : found.volumes) {
@@ -122,6 +142,7 @@ void Gateway::move_claims(const Row& found) {
     release_volume(before, grant.claim);
     unbind_claim(claim);
   }
+  for (const VolumeGrant& grant : found.volumes) bind_volume(grant);  // before the other place holds what it has
 }
 
 void Gateway::join_waiting_halves() {

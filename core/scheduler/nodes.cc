@@ -184,6 +184,7 @@ Result<NodeChange> Nodes::on_state(const std::string& name, const Json& payload)
   if (same && std::pair(session, sequence) < std::pair(device.state_session, device.state_sequence)) {
     return NodeChange{};  // overtaken on the way
   }
+  const bool is_known = same && device.facts_current && !device.facts.is_null();
   device.facts_current = true;
   device.state_session = session;
   device.state_sequence = sequence;
@@ -197,7 +198,7 @@ Result<NodeChange> Nodes::on_state(const std::string& name, const Json& payload)
     device.facts = std::move(trial.facts);
     device.read = nullptr;
     change.facts = true;
-    if (same && sparing_) {
+    if (is_known && sparing_) {
       spared_.insert(name);
     } else {
       save(name);

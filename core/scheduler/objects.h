@@ -96,6 +96,8 @@ class Objects final : public Lister {
   // Makes the grants of a pod Bound (claimRef, volumeName, phases). Staged with the transaction to phase bind. Where
   // one half is not known yet, the other is kept for it.
   void bind_volumes(const std::vector<VolumeGrant>& grants);
+  // The volume names the claim, and nothing more; both are known, and the volume names none.
+  void keep_volume(const VolumeGrant& grant) { bind_volume(*volume(grant.volume), grant.claim, nullptr); }
   // Both halves are there, and each other's.
   bool is_bound(const VolumeGrant& grant) const;
   // A binding that arrived in halves, to be made whole as PersistentVolumes' controller does: a claim that names a free

@@ -271,6 +271,149 @@ TEST_F(TwoPlacesTest, TheClaimGoesWithThePodThatIsAppliedLater) {
   expect_later_place();
 }
 
+TEST_F(TwoPlacesTest, AClaimThatComesLaterGoesWithThePod) {
+  api(R"({"op":"delete","kind":"PersistentVolumeClaim","namespace":"default","name":"c"})");
+  ASSERT_EQ(gateway->objects().claim("default/c"), nullptr);
+  receive(topics.desired(Kind::pod, "default/p"), pod("p", "u1", "900Mi", kMountsClaim));
+  tells("n1");
+  tells("n2");
+  receive(topics.desired(Kind::persistent_volume_claim, "default/c"), claim());
+  expect_later_place();
+}
+
+TEST_F(TwoPlacesTest, AClaimThatComesLaterGoesWithThePodWhenTheEarlierPlaceIsHeardLast) {
+  api(R"({"op":"delete","kind":"PersistentVolumeClaim","namespace":"default","name":"c"})");
+  ASSERT_EQ(gateway->objects().claim("default/c"), nullptr);
+  receive(topics.desired(Kind::pod, "default/p"), pod("p", "u1", "900Mi", kMountsClaim));
+  tells("n2");
+  tells("n1");
+  receive(topics.desired(Kind::persistent_volume_claim, "default/c"), claim());
+  expect_later_place();
+}
+
+TEST_F(TwoPlacesTest, AClaimThatComesAfterThePodWhichIsAppliedLaterGoesWithIt) {
+  api(R"({"op":"delete","kind":"PersistentVolumeClaim","namespace":"default","name":"c"})");
+  ASSERT_EQ(gateway->objects().claim("default/c"), nullptr);
+  tells("n1");
+  tells("n2");
+  apply(pod("p", "u1", "900Mi", kMountsClaim));
+  tells("n2");
+  tells("n1");
+  receive(topics.desired(Kind::persistent_volume_claim, "default/c"), claim());
+  expect_later_place();
+}
+
+TEST_F(TwoPlacesTest, AClaimThatComesBeforeThePodIsAppliedGoesWithIt) {
+  api(R"({"op":"delete","kind":"PersistentVolumeClaim","namespace":"default","name":"c"})");
+  tells("n1");
+  tells("n2");
+  receive(topics.desired(Kind::persistent_volume_claim, "default/c"), claim());
+  apply(pod("p", "u1", "900Mi", kMountsClaim));
+  tells("n2");
+  tells("n1");
+  expect_later_place();
+}
+
+TEST_F(TwoPlacesTest, ARestartLeavesTheClaimWhereItWent) {
+  receive(topics.desired(Kind::pod, "default/p"), pod("p", "u1", "900Mi", kMountsClaim));
+  tells("n1");
+  tells("n2");
+  expect_later_place();
+  restart();
+  for (const char* node : {"n1", "n2"}) {
+    device(node, "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})", kOffers);
+  }
+  expect_later_place();
+}
+
+// The later place has finished, the earlier one runs: that one keeps the row.
+TEST_F(TwoPlacesTest, TheClaimGoesWithThePodThatRunsWhenTheLaterPlaceHasFinished) {
+  const auto ended = [this] {
+    SlotReport held = slot("u1");
+    held.epoch = {1, 9u};
+    held.state = SlotState::finished;
+    held.volumes = {{"default/c", "n2-d", "/d"}};
+    slots("n2", {held});
+  };
+  ended();
+  tells("n1");
+  apply(pod("p", "u1", "900Mi", kMountsClaim));
+  tells("n1");
+  ended();
+  ASSERT_EQ(phase("u1"), Phase::bound);
+  ASSERT_EQ(gateway->bindings().at("u1").row.node, "n1");
+  EXPECT_EQ(gateway->objects().claim("default/c")->volume_name, "n1-d");
+}
+
+TEST_F(LostStoreTest, AVolumeThatIsOfferedAfterTwoNodesToldOfItsPodIsNotGivenAway) {
+  lose_store({"n1", "n2"});
+  receive(topics.desired(Kind::storage_class, "local"), kClass);
+  receive(topics.desired(Kind::persistent_volume_claim, "default/c"), claim());
+  receive(topics.desired(Kind::pod, "default/p"), pod("p", "u1", "900Mi", kMountsClaim));
+  for (const char* node : {"n1", "n2"}) {
+    SlotReport held = slot("u1");
+    held.epoch = {1, node == std::string("n1") ? 5u : 9u};
+    held.volumes = {{"default/c", std::string(node) + "-d", "/d"}};
+    slots(node, {held});
+  }
+  ASSERT_EQ(gateway->objects().claim("default/c")->volume_name, "n2-d");
+  for (const char* node : {"n1", "n2"}) {
+    device(node, "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})", kOffers);
+  }
+  EXPECT_EQ(gateway->objects().volume("n2-d")->phase, "Bound");
+  EXPECT_EQ(gateway->objects().volume("n1-d")->claim_ref, "default/c") << "given away with the data on it";
+  EXPECT_EQ(gateway->objects().volume("n1-d")->phase, "Released");
+}
+
+TEST_F(TwoPlacesTest, TheClaimComesBackWithTheLaterPlace) {
+  tells("n2");
+  tells("n1");
+  apply(pod("p", "u1", "900Mi", kMountsClaim));
+  tells("n1");
+  tells("n2");
+  expect_later_place();
+}
+
+// The pod finished on the later place and that was released before the earlier one tells.
+TEST_F(TwoPlacesTest, APodThatHasFinishedGetsNoRowForWhatAnEarlierPlaceTells) {
+  receive(topics.desired(Kind::pod, "default/p"), pod("p", "u1", "900Mi", kMountsClaim));
+  SlotReport held = slot("u1");
+  held.epoch = {1, 9u};
+  held.state = SlotState::finished;
+  slots("n2", {held});
+  const std::optional<Request> release = request("n2");
+  ASSERT_TRUE(release && release->type == RequestType::release);
+  answer("n2", answer_to(*release, AnswerType::released));
+  ASSERT_TRUE(gateway->objects().find_pod("default/p")->finished);
+  tells("n1");
+  EXPECT_FALSE(gateway->bindings().contains(std::string_view("u1")));
+}
+
+TEST_F(TwoPlacesTest, TheVolumeOfTheEarlierPlaceIsNotGivenAway) {
+  receive(topics.desired(Kind::pod, "default/p"), pod("p", "u1", "900Mi", kMountsClaim));
+  tells("n2");
+  tells("n1");
+  expect_later_place();
+  ASSERT_FALSE(gateway->identity().adopting);
+  apply(R"({"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"other","namespace":"default"},)"
+        R"("spec":{"accessModes":["ReadWriteOnce"],"storageClassName":"local","resources":{"requests":)"
+        R"({"storage":"1Mi"}}}})");
+  apply(pod("q", "u2", "1Mi", R"(,"volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"other"}}])"));
+  advance(1000);
+  EXPECT_EQ(phase("u2"), Phase::none);
+  EXPECT_EQ(gateway->objects().volume("n1-d")->phase, "Released") << "u1 may still run with it, and has its data there";
+}
+
+TEST_F(TwoPlacesTest, TheVolumeOfAnOrphanIsNotGivenAway) {
+  tells("n1");
+  tells("n2");
+  EXPECT_EQ(gateway->objects().volume("n2-d")->claim_ref, "default/c") << "u1 may run with it";
+  apply(pod("p", "u1", "900Mi", kMountsClaim));
+  tells("n2");
+  tells("n1");
+  expect_later_place();
+}
+
 TEST_F(LostStoreTest, AClaimThatComesBackBoundTakesItsVolume) {
   lose_store({"n1"});
   device("n1", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})", kOffers);

@@ -86,6 +86,28 @@ TEST_F(StoredNodes, AreWrittenWhileFlashIsSparedWhenTheyAreNewOrAnotherIncarnati
   EXPECT_NE(record("n1"), stored);
 }
 
+TEST_F(StoredNodes, AreWrittenWhileFlashIsSparedWhenPresenceIsHeardFirst) {
+  start_connected();
+  gateway->spare_flash(true);
+  receive(topics.node_presence("n1"), R"({"incarnation":"i1","session":"1","online":true})");
+  come("n1");
+  ASSERT_NE(gateway->cache().find("n1"), nullptr);
+  restart();
+  ASSERT_NE(gateway->cache().find("n1"), nullptr) << "a new node is written as before";
+}
+
+TEST_F(StoredNodes, OfAnotherIncarnationAreWrittenWhileFlashIsSparedWhenPresenceIsHeardFirst) {
+  start_connected();
+  come("n1");
+  gateway->spare_flash(true);
+  receive(topics.node_presence("n1"), R"({"incarnation":"i2","session":"1","online":true})");
+  device("n1", "i2", R"({"cpu":"1","memory":"1Gi","pods":"10"})");
+  ASSERT_EQ(seen("n1").allocatable.milli_cpu, 1000);
+  restart();
+  EXPECT_EQ(gateway->nodes().all().at("n1").incarnation, "i2");
+  EXPECT_EQ(seen("n1").allocatable.milli_cpu, 1000) << "facts of the old incarnation, taken for the new one's";
+}
+
 TEST_F(StoredNodes, KeepAtACleanEndWhatWasSpared) {
   start_connected();
   come("n1");
