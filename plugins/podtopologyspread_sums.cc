@@ -23,11 +23,11 @@ std::size_t count_domains(const std::string& key, bool all_keys, const std::vect
   std::size_t own = 0;
   for (const AlikeNodes& alike : nodes) {
     if (is_ignored(alike, all_keys, score)) continue;
-    if (domains.is_per_node(key) && label_of(*alike.any, key) != nullptr) {
+    // The empty value is that of nodes without the key too.
+    const bool has_value = !value_of(*alike.any, key).empty();
+    if (has_value && domains.is_per_node(key)) {
       own += alike.count;
     } else {
-      // The empty value is that of nodes without the key too.
-      const bool has_value = !value_of(*alike.any, key).empty();
       score.domains.push_back(has_value ? domains.number_of(key, *alike.any->node) : Domains::kNone);
     }
   }

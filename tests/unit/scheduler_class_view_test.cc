@@ -167,6 +167,8 @@ class ClassViewTest : public ::testing::Test {
   Node node(const std::string& name) {
     Node made = make_node(name, std::to_string(2 + random.below(3)), "8Gi", "12");
     made.metadata.labels[kZone] = "zone-" + std::to_string(random.below(3));
+    if (random.chance(1, 12)) made.metadata.labels[kZone] = "";
+    if (random.chance(1, 12)) made.metadata.labels.erase(kZone);
     if (random.chance(1, 3)) made.metadata.labels["disk"] = "ssd";
     if (random.chance(1, 2)) made.metadata.labels["rack"] = "rack-" + std::to_string(random.below(nodes));
     if (random.chance(1, 8)) made.taints.push_back({"dedicated", "x", TaintEffect::no_schedule});
@@ -530,7 +532,7 @@ TEST_F(ClassViewTest, DecidesAsThePluginsWhereEveryPodHasVolumes) {
 
 TEST_F(ClassViewTest, DecidesAsThePluginsWhereNobodyCountsChangesOfVolumes) {
   handle.objects.counts_volumes = false;
-  play(5, 30, 1000);
+  play(9, 30, 1000);
   EXPECT_GT(volumes_chosen, rounds(5));
 }
 
