@@ -57,6 +57,7 @@ const ClassCase kClasses[] = {
     {"NodeSelector", [](Pod& pod) { pod.node_selector["disk"] = "ssd"; }},
     {"Toleration",
      [](Pod& pod) { pod.tolerations.push_back({"dedicated", Toleration::Operator::exists, "", {}, {}}); }},
+    {"ExtendedResource", [](Pod& pod) { pod.containers[0].requests["example.com/gpu"] = quantity("1"); }},
     {"HostPort", [](Pod& pod) { pod.containers[0].host_ports.push_back({"", "TCP", 80}); }},
     {"Spread", [](Pod& pod) { spread_over(pod, false); }},
     {"PreferredSpread", [](Pod& pod) { spread_over(pod, true); }},
@@ -78,6 +79,7 @@ class AllocationTest : public ::testing::TestWithParam<ClassCase> {
       Node node = make_node("node-" + std::to_string(i));
       node.metadata.labels[kZone] = "zone-" + std::to_string(i % 3);
       node.metadata.labels["disk"] = "ssd";
+      node.allocatable["example.com/gpu"] = quantity("8");
       cache.set_node(share(std::move(node)));
     }
   }
