@@ -101,7 +101,7 @@ void Board::event(PodEventRecord event, const std::string& node) {
   events_.push_back(std::move(event));
   if (events_.size() > kMaxEvents) {
     const auto oldest = last_event_.find(events_.front().pod);
-    if (oldest->second == forgotten_) last_event_.erase(oldest);
+    if (oldest != last_event_.end() && oldest->second == forgotten_) last_event_.erase(oldest);
     events_.pop_front();
     ++forgotten_;
   }

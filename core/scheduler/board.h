@@ -79,6 +79,10 @@ class Board {
   void publish(const Words& words, std::size_t room, const std::function<bool()>& enough);
   // `node`: says all that the event's message does, and is published in its place; empty: it does not.
   void event(PodEventRecord event, const std::string& node = {});
+  // The pod is gone: what the next one of its name is told of first counts as news.
+  void part_from(std::string_view pod_key) {
+    if (const auto last = last_event_.find(pod_key); last != last_event_.end()) last_event_.erase(last);
+  }
   std::vector<PodEventRecord> events_of(const std::string& pod_key) const;
 
  private:
@@ -98,8 +102,8 @@ class Board {
   bool mirrors_turn_ = false;
   std::map<std::pair<Kind, std::string>, int> passing_;  // how many ticks each has waited
   std::deque<PodEventRecord> events_;
-  std::uint64_t forgotten_ = 0;               // events that came before those kept
-  std::map<Text, std::uint64_t> last_event_;  // by pod: how many had come before its newest
+  std::uint64_t forgotten_ = 0;                            // events that came before those kept
+  std::map<Text, std::uint64_t, std::less<>> last_event_;  // by pod: how many had come before its newest
   std::string mirror_mark_{kMirrorMark};
 };
 

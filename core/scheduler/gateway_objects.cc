@@ -372,6 +372,7 @@ void Gateway::finish_removal(const std::string& key) {
   conditions_.erase(key);
   objects_.erase_pod(key);
   spared_.erase(key);
+  board_.part_from(key);
   board_.mark(Kind::pod, key);
   if (!promised.empty()) {
     // Others of its priority or less left it room there, as if it were placed (eventhandlers.go

@@ -112,6 +112,20 @@ TEST_F(GatewayTest, AnEventIsTheNewsOfItsPodAndSaysNoMoreThanThat) {
   EXPECT_EQ(say("d/x999", "Normal", "Scheduled"), "nothing");
 }
 
+TEST_F(GatewayTest, APodCreatedAnewIsToldOfThoughItsPredecessorWasToldTheSameLast) {
+  start_connected();
+  const auto told = [this] {
+    return std::count_if(transport.sent.begin(), transport.sent.end(), [this](const auto& message) {
+      return message.topic == topics.events("default") && message.payload.find("FailedScheduling") != std::string::npos;
+    });
+  };
+  apply(pod("p", "u1", "64Mi"));
+  ASSERT_EQ(told(), 1) << "there is no node";
+  api(R"({"op":"delete","kind":"Pod","namespace":"default","name":"p"})");
+  apply(pod("p", "u2", "64Mi"));
+  EXPECT_EQ(told(), 2);
+}
+
 TEST_F(GatewayTest, OfAReportIsKeptWhatSomebodyReads) {
   start_connected();
   device("n1");
