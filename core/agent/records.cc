@@ -82,7 +82,7 @@ Status read_fields(const Record& record, AgentRecords& out) {
 }  // namespace
 
 Status decode_record(const Record& record, AgentRecords& out) {
-  const Status read = read_fields(record, out);
+  Status read = read_fields(record, out);
   if (read.is_success()) return read;
   return Status::error(std::string(describe_table(record.table)) + " " + record.key + ": " + read.message());
 }

@@ -211,7 +211,7 @@ const PodEntry* Objects::find_pod(const std::string& key) const {
 Text Objects::key_of(const Pod& pod) const {
   std::string key = pod.metadata.key();
   const PodEntry* entry = find_pod(key);
-  return entry == nullptr ? Text(std::move(key)) : entry->key;
+  return entry == nullptr ? Text(key) : entry->key;
 }
 
 KeyIndex::Place Objects::find_place(std::string_view uid) const {
