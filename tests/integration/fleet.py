@@ -144,7 +144,9 @@ class Fleet:
             fence = self.observer_fence
             self.observer_.subscribe(fence)
             self.observer_.publish(fence, "1")
-            self.observer_.wait_message(fence)  # comes behind every retained message
+            # It comes behind every retained message, of which there may be tens of thousands: looked up, not searched for
+            # at each of them.
+            self.observer_.wait(lambda: fence in self.observer_.latest, "what the broker retains", 120)
         return self.observer_
 
     def topic(self, below):
