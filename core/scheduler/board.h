@@ -5,9 +5,9 @@
 // room for them. So what waits for a slow broker takes a name for each object, however often that changes, and each
 // topic is told the newest last. Of one object the mirror comes before a status, and goes after its clearing: while the
 // broker has it, a gateway that starts anew learns of the name, and clears what else is said of it. Nothing depends on
-// the order of other topics. What is owed when the link breaks, the broker's older word may contradict: what an
-// operator retained of the object counts as his word again, as it does when a mirror is lost on its way. An event
-// leaves with its turn, whatever room there is: it is told once, and nothing can stand in for it.
+// the order of other topics. What is owed when the link breaks, the broker's older word may contradict: see Overtaken
+// for which of them is an order. An event leaves with its turn, whatever room there is: it is told once, and nothing
+// can stand in for it.
 #pragma once
 
 #include <cstdint>

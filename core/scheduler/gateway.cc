@@ -15,11 +15,8 @@ constexpr std::size_t kOwedMax = 2'000;
 constexpr std::size_t kMaxNodes = 20'000;  // a node is kept for each authenticated name that ever spoke
 // The sets of an identity, by their name in its record.
 std::map<std::string, std::set<std::string>*> named_sets(Gateway::Identity& identity) {
-  return {{"orphans", &identity.orphans},
-          {"ending", &identity.ending},
-          {"deleted", &identity.deleted},
-          {"retired", &identity.retired},
-          {"withdrawn", &identity.withdrawn}};
+  return {{"orphans", &identity.orphans}, {"ending", &identity.ending},       {"deleted", &identity.deleted},
+          {"retired", &identity.retired}, {"withdrawn", &identity.withdrawn}, {"overtaken", &identity.overtaken}};
 }
 }  // namespace
 
@@ -197,7 +194,7 @@ bool Gateway::has_more_to_say() const {
 void Gateway::show() {
   const std::int64_t end_us = clock_.now_us() + kShowUs;
   board_.publish({[this](Kind kind, const std::string& key) { return status_to_publish(kind, key); },
-                  [this](Kind kind, const std::string& key) { return objects_.text(kind, key); },
+                  [this](Kind kind, const std::string& key) { return text_to_mirror(kind, key); },
                   [this](Kind kind, const std::string& key) { return kind == Kind::pod && is_on_its_way(key); }},
                  transport_.room(), [this, end_us] { return clock_.now_us() >= end_us; });
 }
@@ -315,6 +312,7 @@ void Gateway::on_link(bool up) {
   to_greet_.clear();
   under_way_.clear();
   clearings_.clear();
+  overtaken_.connected();
   board_.forget_mirrors();  // of what the broker does not have greet() owes them anew
   settling_.reset();
   turned_away_ = false;
@@ -347,6 +345,7 @@ void Gateway::on_fence() {
   to_show_ = 0;
   shown_.clear();
   for (const auto& [named, fence] : cleared_) board_.mark(named.first, named.second);
+  for (const auto& [kind, key] : overtaken_.objects()) mirror(kind, key);
   if (identity_.adopting) {
     // One that is offline may run pods all the same: it is waited for until it answers, or the operator forgets it.
     for (const auto& [name, device] : nodes_.all()) {

@@ -2,13 +2,14 @@
 // cache, rows and release lists; fed with messages, link changes and due timers; ends each turn with one commit.
 //
 // The implementation is told in chapters: gateway.cc (start, dispatch, turn), gateway_recovery.cc (what a start does
-// with what was stored), gateway_objects.cc (manifests in), gateway_mirror.cc (what the broker retains of them),
-// gateway_kinds.cc (those of the other kinds), gateway_volumes.cc (whose volume is whose), gateway_doomed.cc (deletes
-// that wait), gateway_nodes.cc (devices in), gateway_inbox.cc (how much one may say), gateway_scheduling.cc (decide),
-// gateway_binding.cc (the row's road), gateway_epochs.cc (which epochs live), gateway_flight.cc (how much one is
-// asked), gateway_provisioning.cc (claims to be filled first), gateway_compare.cc (List/Slots, adopt mode),
-// gateway_orphans.cc (slots without an object), gateway_forget.cc (devices that are gone), gateway_api.cc (clients),
-// gateway_explain.cc (why, and what if), gateway_view.cc (what it shows), gateway_metrics.cc (what it counts).
+// with what was stored), gateway_desired.cc (orders in), gateway_objects.cc (manifests in), gateway_mirror.cc (what the
+// broker retains of them), gateway_kinds.cc (those of the other kinds), gateway_volumes.cc (whose volume is whose),
+// gateway_doomed.cc (deletes that wait), gateway_nodes.cc (devices in), gateway_inbox.cc (how much one may say),
+// gateway_scheduling.cc (decide), gateway_binding.cc (the row's road), gateway_epochs.cc (which epochs live),
+// gateway_flight.cc (how much one is asked), gateway_provisioning.cc (claims to be filled first), gateway_compare.cc
+// (List/Slots, adopt mode), gateway_orphans.cc (slots without an object), gateway_forget.cc (devices that are gone),
+// gateway_api.cc (clients), gateway_explain.cc (why, and what if), gateway_view.cc (what it shows), gateway_metrics.cc
+// (what it counts).
 #pragma once
 
 #include <cstdint>
@@ -37,6 +38,8 @@
 #include "core/scheduler/explanation.h"
 #include "core/scheduler/nodes.h"
 #include "core/scheduler/objects.h"
+#include "core/scheduler/open_listing.h"
+#include "core/scheduler/overtaken.h"
 #include "core/scheduler/scheduler.h"
 #include "core/store.h"
 #include "core/timers.h"
@@ -116,6 +119,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
     std::set<std::string> retired;      // "<node>/<incarnation>": forgotten, and not cleared since (P9)
     std::set<std::string> deleted;      // uids that the operator deleted in adopt mode, before a node told of them
     std::set<std::string> withdrawn;    // uids of pods that are gone, while the broker may retain their operator's word
+    std::set<std::string> overtaken;    // see Overtaken
     bool statuses_unread = false;       // what an earlier store's gateway said may still be retained, of what is gone
   };
   const Identity& identity() const { return identity_; }
@@ -162,6 +166,11 @@ class Gateway final : public Transport::Handler, private Surroundings {
   Binding restore_binding(Row row);
   Binding& add_binding(Binding binding);
 
+  // gateway_desired.cc
+  void on_desired(const std::vector<std::string_view>& levels, const Message& message);
+  void read_order(Kind kind, const std::string& key, const Json& json, const Message& message);
+  bool take_order(Kind kind, const std::string& key, const Json& json, const Message& message);
+
   // gateway_objects.cc
   struct Accepted {
     std::string word;  // "created", "updated", "unchanged", "waiting"
@@ -169,7 +178,6 @@ class Gateway final : public Transport::Handler, private Surroundings {
     std::string uid;
     Warnings warnings;
   };
-  void on_desired(const std::vector<std::string_view>& levels, const Message& message);
   Result<Accepted> accept(Kind kind, const Json& object, const std::string& key_wanted, bool recreate);
   Result<Accepted> accept_pod(const Json& object, const std::string& key_wanted, bool recreate);
   Result<Accepted> accept_node_overlay(const Json& object, const std::string& key_wanted);
@@ -203,6 +211,8 @@ class Gateway final : public Transport::Handler, private Surroundings {
   void on_status(const std::vector<std::string_view>& levels, const Message& message);
   void settle_mirrors();
   void mirrors_settled();
+  void change(Kind kind, const std::string& key, const std::function<void()>& order);
+  std::optional<std::string> text_to_mirror(Kind kind, const std::string& key);
 
   // gateway_kinds.cc
   Result<Accepted> accept_other(Kind kind, const Json& object, const std::string& key_wanted);
@@ -460,7 +470,8 @@ class Gateway final : public Transport::Handler, private Surroundings {
   std::string refusing_;
   bool reading_again_ = false;        // desired/ in this session, since something was turned away
   std::optional<std::string> inbox_;  // in hand, as compact text, when the broker retains just this
-  std::set<std::string> under_way_;   // keys of pods whose mirror may be on its way to the broker
+  Overtaken overtaken_{identity_.overtaken};
+  std::set<std::string> under_way_;                         // keys of pods whose mirror may be on its way to the broker
   std::map<std::string, std::set<std::string>> clearings_;  // owed, by key: of which uids withdrawn
   struct Settling {
     std::set<std::string> keys, uids;  // of under_way_ and withdrawn
@@ -477,24 +488,13 @@ class Gateway final : public Transport::Handler, private Surroundings {
   std::size_t to_show_ = kinds().size();  // in kinds(): of this one those behind shown_, and all of the next ones
   std::string shown_;
   std::deque<std::string> to_greet_;
-  struct Listing {
-    std::uint64_t id = 0;
-    std::uint32_t pages = 0;
-    std::map<std::uint32_t, std::vector<SlotReport>> got;
-    std::set<Epoch> ended;  // since it was asked for, by the node's own word: what it tells of them is older
-    Timers::Id resend = 0;
-    int resends = 0;
-  };
-  std::map<std::string, Listing> listings_;  // by node
-  std::string inbox_last_;                   // node that read_inboxes() heard last
-  std::map<std::string, Inbox> inboxes_;     // by node: of those that spoke in this turn or have something waiting
-  std::map<std::string, Millis> compared_;   // by node: last listing of compare_now_and_then()
-  std::set<std::string> unreported_;         // nodes whose final statuses were lost on the way
+  std::map<std::string, OpenListing> listings_;  // by node
+  std::string inbox_last_;                       // node that read_inboxes() heard last
+  std::map<std::string, Inbox> inboxes_;         // by node: of those that spoke in this turn or have something waiting
+  std::map<std::string, Millis> compared_;       // by node: last listing of compare_now_and_then()
+  std::set<std::string> unreported_;             // nodes whose final statuses were lost on the way
   std::uint64_t last_list_ = 0;
-  Timers::Id tick_ = 0;
-  Timers::Id again_ = 0;
-  Timers::Id permit_timer_ = 0;
-  Timers::Id inbox_timer_ = 0;
+  Timers::Id tick_ = 0, again_ = 0, permit_timer_ = 0, inbox_timer_ = 0;
 };
 
 }  // namespace berth

@@ -1,4 +1,5 @@
 // Requests of clients: one JSON object in, one out, to the client's own topic and nowhere else.
+#include "core/scheduler/accepting.h"
 #include "core/scheduler/gateway.h"
 
 namespace berth {
@@ -95,7 +96,9 @@ Json Gateway::api_apply(const Json& request) {
   const KindName* kind = find_kind(said);
   if (kind == nullptr || kind->name != said) return failure("kind: \"" + said + "\" is not a kind Berth knows");
   const Json* recreate = request.find("recreate");
-  Result<Accepted> accepted = accept(kind->kind, *object, {}, recreate != nullptr && *recreate == Json(true));
+  Result<Accepted> accepted = Status::ok();
+  change(kind->kind, key_of(kind->kind, *object),
+         [&] { accepted = accept(kind->kind, *object, {}, recreate != nullptr && *recreate == Json(true)); });
   if (!accepted) {
     Json reply = failure(accepted.error().message());
     Json reasons = Json::array();

@@ -31,15 +31,15 @@ bool is_alive(SlotState state) { return state == SlotState::running || state == 
 
 void Gateway::list_node(const std::string& node) {
   if (!link_up_ || !options_.hold.empty()) return;
-  Listing& listing = listings_[node];
+  OpenListing& listing = listings_[node];
   timers_.cancel(listing.resend);
-  listing = Listing{};
+  listing = OpenListing{};
   listing.id = ++last_list_;
   ask_page(node);
 }
 
 void Gateway::ask_page(const std::string& node) {
-  Listing& listing = listings_.at(node);
+  OpenListing& listing = listings_.at(node);
   Request message(RequestType::list);
   while (listing.got.contains(message.page)) ++message.page;
   message.list_id = listing.id;
@@ -61,7 +61,7 @@ void Gateway::on_slots(const Answer& answer) {
   auto found = listings_.find(answer.node);
   // Only a listing asked for now, under the present term, tells anything (P8).
   if (found == listings_.end() || found->second.id != answer.list_id || answer.gateway_id != identity_.id) return;
-  Listing& listing = found->second;
+  OpenListing& listing = found->second;
   if (answer.pages == 0 || answer.pages > kMaxPages || answer.page >= answer.pages) {
     return refuse("slots of node " + answer.node,
                   "page " + std::to_string(answer.page) + " of " + std::to_string(answer.pages) + " cannot be");
@@ -76,7 +76,7 @@ void Gateway::on_slots(const Answer& answer) {
   timers_.cancel(listing.resend);
   listings_.erase(found);
   if (compare(answer.node, slots, answer.incarnation)) return adopted(answer.node);
-  Listing& again = listings_[answer.node];
+  OpenListing& again = listings_[answer.node];
   again.id = ++last_list_;
   arm_resend(again.resend, again.resends, [this, node = answer.node] {
     listings_.at(node).resend = 0;

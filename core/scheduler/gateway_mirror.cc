@@ -30,6 +30,8 @@ void Gateway::clear_pod(const std::string& key, const std::string& uid, bool was
   // Before the fence it is not known what the broker retains, and a mirror that is owed has not taken the word's place.
   const bool may_be_retained = was_left || !synced_ || board_.owes_mirror(Kind::pod, key);
   if (may_be_retained && identity_.withdrawn.insert(uid).second) identity_changed_ = true;
+  // Those words that do not name the uid.
+  if (overtaken_.overtake({Kind::pod, key}, std::nullopt, std::nullopt)) identity_changed_ = true;
   clear_withdrawn(key, uid);
 }
 
@@ -84,6 +86,23 @@ void Gateway::on_status(const std::vector<std::string_view>& levels, const Messa
               kind->namespaced ? std::string(levels[2]) + "/" + std::string(levels[3]) : std::string(levels[2]));
 }
 
+// `order` is not the broker's to retain: what that retains of the object is older now.
+void Gateway::change(Kind kind, const std::string& key, const std::function<void()>& order) {
+  std::optional<std::string> before = objects_.text(kind, key);
+  const PodEntry* entry = kind == Kind::pod ? objects_.find_pod(key) : nullptr;
+  const bool may_be_retained = entry == nullptr || entry->left_in == session_ || !synced_;
+  order();
+  const std::optional<std::string> now = objects_.text(kind, key);
+  if (!now || now == before) return;  // see clear_pod() and erase_other()
+  if (!may_be_retained) before.reset();
+  if (overtaken_.overtake({kind, key}, before, now)) identity_changed_ = true;
+}
+
+std::optional<std::string> Gateway::text_to_mirror(Kind kind, const std::string& key) {
+  overtaken_.mirrored({kind, key}, fence_ + 1);
+  return objects_.text(kind, key);
+}
+
 // At a tick: a fence follows what was published and subscribed to before, on the same connection. Until it is back it
 // is sent again. It does not stand behind what is owed.
 void Gateway::settle_mirrors() {
@@ -95,7 +114,8 @@ void Gateway::settle_mirrors() {
     for (const auto& [key, uids] : clearings_) {
       for (const std::string& uid : uids) sent.uids.erase(uid);
     }
-    if (sent.keys.empty() && sent.uids.empty() && cleared_.empty() && !reading_again_) return;
+    const bool is_still = sent.keys.empty() && sent.uids.empty() && cleared_.empty() && !overtaken_.waits_for_fence();
+    if (is_still && !reading_again_) return;
     settling_ = std::move(sent);
     ++fence_;
   }
@@ -109,6 +129,8 @@ void Gateway::mirrors_settled() {
   for (const std::string& uid : settled->uids) {
     if (identity_.withdrawn.erase(uid) > 0) identity_changed_ = true;
   }
+  const auto is_owed = [this](const auto& named) { return board_.owes_mirror(named.first, named.second); };
+  if (overtaken_.settled(fence_, is_owed)) identity_changed_ = true;
   std::erase_if(cleared_, [this](const auto& each) { return each.second <= fence_; });
   if (settled->reading_again) reading_again_ = false;
 }

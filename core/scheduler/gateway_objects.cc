@@ -37,71 +37,6 @@ bool keeps_all(const std::vector<T>& before, const std::vector<T>& after) {
 
 }  // namespace
 
-void Gateway::on_desired(const std::vector<std::string_view>& levels, const Message& message) {
-  const KindName* kind = find_kind(levels[1]);
-  if (kind == nullptr || kind->plural != levels[1]) return refuse(message.topic, "unknown kind");
-  if (levels.size() != (kind->namespaced ? 4u : 3u)) {
-    return refuse(message.topic,
-                  kind->namespaced ? "desired/<kind>/<namespace>/<name> is wanted" : "desired/<kind>/<name> is wanted");
-  }
-  const std::string key =
-      kind->namespaced ? std::string(levels[2]) + "/" + std::string(levels[3]) : std::string(levels[2]);
-  const std::optional<std::string> known = objects_.text(kind->kind, key);
-  // What the gateway said itself is no order. On its way back it may be older than what was accepted or deleted since,
-  // and taken for an order it would undo that, be mirrored, come back, and so on without end.
-  if (Board::is_mirror(message) && !message.retain) return;
-  if (board_.is_own_mirror(message)) {
-    // Retained since an earlier session: the one word that may have been lost is the last.
-    note_seen(kind->kind, key);
-    if (known != message.payload) mirror(kind->kind, key);
-    return;
-  }
-  // Another store's: of use where it was retained before this session, and no later.
-  if (Board::is_mirror(message) && synced_ && !reading_again_) return;
-  if (message.payload.empty()) {
-    // Absence never deletes: the mirror is restored.
-    if (known) mirror(kind->kind, key);
-    return;
-  }
-  Result<Json> json = Json::parse(message.payload);
-  if (!json) return refuse(message.topic, json.error().message());
-  if (is_withdrawn(kind->kind, *json)) return clear_withdrawn(key, uid_of(*json));
-  note_seen(kind->kind, key);
-  if (const Json* deleted = json->find("deleted"); deleted != nullptr && *deleted == Json(true)) {
-    if (PodEntry* entry = kind->kind == Kind::pod && message.retain ? objects_.find_pod(key) : nullptr) {
-      entry->left_in = 0;
-    }
-    if (message.retain) board_.forget_mirror(kind->kind, key);  // the order stands until it is carried out
-    const Json* uid = json->find("uid");
-    const Status removed = remove_object(kind->kind, key, uid != nullptr && uid->is_string() ? uid->as_string() : "");
-    if (!removed.is_success() || !objects_.has(kind->kind, key)) mirror(kind->kind, key);
-    return;
-  }
-  const std::string text = json->dump();
-  if (known == text) {
-    if (kind->kind == Kind::pod && message.retain) objects_.find_pod(key)->left_in = session_;
-    return;
-  }
-  if (message.retain && !Board::is_mirror(message)) inbox_ = text;
-  Result<Accepted> accepted = accept(kind->kind, *json, key, false);
-  inbox_.reset();
-  if (!accepted) {
-    refuse(message.topic, accepted.error().message());
-    if (accepted.error().code() == Code::unschedulable) {
-      turned_away_ = true;  // read again when there is room: until then it stays where it is
-      if (!known && message.retain) board_.forget_mirror(kind->kind, key);
-    }
-    // The owner's word stands; the inbox shows it again.
-    if (known && message.retain) mirror(kind->kind, key);
-    return;
-  }
-  // The inbox says less than is known (who is bound to whom): it shows the owner's word again.
-  if (accepted->word == "unchanged") mirror(kind->kind, key);
-  for (const std::string& warning : accepted->warnings) {
-    log_.write(Level::warn, "accepted with a warning", {{"topic", message.topic}, {"warning", warning}});
-  }
-}
-
 Result<Gateway::Accepted> Gateway::accept(Kind kind, const Json& object, const std::string& key_wanted, bool recreate) {
   if (!object.is_object()) return Status::error("a JSON object is wanted");
   switch (kind) {
@@ -391,6 +326,10 @@ void Gateway::finish_removal(const std::string& key) {
     refuse("successor of pod " + key, next.error().message());
     return clear_pod(key, pod->uid(), was_left);
   }
+  // The word that made it wait came by the broker and stands there; one that came another way left the old pod's.
+  std::optional<std::string> before;
+  if (was_left) before = pod->manifest().text();
+  if (overtaken_.overtake({Kind::pod, key}, before, next->manifest().text())) identity_changed_ = true;
   create_pod(std::make_shared<const Pod>(std::move(*next)));
 }
 

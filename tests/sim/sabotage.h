@@ -32,6 +32,7 @@ enum class Sabotage {
   l4,       // answers Bound are lost for ever
   l5,       // nothing can be prepared
   m,        // what the gateway shows is lost once faults stop
+  order,    // while the gateway is away somebody says one word more
 };
 
 struct SabotageName {

@@ -62,7 +62,7 @@ bool is_shown_by_gateway(const Leg& leg) {
 Fate Weather::judge(const Leg& leg, Random& random) {
   Fate fate;
   fate.delay = 1 + below(random, 20);
-  if (is_lost_for_ever(leg)) fate.copies = 0;
+  if (is_lost_for_ever(leg) || (!muted_.empty() && leg.from == muted_)) fate.copies = 0;
   if (!storm_ || is_shown_by_gateway(leg)) return fate;
   if (from_.contains(std::string(leg.from)) || (!leg.to.empty() && to_.contains(std::string(leg.to)))) {
     ++counts_.faults["partition"];

@@ -30,6 +30,8 @@ class Weather {
   // One way only: what this client sends, or what it should hear, is lost.
   void block_from(const std::string& client) { from_.insert(client); }
   void block_to(const std::string& client) { to_.insert(client); }
+  // In calm too: nothing of what it sends arrives, until another is named, or nobody.
+  void mute(std::string client) { muted_ = std::move(client); }
   void unblock(const std::string& client) {
     from_.erase(client);
     to_.erase(client);
@@ -45,6 +47,7 @@ class Weather {
   std::uint64_t lose_, duplicate_, overtake_, delay_;
   std::uint64_t stall_odds_ = 10;  // one delay in so many holds back all that follows it
   std::set<std::string> from_, to_;
+  std::string muted_;
 };
 
 }  // namespace berth::sim

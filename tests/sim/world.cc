@@ -101,6 +101,7 @@ World::World(const Plan& plan)
   }
   if (!is_busy() && (!plan.rush || plan.seed % 16 == 0)) around_.gateway_room = draw_room(plan.seed);
   gateway_ = std::make_unique<SimGateway>(around_, names);
+  orders_ = std::make_unique<Orders>(around_, *gateway_, plan.seed);
   const std::size_t pods = plan.rush ? kRushPods : 4 + around_.random.below(12) + 2 * (nodes - 2);
   operators_ = std::make_unique<Operators>(around_, pods, nodes, plan.rush);
   // Listings of several pages are made of manifests that take time to read.
@@ -367,6 +368,17 @@ void World::check_mirror() {
   }
 }
 
+// The last act: what it does to the fleet nobody else is to see. A rush has no time for it.
+void World::check_orders() {
+  if (is_busy() || plan_.rush || gateway_->gateway() == nullptr) return;
+  orders_->connect();
+  run_until(around_.clock.now() + kReadMs);
+  const auto run = [this](Millis ms) { return run_until(around_.clock.now() + ms); };
+  if (Breach breach = orders_->find_undone(run)) {
+    violate("ORDER", "the last order stands, whatever the broker retains", *breach);
+  }
+}
+
 bool World::run() {
   operators_->connect();
   provisioner_.connect();
@@ -397,6 +409,7 @@ bool World::run() {
   well = !violation_;
   if (well) check_liveness(around_.witness.stubborn_requests() - before);
   if (!violation_) check_mirror();
+  if (!violation_) check_orders();
   around_.counts.events = around_.trace.events();
   around_.counts.binds = around_.witness.binds();
   for (const auto& device : devices_) around_.counts.starts += device->runtime().started();

@@ -12,6 +12,7 @@
 #include "tests/sim/invariants.h"
 #include "tests/sim/mirror.h"
 #include "tests/sim/operators.h"
+#include "tests/sim/orders.h"
 #include "tests/sim/provisioner.h"
 #include "tests/sim/sim_device.h"
 #include "tests/sim/sim_gateway.h"
@@ -66,6 +67,7 @@ class World {
   void say_everything();
   void reconnect();
   void check_mirror();
+  void check_orders();
   std::map<std::string, std::string> pods_seen() const;
   std::set<std::string> orphans_seen() const;
 
@@ -77,6 +79,7 @@ class World {
   std::unique_ptr<Operators> operators_;
   Provisioner provisioner_;
   Reader reader_;
+  std::unique_ptr<Orders> orders_;
   std::optional<Violation> violation_;
   std::uint64_t next_full_check_ = 0;  // in events
 };

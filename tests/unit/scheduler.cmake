@@ -8,6 +8,7 @@ berth_test(unit_scheduler
     scheduler_gateway_shows_test.cc
     scheduler_gateway_test.cc
     scheduler_mirror_test.cc
+    scheduler_overtaken_test.cc
     scheduler_objects_test.cc
     scheduler_permit_test.cc
     scheduler_places_test.cc

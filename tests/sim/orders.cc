@@ -1,0 +1,151 @@
+#include "tests/sim/orders.h"
+
+namespace berth::sim {
+
+namespace {
+
+constexpr int kRounds = 4;
+// Longer than a word takes to the gateway and back, and than it takes to connect and read all there is.
+constexpr Millis kOnItsWayMs = 60, kBackMs = 3'000;
+constexpr char kWord[] = "sim/word";
+
+}  // namespace
+
+Orders::Orders(Surroundings& world, SimGateway& gateway, std::uint64_t seed)
+    : world_(world),
+      gateway_(gateway),
+      topics_(kFleet),
+      client_(world.broker, "orderer"),
+      random_(seed ^ 0x4f52444552) {}
+
+Breach Orders::find_undone(const std::function<bool(Millis)>& run) {
+  for (int number = 0; number < kRounds; ++number) {
+    const Round round = draw(number);
+    if (Breach breach = play(round, run)) return breach;
+  }
+  return {};
+}
+
+Orders::Round Orders::draw(int number) {
+  Round round;
+  const std::uint64_t kind = random_.below(4);
+  round.kind = kind == 0 ? Kind::node : kind == 1 ? Kind::priority_class : Kind::pod;
+  round.name = round.kind == Kind::node ? "n0" : "order-" + std::to_string(number);
+  round.key = (round.kind == Kind::pod ? "default/" : "") + round.name;
+  if (random_.chance(1, 2)) round.uid = "order-" + std::to_string(number);
+  round.deletes = random_.chance(1, 3);
+  round.by_api = random_.chance(2, 3);
+  round.is_contradicted = random_.chance(1, 3);
+  return round;
+}
+
+Json Orders::manifest(const Round& round, int word, const std::string& uid) const {
+  Json metadata(Json::Object{{"name", Json(round.name)}});
+  if (round.kind == Kind::pod) metadata.set("namespace", "default");
+  if (round.kind == Kind::pod && !uid.empty()) metadata.set("uid", uid);
+  metadata.set("annotations", Json(Json::Object{{kWord, Json(std::to_string(word))}}));
+  Json object = Json::object();
+  object.set("apiVersion", describe(round.kind).api_version).set("kind", describe(round.kind).name);
+  object.set("metadata", std::move(metadata));
+  if (round.kind == Kind::priority_class) return object.set("value", 7);
+  Json spec = Json::object();
+  if (round.kind == Kind::pod) {
+    Json container(Json::Object{{"name", Json("main")}, {"image", Json("sim")}});
+    spec.set("containers", Json(Json::Array{std::move(container)}));
+    spec.set("schedulingGates", Json(Json::Array{Json(Json::Object{{"name", Json("sim/never")}})}));
+  }
+  return object.set("spec", std::move(spec));
+}
+
+void Orders::publish(const Round& round, const Json& payload, bool retain) {
+  Message message;
+  message.topic = topics_.desired(round.kind, round.key);
+  message.payload = payload.dump();
+  message.retain = retain;
+  client_.send(message);
+}
+
+// The second one, which the broker does not retain.
+void Orders::order(const Round& round) {
+  world_.say("orderer", std::string(round.deletes ? "deletes " : "updates ") + round.key +
+                            (round.by_api ? " by the api" : " by a word that is not retained"));
+  if (!round.by_api) {
+    const Json tombstone(Json::Object{{"deleted", Json(true)}});
+    return publish(round, round.deletes ? tombstone : manifest(round, 2, round.uid), false);
+  }
+  Json request(Json::Object{{"op", Json(round.deletes ? "delete" : "apply")}});
+  if (round.deletes) {
+    request.set("kind", describe(round.kind).name).set("name", round.name);
+  } else {
+    request.set("object", manifest(round, 2, round.uid));
+  }
+  Message message;
+  message.topic = topics_.gateway_api(kGateway);
+  message.payload = request.dump();
+  message.response_topic = topics_.client("orderer");
+  client_.send(message);
+}
+
+// What is on the way from the gateway is lost, and then it is away for a while.
+void Orders::cut_off() {
+  if (random_.chance(1, 2)) {
+    gateway_.crash("killed");
+  } else {
+    gateway_.lose_link(100);
+  }
+}
+
+Breach Orders::play(const Round& round, const std::function<bool(Millis)>& run) {
+  world_.say("orderer", "says " + round.key + " for the first time");
+  // From when on nothing reaches the broker: the mirror of neither order, of the first, or of both.
+  const std::uint64_t mirrors = random_.below(3);
+  if (mirrors == 0) world_.weather.mute(gateway_.name());
+  publish(round, manifest(round, 1, round.uid), true);
+  const Millis before = kOnItsWayMs + (random_.chance(1, 2) ? 0 : static_cast<Millis>(random_.below(2500)));
+  if (!run(before)) return {};
+  if (held(round) != 1) return "the gateway did not take the first order of " + round.key;
+  if (mirrors == 1) world_.weather.mute(gateway_.name());
+  order(round);
+  if (!run(kOnItsWayMs + static_cast<Millis>(random_.below(40)))) return {};
+  world_.weather.mute(gateway_.name());
+  const int second = round.deletes ? 0 : 2;
+  if (held(round) != second) return "the gateway did not take the second order of " + round.key;
+  if (!run(static_cast<Millis>(random_.below(1500)))) return {};
+  cut_off();
+  if (world_.sabotage == Sabotage::order) publish(round, manifest(round, 4, ""), true);
+  if (round.is_contradicted) publish(round, manifest(round, 3, round.deletes ? "" : round.uid), true);
+  if (random_.chance(1, 3)) {  // it hears the broker, and nobody hears it
+    if (!run(static_cast<Millis>(random_.below(1000)))) return {};
+    cut_off();
+  }
+  world_.weather.mute("");
+  if (!run(kBackMs)) return {};
+  ++world_.counts.faults["order cut off"];
+  return find_unlike(round, round.is_contradicted ? 3 : second);
+}
+
+int Orders::held(const Round& round) const {
+  if (gateway_.gateway() == nullptr) return 0;
+  const Json manifest = gateway_.gateway()->objects().manifest(round.kind, round.key);
+  const Json* metadata = manifest.find("metadata");
+  const Json* annotations = metadata == nullptr ? nullptr : metadata->find("annotations");
+  const Json* word = annotations == nullptr ? nullptr : annotations->find(kWord);
+  return word == nullptr ? 0 : std::stoi(word->as_string());
+}
+
+Breach Orders::find_unlike(const Round& round, int wanted) const {
+  if (gateway_.gateway() == nullptr) return "there is no gateway";
+  if (held(round) != wanted) {
+    return "of " + round.key + " word " + std::to_string(wanted) + " is the last, the gateway holds " +
+           std::to_string(held(round)) + " (0: none)";
+  }
+  const auto retained = world_.broker.retained();
+  const auto shown = retained.find(topics_.desired(round.kind, round.key));
+  const std::optional<std::string> text = gateway_.gateway()->objects().text(round.kind, round.key);
+  if (shown == retained.end() ? text.has_value() : shown->second != text) {
+    return "the broker retains another word of " + round.key + " than the gateway holds";
+  }
+  return {};
+}
+
+}  // namespace berth::sim
