@@ -59,11 +59,10 @@ std::string squeeze(std::string_view bytes) {
   return out.take();
 }
 
-std::optional<std::string> unsqueeze(std::string_view squeezed) {
-  ByteReader in(squeezed);
-  const std::uint64_t size = in.number();
-  if (!in.ok() || size > kSizeMax) return std::nullopt;
-  std::string bytes(static_cast<std::size_t>(size), '\0');
+namespace {
+
+// Writes the bytes to `to`, which has room for `size`. False: damaged, or not so many.
+bool expand(ByteReader& in, char* to, std::size_t size) {
   std::size_t at = 0;
   while (true) {
     const std::uint8_t head = in.byte();
@@ -72,24 +71,41 @@ std::optional<std::string> unsqueeze(std::string_view squeezed) {
     std::uint64_t repeated = head & 15;
     if (repeated == 15) repeated += in.number();
     const std::string_view literals = in.raw(plain);
-    if (!in.ok() || literals.size() > bytes.size() - at) return std::nullopt;
-    std::copy(literals.begin(), literals.end(), bytes.begin() + static_cast<std::ptrdiff_t>(at));
+    if (!in.ok() || literals.size() > size - at) return false;
+    std::copy(literals.begin(), literals.end(), to + at);
     at += literals.size();
-    if (in.at_end()) break;
+    if (in.at_end()) return at == size;
     const std::uint64_t distance = in.number();
-    if (!in.ok() || distance == 0 || distance > at || repeated > kSizeMax) return std::nullopt;
+    if (!in.ok() || distance == 0 || distance > at || repeated > kSizeMax) return false;
     const std::size_t length = static_cast<std::size_t>(repeated) + kLeast;
-    if (length > bytes.size() - at) return std::nullopt;
+    if (length > size - at) return false;
     // What is repeated may reach into what it becomes.
     const std::size_t from = at - static_cast<std::size_t>(distance);
     if (distance >= length) {
-      std::memcpy(bytes.data() + at, bytes.data() + from, length);
+      std::memcpy(to + at, to + from, length);
     } else {
-      for (std::size_t i = 0; i < length; ++i) bytes[at + i] = bytes[from + i];
+      for (std::size_t i = 0; i < length; ++i) to[at + i] = to[from + i];
     }
     at += length;
   }
-  if (at != bytes.size()) return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> unsqueeze(std::string_view squeezed) {
+  ByteReader in(squeezed);
+  const std::uint64_t said = in.number();
+  if (!in.ok() || said > kSizeMax) return std::nullopt;
+  const auto size = static_cast<std::size_t>(said);
+  bool is_whole = false;
+  std::string bytes;
+  // Not filled with zeros first: a store of 50,000 pods is tens of megabytes. GCC 12's library may name more room than
+  // was asked for.
+  bytes.resize_and_overwrite(size, [&](char* to, std::size_t) {
+    is_whole = expand(in, to, size);
+    return is_whole ? size : 0;
+  });
+  if (!is_whole) return std::nullopt;
   return bytes;
 }
 

@@ -163,6 +163,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
   void recover();
   void resume_rows(std::deque<Row> rows);
   void resume_row(Row row);  // recovery and adoption: enters the binding cycle at row.phase
+  std::shared_ptr<const Pod> find_placed(Row& row);
   Binding restore_binding(Row row);
   Binding& add_binding(Binding binding);
 
@@ -206,7 +207,6 @@ class Gateway final : public Transport::Handler, private Surroundings {
   void note_seen(Kind kind, const std::string& key);
   bool is_seen(Kind kind, const std::string& key) const;
   void clear_pod(const std::string& key, const std::string& uid, bool was_left);
-  bool is_withdrawn(Kind kind, const Json& manifest) const;
   Json status_to_publish(Kind kind, const std::string& key);
   void on_status(const std::vector<std::string_view>& levels, const Message& message);
   void settle_mirrors();

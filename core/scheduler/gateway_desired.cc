@@ -41,7 +41,8 @@ void Gateway::on_desired(const std::vector<std::string_view>& levels, const Mess
   }
   Result<Json> json = Json::parse(message.payload);
   if (!json) return refuse(message.topic, json.error().message());
-  if (is_withdrawn(kind->kind, *json)) return clear_withdrawn(key, uid_of(*json));
+  const std::string uid = kind->kind == Kind::pod ? uid_of(*json) : std::string();
+  if (identity_.withdrawn.contains(uid)) return clear_withdrawn(key, uid);
   note_seen(kind->kind, key);
   if (message.retain) return read_order(kind->kind, key, *json, message);
   change(kind->kind, key, [&] { take_order(kind->kind, key, *json, message); });

@@ -57,10 +57,6 @@ bool Gateway::is_seen(Kind kind, const std::string& key) const {
   return entry != nullptr && entry->seen_in == session_;
 }
 
-bool Gateway::is_withdrawn(Kind kind, const Json& manifest) const {
-  return kind == Kind::pod && identity_.withdrawn.contains(uid_of(manifest));
-}
-
 // The status of an object that is gone clears its topic. Nothing would tell of it again when that is lost with the
 // link: it is said at each connect until a fence behind it is back.
 Json Gateway::status_to_publish(Kind kind, const std::string& key) {

@@ -60,14 +60,17 @@ void Gateway::resume_rows(std::deque<Row> rows) {
     if (is_settled(rows[i])) settled.emplace_back(objects_.place_of_uid(rows[i].uid), static_cast<std::uint32_t>(i));
   }
   std::sort(settled.begin(), settled.end());
-  std::vector<Binding> restored(rows.size());
-  for (const auto& [place, i] : settled) restored[i] = restore_binding(std::move(rows[i]));
+  std::vector<std::shared_ptr<const Pod>> pods(rows.size());
+  for (const auto& [place, i] : settled) pods[i] = find_placed(rows[i]);
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (restored[i].row.uid.empty()) {
+    if (!is_settled(rows[i])) {
       resume_row(std::move(rows[i]));
-    } else {
-      add_binding(std::move(restored[i]));
+      continue;
     }
+    Binding binding;
+    binding.row = std::move(rows[i]);
+    binding.pod = std::move(pods[i]);
+    add_binding(std::move(binding));
   }
 }
 
@@ -89,21 +92,25 @@ Binding& Gateway::add_binding(Binding binding) {
   return added;
 }
 
+// Of a row that is found: its pod, null when there is none, counted on its node unless the row is in flight.
+std::shared_ptr<const Pod> Gateway::find_placed(Row& row) {
+  const PodEntry* entry = objects_.find_pod_by_uid(row.uid);
+  if (entry != nullptr) {
+    row.uid = entry->pod->metadata.uid;  // the same, held once
+    if (row.pod == entry->key) row.pod = entry->key;
+  }
+  hold_epoch(row.node, row.epoch, row.uid);
+  if (entry == nullptr) return nullptr;
+  if (!is_in_flight(row) && !entry->finished) cache_.confirm(entry->pod, row.node);
+  return entry->pod;
+}
+
 Binding Gateway::restore_binding(Row row) {
   Binding binding;
+  binding.pod = find_placed(row);
   binding.row = std::move(row);
-  const PodEntry* entry = objects_.find_pod_by_uid(binding.row.uid);
-  if (entry != nullptr) {
-    binding.pod = entry->pod;
-    binding.row.uid = binding.pod->metadata.uid;  // the same, held once
-    if (binding.row.pod == entry->key) binding.row.pod = entry->key;
-  }
+  if (!is_in_flight(binding.row)) return binding;
   const Text uid = binding.row.uid;
-  hold_epoch(binding.row.node, binding.row.epoch, binding.row.uid);
-  if (!is_in_flight(binding.row)) {
-    if (entry != nullptr && !entry->finished) cache_.confirm(binding.pod, binding.row.node);
-    return binding;
-  }
   binding.edit().cycle = std::make_unique<BindingCycle>();
   BindingCycle& cycle = *binding.edit().cycle;
   cycle.queued.pod = binding.pod;
@@ -113,7 +120,7 @@ Binding Gateway::restore_binding(Row row) {
   if (cycle.framework != nullptr) {
     cycle.reservation = Reservation::restore(*cycle.framework, cache_, std::make_unique<CycleState>(), binding.pod,
                                              binding.row.node, binding.row.volumes);
-  } else if (entry != nullptr && !entry->finished) {
+  } else if (binding.pod != nullptr && !objects_.find_pod_by_uid(uid)->finished) {
     cache_.confirm(binding.pod, binding.row.node);
   }
   return binding;
