@@ -25,7 +25,7 @@ berth_test(unit_scheduler
   LIBS berth_core berth_plugins berth_storage)
 
 berth_test(unit_crowd SOURCES scheduler_crowd_test.cc LIBS berth_core berth_plugins berth_storage)
-target_compile_definitions(unit_crowd PRIVATE BERTH_CROWD=$<IF:$<BOOL:${CMAKE_CROSSCOMPILING}>,300,5000>)
+target_compile_definitions(unit_crowd PRIVATE BERTH_CROWD=$<IF:$<OR:$<BOOL:${CMAKE_CROSSCOMPILING}>,$<BOOL:${BERTH_SANITIZE}>>,300,5000>)
 
 # A program of its own: it counts every allocation.
 berth_test(unit_allocation SOURCES scheduler_allocation_test.cc LIBS berth_core berth_plugins)

@@ -11,7 +11,7 @@ namespace berth {
 
 class CrowdTest : public GatewayTest {
  protected:
-  int nodes = BERTH_CROWD;  // thousands; fewer under an emulator
+  int nodes = BERTH_CROWD;  // thousands; fewer under an emulator or sanitizers
 
   static std::string name(int number) { return "n" + std::to_string(number); }
   void hear(const std::string& topic, const std::string& payload) {
