@@ -65,6 +65,7 @@ bool Board::publish_mirror(const Words& words, Named::iterator owed) {
   message.retain = true;
   message.correlation = mirror_mark_;
   turn_.send(std::move(message));
+  words.mirrored(kind, key);
   mirrors_.erase(owed);
   return true;
 }

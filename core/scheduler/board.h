@@ -59,6 +59,8 @@ class Board {
     std::function<std::optional<std::string>(Kind, const std::string&)> manifest;  // none clears the topic
     // Of which it holds, the status waits until that ends, or for two ticks.
     std::function<bool(Kind, const std::string&)> is_passing;
+    // The mirror has left.
+    std::function<void(Kind, const std::string&)> mirrored = [](Kind, const std::string&) {};
   };
 
   // The object's status is owed.

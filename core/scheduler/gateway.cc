@@ -15,8 +15,11 @@ constexpr std::size_t kOwedMax = 2'000;
 constexpr std::size_t kMaxNodes = 20'000;  // a node is kept for each authenticated name that ever spoke
 // The sets of an identity, by their name in its record.
 std::map<std::string, std::set<std::string>*> named_sets(Gateway::Identity& identity) {
-  return {{"orphans", &identity.orphans}, {"ending", &identity.ending},       {"deleted", &identity.deleted},
-          {"retired", &identity.retired}, {"withdrawn", &identity.withdrawn}, {"overtaken", &identity.overtaken}};
+  return {{"orphans", &identity.orphans},
+          {"ending", &identity.ending},
+          {"deleted", &identity.deleted},
+          {"retired", &identity.retired},
+          {"withdrawn", &identity.withdrawn}};
 }
 }  // namespace
 
@@ -120,6 +123,7 @@ Status Gateway::load_record(const RecordView& record) {
 
 Status Gateway::load_meta(const RecordView& record) {
   if (record.key == "doomed") return load_doomed(record);
+  if (record.key.starts_with(Overtaken::kRecords)) return overtaken_.load(record);
   if (record.key != "gateway") return Status::error("stored meta \"" + std::string(record.key) + "\" is not known");
   Result<Json> json = Json::parse(record.value, {.bytes = record.value.size(), .depth = 8});
   const Json* term = json ? json->find("term") : nullptr;
@@ -194,8 +198,9 @@ bool Gateway::has_more_to_say() const {
 void Gateway::show() {
   const std::int64_t end_us = clock_.now_us() + kShowUs;
   board_.publish({[this](Kind kind, const std::string& key) { return status_to_publish(kind, key); },
-                  [this](Kind kind, const std::string& key) { return text_to_mirror(kind, key); },
-                  [this](Kind kind, const std::string& key) { return kind == Kind::pod && is_on_its_way(key); }},
+                  [this](Kind kind, const std::string& key) { return objects_.text(kind, key); },
+                  [this](Kind kind, const std::string& key) { return kind == Kind::pod && is_on_its_way(key); },
+                  [this](Kind kind, const std::string& key) { overtaken_.mirrored({kind, key}, fence_ + 1); }},
                  transport_.room(), [this, end_us] { return clock_.now_us() >= end_us; });
 }
 

@@ -119,10 +119,10 @@ class Gateway final : public Transport::Handler, private Surroundings {
     std::set<std::string> retired;      // "<node>/<incarnation>": forgotten, and not cleared since (P9)
     std::set<std::string> deleted;      // uids that the operator deleted in adopt mode, before a node told of them
     std::set<std::string> withdrawn;    // uids of pods that are gone, while the broker may retain their operator's word
-    std::set<std::string> overtaken;    // see Overtaken
     bool statuses_unread = false;       // what an earlier store's gateway said may still be retained, of what is gone
   };
   const Identity& identity() const { return identity_; }
+  const Overtaken& overtaken() const { return overtaken_; }
   using Bindings = std::map<Text, Binding, std::less<>>;
   const Bindings& bindings() const { return bindings_; }  // by pod uid
   struct Release {
@@ -170,7 +170,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
   // gateway_desired.cc
   void on_desired(const std::vector<std::string_view>& levels, const Message& message);
   void read_order(Kind kind, const std::string& key, const Json& json, const Message& message);
-  bool take_order(Kind kind, const std::string& key, const Json& json, const Message& message);
+  void take_order(Kind kind, const std::string& key, const Json& json, const Message& message);
 
   // gateway_objects.cc
   struct Accepted {
@@ -212,7 +212,6 @@ class Gateway final : public Transport::Handler, private Surroundings {
   void settle_mirrors();
   void mirrors_settled();
   void change(Kind kind, const std::string& key, const std::function<void()>& order);
-  std::optional<std::string> text_to_mirror(Kind kind, const std::string& key);
 
   // gateway_kinds.cc
   Result<Accepted> accept_other(Kind kind, const Json& object, const std::string& key_wanted);
@@ -470,7 +469,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
   std::string refusing_;
   bool reading_again_ = false;        // desired/ in this session, since something was turned away
   std::optional<std::string> inbox_;  // in hand, as compact text, when the broker retains just this
-  Overtaken overtaken_{identity_.overtaken};
+  Overtaken overtaken_{store_};
   std::set<std::string> under_way_;                         // keys of pods whose mirror may be on its way to the broker
   std::map<std::string, std::set<std::string>> clearings_;  // owed, by key: of which uids withdrawn
   struct Settling {

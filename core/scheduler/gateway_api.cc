@@ -117,7 +117,8 @@ Json Gateway::api_delete(const Json& request) {
   if (kind == nullptr) return failure("kind: \"" + text_of(request, "kind") + "\" is not a kind Berth knows");
   const std::string key = key_of_request(*kind, request);
   if (key.empty()) return failure("name: a name is wanted");
-  const Status removed = remove_object(kind->kind, key, text_of(request, "uid"));
+  Status removed;
+  change(kind->kind, key, [&] { removed = remove_object(kind->kind, key, text_of(request, "uid")); });
   if (!removed.is_success()) return failure(removed.message());
   const bool gone = !objects_.has(kind->kind, key);
   return success().set("result", gone ? "deleted" : "deleting").set("key", key);

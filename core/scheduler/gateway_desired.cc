@@ -29,12 +29,14 @@ void Gateway::on_desired(const std::vector<std::string_view>& levels, const Mess
   if (board_.is_own_mirror(message)) {
     // Retained since an earlier session: the one word that may have been lost is the last.
     note_seen(kind->kind, key);
+    overtaken_.note_none({kind->kind, key});
     if (objects_.text(kind->kind, key) != message.payload) mirror(kind->kind, key);
     return;
   }
   // Another store's: of use where it was retained before this session, and no later.
   if (Board::is_mirror(message) && synced_ && !reading_again_) return;
   if (message.payload.empty()) {
+    if (message.retain) overtaken_.note_none({kind->kind, key});
     // Absence never deletes: the mirror is restored.
     if (objects_.has(kind->kind, key)) mirror(kind->kind, key);
     return;
@@ -42,7 +44,8 @@ void Gateway::on_desired(const std::vector<std::string_view>& levels, const Mess
   Result<Json> json = Json::parse(message.payload);
   if (!json) return refuse(message.topic, json.error().message());
   const std::string uid = kind->kind == Kind::pod ? uid_of(*json) : std::string();
-  if (identity_.withdrawn.contains(uid)) return clear_withdrawn(key, uid);
+  const bool may_be_old = message.retain && (!synced_ || reading_again_);
+  if (may_be_old && !uid.empty() && identity_.withdrawn.contains(uid)) return clear_withdrawn(key, uid);
   note_seen(kind->kind, key);
   if (message.retain) return read_order(kind->kind, key, *json, message);
   change(kind->kind, key, [&] { take_order(kind->kind, key, *json, message); });
@@ -53,20 +56,25 @@ void Gateway::read_order(Kind kind, const std::string& key, const Json& json, co
   const Overtaken::Named named{kind, key};
   const std::string text = json.dump();
   const bool may_be_old = !synced_ || reading_again_;
-  if (may_be_old && overtaken_.contains(named, text)) return mirror(kind, key);
-  const bool is_known = objects_.text(kind, key) == text;
-  const std::optional<std::string_view> word = is_known ? std::nullopt : std::optional<std::string_view>(text);
-  if (overtaken_.note_retained(named, word, is_delete(json))) identity_changed_ = true;
-  const bool had_room = take_order(kind, key, json, message);
-  if (is_known) return;
-  const PodEntry* entry = kind == Kind::pod ? objects_.find_pod(key) : nullptr;
-  const bool is_left =
-      kind == Kind::pod ? entry != nullptr && entry->left_in == session_ : objects_.text(kind, key) == text;
-  if (is_left || !had_room) overtaken_.note_retained(named, std::nullopt);
+  if (may_be_old && overtaken_.comes_again(named, text, is_delete(json))) return mirror(kind, key);
+  if (kind != Kind::pod) {
+    overtaken_.note_retained(named, text, is_delete(json));
+    return take_order(kind, key, json, message);
+  }
+  // Of a pod that is as its word says the entry tells that it is retained: there may be tens of thousands.
+  const auto is_as_said = [&](const PodEntry* entry) {
+    return entry != nullptr && entry->pod->manifest().text() == text;
+  };
+  if (PodEntry* entry = objects_.find_pod(key); !is_as_said(entry)) {
+    if (entry != nullptr) entry->left_in = 0;
+    overtaken_.note_retained(named, text, is_delete(json));
+  }
+  take_order(kind, key, json, message);
+  const PodEntry* entry = objects_.find_pod(key);
+  if (is_as_said(entry) && entry->left_in == session_) overtaken_.note_none(named);
 }
 
-// False: there was no room for it.
-bool Gateway::take_order(Kind kind, const std::string& key, const Json& json, const Message& message) {
+void Gateway::take_order(Kind kind, const std::string& key, const Json& json, const Message& message) {
   if (is_delete(json)) {
     PodEntry* entry = kind == Kind::pod && message.retain ? objects_.find_pod(key) : nullptr;
     if (entry != nullptr) entry->left_in = 0;
@@ -74,34 +82,32 @@ bool Gateway::take_order(Kind kind, const std::string& key, const Json& json, co
     const Json* uid = json.find("uid");
     const Status removed = remove_object(kind, key, uid != nullptr && uid->is_string() ? uid->as_string() : "");
     if (!removed.is_success() || !objects_.has(kind, key)) mirror(kind, key);
-    return true;
+    return;
   }
   const std::string text = json.dump();
   const std::optional<std::string> known = objects_.text(kind, key);
   if (known == text) {
     if (kind == Kind::pod && message.retain) objects_.find_pod(key)->left_in = session_;
-    return true;
+    return;
   }
   if (message.retain && !Board::is_mirror(message)) inbox_ = text;
   Result<Accepted> accepted = accept(kind, json, key, false);
   inbox_.reset();
   if (!accepted) {
     refuse(message.topic, accepted.error().message());
-    const bool had_room = accepted.error().code() != Code::unschedulable;
-    if (!had_room) {
+    if (accepted.error().code() == Code::unschedulable) {
       turned_away_ = true;  // read again when there is room: until then it stays where it is
-      if (!known && message.retain) board_.forget_mirror(kind, key);
+      if (message.retain) board_.forget_mirror(kind, key);
+    } else if (known && message.retain) {
+      mirror(kind, key);  // the owner's word stands; the inbox shows it again
     }
-    // The owner's word stands; the inbox shows it again.
-    if (known && message.retain) mirror(kind, key);
-    return had_room;
+    return;
   }
   // The inbox says less than is known (who is bound to whom): it shows the owner's word again.
   if (accepted->word == "unchanged") mirror(kind, key);
   for (const std::string& warning : accepted->warnings) {
     log_.write(Level::warn, "accepted with a warning", {{"topic", message.topic}, {"warning", warning}});
   }
-  return true;
 }
 
 }  // namespace berth

@@ -140,7 +140,7 @@ Status Gateway::keep_other(Kind kind, const Json& manifest, const std::string& k
 void Gateway::erase_other(Kind kind, const std::string& key) {
   EventObjects objects;
   note_old(objects, objects_, kind, key);
-  if (overtaken_.overtake({kind, key}, objects_.text(kind, key), std::nullopt)) identity_changed_ = true;
+  overtaken_.overtake({kind, key}, std::nullopt);
   objects_.erase(kind, key);
   board_.mirror(kind, key);
   board_.mark(kind, key);

@@ -2,6 +2,8 @@
 // the radio that would cost a third of a bind. Then nothing marks it as taken in, so that once the pod is gone, and the
 // clearing of its topic lost with the link or the power, it would be an order again, and the pod would come back. So
 // the uid stays known, durably, until a fence behind the clearing shows that the broker has it.
+#include <tuple>
+
 #include "core/scheduler/accepting.h"
 #include "core/scheduler/gateway.h"
 
@@ -30,8 +32,7 @@ void Gateway::clear_pod(const std::string& key, const std::string& uid, bool was
   // Before the fence it is not known what the broker retains, and a mirror that is owed has not taken the word's place.
   const bool may_be_retained = was_left || !synced_ || board_.owes_mirror(Kind::pod, key);
   if (may_be_retained && identity_.withdrawn.insert(uid).second) identity_changed_ = true;
-  // Those words that do not name the uid.
-  if (overtaken_.overtake({Kind::pod, key}, std::nullopt, std::nullopt)) identity_changed_ = true;
+  if (!was_left) overtaken_.overtake({Kind::pod, key}, std::nullopt);  // it may not name the uid
   clear_withdrawn(key, uid);
 }
 
@@ -84,19 +85,21 @@ void Gateway::on_status(const std::vector<std::string_view>& levels, const Messa
 
 // `order` is not the broker's to retain: what that retains of the object is older now.
 void Gateway::change(Kind kind, const std::string& key, const std::function<void()>& order) {
-  std::optional<std::string> before = objects_.text(kind, key);
+  const auto held = [&] {
+    const PodEntry* entry = kind == Kind::pod ? objects_.find_pod(key) : nullptr;
+    const bool is_deleting = entry != nullptr && entry->deleting;
+    return std::tuple(objects_.text(kind, key), is_deleting,
+                      std::string(entry == nullptr ? std::string_view() : entry->successor.text()));
+  };
+  const auto before = held();
   const PodEntry* entry = kind == Kind::pod ? objects_.find_pod(key) : nullptr;
-  const bool may_be_retained = entry == nullptr || entry->left_in == session_ || !synced_;
+  if (entry != nullptr && entry->left_in == session_) {
+    overtaken_.note_retained({kind, key}, entry->pod->manifest().text());
+  }
   order();
   const std::optional<std::string> now = objects_.text(kind, key);
-  if (!now || now == before) return;  // see clear_pod() and erase_other()
-  if (!may_be_retained) before.reset();
-  if (overtaken_.overtake({kind, key}, before, now)) identity_changed_ = true;
-}
-
-std::optional<std::string> Gateway::text_to_mirror(Kind kind, const std::string& key) {
-  overtaken_.mirrored({kind, key}, fence_ + 1);
-  return objects_.text(kind, key);
+  if (!now || held() == before) return;  // gone: see clear_pod() and erase_other()
+  if (overtaken_.overtake({kind, key}, now)) mirror(kind, key);
 }
 
 // At a tick: a fence follows what was published and subscribed to before, on the same connection. Until it is back it
@@ -125,8 +128,7 @@ void Gateway::mirrors_settled() {
   for (const std::string& uid : settled->uids) {
     if (identity_.withdrawn.erase(uid) > 0) identity_changed_ = true;
   }
-  const auto is_owed = [this](const auto& named) { return board_.owes_mirror(named.first, named.second); };
-  if (overtaken_.settled(fence_, is_owed)) identity_changed_ = true;
+  overtaken_.settled(fence_);
   std::erase_if(cleared_, [this](const auto& each) { return each.second <= fence_; });
   if (settled->reading_again) reading_again_ = false;
 }

@@ -327,9 +327,8 @@ void Gateway::finish_removal(const std::string& key) {
     return clear_pod(key, pod->uid(), was_left);
   }
   // The word that made it wait came by the broker and stands there; one that came another way left the old pod's.
-  std::optional<std::string> before;
-  if (was_left) before = pod->manifest().text();
-  if (overtaken_.overtake({Kind::pod, key}, before, next->manifest().text())) identity_changed_ = true;
+  if (was_left) overtaken_.note_retained({Kind::pod, key}, pod->manifest().text());
+  overtaken_.overtake({Kind::pod, key}, std::string(next->manifest().text()));
   create_pod(std::make_shared<const Pod>(std::move(*next)));
 }
 

@@ -1,6 +1,8 @@
 #include "core/scheduler/overtaken.h"
 
+#include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdio>
 
 namespace berth {
@@ -14,92 +16,105 @@ std::uint64_t hash_of(std::string_view word) {
   return hash;
 }
 
-std::string prefix_of(const Overtaken::Named& named) {
-  return std::string(describe(named.first).plural) + "/" + named.second + " ";
-}
-
-std::string name_of(const Overtaken::Named& named, std::uint64_t hash) {
+std::string text_of(std::uint64_t hash) {
   std::array<char, 17> text{};
   std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(hash));
-  return prefix_of(named) + text.data();
+  return text.data();
+}
+
+std::string record_of(const Overtaken::Named& named) {
+  std::string record(Overtaken::kRecords);
+  return record.append(describe(named.first).plural).append("/").append(named.second);
+}
+
+std::uint64_t name_of(const Overtaken::Named& named) {
+  return hash_of(named.second) + static_cast<std::uint64_t>(named.first);
 }
 
 }  // namespace
 
+Status Overtaken::load(const RecordView& record) {
+  const std::string_view name = record.key.substr(kRecords.size());
+  const std::size_t slash = std::min(name.find('/'), name.size());
+  const KindName* kind = find_kind(name.substr(0, slash));
+  const std::string_view key = name.substr(std::min(slash + 1, name.size()));
+  std::uint64_t hash = 0;
+  const auto [end, error] = std::from_chars(record.value.data(), record.value.data() + record.value.size(), hash, 16);
+  const bool is_hash = error == std::errc() && end == record.value.data() + record.value.size();
+  if (kind == nullptr || kind->plural != name.substr(0, slash) || key.empty() || !is_hash) {
+    return Status::error("stored meta \"" + std::string(record.key) + "\": a kind, a key and a hash are wanted");
+  }
+  kept_[{kind->kind, std::string(key)}].hash = hash;
+  return Status::ok();
+}
+
 void Overtaken::connected() {
   words_.clear();
-  covered_.clear();
+  for (auto& [named, word] : kept_) word.covered = 0;
 }
 
-bool Overtaken::note_retained(const Named& named, std::optional<std::string_view> word, bool is_delete) {
-  if (word) {
-    words_[named] = {hash_of(*word), is_delete};
-    covered_.erase(named);
-  } else {
-    words_.erase(named);
-  }
-  return let_go(named);
+void Overtaken::note_retained(const Named& named, std::string_view word, bool is_delete) {
+  words_[name_of(named)] = {hash_of(word), 0, is_delete};
+  let_go(named);
 }
 
-bool Overtaken::overtake(const Named& named, const std::optional<std::string>& before,
-                         const std::optional<std::string>& now) {
-  std::optional<std::uint64_t> hash;
-  if (const auto word = words_.find(named); word != words_.end()) {
-    if (word->second.is_delete && !now) return false;  // it has only been carried out
-    hash = word->second.hash;
-  } else if (before) {
-    hash = hash_of(*before);
-  }
-  if (!hash || (now && *hash == hash_of(*now))) return false;
-  covered_.erase(named);  // by a mirror of what holds no more
-  return kept_.insert(name_of(named, *hash)).second;
+void Overtaken::note_none(const Named& named) {
+  if (!words_.empty()) words_.erase(name_of(named));
+  let_go(named);
 }
 
-bool Overtaken::contains(const Named& named, std::string_view word) const {
-  return !kept_.empty() && kept_.contains(name_of(named, hash_of(word)));
+bool Overtaken::comes_again(const Named& named, std::string_view word, bool is_delete) {
+  const auto kept = kept_.find(named);
+  if (kept == kept_.end() || kept->second.hash != hash_of(word)) return false;
+  kept->second.covered = 0;
+  words_[name_of(named)] = {kept->second.hash, 0, is_delete};
+  return true;
 }
 
-std::set<Overtaken::Named> Overtaken::objects() const {
-  std::set<Named> found;
-  for (const std::string& each : kept_) {
-    const std::size_t slash = each.find('/'), space = each.find(' ');
-    const KindName* kind = find_kind(std::string_view(each).substr(0, slash));
-    if (kind == nullptr || space == std::string::npos || slash > space) continue;
-    found.emplace(kind->kind, each.substr(slash + 1, space - slash - 1));
-  }
+bool Overtaken::overtake(const Named& named, const std::optional<std::string>& now) {
+  const auto word = words_.find(name_of(named));
+  if (word == words_.end()) return false;
+  if (word->second.is_delete && !now) return false;  // it has only been carried out
+  const std::uint64_t hash = word->second.hash;
+  if (now && hash == hash_of(*now)) return false;
+  const auto [kept, is_new] = kept_.try_emplace(named, word->second);
+  if (is_new) store_.put(Table::meta, record_of(named), text_of(hash));
+  return true;
+}
+
+std::vector<Overtaken::Named> Overtaken::objects() const {
+  std::vector<Named> found;
+  for (const auto& [named, hash] : kept_) found.push_back(named);
   return found;
 }
 
+// The first that leaves behind a word takes its place.
 void Overtaken::mirrored(const Named& named, std::uint64_t fence) {
   if (words_.empty() && kept_.empty()) return;
-  const auto kept = kept_.lower_bound(prefix_of(named));
-  if (words_.contains(named) || (kept != kept_.end() && kept->starts_with(prefix_of(named)))) covered_[named] = fence;
+  const auto word = words_.find(name_of(named));
+  if (word != words_.end() && word->second.covered == 0) word->second.covered = fence;
+  const auto kept = kept_.find(named);
+  if (kept != kept_.end() && kept->second.covered == 0) kept->second.covered = fence;
 }
 
-bool Overtaken::settled(std::uint64_t fence, const std::function<bool(const Named&)>& is_owed) {
-  bool changed = false;
-  for (auto covered = covered_.begin(); covered != covered_.end();) {
-    if (covered->second > fence || is_owed(covered->first)) {
-      ++covered;
-      continue;
-    }
-    words_.erase(covered->first);
-    changed = let_go(covered->first) || changed;
-    covered = covered_.erase(covered);
-  }
-  return changed;
+bool Overtaken::waits_for_fence() const {
+  const auto waits = [](const auto& each) { return each.second.covered != 0; };
+  return std::any_of(kept_.begin(), kept_.end(), waits) || std::any_of(words_.begin(), words_.end(), waits);
 }
 
-// The broker retains none of them any more.
-bool Overtaken::let_go(const Named& named) {
-  if (kept_.empty()) return false;
-  const std::string prefix = prefix_of(named);
-  const auto first = kept_.lower_bound(prefix);
-  auto last = first;
-  while (last != kept_.end() && last->starts_with(prefix)) ++last;
-  const bool any = first != last;
-  kept_.erase(first, last);
-  return any;
+void Overtaken::settled(std::uint64_t fence) {
+  const auto is_gone = [fence](const auto& each) { return each.second.covered != 0 && each.second.covered <= fence; };
+  std::erase_if(words_, is_gone);
+  std::erase_if(kept_, [&](const auto& each) {
+    if (is_gone(each)) store_.erase(Table::meta, record_of(each.first));
+    return is_gone(each);
+  });
+}
+
+// The broker does not retain it any more.
+void Overtaken::let_go(const Named& named) {
+  if (kept_.empty() || kept_.erase(named) == 0) return;
+  store_.erase(Table::meta, record_of(named));
 }
 
 }  // namespace berth

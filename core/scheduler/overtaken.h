@@ -9,15 +9,15 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/api/objects.h"
+#include "core/store.h"
 
 namespace berth {
 
@@ -25,37 +25,43 @@ class Overtaken {
  public:
   using Named = std::pair<Kind, std::string>;  // kind, and key as in Objects
 
-  // `kept`: "<plural>/<key> <hash>" for each word; its owner makes it durable when a call says that it changed.
-  explicit Overtaken(std::set<std::string>& kept) : kept_(kept) {}
+  static constexpr std::string_view kRecords = "overtaken/";  // of Table::meta: "overtaken/<plural>/<key>" -> hash
 
+  explicit Overtaken(Store& store) : store_(store) {}
+
+  // Takes one of its records in.
+  Status load(const RecordView& record);
   // With a broker that says all it retains.
   void connected();
-  // The broker retains this word of an operator, and no older one. nullopt: it is what is known of the object, or is
-  // read again in time. True: `kept` changed.
-  bool note_retained(const Named& named, std::optional<std::string_view> word, bool is_delete = false);
-  // An order that the broker does not retain has made the object what it is `now` (nullopt: gone). `before`: what it
-  // was, where the broker may retain just that. True: `kept` changed.
-  bool overtake(const Named& named, const std::optional<std::string>& before, const std::optional<std::string>& now);
-  bool contains(const Named& named, std::string_view word) const;
-  std::set<Named> objects() const;  // of which there are any
 
-  // The mirror leaves before this fence does.
+  // The broker retains this word of an operator, and no older one.
+  void note_retained(const Named& named, std::string_view word, bool is_delete = false);
+  // What it retains is no operator's word, or one that says what is known: PodEntry::left_in tells of those.
+  void note_none(const Named& named);
+  // True: the broker retains this word, and it was overtaken.
+  bool comes_again(const Named& named, std::string_view word, bool is_delete);
+  // An order that the broker does not retain has made the object what it is `now`; nullopt: gone. True: the broker may
+  // retain an older word.
+  bool overtake(const Named& named, const std::optional<std::string>& now);
+  std::vector<Named> objects() const;  // whose words were overtaken
+
+  // The mirror has left, before this fence does.
   void mirrored(const Named& named, std::uint64_t fence);
-  bool waits_for_fence() const { return !covered_.empty(); }
-  // The fence is back. `is_owed`: the mirror has not left after all. True: `kept` changed.
-  bool settled(std::uint64_t fence, const std::function<bool(const Named&)>& is_owed);
+  bool waits_for_fence() const;
+  void settled(std::uint64_t fence);  // it is back
 
  private:
   struct Word {
     std::uint64_t hash = 0;
+    std::uint64_t covered = 0;  // by which fence the broker has a mirror in its place; 0: by none yet
     bool is_delete = false;
   };
 
-  bool let_go(const Named& named);
+  void let_go(const Named& named);
 
-  std::set<std::string>& kept_;
-  std::map<Named, Word> words_;             // last heard of each in this session
-  std::map<Named, std::uint64_t> covered_;  // by which fence the broker has a mirror in the place of the word
+  Store& store_;
+  std::map<Named, Word> kept_;           // as the store has them
+  std::map<std::uint64_t, Word> words_;  // of this session, by hash of the name: there may be tens of thousands
 };
 
 }  // namespace berth

@@ -355,7 +355,8 @@ void Operators::contend_for_node() {
   speaker_ = &client_;
 }
 
-void Operators::repeat_all(const std::map<std::string, std::string>& seen, const std::set<std::string>& orphans) {
+void Operators::repeat_all(const std::set<std::pair<std::string, std::string>>& seen,
+                           const std::set<std::string>& orphans) {
   world_.say("operator", "says everything again");
   say_static();
   for (std::size_t node = 0; node < cordoned_.size(); ++node) say_overlay(node);

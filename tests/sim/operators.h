@@ -29,9 +29,9 @@ class Operators final : private Transport::Handler {
   void set_bulky() { bulky_ = true; }
   // One deed: apply, update, delete, re-create, overlay of a node, budget and service.
   void act();
-  // Says again all that is wanted and what is not. `seen`: pods that exist somewhere, key -> uid. `orphans`: uids of
-  // workloads that the gateway asks about.
-  void repeat_all(const std::map<std::string, std::string>& seen, const std::set<std::string>& orphans);
+  // Says again all that is wanted and what is not. `seen`: pods that exist somewhere or wait for their name, key and
+  // uid. `orphans`: uids of workloads that the gateway asks about.
+  void repeat_all(const std::set<std::pair<std::string, std::string>>& seen, const std::set<std::string>& orphans);
   // Ends what would keep pods from fitting: cordons and gates.
   void settle();
   const std::map<std::string, std::string>& wanted() const { return uid_of_; }

@@ -35,6 +35,7 @@ Orders::Round Orders::draw(int number) {
   if (random_.chance(1, 2)) round.uid = "order-" + std::to_string(number);
   round.deletes = random_.chance(1, 3);
   round.by_api = random_.chance(2, 3);
+  round.recreates = round.kind == Kind::pod && !round.deletes && round.by_api && random_.chance(1, 3);
   round.is_contradicted = random_.chance(1, 3);
   return round;
 }
@@ -77,7 +78,8 @@ void Orders::order(const Round& round) {
   if (round.deletes) {
     request.set("kind", describe(round.kind).name).set("name", round.name);
   } else {
-    request.set("object", manifest(round, 2, round.uid));
+    if (round.recreates) request.set("recreate", true);
+    request.set("object", manifest(round, 2, round.recreates ? round.name + "-anew" : round.uid));
   }
   Message message;
   message.topic = topics_.gateway_api(kGateway);
@@ -113,7 +115,8 @@ Breach Orders::play(const Round& round, const std::function<bool(Millis)>& run) 
   if (!run(static_cast<Millis>(random_.below(1500)))) return {};
   cut_off();
   if (world_.sabotage == Sabotage::order) publish(round, manifest(round, 4, ""), true);
-  if (round.is_contradicted) publish(round, manifest(round, 3, round.deletes ? "" : round.uid), true);
+  if (round.is_contradicted)
+    publish(round, manifest(round, 3, round.deletes || round.recreates ? "" : round.uid), true);
   if (random_.chance(1, 3)) {  // it hears the broker, and nobody hears it
     if (!run(static_cast<Millis>(random_.below(1000)))) return {};
     cut_off();

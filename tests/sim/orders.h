@@ -29,6 +29,7 @@ class Orders {
     std::string name, key;
     std::string uid;               // of pods; empty: the gateway gives one
     bool deletes = false;          // the second order does
+    bool recreates = false;        // or it gives the name to another pod
     bool by_api = false;           // the second order comes so, else unretained
     bool is_contradicted = false;  // a third is said while the gateway is away
   };

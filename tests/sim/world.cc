@@ -297,18 +297,20 @@ void World::plan_storm() {
 }
 
 // Every pod that the gateway or the broker still knows.
-std::map<std::string, std::string> World::pods_seen() const {
-  std::map<std::string, std::string> seen;
+std::set<std::pair<std::string, std::string>> World::pods_seen() const {
+  std::set<std::pair<std::string, std::string>> seen;
   const std::string prefix = Topics(kFleet).root() + "desired/pods/";
   for (const auto& [topic, payload] : around_.broker.retained()) {
     if (!topic.starts_with(prefix)) continue;
     const Result<Json> json = Json::parse(payload);
     const Json* metadata = json ? json->find("metadata") : nullptr;
     const Json* uid = metadata == nullptr ? nullptr : metadata->find("uid");
-    if (uid != nullptr && uid->is_string()) seen[topic.substr(prefix.size())] = uid->as_string();
+    if (uid != nullptr && uid->is_string()) seen.emplace(topic.substr(prefix.size()), uid->as_string());
   }
   if (gateway_->gateway() == nullptr) return seen;
-  for (const auto& [key, entry] : gateway_->gateway()->objects().pods()) seen[key] = entry.pod->uid();
+  const Objects& objects = gateway_->gateway()->objects();
+  for (const auto& [key, entry] : objects.pods()) seen.emplace(key, entry.pod->uid());
+  for (const auto& [key, uid] : objects.names_awaited()) seen.emplace(key, uid);
   return seen;
 }
 

@@ -68,7 +68,7 @@ class World {
   void reconnect();
   void check_mirror();
   void check_orders();
-  std::map<std::string, std::string> pods_seen() const;
+  std::set<std::pair<std::string, std::string>> pods_seen() const;  // key, uid
   std::set<std::string> orphans_seen() const;
 
   const Plan plan_;
