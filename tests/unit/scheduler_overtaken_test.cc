@@ -473,6 +473,34 @@ TEST_P(OvertakenTest, AWordReadAgainForWantOfRoomIsNoOrderWhenItWasOvertaken) {
   EXPECT_EQ(app(), "new");
 }
 
+TEST_P(OvertakenTest, AManifestSaidAnewJustAfterItsPodWasDeletedCounts) {
+  start_connected();
+  receive(pod_topic, label("old"), true);
+  ASSERT_TRUE(delete_by_api("Pod", "p"));
+  receive(pod_topic, label("old"), true);  // the operator says it now
+  EXPECT_EQ(app(), "old");
+  come_back({{pod_topic, label("old")}});
+  EXPECT_EQ(app(), "old");
+}
+
+TEST_P(OvertakenTest, AnEmptyUidInTheStoreSwallowsNoOrders) {
+  start_connected();
+  Json stored;
+  ASSERT_TRUE(store
+                  .read([&](const RecordView& record) {
+                    if (record.key == "gateway") stored = *Json::parse(record.value);
+                    return Status::ok();
+                  })
+                  .is_success());
+  stored.set("withdrawn", Json(Json::Array{Json("")}));
+  gateway.reset();
+  store.put(Table::meta, "gateway", stored.dump());
+  ASSERT_TRUE(store.commit().is_success());
+  start();
+  come_back({{class_topic, priority(1)}});
+  EXPECT_TRUE(gateway->objects().has(Kind::priority_class, "c"));
+}
+
 // The class alone.
 class OvertakenWords : public ::testing::Test {
  protected:
