@@ -1,5 +1,7 @@
 #include "tests/sim/orders.h"
 
+#include "tests/sim/sim_device.h"
+
 namespace berth::sim {
 
 namespace {
