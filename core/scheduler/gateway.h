@@ -170,7 +170,7 @@ class Gateway final : public Transport::Handler, private Surroundings {
   // gateway_desired.cc
   void on_desired(const std::vector<std::string_view>& levels, const Message& message);
   void read_order(Kind kind, const std::string& key, const Json& json, const Message& message);
-  void take_order(Kind kind, const std::string& key, const Json& json, const Message& message);
+  void take_order(Kind kind, const std::string& key, const Json& json, const std::string& text, const Message& message);
 
   // gateway_objects.cc
   struct Accepted {

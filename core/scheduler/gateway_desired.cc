@@ -43,23 +43,23 @@ void Gateway::on_desired(const std::vector<std::string_view>& levels, const Mess
   }
   Result<Json> json = Json::parse(message.payload);
   if (!json) return refuse(message.topic, json.error().message());
-  const std::string uid = kind->kind == Kind::pod ? uid_of(*json) : std::string();
-  const bool may_be_old = message.retain && (!synced_ || reading_again_);
-  if (may_be_old && !uid.empty() && identity_.withdrawn.contains(uid)) return clear_withdrawn(key, uid);
-  note_seen(kind->kind, key);
   if (message.retain) return read_order(kind->kind, key, *json, message);
-  change(kind->kind, key, [&] { take_order(kind->kind, key, *json, message); });
+  note_seen(kind->kind, key);
+  change(kind->kind, key, [&] { take_order(kind->kind, key, *json, json->dump(), message); });
 }
 
 // The broker retains it: said just now, or before this session.
 void Gateway::read_order(Kind kind, const std::string& key, const Json& json, const Message& message) {
+  const bool may_be_old = !synced_ || reading_again_;
+  const std::string uid = kind == Kind::pod ? uid_of(json) : std::string();
+  if (may_be_old && !uid.empty() && identity_.withdrawn.contains(uid)) return clear_withdrawn(key, uid);
+  note_seen(kind, key);
   const Overtaken::Named named{kind, key};
   const std::string text = json.dump();
-  const bool may_be_old = !synced_ || reading_again_;
   if (may_be_old && overtaken_.comes_again(named, text, is_delete(json))) return mirror(kind, key);
   if (kind != Kind::pod) {
     overtaken_.note_retained(named, text, is_delete(json));
-    return take_order(kind, key, json, message);
+    return take_order(kind, key, json, text, message);
   }
   // Of a pod that is as its word says the entry tells that it is retained: there may be tens of thousands.
   const auto is_as_said = [&](const PodEntry* entry) {
@@ -69,12 +69,14 @@ void Gateway::read_order(Kind kind, const std::string& key, const Json& json, co
     if (entry != nullptr) entry->left_in = 0;
     overtaken_.note_retained(named, text, is_delete(json));
   }
-  take_order(kind, key, json, message);
+  take_order(kind, key, json, text, message);
   const PodEntry* entry = objects_.find_pod(key);
   if (is_as_said(entry) && entry->left_in == session_) overtaken_.note_none(named);
 }
 
-void Gateway::take_order(Kind kind, const std::string& key, const Json& json, const Message& message) {
+// `text`: the same as `json`, compact.
+void Gateway::take_order(Kind kind, const std::string& key, const Json& json, const std::string& text,
+                         const Message& message) {
   if (is_delete(json)) {
     PodEntry* entry = kind == Kind::pod && message.retain ? objects_.find_pod(key) : nullptr;
     if (entry != nullptr) entry->left_in = 0;
@@ -84,7 +86,6 @@ void Gateway::take_order(Kind kind, const std::string& key, const Json& json, co
     if (!removed.is_success() || !objects_.has(kind, key)) mirror(kind, key);
     return;
   }
-  const std::string text = json.dump();
   const std::optional<std::string> known = objects_.text(kind, key);
   if (known == text) {
     if (kind == Kind::pod && message.retain) objects_.find_pod(key)->left_in = session_;

@@ -78,10 +78,18 @@ class GatewayTest : public ::testing::Test {
     transport.sent.clear();
     gateway->on_link(true);
     turn();
+    return_fences();
+  }
+  // The gateway's fences come back, as they do on one connection after what was sent before them.
+  void return_fences() {
     for (const Message& message : std::vector<Message>(transport.sent)) {
       if (message.topic == topics.gateway_fence("gateway")) gateway->on_message(message);
     }
     turn();
+  }
+  void settle() {
+    advance(1000);
+    return_fences();
   }
   void start_connected() {
     start();

@@ -15,10 +15,7 @@ TEST_F(GatewayTest, PodsWaitUntilTheFenceCameBack) {
   receive(topics.desired(Kind::pod, "default/web"), pod("web", "u1"), true);
   EXPECT_EQ(phase("u1"), Phase::none);
   EXPECT_NE(gateway->not_ready().find("retained state"), std::string::npos);
-  for (const Message& message : std::vector<Message>(transport.sent)) {
-    if (message.topic == topics.gateway_fence("gateway")) gateway->on_message(message);
-  }
-  turn();
+  return_fences();
   EXPECT_NE(gateway->not_ready().find("n1"), std::string::npos) << "the store is new: what does the node run already?";
   slots("n1", {});
   EXPECT_EQ(gateway->not_ready(), "");

@@ -19,17 +19,6 @@ class MirrorTest : public GatewayTest {
     }
     return count;
   }
-  // The gateway's fences come back, as they do on one connection after what was sent before them.
-  void return_fences() {
-    for (const Message& message : std::vector<Message>(transport.sent)) {
-      if (message.topic == topics.gateway_fence("gateway")) gateway->on_message(message);
-    }
-    turn();
-  }
-  void settle() {
-    advance(1000);
-    return_fences();
-  }
   void lose_link() {
     transport.up = false;
     gateway->on_link(false);
@@ -159,10 +148,7 @@ TEST_F(MirrorTest, AGatewayThatLostItsStoreClearsTheStatusesOfWhatIsGone) {
   const std::string status = topics.status(Kind::pod, "default/ghost");
   receive(status, R"({"phase":"Pending","uid":"u9"})", true);
   std::vector<std::string> said;
-  for (const Message& message : std::vector<Message>(transport.sent)) {
-    if (message.topic == topics.gateway_fence("gateway")) gateway->on_message(message);
-  }
-  turn();
+  return_fences();
   for (const Message& message : transport.sent) {
     if (message.topic == status) said.push_back(message.payload);
   }

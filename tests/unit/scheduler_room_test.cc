@@ -41,12 +41,6 @@ class RoomTest : public GatewayTest {
     return static_cast<std::size_t>(
         std::count_if(transport.sent.begin(), transport.sent.end(), [](const Message& each) { return each.retain; }));
   }
-  void return_fences() {
-    for (const Message& message : std::vector<Message>(transport.sent)) {
-      if (message.topic == topics.gateway_fence("gateway")) gateway->on_message(message);
-    }
-    turn();
-  }
   bool is_known(const std::string& pod) const { return gateway->objects().find_pod("default/" + pod) != nullptr; }
 };
 
