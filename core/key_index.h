@@ -14,8 +14,8 @@ namespace berth {
 
 class KeyIndex {
  public:
-  using Place = std::uint32_t;
-  static constexpr Place kNone = static_cast<Place>(-1);
+  using Index = std::uint32_t;
+  static constexpr Index kNone = static_cast<Index>(-1);
 
   // Makes room for so many keys in all.
   void reserve(std::size_t keys) {
@@ -23,16 +23,16 @@ class KeyIndex {
   }
   // The place of a key; kNone: it has none. `is_key(place)` tells whether that place has the key.
   template <class IsKey>
-  Place find(std::string_view key, const IsKey& is_key) const {
+  Index find(std::string_view key, const IsKey& is_key) const {
     const std::size_t at = slot_of(key, is_key);
     return at == kNoSlot ? kNone : slots_[at].place;
   }
   // The only place that the key may have, kNone: it has none. Asks no place whose key it is, unless several may be it.
   template <class IsKey>
-  Place guess(std::string_view key, const IsKey& is_key) const {
+  Index guess(std::string_view key, const IsKey& is_key) const {
     if (slots_.empty()) return kNone;
     const std::uint32_t hash = hash_of(key);
-    Place found = kNone;
+    Index found = kNone;
     for (std::size_t at = home_of(hash); slots_[at].place != kNone; at = next(at)) {
       if (slots_[at].hash != hash) continue;
       if (found != kNone) return find(key, is_key);
@@ -41,7 +41,7 @@ class KeyIndex {
     return found;
   }
   // A key that has no place yet.
-  void insert(std::string_view key, Place place) {
+  void insert(std::string_view key, Index place) {
     reserve(keys_ + 1);
     put({hash_of(key), place});
     ++keys_;
@@ -60,7 +60,7 @@ class KeyIndex {
  private:
   struct Slot {
     std::uint32_t hash = 0;
-    Place place = kNone;  // kNone: free
+    Index place = kNone;  // kNone: free
   };
   static constexpr std::size_t kNoSlot = static_cast<std::size_t>(-1);
   static constexpr std::size_t kFewest = 16;

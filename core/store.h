@@ -65,7 +65,7 @@ class Store {
   virtual std::uint64_t next_position() const = 0;
   // Success while new objects should be accepted; else Code::unschedulable "store is full: ...", a reason for their
   // owner. put() itself is never refused: what it lacks then is a failed commit.
-  virtual Status room() = 0;
+  virtual Status capacity() = 0;
   // Stages a new row. May answer Code::unschedulable "store is full ..."; nothing is staged then.
   virtual Status begin(const std::string& key, const std::string& value, int phase) = 0;
   // Stages a row's next phase; the value stays. Never refused: space is held back.

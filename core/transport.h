@@ -31,8 +31,8 @@ class Transport {
     virtual void on_message(const Message& message) = 0;
     // up: the session is established; subscriptions must be made again. down: nothing is in flight any more.
     virtual void on_link(bool up) = 0;
-    // There was no room(), and there is some again.
-    virtual void on_room() {}
+    // There was no send_window(), and there is some again.
+    virtual void on_send_window() {}
   };
 
   virtual ~Transport() = default;
@@ -43,7 +43,7 @@ class Transport {
   virtual void send(const Message& message) = 0;
   // How many more messages are taken in now for sure; what is sent beyond that may be dropped. What nothing would say
   // again (what the broker is to retain) is sent within this room, and waits with its sender when there is none.
-  virtual std::size_t room() const { return std::numeric_limits<std::size_t>::max(); }
+  virtual std::size_t send_window() const { return std::numeric_limits<std::size_t>::max(); }
   // What is sent from gather(true) to gather(false) may leave together: packets are made of it, not of each message.
   virtual void gather(bool /*on*/) {}
   // MQTT filter; retained messages follow, whoever sent them. Valid for the current session only. The options are those

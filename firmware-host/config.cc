@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "core/api/decode.h"
-#include "core/api/field_reader.h"
+#include "core/json/field_reader.h"
 #include "firmware-host/yaml.h"
 
 namespace berth {

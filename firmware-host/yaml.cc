@@ -4,9 +4,9 @@
 
 #include <set>
 
-#include "core/api/field_reader.h"
-#include "core/api/utf8.h"
 #include "core/check.h"
+#include "core/json/field_reader.h"
+#include "core/json/utf8.h"
 #include "firmware-host/yaml_scalar.h"
 
 namespace berth {

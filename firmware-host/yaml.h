@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/api/json.h"
+#include "core/json/json.h"
 #include "core/status.h"
 
 namespace berth {

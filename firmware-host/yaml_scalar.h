@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "core/api/json.h"
+#include "core/json/json.h"
 #include "core/status.h"
 
 namespace berth {

@@ -4,7 +4,7 @@
 #include <limits>
 #include <tuple>
 
-#include "core/api/field_reader.h"
+#include "core/json/field_reader.h"
 #include "core/scheduler/scheduling_cycle.h"
 
 namespace berth {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/api/field_reader.h"
+#include "core/json/field_reader.h"
 #include "plugins/interpodaffinity_state.h"
 
 namespace berth {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "core/api/field_reader.h"
 #include "core/api/names.h"
 #include "core/framework/plugin.h"
+#include "core/json/field_reader.h"
 
 namespace berth {
 

@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "core/api/json.h"
+#include "core/json/json.h"
 #include "core/status.h"
 #include "plugins/noderesources_scoring.h"
 

@@ -6,8 +6,8 @@
 #include <limits>
 #include <set>
 
-#include "core/api/field_reader.h"
 #include "core/api/names.h"
+#include "core/json/field_reader.h"
 #include "plugins/natural_log.h"
 #include "plugins/podtopologyspread_state.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/api/field_reader.h"
+#include "core/json/field_reader.h"
 #include "plugins/volume_claims.h"
 #include "plugins/volumebinding_hints.h"
 #include "plugins/volumebinding_match.h"
@@ -34,18 +34,18 @@ struct SelectedClaim {
   std::string node;
 };
 
-struct PodVolumes final : StateEntry {
-  std::vector<std::pair<Claim, Volume>> bound;      // null volume: it does not exist
-  std::vector<SelectedClaim> selected;              // in the order the pod names them
-  std::vector<DelayedClaim> delayed;                // by ascending size
-  std::map<std::string, VolumeDecision> decisions;  // for `selected` and `delayed`, by node; written by Filter
-  std::optional<Millis> asked_at;                   // when PreBind asked provisioners first
+struct VolumeBindingState final : StateEntry {
+  std::vector<std::pair<Claim, Volume>> bound;  // null volume: it does not exist
+  std::vector<SelectedClaim> selected;          // in the order the pod names them
+  std::vector<DelayedClaim> delayed;            // by ascending size
+  std::map<std::string, PodVolumes> decisions;  // for `selected` and `delayed`, by node; written by Filter
+  std::optional<Millis> asked_at;               // when PreBind asked provisioners first
   std::map<std::string, std::set<std::string>>
       nodes_of_host;  // where the host's name is not the node's; seen by Filter
-  std::unique_ptr<StateEntry> clone() const override { return std::make_unique<PodVolumes>(*this); }
+  std::unique_ptr<StateEntry> clone() const override { return std::make_unique<VolumeBindingState>(*this); }
 };
 
-VolumeGrant grant(const PersistentVolumeClaim& claim, const PersistentVolume& volume) {
+BoundVolume bound_volume(const PersistentVolumeClaim& claim, const PersistentVolume& volume) {
   return {claim.metadata.key(), volume.metadata.name, volume.local_path};
 }
 
@@ -122,7 +122,7 @@ void append(std::string& text, const PersistentVolumeClaim& claim) {
 }
 
 // Why the node does not suit the claims that have their volumes; null: it does.
-const char* bound_fit(const PodVolumes& volumes, const Node& node) {
+const char* bound_fit(const VolumeBindingState& volumes, const Node& node) {
   for (const auto& [claim, volume] : volumes.bound) {
     if (volume == nullptr) return kVolumeGone;
     if (!reaches(*volume, node)) return kElsewhere;
@@ -131,7 +131,7 @@ const char* bound_fit(const PodVolumes& volumes, const Node& node) {
 }
 
 // Chooses a volume on the node for each claim that has one there; gives the claims that found none.
-std::vector<Claim> match_delayed(const PodVolumes& volumes, const Node& node, VolumeDecision& decision) {
+std::vector<Claim> match_delayed(const VolumeBindingState& volumes, const Node& node, PodVolumes& decision) {
   std::set<std::string> taken;
   std::vector<Claim> unmatched;
   for (const DelayedClaim& delayed : volumes.delayed) {
@@ -146,21 +146,21 @@ std::vector<Claim> match_delayed(const PodVolumes& volumes, const Node& node, Vo
       continue;
     }
     taken.insert(volume->metadata.name);
-    decision.bind.push_back(grant(*delayed.claim, *volume));
+    decision.bind.push_back(bound_volume(*delayed.claim, *volume));
   }
   return unmatched;
 }
 
 // So that changed() finds the node when volumes of its host change.
-void note_host(PodVolumes& volumes, const Node& node) {
+void note_host(VolumeBindingState& volumes, const Node& node) {
   const auto host = node.metadata.labels.find("kubernetes.io/hostname");
   if (host == node.metadata.labels.end() || host->second == node.metadata.name) return;
   volumes.nodes_of_host[host->second].insert(node.metadata.name);
 }
 
 // Why the node does not suit the claims that have no volume yet; null: it does, and `decision` says how.
-Result<const char*> unbound_fit(const Lister& lister, const PodVolumes& volumes, const Node& node,
-                                VolumeDecision& decision) {
+Result<const char*> unbound_fit(const Lister& lister, const VolumeBindingState& volumes, const Node& node,
+                                PodVolumes& decision) {
   std::vector<Claim> to_provision;
   for (const SelectedClaim& selected : volumes.selected) {
     if (selected.node != node.metadata.name) return kNoMatch;
@@ -213,8 +213,8 @@ PluginMaker VolumeBinding::maker() {
 VolumeBinding::VolumeBinding(Arguments arguments, Handle& handle, std::shared_ptr<AssumedVolumes> assumed)
     : arguments_(arguments), handle_(handle), assumed_(std::move(assumed)) {}
 
-const VolumeDecision* VolumeBinding::decision(const CycleState& state, const std::string& node) {
-  const auto* volumes = state.read<PodVolumes>();
+const PodVolumes* VolumeBinding::decision(const CycleState& state, const std::string& node) {
+  const auto* volumes = state.read<VolumeBindingState>();
   if (volumes == nullptr) return nullptr;
   const auto found = volumes->decisions.find(node);
   return found == volumes->decisions.end() ? nullptr : &found->second;
@@ -234,7 +234,7 @@ Status VolumeBinding::pre_filter(CycleState& state, const Pod& pod, const Snapsh
   if (Status status = find_claims(volumes, pod, claims); !status.is_success()) return status;
   if (claims.empty()) return Status::skip();
   assumed_->prune(volumes);
-  auto found = std::make_unique<PodVolumes>();
+  auto found = std::make_unique<VolumeBindingState>();
   std::vector<Claim> delayed;
   for (Claim& claim : claims) {
     if (is_bound(*claim)) {
@@ -284,7 +284,7 @@ std::optional<std::string> VolumeBinding::kind_of(const Pod& pod) {
 }
 
 bool VolumeBinding::changed(CycleState& state, const Snapshot& snapshot, std::vector<std::size_t>& places) {
-  auto* volumes = state.edit<PodVolumes>();
+  auto* volumes = state.edit<VolumeBindingState>();
   if (volumes == nullptr) return true;  // no claims
   volumes->decisions.clear();           // of a pod that is another's example
   std::vector<std::string> hosts;
@@ -303,12 +303,12 @@ bool VolumeBinding::changed(CycleState& state, const Snapshot& snapshot, std::ve
 }
 
 Status VolumeBinding::filter(CycleState& state, const Pod&, const NodeInfo& node) {
-  auto* volumes = state.edit<PodVolumes>();
+  auto* volumes = state.edit<VolumeBindingState>();
   if (volumes == nullptr) return Status::error("PreFilter did not run");
   note_host(*volumes, *node.node);
   std::vector<std::string> reasons;
   if (const char* reason = bound_fit(*volumes, *node.node)) reasons.emplace_back(reason);
-  VolumeDecision decision;
+  PodVolumes decision;
   const Result<const char*> reason = unbound_fit(handle_.lister(), *volumes, *node.node, decision);
   if (!reason) return reason.error();
   if (*reason != nullptr) reasons.emplace_back(*reason);
@@ -327,10 +327,10 @@ Status VolumeBinding::score(CycleState&, const Pod&, const NodeInfo&, std::int64
 }
 
 Status VolumeBinding::reserve(CycleState& state, const Pod& pod, const std::string& node) {
-  if (state.read<PodVolumes>() == nullptr) return {};  // PreFilter: no claims
-  const VolumeDecision* chosen = decision(state, node);
+  if (state.read<VolumeBindingState>() == nullptr) return {};  // PreFilter: no claims
+  const PodVolumes* chosen = decision(state, node);
   if (chosen == nullptr) return Status::error("Filter did not accept node " + node);
-  for (const VolumeGrant& each : chosen->bind) {
+  for (const BoundVolume& each : chosen->bind) {
     if (assumed_->assume(each.volume, each.claim, pod.uid())) continue;
     const std::string other = assumed_->claim_of(each.volume);
     if (other.empty()) return Status::error("claim " + each.claim + " is promised another persistentvolume");
@@ -345,8 +345,9 @@ Status VolumeBinding::reserve(CycleState& state, const Pod& pod, const std::stri
 
 void VolumeBinding::unreserve(CycleState&, const Pod& pod, const std::string&) { assumed_->drop(pod.uid()); }
 
-void VolumeBinding::restore(CycleState&, const Pod& pod, const std::string&, const std::vector<VolumeGrant>& grants) {
-  for (const VolumeGrant& each : grants) {
+void VolumeBinding::restore(CycleState&, const Pod& pod, const std::string&,
+                            const std::vector<BoundVolume>& bound_volumes) {
+  for (const BoundVolume& each : bound_volumes) {
     const Claim claim = handle_.lister().claim(each.claim);
     if (claim != nullptr && is_bound(*claim)) continue;
     assumed_->assume(each.volume, each.claim, pod.uid());
@@ -355,12 +356,12 @@ void VolumeBinding::restore(CycleState&, const Pod& pod, const std::string&, con
 
 // Unlike upstream it has work to do for claims that are bound already: the device is told where they are.
 Status VolumeBinding::pre_bind_pre_flight(CycleState& state, const Pod&, const std::string&) {
-  return state.read<PodVolumes>() == nullptr ? Status::skip() : Status();
+  return state.read<VolumeBindingState>() == nullptr ? Status::skip() : Status();
 }
 
 // Binder.BindPodVolumes. What a provisioner makes is asked for once and then looked at until it is there.
 Status VolumeBinding::await_provisioned(const std::vector<std::string>& claims, const std::string& node,
-                                        std::optional<Millis>& asked_at, BindRequest& request) const {
+                                        std::optional<Millis>& asked_at, PlacementRequest& request) const {
   const NodeInfo* info = handle_.snapshot().find(node);
   if (info == nullptr) return Status::error("binding volumes: failed to get node \"" + node + "\"");
   std::vector<std::string> waiting;
@@ -383,13 +384,13 @@ Status VolumeBinding::await_provisioned(const std::vector<std::string>& claims, 
   return {};
 }
 
-Status VolumeBinding::pre_bind(CycleState& state, const Pod&, const std::string& node, BindRequest& request) {
-  auto* volumes = state.edit<PodVolumes>();
+Status VolumeBinding::pre_bind(CycleState& state, const Pod&, const std::string& node, PlacementRequest& request) {
+  auto* volumes = state.edit<VolumeBindingState>();
   if (volumes == nullptr) return {};
   for (const auto& [claim, volume] : volumes->bound) {
-    if (volume != nullptr) request.volumes.push_back(grant(*claim, *volume));
+    if (volume != nullptr) request.volumes.push_back(bound_volume(*claim, *volume));
   }
-  const VolumeDecision* chosen = decision(state, node);
+  const PodVolumes* chosen = decision(state, node);
   if (chosen == nullptr) return Status::error("Filter did not accept node " + node);
   request.volumes.insert(request.volumes.end(), chosen->bind.begin(), chosen->bind.end());
   if (chosen->provision.empty()) return {};

@@ -14,8 +14,8 @@
 namespace berth {
 
 // What the pod's unbound claims get on one node.
-struct VolumeDecision {
-  std::vector<VolumeGrant> bind;       // free volumes
+struct PodVolumes {
+  std::vector<BoundVolume> bind;       // free volumes
   std::vector<std::string> provision;  // claims, "<namespace>/<name>", that a provisioner fills
 };
 
@@ -38,7 +38,7 @@ class VolumeBinding final : public PreFilterPlugin,
   VolumeBinding(Arguments arguments, Handle& handle, std::shared_ptr<AssumedVolumes> assumed);
 
   // What Filter found for a node that it accepted; null: nothing, or PreFilter skipped.
-  static const VolumeDecision* decision(const CycleState& state, const std::string& node);
+  static const PodVolumes* decision(const CycleState& state, const std::string& node);
 
   std::string_view name() const override { return kName; }
   Reads reads(const Pod& pod, Point point) const override {
@@ -57,16 +57,16 @@ class VolumeBinding final : public PreFilterPlugin,
   bool changed(CycleState& state, const Snapshot& snapshot, std::vector<std::size_t>& places) override;
   Status reserve(CycleState& state, const Pod& pod, const std::string& node) override;
   void unreserve(CycleState& state, const Pod& pod, const std::string& node) override;
-  void restore(CycleState&, const Pod&, const std::string&, const std::vector<VolumeGrant>& grants) override;
+  void restore(CycleState&, const Pod&, const std::string&, const std::vector<BoundVolume>& bound_volumes) override;
   Status pre_bind_pre_flight(CycleState& state, const Pod& pod, const std::string& node) override;
-  Status pre_bind(CycleState& state, const Pod& pod, const std::string& node, BindRequest& request) override;
+  Status pre_bind(CycleState& state, const Pod& pod, const std::string& node, PlacementRequest& request) override;
   void post_bind(CycleState& state, const Pod& pod, const std::string& node) override;
 
  private:
   // Of a class that exists: those of classes that went are let go.
   const std::shared_ptr<VolumeIndex>& index_of(const std::string& storage_class);
   Status await_provisioned(const std::vector<std::string>& claims, const std::string& node,
-                           std::optional<Millis>& asked_at, BindRequest& request) const;
+                           std::optional<Millis>& asked_at, PlacementRequest& request) const;
 
   Arguments arguments_;
   Handle& handle_;

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "core/key_index.h"
-#include "core/places.h"
+#include "core/slot_pool.h"
 #include "storage/entry.h"
 
 namespace berth {

@@ -26,10 +26,12 @@ void MemoryStore::erase(Table table, const std::string& key) { stage({Op::erase,
 
 std::uint64_t MemoryStore::next_position() const { return position_ + staged_.size() + 1; }
 
-Status MemoryStore::room() { return full_ ? Status::unschedulable("store is full: set so by the test") : Status::ok(); }
+Status MemoryStore::capacity() {
+  return full_ ? Status::unschedulable("store is full: set so by the test") : Status::ok();
+}
 
 Status MemoryStore::begin(const std::string& key, const std::string& value, int phase) {
-  if (Status has = room(); !has.is_success()) return has;
+  if (Status has = capacity(); !has.is_success()) return has;
   stage({Op::begin, Table::row, key, value, phase});
   return Status::ok();
 }

@@ -15,7 +15,7 @@ class MemoryStore final : public Store {
   void put(Table table, const std::string& key, const std::string& value) override;
   void erase(Table table, const std::string& key) override;
   std::uint64_t next_position() const override;
-  Status room() override;
+  Status capacity() override;
   Status begin(const std::string& key, const std::string& value, int phase) override;
   void advance(const std::string& key, int phase) override;
   Status commit() override;
@@ -26,7 +26,7 @@ class MemoryStore final : public Store {
   void fail_next_commit(Outcome outcome);
   // The flash is lost: nothing is left and positions start anew. Stays full or failing as it was set.
   void wipe();
-  // While set, begin() and room() answer "store is full"; nothing else is refused.
+  // While set, begin() and capacity() answer "store is full"; nothing else is refused.
   void set_full(bool full) { full_ = full; }
 
   // Commits that had something staged and succeeded, and changes they carried; both since construction.

@@ -225,7 +225,7 @@ Status SqliteStore::full_unless(std::uint64_t bytes) {
                                std::to_string(options_.bytes_max / 1024) + " KiB");
 }
 
-Status SqliteStore::room() { return full_unless(kLargestMessage); }
+Status SqliteStore::capacity() { return full_unless(kLargestMessage); }
 
 Status SqliteStore::begin(const std::string& key, const std::string& value, int phase) {
   if (Status has = full_unless(key.size() + value.size()); !has.is_success()) return has;

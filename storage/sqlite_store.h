@@ -45,7 +45,7 @@ class SqliteStore final : public Store {
     std::uint64_t fold_percent = 100;
   };
 
-  // 2: one journal. 3: a pod's record has the shape of its manifest (core/scheduler/pod_record.cc); the tables are
+  // 2: one journal. 3: a pod's record has the shape of its manifest (core/objects/pod_record.cc); the tables are
   // those of 2.
   static constexpr int kSchemaVersion = 3;
   static constexpr std::int64_t kApplicationId = 0x42525448;  // "BRTH"
@@ -64,7 +64,7 @@ class SqliteStore final : public Store {
   void erase(Table table, const std::string& key) override;
   std::uint64_t next_position() const override;
   // Full from where begin() might be refused for a row of the largest size.
-  Status room() override;
+  Status capacity() override;
   Status begin(const std::string& key, const std::string& value, int phase) override;
   void advance(const std::string& key, int phase) override;
   Status commit() override;

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/api/json.h"
 #include "core/handshake/messages.h"
+#include "core/json/json.h"
 #include "core/transport.h"
 
 namespace berth {

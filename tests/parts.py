@@ -257,7 +257,7 @@ def unit_programs(arch):
     tests/qemu/unit_tests.py does. The long ones come first and in shares, or one processor would wait for the other."""
     names = sorted(path.name for path in (ROOT / "build" / arch / "tests" / "unit").glob("unit_*")
                    if path.is_file() and os.access(path, os.X_OK))
-    shares = {"unit_scheduler": 2, "unit_storage_sqlite": 2}
+    shares = {"unit_gateway": 2, "unit_storage_sqlite": 2}
     return [(name, share, shares.get(name, 1)) for name in sorted(names, key=lambda name: name not in shares)
             for share in range(shares.get(name, 1))]
 

@@ -130,7 +130,8 @@ void LoopbackBroker::route(const std::string& from, const Message& message, std:
       ++counts_.refused;
     }
   }
-  std::map<std::string, Subscription> receivers;  // client id -> the most of what overlapping filters grant: one copy
+  std::map<std::string, Subscription>
+      receivers;  // client id -> the most of what overlapping filters bound volume: one copy
   const auto add = [&receivers, &from](const Subscribers& subscribers) {
     for (const auto& [id, subscription] : subscribers) {
       if (subscription.options.no_local && id == from) continue;
@@ -220,20 +221,20 @@ void LoopbackClient::send(const Message& message) {
   broker_.publish(id_, message, false, take_place());
 }
 
-std::size_t LoopbackClient::room() const {
+std::size_t LoopbackClient::send_window() const {
   if (!up_) return 0;
-  if (most_ == 0) return Transport::room();
+  if (most_ == 0) return Transport::send_window();
   return room_ - std::min(room_, outstanding_);
 }
 
-void LoopbackClient::set_room(std::size_t room, std::size_t most) {
+void LoopbackClient::set_send_window(std::size_t room, std::size_t most) {
   room_ = room;
   most_ = most;
 }
 
 std::shared_ptr<void> LoopbackClient::take_place() {
   ++outstanding_;
-  was_full_ = was_full_ || room() == 0;
+  was_full_ = was_full_ || send_window() == 0;
   return {nullptr, [this, link = std::weak_ptr<int>(link_)](void*) {
             if (!link.expired()) free_place();
           }};
@@ -247,7 +248,7 @@ void LoopbackClient::free_place() {
   broker_.timers_.at(broker_.clock_.now(), [this, link = std::weak_ptr<int>(link_)] {
     if (link.expired()) return;
     const std::weak_ptr<int> mark = alive_;
-    if (handler_ != nullptr) handler_->on_room();
+    if (handler_ != nullptr) handler_->on_send_window();
     after_turn(mark);
   });
 }

@@ -134,12 +134,12 @@ class LoopbackClient final : public Transport {
   void set_handler(Handler* handler) override { handler_ = handler; }
   bool is_up() const override { return up_; }
   void send(const Message& message) override;
-  std::size_t room() const override;
+  std::size_t send_window() const override;
   void subscribe(const std::string& filter, int qos, SubscribeOptions options = {}) override;
 
   // From now on the link holds no more than `most` messages that have not come to the broker; the rest is refused. The
-  // last `room` of these places are for what is retained, and room() is what is left of the first `room`.
-  void set_room(std::size_t room, std::size_t most);
+  // last `room` of these places are for what is retained, and send_window() is what is left of the first `room`.
+  void set_send_window(std::size_t room, std::size_t most);
   // Counts from the next connect().
   void set_will(Message will) { will_ = std::move(will); }
   // Called after every call of the handler: the place to end the program's turn. It may destroy the client.

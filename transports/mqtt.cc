@@ -49,7 +49,7 @@ class MqttTransport::Impl : public std::enable_shared_from_this<MqttTransport::I
   void start();
   void disconnect(bool tell);
   void send(const Message& message);
-  std::size_t room() const { return is_up() ? session_->room() : 0; }
+  std::size_t send_window() const { return is_up() ? session_->send_window() : 0; }
   void gather(bool on);
   void subscribe(const std::string& filter, int qos, SubscribeOptions options);
   bool is_up() const { return state_ == State::up; }
@@ -288,7 +288,7 @@ void MqttTransport::Impl::tell(bool all) {
     handler->on_message(message);
   }
   const bool has_room = !all && generation == generation_ && session_->takes_more_again();
-  if (has_room && handler != nullptr) handler->on_room();
+  if (has_room && handler != nullptr) handler->on_send_window();
   if (comes_up || told > 0 || has_room) end_turn();
 }
 
@@ -333,7 +333,7 @@ MqttTransport::~MqttTransport() {
 void MqttTransport::set_handler(Handler* handler) { impl_->handler = handler; }
 bool MqttTransport::is_up() const { return impl_->is_up(); }
 void MqttTransport::send(const Message& message) { impl_->send(message); }
-std::size_t MqttTransport::room() const { return impl_->room(); }
+std::size_t MqttTransport::send_window() const { return impl_->send_window(); }
 void MqttTransport::gather(bool on) { impl_->gather(on); }
 void MqttTransport::subscribe(const std::string& filter, int qos, SubscribeOptions options) {
   impl_->subscribe(filter, qos, options);

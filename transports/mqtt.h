@@ -44,10 +44,10 @@ class MqttTransport final : public Transport {
  public:
   static constexpr std::size_t kPayloadMax = 64 * 1024;  // larger ones are dropped and logged, in and out
   // Messages handed over and not yet acknowledged (QoS 1) or written (QoS 0); more are dropped and logged. The last
-  // kRoom of these places are for what is retained: what is sent within room() is never dropped.
+  // kRoom of these places are for what is retained: what is sent within send_window() is never dropped.
   static constexpr int kOutstandingMax = 10'000;
-  // room() is what these leave of it; on_room() comes when half of it is free. More than the broker takes at once, and
-  // no more than a small machine can hold of the largest.
+  // send_window() is what these leave of it; on_send_window() comes when half of it is free. More than the broker takes
+  // at once, and no more than a small machine can hold of the largest.
   static constexpr int kRoom = 256;
   static constexpr int kWindow = 100;  // unacknowledged QoS 1 messages on the wire, each way
 
@@ -61,7 +61,7 @@ class MqttTransport final : public Transport {
   bool is_up() const override;
   // Messages that MQTT cannot carry (wildcard in the topic, too large) are dropped and logged.
   void send(const Message& message) override;
-  std::size_t room() const override;
+  std::size_t send_window() const override;
   void gather(bool on) override;
   void subscribe(const std::string& filter, int qos, SubscribeOptions options = {}) override;
 

@@ -259,7 +259,7 @@ Status MqttSession::publish(const Message& message) {
   Properties properties;
   if (!add_properties(properties, message)) return drop("a property is too large");
   ++outstanding_;  // the library may call on_publish before it returns
-  was_full_ = was_full_ || room() == 0;
+  was_full_ = was_full_ || send_window() == 0;
   const int code =
       mosquitto_publish_v5(client_.get(), nullptr, message.topic.c_str(), static_cast<int>(message.payload.size()),
                            message.payload.data(), message.qos, message.retain, properties.list);
@@ -275,7 +275,7 @@ Status MqttSession::publish(const Message& message) {
   }
 }
 
-std::size_t MqttSession::room() const {
+std::size_t MqttSession::send_window() const {
   return static_cast<std::size_t>(std::max(0, MqttTransport::kRoom - outstanding_));
 }
 

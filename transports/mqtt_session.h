@@ -37,7 +37,7 @@ class MqttSession {
   Status write();
   Status tick();
   Status publish(const Message& message);
-  std::size_t room() const;
+  std::size_t send_window() const;
   // Once after each time that there was none, as soon as half of it is free.
   bool takes_more_again();
   // tcp(7), TCP_CORK: the library writes message by message, and each write would be a packet.

@@ -44,24 +44,24 @@ void check_ports(const Demand& demand, const std::vector<const Demand*>& held, s
   }
 }
 
-void check_volume(const VolumeGrant& grant, const Offer& offer, const std::vector<const Demand*>& held,
+void check_volume(const BoundVolume& bound_volume, const Offer& offer, const std::vector<const Demand*>& held,
                   std::vector<std::string>& reasons) {
   const auto offered = std::find_if(offer.volumes.begin(), offer.volumes.end(),
-                                    [&](const LocalVolume& volume) { return volume.path == grant.path; });
+                                    [&](const LocalVolume& volume) { return volume.path == bound_volume.path; });
   if (offered == offer.volumes.end()) {
-    reasons.push_back("volume " + grant.volume + ": this node offers no " + grant.path);
+    reasons.push_back("volume " + bound_volume.volume + ": this node offers no " + bound_volume.path);
     return;
   }
   for (const Demand* other : held) {
-    for (const VolumeGrant& theirs : other->volumes) {
-      const bool same_claim = theirs.claim == grant.claim;
-      const bool same_volume = theirs.path == grant.path || theirs.volume == grant.volume;
+    for (const BoundVolume& theirs : other->volumes) {
+      const bool same_claim = theirs.claim == bound_volume.claim;
+      const bool same_volume = theirs.path == bound_volume.path || theirs.volume == bound_volume.volume;
       if (same_volume && !same_claim) {
-        reasons.push_back("volume " + grant.volume + " is held for claim " + theirs.claim);
+        reasons.push_back("volume " + bound_volume.volume + " is held for claim " + theirs.claim);
         return;
       }
       if (same_claim && !same_volume) {
-        reasons.push_back("claim " + grant.claim + " is held with volume " + theirs.volume);
+        reasons.push_back("claim " + bound_volume.claim + " is held with volume " + theirs.volume);
         return;
       }
     }
@@ -74,7 +74,7 @@ Status admit(const Demand& demand, const Offer& offer, const std::vector<const D
   std::vector<std::string> reasons;
   check_resources(demand, offer, held, reasons);
   check_ports(demand, held, reasons);
-  for (const VolumeGrant& grant : demand.volumes) check_volume(grant, offer, held, reasons);
+  for (const BoundVolume& bound_volume : demand.volumes) check_volume(bound_volume, offer, held, reasons);
   if (reasons.empty()) return Status::ok();
   return {Code::unschedulable, std::move(reasons)};
 }

@@ -24,7 +24,7 @@ struct LocalVolume {  // a directory that the device offers as a local Persisten
 struct Demand {
   Resources requests;
   std::vector<HostPort> host_ports;
-  std::vector<VolumeGrant> volumes;
+  std::vector<BoundVolume> volumes;
 };
 
 // The device's side of the question.

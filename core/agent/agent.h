@@ -15,17 +15,17 @@
 #include "core/agent/records.h"
 #include "core/agent/reports.h"
 #include "core/agent/rules.h"
+#include "core/agent/runtime.h"
 #include "core/api/objects.h"
 #include "core/cache/node_info.h"
 #include "core/clock.h"
 #include "core/handshake/messages.h"
+#include "core/handshake/topics.h"
 #include "core/log.h"
 #include "core/outbox.h"
 #include "core/random.h"
-#include "core/runtime.h"
 #include "core/store.h"
 #include "core/timers.h"
-#include "core/topics.h"
 #include "core/transport.h"
 #include "core/turn.h"
 
@@ -106,8 +106,8 @@ class Agent final : public Transport::Handler, public Runtime::Handler {
   void save(const Request& request, const NodeDecision& decision, const std::vector<std::string>& dropped);
   void carry_out_event(const Request& request, SlotEvent event);
   Status admit_request(const Request& request);
-  static Live live_of(const Pod& pod, const std::vector<VolumeGrant>& volumes);
-  Live read_manifest(const std::string& pod, const std::vector<VolumeGrant>& volumes);
+  static Live live_of(const Pod& pod, const std::vector<BoundVolume>& volumes);
+  Live read_manifest(const std::string& pod, const std::vector<BoundVolume>& volumes);
   void save_slot(const std::string& uid);
   void drop_slot(const std::string& uid, SlotEvent event);
   void forget_live(const std::string& uid);

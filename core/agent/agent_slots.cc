@@ -20,7 +20,7 @@ std::string failed_status(const std::string& why) {
 
 }  // namespace
 
-Agent::Live Agent::live_of(const Pod& pod, const std::vector<VolumeGrant>& volumes) {
+Agent::Live Agent::live_of(const Pod& pod, const std::vector<BoundVolume>& volumes) {
   Live live;
   live.key = pod.metadata.key();
   live.demand = {pod_requests(pod), host_ports(pod), volumes};
@@ -29,7 +29,7 @@ Agent::Live Agent::live_of(const Pod& pod, const std::vector<VolumeGrant>& volum
 }
 
 // A manifest of a stored slot that this version cannot read any more: it still can be stopped.
-Agent::Live Agent::read_manifest(const std::string& pod, const std::vector<VolumeGrant>& volumes) {
+Agent::Live Agent::read_manifest(const std::string& pod, const std::vector<BoundVolume>& volumes) {
   const Result<Json> json = Json::parse(pod);
   const Result<Pod> decoded = json ? decode_accepted_pod(*json) : Result<Pod>(json.error());
   if (decoded) return live_of(*decoded, volumes);
@@ -169,7 +169,7 @@ void Agent::prepare(const Tag& tag) {
   if (slot == nullptr) return;
   // Copies: the runtime may answer before it returns, and the slot may go.
   const std::string pod = slot->pod;
-  const std::vector<VolumeGrant> volumes = slot->volumes;
+  const std::vector<BoundVolume> volumes = slot->volumes;
   runtime_.prepare(tag, pod, volumes);
 }
 
@@ -194,7 +194,7 @@ void Agent::launch(const Tag& tag, std::optional<Asker> asker) {
   const Slot* slot = find_slot(tag, SlotState::running);
   if (slot == nullptr) return;
   const std::string pod = slot->pod;
-  const std::vector<VolumeGrant> volumes = slot->volumes;
+  const std::vector<BoundVolume> volumes = slot->volumes;
   const Result<std::string> handle = runtime_.start(tag, pod, volumes);
   if (Slot* running = find_slot(tag, SlotState::running); running != nullptr) {
     if (!handle) {

@@ -7,8 +7,8 @@ namespace {
 // What a slot adds to a page: names, braces and its widest state word, with room to spare.
 std::size_t bytes_of(const std::string& uid, const Slot& slot) {
   std::size_t bytes = uid.size() + slot.pod.size() + 160;
-  for (const VolumeGrant& grant : slot.volumes) {
-    bytes += grant.claim.size() + grant.volume.size() + grant.path.size() + 48;
+  for (const BoundVolume& bound_volume : slot.volumes) {
+    bytes += bound_volume.claim.size() + bound_volume.volume.size() + bound_volume.path.size() + 48;
   }
   return bytes;
 }

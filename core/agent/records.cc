@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "core/api/json.h"
 #include "core/handshake/fields.h"
+#include "core/json/json.h"
 
 namespace berth {
 

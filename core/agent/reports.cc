@@ -3,8 +3,8 @@
 #include <string_view>
 #include <utility>
 
-#include "core/api/json.h"
 #include "core/handshake/fields.h"
+#include "core/json/json.h"
 
 namespace berth {
 

@@ -27,7 +27,7 @@ struct Slot {
   Epoch epoch;
   SlotState state = SlotState::none;
   std::string pod;  // manifest, JSON text
-  std::vector<VolumeGrant> volumes;
+  std::vector<BoundVolume> volumes;
   std::string handle;                 // of the runtime, once started
   bool finished_before_stop = false;  // S8: a stopping slot that had finished does not count
   Millis promise_ms = 0;              // N5: how long preparing and prepared may last, from admission

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <type_traits>
 
-#include "core/api/field_reader.h"
 #include "core/api/names.h"
 #include "core/api/objects.h"
+#include "core/json/field_reader.h"
 
 namespace berth::decode {
 

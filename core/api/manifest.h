@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "core/api/json.h"
+#include "core/json/json.h"
 #include "core/text.h"
 
 namespace berth {

@@ -11,10 +11,10 @@
 #include <string_view>
 #include <vector>
 
-#include "core/api/json.h"
 #include "core/api/manifest.h"
 #include "core/api/quantity.h"
 #include "core/api/selector.h"
+#include "core/json/json.h"
 #include "core/shared.h"
 #include "core/status.h"
 #include "core/text.h"

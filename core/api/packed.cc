@@ -8,7 +8,7 @@ namespace berth {
 namespace {
 
 // Written first. Each counts up with every change of what decode_pod() and set_defaults(), or decode_node() and
-// core/scheduler/nodes.cc, make of the JSON, of a type below that it has, and of this file; what was packed under
+// core/objects/nodes.cc, make of the JSON, of a type below that it has, and of this file; what was packed under
 // another number is decoded from its JSON.
 constexpr std::uint64_t kPodForm = 3;
 constexpr std::uint64_t kNodeForm = 3;

@@ -9,8 +9,8 @@
 #include <optional>
 #include <vector>
 
-#include "core/api/json.h"
-#include "core/api/utf8.h"
+#include "core/json/json.h"
+#include "core/json/utf8.h"
 
 namespace berth {
 namespace {

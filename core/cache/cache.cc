@@ -24,15 +24,15 @@ std::string zone_of(const Node& node) {
 
 }  // namespace
 
-Cache::Place Cache::find_node(std::string_view name) const {
-  return nodes_.find(name, [&](Place place) { return entries_[place].name == name; });
+Cache::Index Cache::find_node(std::string_view name) const {
+  return nodes_.find(name, [&](Index place) { return entries_[place].name == name; });
 }
 
-Cache::Place Cache::find_pod(std::string_view uid) const {
-  return pods_.find(uid, [&](Place place) { return placed_[place].pod->uid() == uid; });
+Cache::Index Cache::find_pod(std::string_view uid) const {
+  return pods_.find(uid, [&](Index place) { return placed_[place].pod->uid() == uid; });
 }
 
-NodeInfo& Cache::touch(Place place) {
+NodeInfo& Cache::touch(Index place) {
   Entry& entry = entries_[place];
   // A snapshot reads what it was given: it never sees a later change.
   if (entry.info.use_count() > 1) {
@@ -55,9 +55,9 @@ NodeInfo& Cache::touch(Place place) {
   return *entry.info;
 }
 
-Cache::Place Cache::entry_of(std::string_view node) {
-  if (const Place known = find_node(node); known != kNone) return known;
-  const Place place = entries_.take();
+Cache::Index Cache::entry_of(std::string_view node) {
+  if (const Index known = find_node(node); known != kNone) return known;
+  const Index place = entries_.take();
   entries_[place].name = node;
   entries_[place].info = std::make_shared<NodeInfo>();
   nodes_.insert(node, place);
@@ -65,13 +65,13 @@ Cache::Place Cache::entry_of(std::string_view node) {
   return place;
 }
 
-void Cache::link_newest(Place place) {
+void Cache::link_newest(Index place) {
   entries_[place].older = newest_;
   if (newest_ != kNone) entries_[newest_].newer = place;
   newest_ = place;
 }
 
-void Cache::unlink(Place place) {
+void Cache::unlink(Index place) {
   Entry& entry = entries_[place];
   if (entry.older != kNone) entries_[entry.older].newer = entry.newer;
   (entry.newer != kNone ? entries_[entry.newer].older : newest_) = entry.older;
@@ -79,16 +79,16 @@ void Cache::unlink(Place place) {
   entry.newer = kNone;
 }
 
-void Cache::drop_if_empty(Place place) {
+void Cache::drop_if_empty(Index place) {
   const NodeInfo& info = *entries_[place].info;
   if (info.node != nullptr || !info.pods.empty() || !info.charges.empty()) return;
   unlink(place);
-  nodes_.erase(entries_[place].name, [place](Place other) { return other == place; });
+  nodes_.erase(entries_[place].name, [place](Index other) { return other == place; });
   entries_.give_back(place);
 }
 
 void Cache::set_node(std::shared_ptr<const Node> node) {
-  const Place place = entry_of(node->metadata.name);
+  const Index place = entry_of(node->metadata.name);
   NodeInfo& info = touch(place);
   std::string name = zone_of(*node);
   if (info.node == nullptr || entries_[place].zone != name) {
@@ -130,7 +130,7 @@ void Cache::note_images(const Node* before, const Node* after) {
 }
 
 void Cache::remove_node(const std::string& name) {
-  const Place place = find_node(name);
+  const Index place = find_node(name);
   if (place == kNone || entries_[place].info->node == nullptr) return;
   NodeInfo& info = touch(place);
   note_images(info.node.get(), nullptr);
@@ -141,21 +141,21 @@ void Cache::remove_node(const std::string& name) {
   drop_if_empty(place);
 }
 
-void Cache::leave_zone(Place place) {
+void Cache::leave_zone(Index place) {
   const auto zone =
       std::find_if(zones_.begin(), zones_.end(), [&](const Zone& each) { return each.name == entries_[place].zone; });
   std::erase(zone->nodes, place);
   if (zone->nodes.empty()) zones_.erase(zone);
 }
 
-void Cache::add_to(Place node, const std::shared_ptr<const Pod>& pod) {
+void Cache::add_to(Index node, const std::shared_ptr<const Pod>& pod) {
   NodeInfo& info = touch(node);
   const auto before = static_cast<std::int64_t>(info.pods_with_affinity.size());
   info.add_pod(pod);
   pods_with_affinity_ += static_cast<std::int64_t>(info.pods_with_affinity.size()) - before;
 }
 
-void Cache::take_from(Place node, std::string_view uid) {
+void Cache::take_from(Index node, std::string_view uid) {
   NodeInfo& info = touch(node);
   const auto before = static_cast<std::int64_t>(info.pods_with_affinity.size());
   info.remove_pod(uid);
@@ -165,15 +165,15 @@ void Cache::take_from(Place node, std::string_view uid) {
 
 // An unknown one.
 void Cache::place_pod(std::shared_ptr<const Pod> pod, const std::string& node, bool assumed) {
-  const Place on = entry_of(node);
+  const Index on = entry_of(node);
   add_to(on, pod);
-  const Place place = placed_.take();
+  const Index place = placed_.take();
   pods_.insert(pod->uid(), place);
   placed_[place] = {std::move(pod), on, assumed};
 }
 
 Status Cache::assume(std::shared_ptr<const Pod> pod, const std::string& node) {
-  if (const Place place = find_pod(pod->uid()); place != kNone) {
+  if (const Index place = find_pod(pod->uid()); place != kNone) {
     return Status::error("pod " + pod->metadata.key() + " is already counted on node " +
                          entries_[placed_[place].node].name);
   }
@@ -182,7 +182,7 @@ Status Cache::assume(std::shared_ptr<const Pod> pod, const std::string& node) {
 }
 
 void Cache::confirm(std::shared_ptr<const Pod> pod, const std::string& node) {
-  const Place place = find_pod(pod->uid());
+  const Index place = find_pod(pod->uid());
   if (place == kNone) return place_pod(std::move(pod), node, false);
   Placed& placed = placed_[place];
   placed.assumed = false;
@@ -194,20 +194,20 @@ void Cache::confirm(std::shared_ptr<const Pod> pod, const std::string& node) {
 }
 
 void Cache::forget(std::string_view uid) {
-  const Place place = find_pod(uid);
+  const Index place = find_pod(uid);
   if (place != kNone && placed_[place].assumed) remove(std::string(uid));
 }
 
 void Cache::remove(std::string_view uid) {
-  const Place place = find_pod(uid);
+  const Index place = find_pod(uid);
   if (place == kNone) return;
   take_from(placed_[place].node, uid);
-  pods_.erase(uid, [place](Place other) { return other == place; });
+  pods_.erase(uid, [place](Index other) { return other == place; });
   placed_.give_back(place);  // last: `uid` may be the pod's own
 }
 
 void Cache::update(std::shared_ptr<const Pod> pod) {
-  const Place place = find_pod(pod->uid());
+  const Index place = find_pod(pod->uid());
   if (place == kNone || placed_[place].pod == pod) return;
   Placed& placed = placed_[place];
   const std::string node = entries_[placed.node].name;  // a ghost may go with its last pod
@@ -228,7 +228,7 @@ void Cache::charge(const std::string& node, const std::string& key, const Resour
 }
 
 void Cache::discharge(const std::string& node, const std::string& key) {
-  const Place place = find_node(node);
+  const Index place = find_node(node);
   if (place == kNone || !entries_[place].info->charges.contains(key)) return;
   NodeInfo& info = touch(place);
   auto charged = info.charges.find(key);
@@ -239,18 +239,18 @@ void Cache::discharge(const std::string& node, const std::string& key) {
 }
 
 bool Cache::is_assumed(std::string_view uid) const {
-  const Place place = find_pod(uid);
+  const Index place = find_pod(uid);
   return place != kNone && placed_[place].assumed;
 }
 
 std::optional<std::string> Cache::node_of(std::string_view uid) const {
-  const Place place = find_pod(uid);
+  const Index place = find_pod(uid);
   if (place == kNone) return std::nullopt;
   return entries_[placed_[place].node].name;
 }
 
 const NodeInfo* Cache::find(std::string_view node) const {
-  const Place place = find_node(node);
+  const Index place = find_node(node);
   return place == kNone ? nullptr : entries_[place].info.get();
 }
 

@@ -20,7 +20,7 @@
 #include "core/cache/node_columns.h"
 #include "core/cache/node_info.h"
 #include "core/key_index.h"
-#include "core/places.h"
+#include "core/slot_pool.h"
 #include "core/status.h"
 
 namespace berth {
@@ -78,8 +78,8 @@ class Snapshot {
  private:
   friend class Cache;
   std::shared_ptr<const NodeInfo> note(Change change);     // returns the state that a change no longer kept had before
-  KeyIndex::Place number_of(std::string_view node) const;  // kNone: no such node
-  void add_last(KeyIndex::Place number, std::shared_ptr<const NodeInfo> node);
+  KeyIndex::Index number_of(std::string_view node) const;  // kNone: no such node
+  void add_last(KeyIndex::Index number, std::shared_ptr<const NodeInfo> node);
   void take(std::size_t place);
   std::vector<std::shared_ptr<const NodeInfo>> nodes_;
   mutable std::optional<NodeColumns> columns_;
@@ -134,53 +134,53 @@ class Cache {
   std::size_t assumed_count() const;
 
  private:
-  using Place = KeyIndex::Place;
-  static constexpr Place kNone = KeyIndex::kNone;
+  using Index = KeyIndex::Index;
+  static constexpr Index kNone = KeyIndex::kNone;
   struct Placed {
     std::shared_ptr<const Pod> pod;  // null: free
-    Place node = kNone;              // in entries_
+    Index node = kNone;              // in entries_
     bool assumed = false;
   };
-  Place find_node(std::string_view name) const;
-  Place find_pod(std::string_view uid) const;  // in placed_
+  Index find_node(std::string_view name) const;
+  Index find_pod(std::string_view uid) const;  // in placed_
   void place_pod(std::shared_ptr<const Pod> pod, const std::string& node, bool assumed);
-  void add_to(Place node, const std::shared_ptr<const Pod>& pod);
-  void take_from(Place node, std::string_view uid);
+  void add_to(Index node, const std::shared_ptr<const Pod>& pod);
+  void take_from(Index node, std::string_view uid);
   void note_images(const Node* before, const Node* after);
   // A node, in the chain of all of them by generation: a snapshot reads what is newer than its own.
   struct Entry {
     std::string name;  // empty: free
     std::shared_ptr<NodeInfo> info;
-    Place older = kNone, newer = kNone;  // in entries_
+    Index older = kNone, newer = kNone;  // in entries_
     std::string zone;                    // of a node
   };
-  NodeInfo& touch(Place place);           // copies when shared with a snapshot, bumps generation
-  Place entry_of(std::string_view node);  // creates
-  void link_newest(Place place);
-  void unlink(Place place);
-  void drop_if_empty(Place place);
-  void leave_zone(Place place);
-  std::vector<Place> order() const;
+  NodeInfo& touch(Index place);           // copies when shared with a snapshot, bumps generation
+  Index entry_of(std::string_view node);  // creates
+  void link_newest(Index place);
+  void unlink(Index place);
+  void drop_if_empty(Index place);
+  void leave_zone(Index place);
+  std::vector<Index> order() const;
   void rearrange(Snapshot& snapshot) const;
   bool loosen(Snapshot& snapshot) const;
   void keep_spare(std::shared_ptr<const NodeInfo> state) const;
-  void note_structure(const std::string& node, Place number);
+  void note_structure(const std::string& node, Index number);
 
   KeyIndex nodes_;  // by name: places in entries_
   KeyIndex pods_;   // by uid: places in placed_
-  Places<Entry> entries_;
-  Places<Placed> placed_;
-  Place newest_ = kNone;
+  SlotPool<Entry> entries_;
+  SlotPool<Placed> placed_;
+  Index newest_ = kNone;
   struct Zone {
     std::string name;
-    std::vector<Place> nodes;  // in the order of addition
+    std::vector<Index> nodes;  // in the order of addition
   };
   std::vector<Zone> zones_;  // in the order of addition; none is empty
   std::int64_t generation_ = 0;
   std::int64_t structure_ = 0;  // grows when nodes come and go, or change their zone
   struct Structural {
     std::string node;
-    Place number = kNone;  // in entries_, then
+    Index number = kNone;  // in entries_, then
   };
   static constexpr std::size_t kStructuralKept = 16;
   std::deque<Structural> structural_;  // the last, up to structure_

@@ -5,8 +5,8 @@
 
 namespace berth {
 
-std::vector<Cache::Place> Cache::order() const {
-  std::vector<Place> nodes;
+std::vector<Cache::Index> Cache::order() const {
+  std::vector<Index> nodes;
   nodes.reserve(entries_.size());
   bool more = true;
   for (std::size_t round = 0; std::exchange(more, false); ++round) {
@@ -19,7 +19,7 @@ std::vector<Cache::Place> Cache::order() const {
   return nodes;
 }
 
-void Cache::note_structure(const std::string& node, Place number) {
+void Cache::note_structure(const std::string& node, Index number) {
   ++structure_;
   structural_.push_back({node, number});
   if (structural_.size() > kStructuralKept) structural_.pop_front();
@@ -49,13 +49,13 @@ bool Cache::loosen(Snapshot& snapshot) const {
 // Nodes keep their states; those that changed are replaced afterwards.
 void Cache::rearrange(Snapshot& snapshot) const {
   constexpr std::size_t kNew = Snapshot::Move::kNew;
-  const std::vector<Place> ordered = order();
+  const std::vector<Index> ordered = order();
   auto move = std::make_shared<Snapshot::Move>();
   move->from.reserve(ordered.size());
   std::vector<std::shared_ptr<const NodeInfo>> nodes;
   nodes.reserve(ordered.size());
   std::vector<std::size_t> place_by_number(entries_.size(), kNew);
-  for (const Place number : ordered) {
+  for (const Index number : ordered) {
     const Entry& entry = entries_[number];
     std::size_t from = number < snapshot.place_by_number_.size() ? snapshot.place_by_number_[number] : kNew;
     // A node that went may have left its number to another.
@@ -91,12 +91,12 @@ void Cache::keep_spare(std::shared_ptr<const NodeInfo> state) const {
 void Cache::update_snapshot(Snapshot& snapshot) const {
   if (snapshot.structure_ != structure_ && !loosen(snapshot)) rearrange(snapshot);
   // Those newer than the snapshot, from the oldest of them on.
-  Place first = kNone;
-  for (Place place = newest_; place != kNone; place = entries_[place].older) {
+  Index first = kNone;
+  for (Index place = newest_; place != kNone; place = entries_[place].older) {
     if (entries_[place].info->generation <= snapshot.generation_) break;
     first = place;
   }
-  for (Place place = first; place != kNone; place = entries_[place].newer) {
+  for (Index place = first; place != kNone; place = entries_[place].newer) {
     const Entry& entry = entries_[place];
     if (entry.info->node == nullptr) continue;
     const std::size_t at = snapshot.place_by_number_[place];

@@ -10,15 +10,15 @@ const NodeInfo* Snapshot::find(std::string_view node) const {
   return place == nodes_.size() ? nullptr : nodes_[place].get();
 }
 
-KeyIndex::Place Snapshot::number_of(std::string_view node) const {
-  return numbers_.find(node, [&](KeyIndex::Place each) {
+KeyIndex::Index Snapshot::number_of(std::string_view node) const {
+  return numbers_.find(node, [&](KeyIndex::Index each) {
     const std::size_t place = place_by_number_[each];
     return place != Move::kNew && nodes_[place]->name() == node;
   });
 }
 
 std::size_t Snapshot::place_of(std::string_view node) const {
-  const KeyIndex::Place number = number_of(node);
+  const KeyIndex::Index number = number_of(node);
   return number == KeyIndex::kNone ? nodes_.size() : place_by_number_[number];
 }
 
@@ -41,12 +41,12 @@ std::shared_ptr<const NodeInfo> Snapshot::note(Change change) {
 }
 
 // A node that is not there yet; `number`: its own in the cache.
-void Snapshot::add_last(KeyIndex::Place number, std::shared_ptr<const NodeInfo> node) {
+void Snapshot::add_last(KeyIndex::Index number, std::shared_ptr<const NodeInfo> node) {
   const std::size_t place = nodes_.size();
   if (number >= place_by_number_.size()) place_by_number_.resize(number + 1, Move::kNew);
   place_by_number_[number] = place;
   // A node that went while its pods remained is still in the index that rearrange() took over.
-  const auto is_number = [number](KeyIndex::Place other) { return other == number; };
+  const auto is_number = [number](KeyIndex::Index other) { return other == number; };
   if (numbers_.find(node->name(), is_number) == KeyIndex::kNone) numbers_.insert(node->name(), number);
   if (columns_) columns_->add_last(*node);
   nodes_.push_back(std::move(node));
@@ -55,8 +55,8 @@ void Snapshot::add_last(KeyIndex::Place number, std::shared_ptr<const NodeInfo> 
 
 // The last node takes its place.
 void Snapshot::take(std::size_t place) {
-  const KeyIndex::Place number = number_of(nodes_[place]->name());
-  numbers_.erase(nodes_[place]->name(), [number](KeyIndex::Place other) { return other == number; });
+  const KeyIndex::Index number = number_of(nodes_[place]->name());
+  numbers_.erase(nodes_[place]->name(), [number](KeyIndex::Index other) { return other == number; });
   place_by_number_[number] = Move::kNew;
   const std::size_t end = nodes_.size() - 1;
   std::shared_ptr<const NodeInfo> last = nodes_[end];

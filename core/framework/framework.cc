@@ -289,8 +289,8 @@ void Framework::unreserve(CycleState& state, const Pod& pod, const std::string& 
 }
 
 void Framework::run_restore(CycleState& state, const Pod& pod, const std::string& node,
-                            const std::vector<VolumeGrant>& grants) const {
-  for (const auto& entry : reserve_) entry.plugin->restore(state, pod, node, grants);
+                            const std::vector<BoundVolume>& bound_volumes) const {
+  for (const auto& entry : reserve_) entry.plugin->restore(state, pod, node, bound_volumes);
 }
 
 Status Framework::permit(CycleState& state, const Pod& pod, const std::string& node,
@@ -327,7 +327,8 @@ Status Framework::run_pre_bind_pre_flight(CycleState& state, const Pod& pod, con
   return state.skip_pre_bind.count() == pre_bind_.size() ? Status::skip() : Status();
 }
 
-Status Framework::pre_bind(CycleState& state, const Pod& pod, const std::string& node, BindRequest& request) const {
+Status Framework::pre_bind(CycleState& state, const Pod& pod, const std::string& node,
+                           PlacementRequest& request) const {
   for (const auto& entry : pre_bind_) {
     if (state.skip_pre_bind.test(entry.number)) continue;
     Status status =

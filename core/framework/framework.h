@@ -10,11 +10,11 @@
 #include <string_view>
 #include <vector>
 
+#include "core/framework/nominator.h"
 #include "core/framework/plugin.h"
 #include "core/framework/profile.h"
 #include "core/framework/waiting_pods.h"
 #include "core/metrics.h"
-#include "core/queue/nominator.h"
 
 namespace berth {
 
@@ -163,13 +163,13 @@ class Framework {
   Status run_reserve(CycleState& state, const Pod& pod, const std::string& node) const;  // does not undo
   void run_unreserve(CycleState& state, const Pod& pod, const std::string& node) const;  // reverse, all
   void run_restore(CycleState& state, const Pod& pod, const std::string& node,
-                   const std::vector<VolumeGrant>& grants) const;
+                   const std::vector<BoundVolume>& bound_volumes) const;
   // Wait: `timeouts` holds one entry per waiting plugin, each at most 15 minutes.
   Status run_permit(CycleState& state, const Pod& pod, const std::string& node,
                     std::map<std::string, Millis>& timeouts) const;
   // Skip when no PreBind plugin will do anything.
   Status run_pre_bind_pre_flight(CycleState& state, const Pod& pod, const std::string& node) const;
-  Status run_pre_bind(CycleState& state, const Pod& pod, const std::string& node, BindRequest& request) const;
+  Status run_pre_bind(CycleState& state, const Pod& pod, const std::string& node, PlacementRequest& request) const;
   // Skip when every plugin skipped.
   Status run_bind(CycleState& state, const Pod& pod, const std::string& node) const;
   void run_post_bind(CycleState& state, const Pod& pod, const std::string& node) const;
@@ -199,7 +199,7 @@ class Framework {
   void unreserve(CycleState& state, const Pod& pod, const std::string& node) const;
   Status permit(CycleState& state, const Pod& pod, const std::string& node,
                 std::map<std::string, Millis>& timeouts) const;
-  Status pre_bind(CycleState& state, const Pod& pod, const std::string& node, BindRequest& request) const;
+  Status pre_bind(CycleState& state, const Pod& pod, const std::string& node, PlacementRequest& request) const;
   Status bind(CycleState& state, const Pod& pod, const std::string& node) const;
   void post_bind(CycleState& state, const Pod& pod, const std::string& node) const;
   template <class T, class Call>

@@ -62,7 +62,8 @@ Status Framework::run_permit(CycleState& state, const Pod& pod, const std::strin
   return timed("Permit", [&] { return permit(state, pod, node, timeouts); });
 }
 
-Status Framework::run_pre_bind(CycleState& state, const Pod& pod, const std::string& node, BindRequest& request) const {
+Status Framework::run_pre_bind(CycleState& state, const Pod& pod, const std::string& node,
+                               PlacementRequest& request) const {
   return timed("PreBind", [&] { return pre_bind(state, pod, node, request); });
 }
 

@@ -21,8 +21,8 @@
 #include "core/framework/events.h"
 #include "core/framework/node_statuses.h"
 #include "core/framework/profile.h"
+#include "core/framework/queued_pod.h"
 #include "core/handshake/messages.h"
-#include "core/queue/queued_pod.h"
 #include "core/recycled.h"
 #include "core/status.h"
 
@@ -199,7 +199,7 @@ class ReservePlugin : public virtual Plugin {
   virtual void unreserve(CycleState& state, const Pod& pod, const std::string& node) = 0;  // idempotent
   // After a restart: takes again what reserve() held for a binding that was under way, as its row tells.
   virtual void restore(CycleState&, const Pod& /*pod*/, const std::string& /*node*/,
-                       const std::vector<VolumeGrant>& /*grants*/) {}
+                       const std::vector<BoundVolume>& /*bound_volumes*/) {}
 };
 
 // Success, wait (set `timeout`, at most 15 minutes) or a rejection.
@@ -209,8 +209,8 @@ class PermitPlugin : public virtual Plugin {
 };
 
 // What core asks of the device in PreBind; plugins add to it.
-struct BindRequest {
-  std::vector<VolumeGrant> volumes;
+struct PlacementRequest {
+  std::vector<BoundVolume> volumes;
   // Claims ("<namespace>/<name>") that a provisioner has to fill first. Not empty: core writes the node into each one's
   // annotation volume.kubernetes.io/selected-node, durably, asks the device nothing yet, and runs PreBind again from
   // the start when a claim or volume has changed, and at the latest at `again_at`.
@@ -224,7 +224,7 @@ class PreBindPlugin : public virtual Plugin {
   virtual Status pre_bind_pre_flight(CycleState& state, const Pod& pod, const std::string& node) = 0;
   // In order, before the row is written and the device is asked; a plugin after one that waits for provisioners is not
   // called yet. A rejection or an error ends the binding.
-  virtual Status pre_bind(CycleState& state, const Pod& pod, const std::string& node, BindRequest& request) = 0;
+  virtual Status pre_bind(CycleState& state, const Pod& pod, const std::string& node, PlacementRequest& request) = 0;
 };
 
 // After the device answered PreBound. Skip: the next one decides; all skip: the binding fails without an event.

@@ -127,25 +127,25 @@ void Fields::merge(const Fields& inner) {
   if (ok()) status_ = inner.status();
 }
 
-std::vector<VolumeGrant> Fields::volumes(std::string_view key) {
-  std::vector<VolumeGrant> grants;
-  if (!has(key)) return grants;
+std::vector<BoundVolume> Fields::volumes(std::string_view key) {
+  std::vector<BoundVolume> bound_volumes;
+  if (!has(key)) return bound_volumes;
   const Json::Array& values = array(key);
   for (std::size_t index = 0; index < values.size() && ok(); ++index) {
-    Fields grant = element(key, values[index], index);
-    grants.push_back({grant.text("claim"), grant.text("volume"), grant.text("path")});
-    merge(grant);
+    Fields bound_volume = element(key, values[index], index);
+    bound_volumes.push_back({bound_volume.text("claim"), bound_volume.text("volume"), bound_volume.text("path")});
+    merge(bound_volume);
   }
-  return grants;
+  return bound_volumes;
 }
 
-Json to_json(const std::vector<VolumeGrant>& volumes) {
+Json to_json(const std::vector<BoundVolume>& volumes) {
   Json::Array values;
-  for (const VolumeGrant& grant : volumes) {
+  for (const BoundVolume& bound_volume : volumes) {
     Json value = Json::object();
-    value.set("claim", grant.claim);
-    value.set("volume", grant.volume);
-    value.set("path", grant.path);
+    value.set("claim", bound_volume.claim);
+    value.set("volume", bound_volume.volume);
+    value.set("path", bound_volume.path);
     values.push_back(std::move(value));
   }
   return values;

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/api/json.h"
 #include "core/handshake/epoch.h"
 #include "core/handshake/messages.h"
+#include "core/json/json.h"
 #include "core/status.h"
 
 namespace berth {
@@ -41,7 +41,7 @@ class Fields {
   std::uint32_t u32(std::string_view key);        // a number
   std::string object_text(std::string_view key);  // an object; its compact text
   const Json::Array& array(std::string_view key);
-  std::vector<VolumeGrant> volumes(std::string_view key);  // absent: none
+  std::vector<BoundVolume> volumes(std::string_view key);  // absent: none
 
   bool has(std::string_view key) const { return find(key) != nullptr; }
   // The member as it stands; null when it is absent.
@@ -62,7 +62,7 @@ class Fields {
   Status status_;
 };
 
-Json to_json(const std::vector<VolumeGrant>& volumes);
+Json to_json(const std::vector<BoundVolume>& volumes);
 
 // Appends `"key":<text>` to the compact text of an object. `text` is a JSON value already.
 void append_member(std::string& object, std::string_view key, std::string_view text);

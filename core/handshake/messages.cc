@@ -4,10 +4,10 @@
 #include <optional>
 #include <utility>
 
-#include "core/api/json.h"
 #include "core/check.h"
 #include "core/handshake/fields.h"
 #include "core/handshake/lists.h"
+#include "core/json/json.h"
 
 namespace berth {
 

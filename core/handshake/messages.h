@@ -18,11 +18,11 @@ namespace berth {
 enum class RequestType { pre_bind, bind, release, list, heartbeat };  // heartbeat: the answer to a heartbeat
 
 // A local volume that a pod gets, decided by VolumeBinding.
-struct VolumeGrant {
+struct BoundVolume {
   std::string claim;   // "<namespace>/<name>" of the PersistentVolumeClaim
   std::string volume;  // name of the PersistentVolume
   std::string path;    // directory on the node
-  bool operator==(const VolumeGrant&) const = default;
+  bool operator==(const BoundVolume&) const = default;
 };
 
 struct Request {
@@ -35,7 +35,7 @@ struct Request {
   Epoch epoch;                            // of uid
   std::string pod;                        // pre_bind: the manifest, JSON text
   bool uid_in_pod = false;                // pre_bind, on its way out: metadata.uid of the manifest is uid; said once
-  std::vector<VolumeGrant> volumes = {};  // pre_bind
+  std::vector<BoundVolume> volumes = {};  // pre_bind
   Millis promise_ms = 0;                  // pre_bind: how long the node holds the admission without Bind
   std::uint32_t page = 0;                 // list: page asked for, from 0
   std::uint64_t list_id = 0;              // list: tells one listing from another; echoed
@@ -56,7 +56,7 @@ struct SlotReport {  // one slot as listed
   Epoch epoch;
   SlotState state = SlotState::none;
   std::string pod;                        // manifest, JSON text
-  std::vector<VolumeGrant> volumes = {};  // what PreBind gave it
+  std::vector<BoundVolume> volumes = {};  // what PreBind gave it
 };
 
 struct Answer {

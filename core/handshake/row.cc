@@ -3,11 +3,11 @@
 #include <array>
 #include <utility>
 
-#include "core/api/json.h"
 #include "core/api/objects.h"
 #include "core/bytes.h"
 #include "core/check.h"
 #include "core/handshake/fields.h"
+#include "core/json/json.h"
 
 namespace berth {
 
@@ -81,8 +81,8 @@ Result<Row> unpack_row(std::string_view packed) {
   row.promise_ms = in.integer();
   const std::uint64_t volumes = in.number();
   for (std::uint64_t i = 0; i < volumes && in.ok(); ++i) {
-    VolumeGrant& grant = row.volumes.emplace_back();
-    for (std::string* text : {&grant.claim, &grant.volume, &grant.path}) *text = in.text();
+    BoundVolume& bound_volume = row.volumes.emplace_back();
+    for (std::string* text : {&bound_volume.claim, &bound_volume.volume, &bound_volume.path}) *text = in.text();
   }
   if (!in.ok() || !in.at_end()) return Status::error("it is cut short, or longer than a row");
   if (!is_valid_id(row.uid)) return Status::error("uid: must be 1 to 128 letters, digits, '.', '_' or '-'");
@@ -180,8 +180,8 @@ std::string encode(const Row& row) {
   out.id(row.incarnation);
   out.integer(row.promise_ms);
   out.number(row.volumes.size());
-  for (const VolumeGrant& grant : row.volumes) {
-    for (const std::string* text : {&grant.claim, &grant.volume, &grant.path}) out.text(*text);
+  for (const BoundVolume& bound_volume : row.volumes) {
+    for (const std::string* text : {&bound_volume.claim, &bound_volume.volume, &bound_volume.path}) out.text(*text);
   }
   return out.take();
 }

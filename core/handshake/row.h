@@ -51,7 +51,7 @@ struct Row {
   Text node;
   Text incarnation;
   Millis promise_ms = 0;
-  std::vector<VolumeGrant> volumes;
+  std::vector<BoundVolume> volumes;
   Phase phase = Phase::none;
 };
 
@@ -62,7 +62,7 @@ struct ReleaseEntry {
   std::string uid;
   Epoch epoch;
   std::string charge;  // the pod's manifest, JSON text: what it asks of the node until the answer comes
-  std::vector<VolumeGrant> volumes = {};  // of a slot that went beyond prepared: its claims are bound to these
+  std::vector<BoundVolume> volumes = {};  // of a slot that went beyond prepared: its claims are bound to these
 };
 
 struct Move {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/clock.h"
-#include "core/queue/queued_pod.h"
+#include "core/framework/queued_pod.h"
 
 namespace berth {
 

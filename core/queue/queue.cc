@@ -140,7 +140,7 @@ void Queue::add(std::shared_ptr<const Pod> pod) {
   place(insert(std::move(queued)), Wake::at_once, kPodAdd, true);
 }
 
-void Queue::restore(std::shared_ptr<const Pod> pod, const QueuePlace& kept) {
+void Queue::restore(std::shared_ptr<const Pod> pod, const QueuePosition& kept) {
   const Text uid = pod->uid();
   if (entries_.contains(uid) || in_flight_.contains(uid)) return add(std::move(pod));
   const Millis now = clock_.now();

@@ -23,10 +23,10 @@
 
 #include "core/clock.h"
 #include "core/framework/events.h"
+#include "core/framework/nominator.h"
+#include "core/framework/queued_pod.h"
 #include "core/queue/backoff.h"
 #include "core/queue/event_ring.h"
-#include "core/queue/nominator.h"
-#include "core/queue/queued_pod.h"
 #include "core/status.h"
 #include "core/text.h"
 
@@ -52,7 +52,7 @@ class Queue {
   void add(std::shared_ptr<const Pod> pod);
   // As add(), for a pod of an earlier run: it keeps its place in the order, its attempts and the rest of its backoff.
   // Rejected or not it is tried again: what happened since is not known.
-  void restore(std::shared_ptr<const Pod> pod, const QueuePlace& kept);
+  void restore(std::shared_ptr<const Pod> pod, const QueuePosition& kept);
   // The pods that came back from an attempt since they were last asked for, at most `most` of them; each once.
   std::vector<Text> take_returned(std::size_t most);
   // The object changed while it waits; may wake it (labels, tolerations, gates). Unknown pods are added.

@@ -333,13 +333,13 @@ Explanation explain_cycle(const Framework& framework, const Pod& pod, const Snap
 }
 
 Explanation explain_on(const TrialGround& ground, const Framework& framework, const Pod& pod,
-                       const std::string& not_counted, const ExplainOptions& options) {
+                       const std::string& excluded_uid, const ExplainOptions& options) {
   const PutBack keep_random(ground.random);
   const PutBack keep_snapshot(ground.snapshot);
   const PutBack keep_start(ground.search.next_start);
-  if (ground.cache.node_of(not_counted)) {
+  if (ground.cache.node_of(excluded_uid)) {
     Cache without = ground.cache;
-    without.remove(not_counted);
+    without.remove(excluded_uid);
     ground.snapshot = Snapshot();
     without.update_snapshot(ground.snapshot);
   } else {

@@ -20,8 +20,8 @@
 #include <set>
 #include <string>
 
-#include "core/api/json.h"
 #include "core/cache/cache.h"
+#include "core/json/json.h"
 #include "core/queue/queue.h"
 #include "core/random.h"
 #include "core/scheduler/scheduling_cycle.h"
@@ -54,9 +54,9 @@ struct TrialGround {
   NodeSearch& search;
 };
 
-// explain_cycle() on the cache as it is now, the pod of uid `not_counted` taken out (empty: none). Leaves no trace.
+// explain_cycle() on the cache as it is now, the pod of uid `excluded_uid` taken out (empty: none). Leaves no trace.
 Explanation explain_on(const TrialGround& ground, const Framework& framework, const Pod& pod,
-                       const std::string& not_counted, const ExplainOptions& options);
+                       const std::string& excluded_uid, const ExplainOptions& options);
 
 // [{plugin, resource, actions}]: the events that these plugins registered for, so those that may wake a pod which they
 // rejected. A plugin that registered nothing at all is not named.

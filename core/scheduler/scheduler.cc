@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "core/check.h"
-#include "core/scheduler/object_events.h"
+#include "core/objects/object_events.h"
 
 namespace berth {
 
@@ -29,10 +29,10 @@ std::string note_of(const std::string& message) {
 
 }  // namespace
 
-Scheduler::Scheduler(const Clock& clock, const Lister& lister, Surroundings& surroundings, Options options)
+Scheduler::Scheduler(const Clock& clock, const Lister& lister, SchedulerHost& host, Options options)
     : clock_(clock),
       lister_(lister),
-      surroundings_(surroundings),
+      host_(host),
       metrics_(options.metrics),
       random_(options.seed),
       queue_(
@@ -105,17 +105,17 @@ void Scheduler::wake_freed(const Pod& pod, const std::string& node, const Queue:
 // schedule_one.go skipPodSchedule.
 bool Scheduler::skips(const Pod& pod) {
   if (pod.metadata.deleting) {
-    surroundings_.record_event(
+    host_.record_event(
         pod, {"Warning", "FailedScheduling", "Scheduling", "skip schedule deleting pod: " + pod.metadata.key()});
     return true;
   }
-  return cache_.is_assumed(pod.uid()) || framework_of(pod) == nullptr || !surroundings_.may_try(pod);
+  return cache_.is_assumed(pod.uid()) || framework_of(pod) == nullptr || !host_.may_try(pod);
 }
 
-Explanation Scheduler::explain(const Pod& pod, const std::string& not_counted, const ExplainOptions& options) {
+Explanation Scheduler::explain(const Pod& pod, const std::string& excluded_uid, const ExplainOptions& options) {
   const Framework* framework = framework_of(pod);
   CHECK(framework != nullptr);
-  return explain_on({cache_, snapshot_, random_, search_}, *framework, pod, not_counted, options);
+  return explain_on({cache_, snapshot_, random_, search_}, *framework, pod, excluded_uid, options);
 }
 
 Scheduler::Attempt Scheduler::schedule_one() {
@@ -161,7 +161,7 @@ std::unique_ptr<BindingCycle> Scheduler::try_pod(QueuedPod queued) {
     handle_failure(std::move(queued), failure);
     return nullptr;
   }
-  surroundings_.node_chosen(queued);
+  host_.node_chosen(queued);
   const std::string& node = result.decision.node;
   queue_.nominator().remove(queued.pod->uid());  // from here on it counts as assumed
   Result<Reservation> reserved = Reservation::make(framework, cache_, std::move(state), queued.pod, node);
@@ -205,7 +205,7 @@ std::unique_ptr<BindingCycle> Scheduler::start_binding(std::unique_ptr<BindingCy
   cycle->waits = !waits.empty();
   if (cycle->waits) waiting_pods().add(pod, reservation.node(), waits, clock_.now());
   if ((flight.is_success() || cycle->waits) && pod->nominated_node_name != reservation.node()) {
-    surroundings_.patch_status(*pod, {std::nullopt, reservation.node(), true});
+    host_.patch_status(*pod, {std::nullopt, reservation.node(), true});
   }
   return cycle;
 }
@@ -236,28 +236,28 @@ void Scheduler::preempt(const std::shared_ptr<const Pod>& pod, ScheduleResult& r
   for (const auto& victim : result.victims) {
     if (victim->metadata.deleting) continue;  // leaves already: nothing to ask for, nothing to tell
     if (!waiting_pods().reject(victim->uid(), result.post_filter_plugin, "preempted")) {
-      if (Status evicted = surroundings_.evict(*victim, *pod); !evicted.is_success()) {
+      if (Status evicted = host_.evict(*victim, *pod); !evicted.is_success()) {
         result.nominated_node.reset();
         result.diagnosis.post_filter_message = evicted.message();
         result.status = Status::unschedulable(result.diagnosis.message());
         return;
       }
     }
-    surroundings_.record_event(
-        *victim, {"Normal", "Preempted", "Preempting", "Preempted by pod " + pod->uid() + " on node " + node});
+    host_.record_event(*victim,
+                       {"Normal", "Preempted", "Preempting", "Preempted by pod " + pod->uid() + " on node " + node});
   }
   // Lower nominations would fit there no more: they look for another place.
   const std::vector<std::shared_ptr<const Pod>> promised = queue_.nominator().pods_on(node);
   for (const auto& other : promised) {
     if (other->priority >= pod->priority) continue;
     queue_.nominator().remove(other->uid());
-    surroundings_.patch_status(*other, {std::nullopt, "", false});
+    host_.patch_status(*other, {std::nullopt, "", false});
   }
 }
 
 void Scheduler::leave_queue(BindingCycle& cycle) { queue_.done(cycle.queued.pod->uid()); }
 
-Status Scheduler::pre_bind(BindingCycle& cycle, BindRequest& request) {
+Status Scheduler::pre_bind(BindingCycle& cycle, PlacementRequest& request) {
   Reservation& reservation = *cycle.reservation;
   return cycle.framework->run_pre_bind(reservation.state(), *reservation.pod(), reservation.node(), request);
 }
@@ -269,9 +269,9 @@ Status Scheduler::bind(BindingCycle& cycle) {
 
 void Scheduler::finish_binding(BindingCycle& cycle) {
   const std::string key = cycle.queued.pod->metadata.key();
-  surroundings_.attempt_ended(cycle.queued, "scheduled");
+  host_.attempt_ended(cycle.queued, "scheduled");
   const std::string note = "Successfully assigned " + key + " to " + cycle.node;
-  surroundings_.record_event(*cycle.queued.pod, {"Normal", "Scheduled", "Binding", note, cycle.node});
+  host_.record_event(*cycle.queued.pod, {"Normal", "Scheduled", "Binding", note, cycle.node});
 }
 
 void Scheduler::post_bind(BindingCycle& cycle) {
@@ -304,8 +304,8 @@ void Scheduler::end_binding(BindingCycle& cycle, const Failure& failure) {
 // schedule_one.go handleSchedulingFailure.
 void Scheduler::handle_failure(QueuedPod queued, const Failure& failure) {
   const std::shared_ptr<const Pod> tried = queued.pod;
-  surroundings_.attempt_ended(queued, failure.status.is_rejected() ? "unschedulable" : "error");
-  const std::shared_ptr<const Pod> newest = surroundings_.find_unplaced(*tried);
+  host_.attempt_ended(queued, failure.status.is_rejected() ? "unschedulable" : "error");
+  const std::shared_ptr<const Pod> newest = host_.find_unplaced(*tried);
   if (newest == nullptr) {
     queue_.done(tried->uid());
     queue_.nominator().remove(tried->uid());
@@ -317,13 +317,13 @@ void Scheduler::handle_failure(QueuedPod queued, const Failure& failure) {
   if (failure.status.is_skip()) return;  // every Bind plugin skipped: upstream has nothing to tell
   const PodCondition condition{false, failure.status.is_rejected() ? "Unschedulable" : "SchedulerError",
                                failure.status.message()};
-  surroundings_.record_event(*tried, {"Warning", "FailedScheduling", "Scheduling", note_of(condition.message)});
+  host_.record_event(*tried, {"Warning", "FailedScheduling", "Scheduling", note_of(condition.message)});
   StatusPatch patch;
-  if (surroundings_.condition_of(*tried) != condition) patch.condition = condition;
+  if (host_.condition_of(*tried) != condition) patch.condition = condition;
   if (failure.nominated_node && *failure.nominated_node != tried->nominated_node_name) {
     patch.nominated_node = failure.nominated_node;
   }
-  if (patch.condition || patch.nominated_node) surroundings_.patch_status(*tried, patch);
+  if (patch.condition || patch.nominated_node) host_.patch_status(*tried, patch);
 }
 
 void Scheduler::nominate(const std::shared_ptr<const Pod>& pod, const std::optional<std::string>& node) {

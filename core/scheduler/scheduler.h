@@ -6,7 +6,7 @@
 //   its owner:    [wait on Permit] ─▶ leave_queue ─▶ pre_bind ─▶ bind ─▶ finish_binding ─▶ post_bind   │
 //                        └──────────────────────────────┴─────────┴────────────────────────────────────┘
 //
-// It decides and calls back; what a binding is, where objects are kept and who is told is its surroundings' affair.
+// It decides and calls back; what a binding is, where objects are kept and who is told is its host's affair.
 #pragma once
 
 #include <cstdint>
@@ -58,9 +58,9 @@ struct SchedulingEvent {
 
 // What the scheduler needs of the world around it. evict() and patch_status() may tell it at once of what changed by
 // them; nothing else calls back.
-class Surroundings {
+class SchedulerHost {
  public:
-  virtual ~Surroundings() = default;
+  virtual ~SchedulerHost() = default;
   // The newest version told of; null when the pod is gone or has a node.
   virtual std::shared_ptr<const Pod> find_unplaced(const Pod& pod) const = 0;
   // Asked after the pop. False: not to be tried now; who says so brings the pod back.
@@ -98,7 +98,7 @@ class Scheduler final : public Handle {
     bool remembers = false;      // decides from what classes of pods saw last (class_view.h), with equal answers
   };
   // All outlive it.
-  Scheduler(const Clock& clock, const Lister& lister, Surroundings& surroundings, Options options);
+  Scheduler(const Clock& clock, const Lister& lister, SchedulerHost& host, Options options);
   // Two profiles of one name, or one that cannot be made: an error.
   Status add_profile(const Registry& registry, const Profile& profile);
   // Null: no profile of that name.
@@ -119,14 +119,14 @@ class Scheduler final : public Handle {
   // Pops a pod and runs it up to the wait on Permit.
   Attempt schedule_one();
 
-  // A trial of a cycle of the pod, whose profile there is, with the pod of uid `not_counted` placed nowhere. Changes
+  // A trial of a cycle of the pod, whose profile there is, with the pod of uid `excluded_uid` placed nowhere. Changes
   // nothing: neither queue nor cache, and no later decision.
-  Explanation explain(const Pod& pod, const std::string& not_counted, const ExplainOptions& options);
+  Explanation explain(const Pod& pod, const std::string& excluded_uid, const ExplainOptions& options);
 
   // The stages of a binding cycle, in this order. A failure is handed to fail_binding() (a rejection while it waited:
   // to reject_waiting()), which ends the cycle. With `waits`, the first stage comes after waiting_pods() decided.
   void leave_queue(BindingCycle& cycle);  // what happens from now on does not wake it
-  Status pre_bind(BindingCycle& cycle, BindRequest& request);
+  Status pre_bind(BindingCycle& cycle, PlacementRequest& request);
   Status bind(BindingCycle& cycle);
   void finish_binding(BindingCycle& cycle);  // the node has the pod
   void post_bind(BindingCycle& cycle);
@@ -147,7 +147,7 @@ class Scheduler final : public Handle {
   const Nominator& nominator() const override { return queue_.nominator(); }
   Metrics* metrics() override { return metrics_; }
   std::uint64_t draw(std::uint64_t bound) override { return random_.below(bound); }
-  Status bind(const Pod& pod, const std::string& node) override { return surroundings_.bind(pod, node); }
+  Status bind(const Pod& pod, const std::string& node) override { return host_.bind(pod, node); }
 
  private:
   // Why an attempt failed, and what follows for the pod.
@@ -176,7 +176,7 @@ class Scheduler final : public Handle {
 
   const Clock& clock_;
   const Lister& lister_;
-  Surroundings& surroundings_;
+  SchedulerHost& host_;
   Metrics* metrics_;
   Random random_;
   std::uint64_t cycles_ = 0;

@@ -364,7 +364,7 @@ Result<Reservation> Reservation::make(const Framework& framework, Cache& cache, 
 
 Reservation Reservation::restore(const Framework& framework, Cache& cache, std::unique_ptr<CycleState> state,
                                  std::shared_ptr<const Pod> pod, std::string node,
-                                 const std::vector<VolumeGrant>& grants) {
+                                 const std::vector<BoundVolume>& bound_volumes) {
   CHECK(state != nullptr && pod != nullptr);
   static_cast<void>(cache.assume(pod, node).is_success());  // known already: its place stays
   Reservation reservation;
@@ -373,7 +373,7 @@ Reservation Reservation::restore(const Framework& framework, Cache& cache, std::
   reservation.state_ = std::move(state);
   reservation.pod_ = std::move(pod);
   reservation.node_ = std::move(node);
-  framework.run_restore(*reservation.state_, *reservation.pod_, reservation.node_, grants);
+  framework.run_restore(*reservation.state_, *reservation.pod_, reservation.node_, bound_volumes);
   return reservation;
 }
 

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "core/cache/cache.h"
+#include "core/fastpath/class_view.h"
 #include "core/framework/framework.h"
 #include "core/framework/node_statuses.h"
 #include "core/random.h"
-#include "core/scheduler/class_view.h"
 #include "core/status.h"
 
 namespace berth {
@@ -85,10 +85,11 @@ class Reservation {
   // Assume, Reserve. On failure everything is undone and the status returned.
   static Result<Reservation> make(const Framework& framework, Cache& cache, std::unique_ptr<CycleState> state,
                                   std::shared_ptr<const Pod> pod, std::string node);
-  // After a restart: assumes the pod again, and every Reserve plugin takes again what the row's grants name. Armed, so
-  // that a drop undoes it. A pod that the cache knows already stays as it is there.
+  // After a restart: assumes the pod again, and every Reserve plugin takes again what the row's bound volumes name.
+  // Armed, so that a drop undoes it. A pod that the cache knows already stays as it is there.
   static Reservation restore(const Framework& framework, Cache& cache, std::unique_ptr<CycleState> state,
-                             std::shared_ptr<const Pod> pod, std::string node, const std::vector<VolumeGrant>& grants);
+                             std::shared_ptr<const Pod> pod, std::string node,
+                             const std::vector<BoundVolume>& bound_volumes);
   Reservation() = default;
   Reservation(Reservation&& other) noexcept;
   Reservation& operator=(Reservation&& other) noexcept;

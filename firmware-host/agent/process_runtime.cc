@@ -59,7 +59,7 @@ struct ProcessRuntime::Pod {
   Tag tag;
   std::string directory;
   std::string manifest;
-  std::vector<VolumeGrant> volumes;
+  std::vector<BoundVolume> volumes;
   Status prepared;  // the answer to prepare(), until it is given
   ProcessId keeper;
   std::unique_ptr<FdWatch> exit;     // of the keeper; null: none alive
@@ -141,7 +141,7 @@ std::vector<Tag> ProcessRuntime::list() {
 }
 
 Result<Workload> ProcessRuntime::plan(const Tag& tag, const std::string& pod,
-                                      const std::vector<VolumeGrant>& volumes) const {
+                                      const std::vector<BoundVolume>& volumes) const {
   if (!is_plain(tag.uid)) return Status::error("metadata.uid: '" + tag.uid + "' may hold letters, digits, - . _ only");
   const Result<Json> json = Json::parse(pod);
   if (!json) return Status::error("pod: " + json.error().message());
@@ -175,7 +175,7 @@ Status ProcessRuntime::make_ready(const Workload& workload, const std::string& d
   return Status::ok();
 }
 
-void ProcessRuntime::prepare(const Tag& tag, const std::string& pod, const std::vector<VolumeGrant>& volumes) {
+void ProcessRuntime::prepare(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes) {
   Pod& entry = pod_of(tag);
   const Result<Workload> workload = plan(tag, pod, volumes);
   entry.prepared = workload ? make_ready(*workload, entry.directory) : workload.error();
@@ -216,7 +216,7 @@ void ProcessRuntime::remove_unattended(const std::string& tag, const std::vector
 }
 
 Result<std::string> ProcessRuntime::start(const Tag& tag, const std::string& pod,
-                                          const std::vector<VolumeGrant>& volumes) {
+                                          const std::vector<BoundVolume>& volumes) {
   Pod& entry = pod_of(tag);
   if (entry.stopping) return Status::error("the workload is being stopped");
   timers_.cancel(entry.timer);

@@ -22,9 +22,9 @@
 #include <string>
 #include <vector>
 
+#include "core/agent/runtime.h"
 #include "core/clock.h"
 #include "core/log.h"
-#include "core/runtime.h"
 #include "core/timers.h"
 #include "firmware-host/agent/keeper.h"
 #include "firmware-host/agent/pod_state.h"
@@ -58,9 +58,9 @@ class ProcessRuntime final : public Runtime {
 
   void set_handler(Handler* handler) override { handler_ = handler; }
   std::vector<Tag> list() override;
-  void prepare(const Tag& tag, const std::string& pod, const std::vector<VolumeGrant>& volumes) override;
+  void prepare(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes) override;
   void undo(const Tag& tag) override;
-  Result<std::string> start(const Tag& tag, const std::string& pod, const std::vector<VolumeGrant>& volumes) override;
+  Result<std::string> start(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes) override;
   void go(const Tag& tag) override;
   void stop(const Tag& tag, Millis grace) override;
 
@@ -72,7 +72,7 @@ class ProcessRuntime final : public Runtime {
   std::string text_of(const Tag& tag) const { return tag_text(config_.fleet, config_.node, tag); }
   Pod& pod_of(const Tag& tag);
   void later(Pod& pod, Millis delay, Next next);
-  Result<Workload> plan(const Tag& tag, const std::string& pod, const std::vector<VolumeGrant>& volumes) const;
+  Result<Workload> plan(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes) const;
   Status make_ready(const Workload& workload, const std::string& directory) const;
 
   void answer_prepared(const Tag& tag);

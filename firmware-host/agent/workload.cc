@@ -91,8 +91,8 @@ bool climbs(const std::string& path) { return ("/" + path + "/").find("/../") !=
 
 class Planner {
  public:
-  Planner(const Json& pod, const Tag& tag, const std::vector<VolumeGrant>& grants, const Site& site)
-      : metadata_(member(pod, "metadata")), spec_(member(pod, "spec")), grants_(grants), site_(site) {
+  Planner(const Json& pod, const Tag& tag, const std::vector<BoundVolume>& bound_volumes, const Site& site)
+      : metadata_(member(pod, "metadata")), spec_(member(pod, "spec")), grants_(bound_volumes), site_(site) {
     plan_.tag = tag_text(site.fleet, site.node, tag);
     uid_ = tag.uid;
   }
@@ -152,8 +152,8 @@ class Planner {
   Result<Volume> read_volume(const Json& volume, const std::string& name, const std::string& path) {
     if (const Json& claim = member(volume, "persistentVolumeClaim"); claim.is_object()) {
       const std::string claim_name = text_of(metadata_, "namespace") + "/" + text_of(claim, "claimName");
-      for (const VolumeGrant& grant : grants_) {
-        if (grant.claim == claim_name) return granted(grant);
+      for (const BoundVolume& bound_volume : grants_) {
+        if (bound_volume.claim == claim_name) return granted(bound_volume);
       }
       return Status::error("volume " + name + ": claim " + claim_name + " was not granted to this pod");
     }
@@ -177,14 +177,16 @@ class Planner {
     return Status::error(path + ": names no source");
   }
 
-  Result<Volume> granted(const VolumeGrant& grant) {
-    if (!grant.path.starts_with('/') || climbs(grant.path)) {
-      return Status::error("volume " + grant.volume + ": path '" + grant.path + "' must be absolute and without ..");
+  Result<Volume> granted(const BoundVolume& bound_volume) {
+    if (!bound_volume.path.starts_with('/') || climbs(bound_volume.path)) {
+      return Status::error("volume " + bound_volume.volume + ": path '" + bound_volume.path +
+                           "' must be absolute and without ..");
     }
-    const bool offered = std::any_of(site_.offered.begin(), site_.offered.end(),
-                                     [&](const std::string& directory) { return is_inside(grant.path, directory); });
-    (offered ? plan_.directories : plan_.existing).push_back(grant.path);
-    return Volume{grant.path};
+    const bool offered = std::any_of(site_.offered.begin(), site_.offered.end(), [&](const std::string& directory) {
+      return is_inside(bound_volume.path, directory);
+    });
+    (offered ? plan_.directories : plan_.existing).push_back(bound_volume.path);
+    return Volume{bound_volume.path};
   }
 
   Result<ContainerPlan> plan_container(const Json& container) {
@@ -314,7 +316,7 @@ class Planner {
 
   const Json& metadata_;
   const Json& spec_;
-  const std::vector<VolumeGrant>& grants_;
+  const std::vector<BoundVolume>& grants_;
   const Site& site_;
   std::string uid_;
   std::string path_;  // of the container being planned
@@ -328,7 +330,7 @@ std::string tag_text(const std::string& fleet, const std::string& node, const Ta
   return fleet + "/" + node + "/" + tag.uid + "/" + to_text(tag.epoch);
 }
 
-Result<Workload> plan_workload(const Json& pod, const Tag& tag, const std::vector<VolumeGrant>& volumes,
+Result<Workload> plan_workload(const Json& pod, const Tag& tag, const std::vector<BoundVolume>& volumes,
                                const Site& site) {
   return Planner(pod, tag, volumes, site).plan();
 }

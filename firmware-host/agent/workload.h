@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/api/json.h"
+#include "core/agent/runtime.h"
 #include "core/clock.h"
 #include "core/handshake/messages.h"
-#include "core/runtime.h"
+#include "core/json/json.h"
 #include "core/status.h"
 
 namespace berth {
@@ -55,7 +55,7 @@ struct Site {
 std::string tag_text(const std::string& fleet, const std::string& node, const Tag& tag);
 
 // Every error names the field or the container, and what to change.
-Result<Workload> plan_workload(const Json& pod, const Tag& tag, const std::vector<VolumeGrant>& volumes,
+Result<Workload> plan_workload(const Json& pod, const Tag& tag, const std::vector<BoundVolume>& volumes,
                                const Site& site);
 
 // Kubernetes' expansion of $(NAME): unknown names stay as they are, $$ is a plain $.

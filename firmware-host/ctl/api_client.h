@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "core/api/json.h"
 #include "core/api/objects.h"
 #include "core/clock.h"
+#include "core/handshake/topics.h"
+#include "core/json/json.h"
 #include "core/timers.h"
-#include "core/topics.h"
 #include "core/transport.h"
 #include "firmware-host/ctl/outcome.h"
 

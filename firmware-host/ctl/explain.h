@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/api/json.h"
+#include "core/json/json.h"
 
 namespace berth {
 

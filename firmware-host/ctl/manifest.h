@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/api/json.h"
 #include "core/api/objects.h"
+#include "core/json/json.h"
 #include "firmware-host/ctl/outcome.h"
 
 namespace berth {

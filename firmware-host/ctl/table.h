@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "core/api/json.h"
 #include "core/api/objects.h"
+#include "core/json/json.h"
 
 namespace berth {
 

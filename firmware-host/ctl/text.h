@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/api/json.h"
+#include "core/json/json.h"
 #include "firmware-host/ctl/options.h"
 
 namespace berth {

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "core/scheduler/gateway.h"
+#include "core/gateway/gateway.h"
 #include "firmware-host/broker_connection.h"
 #include "firmware-host/gateway/broker.h"
 #include "firmware-host/gateway/command_line.h"
@@ -247,7 +247,7 @@ class GatewayApp {
     note_turn(heard_us - turn_ended_us_, ended_us - heard_us);
     turn_ended_us_ = ended_us;
     if (finished.is_success()) service_.turn_ended();
-    mind_budget();
+    check_write_budget();
     mind_memory();
     if (finished.is_success() && ending_) {
       transport_->disconnect();
@@ -269,7 +269,7 @@ class GatewayApp {
                {{"heard_us", std::to_string(heard_us)}, {"decided_us", std::to_string(decided_us)}});
   }
 
-  void mind_budget() {
+  void check_write_budget() {
     const auto* store = dynamic_cast<const SqliteStore*>(store_.get());
     if (store == nullptr) return;
     const WriteBudget::State state = budget_.note(clock_.now(), store->bytes_written());
@@ -282,7 +282,7 @@ class GatewayApp {
                   {"flash_bytes_per_day", std::to_string(settings_.flash_bytes_per_day)}});
     }
     budget_state_ = state;
-    gateway_->spare_flash(state == WriteBudget::State::over);
+    gateway_->save_writes(state == WriteBudget::State::over);
   }
 
   // What a burst, or the reading of the store, took and freed is not left to count for ever.

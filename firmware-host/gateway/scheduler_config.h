@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/api/json.h"
 #include "core/clock.h"
 #include "core/framework/framework.h"
+#include "core/json/json.h"
 #include "core/status.h"
 
 namespace berth {

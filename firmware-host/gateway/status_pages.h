@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/api/json.h"
 #include "core/clock.h"
-#include "core/scheduler/gateway.h"
+#include "core/gateway/gateway.h"
+#include "core/json/json.h"
 #include "core/timers.h"
 #include "firmware-host/http_server.h"
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "core/topics.h"
+#include "core/handshake/topics.h"
 #include "core/transport.h"
 
 namespace berth::bench {
@@ -28,7 +28,7 @@ class CountedLink final : public Transport, private Transport::Handler {
     note("to", message);
     link_.send(message);
   }
-  std::size_t room() const override { return link_.room(); }
+  std::size_t send_window() const override { return link_.send_window(); }
   void gather(bool on) override { link_.gather(on); }
   void subscribe(const std::string& filter, int qos, SubscribeOptions options = {}) override {
     link_.subscribe(filter, qos, options);
@@ -44,7 +44,7 @@ class CountedLink final : public Transport, private Transport::Handler {
     handler_->on_message(message);
   }
   void on_link(bool up) override { handler_->on_link(up); }
-  void on_room() override { handler_->on_room(); }
+  void on_send_window() override { handler_->on_send_window(); }
 
   void note(const char* direction, const Message& message) {
     std::size_t properties = message.expiry_s > 0 ? 5 : 0;

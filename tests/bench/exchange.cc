@@ -17,14 +17,14 @@
 #include <utility>
 #include <vector>
 
-#include "core/scheduler/gateway.h"
+#include "core/gateway/gateway.h"
 #include "plugins/registry.h"
 #include "storage/sqlite_store.h"
 #include "tests/bench/bare_sync.h"
 #include "tests/bench/counted_link.h"
 #include "tests/bench/ready_device.h"
 #include "tests/bench/socket_bytes.h"
-#include "tests/unit/mosquitto_child.h"
+#include "tests/unit/transports/mosquitto_child.h"
 #include "transports/mqtt.h"
 
 namespace berth::bench {

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "core/api/defaults.h"
-#include "core/scheduler/gateway.h"
+#include "core/gateway/gateway.h"
 #include "plugins/registry.h"
 #include "storage/sqlite_store.h"
 #include "tests/bench/bare_sync.h"

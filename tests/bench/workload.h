@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include "core/api/json.h"
+#include "core/json/json.h"
 #include "core/status.h"
 
 namespace berth::bench {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/check.h"
-#include "core/scheduler/object_events.h"
+#include "core/objects/object_events.h"
 #include "plugins/registry.h"
 
 namespace berth::bench {
@@ -108,7 +108,7 @@ bool World::finish(BindingCycle& cycle) {
   const std::shared_ptr<const Pod> pod = cycle.queued.pod;
   CHECK(!cycle.waits);  // no plugin of the default profile waits
   scheduler_->leave_queue(cycle);
-  BindRequest request;
+  PlacementRequest request;
   Status status = scheduler_->pre_bind(cycle, request);
   if (status.is_success()) {
     bind_volumes(request);
@@ -125,21 +125,21 @@ bool World::finish(BindingCycle& cycle) {
   return true;
 }
 
-void World::bind_volumes(const BindRequest& request) {
-  for (const VolumeGrant& grant : request.volumes) {
-    PersistentVolumeClaim claim = *claims_.at(grant.claim);
-    PersistentVolume volume = *volumes_.at(grant.volume);
-    volume.claim_ref = grant.claim;
+void World::bind_volumes(const PlacementRequest& request) {
+  for (const BoundVolume& bound_volume : request.volumes) {
+    PersistentVolumeClaim claim = *claims_.at(bound_volume.claim);
+    PersistentVolume volume = *volumes_.at(bound_volume.volume);
+    volume.claim_ref = bound_volume.claim;
     volume.claim_ref_uid = claim.metadata.uid;
     volume.phase = "Bound";
-    claim.volume_name = grant.volume;
+    claim.volume_name = bound_volume.volume;
     claim.phase = "Bound";
     claim.metadata.annotations["pv.kubernetes.io/bind-completed"] = "yes";
-    claims_[grant.claim] = std::make_shared<const PersistentVolumeClaim>(std::move(claim));
+    claims_[bound_volume.claim] = std::make_shared<const PersistentVolumeClaim>(std::move(claim));
     const auto bound = std::make_shared<const PersistentVolume>(std::move(volume));
     auto& of_class = of_class_[bound->storage_class_name];
-    *std::find(of_class.begin(), of_class.end(), volumes_[grant.volume]) = bound;
-    volumes_[grant.volume] = bound;
+    *std::find(of_class.begin(), of_class.end(), volumes_[bound_volume.volume]) = bound;
+    volumes_[bound_volume.volume] = bound;
     ++volumes_version_;
   }
 }

@@ -11,7 +11,7 @@
 
 namespace berth::bench {
 
-class World final : public Surroundings, public Lister {
+class World final : public SchedulerHost, public Lister {
  public:
   explicit World(bool remembers);
   static Result<std::shared_ptr<const Node>> make_node(const Json& manifest);
@@ -61,7 +61,7 @@ class World final : public Surroundings, public Lister {
   };
   template <class T>
   using Shelf = std::map<std::string, std::shared_ptr<const T>>;
-  void bind_volumes(const BindRequest& request);
+  void bind_volumes(const PlacementRequest& request);
 
   VirtualClock clock_;
   std::unique_ptr<Scheduler> scheduler_;

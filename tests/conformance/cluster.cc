@@ -138,19 +138,19 @@ bool Cluster::is_unbound(const std::string& claim) const {
   return found != claims_.end() && found->second->volume_name.empty();
 }
 
-void Cluster::bind_volumes(const std::vector<VolumeGrant>& grants) {
-  for (const VolumeGrant& grant : grants) {
-    if (!is_unbound(grant.claim)) continue;
-    PersistentVolumeClaim claim = *claims_.at(grant.claim);
-    PersistentVolume volume = *volumes_.at(grant.volume);
-    volume.claim_ref = grant.claim;
+void Cluster::bind_volumes(const std::vector<BoundVolume>& bound_volumes) {
+  for (const BoundVolume& bound_volume : bound_volumes) {
+    if (!is_unbound(bound_volume.claim)) continue;
+    PersistentVolumeClaim claim = *claims_.at(bound_volume.claim);
+    PersistentVolume volume = *volumes_.at(bound_volume.volume);
+    volume.claim_ref = bound_volume.claim;
     volume.claim_ref_uid = claim.metadata.uid;
     volume.phase = "Bound";
-    claim.volume_name = grant.volume;
+    claim.volume_name = bound_volume.volume;
     claim.phase = "Bound";
     claim.metadata.annotations["pv.kubernetes.io/bind-completed"] = "yes";
-    claims_[grant.claim] = std::make_shared<PersistentVolumeClaim>(std::move(claim));
-    volumes_[grant.volume] = std::make_shared<PersistentVolume>(std::move(volume));
+    claims_[bound_volume.claim] = std::make_shared<PersistentVolumeClaim>(std::move(claim));
+    volumes_[bound_volume.volume] = std::make_shared<PersistentVolume>(std::move(volume));
   }
 }
 

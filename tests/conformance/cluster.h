@@ -26,7 +26,7 @@ class Cluster final : public Handle, public Lister {
   // The pod runs on the node from now on; it is nominated nowhere. `start_time`: milliseconds since 1970.
   void place(const Pod& pod, const std::string& node, std::int64_t start_time);
   // The volumes become the claims', completely.
-  void bind_volumes(const std::vector<VolumeGrant>& grants);
+  void bind_volumes(const std::vector<BoundVolume>& bound_volumes);
   // A provisioner is asked for a volume on the node, and does not answer.
   void select_node(const std::string& claim, const std::string& node);
   bool is_unbound(const std::string& claim) const;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/api/json.h"
+#include "core/json/json.h"
 #include "core/scheduler/scheduling_cycle.h"
 
 namespace berth {

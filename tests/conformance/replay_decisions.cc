@@ -135,10 +135,10 @@ class Run {
     std::vector<std::string> feasible{got.result.decision.node};
     for (const NodeScore& total : got.result.decision.totals) feasible.push_back(total.node);
     for (const std::string& node : feasible) {
-      const VolumeDecision* decision = VolumeBinding::decision(got.state, node);
+      const PodVolumes* decision = VolumeBinding::decision(got.state, node);
       if (decision == nullptr || (decision->bind.empty() && decision->provision.empty())) continue;
       VolumeChoice& choice = got.volumes[node];
-      for (const VolumeGrant& grant : decision->bind) choice.bound[grant.claim] = grant.volume;
+      for (const BoundVolume& bound_volume : decision->bind) choice.bound[bound_volume.claim] = bound_volume.volume;
       choice.provisioned = decision->provision;
     }
   }
@@ -153,11 +153,11 @@ class Run {
     const std::string node = text(at(record, "node"));
     if (node.empty()) return;
     const Json& volumes = at(at(record, "volumes"), node);
-    std::vector<VolumeGrant> grants;
+    std::vector<BoundVolume> bound_volumes;
     if (const Json& fixed = at(volumes, "static"); fixed.is_object()) {
-      for (const auto& [claim, volume] : fixed.as_object()) grants.push_back({claim, text(volume), {}});
+      for (const auto& [claim, volume] : fixed.as_object()) bound_volumes.push_back({claim, text(volume), {}});
     }
-    cluster_.bind_volumes(grants);
+    cluster_.bind_volumes(bound_volumes);
     for (const std::string& claim : strings(at(volumes, "provision"))) cluster_.select_node(claim, node);
     cluster_.place(pod, node, start);
   }

@@ -73,7 +73,7 @@ Json show_condition(const PodCondition& condition) {
 // One version of a pod as the API server holds it; its condition lies in the manifest, its node in node_name.
 using Table = std::map<std::string, std::shared_ptr<const Pod>>;
 
-class ScriptedCluster final : public Surroundings {
+class ScriptedCluster final : public SchedulerHost {
  public:
   ScriptedCluster(const Json& input, bool remembers)
       : script(input), scheduler(clock, lister, *this, {{}, 0, pick_heap_root, nullptr, remembers}) {}
@@ -260,7 +260,7 @@ class Replay {
   void run_binding(BindingCycle& cycle) {
     Scheduler& scheduler = cluster_.scheduler;
     scheduler.leave_queue(cycle);
-    BindRequest request;
+    PlacementRequest request;
     Status status = scheduler.pre_bind(cycle, request);
     if (status.is_success()) status = scheduler.bind(cycle);
     if (!status.is_success()) return scheduler.fail_binding(cycle, status);

@@ -105,7 +105,7 @@ class ScriptedPlugin final : public PreEnqueuePlugin,
   Status pre_bind_pre_flight(CycleState& state, const Pod& pod, const std::string& node) override {
     return on_node("PreBindPreFlight", state, pod, node);
   }
-  Status pre_bind(CycleState& state, const Pod& pod, const std::string& node, BindRequest&) override {
+  Status pre_bind(CycleState& state, const Pod& pod, const std::string& node, PlacementRequest&) override {
     return on_node("PreBind", state, pod, node);
   }
   Status bind(CycleState& state, const Pod& pod, const std::string& node) override {

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "core/check.h"
-#include "core/scheduler/gateway.h"
+#include "core/gateway/gateway.h"
 #include "firmware-host/gateway/store.h"
 #include "plugins/registry.h"
 

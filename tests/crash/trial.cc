@@ -68,7 +68,7 @@ std::string check_full(Session& session, Disk& disk) {
   if (!session.failure().empty()) return "a commit failed on a full disk: " + session.failure();
   disk.make_room();
   if (!session.is_open()) return {};
-  const Status room = session.store().room();
+  const Status room = session.store().capacity();
   return room.is_success() ? "" : "still full though there is room again: " + room.message();
 }
 

@@ -9,7 +9,7 @@
 #include "core/agent/agent.h"
 #include "core/check.h"
 #include "storage/memory_store.h"
-#include "tests/fuzz/surroundings.h"
+#include "tests/fuzz/environment.h"
 
 namespace berth::fuzz {
 namespace {
@@ -19,7 +19,7 @@ class ToldRuntime final : public Runtime {
  public:
   void set_handler(Handler* handler) override { handler_ = handler; }
   std::vector<Tag> list() override { return {things_.begin(), things_.end()}; }
-  void prepare(const Tag& tag, const std::string&, const std::vector<VolumeGrant>&) override {
+  void prepare(const Tag& tag, const std::string&, const std::vector<BoundVolume>&) override {
     things_.insert(tag);
     preparing_.insert(tag);
   }
@@ -27,7 +27,7 @@ class ToldRuntime final : public Runtime {
     things_.erase(tag);
     preparing_.erase(tag);
   }
-  Result<std::string> start(const Tag& tag, const std::string&, const std::vector<VolumeGrant>&) override {
+  Result<std::string> start(const Tag& tag, const std::string&, const std::vector<BoundVolume>&) override {
     things_.insert(tag);
     running_.insert(tag);
     return std::string("1:1");

@@ -6,11 +6,11 @@
 #include <memory>
 
 #include "core/check.h"
+#include "core/gateway/gateway.h"
 #include "core/handshake/messages.h"
-#include "core/scheduler/gateway.h"
 #include "plugins/registry.h"
 #include "storage/memory_store.h"
-#include "tests/fuzz/surroundings.h"
+#include "tests/fuzz/environment.h"
 #include "tests/one_message.h"
 
 namespace berth::fuzz {

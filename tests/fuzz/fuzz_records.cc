@@ -4,12 +4,12 @@
 
 #include "core/agent/records.h"
 #include "core/check.h"
+#include "core/gateway/gateway.h"
 #include "core/handshake/row.h"
-#include "core/scheduler/gateway.h"
 #include "plugins/registry.h"
 #include "storage/change.h"
 #include "storage/memory_store.h"
-#include "tests/fuzz/surroundings.h"
+#include "tests/fuzz/environment.h"
 
 namespace berth::fuzz {
 namespace {

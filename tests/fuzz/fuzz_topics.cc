@@ -4,7 +4,7 @@
 #include "core/api/timestamp.h"
 #include "core/check.h"
 #include "core/handshake/epoch.h"
-#include "core/topics.h"
+#include "core/handshake/topics.h"
 
 using namespace berth;
 

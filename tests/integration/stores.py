@@ -101,7 +101,7 @@ def open_entry(entry):
 
 
 def decoded(table, key, value):
-    """A value as JSON: of pods and nodes (core/scheduler/pod_record.h, node_record.h) and rows (core/handshake/row.h), which are binary, the same
+    """A value as JSON: of pods and nodes (core/objects/pod_record.h, node_record.h) and rows (core/handshake/row.h), which are binary, the same
     members as of those that are JSON."""
     if value[:1] not in (b"\x01", b"\x02"):
         return json.loads(value)

@@ -90,12 +90,12 @@ void CutTransport::on_link(bool up) {
   if (handler_ != nullptr) handler_->on_link(up);
 }
 
-void CutTransport::on_room() {
+void CutTransport::on_send_window() {
   watcher_.on_room_again();
-  if (handler_ != nullptr) handler_->on_room();
+  if (handler_ != nullptr) handler_->on_send_window();
 }
 
-void CutRuntime::prepare(const Tag& tag, const std::string& pod, const std::vector<VolumeGrant>& volumes) {
+void CutRuntime::prepare(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes) {
   if (point_.lets_out()) machine_.prepare(tag, pod, volumes);
 }
 
@@ -103,7 +103,7 @@ void CutRuntime::undo(const Tag& tag) {
   if (point_.lets_out()) machine_.undo(tag);
 }
 
-Result<std::string> CutRuntime::start(const Tag& tag, const std::string& pod, const std::vector<VolumeGrant>& volumes) {
+Result<std::string> CutRuntime::start(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes) {
   if (!point_.lets_out()) return std::string("0:0");  // nobody is left to read it
   return machine_.start(tag, pod, volumes);
 }

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/runtime.h"
+#include "core/agent/runtime.h"
 #include "core/store.h"
 #include "core/transport.h"
 #include "storage/memory_store.h"
@@ -57,7 +57,7 @@ class CutStore final : public Store {
   void put(Table table, const std::string& key, const std::string& value) override;
   void erase(Table table, const std::string& key) override;
   std::uint64_t next_position() const override;
-  Status room() override { return flash_.room(); }
+  Status capacity() override { return flash_.capacity(); }
   Status begin(const std::string& key, const std::string& value, int phase) override;
   void advance(const std::string& key, int phase) override;
   Status commit() override;
@@ -99,12 +99,12 @@ class CutTransport final : public Transport, public Transport::Handler {
   void set_handler(Transport::Handler* handler) override { handler_ = handler; }
   bool is_up() const override { return client_.is_up(); }
   void send(const Message& message) override;
-  std::size_t room() const override { return client_.room(); }
+  std::size_t send_window() const override { return client_.send_window(); }
   void subscribe(const std::string& filter, int qos, SubscribeOptions options = {}) override;
 
   void on_message(const Message& message) override;
   void on_link(bool up) override;
-  void on_room() override;
+  void on_send_window() override;
 
  private:
   LoopbackClient& client_;
@@ -120,9 +120,9 @@ class CutRuntime final : public Runtime {
 
   void set_handler(Handler* handler) override { machine_.set_handler(handler); }
   std::vector<Tag> list() override { return blind_ ? std::vector<Tag>{} : machine_.list(); }
-  void prepare(const Tag& tag, const std::string& pod, const std::vector<VolumeGrant>& volumes) override;
+  void prepare(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes) override;
   void undo(const Tag& tag) override;
-  Result<std::string> start(const Tag& tag, const std::string& pod, const std::vector<VolumeGrant>& volumes) override;
+  Result<std::string> start(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes) override;
   void go(const Tag& tag) override;
   void stop(const Tag& tag, Millis grace) override;
 

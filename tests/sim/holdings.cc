@@ -42,13 +42,13 @@ Breach find_half_bound(const GatewaySight& gateway, Pairs& pairs) {
 }
 
 // P2: the transaction to phase bind makes a row's volumes Bound.
-Breach find_unbound(const GatewaySight& gateway, const Row& row, const VolumeGrant& grant) {
+Breach find_unbound(const GatewaySight& gateway, const Row& row, const BoundVolume& bound_volume) {
   if (row.phase != Phase::bind && row.phase != Phase::bound) return {};
-  const auto claim = gateway.claims.find(grant.claim);
-  if (claim == gateway.claims.end() || !gateway.volumes.contains(grant.volume)) return {};
-  if (claim->second.phase == "Bound" && claim->second.bound_to == grant.volume) return {};
-  return "row " + row.uid + " is in phase " + std::string(to_string(row.phase)) + " with volume " + grant.volume +
-         " for claim " + grant.claim + ", which is " +
+  const auto claim = gateway.claims.find(bound_volume.claim);
+  if (claim == gateway.claims.end() || !gateway.volumes.contains(bound_volume.volume)) return {};
+  if (claim->second.phase == "Bound" && claim->second.bound_to == bound_volume.volume) return {};
+  return "row " + row.uid + " is in phase " + std::string(to_string(row.phase)) + " with volume " +
+         bound_volume.volume + " for claim " + bound_volume.claim + ", which is " +
          (claim->second.phase == "Bound" ? "bound to " + claim->second.bound_to : "not bound");
 }
 
@@ -57,10 +57,10 @@ Breach find_in_gateway(const GatewaySight& gateway) {
   if (Breach breach = find_half_bound(gateway, pairs)) return breach;
   for (const std::string& uid : gateway.rows_with_volumes) {
     const Row& row = gateway.rows.at(uid);
-    for (const VolumeGrant& grant : row.volumes) {
-      if (Breach breach = find_unbound(gateway, row, grant)) return breach;
+    for (const BoundVolume& bound_volume : row.volumes) {
+      if (Breach breach = find_unbound(gateway, row, bound_volume)) return breach;
       if (row.phase == Phase::release) continue;
-      if (Breach breach = pairs.add(grant.claim, grant.volume, "row " + uid)) return breach;
+      if (Breach breach = pairs.add(bound_volume.claim, bound_volume.volume, "row " + uid)) return breach;
     }
   }
   return {};
@@ -72,8 +72,9 @@ Breach find_in_slots(const Witness& witness) {
     if (device->hostile) continue;
     for (const auto& [uid, slot] : device->durable.state.slots) {
       if (slot.state != SlotState::running || witness.was_forgotten(device->name, {uid, slot.epoch})) continue;
-      for (const VolumeGrant& grant : slot.volumes) {
-        if (Breach breach = pairs.add(grant.claim, grant.volume, "slot " + uid + " on " + device->name)) return breach;
+      for (const BoundVolume& bound_volume : slot.volumes) {
+        if (Breach breach = pairs.add(bound_volume.claim, bound_volume.volume, "slot " + uid + " on " + device->name))
+          return breach;
       }
     }
   }

@@ -2,7 +2,7 @@
 
 #include <iterator>
 
-#include "core/topics.h"
+#include "core/handshake/topics.h"
 #include "tests/sim/sim_device.h"
 
 namespace berth::sim {
@@ -15,7 +15,7 @@ struct Names {
   Epoch epoch{1, 1};
 };
 
-Names draw_names(Surroundings& world) {
+Names draw_names(SimEnvironment& world) {
   Random& random = world.random;
   Names names;
   const auto& rows = world.witness.gateway().rows;
@@ -33,7 +33,7 @@ Names draw_names(Surroundings& world) {
   return names;
 }
 
-Answer lying_answer(Surroundings& world, const std::string& node) {
+Answer lying_answer(SimEnvironment& world, const std::string& node) {
   constexpr AnswerType kTypes[] = {AnswerType::pre_bound, AnswerType::bound, AnswerType::released,
                                    AnswerType::rejected,  AnswerType::stale, AnswerType::superseded,
                                    AnswerType::hello,     AnswerType::slots};
@@ -59,7 +59,7 @@ Answer lying_answer(Surroundings& world, const std::string& node) {
 }
 
 // As many as a list may hold, or one more; some of them no answers at all.
-std::string lying_list(Surroundings& world, const std::string& node) {
+std::string lying_list(SimEnvironment& world, const std::string& node) {
   std::string items;
   for (std::uint64_t more = world.random.chance(1, 8) ? kMaxItems + 1 : 2 + world.random.below(6); more > 0; --more) {
     const std::string item = world.random.chance(1, 4) ? R"({"type":"Bound"})" : encode(lying_answer(world, node));
@@ -68,7 +68,7 @@ std::string lying_list(Surroundings& world, const std::string& node) {
   return R"({"items":[)" + items + "]}";
 }
 
-Json speaker(Surroundings& world) {
+Json speaker(SimEnvironment& world) {
   const Names names = draw_names(world);
   Json json = Json::object();
   json.set("incarnation", names.incarnation).set("bootId", "lie");
@@ -76,7 +76,7 @@ Json speaker(Surroundings& world) {
   return json.set("sequence", std::to_string(world.random.below(1000)));
 }
 
-std::string lying_state(Surroundings& world) {
+std::string lying_state(SimEnvironment& world) {
   Json json = speaker(world);
   json.set("heartbeatMs", "5000");
   json.set("labels", Json(Json::Object{{"zone", Json("a")}}));
@@ -94,7 +94,7 @@ std::string lying_status(const Names& names) {
 
 }  // namespace
 
-Message lie(Surroundings& world, const std::string& node) {
+Message lie(SimEnvironment& world, const std::string& node) {
   const Topics topics(kFleet);
   Message message;
   message.topic = topics.answers(kGateway, node);

@@ -9,6 +9,6 @@
 namespace berth::sim {
 
 // One message, on a topic that the broker would let this node write.
-Message lie(Surroundings& world, const std::string& node);
+Message lie(SimEnvironment& world, const std::string& node);
 
 }  // namespace berth::sim

@@ -1,6 +1,6 @@
 #include "tests/sim/mirror.h"
 
-#include "core/scheduler/accepting.h"
+#include "core/objects/accepting.h"
 #include "tests/sim/sim_device.h"
 
 namespace berth::sim {
@@ -48,7 +48,7 @@ Breach find_unlike_object(const Gateway& gateway, const std::map<std::string, st
 
 }  // namespace
 
-Reader::Reader(Surroundings& world) : topics_(kFleet), client_(world.broker, "reader") { client_.set_handler(this); }
+Reader::Reader(SimEnvironment& world) : topics_(kFleet), client_(world.broker, "reader") { client_.set_handler(this); }
 
 void Reader::on_link(bool up) {
   if (up) client_.subscribe(topics_.client("reader"), 1);

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "core/topics.h"
+#include "core/handshake/topics.h"
 #include "tests/sim/invariants.h"
 #include "tests/sim/process.h"
 #include "transports/loopback.h"
@@ -16,7 +16,7 @@ namespace berth::sim {
 // A client that asks the gateway for everything it has.
 class Reader final : private Transport::Handler {
  public:
-  explicit Reader(Surroundings& world);
+  explicit Reader(SimEnvironment& world);
   ~Reader() override { client_.set_handler(nullptr); }
 
   void connect() { client_.connect(); }

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/agent/records.h"
-#include "core/api/json.h"
+#include "core/json/json.h"
 #include "tests/sim/witness.h"
 
 namespace berth::sim {

@@ -20,7 +20,7 @@ std::size_t number_of(const std::string& name) { return std::stoul(name.substr(1
 
 }  // namespace
 
-Operators::Operators(Surroundings& world, std::size_t names, std::size_t nodes, bool rush)
+Operators::Operators(SimEnvironment& world, std::size_t names, std::size_t nodes, bool rush)
     : world_(world),
       topics_(kFleet),
       client_(world.broker, "operator"),

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/topics.h"
+#include "core/handshake/topics.h"
 #include "core/transport.h"
 #include "tests/sim/invariants.h"
 #include "tests/sim/process.h"
@@ -18,7 +18,7 @@ namespace berth::sim {
 
 class Operators final : private Transport::Handler {
  public:
-  Operators(Surroundings& world, std::size_t names, std::size_t nodes, bool rush);
+  Operators(SimEnvironment& world, std::size_t names, std::size_t nodes, bool rush);
   ~Operators() override {
     client_.set_handler(nullptr);
     rival_.set_handler(nullptr);
@@ -79,7 +79,7 @@ class Operators final : private Transport::Handler {
   void publish(const std::string& topic, const Json& payload);
   void ask(Json request);
 
-  Surroundings& world_;
+  SimEnvironment& world_;
   Topics topics_;
   LoopbackClient client_;
   LoopbackClient rival_;  // another person, at the same objects in the same moment

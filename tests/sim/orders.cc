@@ -13,7 +13,7 @@ constexpr char kWord[] = "sim/word";
 
 }  // namespace
 
-Orders::Orders(Surroundings& world, SimGateway& gateway, std::uint64_t seed)
+Orders::Orders(SimEnvironment& world, SimGateway& gateway, std::uint64_t seed)
     : world_(world),
       gateway_(gateway),
       topics_(kFleet),

@@ -6,8 +6,8 @@
 #include <functional>
 #include <string>
 
+#include "core/handshake/topics.h"
 #include "core/random.h"
-#include "core/topics.h"
 #include "tests/sim/invariants.h"
 #include "tests/sim/process.h"
 #include "tests/sim/sim_gateway.h"
@@ -17,7 +17,7 @@ namespace berth::sim {
 
 class Orders {
  public:
-  Orders(Surroundings& world, SimGateway& gateway, std::uint64_t seed);
+  Orders(SimEnvironment& world, SimGateway& gateway, std::uint64_t seed);
 
   void connect() { client_.connect(); }
   // Some rounds, once the storm is over. `run`: so much time passes; false when something else is wrong.
@@ -44,7 +44,7 @@ class Orders {
   int held(const Round& round) const;
   Breach find_unlike(const Round& round, int wanted) const;
 
-  Surroundings& world_;
+  SimEnvironment& world_;
   SimGateway& gateway_;
   Topics topics_;
   LoopbackClient client_;

@@ -13,7 +13,7 @@ enum Stream : std::uint64_t { kWorld = 0x11, kWeather = 0x22, kBroker = 0x33 };
 std::uint64_t mix(std::uint64_t seed, Stream stream) { return Random(seed * 1000003 + stream).next(); }
 }  // namespace
 
-Surroundings::Surroundings(std::uint64_t seed, Sabotage sabotage_in, bool print)
+SimEnvironment::SimEnvironment(std::uint64_t seed, Sabotage sabotage_in, bool print)
     : random(mix(seed, kWorld)),
       trace(print),
       sabotage(sabotage_in),
@@ -49,10 +49,10 @@ Process::Run::Run(Process& process, std::string id)
             process.name_ == "gateway" ? process.world_.mutant : Mutant::none,
             [&process](const RecordIds& touched) { process.read_flash(&touched); }) {
   const std::size_t room = process.name_ == "gateway" ? process.world_.gateway_room : 0;
-  if (room > 0) client.set_room(room, room + kOtherPlaces);
+  if (room > 0) client.set_send_window(room, room + kOtherPlaces);
 }
 
-Process::Process(Surroundings& world, std::string name)
+Process::Process(SimEnvironment& world, std::string name)
     : world_(world), name_(std::move(name)), clock_(world.clock), log_(world, name_) {}
 
 Process::~Process() = default;

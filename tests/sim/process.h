@@ -26,7 +26,7 @@
 namespace berth::sim {
 
 // What the processes of one world share.
-struct Surroundings {
+struct SimEnvironment {
   VirtualClock clock;
   Timers timers;
   Random random;
@@ -46,7 +46,7 @@ struct Surroundings {
   std::function<void(const std::string& uid)> on_ended = [](const std::string&) {};  // a workload, by itself
   std::function<void(std::string)> misuse;  // a program broke a contract that is no invariant
 
-  Surroundings(std::uint64_t seed, Sabotage sabotage_in, bool print);
+  SimEnvironment(std::uint64_t seed, Sabotage sabotage_in, bool print);
   Millis pick(Millis from, Millis to) {
     return from + static_cast<Millis>(random.below(static_cast<std::uint64_t>(to - from)));
   }
@@ -57,19 +57,19 @@ struct Surroundings {
 
 class TraceLog final : public Log {
  public:
-  TraceLog(Surroundings& world, std::string name) : world_(world), name_(std::move(name)) {}
+  TraceLog(SimEnvironment& world, std::string name) : world_(world), name_(std::move(name)) {}
   void write(Level level, std::string_view event, std::initializer_list<Field> fields) override;
 
  private:
   void note_preempted(std::initializer_list<Field> fields);
 
-  Surroundings& world_;
+  SimEnvironment& world_;
   std::string name_;
 };
 
 class Process : private CutTransport::Watcher {
  public:
-  Process(Surroundings& world, std::string name);
+  Process(SimEnvironment& world, std::string name);
   ~Process() override;
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
@@ -109,8 +109,8 @@ class Process : private CutTransport::Watcher {
   // `touched`: in these records only; null: in any.
   virtual void read_flash(const RecordIds* touched = nullptr) = 0;
 
-  Surroundings& world() { return world_; }
-  const Surroundings& world() const { return world_; }
+  SimEnvironment& world() { return world_; }
+  const SimEnvironment& world() const { return world_; }
   CrashPoint& point() { return run_->point; }
   MemoryStore& flash() { return flash_; }
   TraceLog& log() { return log_; }
@@ -137,7 +137,7 @@ class Process : private CutTransport::Watcher {
   void arm();
   void connect_later(Millis delay);
 
-  Surroundings& world_;
+  SimEnvironment& world_;
   const std::string name_;
   BootClock clock_;
   TraceLog log_;

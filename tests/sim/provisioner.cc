@@ -22,7 +22,7 @@ std::string text_at(const Json& json, std::initializer_list<std::string_view> pa
 
 std::string made_path(std::size_t claim) { return "/simulated/raw" + std::to_string(claim); }
 
-Provisioner::Provisioner(Surroundings& world)
+Provisioner::Provisioner(SimEnvironment& world)
     : world_(world), topics_(kFleet), client_(world.broker, "provisioner", world.persistent_sessions) {
   client_.set_handler(this);
 }

@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "core/topics.h"
+#include "core/handshake/topics.h"
 #include "core/transport.h"
 #include "tests/sim/process.h"
 #include "transports/loopback.h"
@@ -19,7 +19,7 @@ std::string made_path(std::size_t claim);
 
 class Provisioner final : private Transport::Handler {
  public:
-  explicit Provisioner(Surroundings& world);
+  explicit Provisioner(SimEnvironment& world);
   ~Provisioner() override { client_.set_handler(nullptr); }
 
   void connect() { client_.connect(); }
@@ -34,7 +34,7 @@ class Provisioner final : private Transport::Handler {
   void make(const std::string& key, const std::string& node);
   void publish(const std::string& topic, const Json& payload);
 
-  Surroundings& world_;
+  SimEnvironment& world_;
   Topics topics_;
   LoopbackClient client_;
   std::map<std::string, std::string> heard_;  // by claim: as last heard

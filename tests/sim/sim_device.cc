@@ -8,7 +8,7 @@ namespace {
 constexpr std::size_t kAnswersKept = 64;
 }
 
-SimDevice::SimDevice(Surroundings& world, AgentConfig config)
+SimDevice::SimDevice(SimEnvironment& world, AgentConfig config)
     : Process(world, config.node),
       config_(std::move(config)),
       runtime_(world.clock, world.timers, world.random.next(),

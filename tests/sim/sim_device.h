@@ -18,7 +18,7 @@ inline constexpr char kCamera[] = "sim.berth/camera";  // a device that some nod
 class SimDevice final : public Process {
  public:
   // `config`: boot id apart.
-  SimDevice(Surroundings& world, AgentConfig config);
+  SimDevice(SimEnvironment& world, AgentConfig config);
   ~SimDevice() override;
 
   // The machine loses power: workloads die as well.

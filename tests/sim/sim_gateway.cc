@@ -32,7 +32,7 @@ GatewayOptions make_options(const std::vector<std::string>& known_nodes, std::ui
 
 }  // namespace
 
-SimGateway::SimGateway(Surroundings& world, std::vector<std::string> known_nodes)
+SimGateway::SimGateway(SimEnvironment& world, std::vector<std::string> known_nodes)
     : Process(world, "gateway"), known_nodes_(std::move(known_nodes)) {}
 
 Status SimGateway::start_program(Store& store, Transport& transport, Timers& timers) {
@@ -43,7 +43,7 @@ Status SimGateway::start_program(Store& store, Transport& transport, Timers& tim
   if (started.is_success()) {
     check_places();
     set_memory_full(memory_full_);
-    gateway_->spare_flash(++starts_ % 2 == 0);  // every other life of it has used its budget up
+    gateway_->save_writes(++starts_ % 2 == 0);  // every other life of it has used its budget up
   }
   return started;
 }

@@ -6,14 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "core/scheduler/gateway.h"
+#include "core/gateway/gateway.h"
 #include "tests/sim/process.h"
 
 namespace berth::sim {
 
 class SimGateway final : public Process {
  public:
-  SimGateway(Surroundings& world, std::vector<std::string> known_nodes);
+  SimGateway(SimEnvironment& world, std::vector<std::string> known_nodes);
   ~SimGateway() override { drop_program(); }
 
   // The flash is lost; the operator's list of nodes is not (P8).

@@ -51,7 +51,7 @@ std::vector<Tag> SimRuntime::list() {
   return tags;
 }
 
-void SimRuntime::prepare(const Tag& tag, const std::string& pod, const std::vector<VolumeGrant>&) {
+void SimRuntime::prepare(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>&) {
   Item& item = items_[tag];
   if (item.work != Work::preparing && item.work != Work::prepared) {
     return hooks_.misused("prepare of " + to_text(tag) + ", which is past that");
@@ -91,7 +91,7 @@ void SimRuntime::undo(const Tag& tag) {
   items_.erase(found);
 }
 
-Result<std::string> SimRuntime::start(const Tag& tag, const std::string& pod, const std::vector<VolumeGrant>&) {
+Result<std::string> SimRuntime::start(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>&) {
   Item& item = items_[tag];
   if (item.work == Work::held || item.work == Work::running) return item.pid;
   if (item.work == Work::ended) {  // while the agent was away

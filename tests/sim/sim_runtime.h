@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/agent/runtime.h"
 #include "core/random.h"
-#include "core/runtime.h"
 #include "core/timers.h"
 #include "tests/sim/virtual_clock.h"
 
@@ -42,9 +42,9 @@ class SimRuntime final : public Runtime {
 
   void set_handler(Handler* handler) override { handler_ = handler; }
   std::vector<Tag> list() override;
-  void prepare(const Tag& tag, const std::string& pod, const std::vector<VolumeGrant>& volumes) override;
+  void prepare(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes) override;
   void undo(const Tag& tag) override;
-  Result<std::string> start(const Tag& tag, const std::string& pod, const std::vector<VolumeGrant>& volumes) override;
+  Result<std::string> start(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes) override;
   void go(const Tag& tag) override;
   void stop(const Tag& tag, Millis grace) override;
 

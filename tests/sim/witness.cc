@@ -6,7 +6,7 @@
 #include "core/api/host_ports.h"
 #include "core/bytes.h"
 #include "core/check.h"
-#include "core/scheduler/pod_record.h"
+#include "core/objects/pod_record.h"
 
 namespace berth::sim {
 

@@ -72,7 +72,7 @@ class World {
   std::set<std::string> orphans_seen() const;
 
   const Plan plan_;
-  Surroundings around_;
+  SimEnvironment around_;
   std::vector<std::unique_ptr<SimDevice>> devices_;
   std::vector<SimDevice*> hostile_;
   std::unique_ptr<SimGateway> gateway_;

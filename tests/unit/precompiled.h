@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "core/agent/agent.h"
+#include "core/gateway/gateway.h"
 #include "core/random.h"
-#include "core/scheduler/gateway.h"
 #include "core/scheduler/scheduling_cycle.h"
 #include "plugins/registry.h"
 #include "storage/memory_store.h"

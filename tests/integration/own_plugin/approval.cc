@@ -1,6 +1,6 @@
 #include "approval.h"
 
-#include "core/api/field_reader.h"
+#include "core/json/field_reader.h"
 
 using namespace berth;
 

@@ -7,9 +7,9 @@
 #include <charconv>
 
 #include "approval.h"
-#include "core/api/field_reader.h"
 #include "core/check.h"
 #include "core/framework/framework.h"
+#include "core/json/field_reader.h"
 #include "firmware-host/gateway/app.h"
 #include "plugins/registry.h"
 

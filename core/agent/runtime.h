@@ -1,0 +1,53 @@
+// Runtime seam (device side): what prepares, starts and stops workloads. Everything it makes carries the pod's tag,
+// so that it can be found again when every store is lost.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/clock.h"
+#include "core/handshake/epoch.h"
+#include "core/handshake/messages.h"
+#include "core/status.h"
+
+namespace berth {
+
+struct Tag {
+  std::string uid;
+  Epoch epoch;
+  auto operator<=>(const Tag&) const = default;
+};
+
+class Runtime {
+ public:
+  class Handler {
+   public:
+    virtual ~Handler() = default;
+    // Answers prepare(), unless undo() came first.
+    virtual void on_prepared(const Tag& tag, Status status) = 0;
+    // Observed state of a started workload changed. `status` is the pod's status as JSON text ({"phase": ...,
+    // "containerStatuses": [...]}); `finished`: every container ended for good (phase Succeeded or Failed).
+    virtual void on_status(const Tag& tag, const std::string& status, bool finished) = 0;
+    // Answers stop(): nothing of this tag is alive or left, not even a process that escaped its parent.
+    virtual void on_stopped(const Tag& tag) = 0;
+  };
+
+  virtual ~Runtime() = default;
+  virtual void set_handler(Handler* handler) = 0;
+  // Every tag that has something alive or prepared, found in the system itself, not in a record of ours.
+  virtual std::vector<Tag> list() = 0;
+  // Makes ready what can be made ready without running it (directories, volumes). Ends in on_prepared().
+  virtual void prepare(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes) = 0;
+  // Removes at once what prepare() made or a finished workload left. Unknown tags are ignored.
+  virtual void undo(const Tag& tag) = 0;
+  // Creates the workload, held before its first instruction. The handle ("<pid>:<start time>") must be durable
+  // before go(). A tag whose workload is alive already (the agent restarted) is taken over and its handle returned.
+  virtual Result<std::string> start(const Tag& tag, const std::string& pod,
+                                    const std::vector<BoundVolume>& volumes) = 0;
+  // Lets a started workload run; once more is harmless.
+  virtual void go(const Tag& tag) = 0;
+  // SIGTERM, then SIGKILL after grace; then removes what prepare() made. Ends in on_stopped(), also for unknown tags.
+  virtual void stop(const Tag& tag, Millis grace) = 0;
+};
+
+}  // namespace berth

@@ -1,0 +1,274 @@
+#include "core/fastpath/class_view.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/fastpath/pod_class.h"
+
+namespace berth {
+
+ClassView::Kinds ClassView::kinds_of(const Framework& framework, const Pod& pod) {
+  Kinds kinds;
+  for (const auto& entry : framework.filters()) {
+    if (entry.tracking == nullptr || entry.plugin->reads(pod, Point::filter) != Reads::objects) continue;
+    kinds.emplace(entry.name, entry.tracking->kind_of(pod));
+  }
+  return kinds;
+}
+
+ClassView::ClassView(const Framework& framework, const Pod& pod, Kinds kinds)
+    : framework_(framework), kinds_(std::move(kinds)), pod_(pod) {
+  pod_.shape = {};
+  for (const auto& entry : framework_.filters()) {
+    const auto kind = kinds_.find(entry.name);
+    tracked_plugins_.set(entry.number, kind != kinds_.end() && kind->second.has_value());
+  }
+  usable_ = find_undeclared();
+}
+
+bool ClassView::is_of(const Framework& framework, const Pod& pod, const Kinds& kinds, bool with_labels) const {
+  return &framework == &framework_ && kinds == kinds_ && is_same_class(pod, pod_, with_labels);
+}
+
+// False: no view is possible. Who scores says what it reads, who sums does so at both of its points, and of those who
+// filter one at least declares something.
+bool ClassView::find_undeclared() {
+  const auto is_declared = [this](const auto& entry, Point point) {
+    const Reads reads = entry.plugin->reads(pod_, point);
+    if (reads == Reads::objects) return tracked_plugins_.test(entry.number);
+    return reads != Reads::anything && (reads == Reads::sums) == (entry.summing != nullptr);
+  };
+  bool possible = true;
+  for (const auto& entry : framework_.pre_scores()) possible = possible && is_declared(entry, Point::pre_score);
+  for (const auto& entry : framework_.scores()) possible = possible && is_declared(entry, Point::score);
+  for (const auto& entry : framework_.pre_filters()) {
+    if (!is_declared(entry, Point::pre_filter)) undeclared_.set(entry.number);
+  }
+  for (const auto& entry : framework_.filters()) {
+    if (!is_declared(entry, Point::filter)) undeclared_.set(entry.number);
+  }
+  const auto follows = [](const auto& list, const auto& before) {
+    return std::all_of(list.begin(), list.end(), [&before](const auto& entry) {
+      return entry.summing == nullptr || std::any_of(before.begin(), before.end(), [&entry](const auto& other) {
+               return other.number == entry.number;
+             });
+    });
+  };
+  const auto& filters = framework_.filters();
+  return possible && follows(filters, framework_.pre_filters()) &&
+         follows(framework_.scores(), framework_.pre_scores()) &&
+         std::any_of(filters.begin(), filters.end(),
+                     [this](const auto& each) { return !undeclared_.test(each.number); }) &&
+         std::none_of(filters.begin(), filters.end(),
+                      [this](const auto& each) { return each.summing != nullptr && undeclared_.test(each.number); });
+}
+
+bool ClassView::follow(const Snapshot& snapshot, const Pod& pod) {
+  if (!usable_) return false;
+  const auto& summing = framework_.summing();
+  const auto& changes = snapshot.changes();
+  const auto behind = snapshot.changes_made() - changes_made_;
+  bool holds = begun_ && images_changed_ == snapshot.images_changed() &&
+               behind <= static_cast<std::int64_t>(changes.size()) &&
+               std::all_of(summing.begin(), summing.end(),
+                           [this](const SummingPlugin* plugin) { return plugin->sums_hold(state_, pod_); });
+  if (holds && behind > 0 && !snapshot.images().empty()) {
+    // How widely images are spread depends on how many nodes there are.
+    holds = std::all_of(changes.end() - behind, changes.end(),
+                        [](const auto& each) { return each.kind == Snapshot::Change::Kind::replaced; });
+  }
+  tracked_.clear();
+  holds = holds && note_tracked_changes(snapshot);
+  if (!holds) {
+    pod_ = pod;  // what objects made of another may hold no more
+    pod_.shape = {};
+    begun_ = begin(snapshot);
+  } else if (behind > 0 || !tracked_.empty()) {
+    begun_ = catch_up(snapshot);
+  }
+  changes_made_ = snapshot.changes_made();
+  return begun_;  // what broke may hold next time
+}
+
+bool ClassView::note_tracked_changes(const Snapshot& snapshot) {
+  return std::all_of(framework_.filters().begin(), framework_.filters().end(), [&](const auto& entry) {
+    return !tracked_plugins_.test(entry.number) || entry.tracking->changed(state_, snapshot, tracked_);
+  });
+}
+
+// PreFilter and PreScore of those who look at the class alone.
+bool ClassView::ask_class(const Snapshot& snapshot) {
+  state_ = CycleState();
+  for (const auto& entry : framework_.pre_filters()) {
+    if (entry.summing != nullptr || undeclared_.test(entry.number)) continue;
+    PreFilterResult narrowed;
+    const Status status = entry.plugin->pre_filter(state_, pod_, snapshot, narrowed);
+    if (status.is_skip()) {
+      state_.skip_filter.set(entry.number);
+    } else if (!status.is_success() || narrowed.node_names) {
+      return false;
+    }
+  }
+  for (const auto& entry : framework_.pre_scores()) {
+    if (entry.summing != nullptr) continue;
+    const Status status = entry.plugin->pre_score(state_, pod_, {});
+    if (status.is_skip()) {
+      state_.skip_score.set(entry.number);
+    } else if (!status.is_success()) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool ClassView::begin(const Snapshot& snapshot) {
+  if (!ask_class(snapshot)) return false;
+  images_changed_ = snapshot.images_changed();
+  is_changed_.assign(snapshot.nodes().size(), 0);
+  candidates_.reset(snapshot.nodes().size());
+  rejected_.reset(snapshot.nodes().size());
+  with_nominated_.clear();
+  domains_ = Domains();
+  for (SummingPlugin* plugin : framework_.summing()) plugin->begin_sums(state_, pod_, domains_);
+  for (const auto& node : snapshot.nodes()) sum(*node, 1);
+  return regroup(snapshot);
+}
+
+void ClassView::sum(const NodeInfo& node, std::int64_t times) {
+  domains_.count(*node.node, times);
+  for (SummingPlugin* plugin : framework_.summing()) plugin->sum(state_, pod_, node, times, domains_);
+}
+
+// All that was learnt of nodes, but not the sums, anew.
+bool ClassView::regroup(const Snapshot& snapshot) {
+  domains_.recount(snapshot);
+  for (std::size_t place = 0; place < snapshot.nodes().size(); ++place) {
+    if (!judge(static_cast<Candidates::Index>(place), snapshot)) return false;
+  }
+  return true;
+}
+
+void ClassView::follow_move(const Snapshot::Move& move) {
+  for (const auto& [place, node] : move.gone) {
+    if (is_changed_[place] == 0) sum(*node, -1);
+  }
+  std::vector<std::uint8_t> is_changed(move.from.size());
+  changed_.clear();
+  for (std::size_t place = 0; place < move.from.size(); ++place) {
+    is_changed[place] = move.from[place] == Snapshot::Move::kNew ? 1 : is_changed_[move.from[place]];
+    if (is_changed[place] != 0) changed_.push_back(place);
+  }
+  is_changed_ = std::move(is_changed);
+  candidates_.move(move.from);
+  rejected_.move(move.from);
+  with_nominated_.clear();
+}
+
+void ClassView::follow_last(const Snapshot::Change& change) {
+  if (change.kind == Snapshot::Change::Kind::came) {
+    changed_.push_back(change.place);
+  } else if (is_changed_[change.place] != 0) {
+    std::erase(changed_, change.place);
+  } else {
+    sum(*change.before, -1);
+  }
+  const std::size_t nodes = change.kind == Snapshot::Change::Kind::came ? change.place + 1 : change.place;
+  is_changed_.resize(nodes, 1);
+  candidates_.resize(nodes);
+  rejected_.resize(nodes);
+  with_nominated_.erase(change.place);
+}
+
+// Each node that changed: its first state since leaves the sums, its last enters them.
+bool ClassView::catch_up(const Snapshot& snapshot) {
+  const auto& changes = snapshot.changes();
+  changed_.clear();
+  for (auto change = changes.end() - (snapshot.changes_made() - changes_made_); change != changes.end(); ++change) {
+    switch (change->kind) {
+      case Snapshot::Change::Kind::moved: follow_move(*change->move); break;
+      case Snapshot::Change::Kind::came:
+      case Snapshot::Change::Kind::went: follow_last(*change); break;
+      case Snapshot::Change::Kind::replaced:
+        if (std::exchange(is_changed_[change->place], 1) != 0) break;
+        changed_.push_back(change->place);
+        sum(*change->before, -1);
+    }
+  }
+  for (const std::size_t place : changed_) {
+    is_changed_[place] = 0;
+    sum(*snapshot.nodes()[place], 1);
+  }
+  if (domains_.is_stale()) return regroup(snapshot);
+  changed_.insert(changed_.end(), tracked_.begin(), tracked_.end());
+  return std::all_of(changed_.begin(), changed_.end(),
+                     [&](std::size_t place) { return judge(static_cast<Candidates::Index>(place), snapshot); });
+}
+
+// Puts the node into its group, or nowhere when a plugin that looks at it alone rejects it.
+bool ClassView::judge(Candidates::Index place, const Snapshot& snapshot) {
+  const NodeInfo& node = *snapshot.nodes()[place];
+  for (const auto& entry : framework_.filters()) {
+    if (entry.summing != nullptr || state_.skip_filter.test(entry.number) || undeclared_.test(entry.number)) continue;
+    entry.count();
+    Status status = entry.plugin->filter(state_, pod_, node);
+    if (status.is_success()) continue;
+    if (!status.is_rejected()) return false;
+    candidates_.take(place);
+    rejected_.set(place, std::move(status).with_plugin(entry.name));
+    return true;
+  }
+  key_.clear();
+  std::int64_t own = 0;
+  for (const auto& entry : framework_.scores()) {
+    if (entry.summing != nullptr || state_.skip_score.test(entry.number)) continue;
+    std::int64_t score = 0;
+    entry.count();
+    if (!entry.plugin->score(state_, pod_, node, score).is_success()) return false;
+    if (entry.plugin->normalizes()) {
+      key_.push_back(score);
+      continue;
+    }
+    if (score < 0 || score > ScorePlugin::kMaxScore) return false;
+    own += score * entry.weight;
+  }
+  for (const SummingPlugin* plugin : framework_.summing()) plugin->add_traits(state_, pod_, node, domains_, key_);
+  candidates_.put(place, key_, own);
+  rejected_.clear(place);
+  return true;
+}
+
+ClassViews::ClassOf ClassViews::class_of(const Framework& framework, const Pod& pod, const Snapshot& snapshot) {
+  const auto& summing = framework.summing();
+  const bool with_labels = std::any_of(
+      summing.begin(), summing.end(), [&](const SummingPlugin* plugin) { return plugin->reads_labels(pod, snapshot); });
+  return {framework, pod, with_labels, ClassView::kinds_of(framework, pod)};
+}
+
+std::shared_ptr<const Pod> ClassViews::first_of_class(const ClassOf& of_pod) {
+  const auto& [framework, pod, with_labels, kinds] = of_pod;
+  for (const Seen& each : seen_) {
+    if (each.framework == &framework && is_same_class(*each.pod, pod, with_labels)) return nullptr;
+  }
+  for (const auto& view : views_) {
+    if (view->is_of(framework, pod, kinds, with_labels)) return nullptr;
+  }
+  auto first = std::make_shared<Pod>(pod);
+  first->shape = {};
+  seen_.push_front({&framework, first});
+  if (seen_.size() > kSeen) seen_.pop_back();
+  return first;
+}
+
+ClassView* ClassViews::of(const ClassOf& of_pod, const Snapshot& snapshot) {
+  const auto& [framework, pod, with_labels, kinds] = of_pod;
+  auto found = views_.begin();
+  while (found != views_.end() && !(*found)->is_of(framework, pod, kinds, with_labels)) ++found;
+  if (found == views_.end()) {
+    if (views_.size() == kClasses) views_.pop_back();
+    found = views_.insert(views_.end(), std::make_unique<ClassView>(framework, pod, kinds));
+  }
+  std::rotate(views_.begin(), found, found + 1);
+  return views_.front()->follow(snapshot, pod) ? views_.front().get() : nullptr;
+}
+
+}  // namespace berth

@@ -1,0 +1,338 @@
+#include "core/fastpath/fleet_scan.h"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <utility>
+
+namespace berth {
+
+namespace {
+
+bool reads_nodes_only(const Plugin& plugin, const Pod& pod, Point point) {
+  const Reads reads = plugin.reads(pod, point);
+  return reads == Reads::node || reads == Reads::node_and_images;
+}
+
+// Brings answers up to date: `ask_one` about nodes that changed, or `ask_all`. False: something broke.
+template <class Kept, class AskOne, class AskAll>
+bool follow(Kept& kept, const Snapshot& snapshot, AskOne ask_one, AskAll ask_all) {
+  const auto& changes = snapshot.changes();
+  const std::int64_t behind = snapshot.changes_made() - kept.changes_made;
+  bool holds = kept.values.size() == snapshot.nodes().size() && kept.images_changed == snapshot.images_changed() &&
+               behind <= static_cast<std::int64_t>(changes.size());
+  holds = holds && std::all_of(changes.end() - behind, changes.end(), [&](const Snapshot::Change& change) {
+            if (change.kind != Snapshot::Change::Kind::replaced) return false;
+            if (!ask_one(change.place, kept.values[change.place])) return false;
+            kept.uniform = kept.uniform && kept.values.size() > 1 &&
+                           kept.values[change.place] == kept.values[change.place == 0 ? 1 : 0];
+            return true;
+          });
+  if (!holds) {
+    kept.values.assign(snapshot.nodes().size(), {});
+    if (!ask_all(kept.values)) {
+      kept.values.clear();
+      return false;
+    }
+    kept.uniform = std::equal(kept.values.begin() + 1, kept.values.end(), kept.values.begin());
+  }
+  kept.changes_made = snapshot.changes_made();
+  kept.images_changed = snapshot.images_changed();
+  return true;
+}
+
+// Over all nodes, by place, and without a branch: several at once.
+
+std::size_t sum_of(const std::vector<std::uint8_t>& rejected) {
+  std::uint32_t sum = 0;
+  for (const std::uint8_t each : rejected) sum += each;
+  return sum;
+}
+
+// Nodes that are rejected get anything. False: the score of one that is not is out of range.
+bool add_in_range(const std::vector<std::int32_t>& scores, const std::vector<std::uint8_t>& rejected,
+                  std::int32_t weight, std::vector<std::int32_t>& totals) {
+  constexpr std::uint32_t kMost = ScorePlugin::kMaxScore;
+  std::int32_t* total = totals.data();
+  std::uint32_t wrong = 0;
+  for (std::size_t place = 0; place < totals.size(); ++place) {
+    const auto score = static_cast<std::uint32_t>(scores[place]);
+    const std::uint32_t in_range = score > kMost ? 0 : score;
+    const std::uint32_t fits = rejected[place] ^ 1u;
+    wrong |= (score ^ in_range) & (0 - fits);
+    total[place] += static_cast<std::int32_t>(in_range) * weight;
+  }
+  return wrong == 0;
+}
+
+struct Best {
+  std::int32_t total = 0;
+  std::size_t ties = 0;
+};
+
+Best best_of(const std::vector<std::int32_t>& totals, const std::vector<std::uint8_t>& rejected) {
+  std::int32_t best = 0;
+  for (std::size_t place = 0; place < totals.size(); ++place) {
+    const std::int32_t total = totals[place] & (rejected[place] - 1);
+    best = total > best ? total : best;
+  }
+  std::uint32_t ties = 0;
+  for (std::size_t place = 0; place < totals.size(); ++place) {
+    ties += (totals[place] == best ? 1u : 0u) & (rejected[place] ^ 1u);
+  }
+  return {best, ties};
+}
+
+}  // namespace
+
+template <class Value>
+typename NodeAnswers<Value>::Kept& NodeAnswers<Value>::of(const Plugin& plugin, const std::shared_ptr<const Pod>& pod) {
+  auto found =
+      std::find_if(kept_.begin(), kept_.end(), [&](const auto& each) { return !plugin.tells_apart(*each->pod, *pod); });
+  if (found == kept_.end()) {
+    if (kept_.size() < kKept) kept_.push_back(std::make_unique<Kept>());
+    found = kept_.end() - 1;
+    (*found)->pod = pod;
+    (*found)->changes_made = -1;
+    (*found)->values.clear();
+  }
+  std::rotate(kept_.begin(), found, found + 1);
+  return *kept_.front();
+}
+
+FleetScan::FleetScan(const Framework& framework)
+    : framework_(framework), filtered_(framework.filters().size()), scored_(framework.scores().size()) {
+  std::int64_t weights = 0;
+  for (const auto& entry : framework.scores()) weights += entry.weight;
+  totals_have_room_ = weights <= std::numeric_limits<std::int32_t>::max() / ScorePlugin::kMaxScore;
+}
+
+// Nobody reads more than nodes but those who sum, and may skip.
+bool FleetScan::is_for(const Pod& pod) const {
+  const auto all_do = [&pod](const auto& list, Point point) {
+    return std::all_of(list.begin(), list.end(), [&pod, point](const auto& entry) {
+      return entry.plugin->reads(pod, point) == Reads::sums || reads_nodes_only(*entry.plugin, pod, point);
+    });
+  };
+  return totals_have_room_ && all_do(framework_.pre_filters(), Point::pre_filter) &&
+         all_do(framework_.filters(), Point::filter) && all_do(framework_.pre_scores(), Point::pre_score) &&
+         all_do(framework_.scores(), Point::score);
+}
+
+const FleetScan::FilterAnswers::Kept* FleetScan::ask_filter(std::size_t plugin, CycleState& state,
+                                                            const std::shared_ptr<const Pod>& pod,
+                                                            const Snapshot& snapshot) {
+  const auto& entry = framework_.filters()[plugin];
+  auto& kept = filtered_[plugin].of(*entry.plugin, pod);
+  const auto ask_one = [&](std::size_t place, std::uint8_t& rejects) {
+    entry.count();
+    const Status status = entry.plugin->filter(state, *pod, *snapshot.nodes()[place]);
+    rejects = status.is_success() ? 0 : 1;
+    return status.is_success() || status.is_rejected();
+  };
+  const auto ask_all = [&](std::vector<std::uint8_t>& rejects) {
+    entry.count(rejects.size());
+    return entry.plugin->filter_all(state, *pod, snapshot, rejects);
+  };
+  return follow(kept, snapshot, ask_one, ask_all) ? &kept : nullptr;
+}
+
+const FleetScan::ScoreAnswers::Kept* FleetScan::ask_score(std::size_t plugin, CycleState& state,
+                                                          const std::shared_ptr<const Pod>& pod,
+                                                          const Snapshot& snapshot) {
+  const auto& entry = framework_.scores()[plugin];
+  auto& kept = scored_[plugin].of(*entry.plugin, pod);
+  const auto ask_one = [&](std::size_t place, std::int32_t& score) {
+    entry.count();
+    std::int64_t whole = 0;
+    const Status status = entry.plugin->score(state, *pod, *snapshot.nodes()[place], whole);
+    score = static_cast<std::int32_t>(whole);
+    return status.is_success() && std::in_range<std::int32_t>(whole);
+  };
+  const auto ask_all = [&](std::vector<std::int32_t>& scores) {
+    entry.count(scores.size());
+    return entry.plugin->score_all(state, *pod, snapshot, scores);
+  };
+  return follow(kept, snapshot, ask_one, ask_all) ? &kept : nullptr;
+}
+
+FleetScan::Attempt::Attempt(FleetScan& scan, CycleState& state, std::shared_ptr<const Pod> pod,
+                            const Snapshot& snapshot, const Nominator& nominator)
+    : scan_(scan), state_(state), pod_(std::move(pod)), snapshot_(snapshot), nominator_(nominator) {}
+
+bool FleetScan::Attempt::filter(std::size_t /*start*/) {
+  if (!scan_.is_for(*pod_) || !pre_filter()) return false;
+  const auto& filters = scan_.framework_.filters();
+  scan_.rejected_.assign(snapshot_.nodes().size(), 0);
+  for (std::size_t plugin = 0; plugin < filters.size(); ++plugin) {
+    if (state_.skip_filter.test(filters[plugin].number)) continue;
+    const auto* rejects = scan_.ask_filter(plugin, state_, pod_, snapshot_);
+    if (rejects == nullptr) return false;
+    asked_.push_back({&filters[plugin], rejects});
+    if (rejects->uniform && rejects->values.front() == 0) continue;
+    std::transform(rejects->values.begin(), rejects->values.end(), scan_.rejected_.begin(), scan_.rejected_.begin(),
+                   std::bit_or<>());
+  }
+  if (!filter_nominated()) return false;
+  feasible_ = scan_.rejected_.size() - sum_of(scan_.rejected_);
+  return true;
+}
+
+// Counted when the pod is for here: otherwise PreFilter is asked again, and counted then.
+bool FleetScan::Attempt::pre_filter() {
+  state_.skip_filter.reset();
+  const auto& asked = scan_.framework_.pre_filters();
+  for (const auto& entry : asked) {
+    PreFilterResult narrowed;
+    const Status status = entry.plugin->pre_filter(state_, *pod_, snapshot_, narrowed);
+    if (status.is_skip()) {
+      state_.skip_filter.set(entry.number);
+    } else if (!status.is_success() || narrowed.node_names) {
+      return false;
+    }
+  }
+  for (const auto& entry : scan_.framework_.filters()) {
+    if (state_.skip_filter.test(entry.number)) continue;
+    if (!reads_nodes_only(*entry.plugin, *pod_, Point::filter)) return false;
+  }
+  for (const auto& entry : asked) {
+    if (!state_.skip_filter.test(entry.number)) entry.count();
+  }
+  return true;
+}
+
+bool FleetScan::Attempt::filter_nominated() {
+  for (const auto& [node, pods] : nominator_.by_node()) {
+    const std::size_t place = snapshot_.place_of(node);
+    if (place == snapshot_.nodes().size()) continue;
+    Status status = scan_.framework_.run_filter_with_nominated(state_, *pod_, *snapshot_.nodes()[place], nominator_);
+    if (status.is_success()) continue;
+    if (!status.is_rejected()) return false;
+    scan_.rejected_[place] = 1;
+    beside_nominated_.emplace(place, std::move(status));
+  }
+  return true;
+}
+
+std::size_t FleetScan::Attempt::only() const {
+  return static_cast<std::size_t>(std::find(scan_.rejected_.begin(), scan_.rejected_.end(), 0) -
+                                  scan_.rejected_.begin());
+}
+
+std::optional<Rejection> FleetScan::Attempt::rejection() {
+  Rejection rejection;
+  rejection.node_statuses.reset(snapshot_.nodes().size());
+  for (std::size_t place = 0; place < snapshot_.nodes().size(); ++place) {
+    if (const auto known = beside_nominated_.find(place); known != beside_nominated_.end()) {
+      rejection.node_statuses.set(place, known->second);
+      continue;
+    }
+    const auto first = std::find_if(asked_.begin(), asked_.end(),
+                                    [place](const Asked& asked) { return asked.rejects->values[place] != 0; });
+    if (first == asked_.end()) return std::nullopt;
+    Status status = first->entry->plugin->filter(state_, *pod_, *snapshot_.nodes()[place]);
+    if (!status.is_rejected()) return std::nullopt;
+    rejection.node_statuses.set(place, std::move(status).with_plugin(first->entry->name));
+  }
+  return rejection;
+}
+
+// PreScore asks about the class alone, or skips.
+bool FleetScan::Attempt::pre_score() {
+  const std::vector<std::shared_ptr<const NodeInfo>> one = {snapshot_.nodes()[only()]};
+  state_.skip_score.reset();
+  for (const auto& entry : scan_.framework_.pre_scores()) {
+    entry.count();
+    const Status status = entry.plugin->pre_score(state_, *pod_, one);
+    if (status.is_skip()) {
+      state_.skip_score.set(entry.number);
+    } else if (!status.is_success() || !reads_nodes_only(*entry.plugin, *pod_, Point::pre_score)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::int64_t FleetScan::Attempt::Scored::of(std::size_t place) const {
+  const std::int64_t score = scores->values[place];
+  return normalized.empty() ? score : normalized.find(score)->second;
+}
+
+// One node of each score stands for all of it.
+bool FleetScan::Attempt::normalize(Scored& scored) const {
+  if (!scored.entry->plugin->normalizes()) return true;
+  const std::vector<std::int32_t>& values = scored.scores->values;
+  std::vector<NodeScore> each;
+  for (std::size_t place = only(); place < values.size(); ++place) {
+    const bool is_known = !each.empty() && each.back().score == values[place];
+    if (is_known || !fits(place) || !scored.normalized.try_emplace(values[place], 0).second) continue;
+    each.push_back({snapshot_.nodes()[place]->name(), values[place]});
+    if (scored.scores->uniform) break;
+  }
+  const std::vector<NodeScore> raw = each;
+  if (!scored.entry->plugin->normalize(state_, *pod_, each).is_success()) return false;
+  for (std::size_t i = 0; i < each.size(); ++i) scored.normalized[raw[i].score] = each[i].score;
+  return true;
+}
+
+bool FleetScan::Attempt::score() {
+  if (!pre_score()) return false;
+  const auto& plugins = scan_.framework_.scores();
+  scan_.totals_.assign(snapshot_.nodes().size(), 0);
+  scan_.of_all_ = 0;
+  for (std::size_t plugin = 0; plugin < plugins.size(); ++plugin) {
+    const auto& entry = plugins[plugin];
+    if (state_.skip_score.test(entry.number)) continue;
+    if (!reads_nodes_only(*entry.plugin, *pod_, Point::score)) return false;
+    const auto* scores = scan_.ask_score(plugin, state_, pod_, snapshot_);
+    if (scores == nullptr) return false;
+    scored_.push_back({&entry, scores, {}});
+    if (!normalize(scored_.back()) || !add_to_totals(scored_.back())) return false;
+  }
+  return true;
+}
+
+// False: a score of a feasible node is out of range.
+bool FleetScan::Attempt::add_to_totals(const Scored& scored) const {
+  const std::int64_t weight = scored.entry->weight;
+  if (scored.scores->uniform) {
+    const std::int64_t score = scored.of(only());
+    scan_.of_all_ += score * weight;
+    return score >= 0 && score <= ScorePlugin::kMaxScore;
+  }
+  if (scored.normalized.empty()) {
+    return add_in_range(scored.scores->values, scan_.rejected_, static_cast<std::int32_t>(weight), scan_.totals_);
+  }
+  bool in_range = true;
+  for (std::size_t place = 0; place < scan_.totals_.size(); ++place) {
+    if (!fits(place)) continue;
+    const std::int64_t score = scored.of(place);
+    in_range = in_range && score >= 0 && score <= ScorePlugin::kMaxScore;
+    scan_.totals_[place] += static_cast<std::int32_t>(in_range ? score * weight : 0);
+  }
+  return in_range;
+}
+
+std::size_t FleetScan::Attempt::choose(Random& random, std::size_t start) const {
+  const auto [best, ties] = best_of(scan_.totals_, scan_.rejected_);
+  std::size_t left = ties == 1 ? 0 : random.below(ties);
+  for (std::size_t place = start;; place = place + 1 == scan_.totals_.size() ? 0 : place + 1) {
+    if (scan_.totals_[place] == best && fits(place) && left-- == 0) return place;
+  }
+}
+
+bool FleetScan::Attempt::tell(std::size_t start, std::vector<Framework::PluginScores>& per_plugin,
+                              std::vector<NodeScore>& totals) const {
+  for (const Scored& scored : scored_) per_plugin.push_back({scored.entry->name, scored.entry->weight, {}});
+  for (std::size_t turn = 0; turn < snapshot_.nodes().size(); ++turn) {
+    const std::size_t place = (start + turn) % snapshot_.nodes().size();
+    if (!fits(place)) continue;
+    totals.push_back({snapshot_.nodes()[place]->name(), scan_.totals_[place] + scan_.of_all_});
+    for (std::size_t i = 0; i < scored_.size(); ++i) {
+      per_plugin[i].scores.push_back({snapshot_.nodes()[place]->name(), scored_[i].of(place)});
+    }
+  }
+  return true;
+}
+
+}  // namespace berth

@@ -1,0 +1,366 @@
+#include "core/json/field_reader.h"
+
+#include <algorithm>
+#include <charconv>
+#include <numeric>
+
+#include "core/check.h"
+#include "core/json/utf8.h"
+
+namespace berth {
+namespace {
+
+constexpr std::size_t kShownMax = 64;  // bytes of a foreign text in a message
+
+bool is_plain_word(std::string_view key) {
+  return !key.empty() && key.size() <= kShownMax && std::all_of(key.begin(), key.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+  });
+}
+
+// Edits from one word to the other: a letter more, less or other, or two neighbours swapped.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> older(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    older.swap(last);
+    last.swap(row);
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      row[j] = std::min({last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1), last[j] + 1, row[j - 1] + 1});
+      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (swapped) row[j] = std::min(row[j], older[j - 2] + 1);
+    }
+  }
+  return row.back();
+}
+
+// The known word that `text` was likely meant to be; empty when none is near.
+std::string_view nearest(std::string_view text, const std::vector<std::string_view>& words) {
+  if (text.size() > kShownMax) return {};
+  std::string_view best;
+  std::size_t best_distance = std::max<std::size_t>(1, text.size() / 4) + 1;
+  for (std::string_view word : words) {
+    const std::size_t here = distance(text, word);
+    if (here < best_distance) {
+      best_distance = here;
+      best = word;
+    }
+  }
+  return best;
+}
+
+std::string did_you_mean(std::string_view text, const std::vector<std::string_view>& words) {
+  const std::string_view near = nearest(text, words);
+  return near.empty() ? std::string() : "; did you mean " + std::string(near) + "?";
+}
+
+bool is_empty(const Json& value) {
+  if (value.is_array()) return value.as_array().empty();
+  if (value.is_object()) return value.as_object().empty();
+  return value.is_null();
+}
+
+std::string range_text(std::int64_t min, std::int64_t max) {
+  return "an integer from " + std::to_string(min) + " to " + std::to_string(max);
+}
+
+std::string wanted_text(std::string_view wanted, const Json& found, std::string_view fix) {
+  std::string text = "wanted " + std::string(wanted) + ", found " + show_found(found);
+  if (!fix.empty()) text += "; " + std::string(fix);
+  return text;
+}
+
+}  // namespace
+
+std::string member_path(std::string_view path, std::string_view key) {
+  std::string text(path);
+  if (is_plain_word(key)) {
+    if (!text.empty()) text += '.';
+    return text += key;
+  }
+  return text += "[" + Json(shorten(key, kShownMax)).dump() + "]";
+}
+
+std::string item_path(std::string_view path, std::size_t index) {
+  return std::string(path) + "[" + std::to_string(index) + "]";
+}
+
+std::string show_found(const Json& value) {
+  switch (value.type()) {
+    case Json::Type::array: return "a list";
+    case Json::Type::object: return "an object";
+    case Json::Type::string: return Json(shorten(value.as_string(), kShownMax)).dump();
+    default: return value.dump();
+  }
+}
+
+void Findings::error(std::string_view path, std::string_view text) {
+  if (++errors_count_ > kMax) return;
+  errors_.push_back(path.empty() ? std::string(text) : std::string(path) + ": " + std::string(text));
+}
+
+bool Findings::rule(std::string_view path, std::string_view text) {
+  if (rules_ == Rules::off) return false;
+  error(path, text);
+  return true;
+}
+
+void Findings::warn(std::string_view path, std::string_view text) {
+  if (++warnings_count_ > kMax) return;
+  warnings_.push_back(path.empty() ? std::string(text) : std::string(path) + ": " + std::string(text));
+}
+
+void Findings::unknown(std::string_view path, std::string_view text) {
+  if (unknown_ == Unknown::refuse) {
+    error(path, text);
+  } else {
+    warn(path, text);
+  }
+}
+
+Status Findings::status() const {
+  if (errors_count_ == 0) return {};
+  Status status(Code::error, errors_);
+  if (errors_count_ > kMax) status.add_reason("and " + std::to_string(errors_count_ - kMax) + " more errors");
+  return status;
+}
+
+std::vector<std::string> Findings::warnings() const {
+  std::vector<std::string> all = warnings_;
+  if (warnings_count_ > kMax) all.push_back("and " + std::to_string(warnings_count_ - kMax) + " more warnings");
+  return all;
+}
+
+FieldReader::FieldReader(const Json& value, std::string path, Findings& findings)
+    : value_(&value), path_(std::move(path)), findings_(findings), is_object_(value.is_object()) {
+  if (is_object_) return;
+  static const Json kEmpty = Json::object();
+  value_ = &kEmpty;
+  findings_.error(path_, "wanted an object, found " + show_found(value));
+}
+
+const Json* FieldReader::take(std::string_view key) {
+  known_.push_back(key);
+  const Json* member = value_->find(key);
+  return member == nullptr || member->is_null() ? nullptr : member;
+}
+
+const Json* FieldReader::take_list(std::string_view key) {
+  const Json* list = take(key);
+  if (list == nullptr) return nullptr;
+  if (list->is_array()) return list;
+  wrong(key, "a list", *list, "write it in [ ]");
+  return nullptr;
+}
+
+bool FieldReader::require(std::string_view key, std::string_view what) {
+  if (has(key)) return true;
+  if (is_object_) rule(key, "missing; wanted " + std::string(what));
+  return false;
+}
+
+void FieldReader::wrong(std::string_view key, std::string_view wanted, const Json& found, std::string_view fix) {
+  error(key, wanted_text(wanted, found, fix));
+}
+
+void FieldReader::wrong_word(std::string_view key, std::string_view found, const std::vector<std::string_view>& words) {
+  std::string wanted = words.size() > 1 ? "one of " : "";
+  for (std::size_t i = 0; i < words.size(); ++i) wanted += (i == 0 ? "" : ", ") + std::string(words[i]);
+  wrong(key, wanted, Json(found), did_you_mean(found, words).empty() ? "" : did_you_mean(found, words).substr(2));
+}
+
+bool FieldReader::read_string(std::string_view key, std::string& out) {
+  const Json* value = take(key);
+  if (value == nullptr) return false;
+  if (!value->is_string()) {
+    wrong(key, "a string", *value, value->is_number() || value->is_bool() ? "put it in quotes" : "");
+    return false;
+  }
+  out = value->as_string();
+  return true;
+}
+
+bool FieldReader::read_bool(std::string_view key, bool& out) {
+  const Json* value = take(key);
+  if (value == nullptr) return false;
+  if (!value->is_bool()) {
+    wrong(key, "true or false", *value, value->is_string() ? "write it without quotes" : "");
+    return false;
+  }
+  out = value->as_bool();
+  return true;
+}
+
+bool FieldReader::read_int32(std::string_view key, std::int32_t& out, std::int32_t min, std::int32_t max) {
+  const Json* value = take(key);
+  if (value == nullptr) return false;
+  using Limits = std::numeric_limits<std::int32_t>;
+  if (!value->is_integer() || value->as_int() < Limits::min() || value->as_int() > Limits::max()) {
+    wrong(key, range_text(min, max), *value, value->is_string() ? "write a number, without quotes" : "");
+    return false;
+  }
+  const auto number = static_cast<std::int32_t>(value->as_int());
+  if (number < min || number > max) {
+    if (findings_.rule(path_of(key), wanted_text(range_text(min, max), *value, ""))) return false;
+  }
+  out = number;
+  return true;
+}
+
+bool FieldReader::read_int64(std::string_view key, std::int64_t& out, std::int64_t min, std::int64_t max) {
+  const Json* value = take(key);
+  if (value == nullptr) return false;
+  std::int64_t number = 0;
+  bool good = false;
+  if (value->is_integer()) {
+    number = value->as_int();
+    good = true;
+  } else if (value->is_string() && !value->as_string().empty()) {
+    const std::string& text = value->as_string();
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    good = error == std::errc{} && end == text.data() + text.size();
+  }
+  if (!good) {
+    wrong(key, range_text(min, max), *value, "");
+    return false;
+  }
+  if (number < min || number > max) {
+    if (findings_.rule(path_of(key), wanted_text(range_text(min, max), *value, ""))) return false;
+  }
+  out = number;
+  return true;
+}
+
+bool FieldReader::read_double(std::string_view key, double& out, double min, double max) {
+  const Json* value = take(key);
+  if (value == nullptr) return false;
+  if (!value->is_number() || !(value->as_double() >= min && value->as_double() <= max)) {
+    wrong(key, "a number from " + Json(min).dump() + " to " + Json(max).dump(), *value,
+          value->is_string() ? "write it without quotes" : "");
+    return false;
+  }
+  out = value->as_double();
+  return true;
+}
+
+namespace {
+
+// A quantity's text: as written, or a number's shortest decimal form.
+Result<Quantity> to_quantity(const Json& value) {
+  if (value.is_string()) return Quantity::parse(value.as_string());
+  if (value.is_number()) return Quantity::parse(value.dump());
+  return Status::error("wanted a quantity such as 250m, 2 or 64Mi, found " + show_found(value));
+}
+
+}  // namespace
+
+bool FieldReader::read_quantity(std::string_view key, Quantity& out) {
+  const Json* value = take(key);
+  if (value == nullptr) return false;
+  const Result<Quantity> quantity = to_quantity(*value);
+  if (!quantity) {
+    error(key, quantity.error().message());
+    return false;
+  }
+  out = *quantity;
+  return true;
+}
+
+bool FieldReader::read_strings(std::string_view key, std::map<std::string, std::string>& out) {
+  const Json* value = take(key);
+  if (value == nullptr) return false;
+  FieldReader members(*value, path_of(key), findings_);
+  if (!value->is_object()) return false;
+  std::map<std::string, std::string> strings;
+  bool good = true;
+  for (const auto& [name, text] : value->as_object()) {
+    if (text.is_string()) {
+      strings.emplace(name, text.as_string());
+      continue;
+    }
+    members.wrong(name, "a string", text, text.is_number() || text.is_bool() ? "put it in quotes" : "");
+    good = false;
+  }
+  if (good) out = std::move(strings);
+  return good;
+}
+
+bool FieldReader::read_quantities(std::string_view key, std::map<std::string, Quantity>& out) {
+  const Json* value = take(key);
+  if (value == nullptr) return false;
+  FieldReader members(*value, path_of(key), findings_);
+  if (!value->is_object()) return false;
+  std::map<std::string, Quantity> quantities;
+  bool good = true;
+  for (const auto& [name, text] : value->as_object()) {
+    const Result<Quantity> quantity = to_quantity(text);
+    if (quantity && *quantity >= Quantity()) {
+      quantities.emplace(name, *quantity);
+      continue;
+    }
+    members.error(name, quantity ? "wanted a quantity that is not negative, found " + show_found(text)
+                                 : quantity.error().message());
+    good = false;
+  }
+  if (good) out = std::move(quantities);
+  return good;
+}
+
+bool FieldReader::read_list(std::string_view key, std::vector<std::string>& out) {
+  const Json* list = take_list(key);
+  if (list == nullptr) return false;
+  std::vector<std::string> strings;
+  const std::size_t count = list->as_array().size();
+  for (std::size_t i = 0; i < count; ++i) {
+    const Json& item = list->as_array()[i];
+    if (item.is_string()) {
+      strings.push_back(item.as_string());
+      continue;
+    }
+    findings_.error(item_path(path_of(key), i), "wanted a string, found " + show_found(item));
+  }
+  if (strings.size() != count) return false;
+  out = std::move(strings);
+  return true;
+}
+
+bool FieldReader::read_checked(std::string_view key, std::string& out, bool (*valid)(std::string_view),
+                               std::string_view form) {
+  std::string text;
+  if (!read_string(key, text)) return false;
+  if (!valid(text) && findings_.rule(path_of(key), wanted_text(form, Json(text), ""))) return false;
+  out = std::move(text);
+  return true;
+}
+
+bool FieldReader::read_word(std::string_view key, std::initializer_list<std::string_view> words, std::string& out) {
+  std::string text;
+  if (!read_string(key, text)) return false;
+  if (std::find(words.begin(), words.end(), text) == words.end()) {
+    wrong_word(key, text, words);
+    return false;
+  }
+  out = std::move(text);
+  return true;
+}
+
+void FieldReader::carry(std::initializer_list<std::string_view> keys) { known_.insert(known_.end(), keys); }
+
+void FieldReader::not_honoured(std::initializer_list<std::string_view> keys) {
+  for (std::string_view key : keys) {
+    const Json* value = take(key);
+    if (value != nullptr && !is_empty(*value))
+      warn(key, "not honoured yet; scheduling goes on as if it were not there");
+  }
+}
+
+void FieldReader::finish() {
+  if (all_known_) return;
+  for (const Json::Member& member : value_->as_object()) {
+    if (std::find(known_.begin(), known_.end(), member.first) != known_.end()) continue;
+    findings_.unknown(path_of(member.first), "unknown field" + did_you_mean(member.first, known_));
+  }
+}
+
+}  // namespace berth

@@ -1,0 +1,359 @@
+#include "core/objects/nodes.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "core/api/packed.h"
+#include "core/bytes.h"
+#include "core/handshake/fields.h"
+#include "core/objects/node_record.h"
+
+namespace berth {
+
+namespace {
+
+const Json* member(const Json& object, std::string_view key, Json::Type type) {
+  const Json* found = object.find(key);
+  return found != nullptr && found->type() == type ? found : nullptr;
+}
+
+std::string text_of(const Json& object, std::string_view key) {
+  const Json* found = member(object, key, Json::Type::string);
+  return found == nullptr ? std::string() : found->as_string();
+}
+
+std::uint64_t number_of(const Json& object, std::string_view key) {
+  const Json* found = object.find(key);
+  return found == nullptr ? 0 : Nodes::number(*found);
+}
+
+Status check_identity(const std::string& name, const Json& payload) {
+  if (!payload.is_object()) return Status::error("payload: a JSON object is wanted");
+  if (const std::string said = text_of(payload, "name"); !said.empty() && said != name) {
+    return Status::error("name: \"" + said + "\" is not the node of the topic, \"" + name + "\"");
+  }
+  // The rule of rows and requests: one of another form could be stored in a row, but not read back.
+  if (!is_valid_id(text_of(payload, "incarnation"))) {
+    return Status::error("incarnation: must be 1 to 128 letters, digits, '.', '_' or '-'");
+  }
+  return Status::ok();
+}
+
+// What scheduling reads of a state message; the rest (sequence, session) changes often and is not kept.
+Json facts_of(const Json& payload) {
+  Json facts = Json::object();
+  for (std::string_view key : {"labels", "taints", "allocatable", "images", "volumes"}) {
+    if (const Json* value = payload.find(key)) facts.set(key, *value);
+  }
+  return facts;
+}
+
+Json labels_of(const std::string& name, const Json& facts, const Json* overlay) {
+  Json labels = Json::object();
+  labels.set("kubernetes.io/hostname", name);
+  if (const Json* own = member(facts, "labels", Json::Type::object)) {
+    for (const auto& [key, value] : own->as_object()) {
+      if (!key.starts_with(Nodes::kOperatorLabels)) labels.set(key, value);
+    }
+  }
+  const Json* metadata = overlay == nullptr ? nullptr : overlay->find("metadata");
+  if (metadata != nullptr) {
+    if (const Json* set = member(*metadata, "labels", Json::Type::object)) {
+      for (const auto& [key, value] : set->as_object()) labels.set(key, value);
+    }
+  }
+  return labels;
+}
+
+// The manifest of the effective Node.
+Json merge(const std::string& name, const DeviceNode& device, const Json* overlay) {
+  const Json facts = device.facts.json();
+  Json metadata = Json::object();
+  metadata.set("name", name);
+  metadata.set("labels", labels_of(name, facts, overlay));
+  Json taints = Json::array();
+  if (const Json* own = member(facts, "taints", Json::Type::array)) taints = *own;
+  Json spec = Json::object();
+  if (const Json* wanted = overlay == nullptr ? nullptr : overlay->find("spec")) {
+    if (const Json* more = member(*wanted, "taints", Json::Type::array)) {
+      for (const Json& taint : more->as_array()) taints.push_back(taint);
+    }
+    if (const Json* cordoned = member(*wanted, "unschedulable", Json::Type::boolean)) {
+      spec.set("unschedulable", *cordoned);
+    }
+  }
+  if (!device.reachable) {
+    Json taint = Json::object();
+    taint.set("key", Nodes::kUnreachableTaint);
+    taint.set("effect", "NoSchedule");
+    taints.push_back(std::move(taint));
+  }
+  spec.set("taints", std::move(taints));
+  Json status = Json::object();
+  if (const Json* allocatable = facts.find("allocatable")) status.set("allocatable", *allocatable);
+  if (const Json* images = facts.find("images")) status.set("images", *images);
+  Json manifest = Json::object();
+  manifest.set("apiVersion", "v1");
+  manifest.set("kind", "Node");
+  manifest.set("metadata", std::move(metadata));
+  manifest.set("spec", std::move(spec));
+  manifest.set("status", std::move(status));
+  return manifest;
+}
+
+std::string packed(const Node& node) {
+  ByteWriter out;
+  pack_node(out, node);
+  return out.take();
+}
+
+}  // namespace
+
+Status Nodes::load(const RecordView& record) {
+  const std::string name(record.key);
+  DeviceNode& device = nodes_[name];
+  if (is_node_record(record.value)) {
+    const Status loaded = load_packed(record, device);
+    if (!loaded.is_success()) return Status::error("stored node " + name + ": " + loaded.message());
+  } else {
+    Result<Json> json = Json::parse(record.value, {.bytes = 1u << 20, .depth = 80});
+    if (!json) return Status::error("stored node " + name + ": " + json.error().message());
+    device.incarnation = text_of(*json, "incarnation");
+    if (const Json* facts = member(*json, "facts", Json::Type::object))
+      device.facts = Manifest::of_text(Text::common(facts->dump()));
+  }
+  device.facts_current = true;
+  // Not known to be silent: it gets its three heartbeats from now on.
+  device.reachable = !device.facts.is_null();
+  device.last_heard = clock_.now();
+  return Status::ok();
+}
+
+Status Nodes::load_packed(const RecordView& record, DeviceNode& device) {
+  Result<NodeRecord> stored = decode_node_record(record.value);
+  if (!stored) return stored.error();
+  device.incarnation = std::move(stored->incarnation);
+  if (stored->facts.empty()) return Status::ok();
+  device.facts = Manifest::of_text(Text::common(stored->facts));
+  if (stored->packed.empty() || !is_node_packed_alike(stored->packed)) return Status::ok();
+  auto node = std::make_shared<Node>();
+  if (!unpack_node(stored->packed, *node)) return Status::error("its packed form is damaged");
+  device.read = std::move(node);
+  return Status::ok();
+}
+
+void Nodes::save(const std::string& name) {
+  const DeviceNode& device = nodes_.at(name);
+  NodeRecord record;
+  record.incarnation = device.incarnation;
+  ByteWriter packed;
+  if (!device.facts.is_null()) {
+    // As a start will find it: without an overlay, and not known to be silent.
+    DeviceNode plain;
+    plain.facts = device.facts;
+    plain.reachable = true;
+    if (const Result<Node> node = decode_node(merge(name, plain, nullptr), nullptr)) pack_node(packed, *node);
+  }
+  record.facts = device.facts.text();
+  record.packed = packed.bytes();
+  store_.put(Table::node, name, encode(record));
+  deferred_writes_.erase(name);
+}
+
+void Nodes::save_deferred() {
+  for (const std::string& name : std::exchange(deferred_writes_, {})) save(name);
+}
+
+Result<NodeChange> Nodes::on_state(const std::string& name, const Json& payload) {
+  if (Status identity = check_identity(name, payload); !identity.is_success()) return identity;
+  const std::string incarnation = text_of(payload, "incarnation");
+  Json facts = facts_of(payload);
+  // Tried on a copy first: what cannot be a Node changes nothing.
+  DeviceNode trial;
+  trial.facts = Manifest::of_text(Text::common(facts.dump()));
+  if (Result<Node> node = decode_node(merge(name, trial, nullptr), nullptr); !node) return node.error();
+  for (const PersistentVolume& volume : local_volumes(name, facts)) {
+    if (!is_valid_name(volume.metadata.name)) return Status::error("volumes: name: not a valid object name");
+  }
+
+  DeviceNode& device = nodes_[name];
+  const std::uint64_t session = number_of(payload, "session");
+  const std::uint64_t sequence = number_of(payload, "sequence");
+  const bool same = device.incarnation == incarnation;
+  if (same && std::pair(session, sequence) < std::pair(device.state_session, device.state_sequence)) {
+    return NodeChange{};  // overtaken on the way
+  }
+  const bool is_known = same && device.facts_current && !device.facts.is_null();
+  device.facts_current = true;
+  device.state_session = session;
+  device.state_sequence = sequence;
+  if (!same) device.session = 0;
+  if (const std::uint64_t beat = number_of(payload, "heartbeatMs"); beat > 0) {
+    device.heartbeat_ms = static_cast<Millis>(std::clamp<std::uint64_t>(beat, 100, 3'600'000));
+  }
+  NodeChange change;
+  if (!same || device.facts != trial.facts) {
+    device.incarnation = incarnation;
+    device.facts = std::move(trial.facts);
+    device.read = nullptr;
+    change.facts = true;
+    if (is_known && saving_writes_) {
+      deferred_writes_.insert(name);
+    } else {
+      save(name);
+    }
+  }
+  change.connected = !same;
+  return change;
+}
+
+Result<NodeChange> Nodes::on_presence(const std::string& name, const Json& payload) {
+  if (Status identity = check_identity(name, payload); !identity.is_success()) return identity;
+  const Json* online = member(payload, "online", Json::Type::boolean);
+  if (online == nullptr) return Status::error("online: true or false is wanted");
+  const std::string incarnation = text_of(payload, "incarnation");
+  const std::uint64_t session = number_of(payload, "session");
+  DeviceNode& device = nodes_[name];
+  if (device.incarnation == incarnation && session < device.session) return NodeChange{};  // an older one never wins
+  if (!online->as_bool()) {
+    // A will of another incarnation says nothing of this one.
+    if (device.incarnation != incarnation) return NodeChange{};
+    device.session = session;
+    if (!device.reachable) return NodeChange{};
+    device.reachable = false;
+    return NodeChange{.disconnected = true};
+  }
+  const bool news = device.incarnation != incarnation || session > device.session || !device.reachable;
+  if (device.incarnation != incarnation) {
+    device.incarnation = incarnation;
+    device.facts_current = false;
+    device.state_session = 0;
+    device.state_sequence = 0;
+    save(name);
+  }
+  device.session = session;
+  device.boot_id = text_of(payload, "bootId");
+  device.last_heard = clock_.now();
+  device.reachable = true;
+  return NodeChange{.connected = news};
+}
+
+Result<NodeChange> Nodes::on_heartbeat(const std::string& name, const Json& payload) {
+  if (Status identity = check_identity(name, payload); !identity.is_success()) return identity;
+  return on_sign_of_life(name, text_of(payload, "incarnation"));
+}
+
+NodeChange Nodes::on_sign_of_life(const std::string& name, const std::string& incarnation) {
+  DeviceNode* device = find(name);
+  if (device == nullptr || device->incarnation != incarnation) return {};
+  device->last_heard = clock_.now();
+  if (device->reachable) return {};
+  device->reachable = true;
+  return NodeChange{.connected = true};
+}
+
+DeviceNode& Nodes::expect(const std::string& name) { return nodes_[name]; }
+
+std::vector<std::string> Nodes::find_silent() {
+  std::vector<std::string> silent;
+  const Millis now = clock_.now();
+  for (auto& [name, device] : nodes_) {
+    if (!device.reachable) continue;
+    if (now - device.last_heard <= kMissedHeartbeats * device.heartbeat_ms) continue;
+    device.reachable = false;
+    silent.push_back(name);
+  }
+  return silent;
+}
+
+void Nodes::erase(const std::string& name) {
+  deferred_writes_.erase(name);
+  nodes_.erase(name);
+  store_.erase(Table::node, name);
+}
+
+Json Nodes::manifest(const std::string& name, const Json* overlay) const {
+  return merge(name, nodes_.at(name), overlay);
+}
+
+bool Nodes::rebuild(const std::string& name, const Json* overlay) {
+  DeviceNode& device = nodes_.at(name);
+  if (device.facts.is_null()) return false;
+  std::shared_ptr<const Node> next = std::exchange(device.read, nullptr);
+  if (next == nullptr || overlay != nullptr || !device.reachable) {
+    Result<Node> node = decode_node(merge(name, device, overlay), nullptr);
+    if (!node) return false;  // facts and overlay were each checked when they came
+    node->manifest = {};
+    share_parts(*node);
+    next = std::make_shared<const Node>(std::move(*node));
+  }
+  if (device.node != nullptr && packed(*device.node) == packed(*next)) return false;
+  device.node = std::move(next);
+  return true;
+}
+
+void Nodes::set_incarnation(const std::string& name, const std::string& incarnation) {
+  DeviceNode& device = nodes_.at(name);
+  device.incarnation = incarnation;
+  device.facts_current = false;
+  device.session = 0;
+  device.state_session = 0;
+  device.state_sequence = 0;
+  device.last_heard = clock_.now();
+  device.reachable = true;
+  save(name);
+}
+
+std::uint64_t Nodes::number(const Json& json) {
+  if (json.is_integer() && json.as_int() >= 0) return static_cast<std::uint64_t>(json.as_int());
+  std::uint64_t value = 0;
+  if (json.is_string()) {
+    const std::string& text = json.as_string();
+    std::from_chars(text.data(), text.data() + text.size(), value);
+  }
+  return value;
+}
+
+DeviceNode* Nodes::find(const std::string& name) {
+  auto found = nodes_.find(name);
+  return found == nodes_.end() ? nullptr : &found->second;
+}
+
+std::vector<PersistentVolume> local_volumes(const std::string& node, const Json& facts) {
+  std::vector<PersistentVolume> volumes;
+  const Json* list = member(facts, "volumes", Json::Type::array);
+  if (list == nullptr) return volumes;
+  for (const Json& entry : list->as_array()) {
+    const std::string storage_class = text_of(entry, "storageClass");
+    Json expression = Json::object();
+    expression.set("key", "kubernetes.io/hostname");
+    expression.set("operator", "In");
+    expression.set("values", Json(Json::Array{Json(node)}));
+    Json term = Json::object();
+    term.set("matchExpressions", Json(Json::Array{std::move(expression)}));
+    Json required = Json::object();
+    required.set("nodeSelectorTerms", Json(Json::Array{std::move(term)}));
+    Json spec = Json::object();
+    spec.set("capacity", Json(Json::Object{{"storage", Json(text_of(entry, "capacity"))}}));
+    spec.set("accessModes", Json(Json::Array{Json("ReadWriteOnce")}));
+    spec.set("persistentVolumeReclaimPolicy", "Retain");
+    spec.set("storageClassName", storage_class.empty() ? "local" : storage_class);
+    spec.set("local", Json(Json::Object{{"path", Json(text_of(entry, "path"))}}));
+    spec.set("nodeAffinity", Json(Json::Object{{"required", std::move(required)}}));
+    Json manifest = Json::object();
+    manifest.set("apiVersion", "v1");
+    manifest.set("kind", "PersistentVolume");
+    Json metadata = Json::object();
+    metadata.set("name", node + "-" + text_of(entry, "name"));
+    metadata.set("annotations", Json(Json::Object{{std::string(kOfferedBy), Json(node)}}));
+    manifest.set("metadata", std::move(metadata));
+    manifest.set("spec", std::move(spec));
+    if (Result<PersistentVolume> volume = decode_persistent_volume(manifest, nullptr)) {
+      volumes.push_back(std::move(*volume));
+    }
+  }
+  return volumes;
+}
+
+}  // namespace berth

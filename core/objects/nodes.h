@@ -1,0 +1,93 @@
+// Nodes: what the gateway knows of each device: its facts (nodes/<n>/state), incarnation, presence and heartbeats, and
+// the Node object that scheduling reads: facts, then the operator's overlay (which wins), then the silence taint.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/api/objects.h"
+#include "core/clock.h"
+#include "core/log.h"
+#include "core/store.h"
+
+namespace berth {
+
+struct DeviceNode {
+  std::string incarnation;  // of the last state or presence believed
+  std::string boot_id;
+  std::uint64_t session = 0;                            // presence: an older one never wins
+  std::uint64_t state_session = 0, state_sequence = 0;  // state: likewise, in this order
+  Manifest facts;  // as reported, what scheduling reads; null: never seen, known by overlay or configuration only
+  bool facts_current = false;  // facts are of this incarnation
+  bool reachable = false;
+  Millis last_heard = 0;
+  Millis heartbeat_ms = 5000;        // as the device promised
+  std::shared_ptr<const Node> node;  // effective, without a manifest; null without facts
+  std::shared_ptr<const Node> read;  // from the store, as the facts alone make it; null once node was made
+};
+
+// What a message changed.
+struct NodeChange {
+  bool facts = false;      // scheduling must look again
+  bool connected = false;  // came (back): resend and compare
+  bool disconnected = false;
+};
+
+class Nodes {
+ public:
+  static constexpr int kMissedHeartbeats = 3;
+  static constexpr std::string_view kUnreachableTaint = "node.kubernetes.io/unreachable";
+  static constexpr std::string_view kOperatorLabels = "operator.berth/";
+
+  Nodes(Store& store, const Clock& clock) : store_(store), clock_(clock) {}
+
+  Status load(const RecordView& record);
+  // Each takes a decoded payload from the node's own topic; an error says what was wrong and changes nothing.
+  Result<NodeChange> on_state(const std::string& name, const Json& payload);
+  Result<NodeChange> on_presence(const std::string& name, const Json& payload);
+  Result<NodeChange> on_heartbeat(const std::string& name, const Json& payload);
+  // Any other authenticated message of that incarnation is a sign of life too.
+  NodeChange on_sign_of_life(const std::string& name, const std::string& incarnation);
+  // Known from the operator's overlay or list; nothing is heard of it yet.
+  DeviceNode& expect(const std::string& name);
+  // Names of nodes that fell silent since: presence is not needed for that.
+  std::vector<std::string> find_silent();
+  void erase(const std::string& name);
+  // While set, what a known incarnation tells anew of itself is not written: it tells it again after every start.
+  void save_writes(bool spare) { saving_writes_ = spare; }
+  // What was not written.
+  void save_deferred();
+
+  // The JSON of the effective Node; there are facts.
+  Json manifest(const std::string& name, const Json* overlay) const;
+  // Rebuilds the effective Node with this overlay (null: none). Returns true when scheduling sees a difference.
+  bool rebuild(const std::string& name, const Json* overlay);
+
+  void set_incarnation(const std::string& name, const std::string& incarnation);
+  DeviceNode* find(const std::string& name);
+  // A 64-bit number as it travels: a string of digits, or a small plain number; else 0.
+  static std::uint64_t number(const Json& json);
+  const std::map<std::string, DeviceNode>& all() const { return nodes_; }
+
+ private:
+  Status load_packed(const RecordView& record, DeviceNode& device);
+  void save(const std::string& name);
+
+  Store& store_;
+  const Clock& clock_;
+  std::map<std::string, DeviceNode> nodes_;
+  bool saving_writes_ = false;
+  std::set<std::string> deferred_writes_;  // nodes whose record is behind
+};
+
+// Annotation of a volume that a device offers; its value is the node.
+inline constexpr std::string_view kOfferedBy = "berth/offered-by";
+
+// The local volumes in a node's facts as PersistentVolumes named "<node>-<volume>", bound to the node by affinity.
+std::vector<PersistentVolume> local_volumes(const std::string& node, const Json& facts);
+
+}  // namespace berth

@@ -1,0 +1,462 @@
+#include "core/objects/objects.h"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "core/api/defaults.h"
+#include "core/api/packed.h"
+#include "core/bytes.h"
+#include "core/check.h"
+#include "core/objects/accepting.h"
+#include "core/objects/pod_record.h"
+
+namespace berth {
+
+namespace {
+
+std::string record_key(Kind kind, const std::string& key) { return std::string(describe(kind).plural) + "/" + key; }
+
+template <class Map>
+std::vector<std::string> keys_of(const Map& map) {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : map) keys.push_back(key);
+  return keys;
+}
+
+template <class Map>
+std::optional<std::string> key_behind(const Map& map, const std::string& key) {
+  const auto next = map.upper_bound(key);
+  return next == map.end() ? std::nullopt : std::optional<std::string>(next->first);
+}
+
+template <class T>
+std::vector<std::shared_ptr<const T>> all_of(const std::map<std::string, std::shared_ptr<const T>>& map) {
+  std::vector<std::shared_ptr<const T>> all;
+  for (const auto& [key, object] : map) all.push_back(object);
+  return all;
+}
+
+// A kind by its type, and the decoder of its stored form.
+template <class T>
+struct Stored;
+template <>
+struct Stored<PersistentVolume> {
+  static constexpr Kind kKind = Kind::persistent_volume;
+  static constexpr auto kDecode = decode_persistent_volume;
+};
+template <>
+struct Stored<PersistentVolumeClaim> {
+  static constexpr Kind kKind = Kind::persistent_volume_claim;
+  static constexpr auto kDecode = decode_persistent_volume_claim;
+};
+template <>
+struct Stored<StorageClass> {
+  static constexpr Kind kKind = Kind::storage_class;
+  static constexpr auto kDecode = decode_storage_class;
+};
+template <>
+struct Stored<PriorityClass> {
+  static constexpr Kind kKind = Kind::priority_class;
+  static constexpr auto kDecode = decode_priority_class;
+};
+template <>
+struct Stored<Namespace> {
+  static constexpr Kind kKind = Kind::namespace_;
+  static constexpr auto kDecode = decode_namespace;
+};
+template <>
+struct Stored<Service> {
+  static constexpr Kind kKind = Kind::service;
+  static constexpr auto kDecode = decode_service;
+};
+template <>
+struct Stored<PodDisruptionBudget> {
+  static constexpr Kind kKind = Kind::pod_disruption_budget;
+  static constexpr auto kDecode = decode_pod_disruption_budget;
+};
+template <>
+struct Stored<CsiNode> {
+  static constexpr Kind kKind = Kind::csi_node;
+  static constexpr auto kDecode = decode_csi_node;
+};
+template <>
+struct Stored<CsiDriver> {
+  static constexpr Kind kKind = Kind::csi_driver;
+  static constexpr auto kDecode = decode_csi_driver;
+};
+template <>
+struct Stored<CsiStorageCapacity> {
+  static constexpr Kind kKind = Kind::csi_storage_capacity;
+  static constexpr auto kDecode = decode_csi_storage_capacity;
+};
+
+}  // namespace
+
+template <class Shelves, class Visit>
+void Objects::with_shelf(Shelves& shelves, Kind kind, Visit visit) {
+  const auto try_one = [&](auto& shelf) {
+    using T = std::remove_const_t<typename std::decay_t<decltype(shelf)>::mapped_type::element_type>;
+    if (Stored<T>::kKind == kind) visit(shelf);
+  };
+  std::apply([&](auto&... shelf) { (try_one(shelf), ...); }, shelves);
+}
+
+Status Objects::load(const RecordView& record) {
+  const std::size_t slash = record.key.find('/');
+  const auto damaged = [&record](const std::string& why) {
+    return Status::error("stored object " + std::string(record.key) + ": " + why);
+  };
+  if (is_pod_record(record.value)) {
+    const Status loaded = load_packed_pod(record.key.substr(record.key.rfind('/') + 1), record.value);
+    return loaded.is_success() ? loaded : damaged(loaded.message());
+  }
+  const KindName* kind = find_kind(record.key.substr(0, slash));
+  Result<Json> json = Json::parse(record.value, {.bytes = 1u << 20, .depth = 80});
+  if (!json) return damaged(json.error().message());
+  if (kind == nullptr) return damaged("unknown kind");
+  if (kind->kind == Kind::pod) {
+    const Status loaded = load_pod(*json);
+    return loaded.is_success() ? loaded : damaged(loaded.message());
+  }
+  if (kind->kind == Kind::node) {
+    overlays_.insert_or_assign(std::string(record.key.substr(slash + 1)), std::move(*json));
+    return Status::ok();
+  }
+  Status status;
+  note_change(kind->kind);
+  with_shelf(shelves_, kind->kind, [&](auto& shelf) {
+    using T = std::remove_const_t<typename std::decay_t<decltype(shelf)>::mapped_type::element_type>;
+    Result<T> object = Stored<T>::kDecode(*json, nullptr, Rules::off);
+    if (!object) {
+      status = damaged(object.error().message());
+      return;
+    }
+    std::string key = object->metadata.key();
+    shelf.insert_or_assign(std::move(key), std::make_shared<const T>(std::move(*object)));
+  });
+  return status;
+}
+
+Status Objects::load_pod(const Json& stored) {
+  const Json* manifest = stored.find("manifest");
+  if (manifest == nullptr) return Status::error("no manifest");
+  Result<Pod> pod = decode_accepted_pod(*manifest);
+  if (!pod) return pod.error();
+  const auto text_of = [&stored](std::string_view key) {
+    const Json* text = stored.find(key);
+    return text != nullptr && text->is_string() ? text->as_string() : std::string();
+  };
+  const Text disruption = text_of("disruption");
+  pod->nominated_node_name = text_of("nominatedNode");
+  pod->metadata.deleting = stored.find("deleting") != nullptr;
+  pod->preempted = !disruption.empty();
+  PodEntry& entry = put_pod(std::make_shared<const Pod>(std::move(*pod)));
+  if (const Json* arrived = stored.find("arrived"); arrived != nullptr && arrived->is_integer()) {
+    entry.arrived = arrived->as_int();
+  }
+  entry.disruption = disruption;
+  entry.deleting = stored.find("deleting") != nullptr;
+  entry.finished = stored.find("finished") != nullptr;
+  if (const Json* observed = stored.find("observed")) entry.observed = Report(*observed);
+  if (const Json* successor = stored.find("successor")) set_successor(entry, *successor);
+  return Status::ok();
+}
+
+Status Objects::load_packed_pod(std::string_view name, std::string_view stored) {
+  Result<PodRecord> record = decode_pod_record(stored);
+  if (!record) return record.error();
+  const auto pod = std::make_shared<Pod>();
+  if (is_pod_packed_alike(record->packed)) {
+    if (!unpack_pod(record->packed, *pod)) return Status::error("its packed form is damaged");
+    if (record->uid.empty()) {
+      pod->set_manifest(record->shape);
+    } else {
+      pod->shape = Text::common(record->shape);
+    }
+  } else {
+    const Result<Json> json = Json::parse(manifest_text(*record, name), {.bytes = 1u << 20, .depth = 80});
+    if (!json) return json.error();
+    Result<Pod> decoded = decode_accepted_pod(*json);
+    if (!decoded) return decoded.error();
+    *pod = std::move(*decoded);
+  }
+  pod->nominated_node_name = record->nominated_node;
+  pod->metadata.deleting = record->deleting;
+  pod->preempted = !record->disruption.empty();
+  pod->start_time.reset();  // the device's to say
+  PodEntry& entry = put_pod(pod);
+  entry.arrived = record->arrived;
+  entry.disruption = record->disruption;
+  entry.deleting = record->deleting;
+  entry.finished = record->finished;
+  entry.observed = Report(Manifest::of_text(record->observed).json());
+  set_successor(entry, Manifest::of_text(record->successor));
+  return Status::ok();
+}
+
+void Objects::stage(Kind kind, const std::string& key, const Json& value) {
+  store_.put(Table::object, record_key(kind, key), value.dump());
+}
+
+PodEntry* Objects::find_pod(const std::string& key) {
+  auto found = pods_.find(key);
+  return found == pods_.end() ? nullptr : &found->second;
+}
+
+const PodEntry* Objects::find_pod(const std::string& key) const {
+  auto found = pods_.find(key);
+  return found == pods_.end() ? nullptr : &found->second;
+}
+
+Text Objects::key_of(const Pod& pod) const {
+  std::string key = pod.metadata.key();
+  const PodEntry* entry = find_pod(key);
+  return entry == nullptr ? Text(key) : entry->key;
+}
+
+KeyIndex::Index Objects::find_place(std::string_view uid) const {
+  return by_uid_.find(uid, [&](KeyIndex::Index place) { return places_[place]->pod->uid() == uid; });
+}
+
+std::uint32_t Objects::place_of_uid(std::string_view uid) const {
+  return by_uid_.guess(uid, [&](KeyIndex::Index place) { return places_[place]->pod->uid() == uid; });
+}
+
+PodEntry* Objects::find_pod_by_uid(std::string_view uid) {
+  const KeyIndex::Index place = find_place(uid);
+  return place == KeyIndex::kNone ? nullptr : places_[place];
+}
+
+const PodEntry* Objects::find_pod_by_uid(std::string_view uid) const {
+  const KeyIndex::Index place = find_place(uid);
+  return place == KeyIndex::kNone ? nullptr : places_[place];
+}
+
+PodEntry& Objects::put_pod(std::shared_ptr<const Pod> pod) {
+  Text key = pod->metadata.key();
+  const auto item = pods_.try_emplace(pods_.end(), std::move(key));  // at the end, while a store is read in order
+  PodEntry& entry = item->second;
+  entry.key = item->first;
+  if (entry.pod != nullptr) {
+    CHECK(entry.pod->uid() == pod->uid());
+    entry.pod = std::move(pod);
+    return entry;
+  }
+  entry.pod = std::move(pod);
+  const std::string_view uid = entry.pod->uid();
+  if (const KeyIndex::Index place = find_place(uid); place != KeyIndex::kNone) {
+    places_[place] = &entry;  // a uid under two names is the newer's
+    return entry;
+  }
+  const KeyIndex::Index place = places_.take();
+  places_[place] = &entry;
+  by_uid_.insert(uid, place);
+  return entry;
+}
+
+void Objects::save_pod(const std::string& key) {
+  const PodEntry& entry = pods_.find(key)->second;
+  ByteWriter packed;
+  pack_pod(packed, *entry.pod);
+  PodRecord record;
+  record.deleting = entry.deleting;
+  record.finished = entry.finished;
+  record.arrived = entry.arrived;
+  ByteWriter uid;
+  uid.id(entry.pod->uid());
+  record.uid = uid.bytes();
+  record.shape = entry.pod->shape;
+  record.disruption = entry.disruption;
+  record.nominated_node = entry.pod->nominated_node_name;
+  // While the pod runs, its observed status is the device's to repeat; only a final one is kept.
+  const std::string observed = entry.finished ? entry.observed.text() : std::string();
+  record.observed = observed;
+  record.successor = entry.successor.text();
+  record.packed = packed.bytes();
+  store_.put(Table::object, record_key(Kind::pod, key), encode(record));
+}
+
+void Objects::set_successor(PodEntry& entry, Manifest successor) {
+  entry.successor = std::move(successor);
+  if (entry.successor.is_null()) {
+    names_awaited_.erase(entry.pod->metadata.key());
+  } else {
+    names_awaited_.insert_or_assign(entry.pod->metadata.key(), uid_of(entry.successor.json()));
+  }
+}
+
+void Objects::erase_pod(const std::string& key) {
+  auto found = pods_.find(key);
+  CHECK(found != pods_.end());
+  // A uid under two names is the newer's: see put_pod().
+  const std::string_view uid = found->second.pod->uid();
+  if (const KeyIndex::Index place = find_place(uid); place != KeyIndex::kNone && places_[place] == &found->second) {
+    by_uid_.erase(uid, [place](KeyIndex::Index other) { return other == place; });
+    places_.give_back(place);
+  }
+  pods_.erase(found);
+  names_awaited_.erase(key);
+  store_.erase(Table::object, record_key(Kind::pod, key));
+}
+
+const Json* Objects::overlay(const std::string& node) const {
+  auto found = overlays_.find(node);
+  return found == overlays_.end() ? nullptr : &found->second;
+}
+
+template <class T>
+void Objects::put(T object) {
+  const std::string key = object.metadata.key();
+  stage(Stored<T>::kKind, key, object.manifest);
+  note_change(Stored<T>::kKind);
+  std::get<Shelf<T>>(shelves_).insert_or_assign(key, std::make_shared<const T>(std::move(object)));
+}
+template void Objects::put(PersistentVolume);
+template void Objects::put(PersistentVolumeClaim);
+template void Objects::put(StorageClass);
+template void Objects::put(PriorityClass);
+template void Objects::put(Namespace);
+template void Objects::put(Service);
+template void Objects::put(PodDisruptionBudget);
+template void Objects::put(CsiNode);
+template void Objects::put(CsiDriver);
+template void Objects::put(CsiStorageCapacity);
+
+void Objects::put_overlay(const std::string& node, Json manifest) {
+  stage(Kind::node, node, manifest);
+  overlays_.insert_or_assign(node, std::move(manifest));
+}
+
+void Objects::erase(Kind kind, const std::string& key) {
+  CHECK(kind != Kind::pod);
+  if (kind == Kind::node) overlays_.erase(key);
+  note_change(kind);
+  with_shelf(shelves_, kind, [&key](auto& shelf) { shelf.erase(key); });
+  store_.erase(Table::object, record_key(kind, key));
+}
+
+void Objects::mark_deleting(Kind kind, const std::string& key) {
+  note_change(kind);
+  with_shelf(shelves_, kind, [&key](auto& shelf) {
+    const auto found = shelf.find(key);
+    if (found == shelf.end()) return;
+    auto leaving =
+        std::make_shared<std::remove_const_t<std::remove_reference_t<decltype(*found->second)>>>(*found->second);
+    leaving->metadata.deleting = true;
+    found->second = std::move(leaving);
+  });
+}
+
+bool Objects::has(Kind kind, const std::string& key) const {
+  return kind == Kind::pod ? find_pod(key) != nullptr : find_other(kind, key) != nullptr;
+}
+
+Json Objects::manifest(Kind kind, const std::string& key) const {
+  if (kind == Kind::pod) {
+    const PodEntry* entry = find_pod(key);
+    return entry == nullptr ? Json() : entry->pod->manifest().json();
+  }
+  const Json* manifest = find_other(kind, key);
+  return manifest == nullptr ? Json() : *manifest;
+}
+
+std::optional<std::string> Objects::text(Kind kind, const std::string& key) const {
+  if (kind == Kind::pod) {
+    const PodEntry* entry = find_pod(key);
+    return entry == nullptr ? std::nullopt : std::optional(entry->pod->manifest().text());
+  }
+  const Json* manifest = find_other(kind, key);
+  return manifest == nullptr ? std::nullopt : std::optional(manifest->dump());
+}
+
+const Json* Objects::find_other(Kind kind, const std::string& key) const {
+  if (kind == Kind::node) return overlay(key);
+  const Json* manifest = nullptr;
+  with_shelf(shelves_, kind, [&](const auto& shelf) {
+    if (const auto found = shelf.find(key); found != shelf.end()) manifest = &found->second->manifest;
+  });
+  return manifest;
+}
+
+std::vector<std::string> Objects::keys(Kind kind) const {
+  if (kind == Kind::node) return keys_of(overlays_);
+  if (kind == Kind::pod) return keys_of(pods_);
+  std::vector<std::string> keys;
+  with_shelf(shelves_, kind, [&keys](const auto& shelf) { keys = keys_of(shelf); });
+  return keys;
+}
+
+std::optional<std::string> Objects::next_key(Kind kind, const std::string& key) const {
+  if (kind == Kind::node) return key_behind(overlays_, key);
+  if (kind == Kind::pod) return key_behind(pods_, key);
+  std::optional<std::string> next;
+  with_shelf(shelves_, kind, [&](const auto& shelf) { next = key_behind(shelf, key); });
+  return next;
+}
+
+std::shared_ptr<const PriorityClass> Objects::default_priority_class() const {
+  std::shared_ptr<const PriorityClass> best;
+  for (const auto& [name, priority_class] : shelf<PriorityClass>()) {
+    if (!priority_class->global_default) continue;
+    if (best == nullptr || priority_class->value > best->value) best = priority_class;
+  }
+  return best;
+}
+
+std::shared_ptr<const PersistentVolumeClaim> Objects::claim(const std::string& key) const {
+  return find<PersistentVolumeClaim>(key);
+}
+std::shared_ptr<const PersistentVolume> Objects::volume(const std::string& name) const {
+  return find<PersistentVolume>(name);
+}
+std::shared_ptr<const StorageClass> Objects::storage_class(const std::string& name) const {
+  return find<StorageClass>(name);
+}
+std::shared_ptr<const CsiNode> Objects::csi_node(const std::string& node) const { return find<CsiNode>(node); }
+std::shared_ptr<const CsiDriver> Objects::csi_driver(const std::string& name) const { return find<CsiDriver>(name); }
+std::shared_ptr<const Namespace> Objects::name_space(std::string_view name) const {
+  return find<Namespace>(std::string(name));
+}
+
+std::vector<std::shared_ptr<const PersistentVolume>> Objects::volumes_of_class(const std::string& name) const {
+  std::vector<std::shared_ptr<const PersistentVolume>> found;
+  for (const auto& [key, volume] : shelf<PersistentVolume>()) {
+    if (volume->storage_class_name == name) found.push_back(volume);
+  }
+  return found;
+}
+
+std::vector<std::shared_ptr<const CsiStorageCapacity>> Objects::csi_storage_capacities() const {
+  return all_of(shelf<CsiStorageCapacity>());
+}
+
+std::vector<std::shared_ptr<const Service>> Objects::services(std::string_view name_space) const {
+  std::vector<std::shared_ptr<const Service>> found;
+  for (const auto& [key, service] : shelf<Service>()) {
+    if (service->metadata.namespace_ == name_space) found.push_back(service);
+  }
+  return found;
+}
+
+std::vector<std::shared_ptr<const PodDisruptionBudget>> Objects::disruption_budgets() const {
+  std::vector<std::shared_ptr<const PodDisruptionBudget>> budgets;
+  for (const auto& [key, budget] : shelf<PodDisruptionBudget>()) {
+    budgets.push_back(budget);
+    if (budget->has_status) continue;
+    auto counted = std::make_shared<PodDisruptionBudget>(*budget);
+    counted->disruptions_allowed = disruption_of(*budget).allowed;
+    budgets.back() = std::move(counted);
+  }
+  return budgets;
+}
+
+Disruption Objects::disruption_of(const PodDisruptionBudget& budget) const {
+  std::vector<BudgetedPod> pods;
+  for (const auto& [key, entry] : pods_) {
+    if (entry.finished) continue;
+    pods.push_back({entry.pod.get(), !entry.deleting && is_running_ && is_running_(entry.pod->uid())});
+  }
+  return count_disruption(budget, pods);
+}
+
+}  // namespace berth

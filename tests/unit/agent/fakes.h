@@ -1,0 +1,267 @@
+// Everything around an agent, in memory: a clock to turn, a link that records what leaves, a runtime that does what it
+// is told and answers when the test says so. The store is the real MemoryStore.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/agent/agent.h"
+#include "storage/memory_store.h"
+#include "tests/one_message.h"
+
+namespace berth {
+
+class TurnedClock final : public Clock {
+ public:
+  Millis now() const override { return now_ms; }
+  Millis wall() const override { return 0; }
+  Millis now_ms = 1000;
+};
+
+class RecordingTransport final : public Transport {
+ public:
+  void set_handler(Handler* handler) override { handler_ = handler; }
+  bool is_up() const override { return up; }
+  void send(const Message& message) override {
+    on_wire.push_back(message);
+    for (Message& each : taken_apart(message)) {
+      if (on_send) on_send(each);
+      sent.push_back(std::move(each));
+    }
+  }
+  void subscribe(const std::string& filter, int qos, SubscribeOptions = {}) override {
+    subscriptions.push_back(filter + " " + std::to_string(qos));
+  }
+  void set_link(bool now_up) {
+    up = now_up;
+    if (!up) subscriptions.clear();
+    handler_->on_link(up);
+  }
+  bool up = false;
+  std::vector<Message> sent;  // those of a list each alone
+  std::vector<Message> on_wire;
+  std::vector<std::string> subscriptions;
+  std::function<void(const Message&)> on_send;
+
+ private:
+  Handler* handler_ = nullptr;
+};
+
+// Survives the agent, as the device does. `calls` tells what was asked, in order: "prepare u1/1.5".
+class ObedientRuntime final : public Runtime {
+ public:
+  void set_handler(Handler* handler) override { handler_ = handler; }
+  std::vector<Tag> list() override { return {things.begin(), things.end()}; }
+  void prepare(const Tag& tag, const std::string&, const std::vector<BoundVolume>&) override {
+    call("prepare", tag);
+    things.insert(tag);
+  }
+  void undo(const Tag& tag) override {
+    call("undo", tag);
+    things.erase(tag);
+  }
+  Result<std::string> start(const Tag& tag, const std::string&, const std::vector<BoundVolume>&) override {
+    call("start", tag);
+    if (!start_error.empty()) return Status::error(start_error);
+    things.insert(tag);
+    return handles.emplace(tag, "100:" + std::to_string(handles.size())).first->second;
+  }
+  void go(const Tag& tag) override { call("go", tag); }
+  void stop(const Tag& tag, Millis grace) override { call("stop", tag, " " + std::to_string(grace)); }
+
+  void finish_prepare(const Tag& tag, Status status = Status::ok()) { handler_->on_prepared(tag, std::move(status)); }
+  void finish_stop(const Tag& tag) {
+    things.erase(tag);
+    handles.erase(tag);
+    handler_->on_stopped(tag);
+  }
+  void observe(const Tag& tag, const std::string& status, bool finished) { handler_->on_status(tag, status, finished); }
+  void reboot() { handles.clear(); }
+
+  std::vector<std::string> calls;
+  std::set<Tag> things;
+  std::map<Tag, std::string> handles;  // alive
+  std::string start_error;
+  std::function<void(const std::string&)> on_call;
+
+ private:
+  void call(const std::string& what, const Tag& tag, const std::string& more = {}) {
+    calls.push_back(what + " " + tag.uid + "/" + to_text(tag.epoch) + more);
+    if (on_call) on_call(calls.back());
+  }
+  Handler* handler_ = nullptr;
+};
+
+class SilentLog final : public Log {
+ public:
+  void write(Level, std::string_view event, std::initializer_list<Field>) override { events.emplace_back(event); }
+  std::vector<std::string> events;
+};
+
+inline std::string manifest(const std::string& uid, const std::string& memory = "64Mi", const std::string& more = "") {
+  return R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"web-)" + uid + R"(","namespace":"default","uid":")" +
+         uid + R"("},"spec":{"terminationGracePeriodSeconds":7,"containers":[{"name":"c","image":"i",)" + more +
+         R"("resources":{"requests":{"memory":")" + memory + R"("}}}]}})";
+}
+
+// One device with its agent; restart() ends the agent as a crash does and starts another on the same store.
+class AgentTest : public testing::Test {
+ protected:
+  static constexpr char kRequests[] = "berth/v1/f/nodes/n1/requests";
+  static constexpr char kAnswers[] = "berth/v1/f/gateways/gw/answers/n1";
+
+  AgentTest() {
+    config.fleet = "f";
+    config.node = "n1";
+    config.gateway = "gw";
+    config.machine_id = "machine";
+    config.boot_id = "boot-1";
+    config.capacity = {
+        {"cpu", *Quantity::parse("2")}, {"memory", *Quantity::parse("128Mi")}, {"pods", *Quantity::parse("600")}};
+    config.volumes = {{"data", "/srv/data", "1Gi", "local"}, {"fast", "/srv/fast", "1Gi", "local"}};
+  }
+
+  // The agent is started and its link is up.
+  void boot() {
+    start();
+    set_link(true);
+  }
+  void start() {
+    agent = std::make_unique<Agent>(config, clock, transport, store, runtime, timers, log, ++seed);
+    ASSERT_TRUE(agent->start().is_success());
+  }
+  void crash() {
+    agent.reset();
+    store.crash();
+    transport.up = false;
+    transport.sent.clear();
+    runtime.calls.clear();
+  }
+  void restart() {
+    crash();
+    boot();
+  }
+  void reboot() {
+    crash();
+    runtime.reboot();
+    config.boot_id += "+";
+    boot();
+  }
+  void set_link(bool up) {
+    transport.set_link(up);
+    finish();
+  }
+  void finish() { ASSERT_TRUE(agent->finish_turn().is_success()); }
+  void pass(Millis span) {
+    clock.now_ms += span;
+    timers.run_due(clock.now_ms);
+    finish();
+  }
+
+  Request request_of(RequestType type, const std::string& uid = "u1", std::uint64_t counter = 5) {
+    Request request(type);
+    request.gateway = "gw";
+    request.gateway_id = {2, "store"};
+    request.incarnation = agent->state().incarnation;
+    request.uid = uid;
+    request.epoch = {1, counter};
+    request.pod = manifest(uid);
+    request.promise_ms = 30'000;
+    return request;
+  }
+  void deliver(const Request& request) {
+    uid_of_[request.epoch] = request.uid;
+    deliver_text(encode(request));
+  }
+  void deliver_text(const std::string& payload) {
+    Message message;
+    message.topic = kRequests;
+    message.payload = payload;
+    agent->on_message(message);
+    finish();
+  }
+  void deliver(RequestType type, const std::string& uid = "u1", std::uint64_t counter = 5) {
+    deliver(request_of(type, uid, counter));
+  }
+  void run_pod(const std::string& uid = "u1", std::uint64_t counter = 5) {
+    deliver(RequestType::pre_bind, uid, counter);
+    prepared({uid, {1, counter}});
+    deliver(RequestType::bind, uid, counter);
+  }
+  void prepared(const Tag& tag, Status status = Status::ok()) {
+    runtime.finish_prepare(tag, std::move(status));
+    finish();
+  }
+  void stopped(const Tag& tag) {
+    runtime.finish_stop(tag);
+    finish();
+  }
+  void observe(const Tag& tag, const std::string& status, bool finished) {
+    runtime.observe(tag, status, finished);
+    finish();
+  }
+
+  // What was answered since the last call.
+  std::vector<Answer> take_answers() {
+    std::vector<Answer> answers;
+    for (const Message& message : std::exchange(transport.sent, {})) {
+      if (message.topic != kAnswers) continue;
+      Result<Answer> answer = decode_answer(message.payload, "n1");
+      EXPECT_TRUE(answer) << message.payload;
+      EXPECT_LE(message.payload.size(), 60u * 1024);
+      if (!answer) continue;
+      if (answer->uid.empty()) answer->uid = uid_of_[answer->epoch];
+      answers.push_back(*answer);
+    }
+    return answers;
+  }
+  // The same, in words: "PreBound u1/1.5".
+  std::vector<std::string> take_words() {
+    std::vector<std::string> words;
+    for (const Answer& answer : take_answers()) {
+      words.push_back(std::string(to_string(answer.type)) + " " + answer.uid + "/" + to_text(answer.epoch));
+    }
+    return words;
+  }
+  std::vector<std::string> take_calls() { return std::exchange(runtime.calls, {}); }
+  // The last payload of a topic below the fleet, and whether it was retained; "none" when nothing was sent.
+  std::string last_payload(const std::string& topic) const {
+    for (auto message = transport.sent.rbegin(); message != transport.sent.rend(); ++message) {
+      if (message->topic == "berth/v1/f/" + topic) return (message->retain ? "retained " : "") + message->payload;
+    }
+    return "none";
+  }
+  std::string durable(Table table, const std::string& key) const {
+    const auto found = store.durable().find({table, key});
+    return found == store.durable().end() ? "" : found->second.value;
+  }
+  // The durable state of a pod's slot; "none".
+  std::string durable_slot(const std::string& uid = "u1") const {
+    const std::string value = durable(Table::slot, uid);
+    if (value.empty()) return "none";
+    return Json::parse(value, {300000, 80})->find("state")->as_string();
+  }
+
+  using Words = std::vector<std::string>;
+  const Tag kTag{"u1", {1, 5}};
+  AgentConfig config;
+  TurnedClock clock;
+  RecordingTransport transport;
+  MemoryStore store;
+  ObedientRuntime runtime;
+  Timers timers;
+  SilentLog log;
+  std::uint64_t seed = 0;
+  std::map<Epoch, std::string> uid_of_;  // of what was delivered
+  std::unique_ptr<Agent> agent;
+};
+
+}  // namespace berth

@@ -1,0 +1,231 @@
+// What an agent says unasked, and its listing of slots.
+#include <gtest/gtest.h>
+
+#include "tests/unit/agent/fakes.h"
+
+namespace berth {
+namespace {
+
+class AgentReports : public AgentTest {
+ protected:
+  // A member of the last payload of that topic, as text.
+  std::string member(const std::string& topic, const char* key) {
+    std::string payload = last_payload(topic);
+    if (payload.starts_with("retained ")) payload.erase(0, 9);
+    const Result<Json> json = Json::parse(payload);
+    const Json* found = json ? json->find(key) : nullptr;
+    return found == nullptr ? "none" : found->is_string() ? found->as_string() : found->dump();
+  }
+};
+
+TEST_F(AgentReports, AtLinkUpItSubscribesAndSaysWhatItIs) {
+  config.labels = {{"zone", "a"}};
+  config.taints = {{"gpu", "yes", TaintEffect::no_schedule}};
+  boot();
+  EXPECT_EQ(transport.subscriptions, Words{"berth/v1/f/nodes/n1/requests 1"});
+  EXPECT_TRUE(last_payload("nodes/n1/state").starts_with("retained "));
+  EXPECT_EQ(member("nodes/n1/state", "incarnation"), agent->state().incarnation);
+  EXPECT_EQ(member("nodes/n1/state", "bootId"), "boot-1");
+  EXPECT_EQ(member("nodes/n1/state", "sequence"), "1");
+  EXPECT_EQ(member("nodes/n1/state", "heartbeatMs"), "5000");
+  EXPECT_EQ(member("nodes/n1/state", "labels"), R"({"zone":"a"})");
+  EXPECT_EQ(member("nodes/n1/state", "taints"), R"([{"key":"gpu","value":"yes","effect":"NoSchedule"}])");
+  EXPECT_EQ(member("nodes/n1/state", "allocatable"), R"({"cpu":"2","memory":"134217728","pods":"600"})");
+  EXPECT_EQ(member("nodes/n1/state", "volumes"),
+            R"([{"name":"data","path":"/srv/data","capacity":"1Gi","storageClass":"local"},)"
+            R"({"name":"fast","path":"/srv/fast","capacity":"1Gi","storageClass":"local"}])");
+  EXPECT_EQ(member("nodes/n1/presence", "online"), "true");
+  EXPECT_TRUE(last_payload("nodes/n1/presence").starts_with("retained "));
+}
+
+TEST_F(AgentReports, TheWillIsOfTheSessionThatIsComingAndSessionsGrowDurably) {
+  start();
+  const auto session_of = [](const Message& message) {
+    const Json json = *Json::parse(message.payload);
+    EXPECT_EQ(json.find("online")->as_bool(), false);
+    return json.find("session")->as_string();
+  };
+  EXPECT_EQ(session_of(agent->will()), "1");
+  set_link(true);
+  EXPECT_EQ(member("nodes/n1/presence", "session"), "1");
+  EXPECT_EQ(session_of(agent->will()), "1");
+  set_link(false);
+  EXPECT_EQ(session_of(agent->will()), "2");
+  set_link(true);
+  EXPECT_EQ(member("nodes/n1/presence", "session"), "2");
+  crash();
+  start();
+  EXPECT_EQ(session_of(agent->will()), "3");
+  EXPECT_TRUE(agent->will().retain);
+}
+
+TEST_F(AgentReports, AGoodbyeIsPresenceOfflineAndStopsTheHeart) {
+  boot();
+  agent->say_goodbye();
+  finish();
+  EXPECT_EQ(member("nodes/n1/presence", "online"), "false");
+  transport.sent.clear();
+  pass(60'000);
+  EXPECT_TRUE(transport.sent.empty());
+}
+
+TEST_F(AgentReports, TheHeartBeatsWhileTheLinkIsUp) {
+  boot();
+  EXPECT_EQ(member("nodes/n1/heartbeat", "sequence"), "1");
+  pass(4'999);
+  EXPECT_EQ(member("nodes/n1/heartbeat", "sequence"), "1");
+  pass(1);
+  EXPECT_EQ(member("nodes/n1/heartbeat", "sequence"), "2");
+  EXPECT_EQ(member("nodes/n1/heartbeat", "incarnation"), agent->state().incarnation);
+  set_link(false);
+  transport.sent.clear();
+  pass(60'000);
+  EXPECT_TRUE(transport.sent.empty());
+  set_link(true);
+  EXPECT_EQ(member("nodes/n1/heartbeat", "sequence"), "3");
+}
+
+TEST_F(AgentReports, APodsStatusIsRetainedFromAdmissionToTheEnd) {
+  const std::string topic = "nodes/n1/pods/default/web-u1";
+  boot();
+  deliver(RequestType::pre_bind);
+  EXPECT_EQ(member(topic, "phase"), "Pending");
+  EXPECT_EQ(member(topic, "epoch"), "1.5");
+  EXPECT_EQ(member(topic, "uid"), "u1");
+  EXPECT_TRUE(last_payload(topic).starts_with("retained "));
+  prepared(kTag);
+  deliver(RequestType::bind);
+  observe(kTag, R"({"phase":"Running","containerStatuses":[{"name":"c","ready":true}]})", false);
+  EXPECT_EQ(member(topic, "phase"), "Running");
+  EXPECT_EQ(member(topic, "containerStatuses"), R"([{"name":"c","ready":true}])");
+  EXPECT_EQ(member(topic, "slot"), "running");
+  deliver(RequestType::release);
+  stopped(kTag);
+  EXPECT_EQ(last_payload(topic), "retained ");
+}
+
+TEST_F(AgentReports, AtLinkUpEverySlotIsTold) {
+  const std::string topic = "nodes/n1/pods/default/web-u1";
+  boot();
+  run_pod();
+  observe(kTag, R"({"phase":"Failed"})", true);
+  restart();
+  EXPECT_EQ(member(topic, "phase"), "Failed");
+  EXPECT_EQ(member(topic, "slot"), "finished");
+}
+
+TEST_F(AgentReports, AStatusThatEndedWhileTheLinkWasDownIsClearedWhenItIsUp) {
+  boot();
+  deliver(RequestType::pre_bind);
+  set_link(false);
+  pass(30'000);
+  transport.sent.clear();
+  set_link(true);
+  EXPECT_EQ(last_payload("nodes/n1/pods/default/web-u1"), "retained ");
+}
+
+TEST_F(AgentReports, ANamesakeKeepsItsStatusWhenTheOlderPodGoes) {
+  boot();
+  run_pod("u1", 5);
+  deliver(RequestType::release);
+  Request namesake = request_of(RequestType::pre_bind, "u2", 6);
+  namesake.pod = manifest("u1", "1Mi");
+  namesake.pod.replace(namesake.pod.find(R"("uid":"u1")"), 10, R"("uid":"u2")");
+  deliver(namesake);
+  stopped(kTag);
+  EXPECT_EQ(member("nodes/n1/pods/default/web-u1", "uid"), "u2");
+}
+
+TEST_F(AgentReports, AStatusThatIsNoObjectIsNotPassedOn) {
+  boot();
+  run_pod();
+  observe(kTag, "{\"phase\":", false);
+  EXPECT_EQ(member("nodes/n1/pods/default/web-u1", "phase"), "Pending");
+  observe(kTag, "{\"phase\":\"" + std::string(20'000, 'x') + "\"}", true);
+  EXPECT_EQ(durable_slot(), "finished");
+  EXPECT_EQ(member("nodes/n1/pods/default/web-u1", "phase"), "Pending");
+}
+
+class AgentListing : public AgentTest {
+ protected:
+  void SetUp() override { boot(); }
+  void hold(int first, int last, std::size_t bytes) {
+    for (int pod = first; pod <= last; ++pod) {
+      const std::string uid = "u" + std::to_string(100 + pod);
+      Request request = request_of(RequestType::pre_bind, uid, 10 + static_cast<std::uint64_t>(pod));
+      request.pod = manifest(uid, "1", R"("image2":")" + std::string(bytes, 'x') + R"(",)");
+      deliver(request);
+    }
+    take_words();
+  }
+  Answer page(std::uint32_t index, std::uint64_t list_id = 7) {
+    Request list = request_of(RequestType::list);
+    list.page = index;
+    list.list_id = list_id;
+    deliver(list);
+    const std::vector<Answer> answers = take_answers();
+    EXPECT_EQ(answers.size(), 1u);
+    return answers.empty() ? Answer() : answers[0];
+  }
+  std::set<std::string> all(std::uint64_t list_id = 7) {
+    std::set<std::string> uids;
+    for (std::uint32_t index = 0; index < page(0, list_id).pages; ++index) {
+      for (const SlotReport& slot : page(index, list_id).slots) EXPECT_TRUE(uids.insert(slot.uid).second) << slot.uid;
+    }
+    return uids;
+  }
+};
+
+TEST_F(AgentListing, WithoutSlotsIsOneEmptyPage) {
+  const Answer answer = page(0, 18446744073709551615u);
+  EXPECT_EQ(answer.type, AnswerType::slots);
+  EXPECT_EQ(answer.pages, 1u);
+  EXPECT_EQ(answer.list_id, 18446744073709551615u);
+  EXPECT_TRUE(answer.slots.empty());
+}
+
+TEST_F(AgentListing, TellsEpochStateAndManifest) {
+  run_pod();
+  take_words();
+  const Answer answer = page(0);
+  ASSERT_EQ(answer.slots.size(), 1u);
+  EXPECT_EQ(answer.slots[0].uid, "u1");
+  EXPECT_EQ(answer.slots[0].epoch, (Epoch{1, 5}));
+  EXPECT_EQ(answer.slots[0].state, SlotState::running);
+  EXPECT_EQ(answer.slots[0].pod, manifest("u1"));
+}
+
+TEST_F(AgentListing, IsPagedBelow60KiBAndTellsEverySlotOnce) {
+  hold(1, 9, 20'000);
+  hold(10, 10, 55'000);
+  hold(11, 40, 200);
+  EXPECT_EQ(all().size(), 40u);
+  EXPECT_GE(page(0).pages, 5u);
+}
+
+TEST_F(AgentListing, LosesNoSlotThatMovesBetweenTwoPages) {
+  hold(1, 9, 20'000);
+  const std::uint32_t pages = page(0).pages;
+  deliver(RequestType::release, "u101", 11);  // all the others would move up
+  take_words();
+  std::set<std::string> uids;
+  for (std::uint32_t index = 1; index < pages; ++index) {
+    const Answer answer = page(index);
+    EXPECT_EQ(answer.page, index);
+    for (const SlotReport& slot : answer.slots) uids.insert(slot.uid);
+  }
+  for (int pod = 4; pod <= 9; ++pod) EXPECT_TRUE(uids.contains("u" + std::to_string(100 + pod))) << pod;
+}
+
+TEST_F(AgentListing, APageOfAForgottenListingIsAnsweredByANewFirstPage) {
+  hold(1, 9, 20'000);
+  page(0);
+  restart();
+  transport.sent.clear();
+  const Answer answer = page(1);
+  EXPECT_EQ(answer.page, 0u);
+  EXPECT_EQ(answer.list_id, 7u);
+}
+
+}  // namespace
+}  // namespace berth

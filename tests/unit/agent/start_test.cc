@@ -1,0 +1,185 @@
+// Starts: the first boot of a store, sweeps, and what slots become when the agent or the device comes back.
+#include <gtest/gtest.h>
+
+#include "tests/unit/agent/fakes.h"
+
+namespace berth {
+namespace {
+
+class AgentStart : public AgentTest {};
+
+TEST_F(AgentStart, TheFirstBootStopsEverythingBeforeItAnswersAnyone) {
+  runtime.things = {{"u1", {1, 5}}, {"u2", {1, 6}}};
+  boot();
+  EXPECT_EQ(take_calls(), (Words{"stop u1/1.5 30000", "stop u2/1.6 30000"}));
+  EXPECT_EQ(transport.sent.size(), 0u);
+  EXPECT_EQ(transport.subscriptions, Words{});
+  EXPECT_FALSE(agent->is_ready());
+  Request list = request_of(RequestType::list);
+  deliver(list);
+  stopped({"u1", {1, 5}});
+  deliver(list);
+  EXPECT_EQ(take_words(), Words{});
+  EXPECT_EQ(durable(Table::meta, "incarnation"), "");
+  stopped({"u2", {1, 6}});
+  EXPECT_TRUE(agent->is_ready());
+  EXPECT_NE(durable(Table::meta, "incarnation"), "");
+  EXPECT_EQ(transport.subscriptions, Words{"berth/v1/f/nodes/n1/requests 1"});
+  deliver(list);
+  EXPECT_EQ(take_words().size(), 1u);
+}
+
+TEST_F(AgentStart, AFirstBootThatIsCutShortBeginsAnew) {
+  runtime.things = {{"u1", {1, 5}}, {"u2", {1, 6}}};
+  boot();
+  stopped({"u1", {1, 5}});
+  restart();
+  EXPECT_EQ(take_calls(), Words{"stop u2/1.6 30000"});
+  EXPECT_FALSE(agent->is_ready());
+}
+
+TEST_F(AgentStart, TheIncarnationStaysUntilTheStoreIsLost) {
+  boot();
+  const std::string first = agent->state().incarnation;
+  EXPECT_EQ(first.size(), 32u);
+  restart();
+  EXPECT_EQ(agent->state().incarnation, first);
+  crash();
+  store.wipe();
+  boot();
+  EXPECT_NE(agent->state().incarnation, first);
+}
+
+TEST_F(AgentStart, ClonedMachinesDifferByTheirMachineId) {
+  boot();
+  const std::string first = agent->state().incarnation;
+  crash();
+  store.wipe();
+  config.machine_id = "clone";
+  seed = 0;
+  boot();
+  EXPECT_NE(agent->state().incarnation, first);
+}
+
+TEST_F(AgentStart, WhatNoSlotNamesIsSweptAndTheRestGoesOn) {
+  boot();
+  run_pod("u1", 5);
+  crash();
+  runtime.things.insert({"u1", {1, 4}});
+  runtime.things.insert({"u9", {1, 2}});
+  boot();
+  EXPECT_EQ(take_calls(), (Words{"stop u1/1.4 30000", "stop u9/1.2 30000"}));
+  stopped({"u9", {1, 2}});
+  EXPECT_EQ(take_calls(), Words{});  // the same pod must not run twice
+  stopped({"u1", {1, 4}});
+  EXPECT_EQ(take_calls(), (Words{"start u1/1.5", "go u1/1.5"}));
+  EXPECT_TRUE(agent->is_ready());
+}
+
+TEST_F(AgentStart, ARunningPodIsTakenOver) {
+  boot();
+  run_pod();
+  const std::string before = durable(Table::slot, "u1");
+  restart();
+  EXPECT_EQ(take_calls(), (Words{"start u1/1.5", "go u1/1.5"}));
+  EXPECT_EQ(durable(Table::slot, "u1"), before);
+  transport.sent.clear();
+  deliver(RequestType::bind);
+  EXPECT_EQ(take_words(), Words{"Bound u1/1.5"});
+}
+
+TEST_F(AgentStart, ARunningPodIsStartedAgainAfterAReboot) {
+  boot();
+  run_pod();
+  reboot();
+  EXPECT_EQ(take_calls(), (Words{"start u1/1.5", "go u1/1.5"}));
+}
+
+TEST_F(AgentStart, AStopGoesOnAfterARestartAndAReboot) {
+  boot();
+  run_pod();
+  deliver(RequestType::release);
+  restart();
+  EXPECT_EQ(take_calls(), Words{"stop u1/1.5 7000"});
+  reboot();
+  EXPECT_EQ(take_calls(), Words{"stop u1/1.5 7000"});
+  transport.sent.clear();
+  deliver(RequestType::release);
+  EXPECT_EQ(take_words(), Words{});
+  stopped(kTag);
+  EXPECT_EQ(take_words(), Words{"Released u1/1.5"});
+}
+
+TEST_F(AgentStart, ARebootEndsWhatWasOnlyPromised) {
+  boot();
+  deliver(RequestType::pre_bind, "u1", 5);
+  deliver(RequestType::pre_bind, "u2", 6);
+  prepared({"u2", {1, 6}});
+  reboot();
+  EXPECT_EQ(take_calls(), (Words{"undo u1/1.5", "undo u2/1.6"}));
+  EXPECT_EQ(durable_slot("u1"), "none");
+  EXPECT_EQ(durable_slot("u2"), "none");
+  transport.sent.clear();
+  deliver(RequestType::pre_bind, "u1", 5);
+  deliver(RequestType::bind, "u2", 6);
+  EXPECT_EQ(take_words(), (Words{"Stale u1/1.5", "Stale u2/1.6"}));
+}
+
+TEST_F(AgentStart, ARestartKeepsThePromiseButDoesNotLengthenIt) {
+  boot();
+  deliver(RequestType::pre_bind);
+  prepared(kTag);
+  pass(20'000);
+  restart();
+  EXPECT_EQ(durable_slot(), "prepared");
+  pass(9'000);
+  EXPECT_EQ(durable_slot(), "prepared");
+  pass(1'000);
+  EXPECT_EQ(durable_slot(), "none");
+}
+
+TEST_F(AgentStart, AClockThatWentBackDoesNotLengthenThePromiseBeyondItself) {
+  boot();
+  pass(1'000'000);
+  deliver(RequestType::pre_bind);
+  crash();
+  clock.now_ms = 0;
+  boot();
+  pass(29'999);
+  EXPECT_EQ(durable_slot(), "preparing");
+  pass(1);
+  EXPECT_EQ(durable_slot(), "none");
+}
+
+TEST_F(AgentStart, APreparationIsBegunAgainAfterARestart) {
+  boot();
+  deliver(RequestType::pre_bind);
+  restart();
+  EXPECT_EQ(take_calls(), Words{"prepare u1/1.5"});
+  prepared(kTag);
+  transport.sent.clear();
+  deliver(RequestType::pre_bind);
+  EXPECT_EQ(take_words(), Words{"PreBound u1/1.5"});
+}
+
+TEST_F(AgentStart, HeldResourcesAreCountedAfterARestart) {
+  boot();
+  run_pod();
+  restart();
+  Request second = request_of(RequestType::pre_bind, "u2", 6);
+  second.pod = manifest("u2", "100Mi");
+  take_words();
+  deliver(second);
+  EXPECT_EQ(take_words(), Words{"Rejected u2/1.6"});
+}
+
+TEST_F(AgentStart, AnUnreadableRecordIsAnErrorThatNamesIt) {
+  store.put(Table::meta, "incarnation", R"({"value":"i"})");
+  store.put(Table::slot, "u1", R"({"epoch":"five"})");
+  ASSERT_TRUE(store.commit().is_success());
+  Agent broken(config, clock, transport, store, runtime, timers, log, 1);
+  EXPECT_EQ(broken.start().message(), "slot u1: epoch: \"five\" is not an epoch; write \"<term>.<counter>\"");
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,338 @@
+#include <gtest/gtest.h>
+
+#include "core/api/objects.h"
+#include "tests/unit/api/manifests.h"
+
+namespace berth {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+Json parse(std::string_view text) {
+  Result<Json> json = Json::parse(text);
+  EXPECT_TRUE(json) << text;
+  return json ? *json : Json();
+}
+
+// A minimal pod whose spec has `more` members besides its container.
+Json pod_with(const std::string& more) {
+  return parse(R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c"}])" + (more.empty() ? "" : "," + more) +
+               "}}");
+}
+
+Texts errors_of(const Json& json) {
+  const Result<Pod> pod = decode_pod(json, nullptr);
+  return pod ? Texts{} : pod.error().reasons();
+}
+
+Texts warnings_of(const Json& json) {
+  Warnings warnings;
+  const Result<Pod> pod = decode_pod(json, &warnings);
+  EXPECT_TRUE(pod) << pod.error().message();
+  return warnings;
+}
+
+TEST(DecodePod, ReadsEveryFieldOfAFullManifestWithoutAWarning) {
+  Warnings warnings;
+  const Json json = parse(kPodManifest);
+  const Result<Pod> decoded = decode_pod(json, &warnings);
+  ASSERT_TRUE(decoded) << decoded.error().message();
+  EXPECT_EQ(warnings, Texts{});
+  const Pod& pod = *decoded;
+  EXPECT_EQ(pod.metadata.key(), "shop/web-1");
+  EXPECT_EQ(pod.uid(), "0b3c5a52-3f7e-4f0a-9b1d-0c1f2e3d4a5b");
+  EXPECT_EQ(pod.metadata.labels.at("example.com/tier"), "front");
+  EXPECT_EQ(pod.metadata.annotations.at("note"), "any text, even \xC3\xA9");
+  EXPECT_EQ(pod.scheduler_name, "edge");
+  EXPECT_EQ(pod.priority, 100);
+  EXPECT_EQ(pod.priority_class_name, "high");
+  EXPECT_EQ(pod.preemption_policy, "Never");
+  EXPECT_EQ(pod.node_name, "");
+  EXPECT_EQ(pod.node_selector, (Labels{{"disk", "ssd"}}));
+  ASSERT_TRUE(pod.affinity->required_node_affinity);
+  ASSERT_EQ(pod.affinity->required_node_affinity->terms.size(), 1u);
+  using Op = Requirement::Operator;
+  EXPECT_EQ(pod.affinity->required_node_affinity->terms[0].match_expressions,
+            (std::vector<Requirement>{{"zone", Op::in, {"a", "b"}}, {"cores", Op::gt, {"2"}}}));
+  EXPECT_EQ(pod.affinity->required_node_affinity->terms[0].match_fields,
+            (std::vector<Requirement>{{"metadata.name", Op::not_in, {"n9"}}}));
+  using T = Toleration::Operator;
+  EXPECT_EQ(pod.tolerations,
+            (std::vector<Toleration>{{"dedicated", T::equal, "gpu", TaintEffect::no_schedule, std::nullopt},
+                                     {"", T::exists, "", TaintEffect::no_execute, 300}}));
+  EXPECT_EQ(pod.scheduling_gates, Texts{"example.com/wait"});
+  ASSERT_EQ(pod.init_containers.size(), 2u);
+  EXPECT_FALSE(pod.init_containers[0].restart_always);
+  EXPECT_TRUE(pod.init_containers[1].restart_always);
+  EXPECT_EQ(pod.overhead.at("cpu").milli_value(), 10);
+  ASSERT_EQ(pod.volumes.size(), 3u);
+  EXPECT_EQ(pod.volumes[0].claim_name, "store-web-1");
+  EXPECT_EQ(pod.volumes[1].claim_name, "");
+  EXPECT_EQ(pod.restart_policy, "OnFailure");
+  EXPECT_EQ(pod.termination_grace_period_seconds, 5);
+  EXPECT_EQ(pod.nominated_node_name, "n3");
+  EXPECT_EQ(pod.manifest(), json);
+}
+
+TEST(DecodePod, LeavesLimitsWithoutRequestsAsTheyStand) {
+  const Result<Pod> pod = decode_pod(parse(kPodManifest), nullptr);
+  ASSERT_TRUE(pod);
+  const Container& main = pod->containers.at(0);
+  EXPECT_EQ(main.requests.at("memory").value(), 64 << 20);
+  EXPECT_EQ(main.limits.at("memory").value(), 128 << 20);
+  EXPECT_EQ(main.limits.at("ephemeral-storage").value(), 1 << 30);
+  EXPECT_FALSE(main.requests.contains("ephemeral-storage"));
+}
+
+TEST(DecodePod, ReadsPortsOfTheNodeApartFromTheContainersOwn) {
+  const Result<Pod> pod = decode_pod(parse(kPodManifest), nullptr);
+  ASSERT_TRUE(pod);
+  EXPECT_EQ(pod->containers.at(0).host_ports, (std::vector<HostPort>{{"10.0.0.1", "TCP", 8080}}));
+  EXPECT_EQ(pod->containers.at(0).own_ports, (std::vector<HostPort>{{"", "UDP", 53}}));
+  EXPECT_FALSE(pod->host_network);
+}
+
+TEST(DecodePod, ReadsRequestsOfThePodAsAWhole) {
+  const Result<Pod> pod = decode_pod(parse(kPodManifest), nullptr);
+  ASSERT_TRUE(pod);
+  EXPECT_EQ(pod->requests, (ResourceList{{"cpu", Quantity(1)}}));
+  EXPECT_EQ(pod->limits, (ResourceList{{"cpu", Quantity(2)}}));
+  EXPECT_EQ(
+      errors_of(pod_with(R"("resources":{"requests":{"ephemeral-storage":"1"}})")),
+      Texts{"spec.resources.requests.ephemeral-storage: wanted cpu, memory or hugepages-<size>; give others to the "
+            "containers"});
+}
+
+TEST(DecodePod, ReadsWhenItStarted) {
+  const Result<Pod> pod = decode_pod(parse(kPodManifest), nullptr);
+  ASSERT_TRUE(pod);
+  EXPECT_EQ(pod->start_time, 1'746'057'806'000);
+  EXPECT_EQ(decode_pod(pod_with(""), nullptr)->start_time, std::nullopt);
+  const Json bad =
+      parse(R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c"}]},"status":{"startTime":"now"}})");
+  EXPECT_EQ(errors_of(bad), Texts{"status.startTime: wanted a time such as 2025-05-01T00:03:26Z, found \"now\""});
+}
+
+TEST(DecodePod, ReadsDisksAndEphemeralVolumes) {
+  const Result<Pod> decoded = decode_pod(
+      pod_with(R"("volumes":[{"name":"g","gcePersistentDisk":{"pdName":"d1","readOnly":true}},)"
+               R"({"name":"r","rbd":{"image":"i","pool":"p","monitors":["m1","m2"]}},)"
+               R"({"name":"i","iscsi":{"iqn":"iqn.a","targetPortal":"x","lun":0}},{"name":"e","ephemeral":{}},)"
+               R"({"name":"c","csi":{"driver":"csi.one"}}])"),
+      nullptr);
+  ASSERT_TRUE(decoded) << decoded.error().message();
+  const std::vector<PodVolume>& volumes = decoded->volumes;
+  EXPECT_EQ(volumes[0].disk.type, DiskSource::Type::gce_persistent_disk);
+  EXPECT_EQ(volumes[0].disk.id, "d1");
+  EXPECT_TRUE(volumes[0].disk.read_only);
+  EXPECT_EQ(volumes[1].disk.type, DiskSource::Type::rbd);
+  EXPECT_EQ(volumes[1].disk.pool, "p");
+  EXPECT_EQ(volumes[1].disk.monitors, (Texts{"m1", "m2"}));
+  EXPECT_EQ(volumes[2].disk.id, "iqn.a");
+  EXPECT_TRUE(volumes[3].ephemeral);
+  EXPECT_EQ(volumes[3].disk.type, DiskSource::Type::none);
+  EXPECT_EQ(volumes[4].disk.type, DiskSource::Type::csi);
+  EXPECT_EQ(volumes[4].disk.id, "csi.one");
+}
+
+TEST(DecodePod, FillsInWhatIsLeftOut) {
+  const Result<Pod> pod = decode_pod(pod_with(""), nullptr);
+  ASSERT_TRUE(pod);
+  EXPECT_EQ(pod->metadata.key(), "default/p");
+  EXPECT_EQ(pod->scheduler_name, "default-scheduler");
+  EXPECT_EQ(pod->restart_policy, "Always");
+  EXPECT_EQ(pod->termination_grace_period_seconds, 30);
+  EXPECT_EQ(pod->uid(), "");
+  EXPECT_FALSE(pod->affinity->required_node_affinity);
+}
+
+TEST(DecodePod, NamesTheFieldOfEveryFault) {
+  struct Case {
+    const char* spec;
+    const char* error;  // how the one reason starts
+  };
+  const Case cases[] = {
+      {R"("priority":3000000000)", "spec.priority: wanted an integer from -2147483648 to 2147483647, found 3000000000"},
+      {R"("priority":"high")", "spec.priority: wanted an integer"},
+      {R"("priority":1.5)", "spec.priority: wanted an integer from -2147483648 to 2147483647, found 1.5"},
+      {R"("restartPolicy":"Sometimes")", "spec.restartPolicy: wanted one of Always, OnFailure, Never, found"},
+      {R"("preemptionPolicy":"never")", "spec.preemptionPolicy: wanted one of PreemptLowerPriority, Never"},
+      {R"("terminationGracePeriodSeconds":-1)", "spec.terminationGracePeriodSeconds: wanted an integer from 0"},
+      {R"("nodeName":"N 1")", "spec.nodeName: wanted a name of lower-case"},
+      {R"("nodeSelector":{"disk":5})", "spec.nodeSelector.disk: wanted a string, found 5; put it in quotes"},
+      {R"("nodeSelector":{"a b":"c"})", "spec.nodeSelector[\"a b\"]: wanted a label key"},
+      {R"("nodeSelector":["disk"])", "spec.nodeSelector: wanted an object, found a list"},
+      {R"("overhead":{"cpu":"-1"})", "spec.overhead.cpu: wanted a quantity that is not negative, found \"-1\""},
+      {R"("volumes":[{"name":"v","persistentVolumeClaim":{}}])",
+       "spec.volumes[0].persistentVolumeClaim.claimName: missing"},
+      {R"("volumes":[{"emptyDir":{}}])", "spec.volumes[0].name: missing"},
+      {R"("volumes":[{"name":"v"},{"name":"v"}])", "spec.volumes[1].name: another volume"},
+      {R"("volumes":[{"name":"v","emptyDir":{},"secret":{}}])", "spec.volumes[0]: wanted one source"},
+      {R"("volumes":[5])", "spec.volumes[0]: wanted an object, found 5"},
+      {R"("volumes":[null])", "spec.volumes[0]: wanted an object, found null"},
+      {R"("schedulingGates":[{"name":"a"},{"name":"a"}])", "spec.schedulingGates[1].name: another gate"},
+      {R"("schedulingGates":[{}])", "spec.schedulingGates[0].name: missing"},
+      {R"("tolerations":[{"key":"a","operator":"Lt"}])", "spec.tolerations[0].operator: wanted one of Equal, Exists"},
+      {R"("tolerations":[{"value":"x"}])", "spec.tolerations[0].key: missing; only operator Exists"},
+      {R"("tolerations":[{"key":"a","operator":"Exists","value":"x"}])",
+       "spec.tolerations[0].value: operator Exists takes"},
+      {R"("tolerations":[{"key":"a","effect":"NoRun"}])", "spec.tolerations[0].effect: wanted one of NoSchedule"},
+      {R"("tolerations":[{"key":"a","effect":"NoSchedule","tolerationSeconds":1}])",
+       "spec.tolerations[0].tolerationSeconds: only with effect NoExecute"},
+      {R"("affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{}}})",
+       "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms: wanted at least "
+       "one"},
+      {R"("initContainers":[{"name":"c"}])", "spec.containers[0].name: another container of the pod is called c"},
+  };
+  for (const Case& c : cases) {
+    const Texts errors = errors_of(pod_with(c.spec));
+    ASSERT_EQ(errors.size(), 1u) << c.spec;
+    EXPECT_EQ(errors[0].substr(0, std::string_view(c.error).size()), c.error);
+  }
+}
+
+TEST(DecodePod, NamesTheFaultsOfASelector) {
+  const auto errors = [](const std::string& requirement) {
+    return errors_of(pod_with(R"("affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":)"
+                              R"({"nodeSelectorTerms":[{)" +
+                              requirement + "}]}}}"));
+  };
+  const std::string path =
+      "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].";
+  struct Case {
+    const char* term;
+    const char* error;
+  };
+  const Case cases[] = {
+      {R"("matchExpressions":[{"key":"a","operator":"in","values":["x"]}])",
+       "matchExpressions[0].operator: wanted one of In, NotIn, Exists, DoesNotExist, Gt, Lt, found \"in\"; did you "
+       "mean In?"},
+      {R"("matchExpressions":[{"key":"a","values":["x"]}])", "matchExpressions[0].operator: missing"},
+      {R"("matchExpressions":[{"operator":"Exists"}])", "matchExpressions[0].key: missing"},
+      {R"("matchExpressions":[{"key":"a","operator":"In"}])", "matchExpressions[0].values: wanted at least one"},
+      {R"("matchExpressions":[{"key":"a","operator":"In","values":"x"}])", "matchExpressions[0].values: wanted a list"},
+      {R"("matchExpressions":[{"key":"a","operator":"In","values":["x",5]}])",
+       "matchExpressions[0].values[1]: wanted a string"},
+      {R"("matchExpressions":[{"key":"a","operator":"In","values":["x y"]}])",
+       "matchExpressions[0].values[0]: wanted a label value"},
+      {R"("matchExpressions":[{"key":"a","operator":"Exists","values":["x"]}])",
+       "matchExpressions[0].values: wanted none"},
+      {R"("matchExpressions":[{"key":"a","operator":"Gt","values":["x"]}])",
+       "matchExpressions[0].values: wanted exactly one integer"},
+      {R"("matchFields":[{"key":"metadata.uid","operator":"In","values":["x"]}])",
+       "matchFields[0].key: wanted metadata.name"},
+      {R"("matchFields":[{"key":"metadata.name","operator":"Gt","values":["1"]}])",
+       "matchFields[0].operator: wanted one of In, NotIn"},
+      {R"("matchFields":[{"key":"metadata.name","operator":"In","values":["a","b"]}])",
+       "matchFields[0].values: wanted exactly one"},
+  };
+  for (const Case& c : cases) {
+    const Texts found = errors(c.term);
+    ASSERT_EQ(found.size(), 1u) << c.term;
+    EXPECT_EQ(found[0].substr(0, path.size() + std::string_view(c.error).size()), path + c.error);
+  }
+}
+
+TEST(DecodePod, NamesTheFaultsOfAContainer) {
+  struct Case {
+    const char* container;
+    const char* error;
+  };
+  const Case cases[] = {
+      {R"({})", "spec.containers[0].name: missing"},
+      {R"({"name":""})", "spec.containers[0].name: wanted a name"},
+      {R"({"name":"A"})", "spec.containers[0].name: wanted a name"},
+      {R"({"name":7})", "spec.containers[0].name: wanted a string, found 7; put it in quotes"},
+      {R"({"name":"c","image":[]})", "spec.containers[0].image: wanted a string, found a list"},
+      {R"({"name":"c","command":7})", "spec.containers[0].command: wanted a list"},
+      {R"({"name":"c","args":[7]})", "spec.containers[0].args[0]: wanted a string, found 7"},
+      {R"({"name":"c","resources":{"requests":{"memory":"64MB"}}})",
+       "spec.containers[0].resources.requests.memory: wanted a quantity such as 250m, 2 or 64Mi, found \"64MB\""},
+      {R"({"name":"c","resources":{"requests":{"memory":null}}})",
+       "spec.containers[0].resources.requests.memory: wanted a quantity"},
+      {R"({"name":"c","resources":{"requests":{"memry":"1"}}})",
+       "spec.containers[0].resources.requests.memry: wanted cpu, memory"},
+      {R"({"name":"c","resources":{"requests":{"e.com/gpu":"0.5"}}})",
+       "spec.containers[0].resources.requests[\"e.com/gpu\"]: wanted a whole number, found 500m"},
+      {R"({"name":"c","resources":{"requests":{"cpu":"2"},"limits":{"cpu":1}}})",
+       "spec.containers[0].resources.requests.cpu: 2 is more than the limit of 1"},
+      {R"({"name":"c","restartPolicy":"always"})", "spec.containers[0].restartPolicy: wanted one of"},
+      {R"({"name":"c","ports":[{"hostPort":70000}]})",
+       "spec.containers[0].ports[0].hostPort: wanted an integer from 0 to 65535"},
+      {R"({"name":"c","ports":[{"hostPort":80,"protocol":"HTTP"}]})",
+       "spec.containers[0].ports[0].protocol: wanted one of TCP, UDP, SCTP, found \"HTTP\""},
+      {R"({"name":"c","ports":[{"hostPort":80},{"hostPort":80}]})",
+       "spec.containers[0].ports[1].hostPort: another port of the container has this hostPort"},
+  };
+  for (const Case& c : cases) {
+    const Texts errors =
+        errors_of(parse(R"({"metadata":{"name":"p"},"spec":{"containers":[)" + std::string(c.container) + "]}}"));
+    ASSERT_EQ(errors.size(), 1u) << c.container;
+    EXPECT_EQ(errors[0].substr(0, std::string_view(c.error).size()), c.error);
+  }
+}
+
+TEST(DecodePod, NamesTheFaultsOfTheHead) {
+  struct Case {
+    const char* json;
+    const char* error;
+  };
+  const Case cases[] = {
+      {R"([])", "wanted an object, found a list"},
+      {R"({"spec":{"containers":[{"name":"c"}]}})", "metadata: missing"},
+      {R"({"metadata":{},"spec":{"containers":[{"name":"c"}]}})", "metadata.name: missing"},
+      {R"({"metadata":{"name":"p"}})", "spec: missing"},
+      {R"({"metadata":{"name":"p"},"spec":{}})", "spec.containers: wanted at least one container"},
+      {R"({"metadata":{"name":"p"},"spec":{"containers":[]}})", "spec.containers: wanted at least one container"},
+      {R"({"metadata":{"name":"p"},"spec":{"containers":{}}})", "spec.containers: wanted a list"},
+      {R"({"kind":"Deployment","metadata":{"name":"p"},"spec":{"containers":[{"name":"c"}]}})",
+       "kind: wanted Pod, found \"Deployment\""},
+      {R"({"apiVersion":"v2","metadata":{"name":"p"},"spec":{"containers":[{"name":"c"}]}})",
+       "apiVersion: wanted v1, found \"v2\""},
+      {R"({"metadata":{"name":"a/b"},"spec":{"containers":[{"name":"c"}]}})", "metadata.name: wanted a name"},
+      {R"({"metadata":{"name":"p","namespace":"#"},"spec":{"containers":[{"name":"c"}]}})",
+       "metadata.namespace: wanted a name"},
+      {R"({"metadata":{"name":"p","uid":"../x"},"spec":{"containers":[{"name":"c"}]}})", "metadata.uid: wanted"},
+      {R"({"metadata":{"name":"p","labels":{"a":"x y"}},"spec":{"containers":[{"name":"c"}]}})",
+       "metadata.labels.a: wanted a label value"},
+      {R"({"metadata":{"name":"p","labels":{"a":null}},"spec":{"containers":[{"name":"c"}]}})",
+       "metadata.labels.a: wanted a string, found null"},
+      {R"({"metadata":{"name":"p","annotations":{"/":""}},"spec":{"containers":[{"name":"c"}]}})",
+       "metadata.annotations[\"/\"]: wanted a label key"},
+      {R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c"}]},"status":{"nominatedNodeName":"A"}})",
+       "status.nominatedNodeName: wanted a name"},
+  };
+  for (const Case& c : cases) {
+    const Texts errors = errors_of(parse(c.json));
+    ASSERT_FALSE(errors.empty()) << c.json;
+    EXPECT_EQ(errors[0].substr(0, std::string_view(c.error).size()), c.error);
+  }
+}
+
+TEST(DecodePod, ReportsAllFaultsAtOnce) {
+  EXPECT_EQ(errors_of(pod_with(R"("priority":"x","restartPolicy":1,"volumes":[{"name":"V"}])")).size(), 3u);
+}
+
+TEST(DecodePod, WarnsOfUnknownFields) {
+  EXPECT_EQ(warnings_of(pod_with(R"("restartpolicy":"Never")")),
+            Texts{"spec.restartpolicy: unknown field; did you mean restartPolicy?"});
+  EXPECT_EQ(
+      warnings_of(parse(R"({"metadata":{"name":"p"},"extra":1,"spec":{"containers":[{"name":"c","imagee":"x"}]}})")),
+      (Texts{"spec.containers[0].imagee: unknown field; did you mean image?", "extra: unknown field"}));
+}
+
+TEST(DecodePod, WarnsOfWhatItDoesNotHonour) {
+  const Texts warnings = warnings_of(
+      pod_with(R"("resourceClaims":[{}],"volumes":[{"name":"e","ephemeral":{}},{"name":"s","csi":{"driver":"d"}},)"
+               R"({"name":"n","nfs":{}}])"));
+  ASSERT_EQ(warnings.size(), 4u);
+  EXPECT_EQ(warnings[0].substr(0, 40), "spec.resourceClaims: not honoured yet; s");
+  EXPECT_EQ(warnings[1],
+            "spec.volumes[0].ephemeral: nothing makes its claim; apply the claim <pod>-e, owned by the pod");
+  EXPECT_EQ(warnings[2], "spec.volumes[1]: counts where a node is chosen; the device does not mount it");
+  EXPECT_EQ(warnings[3].substr(0, 39), "spec.volumes[2].nfs: not honoured yet; ");
+  EXPECT_EQ(warnings_of(pod_with(R"("topologySpreadConstraints":[],"affinity":{"podAffinity":{}})")), Texts{});
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,388 @@
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "core/random.h"
+#include "tests/unit/scheduler/scheduling_fixture.h"
+
+namespace berth {
+namespace {
+
+std::shared_ptr<const Pod> cpu_pod(const std::string& name, const std::string& cpu) {
+  return share(make_pod(name, resources({{"cpu", cpu}})));
+}
+
+std::int64_t cpu_on(const Cache& cache, const std::string& node) { return cache.find(node)->requested.milli_cpu; }
+
+TEST(Cache, CountsAnAssumedPodAtOnce) {
+  Cache cache;
+  cache.set_node(share(make_node("n1")));
+  ASSERT_TRUE(cache.assume(cpu_pod("p", "1"), "n1").is_success());
+  EXPECT_EQ(cpu_on(cache, "n1"), 1000);
+  EXPECT_TRUE(cache.is_assumed("uid-p"));
+  EXPECT_EQ(cache.node_of("uid-p"), "n1");
+  EXPECT_EQ(cache.assumed_count(), 1u);
+}
+
+TEST(Cache, RefusesToAssumeAKnownPod) {
+  Cache cache;
+  ASSERT_TRUE(cache.assume(cpu_pod("p", "1"), "n1").is_success());
+  const Status again = cache.assume(cpu_pod("p", "1"), "n2");
+  EXPECT_EQ(again.code(), Code::error);
+  EXPECT_EQ(again.message(), "pod default/p is already counted on node n1");
+  EXPECT_EQ(cache.find("n2"), nullptr);
+}
+
+TEST(Cache, ForgetsOnlyAssumedPods) {
+  Cache cache;
+  cache.set_node(share(make_node("n1")));
+  ASSERT_TRUE(cache.assume(cpu_pod("p", "1"), "n1").is_success());
+  cache.confirm(cpu_pod("q", "1"), "n1");
+  cache.forget("uid-p");
+  cache.forget("uid-q");
+  cache.forget("uid-unknown");
+  EXPECT_FALSE(cache.node_of("uid-p"));
+  EXPECT_TRUE(cache.node_of("uid-q"));
+  EXPECT_EQ(cpu_on(cache, "n1"), 1000);
+}
+
+TEST(Cache, ConfirmKeepsTheCountAndMovesAPodThatIsElsewhere) {
+  Cache cache;
+  cache.set_node(share(make_node("n1")));
+  cache.set_node(share(make_node("n2")));
+  ASSERT_TRUE(cache.assume(cpu_pod("p", "1"), "n1").is_success());
+  cache.confirm(cpu_pod("p", "1"), "n1");
+  EXPECT_EQ(cpu_on(cache, "n1"), 1000);
+  EXPECT_FALSE(cache.is_assumed("uid-p"));
+  cache.confirm(cpu_pod("p", "1"), "n2");
+  EXPECT_EQ(cpu_on(cache, "n1"), 0);
+  EXPECT_EQ(cpu_on(cache, "n2"), 1000);
+  EXPECT_EQ(cache.pod_count(), 1u);
+}
+
+TEST(Cache, KeepsAGhostNodeUntilItsPodsAndChargesAreGone) {
+  Cache cache;
+  cache.set_node(share(make_node("n1")));
+  cache.confirm(cpu_pod("p", "1"), "n1");
+  cache.charge("n1", "uid-x/1.1", to_resources(resources({{"cpu", "2"}})));
+  cache.remove_node("n1");
+  EXPECT_EQ(cache.node_count(), 0u);
+  EXPECT_EQ(cpu_on(cache, "n1"), 3000);
+  Snapshot snapshot;
+  cache.update_snapshot(snapshot);
+  EXPECT_TRUE(snapshot.nodes().empty());
+  cache.remove("uid-p");
+  ASSERT_NE(cache.find("n1"), nullptr);
+  cache.discharge("n1", "uid-x/1.1");
+  EXPECT_EQ(cache.find("n1"), nullptr);
+}
+
+TEST(Cache, AGhostKeepsItsPodsWhenTheNodeComesBack) {
+  Cache cache;
+  cache.confirm(cpu_pod("p", "1"), "n1");
+  cache.set_node(share(make_node("n1")));
+  EXPECT_EQ(cpu_on(cache, "n1"), 1000);
+  EXPECT_EQ(cache.find("n1")->allocatable.milli_cpu, 4000);
+}
+
+TEST(Cache, ChargesCountOnceByKey) {
+  Cache cache;
+  cache.set_node(share(make_node("n1")));
+  cache.charge("n1", "k", to_resources(resources({{"cpu", "2"}})));
+  cache.charge("n1", "k", to_resources(resources({{"cpu", "1"}})));
+  EXPECT_EQ(cpu_on(cache, "n1"), 1000);
+  cache.discharge("n1", "k");
+  cache.discharge("n1", "k");
+  EXPECT_EQ(cpu_on(cache, "n1"), 0);
+  EXPECT_EQ(cache.find("n1")->requested, Resources());
+}
+
+TEST(Cache, UpdateChangesThePodInItsPlace) {
+  Cache cache;
+  cache.set_node(share(make_node("n1")));
+  ASSERT_TRUE(cache.assume(cpu_pod("p", "2"), "n1").is_success());
+  cache.update(cpu_pod("p", "1"));
+  cache.update(cpu_pod("unknown", "1"));
+  EXPECT_EQ(cpu_on(cache, "n1"), 1000);
+  EXPECT_TRUE(cache.is_assumed("uid-p"));
+}
+
+TEST(Cache, TheOnlyPodOfAGhostStaysThereWhenItChanges) {
+  Cache cache;
+  cache.confirm(cpu_pod("p", "2"), "n1");
+  cache.update(cpu_pod("p", "1"));
+  EXPECT_EQ(cpu_on(cache, "n1"), 1000);
+  EXPECT_EQ(cache.node_of("uid-p"), "n1");
+}
+
+TEST(Cache, CountsRightWhoeverComesAndGoes) {
+  Cache cache;
+  std::map<std::string, std::string> want;  // node by pod
+  Random random(3);
+  for (int step = 0; step < 5000; ++step) {
+    const std::string name = "p" + std::to_string(random.below(40));
+    const std::string node = "n" + std::to_string(random.below(12));
+    if (random.below(3) == 0) {
+      cache.remove("uid-" + name);
+      want.erase(name);
+    } else {
+      cache.confirm(cpu_pod(name, "1"), node);
+      want[name] = node;
+    }
+    if (random.below(20) == 0) cache.set_node(share(make_node(node)));
+    if (random.below(20) == 0) cache.remove_node(node);
+  }
+  std::map<std::string, std::int64_t> cpu;
+  for (const auto& [name, node] : want) {
+    EXPECT_EQ(cache.node_of("uid-" + name), node);
+    cpu[node] += 1000;
+  }
+  EXPECT_EQ(cache.pod_count(), want.size());
+  for (const auto& [node, milli] : cpu) EXPECT_EQ(cpu_on(cache, node), milli) << node;
+}
+
+TEST(Snapshot, ListsNodesInTheOrderOfAddition) {
+  Cache cache;
+  for (const char* name : {"n2", "n10", "n1"}) cache.set_node(share(make_node(name)));
+  Snapshot snapshot;
+  cache.update_snapshot(snapshot);
+  std::vector<std::string> names;
+  for (const auto& node : snapshot.nodes()) names.push_back(node->name());
+  EXPECT_EQ(names, (std::vector<std::string>{"n2", "n10", "n1"}));
+  EXPECT_EQ(snapshot.find("n10")->name(), "n10");
+  EXPECT_EQ(snapshot.find("n3"), nullptr);
+}
+
+TEST(Snapshot, TakesZonesInTurns) {
+  Cache cache;
+  auto add = [&cache](const char* name, const char* zone) {
+    Node node = make_node(name);
+    if (*zone != '\0') node.metadata.labels["topology.kubernetes.io/zone"] = zone;
+    cache.set_node(share(node));
+  };
+  Snapshot snapshot;
+  auto names = [&] {
+    cache.update_snapshot(snapshot);
+    std::string text;
+    for (const auto& node : snapshot.nodes()) text += node->name();
+    return text;
+  };
+  for (const char* name : {"a", "b", "c"}) add(name, "east");
+  add("d", "west");
+  add("e", "");
+  add("f", "west");
+  EXPECT_EQ(names(), "adebfc");
+  add("a", "west");
+  EXPECT_EQ(names(), "bdecfa") << "a node that moved is the last of its zone";
+  cache.remove_node("e");
+  add("e", "");
+  EXPECT_EQ(names(), "bdecfa") << "its zone was empty and began anew";
+}
+
+TEST(Snapshot, NeverSeesALaterChange) {
+  Cache cache;
+  cache.set_node(share(make_node("n1")));
+  Snapshot snapshot;
+  cache.update_snapshot(snapshot);
+  ASSERT_TRUE(cache.assume(cpu_pod("p", "1"), "n1").is_success());
+  EXPECT_EQ(snapshot.find("n1")->requested.milli_cpu, 0);
+  cache.update_snapshot(snapshot);
+  EXPECT_EQ(snapshot.find("n1")->requested.milli_cpu, 1000);
+}
+
+TEST(Snapshot, TakesOverOnlyWhatChanged) {
+  Cache cache;
+  for (const char* name : {"n1", "n2", "n3"}) cache.set_node(share(make_node(name)));
+  Snapshot snapshot;
+  cache.update_snapshot(snapshot);
+  const std::vector<std::shared_ptr<const NodeInfo>> before = snapshot.nodes();
+  cache.confirm(cpu_pod("p", "1"), "n2");
+  cache.update_snapshot(snapshot);
+  EXPECT_EQ(snapshot.nodes()[0], before[0]);
+  EXPECT_NE(snapshot.nodes()[1], before[1]);
+  EXPECT_EQ(snapshot.nodes()[2], before[2]);
+}
+
+TEST(Snapshot, CountsTheNodesOfAnImageAndTakesTheSizeOfTheFirst) {
+  Cache cache;
+  Snapshot snapshot;
+  const auto report = [&](const std::string& node, std::vector<ContainerImage> images) {
+    Node reported = make_node(node);
+    reported.images = std::move(images);
+    cache.set_node(share(std::move(reported)));
+    cache.update_snapshot(snapshot);
+  };
+  report("n1", {{{"a:1", "a@sha256:1"}, 100}, {{"a:1"}, 300}});
+  report("n2", {{{"a:1"}, 200}});
+  EXPECT_EQ(snapshot.images().at("a:1").nodes, 2) << "once for each node";
+  EXPECT_EQ(snapshot.images().at("a:1").size_bytes, 100);
+  report("n1", {{{"a:1"}, 150}});
+  EXPECT_EQ(snapshot.images().at("a:1").size_bytes, 100) << "n2 had it meanwhile";
+  EXPECT_FALSE(snapshot.images().contains("a@sha256:1"));
+  cache.remove_node("n2");
+  report("n1", {{{"a:1"}, 170}});
+  EXPECT_EQ(snapshot.images().at("a:1").size_bytes, 170) << "nobody else had it meanwhile";
+  EXPECT_EQ(snapshot.images().at("a:1").nodes, 1);
+  report("n1", {});
+  EXPECT_TRUE(snapshot.images().empty());
+}
+
+TEST(Snapshot, FollowsNodesThatComeAndGo) {
+  Cache cache;
+  cache.set_node(share(make_node("n1")));
+  Snapshot snapshot;
+  cache.update_snapshot(snapshot);
+  cache.set_node(share(make_node("n0")));
+  cache.remove_node("n1");
+  cache.update_snapshot(snapshot);
+  ASSERT_EQ(snapshot.nodes().size(), 1u);
+  EXPECT_EQ(snapshot.nodes()[0]->name(), "n0");
+}
+
+TEST(Snapshot, TellsWhichNodesWereReplacedAndWhereTheyWent) {
+  Cache cache;
+  for (const char* name : {"n0", "n1", "n2"}) cache.set_node(share(make_node(name)));
+  Snapshot snapshot;
+  cache.update_snapshot(snapshot);
+  const std::int64_t before = snapshot.changes_made();
+  ASSERT_TRUE(cache.assume(cpu_pod("p", "1"), "n1").is_success());
+  cache.update_snapshot(snapshot);
+  ASSERT_EQ(snapshot.changes_made(), before + 1);
+  EXPECT_EQ(snapshot.changes().back().place, snapshot.place_of("n1"));
+  EXPECT_EQ(snapshot.changes().back().before->requested.milli_cpu, 0);
+  EXPECT_EQ(snapshot.nodes()[1]->requested.milli_cpu, 1000);
+  cache.update_snapshot(snapshot);
+  EXPECT_EQ(snapshot.changes_made(), before + 1) << "nothing changed";
+
+  cache.remove_node("n0");
+  cache.set_node(share(make_node("n3")));
+  cache.update_snapshot(snapshot);
+  ASSERT_NE(snapshot.changes().back().move, nullptr);
+  const Snapshot::Move& move = *snapshot.changes().back().move;
+  EXPECT_EQ(move.from, (std::vector<std::size_t>{1, 2, Snapshot::Move::kNew}));
+  ASSERT_EQ(move.gone.size(), 1u);
+  EXPECT_EQ(move.gone[0].first, 0u);
+  EXPECT_EQ(move.gone[0].second->name(), "n0");
+}
+
+// How many changes a snapshot of so many nodes keeps, of more than it would.
+std::size_t changes_kept(int nodes) {
+  Cache cache;
+  for (int i = 0; i < nodes; ++i) cache.set_node(share(make_node("n" + std::to_string(i))));
+  Snapshot snapshot;
+  for (int i = 0; i < 1100; ++i) {
+    cache.charge("n0", "gone/" + std::to_string(i), {});
+    cache.update_snapshot(snapshot);
+  }
+  return snapshot.changes().size();
+}
+
+TEST(Snapshot, KeepsChangesForAQuarterOfItsNodes) {
+  EXPECT_EQ(changes_kept(400), 100u);
+  EXPECT_EQ(changes_kept(1), 64u) << "never so few that each change costs a look at all nodes";
+  EXPECT_EQ(changes_kept(5000), 1024u);
+}
+
+TEST(Snapshot, KeepsSoManyMovesAndNoMore) {
+  Cache cache;
+  Snapshot snapshot;
+  for (std::size_t i = 0; i <= Snapshot::kMovesKept; ++i) {
+    cache.set_node(share(make_node("m" + std::to_string(i))));
+    cache.update_snapshot(snapshot);
+  }
+  EXPECT_EQ(snapshot.changes().size(), Snapshot::kMovesKept) << "what was before the oldest move is gone with it";
+}
+
+TEST(Snapshot, CountsPodsWithAffinity) {
+  Cache cache;
+  cache.set_node(share(make_node("n0")));
+  Snapshot snapshot;
+  Pod near = make_pod("near");
+  near.affinity->pod_affinity.required.emplace_back();
+  ASSERT_TRUE(cache.assume(share(near), "n0").is_success());
+  ASSERT_TRUE(cache.assume(cpu_pod("plain", "1"), "n0").is_success());
+  cache.update_snapshot(snapshot);
+  EXPECT_EQ(snapshot.pods_with_affinity(), 1);
+  cache.forget("uid-near");
+  cache.update_snapshot(snapshot);
+  EXPECT_EQ(snapshot.pods_with_affinity(), 0);
+}
+
+TEST(Cache, TellsANodeFromOneThatWentBetweenTwoSnapshots) {
+  Cache cache;
+  for (const char* name : {"n1", "n2", "n3"}) cache.set_node(share(make_node(name)));
+  Snapshot snapshot;
+  cache.update_snapshot(snapshot);
+  cache.remove_node("n1");
+  cache.remove_node("n2");
+  for (const char* name : {"n4", "n2"}) cache.set_node(share(make_node(name, "7")));
+  cache.update_snapshot(snapshot);
+  ASSERT_EQ(snapshot.nodes().size(), 3u);
+  for (const char* name : {"n3", "n4", "n2"}) {
+    ASSERT_NE(snapshot.find(name), nullptr) << name;
+    EXPECT_EQ(snapshot.find(name)->name(), name);
+    EXPECT_EQ(snapshot.find(name)->allocatable.milli_cpu, name == std::string("n3") ? 4000 : 7000) << name;
+  }
+  EXPECT_EQ(snapshot.find("n1"), nullptr);
+  ASSERT_NE(snapshot.changes().back().move, nullptr);
+  const Snapshot::Move& move = *snapshot.changes().back().move;
+  EXPECT_EQ(move.from, (std::vector<std::size_t>{2, Snapshot::Move::kNew, Snapshot::Move::kNew}));
+  ASSERT_EQ(move.gone.size(), 2u);
+  EXPECT_EQ(move.gone[0].second->name(), "n1");
+  EXPECT_EQ(move.gone[1].second->name(), "n2") << "it came back as another";
+}
+
+TEST(Cache, KeepsTheColumnsOfASnapshotInStep) {
+  Cache cache;
+  for (const char* name : {"n1", "n2"}) cache.set_node(share(make_node(name)));
+  Snapshot snapshot;
+  cache.update_snapshot(snapshot);
+  const std::size_t place = snapshot.place_of("n2");
+  EXPECT_EQ(snapshot.columns().of(NodeColumns::milli_cpu).requested[place], 0);
+  ASSERT_TRUE(cache.assume(cpu_pod("p", "1"), "n2").is_success());
+  cache.update_snapshot(snapshot);
+  const NodeColumns::OfResource& cpu = snapshot.columns().of(NodeColumns::milli_cpu);
+  EXPECT_EQ(cpu.requested[place], 1000);
+  EXPECT_EQ(cpu.requested_for_scoring[place], 1000);
+  EXPECT_EQ(snapshot.columns().full()[place], 0);
+  cache.set_node(share(make_node("n2", "4", "8Gi", "1")));
+  cache.update_snapshot(snapshot);
+  EXPECT_EQ(snapshot.columns().full()[place], 1);
+}
+
+TEST(Cache, CountsTheNodesWhoseAmountsAColumnDoesNotHoldExactly) {
+  Cache cache;
+  for (const char* name : {"n1", "n2"}) cache.set_node(share(make_node(name)));
+  Snapshot snapshot;
+  cache.update_snapshot(snapshot);
+  const NodeColumns::OfResource& memory = snapshot.columns().of(NodeColumns::memory);
+  EXPECT_EQ(memory.inexact, 0u);
+  for (const char* large : {"64Ti", "65Ti"}) {
+    cache.set_node(share(make_node("n2", "4", large)));
+    cache.update_snapshot(snapshot);
+    EXPECT_EQ(memory.inexact, 1u) << large;
+  }
+  cache.set_node(share(make_node("n2", "4", "63Ti")));
+  cache.update_snapshot(snapshot);
+  EXPECT_EQ(memory.inexact, 0u);
+}
+
+TEST(Cache, LetsGoOfLabelValuesThatNoNodeHasAnyMore) {
+  Cache cache;
+  cache.set_node(share(make_node("n1")));
+  Snapshot snapshot;
+  cache.update_snapshot(snapshot);
+  static_cast<void>(snapshot.columns().label("seen", snapshot.nodes()));
+  for (int i = 0; i < 100; ++i) {
+    Node node = make_node("n1");
+    node.metadata.labels["seen"] = std::to_string(i);
+    cache.set_node(share(std::move(node)));
+    cache.update_snapshot(snapshot);
+    EXPECT_LE(snapshot.columns().kept_values(), 2u) << "a label that changes for ever must not grow for ever";
+  }
+  const NodeColumns::Label& seen = snapshot.columns().label("seen", snapshot.nodes());
+  EXPECT_EQ(seen.values.at("99"), seen.numbers[0]);
+}
+
+}  // namespace
+}  // namespace berth

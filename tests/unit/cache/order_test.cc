@@ -1,0 +1,232 @@
+// Where nodes stand in a snapshot of a large fleet, while some come and go.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "core/random.h"
+#include "tests/unit/rounds.h"
+#include "tests/unit/scheduler/scheduling_fixture.h"
+
+namespace berth {
+namespace {
+
+using Kind = Snapshot::Change::Kind;
+
+Resources resources_of(const std::string& cpu) { return to_resources(resources({{"cpu", cpu}})); }
+
+class CacheOrder : public ::testing::Test {
+ protected:
+  void add(const std::string& name, std::uint64_t zone = 0) {
+    Node node = make_node(name, std::to_string(1 + random.below(8)));
+    node.metadata.labels["topology.kubernetes.io/zone"] = "zone-" + std::to_string(zone);
+    cache.set_node(share(std::move(node)));
+    names.insert(name);
+  }
+  void take(const std::string& name) {
+    cache.remove_node(name);
+    names.erase(name);
+  }
+  void fill(int nodes) {
+    for (int i = 0; i < nodes; ++i) add("n" + std::to_string(i), static_cast<std::uint64_t>(i % 3));
+    cache.update_snapshot(snapshot);
+    seen = snapshot.nodes();
+    changes_seen = snapshot.changes_made();
+  }
+  std::vector<std::string> order() const {
+    std::vector<std::string> all;
+    for (const auto& node : snapshot.nodes()) all.push_back(node->name());
+    return all;
+  }
+  // The order that a snapshot has from the beginning.
+  std::vector<std::string> order_anew() const {
+    Snapshot fresh;
+    cache.update_snapshot(fresh);
+    std::vector<std::string> all;
+    for (const auto& node : fresh.nodes()) all.push_back(node->name());
+    return all;
+  }
+  // What the changes make of the nodes that were seen last, and how many of a kind there were.
+  std::map<Kind, int> follow() {
+    std::map<Kind, int> kinds;
+    const auto& changes = snapshot.changes();
+    for (auto each = changes.end() - (snapshot.changes_made() - changes_seen); each != changes.end(); ++each) {
+      ++kinds[each->kind];
+      switch (each->kind) {
+        case Kind::replaced:
+          EXPECT_EQ(seen[each->place] == nullptr ? each->before : seen[each->place], each->before);
+          seen[each->place] = nullptr;
+          break;
+        case Kind::came:
+          EXPECT_EQ(each->place, seen.size());
+          seen.emplace_back();
+          break;
+        case Kind::went:
+          EXPECT_EQ(each->place, seen.size() - 1);
+          EXPECT_EQ(seen.back() == nullptr ? each->before : seen.back(), each->before);
+          seen.pop_back();
+          break;
+        case Kind::moved: {
+          std::vector<std::shared_ptr<const NodeInfo>> moved;
+          for (const std::size_t from : each->move->from) {
+            moved.push_back(from == Snapshot::Move::kNew ? nullptr : seen[from]);
+          }
+          seen = std::move(moved);
+        }
+      }
+    }
+    EXPECT_EQ(seen.size(), snapshot.nodes().size());
+    for (std::size_t place = 0; place < seen.size(); ++place) {
+      if (seen[place] != nullptr) {
+        EXPECT_EQ(seen[place], snapshot.nodes()[place]) << place;
+      }
+    }
+    seen = snapshot.nodes();
+    changes_seen = snapshot.changes_made();
+    return kinds;
+  }
+  // Every node is where the snapshot says, in its last state, in the columns too.
+  void check() {
+    ASSERT_EQ(snapshot.nodes().size(), names.size());
+    const NodeColumns& columns = snapshot.columns();
+    const NodeColumns fresh(snapshot.nodes());
+    const NodeColumns::Label& zones = snapshot.columns().label("topology.kubernetes.io/zone", snapshot.nodes());
+    ASSERT_EQ(columns.size(), names.size());
+    std::map<std::string, std::uint32_t> number_of;
+    for (const std::string& name : names) {
+      const std::size_t place = snapshot.place_of(name);
+      ASSERT_LT(place, names.size()) << name;
+      EXPECT_EQ(snapshot.nodes()[place].get(), cache.find(name));
+      const auto& cpu = columns.of(NodeColumns::milli_cpu);
+      EXPECT_EQ(cpu.allocatable[place], static_cast<double>(cache.find(name)->allocatable.milli_cpu));
+      EXPECT_EQ(cpu.requested[place], static_cast<double>(cache.find(name)->requested.milli_cpu));
+      const std::string zone = cache.find(name)->node->metadata.labels.at("topology.kubernetes.io/zone");
+      EXPECT_EQ(number_of.try_emplace(zone, zones.numbers[place]).first->second, zones.numbers[place]);
+    }
+    EXPECT_EQ(columns.of(NodeColumns::memory).inexact, fresh.of(NodeColumns::memory).inexact);
+    EXPECT_EQ(snapshot.place_of("nobody"), names.size());
+  }
+
+  Random random{5};
+  Cache cache;
+  Snapshot snapshot;
+  std::set<std::string> names;
+  std::vector<std::shared_ptr<const NodeInfo>> seen;
+  std::int64_t changes_seen = 0;
+};
+
+TEST_F(CacheOrder, OfALargeFleetIsNotMadeAnewForANodeOrTwo) {
+  fill(800);
+  take("n10");
+  add("new", 1);
+  cache.update_snapshot(snapshot);
+  EXPECT_EQ(follow(), (std::map<Kind, int>{{Kind::replaced, 1}, {Kind::came, 1}, {Kind::went, 1}}));
+  EXPECT_EQ(snapshot.place_of("n799"), 10u) << "the last took the place of the one that went";
+  EXPECT_EQ(snapshot.place_of("new"), 799u);
+  check();
+}
+
+TEST_F(CacheOrder, IsMadeAnewOnceAnEighthCameOrWent) {
+  fill(160);
+  int made_anew = 0;
+  for (int i = 0; i < 50; ++i) {
+    add("new-" + std::to_string(i), 2);
+    cache.update_snapshot(snapshot);
+    const std::map<Kind, int> kinds = follow();
+    if (!kinds.contains(Kind::moved)) continue;
+    ++made_anew;
+    EXPECT_EQ(order(), order_anew());
+  }
+  EXPECT_EQ(made_anew, 2) << "with the 23rd that came to 160, and the 27th that came to 183";
+}
+
+TEST_F(CacheOrder, OfASmallFleetIsAlwaysThatOfTheZonesInTurns) {
+  fill(60);
+  for (int i = 0; i < 30; ++i) {
+    if (random.chance(1, 2)) {
+      take(*names.begin());
+    } else {
+      add("new-" + std::to_string(i), random.below(3));
+    }
+    cache.update_snapshot(snapshot);
+    EXPECT_EQ(order(), order_anew());
+    static_cast<void>(follow());
+    check();
+  }
+}
+
+TEST_F(CacheOrder, ANodeThatGoesAndComesBackAtOnceKeepsItsPlace) {
+  fill(200);
+  take("n7");
+  add("n7", 1);
+  cache.update_snapshot(snapshot);
+  EXPECT_EQ(follow(), (std::map<Kind, int>{{Kind::replaced, 1}}));
+  check();
+}
+
+// States that no snapshot keeps any more are written over: nothing of them may be left.
+TEST_F(CacheOrder, AStateIsWholeWhateverWasInItsPlaceBefore) {
+  for (const char* name : {"n0", "n1"}) add(name);
+  std::map<std::string, std::pair<std::shared_ptr<const Pod>, std::string>> placed;
+  for (int i = 0; i < 2000; ++i) {
+    const std::string node = "n" + std::to_string(random.below(2));
+    if (random.chance(1, 2) && !placed.empty()) {
+      cache.remove(placed.begin()->first);
+      placed.erase(placed.begin());
+    } else {
+      Pod pod = make_pod("p" + std::to_string(i * 7919 % 2003), resources({{"cpu", "100m"}, {"example.com/x", "1"}}));
+      if (random.chance(1, 3)) pod.affinity->pod_affinity.required.emplace_back();
+      if (random.chance(1, 3)) pod.affinity->pod_anti_affinity.required.emplace_back();
+      if (random.chance(1, 3)) pod.containers[0].host_ports.push_back({"", "TCP", 80 + i});
+      const auto made = share(std::move(pod));
+      ASSERT_TRUE(cache.assume(made, node).is_success());
+      placed[made->uid()] = {made, node};
+    }
+    if (random.chance(1, 9)) cache.charge(node, "gone/" + std::to_string(random.below(4)), resources_of("1"));
+    if (random.chance(1, 9)) cache.discharge(node, "gone/" + std::to_string(random.below(4)));
+    cache.update_snapshot(snapshot);
+  }
+  Cache fresh;
+  for (const char* name : {"n0", "n1"}) fresh.set_node(cache.find(name)->node);
+  for (const char* name : {"n0", "n1"}) {
+    for (const auto& pod : cache.find(name)->pods) ASSERT_TRUE(fresh.assume(pod, name).is_success());
+    for (const auto& [key, amount] : *cache.find(name)->charges) fresh.charge(name, key, amount);
+    const NodeInfo& now = *snapshot.find(name);
+    const NodeInfo& wanted = *fresh.find(name);
+    EXPECT_EQ(static_cast<std::size_t>(std::count_if(placed.begin(), placed.end(),
+                                                     [&](const auto& each) { return each.second.second == name; })),
+              now.pods.size());
+    EXPECT_EQ(now.pods, wanted.pods);
+    EXPECT_EQ(now.pods_with_affinity, wanted.pods_with_affinity);
+    EXPECT_EQ(now.pods_with_required_anti_affinity, wanted.pods_with_required_anti_affinity);
+    EXPECT_EQ(now.pods_with_host_ports, wanted.pods_with_host_ports);
+    EXPECT_EQ(now.requested.milli_cpu, wanted.requested.milli_cpu);
+    EXPECT_EQ(now.requested_for_scoring.milli_cpu, wanted.requested_for_scoring.milli_cpu);
+    EXPECT_EQ(now.charges.size(), wanted.charges.size());
+  }
+}
+
+TEST_F(CacheOrder, FollowsWhateverComesAndGoesBetweenTwoSnapshots) {
+  fill(130);
+  int pods = 0;
+  for (int i = 0; i < rounds(3000) && !HasFatalFailure(); ++i) {
+    for (std::uint64_t deeds = random.below(6); deeds > 0; --deeds) {
+      const std::string name = "n" + std::to_string(random.below(150));
+      const std::uint64_t deed = random.below(4);
+      if (deed == 0 && names.size() > 105) take(name);
+      if (deed == 1) add(name, random.below(3));
+      if (deed > 1 && names.contains(name)) {
+        ASSERT_TRUE(
+            cache.assume(share(make_pod("p" + std::to_string(++pods), resources({{"cpu", "1"}}))), name).is_success());
+        if (random.chance(3, 4)) cache.remove("uid-p" + std::to_string(pods));
+      }
+    }
+    if (random.chance(1, 3)) continue;
+    cache.update_snapshot(snapshot);
+    static_cast<void>(follow());
+    check();
+  }
+}
+
+}  // namespace
+}  // namespace berth

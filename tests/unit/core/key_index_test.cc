@@ -1,0 +1,92 @@
+#include "core/key_index.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/random.h"
+#include "tests/unit/rounds.h"
+
+namespace berth {
+namespace {
+
+// Keys at places, as an owner of an index keeps them.
+class Named {
+ public:
+  KeyIndex::Index find(const std::string& key) const { return index_.find(key, is(key)); }
+  KeyIndex::Index guess(const std::string& key) const { return index_.guess(key, is(key)); }
+  void add(const std::string& key) {
+    keys_.push_back(key);
+    index_.insert(key, static_cast<KeyIndex::Index>(keys_.size() - 1));
+  }
+  bool erase(const std::string& key) { return index_.erase(key, is(key)); }
+  std::size_t size() const { return index_.size(); }
+
+ private:
+  std::function<bool(KeyIndex::Index)> is(const std::string& key) const {
+    return [this, key](KeyIndex::Index place) { return keys_[place] == key; };
+  }
+  std::vector<std::string> keys_;
+  KeyIndex index_;
+};
+
+TEST(KeyIndex, FindsNothingWhileItIsEmpty) {
+  Named named;
+  EXPECT_EQ(named.find("a"), KeyIndex::kNone);
+  EXPECT_EQ(named.guess("a"), KeyIndex::kNone);
+  EXPECT_FALSE(named.erase("a"));
+}
+
+TEST(KeyIndex, DoesWhatAMapDoesWhateverComesAndGoes) {
+  Named named;
+  std::map<std::string, KeyIndex::Index> wanted;
+  Random random(7);
+  KeyIndex::Index places = 0;
+  for (int step = 0; step < rounds(20'000); ++step) {
+    const std::string key = "key-" + std::to_string(random.below(600));
+    if (const auto known = wanted.find(key); known != wanted.end()) {
+      ASSERT_EQ(named.find(key), known->second);
+      ASSERT_EQ(named.guess(key), known->second);
+      if (random.below(2) == 0) continue;
+      ASSERT_TRUE(named.erase(key));
+      wanted.erase(known);
+    } else {
+      ASSERT_EQ(named.find(key), KeyIndex::kNone);
+      ASSERT_FALSE(named.erase(key));
+      named.add(key);
+      wanted.emplace(key, places++);
+    }
+    ASSERT_EQ(named.size(), wanted.size());
+  }
+  for (const auto& [key, place] : wanted) EXPECT_EQ(named.find(key), place);
+}
+
+TEST(KeyIndex, AsksNoPlaceForAGuess) {
+  KeyIndex index;
+  index.insert("a", 3);
+  EXPECT_EQ(index.guess("a",
+                        [](KeyIndex::Index) {
+                          ADD_FAILURE();
+                          return true;
+                        }),
+            3u);
+}
+
+// Two entries of one key stand for two keys of one hash.
+TEST(KeyIndex, AsksThePlacesWhenTwoKeysLookTheSame) {
+  KeyIndex index;
+  index.insert("a", 3);
+  index.insert("a", 4);
+  for (const KeyIndex::Index wanted : {3u, 4u}) {
+    const auto is_it = [wanted](KeyIndex::Index place) { return place == wanted; };
+    EXPECT_EQ(index.guess("a", is_it), wanted);
+    EXPECT_EQ(index.find("a", is_it), wanted);
+  }
+  EXPECT_EQ(index.guess("a", [](KeyIndex::Index) { return false; }), KeyIndex::kNone);
+}
+
+}  // namespace
+}  // namespace berth

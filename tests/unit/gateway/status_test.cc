@@ -1,0 +1,197 @@
+// What the gateway shows: statuses, events, and what it answers to those who ask.
+#include "tests/unit/gateway/gateway_fixture.h"
+
+namespace berth {
+namespace {
+
+TEST_F(GatewayTest, OneStatusTellsOfAPodThatIsBoundAtOnceAndTheTickOfOneThatIsNot) {
+  start_connected();
+  device("n1");
+  const auto told = [this](const std::string& name) {
+    std::vector<std::string> phases;
+    for (const Message& message : transport.sent) {
+      if (message.topic != topics.status(Kind::pod, "default/" + name)) continue;
+      const Json status = *Json::parse(message.payload);
+      const Json* scheduler = status.find("scheduler");
+      phases.push_back(scheduler == nullptr ? status.find("nodeName")->as_string()
+                                            : scheduler->find("phase")->as_string());
+    }
+    return phases;
+  };
+  bind_pod("quick", "u1", "n1");
+  EXPECT_EQ(told("quick"), std::vector<std::string>{"n1"}) << "that it is scheduled says bound";
+  apply(pod("slow", "u2"));
+  EXPECT_EQ(told("slow"), std::vector<std::string>{});
+  advance(1000);
+  EXPECT_EQ(told("slow"), std::vector<std::string>{}) << "it may have begun a moment before the tick";
+  advance(1000);
+  EXPECT_EQ(told("slow"), std::vector<std::string>{"prebind"});
+  advance(3000);
+  EXPECT_EQ(told("slow").size(), 1u) << "nothing new to tell";
+}
+
+TEST_F(GatewayTest, EventsOfOneTurnAndNamespaceAreOneMessage) {
+  start_connected();
+  device("n1");
+  for (const std::string name : {"a", "b"}) {
+    Message message;
+    message.topic = topics.desired(Kind::pod, "default/" + name);
+    message.payload = pod(name, "u" + name, "900Gi");
+    gateway->on_message(message);
+  }
+  transport.on_wire.clear();
+  turn();
+  std::vector<std::string> events;
+  for (const Message& message : transport.on_wire) {
+    if (message.topic == topics.events("default")) events.push_back(message.payload);
+  }
+  ASSERT_EQ(events.size(), 1u);
+  const Json list = *Json::parse(events[0]);
+  EXPECT_EQ(*list.find("reason"), Json("FailedScheduling"));
+  ASSERT_EQ(list.find("items")->as_array().size(), 2u);
+  EXPECT_EQ(*list.find("items")->as_array()[1].find("name"), Json("b"));
+}
+
+TEST_F(GatewayTest, WhatATurnSendsIsGathered) {
+  start_connected();
+  transport.ungathered = 0;
+  apply(pod("p", "u1"));
+  EXPECT_EQ(transport.ungathered, 0);
+  EXPECT_FALSE(transport.gathering) << "what was gathered leaves with the turn";
+}
+
+TEST_F(GatewayTest, OneStatusTellsOfAPodThatWaitsItsTurnAtANode) {
+  options.max_rows_per_node = 1;
+  start_connected();
+  device("n1");
+  const auto told = [this] {
+    std::vector<std::string> words;
+    for (const Message& message : transport.sent) {
+      if (message.topic != topics.status(Kind::pod, "default/second")) continue;
+      EXPECT_EQ(message.qos, 0);
+      EXPECT_TRUE(message.retain);
+      words.push_back(message.payload);
+    }
+    return words;
+  };
+  apply(pod("first", "u1"));
+  const Request first = *request("n1");
+  apply(pod("second", "u2"));
+  EXPECT_EQ(told().size(), 0u) << "its turn may come in a moment";
+  advance(2000);
+  ASSERT_EQ(told().size(), 1u);
+  EXPECT_NE(told()[0].find("n1 is chosen"), std::string::npos) << told()[0];
+  answer("n1", answer_to(first, AnswerType::pre_bound));
+  answer("n1", answer_to(first, AnswerType::bound));
+  answer("n1", AnswerType::pre_bound);
+  EXPECT_EQ(told().size(), 1u);
+  answer("n1", AnswerType::bound);
+  ASSERT_EQ(phase("u2"), Phase::bound);
+  EXPECT_EQ(told().size(), 2u) << "bound is told of at once";
+}
+
+TEST_F(GatewayTest, AnEventIsTheNewsOfItsPodAndSaysNoMoreThanThat) {
+  transport.up = true;
+  Turn shown(store, transport);
+  RetainedPublisher board(shown, topics, clock);
+  const auto say = [&](const std::string& pod, const std::string& type, const std::string& reason) {
+    transport.sent.clear();
+    board.event({pod, type, reason, "why"});
+    EXPECT_TRUE(shown.finish().is_success());
+    return transport.sent.empty() ? std::string("nothing") : transport.sent.back().payload;
+  };
+  EXPECT_EQ(say("d/a", "Normal", "Scheduled").find("type"), std::string::npos);
+  EXPECT_NE(say("d/b", "Warning", "FailedScheduling").find(R"("type":"Warning")"), std::string::npos);
+  EXPECT_EQ(say("d/a", "Normal", "Scheduled"), "nothing") << "counted";
+  EXPECT_EQ(board.events_of("d/a").at(0).count, 2);
+  EXPECT_NE(say("d/a", "Warning", "Preempted"), "nothing");
+  EXPECT_NE(say("d/a", "Normal", "Scheduled"), "nothing") << "only neighbours are counted";
+  for (std::size_t more = 0; more < RetainedPublisher::kMaxEvents; ++more)
+    say("d/x" + std::to_string(more), "Normal", "Scheduled");
+  EXPECT_TRUE(board.events_of("d/a").empty());
+  EXPECT_NE(say("d/a", "Normal", "Scheduled"), "nothing") << "forgotten by now";
+  EXPECT_EQ(say("d/x999", "Normal", "Scheduled"), "nothing");
+}
+
+TEST_F(GatewayTest, APodCreatedAnewIsToldOfThoughItsPredecessorWasToldTheSameLast) {
+  start_connected();
+  const auto told = [this] {
+    return std::count_if(transport.sent.begin(), transport.sent.end(), [this](const auto& message) {
+      return message.topic == topics.events("default") && message.payload.find("FailedScheduling") != std::string::npos;
+    });
+  };
+  apply(pod("p", "u1", "64Mi"));
+  ASSERT_EQ(told(), 1) << "there is no node";
+  api(R"({"op":"delete","kind":"Pod","namespace":"default","name":"p"})");
+  apply(pod("p", "u2", "64Mi"));
+  EXPECT_EQ(told(), 2);
+}
+
+TEST_F(GatewayTest, OfAReportIsKeptWhatSomebodyReads) {
+  start_connected();
+  device("n1");
+  bind_pod("web", "u1", "n1");
+  const std::string epoch = to_text(gateway->bindings().at("u1").row.epoch);
+  receive(topics.node_pod("n1", "default/web"),
+          R"({"uid":"u1","epoch":")" + epoch + R"(","incarnation":"i1","slot":"running","phase":"Running"})", true);
+  EXPECT_EQ(gateway->objects().find_pod("default/web")->observed.text(),
+            R"({"epoch":")" + epoch + R"(","phase":"Running"})");
+}
+
+TEST_F(GatewayTest, StatusTellsWhichDamagedStoresStandAside) {
+  options.set_aside = {"/s/gateway.db.aside-1", "/s/gateway.db.aside-2"};
+  start_connected();
+  const Json reply = api(R"({"op":"status"})");
+  EXPECT_EQ(*reply.find("ready"), Json(true));
+  EXPECT_EQ(*reply.find("setAside"), Json(Json::Array{"/s/gateway.db.aside-1", "/s/gateway.db.aside-2"}));
+}
+
+TEST_F(GatewayTest, APodThatFitsNowhereSaysWhy) {
+  start_connected();
+  device("n1");
+  device("n2", "i2", R"({"cpu":"2","memory":"1Gi","pods":"10"})", R"(,"taints":[{"key":"k","effect":"NoSchedule"}])");
+  apply(pod("big", "u1", "64Gi"));
+  EXPECT_NE(why("big").find("0/2 nodes are available"), std::string::npos) << why("big");
+  EXPECT_NE(why("big").find("Insufficient memory"), std::string::npos) << why("big");
+}
+
+TEST_F(GatewayTest, ListsArePagedBelowTheMessageLimit) {
+  start_connected();
+  for (int index = 0; index < 300; ++index) {
+    const std::string name = "p" + std::to_string(1000 + index);
+    apply(pod(name, name, "64Mi", R"(,"nodeSelector":{"x":"y"})"));
+  }
+  std::set<std::string> seen;
+  std::string from;
+  for (int page = 0; page < 100; ++page) {
+    const Json reply = api(R"({"op":"get","kind":"pods","continue":")" + from + R"("})");
+    EXPECT_LT(reply.dump().size(), 64u * 1024);
+    for (const Json& item : reply.find("items")->as_array()) {
+      seen.insert(item.find("metadata")->find("name")->as_string());
+    }
+    if (reply.find("continue") == nullptr) break;
+    from = reply.find("continue")->as_string();
+  }
+  EXPECT_EQ(seen.size(), 300u);
+}
+
+TEST_F(GatewayTest, WhatTheDeviceSaysOfAPodIsShown) {
+  start_connected();
+  device("n1");
+  bind_pod("job", "u1", "n1");
+  const std::string epoch = to_text(gateway->bindings().at("u1").row.epoch);
+  receive(topics.node_pod("n1", "default/job"),
+          R"({"uid":"u1","epoch":")" + epoch + R"(","phase":"Failed","reason":"KeeperLost","message":"gone"})", true);
+  EXPECT_EQ(why("job"), "gone");
+}
+
+TEST_F(GatewayTest, AVolumeNobodyClaimedIsShownAvailable) {
+  start_connected();
+  device("n1", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})",
+         R"(,"volumes":[{"name":"data","path":"/srv/data","capacity":"1Gi","storageClass":"local"}])");
+  const Json reply = api(R"({"op":"get","kind":"pv","name":"n1-data"})");
+  EXPECT_EQ(*reply.find("object")->find("status")->find("phase"), Json("Available"));
+}
+
+}  // namespace
+}  // namespace berth

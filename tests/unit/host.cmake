@@ -1,6 +1,0 @@
-berth_test(unit_host_config SOURCES host_config_test.cc host_yaml_test.cc LIBS berth_host_config)
-berth_test(unit_config_scheduler SOURCES config_scheduler_test.cc LIBS berth_scheduler_config)
-berth_test(unit_host_http SOURCES host_http_test.cc LIBS berth_host berth_http)
-berth_test(unit_host_status_pages SOURCES host_status_pages_test.cc LIBS berth_status_pages berth_plugins berth_storage)
-target_compile_definitions(unit_host_http PRIVATE ASIO_STANDALONE ASIO_NO_DEPRECATED)
-berth_test(unit_host_budgets SOURCES host_memory_budget_test.cc host_write_budget_test.cc LIBS berth_gateway_budgets)

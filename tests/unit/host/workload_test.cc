@@ -1,0 +1,118 @@
+// What plain processes make of a pod's manifest.
+#include "firmware-host/agent/workload.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace berth {
+namespace {
+
+const Site kSite = {"plant", "n1", "/run/pod", {"/data"}, "/usr/bin:/bin", "/home/pi"};
+const Tag kTag = {"u-1", {1, 7}};
+
+Result<Workload> plan(const std::string& spec, const std::vector<BoundVolume>& volumes = {}) {
+  const std::string pod =
+      R"({"metadata":{"name":"web","namespace":"default","labels":{"app":"w"}},"spec":)" + spec + "}";
+  return plan_workload(Json::parse(pod).value(), kTag, volumes, kSite);
+}
+
+// The plan of the one container of a pod.
+ContainerPlan plan_one(const std::string& container) {
+  Result<Workload> workload = plan(R"({"containers":[)" + container + "]}");
+  EXPECT_TRUE(workload.has_value()) << workload.error().message();
+  return workload ? workload->containers.at(0) : ContainerPlan{};
+}
+
+std::string refusal(const std::string& spec, const std::vector<BoundVolume>& volumes = {}) {
+  const Result<Workload> workload = plan(spec, volumes);
+  return workload ? "" : workload.error().message();
+}
+
+bool has(const std::vector<std::string>& list, const std::string& text) {
+  return std::find(list.begin(), list.end(), text) != list.end();
+}
+
+TEST(Workload, JoinsCommandAndArgsAndFindsTheProgramOnPath) {
+  const ContainerPlan plan = plan_one(R"({"name":"c","image":"i","command":["sh"],"args":["-c","true"]})");
+  ASSERT_EQ(plan.argv.size(), 3u);
+  EXPECT_TRUE(plan.argv[0].ends_with("/sh")) << plan.argv[0];
+  EXPECT_EQ(plan.argv[1], "-c");
+}
+
+TEST(Workload, RunsTheImageNameWhenThereIsNoCommand) {
+  EXPECT_TRUE(plan_one(R"({"name":"c","image":"/bin/sh","args":["-c","true"]})").argv[0].ends_with("/bin/sh"));
+  EXPECT_EQ(refusal(R"({"containers":[{"name":"c","image":"nginx:1.27"}]})"),
+            "container c: no command given, and image 'nginx:1.27' is no executable on this node; the process runtime "
+            "pulls no images: set command");
+}
+
+TEST(Workload, NamesACommandThatIsNotOnTheNode) {
+  EXPECT_EQ(refusal(R"({"containers":[{"name":"reader","command":["foo"]}]})"),
+            "container reader: command 'foo' not found on this node (PATH is /usr/bin:/bin)");
+}
+
+TEST(Workload, GivesTheEnvironmentAndNothingElse) {
+  const ContainerPlan plan = plan_one(
+      R"({"name":"c","command":["sh"],"env":[{"name":"A","value":"1"},{"name":"B","value":"$(A)-$(NO)-$$(A)."},
+          {"name":"L","valueFrom":{"fieldRef":{"fieldPath":"metadata.labels['app']"}}},
+          {"name":"U","valueFrom":{"fieldRef":{"fieldPath":"metadata.uid"}}}]
+})");
+  EXPECT_EQ(plan.env, (std::vector<std::string>{"BERTH_TAG=plant/n1/u-1/1.7", "BERTH_CONTAINER=c", "BERTH_POD_NAME=web",
+                                                "BERTH_POD_NAMESPACE=default", "BERTH_NODE=n1", "PATH=/usr/bin:/bin",
+                                                "HOME=/home/pi", "A=1", "B=1-$(NO)-$(A).", "L=w", "U=u-1"}));
+}
+
+TEST(Workload, RefusesSourcesOfEnvironmentThatDoNotExistHere) {
+  EXPECT_TRUE(refusal(R"({"containers":[{"name":"c","command":["sh"],"env":[{"name":"S","valueFrom":
+      {"secretKeyRef":{"name":"s","key":"k"}}}]}]})")
+                  .starts_with("spec.containers[0].env[0].valueFrom: only fieldRef"));
+  EXPECT_TRUE(refusal(R"({"containers":[{"name":"c","command":["sh"],"env":[{"name":"BERTH_TAG","value":"x"}]}]})")
+                  .starts_with("spec.containers[0].env[0].name: names that start with BERTH_"));
+}
+
+TEST(Workload, GivesVolumesAsDirectoriesInTheEnvironment) {
+  const Result<Workload> workload = plan(
+      R"({"volumes":[{"name":"my-data","persistentVolumeClaim":{"claimName":"d"}},{"name":"tmp","emptyDir":{}}],
+          "containers":[{"name":"c","command":["sh","-c","ls $(BERTH_VOLUME_MY_DATA) x"],
+          "volumeMounts":[{"name":"my-data","mountPath":"/d","readOnly":true},
+                          {"name":"tmp","mountPath":"/t","subPath":"in"}]}]
+})",
+      {{"default/d", "pv1", "/data/one"}});
+  ASSERT_TRUE(workload.has_value()) << workload.error().message();
+  const ContainerPlan& container = workload->containers[0];
+  EXPECT_EQ(container.argv[2], "ls /data/one x");
+  EXPECT_TRUE(has(container.env, "BERTH_VOLUME_MY_DATA=/data/one"));
+  EXPECT_TRUE(has(container.env, "BERTH_VOLUME_TMP=/run/pod/volumes/tmp/in"));
+  EXPECT_TRUE(has(workload->directories, "/data/one"));
+  EXPECT_TRUE(has(workload->directories, "/run/pod/volumes/tmp/in"));
+  EXPECT_EQ(workload->ignored, std::vector<std::string>{"spec.containers[0].volumeMounts[0].readOnly"});
+}
+
+TEST(Workload, MakesOnlyDirectoriesThatTheNodeOffers) {
+  const std::string spec =
+      R"({"volumes":[{"name":"d","persistentVolumeClaim":{"claimName":"d"}}],
+          "containers":[{"name":"c","command":["sh"]}]})";
+  EXPECT_TRUE(has(plan(spec, {{"default/d", "pv", "/database"}})->existing, "/database"));
+  EXPECT_EQ(refusal(spec), "volume d: claim default/d was not granted to this pod");
+  EXPECT_EQ(refusal(spec, {{"default/d", "pv", "/data/../etc"}}),
+            "volume pv: path '/data/../etc' must be absolute and without ..");
+}
+
+TEST(Workload, RefusesVolumesThatItCannotGive) {
+  EXPECT_TRUE(refusal(R"({"volumes":[{"name":"s","secret":{"secretName":"x"}}],"containers":[]})")
+                  .starts_with("spec.volumes[0].secret: not supported by the process runtime of node n1"));
+}
+
+TEST(Workload, ListsWhatItIgnores) {
+  const Result<Workload> workload = plan(
+      R"({"securityContext":{},"containers":[{"name":"c","command":["sh"],"livenessProbe":{},
+          "resources":{"limits":{"cpu":"1"}}}]})");
+  EXPECT_EQ(workload->ignored, (std::vector<std::string>{"spec.securityContext", "spec.containers[0].livenessProbe",
+                                                         "spec.containers[0].resources.limits"}));
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,1 +1,0 @@
-berth_test(unit_host_broker SOURCES host_broker_test.cc LIBS berth_broker berth_transports)

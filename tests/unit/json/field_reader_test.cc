@@ -1,0 +1,135 @@
+#include "core/json/field_reader.h"
+
+#include <gtest/gtest.h>
+
+namespace berth {
+namespace {
+
+Json parse(std::string_view text) {
+  Result<Json> json = Json::parse(text);
+  EXPECT_TRUE(json) << text;
+  return json ? *json : Json();
+}
+
+using Texts = std::vector<std::string>;
+
+TEST(FieldReader, SaysWantedFoundAndFix) {
+  const Json json =
+      parse(R"({"s":5,"b":"true","i":"5","i2":5000000000,"l":{},"m":{"k":true},"o":[1],"w":"Neverr","q":[]})");
+  Findings findings;
+  FieldReader reader(json, "spec", findings);
+  std::string s;
+  bool b = false;
+  std::int32_t i = 0;
+  std::vector<std::string> list;
+  std::map<std::string, std::string> strings;
+  Quantity quantity;
+  EXPECT_FALSE(reader.read_string("s", s));
+  EXPECT_FALSE(reader.read_bool("b", b));
+  EXPECT_FALSE(reader.read_int32("i", i));
+  EXPECT_FALSE(reader.read_int32("i2", i));
+  EXPECT_FALSE(reader.read_list("l", list));
+  EXPECT_FALSE(reader.read_strings("m", strings));
+  EXPECT_TRUE(reader.read_object("o", [](FieldReader&) {}));
+  EXPECT_FALSE(reader.read_word("w", {"Always", "Never"}, s));
+  EXPECT_FALSE(reader.read_quantity("q", quantity));
+  reader.finish();
+  EXPECT_EQ(findings.status().reasons(),
+            (Texts{
+                "spec.s: wanted a string, found 5; put it in quotes",
+                "spec.b: wanted true or false, found \"true\"; write it without quotes",
+                "spec.i: wanted an integer from -2147483648 to 2147483647, found \"5\"; write a number, without quotes",
+                "spec.i2: wanted an integer from -2147483648 to 2147483647, found 5000000000",
+                "spec.l: wanted a list, found an object; write it in [ ]",
+                "spec.m.k: wanted a string, found true; put it in quotes",
+                "spec.o: wanted an object, found a list",
+                "spec.w: wanted one of Always, Never, found \"Neverr\"; did you mean Never?",
+                "spec.q: wanted a quantity such as 250m, 2 or 64Mi, found a list",
+            }));
+}
+
+TEST(FieldReader, LeavesAbsentAndNullFieldsAlone) {
+  const Json json = parse(R"({"a":null})");
+  Findings findings;
+  FieldReader reader(json, "", findings);
+  std::string text = "before";
+  EXPECT_FALSE(reader.read_string("a", text));
+  EXPECT_FALSE(reader.read_string("b", text));
+  EXPECT_EQ(text, "before");
+  reader.finish();
+  EXPECT_TRUE(findings.status().is_success());
+  EXPECT_TRUE(findings.warnings().empty());
+  EXPECT_FALSE(reader.require("b", "a string"));
+  EXPECT_EQ(findings.status().message(), "b: missing; wanted a string");
+}
+
+TEST(FieldReader, WarnsOfUnknownFieldsOrRefusesThem) {
+  const Json json = parse(R"({"imagee":"x","zzz":1,"o":{"naem":1},"carried":1})");
+  const auto read = [&](Findings& findings) {
+    FieldReader reader(json, "c", findings);
+    std::string text;
+    reader.read_string("image", text);
+    reader.read_object("o", [&](FieldReader& o) { o.read_string("name", text); });
+    reader.carry({"carried"});
+    reader.finish();
+  };
+  const Texts want{"c.o.naem: unknown field; did you mean name?", "c.imagee: unknown field; did you mean image?",
+                   "c.zzz: unknown field"};
+  Findings lenient;
+  read(lenient);
+  EXPECT_TRUE(lenient.status().is_success());
+  EXPECT_EQ(lenient.warnings(), want);
+  Findings strict(Findings::Unknown::refuse);
+  read(strict);
+  EXPECT_TRUE(strict.warnings().empty());
+  EXPECT_EQ(strict.status().reasons(), want);
+}
+
+TEST(FieldReader, QuotesKeysThatAreNoPlainWord) {
+  EXPECT_EQ(member_path("", "spec"), "spec");
+  EXPECT_EQ(member_path("metadata.labels", "a.b/c"), "metadata.labels[\"a.b/c\"]");
+  EXPECT_EQ(item_path("spec.containers", 2), "spec.containers[2]");
+  EXPECT_EQ(member_path("x", std::string(1000, 'k')).size(), 1 + 64 + 3 + 4u);
+}
+
+TEST(FieldReader, ReadsInt64FromNumbersAndDigits) {
+  const Json json = parse(R"({"a":5,"b":"9223372036854775807","c":"5x","d":"","e":-1,"f":1.5})");
+  Findings findings;
+  FieldReader reader(json, "", findings);
+  std::int64_t n = 0;
+  EXPECT_TRUE(reader.read_int64("a", n));
+  EXPECT_EQ(n, 5);
+  EXPECT_TRUE(reader.read_int64("b", n));
+  EXPECT_EQ(n, 9223372036854775807);
+  for (const char* key : {"c", "d", "f"}) EXPECT_FALSE(reader.read_int64(key, n)) << key;
+  EXPECT_FALSE(reader.read_int64("e", n, 0));
+  EXPECT_EQ(findings.status().reasons().back(), "e: wanted an integer from 0 to 9223372036854775807, found -1");
+}
+
+TEST(FieldReader, TakesWhatBreaksARuleWhenRulesAreOff) {
+  const Json json = parse(R"({"n":7,"big":5000000000,"name":"A!"})");
+  Findings findings(Rules::off);
+  FieldReader reader(json, "", findings);
+  std::int32_t n = 0;
+  EXPECT_TRUE(reader.read_int32("n", n, 1, 5));
+  EXPECT_EQ(n, 7);
+  EXPECT_FALSE(reader.read_int32("big", n));
+  std::string name;
+  EXPECT_TRUE(reader.read_checked("name", name, is_valid_name, "a name"));
+  EXPECT_EQ(name, "A!");
+  EXPECT_FALSE(reader.require("absent", "anything"));
+  EXPECT_EQ(findings.status().reasons(),
+            (std::vector<std::string>{"big: wanted an integer from -2147483648 to 2147483647, found 5000000000"}));
+}
+
+TEST(Findings, KeepsTheFirstTwentyAndCountsTheRest) {
+  Findings findings;
+  for (int i = 0; i < 25; ++i) findings.error("f" + std::to_string(i), "bad");
+  for (int i = 0; i < 21; ++i) findings.warn("f" + std::to_string(i), "odd");
+  EXPECT_EQ(findings.status().reasons().size(), 21u);
+  EXPECT_EQ(findings.status().reasons().back(), "and 5 more errors");
+  EXPECT_EQ(findings.warnings().back(), "and 1 more warnings");
+}
+
+}  // namespace
+}  // namespace berth

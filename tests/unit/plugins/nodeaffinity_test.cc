@@ -1,0 +1,147 @@
+// What NodeAffinity prefers, and what addedAffinity adds; what it requires is in plugins_filters_test.cc.
+#include <gtest/gtest.h>
+
+#include "plugins/nodeaffinity.h"
+#include "tests/unit/scheduler/scheduling_fixture.h"
+
+namespace berth {
+namespace {
+
+Result<std::unique_ptr<NodeAffinity>> made_of(const std::string& args) {
+  FakeHandle handle;
+  Result<std::unique_ptr<Plugin>> made = NodeAffinity::make(*Json::parse(args), handle);
+  if (!made) return made.error();
+  return std::unique_ptr<NodeAffinity>(dynamic_cast<NodeAffinity*>(made->release()));
+}
+
+const char* const kOnlyCameras = R"({"addedAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":
+    {"nodeSelectorTerms":[{"matchExpressions":[{"key":"camera","operator":"Exists"}]}]}}})";
+const char* const kRatherCameras = R"({"addedAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":
+    [{"weight":10,"preference":{"matchExpressions":[{"key":"camera","operator":"Exists"}]}}]}})";
+
+Node labelled(const std::string& name, const Labels& labels) {
+  Node node = make_node(name);
+  for (const auto& [key, value] : labels) node.metadata.labels[key] = value;
+  return node;
+}
+
+PreferredNodeTerm prefer(std::int32_t weight, const std::string& key, const std::string& value) {
+  return {weight, {{{key, Requirement::Operator::in, {value}}}, {}}};
+}
+
+std::int64_t score(NodeAffinity& plugin, const Pod& pod, const Node& node) {
+  CycleState state;
+  CHECK(plugin.pre_score(state, pod, {}).is_success());
+  std::int64_t score = -1;
+  CHECK(plugin.score(state, pod, info_of(node), score).is_success());
+  return score;
+}
+
+TEST(PreferredNodeAffinity, SumsTheWeightsOfTheTermsThatMatch) {
+  NodeAffinity plugin;
+  Pod pod = make_pod("p");
+  pod.affinity->preferred_node_affinity = {prefer(5, "zone", "a"), prefer(20, "disk", "ssd"), prefer(70, "zone", "b")};
+  pod.affinity->preferred_node_affinity.push_back({100, {}});  // a term that asks nothing matches nothing
+  EXPECT_EQ(score(plugin, pod, labelled("n1", {{"zone", "a"}, {"disk", "ssd"}})), 25);
+  EXPECT_EQ(score(plugin, pod, labelled("n2", {{"zone", "b"}})), 70);
+  EXPECT_EQ(score(plugin, pod, labelled("n3", {})), 0);
+}
+
+TEST(PreferredNodeAffinity, ScalesTheBestNodeToAHundred) {
+  NodeAffinity plugin;
+  CycleState state;
+  std::vector<NodeScore> scores{{"n1", 25}, {"n2", 70}, {"n3", 0}};
+  ASSERT_TRUE(plugin.normalize(state, make_pod("p"), scores).is_success());
+  EXPECT_EQ(scores[0].score, 35);
+  EXPECT_EQ(scores[1].score, 100);
+  EXPECT_EQ(scores[2].score, 0);
+  std::vector<NodeScore> none{{"n1", 0}, {"n2", 0}};
+  ASSERT_TRUE(plugin.normalize(state, make_pod("p"), none).is_success());
+  EXPECT_EQ(none[0].score, 0);
+}
+
+TEST(PreferredNodeAffinity, IsSkippedForPodsThatPreferNothing) {
+  NodeAffinity plugin;
+  CycleState state;
+  EXPECT_TRUE(plugin.pre_score(state, make_pod("p"), {}).is_skip());
+}
+
+TEST(AddedNodeAffinity, IsRequiredBesideThePodsOwn) {
+  const auto plugin = made_of(kOnlyCameras);
+  ASSERT_TRUE(plugin.has_value()) << plugin.error().message();
+  CycleState state;
+  PreFilterResult result;
+  Pod pod = make_pod("p");
+  EXPECT_TRUE((*plugin)->pre_filter(state, pod, {}, result).is_success());
+  EXPECT_TRUE((*plugin)->filter(state, pod, info_of(labelled("n1", {{"camera", ""}}))).is_success());
+  const Status status = (*plugin)->filter(state, pod, info_of(make_node("n2")));
+  EXPECT_EQ(status.code(), Code::unresolvable);
+  EXPECT_EQ(status.message(), "node(s) didn't match scheduler-enforced node affinity");
+  pod.node_selector["zone"] = "a";
+  EXPECT_EQ((*plugin)->filter(state, pod, info_of(labelled("n1", {{"camera", ""}}))).message(),
+            "node(s) didn't match Pod's node affinity/selector");
+}
+
+TEST(AddedNodeAffinity, IsPreferredBesideThePodsOwn) {
+  const auto plugin = made_of(kRatherCameras);
+  ASSERT_TRUE(plugin.has_value()) << plugin.error().message();
+  Pod pod = make_pod("p");
+  EXPECT_EQ(score(**plugin, pod, labelled("n1", {{"camera", ""}})), 10);
+  pod.affinity->preferred_node_affinity = {prefer(5, "zone", "a")};
+  EXPECT_EQ(score(**plugin, pod, labelled("n1", {{"camera", ""}, {"zone", "a"}})), 15);
+}
+
+TEST(AddedNodeAffinity, WakesAPodWhenANodeComesToMatchIt) {
+  const auto plugin = made_of(kOnlyCameras);
+  ASSERT_TRUE(plugin.has_value());
+  const HintFunction hint = (*plugin)->events_to_register().at(0).hint;
+  EventObjects objects;
+  objects.old_node = share(make_node("n1"));
+  objects.new_node = share(labelled("n1", {{"zone", "a"}}));
+  EXPECT_EQ(hint(make_pod("p"), objects), Hint::skip);
+  objects.new_node = share(labelled("n1", {{"camera", ""}}));
+  EXPECT_EQ(hint(make_pod("p"), objects), Hint::queue);
+}
+
+TEST(AddedNodeAffinity, IsToldAsItWasGiven) {
+  const auto plugin = made_of(kRatherCameras);
+  ASSERT_TRUE(plugin.has_value());
+  EXPECT_EQ((*plugin)->args(), *Json::parse(kRatherCameras));
+}
+
+struct WrongArguments {
+  std::string name;
+  std::string args;
+  std::string want;  // how the error begins
+};
+
+class NodeAffinityArguments : public ::testing::TestWithParam<WrongArguments> {};
+
+TEST_P(NodeAffinityArguments, AreRefusedWithTheirPath) {
+  const auto plugin = made_of(GetParam().args);
+  ASSERT_FALSE(plugin.has_value());
+  EXPECT_TRUE(plugin.error().message().starts_with(GetParam().want)) << plugin.error().message();
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Cases, NodeAffinityArguments,
+    ::testing::Values(
+        WrongArguments{"unknown_field", R"({"addedAffinty":{}})", "args.addedAffinty: "},
+        WrongArguments{"no_object", R"({"addedAffinity":[]})", "args.addedAffinity: "},
+        WrongArguments{
+            "no_terms",
+            R"({"addedAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[]}}})",
+            "args.addedAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms: "},
+        WrongArguments{"unknown_operator",
+                       R"({"addedAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":
+                           [{"matchExpressions":[{"key":"a","operator":"Near"}]}]}}})",
+                       "args.addedAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0]"
+                       ".matchExpressions[0].operator: "},
+        WrongArguments{"weight_too_large",
+                       R"({"addedAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":
+                           [{"weight":101,"preference":{}}]}})",
+                       "args.addedAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].weight: "}),
+    [](const auto& test) { return test.param.name; });
+
+}  // namespace
+}  // namespace berth

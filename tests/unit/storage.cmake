@@ -1,4 +1,0 @@
-berth_test(unit_storage_entry SOURCES storage_entry_test.cc LIBS berth_storage)
-berth_test(unit_storage_memory SOURCES storage_memory_store_test.cc LIBS berth_storage)
-berth_test(unit_storage_sqlite SOURCES storage_sqlite_store_test.cc LIBS berth_storage)
-target_compile_definitions(unit_storage_sqlite PRIVATE BERTH_TEST_STORES="${CMAKE_CURRENT_SOURCE_DIR}/stores")

@@ -1,4 +1,0 @@
-berth_test(unit_transports_loopback SOURCES transports_loopback_test.cc LIBS berth_transports)
-find_package(Threads REQUIRED)
-berth_test(unit_transports_mqtt SOURCES transports_mqtt_test.cc LIBS berth_transports Threads::Threads)
-target_compile_definitions(unit_transports_mqtt PRIVATE ASIO_STANDALONE ASIO_NO_DEPRECATED)

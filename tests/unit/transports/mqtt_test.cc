@@ -1,0 +1,498 @@
+// The MQTT transport against a real broker. Every wait is for an event; the limit only ends a test that has failed.
+#include "transports/mqtt.h"
+
+#include <gtest/gtest.h>
+
+#include <asio/io_context.hpp>
+#include <asio/ip/tcp.hpp>
+#include <functional>
+#include <vector>
+
+#include "tests/unit/transports/mosquitto_child.h"
+
+namespace berth {
+namespace {
+
+class Notes final : public Log {
+ public:
+  void write(Level, std::string_view event, std::initializer_list<Field> fields) override {
+    text.append(event);
+    for (const Field& field : fields) text.append(" ").append(field.key).append("=").append(field.value);
+    text += "\n";
+  }
+  int count(const std::string& part) const {
+    int found = 0;
+    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+    return found;
+  }
+  std::string text;
+};
+
+class Ear final : public Transport::Handler {
+ public:
+  void on_message(const Message& message) override { messages.push_back(message); }
+  void on_link(bool up) override {
+    links += up ? "up " : "down ";
+    if (up && on_up) on_up();
+  }
+  void on_send_window() override { ++rooms; }
+  std::vector<Message> messages;
+  std::string links;
+  int rooms = 0;
+  std::function<void()> on_up;
+};
+
+Message message(std::string topic, std::string payload, bool retain = false, int qos = 1) {
+  Message m;
+  m.topic = std::move(topic);
+  m.payload = std::move(payload);
+  m.retain = retain;
+  m.qos = qos;
+  return m;
+}
+
+// One client with its ears and its log.
+struct Client {
+  Client(asio::io_context& loop, MqttOptions options) : transport(loop, log, std::move(options)) {
+    transport.set_handler(&ear);
+    transport.set_on_turn([this] { ++turns; });
+  }
+  Notes log;
+  Ear ear;
+  int turns = 0;
+  MqttTransport transport;
+};
+
+class MqttTest : public testing::Test {
+ protected:
+  MqttOptions options(const std::string& id) const {
+    MqttOptions o;
+    o.port = port_;
+    o.client_id = id;
+    o.backoff_min = 20;
+    o.backoff_max = 100;
+    return o;
+  }
+  void start_broker(const std::string& settings = "allow_anonymous true\n") {
+    broker_ = std::make_unique<MosquittoChild>(directory_, port_, settings);
+  }
+  std::unique_ptr<Client> client(const MqttOptions& o) { return std::make_unique<Client>(loop_, o); }
+  // A client that is connected and has subscribed to `filter`.
+  std::unique_ptr<Client> join(const MqttOptions& o, const std::string& filter = {}, int qos = 1) {
+    auto made = client(o);
+    MqttTransport& transport = made->transport;
+    if (!filter.empty()) made->ear.on_up = [&transport, filter, qos] { transport.subscribe(filter, qos); };
+    transport.start();
+    EXPECT_TRUE(run_until([&] { return transport.is_up(); })) << made->log.text;
+    return made;
+  }
+  bool run_until(const std::function<bool()>& done) {
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    loop_.restart();
+    while (!done()) {
+      if (std::chrono::steady_clock::now() > limit) return false;
+      loop_.run_one_until(limit);
+      if (loop_.stopped()) loop_.restart();
+    }
+    return true;
+  }
+  // Everything sent so far has been through the broker.
+  void settle(Client& client) {
+    const std::size_t before = client.ear.messages.size();
+    client.transport.subscribe("fence", 1);
+    client.transport.send(message("fence", "x"));
+    ASSERT_TRUE(
+        run_until([&] { return client.ear.messages.size() > before && client.ear.messages.back().topic == "fence"; }));
+    client.ear.messages.pop_back();
+  }
+
+  TempDir directory_;
+  int port_ = free_port();
+  std::unique_ptr<MosquittoChild> broker_;
+  asio::io_context loop_;
+};
+
+TEST_F(MqttTest, CarriesMessagesWithTheirProperties) {
+  start_broker();
+  auto a = join(options("a"), "x/#");
+  Message sent = message("x/1", "{}");
+  sent.response_topic = "clients/a";
+  sent.correlation = std::string("\0\1\2", 3);
+  sent.expiry_s = 60;
+  settle(*a);
+  a->transport.send(sent);
+  ASSERT_TRUE(run_until([&] { return a->ear.messages.size() == 1; }));
+  const Message& got = a->ear.messages[0];
+  EXPECT_EQ(got.topic, "x/1");
+  EXPECT_EQ(got.payload, "{}");
+  EXPECT_EQ(got.qos, 1);
+  EXPECT_FALSE(got.retain);
+  EXPECT_EQ(got.response_topic, "clients/a");
+  EXPECT_EQ(got.correlation, sent.correlation);
+  EXPECT_EQ(got.expiry_s, 60);
+}
+
+TEST_F(MqttTest, DoesNotBringBackWhatOneSaidToANoLocalSubscriptionButKeepsItRetained) {
+  start_broker();
+  auto a = join(options("a"));
+  auto b = join(options("b"));
+  a->transport.subscribe("s/#", 0, {.no_local = true});
+  settle(*a);
+  a->transport.send(message("s/1", "own", true));
+  settle(*a);
+  EXPECT_TRUE(a->ear.messages.empty()) << a->ear.messages.front().topic;
+  b->transport.send(message("s/2", "other"));
+  ASSERT_TRUE(run_until([&] { return a->ear.messages.size() == 1; }));
+  EXPECT_EQ(a->ear.messages[0].topic, "s/2");
+  a->transport.subscribe("s/#", 0, {.no_local = true});
+  ASSERT_TRUE(run_until([&] { return a->ear.messages.size() == 2; }));
+  EXPECT_EQ(a->ear.messages[1].topic, "s/1");
+  EXPECT_TRUE(a->ear.messages[1].retain);
+}
+
+TEST_F(MqttTest, TellsWhoAskedForItWhatWasToBeRetained) {
+  start_broker();
+  auto a = join(options("a"));
+  a->transport.subscribe("s/#", 0, {.retain_as_published = true});
+  settle(*a);
+  a->transport.send(message("s/1", "kept", true));
+  a->transport.send(message("s/2", "passing"));
+  ASSERT_TRUE(run_until([&] { return a->ear.messages.size() == 2; }));
+  EXPECT_TRUE(a->ear.messages[0].retain);
+  EXPECT_FALSE(a->ear.messages[1].retain);
+}
+
+TEST_F(MqttTest, GetsARetainedSetOf5000WholeAndInFewTurnsBeforeTheFence) {
+  start_broker("allow_anonymous true\nmax_queued_messages 20000\n");
+  auto a = join(options("a"));
+  for (int i = 0; i < 5000; ++i) {
+    a->transport.send(message("s/" + std::to_string(i), std::string(300, 'x'), true, 0));
+  }
+  settle(*a);
+  auto b = join(options("b"), "s/#", 0);
+  b->transport.subscribe("fence", 0);
+  b->transport.send(message("fence", "x", false, 0));
+  ASSERT_TRUE(run_until([&] { return !b->ear.messages.empty() && b->ear.messages.back().topic == "fence"; }));
+  EXPECT_EQ(b->ear.messages.size(), 5001u);
+  EXPECT_TRUE(b->ear.messages[0].retain);
+  EXPECT_LT(b->turns, 1000) << "each turn is a commit";
+}
+
+TEST_F(MqttTest, TheBrokerSendsTheWillOfOneWhoDiesAndNotOfOneWhoLeaves) {
+  start_broker();
+  auto a = join(options("a"), "will/#");
+  settle(*a);
+  MqttOptions with_will = options("b");
+  with_will.will = message("will/b", "offline");
+  auto b = join(with_will);
+  b->transport.disconnect();
+  EXPECT_EQ(b->ear.links, "up down ");
+  EXPECT_FALSE(b->transport.is_up());
+  settle(*a);
+  EXPECT_TRUE(a->ear.messages.empty());
+  b->transport.start();
+  ASSERT_TRUE(run_until([&] { return b->transport.is_up(); }));
+  b.reset();
+  ASSERT_TRUE(run_until([&] { return !a->ear.messages.empty(); }));
+  EXPECT_EQ(a->ear.messages[0].payload, "offline");
+}
+
+TEST_F(MqttTest, WhatWasSentJustBeforeGoodbyeArrives) {
+  start_broker();
+  auto a = join(options("a"), "x");
+  settle(*a);
+  auto b = join(options("b"));
+  b->transport.send(message("x", "last words"));
+  b->transport.disconnect();
+  ASSERT_TRUE(run_until([&] { return !a->ear.messages.empty(); }));
+}
+
+TEST_F(MqttTest, ComesBackAfterABrokerRestartAndForgetsWhatWasSentMeanwhile) {
+  start_broker();
+  auto a = join(options("a"), "x");
+  broker_->stop(SIGKILL);
+  ASSERT_TRUE(run_until([&] { return !a->transport.is_up(); }));
+  EXPECT_EQ(a->ear.links, "up down ");
+  a->transport.send(message("x", "into the void"));
+  broker_->start();
+  ASSERT_TRUE(run_until([&] { return a->transport.is_up(); }));
+  settle(*a);
+  EXPECT_TRUE(a->ear.messages.empty());
+  a->transport.send(message("x", "heard"));
+  ASSERT_TRUE(run_until([&] { return !a->ear.messages.empty(); }));
+  EXPECT_EQ(a->ear.messages[0].payload, "heard");
+  EXPECT_EQ(a->log.count("mqtt link lost"), 1) << a->log.text;
+}
+
+TEST_F(MqttTest, WhatIsSentWithinTheRoomIsRetainedHoweverMuchElseIsDroppedAndNewRoomIsTold) {
+  start_broker("allow_anonymous true\nmax_queued_messages 0\n");
+  auto a = client(options("a"));
+  EXPECT_EQ(a->transport.send_window(), 0u) << "down";
+  a->transport.start();
+  ASSERT_TRUE(run_until([&] { return a->transport.is_up(); }));
+  const std::size_t room = a->transport.send_window();
+  ASSERT_EQ(room, static_cast<std::size_t>(MqttTransport::kRoom));
+  const int turns = a->turns;
+  // Nothing is read meanwhile, so that nothing is acknowledged.
+  for (int i = 0; i < 2 * MqttTransport::kOutstandingMax; ++i) a->transport.send(message("flood", "x"));
+  EXPECT_EQ(a->transport.send_window(), 0u);
+  EXPECT_EQ(a->log.count("the broker does not keep up"), 1) << a->log.text;
+  for (std::size_t i = 0; i < room; ++i) a->transport.send(message("kept/" + std::to_string(i), "x", true));
+  ASSERT_TRUE(run_until([&] { return a->ear.rooms > 0; }));
+  EXPECT_GT(a->turns, turns);
+  EXPECT_GE(a->transport.send_window(), room / 2);
+  settle(*a);
+  EXPECT_EQ(a->ear.rooms, 1);
+  EXPECT_EQ(a->transport.send_window(), room);
+  auto b = join(options("b"), "kept/#", 0);
+  settle(*b);
+  EXPECT_EQ(b->ear.messages.size(), room);
+}
+
+TEST_F(MqttTest, AWriterThatKeepsToTheRoomLosesNothing) {
+  start_broker();
+  auto a = join(options("a"));
+  int sent = 0;
+  const auto send_what_fits = [&] {
+    while (sent < 3'000 && a->transport.send_window() > 0) {
+      a->transport.send(message("kept/" + std::to_string(sent), "x", true, sent % 2));
+      ++sent;
+    }
+  };
+  a->transport.set_on_turn(send_what_fits);
+  send_what_fits();
+  ASSERT_TRUE(run_until([&] { return sent == 3'000; }));
+  settle(*a);
+  auto b = join(options("b"), "kept/#", 0);
+  settle(*b);
+  EXPECT_EQ(b->ear.messages.size(), 3'000u);
+}
+
+TEST_F(MqttTest, ManyReconnectsLeaveNoDescriptorBehind) {
+  start_broker();
+  auto a = join(options("a"));
+  const auto descriptors = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator());
+  };
+  const auto before = descriptors();
+  for (int i = 0; i < 20; ++i) {
+    a->transport.disconnect();
+    a->transport.start();
+    ASSERT_TRUE(run_until([&] { return a->transport.is_up(); }));
+  }
+  EXPECT_EQ(descriptors(), before);
+}
+
+TEST_F(MqttTest, APersistentSessionGetsWhatCameMeanwhile) {
+  start_broker();
+  MqttOptions durable = options("node");
+  durable.session_expiry_s = 3600;
+  auto node = join(durable, "x");
+  settle(*node);
+  node.reset();
+  auto a = join(options("a"));
+  a->transport.send(message("x", "kept"));
+  settle(*a);
+  node = join(durable);
+  ASSERT_TRUE(run_until([&] { return !node->ear.messages.empty(); }));
+  EXPECT_EQ(node->ear.messages[0].payload, "kept");
+}
+
+TEST_F(MqttTest, DropsAndNamesWhatIsTooLarge) {
+  start_broker();
+  auto a = join(options("a"), "x/#");
+  settle(*a);
+  a->transport.send(message("x/largest", std::string(MqttTransport::kPayloadMax, 'x')));
+  a->transport.send(message("x/out", std::string(MqttTransport::kPayloadMax + 1, 'x')));
+  a->transport.send(message("x/+", "wildcard"));
+  const std::string publish =
+      "head -c 65600 /dev/zero | tr '\\0' x | mosquitto_pub -V 5 -p " + std::to_string(port_) + " -t x/in -s -q 1";
+  ASSERT_EQ(std::system(publish.c_str()), 0);
+  settle(*a);
+  ASSERT_EQ(a->ear.messages.size(), 1u);
+  EXPECT_EQ(a->ear.messages[0].topic, "x/largest");
+  EXPECT_EQ(a->log.count("message not sent topic=x/out reason=larger than 64 KiB"), 1) << a->log.text;
+  EXPECT_EQ(a->log.count("message not sent topic=x/+"), 1) << a->log.text;
+  EXPECT_EQ(a->log.count("message too large, dropped topic=x/in bytes=65600"), 1) << a->log.text;
+}
+
+TEST_F(MqttTest, MayBeDestroyedInItsOwnTurn) {
+  start_broker();
+  auto a = join(options("a"), "x");
+  settle(*a);
+  a->transport.set_on_turn([&] { a.reset(); });
+  a->transport.send(message("x", "end"));
+  ASSERT_TRUE(run_until([&] { return a == nullptr; }));
+}
+
+TEST_F(MqttTest, AWrongPasswordIsNamedAndTriedAgain) {
+  const std::string file = directory_.file("passwords");
+  ASSERT_EQ(std::system(("mosquitto_passwd -b -c " + file + " berth right 2>/dev/null").c_str()), 0);
+  start_broker("allow_anonymous false\npassword_file " + file + "\n");
+  MqttOptions o = options("a");
+  o.username = "berth";
+  o.password = "right";
+  join(o);
+  o.password = "wrong";
+  auto a = client(o);
+  a->transport.start();
+  ASSERT_TRUE(run_until([&] { return a->log.count("check username and password") >= 2; })) << a->log.text;
+  EXPECT_EQ(a->ear.links, "");
+}
+
+TEST_F(MqttTest, AServerThatNeverAnswersIsGivenUpAndTriedAgain) {
+  asio::ip::tcp::acceptor server(loop_, {asio::ip::address_v4::loopback(), static_cast<unsigned short>(port_)});
+  std::vector<asio::ip::tcp::socket> accepted;
+  std::function<void()> accept = [&] {
+    server.async_accept([&](const asio::error_code& error, asio::ip::tcp::socket socket) {
+      if (error) return;
+      accepted.push_back(std::move(socket));
+      accept();
+    });
+  };
+  accept();
+  MqttOptions o = options("a");
+  o.answer_timeout = 50;
+  auto a = client(o);
+  a->transport.start();
+  ASSERT_TRUE(run_until([&] { return accepted.size() >= 2; })) << a->log.text;
+  EXPECT_GE(a->log.count("no answer within 50 ms"), 1) << a->log.text;
+  EXPECT_EQ(a->ear.links, "");
+}
+
+TEST_F(MqttTest, AServerThatSpeaksNoMqttIsGivenUpAndTriedAgain) {
+  asio::ip::tcp::acceptor server(loop_, {asio::ip::address_v4::loopback(), static_cast<unsigned short>(port_)});
+  int accepted = 0;
+  std::function<void()> accept = [&] {
+    server.async_accept([&](const asio::error_code& error, asio::ip::tcp::socket socket) {
+      if (error) return;
+      ++accepted;
+      asio::error_code ignored;
+      socket.write_some(asio::buffer(std::string("HTTP/1.1 400 Bad Request\r\n\r\n")), ignored);
+      accept();
+    });
+  };
+  accept();
+  auto a = client(options("a"));
+  a->transport.start();
+  ASSERT_TRUE(run_until([&] { return accepted >= 3; })) << a->log.text;
+  EXPECT_EQ(a->ear.links, "");
+}
+
+TEST_F(MqttTest, ANameThatIsNotFoundIsSaidSoAndTriedAgain) {
+  MqttOptions o = options("a");
+  o.host = "no-such-broker.invalid";
+  auto a = client(o);
+  a->transport.start();
+  ASSERT_TRUE(run_until([&] { return a->log.count("name no-such-broker.invalid not found") >= 2; })) << a->log.text;
+}
+
+TEST_F(MqttTest, ANameWithSeveralAddressesIsTriedOnEach) {
+  start_broker();  // on 127.0.0.1 only; localhost is often ::1 first
+  MqttOptions o = options("a");
+  o.host = "localhost";
+  EXPECT_TRUE(join(o)->transport.is_up());
+}
+
+class MqttTlsTest : public MqttTest {
+ protected:
+  void shell(const std::string& command) {
+    ASSERT_EQ(std::system(("cd " + directory_.path() + " && (" + command + ") >/dev/null 2>&1").c_str()), 0) << command;
+  }
+  void make_authority(const std::string& name) {
+    shell("openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=" + name +
+          " -keyout " + name + ".key -out " + name + ".crt");
+  }
+  void make_certificate(const std::string& name, const std::string& subject_alt_names) {
+    shell("openssl req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=" + name + " -keyout " + name +
+          ".key -out " + name + ".csr");
+    shell("printf 'subjectAltName=" + subject_alt_names + "' > " + name + ".ext");
+    shell("openssl x509 -req -in " + name + ".csr -CA ca.crt -CAkey ca.key -CAcreateserial -days 2 -extfile " + name +
+          ".ext -out " + name + ".crt");
+  }
+  void SetUp() override {
+    make_authority("ca");
+    make_authority("other");
+    make_certificate("server", "DNS:localhost");
+    make_certificate("client", "DNS:client");
+    start_broker("allow_anonymous true\nrequire_certificate true\ncafile " + directory_.file("ca.crt") + "\ncertfile " +
+                 directory_.file("server.crt") + "\nkeyfile " + directory_.file("server.key") +
+                 "\nmax_queued_messages 20000\n");
+  }
+  MqttOptions tls(const std::string& id) {
+    MqttOptions o = options(id);
+    o.host = "localhost";
+    o.tls = {directory_.file("ca.crt"), directory_.file("client.crt"), directory_.file("client.key")};
+    return o;
+  }
+  void expect_refused(const MqttOptions& o, const std::string& reason) {
+    auto a = client(o);
+    a->transport.start();
+    ASSERT_TRUE(run_until([&] { return a->log.count(reason) >= 2; })) << a->log.text;
+    EXPECT_EQ(a->ear.links, "");
+  }
+};
+
+TEST_F(MqttTlsTest, CarriesManyMessagesWithCertificatesOnBothSides) {
+  auto a = join(tls("a"));
+  for (int i = 0; i < 2000; ++i) a->transport.send(message("s/" + std::to_string(i), "x", true, 0));
+  settle(*a);
+  auto b = join(tls("b"), "s/#", 0);
+  ASSERT_TRUE(run_until([&] { return b->ear.messages.size() == 2000; }));
+  EXPECT_LT(b->turns, 500);
+  for (int i = 0; i < 10; ++i) {
+    b->transport.disconnect();
+    b->transport.start();
+    ASSERT_TRUE(run_until([&] { return b->transport.is_up(); }));
+  }
+}
+
+TEST_F(MqttTlsTest, IsToldAtOnceThatNobodyListensOrThatTheServerHangsUp) {
+  broker_.reset();
+  MqttOptions o = tls("a");
+  o.answer_timeout = 3'600'000;
+  expect_refused(o, "connection refused or closed");
+  asio::ip::tcp::acceptor server(loop_, {asio::ip::address_v4::loopback(), static_cast<unsigned short>(port_)});
+  int accepted = 0;
+  std::function<void()> accept = [&] {
+    server.async_accept([&](const asio::error_code& error, const asio::ip::tcp::socket&) {
+      if (error) return;
+      ++accepted;
+      accept();
+    });
+  };
+  accept();
+  auto a = client(o);
+  a->transport.start();
+  ASSERT_TRUE(run_until([&] { return accepted >= 3; })) << a->log.text;
+}
+
+TEST_F(MqttTlsTest, StaysDownWhenAnotherAuthoritySignedTheBroker) {
+  MqttOptions o = tls("a");
+  o.tls.ca = directory_.file("other.crt");
+  expect_refused(o, "certificate verify failed");
+}
+
+TEST_F(MqttTlsTest, StaysDownWhenTheCertificateIsOfAnotherName) {
+  MqttOptions o = tls("a");
+  o.host = "127.0.0.1";  // the same broker, but its certificate names localhost only
+  expect_refused(o, "certificate verify failed");
+}
+
+TEST_F(MqttTlsTest, StaysDownWithoutTheCertificateTheBrokerAsksFor) {
+  MqttOptions o = tls("a");
+  o.tls.cert = o.tls.key = "";
+  expect_refused(o, "certificate required");
+}
+
+TEST_F(MqttTlsTest, NamesTheFileItCannotRead) {
+  MqttOptions o = tls("a");
+  o.tls.ca = directory_.file("missing.crt");
+  expect_refused(o, "tls.ca: cannot read " + o.tls.ca);
+  o = tls("a");
+  o.tls.key = directory_.file("server.key");
+  expect_refused(o, "not of tls.cert: " + o.tls.key);
+}
+
+}  // namespace
+}  // namespace berth
