@@ -24,7 +24,7 @@ class Live {
     std::uint8_t phase = 0;       // the record's, now
   };
   // Which record; those of erased ones are given to others.
-  using Record = KeyIndex::Place;
+  using Record = KeyIndex::Index;
   static constexpr Record kNone = KeyIndex::kNone;
 
   // A change was written as number `number` of an entry. Returns the record when it holds the new value; kNone for
@@ -58,7 +58,7 @@ class Live {
   std::string id_;    // of the change looked for
   std::string keys_;  // one after the other, with gaps
   std::size_t gaps_ = 0;
-  Places<Place> records_;
+  SlotPool<Place> records_;
   KeyIndex index_;
   std::uint64_t changes_ = 0;  // in the journal
   std::uint64_t bytes_ = 0;    // that they take
