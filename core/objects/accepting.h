@@ -19,6 +19,9 @@ Result<T> decode_named(Result<T> (*decode)(const Json&, Warnings*, Rules), const
   return decoded;
 }
 
+// The member of that name when it is an object, else null: the decoder then says what is wrong with it.
+Json* object_at(Json& manifest, std::string_view key);
+
 // An operator's manifest as it is taken: objects of a namespaced kind without one live in "default"; that an object is
 // being deleted is the gateway's to say.
 Json as_accepted(Kind kind, Json object);

@@ -15,6 +15,7 @@
 #include "core/api/objects.h"
 #include "core/clock.h"
 #include "core/framework/framework.h"
+#include "core/framework/queued_pod.h"
 #include "core/key_index.h"
 #include "core/objects/disruption.h"
 #include "core/objects/report.h"
@@ -23,7 +24,15 @@
 
 namespace berth {
 
-// A pod and what is durable beside its manifest.
+// The condition PodScheduled of a pod.
+struct PodCondition {
+  bool status = false;
+  std::string reason;  // "Unschedulable": rejected; "SchedulerError": all else that failed
+  std::string message;
+  bool operator==(const PodCondition&) const = default;
+};
+
+// A pod and what the gateway keeps of it, apart from its binding.
 struct PodEntry {
   Text key;  // "<namespace>/<name>", as in pods()
   std::shared_ptr<const Pod> pod;
@@ -35,6 +44,10 @@ struct PodEntry {
   Report observed;            // the last of the device for the present epoch
   Text disruption;            // not empty: preempted, as the message of condition DisruptionTarget tells it
   Manifest successor;         // of the pod that takes this name once the row is gone; null: none
+  bool unsaved = false;       // its record is behind, to save writes
+  // What few pods have: why the last attempt failed; the queue position as the store has it.
+  std::unique_ptr<PodCondition> condition;
+  std::unique_ptr<QueuePosition> position;
 };
 
 class Objects final : public Lister {

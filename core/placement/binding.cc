@@ -2,27 +2,27 @@
 
 namespace berth {
 
-const Journey& Binding::journey() const {
-  static const Journey& none = *new Journey();
-  return journey_ == nullptr ? none : *journey_;
+const BindingProgress& Binding::progress() const {
+  static const BindingProgress& none = *new BindingProgress();
+  return progress_ == nullptr ? none : *progress_;
 }
 
-Journey& Binding::edit() {
-  if (journey_ == nullptr) journey_ = std::make_unique<Journey>();
-  return *journey_;
+BindingProgress& Binding::edit() {
+  if (progress_ == nullptr) progress_ = std::make_unique<BindingProgress>();
+  return *progress_;
 }
 
 void Binding::cancel(Timers& timers) {
-  if (journey_ == nullptr) return;
-  timers.cancel(journey_->deadline);
-  timers.cancel(journey_->resend);
+  if (progress_ == nullptr) return;
+  timers.cancel(progress_->deadline);
+  timers.cancel(progress_->resend);
 }
 
 void Binding::rest() {
-  if (journey_ == nullptr || row.phase != Phase::bound) return;
-  const Journey& now = *journey_;
+  if (progress_ == nullptr || row.phase != Phase::bound) return;
+  const BindingProgress& now = *progress_;
   const bool is_over = !now.task.is_begun() && now.events.is_empty() && now.cycle == nullptr;
-  if (is_over && now.deadline == 0 && now.resend == 0 && now.reason.empty()) journey_.reset();
+  if (is_over && now.deadline == 0 && now.resend == 0 && now.reason.empty()) progress_.reset();
 }
 
 }  // namespace berth

@@ -1,5 +1,5 @@
-// Binding: one pod between decision and proof: its row, its reservation, its timers, and the coroutine that walks the
-// row through the phases.
+// Binding: one pod between decision and proof: its row, its reservation, its timers, and the coroutine that takes the
+// row through the phases (pod_lifecycle.cc).
 #pragma once
 
 #include <memory>
@@ -15,8 +15,8 @@
 
 namespace berth {
 
-// What a binding needs while its row moves, or something is asked about it.
-struct Journey {
+// What a binding needs while its row moves, or while its device is asked something.
+struct BindingProgress {
   std::unique_ptr<BindingCycle> cycle;  // null from phase bound on: it is over
   Mailbox<RowEvent> events;
   Mailbox<Status> permitted;
@@ -27,7 +27,7 @@ struct Journey {
   int resends = 0;        // since the last move
   bool deferred = false;  // phase none: decided, but its node has as many requests to answer as it may have
   std::string reason;     // of the last rejection, for people
-  Status refusal;         // what a Bind plugin said against it; success: none did
+  Status refusal;         // why a Bind plugin rejected it; success: none did
   Task task;              // not begun: bound before the start, and nothing happened since. Last member: dropped first
 };
 
@@ -36,18 +36,15 @@ struct Binding {
   std::shared_ptr<const Pod> pod;  // newest version; null: no such object (found on a node, or deleted meanwhile)
 
   // Most bindings are bound, for months, and at rest: they have none, which reads as a new one.
-  const Journey& journey() const;
-  Journey& edit();
-  bool is_at_rest() const { return journey_ == nullptr; }
+  const BindingProgress& progress() const;
+  BindingProgress& edit();
+  bool is_at_rest() const { return progress_ == nullptr; }
   void cancel(Timers& timers);  // both
-  // Drops the journey where nothing of it is wanted any more.
+  // Drops the progress when nothing of it is needed any more.
   void rest();
 
  private:
-  std::unique_ptr<Journey> journey_;
+  std::unique_ptr<BindingProgress> progress_;
 };
-
-// Its node is asked, and has not answered.
-inline bool is_in_flight(const Row& row) { return row.phase == Phase::prebind || row.phase == Phase::bind; }
 
 }  // namespace berth

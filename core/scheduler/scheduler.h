@@ -21,6 +21,7 @@
 #include "core/cache/cache.h"
 #include "core/clock.h"
 #include "core/framework/framework.h"
+#include "core/objects/objects.h"
 #include "core/queue/queue.h"
 #include "core/random.h"
 #include "core/recycled.h"
@@ -29,14 +30,6 @@
 #include "core/status.h"
 
 namespace berth {
-
-// The condition PodScheduled of a pod.
-struct PodCondition {
-  bool status = false;
-  std::string reason;  // "Unschedulable": rejected; "SchedulerError": all else that failed
-  std::string message;
-  bool operator==(const PodCondition&) const = default;
-};
 
 // A change of a pod's status; what is absent stays.
 struct StatusPatch {

@@ -56,7 +56,7 @@ class Program {
 
   // Everything it knows and goes by.
   std::string known() const {
-    const Gateway::Identity& identity = gateway_->identity();
+    const Identity& identity = gateway_->identity();
     std::string text = identity.id.store_id + (identity.adopting ? " adopting" : "") + "\n";
     for (const KindName& kind : berth::kinds()) {
       for (const std::string& key : gateway_->objects().keys(kind.kind)) {

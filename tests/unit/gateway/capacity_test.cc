@@ -282,7 +282,9 @@ TEST_F(RoomTest, NoStatusLeavesBeforeTheMirrorOfItsObject) {
   auto all = said();
   for (int i = 1; i < 9; ++i) {
     const std::string pod = "m" + std::to_string(i);
-    if (i != 5 && !all[status(pod)].empty()) EXPECT_FALSE(all[desired(pod)].empty()) << pod;
+    if (i != 5 && !all[status(pod)].empty()) {
+      EXPECT_FALSE(all[desired(pod)].empty()) << pod;
+    }
   }
 }
 

@@ -172,7 +172,7 @@ TEST_F(CrowdTest, ANodeThatAnswersNothingTakesNoMoreOfTheWindowThanItsOwnShare) 
 
   transport.sent.clear();
   advance(options.promise_ms);
-  for (const auto& [uid, binding] : gateway->bindings()) EXPECT_FALSE(binding.journey().deferred) << uid;
+  for (const auto& [uid, binding] : gateway->bindings()) EXPECT_FALSE(binding.progress().deferred) << uid;
   EXPECT_EQ(gateway->releases().size(), 4u) << "what was asked and not answered";
 }
 

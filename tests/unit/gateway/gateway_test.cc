@@ -184,7 +184,7 @@ TEST_F(GatewayTest, ABoundPodHoldsNoCoroutineAndCanBeDeletedAllTheSame) {
   EXPECT_TRUE(is_small(gateway->bindings().at("u1")));
   api(R"({"op":"delete","kind":"pod","namespace":"default","name":"web"})");
   EXPECT_EQ(phase("u1"), Phase::release);
-  EXPECT_TRUE(gateway->bindings().at("u1").journey().task.is_begun());
+  EXPECT_TRUE(gateway->bindings().at("u1").progress().task.is_begun());
 }
 
 TEST_F(GatewayTest, ASilentNodeIsTaintedAndLosesNothing) {

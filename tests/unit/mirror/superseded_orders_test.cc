@@ -90,7 +90,7 @@ class OvertakenTest : public GatewayTest, public ::testing::WithParamInterface<b
 };
 
 INSTANTIATE_TEST_SUITE_P(Links, OvertakenTest, ::testing::Bool(),
-                         [](const auto& info) { return info.param ? "PowerCut" : "LinkLost"; });
+                         [](const auto& test) { return test.param ? "PowerCut" : "LinkLost"; });
 
 TEST_P(OvertakenTest, AnUpdateByTheApiIsNotUndoneByTheOlderWordThatTheBrokerRetains) {
   start_connected();

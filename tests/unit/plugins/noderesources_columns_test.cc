@@ -85,7 +85,7 @@ class ResourceColumnsTest : public ::testing::Test {
   }
 
   void compare_filter() {
-    NodeResourcesFit plugin({});
+    NodeResourcesFit plugin{FitArguments{}};
     CycleState state;
     PreFilterResult narrowed;
     ASSERT_TRUE(plugin.pre_filter(state, asked, snapshot, narrowed).is_success());

@@ -1,0 +1,230 @@
+#include "core/gateway/api.h"
+
+#include "core/gateway/api_reply.h"
+#include "core/objects/accepting.h"
+
+namespace berth {
+
+namespace {
+
+constexpr std::size_t kObjectBytes = 56 * 1024;
+constexpr std::size_t kEventBytes = 6 * 1024;  // of describe, newest kept; an answer is at most 64 KiB
+
+// An object that would not fit into the answer beside its events: what can be read elsewhere is left out, and named.
+Json fit(Json object) {
+  Json omitted = Json::array();
+  const auto leave_out = [&](std::string_view part, std::string_view key) {
+    Json* inside = object.find(part);
+    if (object.dump().size() <= kObjectBytes || inside == nullptr || inside->find(key) == nullptr) return;
+    inside->erase(key);
+    omitted.push_back(std::string(part) + "." + std::string(key));
+  };
+  leave_out("status", "containerStatuses");
+  leave_out("metadata", "annotations");
+  leave_out("spec", "containers");
+  leave_out("spec", "initContainers");
+  if (object.dump().size() > kObjectBytes) {
+    object.erase("spec");
+    omitted.push_back("spec");
+  }
+  if (!omitted.as_array().empty()) object.set("omitted", std::move(omitted));
+  return object;
+}
+
+// The kind named in a request, by any of its names.
+const KindName* kind_of(const Json& request) { return find_kind(api_text(request, "kind")); }
+
+std::string key_of_request(const KindName& kind, const Json& request) {
+  std::string name = api_text(request, "name");
+  if (!kind.namespaced || name.empty()) return name;
+  const std::string name_space = api_text(request, "namespace");
+  return (name_space.empty() ? "default" : name_space) + "/" + name;
+}
+
+}  // namespace
+
+void Api::take(const Message& message) {
+  // The only place a response topic may name is the client's own (handshake.md §3).
+  const std::vector<std::string_view> levels = context_.topics.split(message.response_topic);
+  const bool own = levels.size() >= 2 && levels[0] == "clients" && is_valid_name(levels[1]) &&
+                   message.response_topic.find_first_of("+#") == std::string::npos;
+  if (!own)
+    return log_refused(context_.log, message.topic,
+                       "response topic \"" + message.response_topic + "\" is not under clients/");
+  Result<Json> request = Json::parse(message.payload);
+  Json reply = request ? answer(*request) : api_failure(request.error().message());
+  if (request) {
+    if (const Json* id = request->find("id")) reply.set("id", *id);
+  }
+  Message answer;
+  answer.topic = message.response_topic;
+  answer.correlation = message.correlation;
+  answer.payload = reply.dump();
+  context_.turn.send(std::move(answer));  // after the commit: "accepted" means on flash (S11)
+}
+
+Json Api::answer(const Json& request) {
+  if (!request.is_object()) return api_failure("a JSON object is wanted");
+  const std::string op = api_text(request, "op");
+  if (op == "status") return status();
+  if (!context_.options.hold.empty()) return api_failure("the gateway is not ready: " + context_.options.hold);
+  if (op == "apply") return apply(request);
+  if (op == "delete") return remove(request);
+  if (op == "forget") return retire(request);
+  if (op == "get") return get(request);
+  if (op == "describe") return describe_object(request);
+  if (op == "explain") return explain(request);
+  if (op == "plan") return plan(request);
+  if (op == "waiting") return waiting(request);
+  if (op == "allow") return allow(request);
+  if (op == "reject") return reject(request);
+  return api_failure(
+      "op: \"" + op +
+      "\" is not one of apply, delete, forget, get, describe, explain, plan, waiting, allow, reject, status");
+}
+
+Json Api::apply(const Json& request) {
+  const Json* object = request.find("object");
+  if (object == nullptr || !object->is_object()) return api_failure("object: a JSON object is wanted");
+  const std::string said = api_text(*object, "kind");
+  const KindName* kind = find_kind(said);
+  if (kind == nullptr || kind->name != said) return api_failure("kind: \"" + said + "\" is not a kind Berth knows");
+  const Json* recreate = request.find("recreate");
+  Result<Accepted> accepted = Status::ok();
+  context_.mirror.apply_unretained(kind->kind, key_of(kind->kind, *object), [&] {
+    accepted = orders_.apply(kind->kind, *object, {}, recreate != nullptr && *recreate == Json(true));
+  });
+  if (!accepted) {
+    Json reply = api_failure(accepted.error().message());
+    Json reasons = Json::array();
+    for (const std::string& reason : accepted.error().reasons()) reasons.push_back(reason);
+    return reply.set("reasons", std::move(reasons));
+  }
+  Json warnings = Json::array();
+  for (const std::string& warning : accepted->warnings) warnings.push_back(warning);
+  Json reply = api_success();
+  reply.set("result", accepted->word).set("kind", kind->name).set("key", accepted->key).set("uid", accepted->uid);
+  return reply.set("warnings", std::move(warnings));
+}
+
+Json Api::remove(const Json& request) {
+  const KindName* kind = kind_of(request);
+  if (kind == nullptr) return api_failure("kind: \"" + api_text(request, "kind") + "\" is not a kind Berth knows");
+  const std::string key = key_of_request(*kind, request);
+  if (key.empty()) return api_failure("name: a name is wanted");
+  Status removed;
+  context_.mirror.apply_unretained(kind->kind, key,
+                                   [&] { removed = orders_.remove(kind->kind, key, api_text(request, "uid")); });
+  if (!removed.is_success()) return api_failure(removed.message());
+  const bool gone = !context_.objects.has(kind->kind, key);
+  return api_success().set("result", gone ? "deleted" : "deleting").set("key", key);
+}
+
+// Pages of at most kApiPageBytes; "continue" names where the next begins.
+Json Api::get(const Json& request) const {
+  const KindName* kind = kind_of(request);
+  if (kind == nullptr) return api_failure("kind: \"" + api_text(request, "kind") + "\" is not a kind Berth knows");
+  Json reply = api_success();
+  const std::string wanted = key_of_request(*kind, request);
+  if (!wanted.empty()) {
+    Json object = view_.view(kind->kind, wanted);
+    if (object.is_null()) return api_failure(std::string(kind->name) + " \"" + wanted + "\" not found");
+    return reply.set("object", fit(std::move(object)));
+  }
+  std::vector<std::string> keys;
+  if (kind->kind == Kind::node) {
+    for (const auto& [name, device] : context_.nodes.all()) keys.push_back(name);
+  } else {
+    keys = context_.objects.keys(kind->kind);
+  }
+  const std::string name_space = api_text(request, "namespace");
+  const std::string from = api_text(request, "continue");
+  Json items = Json::array();
+  std::size_t bytes = 0;
+  for (const std::string& key : keys) {
+    if (key < from) continue;
+    if (kind->namespaced && !name_space.empty() && !key.starts_with(name_space + "/")) continue;
+    Json object = fit(view_.view(kind->kind, key));
+    bytes += object.dump().size() + 1;
+    if (bytes > kApiPageBytes && !items.is_null() && !items.as_array().empty()) {
+      reply.set("continue", key);
+      break;
+    }
+    items.push_back(std::move(object));
+  }
+  return reply.set("items", std::move(items));
+}
+
+Json Api::describe_object(const Json& request) const {
+  Json reply = get(request);
+  const Json* object = reply.find("object");
+  if (object == nullptr) {
+    const Json* ok = reply.find("ok");
+    return ok != nullptr && *ok == Json(true) ? api_failure("name: describe wants one object") : reply;
+  }
+  const KindName* kind = kind_of(request);
+  Json events = Json::array();
+  if (kind->kind == Kind::pod) {
+    const std::vector<PodEventRecord> known = context_.publisher.events_of(key_of_request(*kind, request));
+    std::size_t bytes = 0;
+    auto first = known.end();
+    while (first != known.begin()) {
+      bytes += std::prev(first)->message.size() + std::prev(first)->reason.size() + 128;
+      if (bytes > kEventBytes) break;
+      --first;
+    }
+    for (; first != known.end(); ++first) {
+      const PodEventRecord& event = *first;
+      Json json = Json::object();
+      json.set("type", event.type.get()).set("reason", event.reason.get()).set("message", event.message);
+      json.set("time", std::to_string(event.wall)).set("count", event.count);
+      events.push_back(std::move(json));
+    }
+  }
+  return reply.set("events", std::move(events));
+}
+
+Json Api::status() const {
+  const std::string why = readiness_of(context_).reason();
+  const Queue::Counts counts = placement_.scheduler().queue().counts();
+  Json queue = Json::object();
+  queue.set("active", static_cast<std::int64_t>(counts.active))
+      .set("backoff", static_cast<std::int64_t>(counts.backoff))
+      .set("unschedulable", static_cast<std::int64_t>(counts.unschedulable))
+      .set("gated", static_cast<std::int64_t>(counts.gated));
+  Json reply = api_success();
+  reply.set("ready", why.empty()).set("reason", why);
+  reply.set("full", context_.admission.capacity().message());  // why new objects are refused; empty: they are not
+  Json aside = Json::array();
+  for (const std::string& path : context_.options.set_aside) aside.push_back(path);
+  reply.set("setAside", std::move(aside));
+  reply.set("fleet", context_.options.fleet).set("gateway", context_.options.gateway);
+  reply.set("term", std::to_string(context_.identity->id.term)).set("storeId", context_.identity->id.store_id);
+  reply.set("pods", static_cast<std::int64_t>(context_.objects.pods().size()));
+  reply.set("nodes", static_cast<std::int64_t>(context_.nodes.all().size()));
+  reply.set("rows", static_cast<std::int64_t>(placement_.state().bindings.size()));
+  reply.set("releases", static_cast<std::int64_t>(placement_.state().releases.size()));
+  return reply.set("queue", std::move(queue));
+}
+
+Json Api::retire(const Json& request) {
+  const KindName* kind = kind_of(request);
+  if (kind == nullptr || kind->kind != Kind::node) return api_failure("kind: only a Node can be forgotten");
+  const std::string node = api_text(request, "name");
+  if (!is_valid_name(node)) return api_failure("name: the name of a node is wanted");
+  const DeviceNode* device = context_.nodes.find(node);
+  const bool heard = device != nullptr && device->reachable;
+  if (Status retired = placement_.retirement().retire(node); !retired.is_success()) {
+    return api_failure(retired.message());
+  }
+  Json warnings = Json::array();
+  if (heard) {
+    warnings.push_back(
+        "it was heard of a moment ago: until it has been told to stop them, pods that are placed anew "
+        "may run there as well");
+  }
+  Json reply(Json::Object{{"ok", Json(true)}, {"result", Json("forgotten")}, {"key", Json(node)}});
+  return reply.set("warnings", std::move(warnings));
+}
+
+}  // namespace berth

@@ -1,0 +1,44 @@
+// Api: requests of clients: one JSON object in, one out, to the client's own topic and nowhere else.
+#pragma once
+
+#include <string>
+
+#include "core/gateway/orders.h"
+#include "core/gateway/status_view.h"
+
+namespace berth {
+
+class Api {
+ public:
+  // All outlive it.
+  Api(const PlacementContext& context, Placement& placement, Orders& orders, const StatusView& view)
+      : context_(context), placement_(placement), orders_(orders), view_(view) {}
+
+  void take(const Message& message);
+
+ private:
+  Json answer(const Json& request);
+  Json apply(const Json& request);
+  Json remove(const Json& request);
+  Json get(const Json& request) const;
+  Json describe_object(const Json& request) const;
+  Json status() const;
+  Json retire(const Json& request);
+  // api_explain.cc
+  Json explain(const Json& request);
+  Json plan(const Json& request);
+  Explanation try_pod(const Pod& pod, const std::string& excluded_uid, const Json& request);
+  Json placement_of(const PodEntry& entry) const;
+  // api_permit.cc
+  Json waiting(const Json& request) const;
+  Json allow(const Json& request);
+  Json reject(const Json& request);
+  const WaitingPod* waiting_of(const Json& request, std::string& why) const;
+
+  const PlacementContext& context_;
+  Placement& placement_;
+  Orders& orders_;
+  const StatusView& view_;
+};
+
+}  // namespace berth

@@ -1,0 +1,119 @@
+#include "core/gateway/desired_inbox.h"
+
+#include "core/objects/accepting.h"
+
+namespace berth {
+
+namespace {
+
+bool is_delete(const Json& order) {
+  const Json* deleted = order.find("deleted");
+  return deleted != nullptr && *deleted == Json(true);
+}
+
+}  // namespace
+
+void DesiredInbox::take(const std::vector<std::string_view>& levels, const Message& message) {
+  const KindName* kind = find_kind(levels[1]);
+  if (kind == nullptr || kind->plural != levels[1]) return log_refused(context_.log, message.topic, "unknown kind");
+  if (levels.size() != (kind->namespaced ? 4u : 3u)) {
+    return log_refused(
+        context_.log, message.topic,
+        kind->namespaced ? "desired/<kind>/<namespace>/<name> is wanted" : "desired/<kind>/<name> is wanted");
+  }
+  const std::string key =
+      kind->namespaced ? std::string(levels[2]) + "/" + std::string(levels[3]) : std::string(levels[2]);
+  // What the gateway said itself is no order. On its way back it may be older than what was accepted or deleted since,
+  // and taken for an order it would undo that, be mirrored, come back, and so on without end.
+  if (RetainedPublisher::is_mirror(message) && !message.retain) return;
+  if (context_.publisher.is_own_mirror(message)) {
+    // Retained since an earlier session: the one word that may have been lost is the last.
+    context_.mirror.note_seen(kind->kind, key);
+    context_.mirror.superseded().note_none({kind->kind, key});
+    if (context_.objects.text(kind->kind, key) != message.payload) context_.mirror.publish(kind->kind, key);
+    return;
+  }
+  // Another store's: of use where it was retained before this session, and no later.
+  if (RetainedPublisher::is_mirror(message) && !context_.mirror.may_be_old()) return;
+  if (message.payload.empty()) {
+    if (message.retain) context_.mirror.superseded().note_none({kind->kind, key});
+    // Absence never deletes: the mirror is restored.
+    if (context_.objects.has(kind->kind, key)) context_.mirror.publish(kind->kind, key);
+    return;
+  }
+  Result<Json> json = Json::parse(message.payload);
+  if (!json) return log_refused(context_.log, message.topic, json.error().message());
+  if (message.retain) return take_retained(kind->kind, key, *json, message);
+  context_.mirror.note_seen(kind->kind, key);
+  context_.mirror.apply_unretained(kind->kind, key, [&] { carry_out(kind->kind, key, *json, json->dump(), message); });
+}
+
+// The broker retains it: said just now, or before this session.
+void DesiredInbox::take_retained(Kind kind, const std::string& key, const Json& json, const Message& message) {
+  const bool may_be_old = context_.mirror.may_be_old();
+  const std::string uid = kind == Kind::pod ? uid_of(json) : std::string();
+  if (may_be_old && !uid.empty() && context_.identity->withdrawn.contains(uid))
+    return context_.mirror.clear_withdrawn(key, uid);
+  context_.mirror.note_seen(kind, key);
+  const SupersededOrders::Named named{kind, key};
+  const std::string text = json.dump();
+  if (may_be_old && context_.mirror.superseded().is_superseded(named, text, is_delete(json)))
+    return context_.mirror.publish(kind, key);
+  if (kind != Kind::pod) {
+    context_.mirror.superseded().note_retained(named, text, is_delete(json));
+    return carry_out(kind, key, json, text, message);
+  }
+  // Of a pod that is as its word says the entry tells that it is retained: there may be tens of thousands.
+  const auto is_as_said = [&](const PodEntry* entry) {
+    return entry != nullptr && entry->pod->manifest().text() == text;
+  };
+  if (PodEntry* entry = context_.objects.find_pod(key); !is_as_said(entry)) {
+    if (entry != nullptr) entry->left_in = 0;
+    context_.mirror.superseded().note_retained(named, text, is_delete(json));
+  }
+  carry_out(kind, key, json, text, message);
+  const PodEntry* entry = context_.objects.find_pod(key);
+  if (is_as_said(entry) && entry->left_in == context_.mirror.barrier().session())
+    context_.mirror.superseded().note_none(named);
+}
+
+// `text`: the same as `json`, compact.
+void DesiredInbox::carry_out(Kind kind, const std::string& key, const Json& json, const std::string& text,
+                             const Message& message) {
+  if (is_delete(json)) return carry_out_delete(kind, key, json, message.retain);
+  const std::optional<std::string> known = context_.objects.text(kind, key);
+  if (known == text) {
+    if (kind == Kind::pod && message.retain)
+      context_.objects.find_pod(key)->left_in = context_.mirror.barrier().session();
+    return;
+  }
+  if (message.retain && !RetainedPublisher::is_mirror(message)) context_.mirror.set_order_in_hand(text);
+  Result<Accepted> accepted = orders_.apply(kind, json, key, false);
+  context_.mirror.set_order_in_hand(std::nullopt);
+  if (!accepted) {
+    log_refused(context_.log, message.topic, accepted.error().message());
+    if (accepted.error().code() == Code::unschedulable) {
+      refused_ = true;  // read again when there is room: until then it stays where it is
+      if (message.retain) context_.publisher.forget_mirror(kind, key);
+    } else if (known && message.retain) {
+      context_.mirror.publish(kind, key);  // the owner's word stands; the inbox shows it again
+    }
+    return;
+  }
+  // The inbox says less than is known (who is bound to whom): it shows the owner's word again.
+  if (accepted->word == "unchanged") context_.mirror.publish(kind, key);
+  for (const std::string& warning : accepted->warnings) {
+    context_.log.write(Level::warn, "accepted with a warning", {{"topic", message.topic}, {"warning", warning}});
+  }
+}
+
+void DesiredInbox::carry_out_delete(Kind kind, const std::string& key, const Json& json, bool retained) {
+  PodEntry* entry = kind == Kind::pod && retained ? context_.objects.find_pod(key) : nullptr;
+  if (entry != nullptr) entry->left_in = 0;
+  if (retained) context_.publisher.forget_mirror(kind, key);  // the order stays until it is carried out
+  const Json* uid = json.find("uid");
+  const Status removed = orders_.remove(kind, key, uid != nullptr && uid->is_string() ? uid->as_string() : "");
+  if (!removed.is_success() || !context_.objects.has(kind, key)) context_.mirror.publish(kind, key);
+}
+
+}  // namespace berth

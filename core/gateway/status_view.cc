@@ -1,0 +1,215 @@
+#include "core/gateway/status_view.h"
+
+namespace berth {
+
+namespace {
+
+std::string_view name_of(Queue::Where where) {
+  switch (where) {
+    case Queue::Where::none: return "none";
+    case Queue::Where::gated: return "gated";
+    case Queue::Where::active: return "active";
+    case Queue::Where::backoff: return "backoff";
+    case Queue::Where::unschedulable: return "unschedulable";
+    case Queue::Where::in_flight: return "in flight";
+  }
+  return "none";
+}
+
+Json condition(std::string_view type, bool holds, std::string_view reason, const std::string& message) {
+  Json json = Json::object();
+  json.set("type", type).set("status", holds ? "True" : "False");
+  if (!reason.empty()) json.set("reason", reason);
+  if (!message.empty()) json.set("message", message);
+  return json;
+}
+
+}  // namespace
+
+std::string StatusView::why_pending(const PodEntry& entry) const {
+  if (const std::string unready = readiness_of(context_).reason(); !unready.empty())
+    return "the gateway is not ready: " + unready;
+  if (auto found = placement_.state().bindings.find(entry.pod->uid()); found != placement_.state().bindings.end()) {
+    const Row& row = found->second.row;
+    if (!found->second.progress().provisioning.empty() && row.phase == Phase::none)
+      return provisioning_of(found->second);
+    if (found->second.progress().deferred)
+      return "node " + row.node + " is chosen, and is asked when it has answered for others";
+    if (row.phase == Phase::none) {
+      std::string plugins;
+      if (const WaitingPod* waiting = placement_.scheduler().waiting_pods().find(row.uid)) {
+        for (const auto& [plugin, wait] : waiting->plugins) plugins += (plugins.empty() ? " of " : ", ") + plugin;
+      }
+      return "waiting on permit" + plugins + " for node " + row.node;
+    }
+    if (row.phase == Phase::prebind || row.phase == Phase::bind) {
+      return "node " + row.node + " is asked to take the pod (" + std::string(to_string(row.phase)) + ")";
+    }
+  }
+  if (placement_.scheduler().queue().where(entry.pod->uid()) == Queue::Where::gated) {
+    std::string gates;
+    for (const std::string& gate : entry.pod->scheduling_gates) gates += (gates.empty() ? "" : ", ") + gate;
+    return "waiting for scheduling gates: " + gates;
+  }
+  return entry.condition ? entry.condition->message : std::string("not tried yet");
+}
+
+// As upstream's condition PodScheduled has it; what the gateway itself waits for is no error of the scheduler's.
+std::string StatusView::reason_pending(const PodEntry& entry, const std::string& why) const {
+  return entry.condition && entry.condition->message == why ? entry.condition->reason : "Unschedulable";
+}
+
+// Until the pod is bound: where it is about to be, or what preemption promised it.
+std::string StatusView::nominated_node(const PodEntry& entry) const {
+  if (entry.finished) return {};
+  const auto found = placement_.state().bindings.find(entry.pod->uid());
+  if (found == placement_.state().bindings.end()) return entry.pod->nominated_node_name;
+  const Row& row = found->second.row;
+  return row.phase == Phase::bound || row.phase == Phase::release ? Text() : row.node;
+}
+
+Json StatusView::pod_status(const PodEntry& entry) const {
+  Json status = Json::object();
+  Json scheduler = Json::object();
+  const Json observed = entry.observed.json();
+  const Json* observed_phase = observed.find("phase");
+  bool scheduled = entry.finished;
+  std::string phase = "Pending";
+  if (auto found = placement_.state().bindings.find(entry.pod->uid()); found != placement_.state().bindings.end()) {
+    const Row& row = found->second.row;
+    scheduled = scheduled || row.phase == Phase::bound || row.phase == Phase::release;
+    const Json* epoch = observed.find("epoch");
+    const bool current = epoch != nullptr && *epoch == Json(to_text(row.epoch));
+    if (current && observed_phase != nullptr && observed_phase->is_string()) phase = observed_phase->as_string();
+    if (current && observed.find("containerStatuses") != nullptr) {
+      status.set("containerStatuses", *observed.find("containerStatuses"));
+    }
+    status.set("nodeName", row.node.get());
+    scheduler.set("phase", to_string(row.phase)).set("epoch", to_text(row.epoch));
+  } else if (entry.finished) {
+    if (observed_phase != nullptr && observed_phase->is_string()) phase = observed_phase->as_string();
+    if (const Json* containers = observed.find("containerStatuses")) status.set("containerStatuses", *containers);
+    if (const Json* node = observed.find("node")) status.set("nodeName", *node);
+  }
+  status.set("phase", phase);
+  if (entry.deleting) status.set("deleting", true);
+  const std::string why = scheduled ? std::string() : why_pending(entry);
+  Json::Array conditions{condition("PodScheduled", scheduled, scheduled ? "" : reason_pending(entry, why), why)};
+  if (!entry.disruption.empty()) {
+    conditions.push_back(condition("DisruptionTarget", true, "PreemptionByScheduler", entry.disruption));
+  }
+  status.set("conditions", Json(std::move(conditions)));
+  if (const std::string node = nominated_node(entry); !node.empty()) status.set("nominatedNodeName", node);
+  if (!scheduled) {
+    status.set("message", why);
+  } else {
+    // What the device says of it: why it failed, or which fields of the manifest it cannot honour.
+    for (std::string_view key : {"reason", "message"}) {
+      if (const Json* said = observed.find(key)) status.set(key, *said);
+    }
+  }
+  const Queue::Where where = placement_.scheduler().queue().where(entry.pod->uid());
+  if (where != Queue::Where::none) scheduler.set("queue", name_of(where));
+  if (const QueuedPod* queued = placement_.scheduler().queue().find(entry.pod->uid()))
+    scheduler.set("attempts", queued->attempts);
+  status.set("scheduler", std::move(scheduler));
+  status.set("uid", entry.pod->uid().get());
+  return status;
+}
+
+Json StatusView::node_status(const DeviceNode& device) const {
+  Json status = Json::object();
+  if (device.node != nullptr) {
+    const Json facts = device.facts.json();
+    for (std::string_view key : {"allocatable", "images"}) {
+      if (const Json* own = facts.find(key)) status.set(key, *own);
+    }
+  }
+  status.set("conditions",
+             Json(Json::Array{condition("Ready", device.reachable && device.node != nullptr, "",
+                                        device.reachable ? "" : "no sign of life; nothing is placed on it")}));
+  status.set("incarnation", device.incarnation);
+  return status;
+}
+
+// The operator's, or counted now.
+Json StatusView::budget_status(const PodDisruptionBudget& budget) const {
+  if (budget.has_status) return *budget.manifest.find("status");
+  const Disruption counted = context_.objects.disruption_of(budget);
+  Json status = Json::object();
+  status.set("disruptionsAllowed", std::int64_t{counted.allowed});
+  status.set("currentHealthy", std::int64_t{counted.current_healthy});
+  status.set("desiredHealthy", std::int64_t{counted.desired_healthy});
+  return status.set("expectedPods", std::int64_t{counted.expected_pods});
+}
+
+Json StatusView::status_of(Kind kind, const std::string& key) const {
+  if (kind == Kind::pod) {
+    const PodEntry* entry = context_.objects.find_pod(key);
+    return entry == nullptr ? Json() : pod_status(*entry);
+  }
+  if (kind == Kind::node) {
+    auto found = context_.nodes.all().find(key);
+    return found == context_.nodes.all().end() ? Json() : node_status(found->second);
+  }
+  if (kind == Kind::persistent_volume) {
+    const auto volume = context_.objects.volume(key);
+    return volume == nullptr ? Json() : Json(Json::Object{{"phase", Json(volume->phase)}});
+  }
+  if (kind == Kind::persistent_volume_claim) {
+    const auto claim = context_.objects.claim(key);
+    return claim == nullptr ? Json() : Json(Json::Object{{"phase", Json(claim->phase)}});
+  }
+  return context_.objects.has(kind, key) ? Json::object() : Json();
+}
+
+Json StatusView::view(Kind kind, const std::string& key) const {
+  Json object;
+  if (kind == Kind::node) {
+    auto found = context_.nodes.all().find(key);
+    if (found == context_.nodes.all().end()) return {};
+    object = Json::object();
+    object.set("metadata", Json(Json::Object{{"name", Json(key)}}));
+    if (found->second.node != nullptr) object = context_.nodes.manifest(key, context_.objects.overlay(key));
+    object.set("status", node_status(found->second));
+  } else {
+    object = context_.objects.manifest(kind, key);
+    if (object.is_null()) return {};
+    if (kind == Kind::persistent_volume || kind == Kind::persistent_volume_claim) {
+      object.set("status", status_of(kind, key));
+    }
+    if (kind == Kind::pod_disruption_budget)
+      object.set("status", budget_status(*context_.objects.find<PodDisruptionBudget>(key)));
+    if (kind == Kind::pod) {
+      const Json status = pod_status(*context_.objects.find_pod(key));
+      if (const Json* node = status.find("nodeName")) {
+        if (Json* spec = object.find("spec")) spec->set("nodeName", *node);
+      }
+      object.set("status", status);
+    }
+  }
+  if (object.find("kind") == nullptr) object.set("kind", describe(kind).name);
+  return object;
+}
+
+bool StatusView::is_passing(const std::string& pod_key) const {
+  const PodEntry* entry = context_.objects.find_pod(pod_key);
+  if (entry == nullptr || entry->deleting) return false;
+  const auto found = placement_.state().bindings.find(entry->pod->uid());
+  if (found == placement_.state().bindings.end())
+    return placement_.scheduler().queue().where(entry->pod->uid()) == Queue::Where::active;
+  return found->second.progress().deferred || found->second.row.phase == Phase::prebind ||
+         found->second.row.phase == Phase::bind;
+}
+
+Json StatusView::published_status_of(Kind kind, const std::string& key) const {
+  Json status = status_of(kind, key);
+  if (status.is_null()) return status;
+  // The condition PodScheduled reports it to all who subscribe; the epoch is for those who ask.
+  const Json* scheduler = kind == Kind::pod ? status.find("scheduler") : nullptr;
+  const Json* phase = scheduler == nullptr ? nullptr : scheduler->find("phase");
+  if (phase != nullptr && *phase == Json(to_string(Phase::bound))) status.erase("scheduler");
+  return status;
+}
+
+}  // namespace berth

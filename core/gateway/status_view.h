@@ -1,0 +1,39 @@
+// StatusView: what the gateway shows of an object: the manifest with a status of its own, and why a pod is pending.
+#pragma once
+
+#include <string>
+
+#include "core/gateway/readiness.h"
+#include "core/placement/placement.h"
+
+namespace berth {
+
+class StatusView {
+ public:
+  // Both outlive it.
+  StatusView(const PlacementContext& context, const Placement& placement) : context_(context), placement_(placement) {}
+
+  // The object with its status, as `get` shows it; null: none.
+  Json view(Kind kind, const std::string& key) const;
+  // The status alone; null: no such object.
+  Json status_of(Kind kind, const std::string& key) const;
+  // That as it is published: without what only those who ask need.
+  Json published_status_of(Kind kind, const std::string& key) const;
+  // About to be decided, or asked of a node: it is bound in a moment, and one status reports it, since on a radio link
+  // each costs as much as a request. One that takes longer is shown with the next tick.
+  bool is_passing(const std::string& pod_key) const;
+  // Of a pod that is not bound.
+  std::string why_pending(const PodEntry& entry) const;
+
+ private:
+  Json pod_status(const PodEntry& entry) const;
+  Json budget_status(const PodDisruptionBudget& budget) const;
+  Json node_status(const DeviceNode& device) const;
+  std::string reason_pending(const PodEntry& entry, const std::string& why) const;
+  std::string nominated_node(const PodEntry& entry) const;
+
+  const PlacementContext& context_;
+  const Placement& placement_;
+};
+
+}  // namespace berth

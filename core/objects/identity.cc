@@ -1,0 +1,71 @@
+#include "core/objects/identity.h"
+
+#include <map>
+#include <utility>
+
+#include "core/json/json.h"
+
+namespace berth {
+
+namespace {
+
+// The sets of an identity, by their name in its record.
+std::map<std::string, std::set<std::string>*> named_sets(Identity& identity) {
+  return {{"orphans", &identity.orphans},
+          {"ending", &identity.ending},
+          {"deleted", &identity.deleted},
+          {"retired", &identity.retired},
+          {"withdrawn", &identity.withdrawn}};
+}
+
+}  // namespace
+
+Status IdentityRecord::load(const RecordView& record) {
+  Result<Json> json = Json::parse(record.value, {.bytes = record.value.size(), .depth = 8});
+  const Json* term = json ? json->find("term") : nullptr;
+  const Json* store_id = json ? json->find("storeId") : nullptr;
+  const Json* adopt = json ? json->find("adopt") : nullptr;
+  if (term == nullptr || !term->is_string() || store_id == nullptr || !store_id->is_string()) {
+    return Status::error("stored meta \"gateway\": term and storeId must be strings");
+  }
+  Result<Epoch> epoch = parse_epoch(term->as_string());
+  if (!epoch) return Status::error("stored meta \"gateway\": term: " + epoch.error().message());
+  identity_.id = {epoch->term, store_id->as_string()};
+  identity_.statuses_unread = json->find("statusesUnread") != nullptr;
+  if (adopt != nullptr && adopt->is_array()) {
+    identity_.adopting = true;
+    for (const Json& node : adopt->as_array()) {
+      if (node.is_string()) identity_.adopt_nodes.insert(node.as_string());
+    }
+  }
+  for (const auto& [key, names] : named_sets(identity_)) {
+    const Json* list = json->find(key);
+    if (list == nullptr || !list->is_array()) continue;
+    for (const Json& name : list->as_array()) {
+      if (name.is_string()) names->insert(name.as_string());
+    }
+  }
+  return Status::ok();
+}
+
+void IdentityRecord::save() {
+  if (!std::exchange(changed_, false)) return;
+  Json value = Json::object();
+  value.set("term", to_text(Epoch{identity_.id.term, 0}));
+  value.set("storeId", identity_.id.store_id);
+  if (identity_.adopting) {
+    Json nodes = Json::array();
+    for (const std::string& node : identity_.adopt_nodes) nodes.push_back(node);
+    value.set("adopt", std::move(nodes));
+  }
+  if (identity_.statuses_unread) value.set("statusesUnread", true);
+  for (const auto& [key, names] : named_sets(identity_)) {
+    if (names->empty()) continue;
+    Json list = Json::array();
+    for (const std::string& name : *names) list.push_back(name);
+    value.set(key, std::move(list));
+  }
+  store_.put(Table::meta, std::string(kRecord), value.dump());
+}
+
+}  // namespace berth

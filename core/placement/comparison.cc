@@ -1,0 +1,221 @@
+#include "core/placement/comparison.h"
+
+#include <utility>
+
+#include "core/api/defaults.h"
+#include "core/placement/pending_release.h"
+#include "core/placement/retired.h"
+
+namespace berth {
+
+namespace {
+
+constexpr std::uint64_t kMaxTerm = std::uint64_t{1} << 62;  // no fault and no hostile device may use the terms up
+
+std::string slot_key(const std::string& node, const SlotReport& slot) {
+  return release_key(node, slot.uid, slot.epoch);
+}
+
+Resources charge_of(const SlotReport& slot) {
+  Result<Json> manifest = Json::parse(slot.pod);
+  if (!manifest) return {};
+  Result<Pod> pod = decode_accepted_pod(*manifest);
+  return pod ? pod_requests(*pod) : Resources{};
+}
+
+bool is_alive(SlotState state) { return state == SlotState::running || state == SlotState::stopping; }
+
+}  // namespace
+
+void Comparison::take_slots(const Answer& answer) {
+  const std::optional<std::vector<SlotReport>> slots = parts_.listings.add_page(answer);
+  if (!slots) return;
+  if (compare(answer.node, *slots, answer.incarnation)) return note_adopted(answer.node);
+  parts_.listings.start_later(answer.node);
+}
+
+// False when the store had no capacity for all of it: the node has not answered then.
+bool Comparison::compare(const std::string& node, const std::vector<SlotReport>& slots,
+                         const std::string& incarnation) {
+  std::set<std::string> listed, keys;
+  const bool retired = is_retired(*context_.identity, node, incarnation);
+  bool status_lost = false;
+  bool complete = true;
+  for (const SlotReport& slot : slots) {
+    if (slot.state == SlotState::none) continue;
+    listed.insert(slot.uid);
+    auto found = parts_.state.bindings.find(slot.uid);
+    if (found != parts_.state.bindings.end() && found->second.row.node == node &&
+        found->second.row.epoch == slot.epoch) {
+      // How it ended stands in its status, which was lost: the next listing asks for it.
+      if (slot.state == SlotState::finished && found->second.row.phase == Phase::bound) status_lost = true;
+      continue;
+    }
+    const std::string key = slot_key(node, slot);
+    keys.insert(key);
+    const bool has_object =
+        context_.identity->orphans.contains(key) && context_.objects.find_pod_by_uid(slot.uid) != nullptr;
+    if (parts_.releases.contains(key) && !has_object) continue;
+    if (!retired && (context_.identity->adopting || has_object)) {
+      complete = adopt_slot(node, slot, incarnation) && complete;
+      // What the node reported of the pod came before there was a row to believe it by.
+      const auto adopted_row = parts_.state.bindings.find(slot.uid);
+      if (adopted_row != parts_.state.bindings.end() && adopted_row->second.row.epoch == slot.epoch) status_lost = true;
+    } else {
+      parts_.releases.add({node, incarnation, slot.uid, slot.epoch, encode_charge(charge_of(slot))},
+                          is_alive(slot.state));
+    }
+  }
+  parts_.releases.forget_orphans_not_in(node, keys);
+  if (retired) welcome_back(node, incarnation);
+  std::vector<Binding*> missing;
+  for (Binding* binding : rows_of(parts_.state, node)) {
+    const Phase phase = binding->row.phase;
+    if (listed.contains(binding->row.uid)) continue;
+    if (phase == Phase::bind || phase == Phase::bound) missing.push_back(binding);
+  }
+  for (Binding* binding : missing) parts_.lifecycle.verify(*binding);  // resend, never conclude
+  if (parts_.listings.set_status_lost(node, status_lost) && status_lost) parts_.listings.start(node);
+  return complete;
+}
+
+// A slot that no row explains, found while the gateway recovers what it once knew. False: no capacity, ask again.
+bool Comparison::adopt_slot(const std::string& node, const SlotReport& slot, const std::string& incarnation) {
+  const bool unbound = slot.state == SlotState::preparing || slot.state == SlotState::prepared;
+  const ReleaseEntry leftover{node,
+                              incarnation,
+                              slot.uid,
+                              slot.epoch,
+                              encode_charge(charge_of(slot)),
+                              unbound ? std::vector<BoundVolume>() : slot.volumes};
+  const std::string key = slot_key(node, slot);
+  const Binding* waiting = parts_.state.find(slot.uid);
+  if (!unbound && waiting != nullptr && waiting->row.phase == Phase::none) {
+    // A decision that waits, on Permit or for a busy node, is superseded: the pod has a node.
+    const std::string why = "the pod was found on node " + node;
+    parts_.lifecycle.give_up_waiting(slot.uid, why, why);
+    parts_.lifecycle.deliver_permits();
+  }
+  PodEntry* entry = context_.objects.find_pod_by_uid(slot.uid);
+  if (entry == nullptr) {
+    // A workload without an object waits for the operator's decision: it may be all that is left of the pod.
+    if (context_.identity->deleted.contains(slot.uid)) {
+      parts_.releases.add(leftover, is_alive(slot.state));
+    } else {
+      parts_.releases.add_orphan(leftover, key);
+    }
+    return true;
+  }
+  const Binding* known = parts_.state.find(slot.uid);
+  // Two nodes with one pod: the highest running epoch keeps the row, the other goes to the release list.
+  const bool other_wins = known != nullptr && (known->row.epoch > slot.epoch || !is_alive(slot.state));
+  // It has ended on another node, whose row is gone already.
+  const bool has_ended = known == nullptr && entry->finished && slot.state != SlotState::finished;
+  if (other_wins || unbound || has_ended) {
+    if (context_.identity->orphans.contains(key)) parts_.releases.forget_orphan(key);
+    parts_.releases.add(leftover, is_alive(slot.state));
+    return true;
+  }
+  return adopt_row(node, slot, incarnation, *entry);
+}
+
+// The slot makes a row.
+bool Comparison::adopt_row(const std::string& node, const SlotReport& slot, const std::string& incarnation,
+                           PodEntry& entry) {
+  Row row;
+  row.uid = slot.uid;
+  row.pod = entry.key;
+  row.epoch = slot.epoch;
+  row.node = Text::common(node);
+  row.incarnation = Text::common(incarnation);
+  row.promise_ms = context_.options.promise_ms;
+  row.volumes = slot.volumes;
+  const bool keeps_running = slot.state == SlotState::running && !entry.deleting;
+  apply(row, keeps_running ? RowEvent::found_running : RowEvent::found_ending);
+  if (Status begun = context_.store.begin(row.uid, encode(row), static_cast<int>(row.phase)); !begun.is_success()) {
+    log_refused(context_.log, "slot of pod " + row.pod, begun.message());
+    return false;
+  }
+  parts_.volumes.move_claims(row);
+  if (Binding* known = parts_.state.find(slot.uid)) parts_.lifecycle.drop(*known);
+  if (slot.state == SlotState::finished && !entry.deleting) {
+    entry.finished = true;
+    context_.objects.save_pod(row.pod);
+  }
+  // Before the row holds the epoch instead.
+  const std::string key = slot_key(node, slot);
+  if (context_.identity->orphans.contains(key)) parts_.releases.forget_orphan(key);
+  parts_.scheduler.queue().remove(slot.uid);
+  context_.publisher.mark(Kind::pod, row.pod);
+  parts_.lifecycle.resume(std::move(row));
+  if (Binding* adopted = parts_.state.find(slot.uid)) parts_.lifecycle.verify(*adopted);
+  return true;
+}
+
+// Cleared of everything: every slot of this incarnation is gone or on the release list. A node like others now.
+void Comparison::welcome_back(const std::string& node, const std::string& incarnation) {
+  const bool by_incarnation = context_.identity.erase(&Identity::retired, node + "/" + incarnation);
+  const bool by_name = context_.identity.erase(&Identity::retired, node + "/");
+  if (!by_incarnation && !by_name) return;
+  context_.log.write(Level::info, "forgotten node returned; what it ran is released", {{"node", node}});
+  parts_.nodes.refresh(node);
+  if (const DeviceNode* device = context_.nodes.find(node); device != nullptr && !device->facts.is_null()) {
+    parts_.nodes.refresh_local_volumes(node);
+  }
+}
+
+// Another gateway's store, or our own before it was lost, has spoken to this node: our term rises above it (P3, P8).
+void Comparison::take_superseded(const Answer& answer) {
+  if (answer.gateway_id.store_id == context_.identity->id.store_id ||
+      answer.gateway_id.term < context_.identity->id.term)
+    return;
+  if (answer.gateway_id.term >= kMaxTerm)
+    return log_refused(context_.log, "node " + answer.node, "its gateway term cannot be exceeded");
+  context_.log.write(Level::warn, "superseded: the term rises",
+                     {{"node", answer.node}, {"term", std::to_string(answer.gateway_id.term + 1)}});
+  context_.identity.edit().id.term = answer.gateway_id.term + 1;
+  std::set<std::string> nodes;
+  for (const auto& [name, device] : context_.nodes.all()) {
+    if (!is_retired(*context_.identity, context_.nodes, name)) nodes.insert(name);
+  }
+  enter_adopt(std::move(nodes));
+}
+
+void Comparison::start_adopting() {
+  if (!context_.identity->adopting) return;
+  // One that is offline may run pods all the same: it is waited for until it answers, or the operator forgets it.
+  for (const auto& [name, device] : context_.nodes.all()) {
+    if (!is_retired(*context_.identity, context_.nodes, name)) context_.identity.edit().adopt_nodes.insert(name);
+  }
+  context_.identity.edit();
+  if (context_.identity->adopt_nodes.empty()) end_adopt();
+}
+
+void Comparison::enter_adopt(std::set<std::string> nodes) {
+  Identity& identity = context_.identity.edit();
+  identity.adopt_nodes = std::move(nodes);
+  const bool adopted_before = std::exchange(identity.adopting, !identity.adopt_nodes.empty());
+  parts_.nodes.adopted().clear();
+  if (adopted_before && !identity.adopting) end_adopt();
+  for (const std::string& node : identity.adopt_nodes) parts_.nodes.ask_everything(node);
+}
+
+void Comparison::note_adopted(const std::string& node) {
+  if (!context_.identity->adopting) return;
+  parts_.nodes.adopted().insert(node);
+  context_.identity.edit().adopt_nodes.erase(node);
+  if (context_.identity->adopt_nodes.empty()) end_adopt();
+}
+
+// Pods are placed again, and deletes that waited for the listings are carried out.
+void Comparison::end_adopt() {
+  Identity& identity = context_.identity.edit();
+  identity.adopting = false;
+  identity.deleted.clear();
+  parts_.nodes.adopted().clear();
+  context_.log.write(Level::info, "every known node has answered; placing pods again", {});
+  parts_.pods.finish_removals(true);
+  parts_.volumes.join_waiting_halves();
+}
+
+}  // namespace berth

@@ -1,0 +1,50 @@
+// Comparison: what a device runs against what the rows say (List and Slots), and adopt mode: after a lost store, or a
+// takeover, nothing is placed until every known node has listed its slots (P8).
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/placement/node_registry.h"
+#include "core/placement/pod_registry.h"
+
+namespace berth {
+
+class Comparison {
+ public:
+  struct Parts {
+    PlacementState& state;
+    Scheduler& scheduler;
+    Listings& listings;
+    VolumeBinder& volumes;
+    ReleaseList& releases;
+    PodLifecycle& lifecycle;
+    NodeRegistry& nodes;
+    PodRegistry& pods;
+  };
+  // All outlive it.
+  Comparison(const PlacementContext& context, const Parts& parts) : context_(context), parts_(parts) {}
+
+  // A page of slots; the last page of a listing has the node compared.
+  void take_slots(const Answer& answer);
+  // Another gateway's store, or our own before it was lost, has spoken to this node: our term rises above it (P3, P8).
+  void take_superseded(const Answer& answer);
+  // The retained state has arrived: it is known now which nodes there are to wait for.
+  void start_adopting();
+  // The node has listed everything under this term, or is not waited for any more.
+  void note_adopted(const std::string& node);
+
+ private:
+  bool compare(const std::string& node, const std::vector<SlotReport>& slots, const std::string& incarnation);
+  bool adopt_slot(const std::string& node, const SlotReport& slot, const std::string& incarnation);
+  bool adopt_row(const std::string& node, const SlotReport& slot, const std::string& incarnation, PodEntry& entry);
+  void welcome_back(const std::string& node, const std::string& incarnation);
+  void enter_adopt(std::set<std::string> nodes);
+  void end_adopt();
+
+  const PlacementContext& context_;
+  Parts parts_;
+};
+
+}  // namespace berth

@@ -1,0 +1,29 @@
+// PlacementEvents: what the lower parts of this room report upwards. Placement carries each out at once.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/api/objects.h"
+
+namespace berth {
+
+class PlacementEvents {
+ public:
+  virtual ~PlacementEvents() = default;
+  // The row of a pod that is being deleted is gone: nothing of it runs any more.
+  virtual void pod_gone(const std::string& key) = 0;
+  // The row of the pod is gone, and the pod is to be scheduled again.
+  virtual void pod_unplaced(const std::shared_ptr<const Pod>& pod) = 0;
+  // A slot that kept the uid from being placed has ended.
+  virtual void uid_freed(std::string_view uid) = 0;
+  // The volumes that the node offers are to be compared with those known.
+  virtual void local_volumes_freed(const std::string& node) = 0;
+  // The device has not been told to start the pod: its prebind is given up.
+  virtual void prebind_disproved(std::string_view uid, const std::string& reason) = 0;
+  // A claim is deleted for good; the next one of its name is another. False: the store had no capacity for that.
+  virtual bool claim_gone(const std::string& claim) = 0;
+};
+
+}  // namespace berth

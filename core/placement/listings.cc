@@ -1,0 +1,107 @@
+#include "core/placement/listings.h"
+
+#include <utility>
+
+namespace berth {
+
+namespace {
+
+// Some 25,000 slots of one node; pages are kept until the last has come, whoever sends them.
+constexpr std::uint32_t kMaxPages = 64;
+
+}  // namespace
+
+Listings::Listings(const PlacementContext& context, RequestSender& sender)
+    : context_(context), sender_(sender), last_id_(context.random.next() >> 16) {}
+
+Listings::~Listings() { clear(); }
+
+void Listings::start(const std::string& node) {
+  if (!context_.mirror.barrier().is_link_up() || !context_.options.hold.empty()) return;
+  Listing& listing = open_[node];
+  context_.timers.cancel(listing.resend);
+  listing = Listing{};
+  listing.id = ++last_id_;
+  ask_page(node);
+}
+
+void Listings::start_later(const std::string& node) {
+  Listing& listing = open_[node];
+  listing.id = ++last_id_;
+  sender_.arm_resend(listing.resend, listing.resends, [this, node] {
+    open_.at(node).resend = 0;
+    ask_page(node);
+  });
+}
+
+void Listings::ask_page(const std::string& node) {
+  Listing& listing = open_.at(node);
+  Request request(RequestType::list);
+  while (listing.pages.contains(request.page)) ++request.page;
+  request.list_id = listing.id;
+  request.report = request.page == 0 && asks_for_report(node);
+  sender_.send(node, std::move(request));
+  sender_.arm_resend(listing.resend, listing.resends, [this, node] {
+    open_.at(node).resend = 0;
+    ask_page(node);
+  });
+}
+
+// Facts or a final status that were lost on the way are asked for; a live broker delivers them unasked.
+bool Listings::asks_for_report(const std::string& node) const {
+  const DeviceNode* device = context_.nodes.find(node);
+  return device == nullptr || device->facts.is_null() || !device->facts_current || status_lost_.contains(node);
+}
+
+bool Listings::is_page_of_open(const Answer& answer) const {
+  const auto found = open_.find(answer.node);
+  return answer.type == AnswerType::slots && found != open_.end() && found->second.id == answer.list_id;
+}
+
+std::optional<std::vector<SlotReport>> Listings::add_page(const Answer& answer) {
+  // Only a listing asked for now, under the present term, proves anything (P8).
+  if (!is_page_of_open(answer) || answer.gateway_id != context_.identity->id) return std::nullopt;
+  const auto found = open_.find(answer.node);
+  Listing& listing = found->second;
+  if (answer.pages == 0 || answer.pages > kMaxPages || answer.page >= answer.pages) {
+    log_refused(context_.log, "slots of node " + answer.node,
+                "page " + std::to_string(answer.page) + " of " + std::to_string(answer.pages) + " cannot be");
+    return std::nullopt;
+  }
+  if (answer.page == 0) listing.pages.clear();  // the device began again
+  listing.pages[answer.page] = answer.slots;
+  listing.resends = 0;
+  if (listing.pages.size() < answer.pages) {
+    ask_page(answer.node);
+    return std::nullopt;
+  }
+  std::vector<SlotReport> slots;
+  for (auto& [page, part] : listing.pages) slots.insert(slots.end(), part.begin(), part.end());
+  std::erase_if(slots, [&](const SlotReport& slot) { return listing.ended.contains(slot.epoch); });
+  context_.timers.cancel(listing.resend);
+  open_.erase(found);
+  return slots;
+}
+
+void Listings::note_ended(const std::string& node, const Epoch& epoch) {
+  if (const auto found = open_.find(node); found != open_.end()) found->second.ended.insert(epoch);
+}
+
+bool Listings::set_status_lost(const std::string& node, bool lost) {
+  return lost ? status_lost_.insert(node).second : status_lost_.erase(node) > 0;
+}
+
+void Listings::forget(const std::string& node) {
+  if (const auto found = open_.find(node); found != open_.end()) {
+    context_.timers.cancel(found->second.resend);
+    open_.erase(found);
+  }
+  status_lost_.erase(node);
+}
+
+void Listings::clear() {
+  for (auto& [node, listing] : open_) context_.timers.cancel(listing.resend);
+  open_.clear();
+}
+
+}  // namespace berth

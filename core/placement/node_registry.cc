@@ -1,0 +1,190 @@
+#include "core/placement/node_registry.h"
+
+#include "core/placement/retired.h"
+
+namespace berth {
+
+namespace {
+
+bool is_offered_by(const PersistentVolume& volume, const std::string& node) {
+  const auto found = volume.metadata.annotations.find(std::string(kOfferedBy));
+  return found != volume.metadata.annotations.end() && found->second == node;
+}
+
+}  // namespace
+
+Status NodeRegistry::take_report(const std::string& node, std::string_view what, const Json& payload) {
+  if (is_silent_return(node, what, payload)) {
+    context_.publisher.mark(Kind::node, node);  // its status may still be retained
+    return Status::ok();
+  }
+  Result<NodeChange> change = NodeChange{};
+  if (what == "state") {
+    change = context_.nodes.on_state(node, payload);
+  } else if (what == "presence") {
+    change = context_.nodes.on_presence(node, payload);
+  } else if (what == "heartbeat") {
+    change = take_heartbeat(node, payload);
+  } else {
+    return Status::error("not a topic of a node");
+  }
+  if (!change) return change.error();
+  apply_change(node, *change);
+  return Status::ok();
+}
+
+// What a forgotten device left at the broker, or its will, does not mean that it has returned.
+bool NodeRegistry::is_silent_return(const std::string& node, std::string_view what, const Json& payload) const {
+  if (context_.nodes.all().contains(node) || what == "heartbeat") return false;
+  const Json* incarnation = payload.find("incarnation");
+  const bool named = incarnation != nullptr && incarnation->is_string() && !incarnation->as_string().empty();
+  if (!named || !is_retired(*context_.identity, node, incarnation->as_string())) return false;
+  const Json* online = payload.find("online");
+  return what == "state" || online == nullptr || *online != Json(true);
+}
+
+// Answered, so that the device can tell a live gateway from a live broker.
+Result<NodeChange> NodeRegistry::take_heartbeat(const std::string& node, const Json& payload) {
+  Result<NodeChange> change = context_.nodes.on_heartbeat(node, payload);
+  if (!change) return change;
+  const DeviceNode* device = context_.nodes.find(node);
+  const Json* incarnation = payload.find("incarnation");
+  const bool unknown = device == nullptr || device->incarnation != incarnation->as_string();
+  if (unknown || !device->facts_current) {
+    // Birth or state were lost on the way, or this is an old message: a listing with an id of its own decides.
+    context_.nodes.expect(node);
+    if (context_.mirror.barrier().is_synced() && !parts_.listings.is_open(node)) parts_.listings.start(node);
+  }
+  Request answer(RequestType::heartbeat);
+  if (const Json* sequence = payload.find("sequence"); sequence != nullptr) {
+    answer.sequence = Nodes::number(*sequence);
+  }
+  parts_.sender.send(node, std::move(answer));
+  return change;
+}
+
+void NodeRegistry::apply_change(const std::string& node, const NodeChange& change) {
+  const DeviceNode* device = context_.nodes.find(node);
+  if (device == nullptr) return;
+  if (context_.identity->adopting && context_.mirror.barrier().is_synced() && change.connected &&
+      !context_.identity->adopt_nodes.contains(node) && !adopted_.contains(node) &&
+      !is_retired(*context_.identity, context_.nodes, node)) {
+    context_.identity.edit().adopt_nodes.insert(node);
+  }
+  if (change.facts || change.connected || change.disconnected) refresh(node);
+  if (change.facts) refresh_local_volumes(node);
+  if (change.connected && context_.mirror.barrier().is_synced()) {
+    ask_everything(node);
+  }
+  if (change.connected || change.disconnected) {
+    context_.log.write(Level::info, change.disconnected ? "node offline" : "node online",
+                       {{"node", node}, {"incarnation", device->incarnation}});
+  }
+}
+
+void NodeRegistry::refresh(const std::string& node) {
+  DeviceNode* device = context_.nodes.find(node);
+  if (device == nullptr) return;
+  const std::shared_ptr<const Node> before = device->node;
+  context_.publisher.mark(Kind::node, node);
+  // A forgotten one that returns gets no pods before it has been cleared (P9).
+  if (before == nullptr && is_retired(*context_.identity, context_.nodes, node)) return;
+  if (!context_.nodes.rebuild(node, context_.objects.overlay(node))) return;
+  parts_.cache.set_node(device->node);
+  EventObjects objects;
+  objects.old_node = before;
+  objects.new_node = device->node;
+  if (before == nullptr) return parts_.changes.wake({EventResource::node, kAdd, "NodeAdd"}, objects);
+  for (const ClusterEvent& event : node_events(*before, *device->node)) parts_.changes.wake(event, objects);
+}
+
+void NodeRegistry::refresh_local_volumes(const std::string& node) {
+  std::set<std::string> offered;
+  for (PersistentVolume& volume : local_volumes(node, context_.nodes.find(node)->facts.json())) {
+    offered.insert(volume.metadata.name);
+    if (auto known = context_.objects.volume(volume.metadata.name);
+        known != nullptr && known->local_path == volume.local_path && known->capacity == volume.capacity) {
+      continue;
+    }
+    if (auto known = context_.objects.volume(volume.metadata.name); known != nullptr && !is_offered_by(*known, node)) {
+      // Node "a" with volume "b-c" and node "a-b" with volume "c" make one name: the first keeps it.
+      log_refused(context_.log, "volume " + volume.metadata.name,
+                  "node " + node + " offers it, but it is not that node's");
+      continue;
+    }
+    Result<Accepted> accepted = parts_.admission.accept(Kind::persistent_volume, volume.manifest, {});
+    if (accepted) continue;
+    log_refused(context_.log, "volume " + volume.metadata.name, accepted.error().message());
+    if (accepted.error().code() == Code::unschedulable) volumes_refused_.insert(node);
+  }
+  const std::string prefix = node + "-";
+  for (const std::string& name : context_.objects.keys(Kind::persistent_volume)) {
+    if (!name.starts_with(prefix) || offered.contains(name)) continue;
+    auto volume = context_.objects.volume(name);
+    if (!is_offered_by(*volume, node) || volume->phase != "Available" || parts_.volumes.is_reserved(name)) continue;
+    parts_.changes.erase(Kind::persistent_volume, name);
+  }
+}
+
+void NodeRegistry::compare_periodically() {
+  const Millis now = context_.clock.now();
+  for (const auto& [name, device] : context_.nodes.all()) {
+    Millis& last = compared_.try_emplace(name, now).first->second;
+    if (now - last < context_.options.compare_ms || !device.reachable || !context_.mirror.barrier().is_synced())
+      continue;
+    last = now;
+    if (!parts_.listings.is_open(name)) parts_.listings.start(name);
+  }
+}
+
+void NodeRegistry::check_silence() {
+  if (!context_.mirror.barrier().is_link_up()) {
+    // Nothing can be heard: silence is ours, not theirs.
+    for (const auto& [name, device] : context_.nodes.all())
+      context_.nodes.find(name)->last_heard = context_.clock.now();
+    return;
+  }
+  for (const std::string& node : context_.nodes.find_silent()) {
+    context_.log.write(Level::warn, "node silent", {{"node", node}});
+    refresh(node);
+  }
+}
+
+// A message that carries the device's own incarnation in answer to what we asked: news that birth and state, lost on
+// the way, did not bring.
+void NodeRegistry::note_incarnation(const Answer& answer) {
+  DeviceNode* device = context_.nodes.find(answer.node);
+  if (device == nullptr || device->incarnation == answer.incarnation || answer.incarnation.empty()) return;
+  const bool listed = parts_.listings.is_page_of_open(answer);
+  const bool echoed = answer.type == AnswerType::hello && answer.to_incarnation == device->incarnation;
+  if (!listed && !echoed) return;
+  context_.nodes.set_incarnation(answer.node, answer.incarnation);
+  apply_change(answer.node, {.facts = false, .connected = true, .disconnected = false});
+}
+
+void NodeRegistry::drop(const std::string& node) {
+  parts_.listings.forget(node);
+  compared_.erase(node);
+  adopted_.erase(node);
+  const DeviceNode* device = context_.nodes.find(node);
+  EventObjects objects;
+  objects.old_node = device == nullptr ? nullptr : device->node;
+  context_.nodes.erase(node);
+  parts_.cache.remove_node(node);
+  context_.publisher.mark(Kind::node, node);
+  if (objects.old_node != nullptr) parts_.changes.wake({EventResource::node, kDelete, "NodeDelete"}, objects);
+}
+
+void NodeRegistry::retry_refused_volumes() {
+  for (const std::string& node : std::exchange(volumes_refused_, {})) {
+    if (context_.nodes.find(node) != nullptr) refresh_local_volumes(node);
+  }
+}
+
+void NodeRegistry::ask_everything(const std::string& node) {
+  parts_.listings.start(node);
+  parts_.pods.resend(node);
+  parts_.releases.resend(node);
+}
+
+}  // namespace berth

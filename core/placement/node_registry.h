@@ -1,0 +1,68 @@
+// NodeRegistry: what devices report of themselves, as the scheduler sees it: nodes come, change, fall silent and go,
+// and offer local volumes.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "core/placement/listings.h"
+#include "core/placement/object_admission.h"
+#include "core/placement/pod_lifecycle.h"
+#include "core/placement/release_list.h"
+
+namespace berth {
+
+class NodeRegistry {
+ public:
+  struct Parts {
+    Cache& cache;
+    RequestSender& sender;
+    Listings& listings;
+    VolumeBinder& volumes;
+    ObjectAdmission& admission;
+    ObjectChanges& changes;
+    ReleaseList& releases;
+    PodLifecycle& pods;
+  };
+  // All outlive it.
+  NodeRegistry(const PlacementContext& context, const Parts& parts) : context_(context), parts_(parts) {}
+
+  // A message from the node's own topic; `what`: "state", "presence" or "heartbeat". An error says what was wrong with
+  // it and changes nothing.
+  Status take_report(const std::string& node, std::string_view what, const Json& payload);
+  // What a message has changed of the node follows.
+  void apply_change(const std::string& node, const NodeChange& change);
+  // An answer carries another incarnation than the node is known by.
+  void note_incarnation(const Answer& answer);
+  // Facts, overlay or taint have changed.
+  void refresh(const std::string& node);
+  // The directories that the device offers, as PersistentVolumes. One that it no longer offers goes unless it is in
+  // use.
+  void refresh_local_volumes(const std::string& node);
+  // Volumes that were refused for want of capacity are offered again.
+  void retry_refused_volumes();
+  bool has_refused_volumes() const { return !volumes_refused_.empty(); }
+  // Lists the node, and requests again what its rows and release-list entries wait for.
+  void ask_everything(const std::string& node);
+  // Out of everything that knows it as a node.
+  void drop(const std::string& node);
+  // A listing of each node now and then, whether or not anything seems wrong.
+  void compare_periodically();
+  void check_silence();
+
+  // Nodes that have listed their slots in this adopt mode.
+  std::set<std::string>& adopted() { return adopted_; }
+
+ private:
+  bool is_silent_return(const std::string& node, std::string_view what, const Json& payload) const;
+  Result<NodeChange> take_heartbeat(const std::string& node, const Json& payload);
+
+  const PlacementContext& context_;
+  Parts parts_;
+  std::set<std::string> volumes_refused_;   // nodes that offered volumes when there was no capacity
+  std::map<std::string, Millis> compared_;  // by node: last listing of compare_periodically()
+  std::set<std::string> adopted_;
+};
+
+}  // namespace berth

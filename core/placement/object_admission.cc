@@ -1,0 +1,109 @@
+#include "core/placement/object_admission.h"
+
+#include "core/check.h"
+#include "core/objects/accepting.h"
+
+namespace berth {
+
+namespace {
+
+void keep_uid(Json& manifest, const Json& before) {
+  const Json* metadata = before.find("metadata");
+  const Json* uid = metadata == nullptr ? nullptr : metadata->find("uid");
+  if (Json* mine = object_at(manifest, "metadata"); uid != nullptr && mine != nullptr) mine->set("uid", *uid);
+}
+
+// The status of a volume or claim, and its binding once made.
+void keep_binding(Json& manifest, const Json& before, std::string_view bound_to) {
+  manifest.erase("status");
+  if (const Json* status = before.find("status")) manifest.set("status", *status);
+  Json* mine = object_at(manifest, "spec");
+  if (mine == nullptr) return;
+  // Half a binding, volumeName without its phase, would be neither bound nor free.
+  mine->erase(bound_to);
+  const Json* spec = before.find("spec");
+  if (const Json* owned = spec == nullptr ? nullptr : spec->find(bound_to)) mine->set(bound_to, *owned);
+}
+
+}  // namespace
+
+// What only the gateway may say of an object that it has.
+Json ObjectAdmission::with_owned_fields(Kind kind, const std::string& key, Json manifest) const {
+  const Json before = context_.objects.manifest(kind, key);
+  if (before.is_null()) return manifest;
+  keep_uid(manifest, before);
+  if (kind == Kind::persistent_volume) keep_binding(manifest, before, "claimRef");
+  if (kind == Kind::persistent_volume_claim) keep_binding(manifest, before, "volumeName");
+  return manifest;
+}
+
+Result<Accepted> ObjectAdmission::accept(Kind kind, const Json& object, const std::string& expected_key) {
+  Json manifest = as_accepted(kind, object);
+  const std::string key = expected_key.empty() ? key_of(kind, manifest) : expected_key;
+  if (volumes_.is_terminating(kind, key)) {  // accepted now, it would go with the delete that waits
+    return Status::error("the object is being deleted; apply it again when it is gone");
+  }
+  const bool known = context_.objects.has(kind, key);
+  if (Status has = known ? Status::ok() : context_.admission.capacity(); !has.is_success()) return has;
+  Warnings unsaid;
+  if (kind == Kind::persistent_volume_claim && !known &&
+      decode_named<PersistentVolumeClaim>(decode_persistent_volume_claim, manifest, expected_key, unsaid)) {
+    volumes_.settle_claim(key, manifest);
+  }
+  EventObjects objects;
+  note_old(objects, context_.objects, kind, key);
+  Accepted accepted{known ? "updated" : "created", {}, {}, {}};
+  Status kept = keep(kind, with_owned_fields(kind, key, manifest), expected_key, accepted);
+  if (!kept.is_success()) return kept;
+  if (accepted.word == "unchanged") return accepted;
+  context_.publisher.mark(kind, accepted.key);
+  note_new(objects, context_.objects, kind, accepted.key);
+  if (const auto event = event_of(kind, accepted.word == "created" ? kAdd : kUpdate)) changes_.wake(*event, objects);
+  volumes_.join_halves(kind, accepted.key);
+  context_.publisher.mirror(kind, accepted.key);
+  return accepted;
+}
+
+// Decodes and stores; `accepted` then tells of it.
+Status ObjectAdmission::keep(Kind kind, const Json& manifest, const std::string& expected_key, Accepted& accepted) {
+  const auto keep_as = [&]<class T>(Result<T> (*decode)(const Json&, Warnings*, Rules)) -> Status {
+    Result<T> decoded = decode_named<T>(decode, manifest, expected_key, accepted.warnings);
+    if (!decoded) return decoded.error();
+    if constexpr (std::is_same_v<T, PersistentVolume>) {
+      // A bound volume names the directory: bound without one, the row could not be read again and no device could take
+      // it.
+      if (decoded->local_path.empty()) {
+        return Status::error("spec.local.path: is missing; only volumes on a node's own disk can be bound");
+      }
+    }
+    if (decoded->metadata.uid.empty()) {
+      decoded->metadata.uid = context_.random.hex_id();
+      decoded->manifest.find("metadata")->set("uid", decoded->metadata.uid.get());
+    }
+    accepted.key = decoded->metadata.key();
+    accepted.uid = decoded->metadata.uid;
+    if (context_.objects.manifest(kind, accepted.key) == decoded->manifest) {
+      accepted.word = "unchanged";
+    } else {
+      context_.objects.put(std::move(*decoded));
+    }
+    return Status::ok();
+  };
+  switch (kind) {
+    case Kind::persistent_volume: return keep_as(decode_persistent_volume);
+    case Kind::persistent_volume_claim: return keep_as(decode_persistent_volume_claim);
+    case Kind::storage_class: return keep_as(decode_storage_class);
+    case Kind::priority_class: return keep_as(decode_priority_class);
+    case Kind::namespace_: return keep_as(decode_namespace);
+    case Kind::service: return keep_as(decode_service);
+    case Kind::pod_disruption_budget: return keep_as(decode_pod_disruption_budget);
+    case Kind::csi_node: return keep_as(decode_csi_node);
+    case Kind::csi_driver: return keep_as(decode_csi_driver);
+    case Kind::csi_storage_capacity: return keep_as(decode_csi_storage_capacity);
+    case Kind::pod:
+    case Kind::node: break;
+  }
+  check_failed("pods and nodes are accepted elsewhere", __FILE__, __LINE__);
+}
+
+}  // namespace berth

@@ -1,0 +1,40 @@
+// ObjectAdmission: manifests of the kinds that neither wait nor run: volumes and claims, classes, namespaces, services,
+// budgets, and what CSI drivers report. They are checked, kept, published, and waiting pods hear of them.
+#pragma once
+
+#include <string>
+
+#include "core/placement/context.h"
+#include "core/placement/object_changes.h"
+#include "core/placement/volume_binder.h"
+
+namespace berth {
+
+// What became of a manifest.
+struct Accepted {
+  std::string word;  // "created", "updated", "unchanged", "waiting"
+  std::string key;
+  std::string uid;
+  Warnings warnings;
+};
+
+class ObjectAdmission {
+ public:
+  // All outlive it.
+  ObjectAdmission(const PlacementContext& context, VolumeBinder& volumes, ObjectChanges& changes)
+      : context_(context), volumes_(volumes), changes_(changes) {}
+
+  // `expected_key`: the name that the topic says; empty: any. An error names the field and changes nothing;
+  // Code::unschedulable means that there is no capacity for new objects.
+  Result<Accepted> accept(Kind kind, const Json& object, const std::string& expected_key);
+
+ private:
+  Status keep(Kind kind, const Json& manifest, const std::string& expected_key, Accepted& accepted);
+  Json with_owned_fields(Kind kind, const std::string& key, Json manifest) const;
+
+  const PlacementContext& context_;
+  VolumeBinder& volumes_;
+  ObjectChanges& changes_;
+};
+
+}  // namespace berth

@@ -1,0 +1,40 @@
+// ObjectChanges: tells the scheduling queue and the mirror of changes of objects, as informers do (kube-scheduler
+// eventhandlers.go).
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "core/mirror/mirror.h"
+#include "core/objects/object_events.h"
+#include "core/queue/queue.h"
+
+namespace berth {
+
+class ObjectChanges {
+ public:
+  // All outlive it.
+  ObjectChanges(Objects& objects, Mirror& mirror, Queue& queue) : objects_(objects), mirror_(mirror), queue_(queue) {}
+
+  // Moves the pods that the event may have made schedulable.
+  void wake(const ClusterEvent& event, const EventObjects& objects);
+  // Likewise, of a pod that is placed on the node and has changed.
+  void wake_updated(const Pod& before, const Pod& after, const std::string& node);
+  // The pod has left its node, or has finished there: what it took is free.
+  void wake_freed(const std::shared_ptr<const Pod>& pod, const std::string& node);
+  // What was reserved for the pod's claims, and never written, is free again. Upstream's waiting pods learn of it
+  // through the volume objects, which changed there.
+  void wake_unreserved(const std::shared_ptr<const Pod>& pod);
+  // Erases an object that is no pod: topics are cleared, and waiting pods hear of it.
+  void erase(Kind kind, const std::string& key);
+  // A volume or claim has changed since the last call.
+  bool take_volumes_changed() { return std::exchange(volumes_changed_, false); }
+
+ private:
+  Objects& objects_;
+  Mirror& mirror_;
+  Queue& queue_;
+  bool volumes_changed_ = false;
+};
+
+}  // namespace berth

@@ -1,0 +1,31 @@
+// GatewayOptions: what a gateway is configured with.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/clock.h"
+#include "core/framework/profile.h"
+#include "core/queue/queue.h"
+
+namespace berth {
+
+struct GatewayOptions {
+  std::string fleet = "default";
+  std::string gateway = "gateway";
+  std::vector<std::string> known_nodes;  // the operator's list: after a lost store these must answer first (P8)
+  std::vector<Profile> profiles;
+  Queue::Options queue;
+  Millis promise_ms = 60'000;  // how long a node holds an admission without Bind; also the deadline of prebind
+  Millis resend_ms = 1'000;    // first retry; doubles up to resend_ms_max, with jitter
+  Millis resend_ms_max = 10'000;
+  std::size_t max_rows_in_flight = 256;  // rows in prebind and bind above which pop pauses, of nodes that can answer
+  std::size_t max_rows_per_node = 12;    // above it a decided row waits until the node has answered for another one
+  Millis compare_ms = 300'000;           // between two listings of one node, besides those at each connect
+  std::uint64_t seed = 0;                // ties, jitter, store id
+  std::string hold;                      // not empty: bind nothing, and give this as the reason (store unreadable)
+  std::vector<std::string> set_aside;    // files of earlier, damaged stores; shown in the status
+};
+
+}  // namespace berth

@@ -1,0 +1,130 @@
+#include "core/placement/placement.h"
+
+#include "core/placement/queue_positions.h"
+#include "core/placement/retired.h"
+
+namespace berth {
+
+namespace {
+
+// Both bound a turn: the rest is tried in the next one. An attempt that finds no node among thousands, and none by
+// preemption, takes milliseconds; one that does takes microseconds, and writes.
+constexpr int kMaxAttemptsPerTurn = 64;
+constexpr std::int64_t kDecideUs = 20'000;
+
+}  // namespace
+
+Placement::Placement(const PlacementContext& context)
+    : context_(context),
+      scheduler_(context.clock, context.objects, pods_,
+                 {context.options.queue, context.options.seed, {}, &context.metrics, /*remembers=*/true}),
+      sender_(context, state_.epochs),
+      listings_(context, sender_),
+      changes_(context.objects, context.mirror, scheduler_.queue()),
+      volumes_(context, state_, changes_, *this),
+      releases_(context, state_, scheduler_.cache(), sender_, listings_, volumes_, changes_, *this),
+      lifecycle_(context, {state_, scheduler_, sender_, listings_, volumes_, releases_, changes_, *this}),
+      admission_(context, volumes_, changes_),
+      nodes_(context, {scheduler_.cache(), sender_, listings_, volumes_, admission_, changes_, releases_, lifecycle_}),
+      pods_(context, {state_, scheduler_, volumes_, releases_, changes_, lifecycle_}),
+      comparison_(context, {state_, scheduler_, listings_, volumes_, releases_, lifecycle_, nodes_, pods_}),
+      retirement_(context, {state_, volumes_, releases_, changes_, lifecycle_, nodes_, comparison_}) {
+  context.objects.count_running_by([this](std::string_view uid) {
+    const Binding* binding = state_.find(uid);
+    return binding != nullptr && binding->row.phase == Phase::bound;
+  });
+}
+
+Status Placement::load(const RecordView& record) {
+  switch (record.table) {
+    case Table::queue: return load_position(context_.objects, record);
+    case Table::row: {
+      Result<Row> row = decode_row(record.value, record.phase);
+      if (!row) return Status::error("stored row " + std::string(record.key) + ": " + row.error().message());
+      rows_loaded_.push_back(std::move(*row));
+      return Status::ok();
+    }
+    case Table::release: {
+      Result<ReleaseEntry> entry = decode_release_entry(record.value);
+      if (!entry) {
+        return Status::error("stored release entry " + std::string(record.key) + ": " + entry.error().message());
+      }
+      releases_.restore(std::move(*entry));
+      return Status::ok();
+    }
+    case Table::meta: return volumes_.load(record);
+    default: return Status::error("stored record " + std::string(record.key) + ": of an unknown table");
+  }
+}
+
+void Placement::recover() {
+  volumes_.restore();
+  std::vector<std::string> names;
+  for (const auto& [name, device] : context_.nodes.all()) names.push_back(name);
+  for (const std::string& node : names) nodes_.refresh(node);
+  for (const std::string& node : context_.objects.keys(Kind::node)) {
+    if (!is_retired(*context_.identity, context_.nodes, node)) context_.nodes.expect(node);
+  }
+  scheduler_.cache().expect_pods(rows_loaded_.size());
+  lifecycle_.resume_all(std::exchange(rows_loaded_, {}));
+  releases_.recover();
+  if (!context_.identity->adopting) pods_.finish_removals(false);
+  pods_.restore_queue();
+}
+
+void Placement::take_answer(Answer answer) {
+  if (answer.uid.empty() && !answer.epoch.is_zero()) answer.uid = state_.epochs.uid_of(answer.node, answer.epoch);
+  nodes_.note_incarnation(answer);
+  nodes_.apply_change(answer.node, context_.nodes.on_sign_of_life(answer.node, answer.incarnation));
+  if (answer.type == AnswerType::superseded) return comparison_.take_superseded(answer);
+  if (answer.type == AnswerType::slots) return comparison_.take_slots(answer);
+  if (lifecycle_.take_answer(answer) || releases_.take_answer(answer)) return;
+  context_.log.write(Level::debug, "answer dropped",
+                     {{"node", answer.node}, {"answer", std::string(to_string(answer.type))}, {"pod", answer.uid}});
+}
+
+void Placement::on_synced() {
+  comparison_.start_adopting();
+  for (const auto& [name, device] : context_.nodes.all()) nodes_to_ask_.push_back(name);
+}
+
+void Placement::ask_nodes(std::int64_t end_us) {
+  for (; !nodes_to_ask_.empty() && context_.clock.now_us() < end_us; nodes_to_ask_.pop_front()) {
+    const std::string& name = nodes_to_ask_.front();
+    if (context_.nodes.find(name) == nullptr) continue;
+    context_.publisher.mark(Kind::node, name);
+    nodes_.ask_everything(name);
+  }
+}
+
+bool Placement::schedule_pending() {
+  if (!context_.options.hold.empty() || !context_.mirror.barrier().is_synced() || context_.identity->adopting) {
+    return false;
+  }
+  const std::int64_t end_us = context_.clock.now_us() + kDecideUs;
+  for (int attempt = 0; attempt < kMaxAttemptsPerTurn && (attempt == 0 || context_.clock.now_us() < end_us);
+       ++attempt) {
+    if (lifecycle_.is_window_full()) return false;
+    Scheduler::Attempt attempted = scheduler_.schedule_one();
+    if (!attempted.popped) return false;
+    if (attempted.binding != nullptr) lifecycle_.start(std::move(attempted.binding));
+    lifecycle_.deliver_permits();
+  }
+  return true;
+}
+
+void Placement::local_volumes_freed(const std::string& node) {
+  if (context_.nodes.find(node) != nullptr) nodes_.refresh_local_volumes(node);
+}
+
+void Placement::prebind_disproved(std::string_view uid, const std::string& reason) {
+  lifecycle_.feed(uid, RowEvent::leave, reason);
+}
+
+bool Placement::claim_gone(const std::string& claim) {
+  if (!lifecycle_.forget_claim(claim)) return false;
+  volumes_.forget_claim(claim);
+  return true;
+}
+
+}  // namespace berth

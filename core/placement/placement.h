@@ -1,0 +1,79 @@
+// Placement: the room's facade. Events go in: orders that were accepted, what devices report, the clock. Requests to
+// devices go out, and what is freed goes to the scheduling queue. It owns the parts and connects them.
+//
+//   PodRegistry ── objects of pods, the scheduler's host        NodeRegistry ── nodes, local volumes
+//        │                                                           │
+//   PodLifecycle ── rows: permit ▶ pre_bind ▶ bind ▶ post_bind   Comparison ── List/Slots, adopt mode; Retirement
+//        │                │                                          │
+//   VolumeBinder     ReleaseList ── entries, orphans             Listings ── pages
+//        └── ObjectChanges: wakes the queue    RequestSender ── LiveEpochs
+#pragma once
+
+#include <deque>
+#include <string>
+
+#include "core/placement/comparison.h"
+#include "core/placement/retirement.h"
+
+namespace berth {
+
+class Placement final : private PlacementEvents {
+ public:
+  // All outlive it.
+  explicit Placement(const PlacementContext& context);
+
+  Scheduler& scheduler() { return scheduler_; }
+  const Scheduler& scheduler() const { return scheduler_; }
+  const PlacementState& state() const { return state_; }
+  PodRegistry& pods() { return pods_; }
+  NodeRegistry& nodes() { return nodes_; }
+  ObjectAdmission& objects() { return admission_; }
+  ObjectChanges& changes() { return changes_; }
+  VolumeBinder& volumes() { return volumes_; }
+  ReleaseList& releases() { return releases_; }
+  PodLifecycle& lifecycle() { return lifecycle_; }
+  Retirement& retirement() { return retirement_; }
+
+  // One record of a table other than objects, nodes and the identity. Status::error: it cannot be read.
+  Status load(const RecordView& record);
+  // All is loaded: nodes and placed pods go into the cache, each row to its phase, the other pods into the queue.
+  void recover();
+  void take_answer(Answer answer);
+  // The link to the broker changed: open listings are over.
+  void reset_listings() { listings_.clear(); }
+  // The retained state of the session has arrived.
+  void on_synced();
+  // Asks the nodes that on_synced() has left, until `end_us` on the clock.
+  void ask_nodes(std::int64_t end_us);
+  bool has_nodes_to_ask() const { return !nodes_to_ask_.empty(); }
+  void forget_nodes_to_ask() { nodes_to_ask_.clear(); }
+  // Decides for as many pods as a turn has time for. True: there are more.
+  bool schedule_pending();
+
+ private:
+  void pod_gone(const std::string& key) override { pods_.finish_removal(key); }
+  void pod_unplaced(const std::shared_ptr<const Pod>& pod) override { pods_.enqueue(pod); }
+  void uid_freed(std::string_view uid) override { pods_.enqueue_if_free(uid); }
+  void local_volumes_freed(const std::string& node) override;
+  void prebind_disproved(std::string_view uid, const std::string& reason) override;
+  bool claim_gone(const std::string& claim) override;
+
+  const PlacementContext& context_;
+  std::deque<Row> rows_loaded_;           // between load() and recover()
+  std::deque<std::string> nodes_to_ask_;  // since on_synced()
+  Scheduler scheduler_;
+  PlacementState state_;
+  RequestSender sender_;
+  Listings listings_;
+  ObjectChanges changes_;
+  VolumeBinder volumes_;
+  ReleaseList releases_;
+  PodLifecycle lifecycle_;
+  ObjectAdmission admission_;
+  NodeRegistry nodes_;
+  PodRegistry pods_;
+  Comparison comparison_;
+  Retirement retirement_;
+};
+
+}  // namespace berth

@@ -1,0 +1,337 @@
+// The life of one pod, read downwards as kube-scheduler's schedule_one.go: the scheduler has decided on a node and
+// holds it reserved; then
+//
+//   permit ─▶ pre_bind ══ row prebind on flash ══▶ PreBind ▷ device ▷ PreBound ─▶ bind ══ row bind on flash ══▶ Bind ▷
+//   device ▷ Bound ─▶ post_bind, row bound ... ═▶ Release ▷ device ▷ Released
+//
+// A failure at any step undoes the reservation and the pod goes back to the queue. Recovery enters run() at the phase
+// that it finds. Below the steps: the row's moves, one function for each phase that it enters. Which moves there are is
+// the one table in core/handshake/row.cc.
+#include "core/placement/pod_lifecycle.h"
+
+#include "core/check.h"
+#include "core/objects/object_events.h"
+#include "core/placement/pending_release.h"
+#include "core/placement/queue_positions.h"
+#include "core/placement/retired.h"
+
+namespace berth {
+
+namespace {
+
+bool is_over(const Binding& binding) {
+  return binding.row.phase == Phase::bound && binding.progress().events.is_empty();
+}
+
+}  // namespace
+
+PodLifecycle::PodLifecycle(const PlacementContext& context, const Parts& parts)
+    : context_(context),
+      state_(parts.state),
+      scheduler_(parts.scheduler),
+      sender_(parts.sender),
+      listings_(parts.listings),
+      volumes_(parts.volumes),
+      releases_(parts.releases),
+      changes_(parts.changes),
+      events_(parts.events),
+      window_({context.options.max_rows_in_flight, context.options.max_rows_per_node}) {}
+
+PodLifecycle::~PodLifecycle() {
+  context_.timers.cancel(permit_timer_);
+  for (auto& [uid, binding] : state_.bindings) {
+    binding.cancel(context_.timers);
+    // A crash undoes nothing: what the rows say is what the next start resumes.
+    const std::unique_ptr<BindingCycle>& cycle = binding.progress().cycle;
+    if (cycle && cycle->reservation) cycle->reservation->commit();
+  }
+}
+
+void PodLifecycle::start(std::unique_ptr<BindingCycle> cycle) {
+  const Text uid = cycle->queued.pod->metadata.uid;
+  const auto [added, is_new] = state_.bindings.try_emplace(uid);
+  CHECK(is_new);
+  Binding& binding = added->second;
+  binding.pod = cycle->queued.pod;
+  binding.row.uid = uid;
+  binding.row.pod = context_.objects.key_of(*binding.pod);
+  binding.row.node = Text::common(cycle->node);
+  binding.edit().cycle = std::move(cycle);
+  binding.edit().task = run(binding);
+  reap(uid);
+}
+
+// kube-scheduler schedule_one.go bindingCycle. A restart enters it with the phase that it found.
+Task PodLifecycle::run(Binding& binding) {
+  if (binding.row.phase == Phase::none) {
+    // permit
+    if (binding.progress().cycle->waits) {
+      const std::int64_t began_us = context_.clock.now_us();
+      const Status permitted = co_await binding.edit().permitted.next();
+      context_.metrics.permit_wait.at({to_string(permitted.code())})
+          .observe(seconds_between(began_us, context_.clock.now_us()));
+      if (!permitted.is_success()) {
+        give_up(binding, permitted, true);
+        co_return;
+      }
+    }
+    scheduler_.leave_queue(*binding.edit().cycle);
+    // pre_bind
+    Status begun = pre_bind(binding);
+    while (begun.is_wait()) {
+      const Status decided = co_await binding.edit().permitted.next();
+      begun = decided.is_success() ? pre_bind(binding) : decided;
+    }
+    if (!begun.is_success()) {
+      give_up(binding, begun, false);
+      co_return;
+    }
+  }
+  // The exchange with the device, with bind and post_bind on its way: see move(). The coroutine ends with phase bound:
+  // most pods are bound for months, and its frame would stay as long. feed() begins it again.
+  while (binding.row.phase != Phase::none && !is_over(binding)) {
+    request(binding);
+    const RowEvent event = co_await binding.edit().events.next();
+    move(binding, event);
+  }
+}
+
+// Code::wait: the node or a provisioner has to act first, and this is called again.
+Status PodLifecycle::pre_bind(Binding& binding) {
+  const std::string& node = binding.row.node;
+  const DeviceNode* device = context_.nodes.find(node);
+  if (device == nullptr || device->incarnation.empty()) return Status::error("node " + node + " is gone");
+  if (is_retired(*context_.identity, context_.nodes, node)) {
+    return Status::error("node " + node + " was forgotten and is still to be cleared");
+  }
+  if (context_.identity->adopting) return Status::error(std::string(kRecoveringStore));
+  if (window_.is_busy(node)) return defer(binding);
+  binding.edit().deferred = false;
+  PlacementRequest request;
+  Status prepared = scheduler_.pre_bind(*binding.edit().cycle, request);
+  if (!prepared.is_success()) return prepared;
+  context_.timers.cancel(binding.edit().deadline);
+  binding.edit().provisioning = request.provision;
+  if (!request.provision.empty()) return await_provisioners(binding, request.again_at);
+  return begin_row(binding, std::move(request), device->incarnation);
+}
+
+// P1: the row with its new epoch is in this turn's transaction; PreBind leaves after it.
+Status PodLifecycle::begin_row(Binding& binding, PlacementRequest request, const std::string& incarnation) {
+  Row& row = binding.row;
+  row.incarnation = Text::common(incarnation);
+  row.promise_ms = context_.options.promise_ms;
+  row.volumes = std::move(request.volumes);
+  row.epoch = {context_.identity->id.term, context_.store.next_position()};
+  if (Status begun = context_.store.begin(row.uid, encode(row), static_cast<int>(Phase::prebind));
+      !begun.is_success()) {
+    return Status::error(begun.message());  // rejected by no plugin: error backoff, or it would be tried again at once
+  }
+  apply(row, RowEvent::begin);
+  window_.enter(row);
+  state_.epochs.hold(row.node, row.epoch, row.uid);
+  arm_deadline(binding);
+  return Status::ok();
+}
+
+// The device has prepared the pod: the Bind plugin may still refuse.
+Status PodLifecycle::bind(Binding& binding) {
+  if (binding.progress().cycle->reservation) return scheduler_.bind(*binding.progress().cycle);
+  return Status::error(binding.pod == nullptr ? "the pod is not known in this gateway"
+                                              : "no profile \"" + binding.pod->scheduler_name + "\" in this gateway");
+}
+
+void PodLifecycle::post_bind(Binding& binding) {
+  if (binding.pod != nullptr) {  // a damaged store may have lost the object, and not the row
+    scheduler_.finish_binding(*binding.edit().cycle);
+    scheduler_.pod_bound(binding.pod, binding.row.node);
+    scheduler_.post_bind(*binding.edit().cycle);
+  }
+  binding.edit().cycle = nullptr;
+}
+
+// The binding ended before anything was written: undo, and back to the queue.
+void PodLifecycle::give_up(Binding& binding, const Status& status, bool waited) {
+  if (waited) {
+    scheduler_.reject_waiting(*binding.edit().cycle, status);
+  } else {
+    scheduler_.fail_binding(*binding.edit().cycle, status);
+  }
+  changes_.wake_unreserved(binding.pod);
+  const PodEntry* entry = context_.objects.find_pod_by_uid(binding.row.uid);
+  if (entry != nullptr && entry->deleting && !context_.identity->adopting) events_.pod_gone(binding.row.pod);
+}
+
+// --- The row: what happens to it, and what follows in each phase that it enters.
+
+void PodLifecycle::feed(std::string_view uid, RowEvent event) {
+  auto found = state_.bindings.find(uid);
+  if (found == state_.bindings.end() || !find_move(found->second.row.phase, event)) return;
+  Binding& binding = found->second;
+  binding.edit().events.push(event);
+  if (!binding.progress().task.is_begun()) binding.edit().task = run(binding);
+  reap(uid);
+}
+
+void PodLifecycle::feed(std::string_view uid, RowEvent event, const std::string& reason) {
+  if (Binding* binding = state_.find(uid)) binding->edit().reason = reason;
+  feed(uid, event);
+}
+
+void PodLifecycle::move(Binding& binding, RowEvent event) {
+  if (event == RowEvent::pre_bound) {
+    const Status bound = bind(binding);
+    if (!bound.is_success()) {
+      binding.edit().refusal = bound;
+      event = RowEvent::leave;
+    }
+  }
+  if (!find_move(binding.row.phase, event)) return;  // superseded by what was already in the mailbox
+  const bool was_in_flight = is_in_flight(binding.row);
+  const Move made = apply(binding.row, event);
+  if (was_in_flight && !is_in_flight(binding.row)) window_.leave(binding.row);
+  binding.edit().resends = 0;
+  binding.cancel(context_.timers);
+  context_.log.write(Level::info, "row moved",
+                     {{"pod", binding.row.pod},
+                      {"node", binding.row.node},
+                      {"epoch", to_text(binding.row.epoch)},
+                      {"event", std::string(to_string(event))},
+                      {"phase", std::string(to_string(binding.row.phase))}});
+  switch (made.to) {
+    case Phase::bind: enter_bind(binding); break;
+    case Phase::bound: enter_bound(binding); break;
+    case Phase::release: enter_release(binding, event); break;
+    case Phase::none: end_row(binding, made); break;
+    case Phase::prebind: CHECK(false);
+  }
+  context_.publisher.mark(Kind::pod, binding.row.pod);
+}
+
+// P2: phase bind is in this turn's transaction, with the volumes Bound; Bind leaves after it.
+void PodLifecycle::enter_bind(Binding& binding) {
+  context_.store.advance(binding.row.uid, static_cast<int>(Phase::bind));
+  for (const BoundVolume& bound_volume : binding.row.volumes) volumes_.bind(bound_volume);
+  for (const BoundVolume& bound_volume : binding.row.volumes) {
+    // The mirror tells a gateway that lost its store which data is whose.
+    context_.publisher.mirror(Kind::persistent_volume, bound_volume.volume);
+    context_.publisher.mirror(Kind::persistent_volume_claim, bound_volume.claim);
+  }
+}
+
+void PodLifecycle::enter_bound(Binding& binding) {
+  context_.store.advance(binding.row.uid, static_cast<int>(Phase::bound));
+  if (PodEntry* entry = context_.objects.find_pod(binding.row.pod)) entry->condition.reset();
+  forget_position(context_, binding.row.uid);
+  post_bind(binding);
+  take_finished(binding);
+}
+
+// P7: never back to bind or bound. What a finished pod used is free at once; a victim's only after proof.
+void PodLifecycle::enter_release(Binding& binding, RowEvent event) {
+  context_.store.advance(binding.row.uid, static_cast<int>(Phase::release));
+  if (event == RowEvent::finished) {
+    PodEntry* entry = context_.objects.find_pod_by_uid(binding.row.uid);
+    if (entry != nullptr) {
+      entry->finished = true;
+      context_.objects.save_pod(binding.row.pod);
+    }
+    scheduler_.cache().remove(binding.row.uid);
+    changes_.wake_freed(binding.pod, binding.row.node);
+    volumes_.delete_unused();
+    return;
+  }
+  if (const auto& cycle = binding.progress().cycle; cycle && cycle->reservation) {
+    scheduler_.cache().confirm(binding.pod, binding.row.node);
+    cycle->reservation->commit();
+  }
+}
+
+void PodLifecycle::end_row(Binding& binding, const Move& made) {
+  const Row& row = binding.row;
+  context_.store.erase(Table::row, row.uid);
+  volumes_.forget_holder(row.uid);
+  if (made.to_release_list) {
+    const Resources charge = binding.pod == nullptr ? Resources{} : pod_requests(*binding.pod);
+    releases_.add({row.node, row.incarnation, row.uid, row.epoch, encode_charge(charge)},
+                  false);  // Bind was never sent
+  } else {
+    listings_.note_ended(row.node, row.epoch);
+    state_.epochs.drop(row.node, row.epoch, row.uid);
+  }
+  const PodEntry* entry = context_.objects.find_pod_by_uid(row.uid);
+  const std::unique_ptr<BindingCycle>& cycle = binding.progress().cycle;
+  const bool armed = cycle && cycle->reservation && cycle->reservation->is_armed();
+  if (!armed) scheduler_.cache().remove(row.uid);
+  const bool again =
+      entry != nullptr && !entry->deleting && !entry->finished && scheduler_.framework_of(*entry->pod) != nullptr;
+  if (made.from == Phase::prebind) {
+    volumes_.unreserve(row);
+    changes_.wake_unreserved(binding.pod);
+  }
+  if (again && (made.from == Phase::prebind || made.from == Phase::bind)) {
+    const BindingProgress& progress = binding.progress();
+    const std::string why = progress.reason.empty() ? "node " + row.node + " lost the placement" : progress.reason;
+    return scheduler_.fail_binding(*cycle, progress.refusal.is_success() ? Status::error(why) : progress.refusal);
+  }
+  if (cycle) cycle->reservation.reset();  // Unreserve, forget
+  changes_.wake_freed(binding.pod, binding.row.node);
+  if (entry == nullptr) return volumes_.delete_unused();
+  if (entry->deleting) {
+    if (!context_.identity->adopting) events_.pod_gone(row.pod);
+    return;
+  }
+  if (entry->finished) return;
+  events_.pod_unplaced(entry->pod);
+}
+
+void PodLifecycle::reap(std::string_view uid) {
+  auto found = state_.bindings.find(uid);
+  if (found == state_.bindings.end() || !found->second.progress().task.is_done()) return;
+  if (found->second.row.phase == Phase::bound) {
+    found->second.edit().task = Task();
+    found->second.rest();
+    return;
+  }
+  found->second.cancel(context_.timers);
+  state_.bindings.erase(found);
+}
+
+// A row whose place another node's slot disproves. Its record is that of the row to come already.
+void PodLifecycle::drop(Binding& binding) {
+  const Row& row = binding.row;
+  const Resources charge = binding.pod == nullptr ? Resources{} : pod_requests(*binding.pod);
+  const bool may_run = row.phase != Phase::prebind;
+  ReleaseEntry entry{row.node,  row.incarnation,       row.uid,
+                     row.epoch, encode_charge(charge), may_run ? row.volumes : std::vector<BoundVolume>()};
+  binding.cancel(context_.timers);
+  const std::unique_ptr<BindingCycle>& cycle = binding.progress().cycle;
+  if (cycle && cycle->reservation && cycle->reservation->is_armed()) {
+    cycle->reservation.reset();
+  } else {
+    scheduler_.cache().remove(row.uid);
+  }
+  listings_.note_ended(row.node, row.epoch);
+  state_.epochs.drop(row.node, row.epoch, row.uid);
+  if (is_in_flight(row)) window_.leave(row);
+  volumes_.forget_holder(row.uid);
+  state_.bindings.erase(Text(row.uid));
+  releases_.add(std::move(entry), may_run);
+}
+
+void PodLifecycle::take_finished(const Binding& binding) {
+  if (binding.row.phase != Phase::bound) return;
+  const PodEntry* entry = context_.objects.find_pod_by_uid(binding.row.uid);
+  if (entry == nullptr) return;
+  const Json observed = entry->observed.json();
+  const Json* epoch = observed.find("epoch");
+  const Json* phase = observed.find("phase");
+  if (epoch == nullptr || phase == nullptr || *epoch != Json(to_text(binding.row.epoch))) return;
+  if (*phase == Json("Succeeded") || *phase == Json("Failed")) feed(binding.row.uid, RowEvent::finished);
+}
+
+void PodLifecycle::set_pod(std::string_view uid, const std::shared_ptr<const Pod>& pod) {
+  if (Binding* binding = state_.find(uid)) binding->pod = pod;
+}
+
+}  // namespace berth

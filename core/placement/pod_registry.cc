@@ -1,0 +1,255 @@
+#include "core/placement/pod_registry.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/api/defaults.h"
+#include "core/api/timestamp.h"
+#include "core/objects/accepting.h"
+#include "core/objects/object_events.h"
+#include "core/placement/queue_positions.h"
+
+namespace berth {
+
+namespace {
+
+constexpr std::size_t kMaxObservedBytes = 24 * 1024;  // an agent's is at most 16 KiB
+
+// The members of a device's report that a status or a decision reads; the row has the rest.
+constexpr std::string_view kObserved[] = {"epoch",   "phase", "startTime", "node", "containerStatuses",
+                                          "message", "reason"};
+
+// It becomes part of the pod's status, which must fit into a message: of a longer one only what the row needs is kept.
+Json observed_of(const Json& report, std::size_t bytes) {
+  Json observed = Json::object();
+  for (std::string_view key : kObserved) {
+    if (bytes > kMaxObservedBytes && key == "containerStatuses") break;
+    if (const Json* member = report.find(key)) observed.set(key, *member);
+  }
+  if (bytes > kMaxObservedBytes) {
+    observed.set("message", "the node's report was larger than 24 KiB; only its phase was taken");
+  }
+  return observed;
+}
+
+}  // namespace
+
+void PodRegistry::create(const std::shared_ptr<const Pod>& pod) {
+  const std::string key = pod->metadata.key();
+  PodEntry& entry = context_.objects.put_pod(pod);
+  entry.arrived = context_.clock.now();
+  context_.objects.save_pod(key);
+  context_.mirror.publish_accepted(entry);
+  context_.publisher.mark(Kind::pod, key);
+  context_.identity.erase(&Identity::deleted, pod->uid());
+  context_.identity.erase(&Identity::withdrawn, pod->uid());
+  parts_.releases.list_nodes_of_orphans(pod->uid());
+  enqueue(pod);
+}
+
+bool PodRegistry::update(PodEntry& entry, const std::shared_ptr<Pod>& next) {
+  const std::shared_ptr<const Pod> before = entry.pod;
+  next->nominated_node_name = before->nominated_node_name;
+  next->start_time = before->start_time;
+  if (next->manifest() == before->manifest()) return false;
+  const std::string key = next->metadata.key();
+  context_.objects.put_pod(next);
+  context_.objects.save_pod(key);
+  context_.mirror.publish_accepted(entry);
+  context_.publisher.mark(Kind::pod, key);
+  if (!tell_placed(*before, next) && !entry.finished) parts_.scheduler.pod_updated(before, next);
+  return true;
+}
+
+// False: the pod has no binding.
+bool PodRegistry::tell_placed(const Pod& before, const std::shared_ptr<const Pod>& now) {
+  const Binding* binding = parts_.state.find(now->uid());
+  if (binding == nullptr) return false;
+  parts_.lifecycle.set_pod(now->uid(), now);
+  if (!parts_.scheduler.cache().node_of(now->uid())) return true;
+  parts_.scheduler.cache().update(now);
+  parts_.changes.wake_updated(before, *now, binding->row.node);
+  return true;
+}
+
+// While it still takes resources, plugins see that it is being deleted, as by metadata.deletionTimestamp.
+void PodRegistry::show_leaving(PodEntry& entry) {
+  auto leaving = std::make_shared<Pod>(*entry.pod);
+  leaving->metadata.deleting = true;
+  leaving->preempted = !entry.disruption.empty();
+  const std::shared_ptr<const Pod> before = entry.pod;
+  context_.objects.put_pod(std::move(leaving));
+  tell_placed(*before, entry.pod);
+}
+
+// P7: by phase.
+void PodRegistry::remove(PodEntry& entry) {
+  const std::string uid = entry.pod->uid();
+  const std::string key = entry.pod->metadata.key();
+  entry.deleting = true;
+  context_.objects.save_pod(key);
+  context_.publisher.mark(Kind::pod, key);
+  show_leaving(entry);
+  const Binding* binding = parts_.state.find(uid);
+  if (binding == nullptr) {
+    if (!context_.identity->adopting) return finish_removal(key);
+    return parts_.scheduler.queue().remove(uid);
+  }
+  const std::string reason = "pod was deleted";
+  switch (binding->row.phase) {
+    case Phase::none:
+      parts_.lifecycle.give_up_waiting(uid, "removed", reason);
+      return parts_.lifecycle.deliver_permits();
+    case Phase::prebind: return parts_.lifecycle.feed(uid, RowEvent::leave, reason);
+    case Phase::bind:
+    case Phase::bound: return parts_.lifecycle.feed(uid, RowEvent::remove, reason);
+    case Phase::release: return;  // completes in the transaction of Released
+  }
+}
+
+void PodRegistry::finish_removal(const std::string& key) {
+  PodEntry* entry = context_.objects.find_pod(key);
+  const Json successor = entry->successor.json();
+  const std::shared_ptr<const Pod> pod = entry->pod;
+  const std::string promised = parts_.scheduler.queue().nominator().node_of(pod->uid());
+  const bool order_retained = entry->left_in == context_.mirror.barrier().session();
+  parts_.scheduler.queue().remove(pod->uid());
+  forget_position(context_, pod->uid());
+  context_.objects.erase_pod(key);
+  context_.publisher.part_from(key);
+  context_.publisher.mark(Kind::pod, key);
+  if (!promised.empty()) {
+    // Pods of its priority or less had to leave it resources there, as if it were placed (eventhandlers.go
+    // deletePodFromSchedulingQueue). What it really took was freed as its row ended.
+    EventObjects objects;
+    auto old = std::make_shared<Pod>(*pod);
+    old->nominated_node_name = promised;
+    objects.old_pod = std::move(old);
+    parts_.changes.wake({EventResource::assigned_pod, kDelete, "AssignedPodDelete"}, objects);
+  }
+  parts_.volumes.delete_unused();
+  if (successor.is_null()) return context_.mirror.clear_pod(key, pod->uid(), order_retained);
+  create_successor(*pod, successor, order_retained);
+}
+
+// What was checked when it was accepted is not asked again: a class deleted meanwhile would lose the pod.
+void PodRegistry::create_successor(const Pod& gone, const Json& successor, bool order_retained) {
+  const std::string key = gone.metadata.key();
+  Result<Pod> next = decode_accepted_pod(successor);
+  if (!next) {
+    log_refused(context_.log, "successor of pod " + key, next.error().message());
+    return context_.mirror.clear_pod(key, gone.uid(), order_retained);
+  }
+  // An order from the broker, which made it wait, is retained there; one that came another way left the old pod's.
+  if (order_retained) context_.mirror.superseded().note_retained({Kind::pod, key}, gone.manifest().text());
+  context_.mirror.superseded().supersede({Kind::pod, key}, std::string(next->manifest().text()));
+  create(std::make_shared<const Pod>(std::move(*next)));
+}
+
+void PodRegistry::finish_removals(bool of_finished_pods) {
+  std::vector<std::string> waiting;
+  for (const auto& [key, entry] : context_.objects.pods()) {
+    if (!entry.deleting || (entry.finished && !of_finished_pods)) continue;
+    if (!parts_.state.bindings.contains(entry.pod->uid())) waiting.push_back(key);
+  }
+  for (const std::string& key : waiting) finish_removal(key);
+}
+
+void PodRegistry::enqueue(const std::shared_ptr<const Pod>& pod, const QueuePosition* kept) {
+  if (parts_.scheduler.framework_of(*pod) != nullptr) {
+    return kept == nullptr ? parts_.scheduler.pod_added(pod) : parts_.scheduler.queue().restore(pod, *kept);
+  }
+  PodEntry* entry = context_.objects.find_pod(pod->metadata.key());
+  if (entry == nullptr) return;
+  entry->condition = std::make_unique<PodCondition>();
+  entry->condition->reason = "Unschedulable";
+  entry->condition->message =
+      "spec.schedulerName: no profile \"" + pod->scheduler_name + "\" in this gateway; add it, or re-create the pod";
+}
+
+void PodRegistry::enqueue_if_free(std::string_view uid) {
+  const PodEntry* entry = context_.objects.find_pod_by_uid(uid);
+  const bool waits = entry != nullptr && !entry->deleting && !entry->finished && !parts_.state.bindings.contains(uid) &&
+                     parts_.scheduler.queue().where(uid) == Queue::Where::none &&
+                     !parts_.releases.may_run_elsewhere(uid);
+  if (waits) enqueue(entry->pod);
+}
+
+// In the order in which they would be tried: the queue breaks ties of its own order by arrival.
+void PodRegistry::restore_queue() {
+  std::vector<std::pair<QueuePosition, std::shared_ptr<const Pod>>> waiting;
+  for (const auto& [key, entry] : context_.objects.pods()) {
+    std::string_view uid = entry.pod->uid();
+    if (entry.finished || entry.deleting) continue;
+    // Most are placed, and the cache answers that sooner.
+    if (parts_.scheduler.cache().is_placed(uid) || parts_.state.bindings.contains(uid)) continue;
+    QueuePosition position;
+    position.timestamp = entry.arrived;
+    if (entry.position) position = *entry.position;
+    waiting.emplace_back(position, entry.pod);
+  }
+  std::sort(waiting.begin(), waiting.end(), [](const auto& a, const auto& b) {
+    if (a.first.timestamp != b.first.timestamp) return a.first.timestamp < b.first.timestamp;
+    return a.second->metadata.key() < b.second->metadata.key();
+  });
+  for (const auto& [position, pod] : waiting) enqueue(pod, &position);
+}
+
+// A new version that differs only in what the gateway itself sets.
+void PodRegistry::replace(PodEntry& entry, const std::shared_ptr<const Pod>& changed) {
+  const std::string uid = changed->uid();
+  context_.objects.put_pod(changed);
+  parts_.lifecycle.set_pod(uid, entry.pod);
+  if (parts_.scheduler.cache().node_of(uid)) parts_.scheduler.cache().update(entry.pod);
+}
+
+// Preemption prefers victims that started last. No pod is rejected for it, so no event follows.
+void PodRegistry::note_start(PodEntry& entry, const Json& observed) {
+  const Json* reported = observed.find("startTime");
+  std::optional<std::int64_t> start;
+  if (reported != nullptr && reported->is_string()) start = parse_timestamp(reported->as_string());
+  if (start == entry.pod->start_time) return;
+  auto changed = std::make_shared<Pod>(*entry.pod);
+  changed->start_time = start;
+  replace(entry, changed);
+}
+
+Status PodRegistry::take_status(const std::string& node, const std::string& key, const Json& report,
+                                std::size_t bytes) {
+  const Json* uid = report.find("uid");
+  const Json* epoch_text = report.find("epoch");
+  if (uid == nullptr || !uid->is_string()) return Status::error("uid: expected a string");
+  if (epoch_text == nullptr || !epoch_text->is_string()) return Status::error("epoch: expected a string");
+  Result<Epoch> epoch = parse_epoch(epoch_text->as_string());
+  if (!epoch) return Status::error("epoch: " + epoch.error().message());
+  const Binding* binding = parts_.state.find(uid->as_string());
+  if (binding == nullptr) return Status::ok();
+  if (binding->row.node != node || binding->row.epoch != *epoch || binding->row.pod != key) return Status::ok();
+  PodEntry* entry = context_.objects.find_pod(key);
+  if (entry == nullptr || entry->finished) return Status::ok();
+  const Json observed = observed_of(report, bytes);
+  Report taken(observed);
+  if (entry->observed == taken) return Status::ok();
+  entry->observed = std::move(taken);
+  note_start(*entry, observed);
+  context_.publisher.mark(Kind::pod, key);
+  parts_.lifecycle.take_finished(*binding);
+  return Status::ok();
+}
+
+void PodRegistry::save_writes(bool saving) {
+  saving_writes_ = saving;
+  context_.nodes.save_writes(saving);
+  if (!saving) save_deferred();
+}
+
+void PodRegistry::save_deferred() {
+  context_.nodes.save_deferred();
+  for (const auto& [key, entry] : context_.objects.pods()) {
+    if (!entry.unsaved) continue;
+    context_.objects.find_pod(key)->unsaved = false;
+    context_.objects.save_pod(key);
+  }
+}
+
+}  // namespace berth

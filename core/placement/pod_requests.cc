@@ -1,0 +1,108 @@
+// What a row asks of its device, and the device's answers to it.
+#include "core/json/utf8.h"
+#include "core/placement/pod_lifecycle.h"
+
+namespace berth {
+
+namespace {
+
+constexpr std::size_t kMaxReasonBytes = 1024;  // shown twice in a status, which must fit into a message
+
+}  // namespace
+
+void PodLifecycle::request(Binding& binding) {
+  const Row& row = binding.row;
+  Request message;
+  switch (row.phase) {
+    case Phase::prebind:
+      message.type = RequestType::pre_bind;
+      message.pod = binding.pod == nullptr ? "{}" : binding.pod->manifest().text();
+      message.uid_in_pod = binding.pod != nullptr;
+      message.volumes = row.volumes;
+      message.promise_ms = row.promise_ms;
+      binding.edit().prebind_sent = context_.clock.now();
+      break;
+    case Phase::bind: message.type = RequestType::bind; break;
+    case Phase::release: message.type = RequestType::release; break;
+    case Phase::bound:
+    case Phase::none: return;  // nothing is asked
+  }
+  ask(binding, std::move(message));
+  sender_.arm_resend(binding.edit().resend, binding.edit().resends, [this, uid = row.uid] {
+    Binding& again = state_.bindings.at(uid);
+    again.edit().resend = 0;
+    request(again);
+  });
+}
+
+void PodLifecycle::verify(Binding& binding) {
+  if (binding.row.phase != Phase::bound) return request(binding);
+  ask(binding, Request(RequestType::bind));
+  sender_.arm_resend(binding.edit().resend, binding.edit().resends, [this, uid = binding.row.uid] {
+    Binding& again = state_.bindings.at(uid);
+    again.edit().resend = 0;
+    verify(again);
+  });
+}
+
+void PodLifecycle::ask(Binding& binding, Request request) {
+  request.uid = binding.row.uid;
+  request.epoch = binding.row.epoch;
+  request.incarnation = binding.row.incarnation;
+  if (request.type == RequestType::release) return sender_.send(binding.row.node, std::move(request));
+  // The turn that asks may also learn what ends the row: then its phase never was on flash (P1, P2).
+  const Phase least = request.type == RequestType::bind ? Phase::bind : Phase::prebind;
+  auto still_needed = [this, least, uid = request.uid, epoch = request.epoch] {
+    const Binding* asked = state_.find(uid);
+    if (asked == nullptr || asked->row.epoch != epoch) return false;
+    return asked->row.phase == least || (least == Phase::bind && asked->row.phase == Phase::bound);
+  };
+  sender_.send(binding.row.node, std::move(request), std::move(still_needed));
+}
+
+void PodLifecycle::arm_deadline(Binding& binding) {
+  binding.edit().deadline =
+      context_.timers.at(context_.clock.now() + binding.row.promise_ms, [this, uid = binding.row.uid] {
+        Binding& late = state_.bindings.at(uid);
+        late.edit().deadline = 0;
+        late.edit().reason =
+            "node " + late.row.node + " did not answer PreBind in " + std::to_string(late.row.promise_ms / 1000) + " s";
+        feed(uid, RowEvent::leave);
+      });
+}
+
+void PodLifecycle::resend(const std::string& node) {
+  const DeviceNode* device = context_.nodes.find(node);
+  for (Binding* binding : rows_of(state_, node)) {
+    if (!binding->is_at_rest()) binding->edit().resends = 0;
+    if (binding->row.phase != Phase::bound) {
+      request(*binding);
+    } else if (device == nullptr || device->incarnation != binding->row.incarnation) {
+      verify(*binding);
+    }
+  }
+}
+
+bool PodLifecycle::take_answer(const Answer& answer) {
+  Binding* binding = state_.find(answer.uid);
+  if (binding == nullptr) return false;
+  const Millis sent = binding->progress().prebind_sent;
+  const bool passed = sent >= 0 && context_.clock.now() - sent >= binding->row.promise_ms;
+  if (std::optional<RowEvent> event = read_answer(binding->row, answer, context_.identity->id.store_id, passed)) {
+    if (answer.type == AnswerType::rejected) {
+      binding->edit().reason = "node " + answer.node + " rejected the pod: " + shorten(answer.reason, kMaxReasonBytes);
+    }
+    feed(answer.uid, *event);
+    return true;
+  }
+  const bool confirms = answer.type == AnswerType::bound && binding->row.phase == Phase::bound &&
+                        answer.node == binding->row.node && answer.epoch == binding->row.epoch &&
+                        answer.incarnation == binding->row.incarnation;
+  if (confirms) {  // the answer to verify()
+    binding->cancel(context_.timers);
+    binding->rest();
+  }
+  return false;
+}
+
+}  // namespace berth

@@ -1,0 +1,226 @@
+#include "core/placement/volume_binder.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace berth {
+
+namespace {
+
+bool is_bound_to(const std::vector<BoundVolume>& bound_volumes, const std::string& claim, const std::string& volume) {
+  return std::any_of(bound_volumes.begin(), bound_volumes.end(), [&](const BoundVolume& bound_volume) {
+    return bound_volume.claim == claim && bound_volume.volume == volume;
+  });
+}
+
+}  // namespace
+
+VolumeBinder::VolumeBinder(const PlacementContext& context, const PlacementState& state, ObjectChanges& changes,
+                           PlacementEvents& events)
+    : context_(context), state_(state), changes_(changes), events_(events) {}
+
+// After a lost store a device may report what its slots hold before claims and volumes are back: a claim must not be
+// given another volume meanwhile.
+void VolumeBinder::hold(const Row& row) {
+  if (row.phase != Phase::prebind) hold(row.uid, row.volumes);
+}
+
+void VolumeBinder::hold(const std::string& holder, const std::vector<BoundVolume>& bound_volumes) {
+  for (const BoundVolume& bound_volume : bound_volumes) bind(bound_volume);
+  for (const BoundVolume& bound_volume : bound_volumes) {
+    if (context_.objects.is_bound(bound_volume)) continue;
+    give_up_volume(bound_volume);
+    awaited_[holder].push_back(bound_volume);
+  }
+}
+
+// A device may use the volume, or has used it, for a claim that is bound to another one by now: its data waits for the
+// operator.
+void VolumeBinder::give_up_volume(const BoundVolume& bound_volume) {
+  const auto claim = context_.objects.claim(bound_volume.claim);
+  if (claim == nullptr || claim->phase != "Bound" || claim->volume_name == bound_volume.volume) return;
+  const auto volume = context_.objects.volume(bound_volume.volume);
+  if (volume == nullptr || volume->phase == "Released" || is_reserved(bound_volume.volume)) return;
+  if (volume->claim_ref.empty()) context_.objects.keep_volume(bound_volume);
+  release(bound_volume.volume, bound_volume.claim);
+}
+
+bool VolumeBinder::is_reserved(const std::function<bool(const BoundVolume&)>& is_it) const {
+  return std::any_of(state_.bindings.begin(), state_.bindings.end(), [&is_it](const auto& entry) {
+    const Row& row = entry.second.row;
+    return row.phase == Phase::prebind && std::any_of(row.volumes.begin(), row.volumes.end(), is_it);
+  });
+}
+
+bool VolumeBinder::is_reserved(const std::string& volume) const {
+  return is_reserved([&volume](const BoundVolume& bound_volume) { return bound_volume.volume == volume; });
+}
+
+void VolumeBinder::unreserve(const Row& row) {
+  if (row.volumes.empty()) return;
+  events_.local_volumes_freed(row.node);
+  delete_unused();
+  join_waiting_halves();
+}
+
+// Waiting pods are woken as by upstream's two writes: the volume's, then the claim's.
+bool VolumeBinder::bind(const BoundVolume& bound_volume) {
+  if (is_taken(bound_volume)) return false;
+  EventObjects of_volume, of_claim;
+  note_old(of_volume, context_.objects, Kind::persistent_volume, bound_volume.volume);
+  note_old(of_claim, context_.objects, Kind::persistent_volume_claim, bound_volume.claim);
+  context_.objects.bind_volumes({bound_volume});
+  note_new(of_volume, context_.objects, Kind::persistent_volume, bound_volume.volume);
+  note_new(of_claim, context_.objects, Kind::persistent_volume_claim, bound_volume.claim);
+  const bool volume_changed = of_volume.old_volume != of_volume.new_volume;
+  const bool claim_changed = of_claim.old_claim != of_claim.new_claim;
+  if (volume_changed) {
+    context_.publisher.mark(Kind::persistent_volume, bound_volume.volume);
+    changes_.wake(*event_of(Kind::persistent_volume, kUpdate), of_volume);
+  }
+  if (claim_changed) {
+    context_.publisher.mark(Kind::persistent_volume_claim, bound_volume.claim);
+    changes_.wake(*event_of(Kind::persistent_volume_claim, kUpdate), of_claim);
+  }
+  return volume_changed || claim_changed;
+}
+
+bool VolumeBinder::is_taken(const BoundVolume& bound_volume) const {
+  const auto claim = context_.objects.claim(bound_volume.claim);
+  if (claim != nullptr && claim->phase == "Bound" && claim->volume_name != bound_volume.volume) return true;
+  return is_volume_of_another(bound_volume);
+}
+
+bool VolumeBinder::is_volume_of_another(const BoundVolume& bound_volume) const {
+  const auto volume = context_.objects.volume(bound_volume.volume);
+  if (volume == nullptr || volume->phase != "Bound" || volume->claim_ref == bound_volume.claim) return false;
+  const auto other = context_.objects.claim(volume->claim_ref);
+  return other != nullptr && other->phase == "Bound" && other->volume_name == bound_volume.volume;
+}
+
+// A workload without an object may run with it: one on the release list, or of a row whose object is lost.
+bool VolumeBinder::is_used(const std::string& claim) const {
+  const auto names = [&claim](const std::vector<BoundVolume>& bound_volumes) {
+    return std::any_of(bound_volumes.begin(), bound_volumes.end(),
+                       [&claim](const BoundVolume& bound_volume) { return bound_volume.claim == claim; });
+  };
+  return !context_.objects.pods_using(claim).empty() ||
+         std::any_of(state_.releases.begin(), state_.releases.end(),
+                     [&names](const auto& release) { return names(release.second.entry.volumes); }) ||
+         std::any_of(state_.bindings.begin(), state_.bindings.end(), [&](const auto& entry) {
+           const Row& row = entry.second.row;
+           return row.phase != Phase::none && names(row.volumes) &&
+                  context_.objects.find_pod_by_uid(row.uid) == nullptr;
+         });
+}
+
+void VolumeBinder::unbind(const std::shared_ptr<const PersistentVolumeClaim>& claim) {
+  const std::string key = claim->metadata.key();
+  EventObjects objects;
+  objects.old_claim = claim;
+  PersistentVolumeClaim free = *claim;
+  free.volume_name.clear();
+  free.phase = "Pending";
+  if (Json* spec = free.manifest.find("spec")) spec->erase("volumeName");
+  free.manifest.set("status", Json(Json::Object{{"phase", Json("Pending")}}));
+  context_.objects.put(std::move(free));
+  objects.new_claim = context_.objects.claim(key);
+  context_.publisher.mirror(Kind::persistent_volume_claim, key);
+  context_.publisher.mark(Kind::persistent_volume_claim, key);
+  changes_.wake({EventResource::persistent_volume_claim, kUpdate, "PersistentVolumeClaimUpdate"}, objects);
+}
+
+// A claim may come back bound later than its volume, which was free until now. A row whose device was only asked gives
+// the volume back, since the claim's data is on it; a volume that another claim is bound to stays with that one.
+void VolumeBinder::settle_claim(const std::string& key, Json& manifest) {
+  const Json* status = manifest.find("status");
+  const Json* phase = status == nullptr ? nullptr : status->find("phase");
+  Json* spec = manifest.find("spec");
+  const Json* named = spec == nullptr ? nullptr : spec->find("volumeName");
+  if (phase == nullptr || *phase != Json("Bound") || named == nullptr || !named->is_string()) return;  // null: none
+  const std::string volume = named->as_string();
+  const auto is_given = [&](const BoundVolume& bound_volume) {
+    return bound_volume.volume == volume && bound_volume.claim != key;
+  };
+  std::vector<std::string> uids;
+  for (const auto& [uid, binding] : state_.bindings) {
+    const Row& row = binding.row;
+    if (row.phase == Phase::prebind && std::any_of(row.volumes.begin(), row.volumes.end(), is_given)) {
+      uids.push_back(uid);
+    }
+  }
+  for (std::string_view uid : uids) {
+    events_.prebind_disproved(uid, "volume " + volume + " turned out to be that of claim " + key);
+  }
+  if (!is_taken({key, volume, {}})) return;
+  context_.log.write(Level::warn, "a claim arrived bound to another claim's volume; it is unbound now",
+                     {{"claim", key}, {"volume", volume}});
+  spec->erase("volumeName");
+  manifest.erase("status");
+}
+
+void VolumeBinder::move_claims(const Row& found) {
+  const auto had_before = [&](const std::string& claim, const std::string& volume) {
+    const auto known = state_.bindings.find(found.uid);
+    const bool in_row = known != state_.bindings.end() && known->second.row.epoch < found.epoch &&
+                        is_bound_to(known->second.row.volumes, claim, volume);
+    return in_row || std::any_of(state_.releases.begin(), state_.releases.end(), [&](const auto& release) {
+             const ReleaseEntry& entry = release.second.entry;
+             return entry.uid == found.uid && entry.epoch != found.epoch && is_bound_to(entry.volumes, claim, volume);
+           });
+  };
+  for (const BoundVolume& bound_volume : found.volumes) {
+    const auto claim = context_.objects.claim(bound_volume.claim);
+    if (claim == nullptr || claim->phase != "Bound" || claim->volume_name == bound_volume.volume) continue;
+    const std::string before = claim->volume_name;
+    if (!had_before(bound_volume.claim, before) || is_volume_of_another(bound_volume)) continue;
+    context_.log.write(
+        Level::warn, "two nodes reported one pod: its claim keeps the later one's volume, the other volume is released",
+        {{"pod", found.pod}, {"claim", bound_volume.claim}, {"volume", bound_volume.volume}, {"released", before}});
+    release(before, bound_volume.claim);
+    unbind(claim);
+  }
+  for (const BoundVolume& bound_volume : found.volumes)
+    bind(bound_volume);  // before the other node's slot holds what it has
+}
+
+void VolumeBinder::join_halves(Kind kind, const std::string& key) {
+  if (kind == Kind::persistent_volume || kind == Kind::persistent_volume_claim) join_half(kind, key);
+  // Rows go before release-list entries: two nodes may have reported one pod.
+  for (const bool of_row : {true, false}) {
+    for (const auto& [holder, bound_volumes] : awaited_) {
+      if (state_.bindings.contains(holder) != of_row) continue;
+      for (const BoundVolume& bound_volume : bound_volumes) bind(bound_volume);
+    }
+  }
+  for (const auto& [holder, bound_volumes] : awaited_) {
+    for (const BoundVolume& bound_volume : bound_volumes) give_up_volume(bound_volume);
+  }
+}
+
+void VolumeBinder::join_half(Kind kind, const std::string& key) {
+  const auto half = context_.objects.half_binding(kind, key);
+  if (half && !must_wait(half->claim)) bind(*half);
+}
+
+// A provisioner whose first volume went unnoticed makes a second one for its claim, and the first to arrive may not be
+// the one that a device was given. It is joined once the device has answered; in adopt mode, once every device has.
+bool VolumeBinder::must_wait(const std::string& claim) const {
+  if (!context_.objects.claim(claim)->volume_name.empty()) return false;
+  if (context_.identity->adopting) return true;
+  return is_reserved([&claim](const BoundVolume& bound_volume) { return bound_volume.claim == claim; });
+}
+
+void VolumeBinder::join_waiting_halves() {
+  for (const std::string& key : context_.objects.keys(Kind::persistent_volume)) {
+    if (!context_.objects.volume(key)->claim_ref.empty()) join_half(Kind::persistent_volume, key);
+  }
+}
+
+void VolumeBinder::forget_claim(const std::string& claim) {
+  for (auto& [holder, bound_volumes] : awaited_) {
+    std::erase_if(bound_volumes, [&claim](const BoundVolume& bound_volume) { return bound_volume.claim == claim; });
+  }
+}
+
+}  // namespace berth

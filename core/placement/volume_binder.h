@@ -1,0 +1,87 @@
+// VolumeBinder: which claims and volumes are each other's, as rows, release list and the objects' own halves of a
+// binding have it; which are reserved; and deleted claims and volumes that wait for their users.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/placement/context.h"
+#include "core/placement/events.h"
+#include "core/placement/object_changes.h"
+#include "core/placement/state.h"
+
+namespace berth {
+
+class VolumeBinder {
+ public:
+  static constexpr std::string_view kRecord = "doomed";  // of Table::meta: deleted objects that are still in use
+
+  // All outlive it.
+  VolumeBinder(const PlacementContext& context, const PlacementState& state, ObjectChanges& changes,
+               PlacementEvents& events);
+
+  Status load(const RecordView& record);
+  // Marks what load() brought as being deleted.
+  void restore();
+
+  // The claims and volumes are Bound, now or as soon as both are known; `holder`: a pod uid, or a release_key().
+  void hold(const std::string& holder, const std::vector<BoundVolume>& bound_volumes);
+  void hold(const Row& row);
+  void forget_holder(const std::string& holder) { awaited_.erase(holder); }
+  // Nothing binds the claim any more: a deleted one, whose name the next claim may take.
+  void forget_claim(const std::string& claim);
+
+  // Reserved by a row in prebind: whatever is reported of the volume meanwhile, it stays until the device has answered,
+  // since the row may be about to bind it.
+  bool is_reserved(const std::string& volume) const;
+  // A row in prebind has ended: what was reported of its volumes while they were reserved is carried out.
+  void unreserve(const Row& row);
+  // Claim and volume become each other's; false: nothing changed.
+  bool bind(const BoundVolume& bound_volume);
+  // Two nodes reported one pod: the node of its earlier place was forgotten, and the claim's data there given up,
+  // before the store that knew of it was lost. The claim moves with the row that was found, and the volume that it had
+  // waits for the operator.
+  void move_claims(const Row& found);
+  // The claim may be bound again, elsewhere.
+  void unbind(const std::shared_ptr<const PersistentVolumeClaim>& claim);
+
+  // A claim is about to be accepted for the first time: makes its half of a binding fit what is known.
+  void settle_claim(const std::string& key, Json& manifest);
+  // A volume or claim was accepted: the two halves of a binding may arrive one after the other.
+  void join_halves(Kind kind, const std::string& key);
+  // After adopt mode: halves that had to wait for the reports of the nodes.
+  void join_waiting_halves();
+
+  // The delete of a volume or claim was accepted; it is carried out when no pod uses the object.
+  void begin_delete(Kind kind, const std::string& key);
+  bool is_terminating(Kind kind, const std::string& key) const { return terminating_.contains({kind, key}); }
+  void delete_unused();
+
+ private:
+  using IsIt = std::function<bool(const BoundVolume&)>;
+
+  bool is_reserved(const IsIt& is_it) const;
+  bool is_used(const std::string& claim) const;
+  bool is_taken(const BoundVolume& bound_volume) const;
+  bool is_volume_of_another(const BoundVolume& bound_volume) const;
+  bool must_wait(const std::string& claim) const;
+  void join_half(Kind kind, const std::string& key);
+  void give_up_volume(const BoundVolume& bound_volume);
+  void release(const std::string& volume, const std::string& claim);
+  void offer_again(const PersistentVolume& deleted);
+  void save_terminating();
+
+  const PlacementContext& context_;
+  const PlacementState& state_;
+  ObjectChanges& changes_;
+  PlacementEvents& events_;
+  // By holder: claim or volume is not known yet.
+  std::map<std::string, std::vector<BoundVolume>> awaited_;
+  std::set<std::pair<Kind, std::string>> terminating_;  // volumes and claims whose delete waits for their users
+};
+
+}  // namespace berth
