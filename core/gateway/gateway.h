@@ -1,4 +1,4 @@
-// Gateway: the story of one pod, from the retained manifest to the proof that it runs (architecture.md §2). Owns queue,
+// Gateway: the story of one pod, from the retained manifest to the proof that it runs (README.md). Owns queue,
 // cache, rows and release lists; fed with messages, link changes and due timers; ends each turn with one commit.
 //
 // The implementation is told in chapters: gateway.cc (start, dispatch, turn), gateway_recovery.cc (what a start does

@@ -1,4 +1,4 @@
-// The row's road: from the decision to the device's proof, and back when it is refused (handshake.md §4, P1-P7).
+// The row's road: from the decision to the device's proof, and back when it is refused (rules P1-P7).
 #include <algorithm>
 
 #include "core/check.h"

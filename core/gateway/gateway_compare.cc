@@ -1,4 +1,4 @@
-// List/Slots: what a device runs against what the rows say; and adopt mode after a lost store (handshake.md §5, P8).
+// List/Slots: what a device runs against what the rows say; and adopt mode after a lost store (rules.md P8).
 #include <algorithm>
 #include <utility>
 

@@ -1,5 +1,5 @@
-// desired/: what operators say, what the broker retains of it, and the gateway's own word coming back (handshake.md
-// §2).
+// desired/: what operators say, what the broker retains of it, and the gateway's own word coming back (who owns
+// the truth: core/handshake/rules.md).
 #include "core/gateway/gateway.h"
 #include "core/objects/accepting.h"
 

@@ -1,4 +1,4 @@
-// Which epochs live on a node: those of its rows and of its release-list entries (handshake.md P10).
+// Which epochs live on a node: those of its rows and of its release-list entries (rules.md P10).
 #include <algorithm>
 #include <iterator>
 

@@ -1,4 +1,4 @@
-// How much one node may say in a turn (handshake.md §5). What it says beyond that is heard in the turns that follow, in
+// How much one node may say in a turn (rules.md, Back-pressure). More is heard in the turns that follow, in
 // its order and the newest of each topic only; beyond what is kept for it, not at all: whatever mattered is said or
 // asked again. So a node that floods delays itself, and costs the others no more than the reading of its messages.
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Devices in: state, presence, heartbeats, observed pod status; silence (handshake.md §2, §5).
+// Devices in: state, presence, heartbeats, observed pod status; silence (core/handshake/rules.md, Silent nodes).
 #include "core/api/timestamp.h"
 #include "core/gateway/gateway.h"
 

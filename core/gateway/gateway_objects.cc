@@ -1,4 +1,4 @@
-// Manifests in: accept, update, delete (handshake.md §2, P7). The gateway owns the objects; absence never deletes.
+// Manifests in: accept, update, delete (rules.md P7). The gateway owns the objects; absence never deletes.
 #include <algorithm>
 
 #include "core/api/defaults.h"

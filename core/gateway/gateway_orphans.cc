@@ -1,4 +1,4 @@
-// Orphans: workloads found in adopt mode whose object is not there (handshake.md §5). Each stands on its node's release
+// Orphans: workloads found in adopt mode whose object is not there (rules.md P8). Each stands on its node's release
 // list, so it is charged and its epoch is held, but nothing is asked of the device before the operator has spoken: a
 // delete of the uid releases it, its object takes it up. Until then a pod of that uid is placed nowhere.
 #include "core/gateway/gateway.h"

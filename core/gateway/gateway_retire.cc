@@ -1,4 +1,4 @@
-// `node forget` (handshake.md P9): the operator's word that a device is gone for good. What it held ends without proof;
+// `node forget` (rules.md P9): the operator's word that a device is gone for good. What it held ends without proof;
 // should it return all the same, it is first cleared of everything, and gets no pod before that.
 //
 // A retired name is "<node>/<incarnation>", or "<node>/" when the incarnation was never heard: then whichever returns

@@ -1,4 +1,4 @@
-// How much a node is asked at one time (handshake.md §5): a few rows in prebind and bind each, so that one that says
+// How much a node is asked at once (rules.md, Back-pressure): a few rows in prebind and bind, so that one that says
 // nothing takes up no more of the window than that. What is decided beyond it keeps its place in the cache, is begun as
 // the node answers, and goes back to the queue when it does not within the promise limit.
 #include <utility>

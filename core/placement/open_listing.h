@@ -1,4 +1,4 @@
-// OpenListing: the pages of a node's Slots while they come (handshake.md §5).
+// OpenListing: the pages of a node's Slots while they come (core/handshake/rules.md, Comparison).
 #pragma once
 
 #include <cstdint>
