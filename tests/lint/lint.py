@@ -8,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 
+import citations
 import coroutines
 import includes
 import layout
@@ -25,6 +26,7 @@ def rules(arguments, tree):
     yield "sizes", lambda: sizes.check(tree)
     yield "layout", lambda: layout.check(tree)
     yield "markers and paths", lambda: markers.check(tree)
+    yield "citations", lambda: citations.check(tree)
     yield "clang-format", lambda: style.check_format(tree)
     if not arguments.no_tidy:
         build = ROOT / "build" / "tidy"

@@ -86,6 +86,13 @@ def masked(text, keep_includes=False):
     return _LITERAL.sub(blank, text)
 
 
+def comments(text):
+    """(offset, comment) of each comment in C++ text, a // line or a /* block */."""
+    for match in _LITERAL.finditer(text):
+        if match.group(0).startswith("/"):
+            yield match.start(), match.group(0)
+
+
 _CLOSE = {"(": ")", "[": "]", "{": "}"}
 
 
