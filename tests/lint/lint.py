@@ -15,6 +15,7 @@ import layout
 import markers
 import sizes
 import style
+import terms
 from source import Tree
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,6 +28,7 @@ def rules(arguments, tree):
     yield "layout", lambda: layout.check(tree)
     yield "markers and paths", lambda: markers.check(tree)
     yield "citations", lambda: citations.check(tree)
+    yield "terms", lambda: terms.check(tree)
     yield "clang-format", lambda: style.check_format(tree)
     if not arguments.no_tidy:
         build = ROOT / "build" / "tidy"
