@@ -37,7 +37,7 @@ struct LogSettings {
   LogFormat format = LogFormat::text;
 };
 
-// One account of the embedded broker; what it may read and write follows from its role (handshake.md §3).
+// One account of the embedded broker; what it may read and write follows from its role (rules.md, Topics).
 //   - {identity, role: node|operator, password | password_file}; with neither, the broker makes a password up and
 //   leaves
 //     it in <state_dir>/broker/password/<identity>

@@ -171,21 +171,16 @@ def issues():
 
 
 def recorded_cases():
-    """The folder of recorded cases; None when there is none."""
-    named = os.environ.get("BERTH_CONFORMANCE")
-    folder = Path(named) if named else ROOT.parent / "shared" / "conformance"
-    if named and not folder.is_dir():
-        raise PartError(f"BERTH_CONFORMANCE names {named}, which is no folder")
-    return folder if folder.is_dir() else None
+    """The folder of recorded cases: ours, unpacked, and what BERTH_CONFORMANCE or ../shared/conformance has besides."""
+    folder = ROOT / "build" / "recorded-cases"
+    if call([PYTHON, "tests/conformance/recorded.py", folder], 300):
+        raise PartError("the recorded cases cannot be unpacked; the message is above")
+    return folder
 
 
 def conformance():
-    folder = recorded_cases()
-    if folder is None:
-        say("conformance SKIPPED: no recorded cases here; name their folder in BERTH_CONFORMANCE")
-        return Count(skipped=1)
     build("dev", "tests/conformance/all")
-    return ctest("conformance", "dev", "conformance", env={"BERTH_CONFORMANCE": str(folder)}, test_limit_s=600)
+    return ctest("conformance", "dev", "conformance", test_limit_s=600)
 
 
 def lint():
@@ -302,9 +297,9 @@ def same():
     for arch in CROSS:
         cross_ready(arch)
         build(arch, *CROSS_TARGETS)
+    folder = recorded_cases()
     for arch in CROSS:
-        if folder := recorded_cases():
-            jobs.append(lambda arch=arch: same_program(arch, "conformance/berth_conformance", folder, "recorded answers"))
+        jobs.append(lambda arch=arch: same_program(arch, "conformance/berth_conformance", folder, "recorded answers"))
     for arch in CROSS:
         jobs.append(lambda arch=arch: same_traces(arch, here))
         jobs.append(lambda arch=arch: same_program(arch, "sim/berth_sim", "--teeth", "the simulator's invariants bite"))

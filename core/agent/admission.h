@@ -1,6 +1,6 @@
-// Admission (handshake.md N2, S8): may a pod have what it asks of this device? Plain functions of what the device
-// offers and of what its slots hold. The rules are those of NodeResourcesFit (core/cache/node_info.h) and NodePorts
-// (core/api/host_ports.h).
+// Admission (core/handshake/rules.md N2, S8): may a pod have what it asks of this device? Plain functions of what the
+// device offers and of what its slots hold. The rules are those of NodeResourcesFit (core/cache/node_info.h) and
+// NodePorts (core/api/host_ports.h).
 #pragma once
 
 #include <string>

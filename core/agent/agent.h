@@ -1,4 +1,5 @@
-// Agent: the device side of the handshake, a state machine over Store and Runtime (handshake.md N0-N5, P10).
+// Agent: the device side of the handshake, a state machine over Store and Runtime (rules N0-N5, P10 of
+// core/handshake/rules.md).
 // Owns nothing that sleeps: the host feeds messages, link changes and due timers, and ends each turn.
 // agent.cc starts, sweeps and reports; agent_slots.cc carries requests and the runtime's words out.
 #pragma once

@@ -1,5 +1,5 @@
-// What a device says unasked, as payloads: its facts, presence, heartbeats and the status of its pods (handshake.md
-// §3).
+// What a device says unasked, as payloads: its facts, presence, heartbeats and the status of its pods (topics:
+// core/handshake/rules.md).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // The device's rules as pure functions of what is durable, and the one table of a slot's legal moves
-// (handshake.md N1-N5, P10). The agent carries the decisions out; tests/model explores them.
+// (core/handshake/rules.md N1-N5, P10). The agent carries the decisions out; tests/model explores them.
 //
 //            admit              prepared            Bind              exited
 //     none ────────▶ preparing ─────────▶ prepared ───────▶ running ────────▶ finished

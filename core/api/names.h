@@ -1,4 +1,5 @@
-// The syntax of names and labels (apimachinery pkg/api/validation, pkg/util/validation; handshake.md §3).
+// The syntax of names and labels (apimachinery pkg/api/validation, pkg/util/validation; Topics in
+// core/handshake/rules.md).
 #pragma once
 
 #include <string_view>

@@ -46,7 +46,7 @@ struct NodeInfo {
   Resources allocatable;
   Resources requested;              // sum over pods and charges
   Resources requested_for_scoring;  // the same sum of pod_requests_for_scoring()
-  // Requests of release-list entries: gone from the pod, still charged to the node (handshake.md P6). Key: uid/epoch.
+  // Requests of release-list entries: gone from the pod, still charged to the node (rule P6). Key: uid/epoch.
   Shared<std::map<std::string, Resources>> charges;
   std::int64_t generation = 0;  // grows with each change of this node
 

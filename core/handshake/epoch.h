@@ -1,4 +1,4 @@
-// Epoch: names one placement of one pod. (term, counter), compared in that order; never reused (handshake.md §4).
+// Epoch: names one placement of one pod. (term, counter), compared in that order; never reused (rules.md).
 #pragma once
 
 #include <compare>

@@ -1,4 +1,4 @@
-// The messages of the exchange between the gateway and one device node, and their JSON form (handshake.md §4, §5;
+// The messages of the exchange between the gateway and one device node, and their JSON form (rules.md;
 // the page for other implementers is transports/README.md).
 #pragma once
 

@@ -1,4 +1,4 @@
-// Topic names: "berth/v1/<fleet>/..." (handshake.md §3). Both sides and the simulator speak through these.
+// Topic names: "berth/v1/<fleet>/..." (rules.md, Topics). Both sides and the simulator speak through these.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // Objects: every Kubernetes object the gateway has accepted, typed in memory and durable in Table::object. The gateway
-// is their owner (handshake.md §2); this room keeps them and knows nothing of nodes or rows.
+// is their owner (core/handshake/rules.md); this room keeps them and knows nothing of nodes or rows.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
 // Task: the coroutine type of the binding cycle, and Mailbox, the one thing it may wait for. Single-threaded; Asio
-// stays out of core (architecture.md §3). GCC 12: co_await stands alone or as a whole initialiser, parameters are
+// stays out of core (core/README.md). GCC 12: co_await stands alone or as a whole initialiser, parameters are
 // references to what outlives the task or plain values (tests/lint checks the shapes it miscompiles).
 #pragma once
 

@@ -12,7 +12,7 @@ namespace berth {
 
 namespace {
 
-constexpr std::size_t kPodBytesMax = 56 * 1024;     // PreBind carries a pod whole (handshake.md §3)
+constexpr std::size_t kPodBytesMax = 56 * 1024;     // PreBind carries a pod whole (rules.md, Topics)
 constexpr std::size_t kObjectBytesMax = 63 * 1024;  // a request is one message of at most 64 KiB
 
 template <class T>

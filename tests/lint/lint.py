@@ -8,12 +8,14 @@ import sys
 import time
 from pathlib import Path
 
+import citations
 import coroutines
 import includes
 import layout
 import markers
 import sizes
 import style
+import terms
 from source import Tree
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,6 +27,8 @@ def rules(arguments, tree):
     yield "sizes", lambda: sizes.check(tree)
     yield "layout", lambda: layout.check(tree)
     yield "markers and paths", lambda: markers.check(tree)
+    yield "citations", lambda: citations.check(tree)
+    yield "terms", lambda: terms.check(tree)
     yield "clang-format", lambda: style.check_format(tree)
     if not arguments.no_tidy:
         build = ROOT / "build" / "tidy"

@@ -86,6 +86,26 @@ def masked(text, keep_includes=False):
     return _LITERAL.sub(blank, text)
 
 
+def spoken(text):
+    """C++ text of the same length and lines: comments and string literals stand, code and includes are blank."""
+    kept, at = [], 0
+    for match in _LITERAL.finditer(text):
+        start = match.start()
+        line = text[text.rfind("\n", 0, start) + 1:start]
+        if match.group(0).startswith("'") or re.match(r"\s*#\s*include\b", line):
+            continue
+        kept += [re.sub(r"[^\n]", " ", text[at:start]), match.group(0)]
+        at = match.end()
+    return "".join(kept) + re.sub(r"[^\n]", " ", text[at:])
+
+
+def comments(text):
+    """(offset, comment) of each comment in C++ text, a // line or a /* block */."""
+    for match in _LITERAL.finditer(text):
+        if match.group(0).startswith("/"):
+            yield match.start(), match.group(0)
+
+
 _CLOSE = {"(": ")", "[": "]", "{": "}"}
 
 

@@ -147,7 +147,7 @@ State Machine::read_listing(State state, int node) const {
   return state;
 }
 
-// A slot that no row explains (handshake.md §5).
+// A slot that no row explains (core/handshake/rules.md, Comparison).
 State Machine::adopt(State state, int pod, Held slot) const {
   Ledger& ledger = state.live;
   Held& row = ledger.row[pod];

@@ -1,4 +1,5 @@
-// The invariants S1-S12 and L1-L5 (handshake.md §4): one function each, which says in words what is wrong, or nothing.
+// The invariants S1-S12 and L1-L5 (core/handshake/rules.md): one function each, which says in words what is wrong, or
+// nothing.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// A whole fleet that comes back at once (handshake.md §5): everybody is known again, nobody is called silent who is
+// A whole fleet that returns at once (rules.md, Comparison): everybody is known again, nobody is called silent who is
 // not, and nothing grows with the number of times it happens.
 #include <malloc.h>
 

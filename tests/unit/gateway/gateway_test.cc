@@ -1,4 +1,4 @@
-// Manifests, devices, comparison and clients at the gateway's door (handshake.md §2, §5, P8).
+// Manifests, devices, comparison and clients at the gateway's door (core/handshake/rules.md P8).
 #include "tests/unit/gateway/gateway_fixture.h"
 
 namespace berth {

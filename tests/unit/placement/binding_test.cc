@@ -1,4 +1,4 @@
-// The row's road, message by message (handshake.md P1-P7).
+// The row's road, message by message (core/handshake/rules.md P1-P7).
 #include "tests/unit/gateway/gateway_fixture.h"
 
 namespace berth {

@@ -1,0 +1,65 @@
+#!/usr/bin/python3
+"""recorded.py FOLDER [PROGRAM]: unpacks the recorded cases into FOLDER, then runs PROGRAM FOLDER in its own place.
+
+The cases of this repository lie in cases/, compressed. BERTH_CONFORMANCE may name a folder with more of them; unset,
+shared/conformance beside the repository is looked at, if there is one. Of such a folder only the files are added whose
+bytes none of ours has: the same family is never replayed twice. FOLDER is emptied first.
+"""
+
+import hashlib
+import lzma
+import os
+import shutil
+import sys
+from pathlib import Path
+
+CASES = Path(__file__).resolve().parent / "cases"
+BESIDE = Path(__file__).resolve().parents[3] / "shared" / "conformance"
+
+
+def more_folder(environment=os.environ):
+    """The folder whose cases are added to ours; None: there is none."""
+    named = environment.get("BERTH_CONFORMANCE")
+    if named and not Path(named).is_dir():
+        raise SystemExit(f"BERTH_CONFORMANCE names {named}, which is no folder")
+    return Path(named) if named else BESIDE if BESIDE.is_dir() else None
+
+
+def gather(to, ours=CASES, more=None):
+    """Unpacks ours into `to`, and copies there what `more` has besides; how many families each gave."""
+    to = Path(to)
+    shutil.rmtree(to, ignore_errors=True)
+    digests = set()
+    for packed in sorted(ours.rglob("*.json.xz")):
+        content = lzma.decompress(packed.read_bytes())
+        digests.add(hashlib.sha256(content).digest())
+        file = to / packed.relative_to(ours).with_suffix("")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+    unpacked = len(digests)
+    for path in sorted(more.rglob("*.json")) if more else []:
+        content = path.read_bytes()
+        digest = hashlib.sha256(content).digest()
+        if digest in digests:
+            continue
+        digests.add(digest)
+        file = to / "added" / path.relative_to(more)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+    return unpacked, len(digests) - unpacked
+
+
+def main(arguments):
+    if not 1 <= len(arguments) <= 2:
+        raise SystemExit(__doc__)
+    more = more_folder()
+    unpacked, added = gather(arguments[0], more=more)
+    if not unpacked:
+        raise SystemExit(f"{CASES} holds no recorded cases")
+    print(f"{unpacked} families" + (f", and {added} of {more}" if added else ""), flush=True)
+    if len(arguments) == 2:
+        os.execv(arguments[1], [arguments[1], arguments[0]])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
