@@ -33,10 +33,10 @@ def workloads(fleet_name):
 
 def assert_one_place(fleet_name):
     """S4: all processes of a pod belong to one node and one epoch."""
-    places = collections.defaultdict(set)
+    placements = collections.defaultdict(set)
     for workload in workloads(fleet_name):
-        places[workload.uid].add((workload.node, workload.epoch))
-    for uid, where in places.items():
+        placements[workload.uid].add((workload.node, workload.epoch))
+    for uid, where in placements.items():
         assert len(where) == 1, f"S4: pod {uid} runs as {sorted(where)}"
 
 
