@@ -1,4 +1,4 @@
-// Lists of messages taken apart, for tests that look at one message at a time.
+// Splits lists of messages, for tests that handle one message at a time.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace berth {
 
 template <class T>
 Result<T> only_one(std::vector<Result<T>> messages) {
-  if (messages.size() != 1) return Status::error("a list of " + std::to_string(messages.size()) + " messages");
+  if (messages.size() != 1) return Status::error("expected one message, got " + std::to_string(messages.size()));
   return std::move(messages.front());
 }
 
@@ -23,7 +23,7 @@ inline Result<Answer> decode_answer(std::string_view payload, std::string_view n
   return only_one(decode_answers(payload, node));
 }
 
-// Items of a list of events, each with what the list says of all.
+// The items of a list of events, each completed with the members that the list shares.
 inline std::vector<std::string> taken_apart_events(std::string_view payload) {
   const Json list = *Json::parse(payload);
   const Json* items = list.find("items");
@@ -39,7 +39,7 @@ inline std::vector<std::string> taken_apart_events(std::string_view payload) {
   return apart;
 }
 
-// What was sent, as if each message of a list had come alone.
+// The sent message, with lists split into single messages.
 inline std::vector<Message> taken_apart(const Message& sent) {
   std::vector<Message> apart;
   const auto add = [&](const auto& list) {

@@ -302,7 +302,7 @@ def same():
         jobs.append(lambda arch=arch: same_program(arch, "conformance/berth_conformance", folder, "recorded answers"))
     for arch in CROSS:
         jobs.append(lambda arch=arch: same_traces(arch, here))
-        jobs.append(lambda arch=arch: same_program(arch, "sim/berth_sim", "--teeth", "the simulator's invariants bite"))
+        jobs.append(lambda arch=arch: same_program(arch, "sim/berth_sim", "--self-test", "the simulator's self-test"))
     return side_by_side(jobs)
 
 

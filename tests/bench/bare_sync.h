@@ -1,4 +1,4 @@
-// What a sync costs here, by itself.
+// The cost of a plain sync on this machine.
 #pragma once
 
 #include <unistd.h>
@@ -11,7 +11,7 @@
 
 namespace berth::bench {
 
-// Of an fdatasync after ten bytes, at p99, in a file of this folder.
+// The p99 time of an fdatasync after writing ten bytes to a file in this folder.
 inline double bare_sync_ms(const std::string& folder) {
   std::vector<double> times;
   std::FILE* file = std::fopen((folder + "/bare").c_str(), "w");

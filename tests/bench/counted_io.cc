@@ -13,7 +13,7 @@ DiskUse disk_use() { return use; }
 
 }  // namespace berth::bench
 
-// These names stand before the C library's, so SQLite's calls come here.
+// These definitions take precedence over the C library's, so SQLite calls them.
 extern "C" ssize_t pwrite64(int fd, const void* bytes, size_t count, off64_t offset) {
   berth::bench::use.bytes += count;
   return syscall(SYS_pwrite64, fd, bytes, count, offset);

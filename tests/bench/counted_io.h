@@ -1,4 +1,4 @@
-// What this process asks of the disk: its calls of write and sync, counted on their way to the kernel.
+// Counts this process's write and sync system calls.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 namespace berth::bench {
 
 struct DiskUse {
-  std::uint64_t bytes = 0;  // given to pwrite and write
+  std::uint64_t bytes = 0;  // passed to pwrite and write
   std::uint64_t syncs = 0;  // fsync and fdatasync
   DiskUse operator-(const DiskUse& before) const { return {bytes - before.bytes, syncs - before.syncs}; }
 };

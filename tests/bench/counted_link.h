@@ -1,4 +1,4 @@
-// A transport that counts what passes through it by its cause, in bytes as MQTT 5 lays them on the wire.
+// A transport that counts messages and their bytes on the wire (MQTT 5) by type of message.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ class CountedLink final : public Transport, private Transport::Handler {
  public:
   struct Count {
     std::uint64_t messages = 0;
-    std::uint64_t bytes = 0;  // with acknowledgements
+    std::uint64_t bytes = 0;  // including acknowledgements
   };
 
   explicit CountedLink(Transport& link) : link_(link) {}
@@ -34,7 +34,7 @@ class CountedLink final : public Transport, private Transport::Handler {
     link_.subscribe(filter, qos, options);
   }
 
-  // "to status", "from PreBound", ...: what was sent and received.
+  // By direction and type: "to status", "from PreBound", ...
   const std::map<std::string, Count>& counts() const { return counts_; }
   void forget() { counts_.clear(); }
 

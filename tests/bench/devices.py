@@ -1,4 +1,4 @@
-"""A whole fleet of devices and its operator in one client: they agree at once with what is asked (transports/README.md)."""
+"""A simulated fleet of devices and its operator in one MQTT client; the devices accept every request at once."""
 
 import json
 import sys
@@ -10,11 +10,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "integration"))
 from broker import Client  # noqa: E402
 from mqtt_packets import messages_of  # noqa: E402
 
-ITEMS = 32  # of one list
+ITEMS = 32  # per list of answers
 
 
 def manifest(name):
-    """Of 278 bytes with its uid, as bench_store's."""
+    """A manifest of 278 bytes with its uid, like that of bench_store."""
     resources = {"requests": {"cpu": "1m", "memory": "1Mi"}}
     container = {"image": "registry.lan/sensor:1.4", "name": "c", "resources": resources}
     metadata = {"labels": {"app": "sensor"}, "name": name, "namespace": "default", "uid": str(uuid.uuid4())}
@@ -31,27 +31,27 @@ class Devices(Client):
         self.names = [f"node-{number:05}" for number in range(nodes)]
         self.slots = {}  # uid -> (node, epoch, state)
         self.pods = {}  # uid -> name
-        self.ready, self.running, self.listed = set(), set(), set()  # topics of statuses; nodes that were asked for a list
+        self.ready, self.running, self.listed = set(), set(), set()  # topics of statuses; nodes that received a List
         super().__init__(port, "devices")
         self.paho.max_inflight_messages_set(1000)
         for below in ("nodes/+/requests", "status/nodes/#", "status/pods/#"):
             self.subscribe(fleet.topic(below))
 
-    def appear(self):
+    def join(self):
         for name in self.names:
             about = {"incarnation": f"inc-{name}", "bootId": "boot", "session": "1", "sequence": "1"}
             state = {**about, "name": name, "heartbeatMs": "3600000", "labels": {"zone": name[-1]}, "taints": [], "volumes": [],
                      "allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}}
-            self.say(f"nodes/{name}/state", state, retain=True)
-            self.say(f"nodes/{name}/presence", {**about, "online": True}, retain=True)
+            self.publish_json(f"nodes/{name}/state", state, retain=True)
+            self.publish_json(f"nodes/{name}/presence", {**about, "online": True}, retain=True)
 
-    def want(self, pods):
+    def apply_pods(self, pods):
         for number in range(pods):
-            wanted = manifest(f"pod-{number:06}")
-            self.pods[wanted["metadata"]["uid"]] = wanted["metadata"]["name"]
-            self.say(f"desired/pods/default/{wanted['metadata']['name']}", wanted, retain=True)
+            pod = manifest(f"pod-{number:06}")
+            self.pods[pod["metadata"]["uid"]] = pod["metadata"]["name"]
+            self.publish_json(f"desired/pods/default/{pod['metadata']['name']}", pod, retain=True)
 
-    def say(self, below, value, retain=False):
+    def publish_json(self, below, value, retain=False):
         self.paho.publish(self.fleet.topic(below), compact(value), 1, retain)
 
     def on_message_(self, _client, _userdata, received):
@@ -59,10 +59,10 @@ class Devices(Client):
         if levels[0] == "nodes":
             self.take_(levels[1], json.loads(received.payload))
             return
-        told, word = (self.ready, b'"True"') if levels[1] == "nodes" else (self.running, b'"Running"')
-        if word in received.payload:
+        topics, marker = (self.ready, b'"True"') if levels[1] == "nodes" else (self.running, b'"Running"')
+        if marker in received.payload:
             with self.changed:
-                told.add(received.topic)
+                topics.add(received.topic)
                 self.changed.notify_all()
 
     def take_(self, node, payload):
@@ -70,7 +70,7 @@ class Devices(Client):
         answers = [self.answer_(node, request) for request in requests]
         for first in range(0, len(answers), ITEMS):
             some = answers[first:first + ITEMS]
-            self.say(f"gateways/{requests[0]['gateway']}/answers/{node}", some[0] if len(some) == 1 else {"items": some})
+            self.publish_json(f"gateways/{requests[0]['gateway']}/answers/{node}", some[0] if len(some) == 1 else {"items": some})
 
     def answer_(self, node, request):
         answer = {"incarnation": f"inc-{node}"}
@@ -89,5 +89,5 @@ class Devices(Client):
         if bound:
             status = {"uid": request["uid"], "epoch": request["epoch"], "incarnation": f"inc-{node}", "slot": "running",
                       "phase": "Running", "containerStatuses": []}
-            self.say(f"nodes/{node}/pods/default/{self.pods[request['uid']]}", status, retain=True)
+            self.publish_json(f"nodes/{node}/pods/default/{self.pods[request['uid']]}", status, retain=True)
         return {**answer, "type": "Bound" if bound else "PreBound"}

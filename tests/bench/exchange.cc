@@ -1,6 +1,6 @@
-// What the exchange costs from end to end: a real mosquitto, the gateway on its SQLite (synchronous=FULL), and devices
-// that answer at once, in one process and one loop. Beside it, in the same run: bare pairs of request and answer over
-// the same broker and connections, and bare groups of fsync.
+// The end-to-end cost of the exchange: a real mosquitto, the gateway with SQLite (synchronous=FULL), and devices that
+// answer at once, in one process and one event loop. For comparison, in the same run: plain request/answer pairs over
+// the same broker and connections, and plain fsyncs of groups.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -32,11 +32,11 @@ namespace {
 
 constexpr int kNodes = 20;
 constexpr int kRounds = 5;
-constexpr int kGroup = 1000;  // pods wanted at once, in each round
+constexpr int kGroup = 1000;  // pods applied at once in each round
 constexpr int kPods = kRounds * kGroup;
-constexpr int kPairs = 5000;           // bare ones before them
-constexpr int kLone = 200;             // pods wanted one after the other
-constexpr int kHandlersPerTurn = 128;  // as firmware-host/loop.h
+constexpr int kPairs = 5000;           // plain pairs before them
+constexpr int kLone = 200;             // pods applied one after another
+constexpr int kHandlersPerTurn = 128;  // as in firmware-host/loop.h
 
 class SteadyClock final : public Clock {
  public:
@@ -49,7 +49,7 @@ class SteadyClock final : public Clock {
   using Millis_ = std::chrono::milliseconds;
 };
 
-class DeafLog final : public Log {
+class WarningLog final : public Log {
  public:
   void write(Level level, std::string_view event, std::initializer_list<Field> fields) override {
     if (level < Level::warn) return;
@@ -78,7 +78,7 @@ std::string manifest(int number) {
          R"({"cpu":"1m","memory":"1Mi"}}}]}})";
 }
 
-// All devices over one connection, and the far end of the bare pairs.
+// All devices over one connection; also answers the plain pairs.
 class Devices final : public Transport::Handler {
  public:
   explicit Devices(Transport& link) : link_(link) { link.set_handler(this); }
@@ -90,35 +90,36 @@ class Devices final : public Transport::Handler {
     for (int number = 0; number < kNodes; ++number) {
       const std::string name = node_name(number);
       const std::string who = R"({"incarnation":"inc-)" + name + R"(","session":"1",)";
-      say(topics_.node_state(name),
+      publish(
+          topics_.node_state(name),
           who +
               R"("bootId":"b","sequence":"1","heartbeatMs":"3600000","allocatable":{"cpu":"64","memory":"64Gi","pods":"2000"}})",
           true);
-      say(topics_.node_presence(name), who + R"("online":true})", true);
+      publish(topics_.node_presence(name), who + R"("online":true})", true);
     }
   }
   void on_message(const Message& message) override {
-    if (message.topic == "bare/request") return say("bare/answer", message.payload, false);
+    if (message.topic == "bare/request") return publish("bare/answer", message.payload, false);
     const std::string node(topics_.split(message.topic)[1]);
     const std::vector<Answer> answers = ready_answers(node, message.payload);
     for (const Answer& answer : answers) bound += answer.type == AnswerType::bound ? 1 : 0;
-    for (const std::string& payload : encode_all(answers)) say(topics_.answers("gateway", node), payload, false);
+    for (const std::string& payload : encode_all(answers)) publish(topics_.answers("gateway", node), payload, false);
   }
-  void say(const std::string& topic, const std::string& payload, bool retain) {
+  void publish(const std::string& topic, const std::string& payload, bool retain) {
     Message message;
     message.topic = topic;
     message.payload = payload;
     message.retain = retain;
     link_.send(message);
   }
-  std::size_t bound = 0;  // told so far; a resent Bind counts again
+  std::size_t bound = 0;  // Bound answers so far; a resent Bind counts again
 
  private:
   Transport& link_;
   Topics topics_{"default"};
 };
 
-// The near end of the bare pairs: so many under way at any time.
+// Sends the plain pairs, a constant number of them at a time.
 class Pairs final : public Transport::Handler {
  public:
   explicit Pairs(Transport& link) : link_(link) { link.set_handler(this); }
@@ -127,7 +128,7 @@ class Pairs final : public Transport::Handler {
   }
   void on_message(const Message&) override {
     ++got;
-    if (sent < wanted) ask();
+    if (sent < total) ask();
   }
   void ask() {
     Message message;
@@ -136,7 +137,7 @@ class Pairs final : public Transport::Handler {
     ++sent;
     link_.send(message);
   }
-  int wanted = 0, sent = 0, got = 0;
+  int total = 0, sent = 0, got = 0;
 
  private:
   Transport& link_;
@@ -161,7 +162,7 @@ class Run {
     counted_ = std::make_unique<CountedLink>(*gateway_link_);
     gateway_ = std::make_unique<Gateway>(options_, registry_, clock_, *counted_, *store_, timers_, log_);
     if (!gateway_->start().is_success()) fail("the gateway does not start");
-    gateway_link_->set_on_turn([this] { heard_ = true; });
+    gateway_link_->set_on_turn([this] { received_ = true; });
     gateway_link_->start();
     spin("the nodes", [&] { return gateway_->not_ready().empty() && gateway_->nodes().all().size() == kNodes; });
     for (const int file : open_files()) {
@@ -169,9 +170,9 @@ class Run {
     }
   }
 
-  // Pairs and binds by turns: what disturbs the machine for a while disturbs both.
+  // Alternates pairs and binds, so that a disturbance of the machine affects both.
   void run_rounds() {
-    counted_->forget();  // what the start took
+    counted_->forget();  // exclude the start
     for (int round = 0; round < kRounds; ++round) {
       make_pairs();
       bind_group(round * kGroup);
@@ -182,15 +183,15 @@ class Run {
   std::uint64_t bytes_a_bind() const { return bytes_ / kPods; }
   std::uint64_t commits() const { return commits_; }
   const std::map<std::string, CountedLink::Count>& counts() const { return counted_->counts(); }
-  double cpu_us() const { return cpu_s_ * 1e6 / kPods; }  // of this process a bind, devices and bench included
+  double cpu_us() const { return cpu_s_ * 1e6 / kPods; }  // of this process per bind, including devices and benchmark
 
-  // From an operator's publish to a pod that is bound, one at a time: milliseconds, in order.
+  // Milliseconds from an operator's publish until the pod is bound, one pod at a time; sorted.
   std::vector<double> lone_ms() {
     std::vector<double> times;
     for (int pod = kPods; pod < kPods + kLone; ++pod) {
       const auto began = std::chrono::steady_clock::now();
-      want(pod);
-      spin("a lone pod", [&] { return devices_.bound > static_cast<std::size_t>(pod) && is_bound(pod); });
+      apply(pod);
+      spin("a single pod", [&] { return devices_.bound > static_cast<std::size_t>(pod) && is_bound(pod); });
       times.push_back(seconds_since(began) * 1000);
     }
     std::sort(times.begin(), times.end());
@@ -200,9 +201,9 @@ class Run {
  private:
   void make_pairs() {
     const auto began = std::chrono::steady_clock::now();
-    pairs_.wanted += kPairs;
+    pairs_.total += kPairs;
     for (int window = 0; window < 64; ++window) pairs_.ask();
-    spin("the bare pairs", [&] { return pairs_.got == pairs_.sent; });
+    spin("the plain pairs", [&] { return pairs_.got == pairs_.sent; });
     pairs_s_ += seconds_since(began);
   }
   void bind_group(int first) {
@@ -212,10 +213,10 @@ class Run {
     const auto all = static_cast<std::size_t>(first) + kGroup;
     std::uint64_t manifests = 0;
     for (int pod = first; pod < first + kGroup; ++pod) {
-      want(pod);
+      apply(pod);
       manifests += manifest(pod).size();
     }
-    spin("bound pods", [&] { return devices_.bound >= all && bound() >= all; });
+    spin("all pods to be bound", [&] { return devices_.bound >= all && bound() >= all; });
     binds_s_ += seconds_since(began);
     cpu_s_ += static_cast<double>(std::clock() - cpu) / CLOCKS_PER_SEC;
     commits_ += store_->commits() - commits;
@@ -230,8 +231,8 @@ class Run {
   void turn() {
     if (!gateway_->finish_turn().is_success()) fail("a commit failed");
   }
-  void want(int pod) {
-    devices_.say("berth/v1/default/desired/pods/default/pod-" + std::to_string(pod), manifest(pod), true);
+  void apply(int pod) {
+    devices_.publish("berth/v1/default/desired/pods/default/pod-" + std::to_string(pod), manifest(pod), true);
   }
   bool is_bound(int pod) const {
     const auto found = gateway_->bindings().find(uid_of(pod));
@@ -254,19 +255,19 @@ class Run {
   void spin(const char* what, Done done) {
     const auto began = std::chrono::steady_clock::now();
     while (!done()) {
-      if (seconds_since(began) > 20) fail(std::string("no end of waiting for ") + what + ": " + state());
-      // As the gateway's own loop does: what is ready, what is due, and one end of the turn.
+      if (seconds_since(began) > 20) fail(std::string("timed out waiting for ") + what + ": " + state());
+      // Like the gateway's own loop: ready handlers, due timers, then the end of the turn.
       int ran = 0;
       while (ran < kHandlersPerTurn && loop_.poll_one() > 0) ++ran;
       if (ran == 0) loop_.run_one_for(std::chrono::milliseconds(1));
       if (gateway_ == nullptr) continue;
-      if (timers_.run_due(clock_.now()) > 0) heard_ = true;
-      if (std::exchange(heard_, false)) turn();
+      if (timers_.run_due(clock_.now()) > 0) received_ = true;
+      if (std::exchange(received_, false)) turn();
     }
   }
 
   asio::io_context loop_;
-  DeafLog log_;
+  WarningLog log_;
   SteadyClock clock_;
   Timers timers_;
   Registry registry_ = in_tree_registry();
@@ -279,7 +280,7 @@ class Run {
   std::unique_ptr<CountedLink> counted_;
   std::unique_ptr<Gateway> gateway_;
   std::set<int> gateway_sockets_;
-  bool heard_ = false;  // something in this turn
+  bool received_ = false;  // a message in this turn
   double pairs_s_ = 0, binds_s_ = 0, cpu_s_ = 0;
   std::uint64_t commits_ = 0, bytes_ = 0;
 };
@@ -290,7 +291,7 @@ double fsync_groups_per_second(const std::string& folder) {
   const std::string group(16 * 1024, 'x');
   const auto began = std::chrono::steady_clock::now();
   for (int done = 0; done < kGroups; ++done) {
-    if (write(file, group.data(), group.size()) < 0 || fdatasync(file) != 0) fail("no fsync here");
+    if (write(file, group.data(), group.size()) < 0 || fdatasync(file) != 0) fail("fsync failed");
   }
   close(file);
   return kGroups / seconds_since(began);
@@ -299,7 +300,7 @@ double fsync_groups_per_second(const std::string& folder) {
 void measure(const std::string& folder) {
   const TempDir directory;
   const int port = free_port();
-  // What the gateway gives its own broker (firmware-host/gateway/broker_config.cc), as far as speed goes.
+  // The settings of the gateway's embedded broker that affect speed (firmware-host/gateway/broker_config.cc).
   const MosquittoChild broker(
       directory, port,
       "allow_anonymous true\nmax_inflight_messages 100\nset_tcp_nodelay true\nmax_queued_messages 100000\n");
@@ -310,21 +311,20 @@ void measure(const std::string& folder) {
   const auto counts = run.counts();
   const std::vector<double> lone = run.lone_ms();
   const double groups = fsync_groups_per_second(folder);
-  std::printf("bare: %.0f request/answer pairs a second over this broker, %.0f fsyncs of 16 KiB a second\n", pairs,
+  std::printf("plain: %.0f request/answer pairs a second over this broker, %.0f fsyncs of 16 KiB a second\n", pairs,
               groups);
-  std::printf("%d binds: %.0f a second, %.0f %% of half the pairs (wanted: 50 %%)\n", kPods, binds,
+  std::printf("%d binds: %.0f a second, %.0f %% of half the pairs (target: 50 %%)\n", kPods, binds,
               100 * binds / (pairs / 2));
-  std::printf("  %.3f commits a bind, %.0f us of CPU a bind in this process (gateway, devices and bench)\n",
+  std::printf("  %.3f commits and %.0f us of CPU per bind in this process (gateway, devices and benchmark)\n",
               static_cast<double>(commits) / kPods, run.cpu_us());
-  std::printf("%llu bytes on the wire a bind at the gateway's socket, besides one manifest (limit: 900)\n",
+  std::printf("%llu bytes on the wire per bind at the gateway's socket, not counting one manifest (limit: 900)\n",
               static_cast<unsigned long long>(bytes));
   for (const auto& [cause, count] : counts) {
-    std::printf("  %-14s %5.2f messages, %4.0f bytes a bind\n", cause.c_str(),
+    std::printf("  %-14s %5.2f messages, %4.0f bytes per bind\n", cause.c_str(),
                 static_cast<double>(count.messages) / kPods, static_cast<double>(count.bytes) / kPods);
   }
   std::printf(
-      "lone bind from end to end: p50 %.2f ms, p99 %.2f ms; limit: 3 ms and 5 syncs, of which one took %.2f ms at p99 "
-      "here\n",
+      "single bind, end to end: p50 %.2f ms, p99 %.2f ms; limit: 3 ms plus 5 syncs; a sync took %.2f ms at p99\n",
       lone[kLone / 2], lone[kLone * 99 / 100], bare_sync_ms(folder));
 }
 
@@ -332,9 +332,9 @@ void measure(const std::string& folder) {
 }  // namespace berth::bench
 
 int main(int argc, char** argv) {
-  // Not under /tmp, which may be memory.
+  // Not under /tmp, which may be in memory.
   std::string folder = std::string(argc > 1 ? argv[1] : ".") + "/exchange-bench-XXXXXX";
-  if (mkdtemp(folder.data()) == nullptr) berth::bench::fail("no folder can be made here");
+  if (mkdtemp(folder.data()) == nullptr) berth::bench::fail("cannot create a folder here");
   berth::bench::measure(folder);
   std::filesystem::remove_all(folder);
   std::printf("1 passed, 0 failed\n");

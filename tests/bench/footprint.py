@@ -1,10 +1,10 @@
-"""Memory of the programs beside a real mosquitto, by number of nodes. Prints KiB from /proc/<pid>/smaps_rollup.
+"""Memory use of the programs with a real mosquitto, by number of nodes. Prints KiB from /proc/<pid>/smaps_rollup.
 
-    tests/run bench            builds with the flags of a release, then runs this
+    tests/run bench            builds with release flags, then runs this
     BERTH_BUILD=build/release python3 tests/bench/footprint.py [NODES[:PODS]...]
 
-One client plays the nodes, and their pods run as soon as they are bound: devices.py. The gateway is measured when all pods are
-reported as running, and again after a restart on the store that it left.
+One client simulates the nodes, on which pods run as soon as they are bound (devices.py). The gateway is measured when all
+pods are reported as running, and again after a restart with its store.
 """
 
 import signal
@@ -27,7 +27,7 @@ FIELDS = ("Rss", "Pss", "Private_Dirty", "Private_Clean")
 
 
 def memory(pid):
-    """KiB by name, of one process."""
+    """Memory of a process in KiB, by field."""
     lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines()[1:]
     values = {line.split(":")[0]: int(line.split()[1]) for line in lines}
     return {**{name: values[name] for name in FIELDS}, "Private": values["Private_Dirty"]}
@@ -39,7 +39,7 @@ def cpu_ticks(pid):
 
 
 def memory_at_rest(pid):
-    """When the process has computed nothing for a while: what it had to do is done."""
+    """Memory of a process once it is idle: it has used no CPU time for a while."""
     spent = -1
     while spent != (spent := cpu_ticks(pid)):
         time.sleep(REST_S)
@@ -47,22 +47,22 @@ def memory_at_rest(pid):
 
 
 def measure_gateway(nodes, pods):
-    """Of a gateway that has placed the pods, and of one that was started on its store."""
+    """Memory of a gateway that has placed the pods, and of one restarted with its store."""
     with tempfile.TemporaryDirectory() as folder:
         broker = Broker(Path(folder) / "broker").start()
         fleet = Fleet(Path(folder), broker.port)
         devices = Devices(fleet, broker.port, nodes)
         try:
-            devices.appear()
+            devices.join()
             gateway = fleet.start_gateway()
             devices.wait(lambda: len(devices.ready) >= nodes, f"the status of {nodes} nodes", 120)
-            devices.want(pods)
+            devices.apply_pods(pods)
             devices.wait(lambda: len(devices.running) >= pods, f"the status of {pods} pods", 1200)
             placed = memory_at_rest(gateway.pid)
             gateway.kill(signal.SIGTERM)
             devices.listed.clear()
             gateway.start()
-            devices.wait(lambda: len(devices.listed) >= nodes, f"the gateway's question to {nodes} nodes", 300)
+            devices.wait(lambda: len(devices.listed) >= nodes, f"the gateway to ask {nodes} nodes for their slots", 300)
             return placed, memory_at_rest(gateway.pid)
         finally:
             devices.close()
@@ -99,4 +99,4 @@ def main(fleets):
 
 
 if __name__ == "__main__":
-    main([tuple(map(int, words.split(":"))) if ":" in words else (int(words), 0) for words in sys.argv[1:]] or DEFAULT)
+    main([tuple(map(int, arg.split(":"))) if ":" in arg else (int(arg), 0) for arg in sys.argv[1:]] or DEFAULT)

@@ -1,11 +1,12 @@
-"""A lone pod through real processes: what an operator waits for until a pod runs, beside what the hardware allows.
+"""Latency of a single pod with real processes, from an operator's request until it runs, beside what the hardware allows.
 
-    tests/run bench            builds with the flags of a release, then runs this
+    tests/run bench            builds with release flags, then runs this
     BERTH_BUILD=build/release python3 tests/bench/lone.py [--pods N] [--folder FOLDER]
 
-mosquitto on loopback, berthd, berth-agent, a request as berthctl sends it (the api), and an observer that sees the answer and the
-statuses at the broker. One pod after another, each when gateway and device have said the last word on the one before. In the same
-run: bare round trips of QoS 1 between the same two clients, bare syncs of 4 KiB, and bare starts of the same workload.
+mosquitto on loopback, berthd, berth-agent, a request as sent by berthctl (the API), and an observer that receives the answer and
+the statuses from the broker. Pods are applied one after another, each when gateway and device have published the final status of
+the one before. For comparison, in the same run: plain QoS 1 round trips between the same two clients, plain syncs of 4 KiB, and
+plain starts of the same workload.
 """
 
 import argparse
@@ -29,12 +30,12 @@ from paho.mqtt.packettypes import PacketTypes  # noqa: E402
 from paho.mqtt.properties import Properties  # noqa: E402
 
 WORKLOAD = ("sleep", "100000")
-PAUSE_S = 0.005  # between two pods, as in the reference's serial figures: what trails behind the last word is not the next pod's
+PAUSE_S = 0.005  # between two pods, as in the reference's serial figures: trailing work must not count for the next pod
 CTL_PODS = 20
 
 
 class Observer(Client):
-    """Tells when a message came."""
+    """Records when each message arrived."""
 
     def __init__(self, *args, **more):
         self.came = {}  # by topic: [(time, payload)]
@@ -44,32 +45,32 @@ class Observer(Client):
         self.came.setdefault(received.topic, []).append((time.perf_counter(), received.payload))
         super().on_message_(client, userdata, received)
 
-    def first(self, topic, *words):
-        """When the first message of the topic came that holds all of the words; waits for it."""
+    def first(self, topic, *parts):
+        """Waits for the first message on the topic that contains all of `parts`; returns its time of arrival."""
         found = []
 
         def seen():
-            found[:] = [at for at, payload in self.came.get(topic, []) if all(word in payload for word in words)]
+            found[:] = [at for at, payload in self.came.get(topic, []) if all(part in payload for part in parts)]
             return bool(found)
 
-        self.wait(seen, f"{words} on {topic}")
+        self.wait(seen, f"{parts} on {topic}")
         return found[0]
 
 
 def spans_of_pod(fleet, sender, observer, name, number):
-    """Seconds by stage, from the request on."""
+    """Seconds from the request to each stage."""
     answers = fleet.topic("clients/operator/answers")
     properties = Properties(PacketTypes.PUBLISH)
     properties.ResponseTopic, properties.CorrelationData = answers, str(number).encode()
-    wanted = pod(name, WORKLOAD, cpu="1m", memory="1Mi")
-    wanted["metadata"]["uid"] = uid = str(uuid.uuid4())
-    request = json.dumps({"op": "apply", "object": wanted})
+    manifest = pod(name, WORKLOAD, cpu="1m", memory="1Mi")
+    manifest["metadata"]["uid"] = uid = str(uuid.uuid4())
+    request = json.dumps({"op": "apply", "object": manifest})
     answered = len(observer.came.get(answers, []))
     began = time.perf_counter()
     sender.paho.publish(fleet.topic("gateways/gw/api"), request, 1, False, properties)
     running = observer.first(fleet.topic(f"nodes/n1/pods/default/{name}"), b'"Running"')
     observer.first(fleet.topic(f"status/pods/default/{name}"), b'"Running"')
-    observer.wait(lambda: len(observer.came.get(answers, [])) > answered, f"the answer on {name}")
+    observer.wait(lambda: len(observer.came.get(answers, [])) > answered, f"the answer about {name}")
     accepted, payload = observer.came[answers][answered]
     assert json.loads(payload)["ok"], payload
     stages = {"accepted, durable": accepted}
@@ -99,7 +100,7 @@ def round_trip(fleet, sender, observer, number):
 
 
 def bare_syncs(folder, count):
-    """Seconds of an fdatasync after 4 KiB were added to a file."""
+    """Seconds to append 4 KiB to a file and fdatasync it."""
     spans = []
     file = os.open(folder / "bare", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     for _ in range(count):
@@ -112,7 +113,7 @@ def bare_syncs(folder, count):
 
 
 def bare_start():
-    """Seconds until the workload's program has been executed."""
+    """Seconds until the workload's program has been started (exec)."""
     began = time.perf_counter()
     process = subprocess.Popen(WORKLOAD, stdin=subprocess.DEVNULL, start_new_session=True)  # pylint: disable=consider-using-with
     span = time.perf_counter() - began
@@ -126,7 +127,7 @@ def pause():
 
 
 def measure(folder, pods):
-    """[(what, seconds)], in the order in which they are told."""
+    """Returns [(stage, seconds)] in the order of printing."""
     broker = Broker(folder / "broker").start()
     fleet = Fleet(folder, broker.port)
     sender = observer = None
@@ -163,9 +164,9 @@ def quantile(spans, part):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Measures a lone pod through real processes.")
+    parser = argparse.ArgumentParser(description="Measures the latency of a single pod with real processes.")
     parser.add_argument("--pods", type=int, default=100)
-    parser.add_argument("--folder", type=Path, default=programs.build_folder(), help="on the disk to measure: /tmp may be memory")
+    parser.add_argument("--folder", type=Path, default=programs.build_folder(), help="a folder on the disk to measure; /tmp may be in memory")
     given = parser.parse_args()
     programs.adopt_orphans()
     before = programs.children()

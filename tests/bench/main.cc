@@ -1,5 +1,5 @@
-// berth_bench WORKLOAD.json NODES fast|plain [SECONDS [instructions]]: runs the workload on a fleet of this size, for
-// at most so many seconds of measuring, and prints one line of JSON per scope. tests/bench/run calls it.
+// berth_bench WORKLOAD.json NODES fast|plain [SECONDS [instructions]]: runs the workload on a fleet of this size,
+// measuring for at most this many seconds, and prints one line of JSON per scope. tests/bench/run calls it.
 #include <cstdio>
 #include <map>
 #include <string>
@@ -23,7 +23,7 @@ class Run {
         meter_(instructions),
         world_(path_ == "fast") {}
 
-  // The fleet with all that runs on it before the measuring begins.
+  // Creates the fleet with all pods that run before the measurement.
   Status prepare() {
     for (std::size_t i = 0; i < nodes_; ++i) {
       const auto node = World::make_node(workload_.object("node", i));
@@ -54,8 +54,7 @@ class Run {
     return make_changes(measured);
   }
 
-  // The measured pods are queued, all at once or one by one, and the scheduler runs until they have nodes or the time
-  // is up.
+  // Queues the measured pods, all at once or one by one, and runs the scheduler until all are bound or time is up.
   void measure() {
     const std::size_t churn_every = workload_.count("churn_every", nodes_);
     spans_.reserve(measured_.size() * 4);
@@ -93,7 +92,7 @@ class Run {
     return {};
   }
 
-  // What nodes change to while so many pods are bound.
+  // Prepares the node updates that happen while this many pods are bound.
   Status make_changes(std::size_t pods) {
     const std::size_t percent = workload_.count("changed_nodes_percent", nodes_);
     for (std::size_t i = 0; i < pods * nodes_ * percent / 100'000; ++i) {
@@ -104,7 +103,7 @@ class Run {
     return {};
   }
 
-  // Those of them that are due, each in the middle of its share of the pods.
+  // Applies the updates that are due; they are spread evenly over the pods.
   void change_nodes() {
     while (changed_ < changes_.size() && (2 * changed_ + 1) * measured_.size() <= 2 * bound_ * changes_.size()) {
       world_.change_node(changed_, changes_[changed_]);
@@ -112,7 +111,7 @@ class Run {
     }
   }
 
-  // One attempt and, when it chose a node, its binding. False: the queue has nothing now.
+  // Runs one attempt and, if it chose a node, the binding. False: the queue is empty for now.
   bool step() {
     const Spent begin = meter_.read();
     const Scheduler::Attempt attempt = world_.scheduler().schedule_one();
@@ -120,7 +119,7 @@ class Run {
     const std::int64_t span = spent.ns;
     if (!attempt.popped) return false;
     attempts_ += spent;
-    // What a preemptor needed first counts into its decision.
+    // A preemptor's earlier attempts count towards its decision.
     if (const std::string preemptor = world_.remove_victims(); !preemptor.empty()) {
       spent_ns_[preemptor] += span;
       return true;
@@ -162,13 +161,13 @@ class Run {
   World world_;
   std::vector<std::shared_ptr<const Pod>> measured_;
   std::vector<std::int64_t> spans_;
-  std::map<std::string, std::int64_t> spent_ns_;  // by uid, on attempts that ended in a preemption
+  std::map<std::string, std::int64_t> spent_ns_;  // by uid: time of attempts that ended in a preemption
   Spent attempts_;
   Spent loop_;
   std::size_t bound_ = 0;
   std::size_t churned_ = 0;
   std::vector<std::shared_ptr<const Node>> changes_;
-  std::size_t changed_ = 0;  // of them, how many happened
+  std::size_t changed_ = 0;  // number of updates applied
 };
 
 }  // namespace

@@ -39,13 +39,13 @@ Spent Spent::operator-(const Spent& other) const {
 
 Meter::Meter(bool instructions) {
   if (!instructions) return;
-  perf_event_attr wanted{};
-  wanted.size = sizeof wanted;
-  wanted.type = PERF_TYPE_HARDWARE;
-  wanted.config = PERF_COUNT_HW_INSTRUCTIONS;
-  wanted.exclude_kernel = 1;
-  wanted.exclude_hv = 1;
-  counter_ = static_cast<int>(syscall(SYS_perf_event_open, &wanted, 0, -1, -1, 0));  // this process, any processor
+  perf_event_attr attributes{};
+  attributes.size = sizeof attributes;
+  attributes.type = PERF_TYPE_HARDWARE;
+  attributes.config = PERF_COUNT_HW_INSTRUCTIONS;
+  attributes.exclude_kernel = 1;
+  attributes.exclude_hv = 1;
+  counter_ = static_cast<int>(syscall(SYS_perf_event_open, &attributes, 0, -1, -1, 0));  // this process, any processor
 }
 
 Meter::~Meter() {
@@ -76,8 +76,8 @@ std::int64_t resident_kib() {
 double quantile_us(std::vector<std::int64_t> spans_ns, double part) {
   if (spans_ns.empty()) return 0;
   std::sort(spans_ns.begin(), spans_ns.end());
-  const auto place = static_cast<std::size_t>(static_cast<double>(spans_ns.size() - 1) * part);
-  return static_cast<double>(spans_ns[place]) / 1000;
+  const auto index = static_cast<std::size_t>(static_cast<double>(spans_ns.size() - 1) * part);
+  return static_cast<double>(spans_ns[index]) / 1000;
 }
 
 }  // namespace berth::bench

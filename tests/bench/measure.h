@@ -1,4 +1,4 @@
-// What a run costs: time on the monotonic clock, allocations of the process, instructions, resident memory.
+// The cost of a run: time (monotonic clock), allocations, instructions, resident memory.
 #pragma once
 
 #include <cstddef>
@@ -19,14 +19,14 @@ struct Spent {
 
 class Meter {
  public:
-  // Counting instructions adds a system call to every reading, and so to the times.
+  // Counting instructions adds a system call to every reading, and thus to the measured times.
   explicit Meter(bool instructions);
   ~Meter();
   Meter(const Meter&) = delete;
   Meter& operator=(const Meter&) = delete;
 
-  // Instructions were asked for and the kernel counts them: it refuses by /proc/sys/kernel/perf_event_paranoid, and in
-  // machines without counters.
+  // Whether instructions were requested and the kernel counts them. It does not if /proc/sys/kernel/perf_event_paranoid
+  // forbids it, or on machines without performance counters.
   bool counts_instructions() const { return counter_ >= 0; }
   Spent read() const;
 
@@ -36,7 +36,7 @@ class Meter {
 
 std::int64_t now_ns();
 std::int64_t resident_kib();
-// In microseconds; 0 without spans. `part` in [0, 1]: 0.5 is the median, 1 the largest.
+// A quantile in microseconds; 0 without spans. `part` in [0, 1]: 0.5 is the median, 1 the maximum.
 double quantile_us(std::vector<std::int64_t> spans_ns, double part);
 
 }  // namespace berth::bench

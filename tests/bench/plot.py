@@ -1,11 +1,11 @@
 #!/usr/bin/python3
-"""Draws the README's plots from the committed figures: Berth and kube-scheduler by number of nodes, both axes logarithmic.
+"""Draws the README's plots from the committed figures: Berth and kube-scheduler by number of nodes, with logarithmic axes.
 
     tests/bench/plot.py                        draws figures/*.svg from figures/berth.json and figures/reference.json
-    tests/bench/plot.py --measure [--seconds S]  measures figures/berth.json anew with tests/bench/run, and draws
+    tests/bench/plot.py --measure [--seconds S]  first updates figures/berth.json with tests/bench/run
 
-reference.json: kube-scheduler 1.35.4 by its own library, default profile, one machine of two cores. Its default looks at fewer nodes
-in larger fleets ("adaptive"), Berth at all of them; so does the dashed line.
+reference.json: kube-scheduler 1.35.4, run as a library with its default profile on a machine with two cores. By default it scores
+fewer nodes in larger fleets ("adaptive"); Berth scores all of them, as kube-scheduler does for the dashed line.
 """
 
 import argparse
@@ -18,11 +18,11 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 FIGURES = HERE / "figures"
 NODES = (100, 1000, 5000, 20000, 100000)
-# Panels: our workload, and the reference's. kube-scheduler has no memory of classes: new ones cost it what repeated ones do.
+# Panels: our workload, and that of the reference. kube-scheduler does not cache by class: new and repeated ones cost the same.
 PANELS = [("SchedulingBasic", "SchedulingBasic"), ("NodeAffinity", "NodeAffinity"), ("TopologySpreading", "TopologySpreading"),
           ("PodAntiAffinity", "PodAntiAffinity"), ("Preemption", "Preemption"), ("NewClasses", "SchedulingBasic")]
 PLOTS = {"pods_per_second": "pods per second, scheduling cycle", "p99_us": "p99 of a decision, microseconds"}
-# Readable on white and on black.
+# Readable on light and dark backgrounds.
 BERTH, KUBE, TEXT, GRID = "#2f81f7", "#d9730d", "#7d8590", "#7d859040"
 WIDTH, HEIGHT, COLUMNS, LEFT, TOP, GAP_X, GAP_Y = 210, 130, 3, 56, 66, 52, 56
 
@@ -42,8 +42,8 @@ def short(value):
     return f"{value:g}"
 
 
-def text(x, y, words, anchor="middle", size=10, colour=TEXT):
-    return f'<text x="{x:g}" y="{y:g}" text-anchor="{anchor}" font-size="{size}" fill="{colour}">{words}</text>'
+def text(x, y, label, anchor="middle", size=10, colour=TEXT):
+    return f'<text x="{x:g}" y="{y:g}" text-anchor="{anchor}" font-size="{size}" fill="{colour}">{label}</text>'
 
 
 def line(points, colour, dashes=""):
@@ -75,7 +75,7 @@ def curves_of(key, ours, theirs, berth, reference):
     mine = [(row["nodes"], row[key]) for row in berth if (row["workload"], row["path"], row["scope"]) == (ours, "fast", "cycle")]
     curves = []
     for scored, dashes in (("adaptive", ""), ("all", ' stroke-dasharray="3 3"')):
-        # Where nothing was told of an adaptive number it is all of them: fleets of 100 nodes.
+        # In fleets of 100 nodes the adaptive number is all of them.
         rows = [row for row in reference if (row["workload"], row["scope"], row["gomaxprocs"]) == (theirs, "cycle", 2)
                 and (row["nodes_scored"] == scored or row["nodes"] == 100)]
         curves.append((KUBE, dashes, sorted((row["nodes"], row[key]) for row in rows)))
@@ -83,7 +83,7 @@ def curves_of(key, ours, theirs, berth, reference):
 
 
 def draw(key, berth, reference):
-    """The SVG as text."""
+    """Returns the SVG as text."""
     all_curves = [curves_of(key, ours, theirs, berth, reference) for ours, theirs in PANELS]
     y_range = decades([value for curves in all_curves for _, _, points in curves for _, value in points])
     rows = math.ceil(len(PANELS) / COLUMNS)
@@ -92,9 +92,9 @@ def draw(key, berth, reference):
              'font-family="sans-serif">', text(LEFT, 20, f"{PLOTS[key]}, by number of nodes", anchor="start", size=14)]
     legend = [(BERTH, "", "Berth, all nodes"), (KUBE, "", "kube-scheduler 1.35, adaptive"),
               (KUBE, ' stroke-dasharray="3 3"', "kube-scheduler 1.35, all nodes")]
-    for number, (colour, dashes, words) in enumerate(legend):
+    for number, (colour, dashes, label) in enumerate(legend):
         x = LEFT + number * 230
-        parts += [f'<path d="M{x} 36h22" stroke="{colour}" stroke-width="1.8"{dashes}/>', text(x + 28, 40, words, anchor="start", size=11)]
+        parts += [f'<path d="M{x} 36h22" stroke="{colour}" stroke-width="1.8"{dashes}/>', text(x + 28, 40, label, anchor="start", size=11)]
     for number, ((ours, _), curves) in enumerate(zip(PANELS, all_curves)):
         left, top = LEFT + number % COLUMNS * (WIDTH + GAP_X), TOP + number // COLUMNS * (HEIGHT + GAP_Y)
         parts += panel(left, top, ours, curves, (NODES[0], NODES[-1]), y_range)
@@ -107,8 +107,8 @@ def figures():
 
 def main():
     parser = argparse.ArgumentParser(description="Draws the plots of the README.")
-    parser.add_argument("--measure", action="store_true", help="figures/berth.json anew, before")
-    parser.add_argument("--seconds", default="4", help="of measuring at most, per workload and size")
+    parser.add_argument("--measure", action="store_true", help="update figures/berth.json first")
+    parser.add_argument("--seconds", default="4", help="time limit per workload and size")
     given = parser.parse_args()
     if given.measure:
         command = [HERE / "run", "--growth", "--seconds", given.seconds, "--json", FIGURES / "berth.json"]

@@ -1,4 +1,4 @@
-// A device that agrees at once with whatever is asked of it.
+// A device that accepts every request at once.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace berth::bench {
 
 inline std::string incarnation_of(const std::string& node) { return "inc-" + node; }
 
-// What the device answers to the requests of one payload; nothing to the gateway's word on a heartbeat.
+// The device's answers to the requests in a payload; heartbeats are not answered.
 inline std::vector<Answer> ready_answers(const std::string& node, const std::string& payload) {
   std::vector<Answer> answers;
   for (const Result<Request>& request : decode_requests(payload)) {

@@ -1,7 +1,7 @@
 #include "tests/bench/socket_bytes.h"
 
 #include <fcntl.h>
-#include <linux/tcp.h>  // that of netinet ends before the byte counts
+#include <linux/tcp.h>  // <netinet/tcp.h> lacks the byte counts
 #include <sys/socket.h>
 
 namespace berth::bench {

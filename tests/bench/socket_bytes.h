@@ -1,4 +1,4 @@
-// What sockets of this process have carried, as the kernel counts it.
+// Bytes carried by the sockets of this process, as counted by the kernel.
 #pragma once
 
 #include <cstdint>
@@ -6,9 +6,9 @@
 
 namespace berth::bench {
 
-// Descriptors that are open now.
+// The open file descriptors.
 std::set<int> open_files();
-// Payload bytes of TCP, both ways, over these descriptors; those that are no TCP socket count nothing.
+// TCP payload bytes in both directions over these descriptors; ignores those that are not TCP sockets.
 std::uint64_t bytes_on(const std::set<int>& files);
 
 }  // namespace berth::bench

@@ -1,5 +1,5 @@
-// What the gateway's store costs: bytes and syncs of a bind, alone and in load; the time of a start; an idle hour.
-// The gateway and its SQLite are real, on this machine's disk; the devices answer at once.
+// The cost of the gateway's store: bytes and syncs per bind, for single binds and under load; start time; an idle hour.
+// Gateway and SQLite are real, on this machine's disk; the devices answer at once.
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -27,7 +27,7 @@
 namespace berth::bench {
 namespace {
 
-class DeafLog final : public Log {
+class WarningLog final : public Log {
  public:
   void write(Level level, std::string_view event, std::initializer_list<Field> fields) override {
     if (level < Level::warn) return;
@@ -37,7 +37,7 @@ class DeafLog final : public Log {
   }
 };
 
-class KeepingTransport final : public Transport {
+class RecordingTransport final : public Transport {
  public:
   void set_handler(Handler*) override {}
   bool is_up() const override { return up; }
@@ -73,7 +73,7 @@ std::string uid_of(int number) {
   return text;
 }
 
-// A gateway on its store, and devices that answer whatever is asked.
+// A gateway with its store, and devices that answer every request.
 class Site {
  public:
   explicit Site(std::string path) : path_(std::move(path)) {
@@ -81,7 +81,7 @@ class Site {
     options_.seed = 1;
   }
 
-  // From opening the store to a queue and cache that are built.
+  // Opens the store and starts the gateway, which builds queue and cache.
   void start() {
     const auto began = std::chrono::steady_clock::now();
     auto opened = SqliteStore::open(path_, log_);
@@ -117,12 +117,12 @@ class Site {
     receive(topics_.node_heartbeat(name),
             R"({"incarnation":"inc-)" + name + R"(","session":"1","sequence":")" + std::to_string(sequence) + R"("})");
   }
-  void want(int number) {
+  void apply(int number) {
     const std::string name = "pod-" + std::to_string(number);
     manifest_bytes_ += manifest(name, uid_of(number)).size();
     receive(topics_.desired(Kind::pod, "default/" + name), manifest(name, uid_of(number)));
   }
-  // Every request sent so far is answered; false: there was none.
+  // Answers all requests sent so far. False: there was none.
   bool answer_all() {
     const std::vector<Message> sent = std::exchange(transport_.sent, {});
     bool any = false;
@@ -176,8 +176,8 @@ class Site {
   Registry registry_ = in_tree_registry();
   Topics topics_{"default"};
   HandClock clock_;
-  DeafLog log_;
-  KeepingTransport transport_;
+  WarningLog log_;
+  RecordingTransport transport_;
   Timers timers_;
   std::unique_ptr<SqliteStore> store_;
   std::unique_ptr<Gateway> gateway_;
@@ -204,20 +204,20 @@ void measure_lone(const std::string& folder) {
   std::vector<double> times;
   for (int i = 0; i < kPods; ++i) {
     const auto began = std::chrono::steady_clock::now();
-    site.want(i);
+    site.apply(i);
     site.turn();
     settle(site);
     times.push_back(milliseconds_since(began));
   }
   if (site.bound() != kPods) fail("not every pod was bound");
-  site.end();  // what is in the log goes into the file: it would some time
+  site.end();  // counts the checkpoint of the log, which happens eventually
   const DiskUse used = disk_use() - before;
   std::sort(times.begin(), times.end());
-  std::printf("lone bind: %" PRIu64 " bytes with its manifest of %" PRIu64 ", %.2f syncs, p50 %.2f ms, p99 %.2f ms\n",
+  std::printf("single bind: %" PRIu64 " bytes, including its manifest of %" PRIu64
+              ", %.2f syncs, p50 %.2f ms, p99 %.2f ms\n",
               used.bytes / kPods, site.manifest_bytes() / kPods, static_cast<double>(used.syncs) / kPods,
               times[kPods / 2], times[kPods * 99 / 100]);
-  std::printf("  limits: 4400 bytes; p99 of 3 ms and 5 syncs, of which one took %.2f ms at p99 here\n",
-              bare_sync_ms(folder));
+  std::printf("  limits: 4400 bytes; p99 of 3 ms plus 5 syncs; a sync took %.2f ms at p99\n", bare_sync_ms(folder));
 }
 
 void measure_load(const std::string& folder) {
@@ -233,27 +233,28 @@ void measure_load(const std::string& folder) {
   const DiskUse before = disk_use();
   const auto began = std::chrono::steady_clock::now();
   for (int i = 0; i < kPods; ++i) {
-    site.want(i);
+    site.apply(i);
     if (i % kGroup != kGroup - 1) continue;
     site.turn();
     settle(site);
   }
   const double took_ms = milliseconds_since(began);
-  if (site.bound() != kPods) fail("not every pod was bound in load: " + std::to_string(site.bound()));
+  if (site.bound() != kPods) fail("not every pod was bound under load: " + std::to_string(site.bound()));
   const std::uint64_t counted = site.store().bytes_written();
   site.end();
   const DiskUse used = disk_use() - before;
-  std::printf("in load: %" PRIu64 " bytes a bind with its manifest of %" PRIu64 " bytes, %.3f syncs, %.0f binds/s\n",
+  std::printf("under load: %" PRIu64 " bytes per bind, including its manifest of %" PRIu64
+              " bytes, %.3f syncs, %.0f binds/s\n",
               used.bytes / kPods, site.manifest_bytes() / kPods, static_cast<double>(used.syncs) / kPods,
               kPods / took_ms * 1000);
-  std::printf("  counted by the store itself, but for its end: %" PRIu64
-              " bytes; limit: 320 bytes besides the manifest\n",
+  std::printf("  counted by the store itself, without its close: %" PRIu64
+              " bytes; limit: 320 bytes plus the manifest\n",
               counted / kPods);
 }
 
 constexpr int kStartNodes = 5'000;
 constexpr int kStartPods = 50'000;
-constexpr int kStartWaiting = 1'000;  // of the pods; the others are bound
+constexpr int kStartWaiting = 1'000;  // pods that wait; the others are bound
 
 void fill_for_start(const std::string& path) {
   Site site(path);
@@ -281,7 +282,7 @@ void fill_for_start(const std::string& path) {
   site.end();
 }
 
-// What the process measured of itself since exec.
+// Measured by the process itself since exec.
 struct Started {
   double wall_ms = 0, cpu_ms = 0, open_ms = 0, resident_mib = 0, most_mib = 0;
   bool operator<(const Started& other) const { return cpu_ms < other.cpu_ms; }
@@ -294,7 +295,7 @@ double resident_mib() {
   return static_cast<double>(pages) * static_cast<double>(sysconf(_SC_PAGESIZE)) / (1 << 20);
 }
 
-// The program again, to read a store that is there: this is its main().
+// main() of the child process, which starts on an existing store.
 int start_once(const std::string& path) {
   Site site(path);
   site.start();
@@ -303,7 +304,7 @@ int start_once(const std::string& path) {
   const auto ms_of = [](const timeval& time) {
     return static_cast<double>(time.tv_sec) * 1000 + static_cast<double>(time.tv_usec) / 1000;
   };
-  // Rows, ms of CPU, ms to open, MiB resident, MiB at most.
+  // Rows, ms of CPU, ms to open, MiB resident, peak MiB.
   std::printf("%zu %.2f %.2f %.1f %.1f\n", site.bound(), ms_of(used.ru_utime) + ms_of(used.ru_stime), site.opened_ms(),
               resident_mib(), static_cast<double>(used.ru_maxrss) / 1024);
   std::fflush(stdout);
@@ -317,12 +318,12 @@ Started start_in_a_process(const std::string& path) {
   std::FILE* child = popen(command.c_str(), "r");
   std::array<char, 256> line{};
   if (child == nullptr || std::fgets(line.data(), static_cast<int>(line.size()), child) == nullptr) {
-    fail("the start in a process of its own");
+    fail("cannot run the start in a child process");
   }
-  std::istringstream said(line.data());
+  std::istringstream output(line.data());
   std::size_t bound = 0;
   Started took;
-  if (!(said >> bound >> took.cpu_ms >> took.open_ms >> took.resident_mib >> took.most_mib)) fail(line.data());
+  if (!(output >> bound >> took.cpu_ms >> took.open_ms >> took.resident_mib >> took.most_mib)) fail(line.data());
   took.wall_ms = milliseconds_since(began);
   pclose(child);
   if (bound != kStartPods - kStartWaiting) fail("rows are missing after the start");
@@ -337,8 +338,8 @@ void measure_start(const std::string& folder) {
   std::sort(times.begin(), times.end());
   const Started& median = times[times.size() / 2];
   std::printf(
-      "start with %d nodes and %d pods, %d of them waiting, from exec: %.0f ms, %.0f ms of CPU (least %.0f); %.0f ms "
-      "to open and read the file; %.0f MiB resident, %.0f at most\n",
+      "start with %d nodes and %d pods, %d of them waiting, from exec: %.0f ms, %.0f ms of CPU (minimum %.0f); %.0f ms "
+      "to open and read the file; %.0f MiB resident, peak %.0f\n",
       kStartNodes, kStartPods, kStartWaiting, median.wall_ms, median.cpu_ms, times[0].cpu_ms, median.open_ms,
       median.resident_mib, median.most_mib);
   std::printf("  limit: 300 ms\n");
@@ -361,26 +362,26 @@ void measure_idle(const std::string& folder) {
     settle(site);
   }
   const DiskUse used = disk_use() - before;
-  std::printf("an idle hour of %d nodes, a heartbeat each 5 s: %" PRIu64 " bytes, %" PRIu64 " syncs; limit: 0\n",
-              kNodes, used.bytes, used.syncs);
+  std::printf("idle hour of %d nodes, a heartbeat every 5 s: %" PRIu64 " bytes, %" PRIu64 " syncs; limit: 0\n", kNodes,
+              used.bytes, used.syncs);
 }
 
 }  // namespace
 }  // namespace berth::bench
 
-// bench_store [FOLDER [PART...]]: parts are lone, load, start and idle; none: all of them.
+// bench_store [FOLDER [PART...]]: parts are lone, load, start and idle; default: all.
 int main(int argc, char** argv) {
   if (argc == 3 && std::string(argv[1]) == "--start") return berth::bench::start_once(argv[2]);
   constexpr std::pair<const char*, void (*)(const std::string&)> kParts[] = {{"lone", berth::bench::measure_lone},
                                                                              {"load", berth::bench::measure_load},
                                                                              {"start", berth::bench::measure_start},
                                                                              {"idle", berth::bench::measure_idle}};
-  // Not under /tmp, which may be memory.
+  // Not under /tmp, which may be in memory.
   std::string folder = std::string(argc > 1 ? argv[1] : ".") + "/store-bench-XXXXXX";
-  if (mkdtemp(folder.data()) == nullptr) berth::bench::fail("no folder can be made here");
-  const std::vector<std::string> wanted(argv + std::min(argc, 2), argv + argc);
+  if (mkdtemp(folder.data()) == nullptr) berth::bench::fail("cannot create a folder here");
+  const std::vector<std::string> parts(argv + std::min(argc, 2), argv + argc);
   for (const auto& [name, measure] : kParts) {
-    if (wanted.empty() || std::find(wanted.begin(), wanted.end(), name) != wanted.end()) measure(folder);
+    if (parts.empty() || std::find(parts.begin(), parts.end(), name) != parts.end()) measure(folder);
   }
   std::filesystem::remove_all(folder);
   std::printf("1 passed, 0 failed\n");

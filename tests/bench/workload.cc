@@ -14,7 +14,7 @@ void replace_all(std::string& text, std::string_view what, const std::string& wi
   }
 }
 
-// {A+i} and {A+i%M}, whose A and M are digits.
+// Replaces {A+i} and {A+i%M}, where A and M are numbers.
 void replace_sums(std::string& text, std::size_t number) {
   static const std::regex sum(R"(\{(\d+)\+i(?:%(\d+))?\})");
   for (std::smatch found; std::regex_search(text, found, sum);) {

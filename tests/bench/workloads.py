@@ -1,13 +1,13 @@
-"""Runs berth_bench on workloads and fleets of several sizes; tests/bench/run builds it first.
+"""Runs berth_bench on workloads and fleets of several sizes; tests/bench/run builds and calls it.
 
     tests/bench/run [--workload NAME]... [--nodes N]... [--path P] [--seconds S] [--instructions] [--json FILE]
     tests/bench/run --growth [--workload NAME]...
 
 A workload that binds none of its pods is an error: nothing was measured.
 
-Growth is the exponent of the time per pod by nodes, fitted by least squares to the logarithms of both: of the fast path, wherever at
-least three sizes were measured. The first two pods do not count: the first shows the class all nodes, at the second it begins to
-repeat and gets a view of its own. What that costs is in first_us and second_us.
+Growth is the exponent of the time per pod as a function of the number of nodes, fitted by least squares to the logarithms of both,
+for the fast path, if at least three sizes were measured. The first two pods are excluded: the first one evaluates all nodes for its
+class, the second one repeats the class and creates its cached view. Their cost is in first_us and second_us.
 """
 
 import argparse
@@ -20,14 +20,14 @@ from pathlib import Path
 WORKLOADS = Path(__file__).resolve().parent / "workloads"
 NEVER_REPEATED = {"NewClasses", "NewNodeAffinityClasses"}
 GROWTH_AT_MOST = 0.3
-# Grow faster by a rule that is upstream's.
-BOUND = {"Preemption": "a tenth of the nodes is weighed, as upstream's rule wants it"}
+# Grow faster because of an upstream rule.
+BOUND = {"Preemption": "upstream's rule evaluates a tenth of the nodes"}
 COLUMNS = [("pods/s", "pods_per_second"), ("p50 us", "p50_us"), ("p99 us", "p99_us"), ("max us", "max_us"),
            ("alloc/pod", "allocations_per_pod"), ("KiB", "resident_kib")]
 
 
 def measure(given, name, nodes):
-    """The lines of one workload and size; none when a pod got no node."""
+    """The results for one workload and size; empty if nothing was bound."""
     lines = []
     for path in given.path:
         command = [given.program, str(WORKLOADS / f"{name}.json"), str(nodes), path, str(given.seconds)]
@@ -46,21 +46,21 @@ def show(row):
 
 
 def exponent(points):
-    """Of y = c * x ** exponent, by least squares of the logarithms."""
+    """The exponent in y = c * x ** exponent, by least squares on the logarithms."""
     xs, ys = ([math.log(value) for value in values] for values in zip(*points))
     x_mean, y_mean = sum(xs) / len(xs), sum(ys) / len(ys)
     return sum((x - x_mean) * (y - y_mean) for x, y in zip(xs, ys)) / sum((x - x_mean) ** 2 for x in xs)
 
 
 def repeated_us(row):
-    """Microseconds per pod, without the first two."""
+    """Microseconds per pod, excluding the first two pods."""
     introduction = row["first_us"] + row["second_us"]
     return (row["pods"] / row["pods_per_second"] * 1e6 - introduction) / max(row["pods"] - 2, 1)
 
 
 def growth(rows):
-    """Lines that tell how the time per pod grows, of every workload measured at three sizes or more."""
-    told = []
+    """Lines of output with the growth of the time per pod, for every workload measured at three sizes or more."""
+    lines = []
     for name in dict.fromkeys(row["workload"] for row in rows):
         for scope in ("cycle", "loop"):
             own = [row for row in rows if (row["workload"], row["path"], row["scope"]) == (name, "fast", scope)]
@@ -69,24 +69,24 @@ def growth(rows):
             mean = exponent([(row["nodes"], repeated_us(row)) for row in own])
             median = exponent([(row["nodes"], row["p50_us"]) for row in own])
             verdict = "" if name in NEVER_REPEATED else "within" if mean <= GROWTH_AT_MOST else BOUND.get(name, "ABOVE")
-            told.append(f"{name:26} {scope:6} {mean:>6.2f} {median:>7.2f}   {verdict}".rstrip())
-    if not told:
+            lines.append(f"{name:26} {scope:6} {mean:>6.2f} {median:>7.2f}   {verdict}".rstrip())
+    if not lines:
         return []
     return [f"time per pod ~ nodes^x, x at most {GROWTH_AT_MOST} for repeated classes (fast path)",
-            f"{'workload':26} {'scope':6} {'mean':>6} {'p50':>7}", *told]
+            f"{'workload':26} {'scope':6} {'mean':>6} {'p50':>7}", *lines]
 
 
 def main():
     names = sorted(path.stem for path in WORKLOADS.glob("*.json"))
     parser = argparse.ArgumentParser(description="Measures the scheduler on workloads.")
     parser.add_argument("--program", required=True, help="berth_bench")
-    parser.add_argument("--workload", action="append", choices=names, help="all of them when not given")
-    parser.add_argument("--nodes", action="append", type=int, help="100, 1000, 5000 and 20000 when not given")
-    parser.add_argument("--path", action="append", choices=["plain", "fast"], help="both when not given")
-    parser.add_argument("--seconds", type=float, default=12, help="of measuring at most, per workload and size")
-    parser.add_argument("--growth", action="store_true", help="up to 100000 nodes, the fast path, classes that repeat")
-    parser.add_argument("--instructions", action="store_true", help="per pod, in user space; - where the kernel counts none")
-    parser.add_argument("--json", type=Path, help="where the figures go, as an array")
+    parser.add_argument("--workload", action="append", choices=names, help="default: all")
+    parser.add_argument("--nodes", action="append", type=int, help="default: 100, 1000, 5000 and 20000")
+    parser.add_argument("--path", action="append", choices=["plain", "fast"], help="default: both")
+    parser.add_argument("--seconds", type=float, default=12, help="time limit per workload and size")
+    parser.add_argument("--growth", action="store_true", help="up to 100000 nodes, fast path only, repeated classes")
+    parser.add_argument("--instructions", action="store_true", help="count instructions per pod in user space; - if the kernel does not support it")
+    parser.add_argument("--json", type=Path, help="file to write the figures to, as a JSON array")
     given = parser.parse_args()
     given.workload = given.workload or [name for name in names if not given.growth or name not in NEVER_REPEATED]
     given.nodes = given.nodes or [100, 1000, 5000, 20000] + ([100000] if given.growth else [])

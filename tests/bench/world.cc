@@ -21,11 +21,11 @@ std::shared_ptr<const T> get(const std::map<std::string, std::shared_ptr<const T
 }
 
 template <class T>
-Status keep(Result<T> decoded, std::map<std::string, std::shared_ptr<const T>>& shelf) {
+Status keep(Result<T> decoded, std::map<std::string, std::shared_ptr<const T>>& by_key) {
   if (!decoded) return decoded.error();
   const std::string key = decoded->metadata.key();
   if (decoded->metadata.uid.empty()) decoded->metadata.uid = key;
-  shelf[key] = std::make_shared<const T>(std::move(*decoded));
+  by_key[key] = std::make_shared<const T>(std::move(*decoded));
   return {};
 }
 

@@ -1,5 +1,5 @@
-// The world around the scheduler while it is measured: objects in memory, no transport, no storage, a clock that moves
-// when the queue waits for it.
+// The scheduler's host during a measurement: objects in memory, no transport and no storage, and a clock that is
+// advanced when the queue waits for it.
 #pragma once
 
 #include <map>
@@ -19,20 +19,20 @@ class World final : public SchedulerHost, public Lister {
   Status add_volume(const Json& manifest);
   Status add_claim(const Json& manifest);
   Status add_storage_class(const Json& manifest);
-  // A pod that no node has; queued, unless `node` is given, where it runs then.
+  // Decodes a pod, which is then queued or placed.
   Result<std::shared_ptr<const Pod>> make_pod(const Json& manifest) const;
   void queue_pod(const std::shared_ptr<const Pod>& pod);
   void place_pod(const std::shared_ptr<const Pod>& pod, const std::string& node);
-  // The node goes and comes back.
+  // Removes the node and adds it again.
   void replace_node(std::size_t number);
-  // The node becomes another of its name, in place.
+  // Updates the node; `changed` has the same name.
   void change_node(std::size_t number, const std::shared_ptr<const Node>& changed);
 
-  // The binding cycle, answered at once by a device that agrees. False: it failed, and the pod is queued again.
+  // Runs the binding cycle, with a device that accepts at once. False: it failed, and the pod is queued again.
   bool finish(BindingCycle& cycle);
-  // The victims chosen in the attempt before are gone. Gives the uid of the pod that they made room for; empty: none.
+  // Removes the victims of the previous attempt. Returns the uid of their preemptor; empty if there are none.
   std::string remove_victims();
-  // On to when the queue has something to do; false: it never will by time alone.
+  // Advances the clock until the queue has something to do. False: time alone will never give it something.
   bool wait_for_queue();
   bool is_placed(const std::string& uid) const { return !pending_.contains(uid); }
 
@@ -60,20 +60,20 @@ class World final : public SchedulerHost, public Lister {
     Millis time = 0;
   };
   template <class T>
-  using Shelf = std::map<std::string, std::shared_ptr<const T>>;
+  using ByKey = std::map<std::string, std::shared_ptr<const T>>;
   void bind_volumes(const PlacementRequest& request);
 
   VirtualClock clock_;
   std::unique_ptr<Scheduler> scheduler_;
   std::vector<std::shared_ptr<const Node>> nodes_;
-  Shelf<Pod> pending_;
+  ByKey<Pod> pending_;
   std::vector<std::shared_ptr<const Pod>> victims_;
   std::string preemptor_;
-  Shelf<PersistentVolume> volumes_;
+  ByKey<PersistentVolume> volumes_;
   std::uint64_t volumes_version_ = 1;
   std::map<std::string, std::vector<std::shared_ptr<const PersistentVolume>>> of_class_;
-  Shelf<PersistentVolumeClaim> claims_;
-  Shelf<StorageClass> classes_;
+  ByKey<PersistentVolumeClaim> claims_;
+  ByKey<StorageClass> classes_;
 };
 
 }  // namespace berth::bench

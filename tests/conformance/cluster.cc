@@ -6,7 +6,7 @@ namespace berth {
 
 namespace {
 
-// Decodes every object of a list; `keep` takes each.
+// Decodes the objects of a list and passes each to `keep`.
 template <class Decode, class Keep>
 Status each(const Json& input, const char* list, Decode decode, Keep keep) {
   const Json* objects = input.find(list);
@@ -33,13 +33,13 @@ void give_uid(ObjectMeta& metadata) {
   if (metadata.uid.empty()) metadata.uid = metadata.key();
 }
 
-// The same, each kept under its key.
+// The same, storing each object by its key.
 template <class T>
-Status shelve(const Json& input, const char* list, Result<T> (*decode)(const Json&, Warnings*, Rules),
-              std::map<std::string, std::shared_ptr<const T>>& shelf) {
-  return each(input, list, decode, [&shelf](T object) {
+Status store_by_key(const Json& input, const char* list, Result<T> (*decode)(const Json&, Warnings*, Rules),
+                    std::map<std::string, std::shared_ptr<const T>>& by_key) {
+  return each(input, list, decode, [&by_key](T object) {
     const std::string key = object.metadata.key();
-    shelf[key] = std::make_shared<const T>(std::move(object));
+    by_key[key] = std::make_shared<const T>(std::move(object));
   });
 }
 
@@ -76,16 +76,16 @@ Status Cluster::load(const Json& input) {
       claims_[key] = std::make_shared<const PersistentVolumeClaim>(std::move(claim));
     });
   }
-  if (status.is_success()) status = shelve(input, "pvs", decode_persistent_volume, volumes_);
-  if (status.is_success()) status = shelve(input, "storageClasses", decode_storage_class, classes_);
-  if (status.is_success()) status = shelve(input, "csiNodes", decode_csi_node, csi_nodes_);
-  if (status.is_success()) status = shelve(input, "csiDrivers", decode_csi_driver, csi_drivers_);
+  if (status.is_success()) status = store_by_key(input, "pvs", decode_persistent_volume, volumes_);
+  if (status.is_success()) status = store_by_key(input, "storageClasses", decode_storage_class, classes_);
+  if (status.is_success()) status = store_by_key(input, "csiNodes", decode_csi_node, csi_nodes_);
+  if (status.is_success()) status = store_by_key(input, "csiDrivers", decode_csi_driver, csi_drivers_);
   if (status.is_success()) {
-    status = shelve(input, "csiStorageCapacities", decode_csi_storage_capacity, csi_capacities_);
+    status = store_by_key(input, "csiStorageCapacities", decode_csi_storage_capacity, csi_capacities_);
   }
-  if (status.is_success()) status = shelve(input, "namespaces", decode_namespace, namespaces_);
-  if (status.is_success()) status = shelve(input, "services", decode_service, services_);
-  if (status.is_success()) status = shelve(input, "pdbs", decode_pod_disruption_budget, budgets_);
+  if (status.is_success()) status = store_by_key(input, "namespaces", decode_namespace, namespaces_);
+  if (status.is_success()) status = store_by_key(input, "services", decode_service, services_);
+  if (status.is_success()) status = store_by_key(input, "pdbs", decode_pod_disruption_budget, budgets_);
   return status;
 }
 

@@ -1,4 +1,4 @@
-// The cluster of one conformance case: its objects, and what each outcome of an attempt changes in them.
+// The cluster of a conformance case: its objects, and how the outcome of an attempt changes them.
 #pragma once
 
 #include <cstdint>
@@ -14,25 +14,25 @@ namespace berth {
 
 class Cluster final : public Handle, public Lister {
  public:
-  // Decodes a case's `input`. The error names the object.
+  // Decodes a case's `input`. An error names the object.
   Status load(const Json& input);
 
-  // In the order of their first attempts, as they are now.
+  // In the order of their first attempts, in their current state.
   const std::vector<std::shared_ptr<const Pod>>& pending() const { return pending_; }
-  // Null when no pending pod has this key.
+  // Null if no pending pod has this key.
   std::shared_ptr<const Pod> find_pending(const std::string& key) const;
   const Snapshot& take_snapshot();
 
-  // The pod runs on the node from now on; it is nominated nowhere. `start_time`: milliseconds since 1970.
+  // Places the pod on the node and removes its nomination. `start_time`: milliseconds since 1970.
   void place(const Pod& pod, const std::string& node, std::int64_t start_time);
-  // The volumes become the claims', completely.
+  // Binds the volumes to their claims.
   void bind_volumes(const std::vector<BoundVolume>& bound_volumes);
-  // A provisioner is asked for a volume on the node, and does not answer.
+  // Requests a volume on the node from a provisioner, which does not answer.
   void select_node(const std::string& claim, const std::string& node);
   bool is_unbound(const std::string& claim) const;
-  // The pod of this key is gone, with all it holds on its node.
+  // Removes the pod with this key from its node.
   void evict(const std::string& key);
-  // The pod gets the node promised (none when empty), and pods of lower priority lose their promise there.
+  // Nominates the pod for the node (empty: removes its nomination); pods of lower priority lose their nomination there.
   void nominate(const Pod& pod, const std::string& node);
 
   const Clock& clock() const override { return still_; }
@@ -57,7 +57,7 @@ class Cluster final : public Handle, public Lister {
     Millis wall() const override { return 0; }
   };
   template <class T>
-  using Shelf = std::map<std::string, std::shared_ptr<const T>>;
+  using ByKey = std::map<std::string, std::shared_ptr<const T>>;
   Status load_pods(const Json& input);
   void set_nomination(const Pod& pod, const std::string& node);
 
@@ -66,15 +66,15 @@ class Cluster final : public Handle, public Lister {
   Snapshot snapshot_;
   Nominator nominator_;
   std::vector<std::shared_ptr<const Pod>> pending_;
-  Shelf<PersistentVolumeClaim> claims_;
-  Shelf<PersistentVolume> volumes_;
-  Shelf<StorageClass> classes_;
-  Shelf<CsiNode> csi_nodes_;
-  Shelf<CsiDriver> csi_drivers_;
-  Shelf<CsiStorageCapacity> csi_capacities_;
-  Shelf<Namespace> namespaces_;
-  Shelf<Service> services_;
-  Shelf<PodDisruptionBudget> budgets_;
+  ByKey<PersistentVolumeClaim> claims_;
+  ByKey<PersistentVolume> volumes_;
+  ByKey<StorageClass> classes_;
+  ByKey<CsiNode> csi_nodes_;
+  ByKey<CsiDriver> csi_drivers_;
+  ByKey<CsiStorageCapacity> csi_capacities_;
+  ByKey<Namespace> namespaces_;
+  ByKey<Service> services_;
+  ByKey<PodDisruptionBudget> budgets_;
 };
 
 }  // namespace berth

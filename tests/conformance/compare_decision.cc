@@ -17,7 +17,7 @@ Strings sorted(Strings strings) {
   return strings;
 }
 
-// Reasons are a set.
+// The order of reasons does not matter.
 std::string describe(const std::string& plugin, std::string_view code, Strings reasons) {
   return plugin + (plugin.empty() ? "" : " ") + std::string(code) + " " + show(sorted(std::move(reasons)));
 }
@@ -47,7 +47,7 @@ Strings feasible_nodes(const ScheduleResult& result) {
   return sorted(std::move(nodes));
 }
 
-// Scores of the nodes, in the order of their names.
+// The scores, ordered by node name.
 Strings by_node(const std::vector<NodeScore>& scores) {
   std::map<std::string, std::int64_t> of_node;
   for (const NodeScore& score : scores) of_node[score.node] = score.score;
@@ -74,7 +74,7 @@ Strings highest(const std::vector<NodeScore>& totals) {
   return sorted(std::move(nodes));
 }
 
-std::string nomination(const Json& json) { return json.is_string() ? "\"" + text(json) + "\"" : "left as it is"; }
+std::string nomination(const Json& json) { return json.is_string() ? "\"" + text(json) + "\"" : "unchanged"; }
 
 class Comparison {
  public:
@@ -108,7 +108,7 @@ class Comparison {
     differences_.push_back(field + ": got " + got + ", want " + want);
   }
 
-  // Per node: the plugin, its code and reasons; nodes that PreFilter left out name no plugin.
+  // Per node: the plugin with its code and reasons. Nodes excluded by PreFilter have no plugin.
   void rejections() {
     const std::map<std::string, Status>& statuses = got_.rejected;
     if (!result_.diagnosis.pre_filter_message.empty()) {
@@ -117,49 +117,49 @@ class Comparison {
       return same("preFilter", all, describe(at(want_, "preFilter")));
     }
     same("preFilter", "nothing", describe(at(want_, "preFilter")));
-    std::map<std::string, std::string> wanted;
+    std::map<std::string, std::string> expected;
     for (const Json& group : list(at(want_, "infeasible"))) {
-      for (const std::string& node : strings(at(group, "nodes"))) wanted[node] = describe(group);
+      for (const std::string& node : strings(at(group, "nodes"))) expected[node] = describe(group);
     }
     const Json& excluded = at(want_, "excluded");
-    for (const std::string& node : strings(at(excluded, "nodes"))) wanted[node] = describe(excluded);
+    for (const std::string& node : strings(at(excluded, "nodes"))) expected[node] = describe(excluded);
     std::map<std::string, std::string> got;
     for (const auto& [node, status] : statuses) got[node] = describe(status);
-    for (const auto& [node, rejection] : wanted) {
+    for (const auto& [node, rejection] : expected) {
       if (!got.contains(node)) same("infeasible " + node, "nothing", rejection);
     }
     for (const auto& [node, rejection] : got) {
-      same("infeasible " + node, rejection, wanted.contains(node) ? wanted[node] : "nothing");
+      same("infeasible " + node, rejection, expected.contains(node) ? expected[node] : "nothing");
     }
   }
 
-  // A plugin that PreScore skipped scores 0.
+  // A plugin skipped by PreScore scores 0.
   void scores() {
     const Decision& decision = result_.decision;
     const Strings zeros(decision.totals.size(), "0");
     std::map<std::string, Strings> got;
     for (const Framework::PluginScores& mine : decision.plugin_scores) got[mine.plugin] = by_node(mine.scores);
-    std::map<std::string, Strings> wanted;
+    std::map<std::string, Strings> expected;
     if (const Json& scores = at(want_, "scores"); scores.is_object()) {
-      for (const auto& [plugin, line] : scores.as_object()) wanted[plugin] = numbers(line);
+      for (const auto& [plugin, line] : scores.as_object()) expected[plugin] = numbers(line);
     }
     std::set<std::string> plugins;
     for (const auto& [plugin, line] : got) plugins.insert(plugin);
-    for (const auto& [plugin, line] : wanted) plugins.insert(plugin);
+    for (const auto& [plugin, line] : expected) plugins.insert(plugin);
     auto line_of = [&zeros](const std::map<std::string, Strings>& lines, const std::string& plugin) {
       const auto found = lines.find(plugin);
       return show(found == lines.end() ? zeros : found->second);
     };
-    for (const std::string& plugin : plugins) same("scores " + plugin, line_of(got, plugin), line_of(wanted, plugin));
+    for (const std::string& plugin : plugins) same("scores " + plugin, line_of(got, plugin), line_of(expected, plugin));
     same("total", show(by_node(decision.totals)), show(numbers(at(want_, "total"))));
     same("best", show(highest(decision.totals)), show(strings(at(want_, "best"))));
   }
 
   void volumes() {
-    std::map<std::string, VolumeChoice> wanted;
+    std::map<std::string, VolumeChoice> expected;
     if (const Json& volumes = at(want_, "volumes"); volumes.is_object()) {
       for (const auto& [node, choice] : volumes.as_object()) {
-        VolumeChoice& on_node = wanted[node];
+        VolumeChoice& on_node = expected[node];
         on_node.provisioned = strings(at(choice, "provision"));
         if (!at(choice, "static").is_object()) continue;
         for (const auto& [claim, volume] : at(choice, "static").as_object()) on_node.bound[claim] = text(volume);
@@ -167,7 +167,7 @@ class Comparison {
     }
     std::set<std::string> nodes;
     for (const auto& [node, choice] : got_.volumes) nodes.insert(node);
-    for (const auto& [node, choice] : wanted) nodes.insert(node);
+    for (const auto& [node, choice] : expected) nodes.insert(node);
     auto line_of = [](const std::map<std::string, VolumeChoice>& choices, const std::string& node) {
       const auto found = choices.find(node);
       if (found == choices.end()) return std::string("nothing");
@@ -176,7 +176,7 @@ class Comparison {
       for (const std::string& claim : sorted(found->second.provisioned)) parts.push_back("provision " + claim);
       return show(parts);
     };
-    for (const std::string& node : nodes) same("volumes " + node, line_of(got_.volumes, node), line_of(wanted, node));
+    for (const std::string& node : nodes) same("volumes " + node, line_of(got_.volumes, node), line_of(expected, node));
   }
 
   void failure() {
@@ -212,14 +212,14 @@ class Comparison {
                     std::to_string(candidate.pdb_violations));
     }
     got = sorted(std::move(got));
-    Strings wanted;
+    Strings expected;
     if (const Json& candidates = at(want, "candidates"); candidates.is_object()) {
       for (const auto& [node, candidate] : candidates.as_object()) {
-        wanted.push_back(node + " " + show(strings(at(candidate, "victims"))) + " " +
-                         std::to_string(number(at(candidate, "pdbViolations"))));
+        expected.push_back(node + " " + show(strings(at(candidate, "victims"))) + " " +
+                           std::to_string(number(at(candidate, "pdbViolations"))));
       }
     }
-    same("preemption.candidates", show(got), show(sorted(wanted)));
+    same("preemption.candidates", show(got), show(sorted(expected)));
     const Strings ties = found == nullptr ? Strings{} : record.ties();
     same("preemption.ties", show(ties.size() > 1 ? ties : Strings{}), show(strings(at(want, "ties"))));
   }

@@ -1,4 +1,4 @@
-// One attempt to place a pod, held against the recorded one.
+// Compares an attempt to place a pod with the recorded one.
 #pragma once
 
 #include <map>
@@ -10,24 +10,24 @@
 
 namespace berth {
 
-// What the unbound claims of a pod get on one node.
+// The volumes chosen for a pod's unbound claims on one node.
 struct VolumeChoice {
   std::map<std::string, std::string> bound;  // claim -> volume
   std::vector<std::string> provisioned;      // claims
 };
 
-// What one attempt answered.
+// The result of one attempt.
 struct Attempt {
-  std::string nominated_node;  // of the pod, at the start
-  Status gate;                 // PreEnqueue; unless success, nothing else ran
+  std::string nominated_node;  // the pod's, before the attempt
+  Status gate;                 // of PreEnqueue; unless successful, nothing else ran
   CycleState state;
   ScheduleResult result;
   std::map<std::string, Status> rejected;       // by node
   Status reserve;                               // on the chosen node
-  std::map<std::string, VolumeChoice> volumes;  // by feasible node; absent: nothing to bind there
+  std::map<std::string, VolumeChoice> volumes;  // by feasible node; absent if nothing is to be bound there
 };
 
-// The fields of `want` that `got` does not meet, each as "<field>: got ..., want ...". Empty: all of them are met.
+// The fields in which `got` differs from `want`, each as "<field>: got ..., want ..."; empty if there is no difference.
 std::vector<std::string> compare_decision(const Attempt& got, const Json& want);
 
 }  // namespace berth

@@ -1,4 +1,4 @@
-// Cluster events as the recorded cases spell them.
+// Cluster events, as named in the recorded cases.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace berth {
 
-// 0 when unknown.
+// 0 if unknown.
 std::uint32_t action_named(const std::string& name);
-// With or without its group: "storage.k8s.io/CSINode". The wildcard when unknown.
+// With or without its group: "storage.k8s.io/CSINode". The wildcard if unknown.
 EventResource resource_named(const std::string& name);
 // "Node/[Add, UpdateNodeLabel]".
 std::string show_event(EventResource resource, std::uint32_t actions);

@@ -1,7 +1,7 @@
-// berth_conformance DIR...: replays what kube-scheduler was recorded to do. Every JSON file below a DIR is a family;
-// its first case tells which kind. Prints per family and last in total "N passed, N failed" in records; what is left
-// out for want of something, and what deviates on purpose, is counted apart. Exit code 1 on a failure, 77 when there is
-// nothing to replay. Without DIR, BERTH_CONFORMANCE names it.
+// berth_conformance DIR...: replays recorded cases of kube-scheduler. Every JSON file below a DIR is a family of cases;
+// the first case determines its kind. Prints the number of records as "N passed, N failed", per family and in total;
+// records that need a missing feature, and those that deviate on purpose, are counted separately. Exit code 1 on a
+// failure, 77 if there is nothing to replay. Without DIR, BERTH_CONFORMANCE is used.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -20,7 +20,7 @@ constexpr std::size_t kMaxFileBytes = 256u << 20;
 
 using Replay = berth::Verdict (*)(const berth::Json&);
 
-// Null when no family has cases of this shape.
+// Null if no kind of family has cases of this form.
 Replay replay_for(const berth::Json& first) {
   const berth::Json& input = berth::at(first, "input");
   if (!berth::at(first, "kind").is_null() || !berth::at(input, "kind").is_null()) return berth::replay_hint;
@@ -30,26 +30,26 @@ Replay replay_for(const berth::Json& first) {
   return nullptr;
 }
 
-void print_apart(const std::map<std::string, int>& counts, const char* word) {
-  for (const auto& [what, number] : counts) std::cout << "; " << number << " " << word << " (" << what << ")";
+void print_extra(const std::map<std::string, int>& counts, const char* label) {
+  for (const auto& [what, number] : counts) std::cout << "; " << number << " " << label << " (" << what << ")";
 }
 
 void add(berth::Verdict& total, const berth::Verdict& verdict) {
   total.same += verdict.same;
   for (const auto& [what, number] : verdict.left_out) total.left_out[what] += number;
-  for (const auto& [what, number] : verdict.wanted) total.wanted[what] += number;
+  for (const auto& [what, number] : verdict.intended) total.intended[what] += number;
   total.differences.insert(total.differences.end(), verdict.differences.begin(), verdict.differences.end());
 }
 
 void print_counts(const std::string& name, const berth::Verdict& verdict) {
   std::cout << name << verdict.same << " passed, " << verdict.differences.size() << " failed";
-  print_apart(verdict.left_out, "left out");
-  print_apart(verdict.wanted, "deviate on purpose");
+  print_extra(verdict.left_out, "left out");
+  print_extra(verdict.intended, "deviate on purpose");
   std::cout << "\n";
 }
 
-// False when the file is no family.
-bool play_family(const fs::path& file, berth::Verdict& total) {
+// False if the file cannot be read or is not a family of cases.
+bool replay_family(const fs::path& file, berth::Verdict& total) {
   std::ifstream in(file);
   std::stringstream content;
   content << in.rdbuf();
@@ -60,7 +60,7 @@ bool play_family(const fs::path& file, berth::Verdict& total) {
   }
   const Replay replay = replay_for(cases->as_array().front());
   if (replay == nullptr) {
-    std::cerr << "berth_conformance: " << file << " holds no cases of a known family\n";
+    std::cerr << "berth_conformance: " << file << " does not contain cases of a known kind\n";
     return false;
   }
   berth::Verdict family;
@@ -98,13 +98,13 @@ int main(int argc, char** argv) {
     named.emplace_back(std::getenv("BERTH_CONFORMANCE"));
   const std::vector<fs::path> families = find_families(named);
   if (families.empty()) {
-    std::cout << "no recorded cases; name their folder: berth_conformance DIR, or BERTH_CONFORMANCE\n";
+    std::cout << "no recorded cases found; give their folder: berth_conformance DIR, or set BERTH_CONFORMANCE\n";
     return kSkipped;
   }
   berth::Verdict total;
   bool readable = true;
-  for (const fs::path& family : families) readable = play_family(family, total) && readable;
-  if (!total.left_out.empty() || !total.wanted.empty()) print_counts("apart, of all: ", total);
+  for (const fs::path& family : families) readable = replay_family(family, total) && readable;
+  if (!total.left_out.empty() || !total.intended.empty()) print_counts("all families: ", total);
   std::cout << total.same << " passed, " << total.differences.size() << " failed\n";
   return readable && total.differences.empty() ? 0 : 1;
 }

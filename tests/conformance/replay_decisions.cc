@@ -1,5 +1,5 @@
-// Decisions: schedules the pending pods of a case one after another and compares every answer. What follows an attempt
-// is what its record says, so that one difference does not lead the rest of the case astray.
+// Decisions: schedules the pending pods of a case one after another and compares every result. After an attempt the
+// cluster is changed as recorded, so that one difference does not affect the rest of the case.
 #include <algorithm>
 #include <set>
 
@@ -14,10 +14,10 @@ namespace berth {
 
 namespace {
 
-// 2025-06-01T00:00:00Z: later than every start time of the cases.
+// 2025-06-01T00:00:00Z: later than every start time in the cases.
 constexpr std::int64_t kFirstStart = 1'748'736'000'000;
 
-// The smallest name among the highest totals, as the records have it.
+// The first name among the highest totals, as in the records.
 std::size_t first_by_name(const std::vector<NodeScore>& totals) {
   std::size_t best = 0;
   for (std::size_t i = 1; i < totals.size(); ++i) {
@@ -29,7 +29,7 @@ std::size_t first_by_name(const std::vector<NodeScore>& totals) {
 
 class Run {
  public:
-  // The error says why the case cannot be played at all.
+  // An error means that the case cannot be replayed.
   Status set_up(const Json& input) {
     Profile profile = default_profile();
     for (const Json& config : list(at(input, "pluginConfig"))) {
@@ -44,7 +44,7 @@ class Run {
     return {};
   }
 
-  void play(const Json::Array& expect, Verdict& verdict) {
+  void replay(const Json::Array& expect, Verdict& verdict) {
     std::vector<std::string> order;
     for (const auto& pod : cluster_.pending()) order.push_back(pod->metadata.key());
     const std::size_t first_attempts = order.size();
@@ -52,12 +52,12 @@ class Run {
       const std::string key = text(at(expect[i], "pod"));
       const auto pod = cluster_.find_pending(key);
       if (i >= order.size() || order[i] != key || (number(at(expect[i], "attempt")) == 2) != (i >= first_attempts)) {
-        verdict.differences.push_back(key + ": no attempt of this pod comes here");
+        verdict.differences.push_back(key + ": unexpected attempt: another pod is next");
         return;
       }
       const NodeSearch before = search_;
       std::vector<std::string> differences = compare_decision(attempt(*pod), expect[i]);
-      if (std::string other = decide_from_views(*pod, before); !other.empty()) differences.push_back(std::move(other));
+      if (std::string other = decide_with_views(*pod, before); !other.empty()) differences.push_back(std::move(other));
       if (differences.empty()) {
         ++verdict.same;
       } else {
@@ -67,7 +67,7 @@ class Run {
         verdict.differences.push_back(std::move(line));
       }
       if (i < first_attempts && text(at(at(expect[i], "preemption"), "code")) == "Success") order.push_back(key);
-      follow(*pod, expect[i], kFirstStart + static_cast<std::int64_t>(i + 1) * 1000);
+      apply_record(*pod, expect[i], kFirstStart + static_cast<std::int64_t>(i + 1) * 1000);
     }
     for (std::size_t i = expect.size(); i < order.size(); ++i) verdict.differences.push_back(order[i] + ": no record");
   }
@@ -90,9 +90,9 @@ class Run {
     return got;
   }
 
-  // The same decision from views of classes, kept over all attempts. Empty: it is the same in every node and score; why
-  // nodes were rejected is told only where none is left.
-  std::string decide_from_views(const Pod& pod, const NodeSearch& before) {
+  // Decides again with class views, which are kept over all attempts. Empty: nodes and scores are the same; reasons for
+  // rejections are compared only if no node is feasible.
+  std::string decide_with_views(const Pod& pod, const NodeSearch& before) {
     if (!framework_->run_pre_enqueue(pod).is_success()) return {};
     CycleState state;
     NodeSearch search = before;
@@ -101,17 +101,17 @@ class Run {
       CycleState own;
       search = before;
       const ScheduleResult fast = schedule_pod(*framework_, own, pod, cluster_.take_snapshot(), search, &views_);
-      if (fast.status != plain.status) return "from views: status " + fast.status.message();
-      if (fast.decision.node != plain.decision.node) return "from views: node " + fast.decision.node;
+      if (fast.status != plain.status) return "with views: status " + fast.status.message();
+      if (fast.decision.node != plain.decision.node) return "with views: node " + fast.decision.node;
       if (fast.decision.feasible != plain.decision.feasible || fast.decision.evaluated != plain.decision.evaluated ||
           fast.nominated_node != plain.nominated_node) {
-        return "from views: other nodes are feasible";
+        return "with views: different feasible nodes";
       }
-      if (show_scores(fast.decision) != show_scores(plain.decision)) return "from views: other scores";
+      if (show_scores(fast.decision) != show_scores(plain.decision)) return "with views: different scores";
       if (plain.status.is_success()) continue;
       const Snapshot& snapshot = cluster_.take_snapshot();
       if (fast.diagnosis.node_statuses.by_name(snapshot) != plain.diagnosis.node_statuses.by_name(snapshot)) {
-        return "from views: other reasons";
+        return "with views: different reasons";
       }
     }
     return {};
@@ -143,8 +143,8 @@ class Run {
     }
   }
 
-  // The rules of the run, from the record.
-  void follow(const Pod& pod, const Json& record, std::int64_t start) {
+  // Changes the cluster as recorded.
+  void apply_record(const Pod& pod, const Json& record, std::int64_t start) {
     const Json& preemption = at(record, "preemption");
     for (const std::string& victim : strings(at(preemption, "victims"))) cluster_.evict(victim);
     if (const Json& nominated = at(preemption, "nominatedNode"); nominated.is_string()) {
@@ -177,7 +177,7 @@ Verdict replay_decisions(const Json& test_case) {
     verdict.differences.assign(std::max<std::size_t>(list(at(test_case, "expect")).size(), 1), ready.message());
     return verdict;
   }
-  run.play(list(at(test_case, "expect")), verdict);
+  run.replay(list(at(test_case, "expect")), verdict);
   return verdict;
 }
 

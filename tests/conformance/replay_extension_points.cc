@@ -1,5 +1,5 @@
-// Extension points: the scheduler's own loop over scripted plugins and a table of objects that stands for the API
-// server, with what its informers have told the scheduler so far.
+// Extension points: the scheduler's own loop with scripted plugins, and a table of objects that replaces the API server
+// and its informers.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -33,8 +33,8 @@ class NoObjects final : public Lister {
   }
 };
 
-// Equal totals as in kube-scheduler 1.35: the root of a max-heap built bottom-up, where only a strictly greater child
-// moves up and the left one is preferred.
+// Breaks ties like kube-scheduler 1.35: the root of a max-heap built bottom-up, in which only a strictly greater child
+// moves up and the left child is preferred.
 std::size_t pick_heap_root(const std::vector<NodeScore>& totals) {
   std::vector<std::size_t> heap(totals.size());
   for (std::size_t i = 0; i < heap.size(); ++i) heap[i] = i;
@@ -70,7 +70,7 @@ Json show_condition(const PodCondition& condition) {
   return json.set("message", condition.message);
 }
 
-// One version of a pod as the API server holds it; its condition lies in the manifest, its node in node_name.
+// The API server's version of each pod; its condition is in the manifest, its node in node_name.
 using Table = std::map<std::string, std::shared_ptr<const Pod>>;
 
 class ScriptedCluster final : public SchedulerHost {
@@ -128,7 +128,7 @@ class ScriptedCluster final : public SchedulerHost {
     bindings.set(pod.metadata.name, node);
     return {};
   }
-  Status evict(const Pod&, const Pod&) override { return Status::error("no recorded case evicts"); }
+  Status evict(const Pod&, const Pod&) override { return Status::error("not used by the recorded cases"); }
 
   StepClock clock;
   NoObjects lister;
@@ -152,7 +152,7 @@ class Replay {
     return {};
   }
 
-  void play(const Json& step) {
+  void run(const Json& step) {
     tick(1);
     const std::string op = text(at(step, "op"));
     const std::string pod = text(at(step, "pod"));
@@ -170,7 +170,7 @@ class Replay {
     deliver();
   }
 
-  // What happened since the last record, and the state now.
+  // What happened since the last record, and the current state.
   Json take_record();
 
  private:
@@ -279,7 +279,7 @@ class Replay {
 
 Json list_of(const std::set<std::string>& names) { return Json(Json::Array(names.begin(), names.end())); }
 
-// Names as the record has them.
+// The name as in the records.
 std::string name_of(const std::string& uid) { return uid.substr(uid.find('/') + 1); }
 
 Json Replay::show_queued(const std::string& uid) const {
@@ -352,11 +352,11 @@ Json Replay::take_record() {
   return record.set("state", show_state());
 }
 
-// Every leaf by its path; what is empty, zero or false is as good as absent. Lists of texts are one leaf.
+// All leaves by path. Null, false and empty values count as absent; a list of strings is one leaf.
 void flatten(const std::string& path, const Json& json, std::map<std::string, std::string>& leaves) {
   if (json.is_object()) {
     for (const auto& [key, value] : json.as_object()) {
-      // A patch that clears says so: it is not the same as none.
+      // A patch that clears the nomination differs from one without it.
       const bool cleared = key == "nominatedNodeName" && path.starts_with("patches") && text(value).empty();
       flatten(path.empty() ? key : path + "." + key, cleared ? Json("(cleared)") : value, leaves);
     }
@@ -379,13 +379,13 @@ void flatten(const std::string& path, const Json& json, std::map<std::string, st
   leaves[path] = json.is_string() ? json.as_string() : json.dump();
 }
 
-// What Go prints of a missing error is an artefact: only the text before it counts.
+// "%!..." is how Go formats a missing error: only the text before it is compared.
 bool same(const std::string& got, const std::string& want) {
   const std::size_t artefact = want.find("%!");
   return artefact == std::string::npos ? got == want : got.substr(0, artefact) == want.substr(0, artefact);
 }
 
-// A pod that upstream lists as waiting though its attempt has ended.
+// A pod that upstream still lists as waiting after its attempt has ended.
 bool is_leak(const std::string& path, const Json& want) {
   constexpr std::string_view kWaiting = "state.waiting.";
   if (!path.starts_with(kWaiting)) return false;
@@ -413,7 +413,7 @@ void compare(const std::string& step, const Json& got, const Json& want, Verdict
   if (!differences.empty()) {
     verdict.differences.push_back(step + ": " + differences);
   } else if (leak) {
-    ++verdict.wanted[kLeak];
+    ++verdict.intended[kLeak];
   } else {
     ++verdict.same;
   }
@@ -427,12 +427,13 @@ Verdict replay(const Json& test_case, bool remembers) {
   Replay replay(input, remembers);
   const Status ready = replay.set_up(input);
   if (!ready.is_success() || expect.size() != steps.size() + 1) {
-    verdict.differences.push_back(ready.is_success() ? "a record for each step is wanted" : ready.message());
+    verdict.differences.push_back(ready.is_success() ? "expected one record per step and one for the start"
+                                                     : ready.message());
     return verdict;
   }
   compare("start", replay.take_record(), expect[0], verdict);
   for (std::size_t i = 0; i < steps.size() && verdict.differences.empty(); ++i) {
-    replay.play(steps[i]);
+    replay.run(steps[i]);
     compare("step " + std::to_string(i + 1) + " (" + text(at(steps[i], "op")) + ")", replay.take_record(),
             expect[i + 1], verdict);
   }
@@ -441,12 +442,12 @@ Verdict replay(const Json& test_case, bool remembers) {
 
 }  // namespace
 
-// Both ways. The scripted plugins declare nothing of what they read, so that the calls recorded are the same either
-// way.
+// Replays with and without remembered results. The scripted plugins do not declare what they read, so the recorded
+// calls are the same in both modes.
 Verdict replay_extension_points(const Json& test_case) {
   Verdict verdict = replay(test_case, true);
   for (const std::string& difference : replay(test_case, false).differences) {
-    verdict.differences.push_back("asking about every node: " + difference);
+    verdict.differences.push_back("without remembered results: " + difference);
   }
   return verdict;
 }

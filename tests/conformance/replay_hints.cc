@@ -1,5 +1,5 @@
-// Queueing hints: which events each plugin of the default profile registers, and what it answers when one comes; which
-// events an update of a node or pod means.
+// Queueing hints: the events that each plugin of the default profile registers, its hints for incoming events, and the
+// events that an update of a node or pod is translated to.
 #include <algorithm>
 #include <array>
 
@@ -13,7 +13,7 @@ namespace berth {
 
 namespace {
 
-// A typed object of the recorded manifest, with its defaults; null when there is none.
+// Decodes a recorded manifest; null if there is none.
 template <class T, class Decode>
 std::shared_ptr<const T> decoded(const Json& manifest, Decode decode) {
   if (!manifest.is_object()) return nullptr;
@@ -94,7 +94,7 @@ class Hints {
     const EventResource resource = resource_named(text(at(event, "resource")));
     const ClusterEvent incoming{resource, action_named(text(at(event, "action"))), ""};
     const std::shared_ptr<const Pod> pod = decoded<Pod>(at(record, "pod"), decode_pod);
-    if (pod == nullptr) return "the pod cannot be read";
+    if (pod == nullptr) return "the pod cannot be decoded";
     const EventObjects objects = objects_of(resource, event);
     std::string got = "NotRegistered";
     for (const EventWithHint& asked : framework_->events_of(text(at(record, "plugin")))) {
@@ -145,15 +145,15 @@ Verdict replay_hint(const Json& test_case) {
       const auto node_before = decoded<Node>(before, decode_node);
       const auto node_after = decoded<Node>(after, decode_node);
       difference = node_before && node_after ? compare_events(test_case, node_events(*node_before, *node_after))
-                                             : "a node cannot be read";
+                                             : "a node cannot be decoded";
     } else {
       const auto pod_before = decoded<Pod>(before, decode_pod);
       const auto pod_after = decoded<Pod>(after, decode_pod);
       difference = pod_before && pod_after ? compare_events(test_case, pod_events(*pod_before, *pod_after))
-                                           : "a pod cannot be read";
+                                           : "a pod cannot be decoded";
     }
   } else if (plugin == "DynamicResources") {
-    verdict.wanted["no dynamic resource allocation: nodes offer no ResourceSlices here"] = 1;
+    verdict.intended["no dynamic resource allocation: nodes offer no ResourceSlices here"] = 1;
     return verdict;
   } else if (!hints.has(plugin)) {
     verdict.left_out[plugin] = 1;

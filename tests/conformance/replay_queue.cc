@@ -1,4 +1,4 @@
-// Queue traces: the scheduling queue under a script of operations on a clock that the script moves.
+// Queue traces: runs a script of operations on the scheduling queue, with a clock controlled by the script.
 #include <algorithm>
 #include <map>
 
@@ -23,8 +23,8 @@ class TraceClock final : public Clock {
   Millis start_ms = 0;
 };
 
-// What the scripted plugins look at: gates, and the answers that belong to an event. An event is known by one of its
-// objects, which the queue keeps for its replay.
+// State of the scripted plugins: closed gates, and the hints for each event. An event is identified by one of its
+// objects, which the queue keeps to replay the event.
 struct Script {
   std::set<std::string> closed;
   std::map<const Pod*, Hints> hints;
@@ -138,15 +138,15 @@ class Trace {
     queue_ = std::make_unique<Queue>(clock_, [this](const Pod&) { return framework_.get(); }, options);
   }
 
-  // Differences between what came out and `want`; "" when there are none.
+  // The differences between the result and `want`; "" if there are none.
   std::string step(const Json& op, const Json& want) {
     advance(number(at(op, "t")));
     std::map<std::string, std::string> got = run(op);
     describe(got);
     std::string differences;
     for (const auto& [field, value] : got) {
-      const std::string wanted = wanted_text(field, at(want, field));
-      if (value != wanted) differences += field + ": got " + value + ", want " + wanted + "; ";
+      const std::string expected = expected_text(field, at(want, field));
+      if (value != expected) differences += field + ": got " + value + ", want " + expected + "; ";
     }
     return differences;
   }
@@ -166,7 +166,7 @@ class Trace {
     profile.enable(name);
   }
 
-  // The timers that are due on the way run, each at its own time.
+  // Advances the clock and runs the timers that become due, each at its own time.
   void advance(Millis to) {
     for (auto next = queue_->next_flush(); next && *next <= to; next = queue_->next_flush()) {
       clock_.now_ms = std::max(clock_.now_ms, *next);
@@ -190,13 +190,13 @@ class Trace {
       if (std::optional<QueuedPod> popped = queue_->pop()) {
         got["popped"] = popped->pod->uid();
         got["attempts"] = std::to_string(popped->attempts);
-        flying_[popped->pod->uid()] = std::move(*popped);
+        in_flight_[popped->pod->uid()] = std::move(*popped);
       }
     } else if (verb == "return") {
-      give_back(op, uid, got);
+      return_pod(op, uid, got);
     } else if (verb == "done") {
       queue_->done(uid);
-      flying_.erase(uid);
+      in_flight_.erase(uid);
     } else if (verb == "update") {
       const auto pod = read_pod(at(op, "new"));
       const auto before = newest_.contains(pod->uid()) ? newest_.at(pod->uid()) : pod;
@@ -206,9 +206,9 @@ class Trace {
       queue_->update(before, pod);
     } else if (verb == "delete") {
       queue_->withdraw(uid);
-      if (!flying_.contains(uid)) newest_.erase(uid);
+      if (!in_flight_.contains(uid)) newest_.erase(uid);
     } else if (verb == "event") {
-      tell_event(op);
+      run_event(op);
     } else if (verb == "activate") {
       queue_->activate(strings(at(op, "pods")));
     } else if (verb == "open" || verb == "close") {
@@ -223,16 +223,16 @@ class Trace {
     return got;
   }
 
-  void give_back(const Json& op, const std::string& uid, std::map<std::string, std::string>& got) {
-    QueuedPod pod = std::move(flying_.at(uid));
-    flying_.erase(uid);
+  void return_pod(const Json& op, const std::string& uid, std::map<std::string, std::string>& got) {
+    QueuedPod pod = std::move(in_flight_.at(uid));
+    in_flight_.erase(uid);
     pod.pod = newest_.at(uid);
     std::set<std::string> unschedulable;
     std::set<std::string> pending;
     for (const std::string& name : strings(at(op, "unschedulable"))) unschedulable.insert(name);
     for (const std::string& name : strings(at(op, "pending"))) pending.insert(name);
     const bool failed = unschedulable.empty() && pending.empty();
-    queue_->requeue(std::move(pod), failed ? Status::error("it broke") : Status::unschedulable("no room"),
+    queue_->requeue(std::move(pod), failed ? Status::error("failed") : Status::unschedulable("does not fit"),
                     unschedulable, pending);
     if (const QueuedPod* back = queue_->find(uid)) {
       got["unschedulableCount"] = std::to_string(back->unschedulable_count);
@@ -240,10 +240,11 @@ class Trace {
     }
   }
 
-  void tell_event(const Json& op) {
+  void run_event(const Json& op) {
     const Json& event = at(op, "event");
-    ClusterEvent told{resource_named(text(at(event, "resource"))), action_named(text(at(event, "action"))), ""};
-    auto mark = std::make_shared<Pod>();  // carries the answers that belong to this event
+    ClusterEvent cluster_event{resource_named(text(at(event, "resource"))), action_named(text(at(event, "action"))),
+                               ""};
+    auto mark = std::make_shared<Pod>();  // identifies the event in script_.hints
     kept_.push_back(mark);
     script_.hints[mark.get()] = read_hints(at(op, "hints"));
     EventObjects objects;
@@ -259,7 +260,7 @@ class Trace {
         return std::find(names.begin(), names.end(), pod.uid()) != names.end();
       };
     }
-    queue_->move_all(told, objects, pre_check);
+    queue_->move_all(cluster_event, objects, pre_check);
   }
 
   std::string show_pod(const QueuedPod& pod) const {
@@ -298,7 +299,7 @@ class Trace {
     got["nominated"] = show(nominated);
   }
 
-  static std::string wanted_text(const std::string& field, const Json& want) {
+  static std::string expected_text(const std::string& field, const Json& want) {
     if (field == "popped") return text(want);
     if (field == "attempts" || field == "unschedulableCount" || field == "consecutiveErrors" ||
         field == "inFlightEvents") {
@@ -335,7 +336,7 @@ class Trace {
   std::unique_ptr<Framework> framework_;
   std::unique_ptr<Queue> queue_;
   std::map<std::string, std::shared_ptr<const Pod>> newest_;  // as the API server holds them
-  std::map<std::string, QueuedPod> flying_;
+  std::map<std::string, QueuedPod> in_flight_;
   std::vector<std::shared_ptr<const Pod>> kept_;  // keys of script_.hints
 };
 
@@ -353,7 +354,7 @@ Verdict replay_queue(const Json& test_case) {
       continue;
     }
     verdict.differences.push_back("op " + std::to_string(i) + " (" + text(at(ops[i], "op")) + "): " + difference);
-    break;  // what follows depends on it
+    break;  // later operations depend on it
   }
   return verdict;
 }

@@ -148,7 +148,7 @@ std::vector<EventWithHint> ScriptedPlugin::events_to_register() const {
       {"Node", EventResource::node},
       {"*", EventResource::wildcard},
   };
-  static const std::map<std::string, std::uint32_t> kActionWords{
+  static const std::map<std::string, std::uint32_t> kActions{
       {"Add", kAdd},
       {"Delete", kDelete},
       {"Update", kUpdate},
@@ -166,8 +166,7 @@ std::vector<EventWithHint> ScriptedPlugin::events_to_register() const {
   std::vector<EventWithHint> registered;
   for (const Json& event : list(*events)) {
     registered.push_back(
-        {{kResources.at(text(at(event, "resource"))), kActionWords.at(text(at(event, "action"))), "Scripted"},
-         nullptr});
+        {{kResources.at(text(at(event, "resource"))), kActions.at(text(at(event, "action"))), "Scripted"}, nullptr});
   }
   return registered;
 }

@@ -1,4 +1,4 @@
-// Plugins A, B, C of the recorded extension points: each answers as the case's script says and keeps a diary of calls.
+// The plugins A, B, C of the recorded extension points: they answer as the case's script says and record their calls.
 #pragma once
 
 #include <map>
@@ -17,18 +17,18 @@ struct ScriptRule {
   Json answer;  // the whole rule
 };
 
-// What the scripted plugins of one case share.
+// Shared by the scripted plugins of a case.
 struct PluginScript {
   explicit PluginScript(const Json& input);
 
-  // Null JSON: no rule, so success.
+  // Null JSON: no rule, which means success.
   const Json& rule(std::string_view plugin, std::string_view point, const std::string& pod,
                    const std::string& node = {}) const;
-  // The same as a status.
+  // The rule's answer as a status.
   Status answer(std::string_view plugin, std::string_view point, const std::string& pod,
                 const std::string& node = {}) const;
   void call(const std::string& pod, std::string_view point, std::string_view plugin, const std::string& detail = {});
-  // The plugins listed at a point, or in another list of the profile.
+  // The plugins in a list of the profile: of an extension point, or another one.
   std::vector<std::string> listed(std::string_view point) const;
   bool lists(std::string_view point, std::string_view plugin) const;
 
@@ -38,7 +38,7 @@ struct PluginScript {
   std::vector<std::string> calls;
 };
 
-// The names that the script's profile uses, DefaultBinder left out, as makers. `script` outlives the plugins.
+// Registers the plugins named in the script's profile, and DefaultBinder itself. `script` must outlive them.
 Status register_scripted(Registry& registry, PluginScript& script);
 // Exactly the plugins that the script's profile lists, with PrioritySort.
 Profile scripted_profile(const PluginScript& script);

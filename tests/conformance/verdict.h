@@ -1,4 +1,4 @@
-// What replaying one recorded case found, and the reading of such cases that every family shares.
+// The result of replaying a recorded case, and helpers to read such cases.
 #pragma once
 
 #include <map>
@@ -11,25 +11,25 @@
 namespace berth {
 
 struct Verdict {
-  int same = 0;                          // records that matched
-  std::vector<std::string> differences;  // of those that did not: "<pod or step>: <field>: got ..., want ..."
-  std::map<std::string, int> left_out;   // records that need what is not here, by what that is
-  std::map<std::string, int> wanted;     // deviations listed in core/README.md, by name
+  int same = 0;                          // records that match
+  std::vector<std::string> differences;  // of the others: "<pod or step>: <field>: got ..., want ..."
+  std::map<std::string, int> left_out;   // records that need a missing feature, by its name
+  std::map<std::string, int> intended;   // records that deviate on purpose (core/README.md), by deviation
 };
 
-// One replay per kind of family. A difference may end the case when what follows depends on it.
+// One function per kind of family. A difference may end a case if later records depend on it.
 Verdict replay_decisions(const Json& test_case);
 Verdict replay_queue(const Json& test_case);
 Verdict replay_hint(const Json& test_case);
 Verdict replay_extension_points(const Json& test_case);
 
-// The member, or null JSON when there is none.
+// The member, or null JSON if it is absent.
 const Json& at(const Json& json, std::string_view key);
-std::string text(const Json& json);                       // "" when it is no string
-const Json::Array& list(const Json& json);                // empty when it is no array
+std::string text(const Json& json);                       // "" if it is not a string
+const Json::Array& list(const Json& json);                // empty if it is not an array
 std::vector<std::string> strings(const Json& json);       // of an array
-std::int64_t number(const Json& json);                    // 0 when it is no integer
-bool flag(const Json& json);                              // false when it is no boolean
+std::int64_t number(const Json& json);                    // 0 if it is not an integer
+bool flag(const Json& json);                              // false if it is not a boolean
 std::string show(const std::vector<std::string>& parts);  // "[a, b]"
 
 }  // namespace berth

@@ -14,11 +14,11 @@ Disk::File::Change part_of(const Disk::File::Change& change, std::uint64_t first
 }
 
 void apply_half(std::string& content, const Disk::File::Change& change) {
-  // A truncation is one record of the file system's log: it happens or not.
+  // A truncation is one record in the file system's journal: it happens completely or not at all.
   if (!change.truncates) Disk::File::apply(content, part_of(change, 0, change.bytes.size() / 2));
 }
 
-void apply_by_chance(std::string& content, const Disk::File::Change& change, Random& random) {
+void apply_at_random(std::string& content, const Disk::File::Change& change, Random& random) {
   if (change.truncates) {
     if (random.chance(1, 2)) Disk::File::apply(content, change);
     return;
@@ -36,7 +36,7 @@ std::string content_after_cut(const Disk::File& file, Fate fate, Random& random)
   if (fate == Fate::dropped) return content;
   for (const Disk::File::Change& change : file.since) {
     if (fate == Fate::mixed) {
-      apply_by_chance(content, change, random);
+      apply_at_random(content, change, random);
     } else if (fate == Fate::torn && &change == &file.since.back()) {
       apply_half(content, change);
     } else {
@@ -132,7 +132,7 @@ void Disk::cut() {
   cutting_ = false;
 }
 
-// For a cut that is due the change goes on, and ends in cut().
+// If a cut is due, the change proceeds and ends with cut().
 Answer Disk::enter(Call call) {
   if (cut_) return Answer::error;
   switch (fault_.kind) {
@@ -159,8 +159,8 @@ Answer Disk::enter(Call call) {
 
 Disk::FileRef Disk::open(const std::string& name, bool create) {
   const auto found = names_.find(name);
-  const bool makes = found == names_.end() && create;
-  if (enter(makes ? Call::change : Call::look) != Answer::ok) return nullptr;
+  const bool creates = found == names_.end() && create;
+  if (enter(creates ? Call::change : Call::look) != Answer::ok) return nullptr;
   if (found != names_.end()) return found->second;
   if (!create) return nullptr;
   FileRef file = names_[name] = std::make_shared<File>();
@@ -183,10 +183,10 @@ Answer Disk::write(File& file, std::uint64_t offset, std::string_view bytes) {
   if (const Answer answer = enter(Call::write); answer != Answer::ok) return answer;
   const std::uint64_t end = offset + bytes.size();
   const std::uint64_t grows = end > file.now.size() ? end - file.now.size() : 0;
-  const std::uint64_t room = free_bytes();
-  const bool fits = grows <= room;
-  // As write(2): what fits is written.
-  if (!fits) bytes = bytes.substr(0, bytes.size() - std::min<std::uint64_t>(bytes.size(), grows - room));
+  const std::uint64_t free = free_bytes();
+  const bool fits = grows <= free;
+  // Like write(2), writes as much as fits.
+  if (!fits) bytes = bytes.substr(0, bytes.size() - std::min<std::uint64_t>(bytes.size(), grows - free));
   File::Change change{false, offset, std::string(bytes)};
   if (!bytes.empty()) {
     File::apply(file.now, change);
@@ -212,7 +212,7 @@ Answer Disk::truncate(File& file, std::uint64_t size) {
 Answer Disk::sync(File& file) {
   const Answer answer = enter(Call::change);
   if (answer != Answer::ok) {
-    // Linux forgets that these pages were never written: a later sync says yes and does nothing.
+    // Linux marks the pages clean although they were not written: a later sync succeeds without writing them.
     if (!cut_) file.since.clear();
     return answer;
   }

@@ -1,5 +1,5 @@
-// Disk: files in memory that know what was synced, and one fault at a chosen call. After a power cut only what was
-// synced is sure; what happened since may be there, be gone or be torn.
+// Disk: files in memory that track what was synced, with one fault at a chosen call. After a power cut only synced data
+// is guaranteed; later changes may be present, missing or torn.
 #pragma once
 
 #include <cstdint>
@@ -13,22 +13,22 @@
 
 namespace berth::crash {
 
-// What a power cut leaves of the changes that were not synced, the one it interrupts included.
+// What a power cut leaves of unsynced changes, including the one it interrupts.
 enum class Fate {
   kept,     // all of them
-  dropped,  // none, names created or removed since the directory was synced included
-  torn,     // all but the last, and of that the first half
-  mixed,    // each 512-byte sector and each name by chance
+  dropped,  // none; this includes files created or removed since the directory was synced
+  torn,     // all but the last, and the first half of that
+  mixed,    // a random subset of 512-byte sectors and of names
 };
 
 struct Fault {
   enum class Kind {
     none,
-    cut,           // the power goes at change `at` (write, sync, truncate, remove, create)
-    error_once,    // call `at` of any kind answers an error
-    error_always,  // that one and all later ones
+    cut,           // power is cut at change `at` (write, sync, truncate, remove, create)
+    error_once,    // call `at`, of any kind, fails
+    error_always,  // that one and all later ones fail
     full_once,     // write `at` finds no space
-    full_always,   // no file grows from write `at` on, until make_room()
+    full_always,   // no file can grow from write `at` on, until free_space()
   };
   Kind kind = Kind::none;
   std::uint64_t at = 0;  // counted from 1 since arm()
@@ -44,27 +44,28 @@ class Disk {
   using FileRef = std::shared_ptr<File>;
 
   Disk() = default;
-  // Copies the files too.
+  // Also copies the files.
   Disk(const Disk& other) { *this = other; }
   Disk& operator=(const Disk& other);
 
-  // Starts counting anew, with this fault to come.
+  // Restarts counting, with this fault armed.
   void arm(const Fault& fault);
-  // The armed fault has happened.
+  // Whether the armed fault has occurred.
   bool fired() const { return fired_; }
   bool is_cut() const { return cut_; }
-  // Calls a fault can hit so far: changes, writes or all, as the kind counts.
+  // Number of calls so far that the armed kind of fault counts: changes, writes or all.
   std::uint64_t counted() const { return counted_; }
-  void make_room() { capacity_ = kUnlimited; }
-  // Syncs answer ok and do nothing, until the restart.
+  void free_space() { capacity_ = kUnlimited; }
+  // Until the restart, syncs succeed without doing anything.
   void lie_about_syncs() { lies_ = true; }
 
-  // What the next process finds: after a cut what the fate left, else everything written so far. Nothing is armed.
+  // The disk as the next process finds it: after a cut as its fate decides, else with everything written so far. No
+  // fault is armed.
   Disk restarted() const;
-  // The power goes now, between two calls.
+  // The disk after a power cut at this moment, between two calls.
   Disk after_power_cut(Fate fate, std::uint64_t seed) const;
 
-  // Null when the call failed, or there is no such file and `create` is false.
+  // Null if the call failed, or if the file does not exist and `create` is false.
   FileRef open(const std::string& name, bool create);
   Answer read(const File& file, std::uint64_t offset, char* bytes, std::uint64_t count, std::uint64_t& got);
   Answer write(File& file, std::uint64_t offset, std::string_view bytes);
@@ -74,7 +75,7 @@ class Disk {
   Answer remove(const std::string& name);
   Answer exists(const std::string& name, bool& found);
   Answer sync_names();
-  // Space for a file of zeros of this size.
+  // Allocates a file of zeros of this size.
   Answer allocate(const std::string& name, std::uint64_t bytes);
   std::uint64_t free_bytes() const;
 
@@ -88,15 +89,15 @@ class Disk {
   Names survivors(Fate fate, std::uint64_t seed) const;
   void cut();
 
-  Names names_;         // as a process sees them
-  Names synced_names_;  // as a power cut leaves them at least
-  Names left_;          // after the cut
+  Names names_;         // as seen by processes
+  Names synced_names_;  // guaranteed after a power cut
+  Names left_;          // left after the cut
   Fault fault_;
   std::uint64_t counted_ = 0;
   std::uint64_t capacity_ = kUnlimited;
   bool fired_ = false;
   bool cut_ = false;
-  bool cutting_ = false;  // the change that has been entered is the last one
+  bool cutting_ = false;  // power is cut during the current change
   bool lies_ = false;
 };
 

@@ -12,7 +12,7 @@ namespace berth::crash {
 namespace {
 
 constexpr int kPods = 30;
-constexpr int kUpdates = 40;  // of each: with the default options a fold is due at the start, which reads and writes
+constexpr int kUpdates = 40;  // per pod: so many that the start folds the journal, which reads and writes
 
 class StillClock final : public Clock {
  public:
@@ -33,15 +33,15 @@ const Registry& registry() {
   return kRegistry;
 }
 
-// A gateway's process, as far as it reads and writes.
+// The parts of a gateway's process that use the disk.
 class Program {
  public:
-  // As firmware-host/gateway/app.cc starts it. False: it ends, and failure() says why.
+  // Starts like firmware-host/gateway/app.cc. False: it exits, and failure() is the reason.
   bool start() {
     opened_ = open_gateway_store(kStorePath, clock_, log_);
     return opened_.store != nullptr ? start_gateway(true) : fail(opened_.hold);
   }
-  // On a store that folds nothing, so that much is left to do for the next start.
+  // Starts with a store that never folds, which leaves this work to the next start.
   bool start_untidy() {
     SqliteStore::Options options;
     options.fold_changes = options.fold_bytes = 1u << 30;
@@ -54,7 +54,7 @@ class Program {
   const std::string& hold() const { return opened_.hold; }
   const std::string& failure() const { return failure_; }
 
-  // Everything it knows and goes by.
+  // Everything the gateway knows.
   std::string known() const {
     const Identity& identity = gateway_->identity();
     std::string text = identity.id.store_id + (identity.adopting ? " adopting" : "") + "\n";
@@ -98,7 +98,7 @@ class Program {
   std::string failure_;
 };
 
-void hear(Gateway& gateway, const std::string& topic, const std::string& payload) {
+void receive(Gateway& gateway, const std::string& topic, const std::string& payload) {
   Message message;
   message.topic = "berth/v1/default/" + topic;
   message.payload = payload;
@@ -113,16 +113,19 @@ std::string pod(int number, int update) {
          R"("}},"spec":{"containers":[{"name":"c","image":"app"}]}})";
 }
 
-// What it started with under faults, against what there was.
-std::string judge_start(Program& program, bool started, const std::string& known) {
-  if (!started) return program.failure().find(kStorePath) == std::string::npos ? "it ends without saying why" : "";
+// Checks a start with faults against what the gateway knew before.
+std::string check_start(Program& program, bool started, const std::string& known) {
+  if (!started)
+    return program.failure().find(kStorePath) == std::string::npos
+               ? "the gateway exits without naming its store as the reason"
+               : "";
   if (program.hold().empty()) {
-    return program.known() == known ? "" : "it starts with other than what it knew: " + program.known();
+    return program.known() == known ? "" : "the gateway starts with different knowledge: " + program.known();
   }
-  if (program.gateway().not_ready() != program.hold()) return "it holds and does not say so";
-  hear(program.gateway(), "desired/pods/default/new", pod(99, 0));
+  if (program.gateway().not_ready() != program.hold()) return "the gateway holds without reporting the reason";
+  receive(program.gateway(), "desired/pods/default/new", pod(99, 0));
   const bool finished = program.gateway().finish_turn().is_success();
-  if (!finished || !program.gateway().objects().pods().empty()) return "it holds, and takes pods in all the same";
+  if (!finished || !program.gateway().objects().pods().empty()) return "the gateway holds, but accepts pods";
   return "";
 }
 
@@ -135,16 +138,17 @@ LoadStage prepare_gateway() {
   {
     Program program;
     CHECK(program.start_untidy());
-    hear(program.gateway(), "nodes/n1/state",
-         R"({"incarnation":"i1","session":"1","sequence":"1","allocatable":{"cpu":"2","memory":"1Gi","pods":"10"}})");
+    receive(
+        program.gateway(), "nodes/n1/state",
+        R"({"incarnation":"i1","session":"1","sequence":"1","allocatable":{"cpu":"2","memory":"1Gi","pods":"10"}})");
     for (int update = 0; update < kUpdates; ++update) {
       for (int number = 0; number < kPods; ++number) {
-        hear(program.gateway(), "desired/pods/default/p" + std::to_string(number), pod(number, update));
+        receive(program.gateway(), "desired/pods/default/p" + std::to_string(number), pod(number, update));
       }
       CHECK(program.gateway().finish_turn().is_success());
     }
     stage.known = program.known();
-    left = stage.disk.restarted();  // as after a power cut: its log is left
+    left = stage.disk.restarted();  // as after a power cut: the write-ahead log remains
   }
   stage.disk = left;
   return stage;
@@ -164,7 +168,7 @@ Outcome run_gateway(const LoadStage& stage, const Trial& trial) {
     outcome.fired = disk.fired() || memory_fault_fired();
     arm_memory({});
     weaken_synchronous(false);
-    outcome.violation = judge_start(program, started, stage.known);
+    outcome.violation = check_start(program, started, stage.known);
   }
   if (!outcome.violation.empty()) return outcome;
   Disk left = disk.restarted();
@@ -175,7 +179,7 @@ Outcome run_gateway(const LoadStage& stage, const Trial& trial) {
   } else if (!next.hold().empty()) {
     outcome.violation = "the next start holds: " + next.hold();
   } else if (next.known() != stage.known) {
-    outcome.violation = "the next start finds other than what was known: " + next.known();
+    outcome.violation = "the next start finds different contents: " + next.known();
   }
   return outcome;
 }

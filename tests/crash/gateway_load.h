@@ -1,5 +1,5 @@
-// A whole gateway that starts on a disk that fails: it has everything it knew, or ends (or holds) and says why; a fault
-// that passes is never taken for damage, and the next start finds all of it.
+// A whole gateway that starts on a failing disk: it must know everything it knew before, or exit (or hold) with a
+// reason. A transient fault must not be taken for damage, and the next start must find everything.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ inline constexpr char kGatewayLoad[] = "gateway load";
 
 struct LoadStage {
   Disk disk;
-  std::string known;  // all that the gateway knows, as text
+  std::string known;  // everything the gateway knows, as text
 };
 
 LoadStage prepare_gateway();

@@ -63,7 +63,7 @@ void act_rows(Session& session) {
   session.commit();
 }
 
-// A row that leaves prebind early, and the answer that ends its entry (P6).
+// Rows that leave prebind early, and answers that end their release entries (P6).
 void act_releases(Session& session) {
   for (int i = 0; i < 3; ++i) {
     session.erase(Table::row, uid(i));
@@ -85,7 +85,7 @@ void act_epochs(Session& session) {
   }
 }
 
-// Places in the queue go with what is written anyway (a pod that failed beside one that is begun), and end with a row.
+// Queue entries are written together with other records (a failed pod beside a new row), and removed with a row.
 void act_queue(Session& session) {
   session.begin(uid(30), text(45, 250));
   session.put(Table::queue, uid(61), text(46, 90));
@@ -144,7 +144,7 @@ void act_end(Session& session) {
   if (session.commit()) session.close();
 }
 
-// Small enough that every point can be tried: all that the store does at 1 MiB happens at some pages here.
+// Small thresholds, so that every point can be tried: what the store does at 1 MiB happens after a few pages here.
 constexpr SqliteStore::Options kUsual{64 << 20, 1'000, 1 << 20, 1 << 20, 1 << 20};
 constexpr SqliteStore::Options kFolds{64 << 20, 8, 1 << 20, 1 << 20, 1 << 20, 0};
 constexpr SqliteStore::Options kMovesLog{64 << 20, 1'000, 1 << 20, 1 << 20, 64 << 10};

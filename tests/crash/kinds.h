@@ -1,4 +1,4 @@
-// The kinds of commits, each as a small piece of the life of a store.
+// The kinds of commits: for each, a short sequence of operations on a store.
 #pragma once
 
 #include <span>
@@ -11,11 +11,11 @@ namespace berth::crash {
 struct Kind {
   std::string_view name;
   SqliteStore::Options options;
-  void (*prepare)(Session&);    // without faults, then a clean end; null: there is no store yet, or `older` is it
-  bool left_by_power_cut;       // the store that act() meets was not closed
-  bool opens;                   // act() opens the store itself: faults hit that too
-  void (*act)(Session&);        // with a fault somewhere; returns at the first failed commit
-  const char* older = nullptr;  // the file of a store of an earlier version, which act() meets
+  void (*prepare)(Session&);    // without faults, then a clean close; null: no store yet, or `older` is used
+  bool left_by_power_cut;       // the store was not closed before act()
+  bool opens;                   // act() opens the store itself, so faults affect that too
+  void (*act)(Session&);        // with a fault; returns at the first failed commit
+  const char* older = nullptr;  // file of a store of an earlier version, to use for act()
 };
 
 std::span<const Kind> kinds();

@@ -1,4 +1,5 @@
-// berth_crash: every point at which a commit can be cut, refused or starved, one run each.
+// berth_crash: injects a fault at every call of a commit (power cut, I/O error, full disk, failed allocation), one run
+// per call.
 #include <CLI/CLI.hpp>
 #include <cinttypes>
 #include <cstdio>
@@ -14,10 +15,10 @@ using namespace berth::crash;
 
 struct FaultClass {
   const char* name;
-  Fault::Kind kind;  // none: of memory
+  Fault::Kind kind;  // none: a memory fault
   Fate fate;
   std::uint64_t seeds;
-  bool for_good;  // of memory
+  bool for_good;  // for memory faults
 };
 
 constexpr FaultClass kClasses[] = {
@@ -59,7 +60,7 @@ Trial trial_of(const FaultClass& faults, const Options& options, std::uint64_t a
 
 using RunOne = std::function<Outcome(const Trial&)>;
 
-// All points of one kind under one class of faults. Returns how many there are.
+// Runs all points of one kind with one fault class; returns their number.
 std::uint64_t run_class(std::string_view kind, const RunOne& run_one, const FaultClass& faults, const Options& options,
                         Totals& totals) {
   std::uint64_t shown = 0;
@@ -104,21 +105,21 @@ Totals run_kinds(const Options& options) {
   return totals;
 }
 
-// A store or disk that is known to be wrong must be found out.
-Totals run_teeth(Options options) {
+// Verifies that a store and a disk with known defects are detected.
+Totals run_self_test(Options options) {
   Totals caught;
   options.quiet = true;
-  const auto judge = [&caught](const char* name, const Totals& totals) {
+  const auto count = [&caught](const char* name, const Totals& totals) {
     std::printf("%-40s caught at %" PRIu64 " of %" PRIu64 " points\n", name, totals.failed,
                 totals.passed + totals.failed);
     ++(totals.failed > 0 ? caught.passed : caught.failed);
   };
   options.fault = "cut-dropped";
   options.weak = true;
-  judge("synchronous=NORMAL", run_kinds(options));
+  count("synchronous=NORMAL", run_kinds(options));
   options.weak = false;
   options.lies = true;
-  judge("a disk that lies about syncs", run_kinds(options));
+  count("a disk that lies about syncs", run_kinds(options));
   return caught;
 }
 
@@ -126,15 +127,15 @@ Totals run_teeth(Options options) {
 
 int main(int argc, char** argv) {
   Options options;
-  bool teeth = false;
-  CLI::App app("Crash points of the store: each one cut, refused and starved.");
+  bool self_test = false;
+  CLI::App app("Injects a fault at every call of the store's commits and checks the recovery.");
   app.add_option("--kind", options.kind, "only this kind of commit");
-  app.add_option("--fault", options.fault, "only this class of faults");
+  app.add_option("--fault", options.fault, "only this fault class");
   app.add_option("--at", options.at, "only this point");
-  app.add_flag("--teeth", teeth, "stores and disks that are wrong must be found out");
+  app.add_flag("--self-test", self_test, "verify that a store and a disk with known defects are detected");
   CLI11_PARSE(app, argc, argv);
   install_faults();
-  const Totals totals = teeth ? run_teeth(options) : run_kinds(options);
+  const Totals totals = self_test ? run_self_test(options) : run_kinds(options);
   std::printf("%" PRIu64 " passed, %" PRIu64 " failed\n", totals.passed, totals.failed);
   return totals.failed > 0 || totals.passed == 0 ? 1 : 0;
 }

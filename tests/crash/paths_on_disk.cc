@@ -1,4 +1,4 @@
-// storage/paths.h over the simulated disk, in place of the file system.
+// Implements storage/paths.h on the simulated disk instead of the file system.
 #include "storage/paths.h"
 
 #include "tests/crash/sqlite_faults.h"
@@ -29,10 +29,10 @@ Status rewrite_file(const std::string& path) {
   std::uint64_t got = 0;
   const bool done = mounted().read(*file, 0, bytes.data(), size, got) == Answer::ok &&
                     mounted().write(*file, 0, bytes) == Answer::ok && mounted().sync(*file) == Answer::ok;
-  return done ? Status::ok() : Status::error("cannot write " + path + " again");
+  return done ? Status::ok() : Status::error("cannot rewrite " + path);
 }
 
-// It is gone, as for whoever opens the store next.
+// The file is removed: whoever opens the store next finds none.
 Result<std::string> set_aside(const std::string& path, Millis) {
   for (const char* suffix : {"", "-wal", "-journal"}) remove_file(path + suffix);
   return path + ".aside";

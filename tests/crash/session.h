@@ -1,4 +1,4 @@
-// Session: a real SqliteStore on the simulated disk, and beside it what it has promised.
+// Session: a real SqliteStore on the simulated disk, together with a model of what it has acknowledged.
 #pragma once
 
 #include <memory>
@@ -17,20 +17,20 @@ class Notes final : public Log {
   std::string text;
 };
 
-// What a store may hold after it ended, however it ended.
+// What a store may contain after it was closed or crashed.
 struct Promise {
   MemoryStore acknowledged;
-  std::optional<MemoryStore> possible;  // with the commit whose outcome is unknown
+  std::optional<MemoryStore> possible;  // including the commit whose outcome is unknown
 };
 
 class Session {
  public:
   explicit Session(const SqliteStore::Options& options) : options_(options) {}
-  // Continues from what an earlier session promised.
+  // Continues from an earlier session's promise.
   Session(const SqliteStore::Options& options, const MemoryStore& acknowledged)
       : options_(options), model_(acknowledged) {}
 
-  // Opens and loads. False: refused; failure() says why.
+  // Opens and loads the store. False: it failed; failure() is the reason.
   bool open();
   bool is_open() const { return store_ != nullptr; }
   void close() { store_.reset(); }
@@ -39,15 +39,15 @@ class Session {
   void erase(Table table, const std::string& key);
   bool begin(const std::string& key, const std::string& value);  // false: the store is full
   void advance(const std::string& key, int phase);
-  // False: failed; the program would end now.
+  // False: the commit failed; the program would exit now.
   bool commit();
 
   SqliteStore& store() { return *store_; }
   const std::vector<Record>& loaded() const { return loaded_; }
   Promise promise() const { return {model_, possible_}; }
-  // What open() or commit() said; empty: nothing failed.
+  // The error of open() or commit(); empty: none.
   const std::string& failure() const { return failure_; }
-  // The store called its file damaged, or of another program.
+  // Whether the store reported its file as damaged, or as written by a newer program.
   bool blamed_file() const { return blamed_file_; }
 
  private:

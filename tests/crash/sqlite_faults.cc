@@ -18,7 +18,7 @@ Disk* disk = nullptr;
 struct OpenFile {
   sqlite3_file base;
   Disk::FileRef* file;
-  bool sync_name;  // with the first sync, as SQLite's own VFS does for logs it created
+  bool sync_name;  // sync the directory with the first sync, as SQLite's own VFS does for logs it created
 };
 
 OpenFile& of(sqlite3_file* file) { return *reinterpret_cast<OpenFile*>(file); }
@@ -36,12 +36,12 @@ int close_file(sqlite3_file* file) {
 
 int read_file(sqlite3_file* file, void* bytes, int count, sqlite3_int64 offset) {
   std::uint64_t got = 0;
-  const auto wanted = static_cast<std::uint64_t>(count);
+  const auto size = static_cast<std::uint64_t>(count);
   const Answer answer =
-      disk->read(**of(file).file, static_cast<std::uint64_t>(offset), static_cast<char*>(bytes), wanted, got);
+      disk->read(**of(file).file, static_cast<std::uint64_t>(offset), static_cast<char*>(bytes), size, got);
   if (answer != Answer::ok) return SQLITE_IOERR_READ;
-  std::memset(static_cast<char*>(bytes) + got, 0, wanted - got);
-  return got == wanted ? SQLITE_OK : SQLITE_IOERR_SHORT_READ;
+  std::memset(static_cast<char*>(bytes) + got, 0, size - got);
+  return got == size ? SQLITE_OK : SQLITE_IOERR_SHORT_READ;
 }
 
 int write_file(sqlite3_file* file, const void* bytes, int count, sqlite3_int64 offset) {
@@ -67,7 +67,7 @@ int file_size(sqlite3_file* file, sqlite3_int64* size) {
   return code_of(answer, SQLITE_IOERR_FSTAT);
 }
 
-// One process at a time is tested elsewhere (tests/unit, tests/integration).
+// Locking between processes is tested elsewhere (tests/unit, tests/integration).
 int lock_file(sqlite3_file*, int) { return SQLITE_OK; }
 
 int check_reserved(sqlite3_file*, int* reserved) {
@@ -77,12 +77,12 @@ int check_reserved(sqlite3_file*, int* reserved) {
 
 int control_file(sqlite3_file*, int, void*) { return SQLITE_NOTFOUND; }
 int sector_size(sqlite3_file*) { return 4096; }
-// As SQLite's VFS of Linux says.
+// As reported by SQLite's VFS for Linux.
 int characteristics(sqlite3_file*) { return SQLITE_IOCAP_POWERSAFE_OVERWRITE; }
 
 const sqlite3_io_methods kMethods = [] {
   sqlite3_io_methods methods{};
-  methods.iVersion = 1;  // no shared memory: the store locks its file for good
+  methods.iVersion = 1;  // no shared memory: the store locks its file exclusively
   methods.xClose = close_file;
   methods.xRead = read_file;
   methods.xWrite = write_file;
@@ -124,7 +124,7 @@ int access_file(sqlite3_vfs*, const char* name, int flags, int* result) {
   bool known = false;
   const Answer answer = disk->exists(name, known);
   if (known && flags == SQLITE_ACCESS_EXISTS) {
-    // An empty log counts as none, as in SQLite's own VFS.
+    // An empty log counts as missing, as in SQLite's own VFS.
     std::uint64_t bytes = 0;
     const Disk::FileRef file = disk->open(name, false);
     known = file != nullptr && disk->size(*file, bytes) == Answer::ok && bytes > 0;
@@ -138,7 +138,7 @@ int full_name(sqlite3_vfs*, const char* name, int size, char* out) {
   return SQLITE_OK;
 }
 
-// The same salts in every run: a log's frames differ from those of the log before by its own counter.
+// The same salts in every run: SQLite also increments a salt with each new log, so frames of old logs are recognised.
 int randomness(sqlite3_vfs*, int count, char* bytes) {
   static Random random(1);
   for (int i = 0; i < count; ++i) bytes[i] = static_cast<char>(random.next());
@@ -178,14 +178,14 @@ int deny_synchronous(void*, int action, const char* what, const char* value, con
 
 int weaken(sqlite3* connection, const char**, const sqlite3_api_routines*) {
   if (!weak_synchronous) return SQLITE_OK;
-  // Exclusive first, as the store does: these files have no shared memory.
+  // Exclusive locking first, as in the store: these files have no shared memory.
   sqlite3_exec(connection, "PRAGMA locking_mode = EXCLUSIVE; PRAGMA synchronous = NORMAL", nullptr, nullptr, nullptr);
   return sqlite3_set_authorizer(connection, deny_synchronous, nullptr);
 }
 
 void require(int code, const char* what) {
   if (code == SQLITE_OK) return;
-  std::fprintf(stderr, "SQLite refuses %s: %s\n", what, sqlite3_errstr(code));
+  std::fprintf(stderr, "SQLite: cannot %s: %s\n", what, sqlite3_errstr(code));
   std::exit(2);
 }
 
@@ -209,20 +209,20 @@ sqlite3_vfs make_vfs() {
 }  // namespace
 
 void install_faults() {
-  require(sqlite3_config(SQLITE_CONFIG_GETMALLOC, &system_memory), "to show its allocator");
+  require(sqlite3_config(SQLITE_CONFIG_GETMALLOC, &system_memory), "query its allocator");
   sqlite3_mem_methods memory = system_memory;
   memory.xMalloc = allocate;
   memory.xRealloc = reallocate;
-  require(sqlite3_config(SQLITE_CONFIG_MALLOC, &memory), "another allocator");
-  require(sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0), "to allocate one by one");
-  require(sqlite3_config(SQLITE_CONFIG_PAGECACHE, nullptr, 0, 0), "to allocate pages one by one");
-  require(sqlite3_initialize(), "to start");
+  require(sqlite3_config(SQLITE_CONFIG_MALLOC, &memory), "replace its allocator");
+  require(sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0), "disable the lookaside allocator");
+  require(sqlite3_config(SQLITE_CONFIG_PAGECACHE, nullptr, 0, 0), "disable the page cache allocator");
+  require(sqlite3_initialize(), "initialise it");
   static sqlite3_vfs vfs = make_vfs();
-  require(sqlite3_vfs_register(&vfs, 1), "another file system");
-  require(sqlite3_auto_extension(reinterpret_cast<void (*)(void)>(weaken)), "a hook at open");
+  require(sqlite3_vfs_register(&vfs, 1), "register the simulated file system");
+  require(sqlite3_auto_extension(reinterpret_cast<void (*)(void)>(weaken)), "register a hook for new connections");
 }
 
-void mount(Disk& wanted) { disk = &wanted; }
+void mount(Disk& mounted_disk) { disk = &mounted_disk; }
 Disk& mounted() { return *disk; }
 
 void arm_memory(const MemoryFault& fault) {

@@ -1,4 +1,4 @@
-// What SQLite stands on, with faults: files of a simulated disk, memory that runs out, and settings it can be denied.
+// Fault injection below SQLite: files on a simulated disk, failing allocations, and a setting that is ignored.
 #pragma once
 
 #include <cstdint>
@@ -7,21 +7,21 @@
 
 namespace berth::crash {
 
-// Takes SQLite over for the rest of the process. Call once, before any use of it.
+// Installs the fault injection in SQLite for the rest of the process. Call once, before any use of SQLite.
 void install_faults();
 
-// The disk that files are opened on from now on; also behind storage/paths.h. Outlives what is open on it.
+// Sets the disk on which files are opened from now on, also by storage/paths.h. It must outlive them.
 void mount(Disk& disk);
 Disk& mounted();
 
 struct MemoryFault {
-  std::uint64_t at = 0;  // allocation of SQLite, counted from 1; 0: none
+  std::uint64_t at = 0;  // SQLite's n-th allocation, counted from 1; 0: none
   bool for_good = false;
 };
 void arm_memory(const MemoryFault& fault);
 bool memory_fault_fired();
 
-// A store that asks for synchronous=FULL gets NORMAL, to see that the checks notice.
+// A store that sets synchronous=FULL gets NORMAL, to verify that the checks detect it.
 void weaken_synchronous(bool weak);
 
 }  // namespace berth::crash

@@ -9,8 +9,8 @@ namespace berth::crash {
 
 namespace {
 
-bool equal(const std::vector<Record>& got, const MemoryStore& wanted) {
-  const Contents& contents = wanted.durable();
+bool equal(const std::vector<Record>& got, const MemoryStore& model) {
+  const Contents& contents = model.durable();
   if (got.size() != contents.size()) return false;
   auto expected = contents.begin();
   for (const Record& record : got) {
@@ -21,34 +21,35 @@ bool equal(const std::vector<Record>& got, const MemoryStore& wanted) {
   return true;
 }
 
-std::string difference(const std::vector<Record>& got, const MemoryStore& wanted) {
-  std::string text = std::to_string(got.size()) + " records, " + std::to_string(wanted.durable().size()) + " wanted";
+std::string difference(const std::vector<Record>& got, const MemoryStore& expected) {
+  std::string text =
+      "expected " + std::to_string(expected.durable().size()) + " records, got " + std::to_string(got.size());
   for (const Record& record : got) {
-    const auto found = wanted.durable().find({record.table, record.key});
-    if (found == wanted.durable().end()) return text + "; " + record.key + " is there and should not be";
-    if (found->second != Content{record.value, record.phase}) return text + "; " + record.key + " differs";
+    const auto found = expected.durable().find({record.table, record.key});
+    if (found == expected.durable().end()) return text + "; unexpected record " + record.key;
+    if (found->second != Content{record.value, record.phase}) return text + "; record " + record.key + " differs";
   }
   return text;
 }
 
-// Opens what is left and compares it; the store must also work on, and keep what it acknowledges then.
+// Opens what is left and compares it with the promise. The store must also keep working, and keep what it acknowledges.
 std::string check(const SqliteStore::Options& options, Disk disk, const Promise& promise) {
   mount(disk);
   Session session(options, promise.acknowledged);
-  if (!session.open()) return "it cannot be opened again: " + session.failure();
+  if (!session.open()) return "the store cannot be opened again: " + session.failure();
   MemoryStore held = promise.acknowledged;
   if (!equal(session.loaded(), held)) {
     if (!promise.possible || !equal(session.loaded(), *promise.possible)) {
-      return "it holds neither what was acknowledged nor that with the last commit: " +
+      return "the store contains neither the acknowledged state nor that plus the last commit: " +
              difference(session.loaded(), held);
     }
     held = *promise.possible;
   }
-  if (session.store().next_position() < held.next_position()) return "a position would be used again";
+  if (session.store().next_position() < held.next_position()) return "a position would be reused";
   SqliteStore& store = session.store();
   store.put(Table::meta, "probe", "1");
   if (const Status committed = store.commit(); !committed.is_success()) {
-    return "it cannot go on: " + committed.message();
+    return "the store cannot commit after the recovery: " + committed.message();
   }
   held.put(Table::meta, "probe", "1");
   static_cast<void>(held.commit());
@@ -56,23 +57,23 @@ std::string check(const SqliteStore::Options& options, Disk disk, const Promise&
   session.close();
   mount(later);
   Session last(options);
-  if (!last.open()) return "a power cut after the recovery leaves what cannot be opened: " + last.failure();
+  if (!last.open()) return "after a second power cut the store cannot be opened: " + last.failure();
   if (equal(last.loaded(), held)) return {};
-  return "a power cut after the recovery loses what was acknowledged: " + difference(last.loaded(), held);
+  return "a second power cut loses acknowledged data: " + difference(last.loaded(), held);
 }
 
 bool is_full_fault(Fault::Kind kind) { return kind == Fault::Kind::full_once || kind == Fault::Kind::full_always; }
 
-// Space is held back for what is begun, and nothing has to be restarted once there is room.
+// Space is reserved for started bindings, and no restart is needed once space is free again.
 std::string check_full(Session& session, Disk& disk) {
   if (!session.failure().empty()) return "a commit failed on a full disk: " + session.failure();
-  disk.make_room();
+  disk.free_space();
   if (!session.is_open()) return {};
-  const Status room = session.store().capacity();
-  return room.is_success() ? "" : "still full though there is room again: " + room.message();
+  const Status capacity = session.store().capacity();
+  return capacity.is_success() ? "" : "the store is still full after space was freed: " + capacity.message();
 }
 
-// The file as it is; what it holds is what a migration without faults finds in it.
+// Uses the file as it is; its contents are what a migration without faults reads from it.
 Stage prepare_older(const Kind& kind) {
   Stage stage;
   std::ifstream source(kind.older, std::ios::binary);
@@ -123,14 +124,15 @@ Outcome run(const Kind& kind, const Stage& stage, const Trial& trial) {
   mount(disk);
   Session session(kind.options, stage.held);
   weaken_synchronous(trial.weak);
-  if (!kind.opens && !session.open()) return {false, "it cannot be opened before any fault: " + session.failure()};
+  if (!kind.opens && !session.open())
+    return {false, "the store cannot be opened before any fault: " + session.failure()};
   if (trial.lies) disk.lie_about_syncs();
   disk.arm(trial.disk);
   arm_memory(trial.memory);
   kind.act(session);
   Outcome outcome;
   outcome.fired = disk.fired() || memory_fault_fired();
-  if (session.blamed_file()) outcome.violation = "a passing fault was taken for damage: " + session.failure();
+  if (session.blamed_file()) outcome.violation = "a transient fault was taken for damage: " + session.failure();
   if (outcome.violation.empty() && outcome.fired && is_full_fault(trial.disk.kind) && !kind.opens) {
     outcome.violation = check_full(session, disk);
   }

@@ -1,4 +1,4 @@
-// One run of one kind with one fault, and whether what came after it is what was promised.
+// One run of a kind with one fault, and the check of what it left.
 #pragma once
 
 #include <string>
@@ -11,17 +11,17 @@ namespace berth::crash {
 struct Trial {
   Fault disk;
   MemoryFault memory;
-  // Wrong on purpose, to see that it is found out.
+  // Deliberate defects, to verify that they are detected.
   bool weak = false;  // synchronous=NORMAL
-  bool lies = false;  // the disk says that it synced and did not
+  bool lies = false;  // the disk reports syncs that it did not do
 };
 
 struct Outcome {
-  bool fired = false;     // false: the kind is over before the fault's turn came
+  bool fired = false;     // false: the kind finished before the fault was due
   std::string violation;  // empty: all is well
 };
 
-// A kind's disk as act() meets it, made once.
+// The disk of a kind before act(), prepared once.
 struct Stage {
   Disk disk;
   MemoryStore held;

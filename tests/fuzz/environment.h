@@ -1,4 +1,4 @@
-// Everything around a gateway or an agent that a sequence of messages is thrown at.
+// The environment of a gateway or an agent that is fed with sequences of messages.
 #pragma once
 
 #include <algorithm>
@@ -15,12 +15,12 @@
 
 namespace berth::fuzz {
 
-class DeafLog final : public Log {
+class NullLog final : public Log {
  public:
   void write(Level, std::string_view, std::initializer_list<Field>) override {}
 };
 
-class KeepingTransport final : public Transport {
+class RecordingTransport final : public Transport {
  public:
   void set_handler(Handler* handler) override { handler_ = handler; }
   bool is_up() const override { return up; }
@@ -37,7 +37,7 @@ class KeepingTransport final : public Transport {
   Handler* handler_ = nullptr;
 };
 
-// Time passes, timer by timer; one that always sets the next at once is cut short.
+// Advances the clock timer by timer; limited, since a timer may set the next one without delay.
 inline void advance(HandClock& clock, Timers& timers, Millis ms, const auto& turn) {
   const Millis end = clock.now_ms + ms;
   for (int run = 0; run < 2'000 && timers.next() && *timers.next() <= end; ++run) {
@@ -48,20 +48,20 @@ inline void advance(HandClock& clock, Timers& timers, Millis ms, const auto& tur
   clock.now_ms = end;
 }
 
-// A sequence is lines of words: a letter for what happens, and what it needs.
+// A sequence has one event per line: a letter for its type, then arguments separated by blanks.
 constexpr std::size_t kLinesMax = 48;
 
 inline std::string_view take(std::string_view& text, char end) {
   const std::size_t at = std::min(text.find(end), text.size());
-  const std::string_view word = text.substr(0, at);
+  const std::string_view part = text.substr(0, at);
   text.remove_prefix(std::min(at + 1, text.size()));
-  return word;
+  return part;
 }
 
-// Milliseconds of the word, at most ten minutes.
-inline Millis millis_of(std::string_view word) {
+// The number in the text as milliseconds, at most ten minutes.
+inline Millis millis_of(std::string_view text) {
   Millis value = 0;
-  for (const char digit : word.substr(0, 6)) value = digit >= '0' && digit <= '9' ? value * 10 + digit - '0' : value;
+  for (const char digit : text.substr(0, 6)) value = digit >= '0' && digit <= '9' ? value * 10 + digit - '0' : value;
   return std::min<Millis>(value, 600'000);
 }
 

@@ -1,8 +1,14 @@
-// Any sequence of requests, words of the runtime, link losses and crashes into a device agent. Lines:
-//   m <payload>   a request; "@" in it is the agent's incarnation     p   prepared     n   cannot be prepared     s
-//   stopped     d   finished by itself t <ms>   time passes       l   the link is lost and made again     c   crash and
-//   restart     b   reboot
-// Whatever comes, no turn fails and what is stored can be read at the next start.
+// Any sequence of requests, reports of the runtime, lost connections and crashes, for a device agent. Lines:
+//   m <payload>   a request; "@" stands for the agent's incarnation
+//   p             the runtime reports a pod as prepared
+//   n             ... that a pod cannot be prepared
+//   s             ... that a workload has stopped
+//   d             ... that a workload has finished by itself
+//   t <ms>        time passes
+//   l             the connection is lost and re-established
+//   c             crash and restart
+//   b             reboot
+// In every case no turn may fail, and the store must be readable at the next start.
 #include <map>
 #include <memory>
 
@@ -14,39 +20,39 @@
 namespace berth::fuzz {
 namespace {
 
-// Does what it is told; says so when the sequence tells it to.
-class ToldRuntime final : public Runtime {
+// A runtime that reports results only when the sequence says so.
+class ScriptedRuntime final : public Runtime {
  public:
   void set_handler(Handler* handler) override { handler_ = handler; }
-  std::vector<Tag> list() override { return {things_.begin(), things_.end()}; }
+  std::vector<Tag> list() override { return {items_.begin(), items_.end()}; }
   void prepare(const Tag& tag, const std::string&, const std::vector<BoundVolume>&) override {
-    things_.insert(tag);
+    items_.insert(tag);
     preparing_.insert(tag);
   }
   void undo(const Tag& tag) override {
-    things_.erase(tag);
+    items_.erase(tag);
     preparing_.erase(tag);
   }
   Result<std::string> start(const Tag& tag, const std::string&, const std::vector<BoundVolume>&) override {
-    things_.insert(tag);
+    items_.insert(tag);
     running_.insert(tag);
     return std::string("1:1");
   }
   void go(const Tag&) override {}
   void stop(const Tag& tag, Millis) override { stopping_.insert(tag); }
 
-  void prepared(bool well) {
+  void prepared(bool ok) {
     if (preparing_.empty()) return;
     const Tag tag = *preparing_.begin();
     preparing_.erase(tag);
-    handler_->on_prepared(tag, well ? Status::ok() : Status::error("no"));
+    handler_->on_prepared(tag, ok ? Status::ok() : Status::error("no"));
   }
   void stopped() {
     if (stopping_.empty()) return;
     const Tag tag = *stopping_.begin();
     stopping_.erase(tag);
     running_.erase(tag);
-    things_.erase(tag);
+    items_.erase(tag);
     handler_->on_stopped(tag);
   }
   void finished() {
@@ -60,11 +66,11 @@ class ToldRuntime final : public Runtime {
   void reboot() {
     crash();
     running_.clear();
-    things_.clear();
+    items_.clear();
   }
 
  private:
-  std::set<Tag> things_, preparing_, running_, stopping_;
+  std::set<Tag> items_, preparing_, running_, stopping_;
   Handler* handler_ = nullptr;
 };
 
@@ -99,7 +105,7 @@ class AgentRun {
       transport_.up = false;
       agent_->on_link(false);
       turn();
-      make_link();
+      connect();
     } else if (what == "c" || what == "b") {
       return restart(what == "b");
     }
@@ -119,7 +125,7 @@ class AgentRun {
     transport_.sent.clear();
     agent_ = std::make_unique<Agent>(config_, clock_, transport_, store_, runtime_, timers_, log_, ++seed_);
     CHECK(agent_->start().is_success());
-    make_link();
+    connect();
   }
   std::string with_incarnation(std::string_view text) const {
     std::string payload;
@@ -129,7 +135,7 @@ class AgentRun {
     return payload;
   }
   void turn() { CHECK(agent_->finish_turn().is_success()); }
-  void make_link() {
+  void connect() {
     transport_.up = true;
     agent_->on_link(true);
     turn();
@@ -137,10 +143,10 @@ class AgentRun {
   AgentConfig config_;
   Topics topics_{"f"};
   HandClock clock_;
-  DeafLog log_;
-  KeepingTransport transport_;
+  NullLog log_;
+  RecordingTransport transport_;
   MemoryStore store_;
-  ToldRuntime runtime_;
+  ScriptedRuntime runtime_;
   Timers timers_;
   std::uint64_t seed_ = 0;
   std::unique_ptr<Agent> agent_;

@@ -1,4 +1,4 @@
-// Any bytes as a file of configuration: the first byte chooses the program.
+// Any bytes as a configuration file; the first byte selects the parser.
 #include "firmware-host/config.h"
 #include "firmware-host/gateway/scheduler_config.h"
 #include "firmware-host/yaml.h"

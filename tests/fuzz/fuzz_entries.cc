@@ -1,5 +1,5 @@
-// Any bytes as what lies in the journal: as an entry, as what is squeezed in one, and as the changes that come out. All
-// are read or found damaged; what could be read is read the same when it is written again.
+// Any bytes as data from the journal: as an entry, as the compressed part of one, and as its changes. All of them must
+// be read or reported as damaged; what was read must be unchanged when written and read again.
 #include <vector>
 
 #include "core/check.h"
@@ -21,10 +21,10 @@ struct Known {
 // None: damaged.
 std::optional<std::vector<Known>> read(std::string_view changes) {
   std::vector<Known> known;
-  const bool whole = each_change(changes, [&known](const ChangeView& change) {
+  const bool complete = each_change(changes, [&known](const ChangeView& change) {
     known.push_back({change.op, change.table, change.key, std::string(change.value), change.phase});
   });
-  return whole ? std::optional(std::move(known)) : std::nullopt;
+  return complete ? std::optional(std::move(known)) : std::nullopt;
 }
 
 void write_again(std::string_view changes) {

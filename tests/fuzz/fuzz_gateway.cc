@@ -1,8 +1,12 @@
-// Any sequence of messages, answers, link losses, crashes and time into a gateway. Lines:
-//   m <topic below the root> <payload>     a message        r ...   the same, retained
-//   a <node> <digit>                       the node answers its last request with that type of answer
-//   t <ms>   time passes      l   the link is lost and made again      c   crash and restart      f   full or not
-// Whatever comes, no turn fails and what is stored can be read at the next start.
+// Any sequence of messages, answers, lost connections, crashes and time, for a gateway. Lines:
+//   m <topic below the root> <payload>   a message
+//   r <topic below the root> <payload>   a retained message
+//   a <node> <digit>                     the node answers its last request, with this type of answer
+//   t <ms>                               time passes
+//   l                                    the connection is lost and re-established
+//   c                                    crash and restart
+//   f                                    the store becomes full, or has space again
+// In every case no turn may fail, and the store must be readable at the next start.
 #include <memory>
 
 #include "core/check.h"
@@ -55,10 +59,10 @@ class GatewayRun {
     gateway_ = std::make_unique<Gateway>(options_, registry_, clock_, transport_, store_, timers_, log_);
     CHECK(gateway_->start().is_success());
     turn();
-    make_link();
+    connect();
   }
   void turn() { CHECK(gateway_->finish_turn().is_success()); }
-  void make_link() {
+  void connect() {
     transport_.up = true;
     transport_.sent.clear();
     gateway_->on_link(true);
@@ -73,7 +77,7 @@ class GatewayRun {
     transport_.up = false;
     gateway_->on_link(false);
     turn();
-    make_link();
+    connect();
   }
   void receive(std::string topic, std::string payload, bool retain) {
     Message message;
@@ -106,8 +110,8 @@ class GatewayRun {
   Registry registry_ = in_tree_registry();
   Topics topics_{"f"};
   HandClock clock_;
-  DeafLog log_;
-  KeepingTransport transport_;
+  NullLog log_;
+  RecordingTransport transport_;
   MemoryStore store_;
   Timers timers_;
   std::unique_ptr<Gateway> gateway_;

@@ -1,4 +1,4 @@
-// Any bytes at the door of the status page, in pieces whose size the first byte gives.
+// Any bytes as an HTTP request to the status page, in pieces; the first byte is their size.
 #include <algorithm>
 
 #include "core/check.h"

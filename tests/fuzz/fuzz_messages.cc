@@ -1,4 +1,4 @@
-// Any bytes as messages between gateway and device; what is understood must survive being said again, in lists too.
+// Any bytes as messages between gateway and device. What was decoded must survive encoding and decoding, also in lists.
 #include "core/check.h"
 #include "core/handshake/messages.h"
 
@@ -6,15 +6,15 @@ using namespace berth;
 
 namespace {
 
-// Those that were understood.
+// The messages that could be decoded.
 template <class T>
 std::vector<T> take(std::vector<Result<T>> messages) {
   CHECK(!messages.empty() && messages.size() <= kMaxItems);
-  std::vector<T> understood;
+  std::vector<T> decoded;
   for (Result<T>& message : messages) {
-    if (message) understood.push_back(std::move(*message));
+    if (message) decoded.push_back(std::move(*message));
   }
-  return understood;
+  return decoded;
 }
 
 }  // namespace
@@ -22,18 +22,18 @@ std::vector<T> take(std::vector<Result<T>> messages) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(bytes), size);
   const std::vector<Request> requests = take(decode_requests(text));
-  std::vector<Request> heard;
-  for (const std::string& said : encode_all(requests)) {
-    for (Request& request : take(decode_requests(said))) heard.push_back(std::move(request));
+  std::vector<Request> requests_again;
+  for (const std::string& payload : encode_all(requests)) {
+    for (Request& request : take(decode_requests(payload))) requests_again.push_back(std::move(request));
   }
-  CHECK(encode_all(heard) == encode_all(requests));
+  CHECK(encode_all(requests_again) == encode_all(requests));
   const std::vector<Answer> answers = take(decode_answers(text, "n1"));
-  std::vector<Answer> answered;
-  for (const std::string& said : encode_all(answers)) {
-    for (Answer& answer : take(decode_answers(said, "n1"))) answered.push_back(std::move(answer));
+  std::vector<Answer> answers_again;
+  for (const std::string& payload : encode_all(answers)) {
+    for (Answer& answer : take(decode_answers(payload, "n1"))) answers_again.push_back(std::move(answer));
   }
-  CHECK(answered.size() == answers.size());
-  for (const Answer& answer : answered) CHECK(answer.node == "n1");
-  CHECK(encode_all(answered) == encode_all(answers));
+  CHECK(answers_again.size() == answers.size());
+  for (const Answer& answer : answers_again) CHECK(answer.node == "n1");
+  CHECK(encode_all(answers_again) == encode_all(answers));
   return 0;
 }

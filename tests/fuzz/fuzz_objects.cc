@@ -1,4 +1,4 @@
-// Any bytes as an object: the first byte chooses the kind, the rest is the manifest.
+// Any bytes as an object; the first byte selects the kind, the rest is the manifest.
 #include <array>
 #include <type_traits>
 
@@ -16,7 +16,7 @@ void try_one(Result<T> (*decode)(const Json&, Warnings*, Rules), const Json& jso
     Warnings warnings;
     const Result<T> decoded = decode(json, &warnings, rules);
     if (!decoded) continue;
-    // What is stored is what dump() says of the manifest: it must come back, and be accepted again.
+    // The store holds the manifest's text: it must be parsed to the same manifest, and be accepted again.
     const Manifest manifest = [&decoded]() -> Manifest {
       if constexpr (std::is_same_v<T, Pod>) {
         return decoded->manifest();

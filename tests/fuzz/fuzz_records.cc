@@ -1,5 +1,5 @@
-// Any bytes as what a store holds: lines "<table digit> <key> <phase digit> <value>". A gateway or an agent reads them
-// or says why not, and never ends otherwise.
+// Any bytes as the contents of a store: lines "<table digit> <key> <phase digit> <value>". A gateway and an agent must
+// read them, or reject them with a reason.
 #include <memory>
 
 #include "core/agent/records.h"
@@ -19,8 +19,8 @@ void read_as_gateway(MemoryStore& store) {
   options.profiles.push_back(default_profile());
   const Registry registry = in_tree_registry();
   HandClock clock;
-  DeafLog log;
-  KeepingTransport transport;
+  NullLog log;
+  RecordingTransport transport;
   Timers timers;
   Gateway gateway(options, registry, clock, transport, store, timers, log);
   if (!gateway.start().is_success()) return;
@@ -44,7 +44,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     const std::string_view phase = fuzz::take(line, ' ');
     if (table.empty() || phase.empty()) continue;
     const int number = phase[0] - '0';
-    const bool storable = is_storable(key, number);  // else nothing stages it, and no store holds it
+    const bool storable = is_storable(key, number);  // other records cannot get into a store
     if (storable && table[0] == '3') {
       static_cast<void>(store.begin(key, std::string(line), number));
     } else if (storable) {

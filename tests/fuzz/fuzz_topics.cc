@@ -1,4 +1,4 @@
-// Any bytes as a topic, name, quantity, time or epoch: the small texts of the wire.
+// Any bytes as a topic, name, quantity, timestamp or epoch.
 #include "core/api/names.h"
 #include "core/api/quantity.h"
 #include "core/api/timestamp.h"

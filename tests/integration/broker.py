@@ -1,4 +1,4 @@
-"""A real mosquitto for one test, optionally with TLS and client certificates, and a client that watches everything."""
+"""A real mosquitto for one test, optionally with TLS and client certificates, and a client that records what it receives."""
 
 import json
 import os
@@ -27,7 +27,7 @@ def mosquitto_path():
 
 
 class Authority:
-    """A certificate authority of the test's own, and certificates for a server and for identities."""
+    """A certificate authority for one test; issues certificates for the broker and for clients."""
 
     def __init__(self, folder):
         self.folder = Path(folder)
@@ -37,7 +37,7 @@ class Authority:
                       "-subj", "/CN=berth test authority", "-keyout", "ca.key", "-out", "ca.crt")
 
     def issue(self, identity, server=False):
-        """(certificate, key) files of an identity, which is the common name."""
+        """Issues a certificate with the identity as common name; returns the files (certificate, key)."""
         names = "subjectAltName=DNS:localhost,IP:127.0.0.1" if server else f"subjectAltName=DNS:{identity}"
         (self.folder / f"{identity}.ext").write_text(names + "\n", encoding="utf-8")
         self.openssl_("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj",
@@ -52,7 +52,7 @@ class Authority:
 
 
 class Broker:
-    """kill() and start() again keep the port and lose everything, as the embedded broker does at a power cut."""
+    """After kill() and start() it has the same port and has lost all state, like the embedded broker after a power cut."""
 
     def __init__(self, folder, authority=None, config=""):
         self.folder = Path(folder)
@@ -61,12 +61,12 @@ class Broker:
         self.port = self.program = None
 
     def start(self):
-        for _ in range(10):  # another test may take a free port before the broker does
+        for _ in range(10):  # another test may take the free port first
             port = self.port or free_port()
             self.program = Program("mosquitto", [mosquitto_path(), "-c", self.write_config_(port)], self.folder)
-            said = len(self.program.output())
+            logged = len(self.program.output())
             self.program.start()
-            while self.program.alive() and " running" not in self.program.output()[said:]:
+            while self.program.alive() and " running" not in self.program.output()[logged:]:
                 threading.Event().wait(0.01)
             if self.program.alive():
                 self.port = port
@@ -77,7 +77,7 @@ class Broker:
         lines = [f"listener {port} 127.0.0.1", "allow_anonymous true", "persistence false", "max_queued_messages 0",
                  "max_inflight_messages 100", "set_tcp_nodelay true", "log_dest stderr", "log_type all"]
         if os.getuid() == 0:
-            lines.append("user root")  # it must read the folder of the test
+            lines.append("user root")  # it must be able to read the test's folder
         if self.authority:
             certificate, key = self.authority.issue("localhost", server=True)
             lines += [f"cafile {self.authority.ca}", f"certfile {certificate}", f"keyfile {key}",
@@ -95,15 +95,15 @@ class Broker:
 
 
 class Client:
-    """A paho client with blocking calls, for tests that speak MQTT themselves. Records what it receives."""
+    """A paho client with blocking calls, for tests that use MQTT directly. Records what it receives."""
 
     def __init__(self, port, identity="", certificate=None, clean=True, will=None, authority=None, password=None,
                  protocol=4):
-        """password: the identity is the user name too."""
+        """With a password, the identity is also the user name."""
         self.changed = threading.Condition()
         self.messages, self.latest, self.connected, self.granted, self.acked = [], {}, 0, set(), set()
         self.vanished = False
-        # MQTT 5 (protocol=5) always starts clean here.
+        # MQTT 5 (protocol=5) always uses a clean start here.
         self.paho = mqtt.Client(identity, clean_session=clean if protocol < 5 else None, protocol=protocol)
         self.paho.on_connect = lambda c, u, flags, code, *more: self.on_connect_(code)
         self.paho.on_disconnect = lambda *_: self.on_disconnect_()
@@ -133,7 +133,7 @@ class Client:
             self.paho.loop_stop()
 
     def vanish(self):
-        """Closes the socket without a word and never comes back."""
+        """Closes the socket without a DISCONNECT, and does not reconnect."""
         self.vanished = True
         self.paho.loop_stop()
         self.paho.socket().close()
@@ -143,20 +143,20 @@ class Client:
         self.wait(lambda: mid in self.granted, f"the subscription to {topic}")
 
     def publish(self, topic, payload="", qos=1, retain=False, properties=None):
-        """payload: text, bytes or a value that becomes JSON. Returns when the broker has it."""
+        """payload: text, bytes, or a value to encode as JSON. Returns once the broker has acknowledged the message."""
         if not isinstance(payload, (str, bytes)):
             payload = json.dumps(payload)
         mid = self.paho.publish(topic, payload, qos, retain, properties).mid
         self.wait(lambda: mid in self.acked, f"the acknowledgement on {topic}")
 
     def of(self, pattern):
-        """(topic, payload) of the messages received so far whose topic matches."""
+        """(topic, payload) of each message received so far whose topic matches."""
         with self.changed:
             return [(t, p) for t, p in self.messages if topic_matches(pattern, t)]
 
     def wait_message(self, pattern, matches=lambda value: True, count=1, timeout_s=None):
-        """Waits until `count` messages have come whose topic and value match; returns their values: the JSON, or the
-        text of what is no JSON."""
+        """Waits for `count` messages whose topic and value match; returns their values: decoded JSON, or the text where
+        it is not JSON."""
         found = []
 
         def enough():
@@ -168,7 +168,7 @@ class Client:
         return found
 
     def wait_latest(self, topic, matches, timeout_s=None):
-        """Waits until the newest message of a topic matches; returns its value."""
+        """Waits until the latest message on a topic matches; returns its value."""
         self.wait(lambda: topic in self.latest and matches(decode(self.latest[topic])), f"the state of {topic}", timeout_s)
         with self.changed:
             return decode(self.latest[topic])
@@ -180,7 +180,7 @@ class Client:
     def wait(self, condition, what, timeout_s=None):
         with self.changed:
             if not self.changed.wait_for(condition, patience(timeout_s)):
-                raise AssertionError(f"waited in vain for {what}")
+                raise AssertionError(f"timed out waiting for {what}")
 
     def note_(self, where, item):
         with self.changed:

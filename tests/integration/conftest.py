@@ -1,4 +1,4 @@
-"""Fixtures of the integration tests: a broker, a proxy before it, a fleet; logs are shown when a test fails."""
+"""Fixtures of the integration tests: a broker, a proxy in front of it, a fleet. A failing test shows its logs."""
 
 import sys
 from pathlib import Path
@@ -31,7 +31,7 @@ def pytest_runtest_makereport(item):
 
 @pytest.fixture(autouse=True)
 def leaves_no_process():
-    """Ends every process that a test has started, workloads that outlive their agent included."""
+    """Kills every process that the test started, including workloads that outlived their agent."""
     before = programs.children()
     yield
     programs.end_children_since(before)
@@ -56,7 +56,7 @@ def authority(tmp_path):
 
 @pytest.fixture
 def tls_broker(tmp_path, authority, leaves_no_process):
-    """A broker that takes only clients with a certificate of `authority`; the common name is the user name."""
+    """A broker that accepts only clients with a certificate issued by `authority`; the common name is the user name."""
     running = broker_module.Broker(tmp_path / "broker", authority).start()
     yield running
     running.stop()
@@ -70,7 +70,7 @@ def proxy(broker):
 
 @pytest.fixture
 def connect():
-    """connect(port, identity, ...): a broker.Client that is closed at the end of the test."""
+    """connect(port, identity, ...) returns a broker.Client, which is closed at the end of the test."""
     clients = []
 
     def make(port, identity="", **options):
@@ -91,7 +91,7 @@ def fleet(tmp_path, broker):
 
 @pytest.fixture
 def embedded(tmp_path, leaves_no_process):
-    """A fleet with the gateway's own broker, and accounts for n1 and n2."""
+    """A fleet that uses the gateway's embedded broker, with accounts for n1 and n2."""
     running = EmbeddedFleet(tmp_path, ["n1", "n2"])
     yield running
     running.stop()

@@ -1,4 +1,4 @@
-"""A device node written in Python from the protocol page (transports/README.md), for answers no real agent gives."""
+"""A device node written in Python from the protocol (transports/README.md), for answers that no real agent gives."""
 
 import json
 import threading
@@ -8,8 +8,8 @@ from mqtt_packets import messages_of
 
 
 class FakeDevice:
-    """Answers requests by `rules`: {type: function(request) -> answer members, or None for silence}. It lists no slots,
-    and releases at once, unless a rule says otherwise."""
+    """Answers requests as `rules` say: {type: function(request) -> members of the answer, or None for no answer}. Unless
+    overridden, it lists no slots and releases at once."""
 
     def __init__(self, fleet, port, node, rules=None, **facts):
         self.fleet, self.node, self.incarnation = fleet, node, f"fake-{node}"
@@ -23,8 +23,8 @@ class FakeDevice:
         self.client = Client(port, f"fake-{node}")
         self.client.paho.message_callback_add(self.topic("requests"), self.on_request_)
         self.client.subscribe(self.topic("requests"))
-        self.say_present(True)
-        self.say_state()
+        self.publish_presence(True)
+        self.publish_state()
 
     def topic(self, below):
         return self.fleet.topic(f"nodes/{self.node}/{below}")
@@ -33,16 +33,16 @@ class FakeDevice:
         self.sequence += 1
         return {"incarnation": self.incarnation, "bootId": "boot", "session": "1", "sequence": str(self.sequence)}
 
-    def say_present(self, online):
+    def publish_presence(self, online):
         self.client.publish(self.topic("presence"), {**self.about_self(), "online": online}, retain=True)
 
-    def say_state(self, **facts):
+    def publish_state(self, **facts):
         self.facts.update(facts)
         state = {**self.about_self(), "heartbeatMs": 600000, **self.facts}
         self.client.publish(self.topic("state"), state, retain=True)
 
     def wait_asked(self, kind, count=1):
-        """Waits until `count` requests of the type have come; returns them."""
+        """Waits for `count` requests of the type; returns them."""
         self.client.wait(lambda: len([r for r in self.asked if r["type"] == kind]) >= count, f"{count} {kind}")
         return [r for r in self.asked if r["type"] == kind][:count]
 
@@ -61,7 +61,7 @@ class FakeDevice:
         answer = rule(request) if rule else None
         if answer:
             echo = {key: request[key] for key in ("term", "storeId", "uid", "epoch") if key in request}
-            # Not from within the network's thread: publish() there must not wait.
+            # Not on paho's network thread, where publish() must not block.
             threading.Thread(target=self.answer_, args=(request, {"incarnation": self.incarnation, **echo, **answer})).start()
 
     def answer_(self, request, answer):

@@ -6,7 +6,7 @@
     fleet.apply(pod("web"))
     fleet.wait_running("web", node="n1")
 
-How each program is called stands in one function each: gateway_argv, agent_argv, ctl.
+The command line of each program is built in one function: gateway_argv, agent_argv, ctl.
 """
 
 import contextlib
@@ -25,14 +25,14 @@ from waiting import patience, wait_until
 
 class Fleet:
     def __init__(self, folder, port, name=None, gateway="gw"):
-        """The name is unique by default: agents of one fleet and node stop each other's workloads on one machine."""
+        """The name is unique by default: on one machine, agents with the same fleet and node stop each other's workloads."""
         self.folder, self.port, self.gateway_name = Path(folder), port, gateway
         self.name = name or "t" + uuid.uuid4().hex[:12]
         self.root = f"berth/v1/{self.name}"
-        self.programs = {}  # by name: "berthd" or the node's
-        self.account = lambda identity: []  # further flags of a program: its account and certificates at the broker
-        self.observer_options = {}  # likewise for the test's own client, as broker.Client takes them
-        self.observer_fence = "fence"  # a topic that the test's client may write and read
+        self.programs = {}  # by name: "berthd" or the node's name
+        self.account = lambda identity: []  # flags with a program's broker credentials
+        self.observer_options = {}  # credentials of the observer, as arguments of broker.Client
+        self.observer_barrier = "barrier"  # a topic that the observer may write and read
         self.observer_ = None
         self.applied_ = 0
 
@@ -44,7 +44,7 @@ class Fleet:
         return path
 
     def connection(self, identity, port):
-        """The flags by which a program of this identity ("berthd", a node's name, "operator") finds its broker."""
+        """The broker flags of a program with this identity ("berthd", a node's name, "operator")."""
         return ["--broker", f"127.0.0.1:{port}", *self.account(identity)]
 
     def gateway_argv(self, port, extra):
@@ -65,7 +65,7 @@ class Fleet:
         return argv + list(extra)
 
     def start(self, *nodes, **options):
-        """The gateway, and agents with these names and the same options; waits until each is a ready node."""
+        """Starts the gateway, and an agent per node name with the same options; waits until every node is ready."""
         self.start_gateway(port=options.get("port"))
         for node in nodes:
             self.start_agent(node, **options)
@@ -73,7 +73,7 @@ class Fleet:
             self.wait_node(node)
 
     def start_gateway(self, port=None, extra=()):
-        """port: of a proxy instead of the broker. Called again after a kill: starts anew on the same state."""
+        """port: that of a proxy, instead of the broker's. May be called again after a kill; it keeps its state directory."""
         return self.start_("berthd", self.gateway_argv(port or self.port, extra))
 
     def start_agent(self, node, labels=None, taints=None, capacity=None, volumes=None, port=None, extra=()):
@@ -82,16 +82,16 @@ class Fleet:
 
     def start_(self, name, argv):
         if self.programs.get(name) and self.programs[name].alive():
-            raise AssertionError(f"{name} is running already")
+            raise AssertionError(f"{name} is already running")
         self.programs[name] = Program(name, argv, self.folder)
         return self.programs[name].start()
 
     def kill(self, name, number=signal.SIGKILL):
-        """name: "berthd" or a node's. Its workloads keep running."""
+        """name: "berthd" or a node's name. Workloads keep running."""
         self.programs[name].kill(number)
 
     def restart(self, name):
-        """Starts a killed program again as it was called before."""
+        """Starts a killed program again with the same command line."""
         return self.programs[name].start()
 
     def stop(self):
@@ -104,13 +104,13 @@ class Fleet:
     # The operator ----------------------------------------------------------------------------------------------------
 
     def ctl(self, *arguments, check=True, timeout_s=None):
-        """Runs berthctl; its CompletedProcess, output as text."""
+        """Runs berthctl; returns the CompletedProcess, output as text."""
         argv = [program_path("berthctl"), *self.connection("operator", self.port), "--fleet", self.name, "--gateway",
                 self.gateway_name, *arguments]
         done = subprocess.run([str(a) for a in argv], capture_output=True, text=True, timeout=patience(timeout_s),
                               check=False)
         if check and done.returncode:
-            raise AssertionError(f"berthctl {' '.join(map(str, arguments))} answered {done.returncode}:\n"
+            raise AssertionError(f"berthctl {' '.join(map(str, arguments))} exited with {done.returncode}:\n"
                                  f"{done.stdout}{done.stderr}")
         return done
 
@@ -123,37 +123,37 @@ class Fleet:
         return self.ctl("apply", "-f", path, *arguments, check=check)
 
     def get(self, kind, name, namespace="default"):
-        """The object as the gateway shows it; None when the gateway says that there is none."""
+        """The object as the gateway returns it; None when it does not exist."""
         done = self.ctl("get", kind, name, "-n", namespace, "-o", "json", check=False)
         if done.returncode and "not found" not in done.stderr:
-            raise AssertionError(f"get {kind} {name} answered {done.returncode}: {done.stderr}")
+            raise AssertionError(f"get {kind} {name} exited with {done.returncode}: {done.stderr}")
         return json.loads(done.stdout) if done.returncode == 0 else None
 
     def delete(self, kind, name, namespace="default"):
         return self.ctl("delete", kind, name, "-n", namespace)
 
-    # What is seen on the wire ----------------------------------------------------------------------------------------
+    # The observer ----------------------------------------------------------------------------------------------------
 
     @property
     def observer(self):
-        """A client of the broker that has seen everything of the fleet since it was first asked for, and the retained
-        messages before that."""
+        """A client subscribed to all topics of the fleet. It connects on first use, and holds everything published since
+        and the messages retained before."""
         if self.observer_ is None:
             self.observer_ = Client(self.port, "observer", **self.observer_options)
             self.observer_.subscribe(f"{self.root}/#")
-            fence = self.observer_fence
-            self.observer_.subscribe(fence)
-            self.observer_.publish(fence, "1")
-            # It comes behind every retained message, of which there may be tens of thousands: looked up, not searched for
-            # at each of them.
-            self.observer_.wait(lambda: fence in self.observer_.latest, "what the broker retains", 120)
+            barrier = self.observer_barrier
+            self.observer_.subscribe(barrier)
+            self.observer_.publish(barrier, "1")
+            # It arrives behind all retained messages. There may be tens of thousands, so this looks it up by topic instead
+            # of searching the messages each time.
+            self.observer_.wait(lambda: barrier in self.observer_.latest, "the retained messages of the broker", 120)
         return self.observer_
 
     def topic(self, below):
         return f"{self.root}/{below}"
 
     def pod_on(self, name, node, namespace="default"):
-        """The status that a node reports of a pod; None when it reports none."""
+        """The status that a node reports for a pod; None if it reports none."""
         return self.observer.value(self.topic(f"nodes/{node}/pods/{namespace}/{name}")) or None
 
     def nodes_running(self, name, namespace="default"):
@@ -174,32 +174,32 @@ class Fleet:
         return self.nodes_running(name, namespace)[0]
 
     def wait_pod(self, name, matches, namespace="default", timeout_s=None):
-        """Waits until the gateway's status of the pod matches; returns it."""
+        """Waits until the pod's status as published by the gateway matches; returns it."""
         return self.observer.wait_latest(self.topic(f"status/pods/{namespace}/{name}"),
                                          lambda s: isinstance(s, dict) and matches(s), timeout_s)
 
     def wait_pending(self, name, *words, timeout_s=None):
-        """Waits until the pod is pending for a reason that holds all the words; returns its status."""
+        """Waits until the pod is pending with a message that contains all of `words`; returns its status."""
         return self.wait_pod(name, lambda s: s["phase"] == "Pending" and all(w in s.get("message", "") for w in words),
                              timeout_s=timeout_s)
 
     def wait_gone(self, name, namespace="default", timeout_s=None):
-        """Waits until the gateway has no such pod any more."""
-        wait_until(lambda: self.get("pod", name, namespace) is None, f"the end of pod {name}", timeout_s)
+        """Waits until the gateway no longer has the pod."""
+        wait_until(lambda: self.get("pod", name, namespace) is None, f"the removal of pod {name}", timeout_s)
 
     def wait_node(self, name, ready=True, timeout_s=None):
-        """Waits until the gateway shows the node as ready, or as not ready; returns its status."""
+        """Waits until the gateway reports the node as ready (or not ready); returns its status."""
         def matches(status):
             return isinstance(status, dict) and status["conditions"][0]["status"] == ("True" if ready else "False")
         return self.observer.wait_latest(self.topic(f"status/nodes/{name}"), matches, timeout_s)
 
     def wait_phase(self, name, phase, namespace="default", timeout_s=None):
-        """Waits until the gateway's status of the pod has this phase; returns that status."""
+        """Waits until the gateway reports the pod in this phase; returns the status."""
         return self.observer.wait_latest(self.topic(f"status/pods/{namespace}/{name}"),
                                          lambda s: isinstance(s, dict) and find_phase(s) == phase, timeout_s)
 
     def forget_seen(self):
-        """The observer starts anew: what it knew of a broker that is gone says nothing of the next one."""
+        """Discards the observer: what it received from a broker that is gone is not valid for the next one."""
         if self.observer_:
             self.observer_.close()
             self.observer_ = None
@@ -207,18 +207,18 @@ class Fleet:
     # Stores ----------------------------------------------------------------------------------------------------------
 
     def nodes(self):
-        """Names of the nodes whose agents were started."""
+        """Names of the nodes whose agents have been started."""
         return sorted(name for name in self.programs if name != "berthd")
 
     def store(self, name):
-        """A snapshot of the store of "berthd" or of a node's agent."""
+        """A snapshot of the store of "berthd", or of a node's agent."""
         found = sorted(self.state_dir(name).glob("*.db"))
         assert len(found) == 1, f"{name} has {len(found)} stores in {self.state_dir(name)}"
         return Database(found[0])
 
 
 class EmbeddedFleet(Fleet):
-    """A fleet whose gateway brings its own broker. `nodes` get an account each."""
+    """A fleet whose gateway runs the embedded broker, with an account for each of `nodes`."""
 
     def __init__(self, folder, nodes):
         super().__init__(folder, None)
@@ -227,7 +227,7 @@ class EmbeddedFleet(Fleet):
         accounts += [f"  - {{identity: {name}, role: operator, password: secret-{name}}}" for name in ("operator", "observer")]
         self.config.write_text("\n".join(["clients:", *accounts]) + "\n", encoding="utf-8")
         self.account = lambda identity: ["--username", identity, "--password-file", self.password_file(identity)]
-        self.observer_fence = self.topic("desired/pods/default/fence")
+        self.observer_barrier = self.topic("desired/pods/default/barrier")
 
     def broker_file(self, name):
         path = self.state_dir("berthd") / "broker" / name
@@ -237,24 +237,24 @@ class EmbeddedFleet(Fleet):
         return self.state_dir("berthd") / "broker" / "password" / identity
 
     def broker_pid(self):
-        """Of the embedded broker; None while there is none."""
+        """The pid of the embedded broker; None while it does not run."""
         pid = self.broker_file("pid")
         return int(pid) if pid and Path(f"/proc/{pid}").exists() else None
 
     def wait_broker(self, after=None):
-        """Waits until the broker takes connections; `after`: the pid of one before it, which may still be dying."""
-        def taken():
+        """Waits until the broker accepts connections. `after`: the pid of its predecessor, which may still be exiting."""
+        def accepts():
             if self.broker_pid() in (None, 0, after) or not self.broker_file("port"):
                 return False
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", int(self.broker_file("port")))):
                 return True
             return False
-        wait_until(taken, "the embedded broker")
+        wait_until(accepts, "the embedded broker")
         self.port = int(self.broker_file("port"))
         self.observer_options = {"password": self.broker_file("password/observer")}
 
     def client(self, identity):
-        """A client of the test's own with the account of an identity; the caller closes it."""
+        """A client that uses the account of an identity; the caller closes it."""
         return Client(self.port, identity, password=self.broker_file(f"password/{identity}"))
 
     def gateway_argv(self, port, extra):
@@ -268,5 +268,5 @@ class EmbeddedFleet(Fleet):
 
 
 def find_phase(status):
-    """The phase of a status, given bare or inside an object."""
+    """The phase, from a status or from an object that contains one."""
     return status.get("phase") or status.get("status", {}).get("phase")

@@ -1,8 +1,8 @@
-"""Kubernetes-shaped manifests for tests: plain dictionaries, to be changed as a test likes."""
+"""Kubernetes-shaped manifests as plain dictionaries, which a test may modify."""
 
 
 def pod(name, command=("sleep", "1000"), cpu="100m", memory="16Mi", namespace="default", labels=None, **spec):
-    """A pod of one container. Further members of the spec by their Kubernetes names: nodeSelector={...}."""
+    """A pod with one container. Further members of the spec are given by their Kubernetes names: nodeSelector={...}."""
     resources = {"requests": {"cpu": cpu, "memory": memory}}
     container = {"name": "main", "image": "local", "command": list(command), "resources": resources}
     metadata = {"name": name, "namespace": namespace, "labels": labels or {}}
@@ -22,7 +22,7 @@ def claim(name, size="64Mi", storage_class="local", namespace="default"):
 
 
 def with_claim(manifest, claim_name, mount="/data"):
-    """The pod with a claim mounted in its container; changes and returns it."""
+    """Mounts a claim in the pod's container; modifies the manifest and returns it."""
     manifest["spec"].setdefault("volumes", []).append(
         {"name": claim_name, "persistentVolumeClaim": {"claimName": claim_name}})
     manifest["spec"]["containers"][0].setdefault("volumeMounts", []).append({"name": claim_name, "mountPath": mount})
@@ -30,18 +30,18 @@ def with_claim(manifest, claim_name, mount="/data"):
 
 
 def counted_pod(name, marks, **more):
-    """A pod that writes one line into the file marks/<name> each time it is started, and then sleeps. It holds a lock
-    as long as it lives, so that two of it at one time are noticed whenever that is."""
+    """A pod that appends a line to the file marks/<name> each time it starts, and then sleeps. It holds a lock while it
+    runs, so that two instances running at the same time are always detected."""
     script = f"exec 9> {marks}/{name}.lock; flock -n 9 || echo twice >> {marks}/{name}; echo started >> {marks}/{name}"
     return pod(name, command=("sh", "-c", script + "; exec sleep 1000"), **more)
 
 
 def starts(name, marks):
-    """How often a counted pod was started, anywhere. Fails if it ever ran twice at one time (S4)."""
+    """How often a counted pod was started, on any node. Fails if two instances ever ran at the same time (S4)."""
     path = marks / name
-    told = path.read_text(encoding="utf-8") if path.exists() else ""
-    assert "twice" not in told, f"S4: pod {name} ran twice at one time"
-    return told.count("started")
+    written = path.read_text(encoding="utf-8") if path.exists() else ""
+    assert "twice" not in written, f"S4: two instances of pod {name} ran at the same time"
+    return written.count("started")
 
 
 LOCAL_CLASS = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "local"},

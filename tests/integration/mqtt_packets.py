@@ -1,4 +1,4 @@
-"""MQTT 3.1.1 and 5 packets as far as a proxy must understand them: framing, CONNECT, PUBLISH and its PUBACK."""
+"""The parts of MQTT 3.1.1 and 5 that a proxy must understand: framing, CONNECT, PUBLISH and its PUBACK."""
 
 import json
 from dataclasses import dataclass, replace
@@ -10,12 +10,12 @@ NAMES = {1: "CONNECT", 2: "CONNACK", 3: "PUBLISH", 4: "PUBACK", 5: "PUBREC", 6: 
 
 
 class MalformedPacket(Exception):
-    """Bytes that are no MQTT packet; the connection must be closed."""
+    """The bytes are not an MQTT packet; the connection must be closed."""
 
 
 @dataclass(frozen=True)
 class Packet:
-    """One packet on its way. direction: "up" from a client to the broker, "down" from the broker to a client."""
+    """One packet. direction: "up" from a client to the broker, "down" from the broker to a client."""
 
     direction: str
     client: str  # client identifier of the connection
@@ -30,7 +30,7 @@ class Packet:
 
     @property
     def messages(self):
-        """The JSON objects that the payload holds: itself or those of a list; [{}] when it holds none."""
+        """The JSON objects in the payload: the payload itself or the items of a list; [{}] if there is none."""
         try:
             value = json.loads(self.payload)
         except ValueError:
@@ -38,7 +38,7 @@ class Packet:
         return messages_of(value) if isinstance(value, dict) else [{}]
 
     def at_qos_0(self):
-        """The same message without an acknowledgement, so that it may be sent at any time and any number of times."""
+        """The same message at QoS 0, so that it can be sent at any time and any number of times."""
         if self.qos == 0:
             return self
         header, rest = split_header(self.raw)
@@ -52,8 +52,8 @@ class Packet:
 
 
 def messages_of(value):
-    """The messages of a decoded payload (transports/README.md): those of a list, each with what the list says of all;
-    a PreBind with the uid that its manifest says."""
+    """The messages of a decoded payload (transports/README.md): the items of a list, each completed with the members that
+    the list shares, and PreBinds completed with the uid of their manifest."""
     items = value.get("items") if isinstance(value, dict) else None
     messages = [value]
     if isinstance(items, list):
@@ -78,7 +78,7 @@ def variable_length(number):
 
 
 def read_length(data, at):
-    """(value, offset behind it) of a variable byte integer; None when there are too few bytes."""
+    """Reads a variable byte integer: (value, offset behind it); None if bytes are missing."""
     value = 0
     for index in range(4):
         if at + index >= len(data):
@@ -86,7 +86,7 @@ def read_length(data, at):
         value |= (data[at + index] & 0x7F) << (7 * index)
         if not data[at + index] & 0x80:
             return value, at + index + 1
-    raise MalformedPacket("variable byte integer of more than 4 bytes")
+    raise MalformedPacket("variable byte integer longer than 4 bytes")
 
 
 def split_header(raw):
@@ -95,7 +95,7 @@ def split_header(raw):
 
 
 def take_packet(buffer):
-    """Takes one whole packet off the front of a bytearray; None when it is not all there."""
+    """Removes one complete packet from the front of a bytearray; None if it is incomplete."""
     if len(buffer) < 2:
         return None
     length = read_length(buffer, 1)
@@ -110,12 +110,12 @@ def take_packet(buffer):
 def read_string(raw, at):
     size = int.from_bytes(raw[at:at + 2], "big")
     if len(raw) < at + 2 + size:
-        raise MalformedPacket("a string reaches beyond its packet")
+        raise MalformedPacket("a string extends beyond its packet")
     return raw[at + 2:at + 2 + size], at + 2 + size
 
 
 def read_connect(raw):
-    """(protocol level, client identifier) of a CONNECT."""
+    """Returns (protocol level, client identifier) of a CONNECT."""
     _, at = read_length(raw, 1)
     _, at = read_string(raw, at)
     level = raw[at]
@@ -128,14 +128,14 @@ def read_connect(raw):
 
 
 def parse(raw, direction, client, level):
-    """A Packet from whole bytes. level: the connection's protocol level."""
+    """Parses a complete packet. level: the connection's protocol level."""
     kind = raw[0] >> 4
     if kind != PUBLISH:
         return Packet(direction, client, NAMES.get(kind, "?"), raw)
     _, at = read_length(raw, 1)
     topic, at = read_string(raw, at)
     if level >= 5 and not topic:
-        raise MalformedPacket("topic aliases are not understood by this proxy")
+        raise MalformedPacket("this proxy does not support topic aliases")
     qos, id_at, packet_id = (raw[0] >> 1) & 3, 0, 0
     if qos:
         id_at, packet_id, at = at, int.from_bytes(raw[at:at + 2], "big"), at + 2
@@ -146,11 +146,11 @@ def parse(raw, direction, client, level):
 
 
 def topic_matches(pattern, topic):
-    """MQTT filter rules, + and # included."""
-    wanted, levels = pattern.split("/"), topic.split("/")
-    for index, level in enumerate(wanted):
+    """Whether an MQTT topic filter, which may contain + and #, matches the topic."""
+    filters, levels = pattern.split("/"), topic.split("/")
+    for index, level in enumerate(filters):
         if level == "#":
             return True
         if index >= len(levels) or level not in ("+", levels[index]):
             return False
-    return len(wanted) == len(levels)
+    return len(filters) == len(levels)

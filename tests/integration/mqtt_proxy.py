@@ -1,14 +1,14 @@
-"""A TCP proxy between MQTT clients and a broker that can hold back, delay, drop and repeat chosen messages, cut
-connections and partition them one way. It runs in a thread of its own; every method may be called from the test.
+"""A TCP proxy between MQTT clients and a broker that can hold, delay, drop and duplicate selected messages, cut
+connections, and partition them in one direction. It runs in its own thread; all methods may be called from the test.
 
     with MqttProxy(broker.port) as proxy:
         binds = proxy.hold(message("down", "berth/v1/+/nodes/n1/requests", type="Bind"))
         ...
-        binds.wait(1)        # one has been held back
-        binds.release()      # now it goes on its way, and later ones freely
+        binds.wait(1)        # one message is being held
+        binds.release()      # it is delivered now, and later ones pass freely
 
-A message of QoS 1 that is held or dropped is acknowledged to its sender at once, as a broker does that loses it
-afterwards; when it is let go it travels at QoS 0. QoS 2 passes untouched by rules. Plain TCP only.
+A QoS 1 message that is held or dropped is acknowledged to its sender at once, as by a broker that loses it
+afterwards; when released it is delivered at QoS 0. Rules do not apply to QoS 2. Plain TCP only.
 """
 
 import asyncio
@@ -18,13 +18,13 @@ import threading
 from mqtt_packets import MalformedPacket, parse, read_connect, take_packet, topic_matches
 from waiting import patience
 
-RECORDED = 20000  # packets kept for wait_seen() and failures
+RECORDED = 20000  # packets kept for count() and wait_seen()
 
 
 def message(direction=None, topic=None, payload=None, client=None, **fields):
-    """A predicate on PUBLISH packets. direction "up" or "down"; topic: an MQTT filter; client: its identifier;
-    payload: a function of the JSON object; fields: members of the JSON object that must be equal. Of a list of messages
-    one is enough."""
+    """A predicate on PUBLISH packets. direction: "up" or "down"; topic: an MQTT filter; client: a client identifier;
+    payload: a predicate on the JSON object; fields: members that the JSON object must have. A list of messages matches
+    if one of them does."""
 
     def matches(packet):
         return (packet.kind == "PUBLISH" and direction in (None, packet.direction) and
@@ -36,26 +36,26 @@ def message(direction=None, topic=None, payload=None, client=None, **fields):
 
 
 class Rule:
-    """What happens to the messages that a predicate chooses. Rules are asked in the order they were made."""
+    """What happens to the messages that a predicate selects. The first rule that selects a message applies."""
 
     def __init__(self, proxy, matches, action, limit=None, delay_s=0.0, copies=1):
         self.proxy_, self.matches_, self.action_ = proxy, matches, action
         self.limit_, self.delay_s_, self.copies_ = limit, delay_s, copies
-        self.touched = []  # every packet it chose, in order
+        self.touched = []  # every packet it selected, in order
         self.held = collections.deque()
 
     def wait(self, count=1, timeout_s=None):
-        """Waits until the rule has chosen `count` messages in all; returns them."""
-        self.proxy_.wait_until(lambda: len(self.touched) >= count, f"{count} messages chosen by the {self.action_} rule",
+        """Waits until the rule has selected `count` messages in total; returns them."""
+        self.proxy_.wait_until(lambda: len(self.touched) >= count, f"{count} messages selected by the {self.action_} rule",
                                timeout_s)
         return list(self.touched[:count])
 
     def release(self, count=None, keep=False):
-        """Lets held messages go in order: all, or the first `count`. Unless `keep`, the rule ends."""
+        """Delivers held messages in order: all, or the first `count`. Releasing all of them ends the rule unless `keep`."""
         self.proxy_.run_(lambda: self.release_now_(count, keep))
 
     def end(self):
-        """The rule chooses no more; what it holds is lost."""
+        """Ends the rule; messages it holds are lost."""
         self.proxy_.run_(lambda: self.proxy_.rules_.remove(self) if self in self.proxy_.rules_ else None)
 
     def release_now_(self, count, keep):
@@ -64,7 +64,7 @@ class Rule:
         for _ in range(len(self.held) if count is None else min(count, len(self.held))):
             self.proxy_.inject_(self.held.popleft())
 
-    def wants_(self, packet):
+    def selects_(self, packet):
         if packet.qos == 2 or (self.limit_ is not None and len(self.touched) >= self.limit_):
             return False
         return self.matches_(packet)
@@ -76,9 +76,9 @@ class Connection:
     def __init__(self, proxy, reader, writer):
         self.proxy, self.client, self.level, self.alive = proxy, "", 4, True
         self.readers = {"up": reader, "down": None}
-        self.writers = {"down": writer, "up": None}  # by the direction of what is written
-        self.stalled = {"up": [], "down": []}  # bytes kept back by a partition
-        self.ready = False  # CONNACK has passed
+        self.writers = {"down": writer, "up": None}  # by the direction of the data
+        self.stalled = {"up": [], "down": []}  # bytes held back by a partition
+        self.ready = False  # CONNACK has been forwarded
 
     async def open(self, port):
         self.readers["down"], self.writers["up"] = await asyncio.open_connection("127.0.0.1", port)
@@ -97,7 +97,7 @@ class Connection:
                 self.writers[direction].write(b"".join(chunks))
                 chunks.clear()
 
-    async def pump(self, direction):
+    async def forward(self, direction):
         buffer = bytearray()
         while True:
             data = await self.readers[direction].read(65536)
@@ -108,7 +108,7 @@ class Connection:
                 if direction == "up" and raw[0] >> 4 == 1:
                     self.level, self.client = read_connect(raw)
                     self.client = self.client or f"unnamed-{id(self)}"
-                    self.proxy.adopt_(self)
+                    self.proxy.register_(self)
                 self.proxy.handle_(self, parse(raw, direction, self.client, self.level))
 
     def abort(self):
@@ -122,10 +122,10 @@ class MqttProxy:
     def __init__(self, broker_port):
         self.broker_port = broker_port
         self.port = 0
-        self.errors = []  # what went wrong inside; raised by close()
+        self.errors = []  # internal errors; raised by close()
         self.seen = collections.deque(maxlen=RECORDED)
         self.rules_, self.connections_, self.by_client_ = [], [], {}
-        self.parked_ = collections.defaultdict(list)  # injected messages of clients that are not connected
+        self.pending_ = collections.defaultdict(list)  # injected messages for clients that are not connected
         self.partitions_ = set()  # (client or None, direction)
         self.refusing_ = False
         self.changed_ = threading.Condition()
@@ -150,43 +150,43 @@ class MqttProxy:
         self.thread_.join(10)
         self.loop_.close()
         if check and self.errors:
-            raise AssertionError(f"inside the proxy: {self.errors[:3]}")
+            raise AssertionError(f"errors in the proxy: {self.errors[:3]}")
 
     # Rules -----------------------------------------------------------------------------------------------------------
 
     def hold(self, matches, limit=None):
-        """Keeps matching messages (the first `limit`) until release()."""
+        """Holds matching messages (at most the first `limit`) until release()."""
         return self.add_(Rule(self, matches, "hold", limit))
 
     def drop(self, matches, limit=None):
-        """Loses matching messages, though their sender is told that they arrived."""
+        """Drops matching messages, but acknowledges them to their sender."""
         return self.add_(Rule(self, matches, "drop", limit))
 
     def duplicate(self, matches, copies=1, limit=None):
-        """Delivers matching messages, and `copies` more of each directly behind it."""
+        """Delivers matching messages, each followed by `copies` duplicates."""
         return self.add_(Rule(self, matches, "duplicate", limit, copies=copies))
 
     def delay(self, matches, delay_s, limit=None):
-        """Delivers matching messages delay_s later; others overtake them."""
+        """Delivers matching messages delay_s later; other messages overtake them."""
         return self.add_(Rule(self, matches, "delay", limit, delay_s=delay_s))
 
     # Links -----------------------------------------------------------------------------------------------------------
 
     def cut(self, client=None):
-        """Ends a client's connection (all without a client) without a DISCONNECT, so that wills fire."""
+        """Aborts a client's connection (or all of them) without a DISCONNECT, so that the broker publishes the will."""
         self.run_(lambda: [c.abort() for c in list(self.connections_) if client in (None, c.client)])
 
     def refuse(self, refusing=True):
-        """New connections are closed at once until refuse(False)."""
+        """Closes new connections at once, until refuse(False)."""
         self.run_(lambda: setattr(self, "refusing_", refusing))
 
     def partition(self, client=None, direction="both"):
-        """Bytes to the broker ("up"), from it ("down") or both stop until heal(); connections stay open."""
+        """Stops data to the broker ("up"), from it ("down") or both, until heal(); connections stay open."""
         both = ("up", "down") if direction == "both" else (direction,)
         self.run_(lambda: self.partitions_.update((client, one) for one in both))
 
     def heal(self):
-        """Ends every partition; what was kept back on connections that are still open flows."""
+        """Ends all partitions, and forwards the data held back on connections that are still open."""
 
         def heal():
             self.partitions_.clear()
@@ -196,20 +196,20 @@ class MqttProxy:
 
         self.run_(heal)
 
-    # What happened ---------------------------------------------------------------------------------------------------
+    # Observations ----------------------------------------------------------------------------------------------------
 
     def clients(self):
-        """Identifiers of the clients connected now."""
+        """Identifiers of the clients that are connected."""
         with self.changed_:
             return sorted(c.client for c in self.connections_ if c.ready and c.alive)
 
     def count(self, matches):
-        """How many matching packets came to the proxy, whatever a rule did to them."""
+        """How many matching packets have reached the proxy, whatever rules did to them."""
         with self.changed_:
             return sum(1 for packet in self.seen if matches(packet))
 
     def wait_seen(self, matches, count=1, timeout_s=None):
-        """Waits until `count` matching packets have come in all; returns them."""
+        """Waits until `count` matching packets have reached the proxy in total; returns them."""
         found = []
 
         def enough():
@@ -220,12 +220,12 @@ class MqttProxy:
         return found[:count]
 
     def wait_until(self, condition, what, timeout_s=None):
-        """Waits for a condition on the proxy's state; asked again after every packet."""
+        """Waits for a condition on the proxy's state, evaluated after every packet."""
         with self.changed_:
             if not self.changed_.wait_for(condition, patience(timeout_s)):
-                raise AssertionError(f"waited in vain for {what}")
+                raise AssertionError(f"timed out waiting for {what}")
 
-    # Inside the loop's thread ----------------------------------------------------------------------------------------
+    # On the loop's thread --------------------------------------------------------------------------------------------
 
     def await_(self, coroutine):
         return asyncio.run_coroutine_threadsafe(coroutine, self.loop_).result(30)
@@ -260,7 +260,7 @@ class MqttProxy:
             self.connections_.append(connection)
             await self.relay_(connection)
         except (OSError, asyncio.CancelledError):
-            pass  # either end went away: an ordinary event here
+            pass  # one end closed the connection: a normal event here
         except Exception as error:  # pylint: disable=broad-except
             self.errors.append(repr(error))
         finally:
@@ -273,28 +273,28 @@ class MqttProxy:
                 self.changed_.notify_all()
 
     async def relay_(self, connection):
-        pumps = {direction: asyncio.ensure_future(connection.pump(direction)) for direction in ("up", "down")}
+        tasks = {direction: asyncio.ensure_future(connection.forward(direction)) for direction in ("up", "down")}
         try:
-            await asyncio.wait(pumps.values(), return_when=asyncio.FIRST_COMPLETED)
-            ended = [direction for direction, pump in pumps.items() if pump.done()]
-            # A partition hides the end of a connection too, as from a device that lost its power.
+            await asyncio.wait(tasks.values(), return_when=asyncio.FIRST_COMPLETED)
+            ended = [direction for direction, task in tasks.items() if task.done()]
+            # A partition also hides that a connection was closed, as with a device that lost power.
             while connection.alive and any(self.is_partitioned_(connection.client, one) for one in ended):
                 await asyncio.sleep(0.02)
             for direction in ended:
-                pumps[direction].result()
+                tasks[direction].result()
             connection.flush()
             for writer in connection.writers.values():
                 await writer.drain()
                 writer.close()
         finally:
-            for pump in pumps.values():
-                pump.cancel()
-            await asyncio.gather(*pumps.values(), return_exceptions=True)
+            for task in tasks.values():
+                task.cancel()
+            await asyncio.gather(*tasks.values(), return_exceptions=True)
 
     def is_partitioned_(self, client, direction):
         return (None, direction) in self.partitions_ or (client, direction) in self.partitions_
 
-    def adopt_(self, connection):
+    def register_(self, connection):
         self.by_client_[connection.client] = connection
 
     def handle_(self, connection, packet):
@@ -307,14 +307,14 @@ class MqttProxy:
                 self.apply_(rule, connection, packet)
             if packet.kind == "CONNACK":
                 connection.ready = True
-                for parked in self.parked_.pop(connection.client, []):
-                    self.inject_(parked)
+                for pending in self.pending_.pop(connection.client, []):
+                    self.inject_(pending)
             self.changed_.notify_all()
 
     def rule_for_(self, packet):
         for rule in self.rules_:
             try:
-                if rule.wants_(packet):
+                if rule.selects_(packet):
                     rule.touched.append(packet)
                     return rule
             except Exception as error:  # pylint: disable=broad-except
@@ -327,7 +327,7 @@ class MqttProxy:
             for _ in range(rule.copies_):
                 connection.write(packet.direction, packet.at_qos_0().raw)
             return
-        if packet.qos == 1:  # taken in the receiver's name
+        if packet.qos == 1:  # acknowledged on behalf of the receiver
             back = "down" if packet.direction == "up" else "up"
             connection.write(back, packet.puback())
         if rule.action_ == "hold":
@@ -336,12 +336,12 @@ class MqttProxy:
             self.loop_.call_later(rule.delay_s_, self.inject_, packet)
 
     def inject_(self, packet):
-        """Sends a message on the client's present connection, or on its next one."""
+        """Sends a message on the client's current connection, or on its next one."""
         connection = self.by_client_.get(packet.client)
         if connection and connection.ready and connection.alive:
             connection.write(packet.direction, packet.at_qos_0().raw)
         else:
-            self.parked_[packet.client].append(packet)
+            self.pending_[packet.client].append(packet)
 
 
 __all__ = ["MqttProxy", "MalformedPacket", "Rule", "message"]

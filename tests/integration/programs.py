@@ -1,4 +1,4 @@
-"""Real programs under test: started, killed, waited for, and never left behind."""
+"""Starts, kills and awaits the real programs under test, and leaves no process behind."""
 
 import ctypes
 import os
@@ -13,7 +13,7 @@ PR_SET_CHILD_SUBREAPER = 36
 
 
 def build_folder():
-    """BERTH_BUILD, or build/dev of this checkout."""
+    """$BERTH_BUILD, or build/dev of this checkout."""
     return Path(os.environ.get("BERTH_BUILD") or ROOT / "build" / "dev")
 
 
@@ -25,7 +25,7 @@ def program_path(name):
 
 
 class Program:
-    """One process. Its output goes to a log file, which is shown when the test fails; a restart appends to it."""
+    """One process. Its output is appended to a log file, which is shown when the test fails."""
 
     def __init__(self, name, argv, folder, env=None):
         self.name, self.argv, self.env = name, [str(a) for a in argv], env
@@ -37,9 +37,9 @@ class Program:
         return self.process.pid if self.process else None
 
     def start(self):
-        assert not self.alive(), f"{self.name} is running already"
+        assert not self.alive(), f"{self.name} is already running"
         with open(self.log, "ab") as out:
-            # A session of its own: a signal for the tests does not reach it, nor one for it the tests.
+            # In its own session, so that signals to the test runner do not reach it, and vice versa.
             self.process = subprocess.Popen(self.argv, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
                                             start_new_session=True, env={**os.environ, **(self.env or {})})
         return self
@@ -48,22 +48,22 @@ class Program:
         return self.process is not None and self.process.poll() is None
 
     def kill(self, number=signal.SIGKILL):
-        """Sends a signal; after SIGKILL or SIGTERM waits until the process is gone."""
+        """Sends a signal; after SIGKILL or SIGTERM waits for the process to exit."""
         if self.alive():
             self.process.send_signal(number)
             if number in (signal.SIGKILL, signal.SIGTERM):
                 self.wait()
 
     def wait(self, timeout_s=None):
-        """The exit code; negative: the signal that ended it."""
+        """Waits for the process to exit; returns its exit code, or -N when signal N killed it."""
         limit = patience(timeout_s)
         try:
             return self.process.wait(limit)
         except subprocess.TimeoutExpired:
-            raise AssertionError(f"{self.name} did not end within {limit:.0f} s") from None
+            raise AssertionError(f"{self.name} did not exit within {limit:.0f} s") from None
 
     def stop(self):
-        """Ends it whatever its state, for the end of a test."""
+        """Terminates the process in whatever state it is (stopped, hanging); for the end of a test."""
         if self.alive():
             self.process.send_signal(signal.SIGCONT)
             self.process.terminate()
@@ -77,27 +77,27 @@ class Program:
         return self.log.read_text(encoding="utf-8", errors="replace") if self.log.exists() else ""
 
     def wait_output(self, text, timeout_s=None):
-        """Waits until the log holds the text; the program must not end before."""
+        """Waits until the log contains the text. Fails at once if the program exits first."""
 
-        def told():
+        def logged():
             if text in self.output():
                 return True
             if not self.alive():
                 code = self.process.returncode
-                raise RuntimeError(f"{self.name} ended ({code}) before it said {text!r}:\n{self.output()[-3000:]}")
+                raise RuntimeError(f"{self.name} exited ({code}) before it logged {text!r}:\n{self.output()[-3000:]}")
             return False
 
-        wait_until(told, f"{text!r} in the log of {self.name}", timeout_s)
+        wait_until(logged, f"{text!r} in the log of {self.name}", timeout_s)
 
 
 def adopt_orphans():
-    """From now on processes whose parent ends become children of this one, so that none of ours is left behind.
+    """Makes this process the reaper of its orphaned descendants (PR_SET_CHILD_SUBREAPER), so that none is left behind.
     Workloads outlive their agent by design; this is how the tests find them again."""
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def children():
-    """Pids of this process's children, those already ended but not waited for included."""
+    """Pids of this process's children, including zombies."""
     found = set()
     for task in Path(f"/proc/{os.getpid()}/task").iterdir():
         try:
@@ -118,7 +118,7 @@ def children():
 
 
 def end_children_since(before):
-    """Kills and reaps every child that was not in `before`, and what those leave to us in turn; returns how many."""
+    """Kills and reaps every child that is not in `before`, and the orphans that these leave in turn; returns the number."""
     ended = 0
     while new := children() - before:
         for pid in new:

@@ -1,4 +1,4 @@
-"""Reads the SQLite files of running programs, from a copy: a program may hold its file alone."""
+"""Reads the SQLite files of running programs from a copy, since a program may hold its file exclusively."""
 
 import collections
 import contextlib
@@ -20,7 +20,7 @@ PUT, ERASE, BEGIN, ADVANCE = 1, 2, 3, 4
 PLAIN, SQUEEZED = 3, 4
 PHASES = {0: "none", 1: "prebind", 2: "bind", 3: "bound", 4: "release"}
 
-Content = collections.namedtuple("Content", "value phase")  # value: the JSON; phase: its word, of rows only
+Content = collections.namedtuple("Content", "value phase")  # value: the JSON; phase: a row's phase by name
 
 
 class Bytes:
@@ -30,7 +30,7 @@ class Bytes:
         self.data, self.at = data, 0
 
     def raw(self, count):
-        assert self.at + count <= len(self.data), "bytes are missing"
+        assert self.at + count <= len(self.data), "truncated data"
         self.at += count
         return self.data[self.at - count:self.at]
 
@@ -88,9 +88,9 @@ def unsqueeze(data):
 
 
 def open_entry(entry):
-    """storage/entry.h: (op, table, key, value, phase) of each change."""
-    assert entry[0] in (PLAIN, SQUEEZED), "an unknown form of entry"
-    assert zlib.crc32(entry[:1] + entry[5:]) == int.from_bytes(entry[1:5], "little"), "a damaged entry"
+    """Decodes an entry (storage/entry.h); yields (op, table, key, value, phase) per change."""
+    assert entry[0] in (PLAIN, SQUEEZED), "unknown entry form"
+    assert zlib.crc32(entry[:1] + entry[5:]) == int.from_bytes(entry[1:5], "little"), "checksum mismatch in an entry"
     changes = entry[5:] if entry[0] == PLAIN else unsqueeze(entry[5:])
     source = Bytes(changes)
     while not source.at_end():
@@ -101,8 +101,8 @@ def open_entry(entry):
 
 
 def decoded(table, key, value):
-    """A value as JSON: of pods and nodes (core/objects/pod_record.h, node_record.h) and rows (core/handshake/row.h), which are binary, the same
-    members as of those that are JSON."""
+    """A value as JSON. Pods, nodes (core/objects/pod_record.h, node_record.h) and rows (core/handshake/row.h) are binary; they
+    get the members that their JSON form would have."""
     if value[:1] not in (b"\x01", b"\x02"):
         return json.loads(value)
     source = Bytes(value[1:])
@@ -120,12 +120,12 @@ def decoded(table, key, value):
     epoch = f"{source.number()}.{source.number()}"
     node, incarnation = source.text().decode(), source.id()
     source.integer()
-    grants = [{name: source.text().decode() for name in ("claim", "volume", "path")} for _ in range(source.number())]
-    return {"uid": uid, "pod": pod, "epoch": epoch, "node": node, "incarnation": incarnation, "volumes": grants}
+    volumes = [{name: source.text().decode() for name in ("claim", "volume", "path")} for _ in range(source.number())]
+    return {"uid": uid, "pod": pod, "epoch": epoch, "node": node, "incarnation": incarnation, "volumes": volumes}
 
 
 def seal_entry(changes):
-    """The same way back; keys are texts."""
+    """The inverse of open_entry; keys are text."""
     made = b""
     for op, table, key, value, phase in changes:
         made += bytes([op | table << 3]) + number(len(key.encode()) + 1) + key.encode()
@@ -142,13 +142,13 @@ def state_of_(paths):
 
 
 def copy_database(source, folder):
-    """A consistent copy of a database and its write-ahead log. Copies again when it changed meanwhile."""
+    """Makes a consistent copy of a database and its write-ahead log; retries if they change during the copy."""
     source = Path(source)
     files = [source, source.with_name(source.name + "-wal")]
     target = Path(folder) / source.name
 
     def copied():
-        with contextlib.suppress(FileNotFoundError):  # a log goes with its program, between two looks at it
+        with contextlib.suppress(FileNotFoundError):  # the program may remove its log while we copy
             return copied_now()
         return False
 
@@ -165,12 +165,12 @@ def copy_database(source, folder):
         with sqlite3.connect(target) as database:
             return database.execute("pragma integrity_check").fetchone()[0] == "ok"
 
-    wait_until(copied, f"a quiet moment of {source.name}")
+    wait_until(copied, f"a consistent copy of {source.name}")
     return target
 
 
 class Database:
-    """A snapshot of a store: use as a context manager; .rows("select ...") gives sqlite3.Row values."""
+    """A snapshot of a store, used as a context manager; .rows("select ...") returns sqlite3.Row values."""
 
     def __init__(self, source):
         self.folder_ = tempfile.mkdtemp(prefix="berth-store-")
@@ -192,14 +192,14 @@ class Database:
         return self.connection_.execute(query, values).fetchall()
 
     def records(self, table):
-        """Everything of one table of core/store.h by key: the changes of the journal applied in their order."""
-        wanted = TABLES[table]
-        assert "journal" in self.tables(), "the store is being made"
+        """The records of one table of core/store.h by key: the journal's changes applied in order."""
+        number_of_table = TABLES[table]
+        assert "journal" in self.tables(), "the store is still being created"
         contents = {}
         changes = [change for entry in self.rows("select changes from journal order by id")
                    for change in open_entry(entry["changes"])]
         for op, its_table, key, value, phase in changes:
-            if its_table != wanted:
+            if its_table != number_of_table:
                 continue
             if op == PUT:
                 contents[key] = (value, contents.get(key, (None, 0))[1])
@@ -210,7 +210,7 @@ class Database:
             elif op == ADVANCE and key in contents:
                 contents[key] = (contents[key][0], phase)
             elif op != ADVANCE:
-                raise AssertionError(f"operation {op} in the journal")
+                raise AssertionError(f"unknown operation {op} in the journal")
         return {key: Content(decoded(table, key, value), PHASES[phase]) for key, (value, phase) in sorted(contents.items())}
 
     def tables(self):
@@ -218,5 +218,5 @@ class Database:
 
 
 def disk_bytes(folder):
-    """Bytes of every file below a state folder."""
+    """Total size of all files below a state folder, in bytes."""
     return sum((Path(top) / name).stat().st_size for top, _, names in os.walk(folder) for name in names)

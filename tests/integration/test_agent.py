@@ -1,4 +1,4 @@
-"""berth-agent against a real broker, spoken to by hand: the device's side of the protocol page (transports/README.md)."""
+"""berth-agent on a real broker, with hand-written requests: the device's side of the protocol (transports/README.md)."""
 
 import os
 import signal
@@ -22,7 +22,7 @@ def shell_pod(name, script, policy="Never", **metadata):
 
 
 class Gateway:
-    """Writes the requests of a gateway and reads the answers of one node."""
+    """Sends requests as a gateway does, and reads the answers of one node."""
 
     def __init__(self, fleet, client, node="n1"):
         self.fleet, self.client, self.node = fleet, client, node
@@ -61,7 +61,7 @@ def gateway(fleet, connect):
     return Gateway(fleet, connect(fleet.port, "gw"))
 
 
-def test_an_agent_says_what_its_node_is(fleet, gateway):
+def test_an_agent_publishes_the_state_of_its_node(fleet, gateway):
     fleet.start_agent("n1", labels={"zone": "a"}, taints=["dedicated=cam:NoSchedule"], volumes=["data=/srv/data:1Gi"])
     state = gateway.client.wait_latest(fleet.topic("nodes/n1/state"), lambda s: True)
     assert state["labels"] == {"zone": "a"}
@@ -81,7 +81,7 @@ def test_a_pod_is_prepared_run_and_released(fleet, gateway, tmp_path):
     gateway.wait_answer("Bound", "u1", "1.1")
     status = gateway.wait_phase("web", "Running")
     assert status["uid"] == "u1" and status["containerStatuses"][0]["state"]["running"]["startedAt"]
-    wait_until(lambda: mark.exists() and mark.read_text() == "web\n", "the pod's mark")
+    wait_until(lambda: mark.exists() and mark.read_text() == "web\n", "the file written by the pod")
     gateway.request("Release", "u1", "1.1")
     gateway.wait_answer("Released", "u1", "1.1")
     assert tagged("u1") == []
@@ -97,7 +97,7 @@ def test_a_pod_that_cannot_run_is_rejected_with_its_reason(fleet, gateway):
     assert "command 'no-such-command' not found" in gateway.wait_answer("Rejected", "u1", "1.1")["reason"]
 
 
-def test_a_pod_that_ends_says_its_exit_code(fleet, gateway):
+def test_a_pod_that_exits_reports_its_exit_code(fleet, gateway):
     fleet.start_agent("n1")
     gateway.run("u1", "1.1", shell_pod("job", "exit 7"))
     status = gateway.wait_phase("job", "Failed")
@@ -124,7 +124,7 @@ def test_a_pod_outlives_its_agent(fleet, gateway, tmp_path, number):
     assert gateway.wait_phase("web", "Failed")["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 5
 
 
-def test_a_lost_store_stops_every_survivor_before_the_node_speaks(fleet, gateway):
+def test_an_agent_without_its_store_stops_surviving_workloads_before_it_connects(fleet, gateway):
     fleet.start_agent("n1")
     gateway.run("u1", "1.1", shell_pod("web", "exec sleep 1000"))
     gateway.wait_phase("web", "Running")
@@ -173,22 +173,22 @@ def test_a_volume_keeps_what_a_pod_wrote(fleet, gateway, tmp_path):
     assert (offered / "file").read_text() == "kept\n"
 
 
-def test_a_wrong_command_line_is_told_with_the_form_that_is_meant(tmp_path):
+def test_a_malformed_option_is_reported_with_the_expected_form(tmp_path):
     program = Program("agent", [program_path("berth-agent"), "--label", "zone"], tmp_path).start()
     assert program.wait() == 64
     assert "label 'zone': write it as key=value" in program.output()
 
 
 def tagged(uid):
-    """Pids of live processes that carry the tag of the pod."""
+    """Pids of running processes that have the pod's tag in their environment."""
     found = []
     for entry in os.listdir("/proc"):
         try:
             with open(f"/proc/{entry}/environ", "rb") as file:
-                words = file.read().split(b"\0")
+                variables = file.read().split(b"\0")
         except OSError:
             continue
-        if any(word.startswith(b"BERTH_TAG=test/n1/" + uid.encode() + b"/") for word in words):
+        if any(each.startswith(b"BERTH_TAG=test/n1/" + uid.encode() + b"/") for each in variables):
             found.append(int(entry))
     return sorted(found)
 

@@ -1,4 +1,4 @@
-"""What must not be believed: the daemon stays up, says what it refused, and goes on placing pods."""
+"""Invalid input: the daemon logs what it rejected, stays up and keeps placing pods."""
 
 import json
 import os
@@ -19,39 +19,38 @@ STATE = {"incarnation": "i1", "bootId": "b", "session": "1", "sequence": "1", "h
 DEEP = "[" * 500 + "]" * 500
 BIG = json.dumps(pod("web", labels={"pad": "x" * 1_000_000}))
 
-# name: (topic, payload, what the log says of it)
+# name: (topic, payload, what the log line must contain)
 REFUSED = {
     "malformed JSON": ("desired/pods/default/web", '{"kind": "Pod", ', "not JSON"),
-    "no text at all": ("desired/pods/default/web", b"\xff\xfe\x00garbage", "refused"),
-    "a number for an object": ("desired/pods/default/web", "7", "a JSON object is wanted"),
+    "bytes that are not text": ("desired/pods/default/web", b"\xff\xfe\x00garbage", "refused"),
+    "a number instead of an object": ("desired/pods/default/web", "7", "a JSON object is wanted"),
     "deep nesting": ("desired/pods/default/web", DEEP, "nested deeper"),
-    "one key twice": ("desired/pods/default/web", '{"kind": "Pod", "kind": "Pod"}', "kind"),
+    "a duplicate key": ("desired/pods/default/web", '{"kind": "Pod", "kind": "Pod"}', "kind"),
     "an unknown kind": ("desired/gadgets/default/web", "{}", "unknown kind"),
     "a topic without a namespace": ("desired/pods/web", "{}", "<namespace>"),
-    "another name than the topic's": ("desired/pods/default/web", json.dumps(pod("other")), "metadata.name"),
+    "a name that differs from the topic's": ("desired/pods/default/web", json.dumps(pod("other")), "metadata.name"),
     "a pod whose command is a number": (
         "desired/pods/default/web", json.dumps({**pod("web"), "spec": {"containers": [{"name": "a", "command": 7}]}}),
         "spec.containers[0].command"),
-    "a quantity that is none": ("desired/pods/default/web", json.dumps(pod("web", memory="lots")), "memory"),
-    "a node's state that is a list": ("nodes/n9/state", "[]", "a JSON object is wanted"),
-    "a node's state without an incarnation": ("nodes/n9/state", "{}", "incarnation"),
-    "a node that names another": ("nodes/n9/state", json.dumps({**STATE, "name": "n1"}), "not the node of the topic"),
+    "an invalid quantity": ("desired/pods/default/web", json.dumps(pod("web", memory="lots")), "memory"),
+    "a node state that is a list": ("nodes/n9/state", "[]", "a JSON object is wanted"),
+    "a node state without an incarnation": ("nodes/n9/state", "{}", "incarnation"),
+    "a node state that names another node": ("nodes/n9/state", json.dumps({**STATE, "name": "n1"}), "not the node of the topic"),
     "labels that are a number": ("nodes/n9/state", json.dumps({**STATE, "labels": 7, "allocatable": 9}), "n9/state"),
-    "a node name that is none": ("nodes/N_9!/state", json.dumps(STATE), "not a valid node name"),
-    "presence without a word": ("nodes/n9/presence", json.dumps(STATE), "online"),
+    "an invalid node name": ("nodes/N_9!/state", json.dumps(STATE), "not a valid node name"),
+    "presence without the member online": ("nodes/n9/presence", json.dumps(STATE), "online"),
     "a pod's status without a uid": ("nodes/n1/pods/default/web", "{}", "uid"),
-    "an answer of no known type": ("gateways/gw/answers/n1", json.dumps({"type": "Maybe"}), "type"),
-    "an answer that is no JSON": ("gateways/gw/answers/n1", "Bound!", "answers/n1"),
-    "an answer with a number for an epoch": (
+    "an answer of unknown type": ("gateways/gw/answers/n1", json.dumps({"type": "Maybe"}), "type"),
+    "an answer that is not JSON": ("gateways/gw/answers/n1", "Bound!", "answers/n1"),
+    "an answer with a number as epoch": (
         "gateways/gw/answers/n1", json.dumps({"type": "Bound", "incarnation": "i", "term": "1", "storeId": "s",
                                               "uid": "u", "epoch": 5}), "epoch"),
 }
 
 
-def asker(connect, port, identity="clerk"):
-    """A client that asks the gateway's api with MQTT 5."""
-    client = connect(port, identity, protocol=5)
-    return client
+def api_client(connect, port, identity="clerk"):
+    """An MQTT 5 client for the gateway's API."""
+    return connect(port, identity, protocol=5)
 
 
 def ask(client, fleet, payload, response_topic):
@@ -61,39 +60,39 @@ def ask(client, fleet, payload, response_topic):
     client.publish(fleet.topic("gateways/gw/api"), payload, properties=properties)
 
 
-def test_everything_that_is_refused_is_said_and_berthd_goes_on(fleet, connect):
+def test_every_rejected_message_is_logged_and_berthd_keeps_running(fleet, connect):
     fleet.start("n1")
     client = connect(fleet.port, "stranger")
     berthd = fleet.programs["berthd"]
-    for name, (topic, payload, words) in REFUSED.items():
-        said = len(berthd.output())
+    for name, (topic, payload, expected) in REFUSED.items():
+        logged = len(berthd.output())
         client.publish(fleet.topic(topic), payload)
-        topic_words = fleet.topic(topic)
-        wait_until(lambda: any(words in line and topic_words in line for line in berthd.output()[said:].splitlines()),
-                   f"{words!r} in the log of berthd after {name}", timeout_s=10)
+        full_topic = fleet.topic(topic)
+        wait_until(lambda: any(expected in line and full_topic in line for line in berthd.output()[logged:].splitlines()),
+                   f"{expected!r} in the log of berthd after {name}", timeout_s=10)
         assert berthd.alive(), name
-    fleet.apply(pod("sound"))
-    fleet.wait_running("sound", node="n1")
-    wait_each_runs_once(fleet, "sound")
+    fleet.apply(pod("valid"))
+    fleet.wait_running("valid", node="n1")
+    wait_each_runs_once(fleet, "valid")
     assert fleet.get("node", "n9") is None and fleet.get("pod", "web") is None
 
 
-def test_everything_that_a_node_is_told_wrongly_is_said_and_its_agent_goes_on(fleet, connect):
+def test_every_invalid_request_is_logged_and_the_agent_keeps_running(fleet, connect):
     fleet.start("n1")
     client = connect(fleet.port, "stranger")
     agent = fleet.programs["n1"]
     for payload in ("Bind!", "[]", "7", DEEP, '{"type": "Dance"}', '{"type": "Bind", "uid": 7}',
                     '{"type": "PreBind", "term": "1", "term": "2"}', "x" * 60_000):
-        said = len(agent.output())
+        logged = len(agent.output())
         client.publish(fleet.topic("nodes/n1/requests"), payload)
-        wait_until(lambda: len(agent.output()) > said, f"a word of the agent on {payload[:40]}", timeout_s=10)
+        wait_until(lambda: len(agent.output()) > logged, f"a log line of the agent about {payload[:40]}", timeout_s=10)
         assert agent.alive()
-    fleet.apply(pod("sound"))
-    fleet.wait_running("sound", node="n1")
+    fleet.apply(pod("valid"))
+    fleet.wait_running("valid", node="n1")
 
 
-def test_a_payload_of_1_mb_harms_nobody(fleet, connect):
-    """The broker drops what is above the limit that gateway and agent told it at CONNECT."""
+def test_a_payload_of_1_mb_does_no_harm(fleet, connect):
+    """The broker drops packets above the maximum size that gateway and agent set in their CONNECT."""
     fleet.start("n1")
     client = connect(fleet.port, "stranger")
     for topic in ("desired/pods/default/web", "nodes/n1/requests", "nodes/n9/state", "gateways/gw/api"):
@@ -101,36 +100,36 @@ def test_a_payload_of_1_mb_harms_nobody(fleet, connect):
     just_too_large = json.dumps(pod("web", labels={"pad": "x" * 65_536}))
     client.publish(fleet.topic("desired/pods/default/web"), just_too_large)
     fleet.programs["berthd"].wait_output("too large")
-    fleet.apply(pod("sound"))
-    fleet.wait_running("sound", node="n1")
-    wait_each_runs_once(fleet, "sound")
+    fleet.apply(pod("valid"))
+    fleet.wait_running("valid", node="n1")
+    wait_each_runs_once(fleet, "valid")
     assert fleet.get("pod", "web") is None and fleet.get("node", "n9") is None
 
 
-def test_the_api_answers_bad_requests_with_what_is_wrong(fleet, connect):
+def test_the_api_answers_bad_requests_with_the_error(fleet, connect):
     fleet.start("n1")
-    client = asker(connect, fleet.port)
+    client = api_client(connect, fleet.port)
     answers = fleet.topic("clients/clerk/answers")
     client.subscribe(answers)
-    for payload, words in (("{", "not JSON"), ("[]", "a JSON object is wanted"), ('{"op": "dance"}', "dance"),
+    for payload, expected in (("{", "not JSON"), ("[]", "a JSON object is wanted"), ('{"op": "dance"}', "dance"),
                            ('{"op": "apply"}', "object"), ('{"op": "apply", "object": {"kind": "Gadget"}}', "Gadget"),
                            ('{"op": "get", "kind": "pod", "name": "none"}', "not found"), (DEEP, "nested deeper")):
         count = len(client.of(answers))
         ask(client, fleet, payload, answers)
         answer = client.wait_message(answers, count=count + 1)[-1]
-        assert answer["ok"] is False and words in answer["error"], (payload, answer)
+        assert answer["ok"] is False and expected in answer["error"], (payload, answer)
     assert fleet.programs["berthd"].alive()
 
 
-def test_a_response_topic_outside_the_clients_own_is_ignored_and_said(fleet, connect):
+def test_a_response_topic_that_is_not_the_clients_own_is_ignored_and_logged(fleet, connect):
     fleet.start("n1")
-    client = asker(connect, fleet.port)
+    client = api_client(connect, fleet.port)
     client.subscribe(fleet.topic("#"))
     own = fleet.topic("clients/clerk/answers")
     for wrong in (fleet.topic("nodes/n1/requests"), fleet.topic("desired/pods/default/web"), "elsewhere/clients/clerk/a"):
         ask(client, fleet, '{"op": "status"}', wrong)
         fleet.programs["berthd"].wait_output(f'{wrong}', timeout_s=10)
-        ask(client, fleet, '{"op": "status"}', own)  # answered in order: nothing more comes for the one before
+        ask(client, fleet, '{"op": "status"}', own)  # answers come in order, so the previous request gets none
         client.wait_message(own)
         client.messages = [m for m in client.messages if m[0] != own]
         assert [p for t, p in client.messages if t == wrong and b'"ready"' in p] == []
@@ -180,7 +179,7 @@ def test_a_configuration_file_that_is_not_there_is_named(tmp_path):
 
 
 def damage_header(path):
-    path.write_bytes(b"no database at all " * 1000)
+    path.write_bytes(b"not a database " * 1000)
 
 
 def damage_pages(path):
@@ -191,7 +190,7 @@ def damage_pages(path):
 
 
 def stores_aside(fleet):
-    """Names of the damaged stores of the gateway that stand aside, their logs left out."""
+    """Names of the gateway's damaged stores that were set aside, without their logs."""
     found = fleet.state_dir("berthd").glob("gateway.db.aside-*")
     return sorted(path.name for path in found if not path.name.endswith(("-wal", "-shm")))
 
@@ -204,18 +203,18 @@ def test_a_damaged_store_is_set_aside_and_nothing_is_bound_before_every_node_has
     fleet.apply(*(counted_pod(name, tmp_path) for name in names))
     before = wait_each_runs_once(fleet, *names)
     assert set(before.values()) == {"n1", "n2"}
-    fleet.programs["berthd"].stop()  # in good order: everything is in the file
-    fleet.kill("n2")  # its pods run on
+    fleet.programs["berthd"].stop()  # a clean stop: everything is in the file
+    fleet.kill("n2")  # its pods keep running
     damage(fleet.state_dir("berthd") / "gateway.db")
     fleet.restart("berthd")
-    told = wait_until(lambda: "before pods are placed: n2\n" in (said := fleet.ctl("status", check=False).stdout) and said,
-                      "that only n2 has not answered")
+    shown = wait_until(lambda: "before pods are placed: n2\n" in (text := fleet.ctl("status", check=False).stdout) and text,
+                       "all nodes but n2 to answer")
     assert len(stores_aside(fleet)) == 1
-    assert re.search(rf"^set aside +{fleet.state_dir('berthd') / stores_aside(fleet)[0]}$", told, re.M)
+    assert re.search(rf"^set aside +{fleet.state_dir('berthd') / stores_aside(fleet)[0]}$", shown, re.M)
     fleet.apply(counted_pod("late", tmp_path))
     fleet.wait_pending("late", "n2")
     with fleet.store("berthd") as store:
-        assert {row.value["node"] for row in store.records("row").values()} == {"n1"}  # what n1 told of, nothing more
+        assert {row.value["node"] for row in store.records("row").values()} == {"n1"}  # only what n1 listed
     if end == "answered":
         fleet.restart("n2")
         after = wait_each_runs_once(fleet, *names, "late")
@@ -224,10 +223,10 @@ def test_a_damaged_store_is_set_aside_and_nothing_is_bound_before_every_node_has
     else:
         fleet.ctl("forget", "node", "n2")
         fleet.wait_running("late", node="n1")
-        for name in names:  # those of the forgotten node are placed anew
+        for name in names:  # the pods of the forgotten node are placed again
             fleet.wait_pod(name, lambda s: s.get("nodeName") == "n1" and s["phase"] == "Running")
         assert [starts(name, tmp_path) for name in names if before[name] == "n1"] == [1] * 2
-    assert "\nset aside " in fleet.ctl("status").stdout  # until it is removed
+    assert "\nset aside " in fleet.ctl("status").stdout  # as long as the file exists
 
 
 def test_a_store_damaged_again_before_every_node_has_answered_is_set_aside_too(fleet, tmp_path):
@@ -249,7 +248,7 @@ def test_a_store_damaged_again_before_every_node_has_answered_is_set_aside_too(f
 
 
 def test_a_gateway_that_loses_store_and_own_broker_waits_for_the_nodes_that_have_accounts(embedded, tmp_path):
-    """A power cut that damages the store also empties a broker that keeps nothing on flash."""
+    """A power cut that damages the store also clears a broker that keeps nothing on flash."""
     embedded.start("n1", "n2")
     names = [f"web-{n}" for n in range(2)]
     embedded.apply(*(counted_pod(name, tmp_path) for name in names))
@@ -261,14 +260,14 @@ def test_a_gateway_that_loses_store_and_own_broker_waits_for_the_nodes_that_have
     if broker:
         os.kill(broker, signal.SIGKILL)
     for path in embedded.state_dir("berthd").glob("gateway.db*"):
-        damage_header(path)  # its log too, which a killed gateway leaves behind
+        damage_header(path)  # also its log, which a killed gateway leaves behind
     embedded.restart("berthd")
     embedded.wait_broker(after=broker)
     wait_until(lambda: "before pods are placed: n1, n2\n" in embedded.ctl("status", check=False).stdout, "adopt mode")
     for name in ("n1", "n2"):
         embedded.restart(name)
     wait_until(lambda: re.search("^ready +yes$", embedded.ctl("status").stdout, re.M), "the end of adopt mode")
-    assert sorted(where.node for where in workloads(embedded.name)) == sorted(before.values())  # orphans run on
+    assert sorted(where.node for where in workloads(embedded.name)) == sorted(before.values())  # orphans keep running
     assert [starts(name, tmp_path) for name in names] == [1] * 2
 
 
@@ -277,14 +276,14 @@ def test_a_store_that_cannot_be_opened_is_left_where_it_is_and_binds_nothing(fle
     store.mkdir()
     fleet.start_gateway()
     fleet.start_agent("n1")
-    told = wait_until(lambda: fleet.ctl("status", check=False).stdout, "an answer")
-    assert "gateway.db" in told
+    shown = wait_until(lambda: fleet.ctl("status", check=False).stdout, "an answer")
+    assert "gateway.db" in shown
     refused = fleet.apply(pod("web"), check=False)
     assert refused.returncode != 0 and "not ready" in refused.stderr
     assert store.is_dir() and fleet.programs["berthd"].alive()
 
 
-def test_a_store_whose_records_make_no_sense_is_set_aside_and_learned_anew(fleet, tmp_path):
+def test_a_store_with_invalid_records_is_set_aside_and_its_contents_are_recovered(fleet, tmp_path):
     fleet.start("n1")
     fleet.apply(counted_pod("web", tmp_path))
     before = wait_each_runs_once(fleet, "web")
@@ -296,7 +295,7 @@ def test_a_store_whose_records_make_no_sense_is_set_aside_and_learned_anew(fleet
     database.close()
     fleet.restart("berthd")
     fleet.programs["berthd"].wait_output("set aside")
-    assert wait_each_runs_once(fleet, "web") == before  # the object from the broker's mirror, its place from the node
+    assert wait_each_runs_once(fleet, "web") == before  # the object from the broker's mirror, its placement from the node
     assert len(stores_aside(fleet)) == 1 and starts("web", tmp_path) == 1
 
 
@@ -321,11 +320,11 @@ def test_an_agent_whose_store_is_damaged_sets_it_aside_and_stops_what_it_finds_b
     fleet.start("n1")
     fleet.apply(counted_pod("web", tmp_path))
     wait_each_runs_once(fleet, "web")
-    fleet.programs["n1"].stop()  # in good order: everything is in the file; the pod runs on
+    fleet.programs["n1"].stop()  # a clean stop: everything is in the file; the pod keeps running
     store = fleet.state_dir("n1") / "agent.db"
     damage(store)
     fleet.restart("n1")
     fleet.programs["n1"].wait_output("set aside")
     wait_each_runs_once(fleet, "web")
-    assert starts("web", tmp_path) == 2  # one after the other: another incarnation knows nothing of the first
+    assert starts("web", tmp_path) == 2  # one after the other: the new incarnation does not know the first
     assert len([path for path in store.parent.glob("agent.db.aside-*") if not path.name.endswith(("-wal", "-shm"))]) == 1

@@ -1,4 +1,4 @@
-"""The scheduler configuration as the real berthd reads it, and a berthd with a plugin of its own."""
+"""The scheduler configuration of the real berthd, and a berthd with out-of-tree plugins."""
 
 import subprocess
 
@@ -22,7 +22,7 @@ def write(folder, text, name="scheduler.yaml"):
 
 
 class OwnFleet(Fleet):
-    """A fleet whose gateway is the program of tests/integration/own_plugin."""
+    """A fleet whose gateway is the program built from tests/integration/own_plugin."""
 
     def gateway_argv(self, port, extra):
         return [program_path("berthd-battery"), *super().gateway_argv(port, extra)[1:]]
@@ -35,7 +35,7 @@ def own_fleet(tmp_path, broker):
     running.stop()
 
 
-def test_the_printed_configuration_read_again_prints_itself(tmp_path):
+def test_the_printed_configuration_is_printed_unchanged_when_read_again(tmp_path):
     config = write(tmp_path, """
 percentageOfNodesToScore: 70
 profiles:
@@ -54,7 +54,7 @@ profiles:
     assert run_berthd("--scheduler-config", again, "--print-config").stdout == first.stdout
 
 
-def test_a_broken_scheduler_configuration_ends_berthd_before_it_begins(tmp_path):
+def test_an_invalid_scheduler_configuration_stops_berthd_at_start(tmp_path):
     config = write(tmp_path, "extenders: []\nprofiles:\n- plugins: {score: {enabled: [{name: Bogus}]}}\n")
     (tmp_path / "berthd.yaml").write_text(f"scheduler_config: {config}\n", encoding="utf-8")
     run = Program("berthd", [program_path("berthd"), "--config", tmp_path / "berthd.yaml", "--state-dir",
@@ -65,7 +65,7 @@ def test_a_broken_scheduler_configuration_ends_berthd_before_it_begins(tmp_path)
     assert not (tmp_path / "state").exists()
 
 
-def test_each_profile_decides_for_the_pods_that_name_it(fleet, tmp_path):
+def test_each_profile_schedules_the_pods_that_name_it(fleet, tmp_path):
     config = write(tmp_path, """
 profiles:
 - schedulerName: default-scheduler
@@ -81,7 +81,7 @@ profiles:
     assert 'no profile "nobody"' in fleet.apply(pod("stray", schedulerName="nobody"), check=False).stderr
 
 
-def test_a_plugin_of_ones_own_decides(own_fleet, tmp_path):
+def test_an_out_of_tree_plugin_filters_and_scores(own_fleet, tmp_path):
     config = write(tmp_path, """
 profiles:
 - plugins: {multiPoint: {enabled: [{name: BatteryLevel, weight: 100}]}}
@@ -91,7 +91,7 @@ profiles:
     own_fleet.start_agent("low", labels={"example.com/battery": "29"})
     own_fleet.wait_node("low")
     own_fleet.apply(pod("first"))
-    own_fleet.wait_pending("first", "battery at 29 %, 30 % wanted")
+    own_fleet.wait_pending("first", "battery at 29 %, minimum is 30 %")
     own_fleet.start_agent("half", labels={"example.com/battery": "50"})
     own_fleet.wait_running("first", node="half")
     own_fleet.start_agent("full", labels={"example.com/battery": "95"}, capacity={"cpu": "1", "memory": "64Mi", "pods": "20"})
@@ -100,7 +100,7 @@ profiles:
     own_fleet.wait_running("second", node="full")
 
 
-def test_a_plugin_of_ones_own_is_configured_and_checked_like_the_others(tmp_path):
+def test_an_out_of_tree_plugin_is_configured_and_validated_like_the_others(tmp_path):
     config = write(tmp_path, "profiles:\n- plugins: {filter: {enabled: [{name: BatteryLevel}]}}\n")
     done = run_berthd("--scheduler-config", config, "--print-config", program="berthd-battery")
     assert done.returncode == 0, done.stderr

@@ -1,5 +1,5 @@
-"""Programs killed at each phase of the handshake, stores wiped, brokers lost: afterwards every pod runs exactly once, no
-volume is claimed twice, and nothing is left behind."""
+"""Programs are killed in each phase of the handshake, stores wiped, brokers lost. Afterwards every pod runs exactly
+once, no volume is bound twice, and nothing is left behind."""
 
 import os
 import random
@@ -16,8 +16,8 @@ REQUESTS = ("PreBind", "Bind", "Release")
 PHASES = ("PreBind", "PreBound", "Bind", "Bound", "Release", "Released")
 
 
-def on_its_way(kind, side="device"):
-    """Chooses the messages of a kind between the broker and the devices, or between the broker and the gateway."""
+def in_transit(kind, side="device"):
+    """Selects the messages of a kind between the broker and the devices, or between the broker and the gateway."""
     towards_device = kind in REQUESTS
     return message("down" if towards_device == (side == "device") else "up", type=kind)
 
@@ -35,11 +35,11 @@ def comm(pid):
 
 
 class Crash:
-    """Two pods with a claim each on two nodes with a volume each; the first message of a kind is held back on its way."""
+    """Two pods with one claim each, two nodes with one volume each; the proxy holds the first message of a given kind."""
 
     def __init__(self, fleet, proxy, folder):
         self.fleet, self.proxy, self.folder = fleet, proxy, folder
-        self.side = "device"  # of the broker, on which the proxy stands
+        self.side = "device"  # the side of the broker on which the proxy is
         self.held = None
 
     def start(self):
@@ -54,24 +54,24 @@ class Crash:
         return [with_claim(counted_pod(f"web-{n}", self.folder), f"disk-{n}") for n in (1, 2)]
 
     def reach(self, kind):
-        """Goes on until a message of this kind is held back; returns the node that it is for or from."""
+        """Runs until a message of this kind is held; returns the node that it is for or from."""
         self.start()
         objects = [LOCAL_CLASS, claim("disk-1"), claim("disk-2"), *self.pods()]
         if kind in ("Release", "Released"):
             self.fleet.apply(*objects)
             wait_each_runs_once(self.fleet, "web-1", "web-2")
-            self.held = self.proxy.hold(on_its_way(kind, self.side), limit=1)
+            self.held = self.proxy.hold(in_transit(kind, self.side), limit=1)
             self.fleet.delete("pod", "web-1")
         else:
-            self.held = self.proxy.hold(on_its_way(kind, self.side), limit=1)
+            self.held = self.proxy.hold(in_transit(kind, self.side), limit=1)
             self.fleet.apply(*objects)
         return node_of(self.held.wait()[0])
 
-    def at_work(self, node):
+    def pids_on(self, node):
         """Pids of the pods' processes on the node."""
         return {w.pid for w in workloads(self.fleet.name) if w.node == node and comm(w.pid) == "sleep"}
 
-    def let_go(self, fate):
+    def resolve(self, fate):
         if fate == "late":
             self.held.release()
         else:
@@ -80,14 +80,14 @@ class Crash:
     def check(self, kind):
         if kind in ("Release", "Released"):
             self.fleet.wait_gone("web-1")
-            places = wait_each_runs_once(self.fleet, "web-2")
-            self.fleet.apply(self.pods()[0])  # what it held is free for the next
+            nodes = wait_each_runs_once(self.fleet, "web-2")
+            self.fleet.apply(self.pods()[0])  # its resources are free again
             assert starts("web-1", self.folder) == 1
             expected = 2
         else:
-            places, expected = {}, 1
+            nodes, expected = {}, 1
         after = wait_each_runs_once(self.fleet, "web-1", "web-2")
-        assert sorted(after.values()) == ["n1", "n2"] and places.items() <= after.items()
+        assert sorted(after.values()) == ["n1", "n2"] and nodes.items() <= after.items()
         assert (starts("web-1", self.folder), starts("web-2", self.folder)) == (expected, 1)
 
 
@@ -98,21 +98,21 @@ def crash(fleet, proxy, tmp_path):
 
 @pytest.mark.parametrize("fate", ["late", "lost"])
 @pytest.mark.parametrize("kind", PHASES)
-def test_berthd_killed_while_a_message_is_on_its_way_places_every_pod_once(crash, kind, fate):
+def test_berthd_killed_with_a_message_in_transit_places_every_pod_once(crash, kind, fate):
     crash.reach(kind)
     crash.fleet.kill("berthd")
-    crash.let_go(fate)
+    crash.resolve(fate)
     crash.fleet.restart("berthd")
     crash.check(kind)
 
 
 @pytest.mark.parametrize("kind", PHASES)
-def test_berthd_killed_before_its_message_left_or_after_the_answer_came_places_every_pod_once(crash, kind):
-    """Held back between broker and gateway; it arrives first of all in the connection of the next berthd."""
+def test_berthd_killed_before_its_request_reaches_the_broker_or_before_it_gets_the_answer_places_every_pod_once(crash, kind):
+    """The message is held between broker and gateway, and is the first to arrive on the next berthd's connection."""
     crash.side = "gateway"
     crash.reach(kind)
     crash.fleet.kill("berthd")
-    crash.let_go("late")
+    crash.resolve("late")
     crash.fleet.restart("berthd")
     crash.check(kind)
 
@@ -120,29 +120,29 @@ def test_berthd_killed_before_its_message_left_or_after_the_answer_came_places_e
 @pytest.mark.parametrize("kind", PHASES)
 def test_berthd_restarted_before_a_message_arrives_places_every_pod_once(crash, kind):
     crash.reach(kind)
-    seen = crash.proxy.count(on_its_way(kind))
+    seen = crash.proxy.count(in_transit(kind))
     crash.fleet.kill("berthd")
     crash.fleet.restart("berthd")
     crash.proxy.wait_seen(message("down", type="List"), 1)
     if kind in REQUESTS:
-        crash.proxy.wait_seen(on_its_way(kind), seen + 1)  # the resent one overtakes the held one
-    crash.let_go("late")
+        crash.proxy.wait_seen(in_transit(kind), seen + 1)  # the resent one overtakes the held one
+    crash.resolve("late")
     crash.check(kind)
 
 
 @pytest.mark.parametrize("fate", ["late", "lost"])
 @pytest.mark.parametrize("kind", PHASES)
-def test_an_agent_killed_while_a_message_is_on_its_way_runs_every_pod_once(crash, kind, fate):
+def test_an_agent_killed_with_a_message_in_transit_runs_every_pod_once(crash, kind, fate):
     node = crash.reach(kind)
-    if (kind, fate) == ("Bound", "late"):  # so that it is there to survive
-        wait_until(lambda: crash.at_work(node), "the pod's process")
-    before = crash.at_work(node)
+    if (kind, fate) == ("Bound", "late"):  # so that there is a process to survive
+        wait_until(lambda: crash.pids_on(node), "the pod's process")
+    before = crash.pids_on(node)
     crash.fleet.kill(node)
-    crash.let_go(fate)
+    crash.resolve(fate)
     crash.fleet.restart(node)
     crash.check(kind)
     if kind != "Release":
-        assert before <= crash.at_work(node)
+        assert before <= crash.pids_on(node)
 
 
 @pytest.mark.parametrize("kind", PHASES)
@@ -150,13 +150,13 @@ def test_berthd_and_both_agents_killed_together_run_every_pod_once(crash, kind):
     crash.reach(kind)
     for name in ("n1", "berthd", "n2"):
         crash.fleet.kill(name)
-    crash.let_go("late")
+    crash.resolve("late")
     for name in ("n2", "n1", "berthd"):
         crash.fleet.restart(name)
     crash.check(kind)
 
 
-def test_an_agent_whose_store_is_wiped_stops_its_workload_and_the_pod_runs_once_anew(fleet, tmp_path):
+def test_an_agent_whose_store_is_wiped_stops_its_workload_and_the_pod_starts_once_more(fleet, tmp_path):
     fleet.start("n1")
     fleet.apply(counted_pod("web", tmp_path))
     fleet.wait_running("web")
@@ -172,7 +172,7 @@ def test_an_agent_whose_store_is_wiped_stops_its_workload_and_the_pod_runs_once_
     wait_each_runs_once(fleet, "web")
 
 
-def test_a_gateway_whose_store_is_wiped_learns_anew_what_runs(fleet, tmp_path):
+def test_a_gateway_whose_store_is_wiped_recovers_what_runs(fleet, tmp_path):
     fleet.start("n1", "n2")
     fleet.apply(*(counted_pod(f"web-{n}", tmp_path) for n in range(4)))
     names = [f"web-{n}" for n in range(4)]
@@ -197,12 +197,12 @@ def test_a_gateway_whose_store_is_wiped_places_nothing_until_every_known_node_ha
     before = wait_each_runs_once(fleet, *names)
     assert set(before.values()) == {"n1", "n2"}
     fleet.kill("berthd")
-    fleet.kill("n2")  # its pods run on
+    fleet.kill("n2")  # its pods keep running
     for file in fleet.state_dir("berthd").glob("gateway.db*"):
         file.unlink()
     fleet.restart("berthd")
-    wait_until(lambda: "must list what they run" in (told := fleet.ctl("status").stdout) and "n1" not in told.split(
-        "placed:")[-1], "that only n2 has not answered")
+    wait_until(lambda: "must list what they run" in (text := fleet.ctl("status").stdout) and "n1" not in text.split(
+        "placed:")[-1], "all nodes but n2 to answer")
     fleet.apply(counted_pod("late", tmp_path))
     fleet.wait_pending("late", "n2")
     fleet.restart("n2")
@@ -221,8 +221,8 @@ def test_a_broker_that_comes_back_empty_is_filled_again_and_no_pod_starts_twice(
     fleet.forget_seen()
     fleet.wait_node("n1")
     fleet.wait_node("n2")
-    fleet.wait_pending("huge", "memory")  # the status topics are written again
-    fleet.observer.wait_latest(fleet.topic("desired/pods/default/huge"), lambda o: o != "")  # the mirror too
+    fleet.wait_pending("huge", "memory")  # the status topics are published again
+    fleet.observer.wait_latest(fleet.topic("desired/pods/default/huge"), lambda o: o != "")  # and so is the mirror
     fleet.apply(counted_pod("web-3", tmp_path))
     fleet.wait_running("web-3")
     after = wait_each_runs_once(fleet, "web-1", "web-2", "web-3")
@@ -231,10 +231,10 @@ def test_a_broker_that_comes_back_empty_is_filled_again_and_no_pod_starts_twice(
 
 
 @pytest.mark.parametrize("kind", PHASES)
-def test_a_broker_lost_in_the_middle_of_the_handshake_costs_no_pod(crash, broker, kind):
+def test_a_broker_lost_during_the_handshake_loses_no_pod(crash, broker, kind):
     crash.reach(kind)
     broker.kill()
-    crash.let_go("lost")
+    crash.resolve("lost")
     broker.start()
     crash.fleet.forget_seen()
     crash.check(kind)
@@ -246,7 +246,7 @@ def test_the_embedded_broker_killed_comes_back_empty_and_no_pod_starts_twice(emb
     before = wait_each_runs_once(embedded, "web-1", "web-2")
     old = embedded.broker_pid()
     os.kill(old, signal.SIGKILL)
-    wait_until(lambda: embedded.broker_pid() not in (None, old), "the next broker")
+    wait_until(lambda: embedded.broker_pid() not in (None, old), "the next broker process")
     embedded.forget_seen()
     embedded.wait_node("n1")
     embedded.apply(counted_pod("web-3", tmp_path))
@@ -270,21 +270,21 @@ def test_berthd_killed_with_its_embedded_broker_starts_both_again(embedded, tmp_
 
 
 def test_messages_delivered_twice_and_late_change_nothing(crash):
-    """Every request and every answer comes three times, the copies of one kind far behind."""
-    again = crash.proxy.duplicate(message(payload=lambda m: m.get("type") in PHASES), copies=2)
+    """Every request and answer of the handshake arrives three times."""
+    duplicates = crash.proxy.duplicate(message(payload=lambda m: m.get("type") in PHASES), copies=2)
     crash.start()
     crash.fleet.apply(LOCAL_CLASS, claim("disk-1"), claim("disk-2"), *crash.pods())
     wait_each_runs_once(crash.fleet, "web-1", "web-2")
-    assert len(again.touched) >= 8
+    assert len(duplicates.touched) >= 8
     crash.fleet.delete("pod", "web-1")
     crash.fleet.wait_gone("web-1")
     assert_one_place(crash.fleet.name)
     wait_each_runs_once(crash.fleet, "web-2")
     assert [starts(f"web-{n}", crash.folder) for n in (1, 2)] == [1, 1]
-    wait_until(lambda: len(sleepers(crash.fleet.name)) == 1, "one process")
+    wait_until(lambda: len(sleepers(crash.fleet.name)) == 1, "a single process")
 
 
-def test_a_pod_deleted_while_its_node_cannot_answer_goes_when_it_can_again(crash):
+def test_a_pod_deleted_while_its_node_cannot_answer_is_removed_once_it_answers(crash):
     crash.start()
     crash.fleet.apply(counted_pod("web-1", crash.folder))
     node = crash.fleet.wait_running("web-1")
@@ -293,8 +293,8 @@ def test_a_pod_deleted_while_its_node_cannot_answer_goes_when_it_can_again(crash
     assert client in crash.proxy.clients()
     crash.proxy.partition(client, "up")
     crash.fleet.delete("pod", "web-1")
-    wait_until(lambda: not crash.at_work(node), "the end of the pod's process")
-    assert crash.fleet.get("pod", "web-1")["status"]["deleting"] is True  # there is no proof yet
+    wait_until(lambda: not crash.pids_on(node), "the pod's process to exit")
+    assert crash.fleet.get("pod", "web-1")["status"]["deleting"] is True  # not confirmed yet
     crash.proxy.heal()
     crash.fleet.wait_gone("web-1")
     wait_each_runs_once(crash.fleet)
@@ -302,21 +302,21 @@ def test_a_pod_deleted_while_its_node_cannot_answer_goes_when_it_can_again(crash
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_a_storm_of_crashes_leaves_every_pod_running_once(fleet, proxy, broker, tmp_path, seed):
-    """Kills, cuts, an emptied broker, lost and repeated messages, while pods come and go."""
+    """Kills, cut connections, an emptied broker, lost and duplicated messages, while pods are applied and deleted."""
     chance = random.Random(seed)
     nodes = ["n1", "n2", "n3"]
     fleet.start(*nodes, port=proxy.port)
     lost = proxy.drop(message(payload=lambda m: m.get("type") in PHASES and chance.random() < 0.2), limit=40)
     repeated = proxy.duplicate(message(payload=lambda m: m.get("type") in PHASES and chance.random() < 0.3), limit=60)
-    wanted = set()
+    expected = set()
     for number in range(12):
         name = f"web-{number}"
-        wanted.add(name)
+        expected.add(name)
         fleet.apply(counted_pod(name, tmp_path))
         if chance.random() < 0.4:
-            gone = chance.choice(sorted(wanted))
+            gone = chance.choice(sorted(expected))
             fleet.delete("pod", gone)
-            wanted.remove(gone)
+            expected.remove(gone)
         victim = chance.choice(["berthd", *nodes, "broker", "link"])
         if victim == "broker":
             broker.kill()
@@ -328,10 +328,10 @@ def test_a_storm_of_crashes_leaves_every_pod_running_once(fleet, proxy, broker, 
             fleet.restart(victim)
     lost.end()
     repeated.end()
-    wait_each_runs_once(fleet, *wanted, timeout_s=60)
+    wait_each_runs_once(fleet, *expected, timeout_s=60)
     for number in range(12):
         name = f"web-{number}"
-        assert starts(name, tmp_path) == 1 if name in wanted else starts(name, tmp_path) <= 1
+        assert starts(name, tmp_path) == 1 if name in expected else starts(name, tmp_path) <= 1
 
 
 def test_a_forgotten_node_loses_its_pods_and_comes_back_empty(fleet, tmp_path):
@@ -340,19 +340,19 @@ def test_a_forgotten_node_loses_its_pods_and_comes_back_empty(fleet, tmp_path):
     fleet.wait_node("n1")
     fleet.apply(counted_pod("web", tmp_path))
     fleet.wait_running("web", node="n1")
-    fleet.kill("n1")  # the workload goes on, as on a device that nobody can reach
+    fleet.kill("n1")  # the workload keeps running, as on an unreachable device
     fleet.wait_node("n1", ready=False)
     fleet.start_agent("n2")
     fleet.wait_node("n2")
     done = fleet.ctl("forget", "node", "n1")
     assert "forgotten" in done.stdout
-    # What n1 said last stays at the broker: nobody can take it back.
+    # n1's last status stays retained at the broker: only n1 may clear it.
     fleet.observer.wait(lambda: "n2" in fleet.nodes_running("web"), "web running on n2")
     assert fleet.get("node", "n1") is None
     fleet.kill("berthd")
     fleet.restart("berthd")
     fleet.wait_node("n2")
-    assert fleet.get("node", "n1") is None, "what it left at the broker brought it back"
+    assert fleet.get("node", "n1") is None, "its retained messages brought the node back"
     fleet.restart("n1")
     fleet.wait_node("n1")
     wait_each_runs_once(fleet, "web")

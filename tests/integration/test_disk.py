@@ -1,4 +1,4 @@
-"""A gateway whose disk is full, or fails."""
+"""A gateway whose disk is full or failing."""
 
 import json
 import shutil
@@ -12,7 +12,7 @@ from manifests import counted_pod, pod, starts
 from waiting import wait_until
 
 MIB = 1 << 20
-# While the file that BERTH_FAIL_SYNC names is there, no sync succeeds.
+# Preloaded library: syncs fail with EIO while the file named by BERTH_FAIL_SYNC exists.
 FAILING_SYNC = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -32,29 +32,29 @@ int fsync(int fd) { return sync_or_fail("fsync", fd); }
 
 @pytest.fixture
 def small_disk(fleet):
-    """The gateway's state on a file system of its own, of 16 MiB."""
+    """Puts the gateway's state on a separate file system of 16 MiB."""
     folder = fleet.state_dir("berthd")
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m", "berth-test", folder], capture_output=True,
                              text=True, check=False)
     if mounted.returncode:
-        pytest.skip(f"a file system cannot be mounted here: {mounted.stderr.strip()}")
+        pytest.skip(f"cannot mount a file system here: {mounted.stderr.strip()}")
     yield folder
     fleet.stop()
     subprocess.run(["umount", folder], check=True)
 
 
 def fill(folder, leave):
-    """Takes all space but `leave` bytes."""
+    """Fills the file system, leaving `leave` bytes free."""
     with open(folder / "filler", "wb") as filler:
         while (free := shutil.disk_usage(folder).free) > leave:
             filler.write(bytes(min(free - leave, MIB)))
             filler.flush()
 
 
-def test_on_a_full_disk_new_pods_are_refused_begun_ones_finish_and_room_needs_no_restart(fleet, small_disk, tmp_path):
+def test_on_a_full_disk_new_pods_are_refused_started_bindings_finish_and_freed_space_needs_no_restart(fleet, small_disk, tmp_path):
     fleet.start("n1")
-    go_on = threading.Event()
-    device = FakeDevice(fleet, fleet.port, "n2", {"PreBind": lambda r: {"type": "PreBound"} if go_on.is_set() else None,
+    proceed = threading.Event()
+    device = FakeDevice(fleet, fleet.port, "n2", {"PreBind": lambda r: {"type": "PreBound"} if proceed.is_set() else None,
                                                   "Bind": lambda r: {"type": "Bound"}}, labels={"slow": "yes"})
     try:
         fleet.wait_node("n2")
@@ -66,15 +66,15 @@ def test_on_a_full_disk_new_pods_are_refused_begun_ones_finish_and_room_needs_no
         fill(small_disk, leave=0)
         refused = fleet.apply(pod("late"), check=False)
         assert refused.returncode != 0 and "store is full" in refused.stderr
-        go_on.set()
+        proceed.set()
 
         def phases():
             with fleet.store("berthd") as store:
                 return {row.value["pod"]: row.phase for row in store.records("row").values()}
 
-        wait_until(lambda: phases() == {"default/web": "bound", "default/begun": "bound"}, "the end of what was begun")
+        wait_until(lambda: phases() == {"default/web": "bound", "default/begun": "bound"}, "the started binding to finish")
         fleet.delete("pod", "web")
-        fleet.wait_gone("web")  # releasing needs no room either
+        fleet.wait_gone("web")  # releasing needs no space either
         (small_disk / "filler").unlink()
         fleet.apply(counted_pod("late", tmp_path, nodeSelector=on_n1))
         fleet.wait_running("late", node="n1")
@@ -101,12 +101,12 @@ def test_a_failed_commit_ends_the_gateway_and_its_restart_reads_what_is_on_the_d
     manifest = tmp_path / "late.json"
     manifest.write_text(json.dumps(pod("late")), encoding="utf-8")
     answer = fleet.ctl("--timeout", "1", "apply", "-f", manifest, check=False)
-    assert answer.returncode == 4, "accepted is said of what is on flash, and of nothing else"
+    assert answer.returncode == 4, "a pod that is not on flash was reported as accepted"
     assert gateway.wait() == 70
     assert "a commit failed" in gateway.output()
     fleet.restart("berthd")  # without the fault
     fleet.apply(counted_pod("late", tmp_path, namespace="other"))
-    wait_until(lambda: starts("late", tmp_path) == 1, "the pod applied after it")
+    wait_until(lambda: starts("late", tmp_path) == 1, "the pod applied afterwards")
     fleet.wait_running("late", namespace="other")
     assert starts("web", tmp_path) == 1
     assert fleet.get("pod", "web")["status"]["nodeName"] == "n1"

@@ -1,4 +1,4 @@
-"""berthctl enroll: accounts, access and configuration in one step, used by the real programs."""
+"""berthctl enroll: the accounts, access rules and configuration that it writes, used by the real programs."""
 
 import json
 import subprocess
@@ -12,7 +12,7 @@ from waiting import wait_until
 
 
 class Enrolled:
-    """A gateway, a device and an operator that know of each other only what enroll wrote."""
+    """A gateway, a device and an operator configured only by what enroll wrote."""
 
     def __init__(self, folder, certificate=False):
         self.folder, self.certificate, self.programs = Path(folder), certificate, []
@@ -54,7 +54,7 @@ class Enrolled:
         own = self.folder / "gateway"
         trust = ({"tls": {"ca_file": f"{own}/ca.crt", "cert_file": f"{own}/gateway.crt", "key_file": f"{own}/gateway.key"}}
                  if self.certificate else {"username": "gateway", "password_file": f"{own}/password"})
-        path = self.folder / "berthd.yaml"  # JSON is YAML too
+        path = self.folder / "berthd.yaml"  # JSON is valid YAML
         path.write_text(json.dumps({"broker": {"host": "127.0.0.1", "port": self.port, **trust}}), encoding="utf-8")
         return path
 
@@ -77,7 +77,7 @@ def enrolled(request, tmp_path, leaves_no_process):
     fleet.stop()
 
 
-def test_what_enroll_writes_is_all_that_gateway_device_and_operator_need(enrolled):
+def test_gateway_device_and_operator_need_only_what_enroll_writes(enrolled):
     applied = enrolled.ctl("apply", "-f", "-", stdin=json.dumps(pod("web")))
     assert applied.returncode == 0, applied.stderr
 
@@ -88,7 +88,7 @@ def test_what_enroll_writes_is_all_that_gateway_device_and_operator_need(enrolle
     wait_until(runs, "web to run on edge-a")
 
 
-def test_a_second_enrolment_replaces_password_and_access_of_that_name_alone(tmp_path):
+def test_a_second_enrolment_replaces_only_password_and_access_of_that_name(tmp_path):
     fleet = Enrolled(tmp_path)
     for name in ("edge-a", "edge-b", "edge-a"):
         assert fleet.enroll(name).returncode == 0
@@ -99,10 +99,10 @@ def test_a_second_enrolment_replaces_password_and_access_of_that_name_alone(tmp_
     assert sorted(users) == ["user edge-a", "user edge-b"]
 
 
-@pytest.mark.parametrize("name, said", [("Edge_A", "NAME"), ("a b", "NAME")])
-def test_a_name_that_no_node_can_have_is_refused_and_writes_nothing(tmp_path, name, said):
+@pytest.mark.parametrize("name, expected", [("Edge_A", "NAME"), ("a b", "NAME")])
+def test_an_invalid_node_name_is_refused_and_nothing_is_written(tmp_path, name, expected):
     done = Enrolled(tmp_path).enroll(name)
-    assert done.returncode == 2 and said in done.stderr
+    assert done.returncode == 2 and expected in done.stderr
     assert list(tmp_path.iterdir()) == []
 
 

@@ -1,4 +1,4 @@
-"""Why a pod is where it is, and where one would go: berthctl explain and plan against real programs."""
+"""berthctl explain and plan with real programs: why a pod is where it is, and where one would be placed."""
 
 import json
 
@@ -22,26 +22,26 @@ def plan(fleet, tmp_path, *manifests, arguments=()):
 
 
 def last_event(fleet, name):
-    """The message of the newest FailedScheduling of the pod, as describe shows it."""
+    """The pod's latest FailedScheduling event, as `berthctl describe` shows it."""
     lines = [line for line in fleet.ctl("describe", "pod", name).stdout.splitlines() if "FailedScheduling" in line]
     return lines[-1]
 
 
 def durable(fleet):
-    """All that the gateway's store holds, byte for byte."""
+    """The files of the gateway's store, byte for byte."""
     state = fleet.state_dir("berthd")
     return {path.name: path.read_bytes() for path in sorted(state.glob("*.db*")) if not path.name.endswith("-shm")}
 
 
 def quiet(fleet):
-    """Waits until the store has not changed for some looks, and gives what it holds."""
+    """Waits until the store is unchanged over several reads; returns its contents."""
     seen = []
 
     def unchanged():
         seen.append(durable(fleet))
-        return len(seen) > 4 and all(face == seen[-1] for face in seen[-4:])
+        return len(seen) > 4 and all(each == seen[-1] for each in seen[-4:])
 
-    wait_until(unchanged, "a quiet store")
+    wait_until(unchanged, "the store to stop changing")
     return seen[-1]
 
 
@@ -49,7 +49,7 @@ def queue_counts(fleet):
     return json.loads(fleet.ctl("status", "-o", "json").stdout)["queue"]
 
 
-def test_a_pending_pod_is_explained_in_the_words_of_its_event(fleet):
+def test_a_pending_pod_is_explained_with_the_message_of_its_event(fleet):
     fleet.start("n1", "n2")
     fleet.apply(pod("huge", memory="64Gi"))
     fleet.wait_pending("huge", "0/2 nodes are available")
@@ -60,31 +60,31 @@ def test_a_pending_pod_is_explained_in_the_words_of_its_event(fleet):
     assert "NodeResourcesFit" in page and "n1, n2" in page
     assert "queue: unschedulable" in page and "1 attempt" in page
     assert "would be woken by:" in page and "Node Add" in page
-    told = record(fleet, "huge", "--all-filters")
-    assert told["why"] == told["trial"]["message"] == first
-    assert {f["plugin"]: f["code"] for f in told["trial"]["groups"][0]["filters"]}["NodeUnschedulable"] == "Success"
+    shown = record(fleet, "huge", "--all-filters")
+    assert shown["why"] == shown["trial"]["message"] == first
+    assert {f["plugin"]: f["code"] for f in shown["trial"]["groups"][0]["filters"]}["NodeUnschedulable"] == "Success"
 
 
 def test_a_placed_pod_is_explained_by_its_row_and_a_trial_without_it(fleet):
     fleet.start("n1", "n2")
     fleet.apply(pod("web"))
     fleet.wait_running("web")
-    told = record(fleet, "web")
-    assert told["placed"] and told["placement"]["phase"] == "bound"
-    assert told["placement"]["node"] == fleet.get("pod", "web")["spec"]["nodeName"]
-    assert told["trial"]["fits"] and len(told["trial"]["scores"]["rows"]) == 2
+    shown = record(fleet, "web")
+    assert shown["placed"] and shown["placement"]["phase"] == "bound"
+    assert shown["placement"]["node"] == fleet.get("pod", "web")["spec"]["nodeName"]
+    assert shown["trial"]["fits"] and len(shown["trial"]["scores"]["rows"]) == 2
     page = explain(fleet, "web")
-    assert page.startswith(f"placed on node {told['placement']['node']}, bound, epoch ")
+    assert page.startswith(f"placed on node {shown['placement']['node']}, bound, epoch ")
     assert "decided now, itself not counted: fits on node" in page and "TOTAL" in page
 
 
-def test_an_unknown_pod_ends_with_one_and_its_name(fleet):
+def test_explaining_an_unknown_pod_fails_with_its_name(fleet):
     fleet.start("n1")
     done = fleet.ctl("explain", "pod", "ghost", check=False)
     assert done.returncode == 1 and 'Pod "default/ghost" not found' in done.stderr
 
 
-def test_plan_answers_for_pods_that_are_not_there_by_its_exit_code(fleet, tmp_path):
+def test_plan_reports_by_its_exit_code_whether_pods_would_fit(fleet, tmp_path):
     fleet.start("n1", "n2")
     fits = plan(fleet, tmp_path, pod("small"))
     assert fits.returncode == 0 and fits.stdout.startswith("fits on node n"), fits.stderr
@@ -101,7 +101,7 @@ def test_plan_answers_for_pods_that_are_not_there_by_its_exit_code(fleet, tmp_pa
 
 
 @pytest.mark.parametrize("more", [(), ("--all-filters",)])
-def test_explain_and_plan_leave_no_trace(fleet, tmp_path, more):
+def test_explain_and_plan_change_nothing(fleet, tmp_path, more):
     fleet.start_gateway()
     fleet.start_agent("n1", volumes=[f"data={tmp_path / 'data'}:1Gi"])
     fleet.wait_node("n1")

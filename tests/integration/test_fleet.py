@@ -1,4 +1,4 @@
-"""What the fleet sees on the wire and in stores, with a client and a database in place of the programs."""
+"""The Fleet helper's view of topics and stores, with a plain client and database instead of the programs."""
 
 import json
 import sqlite3
@@ -12,7 +12,7 @@ from stores import Database
 
 @pytest.fixture
 def node(fleet, connect):
-    """Reports pods as a node's agent does: report(node, pod, phase), an empty phase clears."""
+    """report(node, pod, phase) publishes a pod's status as an agent does; an empty phase clears it."""
     client = connect(fleet.port, "nodes")
 
     def report(name, pod_name, phase):
@@ -22,14 +22,14 @@ def node(fleet, connect):
     return report
 
 
-def test_a_pod_runs_where_one_node_says_so(fleet, node):
+def test_a_pod_runs_on_the_one_node_that_reports_it(fleet, node):
     node("n1", "web", "Pending")
     node("n2", "web", "Running")
     assert fleet.wait_running("web") == "n2"
     assert fleet.pod_on("web", "n1")["phase"] == "Pending"
 
 
-def test_a_pod_that_two_nodes_report_is_not_taken_for_running(fleet, node):
+def test_a_pod_reported_by_two_nodes_does_not_count_as_running(fleet, node):
     node("n1", "web", "Running")
     node("n2", "web", "Running")
     with pytest.raises(AssertionError, match="web running"):
@@ -38,36 +38,36 @@ def test_a_pod_that_two_nodes_report_is_not_taken_for_running(fleet, node):
     assert fleet.wait_running("web", node="n2") == "n2"
 
 
-def test_the_gateways_status_is_waited_for(fleet, connect):
+def test_waits_for_the_status_published_by_the_gateway(fleet, connect):
     client = connect(fleet.port, "gateway")
     client.publish(fleet.topic("status/pods/default/web"), {"phase": "Pending"}, retain=True)
     client.publish(fleet.topic("status/pods/default/web"), {"phase": "Succeeded", "node": "n1"}, retain=True)
     assert fleet.wait_phase("web", "Succeeded")["node"] == "n1"
 
 
-def test_the_operators_tool_gets_the_manifests_and_its_refusal_is_told(tmp_path, monkeypatch):
+def test_berthctl_gets_the_manifests_and_its_failure_is_reported(tmp_path, monkeypatch):
     tool = tmp_path / "bin" / "berthctl"
     tool.parent.mkdir()
     tool.write_text('#!/bin/sh\necho "$@"\nfor last; do :; done\ncat "$last"\nexit ${REFUSE:-0}\n', encoding="utf-8")
     tool.chmod(tool.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("BERTH_BUILD", str(tmp_path))
     fleet = Fleet(tmp_path, 1, name="plant")
-    words, first, divider, second = fleet.apply(pod("a"), with_claim(pod("b"), "c")).stdout.splitlines()
-    assert words.startswith("--broker 127.0.0.1:1 --fleet plant --gateway gw apply -f ")
+    arguments, first, divider, second = fleet.apply(pod("a"), with_claim(pod("b"), "c")).stdout.splitlines()
+    assert arguments.startswith("--broker 127.0.0.1:1 --fleet plant --gateway gw apply -f ")
     assert divider == "---" and json.loads(first) == pod("a")
     assert json.loads(second)["spec"]["volumes"] == [{"name": "c", "persistentVolumeClaim": {"claimName": "c"}}]
     monkeypatch.setenv("REFUSE", "2")
-    with pytest.raises(AssertionError, match="answered 2"):
+    with pytest.raises(AssertionError, match="exited with 2"):
         fleet.apply(claim("x"))
 
 
-def test_a_missing_program_is_told_with_the_command_that_builds_it(tmp_path, monkeypatch):
+def test_a_missing_program_is_reported_with_the_command_that_builds_it(tmp_path, monkeypatch):
     monkeypatch.setenv("BERTH_BUILD", str(tmp_path))
     with pytest.raises(AssertionError, match="cmake --build"):
         Fleet(tmp_path, 1).start_gateway()
 
 
-def test_a_store_is_read_while_its_program_holds_it_alone(tmp_path):
+def test_a_store_is_read_while_its_program_holds_it_exclusively(tmp_path):
     path = tmp_path / "gateway.db"
     owner = sqlite3.connect(path, isolation_level=None)
     owner.executescript("pragma journal_mode = wal; pragma locking_mode = exclusive; create table t (x);")
@@ -79,5 +79,5 @@ def test_a_store_is_read_while_its_program_holds_it_alone(tmp_path):
         assert len(store.rows("select x from t where x > ?", 0)) == 2
 
 
-def test_tolerations_have_the_operator_that_fits():
+def test_tolerations_have_the_matching_operator():
     assert toleration("a")["operator"] == "Exists" and toleration("a", "b")["operator"] == "Equal"

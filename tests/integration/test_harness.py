@@ -1,4 +1,4 @@
-"""The harness's own parts: broker, programs, waiting."""
+"""The test harness itself: broker, programs, waiting."""
 
 import os
 import signal
@@ -12,7 +12,7 @@ from programs import Program, children, end_children_since
 from waiting import wait_until
 
 
-def test_a_killed_broker_comes_back_on_its_port_and_has_forgotten_everything(broker, connect):
+def test_a_killed_broker_comes_back_on_its_port_without_any_state(broker, connect):
     connect(broker.port, "a").publish("t/kept", "x", retain=True)
     port = broker.port
     broker.kill()
@@ -49,7 +49,7 @@ def test_a_program_is_killed_restarted_and_its_log_kept(tmp_path):
     assert not program.alive()
 
 
-def test_a_program_that_ends_early_is_told_at_once(tmp_path):
+def test_a_program_that_exits_early_is_reported_at_once(tmp_path):
     program = Program("false", ["/bin/sh", "-c", "echo no such broker; exit 3"], tmp_path).start()
     with pytest.raises(RuntimeError, match="no such broker"):
         program.wait_output("ready")
@@ -60,29 +60,29 @@ def test_processes_that_outlive_their_parent_are_found_and_ended(tmp_path):
     parent = Program("agent", ["/bin/sh", "-c", "setsid sleep 1000 & echo $!; exec sleep 1000"], tmp_path).start()
     orphan = int(wait_until(parent.output, "the pid of the orphan"))
     parent.kill()
-    wait_until(lambda: orphan in children(), "the orphan's adoption")
+    wait_until(lambda: orphan in children(), "the orphan to be reparented")
     assert end_children_since(before) >= 1
     with pytest.raises(ProcessLookupError):
         os.kill(orphan, 0)
 
 
-def test_waiting_tells_what_it_waited_for_and_why_it_was_not_so(monkeypatch):
+def test_a_timeout_reports_what_was_awaited_and_the_last_failure(monkeypatch):
     monkeypatch.setenv("BERTH_TEST_PATIENCE", "0.001")
 
     def never():
         assert 1 == 2, "one is not two"
 
-    with pytest.raises(AssertionError, match="in vain for a wonder.*one is not two"):
-        wait_until(never, "a wonder")
+    with pytest.raises(AssertionError, match="timed out waiting for a miracle.*one is not two"):
+        wait_until(never, "a miracle")
 
 
-def test_a_pod_that_runs_twice_at_one_time_is_noticed(tmp_path):
+def test_a_pod_that_runs_twice_at_the_same_time_is_detected(tmp_path):
     command = counted_pod("web", tmp_path)["spec"]["containers"][0]["command"]
     first = Program("first", command, tmp_path).start()
     wait_until(lambda: starts("web", tmp_path) == 1, "the first start")
     first.kill()
     second = Program("second", command, tmp_path).start()
-    wait_until(lambda: starts("web", tmp_path) == 2, "the second start, after the first has ended")
+    wait_until(lambda: starts("web", tmp_path) == 2, "the second start, after the first has exited")
     Program("third", command, tmp_path).start()
     with pytest.raises(AssertionError, match="S4"):
         wait_until(lambda: (tmp_path / "web").read_text().count("started") == 3, "the third start")

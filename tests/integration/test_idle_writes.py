@@ -1,4 +1,4 @@
-"""Nothing is written on flash while a fleet only lives: heartbeats of many nodes through the packaged broker settings."""
+"""An idle fleet writes nothing to flash: heartbeats of many nodes, with the packaged broker settings."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from programs import ROOT, Program
 from waiting import wait_until
 
 NODES, BEATS = 50, 60
-# As Debian's package installs it; the paths are the test's.
+# Debian's default mosquitto.conf, with the test's paths.
 DEBIAN = """pid_file {folder}/mosquitto.pid
 
 persistence true
@@ -28,7 +28,7 @@ ACCESS = "user berthd\ntopic readwrite berth/v1/#\n\nuser crowd\ntopic readwrite
 
 
 class PackagedBroker:
-    """The system's mosquitto with cross/debian/mosquitto.conf in conf.d, or without what it says of files."""
+    """mosquitto with cross/debian/mosquitto.conf in conf.d; with keeps_files, without its settings for files."""
 
     def __init__(self, folder, keeps_files):
         self.folder, self.port = Path(folder), free_port()
@@ -50,17 +50,17 @@ class PackagedBroker:
         self.program = Program("mosquitto", [mosquitto_path(), "-c", self.folder / "mosquitto.conf"], self.folder).start()
 
     def files(self):
-        """What it wrote, with sizes; the file of its pid is written once, at start."""
+        """The files it wrote, with sizes, except the pid file, which is written once at start."""
         found = [path for name in ("data", "log") for path in (self.folder / name).iterdir()]
         return {str(path.relative_to(self.folder)): path.stat().st_size for path in found}
 
     def save_now(self):
-        """What it does by itself every half an hour."""
+        """Saves its database now, as it does by itself every half hour."""
         self.program.kill(signal.SIGUSR1)
 
 
 class Crowd:
-    """Nodes that run nothing, played by one client."""
+    """Many nodes that run nothing, simulated by one client."""
 
     def __init__(self, fleet, port):
         self.fleet, self.answered = fleet, {}
@@ -70,30 +70,30 @@ class Crowd:
         self.client.subscribe(fleet.topic("status/nodes/+"))
         self.names = [f"n{number}" for number in range(NODES)]
 
-    def say(self, node, topic, retain=False, **members):
+    def publish(self, node, topic, retain=False, **members):
         about = {"incarnation": f"i-{node}", "bootId": "boot", "session": "1", **members}
         self.client.paho.publish(self.fleet.topic(f"nodes/{node}/{topic}"), json.dumps(about), 1, retain)
 
     def join(self):
         for node in self.names:
-            self.say(node, "presence", retain=True, sequence="1", online=True)
-            self.say(node, "state", retain=True, sequence="1", heartbeatMs=600000,
+            self.publish(node, "presence", retain=True, sequence="1", online=True)
+            self.publish(node, "state", retain=True, sequence="1", heartbeatMs=600000,
                      allocatable={"cpu": "2", "memory": "512Mi", "pods": "20"})
         for node in self.names:
             self.client.wait_latest(self.fleet.topic(f"status/nodes/{node}"),
                                     lambda s: s["conditions"][0]["status"] == "True")
 
     def beat(self, first, count):
-        """Heartbeats of every node; returns when the gateway has answered the last of each."""
+        """Sends heartbeats of every node; returns when the gateway has answered the last of each."""
         for sequence in range(first, first + count):
             for node in self.names:
-                self.say(node, "heartbeat", sequence=str(sequence))
+                self.publish(node, "heartbeat", sequence=str(sequence))
         self.client.wait(lambda: all(self.answered.get(node) == first + count - 1 for node in self.names),
-                         "the answer to each node's last heartbeat", timeout_s=60)
+                         "the answers to the last heartbeats", timeout_s=60)
 
     def on_request_(self, _client, _userdata, received):
         node = received.topic.split("/")[-2]
-        # A beat counts as answered once what was asked with it is.
+        # A heartbeat counts as answered once the other requests of its payload are.
         for request in sorted(messages_of(json.loads(received.payload)), key=lambda r: r["type"] == "Heartbeat"):
             self.take_(node, request)
 
@@ -110,13 +110,13 @@ class Crowd:
 
 
 def written(program):
-    """Bytes that a process gave to the disk."""
+    """Bytes that a process has written to disk."""
     text = Path(f"/proc/{program.pid}/io").read_text(encoding="utf-8")
     return int(re.search(r"^write_bytes: (\d+)$", text, re.M).group(1))
 
 
-@pytest.mark.parametrize("keeps_files", [False, True], ids=["packaged", "debian-alone"])
-def test_a_fleet_that_only_lives_writes_nothing_on_flash(tmp_path, leaves_no_process, keeps_files):
+@pytest.mark.parametrize("keeps_files", [False, True], ids=["packaged", "debian-defaults"])
+def test_an_idle_fleet_writes_nothing_to_flash(tmp_path, leaves_no_process, keeps_files):
     broker = PackagedBroker(tmp_path / "broker", keeps_files)
     fleet = Fleet(tmp_path, broker.port)
     secret = tmp_path / "secret"
@@ -127,7 +127,7 @@ def test_a_fleet_that_only_lives_writes_nothing_on_flash(tmp_path, leaves_no_pro
     crowd = Crowd(fleet, broker.port)
     try:
         crowd.join()
-        for first in (2, 5, 8):  # what joining still causes, and what its answers cause, is over
+        for first in (2, 5, 8):  # until all messages caused by joining have been handled
             crowd.beat(first, 1)
         store = fleet.state_dir("berthd")
         before = {path: (path.stat().st_size, path.stat().st_mtime_ns) for path in store.glob("gateway.db*")}
@@ -136,9 +136,9 @@ def test_a_fleet_that_only_lives_writes_nothing_on_flash(tmp_path, leaves_no_pro
         broker.save_now()
         crowd.beat(10, BEATS)
         broker.save_now()
-        crowd.beat(10 + BEATS, 3)  # the broker has done what it was told between two of its messages
+        crowd.beat(10 + BEATS, 3)  # the broker handles the signal between two messages
         assert {path: (path.stat().st_size, path.stat().st_mtime_ns) for path in store.glob("gateway.db*")} == before
-        if keeps_files:  # what this test would see if it were so
+        if keeps_files:  # shows that the test detects writes
             assert broker.files() != files_before and broker.files()["data/mosquitto.db"] > 0
             return
         assert broker.files() == {}

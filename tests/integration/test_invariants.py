@@ -1,4 +1,4 @@
-"""Each rule is seen to be broken, on stores of the real schema and on real processes."""
+"""Checks that each invariant check detects a violation, on stores with the real schema and on real processes."""
 
 import json
 import sqlite3
@@ -21,7 +21,7 @@ def slot(uid="u1", epoch="1.5", state="running"):
     return {uid: Content({"epoch": epoch, "state": state}, "none")}
 
 
-def test_a_sound_fleet_breaks_no_rule():
+def test_a_consistent_fleet_violates_no_invariant():
     assert violations(row(), {}, {"n1": slot(), "n2": {}}) == []
     assert violations(row(), {}, {"n1": slot(state="finished")}) == []
 
@@ -35,7 +35,7 @@ def test_a_sound_fleet_breaks_no_rule():
     ("S7", {}, {"n1": slot(state="prepared")}),
     ("S7", row(), {"n1": slot(), "n2": slot(state="finished")}),
 ])
-def test_a_broken_rule_is_named(rule, rows, slots):
+def test_a_violated_invariant_is_named(rule, rows, slots):
     assert any(wrong.startswith(rule) for wrong in violations(rows, {}, slots))
 
 
@@ -44,7 +44,7 @@ def test_a_release_list_entry_accounts_for_a_slot():
     assert violations(row(), entry, {"n1": slot(), "n2": slot(epoch="1.4", state="prepared")}) == []
 
 
-def test_a_pod_of_two_nodes_is_found_among_processes(tmp_path):
+def test_a_pod_that_runs_on_two_nodes_is_found_among_the_processes(tmp_path):
     def start(node):
         tag = f"BERTH_TAG=plant-{tmp_path.name}/{node}/u1/1.5"
         return Program(node, ["/usr/bin/env", tag, "sleep", "1000"], tmp_path).start()
@@ -67,7 +67,7 @@ def append(store, *changes):
 
 @pytest.fixture
 def write(fleet):
-    """write(program, journal entries): a store as the program leaves it. Entries: op, table, key, value, phase."""
+    """write(program, *entries) creates a store as the program would leave it. Entries: (op, table, key, value, phase)."""
 
     def make(name, *journal):
         store = sqlite3.connect(fleet.state_dir(name) / "store.db", isolation_level=None)
@@ -80,7 +80,7 @@ def write(fleet):
     return make
 
 
-def test_a_store_is_the_changes_of_its_journal(fleet, write):
+def test_a_store_is_read_by_applying_its_journal(fleet, write):
     write("berthd", (3, 3, "u1", {"a": 1}, 1), (4, 3, "u1", None, 2), (1, 3, "u1", {"a": 2}, 0), (4, 3, "no", None, 2),
           (1, 4, "other", {}, 0), (3, 3, "u2", {}, 1), (2, 3, "u2", None, 0), (3, 3, "u3", {}, 3))
     store = fleet.state_dir("berthd") / "store.db"
@@ -88,11 +88,11 @@ def test_a_store_is_the_changes_of_its_journal(fleet, write):
         assert snapshot.records("row") == {"u1": Content({"a": 2}, "bind"), "u3": Content({}, "bound")}
 
 
-def test_a_settled_fleet_is_waited_for(fleet, write):
+def test_waits_until_the_fleet_has_settled(fleet, write):
     value = {"uid": "u1", "node": "n1", "epoch": "1.5"}
     write("berthd", (3, 3, "u1", value, 1))
     write("n1", (1, 6, "u1", {"epoch": "1.5", "state": "running"}, 0))
-    with pytest.raises(AssertionError, match="L2: .* is still in prebind"):
+    with pytest.raises(AssertionError, match="L2: row .* is still in prebind"):
         wait_settled(fleet, timeout_s=0.2)
     store = sqlite3.connect(fleet.state_dir("berthd") / "store.db", isolation_level=None)
     append(store, (4, 3, "u1", None, 3))

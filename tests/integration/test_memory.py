@@ -1,4 +1,4 @@
-"""What the gateway does when it holds all the memory that it may."""
+"""The gateway at its memory limit."""
 
 import zlib
 from pathlib import Path
@@ -15,13 +15,13 @@ def resident(program):
 
 
 def heavy(name):
-    """A pod that is known and placed nowhere, as large as a pod may be, and like no other: what is alike is held once."""
+    """A pod of maximum size that fits nowhere. Its contents are unique, since the gateway stores equal contents once."""
     manifest = pod(name, nodeSelector={"nowhere": "yes"})
     manifest["metadata"]["annotations"] = {"ballast": f"{zlib.crc32(name.encode()):08x}" * 6_250}
     return manifest
 
 
-def test_at_the_memory_limit_new_pods_are_refused_known_ones_go_on_and_room_needs_no_restart(fleet, tmp_path):
+def test_at_the_memory_limit_new_pods_are_refused_known_ones_proceed_and_freed_memory_needs_no_restart(fleet, tmp_path):
     fleet.start("n1")
     fleet.apply(counted_pod("web", tmp_path), counted_pod("later", tmp_path, nodeSelector={"kubernetes.io/hostname": "n2"}))
     fleet.wait_running("web", node="n1")
@@ -39,23 +39,23 @@ def test_at_the_memory_limit_new_pods_are_refused_known_ones_go_on_and_room_need
         answer = fleet.apply(*map(heavy, batch), check=False)
         known += batch
         refused = answer.stderr if answer.returncode else None
-        assert len(known) < 5_000, f"{resident(gateway)} bytes, and still accepted"
+        assert len(known) < 5_000, f"pods are still accepted at {resident(gateway)} bytes"
     assert "memory is full" in refused and "memory_limit_bytes" in refused
     assert "memory is full" in fleet.ctl("status").stdout
     assert metric(fleet, "berth_accepting") == 0
     assert metric(fleet, "process_resident_memory_bytes") >= metric(fleet, "berth_memory_limit_bytes") * 15 / 16
-    # The broker retains it, whatever the gateway says.
+    # The broker retains the manifest although the gateway refuses it.
     fleet.observer.publish(fleet.topic("desired/pods/default/late"), counted_pod("late", tmp_path), retain=True)
     gateway.wait_output("desired/pods/default/late reason=\"memory is full")
 
     fleet.start_agent("n2")
-    fleet.wait_running("later", node="n2")  # it was known, and its node was not
+    fleet.wait_running("later", node="n2")  # it was known before, its node was not
     fleet.delete("pod", "web")
     fleet.wait_gone("web")
     assert fleet.get("pod", "late") is None
 
     for name in known:
-        fleet.ctl("delete", "pod", name, check=False)  # the last ones were never taken
+        fleet.ctl("delete", "pod", name, check=False)  # the last ones were never accepted
     fleet.wait_running("late")
     gateway.wait_output("memory has room again")
     fleet.apply(counted_pod("again", tmp_path))

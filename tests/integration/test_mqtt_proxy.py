@@ -1,4 +1,4 @@
-"""The proxy itself, between paho clients and a real broker."""
+"""The proxy, between paho clients and a real broker."""
 
 import socket
 
@@ -47,7 +47,7 @@ def test_a_held_message_arrives_only_after_release_and_others_overtake_it(proxy,
     subscriber.wait_message("t/a", lambda v: v.get("n") == 2)
 
 
-def test_some_of_what_is_held_can_be_released(proxy, pair):
+def test_held_messages_can_be_released_in_part(proxy, pair):
     publisher, subscriber = pair
     rule = proxy.hold(message("up", "t/a"))
     for number in range(3):
@@ -63,7 +63,7 @@ def test_a_dropped_message_is_acknowledged_and_never_arrives(proxy, pair):
     publisher, subscriber = pair
     rule = proxy.drop(message("up", "t/a", payload=lambda v: v["n"] < 2))
     for number in range(3):
-        publisher.publish("t/a", {"n": number})  # returns: acknowledged
+        publisher.publish("t/a", {"n": number})  # returns once acknowledged
     subscriber.wait_message("t/a", lambda v: v["n"] == 2)
     assert payloads(subscriber) == ['{"n": 2}'] and len(rule.touched) == 2
 
@@ -76,7 +76,7 @@ def test_dropping_towards_a_client_does_not_exhaust_its_window(proxy, pair):
     assert subscriber.wait_message("t/a") == [{"n": 150}]
 
 
-def test_a_duplicated_message_arrives_as_often_as_asked(proxy, pair):
+def test_a_duplicated_message_arrives_with_the_requested_number_of_copies(proxy, pair):
     publisher, subscriber = pair
     proxy.duplicate(message("down", "t/a"), copies=2, limit=1)
     publisher.publish("t/a", "one")
@@ -94,14 +94,14 @@ def test_a_delayed_message_is_overtaken(proxy, pair):
     assert payloads(subscriber) == ["early", "late"]
 
 
-def test_what_is_held_survives_the_connection_it_was_for(proxy, pair):
+def test_a_held_message_survives_the_loss_of_its_connection(proxy, pair):
     publisher, subscriber = pair
     rule = proxy.hold(message("down", "t/a", client="sub"))
     publisher.publish("t/a", "held")
     rule.wait(1)
     proxy.cut("sub")
     subscriber.wait(lambda: not subscriber.connected, "the cut")
-    rule.release()  # waits for the client's next connection
+    rule.release()  # delivered on the client's next connection
     subscriber.wait_message("t/a", lambda v: v == "held")
 
 
@@ -114,7 +114,7 @@ def test_a_cut_fires_the_will_and_the_client_comes_back(proxy, broker, connect):
     proxy.wait_until(lambda: "dying" in proxy.clients(), "the reconnect")
 
 
-def test_a_refusing_proxy_lets_nobody_in_until_it_stops_refusing(proxy, connect):
+def test_a_refusing_proxy_accepts_no_connection_until_it_stops_refusing(proxy, connect):
     client = connect(proxy.port, "one")
     proxy.refuse()
     proxy.cut()
@@ -128,7 +128,7 @@ def test_a_refusing_proxy_lets_nobody_in_until_it_stops_refusing(proxy, connect)
 def test_a_one_way_partition_stops_one_direction_and_heals(proxy, pair):
     publisher, subscriber = pair
     proxy.partition("sub", "down")
-    publisher.publish("t/a", "kept back")
+    publisher.publish("t/a", "held back")
     assert payloads(subscriber) == []
     subscriber.publish("u/a", qos=0)  # the other direction works
     proxy.wait_seen(message("up", "u/a"))
@@ -168,7 +168,7 @@ def test_topic_filters():
     assert not topic_matches("a/+", "a/b/c") and not topic_matches("a/b", "a") and not topic_matches("a", "a/b")
 
 
-def test_a_message_of_mqtt_5_loses_only_its_identifier_at_qos_0():
+def test_lowering_an_mqtt_5_message_to_qos_0_removes_only_its_packet_identifier():
     properties = bytes([2, 0, 0, 0, 9])  # message expiry 9 s
     body = b"\0\1t" + b"\0\7" + bytes([len(properties)]) + properties + b"{}"
     packet = parse(bytes([0x33]) + variable_length(len(body)) + body, "up", "c", 5)

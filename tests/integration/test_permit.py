@@ -1,4 +1,4 @@
-"""Pods that a Permit plugin holds back, as an operator sees and decides them."""
+"""Pods that wait on a Permit plugin, as an operator sees, allows and rejects them."""
 
 import json
 
@@ -21,7 +21,7 @@ def fleet(tmp_path, broker):
 
 def held(name):
     manifest = pod(name)
-    manifest["metadata"].setdefault("labels", {})["example.com/approval"] = "wanted"
+    manifest["metadata"].setdefault("labels", {})["example.com/approval"] = "required"
     return manifest
 
 
@@ -43,14 +43,14 @@ def test_a_pod_runs_once_the_operator_allows_it(fleet):
     assert "no pod waits on permit" in fleet.ctl("waiting", "-A").stderr
 
 
-def test_a_rejected_pod_goes_back_with_the_operators_reason(fleet):
+def test_a_rejected_pod_is_requeued_with_the_operators_reason(fleet):
     wait_held(fleet, "guarded")
     fleet.ctl("reject", "pod/guarded", "--reason", "not while it rains")
     fleet.wait_pending("guarded", "0/1 nodes are available: 1 not while it rains.")
     assert json.loads(fleet.ctl("waiting", "-o", "json").stdout) == {"items": []}
 
 
-def test_what_does_not_wait_can_be_neither_allowed_nor_rejected(fleet):
+def test_a_pod_that_does_not_wait_can_be_neither_allowed_nor_rejected(fleet):
     for verb in ("allow", "reject"):
         done = fleet.ctl(verb, "pod", "nobody", check=False)
         assert (done.returncode, done.stderr) == (1, 'berthctl: Pod "default/nobody" not found\n')

@@ -1,4 +1,4 @@
-"""Pods on real nodes: bound, run, refused, moved and deleted (the road of one pod)."""
+"""Pods on real nodes: bound, run, rejected, moved and deleted."""
 
 import signal
 
@@ -26,8 +26,8 @@ def test_pods_are_bound_and_run_on_real_nodes(fleet):
         fleet.wait_running(name)
         status = fleet.wait_phase(name, "Running")
         assert status["nodeName"] in ("n1", "n2")
-    places = wait_each_runs_once(fleet, *names)
-    assert set(places.values()) == {"n1", "n2"}
+    nodes = wait_each_runs_once(fleet, *names)
+    assert set(nodes.values()) == {"n1", "n2"}
 
 
 def test_a_pod_with_a_local_volume_runs_where_the_volume_is_and_writes_into_it(fleet, tmp_path):
@@ -45,7 +45,7 @@ def test_a_pod_with_a_local_volume_runs_where_the_volume_is_and_writes_into_it(f
     wait_each_runs_once(fleet, "writer")
 
 
-def test_a_pod_goes_only_where_its_node_selector_points(fleet):
+def test_a_pod_is_placed_only_where_its_node_selector_matches(fleet):
     fleet.start_gateway()
     fleet.start_agent("n1", labels={"zone": "a"})
     fleet.start_agent("n2", labels={"zone": "b"})
@@ -54,7 +54,7 @@ def test_a_pod_goes_only_where_its_node_selector_points(fleet):
         fleet.wait_running(f"web-{number}", node="n2")
 
 
-def test_only_a_tolerating_pod_goes_to_a_tainted_node(fleet):
+def test_only_a_tolerating_pod_is_placed_on_a_tainted_node(fleet):
     fleet.start_gateway()
     fleet.start_agent("n1", taints=["dedicated=camera:NoSchedule"])
     fleet.wait_node("n1")
@@ -64,7 +64,7 @@ def test_only_a_tolerating_pod_goes_to_a_tainted_node(fleet):
     wait_each_runs_once(fleet, "camera")
 
 
-def test_a_pod_that_fits_nowhere_is_pending_and_says_why(fleet):
+def test_a_pod_that_fits_nowhere_is_pending_with_the_reason(fleet):
     fleet.start("n1", "n2")
     fleet.apply(pod("huge", memory="64Gi"))
     status = fleet.wait_pending("huge", "memory")
@@ -94,7 +94,7 @@ def test_a_pod_rejected_by_its_node_is_placed_elsewhere_and_its_claim_is_not_pin
         assert "claimRef" not in fleet.get("persistentvolume", "n1-data")["spec"]
         first, second = device.wait_asked("PreBind", 2)  # requeued, and tried again under a new epoch
         assert first["epoch"] != second["epoch"] and first["uid"] == second["uid"]
-        device.say_state(taints=[{"key": "worn", "value": "", "effect": "NoSchedule"}])
+        device.publish_state(taints=[{"key": "worn", "value": "", "effect": "NoSchedule"}])
         fleet.start_agent("n2", volumes=[f"data={tmp_path / 'data'}:1Gi"])
         fleet.wait_running("web", node="n2")
         assert claim_of(fleet, "disk")["spec"]["volumeName"] == "n2-data"
@@ -104,29 +104,29 @@ def test_a_pod_rejected_by_its_node_is_placed_elsewhere_and_its_claim_is_not_pin
         device.close()
 
 
-def test_a_pod_whose_program_no_node_has_is_pending_with_the_nodes_words(fleet):
+def test_a_pod_whose_command_no_node_has_is_pending_with_the_nodes_reason(fleet):
     fleet.start("n1")
     fleet.apply(pod("web", command=("no-such-program",)))
     fleet.wait_pending("web", "n1", "'no-such-program' not found")
-    wait_until(lambda: not sleepers(fleet.name), "no process")
+    wait_until(lambda: not sleepers(fleet.name), "no process of a pod")
 
 
-def test_a_deleted_pod_makes_room_on_its_node_for_another(fleet, tmp_path):
+def test_a_deleted_pod_frees_its_node_for_another(fleet, tmp_path):
     fleet.start("n1", capacity={"cpu": "2", "memory": "512Mi", "pods": "1"})
     fleet.apply(counted_pod("first", tmp_path))
     fleet.wait_running("first")
-    wait_until(lambda: starts("first", tmp_path) == 1, "the first's mark")
+    wait_until(lambda: starts("first", tmp_path) == 1, "the start of the first pod")
     fleet.apply(counted_pod("second", tmp_path))
     fleet.wait_pending("second", "0/1 nodes are available")
     fleet.delete("pod", "first")
     fleet.wait_running("second", node="n1")
     fleet.wait_gone("first")
     wait_each_runs_once(fleet, "second")
-    wait_until(lambda: starts("second", tmp_path) == 1, "the second's mark")
+    wait_until(lambda: starts("second", tmp_path) == 1, "the start of the second pod")
     assert starts("first", tmp_path) == 1
 
 
-def test_a_deleted_pod_leaves_its_volume_and_what_is_in_it_to_the_next_pod_of_the_claim(fleet, tmp_path):
+def test_a_deleted_pod_leaves_its_volume_and_data_to_the_next_pod_of_the_claim(fleet, tmp_path):
     fleet.start("n1", "n2", volumes=[f"data={tmp_path / 'data'}:1Gi"])
     write = "echo kept > $BERTH_VOLUME_DISK/file; exec sleep 1000"
     fleet.apply(LOCAL_CLASS, claim("disk"), with_claim(pod("writer", command=("sh", "-c", write)), "disk"))
@@ -141,24 +141,24 @@ def test_a_deleted_pod_leaves_its_volume_and_what_is_in_it_to_the_next_pod_of_th
     wait_each_runs_once(fleet, "reader")
 
 
-def test_a_claim_that_is_deleted_gives_its_volume_back_to_nobody_but_the_operator(fleet, tmp_path):
+def test_the_volume_of_a_deleted_claim_is_reused_only_after_the_operator_deletes_it(fleet, tmp_path):
     fleet.start("n1", volumes=[f"data={tmp_path / 'data'}:1Gi"])
     fleet.apply(LOCAL_CLASS, claim("old"), with_claim(pod("first"), "old"))
     fleet.wait_running("first")
     fleet.delete("persistentvolumeclaim", "old")
     assert claim_of(fleet, "old") is not None  # a pod uses it
     fleet.delete("pod", "first")
-    wait_until(lambda: claim_of(fleet, "old") is None, "the end of the claim")
+    wait_until(lambda: claim_of(fleet, "old") is None, "the removal of the claim")
     assert fleet.get("persistentvolume", "n1-data")["status"]["phase"] == "Released"
     fleet.apply(claim("new"), with_claim(pod("second"), "new"))
     fleet.wait_pending("second", "volume")
-    fleet.delete("persistentvolume", "n1-data")  # the operator's word: the data may go; the device offers it again
+    fleet.delete("persistentvolume", "n1-data")  # the operator gives the data up; the device offers the volume again
     fleet.wait_running("second", node="n1")
     wait_each_runs_once(fleet, "second")
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "stopped"])
-def test_a_silent_node_is_tainted_and_loses_nothing(fleet, tmp_path, number):
+def test_a_silent_node_is_tainted_and_keeps_its_pods(fleet, tmp_path, number):
     settings = tmp_path / "agent.yaml"
     settings.write_text("heartbeat_seconds: 1\n", encoding="utf-8")
     fleet.start("n1", extra=["--config", settings])
@@ -193,7 +193,7 @@ def test_a_finished_pod_keeps_its_status_and_frees_its_node(fleet):
     assert fleet.get("pod", "job")["status"]["phase"] == "Failed"
 
 
-def test_a_pod_applied_anew_replaces_the_old_one_after_it_has_ended(fleet, tmp_path):
+def test_a_recreated_pod_starts_after_the_old_one_has_ended(fleet, tmp_path):
     fleet.start("n1", "n2")
     fleet.apply(counted_pod("web", tmp_path))
     fleet.wait_running("web")

@@ -1,4 +1,4 @@
-"""A pod of higher priority takes the place of others, on real devices."""
+"""Pods of higher priority preempt others, on real devices."""
 
 import json
 
@@ -37,7 +37,7 @@ def events_of(fleet, name):
     return [str(item) for item in items if item["name"] == name]
 
 
-def test_a_pod_of_higher_priority_takes_the_place_of_another(small_fleet):
+def test_a_pod_of_higher_priority_preempts_another(small_fleet):
     fleet = small_fleet
     fleet.apply(big("alarm", "high"))
     fleet.wait_pod("alarm", lambda status: status.get("nominatedNodeName") == "attic")
@@ -48,8 +48,8 @@ def test_a_pod_of_higher_priority_takes_the_place_of_another(small_fleet):
     assert any(f"Preempted by pod {uid} on node attic" in event for event in events_of(fleet, "tenant"))
 
 
-def test_a_promised_place_outlives_a_kill_of_the_gateway(fleet):
-    """The victim takes its time to stop; meanwhile the gateway is killed, and a newcomer wants the same place."""
+def test_a_nomination_survives_a_kill_of_the_gateway(fleet):
+    """The victim stops slowly. Meanwhile the gateway is killed, and a new pod requests the same resources."""
     fleet.start_gateway()
     fleet.start_agent("attic", capacity=NODE)
     fleet.wait_node("attic")

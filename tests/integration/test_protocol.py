@@ -1,4 +1,4 @@
-"""Rules of the handshake that real programs seldom meet by themselves, put to them message by message."""
+"""Rules of the handshake that real programs rarely exercise by themselves, tested message by message."""
 
 import pytest
 from device import FakeDevice
@@ -8,7 +8,7 @@ from waiting import wait_until
 
 
 class FakeGateway:
-    """Asks an agent by hand."""
+    """Sends hand-written requests to an agent."""
 
     def __init__(self, fleet, connect, node):
         self.fleet, self.node = fleet, node
@@ -22,13 +22,13 @@ class FakeGateway:
         self.client.subscribe(self.presence)
 
     def wait_session(self, after):
-        """Waits until the agent is connected in a later session than the one given; returns it."""
+        """Waits until the agent is connected in a session later than `after`; returns the session."""
         def later(presence):
             return presence != "" and presence["online"] and int(presence["session"]) > after
         return int(self.client.wait_latest(self.presence, later)["session"])
 
     def ask(self, kind, floor, epoch=None, uid="u1", **more):
-        """Returns the answer to this very request."""
+        """Sends a request and returns its answer."""
         request = {"type": kind, "gateway": "gw", "term": "1", "storeId": "s", "floor": floor,
                    "incarnation": self.incarnation, **more}
         if epoch:
@@ -43,7 +43,7 @@ class FakeGateway:
         return self.ask("PreBind", floor, epoch, uid, promiseMs="60000", volumes=[], pod=manifest)
 
 
-def test_an_agent_takes_nothing_below_the_floor_it_was_told_not_even_after_a_restart(fleet, connect):
+def test_an_agent_rejects_epochs_below_the_floor_it_was_given_even_after_a_restart(fleet, connect):
     fleet.start_agent("n1")
     gateway = FakeGateway(fleet, connect, "n1")
     session = gateway.wait_session(0)
@@ -54,7 +54,7 @@ def test_an_agent_takes_nothing_below_the_floor_it_was_told_not_even_after_a_res
     fleet.kill("n1")
     fleet.restart("n1")
     gateway.wait_session(session)
-    refused = gateway.pre_bind("1.1", "1.60")  # delayed on its way, with the floor of its time
+    refused = gateway.pre_bind("1.1", "1.60")  # a delayed request, with the floor at the time it was sent
     assert (refused["type"], refused["high"]) == ("Stale", "1.100")
     assert gateway.pre_bind("1.100", "1.100")["type"] == "PreBound"
     with fleet.store("n1") as store:
@@ -66,7 +66,7 @@ def number(epoch):
     return int(term), int(counter)
 
 
-def test_a_forgotten_node_is_asked_to_take_nothing_before_it_has_taken_in_a_floor_above_all_it_ran(fleet):
+def test_a_forgotten_node_gets_no_pod_before_it_has_accepted_a_floor_above_all_epochs_it_ran(fleet):
     fleet.start_gateway()
     device = FakeDevice(fleet, fleet.port, "n1", {"PreBind": lambda r: {"type": "PreBound"},
                                                   "Bind": lambda r: {"type": "Bound"}})
@@ -78,9 +78,9 @@ def test_a_forgotten_node_is_asked_to_take_nothing_before_it_has_taken_in_a_floo
         device.rules["List"] = lambda request: None
         fleet.ctl("forget", "node", "n1")
         seen = len(device.asked)
-        device.say_present(True)
+        device.publish_presence(True)
         device.client.wait(lambda: any(r["type"] == "List" for r in device.asked[seen:]), "a List")
-        device.client.publish(device.topic("heartbeat"), {**device.about_self()})  # answered behind what else is asked
+        device.client.publish(device.topic("heartbeat"), {**device.about_self()})  # its answer comes after all other requests
         device.client.wait(lambda: any(r["type"] == "Heartbeat" for r in device.asked[seen:]), "an answer")
         assert {r["type"] for r in device.asked[seen:]} == {"List", "Heartbeat"}
         listed = next(r for r in device.asked[seen:] if r["type"] == "List")
@@ -92,9 +92,9 @@ def test_a_forgotten_node_is_asked_to_take_nothing_before_it_has_taken_in_a_floo
         assert (released["uid"], released["epoch"]) == (old["uid"], old["epoch"])
         device.rules["List"] = lambda request: {"type": "Slots", "page": 0, "pages": 1, "listId": request["listId"],
                                                 "slots": []}
-        device.say_state()
-        anew = device.wait_asked("PreBind", 2)[1]
-        assert number(anew["epoch"]) >= number(anew["floor"]) > number(old["epoch"])
+        device.publish_state()
+        second = device.wait_asked("PreBind", 2)[1]
+        assert number(second["epoch"]) >= number(second["floor"]) > number(old["epoch"])
         types = [r["type"] for r in device.asked[seen:]]
         assert types.index("Release") < types.index("PreBind")
     finally:
@@ -102,7 +102,7 @@ def test_a_forgotten_node_is_asked_to_take_nothing_before_it_has_taken_in_a_floo
 
 
 @pytest.mark.parametrize("payload", [{"deleted": True, "uid": "of-another"}, ""], ids=["wrong-uid", "empty"])
-def test_what_is_no_delete_of_this_very_object_deletes_nothing_and_the_inbox_shows_it_again(fleet, tmp_path, connect,
+def test_an_empty_payload_or_a_delete_of_another_uid_deletes_nothing_and_the_mirror_is_restored(fleet, tmp_path, connect,
                                                                                            payload):
     fleet.start("n1")
     fleet.apply(counted_pod("web", tmp_path))
@@ -129,13 +129,13 @@ def test_a_retained_tombstone_with_the_right_uid_deletes_the_pod_and_is_cleared(
     fleet.observer.wait_latest(topic, lambda o: o == "")
     assert wait_settled(fleet) == {} and sleepers(fleet.name) == {}
     fleet.kill("berthd")
-    fleet.restart("berthd")  # nothing of it comes back
+    fleet.restart("berthd")  # the pod does not come back
     wait_until(lambda: fleet.ctl("status", check=False).returncode == 0, "the gateway")
     assert fleet.get("pod", "web") is None
 
 
-def test_a_slot_without_a_row_is_released_and_a_row_without_a_slot_is_asked_about_again(fleet):
-    fleet.start_gateway().wait_output("in step with the broker")  # no more in adopt mode, where it would be kept
+def test_a_slot_without_a_row_is_released_and_a_row_without_a_slot_is_bound_again(fleet):
+    fleet.start_gateway().wait_output("in step with the broker")  # no longer in adopt mode, in which the slot would be kept
     ghost = {"uid": "ghost", "epoch": "1.2", "state": "running", "pod": pod("ghost"), "volumes": []}
     slots = [ghost]
     device = FakeDevice(fleet, fleet.port, "n1", {
@@ -150,7 +150,7 @@ def test_a_slot_without_a_row_is_released_and_a_row_without_a_slot_is_asked_abou
         first = device.wait_asked("Bind")[0]
         fleet.wait_pod("web", lambda s: s.get("nodeName") == "n1")
         device.client.publish(device.topic("presence"), {**device.about_self(), "session": "2", "online": True}, retain=True)
-        again = device.wait_asked("Bind", 2)[1]  # it listed nothing: asked, never concluded
+        again = device.wait_asked("Bind", 2)[1]  # its listing lacks the slot: the gateway asks again and concludes nothing
         assert (again["uid"], again["epoch"]) == (first["uid"], first["epoch"])
         with fleet.store("berthd") as store:
             assert [(row.value["node"], row.phase) for row in store.records("row").values()] == [("n1", "bound")]
@@ -158,16 +158,16 @@ def test_a_slot_without_a_row_is_released_and_a_row_without_a_slot_is_asked_abou
         device.close()
 
 
-def test_a_retained_manifest_with_another_uid_ends_the_old_pod_and_then_starts_the_new_one(fleet, tmp_path, connect):
+def test_a_retained_manifest_with_another_uid_stops_the_old_pod_and_then_starts_the_new_one(fleet, tmp_path, connect):
     fleet.start("n1", "n2")
     operator = connect(fleet.port, "operator-by-hand")
     for number, uid in enumerate(("u-1", "u-2"), 1):
         manifest = counted_pod("web", tmp_path)
         manifest["metadata"]["uid"] = uid
         operator.publish(fleet.topic("desired/pods/default/web"), manifest, retain=True)
-        wait_until(lambda wanted=uid: (shown := fleet.get("pod", "web")) and shown["metadata"]["uid"] == wanted and
-                   shown["status"].get("phase") == "Running", f"the pod of uid {uid}")
-        wait_until(lambda wanted=number: starts("web", tmp_path) == wanted, f"the mark of uid {uid}")
+        wait_until(lambda uid=uid: (shown := fleet.get("pod", "web")) and shown["metadata"]["uid"] == uid and
+                   shown["status"].get("phase") == "Running", f"the pod with uid {uid}")
+        wait_until(lambda count=number: starts("web", tmp_path) == count, f"the start of uid {uid}")
     wait_each_runs_once(fleet, "web")
     assert list(wait_settled(fleet)) == ["u-2"]
     assert starts("web", tmp_path) == 2

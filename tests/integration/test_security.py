@@ -13,7 +13,7 @@ IDENTITIES = ("berthd", "n1", "operator", "observer")
 
 @pytest.fixture
 def secured(tmp_path, tls_broker, authority):
-    """A fleet whose programs show certificates of the authority to a broker that wants them."""
+    """A fleet whose programs use client certificates, on a broker that requires them."""
     issued = {identity: authority.issue(identity) for identity in IDENTITIES}
     fleet = Fleet(tmp_path, tls_broker.port)
     fleet.account = lambda identity: ["--ca-file", authority.ca, "--cert-file", issued[identity][0], "--key-file",
@@ -25,7 +25,7 @@ def secured(tmp_path, tls_broker, authority):
 
 @pytest.fixture
 def guarded(tmp_path, leaves_no_process):
-    """A fleet whose programs have an account each at a broker that takes nobody else."""
+    """A fleet whose programs have an account each, on a broker that refuses everybody else."""
     accounts = tmp_path / "accounts"
     accounts.write_text("".join(f"{identity}:secret-{identity}\n" for identity in IDENTITIES), encoding="utf-8")
     for identity in IDENTITIES:
@@ -47,14 +47,14 @@ def test_a_pod_runs_over_tls_with_certificates_on_both_sides(secured):
     wait_each_runs_once(secured, "web")
 
 
-def test_a_program_without_a_certificate_is_refused_and_says_so(secured, authority):
+def test_a_program_without_a_certificate_is_refused_and_logs_it(secured, authority):
     secured.account = lambda identity: ["--ca-file", authority.ca]
     secured.start_gateway()
     secured.programs["berthd"].wait_output("certificate")
     assert secured.programs["berthd"].alive()
 
 
-def test_a_broker_of_another_authority_is_not_believed(secured, tmp_path):
+def test_a_broker_with_a_certificate_of_another_authority_is_not_trusted(secured, tmp_path):
     stranger = type(secured.observer_options["authority"])(tmp_path / "stranger")
     certificate, key = stranger.issue("berthd")
     secured.account = lambda identity: ["--ca-file", stranger.ca, "--cert-file", certificate, "--key-file", key]
@@ -69,7 +69,7 @@ def test_a_pod_runs_with_user_names_and_passwords(guarded):
     wait_each_runs_once(guarded, "web")
 
 
-def test_a_wrong_password_is_said_and_not_fatal(guarded, tmp_path):
+def test_a_wrong_password_is_logged_and_not_fatal(guarded, tmp_path):
     right = (tmp_path / "n1.password").read_text(encoding="utf-8")
     (tmp_path / "n1.password").write_text("wrong\n", encoding="utf-8")
     guarded.start_gateway()
@@ -82,17 +82,17 @@ def test_a_wrong_password_is_said_and_not_fatal(guarded, tmp_path):
     guarded.wait_node("n1")
 
 
-def test_the_embedded_broker_lets_in_its_accounts_and_keeps_each_to_its_place(embedded):
+def test_the_embedded_broker_admits_its_accounts_and_limits_each_to_its_topics(embedded):
     embedded.start("n1", "n2")
     embedded.apply(pod("web"))
     node = embedded.wait_running("web")
     wait_each_runs_once(embedded, "web")
     other = {"n1": "n2", "n2": "n1"}[node]
-    # What the other node says of this one's pod does not reach the gateway.
-    thief = embedded.client(other)
-    thief.publish(embedded.topic(f"nodes/{node}/presence"), {"incarnation": "x", "session": "9", "online": False})
-    thief.publish(embedded.topic(f"nodes/{node}/requests"), {"type": "Release"})
-    thief.publish(embedded.topic(f"nodes/{other}/heartbeat"), {"incarnation": "x"})
+    # Messages that the other node publishes on this node's topics do not reach the gateway.
+    intruder = embedded.client(other)
+    intruder.publish(embedded.topic(f"nodes/{node}/presence"), {"incarnation": "x", "session": "9", "online": False})
+    intruder.publish(embedded.topic(f"nodes/{node}/requests"), {"type": "Release"})
+    intruder.publish(embedded.topic(f"nodes/{other}/heartbeat"), {"incarnation": "x"})
     wait_each_runs_once(embedded, "web")
     assert embedded.get("node", node)["status"]["conditions"][0]["status"] == "True"
-    thief.close()
+    intruder.close()

@@ -1,8 +1,8 @@
-"""Random kill -9 of gateway, agents and broker under load, over a network that loses, repeats, delays and partitions one
-way. After each calm the stores, volumes and processes are asked: every pod that is wanted runs exactly once, and nothing
-else does.
+"""Random kill -9 of gateway, agents and broker under load, over a network that loses, duplicates and delays messages and
+partitions one way. After each burst of faults, the stores, volumes and processes are checked: every pod that should exist
+runs exactly once, and nothing else does.
 
-BERTH_STORM_SEEDS (default 4) and BERTH_STORM_KILLS (default 60, a seed) make it longer.
+BERTH_STORM_SEEDS (number of seeds, default 4) and BERTH_STORM_KILLS (kills per seed, default 60) make it longer.
 """
 
 import collections
@@ -19,17 +19,17 @@ NODES = ("n1", "n2", "n3")
 KINDS = ("PreBind", "PreBound", "Bind", "Bound", "Release", "Released", "Rejected", "Stale", "List", "Slots")
 SEEDS = range(1, int(os.environ.get("BERTH_STORM_SEEDS", "4")) + 1)
 KILLS = int(os.environ.get("BERTH_STORM_KILLS", "60"))
-KILLS_BETWEEN_CALMS = 15
-PODS = 12  # at most, at a time
+KILLS_PER_BURST = 15
+PODS = 12  # at most, at the same time
 
 
 class Operator(threading.Thread):
-    """Applies and deletes pods, each with a claim or without, whatever becomes of the programs; until end()."""
+    """Applies and deletes pods, with and without claims, regardless of what happens to the programs; until end()."""
 
     def __init__(self, fleet, folder, seed):
         super().__init__(name="operator")
         self.fleet, self.folder, self.chance = fleet, folder, random.Random(seed)
-        self.wanted, self.all, self.number = set(), set(), 0
+        self.expected, self.all, self.number = set(), set(), 0
         self.ending = threading.Event()
         self.error = None
 
@@ -41,10 +41,10 @@ class Operator(threading.Thread):
             self.error = error
 
     def do_one(self):
-        if self.wanted and (len(self.wanted) >= PODS or self.chance.random() < 0.4):
-            name = self.chance.choice(sorted(self.wanted))
-            self.insist("delete", "pod", name, until=("deleted", "not found"))
-            self.wanted.remove(name)
+        if self.expected and (len(self.expected) >= PODS or self.chance.random() < 0.4):
+            name = self.chance.choice(sorted(self.expected))
+            self.retry("delete", "pod", name, until=("deleted", "not found"))
+            self.expected.remove(name)
             return
         self.number += 1
         name = f"web-{self.number}"
@@ -53,20 +53,20 @@ class Operator(threading.Thread):
                                                             with_claim(pod, f"disk-{self.number}")]
         self.all.add(name)
         while self.fleet.apply(*objects, check=False, arguments=["--timeout", "2"]).returncode != 0:
-            assert not self.fleet.stuck.is_set(), "the gateway refuses pods"
-        self.wanted.add(name)
+            assert not self.fleet.stuck.is_set(), "the gateway refuses new pods"
+        self.expected.add(name)
 
-    def insist(self, *arguments, until):
-        """Asks again until an answer comes: the first answer may have been lost with what gave it."""
+    def retry(self, *arguments, until):
+        """Repeats the command until it succeeds, or reports one of `until`: the first answer may have been lost in a kill."""
         while True:
             done = self.fleet.ctl(*arguments, "--timeout", "2", check=False)
-            if done.returncode == 0 or any(word in done.stderr for word in until):
+            if done.returncode == 0 or any(text in done.stderr for text in until):
                 return
 
     def end(self):
         self.ending.set()
         self.join(120)
-        assert not self.is_alive(), "the operator's last question is not answered"
+        assert not self.is_alive(), "the operator's last request was not answered"
         if self.error:
             raise self.error
 
@@ -82,8 +82,8 @@ class Storm:
         self.passed += packet.kind == "PUBLISH" and packet.messages[0].get("type") in KINDS
         return False
 
-    def blow(self):
-        """The network is bad from now on."""
+    def start_faults(self):
+        """Makes the network unreliable from now on."""
         exchange = message(payload=lambda m: m.get("type") in KINDS)
 
         def some(percent):
@@ -92,7 +92,7 @@ class Storm:
         self.rules = [self.proxy.hold(self.passes_), self.proxy.drop(some(8)), self.proxy.duplicate(some(8)),
                       self.proxy.delay(some(10), 0.2)]
 
-    def calm(self):
+    def stop_faults(self):
         for rule in self.rules:
             rule.release() if rule.action_ == "hold" else rule.end()
             self.counts[rule.action_] += len(rule.touched)
@@ -100,15 +100,15 @@ class Storm:
         self.proxy.heal()
 
     def wait_for_traffic(self):
-        """Until some messages of the handshake have passed, so that a blow falls in its midst; or none come."""
+        """Waits for some messages of the handshake, so that a fault hits it in progress; gives up if there are none."""
         goal = self.passed + self.chance.randrange(1, 12)
         try:
             self.proxy.wait_until(lambda: self.passed >= goal, "traffic", 1)
         except AssertionError:
             self.counts["quiet"] += 1
 
-    def strike(self):
-        """One blow; returns whether it killed something."""
+    def inject_fault(self):
+        """Injects one fault; returns whether it killed a process."""
         self.wait_for_traffic()
         victim = self.chance.choices(["berthd", "agent", "broker", "link", "partition"], [5, 6, 1, 1, 2])[0]
         self.counts[victim] += 1
@@ -132,7 +132,7 @@ def stormy(fleet, proxy, broker, tmp_path):
     fleet.stuck = threading.Event()
     fleet.start_gateway(port=proxy.port)
     for node in NODES:
-        # Of the size of the claims: each volume serves one.
+        # Volumes as large as the claims: one for each.
         fleet.start_agent(node, port=proxy.port, capacity={"cpu": "8", "memory": "4Gi", "pods": "40"},
                           volumes=[f"data-{n}={tmp_path / node / str(n)}:1Mi" for n in range(KILLS)])
     for node in NODES:
@@ -143,22 +143,22 @@ def stormy(fleet, proxy, broker, tmp_path):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_storm_of_kills_under_load_leaves_every_wanted_pod_running_once(stormy, proxy, broker, tmp_path, seed):
+def test_a_storm_of_kills_under_load_leaves_every_expected_pod_running_once(stormy, proxy, broker, tmp_path, seed):
     storm = Storm(stormy, proxy, broker, seed)
-    kills, operator_number, wanted, ever = 0, 0, set(), set()
+    kills, operator_number, expected, ever = 0, 0, set(), set()
     while kills < KILLS:
         operator_number += 1
         operator = Operator(stormy, tmp_path, seed * 1000 + operator_number)
-        operator.number, operator.wanted = len(ever), wanted
-        storm.blow()
+        operator.number, operator.expected = len(ever), expected
+        storm.start_faults()
         operator.start()
-        goal = min(kills + KILLS_BETWEEN_CALMS, KILLS)
+        goal = min(kills + KILLS_PER_BURST, KILLS)
         while kills < goal:
-            kills += storm.strike()
-        storm.calm()
+            kills += storm.inject_fault()
+        storm.stop_faults()
         operator.end()
-        wanted, ever = operator.wanted, ever | operator.all
-        wait_each_runs_once(stormy, *wanted, timeout_s=90)
+        expected, ever = operator.expected, ever | operator.all
+        wait_each_runs_once(stormy, *expected, timeout_s=90)
     for name in ever:
-        assert starts(name, tmp_path) == 1 if name in wanted else starts(name, tmp_path) <= 1, name
+        assert starts(name, tmp_path) == 1 if name in expected else starts(name, tmp_path) <= 1, name
     print(f"seed {seed}: {kills} kills, {len(ever)} pods; {dict(storm.counts)}")

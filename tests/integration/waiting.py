@@ -1,4 +1,4 @@
-"""Waiting for events, never for a time: conditions with a deadline that is generous to a busy machine."""
+"""Waiting for conditions rather than for fixed times, with deadlines that suit a busy machine."""
 
 import os
 import time
@@ -7,13 +7,13 @@ DEADLINE_S = 30.0
 
 
 def patience(seconds=None):
-    """The deadline to use: BERTH_TEST_PATIENCE multiplies all of them (emulators, sanitizers)."""
+    """The deadline in seconds; BERTH_TEST_PATIENCE scales all deadlines (for emulators and sanitizers)."""
     return (DEADLINE_S if seconds is None else seconds) * float(os.environ.get("BERTH_TEST_PATIENCE", "1"))
 
 
 def wait_until(condition, what, timeout_s=None):
-    """Asks until condition() is true and returns its value. `what` completes "waited in vain for ..."; an
-    AssertionError of the condition counts as not yet, and is told at the deadline."""
+    """Polls condition() until it is true and returns its value. `what` completes "timed out waiting for ...". An
+    AssertionError raised by the condition counts as "not yet" and is reported at the deadline."""
     limit = patience(timeout_s)
     end = time.monotonic() + limit
     last = None
@@ -26,5 +26,5 @@ def wait_until(condition, what, timeout_s=None):
         except AssertionError as error:
             last = error
         if time.monotonic() > end:
-            raise AssertionError(f"waited in vain for {what} ({limit:.0f} s)" + (f": {last}" if last else ""))
-        time.sleep(0.01)  # between two questions; nothing depends on its length
+            raise AssertionError(f"timed out waiting for {what} ({limit:.0f} s)" + (f": {last}" if last else ""))
+        time.sleep(0.01)  # polling interval; no test depends on it

@@ -1,4 +1,4 @@
-"""A small checkout in a temporary folder for the tests of the rules."""
+"""A small source tree in a temporary folder, for the tests of the rules."""
 
 import sys
 from pathlib import Path
@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 @pytest.fixture
 def tree(tmp_path):
-    """tree({"core/a.cc": text, ...}): those files, as the rules see them."""
+    """tree({"core/a.cc": text, ...}) creates the files and returns a Tree of them."""
     from source import Tree
 
     def make(files):

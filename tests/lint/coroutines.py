@@ -1,6 +1,6 @@
-"""Coroutine shapes that GCC 12 compiles to wrong code (double free, use after free), and those that hide them.
+"""Finds uses of coroutines that GCC 12 miscompiles (double free, use after free), or that can hide such a use.
 
-A co_await stands alone, is a whole initialiser or assignment, or all of a co_return.
+A co_await must be a statement of its own, a whole initialiser or assignment, or the whole operand of a co_return.
 """
 
 import re
@@ -11,16 +11,16 @@ AWAIT = re.compile(r"\bco_await\b")
 SUSPENDS = re.compile(r"\bco_(?:await|yield|return)\b")
 RETURNS_TASK = re.compile(r"\b(?:asio::)?(?:awaitable|Task|task)(?:\s*<[^;{}()]*>)?\s+(?:\w+::)*(\w+)\s*\(")
 CATCH = re.compile(r"\bcatch\s*\(")
-TERNARY = "co_await inside ?: is compiled wrongly by GCC 12; write if/else with one co_await statement in each"
+TERNARY = "GCC 12 miscompiles co_await inside ?:; write if/else with one co_await statement in each branch"
 LARGER = "co_await inside a larger expression; write 'auto x = co_await ...;' and use x"
-BRACED = ("a braced temporary as a coroutine's argument is freed twice by GCC 12; name it first: "
+BRACED = ("GCC 12 frees a braced temporary passed to a coroutine twice; use a named variable: "
           "'T request{...}; co_await f(std::move(request));'")
-IN_CATCH = "co_await inside catch; note the error, leave the catch, then wait"
-CAPTURE = "a lambda coroutine with captures outlives them; pass what it needs as parameters by value"
+IN_CATCH = "co_await inside catch is not allowed; save the error, leave the handler, then co_await"
+CAPTURE = "a lambda coroutine may outlive its captures; pass values as parameters instead"
 
 
 def statement_start(text, offset):
-    """Offset behind the ; { or } before offset, over bracketed pairs."""
+    """Offset behind the last ; { or } before offset, skipping bracketed pairs."""
     depth = 0
     for at in range(offset - 1, -1, -1):
         char = text[at]
@@ -48,7 +48,7 @@ def opener(text, close):
 
 
 def bad_before(text, offset):
-    """Why what stands before a co_await does not let it be a statement, an initialiser or a co_return; or None."""
+    """The complaint if the text before a co_await makes it part of a larger expression; else None."""
     head = text[statement_start(text, offset):offset]
     if "?" in head:
         return TERNARY
@@ -68,7 +68,7 @@ def bad_before(text, offset):
 
 
 def operand_end(text, offset):
-    """Offset of the first character behind the co_await's operand: a name, calls, subscripts, template arguments."""
+    """Offset behind the operand of a co_await: a name with calls, subscripts and template arguments."""
     at = offset
     while at < len(text):
         char = text[at]
@@ -91,14 +91,14 @@ def operand_end(text, offset):
 
 
 def braced_argument(text, start, end):
-    """Offset of a braced temporary that is an argument of a call between start and end; or None. Lambdas are not."""
+    """Offset of a braced temporary that is an argument of a call between start and end; or None. Ignores lambdas."""
     for match in re.finditer(r"[(,]\s*(?:[\w:]+(?:<[\w\s:,*&<>]*>)?\s*)?\{", text[start:end]):
         return start + match.start() + 1
     return None
 
 
 def lambdas(text):
-    """(offset, captures, body start, body end) of each lambda."""
+    """Yields (offset, captures, body start, body end) of each lambda."""
     for match in re.finditer(r"\[", text):
         start = match.start()
         before = text[:start].rstrip()
@@ -134,7 +134,7 @@ def check_text(path, text, coroutine_names):
     if coroutine_names:
         for match in re.finditer(r"\b(?:" + "|".join(sorted(coroutine_names)) + r")\s*\(", text):
             if re.search(r"co_await[\w\s:.>-]*$", text[:match.start()]):
-                continue  # judged above
+                continue  # checked above
             at = braced_argument(text, match.end() - 1, matching(text, match.end() - 1))
             if at is not None:
                 yield Finding(path, line_of(text, at), BRACED)

@@ -1,4 +1,5 @@
-"""Who may include whom, one library in one home, and what core and the plugins may not ask the machine for."""
+"""Dependencies: which folder may include which, each library in one .cc file, and no clocks, randomness, environment,
+sleeps or threads in core and plugins."""
 
 import re
 
@@ -43,7 +44,7 @@ def library(name):
     return name.rsplit("/", 1)[-1]
 
 
-# A project of its own, that a reader copies out of the tree: its files name each other from where they lie.
+# A stand-alone example project to copy out of the tree: its files include each other by relative path.
 OWN_PROJECT = "tests/integration/own_plugin/"
 
 
@@ -58,28 +59,28 @@ def check_include(path, line, quote, name):
                                       '"core/status.h"')
         elif there not in MAY_INCLUDE.get(here, {there}):
             yield Finding(path, line, f"{here} may not include {there}; allowed: "
-                                      f"{', '.join(sorted(MAY_INCLUDE[here]))}. Put a seam in core, or move the code")
+                                      f"{', '.join(sorted(MAY_INCLUDE[here]))}. Define an interface in core, or move the code")
         return
     asio = name == "asio.hpp" or name.startswith(("asio/", "boost/"))
     if library(name) in ONE_HOME and path.endswith(".h"):
-        yield Finding(path, line, f"{library(name)} in a header; keep it in its one .cc and forward-declare its structs")
+        yield Finding(path, line, f"{library(name)} in a header; include it in its one .cc file only and forward-declare its structs")
     if asio and path.endswith(".h"):
-        yield Finding(path, line, "Asio in a header costs every includer 4 to 20 s; keep it in a .cc behind a "
-                                  "std::unique_ptr<Impl>")
+        yield Finding(path, line, "Asio in a header adds 4 to 20 s to the compile time of every includer; include it "
+                                  "in a .cc file, behind a std::unique_ptr<Impl>")
     if here == "tests":
         return
     if name in THREADS:
-        yield Finding(path, line, f"<{name}>: the daemon is single-threaded; do the work in a turn of the event loop")
+        yield Finding(path, line, f"<{name}>: the daemon is single-threaded; do the work in the event loop")
     if here in PURE and (asio or (name.endswith(".h") and library(name) != "cJSON.h") or "/" in
                          name.removesuffix("cjson/cJSON.h")):
         yield Finding(path, line, f"{here} includes <{name}>; it may use only the C++ standard library and {here}'s "
-                                  "own headers: put a seam in core and implement it outside")
+                                  "own headers: define an interface in core and implement it elsewhere")
     if here in PURE and name in ("chrono", "random", "fstream", "filesystem"):
-        yield Finding(path, line, f"{here} includes <{name}>; use the seams Clock, Random or Store instead")
+        yield Finding(path, line, f"{here} includes <{name}>; use the interfaces Clock, Random or Store instead")
 
 
 def is_call(text, start):
-    """Not a member (x.time(), x->time()) and not a declaration (Millis time())."""
+    """Whether this is a call of a free function: neither a member (x.time(), x->time()) nor a declaration (Millis time())."""
     before = text[:start].rstrip(" \t")
     if before.endswith((".", "->", "~")):
         return False
@@ -96,7 +97,7 @@ def check_tokens(path, text):
         return
     for match in THREAD_USE.finditer(text):
         yield Finding(path, line_of(text, match.start()),
-                      f"{match.group(0)}: no thread and no mutex; do the work in a turn of the event loop")
+                      f"{match.group(0)}: threads and mutexes are not allowed; do the work in the event loop")
     if here not in PURE:
         return
     for pattern, what, instead in IMPURE:
@@ -104,7 +105,7 @@ def check_tokens(path, text):
             if match.group(0).endswith("(") and not is_call(text, match.start()):
                 continue
             yield Finding(path, line_of(text, match.start()),
-                          f"{match.group(0).rstrip('( ')} {what}, which {here} may not; {instead}")
+                          f"{match.group(0).rstrip('( ')} {what}, which is not allowed in {here}; {instead}")
 
 
 def check(tree):
@@ -117,6 +118,6 @@ def check(tree):
             if library(match.group(2)) in ONE_HOME and path.endswith(".cc") and room(path) != "tests":
                 homes.setdefault(library(match.group(2)), []).append((path, line))
         yield from check_tokens(path, masked(tree.text(path)))
-    for name, places in sorted(homes.items()):
-        for path, line in places[1:]:
-            yield Finding(path, line, f"{name} has its home in {places[0][0]} already; one library, one .cc: call that")
+    for name, users in sorted(homes.items()):
+        for path, line in users[1:]:
+            yield Finding(path, line, f"{name} is already included in {users[0][0]}; only one .cc file may include it: call that")

@@ -1,4 +1,4 @@
-"""A README of at most 60 lines in every room, and CMake lists that name exactly the sources that exist."""
+"""A README of at most 60 lines in every top-level folder, and CMake lists that name exactly the existing sources."""
 
 import posixpath
 import re
@@ -6,7 +6,7 @@ import re
 from source import ROOMS, Finding
 
 README_LINES = 60
-PROTOCOL_PAGE = "transports/README.md"  # a stranger writes an agent from it alone, so it is as long as the protocol
+PROTOCOL_PAGE = "transports/README.md"  # the protocol specification: as long as needed to write an agent from it
 SOURCE = re.compile(r"(?<![\w./${}-])((?:\$\{[A-Z_]+\}/)?[\w./-]+\.cc)\b")
 GENERATED = re.compile(r"\$\{CMAKE_(?:CURRENT_)?BINARY_DIR\}/\S+|\bconfigure_file\s*\([^)]*\)")
 VARIABLES = ("${CMAKE_SOURCE_DIR}/", "${PROJECT_SOURCE_DIR}/")
@@ -15,15 +15,15 @@ VARIABLES = ("${CMAKE_SOURCE_DIR}/", "${PROJECT_SOURCE_DIR}/")
 def check_readmes(tree):
     for name in ROOMS:
         if any(path.startswith(name + "/") for path in tree.paths) and f"{name}/README.md" not in tree.paths:
-            yield Finding(f"{name}/README.md", 1, "missing; say what lives here, what does not, and where to start")
+            yield Finding(f"{name}/README.md", 1, "missing; say what this folder contains, what it does not, and where to start")
     if "README.md" not in tree.paths:
-        yield Finding("README.md", 1, "missing; the root needs one: what Berth is, and how to build and try it")
+        yield Finding("README.md", 1, "missing; say what Berth is, and how to build and try it")
     for path in tree.paths:
         if path.endswith("/README.md") and path != PROTOCOL_PAGE:
             lines = tree.text(path).count("\n")
             if lines > README_LINES:
-                yield Finding(path, README_LINES, f"{lines} lines, at most {README_LINES}: a page; move what is "
-                                                  "reference into a file beside it")
+                yield Finding(path, README_LINES, f"{lines} lines, at most {README_LINES}; move reference "
+                                                  "material into a file beside it")
 
 
 def check_sources(tree):
@@ -42,10 +42,10 @@ def check_sources(tree):
                     source = posixpath.normpath(posixpath.join(posixpath.dirname(path), source))
                 listed.add(source)
                 if source not in known:
-                    yield Finding(path, number, f"{name} is listed and does not exist; add the file or take the line out")
+                    yield Finding(path, number, f"{name} is listed but does not exist; add the file or remove the line")
     for path in tree.paths:
         if path.endswith(".cc") and path not in listed:
-            yield Finding(path, 1, "no CMake file lists this source, so nothing builds it; add it to target_sources(...) "
+            yield Finding(path, 1, "not listed in any CMake file, so it is never built; add it to target_sources(...) "
                                    "or berth_test(...), or delete it")
 
 

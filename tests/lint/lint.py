@@ -1,6 +1,6 @@
-"""The rules of the house, checked: python3 tests/lint/lint.py [--all] [--no-tidy]. Each complaint says what to do.
+"""Checks the coding rules of the repository: python3 tests/lint/lint.py [--all] [--no-tidy]. Each complaint says how to fix it.
 
-clang-tidy needs build/tidy/compile_commands.json (cmake --preset tidy); it looks at changed files, with --all at all.
+clang-tidy needs build/tidy/compile_commands.json (cmake --preset tidy); it checks changed files, or all files with --all.
 """
 
 import argparse
@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def rules(arguments, tree):
     yield "dependencies", lambda: includes.check(tree)
-    yield "coroutine shapes", lambda: coroutines.check(tree)
+    yield "coroutines", lambda: coroutines.check(tree)
     yield "sizes", lambda: sizes.check(tree)
     yield "layout", lambda: layout.check(tree)
     yield "markers and paths", lambda: markers.check(tree)
@@ -40,8 +40,8 @@ def rules(arguments, tree):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--all", action="store_true", help="clang-tidy on all files")
-    parser.add_argument("--no-tidy", action="store_true", help="leave clang-tidy out")
+    parser.add_argument("--all", action="store_true", help="run clang-tidy on all files")
+    parser.add_argument("--no-tidy", action="store_true", help="do not run clang-tidy")
     arguments = parser.parse_args()
     tree = Tree(ROOT)
     passed = failed = 0

@@ -1,4 +1,4 @@
-"""No promise of later work and no path of one machine in the tree."""
+"""No markers of unfinished work and no machine-specific paths in the tree."""
 
 import re
 
@@ -11,7 +11,7 @@ TEXT = (".cc", ".h", ".py", ".md", ".txt", ".cmake", ".json", ".sql", ".sh", ".y
 
 
 def machine_paths(root):
-    """Paths of this checkout and of people's homes, as absolute paths only ('docs/root' is none)."""
+    """Matches absolute paths of this checkout and of home directories ('docs/root' is not one)."""
     here = [re.escape(str(folder)) + r"\b" for folder in (root, root.parent) if str(folder) not in COMMON]
     return re.compile(r"(?<![\w.$})>-])(?:" + "|".join(here + [HOMES]) + ")")
 
@@ -25,9 +25,9 @@ def check(tree):
         for number, line in enumerate(tree.text(path).splitlines(), 1):
             found = MARKERS.search(line)
             if found:
-                yield Finding(path, number, f"'{found.group(0)}': do it now, or file an issue and say in the folder's "
-                                            "README what is left out")
+                yield Finding(path, number, f"'{found.group(0)}': do it now, or file an issue and document the "
+                                            "limitation in the folder's README")
             found = paths.search(line)
             if found:
-                yield Finding(path, number, f"'{found.group(0)}' exists on one machine only; use a path from the root of "
-                                            "the tree, or one that the user sets")
+                yield Finding(path, number, f"'{found.group(0)}' exists on one machine only; use a path relative to "
+                                            "the tree, or a configurable one")

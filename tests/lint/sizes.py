@@ -1,4 +1,4 @@
-"""Files of at most 500 lines (test sources 800), functions of at most 70, in the layout that clang-format gives them."""
+"""Files of at most 500 lines (tests: 800) and functions of at most 70, as formatted by clang-format."""
 
 import ast
 import re
@@ -13,7 +13,7 @@ SCOPE = re.compile(r"\bnamespace\b|\bextern\s*\"")
 
 
 def head_of(text, brace):
-    """What stands before an opening brace, from the end of the statement or block before it; and where that starts."""
+    """The text between the previous statement or block and an opening brace, and the offset where it starts."""
     start = max(text.rfind(char, 0, brace) for char in ";{}") + 1
     head = text[start:brace]
     stripped = re.sub(r"(?m)^\s*#.*$", lambda m: " " * len(m.group(0)), head)
@@ -22,7 +22,7 @@ def head_of(text, brace):
 
 
 def functions(text):
-    """(name, first line, last line) of each function body at namespace or class scope."""
+    """Yields (name, first line, last line) of each function defined at namespace or class scope."""
     at, length = 0, len(text)
     while at < length:
         brace = text.find("{", at)
@@ -34,7 +34,7 @@ def functions(text):
             continue
         close = matching(text, brace)
         if "(" in head and not re.search(r"(?<![=!<>])=(?!=)\s*[\w:<>,\s]*$", head):
-            # A constructor's initialisers in braces come before its body.
+            # Skip braced member initialisers of a constructor.
             while re.match(r"\s*(?:,\s*[\w:<>]+\s*[({]|\{)", text[close + 1:]) and re.search(r"\)\s*:(?!:)", head):
                 brace = text.find("{", close + 1)
                 close = matching(text, brace)
@@ -47,22 +47,22 @@ def check_cpp(path, text):
     for name, first, last in functions(text):
         lines = last - first + 1
         if lines > FUNCTION_LINES:
-            yield Finding(path, first, f"{name} has {lines} lines, at most {FUNCTION_LINES}; give each step a function "
-                                       "with a name of its own")
+            yield Finding(path, first, f"{name} has {lines} lines, at most {FUNCTION_LINES}; extract named functions "
+                                       "for its steps")
 
 
 def check_python(path, text):
     try:
         nodes = ast.walk(ast.parse(text))
     except SyntaxError as error:
-        yield Finding(path, error.lineno or 1, f"not Python: {error.msg}")
+        yield Finding(path, error.lineno or 1, f"not valid Python: {error.msg}")
         return
     for node in nodes:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             lines = node.end_lineno - node.lineno + 1
             if lines > FUNCTION_LINES:
-                yield Finding(path, node.lineno, f"{node.name} has {lines} lines, at most {FUNCTION_LINES}; give each "
-                                                 "step a function with a name of its own")
+                yield Finding(path, node.lineno, f"{node.name} has {lines} lines, at most {FUNCTION_LINES}; "
+                                                 "extract named functions for its steps")
 
 
 def check(tree):
@@ -73,5 +73,5 @@ def check(tree):
         lines = text.count("\n") + (not text.endswith("\n"))
         limit = TEST_FILE_LINES if room(path) == "tests" else FILE_LINES
         if lines > limit:
-            yield Finding(path, limit, f"{lines} lines, at most {limit}; split it by idea, one file each")
+            yield Finding(path, limit, f"{lines} lines, at most {limit}; split the file by subject")
         yield from check_python(path, text) if path.endswith(".py") else check_cpp(path, masked(text))

@@ -1,4 +1,4 @@
-"""The source tree as the lint rules see it: its files, and C++ text without comments and literals."""
+"""The source tree for the lint rules: its files, and C++ text without comments and literals."""
 
 import os
 import re
@@ -21,14 +21,14 @@ class Finding:
 
 
 def git(root, *arguments):
-    """Output of a git command, or None when it fails. The owner of the checkout does not matter to a lint."""
+    """Output of a git command; None if it fails. Ignores who owns the checkout (safe.directory)."""
     done = subprocess.run(["git", "-c", "safe.directory=*", "-C", str(root), *arguments], capture_output=True,
                           text=True, check=False)
     return done.stdout if done.returncode == 0 else None
 
 
 class Tree:
-    """Files of a checkout, by path from its root: what git tracks or would track; without git, what is there."""
+    """The files of a checkout by path from its root: tracked and untracked but not ignored; without git, all files."""
 
     def __init__(self, root):
         self.root = Path(root).resolve()
@@ -72,7 +72,7 @@ _LITERAL = re.compile(
 
 
 def masked(text, keep_includes=False):
-    """C++ text of the same length and lines: comments blank, literals "" or '' padded with blanks."""
+    """The C++ text with comments and the contents of literals replaced by blanks; offsets and lines stay the same."""
 
     def blank(match):
         found = match.group(0)
@@ -110,7 +110,7 @@ _CLOSE = {"(": ")", "[": "]", "{": "}"}
 
 
 def matching(text, offset):
-    """Offset of the bracket that closes the one at offset, in masked text; the text's end when there is none."""
+    """Offset of the bracket that closes the one at offset, in masked text; the end of the text if there is none."""
     stack = []
     for at in range(offset, len(text)):
         char = text[at]

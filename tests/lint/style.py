@@ -1,4 +1,4 @@
-"""clang-format on every file; clang-tidy on what changed (against the merge base with main, or the commit before)."""
+"""clang-format on all files; clang-tidy on changed ones (against the merge base with main, or the previous commit)."""
 
 import os
 import re
@@ -11,7 +11,7 @@ COMPLAINT = re.compile(r"^(?P<path>[^:\n]+):(?P<line>\d+):\d+: (?:error|warning)
 
 
 def base_commit(root):
-    """What to compare with: BERTH_BASE, else the merge base with main, else the commit before; None: no history."""
+    """The commit to compare with: $BERTH_BASE, else the merge base with main, else the previous commit; None if none."""
     named = os.environ.get("BERTH_BASE")
     if named:
         return named
@@ -24,7 +24,7 @@ def base_commit(root):
 
 
 def changed(tree):
-    """Paths that differ from the base commit, uncommitted and new files included; all when there is no base."""
+    """Paths that differ from the base commit, including uncommitted and new files; all paths if there is no base."""
     base = base_commit(tree.root)
     if base is None:
         return set(tree.paths)
@@ -36,7 +36,7 @@ def changed(tree):
 
 
 def to_tidy(tree, all_files):
-    """The .cc files to check: those changed, and for a changed header its own .cc or else one that includes it."""
+    """The .cc files to check: changed ones, and for a changed header its own .cc file or else one that includes it."""
     sources = [path for path in tree.paths if path.endswith(".cc")]
     if all_files:
         return sources
@@ -67,10 +67,10 @@ def check_format(tree):
         done = subprocess.run(["clang-format-19", "--dry-run", "-Werror", *chunk], cwd=tree.root, capture_output=True,
                               text=True, check=False)
         if done.returncode:
-            places = {(f.path, f.line) for f in findings(tree, done.stderr, chunk[0], "clang-format failed")}
-            for path in sorted({path for path, _ in places}):
-                line = min(n for p, n in places if p == path)
-                yield Finding(path, line, f"not in the repository's format; run clang-format-19 -i {path}")
+            lines = {(f.path, f.line) for f in findings(tree, done.stderr, chunk[0], "clang-format failed")}
+            for path in sorted({path for path, _ in lines}):
+                line = min(n for p, n in lines if p == path)
+                yield Finding(path, line, f"not formatted; run clang-format-19 -i {path}")
 
 
 def check_tidy(tree, paths, build):

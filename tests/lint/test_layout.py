@@ -1,4 +1,4 @@
-"""READMEs and CMake lists."""
+"""The rules for READMEs and CMake lists."""
 
 import layout
 
@@ -9,12 +9,12 @@ def messages(tree, files):
     return [str(finding) for finding in layout.check(tree(README | files))]
 
 
-def test_each_room_has_a_readme_of_a_page(tree):
+def test_each_folder_has_a_readme_of_at_most_60_lines(tree):
     assert messages(tree, {"core/a.h": ""}) == []
     assert "61 lines, at most 60" in messages(tree, {"core/README.md": "x\n" * 61})[0]
 
 
-def test_a_room_without_readme_is_found(tree):
+def test_a_folder_without_a_readme_is_found(tree):
     (found,) = [str(f) for f in layout.check(tree({"README.md": "", "core/a.h": ""}))]
     assert found.startswith("core/README.md:1: missing")
 
@@ -24,12 +24,12 @@ def test_sources_are_listed_and_listed_sources_exist(tree):
     files = {"core/CMakeLists.txt": cmake, "core/a.cc": "", "core/sub/b.cc": "", "plugins/d.cc": ""}
     assert messages(tree, files) == []
     (found,) = messages(tree, files | {"core/c.cc": ""})
-    assert found.startswith("core/c.cc:1: no CMake file lists this source")
+    assert found.startswith("core/c.cc:1: not listed in any CMake file")
 
 
 def test_a_listed_source_that_is_gone_is_found(tree):
     (found,) = messages(tree, {"tests/unit/api.cmake": "berth_test(unit_api\n  SOURCES gone_test.cc)\n"})
-    assert found.startswith("tests/unit/api.cmake:2: gone_test.cc is listed and does not exist")
+    assert found.startswith("tests/unit/api.cmake:2: gone_test.cc is listed but does not exist")
 
 
 def test_a_generated_source_needs_no_file(tree):

@@ -1,4 +1,4 @@
-"""Markers and machine paths. The words are joined here so that this file passes its own rule."""
+"""Markers and machine-specific paths. They are split here so that this file passes the rule."""
 
 import markers
 import pytest

@@ -1,4 +1,4 @@
-"""The README's plots are what tests/bench/plot.py draws of the committed figures."""
+"""The README's plots match what tests/bench/plot.py draws from the committed figures."""
 
 import sys
 from pathlib import Path
@@ -12,9 +12,9 @@ import plot  # noqa: E402
 
 
 @pytest.mark.parametrize("key", plot.PLOTS)
-def test_a_plot_is_what_the_committed_figures_make(key):
+def test_a_plot_matches_the_committed_figures(key):
     drawn = (plot.FIGURES / f"{key}.svg").read_text(encoding="utf-8")
-    assert drawn == plot.draw(key, *plot.figures()), "tests/bench/plot.py draws it anew"
+    assert drawn == plot.draw(key, *plot.figures()), "run tests/bench/plot.py to redraw it"
     assert f"tests/bench/figures/{key}.svg" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 

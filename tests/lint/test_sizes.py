@@ -1,4 +1,4 @@
-"""Lengths are measured as a reader would count them."""
+"""The lengths of files and functions are measured correctly."""
 
 import sizes
 
@@ -24,7 +24,7 @@ def test_a_function_of_71_lines_is_found_and_one_of_70_is_not(tree):
     assert found.startswith("core/a.cc:3: A::f has 71 lines")
 
 
-def test_a_function_counts_with_its_whole_head(tree):
+def test_a_functions_length_includes_its_head(tree):
     head = "A::A(int x)\n    : x_{x},\n      y_(2),\n      z_{3} {\n"
     (found,) = messages(tree, "core/a.cc", head + lines(66) + "}\n")
     assert "A::A has 71 lines" in found

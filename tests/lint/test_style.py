@@ -1,4 +1,4 @@
-"""clang-format, clang-tidy and the choice of files, on a real small checkout."""
+"""clang-format, clang-tidy and the selection of files, on a small real checkout."""
 
 import json
 import shutil
@@ -14,7 +14,7 @@ HERE = Path(__file__).resolve().parents[2]
 
 @pytest.fixture
 def checkout(tmp_path):
-    """A git checkout with the repository's own style files; commit(files) writes and commits."""
+    """commit(files) writes and commits files in a git checkout with this repository's style files; returns its Tree."""
     for name in (".clang-format", ".clang-tidy"):
         shutil.copy(HERE / name, tmp_path / name)
 
@@ -35,7 +35,7 @@ def checkout(tmp_path):
     return commit
 
 
-def test_a_misformatted_file_is_named_with_the_command_that_mends_it(checkout):
+def test_a_misformatted_file_is_named_with_the_command_that_fixes_it(checkout):
     tree = checkout({"core/a.cc": "int  x;\n", "core/b.cc": "int y;\n"})
     (finding,) = style.check_format(tree)
     assert finding.path == "core/a.cc" and "clang-format-19 -i core/a.cc" in finding.message

@@ -1,4 +1,4 @@
-// What must hold in every state, and that a good state can be reached from it.
+// The checks of a state: its invariants, and whether a good state is reachable without faults.
 #include <algorithm>
 
 #include "tests/model/model.h"
@@ -7,12 +7,12 @@ namespace berth::model {
 
 namespace {
 
-// S5 for one of the two ledgers.
+// S5, for one of the two ledgers.
 bool bound_is_true(const State& state, const Ledger& ledger, int pod) {
   const Held& row = ledger.row[pod];
   if (row.phase() != Phase::bound) return true;
-  const Device& device = state.device[node_of(state.place[row.epoch])];
-  if (device.incarnation != incarnation_of(state.place[row.epoch])) return true;
+  const Device& device = state.device[node_of(state.placement[row.epoch])];
+  if (device.incarnation != incarnation_of(state.placement[row.epoch])) return true;
   const SlotState slot = device.slot[pod].slot();
   return device.slot[pod].epoch == row.epoch && (slot == SlotState::running || slot == SlotState::finished);
 }
@@ -25,7 +25,7 @@ unsigned epochs_of(const State& state, int pod) {
   return mask;
 }
 
-// S8: a node has room for one; finished slots, and those that had finished before they were stopped, take none.
+// S8: a node has capacity for one pod; slots that have finished, before a stop or not, are not charged.
 bool is_overfull(const Device& device) {
   const auto charged = [](const Held& held) {
     return held.epoch != 0 && held.slot() != SlotState::finished && held.state != kStoppingFinished;
@@ -36,60 +36,61 @@ bool is_overfull(const Device& device) {
 }  // namespace
 
 const char* Machine::check(const State& state) const {
-  if (state.live.next < state.flash.next) return "S1: the next epoch went back";
+  if (state.live.next < state.flash.next) return "S1: the next epoch decreased";
   for (int pod = 0; pod < options_.pods; ++pod) {
     const unsigned mine = epochs_of(state, pod);
     if ((state.device[0].alive & mine) != 0 && (state.device[1].alive & mine) != 0) {
       return "S4: the pod runs on two nodes";
     }
     if (!bound_is_true(state, state.live, pod) || !bound_is_true(state, state.flash, pod)) {
-      return "S5: phase bound, but the node's slot is not running or finished at this epoch";
+      return "S5: the row is bound, but the node's slot is not running or finished with this epoch";
     }
   }
   for (int node = 0; node < kNodes; ++node) {
     const Device& device = state.device[node];
-    if (is_overfull(device)) return "S8: more was admitted than the node has";
+    if (is_overfull(device)) return "S8: the node admitted more than its capacity";
     for (int pod = 0; pod < options_.pods; ++pod) {
       const int e = device.slot[pod].epoch;
       const bool settled = state.live.waiting == 0 && state.flash.waiting == 0;
       if (e != 0 && settled && (!state.live.knows(e) || !state.flash.knows(e))) {
-        return "S7: a slot without row and release-list entry";
+        return "S7: a slot has neither a row nor a release-list entry";
       }
-      if (options_.mutant == Mutant::none && e != 0 && device.high[pod] < e) return "N2: a slot above hi";
+      if (options_.mutant == Mutant::none && e != 0 && device.high[pod] < e)
+        return "N2: the epoch of a slot is above hi";
     }
     for (int sent = 1; sent <= options_.epochs; ++sent) {
       if (!has(state.finals, sent) || node_of(state.sent[sent]) != node) continue;
       if (device.slot[pod_of(state.sent[sent])].epoch == sent || has(device.alive, sent)) {
-        return "final: Rejected, Stale or Released was sent, yet the slot lives";
+        return "FINAL: the slot is alive although Rejected, Stale or Released was sent";
       }
     }
   }
   return nullptr;
 }
 
-bool Machine::is_home(const State& state, int node, int pod) const {
+bool Machine::is_placed_on(const State& state, int node, int pod) const {
   const int e = state.live.row[pod].epoch;
-  return e != 0 && node == node_of(state.place[e]);
+  return e != 0 && node == node_of(state.placement[e]);
 }
 
-// Every row is bound and its workload runs, there and nowhere else; nothing is owed.
+// Every row is bound, its workload runs on its node and nowhere else, and no release is pending.
 bool Machine::is_good(const State& state) const {
   if (!(state.live == state.flash) || state.live.entries != 0 || state.live.waiting != 0) return false;
   for (int node = 0; node < kNodes; ++node) {
     const Device& device = state.device[node];
     if (device.booting != 0) return false;
-    unsigned wanted = 0;
+    unsigned expected = 0;
     for (int pod = 0; pod < options_.pods; ++pod) {
       const Held& row = state.live.row[pod];
       const Held& slot = device.slot[pod];
-      if (!is_home(state, node, pod)) {
+      if (!is_placed_on(state, node, pod)) {
         if (slot.epoch != 0) return false;
         continue;
       }
       if (row.phase() != Phase::bound || slot.epoch != row.epoch || slot.slot() != SlotState::running) return false;
-      wanted |= bit(row.epoch);
+      expected |= bit(row.epoch);
     }
-    if (device.alive != wanted) return false;
+    if (device.alive != expected) return false;
   }
   return true;
 }
@@ -110,12 +111,12 @@ bool Machine::advance_device(State& state, int node) const {
   return !(state == before);
 }
 
-// Each node that has still to answer is asked; its newest listing is read.
+// A node that has not listed its slots yet is asked, and its listing is read.
 bool Machine::advance_listing(State& state) const {
   for (int node = 0; node < kNodes; ++node) {
     if (!has(state.live.waiting, node)) continue;
-    State next = deliver_list(state, node, {kList, 0, 1, state.live.speaker}, true);
-    if (next.superseded != 0 && next.live.speaker == kSecond) {
+    State next = deliver_list(state, node, {kList, 0, 1, state.live.sender}, true);
+    if (next.superseded != 0 && next.live.sender == kSecond) {
       next = raise_term(next);
     } else {
       next = read_listing(next, node);
@@ -128,7 +129,7 @@ bool Machine::advance_listing(State& state) const {
   return false;
 }
 
-// Answer in hand: read it. Else deliver the request. The first that changes something is the step.
+// Reads an answer in the network, or else delivers the request; the first that changes the state is the step.
 bool Machine::advance_exchange(State& state, int kind, int e) const {
   const auto differs = [&](State next) {
     settle(next);
@@ -157,16 +158,16 @@ bool Machine::advance(State& state) const {
   for (int node = 0; node < kNodes; ++node) {
     if (advance_device(state, node)) return true;
   }
-  if (state.superseded != 0 && state.live.speaker == kSecond) {
+  if (state.superseded != 0 && state.live.sender == kSecond) {
     state = raise_term(state);
     settle(state);
     return true;
   }
   if (advance_listing(state)) return true;
-  constexpr int kAsks[] = {-1, kPreBind, kBind, kBind, kRelease};  // by phase
+  constexpr int kRequestOf[] = {-1, kPreBind, kBind, kBind, kRelease};  // by phase
   for (int pod = 0; pod < options_.pods; ++pod) {
     const Held row = state.live.row[pod];
-    if (row.epoch != 0 && advance_exchange(state, kAsks[row.state], row.epoch)) return true;
+    if (row.epoch != 0 && advance_exchange(state, kRequestOf[row.state], row.epoch)) return true;
   }
   for (int e = 1; e <= options_.epochs; ++e) {
     if (has(state.live.entries, e) && advance_exchange(state, kRelease, e)) return true;

@@ -6,7 +6,7 @@ namespace {
 
 std::string number(int value) { return std::to_string(value); }
 
-std::string speaker(int who) {
+std::string sender(int who) {
   return who == kFirst ? "" : who == kSecond ? ", from the second store" : ", from term 2";
 }
 
@@ -29,28 +29,29 @@ std::string describe(const Step& step) {
     case Step::commit: return "gateway: commit";
     case Step::crash: return "gateway: crash";
     case Step::lose_store: return "gateway: store lost";
-    case Step::raise_term: return "gateway: reads Superseded";
-    case Step::read_listing: return "gateway: reads the listing of node " + number(step.a);
+    case Step::raise_term: return "gateway: read Superseded";
+    case Step::read_listing: return "gateway: read the listing of node " + number(step.a);
     case Step::forget_entry: return "gateway: drop the release entry of epoch " + number(step.a);
     case Step::deliver:
       return std::string("network: deliver ") + kRequests[step.a] + epoch + ", floor " + number(step.c) +
-             speaker(step.d >> 1) + ((step.d & 1) != 0 ? ", refused" : "");
+             sender(step.d >> 1) + ((step.d & 1) != 0 ? ", refused" : "");
     case Step::receive:
-      return std::string("network: gateway reads ") + kAnswers[step.a] + epoch + (step.c != 0 ? ", too late" : "");
+      return std::string("network: gateway reads ") + kAnswers[step.a] + epoch +
+             (step.c != 0 ? ", after its deadline" : "");
     case Step::unsolicited_hello:
-      return "network: gateway reads an unasked Hello(" + number(step.c) + ") of node " + number(step.b);
+      return "network: gateway reads an unsolicited Hello(" + number(step.c) + ") of node " + number(step.b);
     case Step::deliver_list:
-      return "network: deliver List to node " + number(step.a) + ", floor " + number(step.b) + speaker(step.c) +
+      return "network: deliver List to node " + number(step.a) + ", floor " + number(step.b) + sender(step.c) +
              (step.d != 0 ? "" : ", the listing is lost");
     case Step::prepared: return node + "prepared" + epoch;
-    case Step::prepare_failed: return node + "cannot prepare" + epoch;
-    case Step::promise_end: return node + "promise ends," + epoch;
+    case Step::prepare_failed: return node + "preparation failed," + epoch;
+    case Step::promise_end: return node + "promise expired," + epoch;
     case Step::launch: return node + "start" + epoch;
     case Step::finish: return node + "workload finished," + epoch;
     case Step::stopped: return node + "stopped" + epoch;
     case Step::reboot: return node + "reboot";
     case Step::wipe: return node + "store lost, processes survive";
-    case Step::sweep: return node + "N0 over";
+    case Step::sweep: return node + "stops surviving workloads (N0)";
   }
   return "?";
 }

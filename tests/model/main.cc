@@ -1,5 +1,5 @@
-// berth_model: explores every state of the handshake, breadth first, and says how the first bad one is reached.
-// Exit status: 0 all states hold, 1 a violation, 2 bad arguments or out of the bound on states.
+// berth_model: explores all states of the handshake breadth first, and prints the shortest trace to a violation.
+// Exit status: 0 no violation, 1 a violation, 2 bad arguments or too many states.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -17,7 +17,7 @@ namespace {
 
 struct MutantCase {
   std::string_view name;
-  Options options;  // the smallest world in which it shows
+  Options options;  // the smallest configuration that reveals it
 };
 constexpr MutantCase kMutants[] = {
     {"bind-before-commit", {.epochs = 2, .split = true, .mutant = Mutant::bind_before_commit}},
@@ -53,7 +53,7 @@ std::uint64_t hash(const State& state) {
   return value;
 }
 
-// The states found so far, in the order found, each with the one it was found from.
+// The states found so far, in order of discovery, each with its predecessor.
 class Found {
  public:
   Found() : table_(1u << 16, kNone) {}
@@ -63,9 +63,9 @@ class Found {
   std::uint32_t parent(std::size_t index) const { return parents_[index]; }
   bool add(const State& state, std::uint32_t parent) {
     if ((states_.size() + 1) * 2 > table_.size()) grow();
-    std::uint32_t& place = table_[probe(state)];
-    if (place != kNone) return false;
-    place = static_cast<std::uint32_t>(states_.size());
+    std::uint32_t& slot = table_[probe(state)];
+    if (slot != kNone) return false;
+    slot = static_cast<std::uint32_t>(states_.size());
     states_.push_back(state);
     parents_.push_back(parent);
     return true;
@@ -104,7 +104,7 @@ class Explorer {
         return 2;
       }
     }
-    std::printf("%zu states, every one holds\n", found_.size());
+    std::printf("%zu states, no violation\n", found_.size());
     return all_can_become_good() ? 0 : 1;
   }
 
@@ -130,36 +130,36 @@ class Explorer {
     std::reverse(path.begin(), path.end());
     std::printf("%zu states; violation after %zu steps: %s\n", found_.size(), path.size(), what);
     for (std::size_t at = 0; at + 1 < path.size(); ++at) {
-      bool said = false;
+      bool printed = false;
       machine_->for_each_step(found_.at(path[at]), [&](const Step& step, const State& next, const char*) {
-        if (said || !(next == found_.at(path[at + 1]))) return;
-        said = true;
+        if (printed || !(next == found_.at(path[at + 1]))) return;
+        printed = true;
         std::printf("  %s\n", describe(step).c_str());
       });
     }
   }
 
-  // From each state, fault-free steps alone must lead to a good one. Roads that meet are walked once.
+  // From every state, fault-free steps must lead to a good one. Paths that meet are followed once.
   bool all_can_become_good() const {
     std::vector<std::uint8_t> good(found_.size(), 0);
-    std::vector<std::uint32_t> road;
+    std::vector<std::uint32_t> path;
     for (std::uint32_t start = 0; start < found_.size(); ++start) {
-      road.clear();
+      path.clear();
       State state = found_.at(start);
       std::uint32_t index = start;
       while (index == kNone || good[index] == 0) {
         if (machine_->is_good(state)) break;
-        if (index != kNone) road.push_back(index);
-        if (road.size() > 200 || !machine_->advance(state)) {
-          report("from here no good state is reached without faults", start);
+        if (index != kNone) path.push_back(index);
+        if (path.size() > 200 || !machine_->advance(state)) {
+          report("no good state is reachable without further faults", start);
           return false;
         }
         index = found_.find(state);
       }
-      for (const std::uint32_t passed : road) good[passed] = 1;
+      for (const std::uint32_t passed : path) good[passed] = 1;
       good[start] = 1;
     }
-    std::printf("every state can still reach a good one\n");
+    std::printf("a good state is reachable from every state\n");
     return true;
   }
 

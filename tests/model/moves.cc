@@ -1,4 +1,4 @@
-// What each step does.
+// The effect of each step.
 #include <algorithm>
 #include <utility>
 
@@ -26,18 +26,18 @@ State Machine::commit(State state) const {
 
 State Machine::crash(State state) const {
   state.live = state.flash;
-  state.listing = {};  // those of an earlier run are not taken for ours
-  for (int e = state.live.next; e <= kMaxEpochs; ++e) state.place[e] = 0;
+  state.listing = {};  // listings requested before the crash are ignored
+  for (int e = state.live.next; e <= kMaxEpochs; ++e) state.placement[e] = 0;
   if (is(Mutant::adopt_mode_not_durable)) state.live.waiting = 0;
   return state;
 }
 
-// A new store in the place of the lost one: it knows the nodes by the operator's list, and the pods by their manifests.
+// A new store replaces the lost one: it knows the nodes from the operator's list, and the pods from their manifests.
 State Machine::lose_store(State state) const {
   state = crash(state);
   state.live = {};
   state.live.next = state.flash.next;
-  state.live.speaker = kSecond;
+  state.live.sender = kSecond;
   state.live.waiting = kAllNodes;
   state.flash = state.live;
   state.answers = {};
@@ -52,12 +52,12 @@ State Machine::raise_term(State state) const {
     state.live.waiting = 0;
     return state;
   }
-  state.live.speaker = kSecondRaised;
+  state.live.sender = kSecondRaised;
   state.live.waiting = kAllNodes;
   return state;
 }
 
-// A placement ended by proof. A listing that was asked for before may tell of it all the same; that part is not read.
+// A placement has provably ended. A listing requested earlier may still contain it; that part is ignored.
 State Machine::end_epoch(State state, int e) const {
   for (Listing& listing : state.listing) {
     for (Held& slot : listing.slot) {
@@ -67,7 +67,7 @@ State Machine::end_epoch(State state, int e) const {
   return state;
 }
 
-// The row moves; what that means beside it.
+// Applies an event to a row, with its effects on release list and listings.
 State Machine::give_up(State state, int pod, RowEvent event) const {
   Ledger& ledger = state.live;
   Held& held = ledger.row[pod];
@@ -87,7 +87,7 @@ State Machine::give_up(State state, int pod, RowEvent event) const {
   return has(ledger.entries, ended) ? state : end_epoch(std::move(state), ended);
 }
 
-// The pods ask for so much that a node has room for one.
+// Each pod requests so much that a node can hold only one.
 bool Machine::has_room(const Device& device, int pod) const {
   return is(Mutant::admission_blind) || !is_charged(device.slot[1 - pod]);
 }
@@ -98,14 +98,14 @@ State Machine::deliver(State state, const Asked& asked, bool refuse, const char*
   const bool same = device.incarnation == incarnation_of(sent) || is(Mutant::any_incarnation);
   const bool admit = !refuse && has_room(device, pod_of(sent));
   const Reply& reply = decide_once(device, pod_of(sent), asked, same, admit);
-  if (!reply.repeats) *violation = "S6: a duplicate changes the store or is answered otherwise";
+  if (!reply.repeats) *violation = "S6: a duplicate changes the store or gets a different answer";
   device.slot = reply.device.slot;
   device.high = reply.device.high;
   device.floor = reply.device.floor;
   device.obeys = reply.device.obeys;
-  if (reply.superseded && state.live.speaker == kSecond && asked.speaker == kSecond) state.superseded = 1;
+  if (reply.superseded && state.live.sender == kSecond && asked.sender == kSecond) state.superseded = 1;
   if (reply.answer == kAnswerBits) return state;
-  const bool to_this_store = (asked.speaker == kFirst) == (state.live.speaker == kFirst);
+  const bool to_this_store = (asked.sender == kFirst) == (state.live.sender == kFirst);
   int answer = reply.answer;
   if (answer == kHello1 && device.incarnation != 1) answer = kHello2;
   if (to_this_store) state.answers[asked.e] |= bit(answer);
@@ -120,23 +120,23 @@ State Machine::deliver_list(State state, int node, const Asked& asked, bool answ
   device.floor = reply.device.floor;
   device.obeys = reply.device.obeys;
   if (reply.superseded) {
-    if (state.live.speaker == kSecond && asked.speaker == kSecond) state.superseded = 1;
+    if (state.live.sender == kSecond && asked.sender == kSecond) state.superseded = 1;
   } else if (answered) {
-    state.listing[node] = {byte(1 + asked.speaker), device.slot};
+    state.listing[node] = {byte(1 + asked.sender), device.slot};
   }
   return state;
 }
 
-// Only a listing asked for under the present term tells anything (P8).
+// Only a listing requested in the current term counts (P8).
 State Machine::read_listing(State state, int node) const {
   const Listing listing = state.listing[node];
   state.listing[node] = {};
-  if (listing.speaker != 1 + state.live.speaker) return state;
+  if (listing.sender != 1 + state.live.sender) return state;
   for (int pod = 0; pod < kPods; ++pod) {
     const Held slot = listing.slot[pod];
     if (slot.epoch == 0) continue;
     if (state.live.row[pod].epoch == slot.epoch) {
-      // How it ended stands in its status, which is asked for.
+      // The outcome is in the pod's status, which is requested.
       if (slot.slot() == SlotState::finished) state.answers[slot.epoch] |= bit(kFinished);
     } else if (!has(state.live.entries, slot.epoch)) {
       state = adopt(state, pod, slot);
@@ -147,11 +147,11 @@ State Machine::read_listing(State state, int node) const {
   return state;
 }
 
-// A slot that no row explains (core/handshake/rules.md, Comparison).
+// A slot without a row (core/handshake/rules.md, Comparison).
 State Machine::adopt(State state, int pod, Held slot) const {
   Ledger& ledger = state.live;
   Held& row = ledger.row[pod];
-  state.place[slot.epoch] = state.sent[slot.epoch];  // no other incarnation of the node can hold it
+  state.placement[slot.epoch] = state.sent[slot.epoch];  // no other incarnation of the node can hold it
   const bool is_alive = slot.slot() == SlotState::running || slot.slot() == SlotState::stopping;
   const bool other_wins = row.epoch != 0 && (row.epoch > slot.epoch || !is_alive);
   const bool held = slot.slot() == SlotState::preparing || slot.slot() == SlotState::prepared;
@@ -185,7 +185,7 @@ State Machine::receive(State state, int e, int answer, bool promise_passed) cons
 
 State Machine::unsolicited_hello(State state, int pod, int incarnation) const {
   const Held& row = state.live.row[pod];
-  if (!is_unsolicited_believed(state, row.epoch, row.phase(), incarnation)) return state;
+  if (!is_unsolicited_accepted(state, row.epoch, row.phase(), incarnation)) return state;
   return give_up(state, pod, RowEvent::hello);
 }
 

@@ -1,5 +1,5 @@
-// What goes without saying after a step: a decision is committed, what may be sent is in the network, and messages that
-// can change nothing any more are forgotten, so that states that differ in them alone are one.
+// Implied after every step: decisions are committed, sendable messages enter the network, and messages that can no
+// longer change anything are removed, so that states that differ only in such messages become equal.
 #include <algorithm>
 
 #include "tests/model/model.h"
@@ -8,19 +8,17 @@ namespace berth::model {
 
 namespace {
 
-std::uint16_t mask_of(int speaker, int floor) {
-  return static_cast<std::uint16_t>(1 << (speaker * kFloors + floor - 1));
-}
+std::uint16_t mask_of(int sender, int floor) { return static_cast<std::uint16_t>(1 << (sender * kFloors + floor - 1)); }
 
-// All floors of one speaker up to this one.
-std::uint16_t up_to(int speaker, int floor) {
-  return static_cast<std::uint16_t>(((1 << floor) - 1) << (speaker * kFloors));
+// All floors of one sender, up to this one.
+std::uint16_t up_to(int sender, int floor) {
+  return static_cast<std::uint16_t>(((1 << floor) - 1) << (sender * kFloors));
 }
 
 // P10: the lowest epoch of any live row or release-list entry of that node; with none, the next epoch.
 int floor_of(const State& state, int node) {
   for (int e = 1; e < state.live.next; ++e) {
-    if (state.live.knows(e) && node_of(state.place[e]) == node) return e;
+    if (state.live.knows(e) && node_of(state.placement[e]) == node) return e;
   }
   return state.live.next;
 }
@@ -30,7 +28,7 @@ int request_of(Phase phase) {
   switch (phase) {
     case Phase::prebind: return kPreBind;
     case Phase::bind:
-    case Phase::bound: return kBind;  // bound: the comparison asks again
+    case Phase::bound: return kBind;  // bound: sent again by the comparison
     case Phase::release: return kRelease;
     case Phase::none: return -1;
   }
@@ -65,9 +63,10 @@ const char* Machine::send(State& state, int kind, int e) const {
   if (kind == kBind && !phase_is_durable && !is(Mutant::bind_before_commit)) {
     violation = "S3: Bind sent before phase bind was durable";
   }
-  if (state.sent[e] != 0 && state.sent[e] != state.place[e]) violation = "S2: one epoch was sent to two places";
-  state.sent[e] = state.place[e];
-  state.requests[kind][e - 1] |= mask_of(state.live.speaker, floor_of(state, node_of(state.place[e])));
+  if (state.sent[e] != 0 && state.sent[e] != state.placement[e])
+    violation = "S2: one epoch was sent with two placements";
+  state.sent[e] = state.placement[e];
+  state.requests[kind][e - 1] |= mask_of(state.live.sender, floor_of(state, node_of(state.placement[e])));
   return violation;
 }
 
@@ -86,24 +85,24 @@ const char* Machine::send_all(State& state) const {
   }
   for (int node = 0; node < kNodes; ++node) {
     if (!options_.list && !has(state.live.waiting, node)) continue;
-    state.lists[node] |= mask_of(state.live.speaker, floor_of(state, node));
+    state.lists[node] |= mask_of(state.live.sender, floor_of(state, node));
   }
   return violation;
 }
 
-// It leans on what check() asserts: hi and floor are never lost but by a wipe, and the gateway reads an answer by its
-// exact epoch and its store. Where a mutant breaks that, nothing of the kind is forgotten.
+// Relies on what check() asserts: hi and floor are lost only in a wipe, and the gateway matches answers by exact epoch
+// and store. For mutants that break this, the affected messages are kept.
 void Machine::forget(State& state) const {
   for (int e = 1; e <= options_.epochs; ++e) {
     if (state.sent[e] == 0) continue;
-    // In adopt mode a slot may still make it known again.
+    // In adopt mode a listed slot may still bring the epoch back.
     const bool adopting = state.live.waiting != 0 || state.flash.waiting != 0;
     const bool dead = !adopting && !state.live.knows(e) && !state.flash.knows(e) && e < state.flash.next;
     forget_answers(state, e, dead);
     forget_requests(state, e, dead);
   }
   for (int node = 0; node < kNodes; ++node) forget_lists(state, node);
-  if (state.live.speaker != kSecond && state.flash.speaker != kSecond) state.superseded = 0;
+  if (state.live.sender != kSecond && state.flash.sender != kSecond) state.superseded = 0;
 }
 
 void Machine::forget_answers(State& state, int e, bool dead) const {
@@ -132,20 +131,20 @@ void Machine::forget_requests(State& state, int e, bool dead) const {
       device.slot[pod_of(state.sent[e])].epoch != e && (device.high[pod_of(state.sent[e])] >= e || device.floor > e);
   for (auto& of_kind : state.requests) {
     std::uint16_t& requests = of_kind[e - 1];
-    for (int speaker = kFirst; speaker < kSpeakers && requests != 0; ++speaker) {
-      const std::uint16_t all = up_to(speaker, kFloors);
+    for (int sender = kFirst; sender < kSenders && requests != 0; ++sender) {
+      const std::uint16_t all = up_to(sender, kFloors);
       if ((requests & all) == 0) continue;
-      const bool lost_store = speaker == kFirst && state.live.speaker != kFirst && state.flash.speaker != kFirst;
-      const bool overruled = same && device.obeys > 1 + speaker;
-      // Its only answers are a Hello that no store waits for, or a Superseded that tells nothing new.
-      if ((lost_store && (!same || overruled)) || (overruled && speaker == kSecond)) {
+      const bool lost_store = sender == kFirst && state.live.sender != kFirst && state.flash.sender != kFirst;
+      const bool overruled = same && device.obeys > 1 + sender;
+      // It can only be answered with a Hello that no store waits for, or with a Superseded that is already known.
+      if ((lost_store && (!same || overruled)) || (overruled && sender == kSecond)) {
         requests &= static_cast<std::uint16_t>(~all);
         continue;
       }
-      // A floor that the node has, or will not look at, is as good as the lowest.
-      const std::uint16_t old = same ? up_to(speaker, std::max<int>(device.floor, 1)) : all;
-      if ((requests & old) != 0) requests = static_cast<std::uint16_t>((requests & ~old) | mask_of(speaker, 1));
-      const bool inert = !same || (closed && device.obeys == 1 + speaker);
+      // A floor that is not above the node's own, or that the node ignores, is equivalent to the lowest one.
+      const std::uint16_t old = same ? up_to(sender, std::max<int>(device.floor, 1)) : all;
+      if ((requests & old) != 0) requests = static_cast<std::uint16_t>((requests & ~old) | mask_of(sender, 1));
+      const bool inert = !same || (closed && device.obeys == 1 + sender);
       if (dead && inert) requests &= static_cast<std::uint16_t>(~old);
     }
   }
@@ -153,18 +152,18 @@ void Machine::forget_requests(State& state, int e, bool dead) const {
 
 void Machine::forget_lists(State& state, int node) const {
   const Device& device = state.device[node];
-  if (state.listing[node].speaker != 0 && state.listing[node].speaker < 1 + state.live.speaker &&
-      state.listing[node].speaker < 1 + state.flash.speaker) {
+  if (state.listing[node].sender != 0 && state.listing[node].sender < 1 + state.live.sender &&
+      state.listing[node].sender < 1 + state.flash.sender) {
     state.listing[node] = {};
   }
   const bool forgets = state.wipes < options_.wipes || is(Mutant::floor_not_durable) || is(Mutant::any_gateway);
   if (forgets || device.obeys == 0) return;
-  for (int speaker = kFirst; speaker < kSpeakers; ++speaker) {
-    if (device.obeys > 1 + speaker) state.lists[node] &= static_cast<std::uint16_t>(~up_to(speaker, kFloors));
-    // A floor that the node has already is as good as any: what counts is that it lists.
-    const std::uint16_t old = up_to(speaker, std::max<int>(device.floor, 1));
-    if (device.obeys != 1 + speaker || (state.lists[node] & old) == 0) continue;
-    state.lists[node] = static_cast<std::uint16_t>((state.lists[node] & ~old) | mask_of(speaker, 1));
+  for (int sender = kFirst; sender < kSenders; ++sender) {
+    if (device.obeys > 1 + sender) state.lists[node] &= static_cast<std::uint16_t>(~up_to(sender, kFloors));
+    // A floor that is not above the node's own has no effect: only the listing matters.
+    const std::uint16_t old = up_to(sender, std::max<int>(device.floor, 1));
+    if (device.obeys != 1 + sender || (state.lists[node] & old) == 0) continue;
+    state.lists[node] = static_cast<std::uint16_t>((state.lists[node] & ~old) | mask_of(sender, 1));
   }
 }
 

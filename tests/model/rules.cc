@@ -1,5 +1,5 @@
-// Where the model meets the real rules: devices and messages as core knows them, and the answers remembered, since the
-// rules are pure.
+// Calls the real rules: converts between the model's bytes and core's types. Results are cached, since the rules are
+// pure functions.
 #include "tests/model/model.h"
 
 namespace berth::model {
@@ -12,9 +12,9 @@ std::string incarnation_name(int incarnation) { return "i" + std::to_string(inca
 
 Epoch epoch_of(int e) { return e == 0 ? Epoch{} : Epoch{1, static_cast<std::uint64_t>(e)}; }
 
-GatewayId id_of(int speaker) {
-  if (speaker == kFirst) return {1, "first"};
-  return {speaker == kSecond ? 1u : 2u, "second"};
+GatewayId id_of(int sender) {
+  if (sender == kFirst) return {1, "first"};
+  return {sender == kSecond ? 1u : 2u, "second"};
 }
 
 NodeState to_node_state(const Device& device) {
@@ -47,8 +47,8 @@ Device from_node_state(const NodeState& state, Device device) {
   }
   device.floor = static_cast<std::uint8_t>(state.floor.counter);
   device.obeys = 0;
-  for (int speaker = kFirst; speaker < kSpeakers; ++speaker) {
-    if (state.gateway == id_of(speaker)) device.obeys = byte(1 + speaker);
+  for (int sender = kFirst; sender < kSenders; ++sender) {
+    if (state.gateway == id_of(sender)) device.obeys = byte(1 + sender);
   }
   return device;
 }
@@ -74,7 +74,7 @@ bool same_store(const Device& a, const Device& b) {
   return a.slot == b.slot && a.high == b.high && a.floor == b.floor && a.obeys == b.obeys;
 }
 
-// Answers to an earlier store are not kept in the network: read_answer() drops them by their store id.
+// Answers to an earlier store are not modelled: read_answer() drops them by their store id.
 Answer make_answer(std::uint8_t sent, int e, int answer_bit) {
   constexpr AnswerType kTypes[] = {AnswerType::pre_bound, AnswerType::bound, AnswerType::released, AnswerType::rejected,
                                    AnswerType::stale,     AnswerType::bound, AnswerType::hello,    AnswerType::hello};
@@ -89,12 +89,12 @@ Answer make_answer(std::uint8_t sent, int e, int answer_bit) {
   return answer;
 }
 
-Row make_row(std::uint8_t place, int e, Phase phase) {
+Row make_row(std::uint8_t placement, int e, Phase phase) {
   Row row;
-  row.uid = kUids[pod_of(place)];
+  row.uid = kUids[pod_of(placement)];
   row.epoch = epoch_of(e);
-  row.node = "n" + std::to_string(node_of(place));
-  row.incarnation = incarnation_name(incarnation_of(place));
+  row.node = "n" + std::to_string(node_of(placement));
+  row.incarnation = incarnation_name(incarnation_of(placement));
   row.phase = phase;
   return row;
 }
@@ -110,7 +110,7 @@ const Machine::Reply& Machine::decide_once(const Device& device, int pod, const 
   }
   add(device.floor, 3), add(device.obeys, 2), add(static_cast<unsigned>(pod), 1);
   add(static_cast<unsigned>(asked.kind), 2), add(static_cast<unsigned>(asked.e), 2);
-  add(static_cast<unsigned>(asked.floor), 3), add(static_cast<unsigned>(asked.speaker), 2);
+  add(static_cast<unsigned>(asked.floor), 3), add(static_cast<unsigned>(asked.sender), 2);
   add(same_incarnation ? 1 : 0, 1), add(admit ? 1 : 0, 1);
   const auto [found, fresh] = replies_.try_emplace(key);
   Reply& reply = found->second;
@@ -119,7 +119,7 @@ const Machine::Reply& Machine::decide_once(const Device& device, int pod, const 
   NodeState state = to_node_state(device);
   constexpr RequestType kTypes[] = {RequestType::pre_bind, RequestType::bind, RequestType::release, RequestType::list};
   Request request(kTypes[asked.kind]);
-  request.gateway_id = is(Mutant::any_gateway) && device.obeys != 0 ? state.gateway : id_of(asked.speaker);
+  request.gateway_id = is(Mutant::any_gateway) && device.obeys != 0 ? state.gateway : id_of(asked.sender);
   if (asked.kind != kList) {
     request.incarnation = same_incarnation ? "mine" : "another";
     request.uid = kUids[pod];
@@ -151,20 +151,20 @@ Device Machine::clear(const Device& device, int pod) const {
 
 std::uint8_t Machine::meaning(const State& state, int phase, int mine, int e, int answer_bit,
                               bool promise_passed) const {
-  const std::uint8_t place = state.place[mine];
+  const std::uint8_t placement = state.placement[mine];
   const std::uint8_t sent = state.sent[e];
-  const unsigned key = static_cast<unsigned>(phase | mine << 3 | place << 5 | e << 10 | sent << 12 | answer_bit << 17 |
-                                             promise_passed << 20);
+  const unsigned key = static_cast<unsigned>(phase | mine << 3 | placement << 5 | e << 10 | sent << 12 |
+                                             answer_bit << 17 | promise_passed << 20);
   if (meanings_[key] != 0) return meanings_[key] - 1;
   const Answer answer = make_answer(sent, e, answer_bit);
   const std::string& store = answer.gateway_id.store_id;
-  const Row row = make_row(place, mine, static_cast<Phase>(phase));
+  const Row row = make_row(placement, mine, static_cast<Phase>(phase));
   std::optional<RowEvent> event;
   if (phase == kEntry) {
-    const ReleaseEntry owed{row.node, row.incarnation, row.uid, row.epoch, {}};
-    if (answer_bit != kFinished && ends_entry(owed, answer, store)) event = RowEvent::released;
+    const ReleaseEntry entry{row.node, row.incarnation, row.uid, row.epoch, {}};
+    if (answer_bit != kFinished && ends_entry(entry, answer, store)) event = RowEvent::released;
   } else if (answer_bit == kFinished) {
-    // The pod's status topic: believed like an answer, when sender, incarnation and epoch are the row's.
+    // The pod's status topic counts like an answer if sender, incarnation and epoch match the row.
     const bool ours = answer.epoch == row.epoch && answer.incarnation == row.incarnation && answer.node == row.node;
     if (ours && answer.uid == row.uid && find_move(row.phase, RowEvent::finished)) event = RowEvent::finished;
   } else if (is(Mutant::hello_without_echo) && answer.type == AnswerType::hello && answer.node == row.node &&
@@ -178,9 +178,9 @@ std::uint8_t Machine::meaning(const State& state, int phase, int mine, int e, in
   return result;
 }
 
-// A Hello that nobody asked for: a birth, or an answer that lost what it answered.
-bool Machine::is_unsolicited_believed(const State& state, int mine, Phase phase, int incarnation) const {
-  const Row row = make_row(state.place[mine], mine, phase);
+// A Hello without the echo of a request: sent at birth, or an answer whose echo was lost.
+bool Machine::is_unsolicited_accepted(const State& state, int mine, Phase phase, int incarnation) const {
+  const Row row = make_row(state.placement[mine], mine, phase);
   Answer answer(AnswerType::hello);
   answer.node = row.node;
   answer.incarnation = incarnation_name(incarnation);

@@ -1,4 +1,4 @@
-// Every step that gateway, network and devices may take.
+// All steps that gateway, network and devices may take.
 #include <algorithm>
 
 #include "tests/model/model.h"
@@ -9,8 +9,8 @@ void Machine::for_each_step(const State& state, const Visit& visit) const {
   const Visit settled = [&](const Step& step, const State& next, const char* violation) {
     if (violation == nullptr && next == state) return;
     State after = next;
-    const char* unsaid = settle(after);
-    if (violation == nullptr) violation = unsaid;
+    const char* implied = settle(after);
+    if (violation == nullptr) violation = implied;
     if (!(after == state) || violation != nullptr) visit(step, after, violation);
   };
   visit_gateway(state, settled);
@@ -22,14 +22,14 @@ void Machine::visit_begin(const State& state, const Visit& visit) const {
   const int e = state.live.next;
   if (e > options_.epochs || state.live.waiting != 0) return;
   for (int pod = 0; pod < options_.pods; ++pod) {
-    if (e == 1 && pod != 0) break;  // the pods are alike, and so are the nodes: the first is called 0
+    if (e == 1 && pod != 0) break;  // pods and nodes are symmetric: the first used is number 0
     if (state.live.row[pod].epoch != 0 || has(state.live.gone, pod)) continue;
     for (int node = 0; node < kNodes; ++node) {
       if (e == 1 && node != 0) break;
-      // What the gateway believes of the incarnation may be old.
+      // The incarnation that the gateway knows may be outdated.
       for (int incarnation = 0; incarnation <= state.device[node].incarnation; ++incarnation) {
         State next = state;
-        next.place[e] = make_place(pod, node, incarnation);
+        next.placement[e] = make_placement(pod, node, incarnation);
         next.live.next = byte(e + 1);
         next.live.row[pod] = {byte(e), byte(static_cast<int>(find_move(Phase::none, RowEvent::begin)->to))};
         visit({Step::begin, byte(e), byte(node), byte(incarnation), byte(pod)}, next, nullptr);
@@ -38,8 +38,8 @@ void Machine::visit_begin(const State& state, const Visit& visit) const {
   }
 }
 
-// Operators, deadlines, other pods: what may end a placement.
-void Machine::visit_deeds(const State& state, int pod, const Visit& visit) const {
+// Actions of operators, deadlines and other pods that end a placement.
+void Machine::visit_operator_actions(const State& state, int pod, const Visit& visit) const {
   const Phase phase = state.live.row[pod].phase();
   for (const RowEvent event : {RowEvent::leave, RowEvent::remove}) {
     if (!find_move(phase, event)) continue;
@@ -56,7 +56,7 @@ void Machine::visit_deeds(const State& state, int pod, const Visit& visit) const
 
 void Machine::visit_faults_of_gateway(const State& state, const Visit& visit) const {
   const bool forgets = is(Mutant::adopt_mode_not_durable) && state.live.waiting != 0;
-  if ((!(state.live == state.flash) && !options_.calm) || forgets) visit({Step::crash}, crash(state), nullptr);
+  if ((!(state.live == state.flash) && !options_.minimal) || forgets) visit({Step::crash}, crash(state), nullptr);
   if (state.losses < options_.losses && may_fail(state)) {
     State next = lose_store(state);
     count_fault(next);
@@ -74,10 +74,10 @@ void Machine::visit_gateway(const State& state, const Visit& visit) const {
   if (!(state.live == state.flash)) visit({Step::commit}, commit(state), nullptr);
   visit_faults_of_gateway(state, visit);
   visit_begin(state, visit);
-  for (int pod = 0; pod < options_.pods && !options_.calm; ++pod) visit_deeds(state, pod, visit);
-  if (state.superseded != 0 && state.live.speaker == kSecond) visit({Step::raise_term}, raise_term(state), nullptr);
+  for (int pod = 0; pod < options_.pods && !options_.minimal; ++pod) visit_operator_actions(state, pod, visit);
+  if (state.superseded != 0 && state.live.sender == kSecond) visit({Step::raise_term}, raise_term(state), nullptr);
   for (int node = 0; node < kNodes; ++node) {
-    if (state.listing[node].speaker == 0) continue;
+    if (state.listing[node].sender == 0) continue;
     visit({Step::read_listing, byte(node)}, read_listing(state, node), nullptr);
   }
 }
@@ -89,7 +89,7 @@ void Machine::visit_lists(const State& state, const Visit& visit) const {
       if (!has(state.lists[node], at)) continue;
       const Asked asked{kList, 0, at % kFloors + 1, at / kFloors};
       for (const bool answered : {false, true}) {
-        const Step step{Step::deliver_list, byte(node), byte(asked.floor), byte(asked.speaker), byte(answered ? 1 : 0)};
+        const Step step{Step::deliver_list, byte(node), byte(asked.floor), byte(asked.sender), byte(answered ? 1 : 0)};
         visit(step, deliver_list(state, node, asked, answered), nullptr);
       }
     }
@@ -105,11 +105,11 @@ void Machine::visit_requests(const State& state, int e, const Visit& visit) cons
       if (!has(requests, at)) continue;
       const Asked asked{kind, e, at % kFloors + 1, at / kFloors};
       for (const bool refuse : {false, true}) {
-        if (refuse && (kind != kPreBind || options_.calm || !may_fail(state))) continue;
+        if (refuse && (kind != kPreBind || options_.minimal || !may_fail(state))) continue;
         const char* violation = nullptr;
         State next = deliver(state, asked, refuse, &violation);
         if (refuse) count_fault(next);
-        const int more = asked.speaker << 1 | (refuse ? 1 : 0);
+        const int more = asked.sender << 1 | (refuse ? 1 : 0);
         visit({Step::deliver, byte(kind), byte(e), byte(asked.floor), byte(more)}, next, violation);
       }
     }
@@ -122,7 +122,7 @@ void Machine::visit_network(const State& state, const Visit& visit) const {
     visit_requests(state, e, visit);
     for (int answer = 0; answer < kAnswerBits; ++answer) {
       if (!has(state.answers[e], answer)) continue;
-      for (int passed = 0; passed <= (answer == kPreBound && !options_.calm ? 1 : 0); ++passed) {
+      for (int passed = 0; passed <= (answer == kPreBound && !options_.minimal ? 1 : 0); ++passed) {
         visit({Step::receive, byte(answer), byte(e), byte(passed)}, receive(state, e, answer, passed != 0), nullptr);
       }
     }
@@ -130,7 +130,7 @@ void Machine::visit_network(const State& state, const Visit& visit) const {
   for (int pod = 0; pod < options_.pods; ++pod) {
     const Held& row = state.live.row[pod];
     if (row.epoch == 0) continue;
-    const int node = node_of(state.place[row.epoch]);
+    const int node = node_of(state.placement[row.epoch]);
     for (int incarnation = 0; incarnation <= state.device[node].incarnation; ++incarnation) {
       visit({Step::unsolicited_hello, byte(pod), byte(node), byte(incarnation)},
             unsolicited_hello(state, pod, incarnation), nullptr);
@@ -151,14 +151,14 @@ void Machine::visit_device(const State& state, int node, const Visit& visit) con
     visit({Step::wipe, byte(node)}, next, nullptr);
   }
   if (device.booting != 0) visit({Step::sweep, byte(node)}, sweep(state, node), nullptr);
-  if (!options_.calm && may_fail(state)) {
+  if (!options_.minimal && may_fail(state)) {
     State next = reboot(state, node);
     if (!(next == state)) count_fault(next);
     visit({Step::reboot, byte(node)}, next, nullptr);
   }
   for (int pod = 0; pod < options_.pods; ++pod) {
     visit_slot(state, node, pod, visit);
-    if (!options_.calm && may_fail(state)) visit_slot_faults(state, node, pod, visit);
+    if (!options_.minimal && may_fail(state)) visit_slot_faults(state, node, pod, visit);
   }
 }
 
@@ -173,14 +173,14 @@ void Machine::visit_slot(const State& state, int node, int pod, const Visit& vis
     next.device[node].alive |= bit(e);
     step(Step::launch, next);
   }
-  if (options_.calm) return;
+  if (options_.minimal) return;
   if (slot == SlotState::running && has(state.device[node].alive, e)) {
     State next = move_slot(state, node, pod, SlotEvent::exited);
     next.device[node].alive &= byte(~bit(e));
     next.answers[e] |= bit(kFinished);
     step(Step::finish, next);
   }
-  // Between the two a workload has its grace, and may be on for any time.
+  // During its grace period a workload may keep running for any time.
   if (slot == SlotState::stopping) {
     State next = move_slot(state, node, pod, SlotEvent::stopped);
     next.device[node].alive &= byte(~bit(e));
@@ -194,8 +194,8 @@ void Machine::visit_slot_faults(const State& state, int node, int pod, const Vis
   if (slot == SlotState::preparing) {
     State next = move_slot(state, node, pod, SlotEvent::failed);
     count_fault(next);
-    // Rejected goes to whoever asked; a lost store hears nothing.
-    const bool to_this_store = (state.device[node].obeys == 1 + kFirst) == (state.live.speaker == kFirst);
+    // Rejected goes to the store that asked; a lost store does not receive it.
+    const bool to_this_store = (state.device[node].obeys == 1 + kFirst) == (state.live.sender == kFirst);
     if (to_this_store) next.answers[e] |= bit(kRejected);
     next.finals |= bit(e);
     visit({Step::prepare_failed, byte(node), byte(e)}, next, nullptr);

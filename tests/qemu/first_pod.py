@@ -1,7 +1,7 @@
-"""tests/qemu/first_pod.py ARCH [--machine raspi3b] [--semi-static]: boots the guest, applies pods from the host through MQTT
-and waits until they run in the guest; prints the times and the memory of the programs. --machine raspi3b: QEMU's Raspberry
-Pi 3 with an SD card and a network by USB. --semi-static: the programs of `cross/build ARCH --semi-static`, without TLS.
-Its last line is "N passed, N failed"."""
+"""tests/qemu/first_pod.py ARCH [--machine raspi3b] [--semi-static]: boots the guest, applies pods from the host over MQTT
+and waits until they run in the guest; prints times and the memory use of the programs. --machine raspi3b: QEMU's Raspberry
+Pi 3 with an SD card and USB networking. --semi-static: the programs of `cross/build ARCH --semi-static`, without TLS.
+The last line of output is "N passed, N failed"."""
 
 import argparse
 import json
@@ -14,8 +14,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from guest import ROOT, CardDisk, Guest, PlainDisk, make_disk  # noqa: E402
 
-# KiB, as the README promises them: resident, private. The gateway has ten devices. Private: Private_Dirty of the kernel's
-# smaps, what no other process shares and no file holds. Pages of files that only one program maps are printed apart.
+# Limits in KiB, as documented in the README: resident, private. The gateway has ten devices. Private is Private_Dirty in the
+# kernel's smaps: pages that are neither shared nor backed by a file. File pages mapped by one program only are printed
+# separately.
 LIMITS = {"gateway": (9 * 1024, 3 * 1024), "edge-a": (8 * 1024, 2 * 1024)}
 SEMI_STATIC_LIMITS = {**LIMITS, "gateway": (6 * 1024, 3 * 1024)}
 
@@ -58,7 +59,7 @@ def wait_running(guest, names, timeout_s=120):
 
 
 def memory_of(guest):
-    """KiB by program: (resident, mapped by it alone, and of that dirty)."""
+    """KiB by program: (resident, private, of which dirty)."""
     return {line.split()[1]: tuple(map(int, line.split()[2:])) for line in guest.ask("memory") if line.startswith("memory")}
 
 
@@ -77,39 +78,39 @@ def main():
     parser.add_argument("--semi-static", action="store_true")
     options = parser.parse_args()
     label = " ".join([options.arch, options.machine] + ["semi-static"] * options.semi_static)
-    words = "berth.ten=1" + " berth.programs=/opt/plain" * options.semi_static
+    kernel_arguments = "berth.ten=1" + " berth.programs=/opt/plain" * options.semi_static
     limits = SEMI_STATIC_LIMITS if options.semi_static else LIMITS
     passed, failed = 0, 0
 
-    def check(what, good):
+    def check(what, ok):
         nonlocal passed, failed
-        passed, failed = passed + bool(good), failed + (not good)
-        print(("ok     " if good else "FAILED ") + what, flush=True)
+        passed, failed = passed + bool(ok), failed + (not ok)
+        print(("ok     " if ok else "FAILED ") + what, flush=True)
 
     with tempfile.TemporaryDirectory() as folder:
         guest = machine_of(options, folder)
         began = time.monotonic()
         try:
-            guest.boot(words)
+            guest.boot(kernel_arguments)
             guest.wait("@started")
             up = time.monotonic() - began
             apply(guest, *STORAGE, pod("sensor", "log"), pod("web"), pod("relay"))
             wait_running(guest, ["sensor"])
             first = time.monotonic() - began
             wait_running(guest, ["sensor", "web", "relay"])
-            check(f"{label}: programs started {up:.1f} s after power on; first bound pod ran after {first:.1f} s", True)
+            check(f"{label}: programs started {up:.1f} s after power-on; the first bound pod ran after {first:.1f} s", True)
             volumes = json.loads(guest.ctl("get", "pvc", "-o", "json").stdout)["items"]
             check(f"{label}: the claim of the sensor is bound", volumes[0]["status"].get("phase") == "Bound")
             for name, (resident, alone, private) in memory_of(guest).items():
                 limit = limits.get(name, (1 << 30, 1 << 30))
-                said = f", at most {limit[0]} and {limit[1]}" if name in limits else ""
-                check(f"{label}: {name} {resident} KiB resident, {private} private{said} ({alone - private} more of files "
-                      "that it alone maps)", resident <= limit[0] and private <= limit[1])
+                shown = f" (limits {limit[0]} and {limit[1]})" if name in limits else ""
+                check(f"{label}: {name} {resident} KiB resident, {private} KiB private{shown}, {alone - private} KiB of files "
+                      "mapped by no other process", resident <= limit[0] and private <= limit[1])
             guest.power_off()
-            guest.boot(words)
+            guest.boot(kernel_arguments)
             guest.wait("@started")
             wait_running(guest, ["sensor", "web", "relay"])
-            check(f"{label}: all pods run again after a clean power off", True)
+            check(f"{label}: all pods run again after a clean power-off", True)
             guest.power_off()
         except AssertionError as error:
             check(f"{label}: {error}", False)

@@ -1,4 +1,4 @@
-"""An ARM machine in QEMU: Debian's kernel, our packages, one disk. Made by cross/guest, driven through its console."""
+"""An ARM machine in QEMU: Debian's kernel, our packages, one disk. Built by cross/guest, controlled through its console."""
 
 import os
 import queue
@@ -14,9 +14,9 @@ ROOT = Path(__file__).resolve().parents[2]
 DEADLINE_S = 120
 
 ON_STDIO = ["-nographic"]
-# Of the Pi's two serial ports Linux gives the first to Bluetooth, whatever it writes there before.
+# Linux assigns the Pi's first serial port to Bluetooth, so the console is the second.
 SECOND_ON_STDIO = ["-display", "none", "-monitor", "none", "-serial", "null", "-serial", "stdio"]
-# By architecture and machine: program, console, options of QEMU.
+# By architecture and machine: QEMU program, console device, QEMU options.
 MACHINES = {
     ("arm64", "virt"): ("qemu-system-aarch64", "ttyAMA0",
                         ["-M", "virt", "-cpu", "cortex-a53", "-m", "512", "-nic", "none", *ON_STDIO]),
@@ -41,8 +41,8 @@ def make_disk(path, mebibytes=64):
 
 
 class VolatileDisk:
-    """A disk whose write cache is lost with the power: nbdkit keeps what was not flushed in memory. lies=True: a disk that
-    says it flushed and did not. Killing QEMU alone would prove nothing: the host's page cache survives it."""
+    """A disk that loses its write cache on a power cut: nbdkit keeps unflushed data in memory. lies=True: a disk that
+    acknowledges flushes without doing them. Killing QEMU alone would prove nothing: the host's page cache survives it."""
 
     def __init__(self, image, folder, lies=False):
         self.image, self.socket, self.lies = image, Path(folder) / "disk.sock", lies
@@ -81,7 +81,7 @@ class PlainDisk:
 
 
 class CardDisk(PlainDisk):
-    """An SD card, the one disk that a Raspberry Pi has: the programs' file system, then the state's."""
+    """An SD card, the only disk of a Raspberry Pi: a partition with the programs, then one for the state."""
 
     def __init__(self, image, root):
         super().__init__(image)
@@ -92,7 +92,7 @@ class CardDisk(PlainDisk):
         table = b"".join(struct.pack("<BBHBBHII", 0, 0, 0, 0x83, 0, 0, at // 512, size // 512)
                          for at, size in ((start, state - start), (state, 64 << 20)))
         with open(image, "wb") as card:
-            card.truncate(512 << 20)  # QEMU wants a power of two
+            card.truncate(512 << 20)  # QEMU requires a power of two
             card.seek(446)
             card.write(table.ljust(64, b"\0") + b"\x55\xaa")
         for part, at in ((root, start), (image.with_suffix(".state"), state)):
@@ -101,7 +101,7 @@ class CardDisk(PlainDisk):
 
 
 class Guest:
-    """One boot after another on one disk. What the guest says begins with "@"; the rest goes to console.log."""
+    """A guest that is booted repeatedly from one disk. Its messages to the tests begin with "@"; the rest is in console.log."""
 
     def __init__(self, arch, disk, folder, machine="virt"):
         self.arch, self.disk, self.folder, self.machine = arch, disk, Path(folder), machine
@@ -110,15 +110,16 @@ class Guest:
         self.lines = queue.Queue()
         self.port = None
 
-    def boot(self, words="", more=()):
-        """words: for the kernel's command line. more: options of QEMU."""
+    def boot(self, kernel_arguments="", more=()):
+        """kernel_arguments: added to the kernel command line. more: QEMU options."""
         self.disk.start()
         self.port = free_port()
         self.lines = queue.Queue()
         program, console, machine = MACHINES[self.arch, self.machine]
-        command = [program, *[word.format(made=self.made) for word in machine], "-no-reboot", "-kernel",
-                   self.made / "vmlinuz", "-initrd", self.made / "initrd.gz", "-append", f"console={console} panic=-1 quiet {words}",
-                   "-netdev", f"user,id=n0,hostfwd=tcp:127.0.0.1:{self.port}-:1883", *self.devices_(), *more]
+        command = [program, *[option.format(made=self.made) for option in machine], "-no-reboot", "-kernel",
+                   self.made / "vmlinuz", "-initrd", self.made / "initrd.gz", "-append",
+                   f"console={console} panic=-1 quiet {kernel_arguments}", "-netdev",
+                   f"user,id=n0,hostfwd=tcp:127.0.0.1:{self.port}-:1883", *self.devices_(), *more]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                         start_new_session=True)
         threading.Thread(target=self.read_, args=(self.process.stdout, self.lines), daemon=True).start()
@@ -136,40 +137,40 @@ class Guest:
             for raw in stream:
                 log.write(raw)
                 log.flush()
-                if raw.endswith(b"\n"):  # a line cut short says nothing
+                if raw.endswith(b"\n"):  # ignore an incomplete last line
                     lines.put(raw.decode(errors="replace").strip())
         lines.put(None)
 
     def wait(self, beginning, timeout_s=DEADLINE_S):
-        """The rest of the next line that begins so; lines before it are passed over."""
+        """Skips lines up to one that begins with `beginning`; returns the rest of that line."""
         end = time.monotonic() + timeout_s
         while True:
             try:
                 line = self.lines.get(timeout=max(0.01, end - time.monotonic()))
             except queue.Empty:
-                raise AssertionError(f"the guest did not say {beginning!r} in {timeout_s} s; see {self.folder}") from None
-            assert line is not None, f"the guest ended before it said {beginning!r}; see {self.folder}/console.log"
-            assert not line.startswith("@fail"), f"the guest failed: {line}"
+                raise AssertionError(f"no {beginning!r} from the guest within {timeout_s} s; see {self.folder}") from None
+            assert line is not None, f"the guest stopped before it printed {beginning!r}; see {self.folder}/console.log"
+            assert not line.startswith("@fail"), f"the guest reported a failure: {line}"
             if line.startswith(beginning):
                 return line[len(beginning):].strip()
 
     def ask(self, text, silence_s=DEADLINE_S):
-        """Sends one line to the guest's first program; gives what it said up to its "@ok", each line within silence_s."""
+        """Sends one line to the guest's init; returns the lines up to its "@ok". Each line must arrive within silence_s."""
         self.process.stdin.write((text + "\n").encode())
         self.process.stdin.flush()
-        said = []
+        lines = []
         while True:
             line = self.wait("@", silence_s)
             if line.startswith("ok "):
-                return said
-            said.append(line)
+                return lines
+            lines.append(line)
 
     def run(self, command, silence_s=DEADLINE_S):
-        """The lines that a shell command writes in the guest."""
+        """Runs a shell command in the guest; returns the lines of its output."""
         return [line.removeprefix("run").strip() for line in self.ask("run " + command, silence_s) if line.startswith("run")]
 
     def cut_power(self):
-        """QEMU and the disk's cache, at once."""
+        """Kills QEMU and drops the disk's write cache."""
         if self.process and self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
             self.disk.cut()
@@ -184,7 +185,7 @@ class Guest:
             self.disk.cut()
 
     def ctl(self, *arguments, stdin=None, check=True, timeout_s=DEADLINE_S):
-        """berthctl of this machine, as the operator, through the guest's forwarded port."""
+        """Runs the host's berthctl as the operator, through the guest's forwarded port."""
         operator = self.made / "operator"
         command = [os.environ.get("BERTHCTL") or ROOT / "build" / "release" / "bin" / "berthctl", "--broker",
                    f"127.0.0.1:{self.port}", "--username", "operator", "--password-file", operator / "password",

@@ -1,7 +1,7 @@
-"""tests/qemu/kernel.py ARCH [--clock] [--suspend]: what only a whole kernel can show. A gateway in a control group, a device
-behind a link that loses, delays, doubles and reorders packets or carries them one way only, and a disk that fills up.
---clock: the machine boots in 1970 and learns the time later. --suspend: the machine sleeps for a minute.
-Its last line is "N passed, N failed"."""
+"""tests/qemu/kernel.py ARCH [--clock] [--suspend]: tests that need a whole kernel. A gateway in a control group, a device
+behind a link that loses, delays, duplicates and reorders packets or carries them one way only, and a disk that fills up.
+--clock: the machine boots in 1970 and its clock is set later. --suspend: the machine is suspended for a minute.
+The last line of output is "N passed, N failed"."""
 
 import argparse
 import json
@@ -16,14 +16,14 @@ from first_pod import apply, phases, pod, wait_running  # noqa: E402
 from guest import Guest, PlainDisk, make_disk  # noqa: E402
 from power_cuts import TAGS  # noqa: E402
 
-BOTH_WAYS = ("tc qdisc {verb} dev link-b root {bend}; ip netns exec edge-b tc qdisc {verb} dev uplink root {bend}; "
+BOTH_WAYS = ("tc qdisc {verb} dev link-b root {netem}; ip netns exec edge-b tc qdisc {verb} dev uplink root {netem}; "
              "ip netns exec edge-b tc qdisc show dev uplink")
-TO_DEVICE, TO_GATEWAY = "tc qdisc {verb} dev link-b root {bend}", "ip netns exec edge-b tc qdisc {verb} dev uplink root {bend}"
+TO_DEVICE, TO_GATEWAY = "tc qdisc {verb} dev link-b root {netem}", "ip netns exec edge-b tc qdisc {verb} dev uplink root {netem}"
 STORM = "netem loss 15% delay 80ms 40ms duplicate 10% reorder 25% 50%"
 
 
 def on_b(name):
-    """A pod that only the device behind the link may run."""
+    """A pod that only the device behind the bad link may run."""
     made = pod(name)
     made["spec"]["nodeSelector"] = {"kubernetes.io/hostname": "edge-b"}
     return made
@@ -32,12 +32,12 @@ def on_b(name):
 def wait_until(true, what, timeout_s=180):
     end = time.monotonic() + timeout_s
     while not true():
-        assert time.monotonic() < end, f"not within {timeout_s} s: {what}"
+        assert time.monotonic() < end, f"timed out after {timeout_s} s waiting until {what}"
         time.sleep(0.3)
 
 
 def runs_more_than_once(guest):
-    """Work that is there twice: of every pod, one process ends in sleep."""
+    """Uids of pods with more than one `sleep` process; every pod of these tests ends in one."""
     tags = [line for line in guest.run(TAGS) if line.startswith("BERTH_TAG=")]
     uids = [tag.split("/")[2] for tag in tags]
     return sorted({uid for uid in uids if uids.count(uid) > 1})
@@ -50,12 +50,12 @@ def control_group(guest):
     peak = guest.run("cat /sys/fs/cgroup/gateway/memory.peak /sys/fs/cgroup/gateway/memory.current 2>/dev/null")[0]
     tasks = guest.run("cat /sys/fs/cgroup/gateway/cgroup.procs | wc -l")[0]
     assert tasks == "1", f"{tasks} tasks in the gateway's group"
-    assert events["oom_kill"] == "0", f"killed in its group: {events}"
-    return f"a gateway held to 24 MiB and a fifth of a core binds 10 pods; its group uses {int(peak) // 1024} KiB"
+    assert events["oom_kill"] == "0", f"the OOM killer ended it in its group: {events}"
+    return f"a gateway limited to 24 MiB and a fifth of a core binds 10 pods; its group uses {int(peak) // 1024} KiB"
 
 
 def storm(guest):
-    shown = guest.run(BOTH_WAYS.format(verb="add", bend=STORM))
+    shown = guest.run(BOTH_WAYS.format(verb="add", netem=STORM))
     assert any("netem" in line for line in shown), f"tc: {shown}"
     apply(guest, *[on_b(f"storm-{n}") for n in range(5)])
     began = time.monotonic()
@@ -63,46 +63,46 @@ def storm(guest):
     took = time.monotonic() - began
     for name in ("storm-0", "storm-1"):
         guest.ctl("delete", "pod", name)
-    wait_until(lambda: not {"storm-0", "storm-1"} & set(phases(guest)), "deleted pods are gone")
-    guest.run(BOTH_WAYS.format(verb="del", bend=""))
+    wait_until(lambda: not {"storm-0", "storm-1"} & set(phases(guest)), "the deleted pods are gone")
+    guest.run(BOTH_WAYS.format(verb="del", netem=""))
     assert not runs_more_than_once(guest), "a pod runs twice"
     return f"15 % loss, 80 ms +- 40, duplicates, reordering: 5 pods run after {took:.1f} s, once each; 2 are deleted"
 
 
 def one_way(guest, name, link, what):
-    shown = guest.run(link.format(verb="add", bend="netem loss 100%"))
+    shown = guest.run(link.format(verb="add", netem="netem loss 100%"))
     assert not shown, f"tc: {shown}"
     apply(guest, on_b(name))
-    time.sleep(10)  # long enough for a dozen of retries
-    assert phases(guest).get(name) != "Running", "reported running through a dead link"
-    guest.run(link.format(verb="del", bend=""))
+    time.sleep(10)  # enough for a dozen retries
+    assert phases(guest).get(name) != "Running", "the pod is reported as running over a dead link"
+    guest.run(link.format(verb="del", netem=""))
     wait_running(guest, [name], 180)
     assert not runs_more_than_once(guest), "a pod runs twice"
-    return f"a link that carries nothing {what}: the pod waits, and runs once when the link is back"
+    return f"a link that carries nothing {what}: the pod waits, and runs once when the link works again"
 
 
 def disk_full(guest):
     before = {name for name, phase in phases(guest).items() if phase == "Running"}
     guest.run("dd if=/dev/zero of=/state/fill bs=64k 2>/dev/null; dd if=/dev/zero of=/state/fill2 bs=1k 2>/dev/null; sync")
     free = int(guest.run("df -k /state | tail -n 1")[0].split()[3])
-    assert free < 64, f"{free} KiB are left"
+    assert free < 64, f"{free} KiB are still free"
     answers = [guest.ctl("apply", "-f", "-", stdin=json.dumps(pod(f"full-{n}")), check=False) for n in range(40)]
-    taken = {f"full-{n}" for n, answer in enumerate(answers) if answer.returncode == 0}
-    assert len(taken) < len(answers), "40 pods were acknowledged on a full disk"
+    accepted = {f"full-{n}" for n, answer in enumerate(answers) if answer.returncode == 0}
+    assert len(accepted) < len(answers), "all 40 pods were acknowledged on a full disk"
     guest.run("rm /state/fill /state/fill2; sync")
-    # Which refusals were written after all is open; acknowledged pods are not.
+    # A refused pod may have been stored nevertheless; an acknowledged one must have been.
     wait_until(lambda: guest.ctl("apply", "-f", "-", stdin=json.dumps(pod("after")), check=False).returncode == 0,
-               "a pod is taken once there is room")
-    wait_running(guest, sorted(before | taken | {"after"}), 180)
+               "a pod is accepted after space was freed")
+    wait_running(guest, sorted(before | accepted | {"after"}), 180)
     assert not runs_more_than_once(guest), "a pod runs twice"
     first = next(answer for answer in answers if answer.returncode)
-    return (f"a full disk: {len(answers) - len(taken)} of 40 pods refused ({(first.stderr or first.stdout).strip()[:90]}); "
-            f"with room again {len(before | taken) + 1} run, nothing acknowledged is lost")
+    return (f"a full disk: {len(answers) - len(accepted)} of 40 pods refused ({(first.stderr or first.stdout).strip()[:90]}); "
+            f"after space was freed {len(before | accepted) + 1} pods run, no acknowledged one is lost")
 
 
 def late_clock(guest):
     year = guest.run("date +%Y")[0]
-    assert year == "1970", f"the guest woke in {year}"
+    assert year == "1970", f"the guest booted in {year}"
     apply(guest, pod("old"))
     wait_running(guest, ["old"])
     guest.run("date -s @1790000000 >/dev/null")
@@ -111,21 +111,21 @@ def late_clock(guest):
     time.sleep(20)
     wait_running(guest, ["old", "new"], 1)
     assert not runs_more_than_once(guest), "a pod runs twice"
-    return "booted in 1970, and the clock stepped by 56 years: pods run on, once each, and new ones start"
+    return "booted in 1970, clock stepped by 56 years: pods keep running, once each, and new ones start"
 
 
 def asleep(guest):
     apply(guest, pod("sleeper"))
     wait_running(guest, ["sleeper"])
     began = time.monotonic()
-    said = guest.run("echo 0 >/sys/class/rtc/rtc0/wakealarm; echo +60 >/sys/class/rtc/rtc0/wakealarm; echo freeze >/sys/power/state; "
-                     "echo woke $?")
+    output = guest.run("echo 0 >/sys/class/rtc/rtc0/wakealarm; echo +60 >/sys/class/rtc/rtc0/wakealarm; "
+                       "echo freeze >/sys/power/state; echo woke $?")
     slept = time.monotonic() - began
-    assert slept > 45, f"the guest slept {slept:.0f} s: {said}"
+    assert slept > 45, f"the guest was suspended for {slept:.0f} s only: {output}"
     apply(guest, pod("awake"))
     wait_running(guest, ["sleeper", "awake"], 180)
     assert not runs_more_than_once(guest), "a pod runs twice"
-    return f"suspended for {slept:.0f} s: pods run on, once each, and new ones start"
+    return f"suspended for {slept:.0f} s: pods keep running, once each, and new ones start"
 
 
 def main():
@@ -151,15 +151,15 @@ def main():
             for step, arguments in steps:
                 began = time.monotonic()
                 try:
-                    said, good = step(guest, *arguments), True
+                    result, ok = step(guest, *arguments), True
                 except AssertionError as error:
-                    said, good = f"{step.__name__}{arguments}: {error}", False
-                passed, failed = passed + good, failed + (not good)
-                print(f"{'ok     ' if good else 'FAILED '}{options.arch}: {said} ({time.monotonic() - began:.0f} s)", flush=True)
-                if not good:
+                    result, ok = f"{step.__name__}{arguments}: {error}", False
+                passed, failed = passed + ok, failed + (not ok)
+                print(f"{'ok     ' if ok else 'FAILED '}{options.arch}: {result} ({time.monotonic() - began:.0f} s)", flush=True)
+                if not ok:
                     print("\n".join(guest.ask("logs")))
                     print((Path(folder) / "console.log").read_text(errors="replace")[-6000:])
-                    break  # what follows would fail of the same
+                    break  # later steps would fail for the same reason
         except AssertionError as error:
             failed += 1
             print(f"FAILED {options.arch}: {error}\n{(Path(folder) / 'console.log').read_text(errors='replace')[-4000:]}")

@@ -1,8 +1,8 @@
-"""The stores of a machine as they lie on its disk after a cut, and what they must hold.
+"""Reads the stores from a machine's disk after a power cut, and checks them.
 
-A cut takes gateway, devices and broker at one moment, so the handshake's rules hold between the stores at once, not only
-when everything has settled. S1-S5, S7, S8, S10 and S11 are seen here; S6, S9 and S12 are about messages and caches, which
-tests/sim watches.
+A cut stops gateway, devices and broker at the same moment, so the handshake's invariants hold between the stores
+immediately, not only once the fleet has settled. S1-S5, S7, S8, S10 and S11 are checked here; S6, S9 and S12 concern
+messages and caches and are checked by tests/sim.
 """
 
 import shutil
@@ -24,7 +24,7 @@ UNITS = {"cpu": {"m": 1, "": 1000}, "memory": {"Mi": 1, "Gi": 1024}}
 
 
 class Damaged(Exception):
-    """A store that cannot be read: whatever was acknowledged is lost with it."""
+    """A store cannot be read, so everything acknowledged in it is lost."""
 
 
 @dataclass
@@ -49,7 +49,7 @@ def dump(image, path, target):
 
 
 def read_stores(image, folder):
-    """From a copy of the disk whose journal is replayed first, as the next boot would. Raises Damaged."""
+    """Reads the stores from a copy of the disk after replaying its journal, as the next boot would. Raises Damaged."""
     folder = Path(folder) / "stores"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
@@ -64,10 +64,10 @@ def read_stores(image, folder):
             dump(copy, path + suffix, target / (Path(path).name + suffix))
         database = target / Path(path).name
         if not database.exists():
-            raise Damaged(f"{path} is not there")
+            raise Damaged(f"{path} is missing")
         with sqlite3.connect(database) as opened:
-            if (said := opened.execute("pragma integrity_check").fetchone()[0]) != "ok":
-                raise Damaged(f"{path}: {said}")
+            if (result := opened.execute("pragma integrity_check").fetchone()[0]) != "ok":
+                raise Damaged(f"{path}: {result}")
         opened.close()
         with Database(database) as store:
             if "journal" not in store.tables():
@@ -95,53 +95,53 @@ def charged(slot):
 
 
 class Rules:
-    """Judges one cut after another; remembers which epochs there were."""
+    """Checks the stores after each cut; remembers the epochs seen so far."""
 
     def __init__(self):
-        self.places = {}  # epoch -> (pod, node)
+        self.placements = {}  # epoch -> (pod, node)
         self.highs = {}  # (node, pod) -> epoch
 
     def violations(self, stores):
         return (self.epochs(stores) + bindings(stores) + violations(stores.rows, stores.releases, stores.slots)
-                + capacities(stores) + places(stores) + volume_violations(stores.rows, stores.objects))
+                + capacities(stores) + orphan_rows(stores) + volume_violations(stores.rows, stores.objects))
 
     def epochs(self, stores):
-        """S1, S2: an epoch names one placement for ever, and new ones are higher than all before."""
+        """S1, S2: an epoch always identifies the same placement, and new epochs are higher than all earlier ones."""
         wrong = []
-        newest = max(self.places, default=(0, 0))
+        newest = max(self.placements, default=(0, 0))
         now = {epoch_number(row.value["epoch"]): (uid, row.value["node"]) for uid, row in stores.rows.items()}
         for entry in stores.releases.values():
             now[epoch_number(entry.value["epoch"])] = (entry.value["uid"], entry.value["node"])
-        for epoch, place in now.items():
-            before = self.places.get(epoch)
+        for epoch, placement in now.items():
+            before = self.placements.get(epoch)
             if before is None and epoch <= newest:
-                wrong.append(f"S1: epoch {epoch} of {place} is new and not above {newest}")
-            if before not in (None, place):
-                wrong.append(f"S2: epoch {epoch} was {before} and is {place}")
-        self.places.update(now)
+                wrong.append(f"S1: new epoch {epoch} of {placement} is not above {newest}")
+            if before not in (None, placement):
+                wrong.append(f"S2: epoch {epoch} was {before} and is now {placement}")
+        self.placements.update(now)
         for node, highs in stores.highs.items():
             for uid, content in highs.items():
                 high = epoch_number(content.value["value"])
                 if high < self.highs.get((node, uid), high):
-                    wrong.append(f"S1: {node} forgot epoch {self.highs[node, uid]} of pod {uid}; its highest is {high}")
+                    wrong.append(f"S1: {node} lost epoch {self.highs[node, uid]} of pod {uid}; its highest is now {high}")
                 self.highs[node, uid] = high
         return wrong
 
 
 def bindings(stores):
-    """S3: what runs was told to by Bind, and Bind is sent from phase bind on."""
+    """S3: a pod starts on Bind, which is sent only once the row is in phase bind."""
     wrong = []
     for node, slots in stores.slots.items():
         for uid, slot in slots.items():
             row = stores.rows.get(uid)
             same = row and row.value["node"] == node and row.value["epoch"] == slot.value["epoch"]
             if slot.value["state"] == "running" and same and row.phase == "prebind":
-                wrong.append(f"S3: pod {uid} runs on {node}, and its row is in prebind")
+                wrong.append(f"S3: pod {uid} runs on {node}, but its row is in prebind")
     return wrong
 
 
 def capacities(stores):
-    """S8: no device admitted more than it has."""
+    """S8: no device has admitted more than its capacity."""
     wrong = []
     for node, slots in stores.slots.items():
         used = {"cpu": 0, "memory": 0, "pods": 0}
@@ -150,26 +150,26 @@ def capacities(stores):
             for container in slot.value["pod"]["spec"]["containers"]:
                 for resource, text in container["resources"]["requests"].items():
                     used[resource] += amount(resource, text)
-        wrong += [f"S8: {node} admitted {used[each]} of {each}, it has {CAPACITY[each]}" for each in used
+        wrong += [f"S8: {node} admitted {used[each]} of {each}, capacity is {CAPACITY[each]}" for each in used
                   if used[each] > CAPACITY[each]]
     return wrong
 
 
-def places(stores):
-    """S10: a pod is in one place: it waits, or has one row; a row without its pod is on its way out."""
+def orphan_rows(stores):
+    """S10: a row without a pod object must be in phase release."""
     uids = {manifest["metadata"]["uid"] for manifest in stores.pods().values()}
-    return [f"S10: row {row.value} of a pod that is no object is in {row.phase}" for uid, row in stores.rows.items()
+    return [f"S10: row {row.value} has no pod object and is in {row.phase}" for uid, row in stores.rows.items()
             if uid not in uids and row.phase != "release"]
 
 
 def lost(stores, created, bound):
-    """S11: what was acknowledged and is not on the disk. created: names of pods; bound: {name: (node, uid)}."""
+    """S11: acknowledged data that is not on the disk. created: names of pods; bound: {name: (node, uid)}."""
     pods = stores.pods()
     found = [f"pod {name}" for name in sorted(created) if name not in pods]
     for name, (node, uid) in sorted(bound.items()):
         row, slot = stores.rows.get(uid), stores.slots[node].get(uid)
         if not row or row.phase != "bound" or row.value["node"] != node:
-            found.append(f"binding of {name} to {node} at the gateway (now {row and (row.phase, row.value['node'])})")
+            found.append(f"binding of {name} to {node} on the gateway (found {row and (row.phase, row.value['node'])})")
         if not slot or slot.value["state"] != "running":
-            found.append(f"binding of {name} to {node} on the device (now {slot and slot.value['state']})")
+            found.append(f"binding of {name} to {node} on the device (found {slot and slot.value['state']})")
     return found

@@ -1,5 +1,5 @@
-"""tests/qemu/unit_tests.py ARCH: the unit tests that ask the machine what no emulator of single programs tells (HOST in
-their berth_test), in the guest. Its last line is "N passed, N failed"."""
+"""tests/qemu/unit_tests.py ARCH: runs in the guest the unit tests that need a real kernel and cannot run under user-mode
+emulation (HOST in their berth_test). The last line of output is "N passed, N failed"."""
 
 import argparse
 import re
@@ -11,14 +11,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from guest import Guest, PlainDisk, make_disk  # noqa: E402
 
-TEST_S = 600  # one test: a look at every process of the machine takes a quarter of a second there
+TEST_S = 600  # for one test; there, a scan of all processes takes a quarter of a second
 RAN = re.compile(r"^\[=+\] (\d+) tests? from .* ran\.")
 PASSED = re.compile(r"^\[  PASSED  \] (\d+) tests?\.")
 
 
 def counts(lines):
-    """Passed and failed tests of one program, from what it wrote and its exit code in the last line. A program that did not
-    come to its end failed."""
+    """Passed and failed tests of one program, from its output, whose last line is the exit code. A program that did not
+    run to the end counts as failed."""
     ran = sum(int(found[1]) for found in map(RAN.match, lines) if found)
     passed = sum(int(found[1]) for found in map(PASSED.match, lines) if found)
     ended_well = bool(lines) and lines[-1] == "exit 0" and passed > 0 and passed == ran
@@ -39,9 +39,9 @@ def main():
             programs = guest.run("ls /tests")
             for program in programs:
                 lines = guest.run(f"cd /tmp; BERTH_ROUNDS_PERCENT=25 /tests/{program}; echo exit $?", TEST_S)
-                good, bad = counts(lines)
-                passed, failed = passed + good, failed + bad
-                print(f"{'FAILED ' if bad else 'ok     '}{arch}: {program}: {good} passed, {bad} failed in the guest", flush=True)
+                ok, bad = counts(lines)
+                passed, failed = passed + ok, failed + bad
+                print(f"{'FAILED ' if bad else 'ok     '}{arch}: {program}: {ok} passed, {bad} failed in the guest", flush=True)
                 if bad:
                     print("\n".join(lines[-60:]))
             if not programs:

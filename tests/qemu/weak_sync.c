@@ -1,5 +1,5 @@
-/* Preloaded into berthd and the agents by the power-cut harness's control "normal": SQLite then syncs at checkpoints only,
- * as with synchronous=NORMAL, and acknowledged commits must be lost. A harness that does not see it is blind. */
+/* Preloaded into berthd and the agents by the control "normal" of the power-cut test: sets synchronous=NORMAL, so that
+ * SQLite syncs at checkpoints only and a cut loses acknowledged commits. The test must detect that. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <string.h>

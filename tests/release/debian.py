@@ -1,5 +1,5 @@
-"""A minimal Debian of this machine's release, in a folder of its own: what `apt install` of our packages does to one that
-has never seen them. Programs run below it (chroot) without systemd, in a network of their own; test_systemd.py boots it."""
+"""A minimal Debian of this machine's release in a folder, to test `apt install` of our packages on a fresh system.
+Programs run in a chroot without systemd, in their own network namespace; test_systemd.py boots the system."""
 
 import subprocess
 from contextlib import contextmanager
@@ -22,7 +22,7 @@ class Debian:
         suite, mirror = run("sh", "-c", ARCHIVE).split()
         run("mmdebstrap", "--quiet", "--variant=minbase", f"--include={include}", suite, self.root,
             f"deb [signed-by={KEYS}] {mirror} {suite} main", timeout=600)
-        # Nothing is started by an installation: there is no init to start it.
+        # Keeps installations from starting services: there is no init.
         self.write("/usr/sbin/policy-rc.d", "#!/bin/sh\nexit 101\n").chmod(0o755)
         self.run("apt-get", "-qq", "update", timeout=300)
 
@@ -38,7 +38,7 @@ class Debian:
                    "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", *command, **options)
 
     def apt_install(self, *packages):
-        """Files of packages of this machine; what they depend on comes from the archive."""
+        """Installs package files; their dependencies come from the Debian archive."""
         self.path("/debs").mkdir(exist_ok=True)
         for package in packages:
             run("cp", package, self.path("/debs"))
@@ -47,7 +47,7 @@ class Debian:
 
     @contextmanager
     def services(self, script):
-        """Runs a shell script below the root, in a network and a process tree of its own; all of it ends with the block."""
+        """Runs a shell script in the chroot, in its own network and pid namespaces; all its processes end with the block."""
         inside = f"ip link set lo up && mount -t proc proc {self.root}/proc && exec chroot {self.root} sh -c '{script}'"
         with subprocess.Popen(["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", inside],
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,

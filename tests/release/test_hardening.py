@@ -1,4 +1,4 @@
-"""The release programs are built as a daemon facing a network must be: read from the binaries themselves."""
+"""The release programs have the hardening that a network-facing daemon needs, read from the binaries with readelf."""
 
 import os
 import subprocess
@@ -43,6 +43,6 @@ def test_its_buffer_calls_are_checked(program):
     assert "_chk@" in readelf(program, "--dyn-syms")
 
 
-def test_it_brings_no_library_path_of_the_build(program):
+def test_it_has_no_library_path_of_the_build(program):
     dynamic = readelf(program, "-d")
     assert "RPATH" not in dynamic and "RUNPATH" not in dynamic

@@ -1,5 +1,5 @@
-"""The .deb packages on a machine that never saw Berth: installed they run without an edit, an upgrade keeps what is
-there, a purge leaves nothing behind."""
+"""The .deb packages on a fresh system: they run after installation without configuration, an upgrade keeps state and
+configuration, a purge leaves nothing behind."""
 
 import os
 import subprocess
@@ -11,15 +11,15 @@ from debian import Debian, run
 
 BUILD = Path(os.environ.get("BERTH_BUILD") or Path(__file__).resolve().parents[2] / "build" / "release")
 PACKAGES = ["berth-gateway", "berth-agent", "berth-ctl"]
-# What the units start, in their order, and a question to the gateway once it says that it is ready.
+# Starts the services in the order of their units, and waits until berthctl reports the gateway as ready.
 START = r"""
 mkdir -p /run/mosquitto && chown mosquitto /run/mosquitto
 mosquitto -c /etc/mosquitto/mosquitto.conf &
 install -d -o berth -g berth -m 700 /var/lib/berth
 tries=0
-until berthctl --config /etc/berth/operator/berthctl.yaml status >/tmp/said 2>&1 && grep "ready  *yes" /tmp/said; do
+until berthctl --config /etc/berth/operator/berthctl.yaml status >/tmp/status 2>&1 && grep "ready  *yes" /tmp/status; do
   tries=$((tries + 1))
-  [ $tries -lt 300 ] || { cat /tmp/said; exit 1; }
+  [ $tries -lt 300 ] || { cat /tmp/status; exit 1; }
   kill -0 "$gateway" 2>/dev/null || { setpriv --reuid berth --regid berth --clear-groups berthd --config /etc/berth/berthd.yaml &
     gateway=$!; }
   sleep 0.2
@@ -31,17 +31,17 @@ wait
 
 def deb(package):
     found = sorted(BUILD.glob(f"{package}_*.deb"))
-    assert len(found) == 1, f"one {package}_*.deb is wanted in {BUILD}, not {len(found)}; build it: cross/build amd64"
+    assert len(found) == 1, f"expected one {package}_*.deb in {BUILD}, found {len(found)}; build it: cross/build amd64"
     return found[0]
 
 
 def newer(package, folder):
-    """The same package as a later version."""
+    """The same package with a later version number."""
     unpacked = folder / package
     run("dpkg-deb", "-R", deb(package), unpacked)
     control = unpacked / "DEBIAN" / "control"
     version = run("dpkg-deb", "-f", deb(package), "Version").strip()
-    # Of each other they depend on the very version.
+    # The packages depend on each other's exact version.
     control.write_text(control.read_text().replace(f"Version: {version}", f"Version: {version}+later")
                        .replace(f"(= {version})", f"(= {version}+later)"))
     made = folder / f"{package}_later.deb"
@@ -57,22 +57,22 @@ def machine(tmp_path_factory):
 
 
 def start_services(machine):
-    """Starts broker and gateway as the units do and waits for the gateway to tell its operator that it is ready."""
-    told = []
+    """Starts broker and gateway as their units do, and waits until berthctl reports the gateway as ready."""
+    lines = []
     with machine.services(START) as running:
         for line in running.stdout:
-            told.append(line)
+            lines.append(line)
             if line.startswith("@answered"):
                 return
-    pytest.fail("the services ended:\n" + "".join(told))
+    pytest.fail("the services exited:\n" + "".join(lines))
 
 
-def test_an_installed_gateway_answers_its_operator_without_an_edit(machine):
+def test_an_installed_gateway_works_without_configuration(machine):
     start_services(machine)
     assert machine.path("/var/lib/berth/gateway.db").exists()
 
 
-def test_secrets_are_readable_by_their_owner_alone(machine):
+def test_secrets_are_not_readable_by_others(machine):
     for secret in ("/etc/berth/gateway/password", "/etc/berth/operator/password"):
         if machine.path(secret).exists():
             assert machine.path(secret).stat().st_mode & 0o007 == 0, secret

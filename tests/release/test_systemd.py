@@ -1,5 +1,5 @@
-"""The packages on a whole Debian that systemd runs, in QEMU: installed while it runs, the services come up without an edit,
-obey their units' limits, come back when they are killed, and a pod runs. One boot; each line it prints is a test."""
+"""The packages on a complete Debian with systemd, in QEMU: installed on the running system, the services start without
+configuration, obey their units' limits, restart when killed, and a pod runs. Each step that the guest reports is a test."""
 
 import os
 import re
@@ -12,29 +12,29 @@ import pytest
 from debian import Debian
 from test_packages import PACKAGES, deb
 
-ROOM_MIB = 900  # beyond what is there when the machine starts
+FREE_MIB = 900  # free space on the disk, beyond the installed system
 BOOT_S = 900
 STEPS = ["installed", "gateway-ready", "watchdog-set", "security", "comes-back", "enrolled", "agent-ready", "pod-runs",
          "pod-outlives-agent", "second-boot"]
 
-# Runs below systemd at every boot. "@ok STEP" or "@failed STEP" on the console, with what was said.
+# Started by systemd at every boot. Prints "@ok STEP" or "@failed STEP" on the console, with the output of the step.
 TRY = r"""#!/bin/bash
 exec >/dev/console 2>&1
 export DEBIAN_FRONTEND=noninteractive HOME=/root
 ctl() { berthctl --config /etc/berth/operator/berthctl.yaml "$@"; }
 step() {
-  local name=$1 said
+  local name=$1 output
   shift
-  if said=$("$@" 2>&1); then echo "@ok $name $(tail -n 1 <<<"$said" | tr -d '\r')"; else echo "$said"; echo "@failed $name"; fi
+  if output=$("$@" 2>&1); then echo "@ok $name $(tail -n 1 <<<"$output" | tr -d '\r')"; else echo "$output"; echo "@failed $name"; fi
 }
-within() {  # SECONDS COMMAND...: until it succeeds
-  local end=$((SECONDS + $1)) said
+within() {  # SECONDS COMMAND...: repeats the command until it succeeds
+  local end=$((SECONDS + $1)) output
   shift
-  until said=$("$@" 2>&1); do
-    [ $SECONDS -lt $end ] || { echo "$said"; systemctl status --no-pager berth-gateway berth-agent mosquitto; return 1; }
+  until output=$("$@" 2>&1); do
+    [ $SECONDS -lt $end ] || { echo "$output"; systemctl status --no-pager berth-gateway berth-agent mosquitto; return 1; }
     sleep 0.5
   done
-  echo "$said"
+  echo "$output"
 }
 ready() { systemctl is-active --quiet "berth-$1" && ctl status | grep -q "ready  *yes"; }
 property() { systemctl show --value -p "$2" "berth-$1"; }
@@ -82,12 +82,12 @@ WantedBy=multi-user.target
 def disk_of(debian, image):
     used = int(subprocess.run(["du", "-sm", debian.root], capture_output=True, text=True, check=True).stdout.split()[0])
     with open(image, "wb") as file:
-        file.truncate((used + ROOM_MIB) << 20)
+        file.truncate((used + FREE_MIB) << 20)
     subprocess.run(["mkfs.ext4", "-q", "-F", "-d", debian.root, image], check=True)
 
 
 def boot(debian, image):
-    """What the machine said from power on to its end."""
+    """Boots the machine and returns its console output up to power-off."""
     kernel, initrd = (next(debian.path("/boot").glob(name)) for name in ("vmlinuz-*", "initrd.img-*"))
     command = ["qemu-system-x86_64", "-accel", "tcg", "-smp", "2", "-m", "1024", "-nographic", "-no-reboot",
                "-nic", "none", "-kernel", kernel, "-initrd", initrd, "-append",
@@ -99,14 +99,14 @@ def boot(debian, image):
 
 
 @pytest.fixture(scope="module")
-def said(tmp_path_factory):
+def console(tmp_path_factory):
     folder = tmp_path_factory.mktemp("systemd")
     debian = Debian(folder / "root", include="ca-certificates,systemd-sysv,linux-image-cloud-amd64,initramfs-tools,procps,iproute2")
     debian.write("/etc/hostname", "edge-a\n")
     debian.path("/debs").mkdir()
     for package in PACKAGES:
         shutil.copy(deb(package), debian.path("/debs"))
-    # What our packages depend on waits in apt's cache: the machine has no network.
+    # Dependencies of our packages go to apt's cache: the machine has no network.
     debian.run("sh", "-c", "apt-get -qq install -y --download-only --no-install-recommends /debs/*.deb", timeout=600)
     debian.path("/usr/sbin/policy-rc.d").unlink()
     debian.write("/try", TRY).chmod(0o755)
@@ -121,7 +121,7 @@ def said(tmp_path_factory):
 
 @pytest.mark.skipif(os.uname().machine != "x86_64", reason="the machine in QEMU is x86-64")
 @pytest.mark.parametrize("step", STEPS)
-def test_under_systemd(said, step):
-    told = re.findall(rf"@ok {step}\b.*", said)  # the console may have asked for a login on the same line
-    print("\n".join(told))
-    assert told, said[-12000:]
+def test_under_systemd(console, step):
+    reports = re.findall(rf"@ok {step}\b.*", console)  # a login prompt may precede it on the same line
+    print("\n".join(reports))
+    assert reports, console[-12000:]

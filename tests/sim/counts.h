@@ -1,4 +1,4 @@
-// What a run, or a set of runs, has been through.
+// Statistics of a run, or of several runs.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ struct Counts {
   std::uint64_t events = 0;
   std::uint64_t binds = 0;  // rows that became bound
   std::uint64_t starts = 0;
-  std::uint64_t places = 0;                      // pods in the queue whose attempts a restart brought back
-  std::map<std::string, std::uint64_t> crashes;  // by who and why
+  std::uint64_t restored = 0;                    // queue entries whose attempts were restored at a restart
+  std::map<std::string, std::uint64_t> crashes;  // by program and cause
   std::map<std::string, std::uint64_t> faults;   // by kind
   Millis virtual_ms = 0;
 
@@ -22,7 +22,7 @@ struct Counts {
     events += other.events;
     binds += other.binds;
     starts += other.starts;
-    places += other.places;
+    restored += other.restored;
     virtual_ms += other.virtual_ms;
     for (const auto& [kind, count] : other.crashes) crashes[kind] += count;
     for (const auto& [kind, count] : other.faults) faults[kind] += count;

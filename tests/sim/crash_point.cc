@@ -40,8 +40,8 @@ void CutStore::advance(const std::string& key, int phase) {
 }
 
 Status CutStore::commit() {
-  if (!staged_) return rash_ ? Status::ok() : flash_.commit();  // what leaves in lists leaves after a second commit
-  if (!point_.lets_out()) return Status::error("the power was cut before the commit");
+  if (!staged_) return rash_ ? Status::ok() : flash_.commit();  // messages in lists are sent after a second commit
+  if (!point_.allows_effect()) return Status::error("the power was cut before the commit");
   if (next_commit_ != Commit::well) {
     flash_.fail_next_commit(next_commit_ == Commit::fails_kept ? MemoryStore::Outcome::kept
                                                                : MemoryStore::Outcome::lost);
@@ -50,20 +50,20 @@ Status CutStore::commit() {
   begins_ = advances_ = false;
   if (rash && next_commit_ == Commit::fails_lost) {
     (void)flash_.commit();
-    failed_ = rash_ = true;  // and yet the turn goes on: its messages leave
+    failed_ = rash_ = true;  // the turn continues nevertheless: its messages are sent
     staged_ = false;
-    tell_durable();
+    notify_durable();
     return Status::ok();
   }
   const Status committed = flash_.commit();
   failed_ = !committed.is_success();
   staged_ = false;
   next_commit_ = Commit::well;
-  tell_durable();
+  notify_durable();
   return committed;
 }
 
-void CutStore::tell_durable() { on_durable_(std::exchange(touched_, {})); }
+void CutStore::notify_durable() { on_durable_(std::exchange(touched_, {})); }
 
 CutTransport::CutTransport(LoopbackClient& client, CrashPoint& point, Watcher& watcher)
     : client_(client), point_(point), watcher_(watcher) {
@@ -71,7 +71,7 @@ CutTransport::CutTransport(LoopbackClient& client, CrashPoint& point, Watcher& w
 }
 
 void CutTransport::send(const Message& message) {
-  if (!client_.is_up() || !point_.lets_out()) return;
+  if (!client_.is_up() || !point_.allows_effect()) return;
   Message copy = message;
   if (watcher_.on_send(copy)) client_.send(copy);
 }
@@ -91,29 +91,29 @@ void CutTransport::on_link(bool up) {
 }
 
 void CutTransport::on_send_window() {
-  watcher_.on_room_again();
+  watcher_.on_send_window_open();
   if (handler_ != nullptr) handler_->on_send_window();
 }
 
 void CutRuntime::prepare(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes) {
-  if (point_.lets_out()) machine_.prepare(tag, pod, volumes);
+  if (point_.allows_effect()) machine_.prepare(tag, pod, volumes);
 }
 
 void CutRuntime::undo(const Tag& tag) {
-  if (point_.lets_out()) machine_.undo(tag);
+  if (point_.allows_effect()) machine_.undo(tag);
 }
 
 Result<std::string> CutRuntime::start(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes) {
-  if (!point_.lets_out()) return std::string("0:0");  // nobody is left to read it
+  if (!point_.allows_effect()) return std::string("0:0");  // the program is dead and does not read it
   return machine_.start(tag, pod, volumes);
 }
 
 void CutRuntime::go(const Tag& tag) {
-  if (point_.lets_out()) machine_.go(tag);
+  if (point_.allows_effect()) machine_.go(tag);
 }
 
 void CutRuntime::stop(const Tag& tag, Millis grace) {
-  if (point_.lets_out()) machine_.stop(tag, grace);
+  if (point_.allows_effect()) machine_.stop(tag, grace);
 }
 
 }  // namespace berth::sim

@@ -1,6 +1,6 @@
-// CrashPoint and the wrappers around a program's seams: where a program dies inside its turn. Every effect on the world
-// outside it (a commit, a message, a call of the runtime) asks the point first; past it nothing gets out any more, and
-// the host drops the program when its turn returns. The product has no hooks for this.
+// CrashPoint, and wrappers around a program's interfaces: they make a program die inside its turn. Every external
+// effect (a commit, a message, a call of the runtime) asks the crash point first. After the crash point no effect
+// happens any more, and the host destroys the program when its turn returns. The product has no hooks for this.
 #pragma once
 
 #include <functional>
@@ -21,14 +21,14 @@ namespace berth::sim {
 
 class CrashPoint {
  public:
-  // Dies at the effect after this many more.
+  // Lets this many more effects happen; the program dies at the next one.
   void arm(int effects) {
     left_ = effects;
     armed_ = true;
   }
   void disarm() { armed_ = false; }
-  // One effect. False: the program is dead by now.
-  bool lets_out() {
+  // Asked before each effect. False: the program is dead.
+  bool allows_effect() {
     if (reached_ || !armed_) return !reached_;
     reached_ = left_-- == 0;
     return !reached_;
@@ -45,11 +45,11 @@ class CutStore final : public Store {
  public:
   enum class Commit { well, fails_kept, fails_lost };
 
-  // `on_durable`: called when these records of the flash may have changed.
+  // `on_durable`: called when these records on flash may have changed.
   using OnDurable = std::function<void(const RecordIds&)>;
   CutStore(MemoryStore& flash, CrashPoint& point, Sabotage sabotage, Mutant mutant, OnDurable on_durable);
 
-  // For the next commit that has something staged.
+  // The outcome of the next commit that has staged changes.
   void set_next_commit(Commit outcome) { next_commit_ = outcome; }
   bool has_failed() const { return failed_; }
 
@@ -63,7 +63,7 @@ class CutStore final : public Store {
   Status commit() override;
 
  private:
-  void tell_durable();
+  void notify_durable();
 
   MemoryStore& flash_;
   CrashPoint& point_;
@@ -73,9 +73,9 @@ class CutStore final : public Store {
   RecordIds touched_;
   Commit next_commit_ = Commit::well;
   bool staged_ = false;
-  bool begins_ = false, advances_ = false;  // staged: a row, or its phase bind
+  bool begins_ = false, advances_ = false;  // a new row, or a change to phase bind, is staged
   bool failed_ = false;
-  bool rash_ = false;  // failed, and a mutant says nothing of it
+  bool rash_ = false;  // a mutant hides that the commit failed
 };
 
 class CutTransport final : public Transport, public Transport::Handler {
@@ -83,12 +83,12 @@ class CutTransport final : public Transport, public Transport::Handler {
   class Watcher {
    public:
     virtual ~Watcher() = default;
-    // May change the message, or take it: false, and it never leaves.
+    // May change the message. False: it is not sent.
     virtual bool on_send(Message& message) = 0;
-    // False: it never arrives.
+    // False: it is not delivered.
     virtual bool on_arrival(Message& message) = 0;
     virtual void on_link_change(bool up) = 0;
-    virtual void on_room_again() = 0;
+    virtual void on_send_window_open() = 0;
   };
 
   CutTransport(LoopbackClient& client, CrashPoint& point, Watcher& watcher);
@@ -115,7 +115,7 @@ class CutTransport final : public Transport, public Transport::Handler {
 
 class CutRuntime final : public Runtime {
  public:
-  // `blind`: it lists nothing of what a machine still holds.
+  // `blind`: list() hides what the machine still holds.
   CutRuntime(Runtime& machine, CrashPoint& point, bool blind) : machine_(machine), point_(point), blind_(blind) {}
 
   void set_handler(Handler* handler) override { machine_.set_handler(handler); }

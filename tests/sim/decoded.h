@@ -1,5 +1,4 @@
-// Decoded: what payloads say. Each is decoded once on its way from its sender to whoever hears it, as often as it
-// comes.
+// Decoded: a cache of decoded payloads. A payload is decoded once, however many times it is delivered.
 #pragma once
 
 #include <string>
@@ -22,7 +21,7 @@ class Decoded {
   }
 
  private:
-  static constexpr std::size_t kKept = 512;  // messages that are on their way at once, or not many fewer
+  static constexpr std::size_t kKept = 512;  // about the number of messages in transit at the same time
 
   template <class Known, class Decode>
   static const typename Known::mapped_type& find(Known& known, const std::string& key, const Decode& decode) {

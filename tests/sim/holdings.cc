@@ -6,7 +6,7 @@ namespace berth::sim {
 
 namespace {
 
-// One claim, one volume, both ways, of everything that is told to it.
+// Checks that the pairs added to it map each claim to one volume and each volume to one claim.
 class Pairs {
  public:
   Breach add(const std::string& claim, const std::string& volume, const std::string& who) {
@@ -27,22 +27,22 @@ class Pairs {
   std::map<std::string, std::pair<std::string, std::string>> claim_of_, volume_of_;
 };
 
-// The binding of each Bound claim is the volume's too.
-Breach find_half_bound(const GatewaySight& gateway, Pairs& pairs) {
+// A claim that is Bound is also the one its volume refers to.
+Breach find_half_bound(const GatewayView& gateway, Pairs& pairs) {
   for (const auto& [key, claim] : gateway.claims) {
     if (claim.phase != "Bound") continue;
     if (Breach breach = pairs.add(key, claim.bound_to, "the claim")) return breach;
     const auto volume = gateway.volumes.find(claim.bound_to);
     if (volume != gateway.volumes.end() && volume->second.bound_to != key) {
       return "claim " + key + " is bound to volume " + claim.bound_to + ", which is " +
-             (volume->second.bound_to.empty() ? "nobody's" : volume->second.bound_to + "'s");
+             (volume->second.bound_to.empty() ? "unbound" : "bound to " + volume->second.bound_to);
     }
   }
   return {};
 }
 
-// P2: the transaction to phase bind makes a row's volumes Bound.
-Breach find_unbound(const GatewaySight& gateway, const Row& row, const BoundVolume& bound_volume) {
+// P2: the transaction that moves a row to phase bind also binds its volumes.
+Breach find_unbound(const GatewayView& gateway, const Row& row, const BoundVolume& bound_volume) {
   if (row.phase != Phase::bind && row.phase != Phase::bound) return {};
   const auto claim = gateway.claims.find(bound_volume.claim);
   if (claim == gateway.claims.end() || !gateway.volumes.contains(bound_volume.volume)) return {};
@@ -52,7 +52,7 @@ Breach find_unbound(const GatewaySight& gateway, const Row& row, const BoundVolu
          (claim->second.phase == "Bound" ? "bound to " + claim->second.bound_to : "not bound");
 }
 
-Breach find_in_gateway(const GatewaySight& gateway) {
+Breach find_in_gateway(const GatewayView& gateway) {
   Pairs pairs;
   if (Breach breach = find_half_bound(gateway, pairs)) return breach;
   for (const std::string& uid : gateway.rows_with_volumes) {
@@ -86,7 +86,7 @@ Breach find_in_slots(const Witness& witness) {
 Breach find_shared_port(const Witness& witness) {
   for (const auto& device : witness.devices()) {
     if (!witness.scope().slots.contains(device->name)) continue;
-    std::map<std::int32_t, std::string> holders;  // the simulator's pods take one protocol, at every address
+    std::map<std::int32_t, std::string> holders;  // the simulator's pods use one protocol, on all addresses
     for (const auto& [uid, slot] : device->durable.state.slots) {
       if (!slot.is_charged()) continue;
       for (const HostPort& port : device->demands.at(uid).second.host_ports) {
@@ -111,7 +111,8 @@ Breach find_device_overrun(const Witness& witness) {
     for (const auto& [name, amount] : held) {
       const auto has = device->allocatable.scalar.find(name);
       if (has != device->allocatable.scalar.end() && amount <= has->second) continue;
-      return "slots of node " + device->name + " hold " + std::to_string(amount) + " " + name + ": more than it has";
+      return "slots of node " + device->name + " use " + std::to_string(amount) + " " + name +
+             ", more than its capacity";
     }
   }
   return {};

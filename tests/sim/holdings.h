@@ -1,16 +1,16 @@
-// What nodes hold beside cpu and memory: host ports, devices, and the volumes that claims are bound to.
+// Invariants about resources other than cpu and memory: host ports, extended resources, and volumes of claims.
 #pragma once
 
 #include "tests/sim/invariants.h"
 
 namespace berth::sim {
 
-// No host port of a node is held by two of its charged slots.
+// No two charged slots of a node use the same host port.
 Breach find_shared_port(const Witness& witness);
-// Charged slots hold no more of an extended resource than the node has.
+// The charged slots of a node do not exceed its capacity of an extended resource.
 Breach find_device_overrun(const Witness& witness);
-// No volume is two claims', and no claim has two volumes: in the objects, in the rows (a row in prebind reserves, later
-// ones have bound), and in what runs.
+// No volume belongs to two claims, and no claim has two volumes: in the objects, in the rows (which reserve volumes in
+// prebind and have bound them later), and in the slots of running pods.
 Breach find_shared_volume(const Witness& witness);
 
 }  // namespace berth::sim

@@ -9,7 +9,7 @@ namespace berth::sim {
 
 namespace {
 
-// Mostly what exists somewhere: a lie that names nothing known is dropped at the first guard.
+// Mostly names that exist: a lie about unknown names is rejected by the first check.
 struct Names {
   std::string uid = "u1", incarnation = "lie", pod = "default/p0";
   Epoch epoch{1, 1};
@@ -26,7 +26,7 @@ Names draw_names(SimEnvironment& world) {
   if (random.chance(1, 4)) names.uid = "u" + std::to_string(random.below(60));
   if (random.chance(1, 4)) names.epoch.counter += random.below(20);
   const auto& devices = world.witness.devices();
-  const DeviceSight& device = *devices[random.below(devices.size())];
+  const DeviceView& device = *devices[random.below(devices.size())];
   if (random.chance(1, 2) && !device.durable.state.incarnation.empty()) {
     names.incarnation = device.durable.state.incarnation;
   }
@@ -43,7 +43,7 @@ Answer lying_answer(SimEnvironment& world, const std::string& node) {
   answer.node = node;
   answer.incarnation = names.incarnation;
   answer.gateway_id = world.witness.gateway().id;
-  // Terms far above would only end the run of terms sooner: each is met by one above it.
+  // At most slightly above the current term: the gateway answers each with a higher one, until terms run out.
   if (answer.type == AnswerType::superseded) answer.gateway_id = {answer.gateway_id.term + random.below(3), "lie"};
   answer.uid = names.uid;
   answer.epoch = answer.high = names.epoch;
@@ -58,7 +58,7 @@ Answer lying_answer(SimEnvironment& world, const std::string& node) {
   return answer;
 }
 
-// As many as a list may hold, or one more; some of them no answers at all.
+// A list of a few items or of one more than allowed; some items are not valid answers.
 std::string lying_list(SimEnvironment& world, const std::string& node) {
   std::string items;
   for (std::uint64_t more = world.random.chance(1, 8) ? kMaxItems + 1 : 2 + world.random.below(6); more > 0; --more) {
@@ -68,7 +68,7 @@ std::string lying_list(SimEnvironment& world, const std::string& node) {
   return R"({"items":[)" + items + "]}";
 }
 
-Json speaker(SimEnvironment& world) {
+Json identity(SimEnvironment& world) {
   const Names names = draw_names(world);
   Json json = Json::object();
   json.set("incarnation", names.incarnation).set("bootId", "lie");
@@ -77,7 +77,7 @@ Json speaker(SimEnvironment& world) {
 }
 
 std::string lying_state(SimEnvironment& world) {
-  Json json = speaker(world);
+  Json json = identity(world);
   json.set("heartbeatMs", "5000");
   json.set("labels", Json(Json::Object{{"zone", Json("a")}}));
   json.set("allocatable",
@@ -101,11 +101,11 @@ Message lie(SimEnvironment& world, const std::string& node) {
   switch (world.random.below(9)) {
     case 4:
       message.topic = topics.node_heartbeat(node);
-      message.payload = speaker(world).dump();
+      message.payload = identity(world).dump();
       break;
     case 0:
       message.topic = topics.node_presence(node);
-      message.payload = speaker(world).set("online", world.random.chance(2, 3)).dump();
+      message.payload = identity(world).set("online", world.random.chance(2, 3)).dump();
       break;
     case 1:
       message.topic = topics.node_state(node);

@@ -1,6 +1,6 @@
-// Hostile: a device that says anything under its own identity: answers never asked for, of any pod, epoch, incarnation
-// and gateway, listings of what it does not hold, presence, state and statuses out of the air, and text that is no
-// JSON.
+// Messages of a lying device, which sends anything under its own identity: unsolicited answers about any pod, epoch,
+// incarnation and gateway, listings of slots that it does not have, invented presence, states and statuses, and text
+// that is not JSON.
 #pragma once
 
 #include "core/transport.h"
@@ -8,7 +8,7 @@
 
 namespace berth::sim {
 
-// One message, on a topic that the broker would let this node write.
+// One message on a topic that the broker allows this node to write.
 Message lie(SimEnvironment& world, const std::string& node);
 
 }  // namespace berth::sim

@@ -15,7 +15,7 @@ bool is_alive(SlotState state) {
   return state == SlotState::preparing || state == SlotState::prepared || state == SlotState::running;
 }
 
-Breach first(const std::vector<std::string>& words) { return words.empty() ? Breach() : Breach(words.front()); }
+Breach first(const std::vector<std::string>& found) { return found.empty() ? Breach() : Breach(found.front()); }
 
 Breach s1(const Witness& witness) { return first(witness.news().repeated_epochs); }
 
@@ -25,7 +25,7 @@ Breach s3(const Witness& witness) {
   for (const SentBind& bind : witness.news().binds_sent) {
     const std::string named = show(bind.named.first, bind.named.second);
     if (!witness.was_bind_durable(bind.named)) {
-      return "Bind was sent for " + named + ", whose phase bind never was on flash";
+      return "Bind was sent for " + named + ", whose phase bind was never on flash";
     }
     if (!witness.was_prebound_received(bind.named)) return "Bind was sent for " + named + " without PreBound";
   }
@@ -33,14 +33,14 @@ Breach s3(const Witness& witness) {
 }
 
 Breach find_twin(const Witness& witness, const std::string& uid) {
-  const DeviceSight* first = nullptr;
+  const DeviceView* first = nullptr;
   Tag twin;
   for (const auto& device : witness.devices()) {
     if (device->hostile) continue;
     for (const Tag& tag : device->runtime->alive(uid)) {
       if (witness.was_forgotten(device->name, {uid, tag.epoch})) continue;
       if (first != nullptr) {
-        return "one pod runs twice: " + show(uid, twin.epoch) + " on " + first->name + " and " + show(uid, tag.epoch) +
+        return "a pod runs twice: " + show(uid, twin.epoch) + " on " + first->name + " and " + show(uid, tag.epoch) +
                " on " + device->name;
       }
       first = device.get();
@@ -62,16 +62,16 @@ Breach s5(const Witness& witness) {
     const auto found = witness.gateway().rows.find(uid);
     if (found == witness.gateway().rows.end() || found->second.phase != Phase::bound) continue;
     const Row& row = found->second;
-    const DeviceSight* device = witness.device(row.node);
+    const DeviceView* device = witness.device(row.node);
     if (device == nullptr || device->hostile) continue;
     const NodeState& state = device->durable.state;
     if (state.incarnation != row.incarnation) continue;
     const auto slot = state.slots.find(uid);
     if (slot == state.slots.end())
-      return "row " + show(uid, row.epoch) + " is bound, node " + row.node + " has no slot";
+      return "row " + show(uid, row.epoch) + " is bound, but node " + row.node + " has no slot";
     const bool runs = slot->second.state == SlotState::running || slot->second.state == SlotState::finished;
     if (slot->second.epoch != row.epoch || !runs) {
-      return "row " + show(uid, row.epoch) + " is bound, the slot on node " + row.node + " is " +
+      return "row " + show(uid, row.epoch) + " is bound, but the slot on node " + row.node + " is " +
              show(uid, slot->second.epoch) + " " + std::string(to_string(slot->second.state));
     }
   }
@@ -81,7 +81,7 @@ Breach s5(const Witness& witness) {
 Breach s6(const Witness& witness) { return first(witness.news().stale_changes); }
 
 Breach s7(const Witness& witness) {
-  const GatewaySight& gateway = witness.gateway();
+  const GatewayView& gateway = witness.gateway();
   if (!gateway.is_settled()) return {};
   for (const auto& device : witness.devices()) {
     if (device->hostile || gateway.has_retired(device->name, device->durable.state.incarnation)) continue;
@@ -94,7 +94,7 @@ Breach s7(const Witness& witness) {
       const std::string key = device->name + "/" + uid + "/" + to_text(epoch);
       if (gateway.releases.contains(key) || gateway.orphans.contains(key)) continue;
       return "node " + device->name + " holds slot " + show(uid, epoch) + " (" +
-             std::string(to_string(slot->second.state)) + ") that no row and no release-list entry knows";
+             std::string(to_string(slot->second.state)) + ") without a row or a release-list entry";
     }
   }
   return {};
@@ -115,13 +115,13 @@ Breach s8(const Witness& witness) {
     const Resources& all = device->allocatable;
     if (used.milli_cpu > all.milli_cpu || used.memory > all.memory || pods > all.allowed_pods) {
       return "node " + device->name + " admitted " + std::to_string(used.milli_cpu) + "m cpu, " +
-             std::to_string(used.memory) + " bytes, " + std::to_string(pods) + " pods: more than it has";
+             std::to_string(used.memory) + " bytes, " + std::to_string(pods) + " pods, more than its capacity";
     }
   }
   return {};
 }
 
-// What the rows and release lists of the live gateway imply of one node: names, in order.
+// What the cache must contain for one node, as implied by rows and release lists of the running gateway; sorted names.
 struct Implied {
   std::vector<std::string_view> pods;
   std::vector<std::string_view> charges;
@@ -130,12 +130,12 @@ struct Implied {
 Breach find_unlike_row(const Gateway& gateway, std::string_view uid, const Row& row) {
   const std::optional<std::string> node = gateway.cache().node_of(uid);
   if (node != row.node) {
-    return "row " + show(uid, row.epoch) + " is on node " + row.node + ", the cache says " + node.value_or("nowhere");
+    return "row " + show(uid, row.epoch) + " is on node " + row.node + ", but in the cache on " + node.value_or("none");
   }
   const bool assumed = row.phase < Phase::bound;
   if (gateway.cache().is_assumed(uid) == assumed) return {};
-  return "row " + show(uid, row.epoch) + " is in phase " + std::string(to_string(row.phase)) + ", the cache has it " +
-         (assumed ? "confirmed" : "assumed");
+  return "row " + show(uid, row.epoch) + " is in phase " + std::string(to_string(row.phase)) +
+         ", but in the cache it is " + (assumed ? "confirmed" : "assumed");
 }
 
 Breach find_unlike_node(const std::string& name, const NodeInfo* info, const Implied& should) {
@@ -153,11 +153,11 @@ Breach find_unlike_node(const std::string& name, const NodeInfo* info, const Imp
   }
   std::sort(has.pods.begin(), has.pods.end());
   std::sort(has.charges.begin(), has.charges.end());
-  if (has.pods != should.pods) return "the cache's pods on node " + name + " are not those of the rows";
-  if (has.charges != should.charges) return "the cache's charges on node " + name + " are not the release list";
+  if (has.pods != should.pods) return "the cache's pods on node " + name + " differ from the rows";
+  if (has.charges != should.charges) return "the cache's charges on node " + name + " differ from the release list";
   if (info == nullptr) return {};
   if (sum.milli_cpu == info->requested.milli_cpu && sum.memory == info->requested.memory) return {};
-  return "the cache's sum on node " + name + " is not that of its pods and charges";
+  return "the cache's sum on node " + name + " differs from that of its pods and charges";
 }
 
 Breach s9(const Witness& witness) {
@@ -181,8 +181,8 @@ Breach s9(const Witness& witness) {
     if (Breach breach = find_unlike_row(*gateway, uid, binding.row)) return breach;
   }
   if (scope.everything && gateway->cache().pod_count() != placed) {
-    return "the cache holds " + std::to_string(gateway->cache().pod_count()) + " pods, the rows " +
-           std::to_string(placed);
+    return "the cache holds " + std::to_string(gateway->cache().pod_count()) + " pods, expected " +
+           std::to_string(placed) + " from the rows";
   }
   for (const auto& [key, release] : gateway->releases()) {
     if (const auto on = implied.find(release.entry.node); on != implied.end()) on->second.charges.push_back(key);
@@ -203,21 +203,21 @@ bool has_orphan(const Gateway& gateway, const std::string& uid) {
   return std::any_of(orphans.begin(), orphans.end(), names) || std::any_of(ending.begin(), ending.end(), names);
 }
 
-Breach find_misplaced(const Gateway& gateway, const std::string& key, const PodEntry& entry) {
+Breach find_misplaced_pod(const Gateway& gateway, const std::string& key, const PodEntry& entry) {
   const std::string& uid = entry.pod->uid();
   const Queue::Where where = gateway.queue().where(uid);
   const auto binding = gateway.bindings().find(uid);
   const bool has_binding = binding != gateway.bindings().end();
   const bool permit_wait = has_binding && binding->second.row.phase == Phase::none;
-  // Of a pod that waits on Permit the queue says "in flight": that is one place.
+  // A pod that waits on Permit is "in flight" in the queue, which is not a second location.
   const bool queued = where != Queue::Where::none && !(permit_wait && where == Queue::Where::in_flight);
   const bool finished = entry.finished && !has_binding;
-  const int places = (queued ? 1 : 0) + (has_binding ? 1 : 0) + (finished ? 1 : 0);
-  if (places == 1) return {};
-  // Kept until every node has answered (P7), or until it is known what an orphan of it does.
+  const int locations = (queued ? 1 : 0) + (has_binding ? 1 : 0) + (finished ? 1 : 0);
+  if (locations == 1) return {};
+  // The delete is kept until every node has answered (P7), or until the state of its orphan is known.
   const bool kept_delete = entry.deleting && gateway.identity().adopting;
-  if (places == 0 && (kept_delete || has_orphan(gateway, uid))) return {};
-  return "pod " + uid + " (" + key + ") is in " + std::to_string(places) + " places" +
+  if (locations == 0 && (kept_delete || has_orphan(gateway, uid))) return {};
+  return "pod " + uid + " (" + key + ") is in " + std::to_string(locations) + " locations" +
          (entry.deleting ? ", deleting" : "") + (entry.finished ? ", finished" : "");
 }
 
@@ -228,17 +228,17 @@ Breach s10(const Witness& witness) {
     for (const std::string& key : witness.scope().pods) {
       const auto entry = gateway->objects().pods().find(key);
       if (entry == gateway->objects().pods().end()) continue;
-      if (Breach breach = find_misplaced(*gateway, key, entry->second)) return breach;
+      if (Breach breach = find_misplaced_pod(*gateway, key, entry->second)) return breach;
     }
     return {};
   }
   std::set<std::string> uids;
   for (const auto& [key, entry] : gateway->objects().pods()) {
-    if (Breach breach = find_misplaced(*gateway, key, entry)) return breach;
+    if (Breach breach = find_misplaced_pod(*gateway, key, entry)) return breach;
     uids.insert(entry.pod->uid());
   }
   for (const std::string& uid : gateway->queue().uids()) {
-    if (!uids.contains(uid)) return "the queue holds pod " + uid + ", which is no object";
+    if (!uids.contains(uid)) return "the queue holds pod " + uid + ", which has no object";
   }
   return {};
 }
@@ -251,26 +251,27 @@ Breach n5(const Witness& witness) { return first(witness.news().overdue_promises
 
 Breach s12(const Witness& witness) { return first(witness.news().foreign_changes); }
 
-Breach find_revived(const Witness& witness, const DeviceSight& device, const std::string& uid) {
+Breach find_revived(const Witness& witness, const DeviceView& device, const std::string& uid) {
   const auto slot = device.durable.state.slots.find(uid);
   if (slot == device.durable.state.slots.end() && device.runtime->alive(uid).empty()) return {};
   const auto finals = witness.finals().find({device.name, uid});
   if (finals == witness.finals().end()) return {};
   const std::string& incarnation = device.durable.state.incarnation;
   for (const Witness::Final& final : finals->second) {
-    // When the gateway's store and every node's are lost, nobody is left to raise the term: epochs begin anew, and
-    // the incarnation tells old from new. Before its first boot is over a node still runs what the lost one left.
+    // If the stores of the gateway and of every node are lost, nobody can raise the term: epochs start over, and only
+    // the incarnation distinguishes old from new. Until its first boot is over, a node still runs what the lost store
+    // left.
     if (!incarnation.empty() && final.incarnation != incarnation) continue;
     const bool upwards = final.type == AnswerType::released;
     if (slot != device.durable.state.slots.end() && is_alive(slot->second.state)) {
       const Epoch& epoch = slot->second.epoch;
       if (epoch == final.epoch || (upwards && epoch < final.epoch)) {
-        return "slot " + show(uid, epoch) + " lives on node " + device.name + " after " +
+        return "slot " + show(uid, epoch) + " is alive on node " + device.name + " after " +
                std::string(to_string(final.type)) + "(" + to_text(final.epoch) + ")";
       }
     }
     if (device.runtime->is_alive({uid, final.epoch})) {
-      return "workload " + show(uid, final.epoch) + " lives on node " + device.name + " after " +
+      return "workload " + show(uid, final.epoch) + " is alive on node " + device.name + " after " +
              std::string(to_string(final.type));
     }
   }
@@ -297,18 +298,19 @@ const std::vector<Invariant>& safety() {
       {"S4", "a pod uid runs on at most one node", s4},
       {"S5", "phase bound implies the node's slot is (e, running or finished), or another incarnation", s5},
       {"S6", "a stale or duplicate delivery changes neither store and repeats an equivalent final answer", s6},
-      {"S7",
-       "outside adopt mode, no row and no release-list entry implies no slot on any node, nor what it holds (see HELD)",
+      {"S7", "outside adopt mode, a slot on any node has a row or a release-list entry (for what it holds see HELD)",
        s7},
-      {"S8", "requests of all charged slots on a node do not exceed its allocatable", s8},
-      {"S9", "the cache equals what rows and release lists imply", s9},
-      {"S10", "each accepted pod is in exactly one place", s10},
+      {"S8", "the requests of all charged slots on a node do not exceed its allocatable resources", s8},
+      {"S9", "the cache matches what rows and release lists imply", s9},
+      {"S10", "each accepted pod is in exactly one location: queue, row or finished", s10},
       {"S11", "\"accepted\" was answered implies the object is on flash", s11},
       {"S12", "a message from one node never changes the state of a pod whose row names another", s12},
-      {"HELD", "a machine holds only what the slots of its agent name, and nothing alive for one that has ended", held},
-      {"PORTS", "no host port of a node is held by two of its charged slots", find_shared_port},
-      {"DEVICES", "charged slots hold no more of an extended resource than the node has", find_device_overrun},
-      {"VOLUMES", "no volume is two claims', and no claim has two volumes", find_shared_volume},
+      {"HELD", "a machine holds only what its agent's slots refer to, and no live workload for a slot that has ended",
+       held},
+      {"PORTS", "no two charged slots of a node use the same host port", find_shared_port},
+      {"DEVICES", "the charged slots of a node do not exceed its capacity of an extended resource",
+       find_device_overrun},
+      {"VOLUMES", "no volume belongs to two claims, and no claim has two volumes", find_shared_volume},
       {"N5", "preparing and prepared slots end at their promise limit and at every reboot", n5},
       {"FINAL", "once Rejected, Stale or Released(e) was sent, slot e is never alive again", final_answers},
   };

@@ -1,5 +1,4 @@
-// The invariants S1-S12 and L1-L5 (core/handshake/rules.md): one function each, which says in words what is wrong, or
-// nothing.
+// The invariants S1-S12 and L1-L5 (core/handshake/rules.md): one function each, which describes a violation or returns nothing.
 #pragma once
 
 #include <optional>
@@ -23,22 +22,22 @@ struct Invariant {
 // Checked after every turn.
 const std::vector<Invariant>& safety();
 
-// What should be in the end: what the operator wants, and who can be reached.
-struct Wanted {
-  std::map<std::string, std::string> uid_of_pod;  // by key; gated pods included
-  std::set<std::string> preemptible;              // uids of those that others may have driven out
-  bool busy = false;  // a large fleet is never quite at rest: what was asked just now may still be on its way
+// The state expected at the end of a run.
+struct Expected {
+  std::map<std::string, std::string> uid_of_pod;  // by key; including gated pods
+  std::set<std::string> preemptible;              // uids of pods that may have been preempted
+  bool busy = false;  // a large fleet never settles completely: recent requests may still be in transit
   Millis now = 0;
-  std::uint64_t requests_at_rest = 0;  // PreBind, Bind and Release, first sent long before, that are sent again
+  std::uint64_t requests_at_rest = 0;  // resent PreBind, Bind and Release requests that were first sent long ago
 };
 
 struct Liveness {
   std::string_view name;
   std::string_view text;
-  Breach (*find_breach)(const Witness& witness, const Wanted& wanted);
+  Breach (*find_breach)(const Witness& witness, const Expected& expected);
 };
 
-// Checked when the faults stopped long ago.
+// Checked at the end of the quiet phase.
 const std::vector<Liveness>& liveness();
 
 }  // namespace berth::sim

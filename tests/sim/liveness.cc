@@ -11,12 +11,12 @@ constexpr int kMaxAttempts = 3;
 
 std::string show(const std::string& uid, const Epoch& epoch) { return uid + "@" + to_text(epoch); }
 
-// Whether a node would take this pod as it stands: written down here a second time, plainly, for what the simulator's
-// pods ask for: selector, taints, cpu, memory and count, and local claims.
+// Whether a pod fits on a node: a second, simple implementation of what the simulator's pods use: selector, taints,
+// cpu, memory, pod count, extended resources, host ports and local volumes.
 bool selects(const Pod& pod, const Node& node) {
-  return std::all_of(pod.node_selector.begin(), pod.node_selector.end(), [&](const auto& wanted) {
-    const auto label = node.metadata.labels.find(wanted.first);
-    return label != node.metadata.labels.end() && label->second == wanted.second;
+  return std::all_of(pod.node_selector.begin(), pod.node_selector.end(), [&](const auto& selected) {
+    const auto label = node.metadata.labels.find(selected.first);
+    return label != node.metadata.labels.end() && label->second == selected.second;
   });
 }
 
@@ -27,7 +27,7 @@ bool tolerates_all(const Pod& pod, const Node& node) {
   });
 }
 
-bool has_room(const Pod& pod, const NodeInfo& info) {
+bool has_resources(const Pod& pod, const NodeInfo& info) {
   const Resources asked = pod_requests(pod);
   const auto held = static_cast<std::int64_t>(info.pods.size() + info.charges.size());
   for (const auto& [name, amount] : asked.scalar) {
@@ -49,14 +49,14 @@ bool has_ports(const Pod& pod, const NodeInfo& info) {
   });
 }
 
-// Nothing is promised to any claim: what is not bound is free.
+// Whether a placement in progress may have reserved volumes, so that unbound volumes need not be free.
 bool is_undecided(const Gateway& gateway) {
   return std::any_of(gateway.bindings().begin(), gateway.bindings().end(),
                      [](const auto& entry) { return entry.second.row.phase < Phase::bind; });
 }
 
-// A claim that has its volume binds the pod to the volume's node. One that has none yet takes a free one of its class,
-// of those that this node has; while it may be waiting for another pod's exchange nothing is concluded from it.
+// A bound claim restricts the pod to its volume's node. An unbound one needs a free volume of its class on the node;
+// while another placement is in progress, the pod counts as not fitting.
 bool has_volumes(const Pod& pod, const std::string& node, const Gateway& gateway) {
   const Objects& objects = gateway.objects();
   return std::all_of(pod.volumes.begin(), pod.volumes.end(), [&](const PodVolume& volume) {
@@ -66,7 +66,7 @@ bool has_volumes(const Pod& pod, const std::string& node, const Gateway& gateway
     if (!claim->volume_name.empty()) return claim->volume_name.starts_with(node + "-");
     if (is_undecided(gateway)) return false;
     const auto offered = objects.volumes_of_class(claim->storage_class_name.value_or(""));
-    // One that names the claim is the only one that it may get.
+    // A volume reserved for the claim by its claimRef is the only one that it may get.
     const auto own = std::find_if(offered.begin(), offered.end(), [&](const auto& each) {
       return each->claim_ref == claim->metadata.key() &&
              (each->claim_ref_uid.empty() || each->claim_ref_uid == claim->metadata.uid);
@@ -83,14 +83,14 @@ std::optional<std::string> find_feasible(const Gateway& gateway, const Witness& 
   for (const auto& device : witness.devices()) {
     const NodeInfo* info = gateway.cache().find(device->name);
     if (info == nullptr || info->node == nullptr) continue;
-    const bool fits = selects(pod, *info->node) && tolerates_all(pod, *info->node) && has_room(pod, *info) &&
+    const bool fits = selects(pod, *info->node) && tolerates_all(pod, *info->node) && has_resources(pod, *info) &&
                       has_ports(pod, *info) && has_volumes(pod, device->name, gateway);
     if (fits) return device->name;
   }
   return std::nullopt;
 }
 
-// A provisioner makes what it is asked for.
+// Every volume requested from the provisioner is created.
 Breach find_unmade(const Gateway& gateway) {
   for (const std::string& key : gateway.objects().keys(Kind::persistent_volume_claim)) {
     const auto claim = gateway.objects().claim(key);
@@ -98,41 +98,41 @@ Breach find_unmade(const Gateway& gateway) {
     if (selected == claim->metadata.annotations.end() || claim->phase == "Bound" || claim->metadata.deleting) {
       continue;
     }
-    return "claim " + key + " was to be filled for node " + selected->second + " and is not bound";
+    return "claim " + key + " was to be provisioned for node " + selected->second + " but is not bound";
   }
   return {};
 }
 
-Breach l1(const Witness& witness, const Wanted& wanted) {
+Breach l1(const Witness& witness, const Expected& expected) {
   const Gateway* gateway = witness.gateway().alive;
   if (gateway == nullptr) return "there is no gateway";
   if (const std::string why = gateway->not_ready(); !why.empty()) return "the gateway is not ready: " + why;
-  for (const auto& [key, uid] : wanted.uid_of_pod) {
+  for (const auto& [key, uid] : expected.uid_of_pod) {
     const PodEntry* entry = gateway->objects().find_pod(key);
-    if (entry == nullptr && wanted.preemptible.contains(uid)) continue;
+    if (entry == nullptr && expected.preemptible.contains(uid)) continue;
     if (entry == nullptr || entry->pod->uid() != uid) {
-      return "pod " + key + " (" + uid + ") is wanted, the gateway has " +
+      return "expected pod " + key + " (" + uid + "), the gateway has " +
              (entry == nullptr ? Text("none") : entry->pod->uid());
     }
   }
   if (Breach breach = find_unmade(*gateway)) return breach;
   for (const auto& [key, entry] : gateway->objects().pods()) {
     const std::string& uid = entry.pod->uid();
-    if (!wanted.uid_of_pod.contains(key)) return "pod " + key + " (" + uid + ") was deleted and is still there";
+    if (!expected.uid_of_pod.contains(key)) return "pod " + key + " (" + uid + ") was deleted but still exists";
     if (entry.deleting) return "pod " + key + " (" + uid + ") is still being deleted";
     if (entry.finished || !entry.pod->scheduling_gates.empty() || gateway->bindings().contains(uid)) continue;
     const Queue::Where where = gateway->queue().where(uid);
-    if (wanted.busy && (where == Queue::Where::active || where == Queue::Where::backoff)) continue;
+    if (expected.busy && (where == Queue::Where::active || where == Queue::Where::backoff)) continue;
     if (const auto node = find_feasible(*gateway, witness, *entry.pod)) {
-      return "pod " + key + " (" + uid + ") waits though it fits on node " + *node;
+      return "pod " + key + " (" + uid + ") is pending although it fits on node " + *node;
     }
   }
   return {};
 }
 
-// A row, or a release-list entry, that may be what it is: a job that waited for another one's port begins late.
-bool is_on_its_way(const Witness& witness, const Wanted& wanted, RequestType type, const Named& named) {
-  return witness.is_fresh(type, named, wanted.now);
+// Whether a row or release-list entry is recent enough to be unanswered: e.g. a job that waited for a port starts late.
+bool is_recent(const Witness& witness, const Expected& expected, RequestType type, const PlacementId& named) {
+  return witness.is_fresh(type, named, expected.now);
 }
 
 RequestType asked_in(Phase phase) {
@@ -140,11 +140,11 @@ RequestType asked_in(Phase phase) {
   return phase == Phase::prebind ? RequestType::pre_bind : RequestType::bind;
 }
 
-Breach l2(const Witness& witness, const Wanted& wanted) {
+Breach l2(const Witness& witness, const Expected& expected) {
   for (const auto& [uid, row] : witness.gateway().rows) {
     const auto attempts = witness.attempts().find(uid);
-    const bool again = !wanted.busy && attempts != witness.attempts().end() && attempts->second > 1;
-    const bool fresh = !again && is_on_its_way(witness, wanted, asked_in(row.phase), {uid, row.epoch});
+    const bool again = !expected.busy && attempts != witness.attempts().end() && attempts->second > 1;
+    const bool fresh = !again && is_recent(witness, expected, asked_in(row.phase), {uid, row.epoch});
     if (row.phase == Phase::bound || fresh) continue;
     return "row " + show(uid, row.epoch) + " on node " + row.node + " is still in phase " +
            std::string(to_string(row.phase));
@@ -152,10 +152,10 @@ Breach l2(const Witness& witness, const Wanted& wanted) {
   return {};
 }
 
-Breach l3(const Witness& witness, const Wanted& wanted) {
+Breach l3(const Witness& witness, const Expected& expected) {
   for (const auto& device : witness.devices()) {
     for (const auto& [uid, slot] : device->durable.state.slots) {
-      const bool fresh = is_on_its_way(witness, wanted, RequestType::release, {uid, slot.epoch});
+      const bool fresh = is_recent(witness, expected, RequestType::release, {uid, slot.epoch});
       if (slot.state == SlotState::stopping && !fresh) {
         return "the Release of slot " + show(uid, slot.epoch) + " on node " + device->name + " was never answered";
       }
@@ -168,26 +168,26 @@ Breach l3(const Witness& witness, const Wanted& wanted) {
     }
   }
   for (const auto& [uid, row] : witness.gateway().rows) {
-    if (is_on_its_way(witness, wanted, RequestType::release, {uid, row.epoch})) continue;
+    if (is_recent(witness, expected, RequestType::release, {uid, row.epoch})) continue;
     if (row.phase == Phase::release) return "the Release of row " + show(uid, row.epoch) + " was never answered";
   }
   for (const auto& [key, entry] : witness.gateway().releases) {
-    if (is_on_its_way(witness, wanted, RequestType::release, {entry.uid, entry.epoch})) continue;
+    if (is_recent(witness, expected, RequestType::release, {entry.uid, entry.epoch})) continue;
     return "the Release of " + key + " was never answered";
   }
   return {};
 }
 
-Breach l4(const Witness& witness, const Wanted& wanted) {
+Breach l4(const Witness& witness, const Expected& expected) {
   for (const auto& [key, entry] : witness.gateway().releases) {
-    if (is_on_its_way(witness, wanted, RequestType::release, {entry.uid, entry.epoch})) continue;
+    if (is_recent(witness, expected, RequestType::release, {entry.uid, entry.epoch})) continue;
     return "a release list still holds " + key;
   }
-  if (wanted.requests_at_rest == 0) return {};
-  return std::to_string(wanted.requests_at_rest) + " requests were still resent";
+  if (expected.requests_at_rest == 0) return {};
+  return std::to_string(expected.requests_at_rest) + " requests were still being resent";
 }
 
-Breach l5(const Witness& witness, const Wanted&) {
+Breach l5(const Witness& witness, const Expected&) {
   for (const auto& [uid, attempts] : witness.attempts()) {
     if (attempts > kMaxAttempts) return "pod " + uid + " needed " + std::to_string(attempts) + " attempts";
   }

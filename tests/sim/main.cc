@@ -1,4 +1,4 @@
-// berth_sim: runs fleets from seeds and says whether any invariant was violated.
+// berth_sim: simulates fleets from seeds and reports violated invariants.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,7 +26,7 @@ using berth::sim::World;
 const World* running = nullptr;
 Plan running_plan;
 
-// The command that makes the same run again, with its trace.
+// The command that repeats a run with its trace.
 std::string repeat(const Plan& plan) {
   std::ostringstream text;
   text << "repeat with: berth_sim --seed " << plan.seed << " --trace";
@@ -43,9 +43,9 @@ std::string repeat(const Plan& plan) {
   return text.str();
 }
 
-// A CHECK of the product, or anything else that ends a process: which seed it was, and what led to it.
+// On a failed CHECK or another abort of the product: prints the seed and the last events.
 void report_abort(int) {
-  std::printf("seed %" PRIu64 ": the product aborted; its last events:\n", running_plan.seed);
+  std::printf("seed %" PRIu64 ": the product aborted; last events:\n", running_plan.seed);
   if (running != nullptr) running->trace().print_last();
   std::printf("%s\n", repeat(running_plan).c_str());
   std::fflush(stdout);
@@ -73,7 +73,7 @@ struct Options {
   double hours = 0;
   double storm_s = 90;
   std::string sabotage;
-  bool teeth = false;
+  bool self_test = false;
   bool mutants = false;
   std::string mutant;
   bool keep_going = false;
@@ -90,18 +90,18 @@ void run_one(const Plan& plan, Totals& totals, bool quiet) {
   World world(plan);
   running = &world;
   running_plan = plan;
-  const bool well = world.run();
+  const bool ok = world.run();
   running = nullptr;
   totals.counts.add(world.counts());
   totals.hash = berth::Random(totals.hash ^ world.trace().hash()).next();
-  ++(well ? totals.passed : totals.failed);
-  if (!well && !quiet) report(world, plan);
+  ++(ok ? totals.passed : totals.failed);
+  if (!ok && !quiet) report(world, plan);
 }
 
 void print(const Totals& totals) {
   std::printf("%" PRIu64 " events, %" PRIu64 " binds, %" PRIu64 " workloads started, %" PRIu64
-              " places in the queue restored, %.2f virtual hours\n",
-              totals.counts.events, totals.counts.binds, totals.counts.starts, totals.counts.places,
+              " queue entries restored, %.2f virtual hours\n",
+              totals.counts.events, totals.counts.binds, totals.counts.starts, totals.counts.restored,
               static_cast<double>(totals.counts.virtual_ms) / 3'600'000);
   for (const auto& [name, counts] : {std::pair{"crashes", &totals.counts.crashes}, {"faults", &totals.counts.faults}}) {
     std::printf("%s:", name);
@@ -112,8 +112,8 @@ void print(const Totals& totals) {
   std::printf("%" PRIu64 " passed, %" PRIu64 " failed\n", totals.passed, totals.failed);
 }
 
-// Each invariant must be seen to fail when what it watches is broken.
-int bite(const Options& options) {
+// Verifies that every invariant check fires when its invariant is violated on purpose.
+int self_test(const Options& options) {
   constexpr std::uint64_t kTries = 40;
   std::uint64_t passed = 0, failed = 0;
   for (const auto& [sabotage, name] : berth::sim::sabotages()) {
@@ -130,11 +130,11 @@ int bite(const Options& options) {
   return failed == 0 ? 0 : 1;
 }
 
-// Each rule that is broken must be noticed, by whichever invariant.
+// Verifies that every broken rule is caught by some invariant.
 int catch_mutants(const Options& options) {
   constexpr std::uint64_t kTries = 1000;
   std::uint64_t passed = 0, failed = 0;
-  std::printf("rule  what is done wrong                                   caught at seed, by\n");
+  std::printf("rule  how it is broken                                     caught at seed, by\n");
   for (const auto& [mutant, rule, text] : berth::sim::mutants()) {
     Plan plan;
     plan.mutant = mutant;
@@ -183,12 +183,12 @@ int simulate(const Options& options, std::uint64_t first, std::uint64_t last) {
   return totals.failed == 0 ? 0 : 1;
 }
 
-// A shard's totals, as they come out of its process: numbers, then names with their counts.
+// A shard's totals as passed between processes: numbers, then named counts.
 std::string to_text(const Totals& totals) {
   std::ostringstream text;
   const Counts& counts = totals.counts;
   text << totals.passed << ' ' << totals.failed << ' ' << totals.hash << ' ' << counts.events << ' ' << counts.binds
-       << ' ' << counts.starts << ' ' << counts.places << ' ' << counts.virtual_ms << '\n';
+       << ' ' << counts.starts << ' ' << counts.restored << ' ' << counts.virtual_ms << '\n';
   for (const auto& [kind, count] : counts.crashes) text << "c" << count << ' ' << kind << '\n';
   for (const auto& [kind, count] : counts.faults) text << "f" << count << ' ' << kind << '\n';
   return text.str();
@@ -198,8 +198,8 @@ bool add_text(const std::string& from, Totals& totals) {
   std::istringstream text(from);
   Totals part;
   Counts& counts = part.counts;
-  text >> part.passed >> part.failed >> part.hash >> counts.events >> counts.binds >> counts.starts >> counts.places >>
-      counts.virtual_ms;
+  text >> part.passed >> part.failed >> part.hash >> counts.events >> counts.binds >> counts.starts >>
+      counts.restored >> counts.virtual_ms;
   if (!text) return false;
   text.ignore();
   for (std::string line; std::getline(text, line);) {
@@ -214,8 +214,8 @@ bool add_text(const std::string& from, Totals& totals) {
   return true;
 }
 
-// Nine seeds in ten are a rush. Every shards-th seed from `seed` on, until it has done its part of the binds.
-// Violations are told as they are found.
+// Runs every shards-th seed from `seed` on until the shard has done its share of the binds; nine seeds in ten are a
+// rush. Violations are printed immediately.
 Totals run_shard(const Options& options, std::uint64_t seed) {
   Plan plan = plan_of(options);
   Totals totals;
@@ -228,7 +228,7 @@ Totals run_shard(const Options& options, std::uint64_t seed) {
   return totals;
 }
 
-// One process a shard; the same number of shards runs the same seeds.
+// One process per shard. The same number of shards runs the same seeds.
 int simulate_binds(const Options& options, std::uint64_t first) {
   const auto began = std::chrono::steady_clock::now();
   std::vector<std::pair<pid_t, int>> children;
@@ -241,8 +241,8 @@ int simulate_binds(const Options& options, std::uint64_t first) {
       close(ends[0]);
       const std::string text = to_text(run_shard(options, first + shard));
       std::fflush(stdout);
-      const bool told = write(ends[1], text.data(), text.size()) == static_cast<ssize_t>(text.size());
-      _exit(told ? 0 : 2);
+      const bool written = write(ends[1], text.data(), text.size()) == static_cast<ssize_t>(text.size());
+      _exit(written ? 0 : 2);
     }
     close(ends[1]);
     children.emplace_back(child, ends[0]);
@@ -254,7 +254,7 @@ int simulate_binds(const Options& options, std::uint64_t first) {
     for (ssize_t got = 0; (got = read(end, part, sizeof part)) > 0;) text.append(part, static_cast<std::size_t>(got));
     int status = 0;
     waitpid(child, &status, 0);
-    if (!add_text(text, totals)) ++totals.failed;  // it aborted, and has said so
+    if (!add_text(text, totals)) ++totals.failed;  // it aborted and has reported that
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   std::printf("%.0f s, %.0f binds a second on %u processes\n", seconds,
@@ -282,37 +282,39 @@ int main(int argc, char** argv) {
   CLI::Option* one = app.add_option("--seed", options.seed, "one seed");
   app.add_flag("--trace", options.trace, "print every event");
   app.add_option("--events", options.events, "stop when this many events have happened");
-  app.add_option("--binds", options.binds,
-                 "seeds from the first on until this many pods were bound, on all processors");
-  app.add_option("--shards", options.shards, "processes for --binds; the number of processors");
-  app.add_option("--devices", options.devices, "this many devices, whatever the seed says");
-  app.add_flag("--rush", options.rush, "many short pods in milder weather: nine seeds in ten of --binds");
+  app.add_option("--binds", options.binds, "run seeds until this many pods were bound, on all processors");
+  app.add_option("--shards", options.shards, "processes for --binds; default: the number of processors");
+  app.add_option("--devices", options.devices, "number of devices; default: drawn from the seed");
+  app.add_flag("--rush", options.rush,
+               "many short pods and a tenth of the network faults, as in nine of ten seeds of --binds");
   app.add_option("--hours", options.hours, "stop when this many virtual hours have passed");
-  app.add_option("--storm", options.storm_s, "virtual seconds with faults, of each seed")->capture_default_str();
-  app.add_option("--break", options.sabotage, "corrupt what this invariant watches, by its name");
-  app.add_flag("--teeth", options.teeth, "check that each invariant fires when it is broken");
+  app.add_option("--storm", options.storm_s, "virtual seconds of the fault phase of each seed")->capture_default_str();
+  app.add_option("--break", options.sabotage, "violate this invariant on purpose");
+  app.add_flag("--self-test", options.self_test,
+               "verify that each invariant check fires when its invariant is violated");
   app.add_flag("--mutants", options.mutants,
-               "check that each rule N0..N5, P1..P10, when broken, is caught; prints a table");
+               "verify that breaking each rule N0..N5, P1..P10 is caught; prints a table");
   app.add_option("--mutant", options.mutant, "break this rule in every seed: N0..N5, P1..P10");
-  app.add_flag("--keep-going", options.keep_going, "go on after a violation");
+  app.add_flag("--keep-going", options.keep_going, "continue after a violation");
   CLI11_PARSE(app, argc, argv);
   std::uint64_t first = options.seed, last = options.seed;
   if (one->count() == 0 && !read_range(options.seeds, first, last)) {
-    std::fprintf(stderr, "--seeds: \"%s\" is not a range; write it as 1..20\n", options.seeds.c_str());
+    std::fprintf(stderr, "--seeds: \"%s\" is not a range; expected a form like 1..20\n", options.seeds.c_str());
     return 2;
   }
   if (!options.sabotage.empty() && !berth::sim::find_sabotage(options.sabotage)) {
-    std::fprintf(stderr,
-                 "--break: no invariant \"%s\"; S1..S12, HELD, PORTS, DEVICES, VOLUMES, FINAL, L1..L5, M are known\n",
-                 options.sabotage.c_str());
+    std::fprintf(
+        stderr,
+        "--break: unknown invariant \"%s\"; known: S1..S12, HELD, PORTS, DEVICES, VOLUMES, FINAL, L1..L5, M, ORDER\n",
+        options.sabotage.c_str());
     return 2;
   }
   std::signal(SIGABRT, report_abort);
   if (!options.mutant.empty() && !berth::sim::find_mutant(options.mutant)) {
-    std::fprintf(stderr, "--mutant: no rule \"%s\"; N0..N5, P1..P10 are known\n", options.mutant.c_str());
+    std::fprintf(stderr, "--mutant: unknown rule \"%s\"; known: N0..N5, P1..P10\n", options.mutant.c_str());
     return 2;
   }
-  if (options.teeth) return bite(options);
+  if (options.self_test) return self_test(options);
   if (options.mutants) return catch_mutants(options);
   if (options.binds > 0) {
     if (options.shards == 0) options.shards = static_cast<unsigned>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));

@@ -7,13 +7,13 @@ namespace berth::sim {
 
 namespace {
 
-// What a status says that is not the queue's to change without a word.
-Json settled(Json status) {
+// The status without members that the queue may change without publishing a new status.
+Json comparable(Json status) {
   for (std::string_view key : {"conditions", "message", "nominatedNodeName"}) status.erase(key);
   Json* scheduler = status.find("scheduler");
   const Json* phase = scheduler == nullptr ? nullptr : scheduler->find("phase");
   if (phase != nullptr && *phase == Json("bound")) {
-    status.erase("scheduler");  // a client is told, who asks
+    status.erase("scheduler");  // only included in answers of the API
   } else if (scheduler != nullptr) {
     scheduler->erase("queue");
     scheduler->erase("attempts");
@@ -26,19 +26,19 @@ bool is_leaving(const Gateway& gateway, Kind kind, const std::string& key) {
   return kind == Kind::persistent_volume_claim && gateway.objects().claim(key)->metadata.deleting;
 }
 
-Breach find_unlike_object(const Gateway& gateway, const std::map<std::string, std::string>& retained,
-                          std::set<std::string>& known) {
+Breach find_object_difference(const Gateway& gateway, const std::map<std::string, std::string>& retained,
+                              std::set<std::string>& known) {
   const Topics topics(kFleet);
   for (const KindName& kind : kinds()) {
     for (const std::string& key : gateway.objects().keys(kind.kind)) {
       const std::string topic = topics.desired(kind.kind, key);
       known.insert(topic);
-      if (is_leaving(gateway, kind.kind, key)) continue;  // what deletes it stays until it is gone
+      if (is_leaving(gateway, kind.kind, key)) continue;  // the tombstone stays retained until the object is removed
       const auto shown = retained.find(topic);
       if (shown == retained.end()) return topic + " is not retained";
       const Result<Json> json = Json::parse(shown->second);
       if (!json || *json != gateway.objects().manifest(kind.kind, key)) {
-        return topic + " is retained as " + shown->second + ", the gateway has " +
+        return topic + " is retained as " + shown->second + ", but the gateway has " +
                gateway.objects().manifest(kind.kind, key).dump();
       }
     }
@@ -80,23 +80,24 @@ void Reader::on_message(const Message& message) {
   if (const Json* next = reply->find("continue")) ask(kind, next->as_string());
 }
 
-Breach find_unlike(const Gateway& gateway, const std::map<std::string, std::string>& retained, const Reader& reader) {
+Breach find_mirror_difference(const Gateway& gateway, const std::map<std::string, std::string>& retained,
+                              const Reader& reader) {
   const Topics topics(kFleet);
   std::set<std::string> known;
-  if (Breach breach = find_unlike_object(gateway, retained, known)) return breach;
+  if (Breach breach = find_object_difference(gateway, retained, known)) return breach;
   for (const auto& [named, status] : reader.statuses()) {
     const std::string topic = topics.status(named.first, named.second);
     known.insert(topic);
     const auto shown = retained.find(topic);
     if (shown == retained.end()) return topic + " is not retained";
     const Result<Json> json = Json::parse(shown->second);
-    if (!json || settled(*json) != settled(status)) {
-      return topic + " is retained as " + shown->second + ", the gateway says " + status.dump();
+    if (!json || comparable(*json) != comparable(status)) {
+      return topic + " is retained as " + shown->second + ", but the gateway reports " + status.dump();
     }
   }
   for (const KindName& kind : kinds()) {
     for (const std::string& key : gateway.objects().keys(kind.kind)) {
-      // An overlay of a node that was never heard of has no status.
+      // An overlay of a node that has never connected has no status.
       if (kind.kind != Kind::node) known.insert(topics.status(kind.kind, key));
     }
   }

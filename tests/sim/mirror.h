@@ -1,5 +1,5 @@
-// Mirror: what the broker retains, against what the gateway holds (M): desired/ shows each object it has accepted and
-// no other, status/ each object's and node's status as the gateway tells it when asked.
+// Mirror: compares the broker's retained messages with the gateway (M): desired/ must contain exactly the accepted
+// objects, status/ the status of each object and node as the gateway's API returns it.
 #pragma once
 
 #include <map>
@@ -13,16 +13,16 @@
 
 namespace berth::sim {
 
-// A client that asks the gateway for everything it has.
+// A client that requests all objects from the gateway.
 class Reader final : private Transport::Handler {
  public:
   explicit Reader(SimEnvironment& world);
   ~Reader() override { client_.set_handler(nullptr); }
 
   void connect() { client_.connect(); }
-  // The answers come in the turns that follow.
+  // The answers arrive in the following turns.
   void ask_for_all();
-  // The status by kind and key, as last answered.
+  // The last answered statuses, by kind and key.
   const std::map<std::pair<Kind, std::string>, Json>& statuses() const { return statuses_; }
 
  private:
@@ -35,6 +35,7 @@ class Reader final : private Transport::Handler {
   std::map<std::pair<Kind, std::string>, Json> statuses_;
 };
 
-Breach find_unlike(const Gateway& gateway, const std::map<std::string, std::string>& retained, const Reader& reader);
+Breach find_mirror_difference(const Gateway& gateway, const std::map<std::string, std::string>& retained,
+                              const Reader& reader);
 
 }  // namespace berth::sim

@@ -1,5 +1,5 @@
-// Mutants: each breaks one rule of the handshake, around the product, at its seams: what a program that does not keep
-// the rule would do. `--mutants` checks that each is caught within a number of seeds.
+// Mutants: each breaks one rule of the handshake by manipulating the product's inputs and outputs, as if the program
+// did not follow the rule. `--mutants` verifies that each is caught within a number of seeds.
 #pragma once
 
 #include <optional>
@@ -16,20 +16,20 @@ enum class Mutant { none, n0, n1, n2, n3, n4, n5, p1, p2, p3, p4, p5, p6, p7, p8
 struct MutantName {
   Mutant mutant;
   std::string_view rule;
-  std::string_view text;  // what is done wrong
+  std::string_view text;  // how the rule is broken
 };
 const std::vector<MutantName>& mutants();
 std::optional<Mutant> find_mutant(std::string_view rule);
 
-// What a gateway or device of this mutant finds on its flash at a start: what it did not keep is gone.
+// Removes from the flash, before a start, what a gateway or device of this mutant would not have stored.
 void forget_at_start_of_gateway(MemoryStore& flash, Mutant mutant);
 void forget_at_start_of_device(MemoryStore& flash, Mutant mutant);
 
-// How a gateway of this mutant reads an answer. `row`: of the answer's uid; null: none.
+// How a gateway of this mutant interprets an answer. `row`: that of the answer's uid, or null.
 Answer misread(Answer answer, const Row* row, Mutant mutant);
-// How a device of this mutant reads a request.
+// How a device of this mutant interprets a request.
 Request misread(Request request, const std::string& own_incarnation, Mutant mutant);
-// What a device says at once, before it has done anything; none: it waits as it should.
+// A premature answer of a device of this mutant; none: it answers as it should.
 std::optional<Answer> answer_rashly(const Request& request, const std::string& own_incarnation, Mutant mutant);
 
 }  // namespace berth::sim

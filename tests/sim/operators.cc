@@ -10,7 +10,7 @@ constexpr std::size_t kClaims = 3;
 constexpr int kFirstPort = 8080;
 constexpr std::size_t kBallastBytes = 24 * 1024;
 constexpr std::uint64_t kPorts = 2;
-constexpr std::uint64_t kCreate = 49;  // the last deed that is one
+constexpr std::uint64_t kCreate = 49;  // the last action number that creates a pod
 constexpr std::uint64_t kRushReplacesOneIn = 100;
 
 constexpr int kPriorities = 3;  // 100, 200, 300
@@ -41,7 +41,7 @@ void Operators::connect() {
 void Operators::on_link(bool up) {
   if (!up) return;
   client_.subscribe(topics_.client("operator"), 1);
-  say_static();
+  publish_classes_and_claims();
 }
 
 void Operators::publish(const std::string& topic, const Json& payload) {
@@ -49,7 +49,7 @@ void Operators::publish(const std::string& topic, const Json& payload) {
   message.topic = topic;
   message.payload = payload.dump();
   message.retain = true;
-  speaker_->send(message);
+  sender_->send(message);
 }
 
 void Operators::ask(Json request) {
@@ -57,8 +57,8 @@ void Operators::ask(Json request) {
   Message message;
   message.topic = topics_.gateway_api(kGateway);
   message.payload = request.dump();
-  message.response_topic = topics_.client(speaker_->id());
-  speaker_->send(message);
+  message.response_topic = topics_.client(sender_->id());
+  sender_->send(message);
 }
 
 Operators::PodPlan Operators::make_plan() {
@@ -96,7 +96,7 @@ Json Operators::manifest(const std::string& name, const PodPlan& plan) const {
   Json requests = Json::object();
   requests.set("cpu", std::to_string(plan.cpu) + "m").set("memory", std::to_string(plan.memory_mi) + "Mi");
   Json resources = Json::object();
-  if (plan.camera) {  // an extended resource: what is asked is what may be used
+  if (plan.camera) {  // an extended resource: limits equal requests
     requests.set(kCamera, "1");
     resources.set("limits", Json(Json::Object{{kCamera, Json("1")}}));
   }
@@ -131,16 +131,16 @@ Json Operators::manifest(const std::string& name, const PodPlan& plan) const {
   return pod;
 }
 
-void Operators::say_pod(const std::string& name) {
+void Operators::publish_pod(const std::string& name) {
   publish(topics_.desired(Kind::pod, key_of(name)), manifest(name, plans_.at(name)));
 }
 
-void Operators::say_tombstone(const std::string& name, const std::string& uid) {
+void Operators::publish_tombstone(const std::string& name, const std::string& uid) {
   publish(topics_.desired(Kind::pod, key_of(name)), Json(Json::Object{{"deleted", Json(true)}, {"uid", Json(uid)}}));
 }
 
 // The storage class and the claims.
-void Operators::say_static() {
+void Operators::publish_classes_and_claims() {
   Json storage_class = Json::object();
   storage_class.set("apiVersion", "storage.k8s.io/v1").set("kind", "StorageClass");
   storage_class.set("metadata", Json(Json::Object{{"name", Json("local")}}));
@@ -152,15 +152,15 @@ void Operators::say_static() {
   storage_class.set("metadata", Json(Json::Object{{"name", Json(kMadeClass)}})).set("provisioner", "sim.berth/maker");
   storage_class.set("allowedTopologies", Json(Json::Array{std::move(term)}));
   publish(topics_.desired(Kind::storage_class, kMadeClass), storage_class);
-  for (std::size_t number = 0; number < kClaims + kMadeClaims; ++number) say_claim(number);
+  for (std::size_t number = 0; number < kClaims + kMadeClaims; ++number) publish_claim(number);
 }
 
-// Claims of volumes that nodes offer, then those of volumes that are made.
+// First the claims for volumes that nodes offer, then those for provisioned volumes.
 std::string Operators::name_of_claim(std::size_t number) {
   return number < kClaims ? "c" + std::to_string(number) : "m" + std::to_string(number - kClaims);
 }
 
-void Operators::say_claim(std::size_t number) {
+void Operators::publish_claim(std::size_t number) {
   const std::string name = name_of_claim(number);
   Json requests = Json(Json::Object{{"storage", Json("1Mi")}});
   Json spec = Json::object();
@@ -170,13 +170,13 @@ void Operators::say_claim(std::size_t number) {
   Json claim = Json::object();
   claim.set("apiVersion", "v1").set("kind", "PersistentVolumeClaim");
   Json metadata(Json::Object{{"name", Json(name)}, {"namespace", Json("default")}});
-  // Its data is given up with its node.
+  // Its data are given up when its node is forgotten.
   if (number == 0) metadata.set("annotations", Json(Json::Object{{"berth/orphan-policy", Json("Release")}}));
   claim.set("metadata", std::move(metadata)).set("spec", std::move(spec));
   publish(topics_.desired(Kind::persistent_volume_claim, "default/" + name), claim);
 }
 
-// A claim goes, and comes back when all is said again; or a volume is to be used anew.
+// Deletes a claim, which is applied again with the next republish_all(), or a volume, so that it can be reused.
 void Operators::act_on_volumes() {
   Kind kind = Kind::persistent_volume_claim;
   std::string key = "default/" + pick_claim();
@@ -185,13 +185,13 @@ void Operators::act_on_volumes() {
     kind = Kind::persistent_volume;
     key = node + (world_.random.chance(1, 2) ? "-d0" : "-d1");
   }
-  world_.say("operator", "deletes " + std::string(describe(kind).name) + " " + key);
+  world_.note("operator", "deletes " + std::string(describe(kind).name) + " " + key);
   publish(topics_.desired(kind, key), Json(Json::Object{{"deleted", Json(true)}}));
 }
 
 std::string Operators::pick_claim() { return name_of_claim(world_.random.below(kClaims + kMadeClaims)); }
 
-void Operators::say_overlay(std::size_t node) {
+void Operators::publish_overlay(std::size_t node) {
   const std::string name = "n" + std::to_string(node);
   Json overlay = Json::object();
   overlay.set("apiVersion", "v1").set("kind", "Node");
@@ -200,13 +200,13 @@ void Operators::say_overlay(std::size_t node) {
   publish(topics_.desired(Kind::node, name), overlay);
 }
 
-// A budget over all pods and the service beside it, now wanted, now not.
-void Operators::say_grouping() {
-  const bool wanted = world_.random.chance(2, 3);
-  world_.say("operator", wanted ? "applies the budget and the service" : "deletes the budget and the service");
+// Applies or deletes a budget and a service that select all pods.
+void Operators::publish_budget_and_service() {
+  const bool applies = world_.random.chance(2, 3);
+  world_.note("operator", applies ? "applies the budget and the service" : "deletes the budget and the service");
   for (const Kind kind : {Kind::pod_disruption_budget, Kind::service}) {
     Json object = Json::object();
-    if (!wanted) {
+    if (!applies) {
       publish(topics_.desired(kind, "default/all"), object.set("deleted", true));
       continue;
     }
@@ -222,7 +222,7 @@ void Operators::say_grouping() {
   }
 }
 
-// In a rush a name is given to a new pod once the last of that name has ended, or, now and then, before: else most pods
+// In a rush a name is reused once the last pod of that name has ended, or occasionally before; otherwise most pods
 // would be replaced before they are bound. None: no name is free.
 std::optional<std::size_t> Operators::next_in_rush() {
   const bool waits = !world_.random.chance(1, kRushReplacesOneIn);
@@ -256,57 +256,57 @@ void Operators::act() {
   const std::optional<std::size_t> number = rush_ ? next_in_rush() : world_.random.below(names_);
   if (!number) return;
   const std::string name = name_of(*number);
-  const std::uint64_t deed = rush_ && world_.random.chance(19, 20) ? kCreate : world_.random.below(100);
+  const std::uint64_t action = rush_ && world_.random.chance(19, 20) ? kCreate : world_.random.below(100);
   const bool by_api = world_.random.chance(1, 3);
   auto known = plans_.find(name);
-  if (deed < 8) {
+  if (action < 8) {
     const std::size_t node = world_.random.below(cordoned_.size());
     cordoned_[node] = !cordoned_[node] && world_.random.chance(1, rush_ ? 10 : 2);
-    world_.say("operator", std::string(cordoned_[node] ? "cordons n" : "uncordons n") + std::to_string(node));
-    return say_overlay(node);
+    world_.note("operator", std::string(cordoned_[node] ? "cordons n" : "uncordons n") + std::to_string(node));
+    return publish_overlay(node);
   }
-  if (deed < 10) return say_grouping();
-  if (deed < 12) {
+  if (action < 10) return publish_budget_and_service();
+  if (action < 12) {
     const std::string node = "n" + std::to_string(world_.random.below(cordoned_.size()));
-    world_.say("operator", "forgets node " + node);
+    world_.note("operator", "forgets node " + node);
     ++world_.counts.faults["node forgotten"];
     return ask(Json(Json::Object{{"op", Json("forget")}, {"kind", Json("Node")}, {"name", Json(node)}}));
   }
-  if (deed < 15) return act_on_volumes();
-  if (deed < 21) return contend(name);
-  if (deed < 23) return contend_for_node();
-  if (known == plans_.end() || deed <= kCreate) {  // create, or re-create with another uid
+  if (action < 15) return act_on_volumes();
+  if (action < 21) return contend(name);
+  if (action < 23) return contend_for_node();
+  if (known == plans_.end() || action <= kCreate) {  // create, or re-create with another uid
     if (known != plans_.end()) gone_[key_of(name)].insert(known->second.uid);
     set_plan(name, make_plan());
-    world_.say("operator", "applies " + name + " " + plans_[name].uid + (by_api ? " by the api" : ""));
-    if (!by_api) return say_pod(name);
+    world_.note("operator", "applies " + name + " " + plans_[name].uid + (by_api ? " by the api" : ""));
+    if (!by_api) return publish_pod(name);
     Json request = Json::object();
     return ask(request.set("op", "apply").set("object", manifest(name, plans_[name])));
   }
-  if (deed < 65) {  // update
+  if (action < 65) {  // update
     ++known->second.generation;
     known->second.gated = false;
-    world_.say("operator", "updates " + name + " " + known->second.uid);
-    return say_pod(name);
+    world_.note("operator", "updates " + name + " " + known->second.uid);
+    return publish_pod(name);
   }
-  if (deed < 75) return say_pod(name);
+  if (action < 75) return publish_pod(name);
   const std::string uid = known->second.uid;
-  world_.say("operator", "deletes " + name + " " + uid + (by_api ? " by the api" : ""));
+  world_.note("operator", "deletes " + name + " " + uid + (by_api ? " by the api" : ""));
   gone_[key_of(name)].insert(uid);
   drop_plan(name);
-  if (!by_api) return say_tombstone(name, uid);
+  if (!by_api) return publish_tombstone(name, uid);
   Json request = Json::object();
   ask(request.set("op", "delete").set("kind", "Pod").set("name", name).set("uid", uid));
 }
 
-void Operators::apply_by_any(const std::string& name, const PodPlan& plan) {
+void Operators::apply_by_topic_or_api(const std::string& name, const PodPlan& plan) {
   if (world_.random.chance(1, 2)) return publish(topics_.desired(Kind::pod, key_of(name)), manifest(name, plan));
   Json request = Json::object();
   ask(request.set("op", "apply").set("object", manifest(name, plan)));
 }
 
-// Two people do what they will with one pod at once: apply it anew, change it, delete it, in any order of arrival. What
-// the first wanted counts in the end.
+// Two users change one pod at the same time: re-create, update or delete it, in any order of arrival. The first one's
+// intention is what is expected in the end.
 void Operators::contend(const std::string& name) {
   const std::string key = key_of(name);
   const auto known = plans_.find(name);
@@ -317,59 +317,59 @@ void Operators::contend(const std::string& name) {
     if (uid != ours.uid) gone_[key].insert(uid);
   }
   set_plan(name, ours);
-  world_.say("operator", "contends for " + name + ": " + ours.uid + " against " + theirs.uid);
+  world_.note("operator", "contends for " + name + ": " + ours.uid + " against " + theirs.uid);
   ++world_.counts.faults["contention"];
-  const std::uint64_t deed = world_.random.below(4);
+  const std::uint64_t action = world_.random.below(4);
   const bool first = world_.random.chance(1, 2);
-  if (first) apply_by_any(name, ours);
-  speaker_ = &rival_;
-  if (deed == 0) {
-    say_tombstone(name, before.uid);
-  } else if (deed == 1) {
+  if (first) apply_by_topic_or_api(name, ours);
+  sender_ = &rival_;
+  if (action == 0) {
+    publish_tombstone(name, before.uid);
+  } else if (action == 1) {
     ask(Json(Json::Object{{"op", Json("delete")}, {"kind", Json("Pod")}, {"name", Json(name)}}));
-  } else if (deed == 2) {
+  } else if (action == 2) {
     theirs = before;
     ++theirs.generation;
-    apply_by_any(name, theirs);
+    apply_by_topic_or_api(name, theirs);
   } else {
-    apply_by_any(name, theirs);
+    apply_by_topic_or_api(name, theirs);
   }
-  speaker_ = &client_;
-  if (!first) apply_by_any(name, ours);
+  sender_ = &client_;
+  if (!first) apply_by_topic_or_api(name, ours);
 }
 
-// One cordons a node, the other gives it a label, neither knows of the other's overlay.
+// One user cordons a node, the other labels it, without knowing each other's overlay.
 void Operators::contend_for_node() {
   const std::size_t node = world_.random.below(cordoned_.size());
   const std::string name = "n" + std::to_string(node);
-  world_.say("operator", "contends for node " + name);
-  say_overlay(node);
+  world_.note("operator", "contends for node " + name);
+  publish_overlay(node);
   Json labels(Json::Object{{"rival", Json("yes")}});
   Json overlay = Json::object();
   overlay.set("apiVersion", "v1").set("kind", "Node");
   overlay.set("metadata", Json(Json::Object{{"name", Json(name)}, {"labels", std::move(labels)}}));
   overlay.set("spec", Json(Json::Object{{"unschedulable", Json(world_.random.chance(1, 2))}}));
-  speaker_ = &rival_;
+  sender_ = &rival_;
   if (world_.random.chance(1, 4)) overlay = Json(Json::Object{{"deleted", Json(true)}});
   publish(topics_.desired(Kind::node, name), overlay);
-  speaker_ = &client_;
+  sender_ = &client_;
 }
 
-void Operators::repeat_all(const std::set<std::pair<std::string, std::string>>& seen,
-                           const std::set<std::string>& orphans) {
-  world_.say("operator", "says everything again");
-  say_static();
-  for (std::size_t node = 0; node < cordoned_.size(); ++node) say_overlay(node);
+void Operators::republish_all(const std::set<std::pair<std::string, std::string>>& seen,
+                              const std::set<std::string>& orphans) {
+  world_.note("operator", "says everything again");
+  publish_classes_and_claims();
+  for (std::size_t node = 0; node < cordoned_.size(); ++node) publish_overlay(node);
   for (const auto& [key, uid] : seen) {
     const std::string name = key.substr(key.find('/') + 1);
-    if (gone_[key].contains(uid)) say_tombstone(name, uid);
+    if (gone_[key].contains(uid)) publish_tombstone(name, uid);
   }
   for (const auto& [key, uids] : gone_) {
     for (const std::string& uid : uids) {
-      if (orphans.contains(uid)) say_tombstone(key.substr(key.find('/') + 1), uid);
+      if (orphans.contains(uid)) publish_tombstone(key.substr(key.find('/') + 1), uid);
     }
   }
-  for (const auto& [name, plan] : plans_) say_pod(name);
+  for (const auto& [name, plan] : plans_) publish_pod(name);
 }
 
 std::set<std::string> Operators::preemptible() const {

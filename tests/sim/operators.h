@@ -1,4 +1,4 @@
-// Operators: a fleet controller that wants a changing set of pods and says so again and again, and people at the api.
+// Operators: a fleet controller that repeatedly publishes a changing set of pods, and users of the API.
 #pragma once
 
 #include <map>
@@ -25,17 +25,17 @@ class Operators final : private Transport::Handler {
   }
 
   void connect();
-  // Many pods have manifests so large that a page of a listing holds two of them.
+  // Gives many pods manifests so large that only two of them fit in a page of a listing.
   void set_bulky() { bulky_ = true; }
-  // One deed: apply, update, delete, re-create, overlay of a node, budget and service.
+  // One random action: changes a pod, claim, volume, node overlay, budget or service, or forgets a node.
   void act();
-  // Says again all that is wanted and what is not. `seen`: pods that exist somewhere or wait for their name, key and
-  // uid. `orphans`: uids of workloads that the gateway asks about.
-  void repeat_all(const std::set<std::pair<std::string, std::string>>& seen, const std::set<std::string>& orphans);
-  // Ends what would keep pods from fitting: cordons and gates.
+  // Publishes all expected objects again, and tombstones of pods that should not exist. `seen`: pods that exist
+  // somewhere or wait for their name, key and uid. `orphans`: uids of workloads that the gateway asks about.
+  void republish_all(const std::set<std::pair<std::string, std::string>>& seen, const std::set<std::string>& orphans);
+  // Removes everything that keeps pods from fitting: cordons and gates.
   void settle();
-  const std::map<std::string, std::string>& wanted() const { return uid_of_; }
-  // Uids of wanted pods that others may have driven out.
+  const std::map<std::string, std::string>& expected() const { return uid_of_; }
+  // Uids of expected pods that may have been preempted.
   std::set<std::string> preemptible() const;
   LoopbackClient& client() { return client_; }
 
@@ -58,41 +58,41 @@ class Operators final : private Transport::Handler {
   void on_message(const Message&) override {}
   void on_link(bool up) override;
   std::optional<std::size_t> next_in_rush();
-  // A workload of this pod has ended by itself.
+  // A workload of this pod has finished by itself.
   void note_ended(const std::string& uid);
   void set_plan(const std::string& name, PodPlan plan);
   void drop_plan(const std::string& name);
   PodPlan make_plan();
   Json manifest(const std::string& name, const PodPlan& plan) const;
-  void say_pod(const std::string& name);
-  void say_tombstone(const std::string& name, const std::string& uid);
-  void say_static();
+  void publish_pod(const std::string& name);
+  void publish_tombstone(const std::string& name, const std::string& uid);
+  void publish_classes_and_claims();
   static std::string name_of_claim(std::size_t number);
-  void say_claim(std::size_t number);
+  void publish_claim(std::size_t number);
   std::string pick_claim();
   void act_on_volumes();
-  void say_overlay(std::size_t node);
-  void say_grouping();
+  void publish_overlay(std::size_t node);
+  void publish_budget_and_service();
   void contend(const std::string& name);
   void contend_for_node();
-  void apply_by_any(const std::string& name, const PodPlan& plan);
+  void apply_by_topic_or_api(const std::string& name, const PodPlan& plan);
   void publish(const std::string& topic, const Json& payload);
   void ask(Json request);
 
   SimEnvironment& world_;
   Topics topics_;
   LoopbackClient client_;
-  LoopbackClient rival_;  // another person, at the same objects in the same moment
-  LoopbackClient* speaker_ = &client_;
+  LoopbackClient rival_;  // another user, who changes the same objects at the same time
+  LoopbackClient* sender_ = &client_;
   std::size_t names_;
-  bool rush_;  // nearly all deeds are new pods that end soon, name after name
+  bool rush_;  // nearly all actions create short-lived pods, one name after another
   bool bulky_ = false;
   std::size_t last_name_ = 0;
-  std::set<std::size_t> free_;  // numbers of names that have no plan, or one whose workload has ended
+  std::set<std::size_t> free_;  // numbers of names without a plan, or whose workload has ended
   std::vector<bool> cordoned_;
   std::map<std::string, PodPlan> plans_;               // by name
-  std::map<std::string, std::string> uid_of_;          // key -> uid, of plans_
-  std::map<std::string, std::set<std::string>> gone_;  // key -> uids that must not be
+  std::map<std::string, std::string> uid_of_;          // by key: uids of plans_
+  std::map<std::string, std::set<std::string>> gone_;  // by key: uids that must not exist
   int uids_ = 0;
   int requests_ = 0;
 };

@@ -7,9 +7,9 @@ namespace berth::sim {
 namespace {
 
 constexpr int kRounds = 4;
-// Longer than a word takes to the gateway and back, and than it takes to connect and read all there is.
-constexpr Millis kOnItsWayMs = 60, kBackMs = 3'000;
-constexpr char kWord[] = "sim/word";
+// More than a round trip to the gateway, and more than it takes to connect and read all retained messages.
+constexpr Millis kRoundTripMs = 60, kReconnectMs = 3'000;
+constexpr char kVersionAnnotation[] = "sim/version";
 
 }  // namespace
 
@@ -42,11 +42,11 @@ Orders::Round Orders::draw(int number) {
   return round;
 }
 
-Json Orders::manifest(const Round& round, int word, const std::string& uid) const {
+Json Orders::manifest(const Round& round, int version, const std::string& uid) const {
   Json metadata(Json::Object{{"name", Json(round.name)}});
   if (round.kind == Kind::pod) metadata.set("namespace", "default");
   if (round.kind == Kind::pod && !uid.empty()) metadata.set("uid", uid);
-  metadata.set("annotations", Json(Json::Object{{kWord, Json(std::to_string(word))}}));
+  metadata.set("annotations", Json(Json::Object{{kVersionAnnotation, Json(std::to_string(version))}}));
   Json object = Json::object();
   object.set("apiVersion", describe(round.kind).api_version).set("kind", describe(round.kind).name);
   object.set("metadata", std::move(metadata));
@@ -68,10 +68,10 @@ void Orders::publish(const Round& round, const Json& payload, bool retain) {
   client_.send(message);
 }
 
-// The second one, which the broker does not retain.
-void Orders::order(const Round& round) {
-  world_.say("orderer", std::string(round.deletes ? "deletes " : "updates ") + round.key +
-                            (round.by_api ? " by the api" : " by a word that is not retained"));
+// Sends the second version, which the broker does not retain.
+void Orders::send_second(const Round& round) {
+  world_.note("orderer", std::string(round.deletes ? "deletes " : "updates ") + round.key +
+                             (round.by_api ? " by the api" : " by a word that is not retained"));
   if (!round.by_api) {
     const Json tombstone(Json::Object{{"deleted", Json(true)}});
     return publish(round, round.deletes ? tombstone : manifest(round, 2, round.uid), false);
@@ -90,7 +90,7 @@ void Orders::order(const Round& round) {
   client_.send(message);
 }
 
-// What is on the way from the gateway is lost, and then it is away for a while.
+// Messages in transit from the gateway are lost, and it is disconnected for a while.
 void Orders::cut_off() {
   if (random_.chance(1, 2)) {
     gateway_.crash("killed");
@@ -100,33 +100,33 @@ void Orders::cut_off() {
 }
 
 Breach Orders::play(const Round& round, const std::function<bool(Millis)>& run) {
-  world_.say("orderer", "says " + round.key + " for the first time");
-  // From when on nothing reaches the broker: the mirror of neither order, of the first, or of both.
+  world_.note("orderer", "says " + round.key + " for the first time");
+  // When the gateway is muted: before its mirror of the first version, of the second one, or later.
   const std::uint64_t mirrors = random_.below(3);
-  if (mirrors == 0) world_.weather.mute(gateway_.name());
+  if (mirrors == 0) world_.network.mute(gateway_.name());
   publish(round, manifest(round, 1, round.uid), true);
-  const Millis before = kOnItsWayMs + (random_.chance(1, 2) ? 0 : static_cast<Millis>(random_.below(2500)));
+  const Millis before = kRoundTripMs + (random_.chance(1, 2) ? 0 : static_cast<Millis>(random_.below(2500)));
   if (!run(before)) return {};
-  if (held(round) != 1) return "the gateway did not take the first order of " + round.key;
-  if (mirrors == 1) world_.weather.mute(gateway_.name());
-  order(round);
-  if (!run(kOnItsWayMs + static_cast<Millis>(random_.below(40)))) return {};
-  world_.weather.mute(gateway_.name());
+  if (held(round) != 1) return "the gateway did not accept the first version of " + round.key;
+  if (mirrors == 1) world_.network.mute(gateway_.name());
+  send_second(round);
+  if (!run(kRoundTripMs + static_cast<Millis>(random_.below(40)))) return {};
+  world_.network.mute(gateway_.name());
   const int second = round.deletes ? 0 : 2;
-  if (held(round) != second) return "the gateway did not take the second order of " + round.key;
+  if (held(round) != second) return "the gateway did not accept the second version of " + round.key;
   if (!run(static_cast<Millis>(random_.below(1500)))) return {};
   cut_off();
   if (world_.sabotage == Sabotage::order) publish(round, manifest(round, 4, ""), true);
   if (round.is_contradicted)
     publish(round, manifest(round, 3, round.deletes || round.recreates ? "" : round.uid), true);
-  if (random_.chance(1, 3)) {  // it hears the broker, and nobody hears it
+  if (random_.chance(1, 3)) {  // it receives from the broker, but nothing it sends arrives
     if (!run(static_cast<Millis>(random_.below(1000)))) return {};
     cut_off();
   }
-  world_.weather.mute("");
-  if (!run(kBackMs)) return {};
+  world_.network.mute("");
+  if (!run(kReconnectMs)) return {};
   ++world_.counts.faults["order cut off"];
-  return find_unlike(round, round.is_contradicted ? 3 : second);
+  return find_difference(round, round.is_contradicted ? 3 : second);
 }
 
 int Orders::held(const Round& round) const {
@@ -134,21 +134,21 @@ int Orders::held(const Round& round) const {
   const Json manifest = gateway_.gateway()->objects().manifest(round.kind, round.key);
   const Json* metadata = manifest.find("metadata");
   const Json* annotations = metadata == nullptr ? nullptr : metadata->find("annotations");
-  const Json* word = annotations == nullptr ? nullptr : annotations->find(kWord);
-  return word == nullptr ? 0 : std::stoi(word->as_string());
+  const Json* version = annotations == nullptr ? nullptr : annotations->find(kVersionAnnotation);
+  return version == nullptr ? 0 : std::stoi(version->as_string());
 }
 
-Breach Orders::find_unlike(const Round& round, int wanted) const {
+Breach Orders::find_difference(const Round& round, int expected) const {
   if (gateway_.gateway() == nullptr) return "there is no gateway";
-  if (held(round) != wanted) {
-    return "of " + round.key + " word " + std::to_string(wanted) + " is the last, the gateway holds " +
+  if (held(round) != expected) {
+    return "expected version " + std::to_string(expected) + " of " + round.key + ", the gateway holds " +
            std::to_string(held(round)) + " (0: none)";
   }
   const auto retained = world_.broker.retained();
   const auto shown = retained.find(topics_.desired(round.kind, round.key));
   const std::optional<std::string> text = gateway_.gateway()->objects().text(round.kind, round.key);
   if (shown == retained.end() ? text.has_value() : shown->second != text) {
-    return "the broker retains another word of " + round.key + " than the gateway holds";
+    return "the broker retains another version of " + round.key + " than the gateway holds";
   }
   return {};
 }

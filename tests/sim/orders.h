@@ -1,6 +1,6 @@
-// Orders: operators say one thing of an object in the broker's retained set, then another by the api or unretained, and
-// the gateway is cut off before the broker learns of it (ORDER). On a network that keeps its order: elsewhere nobody
-// could say which of two words is the later one.
+// Orders: an operator publishes one version of an object as a retained message, then another version by the API or not
+// retained, and the gateway loses its connection before the broker gets its mirror (ORDER): the later version must win.
+// The network keeps the order of messages here; otherwise the later version would be undefined.
 #pragma once
 
 #include <functional>
@@ -20,29 +20,29 @@ class Orders {
   Orders(SimEnvironment& world, SimGateway& gateway, std::uint64_t seed);
 
   void connect() { client_.connect(); }
-  // Some rounds, once the storm is over. `run`: so much time passes; false when something else is wrong.
+  // Runs some rounds after the fault phase. `run`: lets time pass; false if another invariant was violated.
   Breach find_undone(const std::function<bool(Millis)>& run);
 
  private:
   struct Round {
     Kind kind = Kind::pod;
     std::string name, key;
-    std::string uid;               // of pods; empty: the gateway gives one
-    bool deletes = false;          // the second order does
-    bool recreates = false;        // or it gives the name to another pod
-    bool by_api = false;           // the second order comes so, else unretained
-    bool is_contradicted = false;  // a third is said while the gateway is away
+    std::string uid;               // of a pod; empty: the gateway assigns one
+    bool deletes = false;          // the second version is a delete
+    bool recreates = false;        // the second version is another pod of the same name
+    bool by_api = false;           // the second version is sent by the API, else not retained
+    bool is_contradicted = false;  // a third version is published while the gateway is disconnected
   };
 
   Round draw(int number);
   Breach play(const Round& round, const std::function<bool(Millis)>& run);
-  Json manifest(const Round& round, int word, const std::string& uid) const;
+  Json manifest(const Round& round, int version, const std::string& uid) const;
   void publish(const Round& round, const Json& payload, bool retain);
-  void order(const Round& round);
+  void send_second(const Round& round);
   void cut_off();
-  // The word that the gateway holds; 0: there is no such object, or no gateway.
+  // The version that the gateway holds; 0: no such object, or no gateway.
   int held(const Round& round) const;
-  Breach find_unlike(const Round& round, int wanted) const;
+  Breach find_difference(const Round& round, int expected) const;
 
   SimEnvironment& world_;
   SimGateway& gateway_;

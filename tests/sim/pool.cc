@@ -1,6 +1,5 @@
-// Where the simulator's small objects live: a list of free pieces for each size, never given back to the system. Of the
-// time of a run an eighth went to the C library's allocator, which serves threads and sizes that there are none of
-// here.
+// An allocator for the simulator's small objects: a free list per size class, never returned to the system. The C
+// library's allocator, which must support threads and all sizes, took an eighth of the run time.
 #include <cstddef>
 #include <cstdlib>
 #include <new>
@@ -10,7 +9,7 @@ namespace {
 constexpr std::size_t kStep = 32, kSizes = 24, kChunk = std::size_t{1} << 18;
 
 struct alignas(std::max_align_t) Head {
-  std::size_t size;  // in steps, this included; 0: the C library's
+  std::size_t size;  // in steps, including this header; 0: allocated by the C library
 };
 
 struct Free {
@@ -23,7 +22,7 @@ std::size_t chunk_left = 0;
 
 std::byte* from_system(std::size_t bytes) {
   void* found = std::malloc(bytes);
-  if (found == nullptr) std::abort();  // as the product's programs do
+  if (found == nullptr) std::abort();  // like the product's programs
   return static_cast<std::byte*>(found);
 }
 

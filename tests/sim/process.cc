@@ -6,10 +6,10 @@
 namespace berth::sim {
 
 namespace {
-// On a link with little room, for what is asked again when it is lost.
-constexpr std::size_t kOtherPlaces = 16;
-// From one seed, by place in this list.
-enum Stream : std::uint64_t { kWorld = 0x11, kWeather = 0x22, kBroker = 0x33 };
+// Additional messages on a link with a small send window, for requests that are resent when lost.
+constexpr std::size_t kOtherMessages = 16;
+// Independent random streams from one seed.
+enum Stream : std::uint64_t { kWorld = 0x11, kNetworkFaults = 0x22, kBroker = 0x33 };
 std::uint64_t mix(std::uint64_t seed, Stream stream) { return Random(seed * 1000003 + stream).next(); }
 }  // namespace
 
@@ -17,11 +17,11 @@ SimEnvironment::SimEnvironment(std::uint64_t seed, Sabotage sabotage_in, bool pr
     : random(mix(seed, kWorld)),
       trace(print),
       sabotage(sabotage_in),
-      weather(mix(seed, kWeather), counts, sabotage_in),
+      network(mix(seed, kNetworkFaults), counts, sabotage_in),
       broker(clock, timers, mix(seed, kBroker)),
       persistent_sessions(random.chance(3, 4)),
       crash_per_mille(random.below(12)) {
-  broker.set_policy([this](const Leg& leg, Random& dice) { return weather.judge(leg, dice); });
+  broker.set_policy([this](const Leg& leg, Random& dice) { return network.judge(leg, dice); });
 }
 
 void TraceLog::write(Level level, std::string_view event, std::initializer_list<Field> fields) {
@@ -32,7 +32,7 @@ void TraceLog::write(Level level, std::string_view event, std::initializer_list<
   world_.trace.remark(world_.clock.now(), name_, line + ")");
 }
 
-// Not from the messages: an event that repeats a pod's last one is counted, and does not leave.
+// Taken from the log, not from messages: an event that repeats a pod's last one is only counted and not sent.
 void TraceLog::note_preempted(std::initializer_list<Field> fields) {
   std::string pod, reason;
   for (const Field& field : fields) {
@@ -48,8 +48,8 @@ Process::Run::Run(Process& process, std::string id)
       store(process.flash_, point, process.world_.sabotage,
             process.name_ == "gateway" ? process.world_.mutant : Mutant::none,
             [&process](const RecordIds& touched) { process.read_flash(&touched); }) {
-  const std::size_t room = process.name_ == "gateway" ? process.world_.gateway_room : 0;
-  if (room > 0) client.set_send_window(room, room + kOtherPlaces);
+  const std::size_t window = process.name_ == "gateway" ? process.world_.gateway_send_window : 0;
+  if (window > 0) client.set_send_window(window, window + kOtherMessages);
 }
 
 Process::Process(SimEnvironment& world, std::string name)
@@ -64,7 +64,7 @@ void Process::boot() {
   if (world_.mutant != Mutant::none && !corrupted_) forget_at_start();
   run_ = std::make_unique<Run>(*this, name_);
   run_->client.set_on_turn([this] { turn_over(); });
-  world_.say(name_, "boots");
+  world_.note(name_, "boots");
   arm();
   const Status started = start_program(run_->store, run_->transport, run_->timers);
   if (run_->store.has_failed()) return crash("at a failed commit");
@@ -79,14 +79,14 @@ void Process::boot() {
   if (!run_->point.is_reached()) run_->client.set_will(will());
   const std::uint64_t mine = generation_;
   end_turn();
-  if (run_ != nullptr && generation_ == mine) connect_later(world_.weather.is_storm() ? world_.pick(0, 2000) : 10);
+  if (run_ != nullptr && generation_ == mine) connect_later(world_.network.is_storm() ? world_.pick(0, 2000) : 10);
 }
 
-// Where this turn dies, if it does.
+// Decides whether and where this turn dies.
 void Process::arm() {
   run_->point.disarm();
   if (refusing_) return run_->store.set_next_commit(CutStore::Commit::fails_lost);
-  if (!world_.weather.is_storm() || !world_.random.chance(world_.crash_per_mille, 1000)) return;
+  if (!world_.network.is_storm() || !world_.random.chance(world_.crash_per_mille, 1000)) return;
   if (world_.random.chance(1, 3)) {
     const bool kept = world_.random.chance(1, 2);
     run_->store.set_next_commit(kept ? CutStore::Commit::fails_kept : CutStore::Commit::fails_lost);
@@ -97,7 +97,7 @@ void Process::arm() {
 
 void Process::kill(std::string_view why) {
   if (run_ == nullptr) return;
-  world_.say(name_, "dies: " + std::string(why));
+  world_.note(name_, "dies: " + std::string(why));
   ++world_.counts.crashes[(name_ == "gateway" ? "gateway " : "device ") + std::string(why)];
   ++generation_;
   world_.witness.forget_message();
@@ -110,7 +110,7 @@ void Process::kill(std::string_view why) {
 void Process::crash(std::string_view why) {
   if (run_ == nullptr) return;
   kill(why);
-  const Millis away = world_.weather.is_storm() ? world_.pick(10, world_.random.chance(1, 4) ? 20'000 : 2'000) : 100;
+  const Millis away = world_.network.is_storm() ? world_.pick(10, world_.random.chance(1, 4) ? 20'000 : 2'000) : 100;
   world_.timers.at(world_.clock.now() + away, [this, mine = generation_] {
     if (mine == generation_) boot();
   });
@@ -141,7 +141,7 @@ void Process::forge(const Message& message) {
 
 void Process::lose_link(Millis away) {
   if (run_ == nullptr || !run_->client.is_up()) return;
-  world_.say(name_, "loses its link");
+  world_.note(name_, "loses its link");
   ++world_.counts.faults["link lost"];
   link_lost_ = true;
   away_ = away;
@@ -169,23 +169,23 @@ void Process::run_due() {
 }
 
 bool Process::on_send(Message& message) {
-  // The broker is free to ignore an expiry, or to have taken the message before it counts.
+  // The broker may ignore an expiry, or have delivered the message before it takes effect.
   if (message.expiry_s > 0 && world_.chance(50)) message.expiry_s = 0;
   return on_send_watched(message);
 }
 
 bool Process::on_arrival(Message& message) {
-  if (world_.weather.is_storm() && world_.random.chance(world_.crash_per_mille, 4000)) {
-    run_->doomed = true;
+  if (world_.network.is_storm() && world_.random.chance(world_.crash_per_mille, 4000)) {
+    run_->dies_before_message = true;
     return false;
   }
-  // A turn of several messages cannot be judged message by message.
+  // In a turn with several messages, effects cannot be attributed to one of them.
   before_message(message, !run_->deferred);
   return true;
 }
 
 void Process::on_link_change(bool up) {
-  world_.say(name_, up ? "is connected" : "is disconnected");
+  world_.note(name_, up ? "is connected" : "is disconnected");
   if (up) return;
   connect_later(link_lost_ ? away_ : 50);
   link_lost_ = false;
@@ -193,7 +193,7 @@ void Process::on_link_change(bool up) {
 
 void Process::turn_over() {
   if (run_ == nullptr) return;
-  if (run_->doomed) return crash("before a message");
+  if (run_->dies_before_message) return crash("before a message");
   if (run_->deferred) return;
   if (world_.chance(15)) {
     run_->deferred = true;

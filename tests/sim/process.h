@@ -1,4 +1,4 @@
-// Process: one program on one machine: its flash, its link to the broker, its turns, and how it dies and comes back.
+// Process: one program on one machine: its flash, its connection to the broker, its turns, its crashes and restarts.
 #pragma once
 
 #include <functional>
@@ -17,15 +17,15 @@
 #include "tests/sim/crash_point.h"
 #include "tests/sim/decoded.h"
 #include "tests/sim/mutants.h"
+#include "tests/sim/network_faults.h"
 #include "tests/sim/trace.h"
 #include "tests/sim/virtual_clock.h"
-#include "tests/sim/weather.h"
 #include "tests/sim/witness.h"
 #include "transports/loopback.h"
 
 namespace berth::sim {
 
-// What the processes of one world share.
+// Shared by all processes of a simulation.
 struct SimEnvironment {
   VirtualClock clock;
   Timers timers;
@@ -34,25 +34,25 @@ struct SimEnvironment {
   Counts counts;
   Sabotage sabotage;
   Mutant mutant = Mutant::none;
-  Weather weather;
+  NetworkFaults network;
   LoopbackBroker broker;
   Witness witness;
   Decoded decoded;
-  std::vector<std::string> answers;  // payloads the devices sent, the last few: for impostors
+  std::vector<std::string> answers;  // recent payloads sent by devices, replayed by other devices
   bool persistent_sessions;
-  std::uint64_t crash_per_mille;        // chance of a crash at one turn, in the storm
-  std::size_t gateway_room = 0;         // messages its link takes at once, of what is retained; 0: without limit
-  std::function<void()> check = [] {};  // the invariants
-  std::function<void(const std::string& uid)> on_ended = [](const std::string&) {};  // a workload, by itself
-  std::function<void(std::string)> misuse;  // a program broke a contract that is no invariant
+  std::uint64_t crash_per_mille;        // chance of a crash per turn, in the fault phase
+  std::size_t gateway_send_window = 0;  // send window of the gateway's client, for retained messages; 0: unlimited
+  std::function<void()> check = [] {};  // checks the invariants
+  std::function<void(const std::string& uid)> on_ended = [](const std::string&) {};  // a workload finished by itself
+  std::function<void(std::string)> misuse;  // a program violated a contract that is not one of the invariants
 
   SimEnvironment(std::uint64_t seed, Sabotage sabotage_in, bool print);
   Millis pick(Millis from, Millis to) {
     return from + static_cast<Millis>(random.below(static_cast<std::uint64_t>(to - from)));
   }
-  // Percent, in the storm only.
-  bool chance(std::uint64_t percent) { return weather.is_storm() && random.chance(percent, 100); }
-  void say(std::string_view who, std::string_view what) { trace.add(clock.now(), who, what); }
+  // In percent; only in the fault phase.
+  bool chance(std::uint64_t percent) { return network.is_storm() && random.chance(percent, 100); }
+  void note(std::string_view who, std::string_view what) { trace.add(clock.now(), who, what); }
 };
 
 class TraceLog final : public Log {
@@ -77,36 +77,36 @@ class Process : private CutTransport::Watcher {
   const std::string& name() const { return name_; }
   bool is_alive() const { return run_ != nullptr; }
   void boot();
-  // Killed: what was not committed is forgotten; boots again after a while.
+  // Kills it: uncommitted changes are lost; it boots again after a while.
   void crash(std::string_view why);
   void kill(std::string_view why);
-  // The network loses the connection; it comes back after `away`.
+  // The connection is lost; the program reconnects after `away`.
   void lose_link(Millis away);
   void wipe_flash();
-  // A record of the flash is cut in half: the program finds it at its next start, and its host sets the store aside.
+  // Truncates a record on flash: the program detects it at its next start, and its host sets the store aside.
   void corrupt();
-  // While set no commit succeeds: the disk is full, or broken.
+  // While set, commits fail: the disk is full or broken.
   void set_refusing(bool refusing) { refusing_ = refusing; }
   BootClock& clock() { return clock_; }
-  // A message of this client, by whatever means; nothing when it is down.
+  // Sends a message as this client, without the program; nothing if it is disconnected.
   void forge(const Message& message);
 
-  // On the world's clock.
+  // On the simulation's clock.
   std::optional<Millis> next_due() const;
   void run_due();
   void end_turn();
 
  protected:
-  virtual void forget_at_start() = 0;  // of a mutant
+  virtual void forget_at_start() = 0;  // for mutants
   virtual Status start_program(Store& store, Transport& transport, Timers& timers) = 0;
   virtual Status finish_program() = 0;
   virtual void drop_program() = 0;
   virtual Message will() const = 0;
   virtual bool on_send_watched(Message& message) = 0;
-  // `alone`: its turn is its own.
+  // `alone`: the only message of its turn.
   virtual void before_message(Message& message, bool alone) = 0;
   virtual void after_message() = 0;
-  // `touched`: in these records only; null: in any.
+  // `touched`: only these records may have changed; null: any.
   virtual void read_flash(const RecordIds* touched = nullptr) = 0;
 
   SimEnvironment& world() { return world_; }
@@ -116,7 +116,7 @@ class Process : private CutTransport::Watcher {
   TraceLog& log() { return log_; }
 
  private:
-  // All that one start of the program owns.
+  // Everything that belongs to one start of the program.
   struct Run {
     Run(Process& process, std::string id);
     CrashPoint point;
@@ -124,15 +124,15 @@ class Process : private CutTransport::Watcher {
     LoopbackClient client;
     CutTransport transport;
     CutStore store;
-    bool doomed = false;    // dies before it sees the message
-    bool deferred = false;  // the turn ends in a later timer, with whatever comes until then
+    bool dies_before_message = false;  // dies before it handles the message
+    bool deferred = false;             // the turn ends in a later timer, with all messages until then
     std::optional<Millis> reconnect;
   };
 
   bool on_send(Message& message) override;
   bool on_arrival(Message& message) override;
   void on_link_change(bool up) override;
-  void on_room_again() override { ++world_.counts.faults["link full"]; }
+  void on_send_window_open() override { ++world_.counts.faults["send window full"]; }
   void turn_over();
   void arm();
   void connect_later(Millis delay);
@@ -143,7 +143,7 @@ class Process : private CutTransport::Watcher {
   TraceLog log_;
   MemoryStore flash_;
   std::unique_ptr<Run> run_;
-  std::uint64_t generation_ = 0;  // of runs: timers of an earlier one find it gone
+  std::uint64_t generation_ = 0;  // of runs: timers of an earlier run are ignored
   bool link_lost_ = false;
   bool corrupted_ = false;
   bool refusing_ = false;

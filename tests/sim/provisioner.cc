@@ -44,32 +44,32 @@ void Provisioner::publish(const std::string& topic, const Json& payload) {
 void Provisioner::on_message(const Message& message) {
   const std::vector<std::string_view> levels = topics_.split(message.topic);
   if (levels[1] == "persistentvolumeclaims") {
-    return hear_claim(std::string(levels[2]) + "/" + std::string(levels[3]), message.payload);
+    return on_claim(std::string(levels[2]) + "/" + std::string(levels[3]), message.payload);
   }
-  // Reclaim policy Delete: a volume whose claim is gone goes, with its data.
+  // Reclaim policy Delete: a volume is removed with its data when its claim is deleted.
   const Result<Json> volume = Json::parse(message.payload);
   if (!volume || text_at(*volume, {"spec", "storageClassName"}) != kMadeClass) return;
   if (text_at(*volume, {"status", "phase"}) != "Released") return;
-  world_.say("provisioner", "removes volume " + std::string(levels[2]));
+  world_.note("provisioner", "removes volume " + std::string(levels[2]));
   volumes_.erase(std::string(levels[2]));
   publish(message.topic, Json(Json::Object{{"deleted", Json(true)}, {"uid", *at(&*volume, {"metadata", "uid"})}}));
 }
 
-void Provisioner::hear_claim(const std::string& key, const std::string& payload) {
-  heard_[key] = payload;
+void Provisioner::on_claim(const std::string& key, const std::string& payload) {
+  last_payload_[key] = payload;
   const Result<Json> claim = Json::parse(payload);
   if (!claim || text_at(*claim, {"spec", "storageClassName"}) != kMadeClass) return;
   if (!text_at(*claim, {"spec", "volumeName"}).empty()) return;
   if (text_at(*claim, {"metadata", "annotations", kSelectedNode}).empty()) return;
   world_.timers.at(world_.clock.now() + world_.pick(1, world_.chance(20) ? 8000 : 300), [this, key, payload] {
-    if (heard_[key] == payload) answer(key, *Json::parse(payload));
+    if (last_payload_[key] == payload) answer(key, *Json::parse(payload));
   });
 }
 
 void Provisioner::answer(const std::string& key, const Json& claim) {
   const std::string node = text_at(claim, {"metadata", "annotations", kSelectedNode});
   if (!world_.chance(20)) return make(key, node);
-  world_.say("provisioner", "gives up on claim " + key + " for " + node);
+  world_.note("provisioner", "gives up on claim " + key + " for " + node);
   Json without = claim;
   without.find("metadata")->find("annotations")->erase(kSelectedNode);
   publish(topics_.desired(Kind::persistent_volume_claim, key), without);
@@ -78,7 +78,7 @@ void Provisioner::answer(const std::string& key, const Json& claim) {
 void Provisioner::make(const std::string& key, const std::string& node) {
   const std::string claim = key.substr(key.find('/') + 1);
   const std::string name = node + "-made-" + claim + "-" + std::to_string(++made_);
-  world_.say("provisioner", "makes volume " + name + " for claim " + key);
+  world_.note("provisioner", "makes volume " + name + " for claim " + key);
   Json expression = Json::object();
   expression.set("key", "kubernetes.io/hostname").set("operator", "In").set("values", Json(Json::Array{Json(node)}));
   Json term(Json::Object{{"matchExpressions", Json(Json::Array{std::move(expression)})}});
@@ -96,7 +96,7 @@ void Provisioner::make(const std::string& key, const std::string& node) {
   publish(topics_.desired(Kind::persistent_volume, name), volumes_[name] = std::move(volume));
 }
 
-void Provisioner::repeat_all() {
+void Provisioner::republish_all() {
   for (const auto& [name, volume] : volumes_) publish(topics_.desired(Kind::persistent_volume, name), volume);
 }
 

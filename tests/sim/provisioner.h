@@ -1,5 +1,5 @@
-// Provisioner: a client of the broker that makes volumes for claims whose node was chosen (plugins/volumes.md), gives
-// up on some, and removes those whose claim is gone.
+// Provisioner: an MQTT client that creates volumes for claims with a selected node (plugins/volumes.md), gives up on
+// some claims, and removes volumes whose claim was deleted.
 #pragma once
 
 #include <map>
@@ -13,8 +13,8 @@
 namespace berth::sim {
 
 inline constexpr char kMadeClass[] = "made";
-inline constexpr std::size_t kMadeClaims = 2;  // "m0", "m1": each has one directory on each of the first two nodes
-// The directory of a claim, the same on each node that has one.
+inline constexpr std::size_t kMadeClaims = 2;  // "m0", "m1": each has a directory on each of the first two nodes
+// The directory for a claim; the same on both nodes.
 std::string made_path(std::size_t claim);
 
 class Provisioner final : private Transport::Handler {
@@ -23,13 +23,13 @@ class Provisioner final : private Transport::Handler {
   ~Provisioner() override { client_.set_handler(nullptr); }
 
   void connect() { client_.connect(); }
-  // Says again which volumes it has made.
-  void repeat_all();
+  // Publishes all its volumes again.
+  void republish_all();
 
  private:
   void on_message(const Message& message) override;
   void on_link(bool up) override;
-  void hear_claim(const std::string& key, const std::string& payload);
+  void on_claim(const std::string& key, const std::string& payload);
   void answer(const std::string& key, const Json& claim);
   void make(const std::string& key, const std::string& node);
   void publish(const std::string& topic, const Json& payload);
@@ -37,8 +37,8 @@ class Provisioner final : private Transport::Handler {
   SimEnvironment& world_;
   Topics topics_;
   LoopbackClient client_;
-  std::map<std::string, std::string> heard_;  // by claim: as last heard
-  std::map<std::string, Json> volumes_;       // by name: those that are there
+  std::map<std::string, std::string> last_payload_;  // by claim
+  std::map<std::string, Json> volumes_;              // existing ones, by name
   int made_ = 0;
 };
 

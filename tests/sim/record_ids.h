@@ -1,4 +1,4 @@
-// RecordIds: which records of a flash.
+// RecordIds: a set of records on flash.
 #pragma once
 
 #include <set>

@@ -1,4 +1,4 @@
-// Sabotage: what `--break NAME` corrupts, so that the invariant of that name is seen to be able to fail.
+// Sabotage: what `--break NAME` corrupts, to verify that the check of the invariant NAME fires.
 #pragma once
 
 #include <optional>
@@ -9,30 +9,30 @@ namespace berth::sim {
 
 enum class Sabotage {
   none,
-  s1,       // the store counts its positions anew after a few
-  s2,       // the store gives one position twice
-  s3,       // with each PreBind its Bind leaves
-  s4,       // a stopped workload goes on
+  s1,       // the store restarts its positions after a few
+  s2,       // the store returns the same position twice
+  s3,       // Bind is sent together with each PreBind
+  s4,       // a stopped workload keeps running
   s5,       // a device loses the slot of a running pod from its flash
   s6,       // a repeated request leaves a mark in the device's flash
   s7,       // the gateway's flash loses its release list
-  s8,       // a device finds its slot twice
-  s9,       // the cache is charged for nothing
+  s8,       // a device's slot is duplicated
+  s9,       // the cache has a charge without a release entry
   s10,      // the queue loses a pod
   s11,      // objects never reach the flash
-  s12,      // answers are taken for those of the node that the row names
-  held,     // a machine keeps what it should undo
-  ports,    // a device finds a slot with a host port twice
-  devices,  // a device finds a slot with an extended resource twice
-  volumes,  // a claim on the gateway's flash names another volume
-  final_,   // a slot comes back after its final answer
-  l1,       // the queue loses a pod when faults stop
-  l2,       // answers PreBound are lost for ever
-  l3,       // answers Released are lost for ever
-  l4,       // answers Bound are lost for ever
-  l5,       // nothing can be prepared
-  m,        // what the gateway shows is lost once faults stop
-  order,    // while the gateway is away somebody says one word more
+  s12,      // answers count as those of the row's node
+  held,     // a machine keeps what it should remove
+  ports,    // a slot with a host port is duplicated
+  devices,  // a slot with an extended resource is duplicated
+  volumes,  // a claim on the gateway's flash refers to another volume
+  final_,   // a slot reappears after its final answer
+  l1,       // the queue loses a pod after the fault phase
+  l2,       // all PreBound answers are lost
+  l3,       // all Released answers are lost
+  l4,       // all Bound answers are lost
+  l5,       // every preparation fails
+  m,        // published statuses are lost after the fault phase
+  order,    // an additional version is published while the gateway is disconnected
 };
 
 struct SabotageName {

@@ -12,7 +12,7 @@ SimDevice::SimDevice(SimEnvironment& world, AgentConfig config)
     : Process(world, config.node),
       config_(std::move(config)),
       runtime_(world.clock, world.timers, world.random.next(),
-               {[this](std::string_view what) { this->world().say(name(), what); },
+               {[this](std::string_view what) { this->world().note(name(), what); },
                 [this](const std::string& uid) { this->world().witness.touch_workload(uid); }, [this] { end_turn(); },
                 [this](const std::string& why) { this->world().misuse(name() + ": " + why); },
                 [this](const std::string& uid) { this->world().on_ended(uid); }}) {
@@ -38,10 +38,10 @@ void SimDevice::forget_at_start() {
 Request SimDevice::misread_request(const Request& request) {
   const std::string incarnation = agent_->state().incarnation;
   if (const std::optional<Answer> rash = answer_rashly(request, incarnation, world().mutant)) {
-    Message said;
-    said.topic = Topics(kFleet).answers(kGateway, name());
-    said.payload = encode(*rash);
-    forge(said);
+    Message premature;
+    premature.topic = Topics(kFleet).answers(kGateway, name());
+    premature.payload = encode(*rash);
+    forge(premature);
   }
   return misread(request, incarnation, world().mutant);
 }
@@ -68,11 +68,11 @@ void SimDevice::wipe() {
 
 bool SimDevice::on_send_watched(Message& message) {
   if (message.topic.find("/answers/") == std::string::npos) return true;
-  for (const Result<Answer>& said : world().decoded.answers(message.payload, name())) {
-    CHECK(said.has_value());
-    const Answer answer = world().witness.named(*said);
-    world().say(name(), "answers " + std::string(to_string(answer.type)) + " " + answer.uid + "@" +
-                            berth::to_text(answer.epoch) + (answer.reason.empty() ? "" : ": " + answer.reason));
+  for (const Result<Answer>& sent : world().decoded.answers(message.payload, name())) {
+    CHECK(sent.has_value());
+    const Answer answer = world().witness.with_uid(*sent);
+    world().note(name(), "answers " + std::string(to_string(answer.type)) + " " + answer.uid + "@" +
+                             berth::to_text(answer.epoch) + (answer.reason.empty() ? "" : ": " + answer.reason));
     world().witness.device_sent(answer);
   }
   if (world().answers.size() < kAnswersKept) {
@@ -92,16 +92,16 @@ void SimDevice::before_message(Message& message, bool alone) {
   std::vector<Request> misread;
   for (const Result<Request>& request : requests) {
     if (!request) return;
-    hear_request(*request, alone);
+    on_request(*request, alone);
     if (world().mutant != Mutant::none) misread.push_back(misread_request(*request));
   }
   if (world().mutant != Mutant::none) message.payload = encode_all(misread).front();
 }
 
-void SimDevice::hear_request(const Request& request, bool alone) {
+void SimDevice::on_request(const Request& request, bool alone) {
   if (request.type != RequestType::heartbeat) {
-    world().say(name(), "hears " + std::string(to_string(request.type)) + " " + request.uid + "@" +
-                            berth::to_text(request.epoch));
+    world().note(name(), "hears " + std::string(to_string(request.type)) + " " + request.uid + "@" +
+                             berth::to_text(request.epoch));
   }
   if (!alone) return;
   world().witness.before_device_message(name(), request, agent_->is_ready());
@@ -109,9 +109,9 @@ void SimDevice::hear_request(const Request& request, bool alone) {
 }
 
 void SimDevice::after_message() {
-  // What ended while it was down it ends in its first turns.
+  // Promises that expired while it was down end in its first turns.
   if (clock().now() - started_at_ > 1000) world().witness.device_turned(name(), clock().now(), boots_);
-  if (agent_->is_ready()) world().witness.judge_holdings(name());
+  if (agent_->is_ready()) world().witness.check_holdings(name());
   if (repeated_) {
     flash().put(Table::high, "u-sabotage", encode(repeated_->epoch));
     (void)flash().commit();
@@ -131,7 +131,7 @@ void SimDevice::sabotage_flash() {
   if (sabotage == Sabotage::ports || sabotage == Sabotage::devices) return double_a_slot();
   if (sabotage != Sabotage::s5 && sabotage != Sabotage::s8 && sabotage != Sabotage::final_) return;
   const Contents slots = only(flash().durable(), Table::slot);
-  // Of a store that is new the slots are another life's.
+  // In a new store the earlier slots belong to another incarnation.
   if (!flash().durable().contains({Table::meta, "incarnation"})) last_slots_.clear();
   if (sabotage == Sabotage::final_) {
     for (const auto& [uid, record] : last_slots_) {
@@ -151,14 +151,14 @@ void SimDevice::sabotage_flash() {
   read_flash();
 }
 
-// Once, of a slot that has what the sabotage is about.
+// Duplicates one slot that has the host port or extended resource.
 void SimDevice::double_a_slot() {
-  const DeviceSight& sight = *world().witness.device(name());
-  for (const auto& [uid, demand] : sight.demands) {
+  const DeviceView& view = *world().witness.device(name());
+  for (const auto& [uid, demand] : view.demands) {
     const bool has_it = world().sabotage == Sabotage::ports ? !demand.second.host_ports.empty()
                                                             : demand.second.requests.scalar.contains(kCamera);
     const std::string twin = uid + "-twin";
-    if (!has_it || sight.demands.contains(twin) || !sight.durable.state.slots.at(uid).is_charged()) continue;
+    if (!has_it || view.demands.contains(twin) || !view.durable.state.slots.at(uid).is_charged()) continue;
     flash().put(Table::slot, twin, flash().durable().at({Table::slot, uid}).value);
     (void)flash().commit();
     return read_flash();

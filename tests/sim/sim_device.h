@@ -1,4 +1,4 @@
-// SimDevice: a device node: a machine with workloads, and the agent's process on it.
+// SimDevice: a device node: a machine with workloads, and its agent's process.
 #pragma once
 
 #include <memory>
@@ -13,23 +13,23 @@ namespace berth::sim {
 
 inline constexpr char kFleet[] = "sim";
 inline constexpr char kGateway[] = "gw";
-inline constexpr char kCamera[] = "sim.berth/camera";  // a device that some nodes have
+inline constexpr char kCamera[] = "sim.berth/camera";  // an extended resource of some nodes
 
 class SimDevice final : public Process {
  public:
-  // `config`: boot id apart.
+  // `config`: without the boot id.
   SimDevice(SimEnvironment& world, AgentConfig config);
   ~SimDevice() override;
 
-  // The machine loses power: workloads die as well.
+  // The machine reboots: workloads die too.
   void reboot();
-  // The flash is lost, the workloads are not.
+  // The flash is lost; workloads survive.
   void wipe();
   SimRuntime& runtime() { return runtime_; }
 
  private:
   void forget_at_start() override;
-  void hear_request(const Request& request, bool alone);
+  void on_request(const Request& request, bool alone);
   Request misread_request(const Request& request);
   Status start_program(Store& store, Transport& transport, Timers& timers) override;
   Status finish_program() override { return agent_->finish_turn(); }
@@ -47,7 +47,7 @@ class SimDevice final : public Process {
   std::unique_ptr<CutRuntime> cut_runtime_;
   std::unique_ptr<Agent> agent_;
   std::optional<Request> repeated_;                // sabotage S6
-  std::map<std::string, std::string> last_slots_;  // sabotage FINAL: as they were, by uid
+  std::map<std::string, std::string> last_slots_;  // sabotage FINAL: earlier slots, by uid
   int boots_ = 0;
   Millis started_at_ = 0;  // on the machine's clock
 };

@@ -13,8 +13,8 @@ const Registry& registry() {
   return kRegistry;
 }
 
-// Every limit is short beside the longest delay on the wire; the five minutes after which the queue tries a rejected
-// pod anyway are not: a lost wake-up must show.
+// All timeouts are shorter than the longest network delay, except the five minutes after which the queue retries an
+// unschedulable pod anyway: a lost wake-up must be detected.
 GatewayOptions make_options(const std::vector<std::string>& known_nodes, std::uint64_t seed) {
   GatewayOptions options;
   options.fleet = kFleet;
@@ -41,25 +41,25 @@ Status SimGateway::start_program(Store& store, Transport& transport, Timers& tim
   const Status started = gateway_->start();
   world().witness.set_gateway(gateway_.get());
   if (started.is_success()) {
-    check_places();
+    check_queue_restored();
     set_memory_full(memory_full_);
-    gateway_->save_writes(++starts_ % 2 == 0);  // every other life of it has used its budget up
+    gateway_->save_writes(++starts_ % 2 == 0);  // in every other run its write budget is used up
   }
   return started;
 }
 
-// Every pod in the queue has at least the attempts that the flash knows of.
-void SimGateway::check_places() {
+// Every queued pod has at least the number of attempts stored on flash.
+void SimGateway::check_queue_restored() {
   for (const auto& [key, content] : flash().durable()) {
     const QueuedPod* queued = key.first == Table::queue ? gateway_->queue().find(key.second) : nullptr;
     if (queued == nullptr) continue;
-    const Result<Json> place = Json::parse(content.value);
-    const Json* attempts = place ? place->find("attempts") : nullptr;
+    const Result<Json> entry = Json::parse(content.value);
+    const Json* attempts = entry ? entry->find("attempts") : nullptr;
     if (attempts == nullptr || queued->attempts < attempts->as_int()) {
       world().misuse("pod " + key.second + " is queued with " + std::to_string(queued->attempts) +
-                     " attempts, the flash says " + content.value);
+                     " attempts, but flash has " + content.value);
     }
-    ++world().counts.places;
+    ++world().counts.restored;
   }
 }
 
@@ -67,7 +67,7 @@ void SimGateway::set_memory_full(bool full) {
   memory_full_ = full;
   pods_known_.clear();
   if (gateway_ == nullptr) return;
-  gateway_->refuse_new(full ? "memory is full: set so by the storm" : "");
+  gateway_->refuse_new(full ? "memory is full: fault injection" : "");
   for (const auto& [key, entry] : gateway_->objects().pods()) pods_known_.insert(key);
 }
 
@@ -75,7 +75,7 @@ void SimGateway::check_memory() {
   if (!memory_full_) return;
   std::set<std::string> pods;
   for (const auto& [key, entry] : gateway_->objects().pods()) {
-    if (!pods_known_.contains(key)) world().misuse("pod " + key + " was taken while memory is full");
+    if (!pods_known_.contains(key)) world().misuse("pod " + key + " was accepted while memory is full");
     pods.insert(key);
   }
   pods_known_ = std::move(pods);
@@ -121,8 +121,8 @@ bool SimGateway::on_send_watched(Message& message) {
 
 void SimGateway::watch_request(const std::string& node, const Request& request) {
   if (request.type != RequestType::heartbeat) {
-    world().say(name(), "asks " + node + " " + std::string(to_string(request.type)) + " " + request.uid + "@" +
-                            berth::to_text(request.epoch) + " floor " + berth::to_text(request.floor));
+    world().note(name(), "asks " + node + " " + std::string(to_string(request.type)) + " " + request.uid + "@" +
+                             berth::to_text(request.epoch) + " floor " + berth::to_text(request.floor));
   }
   world().witness.gateway_sent(node, request, world().clock.now());
   if (world().mutant == Mutant::p7 && request.type == RequestType::release) take_as_released(node, request);
@@ -133,17 +133,17 @@ void SimGateway::watch_request(const std::string& node, const Request& request) 
   }
 }
 
-void SimGateway::hear_answers(Message& message, const std::string& sender, bool alone) {
+void SimGateway::on_answers(Message& message, const std::string& sender, bool alone) {
   const std::vector<Result<Answer>>& answers = world().decoded.answers(message.payload, sender);
   if (answers.size() > 1) ++world().counts.faults["list of answers"];
   alone = alone && answers.size() == 1;
   if (!alone) world().witness.forget_message();
   std::vector<Answer> misread;
-  for (const Result<Answer>& said : answers) {
-    if (!said) continue;
-    const Result<Answer> answer = world().witness.named(*said);
-    world().say(name(), "hears " + std::string(to_string(answer->type)) + " " + answer->uid + "@" +
-                            berth::to_text(answer->epoch) + " from " + sender);
+  for (const Result<Answer>& received : answers) {
+    if (!received) continue;
+    const Result<Answer> answer = world().witness.with_uid(*received);
+    world().note(name(), "hears " + std::string(to_string(answer->type)) + " " + answer->uid + "@" +
+                             berth::to_text(answer->epoch) + " from " + sender);
     world().witness.gateway_received(*answer);
     if (answer->page > 0 && !world().witness.device(sender)->hostile) ++world().counts.faults["further page"];
     if (alone) world().witness.before_gateway_message(sender, *answer, {});
@@ -158,9 +158,10 @@ void SimGateway::before_message(Message& message, bool alone) {
   const std::vector<std::string_view> levels = Topics(kFleet).split(message.topic);
   if (levels.size() < 3) return;
   if (levels[0] == "gateways" && levels[2] == "answers" && levels.size() == 4) {
-    hear_answers(message, std::string(levels[3]), alone);
+    on_answers(message, std::string(levels[3]), alone);
   } else if (levels[0] == "nodes" && levels[2] == "pods" && alone) {
-    // By its text: nothing is said more often. Whose it is when a liar has made it up does not matter.
+    // Found in the text without parsing, since statuses are the most frequent messages. The uid in a made-up status of
+    // a lying device does not matter.
     static constexpr std::string_view kUid = R"("uid":")";
     const std::size_t at = message.payload.find(kUid);
     if (at == std::string::npos) return;
@@ -172,17 +173,18 @@ void SimGateway::before_message(Message& message, bool alone) {
     const Json* object = json ? json->find("object") : nullptr;
     const Json* metadata = object == nullptr ? nullptr : object->find("metadata");
     const Json* pod = metadata == nullptr && json ? json->find("name") : metadata->find("name");
-    if (pod != nullptr) world().witness.gateway_heard_of_pod("default/" + pod->as_string());
+    if (pod != nullptr) world().witness.note_message_about_pod("default/" + pod->as_string());
   } else if (levels[0] == "desired") {
-    if (levels.size() == 4) world().witness.gateway_heard_of_pod(std::string(levels[2]) + "/" + std::string(levels[3]));
+    if (levels.size() == 4)
+      world().witness.note_message_about_pod(std::string(levels[2]) + "/" + std::string(levels[3]));
     const std::size_t at = message.payload.find("\"uid\"");
-    world().say(name(), "hears " + message.topic.substr(Topics(kFleet).root().size()) + " " +
-                            (at == std::string::npos ? "" : message.payload.substr(at, 14)) +
-                            (message.payload.find("\"deleted\":true") == std::string::npos ? "" : " deleted"));
+    world().note(name(), "hears " + message.topic.substr(Topics(kFleet).root().size()) + " " +
+                             (at == std::string::npos ? "" : message.payload.substr(at, 14)) +
+                             (message.payload.find("\"deleted\":true") == std::string::npos ? "" : " deleted"));
   }
 }
 
-// Mutant P7: what the node would say is not waited for.
+// Mutant P7: does not wait for the node's answer.
 void SimGateway::take_as_released(const std::string& node, const Request& request) {
   Answer answer(AnswerType::released);
   answer.incarnation = request.incarnation;
@@ -195,7 +197,7 @@ void SimGateway::take_as_released(const std::string& node, const Request& reques
   forge(message);
 }
 
-// Sabotage S12: the sender's name is taken from where it must not be taken.
+// Sabotage S12: takes the sender from the row instead of the topic.
 void SimGateway::impersonate(Message& message, const Answer& answer) {
   const auto row = world().witness.gateway().rows.find(answer.uid);
   if (row != world().witness.gateway().rows.end()) message.topic = Topics(kFleet).answers(kGateway, row->second.node);
@@ -223,13 +225,13 @@ void SimGateway::after_message() {
 }
 
 void SimGateway::misbind_claim() {
-  const GatewaySight& sight = world().witness.gateway();
-  for (const auto& [key, claim] : sight.claims) {
-    if (claim.phase != "Bound" || sight.volumes.size() < 2) continue;
+  const GatewayView& view = world().witness.gateway();
+  for (const auto& [key, claim] : view.claims) {
+    if (claim.phase != "Bound" || view.volumes.size() < 2) continue;
     const std::string record = "persistentvolumeclaims/" + key;
     Json manifest = *Json::parse(flash().durable().at({Table::object, record}).value);
-    const std::string& first = sight.volumes.begin()->first;
-    const std::string& other = first == claim.bound_to ? sight.volumes.rbegin()->first : first;
+    const std::string& first = view.volumes.begin()->first;
+    const std::string& other = first == claim.bound_to ? view.volumes.rbegin()->first : first;
     manifest.find("spec")->set("volumeName", other);
     flash().put(Table::object, record, manifest.dump());
     (void)flash().commit();

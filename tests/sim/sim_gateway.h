@@ -16,20 +16,20 @@ class SimGateway final : public Process {
   SimGateway(SimEnvironment& world, std::vector<std::string> known_nodes);
   ~SimGateway() override { drop_program(); }
 
-  // The flash is lost; the operator's list of nodes is not (P8).
+  // The flash is lost, but not the operator's list of nodes (P8).
   void wipe();
   const Gateway* gateway() const { return gateway_.get(); }
   void set_full(bool full) { flash().set_full(full); }
-  // It holds all the memory that it may, over a restart too.
+  // The memory limit is reached; remains so across a restart.
   void set_memory_full(bool full);
-  // Takes one pod out of the queue behind the gateway's back.
+  // Removes one pod from the queue without the gateway's knowledge.
   void sabotage_queue();
 
  private:
   void forget_at_start() override;
   void take_as_released(const std::string& node, const Request& request);
   void watch_request(const std::string& node, const Request& request);
-  void hear_answers(Message& message, const std::string& sender, bool alone);
+  void on_answers(Message& message, const std::string& sender, bool alone);
   Answer misread_answer(const Answer& answer);
   Status start_program(Store& store, Transport& transport, Timers& timers) override;
   Status finish_program() override { return gateway_->finish_turn(); }
@@ -41,7 +41,7 @@ class SimGateway final : public Process {
   void read_flash(const RecordIds* touched = nullptr) override {
     world().witness.read_gateway(flash().durable(), touched);
   }
-  void check_places();
+  void check_queue_restored();
   void check_memory();
   void misbind_claim();
   void impersonate(Message& message, const Answer& answer);

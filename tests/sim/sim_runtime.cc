@@ -8,8 +8,8 @@ namespace berth::sim {
 
 namespace {
 
-// How long the workload runs before it ends by itself: annotation "sim/lasts-ms". 0: for ever. By its text: manifests
-// are read here more often than anywhere.
+// How long the workload runs before it finishes by itself: annotation "sim/lasts-ms"; 0: unlimited. Found in the text
+// without parsing, for speed.
 Millis lasts_of(std::string_view pod) {
   static constexpr std::string_view kKey = R"("sim/lasts-ms":")";
   const std::size_t at = pod.find(kKey);
@@ -27,9 +27,9 @@ std::string to_text(const Tag& tag) { return tag.uid + "@" + berth::to_text(tag.
 SimRuntime::SimRuntime(const VirtualClock& clock, Timers& timers, std::uint64_t seed, Hooks hooks)
     : clock_(clock), timers_(timers), random_(seed), hooks_(std::move(hooks)) {}
 
-void SimRuntime::say(std::string_view what, const Tag& tag) const {
+void SimRuntime::note(std::string_view what, const Tag& tag) const {
   hooks_.moved(tag.uid);
-  hooks_.say("runtime: " + std::string(what) + " " + to_text(tag));
+  hooks_.note("runtime: " + std::string(what) + " " + to_text(tag));
 }
 
 void SimRuntime::later(const Tag& tag, Millis delay, std::function<void()> run) {
@@ -38,7 +38,7 @@ void SimRuntime::later(const Tag& tag, Millis delay, std::function<void()> run) 
   item.timer = timers_.at(clock_.now() + delay, std::move(run));
 }
 
-// An agent that is not there hears nothing; it asks again when it is back.
+// A dead agent is not notified; it asks again after its restart.
 void SimRuntime::call(const std::function<void(Handler&)>& what) {
   if (handler_ == nullptr) return;
   what(*handler_);
@@ -58,20 +58,20 @@ void SimRuntime::prepare(const Tag& tag, const std::string& pod, const std::vect
   }
   item.work = Work::preparing;
   item.lasts = lasts_of(pod);
-  say("prepare", tag);
+  note("prepare", tag);
   const bool slow = random_.chance(habits_.slow_percent, 100);
   const Millis delay = slow ? 3000 + static_cast<Millis>(random_.below(9000)) : static_cast<Millis>(random_.below(300));
   if (delay >= 30) return later(tag, delay, [this, tag] { prepared(tag); });
-  ++depth_;  // some runtimes answer before they return
+  ++depth_;  // some runtimes call back before they return
   prepared(tag);
   --depth_;
 }
 
 void SimRuntime::prepared(const Tag& tag) {
-  timers_.cancel(items_.at(tag).timer);  // asked twice, it may answer the second time first
+  timers_.cancel(items_.at(tag).timer);  // if asked twice, the second answer may come first
   if (random_.chance(habits_.prepare_fails_percent, 100)) {
     items_.erase(tag);
-    say("cannot prepare", tag);
+    note("cannot prepare", tag);
     return call([&](Handler& handler) { handler.on_prepared(tag, Status::error("no space on the simulated disk")); });
   }
   items_.at(tag).work = Work::prepared;
@@ -86,7 +86,7 @@ void SimRuntime::undo(const Tag& tag) {
     return hooks_.misused("undo of " + to_text(tag) + ", which has a live workload");
   }
   if (habits_.undo_is_a_lie) return;
-  say("undo", tag);
+  note("undo", tag);
   timers_.cancel(found->second.timer);
   items_.erase(found);
 }
@@ -94,7 +94,7 @@ void SimRuntime::undo(const Tag& tag) {
 Result<std::string> SimRuntime::start(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>&) {
   Item& item = items_[tag];
   if (item.work == Work::held || item.work == Work::running) return item.pid;
-  if (item.work == Work::ended) {  // while the agent was away
+  if (item.work == Work::ended) {  // while the agent was dead
     later(tag, 5, [this, tag] { report(tag, "Succeeded", true); });
     return item.pid;
   }
@@ -104,14 +104,14 @@ Result<std::string> SimRuntime::start(const Tag& tag, const std::string& pod, co
   }
   if (random_.chance(habits_.start_fails_percent, 100)) {
     item.work = Work::prepared;
-    say("cannot start", tag);
+    note("cannot start", tag);
     return Status::error("no such program on the simulated disk");
   }
   timers_.cancel(item.timer);
   item.work = Work::held;
   item.lasts = lasts_of(pod);
   item.pid = std::to_string(100 + ++started_) + ":" + std::to_string(clock_.now());
-  say("start", tag);
+  note("start", tag);
   return item.pid;
 }
 
@@ -119,7 +119,7 @@ void SimRuntime::go(const Tag& tag) {
   auto found = items_.find(tag);
   if (found == items_.end() || found->second.work != Work::held) return;
   found->second.work = Work::running;
-  say("go", tag);
+  note("go", tag);
   later(tag, 1 + static_cast<Millis>(random_.below(50)), [this, tag] {
     Item& item = items_.at(tag);
     item.timer = 0;
@@ -132,7 +132,7 @@ void SimRuntime::ended(const Tag& tag) {
   items_.at(tag).timer = 0;
   items_.at(tag).work = Work::ended;
   hooks_.ended(tag.uid);
-  say("ended", tag);
+  note("ended", tag);
   report(tag, "Succeeded", true);
 }
 
@@ -144,14 +144,14 @@ void SimRuntime::report(const Tag& tag, std::string_view phase, bool finished) {
 void SimRuntime::stop(const Tag& tag, Millis grace) {
   auto found = items_.find(tag);
   if (found == items_.end()) {
-    say("nothing to stop of", tag);
+    note("nothing to stop of", tag);
     timers_.at(clock_.now() + 1, [this, tag] { call([&](Handler& handler) { handler.on_stopped(tag); }); });
     return;
   }
   Item& item = found->second;
-  if (item.work == Work::stopping || item.work == Work::stopping_idle) return;  // its end is told to whoever is there
+  if (item.work == Work::stopping || item.work == Work::stopping_idle) return;  // the stop is already in progress
   item.work = item.work == Work::running ? Work::stopping : Work::stopping_idle;
-  say("stop", tag);
+  note("stop", tag);
   const Millis longest = std::clamp<Millis>(grace, 1, habits_.longest_stop_ms);
   const Millis delay = static_cast<Millis>(random_.below(static_cast<std::uint64_t>(longest)));
   if (delay >= 20 || item.work == Work::stopping) return later(tag, delay, [this, tag] { stopped(tag); });
@@ -169,7 +169,7 @@ void SimRuntime::stopped(const Tag& tag) {
     timers_.cancel(item.timer);
     items_.erase(tag);
   }
-  say("stopped", tag);
+  note("stopped", tag);
   call([&](Handler& handler) { handler.on_stopped(tag); });
 }
 
@@ -181,7 +181,7 @@ void SimRuntime::agent_died() {
   }
 }
 
-// Processes are gone; directories and what they hold are not.
+// Processes are gone; directories and their contents remain.
 void SimRuntime::reboot() {
   agent_died();
   for (auto& [tag, item] : items_) {

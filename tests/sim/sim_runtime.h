@@ -1,5 +1,5 @@
-// SimRuntime: the workloads of one simulated machine. They live apart from the agent: they survive its crash and the
-// loss of its store, and die when the machine reboots. What they are asked takes virtual time.
+// SimRuntime: the workloads of one simulated machine. They are independent of the agent: they survive its crash and the
+// loss of its store, and die when the machine reboots. Operations take virtual time.
 #pragma once
 
 #include <functional>
@@ -30,14 +30,14 @@ class SimRuntime final : public Runtime {
   };
 
   struct Hooks {
-    std::function<void(std::string_view what)> say;     // for the trace
-    std::function<void(const std::string& uid)> moved;  // a workload, or what was made for one
+    std::function<void(std::string_view what)> note;    // for the trace
+    std::function<void(const std::string& uid)> moved;  // the state of a workload or preparation has changed
     std::function<void()> after_call;                   // the agent was called: its turn ends
-    std::function<void(std::string why)> misused;       // the agent broke the seam's contract
-    std::function<void(const std::string& uid)> ended;  // a workload, by itself
+    std::function<void(std::string why)> misused;       // the agent violated the interface's contract
+    std::function<void(const std::string& uid)> ended;  // a workload has finished by itself
   };
 
-  // Clock and timers are the world's.
+  // Clock and timers are those of the simulation.
   SimRuntime(const VirtualClock& clock, Timers& timers, std::uint64_t seed, Hooks hooks);
 
   void set_handler(Handler* handler) override { handler_ = handler; }
@@ -49,13 +49,13 @@ class SimRuntime final : public Runtime {
   void stop(const Tag& tag, Millis grace) override;
 
   void set_habits(Habits habits) { habits_ = habits; }
-  // The agent's process ended: children still held see their pipe close.
+  // The agent's process has died: children that it still holds see their pipe close.
   void agent_died();
   void reboot();
 
-  // Everything made for a pod and not removed yet.
+  // Everything created for a pod and not removed yet.
   void for_each(const std::function<void(const Tag& tag, bool alive)>& visit) const;
-  // Has instructions of its own running.
+  // Whether its workload is running.
   bool is_alive(const Tag& tag) const;
   std::vector<Tag> alive() const;
   std::vector<Tag> alive(const std::string& uid) const;
@@ -65,7 +65,7 @@ class SimRuntime final : public Runtime {
   struct Item {
     Work work = Work::preparing;
     Timers::Id timer = 0;
-    Millis lasts = 0;  // of the workload; 0: for ever
+    Millis lasts = 0;  // run time of the workload; 0: unlimited
     std::string pid;
   };
 
@@ -74,7 +74,7 @@ class SimRuntime final : public Runtime {
   void ended(const Tag& tag);
   void stopped(const Tag& tag);
   void report(const Tag& tag, std::string_view phase, bool finished);
-  void say(std::string_view what, const Tag& tag) const;
+  void note(std::string_view what, const Tag& tag) const;
   void call(const std::function<void(Handler&)>& what);
 
   const VirtualClock& clock_;
@@ -85,7 +85,7 @@ class SimRuntime final : public Runtime {
   Handler* handler_ = nullptr;
   std::map<Tag, Item> items_;
   std::uint64_t started_ = 0;
-  int depth_ = 0;  // inside a call of the agent
+  int depth_ = 0;  // nesting of calls from the agent
 };
 
 std::string to_text(const Tag& tag);

@@ -1,4 +1,4 @@
-// Trace: what happened in one run, in order: the last events for a report, and a hash of all of them.
+// Trace: the events of a run: keeps the last ones for a report, and a hash of all.
 #pragma once
 
 #include <array>
@@ -14,11 +14,11 @@ class Trace {
  public:
   static constexpr std::size_t kKept = 40;
 
-  // `print`: every event goes to standard output as well.
+  // `print`: also prints every event to standard output.
   explicit Trace(bool print) : print_(print) {}
 
   void add(Millis at, std::string_view who, std::string_view what);
-  // For reading only: printed when events are, neither hashed nor kept.
+  // An additional line of the printed trace, neither hashed nor kept.
   void remark(Millis at, std::string_view who, std::string_view what) const;
   void print_last() const;
 

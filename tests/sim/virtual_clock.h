@@ -1,4 +1,4 @@
-// The world's clock, and the clocks of its machines, which start anew at each boot.
+// The simulation's clock, and the clocks of its machines, which restart at each boot.
 #pragma once
 
 #include <optional>
@@ -19,8 +19,8 @@ class VirtualClock final : public Clock {
   Millis now_ = 0;
 };
 
-// One machine's CLOCK_BOOTTIME, which may run fast, slow or stand still, and a wall clock that starts in 1970 and
-// jumps.
+// One machine's CLOCK_BOOTTIME, which may run fast, run slow or stand still, and a wall clock that starts in 1970 and
+// may jump.
 class BootClock final : public Clock {
  public:
   explicit BootClock(const VirtualClock& world) : world_(world) {}
@@ -32,13 +32,13 @@ class BootClock final : public Clock {
     wall_jump_ = wall_jump;
   }
   void jump_wall(Millis by) { wall_jump_ += by; }
-  // Milliseconds of this clock in 1,000 of the world's; 0: it stands still.
+  // Milliseconds of this clock per 1,000 ms of the simulation; 0: it stands still.
   void set_rate(Millis per_mille) {
     local_base_ = now();
     world_base_ = world_.now();
     per_mille_ = per_mille;
   }
-  // When this clock reaches that point, on the world's; none: not while it stands still.
+  // The simulation's time at which this clock reaches `local`; none while it stands still.
   std::optional<Millis> to_world(Millis local) const {
     if (local <= now()) return world_.now();
     if (per_mille_ == 0) return std::nullopt;

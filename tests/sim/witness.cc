@@ -12,7 +12,7 @@ namespace berth::sim {
 
 namespace {
 
-// What a slot asks for, by the scheduler's own arithmetic.
+// The demand of a slot, computed like the scheduler does.
 Demand demand_of(const Slot& slot) {
   const Result<Json> json = Json::parse(slot.pod);
   const Result<Pod> pod = json ? decode_accepted_pod(*json) : Result<Pod>(json.error());
@@ -47,8 +47,8 @@ Contents only(const Contents& contents, Table table) {
   return some;
 }
 
-DeviceSight& Witness::add_device(const std::string& name, Resources allocatable, const SimRuntime& runtime) {
-  auto device = std::make_unique<DeviceSight>();
+DeviceView& Witness::add_device(const std::string& name, Resources allocatable, const SimRuntime& runtime) {
+  auto device = std::make_unique<DeviceView>();
   device->name = name;
   device->allocatable = std::move(allocatable);
   device->runtime = &runtime;
@@ -56,7 +56,7 @@ DeviceSight& Witness::add_device(const std::string& name, Resources allocatable,
   return *devices_.back();
 }
 
-const DeviceSight* Witness::device(const std::string& name) const {
+const DeviceView* Witness::device(const std::string& name) const {
   for (const auto& device : devices_) {
     if (device->name == name) return device.get();
   }
@@ -67,7 +67,7 @@ void Witness::set_hostile(const std::string& name) {
   for (const auto& device : devices_) device->hostile = device->hostile || device->name == name;
 }
 
-void Witness::look_at_everything() {
+void Witness::check_everything() {
   scope_.everything = scope_.volumes = true;
   for (const auto& device : devices_) {
     scope_.slots.insert(device->name);
@@ -78,7 +78,7 @@ void Witness::look_at_everything() {
   for (const auto& [uid, row] : gateway_.rows) scope_.rows.insert(row.node), scope_.uids.insert(uid);
 }
 
-void Witness::judge_turn() {
+void Witness::check_turn() {
   for (auto& [key, wrong] : std::exchange(accepted_, {})) {
     if (!preempted_.contains(key)) news_.accepted_without_flash.push_back(std::move(wrong));
   }
@@ -86,22 +86,22 @@ void Witness::judge_turn() {
 
 namespace {
 
-// One record as it is now, but not the incarnation.
-void read_device_record(DeviceSight& sight, const Contents& contents, const std::pair<Table, std::string>& id) {
-  NodeState& state = sight.durable.state;
+// Reads one record, except the incarnation.
+void read_device_record(DeviceView& view, const Contents& contents, const std::pair<Table, std::string>& id) {
+  NodeState& state = view.durable.state;
   const auto record = contents.find(id);
   if (record == contents.end()) {
-    sight.contents.erase(id);
-    if (id.first == Table::slot) state.slots.erase(id.second), sight.demands.erase(id.second);
+    view.contents.erase(id);
+    if (id.first == Table::slot) state.slots.erase(id.second), view.demands.erase(id.second);
     if (id.first == Table::high) state.high.erase(id.second);
     return;
   }
-  sight.contents.insert_or_assign(id, record->second);
+  view.contents.insert_or_assign(id, record->second);
   const Record now{id.first, id.second, record->second.value, record->second.phase};
-  CHECK(decode_record(now, sight.durable).is_success());
+  CHECK(decode_record(now, view.durable).is_success());
   if (id.first != Table::slot) return;
   const Slot& slot = state.slots.at(id.second);
-  auto& known = sight.demands[id.second];
+  auto& known = view.demands[id.second];
   if (known.first != slot.epoch) known = {slot.epoch, demand_of(slot)};
 }
 
@@ -137,7 +137,7 @@ void Witness::read_device(const std::string& name, const Contents& contents, con
   }
 }
 
-// Decodes what has changed; the rest was decoded when it came.
+// Decodes only what has changed.
 void Witness::read_gateway(const Contents& contents, const RecordIds* touched) {
   std::vector<Row> changed;
   if (touched != nullptr) {
@@ -267,17 +267,17 @@ void Witness::note_row(const Row& row) {
   if (row.phase == Phase::bound) ++binds_;
   if (row.phase >= Phase::bind) bind_durable_.insert({row.uid, row.epoch});
   if (!placements_.insert({row.uid, row.epoch, row.node}).second) return;
-  if (row.phase != Phase::prebind) return;  // adopted; its epoch was seen when an earlier store began it
+  if (row.phase != Phase::prebind) return;  // adopted; its epoch was recorded when an earlier store created it
   ++attempts_[row.uid];
   news_.begun.push_back(row);
   for (const auto& device : devices_) {
-    // What a forgotten one has seen is unknown until it returns; then the term rises above it.
+    // The epochs of a forgotten node are unknown until it returns; then the term increases above them.
     if (gateway_.has_retired(device->name, device->durable.state.incarnation)) continue;
     Epoch& highest = news_.highest_seen_by_devices[device->name];
     for (const auto& [uid, high] : device->durable.state.high) highest = std::max(highest, high);
     for (const auto& [uid, slot] : device->durable.state.slots) highest = std::max(highest, slot.epoch);
     if (row.epoch <= highest) {
-      news_.repeated_epochs.push_back("row " + show(row.uid, row.epoch) + " begins at an epoch not above " +
+      news_.repeated_epochs.push_back("row " + show(row.uid, row.epoch) + " begins with an epoch not above " +
                                       to_text(highest) + ", which node " + device->name + " has seen");
     }
   }
@@ -289,25 +289,25 @@ void Witness::note_row(const Row& row) {
   note_epoch(gateway_.id, row.epoch, row.uid, row.node);
 }
 
-// Whatever was ever placed there, and what it holds though no store knows of it any more.
+// All placements ever made there, and what it holds although no store knows it any more.
 void Witness::note_forgotten(const std::string& node) {
   for (const auto& placement : placements_) {
     if (std::get<2>(placement) == node) forgotten_.insert(placement);
   }
-  const DeviceSight* sight = device(node);
-  if (sight == nullptr) return;
-  for (const auto& [uid, slot] : sight->durable.state.slots) forgotten_.insert({uid, slot.epoch, node});
-  for (const Tag& tag : sight->runtime->alive()) forgotten_.insert({tag.uid, tag.epoch, node});
+  const DeviceView* view = device(node);
+  if (view == nullptr) return;
+  for (const auto& [uid, slot] : view->durable.state.slots) forgotten_.insert({uid, slot.epoch, node});
+  for (const Tag& tag : view->runtime->alive()) forgotten_.insert({tag.uid, tag.epoch, node});
 }
 
 void Witness::note_epoch(const GatewayId& id, const Epoch& epoch, const std::string& uid, const std::string& node) {
   const auto [known, fresh] = owner_of_.emplace(std::pair(id.store_id, epoch), std::pair(uid, node));
   if (fresh || known->second == std::pair(uid, node)) return;
-  news_.conflicting_epochs.push_back("epoch " + to_text(epoch) + " is of pod " + known->second.first + " on node " +
-                                     known->second.second + " and of pod " + uid + " on node " + node);
+  news_.conflicting_epochs.push_back("epoch " + to_text(epoch) + " belongs to pod " + known->second.first +
+                                     " on node " + known->second.second + " and of pod " + uid + " on node " + node);
 }
 
-bool Witness::is_fresh(RequestType type, const Named& named, Millis now) const {
+bool Witness::is_fresh(RequestType type, const PlacementId& named, Millis now) const {
   constexpr Millis kFreshMs = 8'000;
   const auto found = asked_.find({type, named});
   return found == asked_.end() || now - found->second < kFreshMs;
@@ -316,9 +316,9 @@ bool Witness::is_fresh(RequestType type, const Named& named, Millis now) const {
 void Witness::gateway_sent(const std::string& node, const Request& request, Millis now) {
   if (request.type == RequestType::list || request.type == RequestType::heartbeat) return;
   ++requests_sent_;
-  const Named named{request.uid, request.epoch};
+  const PlacementId named{request.uid, request.epoch};
   asked_.try_emplace({request.type, named}, now);
-  if (!is_fresh(request.type, named, now)) ++stubborn_requests_;
+  if (!is_fresh(request.type, named, now)) ++late_resends_;
   if (request.type == RequestType::pre_bind) note_epoch(request.gateway_id, request.epoch, request.uid, node);
   if (request.type == RequestType::bind) {
     news_.binds_sent.push_back({{request.uid, request.epoch}, node, request.incarnation});
@@ -330,50 +330,51 @@ void Witness::gateway_answered_client(const std::string& payload) {
   if (!json || json->find("ok") == nullptr || *json->find("ok") != Json(true)) return;
   const std::string uid = text_in(&*json, "uid");
   if (uid.empty() || text_in(&*json, "kind") != "Pod" || durable_uids_.contains(uid)) return;
-  // Accepted and replaced or deleted in one turn: what is on flash is the later word.
+  // If it was also replaced or deleted in this turn, flash contains only the last change.
   const std::string key = text_in(&*json, "key");
-  if (heard_in_turn_[key] > 1) return;
+  if (messages_in_turn_[key] > 1) return;
   accepted_.emplace_back(key,
-                         "pod " + uid + " was answered \"" + text_in(&*json, "result") + "\" and never was on flash");
+                         "pod " + uid + " was answered \"" + text_in(&*json, "result") + "\" but was never on flash");
 }
 
 void Witness::device_turned(const std::string& name, Millis now, int boots) {
-  constexpr Millis kPromiseMs = 5000;  // the gateway's
-  constexpr Millis kSlackMs = 1000;    // until the turn that ends it is over
-  for (auto& sight : devices_) {
-    if (sight->name != name || sight->hostile) continue;
-    const auto& slots = sight->durable.state.slots;
+  constexpr Millis kPromiseMs = 5000;  // as set by the gateway
+  constexpr Millis kSlackMs = 1000;    // until the turn that ends the promise is over
+  for (auto& view : devices_) {
+    if (view->name != name || view->hostile) continue;
+    const auto& slots = view->durable.state.slots;
     const auto is_promise = [&](const std::string& uid) {
       const auto slot = slots.find(uid);
       return slot != slots.end() &&
              (slot->second.state == SlotState::preparing || slot->second.state == SlotState::prepared);
     };
-    std::erase_if(sight->promises, [&](const auto& known) { return !is_promise(known.first); });
+    std::erase_if(view->promises, [&](const auto& known) { return !is_promise(known.first); });
     for (const auto& [uid, slot] : slots) {
       if (!is_promise(uid)) continue;
-      auto& known = sight->promises[uid];
+      auto& known = view->promises[uid];
       if (known.epoch != slot.epoch) known = {slot.epoch, now, boots};
       if (known.boots == boots && now - known.since <= kPromiseMs + kSlackMs) continue;
       news_.overdue_promises.push_back("node " + name + " still holds " + show(uid, slot.epoch) + " (" +
-                                       std::string(to_string(slot.state)) + ") after its promise or a reboot");
+                                       std::string(to_string(slot.state)) +
+                                       ") after its promise expired or after a reboot");
     }
   }
 }
 
-void Witness::judge_holdings(const std::string& name) {
-  const DeviceSight& sight = *device(name);
-  const auto& slots = sight.durable.state.slots;
-  sight.runtime->for_each([&](const Tag& tag, bool alive) {
+void Witness::check_holdings(const std::string& name) {
+  const DeviceView& view = *device(name);
+  const auto& slots = view.durable.state.slots;
+  view.runtime->for_each([&](const Tag& tag, bool alive) {
     const auto slot = slots.find(tag.uid);
     const bool named = slot != slots.end() && slot->second.epoch == tag.epoch;
     if (named && (!alive || (slot->second.is_charged() && slot->second.state >= SlotState::running))) return;
-    news_.held_without_slot.push_back("node " + name + " holds what was made for " + show(tag.uid, tag.epoch) +
-                                      (alive ? ", alive" : "") + ", its slot is " +
+    news_.held_without_slot.push_back("node " + name + " holds resources of " + show(tag.uid, tag.epoch) +
+                                      (alive ? ", running" : "") + ", its slot is " +
                                       (named ? std::string(to_string(slot->second.state)) : "gone"));
   });
 }
 
-Answer Witness::named(Answer answer) const {
+Answer Witness::with_uid(Answer answer) const {
   const auto owner = owner_of_.find({answer.gateway_id.store_id, answer.epoch});
   if (answer.uid.empty() && owner != owner_of_.end()) answer.uid = owner->second.first;
   return answer;
@@ -391,7 +392,7 @@ void Witness::device_sent(const Answer& answer) {
   scope_.uids.insert(answer.uid);
 }
 
-bool Witness::is_final(const std::string& node, const Named& named, const std::string& incarnation) const {
+bool Witness::is_final(const std::string& node, const PlacementId& named, const std::string& incarnation) const {
   const auto found = finals_.find({node, named.first});
   if (found == finals_.end()) return false;
   return std::any_of(found->second.begin(), found->second.end(), [&](const Final& known) {
@@ -416,7 +417,7 @@ void Witness::before_gateway_message(const std::string& sender, const std::optio
     at.rows = only(gateway_.contents, Table::row);
     at.releases = only(gateway_.contents, Table::release);
   }
-  // Of the pod that is spoken of: its row and its object.
+  // The row and the object of the pod that the message is about.
   const std::string& uid = answer ? answer->uid : status_uid;
   if (const auto row = gateway_.rows.find(uid); !uid.empty() && row != gateway_.rows.end()) {
     at.row_by_uid.insert(*row);
@@ -437,7 +438,7 @@ void Witness::after_gateway_message() {
   for (const Contents* table : {&at.rows, &at.releases}) {
     for (const auto& [id, content] : *table) {
       if (!at.is_stale || kept(id, content)) continue;
-      // The turn that hears it also schedules, and may drive a pod out for another one.
+      // The turn that handles it also schedules, and may preempt a pod.
       if (id.first == Table::row && preempted_.contains(decode_row(content.value, content.phase)->pod)) continue;
       news_.stale_changes.push_back("the stale " + std::string(to_string(at.answer->type)) + " for " +
                                     show(at.answer->uid, at.answer->epoch) + " from node " + at.sender +
@@ -445,7 +446,7 @@ void Witness::after_gateway_message() {
     }
   }
   const std::string uid = at.answer ? at.answer->uid : at.status_uid;
-  // Whose place nobody knows any more is where the highest running epoch is, of those who tell (P8).
+  // In adopt mode a pod is where the highest running epoch was listed (P8).
   if (gateway_.adopting) return;
   const auto row = at.row_by_uid.find(uid);
   if (uid.empty() || row == at.row_by_uid.end() || row->second.node == at.sender) return;
@@ -457,16 +458,16 @@ void Witness::after_gateway_message() {
 }
 
 namespace {
-Contents slots_and_highs(const DeviceSight& sight) {
-  Contents both = only(sight.contents, Table::slot);
-  both.merge(only(sight.contents, Table::high));
+Contents slots_and_highs(const DeviceView& view) {
+  Contents both = only(view.contents, Table::slot);
+  both.merge(only(view.contents, Table::high));
   return both;
 }
 }  // namespace
 
 void Witness::before_device_message(const std::string& node, const Request& request, bool ready) {
-  const DeviceSight& sight = *device(node);
-  const NodeState& state = sight.durable.state;
+  const DeviceView& view = *device(node);
+  const NodeState& state = view.durable.state;
   AtDevice at{request, false, false, 0, {}};
   if (request.type != RequestType::list && request.type != RequestType::heartbeat) {
     const bool other = request.incarnation != state.incarnation;
@@ -480,7 +481,7 @@ void Witness::before_device_message(const std::string& node, const Request& requ
                    request.gateway_id == state.gateway && request.floor <= state.floor);
     at.must_answer = at.is_stale && ready;
   }
-  if (at.is_stale) at.before = slots_and_highs(sight);
+  if (at.is_stale) at.before = slots_and_highs(view);
   at_device_ = std::move(at);
 }
 
@@ -493,7 +494,7 @@ void Witness::after_device_message(const std::string& node) {
   if (slots_and_highs(*device(node)) != at.before)
     news_.stale_changes.push_back(what + " changed the store of node " + node);
   if (at.must_answer && at.answers == 0) {
-    news_.stale_changes.push_back(what + " was not answered by node " + node + " as before");
+    news_.stale_changes.push_back(what + " was not answered again by node " + node);
   }
 }
 

@@ -1,5 +1,5 @@
-// Witness: sees every commit, every message that leaves and every delivery, decodes them once, and remembers what the
-// invariants need to know of the past. It asks no program for anything but a live gateway's cache and queue.
+// Witness: observes all commits, sent messages and deliveries, decodes them once, and keeps the history that the
+// invariants need. The only program state it reads directly is the cache and queue of a running gateway.
 #pragma once
 
 #include <map>
@@ -23,27 +23,27 @@
 
 namespace berth::sim {
 
-// What is on one device's flash, and on its machine.
-struct DeviceSight {
+// The state on a device's flash and machine.
+struct DeviceView {
   std::string name;
-  bool hostile = false;  // it lies: nothing is promised of what it runs
+  bool hostile = false;  // it lies: no invariants hold for what it runs
   Resources allocatable;
   const SimRuntime* runtime = nullptr;
   Contents contents;
   AgentRecords durable;
   struct Promise {
     Epoch epoch;
-    Millis since = 0;  // on the machine's clock, when a turn of its agent ended with it
+    Millis since = 0;  // on the machine's clock: the end of the turn that made it
     int boots = 0;
   };
   std::map<std::string, Promise> promises;                  // by uid: slots preparing or prepared
-  std::map<std::string, std::pair<Epoch, Demand>> demands;  // by uid: of the slot with this epoch
+  std::map<std::string, std::pair<Epoch, Demand>> demands;  // by uid: for the slot with this epoch
 };
 
-// What is on the gateway's flash.
-struct GatewaySight {
+// The state on the gateway's flash.
+struct GatewayView {
   Contents contents;
-  bool has_store = false;  // false: never booted, or wiped and not yet started again
+  bool has_store = false;  // false: never booted, or not started again since a wipe
   GatewayId id;
   bool adopting = false;
   std::set<std::string> orphans;
@@ -51,12 +51,12 @@ struct GatewaySight {
   std::map<std::string, Row> rows;               // by uid
   std::map<std::string, ReleaseEntry> releases;  // by "<node>/<uid>/<epoch>"
   std::set<std::string> rows_with_volumes;       // uids
-  struct Half {                                  // of a binding
-    std::string bound_to;                        // a claim's volume, a volume's claim; empty: none
+  struct Half {                                  // one side of a claim's binding
+    std::string bound_to;                        // a claim's volume, or a volume's claim; empty: none
     std::string phase;
   };
   std::map<std::string, Half> claims, volumes;  // by key
-  const Gateway* alive = nullptr;               // null: no process
+  const Gateway* alive = nullptr;               // null: not running
 
   bool has_retired(const std::string& node, const std::string& incarnation) const {
     return retired.contains(node + "/" + incarnation) || retired.contains(node + "/");
@@ -64,49 +64,49 @@ struct GatewaySight {
   bool is_settled() const { return has_store && !adopting; }
 };
 
-using Named = std::pair<std::string, Epoch>;  // uid and epoch: one placement
+using PlacementId = std::pair<std::string, Epoch>;  // uid and epoch
 
 struct SentBind {
-  Named named;
+  PlacementId named;
   std::string node;
-  std::string incarnation;  // whom it is meant for
+  std::string incarnation;  // the addressed incarnation
 };
 
 class Witness {
  public:
-  DeviceSight& add_device(const std::string& name, Resources allocatable, const SimRuntime& runtime);
-  const std::vector<std::unique_ptr<DeviceSight>>& devices() const { return devices_; }
-  const DeviceSight* device(const std::string& name) const;
+  DeviceView& add_device(const std::string& name, Resources allocatable, const SimRuntime& runtime);
+  const std::vector<std::unique_ptr<DeviceView>>& devices() const { return devices_; }
+  const DeviceView* device(const std::string& name) const;
   void set_hostile(const std::string& name);
-  const GatewaySight& gateway() const { return gateway_; }
+  const GatewayView& gateway() const { return gateway_; }
   void set_gateway(const Gateway* gateway) { gateway_.alive = gateway; }
 
-  // The flash may have changed; in these records only, when they are given.
+  // The flash may have changed; if `touched` is given, only in these records.
   void read_gateway(const Contents& contents, const RecordIds* touched = nullptr);
   void read_device(const std::string& name, const Contents& contents, const RecordIds* touched = nullptr);
 
   void gateway_sent(const std::string& node, const Request& request, Millis now);
-  // This was first asked so short a time ago that its answer may still be on the way.
-  bool is_fresh(RequestType type, const Named& named, Millis now) const;
-  // A message about this pod, in the turn that is running; turn_ended() forgets them.
-  void gateway_heard_of_pod(const std::string& key) { ++heard_in_turn_[key]; }
-  // Driven out for another pod, in the turn that is running.
+  // Whether the request was first sent so recently that its answer may still be in transit.
+  bool is_fresh(RequestType type, const PlacementId& named, Millis now) const;
+  // The gateway received a message about this pod in the current turn.
+  void note_message_about_pod(const std::string& key) { ++messages_in_turn_[key]; }
+  // The pod was preempted in the current turn.
   void gateway_preempted(const std::string& key) { preempted_.insert(key); }
-  // Judges what only the whole turn tells.
-  void judge_turn();
-  void turn_ended() { heard_in_turn_.clear(), preempted_.clear(); }
+  // Checks what can only be decided at the end of a turn.
+  void check_turn();
+  void turn_ended() { messages_in_turn_.clear(), preempted_.clear(); }
   void gateway_answered_client(const std::string& payload);
   void device_sent(const Answer& answer);
-  // With the uid that its epoch is of, where it says none.
-  Answer named(Answer answer) const;
-  // A turn of its agent has ended well, at this time of the machine's clock, which begins anew with each of its boots.
+  // The answer, completed with the uid that belongs to its epoch if it has none.
+  Answer with_uid(Answer answer) const;
+  // A turn of the agent ended successfully, at this time of the machine's clock, which restarts at each boot.
   void device_turned(const std::string& name, Millis now, int boots);
-  // Such a turn, of an agent that has swept what it found: its machine holds only what slots name.
-  void judge_holdings(const std::string& name);
+  // The same for an agent that has finished its startup cleanup: its machine must hold only what slots refer to.
+  void check_holdings(const std::string& name);
 
   void gateway_received(const Answer& answer);
 
-  // One message is about to be handled in a turn of its own, and now has been. Not called when the program crashed.
+  // Called before and after a message that is handled in its own turn; the latter not if the program crashed.
   void before_gateway_message(const std::string& sender, const std::optional<Answer>& answer,
                               const std::string& status_uid);
   void after_gateway_message();
@@ -114,54 +114,54 @@ class Witness {
   void after_device_message(const std::string& node);
   void forget_message() { at_gateway_.reset(), at_device_.reset(); }
 
-  // What happened since the last check.
+  // Events since the last check.
   struct News {
-    std::vector<Row> begun;                                // rows with an epoch never seen before
-    std::map<std::string, Epoch> highest_seen_by_devices;  // at that moment, by node
-    std::vector<std::string> conflicting_epochs;           // S2, said in words
+    std::vector<Row> begun;                                // rows with a new epoch
+    std::map<std::string, Epoch> highest_seen_by_devices;  // at the time the rows began, by node
+    std::vector<std::string> conflicting_epochs;           // S2, as text
     std::vector<SentBind> binds_sent;
-    std::vector<std::string> repeated_epochs;         // S1, said in words
-    std::vector<std::string> stale_changes;           // S6, said in words
-    std::vector<std::string> accepted_without_flash;  // S11, said in words
-    std::vector<std::string> foreign_changes;         // S12, said in words
-    std::vector<std::string> overdue_promises;        // N5, said in words
-    std::vector<std::string> held_without_slot;       // HELD, said in words
+    std::vector<std::string> repeated_epochs;         // S1, as text
+    std::vector<std::string> stale_changes;           // S6, as text
+    std::vector<std::string> accepted_without_flash;  // S11, as text
+    std::vector<std::string> foreign_changes;         // S12, as text
+    std::vector<std::string> overdue_promises;        // N5, as text
+    std::vector<std::string> held_without_slot;       // HELD, as text
   };
   const News& news() const { return news_; }
-  // What the checks are to look at: what changed since the last one, or everything, which then is in these sets.
+  // The scope of the next check: what has changed since the last one, or everything; the sets then contain everything.
   struct Scope {
     bool everything = false;
     std::set<std::string> slots;  // nodes whose slots changed
     std::set<std::string> rows;   // nodes whose rows or release list changed
-    std::set<std::string> uids;   // of pods whose row, release, slot, workload or final answers changed
-    std::set<std::string> pods;   // keys of pods whose object or row changed
-    bool volumes = false;         // claims, volumes, or who holds them changed
+    std::set<std::string> uids;   // of pods with a changed row, release entry, slot, workload or final answer
+    std::set<std::string> pods;   // keys of pods with a changed object or row
+    bool volumes = false;         // claims, volumes or their users have changed
   };
   const Scope& scope() const { return scope_; }
-  void look_at_everything();
+  void check_everything();
   void touch_workload(const std::string& uid) { scope_.uids.insert(uid); }
   void checked() { news_ = {}, scope_ = {}; }
 
-  bool was_bind_durable(const Named& named) const { return bind_durable_.contains(named); }
-  bool was_prebound_received(const Named& named) const { return prebound_received_.contains(named); }
-  // The operator forgot this node after this placement was made there: it may run elsewhere as well (S4).
-  bool was_forgotten(const std::string& node, const Named& named) const {
+  bool was_bind_durable(const PlacementId& named) const { return bind_durable_.contains(named); }
+  bool was_prebound_received(const PlacementId& named) const { return prebound_received_.contains(named); }
+  // The operator forgot this node after the pod was placed there: it may run elsewhere too (S4).
+  bool was_forgotten(const std::string& node, const PlacementId& named) const {
     return forgotten_.contains({named.first, named.second, node});
   }
   struct Final {
     AnswerType type;
     Epoch epoch;
-    std::string incarnation;  // that said it
+    std::string incarnation;  // the sender's
   };
-  // By node and uid: every final answer that was sent.
+  // All final answers sent, by node and uid.
   const std::map<std::pair<std::string, std::string>, std::vector<Final>>& finals() const { return finals_; }
   std::uint64_t binds() const { return binds_; }
-  // Rows begun since, by uid.
+  // Rows begun since reset_attempts(), by uid.
   const std::map<std::string, int>& attempts() const { return attempts_; }
-  void count_attempts_anew() { attempts_.clear(); }
-  // PreBind, Bind and Release sent since; and those of them that had been sent long before.
+  void reset_attempts() { attempts_.clear(); }
+  // PreBind, Bind and Release requests sent; and those that were first sent long before.
   std::uint64_t requests_sent() const { return requests_sent_; }
-  std::uint64_t stubborn_requests() const { return stubborn_requests_; }
+  std::uint64_t late_resends() const { return late_resends_; }
 
  private:
   void read_gateway_record(const Contents& contents, const std::pair<Table, std::string>& id,
@@ -174,34 +174,35 @@ class Witness {
   void note_row(const Row& row);
   void note_forgotten(const std::string& node);
   void note_epoch(const GatewayId& id, const Epoch& epoch, const std::string& uid, const std::string& node);
-  // `incarnation` empty: whichever said it.
-  bool is_final(const std::string& node, const Named& named, const std::string& incarnation) const;
+  // `incarnation` empty: any.
+  bool is_final(const std::string& node, const PlacementId& named, const std::string& incarnation) const;
 
-  std::vector<std::unique_ptr<DeviceSight>> devices_;
-  GatewaySight gateway_;
+  std::vector<std::unique_ptr<DeviceView>> devices_;
+  GatewayView gateway_;
   News news_;
   Scope scope_;
-  std::map<std::pair<std::string, Epoch>, std::pair<std::string, std::string>> owner_of_;  // store, epoch: uid, node
-  std::map<std::string, Epoch> last_begun_;                                                // by store id
-  std::set<std::tuple<std::string, Epoch, std::string>> placements_;                       // uid, epoch, node
-  std::set<std::tuple<std::string, Epoch, std::string>> forgotten_;  // likewise: those of a node when it was forgotten
-  std::set<Named> bind_durable_, prebound_received_;
+  std::map<std::pair<std::string, Epoch>, std::pair<std::string, std::string>>
+      owner_of_;                                                      // by store and epoch: uid and node
+  std::map<std::string, Epoch> last_begun_;                           // by store id
+  std::set<std::tuple<std::string, Epoch, std::string>> placements_;  // uid, epoch, node
+  std::set<std::tuple<std::string, Epoch, std::string>> forgotten_;   // the placements of a node when it was forgotten
+  std::set<PlacementId> bind_durable_, prebound_received_;
   std::set<std::string> durable_uids_;
-  std::map<std::string, int> heard_in_turn_;  // by key
+  std::map<std::string, int> messages_in_turn_;  // by key
   std::map<std::pair<std::string, std::string>, std::vector<Final>> finals_;
   std::map<std::string, int> attempts_;
   std::uint64_t binds_ = 0;
   std::uint64_t requests_sent_ = 0;
-  std::uint64_t stubborn_requests_ = 0;
-  std::map<std::pair<RequestType, Named>, Millis> asked_;  // when first
+  std::uint64_t late_resends_ = 0;
+  std::map<std::pair<RequestType, PlacementId>, Millis> asked_;  // when first sent
   std::set<std::string> preempted_;
-  std::vector<std::pair<std::string, std::string>> accepted_;  // in this turn: key, and what is wrong with that
+  std::vector<std::pair<std::string, std::string>> accepted_;  // in this turn: key and violation
 
   struct AtGateway {
     std::string sender;
     std::optional<Answer> answer;
     std::string status_uid;
-    Contents rows, releases;  // of a stale answer
+    Contents rows, releases;  // before a stale answer
     Contents of_pod;
     std::map<std::string, Row> row_by_uid;
     bool is_stale = false;

@@ -1,5 +1,5 @@
-// World: one fleet from a seed: a gateway, devices, operators and the weather between them, a storm, and a calm in
-// which everything must come to rest.
+// World: the simulation of one fleet from a seed: a gateway, devices, operators and the network between them. After a
+// phase with faults ("storm") follows a quiet phase, in which everything must settle.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ struct Plan {
   Sabotage sabotage = Sabotage::none;
   Mutant mutant = Mutant::none;
   bool print = false;
-  std::size_t devices = 0;  // 0: the seed decides
-  bool rush = false;        // many short pods in milder weather: binds by the thousand
+  std::size_t devices = 0;  // 0: drawn from the seed
+  bool rush = false;        // many short-lived pods and few faults, for thousands of binds
 };
 
 struct Violation {
@@ -44,8 +44,8 @@ class World {
   // False: an invariant was violated.
   bool run();
   const std::optional<Violation>& violation() const { return violation_; }
-  const Trace& trace() const { return around_.trace; }
-  const Counts& counts() const { return around_.counts; }
+  const Trace& trace() const { return env_.trace; }
+  const Counts& counts() const { return env_.counts; }
 
  private:
   void check();
@@ -53,9 +53,9 @@ class World {
   void violate(std::string_view name, std::string_view text, const std::string& what);
   bool run_until(Millis end);
   bool is_busy() const { return devices_.size() > 8; }
-  void calm_down();
-  // Something happens again and again while the storm lasts, `mean` apart on average.
-  void now_and_then(Millis mean, std::function<void()> deed);
+  void stop_faults();
+  // Repeats an action during the fault phase, at intervals of `mean` on average.
+  void repeatedly(Millis mean, std::function<void()> action);
   void plan_storm();
   void gateway_trouble();
   void device_trouble();
@@ -63,16 +63,16 @@ class World {
   void clock_trouble();
   void network_trouble();
   void replay_as_another();
-  void tell_lies();
-  void say_everything();
+  void send_lies();
+  void republish_all();
   void reconnect();
   void check_mirror();
   void check_orders();
-  std::set<std::pair<std::string, std::string>> pods_seen() const;  // key, uid
+  std::set<std::pair<std::string, std::string>> pods_seen() const;  // key and uid
   std::set<std::string> orphans_seen() const;
 
   const Plan plan_;
-  SimEnvironment around_;
+  SimEnvironment env_;
   std::vector<std::unique_ptr<SimDevice>> devices_;
   std::vector<SimDevice*> hostile_;
   std::unique_ptr<SimGateway> gateway_;
@@ -81,7 +81,7 @@ class World {
   Reader reader_;
   std::unique_ptr<Orders> orders_;
   std::optional<Violation> violation_;
-  std::uint64_t next_full_check_ = 0;  // in events
+  std::uint64_t next_full_check_ = 0;  // number of events
 };
 
 }  // namespace berth::sim

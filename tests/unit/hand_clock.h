@@ -1,4 +1,4 @@
-// A clock that a test moves by hand.
+// A clock that is set by the test.
 #pragma once
 
 #include "core/clock.h"

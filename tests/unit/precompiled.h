@@ -1,4 +1,5 @@
-// What most unit tests include, by themselves too; for builds from nothing (CMakeLists.txt).
+// Headers that most unit tests include, precompiled for builds from scratch (CMakeLists.txt). The tests include them
+// too.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// How much a test of random changes plays. Where programs are slow (emulators, sanitizers), a share of what is played
-// natively from the same seeds is enough: BERTH_ROUNDS_PERCENT.
+// The number of rounds in randomised tests. BERTH_ROUNDS_PERCENT reduces it where programs are slow (emulators,
+// sanitizers); the seeds remain the same.
 #pragma once
 
 #include <algorithm>

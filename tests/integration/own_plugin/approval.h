@@ -1,6 +1,6 @@
-// Approval: a pod labelled example.com/approval waits for an operator's word before its device is asked
+// Approval: a pod labelled example.com/approval waits for an operator's decision before its device is asked
 // (`berthctl waiting`, `allow`, `reject`).
-// Points: Permit. Woken by: nothing; a rejected pod comes back when its labels change.
+// Points: Permit. Woken by: a change of its labels, after a rejection.
 // Arguments: timeoutSeconds, 1 to 900, default 300.
 #pragma once
 

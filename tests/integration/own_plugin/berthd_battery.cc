@@ -1,6 +1,6 @@
-// A berthd with plugins of its own: Approval, and
-// BatteryLevel: keeps pods off devices that run low, and prefers full ones. A device says its charge in percent by the
-// label example.com/battery; without the label it is on mains.
+// A berthd with two out-of-tree plugins: Approval, and
+// BatteryLevel: keeps pods off devices with a low battery and prefers full ones. The label example.com/battery is a
+// device's charge in percent; a device without the label is on mains power.
 // Points: Filter, Score. Cost: one label per node. Woken by: a node added or relabelled.
 // Arguments: minPercent, 0 to 100, default 20.
 #include <algorithm>
@@ -19,7 +19,7 @@ using namespace berth;
 
 constexpr int kMains = 100;
 
-// The charge in percent; what is no number counts as empty.
+// The charge in percent; a label that is not a number counts as empty.
 int charge(const Node& node) {
   auto found = node.metadata.labels.find("example.com/battery");
   if (found == node.metadata.labels.end()) return kMains;
@@ -64,8 +64,8 @@ std::vector<EventWithHint> BatteryLevel::events_to_register() const {
 Status BatteryLevel::filter(CycleState&, const Pod&, const NodeInfo& node) {
   const int percent = charge(*node.node);
   if (percent >= min_percent_) return {};
-  return Status::unresolvable("battery at " + std::to_string(percent) + " %, " + std::to_string(min_percent_) +
-                              " % wanted");
+  return Status::unresolvable("battery at " + std::to_string(percent) + " %, minimum is " +
+                              std::to_string(min_percent_) + " %");
 }
 
 Status BatteryLevel::score(CycleState&, const Pod&, const NodeInfo& node, std::int64_t& score) {

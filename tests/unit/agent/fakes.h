@@ -1,5 +1,5 @@
-// Everything around an agent, in memory: a clock to turn, a link that records what leaves, a runtime that does what it
-// is told and answers when the test says so. The store is the real MemoryStore.
+// The environment of an agent, in memory: a clock set by the test, a transport that records sent messages, and a
+// runtime that reports results when the test says so. The store is the real MemoryStore.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ class RecordingTransport final : public Transport {
     handler_->on_link(up);
   }
   bool up = false;
-  std::vector<Message> sent;  // those of a list each alone
+  std::vector<Message> sent;  // with lists split into single messages
   std::vector<Message> on_wire;
   std::vector<std::string> subscriptions;
   std::function<void(const Message&)> on_send;
@@ -55,7 +55,7 @@ class RecordingTransport final : public Transport {
   Handler* handler_ = nullptr;
 };
 
-// Survives the agent, as the device does. `calls` tells what was asked, in order: "prepare u1/1.5".
+// Survives the agent, like a device's workloads. `calls` records the calls in order: "prepare u1/1.5".
 class ObedientRuntime final : public Runtime {
  public:
   void set_handler(Handler* handler) override { handler_ = handler; }
@@ -88,7 +88,7 @@ class ObedientRuntime final : public Runtime {
 
   std::vector<std::string> calls;
   std::set<Tag> things;
-  std::map<Tag, std::string> handles;  // alive
+  std::map<Tag, std::string> handles;  // of running workloads
   std::string start_error;
   std::function<void(const std::string&)> on_call;
 
@@ -112,7 +112,7 @@ inline std::string manifest(const std::string& uid, const std::string& memory = 
          R"("resources":{"requests":{"memory":")" + memory + R"("}}}]}})";
 }
 
-// One device with its agent; restart() ends the agent as a crash does and starts another on the same store.
+// A device with its agent; restart() crashes the agent and starts another one with the same store.
 class AgentTest : public testing::Test {
  protected:
   static constexpr char kRequests[] = "berth/v1/f/nodes/n1/requests";
@@ -129,7 +129,7 @@ class AgentTest : public testing::Test {
     config.volumes = {{"data", "/srv/data", "1Gi", "local"}, {"fast", "/srv/fast", "1Gi", "local"}};
   }
 
-  // The agent is started and its link is up.
+  // Starts the agent and connects it.
   void boot() {
     start();
     set_link(true);
@@ -209,7 +209,7 @@ class AgentTest : public testing::Test {
     finish();
   }
 
-  // What was answered since the last call.
+  // The answers sent since the last call.
   std::vector<Answer> take_answers() {
     std::vector<Answer> answers;
     for (const Message& message : std::exchange(transport.sent, {})) {
@@ -223,7 +223,7 @@ class AgentTest : public testing::Test {
     }
     return answers;
   }
-  // The same, in words: "PreBound u1/1.5".
+  // The same as text: "PreBound u1/1.5".
   std::vector<std::string> take_words() {
     std::vector<std::string> words;
     for (const Answer& answer : take_answers()) {
@@ -232,7 +232,7 @@ class AgentTest : public testing::Test {
     return words;
   }
   std::vector<std::string> take_calls() { return std::exchange(runtime.calls, {}); }
-  // The last payload of a topic below the fleet, and whether it was retained; "none" when nothing was sent.
+  // The last payload sent on a topic below the fleet, marked if retained; "none" if nothing was sent.
   std::string last_payload(const std::string& topic) const {
     for (auto message = transport.sent.rbegin(); message != transport.sent.rend(); ++message) {
       if (message->topic == "berth/v1/f/" + topic) return (message->retain ? "retained " : "") + message->payload;
@@ -260,7 +260,7 @@ class AgentTest : public testing::Test {
   Timers timers;
   SilentLog log;
   std::uint64_t seed = 0;
-  std::map<Epoch, std::string> uid_of_;  // of what was delivered
+  std::map<Epoch, std::string> uid_of_;  // of delivered requests
   std::unique_ptr<Agent> agent;
 };
 

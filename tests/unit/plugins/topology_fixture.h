@@ -1,4 +1,4 @@
-// For the tests of the plugins that look at neighbours: nodes with labels, pods on them, namespaces and services.
+// A cluster for tests of the topology and affinity plugins: labelled nodes, pods on them, namespaces and services.
 #pragma once
 
 #include <map>
@@ -20,7 +20,7 @@ class Town final : public Handle, public Lister {
     node.taints = taints;
     cache_.set_node(share(std::move(node)));
   }
-  // Nodes n0 ... in the zones given, with their host names.
+  // Adds nodes n0 ... in the given zones, with their host names.
   void zones(const std::vector<std::string>& zones) {
     for (std::size_t i = 0; i < zones.size(); ++i) {
       const std::string name = "n" + std::to_string(i);
@@ -84,7 +84,7 @@ inline Pod labelled(const std::string& name, const Labels& labels, const std::st
   return pod;
 }
 
-// Selects the label's value; one value as matchLabels would.
+// Selects the label's values; with one value like matchLabels.
 inline LabelSelector select(const std::string& key, std::vector<std::string> values) {
   return {{{key, Requirement::Operator::in, std::move(values)}}};
 }
@@ -98,7 +98,7 @@ std::unique_ptr<Plugin> make_plugin(Handle& handle, const std::string& args = "n
   return std::move(*made);
 }
 
-// One attempt of a pod: which nodes pass ("n0 n2"), why one does not, how they score.
+// One attempt to schedule a pod: which nodes pass ("n0 n2"), why a node does not, and the scores.
 template <class T>
 class Attempt {
  public:
@@ -112,7 +112,7 @@ class Attempt {
   Status remove(const Pod& pod, const std::string& node) {
     return plugin_.remove_pod(state_, pod_, pod, *town_.snapshot().find(node));
   }
-  // After a PreFilter that skipped, every node passes.
+  // "skipped" if PreFilter skips: every node would pass.
   std::string passing() {
     if (pre_filter().is_skip()) return "skipped";
     return passing_now();
@@ -125,7 +125,7 @@ class Attempt {
     }
     return names;
   }
-  // The same on a copy of the state, as when nominated pods are tried.
+  // The same with a pod added on a copy of the state, as for nominated pods.
   std::string passing_with(const Pod& pod, const std::string& node) {
     CycleState before = state_.clone();
     std::swap(before, state_);
@@ -134,7 +134,7 @@ class Attempt {
     std::swap(before, state_);
     return names;
   }
-  // Normalized, in the order of the nodes; all nodes are feasible unless named.
+  // The normalized scores in the order of the nodes; all nodes are feasible unless given.
   std::string scores(const std::vector<std::string>& feasible_names = {}) {
     std::vector<std::shared_ptr<const NodeInfo>> feasible;
     for (const auto& node : town_.look().nodes()) {

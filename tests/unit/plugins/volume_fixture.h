@@ -1,4 +1,4 @@
-// What the tests of the volume plugins share: claims, volumes and classes in one line, and one plugin asked alone.
+// Helpers for tests of the volume plugins: create claims, volumes and classes, and call a single plugin.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -53,7 +53,7 @@ inline Pod pod_with_disk(const std::string& name, DiskSource disk) {
   return pod;
 }
 
-// PreFilter over the nodes, then Filter on one: "" fits, "skip", or code and reasons.
+// Runs PreFilter with the nodes, then Filter on one: "" if it fits, "skip", or code and reasons.
 template <class P>
 std::string ask(P& plugin, const Pod& pod, const std::vector<NodeInfo>& nodes, std::size_t node = 0) {
   Cache cache;
@@ -77,7 +77,7 @@ inline NodeInfo node_with(const std::string& name, std::vector<Pod> pods) {
   return info;
 }
 
-// What the plugin's registrations make of an event: "Queue", "QueueSkip", "NotRegistered".
+// The hint of the plugin for an event: "Queue", "QueueSkip" or "NotRegistered".
 template <class P>
 std::string hint_of(const P& plugin, const Pod& pod, const ClusterEvent& event, const EventObjects& objects) {
   std::string answer = "NotRegistered";

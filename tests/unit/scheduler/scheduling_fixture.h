@@ -1,5 +1,5 @@
-// What the tests of cache, queue, framework and plugins share: objects in one line, a clock moved by hand, volume
-// objects in maps, and a plugin that answers as it is told.
+// Helpers for tests of cache, queue, framework and plugins: create objects, a clock set by the test, volume objects in
+// maps, and a scripted plugin.
 #pragma once
 
 #include <functional>
@@ -101,7 +101,7 @@ class FakeVolumes final : public Lister {
   std::map<std::string, CsiDriver> csi_drivers;
   std::vector<CsiStorageCapacity> capacities;
   mutable std::map<std::string, std::weak_ptr<const PersistentVolume>>
-      given;  // last by volumes_of_class(): who holds it?
+      given;  // returned last by volumes_of_class(), to check that they are released
 };
 
 class FakeHandle final : public Handle {
@@ -116,7 +116,7 @@ class FakeHandle final : public Handle {
   Nominator nominator_of_test;
 };
 
-// Takes part at every point but QueueSort and events, and answers from a script; keeps a diary of its calls.
+// The script of a plugin that implements every point except QueueSort and events, and records its calls.
 struct Script {
   std::map<std::string, Status> answers;  // by point; absent: success
   std::map<std::string, std::int64_t> scores;
@@ -205,7 +205,7 @@ class ByPriority final : public QueueSortPlugin {
   }
 };
 
-// A framework of scripted plugins "a", "b" (and a queue sort), with the scripts and the diary they share.
+// A framework with scripted plugins "a" and "b" and a queue sort; they share scripts and the record of calls.
 struct ScriptedFramework {
   explicit ScriptedFramework(const std::vector<std::string>& names = {"a", "b"}) {
     CHECK(registry

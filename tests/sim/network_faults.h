@@ -1,4 +1,5 @@
-// Weather: what goes wrong between two programs, and how often. Drawn by the seed; in calm nothing goes wrong.
+// NetworkFaults: loss, duplication, reordering and delay of messages, with rates drawn from the seed. Outside the fault
+// phase ("storm") no faults occur.
 #pragma once
 
 #include <cstdint>
@@ -12,25 +13,25 @@
 
 namespace berth::sim {
 
-class Weather {
+class NetworkFaults {
  public:
-  // Longer than every timer of this world: promise, retries, restarts, three missed heartbeats.
+  // Longer than all timers: promise, retries, restarts, three missed heartbeats.
   static constexpr Millis kLongestDelayMs = 30'000;
 
-  Weather(std::uint64_t seed, Counts& counts, Sabotage sabotage);
+  NetworkFaults(std::uint64_t seed, Counts& counts, Sabotage sabotage);
 
-  // So many times less is lost, doubled, reordered and delayed; what stalls a whole connection is rarer still, since
-  // it is drawn for each message.
+  // Divides the rates of loss, duplication, reordering and delay. Delays that stall a whole connection become even
+  // rarer, since they are drawn per message.
   void soften(std::uint64_t times);
   void set_storm(bool storm);
   bool is_storm() const { return storm_; }
-  // LoopbackBroker's policy.
+  // The policy of LoopbackBroker.
   Fate judge(const Leg& leg, Random& random);
 
-  // One way only: what this client sends, or what it should hear, is lost.
+  // One-way partitions: messages from this client, or to it, are lost.
   void block_from(const std::string& client) { from_.insert(client); }
   void block_to(const std::string& client) { to_.insert(client); }
-  // In calm too: nothing of what it sends arrives, until another is named, or nobody.
+  // Loses everything this client sends, also outside the fault phase, until another client or none is given.
   void mute(std::string client) { muted_ = std::move(client); }
   void unblock(const std::string& client) {
     from_.erase(client);
@@ -43,9 +44,9 @@ class Weather {
   Counts& counts_;
   Sabotage sabotage_;
   bool storm_ = false;
-  // Chances in a thousand.
+  // Chances per thousand.
   std::uint64_t lose_, duplicate_, overtake_, delay_;
-  std::uint64_t stall_odds_ = 10;  // one delay in so many holds back all that follows it
+  std::uint64_t stall_odds_ = 10;  // one delay in this many also holds back all later messages
   std::set<std::string> from_, to_;
   std::string muted_;
 };

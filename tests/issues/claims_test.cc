@@ -1,0 +1,32 @@
+// Claims that operators bind or that outlive a node.
+#include "tests/issues/volume_manifests.h"
+#include "tests/unit/gateway/gateway_fixture.h"
+
+namespace berth {
+
+TEST_F(GatewayTest, AnOperatorCannotBindOnlyOneSideOfAClaim) {
+  start_connected();
+  receive(topics.desired(Kind::persistent_volume_claim, "default/c"), claim());
+  receive(topics.desired(Kind::persistent_volume_claim, "default/c"), claim(R"(,"volumeName":"n1-d")"));
+  EXPECT_EQ(gateway->objects().claim("default/c")->volume_name, "");
+}
+
+TEST_F(GatewayTest, AForgottenNodesReleasedVolumeDoesNotUnbindItsFormerClaim) {
+  start_connected();
+  device("n1", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})", kOffersVolume);
+  device("n2", "i2", R"({"cpu":"2","memory":"1Gi","pods":"10"})", kOffersVolume);
+  const auto bind_to = [&](const std::string& volume) {
+    std::string bound = claim(R"(,"volumeName":")" + volume + R"(")", R"(,"status":{"phase":"Bound"})");
+    bound.insert(bound.find(R"("namespace")"), R"("annotations":{"berth/orphan-policy":"Release"},)");
+    receive(topics.desired(Kind::persistent_volume_claim, "default/c"), bound);
+  };
+  bind_to("n1-d");
+  api(R"({"op":"delete","kind":"pvc","namespace":"default","name":"c"})");
+  ASSERT_EQ(gateway->objects().volume("n1-d")->phase, "Released");
+  bind_to("n2-d");
+  ASSERT_EQ(gateway->objects().volume("n2-d")->phase, "Bound");
+  api(R"({"op":"forget","kind":"Node","name":"n1"})");
+  EXPECT_EQ(gateway->objects().claim("default/c")->volume_name, "n2-d");
+}
+
+}  // namespace berth

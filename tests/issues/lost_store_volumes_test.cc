@@ -1,0 +1,121 @@
+// A gateway that has lost its store: claims and volumes of what still runs.
+#include "tests/issues/lost_store_fixture.h"
+#include "tests/issues/volume_manifests.h"
+
+namespace berth {
+
+TEST_F(LostStoreTest, AClaimHasTheVolumeThatASlotHoldsAlsoWhenAppliedLater) {
+  lose_store({"n1"});
+  device("n1", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})", kOffersVolume);
+  receive(topics.desired(Kind::pod, "default/p"), pod("p", "u1", "900Mi"));
+  SlotReport held = slot("u1");
+  held.volumes = {{"default/c", "n1-d", "/d"}};
+  slots("n1", {held});
+  ASSERT_EQ(phase("u1"), Phase::bound);
+  receive(topics.desired(Kind::storage_class, "local"), kStorageClass);
+  receive(topics.desired(Kind::persistent_volume_claim, "default/c"), claim());
+  EXPECT_EQ(gateway->objects().claim("default/c")->volume_name, "n1-d");
+  EXPECT_EQ(gateway->objects().volume("n1-d")->claim_ref, "default/c");
+}
+
+TEST_F(LostStoreTest, AClaimThatComesBackBoundTakesItsVolume) {
+  lose_store({"n1"});
+  device("n1", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})", kOffersVolume);
+  receive(topics.desired(Kind::persistent_volume_claim, "default/c"),
+          claim(R"(,"volumeName":"n1-d")", R"(,"status":{"phase":"Bound"})"), true);
+  EXPECT_EQ(gateway->objects().volume("n1-d")->claim_ref, "default/c");
+}
+
+TEST_F(LostStoreTest, AClaimHasTheVolumeThatAnOrphanHoldsAlsoAfterARestart) {
+  lose_store({"n1"});
+  device("n1", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})", kOffersVolume);
+  SlotReport held = slot("u1");
+  held.volumes = {{"default/c", "n1-d", "/d"}};
+  slots("n1", {held});
+  ASSERT_FALSE(gateway->identity().orphans.empty());
+  restart();
+  receive(topics.desired(Kind::persistent_volume_claim, "default/c"), claim());
+  EXPECT_EQ(gateway->objects().claim("default/c")->volume_name, "n1-d") << "the claim must stay with its data";
+}
+
+TEST_F(LostStoreTest, AClaimStaysWhileAnOrphanRunsWithItsVolume) {
+  lose_store({"n1"});
+  device("n1", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})", kOffersVolume);
+  receive(topics.desired(Kind::persistent_volume_claim, "default/c"), claim());
+  SlotReport held = slot("u1");
+  held.volumes = {{"default/c", "n1-d", "/d"}};
+  slots("n1", {held});
+  api(R"({"op":"delete","kind":"pvc","namespace":"default","name":"c"})");
+  ASSERT_NE(gateway->objects().claim("default/c"), nullptr);
+  EXPECT_TRUE(gateway->objects().claim("default/c")->metadata.deleting);
+  receive(topics.desired(Kind::pod, "default/p"), R"({"deleted":true,"uid":"u1"})");
+  answer("n1", AnswerType::released);
+  EXPECT_EQ(gateway->objects().claim("default/c"), nullptr) << "the operator deleted the orphan";
+}
+
+TEST_F(LostStoreTest, AListingDoesNotRebindAClaim) {
+  lose_store({"n1"});
+  device("n1", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})", kOffersVolume);
+  receive(topics.desired(Kind::persistent_volume_claim, "default/c"),
+          claim(R"(,"volumeName":"n1-d")", R"(,"status":{"phase":"Bound"})"), true);
+  SlotReport held = slot("u1");
+  held.volumes = {{"default/c", "n9-d", "/d"}};
+  slots("n1", {held});
+  EXPECT_EQ(gateway->objects().claim("default/c")->volume_name, "n1-d");
+  held.volumes = {{"default/other", "n1-d", "/d"}};
+  held.uid = "u2";
+  slots("n1", {held});
+  receive(topics.desired(Kind::persistent_volume_claim, "default/other"),
+          R"({"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"other"},"spec":{"storageClassName":)"
+          R"("local","accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Mi"}}}})");
+  EXPECT_EQ(gateway->objects().volume("n1-d")->claim_ref, "default/c");
+}
+
+TEST_F(LostStoreTest, AClaimGetsNoOtherVolumeWhileItsOwnIsMissing) {
+  lose_store({"n1"});
+  device("n1", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})", kOffersVolume);
+  SlotReport held = slot("u1");
+  held.volumes = {{"default/c", "made", "/raw"}};
+  slots("n1", {held});
+  receive(topics.desired(Kind::storage_class, "local"), kStorageClass);
+  receive(topics.desired(Kind::persistent_volume_claim, "default/c"), claim());
+  apply(pod("q", "u2", "64Mi", kMountsClaim));
+  EXPECT_EQ(gateway->objects().claim("default/c")->volume_name, "made");
+  EXPECT_EQ(phase("u2"), Phase::none);
+}
+
+TEST_F(LostStoreTest, AVolumeIsNotReusedWhileItsClaimIsMissing) {
+  lose_store({"n1"});
+  device("n1", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})", kOffersVolume);
+  SlotReport held = slot("u1");
+  held.volumes = {{"default/other", "n1-d", "/d"}};
+  slots("n1", {held});
+  receive(topics.desired(Kind::storage_class, "local"), kStorageClass);
+  receive(topics.desired(Kind::persistent_volume_claim, "default/c"), claim());
+  apply(pod("q", "u2", "64Mi", kMountsClaim));
+  EXPECT_EQ(phase("u2"), Phase::none) << "the device would refuse it";
+}
+
+TEST_F(LostStoreTest, OfTwoVolumesProvisionedForAClaimItGetsTheOneInUse) {
+  lose_store({"n1"});
+  receive(topics.desired(Kind::pod, "default/p"), pod("p", "u1", "900Mi"));
+  receive(topics.desired(Kind::persistent_volume_claim, "default/c"), claim());
+  for (const char* name : {"made-2", "made-3"}) {
+    receive(topics.desired(Kind::persistent_volume, name), made_volume(name, "n1"));
+  }
+  EXPECT_EQ(gateway->objects().claim("default/c")->volume_name, "") << "n1 has not answered";
+  SlotReport held = slot("u1");
+  held.volumes = {{"default/c", "made-3", "/made-3"}};
+  slots("n1", {held});
+  EXPECT_EQ(gateway->objects().claim("default/c")->volume_name, "made-3");
+}
+
+TEST_F(LostStoreTest, AClaimIsBoundToItsProvisionedVolumeOnceEveryNodeHasAnswered) {
+  lose_store({"n1"});
+  receive(topics.desired(Kind::persistent_volume_claim, "default/c"), claim());
+  receive(topics.desired(Kind::persistent_volume, "made"), made_volume("made", "n1"));
+  slots("n1", {});
+  EXPECT_EQ(gateway->objects().claim("default/c")->volume_name, "made");
+}
+
+}  // namespace berth
