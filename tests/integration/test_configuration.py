@@ -61,7 +61,7 @@ def test_a_broken_scheduler_configuration_ends_berthd_before_it_begins(tmp_path)
                              tmp_path / "state"], tmp_path).start()
     assert run.wait(10) == 64
     assert "scheduler.yaml:3:1: extenders: not supported" in run.output()
-    assert 'scheduler.yaml:5:32: profiles[0].plugins.score.enabled[0].name: plugin "Bogus" is not known' in run.output()
+    assert 'scheduler.yaml:5:32: profiles[0].plugins.score.enabled[0].name: plugin "Bogus" is unknown' in run.output()
     assert not (tmp_path / "state").exists()
 
 
@@ -111,4 +111,4 @@ def test_a_plugin_of_ones_own_is_configured_and_checked_like_the_others(tmp_path
     assert ("scheduler.yaml:6:12: profiles[0].pluginConfig[0].args.minPercent: wanted an integer from 0 to 100, found 130"
             in done.stderr)
     done = run_berthd("--scheduler-config", config, "--print-config")
-    assert 'plugin "BatteryLevel" is not known' in done.stderr
+    assert 'plugin "BatteryLevel" is unknown' in done.stderr

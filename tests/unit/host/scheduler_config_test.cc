@@ -184,11 +184,11 @@ TEST(SchedulerConfig, NamesFileLineColumnAndField) {
       {"profiles: [{schedulerName: a}, {schedulerName: a}]\n",
        "s.yaml:3:33: profiles[1].schedulerName: \"a\" is the name of profiles[0] already; give each profile its own"},
       {"profiles: [{plugins: {score: {enabled: [{name: NodeResourcesFit}, {name: X}]}}}]\n",
-       "s.yaml:3:68: profiles[0].plugins.score.enabled[1].name: plugin \"X\" is not known; known are: "},
+       "s.yaml:3:68: profiles[0].plugins.score.enabled[1].name: plugin \"X\" is unknown; known plugins: "},
       {"profiles: [{plugins: {multiPoint: {enabled: [{name: '*'}]}}}]\n",
-       "s.yaml:3:47: profiles[0].plugins.multiPoint.enabled[0].name: plugin \"*\" is not known; known are: "},
+       "s.yaml:3:47: profiles[0].plugins.multiPoint.enabled[0].name: plugin \"*\" is unknown; known plugins: "},
       {"profiles: [{plugins: {filter: {disabled: [{name: NodeNmae}]}}}]\n",
-       "s.yaml:3:44: profiles[0].plugins.filter.disabled[0].name: plugin \"NodeNmae\" is not known; known are: "},
+       "s.yaml:3:44: profiles[0].plugins.filter.disabled[0].name: plugin \"NodeNmae\" is unknown; known plugins: "},
       {"profiles: [{plugins: {filter: {enabled: [{}]}}}]\n",
        "s.yaml:3:42: profiles[0].plugins.filter.enabled[0].name: missing; wanted the name of a plugin"},
       {"profiles: [{plugins: {filter: {enabled: [{name: NodeName, weight: 1}]}}}]\n",
@@ -196,7 +196,8 @@ TEST(SchedulerConfig, NamesFileLineColumnAndField) {
       {"profiles: [{plugins: {score: {enabled: [{name: NodeResourcesFit, weight: -1}]}}}]\n",
        "s.yaml:3:66: profiles[0].plugins.score.enabled[0].weight: wanted an integer from 0"},
       {"profiles: [{plugins: {score: {enabled: [{name: NodeName}]}}}]\n",
-       "s.yaml:3:41: profiles[0].plugins.score.enabled[0]: plugin \"NodeName\" has no part at score; remove it here"},
+       "s.yaml:3:41: profiles[0].plugins.score.enabled[0]: plugin \"NodeName\" does not implement score; remove it "
+       "here"},
       {"profiles: [{plugins: {filter: {enabled: [{name: NodeName}, {name: NodeName}]}}}]\n",
        "s.yaml:3:60: profiles[0].plugins.filter.enabled[1]: plugin \"NodeName\" is listed twice for filter; keep one"},
       {"profiles: [{plugins: {multiPoint: {enabled: [{name: NodeName}, {name: NodeName}]}}}]\n",
@@ -208,7 +209,7 @@ TEST(SchedulerConfig, NamesFileLineColumnAndField) {
       {"profiles: [{plugins: {filters: {}}}]\n",
        "s.yaml:3:23: profiles[0].plugins.filters: unknown field; did you mean"},
       {"profiles: [{pluginConfig: [{name: Y}]}]\n",
-       "s.yaml:3:29: profiles[0].pluginConfig[0].name: plugin \"Y\" is not known; known are: "},
+       "s.yaml:3:29: profiles[0].pluginConfig[0].name: plugin \"Y\" is unknown; known plugins: "},
       {"profiles: [{pluginConfig: [{name: NodeName}, {name: NodeName}]}]\n",
        "s.yaml:3:47: profiles[0].pluginConfig[1].name: another entry configures NodeName; keep one"},
       {"profiles: [{pluginConfig: [{name: NodeName, args: {kind: NodeAffinityArgs}}]}]\n",
@@ -252,7 +253,7 @@ TEST(SchedulerConfig, RefusesByNameWhatIsNotSupported) {
     EXPECT_TRUE(found[0].starts_with("s.yaml:3:1: " + name + ": not supported: ")) << found[0];
   }
   EXPECT_TRUE(errors("profiles: [{pluginConfig: [{name: DynamicResources, args: {}}]}]\n")[0].starts_with(
-      "s.yaml:3:29: profiles[0].pluginConfig[0].name: plugin \"DynamicResources\" is not known"));
+      "s.yaml:3:29: profiles[0].pluginConfig[0].name: plugin \"DynamicResources\" is unknown"));
   EXPECT_EQ(errors("profiles: [{plugins: {multiPoint: {disabled: [{name: DynamicResources}]}}}]\n"), Texts{})
       << "it is off already";
 }
