@@ -4,7 +4,7 @@ namespace berth {
 
 namespace {
 
-// What a slot adds to a page: names, braces and its widest state word, with room to spare.
+// An upper bound of the bytes that a slot adds to a page, including member names and the longest state name.
 std::size_t bytes_of(const std::string& uid, const Slot& slot) {
   std::size_t bytes = uid.size() + slot.pod.size() + 160;
   for (const BoundVolume& bound_volume : slot.volumes) {
