@@ -1,4 +1,4 @@
-// Manifests that the tests of core/api share.
+// Manifests shared by the tests of core/api.
 #pragma once
 
 #include <string_view>
