@@ -62,8 +62,7 @@ std::optional<SlotMove> find_move(SlotState from, SlotEvent event);
 // CHECKs that the move is legal.
 SlotState apply(SlotState from, SlotEvent event);
 
-// The decision about one request: what to persist, in this order and in one commit, and what to do once that is
-// durable.
+// The decision about one request: what to persist, in this order and in one commit, and what to do afterwards.
 struct NodeDecision {
   std::optional<GatewayId> adopt;    // N1: a higher term is obeyed from now on
   std::optional<Epoch> floor;        // P10: raised to this; hi entries below it are dropped, except of pods with a slot
@@ -77,14 +76,12 @@ struct NodeDecision {
 // N2 "free: admit": whether the pod of this PreBind fits. The reason of a rejection is for people.
 using Admission = std::function<Status(const Request&)>;
 
-// Applies N1-N4 and P10, in that order, without changing `state`. A List or Heartbeat that passes N1 is not answered
-// here.
+// Applies N1-N4 and P10, in that order, without changing `state`. Does not answer a List or Heartbeat that passes N1.
 NodeDecision decide(const NodeState& state, const Request& request, const Admission& admit);
 // Updates `state` with the decision (the caller sets an admitted slot's deadline). Returns the pods whose hi entries
 // were dropped.
 std::vector<std::string> apply(NodeState& state, const Request& request, const NodeDecision& decision);
-// Removes the pod's slot. Its hi entry is kept unless the floor covers it; then it is dropped too, and the result is
-// true.
+// Removes the pod's slot. Its hi entry is kept unless the floor covers it; true when it was dropped too.
 bool clear_slot(NodeState& state, const std::string& uid);
 
 }  // namespace berth

@@ -41,8 +41,7 @@ class Runtime {
   // Removes at once what prepare() created or a finished workload left. Unknown tags are ignored.
   virtual void undo(const Tag& tag) = 0;
   // Creates the workload, stopped before its first instruction. The handle ("<pid>:<start time>") must be durable
-  // before go(). If the tag's workload is alive already (the agent restarted), it is taken over and its handle
-  // returned.
+  // before go(). If the tag's workload is alive already (the agent restarted), takes it over and returns its handle.
   virtual Result<std::string> start(const Tag& tag, const std::string& pod,
                                     const std::vector<BoundVolume>& volumes) = 0;
   // Lets a started workload run; idempotent.

@@ -38,8 +38,7 @@ inline constexpr std::array kPoints{Point::pre_enqueue, Point::queue_sort, Point
 // The key in a configuration: "preFilter". Static storage.
 std::string_view to_string(Point point);
 
-// `path` members: the path in the configuration ("profiles[0].plugins.score.enabled[1]"), for errors; empty for
-// defaults.
+// `path` members: the path in the configuration ("profiles[0].plugins.score.enabled[1]") for errors; empty by default.
 struct ProfilePlugin {
   std::string name;
   std::int64_t weight = 0;  // for Score; 0 means 1

@@ -81,8 +81,8 @@ Result<Row> unpack_row(std::string_view packed) {
   row.promise_ms = in.integer();
   const std::uint64_t volumes = in.number();
   for (std::uint64_t i = 0; i < volumes && in.ok(); ++i) {
-    BoundVolume& bound_volume = row.volumes.emplace_back();
-    for (std::string* text : {&bound_volume.claim, &bound_volume.volume, &bound_volume.path}) *text = in.text();
+    BoundVolume& each = row.volumes.emplace_back();
+    for (std::string* text : {&each.claim, &each.volume, &each.path}) *text = in.text();
   }
   if (!in.ok() || !in.at_end()) return Status::error("truncated, or longer than a row");
   if (!is_valid_id(row.uid)) return Status::error("uid: must be 1 to 128 letters, digits, '.', '_' or '-'");
@@ -181,8 +181,8 @@ std::string encode(const Row& row) {
   out.id(row.incarnation);
   out.integer(row.promise_ms);
   out.number(row.volumes.size());
-  for (const BoundVolume& bound_volume : row.volumes) {
-    for (const std::string* text : {&bound_volume.claim, &bound_volume.volume, &bound_volume.path}) out.text(*text);
+  for (const BoundVolume& each : row.volumes) {
+    for (const std::string* text : {&each.claim, &each.volume, &each.path}) out.text(*text);
   }
   return out.take();
 }
