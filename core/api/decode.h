@@ -23,9 +23,9 @@ inline constexpr std::string_view kLabelValueForm =
     "a label value: letters, digits, '-', '_' and '.', at most 63, alphanumeric at both ends, or empty";
 
 inline constexpr std::array kTaintEffects{
-    Word<TaintEffect>{"NoSchedule", TaintEffect::no_schedule},
-    Word<TaintEffect>{"PreferNoSchedule", TaintEffect::prefer_no_schedule},
-    Word<TaintEffect>{"NoExecute", TaintEffect::no_execute},
+    EnumName<TaintEffect>{"NoSchedule", TaintEffect::no_schedule},
+    EnumName<TaintEffect>{"PreferNoSchedule", TaintEffect::prefer_no_schedule},
+    EnumName<TaintEffect>{"NoExecute", TaintEffect::no_execute},
 };
 
 // apiVersion and kind, checked if present, and metadata.
@@ -63,8 +63,7 @@ void read_preferred_node_terms(FieldReader& reader, std::vector<PreferredNodeTer
 // The access modes of a volume or claim, at least one, and volumeMode.
 void read_modes(FieldReader& reader, std::vector<std::string>& access_modes, std::string& volume_mode);
 
-// Finishes every decoder: returns the object with its manifest, or the errors; appends warnings unless `warnings` is
-// null.
+// The last step of every decoder: the object with its manifest, or the errors. Appends to `warnings` unless null.
 template <class T>
 Result<T> conclude(T object, const Json& manifest, const Findings& findings, Warnings* warnings) {
   if (warnings != nullptr) {

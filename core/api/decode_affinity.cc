@@ -106,13 +106,13 @@ void read_affinity(FieldReader& reader, Pod& pod) {
 void read_spread_constraint(FieldReader& reader, const std::vector<TopologySpreadConstraint>& before,
                             TopologySpreadConstraint& out) {
   constexpr std::int32_t kMax = std::numeric_limits<std::int32_t>::max();
-  static constexpr std::array kWhenUnsatisfiable{Word<bool>{"DoNotSchedule", false},
-                                                 Word<bool>{"ScheduleAnyway", true}};
-  static constexpr std::array kPolicies{Word<bool>{"Honor", true}, Word<bool>{"Ignore", false}};
+  static constexpr std::array kWhenUnsatisfiable{EnumName<bool>{"DoNotSchedule", false},
+                                                 EnumName<bool>{"ScheduleAnyway", true}};
+  static constexpr std::array kPolicies{EnumName<bool>{"Honor", true}, EnumName<bool>{"Ignore", false}};
   if (reader.require("maxSkew", "an integer of at least 1")) reader.read_int32("maxSkew", out.max_skew, 1, kMax);
   read_topology_key(reader, out.topology_key);
   if (reader.require("whenUnsatisfiable", "DoNotSchedule or ScheduleAnyway")) {
-    reader.read_word("whenUnsatisfiable", kWhenUnsatisfiable, out.schedule_anyway);
+    reader.read_enum("whenUnsatisfiable", kWhenUnsatisfiable, out.schedule_anyway);
   }
   read_selector(reader, "labelSelector", out.label_selector);
   std::int32_t min_domains = 0;
@@ -120,8 +120,8 @@ void read_spread_constraint(FieldReader& reader, const std::vector<TopologySprea
     out.min_domains = min_domains;
     if (out.schedule_anyway) reader.rule("minDomains", "only allowed with whenUnsatisfiable DoNotSchedule; remove it");
   }
-  reader.read_word("nodeAffinityPolicy", kPolicies, out.honor_node_affinity);
-  reader.read_word("nodeTaintsPolicy", kPolicies, out.honor_node_taints);
+  reader.read_enum("nodeAffinityPolicy", kPolicies, out.honor_node_affinity);
+  reader.read_enum("nodeTaintsPolicy", kPolicies, out.honor_node_taints);
   read_label_keys(reader, "matchLabelKeys", out.label_selector.has_value(), out.match_label_keys);
   if (std::any_of(before.begin(), before.end(), [&](const TopologySpreadConstraint& other) {
         return other.topology_key == out.topology_key && other.schedule_anyway == out.schedule_anyway;

@@ -14,7 +14,7 @@ Result<PriorityClass> decode_priority_class(const Json& json, Warnings* warnings
                              "; higher values are reserved for system- classes");
   }
   reader.read_bool("globalDefault", priority_class.global_default);
-  reader.read_word("preemptionPolicy", {"PreemptLowerPriority", "Never", ""}, priority_class.preemption_policy);
+  reader.read_enum("preemptionPolicy", {"PreemptLowerPriority", "Never", ""}, priority_class.preemption_policy);
   reader.carry({"description"});
   reader.finish();
   return decode::conclude(std::move(priority_class), json, findings, warnings);

@@ -44,7 +44,7 @@ void read_resources(FieldReader& reader, ResourceList& requests, ResourceList& l
     reader.findings().rule(member_path(reader.path_of("requests"), name),
                            request->second.to_text() + " is more than the limit of " + limit.to_text());
   }
-  reader.not_honoured({"claims"});
+  reader.unsupported({"claims"});
 }
 
 // Pod-level resources (core/v1 validation, validatePodResources).
@@ -66,7 +66,7 @@ void read_port(FieldReader& reader, Container& out) {
   reader.read_int32("containerPort", container_port, 1, 65535);
   const Json* protocol = reader.take("protocol");
   if (protocol != nullptr && *protocol != Json("")) {
-    reader.read_word("protocol", {"TCP", "UDP", "SCTP"}, port.protocol);
+    reader.read_enum("protocol", {"TCP", "UDP", "SCTP"}, port.protocol);
   }
   reader.read_string("hostIP", port.host_ip);
   reader.carry({"name"});
@@ -90,7 +90,7 @@ void read_container(FieldReader& reader, bool init, std::set<std::string>& names
   reader.read_object("resources", [&](FieldReader& resources) { read_resources(resources, out.requests, out.limits); });
   reader.read_each("ports", [&](FieldReader& port) { read_port(port, out); });
   std::string restart_policy;
-  if (reader.read_word("restartPolicy", {"Always", "OnFailure", "Never"}, restart_policy)) {
+  if (reader.read_enum("restartPolicy", {"Always", "OnFailure", "Never"}, restart_policy)) {
     out.restart_always = init && restart_policy == "Always";
     if (!out.restart_always) reader.warn("restartPolicy", "not supported yet; the pod's restartPolicy applies");
   }
@@ -156,16 +156,16 @@ void read_volume(FieldReader& reader, std::set<std::string>& names, PodVolume& o
 
 void read_toleration(FieldReader& reader, Toleration& out) {
   using Op = Toleration::Operator;
-  static constexpr std::array kOperators{Word<Op>{"Equal", Op::equal}, Word<Op>{"Exists", Op::exists},
-                                         Word<Op>{"", Op::equal}};
+  static constexpr std::array kOperators{EnumName<Op>{"Equal", Op::equal}, EnumName<Op>{"Exists", Op::exists},
+                                         EnumName<Op>{"", Op::equal}};
   const Json* key = reader.take("key");
   if (key != nullptr && *key != Json("")) reader.read_checked("key", out.key, is_label_key, kLabelKeyForm);
-  const bool operator_good = reader.read_word("operator", kOperators, out.op) || !reader.has("operator");
+  const bool operator_good = reader.read_enum("operator", kOperators, out.op) || !reader.has("operator");
   reader.read_string("value", out.value);
   const Json* effect_text = reader.take("effect");
   TaintEffect effect{};
   const bool any_effect = effect_text == nullptr || *effect_text == Json("");
-  if (!any_effect && reader.read_word("effect", decode::kTaintEffects, effect)) out.effect = effect;
+  if (!any_effect && reader.read_enum("effect", decode::kTaintEffects, effect)) out.effect = effect;
   std::int64_t seconds = 0;
   if (reader.read_int64("tolerationSeconds", seconds)) {
     out.toleration_seconds = seconds;
@@ -194,7 +194,7 @@ void read_scheduling(FieldReader& spec, Pod& pod) {
   read_name("priorityClassName", pod.priority_class_name.edit());
   read_name("nodeName", pod.node_name.edit());
   spec.read_int32("priority", pod.priority);
-  spec.read_word("preemptionPolicy", {"PreemptLowerPriority", "Never", ""}, pod.preemption_policy.edit());
+  spec.read_enum("preemptionPolicy", {"PreemptLowerPriority", "Never", ""}, pod.preemption_policy.edit());
   decode::read_labels(spec, "nodeSelector", pod.node_selector);
   spec.read_object("affinity", [&](FieldReader& affinity) { decode::read_affinity(affinity, pod); });
   spec.read_each("topologySpreadConstraints", [&](FieldReader& item) {
@@ -212,7 +212,7 @@ void read_scheduling(FieldReader& spec, Pod& pod) {
     }
     pod.scheduling_gates.push_back(name);
   });
-  spec.not_honoured({"resourceClaims", "workloadRef"});
+  spec.unsupported({"resourceClaims", "workloadRef"});
 }
 
 void read_spec(FieldReader& spec, Pod& pod) {
@@ -223,7 +223,7 @@ void read_spec(FieldReader& spec, Pod& pod) {
   spec.read_bool("hostNetwork", pod.host_network);
   std::set<std::string> names;
   spec.read_each("volumes", [&](FieldReader& item) { read_volume(item, names, pod.volumes.emplace_back()); });
-  spec.read_word("restartPolicy", {"Always", "OnFailure", "Never"}, pod.restart_policy.edit());
+  spec.read_enum("restartPolicy", {"Always", "OnFailure", "Never"}, pod.restart_policy.edit());
   spec.read_int64("terminationGracePeriodSeconds", pod.termination_grace_period_seconds, 0);
   spec.carry({"activeDeadlineSeconds",
               "automountServiceAccountToken",

@@ -70,14 +70,14 @@ bool is_integer_text(std::string_view text) {
 using Op = Requirement::Operator;
 
 constexpr std::array kLabelOperators{
-    Word<Op>{"In", Op::in},
-    Word<Op>{"NotIn", Op::not_in},
-    Word<Op>{"Exists", Op::exists},
-    Word<Op>{"DoesNotExist", Op::does_not_exist},
+    EnumName<Op>{"In", Op::in},
+    EnumName<Op>{"NotIn", Op::not_in},
+    EnumName<Op>{"Exists", Op::exists},
+    EnumName<Op>{"DoesNotExist", Op::does_not_exist},
 };
 constexpr std::array kNodeOperators{
-    kLabelOperators[0], kLabelOperators[1],     kLabelOperators[2],
-    kLabelOperators[3], Word<Op>{"Gt", Op::gt}, Word<Op>{"Lt", Op::lt},
+    kLabelOperators[0], kLabelOperators[1],         kLabelOperators[2],
+    kLabelOperators[3], EnumName<Op>{"Gt", Op::gt}, EnumName<Op>{"Lt", Op::lt},
 };
 constexpr std::array kFieldOperators{kLabelOperators[0], kLabelOperators[1]};
 
@@ -103,11 +103,11 @@ void check_values(FieldReader& reader, const Requirement& requirement) {
 }
 
 template <std::size_t N>
-void read_requirement(FieldReader& reader, const std::array<Word<Op>, N>& operators, bool values_are_labels,
+void read_requirement(FieldReader& reader, const std::array<EnumName<Op>, N>& operators, bool values_are_labels,
                       Requirement& out) {
   if (reader.require("key", kLabelKeyForm)) reader.read_checked("key", out.key, is_label_key, kLabelKeyForm);
   const bool good =
-      reader.require("operator", "one of In, NotIn, Exists, ...") && reader.read_word("operator", operators, out.op);
+      reader.require("operator", "one of In, NotIn, Exists, ...") && reader.read_enum("operator", operators, out.op);
   const bool values_given = reader.has("values");
   const bool values_good = reader.read_list("values", out.values);
   if (good && (values_good || !values_given)) check_values(reader, out);
@@ -132,8 +132,8 @@ void read_field_requirement(FieldReader& reader, Requirement& out) {
 void read_head(FieldReader& reader, Kind kind, ObjectMeta& out) {
   const KindName& name = describe(kind);
   std::string text;
-  reader.read_word("apiVersion", {name.api_version}, text);
-  reader.read_word("kind", {name.name}, text);
+  reader.read_enum("apiVersion", {name.api_version}, text);
+  reader.read_enum("kind", {name.name}, text);
   if (!reader.has("metadata")) reader.error("metadata", "missing; expected an object with a name");
   reader.read_object("metadata", [&](FieldReader& metadata) { read_metadata(metadata, name.namespaced, out); });
 }
@@ -155,7 +155,7 @@ void read_taint(FieldReader& reader, const std::vector<Taint>& before, Taint& ou
   if (reader.require("key", kLabelKeyForm)) reader.read_checked("key", out.key, is_label_key, kLabelKeyForm);
   reader.read_checked("value", out.value, is_label_value, kLabelValueForm);
   if (reader.require("effect", "one of NoSchedule, PreferNoSchedule, NoExecute")) {
-    reader.read_word("effect", kTaintEffects, out.effect);
+    reader.read_enum("effect", kTaintEffects, out.effect);
   }
   reader.carry({"timeAdded"});
   if (std::any_of(before.begin(), before.end(),
@@ -204,7 +204,7 @@ void read_modes(FieldReader& reader, std::vector<std::string>& access_modes, std
     reader.findings().rule(item_path(reader.path_of("accessModes"), i),
                            "expected " + modes + ", got " + show_found(Json(access_modes[i])));
   }
-  reader.read_word("volumeMode", {"Filesystem", "Block"}, volume_mode);
+  reader.read_enum("volumeMode", {"Filesystem", "Block"}, volume_mode);
 }
 
 }  // namespace berth::decode

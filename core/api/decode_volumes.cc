@@ -52,8 +52,8 @@ void read_volume_source(FieldReader& spec, PersistentVolume& volume) {
       spec.findings().rule(member_path(spec.path_of("csi"), "volumeHandle"), "missing; expected a string");
     }
   }
-  spec.not_honoured({"azureFile", "cephfs", "fc", "flexVolume", "flocker", "glusterfs", "nfs", "photonPersistentDisk",
-                     "portworxVolume", "quobyte", "scaleIO", "storageos", "vsphereVolume"});
+  spec.unsupported({"azureFile", "cephfs", "fc", "flexVolume", "flocker", "glusterfs", "nfs", "photonPersistentDisk",
+                    "portworxVolume", "quobyte", "scaleIO", "storageos", "vsphereVolume"});
   spec.carry({"hostPath"});
 }
 
@@ -66,7 +66,7 @@ void read_volume_spec(FieldReader& spec, PersistentVolume& volume) {
   }
   spec.read_string("storageClassName", volume.storage_class_name);
   decode::read_modes(spec, volume.access_modes, volume.volume_mode);
-  spec.read_word("persistentVolumeReclaimPolicy", {"Retain", "Delete", "Recycle"}, volume.reclaim_policy);
+  spec.read_enum("persistentVolumeReclaimPolicy", {"Retain", "Delete", "Recycle"}, volume.reclaim_policy);
   spec.read_object("nodeAffinity", [&](FieldReader& affinity) {
     if (!affinity.require("required", "an object with nodeSelectorTerms")) return;
     affinity.read_object("required", [&](FieldReader& selector) {
@@ -97,7 +97,7 @@ void read_claim_spec(FieldReader& spec, PersistentVolumeClaim& claim) {
   }
   spec.read_object("selector",
                    [&](FieldReader& selector) { decode::read_label_selector(selector, claim.selector.emplace()); });
-  spec.not_honoured({"dataSource", "dataSourceRef"});
+  spec.unsupported({"dataSource", "dataSourceRef"});
   spec.read_string("volumeAttributesClassName", claim.volume_attributes_class_name);
 }
 
@@ -128,7 +128,7 @@ Result<PersistentVolume> decode_persistent_volume(const Json& json, Warnings* wa
     reader.read_object("spec", [&](FieldReader& spec) { read_volume_spec(spec, volume); });
   }
   reader.read_object("status", [&](FieldReader& status) {
-    status.read_word("phase", {"Pending", "Available", "Bound", "Released", "Failed"}, volume.phase);
+    status.read_enum("phase", {"Pending", "Available", "Bound", "Released", "Failed"}, volume.phase);
     status.carry({"lastPhaseTransitionTime", "message", "reason"});
   });
   reader.finish();
@@ -146,7 +146,7 @@ Result<PersistentVolumeClaim> decode_persistent_volume_claim(const Json& json, W
     reader.read_object("spec", [&](FieldReader& spec) { read_claim_spec(spec, claim); });
   }
   reader.read_object("status", [&](FieldReader& status) {
-    status.read_word("phase", {"Pending", "Bound", "Lost"}, claim.phase);
+    status.read_enum("phase", {"Pending", "Bound", "Lost"}, claim.phase);
     status.carry_all();
   });
   reader.finish();
@@ -165,9 +165,9 @@ Result<StorageClass> decode_storage_class(const Json& json, Warnings* warnings, 
     reader.read_checked("provisioner", storage_class.provisioner, is_label_key, kProvisionerForm);
   }
   std::string mode;
-  reader.read_word("volumeBindingMode", {"Immediate", "WaitForFirstConsumer"}, mode);
+  reader.read_enum("volumeBindingMode", {"Immediate", "WaitForFirstConsumer"}, mode);
   storage_class.wait_for_first_consumer = mode == "WaitForFirstConsumer";
-  reader.read_word("reclaimPolicy", {"Delete", "Retain"}, storage_class.reclaim_policy);
+  reader.read_enum("reclaimPolicy", {"Delete", "Retain"}, storage_class.reclaim_policy);
   read_topologies(reader, storage_class.allowed_topologies);
   reader.carry({"allowVolumeExpansion", "mountOptions", "parameters"});
   reader.finish();

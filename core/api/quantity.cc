@@ -17,8 +17,7 @@ namespace {
 
 constexpr std::int64_t kUnitsMax = std::numeric_limits<std::int64_t>::max();
 constexpr std::int32_t kNanosPerUnit = 1'000'000'000;
-constexpr std::int64_t kExponentMax =
-    1'000'000'000;  // larger than any text is long: every such value is zero or saturates
+constexpr std::int64_t kExponentMax = 1'000'000'000;  // every number with a larger one is zero or saturates
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 

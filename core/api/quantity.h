@@ -10,8 +10,8 @@
 
 namespace berth {
 
-// units + nanos / 10^9, nanos in [0, 10^9). Finer fractions are rounded away from zero; values beyond int64 saturate,
-// as upstream.
+// units + nanos / 10^9, nanos in [0, 10^9). Rounds finer fractions away from zero and saturates beyond int64, as
+// upstream.
 class Quantity {
  public:
   Quantity() = default;

@@ -108,7 +108,7 @@ def test_a_plugin_of_ones_own_is_configured_and_checked_like_the_others(tmp_path
     config = write(tmp_path, "profiles:\n- pluginConfig:\n  - name: BatteryLevel\n    args: {minPercent: 130}\n")
     done = run_berthd("--scheduler-config", config, "--print-config", program="berthd-battery")
     assert done.returncode == 64
-    assert ("scheduler.yaml:6:12: profiles[0].pluginConfig[0].args.minPercent: wanted an integer from 0 to 100, found 130"
+    assert ("scheduler.yaml:6:12: profiles[0].pluginConfig[0].args.minPercent: expected an integer from 0 to 100, got 130"
             in done.stderr)
     done = run_berthd("--scheduler-config", config, "--print-config")
     assert 'plugin "BatteryLevel" is unknown' in done.stderr

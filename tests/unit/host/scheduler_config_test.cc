@@ -173,12 +173,12 @@ TEST(SchedulerConfig, NamesFileLineColumnAndField) {
   };
   const Case cases[] = {
       {"profile: []\n", "s.yaml:3:1: profile: unknown field; did you mean profiles?"},
-      {"podInitialBackoffSeconds: 0\n", "s.yaml:3:1: podInitialBackoffSeconds: wanted an integer from 1"},
+      {"podInitialBackoffSeconds: 0\n", "s.yaml:3:1: podInitialBackoffSeconds: expected an integer from 1"},
       {"podInitialBackoffSeconds: 20\n", "s.yaml:1:1: podMaxBackoffSeconds: must not be less than"},
       {"percentageOfNodesToScore: 101\n",
-       "s.yaml:3:1: percentageOfNodesToScore: wanted an integer from 0 to 100, found 101"},
+       "s.yaml:3:1: percentageOfNodesToScore: expected an integer from 0 to 100, got 101"},
       {"profiles: [{percentageOfNodesToScore: -1}]\n",
-       "s.yaml:3:13: profiles[0].percentageOfNodesToScore: wanted an integer from 0 to 100, found -1"},
+       "s.yaml:3:13: profiles[0].percentageOfNodesToScore: expected an integer from 0 to 100, got -1"},
       {"profiles: [{schedulerName: ''}]\n", "s.yaml:3:13: profiles[0].schedulerName: missing; wanted the name"},
       {"profiles: [{schedulerName: a}, {}]\n", "s.yaml:3:32: profiles[1].schedulerName: missing; wanted the name"},
       {"profiles: [{schedulerName: a}, {schedulerName: a}]\n",
@@ -190,11 +190,11 @@ TEST(SchedulerConfig, NamesFileLineColumnAndField) {
       {"profiles: [{plugins: {filter: {disabled: [{name: NodeNmae}]}}}]\n",
        "s.yaml:3:44: profiles[0].plugins.filter.disabled[0].name: plugin \"NodeNmae\" is unknown; known plugins: "},
       {"profiles: [{plugins: {filter: {enabled: [{}]}}}]\n",
-       "s.yaml:3:42: profiles[0].plugins.filter.enabled[0].name: missing; wanted the name of a plugin"},
+       "s.yaml:3:42: profiles[0].plugins.filter.enabled[0].name: missing; expected the name of a plugin"},
       {"profiles: [{plugins: {filter: {enabled: [{name: NodeName, weight: 1}]}}}]\n",
        "s.yaml:3:59: profiles[0].plugins.filter.enabled[0].weight: only score and multiPoint weigh; remove it"},
       {"profiles: [{plugins: {score: {enabled: [{name: NodeResourcesFit, weight: -1}]}}}]\n",
-       "s.yaml:3:66: profiles[0].plugins.score.enabled[0].weight: wanted an integer from 0"},
+       "s.yaml:3:66: profiles[0].plugins.score.enabled[0].weight: expected an integer from 0"},
       {"profiles: [{plugins: {score: {enabled: [{name: NodeName}]}}}]\n",
        "s.yaml:3:41: profiles[0].plugins.score.enabled[0]: plugin \"NodeName\" does not implement score; remove it "
        "here"},
@@ -213,9 +213,9 @@ TEST(SchedulerConfig, NamesFileLineColumnAndField) {
       {"profiles: [{pluginConfig: [{name: NodeName}, {name: NodeName}]}]\n",
        "s.yaml:3:47: profiles[0].pluginConfig[1].name: another entry configures NodeName; keep one"},
       {"profiles: [{pluginConfig: [{name: NodeName, args: {kind: NodeAffinityArgs}}]}]\n",
-       "s.yaml:3:52: profiles[0].pluginConfig[0].args.kind: wanted NodeNameArgs, found \"NodeAffinityArgs\""},
+       "s.yaml:3:52: profiles[0].pluginConfig[0].args.kind: expected NodeNameArgs, got \"NodeAffinityArgs\""},
       {"profiles: [{pluginConfig: [{name: NodeName, args: {apiVersion: v1beta3}}]}]\n",
-       "s.yaml:3:52: profiles[0].pluginConfig[0].args.apiVersion: wanted kubescheduler.config.k8s.io/v1"},
+       "s.yaml:3:52: profiles[0].pluginConfig[0].args.apiVersion: expected kubescheduler.config.k8s.io/v1"},
       {"profiles: [{pluginConfig: [{name: NodeName, args: 5}]}]\n",
        "s.yaml:3:45: profiles[0].pluginConfig[0].args: wanted an object, found 5"},
       {"profiles: [{pluginConfig: [{name: NodeName, args: {speed: 5}}]}]\n",
@@ -233,12 +233,12 @@ TEST(SchedulerConfig, NamesFileLineColumnAndField) {
 TEST(SchedulerConfig, WantsItsKindAndVersion) {
   const Registry registry = in_tree_registry();
   EXPECT_EQ(parse_scheduler_config("s.yaml", "", registry).error().reasons(),
-            (Texts{"s.yaml:1:1: apiVersion: missing; wanted kubescheduler.config.k8s.io/v1",
-                   "s.yaml:1:1: kind: missing; wanted KubeSchedulerConfiguration"}));
+            (Texts{"s.yaml:1:1: apiVersion: missing; expected kubescheduler.config.k8s.io/v1",
+                   "s.yaml:1:1: kind: missing; expected KubeSchedulerConfiguration"}));
   const auto old = parse_scheduler_config(
       "s.yaml", "apiVersion: kubescheduler.config.k8s.io/v1beta3\nkind: KubeSchedulerConfiguration\n", registry);
   EXPECT_EQ(old.error().message(),
-            "s.yaml:1:1: apiVersion: wanted kubescheduler.config.k8s.io/v1, found "
+            "s.yaml:1:1: apiVersion: expected kubescheduler.config.k8s.io/v1, got "
             "\"kubescheduler.config.k8s.io/v1beta3\"; did you mean kubescheduler.config.k8s.io/v1?");
 }
 
