@@ -14,7 +14,7 @@ int hex_digit(char c) {
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-// The bytes of a uuid in its usual text, lower case; else empty.
+// The bytes of a UUID in canonical lower-case form; empty for anything else.
 std::string pack_uuid(std::string_view text) {
   if (text.size() != kTextSize) return {};
   std::string packed;
@@ -34,7 +34,7 @@ std::string pack_uuid(std::string_view text) {
   return packed;
 }
 
-// `packed` is of kBytes, or empty where there were fewer.
+// `packed` has kBytes bytes, or none when the input was truncated.
 void unpack_uuid(std::string_view packed, std::string& text) {
   static constexpr char kHex[] = "0123456789abcdef";
   text.assign(packed.empty() ? 0 : kTextSize, '-');

@@ -1,5 +1,6 @@
-// ByteWriter, ByteReader: the small binary form of what is stored: bytes, variable-length numbers and texts one after
-// the other, without names. Whoever writes and reads them keeps the order, and a version where it may change.
+// ByteWriter, ByteReader: a compact binary encoding for stored records: bytes, variable-length numbers and
+// length-prefixed strings, without field names. Writer and reader must agree on the order of the fields, and on a
+// version where it may change.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +13,12 @@ namespace berth {
 class ByteWriter {
  public:
   void byte(std::uint8_t value) { bytes_.push_back(static_cast<char>(value)); }
-  // Seven bits a byte, the lowest first.
+  // LEB128: seven bits a byte, the lowest first.
   void number(std::uint64_t value) {
     for (; value >= 0x80; value >>= 7) byte(static_cast<std::uint8_t>(value | 0x80));
     byte(static_cast<std::uint8_t>(value));
   }
-  // Small ones of either sign are short.
+  // Zigzag encoded: small numbers of either sign are short.
   void integer(std::int64_t value) {
     number((static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63));
   }
@@ -27,7 +28,7 @@ class ByteWriter {
     raw(text);
   }
 
-  // A text that may be a uuid, which then takes 17 bytes.
+  // A string that may be a UUID; a UUID takes 17 bytes.
   void id(std::string_view text);
 
   const std::string& bytes() const { return bytes_; }
@@ -37,10 +38,10 @@ class ByteWriter {
   std::string bytes_;
 };
 
-// Reads foreign bytes: what is missing reads as zero or empty, and ok() is false from then on.
+// Reads untrusted bytes: past the end it reads zeros and empty strings, and ok() is false from then on.
 class ByteReader {
  public:
-  // `bytes` outlives this and the texts read.
+  // `bytes` must outlive the reader and the views it returns.
   explicit ByteReader(std::string_view bytes) : bytes_(bytes) {}
 
   std::uint8_t byte() {
@@ -73,8 +74,8 @@ class ByteReader {
   }
   std::string_view text() { return raw(number()); }
   std::string id();
-  std::string_view id_bytes();  // as they are written, for another reader
-  // The same into a text that is there, which may spare an allocation.
+  std::string_view id_bytes();  // in encoded form, for another reader
+  // The same into an existing string, which may save an allocation.
   void id(std::string& text);
 
   void fail() { ok_ = false; }

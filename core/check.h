@@ -1,4 +1,4 @@
-// CHECK: a broken invariant ends the process, in release builds too. Operating errors are Status values instead.
+// CHECK: a violated invariant aborts the process, in release builds too. Runtime errors are Status values instead.
 #pragma once
 
 namespace berth {

@@ -1,6 +1,6 @@
-// KeyIndex: which place (a number) a text key has, where the key itself stands with what it names. A slot is eight
-// bytes, so that the index of 50,000 keys stays in a processor's cache; a lookup touches what it finds, and hardly ever
-// anything else. It has no order and cannot be walked.
+// KeyIndex: an open-addressing hash table from string keys to indices into storage of its owner, which also holds the
+// keys. A slot takes eight bytes, so that the table of 50,000 keys fits a processor's cache; a lookup touches the entry
+// it finds and hardly ever another. It is unordered and cannot be iterated.
 #pragma once
 
 #include <bit>
@@ -17,36 +17,37 @@ class KeyIndex {
   using Index = std::uint32_t;
   static constexpr Index kNone = static_cast<Index>(-1);
 
-  // Makes room for so many keys in all.
+  // Reserves capacity for `keys` keys in total.
   void reserve(std::size_t keys) {
     if (keys * 5 > slots_.size() * 4) grow_to(std::bit_ceil((keys * 5 + 3) / 4));
   }
-  // The place of a key; kNone: it has none. `is_key(place)` tells whether that place has the key.
+  // The index of a key, or kNone. `is_key(index)` tells whether the owner's entry at `index` has this key.
   template <class IsKey>
   Index find(std::string_view key, const IsKey& is_key) const {
     const std::size_t at = slot_of(key, is_key);
-    return at == kNoSlot ? kNone : slots_[at].place;
+    return at == kNoSlot ? kNone : slots_[at].index;
   }
-  // The only place that the key may have, kNone: it has none. Asks no place whose key it is, unless several may be it.
+  // The only index that the key can have, or kNone when it has none. Calls `is_key` only when several entries have the
+  // key's hash, so the entry found may still be another key's.
   template <class IsKey>
   Index guess(std::string_view key, const IsKey& is_key) const {
     if (slots_.empty()) return kNone;
     const std::uint32_t hash = hash_of(key);
     Index found = kNone;
-    for (std::size_t at = home_of(hash); slots_[at].place != kNone; at = next(at)) {
+    for (std::size_t at = home_of(hash); slots_[at].index != kNone; at = next(at)) {
       if (slots_[at].hash != hash) continue;
       if (found != kNone) return find(key, is_key);
-      found = slots_[at].place;
+      found = slots_[at].index;
     }
     return found;
   }
-  // A key that has no place yet.
-  void insert(std::string_view key, Index place) {
+  // The key must not be in the table yet.
+  void insert(std::string_view key, Index index) {
     reserve(keys_ + 1);
-    put({hash_of(key), place});
+    put({hash_of(key), index});
     ++keys_;
   }
-  // False: it has no place.
+  // False when the key is not in the table.
   template <class IsKey>
   bool erase(std::string_view key, const IsKey& is_key) {
     const std::size_t at = slot_of(key, is_key);
@@ -60,10 +61,10 @@ class KeyIndex {
  private:
   struct Slot {
     std::uint32_t hash = 0;
-    Index place = kNone;  // kNone: free
+    Index index = kNone;  // kNone: free
   };
   static constexpr std::size_t kNoSlot = static_cast<std::size_t>(-1);
-  static constexpr std::size_t kFewest = 16;
+  static constexpr std::size_t kMinSlots = 16;
 
   static std::uint32_t hash_of(std::string_view key) {
     const std::uint64_t hash = std::hash<std::string_view>()(key);
@@ -76,26 +77,26 @@ class KeyIndex {
   std::size_t slot_of(std::string_view key, const IsKey& is_key) const {
     if (slots_.empty()) return kNoSlot;
     const std::uint32_t hash = hash_of(key);
-    for (std::size_t at = home_of(hash); slots_[at].place != kNone; at = next(at)) {
-      if (slots_[at].hash == hash && is_key(slots_[at].place)) return at;
+    for (std::size_t at = home_of(hash); slots_[at].index != kNone; at = next(at)) {
+      if (slots_[at].hash == hash && is_key(slots_[at].index)) return at;
     }
     return kNoSlot;
   }
   void put(Slot slot) {
     std::size_t at = home_of(slot.hash);
-    while (slots_[at].place != kNone) at = next(at);
+    while (slots_[at].index != kNone) at = next(at);
     slots_[at] = slot;
   }
   void grow_to(std::size_t slots) {
-    std::vector<Slot> old(slots < kFewest ? kFewest : slots);
+    std::vector<Slot> old(slots < kMinSlots ? kMinSlots : slots);
     old.swap(slots_);
     for (const Slot& slot : old) {
-      if (slot.place != kNone) put(slot);
+      if (slot.index != kNone) put(slot);
     }
   }
-  // What comes behind moves up, as far as that brings it nearer to its home.
+  // Backward-shift deletion: following entries move up where that brings them closer to their home slot.
   void vacate(std::size_t hole) {
-    for (std::size_t at = next(hole); slots_[at].place != kNone; at = next(at)) {
+    for (std::size_t at = next(hole); slots_[at].index != kNone; at = next(at)) {
       const std::size_t from_home = (at - home_of(slots_[at].hash)) & (slots_.size() - 1);
       const std::size_t from_hole = (at - hole) & (slots_.size() - 1);
       if (from_home < from_hole) continue;
@@ -105,7 +106,7 @@ class KeyIndex {
     slots_[hole] = {};
   }
 
-  std::vector<Slot> slots_;  // none, or a power of two; at most four fifths of them taken
+  std::vector<Slot> slots_;  // empty, or a power of two of them; at most four fifths in use
   std::size_t keys_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Log seam: structured records. What is said is for the operator; nothing in core reads it back.
+// Log interface: structured records for the operator; nothing in core reads them back.
 #pragma once
 
 #include <initializer_list>
@@ -17,7 +17,7 @@ struct Field {
 class Log {
  public:
   virtual ~Log() = default;
-  // `event` is a short fixed phrase ("pod bound"); all that varies goes into fields.
+  // `event` is a short constant phrase ("pod bound"); everything variable goes into `fields`.
   virtual void write(Level level, std::string_view event, std::initializer_list<Field> fields) = 0;
 };
 

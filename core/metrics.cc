@@ -25,7 +25,7 @@ void append_escaped(std::string& text, std::string_view value, bool quotes) {
   }
 }
 
-// {a="x",le="0.5"}; nothing without labels. `le` empty: none.
+// {a="x",le="0.5"}; nothing without labels. An empty `le` is left out.
 void append_labels(std::string& text, const std::vector<std::string>& labels, const std::vector<std::string>& values,
                    std::string_view le = {}) {
   std::string inside;

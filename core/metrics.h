@@ -1,6 +1,6 @@
 // Metrics: counters, gauges and histograms with labels, and their text form for Prometheus (exposition format 0.0.4).
 // Names, labels, buckets and meaning of scheduler_* are kube-scheduler's (pkg/scheduler/metrics/metrics.go); berth_*
-// are our own. Counting allocates nothing once a set of label values has been seen.
+// are Berth's own. Counting allocates nothing once a set of label values has been seen.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ class Counter {
  public:
   explicit Counter(const std::vector<double>& /*bounds*/ = {}) {}
   void add(std::uint64_t amount = 1) { value_ += amount; }
-  // For what is counted elsewhere; never less than before.
+  // For values counted elsewhere; must never decrease.
   void set(std::uint64_t value) { value_ = value; }
   std::uint64_t value() const { return value_; }
 
@@ -37,11 +37,11 @@ class Gauge {
 
 class Histogram {
  public:
-  // `bounds`: upper ends of the buckets, ascending, +Inf left out. Outlives the histogram.
+  // `bounds`: upper bounds of the buckets, ascending, without +Inf. Must outlive the histogram.
   explicit Histogram(const std::vector<double>& bounds) : bounds_(bounds), counts_(bounds.size() + 1) {}
   void observe(double value);
   const std::vector<double>& bounds() const { return bounds_; }
-  // Per bucket, the last one beyond all bounds; not summed up.
+  // Per bucket, not cumulative; the last one is beyond all bounds.
   const std::vector<std::uint64_t>& counts() const { return counts_; }
   std::uint64_t count() const { return count_; }
   double sum() const { return sum_; }
@@ -53,7 +53,7 @@ class Histogram {
   double sum_ = 0;
 };
 
-// Of two points on Clock::now_us().
+// Both from Clock::now_us().
 inline double seconds_between(std::int64_t from_us, std::int64_t to_us) {
   return static_cast<double>(to_us - from_us) * 1e-6;
 }
@@ -61,26 +61,26 @@ inline double seconds_between(std::int64_t from_us, std::int64_t to_us) {
 // start, start x factor, start x factor^2, ...
 std::vector<double> exponential_buckets(double start, double factor, int count);
 
-// One metric: a T for each set of label values met so far.
+// One metric: a T for each set of label values used so far.
 template <class T>
 class Family {
  public:
   using Values = std::initializer_list<std::string_view>;
 
-  // Name and help are literals.
+  // Name and help must be string literals.
   Family(std::string_view name, std::string_view help, std::vector<std::string> labels = {},
          std::vector<double> bounds = {})
       : name_(name), help_(help), labels_(std::move(labels)), bounds_(std::move(bounds)) {}
   Family(const Family&) = delete;
   Family& operator=(const Family&) = delete;
 
-  // As many values as there are labels, in their order.
+  // One value for each label, in the order of the labels.
   T& at(Values values = {}) {
     auto found = members_.find(values);
     if (found != members_.end()) return found->second;
     return members_.try_emplace(std::vector<std::string>(values.begin(), values.end()), bounds_).first->second;
   }
-  // Forgets all members: for gauges that are counted anew.
+  // Removes all members: for gauges that are recomputed.
   void clear() { members_.clear(); }
   void render(std::string& text) const;
 
@@ -130,10 +130,11 @@ struct Metrics {
   Family<Counter> incoming_pods{"scheduler_queue_incoming_pods_total",
                                 "Pods put into a part of the queue, by the event that did it",
                                 {"queue", "event"}};
-  Family<Histogram> hint_duration{"scheduler_queueing_hint_execution_duration_seconds",
-                                  "One question to a plugin whether an event may cure its rejection",
-                                  {"plugin", "event", "hint"},
-                                  exponential_buckets(0.00001, 1.5, 20)};
+  Family<Histogram> hint_duration{
+      "scheduler_queueing_hint_execution_duration_seconds",
+      "Calls of a plugin's queueing hint, which tells whether an event may make the pod schedulable",
+      {"plugin", "event", "hint"},
+      exponential_buckets(0.00001, 1.5, 20)};
   Family<Gauge> inflight_events{"scheduler_inflight_events", "Events kept for pods being scheduled", {"event"}};
   Family<Gauge> pending_pods{"scheduler_pending_pods", "Pods in each part of the queue", {"queue"}};
   Family<Gauge> unschedulable_pods{
@@ -147,30 +148,31 @@ struct Metrics {
   Family<Histogram> preemption_victims{
       "scheduler_preemption_victims", "Pods evicted for one pod", {}, exponential_buckets(1, 2, 7)};
 
-  // Our own.
+  // Berth's own.
   Family<Gauge> nodes{"berth_nodes", "Nodes, by what is known of them: ready, not_ready, expected", {"state"}};
   Family<Gauge> rows{"berth_rows", "Binding rows, by phase", {"phase"}};
-  Family<Gauge> releases{"berth_releases", "Release-list entries still to be answered"};
+  Family<Gauge> releases{"berth_releases", "Release-list entries without an answer yet"};
   Family<Gauge> objects{"berth_objects", "Objects held, by kind", {"kind"}};
   Family<Gauge> ready{"berth_ready", "1 when pods are placed, else 0"};
   Family<Counter> messages{"berth_messages_total", "MQTT messages, by direction: in, out", {"direction"}};
   Family<Counter> store_commits{"berth_store_commits_total", "Transactions written"};
   Family<Counter> store_bytes{"berth_store_bytes_written_total", "Bytes written to flash by the store"};
   Family<Gauge> resident_memory{"process_resident_memory_bytes", "Resident memory of the process"};
-  Family<Gauge> memory_limit{"berth_memory_limit_bytes", "From where on new objects are refused; 0: without limit"};
+  Family<Gauge> memory_limit{"berth_memory_limit_bytes",
+                             "Resident memory above which new objects are refused; 0: no limit"};
   Family<Gauge> accepting{"berth_accepting", "1 when new objects are accepted, 0 when store or memory is full"};
-  Family<Counter> connections{"berth_broker_connections_total", "Connections to the broker that came up"};
+  Family<Counter> connections{"berth_broker_connections_total", "Connections to the broker that were established"};
   Family<Histogram> turn_duration{
       "berth_turn_duration_seconds",
-      "Processor time of one turn of the loop: messages, deadlines, decisions, commit, sending; no wait is in it",
+      "Processor time of one turn of the loop: messages, deadlines, decisions, commit, sending; waits excluded",
       {},
       {0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.04, 0.05, 0.1, 0.2, 0.5, 1, 2, 5}};
   Family<Histogram> commit_wait{"berth_commit_wait_seconds",
-                                "What the commits of one turn waited, which is for the disk's syncs",
+                                "Time that the commits of one turn waited for disk syncs",
                                 {},
                                 exponential_buckets(0.0001, 2, 18)};
 
-  // All of them that have a member.
+  // All metrics that have at least one member, in text format.
   std::string text() const;
 };
 

@@ -1,5 +1,5 @@
-// Outbox: what is said under one topic in one turn leaves together, in as few messages as its form allows: on the radio
-// a topic, its headers and what all of it shares cost as much as the rest.
+// Outbox: batches what one turn sends to one topic into as few messages as the encoding allows: on a radio link the
+// topic, the headers and the members that all items share cost as much as the rest.
 #pragma once
 
 #include <functional>
@@ -17,44 +17,44 @@ template <class T>
 class Outbox {
  public:
   using Encode = std::function<std::vector<std::string>(const std::vector<T>&)>;
-  using Wanted = std::function<bool()>;
+  using Condition = std::function<bool()>;
 
-  // `encode` gives the payloads, each small enough for a message.
+  // `encode` returns the payloads, each small enough for one message.
   Outbox(Turn& turn, Encode encode) : turn_(turn), encode_(std::move(encode)) {}
   Outbox(const Outbox&) = delete;
   Outbox& operator=(const Outbox&) = delete;
 
-  // Leaves after this turn's commit, in a message like `envelope`, if `wanted` still says so then: what follows in the
-  // same turn may have made it wrong.
-  void send(Message envelope, T said, Wanted wanted = {}) {
-    if (letters_.empty()) turn_.after_commit([this] { post(); });
-    Letter& letter = letters_[envelope.topic];
-    letter.envelope = std::move(envelope);
-    letter.all.emplace_back(std::move(said), std::move(wanted));
+  // Sent after this turn's commit, in a message with the topic and options of `envelope`, unless `still_valid` returns
+  // false by then: the rest of the turn may have made the item obsolete.
+  void send(Message envelope, T item, Condition still_valid = {}) {
+    if (batches_.empty()) turn_.after_commit([this] { flush(); });
+    Batch& batch = batches_[envelope.topic];
+    batch.envelope = std::move(envelope);
+    batch.items.emplace_back(std::move(item), std::move(still_valid));
   }
 
  private:
-  struct Letter {
+  struct Batch {
     Message envelope;
-    std::vector<std::pair<T, Wanted>> all;
+    std::vector<std::pair<T, Condition>> items;
   };
 
-  void post() {
-    for (auto& [topic, letter] : std::exchange(letters_, {})) {
-      std::vector<T> wanted;
-      for (auto& [said, still_wanted] : letter.all) {
-        if (!still_wanted || still_wanted()) wanted.push_back(std::move(said));
+  void flush() {
+    for (auto& [topic, batch] : std::exchange(batches_, {})) {
+      std::vector<T> items;
+      for (auto& [item, still_valid] : batch.items) {
+        if (!still_valid || still_valid()) items.push_back(std::move(item));
       }
-      for (std::string& payload : encode_(wanted)) {
-        letter.envelope.payload = std::move(payload);
-        turn_.send(letter.envelope);
+      for (std::string& payload : encode_(items)) {
+        batch.envelope.payload = std::move(payload);
+        turn_.send(batch.envelope);
       }
     }
   }
 
   Turn& turn_;
   Encode encode_;
-  std::map<std::string, Letter> letters_;  // by topic
+  std::map<std::string, Batch> batches_;  // by topic
 };
 
 }  // namespace berth

@@ -5,7 +5,7 @@ namespace berth {
 std::string Random::hex_id() {
   constexpr char kDigits[] = "0123456789abcdef";
   std::string id;
-  for (int word = 0; word < 2; ++word) {
+  for (int half = 0; half < 2; ++half) {
     std::uint64_t bits = next();
     for (int digit = 0; digit < 16; ++digit, bits >>= 4) id += kDigits[bits & 15];
   }

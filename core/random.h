@@ -16,7 +16,7 @@ class Random {
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
     return z ^ (z >> 31);
   }
-  // Uniform in [0, bound); bound > 0. Rejects the tail, so no value is favoured.
+  // Uniform in [0, bound); bound > 0. Rejection sampling, so there is no modulo bias.
   std::uint64_t below(std::uint64_t bound) {
     const std::uint64_t limit = ~std::uint64_t{0} - (~std::uint64_t{0} % bound);
     std::uint64_t value = next();

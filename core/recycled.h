@@ -1,6 +1,6 @@
-// Recycled: objects of one type that come and go with every decision have memory of their own: that of one which ended
-// is the next one's, so that deciding for pods of a known class asks for none. RecyclingAllocator: the same for the
-// elements of maps and small vectors. Not for several threads.
+// Recycled: a free list per type for objects that are created and destroyed with every decision, so that deciding for
+// pods of a known class allocates nothing. RecyclingAllocator: the same for the elements of maps and small vectors.
+// Not thread-safe.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 namespace berth {
 
 #if defined(__SANITIZE_ADDRESS__)
-inline constexpr bool kRecycles = false;  // who reads what ended is to be found out
+inline constexpr bool kRecycles = false;  // so that ASan finds uses after free
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer)
 inline constexpr bool kRecycles = false;
@@ -25,7 +25,7 @@ inline constexpr bool kRecycles = true;
 inline constexpr bool kRecycles = true;
 #endif
 
-// To be derived from, by T alone: struct T : Recycled<T>.
+// CRTP base: struct T : Recycled<T>.
 template <class T>
 class Recycled {
  public:
@@ -37,7 +37,7 @@ class Recycled {
     return first;
   }
   static void operator delete(void* memory, std::size_t bytes) {
-    if (!kRecycles || bytes != sizeof(T) || count_ == kMost) return ::operator delete(memory, bytes);
+    if (!kRecycles || bytes != sizeof(T) || count_ == kMaxFree) return ::operator delete(memory, bytes);
     free_ = ::new (memory) Free{free_};
     ++count_;
   }
@@ -45,7 +45,7 @@ class Recycled {
  private:
   friend T;
   Recycled() = default;
-  static constexpr std::size_t kMost = 64;  // more wait to be used: then it is no steady state
+  static constexpr std::size_t kMaxFree = 64;  // free blocks kept; more means that the load has just dropped
   struct Free {
     Free* next;
   };
@@ -58,7 +58,7 @@ struct RecycledBlock : Recycled<RecycledBlock<kBytes>> {
   alignas(std::max_align_t) std::array<std::byte, kBytes> bytes;
 };
 
-// Memory of one element, or of at most 256 bytes, is recycled, with that of all others of its size.
+// Recycles allocations of one element or of at most 256 bytes, by size class.
 template <class T>
 class RecyclingAllocator {
  public:

@@ -1,6 +1,6 @@
-// Shared: a part of an object that others of its workload have alike (containers, labels, tolerations), held once for
-// all of them. It is read like the list or map it is. Whoever changes it gets a copy of his own first, so that nobody
-// changes what another object has. Eight bytes; none for what is empty. Not for several threads.
+// Shared: a reference-counted, copy-on-write part of an object (containers, labels, tolerations) that is equal in other
+// objects of its workload and stored once for all of them. It reads like the list or map it holds. Eight bytes; nothing
+// on the heap when empty. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -28,13 +28,13 @@ struct ItemsOf<T> {
 template <class T>
 class Shared {
  public:
-  using value_type = typename ItemsOf<T>::type;  // NoItems where T is no list and no map
+  using value_type = typename ItemsOf<T>::type;  // NoItems where T is not a container
 
   Shared() = default;
   Shared(T value) : part_(new Part{std::move(value)}) {}
   Shared(std::initializer_list<value_type> items) : Shared(T(items)) {}
-  // What is known by its packed form: the same as everybody else's who asked so, while somebody has it. Else
-  // make(value) gives it; none when that answers false.
+  // Interned by packed form: all callers with the same `packed` share one value for as long as any of them holds it.
+  // make(value) fills in a new one; none when it returns false.
   template <class Make>
   static std::optional<Shared> common(std::string_view packed, const Make& make);
 
@@ -51,9 +51,9 @@ class Shared {
   }
 
   const T& get() const { return part_ == nullptr ? none() : part_->value; }
-  // To be changed. It is nobody else's from now on.
+  // Mutable access; copies the value first when it is shared or interned.
   T& edit();
-  // Its packed form; null unless it came from common().
+  // The packed form; null unless interned by common().
   const std::string* packed() const {
     return part_ == nullptr || part_->common == nullptr ? nullptr : &part_->common->packed;
   }
@@ -126,14 +126,14 @@ class Shared {
   using Parts = std::unordered_map<std::string_view, Part*>;
   struct Common {
     std::string packed;
-    Parts& parts;  // where it is to be found
+    Parts& parts;  // the table that has it
   };
   struct Part {
     T value;
     std::uint32_t users = 1;
-    std::unique_ptr<const Common> common = nullptr;  // null: nobody else finds it
+    std::unique_ptr<const Common> common = nullptr;  // null: not interned
   };
-  // Lives as long as the program, since what holds a part may outlive everything else.
+  // Never destroyed: a static object that holds a part may outlive the table.
   static Parts& common_parts() {
     static Parts& parts = *new Parts();
     return parts;
@@ -177,7 +177,7 @@ T& Shared<T>::edit() {
   return part_->value;
 }
 
-// The same of what may be missing, read like the optional it is.
+// The same for an optional value, with std::optional's interface.
 template <class T>
 class SharedOptional {
  public:

@@ -1,5 +1,5 @@
-// Places: things that keep their number from take() to give_back(), for a KeyIndex to name them by. A number that was
-// given back is taken again.
+// SlotPool: objects that keep their index from take() to give_back(), so that a KeyIndex can refer to them. Released
+// indices are reused.
 #pragma once
 
 #include <cstddef>
@@ -14,33 +14,33 @@ class SlotPool {
  public:
   using Index = KeyIndex::Index;
 
-  void reserve(std::size_t things) { things_.reserve(things); }
-  // What stands there is T{}. References to other things are good no more.
+  void reserve(std::size_t slots) { slots_.reserve(slots); }
+  // The slot holds T{}. Invalidates references to other slots.
   Index take() {
     if (free_.empty()) {
-      things_.emplace_back();
-      return static_cast<Index>(things_.size() - 1);
+      slots_.emplace_back();
+      return static_cast<Index>(slots_.size() - 1);
     }
-    const Index place = free_.back();
+    const Index index = free_.back();
     free_.pop_back();
-    return place;
+    return index;
   }
-  void give_back(Index place) {
-    things_[place] = {};
-    free_.push_back(place);
+  void give_back(Index index) {
+    slots_[index] = {};
+    free_.push_back(index);
   }
-  T& operator[](Index place) { return things_[place]; }
-  const T& operator[](Index place) const { return things_[place]; }
+  T& operator[](Index index) { return slots_[index]; }
+  const T& operator[](Index index) const { return slots_[index]; }
 
-  // Every place that was ever taken; a free one has T{}.
-  std::size_t size() const { return things_.size(); }
-  auto begin() { return things_.begin(); }
-  auto end() { return things_.end(); }
-  auto begin() const { return things_.begin(); }
-  auto end() const { return things_.end(); }
+  // Size and iteration cover every slot ever taken; a free one holds T{}.
+  std::size_t size() const { return slots_.size(); }
+  auto begin() { return slots_.begin(); }
+  auto end() { return slots_.end(); }
+  auto begin() const { return slots_.begin(); }
+  auto end() const { return slots_.end(); }
 
  private:
-  std::vector<T> things_;
+  std::vector<T> slots_;
   std::vector<Index> free_;
 };
 

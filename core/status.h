@@ -1,4 +1,4 @@
-// Status and Result<T>: how every operation that may fail says so.
+// Status and Result<T>: the result of every operation that may fail.
 // Codes and their consequences follow kube-scheduler's framework/interface.go (Code, Status).
 #pragma once
 
@@ -19,14 +19,15 @@ enum class Code {
   unschedulable,  // rejected, preemption may help
   unresolvable,   // rejected, preemption cannot help (UnschedulableAndUnresolvable)
   wait,           // Permit only: the pod waits
-  skip,           // "not mine"; meaning depends on the extension point
-  pending,        // rejected by something outside that will call back
+  skip,           // the plugin has nothing to do; the consequence depends on the extension point
+  pending,        // rejected until something outside the scheduler happens, which will cause an event
 };
 
-// Upper-case name as kube-scheduler prints it, e.g. "UnschedulableAndUnresolvable". Static storage.
+// The name that kube-scheduler prints, e.g. "UnschedulableAndUnresolvable". Static storage.
 std::string_view to_string(Code code);
 
-// A copy shares reasons and plugin: who says the same often keeps a Status and copies it, without an allocation.
+// Copies share reasons and plugin name: code that returns the same status often keeps one and copies it, without an
+// allocation.
 class [[nodiscard]] Status {
  public:
   using Reasons = std::vector<std::string>;
@@ -48,18 +49,18 @@ class [[nodiscard]] Status {
   bool is_success() const { return code_ == Code::success; }
   bool is_skip() const { return code_ == Code::skip; }
   bool is_wait() const { return code_ == Code::wait; }
-  // Unschedulable, unresolvable or pending: the pod does not fit now, nothing is broken.
+  // Unschedulable, unresolvable or pending: the pod does not fit now, but nothing failed.
   bool is_rejected() const {
     return code_ == Code::unschedulable || code_ == Code::unresolvable || code_ == Code::pending;
   }
 
-  // Each reason names something a person can act on. Empty on success.
+  // Each reason names something that the user can act on. Empty on success.
   const Reasons& reasons() const { return reasons_; }
   void add_reason(std::string reason) { reasons_.push_back(std::move(reason)); }
   // Reasons joined by ", ".
   std::string message() const;
 
-  // The plugin that gave this status; empty when none did.
+  // The plugin that returned this status; empty when none did.
   const Text& plugin() const { return plugin_; }
   Status&& with_plugin(Text plugin) && {
     plugin_ = std::move(plugin);

@@ -10,16 +10,17 @@ namespace berth {
 
 namespace {
 
-// The same few texts are asked for again and again while objects come: what was asked for last, by its end.
+// A direct-mapped cache of recently interned texts, by their last bytes: while objects are read, the same few texts are
+// looked up again and again.
 template <class Part>
-Part*& last_asked(std::string_view text) {
+Part*& recent(std::string_view text) {
   static std::array<Part*, 256> parts{};
   std::uint64_t end = text.size();
   std::memcpy(&end, text.data() + text.size() - std::min(text.size(), sizeof end), std::min(text.size(), sizeof end));
   return parts[(end ^ text.size()) * 0x9E3779B97F4A7C15u >> 56];
 }
 
-// Lives as long as the program, since what holds a text may outlive everything else.
+// Never destroyed: a static object that holds a text may outlive the table.
 template <class Part>
 std::unordered_map<std::string_view, Part*>& common_texts() {
   static auto& texts = *new std::unordered_map<std::string_view, Part*>();
@@ -37,8 +38,8 @@ std::string_view Text::Part::long_text() const {
 Text::Part* Text::make(std::string_view text) {
   const bool is_long = text.size() >= kLong;
   const std::size_t size = text.size();
-  void* const room = ::operator new(sizeof(Part) + (is_long ? sizeof size : 0) + size);
-  Part* const part = new (room) Part{1, 0, is_long ? kLong : static_cast<std::uint32_t>(size)};
+  void* const memory = ::operator new(sizeof(Part) + (is_long ? sizeof size : 0) + size);
+  Part* const part = new (memory) Part{1, 0, is_long ? kLong : static_cast<std::uint32_t>(size)};
   char* characters = reinterpret_cast<char*>(part + 1);
   if (is_long) {
     std::memcpy(characters, &size, sizeof size);
@@ -51,7 +52,7 @@ Text::Part* Text::make(std::string_view text) {
 Text Text::common(std::string_view text) {
   Text result;
   if (text.empty()) return result;
-  Part*& last = last_asked<Part>(text);
+  Part*& last = recent<Part>(text);
   if (last == nullptr || last->text() != text) {
     auto& texts = common_texts<Part>();
     if (const auto found = texts.find(text); found != texts.end()) {
@@ -70,7 +71,7 @@ Text Text::common(std::string_view text) {
 
 void Text::drop() {
   if (part_->common) {
-    if (Part*& last = last_asked<Part>(part_->text()); last == part_) last = nullptr;
+    if (Part*& last = recent<Part>(part_->text()); last == part_) last = nullptr;
     common_texts<Part>().erase(part_->text());
   }
   ::operator delete(part_);

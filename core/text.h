@@ -1,6 +1,6 @@
-// Text: a string that many objects hold and one allocation has, such as a uid, a node's name or a namespace. Copies
-// share it; who changes his copy gets one of his own. A pointer, and in the heap four bytes more than its
-// characters, of a long one its size besides; none for the empty text. Not for several threads.
+// Text: a reference-counted, copy-on-write string that many objects hold, such as a uid, a node's name or a namespace.
+// The size of a pointer; on the heap four bytes more than its characters (a long one also stores its size), nothing for
+// the empty string. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class Text {
   Text(std::string_view text) : part_(text.empty() ? nullptr : make(text)) {}
   Text(const std::string& text) : Text(std::string_view(text)) {}
   Text(const char* text) : Text(std::string_view(text)) {}
-  // The same text as everybody else's who asked so, while somebody has it: for what is seldom one's own.
+  // Interned: all callers share one copy for as long as any of them holds it. For strings that are rarely unique.
   static Text common(std::string_view text);
 
   Text(const Text& other) noexcept : part_(other.part_) {
@@ -37,9 +37,9 @@ class Text {
 
   std::string_view get() const { return part_ == nullptr ? std::string_view() : part_->text(); }
   operator std::string_view() const { return get(); }
-  // A copy: for what keeps the text otherwise.
+  // A copy, for code that holds a std::string.
   operator std::string() const { return std::string(get()); }
-  // To be changed until the expression ends.
+  // Mutable access as a std::string until the end of the full expression.
   class Edit;
   Edit edit();
   bool empty() const { return part_ == nullptr; }
@@ -58,13 +58,13 @@ class Text {
   friend std::ostream& operator<<(std::ostream& out, const Text& text) { return out << text.get(); }
 
  private:
-  static constexpr std::uint32_t kUsersMax = (1u << 20) - 1;  // who has had so many stays for good
+  static constexpr std::uint32_t kUsersMax = (1u << 20) - 1;  // a text that reached it is never freed
   static constexpr std::uint32_t kLong = (1u << 11) - 1;
-  // The characters follow; between them and it the size of a long text.
+  // Header of the allocation; the characters follow, after the size if the text is long.
   struct Part {
     std::uint32_t users : 20;
     std::uint32_t common : 1;
-    std::uint32_t bytes : 11;  // kLong: more than fits here
+    std::uint32_t bytes : 11;  // kLong: does not fit here
     const char* behind() const { return reinterpret_cast<const char*>(this + 1); }
     std::string_view text() const { return bytes == kLong ? long_text() : std::string_view(behind(), bytes); }
     std::string_view long_text() const;

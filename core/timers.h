@@ -1,4 +1,4 @@
-// Deadlines of one single-threaded program. The host (or the simulator) asks next(), sleeps, and calls run_due().
+// Timers of one single-threaded program. The host (or the simulator) sleeps until next() and calls run_due().
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,17 @@ namespace berth {
 
 class Timers {
  public:
-  using Id = std::uint64_t;  // 0 is never a timer
+  using Id = std::uint64_t;  // 0: no timer
 
-  // Calls `run` once, from run_due(), as soon as the clock reaches `deadline`. Timers with one deadline run in
+  // Calls `run` once, from run_due(), as soon as the clock reaches `deadline`. Timers with the same deadline run in
   // the order they were set.
   Id at(Millis deadline, std::function<void()> run);
-  // Forgets a timer; unknown, past and zero ids are ignored. Sets `id` to 0.
+  // Cancels a timer; unknown, expired and zero ids are ignored. Sets `id` to 0.
   void cancel(Id& id);
   // The earliest deadline, if any.
   std::optional<Millis> next() const;
-  // Runs what is due at `now`, timers set meanwhile included when they are due too, until `enough` holds after one of
-  // them: the rest stays due. Returns how many ran.
+  // Runs the timers due at `now`, including due ones set meanwhile, until `enough` returns true after one of them; the
+  // rest stay due. Returns how many ran.
   int run_due(Millis now, const std::function<bool()>& enough = {});
 
  private:

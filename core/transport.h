@@ -1,4 +1,5 @@
-// Transport seam: messages out and in. No promise of delivery; a broker's PUBACK says nothing about the device.
+// Transport interface: messages out and in. Delivery is not guaranteed; a broker's PUBACK says nothing about the
+// device.
 #pragma once
 
 #include <cstddef>
@@ -9,18 +10,18 @@
 namespace berth {
 
 struct Message {
-  std::string topic;    // whole topic, "berth/v1/<fleet>/..."
+  std::string topic;    // full topic, "berth/v1/<fleet>/..."
   std::string payload;  // UTF-8 JSON object, or empty
   int qos = 1;
-  bool retain = false;  // in: delivered from the broker's retained set
+  bool retain = false;  // incoming: delivered from the broker's retained messages
   int expiry_s = 0;     // MQTT 5 Message Expiry Interval; 0 = none
   std::string response_topic;
   std::string correlation;
 };
 
 struct SubscribeOptions {
-  bool no_local = false;             // what this client sends while it is subscribed does not come back
-  bool retain_as_published = false;  // Message::retain tells of what its sender asked to be retained, too
+  bool no_local = false;             // this client's own messages are not sent back to it
+  bool retain_as_published = false;  // Message::retain also says whether the sender set the retain flag
 };
 
 class Transport {
@@ -29,25 +30,25 @@ class Transport {
    public:
     virtual ~Handler() = default;
     virtual void on_message(const Message& message) = 0;
-    // up: the session is established; subscriptions must be made again. down: nothing is in flight any more.
+    // up: the session is established; subscribe again. down: nothing is in flight any more.
     virtual void on_link(bool up) = 0;
-    // There was no send_window(), and there is some again.
+    // send_window() was 0 and no longer is.
     virtual void on_send_window() {}
   };
 
   virtual ~Transport() = default;
-  // The handler outlives the transport's use of it; null detaches.
+  // The handler must outlive the transport or be detached with null.
   virtual void set_handler(Handler* handler) = 0;
   virtual bool is_up() const = 0;
-  // Drops the message when the link is down: rows resend on link up (nothing may queue without bound).
+  // Drops the message when the link is down: rows are resent on link up (no queue may grow without bound).
   virtual void send(const Message& message) = 0;
-  // How many more messages are taken in now for sure; what is sent beyond that may be dropped. What nothing would say
-  // again (what the broker is to retain) is sent within this room, and waits with its sender when there is none.
+  // How many more messages are certain to be accepted now; beyond that they may be dropped. Messages that nothing would
+  // resend (those to be retained by the broker) are sent within this window and wait at the sender while it is 0.
   virtual std::size_t send_window() const { return std::numeric_limits<std::size_t>::max(); }
-  // What is sent from gather(true) to gather(false) may leave together: packets are made of it, not of each message.
+  // Messages sent between gather(true) and gather(false) may share packets (like TCP_CORK).
   virtual void gather(bool /*on*/) {}
-  // MQTT filter; retained messages follow, whoever sent them. Valid for the current session only. The options are those
-  // of MQTT 5, 3.8.3.1.
+  // MQTT topic filter; retained messages follow, including this client's own. Valid for the current session only. For
+  // the options see MQTT 5, 3.8.3.1.
   virtual void subscribe(const std::string& filter, int qos, SubscribeOptions options = {}) = 0;
 };
 

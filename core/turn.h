@@ -1,5 +1,5 @@
-// Turn: decide, commit, send. What one turn of the loop changes goes into one transaction; only then do that turn's
-// messages and other effects leave. Nothing in core sends or touches the runtime but through a Turn.
+// Turn: decide, commit, send. All changes of one turn of the loop go into one transaction; the turn's messages and
+// other side effects happen only after it. Nothing in core sends or touches the runtime except through a Turn.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,12 @@ class Turn {
   Turn(Store& store, Transport& transport) : store_(store), transport_(transport) {}
 
   Store& store() { return store_; }
-  // Leaves after this turn's commit; dropped when the link is down then.
+  // Sent after this turn's commit; dropped if the link is down then.
   void send(Message message);
-  // Runs after this turn's commit, in the order given, between sends in that order. May stage more.
+  // Runs after this turn's commit, in order with the sends. May stage more changes.
   void after_commit(std::function<void()> effect);
-  // Ends the turn: commits, then runs the effects; again while these staged more. An error is the store's: the
-  // effects are dropped and the program must end.
+  // Ends the turn: commits, then runs the effects; repeats while these add more. An error comes from the store: the
+  // effects are dropped and the program must exit.
   Status finish();
   // Messages handed to the transport so far.
   std::uint64_t sent() const { return sent_; }

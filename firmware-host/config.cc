@@ -61,19 +61,19 @@ void read_broker(FieldReader& reader, BrokerSettings& out) {
 }
 
 void read_log(FieldReader& reader, Level& level, LogFormat& format) {
-  static constexpr std::array kLevels{Word<Level>{"debug", Level::debug}, Word<Level>{"info", Level::info},
-                                      Word<Level>{"warn", Level::warn}, Word<Level>{"error", Level::error}};
-  static constexpr std::array kFormats{Word<LogFormat>{"text", LogFormat::text},
-                                       Word<LogFormat>{"json", LogFormat::json}};
-  reader.read_word("level", kLevels, level);
-  reader.read_word("format", kFormats, format);
+  static constexpr std::array kLevels{EnumName<Level>{"debug", Level::debug}, EnumName<Level>{"info", Level::info},
+                                      EnumName<Level>{"warn", Level::warn}, EnumName<Level>{"error", Level::error}};
+  static constexpr std::array kFormats{EnumName<LogFormat>{"text", LogFormat::text},
+                                       EnumName<LogFormat>{"json", LogFormat::json}};
+  reader.read_enum("level", kLevels, level);
+  reader.read_enum("format", kFormats, format);
 }
 
 void read_client(FieldReader& reader, const std::vector<ClientSettings>& before, ClientSettings& out) {
   using Role = ClientSettings::Role;
-  static constexpr std::array kRoles{Word<Role>{"node", Role::node}, Word<Role>{"operator", Role::operator_}};
+  static constexpr std::array kRoles{EnumName<Role>{"node", Role::node}, EnumName<Role>{"operator", Role::operator_}};
   if (reader.require("identity", kNameForm)) read_name(reader, "identity", out.identity);
-  if (reader.require("role", "node or operator")) reader.read_word("role", kRoles, out.role);
+  if (reader.require("role", "node or operator")) reader.read_enum("role", kRoles, out.role);
   reader.read_checked("password", out.password, is_not_empty, "a password");
   read_path(reader, "password_file", out.password_file);
   if (reader.has("password") && reader.has("password_file")) {

@@ -45,8 +45,8 @@ Result<std::unique_ptr<Plugin>> InterPodAffinity::make(const Json& args, Handle&
   FieldReader reader(args.is_null() ? none : args, "args", findings);
   Arguments arguments;
   std::string type;
-  reader.read_word("apiVersion", {"kubescheduler.config.k8s.io/v1"}, type);
-  reader.read_word("kind", {"InterPodAffinityArgs"}, type);
+  reader.read_enum("apiVersion", {"kubescheduler.config.k8s.io/v1"}, type);
+  reader.read_enum("kind", {"InterPodAffinityArgs"}, type);
   reader.read_int32("hardPodAffinityWeight", arguments.hard_pod_affinity_weight, 0, 100);
   reader.read_bool("ignorePreferredTermsOfExistingPods", arguments.ignore_preferred_terms_of_existing_pods);
   reader.finish();

@@ -12,9 +12,9 @@ namespace {
 
 using Type = ScoringStrategy::Type;
 
-constexpr std::array kTypes{Word<Type>{"LeastAllocated", Type::least_allocated},
-                            Word<Type>{"MostAllocated", Type::most_allocated},
-                            Word<Type>{"RequestedToCapacityRatio", Type::requested_to_capacity_ratio}};
+constexpr std::array kTypes{EnumName<Type>{"LeastAllocated", Type::least_allocated},
+                            EnumName<Type>{"MostAllocated", Type::most_allocated},
+                            EnumName<Type>{"RequestedToCapacityRatio", Type::requested_to_capacity_ratio}};
 // The configuration counts scores from 0 to 10, the framework to 100.
 constexpr std::int32_t kMaxShapeScore = 10;
 
@@ -53,7 +53,7 @@ void read_shape(FieldReader& reader, std::vector<ShapePoint>& out) {
 
 void read_strategy(FieldReader& reader, ScoringStrategy& out) {
   if (reader.require("type", "LeastAllocated, MostAllocated or RequestedToCapacityRatio")) {
-    reader.read_word("type", kTypes, out.type);
+    reader.read_enum("type", kTypes, out.type);
   }
   read_resources(reader, 100, true, out.resources);
   const bool by_ratio = out.type == Type::requested_to_capacity_ratio;
@@ -112,8 +112,8 @@ Json to_json(const std::vector<ScoredResource>& resources) {
 
 Json to_json(const FitArguments& arguments) {
   Json strategy = to_json(arguments.strategy.resources);
-  for (const Word<Type>& word : kTypes) {
-    if (word.value == arguments.strategy.type) strategy.set("type", std::string(word.text));
+  for (const EnumName<Type>& name : kTypes) {
+    if (name.value == arguments.strategy.type) strategy.set("type", std::string(name.text));
   }
   if (arguments.strategy.type == Type::requested_to_capacity_ratio) {
     Json shape = Json::array();

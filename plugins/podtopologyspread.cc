@@ -87,8 +87,8 @@ std::vector<TopologySpreadConstraint> system_constraints() {
   return {host, zone};
 }
 
-constexpr std::array<Word<bool>, 2> kActions{{{"DoNotSchedule", false}, {"ScheduleAnyway", true}}};
-constexpr std::array<Word<bool>, 2> kPolicies{{{"Honor", true}, {"Ignore", false}}};
+constexpr std::array<EnumName<bool>, 2> kActions{{{"DoNotSchedule", false}, {"ScheduleAnyway", true}}};
+constexpr std::array<EnumName<bool>, 2> kPolicies{{{"Honor", true}, {"Ignore", false}}};
 
 // apis/config/validation ValidatePodTopologySpreadArgs.
 TopologySpreadConstraint read_constraint(FieldReader& reader) {
@@ -101,15 +101,15 @@ TopologySpreadConstraint read_constraint(FieldReader& reader) {
                         "a label key, as topology.kubernetes.io/zone");
   }
   if (reader.require("whenUnsatisfiable", "DoNotSchedule or ScheduleAnyway")) {
-    reader.read_word("whenUnsatisfiable", kActions, constraint.schedule_anyway);
+    reader.read_enum("whenUnsatisfiable", kActions, constraint.schedule_anyway);
   }
   if (reader.has("labelSelector")) {
     reader.error("labelSelector", "a default constraint has none: it is deduced for each pod; remove it");
   }
   std::int32_t min_domains = 1;
   if (reader.read_int32("minDomains", min_domains, 1)) constraint.min_domains = min_domains;
-  reader.read_word("nodeAffinityPolicy", kPolicies, constraint.honor_node_affinity);
-  reader.read_word("nodeTaintsPolicy", kPolicies, constraint.honor_node_taints);
+  reader.read_enum("nodeAffinityPolicy", kPolicies, constraint.honor_node_affinity);
+  reader.read_enum("nodeTaintsPolicy", kPolicies, constraint.honor_node_taints);
   reader.read_list("matchLabelKeys", constraint.match_label_keys);  // without effect: the selector is deduced
   return constraint;
 }
@@ -140,12 +140,12 @@ bool is_repeated(const std::vector<TopologySpreadConstraint>& constraints, const
 }
 
 PodTopologySpread::Arguments read_arguments(FieldReader& reader) {
-  constexpr std::array<Word<bool>, 2> kDefaulting{{{"System", true}, {"List", false}}};
+  constexpr std::array<EnumName<bool>, 2> kDefaulting{{{"System", true}, {"List", false}}};
   PodTopologySpread::Arguments arguments;
   std::string type;
-  reader.read_word("apiVersion", {"kubescheduler.config.k8s.io/v1"}, type);
-  reader.read_word("kind", {"PodTopologySpreadArgs"}, type);
-  reader.read_word("defaultingType", kDefaulting, arguments.system_defaults);
+  reader.read_enum("apiVersion", {"kubescheduler.config.k8s.io/v1"}, type);
+  reader.read_enum("kind", {"PodTopologySpreadArgs"}, type);
+  reader.read_enum("defaultingType", kDefaulting, arguments.system_defaults);
   reader.read_each("defaultConstraints", [&arguments](FieldReader& item) {
     TopologySpreadConstraint constraint = read_constraint(item);
     if (is_repeated(arguments.default_constraints, constraint)) {

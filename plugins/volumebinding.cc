@@ -184,8 +184,8 @@ Result<VolumeBinding::Arguments> read_arguments(const Json& args) {
   FieldReader reader(args.is_null() ? none : args, "args", findings);
   VolumeBinding::Arguments arguments;
   std::string type;
-  reader.read_word("apiVersion", {"kubescheduler.config.k8s.io/v1"}, type);
-  reader.read_word("kind", {"VolumeBindingArgs"}, type);
+  reader.read_enum("apiVersion", {"kubescheduler.config.k8s.io/v1"}, type);
+  reader.read_enum("kind", {"VolumeBindingArgs"}, type);
   reader.read_int64("bindTimeoutSeconds", arguments.bind_timeout_seconds, 0, INT32_MAX);
   if (reader.has("shape")) reader.rule("shape", "not supported: the feature StorageCapacityScoring is off; remove it");
   reader.finish();

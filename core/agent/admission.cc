@@ -22,10 +22,10 @@ void check_resources(const Demand& demand, const Offer& offer, const std::vector
   const auto pods = static_cast<std::int64_t>(held.size());
   std::vector<InsufficientResource> missing;
   fits_resources(demand.requests, used, pods, offer.allocatable, missing);
-  for (const InsufficientResource& lack : missing) {
-    const std::string name(lack.name);
-    const std::int64_t free = std::max<std::int64_t>(0, lack.capacity - lack.used);
-    reasons.push_back("insufficient " + name + ": " + show_amount(name, lack.requested) + " asked, " +
+  for (const InsufficientResource& resource : missing) {
+    const std::string name(resource.name);
+    const std::int64_t free = std::max<std::int64_t>(0, resource.capacity - resource.used);
+    reasons.push_back("insufficient " + name + ": " + show_amount(name, resource.requested) + " asked, " +
                       show_amount(name, free) + " free");
   }
 }

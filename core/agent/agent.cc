@@ -7,7 +7,7 @@ namespace berth {
 
 namespace {
 
-// FNV-1a, 64 bit (Fowler, Noll, Vo): tells machines apart that were cloned together with their seed.
+// FNV-1a, 64 bit (Fowler, Noll, Vo): makes machines differ that were cloned together with their seed.
 std::uint64_t hash(std::string_view text) {
   std::uint64_t value = 0xcbf29ce484222325u;
   for (const char c : text) value = (value ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
@@ -66,7 +66,7 @@ Status Agent::start() {
   return turn_.finish();
 }
 
-// N5: at every reboot. What the slots had prepared is undone; their tags are returned.
+// N5: a reboot ends the promises. Undoes what their slots had prepared, and returns the tags.
 std::set<Tag> Agent::end_promises_of_another_boot(const std::string& boot_id) {
   std::set<Tag> ended;
   if (boot_id == config_.boot_id) return ended;
@@ -82,13 +82,13 @@ std::set<Tag> Agent::end_promises_of_another_boot(const std::string& boot_id) {
   return ended;
 }
 
-// N0 and the sweep of every start are one thing: before the first boot is over no slot names anything.
+// Also implements N0: at the first boot no slots exist yet, so the sweep stops everything.
 void Agent::sweep(const std::set<Tag>& ended) {
   for (const Tag& tag : runtime_.list()) {
-    if (ended.contains(tag)) continue;  // undone already
+    if (ended.contains(tag)) continue;  // already being undone
     const auto slot = state_.slots.find(tag.uid);
     if (slot != state_.slots.end() && slot->second.epoch == tag.epoch) continue;
-    log_.write(Level::warn, "stopping what no slot names", {{"uid", tag.uid}, {"epoch", to_text(tag.epoch)}});
+    log_.write(Level::warn, "stopping a workload without a slot", {{"uid", tag.uid}, {"epoch", to_text(tag.epoch)}});
     sweeping_.insert(tag);
     turn_.after_commit([this, tag] { runtime_.stop(tag, kDefaultGraceMs); });
   }
@@ -96,7 +96,7 @@ void Agent::sweep(const std::set<Tag>& ended) {
 
 void Agent::swept() {
   if (state_.incarnation.empty()) {
-    // Only now: an agent that ends in the middle of N0 must begin it anew.
+    // Only now: an agent that exits in the middle of N0 must start it again.
     state_.incarnation = random_.hex_id();
     turn_.store().put(Table::meta, std::string(kIncarnationKey), encode_text(state_.incarnation));
     log_.write(Level::info, "first boot of this store", {{"incarnation", state_.incarnation}});
@@ -122,7 +122,7 @@ void Agent::resume(const std::string& uid) {
 
 void Agent::on_message(const Message& message) {
   if (message.topic != topics_.node_requests(config_.node)) {
-    log_.write(Level::warn, "message on a topic that is not mine", {{"topic", message.topic}});
+    log_.write(Level::warn, "message on an unexpected topic", {{"topic", message.topic}});
     return;
   }
   for (const Result<Request>& request : decode_requests(message.payload)) on_request(request);
@@ -134,11 +134,12 @@ void Agent::on_request(const Result<Request>& request) {
     return;
   }
   if (!config_.gateway.empty() && request->gateway != config_.gateway) {
-    log_.write(Level::warn, "request dropped", {{"why", "gateway: " + request->gateway + " is not mine"}});
+    log_.write(Level::warn, "request dropped",
+               {{"why", "gateway: expected " + config_.gateway + ", got " + request->gateway}});
     return;
   }
   if (!is_ready()) {
-    log_.write(Level::debug, "request dropped", {{"why", "still sweeping"}});
+    log_.write(Level::debug, "request dropped", {{"why", "still stopping workloads without a slot"}});
     return;
   }
   carry_out(*request);
@@ -149,7 +150,7 @@ void Agent::on_link(bool up) {
   link_up_ = up;
   if (!up) {
     timers_.cancel(heartbeat_);
-    // The next session's number must be known before its will is given, so it is taken now.
+    // The will is set before the next connection, so the session number must be allocated now.
     ++session_;
     save_session();
     return;
@@ -161,8 +162,8 @@ void Agent::save_session() {
   turn_.store().put(Table::meta, std::string(kSessionKey), encode_text(std::to_string(session_)));
 }
 
-// Everything that is said once per session. The gateway resends and compares when it sees the birth, so the
-// subscription comes first.
+// Publishes everything that is sent once per session. The gateway resends requests and compares slots when it sees the
+// birth message, so the subscription comes first.
 void Agent::announce() {
   turn_.after_commit([this] {
     if (transport_.is_up()) transport_.subscribe(topics_.node_requests(config_.node), 1);
@@ -170,26 +171,26 @@ void Agent::announce() {
   report();
   Message birth;
   birth.topic = topics_.node_presence(config_.node);
-  birth.payload = presence_payload(speaker(), true);
+  birth.payload = presence_payload(session(), true);
   birth.retain = true;
   turn_.send(std::move(birth));
-  for (const std::string& key : std::exchange(unsaid_, {})) publish_clear(key);
+  for (const std::string& key : std::exchange(pending_clears_, {})) publish_clear(key);
   beat();
 }
 
 void Agent::report() {
-  Message facts;
-  facts.topic = topics_.node_state(config_.node);
-  facts.payload = node_state_payload(speaker(), ++state_sequence_, config_);
-  facts.retain = true;
-  turn_.send(std::move(facts));
+  Message state;
+  state.topic = topics_.node_state(config_.node);
+  state.payload = node_state_payload(session(), ++state_sequence_, config_);
+  state.retain = true;
+  turn_.send(std::move(state));
   for (const auto& [uid, slot] : state_.slots) publish_pod(uid);
 }
 
 void Agent::beat() {
   Message message;
   message.topic = topics_.node_heartbeat(config_.node);
-  message.payload = heartbeat_payload(speaker(), ++heartbeat_sequence_);
+  message.payload = heartbeat_payload(session(), ++heartbeat_sequence_);
   message.qos = 0;
   turn_.send(std::move(message));
   timers_.cancel(heartbeat_);
@@ -201,19 +202,19 @@ void Agent::publish_pod(const std::string& uid) {
   if (!link_up_ || live.key.empty()) return;
   Message message;
   message.topic = topics_.node_pod(config_.node, live.key);
-  message.payload = pod_status_payload(speaker(), uid, state_.slots.at(uid), live.status);
+  message.payload = pod_status_payload(session(), uid, state_.slots.at(uid), live.status);
   message.retain = true;
   turn_.send(std::move(message));
 }
 
 void Agent::publish_clear(const std::string& key) {
   if (key.empty()) return;
-  // A pod of the same name but another uid may be here already: then its status stands in that place.
-  const auto heir =
+  // A pod with the same name but another uid may have a slot already: then publish its status instead.
+  const auto successor =
       std::find_if(live_.begin(), live_.end(), [&](const auto& entry) { return entry.second.key == key; });
-  if (heir != live_.end()) return publish_pod(heir->first);
+  if (successor != live_.end()) return publish_pod(successor->first);
   if (!link_up_) {
-    unsaid_.insert(key);
+    pending_clears_.insert(key);
     return;
   }
   Message message;
@@ -225,7 +226,7 @@ void Agent::publish_clear(const std::string& key) {
 Message Agent::will() const {
   Message message;
   message.topic = topics_.node_presence(config_.node);
-  message.payload = presence_payload(speaker(), false);
+  message.payload = presence_payload(session(), false);
   message.retain = true;
   return message;
 }

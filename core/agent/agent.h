@@ -1,7 +1,6 @@
-// Agent: the device side of the handshake, a state machine over Store and Runtime (rules N0-N5, P10 of
-// core/handshake/rules.md).
-// Owns nothing that sleeps: the host feeds messages, link changes and due timers, and ends each turn.
-// agent.cc starts, sweeps and reports; agent_slots.cc carries requests and the runtime's words out.
+// Agent: the device side of the handshake, a state machine over Store and Runtime (core/handshake/rules.md N0-N5, P10).
+// It never blocks: the host passes in messages, link changes and due timers, and ends each turn.
+// agent.cc: start, sweep and reports; agent_slots.cc: requests and the runtime's notifications.
 #pragma once
 
 #include <cstdint>
@@ -36,10 +35,10 @@ class Agent final : public Transport::Handler, public Runtime::Handler {
  public:
   static constexpr std::size_t kMaxSlots = 512;
   static constexpr std::size_t kMaxManifestBytes = 56 * 1024;  // so that one slot always fits a page of Slots
-  static constexpr std::size_t kMaxStatusBytes = 16 * 1024;    // of one workload, as the runtime observes it
-  static constexpr Millis kDefaultGraceMs = 30'000;            // of a workload whose manifest cannot be read any more
+  static constexpr std::size_t kMaxStatusBytes = 16 * 1024;    // of one workload, as observed by the runtime
+  static constexpr Millis kDefaultGraceMs = 30'000;            // of a workload whose manifest cannot be read
 
-  // Everything given outlives the agent. `seed` must come from a true source of randomness on a device.
+  // All references must outlive the agent. On a device, `seed` must come from a true random source.
   Agent(AgentConfig config, const Clock& clock, Transport& transport, Store& store, Runtime& runtime, Timers& timers,
         Log& log, std::uint64_t seed);
   ~Agent() override;
@@ -47,10 +46,10 @@ class Agent final : public Transport::Handler, public Runtime::Handler {
   Agent& operator=(const Agent&) = delete;
 
   // Reads the store, runs N0 (first boot of a store: everything tagged is stopped before any answer) or the start-up
-  // sweep, resumes slots, and ends its turn. Called once, before the transport connects. An error means that the store
-  // cannot be read (it names table and key) or written; the program must end.
+  // sweep, resumes slots, and ends the turn. Called once, before the transport connects. An error means that the store
+  // cannot be read (then it names table and key) or written; the program must exit.
   Status start();
-  // Ends the turn: commit, then messages and runtime effects. An error: the program must end and start anew.
+  // Ends the turn: commit, then messages and runtime calls. After an error the program must be restarted.
   Status finish_turn() { return turn_.finish(); }
 
   void on_message(const Message& message) override;
@@ -59,32 +58,32 @@ class Agent final : public Transport::Handler, public Runtime::Handler {
   void on_status(const Tag& tag, const std::string& status, bool finished) override;
   void on_stopped(const Tag& tag) override;
 
-  // The last will to give to the transport whenever it connects: presence offline, of the session that is coming (link
-  // down) or present (link up).
+  // The MQTT will for the transport's next connection: presence offline, with the next session (link down) or the
+  // current one (link up).
   Message will() const;
-  // Presence offline, on a clean shutdown; workloads keep running. The turn must be finished after it.
+  // Publishes presence offline, on a clean shutdown; workloads keep running. The turn must be finished afterwards.
   void say_goodbye();
 
-  // False while what no slot names is being swept: until then nothing is answered (N0).
+  // False while workloads without a slot are being stopped: until then no request is answered (N0).
   bool is_ready() const { return started_ && sweeping_.empty(); }
   // For status, tests and the simulator's invariants.
   const NodeState& state() const { return state_; }
 
  private:
-  // Where an answer goes that leaves later than the turn of its request.
-  struct Asker {
+  // The addressee of an answer that is sent after the turn of its request.
+  struct ReplyTo {
     std::string gateway;
     GatewayId id;
     Epoch epoch;
   };
-  // What belongs to a slot and is not durable.
+  // The volatile part of a slot.
   struct Live {
     std::string key;  // "<namespace>/<name>"
     Demand demand;
     Millis grace_ms = kDefaultGraceMs;
-    std::string status;           // as the runtime last observed it, JSON text
-    std::optional<Asker> asker;   // of PreBind
-    std::vector<Asker> releases;  // Release requests to be answered when the stop is over
+    std::string status;               // as last observed by the runtime, JSON text
+    std::optional<ReplyTo> pre_bind;  // the PreBind to answer once prepared
+    std::vector<ReplyTo> releases;    // the Release requests to answer once stopped
     Timers::Id promise = 0;
   };
 
@@ -98,10 +97,10 @@ class Agent final : public Transport::Handler, public Runtime::Handler {
   void beat();
   void publish_pod(const std::string& uid);
   void publish_clear(const std::string& key);
-  Speaker speaker() const { return {state_.incarnation, config_.boot_id, session_}; }
+  AgentSession session() const { return {state_.incarnation, config_.boot_id, session_}; }
   void save_session();
 
-  // agent_slots.cc: requests and the runtime's words, carried out
+  // agent_slots.cc: requests and the runtime's notifications
   void on_request(const Result<Request>& request);
   void carry_out(const Request& request);
   void save(const Request& request, const NodeDecision& decision, const std::vector<std::string>& dropped);
@@ -114,11 +113,11 @@ class Agent final : public Transport::Handler, public Runtime::Handler {
   void forget_live(const std::string& uid);
   void undo_after_commit(const Tag& tag);
   void prepare(const Tag& tag);
-  void launch(const Tag& tag, std::optional<Asker> asker);
+  void launch(const Tag& tag, std::optional<ReplyTo> reply_to);
   void stop(const Tag& tag);
   void arm_promise(const std::string& uid);
   void end_promise(const Tag& tag);
-  void answer(const Asker& to, AnswerType type, const std::string& uid, const std::string& reason);
+  void answer(const ReplyTo& to, AnswerType type, const std::string& uid, const std::string& reason);
   void send_answer(const std::string& gateway, const Answer& answer);
   // The slot of this tag in this state, or null.
   Slot* find_slot(const Tag& tag, SlotState state);
@@ -136,10 +135,10 @@ class Agent final : public Transport::Handler, public Runtime::Handler {
   Outbox<Answer> answers_;
   NodeState state_;
   std::map<std::string, Live> live_;         // by pod uid, as state_.slots
-  std::optional<Live> admitted_;             // what admission read of the request in hand
-  std::set<Tag> sweeping_;                   // being stopped because no slot names it
-  std::set<std::string> waiting_to_resume_;  // pods of whom another epoch is still swept
-  std::set<std::string> unsaid_;             // pods whose retained status must be cleared when the link is up
+  std::optional<Live> admitted_;             // decoded by admission from the current request
+  std::set<Tag> sweeping_;                   // being stopped because no slot has it
+  std::set<std::string> waiting_to_resume_;  // pods of which another epoch is still being stopped
+  std::set<std::string> pending_clears_;     // pods whose retained status must be cleared when the link is up
   Listing listing_;
   std::uint64_t session_ = 0;
   std::uint64_t state_sequence_ = 0;

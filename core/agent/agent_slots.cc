@@ -28,7 +28,7 @@ Agent::Live Agent::live_of(const Pod& pod, const std::vector<BoundVolume>& volum
   return live;
 }
 
-// A manifest of a stored slot that this version cannot read any more: it still can be stopped.
+// The manifest of a stored slot. If this version cannot read it, the workload can still be stopped.
 Agent::Live Agent::read_manifest(const std::string& pod, const std::vector<BoundVolume>& volumes) {
   const Result<Json> json = Json::parse(pod);
   const Result<Pod> decoded = json ? decode_accepted_pod(*json) : Result<Pod>(json.error());
@@ -40,7 +40,8 @@ Agent::Live Agent::read_manifest(const std::string& pod, const std::vector<Bound
 }
 
 Status Agent::admit_request(const Request& request) {
-  if (request.pod.size() > kMaxManifestBytes) return Status::unschedulable("pod: over 56 KiB");
+  if (request.pod.size() > kMaxManifestBytes)
+    return Status::unschedulable("pod: must be at most 56 KiB, got " + std::to_string(request.pod.size()) + " bytes");
   if (state_.slots.size() >= kMaxSlots && !state_.slots.contains(request.uid)) {
     return Status::unschedulable("too many pods: this agent holds at most " + std::to_string(kMaxSlots));
   }
@@ -48,9 +49,9 @@ Status Agent::admit_request(const Request& request) {
   if (!json) return json.error();
   Result<Pod> pod = decode_pod(*json, nullptr);
   if (!pod) return pod.error();
-  // The status topic is named after it: without both levels it would be another topic.
+  // The status topic contains the namespace as a level, so it must be valid and not empty.
   if (!is_valid_name(pod->metadata.namespace_)) {
-    return Status::error("metadata.namespace: is missing or no name");
+    return Status::error("metadata.namespace: must be a name: lower-case letters, digits, '.' and '-'");
   }
   set_defaults(*pod);
   admitted_ = live_of(*pod, request.volumes);
@@ -63,7 +64,8 @@ Status Agent::admit_request(const Request& request) {
 
 void Agent::carry_out(const Request& request) {
   admitted_.reset();
-  const NodeDecision decision = decide(state_, request, [this](const Request& asked) { return admit_request(asked); });
+  const NodeDecision decision =
+      decide(state_, request, [this](const Request& pre_bind) { return admit_request(pre_bind); });
   const auto slot = state_.slots.find(request.uid);
   const Tag older{request.uid, slot == state_.slots.end() ? Epoch{} : slot->second.epoch};
   const std::vector<std::string> dropped = apply(state_, request, decision);
@@ -77,12 +79,12 @@ void Agent::carry_out(const Request& request) {
     undo_after_commit(older);
     forget_live(request.uid);
   }
-  const Asker asker{request.gateway, request.gateway_id, request.epoch};
+  const ReplyTo reply_to{request.gateway, request.gateway_id, request.epoch};
   if (decision.event) carry_out_event(request, *decision.event);
   if (decision.answer_when_stopped) {
-    std::vector<Asker>& releases = live_.at(request.uid).releases;
-    std::erase_if(releases, [&](const Asker& known) { return known.epoch == request.epoch; });
-    releases.push_back(asker);
+    std::vector<ReplyTo>& releases = live_.at(request.uid).releases;
+    std::erase_if(releases, [&](const ReplyTo& known) { return known.epoch == request.epoch; });
+    releases.push_back(reply_to);
   }
   if (decision.answer) {
     send_answer(request.gateway, *decision.answer);
@@ -91,16 +93,16 @@ void Agent::carry_out(const Request& request) {
     if (request.report) report();
   } else if (const Slot* preparing = find_slot({request.uid, request.epoch}, SlotState::preparing);
              preparing != nullptr && request.type == RequestType::pre_bind) {
-    live_.at(request.uid).asker = asker;  // the last who asked is answered when it is prepared
+    live_.at(request.uid).pre_bind = reply_to;  // the latest request is answered once prepared
   }
 }
 
-// Stages what the decision made durable; one commit with whatever else this turn does.
+// Stages what the decision makes durable, in one commit with the rest of the turn.
 void Agent::save(const Request& request, const NodeDecision& decision, const std::vector<std::string>& dropped) {
   Store& store = turn_.store();
   if (decision.adopt) {
     store.put(Table::meta, std::string(kGatewayKey), encode(state_.gateway));
-    log_.write(Level::info, "gateway obeyed",
+    log_.write(Level::info, "gateway adopted",
                {{"term", std::to_string(state_.gateway.term)}, {"store", state_.gateway.store_id}});
   }
   if (decision.floor) store.put(Table::meta, std::string(kFloorKey), encode(state_.floor));
@@ -126,8 +128,9 @@ void Agent::carry_out_event(const Request& request, SlotEvent event) {
       break;
     case SlotEvent::bind:
       timers_.cancel(live_.at(tag.uid).promise);
-      turn_.after_commit(
-          [this, tag, asker = Asker{request.gateway, request.gateway_id, request.epoch}] { launch(tag, asker); });
+      turn_.after_commit([this, tag, reply_to = ReplyTo{request.gateway, request.gateway_id, request.epoch}] {
+        launch(tag, reply_to);
+      });
       break;
     case SlotEvent::release: turn_.after_commit([this, tag] { stop(tag); }); break;
     default: CHECK(false);
@@ -163,11 +166,11 @@ Slot* Agent::find_slot(const Tag& tag, SlotState state) {
   return found ? &slot->second : nullptr;
 }
 
-// Effects look again before they act: the slot may have moved on in the turn that set them.
+// Effects check the slot again before they act: it may have changed later in the same turn.
 void Agent::prepare(const Tag& tag) {
   const Slot* slot = find_slot(tag, SlotState::preparing);
   if (slot == nullptr) return;
-  // Copies: the runtime may answer before it returns, and the slot may go.
+  // Copies, since the runtime may answer before prepare() returns, which may remove the slot.
   const std::string pod = slot->pod;
   const std::vector<BoundVolume> volumes = slot->volumes;
   runtime_.prepare(tag, pod, volumes);
@@ -176,21 +179,21 @@ void Agent::prepare(const Tag& tag) {
 void Agent::on_prepared(const Tag& tag, Status status) {
   Slot* slot = find_slot(tag, SlotState::preparing);
   if (slot == nullptr) return;
-  const std::optional<Asker> asker = live_.at(tag.uid).asker;
+  const std::optional<ReplyTo> reply_to = live_.at(tag.uid).pre_bind;
   if (status.is_success()) {
     slot->state = apply(slot->state, SlotEvent::prepared);
     save_slot(tag.uid);
-    if (asker) answer(*asker, AnswerType::pre_bound, tag.uid, {});
+    if (reply_to) answer(*reply_to, AnswerType::pre_bound, tag.uid, {});
     publish_pod(tag.uid);
     return;
   }
   drop_slot(tag.uid, SlotEvent::failed);
   undo_after_commit(tag);
-  if (asker) answer(*asker, AnswerType::rejected, tag.uid, "cannot prepare: " + status.message());
+  if (reply_to) answer(*reply_to, AnswerType::rejected, tag.uid, "cannot prepare: " + status.message());
 }
 
-// The slot is running, durably. The held child becomes durable before it may go; Bound leaves after both.
-void Agent::launch(const Tag& tag, std::optional<Asker> asker) {
+// The slot is durably running. The handle of the stopped child is made durable before go(); Bound is sent after both.
+void Agent::launch(const Tag& tag, std::optional<ReplyTo> reply_to) {
   const Slot* slot = find_slot(tag, SlotState::running);
   if (slot == nullptr) return;
   const std::string pod = slot->pod;
@@ -209,7 +212,7 @@ void Agent::launch(const Tag& tag, std::optional<Asker> asker) {
       });
     }
   }
-  if (asker) answer(*asker, AnswerType::bound, tag.uid, {});
+  if (reply_to) answer(*reply_to, AnswerType::bound, tag.uid, {});
 }
 
 void Agent::on_status(const Tag& tag, const std::string& status, bool finished) {
@@ -219,7 +222,8 @@ void Agent::on_status(const Tag& tag, const std::string& status, bool finished) 
   if (json && json->is_object()) {
     live_.at(tag.uid).status = status;
   } else {
-    log_.write(Level::error, "runtime gave a status that is no object of at most 16 KiB", {{"uid", tag.uid}});
+    log_.write(Level::error, "invalid status from the runtime, expected a JSON object of at most 16 KiB",
+               {{"uid", tag.uid}});
   }
   if (running != nullptr && finished) {
     running->state = apply(running->state, SlotEvent::exited);
@@ -243,13 +247,13 @@ void Agent::on_stopped(const Tag& tag) {
     return;
   }
   if (find_slot(tag, SlotState::stopping) == nullptr) return;
-  const std::vector<Asker> releases = std::move(live_.at(tag.uid).releases);
+  const std::vector<ReplyTo> releases = std::move(live_.at(tag.uid).releases);
   drop_slot(tag.uid, SlotEvent::stopped);
-  for (const Asker& asker : releases) answer(asker, AnswerType::released, tag.uid, {});
+  for (const ReplyTo& reply_to : releases) answer(reply_to, AnswerType::released, tag.uid, {});
 }
 
-// N5. The deadline stands on the boot clock, so an agent that restarts does not lengthen it; should that clock have
-// gone back, what remains is still bounded by the promise itself.
+// N5. The deadline is on the boot clock, so a restart of the agent does not extend it; should that clock have gone
+// back, the remaining time is still bounded by the promise itself.
 void Agent::arm_promise(const std::string& uid) {
   Slot& slot = state_.slots.at(uid);
   const Tag tag{uid, slot.epoch};
@@ -258,14 +262,15 @@ void Agent::arm_promise(const std::string& uid) {
 }
 
 void Agent::end_promise(const Tag& tag) {
-  const bool held = find_slot(tag, SlotState::preparing) != nullptr || find_slot(tag, SlotState::prepared) != nullptr;
-  if (!held) return;
-  log_.write(Level::info, "promise ended", {{"pod", live_.at(tag.uid).key}, {"epoch", to_text(tag.epoch)}});
+  const bool promised =
+      find_slot(tag, SlotState::preparing) != nullptr || find_slot(tag, SlotState::prepared) != nullptr;
+  if (!promised) return;
+  log_.write(Level::info, "promise expired", {{"pod", live_.at(tag.uid).key}, {"epoch", to_text(tag.epoch)}});
   drop_slot(tag.uid, SlotEvent::undo);
   undo_after_commit(tag);
 }
 
-void Agent::answer(const Asker& to, AnswerType type, const std::string& uid, const std::string& reason) {
+void Agent::answer(const ReplyTo& to, AnswerType type, const std::string& uid, const std::string& reason) {
   Answer answer(type);
   answer.incarnation = state_.incarnation;
   answer.gateway_id = to.id;
@@ -278,13 +283,13 @@ void Agent::answer(const Asker& to, AnswerType type, const std::string& uid, con
 void Agent::send_answer(const std::string& gateway, const Answer& answer) {
   Message message;
   message.topic = topics_.answers(gateway, config_.node);
-  Answer said = answer;
-  // Gateways of two stores may have given two pods one epoch.
+  Answer sent = answer;
+  // Two gateway stores may have given the same epoch to different pods; then the uid is needed.
   const bool is_shared = std::any_of(state_.slots.begin(), state_.slots.end(), [&answer](const auto& slot) {
     return slot.second.epoch == answer.epoch && slot.first != answer.uid;
   });
-  said.epoch_alone = !is_shared && (answer.type == AnswerType::pre_bound || answer.type == AnswerType::bound);
-  answers_.send(std::move(message), std::move(said));
+  sent.epoch_alone = !is_shared && (answer.type == AnswerType::pre_bound || answer.type == AnswerType::bound);
+  answers_.send(std::move(message), std::move(sent));
 }
 
 }  // namespace berth

@@ -4,11 +4,11 @@ namespace berth {
 
 namespace {
 
-// What a slot adds to a page: names, braces and its widest state word, with room to spare.
+// An upper bound of the bytes that a slot adds to a page, including member names and the longest state name.
 std::size_t bytes_of(const std::string& uid, const Slot& slot) {
   std::size_t bytes = uid.size() + slot.pod.size() + 160;
-  for (const BoundVolume& bound_volume : slot.volumes) {
-    bytes += bound_volume.claim.size() + bound_volume.volume.size() + bound_volume.path.size() + 48;
+  for (const BoundVolume& bound : slot.volumes) {
+    bytes += bound.claim.size() + bound.volume.size() + bound.path.size() + 48;
   }
   return bytes;
 }

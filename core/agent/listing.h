@@ -1,5 +1,5 @@
-// Listing: answers List with Slots, page by page. One listing tells of the slots there were at its first page, with
-// the state they have when their page is asked for: a slot that moved between two pages is in neither twice nor lost.
+// Listing: answers List with Slots, page by page. A listing has the slots that existed at its first page, each with its
+// state when its page is requested: no slot is listed twice or missed when others go in between.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,18 @@ namespace berth {
 
 class Listing {
  public:
-  static constexpr std::size_t kPageBytes = 58 * 1024;  // of 64 KiB that a payload may have
+  static constexpr std::size_t kPageBytes = 58 * 1024;  // a payload may have 64 KiB
 
-  // The page asked for; once more when it is asked once more. A page of a listing that this agent no longer knows (it
-  // restarted), or beyond the last, is answered by page 0 of a new listing under the same id.
+  // The requested page; may be requested repeatedly. A page of a listing that this agent no longer knows (it
+  // restarted), or a page beyond the last, is answered with page 0 of a new listing with the same id.
   Answer page(const NodeState& state, const Request& request);
 
  private:
   void start(const NodeState& state, std::uint64_t list_id);
 
   std::uint64_t list_id_ = 0;
-  GatewayId asked_by_;                                               // two gateways may use one id
-  std::vector<std::vector<std::pair<std::string, Epoch>>> pages_{};  // which slots stand on which page
+  GatewayId asked_by_;                                               // two gateways may use the same id
+  std::vector<std::vector<std::pair<std::string, Epoch>>> pages_{};  // the slots of each page
 };
 
 }  // namespace berth

@@ -48,7 +48,7 @@ void read_meta(Fields& fields, const std::string& key, AgentRecords& out) {
   } else if (key == kSessionKey) {
     out.session = fields.u64("value");
   } else {
-    fields.fail("key", "is not one that this version knows");
+    fields.fail("key", "unknown to this version");
   }
 }
 
@@ -74,7 +74,7 @@ Status read_fields(const Record& record, AgentRecords& out) {
     case Table::meta: read_meta(fields, record.key, out); break;
     case Table::slot: out.state.slots[record.key] = read_slot(fields, *json); break;
     case Table::high: out.state.high[record.key] = fields.epoch("value"); break;
-    default: fields.fail("table", "is a gateway's; is this the gateway's store?");
+    default: fields.fail("table", "not used by an agent; is this the gateway's store?");
   }
   return fields.status();
 }
@@ -123,7 +123,7 @@ Result<AgentRecords> decode_records(const std::vector<Record>& records) {
     if (const Status read = decode_record(record, out); !read.is_success()) return read;
   }
   if (out.state.incarnation.empty() && !out.state.slots.empty()) {
-    return Status::error("meta incarnation: is missing though slots are stored; the store is damaged");
+    return Status::error("meta incarnation: missing, but there are slots; the store is damaged");
   }
   return out;
 }

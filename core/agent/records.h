@@ -1,4 +1,4 @@
-// What an agent keeps in its store, and how: Table::meta, Table::slot, Table::high as small JSON values.
+// The records in an agent's store: Table::meta, Table::slot, Table::high, with small JSON values.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 
 namespace berth {
 
-// Everything an agent finds at its start.
+// Everything an agent reads at its start.
 struct AgentRecords {
   NodeState state;
   std::string boot_id;        // of the last start
-  std::uint64_t session = 0;  // of presence, the last used
+  std::uint64_t session = 0;  // the last session number used in presence
 };
 
 // Keys of Table::meta.
@@ -26,7 +26,7 @@ inline constexpr std::string_view kFloorKey = "floor";
 inline constexpr std::string_view kBootKey = "boot";
 inline constexpr std::string_view kSessionKey = "session";
 
-// The value of a meta or high record that is one text, one epoch or one gateway.
+// The value of a meta or high record that is one string, one epoch or one gateway.
 std::string encode_text(std::string_view text);
 std::string encode(const Epoch& epoch);
 std::string encode(const GatewayId& gateway);
@@ -34,7 +34,7 @@ std::string encode(const Slot& slot);
 
 // An error names the table and the key: "slot u1: epoch: ...". Records of other tables are errors too.
 Result<AgentRecords> decode_records(const std::vector<Record>& records);
-// One record, in the place of what `out` knew under its key. After an error `out` is not to be used.
+// Decodes one record into `out`, replacing what it has under the key. After an error `out` must not be used.
 Status decode_record(const Record& record, AgentRecords& out);
 
 }  // namespace berth

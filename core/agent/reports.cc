@@ -35,18 +35,18 @@ Json volumes_json(const std::vector<LocalVolume>& volumes) {
   return list;
 }
 
-Json speaker_json(const Speaker& speaker) {
+Json session_json(const AgentSession& session) {
   Json json = Json::object();
-  json.set("incarnation", speaker.incarnation);
-  json.set("bootId", speaker.boot_id);
-  json.set("session", std::to_string(speaker.session));
+  json.set("incarnation", session.incarnation);
+  json.set("bootId", session.boot_id);
+  json.set("session", std::to_string(session.session));
   return json;
 }
 
 }  // namespace
 
-std::string node_state_payload(const Speaker& speaker, std::uint64_t sequence, const AgentConfig& config) {
-  Json json = speaker_json(speaker);
+std::string node_state_payload(const AgentSession& session, std::uint64_t sequence, const AgentConfig& config) {
+  Json json = session_json(session);
   json.set("sequence", std::to_string(sequence));
   json.set("heartbeatMs", std::to_string(config.heartbeat_ms));
   Json labels = Json::object();
@@ -60,20 +60,20 @@ std::string node_state_payload(const Speaker& speaker, std::uint64_t sequence, c
   return json.dump();
 }
 
-std::string presence_payload(const Speaker& speaker, bool online) {
-  Json json = speaker_json(speaker);
+std::string presence_payload(const AgentSession& session, bool online) {
+  Json json = session_json(session);
   json.set("online", online);
   return json.dump();
 }
 
-std::string heartbeat_payload(const Speaker& speaker, std::uint64_t sequence) {
+std::string heartbeat_payload(const AgentSession& session, std::uint64_t sequence) {
   Json json = Json::object();
-  json.set("incarnation", speaker.incarnation);
+  json.set("incarnation", session.incarnation);
   json.set("sequence", std::to_string(sequence));
   return json.dump();
 }
 
-std::string pod_status_payload(const Speaker& speaker, const std::string& uid, const Slot& slot,
+std::string pod_status_payload(const AgentSession& session, const std::string& uid, const Slot& slot,
                                const std::string& status) {
   Json json = Json::object();
   if (const Result<Json> observed = Json::parse(status, kRecordLimits); observed && observed->is_object()) {
@@ -83,7 +83,7 @@ std::string pod_status_payload(const Speaker& speaker, const std::string& uid, c
   }
   json.set("uid", uid);
   json.set("epoch", to_text(slot.epoch));
-  json.set("incarnation", speaker.incarnation);
+  json.set("incarnation", session.incarnation);
   json.set("slot", to_string(slot.state));
   return json.dump();
 }

@@ -1,5 +1,5 @@
-// What a device says unasked, as payloads: its facts, presence, heartbeats and the status of its pods (topics:
-// core/handshake/rules.md).
+// The payloads that a device publishes on its own: node state, presence, heartbeats and the status of its pods
+// (core/handshake/rules.md, Topics).
 #pragma once
 
 #include <cstdint>
@@ -16,34 +16,34 @@ namespace berth {
 struct AgentConfig {
   std::string fleet;
   std::string node;
-  std::string gateway;  // whose requests are answered; its name is in each request too. Empty: any gateway's
+  std::string gateway;  // the gateway whose requests are answered, by the name in each request. Empty: any
   Labels labels;
   std::vector<Taint> taints;
   ResourceList capacity;  // allocatable: cpu, memory, pods, ...
   std::vector<LocalVolume> volumes;
   std::string machine_id;  // mixed into the incarnation
-  std::string boot_id;     // another one than at the last start: the device rebooted (N5)
+  std::string boot_id;     // differs from that of the last start if the device rebooted (N5)
   Millis heartbeat_ms = 5000;
 };
 
-// Who speaks: a start of a store's agent, and the link it speaks on.
-struct Speaker {
+// Identifies the sender of a report: the agent's store, the boot, and the connection.
+struct AgentSession {
   std::string incarnation;
   std::string boot_id;
-  std::uint64_t session = 0;  // grows with each link and each start, durably: an older one never wins
+  std::uint64_t session = 0;  // increases, durably, with each connection and start, so that older reports never win
 };
 
 // nodes/<node>/state: {"incarnation","bootId","session","sequence","heartbeatMs","labels":{},"taints":[],
 // "allocatable":{},"volumes":[{"name","path","capacity","storageClass"}]}; session, sequence and heartbeatMs as
 // strings.
-std::string node_state_payload(const Speaker& speaker, std::uint64_t sequence, const AgentConfig& config);
+std::string node_state_payload(const AgentSession& session, std::uint64_t sequence, const AgentConfig& config);
 // nodes/<node>/presence: {"online":true|false,"incarnation","bootId","session"}
-std::string presence_payload(const Speaker& speaker, bool online);
+std::string presence_payload(const AgentSession& session, bool online);
 // nodes/<node>/heartbeat: {"incarnation","sequence"}
-std::string heartbeat_payload(const Speaker& speaker, std::uint64_t sequence);
+std::string heartbeat_payload(const AgentSession& session, std::uint64_t sequence);
 // nodes/<node>/pods/<ns>/<name>: {"uid","epoch","incarnation","slot", and the members of `status`}. `status`: what the
-// runtime observed, JSON text of an object; anything else counts as {"phase":"Pending"}.
-std::string pod_status_payload(const Speaker& speaker, const std::string& uid, const Slot& slot,
+// runtime observed, JSON text of an object; anything else is treated as {"phase":"Pending"}.
+std::string pod_status_payload(const AgentSession& session, const std::string& uid, const Slot& slot,
                                const std::string& status);
 
 }  // namespace berth

@@ -32,19 +32,19 @@ Answer make_answer(const NodeState& state, const Request& request, AnswerType ty
   return answer;
 }
 
-// One request about a pod, with what the rules ask about it.
+// One request about a pod, with the state that the rules need.
 struct Question {
   const NodeState& state;
   const Request& request;
-  Epoch floor;                 // with the request's own taken in
-  Epoch high;                  // hi[uid]; zero: none
+  Epoch floor;                 // including the request's own
+  Epoch high;                  // hi[uid]; zero if none
   const Slot* slot = nullptr;  // of the pod
 
   bool names_slot() const { return slot != nullptr && slot->epoch == request.epoch; }
   // P10: nothing is stored for it.
   bool is_below_floor() const { return request.epoch < floor && !names_slot(); }
   Answer answer(AnswerType type) const { return make_answer(state, request, type); }
-  // Stale with the proof that is durable by then. Final, so hi must reach the epoch in the same commit.
+  // Stale, with a hi that is durable by then. Final, so hi must reach the epoch in the same commit.
   void answer_stale(NodeDecision& decision) const {
     decision.answer = answer(AnswerType::stale);
     decision.answer->high = std::max({floor, high, request.epoch});
@@ -82,8 +82,8 @@ void decide_pre_bind(const Question& q, const Admission& admit, NodeDecision& de
   }
 }
 
-// N3. A slot still preparing is met with silence: no gateway sends Bind before PreBound, and Stale would be a promise
-// that the epoch never runs, given while its slot lives.
+// N3. No answer while the slot is still preparing: no gateway sends Bind before PreBound, and Stale would promise that
+// the epoch never runs although its slot still exists.
 void decide_bind(const Question& q, NodeDecision& decision) {
   if (!q.names_slot()) return q.answer_stale(decision);
   switch (q.slot->state) {
@@ -106,7 +106,7 @@ void decide_release(const Question& q, NodeDecision& decision) {
   switch (q.slot->state) {
     case SlotState::none:
     case SlotState::preparing:
-    case SlotState::prepared:  // nothing of it was ever started: there is nothing to wait for
+    case SlotState::prepared:  // nothing was started, so there is nothing to wait for
       decision.undo = true;
       decision.answer = q.answer(AnswerType::released);
       return;
@@ -147,7 +147,7 @@ SlotState apply(SlotState from, SlotEvent event) {
 
 NodeDecision decide(const NodeState& state, const Request& request, const Admission& admit) {
   NodeDecision decision;
-  // N1: who is meant, then who speaks. Neither answer changes anything.
+  // N1: the addressee, then the sender. Neither answer changes any state.
   if (!request.incarnation.empty() && request.incarnation != state.incarnation) {
     decision.answer = make_answer(state, request, AnswerType::hello);
     decision.answer->to_incarnation = request.incarnation;
@@ -200,9 +200,9 @@ std::vector<std::string> apply(NodeState& state, const Request& request, const N
   std::vector<std::string> dropped;
   if (!decision.floor && !decision.undo) return dropped;
   for (auto high = state.high.begin(); high != state.high.end();) {
-    const bool goes = high->second < state.floor && !state.slots.contains(high->first);
-    if (goes) dropped.push_back(high->first);
-    high = goes ? state.high.erase(high) : std::next(high);
+    const bool drop = high->second < state.floor && !state.slots.contains(high->first);
+    if (drop) dropped.push_back(high->first);
+    high = drop ? state.high.erase(high) : std::next(high);
   }
   return dropped;
 }

@@ -1,5 +1,5 @@
-// The device's rules as pure functions of what is durable, and the one table of a slot's legal moves
-// (core/handshake/rules.md N1-N5, P10). The agent carries the decisions out; tests/model explores them.
+// The device's rules as pure functions of its durable state, and the state machine of a slot (core/handshake/rules.md
+// N1-N5, P10). The agent carries the decisions out; tests/model explores them.
 //
 //            admit              prepared            Bind              exited
 //     none ────────▶ preparing ─────────▶ prepared ───────▶ running ────────▶ finished
@@ -28,22 +28,22 @@ struct Slot {
   SlotState state = SlotState::none;
   std::string pod;  // manifest, JSON text
   std::vector<BoundVolume> volumes;
-  std::string handle;                 // of the runtime, once started
-  bool finished_before_stop = false;  // S8: a stopping slot that had finished does not count
+  std::string handle;                 // the runtime's, once started
+  bool finished_before_stop = false;  // S8: a stopping slot that had finished holds no resources
   Millis promise_ms = 0;              // N5: how long preparing and prepared may last, from admission
-  Millis deadline = 0;                // when that ends, on the clock of the boot in which it was admitted
+  Millis deadline = 0;                // when the promise ends, on the clock of the boot in which it was admitted
   std::string status;                 // finished: the last observed status, JSON text
 
-  // S8: what this slot asks for is charged to the node.
+  // S8: the slot's requests count against the node.
   bool is_charged() const {
     return state != SlotState::finished && !(state == SlotState::stopping && finished_before_stop);
   }
 };
 
-// All that is durable on a device.
+// The durable state of a device.
 struct NodeState {
   std::string incarnation;
-  GatewayId gateway;  // obeyed
+  GatewayId gateway;  // the one that the node obeys
   Epoch floor;
   std::map<std::string, Epoch> high;  // by pod uid
   std::map<std::string, Slot> slots;  // by pod uid
@@ -59,29 +59,29 @@ struct SlotMove {
 
 std::string_view to_string(SlotEvent event);
 std::optional<SlotMove> find_move(SlotState from, SlotEvent event);
-// CHECKs that the table has the move.
+// CHECKs that the move is legal.
 SlotState apply(SlotState from, SlotEvent event);
 
-// What one request means: what to persist, in this order and in one commit, and what to do once that is durable.
+// The decision about one request: what to persist, in this order and in one commit, and what to do afterwards.
 struct NodeDecision {
   std::optional<GatewayId> adopt;    // N1: a higher term is obeyed from now on
-  std::optional<Epoch> floor;        // P10: raised to this; hi entries below it go, but those of a pod with a slot
+  std::optional<Epoch> floor;        // P10: raised to this; hi entries below it are dropped, except of pods with a slot
   std::optional<Epoch> high;         // hi[uid] becomes this
   bool undo = false;                 // the pod's slot (preparing, prepared or finished) ends at once: Runtime::undo
-  std::optional<SlotEvent> event;    // then the slot moves by admit (prepare), bind (start) or release (stop)
-  bool answer_when_stopped = false;  // Release: Released leaves once the stop is over and that is durable
-  std::optional<Answer> answer;      // leaves after the commit; none: silence, or what the move ends in
+  std::optional<SlotEvent> event;    // applied to the slot afterwards: admit (prepare), bind (start) or release (stop)
+  bool answer_when_stopped = false;  // Release: send Released once the workload has stopped and that is durable
+  std::optional<Answer> answer;      // sent after the commit; none: no answer, or one when the event is carried out
 };
 
-// N2 "free: admit": may this PreBind have what it asks for? The reason of a refusal is for people.
+// N2 "free: admit": whether the pod of this PreBind fits. The reason of a rejection is for people.
 using Admission = std::function<Status(const Request&)>;
 
-// N1-N4 and P10, in that order. Changes nothing. A List or Heartbeat that passes N1 gets no answer from here.
+// Applies N1-N4 and P10, in that order, without changing `state`. Does not answer a List or Heartbeat that passes N1.
 NodeDecision decide(const NodeState& state, const Request& request, const Admission& admit);
-// Makes `state` what it is once the decision's commit is durable (an admitted slot's deadline is the caller's).
-// Returns the pods whose hi entries went.
+// Updates `state` with the decision (the caller sets an admitted slot's deadline). Returns the pods whose hi entries
+// were dropped.
 std::vector<std::string> apply(NodeState& state, const Request& request, const NodeDecision& decision);
-// Ends the pod's slot. Its hi entry stays, unless the floor says as much: then true is returned and it went too.
+// Removes the pod's slot. Its hi entry is kept unless the floor covers it; true when it was dropped too.
 bool clear_slot(NodeState& state, const std::string& uid);
 
 }  // namespace berth

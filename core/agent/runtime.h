@@ -1,5 +1,5 @@
-// Runtime seam (device side): what prepares, starts and stops workloads. Everything it makes carries the pod's tag,
-// so that it can be found again when every store is lost.
+// Runtime interface (device side): prepares, starts and stops workloads. Everything it creates carries the pod's tag,
+// so that it can be found again even if every store is lost.
 #pragma once
 
 #include <string>
@@ -25,28 +25,29 @@ class Runtime {
     virtual ~Handler() = default;
     // Answers prepare(), unless undo() came first.
     virtual void on_prepared(const Tag& tag, Status status) = 0;
-    // Observed state of a started workload changed. `status` is the pod's status as JSON text ({"phase": ...,
-    // "containerStatuses": [...]}); `finished`: every container ended for good (phase Succeeded or Failed).
+    // The observed state of a started workload changed. `status` is the pod's status as JSON text ({"phase": ...,
+    // "containerStatuses": [...]}); `finished`: every container has terminated (phase Succeeded or Failed).
     virtual void on_status(const Tag& tag, const std::string& status, bool finished) = 0;
-    // Answers stop(): nothing of this tag is alive or left, not even a process that escaped its parent.
+    // Answers stop(): nothing with this tag is alive or left behind, not even a process detached from its parent.
     virtual void on_stopped(const Tag& tag) = 0;
   };
 
   virtual ~Runtime() = default;
   virtual void set_handler(Handler* handler) = 0;
-  // Every tag that has something alive or prepared, found in the system itself, not in a record of ours.
+  // Every tag with something alive or prepared, found in the system itself, not in our records.
   virtual std::vector<Tag> list() = 0;
-  // Makes ready what can be made ready without running it (directories, volumes). Ends in on_prepared().
+  // Prepares everything that can be prepared without running it (directories, volumes). Answered by on_prepared().
   virtual void prepare(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes) = 0;
-  // Removes at once what prepare() made or a finished workload left. Unknown tags are ignored.
+  // Removes at once what prepare() created or a finished workload left. Unknown tags are ignored.
   virtual void undo(const Tag& tag) = 0;
-  // Creates the workload, held before its first instruction. The handle ("<pid>:<start time>") must be durable
-  // before go(). A tag whose workload is alive already (the agent restarted) is taken over and its handle returned.
+  // Creates the workload, stopped before its first instruction. The handle ("<pid>:<start time>") must be durable
+  // before go(). If the tag's workload is alive already (the agent restarted), takes it over and returns its handle.
   virtual Result<std::string> start(const Tag& tag, const std::string& pod,
                                     const std::vector<BoundVolume>& volumes) = 0;
-  // Lets a started workload run; once more is harmless.
+  // Lets a started workload run; idempotent.
   virtual void go(const Tag& tag) = 0;
-  // SIGTERM, then SIGKILL after grace; then removes what prepare() made. Ends in on_stopped(), also for unknown tags.
+  // SIGTERM, then SIGKILL after `grace`; then removes what prepare() created. Answered by on_stopped(), also for
+  // unknown tags.
   virtual void stop(const Tag& tag, Millis grace) = 0;
 };
 

@@ -1,4 +1,4 @@
-// Parts that the decoders of several kinds share, and the configuration with them.
+// Helpers shared by the decoders of several kinds and of the configuration.
 #pragma once
 
 #include <array>
@@ -23,29 +23,29 @@ inline constexpr std::string_view kLabelValueForm =
     "a label value: letters, digits, '-', '_' and '.', at most 63, alphanumeric at both ends, or empty";
 
 inline constexpr std::array kTaintEffects{
-    Word<TaintEffect>{"NoSchedule", TaintEffect::no_schedule},
-    Word<TaintEffect>{"PreferNoSchedule", TaintEffect::prefer_no_schedule},
-    Word<TaintEffect>{"NoExecute", TaintEffect::no_execute},
+    EnumName<TaintEffect>{"NoSchedule", TaintEffect::no_schedule},
+    EnumName<TaintEffect>{"PreferNoSchedule", TaintEffect::prefer_no_schedule},
+    EnumName<TaintEffect>{"NoExecute", TaintEffect::no_execute},
 };
 
-// apiVersion and kind, right when present, and metadata.
+// apiVersion and kind, checked if present, and metadata.
 void read_head(FieldReader& reader, Kind kind, ObjectMeta& out);
 
-// A map of labels, keys and values checked.
+// A map of labels, with keys and values validated.
 void read_labels(FieldReader& reader, std::string_view key, Labels& out);
 
-// One item of spec.taints; an error when it repeats a key and effect of `before`.
+// One item of spec.taints; an error if `before` has one with the same key and effect.
 void read_taint(FieldReader& reader, const std::vector<Taint>& before, Taint& out);
 
 // spec.affinity of a pod.
 void read_affinity(FieldReader& reader, Pod& pod);
 
-// One item of spec.topologySpreadConstraints; an error when it repeats a key and whenUnsatisfiable of `before`.
+// One item of spec.topologySpreadConstraints; an error if `before` has one with the same key and whenUnsatisfiable.
 void read_spread_constraint(FieldReader& reader, const std::vector<TopologySpreadConstraint>& before,
                             TopologySpreadConstraint& out);
 
-// The sources of a volume that the scheduler looks into, of a pod's volume or of a PersistentVolume: each is named by
-// its field. Gives how many there are; the last one is `out`.
+// Reads the volume sources that scheduling depends on, of a pod's volume or a PersistentVolume. Returns how many are
+// present; the last one is in `out`.
 int read_disk_sources(FieldReader& reader, DiskSource& out);
 
 // matchLabels and matchExpressions.
@@ -63,7 +63,7 @@ void read_preferred_node_terms(FieldReader& reader, std::vector<PreferredNodeTer
 // The access modes of a volume or claim, at least one, and volumeMode.
 void read_modes(FieldReader& reader, std::vector<std::string>& access_modes, std::string& volume_mode);
 
-// The end of every decoder: the object with its manifest, or the errors; warnings go to `warnings` unless it is null.
+// The last step of every decoder: the object with its manifest, or the errors. Appends to `warnings` unless null.
 template <class T>
 Result<T> conclude(T object, const Json& manifest, const Findings& findings, Warnings* warnings) {
   if (warnings != nullptr) {

@@ -15,20 +15,20 @@ void read_weight(FieldReader& reader, std::int32_t& out) {
 }
 
 void read_topology_key(FieldReader& reader, std::string& out) {
-  constexpr std::string_view kForm = "the label of nodes that makes a domain, such as topology.kubernetes.io/zone";
+  constexpr std::string_view kForm = "the key of a node label, such as topology.kubernetes.io/zone";
   if (reader.require("topologyKey", kForm)) reader.read_checked("topologyKey", out, is_label_key, kForm);
 }
 
-// Keys of the pod's own labels that narrow a selector; they need one.
+// matchLabelKeys and mismatchLabelKeys: keys of the pod's own labels that narrow the selector.
 void read_label_keys(FieldReader& reader, std::string_view key, bool has_selector, std::vector<std::string>& out) {
   if (!reader.read_list(key, out)) return;
-  if (!out.empty() && !has_selector) reader.rule(key, "needs labelSelector, which it narrows; add one");
+  if (!out.empty() && !has_selector) reader.rule(key, "requires labelSelector; add one");
   for (std::size_t i = 0; i < out.size(); ++i) {
     const std::string path = item_path(reader.path_of(key), i);
-    if (!is_label_key(out[i])) reader.findings().rule(path, "wanted " + std::string(kLabelKeyForm));
+    if (!is_label_key(out[i])) reader.findings().rule(path, "expected " + std::string(kLabelKeyForm));
     if (std::find(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(i), out[i]) !=
         out.begin() + static_cast<std::ptrdiff_t>(i)) {
-      reader.findings().rule(path, "stands here twice; keep one");
+      reader.findings().rule(path, "duplicate; keep one");
     }
   }
 }
@@ -43,14 +43,14 @@ void read_pod_term(FieldReader& reader, PodAffinityTerm& out) {
   if (reader.read_list("namespaces", out.namespaces)) {
     for (std::size_t i = 0; i < out.namespaces.size(); ++i) {
       if (is_valid_name(out.namespaces[i])) continue;
-      reader.findings().rule(item_path(reader.path_of("namespaces"), i), "wanted " + std::string(kNameForm));
+      reader.findings().rule(item_path(reader.path_of("namespaces"), i), "expected " + std::string(kNameForm));
     }
   }
   read_topology_key(reader, out.topology_key);
   read_label_keys(reader, "matchLabelKeys", out.label_selector.has_value(), out.match_label_keys);
   read_label_keys(reader, "mismatchLabelKeys", out.label_selector.has_value(), out.mismatch_label_keys);
   for (std::size_t i = 0; out.label_selector && i < out.match_label_keys.size(); ++i) {
-    // In with one value is what the API server has made of the key.
+    // In with one value is what the API server merges for the key.
     const auto& requirements = out.label_selector->requirements;
     if (std::none_of(requirements.begin(), requirements.end(), [&](const Requirement& requirement) {
           return requirement.key == out.match_label_keys[i] &&
@@ -58,12 +58,12 @@ void read_pod_term(FieldReader& reader, PodAffinityTerm& out) {
         })) {
       continue;
     }
-    reader.findings().rule(item_path(reader.path_of("matchLabelKeys"), i), "is in labelSelector too; keep one");
+    reader.findings().rule(item_path(reader.path_of("matchLabelKeys"), i), "also in labelSelector; keep one");
   }
   for (std::size_t i = 0; i < out.mismatch_label_keys.size(); ++i) {
     const auto& keys = out.match_label_keys;
     if (std::find(keys.begin(), keys.end(), out.mismatch_label_keys[i]) == keys.end()) continue;
-    reader.findings().rule(item_path(reader.path_of("mismatchLabelKeys"), i), "is in matchLabelKeys too; keep one");
+    reader.findings().rule(item_path(reader.path_of("mismatchLabelKeys"), i), "also in matchLabelKeys; keep one");
   }
 }
 
@@ -106,22 +106,22 @@ void read_affinity(FieldReader& reader, Pod& pod) {
 void read_spread_constraint(FieldReader& reader, const std::vector<TopologySpreadConstraint>& before,
                             TopologySpreadConstraint& out) {
   constexpr std::int32_t kMax = std::numeric_limits<std::int32_t>::max();
-  static constexpr std::array kWhenUnsatisfiable{Word<bool>{"DoNotSchedule", false},
-                                                 Word<bool>{"ScheduleAnyway", true}};
-  static constexpr std::array kPolicies{Word<bool>{"Honor", true}, Word<bool>{"Ignore", false}};
+  static constexpr std::array kWhenUnsatisfiable{EnumName<bool>{"DoNotSchedule", false},
+                                                 EnumName<bool>{"ScheduleAnyway", true}};
+  static constexpr std::array kPolicies{EnumName<bool>{"Honor", true}, EnumName<bool>{"Ignore", false}};
   if (reader.require("maxSkew", "an integer of at least 1")) reader.read_int32("maxSkew", out.max_skew, 1, kMax);
   read_topology_key(reader, out.topology_key);
   if (reader.require("whenUnsatisfiable", "DoNotSchedule or ScheduleAnyway")) {
-    reader.read_word("whenUnsatisfiable", kWhenUnsatisfiable, out.schedule_anyway);
+    reader.read_enum("whenUnsatisfiable", kWhenUnsatisfiable, out.schedule_anyway);
   }
   read_selector(reader, "labelSelector", out.label_selector);
   std::int32_t min_domains = 0;
   if (reader.read_int32("minDomains", min_domains, 1, kMax)) {
     out.min_domains = min_domains;
-    if (out.schedule_anyway) reader.rule("minDomains", "only with whenUnsatisfiable DoNotSchedule; remove it");
+    if (out.schedule_anyway) reader.rule("minDomains", "only allowed with whenUnsatisfiable DoNotSchedule; remove it");
   }
-  reader.read_word("nodeAffinityPolicy", kPolicies, out.honor_node_affinity);
-  reader.read_word("nodeTaintsPolicy", kPolicies, out.honor_node_taints);
+  reader.read_enum("nodeAffinityPolicy", kPolicies, out.honor_node_affinity);
+  reader.read_enum("nodeTaintsPolicy", kPolicies, out.honor_node_taints);
   read_label_keys(reader, "matchLabelKeys", out.label_selector.has_value(), out.match_label_keys);
   if (std::any_of(before.begin(), before.end(), [&](const TopologySpreadConstraint& other) {
         return other.topology_key == out.topology_key && other.schedule_anyway == out.schedule_anyway;

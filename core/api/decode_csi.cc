@@ -57,7 +57,7 @@ Result<CsiStorageCapacity> decode_csi_storage_capacity(const Json& json, Warning
   if (reader.read_quantity("maximumVolumeSize", amount)) capacity.maximum_volume_size = amount;
   for (const auto& [key, value] :
        {std::pair("capacity", capacity.capacity), std::pair("maximumVolumeSize", capacity.maximum_volume_size)}) {
-    if (value && *value < Quantity()) reader.rule(key, "wanted a quantity that is not negative");
+    if (value && *value < Quantity()) reader.rule(key, "must not be negative");
   }
   reader.finish();
   return decode::conclude(std::move(capacity), json, findings, warnings);

@@ -1,4 +1,4 @@
-// Sources of volumes that two pods may not share, or that a node attaches a limited number of (core/v1 VolumeSource and
+// Volume sources that two pods may not share, or of which a node can attach a limited number (core/v1 VolumeSource and
 // PersistentVolumeSource).
 #include "core/api/decode.h"
 
@@ -7,7 +7,7 @@ namespace {
 
 struct Source {
   std::string_view field;
-  std::string_view id;  // the field that says which disk
+  std::string_view id;  // the field that identifies the disk
   DiskSource::Type type;
 };
 

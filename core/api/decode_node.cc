@@ -9,21 +9,21 @@ void read_amounts(FieldReader& status, std::string_view key, ResourceList& out) 
   for (const auto& [name, quantity] : out) {
     if (is_label_key(name)) continue;
     status.findings().rule(member_path(status.path_of(key), name),
-                           "wanted a resource name such as cpu, memory, pods or example.com/gpu");
+                           "expected a resource name such as cpu, memory, pods or example.com/gpu");
   }
 }
 
 void read_status(FieldReader& status, Node& node) {
   ResourceList capacity;
   read_amounts(status, "capacity", capacity);
-  // A node that says nothing of what is allocatable offers all it has (core/v1 defaults, SetDefaults_NodeStatus).
+  // Allocatable defaults to capacity (core/v1 defaults, SetDefaults_NodeStatus).
   if (status.has("allocatable")) {
     read_amounts(status, "allocatable", node.allocatable);
   } else {
     node.allocatable = capacity;
   }
   if (!node.allocatable.empty() && !node.allocatable.contains("pods")) {
-    status.warn("allocatable", "the resource \"pods\" is missing: no pod fits; add how many the node may run");
+    status.warn("allocatable", "resource \"pods\" is missing, so no pod fits; add the number of pods the node can run");
   }
   status.read_each("images", [&](FieldReader& item) {
     ContainerImage& image = node.images.emplace_back();

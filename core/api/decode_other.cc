@@ -10,10 +10,11 @@ Result<PriorityClass> decode_priority_class(const Json& json, Warnings* warnings
   decode::read_head(reader, Kind::priority_class, priority_class.metadata);
   if (reader.require("value", "an integer")) reader.read_int32("value", priority_class.value);
   if (priority_class.value > kUserMax && !priority_class.metadata.name.starts_with("system-")) {
-    reader.rule("value", "wanted at most 1000000000; higher ones are for classes called system-...");
+    reader.rule("value", "must be at most 1000000000, got " + std::to_string(priority_class.value) +
+                             "; higher values are reserved for system- classes");
   }
   reader.read_bool("globalDefault", priority_class.global_default);
-  reader.read_word("preemptionPolicy", {"PreemptLowerPriority", "Never", ""}, priority_class.preemption_policy);
+  reader.read_enum("preemptionPolicy", {"PreemptLowerPriority", "Never", ""}, priority_class.preemption_policy);
   reader.carry({"description"});
   reader.finish();
   return decode::conclude(std::move(priority_class), json, findings, warnings);

@@ -13,7 +13,7 @@ using decode::kLabelKeyForm;
 using decode::kLabelValueForm;
 using decode::kNameForm;
 
-// Resources that a container may name without a domain of its own (core/v1 validation, ValidateContainerResourceName).
+// Resource names that containers may use (core/v1 validation, ValidateContainerResourceName).
 bool is_container_resource(std::string_view name) {
   if (name.find('/') != std::string_view::npos) return is_label_key(name);
   return name == "cpu" || name == "memory" || name == "ephemeral-storage" || name.starts_with("hugepages-");
@@ -27,10 +27,10 @@ void read_resource_list(FieldReader& reader, std::string_view key, ResourceList&
   for (const auto& [name, quantity] : out) {
     if (!is_container_resource(name)) {
       reader.findings().rule(member_path(path, name),
-                             "wanted cpu, memory, ephemeral-storage, hugepages-<size> or <domain>/<resource> as the "
-                             "resource's name");
+                             "expected cpu, memory, ephemeral-storage, hugepages-<size> or <domain>/<resource> as the "
+                             "resource name");
     } else if (must_be_whole(name) && quantity != Quantity(quantity.value())) {
-      reader.findings().rule(member_path(path, name), "wanted a whole number, found " + quantity.to_text());
+      reader.findings().rule(member_path(path, name), "expected a whole number, got " + quantity.to_text());
     }
   }
 }
@@ -44,17 +44,17 @@ void read_resources(FieldReader& reader, ResourceList& requests, ResourceList& l
     reader.findings().rule(member_path(reader.path_of("requests"), name),
                            request->second.to_text() + " is more than the limit of " + limit.to_text());
   }
-  reader.not_honoured({"claims"});
+  reader.unsupported({"claims"});
 }
 
-// Of the pod as a whole (core/v1 validation, validatePodResources).
+// Pod-level resources (core/v1 validation, validatePodResources).
 void read_pod_resources(FieldReader& reader, Pod& pod) {
   read_resources(reader, pod.requests, pod.limits);
   for (const auto& [key, list] : {std::pair("requests", &pod.requests), std::pair("limits", &pod.limits)}) {
     for (const auto& [name, quantity] : *list) {
       if (is_pod_level_resource(name)) continue;
       reader.findings().rule(member_path(reader.path_of(key), name),
-                             "wanted cpu, memory or hugepages-<size>; give others to the containers");
+                             "expected cpu, memory or hugepages-<size>; set others on the containers");
     }
   }
 }
@@ -66,7 +66,7 @@ void read_port(FieldReader& reader, Container& out) {
   reader.read_int32("containerPort", container_port, 1, 65535);
   const Json* protocol = reader.take("protocol");
   if (protocol != nullptr && *protocol != Json("")) {
-    reader.read_word("protocol", {"TCP", "UDP", "SCTP"}, port.protocol);
+    reader.read_enum("protocol", {"TCP", "UDP", "SCTP"}, port.protocol);
   }
   reader.read_string("hostIP", port.host_ip);
   reader.carry({"name"});
@@ -90,14 +90,15 @@ void read_container(FieldReader& reader, bool init, std::set<std::string>& names
   reader.read_object("resources", [&](FieldReader& resources) { read_resources(resources, out.requests, out.limits); });
   reader.read_each("ports", [&](FieldReader& port) { read_port(port, out); });
   std::string restart_policy;
-  if (reader.read_word("restartPolicy", {"Always", "OnFailure", "Never"}, restart_policy)) {
+  if (reader.read_enum("restartPolicy", {"Always", "OnFailure", "Never"}, restart_policy)) {
     out.restart_always = init && restart_policy == "Always";
-    if (!out.restart_always) reader.warn("restartPolicy", "not honoured yet; the pod's restartPolicy holds");
+    if (!out.restart_always) reader.warn("restartPolicy", "not supported yet; the pod's restartPolicy applies");
   }
-  // Kept in the manifest, where the device reads them; a device that ignored a wrong one would run something else.
-  std::vector<std::string> words;
-  reader.read_list("command", words);
-  reader.read_list("args", words);
+  // Not part of the typed form, since only the device uses them, but validated: a device that ignored an invalid one
+  // would run something else.
+  std::vector<std::string> ignored;
+  reader.read_list("command", ignored);
+  reader.read_list("args", ignored);
   reader.carry({"env", "envFrom", "imagePullPolicy", "lifecycle", "livenessProbe", "readinessProbe", "resizePolicy",
                 "restartPolicyRules", "securityContext", "startupProbe", "stdin", "stdinOnce", "terminationMessagePath",
                 "terminationMessagePolicy", "tty", "volumeDevices", "volumeMounts", "workingDir"});
@@ -111,14 +112,14 @@ void read_containers(FieldReader& spec, Pod& pod) {
                  [&](FieldReader& item) { read_container(item, false, names, pod.containers.emplace_back()); });
   const Json* containers = spec.take("containers");
   if (containers == nullptr || (containers->is_array() && containers->as_array().empty())) {
-    spec.rule("containers", "wanted at least one container");
+    spec.rule("containers", "expected at least one container");
   }
 }
 
 void read_volume(FieldReader& reader, std::set<std::string>& names, PodVolume& out) {
   static constexpr std::string_view kCarried[]{"configMap", "downwardAPI", "emptyDir", "hostPath",
                                                "image",     "projected",   "secret"};
-  static constexpr std::string_view kNotHonoured[]{
+  static constexpr std::string_view kUnsupported[]{
       "azureFile",      "cephfs",    "fc",        "flexVolume",   "flocker",
       "gitRepo",        "glusterfs", "nfs",       "quobyte",      "photonPersistentDisk",
       "portworxVolume", "scaleIO",   "storageos", "vsphereVolume"};
@@ -136,47 +137,50 @@ void read_volume(FieldReader& reader, std::set<std::string>& names, PodVolume& o
   out.ephemeral = reader.read_object("ephemeral", [](FieldReader& source) { source.carry({"volumeClaimTemplate"}); });
   if (out.ephemeral) {
     ++sources;
-    reader.warn("ephemeral", "nothing makes its claim; apply the claim <pod>-" + out.name + ", owned by the pod");
+    reader.warn("ephemeral",
+                "the claim is not created automatically; apply the claim <pod>-" + out.name + ", owned by the pod");
   }
   const int disks = decode::read_disk_sources(reader, out.disk);
-  if (disks > 0) reader.findings().warn(reader.path(), "counts where a node is chosen; the device does not mount it");
+  if (disks > 0) reader.findings().warn(reader.path(), "used to choose a node, but not mounted by the device");
   sources += disks;
   for (std::string_view key : kCarried) sources += reader.has(key);
-  for (std::string_view key : kNotHonoured) {
+  for (std::string_view key : kUnsupported) {
     if (!reader.has(key)) continue;
     ++sources;
-    reader.warn(key, "not honoured yet; this source neither holds the pod back nor is it mounted");
+    reader.warn(key, "not supported yet; the pod is scheduled without it and it is not mounted");
   }
-  if (sources > 1) reader.findings().rule(reader.path(), "wanted one source of the volume, found several; keep one");
+  if (sources > 1) {
+    reader.findings().rule(reader.path(), "expected one volume source, got " + std::to_string(sources) + "; keep one");
+  }
 }
 
 void read_toleration(FieldReader& reader, Toleration& out) {
   using Op = Toleration::Operator;
-  static constexpr std::array kOperators{Word<Op>{"Equal", Op::equal}, Word<Op>{"Exists", Op::exists},
-                                         Word<Op>{"", Op::equal}};
+  static constexpr std::array kOperators{EnumName<Op>{"Equal", Op::equal}, EnumName<Op>{"Exists", Op::exists},
+                                         EnumName<Op>{"", Op::equal}};
   const Json* key = reader.take("key");
   if (key != nullptr && *key != Json("")) reader.read_checked("key", out.key, is_label_key, kLabelKeyForm);
-  const bool operator_good = reader.read_word("operator", kOperators, out.op) || !reader.has("operator");
+  const bool operator_good = reader.read_enum("operator", kOperators, out.op) || !reader.has("operator");
   reader.read_string("value", out.value);
   const Json* effect_text = reader.take("effect");
   TaintEffect effect{};
   const bool any_effect = effect_text == nullptr || *effect_text == Json("");
-  if (!any_effect && reader.read_word("effect", decode::kTaintEffects, effect)) out.effect = effect;
+  if (!any_effect && reader.read_enum("effect", decode::kTaintEffects, effect)) out.effect = effect;
   std::int64_t seconds = 0;
   if (reader.read_int64("tolerationSeconds", seconds)) {
     out.toleration_seconds = seconds;
     if (out.effect != TaintEffect::no_execute) {
-      reader.rule("tolerationSeconds", "only with effect NoExecute; remove it or set the effect");
+      reader.rule("tolerationSeconds", "only allowed with effect NoExecute; remove it or set the effect");
     }
   }
   if (!operator_good) return;
   if ((key == nullptr || *key == Json("")) && out.op == Op::equal) {
-    reader.rule("key", "missing; only operator Exists may leave it away");
+    reader.rule("key", "missing; required unless operator is Exists");
   }
   if (out.op == Op::exists && !out.value.empty()) {
     reader.rule("value", "operator Exists takes no value; remove it or use Equal");
   } else if (!is_label_value(out.value)) {
-    reader.rule("value", "wanted " + std::string(kLabelValueForm) + ", found " + show_found(Json(out.value)));
+    reader.rule("value", "expected " + std::string(kLabelValueForm) + ", got " + show_found(Json(out.value)));
   }
 }
 
@@ -190,7 +194,7 @@ void read_scheduling(FieldReader& spec, Pod& pod) {
   read_name("priorityClassName", pod.priority_class_name.edit());
   read_name("nodeName", pod.node_name.edit());
   spec.read_int32("priority", pod.priority);
-  spec.read_word("preemptionPolicy", {"PreemptLowerPriority", "Never", ""}, pod.preemption_policy.edit());
+  spec.read_enum("preemptionPolicy", {"PreemptLowerPriority", "Never", ""}, pod.preemption_policy.edit());
   decode::read_labels(spec, "nodeSelector", pod.node_selector);
   spec.read_object("affinity", [&](FieldReader& affinity) { decode::read_affinity(affinity, pod); });
   spec.read_each("topologySpreadConstraints", [&](FieldReader& item) {
@@ -208,7 +212,7 @@ void read_scheduling(FieldReader& spec, Pod& pod) {
     }
     pod.scheduling_gates.push_back(name);
   });
-  spec.not_honoured({"resourceClaims", "workloadRef"});
+  spec.unsupported({"resourceClaims", "workloadRef"});
 }
 
 void read_spec(FieldReader& spec, Pod& pod) {
@@ -219,7 +223,7 @@ void read_spec(FieldReader& spec, Pod& pod) {
   spec.read_bool("hostNetwork", pod.host_network);
   std::set<std::string> names;
   spec.read_each("volumes", [&](FieldReader& item) { read_volume(item, names, pod.volumes.emplace_back()); });
-  spec.read_word("restartPolicy", {"Always", "OnFailure", "Never"}, pod.restart_policy.edit());
+  spec.read_enum("restartPolicy", {"Always", "OnFailure", "Never"}, pod.restart_policy.edit());
   spec.read_int64("terminationGracePeriodSeconds", pod.termination_grace_period_seconds, 0);
   spec.carry({"activeDeadlineSeconds",
               "automountServiceAccountToken",
@@ -245,8 +249,8 @@ void read_spec(FieldReader& spec, Pod& pod) {
               "subdomain"});
 }
 
-// The first condition of the type decides, as upstream reads it (podTerminatingByPreemption).
-bool tells_of_preemption(const Json& conditions) {
+// The first condition of the type counts, as upstream (podTerminatingByPreemption).
+bool is_preempted(const Json& conditions) {
   if (!conditions.is_array()) return false;
   auto is = [](const Json& condition, std::string_view key, const char* text) {
     const Json* value = condition.find(key);
@@ -264,13 +268,13 @@ void read_status(FieldReader& status, Pod& pod) {
   if (node != nullptr && *node != Json("")) {
     status.read_checked("nominatedNodeName", pod.nominated_node_name.edit(), is_valid_name, kNameForm);
   }
-  if (const Json* conditions = status.take("conditions")) pod.preempted = tells_of_preemption(*conditions);
+  if (const Json* conditions = status.take("conditions")) pod.preempted = is_preempted(*conditions);
   std::string start_time;
   if (status.read_string("startTime", start_time)) {
     pod.start_time = parse_timestamp(start_time);
     if (!pod.start_time) {
       status.error("startTime",
-                   "wanted a time such as 2025-05-01T00:03:26Z, found " + show_found(Json(std::move(start_time))));
+                   "expected a time such as 2025-05-01T00:03:26Z, got " + show_found(Json(std::move(start_time))));
     }
   }
   status.carry_all();

@@ -1,4 +1,4 @@
-// Service and PodDisruptionBudget: what groups pods without saying where they go.
+// Service and PodDisruptionBudget.
 #include <charconv>
 
 #include "core/api/decode.h"
@@ -22,12 +22,12 @@ void read_int_or_percent(FieldReader& reader, std::string_view key, std::optiona
     const char* end = text.data() + text.size() - 1;
     const auto [at, error] = std::from_chars(text.data(), end, share.value);
     if (error == std::errc{} && at == end && share.value >= 0) {
-      if (share.value > 100) reader.rule(key, "wanted at most 100%, found " + show_found(*value));
+      if (share.value > 100) reader.rule(key, "must be at most 100%, got " + show_found(*value));
       out = share;
       return;
     }
   }
-  reader.error(key, "wanted " + std::string(kForm) + ", found " + show_found(*value));
+  reader.error(key, "expected " + std::string(kForm) + ", got " + show_found(*value));
 }
 
 void read_budget_spec(FieldReader& spec, PodDisruptionBudget& budget) {
@@ -36,7 +36,7 @@ void read_budget_spec(FieldReader& spec, PodDisruptionBudget& budget) {
   read_int_or_percent(spec, "minAvailable", budget.min_available);
   read_int_or_percent(spec, "maxUnavailable", budget.max_unavailable);
   if (budget.min_available && budget.max_unavailable) {
-    spec.rule("maxUnavailable", "minAvailable is there too; keep one of them");
+    spec.rule("maxUnavailable", "cannot be combined with minAvailable; keep one of them");
   }
   spec.carry({"unhealthyPodEvictionPolicy"});
 }

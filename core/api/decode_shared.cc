@@ -14,17 +14,17 @@ void read_annotations(FieldReader& reader, Labels& out) {
   std::size_t bytes = 0;
   for (const auto& [key, value] : out) {
     bytes += key.size() + value.size();
-    std::string lower = key;  // as upstream: an annotation's prefix may be in capitals
+    std::string lower = key;  // as upstream: an annotation's prefix may have upper-case letters
     std::transform(lower.begin(), lower.end(), lower.begin(),
                    [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-    if (!is_label_key(lower)) reader.findings().rule(member_path(path, key), "wanted " + std::string(kLabelKeyForm));
+    if (!is_label_key(lower)) reader.findings().rule(member_path(path, key), "expected " + std::string(kLabelKeyForm));
   }
   if (bytes > kAnnotationBytesMax) reader.rule("annotations", "more than 256 KiB in all; store large data elsewhere");
 }
 
 constexpr std::string_view kUidForm = "up to 128 letters, digits, '-', '_' and '.', alphanumeric at both ends";
 
-// What names an object is checked whatever the rules are: topics and keys are made of it. Empty counts as absent.
+// The identity of an object is always validated, since it becomes part of topics and keys. Empty counts as absent.
 void read_identity(FieldReader& reader, std::string_view key, std::string& out, bool (*valid)(std::string_view),
                    std::string_view form) {
   std::string text;
@@ -32,13 +32,13 @@ void read_identity(FieldReader& reader, std::string_view key, std::string& out, 
   if (valid(text)) {
     out = std::move(text);
   } else {
-    reader.error(key, "wanted " + std::string(form) + ", found " + show_found(Json(text)));
+    reader.error(key, "expected " + std::string(form) + ", got " + show_found(Json(text)));
   }
 }
 
 void read_metadata(FieldReader& reader, bool namespaced, ObjectMeta& out) {
   const Json* name = reader.take("name");
-  if (name == nullptr || *name == Json("")) reader.error("name", "missing; wanted " + std::string(kNameForm));
+  if (name == nullptr || *name == Json("")) reader.error("name", "missing; expected " + std::string(kNameForm));
   read_identity(reader, "name", out.name, is_valid_name, kNameForm);
   if (namespaced) {
     out.namespace_ = "default";
@@ -70,44 +70,44 @@ bool is_integer_text(std::string_view text) {
 using Op = Requirement::Operator;
 
 constexpr std::array kLabelOperators{
-    Word<Op>{"In", Op::in},
-    Word<Op>{"NotIn", Op::not_in},
-    Word<Op>{"Exists", Op::exists},
-    Word<Op>{"DoesNotExist", Op::does_not_exist},
+    EnumName<Op>{"In", Op::in},
+    EnumName<Op>{"NotIn", Op::not_in},
+    EnumName<Op>{"Exists", Op::exists},
+    EnumName<Op>{"DoesNotExist", Op::does_not_exist},
 };
 constexpr std::array kNodeOperators{
-    kLabelOperators[0], kLabelOperators[1],     kLabelOperators[2],
-    kLabelOperators[3], Word<Op>{"Gt", Op::gt}, Word<Op>{"Lt", Op::lt},
+    kLabelOperators[0], kLabelOperators[1],         kLabelOperators[2],
+    kLabelOperators[3], EnumName<Op>{"Gt", Op::gt}, EnumName<Op>{"Lt", Op::lt},
 };
 constexpr std::array kFieldOperators{kLabelOperators[0], kLabelOperators[1]};
 
-// How many values each operator takes (apimachinery labels.NewRequirement).
+// The number of values that each operator takes (apimachinery labels.NewRequirement).
 void check_values(FieldReader& reader, const Requirement& requirement) {
   const std::size_t count = requirement.values.size();
   switch (requirement.op) {
     case Op::in:
     case Op::not_in:
-      if (count == 0) reader.rule("values", "wanted at least one value with In and NotIn, found none");
+      if (count == 0) reader.rule("values", "expected at least one value with In and NotIn, got none");
       break;
     case Op::exists:
     case Op::does_not_exist:
-      if (count != 0) reader.rule("values", "wanted none with Exists and DoesNotExist; remove them");
+      if (count != 0) reader.rule("values", "must be empty with Exists and DoesNotExist; remove the values");
       break;
     case Op::gt:
     case Op::lt:
       if (count != 1 || !is_integer_text(requirement.values[0])) {
-        reader.rule("values", "wanted exactly one integer, in quotes, with Gt and Lt");
+        reader.rule("values", "expected exactly one integer, in quotes, with Gt and Lt");
       }
       break;
   }
 }
 
 template <std::size_t N>
-void read_requirement(FieldReader& reader, const std::array<Word<Op>, N>& operators, bool values_are_labels,
+void read_requirement(FieldReader& reader, const std::array<EnumName<Op>, N>& operators, bool values_are_labels,
                       Requirement& out) {
   if (reader.require("key", kLabelKeyForm)) reader.read_checked("key", out.key, is_label_key, kLabelKeyForm);
   const bool good =
-      reader.require("operator", "one of In, NotIn, Exists, ...") && reader.read_word("operator", operators, out.op);
+      reader.require("operator", "one of In, NotIn, Exists, ...") && reader.read_enum("operator", operators, out.op);
   const bool values_given = reader.has("values");
   const bool values_good = reader.read_list("values", out.values);
   if (good && (values_good || !values_given)) check_values(reader, out);
@@ -115,16 +115,16 @@ void read_requirement(FieldReader& reader, const std::array<Word<Op>, N>& operat
   for (std::size_t i = 0; i < out.values.size(); ++i) {
     if (is_label_value(out.values[i])) continue;
     reader.findings().rule(item_path(reader.path_of("values"), i),
-                           "wanted " + std::string(kLabelValueForm) + ", found " + show_found(Json(out.values[i])));
+                           "expected " + std::string(kLabelValueForm) + ", got " + show_found(Json(out.values[i])));
   }
 }
 
 void read_field_requirement(FieldReader& reader, Requirement& out) {
   read_requirement(reader, kFieldOperators, false, out);
   if (!out.key.empty() && out.key != "metadata.name") {
-    reader.rule("key", "wanted metadata.name, found " + show_found(Json(out.key)));
+    reader.rule("key", "expected metadata.name, got " + show_found(Json(out.key)));
   }
-  if (out.values.size() > 1) reader.rule("values", "wanted exactly one node name; use one term for each");
+  if (out.values.size() > 1) reader.rule("values", "expected exactly one node name; use one term for each");
 }
 
 }  // namespace
@@ -132,9 +132,9 @@ void read_field_requirement(FieldReader& reader, Requirement& out) {
 void read_head(FieldReader& reader, Kind kind, ObjectMeta& out) {
   const KindName& name = describe(kind);
   std::string text;
-  reader.read_word("apiVersion", {name.api_version}, text);
-  reader.read_word("kind", {name.name}, text);
-  if (!reader.has("metadata")) reader.error("metadata", "missing; wanted an object with a name");
+  reader.read_enum("apiVersion", {name.api_version}, text);
+  reader.read_enum("kind", {name.name}, text);
+  if (!reader.has("metadata")) reader.error("metadata", "missing; expected an object with a name");
   reader.read_object("metadata", [&](FieldReader& metadata) { read_metadata(metadata, name.namespaced, out); });
 }
 
@@ -142,10 +142,11 @@ void read_labels(FieldReader& reader, std::string_view key, Labels& out) {
   if (!reader.read_strings(key, out)) return;
   const std::string path = reader.path_of(key);
   for (const auto& [label, value] : out) {
-    if (!is_label_key(label)) reader.findings().rule(member_path(path, label), "wanted " + std::string(kLabelKeyForm));
+    if (!is_label_key(label))
+      reader.findings().rule(member_path(path, label), "expected " + std::string(kLabelKeyForm));
     if (!is_label_value(value)) {
       reader.findings().rule(member_path(path, label),
-                             "wanted " + std::string(kLabelValueForm) + ", found " + show_found(Json(value)));
+                             "expected " + std::string(kLabelValueForm) + ", got " + show_found(Json(value)));
     }
   }
 }
@@ -154,7 +155,7 @@ void read_taint(FieldReader& reader, const std::vector<Taint>& before, Taint& ou
   if (reader.require("key", kLabelKeyForm)) reader.read_checked("key", out.key, is_label_key, kLabelKeyForm);
   reader.read_checked("value", out.value, is_label_value, kLabelValueForm);
   if (reader.require("effect", "one of NoSchedule, PreferNoSchedule, NoExecute")) {
-    reader.read_word("effect", kTaintEffects, out.effect);
+    reader.read_enum("effect", kTaintEffects, out.effect);
   }
   reader.carry({"timeAdded"});
   if (std::any_of(before.begin(), before.end(),
@@ -186,24 +187,24 @@ void read_node_selector(FieldReader& reader, NodeSelector& out) {
                    [&](FieldReader& item) { read_node_selector_term(item, out.terms.emplace_back()); });
   const Json* terms = reader.take("nodeSelectorTerms");
   if (terms == nullptr || (terms->is_array() && terms->as_array().empty())) {
-    reader.rule("nodeSelectorTerms", "wanted at least one term; without any no node matches");
+    reader.rule("nodeSelectorTerms", "expected at least one term; without one no node matches");
   }
 }
 
 void read_modes(FieldReader& reader, std::vector<std::string>& access_modes, std::string& volume_mode) {
   static constexpr std::array<std::string_view, 4> kModes{"ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany",
                                                           "ReadWriteOncePod"};
-  const std::string wanted = "one of ReadWriteOnce, ReadOnlyMany, ReadWriteMany, ReadWriteOncePod";
+  const std::string modes = "one of ReadWriteOnce, ReadOnlyMany, ReadWriteMany, ReadWriteOncePod";
   const bool given = reader.has("accessModes");
   if (reader.read_list("accessModes", access_modes) || !given) {
-    if (access_modes.empty()) reader.rule("accessModes", "wanted at least " + wanted);
+    if (access_modes.empty()) reader.rule("accessModes", "expected at least " + modes);
   }
   for (std::size_t i = 0; i < access_modes.size(); ++i) {
     if (std::find(kModes.begin(), kModes.end(), access_modes[i]) != kModes.end()) continue;
     reader.findings().rule(item_path(reader.path_of("accessModes"), i),
-                           "wanted " + wanted + ", found " + show_found(Json(access_modes[i])));
+                           "expected " + modes + ", got " + show_found(Json(access_modes[i])));
   }
-  reader.read_word("volumeMode", {"Filesystem", "Block"}, volume_mode);
+  reader.read_enum("volumeMode", {"Filesystem", "Block"}, volume_mode);
 }
 
 }  // namespace berth::decode

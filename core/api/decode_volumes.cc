@@ -5,7 +5,7 @@ namespace {
 
 using decode::kNameForm;
 
-// Older manifests name the class by an annotation, which wins (component-helpers storage/volume,
+// Older manifests give the class in an annotation, which takes precedence (component-helpers storage/volume,
 // GetPersistentVolumeClass).
 constexpr const char* kClassAnnotation = "volume.beta.kubernetes.io/storage-class";
 
@@ -14,11 +14,11 @@ bool is_absolute_path(std::string_view path) {
   return (std::string(path) + "/").find("/../") == std::string::npos;
 }
 
-// capacity or resources.requests: its "storage", which must be there and be more than nothing.
+// "storage" in capacity or resources.requests: required, and greater than 0.
 void read_storage(FieldReader& reader, Quantity& out) {
   if (reader.require("storage", "a quantity such as 1Gi") && reader.read_quantity("storage", out) &&
       out <= Quantity()) {
-    reader.rule("storage", "wanted more than 0, found " + out.to_text());
+    reader.rule("storage", "must be greater than 0, got " + out.to_text());
   }
 }
 
@@ -41,7 +41,7 @@ void read_volume_source(FieldReader& spec, PersistentVolume& volume) {
     source.carry({"fsType"});
   });
   if (local && !volume.node_affinity && !spec.has("nodeAffinity")) {
-    spec.rule("nodeAffinity", "missing; a local volume must say by nodeAffinity.required on which node it is");
+    spec.rule("nodeAffinity", "missing; a local volume must name its node in nodeAffinity.required");
   }
   decode::read_disk_sources(spec, volume.disk);
   if (volume.disk.type == DiskSource::Type::csi) {
@@ -49,11 +49,11 @@ void read_volume_source(FieldReader& spec, PersistentVolume& volume) {
     if (const Json* handle = spec.take("csi")->find("volumeHandle"); handle != nullptr && handle->is_string()) {
       volume.csi_volume_handle = handle->as_string();
     } else {
-      spec.findings().rule(member_path(spec.path_of("csi"), "volumeHandle"), "missing; wanted a string");
+      spec.findings().rule(member_path(spec.path_of("csi"), "volumeHandle"), "missing; expected a string");
     }
   }
-  spec.not_honoured({"azureFile", "cephfs", "fc", "flexVolume", "flocker", "glusterfs", "nfs", "photonPersistentDisk",
-                     "portworxVolume", "quobyte", "scaleIO", "storageos", "vsphereVolume"});
+  spec.unsupported({"azureFile", "cephfs", "fc", "flexVolume", "flocker", "glusterfs", "nfs", "photonPersistentDisk",
+                    "portworxVolume", "quobyte", "scaleIO", "storageos", "vsphereVolume"});
   spec.carry({"hostPath"});
 }
 
@@ -66,7 +66,7 @@ void read_volume_spec(FieldReader& spec, PersistentVolume& volume) {
   }
   spec.read_string("storageClassName", volume.storage_class_name);
   decode::read_modes(spec, volume.access_modes, volume.volume_mode);
-  spec.read_word("persistentVolumeReclaimPolicy", {"Retain", "Delete", "Recycle"}, volume.reclaim_policy);
+  spec.read_enum("persistentVolumeReclaimPolicy", {"Retain", "Delete", "Recycle"}, volume.reclaim_policy);
   spec.read_object("nodeAffinity", [&](FieldReader& affinity) {
     if (!affinity.require("required", "an object with nodeSelectorTerms")) return;
     affinity.read_object("required", [&](FieldReader& selector) {
@@ -97,11 +97,11 @@ void read_claim_spec(FieldReader& spec, PersistentVolumeClaim& claim) {
   }
   spec.read_object("selector",
                    [&](FieldReader& selector) { decode::read_label_selector(selector, claim.selector.emplace()); });
-  spec.not_honoured({"dataSource", "dataSourceRef"});
+  spec.unsupported({"dataSource", "dataSourceRef"});
   spec.read_string("volumeAttributesClassName", claim.volume_attributes_class_name);
 }
 
-// allowedTopologies: each item is a list of labels, every one of which must have one of its values (core/v1
+// allowedTopologies: each item is a list of labels; all must match, each with one of its values (core/v1
 // TopologySelectorTerm).
 void read_topologies(FieldReader& reader, std::vector<LabelSelector>& out) {
   reader.read_each("allowedTopologies", [&](FieldReader& item) {
@@ -112,7 +112,7 @@ void read_topologies(FieldReader& reader, std::vector<LabelSelector>& out) {
         expression.read_checked("key", requirement.key, is_label_key, decode::kLabelKeyForm);
       }
       expression.read_list("values", requirement.values);
-      if (requirement.values.empty()) expression.rule("values", "wanted at least one value");
+      if (requirement.values.empty()) expression.rule("values", "expected at least one value");
     });
   });
 }
@@ -128,7 +128,7 @@ Result<PersistentVolume> decode_persistent_volume(const Json& json, Warnings* wa
     reader.read_object("spec", [&](FieldReader& spec) { read_volume_spec(spec, volume); });
   }
   reader.read_object("status", [&](FieldReader& status) {
-    status.read_word("phase", {"Pending", "Available", "Bound", "Released", "Failed"}, volume.phase);
+    status.read_enum("phase", {"Pending", "Available", "Bound", "Released", "Failed"}, volume.phase);
     status.carry({"lastPhaseTransitionTime", "message", "reason"});
   });
   reader.finish();
@@ -146,7 +146,7 @@ Result<PersistentVolumeClaim> decode_persistent_volume_claim(const Json& json, W
     reader.read_object("spec", [&](FieldReader& spec) { read_claim_spec(spec, claim); });
   }
   reader.read_object("status", [&](FieldReader& status) {
-    status.read_word("phase", {"Pending", "Bound", "Lost"}, claim.phase);
+    status.read_enum("phase", {"Pending", "Bound", "Lost"}, claim.phase);
     status.carry_all();
   });
   reader.finish();
@@ -165,9 +165,9 @@ Result<StorageClass> decode_storage_class(const Json& json, Warnings* warnings, 
     reader.read_checked("provisioner", storage_class.provisioner, is_label_key, kProvisionerForm);
   }
   std::string mode;
-  reader.read_word("volumeBindingMode", {"Immediate", "WaitForFirstConsumer"}, mode);
+  reader.read_enum("volumeBindingMode", {"Immediate", "WaitForFirstConsumer"}, mode);
   storage_class.wait_for_first_consumer = mode == "WaitForFirstConsumer";
-  reader.read_word("reclaimPolicy", {"Delete", "Retain"}, storage_class.reclaim_policy);
+  reader.read_enum("reclaimPolicy", {"Delete", "Retain"}, storage_class.reclaim_policy);
   read_topologies(reader, storage_class.allowed_topologies);
   reader.carry({"allowVolumeExpansion", "mountOptions", "parameters"});
   reader.finish();

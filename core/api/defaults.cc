@@ -12,7 +12,7 @@ void request_limits(ResourceList& requests, const ResourceList& limits) {
   for (const auto& [name, limit] : limits) requests.emplace(name, limit);
 }
 
-// After the containers' own defaults, which it sums.
+// Must run after the containers' own defaults, which it sums.
 void request_pod_limits(Pod& pod) {
   if (pod.limits.empty()) return;
   ResourceList defaults = container_requests(pod, {});
@@ -23,7 +23,7 @@ void request_pod_limits(Pod& pod) {
   }
 }
 
-void take_node_ports(Container& container) {
+void use_host_ports(Container& container) {
   for (const HostPort& port : container.own_ports) {
     if (std::find(container.host_ports.begin(), container.host_ports.end(), port) == container.host_ports.end()) {
       container.host_ports.push_back(port);
@@ -43,7 +43,7 @@ void narrow(LabelSelector& selector, const std::vector<std::string>& keys, Requi
   }
 }
 
-// A term without a selector matches nothing, whatever the keys are.
+// A term without a selector matches nothing, so its keys have no effect.
 void narrow(PodAffinityTerm& term, const Labels& labels) {
   if (!term.label_selector) return;
   narrow(*term.label_selector, term.match_label_keys, Requirement::Operator::in, labels);
@@ -56,7 +56,7 @@ void set_defaults(Pod& pod) {
   for (auto* containers : {&pod.init_containers, &pod.containers}) {
     for (Container& container : *containers) {
       request_limits(container.requests, container.limits);
-      if (pod.host_network) take_node_ports(container);
+      if (pod.host_network) use_host_ports(container);
     }
   }
   request_pod_limits(pod);

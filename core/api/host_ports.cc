@@ -4,7 +4,7 @@ namespace berth {
 
 namespace {
 
-bool is_everywhere(const HostPort& port) { return port.host_ip.empty() || port.host_ip == "0.0.0.0"; }
+bool is_wildcard(const HostPort& port) { return port.host_ip.empty() || port.host_ip == "0.0.0.0"; }
 
 }  // namespace
 
@@ -19,7 +19,7 @@ std::vector<HostPort> host_ports(const Pod& pod) {
 
 bool conflicts(const HostPort& a, const HostPort& b) {
   if (a.port != b.port || a.protocol != b.protocol) return false;
-  return is_everywhere(a) || is_everywhere(b) || a.host_ip == b.host_ip;
+  return is_wildcard(a) || is_wildcard(b) || a.host_ip == b.host_ip;
 }
 
 bool conflicts(const HostPort& port, const std::vector<HostPort>& others) {

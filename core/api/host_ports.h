@@ -1,4 +1,4 @@
-// The ports of the node itself that pods take (kube-scheduler util.GetHostPorts, framework/types.go HostPortInfo).
+// Host ports used by pods (kube-scheduler util.GetHostPorts, framework/types.go HostPortInfo).
 #pragma once
 
 #include <algorithm>
@@ -8,24 +8,25 @@
 
 namespace berth {
 
-// One of the ports that the pod takes is meant: those of the containers and of the sidecars; init containers that end
-// free theirs before.
-template <class IsMeant>
-bool takes_host_port(const Pod& pod, const IsMeant& is_meant) {
-  const auto among = [&is_meant](const Container& container) {
+// Whether the predicate holds for one of the pod's host ports: those of containers and sidecars, but not of other init
+// containers, which have released theirs by then.
+template <class Predicate>
+bool takes_host_port(const Pod& pod, const Predicate& matches) {
+  const auto any_port = [&matches](const Container& container) {
     return std::any_of(container.host_ports.begin(), container.host_ports.end(),
-                       [&is_meant](const HostPort& port) { return port.port > 0 && is_meant(port); });
+                       [&matches](const HostPort& port) { return port.port > 0 && matches(port); });
   };
-  return std::any_of(pod.containers.begin(), pod.containers.end(), among) ||
-         std::any_of(pod.init_containers.begin(), pod.init_containers.end(),
-                     [&among](const Container& container) { return container.restart_always && among(container); });
+  return std::any_of(pod.containers.begin(), pod.containers.end(), any_port) ||
+         std::any_of(pod.init_containers.begin(), pod.init_containers.end(), [&any_port](const Container& container) {
+           return container.restart_always && any_port(container);
+         });
 }
 inline bool takes_host_ports(const Pod& pod) {
   return takes_host_port(pod, [](const HostPort&) { return true; });
 }
 std::vector<HostPort> host_ports(const Pod& pod);
 
-// The same port and protocol, at the same address or with one of them at every address ("0.0.0.0" or empty).
+// Same port and protocol, and the same address or one of them is the wildcard address ("0.0.0.0" or empty).
 bool conflicts(const HostPort& a, const HostPort& b);
 bool conflicts(const HostPort& port, const std::vector<HostPort>& others);
 

@@ -37,7 +37,7 @@ const KindName* find_kind(std::string_view text) {
     for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     return result;
   };
-  if (text.empty()) return nullptr;  // as the short name of a kind without one
+  if (text.empty()) return nullptr;  // some kinds have an empty short name
   for (const KindName& name : kinds()) {
     if (text == name.name || text == name.plural || text == name.short_name || text == lower(name.name)) return &name;
   }

@@ -1,5 +1,5 @@
-// Manifest: the JSON of an object that is kept beside its typed form. It is text; who looks into it gets a tree of his
-// own, which lives as long as the look: a tree takes seven times the memory, and most pods are only placed and counted.
+// Manifest: the JSON of an object, kept beside its typed form. It is stored as text and parsed on demand: a tree takes
+// seven times the memory, and the manifest of most pods is hardly ever read.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ class Manifest {
  public:
   Manifest() = default;
   Manifest(const Json& json) : Manifest(of_text(json.is_null() ? std::string() : json.dump())) {}
-  // `text`: what text() gave.
+  // `text`: the result of text().
   static Manifest of_text(Text text) {
     Manifest manifest;
     manifest.text_ = std::move(text);
@@ -25,7 +25,7 @@ class Manifest {
   // Compact; empty for null.
   std::string_view text() const& { return text_.get(); }
   std::string text() && { return std::string(text_); }
-  // Parsed anew each time. Null for null; a text that is no JSON gives an empty object.
+  // Parses the text on each call. Null for null; an empty object if the text is not JSON.
   Json json() const;
 
   bool operator==(const Manifest&) const = default;

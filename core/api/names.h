@@ -6,11 +6,11 @@
 
 namespace berth {
 
-// [prefix/]name: name of up to 63 letters, digits, '-', '_', '.', alphanumeric at both ends; prefix a DNS name.
+// [prefix/]name: the name up to 63 letters, digits, '-', '_', '.', alphanumeric at both ends; the prefix a DNS name.
 bool is_label_key(std::string_view text);
-// Empty, or as the name part of a key.
+// Empty, or like the name part of a key.
 bool is_label_value(std::string_view text);
-// [a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?: containers, volumes.
+// [a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?: names of containers and volumes.
 bool is_dns_label(std::string_view text);
 // [A-Za-z0-9]([A-Za-z0-9._-]{0,126}[A-Za-z0-9])?: safe as part of a file name, a cgroup or a tag.
 bool is_uid(std::string_view text);

@@ -7,14 +7,14 @@ namespace berth {
 
 namespace {
 
-// Written first. Each counts up with every change of what decode_pod() and set_defaults(), or decode_node() and
-// core/objects/nodes.cc, make of the JSON, of a type below that it has, and of this file; what was packed under
-// another number is decoded from its JSON.
+// The version, written first. Increment it with every change of the result of decode_pod() and set_defaults(), or of
+// decode_node() and core/objects/nodes.cc, of a type below that is part of it, or of this file; objects packed with
+// another version are decoded from their JSON.
 constexpr std::uint64_t kPodForm = 3;
 constexpr std::uint64_t kNodeForm = 3;
 
-// The fields of each type in their order, to one who takes them: archive(field...). A type that gains a member does not
-// compile until it is named here.
+// Passes the fields of each type, in order, to archive(field...). The structured bindings make the code fail to compile
+// when a type gains a member that is not listed here.
 void visit(auto& archive, Quantity& quantity) {
   std::int64_t units = quantity.units();
   std::int32_t nanos = quantity.nanos();
@@ -120,7 +120,7 @@ class Packer {
   explicit Packer(ByteWriter& out) : out_(out) {}
   void operator()(auto&... fields) { (pack(fields), ...); }
   void id(const Text& text) { out_.id(text); }
-  // The bytes of a part alone; empty for what is as a new one is.
+  // The packed form of a part; empty if it equals a default-constructed one.
   template <class T>
   static std::string part(const Shared<T>& shared) {
     if (shared.is_none()) return {};
@@ -133,7 +133,7 @@ class Packer {
   template <class T>
   static std::string bytes_of(const T& value) {
     ByteWriter out;
-    Packer(out).pack(const_cast<T&>(value));  // which a Packer does not change
+    Packer(out).pack(const_cast<T&>(value));  // a Packer does not modify it
     return out.take();
   }
   void pack(const std::string& text) { out_.text(text); }
@@ -182,7 +182,7 @@ class Unpacker {
   void id(Text& text) { text = in_.id(); }
 
  private:
-  // Of items, each of which takes a byte or more.
+  // The number of items that follow, each at least one byte.
   std::size_t count() {
     const std::uint64_t count = in_.number();
     if (count > in_.left()) in_.fail();
@@ -190,7 +190,7 @@ class Unpacker {
   }
   void unpack(std::string& text) { text = in_.text(); }
   void unpack(Text& text) { text = Text::common(in_.text()); }
-  // What pods of a workload share is unpacked for the first of them.
+  // A part that many pods share is unpacked only for the first of them.
   template <class T>
   void unpack(Shared<T>& shared) {
     const std::string_view packed = in_.text();
@@ -235,11 +235,11 @@ class Unpacker {
   ByteReader& in_;
 };
 
-// Takes for each part what others have alike.
+// Replaces each part by the interned one.
 class Sharer {
  public:
   void operator()(auto&... fields) { (share(fields), ...); }
-  void id(const Text&) {}  // its own
+  void id(const Text&) {}  // unique
 
  private:
   template <class T>
@@ -262,7 +262,7 @@ template <class T>
 void pack(ByteWriter& out, std::uint64_t form, const T& object) {
   out.number(form);
   Packer packer(out);
-  visit(packer, const_cast<T&>(object));  // which a Packer does not change
+  visit(packer, const_cast<T&>(object));  // a Packer does not modify it
 }
 
 bool is_alike(std::string_view packed, std::uint64_t form) {

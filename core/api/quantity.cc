@@ -1,5 +1,5 @@
-// Decimal digits all the way: a quantity's text is digits, a decimal point and a power of ten or of two, and every
-// step below is exact until the one rounding to nano.
+// Decimal arithmetic throughout: a quantity is digits, a decimal point and a power of ten or of two, and every step
+// below is exact up to the final rounding to nano.
 #include "core/api/quantity.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t kUnitsMax = std::numeric_limits<std::int64_t>::max();
 constexpr std::int32_t kNanosPerUnit = 1'000'000'000;
-constexpr std::int64_t kExponentMax = 1'000'000'000;  // beyond any text's digits: every such value is zero or saturates
+constexpr std::int64_t kExponentMax = 1'000'000'000;  // every number with a larger one is zero or saturates
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -70,13 +70,13 @@ struct Decimal {
     digits.insert(digits.begin(), front.begin(), front.end());
   }
 
-  // The digit that counts 10^power.
+  // The digit for 10^power.
   std::uint8_t digit_at(std::int64_t power) const {
     const std::int64_t index = static_cast<std::int64_t>(digits.size()) - 1 - (power - exponent);
     return index >= 0 && index < static_cast<std::int64_t>(digits.size()) ? digits[static_cast<std::size_t>(index)] : 0;
   }
 
-  // 10^power is the greatest that counts.
+  // The power of ten of the most significant digit.
   std::int64_t top_power() const { return exponent + static_cast<std::int64_t>(digits.size()) - 1; }
 };
 
@@ -96,7 +96,7 @@ Amount to_amount(const Decimal& decimal) {
     amount.units = amount.units * 10 + digit;
   }
   for (std::int64_t power = -1; power >= -9; --power) amount.nanos = amount.nanos * 10 + decimal.digit_at(power);
-  // Digits finer than nano, all of the number's last ones: any that is not zero makes one nano more.
+  // Digits finer than nano, at the end of the number: round up if any is not zero.
   const std::int64_t finer =
       std::clamp<std::int64_t>(-9 - decimal.exponent, 0, static_cast<std::int64_t>(decimal.digits.size()));
   if (std::any_of(decimal.digits.end() - finer, decimal.digits.end(), [](std::uint8_t digit) { return digit != 0; })) {
@@ -111,16 +111,16 @@ Amount to_amount(const Decimal& decimal) {
 }
 
 Status bad(std::string_view text, std::string_view why) {
-  return Status::error("wanted a quantity such as 250m, 2 or 64Mi, found " + Json(shorten(text, 64)).dump() + ": " +
+  return Status::error("expected a quantity such as 250m, 2 or 64Mi, got " + Json(shorten(text, 64)).dump() + ": " +
                        std::string(why));
 }
 
-// What people write instead of the suffix they mean.
+// Suggestions for common mistakes.
 std::string wrong_suffix(std::string_view suffix) {
-  std::string why = "there is no suffix " + Json(shorten(suffix, 16)).dump();
+  std::string why = "unknown suffix " + Json(shorten(suffix, 16)).dump();
   if (suffix == "K" || suffix == "kB" || suffix == "KB") return why + "; use k (1000) or Ki (1024)";
   if (suffix == "ki" || suffix == "KiB") return why + "; use Ki";
-  if (suffix.size() > 1 && suffix.ends_with('B')) return why + "; leave the B away";
+  if (suffix.size() > 1 && suffix.ends_with('B')) return why + "; drop the B";
   return why + "; use n u m k M G T P E, Ki Mi Gi Ti Pi Ei or an exponent such as e3";
 }
 
@@ -197,12 +197,12 @@ Quantity operator+(const Quantity& a, const Quantity& b) {
 }
 
 std::int64_t Quantity::value() const {
-  if (nanos_ == 0 || units_ < 0) return units_;  // a negative one has its units already away from zero
+  if (nanos_ == 0 || units_ < 0) return units_;  // the units of a negative one are already rounded away from zero
   return units_ == kUnitsMax ? kUnitsMax : units_ + 1;
 }
 
 std::int64_t Quantity::milli_value() const {
-  // As sign and magnitude, so that both ends saturate alike.
+  // As sign and magnitude, so that both ends saturate symmetrically.
   if (units_ < -kUnitsMax / 1000 - 1) return -kUnitsMax;
   const bool negative = units_ < 0;
   const std::int64_t units = negative ? -(units_ + (nanos_ == 0 ? 0 : 1)) : units_;

@@ -11,13 +11,13 @@ void add(ResourceList& total, const ResourceList& more) {
 
 void raise_to(ResourceList& total, const ResourceList& other) {
   for (const auto& [name, quantity] : other) {
-    const auto [mine, added] = total.emplace(name, quantity);
-    if (!added) mine->second = std::max(mine->second, quantity);
+    const auto [entry, added] = total.emplace(name, quantity);
+    if (!added) entry->second = std::max(entry->second, quantity);
   }
 }
 
-// emplace() keeps what the container names itself.
-ResourceList asked(const Container& container, const ResourceList& missing) {
+// emplace() keeps the container's own requests.
+ResourceList requests_of(const Container& container, const ResourceList& missing) {
   ResourceList list = container.requests;
   for (const auto& [name, quantity] : missing) list.emplace(name, quantity);
   return list;
@@ -31,11 +31,11 @@ bool is_pod_level_resource(std::string_view name) {
 
 ResourceList container_requests(const Pod& pod, const ResourceList& missing) {
   ResourceList running;
-  for (const Container& container : pod.containers) add(running, asked(container, missing));
+  for (const Container& container : pod.containers) add(running, requests_of(container, missing));
   ResourceList sidecars;
   ResourceList peak;
   for (const Container& container : pod.init_containers) {
-    ResourceList during = asked(container, missing);
+    ResourceList during = requests_of(container, missing);
     add(during, sidecars);
     if (container.restart_always) sidecars = during;
     raise_to(peak, during);

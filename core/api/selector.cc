@@ -24,7 +24,7 @@ bool contains(const std::vector<std::string>& values, std::string_view value) {
   return std::find(values.begin(), values.end(), value) != values.end();
 }
 
-// Upstream turns a field requirement into a field selector, and knows In and NotIn with one value only.
+// Upstream converts a field requirement to a field selector, which supports In and NotIn with one value only.
 bool matches_field(const Requirement& requirement, std::string_view node_name) {
   if (requirement.key != "metadata.name" || requirement.values.size() != 1) return false;
   if (requirement.op == Requirement::Operator::in) return requirement.values[0] == node_name;

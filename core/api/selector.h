@@ -33,7 +33,7 @@ struct NodeSelector {  // one term must hold; no terms match nothing
   bool operator==(const NodeSelector&) const = default;
 };
 
-// `value`: null without the label.
+// `value`: null if the label is absent.
 bool matches_value(const Requirement& requirement, const std::string* value);
 bool matches(const Requirement& requirement, const std::map<std::string, std::string>& labels);
 bool matches(const LabelSelector& selector, const std::map<std::string, std::string>& labels);

@@ -6,14 +6,14 @@ namespace berth {
 
 namespace {
 
-// No JSON has them.
+// Control characters, which JSON text does not contain.
 constexpr char kFirst = 1;
 constexpr char kSecond = 2;
-constexpr char kVerbatim = 3;  // at the beginning: a text that has them all the same follows
+constexpr char kVerbatim = 3;  // first byte: the text follows unchanged, since it contains markers
 
 bool is_mark(char c) { return c >= kFirst && c <= kVerbatim; }
 
-// Where the next mark is, from `at` on; the end of the text when there is none.
+// The position of the next marker from `at` on, or the end of the text.
 std::size_t find_mark(std::string_view text, std::size_t at = 0) {
   return static_cast<std::size_t>(std::find_if(text.begin() + static_cast<std::ptrdiff_t>(at), text.end(), is_mark) -
                                   text.begin());

@@ -1,5 +1,5 @@
-// Shape: a JSON text with a mark in the place of each of two texts that are one object's own, so that objects which are
-// alike but for these have one shape between them (Text::common). fill_shape() gives the same bytes back.
+// Shape: a JSON text in which two substrings that are unique to the object (its uid and name) are replaced by markers,
+// so that otherwise equal objects share one interned shape (Text::common). fill_shape() restores the same bytes.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace berth {
 
-// Where the texts lie within each other, `first` is looked for first. Empty ones are not looked for.
+// `first` is replaced first, which matters if one contains the other. Empty strings are not replaced.
 std::string shape_of(std::string_view text, std::string_view first, std::string_view second);
 std::string fill_shape(std::string_view shape, std::string_view first, std::string_view second);
 

@@ -8,7 +8,7 @@ namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Reads from the front of a text; after the first misfit everything fails.
+// Reads from the front of a text; after the first mismatch every read fails.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : rest_(text) {}
@@ -57,7 +57,7 @@ std::int64_t days_in(std::int64_t year, std::int64_t month) {
   return month == 2 && leap ? 29 : kDays[static_cast<std::size_t>(month - 1)];
 }
 
-// Days since 1970-01-01, counted in eras of 400 years that begin on the first of March.
+// Days since 1970-01-01, computed in eras of 400 years that start on 1 March.
 std::int64_t day_number(std::int64_t year, std::int64_t month, std::int64_t day) {
   constexpr std::int64_t kDaysPerEra = 146'097;
   constexpr std::int64_t kDaysTo1970 = 719'468;                       // from 0000-03-01

@@ -7,8 +7,8 @@
 
 namespace berth {
 
-// "2025-05-01T00:03:26Z", "2025-05-01T02:03:26.5+02:00" -> milliseconds since 1970, a finer fraction cut off; none: no
-// such time. Years 0000 to 9999; no leap seconds, as in Go's time package.
+// "2025-05-01T00:03:26Z", "2025-05-01T02:03:26.5+02:00" -> milliseconds since 1970, finer fractions truncated; none if
+// invalid. Years 0000 to 9999; no leap seconds, as in Go's time package.
 std::optional<std::int64_t> parse_timestamp(std::string_view text);
 
 }  // namespace berth

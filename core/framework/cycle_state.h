@@ -1,4 +1,4 @@
-// CycleState: what plugins keep for one scheduling attempt of one pod (kube-scheduler framework/cycle_state.go).
+// CycleState: plugins' data for one scheduling attempt of one pod (kube-scheduler framework/cycle_state.go).
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace berth {
 
-// One plugin's entry. Clones of a state share it, until one of them asks for it to change it.
+// One plugin's entry. Clones of a state share it copy-on-write.
 class StateEntry {
  public:
   StateEntry() = default;
@@ -50,7 +50,7 @@ class StateEntryRef {
   StateEntry* entry_;  // null: moved from
 };
 
-// Plugins of one framework, by Framework::Named::number.
+// A set of plugins of one framework, by Framework::Named::number.
 inline constexpr std::size_t kPluginsMax = 256;
 using PluginBits = std::bitset<kPluginsMax>;
 
@@ -60,7 +60,7 @@ class CycleState : public Recycled<CycleState> {
   CycleState(CycleState&&) = default;
   CycleState& operator=(CycleState&&) = default;
 
-  // Each type of entry is there once: a plugin has its own types. Replaces what was there.
+  // Entries are keyed by type, so each plugin uses types of its own. Replaces the previous entry of this type.
   template <class T>
   void write(std::unique_ptr<T> entry) {
     erase(&kKey<T>);
@@ -72,31 +72,31 @@ class CycleState : public Recycled<CycleState> {
     const Held* held = find(&kKey<T>);
     return held == nullptr ? nullptr : static_cast<const T*>(held->entry.get());
   }
-  // The same to be changed, in this state alone.
+  // Mutable access; copies the entry first when clones share it.
   template <class T>
   T* edit() {
     Held* held = find(&kKey<T>);
     return held == nullptr ? nullptr : static_cast<T*>(held->entry.own());
   }
   CycleState clone() const;
-  // As clone() gives it, in the memory that this one has.
+  // Becomes a clone of `other`, reusing this object's memory.
   void become(const CycleState& other);
 
-  // The durations of this cycle's plugins go into the metrics.
+  // The durations of this cycle's plugin calls are recorded in the metrics.
   bool sampled = false;
 
-  // Plugins that answered Skip at PreFilter, PreScore or PreBindPreFlight; the runner leaves out their later points.
+  // Plugins that returned Skip at PreFilter, PreScore or PreBindPreFlight; the runner skips the point that follows.
   PluginBits skip_filter;
   PluginBits skip_score;
   PluginBits skip_pre_bind;
 
-  // During PostFilter: what is kept from attempt to attempt for pods of this one's class, for as long as nothing but
-  // nodes, and pods on them, has changed. Null: nothing is, or Filter, AddPod and RemovePod look at more than one node.
-  // Not owned; clones have none.
+  // During PostFilter: the state cached between attempts for pods of this pod's class, valid as long as only nodes, and
+  // pods on them, change. Null: nothing is cached, or Filter, AddPod and RemovePod look at more than one node. Not
+  // owned; clones have none.
   CycleState* of_class = nullptr;
 
-  // Uids of pods that a plugin wants tried again when this cycle succeeds (framework/types.go PodsToActivate). Clones
-  // share it.
+  // Uids of pods that a plugin asks to move to active when this cycle succeeds (framework/types.go PodsToActivate).
+  // Clones share the set.
   std::set<std::string>& pods_to_activate() const {
     if (pods_to_activate_ == nullptr) pods_to_activate_ = std::make_shared<std::set<std::string>>();
     return *pods_to_activate_;
@@ -120,7 +120,7 @@ class CycleState : public Recycled<CycleState> {
     std::erase_if(entries_, [key](const Held& each) { return each.key == key; });
   }
 
-  mutable std::shared_ptr<std::set<std::string>> pods_to_activate_;  // null: nobody has asked for it yet
+  mutable std::shared_ptr<std::set<std::string>> pods_to_activate_;  // null until first used
   std::vector<Held> entries_;                                        // few
 };
 

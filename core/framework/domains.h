@@ -1,4 +1,4 @@
-// Domains: the values that nodes have for topology keys, numbered, so that nodes of one domain are told by a number.
+// Domains: assigns a number to each value of a topology key, so that topology domains can be compared as integers.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,18 @@ class Domains {
  public:
   static constexpr std::int64_t kNone = -1;  // the node has no such label
 
-  // From now on the key is known; a new one makes them stale.
+  // Tracks the key from now on; a new key makes the domains stale.
   void watch(const std::string& key);
-  // True when a key is new, or the first value of a key came to be that of two nodes: what was learnt of nodes no
-  // longer holds, and recount() is due.
+  // True when a key is new, or when a key that was unique per node no longer is: the data about nodes is outdated, and
+  // recount() must be called.
   bool is_stale() const { return stale_; }
   void recount(const Snapshot& snapshot);
-  // The node counts (1) or no longer (-1).
+  // Adds (1) or removes (-1) the node.
   void count(const Node& node, std::int64_t times);
-  // True when no two nodes share a value, as for the host name: what is summed up per domain is what one node has.
-  // Falls with is_stale() only. False for a key that is not watched.
+  // True when no two nodes share a value, as for the host name: a sum over a domain is then that of one node. Turns
+  // false only together with is_stale(). False for a key that is not watched.
   bool is_per_node(const std::string& key) const;
-  // The number of the node's domain, kNone without; a number is never used for another value.
+  // The number of the node's domain, or kNone; numbers are never reused for another value.
   std::int64_t number_of(const std::string& key, const Node& node) const;
 
  private:
@@ -35,7 +35,7 @@ class Domains {
   };
   struct Values {
     RecyclingMap<std::string, Domain> domains;
-    std::int64_t shared = 0;  // domains of several nodes
+    std::int64_t shared = 0;  // domains with several nodes
     bool per_node = true;
   };
   void count(Values& values, const std::string& key, const Node& node, std::int64_t times);

@@ -48,7 +48,7 @@ std::vector<ClusterEvent> node_events(const Node& before, const Node& after) {
   const auto add = [&events](Action action, std::string_view label) {
     events.push_back({EventResource::node, action, label});
   };
-  // A cordon keeps pods away only until it ends; upstream takes it for a taint.
+  // Only uncordoning can make a pod fit; upstream reports it as a taint update.
   if (before.unschedulable && !after.unschedulable) add(kUpdateNodeTaint, "NodeUpdateNodeTaint");
   if (before.allocatable != after.allocatable) add(kUpdateNodeAllocatable, "NodeUpdateNodeAllocatable");
   if (before.metadata.labels != after.metadata.labels) add(kUpdateNodeLabel, "NodeUpdateNodeLabel");
@@ -60,7 +60,7 @@ std::vector<ClusterEvent> node_events(const Node& before, const Node& after) {
 
 namespace {
 
-// A request that became smaller, in thousandths, or is no more (framework/events.go extractPodScaleDown).
+// Some request was lowered, compared in thousandths, or removed (framework/events.go extractPodScaleDown).
 bool asks_less(const Pod& before, const Pod& after) {
   const ResourceList were = total_requests(before, {});
   const ResourceList are = total_requests(after, {});

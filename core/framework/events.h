@@ -26,7 +26,7 @@ enum class EventResource {
   volume_attachment,
   wildcard,
 };
-// As upstream prints it: "AssignedPod", "PersistentVolumeClaim", "*". Static storage.
+// The name that upstream prints: "AssignedPod", "PersistentVolumeClaim", "*". Static storage.
 std::string_view to_string(EventResource resource);
 
 // Bit mask, with upstream's values: ClusterEvent::matches compares them as numbers.
@@ -52,13 +52,13 @@ struct ClusterEvent {
   EventResource resource = EventResource::wildcard;
   std::uint32_t actions = kAllActions;
   std::string_view label;  // for logs and metrics: "NodeAdd"; static storage
-  // As a registration: true when the incoming `other` is one of its events. A registered wildcard matches everything;
-  // otherwise the resource is the same (`pod` means assigned and unscheduled ones too), an action is shared, and
-  // `other` is no wider than what was registered (kube-scheduler framework/types.go MatchClusterEvents).
+  // For a registered event: whether it matches the incoming event `other`. A registered wildcard matches everything;
+  // otherwise the resource must be the same (`pod` includes assigned and unscheduled ones), at least one action shared,
+  // and `other` no broader than the registered event (kube-scheduler framework/types.go MatchClusterEvents).
   bool matches(const ClusterEvent& other) const;
 };
 
-// The objects of an event; what does not apply is null (old_* of an Add, new_* of a Delete).
+// The objects of an event; null where not applicable (old_* of an Add, new_* of a Delete).
 struct EventObjects {
   std::shared_ptr<const Pod> old_pod, new_pod;
   std::shared_ptr<const Node> old_node, new_node;
@@ -80,9 +80,8 @@ struct EventWithHint {
   HintFunction hint;
 };
 
-// The events that a change of a node or pod means, in upstream's order (framework/events.go
-// NodeSchedulingPropertiesChange, PodSchedulingPropertiesChange). May be empty for nodes; for pods the general Update
-// stands for "something else".
+// The events for a change of a node or pod, in upstream's order (framework/events.go NodeSchedulingPropertiesChange,
+// PodSchedulingPropertiesChange). May be empty for nodes; for pods a change of any other property is a general Update.
 std::vector<ClusterEvent> node_events(const Node& before, const Node& after);
 std::vector<ClusterEvent> pod_events(const Pod& before, const Pod& after);
 

@@ -1,4 +1,4 @@
-// The runner: each extension point in its order, and what each status causes there.
+// The runner: calls the plugins of each extension point and handles the statuses they return.
 #include "core/framework/framework.h"
 
 #include <algorithm>
@@ -10,22 +10,22 @@ namespace {
 
 constexpr Millis kPermitTimeoutMax = 15 * 60 * 1000;
 
-// Any status that a point may not answer ends the attempt as an error; `doing` names the point and the plugin in
-// upstream's words. A rejection where none is meant tells its reasons all the same.
+// A status that is not valid at the point fails the attempt with an error; `doing` names the point and the plugin in
+// upstream's wording. An unexpected rejection still reports its reasons.
 Status fault(const std::string& doing, const Text& plugin, const Status& status) {
-  std::string said = status.message();
+  std::string text = status.message();
   if (status.code() != Code::error && !status.is_rejected()) {
-    const std::string answer = "answered " + std::string(to_string(status.code())) + ", which has no meaning here";
-    said = said.empty() ? answer : answer + ": " + said;
+    const std::string returned = "returned " + std::string(to_string(status.code())) + ", which is not valid here";
+    text = text.empty() ? returned : returned + ": " + text;
   }
-  return Status::error(doing + ": " + said).with_plugin(plugin);
+  return Status::error(doing + ": " + text).with_plugin(plugin);
 }
 
 std::string running(std::string_view point, std::string_view plugin) {
   return "running " + std::string(point) + " plugin \"" + std::string(plugin) + "\"";
 }
 
-// Rejections pass, all else is a fault.
+// Passes rejections on; any other status is an error.
 Status rejected_or_fault(std::string_view point, const Text& plugin, Status status) {
   if (!status.is_rejected()) return fault(running(point, plugin), plugin, status);
   status.set_plugin(plugin);
@@ -60,7 +60,7 @@ Status nothing_left(const PreFilterResult& result) {
 
 }  // namespace
 
-// Counts a call of one plugin, and in sampled cycles its duration. A plugin that skips has evaluated nothing.
+// Counts a call of one plugin, and in sampled cycles records its duration. A Skip does not count as an evaluation.
 template <class T, class Call>
 Status Framework::measured(const CycleState& state, const Named<T>& entry, std::string_view point, Call call) const {
   const bool sampled = state.sampled && metrics_ != nullptr;
@@ -121,11 +121,11 @@ Status Framework::pre_filter(CycleState& state, const Pod& pod, const Snapshot& 
       continue;
     }
     if (status.code() == Code::unresolvable) {
-      result.plugins.clear();  // who narrowed the nodes has no part in this rejection
+      result.plugins.clear();  // the plugins that narrowed the nodes did not cause this rejection
       return std::move(status).with_plugin(entry.name);
     }
     if (status.code() == Code::unschedulable) {
-      // Preemption may follow and needs the state of all plugins; the last rejection is the one told.
+      // Preemption may follow and needs the state of all plugins; the last rejection is the one reported.
       rejection = std::move(status).with_plugin(entry.name);
       continue;
     }

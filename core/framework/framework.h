@@ -1,5 +1,5 @@
-// Framework: the plugins of one profile, and the runner that calls each point in order with each status's consequence
-// (kube-scheduler framework/runtime/framework.go). Registry: plugin names to makers.
+// Framework: the plugins of one profile, and the runner that calls the extension points and handles the statuses that
+// plugins return (kube-scheduler framework/runtime/framework.go). Registry: plugin factories by name.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace berth {
 
-// The objects that plugins look at; null or empty when there is none. What no object was given for stays empty.
+// The objects that plugins look up; null or empty when there is none.
 class Lister {
  public:
   virtual ~Lister() = default;
@@ -27,20 +27,20 @@ class Lister {
   virtual std::shared_ptr<const StorageClass> storage_class(const std::string& name) const = 0;
   // All volumes of a class, by name.
   virtual std::vector<std::shared_ptr<const PersistentVolume>> volumes_of_class(const std::string& name) const = 0;
-  // Another number after each change of a volume; 0: nobody counts them.
+  // Changes with every change of a volume; 0: not tracked.
   virtual std::uint64_t volumes_version() const { return 0; }
   virtual std::shared_ptr<const CsiNode> csi_node(const std::string& /*node*/) const { return nullptr; }
-  // False: csi_node() has none for any node.
+  // False: csi_node() returns null for every node.
   virtual bool has_csi_nodes() const { return true; }
   virtual std::shared_ptr<const CsiDriver> csi_driver(const std::string& /*name*/) const { return nullptr; }
   virtual std::vector<std::shared_ptr<const CsiStorageCapacity>> csi_storage_capacities() const { return {}; }
-  // A namespace without an object has no labels.
+  // Null for a namespace that has no object; its labels count as empty.
   virtual std::shared_ptr<const Namespace> name_space(std::string_view /*name*/) const { return nullptr; }
   virtual std::vector<std::shared_ptr<const Service>> services(std::string_view /*name_space*/) const { return {}; }
   virtual std::vector<std::shared_ptr<const PodDisruptionBudget>> disruption_budgets() const { return {}; }
 };
 
-// What plugins may look at and ask for besides their arguments. Outlives the plugins.
+// What plugins may access besides their arguments. Must outlive the plugins.
 class Handle {
  public:
   virtual ~Handle() = default;
@@ -48,14 +48,14 @@ class Handle {
   virtual const Snapshot& snapshot() const = 0;
   virtual const Lister& lister() const = 0;
   virtual const Nominator& nominator() const = 0;
-  // Where calls of plugins are counted; null: nowhere.
+  // Null: plugin calls are not counted.
   virtual Metrics* metrics() { return nullptr; }
-  // Uniform in [0, bound) from the scheduler's seed, bound > 0: for choices that upstream leaves to chance. Without a
-  // source of chance it answers 0, the first.
+  // Uniform in [0, bound) from the scheduler's seed, bound > 0: for choices that upstream makes at random. 0 when there
+  // is no random source.
   virtual std::uint64_t draw(std::uint64_t /*bound*/) { return 0; }
-  // DefaultBinder's question: may the placement become a binding? An error says why not.
+  // For DefaultBinder: whether the placement may be bound; an error gives the reason.
   virtual Status bind(const Pod& /*pod*/, const std::string& /*node*/) { return {}; }
-  // Pods held back at Permit, of every profile: to list, allow and reject.
+  // Pods waiting at Permit, in all profiles: to list, allow and reject.
   WaitingPods& waiting_pods() { return waiting_pods_; }
   const WaitingPods& waiting_pods() const { return waiting_pods_; }
 
@@ -67,12 +67,12 @@ using PluginMaker = std::function<Result<std::unique_ptr<Plugin>>(const Json& ar
 
 class Registry {
  public:
-  // Error when the name is taken.
+  // Fails when the name is already registered.
   Status add(std::string_view name, PluginMaker maker);
   Status merge(const Registry& other);
   const PluginMaker* find(std::string_view name) const;
   std::vector<std::string> names() const;
-  // What to say of a name that is not there: names those that are.
+  // The error text for an unknown name; lists the registered ones.
   std::string not_known(std::string_view name) const;
 
  private:
@@ -81,37 +81,37 @@ class Registry {
 
 class Framework {
  public:
-  // Makes each plugin once, at most kPluginsMax, and lists it at its points. An error begins with the path that the
-  // profile gives to what is wrong, if any.
+  // Creates each plugin once, at most kPluginsMax, and adds it to its points. An error starts with the configuration
+  // path of the faulty entry, if the profile has one.
   static Result<std::unique_ptr<Framework>> make(const Registry& registry, const Profile& profile, Handle& handle);
 
   const std::string& scheduler_name() const;
   bool has_filter() const { return !filter_.empty(); }
   bool has_post_filter() const { return !post_filter_.empty(); }
   bool has_score() const { return !score_.empty(); }
-  // The profile as it runs: every point with exactly its plugins and weights, arguments with all defaults. To make one
-  // from it gives the same again.
+  // The effective profile: every point with exactly its plugins and weights, arguments with all defaults. A framework
+  // made from it is identical.
   const Profile& completed() const { return completed_; }
-  // Each returned status carries the deciding plugin's name. `first` (the plugin that gated the pod last) is asked
-  // before the others.
+  // Each returned status carries the name of the plugin that decided. `first` (the plugin that last gated the pod) is
+  // called before the others.
   Status run_pre_enqueue(const Pod& pod, std::string_view first = {}) const;
   bool less(const QueuedPod& a, const QueuedPod& b) const;
-  // Events of one plugin; plugins without EnqueueExtensions give the wildcard, unknown ones none. Who asks for Node/Add
-  // also gets UpdateNodeTaint, as upstream.
+  // The events registered by a plugin; the wildcard for plugins without EnqueueExtensions, none for unknown ones.
+  // Node/Add implies UpdateNodeTaint, as upstream.
   const std::vector<EventWithHint>& events_of(std::string_view plugin) const;
-  // True when some plugin registered an event that `event` matches.
+  // True when some plugin registered an event that matches `event`.
   bool is_of_interest(const ClusterEvent& event) const;
 
   Status run_pre_filter(CycleState& state, const Pod& pod, const Snapshot& snapshot, PreFilterResult& result) const;
   Status run_filter(CycleState& state, const Pod& pod, const NodeInfo& node) const;
-  // Runs Filter over all nodes; its duration is that of the point.
+  // Runs `over_all_nodes` and records its duration as that of Filter.
   Status run_filters(const std::function<Status()>& over_all_nodes) const;
-  // Filter as if the pods nominated to the node with at least this pod's priority ran there and, when that passes,
-  // again without them: they may never come (runtime/framework.go RunFilterPluginsWithNominatedPods). `state` and
-  // `node` are left as they were.
+  // Runs Filter with the pods nominated to the node that have at least this pod's priority added to it and, if that
+  // passes, again without them, since they may never arrive (runtime/framework.go RunFilterPluginsWithNominatedPods).
+  // `state` and `node` are unchanged.
   Status run_filter_with_nominated(CycleState& state, const Pod& pod, const NodeInfo& node,
                                    const Nominator& nominator) const;
-  // Tell the PreFilter plugins that were not skipped of a pod put on, or taken from, a trial copy of the node.
+  // Notify the PreFilter plugins that did not skip of a pod added to, or removed from, a trial copy of the node.
   Status run_add_pod(CycleState& state, const Pod& pod, const Pod& added, const NodeInfo& node) const;
   Status run_remove_pod(CycleState& state, const Pod& pod, const Pod& removed, const NodeInfo& node) const;
   Status run_post_filter(CycleState& state, const Pod& pod, const NodeStatuses& node_statuses,
@@ -121,12 +121,12 @@ class Framework {
   struct PluginScores {
     std::string plugin;
     std::int64_t weight = 1;
-    std::vector<NodeScore> scores;  // normalized, before the weight; in the order of the feasible nodes
+    std::vector<NodeScore> scores;  // normalized, not weighted; in the order of the feasible nodes
   };
   Status run_score(CycleState& state, const Pod& pod, const std::vector<std::shared_ptr<const NodeInfo>>& feasible,
                    std::vector<PluginScores>& per_plugin, std::vector<NodeScore>& totals) const;
-  // The plugins themselves, in order, for who keeps their answers (scheduler/class_view.h); its runs are timed as those
-  // of the point.
+  // The plugins of a point, in order, for code that caches their results (fastpath/class_view.h) and calls them itself,
+  // timed by run_as() as the point.
   template <class T>
   struct Named {
     Text name;
@@ -134,7 +134,7 @@ class Framework {
     std::size_t number = 0;  // the same at each point
     std::int64_t weight = 1;
     Counter* evaluations = nullptr;    // null: not counted
-    SummingPlugin* summing = nullptr;  // the same plugin; null: it is none
+    SummingPlugin* summing = nullptr;  // the same plugin; null: does not implement it
     TrackingPlugin* tracking = nullptr;
     void count(std::size_t calls = 1) const {
       if (evaluations != nullptr) evaluations->add(calls);
@@ -144,30 +144,31 @@ class Framework {
   const std::vector<Named<FilterPlugin>>& filters() const { return filter_; }
   const std::vector<Named<PreScorePlugin>>& pre_scores() const { return pre_score_; }
   const std::vector<Named<ScorePlugin>>& scores() const { return score_; }
-  // Those that take part at PreFilter or PreScore, each once.
+  // The summing plugins at PreFilter or PreScore, each once.
   const std::vector<SummingPlugin*>& summing() const { return summing_; }
   Status run_as(std::string_view point, const std::function<Status()>& run) const;
-  // For explanations, beside the road of a decision (framework_explain.cc).
+  // For explanations; not part of a scheduling decision (framework_explain.cc).
   struct Verdict {
-    Status status;                                    // with the plugin's name, on success too
-    std::optional<std::set<std::string>> node_names;  // PreFilter narrowed to these; none: all nodes
+    Status status;                                    // carries the plugin's name, on success too
+    std::optional<std::set<std::string>> node_names;  // the nodes that PreFilter allows; none: all
   };
-  // Every PreFilter plugin's own answer, none ending the round; those that skipped are left out, and so is the Filter
-  // of whoever rejected or broke.
+  // The result of every PreFilter plugin, without stopping at the first rejection; plugins that skip are left out. The
+  // Filter of a plugin that skipped, rejected or failed is skipped afterwards.
   std::vector<Verdict> ask_every_pre_filter(CycleState& state, const Pod& pod, const Snapshot& snapshot) const;
-  // Every Filter plugin's own answer about the node, in order; those that skipped are left out.
+  // The result of every Filter plugin for the node, in order; skipped plugins are left out.
   std::vector<Status> ask_every_filter(CycleState& state, const Pod& pod, const NodeInfo& node) const;
-  // What each plugin of run_score() answers for the node before normalization, by plugin; one that fails is left out.
+  // The score that each plugin gives the node before normalization, by plugin; failed ones are left out.
   std::map<std::string, std::int64_t> raw_scores(CycleState& state, const Pod& pod, const NodeInfo& node) const;
 
-  Status run_reserve(CycleState& state, const Pod& pod, const std::string& node) const;  // does not undo
-  void run_unreserve(CycleState& state, const Pod& pod, const std::string& node) const;  // reverse, all
+  Status run_reserve(CycleState& state, const Pod& pod, const std::string& node) const;  // does not roll back
+  void run_unreserve(CycleState& state, const Pod& pod,
+                     const std::string& node) const;  // all plugins, in reverse order
   void run_restore(CycleState& state, const Pod& pod, const std::string& node,
                    const std::vector<BoundVolume>& bound_volumes) const;
-  // Wait: `timeouts` holds one entry per waiting plugin, each at most 15 minutes.
+  // On Wait, `timeouts` has one entry per plugin that waits, each at most 15 minutes.
   Status run_permit(CycleState& state, const Pod& pod, const std::string& node,
                     std::map<std::string, Millis>& timeouts) const;
-  // Skip when no PreBind plugin will do anything.
+  // Skip when every PreBind plugin skipped.
   Status run_pre_bind_pre_flight(CycleState& state, const Pod& pod, const std::string& node) const;
   Status run_pre_bind(CycleState& state, const Pod& pod, const std::string& node, PlacementRequest& request) const;
   // Skip when every plugin skipped.
@@ -178,13 +179,13 @@ class Framework {
   Framework() = default;
   Status make_plugins(const Registry& registry, const Profile& profile, Handle& handle);
   void complete_args(const Profile& profile, const std::string& name, const Plugin& plugin);
-  Status place_all(const Profile& profile);
+  Status add_to_points(const Profile& profile);
   template <class T>
-  Status place(const Profile& profile, Point point, std::vector<Named<T>>& list);
+  Status add_to_point(const Profile& profile, Point point, std::vector<Named<T>>& list);
   Status check_points() const;
   Counter* evaluations_of(const std::string& plugin, Point point) const;
 
-  // framework_timed.cc: each run_ function is one of these, measured.
+  // framework_timed.cc: each run_ function calls one of these and records its duration.
   template <class Run>
   Status timed(std::string_view point, Run run) const;
   Status pre_enqueue(const Pod& pod, std::string_view first) const;

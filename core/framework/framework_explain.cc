@@ -1,4 +1,4 @@
-// What explanations ask of the plugins: everybody's own word, where a decision stops at the first that settles it.
+// Plugin calls for explanations: the result of every plugin, where a decision stops at the first one that settles it.
 #include "core/framework/framework.h"
 
 namespace berth {

@@ -1,4 +1,4 @@
-// Building a framework from a profile: what may be wrong with it is said here, each error with the path and the plugin.
+// Building a framework from a profile, with validation: every error has the configuration path and the plugin.
 #include <limits>
 
 #include "core/framework/framework.h"
@@ -12,7 +12,8 @@ Status unknown(const Registry& registry, const std::string& path, const std::str
   return Status::error(at_path(at, registry.not_known(name)));
 }
 
-// What a plugin says of its arguments names their fields from "args" or from within; both get the path of the file.
+// A plugin's errors about its arguments name the fields with or without "args" in front; either way the path in the
+// configuration file is prepended.
 Status args_error(const std::string& name, const std::string& path, const Status& error) {
   if (path.empty()) return Status::error("plugin \"" + name + "\": " + error.message());
   std::vector<std::string> reasons;
@@ -47,7 +48,7 @@ Result<std::unique_ptr<Framework>> Framework::make(const Registry& registry, con
   framework->completed_.path = profile.path;
   framework->completed_.multi_point.disabled = {"*"};
   Status made = framework->make_plugins(registry, profile, handle);
-  if (made.is_success()) made = framework->place_all(profile);
+  if (made.is_success()) made = framework->add_to_points(profile);
   if (made.is_success()) made = framework->check_points();
   if (!made.is_success()) return made;
   return framework;
@@ -66,7 +67,7 @@ Status Framework::make_plugins(const Registry& registry, const Profile& profile,
                                                    " plugins in one profile; leave out \"" + entry.name + "\""));
     }
   }
-  // Arguments of a plugin that is turned off must be right all the same, and are told with the others.
+  // Arguments of a disabled plugin are validated too, and are part of the completed profile.
   for (const auto& [name, args] : profile.args) {
     if (plugins_.contains(name)) continue;
     if (registry.find(name) == nullptr) return unknown(registry, args.path, name);
@@ -96,7 +97,7 @@ Counter* Framework::evaluations_of(const std::string& plugin, Point point) const
 }
 
 template <class T>
-Status Framework::place(const Profile& profile, Point point, std::vector<Named<T>>& list) {
+Status Framework::add_to_point(const Profile& profile, Point point, std::vector<Named<T>>& list) {
   auto part_of = [this](const std::string& name) { return dynamic_cast<T*>(plugins_.find(name)->second.get()); };
   Result<std::vector<ProfilePlugin>> order =
       expand(profile, point, [&part_of](const std::string& name) { return part_of(name) != nullptr; });
@@ -119,10 +120,10 @@ Status Framework::place(const Profile& profile, Point point, std::vector<Named<T
   return {};
 }
 
-Status Framework::place_all(const Profile& profile) {
-  Status placed;
+Status Framework::add_to_points(const Profile& profile) {
+  Status added;
   auto at = [&](Point point, auto& list) {
-    if (placed.is_success()) placed = place(profile, point, list);
+    if (added.is_success()) added = add_to_point(profile, point, list);
   };
   at(Point::pre_enqueue, pre_enqueue_);
   at(Point::queue_sort, queue_sort_);
@@ -144,7 +145,7 @@ Status Framework::place_all(const Profile& profile) {
   };
   note_summing(pre_filter_);
   note_summing(pre_score_);
-  return placed;
+  return added;
 }
 
 Status Framework::check_points() const {
@@ -173,7 +174,7 @@ Status Framework::check_points() const {
 
 namespace {
 
-// The points whose rejection is remembered by the plugin's name.
+// Whether the plugin has a point whose rejections are remembered in the queue by plugin name.
 bool may_reject(const Plugin& plugin) {
   return dynamic_cast<const PreEnqueuePlugin*>(&plugin) != nullptr ||
          dynamic_cast<const PreFilterPlugin*>(&plugin) != nullptr ||
@@ -188,7 +189,7 @@ void Framework::register_events(const std::string& name, Plugin& plugin) {
   std::vector<EventWithHint>& events = events_[name];
   const auto* extensions = dynamic_cast<const EnqueueExtensions*>(&plugin);
   if (extensions == nullptr) {
-    // One that rejects pods and names no events is woken by all; the others have nothing to be woken for.
+    // A plugin that can reject pods but registers no events is woken by every event; others need no events.
     if (may_reject(plugin)) events.push_back({});
     return;
   }

@@ -1,4 +1,4 @@
-// The runner as others call it: each point, and how long it took in all.
+// The runner's public interface: runs each point and records how long it took.
 #include "core/framework/framework.h"
 
 namespace berth {

@@ -16,14 +16,14 @@ std::size_t hash_of(const Status& status) {
 
 }  // namespace
 
-void NodeStatuses::reset(std::size_t places) {
+void NodeStatuses::reset(std::size_t nodes) {
   *this = {};
-  by_place_.assign(places, kNone);
+  by_node_.assign(nodes, kNone);
 }
 
-void NodeStatuses::resize(std::size_t places) {
-  for (std::size_t place = places; place < by_place_.size(); ++place) clear(place);
-  by_place_.resize(places, kNone);
+void NodeStatuses::resize(std::size_t nodes) {
+  for (std::size_t index = nodes; index < by_node_.size(); ++index) clear(index);
+  by_node_.resize(nodes, kNone);
 }
 
 std::size_t NodeStatuses::find_kind(const Status& status) const {
@@ -35,10 +35,10 @@ std::size_t NodeStatuses::find_kind(const Status& status) const {
   return kinds_.size();
 }
 
-void NodeStatuses::set(std::size_t place, Status status) {
+void NodeStatuses::set(std::size_t index, Status status) {
   std::size_t kind = find_kind(status);
-  if (by_place_[place] != kNone && by_place_[place] == kind) return;
-  clear(place);
+  if (by_node_[index] != kNone && by_node_[index] == kind) return;
+  clear(index);
   if (kind == kinds_.size()) {
     kind = free_.empty() ? kinds_.size() : free_.back();
     if (free_.empty()) {
@@ -52,11 +52,11 @@ void NodeStatuses::set(std::size_t place, Status status) {
   last_ = kind;
   ++kinds_[kind].nodes;
   ++size_;
-  by_place_[place] = static_cast<std::uint32_t>(kind);
+  by_node_[index] = static_cast<std::uint32_t>(kind);
 }
 
-void NodeStatuses::clear(std::size_t place) {
-  const std::uint32_t kind = std::exchange(by_place_[place], kNone);
+void NodeStatuses::clear(std::size_t index) {
+  const std::uint32_t kind = std::exchange(by_node_[index], kNone);
   if (kind == kNone) return;
   --size_;
   if (--kinds_[kind].nodes > 0) return;
@@ -70,23 +70,23 @@ void NodeStatuses::clear(std::size_t place) {
 }
 
 void NodeStatuses::move(const std::vector<std::size_t>& from) {
-  std::vector<std::uint32_t> by_place(from.size(), kNone);
-  for (std::size_t place = 0; place < from.size(); ++place) {
-    if (from[place] != Snapshot::Move::kNew) by_place[place] = std::exchange(by_place_[from[place]], kNone);
+  std::vector<std::uint32_t> by_node(from.size(), kNone);
+  for (std::size_t index = 0; index < from.size(); ++index) {
+    if (from[index] != Snapshot::Move::kNew) by_node[index] = std::exchange(by_node_[from[index]], kNone);
   }
-  for (std::size_t gone = 0; gone < by_place_.size(); ++gone) clear(gone);
-  by_place_ = std::move(by_place);
+  for (std::size_t gone = 0; gone < by_node_.size(); ++gone) clear(gone);
+  by_node_ = std::move(by_node);
 }
 
-const Status* NodeStatuses::find(std::size_t place) const {
-  const std::uint32_t kind = kind_of(place);
+const Status* NodeStatuses::find(std::size_t index) const {
+  const std::uint32_t kind = kind_of(index);
   return kind == kNone ? nullptr : &kinds_[kind].status;
 }
 
 std::map<std::string, Status> NodeStatuses::by_name(const Snapshot& snapshot) const {
   std::map<std::string, Status> named;
-  for (std::size_t place = 0; place < by_place_.size(); ++place) {
-    if (const Status* status = find(place)) named.emplace(snapshot.nodes()[place]->name(), *status);
+  for (std::size_t index = 0; index < by_node_.size(); ++index) {
+    if (const Status* status = find(index)) named.emplace(snapshot.nodes()[index]->name(), *status);
   }
   return named;
 }

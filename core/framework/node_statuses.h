@@ -1,5 +1,5 @@
-// NodeStatuses: why each node of a snapshot was rejected. A fleet is rejected for a handful of reasons, so each status
-// is kept once, with the number of nodes that have it.
+// NodeStatuses: why each node of a snapshot was rejected, by its index in the snapshot. There are only a few distinct
+// reasons, so each status is stored once, with the number of nodes that have it.
 #pragma once
 
 #include <cstddef>
@@ -18,39 +18,39 @@ class NodeStatuses {
  public:
   struct Kind {
     Status status;
-    std::size_t nodes = 0;  // 0: no node has it any more
+    std::size_t nodes = 0;  // 0: unused
   };
 
-  // Of nobody; places are below `places` from now on.
-  void reset(std::size_t places);
-  // Those beyond are cleared, or there are more.
-  void resize(std::size_t places);
-  // Replaces what the node had.
-  void set(std::size_t place, Status status);
-  void clear(std::size_t place);
-  // Nodes take other places: by new place the old one, Snapshot::Move::kNew for a node without status.
+  // Clears all statuses; `nodes` is the number of nodes from now on.
+  void reset(std::size_t nodes);
+  // Changes the number of nodes; statuses beyond it are cleared.
+  void resize(std::size_t nodes);
+  // Replaces the node's status.
+  void set(std::size_t index, Status status);
+  void clear(std::size_t index);
+  // Reorders the nodes: `from` has the old index for each new one, Snapshot::Move::kNew for a node without status.
   void move(const std::vector<std::size_t>& from);
 
-  // Null: the node was not rejected, or is none.
-  const Status* find(std::size_t place) const;
+  // Null: the node was not rejected, or the index is out of range.
+  const Status* find(std::size_t index) const;
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
-  // Each status once.
+  // The distinct statuses.
   const std::vector<Kind>& kinds() const { return kinds_; }
-  // In kinds(); kNone: not rejected.
+  // An index into kinds(); kNone: not rejected.
   static constexpr std::uint32_t kNone = static_cast<std::uint32_t>(-1);
-  std::uint32_t kind_of(std::size_t place) const { return place < by_place_.size() ? by_place_[place] : kNone; }
-  // By the names that nodes have in the snapshot.
+  std::uint32_t kind_of(std::size_t index) const { return index < by_node_.size() ? by_node_[index] : kNone; }
+  // By node name.
   std::map<std::string, Status> by_name(const Snapshot& snapshot) const;
 
  private:
-  // kinds_.size(): none.
+  // kinds_.size() when there is none.
   std::size_t find_kind(const Status& status) const;
-  std::vector<std::uint32_t> by_place_;  // in kinds_
+  std::vector<std::uint32_t> by_node_;  // index into kinds_
   std::vector<Kind> kinds_;
-  std::unordered_multimap<std::size_t, std::uint32_t> index_;  // by hash, those that some node has
-  std::vector<std::uint32_t> free_;                            // in kinds_, the others
-  std::size_t last_ = 0;                                       // neighbours tend to have the same
+  std::unordered_multimap<std::size_t, std::uint32_t> index_;  // kinds in use, by hash
+  std::vector<std::uint32_t> free_;                            // unused kinds
+  std::size_t last_ = 0;                                       // most recently set; neighbours tend to have the same
   std::size_t size_ = 0;
 };
 

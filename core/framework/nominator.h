@@ -1,5 +1,5 @@
-// Nominator: pods that preemption promised a node, until they are placed or lose the promise (kube-scheduler
-// backend/queue/nominator.go). Filter counts them as if they ran there.
+// Nominator: pods nominated to a node by preemption, until they are placed or lose the nomination (kube-scheduler
+// backend/queue/nominator.go). Filter treats them as running there.
 #pragma once
 
 #include <map>
@@ -13,10 +13,10 @@ namespace berth {
 
 class Nominator {
  public:
-  // To the end of the node's list; a pod has one nomination at most. An empty `node` only takes the old one away.
+  // Appends to the node's list, replacing the pod's previous nomination; an empty `node` only removes that.
   void add(std::shared_ptr<const Pod> pod, std::string_view node);
   void remove(std::string_view uid);
-  // The object changed; its nomination keeps its place.
+  // The object changed; its nomination keeps its position in the list.
   void replace(const std::shared_ptr<const Pod>& pod);
   // Empty: not nominated.
   std::string node_of(std::string_view uid) const;

@@ -6,22 +6,22 @@ namespace berth {
 
 bool FilterPlugin::filter_all(CycleState& state, const Pod& pod, const Snapshot& snapshot,
                               std::vector<std::uint8_t>& rejects) {
-  for (std::size_t place = 0; place < snapshot.nodes().size(); ++place) {
-    const Status status = filter(state, pod, *snapshot.nodes()[place]);
+  for (std::size_t index = 0; index < snapshot.nodes().size(); ++index) {
+    const Status status = filter(state, pod, *snapshot.nodes()[index]);
     if (!status.is_success() && !status.is_rejected()) return false;
-    rejects[place] = status.is_success() ? 0 : 1;
+    rejects[index] = status.is_success() ? 0 : 1;
   }
   return true;
 }
 
 bool ScorePlugin::score_all(CycleState& state, const Pod& pod, const Snapshot& snapshot,
                             std::vector<std::int32_t>& scores) {
-  for (std::size_t place = 0; place < snapshot.nodes().size(); ++place) {
+  for (std::size_t index = 0; index < snapshot.nodes().size(); ++index) {
     std::int64_t whole = 0;
-    if (!score(state, pod, *snapshot.nodes()[place], whole).is_success() || !std::in_range<std::int32_t>(whole)) {
+    if (!score(state, pod, *snapshot.nodes()[index], whole).is_success() || !std::in_range<std::int32_t>(whole)) {
       return false;
     }
-    scores[place] = static_cast<std::int32_t>(whole);
+    scores[index] = static_cast<std::int32_t>(whole);
   }
   return true;
 }

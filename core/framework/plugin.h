@@ -1,7 +1,7 @@
-// The extension points, as interfaces, and what each status does there. Order, cardinality and consequences follow
+// The extension points, as interfaces, and the meaning of each status there. Order, cardinality and consequences follow
 // kube-scheduler 1.35: staging/src/k8s.io/kube-scheduler/framework/interface.go, pkg/scheduler/framework/runtime.
-// A plugin implements any number of points. No point may suspend: the scheduling cycle is a plain function, and what
-// takes time between PreBind and Bind is the exchange with the device, which core runs itself.
+// A plugin implements any number of points. No point may suspend: the scheduling cycle is a plain function, and the
+// only asynchronous step, the exchange with the device between PreBind and Bind, is run by core itself.
 #pragma once
 
 #include <cstdint>
@@ -30,46 +30,45 @@ namespace berth {
 
 class Framework;
 
-// What a plugin's answers depend on for pods of one class, besides its arguments and the class: namespace and spec, but
-// for which volumes there are.
+// What a plugin's results depend on for pods of one class, besides its arguments and the class itself (namespace and
+// spec, except which volumes the pod has).
 enum class Reads {
-  anything,         // asked about every node, every time
+  anything,         // called for every node, every time
   node,             // Filter, Score: the node and what is placed on it; PreFilter, PreScore: the class alone
   node_and_images,  // the same, and Snapshot::images() and the number of nodes
   sums,             // SummingPlugin
-  objects,          // PreFilter, Filter: as `node`, and objects that a TrackingPlugin tells of
+  objects,          // PreFilter, Filter: as `node`, and objects whose changes a TrackingPlugin reports
 };
 
 class Plugin {
  public:
   virtual ~Plugin() = default;
-  // As in configuration and messages; static storage.
+  // As used in configuration and messages; static storage.
   virtual std::string_view name() const = 0;
-  // Its arguments as a profile may give them, every default filled in; null: it takes none. For --print-config.
+  // The arguments in configuration form, with all defaults filled in; null: takes none. For --print-config.
   virtual Json args() const { return {}; }
-  // Of that point, PreFilter, Filter, PreScore or Score, about a pod like this one. Who declares less than `anything`
-  // is asked again only about what has changed, has no use for what its PreFilter wrote after Score, and its
-  // normalize() gives equal scores equal ones, whatever nodes they are of and however many.
+  // For the point PreFilter, Filter, PreScore or Score and pods of this pod's class. A plugin that declares less than
+  // `anything` is called again only for nodes that changed, must not need its PreFilter state after Score, and its
+  // normalize() must map equal scores to equal scores, whatever and however many the nodes are.
   virtual Reads reads(const Pod& /*pod*/, Point /*point*/) const { return Reads::anything; }
-  // Of who reads nodes only, besides the pod: false when Filter and Score read nothing in which these pods differ, so
-  // that the answers for one hold for the other.
+  // For plugins that read only the pod and nodes: false when Filter and Score read nothing in which these pods differ,
+  // so that the results for one are valid for the other.
   virtual bool tells_apart(const Pod& /*a*/, const Pod& /*b*/) const { return true; }
 };
 
-// Before a pod enters active or backoff. Any status but success: the pod is gated, and only this plugin's events
-// run it again.
+// Called before a pod enters active or backoff. Any status but success gates the pod until an event of this plugin.
 class PreEnqueuePlugin : public virtual Plugin {
  public:
   virtual Status pre_enqueue(const Pod& pod) = 0;
 };
 
-// Exactly one, the same in every profile.
+// Exactly one per profile, the same in every profile.
 class QueueSortPlugin : public virtual Plugin {
  public:
   virtual bool less(const QueuedPod& a, const QueuedPod& b) const = 0;
 };
 
-// Which events may make a pod that this plugin rejected fit. A plugin without it is woken by every event.
+// The events that may make a pod rejected by this plugin schedulable. Without it, every event retries such pods.
 class EnqueueExtensions : public virtual Plugin {
  public:
   virtual std::vector<EventWithHint> events_to_register() const = 0;
@@ -77,63 +76,66 @@ class EnqueueExtensions : public virtual Plugin {
 
 struct PreFilterResult {
   std::optional<std::set<std::string>> node_names;  // none: all nodes
-  std::set<std::string> plugins;                    // who narrowed it; the runner fills it in
+  std::set<std::string> plugins;                    // the plugins that narrowed it; filled in by the runner
 };
 
-// Once per attempt, before Filter. Skip: this plugin's Filter is left out. Unresolvable: stop at once. Unschedulable:
-// the remaining ones still run, then the pod is rejected for all nodes. Other, pending too: error.
+// Called once per attempt, before Filter. Skip: this plugin's Filter is skipped. Unresolvable: stop at once.
+// Unschedulable: the remaining plugins still run, then the pod is rejected for all nodes. Any other status, including
+// pending: error.
 class PreFilterPlugin : public virtual Plugin {
  public:
   virtual Status pre_filter(CycleState& state, const Pod& pod, const Snapshot& snapshot, PreFilterResult& result) = 0;
-  // Keep what pre_filter wrote in step when a pod is added to or taken from a node on trial.
+  // Update the state written by pre_filter() when a pod is added to, or removed from, a trial copy of a node.
   virtual Status add_pod(CycleState&, const Pod& /*pod*/, const Pod& /*added*/, const NodeInfo&) { return {}; }
   virtual Status remove_pod(CycleState&, const Pod& /*pod*/, const Pod& /*removed*/, const NodeInfo&) { return {}; }
 };
 
-// Per node. Unschedulable, unresolvable or pending: the node is out. Other than success: error, the cycle ends.
+// Called per node. Unschedulable, unresolvable or pending: the node is rejected. Any other status but success: error,
+// the cycle ends.
 class FilterPlugin : public virtual Plugin {
  public:
   virtual Status filter(CycleState& state, const Pod& pod, const NodeInfo& node) = 0;
-  // filter() of every node: `rejects`, by place, 0 or 1; as many as nodes. False: something broke. Who can compare all
-  // nodes at once overrides it.
+  // filter() for every node: sets `rejects` to 0 or 1 by node index; it has as many elements as there are nodes. False
+  // on an error. Overridden by plugins that can evaluate all nodes at once.
   virtual bool filter_all(CycleState& state, const Pod& pod, const Snapshot& snapshot,
                           std::vector<std::uint8_t>& rejects);
-  // After PreFilter: true when filter() is sure to accept every node, so that it need not be asked.
+  // After PreFilter: true when filter() is certain to accept every node, so that it need not be called.
   virtual bool accepts_all(const CycleState&, const Pod& /*pod*/) const { return false; }
 };
 
-// A plugin whose PreFilter and Filter read objects besides the pod and the node, and who knows what a change of them
-// means: for which pods, and on which nodes. Its answers are kept from pod to pod of a class; only for the node that a
-// pod gets are PreFilter and Filter run with the pod itself.
+// A plugin whose PreFilter and Filter read objects besides the pod and the node, and which knows the pods and nodes
+// that a change of these objects affects. Its results are cached between pods of a class; PreFilter and Filter are run
+// for the pod itself only on the node that it gets.
 class TrackingPlugin : public virtual Plugin {
  public:
-  // What the objects make of the pod just now: pods of one class and of equal kinds get equal answers on every node.
-  // None: such a pod has to be asked about node by node.
+  // The pod's equivalence key under the current objects: pods of one class with equal keys get equal results on every
+  // node. None: results for this pod cannot be cached.
   virtual std::optional<std::string> kind_of(const Pod& pod) = 0;
-  // `state`: PreFilter and Filter of one pod of the class were run on it. Appends the places in nodes() whose Filter
-  // may answer otherwise since the last call or, the first time, since PreFilter. False: any may.
-  virtual bool changed(CycleState& state, const Snapshot& snapshot, std::vector<std::size_t>& places) = 0;
+  // `state` is one on which PreFilter and Filter ran for a pod of the class. Appends the indices in nodes() of nodes
+  // whose Filter result may have changed since the last call or, the first time, since PreFilter. False: any may have.
+  virtual bool changed(CycleState& state, const Snapshot& snapshot, std::vector<std::size_t>& indices) = 0;
 };
 
 struct PostFilterResult {
   // "" = clear the nomination, a name = nominate, none = leave as it is.
   std::optional<std::string> nominated_node;
-  // To be evicted from nominated_node, most important first. The plugin decides; core does it.
+  // To be evicted from nominated_node, most important first. The plugin chooses them; core evicts them.
   std::vector<std::shared_ptr<const Pod>> victims;
 };
 
-// When no node is feasible. Success: preemption found a way. Unschedulable, pending: the next one tries. Unresolvable:
-// nothing helps, stop. Other: stop; the pod stays unschedulable, and the text of the error is told.
+// Called when no node is feasible. Success: preemption can make the pod schedulable. Unschedulable, pending: the next
+// plugin tries. Unresolvable: nothing helps, stop. Any other status: stop; the pod stays unschedulable, and the error
+// is reported.
 class PostFilterPlugin : public virtual Plugin {
  public:
-  // `framework`: the profile it runs in, to try Filter on copies. `node_statuses`: why each node was rejected,
-  // by its place in Handle::snapshot().
+  // `framework`: the profile it runs in, for running Filter on trial copies of nodes. `node_statuses`: why each node
+  // was rejected, by its index in Handle::snapshot().
   virtual Status post_filter(const Framework& framework, CycleState& state, const Pod& pod,
                              const NodeStatuses& node_statuses, PostFilterResult& result) = 0;
 };
 
-// Once, over the feasible nodes. Whether it answers Skip does not depend on which they are, or how many. Skip: this
-// plugin's Score is left out. Other than success: error.
+// Called once, with the feasible nodes. Skip: this plugin's Score is skipped; whether it skips must not depend on the
+// nodes or their number. Any other status but success: error.
 class PreScorePlugin : public virtual Plugin {
  public:
   virtual Status pre_score(CycleState& state, const Pod& pod,
@@ -145,12 +147,12 @@ struct NodeScore {
   std::int64_t score = 0;
 };
 
-// After normalize every score lies in [0, 100], else error. Total = sum of score x weight.
+// After normalize() every score must be in [0, 100], else error. Total = sum of score x weight.
 class ScorePlugin : public virtual Plugin {
  public:
   static constexpr std::int64_t kMaxScore = 100;
   virtual Status score(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t& score) = 0;
-  // score() of every node, by place, as filter_all(). A score that has no room in 32 bits breaks it.
+  // score() for every node, by node index, as filter_all(). A score that does not fit 32 bits is an error.
   virtual bool score_all(CycleState& state, const Pod& pod, const Snapshot& snapshot,
                          std::vector<std::int32_t>& scores);
   virtual Status normalize(CycleState&, const Pod&, std::vector<NodeScore>& /*scores*/) { return {}; }
@@ -158,76 +160,77 @@ class ScorePlugin : public virtual Plugin {
   virtual bool normalizes() const { return true; }
 };
 
-// Nodes that no plugin tells apart but by their own scores.
+// Nodes that no plugin distinguishes except by their own scores.
 struct AlikeNodes {
   std::shared_ptr<const NodeInfo> any;  // one of them
   std::size_t count = 0;
 };
 
-// What tells a node from others, in numbers.
+// The properties of a node that a plugin distinguishes it by, as numbers.
 using Traits = RecyclingVector<std::int64_t>;
 
-// A plugin whose PreFilter and PreScore sum up over all nodes, and whose Filter and Score compare a node, or the
-// domains that it lies in, with these sums. The sums are kept from pod to pod of a class in a CycleState of the class,
-// in step with every change of a node; filter() and score() find there what pre_filter() and pre_score() would have
-// written.
+// A plugin whose PreFilter and PreScore sum over all nodes, and whose Filter and Score compare a node, or its topology
+// domains, with these sums. The sums are kept between pods of a class in a CycleState of the class and updated with
+// every change of a node; filter() and score() find there what pre_filter() and pre_score() would have written.
 class SummingPlugin : public virtual Plugin {
  public:
-  // True when the pod's labels may count for the plugin: pods of other labels are of another class then.
+  // True when the pod's labels may affect the plugin's results; then pods with different labels are different classes.
   virtual bool reads_labels(const Pod& pod, const Snapshot& snapshot) const = 0;
-  // The sums over no nodes. `domains`: the plugin has it watch the topology keys that it asks for.
+  // Starts with the sums over no nodes. The plugin registers its topology keys with `domains`.
   virtual void begin_sums(CycleState& state, const Pod& pod, Domains& domains) = 0;
-  // False: an object other than nodes and pods on them has changed, so that they have to begin anew.
+  // False when an object other than nodes and pods on them has changed, so that the sums must be rebuilt.
   virtual bool sums_hold(const CycleState& state, const Pod& pod) const = 0;
-  // Adds what the node contributes `times` times, 1 or -1.
+  // Adds the node's contribution multiplied by `times`, 1 or -1.
   virtual void sum(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t times, Domains& domains) = 0;
-  // Appends what tells the node from others: where all of it is equal, so are filter() and score(), whatever the sums.
-  // Depends on the node, what is placed on it and `domains` alone.
+  // Appends the node's traits: nodes with equal traits get equal results from filter() and score(), whatever the sums.
+  // Depends on the node, the pods on it and `domains` only.
   virtual void add_traits(const CycleState& state, const Pod& pod, const NodeInfo& node, const Domains& domains,
                           Traits& traits) const = 0;
-  // True when pre_filter() of such a pod would answer Skip by now.
+  // True when pre_filter() for such a pod would return Skip now.
   virtual bool skips_filter(const CycleState& state, const Pod& pod) const = 0;
-  // As pre_score() with these feasible nodes: success or Skip.
+  // Equivalent to pre_score() with these feasible nodes: success or Skip.
   virtual Status pre_score_sums(CycleState& state, const Pod& pod, const std::vector<AlikeNodes>& feasible,
                                 const Domains& domains) = 0;
 };
 
-// In order; at the first failure unreserve runs for every Reserve plugin in reverse, those not called included.
+// Called in order; at the first failure unreserve runs for every Reserve plugin in reverse order, including those not
+// yet called.
 class ReservePlugin : public virtual Plugin {
  public:
   virtual Status reserve(CycleState& state, const Pod& pod, const std::string& node) = 0;
   virtual void unreserve(CycleState& state, const Pod& pod, const std::string& node) = 0;  // idempotent
-  // After a restart: takes again what reserve() held for a binding that was under way, as its row tells.
+  // After a restart: reserves again what reserve() had reserved for a binding in progress, as recorded in its row.
   virtual void restore(CycleState&, const Pod& /*pod*/, const std::string& /*node*/,
                        const std::vector<BoundVolume>& /*bound_volumes*/) {}
 };
 
-// Success, wait (set `timeout`, at most 15 minutes) or a rejection.
+// Returns success, wait (and sets `timeout`, at most 15 minutes) or a rejection.
 class PermitPlugin : public virtual Plugin {
  public:
   virtual Status permit(CycleState& state, const Pod& pod, const std::string& node, Millis& timeout) = 0;
 };
 
-// What core asks of the device in PreBind; plugins add to it.
+// What core sends to the device in PreBind; plugins add to it.
 struct PlacementRequest {
   std::vector<BoundVolume> volumes;
-  // Claims ("<namespace>/<name>") that a provisioner has to fill first. Not empty: core writes the node into each one's
-  // annotation volume.kubernetes.io/selected-node, durably, asks the device nothing yet, and runs PreBind again from
+  // Claims ("<namespace>/<name>") that must be provisioned first. If not empty, core durably writes the node into each
+  // one's annotation volume.kubernetes.io/selected-node, does not contact the device yet, and runs PreBind again from
   // the start when a claim or volume has changed, and at the latest at `again_at`.
   std::vector<std::string> provision;
-  Millis again_at = 0;  // of Handle::clock()
+  Millis again_at = 0;  // on Handle::clock()
 };
 
 class PreBindPlugin : public virtual Plugin {
  public:
-  // Success: pre_bind will do something. Skip: it is left out. Other: error.
+  // Success: pre_bind() will be called. Skip: it will not. Any other status: error.
   virtual Status pre_bind_pre_flight(CycleState& state, const Pod& pod, const std::string& node) = 0;
-  // In order, before the row is written and the device is asked; a plugin after one that waits for provisioners is not
-  // called yet. A rejection or an error ends the binding.
+  // Called in order, before the row is written and the device is contacted; plugins after one that waits for a
+  // provisioner are not called yet. A rejection or an error fails the binding.
   virtual Status pre_bind(CycleState& state, const Pod& pod, const std::string& node, PlacementRequest& request) = 0;
 };
 
-// After the device answered PreBound. Skip: the next one decides; all skip: the binding fails without an event.
+// Called after the device answered PreBound. Skip: the next plugin decides; if all skip, the binding fails without an
+// event.
 // Success: core enters phase bind.
 class BindPlugin : public virtual Plugin {
  public:

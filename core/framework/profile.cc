@@ -18,12 +18,12 @@ Status listed_twice(const ProfilePlugin& entry, Point point) {
                                                std::string(to_string(point)) + "; keep one entry"));
 }
 
-// What a set itself may say, whatever multiPoint adds.
+// Checks a point's own set, independent of multiPoint.
 Status check_set(const PluginSet& set, Point point, const std::function<bool(const std::string&)>& implements) {
   std::set<std::string> seen;
   for (const ProfilePlugin& entry : set.enabled) {
     if (!implements(entry.name)) {
-      return Status::error(at_path(entry.path, "plugin \"" + entry.name + "\" has no part at " +
+      return Status::error(at_path(entry.path, "plugin \"" + entry.name + "\" does not implement " +
                                                    std::string(to_string(point)) + "; remove it here"));
     }
     if (!seen.insert(entry.name).second) return listed_twice(entry, point);
@@ -83,20 +83,20 @@ PluginSet merge(const PluginSet& defaults, const PluginSet& custom) {
   PluginSet merged;
   merged.disabled = custom.disabled;
   merged.disabled.insert(merged.disabled.end(), defaults.disabled.begin(), defaults.disabled.end());
-  std::set<std::size_t> placed;  // entries of custom that took a default's place
+  std::set<std::size_t> used;  // entries of custom that replaced a default
   auto last_named = [&custom](const std::string& name) {
     std::size_t at = custom.enabled.size();
     while (at > 0 && custom.enabled[at - 1].name != name) --at;
-    return at;  // one past it; 0: not there
+    return at;  // index + 1; 0: not found
   };
   for (const ProfilePlugin& entry : defaults.enabled) {
     if (merged.disables(kAll) || merged.disables(entry.name)) continue;
     const std::size_t own = last_named(entry.name);
-    if (own > 0) placed.insert(own - 1);
+    if (own > 0) used.insert(own - 1);
     merged.enabled.push_back(own > 0 ? custom.enabled[own - 1] : entry);
   }
   for (std::size_t i = 0; i < custom.enabled.size(); ++i) {
-    if (!placed.contains(i)) merged.enabled.push_back(custom.enabled[i]);
+    if (!used.contains(i)) merged.enabled.push_back(custom.enabled[i]);
   }
   return merged;
 }

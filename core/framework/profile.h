@@ -1,6 +1,6 @@
-// Profile: which plugins take part where, in which order and with which weights, in the form of a profile of
-// KubeSchedulerConfiguration v1. A set per extension point; what is in multiPoint takes part at every point that it
-// implements. Merging and expansion follow kube-scheduler pkg/scheduler/apis/config/v1/default_plugins.go
+// Profile: the plugins of each extension point, their order and weights, in the form of a profile of
+// KubeSchedulerConfiguration v1: a set per extension point, and multiPoint, whose plugins are enabled at every point
+// that they implement. Merging and expansion follow kube-scheduler pkg/scheduler/apis/config/v1/default_plugins.go
 // (mergePlugins) and pkg/scheduler/framework/runtime/framework.go (expandMultiPointPlugins).
 #pragma once
 
@@ -31,18 +31,17 @@ enum class Point {
   bind,
   post_bind,
 };
-// In the order in which a pod meets them.
+// In the order in which a pod passes them.
 inline constexpr std::array kPoints{Point::pre_enqueue, Point::queue_sort, Point::pre_filter, Point::filter,
                                     Point::post_filter, Point::pre_score,  Point::score,      Point::reserve,
                                     Point::permit,      Point::pre_bind,   Point::bind,       Point::post_bind};
 // The key in a configuration: "preFilter". Static storage.
 std::string_view to_string(Point point);
 
-// `path` members: where a configuration says it ("profiles[0].plugins.score.enabled[1]"), for errors; empty: nowhere,
-// it is a default.
+// `path` members: the path in the configuration ("profiles[0].plugins.score.enabled[1]") for errors; empty by default.
 struct ProfilePlugin {
   std::string name;
-  std::int64_t weight = 0;  // at Score; 0: 1
+  std::int64_t weight = 0;  // for Score; 0 means 1
   std::string path;
 };
 
@@ -62,31 +61,32 @@ struct Profile {
   std::string scheduler_name = "default-scheduler";
   int percentage_of_nodes_to_score = 0;  // 0: all
   PluginSet multi_point;
-  std::map<Point, PluginSet> points;  // absent: as multiPoint says
+  std::map<Point, PluginSet> points;  // absent: multiPoint applies
   std::map<std::string, PluginArgs, std::less<>> args;
   std::string path;
 
-  // At every point that the plugin implements, after those already there.
+  // Adds the plugin to multiPoint, after those already there.
   Profile& enable(std::string_view name, std::int64_t weight = 0, Json args = {});
-  // Null when none were given.
+  // A null value when none were given.
   const Json& args_of(std::string_view name) const;
-  // Every plugin that some set enables, in order of first mention, multiPoint first.
+  // Every plugin enabled in some set, in order of first occurrence, multiPoint first.
   std::vector<ProfilePlugin> plugins() const;
 };
 
-// The custom set laid over the default one: what it disables goes, what it names anew is replaced in its place, the
-// rest of it follows.
+// The custom set merged over the default one: plugins it disables are removed, plugins it lists again are replaced in
+// place, the rest of it is appended.
 PluginSet merge(const PluginSet& defaults, const PluginSet& custom);
-// Every set of `custom` laid over those of `defaults`; all else is `custom`'s.
+// Merges every set of `custom` over that of `defaults`; everything else is taken from `custom`.
 Profile merge(const Profile& defaults, Profile custom);
 
-// Who runs at the point, in order: first what both multiPoint and the point's own set enable (in the order and with the
-// weights of the set), then the rest of multiPoint, then the rest of the set. `implements`: whether a plugin has this
-// point. An error names the plugin that is there twice, or that the set enables and that has no such point.
+// The plugins that run at the point, in order: first those enabled by both multiPoint and the point's own set (in the
+// order and with the weights of the set), then the rest of multiPoint, then the rest of the set. `implements`: whether
+// a plugin implements this point. Fails when a plugin is listed twice, or is enabled by the set but does not implement
+// the point.
 Result<std::vector<ProfilePlugin>> expand(const Profile& profile, Point point,
                                           const std::function<bool(const std::string& name)>& implements);
 
-// "<path>: <text>"; the text alone without a path.
+// "<path>: <text>"; just the text when the path is empty.
 std::string at_path(std::string_view path, std::string_view text);
 
 }  // namespace berth

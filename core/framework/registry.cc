@@ -30,7 +30,7 @@ std::vector<std::string> Registry::names() const {
 std::string Registry::not_known(std::string_view name) const {
   std::string known;
   for (const auto& [each, maker] : makers_) known += (known.empty() ? "" : ", ") + each;
-  return "plugin \"" + std::string(name) + "\" is not known; known are: " + known;
+  return "plugin \"" + std::string(name) + "\" is unknown; known plugins: " + known;
 }
 
 }  // namespace berth

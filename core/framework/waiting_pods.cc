@@ -10,7 +10,7 @@ namespace {
 
 using Named = std::pair<const std::string, WaitingPod::Wait>;
 
-const Named& first_to_end(const WaitingPod& waiting) {
+const Named& earliest(const WaitingPod& waiting) {
   return *std::min_element(waiting.plugins.begin(), waiting.plugins.end(),
                            [](const Named& a, const Named& b) { return a.second.deadline < b.second.deadline; });
 }
@@ -55,7 +55,7 @@ bool WaitingPods::reject(std::string_view uid, const std::string& plugin, const 
 bool WaitingPods::time_out(std::string_view uid) {
   const WaitingPod* waiting = find(uid);
   if (waiting == nullptr) return false;
-  const auto [plugin, wait] = first_to_end(*waiting);
+  const auto [plugin, wait] = earliest(*waiting);
   return reject(uid, plugin,
                 "rejected due to timeout after waiting " + duration_text(wait.timeout) + " at plugin " + plugin);
 }
@@ -63,7 +63,7 @@ bool WaitingPods::time_out(std::string_view uid) {
 void WaitingPods::expire(Millis now) {
   std::vector<Text> late;
   for (const auto& [uid, waiting] : pods_) {
-    if (first_to_end(waiting).second.deadline <= now) late.push_back(uid);
+    if (earliest(waiting).second.deadline <= now) late.push_back(uid);
   }
   for (std::string_view uid : late) time_out(uid);
 }
@@ -71,7 +71,7 @@ void WaitingPods::expire(Millis now) {
 std::optional<Millis> WaitingPods::next_deadline() const {
   std::optional<Millis> next;
   for (const auto& [uid, waiting] : pods_) {
-    const Millis deadline = first_to_end(waiting).second.deadline;
+    const Millis deadline = earliest(waiting).second.deadline;
     next = std::min(next.value_or(deadline), deadline);
   }
   return next;

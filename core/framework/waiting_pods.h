@@ -1,5 +1,5 @@
-// WaitingPods: pods that a Permit plugin holds back: placed and reserved, not bound (kube-scheduler
-// framework/runtime/waiting_pods_map.go). Plugins and operators allow or reject them; time rejects the rest.
+// WaitingPods: pods that wait at Permit: placed and reserved, but not bound (kube-scheduler
+// framework/runtime/waiting_pods_map.go). Plugins and operators allow or reject them; the rest time out.
 #pragma once
 
 #include <map>
@@ -26,33 +26,32 @@ struct WaitingPod {
   std::map<std::string, Wait> plugins;  // by name; never empty
 };
 
-// A decision takes the pod out at once; who runs its binding cycle hears of it through take_decided(). So a plugin may
-// decide about any pod at any point, in the middle of another pod's cycle too.
+// A decision removes the pod at once; the code that runs its binding cycle gets it from take_decided(). So a plugin may
+// decide about any pod at any time, even in the middle of another pod's cycle.
 class WaitingPods {
  public:
-  using Decision = std::pair<Text, Status>;  // uid; success: allowed by all, else rejected
+  using Decision = std::pair<Text, Status>;  // uid; success: allowed by all plugins, else rejected
 
-  // `timeouts`: by plugin, not empty. The pod does not wait already.
+  // `timeouts`: by plugin, not empty. The pod must not be waiting yet.
   void add(std::shared_ptr<const Pod> pod, std::string node, const std::map<std::string, Millis>& timeouts, Millis now);
   // By uid.
   const std::map<Text, WaitingPod, std::less<>>& all() const { return pods_; }
-  // Null: it does not wait.
+  // Null: the pod is not waiting.
   const WaitingPod* find(std::string_view uid) const;
 
-  // The plugin has no objection any more; the last one frees the pod. False: the pod does not wait for that plugin.
+  // The plugin allows the pod; once all have, the pod may be bound. False: the pod is not waiting for that plugin.
   bool allow(std::string_view uid, const std::string& plugin);
-  // The pod goes back, rejected by `plugin` (empty: by none), which is what its wake-up depends on. False: it does not
-  // wait.
+  // Rejects the pod on behalf of `plugin` (empty: none), whose events then requeue it. False: the pod is not waiting.
   bool reject(std::string_view uid, const std::string& plugin, const std::string& message);
-  // The plugin that waits the shortest has waited long enough. False: the pod does not wait.
+  // Rejects the pod on behalf of the plugin with the earliest deadline. False: the pod is not waiting.
   bool time_out(std::string_view uid);
-  // time_out() for every pod whose time has come.
+  // time_out() for every pod whose deadline has passed.
   void expire(Millis now);
   std::optional<Millis> next_deadline() const;
-  // The pod's attempt ended otherwise; nothing is decided.
+  // The pod's attempt ended for another reason; no decision is recorded.
   void withdraw(std::string_view uid) { pods_.erase(uid); }
 
-  // What was decided since the last call, in that order.
+  // The decisions since the last call, in order.
   std::vector<Decision> take_decided() { return std::exchange(decided_, {}); }
 
  private:
@@ -62,7 +61,7 @@ class WaitingPods {
   std::vector<Decision> decided_;
 };
 
-// As Go prints a duration: "150ms", "1m0s", "2h0m0.5s".
+// Formatted like a Go duration: "150ms", "1m0s", "2h0m0.5s".
 std::string duration_text(Millis duration);
 
 }  // namespace berth

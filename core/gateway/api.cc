@@ -44,7 +44,7 @@ std::string key_of_request(const KindName& kind, const Json& request) {
 }  // namespace
 
 void Api::take(const Message& message) {
-  // The only place a response topic may name is the client's own (handshake.md §3).
+  // The only place a response topic may name is the client's own (core/handshake/rules.md, Topics).
   const std::vector<std::string_view> levels = context_.topics.split(message.response_topic);
   const bool own = levels.size() >= 2 && levels[0] == "clients" && is_valid_name(levels[1]) &&
                    message.response_topic.find_first_of("+#") == std::string::npos;

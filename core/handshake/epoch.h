@@ -1,4 +1,5 @@
-// Epoch: names one placement of one pod. (term, counter), compared in that order; never reused (rules.md).
+// Epoch: identifies one placement of one pod. (term, counter), compared in that order; never reused
+// (core/handshake/rules.md).
 #pragma once
 
 #include <compare>
@@ -17,11 +18,11 @@ struct Epoch {
   bool is_zero() const { return term == 0 && counter == 0; }
 };
 
-// "<term>.<counter>", as it travels and as it stands in keys.
+// "<term>.<counter>", as in messages and record keys.
 std::string to_text(const Epoch& epoch);
 Result<Epoch> parse_epoch(std::string_view text);
 
-// Which gateway store speaks. An equal term with another store id is another gateway.
+// Identifies the store of the gateway that sends. The same term with another store id is another gateway.
 struct GatewayId {
   std::uint64_t term = 0;
   std::string store_id;  // random at the first boot of the store

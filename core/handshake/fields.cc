@@ -128,24 +128,24 @@ void Fields::merge(const Fields& inner) {
 }
 
 std::vector<BoundVolume> Fields::volumes(std::string_view key) {
-  std::vector<BoundVolume> bound_volumes;
-  if (!has(key)) return bound_volumes;
+  std::vector<BoundVolume> volumes;
+  if (!has(key)) return volumes;
   const Json::Array& values = array(key);
   for (std::size_t index = 0; index < values.size() && ok(); ++index) {
-    Fields bound_volume = element(key, values[index], index);
-    bound_volumes.push_back({bound_volume.text("claim"), bound_volume.text("volume"), bound_volume.text("path")});
-    merge(bound_volume);
+    Fields item = element(key, values[index], index);
+    volumes.push_back({item.text("claim"), item.text("volume"), item.text("path")});
+    merge(item);
   }
-  return bound_volumes;
+  return volumes;
 }
 
 Json to_json(const std::vector<BoundVolume>& volumes) {
   Json::Array values;
-  for (const BoundVolume& bound_volume : volumes) {
+  for (const BoundVolume& bound : volumes) {
     Json value = Json::object();
-    value.set("claim", bound_volume.claim);
-    value.set("volume", bound_volume.volume);
-    value.set("path", bound_volume.path);
+    value.set("claim", bound.claim);
+    value.set("volume", bound.volume);
+    value.set("path", bound.path);
     values.push_back(std::move(value));
   }
   return values;

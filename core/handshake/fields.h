@@ -1,5 +1,5 @@
-// Fields: reads the members of one JSON object that came from outside (a message, a stored record). The first wrong
-// member is remembered with its path, and what is read after it is empty: check status() once, at the end.
+// Fields: reads the members of one JSON object from outside (a message, a stored record). The first invalid member is
+// remembered with its path, and reads after it return empty values: check status() once, at the end.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace berth {
 // Decimal digits without sign, space or leading zero, at most 2^64 - 1.
 std::optional<std::uint64_t> parse_u64(std::string_view text);
 
-// What may stand in a key, a file name or a cgroup name: uids, incarnations, store ids.
+// Safe in a key, a file name or a cgroup name: uids, incarnations, store ids.
 // [A-Za-z0-9]([A-Za-z0-9._-]{0,126}[A-Za-z0-9])?
 bool is_valid_id(std::string_view text);
 
@@ -26,12 +26,12 @@ inline constexpr Millis kYearMs = 366LL * 24 * 3600 * 1000;  // no duration is l
 
 class Fields {
  public:
-  // `json` outlives this. Anything but an object is the first error. `path` is empty or ends in ".".
+  // `json` must outlive this. Anything but an object is an error. `path` is empty or ends in ".".
   explicit Fields(const Json& json, std::string path = {});
-  // Item `index` of a list (messages.h): what it does not say itself is read from the list's own members.
+  // Item `index` of a list (messages.h): members that it does not have are read from the list's own.
   Fields(const Json& list, const Json& item, std::size_t index);
 
-  // Required, and of the right form.
+  // Required members, of the given form.
   std::string text(std::string_view key);         // a string, not empty
   std::string id(std::string_view key);           // is_valid_id
   std::string name(std::string_view key);         // is_valid_name (core/api/objects.h)
@@ -41,12 +41,12 @@ class Fields {
   std::uint32_t u32(std::string_view key);        // a number
   std::string object_text(std::string_view key);  // an object; its compact text
   const Json::Array& array(std::string_view key);
-  std::vector<BoundVolume> volumes(std::string_view key);  // absent: none
+  std::vector<BoundVolume> volumes(std::string_view key);  // optional; absent: none
 
   bool has(std::string_view key) const { return find(key) != nullptr; }
-  // The member as it stands; null when it is absent.
+  // The member as is; null when absent.
   const Json* find(std::string_view key) const;
-  // Element `index` of the array `key` as an object of its own; take its status() over with merge().
+  // A reader for element `index` of the array `key`; pass its errors on with merge().
   Fields element(std::string_view key, const Json& value, std::size_t index) const;
   void merge(const Fields& inner);
   void fail(std::string_view key, std::string_view what);
@@ -64,12 +64,12 @@ class Fields {
 
 Json to_json(const std::vector<BoundVolume>& volumes);
 
-// Appends `"key":<text>` to the compact text of an object. `text` is a JSON value already.
+// Appends `"key":<text>` to the compact text of an object. `text` is JSON.
 void append_member(std::string& object, std::string_view key, std::string_view text);
 
-// What a payload may hold: 64 KiB. Deeper than a manifest may be, since it wraps one.
+// Of a payload: 64 KiB, and deeper than a manifest may be, since it contains one.
 inline constexpr Json::Limits kMessageLimits{65536, 80};
-// A stored record wraps the manifest with more than a message does.
+// A stored record has more around the manifest than a message.
 inline constexpr Json::Limits kRecordLimits{262144, 80};
 
 }  // namespace berth

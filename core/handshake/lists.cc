@@ -9,7 +9,7 @@ namespace berth {
 
 namespace {
 
-// The members that every one of `all` has, with the same value; they are taken out of each.
+// Removes the members that all messages have with the same value, and returns them.
 Members take_shared(std::vector<Members>& all) {
   Members shared;
   for (const auto& member : all.front()) {
@@ -26,7 +26,7 @@ Members take_shared(std::vector<Members>& all) {
   return shared;
 }
 
-// The value that most of them have.
+// Moves the most frequent value of member `key` from the messages to `shared`.
 void take_default(std::vector<Members>& all, std::string_view key, Members& shared) {
   std::map<std::string, std::size_t> counts;
   for (const Members& each : all) {
@@ -73,12 +73,12 @@ std::vector<std::string> lists_of(std::vector<Members> all, const std::vector<st
   std::vector<std::string> items;
   std::size_t bytes = frame;
   const auto close = [&](std::size_t end) {
-    if (items.size() == 1) {  // alone it may be as large as a message can be
+    if (items.size() == 1) {  // not as a list: the message alone may have the maximum size
       Members whole = all[end - 1];
       for (const auto& member : shared) {
-        const auto said =
+        const auto present =
             std::find_if(whole.begin(), whole.end(), [&member](const auto& own) { return own.first == member.first; });
-        if (said == whole.end()) whole.push_back(member);
+        if (present == whole.end()) whole.push_back(member);
       }
       payloads.push_back(object_of(whole));
     } else {

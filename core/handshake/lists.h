@@ -1,5 +1,5 @@
-// Lists: what is said under one topic at one time, in one payload: an object whose `items` are the messages, and whose
-// other members hold for every item that does not say otherwise (transports/README.md, "Lists").
+// Lists: several messages for one topic in one payload: an object whose `items` are the messages, and whose other
+// members are defaults for items that do not have them (transports/README.md, "Lists").
 #pragma once
 
 #include <string>
@@ -9,15 +9,16 @@
 
 namespace berth {
 
-inline constexpr std::size_t kMaxItems = 32;  // of one list
+inline constexpr std::size_t kMaxItems = 32;  // per list
 
-// A message on its way out: the members of its object, the value of each as JSON text.
+// An outgoing message: the members of its object, values as JSON text.
 using Members = std::vector<std::pair<std::string_view, std::string>>;
 
 std::string object_of(const Members& members);
 
-// In as few payloads as there may be, in the order given; each at most kMessageLimits.bytes, unless one message alone
-// is larger. `defaults`: members that mean nothing to an item which has none, so that the list may say them for it.
+// Encodes the messages, in order, in as few payloads as possible, each at most kMessageLimits.bytes unless a single
+// message is larger. `defaults`: members that are ignored by items which do not have them, so that their most frequent
+// value can be moved to the list.
 std::vector<std::string> lists_of(std::vector<Members> all, const std::vector<std::string_view>& defaults = {});
 
 }  // namespace berth

@@ -14,50 +14,50 @@ namespace berth {
 namespace {
 
 template <class T>
-struct Word {
+struct EnumName {
   T value;
   std::string_view text;
 };
 
-constexpr std::array<Word<RequestType>, 5> kRequestTypes{{{RequestType::pre_bind, "PreBind"},
-                                                          {RequestType::bind, "Bind"},
-                                                          {RequestType::release, "Release"},
-                                                          {RequestType::list, "List"},
-                                                          {RequestType::heartbeat, "Heartbeat"}}};
-constexpr std::array<Word<AnswerType>, 8> kAnswerTypes{{{AnswerType::pre_bound, "PreBound"},
-                                                        {AnswerType::bound, "Bound"},
-                                                        {AnswerType::released, "Released"},
-                                                        {AnswerType::rejected, "Rejected"},
-                                                        {AnswerType::stale, "Stale"},
-                                                        {AnswerType::superseded, "Superseded"},
-                                                        {AnswerType::hello, "Hello"},
-                                                        {AnswerType::slots, "Slots"}}};
-constexpr std::array<Word<SlotState>, 6> kSlotStates{{{SlotState::none, "none"},
-                                                      {SlotState::preparing, "preparing"},
-                                                      {SlotState::prepared, "prepared"},
-                                                      {SlotState::running, "running"},
-                                                      {SlotState::stopping, "stopping"},
-                                                      {SlotState::finished, "finished"}}};
+constexpr std::array<EnumName<RequestType>, 5> kRequestTypes{{{RequestType::pre_bind, "PreBind"},
+                                                              {RequestType::bind, "Bind"},
+                                                              {RequestType::release, "Release"},
+                                                              {RequestType::list, "List"},
+                                                              {RequestType::heartbeat, "Heartbeat"}}};
+constexpr std::array<EnumName<AnswerType>, 8> kAnswerTypes{{{AnswerType::pre_bound, "PreBound"},
+                                                            {AnswerType::bound, "Bound"},
+                                                            {AnswerType::released, "Released"},
+                                                            {AnswerType::rejected, "Rejected"},
+                                                            {AnswerType::stale, "Stale"},
+                                                            {AnswerType::superseded, "Superseded"},
+                                                            {AnswerType::hello, "Hello"},
+                                                            {AnswerType::slots, "Slots"}}};
+constexpr std::array<EnumName<SlotState>, 6> kSlotStates{{{SlotState::none, "none"},
+                                                          {SlotState::preparing, "preparing"},
+                                                          {SlotState::prepared, "prepared"},
+                                                          {SlotState::running, "running"},
+                                                          {SlotState::stopping, "stopping"},
+                                                          {SlotState::finished, "finished"}}};
 
 template <class T, std::size_t N>
-std::string_view find_text(const std::array<Word<T>, N>& words, T value) {
-  for (const Word<T>& word : words) {
-    if (word.value == value) return word.text;
+std::string_view find_text(const std::array<EnumName<T>, N>& names, T value) {
+  for (const EnumName<T>& name : names) {
+    if (name.value == value) return name.text;
   }
   CHECK(false);
 }
 
-// Reads `key` as one of `words`; a wrong word is named together with the right ones.
+// Reads `key` as one of `names`; the error lists the valid ones.
 template <class T, std::size_t N>
-T read_word(Fields& fields, std::string_view key, const std::array<Word<T>, N>& words) {
+T read_enum(Fields& fields, std::string_view key, const std::array<EnumName<T>, N>& names) {
   const std::string text = fields.text(key);
-  std::string wanted = "must be one of";
-  for (const Word<T>& word : words) {
-    if (word.text == text) return word.value;
-    wanted.append(" ").append(word.text);
+  std::string allowed;
+  for (const EnumName<T>& name : names) {
+    if (name.text == text) return name.value;
+    allowed.append(allowed.empty() ? "" : ", ").append(name.text);
   }
-  fields.fail(key, wanted);
-  return words.front().value;
+  fields.fail(key, "must be one of " + allowed);
+  return names.front().value;
 }
 
 bool names_a_pod(RequestType type) { return type != RequestType::list && type != RequestType::heartbeat; }
@@ -95,7 +95,7 @@ std::vector<SlotReport> read_slots(Fields& fields) {
     SlotReport slot;
     slot.uid = inner.id("uid");
     slot.epoch = inner.epoch("epoch");
-    slot.state = read_word(inner, "state", kSlotStates);
+    slot.state = read_enum(inner, "state", kSlotStates);
     if (inner.has("pod")) slot.pod = inner.object_text("pod");
     slot.volumes = inner.volumes("volumes");
     fields.merge(inner);
@@ -104,7 +104,7 @@ std::vector<SlotReport> read_slots(Fields& fields) {
   return slots;
 }
 
-// Answers that a row or a release-list entry may end on name the pod and its epoch; the others may answer a List.
+// Answers that can end a row or a release-list entry must name the pod and its epoch; the others may answer a List.
 bool must_name_a_pod(AnswerType type) {
   return type != AnswerType::superseded && type != AnswerType::hello && type != AnswerType::slots;
 }
@@ -155,7 +155,7 @@ Members members_of(const Answer& answer) {
   return members;
 }
 
-// A PreBind's may stand in the manifest alone.
+// In a PreBind it may be in the manifest only.
 std::string read_uid(Fields& fields, RequestType type) {
   if (type != RequestType::pre_bind || fields.has("uid")) return fields.id("uid");
   const Json* pod = fields.find("pod");
@@ -172,7 +172,7 @@ std::string read_uid(Fields& fields, RequestType type) {
 
 Result<Request> read_request(Fields& fields) {
   Request request;
-  request.type = read_word(fields, "type", kRequestTypes);
+  request.type = read_enum(fields, "type", kRequestTypes);
   request.gateway = fields.name("gateway");
   request.gateway_id = read_gateway_id(fields);
   request.floor = fields.epoch("floor");
@@ -199,14 +199,14 @@ Result<Request> read_request(Fields& fields) {
 
 Result<Answer> read_answer(Fields& fields, std::string_view node) {
   Answer answer;
-  answer.type = read_word(fields, "type", kAnswerTypes);
+  answer.type = read_enum(fields, "type", kAnswerTypes);
   answer.node = node;
   answer.incarnation = fields.id("incarnation");
-  // A Hello may be unsolicited: it then echoes nothing.
+  // An unsolicited Hello echoes nothing.
   if (answer.type != AnswerType::hello || fields.has("storeId")) answer.gateway_id = read_gateway_id(fields);
   if (must_name_a_pod(answer.type) || fields.has("uid")) {
-    const bool may_be_left_out = answer.type == AnswerType::pre_bound || answer.type == AnswerType::bound;
-    if (!may_be_left_out || fields.has("uid")) answer.uid = fields.id("uid");
+    const bool is_optional = answer.type == AnswerType::pre_bound || answer.type == AnswerType::bound;
+    if (!is_optional || fields.has("uid")) answer.uid = fields.id("uid");
     answer.epoch = fields.epoch("epoch");
   }
   if (answer.type == AnswerType::hello && fields.has("toIncarnation")) {
@@ -225,7 +225,7 @@ Result<Answer> read_answer(Fields& fields, std::string_view node) {
   return answer;
 }
 
-// The messages of a payload: itself, or its items.
+// The messages of a payload: the payload itself, or its items.
 template <class T, class Read>
 std::vector<Result<T>> read_all(std::string_view payload, const Read& read) {
   std::vector<Result<T>> messages;

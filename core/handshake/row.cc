@@ -15,9 +15,9 @@ namespace {
 
 using enum RowEvent;
 
-// Released, Rejected, Stale and Hello are proof that the epoch will never run (again), so they end the row wherever
-// they may honestly come from. In bound a Rejected is missing on purpose: the node has said Bound, which no node says
-// of an epoch that it rejects; if it changed its mind, the next Bind is answered Stale.
+// Released, Rejected, Stale and Hello prove that the epoch will never run (again), so they end the row in every phase
+// in which a correct node can send them. Rejected is deliberately missing in bound: the node answered Bound, so it
+// cannot have rejected the epoch; should it have lost it nevertheless, the next Bind is answered Stale.
 constexpr std::array kMoves{
     Move{Phase::none, found_running, Phase::bound, false}, Move{Phase::none, found_ending, Phase::release, false},
     Move{Phase::none, begin, Phase::prebind, false},       Move{Phase::prebind, pre_bound, Phase::bind, false},
@@ -35,7 +35,7 @@ constexpr std::array kMoves{
     Move{Phase::release, hello, Phase::none, false},       Move{Phase::release, forget, Phase::none, false},
 };
 
-// What a row and a release-list entry both are: one placement, to be ended by proof only.
+// The common part of a row and a release-list entry: a placement that ends only when proven over.
 struct Placement {
   std::string_view uid;
   const Epoch& epoch;
@@ -43,13 +43,13 @@ struct Placement {
   std::string_view incarnation;
 };
 
-// The guards of P5 and of P3's Hello; which event the answer is for this placement.
+// Checks the guards of P5 and of P3's Hello, and returns the event that the answer is for this placement.
 std::optional<RowEvent> read_guarded(const Placement& mine, const Answer& answer, std::string_view own_store_id) {
   if (answer.node != mine.node || answer.uid != mine.uid || answer.epoch != mine.epoch) return std::nullopt;
   if (answer.gateway_id.store_id != own_store_id) return std::nullopt;
   if (answer.type == AnswerType::hello) {
-    const bool another = answer.to_incarnation == mine.incarnation && answer.incarnation != mine.incarnation;
-    return another ? std::optional(hello) : std::nullopt;
+    const bool is_another = answer.to_incarnation == mine.incarnation && answer.incarnation != mine.incarnation;
+    return is_another ? std::optional(hello) : std::nullopt;
   }
   if (answer.incarnation != mine.incarnation) return std::nullopt;
   switch (answer.type) {
@@ -66,7 +66,7 @@ std::optional<RowEvent> read_guarded(const Placement& mine, const Answer& answer
 }
 
 // The first byte of a stored row: kPacked; then uid and pod, the epoch's term and counter, node, incarnation, promise,
-// and the volumes. Anything else is the JSON of an earlier program.
+// and the volumes. Anything else is JSON written by an earlier version.
 constexpr char kPacked = 1;
 
 Result<Row> unpack_row(std::string_view packed) {
@@ -81,13 +81,14 @@ Result<Row> unpack_row(std::string_view packed) {
   row.promise_ms = in.integer();
   const std::uint64_t volumes = in.number();
   for (std::uint64_t i = 0; i < volumes && in.ok(); ++i) {
-    BoundVolume& bound_volume = row.volumes.emplace_back();
-    for (std::string* text : {&bound_volume.claim, &bound_volume.volume, &bound_volume.path}) *text = in.text();
+    BoundVolume& each = row.volumes.emplace_back();
+    for (std::string* text : {&each.claim, &each.volume, &each.path}) *text = in.text();
   }
-  if (!in.ok() || !in.at_end()) return Status::error("it is cut short, or longer than a row");
+  if (!in.ok() || !in.at_end()) return Status::error("truncated, or longer than a row");
   if (!is_valid_id(row.uid)) return Status::error("uid: must be 1 to 128 letters, digits, '.', '_' or '-'");
-  if (!is_valid_id(row.incarnation)) return Status::error("incarnation: must be as a uid");
-  if (!is_valid_name(row.node)) return Status::error("node: not a valid name");
+  if (!is_valid_id(row.incarnation))
+    return Status::error("incarnation: must be 1 to 128 letters, digits, '.', '_' or '-'");
+  if (!is_valid_name(row.node)) return Status::error("node: must be a name: lower-case letters, digits, '.' and '-'");
   if (row.pod.empty()) return Status::error("pod: must not be empty");
   if (row.promise_ms < 0 || row.promise_ms > kYearMs) return Status::error("promise: must be at most one year");
   return row;
@@ -159,7 +160,7 @@ std::optional<RowEvent> read_answer(const Row& row, const Answer& answer, std::s
                                     bool promise_passed) {
   std::optional<RowEvent> event = read_guarded({row.uid, row.epoch, row.node, row.incarnation}, answer, own_store_id);
   if (!event) return std::nullopt;
-  // P2: after the promise limit the node may have let go; the epoch is given up rather than bound.
+  // P2: after the promise limit the node may have dropped the slot; the epoch is given up rather than bound.
   if (*event == pre_bound && promise_passed) event = leave;
   return find_move(row.phase, *event) ? event : std::nullopt;
 }
@@ -180,16 +181,16 @@ std::string encode(const Row& row) {
   out.id(row.incarnation);
   out.integer(row.promise_ms);
   out.number(row.volumes.size());
-  for (const BoundVolume& bound_volume : row.volumes) {
-    for (const std::string* text : {&bound_volume.claim, &bound_volume.volume, &bound_volume.path}) out.text(*text);
+  for (const BoundVolume& each : row.volumes) {
+    for (const std::string* text : {&each.claim, &each.volume, &each.path}) out.text(*text);
   }
   return out.take();
 }
 
 Result<Row> decode_row(std::string_view value, int phase) {
   if (phase < static_cast<int>(Phase::prebind) || phase > static_cast<int>(Phase::release)) {
-    return Status::error("phase: " + std::to_string(phase) +
-                         " is none of prebind (1), bind (2), bound (3), release (4)");
+    return Status::error("phase: must be prebind (1), bind (2), bound (3) or release (4), got " +
+                         std::to_string(phase));
   }
   Result<Row> row = !value.empty() && value[0] == kPacked ? unpack_row(value.substr(1)) : decode_row_of_json(value);
   if (row) row->phase = static_cast<Phase>(phase);

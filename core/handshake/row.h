@@ -1,4 +1,4 @@
-// The gateway's side of the handshake: the binding row of a pod, and the one table of its legal moves.
+// The gateway's side of the handshake: the binding row of a pod, and its state machine.
 //
 //            Begin            PreBound          Bound            Finished, Delete
 //     none ────────▶ prebind ─────────▶ bind ─────────▶ bound ────────────────▶ release
@@ -8,7 +8,7 @@
 //      │  Leave, Forget │  Rejected, Stale, Hello, Forget from bind, bound         │
 //      └────────────────┴──────────────────────── Released, Rejected, Stale, Hello, Forget
 //
-// In adopt mode (P8) a slot that no row explains makes one: none to bound when it runs, none to release when it ends.
+// In adopt mode (P8) a slot without a row creates one: none to bound when it runs, none to release when it is ending.
 // Leave (from prebind only, rule P6) puts the epoch on the node's release list in the same transaction.
 #pragma once
 
@@ -29,19 +29,19 @@ namespace berth {
 enum class Phase { none = 0, prebind = 1, bind = 2, bound = 3, release = 4 };
 
 enum class RowEvent {
-  begin,      // a decision was made: write the row
-  pre_bound,  // node answers; guards of P5 hold
+  begin,      // the pod was placed: write the row
+  pre_bound,  // answers of the node that pass the guards of P5
   bound,
   released,
   rejected,
   stale,          // hi >= e
   hello,          // another incarnation with the exact echo of (uid, epoch, row.incarnation)
-  forget,         // the operator's word (P9)
+  forget,         // requested by the operator (P9)
   leave,          // prebind given up: deadline, delete, eviction, failure (P6)
   remove,         // bind or bound: delete, evict, preempt (P7)
-  finished,       // bound: the workload ended for good; its resources are free, the slot is released
-  found_running,  // adopt mode: a running slot that no row explained
-  found_ending,   // adopt mode: likewise, of a pod that has ended, is stopping or is to be deleted
+  finished,       // bound: the workload terminated; its resources are free, the slot is released
+  found_running,  // adopt mode: a running slot without a row
+  found_ending,   // adopt mode: likewise, of a pod that has terminated, is stopping or is being deleted
 };
 
 struct Row {
@@ -55,40 +55,40 @@ struct Row {
   Phase phase = Phase::none;
 };
 
-// What a node is still charged with after its row left prebind (P6).
+// A placement that was given up in prebind and still counts against the node (P6).
 struct ReleaseEntry {
   std::string node;
   std::string incarnation;
   std::string uid;
   Epoch epoch;
-  std::string charge;  // the pod's manifest, JSON text: what it asks of the node until the answer comes
-  std::vector<BoundVolume> volumes = {};  // of a slot that went beyond prepared: its claims are bound to these
+  std::string charge;  // pending-release requests, JSON text: they count against the node until the answer arrives
+  std::vector<BoundVolume> volumes = {};  // of a slot that got beyond prepared: its claims are bound to these
 };
 
 struct Move {
   Phase from;
   RowEvent event;
   Phase to;
-  bool to_release_list;  // the epoch goes to the node's release list in the same transaction
+  bool to_release_list;  // the epoch is added to the node's release list in the same transaction
 };
 
 std::string_view to_string(Phase phase);
 std::string_view to_string(RowEvent event);
 
-// The legal move, or none: then the event changes nothing (logged and dropped). The one table of P2..P7.
+// The legal move, or none if the event is to be ignored (logged and dropped). The transition table of P2..P7.
 std::optional<Move> find_move(Phase from, RowEvent event);
-// Applies the move to row.phase; CHECKs that the table has it.
+// Applies the move to row.phase; CHECKs that it is legal.
 Move apply(Row& row, RowEvent event);
 
-// What an answer means for a row, by the guards of P3 and P5: sender, incarnation, epoch, the gateway's store id,
-// phase. None: it changes nothing. `promise_passed` (P2): true once the promise limit has gone by since the last
-// PreBind was sent; PreBound is then turned into leave.
+// The event that an answer is for a row, after the guards of P3 and P5: sender, incarnation, epoch, the gateway's store
+// id, phase. None: ignored. `promise_passed` (P2): whether the promise limit has passed since the last PreBind was
+// sent; then PreBound becomes leave.
 std::optional<RowEvent> read_answer(const Row& row, const Answer& answer, std::string_view own_store_id,
                                     bool promise_passed);
 // True when the answer ends the release-list entry (P6: an answer as in P3).
 bool ends_entry(const ReleaseEntry& entry, const Answer& answer, std::string_view own_store_id);
 
-// Stored form: the value given to Store::begin (phase apart) and put(Table::release).
+// Stored form: the values for Store::begin (the phase is stored apart) and put(Table::release).
 std::string encode(const Row& row);
 Result<Row> decode_row(std::string_view value, int phase);
 std::string encode(const ReleaseEntry& entry);

@@ -10,15 +10,16 @@
 namespace berth {
 namespace {
 
-constexpr std::size_t kShownMax = 64;  // bytes of a foreign text in a message
+constexpr std::size_t kShownMax = 64;  // bytes of the document's text in a message
 
-bool is_plain_word(std::string_view key) {
+bool is_simple_key(std::string_view key) {
   return !key.empty() && key.size() <= kShownMax && std::all_of(key.begin(), key.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
   });
 }
 
-// Edits from one word to the other: a letter more, less or other, or two neighbours swapped.
+// The edit distance: insertions, deletions, substitutions and transpositions (Damerau-Levenshtein, optimal string
+// alignment).
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> older(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -35,23 +36,23 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-// The known word that `text` was likely meant to be; empty when none is near.
-std::string_view nearest(std::string_view text, const std::vector<std::string_view>& words) {
+// The known name that `text` is most likely a misspelling of; empty if none is similar.
+std::string_view nearest(std::string_view text, const std::vector<std::string_view>& names) {
   if (text.size() > kShownMax) return {};
   std::string_view best;
   std::size_t best_distance = std::max<std::size_t>(1, text.size() / 4) + 1;
-  for (std::string_view word : words) {
-    const std::size_t here = distance(text, word);
-    if (here < best_distance) {
-      best_distance = here;
-      best = word;
+  for (std::string_view name : names) {
+    const std::size_t edits = distance(text, name);
+    if (edits < best_distance) {
+      best_distance = edits;
+      best = name;
     }
   }
   return best;
 }
 
-std::string did_you_mean(std::string_view text, const std::vector<std::string_view>& words) {
-  const std::string_view near = nearest(text, words);
+std::string did_you_mean(std::string_view text, const std::vector<std::string_view>& names) {
+  const std::string_view near = nearest(text, names);
   return near.empty() ? std::string() : "; did you mean " + std::string(near) + "?";
 }
 
@@ -65,8 +66,8 @@ std::string range_text(std::int64_t min, std::int64_t max) {
   return "an integer from " + std::to_string(min) + " to " + std::to_string(max);
 }
 
-std::string wanted_text(std::string_view wanted, const Json& found, std::string_view fix) {
-  std::string text = "wanted " + std::string(wanted) + ", found " + show_found(found);
+std::string expected_text(std::string_view expected, const Json& found, std::string_view fix) {
+  std::string text = "expected " + std::string(expected) + ", got " + show_found(found);
   if (!fix.empty()) text += "; " + std::string(fix);
   return text;
 }
@@ -75,7 +76,7 @@ std::string wanted_text(std::string_view wanted, const Json& found, std::string_
 
 std::string member_path(std::string_view path, std::string_view key) {
   std::string text(path);
-  if (is_plain_word(key)) {
+  if (is_simple_key(key)) {
     if (!text.empty()) text += '.';
     return text += key;
   }
@@ -137,7 +138,7 @@ FieldReader::FieldReader(const Json& value, std::string path, Findings& findings
   if (is_object_) return;
   static const Json kEmpty = Json::object();
   value_ = &kEmpty;
-  findings_.error(path_, "wanted an object, found " + show_found(value));
+  findings_.error(path_, "expected an object, got " + show_found(value));
 }
 
 const Json* FieldReader::take(std::string_view key) {
@@ -150,31 +151,34 @@ const Json* FieldReader::take_list(std::string_view key) {
   const Json* list = take(key);
   if (list == nullptr) return nullptr;
   if (list->is_array()) return list;
-  wrong(key, "a list", *list, "write it in [ ]");
+  report_expected(key, "a list", *list, "write it in [ ]");
   return nullptr;
 }
 
 bool FieldReader::require(std::string_view key, std::string_view what) {
   if (has(key)) return true;
-  if (is_object_) rule(key, "missing; wanted " + std::string(what));
+  if (is_object_) rule(key, "missing; expected " + std::string(what));
   return false;
 }
 
-void FieldReader::wrong(std::string_view key, std::string_view wanted, const Json& found, std::string_view fix) {
-  error(key, wanted_text(wanted, found, fix));
+void FieldReader::report_expected(std::string_view key, std::string_view expected, const Json& found,
+                                  std::string_view fix) {
+  error(key, expected_text(expected, found, fix));
 }
 
-void FieldReader::wrong_word(std::string_view key, std::string_view found, const std::vector<std::string_view>& words) {
-  std::string wanted = words.size() > 1 ? "one of " : "";
-  for (std::size_t i = 0; i < words.size(); ++i) wanted += (i == 0 ? "" : ", ") + std::string(words[i]);
-  wrong(key, wanted, Json(found), did_you_mean(found, words).empty() ? "" : did_you_mean(found, words).substr(2));
+void FieldReader::report_unknown_name(std::string_view key, std::string_view found,
+                                      const std::vector<std::string_view>& names) {
+  std::string expected = names.size() > 1 ? "one of " : "";
+  for (std::size_t i = 0; i < names.size(); ++i) expected += (i == 0 ? "" : ", ") + std::string(names[i]);
+  const std::string hint = did_you_mean(found, names);
+  report_expected(key, expected, Json(found), hint.empty() ? hint : hint.substr(2));
 }
 
 bool FieldReader::read_string(std::string_view key, std::string& out) {
   const Json* value = take(key);
   if (value == nullptr) return false;
   if (!value->is_string()) {
-    wrong(key, "a string", *value, value->is_number() || value->is_bool() ? "put it in quotes" : "");
+    report_expected(key, "a string", *value, value->is_number() || value->is_bool() ? "put it in quotes" : "");
     return false;
   }
   out = value->as_string();
@@ -185,7 +189,7 @@ bool FieldReader::read_bool(std::string_view key, bool& out) {
   const Json* value = take(key);
   if (value == nullptr) return false;
   if (!value->is_bool()) {
-    wrong(key, "true or false", *value, value->is_string() ? "write it without quotes" : "");
+    report_expected(key, "true or false", *value, value->is_string() ? "write it without quotes" : "");
     return false;
   }
   out = value->as_bool();
@@ -197,12 +201,12 @@ bool FieldReader::read_int32(std::string_view key, std::int32_t& out, std::int32
   if (value == nullptr) return false;
   using Limits = std::numeric_limits<std::int32_t>;
   if (!value->is_integer() || value->as_int() < Limits::min() || value->as_int() > Limits::max()) {
-    wrong(key, range_text(min, max), *value, value->is_string() ? "write a number, without quotes" : "");
+    report_expected(key, range_text(min, max), *value, value->is_string() ? "write a number, without quotes" : "");
     return false;
   }
   const auto number = static_cast<std::int32_t>(value->as_int());
   if (number < min || number > max) {
-    if (findings_.rule(path_of(key), wanted_text(range_text(min, max), *value, ""))) return false;
+    if (findings_.rule(path_of(key), expected_text(range_text(min, max), *value, ""))) return false;
   }
   out = number;
   return true;
@@ -222,11 +226,11 @@ bool FieldReader::read_int64(std::string_view key, std::int64_t& out, std::int64
     good = error == std::errc{} && end == text.data() + text.size();
   }
   if (!good) {
-    wrong(key, range_text(min, max), *value, "");
+    report_expected(key, range_text(min, max), *value, "");
     return false;
   }
   if (number < min || number > max) {
-    if (findings_.rule(path_of(key), wanted_text(range_text(min, max), *value, ""))) return false;
+    if (findings_.rule(path_of(key), expected_text(range_text(min, max), *value, ""))) return false;
   }
   out = number;
   return true;
@@ -236,8 +240,8 @@ bool FieldReader::read_double(std::string_view key, double& out, double min, dou
   const Json* value = take(key);
   if (value == nullptr) return false;
   if (!value->is_number() || !(value->as_double() >= min && value->as_double() <= max)) {
-    wrong(key, "a number from " + Json(min).dump() + " to " + Json(max).dump(), *value,
-          value->is_string() ? "write it without quotes" : "");
+    report_expected(key, "a number from " + Json(min).dump() + " to " + Json(max).dump(), *value,
+                    value->is_string() ? "write it without quotes" : "");
     return false;
   }
   out = value->as_double();
@@ -246,11 +250,11 @@ bool FieldReader::read_double(std::string_view key, double& out, double min, dou
 
 namespace {
 
-// A quantity's text: as written, or a number's shortest decimal form.
+// From a string, or from a number's shortest decimal form.
 Result<Quantity> to_quantity(const Json& value) {
   if (value.is_string()) return Quantity::parse(value.as_string());
   if (value.is_number()) return Quantity::parse(value.dump());
-  return Status::error("wanted a quantity such as 250m, 2 or 64Mi, found " + show_found(value));
+  return Status::error("expected a quantity such as 250m, 2 or 64Mi, got " + show_found(value));
 }
 
 }  // namespace
@@ -279,7 +283,7 @@ bool FieldReader::read_strings(std::string_view key, std::map<std::string, std::
       strings.emplace(name, text.as_string());
       continue;
     }
-    members.wrong(name, "a string", text, text.is_number() || text.is_bool() ? "put it in quotes" : "");
+    members.report_expected(name, "a string", text, text.is_number() || text.is_bool() ? "put it in quotes" : "");
     good = false;
   }
   if (good) out = std::move(strings);
@@ -299,8 +303,7 @@ bool FieldReader::read_quantities(std::string_view key, std::map<std::string, Qu
       quantities.emplace(name, *quantity);
       continue;
     }
-    members.error(name, quantity ? "wanted a quantity that is not negative, found " + show_found(text)
-                                 : quantity.error().message());
+    members.error(name, quantity ? "must not be negative, got " + show_found(text) : quantity.error().message());
     good = false;
   }
   if (good) out = std::move(quantities);
@@ -318,7 +321,7 @@ bool FieldReader::read_list(std::string_view key, std::vector<std::string>& out)
       strings.push_back(item.as_string());
       continue;
     }
-    findings_.error(item_path(path_of(key), i), "wanted a string, found " + show_found(item));
+    findings_.error(item_path(path_of(key), i), "expected a string, got " + show_found(item));
   }
   if (strings.size() != count) return false;
   out = std::move(strings);
@@ -329,16 +332,16 @@ bool FieldReader::read_checked(std::string_view key, std::string& out, bool (*va
                                std::string_view form) {
   std::string text;
   if (!read_string(key, text)) return false;
-  if (!valid(text) && findings_.rule(path_of(key), wanted_text(form, Json(text), ""))) return false;
+  if (!valid(text) && findings_.rule(path_of(key), expected_text(form, Json(text), ""))) return false;
   out = std::move(text);
   return true;
 }
 
-bool FieldReader::read_word(std::string_view key, std::initializer_list<std::string_view> words, std::string& out) {
+bool FieldReader::read_enum(std::string_view key, std::initializer_list<std::string_view> names, std::string& out) {
   std::string text;
   if (!read_string(key, text)) return false;
-  if (std::find(words.begin(), words.end(), text) == words.end()) {
-    wrong_word(key, text, words);
+  if (std::find(names.begin(), names.end(), text) == names.end()) {
+    report_unknown_name(key, text, names);
     return false;
   }
   out = std::move(text);
@@ -347,11 +350,10 @@ bool FieldReader::read_word(std::string_view key, std::initializer_list<std::str
 
 void FieldReader::carry(std::initializer_list<std::string_view> keys) { known_.insert(known_.end(), keys); }
 
-void FieldReader::not_honoured(std::initializer_list<std::string_view> keys) {
+void FieldReader::unsupported(std::initializer_list<std::string_view> keys) {
   for (std::string_view key : keys) {
     const Json* value = take(key);
-    if (value != nullptr && !is_empty(*value))
-      warn(key, "not honoured yet; scheduling goes on as if it were not there");
+    if (value != nullptr && !is_empty(*value)) warn(key, "not supported yet; ignored by scheduling");
   }
 }
 

@@ -1,4 +1,4 @@
-// Json: one JSON value, owned. Reading is strict: what cJSON lets pass and we do not is in json.cc.
+// Json: an owned JSON value. Parsing is stricter than cJSON's, see json_scan.h.
 #pragma once
 
 #include <cstdint>
@@ -17,17 +17,17 @@ class Json {
   enum class Type { null, boolean, number, string, array, object };
   using Array = std::vector<Json>;
   using Member = std::pair<std::string, Json>;
-  using Object = std::vector<Member>;  // in the order read or set
+  using Object = std::vector<Member>;  // in the order parsed or set
 
   struct Limits {
-    std::size_t bytes = 65536;  // a longer text is refused unread
+    std::size_t bytes = 65536;  // longer texts are refused without parsing
     int depth = 64;
   };
 
   Json() = default;  // null
   Json(bool value) : value_(value) {}
   Json(int value) : value_(static_cast<double>(value)) {}
-  // |value| <= 2^53 (CHECK); larger numbers travel as strings.
+  // |value| <= 2^53 (CHECK); encode larger numbers as strings.
   Json(std::int64_t value);
   Json(double value) : value_(value) {}
   Json(const char* value) : value_(std::in_place_type<std::string>, value) {}
@@ -38,8 +38,8 @@ class Json {
   static Json object() { return Json(Object{}); }
   static Json array() { return Json(Array{}); }
 
-  // Refuses, with a reason that says where: text over the limits, trailing bytes, invalid UTF-8, duplicate keys,
-  // NUL characters, numbers that are not finite or not JSON, integers beyond 2^53.
+  // Refuses, with the position in the error: text over the limits, trailing bytes, invalid UTF-8, duplicate keys, NUL
+  // characters, numbers that are not finite or not JSON, integers beyond 2^53.
   static Result<Json> parse(std::string_view text) { return parse(text, Limits{}); }
   static Result<Json> parse(std::string_view text, Limits limits);
   // Compact text.
@@ -64,11 +64,10 @@ class Json {
   Array& as_array();
   Object& as_object();
 
-  // Member of an object by exact name; null when absent or not an object. The pointer lives as long as *this is
-  // unchanged.
+  // Member of an object by exact name; null when absent or not an object. The pointer is valid until *this changes.
   const Json* find(std::string_view key) const;
   Json* find(std::string_view key);
-  // Sets or replaces a member; a null value becomes an object first. Returns *this, for chains.
+  // Sets or replaces a member; a null value becomes an object first. Returns *this, for chaining.
   Json& set(std::string_view key, Json value);
   void erase(std::string_view key);
   void push_back(Json value);  // a null value becomes an array first

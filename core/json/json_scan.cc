@@ -17,7 +17,7 @@ constexpr std::string_view kIntegerMaxText = "9007199254740992";
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Value of four hexadecimal digits; -1 when they are not.
+// The value of four hexadecimal digits, or -1.
 int hex4(std::string_view digits) {
   if (digits.size() < 4) return -1;
   const std::string_view four = digits.substr(0, 4);
@@ -55,8 +55,8 @@ class Scanner {
   Scanner(std::string_view text, const Json::Limits& limits) : text_(text), limits_(limits) {}
 
   Status run() {
-    bool well = !text_.starts_with("\xEF\xBB\xBF") || fail(0, "starts with a byte order mark; save it without one");
-    while (well && at_ < text_.size()) well = token();
+    bool ok = !text_.starts_with("\xEF\xBB\xBF") || fail(0, "starts with a byte order mark; save it without one");
+    while (ok && at_ < text_.size()) ok = token();
     return std::move(status_);
   }
 
@@ -70,25 +70,25 @@ class Scanner {
     const char c = text_[at_];
     if (c == '"') return string();
     if (c == '-' || is_digit(c)) return number();
-    if (c == 't') return word("true");
-    if (c == 'f') return word("false");
-    if (c == 'n') return word("null");
+    if (c == 't') return literal("true");
+    if (c == 'f') return literal("false");
+    if (c == 'n') return literal("null");
     if (c == '{' || c == '[') {
       if (++depth_ > limits_.depth) {
         return fail(at_, "nested deeper than " + std::to_string(limits_.depth) + " levels");
       }
     } else if (c == '}' || c == ']') {
-      --depth_;  // one too many is found by cJSON
+      --depth_;  // cJSON detects an extra one
     } else if (!(c == ',' || c == ':' || c == ' ' || c == '\t' || c == '\n' || c == '\r')) {
-      return fail(at_, "a character that JSON does not have here; is a string without its quotes?");
+      return fail(at_, "unexpected character; is a string missing its quotes?");
     }
     ++at_;
     return true;
   }
 
-  bool word(std::string_view wanted) {
-    if (text_.substr(at_, wanted.size()) != wanted) return fail(at_, "not a JSON value; strings need quotes");
-    at_ += wanted.size();
+  bool literal(std::string_view expected) {
+    if (text_.substr(at_, expected.size()) != expected) return fail(at_, "not a JSON value; strings need quotes");
+    at_ += expected.size();
     return true;
   }
 
@@ -98,19 +98,20 @@ class Scanner {
                                   text_[at_] == '.' || text_[at_] == '+' || text_[at_] == '-')) {
       ++at_;
     }
-    const std::string_view literal = text_.substr(start, at_ - start);
-    if (!is_json_number(literal)) {
-      return fail(start, "\"" + shorten(literal, 32) + "\" is not a JSON number; write it in decimal, or as a string");
+    const std::string_view digits = text_.substr(start, at_ - start);
+    if (!is_json_number(digits)) {
+      return fail(start, "\"" + shorten(digits, 32) + "\" is not a JSON number; write it in decimal, or as a string");
     }
-    if (literal.size() > kNumberLengthMax) return fail(start, "a number of more than 63 characters; write a string");
+    if (digits.size() > kNumberLengthMax)
+      return fail(start, "a number of more than 63 characters; write it as a string");
     double value = 0;
-    const auto [end, error] = std::from_chars(literal.data(), literal.data() + literal.size(), value);
-    const bool negative_exponent = literal.find("e-") != literal.npos || literal.find("E-") != literal.npos;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    const bool negative_exponent = digits.find("e-") != digits.npos || digits.find("E-") != digits.npos;
     const bool too_small = error == std::errc::result_out_of_range && negative_exponent;  // 1e-400: zero
-    const std::string_view magnitude = literal.starts_with('-') ? literal.substr(1) : literal;
+    const std::string_view magnitude = digits.starts_with('-') ? digits.substr(1) : digits;
     const bool exact = std::abs(value) < kIntegerMax || magnitude == kIntegerMaxText;
     if ((error != std::errc{} && !too_small) || !exact) {
-      return fail(start, "the number " + std::string(literal) +
+      return fail(start, "the number " + std::string(digits) +
                              " is beyond 2^53 and would lose digits; write it as a string, in quotes");
     }
     return true;
@@ -134,16 +135,16 @@ class Scanner {
       if (length == 0) return fail(at_, "not valid UTF-8");
       at_ += length;
     }
-    if (at_ >= text_.size()) return fail(start, "a string without its closing quote");
+    if (at_ >= text_.size()) return fail(start, "string without a closing quote");
     ++at_;
     return true;
   }
 
   bool escape() {
-    if (text_.size() - at_ < 2) return fail(at_, "a string without its closing quote");
+    if (text_.size() - at_ < 2) return fail(at_, "string without a closing quote");
     if (text_[at_ + 1] != 'u') {
       if (std::string_view("\"\\/bfnrt").find(text_[at_ + 1]) == std::string_view::npos) {
-        return fail(at_, "an escape that JSON does not have; a backslash is written \\\\");
+        return fail(at_, "invalid escape sequence; write a backslash as \\\\");
       }
       at_ += 2;
       return true;
@@ -152,10 +153,10 @@ class Scanner {
     if (unit < 0) return fail(at_, "\\u needs four hexadecimal digits");
     if (unit == 0) return fail(at_, "the character NUL (\\u0000) is not allowed in a string");
     std::size_t length = 6;
-    if (unit >= 0xD800 && unit <= 0xDFFF) {  // a surrogate pair, or nothing
+    if (unit >= 0xD800 && unit <= 0xDFFF) {  // must be a surrogate pair
       const bool low_follows = text_.substr(at_ + 6, 2) == "\\u";
       const int low = low_follows ? hex4(text_.substr(at_ + 8)) : -1;
-      if (unit >= 0xDC00 || low < 0xDC00 || low > 0xDFFF) return fail(at_, "half of a surrogate pair");
+      if (unit >= 0xDC00 || low < 0xDC00 || low > 0xDFFF) return fail(at_, "unpaired surrogate");
       length = 12;
     }
     at_ += length;
@@ -172,16 +173,16 @@ class Scanner {
 }  // namespace
 
 std::size_t plain_length(std::string_view text, std::size_t at) {
-  // Eight bytes at a time: a byte below 0x20, or equal to one that is sought, borrows into its highest bit.
+  // Eight bytes at a time: a byte below 0x20, or equal to a stop character, borrows into its highest bit.
   constexpr std::uint64_t kOnes = ~std::uint64_t{0} / 0xFF, kHigh = kOnes * 0x80;
   std::size_t end = at;
-  for (std::uint64_t word = 0; text.size() - end >= sizeof word; end += sizeof word) {
-    std::memcpy(&word, text.data() + end, sizeof word);
-    const std::uint64_t quote = word ^ (kOnes * '"'), backslash = word ^ (kOnes * '\\');
-    const std::uint64_t stops = ((word - kOnes * 0x20) | (quote - kOnes) | (backslash - kOnes) | word) & kHigh;
+  for (std::uint64_t chunk = 0; text.size() - end >= sizeof chunk; end += sizeof chunk) {
+    std::memcpy(&chunk, text.data() + end, sizeof chunk);
+    const std::uint64_t quote = chunk ^ (kOnes * '"'), backslash = chunk ^ (kOnes * '\\');
+    const std::uint64_t stops = ((chunk - kOnes * 0x20) | (quote - kOnes) | (backslash - kOnes) | chunk) & kHigh;
     if (stops == 0) continue;
     if constexpr (std::endian::native != std::endian::little) break;
-    return end - at + static_cast<std::size_t>(std::countr_zero(stops)) / 8;  // a borrow marks only what follows
+    return end - at + static_cast<std::size_t>(std::countr_zero(stops)) / 8;  // a borrow affects later bytes only
   }
   for (; end < text.size(); ++end) {
     const auto byte = static_cast<unsigned char>(text[end]);

@@ -6,7 +6,7 @@ std::size_t utf8_length(std::string_view text, std::size_t at) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(at);
   if (lead < 0x80) return 1;
-  // The second byte's range carries all the special cases (RFC 3629 §4).
+  // All special cases are in the range of the second byte (RFC 3629 §4).
   unsigned char low = 0x80, high = 0xBF;
   std::size_t length = 0;
   if (lead >= 0xC2 && lead <= 0xDF) length = 2;

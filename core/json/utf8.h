@@ -7,12 +7,12 @@
 
 namespace berth {
 
-// Bytes of the character that starts at text[at]; 0 when the bytes there are not UTF-8. at < text.size().
+// The length in bytes of the character at text[at]; 0 when it is not valid UTF-8. at < text.size().
 std::size_t utf8_length(std::string_view text, std::size_t at);
 bool is_utf8(std::string_view text);
 // The text with each byte that is not UTF-8, and each NUL, replaced by U+FFFD.
 std::string to_readable(std::string_view text);
-// At most `bytes` bytes of valid UTF-8 text, cut between characters, with "..." when something was cut.
+// At most `bytes` bytes of valid UTF-8 text, cut between characters; "..." is appended when something was cut.
 std::string shorten(std::string_view text, std::size_t bytes);
 
 }  // namespace berth

@@ -9,24 +9,24 @@ namespace berth {
 
 class Backoff {
  public:
-  // `max_ms` 0 disables backoff. `second_at`: any point of the clock's scale at which a second of wall time begins.
+  // `max_ms` 0 disables backoff. `second_at`: a point on the clock's scale at which a second of wall time begins.
   Backoff(Millis initial_ms, Millis max_ms, Millis second_at = 0)
       : initial_ms_(initial_ms), max_ms_(max_ms), phase_(((second_at % kWindowMs) + kWindowMs) % kWindowMs) {}
 
-  // Counts errors in a row if there are any, rejections otherwise; 0 when there were neither.
+  // Depends on the number of consecutive errors if there are any, else of rejections; 0 without either.
   Millis duration(const QueuedPod& pod) const;
-  // The second in which the pod's backoff ends, on the clock's scale.
+  // The start of the second in which the pod's backoff ends, on the clock's scale.
   Millis until(const QueuedPod& pod) const;
   // True for the whole of the second in which backoff ends.
   bool is_backing_off(const QueuedPod& pod, Millis now) const;
-  // When a pod that backs off until `until` may be moved on.
+  // When a pod that backs off until `until` may be moved to active.
   static Millis free_at(Millis until) { return until + kWindowMs; }
 
  private:
   static constexpr Millis kWindowMs = 1000;
   Millis align(Millis time) const {
-    const Millis into = (time - phase_) % kWindowMs;
-    return time - (into < 0 ? into + kWindowMs : into);
+    const Millis offset = (time - phase_) % kWindowMs;
+    return time - (offset < 0 ? offset + kWindowMs : offset);
   }
   Millis initial_ms_;
   Millis max_ms_;

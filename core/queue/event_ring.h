@@ -1,4 +1,5 @@
-// EventRing: the last cluster events, numbered, so that a pod coming back from its attempt learns what it missed.
+// EventRing: the most recent cluster events, numbered, so that those that happened during a pod's attempt can be
+// replayed when it is requeued.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +20,11 @@ class EventRing {
   explicit EventRing(std::size_t capacity) : capacity_(capacity) {}
 
   void add(const ClusterEvent& event, const EventObjects& objects);
-  // Number of the last event; 0 before the first.
+  // Sequence number of the last event; 0 before the first.
   std::uint64_t last() const { return last_; }
   // True when every event after `sequence` is still here.
   bool holds_since(std::uint64_t sequence) const { return last_ - items_.size() <= sequence; }
-  // Drops what nobody can ask for any more: events up to `sequence`.
+  // Drops the events up to `sequence`, which no pod in flight needs any more.
   void trim(std::uint64_t sequence);
   const std::deque<Item>& items() const { return items_; }
 

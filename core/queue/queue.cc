@@ -11,8 +11,8 @@ namespace berth {
 
 namespace {
 constexpr Millis kUnschedulableFlushMs = 30 * 1000;
-constexpr std::size_t kManyEntries = 1000;  // whose memory is worth giving back
-// What moves a pod, beside events of the cluster (kube-scheduler framework/events.go).
+constexpr std::size_t kManyEntries = 1000;  // enough for releasing their memory to pay off
+// Causes of moves other than cluster events (kube-scheduler framework/events.go).
 constexpr std::string_view kPodAdd = "UnschedulablePodAdd";
 constexpr std::string_view kAttemptFailed = "ScheduleAttemptFailure";
 constexpr std::string_view kBackoffComplete = "BackoffComplete";
@@ -52,10 +52,10 @@ Queue::Entry& Queue::insert(QueuedPod queued) {
   queued.sequence = ++last_sequence_;
   const Text uid = queued.pod->metadata.uid;
   entry.queued = std::move(queued);
-  auto [place, inserted] = entries_.emplace(uid, std::move(entry));
+  auto [added, inserted] = entries_.emplace(uid, std::move(entry));
   CHECK(inserted);
   most_entries_ = std::max(most_entries_, entries_.size());
-  return place->second;
+  return added->second;
 }
 
 void Queue::erase(std::string_view uid) {
@@ -91,7 +91,7 @@ void Queue::put_active(Entry& entry, std::string_view event) {
 bool Queue::pass_pre_enqueue(Entry& entry) {
   QueuedPod& queued = entry.queued;
   const Status status = entry.framework->run_pre_enqueue(*queued.pod, queued.gating_plugin);
-  queued.gating_plugin = status.plugin();  // none on success
+  queued.gating_plugin = status.plugin();  // empty on success
   if (!status.is_success()) queued.unschedulable_plugins.insert(status.plugin());
   return status.is_success();
 }
@@ -103,7 +103,7 @@ void Queue::put_waiting(Entry& entry, bool gated) {
   entry.waits_with->insert(&entry);
 }
 
-void Queue::place(Entry& entry, Wake wake, std::string_view event, bool renominate) {
+void Queue::enqueue(Entry& entry, Wake wake, std::string_view event, bool renominate) {
   QueuedPod& queued = entry.queued;
   const bool gated = wake == Wake::no ? !queued.gating_plugin.empty() : !pass_pre_enqueue(entry);
   if (wake == Wake::no || gated) {
@@ -137,7 +137,7 @@ void Queue::add(std::shared_ptr<const Pod> pod) {
   }
   QueuedPod queued;
   queued.pod = std::move(pod);
-  place(insert(std::move(queued)), Wake::at_once, kPodAdd, true);
+  enqueue(insert(std::move(queued)), Wake::at_once, kPodAdd, true);
 }
 
 void Queue::restore(std::shared_ptr<const Pod> pod, const QueuePosition& kept) {
@@ -152,7 +152,7 @@ void Queue::restore(std::shared_ptr<const Pod> pod, const QueuePosition& kept) {
   queued.initial_attempt = std::min(kept.initial_attempt, now);
   Entry& entry = insert(std::move(queued));
   entry.queued.timestamp = std::min(kept.timestamp, now);
-  if (!pass_pre_enqueue(entry)) return place(entry, Wake::no, kPodAdd);
+  if (!pass_pre_enqueue(entry)) return enqueue(entry, Wake::no, kPodAdd);
   if (backoff_rule_.is_backing_off(entry.queued, now)) return put_backoff(entry, kept.consecutive_errors > 0, kPodAdd);
   nominator_.add(entry.queued.pod, entry.queued.pod->nominated_node_name);
   put_active(entry, kPodAdd);
@@ -169,7 +169,7 @@ void Queue::withdraw(std::string_view uid) {
   if (auto found = entries_.find(uid); found != entries_.end()) {
     if (const auto back = returned_.find(uid); back != returned_.end()) returned_.erase(back);
     detach(found->second);
-    erase(uid);  // last: `uid` may be the pod's own
+    erase(uid);  // last: `uid` may view the entry's own string
   }
 }
 
@@ -208,7 +208,7 @@ void Queue::end_flight(std::string_view uid) {
 void Queue::requeue(QueuedPod pod, const Status& status, const std::set<std::string>& unschedulable_plugins,
                     const std::set<std::string>& pending_plugins) {
   const Text uid = pod.pod->uid();
-  if (entries_.contains(uid)) return;  // it came back already, by add() or update()
+  if (entries_.contains(uid)) return;  // queued again already, by add() or update()
   pod.gating_plugin.clear();
   pod.unschedulable_plugins.clear();
   pod.pending_plugins.clear();
@@ -217,7 +217,7 @@ void Queue::requeue(QueuedPod pod, const Status& status, const std::set<std::str
     pod.unschedulable_plugins.insert(pending_plugins.begin(), pending_plugins.end());
     pod.pending_plugins = pending_plugins;
   }
-  // A rejection that names no plugin could never be woken by an event: it counts as an error, as upstream.
+  // After a rejection that names no plugin no event could requeue the pod: it counts as an error, as upstream.
   if (pod.unschedulable_plugins.empty()) {
     ++pod.consecutive_errors;
   } else {
@@ -225,14 +225,14 @@ void Queue::requeue(QueuedPod pod, const Status& status, const std::set<std::str
     pod.consecutive_errors = 0;
   }
   const auto flight = in_flight_.find(uid);
-  const bool flying = flight != in_flight_.end();
-  const std::uint64_t since = flying ? flight->second.event_sequence : 0;
-  if (flying && flight->second.updated != nullptr) pod.pod = flight->second.updated;
+  const bool was_in_flight = flight != in_flight_.end();
+  const std::uint64_t since = was_in_flight ? flight->second.event_sequence : 0;
+  if (was_in_flight && flight->second.updated != nullptr) pod.pod = flight->second.updated;
   Entry& entry = insert(std::move(pod));
-  const Wake wake = flying ? replay(entry, since) : Wake::after_backoff;
+  const Wake wake = was_in_flight ? replay(entry, since) : Wake::after_backoff;
   end_flight(uid);
   returned_.insert(uid);
-  place(entry, wake, kAttemptFailed);
+  enqueue(entry, wake, kAttemptFailed);
 }
 
 void Queue::flush() {
@@ -241,7 +241,7 @@ void Queue::flush() {
   if (clock_.now() >= unschedulable_flush_at_) flush_unschedulable();
 }
 
-// From backoff to active without PreEnqueue: it ran on the way in.
+// Moves to active without PreEnqueue, which ran when the pod entered backoff.
 void Queue::flush_backoff(BackoffSet& backoff) {
   while (!backoff.empty() && clock_.now() >= Backoff::free_at((*backoff.begin())->backoff_until)) {
     Entry& entry = **backoff.begin();

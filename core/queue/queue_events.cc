@@ -1,4 +1,4 @@
-// What wakes a waiting pod: events, changes of the pod itself, and what happened while it was in flight.
+// What requeues a waiting pod: events, changes of the pod itself, and events replayed after its flight.
 #include <algorithm>
 
 #include "core/framework/framework.h"
@@ -13,24 +13,25 @@ constexpr ClusterEvent kForceActivate{EventResource::wildcard, kAllActions, "For
 
 }  // namespace
 
-// Some plugin of some profile asked for it (scheduling_queue.go isEventOfInterest).
+// Some plugin of some profile registered the event (scheduling_queue.go isEventOfInterest).
 bool Queue::is_of_interest(const ClusterEvent& event) const {
   if (event.resource == EventResource::wildcard) return true;
   return std::any_of(frameworks_.begin(), frameworks_.end(),
                      [&event](const Framework* framework) { return framework->is_of_interest(event); });
 }
 
-// A gated pod is asked again only for events of the plugin that gates it.
-bool Queue::hears_while_gated(const Entry& entry, const ClusterEvent& event) const {
-  const auto& asked = entry.framework->events_of(entry.queued.gating_plugin);
-  return std::any_of(asked.begin(), asked.end(), [&event](const auto& each) { return each.event.matches(event); });
+// A gated pod is retried only for events of the plugin that gates it.
+bool Queue::can_ungate(const Entry& entry, const ClusterEvent& event) const {
+  const auto& registered = entry.framework->events_of(entry.queued.gating_plugin);
+  return std::any_of(registered.begin(), registered.end(),
+                     [&event](const auto& each) { return each.event.matches(event); });
 }
 
-Hint Queue::ask(const EventWithHint& asked, std::string_view plugin, const Entry& entry, const ClusterEvent& event,
-                const EventObjects& objects) const {
-  if (options_.metrics == nullptr) return asked.hint(*entry.queued.pod, objects);
+Hint Queue::call_hint(const EventWithHint& registered, std::string_view plugin, const Entry& entry,
+                      const ClusterEvent& event, const EventObjects& objects) const {
+  if (options_.metrics == nullptr) return registered.hint(*entry.queued.pod, objects);
   const std::int64_t began_us = clock_.now_us();
-  const Hint hint = asked.hint(*entry.queued.pod, objects);
+  const Hint hint = registered.hint(*entry.queued.pod, objects);
   options_.metrics->hint_duration.at({plugin, event.label, hint == Hint::skip ? "QueueSkip" : "Queue"})
       .observe(seconds_between(began_us, clock_.now_us()));
   return hint;
@@ -45,9 +46,9 @@ Queue::Wake Queue::judge(const Entry& entry, const ClusterEvent& event, const Ev
   }
   Wake wake = Wake::no;
   for (const std::string& plugin : queued.unschedulable_plugins) {
-    for (const EventWithHint& asked : entry.framework->events_of(plugin)) {
-      if (!asked.event.matches(event)) continue;
-      if (asked.hint && ask(asked, plugin, entry, event, objects) == Hint::skip) continue;
+    for (const EventWithHint& registered : entry.framework->events_of(plugin)) {
+      if (!registered.event.matches(event)) continue;
+      if (registered.hint && call_hint(registered, plugin, entry, event, objects) == Hint::skip) continue;
       if (queued.pending_plugins.contains(plugin)) return Wake::at_once;
       wake = Wake::after_backoff;
     }
@@ -76,20 +77,20 @@ void Queue::move_all(const ClusterEvent& event, const EventObjects& objects, con
   if (!is_of_interest(event)) return;
   record(event, objects);
   std::map<Entry*, Wake, UidOrder> woken;
-  const auto ask_all = [&](const std::set<Entry*, UidOrder>& entries) {
+  const auto judge_all = [&](const std::set<Entry*, UidOrder>& entries) {
     for (Entry* entry : entries) {
       if (pre_check && !pre_check(*entry->queued.pod)) continue;
       const Wake wake = judge(*entry, event, objects);
       if (wake != Wake::no) woken.emplace(entry, wake);
     }
   };
-  ask_all(unschedulable_);
+  judge_all(unschedulable_);
   for (const auto& [gate, entries] : gated_) {
-    if (!entries.empty() && hears_while_gated(**entries.begin(), event)) ask_all(entries);
+    if (!entries.empty() && can_ungate(**entries.begin(), event)) judge_all(entries);
   }
   for (const auto& [entry, wake] : woken) {
     detach(*entry);
-    place(*entry, wake, event.label);
+    enqueue(*entry, wake, event.label);
   }
 }
 
@@ -106,14 +107,15 @@ void Queue::update(const std::shared_ptr<const Pod>& old_pod, std::shared_ptr<co
   if (found == entries_.end()) return add(std::move(new_pod));
   Entry& entry = found->second;
   const Where where = entry.where;
-  // A promise made since, which neither version tells of, stays; it goes behind those made meanwhile.
-  const bool told = !old_pod->nominated_node_name.empty() || !new_pod->nominated_node_name.empty();
-  nominator_.add(new_pod, told ? std::string(new_pod->nominated_node_name) : nominator_.node_of(new_pod->uid()));
+  // A nomination that neither version of the pod has (made by preemption meanwhile) is kept, but moves to the end of
+  // the node's list.
+  const bool in_status = !old_pod->nominated_node_name.empty() || !new_pod->nominated_node_name.empty();
+  nominator_.add(new_pod, in_status ? std::string(new_pod->nominated_node_name) : nominator_.node_of(new_pod->uid()));
   if (where == Where::unschedulable || where == Where::gated) {
     entry.queued.pod = new_pod;
     return update_waiting(entry, pod_events(*old_pod, *new_pod), objects);
   }
-  // Its place in the order may depend on what changed.
+  // Its position in the order may depend on what changed.
   detach(entry);
   entry.queued.pod = std::move(new_pod);
   entry.where = where;
@@ -129,7 +131,7 @@ void Queue::update_waiting(Entry& entry, const std::vector<ClusterEvent>& events
     const Wake wake = judge(entry, event, objects);
     if (wake == Wake::no) continue;
     detach(entry);
-    place(entry, wake, event.label, event.actions == kUpdate);
+    enqueue(entry, wake, event.label, event.actions == kUpdate);
     if (entry.where == Where::active || entry.where == Where::backoff) return;
   }
 }
@@ -150,9 +152,9 @@ void Queue::activate(const std::vector<std::string>& uids) {
     const bool backs_off = entry.where == Where::backoff;
     detach(entry);
     if (backs_off) {
-      put_active(entry, kForceActivate.label);  // PreEnqueue ran on the way into backoff
+      put_active(entry, kForceActivate.label);  // PreEnqueue ran when the pod entered backoff
     } else {
-      place(entry, Wake::at_once, kForceActivate.label);
+      enqueue(entry, Wake::at_once, kForceActivate.label);
     }
   }
 }

@@ -101,8 +101,8 @@ class Reading {
  private:
   static void read_head(FieldReader& reader) {
     std::string text;
-    if (reader.require("apiVersion", kApiVersion)) reader.read_word("apiVersion", {kApiVersion}, text);
-    if (reader.require("kind", kKind)) reader.read_word("kind", {kKind}, text);
+    if (reader.require("apiVersion", kApiVersion)) reader.read_enum("apiVersion", {kApiVersion}, text);
+    if (reader.require("kind", kKind)) reader.read_enum("kind", {kKind}, text);
   }
 
   static void read_seconds(FieldReader& reader, std::string_view key, Millis& out) {
@@ -176,8 +176,8 @@ class Reading {
       FieldReader head(*given, reader.path_of("args"), reader.findings());
       const std::string kind = name + "Args";
       std::string text;
-      head.read_word("kind", {kind}, text);
-      head.read_word("apiVersion", {kApiVersion}, text);
+      head.read_enum("kind", {kind}, text);
+      head.read_enum("apiVersion", {kApiVersion}, text);
       args.value.erase("kind");
       args.value.erase("apiVersion");
     }

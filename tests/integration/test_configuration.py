@@ -61,7 +61,7 @@ def test_an_invalid_scheduler_configuration_stops_berthd_at_start(tmp_path):
                              tmp_path / "state"], tmp_path).start()
     assert run.wait(10) == 64
     assert "scheduler.yaml:3:1: extenders: not supported" in run.output()
-    assert 'scheduler.yaml:5:32: profiles[0].plugins.score.enabled[0].name: plugin "Bogus" is not known' in run.output()
+    assert 'scheduler.yaml:5:32: profiles[0].plugins.score.enabled[0].name: plugin "Bogus" is unknown' in run.output()
     assert not (tmp_path / "state").exists()
 
 
@@ -108,7 +108,7 @@ def test_an_out_of_tree_plugin_is_configured_and_validated_like_the_others(tmp_p
     config = write(tmp_path, "profiles:\n- pluginConfig:\n  - name: BatteryLevel\n    args: {minPercent: 130}\n")
     done = run_berthd("--scheduler-config", config, "--print-config", program="berthd-battery")
     assert done.returncode == 64
-    assert ("scheduler.yaml:6:12: profiles[0].pluginConfig[0].args.minPercent: wanted an integer from 0 to 100, found 130"
+    assert ("scheduler.yaml:6:12: profiles[0].pluginConfig[0].args.minPercent: expected an integer from 0 to 100, got 130"
             in done.stderr)
     done = run_berthd("--scheduler-config", config, "--print-config")
-    assert 'plugin "BatteryLevel" is not known' in done.stderr
+    assert 'plugin "BatteryLevel" is unknown' in done.stderr

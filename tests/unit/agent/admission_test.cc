@@ -21,17 +21,17 @@ Offer offer() {
   return offer;
 }
 
-TEST(Admission, SaysHowMuchIsAskedAndHowMuchIsFree) {
+TEST(Admission, ReportsRequestedAndFreeAmounts) {
   const Demand held = demand(88 << 20);
   EXPECT_TRUE(admit(demand(40 << 20), offer(), {&held}).is_success());
   EXPECT_EQ(admit(demand(64 << 20), offer(), {&held}).message(), "insufficient memory: 64Mi asked, 40Mi free");
 }
 
-TEST(Admission, NamesEveryResourceThatIsShort) {
-  Demand much = demand(1 << 30);
-  much.requests.milli_cpu = 2500;
-  much.requests.scalar["example.com/camera"] = 2;
-  EXPECT_EQ(admit(much, offer(), {}).message(),
+TEST(Admission, NamesEveryInsufficientResource) {
+  Demand large = demand(1 << 30);
+  large.requests.milli_cpu = 2500;
+  large.requests.scalar["example.com/camera"] = 2;
+  EXPECT_EQ(admit(large, offer(), {}).message(),
             "insufficient cpu: 2500m asked, 2 free, insufficient memory: 1Gi asked, 128Mi free, "
             "insufficient example.com/camera: 2 asked, 1 free");
 }

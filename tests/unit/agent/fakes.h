@@ -1,5 +1,5 @@
-// The environment of an agent, in memory: a clock set by the test, a transport that records sent messages, and a
-// runtime that reports results when the test says so. The store is the real MemoryStore.
+// In-memory fakes of an agent's environment: a manual clock, a transport that records messages, and a runtime that
+// records calls and answers when the test tells it to. The store is the real MemoryStore.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@
 
 namespace berth {
 
-class TurnedClock final : public Clock {
+class ManualClock final : public Clock {
  public:
   Millis now() const override { return now_ms; }
   Millis wall() const override { return 0; }
@@ -31,7 +31,7 @@ class RecordingTransport final : public Transport {
   void set_handler(Handler* handler) override { handler_ = handler; }
   bool is_up() const override { return up; }
   void send(const Message& message) override {
-    on_wire.push_back(message);
+    packets.push_back(message);
     for (Message& each : taken_apart(message)) {
       if (on_send) on_send(each);
       sent.push_back(std::move(each));
@@ -46,8 +46,8 @@ class RecordingTransport final : public Transport {
     handler_->on_link(up);
   }
   bool up = false;
-  std::vector<Message> sent;  // with lists split into single messages
-  std::vector<Message> on_wire;
+  std::vector<Message> sent;     // items of lists separately
+  std::vector<Message> packets;  // as sent
   std::vector<std::string> subscriptions;
   std::function<void(const Message&)> on_send;
 
@@ -55,23 +55,23 @@ class RecordingTransport final : public Transport {
   Handler* handler_ = nullptr;
 };
 
-// Survives the agent, like a device's workloads. `calls` records the calls in order: "prepare u1/1.5".
-class ObedientRuntime final : public Runtime {
+// Survives restarts of the agent, as the device does. `calls` records the calls in order: "prepare u1/1.5".
+class FakeRuntime final : public Runtime {
  public:
   void set_handler(Handler* handler) override { handler_ = handler; }
-  std::vector<Tag> list() override { return {things.begin(), things.end()}; }
+  std::vector<Tag> list() override { return {tags.begin(), tags.end()}; }
   void prepare(const Tag& tag, const std::string&, const std::vector<BoundVolume>&) override {
     call("prepare", tag);
-    things.insert(tag);
+    tags.insert(tag);
   }
   void undo(const Tag& tag) override {
     call("undo", tag);
-    things.erase(tag);
+    tags.erase(tag);
   }
   Result<std::string> start(const Tag& tag, const std::string&, const std::vector<BoundVolume>&) override {
     call("start", tag);
     if (!start_error.empty()) return Status::error(start_error);
-    things.insert(tag);
+    tags.insert(tag);
     return handles.emplace(tag, "100:" + std::to_string(handles.size())).first->second;
   }
   void go(const Tag& tag) override { call("go", tag); }
@@ -79,7 +79,7 @@ class ObedientRuntime final : public Runtime {
 
   void finish_prepare(const Tag& tag, Status status = Status::ok()) { handler_->on_prepared(tag, std::move(status)); }
   void finish_stop(const Tag& tag) {
-    things.erase(tag);
+    tags.erase(tag);
     handles.erase(tag);
     handler_->on_stopped(tag);
   }
@@ -87,8 +87,8 @@ class ObedientRuntime final : public Runtime {
   void reboot() { handles.clear(); }
 
   std::vector<std::string> calls;
-  std::set<Tag> things;
-  std::map<Tag, std::string> handles;  // of running workloads
+  std::set<Tag> tags;                  // everything alive or prepared
+  std::map<Tag, std::string> handles;  // of live workloads
   std::string start_error;
   std::function<void(const std::string&)> on_call;
 
@@ -100,7 +100,7 @@ class ObedientRuntime final : public Runtime {
   Handler* handler_ = nullptr;
 };
 
-class SilentLog final : public Log {
+class RecordingLog final : public Log {
  public:
   void write(Level, std::string_view event, std::initializer_list<Field>) override { events.emplace_back(event); }
   std::vector<std::string> events;
@@ -112,7 +112,7 @@ inline std::string manifest(const std::string& uid, const std::string& memory = 
          R"("resources":{"requests":{"memory":")" + memory + R"("}}}]}})";
 }
 
-// A device with its agent; restart() crashes the agent and starts another one with the same store.
+// One device with its agent; restart() crashes the agent and starts another one on the same store.
 class AgentTest : public testing::Test {
  protected:
   static constexpr char kRequests[] = "berth/v1/f/nodes/n1/requests";
@@ -129,7 +129,7 @@ class AgentTest : public testing::Test {
     config.volumes = {{"data", "/srv/data", "1Gi", "local"}, {"fast", "/srv/fast", "1Gi", "local"}};
   }
 
-  // Starts the agent and connects it.
+  // Starts the agent and brings its link up.
   void boot() {
     start();
     set_link(true);
@@ -209,7 +209,7 @@ class AgentTest : public testing::Test {
     finish();
   }
 
-  // The answers sent since the last call.
+  // The answers since the last call.
   std::vector<Answer> take_answers() {
     std::vector<Answer> answers;
     for (const Message& message : std::exchange(transport.sent, {})) {
@@ -224,15 +224,15 @@ class AgentTest : public testing::Test {
     return answers;
   }
   // The same as text: "PreBound u1/1.5".
-  std::vector<std::string> take_words() {
-    std::vector<std::string> words;
+  std::vector<std::string> take_answer_texts() {
+    std::vector<std::string> texts;
     for (const Answer& answer : take_answers()) {
-      words.push_back(std::string(to_string(answer.type)) + " " + answer.uid + "/" + to_text(answer.epoch));
+      texts.push_back(std::string(to_string(answer.type)) + " " + answer.uid + "/" + to_text(answer.epoch));
     }
-    return words;
+    return texts;
   }
   std::vector<std::string> take_calls() { return std::exchange(runtime.calls, {}); }
-  // The last payload sent on a topic below the fleet, marked if retained; "none" if nothing was sent.
+  // The last payload sent to a topic of the fleet, prefixed "retained " if it was; "none" if there is none.
   std::string last_payload(const std::string& topic) const {
     for (auto message = transport.sent.rbegin(); message != transport.sent.rend(); ++message) {
       if (message->topic == "berth/v1/f/" + topic) return (message->retain ? "retained " : "") + message->payload;
@@ -243,22 +243,22 @@ class AgentTest : public testing::Test {
     const auto found = store.durable().find({table, key});
     return found == store.durable().end() ? "" : found->second.value;
   }
-  // The durable state of a pod's slot; "none".
+  // The durable state of a pod's slot, or "none".
   std::string durable_slot(const std::string& uid = "u1") const {
     const std::string value = durable(Table::slot, uid);
     if (value.empty()) return "none";
     return Json::parse(value, {300000, 80})->find("state")->as_string();
   }
 
-  using Words = std::vector<std::string>;
+  using Texts = std::vector<std::string>;
   const Tag kTag{"u1", {1, 5}};
   AgentConfig config;
-  TurnedClock clock;
+  ManualClock clock;
   RecordingTransport transport;
   MemoryStore store;
-  ObedientRuntime runtime;
+  FakeRuntime runtime;
   Timers timers;
-  SilentLog log;
+  RecordingLog log;
   std::uint64_t seed = 0;
   std::map<Epoch, std::string> uid_of_;  // of delivered requests
   std::unique_ptr<Agent> agent;

@@ -1,4 +1,4 @@
-// The exchange as the agent carries it out: what is durable before what is said, and what the runtime is asked.
+// The handshake as the agent carries it out: what is durable before each answer, and the calls of the runtime.
 #include <gtest/gtest.h>
 
 #include "tests/unit/agent/fakes.h"
@@ -17,31 +17,31 @@ class AgentHandshake : public AgentTest {
 TEST_F(AgentHandshake, APreBindIsPreparedAndThenAnswered) {
   deliver(RequestType::pre_bind);
   EXPECT_EQ(durable_slot(), "preparing");
-  EXPECT_EQ(take_words(), Words{});
-  EXPECT_EQ(take_calls(), Words{"prepare u1/1.5"});
+  EXPECT_EQ(take_answer_texts(), Texts{});
+  EXPECT_EQ(take_calls(), Texts{"prepare u1/1.5"});
   prepared(kTag);
   EXPECT_EQ(durable_slot(), "prepared");
-  EXPECT_EQ(take_words(), Words{"PreBound u1/1.5"});
+  EXPECT_EQ(take_answer_texts(), Texts{"PreBound u1/1.5"});
 }
 
-TEST_F(AgentHandshake, AListIsCarriedOutOneByOneAndAnsweredInOneMessage) {
+TEST_F(AgentHandshake, AListIsHandledItemByItemAndAnsweredInOneMessage) {
   run_pod("u1", 5);
   run_pod("u2", 6);
-  transport.on_wire.clear();
-  take_words();
-  Request of_another = request_of(RequestType::bind, "u1", 5);
-  of_another.gateway = "not a name";
-  deliver_text(encode_all(std::vector<Request>{request_of(RequestType::bind, "u1", 5), of_another,
+  transport.packets.clear();
+  take_answer_texts();
+  Request invalid = request_of(RequestType::bind, "u1", 5);
+  invalid.gateway = "not a name";
+  deliver_text(encode_all(std::vector<Request>{request_of(RequestType::bind, "u1", 5), invalid,
                                                request_of(RequestType::bind, "u2", 6),
                                                request_of(RequestType::release, "u3", 7)})
                    .front());
-  EXPECT_EQ(take_words(), (Words{"Bound u1/1.5", "Bound u2/1.6", "Released u3/1.7"}));
-  ASSERT_EQ(transport.on_wire.size(), 1u);
-  EXPECT_EQ(transport.on_wire[0].topic, kAnswers);
+  EXPECT_EQ(take_answer_texts(), (Texts{"Bound u1/1.5", "Bound u2/1.6", "Released u3/1.7"}));
+  ASSERT_EQ(transport.packets.size(), 1u);
+  EXPECT_EQ(transport.packets[0].topic, kAnswers);
 }
 
-TEST_F(AgentHandshake, EachWordAndEffectComesAfterTheCommitThatMakesItTrue) {
-  Words order;
+TEST_F(AgentHandshake, EachAnswerAndEffectFollowsTheCommitItDependsOn) {
+  Texts order;
   transport.on_send = [&](const Message& message) {
     if (message.topic == kAnswers) {
       order.push_back(std::string(to_string(decode_answer(message.payload, "n1")->type)) + " on " + durable_slot());
@@ -55,73 +55,73 @@ TEST_F(AgentHandshake, EachWordAndEffectComesAfterTheCommitThatMakesItTrue) {
   deliver(RequestType::release);
   stopped(kTag);
   EXPECT_EQ(order,
-            (Words{"prepare on preparing", "PreBound on prepared", "start on running", "go on running with handle",
+            (Texts{"prepare on preparing", "PreBound on prepared", "start on running", "go on running with handle",
                    "Bound on running", "stop on stopping with handle", "Released on none"}));
 }
 
-TEST_F(AgentHandshake, AFailedCommitLetsNothingLeave) {
+TEST_F(AgentHandshake, NothingIsSentAfterAFailedCommit) {
   store.fail_next_commit(MemoryStore::Outcome::lost);
   Message message;
   message.topic = kRequests;
   message.payload = encode(request_of(RequestType::pre_bind));
   agent->on_message(message);
   EXPECT_FALSE(agent->finish_turn().is_success());
-  EXPECT_EQ(take_calls(), Words{});
-  EXPECT_EQ(take_words(), Words{});
+  EXPECT_EQ(take_calls(), Texts{});
+  EXPECT_EQ(take_answer_texts(), Texts{});
 }
 
 TEST_F(AgentHandshake, DuplicatesChangeNothingAndAreAnsweredAgain) {
   run_pod();
-  take_words();
+  take_answer_texts();
   take_calls();
   const std::uint64_t commits = store.commits();
   deliver(RequestType::pre_bind);
   deliver(RequestType::bind);
   deliver(RequestType::bind);
-  EXPECT_EQ(take_words(), (Words{"PreBound u1/1.5", "Bound u1/1.5", "Bound u1/1.5"}));
-  EXPECT_EQ(take_calls(), Words{});
+  EXPECT_EQ(take_answer_texts(), (Texts{"PreBound u1/1.5", "Bound u1/1.5", "Bound u1/1.5"}));
+  EXPECT_EQ(take_calls(), Texts{});
   EXPECT_EQ(store.commits(), commits);
 }
 
-TEST_F(AgentHandshake, ADuplicateWhilePreparingIsMetWithSilenceAndPreparedOnce) {
+TEST_F(AgentHandshake, ADuplicateWhilePreparingIsNotAnsweredAndPreparedOnce) {
   deliver(RequestType::pre_bind);
   deliver(RequestType::pre_bind);
-  EXPECT_EQ(take_words(), Words{});
+  EXPECT_EQ(take_answer_texts(), Texts{});
   prepared(kTag);
-  EXPECT_EQ(take_words(), Words{"PreBound u1/1.5"});
-  EXPECT_EQ(take_calls(), Words{"prepare u1/1.5"});
+  EXPECT_EQ(take_answer_texts(), Texts{"PreBound u1/1.5"});
+  EXPECT_EQ(take_calls(), Texts{"prepare u1/1.5"});
 }
 
-TEST_F(AgentHandshake, ReleasedWaitsForTheStopAndIsSaidForEachEpochAsked) {
+TEST_F(AgentHandshake, ReleasedWaitsForTheStopAndIsSentForEachRequestedEpoch) {
   run_pod();
-  take_words();
+  take_answer_texts();
   take_calls();
   deliver(RequestType::release);
   deliver(RequestType::release);
   deliver(RequestType::release, "u1", 6);
-  EXPECT_EQ(take_calls(), Words{"stop u1/1.5 7000"});
-  EXPECT_EQ(take_words(), Words{});
+  EXPECT_EQ(take_calls(), Texts{"stop u1/1.5 7000"});
+  EXPECT_EQ(take_answer_texts(), Texts{});
   stopped(kTag);
-  EXPECT_EQ(take_words(), (Words{"Released u1/1.5", "Released u1/1.6"}));
+  EXPECT_EQ(take_answer_texts(), (Texts{"Released u1/1.5", "Released u1/1.6"}));
   deliver(RequestType::release);
-  EXPECT_EQ(take_words(), Words{"Released u1/1.5"});
+  EXPECT_EQ(take_answer_texts(), Texts{"Released u1/1.5"});
   deliver(RequestType::bind);
   deliver(RequestType::pre_bind, "u1", 6);
-  EXPECT_EQ(take_words(), (Words{"Stale u1/1.5", "Stale u1/1.6"}));
+  EXPECT_EQ(take_answer_texts(), (Texts{"Stale u1/1.5", "Stale u1/1.6"}));
 }
 
 TEST_F(AgentHandshake, AReleaseOfAPreparedPodUndoesItAtOnce) {
   deliver(RequestType::pre_bind);
   prepared(kTag);
-  take_words();
+  take_answer_texts();
   take_calls();
   deliver(RequestType::release);
-  EXPECT_EQ(take_calls(), Words{"undo u1/1.5"});
-  EXPECT_EQ(take_words(), Words{"Released u1/1.5"});
+  EXPECT_EQ(take_calls(), Texts{"undo u1/1.5"});
+  EXPECT_EQ(take_answer_texts(), Texts{"Released u1/1.5"});
   EXPECT_EQ(durable_slot(), "none");
 }
 
-TEST_F(AgentHandshake, RequestsOfOneTurnLeaveNoEffectOfWhatIsOver) {
+TEST_F(AgentHandshake, RequestsOfOneTurnHaveNoObsoleteEffects) {
   const auto give = [&](RequestType type) {
     Message message;
     message.topic = kRequests;
@@ -131,8 +131,8 @@ TEST_F(AgentHandshake, RequestsOfOneTurnLeaveNoEffectOfWhatIsOver) {
   give(RequestType::pre_bind);
   give(RequestType::release);
   finish();
-  EXPECT_EQ(take_calls(), Words{"undo u1/1.5"});
-  EXPECT_EQ(take_words(), Words{"Released u1/1.5"});
+  EXPECT_EQ(take_calls(), Texts{"undo u1/1.5"});
+  EXPECT_EQ(take_answer_texts(), Texts{"Released u1/1.5"});
   deliver(RequestType::pre_bind, "u1", 8);
   prepared({"u1", {1, 8}});
   take_calls();
@@ -143,7 +143,7 @@ TEST_F(AgentHandshake, RequestsOfOneTurnLeaveNoEffectOfWhatIsOver) {
   bind.payload = encode(request_of(RequestType::release, "u1", 8));
   agent->on_message(bind);
   finish();
-  EXPECT_EQ(take_calls(), Words{"stop u1/1.8 7000"});
+  EXPECT_EQ(take_calls(), Texts{"stop u1/1.8 7000"});
 }
 
 TEST_F(AgentHandshake, AFailedPreparationIsRejectedForGood) {
@@ -154,52 +154,52 @@ TEST_F(AgentHandshake, AFailedPreparationIsRejectedForGood) {
   ASSERT_EQ(answers.size(), 1u);
   EXPECT_EQ(answers[0].type, AnswerType::rejected);
   EXPECT_EQ(answers[0].reason, "cannot prepare: /srv/data: no space");
-  EXPECT_EQ(take_calls(), Words{"undo u1/1.5"});
+  EXPECT_EQ(take_calls(), Texts{"undo u1/1.5"});
   EXPECT_EQ(durable_slot(), "none");
   deliver(RequestType::pre_bind);
-  EXPECT_EQ(take_words(), Words{"Stale u1/1.5"});
+  EXPECT_EQ(take_answer_texts(), Texts{"Stale u1/1.5"});
 }
 
 TEST_F(AgentHandshake, AWorkloadThatCannotStartIsAFinishedFailure) {
   deliver(RequestType::pre_bind);
   prepared(kTag);
-  take_words();
+  take_answer_texts();
   runtime.start_error = "exec /bin/web: no such file";
   deliver(RequestType::bind);
   EXPECT_EQ(durable_slot(), "finished");
   const std::string status = last_payload("nodes/n1/pods/default/web-u1");
   EXPECT_NE(status.find("\"phase\":\"Failed\""), std::string::npos) << status;
   EXPECT_NE(status.find("exec /bin/web: no such file"), std::string::npos);
-  EXPECT_EQ(take_words(), Words{"Bound u1/1.5"});
+  EXPECT_EQ(take_answer_texts(), Texts{"Bound u1/1.5"});
 }
 
 TEST_F(AgentHandshake, AFinishedPodKeepsItsSlotUntilReleased) {
   run_pod();
   observe(kTag, R"({"phase":"Succeeded"})", true);
   EXPECT_EQ(durable_slot(), "finished");
-  take_words();
+  take_answer_texts();
   deliver(RequestType::bind);
-  EXPECT_EQ(take_words(), Words{"Bound u1/1.5"});
+  EXPECT_EQ(take_answer_texts(), Texts{"Bound u1/1.5"});
   deliver(RequestType::release);
   stopped(kTag);
-  EXPECT_EQ(take_words(), Words{"Released u1/1.5"});
+  EXPECT_EQ(take_answer_texts(), Texts{"Released u1/1.5"});
   EXPECT_EQ(durable_slot(), "none");
 }
 
-TEST_F(AgentHandshake, ThePromiseEndsAtItsLimitWhateverWasAskedMeanwhile) {
+TEST_F(AgentHandshake, ThePromiseEndsAtItsLimitDespiteDuplicates) {
   deliver(RequestType::pre_bind);
   prepared(kTag);
   pass(29'000);
   deliver(RequestType::pre_bind);  // does not renew it
-  take_words();
+  take_answer_texts();
   take_calls();
   EXPECT_EQ(durable_slot(), "prepared");
   pass(1'000);
   EXPECT_EQ(durable_slot(), "none");
-  EXPECT_EQ(take_calls(), Words{"undo u1/1.5"});
+  EXPECT_EQ(take_calls(), Texts{"undo u1/1.5"});
   EXPECT_NE(durable(Table::high, "u1"), "");
   deliver(RequestType::bind);
-  EXPECT_EQ(take_words(), Words{"Stale u1/1.5"});
+  EXPECT_EQ(take_answer_texts(), Texts{"Stale u1/1.5"});
 }
 
 TEST_F(AgentHandshake, ABoundPodOutlivesThePromise) {
@@ -208,23 +208,23 @@ TEST_F(AgentHandshake, ABoundPodOutlivesThePromise) {
   EXPECT_EQ(durable_slot(), "running");
 }
 
-TEST_F(AgentHandshake, ANewEpochTakesThePlaceOfAPreparedOne) {
+TEST_F(AgentHandshake, ANewEpochReplacesAPreparedOne) {
   deliver(RequestType::pre_bind);
   prepared(kTag);
   take_calls();
   deliver(RequestType::pre_bind, "u1", 6);
-  EXPECT_EQ(take_calls(), (Words{"undo u1/1.5", "prepare u1/1.6"}));
-  prepared(kTag);  // a late word of the old one means nothing
+  EXPECT_EQ(take_calls(), (Texts{"undo u1/1.5", "prepare u1/1.6"}));
+  prepared(kTag);  // a late notification of the old epoch is ignored
   EXPECT_EQ(durable_slot(), "preparing");
 }
 
-TEST_F(AgentHandshake, AHigherTermIsObeyedDurablyAndTheOldGatewayIsTold) {
+TEST_F(AgentHandshake, AHigherTermIsObeyedDurablyAndTheOldGatewayIsSuperseded) {
   run_pod();
   Request request = request_of(RequestType::bind);
   request.gateway_id = {3, "new"};
   deliver(request);
   EXPECT_NE(durable(Table::meta, "gateway").find("\"3\""), std::string::npos);
-  take_words();
+  take_answer_texts();
   deliver(RequestType::release);
   std::vector<Answer> answers = take_answers();
   ASSERT_EQ(answers.size(), 1u);
@@ -233,7 +233,7 @@ TEST_F(AgentHandshake, AHigherTermIsObeyedDurablyAndTheOldGatewayIsTold) {
   restart();
   transport.sent.clear();
   deliver(RequestType::release);
-  EXPECT_EQ(take_words(), Words{"Superseded u1/1.5"});
+  EXPECT_EQ(take_answer_texts(), Texts{"Superseded u1/1.5"});
   EXPECT_EQ(durable_slot(), "running");
 }
 
@@ -241,7 +241,7 @@ TEST_F(AgentHandshake, TheFloorIsDurableAndDropsWhatItCovers) {
   deliver(RequestType::release, "u1", 3);
   deliver(RequestType::release, "u2", 4);
   run_pod("u3", 5);
-  take_words();
+  take_answer_texts();
   Request list = request_of(RequestType::list);
   list.floor = {1, 6};
   deliver(list);
@@ -249,35 +249,35 @@ TEST_F(AgentHandshake, TheFloorIsDurableAndDropsWhatItCovers) {
   EXPECT_EQ(durable(Table::high, "u2"), "");
   EXPECT_NE(durable(Table::high, "u3"), "");
   restart();
-  take_words();
+  take_answer_texts();
   deliver(RequestType::pre_bind, "u1", 3);
-  EXPECT_EQ(take_words(), Words{"Stale u1/1.3"});
+  EXPECT_EQ(take_answer_texts(), Texts{"Stale u1/1.3"});
   deliver(RequestType::release, "u3", 5);
   stopped({"u3", {1, 5}});
   EXPECT_EQ(durable(Table::high, "u3"), "");
 }
 
-TEST_F(AgentHandshake, WhatIsMalformedOrNotMineIsDropped) {
+TEST_F(AgentHandshake, MalformedOrForeignRequestsAreDropped) {
   const std::uint64_t commits = store.commits();
-  Request strange = request_of(RequestType::pre_bind);
-  strange.gateway = "another";
-  deliver(strange);
+  Request foreign = request_of(RequestType::pre_bind);
+  foreign.gateway = "another";
+  deliver(foreign);
   for (const char* payload : {"", "{", "[]", R"({"type":"PreBind"})", "\xff\xff"}) deliver_text(payload);
   Message elsewhere;
   elsewhere.topic = "berth/v1/f/nodes/n2/requests";
   elsewhere.payload = encode(request_of(RequestType::pre_bind));
   agent->on_message(elsewhere);
   finish();
-  EXPECT_EQ(take_words(), Words{});
-  EXPECT_EQ(take_calls(), Words{});
+  EXPECT_EQ(take_answer_texts(), Texts{});
+  EXPECT_EQ(take_calls(), Texts{});
   EXPECT_EQ(store.commits(), commits);
 }
 
-TEST_F(AgentHandshake, ARejectionSaysWhatIsMissing) {
+TEST_F(AgentHandshake, ARejectionNamesWhatIsInsufficient) {
   run_pod("u1", 5);
   Request second = request_of(RequestType::pre_bind, "u2", 6);
   second.pod = manifest("u2", "100Mi");
-  take_words();
+  take_answer_texts();
   deliver(second);
   std::vector<Answer> answers = take_answers();
   ASSERT_EQ(answers.size(), 1u);
@@ -291,24 +291,24 @@ TEST_F(AgentHandshake, AFinishedPodsResourcesAreFree) {
   observe(kTag, R"({"phase":"Succeeded"})", true);
   Request second = request_of(RequestType::pre_bind, "u2", 6);
   second.pod = manifest("u2", "128Mi");
-  take_words();
+  take_answer_texts();
   deliver(RequestType::release);  // stopping, but it had finished: S8
   deliver(second);
-  EXPECT_EQ(take_words(), Words{});
+  EXPECT_EQ(take_answer_texts(), Texts{});
   EXPECT_EQ(durable_slot("u2"), "preparing");
 }
 
-TEST_F(AgentHandshake, AStoppingPodsResourcesAreNot) {
+TEST_F(AgentHandshake, AStoppingPodsResourcesAreNotFree) {
   run_pod("u1", 5);
   deliver(RequestType::release);
   Request second = request_of(RequestType::pre_bind, "u2", 6);
   second.pod = manifest("u2", "128Mi");
-  take_words();
+  take_answer_texts();
   deliver(second);
-  EXPECT_EQ(take_words(), Words{"Rejected u2/1.6"});
+  EXPECT_EQ(take_answer_texts(), Texts{"Rejected u2/1.6"});
 }
 
-TEST_F(AgentHandshake, OnePortOfTheNodeIsGivenToOnePodOnly) {
+TEST_F(AgentHandshake, AHostPortIsGivenToOnePodOnly) {
   Request first = request_of(RequestType::pre_bind, "u1", 5);
   first.pod = manifest("u1", "1", R"("ports":[{"containerPort":80}],)");
   first.pod.insert(first.pod.find("\"terminationGrace"), R"("hostNetwork":true,)");
@@ -325,7 +325,7 @@ TEST_F(AgentHandshake, OnePortOfTheNodeIsGivenToOnePodOnly) {
   EXPECT_EQ(answers[0].reason, "host port TCP/80 is taken");
 }
 
-TEST_F(AgentHandshake, APodThatIsNoneIsRejectedWithTheField) {
+TEST_F(AgentHandshake, AnInvalidPodIsRejectedWithTheField) {
   Request request = request_of(RequestType::pre_bind);
   request.pod = R"({"metadata":{"name":"web","namespace":"default"},"spec":{"containers":3}})";
   deliver(request);
@@ -335,16 +335,16 @@ TEST_F(AgentHandshake, APodThatIsNoneIsRejectedWithTheField) {
   EXPECT_NE(answers[0].reason.find("spec.containers"), std::string::npos) << answers[0].reason;
 }
 
-TEST_F(AgentHandshake, AnAnswerNamesItsPodWhereTwoHaveOneEpoch) {
-  const auto said = [this](const std::string& uid) {
+TEST_F(AgentHandshake, AnAnswerHasTheUidWhenTwoPodsHaveTheSameEpoch) {
+  const auto has_uid = [this](const std::string& uid) {
     return transport.sent.back().payload.find("\"uid\":\"" + uid + "\"") != std::string::npos;
   };
   deliver(RequestType::pre_bind, "u1", 5);
   prepared({"u1", {1, 5}});
-  EXPECT_FALSE(said("u1")) << "its epoch says it";
+  EXPECT_FALSE(has_uid("u1")) << "the epoch identifies the pod";
   deliver(RequestType::pre_bind, "u2", 5);
   prepared({"u2", {1, 5}});
-  EXPECT_TRUE(said("u2"));
+  EXPECT_TRUE(has_uid("u2"));
 }
 
 TEST_F(AgentHandshake, SlotsAreBounded) {
@@ -354,7 +354,7 @@ TEST_F(AgentHandshake, SlotsAreBounded) {
     deliver(request);
   }
   ASSERT_EQ(agent->state().slots.size(), Agent::kMaxSlots);
-  take_words();
+  take_answer_texts();
   deliver(RequestType::pre_bind, "one-more", 9999);
   const std::vector<Answer> answers = take_answers();
   ASSERT_EQ(answers.size(), 1u);

@@ -7,7 +7,7 @@ namespace {
 
 constexpr char kPod[] = R"({"metadata":{"name":"web"}})";
 
-TEST(AgentRecords, ComeBackWhole) {
+TEST(AgentRecords, RoundTrip) {
   Slot slot;
   slot.epoch = {3, 17};
   slot.state = SlotState::stopping;
@@ -50,8 +50,8 @@ TEST(AgentRecords, AnErrorNamesTableAndKey) {
   EXPECT_EQ(error({Table::high, "u1", R"({"value":7})", 0}), "high u1: value: must be an epoch, \"<term>.<counter>\"");
   EXPECT_EQ(error({Table::slot, "u1", R"({"epoch":"1.2","state":"none","pod":{},"promiseMs":"1","deadline":"1"})", 0}),
             "slot u1: state: must be preparing, prepared, running, stopping or finished");
-  EXPECT_EQ(error({Table::row, "u1", "{}", 0}), "row u1: table: is a gateway's; is this the gateway's store?");
-  EXPECT_EQ(error({Table::meta, "colour", "{}", 0}), "meta colour: key: is not one that this version knows");
+  EXPECT_EQ(error({Table::row, "u1", "{}", 0}), "row u1: table: not used by an agent; is this the gateway's store?");
+  EXPECT_EQ(error({Table::meta, "colour", "{}", 0}), "meta colour: key: unknown to this version");
 }
 
 TEST(AgentRecords, SlotsWithoutAnIncarnationAreADamagedStore) {

@@ -1,4 +1,4 @@
-// What an agent says unasked, and its listing of slots.
+// What an agent publishes on its own, and its listing of slots.
 #include <gtest/gtest.h>
 
 #include "tests/unit/agent/fakes.h"
@@ -8,7 +8,7 @@ namespace {
 
 class AgentReports : public AgentTest {
  protected:
-  // A member of the last payload of that topic, as text.
+  // A member of the last payload of the topic, as text.
   std::string member(const std::string& topic, const char* key) {
     std::string payload = last_payload(topic);
     if (payload.starts_with("retained ")) payload.erase(0, 9);
@@ -18,11 +18,11 @@ class AgentReports : public AgentTest {
   }
 };
 
-TEST_F(AgentReports, AtLinkUpItSubscribesAndSaysWhatItIs) {
+TEST_F(AgentReports, AtLinkUpItSubscribesAndPublishesItsState) {
   config.labels = {{"zone", "a"}};
   config.taints = {{"gpu", "yes", TaintEffect::no_schedule}};
   boot();
-  EXPECT_EQ(transport.subscriptions, Words{"berth/v1/f/nodes/n1/requests 1"});
+  EXPECT_EQ(transport.subscriptions, Texts{"berth/v1/f/nodes/n1/requests 1"});
   EXPECT_TRUE(last_payload("nodes/n1/state").starts_with("retained "));
   EXPECT_EQ(member("nodes/n1/state", "incarnation"), agent->state().incarnation);
   EXPECT_EQ(member("nodes/n1/state", "bootId"), "boot-1");
@@ -38,7 +38,7 @@ TEST_F(AgentReports, AtLinkUpItSubscribesAndSaysWhatItIs) {
   EXPECT_TRUE(last_payload("nodes/n1/presence").starts_with("retained "));
 }
 
-TEST_F(AgentReports, TheWillIsOfTheSessionThatIsComingAndSessionsGrowDurably) {
+TEST_F(AgentReports, TheWillHasTheNextSessionAndSessionsIncreaseDurably) {
   start();
   const auto session_of = [](const Message& message) {
     const Json json = *Json::parse(message.payload);
@@ -59,7 +59,7 @@ TEST_F(AgentReports, TheWillIsOfTheSessionThatIsComingAndSessionsGrowDurably) {
   EXPECT_TRUE(agent->will().retain);
 }
 
-TEST_F(AgentReports, AGoodbyeIsPresenceOfflineAndStopsTheHeart) {
+TEST_F(AgentReports, AGoodbyeIsPresenceOfflineAndStopsHeartbeats) {
   boot();
   agent->say_goodbye();
   finish();
@@ -69,7 +69,7 @@ TEST_F(AgentReports, AGoodbyeIsPresenceOfflineAndStopsTheHeart) {
   EXPECT_TRUE(transport.sent.empty());
 }
 
-TEST_F(AgentReports, TheHeartBeatsWhileTheLinkIsUp) {
+TEST_F(AgentReports, HeartbeatsAreSentWhileTheLinkIsUp) {
   boot();
   EXPECT_EQ(member("nodes/n1/heartbeat", "sequence"), "1");
   pass(4'999);
@@ -104,7 +104,7 @@ TEST_F(AgentReports, APodsStatusIsRetainedFromAdmissionToTheEnd) {
   EXPECT_EQ(last_payload(topic), "retained ");
 }
 
-TEST_F(AgentReports, AtLinkUpEverySlotIsTold) {
+TEST_F(AgentReports, AtLinkUpEverySlotIsPublished) {
   const std::string topic = "nodes/n1/pods/default/web-u1";
   boot();
   run_pod();
@@ -124,19 +124,19 @@ TEST_F(AgentReports, AStatusThatEndedWhileTheLinkWasDownIsClearedWhenItIsUp) {
   EXPECT_EQ(last_payload("nodes/n1/pods/default/web-u1"), "retained ");
 }
 
-TEST_F(AgentReports, ANamesakeKeepsItsStatusWhenTheOlderPodGoes) {
+TEST_F(AgentReports, AReplacementWithTheSameNameKeepsItsStatusWhenTheOlderPodGoes) {
   boot();
   run_pod("u1", 5);
   deliver(RequestType::release);
-  Request namesake = request_of(RequestType::pre_bind, "u2", 6);
-  namesake.pod = manifest("u1", "1Mi");
-  namesake.pod.replace(namesake.pod.find(R"("uid":"u1")"), 10, R"("uid":"u2")");
-  deliver(namesake);
+  Request replacement = request_of(RequestType::pre_bind, "u2", 6);
+  replacement.pod = manifest("u1", "1Mi");
+  replacement.pod.replace(replacement.pod.find(R"("uid":"u1")"), 10, R"("uid":"u2")");
+  deliver(replacement);
   stopped(kTag);
   EXPECT_EQ(member("nodes/n1/pods/default/web-u1", "uid"), "u2");
 }
 
-TEST_F(AgentReports, AStatusThatIsNoObjectIsNotPassedOn) {
+TEST_F(AgentReports, AStatusThatIsNotAnObjectIsNotPassedOn) {
   boot();
   run_pod();
   observe(kTag, "{\"phase\":", false);
@@ -156,7 +156,7 @@ class AgentListing : public AgentTest {
       request.pod = manifest(uid, "1", R"("image2":")" + std::string(bytes, 'x') + R"(",)");
       deliver(request);
     }
-    take_words();
+    take_answer_texts();
   }
   Answer page(std::uint32_t index, std::uint64_t list_id = 7) {
     Request list = request_of(RequestType::list);
@@ -184,9 +184,9 @@ TEST_F(AgentListing, WithoutSlotsIsOneEmptyPage) {
   EXPECT_TRUE(answer.slots.empty());
 }
 
-TEST_F(AgentListing, TellsEpochStateAndManifest) {
+TEST_F(AgentListing, HasEpochStateAndManifest) {
   run_pod();
-  take_words();
+  take_answer_texts();
   const Answer answer = page(0);
   ASSERT_EQ(answer.slots.size(), 1u);
   EXPECT_EQ(answer.slots[0].uid, "u1");
@@ -195,7 +195,7 @@ TEST_F(AgentListing, TellsEpochStateAndManifest) {
   EXPECT_EQ(answer.slots[0].pod, manifest("u1"));
 }
 
-TEST_F(AgentListing, IsPagedBelow60KiBAndTellsEverySlotOnce) {
+TEST_F(AgentListing, IsPagedBelow60KiBAndHasEverySlotOnce) {
   hold(1, 9, 20'000);
   hold(10, 10, 55'000);
   hold(11, 40, 200);
@@ -203,11 +203,11 @@ TEST_F(AgentListing, IsPagedBelow60KiBAndTellsEverySlotOnce) {
   EXPECT_GE(page(0).pages, 5u);
 }
 
-TEST_F(AgentListing, LosesNoSlotThatMovesBetweenTwoPages) {
+TEST_F(AgentListing, MissesNoSlotWhenOthersGoBetweenTwoPages) {
   hold(1, 9, 20'000);
   const std::uint32_t pages = page(0).pages;
-  deliver(RequestType::release, "u101", 11);  // all the others would move up
-  take_words();
+  deliver(RequestType::release, "u101", 11);  // without a fixed listing the others would move up
+  take_answer_texts();
   std::set<std::string> uids;
   for (std::uint32_t index = 1; index < pages; ++index) {
     const Answer answer = page(index);
@@ -217,7 +217,7 @@ TEST_F(AgentListing, LosesNoSlotThatMovesBetweenTwoPages) {
   for (int pod = 4; pod <= 9; ++pod) EXPECT_TRUE(uids.contains("u" + std::to_string(100 + pod))) << pod;
 }
 
-TEST_F(AgentListing, APageOfAForgottenListingIsAnsweredByANewFirstPage) {
+TEST_F(AgentListing, APageOfAnUnknownListingIsAnsweredByANewFirstPage) {
   hold(1, 9, 20'000);
   page(0);
   restart();

@@ -47,7 +47,7 @@ Status never(const Request&) { return Status::unschedulable("insufficient memory
 // "hi undo admit", "Stale", "release when stopped", "silent", ...
 std::string show(const NodeDecision& decision) {
   std::string text;
-  const auto add = [&text](std::string_view word) { text.append(text.empty() ? "" : " ").append(word); };
+  const auto add = [&text](std::string_view part) { text.append(text.empty() ? "" : " ").append(part); };
   if (decision.adopt) add("adopt");
   if (decision.floor) add("floor");
   if (decision.high) add("hi");
@@ -62,7 +62,7 @@ struct Cell {
   RequestType request;
   SlotState slot;
   std::uint64_t at;  // epoch of the slot, and hi; the request's is 5
-  const char* wanted;
+  const char* expected;
 };
 
 constexpr Cell kCells[] = {
@@ -132,13 +132,13 @@ std::string name_of(const testing::TestParamInfo<Cell>& cell) {
 
 TEST_P(RulesCell, IsDecidedAsTheRulesSay) {
   const NodeState state = with_slot(GetParam().slot, GetParam().at);
-  EXPECT_EQ(show(decide(state, request_of(GetParam().request), always)), GetParam().wanted);
+  EXPECT_EQ(show(decide(state, request_of(GetParam().request), always)), GetParam().expected);
 }
 
 TEST_P(RulesCell, IsAHelloWithTheEchoForAnotherIncarnation) {
   Request request = request_of(GetParam().request);
   request.incarnation = "older";
-  request.gateway_id = {9, "new store"};  // not even that is taken
+  request.gateway_id = {9, "new store"};  // not even this is adopted
   request.floor = {1, 5};
   const NodeDecision decision = decide(with_slot(GetParam().slot, GetParam().at), request, always);
   ASSERT_EQ(show(decision), "Hello");
@@ -178,7 +178,7 @@ TEST_P(RulesCell, AFinalAnswerHasHiAndIsRepeatedWithoutAnyChange) {
 
 INSTANTIATE_TEST_SUITE_P(Rules, RulesCell, testing::ValuesIn(kCells), name_of);
 
-TEST(Rules, AHigherTermIsAdoptedAndTheRequestGoesOn) {
+TEST(Rules, AHigherTermIsAdoptedAndTheRequestDecided) {
   Request request = request_of(RequestType::pre_bind);
   request.gateway_id = {3, "new store"};
   NodeState state = fresh();
@@ -188,13 +188,13 @@ TEST(Rules, AHigherTermIsAdoptedAndTheRequestGoesOn) {
   EXPECT_EQ(state.gateway, (GatewayId{3, "new store"}));
 }
 
-TEST(Rules, ANodeThatObeysNoOneAdoptsWhoeverSpeaksFirst) {
+TEST(Rules, ANodeWithoutAGatewayAdoptsTheFirst) {
   NodeState state = fresh();
   state.gateway = {};
   EXPECT_EQ(show(decide(state, request_of(RequestType::list), always)), "adopt");
 }
 
-TEST(Rules, AListOrHeartbeatIsForWhoeverReadsItButNotFromASupersededGateway) {
+TEST(Rules, AListOrHeartbeatNeedsNoIncarnationButMustNotBeSuperseded) {
   for (const RequestType type : {RequestType::list, RequestType::heartbeat}) {
     Request request = request_of(type);
     request.incarnation.clear();
@@ -204,7 +204,7 @@ TEST(Rules, AListOrHeartbeatIsForWhoeverReadsItButNotFromASupersededGateway) {
   }
 }
 
-TEST(Rules, ARefusedAdmissionIsRejectedWithItsReasonAndHi) {
+TEST(Rules, AFailedAdmissionIsRejectedWithItsReasonAndHi) {
   NodeState state = fresh();
   const Request request = request_of(RequestType::pre_bind);
   const NodeDecision decision = decide(state, request, never);
@@ -215,7 +215,7 @@ TEST(Rules, ARefusedAdmissionIsRejectedWithItsReasonAndHi) {
   EXPECT_FALSE(state.slots.contains(kUid));
 }
 
-TEST(Rules, ARefusedAdmissionStillEndsTheOlderSlot) {
+TEST(Rules, AFailedAdmissionStillEndsTheOlderSlot) {
   NodeState state = with_slot(finished, 3);
   const Request request = request_of(RequestType::pre_bind);
   const NodeDecision decision = decide(state, request, never);
@@ -298,7 +298,7 @@ TEST(Floor, AReleaseBelowItStillStopsAnOlderSlot) {
   EXPECT_EQ(show(decide(state, request_of(RequestType::release), always)), "release when stopped");
 }
 
-TEST(Floor, HiBelowItGoesWithTheSlot) {
+TEST(Floor, HiBelowItIsDroppedWithTheSlot) {
   NodeState state = with_slot(running, 3);
   state.floor = {1, 6};
   EXPECT_TRUE(clear_slot(state, kUid));
@@ -309,7 +309,7 @@ TEST(Floor, HiBelowItGoesWithTheSlot) {
   EXPECT_TRUE(state.high.contains(kUid));
 }
 
-TEST(SlotMoves, TheTableIsThisAndNothingElse) {
+TEST(SlotMoves, AreExactlyThese) {
   const std::map<std::pair<SlotState, SlotEvent>, SlotState> legal = {
       {{none, SlotEvent::admit}, preparing},      {{preparing, SlotEvent::prepared}, prepared},
       {{preparing, SlotEvent::failed}, none},     {{preparing, SlotEvent::undo}, none},
@@ -322,10 +322,10 @@ TEST(SlotMoves, TheTableIsThisAndNothingElse) {
     for (const SlotEvent event : {SlotEvent::admit, SlotEvent::prepared, SlotEvent::failed, SlotEvent::undo,
                                   SlotEvent::bind, SlotEvent::exited, SlotEvent::release, SlotEvent::stopped}) {
       SCOPED_TRACE(std::string(to_string(from)) + " " + std::string(to_string(event)));
-      const auto wanted = legal.find({from, event});
-      ASSERT_EQ(find_move(from, event).has_value(), wanted != legal.end());
-      if (wanted != legal.end()) {
-        EXPECT_EQ(apply(from, event), wanted->second);
+      const auto expected = legal.find({from, event});
+      ASSERT_EQ(find_move(from, event).has_value(), expected != legal.end());
+      if (expected != legal.end()) {
+        EXPECT_EQ(apply(from, event), expected->second);
       }
     }
   }

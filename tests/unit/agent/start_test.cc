@@ -1,4 +1,4 @@
-// Starts: the first boot of a store, sweeps, and what slots become when the agent or the device comes back.
+// Starts: the first boot of a store, sweeps, and what happens to slots when the agent or the device restarts.
 #include <gtest/gtest.h>
 
 #include "tests/unit/agent/fakes.h"
@@ -8,33 +8,33 @@ namespace {
 
 class AgentStart : public AgentTest {};
 
-TEST_F(AgentStart, TheFirstBootStopsEverythingBeforeItAnswersAnyone) {
-  runtime.things = {{"u1", {1, 5}}, {"u2", {1, 6}}};
+TEST_F(AgentStart, TheFirstBootStopsEverythingBeforeAnyAnswer) {
+  runtime.tags = {{"u1", {1, 5}}, {"u2", {1, 6}}};
   boot();
-  EXPECT_EQ(take_calls(), (Words{"stop u1/1.5 30000", "stop u2/1.6 30000"}));
+  EXPECT_EQ(take_calls(), (Texts{"stop u1/1.5 30000", "stop u2/1.6 30000"}));
   EXPECT_EQ(transport.sent.size(), 0u);
-  EXPECT_EQ(transport.subscriptions, Words{});
+  EXPECT_EQ(transport.subscriptions, Texts{});
   EXPECT_FALSE(agent->is_ready());
   Request list = request_of(RequestType::list);
   deliver(list);
   stopped({"u1", {1, 5}});
   deliver(list);
-  EXPECT_EQ(take_words(), Words{});
+  EXPECT_EQ(take_answer_texts(), Texts{});
   EXPECT_EQ(durable(Table::meta, "incarnation"), "");
   stopped({"u2", {1, 6}});
   EXPECT_TRUE(agent->is_ready());
   EXPECT_NE(durable(Table::meta, "incarnation"), "");
-  EXPECT_EQ(transport.subscriptions, Words{"berth/v1/f/nodes/n1/requests 1"});
+  EXPECT_EQ(transport.subscriptions, Texts{"berth/v1/f/nodes/n1/requests 1"});
   deliver(list);
-  EXPECT_EQ(take_words().size(), 1u);
+  EXPECT_EQ(take_answer_texts().size(), 1u);
 }
 
-TEST_F(AgentStart, AFirstBootThatIsCutShortBeginsAnew) {
-  runtime.things = {{"u1", {1, 5}}, {"u2", {1, 6}}};
+TEST_F(AgentStart, AnInterruptedFirstBootStartsAgain) {
+  runtime.tags = {{"u1", {1, 5}}, {"u2", {1, 6}}};
   boot();
   stopped({"u1", {1, 5}});
   restart();
-  EXPECT_EQ(take_calls(), Words{"stop u2/1.6 30000"});
+  EXPECT_EQ(take_calls(), Texts{"stop u2/1.6 30000"});
   EXPECT_FALSE(agent->is_ready());
 }
 
@@ -61,18 +61,18 @@ TEST_F(AgentStart, ClonedMachinesDifferByTheirMachineId) {
   EXPECT_NE(agent->state().incarnation, first);
 }
 
-TEST_F(AgentStart, WhatNoSlotNamesIsSweptAndTheRestGoesOn) {
+TEST_F(AgentStart, WorkloadsWithoutASlotAreStoppedAndTheOthersResume) {
   boot();
   run_pod("u1", 5);
   crash();
-  runtime.things.insert({"u1", {1, 4}});
-  runtime.things.insert({"u9", {1, 2}});
+  runtime.tags.insert({"u1", {1, 4}});
+  runtime.tags.insert({"u9", {1, 2}});
   boot();
-  EXPECT_EQ(take_calls(), (Words{"stop u1/1.4 30000", "stop u9/1.2 30000"}));
+  EXPECT_EQ(take_calls(), (Texts{"stop u1/1.4 30000", "stop u9/1.2 30000"}));
   stopped({"u9", {1, 2}});
-  EXPECT_EQ(take_calls(), Words{});  // the same pod must not run twice
+  EXPECT_EQ(take_calls(), Texts{});  // the same pod must not run twice
   stopped({"u1", {1, 4}});
-  EXPECT_EQ(take_calls(), (Words{"start u1/1.5", "go u1/1.5"}));
+  EXPECT_EQ(take_calls(), (Texts{"start u1/1.5", "go u1/1.5"}));
   EXPECT_TRUE(agent->is_ready());
 }
 
@@ -81,51 +81,51 @@ TEST_F(AgentStart, ARunningPodIsTakenOver) {
   run_pod();
   const std::string before = durable(Table::slot, "u1");
   restart();
-  EXPECT_EQ(take_calls(), (Words{"start u1/1.5", "go u1/1.5"}));
+  EXPECT_EQ(take_calls(), (Texts{"start u1/1.5", "go u1/1.5"}));
   EXPECT_EQ(durable(Table::slot, "u1"), before);
   transport.sent.clear();
   deliver(RequestType::bind);
-  EXPECT_EQ(take_words(), Words{"Bound u1/1.5"});
+  EXPECT_EQ(take_answer_texts(), Texts{"Bound u1/1.5"});
 }
 
 TEST_F(AgentStart, ARunningPodIsStartedAgainAfterAReboot) {
   boot();
   run_pod();
   reboot();
-  EXPECT_EQ(take_calls(), (Words{"start u1/1.5", "go u1/1.5"}));
+  EXPECT_EQ(take_calls(), (Texts{"start u1/1.5", "go u1/1.5"}));
 }
 
-TEST_F(AgentStart, AStopGoesOnAfterARestartAndAReboot) {
+TEST_F(AgentStart, AStopResumesAfterARestartAndAReboot) {
   boot();
   run_pod();
   deliver(RequestType::release);
   restart();
-  EXPECT_EQ(take_calls(), Words{"stop u1/1.5 7000"});
+  EXPECT_EQ(take_calls(), Texts{"stop u1/1.5 7000"});
   reboot();
-  EXPECT_EQ(take_calls(), Words{"stop u1/1.5 7000"});
+  EXPECT_EQ(take_calls(), Texts{"stop u1/1.5 7000"});
   transport.sent.clear();
   deliver(RequestType::release);
-  EXPECT_EQ(take_words(), Words{});
+  EXPECT_EQ(take_answer_texts(), Texts{});
   stopped(kTag);
-  EXPECT_EQ(take_words(), Words{"Released u1/1.5"});
+  EXPECT_EQ(take_answer_texts(), Texts{"Released u1/1.5"});
 }
 
-TEST_F(AgentStart, ARebootEndsWhatWasOnlyPromised) {
+TEST_F(AgentStart, ARebootEndsPromises) {
   boot();
   deliver(RequestType::pre_bind, "u1", 5);
   deliver(RequestType::pre_bind, "u2", 6);
   prepared({"u2", {1, 6}});
   reboot();
-  EXPECT_EQ(take_calls(), (Words{"undo u1/1.5", "undo u2/1.6"}));
+  EXPECT_EQ(take_calls(), (Texts{"undo u1/1.5", "undo u2/1.6"}));
   EXPECT_EQ(durable_slot("u1"), "none");
   EXPECT_EQ(durable_slot("u2"), "none");
   transport.sent.clear();
   deliver(RequestType::pre_bind, "u1", 5);
   deliver(RequestType::bind, "u2", 6);
-  EXPECT_EQ(take_words(), (Words{"Stale u1/1.5", "Stale u2/1.6"}));
+  EXPECT_EQ(take_answer_texts(), (Texts{"Stale u1/1.5", "Stale u2/1.6"}));
 }
 
-TEST_F(AgentStart, ARestartKeepsThePromiseButDoesNotLengthenIt) {
+TEST_F(AgentStart, ARestartKeepsThePromiseButDoesNotExtendIt) {
   boot();
   deliver(RequestType::pre_bind);
   prepared(kTag);
@@ -138,7 +138,7 @@ TEST_F(AgentStart, ARestartKeepsThePromiseButDoesNotLengthenIt) {
   EXPECT_EQ(durable_slot(), "none");
 }
 
-TEST_F(AgentStart, AClockThatWentBackDoesNotLengthenThePromiseBeyondItself) {
+TEST_F(AgentStart, AClockThatWentBackDoesNotExtendThePromiseBeyondItsLength) {
   boot();
   pass(1'000'000);
   deliver(RequestType::pre_bind);
@@ -151,15 +151,15 @@ TEST_F(AgentStart, AClockThatWentBackDoesNotLengthenThePromiseBeyondItself) {
   EXPECT_EQ(durable_slot(), "none");
 }
 
-TEST_F(AgentStart, APreparationIsBegunAgainAfterARestart) {
+TEST_F(AgentStart, APreparationIsStartedAgainAfterARestart) {
   boot();
   deliver(RequestType::pre_bind);
   restart();
-  EXPECT_EQ(take_calls(), Words{"prepare u1/1.5"});
+  EXPECT_EQ(take_calls(), Texts{"prepare u1/1.5"});
   prepared(kTag);
   transport.sent.clear();
   deliver(RequestType::pre_bind);
-  EXPECT_EQ(take_words(), Words{"PreBound u1/1.5"});
+  EXPECT_EQ(take_answer_texts(), Texts{"PreBound u1/1.5"});
 }
 
 TEST_F(AgentStart, HeldResourcesAreCountedAfterARestart) {
@@ -168,9 +168,9 @@ TEST_F(AgentStart, HeldResourcesAreCountedAfterARestart) {
   restart();
   Request second = request_of(RequestType::pre_bind, "u2", 6);
   second.pod = manifest("u2", "100Mi");
-  take_words();
+  take_answer_texts();
   deliver(second);
-  EXPECT_EQ(take_words(), Words{"Rejected u2/1.6"});
+  EXPECT_EQ(take_answer_texts(), Texts{"Rejected u2/1.6"});
 }
 
 TEST_F(AgentStart, AnUnreadableRecordIsAnErrorThatNamesIt) {

@@ -86,40 +86,40 @@ TEST(DecodeAffinity, RefusesWeightsOutsideOneToHundred) {
   for (std::string_view weight : {"0", "101", "-1"}) {
     EXPECT_EQ(error_of(R"("affinity":{"podAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":)" +
                        std::string(weight) + R"(,"podAffinityTerm":{"topologyKey":"z"}}]}})"),
-              path + "wanted an integer from 1 to 100, found " + std::string(weight));
+              path + "expected an integer from 1 to 100, got " + std::string(weight));
   }
   EXPECT_EQ(error_of(R"("affinity":{"nodeAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":)"
                      R"([{"weight":0,"preference":{}}]}})"),
-            "spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].weight: wanted an integer "
-            "from 1 to 100, found 0");
+            "spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].weight: expected an integer "
+            "from 1 to 100, got 0");
 }
 
-TEST(DecodeAffinity, NamesTheFieldOfEachFault) {
+TEST(DecodeAffinity, NamesTheFieldOfEachError) {
   const std::string path = "spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].";
   const std::pair<std::string, std::string> cases[] = {
       {R"({})", "topologyKey: missing; "},
-      {R"({"topologyKey":""})", "topologyKey: wanted the label "},
-      {R"({"topologyKey":"a b"})", "topologyKey: wanted the label "},
-      {R"({"topologyKey":"z","namespaces":["A"]})", "namespaces[0]: wanted a name "},
-      {R"({"topologyKey":"z","matchLabelKeys":["h"]})", "matchLabelKeys: needs labelSelector"},
-      {R"({"topologyKey":"z","labelSelector":{},"matchLabelKeys":["h","h"]})", "matchLabelKeys[1]: stands here twice"},
+      {R"({"topologyKey":""})", "topologyKey: expected the key "},
+      {R"({"topologyKey":"a b"})", "topologyKey: expected the key "},
+      {R"({"topologyKey":"z","namespaces":["A"]})", "namespaces[0]: expected a name "},
+      {R"({"topologyKey":"z","matchLabelKeys":["h"]})", "matchLabelKeys: requires labelSelector"},
+      {R"({"topologyKey":"z","labelSelector":{},"matchLabelKeys":["h","h"]})", "matchLabelKeys[1]: duplicate"},
       {R"({"topologyKey":"z","labelSelector":{},"mismatchLabelKeys":["!"]})",
-       "mismatchLabelKeys[0]: wanted a label key"},
+       "mismatchLabelKeys[0]: expected a label key"},
       {R"({"topologyKey":"z","labelSelector":{},"matchLabelKeys":["h"],"mismatchLabelKeys":["h"]})",
-       "mismatchLabelKeys[0]: is in matchLabelKeys too"},
+       "mismatchLabelKeys[0]: also in matchLabelKeys"},
       {R"({"topologyKey":"z","labelSelector":{"matchExpressions":[{"key":"h","operator":"Exists"}]},"matchLabelKeys":["h"]})",
-       "matchLabelKeys[0]: is in labelSelector too"},
+       "matchLabelKeys[0]: also in labelSelector"},
       {R"({"topologyKey":"z","labelSelector":{"matchExpressions":[{"key":"a","operator":"Gt","values":["1"]}]}})",
-       "labelSelector.matchExpressions[0].operator: wanted one of In, NotIn, Exists, DoesNotExist, found \"Gt\""},
+       "labelSelector.matchExpressions[0].operator: expected one of In, NotIn, Exists, DoesNotExist, got \"Gt\""},
       {R"({"topologyKey":"z","namespaceSelector":{"matchExpressions":[{"key":"a","operator":"In"}]}})",
-       "namespaceSelector.matchExpressions[0].values: wanted at least one value"},
+       "namespaceSelector.matchExpressions[0].values: expected at least one value"},
   };
   for (const auto& [term, error] : cases) {
     EXPECT_EQ(error_of(in_pod_affinity(term)).substr(0, path.size() + error.size()), path + error);
   }
 }
 
-TEST(DecodeAffinity, TakesALabelKeyThatIsMergedAlready) {
+TEST(DecodeAffinity, AcceptsALabelKeyThatIsMergedAlready) {
   EXPECT_EQ(
       errors_of(in_pod_affinity(
           R"({"topologyKey":"z","labelSelector":{"matchExpressions":[{"key":"h","operator":"In","values":["1"]}]},)"
@@ -151,19 +151,20 @@ TEST(DecodeSpread, ReadsAConstraint) {
   EXPECT_FALSE(bare.honor_node_taints);
 }
 
-TEST(DecodeSpread, NamesTheFieldOfEachFault) {
+TEST(DecodeSpread, NamesTheFieldOfEachError) {
   const std::string path = "spec.topologySpreadConstraints[0].";
   const std::string good_part = R"("maxSkew":1,"topologyKey":"z","whenUnsatisfiable":)";
   const std::pair<std::string, std::string> cases[] = {
       {R"("topologyKey":"z","whenUnsatisfiable":"DoNotSchedule")", "maxSkew: missing; "},
-      {R"("maxSkew":0,"topologyKey":"z","whenUnsatisfiable":"DoNotSchedule")", "maxSkew: wanted an integer from 1 "},
+      {R"("maxSkew":0,"topologyKey":"z","whenUnsatisfiable":"DoNotSchedule")", "maxSkew: expected an integer from 1 "},
       {R"("maxSkew":1,"whenUnsatisfiable":"DoNotSchedule")", "topologyKey: missing; "},
       {R"("maxSkew":1,"topologyKey":"z")", "whenUnsatisfiable: missing; "},
-      {good_part + R"("Never")", "whenUnsatisfiable: wanted one of DoNotSchedule, ScheduleAnyway, found \"Never\""},
-      {good_part + R"("DoNotSchedule","minDomains":0)", "minDomains: wanted an integer from 1 "},
-      {good_part + R"("ScheduleAnyway","minDomains":2)", "minDomains: only with whenUnsatisfiable DoNotSchedule"},
-      {good_part + R"("DoNotSchedule","nodeTaintsPolicy":"Obey")", "nodeTaintsPolicy: wanted one of Honor, Ignore"},
-      {good_part + R"("DoNotSchedule","matchLabelKeys":["h"])", "matchLabelKeys: needs labelSelector"},
+      {good_part + R"("Never")", "whenUnsatisfiable: expected one of DoNotSchedule, ScheduleAnyway, got \"Never\""},
+      {good_part + R"("DoNotSchedule","minDomains":0)", "minDomains: expected an integer from 1 "},
+      {good_part + R"("ScheduleAnyway","minDomains":2)",
+       "minDomains: only allowed with whenUnsatisfiable DoNotSchedule"},
+      {good_part + R"("DoNotSchedule","nodeTaintsPolicy":"Obey")", "nodeTaintsPolicy: expected one of Honor, Ignore"},
+      {good_part + R"("DoNotSchedule","matchLabelKeys":["h"])", "matchLabelKeys: requires labelSelector"},
   };
   for (const auto& [constraint, error] : cases) {
     EXPECT_EQ(error_of(R"("topologySpreadConstraints":[{)" + constraint + "}]").substr(0, path.size() + error.size()),

@@ -1,4 +1,4 @@
-// The kinds that group pods, and those that CSI drivers bring; and what decoding takes when rules are off.
+// Services, disruption budgets and the CSI kinds; and what decoding accepts when rules are off.
 #include <gtest/gtest.h>
 
 #include "core/api/objects.h"
@@ -33,7 +33,7 @@ std::string error_of(Decoder<T> decode, std::string_view text, Rules rules = Rul
   return object ? "" : object.error().message();
 }
 
-TEST(Kinds, AreFoundByEveryNameTheyHave) {
+TEST(Kinds, AreFoundByAllTheirNames) {
   for (const KindName& kind : kinds()) {
     EXPECT_EQ(&describe(kind.kind), &kind);
     EXPECT_EQ(find_kind(kind.name), &kind);
@@ -77,15 +77,16 @@ TEST(DecodeBudget, ReadsBoundsSelectorAndStatus) {
   EXPECT_EQ(good(decode_pod_disruption_budget, R"({"metadata":{"name":"b"}})").selector, std::nullopt);
 }
 
-TEST(DecodeBudget, NamesTheFieldOfEachFault) {
+TEST(DecodeBudget, NamesTheFieldOfEachError) {
   const std::pair<std::string, std::string> cases[] = {
-      {R"("minAvailable":-1)", "spec.minAvailable: wanted an integer from 0"},
-      {R"("minAvailable":1.5)", "spec.minAvailable: wanted an integer from 0"},
-      {R"("minAvailable":"5")", "spec.minAvailable: wanted an integer of at least 0, or a percentage"},
-      {R"("maxUnavailable":"x%")", "spec.maxUnavailable: wanted an integer of at least 0, or a percentage"},
-      {R"("maxUnavailable":"-5%")", "spec.maxUnavailable: wanted an integer of at least 0, or a percentage"},
-      {R"("maxUnavailable":"101%")", "spec.maxUnavailable: wanted at most 100%, found \"101%\""},
-      {R"("minAvailable":1,"maxUnavailable":1)", "spec.maxUnavailable: minAvailable is there too; keep one of them"},
+      {R"("minAvailable":-1)", "spec.minAvailable: expected an integer from 0"},
+      {R"("minAvailable":1.5)", "spec.minAvailable: expected an integer from 0"},
+      {R"("minAvailable":"5")", "spec.minAvailable: expected an integer of at least 0, or a percentage"},
+      {R"("maxUnavailable":"x%")", "spec.maxUnavailable: expected an integer of at least 0, or a percentage"},
+      {R"("maxUnavailable":"-5%")", "spec.maxUnavailable: expected an integer of at least 0, or a percentage"},
+      {R"("maxUnavailable":"101%")", "spec.maxUnavailable: must be at most 100%, got \"101%\""},
+      {R"("minAvailable":1,"maxUnavailable":1)",
+       "spec.maxUnavailable: cannot be combined with minAvailable; keep one of them"},
   };
   for (const auto& [spec, error] : cases) {
     const std::string text = R"({"metadata":{"name":"b"},"spec":{)" + spec + "}}";
@@ -115,7 +116,7 @@ TEST(DecodeCsiDriver, ReadsWhetherItPublishesCapacity) {
       good(decode_csi_driver, R"({"metadata":{"name":"d"},"spec":{"attachRequired":false}})").storage_capacity);
 }
 
-TEST(DecodeCsiStorageCapacity, ReadsWhatIsLeftWhere) {
+TEST(DecodeCsiStorageCapacity, ReadsCapacityAndTopology) {
   const CsiStorageCapacity capacity = good(decode_csi_storage_capacity, R"({"metadata":{"name":"c","namespace":"k"},
     "storageClassName":"fast","capacity":"10Gi","maximumVolumeSize":"1Gi","nodeTopology":{"matchLabels":{"zone":"a"}}})");
   EXPECT_EQ(capacity.metadata.key(), "k/c");
@@ -153,7 +154,7 @@ TEST(DecodeStorageClass, ReadsAllowedTopologies) {
             (std::vector<Requirement>{{"zone", Op::in, {"a", "b"}}, {"rack", Op::in, {"1"}}}));
   EXPECT_EQ(error_of(decode_storage_class, R"({"metadata":{"name":"s"},"provisioner":"p","allowedTopologies":
     [{"matchLabelExpressions":[{"key":"zone"}]}]})"),
-            "allowedTopologies[0].matchLabelExpressions[0].values: wanted at least one value");
+            "allowedTopologies[0].matchLabelExpressions[0].values: expected at least one value");
 }
 
 TEST(DecodeVolume, ReadsItsCsiSource) {
@@ -165,17 +166,17 @@ TEST(DecodeVolume, ReadsItsCsiSource) {
   EXPECT_TRUE(volume.disk.read_only);
   EXPECT_EQ(error_of(decode_persistent_volume, R"({"metadata":{"name":"v"},"spec":{"capacity":{"storage":"1Gi"},
     "accessModes":["ReadWriteOnce"],"csi":{"driver":"d"}}})"),
-            "spec.csi.volumeHandle: missing; wanted a string");
+            "spec.csi.volumeHandle: missing; expected a string");
 }
 
-TEST(DecodeVolume, ReadsDisksOfOldKinds) {
+TEST(DecodeVolume, ReadsInTreeDisks) {
   const PersistentVolume volume = good(decode_persistent_volume, R"({"metadata":{"name":"v"},"spec":{
     "capacity":{"storage":"1Gi"},"accessModes":["ReadWriteOnce"],"awsElasticBlockStore":{"volumeID":"vol-1"}}})");
   EXPECT_EQ(volume.disk.type, DiskSource::Type::aws_elastic_block_store);
   EXPECT_EQ(volume.disk.id, "vol-1");
 }
 
-TEST(DecodeRules, WhenOffTakeWhatCanBeReadAtAll) {
+TEST(DecodeRules, WhenOffAcceptAnythingDecodable) {
   const PersistentVolume volume = good(decode_persistent_volume, R"({"metadata":{"name":"v"}})", Rules::off);
   EXPECT_TRUE(volume.access_modes.empty());
   good(decode_persistent_volume_claim, R"({"metadata":{"name":"c"},"spec":{"volumeName":"v"}})", Rules::off);
@@ -191,7 +192,7 @@ TEST(DecodeRules, WhenOffTakeWhatCanBeReadAtAll) {
 
 TEST(DecodeRules, WhenOffStillRefuseWrongTypesAndNames) {
   EXPECT_EQ(error_of(decode_pod, R"({"metadata":{"name":"P!"},"spec":{}})", Rules::off).substr(0, 13), "metadata.name");
-  EXPECT_EQ(error_of(decode_pod, R"({"spec":{}})", Rules::off), "metadata: missing; wanted an object with a name");
+  EXPECT_EQ(error_of(decode_pod, R"({"spec":{}})", Rules::off), "metadata: missing; expected an object with a name");
   EXPECT_EQ(error_of(decode_pod, R"({"metadata":{},"spec":{}})", Rules::off).substr(0, 13), "metadata.name");
   EXPECT_EQ(error_of(decode_pod, R"({"metadata":{"name":"p"},"spec":{"priority":"1"}})", Rules::off).substr(0, 13),
             "spec.priority");

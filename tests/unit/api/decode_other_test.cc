@@ -63,26 +63,26 @@ TEST(DecodeNode, FallsBackToCapacity) {
 
 TEST(DecodeNode, WarnsWhenNoPodCouldFit) {
   good(decode_node, R"({"metadata":{"name":"n"},"status":{"allocatable":{"cpu":"8"}}})",
-       {"status.allocatable: the resource \"pods\" is missing: no pod fits; add how many the node may run"});
+       {"status.allocatable: resource \"pods\" is missing, so no pod fits; add the number of pods the node can run"});
 }
 
-TEST(DecodeNode, NamesTheFieldOfEveryFault) {
+TEST(DecodeNode, NamesTheFieldOfEveryError) {
   const auto bad_spec = [](const std::string& spec, std::string_view error) {
     bad(decode_node, R"({"metadata":{"name":"n"},"spec":{)" + spec + "}}", error);
   };
-  bad_spec(R"("unschedulable":"yes")", "spec.unschedulable: wanted true or false, found \"yes\"");
+  bad_spec(R"("unschedulable":"yes")", "spec.unschedulable: expected true or false, got \"yes\"");
   bad_spec(R"("taints":[{"key":"a"}])", "spec.taints[0].effect: missing");
   bad_spec(R"("taints":[{"effect":"NoSchedule"}])", "spec.taints[0].key: missing");
-  bad_spec(R"("taints":[{"key":"a","effect":"X"}])", "spec.taints[0].effect: wanted one of NoSchedule");
+  bad_spec(R"("taints":[{"key":"a","effect":"X"}])", "spec.taints[0].effect: expected one of NoSchedule");
   bad_spec(R"("taints":[{"key":"a","effect":"NoSchedule"},{"key":"a","value":"b","effect":"NoSchedule"}])",
            "spec.taints[1].key: another taint has this key and effect");
   bad(decode_node, R"({"metadata":{"name":"n","namespace":"x"}})", "metadata.namespace: this kind has no namespace");
   bad(decode_node, R"({"metadata":{"name":"n"},"status":{"allocatable":{"cpu":"lots"}}})",
-      "status.allocatable.cpu: wanted a quantity");
+      "status.allocatable.cpu: expected a quantity");
   bad(decode_node, R"({"metadata":{"name":"n"},"status":{"allocatable":{"a b":"1"}}})",
-      "status.allocatable[\"a b\"]: wanted a resource name");
+      "status.allocatable[\"a b\"]: expected a resource name");
   bad(decode_node, R"({"metadata":{"name":"n"},"status":{"images":[{"sizeBytes":-1}]}})",
-      "status.images[0].sizeBytes: wanted an integer from 0");
+      "status.images[0].sizeBytes: expected an integer from 0");
 }
 
 TEST(DecodePersistentVolume, ReadsALocalVolume) {
@@ -105,7 +105,7 @@ TEST(DecodePersistentVolume, ReadsALocalVolume) {
   EXPECT_EQ(volume.phase, "Bound");
 }
 
-TEST(DecodePersistentVolume, NamesTheFieldOfEveryFault) {
+TEST(DecodePersistentVolume, NamesTheFieldOfEveryError) {
   const auto bad_spec = [](const std::string& spec, std::string_view error) {
     bad(decode_persistent_volume, R"({"metadata":{"name":"v"},"spec":{)" + spec + "}}", error);
   };
@@ -113,13 +113,13 @@ TEST(DecodePersistentVolume, NamesTheFieldOfEveryFault) {
   bad(decode_persistent_volume, R"({"metadata":{"name":"v"}})", "spec: missing");
   bad_spec(R"("accessModes":["ReadWriteOnce"])", "spec.capacity: missing");
   bad_spec(R"("accessModes":["ReadWriteOnce"],"capacity":{})", "spec.capacity.storage: missing");
-  bad_spec(rest + R"("capacity":{"storage":"0"})", "spec.capacity.storage: wanted more than 0");
-  bad_spec(R"("capacity":{"storage":"1Gi"})", "spec.accessModes: wanted at least one of");
-  bad_spec(R"("capacity":{"storage":"1Gi"},"accessModes":["RWO"])", "spec.accessModes[0]: wanted one of");
+  bad_spec(rest + R"("capacity":{"storage":"0"})", "spec.capacity.storage: must be greater than 0");
+  bad_spec(R"("capacity":{"storage":"1Gi"})", "spec.accessModes: expected at least one of");
+  bad_spec(R"("capacity":{"storage":"1Gi"},"accessModes":["RWO"])", "spec.accessModes[0]: expected one of");
   bad_spec(rest + R"("capacity":{"storage":"1Gi"},"local":{"path":"/a"})", "spec.nodeAffinity: missing");
   bad_spec(rest + R"("capacity":{"storage":"1Gi"},"local":{"path":"a/../b"},"nodeAffinity":{"required":)"
                   R"({"nodeSelectorTerms":[{}]}})",
-           "spec.local.path: wanted an absolute path");
+           "spec.local.path: expected an absolute path");
   bad_spec(rest + R"("capacity":{"storage":"1Gi"},"nodeAffinity":{})", "spec.nodeAffinity.required: missing");
   bad_spec(rest + R"("capacity":{"storage":"1Gi"},"claimRef":{})", "spec.claimRef.name: missing");
 }
@@ -139,7 +139,7 @@ TEST(DecodePersistentVolumeClaim, ReadsAClaim) {
   EXPECT_FALSE(matches(*claim.selector, {{"a", "b"}, {"c", ""}}));
 }
 
-TEST(DecodePersistentVolumeClaim, KnowsAnAbsentClassFromAnEmptyOne) {
+TEST(DecodePersistentVolumeClaim, DistinguishesAnAbsentClassFromAnEmptyOne) {
   const std::string spec = R"("accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":1}}})";
   EXPECT_EQ(
       good(decode_persistent_volume_claim, R"({"metadata":{"name":"c"},"spec":{)" + spec + "}").storage_class_name,
@@ -152,7 +152,7 @@ TEST(DecodePersistentVolumeClaim, KnowsAnAbsentClassFromAnEmptyOne) {
       "old");
 }
 
-TEST(DecodePersistentVolumeClaim, NamesTheFieldOfEveryFault) {
+TEST(DecodePersistentVolumeClaim, NamesTheFieldOfEveryError) {
   const auto bad_spec = [](const std::string& spec, std::string_view error) {
     bad(decode_persistent_volume_claim,
         R"({"metadata":{"name":"c"},"spec":{"accessModes":["ReadWriteOnce"],)" + spec + "}}", error);
@@ -160,10 +160,10 @@ TEST(DecodePersistentVolumeClaim, NamesTheFieldOfEveryFault) {
   bad_spec(R"("volumeMode":"Filesystem")", "spec.resources: missing");
   bad_spec(R"("resources":{})", "spec.resources.requests: missing");
   bad_spec(R"("resources":{"requests":{}})", "spec.resources.requests.storage: missing");
-  bad_spec(R"("resources":{"requests":{"storage":"-1"}})", "spec.resources.requests.storage: wanted more than 0");
-  bad_spec(R"("resources":{"requests":{"storage":"1"}},"volumeMode":"File")", "spec.volumeMode: wanted one of");
+  bad_spec(R"("resources":{"requests":{"storage":"-1"}})", "spec.resources.requests.storage: must be greater than 0");
+  bad_spec(R"("resources":{"requests":{"storage":"1"}},"volumeMode":"File")", "spec.volumeMode: expected one of");
   bad_spec(R"("resources":{"requests":{"storage":"1"}},"selector":{"matchExpressions":[{"key":"a","operator":"Gt"}]})",
-           "spec.selector.matchExpressions[0].operator: wanted one of In, NotIn, Exists, DoesNotExist, found");
+           "spec.selector.matchExpressions[0].operator: expected one of In, NotIn, Exists, DoesNotExist, found");
 }
 
 TEST(DecodeStorageClass, ReadsItsBindingMode) {
@@ -176,9 +176,9 @@ TEST(DecodeStorageClass, ReadsItsBindingMode) {
   EXPECT_FALSE(good(decode_storage_class, R"({"metadata":{"name":"x"},"provisioner":"a/b"})").wait_for_first_consumer);
   bad(decode_storage_class, R"({"metadata":{"name":"x"}})", "provisioner: missing");
   bad(decode_storage_class, R"({"metadata":{"name":"x"},"provisioner":"a","volumeBindingMode":"Later"})",
-      "volumeBindingMode: wanted one of Immediate, WaitForFirstConsumer, found \"Later\"");
+      "volumeBindingMode: expected one of Immediate, WaitForFirstConsumer, got \"Later\"");
   bad(decode_storage_class, R"({"apiVersion":"v1","metadata":{"name":"x"},"provisioner":"a"})",
-      "apiVersion: wanted storage.k8s.io/v1, found \"v1\"");
+      "apiVersion: expected storage.k8s.io/v1, got \"v1\"");
 }
 
 TEST(DecodePriorityClass, ReadsItsValue) {
@@ -189,8 +189,8 @@ TEST(DecodePriorityClass, ReadsItsValue) {
   EXPECT_EQ(high.preemption_policy, "Never");
   EXPECT_EQ(good(decode_priority_class, R"({"metadata":{"name":"system-x"},"value":2000000000})").value, 2000000000);
   bad(decode_priority_class, R"({"metadata":{"name":"x"}})", "value: missing");
-  bad(decode_priority_class, R"({"metadata":{"name":"x"},"value":2147483648})", "value: wanted an integer");
-  bad(decode_priority_class, R"({"metadata":{"name":"x"},"value":1000000001})", "value: wanted at most 1000000000");
+  bad(decode_priority_class, R"({"metadata":{"name":"x"},"value":2147483648})", "value: expected an integer");
+  bad(decode_priority_class, R"({"metadata":{"name":"x"},"value":1000000001})", "value: must be at most 1000000000");
 }
 
 TEST(DecodeNamespace, ReadsItsLabels) {
@@ -198,7 +198,7 @@ TEST(DecodeNamespace, ReadsItsLabels) {
       good(decode_namespace, R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"shop","labels":{"a":"b"}}})");
   EXPECT_EQ(space.metadata.key(), "shop");
   EXPECT_EQ(space.metadata.labels.at("a"), "b");
-  bad(decode_namespace, R"({"metadata":{"name":"s","uid":5}})", "metadata.uid: wanted a string, found 5");
+  bad(decode_namespace, R"({"metadata":{"name":"s","uid":5}})", "metadata.uid: expected a string, got 5");
 }
 
 }  // namespace

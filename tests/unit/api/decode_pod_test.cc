@@ -14,7 +14,7 @@ Json parse(std::string_view text) {
   return json ? *json : Json();
 }
 
-// A minimal pod whose spec has `more` members besides its container.
+// A minimal pod whose spec has the members `more` besides its container.
 Json pod_with(const std::string& more) {
   return parse(R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c"}])" + (more.empty() ? "" : "," + more) +
                "}}");
@@ -74,7 +74,7 @@ TEST(DecodePod, ReadsEveryFieldOfAFullManifestWithoutAWarning) {
   EXPECT_EQ(pod.manifest(), json);
 }
 
-TEST(DecodePod, LeavesLimitsWithoutRequestsAsTheyStand) {
+TEST(DecodePod, LeavesLimitsWithoutRequestsUnchanged) {
   const Result<Pod> pod = decode_pod(parse(kPodManifest), nullptr);
   ASSERT_TRUE(pod);
   const Container& main = pod->containers.at(0);
@@ -84,7 +84,7 @@ TEST(DecodePod, LeavesLimitsWithoutRequestsAsTheyStand) {
   EXPECT_FALSE(main.requests.contains("ephemeral-storage"));
 }
 
-TEST(DecodePod, ReadsPortsOfTheNodeApartFromTheContainersOwn) {
+TEST(DecodePod, SeparatesHostPortsFromContainerPorts) {
   const Result<Pod> pod = decode_pod(parse(kPodManifest), nullptr);
   ASSERT_TRUE(pod);
   EXPECT_EQ(pod->containers.at(0).host_ports, (std::vector<HostPort>{{"10.0.0.1", "TCP", 8080}}));
@@ -92,25 +92,25 @@ TEST(DecodePod, ReadsPortsOfTheNodeApartFromTheContainersOwn) {
   EXPECT_FALSE(pod->host_network);
 }
 
-TEST(DecodePod, ReadsRequestsOfThePodAsAWhole) {
+TEST(DecodePod, ReadsPodLevelRequests) {
   const Result<Pod> pod = decode_pod(parse(kPodManifest), nullptr);
   ASSERT_TRUE(pod);
   EXPECT_EQ(pod->requests, (ResourceList{{"cpu", Quantity(1)}}));
   EXPECT_EQ(pod->limits, (ResourceList{{"cpu", Quantity(2)}}));
   EXPECT_EQ(
       errors_of(pod_with(R"("resources":{"requests":{"ephemeral-storage":"1"}})")),
-      Texts{"spec.resources.requests.ephemeral-storage: wanted cpu, memory or hugepages-<size>; give others to the "
+      Texts{"spec.resources.requests.ephemeral-storage: expected cpu, memory or hugepages-<size>; set others on the "
             "containers"});
 }
 
-TEST(DecodePod, ReadsWhenItStarted) {
+TEST(DecodePod, ReadsItsStartTime) {
   const Result<Pod> pod = decode_pod(parse(kPodManifest), nullptr);
   ASSERT_TRUE(pod);
   EXPECT_EQ(pod->start_time, 1'746'057'806'000);
   EXPECT_EQ(decode_pod(pod_with(""), nullptr)->start_time, std::nullopt);
   const Json bad =
       parse(R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c"}]},"status":{"startTime":"now"}})");
-  EXPECT_EQ(errors_of(bad), Texts{"status.startTime: wanted a time such as 2025-05-01T00:03:26Z, found \"now\""});
+  EXPECT_EQ(errors_of(bad), Texts{"status.startTime: expected a time such as 2025-05-01T00:03:26Z, got \"now\""});
 }
 
 TEST(DecodePod, ReadsDisksAndEphemeralVolumes) {
@@ -135,7 +135,7 @@ TEST(DecodePod, ReadsDisksAndEphemeralVolumes) {
   EXPECT_EQ(volumes[4].disk.id, "csi.one");
 }
 
-TEST(DecodePod, FillsInWhatIsLeftOut) {
+TEST(DecodePod, SetsDefaultsOfAbsentFields) {
   const Result<Pod> pod = decode_pod(pod_with(""), nullptr);
   ASSERT_TRUE(pod);
   EXPECT_EQ(pod->metadata.key(), "default/p");
@@ -146,41 +146,41 @@ TEST(DecodePod, FillsInWhatIsLeftOut) {
   EXPECT_FALSE(pod->affinity->required_node_affinity);
 }
 
-TEST(DecodePod, NamesTheFieldOfEveryFault) {
+TEST(DecodePod, NamesTheFieldOfEveryError) {
   struct Case {
     const char* spec;
     const char* error;  // how the one reason starts
   };
   const Case cases[] = {
-      {R"("priority":3000000000)", "spec.priority: wanted an integer from -2147483648 to 2147483647, found 3000000000"},
-      {R"("priority":"high")", "spec.priority: wanted an integer"},
-      {R"("priority":1.5)", "spec.priority: wanted an integer from -2147483648 to 2147483647, found 1.5"},
-      {R"("restartPolicy":"Sometimes")", "spec.restartPolicy: wanted one of Always, OnFailure, Never, found"},
-      {R"("preemptionPolicy":"never")", "spec.preemptionPolicy: wanted one of PreemptLowerPriority, Never"},
-      {R"("terminationGracePeriodSeconds":-1)", "spec.terminationGracePeriodSeconds: wanted an integer from 0"},
-      {R"("nodeName":"N 1")", "spec.nodeName: wanted a name of lower-case"},
-      {R"("nodeSelector":{"disk":5})", "spec.nodeSelector.disk: wanted a string, found 5; put it in quotes"},
-      {R"("nodeSelector":{"a b":"c"})", "spec.nodeSelector[\"a b\"]: wanted a label key"},
-      {R"("nodeSelector":["disk"])", "spec.nodeSelector: wanted an object, found a list"},
-      {R"("overhead":{"cpu":"-1"})", "spec.overhead.cpu: wanted a quantity that is not negative, found \"-1\""},
+      {R"("priority":3000000000)", "spec.priority: expected an integer from -2147483648 to 2147483647, got 3000000000"},
+      {R"("priority":"high")", "spec.priority: expected an integer"},
+      {R"("priority":1.5)", "spec.priority: expected an integer from -2147483648 to 2147483647, got 1.5"},
+      {R"("restartPolicy":"Sometimes")", "spec.restartPolicy: expected one of Always, OnFailure, Never, found"},
+      {R"("preemptionPolicy":"never")", "spec.preemptionPolicy: expected one of PreemptLowerPriority, Never"},
+      {R"("terminationGracePeriodSeconds":-1)", "spec.terminationGracePeriodSeconds: expected an integer from 0"},
+      {R"("nodeName":"N 1")", "spec.nodeName: expected a name of lower-case"},
+      {R"("nodeSelector":{"disk":5})", "spec.nodeSelector.disk: expected a string, got 5; put it in quotes"},
+      {R"("nodeSelector":{"a b":"c"})", "spec.nodeSelector[\"a b\"]: expected a label key"},
+      {R"("nodeSelector":["disk"])", "spec.nodeSelector: expected an object, got a list"},
+      {R"("overhead":{"cpu":"-1"})", "spec.overhead.cpu: expected a quantity that is not negative, got \"-1\""},
       {R"("volumes":[{"name":"v","persistentVolumeClaim":{}}])",
        "spec.volumes[0].persistentVolumeClaim.claimName: missing"},
       {R"("volumes":[{"emptyDir":{}}])", "spec.volumes[0].name: missing"},
       {R"("volumes":[{"name":"v"},{"name":"v"}])", "spec.volumes[1].name: another volume"},
-      {R"("volumes":[{"name":"v","emptyDir":{},"secret":{}}])", "spec.volumes[0]: wanted one source"},
-      {R"("volumes":[5])", "spec.volumes[0]: wanted an object, found 5"},
-      {R"("volumes":[null])", "spec.volumes[0]: wanted an object, found null"},
+      {R"("volumes":[{"name":"v","emptyDir":{},"secret":{}}])", "spec.volumes[0]: expected one volume source, got 2"},
+      {R"("volumes":[5])", "spec.volumes[0]: expected an object, got 5"},
+      {R"("volumes":[null])", "spec.volumes[0]: expected an object, got null"},
       {R"("schedulingGates":[{"name":"a"},{"name":"a"}])", "spec.schedulingGates[1].name: another gate"},
       {R"("schedulingGates":[{}])", "spec.schedulingGates[0].name: missing"},
-      {R"("tolerations":[{"key":"a","operator":"Lt"}])", "spec.tolerations[0].operator: wanted one of Equal, Exists"},
-      {R"("tolerations":[{"value":"x"}])", "spec.tolerations[0].key: missing; only operator Exists"},
+      {R"("tolerations":[{"key":"a","operator":"Lt"}])", "spec.tolerations[0].operator: expected one of Equal, Exists"},
+      {R"("tolerations":[{"value":"x"}])", "spec.tolerations[0].key: missing; required unless operator is Exists"},
       {R"("tolerations":[{"key":"a","operator":"Exists","value":"x"}])",
        "spec.tolerations[0].value: operator Exists takes"},
-      {R"("tolerations":[{"key":"a","effect":"NoRun"}])", "spec.tolerations[0].effect: wanted one of NoSchedule"},
+      {R"("tolerations":[{"key":"a","effect":"NoRun"}])", "spec.tolerations[0].effect: expected one of NoSchedule"},
       {R"("tolerations":[{"key":"a","effect":"NoSchedule","tolerationSeconds":1}])",
-       "spec.tolerations[0].tolerationSeconds: only with effect NoExecute"},
+       "spec.tolerations[0].tolerationSeconds: only allowed with effect NoExecute"},
       {R"("affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{}}})",
-       "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms: wanted at least "
+       "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms: expected at least "
        "one"},
       {R"("initContainers":[{"name":"c"}])", "spec.containers[0].name: another container of the pod is called c"},
   };
@@ -191,7 +191,7 @@ TEST(DecodePod, NamesTheFieldOfEveryFault) {
   }
 }
 
-TEST(DecodePod, NamesTheFaultsOfASelector) {
+TEST(DecodePod, NamesTheErrorsOfASelector) {
   const auto errors = [](const std::string& requirement) {
     return errors_of(pod_with(R"("affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":)"
                               R"({"nodeSelectorTerms":[{)" +
@@ -205,26 +205,27 @@ TEST(DecodePod, NamesTheFaultsOfASelector) {
   };
   const Case cases[] = {
       {R"("matchExpressions":[{"key":"a","operator":"in","values":["x"]}])",
-       "matchExpressions[0].operator: wanted one of In, NotIn, Exists, DoesNotExist, Gt, Lt, found \"in\"; did you "
+       "matchExpressions[0].operator: expected one of In, NotIn, Exists, DoesNotExist, Gt, Lt, got \"in\"; did you "
        "mean In?"},
       {R"("matchExpressions":[{"key":"a","values":["x"]}])", "matchExpressions[0].operator: missing"},
       {R"("matchExpressions":[{"operator":"Exists"}])", "matchExpressions[0].key: missing"},
-      {R"("matchExpressions":[{"key":"a","operator":"In"}])", "matchExpressions[0].values: wanted at least one"},
-      {R"("matchExpressions":[{"key":"a","operator":"In","values":"x"}])", "matchExpressions[0].values: wanted a list"},
+      {R"("matchExpressions":[{"key":"a","operator":"In"}])", "matchExpressions[0].values: expected at least one"},
+      {R"("matchExpressions":[{"key":"a","operator":"In","values":"x"}])",
+       "matchExpressions[0].values: expected a list"},
       {R"("matchExpressions":[{"key":"a","operator":"In","values":["x",5]}])",
-       "matchExpressions[0].values[1]: wanted a string"},
+       "matchExpressions[0].values[1]: expected a string"},
       {R"("matchExpressions":[{"key":"a","operator":"In","values":["x y"]}])",
-       "matchExpressions[0].values[0]: wanted a label value"},
+       "matchExpressions[0].values[0]: expected a label value"},
       {R"("matchExpressions":[{"key":"a","operator":"Exists","values":["x"]}])",
-       "matchExpressions[0].values: wanted none"},
+       "matchExpressions[0].values: must be empty with Exists"},
       {R"("matchExpressions":[{"key":"a","operator":"Gt","values":["x"]}])",
-       "matchExpressions[0].values: wanted exactly one integer"},
+       "matchExpressions[0].values: expected exactly one integer"},
       {R"("matchFields":[{"key":"metadata.uid","operator":"In","values":["x"]}])",
-       "matchFields[0].key: wanted metadata.name"},
+       "matchFields[0].key: expected metadata.name"},
       {R"("matchFields":[{"key":"metadata.name","operator":"Gt","values":["1"]}])",
-       "matchFields[0].operator: wanted one of In, NotIn"},
+       "matchFields[0].operator: expected one of In, NotIn"},
       {R"("matchFields":[{"key":"metadata.name","operator":"In","values":["a","b"]}])",
-       "matchFields[0].values: wanted exactly one"},
+       "matchFields[0].values: expected exactly one"},
   };
   for (const Case& c : cases) {
     const Texts found = errors(c.term);
@@ -233,34 +234,34 @@ TEST(DecodePod, NamesTheFaultsOfASelector) {
   }
 }
 
-TEST(DecodePod, NamesTheFaultsOfAContainer) {
+TEST(DecodePod, NamesTheErrorsOfAContainer) {
   struct Case {
     const char* container;
     const char* error;
   };
   const Case cases[] = {
       {R"({})", "spec.containers[0].name: missing"},
-      {R"({"name":""})", "spec.containers[0].name: wanted a name"},
-      {R"({"name":"A"})", "spec.containers[0].name: wanted a name"},
-      {R"({"name":7})", "spec.containers[0].name: wanted a string, found 7; put it in quotes"},
-      {R"({"name":"c","image":[]})", "spec.containers[0].image: wanted a string, found a list"},
-      {R"({"name":"c","command":7})", "spec.containers[0].command: wanted a list"},
-      {R"({"name":"c","args":[7]})", "spec.containers[0].args[0]: wanted a string, found 7"},
+      {R"({"name":""})", "spec.containers[0].name: expected a name"},
+      {R"({"name":"A"})", "spec.containers[0].name: expected a name"},
+      {R"({"name":7})", "spec.containers[0].name: expected a string, got 7; put it in quotes"},
+      {R"({"name":"c","image":[]})", "spec.containers[0].image: expected a string, got a list"},
+      {R"({"name":"c","command":7})", "spec.containers[0].command: expected a list"},
+      {R"({"name":"c","args":[7]})", "spec.containers[0].args[0]: expected a string, got 7"},
       {R"({"name":"c","resources":{"requests":{"memory":"64MB"}}})",
-       "spec.containers[0].resources.requests.memory: wanted a quantity such as 250m, 2 or 64Mi, found \"64MB\""},
+       "spec.containers[0].resources.requests.memory: expected a quantity such as 250m, 2 or 64Mi, got \"64MB\""},
       {R"({"name":"c","resources":{"requests":{"memory":null}}})",
-       "spec.containers[0].resources.requests.memory: wanted a quantity"},
+       "spec.containers[0].resources.requests.memory: expected a quantity"},
       {R"({"name":"c","resources":{"requests":{"memry":"1"}}})",
-       "spec.containers[0].resources.requests.memry: wanted cpu, memory"},
+       "spec.containers[0].resources.requests.memry: expected cpu, memory"},
       {R"({"name":"c","resources":{"requests":{"e.com/gpu":"0.5"}}})",
-       "spec.containers[0].resources.requests[\"e.com/gpu\"]: wanted a whole number, found 500m"},
+       "spec.containers[0].resources.requests[\"e.com/gpu\"]: expected a whole number, got 500m"},
       {R"({"name":"c","resources":{"requests":{"cpu":"2"},"limits":{"cpu":1}}})",
        "spec.containers[0].resources.requests.cpu: 2 is more than the limit of 1"},
-      {R"({"name":"c","restartPolicy":"always"})", "spec.containers[0].restartPolicy: wanted one of"},
+      {R"({"name":"c","restartPolicy":"always"})", "spec.containers[0].restartPolicy: expected one of"},
       {R"({"name":"c","ports":[{"hostPort":70000}]})",
-       "spec.containers[0].ports[0].hostPort: wanted an integer from 0 to 65535"},
+       "spec.containers[0].ports[0].hostPort: expected an integer from 0 to 65535"},
       {R"({"name":"c","ports":[{"hostPort":80,"protocol":"HTTP"}]})",
-       "spec.containers[0].ports[0].protocol: wanted one of TCP, UDP, SCTP, found \"HTTP\""},
+       "spec.containers[0].ports[0].protocol: expected one of TCP, UDP, SCTP, got \"HTTP\""},
       {R"({"name":"c","ports":[{"hostPort":80},{"hostPort":80}]})",
        "spec.containers[0].ports[1].hostPort: another port of the container has this hostPort"},
   };
@@ -272,35 +273,35 @@ TEST(DecodePod, NamesTheFaultsOfAContainer) {
   }
 }
 
-TEST(DecodePod, NamesTheFaultsOfTheHead) {
+TEST(DecodePod, NamesTheErrorsOfTheHead) {
   struct Case {
     const char* json;
     const char* error;
   };
   const Case cases[] = {
-      {R"([])", "wanted an object, found a list"},
+      {R"([])", "expected an object, got a list"},
       {R"({"spec":{"containers":[{"name":"c"}]}})", "metadata: missing"},
       {R"({"metadata":{},"spec":{"containers":[{"name":"c"}]}})", "metadata.name: missing"},
       {R"({"metadata":{"name":"p"}})", "spec: missing"},
-      {R"({"metadata":{"name":"p"},"spec":{}})", "spec.containers: wanted at least one container"},
-      {R"({"metadata":{"name":"p"},"spec":{"containers":[]}})", "spec.containers: wanted at least one container"},
-      {R"({"metadata":{"name":"p"},"spec":{"containers":{}}})", "spec.containers: wanted a list"},
+      {R"({"metadata":{"name":"p"},"spec":{}})", "spec.containers: expected at least one container"},
+      {R"({"metadata":{"name":"p"},"spec":{"containers":[]}})", "spec.containers: expected at least one container"},
+      {R"({"metadata":{"name":"p"},"spec":{"containers":{}}})", "spec.containers: expected a list"},
       {R"({"kind":"Deployment","metadata":{"name":"p"},"spec":{"containers":[{"name":"c"}]}})",
-       "kind: wanted Pod, found \"Deployment\""},
+       "kind: expected Pod, got \"Deployment\""},
       {R"({"apiVersion":"v2","metadata":{"name":"p"},"spec":{"containers":[{"name":"c"}]}})",
-       "apiVersion: wanted v1, found \"v2\""},
-      {R"({"metadata":{"name":"a/b"},"spec":{"containers":[{"name":"c"}]}})", "metadata.name: wanted a name"},
+       "apiVersion: expected v1, got \"v2\""},
+      {R"({"metadata":{"name":"a/b"},"spec":{"containers":[{"name":"c"}]}})", "metadata.name: expected a name"},
       {R"({"metadata":{"name":"p","namespace":"#"},"spec":{"containers":[{"name":"c"}]}})",
-       "metadata.namespace: wanted a name"},
-      {R"({"metadata":{"name":"p","uid":"../x"},"spec":{"containers":[{"name":"c"}]}})", "metadata.uid: wanted"},
+       "metadata.namespace: expected a name"},
+      {R"({"metadata":{"name":"p","uid":"../x"},"spec":{"containers":[{"name":"c"}]}})", "metadata.uid: expected"},
       {R"({"metadata":{"name":"p","labels":{"a":"x y"}},"spec":{"containers":[{"name":"c"}]}})",
-       "metadata.labels.a: wanted a label value"},
+       "metadata.labels.a: expected a label value"},
       {R"({"metadata":{"name":"p","labels":{"a":null}},"spec":{"containers":[{"name":"c"}]}})",
-       "metadata.labels.a: wanted a string, found null"},
+       "metadata.labels.a: expected a string, got null"},
       {R"({"metadata":{"name":"p","annotations":{"/":""}},"spec":{"containers":[{"name":"c"}]}})",
-       "metadata.annotations[\"/\"]: wanted a label key"},
+       "metadata.annotations[\"/\"]: expected a label key"},
       {R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c"}]},"status":{"nominatedNodeName":"A"}})",
-       "status.nominatedNodeName: wanted a name"},
+       "status.nominatedNodeName: expected a name"},
   };
   for (const Case& c : cases) {
     const Texts errors = errors_of(parse(c.json));
@@ -309,11 +310,11 @@ TEST(DecodePod, NamesTheFaultsOfTheHead) {
   }
 }
 
-TEST(DecodePod, ReportsAllFaultsAtOnce) {
+TEST(DecodePod, ReportsAllErrorsAtOnce) {
   EXPECT_EQ(errors_of(pod_with(R"("priority":"x","restartPolicy":1,"volumes":[{"name":"V"}])")).size(), 3u);
 }
 
-TEST(DecodePod, WarnsOfUnknownFields) {
+TEST(DecodePod, WarnsAboutUnknownFields) {
   EXPECT_EQ(warnings_of(pod_with(R"("restartpolicy":"Never")")),
             Texts{"spec.restartpolicy: unknown field; did you mean restartPolicy?"});
   EXPECT_EQ(
@@ -321,16 +322,17 @@ TEST(DecodePod, WarnsOfUnknownFields) {
       (Texts{"spec.containers[0].imagee: unknown field; did you mean image?", "extra: unknown field"}));
 }
 
-TEST(DecodePod, WarnsOfWhatItDoesNotHonour) {
+TEST(DecodePod, WarnsAboutUnsupportedFields) {
   const Texts warnings = warnings_of(
       pod_with(R"("resourceClaims":[{}],"volumes":[{"name":"e","ephemeral":{}},{"name":"s","csi":{"driver":"d"}},)"
                R"({"name":"n","nfs":{}}])"));
   ASSERT_EQ(warnings.size(), 4u);
-  EXPECT_EQ(warnings[0].substr(0, 40), "spec.resourceClaims: not honoured yet; s");
-  EXPECT_EQ(warnings[1],
-            "spec.volumes[0].ephemeral: nothing makes its claim; apply the claim <pod>-e, owned by the pod");
-  EXPECT_EQ(warnings[2], "spec.volumes[1]: counts where a node is chosen; the device does not mount it");
-  EXPECT_EQ(warnings[3].substr(0, 39), "spec.volumes[2].nfs: not honoured yet; ");
+  EXPECT_EQ(warnings[0], "spec.resourceClaims: not supported yet; ignored by scheduling");
+  EXPECT_EQ(
+      warnings[1],
+      "spec.volumes[0].ephemeral: the claim is not created automatically; apply the claim <pod>-e, owned by the pod");
+  EXPECT_EQ(warnings[2], "spec.volumes[1]: used to choose a node, but not mounted by the device");
+  EXPECT_EQ(warnings[3].substr(0, 40), "spec.volumes[2].nfs: not supported yet; ");
   EXPECT_EQ(warnings_of(pod_with(R"("topologySpreadConstraints":[],"affinity":{"podAffinity":{}})")), Texts{});
 }
 

@@ -23,7 +23,7 @@ std::map<std::string, std::string> show(const ResourceList& list) {
 using Texts = std::map<std::string, std::string>;
 using Op = Requirement::Operator;
 
-TEST(Defaults, TakeALimitAsTheRequestWhenThereIsNone) {
+TEST(Defaults, SetRequestsToLimits) {
   const Pod pod = with_defaults(
       R"("containers":[{"name":"c","resources":{"requests":{"cpu":"1"},"limits":{"cpu":"2","memory":"64"}}}],)"
       R"("initContainers":[{"name":"i","resources":{"limits":{"example.com/x":"3"}}}])");
@@ -31,7 +31,7 @@ TEST(Defaults, TakeALimitAsTheRequestWhenThereIsNone) {
   EXPECT_EQ(show(pod.init_containers[0].requests), (Texts{{"example.com/x", "3"}}));
 }
 
-TEST(Defaults, GiveAPodWithLimitsTheSumOfItsContainersOrElseTheLimit) {
+TEST(Defaults, SetPodLevelRequestsToTheContainersSumOrElseTheLimit) {
   const std::string containers =
       R"("containers":[{"name":"a","resources":{"requests":{"cpu":"1","example.com/x":"1"}}},)"
       R"({"name":"b","resources":{"limits":{"cpu":"500m"}}}],)";
@@ -43,7 +43,7 @@ TEST(Defaults, GiveAPodWithLimitsTheSumOfItsContainersOrElseTheLimit) {
             (Texts{{"memory", "9"}}));
 }
 
-TEST(Defaults, MakeEveryPortTheNodesWithHostNetwork) {
+TEST(Defaults, MakeContainerPortsHostPortsWithHostNetwork) {
   const std::string containers =
       R"("containers":[{"name":"c","ports":[{"containerPort":80},{"containerPort":53,"protocol":"UDP"},)"
       R"({"containerPort":8080,"hostPort":8080}]}])";
@@ -54,7 +54,7 @@ TEST(Defaults, MakeEveryPortTheNodesWithHostNetwork) {
             (std::vector<HostPort>{{"", "TCP", 8080}, {"", "TCP", 80}, {"", "UDP", 53}}));
 }
 
-TEST(Defaults, PutAnRbdVolumeIntoThePoolRbd) {
+TEST(Defaults, SetThePoolOfAnRbdVolume) {
   const Pod pod = with_defaults(R"("containers":[{"name":"c"}],"volumes":[{"name":"a","rbd":{"image":"i"}},)"
                                 R"({"name":"b","rbd":{"image":"i","pool":"p"}}])");
   EXPECT_EQ(pod.volumes[0].disk.pool, "rbd");
@@ -83,7 +83,7 @@ TEST(Defaults, LeaveATermWithoutASelectorAlone) {
   EXPECT_FALSE(pod.affinity->pod_affinity.required.at(0).label_selector);
 }
 
-TEST(Defaults, AreTheSameWhenSetTwice) {
+TEST(Defaults, AreIdempotent) {
   Pod pod = with_defaults(
       R"("hostNetwork":true,"containers":[{"name":"c","ports":[{"containerPort":80}],)"
       R"("resources":{"limits":{"cpu":"1"}}}],"resources":{"limits":{"cpu":"2"}},"affinity":{"podAffinity":)"
@@ -99,7 +99,7 @@ TEST(Defaults, AreTheSameWhenSetTwice) {
   EXPECT_EQ(pod.affinity->pod_affinity.required[0].label_selector->requirements.size(), 1u);
 }
 
-TEST(Defaults, LeaveTheManifestAsItWasWritten) {
+TEST(Defaults, LeaveTheManifestUnchanged) {
   const Pod pod = with_defaults(R"("containers":[{"name":"c","resources":{"limits":{"cpu":"2"}}}])");
   EXPECT_EQ(
       pod.manifest().text(),

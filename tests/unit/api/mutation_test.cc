@@ -1,4 +1,4 @@
-// Random damage to a valid manifest: whatever comes, decoding answers, and what it accepts survives a round trip.
+// Random mutations of a valid manifest: decoding never crashes, and what it accepts survives a round trip.
 #include <gtest/gtest.h>
 
 #include "core/api/defaults.h"
@@ -53,7 +53,7 @@ TEST(Mutation, OfBytesNeverBreaksReading) {
     EXPECT_EQ(*again, *json);
     decode_all(*json);
   }
-  EXPECT_GT(accepted, kRounds / 50);  // else the test tests nothing
+  EXPECT_GT(accepted, kRounds / 50);  // otherwise the test would be void
 }
 
 // All values of a tree, the root included.

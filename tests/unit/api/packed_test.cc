@@ -1,4 +1,4 @@
-// The stored decoded forms: whole, and careful with what is none.
+// The stored form of decoded pods and nodes: round trips, and damaged input.
 #include "core/api/packed.h"
 #include "core/api/shape.h"
 
@@ -49,7 +49,7 @@ std::string packed(const Pod& pod) {
   return out.take();
 }
 
-TEST(PackedPod, ComesBackWhole) {
+TEST(PackedPod, RoundTrips) {
   const Pod pod = rich();
   const std::string bytes = packed(pod);
   ASSERT_TRUE(is_pod_packed_alike(bytes));
@@ -74,7 +74,7 @@ TEST(PackedPod, ComesBackWhole) {
   EXPECT_EQ(back->start_time, -5);
 }
 
-TEST(PackedNode, ComesBackWholeAndDamageIsSeen) {
+TEST(PackedNode, RoundTripsAndDetectsDamage) {
   const Result<Node> node = decode_node(
       *Json::parse(
           R"({"kind":"Node","metadata":{"name":"n1","labels":{"zone":"a"}},"spec":{"unschedulable":true,"taints":[
@@ -103,7 +103,7 @@ TEST(PackedNode, ComesBackWholeAndDamageIsSeen) {
   EXPECT_FALSE(is_node_packed_alike("\x7f"));
 }
 
-TEST(PackedPod, DamageIsSeenAndAnotherFormIsNotTakenForIt) {
+TEST(PackedPod, DetectsDamageAndOtherVersions) {
   const std::string bytes = packed(rich());
   Pod pod;
   for (std::size_t size = 0; size < bytes.size(); ++size) EXPECT_FALSE(unpack_pod(bytes.substr(0, size), pod)) << size;
@@ -112,7 +112,7 @@ TEST(PackedPod, DamageIsSeenAndAnotherFormIsNotTakenForIt) {
     std::string damaged = bytes;
     damaged[at] = '\xff';
     Pod any;
-    static_cast<void>(unpack_pod(damaged, any));  // whatever it says, it ends
+    static_cast<void>(unpack_pod(damaged, any));  // must terminate; the result does not matter
   }
   std::string another = bytes;
   ++another[0];
@@ -120,12 +120,12 @@ TEST(PackedPod, DamageIsSeenAndAnotherFormIsNotTakenForIt) {
   EXPECT_TRUE(is_pod_packed_alike(bytes.substr(0, 1)));
 }
 
-TEST(Manifest, IsTextAgainWhenSomebodyHasLooked) {
+TEST(Manifest, KeepsTheTextOnly) {
   const std::string text = R"({"a":{"b":1}})";
   const Manifest manifest = Manifest::of_text(text);
   EXPECT_EQ(manifest.json(), *Json::parse(text));
   EXPECT_EQ(manifest.text(), text);
-  static_assert(sizeof(Manifest) == sizeof(void*), "it has no place for a tree");
+  static_assert(sizeof(Manifest) == sizeof(void*), "there must be no parsed tree in it");
   EXPECT_EQ(manifest, Manifest(*Json::parse(text)));
   EXPECT_NE(manifest, Manifest::of_text(std::string(R"({"a":{"b":2}})")));
   EXPECT_EQ(Manifest::of_text(std::string("no json")).json(), Json::object());
@@ -134,7 +134,7 @@ TEST(Manifest, IsTextAgainWhenSomebodyHasLooked) {
 }
 
 // The form of schema version 2, byte by byte.
-TEST(PodRecord, OfAnEarlierProgramHasItsManifestAsItIs) {
+TEST(PodRecord, OfAnEarlierVersionHasTheFullManifest) {
   ByteWriter out;
   out.byte(1);
   out.number(2);
@@ -151,7 +151,7 @@ TEST(PodRecord, OfAnEarlierProgramHasItsManifestAsItIs) {
   EXPECT_EQ(record->packed, "rest");
 }
 
-TEST(PodRecord, ComesBackWholeAndIsSeenToBeCutShort) {
+TEST(PodRecord, RoundTripsAndDetectsTruncation) {
   PodRecord record;
   record.finished = true;
   record.arrived = -3;

@@ -112,7 +112,7 @@ TEST(Quantity, RoundsNegativesAwayFromZero) {
   EXPECT_LT(parse("-0.5"), parse("-0.4"));
 }
 
-TEST(Quantity, ComparesByAmountAndNotByText) {
+TEST(Quantity, ComparesByAmountNotByText) {
   EXPECT_EQ(parse("1Gi"), parse("1024Mi"));
   EXPECT_EQ(parse("0.5"), parse("500m"));
   EXPECT_LT(parse("999m"), parse("1"));
@@ -135,35 +135,34 @@ TEST(Quantity, SaturatesWhenItAdds) {
   EXPECT_EQ(least + Quantity(-1), least);
 }
 
-TEST(Quantity, IsMadeOfThousandths) {
+TEST(Quantity, ConvertsFromThousandths) {
   EXPECT_EQ(Quantity::from_milli(1500), parse("1500m"));
   EXPECT_EQ(Quantity::from_milli(-250), parse("-250m"));
   EXPECT_EQ(Quantity::from_milli(2000), Quantity(2));
 }
 
-TEST(Quantity, RefusesWhatIsNone) {
+TEST(Quantity, RefusesInvalidTexts) {
   for (const char* text :
        {"",   " ",   "+",       "-",    ".",     "Mi",  "1 Gi", " 1",  "1 ",  "1KI", "1ki", "1K",  "1kB",   "1GB",
         "1e", "1e+", "1.5e1.5", "1..5", "1.2.3", "--1", "0x10", "1,5", "1mm", "1Zi", "inf", "nan", "1_000", "m"}) {
     EXPECT_FALSE(Quantity::parse(text)) << text;
   }
-  const auto why = [](std::string_view text) { return Quantity::parse(text).error().message(); };
-  EXPECT_EQ(why("abc"), "wanted a quantity such as 250m, 2 or 64Mi, found \"abc\": it has no digits");
-  EXPECT_EQ(why("64MB"),
-            "wanted a quantity such as 250m, 2 or 64Mi, found \"64MB\": there is no suffix \"MB\"; leave the B away");
-  EXPECT_EQ(
-      why("4K"),
-      "wanted a quantity such as 250m, 2 or 64Mi, found \"4K\": there is no suffix \"K\"; use k (1000) or Ki (1024)");
-  EXPECT_EQ(why(""), "wanted a quantity such as 250m, 2 or 64Mi, found \"\": it is empty");
+  const auto error_of = [](std::string_view text) { return Quantity::parse(text).error().message(); };
+  EXPECT_EQ(error_of("abc"), "expected a quantity such as 250m, 2 or 64Mi, got \"abc\": it has no digits");
+  EXPECT_EQ(error_of("64MB"),
+            "expected a quantity such as 250m, 2 or 64Mi, got \"64MB\": unknown suffix \"MB\"; drop the B");
+  EXPECT_EQ(error_of("4K"),
+            "expected a quantity such as 250m, 2 or 64Mi, got \"4K\": unknown suffix \"K\"; use k (1000) or Ki (1024)");
+  EXPECT_EQ(error_of(""), "expected a quantity such as 250m, 2 or 64Mi, got \"\": it is empty");
 }
 
-TEST(Quantity, ReadsALongTextInOnePass) {
+TEST(Quantity, ReadsALongText) {
   EXPECT_EQ(parse(std::string(60000, '0') + "5").value(), 5);
   EXPECT_EQ(parse(std::string(60000, '9') + "Ei").value(), kMax);
   EXPECT_EQ(parse("0." + std::string(60000, '0') + "1"), parse("1n"));
 }
 
-TEST(Quantity, ShowsAmountsForPeople) {
+TEST(Quantity, FormatsHumanReadableAmounts) {
   EXPECT_EQ(show_bytes(67108864), "64Mi");
   EXPECT_EQ(show_bytes(1572864), "1536Ki");
   EXPECT_EQ(show_bytes(0), "0");

@@ -18,11 +18,11 @@ TEST(Requirement, MatchesAsKubernetesDoes) {
     bool want;
   };
   const Case cases[] = {
-      {"in, value there", {"zone", Op::in, {"b", "a"}}, true},
+      {"in, value listed", {"zone", Op::in, {"b", "a"}}, true},
       {"in, other value", {"zone", Op::in, {"b"}}, false},
       {"in, key absent", {"none", Op::in, {""}}, false},
       {"in, empty value", {"empty", Op::in, {""}}, true},
-      {"not in, value there", {"zone", Op::not_in, {"a"}}, false},
+      {"not in, value listed", {"zone", Op::not_in, {"a"}}, false},
       {"not in, other value", {"zone", Op::not_in, {"b"}}, true},
       {"not in, key absent", {"none", Op::not_in, {"a"}}, true},
       {"exists", {"zone", Op::exists, {}}, true},
@@ -110,7 +110,7 @@ TEST(Kinds, AreFoundByEachOfTheirNames) {
   for (const KindName& name : kinds()) EXPECT_EQ(describe(name.kind).plural, name.plural);
 }
 
-TEST(Names, AreOneTopicLevel) {
+TEST(Names, AreValidTopicLevels) {
   for (const char* name : {"a", "0", "web-1", "node.example.com", "a--b"}) EXPECT_TRUE(is_valid_name(name)) << name;
   for (const char* name : {"", "-a", "a-", ".", "..", "a/b", "a+", "#", "A", "a_b", "a b", "\xC3\xA9"}) {
     EXPECT_FALSE(is_valid_name(name)) << name;

@@ -1,4 +1,4 @@
-// What pods of a workload have alike is held once, and is nobody's to change for the others.
+// Parts that are equal in the pods of a workload are stored once and copied on write.
 #include "core/shared.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ Pod decoded(const std::string& text) {
   return std::move(*pod);
 }
 
-TEST(Shared, PodsOfOneWorkloadHoldOnceWhatTheyHaveAlike) {
+TEST(Shared, PodsOfOneWorkloadShareEqualParts) {
   const Pod a = decoded(manifest_of("web-0", "u-1"));
   const Pod b = decoded(manifest_of("web-1", "u-2"));
   EXPECT_EQ(&a.containers.get(), &b.containers.get());
@@ -34,10 +34,10 @@ TEST(Shared, PodsOfOneWorkloadHoldOnceWhatTheyHaveAlike) {
   EXPECT_EQ(a.metadata.namespace_.get().data(), b.metadata.namespace_.get().data());
   EXPECT_EQ(a.shape.get().data(), b.shape.get().data());
   EXPECT_NE(a.metadata.labels, b.metadata.labels);
-  EXPECT_LE(sizeof(Pod), 256u) << "ten thousand of them have 24 MiB with everything else";
+  EXPECT_LE(sizeof(Pod), 256u) << "10,000 of them must fit 24 MiB with everything else";
 }
 
-TEST(Shared, AStoredPodSharesWithOneThatWasDecoded) {
+TEST(Shared, AnUnpackedPodSharesPartsWithADecodedOne) {
   const Pod a = decoded(manifest_of("web-0", "u-1"));
   ByteWriter out;
   pack_pod(out, decoded(manifest_of("web-1", "u-2")));
@@ -47,7 +47,7 @@ TEST(Shared, AStoredPodSharesWithOneThatWasDecoded) {
   EXPECT_EQ(a.scheduler_name.get().data(), b.scheduler_name.get().data());
 }
 
-TEST(Shared, NobodyChangesWhatAnotherPodHas) {
+TEST(Shared, ChangingOnePodDoesNotAffectAnother) {
   const Pod a = decoded(manifest_of("web-0", "u-1"));
   Pod b = decoded(manifest_of("web-0", "u-1"));
   Pod c = b;
@@ -68,23 +68,23 @@ TEST(Shared, NobodyChangesWhatAnotherPodHas) {
   EXPECT_EQ(b.containers->front().image, "i:2");
 }
 
-TEST(Shared, WhatNobodyHasAnyMoreIsMadeAnew) {
-  using Words = Shared<std::vector<std::string>>;
+TEST(Shared, AnUnusedPartIsReleasedAndMadeAgain) {
+  using Texts = Shared<std::vector<std::string>>;
   int made = 0;
-  const auto make = [&made](std::vector<std::string>& words) {
-    words = {"x"};
+  const auto make = [&made](std::vector<std::string>& texts) {
+    texts = {"x"};
     ++made;
     return true;
   };
   {
-    const std::optional<Words> first = Words::common("packed", make);
-    const std::optional<Words> second = Words::common("packed", make);
+    const std::optional<Texts> first = Texts::common("packed", make);
+    const std::optional<Texts> second = Texts::common("packed", make);
     EXPECT_EQ(&first->get(), &second->get());
     EXPECT_EQ(made, 1);
   }
-  EXPECT_TRUE(Words::common("packed", make));
+  EXPECT_TRUE(Texts::common("packed", make));
   EXPECT_EQ(made, 2);
-  EXPECT_FALSE(Words::common("damaged", [](auto&) { return false; }));
+  EXPECT_FALSE(Texts::common("damaged", [](auto&) { return false; }));
 }
 
 TEST(Shared, AnEmptyPartIsNone) {
@@ -101,7 +101,7 @@ TEST(Shared, AnEmptyPartIsNone) {
   EXPECT_TRUE(pod.affinity->required_node_affinity) << "no terms match nothing, none match everything";
 }
 
-TEST(Shape, GivesTheManifestBackWhateverThePodIsCalled) {
+TEST(Shape, RestoresTheManifestForAnyPodName) {
   for (const char* name : {"web-0", "a", "c", "app", "i", "apiversion"}) {
     for (const char* uid : {"u-1", "1", "7c9e6679-7425-40de-944b-e07fc1f90ae7"}) {
       const std::string text = manifest_of(name, uid);
@@ -110,15 +110,15 @@ TEST(Shape, GivesTheManifestBackWhateverThePodIsCalled) {
   }
 }
 
-TEST(Shape, FollowsTheNameAndTheUid) {
+TEST(Shape, FollowsChangesOfNameAndUid) {
   Pod pod = decoded(manifest_of("web-0", "u-1"));
   pod.metadata.name = "web-1";
   pod.metadata.uid = "u-2";
   EXPECT_EQ(pod.manifest().text(), manifest_of("web-1", "u-2"));
 }
 
-// They end alike, so that each is asked for where the other was asked for last.
-TEST(Text, InCommonIsItselfAmongOthersThatEndAsItDoes) {
+// All texts have the same last bytes, so that they compete for the same slot of the lookup cache.
+TEST(Text, InternsTextsWithTheSameEnding) {
   Random random(3);
   std::map<std::string, Text> held;
   for (int i = 0; i < rounds(20'000); ++i) {
@@ -130,11 +130,11 @@ TEST(Text, InCommonIsItselfAmongOthersThatEndAsItDoes) {
     const Text asked = Text::common(text);
     ASSERT_EQ(asked, text);
     const auto [mine, is_new] = held.try_emplace(text, asked);
-    EXPECT_EQ(mine->second.get().data(), asked.get().data()) << "one for all";
+    EXPECT_EQ(mine->second.get().data(), asked.get().data()) << "one copy for all";
   }
 }
 
-TEST(Shape, KeepsATextThatHasItsMarks) {
+TEST(Shape, KeepsATextThatContainsMarkers) {
   Pod pod = decoded(manifest_of("web-0", "u-1"));
   for (const char* text : {"\1web-0", "web-0\2", "\3", ""}) {
     pod.set_manifest(text);
@@ -142,7 +142,7 @@ TEST(Shape, KeepsATextThatHasItsMarks) {
   }
 }
 
-TEST(Shared, ATextOfAnySizeIsKeptWhole) {
+TEST(Shared, ATextOfAnySizeIsStoredCompletely) {
   for (std::size_t size : {0u, 1u, 36u, 2046u, 2047u, 2048u, 70'000u}) {
     const std::string text(size, 'x');
     Text kept = text;
@@ -152,7 +152,7 @@ TEST(Shared, ATextOfAnySizeIsKeptWhole) {
     const Text copy = kept;
     static_cast<std::string&>(kept.edit()) += "y";
     EXPECT_EQ(kept, text + "y");
-    EXPECT_EQ(copy, text) << "a copy stays as it was";
+    EXPECT_EQ(copy, text) << "a copy is unaffected";
     EXPECT_EQ(Text::common(text).get().data(), Text::common(text).get().data());
   }
 }

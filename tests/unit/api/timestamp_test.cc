@@ -21,7 +21,7 @@ TEST(Timestamp, ReadsOffsetsAndFractions) {
   EXPECT_EQ(parse_timestamp("1970-01-01T00:00:00.123999Z"), 123);
 }
 
-TEST(Timestamp, RefusesWhatIsNoTime) {
+TEST(Timestamp, RefusesInvalidTimes) {
   for (std::string_view text :
        {"", "2025", "2025-05-01", "2025-05-01 00:00:00Z", "2025-05-01T00:00:00", "2025-13-01T00:00:00Z",
         "2025-02-29T00:00:00Z", "1900-02-29T00:00:00Z", "2025-00-10T00:00:00Z", "2025-05-00T00:00:00Z",

@@ -13,7 +13,7 @@
 namespace berth {
 namespace {
 
-// Keys at places, as an owner of an index keeps them.
+// The owner of an index: keeps the keys, each at its index.
 class Named {
  public:
   KeyIndex::Index find(const std::string& key) const { return index_.find(key, is(key)); }
@@ -27,7 +27,7 @@ class Named {
 
  private:
   std::function<bool(KeyIndex::Index)> is(const std::string& key) const {
-    return [this, key](KeyIndex::Index place) { return keys_[place] == key; };
+    return [this, key](KeyIndex::Index index) { return keys_[index] == key; };
   }
   std::vector<std::string> keys_;
   KeyIndex index_;
@@ -40,31 +40,31 @@ TEST(KeyIndex, FindsNothingWhileItIsEmpty) {
   EXPECT_FALSE(named.erase("a"));
 }
 
-TEST(KeyIndex, DoesWhatAMapDoesWhateverComesAndGoes) {
+TEST(KeyIndex, BehavesLikeAMapUnderRandomInsertsAndErases) {
   Named named;
-  std::map<std::string, KeyIndex::Index> wanted;
+  std::map<std::string, KeyIndex::Index> expected;
   Random random(7);
-  KeyIndex::Index places = 0;
+  KeyIndex::Index next = 0;
   for (int step = 0; step < rounds(20'000); ++step) {
     const std::string key = "key-" + std::to_string(random.below(600));
-    if (const auto known = wanted.find(key); known != wanted.end()) {
+    if (const auto known = expected.find(key); known != expected.end()) {
       ASSERT_EQ(named.find(key), known->second);
       ASSERT_EQ(named.guess(key), known->second);
       if (random.below(2) == 0) continue;
       ASSERT_TRUE(named.erase(key));
-      wanted.erase(known);
+      expected.erase(known);
     } else {
       ASSERT_EQ(named.find(key), KeyIndex::kNone);
       ASSERT_FALSE(named.erase(key));
       named.add(key);
-      wanted.emplace(key, places++);
+      expected.emplace(key, next++);
     }
-    ASSERT_EQ(named.size(), wanted.size());
+    ASSERT_EQ(named.size(), expected.size());
   }
-  for (const auto& [key, place] : wanted) EXPECT_EQ(named.find(key), place);
+  for (const auto& [key, index] : expected) EXPECT_EQ(named.find(key), index);
 }
 
-TEST(KeyIndex, AsksNoPlaceForAGuess) {
+TEST(KeyIndex, GuessesWithoutComparingKeys) {
   KeyIndex index;
   index.insert("a", 3);
   EXPECT_EQ(index.guess("a",
@@ -75,15 +75,15 @@ TEST(KeyIndex, AsksNoPlaceForAGuess) {
             3u);
 }
 
-// Two entries of one key stand for two keys of one hash.
-TEST(KeyIndex, AsksThePlacesWhenTwoKeysLookTheSame) {
+// Two entries of one key stand in for two keys with the same hash.
+TEST(KeyIndex, ComparesKeysWhenHashesCollide) {
   KeyIndex index;
   index.insert("a", 3);
   index.insert("a", 4);
-  for (const KeyIndex::Index wanted : {3u, 4u}) {
-    const auto is_it = [wanted](KeyIndex::Index place) { return place == wanted; };
-    EXPECT_EQ(index.guess("a", is_it), wanted);
-    EXPECT_EQ(index.find("a", is_it), wanted);
+  for (const KeyIndex::Index expected : {3u, 4u}) {
+    const auto is_it = [expected](KeyIndex::Index found) { return found == expected; };
+    EXPECT_EQ(index.guess("a", is_it), expected);
+    EXPECT_EQ(index.find("a", is_it), expected);
   }
   EXPECT_EQ(index.guess("a", [](KeyIndex::Index) { return false; }), KeyIndex::kNone);
 }

@@ -14,7 +14,7 @@ std::string text_of(const Family<T>& family) {
 
 TEST(Metrics, CountersAndGaugesHaveALinePerSetOfLabels) {
   Family<Counter> counter("a_total", "What it counts", {"who", "how"});
-  EXPECT_EQ(text_of(counter), "") << "nothing was counted";
+  EXPECT_EQ(text_of(counter), "") << "nothing counted yet";
   counter.at({"x", "slow"}).add();
   counter.at({"x", "fast"}).add(41);
   counter.at({"x", "fast"}).add();
@@ -28,7 +28,7 @@ TEST(Metrics, CountersAndGaugesHaveALinePerSetOfLabels) {
   EXPECT_EQ(text_of(gauge), "");
 }
 
-TEST(Metrics, HistogramsSumUpTheirBuckets) {
+TEST(Metrics, HistogramBucketsAreCumulative) {
   Family<Histogram> histogram("h_seconds", "h", {"of"}, {0.5, 1, 2.5});
   for (const double value : {0.5, 0.75, 2.0, 100.0}) histogram.at({"x"}).observe(value);
   EXPECT_EQ(text_of(histogram),
@@ -53,7 +53,7 @@ TEST(Metrics, BucketsGrowByAFactor) {
   EXPECT_EQ(exponential_buckets(0.25, 2, 4), (std::vector<double>{0.25, 0.5, 1, 2}));
 }
 
-TEST(Metrics, HaveTheNamesOfKubeScheduler) {
+TEST(Metrics, UseKubeSchedulersNames) {
   Metrics metrics;
   EXPECT_EQ(metrics.text(), "");
   metrics.schedule_attempts.at({"default-scheduler", "scheduled"}).add();

@@ -1,4 +1,4 @@
-// What ends is the next one's memory: which blocks are kept, and which go to the heap.
+// Which blocks the free list keeps for the next object, and which go back to the heap.
 #include "core/recycled.h"
 
 #include <gtest/gtest.h>
@@ -9,13 +9,13 @@
 namespace berth {
 namespace {
 
-// A type of its own for each test: what is kept outlives it.
+// A separate type for each test, since the free list outlives the test.
 template <int kTest>
 struct Block : Recycled<Block<kTest>> {
-  // As numbers: memory that was freed is looked at no more.
-  static std::uintptr_t place_of(const void* block) { return reinterpret_cast<std::uintptr_t>(block); }
+  // Addresses as numbers: a pointer to freed memory must not be used.
+  static std::uintptr_t address_of(const void* block) { return reinterpret_cast<std::uintptr_t>(block); }
   static std::size_t kept() { return Recycled<Block>::count_; }
-  static constexpr std::size_t kMost = Recycled<Block>::kMost;
+  static constexpr std::size_t kMaxFree = Recycled<Block>::kMaxFree;
 
   std::uint64_t content[6] = {};
 };
@@ -28,64 +28,64 @@ struct LargerBlock : Block<kTest> {
 class RecycledTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (!kRecycles) GTEST_SKIP() << "under AddressSanitizer all goes to the heap";
+    if (!kRecycles) GTEST_SKIP() << "nothing is recycled under AddressSanitizer";
   }
 };
 
-TEST_F(RecycledTest, ABlockThatEndedIsTheNextOnesTheLastFirst) {
+TEST_F(RecycledTest, ReusesFreedBlocksInLastInFirstOutOrder) {
   using Mine = Block<1>;
   const Mine* first = new Mine;
   const Mine* second = new Mine;
-  const std::uintptr_t place_of_first = Mine::place_of(first), place_of_second = Mine::place_of(second);
+  const std::uintptr_t first_address = Mine::address_of(first), second_address = Mine::address_of(second);
   delete first;
   delete second;
   EXPECT_EQ(Mine::kept(), 2u);
   first = new Mine;
   second = new Mine;
-  EXPECT_EQ(Mine::place_of(first), place_of_second);
-  EXPECT_EQ(Mine::place_of(second), place_of_first);
+  EXPECT_EQ(Mine::address_of(first), second_address);
+  EXPECT_EQ(Mine::address_of(second), first_address);
   EXPECT_EQ(Mine::kept(), 0u);
-  const Mine* third = new Mine;  // none is kept: from the heap
-  EXPECT_NE(Mine::place_of(third), place_of_first);
-  EXPECT_NE(Mine::place_of(third), place_of_second);
+  const Mine* third = new Mine;  // the free list is empty: from the heap
+  EXPECT_NE(Mine::address_of(third), first_address);
+  EXPECT_NE(Mine::address_of(third), second_address);
   delete first;
   delete second;
   delete third;
 }
 
-TEST_F(RecycledTest, NoMoreThanItsLimitAreKept) {
+TEST_F(RecycledTest, KeepsAtMostTheLimit) {
   using Mine = Block<2>;
   std::vector<const Mine*> blocks;
-  for (std::size_t i = 0; i < Mine::kMost + 10; ++i) blocks.push_back(new Mine);
+  for (std::size_t i = 0; i < Mine::kMaxFree + 10; ++i) blocks.push_back(new Mine);
   for (const Mine* block : blocks) delete block;
-  EXPECT_EQ(Mine::kept(), Mine::kMost);
+  EXPECT_EQ(Mine::kept(), Mine::kMaxFree);
   blocks.clear();
-  for (std::size_t i = 0; i < Mine::kMost + 10; ++i) blocks.push_back(new Mine);
+  for (std::size_t i = 0; i < Mine::kMaxFree + 10; ++i) blocks.push_back(new Mine);
   EXPECT_EQ(Mine::kept(), 0u);
   for (const Mine* block : blocks) delete block;
-  EXPECT_EQ(Mine::kept(), Mine::kMost);
+  EXPECT_EQ(Mine::kept(), Mine::kMaxFree);
 }
 
-TEST_F(RecycledTest, WhatIsOfAnotherSizeComesFromTheHeapAndGoesThere) {
+TEST_F(RecycledTest, AllocatesObjectsOfAnotherSizeOnTheHeap) {
   using Mine = Block<3>;
   using Larger = LargerBlock<3>;
   const Mine* mine = new Mine;
   delete mine;
   ASSERT_EQ(Mine::kept(), 1u);
   const Larger* larger = new Larger;
-  EXPECT_EQ(Mine::kept(), 1u) << "a block that is too small for it stays where it is";
+  EXPECT_EQ(Mine::kept(), 1u) << "the kept block is too small for it";
   delete larger;
   EXPECT_EQ(Mine::kept(), 1u);
 }
 
-TEST_F(RecycledTest, EachTypeHasBlocksOfItsOwn) {
+TEST_F(RecycledTest, KeepsBlocksPerType) {
   const Block<4>* block = new Block<4>;
   delete block;
   EXPECT_EQ(Block<4>::kept(), 1u);
   EXPECT_EQ(Block<5>::kept(), 0u);
 }
 
-TEST(Recycled, UnderAddressSanitizerNothingIsKept) {
+TEST(Recycled, KeepsNothingUnderAddressSanitizer) {
   using Mine = Block<6>;
   const Mine* mine = new Mine;
   delete mine;

@@ -7,15 +7,15 @@
 namespace berth {
 namespace {
 
-TEST(Places, GivesANumberThatWasGivenBackToTheNext) {
+TEST(SlotPool, ReusesAReleasedIndexFirst) {
   SlotPool<std::string> names;
   const auto first = names.take(), second = names.take();
   names[first] = "a";
   names[second] = "b";
   names.give_back(first);
-  EXPECT_EQ(names[second], "b") << "the others keep theirs";
+  EXPECT_EQ(names[second], "b") << "other slots are unaffected";
   EXPECT_EQ(names.take(), first);
-  EXPECT_EQ(names[first], "") << "nothing of what stood there is left";
+  EXPECT_EQ(names[first], "") << "the slot is reset";
   EXPECT_EQ(names.size(), 2u);
 }
 

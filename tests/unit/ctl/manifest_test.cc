@@ -61,7 +61,8 @@ TEST(CtlManifest, ChecksABudgetByTheRulesOfItsKind) {
   EXPECT_EQ(good.manifests.at(0).title(), "poddisruptionbudget/default/web");
   const Read bad = read(head + "spec:\n  minAvailable: 1\n  maxUnavailable: 1\n");
   EXPECT_TRUE(bad.wrong().starts_with("pods.yaml:6:")) << bad.wrong();
-  EXPECT_NE(bad.wrong().find("spec.maxUnavailable: minAvailable is there too"), std::string::npos) << bad.wrong();
+  EXPECT_NE(bad.wrong().find("spec.maxUnavailable: cannot be combined with minAvailable"), std::string::npos)
+      << bad.wrong();
 }
 
 TEST(CtlManifest, NamesAnUnknownKindAndTheKindsThereAre) {

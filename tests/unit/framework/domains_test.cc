@@ -17,7 +17,7 @@ Node in_zone(const std::string& name, const std::string& zone) {
   return node;
 }
 
-TEST(Domains, TellNodesApartByTheirValues) {
+TEST(Domains, NumberNodesByTheirValues) {
   Cache cache;
   for (const auto& [name, zone] : {std::pair{"n0", "a"}, {"n1", "a"}, {"n2", "b"}}) {
     cache.set_node(share(in_zone(name, zone)));
@@ -39,7 +39,7 @@ TEST(Domains, TellNodesApartByTheirValues) {
   EXPECT_EQ(domains.number_of("rack", in_zone("n0", "a")), Domains::kNone) << "not watched";
 }
 
-TEST(Domains, AreStaleWhenASecondNodeTakesAValueOfOne) {
+TEST(Domains, AreStaleWhenAUniqueValueBecomesShared) {
   Domains domains;
   domains.watch(kHost);
   domains.recount(Snapshot());

@@ -14,7 +14,7 @@ std::vector<std::uint32_t> actions_of(const std::vector<ClusterEvent>& events) {
 
 using Actions = std::vector<std::uint32_t>;
 
-TEST(NodeEvents, TellEachPropertyThatChangedInUpstreamsOrder) {
+TEST(NodeEvents, ListChangedPropertiesInUpstreamsOrder) {
   const Node before = make_node("n1");
   EXPECT_TRUE(node_events(before, before).empty());
   Node after = make_node("n1", "8");
@@ -26,7 +26,7 @@ TEST(NodeEvents, TellEachPropertyThatChangedInUpstreamsOrder) {
                                                              kUpdateNodeCondition, kUpdateNodeAnnotation}));
 }
 
-TEST(NodeEvents, TellOfACordonOnlyWhenItEnds) {
+TEST(NodeEvents, ReportOnlyTheEndOfACordon) {
   const Node open = make_node("n1");
   Node cordoned = open;
   cordoned.unschedulable = true;
@@ -34,7 +34,7 @@ TEST(NodeEvents, TellOfACordonOnlyWhenItEnds) {
   EXPECT_EQ(actions_of(node_events(cordoned, open)), Actions{kUpdateNodeTaint});
 }
 
-TEST(PodEvents, TellEachPropertyThatChangedInUpstreamsOrder) {
+TEST(PodEvents, ListChangedPropertiesInUpstreamsOrder) {
   Pod before = make_pod("p", resources({{"cpu", "2"}}));
   before.scheduling_gates = {"a"};
   Pod after = make_pod("p", resources({{"cpu", "1"}}));
@@ -44,7 +44,7 @@ TEST(PodEvents, TellEachPropertyThatChangedInUpstreamsOrder) {
             (Actions{kUpdatePodLabel, kUpdatePodScaleDown, kUpdatePodSchedulingGatesEliminated, kUpdatePodToleration}));
 }
 
-TEST(PodEvents, TellOfSomethingElseWhenNoneOfThemChanged) {
+TEST(PodEvents, AreAGeneralUpdateWhenNoListedPropertyChanged) {
   const Pod pod = make_pod("p", resources({{"cpu", "1"}}));
   EXPECT_EQ(actions_of(pod_events(pod, pod)), Actions{kUpdate});
   Pod gated = pod;
@@ -55,17 +55,17 @@ TEST(PodEvents, TellOfSomethingElseWhenNoneOfThemChanged) {
   EXPECT_EQ(actions_of(pod_events(pod, make_pod("p", resources({{"cpu", "2"}})))), Actions{kUpdate});
 }
 
-TEST(PodEvents, CallItAScaleDownWhenARequestIsSmallerOrGone) {
+TEST(PodEvents, AreAScaleDownWhenARequestIsLoweredOrRemoved) {
   const Pod before = make_pod("p", resources({{"cpu", "1500u"}, {"memory", "1Gi"}}));
   EXPECT_EQ(actions_of(pod_events(before, make_pod("p", resources({{"cpu", "1500u"}})))), Actions{kUpdatePodScaleDown});
   EXPECT_EQ(actions_of(pod_events(before, make_pod("p", resources({{"cpu", "1m"}, {"memory", "2Gi"}})))),
             Actions{kUpdatePodScaleDown});
   EXPECT_EQ(actions_of(pod_events(before, make_pod("p", resources({{"cpu", "1100u"}, {"memory", "1Gi"}})))),
             Actions{kUpdate})
-      << "both are 2m to the scheduler";
+      << "both round up to 2m";
 }
 
-TEST(PodEvents, AreThoseOfAnAssignedPodOnceItHasANode) {
+TEST(PodEvents, AreForAnAssignedPodOnceItHasANode) {
   Pod pod = make_pod("p");
   EXPECT_EQ(pod_events(pod, pod).at(0).resource, EventResource::unscheduled_pod);
   pod.node_name = "n1";

@@ -10,10 +10,10 @@ std::string error_of(ScriptedFramework& scripted) {
   return made ? "none" : made.error().message();
 }
 
-TEST(FrameworkMake, NamesAPluginThatIsNotKnown) {
+TEST(FrameworkMake, NamesAnUnknownPlugin) {
   ScriptedFramework scripted;
   scripted.profile.enable("Fancy");
-  EXPECT_EQ(error_of(scripted), "plugin \"Fancy\" is not known; known are: ByPriority, a, b");
+  EXPECT_EQ(error_of(scripted), "plugin \"Fancy\" is unknown; known plugins: ByPriority, a, b");
 }
 
 TEST(FrameworkMake, RefusesAPluginListedTwice) {
@@ -34,7 +34,7 @@ TEST(FrameworkMake, RefusesWeightsWhoseSumOfScoresOverflows) {
   EXPECT_NE(error_of(scripted).find("plugin \"b\": weight 1 makes the sum of scores overflow"), std::string::npos);
 }
 
-TEST(FrameworkMake, WantsExactlyOneQueueSort) {
+TEST(FrameworkMake, RequiresExactlyOneQueueSort) {
   ScriptedFramework scripted;
   scripted.profile.multi_point.enabled.erase(scripted.profile.multi_point.enabled.begin());
   EXPECT_EQ(error_of(scripted), "no plugin sorts the queue; enable one, such as PrioritySort");
@@ -47,24 +47,24 @@ TEST(FrameworkMake, WantsExactlyOneQueueSort) {
   EXPECT_EQ(error_of(two), "plugins \"ByPriority\" and \"Other\" both sort the queue; keep one");
 }
 
-TEST(FrameworkMake, WantsABindPlugin) {
+TEST(FrameworkMake, RequiresABindPlugin) {
   ScriptedFramework scripted(std::vector<std::string>{});
   EXPECT_EQ(error_of(scripted), "no plugin binds pods; enable at least one, such as DefaultBinder");
 }
 
-TEST(FrameworkMake, PassesOnWhatAPluginSaysOfItsArguments) {
+TEST(FrameworkMake, PassesOnAPluginsErrorAboutItsArguments) {
   ScriptedFramework scripted;
   ASSERT_TRUE(scripted.registry
                   .add("Picky",
                        [](const Json&, Handle&) {
-                         return Result<std::unique_ptr<Plugin>>(Status::error("args.speed: a number is wanted"));
+                         return Result<std::unique_ptr<Plugin>>(Status::error("args.speed: expected a number"));
                        })
                   .is_success());
   scripted.profile.enable("Picky");
-  EXPECT_EQ(error_of(scripted), "plugin \"Picky\": args.speed: a number is wanted");
+  EXPECT_EQ(error_of(scripted), "plugin \"Picky\": args.speed: expected a number");
 }
 
-TEST(Registry, RefusesANameThatIsTaken) {
+TEST(Registry, RefusesARegisteredName) {
   ScriptedFramework scripted;
   EXPECT_EQ(scripted.registry.merge(scripted.registry).message(), "plugin \"ByPriority\" is registered twice");
 }
@@ -78,15 +78,15 @@ class Listener final : public BindPlugin, public EnqueueExtensions {
   }
 };
 
-TEST(FrameworkEvents, AreTheWildcardForAPluginThatNamesNone) {
+TEST(FrameworkEvents, AreTheWildcardForAPluginThatRegistersNone) {
   ScriptedFramework scripted;
   const std::vector<EventWithHint>& events = scripted.get().events_of("a");
   ASSERT_EQ(events.size(), 1u);
   EXPECT_EQ(events[0].event.resource, EventResource::wildcard);
-  EXPECT_TRUE(scripted.get().events_of("unheard-of").empty());
+  EXPECT_TRUE(scripted.get().events_of("unknown").empty());
 }
 
-TEST(FrameworkEvents, HearOfTaintsWhenTheyHearOfNewNodes) {
+TEST(FrameworkEvents, IncludeTaintUpdatesWithNodeAdd) {
   ScriptedFramework scripted;
   ASSERT_TRUE(
       scripted.registry
@@ -105,9 +105,9 @@ TEST(ClusterEvent, MatchesByResourceAndAction) {
   EXPECT_TRUE(pod.matches({EventResource::pod, kDelete, ""}));
   EXPECT_TRUE(pod.matches({EventResource::assigned_pod, kDelete, ""}));
   EXPECT_TRUE(pod.matches({EventResource::unscheduled_pod, kUpdatePodLabel, ""}));
-  EXPECT_FALSE(pod.matches(ClusterEvent{})) << "a wildcard comes in for registered wildcards only";
+  EXPECT_FALSE(pod.matches(ClusterEvent{})) << "an incoming wildcard matches registered wildcards only";
   EXPECT_TRUE(ClusterEvent{}.matches(pod));
-  EXPECT_FALSE(pod.matches({EventResource::pod, kUpdate, ""})) << "wider than what was registered";
+  EXPECT_FALSE(pod.matches({EventResource::pod, kUpdate, ""})) << "broader than the registered event";
   const ClusterEvent any_update{EventResource::pod, kUpdate, ""};
   EXPECT_TRUE(any_update.matches({EventResource::pod, kUpdatePodLabel, ""}));
   EXPECT_FALSE(pod.matches({EventResource::pod, kAdd, ""}));

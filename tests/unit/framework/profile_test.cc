@@ -28,17 +28,17 @@ struct MergeCase {
   Names want;
 };
 
-TEST(ProfileMerge, LaysTheCustomSetOverTheDefaults) {
+TEST(ProfileMerge, MergesTheCustomSetOverTheDefaults) {
   const MergeCase cases[] = {
-      {"nothing said", set_of({"A", "B"}), {}, {"A", "B"}},
+      {"nothing custom", set_of({"A", "B"}), {}, {"A", "B"}},
       {"one more", set_of({"A", "B"}), set_of({"C"}), {"A", "B", "C"}},
       {"one disabled", set_of({"A", "B"}), set_of({}, {"A"}), {"B"}},
       {"all disabled", set_of({"A", "B"}), set_of({}, {"*"}), {}},
       {"all disabled, own ones enabled", set_of({"A", "B"}), set_of({"B", "C"}, {"*"}), {"B", "C"}},
-      {"one named anew keeps its place", set_of({"A", "B"}), set_of({"C", "A"}), {"A", "B", "C"}},
-      {"disabled and enabled: enabled, behind", set_of({"A", "B"}), set_of({"A"}, {"A"}), {"B", "A"}},
+      {"one listed again keeps its position", set_of({"A", "B"}), set_of({"C", "A"}), {"A", "B", "C"}},
+      {"disabled and enabled: enabled, at the end", set_of({"A", "B"}), set_of({"A"}, {"A"}), {"B", "A"}},
       {"disabled by the defaults", set_of({"A", "B"}, {"B"}), {}, {"A"}},
-      {"twice: the last takes the place", set_of({"A"}), set_of({"A", "A"}), {"A", "A"}},
+      {"twice: the last one replaces it", set_of({"A"}), set_of({"A", "A"}), {"A", "A"}},
   };
   for (const MergeCase& each : cases) {
     SCOPED_TRACE(each.name);
@@ -46,11 +46,11 @@ TEST(ProfileMerge, LaysTheCustomSetOverTheDefaults) {
   }
 }
 
-TEST(ProfileMerge, TakesTheWeightOfWhatIsNamedAnew) {
+TEST(ProfileMerge, TakesTheWeightOfAPluginListedAgain) {
   PluginSet defaults = set_of({"A", "B"});
   defaults.enabled[0].weight = 3;
   PluginSet custom = set_of({"A"});
-  EXPECT_EQ(merge(defaults, custom).enabled[0].weight, 0) << "no weight given is the default one, not that of A";
+  EXPECT_EQ(merge(defaults, custom).enabled[0].weight, 0) << "without a weight it is the default weight, not that of A";
   custom.enabled[0].weight = 7;
   EXPECT_EQ(merge(defaults, custom).enabled[0].weight, 7);
 }
@@ -76,7 +76,7 @@ struct ExpandCase {
   Names want;
 };
 
-// Plugins in lower case have no part at the point.
+// Plugins in lower case do not implement the point.
 bool upper(const std::string& name) { return name[0] >= 'A' && name[0] <= 'Z'; }
 
 Result<std::vector<ProfilePlugin>> expand_filter(PluginSet multi_point, PluginSet own) {
@@ -89,17 +89,17 @@ Result<std::vector<ProfilePlugin>> expand_filter(PluginSet multi_point, PluginSe
 TEST(ProfileExpand, OrdersOverridesThenMultiPointThenTheRest) {
   const ExpandCase cases[] = {
       {"multiPoint alone", set_of({"A", "B"}), {}, {"A", "B"}},
-      {"without part at the point", set_of({"a", "B"}), {}, {"B"}},
+      {"not implementing the point", set_of({"a", "B"}), {}, {"B"}},
       {"override comes first", set_of({"A", "B"}), set_of({"B"}), {"B", "A"}},
       {"overrides in the order of the set", set_of({"A", "B", "C"}), set_of({"C", "A"}), {"C", "A", "B"}},
       {"another comes last", set_of({"A", "B"}), set_of({"X", "B"}), {"B", "A", "X"}},
       {"disabled here", set_of({"A", "B"}), set_of({}, {"A"}), {"B"}},
       {"disabled and enabled here: no override", set_of({"A", "B"}), set_of({"A"}, {"A"}), {"B", "A"}},
       {"all disabled", set_of({"A", "B"}), set_of({}, {"*"}), {}},
-      {"all disabled but", set_of({"A", "B"}), set_of({"X", "B"}, {"*"}), {"X", "B"}},
+      {"all disabled, some enabled", set_of({"A", "B"}), set_of({"X", "B"}, {"*"}), {"X", "B"}},
       {"no multiPoint", {}, set_of({"B", "A"}), {"B", "A"}},
       {"twice in multiPoint, overridden", set_of({"A", "A", "B"}), set_of({"A"}), {"A", "B"}},
-      {"twice in multiPoint, without part", set_of({"a", "a", "B"}), {}, {"B"}},
+      {"twice in multiPoint, not implementing the point", set_of({"a", "a", "B"}), {}, {"B"}},
   };
   for (const ExpandCase& each : cases) {
     SCOPED_TRACE(each.name);
@@ -118,8 +118,9 @@ TEST(ProfileExpand, RefusesDoubleRegistration) {
             "profiles[0].plugins.filter.enabled[1]: plugin \"A\" is listed twice for filter; keep one entry");
 }
 
-TEST(ProfileExpand, RefusesAPluginAtAPointItDoesNotHave) {
-  EXPECT_EQ(expand_filter({}, set_of({"a"})).error().message(), "plugin \"a\" has no part at filter; remove it here");
+TEST(ProfileExpand, RefusesAPluginThatDoesNotImplementThePoint) {
+  EXPECT_EQ(expand_filter({}, set_of({"a"})).error().message(),
+            "plugin \"a\" does not implement filter; remove it here");
 }
 
 TEST(FrameworkMake, WeighsByThePointThenMultiPointThenOne) {
@@ -146,7 +147,7 @@ TEST(FrameworkMake, LeavesAPluginOutWhereItIsDisabled) {
   EXPECT_EQ(scripted.diary, (Names{"b Permit"}));
 }
 
-TEST(FrameworkMake, GivesTheSameFromItsCompletedProfile) {
+TEST(FrameworkMake, IsIdenticalWhenMadeFromItsCompletedProfile) {
   ScriptedFramework scripted;
   scripted.profile.multi_point.enabled[1].weight = 5;
   scripted.profile.points[Point::filter].enabled = {{"b", 0, {}}};
@@ -164,7 +165,7 @@ TEST(FrameworkMake, GivesTheSameFromItsCompletedProfile) {
   }
 }
 
-// Takes {"speed": number}, default 3.
+// Arguments: {"speed": number}, default 3.
 class Runner final : public PostBindPlugin {
  public:
   explicit Runner(int speed) : speed_(speed) {}
@@ -179,18 +180,18 @@ class Runner final : public PostBindPlugin {
 Result<std::unique_ptr<Plugin>> make_runner(const Json& args, Handle&) {
   const Json* speed = args.find("speed");
   if (speed == nullptr) return std::unique_ptr<Plugin>(std::make_unique<Runner>(3));
-  if (!speed->is_integer()) return Status(Code::error, std::vector<std::string>{"speed: a number is wanted", "bad"});
+  if (!speed->is_integer()) return Status(Code::error, std::vector<std::string>{"speed: expected a number", "bad"});
   return std::unique_ptr<Plugin>(std::make_unique<Runner>(static_cast<int>(speed->as_int())));
 }
 
-TEST(FrameworkMake, TellsTheArgumentsWithTheirDefaults) {
+TEST(FrameworkMake, CompletesArgumentsWithTheirDefaults) {
   ScriptedFramework scripted;
   ASSERT_TRUE(scripted.registry.add("Runner", make_runner).is_success());
   scripted.profile.enable("Runner");
   EXPECT_EQ(scripted.get().completed().args_of("Runner").dump(), R"({"speed":3})");
 }
 
-TEST(FrameworkMake, TakesNoMorePluginsThanItCanTellApart) {
+TEST(FrameworkMake, LimitsTheNumberOfPlugins) {
   ScriptedFramework scripted;
   const auto enable = [&scripted](std::size_t number) {
     const std::string name = "Runner" + std::to_string(number);
@@ -206,15 +207,15 @@ TEST(FrameworkMake, TakesNoMorePluginsThanItCanTellApart) {
   EXPECT_EQ(made.error().message(), "more than 256 plugins in one profile; leave out \"Runner256\"");
 }
 
-TEST(FrameworkMake, PutsThePathBeforeWhatAPluginSaysOfItsArguments) {
+TEST(FrameworkMake, PrependsThePathToAPluginsArgumentErrors) {
   ScriptedFramework scripted;
   ASSERT_TRUE(scripted.registry.add("Runner", make_runner).is_success());
   scripted.profile.args["Runner"] = {Json(Json::Object{{"speed", "x"}}), "profiles[0].pluginConfig[1]"};
   for (const bool enabled : {false, true}) {
     if (enabled) scripted.profile.enable("Runner");
     const auto made = Framework::make(scripted.registry, scripted.profile, scripted.handle);
-    ASSERT_FALSE(made) << "the arguments of a plugin that is off are checked too";
-    EXPECT_EQ(made.error().reasons(), (Names{"profiles[0].pluginConfig[1].args.speed: a number is wanted",
+    ASSERT_FALSE(made) << "the arguments of a disabled plugin are validated too";
+    EXPECT_EQ(made.error().reasons(), (Names{"profiles[0].pluginConfig[1].args.speed: expected a number",
                                              "profiles[0].pluginConfig[1].args: bad"}));
   }
 }

@@ -1,4 +1,4 @@
-// One case per extension point and status code: what the runner answers, and which calls follow.
+// One case per extension point and status code: what the runner returns, and which calls follow.
 #include <gtest/gtest.h>
 
 #include "tests/unit/scheduler/scheduling_fixture.h"
@@ -71,7 +71,7 @@ TEST_P(Runner, GivesEachStatusItsConsequence) {
     EXPECT_EQ(status.message(), "why");
   }
   if (status.code() == Code::error && param.point == "PostFilter" && param.answer == E) {
-    EXPECT_EQ(status.message(), "why") << "the one point whose errors upstream tells as they are";
+    EXPECT_EQ(status.message(), "why") << "the one point whose errors upstream passes on unchanged";
   } else if (status.code() == Code::error && param.point == "PreFlight" && param.answer != E) {
     EXPECT_EQ(status.message(),
               "PreBindPreFlight a returned \"" + std::string(to_string(param.answer)) +
@@ -132,14 +132,14 @@ INSTANTIATE_TEST_SUITE_P(Enqueue, Runner,
 
 using RunnerRules = Runner;
 
-TEST_F(RunnerRules, AskTheLastGatingPluginFirst) {
+TEST_F(RunnerRules, CallTheLastGatingPluginFirst) {
   scripted.scripts["a"].answers["PreEnqueue"] = status_of(Code::unresolvable);
   scripted.scripts["b"].answers["PreEnqueue"] = status_of(Code::unresolvable);
   EXPECT_EQ(scripted.get().run_pre_enqueue(pod).plugin(), "a");
   EXPECT_EQ(scripted.get().run_pre_enqueue(pod, "b").plugin(), "b");
 }
 
-TEST_F(RunnerRules, LeaveOutTheFilterOfAPluginThatSkippedPreFilter) {
+TEST_F(RunnerRules, SkipTheFilterOfAPluginThatSkippedPreFilter) {
   scripted.scripts["a"].answers["PreFilter"] = Status::skip();
   scripted.scripts["a"].answers["Filter"] = status_of(Code::unschedulable);
   ASSERT_TRUE(run("PreFilter").is_success());
@@ -169,7 +169,7 @@ TEST_F(RunnerRules, RejectWhenPreFilterLeavesNoNode) {
   EXPECT_EQ(status.message(), "node(s) didn't satisfy plugin(s) [a b] simultaneously");
 }
 
-TEST_F(RunnerRules, KeepTheNominationOfAPostFilterThatFoundNoWay) {
+TEST_F(RunnerRules, KeepTheNominationOfAPostFilterThatRejected) {
   scripted.scripts["a"].answers["PostFilter"] = status_of(Code::unschedulable);
   scripted.scripts["a"].nominated_node = "";
   scripted.scripts["b"].answers["PostFilter"] = status_of(Code::unschedulable);
@@ -197,7 +197,7 @@ TEST_F(RunnerRules, WeighScores) {
   EXPECT_EQ(per_plugin[0].scores[0].score, 10);
 }
 
-TEST_F(RunnerRules, LeaveOutTheScoreOfAPluginThatSkippedPreScore) {
+TEST_F(RunnerRules, SkipTheScoreOfAPluginThatSkippedPreScore) {
   scripted.scripts["a"].answers["PreScore"] = Status::skip();
   ASSERT_TRUE(run("PreScore").is_success());
   ASSERT_TRUE(run("Score").is_success());
@@ -216,7 +216,7 @@ TEST_F(RunnerRules, RefuseScoresOutsideTheRange) {
   }
 }
 
-TEST_F(RunnerRules, UnreserveInReverseEvenWhatWasNeverReserved) {
+TEST_F(RunnerRules, UnreserveInReverseIncludingPluginsNotCalled) {
   scripted.scripts["a"].answers["Reserve"] = status_of(Code::unschedulable);
   EXPECT_EQ(run("Reserve").code(), Code::unschedulable);
   scripted.get().run_unreserve(state, pod, "n1");
@@ -237,7 +237,7 @@ TEST_F(RunnerRules, RejectAtPermitThoughAnotherWaits) {
   EXPECT_TRUE(timeouts.empty());
 }
 
-TEST_F(RunnerRules, LeaveOutThePreBindOfAPluginThatSkippedPreFlight) {
+TEST_F(RunnerRules, SkipThePreBindOfAPluginThatSkippedPreFlight) {
   scripted.scripts["a"].answers["PreFlight"] = Status::skip();
   ASSERT_TRUE(run("PreFlight").is_success());
   ASSERT_TRUE(run("PreBind").is_success());
@@ -291,7 +291,7 @@ TEST(CycleState, SharesAnEntryWithItsCloneUntilEitherChangesIt) {
   EXPECT_EQ(state.read<Number>(), own);
 }
 
-TEST(CycleState, BecomesAnotherAndForgetsWhatItWas) {
+TEST(CycleState, BecomesACloneAndDropsItsOwnState) {
   struct Other final : StateEntry {
     std::unique_ptr<StateEntry> clone() const override { return std::make_unique<Other>(); }
   };
@@ -310,7 +310,7 @@ TEST(CycleState, BecomesAnotherAndForgetsWhatItWas) {
   EXPECT_TRUE(trial.activates_pods());
 }
 
-TEST(CycleState, KeepsTheLastOfAType) {
+TEST(CycleState, KeepsTheLastEntryOfAType) {
   CycleState state;
   EXPECT_EQ(state.read<Number>(), nullptr);
   EXPECT_EQ(state.edit<Number>(), nullptr);

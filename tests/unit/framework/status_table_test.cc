@@ -1,4 +1,4 @@
-// The consequence of every status at every extension point, for the pod: one case each, told in a line.
+// The consequence of every status at every extension point for the pod: one case each, summarised in one line.
 #include <gtest/gtest.h>
 
 #include "core/scheduler/scheduler.h"
@@ -16,14 +16,14 @@ using Row = std::map<Code, std::string>;
 
 std::string error(const std::string& text) { return "error backoff, SchedulerError: " + text; }
 
-// All that is not success is an error, which names the point.
+// Every status but success is an error that names the point.
 Row all_errors(const std::string& doing) {
   Row row{{Code::success, "bound"}};
   for (const Code code : {Code::error, Code::unschedulable, Code::unresolvable, Code::pending}) {
     row[code] = error(doing + ": why");
   }
   for (const Code code : {Code::wait, Code::skip}) {
-    row[code] = error(doing + ": answered " + std::string(to_string(code)) + ", which has no meaning here: why");
+    row[code] = error(doing + ": returned " + std::string(to_string(code)) + ", which is not valid here: why");
   }
   return row;
 }
@@ -40,10 +40,11 @@ Row rejects(const std::string& message) {
           {Code::pending, "unschedulable (a!)" + text}};
 }
 
-// What becomes of a pod when plugin "a" answers this at this point, with reason "why"; "b" always succeeds. Two nodes.
+// The outcome for a pod when plugin "a" returns this status at this point, with reason "why"; "b" always succeeds. Two
+// nodes.
 // "(a)": the plugins whose events wake it; "(a!)": at once, without backoff.
 const std::map<std::string, Row>& table() {
-  // A rejection so late waits for time alone.
+  // A rejection this late is retried after backoff only.
   const std::string late = "error backoff, Unschedulable: why";
   const Row rejects_late{{Code::unschedulable, late}, {Code::unresolvable, late}, {Code::pending, late}};
   const std::string unfit = "unschedulable (a), Unschedulable: 0/2 nodes are available: ";
@@ -65,14 +66,14 @@ const std::map<std::string, Row>& table() {
        with(all_errors("running PreFilter plugin \"a\""),
             {{Code::skip, "bound"}, {Code::unschedulable, unfit + "why."}, {Code::unresolvable, unfit + "why."}})},
       {"Filter", with(all_errors("running \"a\" filter plugin"), rejects("0/2 nodes are available: 2 why."))},
-      // The pod stays rejected by b's Filter, whatever PostFilter says.
+      // The pod stays rejected by b's Filter, whatever PostFilter returns.
       {"PostFilter",
        {{Code::success, full},
         {Code::error, full + " why"},
         {Code::unschedulable, full},
         {Code::unresolvable, full + " why"},
-        {Code::wait, full + " running PostFilter plugin \"a\": answered Wait, which has no meaning here: why"},
-        {Code::skip, full + " running PostFilter plugin \"a\": answered Skip, which has no meaning here: why"},
+        {Code::wait, full + " running PostFilter plugin \"a\": returned Wait, which is not valid here: why"},
+        {Code::skip, full + " running PostFilter plugin \"a\": returned Skip, which is not valid here: why"},
         {Code::pending, full}}},
       {"PreScore", with(all_errors("running PreScore plugin \"a\""), {{Code::skip, "bound"}})},
       {"Score", all_errors("running Score plugins: plugin \"a\" failed with")},
@@ -94,7 +95,7 @@ const std::map<std::string, Row>& table() {
   return kTable;
 }
 
-// One pod, two nodes, nobody else.
+// One pod and two nodes.
 class StatusTable : public ::testing::TestWithParam<std::tuple<const char*, Code>>, protected SchedulerHost {
  protected:
   std::shared_ptr<const Pod> find_unplaced(const Pod&) const override { return pod; }
@@ -122,8 +123,8 @@ class StatusTable : public ::testing::TestWithParam<std::tuple<const char*, Code
     scheduler.post_bind(cycle);
   }
 
-  // In the words of the table.
-  std::string what_became_of_it() const {
+  // In the format of the table.
+  std::string outcome() const {
     if (const WaitingPod* waiting = scheduler.waiting_pods().find(pod->uid())) {
       return "waits (" + waiting->plugins.begin()->first + ")";
     }
@@ -143,7 +144,7 @@ class StatusTable : public ::testing::TestWithParam<std::tuple<const char*, Code
     for (const std::string& plugin : queued->unschedulable_plugins) {
       text += " (" + plugin + (queued->pending_plugins.contains(plugin) ? "!" : "") + ")";
     }
-    return text + ", " + (condition ? condition->reason + ": " + condition->message : "nothing told");
+    return text + ", " + (condition ? condition->reason + ": " + condition->message : "no condition");
   }
 
   std::shared_ptr<const Pod> pod = share(make_pod("p"));
@@ -151,19 +152,19 @@ class StatusTable : public ::testing::TestWithParam<std::tuple<const char*, Code
   FakeVolumes volumes;
   ScriptedFramework scripted;
   Scheduler scheduler{clock, volumes, *this, {{}, 1, {}, nullptr}};
-  Scheduler::Attempt attempt;  // after the scheduler: what is reserved is given back to it
+  Scheduler::Attempt attempt;  // declared after the scheduler: its destructor unreserves there
   std::vector<std::string> events;
   std::optional<PodCondition> condition;
 };
 
-TEST_P(StatusTable, TellsWhatBecomesOfThePod) {
+TEST_P(StatusTable, HasThisOutcomeForThePod) {
   const auto& [point, code] = GetParam();
   if (code != Code::success) scripted.scripts["a"].answers[point] = Status(code, "why");
   if (std::string_view(point) == "PostFilter") scripted.scripts["b"].answers["Filter"] = Status::unschedulable("full");
   run();
-  EXPECT_EQ(what_became_of_it(), table().at(point).at(code));
-  const bool placed = what_became_of_it() == "bound" || what_became_of_it() == "waits (a)";
-  EXPECT_EQ(scheduler.cache().pod_count(), placed ? 1u : 0u) << "what failed holds no place";
+  EXPECT_EQ(outcome(), table().at(point).at(code));
+  const bool placed = outcome() == "bound" || outcome() == "waits (a)";
+  EXPECT_EQ(scheduler.cache().pod_count(), placed ? 1u : 0u) << "a failed attempt occupies no node";
 }
 
 INSTANTIATE_TEST_SUITE_P(PointsAndCodes, StatusTable,
@@ -175,28 +176,28 @@ INSTANTIATE_TEST_SUITE_P(PointsAndCodes, StatusTable,
 
 class StatusTableRules : public StatusTable {};
 
-TEST_F(StatusTableRules, TellNothingWhenEveryBindPluginSkips) {
+TEST_F(StatusTableRules, ReportNothingWhenEveryBindPluginSkips) {
   for (const char* plugin : {"a", "b"}) scripted.scripts[plugin].answers["Bind"] = Status::skip();
   run();
-  EXPECT_EQ(what_became_of_it(), "error backoff, nothing told");
+  EXPECT_EQ(outcome(), "error backoff, no condition");
   EXPECT_TRUE(events.empty());
 }
 
-TEST_F(StatusTableRules, LeaveNobodyWaitingWhenPreFlightFails) {
+TEST_F(StatusTableRules, LeaveNoPodWaitingWhenPreFlightFails) {
   scripted.scripts["a"].answers["Permit"] = Status(Code::wait, "why");
   scripted.scripts["b"].answers["PreFlight"] = Status::error("why");
   run();
   EXPECT_TRUE(scheduler.waiting_pods().all().empty());
 }
 
-TEST_F(StatusTableRules, TellTheSameConditionOnce) {
+TEST_F(StatusTableRules, ReportAnUnchangedConditionOnce) {
   scripted.scripts["a"].answers["Reserve"] = Status::unschedulable("why");
   run();
   condition->message += " (kept)";
   scripted.scripts["a"].answers["Reserve"] = Status::unschedulable("why");
   scheduler.queue().activate({pod->uid()});
   static_cast<void>(scheduler.schedule_one().popped);
-  EXPECT_EQ(condition->message, "0/1 nodes are available: 1 why.") << "another message is told again";
+  EXPECT_EQ(condition->message, "0/1 nodes are available: 1 why.") << "a changed message is reported again";
   EXPECT_EQ(events.size(), 2u);
 }
 

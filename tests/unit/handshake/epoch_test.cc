@@ -12,7 +12,7 @@ TEST(Epoch, ComparesTheTermFirst) {
   EXPECT_LT((Epoch{2, 1}), (Epoch{2, 2}));
 }
 
-TEST(Epoch, TravelsAsTermDotCounter) {
+TEST(Epoch, IsEncodedAsTermDotCounter) {
   const Epoch largest{18446744073709551615u, 18446744073709551615u};
   EXPECT_EQ(to_text(Epoch{3, 17}), "3.17");
   for (const Epoch& epoch : {Epoch{}, Epoch{3, 17}, largest}) {
@@ -31,7 +31,7 @@ TEST(Epoch, RefusesEveryOtherSpelling) {
   }
 }
 
-TEST(Id, IsWhatMayStandInAFileName) {
+TEST(Id, IsSafeInAFileName) {
   for (const char* text : {"a", "4f2c-11", "A_b.c", "0"}) EXPECT_TRUE(is_valid_id(text)) << text;
   for (const char* text : {"", ".", "..", "../x", "a/b", "a b", "-a", "a-", "a\n", "\xc3\xa4"}) {
     EXPECT_FALSE(is_valid_id(text)) << text;

@@ -38,7 +38,7 @@ Answer answer_of(AnswerType type) {
   return answer;
 }
 
-// The payload of `request` with one member replaced by the JSON text `value`, or left out when it is null.
+// `payload` with one member replaced by the JSON text `value`, or removed when that is null.
 std::string with(const std::string& payload, const char* key, const char* value) {
   Json json = *Json::parse(payload);
   if (value == nullptr) {
@@ -54,7 +54,7 @@ std::string error_of(const std::string& payload) {
   return request ? "decoded" : request.error().message();
 }
 
-TEST(Messages, APreBindComesBackWhole) {
+TEST(Messages, APreBindRoundTrips) {
   const Request sent = pre_bind();
   const Result<Request> got = decode_request(encode(sent));
   ASSERT_TRUE(got) << got.error().message();
@@ -70,7 +70,7 @@ TEST(Messages, APreBindComesBackWhole) {
   EXPECT_EQ(got->promise_ms, 30000);
 }
 
-TEST(Messages, TheManifestTravelsAsAnObjectAndLongNumbersAsStrings) {
+TEST(Messages, EncodeTheManifestAsAnObjectAndLongNumbersAsStrings) {
   const Result<Json> json = Json::parse(encode(pre_bind()));
   ASSERT_TRUE(json);
   EXPECT_TRUE(json->find("pod")->is_object());
@@ -79,7 +79,7 @@ TEST(Messages, TheManifestTravelsAsAnObjectAndLongNumbersAsStrings) {
   EXPECT_EQ(json->find("promiseMs")->as_string(), "30000");
 }
 
-TEST(Messages, EveryRequestTypeComesBack) {
+TEST(Messages, EveryRequestTypeRoundTrips) {
   for (const RequestType type : {RequestType::bind, RequestType::release, RequestType::list, RequestType::heartbeat}) {
     Request sent = pre_bind();
     sent.type = type;
@@ -104,7 +104,7 @@ TEST(Messages, AListNeedsNoIncarnation) {
   EXPECT_TRUE(decode_request(encode(list)));
 }
 
-TEST(Messages, EveryAnswerTypeComesBackFromItsSender) {
+TEST(Messages, EveryAnswerTypeRoundTripsWithItsSender) {
   for (const AnswerType type : {AnswerType::pre_bound, AnswerType::bound, AnswerType::released, AnswerType::rejected,
                                 AnswerType::stale, AnswerType::superseded, AnswerType::hello}) {
     Answer sent = answer_of(type);
@@ -125,7 +125,7 @@ TEST(Messages, EveryAnswerTypeComesBackFromItsSender) {
   }
 }
 
-TEST(Messages, SlotsComeBackWithTheirManifests) {
+TEST(Messages, SlotsRoundTripWithTheirManifests) {
   Answer sent(AnswerType::slots);
   sent.incarnation = "inc";
   sent.gateway_id = {7, "store"};
@@ -157,11 +157,12 @@ TEST(Messages, AnEmptyListingIsOnePage) {
   EXPECT_TRUE(decode_answer(encode(sent), "n1"));
 }
 
-TEST(Messages, AWrongFieldIsNamedByItsPath) {
+TEST(Messages, AnInvalidFieldIsNamedByItsPath) {
   const std::string good = encode(pre_bind());
   EXPECT_EQ(error_of(good), "decoded");
   EXPECT_EQ(error_of(with(good, "type", nullptr)), "type: is missing; must be a string");
-  EXPECT_EQ(error_of(with(good, "type", "\"Prebind\"")), "type: must be one of PreBind Bind Release List Heartbeat");
+  EXPECT_EQ(error_of(with(good, "type", "\"Prebind\"")),
+            "type: must be one of PreBind, Bind, Release, List, Heartbeat");
   EXPECT_EQ(error_of(with(good, "epoch", "\"7\"")), "epoch: \"7\" is not an epoch; write \"<term>.<counter>\"");
   EXPECT_EQ(error_of(with(good, "epoch", "\"0.0\"")), "epoch: must not be 0.0, which means none");
   EXPECT_EQ(error_of(with(good, "epoch", "7.5")), "epoch: must be an epoch, \"<term>.<counter>\"");
@@ -182,7 +183,7 @@ TEST(Messages, AWrongFieldIsNamedByItsPath) {
   EXPECT_EQ(error_of("[]"), "payload: must be an object");
 }
 
-TEST(Messages, ANumberThatIsNoPageIsRefused) {
+TEST(Messages, AnInvalidPageNumberIsRefused) {
   Request list(RequestType::list);
   list.gateway = "gw";
   list.gateway_id = {1, "store"};
@@ -191,7 +192,7 @@ TEST(Messages, ANumberThatIsNoPageIsRefused) {
   }
 }
 
-TEST(Messages, AnAnswerAboutAPodNamesIt) {
+TEST(Messages, AnAnswerAboutAPodMustNameIt) {
   for (const AnswerType type : {AnswerType::rejected, AnswerType::released, AnswerType::stale}) {
     const Result<Answer> got = decode_answer(with(encode(answer_of(type)), "uid", nullptr), "n1");
     ASSERT_FALSE(got);
@@ -225,7 +226,7 @@ std::vector<Request> binds(std::size_t count, std::size_t name_bytes = 10) {
   return requests;
 }
 
-TEST(Messages, AListSaysOnceWhatItsMessagesShareAndComesBackWhole) {
+TEST(Messages, AListHasSharedMembersOnceAndRoundTrips) {
   std::vector<Request> sent = binds(3);
   sent[1] = pre_bind();
   sent[2].floor = {7, 4};
@@ -241,7 +242,7 @@ TEST(Messages, AListSaysOnceWhatItsMessagesShareAndComesBackWhole) {
   }
 }
 
-TEST(Messages, APreBoundOrBoundMayNameItsEpochAlone) {
+TEST(Messages, APreBoundOrBoundMayLeaveOutTheUid) {
   for (const AnswerType type : {AnswerType::pre_bound, AnswerType::bound}) {
     Answer answer = answer_of(type);
     answer.epoch_alone = true;
@@ -253,7 +254,7 @@ TEST(Messages, APreBoundOrBoundMayNameItsEpochAlone) {
   }
 }
 
-TEST(Messages, ThePodOfAPreBindMaySayItsUidAlone) {
+TEST(Messages, APreBindMayHaveTheUidInItsManifestOnly) {
   Request request = pre_bind();
   request.pod = R"({"metadata":{"uid":"u1"}})";
   request.uid_in_pod = true;
@@ -267,7 +268,7 @@ TEST(Messages, ThePodOfAPreBindMaySayItsUidAlone) {
   EXPECT_EQ(error_of(with(payload, "pod", "{}")), "uid: is missing, here and in pod.metadata");
 }
 
-TEST(Messages, AListSaysWhatMostOfItsMessagesAreAndTheOthersSayWhatTheyAre) {
+TEST(Messages, AListHasTheMostFrequentTypeAndItemsOverrideIt) {
   std::vector<Request> sent = binds(1);
   for (int more = 0; more < 2; ++more) {
     sent.push_back(pre_bind());
@@ -275,21 +276,21 @@ TEST(Messages, AListSaysWhatMostOfItsMessagesAreAndTheOthersSayWhatTheyAre) {
   }
   const std::vector<std::string> payloads = encode_all(sent);
   ASSERT_EQ(payloads.size(), 1u);
-  for (const char* word : {"\"PreBind\"", "\"Bind\"", "promiseMs"}) {
-    EXPECT_NE(payloads[0].find(word), std::string::npos) << word;
-    EXPECT_EQ(payloads[0].find(word), payloads[0].rfind(word)) << word;
+  for (const char* part : {"\"PreBind\"", "\"Bind\"", "promiseMs"}) {
+    EXPECT_NE(payloads[0].find(part), std::string::npos) << part;
+    EXPECT_EQ(payloads[0].find(part), payloads[0].rfind(part)) << part;
   }
   const std::vector<Result<Request>> got = decode_requests(payloads[0]);
   ASSERT_EQ(got.size(), 3u);
   for (std::size_t index = 0; index < 3; ++index) EXPECT_EQ(encode(*got[index]), encode(sent[index]));
 }
 
-TEST(Messages, OneAloneIsNoList) {
+TEST(Messages, ASingleMessageIsNotAList) {
   EXPECT_EQ(encode_all(std::vector<Request>{pre_bind()}), std::vector<std::string>{encode(pre_bind())});
   EXPECT_TRUE(encode_all(std::vector<Answer>{}).empty());
 }
 
-TEST(Messages, WhatOneListCannotHoldGoesIntoTheNext) {
+TEST(Messages, AreSplitIntoSeveralListsAtTheLimits) {
   const std::vector<std::string> many = encode_all(binds(2 * kMaxItems + 1));
   ASSERT_EQ(many.size(), 3u);
   EXPECT_EQ(decode_requests(many[1]).size(), kMaxItems);
@@ -311,7 +312,7 @@ TEST(Messages, WhatOneListCannotHoldGoesIntoTheNext) {
   for (std::size_t index = 0; index < large.size(); ++index) EXPECT_EQ(again[index], encode(large[index]));
 }
 
-TEST(Messages, OneThatIsLeftAloneSaysWhatItIsAndNotWhatTheOthersAre) {
+TEST(Messages, ALastSingleMessageIsCompleteWithoutTheListsDefaults) {
   std::vector<Request> sent = binds(kMaxItems);
   sent.push_back(pre_bind());
   const std::vector<std::string> payloads = encode_all(sent);
@@ -321,7 +322,7 @@ TEST(Messages, OneThatIsLeftAloneSaysWhatItIsAndNotWhatTheOthersAre) {
   EXPECT_EQ(encode(*last), encode(sent.back()));
 }
 
-TEST(Messages, EachMessageOfAListIsJudgedAlone) {
+TEST(Messages, ItemsOfAListAreDecodedIndependently) {
   const std::string shared = R"({"type":"Bound","incarnation":"inc","term":"7","storeId":"store","items":[)";
   const auto got = decode_answers(shared + R"({"uid":"u1","epoch":"7.1"},{"uid":"u2"},7,{"items":[]},)" +
                                       R"({"type":"Stale","high":"7.9","uid":"u3","epoch":"7.3"}]})",
@@ -334,10 +335,10 @@ TEST(Messages, EachMessageOfAListIsJudgedAlone) {
   EXPECT_EQ(got[2].error().message(), "items[2]: must be an object");
   EXPECT_FALSE(got[3]);
   ASSERT_TRUE(got[4]);
-  EXPECT_EQ(got[4]->type, AnswerType::stale) << "its own word counts";
+  EXPECT_EQ(got[4]->type, AnswerType::stale) << "the item's own member takes precedence";
 }
 
-TEST(Messages, AListOfNoneOrOfTooManyIsOneError) {
+TEST(Messages, AnEmptyOrOversizedListIsOneError) {
   std::string items = "{}";
   for (std::size_t more = 0; more < kMaxItems; ++more) items += ",{}";
   for (const std::string& wrong : {std::string(), items, std::string("[]")}) {
@@ -348,7 +349,7 @@ TEST(Messages, AListOfNoneOrOfTooManyIsOneError) {
   }
 }
 
-// Any bytes give an answer or an error; the sanitizers see the rest.
+// Any bytes decode to a message or an error; sanitizers check the rest.
 TEST(Messages, BrokenBytesNeverCrash) {
   Random random(1);
   const std::string good[] = {encode(pre_bind()), encode(answer_of(AnswerType::stale)), encode_all(binds(2)).front()};

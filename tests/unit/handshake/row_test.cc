@@ -46,7 +46,7 @@ std::optional<RowEvent> read(Phase phase, const Answer& answer, bool promise_pas
   return read_answer(make_row(phase), answer, "store", promise_passed);
 }
 
-TEST(Row, TheTableOfMovesIsThisAndNothingElse) {
+TEST(Row, HasExactlyTheseMoves) {
   using enum RowEvent;
   const std::map<std::pair<Phase, RowEvent>, Phase> legal = {
       {{Phase::none, begin}, Phase::prebind},     {{Phase::prebind, pre_bound}, Phase::bind},
@@ -66,15 +66,15 @@ TEST(Row, TheTableOfMovesIsThisAndNothingElse) {
   for (const Phase phase : kPhases) {
     for (const RowEvent event : kEvents) {
       SCOPED_TRACE(std::string(to_string(phase)) + " " + std::string(to_string(event)));
-      const auto wanted = legal.find({phase, event});
+      const auto expected = legal.find({phase, event});
       const std::optional<Move> move = find_move(phase, event);
-      ASSERT_EQ(move.has_value(), wanted != legal.end());
+      ASSERT_EQ(move.has_value(), expected != legal.end());
       if (!move) continue;
-      EXPECT_EQ(move->to, wanted->second);
+      EXPECT_EQ(move->to, expected->second);
       EXPECT_EQ(move->to_release_list, event == leave);
       Row row = make_row(phase);
-      EXPECT_EQ(apply(row, event).to, wanted->second);
-      EXPECT_EQ(row.phase, wanted->second);
+      EXPECT_EQ(apply(row, event).to, expected->second);
+      EXPECT_EQ(row.phase, expected->second);
     }
   }
 }
@@ -171,7 +171,7 @@ TEST(Row, AHelloWithoutTheExactEchoChangesNothing) {
   }
 }
 
-TEST(Row, AStaleBelowTheEpochIsNoProof) {
+TEST(Row, AStaleBelowTheEpochChangesNothing) {
   Answer answer = answer_of(AnswerType::stale);
   answer.high = {7, 8};
   EXPECT_FALSE(read(Phase::bind, answer));
@@ -189,7 +189,7 @@ TEST(ReleaseEntry, EndsOnReleasedRejectedStaleAndHelloOnly) {
   EXPECT_FALSE(ends_entry(entry(), answer_of(AnswerType::superseded), "store"));
 }
 
-TEST(Row, StoredFormComesBackWhole) {
+TEST(Row, StoredFormRoundTrips) {
   for (const Phase phase : {Phase::prebind, Phase::bind, Phase::bound, Phase::release}) {
     const Row row = make_row(phase);
     const Result<Row> back = decode_row(encode(row), static_cast<int>(phase));
@@ -205,7 +205,7 @@ TEST(Row, StoredFormComesBackWhole) {
   }
 }
 
-TEST(Row, ThatAnEarlierProgramStoredIsRead) {
+TEST(Row, ReadsTheFormOfAnEarlierVersion) {
   const Result<Row> row = decode_row(R"({"uid":"u1","pod":"default/web","epoch":"7.9","node":"n1","incarnation":"inc",)"
                                      R"("promiseMs":"60000","volumes":[{"claim":"a/b","volume":"v","path":"/p"}]})",
                                      3);
@@ -215,7 +215,7 @@ TEST(Row, ThatAnEarlierProgramStoredIsRead) {
   EXPECT_EQ(row->volumes, (std::vector<BoundVolume>{{"a/b", "v", "/p"}}));
 }
 
-TEST(Row, CutShortIsAnError) {
+TEST(Row, TruncatedIsAnError) {
   const std::string whole = encode(make_row(Phase::bind));
   for (std::size_t size = 0; size < whole.size(); ++size) EXPECT_FALSE(decode_row(whole.substr(0, size), 2)) << size;
   EXPECT_FALSE(decode_row(whole + "x", 2));
@@ -223,13 +223,13 @@ TEST(Row, CutShortIsAnError) {
 
 TEST(Row, ABadRecordIsAnErrorThatNamesTheField) {
   EXPECT_EQ(decode_row(encode(make_row(Phase::bind)), 5).error().message(),
-            "phase: 5 is none of prebind (1), bind (2), bound (3), release (4)");
+            "phase: must be prebind (1), bind (2), bound (3) or release (4), got 5");
   EXPECT_EQ(decode_row(R"({"uid":"u1"})", 1).error().message(), "pod: is missing; must be a string");
   EXPECT_FALSE(decode_row("", 1));
   EXPECT_EQ(decode_release_entry(R"({"node":3})").error().message(), "node: must be a string");
 }
 
-TEST(ReleaseEntry, StoredFormComesBackWhole) {
+TEST(ReleaseEntry, StoredFormRoundTrips) {
   const Result<ReleaseEntry> back = decode_release_entry(encode(entry()));
   ASSERT_TRUE(back) << back.error().message();
   EXPECT_EQ(back->node, "n1");

@@ -173,30 +173,31 @@ TEST(SchedulerConfig, NamesFileLineColumnAndField) {
   };
   const Case cases[] = {
       {"profile: []\n", "s.yaml:3:1: profile: unknown field; did you mean profiles?"},
-      {"podInitialBackoffSeconds: 0\n", "s.yaml:3:1: podInitialBackoffSeconds: wanted an integer from 1"},
+      {"podInitialBackoffSeconds: 0\n", "s.yaml:3:1: podInitialBackoffSeconds: expected an integer from 1"},
       {"podInitialBackoffSeconds: 20\n", "s.yaml:1:1: podMaxBackoffSeconds: must not be less than"},
       {"percentageOfNodesToScore: 101\n",
-       "s.yaml:3:1: percentageOfNodesToScore: wanted an integer from 0 to 100, found 101"},
+       "s.yaml:3:1: percentageOfNodesToScore: expected an integer from 0 to 100, got 101"},
       {"profiles: [{percentageOfNodesToScore: -1}]\n",
-       "s.yaml:3:13: profiles[0].percentageOfNodesToScore: wanted an integer from 0 to 100, found -1"},
+       "s.yaml:3:13: profiles[0].percentageOfNodesToScore: expected an integer from 0 to 100, got -1"},
       {"profiles: [{schedulerName: ''}]\n", "s.yaml:3:13: profiles[0].schedulerName: missing; wanted the name"},
       {"profiles: [{schedulerName: a}, {}]\n", "s.yaml:3:32: profiles[1].schedulerName: missing; wanted the name"},
       {"profiles: [{schedulerName: a}, {schedulerName: a}]\n",
        "s.yaml:3:33: profiles[1].schedulerName: \"a\" is the name of profiles[0] already; give each profile its own"},
       {"profiles: [{plugins: {score: {enabled: [{name: NodeResourcesFit}, {name: X}]}}}]\n",
-       "s.yaml:3:68: profiles[0].plugins.score.enabled[1].name: plugin \"X\" is not known; known are: "},
+       "s.yaml:3:68: profiles[0].plugins.score.enabled[1].name: plugin \"X\" is unknown; known plugins: "},
       {"profiles: [{plugins: {multiPoint: {enabled: [{name: '*'}]}}}]\n",
-       "s.yaml:3:47: profiles[0].plugins.multiPoint.enabled[0].name: plugin \"*\" is not known; known are: "},
+       "s.yaml:3:47: profiles[0].plugins.multiPoint.enabled[0].name: plugin \"*\" is unknown; known plugins: "},
       {"profiles: [{plugins: {filter: {disabled: [{name: NodeNmae}]}}}]\n",
-       "s.yaml:3:44: profiles[0].plugins.filter.disabled[0].name: plugin \"NodeNmae\" is not known; known are: "},
+       "s.yaml:3:44: profiles[0].plugins.filter.disabled[0].name: plugin \"NodeNmae\" is unknown; known plugins: "},
       {"profiles: [{plugins: {filter: {enabled: [{}]}}}]\n",
-       "s.yaml:3:42: profiles[0].plugins.filter.enabled[0].name: missing; wanted the name of a plugin"},
+       "s.yaml:3:42: profiles[0].plugins.filter.enabled[0].name: missing; expected the name of a plugin"},
       {"profiles: [{plugins: {filter: {enabled: [{name: NodeName, weight: 1}]}}}]\n",
        "s.yaml:3:59: profiles[0].plugins.filter.enabled[0].weight: only score and multiPoint weigh; remove it"},
       {"profiles: [{plugins: {score: {enabled: [{name: NodeResourcesFit, weight: -1}]}}}]\n",
-       "s.yaml:3:66: profiles[0].plugins.score.enabled[0].weight: wanted an integer from 0"},
+       "s.yaml:3:66: profiles[0].plugins.score.enabled[0].weight: expected an integer from 0"},
       {"profiles: [{plugins: {score: {enabled: [{name: NodeName}]}}}]\n",
-       "s.yaml:3:41: profiles[0].plugins.score.enabled[0]: plugin \"NodeName\" has no part at score; remove it here"},
+       "s.yaml:3:41: profiles[0].plugins.score.enabled[0]: plugin \"NodeName\" does not implement score; remove it "
+       "here"},
       {"profiles: [{plugins: {filter: {enabled: [{name: NodeName}, {name: NodeName}]}}}]\n",
        "s.yaml:3:60: profiles[0].plugins.filter.enabled[1]: plugin \"NodeName\" is listed twice for filter; keep one"},
       {"profiles: [{plugins: {multiPoint: {enabled: [{name: NodeName}, {name: NodeName}]}}}]\n",
@@ -208,13 +209,13 @@ TEST(SchedulerConfig, NamesFileLineColumnAndField) {
       {"profiles: [{plugins: {filters: {}}}]\n",
        "s.yaml:3:23: profiles[0].plugins.filters: unknown field; did you mean"},
       {"profiles: [{pluginConfig: [{name: Y}]}]\n",
-       "s.yaml:3:29: profiles[0].pluginConfig[0].name: plugin \"Y\" is not known; known are: "},
+       "s.yaml:3:29: profiles[0].pluginConfig[0].name: plugin \"Y\" is unknown; known plugins: "},
       {"profiles: [{pluginConfig: [{name: NodeName}, {name: NodeName}]}]\n",
        "s.yaml:3:47: profiles[0].pluginConfig[1].name: another entry configures NodeName; keep one"},
       {"profiles: [{pluginConfig: [{name: NodeName, args: {kind: NodeAffinityArgs}}]}]\n",
-       "s.yaml:3:52: profiles[0].pluginConfig[0].args.kind: wanted NodeNameArgs, found \"NodeAffinityArgs\""},
+       "s.yaml:3:52: profiles[0].pluginConfig[0].args.kind: expected NodeNameArgs, got \"NodeAffinityArgs\""},
       {"profiles: [{pluginConfig: [{name: NodeName, args: {apiVersion: v1beta3}}]}]\n",
-       "s.yaml:3:52: profiles[0].pluginConfig[0].args.apiVersion: wanted kubescheduler.config.k8s.io/v1"},
+       "s.yaml:3:52: profiles[0].pluginConfig[0].args.apiVersion: expected kubescheduler.config.k8s.io/v1"},
       {"profiles: [{pluginConfig: [{name: NodeName, args: 5}]}]\n",
        "s.yaml:3:45: profiles[0].pluginConfig[0].args: wanted an object, found 5"},
       {"profiles: [{pluginConfig: [{name: NodeName, args: {speed: 5}}]}]\n",
@@ -232,12 +233,12 @@ TEST(SchedulerConfig, NamesFileLineColumnAndField) {
 TEST(SchedulerConfig, WantsItsKindAndVersion) {
   const Registry registry = in_tree_registry();
   EXPECT_EQ(parse_scheduler_config("s.yaml", "", registry).error().reasons(),
-            (Texts{"s.yaml:1:1: apiVersion: missing; wanted kubescheduler.config.k8s.io/v1",
-                   "s.yaml:1:1: kind: missing; wanted KubeSchedulerConfiguration"}));
+            (Texts{"s.yaml:1:1: apiVersion: missing; expected kubescheduler.config.k8s.io/v1",
+                   "s.yaml:1:1: kind: missing; expected KubeSchedulerConfiguration"}));
   const auto old = parse_scheduler_config(
       "s.yaml", "apiVersion: kubescheduler.config.k8s.io/v1beta3\nkind: KubeSchedulerConfiguration\n", registry);
   EXPECT_EQ(old.error().message(),
-            "s.yaml:1:1: apiVersion: wanted kubescheduler.config.k8s.io/v1, found "
+            "s.yaml:1:1: apiVersion: expected kubescheduler.config.k8s.io/v1, got "
             "\"kubescheduler.config.k8s.io/v1beta3\"; did you mean kubescheduler.config.k8s.io/v1?");
 }
 
@@ -252,7 +253,7 @@ TEST(SchedulerConfig, RefusesByNameWhatIsNotSupported) {
     EXPECT_TRUE(found[0].starts_with("s.yaml:3:1: " + name + ": not supported: ")) << found[0];
   }
   EXPECT_TRUE(errors("profiles: [{pluginConfig: [{name: DynamicResources, args: {}}]}]\n")[0].starts_with(
-      "s.yaml:3:29: profiles[0].pluginConfig[0].name: plugin \"DynamicResources\" is not known"));
+      "s.yaml:3:29: profiles[0].pluginConfig[0].name: plugin \"DynamicResources\" is unknown"));
   EXPECT_EQ(errors("profiles: [{plugins: {multiPoint: {disabled: [{name: DynamicResources}]}}}]\n"), Texts{})
       << "it is off already";
 }

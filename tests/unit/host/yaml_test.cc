@@ -140,7 +140,7 @@ TEST(Yaml, FindsTheNearestFieldThatIsThere) {
   const Result<Pod> pod = decode_pod(document.value, nullptr);
   ASSERT_FALSE(pod);
   EXPECT_EQ(document.locate(pod.error().message()),
-            "pods.yaml:7:5: spec.containers[0].image: wanted a string, found 5; put it in quotes");
+            "pods.yaml:7:5: spec.containers[0].image: expected a string, got 5; put it in quotes");
   EXPECT_EQ(document.locate("and 5 more errors"), "pods.yaml:1:1: and 5 more errors");
 }
 

@@ -13,7 +13,7 @@ Json parse(std::string_view text) {
 
 using Texts = std::vector<std::string>;
 
-TEST(FieldReader, SaysWantedFoundAndFix) {
+TEST(FieldReader, ReportsExpectedAndActualValueAndFix) {
   const Json json =
       parse(R"({"s":5,"b":"true","i":"5","i2":5000000000,"l":{},"m":{"k":true},"o":[1],"w":"Neverr","q":[]})");
   Findings findings;
@@ -31,24 +31,24 @@ TEST(FieldReader, SaysWantedFoundAndFix) {
   EXPECT_FALSE(reader.read_list("l", list));
   EXPECT_FALSE(reader.read_strings("m", strings));
   EXPECT_TRUE(reader.read_object("o", [](FieldReader&) {}));
-  EXPECT_FALSE(reader.read_word("w", {"Always", "Never"}, s));
+  EXPECT_FALSE(reader.read_enum("w", {"Always", "Never"}, s));
   EXPECT_FALSE(reader.read_quantity("q", quantity));
   reader.finish();
   EXPECT_EQ(findings.status().reasons(),
             (Texts{
-                "spec.s: wanted a string, found 5; put it in quotes",
-                "spec.b: wanted true or false, found \"true\"; write it without quotes",
-                "spec.i: wanted an integer from -2147483648 to 2147483647, found \"5\"; write a number, without quotes",
-                "spec.i2: wanted an integer from -2147483648 to 2147483647, found 5000000000",
-                "spec.l: wanted a list, found an object; write it in [ ]",
-                "spec.m.k: wanted a string, found true; put it in quotes",
-                "spec.o: wanted an object, found a list",
-                "spec.w: wanted one of Always, Never, found \"Neverr\"; did you mean Never?",
-                "spec.q: wanted a quantity such as 250m, 2 or 64Mi, found a list",
+                "spec.s: expected a string, got 5; put it in quotes",
+                "spec.b: expected true or false, got \"true\"; write it without quotes",
+                "spec.i: expected an integer from -2147483648 to 2147483647, got \"5\"; write a number, without quotes",
+                "spec.i2: expected an integer from -2147483648 to 2147483647, got 5000000000",
+                "spec.l: expected a list, got an object; write it in [ ]",
+                "spec.m.k: expected a string, got true; put it in quotes",
+                "spec.o: expected an object, got a list",
+                "spec.w: expected one of Always, Never, got \"Neverr\"; did you mean Never?",
+                "spec.q: expected a quantity such as 250m, 2 or 64Mi, got a list",
             }));
 }
 
-TEST(FieldReader, LeavesAbsentAndNullFieldsAlone) {
+TEST(FieldReader, LeavesOutputUnchangedForAbsentAndNullFields) {
   const Json json = parse(R"({"a":null})");
   Findings findings;
   FieldReader reader(json, "", findings);
@@ -60,10 +60,10 @@ TEST(FieldReader, LeavesAbsentAndNullFieldsAlone) {
   EXPECT_TRUE(findings.status().is_success());
   EXPECT_TRUE(findings.warnings().empty());
   EXPECT_FALSE(reader.require("b", "a string"));
-  EXPECT_EQ(findings.status().message(), "b: missing; wanted a string");
+  EXPECT_EQ(findings.status().message(), "b: missing; expected a string");
 }
 
-TEST(FieldReader, WarnsOfUnknownFieldsOrRefusesThem) {
+TEST(FieldReader, WarnsAboutUnknownFieldsOrRefusesThem) {
   const Json json = parse(R"({"imagee":"x","zzz":1,"o":{"naem":1},"carried":1})");
   const auto read = [&](Findings& findings) {
     FieldReader reader(json, "c", findings);
@@ -85,7 +85,7 @@ TEST(FieldReader, WarnsOfUnknownFieldsOrRefusesThem) {
   EXPECT_EQ(strict.status().reasons(), want);
 }
 
-TEST(FieldReader, QuotesKeysThatAreNoPlainWord) {
+TEST(FieldReader, QuotesKeysWithSpecialCharacters) {
   EXPECT_EQ(member_path("", "spec"), "spec");
   EXPECT_EQ(member_path("metadata.labels", "a.b/c"), "metadata.labels[\"a.b/c\"]");
   EXPECT_EQ(item_path("spec.containers", 2), "spec.containers[2]");
@@ -103,10 +103,10 @@ TEST(FieldReader, ReadsInt64FromNumbersAndDigits) {
   EXPECT_EQ(n, 9223372036854775807);
   for (const char* key : {"c", "d", "f"}) EXPECT_FALSE(reader.read_int64(key, n)) << key;
   EXPECT_FALSE(reader.read_int64("e", n, 0));
-  EXPECT_EQ(findings.status().reasons().back(), "e: wanted an integer from 0 to 9223372036854775807, found -1");
+  EXPECT_EQ(findings.status().reasons().back(), "e: expected an integer from 0 to 9223372036854775807, got -1");
 }
 
-TEST(FieldReader, TakesWhatBreaksARuleWhenRulesAreOff) {
+TEST(FieldReader, AcceptsRuleViolationsWhenRulesAreOff) {
   const Json json = parse(R"({"n":7,"big":5000000000,"name":"A!"})");
   Findings findings(Rules::off);
   FieldReader reader(json, "", findings);
@@ -119,7 +119,7 @@ TEST(FieldReader, TakesWhatBreaksARuleWhenRulesAreOff) {
   EXPECT_EQ(name, "A!");
   EXPECT_FALSE(reader.require("absent", "anything"));
   EXPECT_EQ(findings.status().reasons(),
-            (std::vector<std::string>{"big: wanted an integer from -2147483648 to 2147483647, found 5000000000"}));
+            (std::vector<std::string>{"big: expected an integer from -2147483648 to 2147483647, got 5000000000"}));
 }
 
 TEST(Findings, KeepsTheFirstTwentyAndCountsTheRest) {

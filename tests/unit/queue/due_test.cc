@@ -1,4 +1,4 @@
-// When time alone brings a pod to its turn: as due() says, neither sooner nor later.
+// Without any event a pod becomes active exactly when due() says.
 #include <gtest/gtest.h>
 
 #include "core/queue/queue.h"
@@ -14,8 +14,8 @@ class QueueDue : public ::testing::Test {
     queue = std::make_unique<Queue>(clock, [this](const Pod&) { return &scripted.get(); }, Queue::Options());
     queue->add(share(make_pod("p")));
   }
-  // Moves the clock, as a gateway does, to just before what due() says, then to it.
-  void expect_turn_comes_when_due() {
+  // Advances the clock, flushing as a gateway does, to just before the time due() returns, then to that time.
+  void expect_active_when_due() {
     const std::optional<Millis> due = queue->due("uid-p");
     ASSERT_TRUE(due.has_value());
     ASSERT_GT(*due, clock.now_ms);
@@ -34,33 +34,33 @@ class QueueDue : public ::testing::Test {
 
 TEST_F(QueueDue, AnActivePodIsDueAtOnce) { EXPECT_EQ(queue->due("uid-p"), clock.now_ms); }
 
-TEST_F(QueueDue, AFlyingOrUnknownPodHasNoTime) {
-  EXPECT_EQ(queue->due("uid-nobody"), std::nullopt);
+TEST_F(QueueDue, APodInFlightOrUnknownIsNotDue) {
+  EXPECT_EQ(queue->due("uid-unknown"), std::nullopt);
   ASSERT_TRUE(queue->pop().has_value());
   EXPECT_EQ(queue->due("uid-p"), std::nullopt);
 }
 
-TEST_F(QueueDue, AnErrorBacksOffUntilItsTime) {
+TEST_F(QueueDue, AnErrorBacksOffUntilDue) {
   queue->requeue(*queue->pop(), Status::error("broken"), {}, {});
   EXPECT_TRUE(queue->is_error_backoff("uid-p"));
-  expect_turn_comes_when_due();
+  expect_active_when_due();
 }
 
-TEST_F(QueueDue, AWokenPodBacksOffUntilItsTime) {
+TEST_F(QueueDue, ARequeuedPodBacksOffUntilDue) {
   queue->requeue(*queue->pop(), Status::unschedulable("no room"), {"Other"}, {});
   queue->activate({"uid-p"});
   queue->requeue(*queue->pop(), Status::unschedulable("no room"), {"One"}, {});
   queue->move_all({EventResource::node, kAdd, "NodeAdd"}, {});
   ASSERT_EQ(queue->where("uid-p"), Queue::Where::backoff);
   EXPECT_FALSE(queue->is_error_backoff("uid-p"));
-  expect_turn_comes_when_due();
+  expect_active_when_due();
 }
 
 TEST_F(QueueDue, AnUnschedulablePodIsTriedAgainAfterItsTimeout) {
   clock.now_ms += 17'300;
   queue->requeue(*queue->pop(), Status::unschedulable("no room"), {"Other"}, {});
   ASSERT_EQ(queue->where("uid-p"), Queue::Where::unschedulable);
-  expect_turn_comes_when_due();
+  expect_active_when_due();
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Random orders of everything a queue is told, against a model that keeps, for each pod, whether something that its
-// plugin asked for has happened since it was last tried.
+// Random sequences of calls, checked against a model that knows, for each pod, whether an event that its plugin
+// registered has happened since its last attempt.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kPlugins = 3;
 
-// Plugin i is woken by events whose resource is kResources[i], unless the pod carries the label deaf-i.
+// Plugin i registers events with resource kResources[i]; its hint skips pods with the label skip-i.
 constexpr EventResource kResources[kPlugins] = {EventResource::node, EventResource::persistent_volume,
                                                 EventResource::assigned_pod};
 
@@ -25,7 +25,7 @@ class Waker final : public BindPlugin, public EnqueueExtensions {
   Status bind(CycleState&, const Pod&, const std::string&) override { return {}; }
   std::vector<EventWithHint> events_to_register() const override {
     return {{{kResources[index_], kUpdate, ""}, [index = index_](const Pod& pod, const EventObjects&) {
-               return pod.metadata.labels.contains("deaf-" + std::to_string(index)) ? Hint::skip : Hint::queue;
+               return pod.metadata.labels.contains("skip-" + std::to_string(index)) ? Hint::skip : Hint::queue;
              }}};
   }
 
@@ -36,10 +36,10 @@ class Waker final : public BindPlugin, public EnqueueExtensions {
 
 struct Model {
   bool in_flight = false;
-  bool woken = true;            // may be tried: new, failed by error, or an event came
+  bool woken = true;            // may be tried: new, failed with an error, or an event happened
   std::set<int> rejected_by;    // since the last attempt
-  std::set<int> heard;          // plugins whose events came since pop
-  std::uint64_t popped_at = 0;  // events told so far
+  std::set<int> events_of;      // plugins whose events happened since pop
+  std::uint64_t popped_at = 0;  // number of events before the pop
   Millis since = 0;
 };
 
@@ -58,15 +58,15 @@ class QueueProperty : public ::testing::TestWithParam<std::uint64_t> {
     options.event_ring = 8;
     queue = std::make_unique<Queue>(clock, [this](const Pod&) { return &scripted.get(); }, options);
   }
-  bool hears(const Pod& pod, int plugin) const {
-    return !pod.metadata.labels.contains("deaf-" + std::to_string(plugin));
+  bool wakes(const Pod& pod, int plugin) const {
+    return !pod.metadata.labels.contains("skip-" + std::to_string(plugin));
   }
 
   void add() {
     Pod pod = make_pod("p" + std::to_string(next_name++));
     pod.priority = static_cast<std::int32_t>(random.below(3));
     for (int i = 0; i < kPlugins; ++i) {
-      if (random.chance(1, 4)) pod.metadata.labels["deaf-" + std::to_string(i)] = "";
+      if (random.chance(1, 4)) pod.metadata.labels["skip-" + std::to_string(i)] = "";
     }
     auto shared = share(std::move(pod));
     pods[shared->uid()] = shared;
@@ -77,19 +77,19 @@ class QueueProperty : public ::testing::TestWithParam<std::uint64_t> {
     std::optional<QueuedPod> next = queue->pop();
     if (!next) return;
     Model& model = models.at(next->pod->uid());
-    ASSERT_FALSE(model.in_flight) << "given out twice";
-    ASSERT_TRUE(model.woken) << next->pod->uid() << " was tried again without a cause";
+    ASSERT_FALSE(model.in_flight) << "popped twice";
+    ASSERT_TRUE(model.woken) << next->pod->uid() << " was retried without a cause";
     model = Model();
     model.in_flight = true;
     model.woken = false;
     model.popped_at = events;
-    flying.push_back(std::move(*next));
+    in_flight.push_back(std::move(*next));
   }
-  void come_back() {
-    if (flying.empty()) return;
-    const std::size_t which = random.below(flying.size());
-    QueuedPod pod = std::move(flying[which]);
-    flying.erase(flying.begin() + static_cast<std::ptrdiff_t>(which));
+  void finish_attempt() {
+    if (in_flight.empty()) return;
+    const std::size_t which = random.below(in_flight.size());
+    QueuedPod pod = std::move(in_flight[which]);
+    in_flight.erase(in_flight.begin() + static_cast<std::ptrdiff_t>(which));
     const std::string uid = pod.pod->uid();
     Model& model = models.at(uid);
     model.in_flight = false;
@@ -112,17 +112,17 @@ class QueueProperty : public ::testing::TestWithParam<std::uint64_t> {
     }
     for (const int each : model.rejected_by) {
       plugins.insert("w" + std::to_string(each));
-      model.woken = model.woken || model.heard.contains(each);
+      model.woken = model.woken || model.events_of.contains(each);
     }
     model.woken = model.woken || events - model.popped_at > 8;  // older than the ring
     queue->requeue(std::move(pod), Status::unschedulable("no"), plugins, {});
   }
-  void tell() {
+  void send_event() {
     const int plugin = static_cast<int>(random.below(kPlugins));
     ++events;
     for (auto& [uid, model] : models) {
-      if (!hears(*pods.at(uid), plugin)) continue;
-      if (model.in_flight) model.heard.insert(plugin);
+      if (!wakes(*pods.at(uid), plugin)) continue;
+      if (model.in_flight) model.events_of.insert(plugin);
       if (model.rejected_by.contains(plugin)) model.woken = true;
     }
     queue->move_all({kResources[plugin], kUpdate, ""}, {});
@@ -131,7 +131,7 @@ class QueueProperty : public ::testing::TestWithParam<std::uint64_t> {
     clock.now_ms += static_cast<Millis>(random.below(2500));
     queue->flush();
     if (!random.chance(1, 50)) return;
-    // What waited too long is tried again; for those in flight that is an event like any other.
+    // Pods that waited too long are retried; for those in flight that is an event like any other.
     const bool stale = std::any_of(models.begin(), models.end(),
                                    [](const auto& entry) { return !entry.second.in_flight && !entry.second.woken; });
     clock.now_ms += 6 * 60 * 1000;
@@ -139,10 +139,10 @@ class QueueProperty : public ::testing::TestWithParam<std::uint64_t> {
     if (stale) ++events;
     for (auto& [uid, model] : models) {
       if (!model.in_flight) model.woken = true;
-      for (int i = 0; stale && model.in_flight && i < kPlugins; ++i) model.heard.insert(i);
+      for (int i = 0; stale && model.in_flight && i < kPlugins; ++i) model.events_of.insert(i);
     }
   }
-  // What was woken is on its way, what was not is at rest.
+  // Woken pods are in active or backoff, all others in unschedulable.
   void check() {
     for (const auto& [uid, model] : models) {
       const Queue::Where where = queue->where(uid);
@@ -163,12 +163,12 @@ class QueueProperty : public ::testing::TestWithParam<std::uint64_t> {
   std::unique_ptr<Queue> queue;
   std::map<std::string, std::shared_ptr<const Pod>> pods;
   std::map<std::string, Model> models;
-  std::vector<QueuedPod> flying;
+  std::vector<QueuedPod> in_flight;
   std::uint64_t events = 0;
   int next_name = 0;
 };
 
-TEST_P(QueueProperty, LosesNoWakeUpAndWakesNothingWithoutCause) {
+TEST_P(QueueProperty, MissesNoEventAndRetriesNothingWithoutCause) {
   for (int step = 0; step < rounds(3000); ++step) {
     switch (random.below(6)) {
       case 0:
@@ -176,8 +176,8 @@ TEST_P(QueueProperty, LosesNoWakeUpAndWakesNothingWithoutCause) {
         break;
       case 1:
       case 2: pop(); break;
-      case 3: come_back(); break;
-      case 4: tell(); break;
+      case 3: finish_attempt(); break;
+      case 4: send_event(); break;
       default: pass_time(); break;
     }
     check();

@@ -10,22 +10,23 @@ namespace {
 constexpr ClusterEvent kNodeAdd{EventResource::node, kAdd, "NodeAdd"};
 constexpr ClusterEvent kVolumeAdd{EventResource::persistent_volume, kAdd, "PvAdd"};
 
-// Gates pods with a scheduling gate; hears of removed gates, and of Node/Add for pods without label deaf=yes.
+// Gates pods with a scheduling gate; registers gate removal, and Node/Add with a hint that skips pods labelled
+// skip=yes.
 class GateKeeper final : public PreEnqueuePlugin, public BindPlugin, public EnqueueExtensions {
  public:
   std::string_view name() const override { return "GateKeeper"; }
   Status bind(CycleState&, const Pod&, const std::string&) override { return {}; }
   Status pre_enqueue(const Pod& pod) override {
-    ++asked;
+    ++calls;
     return pod.scheduling_gates.empty() ? Status() : Status::unresolvable("gated");
   }
   std::vector<EventWithHint> events_to_register() const override {
     return {{{EventResource::pod, kUpdatePodSchedulingGatesEliminated, ""}, nullptr},
             {{EventResource::node, kAdd, ""}, [](const Pod& pod, const EventObjects&) {
-               return pod.metadata.labels.contains("deaf") ? Hint::skip : Hint::queue;
+               return pod.metadata.labels.contains("skip") ? Hint::skip : Hint::queue;
              }}};
   }
-  static inline int asked = 0;
+  static inline int calls = 0;
 };
 
 class QueueTest : public ::testing::Test {
@@ -36,7 +37,7 @@ class QueueTest : public ::testing::Test {
                    [](const Json&, Handle&) { return Result<std::unique_ptr<Plugin>>(std::make_unique<GateKeeper>()); })
               .is_success());
     scripted.profile.enable("GateKeeper");
-    GateKeeper::asked = 0;
+    GateKeeper::calls = 0;
     clock.now_ms = 100'000;
     restart();
   }
@@ -73,7 +74,7 @@ class QueueTest : public ::testing::Test {
 
 using Where = Queue::Where;
 
-TEST_F(QueueTest, GivesPodsByPriorityThenByArrival) {
+TEST_F(QueueTest, PopsByPriorityThenByArrival) {
   add("low");
   add("first", 5);
   add("second", 5);
@@ -84,7 +85,7 @@ TEST_F(QueueTest, GivesPodsByPriorityThenByArrival) {
   EXPECT_EQ(queue->counts().in_flight, 3u);
 }
 
-TEST_F(QueueTest, CountsAttemptsAndForgetsTheLastRejection) {
+TEST_F(QueueTest, CountsAttemptsAndClearsTheLastRejection) {
   add("p");
   reject(pop());
   queue->move_all(kNodeAdd, {});
@@ -107,16 +108,16 @@ TEST_F(QueueTest, BacksOffForOneTwoFourEightTenSeconds) {
   pod.unschedulable_count = 1'000'000;
   EXPECT_EQ(backoff.duration(pod), 10'000);
   pod.consecutive_errors = 1;
-  EXPECT_EQ(backoff.duration(pod), 1000) << "errors in a row count before rejections";
+  EXPECT_EQ(backoff.duration(pod), 1000) << "consecutive errors take precedence over rejections";
   EXPECT_EQ(Backoff(1000, 0).duration(pod), 0) << "0 disables";
 }
 
-TEST_F(QueueTest, TruncatesBackoffToTheSecondAndHoldsThePodForAllOfIt) {
+TEST_F(QueueTest, TruncatesBackoffToTheSecondAndKeepsThePodForAllOfIt) {
   clock.now_ms = 100'900;
   add("p");
   fail(pop());
   EXPECT_EQ(where("p"), Where::backoff);
-  EXPECT_EQ(queue->next_flush(), 102'000);  // expiry 101.9 counts as 101, and the second 101 still backs off
+  EXPECT_EQ(queue->next_flush(), 102'000);  // expiry 101.9 is truncated to 101, and second 101 still backs off
   clock.now_ms = 101'999;
   queue->flush();
   EXPECT_EQ(where("p"), Where::backoff);
@@ -140,7 +141,7 @@ TEST_F(QueueTest, TakesUnexpiredPodsFromBackoffButNeverFromErrorBackoff) {
   EXPECT_EQ(where("error"), Where::backoff);
 }
 
-TEST_F(QueueTest, OrdersOneSecondOfBackoffByPriority) {
+TEST_F(QueueTest, OrdersPodsWithTheSameBackoffSecondByPriority) {
   for (const char* name : {"low", "high"}) {
     add(name, name[0] == 'h' ? 9 : 0);
     QueuedPod pod = pop();
@@ -161,16 +162,16 @@ TEST_F(QueueTest, KeepsARejectedPodUntilAnEventOfItsPlugin) {
   EXPECT_EQ(where("p"), Where::backoff);
 }
 
-TEST_F(QueueTest, AsksTheHint) {
-  Pod deaf = make_pod("deaf");
-  deaf.metadata.labels["deaf"] = "yes";
-  queue->add(share(deaf));
+TEST_F(QueueTest, CallsTheHint) {
+  Pod skipped = make_pod("skipped");
+  skipped.metadata.labels["skip"] = "yes";
+  queue->add(share(skipped));
   reject(pop());
   queue->move_all(kNodeAdd, {});
-  EXPECT_EQ(where("deaf"), Where::unschedulable);
+  EXPECT_EQ(where("skipped"), Where::unschedulable);
 }
 
-TEST_F(QueueTest, SendsAPodPastItsBackoffStraightToActive) {
+TEST_F(QueueTest, MovesAPodPastItsBackoffStraightToActive) {
   add("p");
   reject(pop());
   advance(2000);
@@ -178,7 +179,7 @@ TEST_F(QueueTest, SendsAPodPastItsBackoffStraightToActive) {
   EXPECT_EQ(where("p"), Where::active);
 }
 
-TEST_F(QueueTest, WakesAPendingPodWithoutBackoff) {
+TEST_F(QueueTest, MovesAPendingPodToActiveWithoutBackoff) {
   add("p");
   reject(pop(), {}, {"GateKeeper"});
   EXPECT_EQ(queue->find("uid-p")->unschedulable_plugins, std::set<std::string>{"GateKeeper"}) << "in both lists";
@@ -186,7 +187,7 @@ TEST_F(QueueTest, WakesAPendingPodWithoutBackoff) {
   EXPECT_EQ(where("p"), Where::active);
 }
 
-TEST_F(QueueTest, CountsARejectionThatNamesNoPluginAsAnError) {
+TEST_F(QueueTest, TreatsARejectionThatNamesNoPluginAsAnError) {
   add("p");
   reject(pop(), {});
   EXPECT_EQ(where("p"), Where::backoff);
@@ -203,7 +204,7 @@ TEST_F(QueueTest, ResetsErrorsAtARejection) {
   EXPECT_EQ(queue->find("uid-p")->unschedulable_count, 1);
 }
 
-TEST_F(QueueTest, ReplaysWhatHappenedDuringTheFlight) {
+TEST_F(QueueTest, ReplaysEventsDuringTheFlight) {
   add("p");
   QueuedPod pod = pop();
   queue->move_all(kNodeAdd, {});
@@ -211,7 +212,7 @@ TEST_F(QueueTest, ReplaysWhatHappenedDuringTheFlight) {
   EXPECT_EQ(where("p"), Where::backoff);
 }
 
-TEST_F(QueueTest, DoesNotReplayWhatHappenedBeforeTheFlight) {
+TEST_F(QueueTest, DoesNotReplayEventsBeforeTheFlight) {
   add("a");
   QueuedPod a = pop();
   queue->move_all(kNodeAdd, {});
@@ -222,27 +223,27 @@ TEST_F(QueueTest, DoesNotReplayWhatHappenedBeforeTheFlight) {
   EXPECT_EQ(where("a"), Where::backoff);
 }
 
-TEST_F(QueueTest, CountsAPodOlderThanTheRingAsWoken) {
+TEST_F(QueueTest, RetriesAPodOlderThanTheRing) {
   Queue::Options options;
   options.event_ring = 2;
   restart(options);
-  Pod deaf = make_pod("p");
-  deaf.metadata.labels["deaf"] = "yes";
-  queue->add(share(deaf));
+  Pod skipped = make_pod("p");
+  skipped.metadata.labels["skip"] = "yes";
+  queue->add(share(skipped));
   QueuedPod pod = pop();
   queue->move_all(kNodeAdd, {});
   queue->move_all(kNodeAdd, {});
   reject(pod);
-  EXPECT_EQ(where("p"), Where::unschedulable) << "the ring still holds both events, none of them wakes";
+  EXPECT_EQ(where("p"), Where::unschedulable) << "the ring still holds both events, and the hint skips both";
   queue->remove("uid-p");
-  queue->add(share(deaf));
+  queue->add(share(skipped));
   pod = pop();
   for (int i = 0; i < 3; ++i) queue->move_all(kNodeAdd, {});
   reject(std::move(pod));
   EXPECT_EQ(where("p"), Where::backoff);
 }
 
-TEST_F(QueueTest, CountsAPodWhoseFlightEndedAsWoken) {
+TEST_F(QueueTest, RetriesAPodWhoseFlightEnded) {
   add("p");
   QueuedPod pod = pop();
   queue->done("uid-p");
@@ -251,7 +252,7 @@ TEST_F(QueueTest, CountsAPodWhoseFlightEndedAsWoken) {
   EXPECT_EQ(where("p"), Where::backoff);
 }
 
-TEST_F(QueueTest, HoldsGatedPodsOutAndAsksAgainOnlyOnEventsOfTheGatingPlugin) {
+TEST_F(QueueTest, RetriesGatedPodsOnlyOnEventsOfTheGatingPlugin) {
   Pod gated = make_pod("p");
   gated.scheduling_gates = {"wait"};
   auto before = share(gated);
@@ -260,11 +261,11 @@ TEST_F(QueueTest, HoldsGatedPodsOutAndAsksAgainOnlyOnEventsOfTheGatingPlugin) {
   EXPECT_EQ(queue->counts().gated, 1u);
   advance(6 * 60 * 1000);
   EXPECT_EQ(where("p"), Where::gated) << "a gate never times out";
-  EXPECT_EQ(GateKeeper::asked, 1);
+  EXPECT_EQ(GateKeeper::calls, 1);
   queue->move_all(kVolumeAdd, {});
-  EXPECT_EQ(GateKeeper::asked, 1);
+  EXPECT_EQ(GateKeeper::calls, 1);
   queue->move_all(kNodeAdd, {});
-  EXPECT_EQ(GateKeeper::asked, 2);
+  EXPECT_EQ(GateKeeper::calls, 2);
   EXPECT_EQ(where("p"), Where::gated);
   gated.scheduling_gates.clear();
   queue->update(before, share(gated));
@@ -272,14 +273,14 @@ TEST_F(QueueTest, HoldsGatedPodsOutAndAsksAgainOnlyOnEventsOfTheGatingPlugin) {
   EXPECT_TRUE(pop().gating_plugin.empty());
 }
 
-TEST_F(QueueTest, AsksPreEnqueueOnTheWayIntoBackoffNotOutOfIt) {
+TEST_F(QueueTest, RunsPreEnqueueWhenEnteringBackoffNotWhenLeavingIt) {
   add("p");
-  EXPECT_EQ(GateKeeper::asked, 1);
+  EXPECT_EQ(GateKeeper::calls, 1);
   fail(pop());
-  EXPECT_EQ(GateKeeper::asked, 2);
+  EXPECT_EQ(GateKeeper::calls, 2);
   advance(5000);
   EXPECT_EQ(where("p"), Where::active);
-  EXPECT_EQ(GateKeeper::asked, 2);
+  EXPECT_EQ(GateKeeper::calls, 2);
 }
 
 TEST_F(QueueTest, FlushesUnschedulablePodsAfterFiveMinutesEveryThirtySeconds) {
@@ -287,20 +288,20 @@ TEST_F(QueueTest, FlushesUnschedulablePodsAfterFiveMinutesEveryThirtySeconds) {
   reject(pop());
   EXPECT_EQ(queue->next_flush(), 130'000);
   advance(300'000);
-  EXPECT_EQ(where("p"), Where::unschedulable) << "five minutes, not more than five minutes";
+  EXPECT_EQ(where("p"), Where::unschedulable) << "exactly five minutes are not enough";
   advance(29'999);
-  EXPECT_EQ(where("p"), Where::unschedulable) << "only each 30 s";
+  EXPECT_EQ(where("p"), Where::unschedulable) << "only every 30 s";
   advance(1);
   EXPECT_EQ(where("p"), Where::active);
 }
 
-TEST_F(QueueTest, SkipsGatedPodsAtTheFiveMinuteFlush) {
+TEST_F(QueueTest, DoesNotRetryGatedPodsAtTheFiveMinuteFlush) {
   Pod gated = make_pod("p");
   gated.scheduling_gates = {"wait"};
   queue->add(share(gated));
   advance(600'000);
   EXPECT_EQ(where("p"), Where::gated);
-  EXPECT_EQ(GateKeeper::asked, 1);
+  EXPECT_EQ(GateKeeper::calls, 1);
 }
 
 TEST_F(QueueTest, ActivatesWaitingPodsAndThoseInFlight) {
@@ -308,13 +309,13 @@ TEST_F(QueueTest, ActivatesWaitingPodsAndThoseInFlight) {
   reject(pop());
   add("error");
   fail(pop());
-  add("flying");
-  QueuedPod flying = pop();
-  queue->activate({"uid-waiting", "uid-error", "uid-flying", "uid-unknown"});
+  add("in-flight");
+  QueuedPod in_flight = pop();
+  queue->activate({"uid-waiting", "uid-error", "uid-in-flight", "uid-unknown"});
   EXPECT_EQ(where("waiting"), Where::active);
   EXPECT_EQ(where("error"), Where::active);
-  reject(std::move(flying));
-  EXPECT_EQ(where("flying"), Where::backoff);
+  reject(std::move(in_flight));
+  EXPECT_EQ(where("in-flight"), Where::backoff);
 }
 
 TEST_F(QueueTest, RemovesAPodWhereverItIs) {
@@ -326,15 +327,15 @@ TEST_F(QueueTest, RemovesAPodWhereverItIs) {
   add("error");
   fail(pop());
   queue->remove("uid-error");
-  add("flying");
+  add("in-flight");
   pop();
-  queue->remove("uid-flying");
+  queue->remove("uid-in-flight");
   EXPECT_TRUE(queue->uids().empty());
   EXPECT_FALSE(queue->pop());
   EXPECT_FALSE(queue->next_flush());
 }
 
-TEST_F(QueueTest, BringsBackAPodAsItWasUpdatedDuringItsFlight) {
+TEST_F(QueueTest, RequeuesAPodAsUpdatedDuringItsFlight) {
   auto before = add("p");
   QueuedPod pod = pop();
   Pod after = *before;
@@ -344,7 +345,7 @@ TEST_F(QueueTest, BringsBackAPodAsItWasUpdatedDuringItsFlight) {
   EXPECT_EQ(queue->find("uid-p")->pod->metadata.labels.at("v"), "2");
 }
 
-TEST_F(QueueTest, AddsAPodThatItDoesNotKnowAtUpdate) {
+TEST_F(QueueTest, AddsAnUnknownPodAtUpdate) {
   auto pod = share(make_pod("p"));
   queue->update(pod, pod);
   EXPECT_EQ(where("p"), Where::active);
@@ -371,7 +372,7 @@ TEST_F(QueueTest, RestoresAPodWithItsAttemptsAndTheRestOfItsBackoff) {
   EXPECT_EQ(pop().attempts, 5);
 }
 
-TEST_F(QueueTest, RestoresAPodWhoseBackoffIsOverToItsOldPlaceInTheOrder) {
+TEST_F(QueueTest, RestoresAPodWhoseBackoffIsOverToItsOldPosition) {
   add("new");
   queue->restore(share(make_pod("old")), {50'000, 2, 1, 0, 50'000});
   EXPECT_EQ(pop().pod->metadata.name, "old");
@@ -389,7 +390,7 @@ TEST_F(QueueTest, RestoresErrorsToErrorBackoffAndGatedPodsToTheirGate) {
   EXPECT_EQ(queue->where(shared->uid()), Queue::Where::gated);
 }
 
-TEST_F(QueueTest, TellsEachPodThatCameBackFromAnAttemptOnce) {
+TEST_F(QueueTest, ReturnsEachRequeuedPodOnce) {
   for (const char* name : {"a", "b", "c"}) add(name);
   for (int i = 0; i < 3; ++i) reject(pop());
   EXPECT_EQ(queue->take_returned(2).size(), 2u);
@@ -397,7 +398,7 @@ TEST_F(QueueTest, TellsEachPodThatCameBackFromAnAttemptOnce) {
   EXPECT_TRUE(queue->take_returned(2).empty());
 }
 
-TEST_F(QueueTest, CountsWhoComesIntoWhichPartAndWhy) {
+TEST_F(QueueTest, CountsIncomingPodsByPartAndEvent) {
   Metrics metrics;
   Queue::Options options;
   options.metrics = &metrics;
