@@ -41,4 +41,4 @@ def test_twenty_thousand_pods_applied_at_once_all_have_their_status_retained_at_
     broker.kill()
     broker.start()  # it retains nothing
     wait_all_shown(fleet)
-    assert "does not keep up" not in gateway.output()
+    assert "cannot keep up" not in gateway.output()

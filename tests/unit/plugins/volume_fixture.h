@@ -1,4 +1,4 @@
-// What the tests of the volume plugins share: claims, volumes and classes in one line, and one plugin asked alone.
+// For the tests of the volume plugins: claims, volumes and classes in one line each, and calls of a single plugin.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -55,7 +55,7 @@ inline Pod pod_with_disk(const std::string& name, DiskSource disk) {
 
 // PreFilter over the nodes, then Filter on one: "" fits, "skip", or code and reasons.
 template <class P>
-std::string ask(P& plugin, const Pod& pod, const std::vector<NodeInfo>& nodes, std::size_t node = 0) {
+std::string filter_with(P& plugin, const Pod& pod, const std::vector<NodeInfo>& nodes, std::size_t node = 0) {
   Cache cache;
   for (const NodeInfo& info : nodes) {
     cache.set_node(info.node);
@@ -77,7 +77,7 @@ inline NodeInfo node_with(const std::string& name, std::vector<Pod> pods) {
   return info;
 }
 
-// What the plugin's registrations make of an event: "Queue", "QueueSkip", "NotRegistered".
+// How the plugin's registrations answer an event: "Queue", "QueueSkip", "NotRegistered".
 template <class P>
 std::string hint_of(const P& plugin, const Pod& pod, const ClusterEvent& event, const EventObjects& objects) {
   std::string answer = "NotRegistered";
