@@ -1,6 +1,6 @@
-# Debian packages, for scripts that source this file. Nothing here asks a question.
+# Functions for installing Debian packages, to be sourced by scripts. Non-interactive.
 
-apt_retry() {  # COMMAND...: once more, twice, when the archive is busy or changing
+apt_retry() {  # COMMAND...: retries up to twice, in case the archive is busy or being updated
   local attempt
   for attempt in 1 2 3; do
     "$@" && return 0
@@ -19,7 +19,7 @@ apt_missing() {  # PACKAGE...: prints those that are not installed
   done
 }
 
-apt_install_missing() {  # PACKAGE...: as root, else by sudo for the packages alone
+apt_install_missing() {  # PACKAGE...: as root, or with sudo for apt-get only
   local missing as=()
   missing=$(apt_missing "$@")
   [ -n "$missing" ] || return 0

@@ -1,5 +1,5 @@
-# What the toolchains of both targets share. The including file sets BERTH_ARCH (Debian's name), BERTH_TRIPLET and
-# BERTH_EMULATOR. Headers and libraries come only from the private sysroot that `cross/sysroot ARCH` makes.
+# Shared by both toolchain files. The including file sets BERTH_ARCH (Debian's name), BERTH_TRIPLET and BERTH_EMULATOR.
+# Headers and libraries come only from the private sysroot created by `cross/sysroot ARCH`.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_CXX_COMPILER ${BERTH_TRIPLET}-g++)
 set(CMAKE_C_COMPILER ${BERTH_TRIPLET}-gcc)
@@ -7,7 +7,7 @@ set(CMAKE_C_COMPILER ${BERTH_TRIPLET}-gcc)
 get_filename_component(BERTH_ROOT ${CMAKE_CURRENT_LIST_DIR} DIRECTORY)
 set(CMAKE_SYSROOT ${BERTH_ROOT}/build/sysroot-${BERTH_ARCH})
 if(NOT EXISTS ${CMAKE_SYSROOT}/.complete)
-  message(FATAL_ERROR "no sysroot in ${CMAKE_SYSROOT}: make it with cross/sysroot ${BERTH_ARCH}")
+  message(FATAL_ERROR "no sysroot in ${CMAKE_SYSROOT}: run cross/sysroot ${BERTH_ARCH}")
 endif()
 set(CMAKE_LIBRARY_ARCHITECTURE ${BERTH_TRIPLET})
 set(CMAKE_FIND_ROOT_PATH ${CMAKE_SYSROOT})
@@ -16,7 +16,7 @@ set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 
-# Debian 12 has no pkg-config of the target: the machine's own is pointed at the sysroot.
+# Debian 12 has no pkg-config for the target: point the native one at the sysroot.
 set(ENV{PKG_CONFIG_DIR} "")
 set(ENV{PKG_CONFIG_SYSROOT_DIR} ${CMAKE_SYSROOT})
 set(ENV{PKG_CONFIG_LIBDIR}

@@ -7,7 +7,7 @@ namespace berth {
 namespace {
 
 Status wrong(const std::string& text) {
-  return Status::error("broker '" + text + "': write it as HOST, HOST:PORT or [IPV6]:PORT");
+  return Status::error("broker '" + text + "': expected HOST, HOST:PORT or [IPV6]:PORT");
 }
 
 }  // namespace

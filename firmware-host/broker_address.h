@@ -1,4 +1,4 @@
-// How a broker is written on a command line.
+// Parses a broker address from a command line.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace berth {
 
-// HOST, HOST:PORT or [IPV6]:PORT into broker.host and, when given, broker.port. The error quotes the text.
+// Parses HOST, HOST:PORT or [IPV6]:PORT into broker.host and, if present, broker.port. The error quotes the text.
 Status parse_broker(const std::string& text, BrokerSettings& broker);
 
 }  // namespace berth

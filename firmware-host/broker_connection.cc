@@ -15,14 +15,14 @@ std::uint64_t true_random() {
   return seed;
 }
 
-Result<MqttOptions> mqtt_options(const BrokerSettings& broker, std::string client_id, int usual_keepalive_s) {
+Result<MqttOptions> mqtt_options(const BrokerSettings& broker, std::string client_id, int default_keepalive_s) {
   MqttOptions options;
   options.host = broker.host;
   options.port = broker.port;
   options.client_id = std::move(client_id);
   options.username = broker.username;
   options.tls = {broker.ca_file, broker.cert_file, broker.key_file};
-  options.keepalive_s = broker.keepalive_s.value_or(usual_keepalive_s);
+  options.keepalive_s = broker.keepalive_s.value_or(default_keepalive_s);
   options.seed = true_random();
   if (broker.password_file.empty()) return options;
   Result<std::string> password = read_first_line(broker.password_file);

@@ -1,4 +1,4 @@
-// From an account at the broker, as configured, to what the MQTT transport is given.
+// Options of the MQTT transport from the configured broker account.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace berth {
 
-// From the kernel; blocks only before its first entropy, in the first seconds of a boot.
+// From the kernel's random number generator; blocks only until it is seeded, in the first seconds after boot.
 std::uint64_t true_random();
 
-// Reads the password file; the error names it. `client_id` should be one per program: a second client of the same name
-// would take the session over, again and again. `usual_keepalive_s`: when the settings name none.
-Result<MqttOptions> mqtt_options(const BrokerSettings& broker, std::string client_id, int usual_keepalive_s = 10);
+// Reads the password file; the error names it. `client_id` must be unique: two clients with the same id would take over
+// the session from each other again and again. `default_keepalive_s` applies if the settings have none.
+Result<MqttOptions> mqtt_options(const BrokerSettings& broker, std::string client_id, int default_keepalive_s = 10);
 
 }  // namespace berth

@@ -47,14 +47,14 @@ void read_broker(FieldReader& reader, BrokerSettings& out) {
     read_path(files, "cert_file", out.cert_file);
     read_path(files, "key_file", out.key_file);
     if (out.cert_file.empty() != out.key_file.empty()) {
-      files.error(out.cert_file.empty() ? "cert_file" : "key_file", "missing; cert_file and key_file go together");
+      files.error(out.cert_file.empty() ? "cert_file" : "key_file", "missing; set cert_file and key_file together");
     }
   });
   if (!read_port(reader, out.port, 1) && tls) out.port = 8883;
   reader.read_string("username", out.username);
   read_path(reader, "password_file", out.password_file);
   if (!out.password_file.empty() && out.username.empty()) {
-    reader.error("username", "missing; a password needs the name it belongs to");
+    reader.error("username", "missing; password_file requires a username");
   }
   std::int32_t keepalive = 0;
   if (reader.read_int32("keepalive_seconds", keepalive, 5, 3600)) out.keepalive_s = keepalive;
@@ -77,10 +77,10 @@ void read_client(FieldReader& reader, const std::vector<ClientSettings>& before,
   reader.read_checked("password", out.password, is_not_empty, "a password");
   read_path(reader, "password_file", out.password_file);
   if (reader.has("password") && reader.has("password_file")) {
-    reader.error("password_file", "wanted either this or password; with neither the broker makes one up");
+    reader.error("password_file", "set either this or password; with neither, a password is generated");
   }
   if (std::any_of(before.begin(), before.end(), [&](const auto& other) { return other.identity == out.identity; })) {
-    reader.error("identity", "another client is called " + out.identity + "; keep one");
+    reader.error("identity", "duplicate identity " + out.identity + "; identities must be unique");
   }
 }
 
@@ -89,19 +89,19 @@ void read_known_nodes(FieldReader& reader, std::vector<std::string>& out) {
   for (std::size_t i = 0; i < out.size(); ++i) {
     const std::string path = item_path(reader.path_of("known_nodes"), i);
     if (!is_valid_name(out[i])) {
-      reader.findings().error(path, "wanted " + std::string(kNameForm) + ", found " + show_found(Json(out[i])));
+      reader.findings().error(path, "expected " + std::string(kNameForm) + ", got " + show_found(Json(out[i])));
     } else if (std::find(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(i), out[i]) !=
                out.begin() + static_cast<std::ptrdiff_t>(i)) {
-      reader.findings().error(path, out[i] + " is there twice; keep one");
+      reader.findings().error(path, "duplicate node " + out[i] + "; list each node once");
     }
   }
 }
 
-// Bytes; false when the member is not there.
+// Bytes; false if the member is missing.
 bool read_limit(FieldReader& reader, std::string_view key, std::uint64_t& out) {
   Quantity bytes;
   if (!reader.read_quantity(key, bytes)) return false;
-  if (bytes < Quantity()) reader.error(key, "wanted 0 (without limit) or more");
+  if (bytes < Quantity()) reader.error(key, "must be 0 (no limit) or more");
   out = static_cast<std::uint64_t>(std::max<std::int64_t>(bytes.value(), 0));
   return true;
 }
@@ -128,7 +128,7 @@ void read_gateway(FieldReader& reader, GatewaySettings& out) {
   });
   if (reader.has("broker")) {
     for (const std::string_view key : {"embedded_broker", "clients"}) {
-      if (reader.has(key)) reader.error(key, "only for the embedded broker; remove it or \"broker\"");
+      if (reader.has(key)) reader.error(key, "applies to the embedded broker only; remove this or \"broker\"");
     }
   }
   read_known_nodes(reader, out.known_nodes);
@@ -153,13 +153,13 @@ void read_volume(FieldReader& reader, const std::vector<LocalVolume>& before, Lo
     reader.read_checked("path", out.path, is_absolute, "an absolute path");
   Quantity capacity;
   if (reader.require("capacity", "a quantity such as 10Gi") && reader.read_quantity("capacity", capacity)) {
-    if (capacity <= Quantity()) reader.error("capacity", "wanted more than 0, found " + capacity.to_text());
+    if (capacity <= Quantity()) reader.error("capacity", "must be greater than 0, got " + capacity.to_text());
     out.capacity = capacity.to_text();
   }
   out.storage_class = "local";
   read_name(reader, "storage_class", out.storage_class);
   if (std::any_of(before.begin(), before.end(), [&](const auto& other) { return other.name == out.name; })) {
-    reader.error("name", "another volume is called " + out.name + "; give each its own name");
+    reader.error("name", "duplicate volume " + out.name + "; names must be unique");
   }
 }
 
@@ -178,7 +178,7 @@ void read_agent_lists(FieldReader& reader, AgentConfig& out) {
   for (const auto& [name, quantity] : capacity) {
     if (!is_label_key(name)) {
       reader.findings().error(member_path(reader.path_of("capacity"), name),
-                              "wanted a resource name such as cpu, memory, pods or example.com/gpu");
+                              "expected a resource name such as cpu, memory, pods or example.com/gpu");
     }
     out.capacity[name] = quantity;
   }
@@ -248,9 +248,9 @@ Result<std::string> read_config_file(const std::string& path, std::size_t bytes_
     text.resize(static_cast<std::size_t>(file.gcount()));
   }
   if (!file.is_open() || file.bad() || (file.fail() && !file.eof())) {
-    return Status::error(path + ": cannot be read: " + (errno == 0 ? "is it a file?" : std::strerror(errno)));
+    return Status::error(path + ": cannot read file: " + (errno == 0 ? "not a regular file" : std::strerror(errno)));
   }
-  if (text.size() > bytes_max) return Status::error(path + ": more than " + std::to_string(bytes_max) + " bytes");
+  if (text.size() > bytes_max) return Status::error(path + ": larger than " + std::to_string(bytes_max) + " bytes");
   return text;
 }
 

@@ -1,6 +1,6 @@
-// What the three programs are told by their configuration files: one YAML form, keys in snake_case, unknown keys
-// refused. Each parse_ function lays the file over `settings`, so that a program gives its defaults in and its flags
-// after. Errors: one reason per fault, "<file>:<line>:<column>: <path>: wanted X, found Y; fix".
+// The configuration files of the three programs: YAML with keys in snake_case; unknown keys are errors. Each parse_
+// function overrides the values in `settings`, so a program passes its defaults in and applies its flags afterwards.
+// Errors: one reason per fault, "<file>:<line>:<column>: <path>: expected X, got Y; fix".
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace berth {
 
-// The account and the trust of the connection to a broker.
+// Address, account and TLS files of a broker.
 //   broker: {host, port, username, password_file, keepalive_seconds, tls: {ca_file, cert_file, key_file}}
 // `tls` without a port: port 8883.
 struct BrokerSettings {
@@ -26,9 +26,9 @@ struct BrokerSettings {
   std::string username;
   std::string password_file;  // its first line is the password
   std::string ca_file;        // set: TLS
-  std::string cert_file;      // with key_file, or neither
+  std::string cert_file;      // and key_file: both or neither
   std::string key_file;
-  std::optional<int> keepalive_s;  // none: the program's own
+  std::optional<int> keepalive_s;  // unset: the program's default
 };
 
 // log: {level: debug|info|warn|error, format: text|json}
@@ -37,31 +37,30 @@ struct LogSettings {
   LogFormat format = LogFormat::text;
 };
 
-// One account of the embedded broker; what it may read and write follows from its role (rules.md, Topics).
-//   - {identity, role: node|operator, password | password_file}; with neither, the broker makes a password up and
-//   leaves
-//     it in <state_dir>/broker/password/<identity>
+// One account of the embedded broker; its role determines what it may read and write (core/handshake/rules.md, Topics).
+//   - {identity, role: node|operator, password | password_file}; with neither, berthd generates a password and writes
+//     it to <state_dir>/broker/password/<identity>
 struct ClientSettings {
   enum class Role { node, operator_ };
-  std::string identity;  // of a node: the node's name
+  std::string identity;  // for a node: the node's name
   Role role = Role::node;
-  std::string password;       // this, or
-  std::string password_file;  // a file whose first line it is
+  std::string password;       // or
+  std::string password_file;  // a file whose first line is the password
 };
 
 // embedded_broker: {listen, port, state_dir}
 struct EmbeddedBrokerSettings {
   std::string listen = "127.0.0.1";  // an address of this machine; 0.0.0.0: all
-  std::uint16_t port = 0;            // 0: a free one
+  std::uint16_t port = 0;            // 0: any free port
   std::string state_dir;             // empty: <state_dir>/broker
 };
 
 // http: {enabled, listen, port}: health, configuration and metrics.
 struct HttpSettings {
-  static constexpr std::uint16_t kUsualPort = 10259;  // kube-scheduler's
+  static constexpr std::uint16_t kDefaultPort = 10259;  // as kube-scheduler
   bool enabled = true;
   std::string listen = "127.0.0.1";   // an address of this machine; 0.0.0.0: all
-  std::optional<std::uint16_t> port;  // 0: a free one; none: the usual one, or a free one when that is taken
+  std::optional<std::uint16_t> port;  // 0: any free port; unset: the default port, or any free one if that is in use
 };
 
 // berthd: fleet, gateway, state_dir, broker or embedded_broker, clients, known_nodes, scheduler_config, tie_seed,
@@ -70,16 +69,16 @@ struct GatewaySettings {
   std::string fleet = "default";
   std::string gateway = "gateway";
   std::string state_dir = "/var/lib/berth";
-  std::optional<BrokerSettings> broker;  // none: the embedded broker
+  std::optional<BrokerSettings> broker;  // unset: the embedded broker
   EmbeddedBrokerSettings embedded_broker;
-  std::vector<ClientSettings> clients;   // of the embedded broker; identities differ
+  std::vector<ClientSettings> clients;   // of the embedded broker; identities are unique
   std::vector<std::string> known_nodes;  // must answer before adopt mode ends
   std::string scheduler_config;          // file of gateway/scheduler_config.h; empty: the default profile
-  std::uint64_t tie_seed = 0;            // of the choice among equal nodes; 0: another one at each start
+  std::uint64_t tie_seed = 0;            // seed for choosing among equal nodes; 0: a new one at each start
   HttpSettings http;
   Millis promise_limit_ms = 60000;
-  std::uint64_t flash_bytes_per_day = 0;  // what the store may write; 0: without limit
-  // Resident memory from where on new objects are refused; 0: without limit; none: half of the machine's.
+  std::uint64_t flash_bytes_per_day = 0;  // write budget of the store; 0: no limit
+  // Resident memory at which new objects are refused; 0: no limit; unset: half of the machine's memory.
   std::optional<std::uint64_t> memory_limit_bytes;
   LogSettings log;
 };
@@ -94,7 +93,7 @@ struct AgentSettings {
   Level log_level = Level::info;
   LogFormat log_format = LogFormat::text;
 };
-// labels and capacity are laid over key by key; a list of taints or volumes replaces the one before.
+// labels and capacity are merged key by key; a list of taints or volumes replaces the previous one.
 Result<AgentSettings> parse_agent_config(std::string_view file, std::string_view text, AgentSettings settings = {});
 
 // berthctl: broker, fleet, gateway, identity, namespace.
@@ -107,7 +106,7 @@ struct CtlSettings {
 };
 Result<CtlSettings> parse_ctl_config(std::string_view file, std::string_view text, CtlSettings settings = {});
 
-// A whole text file of at most `bytes_max` bytes; the error names the file and the reason.
+// Reads a text file of at most `bytes_max` bytes; the error names the file and the reason.
 Result<std::string> read_config_file(const std::string& path, std::size_t bytes_max = 1 << 20);
 
 }  // namespace berth

@@ -1,4 +1,4 @@
-// FdWatch: calls back each time a descriptor can be read, from the loop. Asio stays behind it.
+// FdWatch: a callback from the loop each time a file descriptor is readable. Hides Asio.
 #pragma once
 
 #include <functional>
@@ -12,8 +12,8 @@ namespace berth {
 
 class FdWatch {
  public:
-  // Takes over `fd` (pollable: a pidfd, an inotify descriptor, a pipe) and closes it when destroyed. The callback must
-  // read what is there, or is called again; it may destroy the watch.
+  // Takes ownership of `fd` (pollable: a pidfd, an inotify descriptor, a pipe). The callback must read the available
+  // input, or it is called again; it may destroy the watch.
   FdWatch(asio::io_context& context, int fd, std::function<void()> on_readable);
   ~FdWatch();
   FdWatch(const FdWatch&) = delete;

@@ -51,7 +51,7 @@ HttpRequestReader::HttpRequestReader(std::size_t bytes_max) : state_(std::make_u
   };
   state_->settings.on_headers_complete = [](http_parser* parser) {
     static_cast<State*>(parser->data)->head_read = true;
-    http_parser_pause(parser, 1);  // what follows, a body or another request, is not read
+    http_parser_pause(parser, 1);  // a body or a further request is not read
     return 0;
   };
 }

@@ -1,5 +1,4 @@
-// HttpRequestReader: the head of one HTTP/1.x request out of any bytes. Only GET and HEAD are served, so a body is
-// never read.
+// HttpRequestReader: parses the head of one HTTP/1.x request. Only GET and HEAD are served, so a body is never read.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +10,7 @@ namespace berth {
 
 struct HttpRequest {
   std::string method;
-  std::string path;   // "/readyz", as sent: nothing is decoded
+  std::string path;   // "/readyz", as sent, without percent-decoding
   std::string query;  // "verbose&exclude=store", without '?'
 };
 
@@ -24,11 +23,11 @@ class HttpRequestReader {
   HttpRequestReader(const HttpRequestReader&) = delete;
   HttpRequestReader& operator=(const HttpRequestReader&) = delete;
 
-  // Takes what came next, in pieces of any size. Once it answered done or refused it answers the same for ever.
+  // Takes the next bytes, in pieces of any size. After done or refused it keeps returning that.
   Progress feed(std::string_view bytes);
   // When done.
   const HttpRequest& request() const;
-  // When refused: 400 no HTTP, 405 another method, 431 longer than bytes_max, 505 another version.
+  // When refused: 400 not HTTP, 405 another method, 431 longer than bytes_max, 505 another version.
   int status() const;
 
  private:

@@ -11,8 +11,8 @@ namespace {
 
 using asio::ip::tcp;
 
-constexpr std::size_t kDrainedMax = 64 << 10;  // read and forgotten after the answer
-constexpr Millis kAcceptAgainMs = 1000;        // after accept failed: descriptors may have run out
+constexpr std::size_t kDrainedMax = 64 << 10;  // read and discarded after the response
+constexpr Millis kAcceptAgainMs = 1000;        // delay after a failed accept, for example without free descriptors
 
 std::string_view reason_of(int status) {
   switch (status) {
@@ -28,8 +28,8 @@ std::string_view reason_of(int status) {
 
 HttpResponse refusal(int status) { return {status, std::string(reason_of(status)) + "\n"}; }
 
-// One connection: read the head, answer, read on until the other side closes (to close first would lose the answer
-// when unread bytes are left), all within one deadline.
+// One connection: reads the head, responds, then reads until the client closes (closing first with unread bytes left
+// could lose the response), all within one deadline.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   Connection(tcp::socket socket, const HttpServer::Options& options, const HttpServer::Answer& answer)
@@ -109,7 +109,8 @@ class HttpServer::Impl : public std::enable_shared_from_this<Impl> {
   Status start() {
     asio::error_code error;
     const asio::ip::address address = asio::ip::make_address(options_.listen, error);
-    if (error) return Status::error("http: \"" + options_.listen + "\" is no address; give one such as 127.0.0.1");
+    if (error)
+      return Status::error("http.listen: expected an IP address such as 127.0.0.1, got \"" + options_.listen + "\"");
     const tcp::endpoint endpoint(address, options_.port);
     acceptor_.open(endpoint.protocol(), error);
     if (!error) acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
@@ -149,7 +150,7 @@ class HttpServer::Impl : public std::enable_shared_from_this<Impl> {
   }
 
   void accept_later(const asio::error_code& error) {
-    log_.write(Level::warn, "http connection not taken", {{"reason", error.message()}});
+    log_.write(Level::warn, "cannot accept http connection", {{"reason", error.message()}});
     again_ = timers_.at(clock_.now() + kAcceptAgainMs, [this] { accept(); });
   }
 
@@ -182,7 +183,7 @@ class HttpServer::Impl : public std::enable_shared_from_this<Impl> {
   Options options_;
   Answer answer_;
   tcp::acceptor acceptor_;
-  std::deque<std::shared_ptr<Connection>> connections_;  // oldest first; closed ones stay until the next comes
+  std::deque<std::shared_ptr<Connection>> connections_;  // oldest first; closed ones are removed at the next accept
   Timers::Id again_ = 0;
 };
 

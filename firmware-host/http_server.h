@@ -1,5 +1,5 @@
-// HttpServer: answers GET and HEAD on one address, in the program's own loop; one request a connection. What is slow,
-// too long, too many or no HTTP is turned away and never holds up the loop.
+// HttpServer: serves GET and HEAD on one address, in the program's own loop; one request per connection. Slow,
+// oversized, surplus or malformed requests are rejected and never block the loop.
 #pragma once
 
 #include <cstdint>
@@ -24,25 +24,25 @@ struct HttpResponse {
   std::string body;
   std::string content_type = "text/plain; charset=utf-8";
 };
-// The whole answer as bytes; `head`: without the body.
+// The response as bytes; `head`: without the body.
 std::string to_bytes(const HttpResponse& response, bool head);
 
 class HttpServer {
  public:
   struct Options {
     std::string listen = "127.0.0.1";  // an address of this machine
-    std::uint16_t port = 0;            // 0: a free one
+    std::uint16_t port = 0;            // 0: any free port
     std::size_t request_bytes_max = 8192;
-    std::size_t connections_max = 16;   // a newcomer takes the place of the oldest
-    Millis connection_ms_max = 10'000;  // from accept to the last byte of the answer
+    std::size_t connections_max = 16;   // a new connection replaces the oldest
+    Millis connection_ms_max = 10'000;  // from accept to the last byte of the response
   };
   using Answer = std::function<HttpResponse(const HttpRequest&)>;
 
-  // All outlive the server.
+  // All must outlive the server.
   HttpServer(asio::io_context& context, const Clock& clock, Timers& timers, Log& log, Options options, Answer answer);
-  ~HttpServer();  // drops what is open
+  ~HttpServer();  // closes open connections
 
-  // Binds and listens; Code::unschedulable when the port is taken.
+  // Binds and listens; Code::unschedulable if the port is in use.
   Status start();
   std::uint16_t port() const;
 

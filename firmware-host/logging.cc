@@ -52,13 +52,13 @@ Result<Level> parse_level(std::string_view text) {
   for (std::size_t i = 0; i < kLevelNames.size(); ++i) {
     if (kLevelNames[i] == text) return static_cast<Level>(i);
   }
-  return Status::error("log level '" + std::string(text) + "' is unknown: use debug, info, warn or error");
+  return Status::error("log level: expected debug, info, warn or error, got '" + std::string(text) + "'");
 }
 
 Result<LogFormat> parse_log_format(std::string_view text) {
   if (text == "text") return LogFormat::text;
   if (text == "json") return LogFormat::json;
-  return Status::error("log format '" + std::string(text) + "' is unknown: use text or json");
+  return Status::error("log format: expected text or json, got '" + std::string(text) + "'");
 }
 
 std::string format_record(LogFormat format, Level level, std::string_view event, std::initializer_list<Field> fields) {

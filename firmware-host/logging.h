@@ -1,4 +1,4 @@
-// SpdLog: the log of a program, one line per record on standard error. spdlog stays behind logging.cc.
+// SpdLog: the log of a program, one line per record on standard error. Only logging.cc includes spdlog.
 //
 //   text  2026-11-20T09:08:07.123Z INFO pod bound pod=default/web node=n1 reason="two words"
 //   json  {"time":"2026-11-20T09:08:07.123Z","level":"info","event":"pod bound","pod":"default/web","node":"n1"}
@@ -19,12 +19,12 @@ namespace berth {
 
 enum class LogFormat { text, json };
 
-// "debug", "info", "warn" (or "warning"), "error"; anything else is an error that lists them.
+// "debug", "info", "warn" (or "warning"), "error".
 Result<Level> parse_level(std::string_view text);
 // "text", "json".
 Result<LogFormat> parse_log_format(std::string_view text);
 
-// One record as a line, without time stamp and newline. Control characters are escaped in both forms, so that a value
+// One record as a line, without timestamp and newline. Control characters are escaped in both formats, so that a value
 // from the network cannot forge a line.
 std::string format_record(LogFormat format, Level level, std::string_view event, std::initializer_list<Field> fields);
 

@@ -26,7 +26,7 @@ class EventLoop::Impl {
   Status run() {
     stopped_ = false;
     context_.restart();
-    // What was set up before the first wait may have staged changes.
+    // Setup before the first wait may have staged changes.
     Status status = end_turn_ ? end_turn_() : Status::ok();
     while (!stopped_ && status.is_success()) status = turn();
     return status;
@@ -41,7 +41,7 @@ class EventLoop::Impl {
   Status turn() {
     arm();
     std::size_t ran = context_.run_one();
-    const std::int64_t end_us = clock_.now_us() + kHandlersUs;  // the first one waited: when it began is not known
+    const std::int64_t end_us = clock_.now_us() + kHandlersUs;  // not measured from before run_one(), which waits
     const auto is_late = [this, end_us] { return clock_.now_us() >= end_us; };
     for (int i = 1; i < kHandlersPerTurn && !is_late() && context_.poll_one() > 0; ++i) ++ran;
     ran -= std::min(ran, std::exchange(alarms_, 0));
@@ -50,7 +50,7 @@ class EventLoop::Impl {
     return end_turn_();
   }
 
-  // One Asio timer for all deadlines. It is armed anew only for an earlier point: a wake too many costs less than a
+  // One Asio timer for all deadlines. It is re-armed only for an earlier deadline: a spurious wake-up costs less than a
   // cancellation per turn.
   void arm() {
     const Millis now = clock_.now();
@@ -84,7 +84,7 @@ class EventLoop::Impl {
   asio::executor_work_guard<asio::io_context::executor_type> work_;
   asio::steady_timer alarm_;
   asio::signal_set signals_;
-  std::size_t alarms_ = 0;  // handlers of alarm_ that ran in this turn: they are nothing that happened
+  std::size_t alarms_ = 0;  // handlers of alarm_ that ran in this turn; they do not count as activity
   bool armed_ = false;
   Millis armed_for_ = 0;
   bool signalled_ = false;

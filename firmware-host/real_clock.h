@@ -1,4 +1,4 @@
-// The machine's clocks, a pause, and the text forms of a point in time.
+// The machine's clocks, a pause, and a text form of a point in time.
 #pragma once
 
 #include <string>
@@ -14,10 +14,11 @@ class RealClock final : public Clock {
   Millis wall() const override;          // CLOCK_REALTIME
 };
 
-// Processor time of this thread so far: what it works, without what it waits.
+// CPU time of this thread so far, without waiting.
 std::int64_t processor_us();
 
-// Blocks the process; a signal may end it sooner. Only where no event loop runs: at a start, in a keeper.
+// Blocks the thread; a signal may end the pause early. Only for use without an event loop: during start-up, in a
+// keeper.
 void pause_for(Millis span);
 
 // "2026-11-20T09:08:07Z": a wall time in milliseconds as Kubernetes writes it, whole seconds, UTC.

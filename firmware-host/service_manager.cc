@@ -36,7 +36,7 @@ ServiceManager::ServiceManager(const Clock& clock, Timers& timers) : clock_(cloc
   if (address_.empty() || (address_[0] != '/' && address_[0] != '@')) return;
   socket_ = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   const bool for_us = watchdog_pid.empty() || number_in(watchdog_pid) == ::getpid();
-  // A third of what systemd allows: one feed may be late, and one lost.
+  // A third of systemd's timeout: one notification may be late, and one lost.
   if (watchdog_us > 0 && for_us) interval_ = std::max<Millis>(watchdog_us / 1000 / 3, 1);
 }
 
@@ -72,7 +72,7 @@ void ServiceManager::send(const std::string& text) const {
   std::memcpy(to.sun_path, address_.data(), address_.size());
   if (address_[0] == '@') to.sun_path[0] = '\0';
   const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + address_.size());
-  // A service manager that does not listen is not ours to mend.
+  // Errors are ignored: there is nothing to do about a service manager that does not listen.
   static_cast<void>(
       ::sendto(socket_, text.data(), text.size(), MSG_NOSIGNAL, reinterpret_cast<const sockaddr*>(&to), size));
 }

@@ -1,8 +1,8 @@
-// ServiceManager: tells systemd that the program is ready, alive and ending (sd_notify(3)), over the datagram socket
-// that NOTIFY_SOCKET names. Without one every call does nothing.
+// ServiceManager: notifies systemd that the program is ready, alive and stopping (sd_notify(3)), over the datagram
+// socket in NOTIFY_SOCKET. Without that variable every call does nothing.
 //
-// The watchdog is fed at the end of a turn, so only by a loop that turns and a commit that came back: a program that
-// hangs in either is started again.
+// The watchdog is notified at the end of a turn, that is, only if the loop runs and the commit has returned: systemd
+// restarts a program that hangs in either.
 #pragma once
 
 #include <string>
@@ -15,17 +15,17 @@ namespace berth {
 
 class ServiceManager {
  public:
-  // Reads NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID, and takes them out of the environment: no child may speak for
-  // this process. Both arguments outlive it.
+  // Reads NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID, and removes them from the environment: no child may notify on
+  // behalf of this process. Both arguments must outlive it.
   ServiceManager(const Clock& clock, Timers& timers);
   ~ServiceManager();
   ServiceManager(const ServiceManager&) = delete;
   ServiceManager& operator=(const ServiceManager&) = delete;
 
-  // Everything that start-up wants is done. `status` is one line for `systemctl status`.
+  // Start-up is complete. `status` is one line for `systemctl status`.
   void ready(std::string_view status);
   void stopping();
-  // A turn ended well.
+  // A turn ended without an error.
   void turn_ended();
 
  private:
@@ -35,10 +35,10 @@ class ServiceManager {
   const Clock& clock_;
   Timers& timers_;
   int socket_ = -1;
-  std::string address_;  // as in NOTIFY_SOCKET; "@name" is an abstract one
-  Millis interval_ = 0;  // between two feeds; 0: no watchdog
+  std::string address_;  // as in NOTIFY_SOCKET; "@name" is an abstract socket
+  Millis interval_ = 0;  // between two notifications; 0: no watchdog
   Millis last_feed_ = 0;
-  Timers::Id timer_ = 0;  // makes a turn where nothing else does
+  Timers::Id timer_ = 0;  // causes a turn while the program is idle
 };
 
 }  // namespace berth

@@ -48,9 +48,9 @@ Result<StateDirectory> StateDirectory::open(const std::string& path, const Pause
       return Status::error("state directory: cannot lock " + lock_path + ": " + std::strerror(errno));
     }
     if (waited >= kLockPatience) {
-      return Status::unschedulable("state directory " + path + ": another process uses it, also after " +
+      return Status::unschedulable("state directory " + path + ": still in use by another process after " +
                                    std::to_string(kLockPatience / 1000) +
-                                   " s; stop that one, or give this one its own --state-dir");
+                                   " s; stop that process, or use another --state-dir");
     }
     pause(kLockPause);
   }

@@ -1,4 +1,4 @@
-// What a program finds on its machine: identity files, and its own directory of state.
+// The identity files of a machine, and the state directory of a program.
 #pragma once
 
 #include <functional>
@@ -9,20 +9,20 @@
 
 namespace berth {
 
-// First line of a file, without white space at its ends; an error names the file.
+// First line of a file, without leading and trailing white space; an error names the file.
 Result<std::string> read_first_line(const std::string& path);
-// /etc/machine-id; empty where there is none.
+// /etc/machine-id; empty if missing.
 std::string machine_id();
-// Of this boot of the kernel.
+// The kernel's id of the current boot.
 Result<std::string> boot_id();
 
-// The directory of state, ours alone while this lives: a second program on it is refused.
+// The state directory, locked while this object exists: a second program is refused.
 class StateDirectory {
  public:
-  static constexpr Millis kLockPatience = 6'000;  // a sync of an SD card takes 5 s, and a killed process ends after it
+  static constexpr Millis kLockPatience = 6'000;  // a killed process may first finish a sync, 5 s on an SD card
   using Pause = std::function<void(Millis)>;
-  // Makes the directory (mode 0750) and locks it. One that was killed, or its child about to become a keeper, may still
-  // be ending: the lock is waited for, at a start, up to kLockPatience. Code::unschedulable: another process has it.
+  // Creates the directory (mode 0750) and locks it. Waits up to kLockPatience, because a killed predecessor, or its
+  // child about to become a keeper, may still be exiting. Code::unschedulable: another process holds the lock.
   static Result<StateDirectory> open(const std::string& path, const Pause& pause = pause_for);
   StateDirectory(StateDirectory&& other) noexcept;
   StateDirectory& operator=(StateDirectory&&) = delete;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kCoreTags = "tag:yaml.org,2002:";
 
-std::string place(std::string_view file, YamlMark mark) {
+std::string location(std::string_view file, YamlMark mark) {
   return std::string(file) + ":" + std::to_string(mark.line) + ":" + std::to_string(mark.column);
 }
 
@@ -22,7 +22,7 @@ YamlMark to_mark(const yaml_mark_t& mark) {
   return {static_cast<int>(mark.line) + 1, static_cast<int>(mark.column) + 1};
 }
 
-// One event of libyaml, freed.
+// Owns one libyaml event.
 class Event {
  public:
   Event() = default;
@@ -37,8 +37,8 @@ class Event {
   yaml_event_t event_{};
 };
 
-// Reads documents event by event: nothing is built that the limits have not allowed. Each function returns false after
-// it has set error_.
+// Reads documents event by event, so that the limits are checked before anything is built. Each function sets error_
+// before it returns false.
 class Loader {
  public:
   Loader(std::string_view file, std::string_view text, const YamlLimits& limits) : file_(file), limits_(limits) {
@@ -70,27 +70,27 @@ class Loader {
 
  private:
   bool fail(YamlMark mark, std::string_view what) {
-    error_ = place(file_, mark) + ": " + std::string(what);
+    error_ = location(file_, mark) + ": " + std::string(what);
     return false;
   }
 
   bool next(Event& event) {
     if (yaml_parser_parse(&parser_, event.get()) == 1) return true;
-    const std::string problem = parser_.problem == nullptr ? "not YAML" : parser_.problem;
+    const std::string problem = parser_.problem == nullptr ? "syntax error" : parser_.problem;
     YamlMark mark = to_mark(parser_.problem_mark);
     std::string context;
     if (parser_.error == YAML_READER_ERROR) {
-      mark = to_mark(parser_.mark);  // the last place that was readable
+      mark = to_mark(parser_.mark);  // the last readable position
     } else if (parser_.context != nullptr) {
       context =
           ", " + std::string(parser_.context) + " that starts at line " + std::to_string(parser_.context_mark.line + 1);
     }
-    return fail(mark, "not YAML: " + problem + context);
+    return fail(mark, "invalid YAML: " + problem + context);
   }
 
   bool node(const Event& event, const std::string& path, int depth, Json& out) {
     if (++values_ > limits_.values) {
-      return fail(event.mark(), "more than " + std::to_string(limits_.values) + " values in one text");
+      return fail(event.mark(), "more than " + std::to_string(limits_.values) + " values in one file");
     }
     switch (event->type) {
       case YAML_SCALAR_EVENT: return scalar(event, out);
@@ -102,8 +102,8 @@ class Loader {
         const auto& start = event->data.mapping_start;
         return enter(event, start.tag, "map", depth) && mapping(path, depth + 1, out);
       }
-      case YAML_ALIAS_EVENT: return fail(event.mark(), "aliases (*name) are not read; write the value out");
-      default: return fail(event.mark(), "not YAML: a value is missing");
+      case YAML_ALIAS_EVENT: return fail(event.mark(), "aliases (*name) are not supported; write the value out");
+      default: return fail(event.mark(), "invalid YAML: a value is missing");
     }
   }
 
@@ -113,7 +113,7 @@ class Loader {
     }
     const std::string_view text = tag == nullptr ? "!" : reinterpret_cast<const char*>(tag);
     if (text == "!" || text == std::string(kCoreTags) + std::string(core)) return true;
-    return fail(event.mark(), "the tag " + std::string(text) + " is not read; leave it away");
+    return fail(event.mark(), "tag " + std::string(text) + " is not supported; remove it");
   }
 
   bool sequence(const std::string& path, int depth, Json& out) {
@@ -139,7 +139,7 @@ class Loader {
       if (event->type == YAML_MAPPING_END_EVENT) break;
       std::string name;
       if (!key(event, name)) return false;
-      if (!keys.insert(name).second) return fail(event.mark(), "the key " + show_found(Json(name)) + " is there twice");
+      if (!keys.insert(name).second) return fail(event.mark(), "duplicate key " + show_found(Json(name)));
       const std::string member = member_path(path, name);
       document_->marks.emplace(member, event.mark());
       Event value;
@@ -151,12 +151,14 @@ class Loader {
   }
 
   bool key(const Event& event, std::string& out) {
-    if (event->type == YAML_ALIAS_EVENT) return fail(event.mark(), "aliases (*name) are not read; write the value out");
-    if (event->type != YAML_SCALAR_EVENT) return fail(event.mark(), "a key must be a plain word or a string");
+    if (event->type == YAML_ALIAS_EVENT) {
+      return fail(event.mark(), "aliases (*name) are not supported; write the value out");
+    }
+    if (event->type != YAML_SCALAR_EVENT) return fail(event.mark(), "a key must be a scalar");
     const auto& scalar = event->data.scalar;
     out.assign(reinterpret_cast<const char*>(scalar.value), scalar.length);
     const bool plain = scalar.style == YAML_PLAIN_SCALAR_STYLE;
-    if (plain && out == "<<") return fail(event.mark(), "merge keys (<<) are not read; write the fields out");
+    if (plain && out == "<<") return fail(event.mark(), "merge keys (<<) are not supported; write the fields out");
     if (plain && (out.empty() || out == "~")) return fail(event.mark(), "a key is missing before the colon");
     if (out.find('\0') != std::string::npos) return fail(event.mark(), "the character NUL is not allowed");
     return true;
@@ -170,7 +172,7 @@ class Loader {
     const std::string_view core = tag.starts_with(kCoreTags) ? tag.substr(kCoreTags.size()) : "";
     if (!tag.empty() && tag != "!" && core != "str" && core != "int" && core != "float" && core != "bool" &&
         core != "null") {
-      return fail(event.mark(), "the tag " + std::string(tag) + " is not read; leave it away");
+      return fail(event.mark(), "tag " + std::string(tag) + " is not supported; remove it");
     }
     const bool is_string = core == "str" || tag == "!" || (tag.empty() && scalar.style != YAML_PLAIN_SCALAR_STYLE);
     if (is_string) {
@@ -179,7 +181,7 @@ class Loader {
     }
     Result<Json> value = read_plain_scalar(text);
     if (!value) return fail(event.mark(), value.error().message());
-    if (!fits_tag(*value, core)) return fail(event.mark(), "the value does not fit its tag " + std::string(tag));
+    if (!fits_tag(*value, core)) return fail(event.mark(), "the value does not match its tag " + std::string(tag));
     out = std::move(*value);
     return true;
   }
@@ -200,7 +202,8 @@ class Loader {
   std::string error_;
 };
 
-// Writes by libyaml's emitter. Its calls fail only for want of memory or on a wrong order of events, which is ours.
+// Writes with libyaml's emitter, whose calls fail only if memory runs out or events come in a wrong order, which would
+// be a bug here.
 class Writer {
  public:
   Writer() {
@@ -237,7 +240,7 @@ class Writer {
 
   void scalar(std::string_view foreign, yaml_scalar_style_t style) {
     yaml_event_t event;
-    const std::string text = to_readable(foreign);  // libyaml refuses what is not UTF-8
+    const std::string text = to_readable(foreign);  // libyaml rejects invalid UTF-8
     const auto* bytes = reinterpret_cast<const yaml_char_t*>(text.data());
     CHECK(yaml_scalar_event_initialize(&event, nullptr, nullptr, bytes, static_cast<int>(text.size()), 1, 1, style) ==
           1);
@@ -268,7 +271,7 @@ class Writer {
       CHECK(yaml_mapping_start_event_initialize(&event, nullptr, nullptr, 1, style) == 1);
       emit(event);
       for (const auto& [key, member] : value.as_object()) {
-        // A key on lines of its own could not be read back as a simple one.
+        // A multi-line key could not be read back as a simple key.
         const bool quoted = !is_string_when_plain(key) || key.find('\n') != std::string::npos;
         scalar(key, quoted ? YAML_DOUBLE_QUOTED_SCALAR_STYLE : YAML_ANY_SCALAR_STYLE);
         node(member);
@@ -288,11 +291,11 @@ class Writer {
 std::string YamlDocument::where(std::string_view path) const {
   while (!path.empty()) {
     const auto mark = marks.find(std::string(path));
-    if (mark != marks.end()) return place(file, mark->second);
+    if (mark != marks.end()) return location(file, mark->second);
     const std::size_t cut = path.find_last_of(".[");
     path = cut == std::string_view::npos ? std::string_view() : path.substr(0, cut);
   }
-  return place(file, start);
+  return location(file, start);
 }
 
 std::string YamlDocument::locate(std::string_view reason) const {
@@ -313,7 +316,8 @@ Result<YamlDocument> parse_yaml_config(std::string_view file, std::string_view t
   Result<std::vector<YamlDocument>> documents = parse_yaml(file, text, limits);
   if (!documents) return documents.error();
   if (documents->size() > 1) {
-    return Status::error(place(file, (*documents)[1].start) + ": a second document; a configuration is one document");
+    return Status::error(location(file, (*documents)[1].start) +
+                         ": a second document; a configuration file must have only one");
   }
   if (!documents->empty()) return std::move(documents->front());
   YamlDocument empty;

@@ -1,4 +1,4 @@
-// YAML, read into and written from the same values as JSON, with the place of each field kept for error messages.
+// Reads YAML into, and writes it from, the same values as JSON; keeps the position of each field for error messages.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@
 
 namespace berth {
 
-struct YamlMark {  // both from 1; columns in characters
+struct YamlMark {  // both start at 1; columns in characters
   int line = 1;
   int column = 1;
 };
@@ -24,28 +24,27 @@ struct YamlLimits {
 
 struct YamlDocument {
   Json value;
-  std::map<std::string, YamlMark>
-      marks;  // by field path as in errors, "spec.containers[0].image": where its key stands
+  std::map<std::string, YamlMark> marks;  // position of each key, by field path: "spec.containers[0].image"
   YamlMark start;
   std::string file;
 
-  // "pods.yaml:12:9": the field's place, or that of the nearest field around it that is there.
+  // "pods.yaml:12:9": the position of the field, or of the nearest enclosing field that exists.
   std::string where(std::string_view path) const;
-  // A decoder's "spec.priority: wanted ..." -> "pods.yaml:12:9: spec.priority: wanted ...".
+  // A decoder's "spec.priority: expected ..." -> "pods.yaml:12:9: spec.priority: expected ...".
   std::string locate(std::string_view reason) const;
 };
 
-// Every document of the text, in order; documents that hold nothing are left out. Plain scalars are read by the core
-// schema of YAML 1.2, quoted and block ones are strings; a number beyond 2^53 becomes a string with its digits.
-// Refused, with "<file>:<line>:<column>: ": what is no YAML, aliases and merge keys, tags other than the core schema's,
-// duplicate and composite keys, numbers with leading zeros (octal to some, decimal to others), infinity and NaN, and
-// what is over the limits.
+// Every document of the text, in order, without empty ones. Plain scalars are read by the core schema of YAML 1.2,
+// quoted and block scalars are strings; a number beyond 2^53 becomes a string with its digits. Errors, with
+// "<file>:<line>:<column>: ": invalid YAML, aliases and merge keys, tags other than the core schema's, duplicate and
+// complex keys, numbers with leading zeros (octal to some readers, decimal to others), infinity and NaN, and anything
+// over the limits.
 Result<std::vector<YamlDocument>> parse_yaml(std::string_view file, std::string_view text, YamlLimits limits = {});
 
-// For configuration: one document; a text without any is an empty object.
+// For configuration files: one document; an empty text is an empty object.
 Result<YamlDocument> parse_yaml_config(std::string_view file, std::string_view text, YamlLimits limits = {});
 
-// The value as one YAML document in block style, newline at the end. parse_yaml() of it gives the value back.
+// The value as one YAML document in block style, ending in a newline. parse_yaml() of it returns the same value.
 std::string dump_yaml(const Json& value);
 
 }  // namespace berth

@@ -52,9 +52,8 @@ std::optional<Result<Json>> read_radix(std::string_view text) {
   if (base == 0 || text.size() == 2) return std::nullopt;
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data() + 2, text.data() + text.size(), value, base);
-  if (end != text.data() + text.size()) return std::nullopt;  // not all its digits: a string
-  if (error != std::errc{})
-    return Result<Json>(Status::error("a number beyond 64 bits; write it as a string, in quotes"));
+  if (end != text.data() + text.size()) return std::nullopt;  // not only digits: a string
+  if (error != std::errc{}) return Result<Json>(Status::error("number exceeds 64 bits; quote it to make it a string"));
   if (value > kExactMax) return Result<Json>(Json(std::to_string(value)));
   return Result<Json>(Json(static_cast<std::int64_t>(value)));
 }
@@ -63,15 +62,15 @@ Result<Json> read_number(std::string_view text) {
   const std::string_view magnitude = without_sign(text);
   if (magnitude.size() > 1 && magnitude[0] == '0' && is_digit(magnitude[1])) {
     return Status::error(
-        "a number with a leading zero is octal to some readers and decimal to others; write 0o for octal, "
-        "no zero for decimal, or quotes for a string");
+        "a number with a leading zero is ambiguous (octal or decimal); write 0o for octal, no zero for decimal, or "
+        "quotes for a string");
   }
   const std::string_view unsigned_text = text.starts_with('+') ? magnitude : text;
   double value = 0;
   const auto [end, error] = std::from_chars(unsigned_text.data(), unsigned_text.data() + unsigned_text.size(), value);
   const bool tiny = error == std::errc::result_out_of_range && unsigned_text.find('-', 1) != std::string_view::npos;
   if ((error != std::errc{} && !tiny) || std::abs(value) >= static_cast<double>(kExactMax)) {
-    return Json(unsigned_text);  // its digits, kept
+    return Json(unsigned_text);  // as a string, to keep all digits
   }
   return Json(value);
 }
@@ -82,7 +81,7 @@ Result<Json> read_plain_scalar(std::string_view text) {
   if (is_one_of(text, kNull)) return Json();
   if (is_one_of(text, kTrue)) return Json(true);
   if (is_one_of(text, kFalse)) return Json(false);
-  if (is_one_of(text, kNotFinite)) return Status::error("infinity and NaN are no values here; write a number");
+  if (is_one_of(text, kNotFinite)) return Status::error("infinity and NaN are not supported; write a finite number");
   if (std::optional<Result<Json>> number = read_radix(text)) return *number;
   if (is_float(text)) return read_number(text);
   return Json(text);
@@ -94,7 +93,7 @@ bool is_string_when_plain(std::string_view text) {
   std::string lower(text);
   for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   if (is_one_of(std::string_view(lower), kOldWords) || lower == "null") return false;
-  // Whatever starts like a number may be one somewhere: dates, 1:30, 1_000, 0b1, .5.
+  // Text that starts like a number may be a number to some readers: dates, 1:30, 1_000, 0b1, .5.
   const std::string_view magnitude = without_sign(text);
   if (!magnitude.empty() && (is_digit(magnitude[0]) || magnitude[0] == '.')) return false;
   const Result<Json> value = read_plain_scalar(text);

@@ -1,4 +1,4 @@
-// DefaultBinder: lets the placement become a binding. The write and the exchange with the device are core's.
+// DefaultBinder: confirms the binding. Core writes it and does the exchange with the device.
 // Point: Bind. Cost: none.
 // Source: kube-scheduler pkg/scheduler/framework/plugins/defaultbinder/default_binder.go.
 #pragma once

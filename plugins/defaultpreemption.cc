@@ -18,22 +18,22 @@ using preemption::Pods;
 using preemption::Weighed;
 using preemption::Weighings;
 
-// Upstream's words; empty: the pod may preempt.
+// The reason, worded as upstream; empty: the pod may preempt.
 std::string why_not_eligible(const Pod& pod, const Snapshot& snapshot, const NodeStatuses& node_statuses) {
   if (pod.preemption_policy == "Never") return "not eligible due to preemptionPolicy=Never.";
   const NodeInfo* node = pod.nominated_node_name.empty() ? nullptr : snapshot.find(pod.nominated_node_name);
   if (node == nullptr) return {};
   const Status* status = node_statuses.find(snapshot.place_of(pod.nominated_node_name));
   if (status == nullptr || status->code() == Code::unresolvable) return {};
-  const bool making_room = std::any_of(node->pods.begin(), node->pods.end(), [&pod](const auto& each) {
+  const bool terminating = std::any_of(node->pods.begin(), node->pods.end(), [&pod](const auto& each) {
     return each->priority < pod.priority && each->metadata.deleting && each->preempted;
   });
-  // A charge is what a pod that left before it ran still holds: its end is as near as that of a terminating pod.
-  if (!making_room && node->charges.empty()) return {};
+  // A charge is held by a pod that left before it ran; it ends as soon as a terminating pod would.
+  if (!terminating && node->charges.empty()) return {};
   return "not eligible due to a terminating pod on the nominated node.";
 }
 
-// In the order in which they were weighed.
+// Keeps the order of `candidates`.
 void find_least_harmful(const Weighings& candidates, std::vector<const Weighed*>& best) {
   best.clear();
   for (const auto& each : candidates) {
@@ -44,26 +44,26 @@ void find_least_harmful(const Weighings& candidates, std::vector<const Weighed*>
 }
 
 bool are_same(const Budgets& a, const Budgets& b) {
-  const auto says = [](const PodDisruptionBudget& budget) {
+  const auto content = [](const PodDisruptionBudget& budget) {
     return std::tie(budget.metadata.namespace_, budget.selector, budget.disruptions_allowed, budget.disrupted_pods);
   };
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [&says](const auto& x, const auto& y) { return says(*x) == says(*y); });
+                    [&content](const auto& x, const auto& y) { return content(*x) == content(*y); });
 }
 
 // Each error once, as upstream joins them (apimachinery util/errors NewAggregate).
 std::string join(const std::vector<std::string>& errors) {
-  std::vector<std::string> told;
+  std::vector<std::string> distinct;
   for (const std::string& error : errors) {
-    if (std::find(told.begin(), told.end(), error) == told.end()) told.push_back(error);
+    if (std::find(distinct.begin(), distinct.end(), error) == distinct.end()) distinct.push_back(error);
   }
-  if (told.size() == 1) return told.front();
+  if (distinct.size() == 1) return distinct.front();
   std::string text;
-  for (const std::string& error : told) text += (text.empty() ? "[" : ", ") + error;
+  for (const std::string& error : distinct) text += (text.empty() ? "[" : ", ") + error;
   return text + "]";
 }
 
-Status said(Code code, const std::string& text) { return {code, "preemption: " + text}; }
+Status preemption_status(Code code, const std::string& text) { return {code, "preemption: " + text}; }
 
 }  // namespace
 
@@ -76,10 +76,10 @@ std::vector<std::string> PreemptionRecord::ties() const {
   return names;
 }
 
-// The places where a preemption might help: rejected, but not for good. All of a fleet without listing them.
-class DefaultPreemption::Potential {
+// Indexes of the nodes where preemption might help: rejected, but resolvable. If these are all nodes, stores no list.
+class DefaultPreemption::PotentialNodes {
  public:
-  Potential(const NodeStatuses& statuses, std::size_t nodes) : size_(nodes) {
+  PotentialNodes(const NodeStatuses& statuses, std::size_t nodes) : size_(nodes) {
     const auto may_help = [](const NodeStatuses::Kind& kind) { return kind.status.code() == Code::unschedulable; };
     const auto& kinds = statuses.kinds();
     if (statuses.size() == nodes && std::all_of(kinds.begin(), kinds.end(), [&](const NodeStatuses::Kind& kind) {
@@ -87,9 +87,9 @@ class DefaultPreemption::Potential {
         })) {
       return;
     }
-    for (std::size_t place = 0; place < nodes; ++place) {
-      const std::uint32_t kind = statuses.kind_of(place);
-      if (kind != NodeStatuses::kNone && may_help(kinds[kind])) some_.push_back(place);
+    for (std::size_t index = 0; index < nodes; ++index) {
+      const std::uint32_t kind = statuses.kind_of(index);
+      if (kind != NodeStatuses::kNone && may_help(kinds[kind])) some_.push_back(index);
     }
     size_ = some_.size();
   }
@@ -101,14 +101,14 @@ class DefaultPreemption::Potential {
   std::vector<std::size_t> some_;  // empty: all, or none
 };
 
-// The outcome of one dry run, and what it depends on besides the class of the pod.
+// The outcome of one dry run, and what it depends on in addition to the class of the pod.
 struct DefaultPreemption::Tried {
   std::int64_t generation = 0;  // of the node
   Pods nominated;               // to the node
   Status status;
   std::shared_ptr<Weighed> weighed;  // on success
 
-  // To be overwritten: what nobody else has is used again.
+  // Prepares `tried` for a new result; reuses memory that is not shared.
   static void renew(std::shared_ptr<Tried>& tried) {
     if (tried == nullptr || tried.use_count() > 1) tried = std::make_shared<Tried>();
     if (tried->weighed == nullptr || tried->weighed.use_count() > 1) tried->weighed = std::make_shared<Weighed>();
@@ -117,17 +117,17 @@ struct DefaultPreemption::Tried {
   }
 };
 
-// Kept for a class of pods; copies share it.
+// Results kept for a class of pods; copies share them.
 struct DefaultPreemption::Trials final : StateEntry {
   struct Table {
     Budgets budgets;
-    std::vector<std::shared_ptr<Tried>> by_place;  // null: not yet
+    std::vector<std::shared_ptr<Tried>> by_node;  // by index of the node; null: not tried yet
   };
   std::shared_ptr<Table> table = std::make_shared<Table>();
   std::unique_ptr<StateEntry> clone() const override { return std::make_unique<Trials>(*this); }
 
-  // Of the class that `state` is of; null: nothing can be kept.
-  static Table* of(CycleState& state, const Budgets& budgets, std::size_t places) {
+  // The table of the class of `state`; null: nothing can be kept.
+  static Table* of(CycleState& state, const Budgets& budgets, std::size_t nodes) {
     if (state.of_class == nullptr) return nullptr;
     auto* trials = state.of_class->edit<Trials>();
     if (trials == nullptr) {
@@ -136,7 +136,7 @@ struct DefaultPreemption::Trials final : StateEntry {
     }
     Table& table = *trials->table;
     if (!are_same(table.budgets, budgets)) table = {budgets, {}};
-    table.by_place.resize(places);
+    table.by_node.resize(nodes);
     return &table;
   }
 };
@@ -151,7 +151,7 @@ Result<std::unique_ptr<Plugin>> DefaultPreemption::make(const Json& args, Handle
   reader.read_int32("minCandidateNodesAbsolute", read.min_candidate_nodes_absolute, 0);
   if (read.min_candidate_nodes_percentage == 0 && read.min_candidate_nodes_absolute == 0) {
     reader.error("minCandidateNodesPercentage",
-                 "0 together with minCandidateNodesAbsolute 0 leaves no candidate; raise one of them");
+                 "0 together with minCandidateNodesAbsolute 0 allows no candidate; increase one of them");
   }
   reader.finish();
   if (findings.has_errors()) return findings.status();
@@ -163,22 +163,22 @@ Json DefaultPreemption::args() const {
                            {"minCandidateNodesAbsolute", Json(args_.min_candidate_nodes_absolute)}});
 }
 
-// The text of a FitError over all nodes; those without a status of their own were none to try.
-std::string DefaultPreemption::nowhere(const DryRun& run) const {
+// The text of a FitError over all nodes; nodes that were not tried get the status "not helpful".
+std::string DefaultPreemption::no_candidate_message(const DryRun& run) const {
   const Status unhelpful = Status::unresolvable("Preemption is not helpful for scheduling");
   Diagnosis diagnosis;
   diagnosis.nodes_total = handle_.snapshot().nodes().size();
   diagnosis.node_statuses.reset(diagnosis.nodes_total);
-  for (std::size_t place = 0; place < diagnosis.nodes_total; ++place) diagnosis.node_statuses.set(place, unhelpful);
-  for (const auto& [place, tried] : run.in_vain) diagnosis.node_statuses.set(place, tried->status);
+  for (std::size_t index = 0; index < diagnosis.nodes_total; ++index) diagnosis.node_statuses.set(index, unhelpful);
+  for (const auto& [index, tried] : run.failed) diagnosis.node_statuses.set(index, tried->status);
   return diagnosis.message();
 }
 
-std::size_t DefaultPreemption::candidates_wanted(std::size_t nodes) const {
+std::size_t DefaultPreemption::enough_candidates(std::size_t nodes) const {
   const auto total = static_cast<std::int64_t>(nodes);
   const std::int64_t share = total * args_.min_candidate_nodes_percentage / 100;
-  const std::int64_t wanted = std::max<std::int64_t>(share, args_.min_candidate_nodes_absolute);
-  return static_cast<std::size_t>(std::min(wanted, total));
+  const std::int64_t enough = std::max<std::int64_t>(share, args_.min_candidate_nodes_absolute);
+  return static_cast<std::size_t>(std::min(enough, total));
 }
 
 void DefaultPreemption::try_node(const Framework& framework, const CycleState& state, const Pod& pod,
@@ -186,10 +186,10 @@ void DefaultPreemption::try_node(const Framework& framework, const CycleState& s
   Tried::renew(tried);
   tried->generation = node.generation;
   tried->nominated = handle_.nominator().pods_on(node.name());
-  ground_.node = node;
-  ground_.state.become(state);
+  workspace_.node = node;
+  workspace_.state.become(state);
   Candidate& found = tried->weighed->candidate;
-  tried->status = preemption::select_victims(framework, handle_.nominator(), budgets, pod, ground_, found);
+  tried->status = preemption::select_victims(framework, handle_.nominator(), budgets, pod, workspace_, found);
   if (tried->status.is_success() && found.victims.empty()) {
     tried->status = Status::error("expected at least one victim pod on node \"" + node.name() + "\"");
   }
@@ -201,36 +201,36 @@ void DefaultPreemption::try_node(const Framework& framework, const CycleState& s
 }
 
 DefaultPreemption::DryRun DefaultPreemption::dry_run(const Framework& framework, CycleState& state, const Pod& pod,
-                                                     const Potential& places) {
+                                                     const PotentialNodes& potential) {
   const auto& nodes = handle_.snapshot().nodes();
   const Budgets budgets = handle_.lister().disruption_budgets();
-  const std::size_t offset = handle_.draw(places.size());
-  const std::size_t wanted = candidates_wanted(places.size());
+  const std::size_t offset = handle_.draw(potential.size());
+  const std::size_t enough = enough_candidates(potential.size());
   Trials::Table* kept = Trials::of(state, budgets, nodes.size());
   DryRun run;
-  run.candidates.reserve(std::min(wanted, places.size()));
+  run.candidates.reserve(std::min(enough, potential.size()));
   Weighings violating;
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    // Enough of them, and at least one that violates no budget.
-    if (!run.candidates.empty() && run.candidates.size() + violating.size() >= wanted) break;
-    const std::size_t place = places[(offset + i) % places.size()];
-    const NodeInfo& node = *nodes[place];
+  for (std::size_t i = 0; i < potential.size(); ++i) {
+    // Stop at enough candidates, if at least one violates no budget.
+    if (!run.candidates.empty() && run.candidates.size() + violating.size() >= enough) break;
+    const std::size_t index = potential[(offset + i) % potential.size()];
+    const NodeInfo& node = *nodes[index];
     const Pods& nominated = handle_.nominator().pods_on(node.name());
-    // Itself it does not count there, where others of its class count it.
+    // If the pod is nominated to this node, it does not count itself, while other pods of its class count it.
     const bool may_keep = kept != nullptr && std::none_of(nominated.begin(), nominated.end(),
                                                           [&](const auto& each) { return each->uid() == pod.uid(); });
     std::shared_ptr<Tried> own;
-    std::shared_ptr<Tried>& tried = may_keep ? kept->by_place[place] : own;
+    std::shared_ptr<Tried>& tried = may_keep ? kept->by_node[index] : own;
     if (tried == nullptr || tried->generation != node.generation || tried->nominated != nominated) {
       try_node(framework, state, pod, budgets, node, tried);
     }
     if (tried->weighed != nullptr) {
       Weighings& mine = tried->weighed->candidate.pdb_violations == 0 ? run.candidates : violating;
-      if (mine.size() < wanted) mine.push_back(tried->weighed);
+      if (mine.size() < enough) mine.push_back(tried->weighed);
       continue;
     }
     if (tried->status.code() == Code::error) run.errors.push_back(tried->status.message());
-    run.in_vain.emplace_back(place, tried);
+    run.failed.emplace_back(index, tried);
   }
   std::move(violating.begin(), violating.end(), std::back_inserter(run.candidates));
   return run;
@@ -241,15 +241,15 @@ Status DefaultPreemption::post_filter(const Framework& framework, CycleState& st
   const Snapshot& snapshot = handle_.snapshot();
   if (handle_.metrics() != nullptr) handle_.metrics()->preemption_attempts.at().add();
   if (const std::string why = why_not_eligible(pod, snapshot, node_statuses); !why.empty()) {
-    return said(Code::unschedulable, why);
+    return preemption_status(Code::unschedulable, why);
   }
-  const Potential potential(node_statuses, snapshot.nodes().size());
+  const PotentialNodes potential(node_statuses, snapshot.nodes().size());
   DryRun tried;
   if (potential.size() > 0) tried = dry_run(framework, state, pod, potential);
   if (tried.candidates.empty()) {
-    if (!tried.errors.empty()) return said(Code::error, join(tried.errors));
+    if (!tried.errors.empty()) return preemption_status(Code::error, join(tried.errors));
     result.nominated_node = "";
-    return said(Code::unschedulable, nowhere(tried));
+    return preemption_status(Code::unschedulable, no_candidate_message(tried));
   }
   find_least_harmful(tried.candidates, ties_);
   const Candidate& chosen = ties_[ties_.size() == 1 ? 0 : handle_.draw(ties_.size())]->candidate;

@@ -1,10 +1,9 @@
-// DefaultPreemption: when no node is feasible, finds the node where the least harm makes room: pods of lower priority
-// that would have to go. It only decides; core evicts.
-// Point: PostFilter. Cost: Filter once per lower-priority pod on each node that was rejected as Unschedulable, a share
-// of them at most; pods of a class that is viewed ask only about nodes that changed since. Woken by: nothing. The
-// plugins that rejected the pod are woken when the victims are gone. Source: kube-scheduler
-// pkg/scheduler/framework/plugins/defaultpreemption, pkg/scheduler/framework/preemption, with SchedulerAsyncPreemption
-// off.
+// DefaultPreemption: if no node is feasible, finds the node where the pod would fit after evicting pods of lower
+// priority with the least harm. It only decides; core evicts. Point: PostFilter. Cost: Filter once per lower-priority
+// pod on each node that was rejected as Unschedulable, for at most a share of these nodes; for pods of a class with a
+// view, only on nodes that have changed since. Requeued by: nothing; the plugins that rejected the pod requeue it when
+// the victims are deleted. Source: kube-scheduler pkg/scheduler/framework/plugins/defaultpreemption,
+// pkg/scheduler/framework/preemption, with SchedulerAsyncPreemption off.
 #pragma once
 
 #include "core/framework/framework.h"
@@ -23,10 +22,10 @@ using Weighings = std::vector<std::shared_ptr<const Weighed>>;
 
 }  // namespace preemption
 
-// What one attempt weighed; in the CycleState under the plugin's name, when there was a candidate.
+// The candidates of one attempt; in the CycleState under the plugin's name, if there was any.
 struct PreemptionRecord final : StateEntry {
   preemption::Weighings candidates;
-  // Names of the nodes that are equal by every criterion, sorted; one of them was drawn.
+  // Sorted names of the best nodes that are equal by every criterion; one of them was chosen at random.
   std::vector<std::string> ties() const;
   std::unique_ptr<StateEntry> clone() const override { return std::make_unique<PreemptionRecord>(*this); }
 };
@@ -44,7 +43,7 @@ class DefaultPreemption final : public PostFilterPlugin, public EnqueueExtension
   std::string_view name() const override { return kName; }
   Json args() const override;
   std::vector<EventWithHint> events_to_register() const override { return {}; }
-  // Success: a node to nominate and its victims. Unschedulable: none; the nomination is cleared, or kept when the pod
+  // Success: a node to nominate and its victims. Unschedulable: no node; the nomination is cleared, or kept if the pod
   // may not preempt now.
   Status post_filter(const Framework& framework, CycleState& state, const Pod& pod, const NodeStatuses& node_statuses,
                      PostFilterResult& result) override;
@@ -53,21 +52,21 @@ class DefaultPreemption final : public PostFilterPlugin, public EnqueueExtension
   struct Tried;
   struct DryRun {
     preemption::Weighings candidates;
-    std::vector<std::pair<std::size_t, std::shared_ptr<Tried>>> in_vain;  // places that are none
+    std::vector<std::pair<std::size_t, std::shared_ptr<Tried>>> failed;  // by index of the node
     std::vector<std::string> errors;
   };
   struct Trials;
-  class Potential;
-  DryRun dry_run(const Framework& framework, CycleState& state, const Pod& pod, const Potential& places);
+  class PotentialNodes;
+  DryRun dry_run(const Framework& framework, CycleState& state, const Pod& pod, const PotentialNodes& potential);
   void try_node(const Framework& framework, const CycleState& state, const Pod& pod, const preemption::Budgets& budgets,
                 const NodeInfo& node, std::shared_ptr<Tried>& tried);
-  std::string nowhere(const DryRun& run) const;
-  std::size_t candidates_wanted(std::size_t nodes) const;
+  std::string no_candidate_message(const DryRun& run) const;
+  std::size_t enough_candidates(std::size_t nodes) const;
 
   Args args_;
   Handle& handle_;
-  preemption::Ground ground_;
-  std::vector<const preemption::Weighed*> ties_;  // the least harmful of an attempt
+  preemption::Workspace workspace_;
+  std::vector<const preemption::Weighed*> ties_;  // the least harmful candidates of an attempt
 };
 
 }  // namespace berth

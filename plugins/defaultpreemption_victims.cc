@@ -8,33 +8,33 @@ namespace berth::preemption {
 
 namespace {
 
-const Status kNobodyLower = Status::unresolvable("No preemption victims found for incoming pod");
+const Status kNoVictims = Status::unresolvable("No preemption victims found for incoming pod");
 
-// An empty selector selects nothing here, other than in the budget's own controller.
+// An empty selector selects nothing here, unlike in the disruption controller.
 bool protects(const PodDisruptionBudget& budget, const Pod& pod) {
   if (budget.metadata.namespace_ != pod.metadata.namespace_ || pod.metadata.labels.empty()) return false;
   if (!budget.selector || budget.selector->requirements.empty()) return false;
   if (!matches(*budget.selector, pod.metadata.labels)) return false;
-  // Named there: its disruption is counted already.
+  // Pods named in the budget's status are already counted as disrupted.
   const std::vector<std::string>& counted = budget.disrupted_pods;
   return std::find(counted.begin(), counted.end(), pod.metadata.name) == counted.end();
 }
 
-// Equals keep the order of the node.
+// Stable: equal pods keep the order of the node.
 void sort_by_importance(Pods& pods) {
   const auto before = [](const auto& a, const auto& b) { return more_important(*a, *b); };
-  if (std::is_sorted(pods.begin(), pods.end(), before)) return;  // nearly always
-  // Not std::stable_sort: clang refuses what GCC 12's library makes it of.
+  if (std::is_sorted(pods.begin(), pods.end(), before)) return;  // the usual case
+  // Not std::stable_sort: clang rejects its implementation in GCC 12's library.
   std::list<std::shared_ptr<const Pod>> list(pods.begin(), pods.end());
   list.sort(before);
   pods.assign(list.begin(), list.end());
 }
 
-// One node under trial: pods leave it and come back, and PreFilter's state with them.
+// A dry run on one node: removes and restores pods on the node and in PreFilter's state.
 class Trial {
  public:
-  Trial(const Framework& framework, const Nominator& nominator, const Pod& pod, Ground& ground)
-      : framework_(framework), nominator_(nominator), state_(ground.state), pod_(pod), node_(ground.node) {}
+  Trial(const Framework& framework, const Nominator& nominator, const Pod& pod, Workspace& workspace)
+      : framework_(framework), nominator_(nominator), state_(workspace.state), pod_(pod), node_(workspace.node) {}
 
   Status take_away(const Pod& victim) {
     node_.remove_pod(victim.uid());
@@ -46,7 +46,7 @@ class Trial {
   }
   Status fits() const { return framework_.run_filter_with_nominated(state_, pod_, node_, nominator_); }
 
-  // Puts each back that leaves room for the pod; the others are victims.
+  // Restores each pod if the preemptor still fits with it; the others are victims.
   Status reprieve(const Pods& pods, Pods& victims) {
     for (const auto& each : pods) {
       if (Status status = put_back(each); !status.is_success()) return status;
@@ -80,7 +80,7 @@ std::int64_t earliest_start(const Pods& victims) {
   return start_of(**first);
 }
 
-// No priority counts below zero, so that few pods of a negative priority are not worse than many.
+// Priorities are shifted to be non-negative, so that few pods with a negative priority are not worse than many.
 Harm harm_of(const Candidate& candidate) {
   constexpr std::int64_t kToPositive = std::int64_t{std::numeric_limits<std::int32_t>::max()} + 1;
   std::int64_t sum = 0;
@@ -104,23 +104,23 @@ void split_by_budgets(const Pods& pods, const Budgets& budgets, Split& split) {
 }
 
 Status select_victims(const Framework& framework, const Nominator& nominator, const Budgets& budgets, const Pod& pod,
-                      Ground& ground, Candidate& found) {
-  Pods& lower = ground.lower;
+                      Workspace& workspace, Candidate& found) {
+  Pods& lower = workspace.lower;
   lower.clear();
-  std::copy_if(ground.node.pods.begin(), ground.node.pods.end(), std::back_inserter(lower),
+  std::copy_if(workspace.node.pods.begin(), workspace.node.pods.end(), std::back_inserter(lower),
                [&pod](const auto& each) { return each->priority < pod.priority; });
-  if (lower.empty()) return kNobodyLower;
-  Trial trial(framework, nominator, pod, ground);
+  if (lower.empty()) return kNoVictims;
+  Trial trial(framework, nominator, pod, workspace);
   for (const auto& each : lower) {
     if (Status status = trial.take_away(*each); !status.is_success()) return status;
   }
   if (Status status = trial.fits(); !status.is_success()) return status;
   sort_by_importance(lower);
-  split_by_budgets(lower, budgets, ground.split);
-  found.node = ground.node.name();
-  if (Status status = trial.reprieve(ground.split.violating, found.victims); !status.is_success()) return status;
+  split_by_budgets(lower, budgets, workspace.split);
+  found.node = workspace.node.name();
+  if (Status status = trial.reprieve(workspace.split.violating, found.victims); !status.is_success()) return status;
   found.pdb_violations = static_cast<std::int64_t>(found.victims.size());
-  if (Status status = trial.reprieve(ground.split.others, found.victims); !status.is_success()) return status;
+  if (Status status = trial.reprieve(workspace.split.others, found.victims); !status.is_success()) return status;
   sort_by_importance(found.victims);
   return {};
 }

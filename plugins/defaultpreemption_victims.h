@@ -1,4 +1,4 @@
-// Whom a pod would have to drive off one node: the dry run of DefaultPreemption, on copies.
+// The victims that a pod would have to evict from one node: the dry run of DefaultPreemption, on copies.
 // Source: kube-scheduler pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go (SelectVictimsOnNode,
 // filterPodsWithPDBViolation), pkg/scheduler/util/utils.go (MoreImportantPod, GetEarliestPodStartTime).
 #pragma once
@@ -19,41 +19,41 @@ using Budgets = std::vector<std::shared_ptr<const PodDisruptionBudget>>;
 struct Candidate {
   std::string node;
   Pods victims;                     // most important first, at least one
-  std::int64_t pdb_violations = 0;  // victims whose eviction no budget allows
+  std::int64_t pdb_violations = 0;  // victims whose eviction would violate a budget
 };
 
-// Less is better: budgets violated, highest priority, sum of priorities, number, and the latest start.
+// Less is better: violated budgets, highest priority, sum of priorities, number of victims, and the latest start.
 using Harm = std::tuple<std::int64_t, std::int32_t, std::int64_t, std::size_t, std::int64_t>;
 Harm harm_of(const Candidate& candidate);
 
-// Milliseconds since 1970. A pod that has not started yet counts as later than all that have.
+// Milliseconds since 1970. A pod that has not started yet counts as later than any that has.
 std::int64_t start_of(const Pod& pod);
 // Higher priority first, then the earlier start.
 bool more_important(const Pod& a, const Pod& b);
-// The earliest start among the victims of the highest priority.
+// The earliest start among the victims with the highest priority.
 std::int64_t earliest_start(const Pods& victims);
 
 struct Split {
-  Pods violating;  // their eviction would violate a budget if the others before them went too
+  Pods violating;  // evicting them, after the pods before them, would violate a budget
   Pods others;
 };
-// Keeps the order of `pods`; each pod uses up one disruption of every budget that selects it. Replaces what is in
+// Keeps the order of `pods`; each pod uses up one disruption of every budget that selects it. Replaces the contents of
 // `split`.
 void split_by_budgets(const Pods& pods, const Budgets& budgets, Split& split);
 
-// One node under trial: copies to be spoilt, and room for lists. The next trial has its memory.
-struct Ground {
+// Copies of state and node that a dry run modifies, and its lists. Kept to reuse the memory.
+struct Workspace {
   CycleState state;
   NodeInfo node;
   Pods lower;
   Split split;
 };
 
-// The pods of lower priority on the node that must go for `pod` to fit, as few as reprieving in order of importance
-// leaves: first those that a budget protects, then the others.
-// Success: `found`, which is empty before, holds the victims; unresolvable: nobody there has a lower priority; other:
-// why the pod does not fit even without all of them, or what broke.
+// Finds the pods of lower priority on the node that must be evicted for `pod` to fit. Starts without all of them and
+// reprieves pods in order of importance: first those that a budget protects, then the others.
+// Success: `found`, initially empty, has the victims. Unresolvable: no pod on the node has a lower priority. Other: why
+// the pod does not fit even without all of them, or an error.
 Status select_victims(const Framework& framework, const Nominator& nominator, const Budgets& budgets, const Pod& pod,
-                      Ground& ground, Candidate& found);
+                      Workspace& workspace, Candidate& found);
 
 }  // namespace berth::preemption

@@ -9,7 +9,7 @@ namespace berth {
 namespace {
 
 constexpr std::int64_t kMebibyte = 1024 * 1024;
-constexpr std::int64_t kLeastBytes = 23 * kMebibyte;  // a common base image: below it nothing is worth a preference
+constexpr std::int64_t kLeastBytes = 23 * kMebibyte;  // a common base image; smaller sizes give no preference
 constexpr std::int64_t kMostBytesPerContainer = 1000 * kMebibyte;
 
 // "name" means "name:latest"; a colon before the last slash belongs to the registry's port.

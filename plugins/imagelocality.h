@@ -1,6 +1,6 @@
-// ImageLocality: prefers nodes that have the pod's images already, large ones more than small ones, and an image that
-// only few nodes have less, so that pods do not pile up there. Points: Score. Cost: one lookup per container and node.
-// Source: kube-scheduler pkg/scheduler/framework/plugins/imagelocality/image_locality.go.
+// ImageLocality: prefers nodes that already have the pod's images. Large images count more than small ones, and images
+// that only few nodes have count less, so that pods do not pile up there. Points: Score. Cost: one lookup per container
+// and node. Source: kube-scheduler pkg/scheduler/framework/plugins/imagelocality/image_locality.go.
 #pragma once
 
 #include "core/framework/framework.h"

@@ -17,22 +17,23 @@ const Status kAntiAffinity = Status::unschedulable("node(s) didn't match pod ant
 const Status kExistingAntiAffinity = Status::unschedulable("node(s) didn't satisfy existing pods anti-affinity rules");
 
 bool satisfies_affinity(const Neighbours& neighbours, const Pod& pod, const Node& node, NamespaceLabels& namespaces) {
-  bool all_there = true;
+  bool all_match = true;
   for (const PodAffinityTerm& term : pod.affinity->pod_affinity.required) {
     auto label = node.metadata.labels.find(term.topology_key);
     if (label == node.metadata.labels.end()) return false;
-    if (neighbours.wanted.at(term.topology_key, label->second) <= 0) all_there = false;
+    if (neighbours.affinity_counts.at(term.topology_key, label->second) <= 0) all_match = false;
   }
-  // The first of a series that wants its own kind may go anywhere, or none would ever start.
-  return all_there ||
-         (neighbours.wanted.empty() && all_mean(pod.affinity->pod_affinity.required, pod, pod, namespaces));
+  // The first pod of a group with affinity to itself may go anywhere, otherwise none could ever start.
+  return all_match || (neighbours.affinity_counts.empty() &&
+                       all_terms_match(pod.affinity->pod_affinity.required, pod, pod, namespaces));
 }
 
 bool satisfies_anti_affinity(const Neighbours& neighbours, const Pod& pod, const Node& node) {
   const auto& terms = pod.affinity->pod_anti_affinity.required;
   return std::none_of(terms.begin(), terms.end(), [&](const PodAffinityTerm& term) {
     auto label = node.metadata.labels.find(term.topology_key);
-    return label != node.metadata.labels.end() && neighbours.unwanted.at(term.topology_key, label->second) > 0;
+    return label != node.metadata.labels.end() &&
+           neighbours.anti_affinity_counts.at(term.topology_key, label->second) > 0;
   });
 }
 
@@ -69,14 +70,14 @@ Status InterPodAffinity::pre_filter(CycleState& state, const Pod& pod, const Sna
   if (!has_terms && snapshot.pods_with_affinity() == 0) return Status::skip();
   for (const std::shared_ptr<const NodeInfo>& node : snapshot.nodes()) {
     for (const std::shared_ptr<const Pod>& existing : node->pods_with_required_anti_affinity) {
-      neighbours->count_refusing(pod, *existing, *node->node, 1);
+      neighbours->count_existing_terms(pod, *existing, *node->node, 1);
     }
     if (!has_terms) continue;
     for (const std::shared_ptr<const Pod>& existing : node->pods) {
-      neighbours->count_meant(pod, *existing, *node->node, 1, namespaces);
+      neighbours->count_own_terms(pod, *existing, *node->node, 1, namespaces);
     }
   }
-  if (!has_terms && neighbours->refusing.empty()) return Status::skip();
+  if (!has_terms && neighbours->existing_anti_affinity_counts.empty()) return Status::skip();
   state.write(std::move(neighbours));
   return {};
 }
@@ -86,8 +87,8 @@ Status InterPodAffinity::change(CycleState& state, const Pod& pod, const Pod& ch
   auto* neighbours = state.edit<Neighbours>();
   if (neighbours == nullptr) return Status::error("PreFilter did not run");
   NamespaceLabels namespaces(handle_.lister());
-  neighbours->count_refusing(pod, changed, *node.node, amount);
-  neighbours->count_meant(pod, changed, *node.node, amount, namespaces);
+  neighbours->count_existing_terms(pod, changed, *node.node, amount);
+  neighbours->count_own_terms(pod, changed, *node.node, amount, namespaces);
   return {};
 }
 
@@ -105,7 +106,7 @@ Status InterPodAffinity::filter(CycleState& state, const Pod& pod, const NodeInf
   NamespaceLabels namespaces(handle_.lister());
   if (!satisfies_affinity(*neighbours, pod, *node.node, namespaces)) return kNoAffinity;
   if (!satisfies_anti_affinity(*neighbours, pod, *node.node)) return kAntiAffinity;
-  if (neighbours->refusing.any_positive(*node.node)) return kExistingAntiAffinity;
+  if (neighbours->existing_anti_affinity_counts.any_positive(*node.node)) return kExistingAntiAffinity;
   return {};
 }
 
@@ -116,22 +117,22 @@ void InterPodAffinity::weigh(TopologyCounts& scores, const Pod& pod, const Label
     scores.add(node, topology_key, weight, times);
   };
   for (const WeightedPodAffinityTerm& each : pod.affinity->pod_affinity.preferred) {
-    if (means(each.term, pod, existing, namespaces)) add(each.term.topology_key, each.weight);
+    if (term_matches(each.term, pod, existing, namespaces)) add(each.term.topology_key, each.weight);
   }
   for (const WeightedPodAffinityTerm& each : pod.affinity->pod_anti_affinity.preferred) {
-    if (means(each.term, pod, existing, namespaces)) add(each.term.topology_key, -each.weight);
+    if (term_matches(each.term, pod, existing, namespaces)) add(each.term.topology_key, -each.weight);
   }
   if (arguments_.hard_pod_affinity_weight > 0) {
     for (const PodAffinityTerm& term : existing.affinity->pod_affinity.required) {
-      if (!means(term, existing, pod, labels_of_namespace)) continue;
+      if (!term_matches(term, existing, pod, labels_of_namespace)) continue;
       add(term.topology_key, arguments_.hard_pod_affinity_weight);
     }
   }
   for (const WeightedPodAffinityTerm& each : existing.affinity->pod_affinity.preferred) {
-    if (means(each.term, existing, pod, labels_of_namespace)) add(each.term.topology_key, each.weight);
+    if (term_matches(each.term, existing, pod, labels_of_namespace)) add(each.term.topology_key, each.weight);
   }
   for (const WeightedPodAffinityTerm& each : existing.affinity->pod_anti_affinity.preferred) {
-    if (means(each.term, existing, pod, labels_of_namespace)) add(each.term.topology_key, -each.weight);
+    if (term_matches(each.term, existing, pod, labels_of_namespace)) add(each.term.topology_key, -each.weight);
   }
 }
 
@@ -170,7 +171,7 @@ Status InterPodAffinity::normalize(CycleState&, const Pod&, std::vector<NodeScor
     most = std::max(most, score.score);
   }
   for (NodeScore& score : scores) {
-    // Upstream divides first, in floating point, and cuts the fraction off.
+    // As upstream: divide first, in floating point, then truncate.
     score.score =
         most == least
             ? 0

@@ -1,13 +1,13 @@
-// InterPodAffinity: places a pod beside the pods that its affinity terms mean, away from those that its anti-affinity
-// terms mean and from those whose required anti-affinity means it; "beside" is the same value of a topology key.
+// InterPodAffinity: places a pod in the topology domain of the pods that match its affinity terms, and away from those
+// that match its anti-affinity terms and those whose required anti-affinity matches the pod.
 // Points: PreFilter, Filter, PreScore, Score.
-// Cost: PreFilter and PreScore walk the pods with terms of their own, and all pods when this one has terms; Filter is a
-// look-up per term or label.
-// Woken by: a pod with a node that comes, or changes labels, so that the affinity means it; one that goes, or changes
-// labels, so that the anti-affinity no longer means it; a node that comes, or whose value of a topology key changes.
-// Arguments: hardPodAffinityWeight (0..100, default 1): what a required affinity of a pod on a node adds to the score
-// of a pod that it means; ignorePreferredTermsOfExistingPods: score only pods with preferred terms of their own.
-// Source: kube-scheduler pkg/scheduler/framework/plugins/interpodaffinity/{plugin,filtering,scoring}.go.
+// Cost: PreFilter and PreScore visit the existing pods that have terms, and all pods if this one has terms; Filter is
+// one lookup per term or label. Requeued by: an assigned pod that is added or changes labels and now matches the
+// affinity; one that is deleted or changes labels and no longer matches the anti-affinity; a node that is added, or
+// whose topology labels change. Arguments: hardPodAffinityWeight (0..100, default 1): what a required affinity of an
+// existing pod adds to the score of a pod that matches it; ignorePreferredTermsOfExistingPods: score only pods that
+// have preferred terms themselves. Source: kube-scheduler
+// pkg/scheduler/framework/plugins/interpodaffinity/{plugin,filtering,scoring}.go.
 #pragma once
 
 #include "core/framework/framework.h"
@@ -54,7 +54,7 @@ class InterPodAffinity final : public PreFilterPlugin,
 
  private:
   Status change(CycleState& state, const Pod& pod, const Pod& changed, const NodeInfo& node, std::int64_t amount) const;
-  // What one pod on a node adds to the scores of the nodes around it; `times`: 1, or -1 to take it back.
+  // Adds one existing pod's contribution to the scores of its topology domains; `times`: 1, or -1 to remove it.
   void weigh(TopologyCounts& scores, const Pod& pod, const Labels& labels_of_namespace, const Pod& existing,
              const Node& node, NamespaceLabels& namespaces, std::int64_t times) const;
 

@@ -1,5 +1,5 @@
-// The events of InterPodAffinity and their hints. They look only at the objects of the event: a namespaceSelector is
-// matched as if no namespace had labels, as upstream's hints do.
+// The events of InterPodAffinity and their hints. They use only the objects of the event: as in upstream, a
+// namespaceSelector is matched as if no namespace had labels.
 #include <algorithm>
 
 #include "plugins/interpodaffinity.h"
@@ -12,16 +12,20 @@ Hint after_pod_change(const Pod& pod, const EventObjects& objects) {
   const Pod* before = objects.old_pod.get();
   const Pod* after = objects.new_pod.get();
   if (before == nullptr && after == nullptr) return Hint::queue;
-  // A pod without a node is nobody's neighbour.
+  // A pod without a node is in no topology domain.
   if ((before != nullptr && before->node_name.empty()) || (after != nullptr && after->node_name.empty())) {
     return Hint::skip;
   }
   const Labels none;
-  auto wants = [&](const Pod& other) { return all_mean(pod.affinity->pod_affinity.required, pod, other, none); };
-  auto avoids = [&](const Pod& other) { return all_mean(pod.affinity->pod_anti_affinity.required, pod, other, none); };
-  if (before == nullptr) return wants(*after) ? Hint::queue : Hint::skip;
-  if (after == nullptr) return avoids(*before) ? Hint::queue : Hint::skip;
-  const bool helps = (!wants(*before) && wants(*after)) || (avoids(*before) && !avoids(*after));
+  auto attracts = [&](const Pod& other) {
+    return all_terms_match(pod.affinity->pod_affinity.required, pod, other, none);
+  };
+  auto repels = [&](const Pod& other) {
+    return all_terms_match(pod.affinity->pod_anti_affinity.required, pod, other, none);
+  };
+  if (before == nullptr) return attracts(*after) ? Hint::queue : Hint::skip;
+  if (after == nullptr) return repels(*before) ? Hint::queue : Hint::skip;
+  const bool helps = (!attracts(*before) && attracts(*after)) || (repels(*before) && !repels(*after));
   return helps ? Hint::queue : Hint::skip;
 }
 
@@ -37,18 +41,20 @@ Hint after_node_change(const Pod& pod, const EventObjects& objects) {
     return has_key || !anti_affinity.empty() ? Hint::queue : Hint::skip;
   }
   const Labels& before = objects.old_node->metadata.labels;
-  // The affinity gains where a key comes or changes its value, the anti-affinity where one goes or changes.
-  const bool nearer = std::any_of(affinity.begin(), affinity.end(), [&](const PodAffinityTerm& term) {
+  // A topology label that is added or changed may satisfy the affinity, one that is removed or changed the
+  // anti-affinity.
+  const bool helps_affinity = std::any_of(affinity.begin(), affinity.end(), [&](const PodAffinityTerm& term) {
     auto was = before.find(term.topology_key);
     auto is = after.find(term.topology_key);
     return is != after.end() && (was == before.end() || was->second != is->second);
   });
-  const bool farther = std::any_of(anti_affinity.begin(), anti_affinity.end(), [&](const PodAffinityTerm& term) {
-    auto was = before.find(term.topology_key);
-    auto is = after.find(term.topology_key);
-    return was != before.end() && (is == after.end() || was->second != is->second);
-  });
-  return nearer || farther ? Hint::queue : Hint::skip;
+  const bool helps_anti_affinity =
+      std::any_of(anti_affinity.begin(), anti_affinity.end(), [&](const PodAffinityTerm& term) {
+        auto was = before.find(term.topology_key);
+        auto is = after.find(term.topology_key);
+        return was != before.end() && (is == after.end() || was->second != is->second);
+      });
+  return helps_affinity || helps_anti_affinity ? Hint::queue : Hint::skip;
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What InterPodAffinity keeps between its points: sums over nodes, of one attempt or of a class of pods.
+// The state of InterPodAffinity between its extension points: sums over nodes, for one attempt or a class of pods.
 #pragma once
 
 #include <memory>
@@ -10,28 +10,33 @@
 
 namespace berth::neighbourhood {
 
-// Pods on nodes, counted at the topology values of their nodes.
+// Existing pods, counted by the topology values of their nodes.
 struct Neighbours final : StateEntry {
-  TopologyCounts refusing;     // whose required anti-affinity means this pod, once per term
-  TopologyCounts wanted;       // whom all of this pod's required affinity terms mean, once per term
-  TopologyCounts unwanted;     // whom this pod's required anti-affinity means, once per term
-  Labels labels_of_namespace;  // of this pod
+  TopologyCounts
+      existing_anti_affinity_counts;    // pods with required anti-affinity that matches this pod, once per term
+  TopologyCounts affinity_counts;       // pods that match all required affinity terms of this pod, once per term
+  TopologyCounts anti_affinity_counts;  // pods that match a required anti-affinity term, once per term
+  Labels labels_of_namespace;           // of this pod's namespace
   std::unique_ptr<StateEntry> clone() const override { return std::make_unique<Neighbours>(*this); }
 
-  void count_refusing(const Pod& pod, const Pod& other, const Node& node, std::int64_t amount) {
+  // Counts the required anti-affinity terms of `other` that match `pod`.
+  void count_existing_terms(const Pod& pod, const Pod& other, const Node& node, std::int64_t amount) {
     for (const PodAffinityTerm& term : other.affinity->pod_anti_affinity.required) {
-      if (means(term, other, pod, labels_of_namespace)) refusing.add_and_drop_zero(node, term.topology_key, amount);
+      if (!term_matches(term, other, pod, labels_of_namespace)) continue;
+      existing_anti_affinity_counts.add_and_drop_zero(node, term.topology_key, amount);
     }
   }
-  void count_meant(const Pod& pod, const Pod& other, const Node& node, std::int64_t amount,
-                   NamespaceLabels& namespaces) {
-    if (all_mean(pod.affinity->pod_affinity.required, pod, other, namespaces)) {
+  // Counts the required terms of `pod` that `other` matches.
+  void count_own_terms(const Pod& pod, const Pod& other, const Node& node, std::int64_t amount,
+                       NamespaceLabels& namespaces) {
+    if (all_terms_match(pod.affinity->pod_affinity.required, pod, other, namespaces)) {
       for (const PodAffinityTerm& term : pod.affinity->pod_affinity.required) {
-        wanted.add_and_drop_zero(node, term.topology_key, amount);
+        affinity_counts.add_and_drop_zero(node, term.topology_key, amount);
       }
     }
     for (const PodAffinityTerm& term : pod.affinity->pod_anti_affinity.required) {
-      if (means(term, pod, other, namespaces)) unwanted.add_and_drop_zero(node, term.topology_key, amount);
+      if (!term_matches(term, pod, other, namespaces)) continue;
+      anti_affinity_counts.add_and_drop_zero(node, term.topology_key, amount);
     }
   }
 };

@@ -1,4 +1,4 @@
-// InterPodAffinity over a class of pods: the counts of PreFilter and PreScore, kept in step node by node.
+// InterPodAffinity for a class of pods: the counts of PreFilter and PreScore, updated node by node.
 #include <set>
 
 #include "plugins/interpodaffinity.h"
@@ -10,7 +10,7 @@ using namespace neighbourhood;
 
 namespace {
 
-// Beside the counts: what was looked up for them, and the topology keys of all terms that took part.
+// In addition to the counts: the namespaces looked up for them, and the topology keys of all terms involved.
 struct Terms final : StateEntry {
   explicit Terms(const Lister& lister) : namespaces(lister) {}
   NamespaceLabels namespaces;
@@ -56,11 +56,11 @@ void InterPodAffinity::sum(CycleState& state, const Pod& pod, const NodeInfo& no
   auto* neighbours = state.edit<Neighbours>();
   TopologyCounts& scores = state.edit<Preferences>()->scores;
   for (const auto& existing : node.pods_with_required_anti_affinity) {
-    neighbours->count_refusing(pod, *existing, *node.node, times);
+    neighbours->count_existing_terms(pod, *existing, *node.node, times);
   }
   if (has_required_terms(pod)) {
     for (const auto& existing : node.pods) {
-      neighbours->count_meant(pod, *existing, *node.node, times, terms->namespaces);
+      neighbours->count_own_terms(pod, *existing, *node.node, times, terms->namespaces);
     }
   }
   for (const auto& existing : has_preferences(pod) ? node.pods : node.pods_with_affinity) {
@@ -69,7 +69,7 @@ void InterPodAffinity::sum(CycleState& state, const Pod& pod, const NodeInfo& no
   const auto watch = [&](const std::string& key) {
     if (terms->keys.insert(key).second) domains.watch(key);
   };
-  neighbours->refusing.for_each_key(watch);
+  neighbours->existing_anti_affinity_counts.for_each_key(watch);
   scores.for_each_key(watch);
 }
 
@@ -83,15 +83,15 @@ void InterPodAffinity::add_traits(const CycleState& state, const Pod&, const Nod
       traits.push_back(domains.number_of(key, *node.node));
       continue;
     }
-    traits.push_back(neighbours->wanted.at(key, label->second) > 0 ? 1 : 0);
-    traits.push_back(neighbours->unwanted.at(key, label->second) > 0 ? 1 : 0);
-    traits.push_back(neighbours->refusing.at(key, label->second) > 0 ? 1 : 0);
+    traits.push_back(neighbours->affinity_counts.at(key, label->second) > 0 ? 1 : 0);
+    traits.push_back(neighbours->anti_affinity_counts.at(key, label->second) > 0 ? 1 : 0);
+    traits.push_back(neighbours->existing_anti_affinity_counts.at(key, label->second) > 0 ? 1 : 0);
     traits.push_back(scores.at(key, label->second));
   }
 }
 
 bool InterPodAffinity::skips_filter(const CycleState& state, const Pod& pod) const {
-  return !has_required_terms(pod) && state.read<Neighbours>()->refusing.empty();
+  return !has_required_terms(pod) && state.read<Neighbours>()->existing_anti_affinity_counts.empty();
 }
 
 Status InterPodAffinity::pre_score_sums(CycleState& state, const Pod& pod, const std::vector<AlikeNodes>&,

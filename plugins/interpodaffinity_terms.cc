@@ -6,7 +6,7 @@ namespace berth {
 
 namespace {
 
-// By name; a term that says nothing of namespaces means the owner's.
+// By name; a term without namespaces and namespaceSelector applies to the owner's namespace.
 bool names_namespace(const PodAffinityTerm& term, const Pod& owner, std::string_view name) {
   if (term.namespaces.empty() && !term.namespace_selector) return name == owner.metadata.namespace_;
   return std::find(term.namespaces.begin(), term.namespaces.end(), name) != term.namespaces.end();
@@ -32,13 +32,13 @@ bool NamespaceLabels::hold() const {
   });
 }
 
-bool means(const PodAffinityTerm& term, const Pod& owner, const Pod& other, const Labels& labels_of_namespace) {
+bool term_matches(const PodAffinityTerm& term, const Pod& owner, const Pod& other, const Labels& labels_of_namespace) {
   const bool in_namespace = names_namespace(term, owner, other.metadata.namespace_) ||
                             (term.namespace_selector && matches(*term.namespace_selector, labels_of_namespace));
   return in_namespace && selects(term, other);
 }
 
-bool means(const PodAffinityTerm& term, const Pod& owner, const Pod& other, NamespaceLabels& namespaces) {
+bool term_matches(const PodAffinityTerm& term, const Pod& owner, const Pod& other, NamespaceLabels& namespaces) {
   if (!selects(term, other)) return false;
   if (names_namespace(term, owner, other.metadata.namespace_)) return true;
   if (!term.namespace_selector) return false;
@@ -47,17 +47,17 @@ bool means(const PodAffinityTerm& term, const Pod& owner, const Pod& other, Name
   return labels != nullptr && matches(*term.namespace_selector, *labels);
 }
 
-bool all_mean(const std::vector<PodAffinityTerm>& terms, const Pod& owner, const Pod& other,
-              NamespaceLabels& namespaces) {
+bool all_terms_match(const std::vector<PodAffinityTerm>& terms, const Pod& owner, const Pod& other,
+                     NamespaceLabels& namespaces) {
   return !terms.empty() && std::all_of(terms.begin(), terms.end(), [&](const PodAffinityTerm& term) {
-    return means(term, owner, other, namespaces);
+    return term_matches(term, owner, other, namespaces);
   });
 }
 
-bool all_mean(const std::vector<PodAffinityTerm>& terms, const Pod& owner, const Pod& other,
-              const Labels& labels_of_namespace) {
+bool all_terms_match(const std::vector<PodAffinityTerm>& terms, const Pod& owner, const Pod& other,
+                     const Labels& labels_of_namespace) {
   return !terms.empty() && std::all_of(terms.begin(), terms.end(), [&](const PodAffinityTerm& term) {
-    return means(term, owner, other, labels_of_namespace);
+    return term_matches(term, owner, other, labels_of_namespace);
   });
 }
 

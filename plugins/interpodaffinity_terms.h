@@ -1,4 +1,4 @@
-// Terms of affinity between pods: which pods a term means, and the counts over topology values.
+// Pod affinity terms: which pods match a term, and counts by topology value.
 // Source of the rule: kube-scheduler framework/types.go (AffinityTerm.Matches, getNamespacesFromPodAffinityTerm),
 // framework/plugins/interpodaffinity/filtering.go, plugin.go (mergeAffinityTermNamespacesIfNotEmpty).
 #pragma once
@@ -19,9 +19,9 @@ namespace berth {
 class NamespaceLabels {
  public:
   explicit NamespaceLabels(const Lister& lister) : lister_(lister) {}
-  // Null: there is no such namespace. The pointer lives as long as *this.
+  // Null: there is no such namespace. The pointer is valid as long as *this.
   const Labels* find(std::string_view name);
-  // True while a new look-up of all that were found would give the same.
+  // True while looking up the same namespaces again would give the same labels.
   bool hold() const;
 
  private:
@@ -29,35 +29,35 @@ class NamespaceLabels {
   std::map<std::string, std::shared_ptr<const Namespace>, std::less<>> known_;
 };
 
-// A term of `owner` against `other`, whose namespace has the labels given; a namespace without an object has none.
-// For terms of pods on nodes.
-bool means(const PodAffinityTerm& term, const Pod& owner, const Pod& other, const Labels& labels_of_namespace);
-// For terms of the pod being placed: its namespaceSelector stands for the namespaces that there are. But upstream keeps
-// the selector beside them and matches it against no labels, so one that holds for no labels (NotIn, DoesNotExist)
-// means every namespace, also those whose labels it excludes.
-bool means(const PodAffinityTerm& term, const Pod& owner, const Pod& other, NamespaceLabels& namespaces);
+// Matches a term of `owner` against `other`, whose namespace has the given labels; a namespace without an object has
+// none. For terms of existing pods.
+bool term_matches(const PodAffinityTerm& term, const Pod& owner, const Pod& other, const Labels& labels_of_namespace);
+// For terms of the pod being scheduled: its namespaceSelector is resolved to existing namespaces. But upstream also
+// keeps the selector and matches it against empty labels, so a selector that matches empty labels (NotIn, DoesNotExist)
+// selects every namespace, including those whose labels it excludes.
+bool term_matches(const PodAffinityTerm& term, const Pod& owner, const Pod& other, NamespaceLabels& namespaces);
 
-// One pod must be meant by all terms; no terms mean no pod.
-bool all_mean(const std::vector<PodAffinityTerm>& terms, const Pod& owner, const Pod& other,
-              NamespaceLabels& namespaces);
-bool all_mean(const std::vector<PodAffinityTerm>& terms, const Pod& owner, const Pod& other,
-              const Labels& labels_of_namespace);
+// True if `other` matches all terms; false without terms.
+bool all_terms_match(const std::vector<PodAffinityTerm>& terms, const Pod& owner, const Pod& other,
+                     NamespaceLabels& namespaces);
+bool all_terms_match(const std::vector<PodAffinityTerm>& terms, const Pod& owner, const Pod& other,
+                     const Labels& labels_of_namespace);
 
-// Amounts by topology key and value: topology.kubernetes.io/zone -> z1 -> 2.
+// Counts by topology key and value: topology.kubernetes.io/zone -> z1 -> 2.
 class TopologyCounts {
  public:
-  // To the node's value of the key; a node without the key changes nothing. `times`: 1, or -1 to take an earlier
-  // addition back. Amounts that come to 0 stay.
+  // Adds to the count of the node's value of the key; does nothing for a node without the key. `times`: 1, or -1 to
+  // undo an earlier addition. Counts that become 0 are kept.
   void add(const Node& node, const std::string& topology_key, std::int64_t amount, std::int64_t times = 1);
-  // The same, but what comes to 0 is gone.
+  // The same, but counts that become 0 are removed.
   void add_and_drop_zero(const Node& node, const std::string& topology_key, std::int64_t amount);
   std::int64_t at(const std::string& topology_key, const std::string& value) const;  // 0: nothing counted
   // The sum over the node's labels.
   std::int64_t sum(const Node& node) const;
-  // True when one of the node's labels counts more than 0.
+  // True if the count of any of the node's labels is positive.
   bool any_positive(const Node& node) const;
   bool empty() const { return by_key_.empty(); }
-  // Of add(), without those taken back.
+  // True if there are additions by add() that were not undone.
   bool has_additions() const { return additions_ > 0; }
   template <class Visit>
   void for_each_key(Visit visit) const {

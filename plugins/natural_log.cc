@@ -8,7 +8,7 @@
 namespace berth {
 
 // x = 2^k (1 + f) with 1 + f between sqrt(1/2) and sqrt(2); log(1 + f) from a polynomial in s = f / (2 + f).
-// The order of the operations is part of the result: nothing here may be rearranged or fused.
+// The result depends on the order of operations: nothing here may be rearranged or fused.
 double natural_log(double x) {
   CHECK(x >= std::numeric_limits<double>::min() && x <= std::numeric_limits<double>::max());
   constexpr double kHalfSqrt2 = 0x1.6a09e667f3bcdp-1;
@@ -23,7 +23,7 @@ double natural_log(double x) {
   constexpr double kL7 = 0x1.2f112df3e5244p-3;
 
   int exponent = 0;
-  double fraction = std::frexp(x, &exponent);  // exact: takes the bits apart
+  double fraction = std::frexp(x, &exponent);  // exact
   if (fraction <= kHalfSqrt2) {
     fraction *= 2;
     --exponent;

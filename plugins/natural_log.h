@@ -1,4 +1,4 @@
-// The natural logarithm, to the last bit the same on every machine: scores depend on it, and C libraries differ.
+// The natural logarithm with identical bits on every machine: scores depend on it, and C libraries differ.
 // Source of the rule: Go's math.Log on amd64 (src/math/log_amd64.s), which is FreeBSD's e_log.c; error below 1 ulp.
 #pragma once
 

@@ -22,7 +22,7 @@ bool fits(const Pod& pod, const Node& node) {
          matches(*pod.affinity->required_node_affinity, labels, node.metadata.name);
 }
 
-// By place: 1 where the requirement does not hold. Each value of the label is looked at once at most.
+// By index of the node: sets 1 where the requirement is not met. Evaluates each value of the label at most once.
 void mark_unmet(const Requirement& requirement, const Snapshot& snapshot, std::vector<std::uint8_t>& unmet) {
   const NodeColumns::Label& label = snapshot.columns().label(requirement.key, snapshot.nodes());
   const auto is_unmet = [&requirement](const std::string* value) -> std::uint8_t {
@@ -30,7 +30,7 @@ void mark_unmet(const Requirement& requirement, const Snapshot& snapshot, std::v
   };
   std::vector<std::uint8_t> of_value(label.values.size());
   if (requirement.op == Requirement::Operator::in || requirement.op == Requirement::Operator::not_in) {
-    // All values that are not named are alike.
+    // All values that the requirement does not name have the same result.
     std::fill(of_value.begin(), of_value.end(), requirement.op == Requirement::Operator::in ? 1 : 0);
     for (const std::string& value : requirement.values) {
       if (const auto found = label.values.find(value); found != label.values.end()) {
@@ -41,13 +41,13 @@ void mark_unmet(const Requirement& requirement, const Snapshot& snapshot, std::v
     for (const auto& [value, number] : label.values) of_value[number] = is_unmet(&value);
   }
   const std::uint8_t without = is_unmet(nullptr);
-  for (std::size_t place = 0; place < unmet.size(); ++place) {
-    const std::uint32_t number = label.numbers[place];
-    unmet[place] |= number == NodeColumns::Label::kNone ? without : of_value[number];
+  for (std::size_t index = 0; index < unmet.size(); ++index) {
+    const std::uint32_t number = label.numbers[index];
+    unmet[index] |= number == NodeColumns::Label::kNone ? without : of_value[number];
   }
 }
 
-// The nodes a term names by metadata.name; none when it names no node.
+// The nodes that a term names by metadata.name; nullopt if it names none.
 std::optional<std::set<std::string>> named_nodes(const NodeSelectorTerm& term) {
   std::optional<std::set<std::string>> names;
   for (const Requirement& field : term.match_fields) {
@@ -63,7 +63,7 @@ std::optional<std::set<std::string>> named_nodes(const NodeSelectorTerm& term) {
   return names;
 }
 
-// True when no term names nodes, which have no column.
+// True if the pod's terms use labels only: node names have no column.
 bool is_about_labels(const Pod& pod) {
   const std::vector<NodeSelectorTerm> none;
   const auto& terms = pod.affinity->required_node_affinity ? pod.affinity->required_node_affinity->terms : none;
@@ -107,8 +107,8 @@ Result<std::unique_ptr<Plugin>> NodeAffinity::make(const Json& args, Handle&) {
   return std::unique_ptr<Plugin>(std::make_unique<NodeAffinity>(std::move(*added), args));
 }
 
-// A node that fits now is worth a try when it did not before. Upstream asks of the node before only what the pod itself
-// requires, and so lets a pod sleep when a node comes to match the added affinity.
+// Requeues if the node fits now and did not before. Upstream checks only the pod's own requirements for the old node,
+// and so does not requeue a pod when a node starts to match the added affinity.
 std::vector<EventWithHint> NodeAffinity::events_to_register() const {
   const auto after_node_change = [added = added_](const Pod& pod, const EventObjects& objects) {
     if (objects.new_node == nullptr) return Hint::queue;
@@ -157,7 +157,7 @@ bool NodeAffinity::filter_all(CycleState& state, const Pod& pod, const Snapshot&
       if (term.match_expressions.empty()) continue;
       unmet.assign(rejects.size(), 0);
       for (const Requirement& each : term.match_expressions) mark_unmet(each, snapshot, unmet);
-      for (std::size_t place = 0; place < rejects.size(); ++place) rejects[place] &= unmet[place];
+      for (std::size_t index = 0; index < rejects.size(); ++index) rejects[index] &= unmet[index];
     }
   }
   for (const auto& [key, value] : pod.node_selector) {

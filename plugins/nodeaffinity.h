@@ -1,9 +1,8 @@
-// NodeAffinity: a pod goes only to nodes that match its nodeSelector and required node affinity, and prefers those that
-// match its preferred terms.
-// Points: PreFilter (narrows to named nodes when every term names some; Skip without either), Filter, PreScore (Skip
-// without preferred terms), Score: the sum of the weights of the terms that match.
-// Arguments (NodeAffinityArgs): addedAffinity, a node affinity that every pod of the profile has besides its own.
-// Cost: the pod's requirements per node. Woken by: a node added or whose labels now match.
+// NodeAffinity: a pod fits only nodes that match its nodeSelector and required node affinity, and prefers those that
+// match its preferred terms. Points: PreFilter (restricts to named nodes if every term names some; Skip without
+// requirements), Filter, PreScore (Skip without preferred terms), Score: the sum of the weights of the matching terms.
+// Arguments (NodeAffinityArgs): addedAffinity, a node affinity that applies to every pod of the profile in addition.
+// Cost: the pod's requirements per node. Requeued by: a node that is added or whose labels now match.
 // Source: kube-scheduler pkg/scheduler/framework/plugins/nodeaffinity/node_affinity.go.
 #pragma once
 
@@ -20,7 +19,7 @@ class NodeAffinity final : public PreFilterPlugin,
   static constexpr std::string_view kName = "NodeAffinity";
   static Result<std::unique_ptr<Plugin>> make(const Json& args, Handle& handle);
 
-  // What addedAffinity says; empty: nothing.
+  // The contents of addedAffinity.
   struct Added {
     std::optional<NodeSelector> required;
     std::vector<PreferredNodeTerm> preferred;

@@ -1,6 +1,6 @@
-// NodeName: a pod with spec.nodeName goes to that node or nowhere.
+// NodeName: a pod with spec.nodeName fits only that node.
 // Point: Filter. Cost: one comparison.
-// Woken by: a node that is added.
+// Requeued by: a node that is added.
 // Source: kube-scheduler pkg/scheduler/framework/plugins/nodename/node_name.go.
 #pragma once
 

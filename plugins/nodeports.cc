@@ -11,16 +11,16 @@ namespace {
 
 const Status kPortsTaken = Status::unschedulable("node(s) didn't have free ports for the requested pod ports");
 
-struct Wanted final : StateEntry {
+struct RequestedPorts final : StateEntry {
   std::vector<HostPort> ports;
-  std::unique_ptr<StateEntry> clone() const override { return std::make_unique<Wanted>(*this); }
+  std::unique_ptr<StateEntry> clone() const override { return std::make_unique<RequestedPorts>(*this); }
 };
 
-bool share_a_port(const std::vector<HostPort>& wanted, const Pod& other) {
-  return takes_host_port(other, [&wanted](const HostPort& port) { return conflicts(port, wanted); });
+bool share_a_port(const std::vector<HostPort>& requested, const Pod& other) {
+  return takes_host_port(other, [&requested](const HostPort& port) { return conflicts(port, requested); });
 }
 
-// A pod that held nothing on a node frees nothing.
+// A pod without a node held no ports.
 Hint after_pod_gone(const Pod& pod, const EventObjects& objects) {
   if (objects.old_pod == nullptr) return Hint::queue;
   if (objects.old_pod->node_name.empty() && objects.old_pod->nominated_node_name.empty()) return Hint::skip;
@@ -39,18 +39,18 @@ std::vector<EventWithHint> NodePorts::events_to_register() const {
 }
 
 Status NodePorts::pre_filter(CycleState& state, const Pod& pod, const Snapshot&, PreFilterResult&) {
-  auto wanted = std::make_unique<Wanted>();
-  wanted->ports = host_ports(pod);
-  if (wanted->ports.empty()) return Status::skip();
-  state.write(std::move(wanted));
+  auto requested = std::make_unique<RequestedPorts>();
+  requested->ports = host_ports(pod);
+  if (requested->ports.empty()) return Status::skip();
+  state.write(std::move(requested));
   return {};
 }
 
 Status NodePorts::filter(CycleState& state, const Pod&, const NodeInfo& node) {
-  const auto* wanted = state.read<Wanted>();
-  if (wanted == nullptr) return Status::error("PreFilter did not run");
+  const auto* requested = state.read<RequestedPorts>();
+  if (requested == nullptr) return Status::error("PreFilter did not run");
   const bool taken = std::any_of(node.pods_with_host_ports.begin(), node.pods_with_host_ports.end(),
-                                 [&](const auto& pod) { return share_a_port(wanted->ports, *pod); });
+                                 [&](const auto& pod) { return share_a_port(requested->ports, *pod); });
   return taken ? kPortsTaken : Status();
 }
 

@@ -1,6 +1,6 @@
-// NodePorts: no two pods on one node take the same port of the node itself (hostPort), per protocol and address.
+// NodePorts: no two pods on one node use the same port of the node (hostPort), per protocol and address.
 // Points: PreFilter (Skip without host ports), Filter. Cost: the pod's ports x those in use on a node.
-// Woken by: a pod with one of these ports that goes; a node added.
+// Requeued by: a deleted pod that used one of these ports; a node that is added.
 // Source: kube-scheduler pkg/scheduler/framework/plugins/nodeports/node_ports.go, framework/types.go HostPortInfo.
 #pragma once
 

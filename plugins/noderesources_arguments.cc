@@ -15,11 +15,11 @@ using Type = ScoringStrategy::Type;
 constexpr std::array kTypes{EnumName<Type>{"LeastAllocated", Type::least_allocated},
                             EnumName<Type>{"MostAllocated", Type::most_allocated},
                             EnumName<Type>{"RequestedToCapacityRatio", Type::requested_to_capacity_ratio}};
-// The configuration counts scores from 0 to 10, the framework to 100.
+// Scores range from 0 to 10 in the configuration, to 100 in the framework.
 constexpr std::int32_t kMaxShapeScore = 10;
 
-// Weight 0 or absent is 1, as upstream defaults it. `twice_is_good`: a resource that stands here twice counts twice.
-void read_resources(FieldReader& reader, std::int64_t most_weight, bool twice_is_good,
+// A missing weight, or 0, defaults to 1, as upstream. `allow_duplicates`: a resource listed twice counts twice.
+void read_resources(FieldReader& reader, std::int64_t max_weight, bool allow_duplicates,
                     std::vector<ScoredResource>& out) {
   std::vector<ScoredResource> named;
   reader.read_each("resources", [&](FieldReader& item) {
@@ -28,11 +28,11 @@ void read_resources(FieldReader& reader, std::int64_t most_weight, bool twice_is
       item.read_checked("name", name, is_label_key, "the name of a resource, such as cpu or example.com/gpu");
     }
     std::int64_t weight = 0;
-    item.read_int64("weight", weight, 0, most_weight);
+    item.read_int64("weight", weight, 0, max_weight);
     const bool twice =
         std::any_of(named.begin(), named.end(), [&name](const ScoredResource& other) { return other.name == name; });
     named.emplace_back(std::move(name), weight == 0 ? 1 : weight);
-    if (twice && !twice_is_good) item.error("name", "stands here twice; keep one");
+    if (twice && !allow_duplicates) item.error("name", "duplicate resource; keep one");
   });
   if (!named.empty()) out = std::move(named);
 }
@@ -44,11 +44,11 @@ void read_shape(FieldReader& reader, std::vector<ShapePoint>& out) {
     item.read_int32("utilization", utilization, 0, 100);
     item.read_int32("score", score, 0, kMaxShapeScore);
     if (!out.empty() && utilization <= out.back().utilization) {
-      item.error("utilization", "wanted more than in the point before; sort the points");
+      item.error("utilization", "must be greater than in the previous point; sort the points");
     }
     out.push_back({utilization, std::int64_t{score} * (ScorePlugin::kMaxScore / kMaxShapeScore)});
   });
-  if (out.empty()) reader.error("shape", "wanted at least one point {utilization, score}");
+  if (out.empty()) reader.error("shape", "expected at least one point {utilization, score}");
 }
 
 void read_strategy(FieldReader& reader, ScoringStrategy& out) {
@@ -57,9 +57,9 @@ void read_strategy(FieldReader& reader, ScoringStrategy& out) {
   }
   read_resources(reader, 100, true, out.resources);
   const bool by_ratio = out.type == Type::requested_to_capacity_ratio;
-  const bool told =
+  const bool given =
       reader.read_object("requestedToCapacityRatio", [&](FieldReader& ratio) { read_shape(ratio, out.shape); });
-  if (by_ratio && !told) reader.error("requestedToCapacityRatio", "is missing: the type needs its shape");
+  if (by_ratio && !given) reader.error("requestedToCapacityRatio", "missing; this type requires a shape");
 }
 
 void read_names(FieldReader& reader, std::string_view key, bool groups, std::set<std::string>& out) {
@@ -69,8 +69,9 @@ void read_names(FieldReader& reader, std::string_view key, bool groups, std::set
     const bool good =
         groups ? names[i].find('/') == std::string::npos && is_label_key(names[i]) : is_label_key(names[i]);
     if (!good) {
-      reader.findings().error(item_path(reader.path_of(key), i),
-                              groups ? "wanted a group such as example.com, without '/'" : "wanted a resource name");
+      reader.findings().error(
+          item_path(reader.path_of(key), i),
+          groups ? "expected a group such as example.com, without '/'" : "expected a resource name");
     }
     out.insert(names[i]);
   }

@@ -1,5 +1,5 @@
-// The arguments of the resource plugins, as KubeSchedulerConfiguration spells them (apis/config/types_pluginargs.go,
-// validated as apis/config/validation/validation_pluginargs.go does).
+// The arguments of the resource plugins, as in KubeSchedulerConfiguration (apis/config/types_pluginargs.go, validated
+// as in apis/config/validation/validation_pluginargs.go).
 #pragma once
 
 #include <set>
@@ -13,15 +13,15 @@ namespace berth {
 
 // NodeResourcesFitArgs.
 struct FitArguments {
-  std::set<std::string> ignored_resources;        // extended resources that Filter leaves out
+  std::set<std::string> ignored_resources;        // extended resources that Filter ignores
   std::set<std::string> ignored_resource_groups;  // all of "example.com/..."
   ScoringStrategy strategy;
 };
 Result<FitArguments> read_fit_arguments(const Json& args);
-// Completed, as a configuration file says it.
+// With defaults filled in, in the form of a configuration file.
 Json to_json(const FitArguments& arguments);
 
-// NodeResourcesBalancedAllocationArgs: `resources` alone; every weight is 1.
+// NodeResourcesBalancedAllocationArgs: `resources` only; every weight is 1.
 Result<std::vector<ScoredResource>> read_balanced_arguments(const Json& args);
 Json to_json(const std::vector<ScoredResource>& resources);
 

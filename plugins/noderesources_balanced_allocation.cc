@@ -12,15 +12,15 @@ struct AskedForScore final : StateEntry {
   std::unique_ptr<StateEntry> clone() const override { return std::make_unique<AskedForScore>(*this); }
 };
 
-// Of a resource that the node does not have: 0.
+// 0 for a resource that the node does not have.
 double share_of(const FillColumns::OfNode& fill) {
   const double share = fill.requested / (fill.capacity == 0 ? 1 : fill.capacity);
   const double at_most_all = share < 1 ? share : 1;
   return fill.capacity == 0 ? 0 : at_most_all;
 }
 
-// The standard deviation of the shares, of resources that the node has; for two of them half of what lies between them,
-// which is the same number. fill_at(i) is asked more than once.
+// The standard deviation of the shares of the resources that the node has; for two resources this is half of their
+// difference. Calls fill_at(i) more than once.
 template <class FillAt>
 double deviation_of(std::size_t resources, FillAt fill_at) {
   double total = 0;
@@ -47,7 +47,7 @@ double deviation_of(std::size_t resources, FillAt fill_at) {
   return std::sqrt(squares / count);
 }
 
-// Cut to a whole number it is the score.
+// Truncated to an integer this is the score.
 double evenness(double deviation) { return (1 - deviation) * static_cast<double>(ScorePlugin::kMaxScore); }
 
 }  // namespace
@@ -63,7 +63,7 @@ Status NodeResourcesBalancedAllocation::pre_score(CycleState& state, const Pod& 
   auto asked = std::make_unique<AskedForScore>();
   asked->by_resource = requests_by_resource(pod, resources_, false);
   const auto& amounts = asked->by_resource;
-  // A pod that asks for nothing changes no balance; it would be drawn to the nodes with the fewest cpus.
+  // A pod without requests does not change the balance; scoring it would favour the nodes with the fewest cpus.
   if (std::all_of(amounts.begin(), amounts.end(), [](std::int64_t amount) { return amount == 0; })) {
     return Status::skip();
   }

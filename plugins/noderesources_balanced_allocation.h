@@ -1,5 +1,5 @@
 // NodeResourcesBalancedAllocation: prefers nodes whose resources would be used evenly, so that none runs out first.
-// Points: PreScore (Skip for a pod that asks for nothing), Score: (1 - deviation of the used shares) x 100.
+// Points: PreScore (Skip for a pod without requests), Score: (1 - standard deviation of the used shares) x 100.
 // Arguments: NodeResourcesBalancedAllocationArgs (noderesources_arguments.h). Cost: a few divisions per node.
 // Source: kube-scheduler pkg/scheduler/framework/plugins/noderesources/balanced_allocation.go.
 #pragma once

@@ -6,8 +6,8 @@ namespace berth {
 
 namespace {
 
-// Every strategy makes requests up for containers that name none; only balanced allocation counts what was asked.
-constexpr bool kMadeUp = true;
+// Every strategy assumes default requests for containers without any; balanced allocation counts actual requests only.
+constexpr bool kWithDefaults = true;
 
 struct Asked final : StateEntry {
   Resources amount;
@@ -19,15 +19,15 @@ struct AskedForScore final : StateEntry {
   std::unique_ptr<StateEntry> clone() const override { return std::make_unique<AskedForScore>(*this); }
 };
 
-// An amount that is not exact is more than any node has left.
+// An amount too large to be exact as a double exceeds what any node has left.
 void reject_short(double asked, const NodeColumns::OfResource& column, std::vector<std::uint8_t>& rejects) {
   const double* allocatable = column.allocatable.data();
   const double* requested = column.requested.data();
   std::uint8_t* rejected = rejects.data();
   const std::size_t nodes = rejects.size();
-  for (std::size_t place = 0; place < nodes; ++place) {
-    const std::uint8_t is_short = asked > allocatable[place] - requested[place] ? 1 : 0;
-    rejected[place] |= is_short;
+  for (std::size_t index = 0; index < nodes; ++index) {
+    const std::uint8_t is_short = asked > allocatable[index] - requested[index] ? 1 : 0;
+    rejected[index] |= is_short;
   }
 }
 
@@ -45,7 +45,7 @@ bool grew(const Resources& asked, const Resources& before, const Resources& afte
   });
 }
 
-// The node as it would be empty must fit the pod, and it must be new or have grown in what the pod asks for.
+// The pod must fit the empty node, and the node must be new or have more of a resource that the pod requests.
 Hint after_node_change(const Pod& pod, const EventObjects& objects) {
   if (objects.new_node == nullptr) return Hint::queue;
   const Resources asked = pod_requests(pod);
@@ -70,7 +70,7 @@ bool less_of_anything_asked(const Resources& asked, const Resources& before, con
   });
 }
 
-// A pod without a node frees nothing by going or by asking less; the waiting pod itself asks less.
+// Deleting or shrinking a pod without a node frees nothing, unless it is the waiting pod itself that shrinks.
 Hint after_pod_change(const Pod& pod, const EventObjects& objects) {
   const Pod* before = objects.old_pod.get();
   const Pod* after = objects.new_pod.get();
@@ -154,7 +154,7 @@ bool NodeResourcesFit::filter_all(CycleState& state, const Pod& pod, const Snaps
 Status NodeResourcesFit::pre_score(CycleState& state, const Pod& pod,
                                    const std::vector<std::shared_ptr<const NodeInfo>>&) {
   auto asked = std::make_unique<AskedForScore>();
-  asked->by_resource = requests_by_resource(pod, arguments_.strategy.resources, kMadeUp);
+  asked->by_resource = requests_by_resource(pod, arguments_.strategy.resources, kWithDefaults);
   state.write(std::move(asked));
   return {};
 }
@@ -162,7 +162,7 @@ Status NodeResourcesFit::pre_score(CycleState& state, const Pod& pod,
 Status NodeResourcesFit::score(CycleState& state, const Pod&, const NodeInfo& node, std::int64_t& score) {
   const auto* asked = state.read<AskedForScore>();
   if (asked == nullptr) return Status::error("PreScore did not run");
-  score = score_of(arguments_.strategy, node, asked->by_resource, kMadeUp);
+  score = score_of(arguments_.strategy, node, asked->by_resource, kWithDefaults);
   return {};
 }
 
@@ -170,7 +170,7 @@ bool NodeResourcesFit::score_all(CycleState& state, const Pod& pod, const Snapsh
                                  std::vector<std::int32_t>& scores) {
   const auto* asked = state.read<AskedForScore>();
   if (asked == nullptr) return false;
-  const FillColumns columns(snapshot, arguments_.strategy.resources, asked->by_resource, kMadeUp);
+  const FillColumns columns(snapshot, arguments_.strategy.resources, asked->by_resource, kWithDefaults);
   if (!columns.are_exact()) return ScorePlugin::score_all(state, pod, snapshot, scores);
   berth::score_all(arguments_.strategy, columns, scores);
   return true;

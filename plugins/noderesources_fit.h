@@ -1,8 +1,8 @@
-// NodeResourcesFit: a pod goes only where its requests are free (cpu, memory, ephemeral storage, extended resources,
-// number of pods), and prefers nodes by how full they would be: LeastAllocated by default, MostAllocated, or a shape.
+// NodeResourcesFit: a pod fits only where its requests are free (cpu, memory, ephemeral storage, extended resources,
+// number of pods), and prefers nodes by their utilization: LeastAllocated by default, MostAllocated, or a shape.
 // Points: PreFilter, Filter, PreScore, Score. Cost: the pod's requests summed once, then a few comparisons per node.
 // Arguments: NodeResourcesFitArgs (noderesources_arguments.h).
-// Woken by: an assigned pod that goes or asks less; a node that is added or grows.
+// Requeued by: an assigned pod that is deleted or reduces its requests; a node that is added or gets larger.
 // Source: kube-scheduler pkg/scheduler/framework/plugins/noderesources/fit.go.
 #pragma once
 
@@ -46,8 +46,8 @@ class NodeResourcesFit final : public PreFilterPlugin,
   Status rejection(bool unresolvable) const;
 
   FitArguments arguments_;
-  std::vector<InsufficientResource> missing_;  // on the node that is filtered
-  std::array<Status, 32> rejections_;          // what was said of a lack of these kinds; success: nothing yet
+  std::vector<InsufficientResource> missing_;  // on the node being filtered
+  std::array<Status, 32> rejections_;          // cached status by set of missing kinds; success: not cached yet
 };
 
 }  // namespace berth

@@ -29,7 +29,7 @@ NodeColumns::Resource column_of(const ScoredResource& resource) {
   return resource.amount == &Resources::memory ? NodeColumns::memory : NodeColumns::ephemeral_storage;
 }
 
-// In hundredths; without overflow where amounts are close to the largest number.
+// As a percentage, without overflow for very large amounts.
 std::int64_t share(std::int64_t part, std::int64_t whole) {
   return part > std::numeric_limits<std::int64_t>::max() / kWhole ? part / (whole / kWhole) : part * kWhole / whole;
 }
@@ -38,10 +38,10 @@ std::int64_t least_allocated(const Fill& fill) {
   return fill.requested > fill.capacity ? 0 : share(fill.capacity - fill.requested, fill.capacity);
 }
 
-// A node can hold more than it has: pods without requests count for scores.
+// Requests can exceed the capacity, because pods without requests count with defaults in scores.
 std::int64_t most_allocated(const Fill& fill) { return share(std::min(fill.requested, fill.capacity), fill.capacity); }
 
-std::int64_t on_the_line(const std::vector<ShapePoint>& shape, std::int64_t utilization) {
+std::int64_t interpolate(const std::vector<ShapePoint>& shape, std::int64_t utilization) {
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (utilization > shape[i].utilization) continue;
     if (i == 0) return shape[0].score;
@@ -54,7 +54,7 @@ std::int64_t on_the_line(const std::vector<ShapePoint>& shape, std::int64_t util
 }
 
 std::int64_t by_shape(const std::vector<ShapePoint>& shape, const Fill& fill) {
-  return on_the_line(shape, fill.requested > fill.capacity ? kWhole : share(fill.requested, fill.capacity));
+  return interpolate(shape, fill.requested > fill.capacity ? kWhole : share(fill.requested, fill.capacity));
 }
 
 std::int64_t score_one(const ScoringStrategy& strategy, const Fill& fill) {
@@ -66,21 +66,21 @@ std::int64_t score_one(const ScoringStrategy& strategy, const Fill& fill) {
   return by_shape(strategy.shape, fill);
 }
 
-// What follows is the same in doubles, for all nodes at once; no branch, no call.
+// The following functions compute the same in doubles, without branches and calls, to be vectorised over all nodes.
 
-// floor(part / whole), from that quotient but for some last bits; 0 <= part, 0 <= whole, and all of it is so small that
-// whole numbers are exact. Rounded to a whole number, by adding one so large that nothing behind the point has room, it
-// is right or one too many, which the product with `whole` tells.
+// floor(part / whole), given the quotient except for its last bits. Requires 0 <= part, 0 <= whole, and values small
+// enough for integers to be exact. Adding and subtracting a number so large that no fraction bits are left rounds to
+// the nearest integer, which is correct or one too large; multiplying by `whole` tells which.
 double floor_of(double quotient, double part, double whole) {
-  constexpr double kNothingBehindThePoint = 0x1.8p52;
-  const double nearest = quotient + kNothingBehindThePoint - kNothingBehindThePoint;
+  constexpr double kNoFractionBits = 0x1.8p52;
+  const double nearest = quotient + kNoFractionBits - kNoFractionBits;
   return nearest * whole > part ? nearest - 1 : nearest;
 }
 
-// As share(); 0 of a resource that the node does not offer.
-double share_at_once(double part, const FillColumns::OfNode& fill) {
-  const double hundredfold = (part > 0 ? part : 0) * kWhole;
-  return floor_of(hundredfold * fill.reciprocal, hundredfold, fill.capacity);
+// Like share(); 0 for a resource that the node does not offer.
+double vector_share(double part, const FillColumns::OfNode& fill) {
+  const double times_100 = (part > 0 ? part : 0) * kWhole;
+  return floor_of(times_100 * fill.reciprocal, times_100, fill.capacity);
 }
 
 double part_left(const FillColumns::OfNode& fill) { return fill.capacity - fill.requested; }
@@ -96,20 +96,20 @@ std::int32_t mean_share(const Fills<N>& fill, const std::array<double, N>& weigh
   double sum = 0;
   double of = 0;
   for (std::size_t i = 0; i < N; ++i) {
-    sum += share_at_once(part(fill[i]), fill[i]) * weights[i];
+    sum += vector_share(part(fill[i]), fill[i]) * weights[i];
     of += fill[i].capacity > 0 ? weights[i] : 0;
   }
   return static_cast<std::int32_t>(floor_of(sum / (of > 0 ? of : 1), sum, of));
 }
 
-// `line`: the score of each whole utilization.
+// `line`: the score for each integer utilization.
 template <std::size_t N>
-std::int32_t mean_on_the_line(const Fills<N>& fill, const std::array<double, N>& weights,
-                              const std::array<double, kWhole + 1>& line) {
+std::int32_t mean_interpolated(const Fills<N>& fill, const std::array<double, N>& weights,
+                               const std::array<double, kWhole + 1>& line) {
   double sum = 0;
   double of = 0;
   for (std::size_t i = 0; i < N; ++i) {
-    const double score = line[static_cast<std::size_t>(share_at_once(part_used(fill[i]), fill[i]))];
+    const double score = line[static_cast<std::size_t>(vector_share(part_used(fill[i]), fill[i]))];
     if (fill[i].capacity == 0 || score == 0) continue;
     sum += score * weights[i];
     of += weights[i];
@@ -119,36 +119,37 @@ std::int32_t mean_on_the_line(const Fills<N>& fill, const std::array<double, N>&
 
 }  // namespace
 
-ScoredResource::ScoredResource(std::string called, std::int64_t weighs)
-    : name(std::move(called)), weight(weighs), amount(member_of(name)) {}
+ScoredResource::ScoredResource(std::string resource_name, std::int64_t resource_weight)
+    : name(std::move(resource_name)), weight(resource_weight), amount(member_of(name)) {}
 
 std::vector<std::int64_t> requests_by_resource(const Pod& pod, const std::vector<ScoredResource>& resources,
-                                               bool made_up) {
-  const Resources asked = made_up ? container_requests_for_scoring(pod) : pod_requests(pod);
+                                               bool with_defaults) {
+  const Resources asked = with_defaults ? container_requests_for_scoring(pod) : pod_requests(pod);
   std::vector<std::int64_t> amounts;
   for (const ScoredResource& resource : resources) amounts.push_back(amount_of(asked, resource));
   return amounts;
 }
 
-Fill fill_of(const NodeInfo& node, const ScoredResource& resource, std::int64_t asked, bool made_up) {
+Fill fill_of(const NodeInfo& node, const ScoredResource& resource, std::int64_t asked, bool with_defaults) {
   // Extended resources count only for pods that ask for them.
   if (asked == 0 && resource.amount == nullptr) return {};
-  const Resources& used = made_up ? node.requested_for_scoring : node.requested;
+  const Resources& used = with_defaults ? node.requested_for_scoring : node.requested;
   return {amount_of(node.allocatable, resource), amount_of(used, resource) + asked};
 }
 
 FillColumns::FillColumns(const Snapshot& snapshot, const std::vector<ScoredResource>& resources,
-                         const std::vector<std::int64_t>& asked, bool made_up) {
+                         const std::vector<std::int64_t>& asked, bool with_defaults) {
   for (std::size_t i = 0; i < resources.size(); ++i) {
     if (resources[i].amount != nullptr) {
-      add(snapshot, resources[i], asked[i], made_up);
+      add(snapshot, resources[i], asked[i], with_defaults);
     } else {
-      exact_ = exact_ && asked[i] == 0;  // not asked for: it does not count
+      exact_ = exact_ && asked[i] == 0;  // does not count if not requested
     }
   }
 }
 
-void FillColumns::add(const Snapshot& snapshot, const ScoredResource& resource, std::int64_t asked, bool made_up) {
+void FillColumns::add(const Snapshot& snapshot, const ScoredResource& resource, std::int64_t asked,
+                      bool with_defaults) {
   const NodeColumns::Resource name = column_of(resource);
   const auto end = sources_.begin() + static_cast<std::ptrdiff_t>(number_);
   const auto twice = std::find_if(sources_.begin(), end, [name](const Source& each) { return each.resource == name; });
@@ -157,7 +158,7 @@ void FillColumns::add(const Snapshot& snapshot, const ScoredResource& resource, 
     return;
   }
   const NodeColumns::OfResource& column = snapshot.columns().of(name);
-  const auto& used = made_up ? column.requested_for_scoring : column.requested;
+  const auto& used = with_defaults ? column.requested_for_scoring : column.requested;
   exact_ = exact_ && column.inexact == 0 && NodeColumns::is_exact(asked);
   sources_[number_++] = {name,
                          column.allocatable.data(),
@@ -168,12 +169,12 @@ void FillColumns::add(const Snapshot& snapshot, const ScoredResource& resource, 
 }
 
 std::int64_t score_of(const ScoringStrategy& strategy, const NodeInfo& node, const std::vector<std::int64_t>& asked,
-                      bool made_up) {
+                      bool with_defaults) {
   const bool by_ratio = strategy.type == ScoringStrategy::Type::requested_to_capacity_ratio;
   std::int64_t sum = 0;
   std::int64_t weights = 0;
   for (std::size_t i = 0; i < asked.size(); ++i) {
-    const Fill fill = fill_of(node, strategy.resources[i], asked[i], made_up);
+    const Fill fill = fill_of(node, strategy.resources[i], asked[i], with_defaults);
     if (fill.capacity == 0) continue;  // the node does not offer it
     const std::int64_t score = score_one(strategy, fill);
     if (by_ratio && score <= 0) continue;
@@ -189,14 +190,16 @@ void score_all(const ScoringStrategy& strategy, const FillColumns& columns, std:
   const auto left = [](const auto& fill, const auto& weights) { return mean_share(fill, weights, part_left); };
   const auto used = [](const auto& fill, const auto& weights) { return mean_share(fill, weights, part_used); };
   std::array<double, kWhole + 1> line{};
-  const auto on_line = [&line](const auto& fill, const auto& weights) { return mean_on_the_line(fill, weights, line); };
+  const auto on_line = [&line](const auto& fill, const auto& weights) {
+    return mean_interpolated(fill, weights, line);
+  };
   switch (strategy.type) {
     case ScoringStrategy::Type::least_allocated: return columns.score_all(left, scores);
     case ScoringStrategy::Type::most_allocated: return columns.score_all(used, scores);
     case ScoringStrategy::Type::requested_to_capacity_ratio: break;
   }
   for (std::size_t i = 0; i < line.size(); ++i) {
-    line[i] = static_cast<double>(on_the_line(strategy.shape, static_cast<std::int64_t>(i)));
+    line[i] = static_cast<double>(interpolate(strategy.shape, static_cast<std::int64_t>(i)));
   }
   columns.score_all(on_line, scores);
 }

@@ -1,5 +1,5 @@
-// What the two plugins that score by resources share: which resources count, with what weight, and how full a node
-// would be with the pod on it.
+// Shared by the two plugins that score by resources: the resources with their weights, and the utilization that a node
+// would have with the pod on it.
 // Source: kube-scheduler pkg/scheduler/framework/plugins/noderesources/{resource_allocation,least_allocated,
 // most_allocated,requested_to_capacity_ratio}.go, plugins/helper/shape_score.go.
 #pragma once
@@ -14,13 +14,13 @@
 namespace berth {
 
 struct ScoredResource {
-  ScoredResource(std::string called, std::int64_t weighs);
+  ScoredResource(std::string resource_name, std::int64_t resource_weight);
   std::string name;
   std::int64_t weight;
-  std::int64_t Resources::* amount;  // where it is counted; null: an extended resource
+  std::int64_t Resources::* amount;  // its member of Resources; null: an extended resource
 };
 
-// One corner of the line from utilization (0..100) to score (0..100).
+// One point of the piecewise linear function from utilization (0..100) to score (0..100).
 struct ShapePoint {
   std::int64_t utilization = 0;
   std::int64_t score = 0;
@@ -33,17 +33,18 @@ struct ScoringStrategy {
   std::vector<ShapePoint> shape;  // ascending; requested_to_capacity_ratio only
 };
 
-// Of one resource: what the node offers, and what would be asked of it with the pod there. A resource that does not
-// count on this node has capacity 0.
+// For one resource: the node's capacity, and the requests including the pod's. A resource that does not count on this
+// node has capacity 0.
 struct Fill {
   std::int64_t capacity = 0;
   std::int64_t requested = 0;
 };
 
-// What the pod adds, by resource of the list. `made_up`: containers without cpu or memory count as 100m and 200 MB.
+// The pod's requests, in the order of `resources`. `with_defaults`: containers without cpu or memory requests count as
+// 100m and 200 MB.
 std::vector<std::int64_t> requests_by_resource(const Pod& pod, const std::vector<ScoredResource>& resources,
-                                               bool made_up);
-Fill fill_of(const NodeInfo& node, const ScoredResource& resource, std::int64_t asked, bool made_up);
+                                               bool with_defaults);
+Fill fill_of(const NodeInfo& node, const ScoredResource& resource, std::int64_t asked, bool with_defaults);
 
 // The same for all nodes of a snapshot, from its columns.
 class FillColumns {
@@ -51,14 +52,14 @@ class FillColumns {
   struct OfNode {
     double capacity = 0;
     double requested = 0;
-    double reciprocal = 0;  // of capacity, nearly; 0 where that is 0
+    double reciprocal = 0;  // of capacity, approximately; 0 if capacity is 0
   };
   FillColumns(const Snapshot& snapshot, const std::vector<ScoredResource>& resources,
-              const std::vector<std::int64_t>& asked, bool made_up);
-  // False: some resource that counts has no column, or an amount is not exact there.
+              const std::vector<std::int64_t>& asked, bool with_defaults);
+  // False if a resource that counts has no column, or one with inexact amounts.
   bool are_exact() const { return exact_; }
-  // score_one(fill, weights) of every node: arrays, one place for each resource. Where it takes no branch several nodes
-  // are scored at once.
+  // Calls score_one(fill, weights) for every node, with arrays that have one element per resource. Without branches in
+  // score_one the compiler vectorises the loop over nodes.
   template <class ScoreOne>
   void score_all(ScoreOne score_one, std::vector<std::int32_t>& scores) const {
     switch (number_) {
@@ -85,16 +86,16 @@ class FillColumns {
     std::array<double, N> weights{};
     for (std::size_t i = 0; i < N; ++i) weights[i] = sources[i].weight;
     std::int32_t* const score = scores.data();
-    for (std::size_t place = 0; place < scores.size(); ++place) {
+    for (std::size_t index = 0; index < scores.size(); ++index) {
       std::array<OfNode, N> fill{};
       for (std::size_t i = 0; i < N; ++i) {
         const Source& source = sources[i];
-        fill[i] = {source.allocatable[place], source.used[place] + source.asked, source.reciprocal[place]};
+        fill[i] = {source.allocatable[index], source.used[index] + source.asked, source.reciprocal[index]};
       }
-      score[place] = score_one(fill, weights);
+      score[index] = score_one(fill, weights);
     }
   }
-  void add(const Snapshot& snapshot, const ScoredResource& resource, std::int64_t asked, bool made_up);
+  void add(const Snapshot& snapshot, const ScoredResource& resource, std::int64_t asked, bool with_defaults);
 
   Sources sources_;
   std::size_t number_ = 0;
@@ -103,7 +104,7 @@ class FillColumns {
 
 // 0..100. `asked`: requests_by_resource().
 std::int64_t score_of(const ScoringStrategy& strategy, const NodeInfo& node, const std::vector<std::int64_t>& asked,
-                      bool made_up);
+                      bool with_defaults);
 void score_all(const ScoringStrategy& strategy, const FillColumns& columns, std::vector<std::int32_t>& scores);
 
 }  // namespace berth

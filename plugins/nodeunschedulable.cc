@@ -13,11 +13,11 @@ bool tolerates_unschedulable(const Pod& pod) {
   return tolerates(pod.tolerations, kUnschedulable);
 }
 
-// A pod that was rejected here does not tolerate it, so only a node that is open now helps.
+// A pod rejected here does not tolerate the taint, so only a node that is now schedulable helps.
 Hint after_node_change(const Pod&, const EventObjects& objects) {
   if (objects.new_node == nullptr) return Hint::queue;
-  const bool was_open = objects.old_node != nullptr && !objects.old_node->unschedulable;
-  return !was_open && !objects.new_node->unschedulable ? Hint::queue : Hint::skip;
+  const bool was_schedulable = objects.old_node != nullptr && !objects.old_node->unschedulable;
+  return !was_schedulable && !objects.new_node->unschedulable ? Hint::queue : Hint::skip;
 }
 
 Hint after_own_change(const Pod& pod, const EventObjects& objects) {

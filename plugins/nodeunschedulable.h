@@ -1,7 +1,7 @@
 // NodeUnschedulable: keeps pods off nodes with spec.unschedulable (cordoned), unless they tolerate the taint
 // node.kubernetes.io/unschedulable:NoSchedule.
 // Point: Filter. Cost: a flag; the pod's tolerations on cordoned nodes.
-// Woken by: a node that is added or becomes schedulable; the pod's own new toleration.
+// Requeued by: a node that is added or becomes schedulable; a new toleration of the pod itself.
 // Source: kube-scheduler pkg/scheduler/framework/plugins/nodeunschedulable/node_unschedulable.go.
 #pragma once
 

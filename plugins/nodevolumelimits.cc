@@ -14,8 +14,8 @@ namespace {
 
 const Status kTooMany = Status::unschedulable("node(s) exceed max volume count");
 
-// A volume as its driver knows it: two pods that use one hold one attachment. A claim without volume stands for the one
-// it will get; upstream sets such handles apart from real ones by a random prefix.
+// A volume as its driver identifies it: two pods that use the same volume have one attachment. A claim without a volume
+// represents the volume it will get; upstream distinguishes such handles from real ones by a random prefix.
 struct Attachable {
   std::string driver;
   std::string handle;
@@ -30,7 +30,7 @@ bool is_countable(const PodVolume& volume) {
 
 bool holds_volumes(const Pod& pod) { return std::any_of(pod.volumes.begin(), pod.volumes.end(), is_countable); }
 
-// What the claim will be, by its class's provisioner; none: it does not count.
+// The volume that a claim will get from its class's provisioner; nullopt: it does not count.
 std::optional<Attachable> by_class(const Lister& lister, const CsiNode* csi_node, const PersistentVolumeClaim& claim) {
   const std::string name = class_of(claim);
   const auto storage_class = name.empty() ? nullptr : lister.storage_class(name);
@@ -68,7 +68,7 @@ Status add_inline(const PodVolume& volume, const CsiNode* csi_node, Attachables&
   return {};
 }
 
-// `placed`: the pod is on the node already; a claim that is gone then counts for nothing, while a new pod needs it.
+// `placed`: the pod is on the node already; a missing claim is then ignored, while for a new pod it is an error.
 Status add_attachables(const Lister& lister, const Pod& pod, const CsiNode* csi_node, bool placed, Attachables& out) {
   for (const PodVolume& volume : pod.volumes) {
     if (volume.claim_name.empty() && !volume.ephemeral) {
@@ -131,18 +131,18 @@ Hint after_csi_node_update(const Pod&, const EventObjects& objects) {
   return grew ? Hint::queue : Hint::skip;
 }
 
-// A nominated pod holds its room as well.
+// Nominated pods count as well.
 Hint after_pod_deleted(const Pod&, const EventObjects& objects) {
   if (objects.old_pod == nullptr) return Hint::queue;
-  const bool has_place = !objects.old_pod->node_name.empty() || !objects.old_pod->nominated_node_name.empty();
-  return has_place && holds_volumes(*objects.old_pod) ? Hint::queue : Hint::skip;
+  const bool has_node = !objects.old_pod->node_name.empty() || !objects.old_pod->nominated_node_name.empty();
+  return has_node && holds_volumes(*objects.old_pod) ? Hint::queue : Hint::skip;
 }
 
 Hint after_claim_added(const Pod& pod, const EventObjects& objects) {
   return objects.new_claim == nullptr || uses_claim(pod, *objects.new_claim) ? Hint::queue : Hint::skip;
 }
 
-// A disk whose name has a wrong form may be any driver's.
+// A disk with an invalid name may belong to any driver.
 Hint after_attachment_deleted(const Pod& pod, const EventObjects& objects) {
   const bool matters = std::any_of(pod.volumes.begin(), pod.volumes.end(), [&objects](const PodVolume& volume) {
     if (!volume.claim_name.empty()) return true;
@@ -172,7 +172,7 @@ Status NodeVolumeLimits::pre_filter(CycleState&, const Pod& pod, const Snapshot&
   return holds_volumes(pod) ? Status() : Status::skip();
 }
 
-// Limits are told by CSINodes.
+// Without CSINodes there are no limits.
 bool NodeVolumeLimits::accepts_all(const CycleState&, const Pod& pod) const {
   Attachables asked;
   return !handle_.lister().has_csi_nodes() &&

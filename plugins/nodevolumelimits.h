@@ -1,10 +1,8 @@
 // NodeVolumeLimits: keeps a pod off a node whose CSI driver may attach no more volumes (CSINode's allocatable.count).
 // Points: PreFilter (Skip without claims and cloud disks), Filter. Cost: volumes of all pods of the node, for nodes
-// with a limit only.
-// Woken by: CSINodes added or with a higher count, pods deleted that held volumes, claims of the pod added, and
-// attachments deleted.
-// Source: kube-scheduler pkg/scheduler/framework/plugins/nodevolumelimits/csi.go. VolumeAttachments are not counted:
-// nothing here attaches volumes apart from the pods that hold them.
+// with a limit only. Requeued by: CSINodes that are added or raise a count, deleted pods that had volumes, added claims
+// of the pod, and deleted attachments. Source: kube-scheduler pkg/scheduler/framework/plugins/nodevolumelimits/csi.go.
+// VolumeAttachments are not counted, because only pods attach volumes here.
 #pragma once
 
 #include <map>

@@ -28,8 +28,8 @@ bool is_too_skewed(const SpreadConstraint& constraint, const DomainCounts& count
   return counts.of(domain) + itself - least > constraint.max_skew;
 }
 
-// Unlike count_matching(), this also counts pods that are being deleted and those of an empty selector: upstream's
-// rule.
+// Unlike count_matching(), but like upstream, this also counts pods that are being deleted and, for an empty selector,
+// all pods.
 Status count(CycleState& state, const Pod& pod, const Pod& changed, const NodeInfo& node, std::int64_t delta) {
   auto* spread = state.edit<Spread>();
   if (spread == nullptr) return Status::error("PreFilter did not run");
@@ -43,8 +43,8 @@ Status count(CycleState& state, const Pod& pod, const Pod& changed, const NodeIn
   return {};
 }
 
-// Where the feasible nodes lie: which of them are left out, which domains there are, and what a pod in each weighs.
-void lay_out(SpreadScore& score, const std::vector<std::shared_ptr<const NodeInfo>>& feasible, bool all_keys) {
+// Determines, from the feasible nodes, the ignored nodes, the domains, and the weight of a pod in each.
+void find_domains(SpreadScore& score, const std::vector<std::shared_ptr<const NodeInfo>>& feasible, bool all_keys) {
   score.counts.resize(score.constraints.size());
   for (const std::shared_ptr<const NodeInfo>& node : feasible) {
     if (all_keys && !has_all_topology_keys(node->node->metadata.labels, score.constraints)) {
@@ -98,23 +98,23 @@ TopologySpreadConstraint read_constraint(FieldReader& reader) {
   }
   if (reader.require("topologyKey", "a node label's key")) {
     reader.read_checked("topologyKey", constraint.topology_key, is_label_key,
-                        "a label key, as topology.kubernetes.io/zone");
+                        "a label key such as topology.kubernetes.io/zone");
   }
   if (reader.require("whenUnsatisfiable", "DoNotSchedule or ScheduleAnyway")) {
     reader.read_enum("whenUnsatisfiable", kActions, constraint.schedule_anyway);
   }
   if (reader.has("labelSelector")) {
-    reader.error("labelSelector", "a default constraint has none: it is deduced for each pod; remove it");
+    reader.error("labelSelector", "not allowed in default constraints, where it is deduced for each pod; remove it");
   }
   std::int32_t min_domains = 1;
   if (reader.read_int32("minDomains", min_domains, 1)) constraint.min_domains = min_domains;
   reader.read_enum("nodeAffinityPolicy", kPolicies, constraint.honor_node_affinity);
   reader.read_enum("nodeTaintsPolicy", kPolicies, constraint.honor_node_taints);
-  reader.read_list("matchLabelKeys", constraint.match_label_keys);  // without effect: the selector is deduced
+  reader.read_list("matchLabelKeys", constraint.match_label_keys);  // has no effect: the selector is deduced
   return constraint;
 }
 
-// As read_constraint() takes it.
+// In the form that read_constraint() reads.
 Json show(const TopologySpreadConstraint& constraint) {
   auto policy = [](bool honor) { return Json(honor ? "Honor" : "Ignore"); };
   Json shown(Json::Object{
@@ -149,12 +149,12 @@ PodTopologySpread::Arguments read_arguments(FieldReader& reader) {
   reader.read_each("defaultConstraints", [&arguments](FieldReader& item) {
     TopologySpreadConstraint constraint = read_constraint(item);
     if (is_repeated(arguments.default_constraints, constraint)) {
-      item.error("topologyKey", "another constraint has this key and whenUnsatisfiable; remove one");
+      item.error("topologyKey", "another constraint has the same topologyKey and whenUnsatisfiable; remove one");
     }
     arguments.default_constraints.push_back(std::move(constraint));
   });
   if (arguments.system_defaults && !arguments.default_constraints.empty()) {
-    reader.error("defaultingType", "System takes no defaultConstraints; write List, or remove them");
+    reader.error("defaultingType", "System does not allow defaultConstraints; use List, or remove them");
   }
   if (arguments.system_defaults) arguments.default_constraints = system_constraints();
   return arguments;
@@ -239,7 +239,7 @@ Status PodTopologySpread::pre_score(CycleState& state, const Pod& pod,
   score->constraints = constraints_of(pod, true);
   if (score->constraints.empty()) return Status::skip();
   const bool all_keys = asks_all_keys(pod);
-  lay_out(*score, feasible, all_keys);
+  find_domains(*score, feasible, all_keys);
   count_pods(*score, pod, snapshot, all_keys);
   state.write(std::move(score));
   return {};
@@ -261,7 +261,7 @@ Status PodTopologySpread::score(CycleState& state, const Pod& pod, const NodeInf
     } else if (auto found = spread->counts[i].find(*domain); found != spread->counts[i].end()) {
       pods = found->second;
     }
-    // A tolerated skew waters the differences between domains down.
+    // A larger allowed skew reduces the relative differences between domains.
     sum += static_cast<double>(pods) * spread->weights[i] + static_cast<double>(constraint.max_skew - 1);
   }
   score = static_cast<std::int64_t>(std::round(sum));

@@ -1,11 +1,11 @@
 // PodTopologySpread: keeps the pods that a constraint selects evenly spread over the domains of a topology key
-// (DoNotSchedule), or prefers the nodes that do (ScheduleAnyway). A pod without constraints gets the defaults.
-// Points: PreFilter, Filter, PreScore, Score (few matching pods score high).
-// Cost: PreFilter and PreScore walk all nodes and their pods once per constraint; Filter is a look-up per constraint.
-// Woken by: pods of the namespace that come, go or change labels and match a constraint; the pod's own tolerations when
-// it honours taints; nodes that have all topology keys and come, go or change them or their taints.
-// Arguments: defaultingType System (hostname maxSkew 3, zone maxSkew 5, both ScheduleAnyway) or List with
-// defaultConstraints; both for pods that a Service selects.
+// (DoNotSchedule), or prefers nodes that do so (ScheduleAnyway). A pod without constraints gets the defaults.
+// Points: PreFilter, Filter, PreScore, Score (few matching pods give a high score).
+// Cost: PreFilter and PreScore visit all nodes and their pods once per constraint; Filter is one lookup per constraint.
+// Requeued by: pods of the namespace that are added, deleted or relabelled and match a constraint; the pod's own
+// tolerations if it honours taints; nodes with all topology keys that are added or deleted, or change them or their
+// taints. Arguments: defaultingType System (hostname maxSkew 3, zone maxSkew 5, both ScheduleAnyway) or List with
+// defaultConstraints; both apply to pods that a Service selects.
 // Source: kube-scheduler pkg/scheduler/framework/plugins/podtopologyspread/{plugin,filtering,scoring}.go.
 #pragma once
 
@@ -52,9 +52,9 @@ class PodTopologySpread final : public PreFilterPlugin,
                         const Domains& domains) override;
 
  private:
-  // The pod's own constraints of that sort, or the defaults when it has none of either.
+  // The pod's own constraints of this kind, or the defaults if it has no constraints of either kind.
   std::vector<SpreadConstraint> constraints_of(const Pod& pod, bool schedule_anyway) const;
-  // The system's defaults let nodes without a zone be spread over by host name alone.
+  // With the system defaults, nodes without a zone are still spread over by host name.
   bool asks_all_keys(const Pod& pod) const {
     return !pod.topology_spread_constraints.empty() || !arguments_.system_defaults;
   }

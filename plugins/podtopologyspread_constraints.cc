@@ -10,10 +10,11 @@ namespace {
 // component-helpers nodeaffinity.GetRequiredNodeAffinity: nodeSelector and required terms, both.
 bool matches_required_node_affinity(const Pod& pod, const Node& node) {
   const Labels& labels = node.metadata.labels;
-  const bool selected = std::all_of(pod.node_selector.begin(), pod.node_selector.end(), [&labels](const auto& wanted) {
-    auto found = labels.find(wanted.first);
-    return found != labels.end() && found->second == wanted.second;
-  });
+  const bool selected =
+      std::all_of(pod.node_selector.begin(), pod.node_selector.end(), [&labels](const auto& required) {
+        auto found = labels.find(required.first);
+        return found != labels.end() && found->second == required.second;
+      });
   return selected && (!pod.affinity->required_node_affinity ||
                       matches(*pod.affinity->required_node_affinity, labels, node.metadata.name));
 }
@@ -52,10 +53,11 @@ LabelSelector default_selector(const Pod& pod, const std::vector<std::shared_ptr
   Labels joined;
   for (const std::shared_ptr<const Service>& service : services) {
     const Labels& labels = pod.metadata.labels;
-    const bool selects = std::all_of(service->selector.begin(), service->selector.end(), [&labels](const auto& wanted) {
-      auto found = labels.find(wanted.first);
-      return found != labels.end() && found->second == wanted.second;
-    });
+    const bool selects =
+        std::all_of(service->selector.begin(), service->selector.end(), [&labels](const auto& required) {
+          auto found = labels.find(required.first);
+          return found != labels.end() && found->second == required.second;
+        });
     if (selects) joined.insert(service->selector.begin(), service->selector.end());
   }
   LabelSelector selector;

@@ -1,4 +1,4 @@
-// Topology spread constraints as PodTopologySpread reads them, whose nodes and pods they count, and the counts.
+// Topology spread constraints as used by PodTopologySpread, the nodes and pods that count for them, and the counts.
 // Source of the rule: kube-scheduler pkg/scheduler/framework/plugins/podtopologyspread/common.go, filtering.go;
 // plugins/helper/spread.go (DefaultSelector).
 #pragma once
@@ -22,7 +22,7 @@ inline constexpr std::string_view kZoneLabel = "topology.kubernetes.io/zone";
 struct SpreadConstraint {
   std::int64_t max_skew = 1;
   std::string topology_key;
-  std::optional<LabelSelector> selector;  // none matches no pod
+  std::optional<LabelSelector> selector;  // nullopt matches no pod
   std::int64_t min_domains = 1;
   bool honor_node_affinity = true;
   bool honor_node_taints = false;
@@ -32,33 +32,34 @@ struct SpreadConstraint {
   bool matches_labels(const Labels& labels) const { return selector && matches(*selector, labels); }
 };
 
-// Those of `constraints` that are to be held at any price, or those that are wishes, for a pod with these labels:
-// matchLabelKeys become part of the selector.
+// The constraints with DoNotSchedule or with ScheduleAnyway, for a pod with these labels: matchLabelKeys become part of
+// the selector.
 std::vector<SpreadConstraint> select_constraints(const std::vector<TopologySpreadConstraint>& constraints,
                                                  const Labels& pod_labels, bool schedule_anyway);
 
-// What default constraints count for this pod: the selectors of all services that select it, joined. None selects it:
-// empty.
+// The selector of default constraints for this pod: the combined selectors of all services that select it; empty if
+// none does.
 LabelSelector default_selector(const Pod& pod, const std::vector<std::shared_ptr<const Service>>& services);
 
 bool has_all_topology_keys(const Labels& labels, const std::vector<SpreadConstraint>& constraints);
 
-// True when the node counts for the constraint of this pod, by nodeAffinityPolicy and nodeTaintsPolicy.
+// True if the node counts for the constraint of this pod, by nodeAffinityPolicy and nodeTaintsPolicy.
 bool is_counted(const SpreadConstraint& constraint, const Pod& pod, const Node& node);
 
-// Pods of the namespace on the node that match; those that are being deleted do not count. The empty selector counts
-// none, though it matches every pod: upstream's rule.
+// The number of matching pods of the namespace on the node, without those being deleted. As in upstream, the empty
+// selector counts none, although it matches every pod.
 std::int64_t count_matching(const NodeInfo& node, const SpreadConstraint& constraint, std::string_view name_space);
 
-// Matching pods per domain, that is per value of one topology key. Order of values: by text.
+// Matching pods per domain, that is, per value of one topology key.
 class DomainCounts {
  public:
-  // A domain seen for the first time counts as one from then on, also with delta 0.
+  // Creates the domain if it is new, even with delta 0.
   void add(const std::string& value, std::int64_t delta);
-  // A node with so many pods comes (times 1) or goes (-1). With its last node a domain is gone, if all came this way.
+  // Adds (times 1) or removes (-1) a node with this number of pods. A domain is removed with its last node, if all its
+  // nodes were added this way.
   void add_node(const std::string& value, std::int64_t pods, std::int64_t times);
   std::int64_t of(const std::string& value) const;  // 0 for an unknown domain
-  // Over all domains; 2^31 - 1 when there is none.
+  // The minimum over all domains; 2^31 - 1 if there are none.
   std::int64_t least() const;
   std::int64_t size() const { return static_cast<std::int64_t>(by_value_.size()); }
   bool operator==(const DomainCounts&) const = default;
@@ -66,13 +67,13 @@ class DomainCounts {
  private:
   struct Domain {
     std::int64_t pods = 0;
-    std::int64_t nodes = 0;  // of add_node()
+    std::int64_t nodes = 0;  // by add_node()
     bool operator==(const Domain&) const = default;
   };
   void recount(Domain& domain, bool is_new, std::int64_t delta);
   void forget(std::int64_t pods);
   RecyclingMap<std::string, Domain> by_value_;
-  RecyclingMap<std::int64_t, std::int64_t> domains_by_count_;  // so that the least is known after every change
+  RecyclingMap<std::int64_t, std::int64_t> domains_by_count_;  // gives the minimum after every change
 };
 
 }  // namespace berth

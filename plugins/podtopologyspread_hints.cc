@@ -7,7 +7,7 @@ namespace berth {
 
 namespace {
 
-// Only the pod itself and pods of its namespace that have a node can change how its constraints count.
+// Only the pod itself and assigned pods of its namespace can affect the counts of its constraints.
 bool is_involved(const Pod& other, const Pod& pod) {
   return other.uid() == pod.uid() || (!other.node_name.empty() && other.metadata.namespace_ == pod.metadata.namespace_);
 }
@@ -22,11 +22,11 @@ Hint after_update(const Pod& pod, const Pod& before, const Pod& after,
   const bool honors_taints = std::any_of(constraints.begin(), constraints.end(),
                                          [](const SpreadConstraint& each) { return each.honor_node_taints; });
   if (pod.uid() == after.uid() && honors_taints && before.tolerations != after.tolerations) return Hint::queue;
-  const bool counts_otherwise =
+  const bool match_changed =
       std::any_of(constraints.begin(), constraints.end(), [&before, &after](const SpreadConstraint& each) {
         return each.matches_labels(before.metadata.labels) != each.matches_labels(after.metadata.labels);
       });
-  return counts_otherwise ? Hint::queue : Hint::skip;
+  return match_changed ? Hint::queue : Hint::skip;
 }
 
 bool have_moved(const Labels& before, const Labels& after, const std::vector<SpreadConstraint>& constraints) {

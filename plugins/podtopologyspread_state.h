@@ -1,4 +1,4 @@
-// What PodTopologySpread keeps between its points: sums over nodes, of one attempt or of a class of pods.
+// The state of PodTopologySpread between its extension points: sums over nodes, for one attempt or a class of pods.
 #pragma once
 
 #include <map>
@@ -21,12 +21,12 @@ struct Spread final : StateEntry {
 
 struct SpreadScore final : StateEntry {
   std::vector<SpreadConstraint> constraints;
-  std::set<std::string> ignored_nodes;  // without all topology keys: they score 0
-  // By constraint: matching pods per topology value, at least those of feasible nodes. Empty for the host name, counted
-  // per node.
+  std::set<std::string> ignored_nodes;  // lack a topology key; they score 0
+  // By constraint: matching pods per topology value, at least those of feasible nodes. Empty for the host name, which
+  // is counted per node.
   std::vector<std::map<std::string, std::int64_t>> counts;
-  std::vector<double> weights;        // by constraint: more where there are more domains
-  std::vector<std::int64_t> domains;  // of a constraint, while they are counted
+  std::vector<double> weights;        // by constraint; larger with more domains
+  std::vector<std::int64_t> domains;  // scratch memory for counting the domains of a constraint
   std::unique_ptr<StateEntry> clone() const override { return std::make_unique<SpreadScore>(*this); }
 };
 
@@ -35,7 +35,7 @@ inline const std::string* label_of(const NodeInfo& node, const std::string& key)
   return found == node.node->metadata.labels.end() ? nullptr : &found->second;
 }
 
-// A node without the key counts under the empty value, where that is allowed.
+// A node without the key has the empty value, where that is allowed.
 inline const std::string& value_of(const NodeInfo& node, const std::string& key) {
   static const std::string kNone;
   const std::string* value = label_of(node, key);

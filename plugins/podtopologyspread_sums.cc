@@ -1,4 +1,4 @@
-// PodTopologySpread over a class of pods: the counts of PreFilter and PreScore, kept in step node by node.
+// PodTopologySpread for a class of pods: the counts of PreFilter and PreScore, updated node by node.
 #include <algorithm>
 #include <string_view>
 
@@ -16,14 +16,14 @@ bool is_ignored(const AlikeNodes& alike, bool all_keys, const SpreadScore& score
   return all_keys && !has_all_topology_keys(alike.any->node->metadata.labels, score.constraints);
 }
 
-// How many domains the nodes that count lie in.
+// The number of domains of the nodes that are not ignored.
 std::size_t count_domains(const std::string& key, bool all_keys, const std::vector<AlikeNodes>& nodes,
                           const Domains& domains, SpreadScore& score) {
   score.domains.clear();
   std::size_t own = 0;
   for (const AlikeNodes& alike : nodes) {
     if (is_ignored(alike, all_keys, score)) continue;
-    // The empty value is that of nodes without the key too.
+    // Nodes without the key have the empty value too.
     const bool has_value = !value_of(*alike.any, key).empty();
     if (has_value && domains.is_per_node(key)) {
       own += alike.count;
@@ -61,7 +61,7 @@ void PodTopologySpread::begin_sums(CycleState& state, const Pod& pod, Domains& d
 bool PodTopologySpread::sums_hold(const CycleState& state, const Pod& pod) const {
   const auto& hard = state.read<Spread>()->constraints;
   const auto& soft = state.read<SpreadScore>()->constraints;
-  if (!pod.topology_spread_constraints.empty()) return true;  // its own never change
+  if (!pod.topology_spread_constraints.empty()) return true;  // the pod's own constraints never change
   if (hard.empty() && soft.empty() && handle_.lister().services(pod.metadata.namespace_).empty()) return true;
   return hard == constraints_of(pod, false) && soft == constraints_of(pod, true);
 }

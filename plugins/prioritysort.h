@@ -1,4 +1,4 @@
-// PrioritySort: the order of the active queue: higher priority first, then who entered earlier.
+// PrioritySort: orders the active queue by higher priority, then by earlier entry.
 // Point: QueueSort. Cost: two comparisons.
 // Source: kube-scheduler pkg/scheduler/framework/plugins/queuesort/priority_sort.go.
 #pragma once

@@ -54,7 +54,7 @@ Registry in_tree_registry() {
   return registry;
 }
 
-// The order is that of Filter: the first that rejects a node is the one reported. The number is the weight at Score.
+// In the order of Filter: the first plugin that rejects a node is the one reported. The number is the weight for Score.
 Profile default_profile() {
   Profile profile;
   profile.enable(SchedulingGates::kName);

@@ -1,6 +1,6 @@
-// SchedulingGates: holds a pod out of the queue while spec.schedulingGates names any gate.
-// Point: PreEnqueue. Cost: one look at the pod.
-// Woken by: removal of the pod's own last gate.
+// SchedulingGates: keeps a pod out of the queue while spec.schedulingGates is not empty.
+// Point: PreEnqueue. Cost: constant.
+// Requeued by: removal of the pod's last gate.
 // Source: kube-scheduler pkg/scheduler/framework/plugins/schedulinggates/scheduling_gates.go.
 #pragma once
 

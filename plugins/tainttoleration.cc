@@ -16,7 +16,7 @@ bool fits(const Pod& pod, const Node& node) {
   });
 }
 
-// Only tolerations of PreferNoSchedule, or of every effect, count here.
+// Tolerations for PreferNoSchedule or for every effect.
 struct Preference final : StateEntry {
   std::vector<Toleration> tolerations;
   std::unique_ptr<StateEntry> clone() const override { return std::make_unique<Preference>(*this); }

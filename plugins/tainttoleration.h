@@ -1,7 +1,7 @@
 // TaintToleration: keeps pods off nodes with a NoSchedule or NoExecute taint they do not tolerate, and prefers nodes
 // with few untolerated PreferNoSchedule taints.
 // Points: Filter, PreScore, Score (reversed: the most taints score 0). Cost: taints x tolerations per node.
-// Woken by: a node added or whose taints now are tolerated; the pod's own new toleration.
+// Requeued by: a node that is added or whose taints are now tolerated; a new toleration of the pod itself.
 // Source: kube-scheduler pkg/scheduler/framework/plugins/tainttoleration/taint_toleration.go.
 #pragma once
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* kHostLabel = "kubernetes.io/hostname";
 
-// Hosts that the volume's affinity names; none when it may match by anything else.
+// The hosts that the volume's affinity names; nullopt if it may match by other labels.
 std::optional<std::set<std::string>> named_hosts(const PersistentVolume& volume) {
   if (!volume.node_affinity) return std::nullopt;
   std::set<std::string> hosts;
@@ -35,17 +35,17 @@ bool VolumeIndex::Smaller::operator()(const Volume& a, const Volume& b) const {
 void VolumeIndex::follow(const Lister& volumes, const AssumedVolumes& assumed) {
   const std::uint64_t version = volumes.volumes_version();
   if (version == 0 || version != volumes_version_) {
-    take_in(volumes.volumes_of_class(storage_class_), assumed);
+    update(volumes.volumes_of_class(storage_class_), assumed);
     volumes_version_ = version;
   }
-  if (promises_version_ == assumed.version()) return;
-  promises_version_ = assumed.version();
+  if (assumptions_version_ == assumed.version()) return;
+  assumptions_version_ = assumed.version();
   std::set<std::string> changed;
-  for (const auto& [name, claim] : promised_) {
+  for (const auto& [name, claim] : assumed_claims_) {
     if (assumed.claim_of(name) != claim) changed.insert(name);
   }
-  for (const auto& [name, promise] : assumed.claims()) {
-    if (by_name_.contains(name) && !promised_.contains(name)) changed.insert(name);
+  for (const auto& [name, assumption] : assumed.claims()) {
+    if (by_name_.contains(name) && !assumed_claims_.contains(name)) changed.insert(name);
   }
   for (const std::string& name : changed) {
     const Volume volume = by_name_.at(name);
@@ -54,27 +54,27 @@ void VolumeIndex::follow(const Lister& volumes, const AssumedVolumes& assumed) {
   }
 }
 
-// Objects do not change: another version of one is another object.
-void VolumeIndex::take_in(const std::vector<Volume>& volumes, const AssumedVolumes& assumed) {
-  std::vector<Volume> gone;
-  std::vector<Volume> come;
+// Objects are immutable: another version is another object.
+void VolumeIndex::update(const std::vector<Volume>& volumes, const AssumedVolumes& assumed) {
+  std::vector<Volume> removed;
+  std::vector<Volume> added;
   if (volumes.size() == volumes_.size()) {
     for (std::size_t i = 0; i < volumes.size(); ++i) {
       if (volumes[i] == volumes_[i]) continue;
-      gone.push_back(volumes_[i]);
-      come.push_back(volumes[i]);
+      removed.push_back(volumes_[i]);
+      added.push_back(volumes[i]);
     }
-  } else {  // by address, in an order that nothing depends on
+  } else {  // sorted by address: nothing depends on the order
     std::vector<Volume> before = volumes_;
     std::vector<Volume> after = volumes;
     std::sort(before.begin(), before.end());
     std::sort(after.begin(), after.end());
-    std::set_difference(before.begin(), before.end(), after.begin(), after.end(), std::back_inserter(gone));
-    std::set_difference(after.begin(), after.end(), before.begin(), before.end(), std::back_inserter(come));
+    std::set_difference(before.begin(), before.end(), after.begin(), after.end(), std::back_inserter(removed));
+    std::set_difference(after.begin(), after.end(), before.begin(), before.end(), std::back_inserter(added));
   }
-  if (gone.empty() && come.empty()) return;
-  for (const Volume& volume : gone) remove(volume);
-  for (const Volume& volume : come) add(volume, assumed);
+  if (removed.empty() && added.empty()) return;
+  for (const Volume& volume : removed) remove(volume);
+  for (const Volume& volume : added) add(volume, assumed);
   volumes_ = volumes;
 }
 
@@ -82,7 +82,7 @@ void VolumeIndex::add(const Volume& volume, const AssumedVolumes& assumed) {
   const std::string& name = volume->metadata.name;
   by_name_[name] = volume;
   std::string claim = assumed.claim_of(name);
-  if (!claim.empty()) promised_[name] = claim;
+  if (!claim.empty()) assumed_claims_[name] = claim;
   if (!volume->claim_ref.empty()) claim = volume->claim_ref;
   if (claim.empty()) {
     put_free(volume, true);
@@ -95,9 +95,9 @@ void VolumeIndex::remove(const Volume& volume) {
   const std::string& name = volume->metadata.name;
   by_name_.erase(name);
   std::string claim = volume->claim_ref;
-  if (const auto promised = promised_.find(name); promised != promised_.end()) {
-    if (claim.empty()) claim = promised->second;
-    promised_.erase(promised);
+  if (const auto entry = assumed_claims_.find(name); entry != assumed_claims_.end()) {
+    if (claim.empty()) claim = entry->second;
+    assumed_claims_.erase(entry);
   }
   if (claim.empty()) {
     put_free(volume, false);
@@ -155,7 +155,7 @@ std::shared_ptr<const PersistentVolume> VolumeIndex::reserved_for(const Persiste
   const auto reserved = reserved_.find(claim.metadata.key());
   if (reserved == reserved_.end()) return nullptr;
   for (const auto& [name, volume] : reserved->second) {
-    // A promise is to whatever claim has that name.
+    // An assumption names the claim only; a claimRef may also have a uid.
     const bool mine =
         volume->claim_ref.empty() || volume->claim_ref_uid.empty() || volume->claim_ref_uid == claim.metadata.uid;
     if (mine && can_hold(*volume, claim)) return volume;

@@ -1,5 +1,5 @@
-// VolumeIndex: the volumes of one class, found by node where their affinity names hosts, and by claim where they are
-// reserved. It is kept from attempt to attempt and corrected where volumes or promises have changed.
+// VolumeIndex: the volumes of one class, indexed by host if their affinity names hosts, and by claim if they are
+// reserved. It is kept between attempts and updated where volumes or assumptions have changed.
 #pragma once
 
 #include <cstdint>
@@ -20,25 +20,25 @@ class VolumeIndex {
  public:
   explicit VolumeIndex(std::string storage_class) : storage_class_(std::move(storage_class)) {}
 
-  // Brings it up to date; always with the same two.
+  // Updates the index; must always be called with the same arguments.
   void follow(const Lister& volumes, const AssumedVolumes& assumed);
 
-  // The volume reserved for this claim (claimRef, or assumed for it) that can hold it; null: none.
+  // The volume reserved for this claim (by claimRef, or assumed for it) that matches it; null: none.
   std::shared_ptr<const PersistentVolume> reserved_for(const PersistentVolumeClaim& claim) const;
   // The smallest free volume that fits the claim on the node, by (capacity, name); null: none. `taken`: names chosen
   // for other claims of the pod.
   std::shared_ptr<const PersistentVolume> smallest_for(const PersistentVolumeClaim& claim, const Node& node,
                                                        const std::set<std::string>& taken) const;
 
-  // How many changes of free volumes it has seen.
+  // The number of changes of free volumes so far.
   std::uint64_t seen() const { return forgotten_ + changed_hosts_.size(); }
-  // Appends the values of kubernetes.io/hostname whose free volumes changed after `seen`, which becomes the present.
-  // False: those of any node may have.
+  // Appends the values of kubernetes.io/hostname whose free volumes have changed since `seen`, and updates `seen`.
+  // False: the free volumes of any node may have changed.
   bool changed_since(std::uint64_t& seen, std::vector<std::string>& hosts) const;
 
  private:
   using Volume = std::shared_ptr<const PersistentVolume>;
-  // By capacity, then by name; a claim's size finds the first that is large enough.
+  // By capacity, then by name; lower_bound() with a size finds the first volume that is large enough.
   struct Smaller {
     using is_transparent = void;
     bool operator()(const Volume& a, const Volume& b) const;
@@ -47,7 +47,7 @@ class VolumeIndex {
   using Volumes = std::set<Volume, Smaller>;
   static constexpr std::size_t kHostsKept = 1024;
 
-  void take_in(const std::vector<Volume>& volumes, const AssumedVolumes& assumed);
+  void update(const std::vector<Volume>& volumes, const AssumedVolumes& assumed);
   void add(const Volume& volume, const AssumedVolumes& assumed);
   void remove(const Volume& volume);
   void put_free(const Volume& volume, bool is_free);
@@ -56,15 +56,15 @@ class VolumeIndex {
 
   std::string storage_class_;
   std::uint64_t volumes_version_ = 0;
-  std::uint64_t promises_version_ = 0;
-  std::vector<Volume> volumes_;                                    // as the lister gave them
-  std::map<std::string, Volume> by_name_;                          // the same
-  std::map<std::string, std::string> promised_;                    // of these: to which claim, by volume
+  std::uint64_t assumptions_version_ = 0;
+  std::vector<Volume> volumes_;  // in the lister's order
+  std::map<std::string, Volume> by_name_;
+  std::map<std::string, std::string> assumed_claims_;              // the claim, by volume
   std::map<std::string, std::map<std::string, Volume>> reserved_;  // by claim, by name
   std::map<std::string, Volumes> free_by_host_;
   Volumes free_anywhere_;
-  std::deque<std::string> changed_hosts_;  // the last
-  std::uint64_t forgotten_ = 0;            // changes before these
+  std::deque<std::string> changed_hosts_;  // the latest changes
+  std::uint64_t forgotten_ = 0;            // number of changes before these
 };
 
 }  // namespace berth

@@ -20,15 +20,15 @@ constexpr const char* kVolumeGone = "node(s) unavailable due to one or more pvc(
 using Claim = std::shared_ptr<const PersistentVolumeClaim>;
 using Volume = std::shared_ptr<const PersistentVolume>;
 
-// A claim to be bound when its pod is placed (WaitForFirstConsumer).
+// A claim to be bound when its pod is scheduled (WaitForFirstConsumer).
 struct DelayedClaim {
   Claim claim;
   std::shared_ptr<VolumeIndex> candidates;
   Volume reserved;         // its claimRef names this claim; null: none
-  std::uint64_t seen = 0;  // of `candidates`, by changed()
+  std::uint64_t seen = 0;  // changes of `candidates` that changed() has seen
 };
 
-// A claim that a provisioner was asked to fill for a node.
+// A claim that is to be provisioned for a selected node.
 struct SelectedClaim {
   Claim claim;
   std::string node;
@@ -36,12 +36,12 @@ struct SelectedClaim {
 
 struct VolumeBindingState final : StateEntry {
   std::vector<std::pair<Claim, Volume>> bound;  // null volume: it does not exist
-  std::vector<SelectedClaim> selected;          // in the order the pod names them
+  std::vector<SelectedClaim> selected;          // in the order of the pod's volumes
   std::vector<DelayedClaim> delayed;            // by ascending size
   std::map<std::string, PodVolumes> decisions;  // for `selected` and `delayed`, by node; written by Filter
-  std::optional<Millis> asked_at;               // when PreBind asked provisioners first
-  std::map<std::string, std::set<std::string>>
-      nodes_of_host;  // where the host's name is not the node's; seen by Filter
+  std::optional<Millis> asked_at;               // first request to provisioners, by PreBind
+  // By host name, if it is not the node's name; filled by Filter.
+  std::map<std::string, std::set<std::string>> nodes_of_host;
   std::unique_ptr<StateEntry> clone() const override { return std::make_unique<VolumeBindingState>(*this); }
 };
 
@@ -66,7 +66,7 @@ Status check_claim(const Pod& pod, const ClaimUse& use, const PersistentVolumeCl
   return {};
 }
 
-// The pod's claims, each once; a claim that it mounts twice needs one volume.
+// The pod's claims, each once; a claim that is mounted twice needs one volume.
 Status find_claims(const Lister& volumes, const Pod& pod, std::vector<Claim>& claims) {
   for (const ClaimUse& use : claims_used(pod)) {
     Claim claim = volumes.claim(claim_key(pod, use));
@@ -89,7 +89,7 @@ const std::string* node_to_provision(const AssumedVolumes& assumed, const Persis
   return node != nullptr ? node : assumed.node_of(claim.metadata.key());
 }
 
-// By ascending size, equal ones in the order the pod names them.
+// By ascending size; equal ones keep their order.
 void sort_by_size(std::vector<Claim>& claims) {
   std::multimap<Quantity, Claim> by_size;
   for (const Claim& claim : claims) by_size.emplace(claim->request, claim);
@@ -103,7 +103,7 @@ void append(std::string& text, std::string_view part) {
   text += part;
 }
 
-// All that a search for a free volume asks of the claim.
+// Everything in a claim that affects the search for a free volume.
 void append(std::string& text, const PersistentVolumeClaim& claim) {
   append(text, class_of(claim));
   append(text, claim.request.to_text());
@@ -121,7 +121,7 @@ void append(std::string& text, const PersistentVolumeClaim& claim) {
   text += '}';
 }
 
-// Why the node does not suit the claims that have their volumes; null: it does.
+// Why the node does not fit the bound claims; null: it does.
 const char* bound_fit(const VolumeBindingState& volumes, const Node& node) {
   for (const auto& [claim, volume] : volumes.bound) {
     if (volume == nullptr) return kVolumeGone;
@@ -130,7 +130,7 @@ const char* bound_fit(const VolumeBindingState& volumes, const Node& node) {
   return nullptr;
 }
 
-// Chooses a volume on the node for each claim that has one there; gives the claims that found none.
+// Chooses a volume on the node for each claim if there is one; returns the claims without a volume.
 std::vector<Claim> match_delayed(const VolumeBindingState& volumes, const Node& node, PodVolumes& decision) {
   std::set<std::string> taken;
   std::vector<Claim> unmatched;
@@ -151,14 +151,14 @@ std::vector<Claim> match_delayed(const VolumeBindingState& volumes, const Node& 
   return unmatched;
 }
 
-// So that changed() finds the node when volumes of its host change.
+// Lets changed() find the node when volumes of its host change.
 void note_host(VolumeBindingState& volumes, const Node& node) {
   const auto host = node.metadata.labels.find("kubernetes.io/hostname");
   if (host == node.metadata.labels.end() || host->second == node.metadata.name) return;
   volumes.nodes_of_host[host->second].insert(node.metadata.name);
 }
 
-// Why the node does not suit the claims that have no volume yet; null: it does, and `decision` says how.
+// Why the node does not fit the unbound claims; null: it does, and `decision` has the volumes.
 Result<const char*> unbound_fit(const Lister& lister, const VolumeBindingState& volumes, const Node& node,
                                 PodVolumes& decision) {
   std::vector<Claim> to_provision;
@@ -286,7 +286,7 @@ std::optional<std::string> VolumeBinding::kind_of(const Pod& pod) {
 bool VolumeBinding::changed(CycleState& state, const Snapshot& snapshot, std::vector<std::size_t>& places) {
   auto* volumes = state.edit<VolumeBindingState>();
   if (volumes == nullptr) return true;  // no claims
-  volumes->decisions.clear();           // of a pod that is another's example
+  volumes->decisions.clear();           // made for another pod of the same kind
   std::vector<std::string> hosts;
   for (DelayedClaim& delayed : volumes->delayed) {
     delayed.candidates->follow(handle_.lister(), *assumed_);
@@ -298,7 +298,7 @@ bool VolumeBinding::changed(CycleState& state, const Snapshot& snapshot, std::ve
     if (others == volumes->nodes_of_host.end()) continue;
     for (const std::string& node : others->second) places.push_back(snapshot.place_of(node));
   }
-  std::erase(places, snapshot.nodes().size());  // nodes that are gone
+  std::erase(places, snapshot.nodes().size());  // nodes that no longer exist
   return true;
 }
 
@@ -333,12 +333,12 @@ Status VolumeBinding::reserve(CycleState& state, const Pod& pod, const std::stri
   for (const BoundVolume& each : chosen->bind) {
     if (assumed_->assume(each.volume, each.claim, pod.uid())) continue;
     const std::string other = assumed_->claim_of(each.volume);
-    if (other.empty()) return Status::error("claim " + each.claim + " is promised another persistentvolume");
-    return Status::error("persistentvolume \"" + each.volume + "\" is promised to claim " + other);
+    if (other.empty()) return Status::error("claim " + each.claim + " is assumed to get another persistentvolume");
+    return Status::error("persistentvolume \"" + each.volume + "\" is assumed for claim " + other);
   }
   for (const std::string& claim : chosen->provision) {
     if (assumed_->assume_node(claim, node, pod.uid())) continue;
-    return Status::error("claim " + claim + " is promised to be provisioned for node " + *assumed_->node_of(claim));
+    return Status::error("claim " + claim + " is assumed to be provisioned for node " + *assumed_->node_of(claim));
   }
   return {};
 }
@@ -354,12 +354,12 @@ void VolumeBinding::restore(CycleState&, const Pod& pod, const std::string&,
   }
 }
 
-// Unlike upstream it has work to do for claims that are bound already: the device is told where they are.
+// Unlike upstream, PreBind also has work to do for bound claims: the device needs their paths.
 Status VolumeBinding::pre_bind_pre_flight(CycleState& state, const Pod&, const std::string&) {
   return state.read<VolumeBindingState>() == nullptr ? Status::skip() : Status();
 }
 
-// Binder.BindPodVolumes. What a provisioner makes is asked for once and then looked at until it is there.
+// Binder.BindPodVolumes. Provisioning is requested once and then polled until the volume exists.
 Status VolumeBinding::await_provisioned(const std::vector<std::string>& claims, const std::string& node,
                                         std::optional<Millis>& asked_at, PlacementRequest& request) const {
   const NodeInfo* info = handle_.snapshot().find(node);
@@ -397,7 +397,7 @@ Status VolumeBinding::pre_bind(CycleState& state, const Pod&, const std::string&
   return await_provisioned(chosen->provision, node, volumes->asked_at, request);
 }
 
-// The volume objects tell of the binding from here on.
+// From here on the volume objects show the binding.
 void VolumeBinding::post_bind(CycleState&, const Pod& pod, const std::string&) { assumed_->drop(pod.uid()); }
 
 }  // namespace berth

@@ -1,10 +1,10 @@
-// VolumeBinding: a pod goes only to a node where its claims' volumes are, where free ones fit, or where a provisioner
-// can make them; Reserve takes them.
-// Points: PreFilter (Skip without claims), Filter, PreScore and Score (skipped: the gate StorageCapacityScoring is
-// off), Reserve, PreBindPreFlight, PreBind (adds VolumeGrants; waits for provisioners), PostBind. Cost: the volumes
-// that changed once per attempt, then those of one node per node. Woken by: classes, claims of the pod, volumes, nodes
-// added or relabelled, CSINodes, CSIDrivers and CSIStorageCapacities that may allow more. Arguments: bindTimeoutSeconds
-// (600). Source: kube-scheduler pkg/scheduler/framework/plugins/volumebinding.
+// VolumeBinding: a pod fits only a node where its claims' volumes are, where free volumes match, or where a provisioner
+// can create them; Reserve assumes them. Points: PreFilter (Skip without claims), Filter, PreScore and Score (skipped:
+// the feature gate StorageCapacityScoring is off), Reserve, PreBindPreFlight, PreBind (adds bound volumes; waits for
+// provisioners), PostBind. Cost: once per attempt the volumes that have changed, then per node those of the node.
+// Requeued by: classes, claims of the pod, volumes, nodes added or relabelled, CSINodes, CSIDrivers and
+// CSIStorageCapacities that may allow more. Arguments: bindTimeoutSeconds (600). Source: kube-scheduler
+// pkg/scheduler/framework/plugins/volumebinding.
 #pragma once
 
 #include "core/framework/framework.h"
@@ -13,10 +13,10 @@
 
 namespace berth {
 
-// What the pod's unbound claims get on one node.
+// The volumes for the pod's unbound claims on one node.
 struct PodVolumes {
   std::vector<BoundVolume> bind;       // free volumes
-  std::vector<std::string> provision;  // claims, "<namespace>/<name>", that a provisioner fills
+  std::vector<std::string> provision;  // claims to provision, "<namespace>/<name>"
 };
 
 class VolumeBinding final : public PreFilterPlugin,
@@ -33,11 +33,11 @@ class VolumeBinding final : public PreFilterPlugin,
   struct Arguments {
     std::int64_t bind_timeout_seconds = 600;
   };
-  // Plugins of one maker and one handle (a gateway's profiles) share what they assume.
+  // Plugins of one maker and one handle (the profiles of a gateway) share their assumed volumes.
   static PluginMaker maker();
   VolumeBinding(Arguments arguments, Handle& handle, std::shared_ptr<AssumedVolumes> assumed);
 
-  // What Filter found for a node that it accepted; null: nothing, or PreFilter skipped.
+  // The decision of Filter for a node that it accepted; null: none, or PreFilter skipped.
   static const PodVolumes* decision(const CycleState& state, const std::string& node);
 
   std::string_view name() const override { return kName; }
@@ -52,7 +52,7 @@ class VolumeBinding final : public PreFilterPlugin,
   Status pre_score(CycleState& state, const Pod& pod,
                    const std::vector<std::shared_ptr<const NodeInfo>>& feasible) override;
   Status score(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t& score) override;
-  // Of pods whose claims all look for a volume that exists: none is bound, reserved or to be provisioned.
+  // Only for pods whose claims all need an existing free volume: none is bound, reserved or to be provisioned.
   std::optional<std::string> kind_of(const Pod& pod) override;
   bool changed(CycleState& state, const Snapshot& snapshot, std::vector<std::size_t>& places) override;
   Status reserve(CycleState& state, const Pod& pod, const std::string& node) override;
@@ -63,7 +63,7 @@ class VolumeBinding final : public PreFilterPlugin,
   void post_bind(CycleState& state, const Pod& pod, const std::string& node) override;
 
  private:
-  // Of a class that exists: those of classes that went are let go.
+  // `storage_class` must exist. Drops the indexes of deleted classes.
   const std::shared_ptr<VolumeIndex>& index_of(const std::string& storage_class);
   Status await_provisioned(const std::vector<std::string>& claims, const std::string& node,
                            std::optional<Millis>& asked_at, PlacementRequest& request) const;

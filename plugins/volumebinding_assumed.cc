@@ -6,12 +6,13 @@
 
 namespace berth {
 
-bool AssumedVolumes::promise(Promises& promises, const std::string& what, const std::string& to, const Text& pod_uid) {
-  Promise& promise = promises[what];
-  if (!promise.pods.empty() && promise.to != to) return false;
-  if (promise.pods.empty()) ++version_;
-  promise.to = to;
-  promise.pods.insert(pod_uid);
+bool AssumedVolumes::add(Assumptions& assumptions, const std::string& what, const std::string& to,
+                         const Text& pod_uid) {
+  Assumption& assumption = assumptions[what];
+  if (!assumption.pods.empty() && assumption.to != to) return false;
+  if (assumption.pods.empty()) ++version_;
+  assumption.to = to;
+  assumption.pods.insert(pod_uid);
   return true;
 }
 
@@ -19,19 +20,19 @@ bool AssumedVolumes::assume(const std::string& volume, const std::string& claim,
   const bool has_another = std::any_of(claims_.begin(), claims_.end(), [&](const auto& entry) {
     return entry.second.to == claim && entry.first != volume;
   });
-  return !has_another && promise(claims_, volume, claim, pod_uid);
+  return !has_another && add(claims_, volume, claim, pod_uid);
 }
 
 bool AssumedVolumes::assume_node(const std::string& claim, const std::string& node, const Text& pod_uid) {
-  return promise(nodes_, claim, node, pod_uid);
+  return add(nodes_, claim, node, pod_uid);
 }
 
 void AssumedVolumes::drop(const Text& pod_uid) {
-  for (Promises* promises : {&claims_, &nodes_}) {
-    for (auto it = promises->begin(); it != promises->end();) {
+  for (Assumptions* assumptions : {&claims_, &nodes_}) {
+    for (auto it = assumptions->begin(); it != assumptions->end();) {
       it->second.pods.erase(pod_uid);
       if (it->second.pods.empty()) ++version_;
-      it = it->second.pods.empty() ? promises->erase(it) : std::next(it);
+      it = it->second.pods.empty() ? assumptions->erase(it) : std::next(it);
     }
   }
 }

@@ -29,7 +29,7 @@ Hint after_csi_node_change(const Pod&, const EventObjects& objects) {
   return queue_if(migrated(*objects.old_csi_node) != migrated(*objects.new_csi_node));
 }
 
-// A driver that publishes capacities no more holds nothing back any more.
+// A driver that no longer publishes capacities no longer restricts pods.
 Hint after_driver_change(const Pod& pod, const EventObjects& objects) {
   if (objects.old_csi_driver == nullptr || objects.new_csi_driver == nullptr) return Hint::queue;
   const bool stopped = objects.old_csi_driver->storage_capacity && !objects.new_csi_driver->storage_capacity;

@@ -1,4 +1,4 @@
-// Which changes of volume objects may make a pod fit that VolumeBinding rejected (volumebinding/volume_binding.go
+// The changes that may make a pod fit after VolumeBinding rejected it (volumebinding/volume_binding.go
 // isSchedulableAfter...).
 #pragma once
 

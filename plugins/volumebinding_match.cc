@@ -12,16 +12,16 @@ bool offers_modes(const PersistentVolume& volume, const PersistentVolumeClaim& c
   });
 }
 
-// Of matchFields upstream asks only that they can be read: it compares the term with the node's labels alone. An empty
-// term is no node's.
+// Upstream only requires matchFields to be valid, and matches the term against the node's labels. An empty term matches
+// no node.
 bool reaches(const NodeSelectorTerm& term, const Labels& labels) {
   if (term.match_expressions.empty() && term.match_fields.empty()) return false;
-  const bool readable = std::all_of(term.match_fields.begin(), term.match_fields.end(), [](const Requirement& field) {
+  const bool valid = std::all_of(term.match_fields.begin(), term.match_fields.end(), [](const Requirement& field) {
     return (field.op == Requirement::Operator::in || field.op == Requirement::Operator::not_in) &&
            field.values.size() == 1;
   });
-  return readable && std::all_of(term.match_expressions.begin(), term.match_expressions.end(),
-                                 [&labels](const Requirement& requirement) { return matches(requirement, labels); });
+  return valid && std::all_of(term.match_expressions.begin(), term.match_expressions.end(),
+                              [&labels](const Requirement& requirement) { return matches(requirement, labels); });
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace berth {
 
 namespace {
 
-// core/v1 helper MatchTopologySelectorTerms: an empty term is no node's.
+// core/v1 helper MatchTopologySelectorTerms: an empty term matches no node.
 bool is_allowed(const StorageClass& storage_class, const Node& node) {
   const auto& terms = storage_class.allowed_topologies;
   return terms.empty() || std::any_of(terms.begin(), terms.end(), [&node](const LabelSelector& term) {

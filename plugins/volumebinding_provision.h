@@ -1,4 +1,4 @@
-// Claims that a provisioner fills: whether it could for a node, and whether it has (volumebinding/binder.go
+// Provisioned claims: whether a claim can be provisioned for a node, and whether it has been (volumebinding/binder.go
 // checkVolumeProvisions, checkBindings).
 #pragma once
 
@@ -8,18 +8,18 @@ namespace berth {
 
 enum class Provisioning {
   possible,
-  impossible,  // the class has no provisioner, or is not for this node
-  no_space,    // its driver publishes capacities, and none that the node reaches is large enough
+  impossible,  // the class has no provisioner, or does not allow this node
+  no_space,    // the driver publishes capacities, and none for the node's topology is large enough
 };
-// Error: the class does not exist any more.
+// Error: the class no longer exists.
 Result<Provisioning> can_provision(const Lister& lister, const PersistentVolumeClaim& claim, const Node& node);
 
-// The volume that a claim of the pod got from its provisioner; null: none yet. `asked`: the claim should name the node
-// by now. Error: it will not get one that the node reaches.
+// The volume that the claim got from its provisioner; null: none yet. `asked`: the claim should name the node by now.
+// Error: it will not get a volume for this node.
 Result<std::shared_ptr<const PersistentVolume>> provisioned_volume(const Lister& lister, const std::string& claim_key,
                                                                    const Node& node, bool asked);
 
-// The largest volume that may be made there; null: none.
+// The maximum volume size; nullopt: unknown.
 const std::optional<Quantity>& volume_limit(const CsiStorageCapacity& capacity);
 
 }  // namespace berth

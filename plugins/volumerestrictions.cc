@@ -30,7 +30,7 @@ bool is_same_disk(const DiskSource& a, const DiskSource& b) {
 
 bool collide(const DiskSource& a, const DiskSource& b) {
   if (!is_restricted(a) || !is_same_disk(a, b)) return false;
-  return a.type == Type::aws_elastic_block_store || !a.read_only || !b.read_only;  // EBS: not even for readers
+  return a.type == Type::aws_elastic_block_store || !a.read_only || !b.read_only;  // EBS cannot be shared by readers
 }
 
 bool collide(const Pod& pod, const Pod& other) {
@@ -44,12 +44,12 @@ bool fits(const Pod& pod, const NodeInfo& node) {
   return std::none_of(node.pods.begin(), node.pods.end(), [&pod](const auto& placed) { return collide(pod, *placed); });
 }
 
-// The pod's claims that one pod at a time may use, and how often pods on nodes use them.
+// The pod's ReadWriteOncePod claims, and the number of their uses by existing pods.
 struct ExclusiveClaims final : StateEntry {
   std::set<std::string> names;
   std::int64_t uses = 0;
   std::unique_ptr<StateEntry> clone() const override { return std::make_unique<ExclusiveClaims>(*this); }
-  // As upstream by name alone: on trial a pod of another namespace counts too.
+  // By name only, as upstream: in a dry run a pod of another namespace counts too.
   std::int64_t uses_by(const Pod& pod) const {
     return std::count_if(pod.volumes.begin(), pod.volumes.end(),
                          [this](const PodVolume& volume) { return names.contains(volume.claim_name); });
@@ -68,7 +68,7 @@ Result<std::set<std::string>> exclusive_claims(const Lister& lister, const Pod& 
   return names;
 }
 
-// How many of the claims are in use by pods on nodes.
+// The number of claims in use by existing pods.
 std::int64_t count_used(const std::set<std::string>& claims, std::string_view name_space, const Snapshot& snapshot) {
   std::set<std::string> used;
   if (claims.empty()) return 0;

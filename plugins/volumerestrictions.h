@@ -1,9 +1,9 @@
-// VolumeRestrictions: a disk that only one pod may have, or only readers may share, keeps others off the node; a claim
-// with ReadWriteOncePod in use keeps a pod off every node.
-// Points: PreFilter (Skip when nothing can collide; AddPod/RemovePod), Filter. Cost: for such claims all pods once per
-// attempt; for such disks the pods of each node.
-// Woken by: pods deleted that held the disk or claim, nodes added, claims of the pod added.
-// Source: kube-scheduler pkg/scheduler/framework/plugins/volumerestrictions/volume_restrictions.go.
+// VolumeRestrictions: keeps a pod off nodes with pods that use the same disk, if the disk allows only one pod or only
+// readers; a ReadWriteOncePod claim in use keeps a pod off every node.
+// Points: PreFilter (Skip if no conflict is possible; AddPod/RemovePod), Filter. Cost: for such claims all pods once
+// per attempt; for such disks the pods of each node. Requeued by: deleted pods that used the disk or claim, added
+// nodes, added claims of the pod. Source: kube-scheduler
+// pkg/scheduler/framework/plugins/volumerestrictions/volume_restrictions.go.
 #pragma once
 
 #include "core/framework/framework.h"

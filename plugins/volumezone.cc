@@ -13,7 +13,7 @@ namespace {
 
 const Status kOtherZone = Status::unresolvable("node(s) had no available volume zone");
 
-// A topology label; nodes may carry the stable name of what a volume names by the beta one.
+// A topology label; a node may have the stable label where a volume has the beta one.
 struct TopologyLabel {
   const char* name;
   const char* stable;
@@ -35,7 +35,7 @@ struct VolumeTopologies final : StateEntry {
   std::unique_ptr<StateEntry> clone() const override { return std::make_unique<VolumeTopologies>(*this); }
 };
 
-// "a__b" names two zones. An empty name among them makes the label void (cloud-provider volume/helpers/zones.go
+// "a__b" names two zones. With an empty name among them, the label is ignored (cloud-provider volume/helpers/zones.go
 // LabelZonesToSet).
 std::optional<std::set<std::string>> split_zones(const std::string& text) {
   static const std::string kDelimiter = "__";
@@ -74,7 +74,7 @@ bool same_topologies(const PersistentVolume& a, const PersistentVolume& b) {
                     });
 }
 
-// A claim without volume is none of this plugin's business when its volume is chosen together with the node.
+// A claim without a volume is not checked if its volume is chosen together with the node.
 Status check_unbound(const Lister& lister, const PersistentVolumeClaim& claim) {
   const std::string name = class_of(claim);
   if (name.empty()) return Status::unresolvable("PersistentVolumeClaim had no pv name and storageClass name");
@@ -93,7 +93,7 @@ bool is_in_zone(const VolumeTopology& topology, const Labels& labels) {
 }
 
 bool fits(const std::vector<VolumeTopology>& topologies, const Labels& labels) {
-  // A fleet in one zone need not label its nodes.
+  // Nodes need no labels if all are in one zone.
   const bool labelled = std::any_of(kTopologyLabels.begin(), kTopologyLabels.end(),
                                     [&labels](const TopologyLabel& label) { return labels.contains(label.name); });
   return !labelled || std::all_of(topologies.begin(), topologies.end(),
@@ -110,7 +110,7 @@ Hint after_claim_change(const Pod& pod, const EventObjects& objects) {
   return own ? Hint::queue : Hint::skip;
 }
 
-// An event without its volume tells of a promise taken back, which moves no volume to another zone.
+// An event without a volume reports a dropped assumption, which does not change zones.
 Hint after_volume_change(const Pod&, const EventObjects& objects) {
   if (objects.new_volume == nullptr) return Hint::skip;
   const bool moved = objects.old_volume == nullptr || !same_topologies(*objects.old_volume, *objects.new_volume);

@@ -1,7 +1,7 @@
-// VolumeZone: a pod goes only to a node in the zone and region that its bound volumes' labels name.
-// Points: PreFilter (Skip when no volume names any), Filter. Cost: a few labels per node.
-// Woken by: a class that waits for the first consumer, nodes added or relabelled, claims of the pod, volumes that come
-// or change their zone.
+// VolumeZone: a pod fits only nodes in the zone and region given by the labels of its bound volumes.
+// Points: PreFilter (Skip if no volume has such labels), Filter. Cost: a few labels per node.
+// Requeued by: an added class with WaitForFirstConsumer, nodes added or relabelled, claims of the pod, volumes that are
+// added or change their zone.
 // Source: kube-scheduler pkg/scheduler/framework/plugins/volumezone/volume_zone.go.
 #pragma once
 

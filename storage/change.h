@@ -1,5 +1,5 @@
-// One staged change of a store, and what a sequence of them amounts to. Every store of this folder keeps its contents
-// by these rules, so that they cannot differ.
+// One staged change of a store, and the contents that a sequence of changes produces. All stores in this folder share
+// these rules, so that they cannot differ.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct Change {
 inline constexpr std::size_t kKeyMax = 4096;  // bytes; a namespace and a name, or a uid, take 507 at most
 inline constexpr int kPhaseMax = 255;
 
-// Nothing else is staged, and nothing else is believed of a journal: written, it would be damage at the next start.
+// Nothing else may be staged, and nothing else is accepted from a journal: the next start would report it as damage.
 constexpr bool is_storable(std::string_view key, int phase) {
   return key.size() <= kKeyMax && phase >= 0 && phase <= kPhaseMax;
 }
@@ -40,10 +40,10 @@ struct Content {
 
 using Contents = std::map<std::pair<Table, std::string>, Content>;
 
-// put keeps the phase of a record that is there; erase and advance of an unknown key do nothing.
+// put keeps the phase of an existing record; erase and advance of an unknown key do nothing.
 void apply(Contents& contents, Change change);
 
-// In (table, key) order, as Store::load() answers.
+// In (table, key) order, as Store::load() returns them.
 std::vector<Record> to_records(Contents contents);
 
 }  // namespace berth

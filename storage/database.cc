@@ -85,7 +85,7 @@ DatabaseResult<std::unique_ptr<Database>> Database::open(const std::string& path
     if (connection == nullptr) return std::unexpected(DatabaseError{DatabaseError::Kind::io, "out of memory"});
     return std::unexpected(error_of(connection));
   }
-  // Takes the place of SQLite's own automatic checkpoint (and PRAGMA wal_autocheckpoint would undo it).
+  // Replaces SQLite's automatic checkpoint (PRAGMA wal_autocheckpoint would in turn replace this hook).
   sqlite3_wal_hook(
       connection,
       [](void* self, sqlite3*, const char*, int frames) {

@@ -1,4 +1,4 @@
-// Database: the one place that speaks to SQLite. One connection, one thread, errors as values.
+// Database: the only code that calls SQLite. One connection, one thread, errors as values.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace berth {
 struct DatabaseError {
   enum class Kind { full, locked, corrupt, io };
   Kind kind = Kind::io;
-  std::string message;  // SQLite's words
+  std::string message;  // as SQLite reports it
 };
 
 template <class T>
@@ -26,11 +26,11 @@ class Database {
   // A prepared statement. Parameters and columns count from 0. Must not outlive its database.
   class Query {
    public:
-    // Texts and blobs are not copied: they must live until the next rewind().
+    // Text and blobs are not copied: they must stay valid until the next rewind().
     Query& bind(int parameter, std::int64_t value);
     Query& bind_text(int parameter, std::string_view value);
     Query& bind_blob(int parameter, std::string_view value);
-    // True: a row is there to read. False: done, and rewound.
+    // True: a row can be read. False: no more rows; the statement is rewound.
     DatabaseResult<bool> step();
     // For statements without rows.
     DatabaseResult<void> run();
@@ -38,7 +38,7 @@ class Database {
 
     std::int64_t integer(int column) const;
     std::string text(int column) const { return std::string(blob(column)); }
-    // Until the next step.
+    // Valid until the next step().
     std::string_view blob(int column) const;
 
    private:
@@ -49,7 +49,7 @@ class Database {
     std::unique_ptr<sqlite3_stmt, Close> statement_;
   };
 
-  // Creates the file when there is none. Reads nothing yet: damage shows at the first query.
+  // Creates the file if it is missing. Reads nothing yet: damage is detected by the first query.
   static DatabaseResult<std::unique_ptr<Database>> open(const std::string& path);
   ~Database();
   Database(const Database&) = delete;
@@ -62,10 +62,10 @@ class Database {
   DatabaseResult<std::int64_t> integer(std::string_view sql);
   DatabaseResult<std::string> text(std::string_view sql);
 
-  // The write-ahead log has `frames` pages or more; checkpoint() moves it into the file then.
+  // True once the write-ahead log has `frames` pages or more; checkpoint() then copies it into the file.
   bool is_checkpoint_due(int frames) const { return log_frames_ >= frames; }
   DatabaseResult<void> checkpoint(int frames);
-  // Pages this connection wrote to the log.
+  // Pages that this connection has written to the log.
   std::uint64_t pages_logged() const;
 
  private:

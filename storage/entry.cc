@@ -18,8 +18,8 @@ constexpr std::uint8_t kPlain = 3;
 constexpr std::uint8_t kSqueezed = 4;
 constexpr std::size_t kHeadBytes = 5;
 
-// The reflected CRC-32 of polynomial 0x04C11DB7, as of zlib. Table k: of a byte that k others follow, so that sixteen
-// bytes are looked up at once.
+// The reflected CRC-32 with polynomial 0x04C11DB7, as in zlib. Table k is for a byte that k others follow, so that
+// sixteen bytes are processed at a time.
 constexpr std::size_t kAtOnce = 16;
 using CrcTables = std::array<std::array<std::uint32_t, 256>, kAtOnce>;
 constexpr CrcTables make_crc_tables() {
@@ -35,7 +35,7 @@ constexpr CrcTables make_crc_tables() {
   return tables;
 }
 
-// Four bytes, the first one lowest.
+// Four bytes, little-endian.
 std::uint32_t word_at(const char* bytes) {
   std::uint32_t word = 0;
   if constexpr (std::endian::native == std::endian::little) {
@@ -46,7 +46,7 @@ std::uint32_t word_at(const char* bytes) {
   return word;
 }
 
-// `before`: the checksum of what comes before these bytes.
+// `before`: the checksum of the bytes before these.
 std::uint32_t crc_of(std::string_view bytes, std::uint32_t before = 0) {
   static constexpr auto kTables = make_crc_tables();
   std::uint32_t crc = ~before;
@@ -63,7 +63,7 @@ std::uint32_t crc_of(std::string_view bytes, std::uint32_t before = 0) {
   return ~crc;
 }
 
-// Of an entry: a form that became another by damage is found out too.
+// Of an entry. Covers the form byte, so that damage which turns one form into another is detected too.
 std::uint32_t crc_of(std::uint8_t form, std::string_view rest) {
   const char first = static_cast<char>(form);
   return crc_of(rest, crc_of({&first, 1}));

@@ -9,11 +9,11 @@ namespace berth {
 
 namespace {
 
-constexpr std::size_t kFew = 24;  // are compared
+constexpr std::size_t kFew = 24;  // up to this many are sorted by plain comparison
 constexpr std::size_t kStep = 8;
 
 struct Head {
-  std::uint64_t bytes = 0;  // kStep of the key, the first one highest; zeros after its end
+  std::uint64_t bytes = 0;  // kStep bytes of the key, big-endian; padded with zeros
   Live::Record record = Live::kNone;
 };
 
@@ -30,7 +30,7 @@ class Sorter {
  public:
   explicit Sorter(const Live& live) : live_(live) {}
 
-  // All are the same up to `depth`.
+  // All keys are equal up to `depth`.
   void sort(std::span<Head> heads, std::size_t depth) const {
     if (heads.size() <= kFew) return compare_all(heads);
     depth = common_length(heads, depth);
@@ -40,7 +40,7 @@ class Sorter {
       while (end < heads.size() && heads[end].bytes == heads[begin].bytes) ++end;
       if (end - begin == 1) continue;
       const std::span<Head> alike = heads.subspan(begin, end - begin);
-      // Zeros may be a key's own, or come after its end.
+      // Zero bytes may belong to a key or be padding.
       const bool all_go_on =
           std::all_of(alike.begin(), alike.end(), [&](const Head& head) { return key(head).size() > depth + kStep; });
       all_go_on ? sort(alike, depth + kStep) : compare_all(alike);
@@ -50,7 +50,7 @@ class Sorter {
  private:
   std::string_view key(const Head& head) const { return live_.id(head.record); }
 
-  // Up to where all are the same.
+  // The length of the prefix that all keys share.
   std::size_t common_length(std::span<const Head> heads, std::size_t depth) const {
     const std::string_view first = key(heads.front());
     std::size_t common = first.size();

@@ -1,5 +1,5 @@
-// The order of records, found faster than by comparing them one with another: a store that starts sorts a hundred
-// thousand, whose keys begin alike.
+// Sorts records faster than by comparing keys pairwise: at a start a store sorts a hundred thousand keys that share
+// long prefixes.
 #pragma once
 
 #include <vector>

@@ -8,7 +8,7 @@
 namespace berth {
 
 namespace {
-constexpr std::size_t kGapsMin = 64 * 1024;  // fewer are not worth the copy
+constexpr std::size_t kGapsMin = 64 * 1024;  // bytes; less is not worth the copy
 }
 
 Live::Record Live::find(const ChangeView& change) {
@@ -17,7 +17,7 @@ Live::Record Live::find(const ChangeView& change) {
   return index_.find(id_, [this](Record record) { return id(record) == id_; });
 }
 
-// A record of key id_.
+// Adds a record with key id_.
 Live::Record Live::add() {
   CHECK(keys_.size() + id_.size() <= std::numeric_limits<std::uint32_t>::max());
   CHECK(id_.size() <= kKeyMax + 1);
@@ -29,7 +29,7 @@ Live::Record Live::add() {
   return record;
 }
 
-// The record of key id_.
+// `record` has key id_.
 void Live::forget(Record record) {
   live_bytes_ -= records_[record].bytes;
   index_.erase(id_, [record](Record other) { return other == record; });
@@ -41,7 +41,7 @@ void Live::forget(Record record) {
 void Live::close_gaps() {
   std::string keys;
   keys.reserve(keys_.size() - gaps_);
-  for (Place& entry : records_) {
+  for (Location& entry : records_) {
     const std::size_t at = keys.size();
     keys.append(keys_, entry.key_at, entry.key_bytes);
     entry.key_at = static_cast<std::uint32_t>(at);
@@ -64,12 +64,12 @@ Live::Record Live::note(std::int64_t entry, std::uint32_t number, const ChangeVi
     return kNone;
   }
   if (record == kNone) record = add();
-  Place& place = records_[record];
-  live_bytes_ += change.bytes - place.bytes;
-  if (change.op == Op::begin) place.phase = static_cast<std::uint8_t>(change.phase);
-  place.entry = entry;
-  place.number = number;
-  place.bytes = static_cast<std::uint32_t>(change.bytes);
+  Location& location = records_[record];
+  live_bytes_ += change.bytes - location.bytes;
+  if (change.op == Op::begin) location.phase = static_cast<std::uint8_t>(change.phase);
+  location.entry = entry;
+  location.number = number;
+  location.bytes = static_cast<std::uint32_t>(change.bytes);
   return record;
 }
 
@@ -78,10 +78,10 @@ void Live::drop(const ChangeView& change) {
   bytes_ -= change.bytes;
 }
 
-const Live::Place* Live::find(std::int64_t entry, std::uint32_t number, const ChangeView& change) {
+const Live::Location* Live::find(std::int64_t entry, std::uint32_t number, const ChangeView& change) {
   if (change.op == Op::advance || change.op == Op::erase) return nullptr;
   const Record record = find(change);
-  if (record == kNone || place(record).entry != entry || place(record).number != number) return nullptr;
+  if (record == kNone || location(record).entry != entry || location(record).number != number) return nullptr;
   return &records_[record];
 }
 

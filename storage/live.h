@@ -1,5 +1,5 @@
-// Live: where in the journal the newest value of each record lies, and how much of the journal is outdated. A fold
-// keeps what is live and drops the rest.
+// Live: where in the journal the newest value of each record is, and how much of the journal is outdated. A fold keeps
+// the live changes and drops the rest.
 #pragma once
 
 #include <cstdint>
@@ -14,37 +14,37 @@ namespace berth {
 
 class Live {
  public:
-  // Packed: there is one for each record of the store.
-  struct Place {
+  // Kept small: there is one for each record of the store.
+  struct Location {
     std::int64_t entry = 0;    // its id
-    std::uint32_t number = 0;  // of the change in its entry
+    std::uint32_t number = 0;  // index of the change in its entry
     std::uint32_t bytes = 0;
-    std::uint32_t key_at = 0;     // where the record's key begins in the text of all
+    std::uint32_t key_at = 0;     // offset of the record's key in keys_
     std::uint16_t key_bytes = 0;  // 0: no record
-    std::uint8_t phase = 0;       // the record's, now
+    std::uint8_t phase = 0;       // the record's current phase
   };
-  // Which record; those of erased ones are given to others.
+  // Number of a record; reused once the record is erased.
   using Record = KeyIndex::Index;
   static constexpr Record kNone = KeyIndex::kNone;
 
-  // A change was written as number `number` of an entry. Returns the record when it holds the new value; kNone for
-  // erase, advance.
+  // A change was written as number `number` of an entry. Returns the record that now has the value; kNone for erase
+  // and advance.
   Record note(std::int64_t entry, std::uint32_t number, const ChangeView& change);
   // The change that is number `number` of an entry left the journal, or was written again elsewhere.
   void drop(const ChangeView& change);
-  // Null when no newer change outdates it. Until the next note().
-  const Place* find(std::int64_t entry, std::uint32_t number, const ChangeView& change);
+  // Null if a newer change has outdated this one. Valid until the next note().
+  const Location* find(std::int64_t entry, std::uint32_t number, const ChangeView& change);
 
   std::uint64_t live_changes() const { return index_.size(); }
   std::uint64_t dead_changes() const { return changes_ - index_.size(); }
   std::uint64_t live_bytes() const { return live_bytes_; }
   std::uint64_t dead_bytes() const { return bytes_ - live_bytes_; }
 
-  // Above every record.
+  // One past the highest record number.
   Record end() const { return static_cast<Record>(records_.size()); }
   bool is_live(Record record) const { return records_[record].key_bytes > 0; }
-  const Place& place(Record record) const { return records_[record]; }
-  // The table's number as a byte, then the key. Until the next note().
+  const Location& location(Record record) const { return records_[record]; }
+  // The table's number as a byte, then the key. Valid until the next note().
   std::string_view id(Record record) const {
     return {keys_.data() + records_[record].key_at, records_[record].key_bytes};
   }
@@ -55,13 +55,13 @@ class Live {
   void forget(Record record);
   void close_gaps();
 
-  std::string id_;    // of the change looked for
-  std::string keys_;  // one after the other, with gaps
+  std::string id_;    // of the change that find() last looked up
+  std::string keys_;  // all keys, one after the other, with gaps
   std::size_t gaps_ = 0;
-  SlotPool<Place> records_;
+  SlotPool<Location> records_;
   KeyIndex index_;
   std::uint64_t changes_ = 0;  // in the journal
-  std::uint64_t bytes_ = 0;    // that they take
+  std::uint64_t bytes_ = 0;    // their size
   std::uint64_t live_bytes_ = 0;
 };
 

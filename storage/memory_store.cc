@@ -26,9 +26,7 @@ void MemoryStore::erase(Table table, const std::string& key) { stage({Op::erase,
 
 std::uint64_t MemoryStore::next_position() const { return position_ + staged_.size() + 1; }
 
-Status MemoryStore::capacity() {
-  return full_ ? Status::unschedulable("store is full: set so by the test") : Status::ok();
-}
+Status MemoryStore::capacity() { return full_ ? Status::unschedulable("store is full: set_full(true)") : Status::ok(); }
 
 Status MemoryStore::begin(const std::string& key, const std::string& value, int phase) {
   if (Status has = capacity(); !has.is_success()) return has;
@@ -39,7 +37,7 @@ Status MemoryStore::begin(const std::string& key, const std::string& value, int 
 void MemoryStore::advance(const std::string& key, int phase) { stage({Op::advance, Table::row, key, {}, phase}); }
 
 Status MemoryStore::commit() {
-  if (health_ == Health::failed) return Status::error("store failed at an earlier commit: restart and load");
+  if (health_ == Health::failed) return Status::error("store failed in an earlier commit: restart and load it again");
   if (staged_.empty()) return Status::ok();
   if (health_ == Health::well) {
     ++commits_;
@@ -50,7 +48,7 @@ Status MemoryStore::commit() {
   if (health_ == Health::fails_next_kept) apply_staged();
   staged_.clear();
   health_ = Health::failed;
-  return Status::error("commit failed: what was staged may be kept or lost");
+  return Status::error("commit failed: the staged changes may be kept or lost");
 }
 
 void MemoryStore::apply_staged() {

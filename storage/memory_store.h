@@ -1,14 +1,14 @@
-// MemoryStore: a store for tests and the simulator that forgets at a power cut what was not committed.
+// MemoryStore: a store for tests and the simulator that loses uncommitted changes in a power cut.
 #pragma once
 
 #include "storage/change.h"
 
 namespace berth {
 
-// Copyable: a copy is what a backup of the flash would be.
+// Copyable: a copy acts as a backup of the flash.
 class MemoryStore final : public Store {
  public:
-  // What a failed commit left behind.
+  // Whether the changes of a failed commit were kept.
   enum class Outcome { kept, lost };
 
   Status read(const Visit& visit) override;
@@ -20,16 +20,17 @@ class MemoryStore final : public Store {
   void advance(const std::string& key, int phase) override;
   Status commit() override;
 
-  // Power cut and restart: what was staged is gone, and a failed commit no longer stands in the way.
+  // Power cut and restart: staged changes are lost, and commits work again after a failed one.
   void crash();
-  // The next commit that has something staged answers an error, and so does every later one until crash().
+  // The next commit with staged changes fails, and so does every later one until crash().
   void fail_next_commit(Outcome outcome);
-  // The flash is lost: nothing is left and positions start anew. Stays full or failing as it was set.
+  // The flash is lost: nothing is left and positions start from 0 again. set_full() and fail_next_commit() stay in
+  // effect.
   void wipe();
-  // While set, begin() and capacity() answer "store is full"; nothing else is refused.
+  // While set, begin() and capacity() return "store is full"; nothing else is refused.
   void set_full(bool full) { full_ = full; }
 
-  // Commits that had something staged and succeeded, and changes they carried; both since construction.
+  // Successful commits that had staged changes, and the changes in them; both since construction.
   std::uint64_t commits() const { return commits_; }
   std::uint64_t changes() const { return changes_; }
   // What a restart would load now.

@@ -1,4 +1,4 @@
-// How a file becomes a store of this schema version: a new one, and those that earlier programs left.
+// Brings a file to this schema version: a new file, or a store that an earlier program wrote.
 #include <utility>
 
 #include "storage/paths.h"
@@ -18,14 +18,14 @@ const std::string kMark = "PRAGMA application_id = " + std::to_string(SqliteStor
 DatabaseResult<void> SqliteStore::migrate() {
   const auto version = database_->integer("PRAGMA user_version");
   if (!version) return std::unexpected(version.error());
-  if (*version == 1) return move_in_version_1();
+  if (*version == 1) return migrate_version_1();
   if (*version == kSchemaVersion) return {};
-  if (*version == 2) return take_over();
+  if (*version == 2) return migrate_version_2();
   return database_->execute("BEGIN IMMEDIATE;\n" + std::string(kSchemaSql) + kMark + "COMMIT;");
 }
 
-// Takes over a store whose tables are of this version already.
-DatabaseResult<void> SqliteStore::take_over() {
+// The tables of version 2 are those of version 3 already: only the version number changes.
+DatabaseResult<void> SqliteStore::migrate_version_2() {
   auto marked = transact(&SqliteStore::mark);
   if (!marked && marked.error().kind == DatabaseError::Kind::full) {
     remove_file(reserve_path());
@@ -36,14 +36,14 @@ DatabaseResult<void> SqliteStore::take_over() {
 
 DatabaseResult<void> SqliteStore::mark() { return database_->execute(kMark); }
 
-// In one transaction, so that a crash leaves the one or the other.
-DatabaseResult<void> SqliteStore::move_in_version_1() {
+// In one transaction, so that a crash leaves either the old or the new store.
+DatabaseResult<void> SqliteStore::migrate_version_1() {
   auto old = read_version_1(*database_);
   if (!old) return std::unexpected(old.error());
   for (auto& [id, content] : old->contents) {
     stage({Op::begin, id.first, id.second, std::move(content.value), content.phase});
   }
-  position_ = old->position - staged_.size();  // may wrap, and back
+  position_ = old->position - staged_.size();  // may wrap around; adding the changes wraps it back
   auto moved = transact(&SqliteStore::replace_version_1);
   if (!moved && moved.error().kind == DatabaseError::Kind::full) {
     remove_file(reserve_path());

@@ -18,7 +18,7 @@ namespace berth {
 namespace {
 
 const std::string kAside = ".aside-";
-constexpr const char* kSuffixes[] = {"", "-wal", "-shm"};  // of the files of one store
+constexpr const char* kSuffixes[] = {"", "-wal", "-shm"};  // of the files that make up a store
 
 Status system_error(const std::string& what, int number) { return Status::error(what + ": " + std::strerror(number)); }
 
@@ -76,7 +76,7 @@ Status rewrite_file(const std::string& path) {
   if (got == 0 && ::fdatasync(fd) != 0) got = -1;
   const int number = errno;
   ::close(fd);
-  return got == 0 ? Status::ok() : system_error("cannot write " + path + " again", number);
+  return got == 0 ? Status::ok() : system_error("cannot rewrite " + path, number);
 }
 
 std::uint64_t bytes_written_by_process() {
@@ -109,7 +109,8 @@ Result<std::string> set_aside(const std::string& path, Millis wall) {
   const std::string stem = path + kAside + utc_stamp(wall);
   std::string name = stem;
   for (int again = 2; exists(name); ++again) name = stem + "-" + std::to_string(again);
-  // The file first: SQLite removes a log without its file, but would take an older file without its log for whole.
+  // The database file first: SQLite removes a log without its database, but would accept a database without its log as
+  // complete.
   for (const char* suffix : kSuffixes) {
     const std::string from = path + suffix;
     if (!exists(from)) continue;
@@ -120,7 +121,7 @@ Result<std::string> set_aside(const std::string& path, Millis wall) {
   }
   if (Status synced = sync_directory_of(path); !synced.is_success()) return synced;
   std::vector<std::string> earlier = stores_aside(path);
-  std::erase(earlier, name);  // a clock that went back must not cost the one just kept
+  std::erase(earlier, name);  // if the clock was set back, the store just renamed must still be kept
   for (std::size_t at = 0; at + kStoresAside <= earlier.size(); ++at) {
     for (const char* suffix : kSuffixes) remove_file(earlier[at] + suffix);
   }

@@ -1,4 +1,4 @@
-// What a store asks of the file system besides SQLite.
+// The file system operations of a store outside SQLite.
 #pragma once
 
 #include <cstdint>
@@ -10,28 +10,28 @@
 
 namespace berth {
 
-// Creates an empty file only its owner may read (0600); one that exists is left alone, and not even opened: closing a
-// descriptor would drop the process's locks on it (POSIX).
+// Creates an empty file that only its owner may read (0600). An existing file is not even opened: closing a descriptor
+// would release the process's POSIX locks on it.
 Status create_private_file(const std::string& path);
-// Makes a file's space real, not only its size.
+// Creates a file and allocates its disk blocks, not only its size.
 Status allocate_file(const std::string& path, std::uint64_t bytes);
-// Gives its space back; nothing happens when there is no such file.
+// Removes the file if it exists.
 void remove_file(const std::string& path);
-// Writes a file's bytes over themselves and syncs them; nothing when there is none. After a failed sync Linux takes
-// pages for written that are not on the disk, and no later sync would bring them there.
+// Writes a file's bytes over themselves and syncs them; does nothing if there is no such file. After a failed sync
+// Linux marks pages clean that are not on the disk, and no later sync would write them.
 Status rewrite_file(const std::string& path);
-// Given to write calls since the process started (/proc/self/io); 0 where that is not counted.
+// Bytes passed to write calls since the process started (/proc/self/io); 0 where the kernel does not count them.
 std::uint64_t bytes_written_by_process();
-// What the disk under `path` could still hold for us; all there is when that cannot be known.
+// Free space for this user on the disk of `path`; the maximum if it cannot be determined.
 std::uint64_t free_disk_bytes(const std::string& path);
-// Makes names created or renamed beside `path` durable.
+// Makes files created or renamed in the directory of `path` durable.
 Status sync_directory_of(const std::string& path);
-// Renames a store that cannot be read, with its log, to a name that says when: "<path>.aside-<UTC>". `wall`:
-// milliseconds since 1970. Returns the new name of the file. Of earlier ones the newest by name stay, kStoresAside with
-// this one: a flash that damages every store must not be filled.
+// Renames an unreadable store and its log to "<path>.aside-<UTC>". `wall`: milliseconds since 1970. Returns the new
+// name of the file. Keeps the kStoresAside newest by name, this one included: a flash that damages store after store
+// must not fill up.
 inline constexpr std::size_t kStoresAside = 3;
 Result<std::string> set_aside(const std::string& path, Millis wall);
-// The stores set aside from `path` that are there still, by name.
+// The stores set aside from `path` that still exist, sorted by name.
 std::vector<std::string> stores_aside(const std::string& path);
 
 }  // namespace berth

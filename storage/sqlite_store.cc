@@ -13,7 +13,7 @@ namespace berth {
 namespace {
 
 constexpr std::uint64_t kLargestMessage = 64 * 1024;
-// Of changes, unsqueezed: bounds the memory that one entry takes, and the time of one fold.
+// Of uncompressed changes. Bounds the memory of one entry and the time of one fold.
 constexpr std::size_t kEntryBytes = 256 * 1024;
 
 // secure_delete: Debian's SQLite overwrites freed pages by default, which doubles the wear of a fold.
@@ -27,12 +27,12 @@ constexpr char kConfiguration[] = R"(
   PRAGMA trusted_schema = OFF;
 )";
 
-// Records are read in the order of their keys, and lie in that of their last change: the memory is asked for each some
-// records before it is its turn.
+// Records are read in key order but lie in memory in the order of their last change, so each one is prefetched some
+// records ahead.
 constexpr std::size_t kFetchAhead = 8;
 void fetch(std::string_view value) {
   constexpr std::size_t kLine = 64;
-  constexpr std::size_t kLines = 8;  // what follows comes by itself
+  constexpr std::size_t kLines = 8;  // the hardware prefetches the rest
   const std::size_t end = std::min(value.size(), kLine * kLines);
   for (std::size_t at = 0; at < end; at += kLine) __builtin_prefetch(value.data() + at);
 }
@@ -41,20 +41,20 @@ OpenError open_error(const std::string& path, const DatabaseError& error) {
   switch (error.kind) {
     case DatabaseError::Kind::locked:
       return {OpenError::Kind::locked, "store " + path +
-                                           " is in use by another process: stop that one, or give this one another "
-                                           "state directory"};
+                                           " is in use by another process: stop that process, or use another state "
+                                           "directory"};
     case DatabaseError::Kind::corrupt:
       return {OpenError::Kind::corrupt, "store " + path + " is damaged: " + error.message};
     case DatabaseError::Kind::full:
-      return {OpenError::Kind::io, "store " + path + " cannot be opened: the disk is full: free some space"};
+      return {OpenError::Kind::io, "store " + path + " cannot be opened: the disk is full; free some space"};
     case DatabaseError::Kind::io: break;
   }
   return {OpenError::Kind::io, "store " + path + " cannot be opened: " + error.message +
-                                   ": check that its directory exists and can be written"};
+                                   "; check that its directory exists and is writable"};
 }
 
 DatabaseError damaged_entry(std::int64_t id) {
-  return {DatabaseError::Kind::corrupt, "entry " + std::to_string(id) + " of its journal is not what was written"};
+  return {DatabaseError::Kind::corrupt, "journal entry " + std::to_string(id) + ": wrong checksum or format"};
 }
 
 }  // namespace
@@ -72,7 +72,7 @@ std::expected<std::unique_ptr<SqliteStore>, OpenError> SqliteStore::open(const s
   if (!database) return std::unexpected(open_error(path, database.error()));
   std::unique_ptr<SqliteStore> store(new SqliteStore(path, log, options, std::move(*database)));
   if (auto known = store->check_identity(); !known) return std::unexpected(known.error());
-  // Now that the file is locked. An earlier process may have ended because a sync of the log failed.
+  // Done once the file is locked: an earlier process may have ended because a sync of the log failed.
   if (const Status rewritten = rewrite_file(path + "-wal"); !rewritten.is_success()) {
     return std::unexpected(open_error(path, {DatabaseError::Kind::io, rewritten.message()}));
   }
@@ -92,11 +92,11 @@ SqliteStore::SqliteStore(std::string path, Log& log, const Options& options, std
 
 SqliteStore::~SqliteStore() = default;
 
-// Reads only: a store of a newer program must not be touched, not even its header.
+// Reads only: the store of a newer program must not be modified, not even its header.
 std::expected<void, OpenError> SqliteStore::check_identity() {
   const auto failed = [this](const DatabaseError& error) { return std::unexpected(open_error(path_, error)); };
-  // Without the lock a second process could read between two commits. What is read is read once, so that a cache would
-  // only hold memory; a large commit is let to hold its pages, or some would be written twice.
+  // Without the lock a second process could read between two commits. Each page is read once, so a large cache would
+  // only cost memory; a large commit may keep its pages in memory, or some would be written twice.
   const auto locked =
       database_->execute("PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -256; PRAGMA cache_spill = OFF");
   if (!locked) return failed(locked.error());
@@ -107,32 +107,32 @@ std::expected<void, OpenError> SqliteStore::check_identity() {
   const auto tables = database_->integer("SELECT count(*) FROM sqlite_schema");
   if (!tables) return failed(tables.error());
   if (*tables > 0 && *application != kApplicationId) {
-    return failed({DatabaseError::Kind::corrupt, "it is a database of another program"});
+    return failed({DatabaseError::Kind::corrupt, "it is the database of another program"});
   }
   if (*version > kSchemaVersion) {
     return std::unexpected(
         OpenError{OpenError::Kind::newer, "store " + path_ + " has version " + std::to_string(*version) +
                                               ", this program knows versions up to " + std::to_string(kSchemaVersion) +
-                                              ": run the newer program, or restore the store it was made from"});
+                                              ": run the newer program, or restore a backup of the older store"});
   }
   if (const auto sound = check_pages(*version); !sound) return failed(sound.error());
   return {};
 }
 
-// quick_check takes a page that cannot be read now, or for want of memory, for a damaged one. Such a fault shows itself
-// as what it is in a plain reading, or passes; a store must not be set aside for it.
+// quick_check reports a page as damaged when a read fails or memory runs out. A plain read then reports the real error,
+// or succeeds; a store must not be set aside because of such an error.
 DatabaseResult<void> SqliteStore::check_pages(std::int64_t version) {
-  std::string complaint;
+  std::string damage;
   for (int attempt = 0; attempt < 2; ++attempt) {
     const auto check = database_->text("PRAGMA quick_check(1)");
     if (!check) return std::unexpected(check.error());
     if (*check == "ok") return {};
-    complaint = *check;
+    damage = *check;
     const auto read = version == 1 ? database_->integer(kReadAllOfVersion1)
                                    : database_->integer("SELECT max(length(changes || '')) FROM journal");
     if (!read && read.error().kind == DatabaseError::Kind::io) return std::unexpected(read.error());
   }
-  return std::unexpected(DatabaseError{DatabaseError::Kind::corrupt, complaint});
+  return std::unexpected(DatabaseError{DatabaseError::Kind::corrupt, damage});
 }
 
 DatabaseResult<void> SqliteStore::configure() {
@@ -140,7 +140,7 @@ DatabaseResult<void> SqliteStore::configure() {
   const auto page_bytes = database_->integer("PRAGMA page_size");
   if (!page_bytes) return std::unexpected(page_bytes.error());
   page_bytes_ = static_cast<std::uint64_t>(*page_bytes);
-  // An empty transaction takes the lock, for good.
+  // With locking_mode = EXCLUSIVE an empty transaction takes the lock and keeps it.
   if (auto locked = database_->execute("BEGIN EXCLUSIVE; COMMIT"); !locked) return locked;
   return limit_pages(options_.bytes_max / page_bytes_);
 }
@@ -192,10 +192,10 @@ Status SqliteStore::read(const Visit& visit) {
     if (at + kFetchAhead < records.size()) fetch(values_[records[at + kFetchAhead]]);
     const std::string_view id = live_.id(records[at]);
     const Status seen =
-        visit({static_cast<Table>(id[0]), id.substr(1), values_[records[at]], live_.place(records[at]).phase});
+        visit({static_cast<Table>(id[0]), id.substr(1), values_[records[at]], live_.location(records[at]).phase});
     if (!seen.is_success()) return seen;
   }
-  std::exchange(values_, std::vector<std::string_view>());  // `= {}` would keep its room
+  std::exchange(values_, std::vector<std::string_view>());  // `= {}` would keep its memory
   std::exchange(journal_, std::deque<std::string>());
   if (const auto tidied = tidy(); !tidied) return fail(tidied.error());
   return Status::ok();
@@ -215,7 +215,7 @@ void SqliteStore::erase(Table table, const std::string& key) { stage({Op::erase,
 
 std::uint64_t SqliteStore::next_position() const { return position_ + staged_.size() + 1; }
 
-// Asks the disk anew: others may have made room since, and no commit may come to notice it.
+// Checks the disk again: space may have been freed, and while new objects are refused no commit would notice it.
 Status SqliteStore::full_unless(std::uint64_t bytes) {
   if (!reserve_held_) hold_reserve();
   if (has_space_for(bytes)) return Status::ok();
@@ -238,20 +238,20 @@ void SqliteStore::advance(const std::string& key, int phase) { stage({Op::advanc
 bool SqliteStore::is_full() const { return !has_space_for(kLargestMessage); }
 
 bool SqliteStore::has_space_for(std::uint64_t bytes) const {
-  // Twice: a page of the journal is seldom filled to the brim, and a fold needs room of its own.
+  // Times two: pages of the journal are rarely full, and a fold needs space as well.
   const std::uint64_t pages = (staged_bytes_ + bytes) * 2 / page_bytes_ + 1;
   return has_disk() && used_pages_ + pages + reserve_pages() <= options_.bytes_max / page_bytes_;
 }
 
-// Beside the reserve file: others write to the disk too, and what the reserve gives back they could take. Free pages of
-// the file are space that nobody can take.
+// Required in addition to the reserve file: other programs write to the disk too, and could take the space that the
+// reserve frees. Nobody else can take free pages inside the database file.
 bool SqliteStore::has_disk() const {
   const std::uint64_t own = std::min((file_pages_ - used_pages_) * page_bytes_, options_.reserve_bytes);
   return reserve_held_ && free_disk_bytes(path_) >= options_.reserve_bytes - own;
 }
 
 Status SqliteStore::commit() {
-  if (failed_) return Status::error("store " + path_ + " failed before: restart and load it again");
+  if (failed_) return Status::error("store " + path_ + " failed earlier: restart and load it again");
   if (staged_.empty()) return Status::ok();
   auto written = transact(&SqliteStore::append_staged);
   if (!written && written.error().kind == DatabaseError::Kind::full) {
@@ -278,7 +278,7 @@ DatabaseResult<void> SqliteStore::transact(DatabaseResult<void> (SqliteStore::*s
   auto done = database_->execute("BEGIN IMMEDIATE");
   if (done) done = (this->*steps)();
   if (done) done = database_->execute("COMMIT");
-  // SQLite may have rolled back already, and says so with an error of no interest.
+  // If SQLite has already rolled back, this fails, which does not matter.
   if (done) return done;
   [[maybe_unused]] const auto undone = database_->execute("ROLLBACK");
   return done;
@@ -305,7 +305,7 @@ DatabaseResult<std::int64_t> SqliteStore::append_entry(std::string_view changes,
   return id;
 }
 
-// A committed one.
+// `entry` is committed.
 void SqliteStore::note_entry(const Entry& entry) {
   last_entry_ = entry.id;
   std::uint32_t number = 0;
@@ -328,7 +328,7 @@ DatabaseResult<std::vector<SqliteStore::Entry>> SqliteStore::read_oldest() {
   return entries;
 }
 
-// They leave first: their pages are what is written again grows into.
+// The oldest entries are deleted first, so that the rewritten changes can use their pages.
 DatabaseResult<void> SqliteStore::fold_oldest() {
   folding_ = {};
   auto oldest = read_oldest();
@@ -341,8 +341,8 @@ DatabaseResult<void> SqliteStore::fold_oldest() {
   for (const Entry& entry : *oldest) {
     std::uint32_t number = 0;
     each_change(entry.changes, [&](const ChangeView& change) {
-      const Live::Place* place = live_.find(entry.id, number++, change);
-      if (place != nullptr) write_change(kept, Op::begin, change.table, change.key, change.value, place->phase);
+      const Live::Location* live = live_.find(entry.id, number++, change);
+      if (live != nullptr) write_change(kept, Op::begin, change.table, change.key, change.value, live->phase);
     });
   }
   const std::int64_t last = oldest->back().id;
@@ -358,20 +358,20 @@ DatabaseResult<void> SqliteStore::fold_oldest() {
 bool SqliteStore::fold_is_due() const {
   const std::uint64_t dead = live_.dead_changes();
   if (dead <= fold_after_) return false;
-  // What was erased frees its space only here.
+  // Only a fold frees the space of erased records.
   if (is_full() && live_.dead_bytes() >= std::min<std::uint64_t>(kEntryBytes / 8, options_.fold_bytes)) return true;
   const auto beyond = [this](std::uint64_t live) { return live * options_.fold_percent / 100; };
   return dead >= options_.fold_changes + beyond(live_.live_changes()) ||
          live_.dead_bytes() >= options_.fold_bytes + beyond(live_.live_bytes());
 }
 
-// Little by little, so that no turn is long.
+// One step at a time, so that no turn of the loop takes long.
 DatabaseResult<void> SqliteStore::fold_what_is_due() {
   if (!fold_is_due()) return {};
   if (const auto folded = transact(&SqliteStore::fold_oldest); !folded) {
     if (folded.error().kind != DatabaseError::Kind::full) return folded;
     fold_after_ = live_.dead_changes() + options_.fold_changes / 16 + 1;  // later
-    log_.write(Level::warn, "store has no space to fold its journal", {{"store", path_}});
+    log_.write(Level::warn, "no space to compact the journal of the store", {{"store", path_}});
     return {};
   }
   fold_after_ = 0;
@@ -394,7 +394,7 @@ DatabaseResult<void> SqliteStore::tidy() {
   return {};
 }
 
-// Once the log has this many bytes.
+// Does nothing until the log has this many bytes.
 DatabaseResult<void> SqliteStore::move_log(std::uint64_t bytes) {
   const int frames = static_cast<int>(bytes / page_bytes_ + (bytes % page_bytes_ == 0 ? 0 : 1));
   if (!database_->is_checkpoint_due(frames)) return {};
@@ -424,11 +424,12 @@ void SqliteStore::hold_reserve() {
   reserve_held_ = true;
   reserve_used_ = false;
   if (const auto limited = limit_pages(options_.bytes_max / page_bytes_); !limited) {
-    log_.write(Level::warn, "store limit not set", {{"store", path_}, {"reason", limited.error().message}});
+    log_.write(Level::warn, "cannot set the size limit of the store",
+               {{"store", path_}, {"reason", limited.error().message}});
   }
 }
 
-// Two things may be full, the disk and the file's own limit: give way in both.
+// Either the disk or the file's own limit may be exhausted: give space back in both.
 void SqliteStore::release_reserve() {
   if (reserve_used_) return;
   reserve_used_ = true;
@@ -436,11 +437,12 @@ void SqliteStore::release_reserve() {
   reserve_held_ = false;
   remove_file(reserve_path());
   if (const auto limited = limit_pages(file_pages_ + reserve_pages()); !limited) {
-    log_.write(Level::warn, "store limit not set", {{"store", path_}, {"reason", limited.error().message}});
+    log_.write(Level::warn, "cannot set the size limit of the store",
+               {{"store", path_}, {"reason", limited.error().message}});
   }
-  // An emptied log is written over from its beginning and needs no space.
+  // After a checkpoint the log is overwritten from its start and needs no more space.
   if (const auto moved = move_log(1); !moved) {
-    log_.write(Level::warn, "store log not moved", {{"store", path_}, {"reason", moved.error().message}});
+    log_.write(Level::warn, "checkpoint of the store failed", {{"store", path_}, {"reason", moved.error().message}});
   }
 }
 

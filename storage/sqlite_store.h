@@ -1,6 +1,6 @@
-// SqliteStore: the store on flash. A commit appends its changes, packed, to a journal table in one transaction (WAL,
-// synchronous=FULL). The journal is all there is: when enough of it is outdated, its oldest entries are folded, which
-// is to write again at its end what is still live of them.
+// SqliteStore: the store on flash. A commit appends its changes, compressed, to a journal table in one transaction
+// (WAL, synchronous=FULL). There is no other table: once enough of the journal is outdated, its oldest entries are
+// folded, that is, their live changes are written again at its end and the entries deleted.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,10 @@ namespace berth {
 
 struct OpenError {
   enum class Kind {
-    corrupt,  // damaged, or no store of ours: set_aside() (storage/paths.h) and open again
-    newer,    // written by a newer program: nothing here may touch it
+    corrupt,  // damaged, or not a Berth store: call set_aside() (storage/paths.h) and open again
+    newer,    // written by a newer program: must not be modified
     locked,   // another process has it open
-    io,       // the system refused: permissions, missing directory, disk
+    io,       // a system error: permissions, missing directory, disk
   };
   Kind kind = Kind::io;
   std::string message;  // names the file and the fix
@@ -34,26 +34,27 @@ class SqliteStore final : public Store {
  public:
   struct Options {
     std::uint64_t bytes_max = 512ull << 20;  // of the file
-    std::uint64_t fold_changes = 1'000;      // outdated ones that cause a fold; see fold_percent
-    // Held back for advance, erase and put: begin() answers full when less is left, of bytes_max or on the disk. Enough
-    // to move the whole log into the file and to fold the whole journal; after that the store lives in what it has.
+    std::uint64_t fold_changes = 1'000;      // outdated changes that trigger a fold; see fold_percent
+    // Held back for advance, erase and put: begin() returns "full" when less is left, of bytes_max or on the disk.
+    // Enough to checkpoint the whole log and to fold the whole journal; after that the store makes do with the file it
+    // has.
     std::uint64_t reserve_bytes = 4 << 20;
-    std::uint64_t fold_bytes = 1 << 20;        // outdated ones that cause a fold; see fold_percent
-    std::uint64_t checkpoint_bytes = 1 << 20;  // of the log that cause it to be moved into the file
-    // What is live is written again by a fold: beyond the numbers above so much of it, by count or in bytes, has to be
-    // outdated as well. At 100 a byte is written again once on average.
+    std::uint64_t fold_bytes = 1 << 20;        // outdated bytes that trigger a fold; see fold_percent
+    std::uint64_t checkpoint_bytes = 1 << 20;  // size of the log that triggers a checkpoint
+    // A fold rewrites live changes, so it waits until, on top of the limits above, this percentage of the live count or
+    // bytes is outdated as well. At 100, each byte is rewritten once on average.
     std::uint64_t fold_percent = 100;
   };
 
-  // 2: one journal. 3: a pod's record has the shape of its manifest (core/objects/pod_record.cc); the tables are
-  // those of 2.
+  // 2: a single journal. 3: a pod's record refers to the shape of its manifest (core/objects/pod_record.cc); same
+  // tables as 2.
   static constexpr int kSchemaVersion = 3;
   static constexpr std::int64_t kApplicationId = 0x42525448;  // "BRTH"
-  // Of new files; older ones keep theirs. A commit writes whole pages, and most commits are of some hundred bytes.
+  // Of new files; older ones keep theirs. A commit writes whole pages, and most commits have a few hundred bytes.
   static constexpr std::uint64_t kPageBytes = 512;
   static constexpr std::uint64_t kFrameHeadBytes = 24;  // before each page in the log (sqlite.org/fileformat2.html)
 
-  // Creates the file (mode 0600) and its schema when there is none. `log` outlives the store.
+  // Creates the file (mode 0600) and its schema if missing. `log` must outlive the store.
   static std::expected<std::unique_ptr<SqliteStore>, OpenError> open(const std::string& path, Log& log,
                                                                      const Options& options);
   static std::expected<std::unique_ptr<SqliteStore>, OpenError> open(const std::string& path, Log& log);
@@ -63,18 +64,18 @@ class SqliteStore final : public Store {
   void put(Table table, const std::string& key, const std::string& value) override;
   void erase(Table table, const std::string& key) override;
   std::uint64_t next_position() const override;
-  // Full from where begin() might be refused for a row of the largest size.
+  // "Full" as soon as begin() could refuse a row of the maximum size.
   Status capacity() override;
   Status begin(const std::string& key, const std::string& value, int phase) override;
   void advance(const std::string& key, int phase) override;
   Status commit() override;
 
-  // Written since open(): the log, and what was moved out of it where the system counts that (/proc).
+  // Written since open(): the log and, where the kernel counts it (/proc), the checkpoints.
   std::uint64_t bytes_written() const {
     return bytes_moved_ + database_->pages_logged() * (page_bytes_ + kFrameHeadBytes);
   }
   std::uint64_t commits() const { return commits_; }
-  // The system refused something at load() or commit(): end, start and read it again.
+  // load() or commit() hit a system error: the process must end, restart and read the store again.
   bool has_failed() const { return failed_; }
 
  private:
@@ -83,27 +84,27 @@ class SqliteStore final : public Store {
   std::expected<void, OpenError> check_identity();
   DatabaseResult<void> check_pages(std::int64_t version);
   DatabaseResult<void> migrate();
-  DatabaseResult<void> take_over();
+  DatabaseResult<void> migrate_version_2();
   DatabaseResult<void> mark();
   DatabaseResult<void> prepare_statements();
-  DatabaseResult<void> move_in_version_1();
+  DatabaseResult<void> migrate_version_1();
   DatabaseResult<void> replace_version_1();
   DatabaseResult<void> read_journal();
 
   void stage(Change change);
-  // Runs `steps` in one transaction; rolled back when one fails.
+  // Runs `steps` in one transaction, which is rolled back if they fail.
   DatabaseResult<void> transact(DatabaseResult<void> (SqliteStore::*steps)());
   DatabaseResult<void> append_staged();
   struct Entry {
     std::int64_t id = 0;
-    std::string changes;  // unsqueezed
+    std::string changes;  // uncompressed
   };
-  // An entry without changes keeps the position.
+  // An entry without changes records the position only.
   DatabaseResult<std::int64_t> append_entry(std::string_view changes, std::uint64_t position);
   void note_entry(const Entry& entry);
   DatabaseResult<void> fold_oldest();
   DatabaseResult<std::vector<Entry>> read_oldest();
-  // Fold, checkpoint, measure, reserve: whatever is due after a commit or a load.
+  // Fold, checkpoint, measure, reserve: the housekeeping after a commit or load.
   DatabaseResult<void> tidy();
   DatabaseResult<void> fold_what_is_due();
   bool fold_is_due() const;
@@ -129,19 +130,19 @@ class SqliteStore final : public Store {
   std::vector<Change> staged_;
   std::uint64_t staged_bytes_ = 0;
   Live live_;
-  // From open() to read(): the journal's entries, unsqueezed, and in them the values of the records.
+  // From open() to read(): the uncompressed journal entries, and the values of the records, which point into them.
   std::deque<std::string> journal_;
   std::vector<std::string_view> values_;
   std::vector<Entry> written_;  // by the last transaction
-  std::vector<Entry> folding_;  // left the journal by it
+  std::vector<Entry> folding_;  // deleted from the journal by the last fold
   std::uint64_t page_bytes_ = kPageBytes;
   std::uint64_t position_ = 0;  // of the last durable change
   std::int64_t last_entry_ = 0;
-  std::uint64_t fold_after_ = 0;  // outdated changes; set when a fold found no space
-  std::uint64_t used_pages_ = 0;  // of the file, without its free ones
+  std::uint64_t fold_after_ = 0;  // outdated changes before the next attempt, once a fold found no space
+  std::uint64_t used_pages_ = 0;  // of the file, without free pages
   std::uint64_t file_pages_ = 0;
   bool reserve_held_ = false;
-  bool reserve_used_ = false;  // at most once until it is held again
+  bool reserve_used_ = false;  // released; not again until it has been re-created
   bool failed_ = false;
   std::uint64_t commits_ = 0;
   std::uint64_t bytes_moved_ = 0;

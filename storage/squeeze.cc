@@ -11,8 +11,8 @@ namespace berth {
 
 namespace {
 
-constexpr std::size_t kLeast = 4;                // a shorter repetition is not worth its place
-constexpr std::uint64_t kSizeMax = 64ull << 20;  // larger is damage
+constexpr std::size_t kLeast = 4;                // shorter repetitions are not worth encoding
+constexpr std::uint64_t kSizeMax = 64ull << 20;  // anything larger is damage
 constexpr unsigned kHashBits = 12;
 
 std::uint32_t four_bytes(const char* at) {
@@ -36,8 +36,8 @@ void write_group(ByteWriter& out, std::string_view literals, std::size_t repeate
 std::string squeeze(std::string_view bytes) {
   ByteWriter out;
   out.number(bytes.size());
-  std::array<std::uint32_t, 1u << kHashBits> last{};  // where four bytes of this hash were seen, plus one
-  std::size_t plain = 0;                              // begin of what is to be written as it is
+  std::array<std::uint32_t, 1u << kHashBits> last{};  // last offset of four bytes with this hash, plus one
+  std::size_t plain = 0;                              // start of the pending literals
   std::size_t at = 0;
   while (at + kLeast <= bytes.size()) {
     const std::uint32_t next = four_bytes(bytes.data() + at);
@@ -61,7 +61,7 @@ std::string squeeze(std::string_view bytes) {
 
 namespace {
 
-// Writes the bytes to `to`, which has room for `size`. False: damaged, or not so many.
+// Writes exactly `size` bytes to `to`. False if the input is damaged or gives another number of bytes.
 bool expand(ByteReader& in, char* to, std::size_t size) {
   std::size_t at = 0;
   while (true) {
@@ -79,7 +79,7 @@ bool expand(ByteReader& in, char* to, std::size_t size) {
     if (!in.ok() || distance == 0 || distance > at || repeated > kSizeMax) return false;
     const std::size_t length = static_cast<std::size_t>(repeated) + kLeast;
     if (length > size - at) return false;
-    // What is repeated may reach into what it becomes.
+    // Source and destination may overlap.
     const std::size_t from = at - static_cast<std::size_t>(distance);
     if (distance >= length) {
       std::memcpy(to + at, to + from, length);
@@ -94,13 +94,13 @@ bool expand(ByteReader& in, char* to, std::size_t size) {
 
 std::optional<std::string> unsqueeze(std::string_view squeezed) {
   ByteReader in(squeezed);
-  const std::uint64_t said = in.number();
-  if (!in.ok() || said > kSizeMax) return std::nullopt;
-  const auto size = static_cast<std::size_t>(said);
+  const std::uint64_t stored_size = in.number();
+  if (!in.ok() || stored_size > kSizeMax) return std::nullopt;
+  const auto size = static_cast<std::size_t>(stored_size);
   bool is_whole = false;
   std::string bytes;
-  // Not filled with zeros first: a store of 50,000 pods is tens of megabytes. GCC 12's library may name more room than
-  // was asked for.
+  // Without zero-filling first: a store of 50,000 pods has tens of megabytes. GCC 12's library may pass a larger size
+  // than requested.
   bytes.resize_and_overwrite(size, [&](char* to, std::size_t) {
     is_whole = expand(in, to, size);
     return is_whole ? size : 0;

@@ -1,10 +1,9 @@
-// squeeze: writes repeated texts once. What one commit stores is mostly manifests of one template, in which little but
-// names and uids differs.
+// squeeze: a small compressor for repeated text. One commit mostly stores manifests made from one template, which
+// differ in little but names and uids.
 //
-// The form, after Lempel and Ziv (1977) and in the manner of LZ4: the size of the whole as a number (core/bytes.h),
-// then groups of: a byte with how many bytes follow as they are (upper half) and how many are repeated, less kLeast
-// (lower half), each 15 if a number with the rest comes after; the bytes; how far back the repetition begins, as a
-// number. The last group ends after its bytes.
+// The format is LZ77, similar to LZ4: the uncompressed size as a number (core/bytes.h), then groups. A group is a token
+// byte with the number of literals (upper half) and the match length less kLeast (lower half), each 15 if a number with
+// the rest follows; the literals; the match distance as a number. The last group ends after its literals.
 #pragma once
 
 #include <optional>
@@ -14,7 +13,7 @@
 namespace berth {
 
 std::string squeeze(std::string_view bytes);
-// None: not what squeeze() gave.
+// nullopt if the bytes were not made by squeeze().
 std::optional<std::string> unsqueeze(std::string_view squeezed);
 
 }  // namespace berth

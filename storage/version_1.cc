@@ -17,7 +17,7 @@ DatabaseResult<void> each_row(Database& database, std::string_view sql,
     if (!row) return std::unexpected(row.error());
     if (!*row) return {};
     if (!visit(*rows)) {
-      return std::unexpected(DatabaseError{DatabaseError::Kind::corrupt, "a journal entry has an unknown operation"});
+      return std::unexpected(DatabaseError{DatabaseError::Kind::corrupt, "unknown operation in a journal entry"});
     }
   }
 }

@@ -1,4 +1,4 @@
-// What a store of version 1 holds: a table of records in clear, and a journal of single changes applied to it.
+// Reads a store of version 1: a table of uncompressed records, and a journal of single changes to apply to it.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct Version1 {
 
 DatabaseResult<Version1> read_version_1(Database& database);
 
-// Touches every page of it.
+// Reads every page of its tables.
 inline constexpr char kReadAllOfVersion1[] =
     "SELECT max(length(key || value)) FROM (SELECT key, value FROM journal UNION ALL SELECT key, value FROM record)";
 // Drops its tables.

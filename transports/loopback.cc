@@ -28,7 +28,7 @@ void LoopbackBroker::restart(Millis downtime) {
   }
   for (auto& [client, mark] : clients) {
     if (mark.expired()) continue;
-    if (client->wanted_) client->connect();
+    if (client->should_be_up_) client->connect();
     client->set_up(false);
   }
 }
@@ -49,7 +49,7 @@ std::map<std::string, std::string> LoopbackBroker::retained() const {
 
 void LoopbackBroker::connect(LoopbackClient& client) {
   Session& session = sessions_[client.id_];
-  // Session takeover: the older connection dies and its will is sent, as mosquitto does.
+  // Session takeover: the older connection is closed and its will is sent, as mosquitto does.
   if (session.client != nullptr) disconnect(*session.client, false, true);
   if (!client.persistent_) {
     forget_filters(client.id_, session);
@@ -65,7 +65,7 @@ void LoopbackBroker::connect(LoopbackClient& client) {
   for (Kept& kept : std::exchange(sessions_[client.id_].waiting, {})) deliver({}, client.id_, std::move(kept));
 }
 
-void LoopbackBroker::disconnect(LoopbackClient& client, bool clean, bool tell) {
+void LoopbackBroker::disconnect(LoopbackClient& client, bool clean, bool notify) {
   Session& session = sessions_[client.id_];
   if (session.client != &client) return;
   session.client = nullptr;
@@ -73,7 +73,7 @@ void LoopbackBroker::disconnect(LoopbackClient& client, bool clean, bool tell) {
   if (auto will = std::exchange(session.will, std::nullopt); will && !clean) {
     publish(client.id_, std::move(*will), true);
   }
-  if (tell) client.set_up(false);
+  if (notify) client.set_up(false);
 }
 
 void LoopbackBroker::forget_filters(const std::string& id, Session& session) {
@@ -97,7 +97,7 @@ void LoopbackBroker::subscribe(const std::string& id, const std::string& filter,
   for (Kept& kept : found) deliver({}, id, std::move(kept));
 }
 
-void LoopbackBroker::publish(const std::string& from, Message message, bool will, std::shared_ptr<void> place) {
+void LoopbackBroker::publish(const std::string& from, Message message, bool will, std::shared_ptr<void> slot) {
   if (message.payload.size() > kPayloadMax || in_flight_ >= kInFlightMax) {
     ++counts_.refused;
     return;
@@ -108,9 +108,9 @@ void LoopbackBroker::publish(const std::string& from, Message message, bool will
   const auto shared = std::make_shared<const Message>(std::move(message));
   const std::uint64_t connection = will ? 0 : sessions_[from].number;
   travel({from, {}, *shared, will}, sessions_[from].last_to_broker,
-         [this, from, shared, expires, connection, place = std::move(place)] {
-           // A new connection of a client ends the one before, with what was not read of it (MQTT 5, 3.1.4.2). What is
-           // not retained comes all the same: the handshake bears it, and networks are not to be trusted.
+         [this, from, shared, expires, connection, slot = std::move(slot)] {
+           // A new connection of a client ends the previous one, and its unread messages are lost (MQTT 5, 3.1.4.2).
+           // Messages that are not retained arrive all the same: the handshake must tolerate late ones.
            const bool is_late = connection != 0 && sessions_[from].number != connection;
            if (is_late && shared->retain) {
              ++counts_.lost;
@@ -130,8 +130,8 @@ void LoopbackBroker::route(const std::string& from, const Message& message, std:
       ++counts_.refused;
     }
   }
-  std::map<std::string, Subscription>
-      receivers;  // client id -> the most of what overlapping filters bound volume: one copy
+  // client id -> the highest options of its overlapping filters: it gets one copy
+  std::map<std::string, Subscription> receivers;
   const auto add = [&receivers, &from](const Subscribers& subscribers) {
     for (const auto& [id, subscription] : subscribers) {
       if (subscription.options.no_local && id == from) continue;
@@ -190,16 +190,16 @@ void LoopbackBroker::arrive(const std::string& to, std::uint64_t session_number,
   }
   if (session.client == nullptr) {
     if (session.waiting.size() >= kQueuedMax) {
-      ++counts_.refused;  // mosquitto drops the newest, and tells nobody
+      ++counts_.refused;  // mosquitto drops the newest message silently
     } else {
       session.waiting.push_back(std::move(kept));
     }
     return;
   }
-  // What is left of the expiry travels on (MQTT 5.0 §3.3.2.3.3).
+  // The receiver gets the remaining expiry interval (MQTT 5.0 §3.3.2.3.3).
   if (kept.expires) kept.message.expiry_s = static_cast<int>((*kept.expires - clock_.now() + 999) / 1000);
   ++counts_.delivered;
-  session.client->hear(kept.message);
+  session.client->receive(kept.message);
 }
 
 LoopbackClient::LoopbackClient(LoopbackBroker& broker, std::string id, bool persistent)
@@ -213,38 +213,38 @@ void LoopbackClient::set_on_turn(std::function<void()> on_turn) {
 
 void LoopbackClient::send(const Message& message) {
   if (!up_) return;
-  if (most_ == 0) return broker_.publish(id_, message, false);
-  if (outstanding_ >= most_ - (message.retain ? 0 : room_)) {
+  if (outstanding_max_ == 0) return broker_.publish(id_, message, false);
+  if (outstanding_ >= outstanding_max_ - (message.retain ? 0 : window_)) {
     ++broker_.counts_.refused;
     return;
   }
-  broker_.publish(id_, message, false, take_place());
+  broker_.publish(id_, message, false, take_slot());
 }
 
 std::size_t LoopbackClient::send_window() const {
   if (!up_) return 0;
-  if (most_ == 0) return Transport::send_window();
-  return room_ - std::min(room_, outstanding_);
+  if (outstanding_max_ == 0) return Transport::send_window();
+  return window_ - std::min(window_, outstanding_);
 }
 
-void LoopbackClient::set_send_window(std::size_t room, std::size_t most) {
-  room_ = room;
-  most_ = most;
+void LoopbackClient::set_send_window(std::size_t window, std::size_t outstanding_max) {
+  window_ = window;
+  outstanding_max_ = outstanding_max;
 }
 
-std::shared_ptr<void> LoopbackClient::take_place() {
+std::shared_ptr<void> LoopbackClient::take_slot() {
   ++outstanding_;
   was_full_ = was_full_ || send_window() == 0;
   return {nullptr, [this, link = std::weak_ptr<int>(link_)](void*) {
-            if (!link.expired()) free_place();
+            if (!link.expired()) free_slot();
           }};
 }
 
-void LoopbackClient::free_place() {
+void LoopbackClient::free_slot() {
   --outstanding_;
-  if (!was_full_ || outstanding_ > room_ / 2) return;
+  if (!was_full_ || outstanding_ > window_ / 2) return;
   was_full_ = false;
-  // Whoever sends, or the broker, is in the middle of its own turn.
+  // In a timer, since the sender or the broker is in the middle of its own turn.
   broker_.timers_.at(broker_.clock_.now(), [this, link = std::weak_ptr<int>(link_)] {
     if (link.expired()) return;
     const std::weak_ptr<int> mark = alive_;
@@ -258,26 +258,26 @@ void LoopbackClient::subscribe(const std::string& filter, int qos, SubscribeOpti
 }
 
 void LoopbackClient::connect() {
-  wanted_ = true;
+  should_be_up_ = true;
   if (up_) return;
   broker_.timers_.at(std::max(broker_.clock_.now(), broker_.up_at_), [this, mark = std::weak_ptr<int>(alive_)] {
-    if (mark.expired() || !wanted_ || up_) return;
+    if (mark.expired() || !should_be_up_ || up_) return;
     if (broker_.clock_.now() < broker_.up_at_) return connect();
     broker_.connect(*this);
   });
 }
 
 void LoopbackClient::disconnect() {
-  wanted_ = false;
+  should_be_up_ = false;
   broker_.disconnect(*this, true, true);
 }
 
 void LoopbackClient::drop() {
-  wanted_ = false;
+  should_be_up_ = false;
   broker_.disconnect(*this, false, true);
 }
 
-void LoopbackClient::hear(const Message& message) {
+void LoopbackClient::receive(const Message& message) {
   const std::weak_ptr<int> mark = alive_;
   if (handler_ != nullptr) handler_->on_message(message);
   after_turn(mark);

@@ -20,12 +20,12 @@ namespace berth {
 namespace {
 
 constexpr int kReadsPerTurn = 64;
-// What one handler tells of: the loop looks at the time between handlers only, and the library reads as many packets at
-// once as it has messages of its own unacknowledged, thousands when all devices come together.
-constexpr int kToldAtOnce = 8;
-constexpr std::size_t kBytesToldAtOnce = 128 * 1024;
-constexpr std::chrono::seconds kTick{1};          // libmosquitto looks at its keepalive only when called
-constexpr std::chrono::seconds kProvenAfter{10};  // a link this old was a good one: the backoff starts anew
+// Messages delivered in one loop handler: the loop checks the time only between handlers, and one call of the library
+// reads as many packets as it has unacknowledged messages, thousands when all devices connect together.
+constexpr int kDeliveredAtOnce = 8;
+constexpr std::size_t kBytesDeliveredAtOnce = 128 * 1024;
+constexpr std::chrono::seconds kTick{1};          // libmosquitto checks its keepalive only when called
+constexpr std::chrono::seconds kProvenAfter{10};  // a link that lasted this long resets the backoff
 
 }  // namespace
 
@@ -47,7 +47,7 @@ class MqttTransport::Impl : public std::enable_shared_from_this<MqttTransport::I
         tick_(loop) {}
 
   void start();
-  void disconnect(bool tell);
+  void disconnect(bool notify_handler);
   void send(const Message& message);
   std::size_t send_window() const { return is_up() ? session_->send_window() : 0; }
   void gather(bool on);
@@ -73,18 +73,18 @@ class MqttTransport::Impl : public std::enable_shared_from_this<MqttTransport::I
   void wait_for_tick();
   void on_readable();
   void on_writable();
-  // Deals with what a call of the session left: what it said, what came in, what to wait for.
+  // After a call of the session: handles its status, delivers incoming messages, waits for the socket again.
   void settle(const Status& status);
-  // All that came in, or what one handler may tell; the rest follows.
-  void tell(bool all);
-  void tell_link(bool up);
+  // Delivers all incoming messages, or only as many as one loop handler may; the rest follows.
+  void deliver(bool all);
+  void report_link(bool up);
   void end_turn() {
     const std::function<void()> call = on_turn;  // a copy: the turn may destroy the transport
     if (call) call();
   }
   void lose_soon(const Status& status);
   std::string broker() const { return options_.host + ":" + std::to_string(options_.port); }
-  // Runs `then` unless the session, or the attempt, is another one by then.
+  // Runs `then` unless the session or connection attempt has changed by then.
   template <class F>
   auto guarded(F then) {
     return [self = weak_from_this(), generation = generation_, then = std::move(then)](auto&&... arguments) {
@@ -98,17 +98,17 @@ class MqttTransport::Impl : public std::enable_shared_from_this<MqttTransport::I
   Random random_;
   asio::ip::tcp::resolver resolver_;
   asio::posix::stream_descriptor descriptor_;  // borrowed: the library owns the socket
-  asio::steady_timer deadline_;                // of the broker's answer, or of the next attempt
+  asio::steady_timer deadline_;                // for the broker's answer, or until the next attempt
   asio::steady_timer tick_;
   std::unique_ptr<MqttSession> session_;
   State state_ = State::stopped;
-  std::uint64_t generation_ = 0;  // of the session; what waits for an older one is void
+  std::uint64_t generation_ = 0;  // of the session; handlers of an older one do nothing
   std::vector<std::string> addresses_;
   std::size_t next_address_ = 0;
   int failures_ = 0;
   std::chrono::steady_clock::time_point up_since_;
-  std::deque<Message> untold_;  // nothing more is read meanwhile
-  bool tell_posted_ = false;
+  std::deque<Message> undelivered_;  // while there are any, nothing more is read
+  bool delivery_posted_ = false;
   bool read_waiting_ = false;
   bool write_waiting_ = false;
 };
@@ -155,7 +155,7 @@ void MqttTransport::Impl::connect() {
   settle(Status::ok());
 }
 
-// A name may stand for several addresses: the next one is tried at once.
+// A name may resolve to several addresses: the next one is tried at once.
 void MqttTransport::Impl::fail(const std::string& reason) {
   const bool was_up = state_ == State::up;
   forget_session();
@@ -169,7 +169,7 @@ void MqttTransport::Impl::retry_later(const std::string& reason) {
   const bool was_up = std::exchange(state_, State::waiting) == State::up;
   if (was_up && std::chrono::steady_clock::now() - up_since_ >= kProvenAfter) failures_ = 0;
   const Millis whole = std::min(options_.backoff_max, options_.backoff_min << std::min(failures_++, 20));
-  // Half of it by chance: the clients of a restarted broker must not come back together.
+  // Up to half of it is jitter, so that the clients of a restarted broker do not reconnect together.
   const Millis delay = whole - static_cast<Millis>(random_.below(static_cast<std::uint64_t>(whole / 2 + 1)));
   log_.write(Level::warn, was_up ? "mqtt link lost" : "mqtt connect failed",
              {{"broker", broker()}, {"reason", reason}, {"retry_ms", std::to_string(delay)}});
@@ -177,26 +177,26 @@ void MqttTransport::Impl::retry_later(const std::string& reason) {
   deadline_.async_wait(guarded([](Impl& self, const asio::error_code& error) {
     if (!error && self.state_ == State::waiting) self.resolve();
   }));
-  if (was_up) tell_link(false);
+  if (was_up) report_link(false);
 }
 
 void MqttTransport::Impl::forget_session() {
   ++generation_;
   if (descriptor_.is_open()) descriptor_.release();
-  read_waiting_ = write_waiting_ = tell_posted_ = false;
-  untold_.clear();
+  read_waiting_ = write_waiting_ = delivery_posted_ = false;
+  undelivered_.clear();
   deadline_.cancel();
   tick_.cancel();
   session_.reset();
 }
 
-void MqttTransport::Impl::disconnect(bool tell_handler) {
+void MqttTransport::Impl::disconnect(bool notify_handler) {
   if (state_ == State::stopped) return;
   const bool was_up = std::exchange(state_, State::stopped) == State::up;
-  if (was_up && tell_handler) session_->say_goodbye();
+  if (was_up && notify_handler) session_->send_disconnect();
   forget_session();
   resolver_.cancel();
-  if (was_up && tell_handler) tell_link(false);
+  if (was_up && notify_handler) report_link(false);
 }
 
 void MqttTransport::Impl::wait() {
@@ -206,24 +206,24 @@ void MqttTransport::Impl::wait() {
   if (!descriptor_.is_open()) {
     asio::error_code error;
     descriptor_.assign(socket, error);
-    if (error) return lose_soon(Status::error("the socket cannot be watched: " + error.message()));
+    if (error) return lose_soon(Status::error("cannot watch the socket: " + error.message()));
   }
-  if (!untold_.empty()) {
-    if (!std::exchange(tell_posted_, true)) {
+  if (!undelivered_.empty()) {
+    if (!std::exchange(delivery_posted_, true)) {
       asio::post(loop_, guarded([](Impl& self) {
-                   self.tell_posted_ = false;
+                   self.delivery_posted_ = false;
                    self.settle(Status::ok());
                  }));
     }
   } else if (!read_waiting_ && session_->has_decrypted()) {
-    // What TLS has decrypted already makes no socket readable.
+    // Bytes that TLS has already decrypted do not make the socket readable.
     read_waiting_ = true;
     asio::post(loop_, guarded([](Impl& self) {
                  self.read_waiting_ = false;
                  self.on_readable();
                }));
   }
-  if (untold_.empty() && !read_waiting_)
+  if (undelivered_.empty() && !read_waiting_)
     wait_for(asio::posix::stream_descriptor::wait_read, read_waiting_, &Impl::on_readable);
   if (!write_waiting_ && session_->wants_write()) {
     wait_for(asio::posix::stream_descriptor::wait_write, write_waiting_, &Impl::on_writable);
@@ -249,7 +249,7 @@ void MqttTransport::Impl::wait_for_tick() {
 }
 
 void MqttTransport::Impl::on_readable() {
-  if (!untold_.empty()) return;
+  if (!undelivered_.empty()) return;
   Status status;
   bool more = true;
   for (int i = 0; i < kReadsPerTurn && status.is_success() && more; ++i) status = session_->read(more);
@@ -259,18 +259,18 @@ void MqttTransport::Impl::on_readable() {
 void MqttTransport::Impl::on_writable() { settle(session_->write()); }
 
 void MqttTransport::Impl::settle(const Status& status) {
-  // A socket the library has closed is let go first: the next file opened may get its number.
+  // If the library has closed the socket, release the descriptor first: the next file opened may get its number.
   if (session_->socket() < 0 && descriptor_.is_open()) descriptor_.release();
   const std::uint64_t generation = generation_;
-  tell(!status.is_success());
+  deliver(!status.is_success());
   if (generation != generation_) return;
   if (!status.is_success()) return fail(status.message());
   wait();
 }
 
-void MqttTransport::Impl::tell(bool all) {
+void MqttTransport::Impl::deliver(bool all) {
   const std::uint64_t generation = generation_;
-  for (Message& message : session_->take_messages()) untold_.push_back(std::move(message));
+  for (Message& message : session_->take_messages()) undelivered_.push_back(std::move(message));
   const bool comes_up = state_ == State::connecting && session_->is_accepted();
   if (comes_up) {
     state_ = State::up;
@@ -279,20 +279,20 @@ void MqttTransport::Impl::tell(bool all) {
     log_.write(Level::info, "mqtt link up", {{"broker", broker()}, {"client", options_.client_id}});
     if (handler != nullptr) handler->on_link(true);
   }
-  int told = 0;
-  for (std::size_t bytes = 0; generation == generation_ && handler != nullptr && !untold_.empty(); ++told) {
-    if (!all && (told == kToldAtOnce || bytes >= kBytesToldAtOnce)) break;
-    const Message message = std::move(untold_.front());
-    untold_.pop_front();
+  int delivered = 0;
+  for (std::size_t bytes = 0; generation == generation_ && handler != nullptr && !undelivered_.empty(); ++delivered) {
+    if (!all && (delivered == kDeliveredAtOnce || bytes >= kBytesDeliveredAtOnce)) break;
+    const Message message = std::move(undelivered_.front());
+    undelivered_.pop_front();
     bytes += message.payload.size();
     handler->on_message(message);
   }
-  const bool has_room = !all && generation == generation_ && session_->takes_more_again();
-  if (has_room && handler != nullptr) handler->on_send_window();
-  if (comes_up || told > 0 || has_room) end_turn();
+  const bool reopened = !all && generation == generation_ && session_->take_window_reopened();
+  if (reopened && handler != nullptr) handler->on_send_window();
+  if (comes_up || delivered > 0 || reopened) end_turn();
 }
 
-void MqttTransport::Impl::tell_link(bool up) {
+void MqttTransport::Impl::report_link(bool up) {
   if (handler != nullptr) handler->on_link(up);
   end_turn();
 }
@@ -315,7 +315,7 @@ void MqttTransport::Impl::subscribe(const std::string& filter, int qos, Subscrib
   wait();
 }
 
-// Whoever sends is in the middle of a turn: it hears of the lost link in a turn of its own.
+// The sender is in the middle of a turn: the lost link is reported in a separate turn.
 void MqttTransport::Impl::lose_soon(const Status& status) {
   if (session_->socket() < 0 && descriptor_.is_open()) descriptor_.release();
   asio::post(loop_, guarded([reason = status.message()](Impl& self) { self.fail(reason); }));

@@ -18,7 +18,7 @@ namespace berth {
 
 namespace {
 
-constexpr std::size_t kPacketHeadroom = 4096;  // topic and properties, beside the payload
+constexpr std::size_t kPacketHeadroom = 4096;  // for topic and properties, in addition to the payload
 
 struct Properties {
   Properties() = default;
@@ -80,15 +80,15 @@ std::string fix_for(int reason) {
 
 }  // namespace
 
-// What libmosquitto calls, inside read(), write(), tick() and publish().
+// Called by libmosquitto inside read(), write(), tick() and publish().
 struct MqttSession::Callbacks {
   static MqttSession& of(void* self) { return *static_cast<MqttSession*>(self); }
 
   static void on_connect(mosquitto* client, void* self, int code, int, const mosquitto_property*) {
     if (code == 0) {
       of(self).accepted_ = true;
-      // What the library has to say of a connection that does not come up is said; it would write a line of every
-      // packet, for nobody, which costs as much as sending it.
+      // The library's log explains failed connections only. From now on it would format a line for every packet, which
+      // costs as much as sending it.
       mosquitto_log_callback_set(client, nullptr);
       of(self).last_error_.clear();
     } else {
@@ -97,7 +97,7 @@ struct MqttSession::Callbacks {
   }
 
   static void on_disconnect(mosquitto*, void* self, int code, const mosquitto_property*) {
-    // Codes below 128 are the library's own; those are judged where they are returned.
+    // Codes below 128 are the library's own and are handled where they are returned.
     if (code < 128) return;
     of(self).refusal_ = std::string("the broker ended the session: ") + mosquitto_reason_string(code) + fix_for(code);
   }
@@ -120,7 +120,7 @@ struct MqttSession::Callbacks {
   static void on_subscribe(mosquitto*, void* self, int, int count, const int* granted, const mosquitto_property*) {
     for (int i = 0; i < count; ++i) {
       if (granted[i] < 128) continue;
-      of(self).log_.write(Level::error, "broker refused a subscription: check its access rules",
+      of(self).log_.write(Level::error, "broker refused a subscription: check its ACL",
                           {{"reason", mosquitto_reason_string(granted[i])}});
     }
   }
@@ -143,7 +143,7 @@ Result<std::unique_ptr<MqttSession>> MqttSession::open(const MqttOptions& option
                                                        Log& log) {
   std::unique_ptr<MqttSession> session(new MqttSession(options, log));
   if (session->client_ == nullptr) {
-    return Status::error("mqtt.client_id: '" + options.client_id + "' cannot be used: " + std::strerror(errno));
+    return Status::error("mqtt.client_id: invalid client id '" + options.client_id + "': " + std::strerror(errno));
   }
   if (!options.tls.ca.empty()) {
     Result<TlsContext> tls = TlsContext::load(options.tls, options.host);
@@ -159,14 +159,14 @@ Status MqttSession::configure(const MqttOptions& options) {
   mosquitto* client = client_.get();
   int code = mosquitto_int_option(client, MOSQ_OPT_PROTOCOL_VERSION, MQTT_PROTOCOL_V5);
   code |= mosquitto_int_option(client, MOSQ_OPT_TCP_NODELAY, 1);
-  code |= mosquitto_int_option(client, MOSQ_OPT_SEND_MAXIMUM, MqttTransport::kWindow);
-  code |= mosquitto_int_option(client, MOSQ_OPT_RECEIVE_MAXIMUM, MqttTransport::kWindow);
-  if (code != 0) return Status::error("libmosquitto does not know an option: install version 2.0 or newer");
+  code |= mosquitto_int_option(client, MOSQ_OPT_SEND_MAXIMUM, MqttTransport::kInFlightMax);
+  code |= mosquitto_int_option(client, MOSQ_OPT_RECEIVE_MAXIMUM, MqttTransport::kInFlightMax);
+  if (code != 0) return Status::error("libmosquitto is too old: install version 2.0 or newer");
   if (tls_.get() != nullptr) {
-    // Without the library's defaults: they would compare its host, an address, with the certificate.
+    // Without the library's defaults, which would check the certificate against its host, here an address.
     code = mosquitto_int_option(client, MOSQ_OPT_SSL_CTX_WITH_DEFAULTS, 0);
     code |= mosquitto_void_option(client, MOSQ_OPT_SSL_CTX, tls_.get());
-    if (code != 0) return judge(code);
+    if (code != 0) return to_status(code);
   }
   if (!options.username.empty()) {
     code = mosquitto_username_pw_set(client, options.username.c_str(),
@@ -188,7 +188,7 @@ Status MqttSession::configure_will(const Message& will) {
   const int code = mosquitto_will_set_v5(client_.get(), will.topic.c_str(), static_cast<int>(will.payload.size()),
                                          will.payload.data(), will.qos, will.retain, properties.list);
   if (code != 0) return Status::error("will: " + std::string(mosquitto_strerror(code)) + ": topic " + will.topic);
-  properties.list = nullptr;  // the library's now
+  properties.list = nullptr;  // now owned by the library
   return Status::ok();
 }
 
@@ -199,17 +199,17 @@ Status MqttSession::connect(const MqttOptions& options, const std::string& addre
   if (options.session_expiry_s > 0) {
     code |= mosquitto_property_add_int32(&properties.list, MQTT_PROP_SESSION_EXPIRY_INTERVAL, options.session_expiry_s);
   }
-  if (code != 0) return judge(code);
-  // Only the blocking call takes CONNECT properties; the asynchronous one keeps them. A socket file that is not there
-  // makes the first fail at once.
+  if (code != 0) return to_status(code);
+  // Only the blocking call accepts CONNECT properties; the asynchronous one reuses them. A missing socket file makes
+  // the blocking call fail at once.
   mosquitto_connect_bind_v5(client_.get(), "/nonexistent/broker.sock", 0, options.keepalive_s, nullptr,
                             properties.list);
   last_error_.clear();
-  return judge(
+  return to_status(
       mosquitto_connect_bind_async(client_.get(), address.c_str(), options.port, options.keepalive_s, nullptr));
 }
 
-Status MqttSession::judge(int code) const {
+Status MqttSession::to_status(int code) const {
   if (!refusal_.empty()) return Status::error(refusal_);
   if (code == MOSQ_ERR_SUCCESS) return Status::ok();
   const int number = errno;
@@ -232,10 +232,10 @@ std::vector<Message> MqttSession::take_messages() { return std::exchange(message
 
 Status MqttSession::read(bool& more) {
   more = false;
-  Status status = judge(mosquitto_loop_read(client_.get(), 1));
+  Status status = to_status(mosquitto_loop_read(client_.get(), 1));
   if (!status.is_success() || socket() < 0) return status;
   more = has_input();
-  // A refused connection under TLS is no error to the library: it would read nothing for ever.
+  // With TLS, the library does not report a refused connection: it would wait forever.
   if (!more && is_hung_up()) return Status::error(accepted_ ? "connection closed" : "connection refused or closed");
   return status;
 }
@@ -243,8 +243,8 @@ bool MqttSession::is_hung_up() const {
   pollfd watched{socket(), POLLRDHUP, 0};
   return watched.fd >= 0 && ::poll(&watched, 1, 0) > 0;  // POLLHUP and POLLERR are always reported
 }
-Status MqttSession::write() { return judge(mosquitto_loop_write(client_.get(), 1)); }
-Status MqttSession::tick() { return judge(mosquitto_loop_misc(client_.get())); }
+Status MqttSession::write() { return to_status(mosquitto_loop_write(client_.get(), 1)); }
+Status MqttSession::tick() { return to_status(mosquitto_loop_misc(client_.get())); }
 
 Status MqttSession::publish(const Message& message) {
   const auto drop = [&](const char* why) {
@@ -252,13 +252,13 @@ Status MqttSession::publish(const Message& message) {
     return Status::ok();
   };
   if (message.payload.size() > MqttTransport::kPayloadMax) return drop("larger than 64 KiB");
-  const int places = MqttTransport::kOutstandingMax - (message.retain ? 0 : MqttTransport::kRoom);
-  if (outstanding_ >= places) {
-    return std::exchange(overflow_logged_, true) ? Status::ok() : drop("the broker does not keep up");
+  const int limit = MqttTransport::kOutstandingMax - (message.retain ? 0 : MqttTransport::kSendWindow);
+  if (outstanding_ >= limit) {
+    return std::exchange(overflow_logged_, true) ? Status::ok() : drop("the broker cannot keep up");
   }
   Properties properties;
   if (!add_properties(properties, message)) return drop("a property is too large");
-  ++outstanding_;  // the library may call on_publish before it returns
+  ++outstanding_;  // first: the library may call on_publish before it returns
   was_full_ = was_full_ || send_window() == 0;
   const int code =
       mosquitto_publish_v5(client_.get(), nullptr, message.topic.c_str(), static_cast<int>(message.payload.size()),
@@ -271,35 +271,35 @@ Status MqttSession::publish(const Message& message) {
     case MOSQ_ERR_OVERSIZE_PACKET:
     case MOSQ_ERR_QOS_NOT_SUPPORTED:
     case MOSQ_ERR_RETAIN_NOT_SUPPORTED: --outstanding_; return drop(mosquitto_strerror(code));
-    default: return judge(code);
+    default: return to_status(code);
   }
 }
 
 std::size_t MqttSession::send_window() const {
-  return static_cast<std::size_t>(std::max(0, MqttTransport::kRoom - outstanding_));
+  return static_cast<std::size_t>(std::max(0, MqttTransport::kSendWindow - outstanding_));
 }
 
-bool MqttSession::takes_more_again() {
-  if (!was_full_ || outstanding_ > MqttTransport::kRoom / 2) return false;
+bool MqttSession::take_window_reopened() {
+  if (!was_full_ || outstanding_ > MqttTransport::kSendWindow / 2) return false;
   overflow_logged_ = false;
   return std::exchange(was_full_, false);
 }
 
 void MqttSession::gather(bool on) {
   const int corked = on ? 1 : 0;
-  setsockopt(socket(), IPPROTO_TCP, TCP_CORK, &corked, sizeof corked);  // refused, it is only slower
+  setsockopt(socket(), IPPROTO_TCP, TCP_CORK, &corked, sizeof corked);  // a failure only costs speed
 }
 
 Status MqttSession::subscribe(const std::string& filter, int qos, SubscribeOptions options) {
   const int flags = (options.no_local ? MQTT_SUB_OPT_NO_LOCAL : 0) |
                     (options.retain_as_published ? MQTT_SUB_OPT_RETAIN_AS_PUBLISHED : 0);
   const int code = mosquitto_subscribe_v5(client_.get(), nullptr, filter.c_str(), qos, flags, nullptr);
-  if (code != MOSQ_ERR_INVAL && code != MOSQ_ERR_MALFORMED_UTF8) return judge(code);
+  if (code != MOSQ_ERR_INVAL && code != MOSQ_ERR_MALFORMED_UTF8) return to_status(code);
   log_.write(Level::error, "subscription not sent", {{"filter", filter}, {"reason", mosquitto_strerror(code)}});
   return Status::ok();
 }
 
-void MqttSession::say_goodbye() {
+void MqttSession::send_disconnect() {
   static_cast<void>(mosquitto_disconnect_v5(client_.get(), MQTT_RC_NORMAL_DISCONNECTION, nullptr));
   for (int i = 0; i < 100 && socket() >= 0 && wants_write(); ++i) mosquitto_loop_write(client_.get(), 1);
 }

@@ -1,5 +1,5 @@
-// MqttSession: one connection to one address, and the only place that speaks to libmosquitto. Whoever owns it waits for
-// its socket and calls read() and write(); what came in is then taken out. No callback leaves this class.
+// MqttSession: one connection to one address, and the only code that calls libmosquitto. The owner waits for its
+// socket, calls read() and write(), then takes the received messages. No callback leaves this class.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ namespace berth {
 
 class MqttSession {
  public:
-  // Starts to connect to `address`, an IP literal. Never blocks. `log` outlives the session.
+  // Starts to connect to `address`, an IP literal. Never blocks. `log` must outlive the session.
   static Result<std::unique_ptr<MqttSession>> open(const MqttOptions& options, const std::string& address, Log& log);
   ~MqttSession();
   MqttSession(const MqttSession&) = delete;
@@ -25,34 +25,34 @@ class MqttSession {
 
   int socket() const;
   bool wants_write() const;
-  // Input is waiting in the TLS layer, where no readiness of the socket shows it.
+  // The TLS layer holds decrypted input, for which the socket does not become readable.
   bool has_decrypted() const;
   // The broker accepted the connection.
   bool is_accepted() const { return accepted_; }
   std::vector<Message> take_messages();
 
-  // To be called when the socket is ready, and tick() once a second. An error says why the connection is lost; the
-  // socket may be closed already.
-  Status read(bool& more);  // one packet; `more`: input is waiting still
+  // Call these when the socket is ready, and tick() once a second. An error gives the reason for the lost connection;
+  // the socket may be closed already.
+  Status read(bool& more);  // one packet; `more`: further input is available
   Status write();
   Status tick();
   Status publish(const Message& message);
   std::size_t send_window() const;
-  // Once after each time that there was none, as soon as half of it is free.
-  bool takes_more_again();
-  // tcp(7), TCP_CORK: the library writes message by message, and each write would be a packet.
+  // True once after the send window was exhausted, as soon as half of it is free.
+  bool take_window_reopened();
+  // TCP_CORK, see tcp(7): the library writes message by message, and each write would be a packet.
   void gather(bool on);
   Status subscribe(const std::string& filter, int qos, SubscribeOptions options);
-  // Writes what it can, and the DISCONNECT packet.
-  void say_goodbye();
+  // Writes as much as the socket takes, the DISCONNECT packet last.
+  void send_disconnect();
 
  private:
   MqttSession(const MqttOptions& options, Log& log);
   Status configure(const MqttOptions& options);
   Status configure_will(const Message& will);
   Status connect(const MqttOptions& options, const std::string& address);
-  // `code` of libmosquitto as a status, with the best reason known.
-  Status judge(int code) const;
+  // `code` of libmosquitto as a status, with the most specific reason known.
+  Status to_status(int code) const;
   bool has_input() const;
   bool is_hung_up() const;
   struct Callbacks;

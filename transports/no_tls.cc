@@ -1,4 +1,4 @@
-// TlsContext of programs that are linked without OpenSSL: it has nothing to offer but the reason.
+// TlsContext for programs that are linked without OpenSSL: load() always fails.
 #include "transports/mqtt.h"
 #include "transports/tls_context.h"
 
@@ -7,7 +7,7 @@ namespace berth {
 void TlsContext::Close::operator()(ssl_ctx_st*) const {}
 
 Result<TlsContext> TlsContext::load(const MqttTls& tls, const std::string&) {
-  return Status::error("tls.ca: " + tls.ca + ": this program was built without TLS; take one that has it");
+  return Status::error("tls.ca: " + tls.ca + ": this program was built without TLS; use a build with TLS");
 }
 
 int tls_bytes_pending(void*) { return 0; }

@@ -26,26 +26,26 @@ Result<TlsContext> TlsContext::load(const MqttTls& tls, const std::string& host)
   TlsContext made;
   made.context_.reset(SSL_CTX_new(TLS_client_method()));
   SSL_CTX* context = made.context_.get();
-  if (context == nullptr) return tls_error("cannot start TLS", "");
+  if (context == nullptr) return tls_error("cannot initialise TLS", "");
   SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
   if (SSL_CTX_load_verify_locations(context, tls.ca.c_str(), nullptr) != 1) {
     return tls_error("tls.ca: cannot read", tls.ca);
   }
-  if (tls.cert.empty() != tls.key.empty()) return Status::error("tls.cert and tls.key: give both or none");
+  if (tls.cert.empty() != tls.key.empty()) return Status::error("tls.cert and tls.key: set both or neither");
   if (!tls.cert.empty()) {
     if (SSL_CTX_use_certificate_chain_file(context, tls.cert.c_str()) != 1) {
       return tls_error("tls.cert: cannot read", tls.cert);
     }
     if (SSL_CTX_use_PrivateKey_file(context, tls.key.c_str(), SSL_FILETYPE_PEM) != 1) {
-      return tls_error("tls.key: cannot read, or not of tls.cert:", tls.key);
+      return tls_error("tls.key: cannot read, or does not match tls.cert:", tls.key);
     }
   }
   X509_VERIFY_PARAM* verify = SSL_CTX_get0_param(context);
-  // set1_ip_asc accepts only an address; what is none is a name.
+  // set1_ip_asc accepts only an address; anything else is a name.
   if (X509_VERIFY_PARAM_set1_ip_asc(verify, host.c_str()) != 1 &&
       X509_VERIFY_PARAM_set1_host(verify, host.c_str(), host.size()) != 1) {
-    return tls_error("cannot verify the name", host);
+    return tls_error("cannot verify the host name", host);
   }
   ERR_clear_error();
   return made;

@@ -1,5 +1,6 @@
-// TlsContext: whom to trust, and who we are, for one TLS connection. The only place that speaks to OpenSSL. Ours, not
-// libmosquitto's: it is given an address, so it could not compare the broker's name with its certificate.
+// TlsContext: trusted authorities and client certificate of one TLS connection. The only code that calls OpenSSL. We do
+// not use libmosquitto's own TLS settings: it is given an address, so it could not check the broker's name against the
+// certificate.
 #pragma once
 
 #include <memory>
@@ -17,7 +18,8 @@ class TlsContext {
  public:
   // No TLS: get() is null.
   TlsContext() = default;
-  // Reads the files; an error names the one to look at. The certificate must carry `host`, a name or an address.
+  // Reads the files; an error names the file at fault. The broker's certificate must be issued for `host`, a name or an
+  // address.
   static Result<TlsContext> load(const MqttTls& tls, const std::string& host);
 
   ssl_ctx_st* get() const { return context_.get(); }

@@ -16,7 +16,7 @@ bool filter_matches(std::string_view filter, std::string_view topic) {
       in_topic = std::min(topic.find('/', in_topic), topic.size());
       continue;
     }
-    if (in_topic == topic.size()) return filter.substr(at) == "/#";  // "a/#" sees "a" too
+    if (in_topic == topic.size()) return filter.substr(at) == "/#";  // "a/#" matches "a" too
     if (filter[at] != topic[in_topic++]) return false;
   }
   return in_topic == topic.size();

@@ -1,5 +1,5 @@
-# The three Debian packages, by `cpack` in a build directory. Dependencies are named here: dpkg-shlibdeps reads the
-# machine's own package database, which knows nothing of a cross build's libraries.
+# The three Debian packages, built by `cpack` in a build directory. Dependencies are listed here, because dpkg-shlibdeps reads
+# the native package database, which does not have the libraries of a cross build.
 include(GNUInstallDirs)
 set(here ${CMAKE_CURRENT_LIST_DIR})
 
@@ -52,20 +52,20 @@ endif()
 set(common "libc6 (>= 2.36), libstdc++6 (>= 12), libgcc-s1, libcjson1 (>= 1.7.15), libmosquitto1 (>= 2.0.11), libssl3 (>= 3.0), libyaml-0-2")
 set(CPACK_DEBIAN_GATEWAY_PACKAGE_NAME berth-gateway)
 set(CPACK_DEBIAN_GATEWAY_DESCRIPTION
-    "scheduler of a fleet of edge devices\n kube-scheduler's decisions over MQTT, in a few megabytes. Places pods and their local volumes on devices that run\n berth-agent, and survives power cuts, dead links and sleeping devices.")
+    "scheduler of a fleet of edge devices\n kube-scheduler's decisions over MQTT, in a few megabytes. Binds pods and their local volumes to devices that run\n berth-agent, and survives power cuts, dead links and sleeping devices.")
 set(CPACK_DEBIAN_GATEWAY_PACKAGE_DEPENDS
     "${common}, libhttp-parser2.9, libsqlite3-0 (>= 3.40), mosquitto (>= 2.0.11), adduser, init-system-helpers (>= 1.60), berth-ctl (= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_GATEWAY_PACKAGE_CONTROL_EXTRA "${CMAKE_BINARY_DIR}/deb/gateway/postinst;${CMAKE_BINARY_DIR}/deb/gateway/prerm;${CMAKE_BINARY_DIR}/deb/gateway/postrm;${CMAKE_BINARY_DIR}/deb/gateway/conffiles")
 set(CPACK_DEBIAN_AGENT_PACKAGE_NAME berth-agent)
 set(CPACK_DEBIAN_AGENT_DESCRIPTION
-    "runs the pods that a Berth gateway places on this device\n Admits pods, prepares their volumes and runs their containers as processes that outlive agent and gateway.")
+    "runs the pods that a Berth gateway binds to this device\n Admits pods, prepares their volumes and runs their containers as processes that outlive agent and gateway.")
 set(CPACK_DEBIAN_AGENT_PACKAGE_DEPENDS "${common}, libsqlite3-0 (>= 3.40), init-system-helpers (>= 1.60)")
 set(CPACK_DEBIAN_AGENT_PACKAGE_CONTROL_EXTRA "${CMAKE_BINARY_DIR}/deb/agent/postinst;${CMAKE_BINARY_DIR}/deb/agent/prerm;${CMAKE_BINARY_DIR}/deb/agent/postrm")
 set(CPACK_DEBIAN_CTL_PACKAGE_NAME berth-ctl)
 set(CPACK_DEBIAN_CTL_DESCRIPTION
-    "the operator's tool of Berth\n Applies, shows, explains and deletes the objects of a fleet, and enrolls devices.")
+    "command line tool of Berth\n Applies, shows, explains and deletes the objects of a fleet, and enrolls devices.")
 set(CPACK_DEBIAN_CTL_PACKAGE_DEPENDS "${common}, mosquitto (>= 2.0.11) | mosquitto-clients, openssl")
-# dpkg knows the scripts by their plain names.
+# dpkg expects the scripts without the package prefix.
 foreach(package gateway agent)
   foreach(script postinst prerm postrm conffiles)
     if(EXISTS ${here}/berth-${package}.${script})

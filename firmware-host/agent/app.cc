@@ -38,7 +38,7 @@ class AgentApp {
       if (const int code = (this->*step)(); code != kExitOk) return code;
     }
     loop_.set_end_turn([this] { return end_turn(); });
-    loop_.set_on_signal([this](int signal) { say_goodbye(signal); });
+    loop_.set_on_signal([this](int signal) { on_signal(signal); });
     service_.ready("running the pods of node " + settings_.agent.node);
     if (const Status ended = loop_.run(); !ended.is_success()) return store_failed(ended);
     return kExitOk;
@@ -51,8 +51,7 @@ class AgentApp {
   }
 
   int store_failed(const Status& status) {
-    return fail(kExitStore, "the store failed, what it holds is unknown; the agent ends and must be started again",
-                status);
+    return fail(kExitStore, "the store failed, its contents are unknown; exiting, restart the agent", status);
   }
 
   int open_state() {
@@ -69,8 +68,8 @@ class AgentApp {
     return kExitOk;
   }
 
-  // A damaged store is set aside and a fresh one begun: the agent then stops whatever it finds running (N0) and says
-  // by its new incarnation that it knows nothing.
+  // A damaged store is set aside and replaced by a new one: the agent then stops all workloads it finds (N0), and its
+  // new incarnation tells the gateway that its state is lost.
   int open_store() {
     const std::string path = state_->file("agent.db");
     for (int attempt = 0; attempt < 2; ++attempt) {
@@ -80,13 +79,13 @@ class AgentApp {
         return fail(kExitMachine, "cannot open the store", Status::error(store.error().message));
       }
       if (!store) damage = Status::error(store.error().message);
-      if (store) damage = read_through(**store);
+      if (store) damage = check_records(**store);
       if (store && (*store)->has_failed()) return store_failed(damage);
       if (store) store->reset();
       if (damage.is_success()) break;
       const Result<std::string> aside = set_aside(path, clock_.wall());
       if (!aside) return fail(kExitMachine, "cannot set the damaged store aside", aside.error());
-      log_.write(Level::error, "store was damaged and set aside; every workload found is stopped",
+      log_.write(Level::error, "damaged store set aside; stopping all workloads found",
                  {{"error", damage.message()}, {"kept", *aside}});
     }
     auto store = SqliteStore::open(path, log_);
@@ -95,7 +94,7 @@ class AgentApp {
     return kExitOk;
   }
 
-  static Status read_through(SqliteStore& store) {
+  static Status check_records(SqliteStore& store) {
     const Result<std::vector<Record>> records = store.load();
     if (!records) return records.error();
     const Result<AgentRecords> decoded = decode_records(*records);
@@ -132,7 +131,7 @@ class AgentApp {
     return kExitOk;
   }
 
-  // Every turn ends with the will of the session that comes next: its number is durable by then.
+  // Sets the will of the next session, whose number is durable by now.
   Status end_turn() {
     Status finished = agent_->finish_turn();
     if (!finished.is_success()) return finished;
@@ -145,11 +144,11 @@ class AgentApp {
     return finished;
   }
 
-  void say_goodbye(int signal) {
+  void on_signal(int signal) {
     const auto& slots = agent_->state().slots;
     const auto running = std::count_if(slots.begin(), slots.end(),
                                        [](const auto& entry) { return entry.second.state == SlotState::running; });
-    log_.write(Level::info, "ending; workloads keep running",
+    log_.write(Level::info, "stopping; workloads keep running",
                {{"signal", std::to_string(signal)}, {"running", std::to_string(running)}});
     service_.stopping();
     agent_->say_goodbye();

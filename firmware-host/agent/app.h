@@ -1,4 +1,4 @@
-// berth-agent as a function: from the command line to the exit code (exit_codes.h).
+// berth-agent as a function: takes the command line, returns the exit code (exit_codes.h).
 #pragma once
 
 namespace berth {

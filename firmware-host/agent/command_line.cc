@@ -18,21 +18,22 @@ struct Flags {
 };
 
 void declare(CLI::App& app, Flags& flags) {
-  app.add_option("--config", flags.config, "configuration file (YAML); flags win over it")->type_name("FILE");
+  app.add_option("--config", flags.config, "configuration file (YAML); flags override it")->type_name("FILE");
   app.add_option("--node", flags.node, "name of this node (default: the host name)")->type_name("NAME");
   app.add_option("--fleet", flags.fleet, "name of the fleet")->type_name("NAME");
-  app.add_option("--gateway", flags.gateway, "obey this gateway only (default: any of the fleet)")->type_name("NAME");
+  app.add_option("--gateway", flags.gateway, "accept requests of this gateway only (default: any of the fleet)")
+      ->type_name("NAME");
   app.add_option("--state-dir", flags.state_directory, "directory of the store and the pods")->type_name("DIR");
   app.add_option("--broker", flags.broker, "MQTT broker")->type_name("HOST[:PORT]");
   app.add_option("--username", flags.username, "account at the broker")->type_name("NAME");
   app.add_option("--password-file", flags.password_file, "file with the password")->type_name("FILE");
-  app.add_option("--ca-file", flags.ca_file, "certificate authority of the broker; turns TLS on")->type_name("FILE");
+  app.add_option("--ca-file", flags.ca_file, "certificate authority of the broker; enables TLS")->type_name("FILE");
   app.add_option("--cert-file", flags.cert_file, "certificate of this node")->type_name("FILE");
   app.add_option("--key-file", flags.key_file, "private key of this node")->type_name("FILE");
-  app.add_option("--label", flags.labels, "label of this node, many times")->type_name("KEY=VALUE");
-  app.add_option("--taint", flags.taints, "taint of this node, many times")->type_name("KEY=VALUE:EFFECT");
-  app.add_option("--capacity", flags.capacity, "what the node offers, many times")->type_name("RESOURCE=QUANTITY");
-  app.add_option("--volume", flags.volumes, "directory offered as local volume, many times")
+  app.add_option("--label", flags.labels, "label of this node; may be repeated")->type_name("KEY=VALUE");
+  app.add_option("--taint", flags.taints, "taint of this node; may be repeated")->type_name("KEY=VALUE:EFFECT");
+  app.add_option("--capacity", flags.capacity, "capacity of the node; may be repeated")->type_name("RESOURCE=QUANTITY");
+  app.add_option("--volume", flags.volumes, "directory offered as a local volume; may be repeated")
       ->type_name("NAME=PATH:CAPACITY[:CLASS]");
   app.add_option("--log-level", flags.log_level, "debug, info, warn, error")->type_name("LEVEL");
   app.add_option("--log-format", flags.log_format, "text, json")->type_name("FORMAT");
@@ -98,7 +99,7 @@ Status apply(const Flags& flags, AgentSettings& settings) {
 }  // namespace
 
 Result<CommandLine> read_command_line(int argc, const char* const* argv) {
-  CLI::App app("The device side of Berth: reports this node and runs the pods that its gateway places on it.",
+  CLI::App app("The device side of Berth: reports this node and runs the pods that its gateway binds to it.",
                "berth-agent");
   Flags flags;
   declare(app, flags);

@@ -1,4 +1,4 @@
-// ContainerLog: what a container wrote, bounded: one file, and one older file beside it ("<path>.1").
+// ContainerLog: the output of a container, of bounded size: one file, and one rotated file ("<path>.1").
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ class ContainerLog {
   ContainerLog(const ContainerLog&) = delete;
   ContainerLog& operator=(const ContainerLog&) = delete;
 
-  // Output that cannot be written (disk full, directory gone) is lost: a workload never stops for its log.
+  // Output that cannot be written (disk full, directory removed) is lost: logging never blocks a workload.
   void append(std::string_view output);
 
  private:

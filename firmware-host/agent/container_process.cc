@@ -22,7 +22,7 @@ std::vector<char*> to_pointers(const std::vector<std::string>& texts) {
   return pointers;
 }
 
-// What went wrong between fork and exec, as it travels through a pipe that exec closes.
+// An error between fork and exec, sent through a pipe that exec closes.
 struct Failure {
   int error = 0;
   bool in_directory = false;
@@ -32,7 +32,7 @@ struct Failure {
   const std::vector<char*> argv = to_pointers(plan.argv);
   const std::vector<char*> env = to_pointers(plan.env);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != keeper) _exit(128);  // it died before we asked to be told
+  if (getppid() != keeper) _exit(128);  // the keeper died before prctl
   setpgid(0, 0);
   dup2(output, 1);
   dup2(output, 2);

@@ -1,4 +1,4 @@
-// ContainerProcess: one run of one container: a child in a process group of its own, its output in a bounded log.
+// ContainerProcess: one run of one container: a child in its own process group, with its output in a bounded log.
 #pragma once
 
 #include <sys/types.h>
@@ -14,16 +14,16 @@ namespace berth {
 
 class ContainerProcess {
  public:
-  // Starts the container; it dies with the caller. The error says what the system refused (directory, program).
+  // Starts the container; it is killed when the caller exits. The error names the directory or program at fault.
   static Result<std::unique_ptr<ContainerProcess>> start(const ContainerPlan& plan, const std::string& pod_directory);
   ~ContainerProcess();
   ContainerProcess(const ContainerProcess&) = delete;
   ContainerProcess& operator=(const ContainerProcess&) = delete;
 
   pid_t pid() const { return pid_; }
-  // Descriptor to poll for output; -1 once every writer is gone.
+  // Descriptor to poll for output; -1 once all writers have closed it.
   int output() const { return output_; }
-  // Moves what is there, at most kReadBytesMax, into the log.
+  // Moves available output, at most kReadBytesMax, to the log.
   void read_output();
   void kill_group(int signal) const;
 

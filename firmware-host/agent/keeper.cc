@@ -29,13 +29,13 @@ static_assert(kGoSignal == SIGUSR1 && kStopSignal == SIGTERM);
 
 constexpr Millis kSweepPause = 10;
 
-// A container's place in its pod, over all of its runs.
-struct Seat {
+// A container of the pod, over all of its runs.
+struct ContainerEntry {
   const ContainerPlan* plan = nullptr;
   bool is_init = false;
   ContainerReport* report = nullptr;
   std::unique_ptr<ContainerProcess> process;  // while it runs
-  std::optional<Millis> start_at;             // waiting for its turn in backoff
+  std::optional<Millis> start_at;             // in backoff until then
   Millis delay_ms = 0;                        // the last backoff
   Millis started = 0;
   bool done = false;  // ended for good
@@ -49,16 +49,16 @@ class Keeper {
   Keeper(const KeeperPlan& plan, int signals) : plan_(plan), signals_(signals) {
     state_.handle = to_text(ProcessId{getpid(), start_time_of(getpid())});
     if (!plan_.workload.ignored.empty()) {
-      state_.message = "without effect in the process runtime:";
+      state_.message = "ignored by the process runtime:";
       for (const std::string& field : plan_.workload.ignored) state_.message += " " + field;
     }
-    add_seats(plan_.workload.init_containers, state_.init_containers, init_);
-    add_seats(plan_.workload.containers, state_.containers, main_);
+    add_entries(plan_.workload.init_containers, state_.init_containers, init_);
+    add_entries(plan_.workload.containers, state_.containers, main_);
   }
 
   int run() {
     if (!wait_for_go()) return kKeeperStopped;
-    // What an earlier keeper of this pod may have left behind.
+    // An earlier keeper of this pod may have left processes behind.
     sweep();
     state_.started_at = to_rfc3339(clock_.wall());
     write_state();
@@ -75,8 +75,8 @@ class Keeper {
   }
 
  private:
-  void add_seats(const std::vector<ContainerPlan>& plans, std::vector<ContainerReport>& reports,
-                 std::vector<Seat>& seats) {
+  void add_entries(const std::vector<ContainerPlan>& plans, std::vector<ContainerReport>& reports,
+                   std::vector<ContainerEntry>& entries) {
     reports.resize(plans.size());
     for (std::size_t i = 0; i < plans.size(); ++i) {
       reports[i].name = plans[i].name;
@@ -85,19 +85,19 @@ class Keeper {
       if (auto known = plan_.restarts.find(plans[i].name); known != plan_.restarts.end()) {
         reports[i].restarts = known->second;
       }
-      Seat seat;
-      seat.plan = &plans[i];
-      seat.is_init = &seats == &init_;
-      seat.report = &reports[i];
-      seats.push_back(std::move(seat));
+      ContainerEntry entry;
+      entry.plan = &plans[i];
+      entry.is_init = &entries == &init_;
+      entry.report = &reports[i];
+      entries.push_back(std::move(entry));
     }
   }
 
-  std::vector<Seat*> all_seats() {
-    std::vector<Seat*> seats;
-    for (Seat& seat : init_) seats.push_back(&seat);
-    for (Seat& seat : main_) seats.push_back(&seat);
-    return seats;
+  std::vector<ContainerEntry*> all_entries() {
+    std::vector<ContainerEntry*> entries;
+    for (ContainerEntry& entry : init_) entries.push_back(&entry);
+    for (ContainerEntry& entry : main_) entries.push_back(&entry);
+    return entries;
   }
 
   bool wait_for_go() {
@@ -114,16 +114,16 @@ class Keeper {
   }
 
   bool any_running() {
-    const std::vector<Seat*> seats = all_seats();
-    return std::any_of(seats.begin(), seats.end(), [](const Seat* seat) { return seat->is_running(); });
+    const std::vector<ContainerEntry*> entries = all_entries();
+    return std::any_of(entries.begin(), entries.end(), [](const ContainerEntry* entry) { return entry->is_running(); });
   }
 
-  // Nothing more will run: containers ended for good, an init container failed for good, or the stop is through.
+  // Nothing more will run: all containers ended for good, an init container failed for good, or the stop is complete.
   bool is_over() {
     if (stopping_ || ending_) return !any_running();
-    const auto is_done = [](const Seat& seat) { return seat.done; };
-    const bool failed_init = std::any_of(init_.begin(), init_.end(), [](const Seat& seat) {
-      return seat.done && !seat.plan->sidecar && !seat.has_succeeded();
+    const auto is_done = [](const ContainerEntry& entry) { return entry.done; };
+    const bool failed_init = std::any_of(init_.begin(), init_.end(), [](const ContainerEntry& entry) {
+      return entry.done && !entry.plan->sidecar && !entry.has_succeeded();
     });
     if (!failed_init && !std::all_of(main_.begin(), main_.end(), is_done)) return false;
     if (!any_running()) return true;
@@ -134,38 +134,38 @@ class Keeper {
 
   void start_due() {
     if (stopping_ || ending_) return;
-    for (Seat& seat : init_) {
-      if (seat.has_succeeded()) continue;
-      start_if_due(seat);
-      // A sidecar lets the next one start once it runs, and is started again on the way.
-      if (!seat.plan->sidecar || seat.report->restarts + seat.is_running() == 0) return;
+    for (ContainerEntry& entry : init_) {
+      if (entry.has_succeeded()) continue;
+      start_if_due(entry);
+      // The next container starts once a sidecar runs; a sidecar may be restarting meanwhile.
+      if (!entry.plan->sidecar || entry.report->restarts + entry.is_running() == 0) return;
     }
-    for (Seat& seat : main_) start_if_due(seat);
+    for (ContainerEntry& entry : main_) start_if_due(entry);
     if (state_.phase != "Running") dirty_ = true;
     state_.phase = "Running";
   }
 
-  void start_if_due(Seat& seat) {
-    if (seat.is_running() || seat.done || (seat.start_at && *seat.start_at > clock_.now())) return;
-    seat.start_at.reset();
-    seat.started = clock_.now();
-    seat.report->state = {};
-    seat.report->state.started_at = to_rfc3339(clock_.wall());
+  void start_if_due(ContainerEntry& entry) {
+    if (entry.is_running() || entry.done || (entry.start_at && *entry.start_at > clock_.now())) return;
+    entry.start_at.reset();
+    entry.started = clock_.now();
+    entry.report->state = {};
+    entry.report->state.started_at = to_rfc3339(clock_.wall());
     dirty_ = true;
-    Result<std::unique_ptr<ContainerProcess>> process = ContainerProcess::start(*seat.plan, plan_.directory);
+    Result<std::unique_ptr<ContainerProcess>> process = ContainerProcess::start(*entry.plan, plan_.directory);
     if (process) {
-      seat.process = std::move(*process);
-      seat.report->state.kind = ContainerState::Kind::running;
+      entry.process = std::move(*process);
+      entry.report->state.kind = ContainerState::Kind::running;
       return;
     }
-    seat.report->state.message = process.error().message();
-    seat.report->state.reason = "StartError";
-    ended(seat, 128, 0);
+    entry.report->state.message = process.error().message();
+    entry.report->state.reason = "StartError";
+    ended(entry, 128, 0);
   }
 
-  // A run is over. `seat.report->state` holds when it began.
-  void ended(Seat& seat, int exit_code, int signal) {
-    ContainerState& state = seat.report->state;
+  // A run has ended. `entry.report->state` has its start time.
+  void ended(ContainerEntry& entry, int exit_code, int signal) {
+    ContainerState& state = entry.report->state;
     state.kind = ContainerState::Kind::terminated;
     state.exit_code = exit_code;
     state.signal = signal;
@@ -174,33 +174,33 @@ class Keeper {
     dirty_ = true;
     const RestartPolicy policy = plan_.workload.restart_policy;
     const bool again =
-        seat.plan->sidecar ||
-        (seat.is_init ? exit_code != 0 && policy != RestartPolicy::never
-                      : policy == RestartPolicy::always || (policy == RestartPolicy::on_failure && exit_code != 0));
+        entry.plan->sidecar ||
+        (entry.is_init ? exit_code != 0 && policy != RestartPolicy::never
+                       : policy == RestartPolicy::always || (policy == RestartPolicy::on_failure && exit_code != 0));
     if (!again || stopping_ || ending_) {
-      seat.done = true;
+      entry.done = true;
       return;
     }
-    const bool was_healthy = clock_.now() - seat.started >= plan_.backoff.healthy_ms;
-    seat.delay_ms = was_healthy || seat.delay_ms == 0 ? plan_.backoff.first_ms
-                                                      : std::min(seat.delay_ms * 2, plan_.backoff.longest_ms);
-    seat.start_at = clock_.now() + seat.delay_ms;
-    seat.report->last = state;
+    const bool was_healthy = clock_.now() - entry.started >= plan_.backoff.healthy_ms;
+    entry.delay_ms = was_healthy || entry.delay_ms == 0 ? plan_.backoff.first_ms
+                                                        : std::min(entry.delay_ms * 2, plan_.backoff.longest_ms);
+    entry.start_at = clock_.now() + entry.delay_ms;
+    entry.report->last = state;
     state = {};
     state.reason = "CrashLoopBackOff";
-    state.message = "starts again after " + std::to_string(seat.delay_ms) + " ms";
-    ++seat.report->restarts;
+    state.message = "restarting after " + std::to_string(entry.delay_ms) + " ms";
+    ++entry.report->restarts;
   }
 
   void wait() {
     std::vector<pollfd> ready = {{signals_, POLLIN, 0}};
     std::vector<ContainerProcess*> writers;
     Millis wake = clock_.now() + 60000;
-    for (Seat* seat : all_seats()) {
-      if (seat->start_at && !stopping_ && !ending_) wake = std::min(wake, *seat->start_at);
-      if (!seat->is_running() || seat->process->output() < 0) continue;
-      ready.push_back({seat->process->output(), POLLIN, 0});
-      writers.push_back(seat->process.get());
+    for (ContainerEntry* entry : all_entries()) {
+      if (entry->start_at && !stopping_ && !ending_) wake = std::min(wake, *entry->start_at);
+      if (!entry->is_running() || entry->process->output() < 0) continue;
+      ready.push_back({entry->process->output(), POLLIN, 0});
+      writers.push_back(entry->process.get());
     }
     if (kill_at_) wake = std::min(wake, *kill_at_);
     poll(ready.data(), ready.size(), static_cast<int>(std::max<Millis>(wake - clock_.now(), 0)));
@@ -226,37 +226,37 @@ class Keeper {
 
   void reap() {
     for (siginfo_t dead{}; waitid(P_ALL, 0, &dead, WEXITED | WNOHANG | WNOWAIT) == 0 && dead.si_pid != 0; dead = {}) {
-      const std::vector<Seat*> seats = all_seats();
-      const auto seat = std::find_if(seats.begin(), seats.end(), [&](const Seat* candidate) {
+      const std::vector<ContainerEntry*> entries = all_entries();
+      const auto entry = std::find_if(entries.begin(), entries.end(), [&](const ContainerEntry* candidate) {
         return candidate->is_running() && candidate->process->pid() == dead.si_pid;
       });
-      // Before the pid is given back: until then no other group can have its number.
-      if (seat != seats.end()) (*seat)->process->kill_group(SIGKILL);
+      // Before the process is reaped: until then its pid cannot be reused for another group.
+      if (entry != entries.end()) (*entry)->process->kill_group(SIGKILL);
       int status = 0;
       waitpid(dead.si_pid, &status, WNOHANG);
-      if (seat != seats.end()) collect(**seat, status);
+      if (entry != entries.end()) collect(**entry, status);
     }
   }
 
-  // As when the first process of a pid namespace ends: nothing else of the container goes on.
-  void collect(Seat& seat, int wait_status) {
-    const std::string container = "BERTH_CONTAINER=" + seat.plan->name;
+  // Kills the rest of the container, as happens when the first process of a pid namespace exits.
+  void collect(ContainerEntry& entry, int wait_status) {
+    const std::string container = "BERTH_CONTAINER=" + entry.plan->name;
     while (kill_by_environment({"BERTH_TAG=" + plan_.workload.tag, container}) > 0) pause_for(kSweepPause);
-    seat.process->read_output();
-    seat.process.reset();
+    entry.process->read_output();
+    entry.process.reset();
     const int signal = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
-    ended(seat, signal != 0 ? 128 + signal : WEXITSTATUS(wait_status), signal);
+    ended(entry, signal != 0 ? 128 + signal : WEXITSTATUS(wait_status), signal);
   }
 
   void begin_stop(Millis grace) {
     const Millis kill_at = clock_.now() + grace;
     kill_at_ = kill_at_ ? std::min(*kill_at_, kill_at) : kill_at;
-    for (Seat* seat : all_seats()) {
-      if (seat->is_running()) seat->process->kill_group(SIGTERM);
+    for (ContainerEntry* entry : all_entries()) {
+      if (entry->is_running()) entry->process->kill_group(SIGTERM);
     }
   }
 
-  // Until nothing of the pod lives, whatever it did to its session, its parent or its environment.
+  // Kills until no process of the pod is left, whatever it did to its session, parent or environment.
   void sweep() {
     while (kill_descendants() + kill_by_environment({"BERTH_TAG=" + plan_.workload.tag}) > 0) {
       pause_for(kSweepPause);
@@ -267,8 +267,8 @@ class Keeper {
   int finish() {
     state_.finished = true;
     state_.phase = "Succeeded";
-    for (Seat* seat : all_seats()) {
-      if (!seat->plan->sidecar && !seat->has_succeeded()) state_.phase = "Failed";
+    for (ContainerEntry* entry : all_entries()) {
+      if (!entry->plan->sidecar && !entry->has_succeeded()) state_.phase = "Failed";
     }
     dirty_ = true;
     write_state();
@@ -278,7 +278,7 @@ class Keeper {
   void write_state() {
     if (!dirty_) return;
     dirty_ = false;
-    // The end of a pod is the one thing that cannot be found out again.
+    // The final state is made durable, since it cannot be determined again.
     replace_file(plan_.directory, PodState::kFile, to_json(state_).dump(), state_.finished);
   }
 
@@ -286,16 +286,16 @@ class Keeper {
   const int signals_;
   RealClock clock_;
   PodState state_;
-  std::vector<Seat> init_;
-  std::vector<Seat> main_;
-  bool stopping_ = false;  // told to
-  bool ending_ = false;    // by itself: main containers ended, sidecars go
+  std::vector<ContainerEntry> init_;
+  std::vector<ContainerEntry> main_;
+  bool stopping_ = false;  // on request
+  bool ending_ = false;    // main containers have ended, sidecars are being stopped
   bool dirty_ = true;
   std::optional<Millis> kill_at_;
 };
 
-// What a forked child must not share with the agent: its session, its signals, its descriptors. Those below `first_fd`
-// that are not standard ones are the caller's.
+// Detaches a forked child from the agent's session, signal handling and descriptors. The caller is responsible for
+// descriptors from 3 to `first_fd`.
 void become_independent(unsigned first_fd) {
   setsid();
   for (int signal = 1; signal < NSIG; ++signal) std::signal(signal, SIG_DFL);
@@ -306,7 +306,7 @@ void become_independent(unsigned first_fd) {
   }
 }
 
-// `marked` is closed as soon as find_keepers() finds this process.
+// Closes `marked` as soon as find_keepers() can find this process.
 [[noreturn]] void run_keeper(const KeeperPlan& plan, int marked) {
   constexpr int kMarkedFd = kKeeperTagFd + 1;
   dup2(marked, kMarkedFd);
@@ -317,7 +317,7 @@ void become_independent(unsigned first_fd) {
   if (tag != kKeeperTagFd) _exit(kKeeperStopped);
   const std::string& text = plan.workload.tag;
   if (write(tag, text.data(), text.size()) != static_cast<ssize_t>(text.size())) _exit(kKeeperStopped);
-  // Last: a process of this name has its tag in place.
+  // Last, so that every process with this name has its tag.
   prctl(PR_SET_NAME, kKeeperName);
   close(kMarkedFd);
   sigset_t watched;
@@ -328,7 +328,7 @@ void become_independent(unsigned first_fd) {
   _exit(keeper.run());
 }
 
-// Directories that a workload closed to itself are opened first.
+// If removal fails, first restores permissions that a workload took away.
 void delete_tree(const std::string& directory) {
   namespace fs = std::filesystem;
   std::error_code error;
@@ -343,7 +343,7 @@ void delete_tree(const std::string& directory) {
   fs::remove_all(directory, error);
 }
 
-// fork(2) with every signal held back until the child has set up its own handling. In the child: pid 0.
+// fork(2) with all signals blocked until the child has set up its own handling. In the child: pid 0.
 Result<ProcessId> fork_quietly() {
   sigset_t all;
   sigset_t before;
@@ -365,7 +365,8 @@ Result<ProcessId> fork_keeper(const KeeperPlan& plan) {
   Result<ProcessId> keeper = fork_quietly();
   if (keeper && keeper->pid == 0) run_keeper(plan, marked[1]);
   close(marked[1]);
-  // Ends with the child's close, or with the child. From then on it is found by its tag, should we end here.
+  // Returns when the child closes its end or exits. From then on it can be found by its tag, should this process die
+  // here.
   char nothing = 0;
   while (read(marked[0], &nothing, 1) < 0 && errno == EINTR) continue;
   close(marked[0]);

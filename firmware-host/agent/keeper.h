@@ -1,13 +1,13 @@
 // The keeper: one process per pod that outlives the agent and is the parent of the pod's containers.
 //
-//   held ──SIGUSR1──▶ init containers, one by one ──▶ containers side by side ──all ended for good──▶ exit
+//   held ──SIGUSR1──▶ init containers, one by one ──▶ containers, in parallel ──all ended for good──▶ exit
 //     │                              │  SIGTERM(grace)         │  SIGTERM(grace)
 //     └──SIGTERM──▶ exit             └─────────▶ stopping: SIGTERM to groups, SIGKILL after grace ──▶ exit
 //
-// It is forked, not executed: it needs no file on disk and starts held, so that a workload never runs before the agent
-// knows of it. It stays held when the agent dies; the next agent takes it over or stops it, by signals. It is a
-// session of its own and the reaper of its pod's orphans; containers die with it (PR_SET_PDEATHSIG).
-// What it knows stands in <pod directory>/state.json (pod_state.h), output in <pod directory>/<container>.log.
+// It is forked without exec: it needs no file on disk and starts held, so that a workload never runs before the agent
+// has recorded it. It stays held if the agent dies; the next agent takes it over or stops it, by signals. It leads its
+// own session and is the subreaper of its pod's orphans; containers are killed when it exits (PR_SET_PDEATHSIG).
+// It writes its state to <pod directory>/state.json (pod_state.h), output to <pod directory>/<container>.log.
 #pragma once
 
 #include <map>
@@ -20,27 +20,27 @@
 
 namespace berth {
 
-// A container that keeps ending is started again after 1, 2, 4, 8, 10, 10 ... seconds. Kubernetes waits 10 s to 5 min:
-// its delays pay for image pulls and API traffic that do not exist here, and a device should be back soon.
+// A crashing container is restarted after 1, 2, 4, 8, 10, 10 ... seconds. Kubernetes waits 10 s to 5 min, to limit
+// image pulls and API traffic, which do not exist here; a device should recover quickly.
 struct CrashBackoff {
   Millis first_ms = 1000;
   Millis longest_ms = 10000;
-  Millis healthy_ms = 60000;  // a run this long counts from the first delay again
+  Millis healthy_ms = 60000;  // a run this long resets the delay
 };
 
 struct KeeperPlan {
   Workload workload;
   std::string directory;  // the pod's
   CrashBackoff backoff;
-  std::map<std::string, int> restarts;  // by container: those of an earlier keeper of this pod
+  std::map<std::string, int> restarts;  // by container, under earlier keepers of this pod
 };
 
-// Exit codes of a keeper, for when its directory was taken away.
+// Exit codes of a keeper, used if its directory was removed.
 inline constexpr int kKeeperSucceeded = 10;
 inline constexpr int kKeeperFailed = 11;
 inline constexpr int kKeeperStopped = 12;
 
-// Signals to a keeper. SIGTERM's value is the grace in milliseconds; a plain kill(1) gives the pod's own.
+// Signals to a keeper. SIGTERM's value is the grace period in milliseconds; with a plain kill(1) the pod's own applies.
 inline constexpr int kGoSignal = 10;    // SIGUSR1
 inline constexpr int kStopSignal = 15;  // SIGTERM
 
@@ -48,7 +48,7 @@ inline constexpr int kStopSignal = 15;  // SIGTERM
 Result<ProcessId> fork_keeper(const KeeperPlan& plan);
 
 // Forks a child that kills every process tagged `tag` until none is left, then deletes `directories`, then exits with
-// 0. It does off the loop what may take long.
+// 0. Keeps slow work off the loop.
 Result<ProcessId> fork_sweeper(const std::string& tag, const std::vector<std::string>& directories);
 
 }  // namespace berth

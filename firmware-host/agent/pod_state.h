@@ -1,4 +1,4 @@
-// PodState: what a keeper knows of its pod, as it stands in <pod directory>/state.json and as Kubernetes' podStatus.
+// PodState: a keeper's state of its pod, as stored in <pod directory>/state.json and as a Kubernetes podStatus.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ struct ContainerState {
   Kind kind = Kind::waiting;
   std::string reason;  // waiting, terminated
   std::string message;
-  int exit_code = 0;  // terminated: as a shell gives it, 128 + signal when killed
+  int exit_code = 0;  // terminated: as in a shell, 128 + signal if killed
   int signal = 0;
   std::string started_at;
   std::string finished_at;
@@ -25,7 +25,7 @@ struct ContainerReport {
   std::string image;
   int restarts = 0;
   ContainerState state;
-  ContainerState last;  // the run before; told when terminated
+  ContainerState last;  // the previous run; reported if terminated
 };
 
 struct PodState {
@@ -47,9 +47,9 @@ Result<PodState> parse_pod_state(std::string_view text);
 // Only the podStatus object, as text.
 std::string status_text(const PodState& state);
 
-// Replaces `<directory>/<name>` at once; `durable`: survives a power cut when true is returned.
+// Replaces `<directory>/<name>` atomically; `durable`: it survives a power cut once true is returned.
 bool replace_file(const std::string& directory, const std::string& name, std::string_view text, bool durable);
-// The state in a pod's directory; a missing or damaged one is an error.
+// Reads the state in a pod's directory; a missing or damaged one is an error.
 Result<PodState> read_pod_state(const std::string& directory);
 
 }  // namespace berth

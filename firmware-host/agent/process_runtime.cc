@@ -23,7 +23,7 @@ namespace berth {
 
 namespace {
 
-constexpr Millis kKeeperSlack = 5000;  // beyond the grace, before a keeper that should have ended is killed itself
+constexpr Millis kKeeperSlack = 5000;  // after the grace period, before a keeper that has not exited is killed
 constexpr Millis kForkRetry = 1000;
 constexpr const char* kTrash = "/.trash";
 
@@ -44,7 +44,7 @@ std::optional<Tag> parse_tag(std::string_view text, char separator) {
   return Tag{std::string(text.substr(0, middle)), *epoch};
 }
 
-// The exit code of a child that ended, collected; none for a stranger or a killed one.
+// Reaps a child and returns its exit code; nullopt if it is not our child or was killed.
 std::optional<int> collect_exit(int pidfd) {
   siginfo_t ended{};
   if (waitid(P_PIDFD, static_cast<id_t>(pidfd), &ended, WEXITED | WNOHANG) != 0 || ended.si_pid == 0) {
@@ -60,16 +60,16 @@ struct ProcessRuntime::Pod {
   std::string directory;
   std::string manifest;
   std::vector<BoundVolume> volumes;
-  Status prepared;  // the answer to prepare(), until it is given
+  Status prepared;  // result of prepare(), until reported
   ProcessId keeper;
-  std::unique_ptr<FdWatch> exit;     // of the keeper; null: none alive
-  std::unique_ptr<FdWatch> sweeper;  // its exit, while one works
+  std::unique_ptr<FdWatch> exit;     // of the keeper; null: none is running
+  std::unique_ptr<FdWatch> sweeper;  // exit of the sweeper, while one is running
   int watch = -1;                    // inotify, on the directory
-  std::string reported;              // status text last given to the handler
+  std::string reported;              // status text last passed to the handler
   bool reported_finished = false;
   bool may_go = false;
   bool stopping = false;
-  bool removing = false;       // the sweeper has the directory too
+  bool removing = false;       // the sweeper also deletes the directory
   Millis revive_delay_ms = 0;  // before the last new keeper
   Millis keeper_since = 0;
   Timers::Id timer = 0;
@@ -142,7 +142,9 @@ std::vector<Tag> ProcessRuntime::list() {
 
 Result<Workload> ProcessRuntime::plan(const Tag& tag, const std::string& pod,
                                       const std::vector<BoundVolume>& volumes) const {
-  if (!is_plain(tag.uid)) return Status::error("metadata.uid: '" + tag.uid + "' may hold letters, digits, - . _ only");
+  if (!is_plain(tag.uid)) {
+    return Status::error("metadata.uid: must consist of letters, digits, '-', '.' and '_', got '" + tag.uid + "'");
+  }
   const Result<Json> json = Json::parse(pod);
   if (!json) return Status::error("pod: " + json.error().message());
   const char* path = std::getenv("PATH");
@@ -162,12 +164,12 @@ Status ProcessRuntime::make_ready(const Workload& workload, const std::string& d
     struct stat found{};
     if (stat(path.c_str(), &found) != 0 || !S_ISDIR(found.st_mode)) {
       return Status::error("directory " + path + " does not exist on node " + config_.node +
-                           ", and is not below a volume that the node offers: create it there");
+                           " and is not inside a volume that the node offers: create it");
     }
   }
-  std::vector<std::string> wanted = {directory};
-  wanted.insert(wanted.end(), workload.directories.begin(), workload.directories.end());
-  for (const std::string& path : wanted) {
+  std::vector<std::string> to_create = {directory};
+  to_create.insert(to_create.end(), workload.directories.begin(), workload.directories.end());
+  for (const std::string& path : to_create) {
     std::error_code error;
     std::filesystem::create_directories(path, error);
     if (error) return Status::error("directory " + path + ": " + error.message());
@@ -190,7 +192,7 @@ void ProcessRuntime::answer_prepared(const Tag& tag) {
 
 void ProcessRuntime::undo(const Tag& tag) {
   if (!is_plain(tag.uid)) {
-    pods_.erase(tag);  // refused by prepare(); it never had a directory
+    pods_.erase(tag);  // refused by prepare(), which created no directory
     return;
   }
   kill_keeper(tag);
@@ -206,7 +208,7 @@ void ProcessRuntime::remove_unattended(const std::string& tag, const std::vector
   const Result<ProcessId> sweeper = fork_sweeper(tag, directories);
   const int fd = sweeper ? open_pidfd(*sweeper) : -1;
   if (fd < 0) {
-    log_.write(Level::warn, "directories left in the trash until the next start", {{"path", directories.front()}});
+    log_.write(Level::warn, "cannot delete pod directories before the next start", {{"path", directories.front()}});
     return;
   }
   removers_[sweeper->pid] = std::make_unique<FdWatch>(context_, fd, [this, fd, pid = sweeper->pid] {
@@ -260,7 +262,7 @@ Status ProcessRuntime::fork_held(Pod& pod) {
   }
   const Result<ProcessId> keeper = fork_keeper(keeper_plan);
   if (!keeper) return keeper.error();
-  if (!watch_keeper(pod, *keeper)) return Status::error("the pod's keeper ended at once");
+  if (!watch_keeper(pod, *keeper)) return Status::error("the pod's keeper exited immediately");
   return Status::ok();
 }
 
@@ -336,12 +338,12 @@ void ProcessRuntime::on_keeper_exit(const Tag& tag) {
   if (state && state->finished) {
     report(tag);
   } else if (code == kKeeperSucceeded || code == kKeeperFailed) {
-    // Somebody removed the directory meanwhile. What is left of the outcome is the exit code.
+    // The directory was removed meanwhile; only the exit code tells the outcome.
     pod.reported_finished = true;
     PodState end;
     end.phase = code == kKeeperSucceeded ? "Succeeded" : "Failed";
     end.reason = "StateLost";
-    end.message = "the pod's directory was removed while it ran";
+    end.message = "the pod's directory was removed while the pod was running";
     if (handler_ != nullptr) handler_->on_status(tag, status_text(end), true);
   } else {
     lose(pod);
@@ -366,7 +368,7 @@ void ProcessRuntime::lose(Pod& pod) {
 void ProcessRuntime::revive(const Tag& tag) {
   Pod& pod = *pods_.at(tag);
   if (Status forked = fork_held(pod); !forked.is_success()) {
-    log_.write(Level::warn, "pod cannot be started again", {{"uid", tag.uid}, {"error", forked.message()}});
+    log_.write(Level::warn, "cannot restart pod", {{"uid", tag.uid}, {"error", forked.message()}});
     later(pod, config_.backoff.longest_ms, &ProcessRuntime::revive);
     return;
   }
@@ -378,12 +380,12 @@ void ProcessRuntime::write_lost(Pod& pod) {
   state.finished = true;
   state.phase = "Failed";
   state.reason = "KeeperLost";
-  state.message = "the process that kept the pod died; restartPolicy Never lets nothing start again";
+  state.message = "the pod's keeper process died; restartPolicy Never does not allow a restart";
   for (auto* reports : {&state.init_containers, &state.containers}) {
     for (ContainerReport& report : *reports) {
       if (report.state.kind != ContainerState::Kind::running) continue;
       report.state.kind = ContainerState::Kind::terminated;
-      report.state.exit_code = 137;  // as the kubelet has it when it cannot know
+      report.state.exit_code = 137;  // as the kubelet sets it if the real one is unknown
       report.state.reason = "ContainerStatusUnknown";
     }
   }
@@ -410,7 +412,7 @@ void ProcessRuntime::stop(const Tag& tag, Millis grace) {
 }
 
 void ProcessRuntime::give_up(const Tag& tag) {
-  log_.write(Level::warn, "keeper did not end within its grace and is killed", {{"uid", tag.uid}});
+  log_.write(Level::warn, "keeper did not exit within the grace period, killing it", {{"uid", tag.uid}});
   kill_keeper(tag);
 }
 
@@ -452,7 +454,7 @@ void ProcessRuntime::on_swept(const Tag& tag) {
   } else if (!pod.stopping) {
     write_lost(pod);
   } else if (!pod.removing) {
-    sweep(tag);  // the stop came while another sweep went on
+    sweep(tag);  // stop() was called during another sweep
   } else {
     pods_.erase(found);
     if (handler_ != nullptr) handler_->on_stopped(tag);
@@ -464,7 +466,7 @@ std::string ProcessRuntime::move_to_trash(const std::string& directory) {
                       "." + std::to_string(++trash_count_);
   if (std::rename(directory.c_str(), trash.c_str()) == 0) return trash;
   if (errno != ENOENT) {
-    log_.write(Level::warn, "pod directory cannot be removed", {{"path", directory}, {"error", std::strerror(errno)}});
+    log_.write(Level::warn, "cannot remove pod directory", {{"path", directory}, {"error", std::strerror(errno)}});
   }
   return {};
 }

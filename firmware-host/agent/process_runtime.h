@@ -1,20 +1,19 @@
-// ProcessRuntime: runs pods as plain processes of the machine, without images, namespaces or limits (workload.h says
-// what that means for a manifest). Each pod has a keeper (keeper.h) that outlives the agent.
+// ProcessRuntime: runs pods as plain processes of the machine, without images, namespaces or limits (workload.h
+// describes the consequences for a manifest). Each pod has a keeper (keeper.h) that outlives the agent.
 //
 //   <root>/<uid>@<epoch>/       the pod's directory
 //     state.json                written by the keeper (pod_state.h); watched here by inotify
 //     <container>.log[.1]       output, bounded (container_log.h)
-//     scratch/                  where containers start, without workingDir
+//     scratch/                  working directory of containers without workingDir
 //     volumes/<name>/           emptyDir
-//   <root>/.trash/              on its way out
+//   <root>/.trash/              directories being deleted
 //
-// When a keeper dies without having ended its pod (kill -9, power cut), its containers die with it. A pod with
-// restartPolicy Always or OnFailure then gets a new keeper; one with Never is reported Failed, reason KeeperLost. The
-// new keeper's handle is not brought to the agent: what is alive is found by its tag, never by a recorded handle, so
-// the tag, in place before the keeper can be told to go, is what has to be durable, and it lives as long as the
-// process.
+// If a keeper dies before its pod has ended (kill -9, power cut), its containers die with it. A pod with restartPolicy
+// Always or OnFailure then gets a new keeper; one with Never is reported Failed, reason KeeperLost. The agent does not
+// learn the new keeper's handle: running processes are always found by their tag, never by a recorded handle. The tag
+// is set before the keeper can be released and exists as long as the process.
 //
-// Granted volumes are never removed. Nothing here blocks the loop: killing and deleting is done by a forked sweeper.
+// Bound volumes are never removed. Nothing here blocks the loop: a forked sweeper kills and deletes.
 #pragma once
 
 #include <map>
@@ -38,22 +37,22 @@ namespace berth {
 class FdWatch;
 
 struct ProcessRuntimeConfig {
-  std::string fleet;  // with the node: whose workloads these are; several agents share a machine
+  std::string fleet;  // fleet and node identify the owner of workloads; several agents may share a machine
   std::string node;
-  std::string root;                  // absolute; made when missing
-  std::vector<std::string> offered;  // directories offered as local volumes: below them paths are made when missing
+  std::string root;                  // absolute; created if missing
+  std::vector<std::string> offered;  // directories offered as local volumes; paths below them are created if missing
   CrashBackoff backoff;
 };
 
 class ProcessRuntime final : public Runtime {
  public:
-  // All outlive the runtime. Workloads outlive it too: destroying the runtime stops none.
+  // All references must outlive the runtime. Destroying the runtime does not stop workloads.
   ProcessRuntime(ProcessRuntimeConfig config, asio::io_context& context, const Clock& clock, Timers& timers, Log& log);
   ~ProcessRuntime() override;
   ProcessRuntime(const ProcessRuntime&) = delete;
   ProcessRuntime& operator=(const ProcessRuntime&) = delete;
 
-  // Makes the root directory and begins to watch. Call once, before anything else.
+  // Creates the root directory and starts to watch. Call once, before anything else.
   Status open();
 
   void set_handler(Handler* handler) override { handler_ = handler; }
@@ -77,7 +76,7 @@ class ProcessRuntime final : public Runtime {
 
   void answer_prepared(const Tag& tag);
   Status fork_held(Pod& pod);
-  // Watches a keeper from here on; false when it is gone already.
+  // Starts to watch a keeper; false if it has already exited.
   bool watch_keeper(Pod& pod, const ProcessId& keeper);
   void watch_directory(Pod& pod);
   void read_changes();
@@ -85,15 +84,15 @@ class ProcessRuntime final : public Runtime {
   void on_keeper_exit(const Tag& tag);
   void lose(Pod& pod);
   void revive(const Tag& tag);
-  // The end of a pod whose keeper died, told only when nothing of it is left.
+  // Reports the end of a pod whose keeper died, once none of its processes is left.
   void write_lost(Pod& pod);
   void give_up(const Tag& tag);
   void kill_keeper(const Tag& tag);
   void sweep(const Tag& tag);
   void on_swept(const Tag& tag);
-  // Sweeps and deletes with nobody waiting for the end. An empty tag names no process.
+  // Sweeps and deletes in the background. An empty tag matches no process.
   void remove_unattended(const std::string& tag, const std::vector<std::string>& directories);
-  // Out of sight at once; the sweeper deletes it. Empty: there was none.
+  // Moves the directory away, for the sweeper to delete. Empty: it does not exist.
   std::string move_to_trash(const std::string& directory);
 
   ProcessRuntimeConfig config_;
@@ -105,7 +104,7 @@ class ProcessRuntime final : public Runtime {
   std::map<Tag, std::unique_ptr<Pod>> pods_;
   std::map<int, Tag> watched_;  // by inotify watch
   std::unique_ptr<FdWatch> inotify_;
-  std::map<pid_t, std::unique_ptr<FdWatch>> removers_;  // sweepers that nobody waits for
+  std::map<pid_t, std::unique_ptr<FdWatch>> removers_;  // sweepers in the background
   int trash_count_ = 0;
 };
 

@@ -31,7 +31,7 @@ std::string read_file(const std::string& path) {
   return text;
 }
 
-// Files in /proc judge by more than their mode: only opening one tells.
+// Access to files in /proc depends on more than their mode, so try to open one.
 bool may_read(const std::string& path) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd >= 0) close(fd);
@@ -54,7 +54,7 @@ std::vector<pid_t> all_pids() {
   return pids;
 }
 
-// The fields of /proc/<pid>/stat after the name, which may itself hold blanks and brackets; [0] is field 3, the state.
+// The fields of /proc/<pid>/stat after the name, which may contain spaces and parentheses; [0] is field 3, the state.
 std::vector<std::string> stat_fields(pid_t pid) {
   const std::string text = read_file(proc_path(pid, "stat"));
   std::vector<std::string> fields;
@@ -74,8 +74,8 @@ constexpr std::size_t kStatCodeStart = 26 - 3;
 constexpr std::size_t kStatEnvironmentStart = 50 - 3;
 constexpr std::size_t kStatEnvironmentEnd = 51 - 3;
 
-// For a process that stays half way in execve(2), as one whose program lies on a dead network disk does.
-constexpr int kExecLooks = 100;
+// Bounds the retries for a process that is stuck in execve(2), for example if its program is on a dead network mount.
+constexpr int kExecAttempts = 100;
 constexpr int kExecPauseMs = 1;
 
 std::uint64_t to_number(const std::string& text) {
@@ -84,24 +84,24 @@ std::uint64_t to_number(const std::string& text) {
   return number;
 }
 
-// The environment of a process; empty when it has none, is gone, or may not be looked into. While a process executes a
-// new program its environment reads as empty or cut short (fs/proc/base.c, environ_read); we look until it is whole, so
-// that nothing slips through a sweep that way.
+// The environment of a process; empty if it has none, has exited, or is not readable. During execve a process's
+// environment reads as empty or truncated (fs/proc/base.c, environ_read); we retry until it is complete, so that a
+// sweep misses no process.
 std::string environment_of(pid_t pid) {
   const std::string path = proc_path(pid, "environ");
   std::string text;
-  for (int look = 0; look < kExecLooks; ++look) {
-    if (look > 0) poll(nullptr, 0, kExecPauseMs);
+  for (int attempt = 0; attempt < kExecAttempts; ++attempt) {
+    if (attempt > 0) poll(nullptr, 0, kExecPauseMs);
     if (!may_read(path)) return {};
     text = read_file(path);
     const std::vector<std::string> fields = stat_fields(pid);
     if (fields.size() <= kStatEnvironmentEnd || fields[0] == "Z" || fields[0] == "X") return text;
-    // Where the code starts is the last thing that execve sets (fs/binfmt_elf.c, load_elf_binary). A thread of the
-    // kernel has no memory, so neither code nor environment.
-    const bool executes = to_number(fields[kStatCodeStart]) == 0;
-    if (executes && read_file(proc_path(pid, "statm")).starts_with("0 ")) return text;
+    // execve sets the start of the code last (fs/binfmt_elf.c, load_elf_binary). A kernel thread has no memory, so
+    // neither code nor environment.
+    const bool in_exec = to_number(fields[kStatCodeStart]) == 0;
+    if (in_exec && read_file(proc_path(pid, "statm")).starts_with("0 ")) return text;
     const std::uint64_t start = to_number(fields[kStatEnvironmentStart]);
-    if (!executes && text.size() == to_number(fields[kStatEnvironmentEnd]) - start) return text;
+    if (!in_exec && text.size() == to_number(fields[kStatEnvironmentEnd]) - start) return text;
   }
   return text;
 }
@@ -148,7 +148,7 @@ std::uint64_t start_time_of(pid_t pid) {
 int open_pidfd(const ProcessId& process) {
   const int fd = static_cast<int>(syscall(SYS_pidfd_open, process.pid, 0));
   if (fd < 0) return -1;
-  // Asked after the descriptor is open: from here on it cannot mean another process.
+  // Checked after the descriptor is open: from here on it cannot refer to another process.
   if (start_time_of(process.pid) == process.start_time) return fd;
   close(fd);
   return -1;

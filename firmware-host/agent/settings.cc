@@ -29,7 +29,7 @@ std::string default_state_directory() {
 }
 
 Status wrong(const std::string& what, const std::string& text, const std::string& form) {
-  return Status::error(what + " '" + text + "': write it as " + form);
+  return Status::error(what + " '" + text + "': expected " + form);
 }
 
 }  // namespace
@@ -51,17 +51,18 @@ AgentSettings default_settings() {
 Status check_settings(const AgentSettings& settings) {
   if (!is_valid_name(settings.agent.fleet)) {
     return Status::error("fleet '" + settings.agent.fleet +
-                         "' (--fleet): lower-case letters, digits, '-' and '.' only");
+                         "' (--fleet): use lower-case letters, digits, '-' and '.' only");
   }
   if (!is_valid_name(settings.agent.node)) {
-    return Status::error("node '" + settings.agent.node + "' (--node): lower-case letters, digits, '-' and '.' only");
+    return Status::error("node '" + settings.agent.node +
+                         "' (--node): use lower-case letters, digits, '-' and '.' only");
   }
   if (!settings.state_directory.starts_with('/')) {
     return Status::error("state directory '" + settings.state_directory + "' (--state-dir): must be an absolute path");
   }
-  if (settings.broker.host.empty()) return Status::error("broker (--broker): names no host");
+  if (settings.broker.host.empty()) return Status::error("broker (--broker): missing host");
   if (settings.broker.cert_file.empty() != settings.broker.key_file.empty()) {
-    return Status::error("client certificate: --cert-file and --key-file go together");
+    return Status::error("client certificate: set --cert-file and --key-file together");
   }
   return Status::ok();
 }
@@ -73,7 +74,7 @@ Result<std::pair<std::string, std::string>> parse_label(const std::string& text)
 }
 
 Result<Taint> parse_taint(const std::string& text) {
-  const std::string form = "key=value:Effect or key:Effect, Effect one of NoSchedule, PreferNoSchedule, NoExecute";
+  const std::string form = "key=value:Effect or key:Effect with Effect one of NoSchedule, PreferNoSchedule, NoExecute";
   const std::size_t colon = text.rfind(':');
   if (colon == std::string::npos || colon == 0) return wrong("taint", text, form);
   const std::string left = text.substr(0, colon);
@@ -93,20 +94,20 @@ Result<Taint> parse_taint(const std::string& text) {
 Result<std::pair<std::string, Quantity>> parse_capacity(const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0)
-    return wrong("capacity", text, "resource=quantity, as in memory=512Mi");
+    return wrong("capacity", text, "resource=quantity, for example memory=512Mi");
   Result<Quantity> quantity = Quantity::parse(text.substr(equals + 1));
   if (!quantity) return Status::error("capacity '" + text + "': " + quantity.error().message());
   return std::pair{text.substr(0, equals), *quantity};
 }
 
 Result<LocalVolume> parse_volume(const std::string& text) {
-  const std::string form = "name=path:capacity or name=path:capacity:class, as in data=/srv/data:10Gi";
+  const std::string form = "name=path:capacity or name=path:capacity:class, for example data=/srv/data:10Gi";
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos) return wrong("volume", text, form);
   LocalVolume volume;
   volume.name = text.substr(0, equals);
   std::string rest = text.substr(equals + 1);
-  // A path may hold colons: capacity and class are taken from the end.
+  // A path may contain colons: capacity and class are taken from the end.
   std::vector<std::string> ends;
   for (int i = 0; i < 2; ++i) {
     const std::size_t colon = rest.rfind(':');

@@ -13,7 +13,7 @@ namespace berth {
 
 namespace {
 
-using Variables = std::vector<std::pair<std::string, std::string>>;  // in the order defined; a later one wins
+using Variables = std::vector<std::pair<std::string, std::string>>;  // in order of definition; the last one wins
 
 struct Volume {
   std::string path;
@@ -92,7 +92,7 @@ bool climbs(const std::string& path) { return ("/" + path + "/").find("/../") !=
 class Planner {
  public:
   Planner(const Json& pod, const Tag& tag, const std::vector<BoundVolume>& bound_volumes, const Site& site)
-      : metadata_(member(pod, "metadata")), spec_(member(pod, "spec")), grants_(bound_volumes), site_(site) {
+      : metadata_(member(pod, "metadata")), spec_(member(pod, "spec")), bound_volumes_(bound_volumes), site_(site) {
     plan_.tag = tag_text(site.fleet, site.node, tag);
     uid_ = tag.uid;
   }
@@ -123,7 +123,7 @@ class Planner {
     } else if (policy == "OnFailure") {
       plan_.restart_policy = RestartPolicy::on_failure;
     } else if (!policy.empty() && policy != "Always") {
-      return Status::error("spec.restartPolicy: '" + policy + "' is unknown: use Always, OnFailure or Never");
+      return Status::error("spec.restartPolicy: expected Always, OnFailure or Never, got '" + policy + "'");
     }
     if (const Json& grace = member(spec_, "terminationGracePeriodSeconds"); grace.is_integer()) {
       plan_.grace_ms = std::clamp<std::int64_t>(grace.as_int(), 0, 86400) * 1000;
@@ -152,10 +152,10 @@ class Planner {
   Result<Volume> read_volume(const Json& volume, const std::string& name, const std::string& path) {
     if (const Json& claim = member(volume, "persistentVolumeClaim"); claim.is_object()) {
       const std::string claim_name = text_of(metadata_, "namespace") + "/" + text_of(claim, "claimName");
-      for (const BoundVolume& bound_volume : grants_) {
-        if (bound_volume.claim == claim_name) return granted(bound_volume);
+      for (const BoundVolume& bound_volume : bound_volumes_) {
+        if (bound_volume.claim == claim_name) return use_bound_volume(bound_volume);
       }
-      return Status::error("volume " + name + ": claim " + claim_name + " was not granted to this pod");
+      return Status::error("volume " + name + ": no bound volume for claim " + claim_name);
     }
     if (const Json& host = member(volume, "hostPath"); host.is_object()) {
       const std::string host_path = text_of(host, "path");
@@ -174,10 +174,10 @@ class Planner {
       return Status::error(path + "." + source + ": not supported by the process runtime of node " + site_.node +
                            "; use persistentVolumeClaim, hostPath or emptyDir");
     }
-    return Status::error(path + ": names no source");
+    return Status::error(path + ": missing a source such as persistentVolumeClaim, hostPath or emptyDir");
   }
 
-  Result<Volume> granted(const BoundVolume& bound_volume) {
+  Result<Volume> use_bound_volume(const BoundVolume& bound_volume) {
     if (!bound_volume.path.starts_with('/') || climbs(bound_volume.path)) {
       return Status::error("volume " + bound_volume.volume + ": path '" + bound_volume.path +
                            "' must be absolute and without ..");
@@ -208,9 +208,9 @@ class Planner {
       plan_.directories.push_back(plan.directory);
     }
     for (const char* key : {"command", "args"}) {
-      for (const Json& word : list_of(container, key)) {
-        if (!word.is_string()) return Status::error(path_ + "." + key + ": must be a list of texts");
-        plan.argv.push_back(expand_variables(word.as_string(), variables));
+      for (const Json& argument : list_of(container, key)) {
+        if (!argument.is_string()) return Status::error(path_ + "." + key + ": must be a list of strings");
+        plan.argv.push_back(expand_variables(argument.as_string(), variables));
       }
     }
     if (Status found = find_command(container, variables, plan); !found.is_success()) return found;
@@ -228,8 +228,8 @@ class Planner {
                            "' not found on this node (PATH is " + search_path + ")");
     }
     if (program.empty()) {
-      return Status::error("container " + plan.name + ": no command given, and image '" + plan.image +
-                           "' is no executable on this node; the process runtime pulls no images: set command");
+      return Status::error("container " + plan.name + ": no command, and image '" + plan.image +
+                           "' is not an executable on this node; the process runtime pulls no images: set command");
     }
     plan.argv.front() = program;
     return Status::ok();
@@ -266,7 +266,7 @@ class Planner {
 
   Status add_env(const Json& container, Variables& variables) {
     if (!list_of(container, "envFrom").empty()) {
-      return Status::error(path_ + ".envFrom: ConfigMaps and Secrets do not exist here; write the values under env");
+      return Status::error(path_ + ".envFrom: ConfigMaps and Secrets are not supported; write the values under env");
     }
     const Json::Array& entries = list_of(container, "env");
     for (std::size_t i = 0; i < entries.size(); ++i) {
@@ -316,7 +316,7 @@ class Planner {
 
   const Json& metadata_;
   const Json& spec_;
-  const std::vector<BoundVolume>& grants_;
+  const std::vector<BoundVolume>& bound_volumes_;
   const Site& site_;
   std::string uid_;
   std::string path_;  // of the container being planned

@@ -1,11 +1,11 @@
-// Workload: what plain processes need of a pod, worked out before anything runs. Pure, but for looking up commands.
+// Workload: a pod translated to plain processes, before anything runs. A pure function except for looking up commands.
 //
-// This runtime has no images and no mount namespaces. It says so in three ways:
+// This runtime has no images and no mount namespaces. The consequences:
 // - a container without `command` runs its image name as an executable, by path or on PATH; nothing is pulled;
 // - a volume is a directory named by the environment, BERTH_VOLUME_<NAME>, and $(BERTH_VOLUME_<NAME>) in command, args
 //   and env is expanded as Kubernetes expands $(VAR);
-// - fields that it cannot honour are listed in `ignored` and end up in the pod's status message; those that a program
-//   would miss (Secrets, ConfigMaps) are refused.
+// - unsupported fields are listed in `ignored` and shown in the pod's status message; those that a program depends on
+//   (Secrets, ConfigMaps) are refused.
 #pragma once
 
 #include <string>
@@ -26,7 +26,7 @@ struct ContainerPlan {
   std::string name;
   std::string image;
   std::vector<std::string> argv;  // argv[0] is a path that was executable when planned
-  std::vector<std::string> env;   // the whole environment, "NAME=value"
+  std::vector<std::string> env;   // the complete environment, "NAME=value"
   std::string directory;          // working directory
   bool sidecar = false;           // an init container with restartPolicy Always
 };
@@ -37,28 +37,28 @@ struct Workload {
   std::vector<ContainerPlan> containers;
   RestartPolicy restart_policy = RestartPolicy::always;
   Millis grace_ms = 30000;               // spec.terminationGracePeriodSeconds
-  std::vector<std::string> directories;  // to be made before the start: emptyDir, subPath, granted volumes
-  std::vector<std::string> existing;     // must be directories already: hostPath, volumes that this node does not offer
-  std::vector<std::string> ignored;      // paths of fields without effect here
+  std::vector<std::string> directories;  // created before the start: emptyDir, subPath, bound volumes
+  std::vector<std::string> existing;     // must already be directories: hostPath, volumes that this node does not offer
+  std::vector<std::string> ignored;      // paths of fields that have no effect here
 };
 
-// Where a pod is planned.
+// The node for which a pod is planned.
 struct Site {
   std::string fleet;
   std::string node;
   std::string pod_directory;
   std::vector<std::string> offered;  // directories that the node offers as local volumes
-  std::string search_path;           // PATH of containers that set none
+  std::string search_path;           // PATH of containers that do not set it
   std::string home;
 };
 
 std::string tag_text(const std::string& fleet, const std::string& node, const Tag& tag);
 
-// Every error names the field or the container, and what to change.
+// Every error names the field or container and the fix.
 Result<Workload> plan_workload(const Json& pod, const Tag& tag, const std::vector<BoundVolume>& volumes,
                                const Site& site);
 
-// Kubernetes' expansion of $(NAME): unknown names stay as they are, $$ is a plain $.
+// Kubernetes' expansion of $(NAME): unknown names are left unchanged, $$ is a literal $.
 std::string expand_variables(const std::string& text, const std::vector<std::pair<std::string, std::string>>& known);
 
 }  // namespace berth

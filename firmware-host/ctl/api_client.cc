@@ -6,7 +6,7 @@ namespace berth {
 
 namespace {
 
-// An answer is one page (48 KiB) or one object; both may be a little more than a message's 64 KiB with its status.
+// An answer is one page (48 KiB) or one object; with its status either may slightly exceed 64 KiB.
 constexpr Json::Limits kAnswerLimits{.bytes = 1024 * 1024, .depth = 80};
 
 }  // namespace
@@ -23,30 +23,30 @@ ApiClient::~ApiClient() {
   engine_.transport.set_handler(nullptr);
 }
 
-Outcome<Json> ApiClient::ask(Json request, bool repeatable) {
+Outcome<Json> ApiClient::ask(Json request, bool idempotent) {
   const std::string id = address_.session + "-" + std::to_string(++count_);
   request.set("id", id);
-  question_ = Message{};
-  question_.topic = topics_.gateway_api(address_.gateway);
-  question_.payload = request.dump();
-  question_.response_topic = reply_topic_;
-  question_.correlation = id;
-  question_.expiry_s = static_cast<int>(address_.timeout_ms / 1000) + 1;
-  repeatable_ = repeatable;
+  request_ = Message{};
+  request_.topic = topics_.gateway_api(address_.gateway);
+  request_.payload = request.dump();
+  request_.response_topic = reply_topic_;
+  request_.correlation = id;
+  request_.expiry_s = static_cast<int>(address_.timeout_ms / 1000) + 1;
+  idempotent_ = idempotent;
   answered_ = late_ = false;
   Timers::Id deadline = engine_.timers.at(engine_.clock.now() + address_.timeout_ms, [this] {
     late_ = true;
     engine_.stop();
   });
-  if (engine_.transport.is_up()) send_question();
+  if (engine_.transport.is_up()) send_request();
   engine_.run();
   engine_.timers.cancel(deadline);
   engine_.timers.cancel(resend_);
-  question_ = Message{};
+  request_ = Message{};
   if (!answered_) return std::unexpected(why_no_answer());
 
   Result<Json> answer = Json::parse(answer_, kAnswerLimits);
-  if (!answer) return fail(Exit::refused, "the gateway's answer cannot be read: " + answer.error().message());
+  if (!answer) return fail(Exit::refused, "invalid answer from the gateway: " + answer.error().message());
   const Json* is_ok = answer->find("ok");
   if (is_ok != nullptr && *is_ok == Json(true)) return std::move(*answer);
   const Json* error = answer->find("error");
@@ -63,20 +63,20 @@ Failure ApiClient::why_no_answer() const {
   }
   return {Exit::no_answer, "gateway \"" + address_.gateway + "\" of fleet \"" + address_.fleet +
                                "\" did not answer within " + seconds +
-                               "; is berthd running, and are --gateway, --fleet and --identity its own?"};
+                               "; is berthd running, and are --gateway, --fleet and --identity correct?"};
 }
 
-void ApiClient::send_question() {
-  engine_.transport.send(question_);
-  if (repeatable_) repeat_later();
+void ApiClient::send_request() {
+  engine_.transport.send(request_);
+  if (idempotent_) resend_later();
 }
 
-void ApiClient::repeat_later() {
+void ApiClient::resend_later() {
   engine_.timers.cancel(resend_);
   resend_ = engine_.timers.at(engine_.clock.now() + kResendMs, [this] {
-    if (question_.topic.empty()) return;
-    if (engine_.transport.is_up()) engine_.transport.send(question_);
-    repeat_later();
+    if (request_.topic.empty()) return;
+    if (engine_.transport.is_up()) engine_.transport.send(request_);
+    resend_later();
   });
 }
 
@@ -86,7 +86,7 @@ Outcome<Json> ApiClient::get(const KindName& kind, const std::string& name_space
   Outcome<Json> answer = ask(std::move(request), true);
   if (!answer) return answer;
   Json* object = answer->find("object");
-  if (object == nullptr) return fail(Exit::refused, "the gateway's answer has no object");
+  if (object == nullptr) return fail(Exit::refused, "invalid answer from the gateway: missing object");
   return std::move(*object);
 }
 
@@ -104,7 +104,7 @@ Outcome<std::vector<Json>> ApiClient::list(const KindName& kind, const std::stri
     }
     const Json* next = page->find("continue");
     if (next == nullptr || !next->is_string() || next->as_string().empty()) return objects;
-    if (next->as_string() <= from) return fail(Exit::refused, "the gateway's pages do not go on");
+    if (next->as_string() <= from) return fail(Exit::refused, "invalid answer from the gateway: pages do not advance");
     from = next->as_string();
   }
 }
@@ -122,20 +122,20 @@ Outcome<ApiClient::Changes> ApiClient::next_changes() {
 
 void ApiClient::on_message(const Message& message) {
   if (message.topic == reply_topic_) {
-    if (question_.topic.empty() || message.correlation != question_.correlation) return;
+    if (request_.topic.empty() || message.correlation != request_.correlation) return;
     answer_ = message.payload;
     answered_ = true;
     return engine_.stop();
   }
-  // Retained messages are older than the listing that the watch begins with.
+  // Retained messages are older than the listing at the start of the watch.
   if (message.retain) return;
   const std::vector<std::string_view> levels = topics_.split(message.topic);
   if (levels.size() < 3 || levels[0] != "status" || levels[1] != watched_) return;
   std::string key(levels[2]);
   for (std::size_t i = 3; i < levels.size(); ++i) key.append("/").append(levels[i]);
   changes_.list.push_back({std::move(key), message.payload});
-  // While a question is open, its answer ends the wait; the change is kept.
-  if (question_.topic.empty()) engine_.stop();
+  // During a request only its answer ends the wait; the change is kept.
+  if (request_.topic.empty()) engine_.stop();
 }
 
 void ApiClient::on_link(bool up) {
@@ -146,8 +146,8 @@ void ApiClient::on_link(bool up) {
     if (was_up_) changes_.all = true;
   }
   was_up_ = true;
-  if (!question_.topic.empty()) {
-    send_question();
+  if (!request_.topic.empty()) {
+    send_request();
   } else if (changes_.all) {
     engine_.stop();
   }

@@ -21,13 +21,13 @@ namespace {
 
 using Command = CtlOptions::Command;
 
-// Keeps the last thing the transport complained of: said only when the command fails for it.
-class LastComplaint final : public Log {
+// Keeps the last warning or error of the transport, to be shown only if the command fails.
+class LastError final : public Log {
  public:
   void write(Level level, std::string_view event, std::initializer_list<Field> fields) override {
     if (level != Level::warn && level != Level::error) return;
     text_ = event;
-    for (const Field& said : fields) text_ += ", " + std::string(said.key) + " " + printable(said.value);
+    for (const Field& each : fields) text_ += ", " + std::string(each.key) + " " + printable(each.value);
   }
   const std::string& text() const { return text_; }
 
@@ -37,7 +37,7 @@ class LastComplaint final : public Log {
 
 std::uint64_t random_seed() {
   std::uint64_t seed = 0;
-  // At this size it neither blocks after boot nor comes back short; without it two clients may share a topic.
+  // A read of this size neither blocks after boot nor returns less; a bad seed could make two clients share a topic.
   if (getrandom(&seed, sizeof seed, 0) != sizeof seed) seed = static_cast<std::uint64_t>(RealClock().wall());
   return seed;
 }
@@ -77,7 +77,7 @@ Outcome<void> run_command(ApiClient& client, const CtlOptions& options, const st
   return {};
 }
 
-// Everything that can be wrong without asking anybody comes first.
+// Checks everything that can be checked without the gateway.
 Outcome<std::vector<ManifestDocument>> check_locally(const CtlOptions& options, const Screen& screen) {
   if (!options.files.empty()) return load_manifests(options, screen);
   if (!options.kind.empty()) {
@@ -89,7 +89,7 @@ Outcome<std::vector<ManifestDocument>> check_locally(const CtlOptions& options, 
 Outcome<void> run_connected(CtlOptions options, const Screen& screen) {
   const Outcome<Connection> connection = resolve_connection(options.connection);
   if (connection) options.configured_name_space = connection->name_space;
-  // What is wrong with the manifests is told even where no gateway can be found.
+  // Errors in manifests are reported even if no gateway can be found.
   const Outcome<std::vector<ManifestDocument>> manifests = check_locally(options, screen);
   if (!manifests) return std::unexpected(manifests.error());
   if (!connection) return std::unexpected(connection.error());
@@ -98,7 +98,7 @@ Outcome<void> run_connected(CtlOptions options, const Screen& screen) {
   const std::string session = Random(seed).hex_id();
   RealClock clock;
   Timers timers;
-  LastComplaint log;
+  LastError log;
   EventLoop loop(clock, timers);
   MqttTransport transport(loop.context(), log, mqtt_options(*connection, session, seed));
   ApiClient::Engine engine{

@@ -1,4 +1,4 @@
-// berthctl as a library: main passes its arguments on.
+// berthctl as a library, called by main.
 #pragma once
 
 #include <ostream>

@@ -1,4 +1,4 @@
-// apply, delete and forget: what changes objects.
+// apply, delete and forget: the commands that change objects.
 #include <utility>
 
 #include "firmware-host/ctl/commands.h"
@@ -10,7 +10,7 @@ namespace berth {
 
 namespace {
 
-// A failure that ends the command: nobody answers, or the user has had enough.
+// A failure that ends the command: no answer, or interrupted by the user.
 bool is_final(const Failure& failure) { return failure.exit != Exit::refused; }
 
 Json request_of(std::string_view op, const KindName& kind, const std::string& name_space, const std::string& name) {
@@ -23,14 +23,14 @@ Outcome<Json> apply_one(ApiClient& client, const ManifestDocument& manifest, boo
   Json request = Json::object();
   request.set("op", "apply").set("object", manifest.object);
   if (recreate) request.set("recreate", true);
-  // Sent twice it would re-create the pod twice.
+  // Not idempotent: a resent request would re-create the pod twice.
   return client.ask(std::move(request), !recreate);
 }
 
 Outcome<void> delete_one(ApiClient& client, const KindName& kind, const std::string& name_space,
                          const std::string& name, const Screen& screen) {
   const std::string title = title_of(kind, name_space, name);
-  // Sent twice the second answer would be "not found".
+  // Not idempotent: the answer to a resent request would be "not found".
   const Outcome<Json> answer = client.ask(request_of("delete", kind, name_space, name), false);
   if (!answer) return fail(answer.error().exit, title + ": " + answer.error().text);
   screen.out << title << " " << printable(text_field(*answer, {"result"})) << std::endl;
@@ -55,7 +55,7 @@ Outcome<std::vector<ManifestDocument>> load_manifests(const CtlOptions& options,
   }
   for (const std::string& warning : warnings) screen.err << "warning: " << printable(warning) << "\n";
   if (!wrong.empty()) return fail(Exit::usage, wrong + "\nnothing was sent");
-  if (manifests.empty()) return fail(Exit::usage, "the manifests hold no object");
+  if (manifests.empty()) return fail(Exit::usage, "the manifests contain no objects");
   return manifests;
 }
 
@@ -71,10 +71,10 @@ Outcome<void> run_apply(ApiClient& client, const CtlOptions& options, const std:
       wrong += (wrong.empty() ? "" : "\n") + line;
       continue;
     }
-    std::string word = text_field(*answer, {"result"});
-    if (word == "waiting") word = "waiting for its predecessor to end";
-    screen.out << manifest.title() << " " << printable(word) << std::endl;
-    // The same decoders have warned here already, of what they saw; only the gateway's own are new.
+    std::string result = text_field(*answer, {"result"});
+    if (result == "waiting") result = "waiting for its predecessor to end";
+    screen.out << manifest.title() << " " << printable(result) << std::endl;
+    // Unknown fields were already reported when the manifests were read; show only the gateway's own warnings.
     for (const Json& warning : list_field(*answer, {"warnings"})) {
       const std::string text = warning.is_string() ? warning.as_string() : warning.dump();
       if (text.find("unknown field") == std::string::npos) {
@@ -109,7 +109,7 @@ Outcome<void> run_forget(ApiClient& client, const CtlOptions& options, const Scr
   const Outcome<const KindName*> kind = kind_named(options.kind);
   if (!kind) return std::unexpected(kind.error());
   const std::string title = title_of(**kind, "", options.name);
-  // Sent twice the second answer would be "not found".
+  // Not idempotent: the answer to a resent request would be "not found".
   const Outcome<Json> answer = client.ask(request_of("forget", **kind, "", options.name), false);
   if (!answer) return fail(answer.error().exit, title + ": " + answer.error().text);
   screen.out << title << " " << printable(text_field(*answer, {"result"})) << std::endl;

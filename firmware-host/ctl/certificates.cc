@@ -23,14 +23,14 @@ class Authority {
  public:
   Authority(std::string openssl, std::string dir) : openssl_(std::move(openssl)), dir_(std::move(dir)) {}
 
-  Status make() const {
+  Status create() const {
     if (fs::exists(dir_ + "/ca.crt")) return Status::ok();
     return run({"req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-sha256",
                 "-days", kAuthorityDays, "-subj", "/CN=berth authority", "-keyout", dir_ + "/ca.key", "-out",
                 dir_ + "/ca.crt"});
   }
 
-  // `extensions`: lines of an openssl extension section.
+  // `extensions`: lines for an openssl extension section.
   Status sign(const std::string& name, const std::string& key, const std::string& certificate,
               const std::string& extensions) const {
     const std::string request = certificate + ".csr";
@@ -62,7 +62,7 @@ bool is_address(const std::string& host) {
   return ::inet_pton(AF_INET, host.c_str(), &any) == 1 || ::inet_pton(AF_INET6, host.c_str(), &any) == 1;
 }
 
-// mosquitto gives up root before it reads them again.
+// mosquitto drops root privileges before it reads the files again.
 void let_broker_read(const std::string& dir) {
   const group* broker = ::getgrnam("mosquitto");
   if (broker == nullptr || ::geteuid() != 0) return;
@@ -77,13 +77,13 @@ void let_broker_read(const std::string& dir) {
 
 }  // namespace
 
-Outcome<void> give_certificate(const std::string& dir, const std::string& name, const std::string& host,
-                               const std::string& output) {
+Outcome<void> issue_certificate(const std::string& dir, const std::string& name, const std::string& host,
+                                const std::string& output) {
   const Result<std::string> openssl = find_program("openssl");
   if (!openssl) return fail(Exit::refused, openssl.error().message() + ": install the package openssl");
   Status done = make_private_directory(dir);
   const Authority authority(*openssl, dir);
-  if (done.is_success()) done = authority.make();
+  if (done.is_success()) done = authority.create();
   if (done.is_success() && !fs::exists(dir + "/server.crt")) {
     const std::string names = "subjectAltName=" + std::string(is_address(host) ? "IP:" : "DNS:") + host +
                               ",DNS:localhost,IP:127.0.0.1\nextendedKeyUsage=serverAuth\n";
@@ -102,7 +102,7 @@ Outcome<void> give_certificate(const std::string& dir, const std::string& name, 
 }
 
 std::string tls_listener(const std::string& dir, int port) {
-  return "# Written by berthctl enroll --certificate: devices show a certificate; its common name is their account.\n"
+  return "# Written by berthctl enroll --certificate: devices present a certificate; its common name is the account.\n"
          "listener " +
          std::to_string(port) + "\ncafile " + dir + "/ca.crt\ncertfile " + dir + "/server.crt\nkeyfile " + dir +
          "/server.key\nrequire_certificate true\nuse_identity_as_username true\n";

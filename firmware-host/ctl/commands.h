@@ -1,5 +1,5 @@
-// The commands of berthctl that ask the gateway. Each returns how the program ends; a failure's text is still to be
-// told.
+// The commands of berthctl that talk to the gateway. Each returns how the program ends; the caller prints the text of a
+// failure.
 #pragma once
 
 #include <ostream>
@@ -16,31 +16,31 @@ struct Screen {
   std::ostream& err;
 };
 
-// Reads and checks the manifests of -f; options.name_space is given to what names none. Warnings go to the screen.
+// Reads and checks the manifests of -f; options.name_space applies to objects without a namespace. Prints warnings.
 Outcome<std::vector<ManifestDocument>> load_manifests(const CtlOptions& options, const Screen& screen);
 
-// Applies all, also after one was refused; then Exit::refused.
+// Applies all manifests, even after one was refused; then returns Exit::refused.
 Outcome<void> run_apply(ApiClient& client, const CtlOptions& options, const std::vector<ManifestDocument>& manifests,
                         const Screen& screen);
-// Deletes KIND NAME, or the manifests, last first.
+// Deletes KIND NAME, or the objects of the manifests in reverse order.
 Outcome<void> run_delete(ApiClient& client, const CtlOptions& options, const std::vector<ManifestDocument>& manifests,
                          const Screen& screen);
-// Forgets a node: the operator's word that it is gone for good.
+// Forgets a node that is lost for good.
 Outcome<void> run_forget(ApiClient& client, const CtlOptions& options, const Screen& screen);
 Outcome<void> run_get(ApiClient& client, const CtlOptions& options, const Screen& screen);
 Outcome<void> run_describe(ApiClient& client, const CtlOptions& options, const Screen& screen);
 Outcome<void> run_explain(ApiClient& client, const CtlOptions& options, const Screen& screen);
-// Where each pod of the manifests would go if it were applied alone; Exit::refused when one fits nowhere.
+// Shows where each pod of the manifests would run if it were applied alone; Exit::refused if one fits nowhere.
 Outcome<void> run_plan(ApiClient& client, const CtlOptions& options, const std::vector<ManifestDocument>& manifests,
                        const Screen& screen);
-// The pods that wait on Permit, with who holds them back and how long they still wait.
+// Shows the pods that wait on Permit, with the plugins that hold them back and the remaining time.
 Outcome<void> run_waiting(ApiClient& client, const CtlOptions& options, const Screen& screen);
-// Decides for one of them.
+// Allow or reject one of them.
 Outcome<void> run_allow(ApiClient& client, const CtlOptions& options, const Screen& screen);
 Outcome<void> run_reject(ApiClient& client, const CtlOptions& options, const Screen& screen);
 Outcome<void> run_status(ApiClient& client, const CtlOptions& options, const Screen& screen);
 
-// The kind named on the command line; Exit::usage with the kinds there are.
+// The kind named on the command line; Exit::usage with a list of the kinds if unknown.
 Outcome<const KindName*> kind_named(const std::string& text);
 
 }  // namespace berth

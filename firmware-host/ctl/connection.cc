@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint16_t kPort = 1883;
 constexpr std::uint16_t kTlsPort = 8883;
-// What the package of the gateway leaves for the operator of its machine.
+// Written by the gateway's package for operators on the gateway's machine.
 constexpr const char* kOperatorConfig = "/etc/berth/operator/berthctl.yaml";
 
 std::string first_line(const std::string& text) {
@@ -36,7 +36,7 @@ bool parse_port(std::string_view text, std::uint16_t& port) {
   return true;
 }
 
-// What the broker of this machine's berthd left for its clients.
+// Reads the files that the embedded broker of a local berthd writes for its clients.
 Outcome<CtlSettings> from_state_dir(const ConnectionOptions& options) {
   CtlSettings settings;
   if (options.state_dir.empty() || !options.broker.empty()) return settings;
@@ -44,21 +44,21 @@ Outcome<CtlSettings> from_state_dir(const ConnectionOptions& options) {
   std::ifstream file(folder + "/port");
   std::string port;
   if (!file || !std::getline(file, port)) {
-    return fail(Exit::unreachable, folder + "/port: not there; is berthd running with --state-dir " +
-                                       options.state_dir + " and its own broker? Otherwise say --broker");
+    return fail(Exit::unreachable, folder + "/port: missing; is berthd running with --state-dir " + options.state_dir +
+                                       " and its embedded broker? Otherwise use --broker");
   }
-  if (!parse_port(port, settings.broker.port)) return fail(Exit::usage, folder + "/port: not a port: " + port);
+  if (!parse_port(port, settings.broker.port)) return fail(Exit::usage, folder + "/port: expected a port, got " + port);
   if (!options.identity.empty()) settings.identity = options.identity;
   settings.broker.username = options.username.empty() ? settings.identity : options.username;
   settings.broker.password_file = folder + "/password/" + settings.broker.username;
   return settings;
 }
 
-// The configuration file over the state directory.
+// The configuration file overrides the state directory.
 Outcome<CtlSettings> configured(const ConnectionOptions& options) {
   Outcome<CtlSettings> settings = from_state_dir(options);
-  const bool nothing_said = options.config_file.empty() && options.state_dir.empty() && options.broker.empty();
-  const bool enrolled = nothing_said && ::access(kOperatorConfig, R_OK) == 0;
+  const bool unset = options.config_file.empty() && options.state_dir.empty() && options.broker.empty();
+  const bool enrolled = unset && ::access(kOperatorConfig, R_OK) == 0;
   const std::string file = enrolled ? kOperatorConfig : options.config_file;
   if (!settings || file.empty()) return settings;
   const Outcome<std::string> text = read_text_file(file);
@@ -81,7 +81,7 @@ Outcome<std::string> read_text_file(const std::string& path) {
   std::string text;
   if (file) text.assign(std::istreambuf_iterator<char>(file), {});
   if (!file || file.bad()) {
-    const std::string why = errno == 0 ? std::string("cannot be read") : std::generic_category().message(errno);
+    const std::string why = errno == 0 ? std::string("cannot read file") : std::generic_category().message(errno);
     return fail(Exit::usage, path + ": " + why);
   }
   return text;
@@ -106,7 +106,7 @@ Outcome<Connection> resolve_connection(const ConnectionOptions& options) {
     }
   }
   if (broker.cert_file.empty() != broker.key_file.empty()) {
-    return fail(Exit::usage, "--cert-file and --key-file go together");
+    return fail(Exit::usage, "set --cert-file and --key-file together");
   }
   Connection connection{broker.host,       broker.port,        broker.username,      {},
                         broker.ca_file,    broker.cert_file,   broker.key_file,      settings->fleet,
@@ -121,7 +121,7 @@ Outcome<Connection> resolve_connection(const ConnectionOptions& options) {
                                     {"--identity", connection.identity}}) {
     if (!is_valid_name(value)) {
       return fail(Exit::usage,
-                  std::string(name) + ": \"" + value + "\" is not a name: lower-case letters, digits, - and .");
+                  std::string(name) + ": invalid name \"" + value + "\": use lower-case letters, digits, '-' and '.'");
     }
   }
   return connection;

@@ -1,4 +1,4 @@
-// Connection: where the gateway is and how to log in, put together from the command line, --config and --state-dir.
+// Connection: address of the gateway and credentials, from the command line, --config and --state-dir.
 #pragma once
 
 #include <cstdint>
@@ -22,20 +22,20 @@ struct Connection {
   std::string fleet = "default";
   std::string gateway = "gateway";
   std::string identity = "operator";
-  std::string name_space = "default";  // of what names none
+  std::string name_space = "default";  // for objects without a namespace
   Millis timeout_ms = 10'000;
 
   std::string broker() const { return host + ":" + std::to_string(port); }
 };
 
-// Reads the files that the options name. Exit::usage for what is wrong in them, Exit::unreachable when the state
-// directory has no running broker.
+// Reads the files that the options name. Exit::usage for errors in them, Exit::unreachable if the state directory has
+// no running broker.
 Outcome<Connection> resolve_connection(const ConnectionOptions& options);
 
-// Every reason of a failure, a line each.
+// All reasons of a failure, one per line.
 std::string lines_of(const Status& status);
 
-// The whole file; "-" is standard input. Exit::usage when it cannot be read.
+// Reads a file; "-" is standard input. Exit::usage if it cannot be read.
 Outcome<std::string> read_text_file(const std::string& path);
 
 }  // namespace berth

@@ -1,4 +1,4 @@
-// describe: one object in full, for reading.
+// describe: shows one object in detail.
 #include <algorithm>
 #include <charconv>
 #include <system_error>
@@ -46,9 +46,9 @@ class Page {
   std::ostream& out_;
 };
 
-std::string words(const Json::Array& list) {
+std::string joined(const Json::Array& list) {
   std::string text;
-  for (const Json& word : list) text += (text.empty() ? "" : " ") + (word.is_string() ? word.as_string() : word.dump());
+  for (const Json& item : list) text += (text.empty() ? "" : " ") + (item.is_string() ? item.as_string() : item.dump());
   return text;
 }
 
@@ -61,8 +61,8 @@ std::string toleration_text(const Json& toleration) {
 }
 
 std::string state_text(const Json& status) {
-  for (const auto& [word, detail] : object_field(status, {"state"})) {
-    std::string text = word;
+  for (const auto& [state, detail] : object_field(status, {"state"})) {
+    std::string text = state;
     const std::string reason = text_field(detail, {"reason"});
     const std::string message = text_field(detail, {"message"});
     const std::string code = text_field(detail, {"exitCode"});
@@ -74,7 +74,7 @@ std::string state_text(const Json& status) {
   return {};
 }
 
-void tell_meta(Page& page, const Json& object) {
+void write_meta(Page& page, const Json& object) {
   page.line("Name", text_field(object, {"metadata", "name"}));
   page.line("Namespace", text_field(object, {"metadata", "namespace"}));
   page.line("UID", text_field(object, {"metadata", "uid"}));
@@ -82,14 +82,14 @@ void tell_meta(Page& page, const Json& object) {
   page.line("Annotations", join_pairs(object_field(object, {"metadata", "annotations"})));
 }
 
-void tell_containers(Page& page, const Json& pod) {
+void write_containers(Page& page, const Json& pod) {
   page.title("Containers");
   for (const Json& container : list_field(pod, {"spec", "containers"})) {
     const std::string name = text_field(container, {"name"});
     page.title(name, 1);
     page.line("Image", text_field(container, {"image"}), 2);
-    page.line("Command", words(list_field(container, {"command"})), 2);
-    page.line("Args", words(list_field(container, {"args"})), 2);
+    page.line("Command", joined(list_field(container, {"command"})), 2);
+    page.line("Args", joined(list_field(container, {"args"})), 2);
     page.line("Requests", join_pairs(object_field(container, {"resources", "requests"})), 2);
     page.line("Limits", join_pairs(object_field(container, {"resources", "limits"})), 2);
     for (const Json& status : list_field(pod, {"status", "containerStatuses"})) {
@@ -100,9 +100,9 @@ void tell_containers(Page& page, const Json& pod) {
   }
 }
 
-void tell_pod(Page& page, const Json& pod) {
-  tell_meta(page, pod);
-  page.line("Status", pod_word(pod));
+void write_pod(Page& page, const Json& pod) {
+  write_meta(page, pod);
+  page.line("Status", pod_status(pod));
   page.line("Node", text_field(pod, {"status", "nodeName"}));
   page.line("Message", text_field(pod, {"status", "message"}));
   page.line("Priority", text_field(pod, {"spec", "priority"}));
@@ -114,12 +114,12 @@ void tell_pod(Page& page, const Json& pod) {
     const std::string claim = text_field(volume, {"persistentVolumeClaim", "claimName"});
     page.line("Volume", text_field(volume, {"name"}) + (claim.empty() ? "" : ", claim " + claim));
   }
-  tell_containers(page, pod);
+  write_containers(page, pod);
   page.block("Scheduler", field(pod, {"status", "scheduler"}));
 }
 
-void tell_node(Page& page, const Json& node) {
-  tell_meta(page, node);
+void write_node(Page& page, const Json& node) {
+  write_meta(page, node);
   page.line("Ready", has_condition(node, "Ready") ? "yes" : "no");
   for (const Json& condition : list_field(node, {"status", "conditions"})) {
     page.line("Message", text_field(condition, {"message"}));
@@ -131,14 +131,14 @@ void tell_node(Page& page, const Json& node) {
   page.block("Images", field(node, {"status", "images"}));
 }
 
-// "2026-11-20T09:08:07Z" of milliseconds in text.
+// "2026-11-20T09:08:07Z" from milliseconds as text.
 std::string time_text(const std::string& text) {
   Millis wall = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), wall);
   return error == std::errc() && end == text.data() + text.size() ? to_rfc3339(wall) : text;
 }
 
-void tell_events(Page& page, const Json::Array& events) {
+void write_events(Page& page, const Json::Array& events) {
   if (events.empty()) return;
   page.title("Events");
   TableWriter writer;
@@ -162,19 +162,19 @@ Outcome<void> run_describe(ApiClient& client, const CtlOptions& options, const S
   Outcome<Json> answer = client.ask(std::move(request), true);
   if (!answer) return std::unexpected(std::move(answer.error()));
   Json* object = answer->find("object");
-  if (object == nullptr) return fail(Exit::refused, "the gateway's answer has no object");
+  if (object == nullptr) return fail(Exit::refused, "invalid answer from the gateway: missing object");
   Page page(screen.out);
   if ((*kind)->kind == Kind::pod) {
-    tell_pod(page, *object);
+    write_pod(page, *object);
   } else if ((*kind)->kind == Kind::node) {
-    tell_node(page, *object);
+    write_node(page, *object);
   } else {
-    tell_meta(page, *object);
+    write_meta(page, *object);
     for (const auto& [key, value] : object->as_object()) {
       if (key != "metadata" && key != "apiVersion") page.block(key, &value);
     }
   }
-  tell_events(page, list_field(*answer, {"events"}));
+  write_events(page, list_field(*answer, {"events"}));
   return {};
 }
 

@@ -36,7 +36,7 @@ std::string content_of(const std::string& path) {
   return file ? std::string(std::istreambuf_iterator<char>(file), {}) : std::string();
 }
 
-// The broker reads its files again after it has given up root: its group must be able to.
+// The broker drops root privileges before it reads its files again, so its group needs access.
 Status write_for_broker(const std::string& path, const std::string& text) {
   if (Status written = write_private_file(path, text); !written.is_success()) return written;
   const group* broker = ::getgrnam("mosquitto");
@@ -48,7 +48,7 @@ Status write_for_broker(const std::string& path, const std::string& text) {
   return error ? Status::error(path + ": " + error.message()) : Status::ok();
 }
 
-// Lines "name:hash"; this name's is replaced.
+// Lines "name:hash"; replaces the line of this name.
 std::string with_password(const std::string& text, const std::string& name, const std::string& line) {
   std::string result;
   for (std::size_t at = 0; at < text.size();) {
@@ -60,7 +60,7 @@ std::string with_password(const std::string& text, const std::string& name, cons
   return result + line + "\n";
 }
 
-// Blocks that begin with "user name" and end with an empty line; this name's is replaced.
+// Blocks that begin with "user name" and end with an empty line; replaces the block of this name.
 std::string with_access(const std::string& text, const std::string& name, const std::string& block) {
   std::string result;
   bool mine = false;
@@ -88,7 +88,7 @@ Outcome<std::string> hashed(const std::string& scratch, const std::string& name,
   return line;
 }
 
-Outcome<void> give_password(const EnrollOptions& options, const std::string& output) {
+Outcome<void> set_password(const EnrollOptions& options, const std::string& output) {
   const std::string password = random_password();
   const std::string path = options.broker_dir + "/passwords";
   const Outcome<std::string> line = hashed(path + ".new", options.name, password);
@@ -99,7 +99,7 @@ Outcome<void> give_password(const EnrollOptions& options, const std::string& out
   return {};
 }
 
-// What the device's or the operator's program is told, as the YAML that it reads.
+// The configuration file (YAML) of the device's or operator's program.
 std::string client_config(const EnrollOptions& options, const BrokerSettings& broker, const std::string& dir) {
   std::string text = "# Written by berthctl enroll.\n";
   if (options.role == Role::node) text += "node: " + options.name + "\n";
@@ -117,7 +117,7 @@ std::string client_config(const EnrollOptions& options, const BrokerSettings& br
 
 Outcome<void> write_client_files(const EnrollOptions& options, const BrokerSettings& broker,
                                  const std::string& output) {
-  if (options.role == Role::gateway) return {};  // its own configuration names the password
+  if (options.role == Role::gateway) return {};  // the gateway's configuration is not ours to write
   const bool node = options.role == Role::node;
   const std::string text = client_config(options, broker, node ? options.installed_dir : output);
   const std::string path = output + (node ? "/berth-agent.yaml" : "/berthctl.yaml");
@@ -129,33 +129,34 @@ Outcome<void> make_directories(const EnrollOptions& options, const std::string& 
   for (const std::string& path : {options.broker_dir, output}) {
     std::error_code error;
     fs::create_directories(path, error);
-    if (error) return fail(Exit::refused, path + ": " + error.message() + "; run as root, or name another directory");
+    if (error) return fail(Exit::refused, path + ": " + error.message() + "; run as root, or use another directory");
   }
   return {};
 }
 
-// The listener for certificates, once; true when it is new.
+// Creates the listener for certificates if it does not exist; true if it is new.
 Outcome<bool> open_listener(const EnrollOptions& options, const BrokerSettings& broker) {
   std::error_code error;
   const std::string path = options.mosquitto_dir + "/berth-tls.conf";
   if (!options.certificate || !fs::is_directory(options.mosquitto_dir, error) || fs::exists(path)) return false;
   std::ofstream file(path);
   file << tls_listener(fs::absolute(options.broker_dir + "/tls"), broker.port);
-  if (!file.flush()) return fail(Exit::refused, path + ": cannot be written");
+  if (!file.flush()) return fail(Exit::refused, path + ": cannot write file");
   return true;
 }
 
-// A mosquitto that does not run reads the files when it starts. A new listener needs a restart.
+// If mosquitto is not running, it reads the files when it starts. A new listener needs a restart.
 void reload_broker(bool restart, const Screen& screen) {
   const Result<std::string> tool = find_program("systemctl");
   if (!tool || !run_program({*tool, "is-active", "--quiet", "mosquitto"}).is_success()) return;
   const std::string verb = restart ? "restart" : "reload";
-  if (Status told = run_program({*tool, verb, "mosquitto"}); !told.is_success()) {
-    screen.err << "mosquitto was not told of it: " << told.message() << "; run: systemctl " << verb << " mosquitto\n";
+  if (Status done = run_program({*tool, verb, "mosquitto"}); !done.is_success()) {
+    screen.err << "cannot " << verb << " mosquitto: " << done.message() << "; run: systemctl " << verb
+               << " mosquitto\n";
   }
 }
 
-void tell(const EnrollOptions& options, const std::string& output, const Screen& screen) {
+void print_result(const EnrollOptions& options, const std::string& output, const Screen& screen) {
   screen.out << options.name << " enrolled; its files are in " << output << "\n";
   if (options.role != Role::node) return;
   screen.out << "On the device: copy them to " << options.installed_dir
@@ -168,7 +169,7 @@ Outcome<void> run_enroll(const EnrollOptions& options, const Screen& screen) {
   for (const auto& [what, value] : {std::pair{"NAME", options.name}, {"--fleet", options.fleet}}) {
     if (!is_valid_name(value)) {
       return fail(Exit::usage,
-                  std::string(what) + ": \"" + value + "\" is not a name: lower-case letters, digits, - and .");
+                  std::string(what) + ": invalid name \"" + value + "\": use lower-case letters, digits, '-' and '.'");
     }
   }
   BrokerSettings broker;
@@ -182,8 +183,8 @@ Outcome<void> run_enroll(const EnrollOptions& options, const Screen& screen) {
   const std::string output = fs::absolute(options.output.empty() ? options.name : options.output).lexically_normal();
   if (auto made = make_directories(options, output); !made) return made;
   const Outcome<void> credential =
-      options.certificate ? give_certificate(options.broker_dir + "/tls", options.name, broker.host, output)
-                          : give_password(options, output);
+      options.certificate ? issue_certificate(options.broker_dir + "/tls", options.name, broker.host, output)
+                          : set_password(options, output);
   if (!credential) return credential;
   const std::string access = options.broker_dir + "/access";
   const std::string block = broker_access(options.fleet, {{options.name, options.role, {}}});
@@ -195,7 +196,7 @@ Outcome<void> run_enroll(const EnrollOptions& options, const Screen& screen) {
   const Outcome<bool> listener = open_listener(options, broker);
   if (!listener) return std::unexpected(listener.error());
   if (options.reload) reload_broker(*listener, screen);
-  tell(options, output, screen);
+  print_result(options, output, screen);
   return {};
 }
 

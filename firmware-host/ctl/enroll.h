@@ -1,5 +1,5 @@
-// berthctl enroll: gives a device (or an operator, or a gateway) its account at a mosquitto of one's own: the broker's
-// password and access lines, and the files that go to the device, in one step. Run on the broker's machine, as root.
+// berthctl enroll: creates the account of a device (or an operator, or a gateway) at your own mosquitto: the broker's
+// password and ACL entries, and the files for the device, in one step. Run it on the broker's machine, as root.
 #pragma once
 
 #include "firmware-host/ctl/commands.h"
@@ -7,7 +7,7 @@
 
 namespace berth {
 
-// An account that is there already gets a new password or certificate; the old one ends with the reload.
+// An existing account gets a new password or certificate; the old one becomes invalid with the reload.
 Outcome<void> run_enroll(const EnrollOptions& options, const Screen& screen);
 
 }  // namespace berth

@@ -1,4 +1,4 @@
-// explain and plan: why a pod is where it is, or nowhere, and where one would go.
+// explain and plan: why a pod is or is not on a node, and where one would be placed.
 #include "firmware-host/ctl/explain.h"
 
 #include <algorithm>
@@ -37,15 +37,15 @@ std::string counted(std::int64_t count, const std::string& thing) {
   return grouped(count) + " " + thing + (count == 1 ? "" : "s");
 }
 
-std::string words(const Json::Array& list) {
+std::string joined(const Json::Array& list) {
   std::string text;
-  for (const Json& word : list)
-    text += (text.empty() ? "" : ", ") + (word.is_string() ? word.as_string() : word.dump());
+  for (const Json& item : list)
+    text += (text.empty() ? "" : ", ") + (item.is_string() ? item.as_string() : item.dump());
   return text;
 }
 
-// Durations as people say them; parts of a second count as one.
-std::string in_time(std::int64_t ms) {
+// A duration for people, rounded up to seconds.
+std::string duration_text(std::int64_t ms) {
   const std::int64_t seconds = (std::max<std::int64_t>(ms, 0) + 999) / 1000;
   if (seconds < 120) return std::to_string(seconds) + " s";
   return std::to_string(seconds / 60) + " min " + std::to_string(seconds % 60) + " s";
@@ -64,15 +64,15 @@ std::string names_of(const Json& group) {
   const std::size_t shown = std::min(names.size(), kNamesShown);
   const Json::Array first(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown));
   const std::int64_t more = number(group, {"count"}) - static_cast<std::int64_t>(shown);
-  return words(first) + (more > 0 ? " and " + grouped(more) + " more" : "");
+  return joined(first) + (more > 0 ? " and " + grouped(more) + " more" : "");
 }
 
 std::string choice_text(const Json& trial) {
   const std::string why = text_field(trial, {"chosen", "why"});
   if (why == "highest total") return "highest total, " + text_field(trial, {"chosen", "total"});
   if (why == "drawn among equals") {
-    return "drawn among " + text_field(trial, {"chosen", "ties"}) + " equal totals of " +
-           text_field(trial, {"chosen", "total"}) + ", by seed " + text_field(trial, {"chosen", "seed"});
+    return "chosen at random among " + text_field(trial, {"chosen", "ties"}) + " equal totals of " +
+           text_field(trial, {"chosen", "total"}) + ", seed " + text_field(trial, {"chosen", "seed"});
   }
   return "the " + why;
 }
@@ -82,7 +82,7 @@ std::string outcome_text(const Json& trial) {
   return "fits on node " + text_field(trial, {"node"}) + ": " + choice_text(trial);
 }
 
-// The first lines: what is, and where a trial of now says something else, that too.
+// The first lines: the current state, and the result of the trial if it differs.
 std::string headline(const Json& answer) {
   const Json* trial = answer.find("trial");
   const std::string now = trial == nullptr ? "" : outcome_text(*trial);
@@ -91,15 +91,15 @@ std::string headline(const Json& answer) {
     const std::string epoch = text_field(answer, {"placement", "epoch"});
     const std::string node = text_field(answer, {"placement", "node"});
     return (phase == "finished" ? "finished" : "placed") + (node.empty() ? "" : " on node " + node) +
-           (epoch.empty() ? "" : ", " + phase + ", epoch " + epoch) + "\ndecided now, itself not counted: " + now +
-           "\n";
+           (epoch.empty() ? "" : ", " + phase + ", epoch " + epoch) +
+           "\nif scheduled now, without counting itself: " + now + "\n";
   }
   const std::string why = text_field(answer, {"why"});
   const std::string gate = text_field(answer, {"gate"});
   if (!gate.empty())
-    return "would wait behind " + text_field(answer, {"gatedBy"}) + ": " + gate + "\nthen: " + now + "\n";
+    return "would be gated by " + text_field(answer, {"gatedBy"}) + ": " + gate + "\nthen: " + now + "\n";
   if (why.empty()) return now + "\n";
-  return why + "\n" + (now.empty() || now == why ? "" : "decided now: " + now + "\n");
+  return why + "\n" + (now.empty() || now == why ? "" : "if scheduled now: " + now + "\n");
 }
 
 std::string groups_text(const Json& trial) {
@@ -108,7 +108,7 @@ std::string groups_text(const Json& trial) {
   std::vector<Cells> rows = {{"NODES", "VERDICT", "PLUGIN", "REASON", "WHICH"}};
   for (const Json& group : groups) {
     const std::string plugin = text_field(group, {"plugin"});
-    const std::string reasons = words(list_field(group, {"reasons"}));
+    const std::string reasons = joined(list_field(group, {"reasons"}));
     rows.push_back({grouped(number(group, {"count"})), text_field(group, {"verdict"}), plugin.empty() ? "-" : plugin,
                     reasons.empty() ? "-" : reasons, names_of(group)});
   }
@@ -125,11 +125,11 @@ std::string filters_text(const Json& trial) {
   for (const Json& group : list_field(trial, {"groups"})) {
     std::vector<Cells> rows;
     for (const Json& filter : list_field(group, {"filters"})) {
-      const std::string reasons = words(list_field(filter, {"reasons"}));
+      const std::string reasons = joined(list_field(filter, {"reasons"}));
       rows.push_back(
           {"  " + text_field(filter, {"plugin"}), text_field(filter, {"code"}), reasons.empty() ? "-" : reasons});
     }
-    if (!rows.empty()) text += "\nevery filter about " + printable(names_of(group)) + ":\n" + table(rows);
+    if (!rows.empty()) text += "\nall filters for " + printable(names_of(group)) + ":\n" + table(rows);
   }
   return text;
 }
@@ -157,13 +157,13 @@ std::string scores_text(const Json& trial) {
     for (std::size_t i = 0; i < plugins.size(); ++i) cells.push_back(score_cell(row, i));
     rows.push_back(std::move(cells));
   }
-  std::string text = "\nscores, each times its weight (before normalization where that differs):\n" + table(rows);
+  std::string text = "\nscores, times weight (in parentheses: before normalization, if different):\n" + table(rows);
   const std::int64_t more = number(trial, {"scores", "more"});
-  return more > 0 ? text + "  and " + counted(more, "more node") + " of no higher total\n" : text;
+  return more > 0 ? text + "  and " + counted(more, "more node") + " with no higher total\n" : text;
 }
 
 std::string preemption_text(const Json& trial) {
-  constexpr std::string_view kHead = "preemption: ";  // as upstream's message begins
+  constexpr std::string_view kHead = "preemption: ";  // prefix of upstream's message
   const Json* preemption = trial.find("preemption");
   if (preemption == nullptr) return {};
   const std::string node = text_field(*preemption, {"nominatedNode"});
@@ -179,20 +179,20 @@ std::string preemption_text(const Json& trial) {
   }
   const std::int64_t more = number(*preemption, {"more"});
   if (more > 0) victims += " and " + grouped(more) + " more";
-  if (victims.empty()) victims = "nobody more";
-  return "\npreemption: room on node " + printable(node) + " when these go: " + printable(victims) + "\n";
+  if (victims.empty()) victims = "no further pods";
+  return "\npreemption: would fit on node " + printable(node) + " after evicting: " + printable(victims) + "\n";
 }
 
 std::string queue_text(const Json& answer) {
-  const std::string place = text_field(answer, {"queue", "place"});
-  if (place.empty() || place == "none") return {};
-  std::string text = "\nqueue: " + place;
+  const std::string queue = text_field(answer, {"queue", "place"});
+  if (queue.empty() || queue == "none") return {};
+  std::string text = "\nqueue: " + queue;
   if (const std::string gate = text_field(answer, {"queue", "gatedBy"}); !gate.empty()) text += " by " + gate;
   if (field(answer, {"queue", "dueInMs"}) != nullptr) {
     const std::int64_t due = number(answer, {"queue", "dueInMs"});
-    const bool by_event = place == "unschedulable";
-    text += due == 0 ? ", next in turn"
-                     : ", next try " + std::string(by_event ? "at the latest " : "") + "in " + in_time(due);
+    const bool by_event = queue == "unschedulable";
+    text +=
+        due == 0 ? ", due now" : ", next attempt in " + std::string(by_event ? "at most " : "") + duration_text(due);
   }
   if (field(answer, {"queue", "attempts"}) != nullptr) {
     text += ", " + counted(number(answer, {"queue", "attempts"}), "attempt");
@@ -200,20 +200,20 @@ std::string queue_text(const Json& answer) {
   return text + "\n";
 }
 
-// "Node Add, UpdateNodeLabel (NodeAffinity)": one line an event, with those who registered for it.
+// "Node Add, UpdateNodeLabel (NodeAffinity)": one line per event, with the plugins registered for it.
 std::string wakers_text(const Json::Array& wakers) {
   std::vector<std::string> events;
   std::map<std::string, std::string> plugins_of;
   for (const Json& waker : wakers) {
     const std::string resource = text_field(waker, {"resource"});
-    const std::string event = resource == "*" ? "every event" : resource + " " + words(list_field(waker, {"actions"}));
+    const std::string event = resource == "*" ? "every event" : resource + " " + joined(list_field(waker, {"actions"}));
     std::string& plugins = plugins_of[event];
     if (plugins.empty()) events.push_back(event);
     plugins += (plugins.empty() ? "" : ", ") + text_field(waker, {"plugin"});
   }
   std::string text;
   for (const std::string& event : events) text += "  " + printable(event + " (" + plugins_of[event] + ")") + "\n";
-  return text.empty() ? "" : "\nwould be woken by:\n" + text;
+  return text.empty() ? "" : "\nwould be requeued by:\n" + text;
 }
 
 Json without_envelope(Json answer) {
@@ -222,7 +222,7 @@ Json without_envelope(Json answer) {
   return answer;
 }
 
-void add_question(Json& request, const CtlOptions& options) {
+void add_trial_options(Json& request, const CtlOptions& options) {
   if (options.all_filters) request.set("all_filters", true);
   if (!options.node.empty()) request.set("node", options.node);
 }
@@ -232,7 +232,7 @@ void add_question(Json& request, const CtlOptions& options) {
 std::string explanation_page(const Json& answer) {
   std::string text;
   if (const std::string why = text_field(answer, {"notReady"}); !why.empty()) {
-    text += printable("the gateway is not ready, it knows only what it knew before: " + why) + "\n";
+    text += printable("the gateway is not ready and shows its last known state: " + why) + "\n";
   }
   const std::string head = headline(answer);
   for (std::size_t at = 0; at < head.size();) {
@@ -251,11 +251,11 @@ std::string explanation_page(const Json& answer) {
 Outcome<void> run_explain(ApiClient& client, const CtlOptions& options, const Screen& screen) {
   Json request = Json::object();
   request.set("op", "explain").set("namespace", namespace_of(options)).set("name", options.name);
-  add_question(request, options);
+  add_trial_options(request, options);
   Outcome<Json> answer = client.ask(std::move(request), true);
   if (!answer) return std::unexpected(std::move(answer.error()));
-  const Json told = without_envelope(std::move(*answer));
-  screen.out << (options.form == OutputForm::table ? explanation_page(told) : document(options.form, told));
+  const Json result = without_envelope(std::move(*answer));
+  screen.out << (options.form == OutputForm::table ? explanation_page(result) : document(options.form, result));
   return {};
 }
 
@@ -265,12 +265,12 @@ Outcome<void> run_plan(ApiClient& client, const CtlOptions& options, const std::
   std::string wrong;
   for (const ManifestDocument& manifest : manifests) {
     if (manifest.kind->kind != Kind::pod) {
-      screen.err << "warning: " << manifest.title() << ": only pods are planned; passed over\n";
+      screen.err << "warning: " << manifest.title() << ": not a pod; skipped\n";
       continue;
     }
     Json request = Json::object();
     request.set("op", "plan").set("manifest", manifest.object);
-    add_question(request, options);
+    add_trial_options(request, options);
     Outcome<Json> answer = client.ask(std::move(request), true);
     if (!answer && answer.error().exit != Exit::refused) return std::unexpected(std::move(answer.error()));
     if (!answer) {
@@ -284,14 +284,14 @@ Outcome<void> run_plan(ApiClient& client, const CtlOptions& options, const std::
       }
     }
     if (!true_field(*answer, {"trial", "fits"})) {
-      wrong += (wrong.empty() ? "" : "\n") + manifest.title() + " fits nowhere now";
+      wrong += (wrong.empty() ? "" : "\n") + manifest.title() + ": currently fits nowhere";
     }
     if (options.form == OutputForm::table) {
       screen.out << (manifests.size() > 1 ? "== " + manifest.title() + "\n" : "") << explanation_page(*answer);
     }
     items.push_back(without_envelope(std::move(*answer)));
   }
-  if (items.as_array().empty() && wrong.empty()) return fail(Exit::usage, "the manifests hold no pod");
+  if (items.as_array().empty() && wrong.empty()) return fail(Exit::usage, "the manifests contain no pods");
   if (options.form != OutputForm::table && !items.as_array().empty()) {
     Json list = Json::object();
     const bool one = items.as_array().size() == 1;

@@ -1,4 +1,4 @@
-// How `berthctl explain` and `berthctl plan` tell the gateway's record to a person.
+// Formats the gateway's answers to `berthctl explain` and `berthctl plan` for people.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace berth {
 
-// A page of text from an answer to explain or plan: why, the nodes by reason, scores, preemption, queue, what would
-// wake the pod. What the answer lacks is passed over.
+// A page of text from an answer to explain or plan: the reason, nodes by reason, scores, preemption, queue, and the
+// events that would requeue the pod. Parts that the answer does not have are left out.
 std::string explanation_page(const Json& answer);
 
 }  // namespace berth

@@ -1,4 +1,4 @@
-// Reading objects that came from the gateway: what is missing or of another type reads as empty.
+// Accessors for objects from the gateway: a missing member or one of another type reads as empty.
 #pragma once
 
 #include <initializer_list>
@@ -9,20 +9,20 @@
 
 namespace berth {
 
-// The member at the end of a path of names; null when a step is missing.
+// The member at a path of names; null if any part is missing.
 const Json* field(const Json& object, std::initializer_list<std::string_view> path);
-// Its text: strings as they are, numbers and booleans as JSON writes them, anything else empty.
+// Its text: strings unchanged, numbers and booleans as in JSON, anything else empty.
 std::string text_field(const Json& object, std::initializer_list<std::string_view> path);
-// The list at the path; empty when there is none.
+// The list at the path; empty if missing.
 const Json::Array& list_field(const Json& object, std::initializer_list<std::string_view> path);
 const Json::Object& object_field(const Json& object, std::initializer_list<std::string_view> path);
 bool true_field(const Json& object, std::initializer_list<std::string_view> path);
 
-// "k=v,k2=v2" of an object of strings.
+// "k=v,k2=v2" from an object of strings.
 std::string join_pairs(const Json::Object& pairs);
-// "key=value:Effect" of one taint.
+// "key=value:Effect" from a taint.
 std::string taint_text(const Json& taint);
-// True when status.conditions has `type` with status "True".
+// True if status.conditions has `type` with status "True".
 bool has_condition(const Json& object, std::string_view type);
 
 }  // namespace berth

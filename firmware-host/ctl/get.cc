@@ -1,4 +1,4 @@
-// get and status: what shows objects.
+// get and status: the commands that show objects.
 #include <map>
 #include <utility>
 
@@ -56,23 +56,23 @@ class View {
     } else {
       show_table(*objects);
     }
-    for (const Json& object : *objects) shown_[key_of(kind_, object)] = face_of(object);
+    for (const Json& object : *objects) shown_[key_of(kind_, object)] = rendered(object);
     screen_.out.flush();
     return {};
   }
 
-  // Shows what changes, until a signal or until nobody reads any more.
+  // Shows changes until a signal, or until the output is closed.
   Outcome<void> follow() {
     while (screen_.out.good()) {
       const Outcome<ApiClient::Changes> changes = client_.next_changes();
       if (!changes) return std::unexpected(changes.error());
-      Outcome<void> told = changes->all ? tell_all() : Outcome<void>();
+      Outcome<void> done = changes->all ? report_all() : Outcome<void>();
       for (const ApiClient::Change& change : changes->list) {
-        if (told && is_wanted(change.key)) told = tell(change);
+        if (done && is_selected(change.key)) done = report(change);
       }
-      // A gateway that is away for a while does not end a watch.
-      if (!told && told.error().exit == Exit::interrupted) return told;
-      if (!told) screen_.err << told.error().text << std::endl;
+      // A gateway that is unreachable for a while does not end a watch.
+      if (!done && done.error().exit == Exit::interrupted) return done;
+      if (!done) screen_.err << done.error().text << std::endl;
       screen_.out.flush();
     }
     return {};
@@ -88,7 +88,7 @@ class View {
 
   void show_documents(const std::vector<Json>& objects) {
     if (options_.watch) {
-      for (const Json& object : objects) tell_document(object);
+      for (const Json& object : objects) report_document(object);
       return;
     }
     if (!options_.name.empty()) {
@@ -107,7 +107,7 @@ class View {
     }
     const Cells header = table_header(kind_.kind, form_);
     writer_.measure(header);
-    // What comes later should stand below what came first.
+    // Reserve width, so that later rows align with the first ones.
     if (options_.watch) writer_.measure(Cells(header.size() - 1, std::string(kWatchedWidth, ' ')));
     std::vector<Cells> rows;
     for (const Json& object : objects) rows.push_back(table_row(kind_.kind, object, form_));
@@ -116,70 +116,70 @@ class View {
     for (const Cells& row : rows) screen_.out << writer_.line(row);
   }
 
-  void tell_document(const Json& object) {
+  void report_document(const Json& object) {
     if (options_.form == OutputForm::yaml) screen_.out << "---\n";
     screen_.out << document(options_.form, object);
   }
 
-  // What is compared to find out whether an object looks different now.
-  std::string face_of(const Json& object) const {
+  // The object as shown, to detect whether it looks different now.
+  std::string rendered(const Json& object) const {
     if (is_text(options_.form)) return object.dump();
-    std::string face;
-    for (const std::string& cell : table_row(kind_.kind, object, form_)) face += cell + '\n';
-    return face;
+    std::string text;
+    for (const std::string& cell : table_row(kind_.kind, object, form_)) text += cell + '\n';
+    return text;
   }
 
-  bool is_wanted(const std::string& key) const {
+  bool is_selected(const std::string& key) const {
     if (!options_.name.empty()) return key == (kind_.namespaced ? name_space_ + "/" + options_.name : options_.name);
     return name_space_.empty() || key.starts_with(name_space_ + "/");
   }
 
-  void tell_object(const Json& object) {
-    std::string face = face_of(object);
+  void report_object(const Json& object) {
+    std::string now = rendered(object);
     std::string& before = shown_[key_of(kind_, object)];
-    if (before == face) return;
-    before = std::move(face);
-    if (is_text(options_.form)) return tell_document(object);
+    if (before == now) return;
+    before = std::move(now);
+    if (is_text(options_.form)) return report_document(object);
     screen_.out << writer_.line(table_row(kind_.kind, object, form_));
   }
 
-  void tell_gone(const std::string& key) {
+  void report_deleted(const std::string& key) {
     if (shown_.erase(key) == 0) return;
     const auto [name_space, name] = parts_of(key);
-    screen_.err << title_of(kind_, name_space, name) << " is gone" << std::endl;
+    screen_.err << title_of(kind_, name_space, name) << " deleted" << std::endl;
   }
 
-  Outcome<void> tell(const ApiClient::Change& change) {
+  Outcome<void> report(const ApiClient::Change& change) {
     const auto [name_space, name] = parts_of(change.key);
-    // A pod's row is all in its status, so that no step is missed. Other kinds show more than that.
+    // A pod's row needs only its status, so no change is missed. The rows of other kinds need the object.
     if (kind_.kind == Kind::pod && !is_text(options_.form) && !change.status.empty()) {
       if (Result<Json> status = Json::parse(change.status)) {
-        tell_object(pod_of(name_space, name, std::move(*status)));
+        report_object(pod_of(name_space, name, std::move(*status)));
         return {};
       }
     }
     const Outcome<Json> object = client_.get(kind_, name_space, name);
     if (object) {
-      tell_object(*object);
+      report_object(*object);
     } else if (object.error().exit == Exit::refused) {
-      tell_gone(change.key);
+      report_deleted(change.key);
     } else {
       return std::unexpected(object.error());
     }
     return {};
   }
 
-  Outcome<void> tell_all() {
+  Outcome<void> report_all() {
     const Outcome<std::vector<Json>> objects = fetch();
     if (!objects && objects.error().exit != Exit::refused) return std::unexpected(objects.error());
-    std::map<std::string, std::string> gone = shown_;
+    std::map<std::string, std::string> deleted = shown_;
     if (objects) {
       for (const Json& object : *objects) {
-        gone.erase(key_of(kind_, object));
-        tell_object(object);
+        deleted.erase(key_of(kind_, object));
+        report_object(object);
       }
     }
-    for (const auto& [key, face] : gone) tell_gone(key);
+    for (const auto& [key, text] : deleted) report_deleted(key);
     return {};
   }
 
@@ -188,9 +188,9 @@ class View {
   const KindName& kind_;
   Screen screen_;
   TableForm form_;
-  std::string name_space_;  // empty: every namespace, or a kind without
+  std::string name_space_;  // empty: all namespaces, or a cluster-scoped kind
   TableWriter writer_;
-  std::map<std::string, std::string> shown_;  // by key: the face last shown
+  std::map<std::string, std::string> shown_;  // by key: as last shown
 };
 
 }  // namespace
@@ -199,19 +199,19 @@ Outcome<const KindName*> kind_named(const std::string& text) {
   if (const KindName* kind = find_kind(text)) return kind;
   std::string known;
   for (const KindName& kind : kinds()) known += (known.empty() ? "" : ", ") + std::string(kind.plural);
-  return fail(Exit::usage, "\"" + text + "\" is not a kind Berth knows; there are " + known);
+  return fail(Exit::usage, "unknown kind \"" + text + "\"; use one of " + known);
 }
 
 Outcome<void> run_get(ApiClient& client, const CtlOptions& options, const Screen& screen) {
   const Outcome<const KindName*> kind = kind_named(options.kind);
   if (!kind) return std::unexpected(kind.error());
   View view(client, options, **kind, screen);
-  // Watching begins before the listing, so that nothing falls in between.
+  // The watch starts before the listing, so that no change is missed in between.
   if (options.watch) client.watch((*kind)->kind);
   Outcome<void> shown = view.show();
   if (!shown || !options.watch) return shown;
   shown = view.follow();
-  // To interrupt a watch is to end it.
+  // A watch is ended by interrupting it.
   if (!shown && shown.error().exit == Exit::interrupted) return {};
   return shown;
 }
@@ -237,7 +237,7 @@ Outcome<void> run_status(ApiClient& client, const CtlOptions& options, const Scr
                              {"nodes", text_field(*answer, {"nodes"})},
                              {"pods", text_field(*answer, {"pods"})},
                              {"placements", text_field(*answer, {"rows"})},
-                             {"releases open", text_field(*answer, {"releases"})}};
+                             {"pending releases", text_field(*answer, {"releases"})}};
   if (const std::string full = text_field(*answer, {"full"}); !full.empty()) {
     rows.push_back({"new objects", "refused: " + full});
   }

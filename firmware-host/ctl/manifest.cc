@@ -12,7 +12,7 @@ namespace berth {
 
 namespace {
 
-constexpr std::size_t kPodBytesMax = 56 * 1024;     // PreBind carries a pod whole (rules.md, Topics)
+constexpr std::size_t kPodBytesMax = 56 * 1024;     // PreBind contains the whole pod (core/handshake/rules.md, Topics)
 constexpr std::size_t kObjectBytesMax = 63 * 1024;  // a request is one message of at most 64 KiB
 
 template <class T>
@@ -45,7 +45,7 @@ std::string kind_names() {
   return names;
 }
 
-// The documents of one text, one after the other.
+// Reads the documents of one file.
 class Reader {
  public:
   Reader(const std::string& name_space, std::vector<ManifestDocument>& to, std::vector<std::string>& warnings)
@@ -54,22 +54,22 @@ class Reader {
   void read(const YamlDocument& document) {
     document_ = &document;
     if (!document.value.is_object()) {
-      if (!document.value.is_null()) blame("", "an object is wanted, with apiVersion, kind and metadata");
+      if (!document.value.is_null()) add_error("", "expected an object with apiVersion, kind and metadata");
       return;
     }
     if (text_field(document.value, {"kind"}) != "List") return read_object(document.value, "");
     const Json::Array& items = list_field(document.value, {"items"});
     for (std::size_t i = 0; i < items.size(); ++i) read_object(items[i], "items[" + std::to_string(i) + "].");
   }
-  const std::string& wrong() const { return wrong_; }
+  const std::string& errors() const { return errors_; }
 
  private:
   void read_object(Json object, const std::string& prefix) {
-    const std::string said = text_field(object, {"kind"});
-    const KindName* kind = find_kind(said);
-    if (said.empty()) return blame(prefix, "kind: missing; say one of " + kind_names());
-    if (kind == nullptr || kind->name != said) {
-      return blame(prefix, "kind: \"" + said + "\" is not a kind Berth knows; say one of " + kind_names());
+    const std::string name = text_field(object, {"kind"});
+    const KindName* kind = find_kind(name);
+    if (name.empty()) return add_error(prefix, "kind: missing; use one of " + kind_names());
+    if (kind == nullptr || kind->name != name) {
+      return add_error(prefix, "kind: unknown kind \"" + name + "\"; use one of " + kind_names());
     }
     Json* metadata = object.find("metadata");
     if (metadata != nullptr && metadata->is_object()) {
@@ -79,13 +79,13 @@ class Reader {
     const Status checked = check_object(kind->kind, object, warnings);
     for (const std::string& warning : warnings) warnings_.push_back(line(prefix, warning));
     if (!checked.is_success()) {
-      for (const std::string& reason : checked.reasons()) blame(prefix, reason);
+      for (const std::string& reason : checked.reasons()) add_error(prefix, reason);
       return;
     }
     const std::size_t limit = kind->kind == Kind::pod ? kPodBytesMax : kObjectBytesMax;
     if (object.dump().size() > limit) {
-      return blame(
-          prefix, "the object is larger than " + std::to_string(limit / 1024) + " KiB; move what is large to a volume");
+      return add_error(
+          prefix, "the object is larger than " + std::to_string(limit / 1024) + " KiB; move large data to a volume");
     }
     ManifestDocument manifest;
     manifest.kind = kind;
@@ -99,15 +99,15 @@ class Reader {
   std::string line(const std::string& prefix, const std::string& reason) const {
     return document_->locate(prefix + reason);
   }
-  void blame(const std::string& prefix, const std::string& reason) {
-    wrong_ += (wrong_.empty() ? "" : "\n") + line(prefix, reason);
+  void add_error(const std::string& prefix, const std::string& reason) {
+    errors_ += (errors_.empty() ? "" : "\n") + line(prefix, reason);
   }
 
   const std::string& name_space_;
   std::vector<ManifestDocument>& to_;
   std::vector<std::string>& warnings_;
   const YamlDocument* document_ = nullptr;
-  std::string wrong_;
+  std::string errors_;
 };
 
 }  // namespace
@@ -127,7 +127,7 @@ Outcome<void> read_manifests(const std::string& file, std::string_view text, con
   if (!documents) return fail(Exit::usage, lines_of(documents.error()));
   Reader reader(name_space, to, warnings);
   for (const YamlDocument& document : *documents) reader.read(document);
-  if (!reader.wrong().empty()) return fail(Exit::usage, reader.wrong());
+  if (!reader.errors().empty()) return fail(Exit::usage, reader.errors());
   return {};
 }
 

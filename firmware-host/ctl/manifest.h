@@ -1,4 +1,4 @@
-// Manifests: files of one or more documents, decoded here as the gateway will decode them, so that a bad one is refused
+// Manifests: files of one or more documents, decoded here with the gateway's decoders, so that invalid ones are refused
 // before anything is sent.
 #pragma once
 
@@ -23,13 +23,12 @@ struct ManifestDocument {
   std::string title() const;
 };
 
-// "pod/default/sensor"; an empty namespace is left out.
+// "pod/default/sensor"; an empty namespace is omitted.
 std::string title_of(const KindName& kind, const std::string& name_space, const std::string& name);
 
-// Adds the manifests of one text to `to`, in their order. `file` is for messages. What is wrong in any document is
-// told in one failure, a line each: "file:line:column: path: what is wrong; what to do". Documents that are empty are
-// passed over. `warnings` gets lines of the same form.
-// `name_space` is given to what names none.
+// Appends the manifests of one file to `to`, in order. `file` is for messages. All errors are returned in one failure,
+// one per line: "file:line:column: path: error; fix". Empty documents are skipped. `warnings` gets lines of the same
+// form. `name_space` applies to objects without a namespace.
 Outcome<void> read_manifests(const std::string& file, std::string_view text, const std::string& name_space,
                              std::vector<ManifestDocument>& to, std::vector<std::string>& warnings);
 

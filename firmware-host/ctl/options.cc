@@ -18,14 +18,12 @@ constexpr const char* kFooter =
     "storageclass, sc, priorityclass, pc, namespace, ns, service, svc, poddisruptionbudget, pdb, csinode, csidriver,\n"
     "csistoragecapacity. KIND NAME may be written KIND/NAME.\n"
     "\n"
-    "Where the gateway is: command line, then --config, then --state-dir, then /etc/berth/operator/berthctl.yaml if "
-    "there\n"
-    "is one, then 127.0.0.1:1883 without a password.\n"
+    "The gateway's address is taken from the command line, then --config, then --state-dir, then\n"
+    "/etc/berth/operator/berthctl.yaml if it exists, then 127.0.0.1:1883 without a password.\n"
     "\n"
-    "Exit codes: 0 done, plan: every pod fits; 1 the gateway refused, no such object, plan: a pod fits nowhere; 2 "
-    "wrong\n"
-    "command line, configuration or manifest, nothing was sent; 3 no connection to the broker; 4 no answer from the "
-    "gateway; 130 interrupted.\n";
+    "Exit codes: 0 success, plan: every pod fits; 1 the gateway refused, no such object, plan: a pod fits nowhere;\n"
+    "2 invalid command line, configuration or manifest, nothing was sent; 3 no connection to the broker; 4 no answer\n"
+    "from the gateway; 130 interrupted.\n";
 
 void add_connection(CLI::App& app, ConnectionOptions& to) {
   const std::string group = "Connection";
@@ -34,7 +32,8 @@ void add_connection(CLI::App& app, ConnectionOptions& to) {
                  "gateway, identity, namespace")
       ->type_name("FILE")
       ->group(group);
-  app.add_option("--state-dir", to.state_dir, "State directory of a berthd on this machine: its broker and password")
+  app.add_option("--state-dir", to.state_dir,
+                 "State directory of a berthd on this machine, to use its embedded broker and password")
       ->type_name("DIR")
       ->group(group);
   app.add_option("--broker", to.broker, "MQTT broker, default 127.0.0.1:1883")->type_name("HOST:PORT")->group(group);
@@ -42,7 +41,7 @@ void add_connection(CLI::App& app, ConnectionOptions& to) {
   app.add_option("--password-file", to.password_file, "File whose first line is the password")
       ->type_name("FILE")
       ->group(group);
-  app.add_option("--ca-file", to.ca_file, "Certificate authority of the broker, PEM; turns TLS on")
+  app.add_option("--ca-file", to.ca_file, "Certificate authority of the broker, PEM; enables TLS")
       ->type_name("FILE")
       ->group(group);
   app.add_option("--cert-file", to.cert_file, "Certificate of this client, PEM")->type_name("FILE")->group(group);
@@ -50,17 +49,19 @@ void add_connection(CLI::App& app, ConnectionOptions& to) {
   app.add_option("--fleet", to.fleet, "Fleet, default \"default\"")->type_name("NAME")->group(group);
   app.add_option("--gateway", to.gateway, "Gateway, default \"gateway\"")->type_name("NAME")->group(group);
   app.add_option("--identity", to.identity,
-                 "Who asks: answers come to clients/<identity>; default the user name, else \"operator\"")
+                 "Client identity; answers are sent to clients/<identity>; default the user name, else \"operator\"")
       ->type_name("NAME")
       ->group(group);
 }
 
 void add_namespace(CLI::App& app, CtlOptions& to) {
-  app.add_option("-n,--namespace", to.name_space, "Namespace of what names none, default \"default\"")->type_name("NS");
+  app.add_option("-n,--namespace", to.name_space, "Namespace for objects without one, default \"default\"")
+      ->type_name("NS");
 }
 
 void add_files(CLI::App& app, CtlOptions& to) {
-  app.add_option("-f,--filename", to.files, "Manifests in YAML or JSON, several documents a file; - is standard input")
+  app.add_option("-f,--filename", to.files,
+                 "Manifests in YAML or JSON, with one or more documents; - is standard input")
       ->type_name("FILE")
       ->allow_extra_args(false);
 }
@@ -69,30 +70,31 @@ void add_enroll(CLI::App& app, EnrollOptions& to) {
   static const std::map<std::string, BrokerIdentity::Role> kRoles = {{"node", BrokerIdentity::Role::node},
                                                                      {"operator", BrokerIdentity::Role::operator_},
                                                                      {"gateway", BrokerIdentity::Role::gateway}};
-  app.add_option("NAME", to.name, "Name of the device, as its node is called")->required();
+  app.add_option("NAME", to.name, "Name of the device and its node")->required();
   app.add_option("--role", to.role, "node, operator or gateway; default node")
       ->transform(CLI::CheckedTransformer(kRoles).description("ROLE"))
       ->type_name("");
-  app.add_option("--address", to.host, "How the device reaches the broker, HOST[:PORT]; default this machine's name")
+  app.add_option("--address", to.host,
+                 "Address at which the device reaches the broker, HOST[:PORT]; default this machine's name")
       ->type_name("HOST");
-  app.add_flag("--certificate", to.certificate, "A certificate instead of a password; port 8883");
+  app.add_flag("--certificate", to.certificate, "Use a certificate instead of a password; port 8883");
   app.add_option("--output", to.output, "Directory for the device's files, default ./NAME")->type_name("DIR");
-  app.add_option("--installed-dir", to.installed_dir, "Where they will lie on the device, default /etc/berth")
+  app.add_option("--installed-dir", to.installed_dir, "Directory of these files on the device, default /etc/berth")
       ->type_name("DIR");
   app.add_option("--broker-dir", to.broker_dir,
-                 "Where the broker's passwords and access are, default /etc/berth/broker")
+                 "Directory of the broker's passwords and ACL, default /etc/berth/broker")
       ->type_name("DIR");
-  app.add_option("--mosquitto-dir", to.mosquitto_dir, "For the listener of certificates, default /etc/mosquitto/conf.d")
+  app.add_option("--mosquitto-dir", to.mosquitto_dir,
+                 "Directory for the TLS listener's configuration, default /etc/mosquitto/conf.d")
       ->type_name("DIR");
-  app.add_flag("!--no-reload", to.reload, "Leave the running mosquitto alone");
+  app.add_flag("!--no-reload", to.reload, "Do not reload the running mosquitto");
 }
 
-// Of explain and plan.
-void add_question(CLI::App& app, CtlOptions& to) {
+// Options of explain and plan.
+void add_trial_options(CLI::App& app, CtlOptions& to) {
   static const std::map<std::string, OutputForm> kForms = {
       {"table", OutputForm::table}, {"json", OutputForm::json}, {"yaml", OutputForm::yaml}};
-  app.add_flag("--all-filters", to.all_filters,
-               "Ask every filter about every node, not only up to the first rejection");
+  app.add_flag("--all-filters", to.all_filters, "Run all filters for every node, not only up to the first rejection");
   app.add_option("--node", to.node, "Name this node first among those of its reason")->type_name("NODE");
   app.add_option("-o,--output", to.form, "table, json or yaml")
       ->transform(CLI::CheckedTransformer(kForms).description("FORM"))
@@ -111,24 +113,24 @@ void add_pod(CLI::App& app, CtlOptions& to) {
   add_namespace(app, to);
 }
 
-// Of pods that wait on Permit.
+// Commands for pods that wait on Permit.
 void add_permit_commands(CLI::App& app, CtlOptions& to) {
   static const std::map<std::string, OutputForm> kForms = {
       {"table", OutputForm::table}, {"json", OutputForm::json}, {"yaml", OutputForm::yaml}};
   CLI::App* waiting = add_command(app, to, "waiting", "Show the pods that a plugin holds back", Command::waiting);
   add_namespace(*waiting, to);
-  waiting->add_flag("-A,--all-namespaces", to.all_namespaces, "Of every namespace");
+  waiting->add_flag("-A,--all-namespaces", to.all_namespaces, "All namespaces");
   waiting->add_option("-o,--output", to.form, "table, json or yaml")
       ->transform(CLI::CheckedTransformer(kForms).description("FORM"))
       ->type_name("");
-  CLI::App* allow = add_command(app, to, "allow", "Let a pod go on that a plugin holds back", Command::allow);
+  CLI::App* allow = add_command(app, to, "allow", "Allow a pod that a plugin holds back", Command::allow);
   CLI::App* reject =
-      add_command(app, to, "reject", "Send a pod that a plugin holds back to the queue", Command::reject);
+      add_command(app, to, "reject", "Reject a pod that a plugin holds back; it returns to the queue", Command::reject);
   for (CLI::App* verdict : {allow, reject}) {
     add_pod(*verdict, to);
-    verdict->add_option("--plugin", to.plugin, "Speak for this plugin only")->type_name("PLUGIN");
+    verdict->add_option("--plugin", to.plugin, "For this plugin only")->type_name("PLUGIN");
   }
-  reject->add_option("--reason", to.reason, "Why, shown as the pod's reason")->type_name("TEXT");
+  reject->add_option("--reason", to.reason, "Reason to show for the pod")->type_name("TEXT");
 }
 
 void add_commands(CLI::App& app, CtlOptions& to) {
@@ -141,44 +143,44 @@ void add_commands(CLI::App& app, CtlOptions& to) {
   add_files(*apply, to);
   add_namespace(*apply, to);
   apply->get_option("--filename")->required();
-  apply->add_flag("--recreate", to.recreate, "Delete and create pods again that exist; waits for nothing");
+  apply->add_flag("--recreate", to.recreate, "Delete and re-create existing pods; does not wait");
 
   CLI::App* get = command("get", "Show objects", Command::get);
   get->add_option("KIND", to.kind, "Kind of object")->required();
-  get->add_option("NAME", to.name, "One object; without it, all of the namespace");
+  get->add_option("NAME", to.name, "Name of the object; default all objects of the namespace");
   add_namespace(*get, to);
-  get->add_flag("-A,--all-namespaces", to.all_namespaces, "Of every namespace");
+  get->add_flag("-A,--all-namespaces", to.all_namespaces, "All namespaces");
   get->add_option("-o,--output", to.form, "table, wide, json or yaml")
       ->transform(CLI::CheckedTransformer(kForms).description("FORM"))
       ->type_name("");
-  get->add_flag("-w,--watch", to.watch, "Go on showing what changes, until interrupted");
+  get->add_flag("-w,--watch", to.watch, "Keep showing changes until interrupted");
 
-  CLI::App* describe = command("describe", "Tell all about one object, with its events", Command::describe);
+  CLI::App* describe = command("describe", "Show one object in detail, with its events", Command::describe);
   describe->add_option("KIND", to.kind, "Kind of object")->required();
   describe->add_option("NAME", to.name, "Its name");
   add_namespace(*describe, to);
 
   CLI::App* explain =
-      command("explain", "Tell why a pod is where it is, or nowhere: nodes, scores, queue", Command::explain);
+      command("explain", "Show why a pod is or is not on a node: nodes, scores, queue", Command::explain);
   add_pod(*explain, to);
-  add_question(*explain, to);
+  add_trial_options(*explain, to);
 
   CLI::App* plan =
-      command("plan", "Tell where the pods of manifests would go, each alone; nothing is applied", Command::plan);
+      command("plan", "Show where the pods of manifests would run, each on its own; applies nothing", Command::plan);
   add_files(*plan, to);
   plan->get_option("--filename")->required();
   add_namespace(*plan, to);
-  add_question(*plan, to);
+  add_trial_options(*plan, to);
 
   add_permit_commands(app, to);
 
-  CLI::App* remove = command("delete", "Delete an object, or those of manifests", Command::remove);
+  CLI::App* remove = command("delete", "Delete an object, or the objects of manifests", Command::remove);
   remove->add_option("KIND", to.kind, "Kind of object");
   remove->add_option("NAME", to.name, "Its name");
   add_namespace(*remove, to);
   add_files(*remove, to);
 
-  CLI::App* forget = command("forget", "Give a device up for good: its pods are placed anew", Command::forget);
+  CLI::App* forget = command("forget", "Give up a lost device for good; its pods are rescheduled", Command::forget);
   forget->add_option("KIND", to.kind, "node, or node/NAME")->required();
   forget->add_option("NAME", to.name, "Its name");
 
@@ -186,37 +188,37 @@ void add_commands(CLI::App& app, CtlOptions& to) {
   status->add_option("-o,--output", to.form, "table, json or yaml")
       ->transform(CLI::CheckedTransformer(kForms).description("FORM"))
       ->type_name("");
-  CLI::App* enroll = command("enroll", "Give a device its account at this machine's mosquitto", Command::enroll);
+  CLI::App* enroll = command("enroll", "Create a device's account at this machine's mosquitto", Command::enroll);
   add_enroll(*enroll, to.enroll);
   command("version", "Show the version of berthctl", Command::version);
 }
 
-// What CLI11 cannot say by itself; empty: nothing is wrong.
+// Checks that CLI11 cannot express; empty: no error.
 std::string check(CtlOptions& options) {
   if (const std::size_t slash = options.kind.find('/'); slash != std::string::npos) {
-    if (!options.name.empty()) return "say either KIND/NAME or KIND NAME";
+    if (!options.name.empty()) return "use either KIND/NAME or KIND NAME";
     options.name = options.kind.substr(slash + 1);
     options.kind.erase(slash);
-    if (options.name.empty()) return "a name is missing behind \"" + options.kind + "/\"";
+    if (options.name.empty()) return "missing name after \"" + options.kind + "/\"";
   }
   const bool named = !options.kind.empty() && !options.name.empty();
-  if (options.command == Command::describe && !named) return "describe: say KIND and NAME";
+  if (options.command == Command::describe && !named) return "describe: requires KIND and NAME";
   static const std::map<Command, std::string> kOfPods = {
       {Command::explain, "explain"}, {Command::allow, "allow"}, {Command::reject, "reject"}};
   if (const auto of_pods = kOfPods.find(options.command); of_pods != kOfPods.end()) {
     const KindName* kind = find_kind(options.kind);
-    if (!named || kind == nullptr || kind->kind != Kind::pod) return of_pods->second + ": say pod NAME";
+    if (!named || kind == nullptr || kind->kind != Kind::pod) return of_pods->second + ": requires pod NAME";
   }
   if (options.command == Command::forget) {
     const KindName* kind = find_kind(options.kind);
-    if (!named || kind == nullptr || kind->kind != Kind::node) return "forget: say node NAME";
+    if (!named || kind == nullptr || kind->kind != Kind::node) return "forget: requires node NAME";
   }
   if (options.command == Command::remove) {
-    if (!options.files.empty() && !options.kind.empty()) return "delete: say either KIND NAME or -f FILE";
-    if (options.files.empty() && !named) return "delete: say KIND and NAME, or -f FILE";
+    if (!options.files.empty() && !options.kind.empty()) return "delete: use either KIND NAME or -f FILE";
+    if (options.files.empty() && !named) return "delete: requires KIND and NAME, or -f FILE";
   }
-  if (options.all_namespaces && !options.name_space.empty()) return "say either -A or -n";
-  if (options.all_namespaces && !options.name.empty()) return "say either NAME or -A";
+  if (options.all_namespaces && !options.name_space.empty()) return "use either -A or -n";
+  if (options.all_namespaces && !options.name.empty()) return "use either NAME or -A";
   return {};
 }
 
@@ -224,7 +226,7 @@ std::string check(CtlOptions& options) {
 
 std::optional<int> parse_options(int argc, const char* const* argv, CtlOptions& options, std::ostream& out,
                                  std::ostream& err) {
-  CLI::App app{"berthctl: the operator's tool of Berth. It asks the gateway over MQTT.", "berthctl"};
+  CLI::App app{"berthctl: the command line tool of Berth. It talks to the gateway over MQTT.", "berthctl"};
   app.require_subcommand(1);
   app.footer(kFooter);
   app.set_version_flag("--version", std::string("berthctl ") + BERTH_VERSION);

@@ -13,7 +13,7 @@ namespace berth {
 
 enum class OutputForm { table, wide, json, yaml };
 
-// Where the gateway is, as said on the command line; empty: not said.
+// How to reach the gateway, as given on the command line; empty: not given.
 struct ConnectionOptions {
   std::string config_file;
   std::string state_dir;
@@ -29,7 +29,7 @@ struct ConnectionOptions {
   Millis timeout_ms = 10'000;
 };
 
-// Who is given an account at the broker of this machine, and how (enroll.h).
+// The account to create at the broker of this machine (enroll.h).
 struct EnrollOptions {
   std::string name;
   BrokerIdentity::Role role = BrokerIdentity::Role::node;
@@ -37,10 +37,10 @@ struct EnrollOptions {
   std::string host;                                     // of the broker, as the device reaches it: HOST[:PORT]
   std::string broker_dir = "/etc/berth/broker";         // `passwords` and `access`; with certificates also `tls`
   std::string output;                                   // empty: ./<name>
-  std::string installed_dir = "/etc/berth";             // where a node's files will lie on the device
-  std::string mosquitto_dir = "/etc/mosquitto/conf.d";  // gets berth-tls.conf with the first certificate
-  bool certificate = false;                             // instead of a password; an authority is made at first
-  bool reload = true;                                   // tell the running mosquitto
+  std::string installed_dir = "/etc/berth";             // path of the node's files on the device
+  std::string mosquitto_dir = "/etc/mosquitto/conf.d";  // berth-tls.conf is written here with the first certificate
+  bool certificate = false;                             // instead of a password; creates an authority if needed
+  bool reload = true;                                   // reload the running mosquitto
 };
 
 struct CtlOptions {
@@ -65,25 +65,25 @@ struct CtlOptions {
   bool recreate = false;
   std::string kind;
   std::string name;
-  std::string name_space;  // empty: not said
+  std::string name_space;  // empty: not given
   std::string configured_name_space = "default";
   bool all_namespaces = false;
   OutputForm form = OutputForm::table;
   bool watch = false;
-  bool all_filters = false;  // explain, plan: every filter's word
-  std::string node;          // explain, plan: the node named first; empty: none
-  std::string plugin;        // allow, reject: the Permit plugin that is spoken for; empty: all that hold the pod back
+  bool all_filters = false;  // explain, plan: run all filters
+  std::string node;          // explain, plan: the node to list first; empty: none
+  std::string plugin;        // allow, reject: for this Permit plugin only; empty: all that hold the pod back
   std::string reason;        // reject
   EnrollOptions enroll;
 };
 
-// The namespace of what names none.
+// The namespace for objects without one.
 inline const std::string& namespace_of(const CtlOptions& options) {
   return options.name_space.empty() ? options.configured_name_space : options.name_space;
 }
 
-// Reads the command line. Returns the exit code when the program is to end at once: after --help, or after a wrong
-// command line, which is told on `err`.
+// Reads the command line. Returns an exit code if the program must exit: after --help, or for an invalid command line,
+// which is reported on `err`.
 std::optional<int> parse_options(int argc, const char* const* argv, CtlOptions& options, std::ostream& out,
                                  std::ostream& err);
 

@@ -1,4 +1,4 @@
-// How berthctl ends: its exit codes, and what a step that failed hands up to main.
+// Exit codes of berthctl, and the failure that a step returns to main.
 #pragma once
 
 #include <expected>
@@ -8,7 +8,7 @@ namespace berth {
 
 enum class Exit : int {
   ok = 0,
-  refused = 1,       // the gateway said no, or there is no such object
+  refused = 1,       // the gateway refused, or there is no such object
   usage = 2,         // bad command line, configuration or manifest; nothing was sent
   unreachable = 3,   // no connection to the broker in time
   no_answer = 4,     // connected, but the gateway did not answer in time
@@ -17,7 +17,7 @@ enum class Exit : int {
 
 struct Failure {
   Exit exit = Exit::refused;
-  std::string text;  // for people, may have several lines, without a newline at the end
+  std::string text;  // for people; may have several lines, without a trailing newline
 };
 
 template <class T>

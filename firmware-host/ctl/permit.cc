@@ -1,4 +1,4 @@
-// waiting, allow and reject: pods that a Permit plugin holds back, and the operator's word on them.
+// waiting, allow and reject: list and decide on pods that a Permit plugin holds back.
 #include <utility>
 
 #include "firmware-host/ctl/commands.h"
@@ -33,7 +33,7 @@ std::string seconds_text(const Json& plugin) {
 Outcome<void> decide(ApiClient& client, const CtlOptions& options, Json request, const Screen& screen) {
   request.set("namespace", namespace_of(options)).set("name", options.name);
   if (!options.plugin.empty()) request.set("plugin", options.plugin);
-  // Sent twice the second answer would be that the pod does not wait.
+  // Not idempotent: the answer to a resent request would be that the pod does not wait.
   const Outcome<Json> answer = client.ask(std::move(request), false);
   if (!answer) return std::unexpected(answer.error());
   screen.out << "pod/" << printable(text_field(*answer, {"key"})) << " " << printable(text_field(*answer, {"result"}))
@@ -51,7 +51,7 @@ Outcome<void> run_waiting(ApiClient& client, const CtlOptions& options, const Sc
     screen.out << document(options.form, Json(Json::Object{{"items", *items}}));
     return {};
   }
-  std::vector<Cells> rows = {{"NAMESPACE", "NAME", "NODE", "PLUGIN", "STILL"}};
+  std::vector<Cells> rows = {{"NAMESPACE", "NAME", "NODE", "PLUGIN", "REMAINING"}};
   for (const Json& item : items->as_array()) {
     for (const Json& plugin : list_field(item, {"plugins"})) {
       rows.push_back({text_field(item, {"namespace"}), text_field(item, {"name"}), text_field(item, {"node"}),
@@ -59,7 +59,7 @@ Outcome<void> run_waiting(ApiClient& client, const CtlOptions& options, const Sc
     }
   }
   if (rows.size() == 1) {
-    screen.err << "no pod waits on permit" << (name_space.empty() ? "" : " in namespace " + name_space) << "\n";
+    screen.err << "no pods wait on permit" << (name_space.empty() ? "" : " in namespace " + name_space) << "\n";
     return {};
   }
   TableWriter writer;

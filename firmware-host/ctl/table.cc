@@ -20,23 +20,23 @@ struct Column {
   bool wide = false;
 };
 
-std::string join(const std::vector<std::string>& words) {
+std::string join(const std::vector<std::string>& items) {
   std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ",") + word;
+  for (const std::string& item : items) text += (text.empty() ? "" : ",") + item;
   return text;
 }
 
 std::string texts_of(const Json::Array& list) {
-  std::vector<std::string> words;
-  for (const Json& item : list) words.push_back(item.is_string() ? item.as_string() : item.dump());
-  return join(words);
+  std::vector<std::string> texts;
+  for (const Json& item : list) texts.push_back(item.is_string() ? item.as_string() : item.dump());
+  return join(texts);
 }
 
 std::string name_cell(const Json& object) { return text_field(object, {"metadata", "name"}); }
 std::string uid_cell(const Json& object) { return text_field(object, {"metadata", "uid"}); }
 std::string phase_cell(const Json& object) { return text_field(object, {"status", "phase"}); }
 
-// A volume or claim that nobody has judged yet says no phase.
+// A volume or claim that has not been processed yet has no phase.
 std::string volume_phase_cell(const Json& volume) {
   const std::string phase = phase_cell(volume);
   return phase.empty() ? "Available" : phase;
@@ -47,7 +47,7 @@ std::string claim_phase_cell(const Json& claim) {
   return phase.empty() ? "Pending" : phase;
 }
 
-// The first container that waits or ended badly, with why.
+// `member` of the first container that is waiting or has failed.
 std::string container_trouble(const Json& pod, std::string_view member) {
   for (const Json& container : list_field(pod, {"status", "containerStatuses"})) {
     for (const std::string_view state : {"waiting", "terminated"}) {
@@ -73,18 +73,18 @@ std::string restarts_cell(const Json& pod) {
 }
 
 std::string node_status_cell(const Json& node) {
-  std::string word = has_condition(node, "Ready") ? "Ready" : "NotReady";
-  if (true_field(node, {"spec", "unschedulable"})) word += ",SchedulingDisabled";
-  return word;
+  std::string status = has_condition(node, "Ready") ? "Ready" : "NotReady";
+  if (true_field(node, {"spec", "unschedulable"})) status += ",SchedulingDisabled";
+  return status;
 }
 
 std::string taints_cell(const Json& node) {
-  std::vector<std::string> words;
-  for (const Json& taint : list_field(node, {"spec", "taints"})) words.push_back(taint_text(taint));
-  return join(words);
+  std::vector<std::string> taints;
+  for (const Json& taint : list_field(node, {"spec", "taints"})) taints.push_back(taint_text(taint));
+  return join(taints);
 }
 
-// "2147483648" -> "2Gi"; what is no whole number of a unit stays as it is.
+// "2147483648" -> "2Gi"; a value that is not a whole number of a unit is unchanged.
 std::string memory_cell(const Json& node) {
   std::string text = text_field(node, {"status", "allocatable", "memory"});
   std::uint64_t bytes = 0;
@@ -106,7 +106,7 @@ std::string claim_cell(const Json& volume) {
   return name.empty() ? name : text_field(volume, {"spec", "claimRef", "namespace"}) + "/" + name;
 }
 
-// "app=web": matchLabels, and the number of expressions besides.
+// "app=web,+1": matchLabels, and the number of matchExpressions.
 std::string selector_cell(const Json& budget) {
   std::string text = join_pairs(object_field(budget, {"spec", "selector", "matchLabels"}));
   const std::size_t more = list_field(budget, {"spec", "selector", "matchExpressions"}).size();
@@ -115,15 +115,15 @@ std::string selector_cell(const Json& budget) {
 }
 
 std::string drivers_cell(const Json& node) {
-  std::vector<std::string> words;
+  std::vector<std::string> drivers;
   for (const Json& driver : list_field(node, {"spec", "drivers"})) {
     const std::string limit = text_field(driver, {"allocatable", "count"});
-    words.push_back(text_field(driver, {"name"}) + (limit.empty() ? "" : "=" + limit));
+    drivers.push_back(text_field(driver, {"name"}) + (limit.empty() ? "" : "=" + limit));
   }
-  return join(words);
+  return join(drivers);
 }
 
-// Of the kinds that group pods, and of those that CSI drivers bring.
+// Columns of the kinds that group pods and of the CSI kinds.
 const std::vector<Column>& columns_of_other_kind(Kind kind) {
   static const std::vector<Column> kService = {
       {"NAME", name_cell},
@@ -157,7 +157,7 @@ const std::vector<Column>& columns_of_other_kind(Kind kind) {
 const std::vector<Column>& columns_of_kind(Kind kind) {
   static const std::vector<Column> kPod = {
       {"NAME", name_cell},
-      {"STATUS", pod_word},
+      {"STATUS", pod_status},
       {"NODE", [](const Json& pod) { return text_field(pod, {"status", "nodeName"}); }},
       {"RESTARTS", restarts_cell, true},
       {"ATTEMPTS", [](const Json& pod) { return text_field(pod, {"status", "scheduler", "attempts"}); }, true},
@@ -215,7 +215,7 @@ const std::vector<Column>& columns_of_kind(Kind kind) {
 
 }  // namespace
 
-std::string pod_word(const Json& pod) {
+std::string pod_status(const Json& pod) {
   if (true_field(pod, {"status", "deleting"})) return "Terminating";
   const std::string phase = phase_cell(pod);
   if (phase == "Succeeded" || phase == "Failed") return phase;

@@ -1,4 +1,4 @@
-// Tables of objects, as `berthctl get` shows them: one row an object, the columns of its kind.
+// The tables of `berthctl get`: one row per object, with the columns of its kind.
 #pragma once
 
 #include <string>
@@ -17,19 +17,19 @@ struct TableForm {
 using Cells = std::vector<std::string>;
 
 Cells table_header(Kind kind, const TableForm& form);
-// As many cells as the header has. A cell without a value is "-".
+// Has as many cells as the header. A cell without a value is "-".
 Cells table_row(Kind kind, const Json& object, const TableForm& form);
 
-// What a pod is doing in one word: Terminating, Pending, Scheduled (a node has it, its containers do not run yet),
-// Running, Succeeded, Failed, or the reason a container does not run ("CrashLoopBackOff").
-std::string pod_word(const Json& pod);
+// The STATUS column of a pod: Terminating, Pending, Scheduled (bound to a node, containers not running yet), Running,
+// Succeeded, Failed, or the reason why a container does not run ("CrashLoopBackOff").
+std::string pod_status(const Json& pod);
 
-// Columns are as wide as the widest cell so far and three spaces apart, the last one is not padded.
+// Columns are as wide as their widest cell so far and three spaces apart; the last one is not padded.
 class TableWriter {
  public:
-  // Widens the columns for rows to come.
+  // Widens the columns for later rows.
   void measure(const Cells& row);
-  // One line with a newline at the end; control characters are replaced.
+  // One line ending in a newline; control characters are replaced.
   std::string line(const Cells& row);
 
  private:

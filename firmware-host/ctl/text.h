@@ -1,4 +1,4 @@
-// Values as people read them. Control characters are escaped or replaced: what a device reports must not steer a
+// Formats values for people. Control characters are escaped or replaced: text from a device must not control the
 // terminal.
 #pragma once
 
@@ -10,13 +10,13 @@
 
 namespace berth {
 
-// Indented JSON with a newline at the end.
+// Indented JSON, ending in a newline.
 std::string pretty_json(const Json& value);
-// The object as -o json or -o yaml shows it.
+// The object as shown by -o json or -o yaml.
 std::string document(OutputForm form, const Json& object);
 // The text with every control character replaced by '?'.
 std::string printable(std::string_view text);
-// How many columns a UTF-8 text takes, one for each code point.
+// The width of a UTF-8 text, one column per code point.
 std::size_t columns_of(std::string_view text);
 
 }  // namespace berth

@@ -34,12 +34,12 @@ namespace berth {
 
 namespace {
 
-// The broker waits half as long again, and a turn says nothing before its commit is on the disk: it may take half of
-// this (transports/README.md).
+// The broker waits 1.5 times as long, and nothing is sent before a commit is on disk: a commit may take half of this
+// (transports/README.md).
 constexpr int kKeepaliveS = 60;
 constexpr std::int64_t kLongTurnUs = 50'000;
-constexpr Millis kGiveBackEveryMs = 1'000;
-constexpr std::uint64_t kGrownBytes = 256 * 1024;
+constexpr Millis kTrimEveryMs = 1'000;
+constexpr std::uint64_t kTrimBytes = 256 * 1024;
 
 std::uint64_t memory_limit(const GatewaySettings& settings) {
   return settings.memory_limit_bytes.value_or(memory_of_machine() / 2);
@@ -62,12 +62,11 @@ class GatewayApp {
       if (const int code = (this->*step)(); code != gateway_exit::kOk) return code;
     }
     loop_.set_end_turn([this] { return end_turn(); });
-    loop_.set_on_signal([this](int signal) { say_goodbye(signal); });
-    service_.ready("placing pods of fleet " + settings_.fleet);
+    loop_.set_on_signal([this](int signal) { on_signal(signal); });
+    service_.ready("scheduling pods of fleet " + settings_.fleet);
     if (const Status ended = loop_.run(); !ended.is_success()) {
       return fail(gateway_exit::kStore,
-                  "a commit failed, what the store holds is unknown; the gateway ends and must be started again",
-                  ended);
+                  "a commit failed, the contents of the store are unknown; exiting, restart the gateway", ended);
     }
     return gateway_exit::kOk;
   }
@@ -125,9 +124,9 @@ class GatewayApp {
     return options;
   }
 
-  // After a lost store the nodes to wait for are known from outside it (P8). Its own broker forgets too; what stays is
-  // who has an account there.
-  void know_enrolled(GatewayOptions& options) const {
+  // After the store was lost, the nodes to wait for must come from elsewhere (P8). The embedded broker keeps no
+  // retained messages either, but its accounts name the nodes.
+  void add_enrolled_nodes(GatewayOptions& options) const {
     if (options.set_aside.empty() || broker_ == nullptr) return;
     for (const ClientSettings& client : settings_.clients) {
       if (client.role == ClientSettings::Role::node) options.known_nodes.push_back(client.identity);
@@ -144,14 +143,14 @@ class GatewayApp {
       GatewayOptions gateway_options = options();
       gateway_options.hold = opened.hold;
       gateway_options.set_aside = stores_aside(path);
-      know_enrolled(gateway_options);
-      log_.write(Level::info, "seed of ties", {{"seed", std::to_string(gateway_options.seed)}});
+      add_enrolled_nodes(gateway_options);
+      log_.write(Level::info, "tie-breaking seed", {{"seed", std::to_string(gateway_options.seed)}});
       gateway_ = std::make_unique<Gateway>(gateway_options, registry_, clock_, *transport_, *store_, timers_, log_);
       const Status started = gateway_->start();
       if (started.is_success()) break;
       if (started.code() == Code::unresolvable) return fail(gateway_exit::kUsage, "cannot start", started);
       if (attempt > 0 || !is_damaged(*store_)) return fail(gateway_exit::kStore, "cannot start", started);
-      gateway_.reset();  // it opened, but its records make no sense
+      gateway_.reset();  // the store could be opened, but its records are invalid
       opened = replace_gateway_store(std::move(store_), path, started.message(), clock_, log_);
       if (opened.store == nullptr) return gateway_exit::kOccupied;
     }
@@ -160,14 +159,14 @@ class GatewayApp {
 
   int start_http() {
     const HttpSettings& settings = settings_.http;
-    const std::string told = state_->file("http");
+    const std::string address_file = state_->file("http");
     std::error_code ignored;
-    std::filesystem::remove(told, ignored);
+    std::filesystem::remove(address_file, ignored);
     if (!settings.enabled) return gateway_exit::kOk;
     pages_.emplace(clock_, timers_, *gateway_, configz());
     HttpServer::Options options;
     options.listen = settings.listen;
-    options.port = settings.port.value_or(HttpSettings::kUsualPort);
+    options.port = settings.port.value_or(HttpSettings::kDefaultPort);
     Status started = listen(options);
     if (started.code() == Code::unschedulable && !settings.port) {
       options.port = 0;
@@ -177,8 +176,8 @@ class GatewayApp {
     const bool v6 = settings.listen.find(':') != std::string::npos;
     const std::string address =
         (v6 ? "[" + settings.listen + "]" : settings.listen) + ":" + std::to_string(http_->port());
-    std::ofstream(told) << address << "\n";
-    log_.write(Level::info, "health and metrics", {{"http", address}});
+    std::ofstream(address_file) << address << "\n";
+    log_.write(Level::info, "serving health and metrics", {{"http", address}});
     return gateway_exit::kOk;
   }
 
@@ -217,7 +216,7 @@ class GatewayApp {
     Result<MqttOptions> options =
         mqtt_options(broker, "berth-" + settings_.fleet + "-gateway-" + settings_.gateway, kKeepaliveS);
     if (!options) return fail(gateway_exit::kUsage, "cannot start", options.error());
-    // One gateway makes no storm, and all its devices and operators wait for it.
+    // Short, because all devices and operators wait for the gateway; a single client cannot overload the broker.
     options->backoff_max = 5'000;
     if (broker_ != nullptr) options->password = broker_->password(settings_.gateway);
     transport_ = std::make_unique<MqttTransport>(loop_.context(), log_, std::move(*options));
@@ -227,7 +226,7 @@ class GatewayApp {
   int connect() {
     transport_->set_will(gateway_->will());
     transport_->start();
-    log_.write(Level::info, "gateway ready to connect",
+    log_.write(Level::info, "connecting to the broker",
                {{"broker", settings_.broker ? settings_.broker->host + ":" + std::to_string(settings_.broker->port)
                                             : "embedded, port " + std::to_string(broker_->port())},
                 {"state", settings_.state_dir}});
@@ -236,19 +235,19 @@ class GatewayApp {
 
   Status end_turn() {
     const std::int64_t began_us = clock_.now_us();
-    const std::int64_t heard_us = processor_us();
+    const std::int64_t handled_us = processor_us();
     const std::uint64_t commits = count_commits();
     Status finished = gateway_->finish_turn();
     const std::int64_t ended_us = processor_us();
     if (count_commits() > commits) {
-      const std::int64_t waited_us = clock_.now_us() - began_us - (ended_us - heard_us);
+      const std::int64_t waited_us = clock_.now_us() - began_us - (ended_us - handled_us);
       gateway_->metrics().commit_wait.at().observe(seconds_between(0, std::max<std::int64_t>(waited_us, 0)));
     }
-    note_turn(heard_us - turn_ended_us_, ended_us - heard_us);
+    note_turn(handled_us - turn_ended_us_, ended_us - handled_us);
     turn_ended_us_ = ended_us;
     if (finished.is_success()) service_.turn_ended();
     check_write_budget();
-    mind_memory();
+    check_memory();
     if (finished.is_success() && ending_) {
       transport_->disconnect();
       if (broker_ != nullptr) broker_->stop();
@@ -262,11 +261,12 @@ class GatewayApp {
     return store == nullptr ? 0 : store->commits();
   }
 
-  void note_turn(std::int64_t heard_us, std::int64_t decided_us) {
-    gateway_->metrics().turn_duration.at().observe(seconds_between(0, heard_us + decided_us));
-    if (heard_us + decided_us <= kLongTurnUs) return;
-    log_.write(Level::info, "a long turn",
-               {{"heard_us", std::to_string(heard_us)}, {"decided_us", std::to_string(decided_us)}});
+  // `handlers_us`: CPU time of the loop's handlers; `finish_us`: of finish_turn().
+  void note_turn(std::int64_t handlers_us, std::int64_t finish_us) {
+    gateway_->metrics().turn_duration.at().observe(seconds_between(0, handlers_us + finish_us));
+    if (handlers_us + finish_us <= kLongTurnUs) return;
+    log_.write(Level::info, "long turn",
+               {{"handlers_us", std::to_string(handlers_us)}, {"finish_us", std::to_string(finish_us)}});
   }
 
   void check_write_budget() {
@@ -276,8 +276,8 @@ class GatewayApp {
     if (state == budget_state_) return;
     if (state > budget_state_) {
       log_.write(Level::warn,
-                 state == WriteBudget::State::over ? "flash budget used up: only what safety needs is written"
-                                                   : "flash budget nearly used up",
+                 state == WriteBudget::State::over ? "flash write budget exhausted: non-essential writes are deferred"
+                                                   : "flash write budget nearly exhausted",
                  {{"bytes_in_24h", std::to_string(budget_.used())},
                   {"flash_bytes_per_day", std::to_string(settings_.flash_bytes_per_day)}});
     }
@@ -285,31 +285,33 @@ class GatewayApp {
     gateway_->save_writes(state == WriteBudget::State::over);
   }
 
-  // What a burst, or the reading of the store, took and freed is not left to count for ever.
-  void mind_memory() {
+  // Returns freed memory to the kernel first, so that the peak of a burst or of reading the store does not count
+  // forever.
+  void check_memory() {
     std::uint64_t resident = resident_.bytes();
-    const bool grown = resident > needed_ + kGrownBytes;
-    if ((grown || memory_full_) && clock_.now() - gave_back_ >= kGiveBackEveryMs) {
-      gave_back_ = clock_.now();
-      give_back_freed_memory();
-      resident = needed_ = resident_.bytes();
+    const bool grown = resident > trimmed_bytes_ + kTrimBytes;
+    if ((grown || memory_full_) && clock_.now() - trimmed_at_ >= kTrimEveryMs) {
+      trimmed_at_ = clock_.now();
+      trim_freed_memory();
+      resident = trimmed_bytes_ = resident_.bytes();
     }
     const bool full = memory_.note(resident);
     if (full == memory_full_) return;
     memory_full_ = full;
     if (full) {
-      log_.write(Level::warn, "memory is full: new pods are refused, those known go on",
+      log_.write(Level::warn, "memory is full: new pods are refused, existing pods are kept",
                  {{"resident", in_mib(resident_.bytes())}, {"memory_limit_bytes", std::to_string(memory_.limit())}});
     } else {
-      log_.write(Level::info, "memory has room again: new pods are taken", {{"resident", in_mib(resident_.bytes())}});
+      log_.write(Level::info, "memory is available again: new pods are accepted",
+                 {{"resident", in_mib(resident_.bytes())}});
     }
-    gateway_->refuse_new(full ? "memory is full: berthd holds the " + in_mib(memory_.limit()) +
-                                    " that memory_limit_bytes allows; delete pods, or allow more"
+    gateway_->refuse_new(full ? "memory is full: berthd uses the " + in_mib(memory_.limit()) +
+                                    " that memory_limit_bytes allows; delete pods or raise the limit"
                               : "");
   }
 
-  void say_goodbye(int signal) {
-    log_.write(Level::info, "ending", {{"signal", std::to_string(signal)}});
+  void on_signal(int signal) {
+    log_.write(Level::info, "stopping", {{"signal", std::to_string(signal)}});
     service_.stopping();
     gateway_->say_goodbye();
     ending_ = true;
@@ -324,7 +326,7 @@ class GatewayApp {
   EventLoop loop_;
   ServiceManager service_{clock_, timers_};
   std::optional<StateDirectory> state_;
-  std::unique_ptr<Broker> broker_;  // null: settings_.broker names another
+  std::unique_ptr<Broker> broker_;  // null: settings_.broker names an external one
   std::unique_ptr<Store> store_;
   std::unique_ptr<MqttTransport> transport_;
   std::unique_ptr<Gateway> gateway_;
@@ -336,8 +338,8 @@ class GatewayApp {
   MemoryBudget memory_{memory_limit(settings_)};
   bool memory_full_ = false;
   std::int64_t turn_ended_us_ = 0;  // on the scale of processor_us()
-  Millis gave_back_ = 0;
-  std::uint64_t needed_ = 0;  // resident after that
+  Millis trimmed_at_ = 0;
+  std::uint64_t trimmed_bytes_ = 0;  // resident memory after that
   bool ending_ = false;
 };
 

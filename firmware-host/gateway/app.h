@@ -1,5 +1,5 @@
-// berthd as a function: from the command line to the exit code (exit_codes.h). A program with plugins of its own calls
-// it with a registry that has them merged in.
+// berthd as a function: takes the command line, returns the exit code (exit_codes.h). A program with its own plugins
+// calls it with a registry that includes them.
 #pragma once
 
 #include "core/framework/framework.h"

@@ -19,7 +19,7 @@ namespace {
 constexpr Millis kStopPatience = 2'000;
 constexpr Millis kRestartMin = 200;
 constexpr Millis kRestartMax = 30'000;
-constexpr Millis kProvenAfter = 60'000;  // a broker that lived this long starts the backoff anew
+constexpr Millis kProvenAfter = 60'000;  // a broker that ran this long resets the backoff
 constexpr std::size_t kLineMax = 1'000;
 
 int number_in(const std::string& text) {
@@ -34,7 +34,7 @@ std::string user_name() {
 }
 
 std::string not_installed(const Status& why) {
-  return why.message() + ": install the package mosquitto, or name a running broker with --broker HOST:PORT";
+  return why.message() + ": install the package mosquitto, or use a running broker with --broker HOST:PORT";
 }
 
 }  // namespace
@@ -62,18 +62,18 @@ Status Broker::prepare_directory() {
   return make_private_directory(file("password"));
 }
 
-// berthd's death kills its broker; only a kernel or container without that (or a broker started by hand on our files)
-// leaves one behind.
+// The kernel kills the broker together with berthd; one is left only where PR_SET_PDEATHSIG does not work, or if
+// someone started it by hand with our files.
 void Broker::end_leftover() {
   const int pid = number_in(read_line(file("pid")));
   if (pid > 1) kill_marked(pid, file("mosquitto.conf"), kStopPatience);
 }
 
-// Agents keep the port they were told: the last one is taken again if it can be.
+// Reuses the last port if possible, because agents are configured with it.
 Status Broker::choose_port() {
   Result<int> port = probe_port(options_.port != 0 ? options_.port : number_in(read_line(file("port"))));
   if (!port && options_.port == 0) port = probe_port(0);
-  if (!port) return Status::error("broker: " + port.error().message() + ": stop what uses it, or give another port");
+  if (!port) return Status::error("broker: " + port.error().message() + ": free the port, or configure another one");
   port_ = *port;
   return Status::ok();
 }
@@ -120,7 +120,7 @@ Status Broker::spawn() {
   if (!child) return child.error();
   pid_ = child->pid;
   started_at_ = clock_.now();
-  end_ = std::make_unique<FdWatch>(loop_, child->pidfd, [this] { on_exit(); });
+  exit_ = std::make_unique<FdWatch>(loop_, child->pidfd, [this] { on_exit(); });
   output_ = std::make_unique<FdWatch>(loop_, child->output_fd, [this] { on_output(); });
   if (Status written = write_private_file(file("pid"), std::to_string(pid_) + "\n"); !written.is_success()) {
     return written;
@@ -150,30 +150,30 @@ void Broker::on_output() {
 }
 
 void Broker::end_line() {
-  const bool trouble = line_.starts_with("Error");
-  log_.write(trouble ? Level::warn : Level::debug, "broker says", {{"text", line_}});
-  if (trouble) last_line_ = line_;
+  const bool is_error = line_.starts_with("Error");
+  log_.write(is_error ? Level::warn : Level::debug, "broker output", {{"text", line_}});
+  if (is_error) last_line_ = line_;
   line_.clear();
 }
 
 void Broker::on_exit() {
   int status = 0;
   if (::waitpid(pid_, &status, WNOHANG) != pid_) return;
-  // What it said last may still be in the pipe.
+  // Its last output may still be in the pipe.
   for (int i = 0; i < 8 && output_ != nullptr; ++i) on_output();
   pid_ = 0;
   output_.reset();
   if (clock_.now() - started_at_ >= kProvenAfter) failures_ = 0;
-  start_again(describe_exit(status) + (last_line_.empty() ? "" : ": " + last_line_));
-  end_.reset();
+  schedule_restart(describe_exit(status) + (last_line_.empty() ? "" : ": " + last_line_));
+  exit_.reset();
 }
 
-void Broker::start_again(const std::string& why) {
+void Broker::schedule_restart(const std::string& why) {
   const Millis delay = std::min(kRestartMax, kRestartMin << std::min(failures_++, 10));
-  log_.write(Level::error, "broker ended, starting it again", {{"reason", why}, {"in_ms", std::to_string(delay)}});
+  log_.write(Level::error, "broker exited, restarting it", {{"reason", why}, {"in_ms", std::to_string(delay)}});
   restart_ = timers_.at(clock_.now() + delay, [this] {
     const Status spawned = spawn();
-    if (!spawned.is_success() && pid_ == 0) start_again(spawned.message());
+    if (!spawned.is_success() && pid_ == 0) schedule_restart(spawned.message());
   });
 }
 
@@ -181,11 +181,11 @@ void Broker::stop() {
   timers_.cancel(restart_);
   if (pid_ == 0) return;
   ::kill(pid_, SIGTERM);
-  if (!wait_for_exit(end_->fd(), kStopPatience)) ::kill(pid_, SIGKILL);
+  if (!wait_for_exit(exit_->fd(), kStopPatience)) ::kill(pid_, SIGKILL);
   ::waitpid(pid_, nullptr, 0);
   pid_ = 0;
   output_.reset();
-  end_.reset();
+  exit_.reset();
   ::unlink(file("pid").c_str());
 }
 

@@ -1,5 +1,5 @@
-// Broker: the mosquitto that berthd runs for itself: started, watched, started again when it dies, and gone with
-// berthd, however that ends.
+// Broker: berthd's embedded mosquitto, a child process: restarted when it exits, and ended when berthd ends, however
+// that happens.
 #pragma once
 
 #include <sys/types.h>
@@ -23,31 +23,31 @@ class io_context;
 namespace berth {
 
 struct BrokerOptions {
-  std::string state_dir;  // exists, and is nobody else's: two brokers must not share one
+  std::string state_dir;  // must exist; two brokers must not share one
   std::string fleet;
   std::vector<BrokerIdentity> identities;
   std::string listen = "127.0.0.1";   // address of this machine; 0.0.0.0: all
-  int port = 0;                       // 0: the one of the last run if it is free, or any
-  std::string program = "mosquitto";  // looked for in PATH and the sbin directories, unless it has a slash
+  int port = 0;                       // 0: that of the last run if free, otherwise any free port
+  std::string program = "mosquitto";  // looked up in PATH and the sbin directories, unless it contains a slash
   std::string password_program = "mosquitto_passwd";
 };
 
-// Files, all with mode 0600, for those who want to connect: <state>/broker/port and <state>/broker/password/<identity>.
+// Writes files for clients, with mode 0600: <state>/broker/port and <state>/broker/password/<identity>.
 class Broker {
  public:
-  // All references outlive the broker.
+  // All references must outlive the broker.
   Broker(asio::io_context& loop, const Clock& clock, Timers& timers, Log& log, BrokerOptions options);
-  ~Broker();  // as stop()
+  ~Broker();  // calls stop()
   Broker(const Broker&) = delete;
   Broker& operator=(const Broker&) = delete;
 
-  // Writes its files and starts it. Blocks for some milliseconds. An error (no mosquitto, port taken, directory not
-  // writable) names the fix. A broker left over from a berthd that was killed is ended first.
+  // Writes its files and starts it. Blocks for some milliseconds. An error (no mosquitto, port in use, directory not
+  // writable) names the fix. A broker left over from a killed berthd is killed first.
   Status start();
-  // SIGTERM, and SIGKILL two seconds later; waits for the end.
+  // SIGTERM, and SIGKILL two seconds later; waits for the exit.
   void stop();
 
-  // From start() on.
+  // Valid after start().
   int port() const { return port_; }
   const std::string& password(const std::string& identity) const { return passwords_.at(identity); }
   pid_t pid() const { return pid_; }  // 0 while it is not running
@@ -61,7 +61,7 @@ class Broker {
   void end_leftover();
   Status spawn();
   void on_exit();
-  void start_again(const std::string& why);
+  void schedule_restart(const std::string& why);
   void on_output();
   void end_line();
   std::string file(const std::string& name) const { return options_.state_dir + "/broker/" + name; }
@@ -75,7 +75,7 @@ class Broker {
   std::map<std::string, std::string> passwords_;  // by identity
   int port_ = 0;
   pid_t pid_ = 0;
-  std::unique_ptr<FdWatch> end_;     // its pidfd
+  std::unique_ptr<FdWatch> exit_;    // its pidfd
   std::unique_ptr<FdWatch> output_;  // its standard error
   std::string line_, last_line_;
   Millis started_at_ = 0;

@@ -41,15 +41,15 @@ Status check_identities(const std::vector<BrokerIdentity>& identities) {
   std::set<std::string> seen;
   for (const BrokerIdentity& identity : identities) {
     if (!is_level(identity.name)) {
-      return Status::error("clients: name '" + identity.name +
-                           "' is not allowed: use lower-case letters, digits, '-' and '.', at most 253, beginning and "
-                           "ending with a letter or digit");
+      return Status::error("clients: invalid name '" + identity.name +
+                           "': use at most 253 lower-case letters, digits, '-' and '.', beginning and ending with a "
+                           "letter or digit");
     }
     if (!seen.insert(identity.name).second) {
-      return Status::error("clients: name '" + identity.name + "' is there twice: names tell clients apart");
+      return Status::error("clients: duplicate name '" + identity.name + "': names must be unique");
     }
     if (identity.password.find_first_of(std::string_view("\n\r\0", 3)) != std::string::npos) {
-      return Status::error("clients: the password of '" + identity.name + "' must be one line");
+      return Status::error("clients: the password of '" + identity.name + "' must be a single line");
     }
   }
   return Status::ok();
@@ -80,11 +80,11 @@ std::string broker_config(const std::string& listen, int port, const std::string
   set("allow_anonymous", "false");
   set("password_file", files.passwords);
   set("acl_file", files.access);
-  // No store on flash: retained messages and sessions make things faster, never correct.
+  // No persistence: retained messages and sessions only save time, correctness does not depend on them.
   set("persistence", "false");
   set("max_queued_messages", std::to_string(kBrokerQueuedMax));
   set("max_inflight_messages", "100");
-  set("max_packet_size", std::to_string(64 * 1024 + 4096));  // payload, and room for topic and properties
+  set("max_packet_size", std::to_string(64 * 1024 + 4096));  // payload, topic and properties
   set("persistent_client_expiration", "1d");
   set("set_tcp_nodelay", "true");
   set("sys_interval", "0");

@@ -27,10 +27,10 @@ Status system_error(const std::string& what) { return Status::error(what + ": " 
 
 int open_pidfd(pid_t pid) { return static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)); }
 
-// Between fork and exec: only calls that are safe there.
+// Runs between fork and exec: only async-signal-safe calls.
 [[noreturn]] void become(char* const* argv, int output, pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(1);  // it died before prctl
+  if (::getppid() != parent) ::_exit(1);  // the parent died before prctl
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -49,7 +49,7 @@ int open_pidfd(pid_t pid) { return static_cast<int>(::syscall(SYS_pidfd_open, pi
 Result<std::string> find_program(const std::string& name) {
   if (name.find('/') != std::string::npos) {
     if (::access(name.c_str(), X_OK) == 0) return name;
-    return system_error(name + " cannot be run");
+    return system_error("cannot run " + name);
   }
   const char* path = std::getenv("PATH");
   std::istringstream directories(std::string(path != nullptr ? path : "") + ":/usr/local/sbin:/usr/sbin:/sbin");
@@ -89,22 +89,22 @@ Status run_program(const std::vector<std::string>& argv) {
   Result<ChildProcess> child = spawn_child(argv);
   if (!child) return child.error();
   ::fcntl(child->output_fd, F_SETFL, 0);
-  std::string said;
+  std::string output;
   char bytes[512];
   for (ssize_t got = 0; (got = ::read(child->output_fd, bytes, sizeof bytes)) > 0;) {
-    said.append(bytes, static_cast<std::size_t>(got));
+    output.append(bytes, static_cast<std::size_t>(got));
   }
   int status = 0;
   ::waitpid(child->pid, &status, 0);
   ::close(child->output_fd);
   ::close(child->pidfd);
   if (status == 0) return Status::ok();
-  while (!said.empty() && said.back() == '\n') said.pop_back();
-  return Status::error(argv[0] + " failed (" + describe_exit(status) + "): " + said.substr(said.rfind('\n') + 1));
+  while (!output.empty() && output.back() == '\n') output.pop_back();
+  return Status::error(argv[0] + " failed (" + describe_exit(status) + "): " + output.substr(output.rfind('\n') + 1));
 }
 
 void kill_marked(pid_t pid, const std::string& mark, Millis patience) {
-  // The pidfd first: from here on the number cannot come to mean another process.
+  // Open the pidfd first: from here on the pid cannot be reused for another process.
   const int pidfd = open_pidfd(pid);
   if (pidfd < 0) return;
   std::ifstream file("/proc/" + std::to_string(pid) + "/cmdline", std::ios::binary);
@@ -131,7 +131,7 @@ std::string describe_exit(int wait_status) {
 Result<int> probe_port(int port) {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return system_error("socket");
-  const int on = 1;  // as mosquitto does: connections of the last run that linger are no obstacle
+  const int on = 1;  // as mosquitto does, so that connections of the last run in TIME_WAIT do not matter
   ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   sockaddr_in address{};
   address.sin_family = AF_INET;

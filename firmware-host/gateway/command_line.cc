@@ -21,26 +21,27 @@ struct Flags {
 };
 
 void declare(CLI::App& app, Flags& flags) {
-  app.add_option("--config", flags.config, "configuration file (YAML); flags win over it")->type_name("FILE");
+  app.add_option("--config", flags.config, "configuration file (YAML); flags override it")->type_name("FILE");
   app.add_option("--scheduler-config", flags.scheduler_config,
                  "profiles, plugins and their arguments: YAML with the fields of KubeSchedulerConfiguration v1")
       ->type_name("FILE");
-  app.add_flag("--print-config", flags.print_config, "print the completed scheduler configuration, and end");
+  app.add_flag("--print-config", flags.print_config, "print the completed scheduler configuration and exit");
   app.add_option("--fleet", flags.fleet, "name of the fleet (default: default)")->type_name("NAME");
   app.add_option("--gateway", flags.gateway, "name of this gateway (default: gateway)")->type_name("NAME");
   app.add_option("--state-dir", flags.state_dir, "directory of the store and of the embedded broker")->type_name("DIR");
-  app.add_option("--broker", flags.broker, "MQTT broker (default: one of its own, on a free loopback port)")
+  app.add_option("--broker", flags.broker, "MQTT broker (default: an embedded one, on a free loopback port)")
       ->type_name("HOST[:PORT]");
   app.add_option("--username", flags.username, "account at the broker")->type_name("NAME");
   app.add_option("--password-file", flags.password_file, "file with the password")->type_name("FILE");
-  app.add_option("--ca-file", flags.ca_file, "certificate authority of the broker; turns TLS on")->type_name("FILE");
+  app.add_option("--ca-file", flags.ca_file, "certificate authority of the broker; enables TLS")->type_name("FILE");
   app.add_option("--cert-file", flags.cert_file, "certificate of this gateway")->type_name("FILE");
   app.add_option("--key-file", flags.key_file, "private key of this gateway")->type_name("FILE");
-  app.add_option("--known-node", flags.known_nodes, "must say what it runs before pods are placed after a lost store")
+  app.add_option("--known-node", flags.known_nodes,
+                 "node that must report before pods are placed, if the store was lost; may be repeated")
       ->type_name("NAME");
-  app.add_option("--tie-seed", flags.tie_seed, "seed of the choice among equal nodes, to repeat a run")
+  app.add_option("--tie-seed", flags.tie_seed, "seed for choosing among equal nodes, to reproduce a run")
       ->type_name("NUMBER");
-  app.add_option("--http", flags.http, "health and metrics (default: 127.0.0.1:10259, or a free port there)")
+  app.add_option("--http", flags.http, "address of health and metrics (default: 127.0.0.1:10259, or a free port)")
       ->type_name("ADDRESS[:PORT]|off");
   app.add_option("--log-level", flags.log_level, "debug, info, warn, error")->type_name("LEVEL");
   app.add_option("--log-format", flags.log_format, "text, json")->type_name("FORMAT");
@@ -53,11 +54,11 @@ void set(std::string& to, const std::string& from) {
 }
 
 Status apply_broker(const Flags& flags, GatewaySettings& settings) {
-  const bool wanted = settings.broker.has_value() || !flags.broker.empty();
-  if (!wanted) {
+  const bool is_external = settings.broker.has_value() || !flags.broker.empty();
+  if (!is_external) {
     const bool stray = !flags.username.empty() || !flags.password_file.empty() || !flags.ca_file.empty() ||
                        !flags.cert_file.empty() || !flags.key_file.empty();
-    if (stray) return Status::error("--username, --password-file and the TLS flags go with --broker");
+    if (stray) return Status::error("--username, --password-file and the TLS flags require --broker");
     return Status::ok();
   }
   if (!settings.broker) settings.broker.emplace();
@@ -68,7 +69,7 @@ Status apply_broker(const Flags& flags, GatewaySettings& settings) {
   set(broker.cert_file, flags.cert_file);
   set(broker.key_file, flags.key_file);
   if (broker.cert_file.empty() != broker.key_file.empty()) {
-    return Status::error("client certificate: --cert-file and --key-file go together");
+    return Status::error("client certificate: set --cert-file and --key-file together");
   }
   if (flags.broker.empty()) return Status::ok();
   if (!broker.ca_file.empty()) broker.port = 8883;
@@ -94,7 +95,8 @@ Status apply(const Flags& flags, GatewaySettings& settings) {
   set(settings.scheduler_config, flags.scheduler_config);
   for (const std::string& name : {settings.fleet, settings.gateway}) {
     if (!is_valid_name(name)) {
-      return Status::error("\"" + name + "\" (--fleet, --gateway): lower-case letters, digits, '-' and '.' only");
+      return Status::error("--fleet, --gateway: invalid name \"" + name +
+                           "\": use lower-case letters, digits, '-' and '.' only");
     }
   }
   settings.state_dir = std::filesystem::absolute(settings.state_dir).lexically_normal();
@@ -117,7 +119,7 @@ Status apply(const Flags& flags, GatewaySettings& settings) {
 }  // namespace
 
 Result<GatewayCommandLine> read_gateway_command_line(int argc, const char* const* argv) {
-  CLI::App app("The scheduler of a Berth fleet: places pods and their local volumes on device nodes.", "berthd");
+  CLI::App app("The scheduler of a Berth fleet: binds pods and their local volumes to device nodes.", "berthd");
   Flags flags;
   declare(app, flags);
   GatewayCommandLine line;

@@ -1,4 +1,4 @@
-// What berthd is told by its command line, over the configuration file that it names.
+// The settings of berthd: its command line, which overrides the configuration file that it names.
 #pragma once
 
 #include <optional>
@@ -10,11 +10,11 @@
 namespace berth {
 
 struct GatewayCommandLine {
-  std::optional<std::string> text;  // help or version, to be printed; the program then ends with 0
+  std::optional<std::string> text;  // help or version: print it and exit with 0
   GatewaySettings settings;
-  bool print_config = false;  // the scheduler configuration is to be printed; the program then ends with 0
+  bool print_config = false;  // print the scheduler configuration and exit with 0
 };
-// An error is to be printed as it stands; it names the flag, or file, line and field.
+// An error can be printed as it is; it names the flag, or the file, line and field.
 Result<GatewayCommandLine> read_gateway_command_line(int argc, const char* const* argv);
 
 }  // namespace berth

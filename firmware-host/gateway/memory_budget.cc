@@ -34,7 +34,7 @@ std::uint64_t ResidentMemory::bytes() const {
   return pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
-void give_back_freed_memory() { ::malloc_trim(0); }
+void trim_freed_memory() { ::malloc_trim(0); }
 
 std::uint64_t memory_of_machine() {
   struct sysinfo machine{};

@@ -27,12 +27,12 @@ struct Unsupported {
 };
 constexpr std::array kUnsupportedFields{
     Unsupported{"parallelism", "Berth schedules on one thread"},
-    Unsupported{"leaderElection", "a fleet has one gateway; a second one is kept out by its store and its name"},
-    Unsupported{"clientConnection", "there is no API server; the broker stands in berthd's own configuration"},
+    Unsupported{"leaderElection", "a fleet has one gateway; its state directory and name exclude a second one"},
+    Unsupported{"clientConnection", "there is no API server; the broker is set in berthd's own configuration"},
     Unsupported{"enableProfiling", "there is no profiling endpoint"},
     Unsupported{"enableContentionProfiling", "there is no profiling endpoint"},
     Unsupported{"percentageOfPlacementsToScore", "pods are placed one by one"},
-    Unsupported{"extenders", "a scheduler of your own is a plugin compiled in, see plugins/README.md"},
+    Unsupported{"extenders", "compile your own plugins in instead, see plugins/README.md"},
     Unsupported{"delayCacheUntilActive", "there is no leader election"},
 };
 constexpr std::array kUnsupportedPoints{
@@ -41,7 +41,7 @@ constexpr std::array kUnsupportedPoints{
     Unsupported{"placementFeasible", "pods are placed one by one"},
     Unsupported{"podGroupPostFilter", "pods are placed one by one"},
 };
-// Plugins of kube-scheduler that Berth does not have: to disable them is done already.
+// Plugins of kube-scheduler that Berth does not have: disabling them is accepted and does nothing.
 constexpr std::array<std::string_view, 7> kNotHere{"DynamicResources", "GangScheduling", "NodeDeclaredFeatures",
                                                    "EBSLimits",        "GCEPDLimits",    "AzureDiskLimits",
                                                    "CinderLimits"};
@@ -53,7 +53,7 @@ void refuse(FieldReader& reader, const std::array<Unsupported, N>& fields) {
   }
 }
 
-// Plugins are made once without a gateway, so that what is wrong is known before anything is opened.
+// Plugins are constructed once without a gateway, so that configuration errors are found before anything is opened.
 class NoGateway final : public Handle {
  public:
   const Clock& clock() const override { return clock_; }
@@ -141,7 +141,7 @@ class Reading {
       read_known(item, entry.name);
       std::int32_t weight = 0;
       item.read_int32("weight", weight, 0);
-      if (weight != 0 && !weighs) item.error("weight", "only score and multiPoint weigh; remove it");
+      if (weight != 0 && !weighs) item.error("weight", "only score and multiPoint have weights; remove it");
       entry.weight = weight;
     });
     reader.read_each("disabled", [&](FieldReader& item) {
@@ -169,10 +169,10 @@ class Reading {
     if (!read_known(reader, name)) return;
     PluginArgs args{given == nullptr ? Json() : *given, reader.path()};
     if (given != nullptr && !given->is_object()) {
-      return reader.error("args", "wanted an object, found " + show_found(*given));
+      return reader.error("args", "expected an object, got " + show_found(*given));
     }
     if (given != nullptr) {
-      // kind and apiVersion may be there; what else is wrong is the plugin's to say.
+      // kind and apiVersion are optional; the plugin validates the rest.
       FieldReader head(*given, reader.path_of("args"), reader.findings());
       const std::string kind = name + "Args";
       std::string text;
@@ -195,10 +195,10 @@ class Reading {
     for (const Profile& profile : profiles) {
       const std::string path = profile.path.empty() ? "profiles" : profile.path + ".schedulerName";
       if (profile.scheduler_name.empty()) {
-        reader.findings().error(path, "missing; wanted the name that pods give in spec.schedulerName");
+        reader.findings().error(path, "missing; set the name that pods use in spec.schedulerName");
       } else if (auto [other, fresh] = paths.emplace(profile.scheduler_name, profile.path); !fresh) {
-        reader.findings().error(path, "\"" + profile.scheduler_name + "\" is the name of " + other->second +
-                                          " already; give each profile its own");
+        reader.findings().error(path, "duplicate name \"" + profile.scheduler_name + "\", already used by " +
+                                          other->second + "; names must be unique");
       }
     }
   }
@@ -240,7 +240,7 @@ Json show(const Profile& profile, int percentage) {
   return shown;
 }
 
-// Makes each profile, and shows what came of it. Errors are reasons with a path.
+// Constructs each profile and fills in config.completed. Errors are reasons with a path.
 std::vector<std::string> complete(SchedulerConfig& config, const Registry& registry, int percentage) {
   NoGateway handle;
   std::vector<std::string> errors;
@@ -261,11 +261,11 @@ std::vector<std::string> complete(SchedulerConfig& config, const Registry& regis
     const std::string& mine = completed.points.at(Point::queue_sort).enabled[0].name;
     const std::string& theirs = first->points.at(Point::queue_sort).enabled[0].name;
     if (mine != theirs) {
-      errors.push_back(profile.path + ".plugins.queueSort: " + mine + " sorts the queue here, " + theirs + " in " +
-                       first->path + "; all profiles share one queue, name the same");
+      errors.push_back(profile.path + ".plugins.queueSort: " + mine + " here, but " + theirs + " in " + first->path +
+                       "; all profiles share one queue, use the same plugin");
     } else if (completed.args_of(mine) != first->args_of(theirs)) {
-      errors.push_back(profile.path + ".pluginConfig: " + mine + " sorts the queue with other arguments than in " +
-                       first->path + "; all profiles share one queue, give it the same");
+      errors.push_back(profile.path + ".pluginConfig: the arguments of " + mine + " differ from those in " +
+                       first->path + "; all profiles share one queue, use the same arguments");
     }
   }
   config.completed = Json(Json::Object{{"apiVersion", Json(kApiVersion)},

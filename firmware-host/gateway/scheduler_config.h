@@ -1,5 +1,5 @@
-// What and how berthd schedules: a YAML file with the fields of KubeSchedulerConfiguration v1
-// (kubescheduler.config.k8s.io/v1). What Berth does not support of it is refused by name.
+// The scheduler configuration of berthd: a YAML file with the fields of KubeSchedulerConfiguration v1
+// (kubescheduler.config.k8s.io/v1). Fields that Berth does not support are errors.
 #pragma once
 
 #include <string>
@@ -14,18 +14,18 @@
 namespace berth {
 
 struct SchedulerConfig {
-  std::vector<Profile> profiles;  // at least one, laid over the default plugins, in the order of the file
+  std::vector<Profile> profiles;  // at least one, merged with the default plugins, in the order of the file
   Millis pod_initial_backoff_ms = 1000;
   Millis pod_max_backoff_ms = 10000;
-  // The same as a document: defaults filled in, every point with exactly the plugins that run there, arguments as the
-  // plugins understood them. Read as a file, it gives itself.
+  // The same as a document: defaults filled in, every extension point with exactly the plugins that run there,
+  // arguments as the plugins read them. Parsing it yields the same document again.
   Json completed;
 };
 
 // Errors: one reason per fault, "<file>:<line>:<column>: profiles[0].plugins.score.enabled[1].name: ...".
 Result<SchedulerConfig> parse_scheduler_config(std::string_view file, std::string_view text, const Registry& registry);
 
-// The same of a file; `path` empty: what a file without any profile would say.
+// Reads a file; an empty `path` means the configuration of a file without profiles.
 Result<SchedulerConfig> read_scheduler_config(const std::string& path, const Registry& registry);
 
 }  // namespace berth

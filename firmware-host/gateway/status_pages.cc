@@ -7,7 +7,7 @@ namespace berth {
 namespace {
 
 constexpr Millis kTickMs = 1000;
-constexpr Millis kLateMs = 5000;  // a loop this late does not live
+constexpr Millis kLateMs = 5000;  // a loop this late counts as not alive
 
 std::vector<std::string_view> split(std::string_view text, char at) {
   std::vector<std::string_view> parts;
@@ -19,7 +19,7 @@ std::vector<std::string_view> split(std::string_view text, char at) {
   return parts;
 }
 
-HttpResponse not_found() { return {404, "not found; there are /healthz, /livez, /readyz, /configz and /metrics\n"}; }
+HttpResponse not_found() { return {404, "not found; use /healthz, /livez, /readyz, /configz or /metrics\n"}; }
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// What berthd tells over HTTP: /healthz, /livez and /readyz as kube-scheduler words them, /configz, /metrics.
+// The HTTP pages of berthd: /healthz, /livez and /readyz in kube-scheduler's format, /configz, /metrics.
 #pragma once
 
 #include <string>
@@ -16,17 +16,17 @@ namespace berth {
 struct HealthCheck {
   std::string_view name;
   std::string problem;  // empty: ok
-  std::string note{};   // told beside ok
+  std::string note{};   // shown after "ok"
 };
 
-// `endpoint` ("readyz") with all its checks, or with the one that `check` names. 200 "ok", or the list of checks with
-// ?verbose and whenever one fails (500). ?exclude=NAME leaves checks out.
+// Runs all checks of `endpoint` ("readyz"), or the one named `check`. 200 "ok", or the list of checks with ?verbose and
+// whenever one fails (500). ?exclude=NAME skips checks.
 HttpResponse answer_checks(std::string_view endpoint, std::string_view check, const std::vector<HealthCheck>& checks,
                            std::string_view query);
 
 class StatusPages {
  public:
-  // `config`: the document of /configz. All outlive it.
+  // `config`: the document of /configz. All must outlive this object.
   StatusPages(const Clock& clock, Timers& timers, Gateway& gateway, Json config);
   ~StatusPages();
   StatusPages(const StatusPages&) = delete;

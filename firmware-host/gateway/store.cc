@@ -9,15 +9,17 @@ namespace berth {
 namespace {
 
 OpenedStore hold_in_memory(const std::string& why, Log& log) {
-  log.write(Level::error, "not ready: nothing is bound", {{"reason", why}});
+  log.write(Level::error, "not ready: binding is paused", {{"reason", why}});
   return {std::make_unique<MemoryStore>(), why};
 }
 
-Status set_aside_and_tell(const std::string& path, const std::string& damage, const Clock& clock, Log& log) {
+Status set_aside_and_log(const std::string& path, const std::string& damage, const Clock& clock, Log& log) {
   const Result<std::string> aside = set_aside(path, clock.wall());
-  if (!aside) return Status::error(damage + "; it cannot be set aside: " + aside.error().message());
-  log.write(Level::error, "the store was damaged and set aside; what it knew is learned anew from nodes and broker",
-            {{"error", damage}, {"kept", *aside}});
+  if (!aside) return Status::error(damage + "; cannot set it aside: " + aside.error().message());
+  log.write(
+      Level::error,
+      "damaged store set aside, recovering from nodes and broker; binding is paused until all nodes have reported",
+      {{"error", damage}, {"kept", *aside}});
   return Status::ok();
 }
 
@@ -26,7 +28,7 @@ Status set_aside_and_tell(const std::string& path, const std::string& damage, co
 OpenedStore open_gateway_store(const std::string& path, const Clock& clock, Log& log) {
   auto store = SqliteStore::open(path, log);
   if (!store && store.error().kind == OpenError::Kind::corrupt) {
-    if (Status gone = set_aside_and_tell(path, store.error().message, clock, log); !gone.is_success()) {
+    if (Status gone = set_aside_and_log(path, store.error().message, clock, log); !gone.is_success()) {
       return hold_in_memory(gone.message(), log);
     }
     store = SqliteStore::open(path, log);
@@ -45,7 +47,7 @@ bool is_damaged(const Store& store) {
 OpenedStore replace_gateway_store(std::unique_ptr<Store> store, const std::string& path, const std::string& damage,
                                   const Clock& clock, Log& log) {
   store.reset();
-  if (Status gone = set_aside_and_tell(path, damage, clock, log); !gone.is_success()) {
+  if (Status gone = set_aside_and_log(path, damage, clock, log); !gone.is_success()) {
     return hold_in_memory(gone.message(), log);
   }
   return open_gateway_store(path, clock, log);

@@ -77,8 +77,8 @@ class Watch:
             cells.append(f"{int(counts['+Inf']):>8} {quantile(counts, 0.5):>8} {quantile(counts, 0.99):>8} "
                          f"{quantile(counts, 1):>8}")
         output = self.fleet.programs["berthd"].output()[self.logged:]
-        long = [(int(a) + int(b), int(a), int(b)) for a, b in re.findall(r"long turn.*heard_us=(\d+) decided_us=(\d+)", output)]
-        worst = "{:.1f} ms ({:.1f} ms handling messages)".format(max(long)[0] / 1e3, max(long)[1] / 1e3) if long else "-"
+        long = [(int(a) + int(b), int(a), int(b)) for a, b in re.findall(r"long turn.*handlers_us=(\d+) finish_us=(\d+)", output)]
+        worst = "{:.1f} ms ({:.1f} heard)".format(max(long)[0] / 1e3, max(long)[1] / 1e3) if long else "-"
         print(" ".join(cells), f"{len(long):>6}  {worst}", flush=True)
 
 

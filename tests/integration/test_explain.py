@@ -59,7 +59,7 @@ def test_a_pending_pod_is_explained_with_the_message_of_its_event(fleet):
     assert first in last_event(fleet, "huge")
     assert "NodeResourcesFit" in page and "n1, n2" in page
     assert "queue: unschedulable" in page and "1 attempt" in page
-    assert "would be woken by:" in page and "Node Add" in page
+    assert "would be requeued by:" in page and "Node Add" in page
     shown = record(fleet, "huge", "--all-filters")
     assert shown["why"] == shown["trial"]["message"] == first
     assert {f["plugin"]: f["code"] for f in shown["trial"]["groups"][0]["filters"]}["NodeUnschedulable"] == "Success"
@@ -75,7 +75,7 @@ def test_a_placed_pod_is_explained_by_its_row_and_a_trial_without_it(fleet):
     assert shown["trial"]["fits"] and len(shown["trial"]["scores"]["rows"]) == 2
     page = explain(fleet, "web")
     assert page.startswith(f"placed on node {shown['placement']['node']}, bound, epoch ")
-    assert "decided now, itself not counted: fits on node" in page and "TOTAL" in page
+    assert "if scheduled now, without counting itself: fits on node" in page and "TOTAL" in page
 
 
 def test_explaining_an_unknown_pod_fails_with_its_name(fleet):
@@ -91,9 +91,9 @@ def test_plan_reports_by_its_exit_code_whether_pods_would_fit(fleet, tmp_path):
     nowhere = plan(fleet, tmp_path, pod("huge", memory="64Gi"))
     assert nowhere.returncode == 1
     assert nowhere.stdout.startswith("0/2 nodes are available: 2 Insufficient memory")
-    assert "pod/default/huge fits nowhere now" in nowhere.stderr
+    assert "pod/default/huge: currently fits nowhere" in nowhere.stderr
     both = plan(fleet, tmp_path, claim("other"), pod("small"), pod("huge", memory="64Gi"), arguments=("-o", "json"))
-    assert both.returncode == 1 and "only pods are planned" in both.stderr
+    assert both.returncode == 1 and "not a pod; skipped" in both.stderr
     assert [item["trial"]["fits"] for item in json.loads(both.stdout)["items"]] == [True, False]
     refused = plan(fleet, tmp_path, pod("small", priorityClassName="none"))
     assert refused.returncode == 1 and 'no PriorityClass "none"; apply it first' in refused.stderr

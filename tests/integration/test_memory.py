@@ -57,7 +57,7 @@ def test_at_the_memory_limit_new_pods_are_refused_known_ones_proceed_and_freed_m
     for name in known:
         fleet.ctl("delete", "pod", name, check=False)  # the last ones were never accepted
     fleet.wait_running("late")
-    gateway.wait_output("memory has room again")
+    gateway.wait_output("memory is available again")
     fleet.apply(counted_pod("again", tmp_path))
     fleet.wait_running("again")
     assert gateway.alive() and metric(fleet, "berth_accepting") == 1

@@ -35,12 +35,12 @@ def test_a_pod_runs_once_the_operator_allows_it(fleet):
     fleet.wait_running("free")
     wait_held(fleet, "guarded")
     lines = fleet.ctl("waiting").stdout.splitlines()
-    assert lines[0].split() == ["NAMESPACE", "NAME", "NODE", "PLUGIN", "STILL"]
+    assert lines[0].split() == ["NAMESPACE", "NAME", "NODE", "PLUGIN", "REMAINING"]
     assert lines[1].split()[:4] == ["default", "guarded", "porch", "Approval"]
     assert fleet.nodes_running("guarded") == []
     assert fleet.ctl("allow", "pod", "guarded").stdout == "pod/default/guarded allowed\n"
     fleet.wait_running("guarded", node="porch")
-    assert "no pod waits on permit" in fleet.ctl("waiting", "-A").stderr
+    assert "no pods wait on permit" in fleet.ctl("waiting", "-A").stderr
 
 
 def test_a_rejected_pod_is_requeued_with_the_operators_reason(fleet):

@@ -1,4 +1,4 @@
-// berthctl and a gateway played by the test, over a broker in memory.
+// berthctl against a fake gateway, over an in-memory broker.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -23,7 +23,7 @@ Json json(std::string_view text) {
   return parsed ? std::move(*parsed) : Json();
 }
 
-// Answers each request with the next prepared answer; without one it is silent.
+// Answers each request with the next prepared answer; without one it does not answer.
 class FakeGateway final : public Transport::Handler {
  public:
   explicit FakeGateway(LoopbackBroker& broker) : client_(broker, "gw") {
@@ -42,7 +42,7 @@ class FakeGateway final : public Transport::Handler {
     answer.payload = answers.front();
     answers.pop_front();
     client_.send(answer);
-    for (const Message& news : std::exchange(then, {})) client_.send(news);
+    for (const Message& message : std::exchange(then, {})) client_.send(message);
   }
   Json request(std::size_t i) const { return i < requests.size() ? json(requests[i].payload) : Json(); }
 
@@ -58,7 +58,7 @@ class CtlClient : public testing::Test {
  protected:
   CtlClient() { operator_.connect(); }
 
-  // Time goes on until the client has what it waits for; a signal comes when there is nothing left to happen.
+  // Advances time until the client stops; when no timer is left, it acts as if a signal had arrived.
   void run() {
     stopped_ = false;
     while (!stopped_ && timers_.next() && *timers_.next() < signal_at_) {
@@ -88,7 +88,7 @@ class CtlClient : public testing::Test {
   CtlOptions options_;
 };
 
-TEST_F(CtlClient, AsksWithAResponseTopicOfItsOwnAndReturnsTheAnswer) {
+TEST_F(CtlClient, SendsItsOwnResponseTopicAndReturnsTheAnswer) {
   gateway_.answers = {R"({"ok":true,"result":"x"})"};
   const Outcome<Json> answer = client_.ask(json(R"({"op":"status"})"), true);
   ASSERT_TRUE(answer) << answer.error().text;
@@ -98,7 +98,7 @@ TEST_F(CtlClient, AsksWithAResponseTopicOfItsOwnAndReturnsTheAnswer) {
   EXPECT_FALSE(gateway_.requests[0].correlation.empty());
 }
 
-TEST_F(CtlClient, GivesTheGatewaysReasonWhenItRefuses) {
+TEST_F(CtlClient, ReturnsTheGatewaysReasonWhenItRefuses) {
   gateway_.answers = {R"({"ok":false,"error":"Pod \"default/x\" not found"})"};
   const Outcome<Json> answer = client_.ask(json(R"({"op":"get"})"), true);
   ASSERT_FALSE(answer);
@@ -106,7 +106,7 @@ TEST_F(CtlClient, GivesTheGatewaysReasonWhenItRefuses) {
   EXPECT_EQ(answer.error().text, "Pod \"default/x\" not found");
 }
 
-TEST_F(CtlClient, RepeatsAReadUntilItIsAnswered) {
+TEST_F(CtlClient, ResendsAReadUntilItIsAnswered) {
   int lost = 2;
   broker_.set_policy([&](const Leg& leg, Random&) {
     Fate fate;
@@ -125,7 +125,7 @@ TEST_F(CtlClient, NeverSendsADeleteTwice) {
   EXPECT_NE(answer.error().text.find("10 s"), std::string::npos) << answer.error().text;
 }
 
-TEST_F(CtlClient, TellsAnUnreachableBrokerFromASilentGateway) {
+TEST_F(CtlClient, DistinguishesAnUnreachableBrokerFromASilentGateway) {
   operator_.disconnect();
   const Outcome<Json> answer = client_.ask(json(R"({"op":"status"})"), true);
   ASSERT_FALSE(answer);
@@ -134,7 +134,7 @@ TEST_F(CtlClient, TellsAnUnreachableBrokerFromASilentGateway) {
   EXPECT_NE(answer.error().text.find("connection refused"), std::string::npos);
 }
 
-TEST_F(CtlClient, DropsAnAnswerToAnEarlierQuestion) {
+TEST_F(CtlClient, DropsAnAnswerToAnEarlierRequest) {
   gateway_.answers = {R"({"ok":true,"n":1})", R"({"ok":true,"n":2})"};
   Message late;
   late.topic = "berth/v1/f/clients/operator/s1";
@@ -156,12 +156,12 @@ TEST_F(CtlClient, ReadsEveryPageOfAListing) {
   EXPECT_EQ(*gateway_.request(1).find("continue"), Json("default/b"));
 }
 
-TEST_F(CtlClient, DoesNotTurnInCirclesOnAPageThatPointsBack) {
+TEST_F(CtlClient, DoesNotLoopOnAPageThatPointsBack) {
   gateway_.answers = {R"({"ok":true,"items":[],"continue":"b"})", R"({"ok":true,"items":[],"continue":"b"})"};
   EXPECT_FALSE(client_.list(*find_kind("pods"), ""));
 }
 
-TEST_F(CtlClient, GetsTheDefaultNamespaceUnlessToldOtherwise) {
+TEST_F(CtlClient, UsesTheDefaultNamespaceUnlessOneIsGiven) {
   options_.kind = "pods";
   gateway_.answers = {R"({"ok":true,"items":[]})", R"({"ok":true,"items":[]})"};
   ASSERT_TRUE(run_get(client_, options_, screen_));
@@ -172,7 +172,7 @@ TEST_F(CtlClient, GetsTheDefaultNamespaceUnlessToldOtherwise) {
   EXPECT_EQ(*gateway_.request(1).find("namespace"), Json(""));
 }
 
-TEST_F(CtlClient, FollowsEveryStepOfAPodUntilInterrupted) {
+TEST_F(CtlClient, WatchesEveryChangeOfAPodUntilInterrupted) {
   options_.kind = "pods";
   options_.watch = true;
   gateway_.answers = {R"({"ok":true,"items":[]})"};
@@ -194,7 +194,7 @@ TEST_F(CtlClient, FollowsEveryStepOfAPodUntilInterrupted) {
             "web           Running       n1            -\n");
 }
 
-TEST_F(CtlClient, AppliesEachManifestAndGoesOnAfterARefusal) {
+TEST_F(CtlClient, AppliesEachManifestAndContinuesAfterARefusal) {
   ManifestDocument pod;
   pod.kind = find_kind("pod");
   pod.name_space = "default";
@@ -212,7 +212,7 @@ TEST_F(CtlClient, AppliesEachManifestAndGoesOnAfterARefusal) {
   EXPECT_EQ(err_.str(), "warning: pod/default/b: spec.x: odd\n");
 }
 
-TEST_F(CtlClient, DeletesManifestsLastFirst) {
+TEST_F(CtlClient, DeletesManifestsInReverseOrder) {
   ManifestDocument first;
   first.kind = find_kind("storageclass");
   first.name = "local";

@@ -1,4 +1,4 @@
-// Where berthctl finds its gateway: command line, --config and --state-dir.
+// How berthctl finds its gateway: command line, --config and --state-dir.
 #include "firmware-host/ctl/connection.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ class CtlConnection : public testing::Test {
   ConnectionOptions options_;
 };
 
-TEST_F(CtlConnection, AsksThisMachineWhenNothingIsSaid) {
+TEST_F(CtlConnection, ConnectsToThisMachineByDefault) {
   const Outcome<Connection> connection = resolve_connection(options_);
   ASSERT_TRUE(connection);
   EXPECT_EQ(connection->broker(), "127.0.0.1:1883");
@@ -46,7 +46,7 @@ TEST_F(CtlConnection, FindsPortAndPasswordInTheStateDirectory) {
   EXPECT_EQ(connection->password, "secret");
 }
 
-TEST_F(CtlConnection, SaysThatNoBrokerRunsInTheStateDirectory) {
+TEST_F(CtlConnection, ReportsThatNoBrokerRunsInTheStateDirectory) {
   options_.state_dir = folder_.string();
   const Outcome<Connection> connection = resolve_connection(options_);
   ASSERT_FALSE(connection);
@@ -54,7 +54,7 @@ TEST_F(CtlConnection, SaysThatNoBrokerRunsInTheStateDirectory) {
   EXPECT_NE(connection.error().text.find("broker/port"), std::string::npos);
 }
 
-TEST_F(CtlConnection, LetsTheCommandLineWinOverTheFile) {
+TEST_F(CtlConnection, TheCommandLineOverridesTheFile) {
   options_.config_file =
       write("ctl.yaml", "broker: {host: far, port: 1}\nfleet: barn\nidentity: anna\nnamespace: shop\n");
   options_.broker = "near:2";
@@ -66,7 +66,7 @@ TEST_F(CtlConnection, LetsTheCommandLineWinOverTheFile) {
   EXPECT_EQ(connection->name_space, "shop");
 }
 
-TEST_F(CtlConnection, NamesAnUnknownKeyWithItsPlace) {
+TEST_F(CtlConnection, ReportsAnUnknownKeyWithItsPosition) {
   options_.config_file = write("ctl.yaml", "fleet: barn\nbrokr: x\n");
   const Outcome<Connection> connection = resolve_connection(options_);
   ASSERT_FALSE(connection);
@@ -89,7 +89,7 @@ TEST_F(CtlConnection, ReadsAddressesOfEveryForm) {
   }
 }
 
-TEST_F(CtlConnection, RefusesNamesThatCannotBeATopicLevel) {
+TEST_F(CtlConnection, RefusesNamesThatAreNotValidTopicLevels) {
   options_.fleet = "a/b";
   EXPECT_FALSE(resolve_connection(options_));
   options_.fleet.clear();
@@ -97,12 +97,12 @@ TEST_F(CtlConnection, RefusesNamesThatCannotBeATopicLevel) {
   EXPECT_FALSE(resolve_connection(options_));
 }
 
-TEST_F(CtlConnection, WantsCertificateAndKeyTogether) {
+TEST_F(CtlConnection, RequiresCertificateAndKeyTogether) {
   options_.cert_file = "c.pem";
   EXPECT_FALSE(resolve_connection(options_));
 }
 
-TEST_F(CtlConnection, NamesAPasswordFileThatIsMissing) {
+TEST_F(CtlConnection, ReportsAMissingPasswordFile) {
   options_.password_file = (folder_ / "none").string();
   const Outcome<Connection> connection = resolve_connection(options_);
   ASSERT_FALSE(connection);

@@ -1,4 +1,4 @@
-// The command line of berthctl: what it takes, and what it refuses before anything is sent.
+// The command line of berthctl: what it accepts, and what it refuses before anything is sent.
 #include "firmware-host/ctl/options.h"
 
 #include <gtest/gtest.h>
@@ -14,20 +14,20 @@ struct Parsed {
   std::string out, err;
 };
 
-Parsed parse(std::vector<const char*> words) {
-  words.insert(words.begin(), "berthctl");
+Parsed parse(std::vector<const char*> arguments) {
+  arguments.insert(arguments.begin(), "berthctl");
   std::ostringstream out, err;
   Parsed parsed;
-  parsed.ended = parse_options(static_cast<int>(words.size()), words.data(), parsed.options, out, err);
+  parsed.ended = parse_options(static_cast<int>(arguments.size()), arguments.data(), parsed.options, out, err);
   parsed.out = out.str();
   parsed.err = err.str();
   return parsed;
 }
 
-TEST(CtlOptions, TakesGlobalOptionsBeforeAndBehindTheCommand) {
-  for (const std::vector<const char*>& words : {std::vector<const char*>{"--broker", "b:1", "get", "pods"},
-                                                std::vector<const char*>{"get", "pods", "--broker", "b:1"}}) {
-    const Parsed parsed = parse(words);
+TEST(CtlOptions, AcceptsGlobalOptionsBeforeAndAfterTheCommand) {
+  for (const std::vector<const char*>& arguments : {std::vector<const char*>{"--broker", "b:1", "get", "pods"},
+                                                    std::vector<const char*>{"get", "pods", "--broker", "b:1"}}) {
+    const Parsed parsed = parse(arguments);
     ASSERT_FALSE(parsed.ended) << parsed.err;
     EXPECT_EQ(parsed.options.connection.broker, "b:1");
     EXPECT_EQ(parsed.options.command, CtlOptions::Command::get);
@@ -55,7 +55,7 @@ TEST(CtlOptions, ExplainsPodsOnly) {
   EXPECT_EQ(parse({"plan", "-f", "a.yaml", "-o", "wide"}).ended, 2);
 }
 
-TEST(CtlOptions, TakesSeveralFiles) {
+TEST(CtlOptions, AcceptsSeveralFiles) {
   const Parsed parsed = parse({"apply", "-f", "a.yaml", "-f", "-", "--recreate"});
   ASSERT_FALSE(parsed.ended) << parsed.err;
   EXPECT_EQ(parsed.options.files, (std::vector<std::string>{"a.yaml", "-"}));
@@ -70,7 +70,7 @@ TEST(CtlOptions, ReadsTheOutputFormAndTheTimeout) {
   EXPECT_TRUE(parsed.options.watch);
 }
 
-TEST(CtlOptions, ReadsTheOperatorsWordOnAPodThatWaits) {
+TEST(CtlOptions, ReadsADecisionOnAWaitingPod) {
   const Parsed parsed = parse({"reject", "pod/web", "--plugin", "Approval", "--reason", "not today"});
   ASSERT_FALSE(parsed.ended) << parsed.err;
   EXPECT_EQ(parsed.options.command, CtlOptions::Command::reject);
@@ -79,8 +79,8 @@ TEST(CtlOptions, ReadsTheOperatorsWordOnAPodThatWaits) {
   EXPECT_EQ(parsed.options.reason, "not today");
 }
 
-TEST(CtlOptions, EndsWithTwoAndAReasonWhenTheCommandLineIsWrong) {
-  const std::vector<std::vector<const char*>> wrong = {
+TEST(CtlOptions, ExitsWithCodeTwoAndAReasonForAnInvalidCommandLine) {
+  const std::vector<std::vector<const char*>> invalid = {
       {},
       {"frob"},
       {"get"},
@@ -99,14 +99,14 @@ TEST(CtlOptions, EndsWithTwoAndAReasonWhenTheCommandLineIsWrong) {
       {"forget", "node"},
       {"delete", "pod", "a", "-f", "x.yaml"},
   };
-  for (const auto& words : wrong) {
-    const Parsed parsed = parse(words);
-    EXPECT_EQ(parsed.ended, 2) << (words.empty() ? "" : words.front());
+  for (const auto& arguments : invalid) {
+    const Parsed parsed = parse(arguments);
+    EXPECT_EQ(parsed.ended, 2) << (arguments.empty() ? "" : arguments.front());
     EXPECT_FALSE(parsed.err.empty());
   }
 }
 
-TEST(CtlOptions, TellsItsVersionAsACommandAndAsAnOption) {
+TEST(CtlOptions, ShowsItsVersion) {
   const Parsed option = parse({"--version"});
   EXPECT_EQ(option.ended, 0);
   EXPECT_TRUE(option.out.starts_with("berthctl ")) << option.out;
@@ -115,16 +115,16 @@ TEST(CtlOptions, TellsItsVersionAsACommandAndAsAnOption) {
 TEST(CtlOptions, ShowsEveryOptionAndTheExitCodesInHelp) {
   const Parsed help = parse({"--help"});
   EXPECT_EQ(help.ended, 0);
-  for (const char* word : {"--config",    "--state-dir", "--broker", "--username", "--password-file", "--ca-file",
+  for (const char* text : {"--config",    "--state-dir", "--broker", "--username", "--password-file", "--ca-file",
                            "--cert-file", "--key-file",  "--fleet",  "--gateway",  "--identity",      "--timeout",
                            "apply",       "get",         "describe", "delete",     "forget",          "waiting",
                            "allow",       "reject",      "status",   "version",    "Exit codes"}) {
-    EXPECT_NE(help.out.find(word), std::string::npos) << word;
+    EXPECT_NE(help.out.find(text), std::string::npos) << text;
   }
   const Parsed get = parse({"get", "--help"});
   EXPECT_EQ(get.ended, 0);
-  for (const char* word : {"--output", "--watch", "--all-namespaces", "--namespace"}) {
-    EXPECT_NE(get.out.find(word), std::string::npos) << word;
+  for (const char* text : {"--output", "--watch", "--all-namespaces", "--namespace"}) {
+    EXPECT_NE(get.out.find(text), std::string::npos) << text;
   }
 }
 

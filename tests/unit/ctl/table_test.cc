@@ -1,4 +1,4 @@
-// What `berthctl get` prints: the columns of each kind, and lines that stay in their columns.
+// The output of `berthctl get`: the columns of each kind, and their alignment.
 #include "firmware-host/ctl/table.h"
 
 #include <gtest/gtest.h>
@@ -31,14 +31,14 @@ const char* const kPending = R"({"metadata":{"name":"big","namespace":"shop"},
   "status":{"phase":"Pending","conditions":[{"type":"PodScheduled","status":"False"}],
   "message":"0/3 nodes are available"}})";
 
-TEST(CtlTable, ShowsWhereAPodRunsAndWhyAnotherWaits) {
+TEST(CtlTable, ShowsTheNodeOfARunningPodAndTheReasonOfAPendingOne) {
   EXPECT_EQ(render(Kind::pod, {json(kRunning), json(kPending)}),
             "NAME   STATUS    NODE     MESSAGE\n"
             "web    Running   edge-a   -\n"
             "big    Pending   -        0/3 nodes are available\n");
 }
 
-TEST(CtlTable, PutsTheNamespaceFirstWhenAllAreShown) {
+TEST(CtlTable, PutsTheNamespaceFirstForAllNamespaces) {
   EXPECT_EQ(table_header(Kind::pod, {.with_namespace = true}).front(), "NAMESPACE");
   EXPECT_EQ(table_row(Kind::pod, json(kRunning), {.with_namespace = true}).front(), "shop");
   EXPECT_EQ(table_header(Kind::node, {.with_namespace = true}).front(), "NAME");
@@ -52,7 +52,7 @@ TEST(CtlTable, HasAsManyCellsAsColumnsInEveryForm) {
   }
 }
 
-TEST(CtlTable, ShowsWhatABudgetAllowsAndWhatADriverOffers) {
+TEST(CtlTable, ShowsDisruptionBudgetsAndCsiKinds) {
   EXPECT_EQ(render(Kind::pod_disruption_budget,
                    {json(R"({"metadata":{"name":"web"},"spec":{"minAvailable":"50%","selector":{"matchLabels":{"a":"b"},
     "matchExpressions":[{"key":"c","operator":"Exists"}]}},"status":{"disruptionsAllowed":1}})")},
@@ -81,22 +81,23 @@ TEST(CtlTable, CountsRestartsWhenWide) {
   EXPECT_EQ(row[static_cast<std::size_t>(at)], "2");
 }
 
-TEST(CtlTable, CallsAPodScheduledUntilItsContainersRun) {
-  EXPECT_EQ(pod_word(json(R"({"status":{"phase":"Pending","conditions":[{"type":"PodScheduled","status":"True"}]}})")),
-            "Scheduled");
-  EXPECT_EQ(pod_word(json(kPending)), "Pending");
-  EXPECT_EQ(pod_word(Json::object()), "Pending");
+TEST(CtlTable, ShowsScheduledUntilTheContainersRun) {
+  EXPECT_EQ(
+      pod_status(json(R"({"status":{"phase":"Pending","conditions":[{"type":"PodScheduled","status":"True"}]}})")),
+      "Scheduled");
+  EXPECT_EQ(pod_status(json(kPending)), "Pending");
+  EXPECT_EQ(pod_status(Json::object()), "Pending");
 }
 
-TEST(CtlTable, NamesWhatKeepsAContainerFromRunning) {
+TEST(CtlTable, ShowsWhyAContainerDoesNotRun) {
   const Json pod = json(R"({"status":{"phase":"Running","containerStatuses":[{"name":"a","state":{"running":{}}},
     {"name":"b","state":{"waiting":{"reason":"CrashLoopBackOff","message":"back-off 10s"}}}]}})");
-  EXPECT_EQ(pod_word(pod), "CrashLoopBackOff");
+  EXPECT_EQ(pod_status(pod), "CrashLoopBackOff");
   EXPECT_EQ(table_row(Kind::pod, pod, {}).back(), "back-off 10s");
 }
 
-TEST(CtlTable, SaysTerminatingBeforeAnythingElse) {
-  EXPECT_EQ(pod_word(json(R"({"status":{"phase":"Running","deleting":true}})")), "Terminating");
+TEST(CtlTable, ShowsTerminatingBeforeAnythingElse) {
+  EXPECT_EQ(pod_status(json(R"({"status":{"phase":"Running","deleting":true}})")), "Terminating");
 }
 
 TEST(CtlTable, ShowsReadinessTaintsAndCapacityOfANode) {
@@ -118,7 +119,7 @@ TEST(CtlTable, ShowsMemoryInTheLargestWholeUnit) {
   }
 }
 
-TEST(CtlTable, ShowsWhichClaimHasAVolume) {
+TEST(CtlTable, ShowsTheClaimOfAVolume) {
   const Json volume = json(R"({"metadata":{"name":"edge-a-data"},"spec":{"capacity":{"storage":"1Gi"},
     "storageClassName":"local","local":{"path":"/srv/data"},"claimRef":{"namespace":"default","name":"readings"}},
     "status":{"phase":"Bound"}})");
@@ -126,12 +127,12 @@ TEST(CtlTable, ShowsWhichClaimHasAVolume) {
             (Cells{"edge-a-data", "1Gi", "Bound", "default/readings", "local", "/srv/data"}));
 }
 
-TEST(CtlTable, ReplacesControlCharactersOfTheNetwork) {
+TEST(CtlTable, ReplacesControlCharactersFromTheNetwork) {
   TableWriter writer;
   EXPECT_EQ(writer.line({"a\x1b[31m", "b\n", "c\xc2\x9b"}), "a?[31m   b?   c?\n");
 }
 
-TEST(CtlTable, CountsLettersNotBytes) {
+TEST(CtlTable, CountsCharactersNotBytes) {
   TableWriter writer;
   writer.measure({"żółw", "x"});
   EXPECT_EQ(writer.line({"ab", "x"}), "ab     x\n");

@@ -1,4 +1,4 @@
-// Objects as JSON for people: what is printed reads back as the same value.
+// Indented JSON reads back as the same value.
 #include "firmware-host/ctl/text.h"
 
 #include <gtest/gtest.h>

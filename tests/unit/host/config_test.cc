@@ -76,7 +76,7 @@ log: {level: debug, format: json}
   EXPECT_EQ(settings->log.format, LogFormat::json);
 }
 
-TEST(GatewayConfig, ReadsAnOutsideBroker) {
+TEST(GatewayConfig, ReadsAnExternalBroker) {
   const auto settings = parse_gateway_config("b.yaml", R"(
 broker:
   host: broker.example
@@ -118,21 +118,21 @@ TEST(GatewayConfig, NamesFileLineColumnAndField) {
       {"broker: {host: h, port: 70000}\n", "b.yaml:1:19: broker.port: expected an integer from 1 to 65535, got 70000"},
       {"broker: {host: h, tls: {cert_file: c, key_file: k}}\n", "b.yaml:1:19: broker.tls.ca_file: missing"},
       {"broker: {host: h, tls: {ca_file: a, cert_file: c}}\n",
-       "b.yaml:1:19: broker.tls.key_file: missing; cert_file and"},
+       "b.yaml:1:19: broker.tls.key_file: missing; set cert_file and"},
       {"broker: {host: h, password_file: p}\n", "b.yaml:1:1: broker.username: missing"},
-      {"broker: {host: h}\nembedded_broker: {}\n", "b.yaml:2:1: embedded_broker: only for the embedded broker"},
-      {"broker: {host: h}\nclients: []\n", "b.yaml:2:1: clients: only for the embedded broker"},
+      {"broker: {host: h}\nembedded_broker: {}\n", "b.yaml:2:1: embedded_broker: applies to the embedded broker only"},
+      {"broker: {host: h}\nclients: []\n", "b.yaml:2:1: clients: applies to the embedded broker only"},
       {"clients:\n- {identity: a, role: node, password: p, password_file: f}\n",
-       "b.yaml:2:42: clients[0].password_file: wanted either this or password"},
+       "b.yaml:2:42: clients[0].password_file: set either this or password"},
       {"clients:\n- {identity: a, role: admin, password: p}\n",
        "b.yaml:2:17: clients[0].role: expected one of node, operator"},
       {"clients:\n- {identity: a, role: node, password: p}\n- {identity: a, role: operator, password: p}\n",
-       "b.yaml:3:4: clients[1].identity: another client is called a; keep one"},
-      {"known_nodes: [a, a]\n", "b.yaml:1:18: known_nodes[1]: a is there twice; keep one"},
-      {"known_nodes: [a, B]\n", "b.yaml:1:18: known_nodes[1]: wanted a name"},
+       "b.yaml:3:4: clients[1].identity: duplicate identity a; identities must be unique"},
+      {"known_nodes: [a, a]\n", "b.yaml:1:18: known_nodes[1]: duplicate node a; list each node once"},
+      {"known_nodes: [a, B]\n", "b.yaml:1:18: known_nodes[1]: expected a name"},
       {"scheduler_config: ''\n", "b.yaml:1:1: scheduler_config: expected the path of a file"},
       {"tie_seed: -1\n", "b.yaml:1:1: tie_seed: expected an integer from 0"},
-      {"fleet: [\n", "b.yaml:2:1: not YAML"},
+      {"fleet: [\n", "b.yaml:2:1: invalid YAML"},
       {"fleet: a\n---\nfleet: b\n", "b.yaml:3:1: a second document"},
   };
   for (const Case& c : cases) {
@@ -199,12 +199,12 @@ TEST(AgentConfigFile, NamesFileLineColumnAndField) {
       {"taints:\n- {key: a}\n", "a.yaml:2:3: taints[0].effect: missing"},
       {"capacity: {memory: 1GB}\n", "a.yaml:1:12: capacity.memory: expected a quantity"},
       {"capacity: {memory: -1}\n", "a.yaml:1:12: capacity.memory: must not be negative"},
-      {"capacity: {a b: 1}\n", "a.yaml:1:12: capacity[\"a b\"]: wanted a resource name"},
+      {"capacity: {a b: 1}\n", "a.yaml:1:12: capacity[\"a b\"]: expected a resource name"},
       {"volumes:\n- {name: a, path: b, capacity: 1Gi}\n", "a.yaml:2:13: volumes[0].path: expected an absolute path"},
       {"volumes:\n- {name: a, path: /b}\n", "a.yaml:2:3: volumes[0].capacity: missing"},
-      {"volumes:\n- {name: a, path: /b, capacity: 0}\n", "a.yaml:2:23: volumes[0].capacity: wanted more than 0"},
+      {"volumes:\n- {name: a, path: /b, capacity: 0}\n", "a.yaml:2:23: volumes[0].capacity: must be greater than 0"},
       {"volumes:\n- {name: a, path: /b, capacity: 1}\n- {name: a, path: /c, capacity: 1}\n",
-       "a.yaml:3:4: volumes[1].name: another volume is called a"},
+       "a.yaml:3:4: volumes[1].name: duplicate volume a"},
       {"heartbeat_seconds: 0\n", "a.yaml:1:1: heartbeat_seconds: expected an integer from 1 to 3600, got 0"},
       {"node: N\n", "a.yaml:1:1: node: expected a name"},
       {"clients: []\n", "a.yaml:1:1: clients: unknown field"},
@@ -229,14 +229,14 @@ TEST(CtlConfig, ReadsEveryKey) {
   EXPECT_EQ(reasons(parse_ctl_config("c.yaml", "identity: a/b\n")).size(), 1u);
 }
 
-TEST(ConfigFile, IsReadWholeOrRefusedWithItsName) {
+TEST(ConfigFile, IsReadCompletelyOrRefusedWithItsName) {
   const auto path = std::filesystem::temp_directory_path() / ("berth_config_" + std::to_string(::getpid()));
   std::ofstream(path) << "fleet: plant\n";
   EXPECT_EQ(*read_config_file(path.string()), "fleet: plant\n");
-  EXPECT_EQ(read_config_file(path.string(), 5).error().message(), path.string() + ": more than 5 bytes");
+  EXPECT_EQ(read_config_file(path.string(), 5).error().message(), path.string() + ": larger than 5 bytes");
   std::filesystem::remove(path);
   EXPECT_EQ(read_config_file(path.string()).error().message(),
-            path.string() + ": cannot be read: No such file or directory");
+            path.string() + ": cannot read file: No such file or directory");
   EXPECT_FALSE(read_config_file(std::filesystem::temp_directory_path().string()));
 }
 

@@ -43,7 +43,7 @@ const RequestCase kRequests[] = {
     {"GET / HTTP/1.1\r\nCookie: " + std::string(9000, 'a'), Progress::refused, 431},
 };
 
-TEST(HttpRequestReader, TakesOrRefusesInPiecesOfAnySize) {
+TEST(HttpRequestReader, AcceptsOrRefusesInPiecesOfAnySize) {
   for (const RequestCase& each : kRequests) {
     SCOPED_TRACE(each.bytes.substr(0, 60));
     for (const std::size_t piece : {std::size_t{1}, std::size_t{3}, std::size_t{7}, std::size_t{20'000}}) {
@@ -60,13 +60,13 @@ TEST(HttpRequestReader, TakesOrRefusesInPiecesOfAnySize) {
   }
 }
 
-TEST(HttpRequestReader, TellsMethodPathAndQuery) {
+TEST(HttpRequestReader, ReturnsMethodPathAndQuery) {
   HttpRequestReader reader;
   ASSERT_EQ(reader.feed("GET http://a/readyz/store?verbose&exclude=x#f HTTP/1.1\r\n\r\n"), Progress::done);
   EXPECT_EQ(reader.request().method, "GET");
   EXPECT_EQ(reader.request().path, "/readyz/store");
   EXPECT_EQ(reader.request().query, "verbose&exclude=x");
-  EXPECT_EQ(reader.feed("\x01"), Progress::done) << "what follows is not read";
+  EXPECT_EQ(reader.feed("\x01"), Progress::done) << "nothing after the head is read";
   HttpRequestReader bare;
   ASSERT_EQ(bare.feed("GET http://a HTTP/1.1\r\n\r\n"), Progress::done);
   EXPECT_EQ(bare.request().path, "/");
@@ -105,7 +105,7 @@ class HttpServerTest : public ::testing::Test {
     });
     ASSERT_TRUE(server->start().is_success());
   }
-  // Until nothing comes any more.
+  // Runs the loop until it is idle.
   void work() {
     for (int idle = 0; idle < 3;) {
       context.restart();
@@ -119,13 +119,13 @@ class HttpServerTest : public ::testing::Test {
     work();
     return socket;
   }
-  void say(tcp::socket& socket, std::string_view bytes) {
+  void send(tcp::socket& socket, std::string_view bytes) {
     asio::error_code ignored;
     asio::write(socket, asio::buffer(bytes), ignored);
     work();
   }
-  // What has come; `ended` when the other side closed.
-  std::string heard(tcp::socket& socket, bool* ended = nullptr) {
+  // What has arrived; `ended`: the other side has closed.
+  std::string receive(tcp::socket& socket, bool* ended = nullptr) {
     std::string all(100'000, '\0');
     asio::error_code error;
     std::size_t length = 0;
@@ -147,32 +147,32 @@ class HttpServerTest : public ::testing::Test {
 TEST_F(HttpServerTest, AnswersAndCloses) {
   start();
   tcp::socket socket = connect();
-  say(socket, "GET /a HTTP/1.1\r\nHost: x\r\n\r\n");
+  send(socket, "GET /a HTTP/1.1\r\nHost: x\r\n\r\n");
   bool ended = false;
-  const std::string answer = heard(socket, &ended);
+  const std::string answer = receive(socket, &ended);
   EXPECT_TRUE(answer.starts_with("HTTP/1.1 200 OK\r\n")) << answer;
   EXPECT_NE(answer.find("Content-Length: 7\r\n"), std::string::npos);
   EXPECT_TRUE(answer.ends_with("\r\n\r\nGET /a\n"));
   EXPECT_TRUE(ended);
 }
 
-TEST_F(HttpServerTest, LeavesTheBodyOfAHeadOut) {
+TEST_F(HttpServerTest, SendsNoBodyForHead) {
   start();
   tcp::socket socket = connect();
-  say(socket, "HEAD /a HTTP/1.1\r\n\r\n");
-  const std::string answer = heard(socket);
+  send(socket, "HEAD /a HTTP/1.1\r\n\r\n");
+  const std::string answer = receive(socket);
   EXPECT_NE(answer.find("Content-Length: 8\r\n"), std::string::npos);
   EXPECT_TRUE(answer.ends_with("\r\n\r\n"));
 }
 
-TEST_F(HttpServerTest, RefusesWhatIsNoRequestWithAReason) {
+TEST_F(HttpServerTest, RefusesInvalidRequestsWithAReason) {
   start();
   tcp::socket socket = connect();
-  say(socket, "hello\r\n\r\n");
-  EXPECT_TRUE(heard(socket).starts_with("HTTP/1.1 400 "));
+  send(socket, "hello\r\n\r\n");
+  EXPECT_TRUE(receive(socket).starts_with("HTTP/1.1 400 "));
   tcp::socket poster = connect();
-  say(poster, "POST / HTTP/1.1\r\nContent-Length: 100000\r\n\r\n" + std::string(60'000, 'x'));
-  const std::string answer = heard(poster);
+  send(poster, "POST / HTTP/1.1\r\nContent-Length: 100000\r\n\r\n" + std::string(60'000, 'x'));
+  const std::string answer = receive(poster);
   EXPECT_TRUE(answer.starts_with("HTTP/1.1 405 "));
   EXPECT_NE(answer.find("\r\nAllow: GET, HEAD\r\n"), std::string::npos);
   EXPECT_EQ(asked, 0);
@@ -183,20 +183,20 @@ TEST_F(HttpServerTest, DropsASlowClientAtItsDeadline) {
   options.connection_ms_max = 500;
   start(options);
   tcp::socket socket = connect();
-  say(socket, "GET / HT");
+  send(socket, "GET / HT");
   clock.now_ms += 499;
   timers.run_due(clock.now());
   bool ended = false;
-  heard(socket, &ended);
+  receive(socket, &ended);
   EXPECT_FALSE(ended);
   clock.now_ms += 1;
   timers.run_due(clock.now());
   work();
-  EXPECT_EQ(heard(socket, &ended), "");
+  EXPECT_EQ(receive(socket, &ended), "");
   EXPECT_TRUE(ended);
 }
 
-TEST_F(HttpServerTest, GivesANewcomerThePlaceOfTheOldest) {
+TEST_F(HttpServerTest, ANewConnectionReplacesTheOldest) {
   HttpServer::Options options;
   options.connections_max = 2;
   start(options);
@@ -204,43 +204,43 @@ TEST_F(HttpServerTest, GivesANewcomerThePlaceOfTheOldest) {
   tcp::socket second = connect();
   tcp::socket third = connect();
   bool ended = false;
-  heard(first, &ended);
+  receive(first, &ended);
   EXPECT_TRUE(ended);
-  heard(second, &ended);
+  receive(second, &ended);
   EXPECT_FALSE(ended);
-  say(third, "GET / HTTP/1.1\r\n\r\n");
-  EXPECT_TRUE(heard(third).starts_with("HTTP/1.1 200"));
+  send(third, "GET / HTTP/1.1\r\n\r\n");
+  EXPECT_TRUE(receive(third).starts_with("HTTP/1.1 200"));
 }
 
-TEST_F(HttpServerTest, ForgetsConnectionsThatClosedThemselves) {
+TEST_F(HttpServerTest, DropsConnectionsThatTheClientClosed) {
   HttpServer::Options options;
   options.connections_max = 2;
   start(options);
   tcp::socket waiting = connect();
   for (int i = 0; i < 5; ++i) {
     tcp::socket quick = connect();
-    say(quick, "GET / HTTP/1.1\r\n\r\n");
+    send(quick, "GET / HTTP/1.1\r\n\r\n");
     quick.close();
     work();
   }
-  say(waiting, "GET / HTTP/1.1\r\n\r\n");
-  EXPECT_TRUE(heard(waiting).starts_with("HTTP/1.1 200")) << "it was not taken for the oldest of many";
+  send(waiting, "GET / HTTP/1.1\r\n\r\n");
+  EXPECT_TRUE(receive(waiting).starts_with("HTTP/1.1 200")) << "closed connections do not count against the limit";
   EXPECT_EQ(asked, 6);
 }
 
-TEST_F(HttpServerTest, StopsReadingAFloodAfterTheAnswer) {
+TEST_F(HttpServerTest, StopsReadingAFloodAfterTheResponse) {
   start();
   tcp::socket socket = connect();
-  say(socket, "GET / HTTP/1.1\r\n\r\n");
-  for (int i = 0; i < 40; ++i) say(socket, std::string(4096, 'x'));
+  send(socket, "GET / HTTP/1.1\r\n\r\n");
+  for (int i = 0; i < 40; ++i) send(socket, std::string(4096, 'x'));
   bool ended = false;
-  heard(socket, &ended);
+  receive(socket, &ended);
   asio::error_code error;
   asio::write(socket, asio::buffer("x", 1), error);
   EXPECT_TRUE(error) << "closed, long before its deadline";
 }
 
-TEST_F(HttpServerTest, SaysWhenThePortIsTakenAndWhatIsNoAddress) {
+TEST_F(HttpServerTest, ReportsAPortInUseAndAnInvalidAddress) {
   start();
   HttpServer::Options options;
   options.port = server->port();
@@ -248,17 +248,17 @@ TEST_F(HttpServerTest, SaysWhenThePortIsTakenAndWhatIsNoAddress) {
   EXPECT_EQ(other.start().code(), Code::unschedulable);
   options.listen = "localhost";
   HttpServer named(context, clock, timers, log, options, [](const HttpRequest&) { return HttpResponse{}; });
-  EXPECT_EQ(named.start().message(), "http: \"localhost\" is no address; give one such as 127.0.0.1");
+  EXPECT_EQ(named.start().message(), "http.listen: expected an IP address such as 127.0.0.1, got \"localhost\"");
 }
 
-TEST_F(HttpServerTest, GoesWithConnectionsOpen) {
+TEST_F(HttpServerTest, CanBeDestroyedWithOpenConnections) {
   start();
   tcp::socket socket = connect();
   server.reset();
   work();
-  EXPECT_EQ(timers.next(), std::nullopt) << "no deadline is left behind";
+  EXPECT_EQ(timers.next(), std::nullopt) << "all deadlines are cancelled";
   bool ended = false;
-  heard(socket, &ended);
+  receive(socket, &ended);
   EXPECT_TRUE(ended);
 }
 

@@ -1,4 +1,4 @@
-// The loop, the clock and the log of the programs. Waits are for events; the clock is the test's own.
+// The loop, the clock and the log of the programs. Every wait is for an event.
 #include "firmware-host/loop.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ TEST_F(EventLoopTest, RunsDeadlinesInOrderAndEndsEachTurnOnce) {
   timers_.at(clock_.now(), [&] { seen.push_back("second"); });
   loop_.set_end_turn([&] {
     seen.push_back("end");
-    // Set only now: on a slow machine any time set before would be due in the first turn.
+    // Set only now: on a slow machine a timer set earlier could be due in the first turn.
     if (seen.size() == 4) {
       timers_.at(clock_.now() + 20, [&] {
         seen.push_back("later");
@@ -43,7 +43,7 @@ TEST_F(EventLoopTest, RunsDeadlinesInOrderAndEndsEachTurnOnce) {
   EXPECT_EQ(seen, (std::vector<std::string>{"end", "first", "second", "end", "later", "end"}));
 }
 
-// What is done takes as long as the test says.
+// A clock that the test advances, so that work takes as long as the test wants.
 class WorkClock final : public Clock {
  public:
   Millis now() const override { return us / 1000; }
@@ -52,7 +52,7 @@ class WorkClock final : public Clock {
   std::int64_t us = 1'000'000;
 };
 
-TEST(EventLoop, ATurnThatTookItsTimeLeavesTheRestToTheNext) {
+TEST(EventLoop, ALongTurnLeavesTheRestToTheNextOne) {
   WorkClock clock;
   Timers timers;
   EventLoop loop(clock, timers);
@@ -138,7 +138,7 @@ TEST_F(EventLoopTest, WatchesADescriptorUntilTheWatchIsDropped) {
   close(ends[1]);
 }
 
-TEST(RealClock, WritesWallTimeAsKubernetesDoes) {
+TEST(RealClock, FormatsWallTimeLikeKubernetes) {
   EXPECT_EQ(to_rfc3339(0), "1970-01-01T00:00:00Z");
   EXPECT_EQ(to_rfc3339(4'102'444'799'999), "2099-12-31T23:59:59Z");
 }
@@ -164,10 +164,10 @@ TEST(Logging, WritesWholeLinesToStandardError) {
   EXPECT_EQ(line.find("hidden"), std::string::npos);
 }
 
-TEST(Logging, NamesTheLevelsItKnows) {
+TEST(Logging, ParsesLevelsAndFormats) {
   EXPECT_EQ(parse_level("warn").value(), Level::warn);
-  EXPECT_EQ(parse_level("loud").error().message(), "log level 'loud' is unknown: use debug, info, warn or error");
-  EXPECT_EQ(parse_log_format("xml").error().message(), "log format 'xml' is unknown: use text or json");
+  EXPECT_EQ(parse_level("loud").error().message(), "log level: expected debug, info, warn or error, got 'loud'");
+  EXPECT_EQ(parse_log_format("xml").error().message(), "log format: expected text or json, got 'xml'");
 }
 
 }  // namespace

@@ -11,44 +11,44 @@ namespace {
 
 constexpr std::uint64_t kMiB = 1 << 20;
 
-// AddressSanitizer keeps what is freed, to tell of its use.
+// AddressSanitizer keeps freed memory, to detect its use.
 #if defined(__SANITIZE_ADDRESS__)
-constexpr bool kKeepsWhatIsFreed = true;
+constexpr bool kKeepsFreedMemory = true;
 #elif defined(__has_feature)
-constexpr bool kKeepsWhatIsFreed = __has_feature(address_sanitizer);
+constexpr bool kKeepsFreedMemory = __has_feature(address_sanitizer);
 #else
-constexpr bool kKeepsWhatIsFreed = false;
+constexpr bool kKeepsFreedMemory = false;
 #endif
 
-TEST(MemoryBudget, IsFullFromTheLimitOnUntilASixteenthIsFree) {
+TEST(MemoryBudget, IsFullFromTheLimitUntilASixteenthIsFree) {
   MemoryBudget budget(64 * kMiB);
   EXPECT_FALSE(budget.note(64 * kMiB - 1));
   EXPECT_TRUE(budget.note(64 * kMiB));
-  EXPECT_TRUE(budget.note(60 * kMiB)) << "a little less must not turn it back";
+  EXPECT_TRUE(budget.note(60 * kMiB)) << "slightly less is not enough";
   EXPECT_FALSE(budget.note(60 * kMiB - 1));
-  EXPECT_FALSE(budget.note(63 * kMiB)) << "nor a little more";
+  EXPECT_FALSE(budget.note(63 * kMiB)) << "nor is slightly more";
 }
 
-TEST(MemoryBudget, WithoutALimitNothingIsTooMuch) { EXPECT_FALSE(MemoryBudget(0).note(~std::uint64_t{0})); }
+TEST(MemoryBudget, IsNeverFullWithoutALimit) { EXPECT_FALSE(MemoryBudget(0).note(~std::uint64_t{0})); }
 
-TEST(MemoryBudget, WhereMemoryCannotBeMeasuredNothingIsRefused) { EXPECT_FALSE(MemoryBudget(1).note(0)); }
+TEST(MemoryBudget, IsNeverFullIfMemoryCannotBeMeasured) { EXPECT_FALSE(MemoryBudget(1).note(0)); }
 
-TEST(ResidentMemory, GrowsWithWhatIsUsedAndFallsWhenItIsGivenBack) {
+TEST(ResidentMemory, GrowsWithUseAndFallsWhenTrimmed) {
   const ResidentMemory resident;
   const std::uint64_t before = resident.bytes();
   ASSERT_GT(before, 0u);
   EXPECT_LT(before, memory_of_machine());
-  // Small pieces: the allocator keeps them when they are freed, where large ones go back by themselves.
+  // Small pieces: the allocator keeps them when they are freed, while large ones are unmapped at once.
   std::vector<std::unique_ptr<std::vector<char>>> pieces;
   for (std::uint64_t bytes = 0; bytes < 64 * kMiB; bytes += 1024) {
     pieces.push_back(std::make_unique<std::vector<char>>(1024, 'x'));
   }
-  auto last = std::move(pieces.back());  // holds the end of the heap
+  auto last = std::move(pieces.back());  // keeps the top of the heap in use
   const std::uint64_t full = resident.bytes();
   EXPECT_GT(full, before + 48 * kMiB);
   pieces.clear();
-  give_back_freed_memory();
-  if (!kKeepsWhatIsFreed) EXPECT_LT(resident.bytes(), full - 48 * kMiB);
+  trim_freed_memory();
+  if (!kKeepsFreedMemory) EXPECT_LT(resident.bytes(), full - 48 * kMiB);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What /proc tells about processes that do not hold still.
+// Finding processes in /proc while they call execve.
 #include "firmware-host/agent/process_tree.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 namespace berth {
 namespace {
 
-// A process that does nothing but execute itself again and again, under one pid, with `tag` in its environment.
+// A process that keeps executing itself under one pid, with `tag` in its environment.
 class Restless {
  public:
   explicit Restless(const std::string& tag) : tag_("BERTH_TAG=" + tag) {
@@ -36,18 +36,18 @@ class Restless {
   pid_t pid_ = -1;
 };
 
-const int kLooks = rounds(100);
+const int kAttempts = rounds(100);
 
-TEST(ProcessTree, FindsAProcessAtEveryMomentOfAnExecve) {
+TEST(ProcessTree, FindsAProcessAtEveryMomentOfExecve) {
   const std::string tag = "exec/n" + std::to_string(getpid()) + "/pod/1";
   const Restless process(tag);
-  while (find_tagged(tag).empty()) continue;  // from fork to its first program it has the test's environment
+  while (find_tagged(tag).empty()) continue;  // until its first execve it has the test's environment
   int missed = 0;
-  for (int i = 0; i < kLooks; ++i) missed += find_tagged(tag).empty() ? 1 : 0;
-  EXPECT_EQ(missed, 0) << "of " << kLooks << " looks";
+  for (int i = 0; i < kAttempts; ++i) missed += find_tagged(tag).empty() ? 1 : 0;
+  EXPECT_EQ(missed, 0) << "of " << kAttempts << " attempts";
 }
 
-TEST(ProcessTree, KillsAProcessThatExecutesItselfAgainAndAgainAtTheFirstCall) {
+TEST(ProcessTree, KillsAProcessThatKeepsExecutingItselfAtTheFirstCall) {
   for (int i = 0; i < rounds(20); ++i) {
     const std::string tag = "kill/n" + std::to_string(getpid()) + "/pod/" + std::to_string(i + 1);
     const Restless process(tag);

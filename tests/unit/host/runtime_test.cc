@@ -74,9 +74,9 @@ class RuntimeTest : public testing::Test, public Runtime::Handler {
     loop_.stop();
   }
 
-  // Runs the loop until an event satisfies `wanted`; returns it.
-  template <class Wanted>
-  Event wait_for(Wanted wanted) {
+  // Runs the loop until an event satisfies `matches`; returns it.
+  template <class Predicate>
+  Event wait_for(Predicate matches) {
     bool late = false;
     Timers::Id limit = timers_.at(clock_.now() + kLimit, [&] {
       late = true;
@@ -86,14 +86,14 @@ class RuntimeTest : public testing::Test, public Runtime::Handler {
       while (!events_.empty()) {
         Event event = events_.front();
         events_.erase(events_.begin());
-        if (!wanted(event)) continue;
+        if (!matches(event)) continue;
         timers_.cancel(limit);
         return event;
       }
       EXPECT_TRUE(loop_.run().is_success());
       if (late) break;
     }
-    ADD_FAILURE() << "nothing happened within the limit";
+    ADD_FAILURE() << "no matching event within the limit";
     return {};
   }
   Event wait_kind(const std::string& kind) {
@@ -103,12 +103,12 @@ class RuntimeTest : public testing::Test, public Runtime::Handler {
     return wait_for([](const Event& event) { return event.finished; });
   }
 
-  // For what makes no event of its own: looks again each millisecond of the loop.
+  // For conditions without an event: checks again every millisecond.
   template <class Condition>
   void run_while(Condition condition) {
     const Millis limit = clock_.now() + kLimit;
     while (condition()) {
-      ASSERT_LT(clock_.now(), limit) << "still so at the limit";
+      ASSERT_LT(clock_.now(), limit) << "condition still true at the limit";
       Timers::Id tick = timers_.at(clock_.now() + 1, [&] { loop_.stop(); });
       EXPECT_TRUE(loop_.run().is_success());
       timers_.cancel(tick);
@@ -122,7 +122,7 @@ class RuntimeTest : public testing::Test, public Runtime::Handler {
 
   static std::string pod(const std::string& script, const std::string& policy = "Never", const std::string& more = "") {
     Json command = Json::array();
-    for (const std::string& word : {std::string("sh"), std::string("-c"), script}) command.push_back(Json(word));
+    for (const std::string& text : {std::string("sh"), std::string("-c"), script}) command.push_back(Json(text));
     return R"({"metadata":{"name":"p","namespace":"default"},"spec":{"restartPolicy":")" + policy + R"(",)" + more +
            R"("containers":[{"name":"main","image":"i","command":)" + command.dump() + "}]}}";
   }
@@ -140,10 +140,11 @@ class RuntimeTest : public testing::Test, public Runtime::Handler {
     runtime_->go(tag);
   }
 
-  // A pod that says by a status that its script has reached the point after `before`: the init container ends there.
+  // A pod whose init container runs `before`, so that a status shows when its script starts.
   static std::string after_init(const std::string& before, const std::string& script) {
-    Json word = Json(before);
-    return pod(script, "Never", R"("initContainers":[{"name":"first","command":["sh","-c",)" + word.dump() + R"(]}],)");
+    Json command = Json(before);
+    return pod(script, "Never",
+               R"("initContainers":[{"name":"first","command":["sh","-c",)" + command.dump() + R"(]}],)");
   }
   Event wait_running() {
     return wait_for([](const Event& event) {
@@ -162,7 +163,7 @@ class RuntimeTest : public testing::Test, public Runtime::Handler {
   pid_t keeper() const { return static_cast<pid_t>(std::strtol(handle_.c_str(), nullptr, 10)); }
   std::size_t alive(const Tag& tag) const { return find_tagged(tag_text("test", node_, tag)).size(); }
 
-  // True when a process has this command line.
+  // True if a process has this command line.
   bool runs(std::string command) const {
     for (char& c : command) c = c == ' ' ? '\0' : c;
     std::error_code error;
@@ -219,10 +220,10 @@ TEST_F(RuntimeTest, ReportsTheSignalThatEndedAContainer) {
   EXPECT_EQ(container(end).find("state")->find("terminated")->find("signal")->as_int(), 9);
 }
 
-TEST_F(RuntimeTest, HoldsAPodUntilItMayGo) {
+TEST_F(RuntimeTest, HoldsAPodUntilGo) {
   const std::string mark = root_ + "/mark";
   start(tag_, pod("touch " + mark));
-  // Another pod goes its whole way meanwhile.
+  // Meanwhile another pod runs to its end.
   const Tag other{"u2", {1, 6}};
   const std::string held = handle_;
   run(other, pod("true"));
@@ -258,7 +259,7 @@ TEST_F(RuntimeTest, FailsAPodWhoseInitContainerFails) {
   EXPECT_EQ(output(tag_), "");
 }
 
-TEST_F(RuntimeTest, StartsAgainAfterFailureUntilItSucceeds) {
+TEST_F(RuntimeTest, RestartsAfterFailureUntilItSucceeds) {
   run(tag_, pod("echo x >> tries; test $(wc -l < tries) -ge 3", "OnFailure"));
   const Event end = wait_finished();
   EXPECT_EQ(phase(end), "Succeeded");
@@ -266,7 +267,7 @@ TEST_F(RuntimeTest, StartsAgainAfterFailureUntilItSucceeds) {
   EXPECT_EQ(container(end).find("lastState")->find("terminated")->find("exitCode")->as_int(), 1);
 }
 
-TEST_F(RuntimeTest, StartsAgainWithPolicyAlwaysEvenAfterSuccess) {
+TEST_F(RuntimeTest, RestartsWithPolicyAlwaysEvenAfterSuccess) {
   run(tag_, pod("true", "Always"));
   wait_for([](const Event& event) {
     return event.kind == "status" && container(event).find("restartCount")->as_int() >= 3;
@@ -275,18 +276,18 @@ TEST_F(RuntimeTest, StartsAgainWithPolicyAlwaysEvenAfterSuccess) {
   EXPECT_TRUE(runtime_->list().empty());
 }
 
-TEST_F(RuntimeTest, EndsSidecarsOnceTheContainersEnded) {
+TEST_F(RuntimeTest, StopsSidecarsOnceTheContainersHaveEnded) {
   run(tag_, pod("exit 0", "Never",
                 R"("initContainers":[{"name":"s","restartPolicy":"Always","command":["sleep","1000"]}],)"));
   EXPECT_EQ(phase(wait_finished()), "Succeeded");
   EXPECT_EQ(alive(tag_), 0u);
 }
 
-TEST_F(RuntimeTest, StopsWithGrace) {
+TEST_F(RuntimeTest, StopsWithAGracePeriod) {
   const std::string mark = root_ + "/mark";
   run(tag_, after_init("true", "trap 'touch " + mark + "; exit 0' TERM; echo up; while :; do sleep 0.05; done"));
   wait_running();
-  // The trap is set once the script has said so.
+  // The script prints once its trap is set.
   run_while([&] { return output(tag_).empty(); });
   stop(tag_, 30000);
   EXPECT_TRUE(fs::exists(mark));
@@ -294,7 +295,7 @@ TEST_F(RuntimeTest, StopsWithGrace) {
   EXPECT_EQ(alive(tag_), 0u);
 }
 
-TEST_F(RuntimeTest, KillsWhatOutstaysItsGrace) {
+TEST_F(RuntimeTest, KillsContainersAfterTheGracePeriod) {
   run(tag_, pod("trap '' TERM; while :; do sleep 1000; done"));
   wait_running();
   stop(tag_, 20);
@@ -316,7 +317,7 @@ TEST_F(RuntimeTest, AnswersStopOfAnUnknownTagFromTheLoop) {
 }
 
 TEST_F(RuntimeTest, KillsAGrandchildThatEscaped) {
-  // One left its session; one dropped its environment too, and only its descent tells whose it is.
+  // One left its session; the other also dropped its environment and can only be found by its descent.
   const std::string one = "sleep 1" + std::to_string(getpid());
   const std::string two = "sleep 2" + std::to_string(getpid());
   run(tag_, pod("(setsid " + one + " &); (setsid env -i " + two + " &); sleep 1003 & wait"));
@@ -328,20 +329,20 @@ TEST_F(RuntimeTest, KillsAGrandchildThatEscaped) {
   EXPECT_FALSE(runs(two));
 }
 
-TEST_F(RuntimeTest, EndsEverythingOfAContainerWithItsFirstProcess) {
+TEST_F(RuntimeTest, KillsAllProcessesOfAContainerWhenItsFirstProcessExits) {
   run(tag_, pod("(setsid sleep 1000 &) ; exit 5"));
   EXPECT_EQ(exit_code(wait_finished()), 5);
   EXPECT_EQ(alive(tag_), 0u);
 }
 
-TEST_F(RuntimeTest, EndsWithNothingOfThePodAlive) {
+TEST_F(RuntimeTest, LeavesNoProcessOfAFinishedPod) {
   const std::string escaped = "sleep 3" + std::to_string(getpid());
   run(tag_, pod("(setsid env -i sh -c 'touch mark; exec " + escaped + "' &); until test -e mark; do :; done; exit 5"));
   EXPECT_EQ(exit_code(wait_finished()), 5);
   EXPECT_FALSE(runs(escaped));
 }
 
-TEST_F(RuntimeTest, OutlivesTheAgentAndIsTakenOver) {
+TEST_F(RuntimeTest, APodOutlivesTheAgentAndIsTakenOver) {
   const std::string fifo = root_ + "/fifo";
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
   const std::string manifest = pod("read line < " + fifo + "; echo got $line; exit 7");
@@ -359,7 +360,7 @@ TEST_F(RuntimeTest, OutlivesTheAgentAndIsTakenOver) {
   EXPECT_EQ(output(tag_), "got hello\n");
 }
 
-TEST_F(RuntimeTest, KnowsTheEndOfAPodThatEndedWithoutTheAgent) {
+TEST_F(RuntimeTest, ReportsAPodThatEndedWithoutTheAgent) {
   const std::string manifest = pod("exit 6");
   start(tag_, manifest);
   const std::string handle = handle_;
@@ -371,7 +372,7 @@ TEST_F(RuntimeTest, KnowsTheEndOfAPodThatEndedWithoutTheAgent) {
   EXPECT_EQ(exit_code(wait_finished()), 6);
 }
 
-TEST_F(RuntimeTest, FindsSurvivorsWhenEveryDirectoryIsLost) {
+TEST_F(RuntimeTest, FindsRunningPodsWhenAllDirectoriesAreLost) {
   run(tag_, pod("sleep 1000"));
   wait_running();
   const Tag held{"u2", {1, 6}};
@@ -385,7 +386,7 @@ TEST_F(RuntimeTest, FindsSurvivorsWhenEveryDirectoryIsLost) {
   EXPECT_TRUE(runtime_->list().empty());
 }
 
-TEST_F(RuntimeTest, LeavesTheWorkloadsOfAnotherAgentAlone) {
+TEST_F(RuntimeTest, IgnoresTheWorkloadsOfAnotherAgent) {
   run(tag_, pod("exec sleep 1000"));
   wait_running();
   ProcessRuntimeConfig config;
@@ -419,7 +420,7 @@ TEST_F(RuntimeTest, RefusesACommandThatDoesNotExistAndLeavesNothing) {
   EXPECT_TRUE(runtime_->list().empty());
 }
 
-TEST_F(RuntimeTest, ReportsAProgramThatTheSystemRefuses) {
+TEST_F(RuntimeTest, ReportsAProgramThatCannotBeExecuted) {
   const std::string program = root_ + "/bad";
   std::ofstream(program) << "\x7f"
                             "ELFnonsense";
@@ -434,7 +435,7 @@ TEST_F(RuntimeTest, ReportsAProgramThatTheSystemRefuses) {
   EXPECT_TRUE(ended->find("message")->as_string().ends_with("Exec format error"));
 }
 
-TEST_F(RuntimeTest, GivesAGrantedVolumeThatStaysAndAnEmptyDirThatGoes) {
+TEST_F(RuntimeTest, KeepsABoundVolumeAndRemovesAnEmptyDir) {
   const std::string manifest = pod("echo kept > $BERTH_VOLUME_DATA/file; echo gone > $BERTH_VOLUME_TMP/file");
   Json json = Json::parse(manifest).value();
   Json* spec = json.find("spec");
@@ -455,7 +456,7 @@ TEST_F(RuntimeTest, GivesAGrantedVolumeThatStaysAndAnEmptyDirThatGoes) {
   EXPECT_FALSE(fs::exists(empty_dir));
 }
 
-TEST_F(RuntimeTest, UndoRemovesWhatPrepareMadeAndForgetsTheAnswer) {
+TEST_F(RuntimeTest, UndoRemovesWhatPrepareCreatedAndCancelsItsResult) {
   runtime_->prepare(tag_, pod("true"), {});
   runtime_->undo(tag_);
   EXPECT_TRUE(runtime_->list().empty());
@@ -476,7 +477,7 @@ TEST_F(RuntimeTest, GivesAPodANewKeeperWhenItsKeeperIsKilled) {
   });
   EXPECT_EQ(phase(again), "Running");
   run_while([&] { return alive(tag_) < 3 || output(tag_) != "run\nrun\n"; });
-  EXPECT_EQ(alive(tag_), 3u) << "of the first run nothing is left";
+  EXPECT_EQ(alive(tag_), 3u) << "nothing is left of the first run";
 }
 
 TEST_F(RuntimeTest, FailsAPodOfPolicyNeverWhenItsKeeperIsKilled) {

@@ -20,7 +20,7 @@ Texts errors(const std::string& body) {
   return config ? Texts{} : config.error().reasons();
 }
 
-// The names that run at a point of the first profile, with weights at score: "A B=3".
+// The plugins that run at an extension point of a profile, with weights at score: "A B=3".
 std::string at(const SchedulerConfig& config, std::string_view point, std::size_t profile = 0) {
   const Json* plugins = config.completed.find("profiles")->as_array().at(profile).find("plugins");
   const Json* set = plugins->find(point);
@@ -88,7 +88,7 @@ profiles:
   EXPECT_NE(at(*config, "score", 0).find("TaintToleration=3"), std::string::npos);
 }
 
-TEST(SchedulerConfig, TurnsAllOffWithAStarAndTakesTheRestInOrder) {
+TEST(SchedulerConfig, DisablesAllWithAStarAndEnablesTheRestInOrder) {
   const auto config = parse(R"(
 profiles:
 - plugins:
@@ -105,7 +105,7 @@ profiles:
   EXPECT_EQ(at(*config, "preEnqueue"), "");
 }
 
-TEST(SchedulerConfig, GivesItselfWhenWhatItPrintsIsReadAgain) {
+TEST(SchedulerConfig, PrintedConfigurationReadsBackUnchanged) {
   const char* bodies[] = {
       "",
       "percentageOfNodesToScore: 30\nprofiles:\n- {schedulerName: a}\n- {schedulerName: b, percentageOfNodesToScore: "
@@ -125,7 +125,7 @@ TEST(SchedulerConfig, GivesItselfWhenWhatItPrintsIsReadAgain) {
   }
 }
 
-TEST(SchedulerConfig, TellsTheArgumentsOfEveryPluginThatTakesSome) {
+TEST(SchedulerConfig, PrintsTheArgumentsOfEveryPluginThatTakesSome) {
   struct Case {
     const char* plugin;
     const char* given;
@@ -150,16 +150,16 @@ TEST(SchedulerConfig, TellsTheArgumentsOfEveryPluginThatTakesSome) {
         parse("profiles: [{pluginConfig: [{name: " + std::string(each.plugin) + ", args: " + each.given + "}]}]\n");
     ASSERT_TRUE(once) << once.error().message();
     const Json* configs = once->completed.find("profiles")->as_array()[0].find("pluginConfig");
-    bool told = false;
+    bool printed = false;
     for (const Json& config : configs->as_array()) {
       if (*config.find("name") != Json(each.plugin)) continue;
       Json args = *config.find("args");
       args.erase("kind");
       args.erase("apiVersion");
       EXPECT_EQ(args.dump(), each.completed);
-      told = true;
+      printed = true;
     }
-    EXPECT_TRUE(told);
+    EXPECT_TRUE(printed);
     const auto twice = parse_scheduler_config("again.yaml", dump_yaml(once->completed), in_tree_registry());
     ASSERT_TRUE(twice) << twice.error().message();
     EXPECT_EQ(twice->completed, once->completed);
@@ -179,10 +179,11 @@ TEST(SchedulerConfig, NamesFileLineColumnAndField) {
        "s.yaml:3:1: percentageOfNodesToScore: expected an integer from 0 to 100, got 101"},
       {"profiles: [{percentageOfNodesToScore: -1}]\n",
        "s.yaml:3:13: profiles[0].percentageOfNodesToScore: expected an integer from 0 to 100, got -1"},
-      {"profiles: [{schedulerName: ''}]\n", "s.yaml:3:13: profiles[0].schedulerName: missing; wanted the name"},
-      {"profiles: [{schedulerName: a}, {}]\n", "s.yaml:3:32: profiles[1].schedulerName: missing; wanted the name"},
+      {"profiles: [{schedulerName: ''}]\n", "s.yaml:3:13: profiles[0].schedulerName: missing; set the name"},
+      {"profiles: [{schedulerName: a}, {}]\n", "s.yaml:3:32: profiles[1].schedulerName: missing; set the name"},
       {"profiles: [{schedulerName: a}, {schedulerName: a}]\n",
-       "s.yaml:3:33: profiles[1].schedulerName: \"a\" is the name of profiles[0] already; give each profile its own"},
+       "s.yaml:3:33: profiles[1].schedulerName: duplicate name \"a\", already used by profiles[0]; names must be "
+       "unique"},
       {"profiles: [{plugins: {score: {enabled: [{name: NodeResourcesFit}, {name: X}]}}}]\n",
        "s.yaml:3:68: profiles[0].plugins.score.enabled[1].name: plugin \"X\" is unknown; known plugins: "},
       {"profiles: [{plugins: {multiPoint: {enabled: [{name: '*'}]}}}]\n",
@@ -192,7 +193,7 @@ TEST(SchedulerConfig, NamesFileLineColumnAndField) {
       {"profiles: [{plugins: {filter: {enabled: [{}]}}}]\n",
        "s.yaml:3:42: profiles[0].plugins.filter.enabled[0].name: missing; expected the name of a plugin"},
       {"profiles: [{plugins: {filter: {enabled: [{name: NodeName, weight: 1}]}}}]\n",
-       "s.yaml:3:59: profiles[0].plugins.filter.enabled[0].weight: only score and multiPoint weigh; remove it"},
+       "s.yaml:3:59: profiles[0].plugins.filter.enabled[0].weight: only score and multiPoint have weights; remove it"},
       {"profiles: [{plugins: {score: {enabled: [{name: NodeResourcesFit, weight: -1}]}}}]\n",
        "s.yaml:3:66: profiles[0].plugins.score.enabled[0].weight: expected an integer from 0"},
       {"profiles: [{plugins: {score: {enabled: [{name: NodeName}]}}}]\n",
@@ -217,10 +218,10 @@ TEST(SchedulerConfig, NamesFileLineColumnAndField) {
       {"profiles: [{pluginConfig: [{name: NodeName, args: {apiVersion: v1beta3}}]}]\n",
        "s.yaml:3:52: profiles[0].pluginConfig[0].args.apiVersion: expected kubescheduler.config.k8s.io/v1"},
       {"profiles: [{pluginConfig: [{name: NodeName, args: 5}]}]\n",
-       "s.yaml:3:45: profiles[0].pluginConfig[0].args: wanted an object, found 5"},
+       "s.yaml:3:45: profiles[0].pluginConfig[0].args: expected an object, got 5"},
       {"profiles: [{pluginConfig: [{name: NodeName, args: {speed: 5}}]}]\n",
        "s.yaml:3:45: profiles[0].pluginConfig[0].args: this plugin takes none; remove them"},
-      {"profiles: [\n", "s.yaml:4:1: not YAML"},
+      {"profiles: [\n", "s.yaml:4:1: invalid YAML"},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.body);
@@ -230,7 +231,7 @@ TEST(SchedulerConfig, NamesFileLineColumnAndField) {
   }
 }
 
-TEST(SchedulerConfig, WantsItsKindAndVersion) {
+TEST(SchedulerConfig, RequiresItsKindAndVersion) {
   const Registry registry = in_tree_registry();
   EXPECT_EQ(parse_scheduler_config("s.yaml", "", registry).error().reasons(),
             (Texts{"s.yaml:1:1: apiVersion: missing; expected kubescheduler.config.k8s.io/v1",
@@ -242,7 +243,7 @@ TEST(SchedulerConfig, WantsItsKindAndVersion) {
             "\"kubescheduler.config.k8s.io/v1beta3\"; did you mean kubescheduler.config.k8s.io/v1?");
 }
 
-TEST(SchedulerConfig, RefusesByNameWhatIsNotSupported) {
+TEST(SchedulerConfig, RefusesUnsupportedFieldsByName) {
   for (const char* field : {"parallelism: 16", "leaderElection: {leaderElect: false}", "clientConnection: {}",
                             "enableProfiling: true", "enableContentionProfiling: true", "extenders: []",
                             "delayCacheUntilActive: false", "percentageOfPlacementsToScore: 10"}) {
@@ -255,10 +256,10 @@ TEST(SchedulerConfig, RefusesByNameWhatIsNotSupported) {
   EXPECT_TRUE(errors("profiles: [{pluginConfig: [{name: DynamicResources, args: {}}]}]\n")[0].starts_with(
       "s.yaml:3:29: profiles[0].pluginConfig[0].name: plugin \"DynamicResources\" is unknown"));
   EXPECT_EQ(errors("profiles: [{plugins: {multiPoint: {disabled: [{name: DynamicResources}]}}}]\n"), Texts{})
-      << "it is off already";
+      << "it is not there to disable";
 }
 
-TEST(SchedulerConfig, TellsAllErrorsAtOnce) {
+TEST(SchedulerConfig, ReportsAllErrorsAtOnce) {
   EXPECT_EQ(errors("parallelism: 1\npodMaxBackoffSeconds: x\nprofiles: [{plugins: {filter: {enabled: [{name: X}]}, "
                    "score: {enabled: [{name: Y}]}}}]\n")
                 .size(),
@@ -276,7 +277,7 @@ class OtherSort final : public QueueSortPlugin {
   Json args_;
 };
 
-TEST(SchedulerConfig, WantsOneQueueSortForAllProfiles) {
+TEST(SchedulerConfig, RequiresOneQueueSortForAllProfiles) {
   Registry registry = in_tree_registry();
   ASSERT_TRUE(
       registry
@@ -290,12 +291,12 @@ TEST(SchedulerConfig, WantsOneQueueSortForAllProfiles) {
   };
   EXPECT_EQ(reasons("profiles: [{schedulerName: a, " + other + "}, {schedulerName: b, " + other + "}]\n"), Texts{});
   EXPECT_EQ(reasons("profiles:\n- {schedulerName: a}\n- {schedulerName: b, " + other + "}\n"),
-            (Texts{"s.yaml:5:32: profiles[1].plugins.queueSort: OtherSort sorts the queue here, PrioritySort in "
-                   "profiles[0]; all profiles share one queue, name the same"}));
+            (Texts{"s.yaml:5:32: profiles[1].plugins.queueSort: OtherSort here, but PrioritySort in profiles[0]; all "
+                   "profiles share one queue, use the same plugin"}));
   EXPECT_EQ(reasons("profiles:\n- {schedulerName: a, " + other + "}\n- {schedulerName: b, " + other +
                     ", pluginConfig: [{name: OtherSort, args: {a: 1}}]}\n"),
-            (Texts{"s.yaml:5:101: profiles[1].pluginConfig: OtherSort sorts the queue with other arguments than in "
-                   "profiles[0]; all profiles share one queue, give it the same"}));
+            (Texts{"s.yaml:5:101: profiles[1].pluginConfig: the arguments of OtherSort differ from those in "
+                   "profiles[0]; all profiles share one queue, use the same arguments"}));
   EXPECT_TRUE(reasons("profiles: [{plugins: {queueSort: {enabled: [{name: OtherSort}]}}}]\n")[0].find(
                   "\"OtherSort\" and \"PrioritySort\"") == std::string::npos)
       << "multiPoint's PrioritySort comes first";
@@ -303,7 +304,7 @@ TEST(SchedulerConfig, WantsOneQueueSortForAllProfiles) {
 
 TEST(SchedulerConfig, NamesTheFileThatCannotBeRead) {
   EXPECT_EQ(read_scheduler_config("/nowhere/s.yaml", in_tree_registry()).error().message(),
-            "/nowhere/s.yaml: cannot be read: No such file or directory");
+            "/nowhere/s.yaml: cannot read file: No such file or directory");
 }
 
 }  // namespace

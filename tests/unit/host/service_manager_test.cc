@@ -15,7 +15,7 @@
 namespace berth {
 namespace {
 
-// What systemd is to a service: a datagram socket and three variables.
+// Stands in for systemd: a datagram socket and three variables.
 class ServiceManagerTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -36,8 +36,8 @@ class ServiceManagerTest : public testing::Test {
     ::close(socket_);
     std::filesystem::remove_all(directory_);
   }
-  // The next datagram; empty when there is none.
-  std::string heard() const {
+  // The next datagram; empty if there is none.
+  std::string receive() const {
     char text[512];
     const ssize_t size = ::recv(socket_, text, sizeof(text), 0);
     return size < 0 ? "" : std::string(text, static_cast<std::size_t>(size));
@@ -48,36 +48,36 @@ class ServiceManagerTest : public testing::Test {
   Timers timers_;
 };
 
-TEST_F(ServiceManagerTest, SaysReadyOnceStartedAndStoppingAtTheEnd) {
+TEST_F(ServiceManagerTest, NotifiesReadyOnceStartedAndStoppingAtTheEnd) {
   ServiceManager manager(clock_, timers_);
-  EXPECT_EQ(heard(), "");
+  EXPECT_EQ(receive(), "");
   manager.ready("all well");
-  EXPECT_EQ(heard(), "READY=1\nSTATUS=all well");
+  EXPECT_EQ(receive(), "READY=1\nSTATUS=all well");
   manager.stopping();
-  EXPECT_EQ(heard(), "STOPPING=1");
+  EXPECT_EQ(receive(), "STOPPING=1");
 }
 
-TEST_F(ServiceManagerTest, FeedsTheWatchdogAtTheEndOfTurnsAThirdOfItsTimeApart) {
+TEST_F(ServiceManagerTest, NotifiesTheWatchdogAtTheEndOfTurnsEveryThirdOfItsTimeout) {
   ServiceManager manager(clock_, timers_);
   manager.ready("");
-  heard();
+  receive();
   manager.turn_ended();
-  EXPECT_EQ(heard(), "") << "too early";
+  EXPECT_EQ(receive(), "") << "too early";
   clock_.now_ms += 10'000;
-  EXPECT_EQ(timers_.run_due(clock_.now_ms), 1) << "an idle loop turns for the watchdog";
-  EXPECT_EQ(heard(), "") << "the turn has not ended: its commit may hang";
+  EXPECT_EQ(timers_.run_due(clock_.now_ms), 1) << "an idle loop runs a turn for the watchdog";
+  EXPECT_EQ(receive(), "") << "the turn has not ended: its commit may hang";
   manager.turn_ended();
-  EXPECT_EQ(heard(), "WATCHDOG=1");
+  EXPECT_EQ(receive(), "WATCHDOG=1");
   manager.turn_ended();
-  EXPECT_EQ(heard(), "");
+  EXPECT_EQ(receive(), "");
 }
 
-TEST_F(ServiceManagerTest, LeavesNothingInTheEnvironmentForChildren) {
+TEST_F(ServiceManagerTest, RemovesItsVariablesFromTheEnvironment) {
   ServiceManager manager(clock_, timers_);
   for (const char* name : {"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"}) EXPECT_EQ(std::getenv(name), nullptr);
 }
 
-TEST_F(ServiceManagerTest, LeavesAWatchdogForAnotherProcessAlone) {
+TEST_F(ServiceManagerTest, IgnoresAWatchdogForAnotherProcess) {
   ::setenv("WATCHDOG_PID", "1", 1);
   ServiceManager manager(clock_, timers_);
   manager.ready("");
@@ -90,7 +90,7 @@ TEST_F(ServiceManagerTest, IsSilentWithoutASocket) {
   manager.ready("");
   manager.turn_ended();
   EXPECT_EQ(timers_.next(), std::nullopt);
-  EXPECT_EQ(heard(), "");
+  EXPECT_EQ(receive(), "");
 }
 
 }  // namespace

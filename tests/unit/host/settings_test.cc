@@ -1,4 +1,4 @@
-// What berth-agent is told on its command line.
+// The command line of berth-agent.
 #include "firmware-host/agent/settings.h"
 
 #include <gtest/gtest.h>
@@ -14,17 +14,17 @@
 namespace berth {
 namespace {
 
-Result<CommandLine> read(std::vector<const char*> words) {
-  words.insert(words.begin(), "berth-agent");
-  return read_command_line(static_cast<int>(words.size()), words.data());
+Result<CommandLine> read(std::vector<const char*> arguments) {
+  arguments.insert(arguments.begin(), "berth-agent");
+  return read_command_line(static_cast<int>(arguments.size()), arguments.data());
 }
 
-std::string refusal(const std::vector<const char*>& words) {
-  const Result<CommandLine> line = read(words);
+std::string refusal(const std::vector<const char*>& arguments) {
+  const Result<CommandLine> line = read(arguments);
   return line ? "" : line.error().message();
 }
 
-TEST(AgentSettings, FillsInWhatTheMachineIs) {
+TEST(AgentSettings, TakesDefaultsFromTheMachine) {
   const AgentSettings settings = default_settings();
   EXPECT_FALSE(settings.agent.node.empty());
   EXPECT_GE(settings.agent.capacity.at("cpu").value(), 1);
@@ -88,14 +88,14 @@ TEST(AgentSettings, ReadsBrokerAddresses) {
   EXPECT_EQ(read({"--broker", "h", "--ca-file", "/ca"})->settings.broker.port, 8883);
 }
 
-TEST(AgentSettings, RefusesWithTheFormThatIsMeant) {
-  EXPECT_EQ(refusal({"--label", "zone"}), "label 'zone': write it as key=value");
-  EXPECT_TRUE(refusal({"--taint", "a=b:Never"}).starts_with("taint 'a=b:Never': write it as key=value:Effect"));
-  EXPECT_TRUE(refusal({"--volume", "d=/x"}).starts_with("volume 'd=/x': write it as name=path:capacity"));
+TEST(AgentSettings, RefusesWithTheExpectedForm) {
+  EXPECT_EQ(refusal({"--label", "zone"}), "label 'zone': expected key=value");
+  EXPECT_TRUE(refusal({"--taint", "a=b:Never"}).starts_with("taint 'a=b:Never': expected key=value:Effect"));
+  EXPECT_TRUE(refusal({"--volume", "d=/x"}).starts_with("volume 'd=/x': expected name=path:capacity"));
   EXPECT_TRUE(refusal({"--capacity", "cpu=two"}).starts_with("capacity 'cpu=two': "));
   EXPECT_TRUE(refusal({"--node", "Bad/Name"}).starts_with("node 'Bad/Name' (--node): "));
   EXPECT_TRUE(refusal({"--state-dir", "here"}).find("must be an absolute path") != std::string::npos);
-  EXPECT_TRUE(refusal({"--cert-file", "/c"}).find("go together") != std::string::npos);
+  EXPECT_TRUE(refusal({"--cert-file", "/c"}).find("set --cert-file and --key-file together") != std::string::npos);
   EXPECT_NE(refusal({"--no-such-flag"}), "");
 }
 
@@ -104,7 +104,7 @@ TEST(AgentSettings, AnswersHelpAndVersionWithText) {
   EXPECT_NE(read({"--help"})->text->find("Exit codes: 0"), std::string::npos);
 }
 
-// A configuration file that goes with the test.
+// A configuration file that is removed after the test.
 class AgentConfigFlag : public testing::Test {
  protected:
   void SetUp() override { path_ = testing::TempDir() + "berth_agent_config_" + std::to_string(getpid()); }
@@ -116,7 +116,7 @@ class AgentConfigFlag : public testing::Test {
   std::string path_;
 };
 
-TEST_F(AgentConfigFlag, LaysTheFileOverTheMachineAndTheFlagsOverTheFile) {
+TEST_F(AgentConfigFlag, TheFileOverridesTheDefaultsAndFlagsOverrideTheFile) {
   const char* file = write("node: n1\nfleet: plant\nstate_dir: /s\nlabels: {zone: a, disk: ssd}\n");
   const Result<CommandLine> line = read({"--config", file, "--node", "n2", "--label", "zone=b"});
   ASSERT_TRUE(line) << line.error().message();
@@ -127,10 +127,10 @@ TEST_F(AgentConfigFlag, LaysTheFileOverTheMachineAndTheFlagsOverTheFile) {
   EXPECT_EQ(line->settings.agent.capacity.at("pods").value(), 110);
 }
 
-TEST_F(AgentConfigFlag, RefusesAFileWithThePlaceOfTheFault) {
+TEST_F(AgentConfigFlag, RefusesAFileWithThePositionOfTheFault) {
   const char* file = write("fleet: plant\nlabel: {}\n");
   EXPECT_EQ(refusal({"--config", file}), path_ + ":2:1: label: unknown field; did you mean labels?");
-  EXPECT_EQ(refusal({"--config", "/nowhere/a.yaml"}), "/nowhere/a.yaml: cannot be read: No such file or directory");
+  EXPECT_EQ(refusal({"--config", "/nowhere/a.yaml"}), "/nowhere/a.yaml: cannot read file: No such file or directory");
 }
 
 }  // namespace

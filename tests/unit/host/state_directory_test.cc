@@ -1,4 +1,4 @@
-// The agent's own directory and the machine's identity.
+// The agent's state directory and the machine's identity.
 #include "firmware-host/state_directory.h"
 
 #include <gtest/gtest.h>
@@ -32,11 +32,11 @@ TEST_F(StateDirectoryTest, RefusesASecondAgentWhileTheFirstLives) {
   const Result<StateDirectory> second = StateDirectory::open(path, [&](Millis span) { waited += span; });
   ASSERT_FALSE(second.has_value());
   EXPECT_EQ(second.error().code(), Code::unschedulable);
-  EXPECT_TRUE(second.error().message().starts_with("state directory " + path + ": another process uses it"));
+  EXPECT_TRUE(second.error().message().starts_with("state directory " + path + ": still in use by another process"));
   EXPECT_EQ(waited, StateDirectory::kLockPatience);
 }
 
-TEST_F(StateDirectoryTest, WaitsForAPredecessorThatIsStillEnding) {
+TEST_F(StateDirectoryTest, WaitsForAPredecessorThatIsStillExiting) {
   std::optional<Result<StateDirectory>> first = StateDirectory::open(root_);
   ASSERT_TRUE(first->has_value());
   int pauses = 0;
@@ -47,7 +47,7 @@ TEST_F(StateDirectoryTest, WaitsForAPredecessorThatIsStillEnding) {
   EXPECT_EQ(pauses, 2);
 }
 
-TEST_F(StateDirectoryTest, SaysWhatTheSystemRefused) {
+TEST_F(StateDirectoryTest, ReportsSystemErrors) {
   std::ofstream(root_ + "/file") << "x";
   const Result<StateDirectory> state = StateDirectory::open(root_ + "/file/below");
   ASSERT_FALSE(state.has_value());
@@ -55,7 +55,7 @@ TEST_F(StateDirectoryTest, SaysWhatTheSystemRefused) {
   EXPECT_TRUE(state.error().message().starts_with("state directory " + root_ + "/file/below: "));
 }
 
-TEST_F(StateDirectoryTest, ReadsTheFirstLineWithoutItsBlanks) {
+TEST_F(StateDirectoryTest, ReadsTheFirstLineWithoutWhiteSpace) {
   std::ofstream(root_ + "/file") << " secret \r\nmore\n";
   EXPECT_EQ(read_first_line(root_ + "/file").value(), "secret");
   std::ofstream(root_ + "/empty") << "";
@@ -63,7 +63,7 @@ TEST_F(StateDirectoryTest, ReadsTheFirstLineWithoutItsBlanks) {
   EXPECT_TRUE(read_first_line(root_ + "/none").error().message().starts_with("cannot read " + root_ + "/none"));
 }
 
-TEST(Machine, NamesItsBoot) { EXPECT_EQ(boot_id().value().size(), 36u); }
+TEST(Machine, HasABootId) { EXPECT_EQ(boot_id().value().size(), 36u); }
 
 }  // namespace
 }  // namespace berth

@@ -9,7 +9,7 @@ namespace {
 const std::vector<HealthCheck> kGood{{"ping", ""}, {"store", ""}};
 const std::vector<HealthCheck> kBad{{"ping", ""}, {"store", "disk on fire"}};
 
-TEST(HealthChecks, AnswerInOneWordOrVerbosely) {
+TEST(HealthChecks, AnswerOkOrVerbosely) {
   EXPECT_EQ(answer_checks("livez", "", kGood, "").body, "ok");
   EXPECT_EQ(answer_checks("livez", "", kGood, "verbose").body, "[+]ping ok\n[+]store ok\nlivez check passed\n");
   EXPECT_EQ(answer_checks("livez", "", kGood, "verbose=1&exclude=store").body,
@@ -17,7 +17,7 @@ TEST(HealthChecks, AnswerInOneWordOrVerbosely) {
   EXPECT_EQ(answer_checks("livez", "ping", kGood, "").body, "ok");
 }
 
-TEST(HealthChecks, SayWhatFails) {
+TEST(HealthChecks, ReportWhatFails) {
   const HttpResponse failed = answer_checks("readyz", "", kBad, "");
   EXPECT_EQ(failed.status, 500);
   EXPECT_EQ(failed.body, "[+]ping ok\n[-]store failed: disk on fire\nreadyz check failed\n");
@@ -37,7 +37,7 @@ class StatusPagesTest : public GatewayTest {
   std::optional<StatusPages> pages;
 };
 
-TEST_F(StatusPagesTest, ReadyIsWhatIsConnectedAndInStep) {
+TEST_F(StatusPagesTest, IsReadyOnceConnectedAndSynced) {
   start();
   open();
   EXPECT_EQ(get("/readyz", "verbose").body,
@@ -52,7 +52,7 @@ TEST_F(StatusPagesTest, ReadyIsWhatIsConnectedAndInStep) {
   pages.reset();
 }
 
-TEST_F(StatusPagesTest, ADamagedStoreSetAsideIsToldOfThoughAllIsWell) {
+TEST_F(StatusPagesTest, ReportsADamagedStoreSetAsideWhileReady) {
   options.set_aside = {"/s/gateway.db.aside-1"};
   start_connected();
   open();
@@ -62,7 +62,7 @@ TEST_F(StatusPagesTest, ADamagedStoreSetAsideIsToldOfThoughAllIsWell) {
   pages.reset();
 }
 
-TEST_F(StatusPagesTest, ALateLoopDoesNotLive) {
+TEST_F(StatusPagesTest, ALateLoopIsNotLive) {
   start_connected();
   open();
   clock.now_ms += 7000;
@@ -72,7 +72,7 @@ TEST_F(StatusPagesTest, ALateLoopDoesNotLive) {
   pages.reset();
 }
 
-TEST_F(StatusPagesTest, KnowsItsPages) {
+TEST_F(StatusPagesTest, ServesItsPagesOnly) {
   start_connected();
   open();
   EXPECT_EQ(get("/configz").body, "{\"a\":1}\n");
@@ -111,7 +111,7 @@ TEST_F(StatusPagesTest, MetricsCountAttemptsNodesAndRows) {
                   R"(status="Success",profile="default-scheduler"} 2)"));
   EXPECT_TRUE(has(R"(scheduler_plugin_execution_duration_seconds_count{plugin="DefaultBinder",extension_point="Bind",)"
                   R"(status="Success"} 1)"))
-      << "the first cycle of ten";
+      << "the first of ten cycles";
   EXPECT_TRUE(has("scheduler_preemption_attempts_total 1"));
   EXPECT_TRUE(has(R"(berth_rows{phase="bound"} 1)"));
   EXPECT_TRUE(has(R"(berth_nodes{state="ready"} 1)"));

@@ -1,4 +1,4 @@
-// What plain processes make of a pod's manifest.
+// Translating a pod's manifest to plain processes.
 #include "firmware-host/agent/workload.h"
 
 #include <gtest/gtest.h>
@@ -42,19 +42,19 @@ TEST(Workload, JoinsCommandAndArgsAndFindsTheProgramOnPath) {
   EXPECT_EQ(plan.argv[1], "-c");
 }
 
-TEST(Workload, RunsTheImageNameWhenThereIsNoCommand) {
+TEST(Workload, RunsTheImageNameWithoutACommand) {
   EXPECT_TRUE(plan_one(R"({"name":"c","image":"/bin/sh","args":["-c","true"]})").argv[0].ends_with("/bin/sh"));
   EXPECT_EQ(refusal(R"({"containers":[{"name":"c","image":"nginx:1.27"}]})"),
-            "container c: no command given, and image 'nginx:1.27' is no executable on this node; the process runtime "
+            "container c: no command, and image 'nginx:1.27' is not an executable on this node; the process runtime "
             "pulls no images: set command");
 }
 
-TEST(Workload, NamesACommandThatIsNotOnTheNode) {
+TEST(Workload, ReportsACommandThatIsNotOnTheNode) {
   EXPECT_EQ(refusal(R"({"containers":[{"name":"reader","command":["foo"]}]})"),
             "container reader: command 'foo' not found on this node (PATH is /usr/bin:/bin)");
 }
 
-TEST(Workload, GivesTheEnvironmentAndNothingElse) {
+TEST(Workload, SetsExactlyThisEnvironment) {
   const ContainerPlan plan = plan_one(
       R"({"name":"c","command":["sh"],"env":[{"name":"A","value":"1"},{"name":"B","value":"$(A)-$(NO)-$$(A)."},
           {"name":"L","valueFrom":{"fieldRef":{"fieldPath":"metadata.labels['app']"}}},
@@ -65,7 +65,7 @@ TEST(Workload, GivesTheEnvironmentAndNothingElse) {
                                                 "HOME=/home/pi", "A=1", "B=1-$(NO)-$(A).", "L=w", "U=u-1"}));
 }
 
-TEST(Workload, RefusesSourcesOfEnvironmentThatDoNotExistHere) {
+TEST(Workload, RefusesUnsupportedSourcesOfEnvironmentVariables) {
   EXPECT_TRUE(refusal(R"({"containers":[{"name":"c","command":["sh"],"env":[{"name":"S","valueFrom":
       {"secretKeyRef":{"name":"s","key":"k"}}}]}]})")
                   .starts_with("spec.containers[0].env[0].valueFrom: only fieldRef"));
@@ -73,7 +73,7 @@ TEST(Workload, RefusesSourcesOfEnvironmentThatDoNotExistHere) {
                   .starts_with("spec.containers[0].env[0].name: names that start with BERTH_"));
 }
 
-TEST(Workload, GivesVolumesAsDirectoriesInTheEnvironment) {
+TEST(Workload, PassesVolumesAsDirectoriesInTheEnvironment) {
   const Result<Workload> workload = plan(
       R"({"volumes":[{"name":"my-data","persistentVolumeClaim":{"claimName":"d"}},{"name":"tmp","emptyDir":{}}],
           "containers":[{"name":"c","command":["sh","-c","ls $(BERTH_VOLUME_MY_DATA) x"],
@@ -91,17 +91,17 @@ TEST(Workload, GivesVolumesAsDirectoriesInTheEnvironment) {
   EXPECT_EQ(workload->ignored, std::vector<std::string>{"spec.containers[0].volumeMounts[0].readOnly"});
 }
 
-TEST(Workload, MakesOnlyDirectoriesThatTheNodeOffers) {
+TEST(Workload, CreatesOnlyDirectoriesThatTheNodeOffers) {
   const std::string spec =
       R"({"volumes":[{"name":"d","persistentVolumeClaim":{"claimName":"d"}}],
           "containers":[{"name":"c","command":["sh"]}]})";
   EXPECT_TRUE(has(plan(spec, {{"default/d", "pv", "/database"}})->existing, "/database"));
-  EXPECT_EQ(refusal(spec), "volume d: claim default/d was not granted to this pod");
+  EXPECT_EQ(refusal(spec), "volume d: no bound volume for claim default/d");
   EXPECT_EQ(refusal(spec, {{"default/d", "pv", "/data/../etc"}}),
             "volume pv: path '/data/../etc' must be absolute and without ..");
 }
 
-TEST(Workload, RefusesVolumesThatItCannotGive) {
+TEST(Workload, RefusesUnsupportedVolumes) {
   EXPECT_TRUE(refusal(R"({"volumes":[{"name":"s","secret":{"secretName":"x"}}],"containers":[]})")
                   .starts_with("spec.volumes[0].secret: not supported by the process runtime of node n1"));
 }

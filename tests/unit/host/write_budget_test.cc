@@ -8,7 +8,7 @@ namespace {
 using State = WriteBudget::State;
 constexpr Millis kHour = 3'600'000;
 
-TEST(WriteBudget, WarnsAtFourFifthsAndThenIsOver) {
+TEST(WriteBudget, IsNearAtFourFifthsAndThenOver) {
   WriteBudget budget(1'000);
   EXPECT_EQ(budget.note(5, 800), State::within);
   EXPECT_EQ(budget.note(6, 801), State::near);
@@ -16,7 +16,7 @@ TEST(WriteBudget, WarnsAtFourFifthsAndThenIsOver) {
   EXPECT_EQ(budget.note(2 * kHour, 1'001), State::over);
 }
 
-TEST(WriteBudget, ForgetsEachHourADayLater) {
+TEST(WriteBudget, DropsEachHourADayLater) {
   WriteBudget budget(1'000);
   budget.note(0, 900);
   budget.note(kHour, 1'100);
@@ -24,10 +24,10 @@ TEST(WriteBudget, ForgetsEachHourADayLater) {
   EXPECT_EQ(budget.note(24 * kHour, 1'100), State::within);
   EXPECT_EQ(budget.used(), 200u);
   EXPECT_EQ(budget.note(100 * kHour, 1'150), State::within);
-  EXPECT_EQ(budget.used(), 50u) << "after a long silence only what is new";
+  EXPECT_EQ(budget.used(), 50u) << "after a long pause only new writes count";
 }
 
-TEST(WriteBudget, WithoutALimitNothingIsTooMuch) {
+TEST(WriteBudget, IsNeverOverWithoutALimit) {
   WriteBudget budget(0);
   EXPECT_EQ(budget.note(0, ~std::uint64_t{0} / 2), State::within);
 }

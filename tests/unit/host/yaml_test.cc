@@ -9,7 +9,7 @@
 namespace berth {
 namespace {
 
-// The value of a text of one document, as JSON; or the error.
+// The value of a single document as JSON, or the error.
 std::string read(std::string_view text) {
   const Result<std::vector<YamlDocument>> documents = parse_yaml("f.yaml", text);
   if (!documents) return documents.error().message();
@@ -53,36 +53,36 @@ TEST(Yaml, KeepsTheDigitsOfLargeNumbersAsStrings) {
   EXPECT_EQ(read("1e-400"), "0");
 }
 
-TEST(Yaml, RefusesWithThePlace) {
+TEST(Yaml, ReportsErrorsWithThePosition) {
   struct Case {
     const char* yaml;
     const char* error;
   };
   const Case cases[] = {
-      {"a: 1\nb: [\n", "f.yaml:3:1: not YAML"},
-      {"a: b: c\n", "f.yaml:1:5: not YAML: mapping values are not allowed in this context"},
-      {"\ta: 1\n", "f.yaml:1:1: not YAML"},
-      {"a: 1\nb: 2\na: 3\n", "f.yaml:3:1: the key \"a\" is there twice"},
-      {"a: {x: 1, 'x': 2}\n", "f.yaml:1:11: the key \"x\" is there twice"},
-      {"a: &x 1\nb: *x\n", "f.yaml:2:4: aliases (*name) are not read; write the value out"},
-      {"a: &x [*x]\n", "f.yaml:1:8: aliases (*name) are not read"},
-      {"*x : 1\n", "f.yaml:1:1: aliases (*name) are not read"},
-      {"a:\n  <<: {b: 1}\n", "f.yaml:2:3: merge keys (<<) are not read"},
-      {"[1]: 2\n", "f.yaml:1:1: a key must be a plain word or a string"},
+      {"a: 1\nb: [\n", "f.yaml:3:1: invalid YAML"},
+      {"a: b: c\n", "f.yaml:1:5: invalid YAML: mapping values are not allowed in this context"},
+      {"\ta: 1\n", "f.yaml:1:1: invalid YAML"},
+      {"a: 1\nb: 2\na: 3\n", "f.yaml:3:1: duplicate key \"a\""},
+      {"a: {x: 1, 'x': 2}\n", "f.yaml:1:11: duplicate key \"x\""},
+      {"a: &x 1\nb: *x\n", "f.yaml:2:4: aliases (*name) are not supported; write the value out"},
+      {"a: &x [*x]\n", "f.yaml:1:8: aliases (*name) are not supported"},
+      {"*x : 1\n", "f.yaml:1:1: aliases (*name) are not supported"},
+      {"a:\n  <<: {b: 1}\n", "f.yaml:2:3: merge keys (<<) are not supported"},
+      {"[1]: 2\n", "f.yaml:1:1: a key must be a scalar"},
       {"? \n: 2\n", "f.yaml:1:2: a key is missing before the colon"},
-      {"mode: 0644\n", "f.yaml:1:7: a number with a leading zero is octal to some readers"},
+      {"mode: 0644\n", "f.yaml:1:7: a number with a leading zero is ambiguous"},
       {"a: -007\n", "f.yaml:1:4: a number with a leading zero"},
       {"a: .inf\n", "f.yaml:1:4: infinity and NaN"},
       {"a: .NaN\n", "f.yaml:1:4: infinity and NaN"},
-      {"a: 0x1FFFFFFFFFFFFFFFF\n", "f.yaml:1:4: a number beyond 64 bits"},
-      {"a: !!binary aGk=\n", "f.yaml:1:4: the tag tag:yaml.org,2002:binary is not read"},
-      {"a: !secret x\n", "f.yaml:1:4: the tag !secret is not read"},
-      {"a: !thing {}\n", "f.yaml:1:4: the tag !thing is not read"},
-      {"a: !!int x\n", "f.yaml:1:4: the value does not fit its tag"},
+      {"a: 0x1FFFFFFFFFFFFFFFF\n", "f.yaml:1:4: number exceeds 64 bits"},
+      {"a: !!binary aGk=\n", "f.yaml:1:4: tag tag:yaml.org,2002:binary is not supported"},
+      {"a: !secret x\n", "f.yaml:1:4: tag !secret is not supported"},
+      {"a: !thing {}\n", "f.yaml:1:4: tag !thing is not supported"},
+      {"a: !!int x\n", "f.yaml:1:4: the value does not match its tag"},
       {"a: \"x\\0y\"\n", "f.yaml:1:4: the character NUL is not allowed"},
       {"a: 1\nb: \xFF\n", "f.yaml:"},
       {"a: \x01\n", "f.yaml:"},
-      {"%YAML 3.0\n---\na: 1\n", "f.yaml:1:1: not YAML"},
+      {"%YAML 3.0\n---\na: 1\n", "f.yaml:1:1: invalid YAML"},
   };
   for (const Case& c : cases) {
     const std::string error = read(c.yaml);
@@ -90,7 +90,7 @@ TEST(Yaml, RefusesWithThePlace) {
   }
 }
 
-TEST(Yaml, ReadsManyDocumentsAndLeavesEmptyOnesOut) {
+TEST(Yaml, ReadsManyDocumentsAndSkipsEmptyOnes) {
   const auto documents = parse_yaml("f.yaml", "# head\n---\n---\na: 1\n---\n\n# nothing\n---\n  b: 2\n...\n---\n- 3\n");
   ASSERT_TRUE(documents) << documents.error().message();
   ASSERT_EQ(documents->size(), 3u);
@@ -101,7 +101,7 @@ TEST(Yaml, ReadsManyDocumentsAndLeavesEmptyOnesOut) {
   EXPECT_EQ((*documents)[2].where("[0]"), "f.yaml:12:3");
   EXPECT_TRUE(parse_yaml("f.yaml", "")->empty());
   EXPECT_TRUE(parse_yaml("f.yaml", "# only a comment\n")->empty());
-  // A key of one document does not count for the next.
+  // The same key in another document is no duplicate.
   EXPECT_TRUE(parse_yaml("f.yaml", "a: 1\n---\na: 1\n"));
 }
 
@@ -112,14 +112,14 @@ TEST(Yaml, BoundsSizeDepthAndCount) {
   std::string blocks;
   for (int i = 0; i < 2000; ++i) blocks += std::string(static_cast<std::size_t>(i), ' ') + "a:\n";
   EXPECT_EQ(read(blocks), "f.yaml:65:65: nested deeper than 64 levels");
-  EXPECT_EQ(parse_yaml("f", "[1,2,3]", {.values = 3}).error().message(), "f:1:6: more than 3 values in one text");
+  EXPECT_EQ(parse_yaml("f", "[1,2,3]", {.values = 3}).error().message(), "f:1:6: more than 3 values in one file");
   EXPECT_EQ(parse_yaml("f", "a: b", {.bytes = 3}).error().message(), "f: 4 bytes of YAML, the limit is 3");
-  // The billion laughs are refused at the first alias.
+  // A billion laughs attack is refused at the first alias.
   EXPECT_EQ(read("a: &a [l,l]\nb: &b [*a,*a]\nc: &c [*b,*b]\n"),
-            "f.yaml:2:8: aliases (*name) are not read; write the value out");
+            "f.yaml:2:8: aliases (*name) are not supported; write the value out");
 }
 
-TEST(Yaml, FindsTheNearestFieldThatIsThere) {
+TEST(Yaml, FindsTheNearestExistingField) {
   const auto documents = parse_yaml("pods.yaml",
                                     "metadata:\n"
                                     "  name: p\n"
@@ -144,15 +144,15 @@ TEST(Yaml, FindsTheNearestFieldThatIsThere) {
   EXPECT_EQ(document.locate("and 5 more errors"), "pods.yaml:1:1: and 5 more errors");
 }
 
-TEST(Yaml, TakesAConfigurationOfOneDocument) {
+TEST(Yaml, AcceptsOneConfigurationDocumentOnly) {
   EXPECT_EQ(parse_yaml_config("f", "# nothing\n")->value, Json::object());
   EXPECT_EQ(parse_yaml_config("f", "")->where("a"), "f:1:1");
   EXPECT_EQ(parse_yaml_config("f", "---\na: 1\n")->value.dump(), R"({"a":1})");
   EXPECT_EQ(parse_yaml_config("f", "a: 1\n---\nb: 1\n").error().message(),
-            "f:3:1: a second document; a configuration is one document");
+            "f:3:1: a second document; a configuration file must have only one");
 }
 
-TEST(Yaml, WritesBlockStyleThatPeopleRead) {
+TEST(Yaml, WritesReadableBlockStyle) {
   const Json json =
       *Json::parse(R"({"kind":"Pod","spec":{"i":5,"f":0.5,"t":true,"z":null,"list":["a",{"b":1}],"e":[],"o":{}},)"
                    R"("text":"line one\nline two\n","word":"two words"})");
@@ -161,7 +161,7 @@ TEST(Yaml, WritesBlockStyleThatPeopleRead) {
             "text: |\n  line one\n  line two\nword: two words\n");
 }
 
-TEST(Yaml, QuotesStringsThatSomeReaderWouldTakeForMore) {
+TEST(Yaml, QuotesStringsThatSomeReadersWouldConvert) {
   for (const char* text : {"",    "~",    "null", "true",  "yes",        "No",    "on", "5", "-5", "0x1F",
                            "1e3", ".inf", "0644", "12:30", "2026-01-01", "1_000", "<<", "=", "y",  "64Mi"}) {
     Json json;
@@ -170,7 +170,7 @@ TEST(Yaml, QuotesStringsThatSomeReaderWouldTakeForMore) {
   }
 }
 
-TEST(Yaml, GivesEveryStringBack) {
+TEST(Yaml, EveryStringSurvivesARoundTrip) {
   static constexpr std::string_view kPieces[] = {"a",
                                                  " ",
                                                  "\n",
@@ -231,7 +231,7 @@ TEST(Yaml, GivesEveryStringBack) {
   }
 }
 
-TEST(Yaml, WritesWhatIsNotUtf8Readably) {
+TEST(Yaml, ReplacesInvalidUtf8WhenWriting) {
   EXPECT_EQ(dump_yaml(Json(std::string("a\xFF"))), "a\xEF\xBF\xBD\n");
   EXPECT_EQ(read(dump_yaml(Json(std::string("a\0b", 3)))),
             "\"a\xEF\xBF\xBD"

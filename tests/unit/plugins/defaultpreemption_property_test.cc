@@ -1,5 +1,5 @@
-// Random small clusters, against a search through all sets of victims: nobody of equal or higher priority is evicted,
-// every victim is needed, those are spared that come first in the order of reprieve, and no other node is better.
+// Random small clusters, compared with an exhaustive search of all sets of victims: no pod of equal or higher priority
+// is evicted, every victim is needed, pods are reprieved in the defined order, and no other node is better.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kSum = std::int64_t{1} << 31;
 
-struct Harm {
+struct Cost {
   std::int64_t violations = 0;
   std::int32_t highest = 0;
   std::int64_t sum = 0;
@@ -57,19 +57,19 @@ class PreemptionProperty : public ::testing::TestWithParam<std::uint64_t> {
     cluster.drawn = random.below(100);
   }
 
-  // By arithmetic of its own. The nominated ones of at least the pod's priority count as if they ran there.
+  // Independent of the plugin. Nominated pods of at least the pod's priority count as if they ran on the node.
   bool fits(const Pod& pod, const NodeInfo& node, const preemption::Pods& without) const {
     std::int64_t used = pod_requests(pod).milli_cpu;
     std::int64_t count = 1;
-    auto take = [&](const Pod& other) {
+    auto add = [&](const Pod& other) {
       used += pod_requests(other).milli_cpu;
       ++count;
     };
     for (const auto& other : node.pods) {
-      if (std::find(without.begin(), without.end(), other) == without.end()) take(*other);
+      if (std::find(without.begin(), without.end(), other) == without.end()) add(*other);
     }
     for (const auto& other : cluster.nominations.pods_on(node.name())) {
-      if (other->priority >= pod.priority) take(*other);
+      if (other->priority >= pod.priority) add(*other);
     }
     return used <= node.allocatable.milli_cpu && count <= node.allocatable.allowed_pods;
   }
@@ -78,9 +78,9 @@ class PreemptionProperty : public ::testing::TestWithParam<std::uint64_t> {
     return pod.start_time ? *pod.start_time : std::numeric_limits<std::int64_t>::max();
   }
 
-  // Of all sets of lower pods without which the pod fits, the one that spares the first in the order of reprieve, then
-  // the second, and so on. None: no set helps.
-  std::optional<Harm> least(const Pod& pod, const NodeInfo& node) const {
+  // Of all sets of lower pods whose eviction makes the pod fit, the one that spares the first pod in the order of
+  // reprieve, then the second, and so on. Empty: no set helps.
+  std::optional<Cost> best_victims(const Pod& pod, const NodeInfo& node) const {
     std::list<std::shared_ptr<const Pod>> lower;
     for (const auto& other : node.pods) {
       if (other->priority < pod.priority) lower.push_back(other);
@@ -100,28 +100,28 @@ class PreemptionProperty : public ::testing::TestWithParam<std::uint64_t> {
         if ((evicted >> (order.size() - 1 - i) & 1) != 0) victims.push_back(order[i]);
       }
       if (victims.empty() || !fits(pod, node, victims)) continue;
-      return weigh(std::move(victims), split.violating);
+      return cost_of(std::move(victims), split.violating);
     }
     return std::nullopt;
   }
 
-  static Harm weigh(preemption::Pods victims, const preemption::Pods& violating) {
-    Harm harm;
-    harm.victims = std::move(victims);
-    harm.count = harm.victims.size();
-    harm.highest = (*std::max_element(harm.victims.begin(), harm.victims.end(), [](const auto& a, const auto& b) {
+  static Cost cost_of(preemption::Pods victims, const preemption::Pods& violating) {
+    Cost cost;
+    cost.victims = std::move(victims);
+    cost.count = cost.victims.size();
+    cost.highest = (*std::max_element(cost.victims.begin(), cost.victims.end(), [](const auto& a, const auto& b) {
                      return a->priority < b->priority;
                    }))->priority;
-    harm.start = std::numeric_limits<std::int64_t>::max();
-    for (const auto& victim : harm.victims) {
-      harm.violations += std::count(violating.begin(), violating.end(), victim);
-      harm.sum += victim->priority + kSum;
-      if (victim->priority == harm.highest) harm.start = std::min(harm.start, start(*victim));
+    cost.start = std::numeric_limits<std::int64_t>::max();
+    for (const auto& victim : cost.victims) {
+      cost.violations += std::count(violating.begin(), violating.end(), victim);
+      cost.sum += victim->priority + kSum;
+      if (victim->priority == cost.highest) cost.start = std::min(cost.start, start(*victim));
     }
-    return harm;
+    return cost;
   }
 
-  static bool better(const Harm& a, const Harm& b) {
+  static bool better(const Cost& a, const Cost& b) {
     if (a.violations != b.violations) return a.violations < b.violations;
     if (a.highest != b.highest) return a.highest < b.highest;
     if (a.sum != b.sum) return a.sum < b.sum;
@@ -141,7 +141,7 @@ class PreemptionProperty : public ::testing::TestWithParam<std::uint64_t> {
       preemption::Pods fewer;
       std::copy_if(victims.begin(), victims.end(), std::back_inserter(fewer),
                    [&spared](const auto& victim) { return victim != spared; });
-      EXPECT_FALSE(fits(pod, node, fewer)) << spared->metadata.name << " need not go";
+      EXPECT_FALSE(fits(pod, node, fewer)) << spared->metadata.name << " need not be evicted";
     }
     EXPECT_TRUE(std::is_sorted(victims.begin(), victims.end(),
                                [](const auto& a, const auto& b) { return preemption::more_important(*a, *b); }));
@@ -151,23 +151,23 @@ class PreemptionProperty : public ::testing::TestWithParam<std::uint64_t> {
   PreemptionCluster cluster;
 };
 
-TEST_P(PreemptionProperty, DoesTheLeastHarm) {
+TEST_P(PreemptionProperty, ChoosesTheNodeAndVictimsOfTheLowestCost) {
   build();
   Pod pod = make_pod("preemptor", resources({{"cpu", cpu(4, 12)}}));
   pod.priority = static_cast<std::int32_t>(random.below(5));
   const ScheduleResult result = cluster.attempt(pod);
   if (result.status.is_success()) return;
-  std::map<std::string, Harm> harms;
+  std::map<std::string, Cost> costs;
   for (const auto& node : cluster.snapshot().nodes()) {
-    if (auto harm = least(pod, *node)) harms.emplace(node->name(), std::move(*harm));
+    if (auto cost = best_victims(pod, *node)) costs.emplace(node->name(), std::move(*cost));
   }
-  const std::string chosen = result.nominated_node.value_or("left");
-  EXPECT_EQ(chosen.empty(), harms.empty()) << result.diagnosis.message();
-  if (chosen.empty() || harms.empty()) return;
-  ASSERT_TRUE(harms.contains(chosen)) << chosen;
+  const std::string chosen = result.nominated_node.value_or("unset");
+  EXPECT_EQ(chosen.empty(), costs.empty()) << result.diagnosis.message();
+  if (chosen.empty() || costs.empty()) return;
+  ASSERT_TRUE(costs.contains(chosen)) << chosen;
   check_victims(pod, *cluster.snapshot().find(chosen), result.victims);
-  EXPECT_EQ(names_of(result.victims), names_of(harms.at(chosen).victims));
-  for (const auto& [node, harm] : harms) EXPECT_FALSE(better(harm, harms.at(chosen))) << node << " beats " << chosen;
+  EXPECT_EQ(names_of(result.victims), names_of(costs.at(chosen).victims));
+  for (const auto& [node, cost] : costs) EXPECT_FALSE(better(cost, costs.at(chosen))) << node << " beats " << chosen;
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, PreemptionProperty, ::testing::Range<std::uint64_t>(1, 401));

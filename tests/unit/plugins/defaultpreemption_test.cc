@@ -13,14 +13,14 @@ constexpr std::int32_t kLowest = std::numeric_limits<std::int32_t>::min();
 
 class PreemptionTest : public ::testing::Test {
  protected:
-  // A pod of priority 100 that asks for `cpu`.
+  // A pod of priority 100 that requests `cpu`.
   Pod preemptor(const std::string& cpu = "4") {
     Pod pod = make_pod("preemptor", resources({{"cpu", cpu}}));
     pod.priority = 100;
     return pod;
   }
-  std::string said(const Pod& pod) { return cluster.attempt(pod).diagnosis.post_filter_message; }
-  // Gone soon, in favour of an earlier preemption.
+  std::string post_filter_message(const Pod& pod) { return cluster.attempt(pod).diagnosis.post_filter_message; }
+  // Terminating because of an earlier preemption.
   void run_terminating(const std::string& name, const std::string& node, std::int32_t priority) {
     Pod pod = cluster.make(name, priority, "4");
     pod.metadata.deleting = true;
@@ -73,13 +73,13 @@ TEST_F(PreemptionTest, WaitsForVictimsThatTerminate) {
             "preemption: not eligible due to a terminating pod on the nominated node.");
 }
 
-TEST_F(PreemptionTest, WaitsForWhatIsStillChargedToTheNominatedNode) {
+TEST_F(PreemptionTest, WaitsForResourcesStillChargedToTheNominatedNode) {
   cluster.add_node("n1");
   cluster.run("low", "n1", 1, "1");
   cluster.cache.charge("n1", "uid/1.1", to_resources(resources({{"cpu", "1"}})));
   Pod pod = preemptor();
   pod.nominated_node_name = "n1";
-  EXPECT_EQ(said(pod), "preemption: not eligible due to a terminating pod on the nominated node.");
+  EXPECT_EQ(post_filter_message(pod), "preemption: not eligible due to a terminating pod on the nominated node.");
 }
 
 TEST_F(PreemptionTest, DoesNotWaitForPodsThatTerminateForAnotherReason) {
@@ -119,14 +119,14 @@ TEST_F(PreemptionTest, LooksElsewhereWhenTheNominatedNodeIsGone) {
   EXPECT_EQ(cluster.attempt(pod).nominated_node, "n1");
 }
 
-TEST_F(PreemptionTest, TellsWhyNoNodeHelps) {
+TEST_F(PreemptionTest, ExplainsWhyNoNodeHelps) {
   cluster.add_node("small", "1");
   cluster.add_node("same");
   cluster.run("equal", "same", 100);
   cluster.add_node("mixed");
   cluster.run("strong", "mixed", 100, "2");
   cluster.run("weak", "mixed", 1, "2");
-  EXPECT_EQ(said(preemptor()),
+  EXPECT_EQ(post_filter_message(preemptor()),
             "preemption: 0/3 nodes are available: 1 Insufficient cpu, 1 No preemption victims found for incoming pod, "
             "1 Preemption is not helpful for scheduling.");
 }
@@ -140,7 +140,7 @@ TEST_F(PreemptionTest, SparesTheMostImportantPods) {
   EXPECT_EQ(names(cluster.attempt(preemptor("2")).victims), Names({"young", "p1"}));
 }
 
-TEST_F(PreemptionTest, TakesAPodThatHasNotStartedForTheYoungest) {
+TEST_F(PreemptionTest, TreatsAPodThatHasNotStartedAsTheYoungest) {
   cluster.add_node("n1");
   Pod pod = cluster.make("starting", 1, "2");
   pod.start_time.reset();
@@ -149,7 +149,7 @@ TEST_F(PreemptionTest, TakesAPodThatHasNotStartedForTheYoungest) {
   EXPECT_EQ(names(cluster.attempt(preemptor("2")).victims), Names({"starting"}));
 }
 
-TEST_F(PreemptionTest, SparesWhatABudgetProtectsBeforeWhatIsMoreImportant) {
+TEST_F(PreemptionTest, SparesPodsProtectedByABudgetBeforeMoreImportantOnes) {
   cluster.add_node("n1");
   cluster.run("high", "n1", 9, "2");
   cluster.run("low", "n1", 1, "2");
@@ -157,7 +157,7 @@ TEST_F(PreemptionTest, SparesWhatABudgetProtectsBeforeWhatIsMoreImportant) {
   EXPECT_EQ(names(cluster.attempt(preemptor("2")).victims), Names({"high"}));
 }
 
-TEST_F(PreemptionTest, OrdersTheVictimsOfBothSortsByImportance) {
+TEST_F(PreemptionTest, OrdersVictimsThatViolateABudgetAndOthersByImportance) {
   cluster.add_node("n1");
   cluster.run("high", "n1", 9, "2");
   cluster.run("low", "n1", 1, "2");
@@ -192,7 +192,7 @@ struct Victim {
 };
 struct ChoiceCase {
   std::string name;
-  std::string cpu;  // of each node, and asked by the pod: every victim must go
+  std::string cpu;  // of each node, and requested by the pod: every pod on the chosen node is a victim
   std::vector<Victim> on_n1, on_n2;
   std::string chosen;
   Names protect = {};
@@ -201,7 +201,7 @@ void PrintTo(const ChoiceCase& test_case, std::ostream* out) { *out << test_case
 
 class PreemptionChoice : public ::testing::TestWithParam<ChoiceCase> {};
 
-TEST_P(PreemptionChoice, TakesTheNodeOfTheLeastHarm) {
+TEST_P(PreemptionChoice, TakesTheNodeOfTheLowestCost) {
   PreemptionCluster cluster;
   for (const auto& [node, victims] : {std::pair("n1", GetParam().on_n1), std::pair("n2", GetParam().on_n2)}) {
     cluster.add_node(node, GetParam().cpu);
@@ -229,10 +229,10 @@ INSTANTIATE_TEST_SUITE_P(
                    {{"a", 5, 1500}, {"b", 5, 9000}, {"c", 1, 9000}},
                    {{"d", 5, 2000}, {"e", 5, 2000}, {"f", 1, 1000}},
                    "n2"},
-        ChoiceCase{"TheFirstOfEquals", "1", {{"a", 5}}, {{"b", 5}}, "n1"}),
+        ChoiceCase{"TheFirstOfATie", "1", {{"a", 5}}, {{"b", 5}}, "n1"}),
     [](const auto& param) { return param.param.name; });
 
-TEST_F(PreemptionTest, DrawsAmongEquals) {
+TEST_F(PreemptionTest, BreaksTiesRandomly) {
   for (const char* node : {"n1", "n2", "n3"}) {
     cluster.add_node(node);
     cluster.run("on-" + std::string(node), node, 1);
@@ -246,7 +246,7 @@ TEST_F(PreemptionTest, DrawsAmongEquals) {
   EXPECT_EQ(chosen, std::set<std::string>({"n1", "n2", "n3"}));
 }
 
-TEST_F(PreemptionTest, LeavesWhatAnEarlierAttemptWeighedAloneWhenItTriesTheNodeAnew) {
+TEST_F(PreemptionTest, DoesNotChangeAnEarlierAttemptsRecordWhenItEvaluatesTheNodeAgain) {
   cluster.add_node("n1");
   cluster.run("first", "n1", 1);
   CycleState of_class;
@@ -290,12 +290,12 @@ TEST_F(PreemptionSearch, EndsWithEnoughCandidates) {
   EXPECT_EQ(candidates(10, 100).size(), 8u);
 }
 
-TEST_F(PreemptionSearch, BeginsAtADrawnNode) {
+TEST_F(PreemptionSearch, StartsAtARandomNode) {
   cluster.drawn = 7;
   EXPECT_EQ(candidates(0, 2), Names({"n0", "n7"}));
 }
 
-TEST_F(PreemptionSearch, GoesOnUntilACandidateViolatesNoBudget) {
+TEST_F(PreemptionSearch, ContinuesUntilACandidateViolatesNoBudget) {
   cluster.protect({"p0", "p1", "p2"});
   EXPECT_EQ(candidates(0, 2), Names({"n0", "n1", "n3"}));
 }
@@ -328,7 +328,8 @@ INSTANTIATE_TEST_SUITE_P(
         SplitCase{"NotWithoutLabels", [](auto&, auto& pod) { pod.metadata.labels.clear(); }, false},
         SplitCase{"NotWithAnEmptySelector", [](auto& budget, auto&) { budget.selector = LabelSelector(); }, false},
         SplitCase{"NotWithoutASelector", [](auto& budget, auto&) { budget.selector.reset(); }, false},
-        SplitCase{"NotOneThatItCountsAsGone", [](auto& budget, auto&) { budget.disrupted_pods = {"a"}; }, false}),
+        SplitCase{"NotAPodThatItRecordsAsDisrupted", [](auto& budget, auto&) { budget.disrupted_pods = {"a"}; },
+                  false}),
     [](const auto& param) { return param.param.name; });
 
 TEST(PreemptionBudgets, AreUsedUpInTheOrderOfThePods) {
@@ -343,64 +344,62 @@ TEST(PreemptionBudgets, AreUsedUpInTheOrderOfThePods) {
   EXPECT_EQ(names(split.others), Names({"a"}));
 }
 
-// Breaks once a pod is gone from the node, and says so in the same words everywhere or with the node's name.
-class BrittleFilter final : public FilterPlugin {
+// Fails once a pod has been removed from the node; the error may include the node's name.
+class FailingFilter final : public FilterPlugin {
  public:
-  explicit BrittleFilter(bool tells_node) : tells_node_(tells_node) {}
-  std::string_view name() const override { return "Brittle"; }
+  explicit FailingFilter(bool names_node) : names_node_(names_node) {}
+  std::string_view name() const override { return "Failing"; }
   Status filter(CycleState&, const Pod&, const NodeInfo& node) override {
     if (!node.pods.empty()) return Status::unschedulable("occupied");
-    return Status::error("lost the thread" + (tells_node_ ? " on " + node.name() : ""));
+    return Status::error("failed" + std::string(names_node_ ? " on " + node.name() : ""));
   }
 
  private:
-  bool tells_node_;
+  bool names_node_;
 };
 
-class BrittlePreemption : public PreemptionTest {
+class FailingFilterPreemption : public PreemptionTest {
  protected:
   // PostFilter when every node was rejected.
-  Status break_on(const std::vector<std::string>& nodes, bool tells_node) {
+  Status run_on(const std::vector<std::string>& nodes, bool names_node) {
     for (const std::string& node : nodes) {
       cluster.add_node(node);
       cluster.run("low-" + node, node, 1);
     }
     Registry registry = in_tree_registry();
-    const auto make = [tells_node](const Json&, Handle&) {
-      return Result<std::unique_ptr<Plugin>>(std::make_unique<BrittleFilter>(tells_node));
+    const auto make = [names_node](const Json&, Handle&) {
+      return Result<std::unique_ptr<Plugin>>(std::make_unique<FailingFilter>(names_node));
     };
-    CHECK(registry.add("Brittle", make).is_success());
+    CHECK(registry.add("Failing", make).is_success());
     Profile profile;
-    profile.enable("PrioritySort").enable("Brittle").enable("DefaultPreemption").enable("DefaultBinder");
+    profile.enable("PrioritySort").enable("Failing").enable("DefaultPreemption").enable("DefaultBinder");
     const auto framework = Framework::make(registry, profile, cluster);
     CHECK(framework.has_value());
-    static_cast<void>(cluster.attempt(preemptor()));  // lets the cluster take its snapshot
+    static_cast<void>(cluster.attempt(preemptor()));  // updates the cluster's snapshot
     NodeStatuses rejected;
     rejected.reset(nodes.size());
-    for (std::size_t place = 0; place < nodes.size(); ++place) {
-      rejected.set(place, Status::unschedulable("occupied"));
-    }
+    for (std::size_t i = 0; i < nodes.size(); ++i) rejected.set(i, Status::unschedulable("occupied"));
     CycleState state;
     return (*framework)->run_post_filter(state, preemptor(), rejected, result);
   }
   PostFilterResult result;
 };
 
-TEST_F(BrittlePreemption, IsAnErrorWhenAFilterBreaksAndNoNodeIsLeft) {
-  const Status status = break_on({"n1"}, true);
+TEST_F(FailingFilterPreemption, IsAnErrorWhenAFilterFailsAndNoNodeIsLeft) {
+  const Status status = run_on({"n1"}, true);
   EXPECT_EQ(status.code(), Code::error);
-  EXPECT_EQ(status.message(), "preemption: running \"Brittle\" filter plugin: lost the thread on n1");
+  EXPECT_EQ(status.message(), "preemption: running \"Failing\" filter plugin: failed on n1");
   EXPECT_EQ(result.nominated_node, std::nullopt);
 }
 
-TEST_F(BrittlePreemption, TellsEveryErrorThatDiffers) {
-  EXPECT_EQ(break_on({"n1", "n2"}, true).message(),
-            "preemption: [running \"Brittle\" filter plugin: lost the thread on n1, "
-            "running \"Brittle\" filter plugin: lost the thread on n2]");
+TEST_F(FailingFilterPreemption, ListsEveryDistinctError) {
+  EXPECT_EQ(run_on({"n1", "n2"}, true).message(),
+            "preemption: [running \"Failing\" filter plugin: failed on n1, "
+            "running \"Failing\" filter plugin: failed on n2]");
 }
 
-TEST_F(BrittlePreemption, TellsOnceWhatBreaksAlikeOnTwoNodes) {
-  EXPECT_EQ(break_on({"n1", "n2"}, false).message(), "preemption: running \"Brittle\" filter plugin: lost the thread");
+TEST_F(FailingFilterPreemption, ListsAnErrorOnceThoughTwoNodesReportIt) {
+  EXPECT_EQ(run_on({"n1", "n2"}, false).message(), "preemption: running \"Failing\" filter plugin: failed");
 }
 
 struct ArgsCase {
@@ -438,7 +437,7 @@ INSTANTIATE_TEST_SUITE_P(
         ArgsCase{"NoObject", "[]", "args"}),
     [](const auto& param) { return param.param.name; });
 
-TEST(PreemptionArguments, AreToldWithTheirDefaults) {
+TEST(PreemptionArguments, AreReportedWithTheirDefaults) {
   PreemptionCluster cluster;
   const auto made = DefaultPreemption::make({}, cluster);
   ASSERT_TRUE(made.has_value());

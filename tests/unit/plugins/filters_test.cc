@@ -123,7 +123,7 @@ Hint ask(const EnqueueExtensions& plugin, const ClusterEvent& event, const Pod& 
   return Hint::skip;
 }
 
-TEST(NodeAffinity, NarrowsToTheNodesThatEveryTermNames) {
+TEST(NodeAffinity, ReturnsTheNodesThatEveryTermNames) {
   NodeAffinity plugin;
   CycleState state;
   Pod pod = make_pod("p");
@@ -151,7 +151,7 @@ TEST(NodeAffinity, RejectsTermsThatContradictThemselves) {
   EXPECT_EQ(status.message(), "pod affinity terms conflict");
 }
 
-TEST(NodeAffinity, WakesWhenANodeComesToMatch) {
+TEST(NodeAffinity, RequeuesWhenANodeStartsToMatch) {
   NodeAffinity plugin;
   Pod pod = make_pod("p");
   pod.node_selector["camera"] = "yes";
@@ -166,7 +166,7 @@ TEST(NodeAffinity, WakesWhenANodeComesToMatch) {
   const ClusterEvent labelled{EventResource::node, kUpdateNodeLabel, ""};
   EXPECT_EQ(ask(plugin, labelled, pod, objects), Hint::queue);
   objects.old_node = objects.new_node;
-  EXPECT_EQ(ask(plugin, labelled, pod, objects), Hint::skip) << "it matched before, that was not the trouble";
+  EXPECT_EQ(ask(plugin, labelled, pod, objects), Hint::skip) << "it matched before, so it was not the cause";
 }
 
 TEST(TaintToleration, PrefersFewUntoleratedSoftTaints) {
@@ -199,7 +199,7 @@ TEST(TaintToleration, ScoresAllNodesFullWhenNoneIsTainted) {
   EXPECT_EQ(scores[1].score, 100);
 }
 
-TEST(TaintToleration, WakesWhenTaintsBecomeTolerable) {
+TEST(TaintToleration, RequeuesWhenTaintsBecomeTolerable) {
   TaintToleration plugin;
   const Pod pod = make_pod("p");
   const ClusterEvent event{EventResource::node, kUpdateNodeTaint, ""};
@@ -213,7 +213,7 @@ TEST(TaintToleration, WakesWhenTaintsBecomeTolerable) {
   EXPECT_EQ(ask(plugin, event, pod, objects), Hint::skip);
 }
 
-TEST(NodeUnschedulable, WakesWhenANodeIsUncordoned) {
+TEST(NodeUnschedulable, RequeuesWhenANodeIsUncordoned) {
   NodeUnschedulable plugin;
   const Pod pod = make_pod("p");
   const ClusterEvent event{EventResource::node, kUpdateNodeTaint, ""};
@@ -237,7 +237,7 @@ TEST(SchedulingGates, NamesTheGatesInTheirOrder) {
   EXPECT_EQ(status.message(), "waiting for scheduling gates: [quota.io/wait example.com/b]");
 }
 
-TEST(SchedulingGates, HearsOnlyOfThePodsOwnGates) {
+TEST(SchedulingGates, IsRequeuedOnlyByThePodsOwnGates) {
   SchedulingGates plugin;
   const Pod pod = make_pod("p");
   const ClusterEvent event{EventResource::pod, kUpdatePodSchedulingGatesEliminated, ""};
@@ -269,7 +269,7 @@ TEST(DefaultProfile, MakesAFramework) {
   ASSERT_TRUE(made.has_value()) << made.error().message();
 }
 
-TEST(DefaultProfile, RefusesArgumentsThatAPluginDoesNotKnow) {
+TEST(DefaultProfile, RejectsArgumentsUnknownToAPlugin) {
   FakeHandle handle;
   const Profile defaults = default_profile();
   for (const ProfilePlugin& entry : defaults.multi_point.enabled) {

@@ -10,7 +10,7 @@ constexpr std::int64_t kMebibyte = 1024 * 1024;
 
 class ImageLocalityTest : public ::testing::Test {
  protected:
-  // A node that has these images.
+  // Adds a node with these images.
   void add_node(const std::string& name, std::vector<ContainerImage> images) {
     Node node = make_node(name);
     node.images = std::move(images);
@@ -45,7 +45,7 @@ TEST_F(ImageLocalityTest, ScoresTheSizeBetweenTheThresholds) {
   EXPECT_EQ(score({"huge:1"}, "n1"), 100);
 }
 
-TEST_F(ImageLocalityTest, CountsAnImageLessTheFewerNodesHaveIt) {
+TEST_F(ImageLocalityTest, CountsAnImageLessWhenFewerNodesHaveIt) {
   add_node("n1", {{{"a:1"}, 1000 * kMebibyte}});
   EXPECT_EQ(score({"a:1"}, "n1"), 100);
   add_node("n2", {});
@@ -59,7 +59,7 @@ TEST_F(ImageLocalityTest, RaisesTheThresholdWithEveryContainer) {
   EXPECT_EQ(score({"a:1"}, "n1", {"init:1"}), 74) << "100 x (1500 - 23) / (2000 - 23)";
 }
 
-TEST_F(ImageLocalityTest, TakesAnImageWithoutTagForItsLatest) {
+TEST_F(ImageLocalityTest, ReadsAnImageWithoutTagAsLatest) {
   add_node("n1", {{{"registry:5000/a:latest"}, 1000 * kMebibyte}, {{"b@sha256:0f", "b:2"}, 1000 * kMebibyte}});
   EXPECT_EQ(score({"registry:5000/a"}, "n1"), 100) << "the colon belongs to the port";
   EXPECT_EQ(score({"registry:5000/a:1"}, "n1"), 0);
@@ -67,16 +67,16 @@ TEST_F(ImageLocalityTest, TakesAnImageWithoutTagForItsLatest) {
   EXPECT_EQ(score({"b"}, "n1"), 0);
 }
 
-TEST_F(ImageLocalityTest, TakesTheSizeOfTheNodeThatHadTheImageFirst) {
+TEST_F(ImageLocalityTest, UsesTheSizeFromTheNodeThatHadTheImageFirst) {
   add_node("n1", {{{"a:1"}, 1000 * kMebibyte}});
   add_node("n2", {{{"a:1"}, 23 * kMebibyte}});
   EXPECT_EQ(score({"a:1"}, "n2"), 100);
   cache_.remove_node("n1");
   cache_.update_snapshot(handle_.snapshot_of_test);
-  EXPECT_EQ(score({"a:1"}, "n2"), 100) << "the image never was without a node";
+  EXPECT_EQ(score({"a:1"}, "n2"), 100) << "the image was always on some node";
 }
 
-TEST_F(ImageLocalityTest, TakesNoArguments) {
+TEST_F(ImageLocalityTest, AllowsNoArguments) {
   EXPECT_FALSE(ImageLocality::make(*Json::parse(R"({"speed":1})"), handle_).has_value());
   EXPECT_TRUE(ImageLocality::make(Json::object(), handle_).has_value());
 }

@@ -46,75 +46,75 @@ Pod app(const std::string& name, const std::string& label, const std::string& na
 
 class InterPodAffinityTest : public ::testing::Test {
  protected:
-  InterPodAffinityTest() { town.zones({"a", "a", "b"}); }
+  InterPodAffinityTest() { cluster.zones({"a", "a", "b"}); }
   InterPodAffinity& plugin(const std::string& args = "null") {
-    plugin_ = make_plugin<InterPodAffinity>(town, args);
+    plugin_ = make_plugin<InterPodAffinity>(cluster, args);
     return dynamic_cast<InterPodAffinity&>(*plugin_);
   }
   Attempt<InterPodAffinity> attempt(Pod pod, const std::string& args = "null") {
-    return {town, plugin(args), std::move(pod)};
+    return {cluster, plugin(args), std::move(pod)};
   }
-  Town town;
+  TopologyCluster cluster;
 
  private:
   std::unique_ptr<Plugin> plugin_;
 };
 
-TEST_F(InterPodAffinityTest, PlacesAPodBesideTheOnesItWants) {
-  town.place(app("db", "db"), "n0");
+TEST_F(InterPodAffinityTest, AllowsNodesInTheDomainOfMatchingPods) {
+  cluster.assign(app("db", "db"), "n0");
   auto pod = attempt(near(app("p", "web"), {term("db")}));
   EXPECT_EQ(pod.passing(), "n0 n1");
   EXPECT_EQ(pod.filter("n2"), kNoAffinity);
   EXPECT_EQ(attempt(near(app("p", "web"), {term("db", "kubernetes.io/hostname")})).passing(), "n0");
 }
 
-TEST_F(InterPodAffinityTest, WantsOnePodThatAllTermsMean) {
-  town.place(app("db", "db"), "n0");
-  town.place(app("cache", "cache"), "n0");
+TEST_F(InterPodAffinityTest, RequiresOnePodThatMatchesAllTerms) {
+  cluster.assign(app("db", "db"), "n0");
+  cluster.assign(app("cache", "cache"), "n0");
   EXPECT_EQ(attempt(near(app("p", "web"), {term("db"), term("cache")})).passing(), "");
-  town.place(labelled("both", {{"app", "db"}, {"tier", "back"}}), "n2");
+  cluster.assign(labelled("both", {{"app", "db"}, {"tier", "back"}}), "n2");
   PodAffinityTerm back = term("db");
   back.label_selector = select("tier", {"back"});
   EXPECT_EQ(attempt(near(app("p", "web"), {term("db"), back})).passing(), "n2");
 }
 
-TEST_F(InterPodAffinityTest, LetsTheFirstOfASeriesGoAnywhereWithTheKeys) {
-  town.node("bare", {});
+TEST_F(InterPodAffinityTest, LetsTheFirstPodOfASeriesUseAnyNodeWithTheKeys) {
+  cluster.node("bare", {});
   EXPECT_EQ(attempt(near(app("p", "web"), {term("web")})).passing(), "n0 n1 n2");
-  EXPECT_EQ(attempt(near(app("p", "db"), {term("web")})).passing(), "") << "it does not mean itself";
+  EXPECT_EQ(attempt(near(app("p", "db"), {term("web")})).passing(), "") << "it does not match its own term";
   EXPECT_EQ(attempt(near(app("p", "web"), {term_in("web", {"team"})})).passing(), "");
-  town.place(app("first", "web"), "n2");
-  EXPECT_EQ(attempt(near(app("p", "web"), {term("web")})).passing(), "n2") << "it is not the first any more";
+  cluster.assign(app("first", "web"), "n2");
+  EXPECT_EQ(attempt(near(app("p", "web"), {term("web")})).passing(), "n2") << "it is no longer the first";
 }
 
-TEST_F(InterPodAffinityTest, KeepsAPodAwayFromTheOnesItAvoids) {
-  town.place(app("db", "db"), "n0");
+TEST_F(InterPodAffinityTest, RejectsNodesInTheDomainOfAvoidedPods) {
+  cluster.assign(app("db", "db"), "n0");
   auto pod = attempt(away(app("p", "web"), {term("db")}));
   EXPECT_EQ(pod.passing(), "n2");
   EXPECT_EQ(pod.filter("n1"), kAntiAffinity);
   EXPECT_EQ(attempt(away(app("p", "web"), {term("db", "rack")})).passing(), "n0 n1 n2") << "no node has a rack";
 }
 
-TEST_F(InterPodAffinityTest, AvoidsPodsThatAnyOneTermMeans) {
-  town.place(app("db", "db"), "n0");
+TEST_F(InterPodAffinityTest, AvoidsPodsThatMatchAnyTerm) {
+  cluster.assign(app("db", "db"), "n0");
   EXPECT_EQ(attempt(away(app("p", "web"), {term("db"), term("cache")})).passing(), "n2");
 }
 
 TEST_F(InterPodAffinityTest, RespectsTheAntiAffinityOfPodsOnNodes) {
-  town.place(away(app("db", "db"), {term("web")}), "n0");
+  cluster.assign(away(app("db", "db"), {term("web")}), "n0");
   auto pod = attempt(app("p", "web"));
   EXPECT_EQ(pod.passing(), "n2");
   EXPECT_EQ(pod.filter("n0"), kExisting);
   EXPECT_EQ(attempt(app("p", "cache")).passing(), "skipped");
 }
 
-TEST_F(InterPodAffinityTest, SkipsAPodThatNothingConcerns) {
-  town.place(near(app("db", "db"), {term("web")}), "n0");
+TEST_F(InterPodAffinityTest, SkipsAPodThatNoTermConcerns) {
+  cluster.assign(near(app("db", "db"), {term("web")}), "n0");
   EXPECT_EQ(attempt(app("p", "web")).passing(), "skipped");
 }
 
 TEST_F(InterPodAffinityTest, NamesTheFirstOfSeveralReasons) {
-  town.place(away(app("db", "db"), {term("web")}), "n0");
+  cluster.assign(away(app("db", "db"), {term("web")}), "n0");
   auto pod = attempt(away(near(app("p", "web"), {term("cache")}), {term("db")}));
   ASSERT_TRUE(pod.pre_filter().is_success());
   EXPECT_EQ(pod.filter("n0"), kNoAffinity);
@@ -123,62 +123,62 @@ TEST_F(InterPodAffinityTest, NamesTheFirstOfSeveralReasons) {
   EXPECT_EQ(other.filter("n0"), kAntiAffinity);
 }
 
-TEST_F(InterPodAffinityTest, LooksInItsOwnNamespaceUnlessToldOtherwise) {
-  town.place(app("db", "db", "team"), "n0");
+TEST_F(InterPodAffinityTest, MatchesPodsOfItsOwnNamespaceByDefault) {
+  cluster.assign(app("db", "db", "team"), "n0");
   EXPECT_EQ(attempt(near(app("p", "web"), {term("db")})).passing(), "");
   EXPECT_EQ(attempt(near(app("p", "web"), {term_in("db", {"team", "other"})})).passing(), "n0 n1");
   EXPECT_EQ(attempt(near(app("p", "web"), {term_in("db", {"other"})})).passing(), "");
 }
 
 TEST_F(InterPodAffinityTest, SelectsNamespacesByTheirLabels) {
-  town.place(app("db", "db", "team"), "n0");
+  cluster.assign(app("db", "db", "team"), "n0");
   const Pod pod = app("p", "web");
   EXPECT_EQ(attempt(near(pod, {term_selecting("db", LabelSelector())})).passing(), "n0 n1") << "empty: all of them";
   EXPECT_EQ(attempt(near(pod, {term_selecting("db", select("env", {"prod"}))})).passing(), "");
-  town.name_space("team", {{"env", "prod"}});
+  cluster.name_space("team", {{"env", "prod"}});
   EXPECT_EQ(attempt(near(pod, {term_selecting("db", select("env", {"prod"}))})).passing(), "n0 n1");
   EXPECT_EQ(attempt(near(pod, {term_selecting("db", select("env", {"test"}))})).passing(), "");
   PodAffinityTerm both = term_selecting("db", select("env", {"test"}));
   both.namespaces = {"team"};
-  EXPECT_EQ(attempt(near(pod, {both})).passing(), "n0 n1") << "names and selector add up";
+  EXPECT_EQ(attempt(near(pod, {both})).passing(), "n0 n1") << "names and selector are combined";
 }
 
-TEST_F(InterPodAffinityTest, MeansEveryNamespaceByASelectorOfItsOwnThatHoldsWithoutLabels) {
+TEST_F(InterPodAffinityTest, MatchesEveryNamespaceByAnOwnSelectorThatMatchesNoLabels) {
   const LabelSelector not_prod{{{"env", Requirement::Operator::not_in, {"prod"}}}};
-  town.name_space("team", {{"env", "prod"}});
-  town.place(app("db", "db", "team"), "n0");
+  cluster.name_space("team", {{"env", "prod"}});
+  cluster.assign(app("db", "db", "team"), "n0");
   EXPECT_EQ(attempt(near(app("p", "web"), {term_selecting("db", not_prod)})).passing(), "n0 n1");
   EXPECT_EQ(attempt(away(app("p", "web"), {term_selecting("db", not_prod)})).passing(), "n2");
 }
 
-TEST_F(InterPodAffinityTest, TakesANamespaceWithoutAnObjectAsWithoutLabels) {
+TEST_F(InterPodAffinityTest, TreatsANamespaceWithoutAnObjectAsUnlabelled) {
   const LabelSelector unlabelled{{{"env", Requirement::Operator::does_not_exist, {}}}};
-  town.place(away(app("watch", "watch", "team"), {term_selecting("web", unlabelled)}), "n2");
+  cluster.assign(away(app("watch", "watch", "team"), {term_selecting("web", unlabelled)}), "n2");
   EXPECT_EQ(attempt(app("p", "web")).passing(), "n0 n1");
-  town.name_space("default", {{"env", "prod"}});
+  cluster.name_space("default", {{"env", "prod"}});
   EXPECT_EQ(attempt(app("p", "web")).passing(), "skipped");
 }
 
 TEST_F(InterPodAffinityTest, MatchesSelectorsOfPodsOnNodesAgainstThePodsNamespace) {
-  town.place(away(app("db", "db", "team"), {term_selecting("web", select("env", {"prod"}))}), "n0");
+  cluster.assign(away(app("db", "db", "team"), {term_selecting("web", select("env", {"prod"}))}), "n0");
   EXPECT_EQ(attempt(app("p", "web")).passing(), "skipped");
-  town.name_space("default", {{"env", "prod"}});
+  cluster.name_space("default", {{"env", "prod"}});
   EXPECT_EQ(attempt(app("p", "web")).passing(), "n2");
 }
 
-TEST_F(InterPodAffinityTest, MeansNoPodWithoutASelector) {
-  town.place(app("db", "db"), "n0");
+TEST_F(InterPodAffinityTest, MatchesNoPodWithoutASelector) {
+  cluster.assign(app("db", "db"), "n0");
   PodAffinityTerm none = term("db");
   none.label_selector.reset();
   EXPECT_EQ(attempt(near(app("p", "web"), {none})).passing(), "");
   EXPECT_EQ(attempt(away(app("p", "web"), {none})).passing(), "n0 n1 n2");
 }
 
-TEST_F(InterPodAffinityTest, FollowsPodsAddedAndRemovedOnTrial) {
+TEST_F(InterPodAffinityTest, CountsPodsAddedAndRemovedInTheCycleState) {
   const Pod guard = away(app("guard", "guard"), {term("web")});
   const Pod db = app("db", "db");
-  town.place(guard, "n0");
-  town.place(db, "n2");
+  cluster.assign(guard, "n0");
+  cluster.assign(db, "n2");
   auto pod = attempt(away(near(app("p", "web"), {term("db")}), {term("cache")}));
   EXPECT_EQ(pod.passing(), "n2");
   ASSERT_TRUE(pod.add(db, "n1").is_success());
@@ -189,30 +189,30 @@ TEST_F(InterPodAffinityTest, FollowsPodsAddedAndRemovedOnTrial) {
   EXPECT_EQ(pod.passing_now(), "n0 n1");
 }
 
-TEST_F(InterPodAffinityTest, TriesPodsOnACopyWithoutATrace) {
-  town.place(app("db", "db"), "n2");
+TEST_F(InterPodAffinityTest, IsUnaffectedByPodsAddedToACopy) {
+  cluster.assign(app("db", "db"), "n2");
   auto pod = attempt(away(app("p", "web"), {term("db")}));
   EXPECT_EQ(pod.passing(), "n0 n1");
   EXPECT_EQ(pod.passing_with(app("nominated", "db"), "n0"), "");
   EXPECT_EQ(pod.passing_now(), "n0 n1");
 }
 
-TEST_F(InterPodAffinityTest, AsksForPreFilterBeforeFilter) {
+TEST_F(InterPodAffinityTest, RequiresPreFilterBeforeFilter) {
   auto pod = attempt(app("p", "web"));
-  static_cast<void>(town.look());
+  static_cast<void>(cluster.update_snapshot());
   EXPECT_EQ(pod.filter("n0").code(), Code::error);
   EXPECT_EQ(pod.add(app("q", "web"), "n0").code(), Code::error);
 }
 
 TEST_F(InterPodAffinityTest, ScoresByThePodsOwnPreferences) {
-  town.place(app("db", "db"), "n0");
-  town.place(app("noisy", "noisy"), "n1");
+  cluster.assign(app("db", "db"), "n0");
+  cluster.assign(app("noisy", "noisy"), "n1");
   Pod pod = app("p", "web");
   pod.affinity->pod_affinity.preferred = {{30, term("db")}};
   pod.affinity->pod_anti_affinity.preferred = {{10, term("noisy", "kubernetes.io/hostname")}};
-  auto tried = attempt(pod);
-  EXPECT_EQ(tried.scores(), "100 66 0");
-  EXPECT_EQ(tried.raw, "30 20 0");
+  auto scored = attempt(pod);
+  EXPECT_EQ(scored.scores(), "100 66 0");
+  EXPECT_EQ(scored.raw, "30 20 0");
 }
 
 TEST_F(InterPodAffinityTest, ScoresByThePreferencesOfPodsOnNodes) {
@@ -220,47 +220,47 @@ TEST_F(InterPodAffinityTest, ScoresByThePreferencesOfPodsOnNodes) {
   friendly.affinity->pod_affinity.preferred = {{40, term("web")}};
   Pod shy = app("shy", "db");
   shy.affinity->pod_anti_affinity.preferred = {{15, term("web", "kubernetes.io/hostname")}};
-  town.place(friendly, "n0");
-  town.place(shy, "n1");
-  auto tried = attempt(app("p", "web"));
-  EXPECT_EQ(tried.scores(), "100 62 0");
-  EXPECT_EQ(tried.raw, "40 25 0");
+  cluster.assign(friendly, "n0");
+  cluster.assign(shy, "n1");
+  auto scored = attempt(app("p", "web"));
+  EXPECT_EQ(scored.scores(), "100 62 0");
+  EXPECT_EQ(scored.raw, "40 25 0");
   EXPECT_EQ(attempt(app("p", "cache")).scores(), "skipped");
 }
 
-TEST_F(InterPodAffinityTest, WeighsTheRequiredAffinityOfPodsOnNodes) {
-  town.place(near(app("db", "db"), {term("web")}), "n2");
-  auto tried = attempt(app("p", "web"));
-  EXPECT_EQ(tried.scores(), "0 0 100");
-  EXPECT_EQ(tried.raw, "0 0 1");
+TEST_F(InterPodAffinityTest, ScoresByTheRequiredAffinityOfPodsOnNodes) {
+  cluster.assign(near(app("db", "db"), {term("web")}), "n2");
+  auto scored = attempt(app("p", "web"));
+  EXPECT_EQ(scored.scores(), "0 0 100");
+  EXPECT_EQ(scored.raw, "0 0 1");
   auto heavy = attempt(app("p", "web"), R"({"hardPodAffinityWeight": 100})");
   EXPECT_EQ(heavy.scores(), "0 0 100");
   EXPECT_EQ(heavy.raw, "0 0 100");
   EXPECT_EQ(attempt(app("p", "web"), R"({"hardPodAffinityWeight": 0})").scores(), "skipped");
 }
 
-TEST_F(InterPodAffinityTest, LeavesOthersPreferencesOutWhenToldTo) {
+TEST_F(InterPodAffinityTest, IgnoresPreferencesOfExistingPodsIfConfigured) {
   Pod friendly = app("friendly", "db");
   friendly.affinity->pod_affinity.preferred = {{40, term("web")}};
-  town.place(friendly, "n0");
+  cluster.assign(friendly, "n0");
   const std::string args = R"({"ignorePreferredTermsOfExistingPods": true})";
   EXPECT_EQ(attempt(app("p", "web"), args).scores(), "skipped");
   Pod pod = app("p", "web");
   pod.affinity->pod_affinity.preferred = {{20, term("db")}};
-  auto tried = attempt(pod, args);
-  EXPECT_EQ(tried.scores(), "100 100 0");
-  EXPECT_EQ(tried.raw, "60 60 0") << "with preferences of its own, it takes the others' too";
+  auto scored = attempt(pod, args);
+  EXPECT_EQ(scored.scores(), "100 100 0");
+  EXPECT_EQ(scored.raw, "60 60 0") << "with preferences of its own, those of existing pods count too";
 }
 
 TEST_F(InterPodAffinityTest, KeepsAScoreThatCancelsOut) {
   Pod friendly = app("friendly", "db");
   friendly.affinity->pod_affinity.preferred = {{40, term("web")}};
   friendly.affinity->pod_anti_affinity.preferred = {{40, term("web")}};
-  town.place(friendly, "n0");
+  cluster.assign(friendly, "n0");
   EXPECT_EQ(attempt(app("p", "web")).scores(), "0 0 0") << "counted, not skipped";
 }
 
-TEST_F(InterPodAffinityTest, RefusesWrongArgumentsByName) {
+TEST_F(InterPodAffinityTest, RejectsWrongArgumentsByName) {
   const std::map<std::string, std::string> cases{
       {R"({"hardPodAffinityWeight": 101})", "args.hardPodAffinityWeight"},
       {R"({"hardPodAffinityWeight": -1})", "args.hardPodAffinityWeight"},
@@ -269,22 +269,22 @@ TEST_F(InterPodAffinityTest, RefusesWrongArgumentsByName) {
       {R"({"hardPodAffinity": 1})", "args.hardPodAffinity: unknown field"},
   };
   for (const auto& [text, want] : cases) {
-    Result<std::unique_ptr<Plugin>> made = InterPodAffinity::make(*Json::parse(text), town);
+    Result<std::unique_ptr<Plugin>> made = InterPodAffinity::make(*Json::parse(text), cluster);
     ASSERT_FALSE(made.has_value()) << text;
     EXPECT_TRUE(made.error().message().find(want) != std::string::npos) << made.error().message();
   }
 }
 
-class RandomTown {
+class RandomCluster {
  public:
-  explicit RandomTown(std::uint64_t seed) : random_(seed) {
+  explicit RandomCluster(std::uint64_t seed) : random_(seed) {
     for (std::uint64_t i = 0; i < 2 + random_.below(6); ++i) {
       names_.push_back("n" + std::to_string(i));
       Labels labels{{"zone", std::string(1, static_cast<char>('a' + random_.below(3)))}, {"host", names_.back()}};
       if (random_.chance(1, 5)) labels.erase("zone");
-      town.node(names_.back(), labels);
+      cluster.node(names_.back(), labels);
     }
-    town.name_space("team", {{"env", "prod"}});
+    cluster.name_space("team", {{"env", "prod"}});
   }
   PodAffinityTerm some_term() {
     PodAffinityTerm some = term(random_.chance(1, 2) ? "web" : "db", random_.chance(1, 2) ? "zone" : "host");
@@ -301,37 +301,37 @@ class RandomTown {
   }
   const std::string& some_node() { return names_[random_.below(names_.size())]; }
   Random& random() { return random_; }
-  Town town;
+  TopologyCluster cluster;
 
  private:
   Random random_;
   std::vector<std::string> names_;
 };
 
-// Random pods come to and go from random nodes; what was kept in step must answer as a fresh count does.
-TEST(InterPodAffinity, KeepsInStepWithAFreshCount) {
+// Random pods are added to and removed from random nodes; the incremental counts must agree with a fresh count.
+TEST(InterPodAffinity, IncrementalCountsAgreeWithAFreshCount) {
   int compared = 0;
   for (std::uint64_t round = 0; round < 60; ++round) {
-    RandomTown here(round);
-    std::unique_ptr<Plugin> made = make_plugin<InterPodAffinity>(here.town);
+    RandomCluster random_cluster(round);
+    std::unique_ptr<Plugin> made = make_plugin<InterPodAffinity>(random_cluster.cluster);
     auto& plugin = dynamic_cast<InterPodAffinity&>(*made);
-    const Pod pod = here.some_pod("p");
-    Attempt<InterPodAffinity> kept(here.town, plugin, pod);
-    if (kept.pre_filter().is_skip()) continue;  // the runner leaves add_pod out too
+    const Pod pod = random_cluster.some_pod("p");
+    Attempt<InterPodAffinity> incremental(random_cluster.cluster, plugin, pod);
+    if (incremental.pre_filter().is_skip()) continue;  // the framework does not call add_pod either
     std::vector<std::pair<Pod, std::string>> placed;
     for (int step = 0; step < 60; ++step, ++compared) {
-      if (!placed.empty() && here.random().chance(2, 5)) {
-        const std::size_t which = here.random().below(placed.size());
-        here.town.take(placed[which].first.uid());
-        ASSERT_TRUE(kept.remove(placed[which].first, placed[which].second).is_success());
+      if (!placed.empty() && random_cluster.random().chance(2, 5)) {
+        const std::size_t which = random_cluster.random().below(placed.size());
+        random_cluster.cluster.remove(placed[which].first.uid());
+        ASSERT_TRUE(incremental.remove(placed[which].first, placed[which].second).is_success());
         placed.erase(placed.begin() + static_cast<std::ptrdiff_t>(which));
       } else {
-        placed.emplace_back(here.some_pod("q" + std::to_string(step)), here.some_node());
-        here.town.place(placed.back().first, placed.back().second);
-        ASSERT_TRUE(kept.add(placed.back().first, placed.back().second).is_success());
+        placed.emplace_back(random_cluster.some_pod("q" + std::to_string(step)), random_cluster.some_node());
+        random_cluster.cluster.assign(placed.back().first, placed.back().second);
+        ASSERT_TRUE(incremental.add(placed.back().first, placed.back().second).is_success());
       }
-      Attempt<InterPodAffinity> fresh(here.town, plugin, pod);
-      ASSERT_EQ(kept.passing_now(), fresh.passing()) << "round " << round << ", step " << step;
+      Attempt<InterPodAffinity> fresh(random_cluster.cluster, plugin, pod);
+      ASSERT_EQ(incremental.passing_now(), fresh.passing()) << "round " << round << ", step " << step;
     }
   }
   EXPECT_GT(compared, 2000);
@@ -356,34 +356,34 @@ class InterPodAffinityHints : public InterPodAffinityTest {
     objects.new_node = share(node);
     return ask(plugin(), {EventResource::node, action, ""}, waiting, objects);
   }
-  static Pod there(const std::string& label) {
-    Pod pod = app("there", label);
+  static Pod assigned(const std::string& label) {
+    Pod pod = app("assigned", label);
     pod.node_name = "n0";
     return pod;
   }
   Pod waiting = app("waiting", "web");
 };
 
-TEST_F(InterPodAffinityHints, WakesForAWantedPodThatComes) {
+TEST_F(InterPodAffinityHints, RequeuesWhenAMatchingPodIsAdded) {
   waiting = near(waiting, {term("db")});
-  EXPECT_EQ(pod_event(kAdd, {}, there("db")), Hint::queue);
-  EXPECT_EQ(pod_event(kAdd, {}, there("cache")), Hint::skip);
-  EXPECT_EQ(pod_event(kAdd, {}, app("unplaced", "db")), Hint::skip);
-  EXPECT_EQ(pod_event(kDelete, there("db"), {}), Hint::skip);
-  EXPECT_EQ(pod_event(kUpdatePodLabel, there("cache"), there("db")), Hint::queue);
-  EXPECT_EQ(pod_event(kUpdatePodLabel, there("db"), there("cache")), Hint::skip);
+  EXPECT_EQ(pod_event(kAdd, {}, assigned("db")), Hint::queue);
+  EXPECT_EQ(pod_event(kAdd, {}, assigned("cache")), Hint::skip);
+  EXPECT_EQ(pod_event(kAdd, {}, app("unassigned", "db")), Hint::skip);
+  EXPECT_EQ(pod_event(kDelete, assigned("db"), {}), Hint::skip);
+  EXPECT_EQ(pod_event(kUpdatePodLabel, assigned("cache"), assigned("db")), Hint::queue);
+  EXPECT_EQ(pod_event(kUpdatePodLabel, assigned("db"), assigned("cache")), Hint::skip);
 }
 
-TEST_F(InterPodAffinityHints, WakesForAnAvoidedPodThatGoes) {
+TEST_F(InterPodAffinityHints, RequeuesWhenAnAvoidedPodIsRemoved) {
   waiting = away(waiting, {term("db")});
-  EXPECT_EQ(pod_event(kDelete, there("db"), {}), Hint::queue);
-  EXPECT_EQ(pod_event(kDelete, there("cache"), {}), Hint::skip);
-  EXPECT_EQ(pod_event(kAdd, {}, there("db")), Hint::skip);
-  EXPECT_EQ(pod_event(kUpdatePodLabel, there("db"), there("cache")), Hint::queue);
-  EXPECT_EQ(pod_event(kUpdatePodLabel, there("cache"), there("db")), Hint::skip);
+  EXPECT_EQ(pod_event(kDelete, assigned("db"), {}), Hint::queue);
+  EXPECT_EQ(pod_event(kDelete, assigned("cache"), {}), Hint::skip);
+  EXPECT_EQ(pod_event(kAdd, {}, assigned("db")), Hint::skip);
+  EXPECT_EQ(pod_event(kUpdatePodLabel, assigned("db"), assigned("cache")), Hint::queue);
+  EXPECT_EQ(pod_event(kUpdatePodLabel, assigned("cache"), assigned("db")), Hint::skip);
 }
 
-TEST_F(InterPodAffinityHints, WakesForANodeThatBringsAffinityAKey) {
+TEST_F(InterPodAffinityHints, RequeuesForANodeThatAddsATopologyKeyOfAffinity) {
   waiting = near(waiting, {term("db")});
   EXPECT_EQ(node_event(kAdd, {}, {{"zone", "a"}}), Hint::queue);
   EXPECT_EQ(node_event(kAdd, {}, {{"rack", "1"}}), Hint::skip);
@@ -393,7 +393,7 @@ TEST_F(InterPodAffinityHints, WakesForANodeThatBringsAffinityAKey) {
   EXPECT_EQ(node_event(kUpdateNodeLabel, Labels{{"zone", "a"}}, {{"zone", "a"}, {"rack", "1"}}), Hint::skip);
 }
 
-TEST_F(InterPodAffinityHints, WakesForANodeThatLeavesWhatAntiAffinityAvoids) {
+TEST_F(InterPodAffinityHints, RequeuesForANodeThatLeavesADomainOfAntiAffinity) {
   waiting = away(waiting, {term("db")});
   EXPECT_EQ(node_event(kAdd, {}, {{"rack", "1"}}), Hint::queue);
   EXPECT_EQ(node_event(kUpdateNodeLabel, Labels{{"zone", "a"}}, {{"rack", "1"}}), Hint::queue);

@@ -1,4 +1,4 @@
-// What NodeAffinity prefers, and what addedAffinity adds; what it requires is in plugins_filters_test.cc.
+// Preferred node affinity and addedAffinity; required node affinity is tested in filters_test.cc.
 #include <gtest/gtest.h>
 
 #include "plugins/nodeaffinity.h"
@@ -16,7 +16,7 @@ Result<std::unique_ptr<NodeAffinity>> made_of(const std::string& args) {
 
 const char* const kOnlyCameras = R"({"addedAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":
     {"nodeSelectorTerms":[{"matchExpressions":[{"key":"camera","operator":"Exists"}]}]}}})";
-const char* const kRatherCameras = R"({"addedAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":
+const char* const kPreferCameras = R"({"addedAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":
     [{"weight":10,"preference":{"matchExpressions":[{"key":"camera","operator":"Exists"}]}}]}})";
 
 Node labelled(const std::string& name, const Labels& labels) {
@@ -41,7 +41,7 @@ TEST(PreferredNodeAffinity, SumsTheWeightsOfTheTermsThatMatch) {
   NodeAffinity plugin;
   Pod pod = make_pod("p");
   pod.affinity->preferred_node_affinity = {prefer(5, "zone", "a"), prefer(20, "disk", "ssd"), prefer(70, "zone", "b")};
-  pod.affinity->preferred_node_affinity.push_back({100, {}});  // a term that asks nothing matches nothing
+  pod.affinity->preferred_node_affinity.push_back({100, {}});  // an empty term matches nothing
   EXPECT_EQ(score(plugin, pod, labelled("n1", {{"zone", "a"}, {"disk", "ssd"}})), 25);
   EXPECT_EQ(score(plugin, pod, labelled("n2", {{"zone", "b"}})), 70);
   EXPECT_EQ(score(plugin, pod, labelled("n3", {})), 0);
@@ -66,7 +66,7 @@ TEST(PreferredNodeAffinity, IsSkippedForPodsThatPreferNothing) {
   EXPECT_TRUE(plugin.pre_score(state, make_pod("p"), {}).is_skip());
 }
 
-TEST(AddedNodeAffinity, IsRequiredBesideThePodsOwn) {
+TEST(AddedNodeAffinity, IsRequiredInAdditionToThePodsOwn) {
   const auto plugin = made_of(kOnlyCameras);
   ASSERT_TRUE(plugin.has_value()) << plugin.error().message();
   CycleState state;
@@ -82,8 +82,8 @@ TEST(AddedNodeAffinity, IsRequiredBesideThePodsOwn) {
             "node(s) didn't match Pod's node affinity/selector");
 }
 
-TEST(AddedNodeAffinity, IsPreferredBesideThePodsOwn) {
-  const auto plugin = made_of(kRatherCameras);
+TEST(AddedNodeAffinity, IsPreferredInAdditionToThePodsOwn) {
+  const auto plugin = made_of(kPreferCameras);
   ASSERT_TRUE(plugin.has_value()) << plugin.error().message();
   Pod pod = make_pod("p");
   EXPECT_EQ(score(**plugin, pod, labelled("n1", {{"camera", ""}})), 10);
@@ -91,7 +91,7 @@ TEST(AddedNodeAffinity, IsPreferredBesideThePodsOwn) {
   EXPECT_EQ(score(**plugin, pod, labelled("n1", {{"camera", ""}, {"zone", "a"}})), 15);
 }
 
-TEST(AddedNodeAffinity, WakesAPodWhenANodeComesToMatchIt) {
+TEST(AddedNodeAffinity, RequeuesAPodWhenANodeStartsToMatch) {
   const auto plugin = made_of(kOnlyCameras);
   ASSERT_TRUE(plugin.has_value());
   const HintFunction hint = (*plugin)->events_to_register().at(0).hint;
@@ -103,10 +103,10 @@ TEST(AddedNodeAffinity, WakesAPodWhenANodeComesToMatchIt) {
   EXPECT_EQ(hint(make_pod("p"), objects), Hint::queue);
 }
 
-TEST(AddedNodeAffinity, IsToldAsItWasGiven) {
-  const auto plugin = made_of(kRatherCameras);
+TEST(AddedNodeAffinity, IsReportedAsConfigured) {
+  const auto plugin = made_of(kPreferCameras);
   ASSERT_TRUE(plugin.has_value());
-  EXPECT_EQ((*plugin)->args(), *Json::parse(kRatherCameras));
+  EXPECT_EQ((*plugin)->args(), *Json::parse(kPreferCameras));
 }
 
 struct WrongArguments {
@@ -117,7 +117,7 @@ struct WrongArguments {
 
 class NodeAffinityArguments : public ::testing::TestWithParam<WrongArguments> {};
 
-TEST_P(NodeAffinityArguments, AreRefusedWithTheirPath) {
+TEST_P(NodeAffinityArguments, AreRejectedWithTheirPath) {
   const auto plugin = made_of(GetParam().args);
   ASSERT_FALSE(plugin.has_value());
   EXPECT_TRUE(plugin.error().message().starts_with(GetParam().want)) << plugin.error().message();

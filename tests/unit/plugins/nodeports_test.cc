@@ -39,7 +39,7 @@ Hint after_delete(const Pod& waiting, const Pod& gone) {
 struct PortCase {
   std::string name;
   HostPort taken;
-  HostPort wanted;
+  HostPort requested;
   bool fits;
 };
 
@@ -47,7 +47,7 @@ class PortTable : public ::testing::TestWithParam<PortCase> {};
 
 TEST_P(PortTable, DecidesAsUpstream) {
   const PortCase& param = GetParam();
-  const Status status = filter(with_ports("p", {param.wanted}), node_with(with_ports("other", {param.taken})));
+  const Status status = filter(with_ports("p", {param.requested}), node_with(with_ports("other", {param.taken})));
   EXPECT_EQ(status.code(), param.fits ? Code::success : Code::unschedulable);
   EXPECT_EQ(status.message(), param.fits ? "" : "node(s) didn't have free ports for the requested pod ports");
 }
@@ -71,7 +71,7 @@ TEST(NodePorts, RejectsAPodWhoseLastPortIsTaken) {
   EXPECT_FALSE(filter(with_ports("p", {{"", "TCP", 21}, {"", "TCP", 80}}), node).is_success());
 }
 
-TEST(NodePorts, LooksAtTheNodeOnlyForPodsWithPorts) {
+TEST(NodePorts, SkipsPodsWithoutHostPorts) {
   EXPECT_TRUE(filter(make_pod("p"), info_of(make_node("n1"))).is_skip());
   EXPECT_TRUE(filter(with_ports("p", {{"", "TCP", 0}}), info_of(make_node("n1"))).is_skip());
 }
@@ -93,12 +93,12 @@ TEST(NodePorts, AreFreeWhenThePodIsGone) {
   EXPECT_TRUE(filter(with_ports("p", {{"", "TCP", 80}}), node).is_success());
 }
 
-TEST(NodePorts, WakesOnlyWhenAPodWithOneOfItsPortsLeavesANode) {
+TEST(NodePorts, RequeuesOnlyWhenAPodWithOneOfItsPortsLeavesANode) {
   const Pod waiting = with_ports("p", {{"", "TCP", 80}});
   Pod gone = with_ports("gone", {{"10.0.0.1", "TCP", 80}});
-  EXPECT_EQ(after_delete(waiting, gone), Hint::skip) << "it was on no node";
+  EXPECT_EQ(after_delete(waiting, gone), Hint::skip) << "it was assigned to no node";
   gone.nominated_node_name = "n1";
-  EXPECT_EQ(after_delete(waiting, gone), Hint::queue) << "a place was kept for it";
+  EXPECT_EQ(after_delete(waiting, gone), Hint::queue) << "it was nominated to a node";
   gone.nominated_node_name = "";
   gone.node_name = "n1";
   EXPECT_EQ(after_delete(waiting, gone), Hint::queue);

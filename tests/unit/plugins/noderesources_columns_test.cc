@@ -1,4 +1,4 @@
-// What the resource plugins answer about all nodes at once is what they answer about each, whatever the amounts.
+// The batch methods of the resource plugins give the same answers as the methods for one node, for any amounts.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -21,7 +21,7 @@ class ResourceColumnsTest : public ::testing::Test {
  protected:
   std::int64_t one_of(const std::vector<std::int64_t>& amounts) { return amounts[random.below(amounts.size())]; }
 
-  // Half of all fleets have amounts alone that columns hold.
+  // Half of all clusters have only amounts that fit into columns.
   std::int64_t capacity() {
     const std::int64_t any = static_cast<std::int64_t>(random.next() >> (18 + random.below(46)));
     const std::vector<std::int64_t> small = {0, 1, 2, 3, 7, 100, 4000, any, any, any, (std::int64_t{1} << 46) - 1};
@@ -35,7 +35,7 @@ class ResourceColumnsTest : public ::testing::Test {
     return large_amounts && random.chance(1, 4) ? one_of(large) : one_of(small);
   }
 
-  // Around what is left of `whole`, and anywhere below; two of them do not pass the largest number.
+  // Close to `whole`, or anywhere below; the sum of two does not overflow.
   std::int64_t amount(std::int64_t whole) {
     const std::int64_t most = std::min(whole, kLargest / 2 - 1);
     const auto below = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(most) + 1));
@@ -46,23 +46,23 @@ class ResourceColumnsTest : public ::testing::Test {
     return {{"cpu", Quantity::from_milli(of[0])}, {"memory", Quantity(of[1])}, {"ephemeral-storage", Quantity(of[2])}};
   }
 
-  void make_fleet() {
+  void make_cluster() {
     Cache cache;
     snapshot = Snapshot();
-    std::array<std::int64_t, 3> offered{};
+    std::array<std::int64_t, 3> capacities{};
     for (int i = 0; i < 16; ++i) {
       const std::string name = "n" + std::to_string(i);
-      for (std::int64_t& each : offered) each = capacity();
+      for (std::int64_t& each : capacities) each = capacity();
       Node node = make_node(name);
-      for (const auto& [resource, quantity] : amounts(offered)) node.allocatable[resource] = quantity;
+      for (const auto& [resource, quantity] : amounts(capacities)) node.allocatable[resource] = quantity;
       node.allocatable["pods"] = Quantity(random.chance(1, 4) ? 1 : 2);
       cache.set_node(share(std::move(node)));
-      const std::array used = {amount(offered[0]), amount(offered[1]), amount(offered[2])};
+      const std::array used = {amount(capacities[0]), amount(capacities[1]), amount(capacities[2])};
       if (random.chance(7, 8)) cache.confirm(share(make_pod("on-" + name, amounts(used))), name);
     }
     cache.update_snapshot(snapshot);
-    asked = make_pod("asked", amounts({amount(offered[0]), amount(offered[1]), amount(offered[2])}));
-    if (random.chance(1, 4)) asked.containers[0].requests.clear();
+    pod = make_pod("pod", amounts({amount(capacities[0]), amount(capacities[1]), amount(capacities[2])}));
+    if (random.chance(1, 4)) pod.containers[0].requests.clear();
   }
 
   template <class P>
@@ -74,13 +74,13 @@ class ResourceColumnsTest : public ::testing::Test {
     ASSERT_TRUE(made.has_value()) << made.error().message();
     auto& plugin = dynamic_cast<P&>(**made);
     CycleState state;
-    if (plugin.pre_score(state, asked, {}).is_skip()) return;
+    if (plugin.pre_score(state, pod, {}).is_skip()) return;
     std::vector<std::int32_t> all(snapshot.nodes().size());
-    ASSERT_TRUE(plugin.score_all(state, asked, snapshot, all));
-    for (std::size_t place = 0; place < all.size(); ++place) {
+    ASSERT_TRUE(plugin.score_all(state, pod, snapshot, all));
+    for (std::size_t i = 0; i < all.size(); ++i) {
       std::int64_t one = -1;
-      ASSERT_TRUE(plugin.score(state, asked, *snapshot.nodes()[place], one).is_success());
-      ASSERT_EQ(all[place], one) << args << " " << told(place);
+      ASSERT_TRUE(plugin.score(state, pod, *snapshot.nodes()[i], one).is_success());
+      ASSERT_EQ(all[i], one) << args << " " << describe(i);
     }
   }
 
@@ -88,27 +88,28 @@ class ResourceColumnsTest : public ::testing::Test {
     NodeResourcesFit plugin{FitArguments{}};
     CycleState state;
     PreFilterResult narrowed;
-    ASSERT_TRUE(plugin.pre_filter(state, asked, snapshot, narrowed).is_success());
+    ASSERT_TRUE(plugin.pre_filter(state, pod, snapshot, narrowed).is_success());
     std::vector<std::uint8_t> all(snapshot.nodes().size());
-    ASSERT_TRUE(plugin.filter_all(state, asked, snapshot, all));
-    for (std::size_t place = 0; place < all.size(); ++place) {
-      ASSERT_EQ(all[place] == 0, plugin.filter(state, asked, *snapshot.nodes()[place]).is_success()) << told(place);
+    ASSERT_TRUE(plugin.filter_all(state, pod, snapshot, all));
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      ASSERT_EQ(all[i] == 0, plugin.filter(state, pod, *snapshot.nodes()[i]).is_success()) << describe(i);
     }
   }
 
-  std::string told(std::size_t place) const {
+  std::string describe(std::size_t i) const {
     const auto text = [](const Resources& of) {
       return " " + std::to_string(of.milli_cpu) + " " + std::to_string(of.memory) + " " +
              std::to_string(of.ephemeral_storage);
     };
-    const NodeInfo& node = *snapshot.nodes()[place];
-    return "offered" + text(node.allocatable) + ", used" + text(node.requested) + ", asked" + text(pod_requests(asked));
+    const NodeInfo& node = *snapshot.nodes()[i];
+    return "allocatable" + text(node.allocatable) + ", requested" + text(node.requested) + ", pod" +
+           text(pod_requests(pod));
   }
 
   Random random{1};
   bool large_amounts = false;
   Snapshot snapshot;
-  Pod asked;
+  Pod pod;
 };
 
 constexpr const char* kThree = R"([{"name":"cpu"},{"name":"memory"},{"name":"ephemeral-storage"}])";
@@ -122,10 +123,10 @@ std::string strategy_of(const std::string& type, const std::string& resources) {
   return R"({"scoringStrategy":{"type":")" + type + R"(",)" + shape + R"("resources":)" + resources + "}}";
 }
 
-TEST_F(ResourceColumnsTest, AnswerForAllNodesAsForEach) {
+TEST_F(ResourceColumnsTest, AnswerForAllNodesAsForOne) {
   for (int round = 0; round < rounds(3000); ++round) {
     large_amounts = random.chance(1, 2);
-    make_fleet();
+    make_cluster();
     compare_filter();
     compare_scores<NodeResourcesFit>("{}");
     for (const char* type : {"LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"}) {

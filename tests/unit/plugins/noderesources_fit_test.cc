@@ -31,7 +31,7 @@ class FitTest : public ::testing::Test {
   NodeResourcesFit plugin;
 };
 
-TEST_F(FitTest, RejectsWhatIsNotFreeNow) {
+TEST_F(FitTest, RejectsWhatIsNotFree) {
   NodeInfo node = info_of(make_node("n1"));
   node.requested.milli_cpu = 3500;
   const Status status = filter(make_pod("p", resources({{"cpu", "1"}})), node);
@@ -39,7 +39,7 @@ TEST_F(FitTest, RejectsWhatIsNotFreeNow) {
   EXPECT_EQ(status.message(), "Insufficient cpu");
 }
 
-TEST_F(FitTest, CannotBeResolvedWhenTheNodeIsTooSmall) {
+TEST_F(FitTest, IsUnresolvableWhenTheNodeIsTooSmall) {
   NodeInfo node = info_of(make_node("n1"));
   node.requested.memory = node.allocatable.memory;
   const Status status = filter(make_pod("p", resources({{"cpu", "5"}, {"memory", "1Mi"}})), node);
@@ -55,23 +55,23 @@ TEST_F(FitTest, CountsChargesAsPods) {
   EXPECT_EQ(filter(make_pod("p"), node).message(), "Too many pods");
 }
 
-TEST_F(FitTest, ScoresWhatIsLeftOnAverage) {
+TEST_F(FitTest, ScoresTheAverageFreeShare) {
   NodeInfo node = info_of(make_node("n1", "4", "4Gi"));
   node.requested_for_scoring.milli_cpu = 1000;
   // cpu: (4000 - 1000 - 1000) / 4000 = 50; memory: (4 - 1) / 4 Gi = 75.
   EXPECT_EQ(score(make_pod("p", resources({{"cpu", "1"}, {"memory", "1Gi"}})), node), 62);
 }
 
-TEST_F(FitTest, ScoresPodsWithoutRequestsByDefaults) {
+TEST_F(FitTest, ScoresPodsWithoutRequestsByTheDefaultRequests) {
   // cpu: (4000 - 100) / 4000 = 97; memory: (4096 - 200) / 4096 Mi = 95.
   EXPECT_EQ(score(make_pod("p"), info_of(make_node("n1", "4", "4Gi"))), 96);
 }
 
-TEST_F(FitTest, ScoresZeroWhereNothingWouldBeLeft) {
+TEST_F(FitTest, ScoresZeroWhenThePodDoesNotFit) {
   EXPECT_EQ(score(make_pod("p", resources({{"cpu", "9"}, {"memory", "9Gi"}})), info_of(make_node("n1"))), 0);
 }
 
-TEST_F(FitTest, LeavesOutAResourceThatTheNodeDoesNotOffer) {
+TEST_F(FitTest, IgnoresAResourceThatTheNodeDoesNotHave) {
   NodeInfo node = info_of(make_node("n1", "4", "0"));
   EXPECT_EQ(score(make_pod("p", resources({{"cpu", "1"}, {"memory", "1Gi"}})), node), 75);
 }
@@ -83,8 +83,8 @@ TEST_F(FitTest, DoesNotOverflowOnTheLargestQuantities) {
   EXPECT_LE(got, 100);
 }
 
-TEST(FitStrategies, CountPodsWithoutRequestsEachInItsWay) {
-  // 100m and 200Mi are made up for a container that names nothing: a quarter of this node.
+TEST(FitStrategies, CountTheDefaultRequestsOfPodsWithoutRequests) {
+  // A container without requests counts as 100m and 200Mi: a quarter of this node.
   const NodeInfo node = info_of(make_node("n1", "400m", "800Mi"));
   const char* ratio = R"({"scoringStrategy":{"type":"RequestedToCapacityRatio","resources":[{"name":"cpu"},
       {"name":"memory"}],"requestedToCapacityRatio":{"shape":[{"utilization":0,"score":0},
@@ -106,7 +106,7 @@ TEST(FitStrategies, CountPodsWithoutRequestsEachInItsWay) {
   }
 }
 
-TEST_F(FitTest, WakesWhenAnAssignedPodGoes) {
+TEST_F(FitTest, RequeuesWhenAnAssignedPodIsDeleted) {
   const Pod pod = make_pod("p");
   Pod gone = make_pod("gone");
   EventObjects objects;
@@ -117,7 +117,7 @@ TEST_F(FitTest, WakesWhenAnAssignedPodGoes) {
   EXPECT_EQ(ask(kDelete, EventResource::assigned_pod, pod, objects), Hint::queue);
 }
 
-TEST_F(FitTest, WakesWhenAPodAsksLessThatHasANodeByNow) {
+TEST_F(FitTest, RequeuesWhenAnAssignedPodLowersItsRequests) {
   const Pod pod = make_pod("p", resources({{"cpu", "1"}}));
   Pod other = make_pod("other", resources({{"cpu", "2"}}));
   EventObjects objects;
@@ -130,7 +130,7 @@ TEST_F(FitTest, WakesWhenAPodAsksLessThatHasANodeByNow) {
   EXPECT_EQ(ask(kUpdatePodScaleDown, EventResource::assigned_pod, pod, objects), Hint::queue);
 }
 
-TEST_F(FitTest, WakesOnlyForANodeThatCouldHoldThePod) {
+TEST_F(FitTest, RequeuesOnlyForANodeThatCouldFitThePod) {
   const Pod pod = make_pod("p", resources({{"cpu", "2"}}));
   EventObjects objects;
   objects.new_node = share(make_node("n1", "1"));
@@ -141,7 +141,7 @@ TEST_F(FitTest, WakesOnlyForANodeThatCouldHoldThePod) {
   objects.old_node = objects.new_node;
   objects.new_node = share(make_node("n1", "2", "8Gi"));
   EXPECT_EQ(ask(kUpdateNodeAllocatable, EventResource::node, pod, objects), Hint::skip)
-      << "grew only in what the pod does not ask for";
+      << "grew only in a resource that the pod does not request";
 }
 
 }  // namespace

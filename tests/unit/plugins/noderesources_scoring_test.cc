@@ -29,7 +29,7 @@ std::int64_t score(const std::string& args, const Pod& pod, const NodeInfo& node
   return score;
 }
 
-// 4 cpus, 4Gi, 10 of example.com/gpu, 1000 bytes of ephemeral storage; one pod there asks for `used`.
+// 4 CPUs, 4Gi, 10 of example.com/gpu, 1000 bytes of ephemeral storage; one pod on it requests `used`.
 NodeInfo node_with(const ResourceList& used) {
   Node node = make_node("n1");
   for (const auto& [name, amount] : resources({{"example.com/gpu", "10"}, {"ephemeral-storage", "1000"}})) {
@@ -55,7 +55,7 @@ struct ScoreCase {
   std::string name;
   std::string args;
   ResourceList used;
-  ResourceList asked;
+  ResourceList requested;
   std::int64_t want;
 };
 
@@ -63,7 +63,7 @@ class StrategyTable : public ::testing::TestWithParam<ScoreCase> {};
 
 TEST_P(StrategyTable, ScoresAsUpstream) {
   const ScoreCase& param = GetParam();
-  EXPECT_EQ(score<NodeResourcesFit>(param.args, make_pod("p", param.asked), node_with(param.used)), param.want);
+  EXPECT_EQ(score<NodeResourcesFit>(param.args, make_pod("p", param.requested), node_with(param.used)), param.want);
 }
 
 const ResourceList kOneAndOne = resources({{"cpu", "1"}, {"memory", "1Gi"}});
@@ -75,24 +75,24 @@ INSTANTIATE_TEST_SUITE_P(
         ScoreCase{"least_by_default", "{}", kOneAndOne, resources({{"cpu", "1"}, {"memory", "2Gi"}}), (50 + 25) / 2},
         ScoreCase{"least_weighted", strategy("LeastAllocated", R"({"name":"cpu","weight":3},{"name":"memory"})"),
                   kOneAndOne, resources({{"cpu", "1"}, {"memory", "2Gi"}}), (3 * 50 + 25) / 4},
-        ScoreCase{"twice_counts_twice",
+        ScoreCase{"listed_twice_counts_twice",
                   strategy("LeastAllocated", R"({"name":"cpu"},{"name":"cpu"},{"name":"memory"})"), kOneAndOne,
                   resources({{"cpu", "1"}, {"memory", "2Gi"}}), (2 * 50 + 25) / 3},
         ScoreCase{"most", strategy("MostAllocated", kCpuAndMemory), kOneAndOne,
                   resources({{"cpu", "1"}, {"memory", "2Gi"}}), (50 + 75) / 2},
-        ScoreCase{"most_is_full_where_it_is_too_much", strategy("MostAllocated", kCpu), kOneAndOne,
-                  resources({{"cpu", "9"}}), 100},
+        ScoreCase{"most_is_full_above_capacity", strategy("MostAllocated", kCpu), kOneAndOne, resources({{"cpu", "9"}}),
+                  100},
         ScoreCase{"extended", strategy("MostAllocated", R"({"name":"example.com/gpu"})"),
                   resources({{"example.com/gpu", "2"}}), kGpus, 50},
-        ScoreCase{"extended_not_asked_for_does_not_count",
+        ScoreCase{"extended_not_requested_does_not_count",
                   strategy("MostAllocated", R"({"name":"cpu"},{"name":"example.com/gpu","weight":9})"),
                   resources({{"cpu", "1"}, {"example.com/gpu", "10"}}), kOneAndOne, 50},
-        ScoreCase{"storage_not_asked_for_counts",
+        ScoreCase{"storage_not_requested_counts",
                   strategy("LeastAllocated", R"({"name":"ephemeral-storage"})"),
                   resources({{"ephemeral-storage", "400"}}),
                   {},
                   60},
-        ScoreCase{"what_no_node_has",
+        ScoreCase{"resource_that_no_node_has",
                   strategy("LeastAllocated", R"({"name":"example.com/tpu"})"),
                   {},
                   resources({{"example.com/tpu", "1"}}),
@@ -109,14 +109,14 @@ INSTANTIATE_TEST_SUITE_P(
                   {},
                   resources({{"cpu", "7"}}),
                   80},
-        // 25 twice and 75: the mean, 41.67, is rounded and not cut.
+        // 25 twice and 75: the mean, 41.67, is rounded, not truncated.
         ScoreCase{"shape_rounds",
                   strategy("RequestedToCapacityRatio", R"({"name":"cpu","weight":2},{"name":"memory"})",
                            R"({"utilization":0,"score":0},{"utilization":100,"score":10})"),
                   {},
                   resources({{"cpu", "1"}, {"memory", "3Gi"}}),
                   42},
-        // A resource that scores 0 leaves the mean alone.
+        // A resource that scores 0 does not count in the mean.
         ScoreCase{"shape_leaves_out_zero",
                   strategy("RequestedToCapacityRatio", kCpuAndMemory,
                            R"({"utilization":50,"score":0},{"utilization":100,"score":10})"),
@@ -140,7 +140,7 @@ class BalanceTable : public ::testing::TestWithParam<ScoreCase> {};
 
 TEST_P(BalanceTable, ScoresAsUpstream) {
   const ScoreCase& param = GetParam();
-  const Pod pod = make_pod("p", param.asked);
+  const Pod pod = make_pod("p", param.requested);
   EXPECT_EQ(score<NodeResourcesBalancedAllocation>(param.args, pod, node_with(param.used)), param.want);
 }
 
@@ -152,30 +152,30 @@ INSTANTIATE_TEST_SUITE_P(
         ScoreCase{"even", "{}", kOneAndOne, kOneAndOne, 100},
         ScoreCase{"two", "{}", {}, resources({{"cpu", "1"}, {"memory", "3Gi"}}), 75},
         ScoreCase{"shares_end_at_one", "{}", {}, resources({{"cpu", "8"}, {"memory", "2Gi"}}), 75},
-        ScoreCase{"counts_what_is_asked_and_makes_nothing_up", "{}", {}, resources({{"cpu", "2"}}), 75},
-        // Shares 0.25, 0.25, 0.3: the deviation is 0.02357, cut and not rounded.
+        ScoreCase{"counts_actual_requests_only", "{}", {}, resources({{"cpu", "2"}}), 75},
+        // Shares 0.25, 0.25, 0.3: the deviation is 0.02357, truncated, not rounded.
         ScoreCase{"three", kWithGpu, {}, kGpus, 97},
-        ScoreCase{"extended_not_asked_for_does_not_count", kWithGpu, resources({{"example.com/gpu", "10"}}),
+        ScoreCase{"extended_not_requested_does_not_count", kWithGpu, resources({{"example.com/gpu", "10"}}),
                   resources({{"cpu", "1"}, {"memory", "3Gi"}}), 75},
         ScoreCase{"one_alone_is_even", R"({"resources":[{"name":"cpu"}]})", {}, resources({{"cpu", "3"}}), 100}),
     [](const auto& test) { return test.param.name; });
 
-TEST(BalancedAllocation, IsSkippedForAPodThatAsksForNone) {
+TEST(BalancedAllocation, IsSkippedForAPodThatRequestsNone) {
   const auto plugin = made_of<NodeResourcesBalancedAllocation>(R"({"resources":[{"name":"cpu"}]})");
   ASSERT_TRUE(plugin.has_value());
   CycleState state;
   EXPECT_TRUE((*plugin)->pre_score(state, make_pod("p", resources({{"memory", "1Gi"}})), {}).is_skip());
 }
 
-// Upstream: Fit's scores leave out spec.resources of the pod being placed, balanced allocation counts it.
-TEST(PodLevelRequests, OfThePodBeingPlacedCountForBalanceOnly) {
+// As upstream: Fit's score ignores spec.resources of the pod being scheduled, balanced allocation counts it.
+TEST(PodLevelRequests, OfThePodBeingScheduledCountForBalanceOnly) {
   Pod pod = make_pod("p", resources({{"cpu", "1"}, {"memory", "1Gi"}}));
   pod.requests = resources({{"cpu", "3"}});
   EXPECT_EQ(score<NodeResourcesFit>("{}", pod, node_with({})), 75);
   EXPECT_EQ(score<NodeResourcesBalancedAllocation>("{}", pod, node_with({})), 75);
 }
 
-TEST(IgnoredResources, AreNotAskedOfTheNode) {
+TEST(IgnoredResources, AreNotRequiredOfTheNode) {
   const auto plugin =
       made_of<NodeResourcesFit>(R"({"ignoredResources":["example.com/foo"],"ignoredResourceGroups":["ignored.io"]})");
   ASSERT_TRUE(plugin.has_value()) << plugin.error().message();
@@ -211,7 +211,7 @@ struct WrongArguments {
 
 class FitArgumentTable : public ::testing::TestWithParam<WrongArguments> {};
 
-TEST_P(FitArgumentTable, RefusesWhatUpstreamRefuses) {
+TEST_P(FitArgumentTable, RejectsWhatUpstreamRejects) {
   const auto plugin = made_of<NodeResourcesFit>(GetParam().args);
   ASSERT_FALSE(plugin.has_value());
   EXPECT_TRUE(plugin.error().message().starts_with(GetParam().want)) << plugin.error().message();
@@ -249,7 +249,7 @@ INSTANTIATE_TEST_SUITE_P(
                        "args.ignoredResourceGroups[1]: "}),
     [](const auto& test) { return test.param.name; });
 
-TEST(BalancedAllocationArguments, RefuseWhatUpstreamRefuses) {
+TEST(BalancedAllocationArguments, RejectWhatUpstreamRejects) {
   const auto why = [](const std::string& args) {
     const auto plugin = made_of<NodeResourcesBalancedAllocation>(args);
     return plugin ? std::string() : plugin.error().message();
@@ -260,7 +260,7 @@ TEST(BalancedAllocationArguments, RefuseWhatUpstreamRefuses) {
   EXPECT_EQ(why(R"({"resources":[{"name":"cpu","weight":1}]})"), "");
 }
 
-TEST(ResourceArguments, AreToldCompleted) {
+TEST(ResourceArguments, AreReportedWithDefaults) {
   const auto fit = made_of<NodeResourcesFit>("{}");
   ASSERT_TRUE(fit.has_value());
   EXPECT_EQ((*fit)->args(), *Json::parse(R"({"scoringStrategy":{"resources":[{"name":"cpu","weight":1},

@@ -24,8 +24,8 @@ class NodeVolumeLimitsTest : public ::testing::Test {
     volume.csi_volume_handle = handle_of_volume;
     add_claim(volumes, name, "", "pv-" + name);
   }
-  std::string asked(const std::vector<std::string>& claims, std::vector<Pod> placed) {
-    return ask(plugin, pod_with_claims("p", claims), {node_with("n1", std::move(placed))});
+  std::string filter(const std::vector<std::string>& claims, std::vector<Pod> existing) {
+    return filter_with(plugin, pod_with_claims("p", claims), {node_with("n1", std::move(existing))});
   }
 
   FakeHandle handle;
@@ -35,47 +35,47 @@ class NodeVolumeLimitsTest : public ::testing::Test {
 
 TEST_F(NodeVolumeLimitsTest, CountsTheVolumesOfAllPods) {
   for (const char* name : {"a", "b", "c"}) add_csi_claim(name, name);
-  EXPECT_EQ(asked({"a", "b"}, {}), "");
-  EXPECT_EQ(asked({"a", "b", "c"}, {}), kTooMany);
-  EXPECT_EQ(asked({"c"}, {pod_with_claims("q", {"a"})}), "");
-  EXPECT_EQ(asked({"c"}, {pod_with_claims("q", {"a"}), pod_with_claims("r", {"b"})}), kTooMany);
+  EXPECT_EQ(filter({"a", "b"}, {}), "");
+  EXPECT_EQ(filter({"a", "b", "c"}, {}), kTooMany);
+  EXPECT_EQ(filter({"c"}, {pod_with_claims("q", {"a"})}), "");
+  EXPECT_EQ(filter({"c"}, {pod_with_claims("q", {"a"}), pod_with_claims("r", {"b"})}), kTooMany);
 }
 
-TEST_F(NodeVolumeLimitsTest, CountsAVolumeOnceThatPodsShare) {
+TEST_F(NodeVolumeLimitsTest, CountsASharedVolumeOnce) {
   for (const char* name : {"a", "b"}) add_csi_claim(name, name);
-  EXPECT_EQ(asked({"a"}, {pod_with_claims("q", {"a", "b"})}), "");
+  EXPECT_EQ(filter({"a"}, {pod_with_claims("q", {"a", "b"})}), "");
   add_csi_claim("same", "a");
-  EXPECT_EQ(asked({"same"}, {pod_with_claims("q", {"a", "b"})}), "") << "another claim of the same handle";
+  EXPECT_EQ(filter({"same"}, {pod_with_claims("q", {"a", "b"})}), "") << "another claim of the same handle";
 }
 
-TEST_F(NodeVolumeLimitsTest, LeavesNodesAndDriversWithoutLimitAlone) {
+TEST_F(NodeVolumeLimitsTest, IgnoresNodesAndDriversWithoutLimit) {
   for (const char* name : {"a", "b", "c"}) add_csi_claim(name, name);
   volumes.csi_nodes.clear();
-  EXPECT_EQ(asked({"a", "b", "c"}, {}), "");
+  EXPECT_EQ(filter({"a", "b", "c"}, {}), "");
   limit(kDriver, std::nullopt);
-  EXPECT_EQ(asked({"a", "b", "c"}, {}), "");
+  EXPECT_EQ(filter({"a", "b", "c"}, {}), "");
   limit("other.example.com", 0);
-  EXPECT_EQ(asked({"a", "b", "c"}, {}), "");
+  EXPECT_EQ(filter({"a", "b", "c"}, {}), "");
 }
 
 TEST_F(NodeVolumeLimitsTest, CountsUnboundClaimsByTheirClass) {
   add_class(volumes, "made", kDriver);
   for (const char* name : {"a", "b", "c"}) add_claim(volumes, name, "made");
-  EXPECT_EQ(asked({"a", "b"}, {}), "");
-  EXPECT_EQ(asked({"c"}, {pod_with_claims("q", {"a", "b"})}), kTooMany);
-  EXPECT_EQ(asked({"a"}, {pod_with_claims("q", {"a", "b"})}), "");
+  EXPECT_EQ(filter({"a", "b"}, {}), "");
+  EXPECT_EQ(filter({"c"}, {pod_with_claims("q", {"a", "b"})}), kTooMany);
+  EXPECT_EQ(filter({"a"}, {pod_with_claims("q", {"a", "b"})}), "");
   add_claim(volumes, "d", "unknown");
-  EXPECT_EQ(asked({"d"}, {pod_with_claims("q", {"a", "b"})}), "") << "no class, no driver";
+  EXPECT_EQ(filter({"d"}, {pod_with_claims("q", {"a", "b"})}), "") << "no class, no driver";
   add_claim(volumes, "e", "made", "pv-gone");
-  EXPECT_EQ(asked({"e"}, {pod_with_claims("q", {"a", "b"})}), kTooMany) << "its volume is not known yet";
+  EXPECT_EQ(filter({"e"}, {pod_with_claims("q", {"a", "b"})}), kTooMany) << "its volume is still unknown";
 }
 
-TEST_F(NodeVolumeLimitsTest, NeedsTheClaimsOfTheNewPodOnly) {
+TEST_F(NodeVolumeLimitsTest, RequiresTheClaimsOfTheNewPodOnly) {
   add_csi_claim("a", "a");
-  EXPECT_EQ(asked({"gone"}, {}),
+  EXPECT_EQ(filter({"gone"}, {}),
             "UnschedulableAndUnresolvable: looking up PVC default/gone: persistentvolumeclaim \"gone\" not found");
-  EXPECT_EQ(asked({"a"}, {pod_with_claims("q", {"gone"})}), "");
-  EXPECT_EQ(ask(plugin, make_pod("p"), {info_of(make_node("n1"))}), "skip");
+  EXPECT_EQ(filter({"a"}, {pod_with_claims("q", {"gone"})}), "");
+  EXPECT_EQ(filter_with(plugin, make_pod("p"), {info_of(make_node("n1"))}), "skip");
 }
 
 TEST_F(NodeVolumeLimitsTest, CountsEphemeralVolumesThatThePodOwns) {
@@ -84,39 +84,40 @@ TEST_F(NodeVolumeLimitsTest, CountsEphemeralVolumesThatThePodOwns) {
   Pod pod = make_pod("p");
   pod.volumes.push_back({"scratch", "", true});
   const std::vector<NodeInfo> full = {node_with("n1", {pod_with_claims("q", {"a", "b"})})};
-  EXPECT_EQ(ask(plugin, pod, full),
+  EXPECT_EQ(filter_with(plugin, pod, full),
             "UnschedulableAndUnresolvable: looking up PVC default/p-scratch: persistentvolumeclaim \"p-scratch\" not "
             "found");
   add_claim(volumes, "p-scratch", "made");
-  EXPECT_EQ(ask(plugin, pod, full),
+  EXPECT_EQ(filter_with(plugin, pod, full),
             "Error: PVC default/p-scratch was not created for pod default/p (pod is not owner)");
   volumes.claims.at("default/p-scratch").metadata.controller_uid = pod.uid();
-  EXPECT_EQ(ask(plugin, pod, full), kTooMany);
+  EXPECT_EQ(filter_with(plugin, pod, full), kTooMany);
 }
 
-TEST_F(NodeVolumeLimitsTest, CountsInTreeDisksWhereTheirDriverServesThem) {
+TEST_F(NodeVolumeLimitsTest, CountsInTreeDisksByTheirCsiDriver) {
   DiskSource disk;
   disk.type = DiskSource::Type::aws_elastic_block_store;
   disk.id = "aws://zone/vol-1";
   const std::vector<NodeInfo> nodes = {info_of(make_node("n1"))};
   volumes.csi_nodes.clear();
   disk.id = "aws://zone/disk-1";
-  EXPECT_EQ(ask(plugin, pod_with_disk("p", disk), nodes), "") << "no CSINode: nobody reads the disk's name";
+  EXPECT_EQ(filter_with(plugin, pod_with_disk("p", disk), nodes), "") << "no CSINode: the disk's name is not parsed";
   disk.id = "aws://zone/vol-1";
   limit("ebs.csi.aws.com", 0);
-  EXPECT_EQ(ask(plugin, pod_with_disk("p", disk), nodes), kTooMany) << "though the CSINode names no migrated plugin";
+  EXPECT_EQ(filter_with(plugin, pod_with_disk("p", disk), nodes), kTooMany)
+      << "even if the CSINode lists no migrated plugin";
   disk.id = "aws://zone/disk-1";
-  EXPECT_EQ(ask(plugin, pod_with_disk("p", disk), nodes),
+  EXPECT_EQ(filter_with(plugin, pod_with_disk("p", disk), nodes),
             "Error: converting volume(v) from inline to csi: invalid format for AWS volume (aws://zone/disk-1)");
   add_volume(volumes, "pv").disk = {DiskSource::Type::aws_elastic_block_store, "vol-2", {}, {}, false};
   add_claim(volumes, "c", "", "pv");
-  EXPECT_EQ(asked({"c"}, {}), kTooMany);
+  EXPECT_EQ(filter({"c"}, {}), kTooMany);
   add_class(volumes, "old", "kubernetes.io/aws-ebs");
   add_claim(volumes, "d", "old");
-  EXPECT_EQ(asked({"d"}, {}), kTooMany);
+  EXPECT_EQ(filter({"d"}, {}), kTooMany);
 }
 
-TEST(VolumeMigration, NamesDisksAsTheirDriversDo) {
+TEST(VolumeMigration, ConvertsDiskNamesToCsiHandles) {
   DiskSource disk;
   disk.type = DiskSource::Type::gce_persistent_disk;
   disk.id = "d";
@@ -136,7 +137,7 @@ TEST(VolumeMigration, NamesDisksAsTheirDriversDo) {
   EXPECT_EQ(*csi_handle(disk, nullptr), "/subscriptions/x");
 }
 
-TEST(NodeVolumeLimitsHints, WakeWhenANominatedPodWithVolumesGoes) {
+TEST(NodeVolumeLimitsHints, RequeueWhenANominatedPodWithVolumesIsDeleted) {
   FakeHandle handle;
   const NodeVolumeLimits plugin(handle);
   Pod deleted = pod_with_claims("q", {"d"});
@@ -150,7 +151,7 @@ TEST(NodeVolumeLimitsHints, WakeWhenANominatedPodWithVolumesGoes) {
   EXPECT_EQ(hint_of(plugin, pod_with_claims("p", {"c"}), gone, objects), "QueueSkip");
 }
 
-TEST(NodeVolumeLimitsHints, LookForRoomAndForThePodsClaims) {
+TEST(NodeVolumeLimitsHints, RequeueForFreedVolumesAndForThePodsClaims) {
   FakeHandle handle;
   const NodeVolumeLimits plugin(handle);
   const Pod pod = pod_with_claims("p", {"c"});
@@ -158,7 +159,7 @@ TEST(NodeVolumeLimitsHints, LookForRoomAndForThePodsClaims) {
   Pod deleted = pod_with_claims("q", {"d"});
   const ClusterEvent gone{EventResource::assigned_pod, kDelete, ""};
   objects.old_pod = share(deleted);
-  EXPECT_EQ(hint_of(plugin, pod, gone, objects), "QueueSkip") << "it was on no node";
+  EXPECT_EQ(hint_of(plugin, pod, gone, objects), "QueueSkip") << "it was assigned to no node";
   deleted.node_name = "n1";
   objects.old_pod = share(deleted);
   EXPECT_EQ(hint_of(plugin, pod, gone, objects), "Queue");
@@ -193,7 +194,7 @@ TEST(NodeVolumeLimitsHints, LookForRoomAndForThePodsClaims) {
             "QueueSkip");
 }
 
-TEST(NodeVolumeLimitsHints, WakeAPodWhoseDiskNoDriverUnderstands) {
+TEST(NodeVolumeLimitsHints, RequeueAPodWhoseDiskNameIsInvalid) {
   FakeHandle handle;
   const NodeVolumeLimits plugin(handle);
   EventObjects objects;

@@ -32,84 +32,84 @@ Pod web(const std::string& name, std::vector<TopologySpreadConstraint> constrain
 class PodTopologySpreadTest : public ::testing::Test {
  protected:
   PodTopologySpread& plugin(const std::string& args = "null") {
-    plugin_ = make_plugin<PodTopologySpread>(town, args);
+    plugin_ = make_plugin<PodTopologySpread>(cluster, args);
     return dynamic_cast<PodTopologySpread&>(*plugin_);
   }
   Attempt<PodTopologySpread> attempt(Pod pod, const std::string& args = "null") {
-    return {town, plugin(args), std::move(pod)};
+    return {cluster, plugin(args), std::move(pod)};
   }
-  // "web" pods on the nodes, as many as it says; each has a name of its own.
-  void place(const std::string& node, int count, const std::string& app = "web") {
+  // Assigns `count` pods to the node, each with a unique name.
+  void assign(const std::string& node, int count, const std::string& app = "web") {
     for (int i = 0; i < count; ++i) {
-      town.place(labelled(app + std::to_string(next_++), {{"app", app}}), node);
+      cluster.assign(labelled(app + std::to_string(next_++), {{"app", app}}), node);
     }
   }
-  Town town;
+  TopologyCluster cluster;
 
  private:
   std::unique_ptr<Plugin> plugin_;
   int next_ = 0;
 };
 
-TEST_F(PodTopologySpreadTest, KeepsTheSkewOverZones) {
-  town.zones({"a", "a", "b"});
-  place("n0", 1);
+TEST_F(PodTopologySpreadTest, LimitsTheSkewAcrossZones) {
+  cluster.zones({"a", "a", "b"});
+  assign("n0", 1);
   EXPECT_EQ(attempt(web("p", {spread("zone")})).passing(), "n2") << "1 + 1 - 0 is more than 1 in zone a";
   EXPECT_EQ(attempt(web("p", {spread("zone", 2)})).passing(), "n0 n1 n2");
-  place("n2", 1);
+  assign("n2", 1);
   EXPECT_EQ(attempt(web("p", {spread("zone")})).passing(), "n0 n1 n2");
 }
 
-TEST_F(PodTopologySpreadTest, SaysWhetherPreemptionMightHelp) {
-  town.zones({"a", "b"});
-  town.node("n2", {{"kubernetes.io/hostname", "n2"}});
-  place("n0", 1);
+TEST_F(PodTopologySpreadTest, ReportsWhetherPreemptionMightHelp) {
+  cluster.zones({"a", "b"});
+  cluster.node("n2", {{"kubernetes.io/hostname", "n2"}});
+  assign("n0", 1);
   auto pod = attempt(web("p", {spread("zone")}));
   ASSERT_TRUE(pod.pre_filter().is_success());
   EXPECT_EQ(pod.filter("n0"), Status::unschedulable(kSkewed));
   EXPECT_EQ(pod.filter("n2"), Status::unresolvable(kNoLabel));
 }
 
-TEST_F(PodTopologySpreadTest, HoldsEveryConstraintAndCountsOnlyNodesThatHaveAllKeys) {
-  town.zones({"a", "b"});
-  town.node("bare", {{"zone", "c"}});
-  place("n0", 1);
-  // Zone c does not count: its node has no rack. So the least over zones is that of b.
-  town.node("n0", {{"zone", "a"}, {"rack", "1"}});
-  town.node("n1", {{"zone", "b"}, {"rack", "2"}});
-  place("n1", 1);
+TEST_F(PodTopologySpreadTest, AppliesEveryConstraintAndCountsOnlyNodesThatHaveAllKeys) {
+  cluster.zones({"a", "b"});
+  cluster.node("bare", {{"zone", "c"}});
+  assign("n0", 1);
+  // Zone c does not count: its node has no rack. So the minimum is that of zone b.
+  cluster.node("n0", {{"zone", "a"}, {"rack", "1"}});
+  cluster.node("n1", {{"zone", "b"}, {"rack", "2"}});
+  assign("n1", 1);
   auto pod = attempt(web("p", {spread("zone"), spread("rack", 5)}));
   EXPECT_EQ(pod.passing(), "n0 n1");
   EXPECT_EQ(pod.filter("bare").message(), kNoLabel);
 }
 
 TEST_F(PodTopologySpreadTest, SkipsAPodWithoutHardConstraints) {
-  town.zones({"a", "b"});
+  cluster.zones({"a", "b"});
   EXPECT_EQ(attempt(web("p")).passing(), "skipped");
   EXPECT_EQ(attempt(web("p", {spread("zone", 1, true)})).passing(), "skipped");
 }
 
 TEST_F(PodTopologySpreadTest, CountsItselfOnlyWhenItMatches) {
-  town.zones({"a", "b"});
-  place("n0", 1);
+  cluster.zones({"a", "b"});
+  assign("n0", 1);
   Pod other = web("p", {spread("zone")});
   other.metadata.labels["app"] = "db";
   EXPECT_EQ(attempt(other).passing(), "n0 n1") << "1 + 0 - 0 is within 1";
 }
 
-TEST_F(PodTopologySpreadTest, LeavesOutTerminatingPodsAndOtherNamespaces) {
-  town.zones({"a", "b"});
+TEST_F(PodTopologySpreadTest, IgnoresTerminatingPodsAndOtherNamespaces) {
+  cluster.zones({"a", "b"});
   Pod leaving = web("leaving");
   leaving.metadata.deleting = true;
-  town.place(leaving, "n0");
-  town.place(labelled("foreign", {{"app", "web"}}, "team"), "n0");
+  cluster.assign(leaving, "n0");
+  cluster.assign(labelled("foreign", {{"app", "web"}}, "team"), "n0");
   EXPECT_EQ(attempt(web("p", {spread("zone")})).passing(), "n0 n1");
 }
 
-TEST_F(PodTopologySpreadTest, TakesTheLeastAsZeroBelowMinDomains) {
-  town.zones({"a", "b"});
-  place("n0", 1);
-  place("n1", 1);
+TEST_F(PodTopologySpreadTest, TreatsTheMinimumAsZeroBelowMinDomains) {
+  cluster.zones({"a", "b"});
+  assign("n0", 1);
+  assign("n1", 1);
   TopologySpreadConstraint constraint = spread("zone");
   constraint.min_domains = 2;
   EXPECT_EQ(attempt(web("p", {constraint})).passing(), "n0 n1");
@@ -117,20 +117,20 @@ TEST_F(PodTopologySpreadTest, TakesTheLeastAsZeroBelowMinDomains) {
   EXPECT_EQ(attempt(web("p", {constraint})).passing(), "");
 }
 
-TEST_F(PodTopologySpreadTest, HonoursNodeAffinityUnlessToldToIgnoreIt) {
-  town.zones({"a", "b"});
-  place("n0", 1);
+TEST_F(PodTopologySpreadTest, HonoursNodeAffinityUnlessConfiguredToIgnoreIt) {
+  cluster.zones({"a", "b"});
+  assign("n0", 1);
   Pod pod = web("p", {spread("zone")});
   pod.node_selector["zone"] = "a";
-  EXPECT_EQ(attempt(pod).passing(), "n0 n1") << "zone b is not the pod's, so it does not count";
+  EXPECT_EQ(attempt(pod).passing(), "n0 n1") << "the pod does not select zone b, so it does not count";
   pod.topology_spread_constraints[0].honor_node_affinity = false;
   EXPECT_EQ(attempt(pod).passing(), "n1");
 }
 
-TEST_F(PodTopologySpreadTest, IgnoresTaintsUnlessToldToHonourThem) {
-  town.zones({"a", "b"});
-  town.node("n1", {{"zone", "b"}}, {{"dedicated", "gpu", TaintEffect::no_schedule}});
-  place("n0", 1);
+TEST_F(PodTopologySpreadTest, IgnoresTaintsUnlessConfiguredToHonourThem) {
+  cluster.zones({"a", "b"});
+  cluster.node("n1", {{"zone", "b"}}, {{"dedicated", "gpu", TaintEffect::no_schedule}});
+  assign("n0", 1);
   Pod pod = web("p", {spread("zone")});
   EXPECT_EQ(attempt(pod).passing(), "n1");
   pod.topology_spread_constraints[0].honor_node_taints = true;
@@ -143,8 +143,8 @@ TEST_F(PodTopologySpreadTest, IgnoresTaintsUnlessToldToHonourThem) {
 }
 
 TEST_F(PodTopologySpreadTest, MergesMatchLabelKeysThatThePodHas) {
-  town.zones({"a", "b"});
-  town.place(labelled("old", {{"app", "web"}, {"version", "1"}}), "n0");
+  cluster.zones({"a", "b"});
+  cluster.assign(labelled("old", {{"app", "web"}, {"version", "1"}}), "n0");
   Pod pod = web("p", {spread("zone")});
   pod.topology_spread_constraints[0].match_label_keys = {"version", "absent"};
   EXPECT_EQ(attempt(pod).passing(), "n1") << "the pod has neither key";
@@ -152,9 +152,9 @@ TEST_F(PodTopologySpreadTest, MergesMatchLabelKeysThatThePodHas) {
   EXPECT_EQ(attempt(pod).passing(), "n0 n1") << "pods of version 1 do not count";
 }
 
-TEST_F(PodTopologySpreadTest, CountsNothingForAnEmptySelectorButItself) {
-  town.zones({"a", "b"});
-  place("n0", 3);
+TEST_F(PodTopologySpreadTest, CountsOnlyItselfForAnEmptySelector) {
+  cluster.zones({"a", "b"});
+  assign("n0", 3);
   Pod pod = web("p", {spread("zone")});
   pod.topology_spread_constraints[0].label_selector = LabelSelector();
   EXPECT_EQ(attempt(pod).passing(), "n0 n1");
@@ -163,17 +163,17 @@ TEST_F(PodTopologySpreadTest, CountsNothingForAnEmptySelectorButItself) {
 }
 
 TEST_F(PodTopologySpreadTest, SelectsNoPodWithoutASelector) {
-  town.zones({"a", "b"});
-  place("n0", 3);
+  cluster.zones({"a", "b"});
+  assign("n0", 3);
   Pod pod = web("p", {spread("zone")});
   pod.topology_spread_constraints[0].label_selector.reset();
   EXPECT_EQ(attempt(pod).passing(), "n0 n1");
 }
 
-TEST_F(PodTopologySpreadTest, FollowsPodsAddedAndRemovedOnTrial) {
-  town.zones({"a", "b"});
+TEST_F(PodTopologySpreadTest, CountsPodsAddedAndRemovedInTheCycleState) {
+  cluster.zones({"a", "b"});
   const Pod victim = web("victim");
-  town.place(victim, "n0");
+  cluster.assign(victim, "n0");
   auto pod = attempt(web("p", {spread("zone")}));
   EXPECT_EQ(pod.passing(), "n1");
   ASSERT_TRUE(pod.remove(victim, "n0").is_success());
@@ -182,48 +182,48 @@ TEST_F(PodTopologySpreadTest, FollowsPodsAddedAndRemovedOnTrial) {
   EXPECT_EQ(pod.passing_now(), "n0");
 }
 
-TEST_F(PodTopologySpreadTest, TriesPodsOnACopyWithoutATrace) {
-  town.zones({"a", "b"});
+TEST_F(PodTopologySpreadTest, IsUnaffectedByPodsAddedToACopy) {
+  cluster.zones({"a", "b"});
   auto pod = attempt(web("p", {spread("zone")}));
   EXPECT_EQ(pod.passing(), "n0 n1");
   EXPECT_EQ(pod.passing_with(web("nominated"), "n1"), "n0");
   EXPECT_EQ(pod.passing_now(), "n0 n1");
 }
 
-TEST_F(PodTopologySpreadTest, LowersTheCountForATerminatingVictimThoughItNeverCounted) {
-  town.zones({"a", "b"});
+TEST_F(PodTopologySpreadTest, LowersTheCountForATerminatingVictimThatWasNotCounted) {
+  cluster.zones({"a", "b"});
   Pod leaving = web("leaving");
   leaving.metadata.deleting = true;
-  town.place(leaving, "n0");
-  place("n0", 1);
+  cluster.assign(leaving, "n0");
+  assign("n0", 1);
   auto pod = attempt(web("p", {spread("zone")}));
   EXPECT_EQ(pod.passing(), "n1");
   ASSERT_TRUE(pod.remove(leaving, "n0").is_success());
-  EXPECT_EQ(pod.passing_now(), "n0 n1") << "upstream's rule";
+  EXPECT_EQ(pod.passing_now(), "n0 n1") << "as upstream";
 }
 
-TEST_F(PodTopologySpreadTest, AsksForPreFilterBeforeFilter) {
-  town.zones({"a"});
+TEST_F(PodTopologySpreadTest, RequiresPreFilterBeforeFilter) {
+  cluster.zones({"a"});
   auto pod = attempt(web("p", {spread("zone")}));
-  static_cast<void>(town.look());
+  static_cast<void>(cluster.update_snapshot());
   EXPECT_EQ(pod.filter("n0").code(), Code::error);
   EXPECT_EQ(pod.add(web("q"), "n0").code(), Code::error);
 }
 
 TEST_F(PodTopologySpreadTest, PrefersTheEmptierDomain) {
-  town.zones({"a", "a", "b", "c"});
-  place("n0", 2);
-  place("n1", 1);
-  place("n2", 1);
+  cluster.zones({"a", "a", "b", "c"});
+  assign("n0", 2);
+  assign("n1", 1);
+  assign("n2", 1);
   auto pod = attempt(web("p", {spread("zone", 1, true)}));
   EXPECT_EQ(pod.scores(), "0 0 60 100");
   EXPECT_EQ(pod.raw, "5 5 2 0") << "pods x ln(3 zones + 2), rounded: 3 x 1.609, 1 x 1.609, 0";
 }
 
-TEST_F(PodTopologySpreadTest, CountsTheHostNamePerNodeAndWeighsItByTheFeasibleNodes) {
-  town.zones({"a", "a", "b"});
-  place("n0", 2);
-  place("n1", 1);
+TEST_F(PodTopologySpreadTest, CountsByHostNameAndScalesByTheNumberOfFeasibleNodes) {
+  cluster.zones({"a", "a", "b"});
+  assign("n0", 2);
+  assign("n1", 1);
   auto pod = attempt(web("p", {spread("kubernetes.io/hostname", 3, true)}));
   EXPECT_EQ(pod.scores(), "40 60 100");
   EXPECT_EQ(pod.raw, "5 4 2") << "pods x ln(3 + 2) + 2";
@@ -232,49 +232,49 @@ TEST_F(PodTopologySpreadTest, CountsTheHostNamePerNodeAndWeighsItByTheFeasibleNo
 }
 
 TEST_F(PodTopologySpreadTest, ScoresNodesWithoutAllKeysZero) {
-  town.zones({"a", "b"});
-  town.node("n2", {{"kubernetes.io/hostname", "n2"}});
-  place("n0", 1);
-  place("n2", 5);
+  cluster.zones({"a", "b"});
+  cluster.node("n2", {{"kubernetes.io/hostname", "n2"}});
+  assign("n0", 1);
+  assign("n2", 5);
   auto pod = attempt(web("p", {spread("zone", 1, true)}));
   EXPECT_EQ(pod.scores(), "0 100 0");
 }
 
 TEST_F(PodTopologySpreadTest, ScoresAllFullWhenNothingMatches) {
-  town.zones({"a", "b"});
+  cluster.zones({"a", "b"});
   EXPECT_EQ(attempt(web("p", {spread("zone", 1, true)})).scores(), "100 100");
 }
 
 TEST_F(PodTopologySpreadTest, SkipsScoringWithoutSoftConstraints) {
-  town.zones({"a", "b"});
+  cluster.zones({"a", "b"});
   EXPECT_EQ(attempt(web("p")).scores(), "skipped");
   EXPECT_EQ(attempt(web("p", {spread("zone")})).scores(), "skipped");
 }
 
-TEST_F(PodTopologySpreadTest, SpreadsByDefaultWhatAServiceSelects) {
+TEST_F(PodTopologySpreadTest, SpreadsPodsSelectedByAServiceByDefault) {
   const std::string zone(kZoneLabel);
   const std::string host(kHostnameLabel);
-  town.node("n0", {{zone, "a"}, {host, "n0"}});
-  town.node("n1", {{zone, "b"}, {host, "n1"}});
-  town.node("n2", {{host, "n2"}});
-  place("n0", 4);
+  cluster.node("n0", {{zone, "a"}, {host, "n0"}});
+  cluster.node("n1", {{zone, "b"}, {host, "n1"}});
+  cluster.node("n2", {{host, "n2"}});
+  assign("n0", 4);
   EXPECT_EQ(attempt(web("p")).scores(), "skipped") << "no service selects it";
-  town.service("team", {{"app", "web"}});
-  town.service("default", {{"app", "db"}});
+  cluster.service("team", {{"app", "web"}});
+  cluster.service("default", {{"app", "db"}});
   EXPECT_EQ(attempt(web("p")).scores(), "skipped");
-  town.service("default", {{"app", "web"}});
+  cluster.service("default", {{"app", "web"}});
   auto pod = attempt(web("p"));
-  EXPECT_EQ(pod.scores(), "10 78 100") << "the node without a zone is not left out";
-  EXPECT_EQ(pod.raw, "19 6 2") << "4 x ln 5 + 2 by host, 4 x ln 5 + 4 by zone; no zone is a domain too";
+  EXPECT_EQ(pod.scores(), "10 78 100") << "the node without a zone is scored too";
+  EXPECT_EQ(pod.raw, "19 6 2") << "4 x ln 5 + 2 by host, 4 x ln 5 + 4 by zone; a missing zone is a domain too";
   EXPECT_EQ(attempt(web("p", {spread("rack", 1)})).scores(), "skipped") << "own constraints replace the defaults";
-  EXPECT_EQ(attempt(web("p")).passing(), "skipped") << "the system's defaults are wishes";
+  EXPECT_EQ(attempt(web("p")).passing(), "skipped") << "the system's defaults are soft constraints";
 }
 
-TEST_F(PodTopologySpreadTest, JoinsTheSelectorsOfAllServicesThatSelectThePod) {
-  town.zones({"a", "b"});
-  town.service("default", {{"app", "web"}});
-  town.service("default", {{"tier", "front"}});
-  place("n0", 1);
+TEST_F(PodTopologySpreadTest, CombinesTheSelectorsOfAllServicesThatSelectThePod) {
+  cluster.zones({"a", "b"});
+  cluster.service("default", {{"app", "web"}});
+  cluster.service("default", {{"tier", "front"}});
+  assign("n0", 1);
   Pod pod = web("p");
   pod.metadata.labels["tier"] = "front";
   const std::string args = R"({"defaultingType": "List", "defaultConstraints":
@@ -285,19 +285,19 @@ TEST_F(PodTopologySpreadTest, JoinsTheSelectorsOfAllServicesThatSelectThePod) {
 }
 
 TEST_F(PodTopologySpreadTest, RequiresAllKeysOfListedDefaults) {
-  town.zones({"a", "b"});
-  town.node("n2", {{"kubernetes.io/hostname", "n2"}});
-  town.service("default", {{"app", "web"}});
-  place("n0", 1);
+  cluster.zones({"a", "b"});
+  cluster.node("n2", {{"kubernetes.io/hostname", "n2"}});
+  cluster.service("default", {{"app", "web"}});
+  assign("n0", 1);
   const std::string args = R"({"defaultingType": "List", "defaultConstraints":
       [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}]})";
   EXPECT_EQ(attempt(web("p"), args).scores(), "0 100 0");
 }
 
-TEST_F(PodTopologySpreadTest, RefusesWrongArgumentsByName) {
+TEST_F(PodTopologySpreadTest, RejectsWrongArgumentsByName) {
   const std::map<std::string, std::string> cases{
       {R"({"defaultConstraints": [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}]})",
-       "args.defaultingType: System takes no defaultConstraints; write List, or remove them"},
+       "args.defaultingType: System does not allow defaultConstraints; use List, or remove them"},
       {R"({"defaultingType": "Lists"})", "args.defaultingType"},
       {R"({"defaultingType": "List", "defaultConstraints": [{"topologyKey": "zone",
           "whenUnsatisfiable": "ScheduleAnyway"}]})",
@@ -321,17 +321,17 @@ TEST_F(PodTopologySpreadTest, RefusesWrongArgumentsByName) {
       {R"(["List"])", "args: "},
   };
   for (const auto& [text, want] : cases) {
-    Result<std::unique_ptr<Plugin>> made = PodTopologySpread::make(*Json::parse(text), town);
+    Result<std::unique_ptr<Plugin>> made = PodTopologySpread::make(*Json::parse(text), cluster);
     ASSERT_FALSE(made.has_value()) << text;
     EXPECT_TRUE(made.error().message().find(want) != std::string::npos) << made.error().message();
   }
 }
 
-// Random pods come to and go from random nodes; what was kept in step must answer as a fresh count does.
-TEST_F(PodTopologySpreadTest, KeepsInStepWithAFreshCount) {
+// Random pods are added to and removed from random nodes; the incremental counts must agree with a fresh count.
+TEST_F(PodTopologySpreadTest, IncrementalCountsAgreeWithAFreshCount) {
   Random random(20240611);
   for (int round = 0; round < 40; ++round) {
-    Town here;
+    TopologyCluster random_cluster;
     std::vector<std::string> names;
     for (std::uint64_t i = 0; i < 2 + random.below(6); ++i) {
       names.push_back("n" + std::to_string(i));
@@ -339,35 +339,35 @@ TEST_F(PodTopologySpreadTest, KeepsInStepWithAFreshCount) {
       if (random.chance(1, 5)) labels.erase("zone");
       std::vector<Taint> taints;
       if (random.chance(1, 4)) taints.push_back({"spot", "", TaintEffect::no_execute});
-      here.node(names.back(), labels, taints);
+      random_cluster.node(names.back(), labels, taints);
     }
     Pod pod = web("p", {spread("zone", 1 + static_cast<std::int32_t>(random.below(2)))});
     if (random.chance(1, 2)) pod.topology_spread_constraints.push_back(spread("host", 2));
     pod.topology_spread_constraints[0].honor_node_taints = random.chance(1, 2);
     pod.topology_spread_constraints[0].min_domains = static_cast<std::int32_t>(1 + random.below(3));
-    std::unique_ptr<Plugin> made = make_plugin<PodTopologySpread>(here);
+    std::unique_ptr<Plugin> made = make_plugin<PodTopologySpread>(random_cluster);
     auto& plugin = dynamic_cast<PodTopologySpread&>(*made);
-    Attempt<PodTopologySpread> kept(here, plugin, pod);
-    ASSERT_TRUE(kept.pre_filter().is_success());
+    Attempt<PodTopologySpread> incremental(random_cluster, plugin, pod);
+    ASSERT_TRUE(incremental.pre_filter().is_success());
     std::vector<std::pair<Pod, std::string>> placed;
     for (int step = 0; step < 60; ++step) {
       if (!placed.empty() && random.chance(2, 5)) {
         const std::size_t which = random.below(placed.size());
-        here.take(placed[which].first.uid());
-        ASSERT_TRUE(kept.remove(placed[which].first, placed[which].second).is_success());
+        random_cluster.remove(placed[which].first.uid());
+        ASSERT_TRUE(incremental.remove(placed[which].first, placed[which].second).is_success());
         placed.erase(placed.begin() + static_cast<std::ptrdiff_t>(which));
       } else {
         const std::string name = "q" + std::to_string(step);
         Pod next =
             labelled(name, {{"app", random.chance(3, 4) ? "web" : "db"}}, random.chance(1, 5) ? "team" : "default");
         const std::string& node = names[random.below(names.size())];
-        here.place(next, node);
-        ASSERT_TRUE(kept.add(next, node).is_success());
+        random_cluster.assign(next, node);
+        ASSERT_TRUE(incremental.add(next, node).is_success());
         placed.emplace_back(next, node);
       }
-      Attempt<PodTopologySpread> fresh(here, plugin, pod);
+      Attempt<PodTopologySpread> fresh(random_cluster, plugin, pod);
       const std::string want = fresh.passing();
-      ASSERT_EQ(kept.passing_now(), want) << "round " << round << ", step " << step;
+      ASSERT_EQ(incremental.passing_now(), want) << "round " << round << ", step " << step;
     }
   }
 }
@@ -386,8 +386,8 @@ class PodTopologySpreadHints : public PodTopologySpreadTest {
     if (after) objects.new_node = share(*after);
     return ask(plugin(), {EventResource::node, action, ""}, waiting, objects);
   }
-  static Pod there(const Labels& labels, const std::string& name_space = "default") {
-    Pod pod = labelled("there", labels, name_space);
+  static Pod assigned(const Labels& labels, const std::string& name_space = "default") {
+    Pod pod = labelled("assigned", labels, name_space);
     pod.node_name = "n0";
     return pod;
   }
@@ -399,35 +399,35 @@ class PodTopologySpreadHints : public PodTopologySpreadTest {
   Pod waiting = web("waiting", {spread("zone")});
 };
 
-TEST_F(PodTopologySpreadHints, WakesForAPodThatCountsComingOrGoing) {
-  EXPECT_EQ(pod_event(kAdd, {}, there({{"app", "web"}})), Hint::queue);
-  EXPECT_EQ(pod_event(kDelete, there({{"app", "web"}}), {}), Hint::queue);
-  EXPECT_EQ(pod_event(kAdd, {}, there({{"app", "db"}})), Hint::skip);
-  EXPECT_EQ(pod_event(kAdd, {}, there({{"app", "web"}}, "team")), Hint::skip);
-  Pod nowhere = there({{"app", "web"}});
-  nowhere.node_name = "";
-  EXPECT_EQ(pod_event(kDelete, nowhere, {}), Hint::skip);
+TEST_F(PodTopologySpreadHints, RequeuesWhenACountedPodIsAddedOrRemoved) {
+  EXPECT_EQ(pod_event(kAdd, {}, assigned({{"app", "web"}})), Hint::queue);
+  EXPECT_EQ(pod_event(kDelete, assigned({{"app", "web"}}), {}), Hint::queue);
+  EXPECT_EQ(pod_event(kAdd, {}, assigned({{"app", "db"}})), Hint::skip);
+  EXPECT_EQ(pod_event(kAdd, {}, assigned({{"app", "web"}}, "team")), Hint::skip);
+  Pod unassigned = assigned({{"app", "web"}});
+  unassigned.node_name = "";
+  EXPECT_EQ(pod_event(kDelete, unassigned, {}), Hint::skip);
 }
 
-TEST_F(PodTopologySpreadHints, WakesWhenALabelChangesWhatCounts) {
-  EXPECT_EQ(pod_event(kUpdatePodLabel, there({{"app", "web"}}), there({{"app", "db"}})), Hint::queue);
-  EXPECT_EQ(pod_event(kUpdatePodLabel, there({{"app", "db"}}), there({{"app", "web"}})), Hint::queue);
-  EXPECT_EQ(pod_event(kUpdatePodLabel, there({{"app", "db"}}), there({{"app", "x"}})), Hint::skip);
+TEST_F(PodTopologySpreadHints, RequeuesWhenALabelChangesTheCount) {
+  EXPECT_EQ(pod_event(kUpdatePodLabel, assigned({{"app", "web"}}), assigned({{"app", "db"}})), Hint::queue);
+  EXPECT_EQ(pod_event(kUpdatePodLabel, assigned({{"app", "db"}}), assigned({{"app", "web"}})), Hint::queue);
+  EXPECT_EQ(pod_event(kUpdatePodLabel, assigned({{"app", "db"}}), assigned({{"app", "x"}})), Hint::skip);
 }
 
-TEST_F(PodTopologySpreadHints, WakesForItsOwnTolerationOnlyWhenTaintsAreHonoured) {
+TEST_F(PodTopologySpreadHints, RequeuesForItsOwnTolerationOnlyWhenTaintsAreHonoured) {
   Pod after = waiting;
   after.tolerations.emplace_back();
   EXPECT_EQ(pod_event(kUpdatePodToleration, waiting, after), Hint::skip);
   waiting.topology_spread_constraints[0].honor_node_taints = true;
   EXPECT_EQ(pod_event(kUpdatePodToleration, waiting, after), Hint::queue);
-  Pod other = there({{"app", "web"}});
+  Pod other = assigned({{"app", "web"}});
   after = other;
   after.tolerations.emplace_back();
   EXPECT_EQ(pod_event(kUpdatePodToleration, other, after), Hint::skip);
 }
 
-TEST_F(PodTopologySpreadHints, WakesForNodesThatJoinLeaveOrChangeTheirDomain) {
+TEST_F(PodTopologySpreadHints, RequeuesForNodesThatJoinLeaveOrChangeTheirDomain) {
   const Node in_a = zoned({{"zone", "a"}});
   const Node outside = zoned({{"rack", "1"}});
   EXPECT_EQ(node_event(kAdd, {}, in_a), Hint::queue);
@@ -440,7 +440,7 @@ TEST_F(PodTopologySpreadHints, WakesForNodesThatJoinLeaveOrChangeTheirDomain) {
   EXPECT_EQ(node_event(kUpdateNodeLabel, in_a, zoned({{"zone", "a"}, {"rack", "1"}})), Hint::skip);
 }
 
-TEST_F(PodTopologySpreadHints, WakesForTaintsOfNodesThatCount) {
+TEST_F(PodTopologySpreadHints, RequeuesForTaintsOfNodesThatCount) {
   const Node before = zoned({{"zone", "a"}});
   Node after = before;
   after.taints.push_back({"spot", "", TaintEffect::no_schedule});
@@ -452,14 +452,14 @@ TEST_F(PodTopologySpreadHints, WakesForTaintsOfNodesThatCount) {
 
 TEST(NaturalLog, IsWithinOneUlpOfTheExactValue) {
   for (int n = 2; n <= 200000; ++n) {
-    const double ours = natural_log(n);
-    const double theirs = std::log(static_cast<double>(n));
-    const auto distance = std::bit_cast<std::int64_t>(ours) - std::bit_cast<std::int64_t>(theirs);
+    const double actual = natural_log(n);
+    const double expected = std::log(static_cast<double>(n));
+    const auto distance = std::bit_cast<std::int64_t>(actual) - std::bit_cast<std::int64_t>(expected);
     ASSERT_LE(std::abs(distance), 1) << n;
   }
 }
 
-// Where this algorithm and the nearest double differ (3, 14, 48, 74), the algorithm's bits count.
+// Where the result of this algorithm is not the nearest double (3, 14, 48, 74), the algorithm's bits are expected.
 TEST(NaturalLog, GivesTheBitsOfTheReference) {
   EXPECT_EQ(natural_log(1), 0.0);
   EXPECT_EQ(natural_log(2), 0x1.62e42fefa39efp-1);

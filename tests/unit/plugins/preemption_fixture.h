@@ -29,7 +29,7 @@ class PreemptionCluster final : public Handle, public Lister {
   std::vector<std::shared_ptr<const PodDisruptionBudget>> disruption_budgets() const override { return budgets; }
 
   void add_node(const std::string& name, const std::string& cpu = "4") { cache.set_node(share(make_node(name, cpu))); }
-  // `start`: the start time in milliseconds. The pod is labelled app=<name>.
+  // `start` is in milliseconds; the pod is labelled app=<name>.
   Pod& make(const std::string& name, std::int32_t priority, const std::string& cpu, std::int64_t start = 1000) {
     pod_ = make_pod(name, resources({{"cpu", cpu}}));
     pod_.priority = priority;
@@ -41,7 +41,7 @@ class PreemptionCluster final : public Handle, public Lister {
            std::int64_t start = 1000) {
     cache.confirm(share(make(name, priority, cpu, start)), node);
   }
-  // Adds a budget that allows this many disruptions of the pods labelled app=<any of the names>.
+  // Adds a budget that allows `allowed` disruptions of the pods labelled app=<any of the names>.
   PodDisruptionBudget& protect(std::vector<std::string> names, std::int32_t allowed = 0) {
     auto budget = std::make_shared<PodDisruptionBudget>();
     budget->metadata.name = "budget-" + std::to_string(budgets.size());

@@ -1,4 +1,4 @@
-// A cluster for tests of the topology and affinity plugins: labelled nodes, pods on them, namespaces and services.
+// For the tests of the plugins that depend on other pods: nodes with labels, pods on them, namespaces and services.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@
 
 namespace berth {
 
-class Town final : public Handle, public Lister {
+class TopologyCluster final : public Handle, public Lister {
  public:
   void node(const std::string& name, const Labels& labels, const std::vector<Taint>& taints = {}) {
     Node node;
@@ -20,15 +20,15 @@ class Town final : public Handle, public Lister {
     node.taints = taints;
     cache_.set_node(share(std::move(node)));
   }
-  // Adds nodes n0 ... in the given zones, with their host names.
+  // Nodes n0, n1, ... in the given zones, each with its host name.
   void zones(const std::vector<std::string>& zones) {
     for (std::size_t i = 0; i < zones.size(); ++i) {
       const std::string name = "n" + std::to_string(i);
       node(name, {{"zone", zones[i]}, {"kubernetes.io/hostname", name}});
     }
   }
-  void place(const Pod& pod, const std::string& node) { CHECK(cache_.assume(share(pod), node).is_success()); }
-  void take(const std::string& uid) { cache_.remove(uid); }
+  void assign(const Pod& pod, const std::string& node) { CHECK(cache_.assume(share(pod), node).is_success()); }
+  void remove(const std::string& uid) { cache_.remove(uid); }
   void name_space(const std::string& name, const Labels& labels) {
     Namespace space;
     space.metadata.name = name;
@@ -41,7 +41,7 @@ class Town final : public Handle, public Lister {
     service.selector = selector;
     services_.push_back(std::make_shared<const Service>(std::move(service)));
   }
-  const Snapshot& look() {
+  const Snapshot& update_snapshot() {
     cache_.update_snapshot(snapshot_);
     return snapshot_;
   }
@@ -84,7 +84,7 @@ inline Pod labelled(const std::string& name, const Labels& labels, const std::st
   return pod;
 }
 
-// Selects the label's values; with one value like matchLabels.
+// Selects objects whose label `key` has one of the values.
 inline LabelSelector select(const std::string& key, std::vector<std::string> values) {
   return {{{key, Requirement::Operator::in, std::move(values)}}};
 }
@@ -98,34 +98,34 @@ std::unique_ptr<Plugin> make_plugin(Handle& handle, const std::string& args = "n
   return std::move(*made);
 }
 
-// One attempt to schedule a pod: which nodes pass ("n0 n2"), why a node does not, and the scores.
+// One scheduling attempt of a pod: which nodes pass ("n0 n2"), why a node does not, and their scores.
 template <class T>
 class Attempt {
  public:
-  Attempt(Town& town, T& plugin, Pod pod) : town_(town), plugin_(plugin), pod_(std::move(pod)) {}
+  Attempt(TopologyCluster& cluster, T& plugin, Pod pod) : cluster_(cluster), plugin_(plugin), pod_(std::move(pod)) {}
 
-  Status pre_filter() { return plugin_.pre_filter(state_, pod_, town_.look(), result_); }
-  Status filter(const std::string& node) { return plugin_.filter(state_, pod_, *town_.snapshot().find(node)); }
+  Status pre_filter() { return plugin_.pre_filter(state_, pod_, cluster_.update_snapshot(), result_); }
+  Status filter(const std::string& node) { return plugin_.filter(state_, pod_, *cluster_.snapshot().find(node)); }
   Status add(const Pod& pod, const std::string& node) {
-    return plugin_.add_pod(state_, pod_, pod, *town_.snapshot().find(node));
+    return plugin_.add_pod(state_, pod_, pod, *cluster_.snapshot().find(node));
   }
   Status remove(const Pod& pod, const std::string& node) {
-    return plugin_.remove_pod(state_, pod_, pod, *town_.snapshot().find(node));
+    return plugin_.remove_pod(state_, pod_, pod, *cluster_.snapshot().find(node));
   }
-  // "skipped" if PreFilter skips: every node would pass.
+  // "skipped": PreFilter skipped, so every node passes.
   std::string passing() {
     if (pre_filter().is_skip()) return "skipped";
     return passing_now();
   }
   std::string passing_now() {
     std::string names;
-    for (const auto& node : town_.snapshot().nodes()) {
+    for (const auto& node : cluster_.snapshot().nodes()) {
       if (!filter(node->name()).is_success()) continue;
       names += (names.empty() ? "" : " ") + node->name();
     }
     return names;
   }
-  // The same with a pod added on a copy of the state, as for nominated pods.
+  // The same on a copy of the state, as when nominated pods are added.
   std::string passing_with(const Pod& pod, const std::string& node) {
     CycleState before = state_.clone();
     std::swap(before, state_);
@@ -134,10 +134,10 @@ class Attempt {
     std::swap(before, state_);
     return names;
   }
-  // The normalized scores in the order of the nodes; all nodes are feasible unless given.
+  // Normalized, in the order of the nodes. Without names, all nodes are feasible.
   std::string scores(const std::vector<std::string>& feasible_names = {}) {
     std::vector<std::shared_ptr<const NodeInfo>> feasible;
-    for (const auto& node : town_.look().nodes()) {
+    for (const auto& node : cluster_.update_snapshot().nodes()) {
       const auto& names = feasible_names;
       const bool is_feasible = names.empty() || std::find(names.begin(), names.end(), node->name()) != names.end();
       if (is_feasible) feasible.push_back(node);
@@ -158,7 +158,7 @@ class Attempt {
   std::string raw;  // the scores before normalization
 
  private:
-  Town& town_;
+  TopologyCluster& cluster_;
   T& plugin_;
   Pod pod_;
   CycleState state_;

@@ -1,4 +1,4 @@
-// Helpers for tests of the volume plugins: create claims, volumes and classes, and call a single plugin.
+// For the tests of the volume plugins: claims, volumes and classes in one line each, and calls of a single plugin.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -55,7 +55,7 @@ inline Pod pod_with_disk(const std::string& name, DiskSource disk) {
 
 // Runs PreFilter with the nodes, then Filter on one: "" if it fits, "skip", or code and reasons.
 template <class P>
-std::string ask(P& plugin, const Pod& pod, const std::vector<NodeInfo>& nodes, std::size_t node = 0) {
+std::string filter_with(P& plugin, const Pod& pod, const std::vector<NodeInfo>& nodes, std::size_t node = 0) {
   Cache cache;
   for (const NodeInfo& info : nodes) {
     cache.set_node(info.node);
@@ -77,7 +77,7 @@ inline NodeInfo node_with(const std::string& name, std::vector<Pod> pods) {
   return info;
 }
 
-// The hint of the plugin for an event: "Queue", "QueueSkip" or "NotRegistered".
+// How the plugin's registrations answer an event: "Queue", "QueueSkip", "NotRegistered".
 template <class P>
 std::string hint_of(const P& plugin, const Pod& pod, const ClusterEvent& event, const EventObjects& objects) {
   std::string answer = "NotRegistered";

@@ -1,4 +1,5 @@
-// The index of volumes, corrected by every change, is as if made anew, and tells on which hosts an answer may differ.
+// The index of volumes, updated with every change, equals a freshly built one and reports on which hosts an answer may
+// differ.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,7 +30,7 @@ class CountedVolumes final : public Lister {
   }
   std::uint64_t volumes_version() const override { return version; }
   std::map<std::string, std::shared_ptr<const PersistentVolume>> volumes;
-  std::uint64_t version = 0;  // 0: not counted
+  std::uint64_t version = 0;  // 0: changes are not counted
 };
 
 class VolumeIndexTest : public ::testing::Test {
@@ -89,12 +90,12 @@ class VolumeIndexTest : public ::testing::Test {
     return all;
   }
 
-  void play(std::uint64_t seed, int changes) {
+  void run_changes(std::uint64_t seed, int changes) {
     Random random(seed);
     VolumeIndex index("local");
     std::uint64_t seen = 0;
     std::vector<std::string> before = answers(index);
-    int told_by_host = 0;
+    int reported_by_host = 0;
     for (int turn = 0; turn < rounds(changes); ++turn) {
       for (std::uint64_t number = random.below(4); number > 0; --number) change(random);
       index.follow(lister, assumed);
@@ -107,30 +108,30 @@ class VolumeIndexTest : public ::testing::Test {
       }
       std::vector<std::string> hosts;
       if (index.changed_since(seen, hosts)) {
-        ++told_by_host;
+        ++reported_by_host;
         for (std::size_t node = 0; node < now.size(); ++node) {
-          const bool told = std::find(hosts.begin(), hosts.end(), host(node)) != hosts.end();
-          ASSERT_TRUE(told || now[node] == before[node]) << "turn " << turn << ", node " << node;
+          const bool reported = std::find(hosts.begin(), hosts.end(), host(node)) != hosts.end();
+          ASSERT_TRUE(reported || now[node] == before[node]) << "turn " << turn << ", node " << node;
         }
       }
       before = now;
     }
-    EXPECT_GT(told_by_host, rounds(changes) / 2);
+    EXPECT_GT(reported_by_host, rounds(changes) / 2);
   }
 
   CountedVolumes lister;
   AssumedVolumes assumed;
 };
 
-TEST_F(VolumeIndexTest, IsAsIfMadeAnewAfterEveryChange) {
+TEST_F(VolumeIndexTest, EqualsAFreshIndexAfterEveryChange) {
   lister.version = 1;
-  play(1, 2000);
+  run_changes(1, 2000);
 }
 
-TEST_F(VolumeIndexTest, FindsChangesThatNobodyCounts) { play(2, 1000); }
+TEST_F(VolumeIndexTest, FindsChangesWithoutAVersion) { run_changes(2, 1000); }
 
-// However many changes there were before: what is forgotten is the oldest.
-TEST_F(VolumeIndexTest, TellsHostByHostWhoeverLooksAfterEachChange) {
+// However many changes there were before: the oldest are forgotten.
+TEST_F(VolumeIndexTest, ReportsTheChangedHostsToAReaderOfEveryChange) {
   VolumeIndex index("local");
   lister.version = 1;
   std::uint64_t seen = 0;
@@ -152,7 +153,7 @@ TEST_F(VolumeIndexTest, TellsHostByHostWhoeverLooksAfterEachChange) {
   }
 }
 
-TEST_F(VolumeIndexTest, TellsOfEveryHostToWhoLooksTooSeldom) {
+TEST_F(VolumeIndexTest, ReportsAllHostsToAReaderThatFellBehind) {
   VolumeIndex index("local");
   std::uint64_t seen = index.seen();
   Random random(3);

@@ -1,4 +1,4 @@
-// VolumeBinding where volumes are made: which node a provisioner is asked for, and what wakes a rejected pod.
+// VolumeBinding with dynamic provisioning: for which node a volume is provisioned, and what requeues a rejected pod.
 #include "plugins/volumebinding_provision.h"
 #include "plugins/registry.h"
 #include "plugins/volumebinding.h"
@@ -7,7 +7,7 @@
 namespace berth {
 namespace {
 
-constexpr const char* kMaker = "csi.example.com";
+constexpr const char* kProvisioner = "csi.example.com";
 constexpr const char* kSelected = "volume.kubernetes.io/selected-node";
 const std::string kNoMatch = "UnschedulableAndUnresolvable: node(s) didn't find available persistent volumes to bind";
 const std::string kNoSpace = "UnschedulableAndUnresolvable: node(s) did not have enough free storage";
@@ -15,23 +15,23 @@ const std::string kNoSpace = "UnschedulableAndUnresolvable: node(s) did not have
 class ProvisionTest : public ::testing::Test {
  protected:
   ProvisionTest() {
-    add_class(volumes, "made", kMaker);
-    add_claim(volumes, "c", "made");
+    add_class(volumes, "dynamic", kProvisioner);
+    add_claim(volumes, "c", "dynamic");
   }
-  std::string asked(const Pod& pod, const Node& node) { return ask(plugin, pod, {info_of(node)}); }
-  std::string asked(const std::string& node = "n1") { return asked(pod_with_claims("p", {"c"}), make_node(node)); }
+  std::string filter(const Pod& pod, const Node& node) { return filter_with(plugin, pod, {info_of(node)}); }
+  std::string filter(const std::string& node = "n1") { return filter(pod_with_claims("p", {"c"}), make_node(node)); }
   CsiStorageCapacity& add_capacity(const std::string& size, const std::string& host = "n1") {
     CsiStorageCapacity capacity;
-    capacity.storage_class_name = "made";
+    capacity.storage_class_name = "dynamic";
     capacity.capacity = quantity(size);
     capacity.node_topology = LabelSelector{{{"kubernetes.io/hostname", Requirement::Operator::in, {host}}}};
     return volumes.capacities.emplace_back(capacity);
   }
   void publish_capacities() {
     CsiDriver driver;
-    driver.metadata.name = kMaker;
+    driver.metadata.name = kProvisioner;
     driver.storage_capacity = true;
-    volumes.csi_drivers[kMaker] = driver;
+    volumes.csi_drivers[kProvisioner] = driver;
   }
   // The state after Filter accepted n1 for the pod.
   CycleState accepted(const Pod& pod) {
@@ -51,8 +51,8 @@ class ProvisionTest : public ::testing::Test {
   VolumeBinding plugin{{}, handle, assumed};
 };
 
-TEST_F(ProvisionTest, AcceptsANodeWhereAProvisionerCanMakeTheVolume) {
-  EXPECT_EQ(asked(), "");
+TEST_F(ProvisionTest, AcceptsANodeWhereTheVolumeCanBeProvisioned) {
+  EXPECT_EQ(filter(), "");
   const CycleState state = accepted(pod_with_claims("p", {"c"}));
   const PodVolumes* decision = VolumeBinding::decision(state, "n1");
   ASSERT_NE(decision, nullptr);
@@ -63,9 +63,9 @@ TEST_F(ProvisionTest, AcceptsANodeWhereAProvisionerCanMakeTheVolume) {
 
 TEST_F(ProvisionTest, PrefersAFreeVolumeToANewOne) {
   PersistentVolume& volume = add_volume(volumes, "v");
-  volume.storage_class_name = "made";
+  volume.storage_class_name = "dynamic";
   volume.capacity = quantity("2Gi");
-  add_claim(volumes, "large", "made").request = quantity("9Gi");
+  add_claim(volumes, "large", "dynamic").request = quantity("9Gi");
   const CycleState state = accepted(pod_with_claims("p", {"large", "c"}));
   const PodVolumes* decision = VolumeBinding::decision(state, "n1");
   ASSERT_NE(decision, nullptr);
@@ -73,52 +73,52 @@ TEST_F(ProvisionTest, PrefersAFreeVolumeToANewOne) {
   EXPECT_EQ(decision->provision, std::vector<std::string>{"default/large"});
 }
 
-TEST_F(ProvisionTest, NeedsAProvisionerAndAnAllowedNode) {
-  StorageClass& storage_class = volumes.classes.at("made");
+TEST_F(ProvisionTest, RequiresAProvisionerAndAnAllowedNode) {
+  StorageClass& storage_class = volumes.classes.at("dynamic");
   storage_class.provisioner = StorageClass::kNoProvisioner;
-  EXPECT_EQ(asked(), kNoMatch);
-  storage_class.provisioner = kMaker;
+  EXPECT_EQ(filter(), kNoMatch);
+  storage_class.provisioner = kProvisioner;
   storage_class.allowed_topologies = {LabelSelector{{{"kubernetes.io/hostname", Requirement::Operator::in, {"n2"}}}}};
-  EXPECT_EQ(asked("n1"), kNoMatch);
-  EXPECT_EQ(asked("n2"), "");
+  EXPECT_EQ(filter("n1"), kNoMatch);
+  EXPECT_EQ(filter("n2"), "");
   storage_class.allowed_topologies = {LabelSelector{}};
-  EXPECT_EQ(asked("n2"), kNoMatch) << "an empty term is no node's";
+  EXPECT_EQ(filter("n2"), kNoMatch) << "an empty term matches no node";
 }
 
-TEST_F(ProvisionTest, NeedsSpaceWhereTheDriverPublishesIt) {
+TEST_F(ProvisionTest, RequiresFreeStorageIfTheDriverPublishesCapacities) {
   add_capacity("512Mi");
-  EXPECT_EQ(asked(), "") << "nobody says that the driver publishes capacities";
+  EXPECT_EQ(filter(), "") << "no CSIDriver object says that the driver publishes capacities";
   publish_capacities();
-  EXPECT_EQ(asked(), kNoSpace);
+  EXPECT_EQ(filter(), kNoSpace);
   add_capacity("2Gi", "n2");
-  EXPECT_EQ(asked("n1"), kNoSpace);
-  EXPECT_EQ(asked("n2"), "");
+  EXPECT_EQ(filter("n1"), kNoSpace);
+  EXPECT_EQ(filter("n2"), "");
   CsiStorageCapacity& capacity = add_capacity("2Gi");
-  EXPECT_EQ(asked("n1"), "");
+  EXPECT_EQ(filter("n1"), "");
   capacity.maximum_volume_size = quantity("768Mi");
-  EXPECT_EQ(asked("n1"), kNoSpace) << "the largest single volume counts";
+  EXPECT_EQ(filter("n1"), kNoSpace) << "the largest single volume counts";
   capacity.maximum_volume_size = quantity("1Gi");
-  EXPECT_EQ(asked("n1"), "");
+  EXPECT_EQ(filter("n1"), "");
   capacity.node_topology.reset();
-  EXPECT_EQ(asked("n1"), kNoSpace) << "nodes reach it by no topology";
-  volumes.csi_drivers.at(kMaker).storage_capacity = false;
-  EXPECT_EQ(asked("n1"), "");
+  EXPECT_EQ(filter("n1"), kNoSpace) << "without a topology, no node can reach it";
+  volumes.csi_drivers.at(kProvisioner).storage_capacity = false;
+  EXPECT_EQ(filter("n1"), "");
 }
 
-TEST_F(ProvisionTest, StaysWithTheNodeThatWasSelected) {
+TEST_F(ProvisionTest, KeepsTheSelectedNode) {
   volumes.claims.at("default/c").metadata.annotations[kSelected] = "n2";
-  EXPECT_EQ(asked("n1"), kNoMatch);
-  EXPECT_EQ(asked("n2"), "");
+  EXPECT_EQ(filter("n1"), kNoMatch);
+  EXPECT_EQ(filter("n2"), "");
 }
 
-TEST_F(ProvisionTest, PromisesTheNodeToOtherPodsOfTheClaim) {
+TEST_F(ProvisionTest, AssumesTheNodeForOtherPodsOfTheClaim) {
   const Pod pod = pod_with_claims("p", {"c"});
   CycleState state = accepted(pod);
   ASSERT_TRUE(plugin.reserve(state, pod, "n1").is_success());
-  EXPECT_EQ(asked(pod_with_claims("q", {"c"}), make_node("n2")), kNoMatch);
-  EXPECT_EQ(asked(pod_with_claims("q", {"c"}), make_node("n1")), "");
+  EXPECT_EQ(filter(pod_with_claims("q", {"c"}), make_node("n2")), kNoMatch);
+  EXPECT_EQ(filter(pod_with_claims("q", {"c"}), make_node("n1")), "");
   plugin.unreserve(state, pod, "n1");
-  EXPECT_EQ(asked(pod_with_claims("q", {"c"}), make_node("n2")), "");
+  EXPECT_EQ(filter(pod_with_claims("q", {"c"}), make_node("n2")), "");
 }
 
 TEST_F(ProvisionTest, WaitsInPreBindForTheVolume) {
@@ -134,12 +134,12 @@ TEST_F(ProvisionTest, WaitsInPreBindForTheVolume) {
   volumes.claims.at("default/c").metadata.annotations[kSelected] = "n1";
   PlacementRequest second;
   EXPECT_EQ(pre_bind(second), "");
-  EXPECT_EQ(second.again_at, 605'000) << "the time runs from the first request";
+  EXPECT_EQ(second.again_at, 605'000) << "the timeout starts with the first request";
   PersistentVolumeClaim& claim = volumes.claims.at("default/c");
   claim.volume_name = "v";
   PlacementRequest third;
   EXPECT_EQ(pre_bind(third), "");
-  EXPECT_FALSE(third.provision.empty()) << "named, but not there yet";
+  EXPECT_FALSE(third.provision.empty()) << "named, but not created yet";
   add_volume(volumes, "v").local_path = "/data/v";
   claim.phase = "Bound";
   PlacementRequest last;
@@ -148,7 +148,7 @@ TEST_F(ProvisionTest, WaitsInPreBindForTheVolume) {
   EXPECT_EQ(last.volumes, (std::vector<BoundVolume>{{"default/c", "v", "/data/v"}}));
 }
 
-TEST_F(ProvisionTest, FailsInPreBindWithUpstreamsWords) {
+TEST_F(ProvisionTest, FailsInPreBindWithUpstreamsMessages) {
   const Pod pod = pod_with_claims("p", {"c"});
   CycleState state = accepted(pod);
   const auto pre_bind = [&] {
@@ -156,7 +156,8 @@ TEST_F(ProvisionTest, FailsInPreBindWithUpstreamsWords) {
     return plugin.pre_bind(state, pod, "n1", request).message();
   };
   EXPECT_EQ(pre_bind(), "");
-  EXPECT_EQ(pre_bind(), "binding volumes: provisioning failed for PVC \"c\"") << "the node was taken off the claim";
+  EXPECT_EQ(pre_bind(), "binding volumes: provisioning failed for PVC \"c\"")
+      << "the selected node was removed from the claim";
   volumes.claims.at("default/c").metadata.annotations[kSelected] = "n1";
   handle.clock_of_test.now_ms = 600'000;
   EXPECT_EQ(pre_bind(), "binding volumes: context deadline exceeded");
@@ -165,20 +166,20 @@ TEST_F(ProvisionTest, FailsInPreBindWithUpstreamsWords) {
             "binding volumes: failed to check provisioning pvc: could not find v1.PersistentVolumeClaim \"default/c\"");
 }
 
-TEST_F(ProvisionTest, KnowsEphemeralClaimsByTheirOwner) {
+TEST_F(ProvisionTest, IdentifiesEphemeralClaimsByTheirOwner) {
   Pod pod = make_pod("p");
   pod.volumes.push_back({"scratch", "", true});
-  EXPECT_EQ(asked(pod, make_node("n1")),
+  EXPECT_EQ(filter(pod, make_node("n1")),
             "UnschedulableAndUnresolvable: waiting for ephemeral volume controller to create the persistentvolumeclaim "
             "\"p-scratch\"");
-  add_claim(volumes, "p-scratch", "made");
-  EXPECT_EQ(asked(pod, make_node("n1")),
+  add_claim(volumes, "p-scratch", "dynamic");
+  EXPECT_EQ(filter(pod, make_node("n1")),
             "UnschedulableAndUnresolvable: PVC default/p-scratch was not created for pod default/p (pod is not owner)");
   volumes.claims.at("default/p-scratch").metadata.controller_uid = pod.uid();
-  EXPECT_EQ(asked(pod, make_node("n1")), "");
+  EXPECT_EQ(filter(pod, make_node("n1")), "");
 }
 
-TEST(VolumeBindingArguments, AreCompletedAndChecked) {
+TEST(VolumeBindingArguments, AreDefaultedAndChecked) {
   FakeHandle handle;
   const Registry registry = in_tree_registry();
   const auto made = [&](const std::string& args) {
@@ -192,7 +193,7 @@ TEST(VolumeBindingArguments, AreCompletedAndChecked) {
   EXPECT_NE(made(R"({"bindTimeout":1})").error().message().find("bindTimeout"), std::string::npos);
 }
 
-TEST(VolumeBindingHints, WakeForWhatMayHelp) {
+TEST(VolumeBindingHints, RequeueForChangesThatMayHelp) {
   FakeHandle handle;
   const VolumeBinding plugin({}, handle, std::make_shared<AssumedVolumes>());
   Pod pod = pod_with_claims("p", {"c"});
@@ -211,7 +212,7 @@ TEST(VolumeBindingHints, WakeForWhatMayHelp) {
   objects.new_claim = std::make_shared<PersistentVolumeClaim>(add_claim(volumes, "p-data"));
   EXPECT_EQ(hint(EventResource::persistent_volume_claim, kAdd), "Queue");
 
-  objects.old_class = objects.new_class = std::make_shared<StorageClass>(add_class(volumes, "s", kMaker));
+  objects.old_class = objects.new_class = std::make_shared<StorageClass>(add_class(volumes, "s", kProvisioner));
   EXPECT_EQ(hint(EventResource::storage_class, kUpdate), "QueueSkip");
   volumes.classes.at("s").allowed_topologies.emplace_back();
   objects.new_class = std::make_shared<StorageClass>(volumes.classes.at("s"));
@@ -227,13 +228,13 @@ TEST(VolumeBindingHints, WakeForWhatMayHelp) {
   EXPECT_EQ(hint(EventResource::csi_node, kUpdate), "Queue");
 }
 
-TEST(VolumeBindingHints, WakeForMoreSpace) {
+TEST(VolumeBindingHints, RequeueForMoreStorage) {
   FakeHandle handle;
   const VolumeBinding plugin({}, handle, std::make_shared<AssumedVolumes>());
-  Pod pod = pod_with_disk("p", {DiskSource::Type::csi, kMaker, {}, {}, false});
+  Pod pod = pod_with_disk("p", {DiskSource::Type::csi, kProvisioner, {}, {}, false});
   EventObjects objects;
   CsiDriver driver;
-  driver.metadata.name = kMaker;
+  driver.metadata.name = kProvisioner;
   driver.storage_capacity = true;
   objects.old_csi_driver = std::make_shared<CsiDriver>(driver);
   driver.storage_capacity = false;

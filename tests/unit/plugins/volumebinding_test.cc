@@ -27,7 +27,7 @@ class VolumeBindingTest : public ::testing::Test {
     for (const char* name : {"n1", "n2"}) cache.set_node(share(make_node(name)));
     cache.update_snapshot(snapshot);
   }
-  // The plugin by itself: others look at claims too.
+  // VolumeBinding alone: other plugins check claims too.
   std::unique_ptr<Framework> make_framework(Handle& of, const std::string& scheduler_name) {
     Profile profile;
     profile.scheduler_name = scheduler_name;
@@ -75,7 +75,7 @@ class VolumeBindingTest : public ::testing::Test {
     for (const std::string& claim : claims) pod.volumes.push_back({"v-" + claim, claim});
     return share(std::move(pod));
   }
-  // One whole attempt; the bound volumes that PreBind asks the device for.
+  // One whole attempt, and the bound volumes that PreBind requests from the device.
   struct Attempt {
     ScheduleResult result;
     std::optional<Reservation> reservation;
@@ -113,9 +113,9 @@ class VolumeBindingTest : public ::testing::Test {
   Random random{3};
 };
 
-using Grants = std::map<std::string, std::string>;
+using BoundVolumes = std::map<std::string, std::string>;
 
-TEST_F(VolumeBindingTest, AsksTheDeviceForNothingWithoutClaims) {
+TEST_F(VolumeBindingTest, RequestsNoVolumesWithoutClaims) {
   const Attempt got = attempt(pod_with("p", {}));
   ASSERT_TRUE(got.reservation.has_value());
   EXPECT_TRUE(got.bound_volumes.empty());
@@ -128,27 +128,27 @@ TEST_F(VolumeBindingTest, TakesTheSmallestVolumeThatFits) {
   add_volume("right-a", "2Gi");
   add_claim("c");
   const Attempt got = attempt(pod_with("p", {"c"}));
-  EXPECT_EQ(got.bound_volumes, (Grants{{"default/c", "right-a"}}));
+  EXPECT_EQ(got.bound_volumes, (BoundVolumes{{"default/c", "right-a"}}));
   EXPECT_EQ(got.reservation->node(), "n1");
 }
 
-TEST_F(VolumeBindingTest, ServesSmallClaimsFirstAndNoVolumeTwice) {
+TEST_F(VolumeBindingTest, MatchesSmallClaimsFirstAndUsesNoVolumeTwice) {
   add_volume("v2", "2Gi");
   add_volume("v9", "9Gi");
   add_claim("large", "2Gi");
-  add_claim("little", "1Gi");
-  // Upstream's greedy order: the little claim takes the 2Gi volume.
-  EXPECT_EQ(attempt(pod_with("p", {"large", "little"})).bound_volumes,
-            (Grants{{"default/large", "v9"}, {"default/little", "v2"}}));
+  add_claim("small", "1Gi");
+  // Upstream's greedy order: the small claim gets the 2Gi volume.
+  EXPECT_EQ(attempt(pod_with("p", {"large", "small"})).bound_volumes,
+            (BoundVolumes{{"default/large", "v9"}, {"default/small", "v2"}}));
 }
 
-TEST_F(VolumeBindingTest, FindsVolumesThatNameNoHost) {
+TEST_F(VolumeBindingTest, FindsVolumesWithoutNodeAffinity) {
   add_volume("anywhere", "1Gi", "");
   add_claim("c");
-  EXPECT_EQ(attempt(pod_with("p", {"c"})).bound_volumes, (Grants{{"default/c", "anywhere"}}));
+  EXPECT_EQ(attempt(pod_with("p", {"c"})).bound_volumes, (BoundVolumes{{"default/c", "anywhere"}}));
 }
 
-TEST_F(VolumeBindingTest, HoldsNoVolumesOfAStorageClassThatWasDeleted) {
+TEST_F(VolumeBindingTest, ReleasesTheVolumesOfADeletedStorageClass) {
   add_volume("old", "1Gi");
   add_claim("c");
   attempt(pod_with("p", {"c"}));
@@ -158,13 +158,13 @@ TEST_F(VolumeBindingTest, HoldsNoVolumesOfAStorageClassThatWasDeleted) {
   volumes.classes.erase("local");
   add_volume("new", "1Gi").storage_class_name = "next";
   add_claim("d", "1Gi", "next");
-  EXPECT_EQ(attempt(pod_with("q", {"d"})).bound_volumes, (Grants{{"default/d", "new"}}));
+  EXPECT_EQ(attempt(pod_with("q", {"d"})).bound_volumes, (BoundVolumes{{"default/d", "new"}}));
   EXPECT_TRUE(old.expired());
 }
 
-TEST_F(VolumeBindingTest, LooksAtTheLabelsAloneThatAVolumesAffinityNames) {
+TEST_F(VolumeBindingTest, ChecksOnlyTheLabelsOfAVolumesNodeAffinity) {
   const NodeSelectorTerm fields{{}, {{"metadata.name", Requirement::Operator::in, {"n9"}}}};
-  const NodeSelectorTerm unreadable{{}, {{"metadata.name", Requirement::Operator::in, {"n1", "n2"}}}};
+  const NodeSelectorTerm unsupported{{}, {{"metadata.name", Requirement::Operator::in, {"n1", "n2"}}}};
   const NodeSelectorTerm both{{{"kubernetes.io/hostname", Requirement::Operator::in, {"n2"}}}, fields.match_fields};
   PersistentVolume volume;
   auto reached = [&volume](const NodeSelectorTerm& term) {
@@ -173,14 +173,14 @@ TEST_F(VolumeBindingTest, LooksAtTheLabelsAloneThatAVolumesAffinityNames) {
   };
   EXPECT_EQ(reached(fields), std::pair(true, true));
   EXPECT_EQ(reached(both), std::pair(false, true));
-  EXPECT_EQ(reached(unreadable), std::pair(false, false));
+  EXPECT_EQ(reached(unsupported), std::pair(false, false));
   EXPECT_EQ(reached({}), std::pair(false, false));
 }
 
-TEST_F(VolumeBindingTest, NamesAClaimOnceThoughTwoVolumesOfThePodUseIt) {
+TEST_F(VolumeBindingTest, ListsAClaimOnceThoughTwoVolumesOfThePodUseIt) {
   add_volume("v", "1Gi");
   add_claim("c");
-  EXPECT_EQ(attempt(pod_with("p", {"c", "c"})).bound_volumes, (Grants{{"default/c", "v"}}));
+  EXPECT_EQ(attempt(pod_with("p", {"c", "c"})).bound_volumes, (BoundVolumes{{"default/c", "v"}}));
 }
 
 struct MismatchCase {
@@ -226,7 +226,7 @@ TEST_F(VolumeBindingTest, PrefersAVolumeReservedForTheClaim) {
   add_volume("small", "1Gi");
   add_volume("mine", "9Gi").claim_ref = "default/c";
   add_claim("c");
-  EXPECT_EQ(attempt(pod_with("p", {"c"})).bound_volumes, (Grants{{"default/c", "mine"}}));
+  EXPECT_EQ(attempt(pod_with("p", {"c"})).bound_volumes, (BoundVolumes{{"default/c", "mine"}}));
 }
 
 TEST_F(VolumeBindingTest, FollowsAReservedVolumeToItsNode) {
@@ -244,12 +244,12 @@ TEST_F(VolumeBindingTest, FollowsABoundClaimToItsVolume) {
   bind("c", "v");
   const Attempt got = attempt(pod_with("p", {"c"}));
   EXPECT_EQ(got.result.decision.node, "n2");
-  EXPECT_EQ(got.bound_volumes, (Grants{{"default/c", "v"}})) << "the device needs to know of bound claims too";
+  EXPECT_EQ(got.bound_volumes, (BoundVolumes{{"default/c", "v"}})) << "the device needs the paths of bound claims too";
   volumes.volumes.at("v").node_affinity->terms[0].match_expressions[0].values = {"n9"};
   EXPECT_EQ(attempt(pod_with("q", {"c"})).why, std::string("0/2 nodes are available: 2 ") + kElsewhere + ".");
 }
 
-TEST_F(VolumeBindingTest, SaysWhatIsWrongWithAClaim) {
+TEST_F(VolumeBindingTest, ReportsWhatIsWrongWithAClaim) {
   EXPECT_EQ(attempt(pod_with("p", {"c"})).why, "0/2 nodes are available: persistentvolumeclaim \"c\" not found.");
   add_claim("c").metadata.deleting = true;
   EXPECT_EQ(attempt(pod_with("p", {"c"})).why,
@@ -271,12 +271,12 @@ TEST_F(VolumeBindingTest, SaysWhatIsWrongWithAClaim) {
             "0/2 nodes are available: 2 node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s).");
 }
 
-TEST_F(VolumeBindingTest, NeverGivesOneVolumeToTwoPodsOfOneTurn) {
+TEST_F(VolumeBindingTest, NeverAssumesOneVolumeForTwoClaims) {
   add_volume("v", "1Gi");
   add_claim("c");
   add_claim("d");
   const Attempt first = attempt(pod_with("p", {"c"}));
-  ASSERT_EQ(first.bound_volumes, (Grants{{"default/c", "v"}}));
+  ASSERT_EQ(first.bound_volumes, (BoundVolumes{{"default/c", "v"}}));
   const Attempt second = attempt(pod_with("q", {"d"}));
   EXPECT_EQ(second.why, std::string("0/2 nodes are available: 2 ") + kNoMatch + ".");
 }
@@ -294,31 +294,31 @@ TEST_F(VolumeBindingTest, SharesWhatItAssumesBetweenTheProfilesOfAGateway) {
   const std::unique_ptr<Framework> far = make_framework(elsewhere, "other");
   CycleState fresh;
   EXPECT_TRUE(schedule_pod(*far, fresh, *pod_with("q", {"d"}), snapshot, random).status.is_success())
-      << "another gateway assumes nothing of ours";
+      << "assumed volumes are not shared between gateways";
 }
 
-TEST_F(VolumeBindingTest, GivesTheVolumeBackWhenTheReservationIsDropped) {
+TEST_F(VolumeBindingTest, ReleasesTheVolumeWhenTheReservationIsDropped) {
   add_volume("v", "1Gi");
   add_claim("c");
   add_claim("d");
   attempt(pod_with("p", {"c"})).reservation.reset();
-  EXPECT_EQ(attempt(pod_with("q", {"d"})).bound_volumes, (Grants{{"default/d", "v"}}));
+  EXPECT_EQ(attempt(pod_with("q", {"d"})).bound_volumes, (BoundVolumes{{"default/d", "v"}}));
 }
 
-TEST_F(VolumeBindingTest, LetsTwoPodsShareAClaimAndKeepsItsVolumeUntilBothGaveUp) {
+TEST_F(VolumeBindingTest, LetsTwoPodsShareAClaimAndKeepsItsVolumeUntilBothAreDropped) {
   add_volume("v", "1Gi");
   add_claim("c");
   add_claim("d");
   Attempt first = attempt(pod_with("p", {"c"}));
   Attempt second = attempt(pod_with("q", {"c"}));
-  EXPECT_EQ(second.bound_volumes, (Grants{{"default/c", "v"}}));
+  EXPECT_EQ(second.bound_volumes, (BoundVolumes{{"default/c", "v"}}));
   first.reservation.reset();
   EXPECT_FALSE(attempt(pod_with("r", {"d"})).reservation.has_value());
   second.reservation.reset();
   EXPECT_TRUE(attempt(pod_with("r", {"d"})).reservation.has_value());
 }
 
-TEST_F(VolumeBindingTest, HoldsARecoveredRowsVolumesUntilItIsDropped) {
+TEST_F(VolumeBindingTest, KeepsTheVolumesOfARestoredReservationUntilItIsDropped) {
   add_volume("v", "1Gi");
   add_claim("c");
   add_claim("d");
@@ -329,15 +329,15 @@ TEST_F(VolumeBindingTest, HoldsARecoveredRowsVolumesUntilItIsDropped) {
   EXPECT_TRUE(attempt(pod_with("q", {"d"})).reservation.has_value());
 }
 
-TEST_F(VolumeBindingTest, LeavesItToTheObjectsOnceTheClaimIsBound) {
+TEST_F(VolumeBindingTest, RespectsABoundClaimAfterTheReservationIsDropped) {
   add_volume("v", "1Gi");
   add_claim("c");
   add_claim("d");
   Attempt first = attempt(pod_with("p", {"c"}));
   bind("c", "v");
-  first.reservation.reset();  // the binding failed later: what was written stays, as upstream
+  first.reservation.reset();  // the binding failed later: the bound claim stays, as upstream
   EXPECT_FALSE(attempt(pod_with("q", {"d"})).reservation.has_value());
-  EXPECT_EQ(attempt(pod_with("p", {"c"})).bound_volumes, (Grants{{"default/c", "v"}}));
+  EXPECT_EQ(attempt(pod_with("p", {"c"})).bound_volumes, (BoundVolumes{{"default/c", "v"}}));
 }
 
 TEST(AssumedVolumes, EndWithPostBind) {
@@ -352,7 +352,7 @@ TEST(AssumedVolumes, EndWithPostBind) {
   EXPECT_EQ(assumed->size(), 0u);
 }
 
-TEST(AssumedVolumes, RefuseAVolumePromisedToAnotherClaim) {
+TEST(AssumedVolumes, RejectAVolumeAssumedForAnotherClaim) {
   AssumedVolumes assumed;
   EXPECT_TRUE(assumed.assume("v", "default/c", "p"));
   EXPECT_FALSE(assumed.assume("v", "default/d", "q"));
@@ -360,7 +360,7 @@ TEST(AssumedVolumes, RefuseAVolumePromisedToAnotherClaim) {
   EXPECT_TRUE(assumed.assume("v", "default/d", "q"));
 }
 
-TEST(AssumedVolumes, RefuseAClaimPromisedAnotherVolume) {
+TEST(AssumedVolumes, RejectAnotherVolumeForAClaim) {
   AssumedVolumes assumed;
   EXPECT_TRUE(assumed.assume("v", "default/c", "p"));
   EXPECT_FALSE(assumed.assume("w", "default/c", "q"));

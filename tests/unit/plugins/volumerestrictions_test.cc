@@ -40,7 +40,7 @@ TEST_P(SharedDisks, CollideOrNot) {
   FakeHandle handle;
   VolumeRestrictions plugin(handle);
   const std::vector<NodeInfo> nodes = {node_with("n1", {pod_with_disk("other", GetParam().theirs)})};
-  EXPECT_EQ(ask(plugin, pod_with_disk("p", GetParam().mine), nodes), GetParam().collide ? kDiskTaken : "");
+  EXPECT_EQ(filter_with(plugin, pod_with_disk("p", GetParam().mine), nodes), GetParam().collide ? kDiskTaken : "");
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -67,28 +67,29 @@ TEST(VolumeRestrictions, SkipsPodsThatCannotCollide) {
   FakeHandle handle;
   VolumeRestrictions plugin(handle);
   const std::vector<NodeInfo> nodes = {info_of(make_node("n1"))};
-  EXPECT_EQ(ask(plugin, make_pod("p"), nodes), "skip");
-  EXPECT_EQ(ask(plugin, pod_with_disk("p", disk(Type::csi, "driver")), nodes), "skip");
+  EXPECT_EQ(filter_with(plugin, make_pod("p"), nodes), "skip");
+  EXPECT_EQ(filter_with(plugin, pod_with_disk("p", disk(Type::csi, "driver")), nodes), "skip");
   add_claim(handle.volumes_of_test, "c").access_modes = {"ReadWriteOnce"};
-  EXPECT_EQ(ask(plugin, pod_with_claims("p", {"c"}), nodes), "skip");
-  EXPECT_EQ(ask(plugin, pod_with_claims("p", {"gone"}), nodes),
+  EXPECT_EQ(filter_with(plugin, pod_with_claims("p", {"c"}), nodes), "skip");
+  EXPECT_EQ(filter_with(plugin, pod_with_claims("p", {"gone"}), nodes),
             "UnschedulableAndUnresolvable: persistentvolumeclaim \"gone\" not found");
 }
 
-TEST(VolumeRestrictions, KeepsAClaimOfOnePodFromASecondOneOnEveryNode) {
+TEST(VolumeRestrictions, RejectsEveryNodeForASecondPodOfAReadWriteOncePodClaim) {
   FakeHandle handle;
   VolumeRestrictions plugin(handle);
   add_claim(handle.volumes_of_test, "c").access_modes = {"ReadWriteOncePod"};
   Pod foreign = pod_with_claims("foreign", {"c"});
   foreign.metadata.namespace_ = "elsewhere";
   const std::vector<NodeInfo> unused = {node_with("n1", {foreign}), info_of(make_node("n2"))};
-  EXPECT_EQ(ask(plugin, pod_with_claims("p", {"c"}), unused), "skip") << "another namespace's claim of that name";
+  EXPECT_EQ(filter_with(plugin, pod_with_claims("p", {"c"}), unused), "skip")
+      << "another namespace's claim of that name";
   const std::vector<NodeInfo> used = {node_with("n1", {pod_with_claims("other", {"c"})}), info_of(make_node("n2"))};
-  EXPECT_EQ(ask(plugin, pod_with_claims("p", {"c"}), used, 0), kClaimTaken);
-  EXPECT_EQ(ask(plugin, pod_with_claims("p", {"c"}), used, 1), kClaimTaken);
+  EXPECT_EQ(filter_with(plugin, pod_with_claims("p", {"c"}), used, 0), kClaimTaken);
+  EXPECT_EQ(filter_with(plugin, pod_with_claims("p", {"c"}), used, 1), kClaimTaken);
 }
 
-TEST(VolumeRestrictions, FollowsPodsPutOnAndTakenFromANodeOnTrial) {
+TEST(VolumeRestrictions, CountsPodsAddedAndRemovedInTheCycleState) {
   FakeHandle handle;
   VolumeRestrictions plugin(handle);
   add_claim(handle.volumes_of_test, "c").access_modes = {"ReadWriteOncePod"};
@@ -107,12 +108,12 @@ TEST(VolumeRestrictions, FollowsPodsPutOnAndTakenFromANodeOnTrial) {
   trial.remove_pod(holder.uid());
   ASSERT_TRUE(plugin.remove_pod(copy, pod, holder, trial).is_success());
   EXPECT_TRUE(plugin.filter(copy, pod, trial).is_success());
-  EXPECT_FALSE(plugin.filter(state, pod, trial).is_success()) << "the trial was on a copy";
+  EXPECT_FALSE(plugin.filter(state, pod, trial).is_success()) << "the change was made to a copy";
   ASSERT_TRUE(plugin.add_pod(copy, pod, holder, trial).is_success());
   EXPECT_FALSE(plugin.filter(copy, pod, trial).is_success());
 }
 
-TEST(VolumeRestrictionsHints, LookForTheDiskOrClaimThatCameFree) {
+TEST(VolumeRestrictionsHints, RequeueForAFreedDiskOrClaim) {
   FakeHandle handle;
   const VolumeRestrictions plugin(handle);
   const ClusterEvent gone{EventResource::assigned_pod, kDelete, ""};

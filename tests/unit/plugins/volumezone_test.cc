@@ -26,7 +26,7 @@ TEST_P(VolumeZoneLabels, DecideWhetherTheNodeIsInTheVolumesZone) {
   add_claim(handle.volumes_of_test, "c", "", "v");
   Node node = make_node("n1");
   for (const auto& [key, value] : GetParam().node) node.metadata.labels[key] = value;
-  EXPECT_EQ(ask(plugin, pod_with_claims("p", {"c"}), {info_of(node)}), GetParam().want);
+  EXPECT_EQ(filter_with(plugin, pod_with_claims("p", {"c"}), {info_of(node)}), GetParam().want);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -36,7 +36,7 @@ INSTANTIATE_TEST_SUITE_P(
                       ZoneCase{"OneOfSeveralZones", {{kZone, "a__b"}}, {{kZone, "b"}}, ""},
                       ZoneCase{"NoneOfSeveralZones", {{kZone, "a__b"}}, {{kZone, "c"}}, kOtherZone},
                       ZoneCase{"SpacesAroundAZone", {{kZone, "a __ b"}}, {{kZone, "b"}}, ""},
-                      ZoneCase{"AnEmptyZoneVoidsTheLabel", {{kZone, "a__"}}, {{kZone, "c"}}, "skip"},
+                      ZoneCase{"AnEmptyZoneInvalidatesTheLabel", {{kZone, "a__"}}, {{kZone, "c"}}, "skip"},
                       ZoneCase{"NodeWithoutAnyZone", {{kZone, "a"}}, {}, ""},
                       ZoneCase{"NodeWithoutThatLabel", {{kZone, "a"}}, {{kRegion, "r"}}, kOtherZone},
                       ZoneCase{"BetaVolumeOnAStableNode", {{kBetaZone, "a"}}, {{kZone, "a"}}, ""},
@@ -46,12 +46,12 @@ INSTANTIATE_TEST_SUITE_P(
                       ZoneCase{"VolumeWithoutLabels", {}, {{kZone, "a"}}, "skip"}),
     [](const auto& param) { return param.param.name; });
 
-TEST(VolumeZone, SaysWhatIsMissing) {
+TEST(VolumeZone, ReportsWhatIsMissing) {
   FakeHandle handle;
   VolumeZone plugin(handle);
   FakeVolumes& volumes = handle.volumes_of_test;
   const std::vector<NodeInfo> nodes = {info_of(make_node("n1"))};
-  const auto answer = [&] { return ask(plugin, pod_with_claims("p", {"c"}), nodes); };
+  const auto answer = [&] { return filter_with(plugin, pod_with_claims("p", {"c"}), nodes); };
   EXPECT_EQ(answer(), "UnschedulableAndUnresolvable: persistentvolumeclaim \"c\" not found");
   add_claim(volumes, "c");
   EXPECT_EQ(answer(), "UnschedulableAndUnresolvable: PersistentVolumeClaim had no pv name and storageClass name");
@@ -63,16 +63,16 @@ TEST(VolumeZone, SaysWhatIsMissing) {
   EXPECT_EQ(answer(), "skip");
   add_claim(volumes, "c", "fast", "gone");
   EXPECT_EQ(answer(), "UnschedulableAndUnresolvable: persistentvolume \"gone\" not found");
-  EXPECT_EQ(ask(plugin, make_pod("q"), nodes), "skip");
+  EXPECT_EQ(filter_with(plugin, make_pod("q"), nodes), "skip");
 }
 
-TEST(VolumeZoneHints, LookAtZonesClaimsAndWaitingClasses) {
+TEST(VolumeZoneHints, RequeueForZonesClaimsAndClassesThatWaitForConsumers) {
   FakeHandle handle;
   const VolumeZone plugin(handle);
   const Pod pod = pod_with_claims("p", {"c"});
   EventObjects objects;
   const ClusterEvent volume_update{EventResource::persistent_volume, kUpdate, ""};
-  EXPECT_EQ(hint_of(plugin, pod, volume_update, objects), "QueueSkip") << "a promise taken back moves no volume";
+  EXPECT_EQ(hint_of(plugin, pod, volume_update, objects), "QueueSkip") << "a dropped assumption moves no volume";
   FakeVolumes volumes;
   objects.old_volume = std::make_shared<PersistentVolume>(add_volume(volumes, "v", {{kZone, "a"}}));
   objects.new_volume = std::make_shared<PersistentVolume>(add_volume(volumes, "v", {{kZone, "a"}, {"x", "y"}}));

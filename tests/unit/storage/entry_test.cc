@@ -1,4 +1,4 @@
-// The packed form of a commit: what goes in comes out, and damage is seen.
+// The journal entry of a commit: it reads back as written, and damage is detected.
 #include "storage/entry.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ std::string repetitive(Random& random, std::size_t size) {
   return made;
 }
 
-TEST(Squeeze, GivesBackWhatItWasGiven) {
+TEST(Squeeze, ReturnsTheBytesItWasGiven) {
   Random random(1);
   for (int i = 0; i < 2'000; ++i) {
     const std::string bytes = repetitive(random, random.below(600));
@@ -39,7 +39,7 @@ TEST(Squeeze, GivesBackWhatItWasGiven) {
   EXPECT_LT(squeeze(std::string(100'000, 'x')).size(), 20u);
 }
 
-TEST(Squeeze, SaysOfForeignBytesThatTheyAreNone) {
+TEST(Squeeze, RejectsForeignBytes) {
   Random random(2);
   for (int i = 0; i < rounds(20'000); ++i) {
     std::string squeezed = squeeze(repetitive(random, 200));
@@ -51,7 +51,7 @@ TEST(Squeeze, SaysOfForeignBytesThatTheyAreNone) {
     }
   }
   EXPECT_FALSE(unsqueeze(""));
-  EXPECT_FALSE(unsqueeze("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01")) << "larger than any";
+  EXPECT_FALSE(unsqueeze("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01")) << "larger than the maximum";
 }
 
 TEST(Entry, KeepsChangesAsTheyWere) {
@@ -86,9 +86,9 @@ TEST(Entry, KeepsChangesAsTheyWere) {
 }
 
 // zlib's crc32() of the byte 3 and the text.
-TEST(Entry, CarriesTheCheckSumOfZlib) {
+TEST(Entry, HasTheChecksumOfZlib) {
   EXPECT_EQ(seal_entry("123456789"), std::string("\x03\xfd\xfe\x40\x25", 5) + "123456789");
-  const std::string all = "The quick brown fox jumps over the lazy dog";  // longer than what is looked up at once
+  const std::string all = "The quick brown fox jumps over the lazy dog";  // longer than one step of sixteen bytes
   EXPECT_EQ(seal_entry(all), std::string("\x03\xb2\x26\x9a\x44", 5) + all);
 }
 
@@ -97,8 +97,8 @@ TEST(Entry, PlainInSchemaVersion2IsStillRead) {
   EXPECT_EQ(open_entry(std::string("\x01\x26\x39\xf4\xcb", 5) + "123456788"), std::nullopt);
 }
 
-// What an overwritten first byte makes of an entry is no other entry.
-TEST(Entry, ItsFormIsUnderItsCheckSum) {
+// An entry whose form byte was overwritten must not be read as an entry of another form.
+TEST(Entry, ChecksumCoversTheFormByte) {
   Random random(9);
   for (int i = 0; i < rounds(2'000); ++i) {
     ByteWriter changes;
@@ -116,10 +116,10 @@ TEST(Entry, ItsFormIsUnderItsCheckSum) {
   }
 }
 
-TEST(Entry, SqueezedBySchemaVersion2IsStillRead) {
+TEST(Entry, CompressedInSchemaVersion2IsStillRead) {
   std::string changes;
   for (int i = 0; i < 40; ++i) changes += "kube-scheduler ";
-  const std::string head("\x02\x90\x1a\x32\x72", 5);  // the CRC-32 of the changes themselves
+  const std::string head("\x02\x90\x1a\x32\x72", 5);  // the CRC-32 of the uncompressed changes
   EXPECT_EQ(open_entry(head + squeeze(changes)), changes);
   EXPECT_EQ(open_entry(head + squeeze(changes + "!")), std::nullopt);
   EXPECT_EQ(seal_entry(changes)[0], 4);
@@ -148,7 +148,7 @@ TEST(Live, IsReadInTheOrderOfItsKeys) {
   }
 }
 
-TEST(Entry, SaysThatAKeyOrAPhaseLargerThanAnyIsDamage) {
+TEST(Entry, TreatsAKeyOrPhaseAboveTheMaximumAsDamage) {
   const auto is_sound = [](std::size_t key_bytes, int phase) {
     ByteWriter changes;
     write_change(changes, Op::begin, Table::row, std::string(key_bytes, 'k'), "a row", phase);
@@ -160,7 +160,7 @@ TEST(Entry, SaysThatAKeyOrAPhaseLargerThanAnyIsDamage) {
   EXPECT_FALSE(is_sound(1, -1));
 }
 
-TEST(Live, KeepsEachKeyWhileOthersComeAndGo) {
+TEST(Live, KeepsEachKeyWhileOthersAreAddedAndErased) {
   Live live;
   std::map<std::string, std::uint32_t> want;  // the number of the change that holds it
   Random random(11);
@@ -184,19 +184,19 @@ TEST(Live, KeepsEachKeyWhileOthersComeAndGo) {
   auto next = want.begin();
   for (const Live::Record record : records) {
     EXPECT_EQ(live.id(record).substr(1), next->first);
-    EXPECT_EQ(live.place(record).number, next->second);
+    EXPECT_EQ(live.location(record).number, next->second);
     ++next;
   }
 }
 
-TEST(Entry, EveryBitThatFlipsIsSeen) {
+TEST(Entry, EveryBitFlipIsDetected) {
   ByteWriter changes;
   for (int i = 0; i < 5; ++i) write_change(changes, Op::put, Table::object, "pods/default/web", "a manifest", 0);
   const std::string sealed = seal_entry(changes.bytes());
   for (std::size_t bit = 0; bit < sealed.size() * 8; ++bit) {
     std::string damaged = sealed;
     damaged[bit / 8] ^= static_cast<char>(1 << bit % 8);
-    // A repetition may be the same from elsewhere.
+    // A flipped match distance may point to the same text elsewhere.
     const auto opened = open_entry(damaged);
     EXPECT_TRUE(!opened || *opened == changes.bytes()) << bit;
   }

@@ -1,4 +1,4 @@
-// The store of tests and simulations: what survives a power cut, a failed commit, a wipe.
+// The store for tests and simulations: what survives a power cut, a failed commit and a wipe.
 #include "storage/memory_store.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ std::string value_of(MemoryStore& store, Table table, const std::string& key) {
   return "none";
 }
 
-TEST(MemoryStore, ForgetsAtACrashWhatWasNotCommitted) {
+TEST(MemoryStore, LosesUncommittedChangesInACrash) {
   MemoryStore store;
   store.put(Table::meta, "term", "1");
   ASSERT_TRUE(store.commit().is_success());
@@ -50,7 +50,7 @@ TEST(MemoryStore, KeepsTheValueWhenAPhaseAdvancesAndThePhaseWhenAValueIsPut) {
   EXPECT_EQ(records[0].phase, 2);
 }
 
-TEST(MemoryStore, PositionsGrowOverCommitsAndAreTakenAgainAfterACrash) {
+TEST(MemoryStore, PositionsGrowOverCommitsAndAreReusedAfterACrash) {
   MemoryStore store;
   EXPECT_EQ(store.next_position(), 1u);
   store.put(Table::meta, "a", "");
@@ -91,7 +91,7 @@ TEST(MemoryStore, RefusesOnlyNewRowsWhileFull) {
   EXPECT_EQ(store.load().value().size(), 1u);
 }
 
-TEST(MemoryStore, StagesNothingThatAStoreOnFlashCouldNotReadAgain) {
+TEST(MemoryStore, StagesNothingThatAStoreOnFlashCouldNotReadBack) {
   MemoryStore store;
   EXPECT_DEATH(store.put(Table::object, std::string(kKeyMax + 1, 'k'), "v"), "CHECK failed");
   EXPECT_DEATH(store.advance("r", kPhaseMax + 1), "CHECK failed");
@@ -100,7 +100,7 @@ TEST(MemoryStore, StagesNothingThatAStoreOnFlashCouldNotReadAgain) {
   EXPECT_TRUE(store.commit().is_success());
 }
 
-TEST(MemoryStore, CountsOnlyCommitsThatCarrySomething) {
+TEST(MemoryStore, CountsOnlyCommitsWithChanges) {
   MemoryStore store;
   ASSERT_TRUE(store.commit().is_success());
   EXPECT_EQ(store.commits(), 0u);
@@ -111,7 +111,7 @@ TEST(MemoryStore, CountsOnlyCommitsThatCarrySomething) {
   EXPECT_EQ(store.changes(), 2u);
 }
 
-TEST(MemoryStore, AWipeLeavesNothing) {
+TEST(MemoryStore, IsEmptyAfterAWipe) {
   MemoryStore store;
   store.put(Table::meta, "a", "");
   ASSERT_TRUE(store.commit().is_success());

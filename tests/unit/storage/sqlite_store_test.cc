@@ -1,4 +1,4 @@
-// The store on flash, with real files: what is durable, what is refused, what a damaged file leads to.
+// The store on flash, with real files: what is durable, what is refused, and how damaged files are handled.
 #include "storage/sqlite_store.h"
 
 #include <gtest/gtest.h>
@@ -51,13 +51,13 @@ class SqliteStoreTest : public testing::Test {
     EXPECT_FALSE(store.has_value());
     return store ? OpenError() : store.error();
   }
-  // Bytes that cannot be squeezed.
+  // Incompressible bytes.
   std::string noise(std::size_t size) {
     std::string made;
     while (made.size() < size) made.push_back(static_cast<char>(random_.below(256)));
     return made;
   }
-  // What a power cut leaves: file and log as they are, copied while the store is open.
+  // The state after a power cut: file and log, copied while the store is open.
   void cut_power_to(const std::string& path) {
     fs::copy_file(path_, path);
     if (fs::exists(path_ + "-wal")) fs::copy_file(path_ + "-wal", path + "-wal");
@@ -85,7 +85,7 @@ class SqliteStoreTest : public testing::Test {
   std::string path_;
 };
 
-TEST_F(SqliteStoreTest, KeepsAcrossAPowerCutWhatWasCommittedAndNothingElse) {
+TEST_F(SqliteStoreTest, KeepsExactlyTheCommittedChangesAcrossAPowerCut) {
   auto store = open();
   ASSERT_TRUE(store->load().value().empty());
   store->put(Table::meta, "term", std::string("1\0x", 3));
@@ -104,7 +104,7 @@ TEST_F(SqliteStoreTest, KeepsAcrossAPowerCutWhatWasCommittedAndNothingElse) {
   EXPECT_EQ(again->next_position(), 4u);
 }
 
-TEST_F(SqliteStoreTest, ACommitOfNothingWritesNothing) {
+TEST_F(SqliteStoreTest, AnEmptyCommitWritesNothing) {
   auto store = open();
   const std::uint64_t before = store->bytes_written();
   ASSERT_TRUE(store->commit().is_success());
@@ -115,7 +115,7 @@ TEST_F(SqliteStoreTest, ACommitOfNothingWritesNothing) {
   EXPECT_EQ(store->bytes_written() - before, SqliteStore::kPageBytes + 24) << "a small commit is one page";
 }
 
-TEST_F(SqliteStoreTest, StagesNothingThatItCouldNotReadAgain) {
+TEST_F(SqliteStoreTest, StagesNothingThatItCouldNotReadBack) {
   const std::string longest(kKeyMax, 'k'), longer(kKeyMax + 1, 'k');
   auto store = open();
   store->put(Table::object, longest, "v");
@@ -150,10 +150,10 @@ TEST_F(SqliteStoreTest, PositionsGrowOverFoldsAndRestarts) {
   EXPECT_EQ(last, 18u);
 }
 
-// Random changes, folds, restarts and power cuts: the file says what the memory store says.
+// Random changes, folds, restarts and power cuts: the file has the contents of the memory store.
 class SqliteStoreEquivalence : public SqliteStoreTest, public testing::WithParamInterface<std::uint64_t> {};
 
-TEST_P(SqliteStoreEquivalence, AnswersAsTheMemoryStoreDoes) {
+TEST_P(SqliteStoreEquivalence, BehavesLikeTheMemoryStore) {
   Random random(GetParam());
   const SqliteStore::Options options{64 << 20, 1 + random.below(40), 256 << 10, 1 << 20, 64 << 10, random.below(150)};
   MemoryStore model;
@@ -244,7 +244,7 @@ TEST_F(SqliteStoreTest, OnlyTheNewestStoresSetAsideAreKept) {
   EXPECT_EQ(stores_aside(path_), (std::vector{dated_1970, names[3], names[4]})) << "the one just made stays";
 }
 
-TEST_F(SqliteStoreTest, ANewFileDoesNotTakeUpTheLogOfOneSetAside) {
+TEST_F(SqliteStoreTest, ANewFileIgnoresTheLogOfAStoreSetAside) {
   auto store = open();
   store->put(Table::meta, "old", "1");
   ASSERT_TRUE(store->commit().is_success());
@@ -254,7 +254,7 @@ TEST_F(SqliteStoreTest, ANewFileDoesNotTakeUpTheLogOfOneSetAside) {
   EXPECT_TRUE(open()->load().value().empty());
 }
 
-TEST_F(SqliteStoreTest, RefusesWhatIsNoDatabase) {
+TEST_F(SqliteStoreTest, RefusesAFileThatIsNotADatabase) {
   std::ofstream(path_) << std::string(10'000, 'x');
   EXPECT_EQ(refused().kind, OpenError::Kind::corrupt);
 }
@@ -266,7 +266,7 @@ TEST_F(SqliteStoreTest, RefusesADatabaseOfAnotherProgram) {
   EXPECT_NE(error.message.find("another program"), std::string::npos) << error.message;
 }
 
-TEST_F(SqliteStoreTest, RefusesANewerVersionWithoutTouchingIt) {
+TEST_F(SqliteStoreTest, RefusesANewerVersionWithoutModifyingIt) {
   open();
   sql("PRAGMA user_version = 7");
   const auto before = fs::last_write_time(path_);
@@ -277,9 +277,9 @@ TEST_F(SqliteStoreTest, RefusesANewerVersionWithoutTouchingIt) {
   EXPECT_EQ(fs::last_write_time(path_), before);
 }
 
-// stores/version-<n>.db: a gateway's store as the last program of that version left it, with a journal not yet folded.
-// A new version adds its own file; none is ever made again.
-TEST_F(SqliteStoreTest, ReadsAStoreOfEachVersionThereWas) {
+// stores/version-<n>.db: a gateway's store as the last program of that version left it, with an unfolded journal. A new
+// version adds its own file; existing files are never regenerated.
+TEST_F(SqliteStoreTest, ReadsStoresOfEveryEarlierVersion) {
   for (int version = 1; version <= SqliteStore::kSchemaVersion; ++version) {
     path_ = directory_ + "/version-" + std::to_string(version) + ".db";
     fs::copy_file(fs::path(BERTH_TEST_STORES) / fs::path(path_).filename(), path_);
@@ -318,12 +318,12 @@ TEST_F(SqliteStoreTest, RefusesAFileThatAnotherProcessHasOpen) {
   EXPECT_TRUE(store->commit().is_success());
 }
 
-TEST_F(SqliteStoreTest, SaysWhyItCannotCreateTheFile) {
+TEST_F(SqliteStoreTest, ReportsWhyItCannotCreateTheFile) {
   path_ = directory_ + "/missing/berth.db";
   const OpenError missing = refused();
   EXPECT_EQ(missing.kind, OpenError::Kind::io);
   EXPECT_NE(missing.message.find("No such file or directory"), std::string::npos) << missing.message;
-  path_ = "/proc/berth.db";  // not even root may
+  path_ = "/proc/berth.db";  // not even root can create this
   EXPECT_EQ(refused().kind, OpenError::Kind::io);
   path_ = directory_;
   EXPECT_EQ(refused().kind, OpenError::Kind::io) << "a directory";
@@ -331,7 +331,7 @@ TEST_F(SqliteStoreTest, SaysWhyItCannotCreateTheFile) {
 
 class SqliteStoreFull : public SqliteStoreTest {
  protected:
-  // Begins and commits rows until one is refused. Returns how many there are.
+  // Begins and commits rows until one is refused. Returns the number of rows.
   int fill(SqliteStore& store) {
     for (int i = 0; i < 10'000; ++i) {
       const Status begun = store.begin("uid-" + std::to_string(i), noise(3000), 1);
@@ -386,10 +386,10 @@ TEST_F(SqliteStoreFull, ObjectsThatCannotBeRefusedUseTheReserveAndThenFail) {
   store = open(small_);
   EXPECT_TRUE(store->load().has_value());
   store->erase(Table::object, "o1");
-  EXPECT_TRUE(store->commit().is_success()) << "a restarted program can make room";
+  EXPECT_TRUE(store->commit().is_success()) << "a restarted program can free space";
 }
 
-// In a process of its own, with a small disk of its own. Returns what went wrong, for the exit code's sake.
+// Runs in its own process on its own small disk. Returns what went wrong; null on success.
 const char* fill_a_disk(const std::string& directory, const std::string& row, Log& log) {
   const std::string path = directory + "/berth.db";
   auto opened = SqliteStore::open(path, log);
@@ -400,7 +400,7 @@ const char* fill_a_disk(const std::string& directory, const std::string& row, Lo
     if (!store->commit().is_success()) return "commit of a row that was not refused";
     ++rows;
   }
-  std::ofstream(directory + "/other") << std::string(16 << 20, 'x');  // takes what is left
+  std::ofstream(directory + "/other") << std::string(16 << 20, 'x');  // takes the remaining space
   for (int round = 2; round < 5; ++round) {
     for (int i = 0; i < rows; ++i) {
       store->advance("uid-" + std::to_string(i), round);
@@ -417,14 +417,14 @@ const char* fill_a_disk(const std::string& directory, const std::string& row, Lo
     store->erase(Table::row, "uid-" + std::to_string(i));
     if (!store->commit().is_success()) return "erase";
   }
-  if (store->capacity().is_success()) return "room on a full disk";
+  if (store->capacity().is_success()) return "capacity on a full disk";
   fs::remove(directory + "/other");
-  if (!store->capacity().is_success()) return "no room, though nothing had to be committed to see it";
+  if (!store->capacity().is_success()) return "freed disk space not noticed without a commit";
   store->put(Table::meta, "a", "b");
   return store->commit().is_success() ? nullptr : "put";
 }
 
-TEST_F(SqliteStoreFull, AdvancesAndErasesOnADiskWithoutABitOfSpace) {
+TEST_F(SqliteStoreFull, AdvancesAndErasesOnAFullDisk) {
   const pid_t child = fork();
   if (child == 0) {
     if (unshare(geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWUSER) != 0) _exit(77);

@@ -1,4 +1,4 @@
-// A real broker for tests: a mosquitto process with its own directory, stopped at the end of the test.
+// A real broker for tests: a mosquitto process in its own directory, which ends with the test.
 #pragma once
 
 #include <arpa/inet.h>
@@ -29,7 +29,7 @@ class TempDir {
   std::string path_;
 };
 
-// A loopback port that was free at the time of the call.
+// A loopback port that was free a moment ago.
 inline int free_port() {
   const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};
@@ -44,7 +44,7 @@ inline int free_port() {
 
 class MosquittoChild {
  public:
-  // `settings`: additional lines of mosquitto.conf.
+  // `settings`: further lines of mosquitto.conf.
   MosquittoChild(const TempDir& directory, int port, const std::string& settings)
       : config_(directory.file("mosquitto.conf")), log_(directory.file("mosquitto.log")) {
     std::ofstream(config_) << "listener " << port << " 127.0.0.1\n"

@@ -28,17 +28,17 @@ class Notes final : public Log {
   std::string text;
 };
 
-class Ear final : public Transport::Handler {
+class Receiver final : public Transport::Handler {
  public:
   void on_message(const Message& message) override { messages.push_back(message); }
   void on_link(bool up) override {
     links += up ? "up " : "down ";
     if (up && on_up) on_up();
   }
-  void on_send_window() override { ++rooms; }
+  void on_send_window() override { ++reopened; }
   std::vector<Message> messages;
   std::string links;
-  int rooms = 0;
+  int reopened = 0;
   std::function<void()> on_up;
 };
 
@@ -51,14 +51,14 @@ Message message(std::string topic, std::string payload, bool retain = false, int
   return m;
 }
 
-// One client with its ears and its log.
+// One client with its handler and log.
 struct Client {
   Client(asio::io_context& loop, MqttOptions options) : transport(loop, log, std::move(options)) {
-    transport.set_handler(&ear);
+    transport.set_handler(&receiver);
     transport.set_on_turn([this] { ++turns; });
   }
   Notes log;
-  Ear ear;
+  Receiver receiver;
   int turns = 0;
   MqttTransport transport;
 };
@@ -81,7 +81,7 @@ class MqttTest : public testing::Test {
   std::unique_ptr<Client> join(const MqttOptions& o, const std::string& filter = {}, int qos = 1) {
     auto made = client(o);
     MqttTransport& transport = made->transport;
-    if (!filter.empty()) made->ear.on_up = [&transport, filter, qos] { transport.subscribe(filter, qos); };
+    if (!filter.empty()) made->receiver.on_up = [&transport, filter, qos] { transport.subscribe(filter, qos); };
     transport.start();
     EXPECT_TRUE(run_until([&] { return transport.is_up(); })) << made->log.text;
     return made;
@@ -96,14 +96,15 @@ class MqttTest : public testing::Test {
     }
     return true;
   }
-  // Everything sent so far has been through the broker.
+  // Returns once everything sent so far has passed through the broker.
   void settle(Client& client) {
-    const std::size_t before = client.ear.messages.size();
-    client.transport.subscribe("fence", 1);
-    client.transport.send(message("fence", "x"));
-    ASSERT_TRUE(
-        run_until([&] { return client.ear.messages.size() > before && client.ear.messages.back().topic == "fence"; }));
-    client.ear.messages.pop_back();
+    const std::size_t before = client.receiver.messages.size();
+    client.transport.subscribe("barrier", 1);
+    client.transport.send(message("barrier", "x"));
+    ASSERT_TRUE(run_until([&] {
+      return client.receiver.messages.size() > before && client.receiver.messages.back().topic == "barrier";
+    }));
+    client.receiver.messages.pop_back();
   }
 
   TempDir directory_;
@@ -121,8 +122,8 @@ TEST_F(MqttTest, CarriesMessagesWithTheirProperties) {
   sent.expiry_s = 60;
   settle(*a);
   a->transport.send(sent);
-  ASSERT_TRUE(run_until([&] { return a->ear.messages.size() == 1; }));
-  const Message& got = a->ear.messages[0];
+  ASSERT_TRUE(run_until([&] { return a->receiver.messages.size() == 1; }));
+  const Message& got = a->receiver.messages[0];
   EXPECT_EQ(got.topic, "x/1");
   EXPECT_EQ(got.payload, "{}");
   EXPECT_EQ(got.qos, 1);
@@ -132,7 +133,7 @@ TEST_F(MqttTest, CarriesMessagesWithTheirProperties) {
   EXPECT_EQ(got.expiry_s, 60);
 }
 
-TEST_F(MqttTest, DoesNotBringBackWhatOneSaidToANoLocalSubscriptionButKeepsItRetained) {
+TEST_F(MqttTest, DoesNotEchoToANoLocalSubscriptionButRetainsTheMessage) {
   start_broker();
   auto a = join(options("a"));
   auto b = join(options("b"));
@@ -140,29 +141,29 @@ TEST_F(MqttTest, DoesNotBringBackWhatOneSaidToANoLocalSubscriptionButKeepsItReta
   settle(*a);
   a->transport.send(message("s/1", "own", true));
   settle(*a);
-  EXPECT_TRUE(a->ear.messages.empty()) << a->ear.messages.front().topic;
+  EXPECT_TRUE(a->receiver.messages.empty()) << a->receiver.messages.front().topic;
   b->transport.send(message("s/2", "other"));
-  ASSERT_TRUE(run_until([&] { return a->ear.messages.size() == 1; }));
-  EXPECT_EQ(a->ear.messages[0].topic, "s/2");
+  ASSERT_TRUE(run_until([&] { return a->receiver.messages.size() == 1; }));
+  EXPECT_EQ(a->receiver.messages[0].topic, "s/2");
   a->transport.subscribe("s/#", 0, {.no_local = true});
-  ASSERT_TRUE(run_until([&] { return a->ear.messages.size() == 2; }));
-  EXPECT_EQ(a->ear.messages[1].topic, "s/1");
-  EXPECT_TRUE(a->ear.messages[1].retain);
+  ASSERT_TRUE(run_until([&] { return a->receiver.messages.size() == 2; }));
+  EXPECT_EQ(a->receiver.messages[1].topic, "s/1");
+  EXPECT_TRUE(a->receiver.messages[1].retain);
 }
 
-TEST_F(MqttTest, TellsWhoAskedForItWhatWasToBeRetained) {
+TEST_F(MqttTest, KeepsTheRetainFlagForRetainAsPublished) {
   start_broker();
   auto a = join(options("a"));
   a->transport.subscribe("s/#", 0, {.retain_as_published = true});
   settle(*a);
   a->transport.send(message("s/1", "kept", true));
   a->transport.send(message("s/2", "passing"));
-  ASSERT_TRUE(run_until([&] { return a->ear.messages.size() == 2; }));
-  EXPECT_TRUE(a->ear.messages[0].retain);
-  EXPECT_FALSE(a->ear.messages[1].retain);
+  ASSERT_TRUE(run_until([&] { return a->receiver.messages.size() == 2; }));
+  EXPECT_TRUE(a->receiver.messages[0].retain);
+  EXPECT_FALSE(a->receiver.messages[1].retain);
 }
 
-TEST_F(MqttTest, GetsARetainedSetOf5000WholeAndInFewTurnsBeforeTheFence) {
+TEST_F(MqttTest, Gets5000RetainedMessagesInFewTurnsBeforeTheBarrier) {
   start_broker("allow_anonymous true\nmax_queued_messages 20000\n");
   auto a = join(options("a"));
   for (int i = 0; i < 5000; ++i) {
@@ -170,15 +171,16 @@ TEST_F(MqttTest, GetsARetainedSetOf5000WholeAndInFewTurnsBeforeTheFence) {
   }
   settle(*a);
   auto b = join(options("b"), "s/#", 0);
-  b->transport.subscribe("fence", 0);
-  b->transport.send(message("fence", "x", false, 0));
-  ASSERT_TRUE(run_until([&] { return !b->ear.messages.empty() && b->ear.messages.back().topic == "fence"; }));
-  EXPECT_EQ(b->ear.messages.size(), 5001u);
-  EXPECT_TRUE(b->ear.messages[0].retain);
+  b->transport.subscribe("barrier", 0);
+  b->transport.send(message("barrier", "x", false, 0));
+  ASSERT_TRUE(
+      run_until([&] { return !b->receiver.messages.empty() && b->receiver.messages.back().topic == "barrier"; }));
+  EXPECT_EQ(b->receiver.messages.size(), 5001u);
+  EXPECT_TRUE(b->receiver.messages[0].retain);
   EXPECT_LT(b->turns, 1000) << "each turn is a commit";
 }
 
-TEST_F(MqttTest, TheBrokerSendsTheWillOfOneWhoDiesAndNotOfOneWhoLeaves) {
+TEST_F(MqttTest, TheBrokerSendsTheWillOnlyWithoutADisconnect) {
   start_broker();
   auto a = join(options("a"), "will/#");
   settle(*a);
@@ -186,70 +188,70 @@ TEST_F(MqttTest, TheBrokerSendsTheWillOfOneWhoDiesAndNotOfOneWhoLeaves) {
   with_will.will = message("will/b", "offline");
   auto b = join(with_will);
   b->transport.disconnect();
-  EXPECT_EQ(b->ear.links, "up down ");
+  EXPECT_EQ(b->receiver.links, "up down ");
   EXPECT_FALSE(b->transport.is_up());
   settle(*a);
-  EXPECT_TRUE(a->ear.messages.empty());
+  EXPECT_TRUE(a->receiver.messages.empty());
   b->transport.start();
   ASSERT_TRUE(run_until([&] { return b->transport.is_up(); }));
   b.reset();
-  ASSERT_TRUE(run_until([&] { return !a->ear.messages.empty(); }));
-  EXPECT_EQ(a->ear.messages[0].payload, "offline");
+  ASSERT_TRUE(run_until([&] { return !a->receiver.messages.empty(); }));
+  EXPECT_EQ(a->receiver.messages[0].payload, "offline");
 }
 
-TEST_F(MqttTest, WhatWasSentJustBeforeGoodbyeArrives) {
+TEST_F(MqttTest, AMessageSentJustBeforeDisconnectArrives) {
   start_broker();
   auto a = join(options("a"), "x");
   settle(*a);
   auto b = join(options("b"));
-  b->transport.send(message("x", "last words"));
+  b->transport.send(message("x", "last"));
   b->transport.disconnect();
-  ASSERT_TRUE(run_until([&] { return !a->ear.messages.empty(); }));
+  ASSERT_TRUE(run_until([&] { return !a->receiver.messages.empty(); }));
 }
 
-TEST_F(MqttTest, ComesBackAfterABrokerRestartAndForgetsWhatWasSentMeanwhile) {
+TEST_F(MqttTest, ReconnectsAfterABrokerRestartAndDropsMessagesSentMeanwhile) {
   start_broker();
   auto a = join(options("a"), "x");
   broker_->stop(SIGKILL);
   ASSERT_TRUE(run_until([&] { return !a->transport.is_up(); }));
-  EXPECT_EQ(a->ear.links, "up down ");
-  a->transport.send(message("x", "into the void"));
+  EXPECT_EQ(a->receiver.links, "up down ");
+  a->transport.send(message("x", "dropped"));
   broker_->start();
   ASSERT_TRUE(run_until([&] { return a->transport.is_up(); }));
   settle(*a);
-  EXPECT_TRUE(a->ear.messages.empty());
-  a->transport.send(message("x", "heard"));
-  ASSERT_TRUE(run_until([&] { return !a->ear.messages.empty(); }));
-  EXPECT_EQ(a->ear.messages[0].payload, "heard");
+  EXPECT_TRUE(a->receiver.messages.empty());
+  a->transport.send(message("x", "received"));
+  ASSERT_TRUE(run_until([&] { return !a->receiver.messages.empty(); }));
+  EXPECT_EQ(a->receiver.messages[0].payload, "received");
   EXPECT_EQ(a->log.count("mqtt link lost"), 1) << a->log.text;
 }
 
-TEST_F(MqttTest, WhatIsSentWithinTheRoomIsRetainedHoweverMuchElseIsDroppedAndNewRoomIsTold) {
+TEST_F(MqttTest, RetainedMessagesWithinTheSendWindowSurviveAnOverflowAndTheReopenedWindowIsReported) {
   start_broker("allow_anonymous true\nmax_queued_messages 0\n");
   auto a = client(options("a"));
   EXPECT_EQ(a->transport.send_window(), 0u) << "down";
   a->transport.start();
   ASSERT_TRUE(run_until([&] { return a->transport.is_up(); }));
-  const std::size_t room = a->transport.send_window();
-  ASSERT_EQ(room, static_cast<std::size_t>(MqttTransport::kRoom));
+  const std::size_t window = a->transport.send_window();
+  ASSERT_EQ(window, static_cast<std::size_t>(MqttTransport::kSendWindow));
   const int turns = a->turns;
-  // Nothing is read meanwhile, so that nothing is acknowledged.
+  // The loop does not run here, so nothing is acknowledged.
   for (int i = 0; i < 2 * MqttTransport::kOutstandingMax; ++i) a->transport.send(message("flood", "x"));
   EXPECT_EQ(a->transport.send_window(), 0u);
-  EXPECT_EQ(a->log.count("the broker does not keep up"), 1) << a->log.text;
-  for (std::size_t i = 0; i < room; ++i) a->transport.send(message("kept/" + std::to_string(i), "x", true));
-  ASSERT_TRUE(run_until([&] { return a->ear.rooms > 0; }));
+  EXPECT_EQ(a->log.count("the broker cannot keep up"), 1) << a->log.text;
+  for (std::size_t i = 0; i < window; ++i) a->transport.send(message("kept/" + std::to_string(i), "x", true));
+  ASSERT_TRUE(run_until([&] { return a->receiver.reopened > 0; }));
   EXPECT_GT(a->turns, turns);
-  EXPECT_GE(a->transport.send_window(), room / 2);
+  EXPECT_GE(a->transport.send_window(), window / 2);
   settle(*a);
-  EXPECT_EQ(a->ear.rooms, 1);
-  EXPECT_EQ(a->transport.send_window(), room);
+  EXPECT_EQ(a->receiver.reopened, 1);
+  EXPECT_EQ(a->transport.send_window(), window);
   auto b = join(options("b"), "kept/#", 0);
   settle(*b);
-  EXPECT_EQ(b->ear.messages.size(), room);
+  EXPECT_EQ(b->receiver.messages.size(), window);
 }
 
-TEST_F(MqttTest, AWriterThatKeepsToTheRoomLosesNothing) {
+TEST_F(MqttTest, ASenderThatStaysWithinTheSendWindowLosesNothing) {
   start_broker();
   auto a = join(options("a"));
   int sent = 0;
@@ -265,10 +267,10 @@ TEST_F(MqttTest, AWriterThatKeepsToTheRoomLosesNothing) {
   settle(*a);
   auto b = join(options("b"), "kept/#", 0);
   settle(*b);
-  EXPECT_EQ(b->ear.messages.size(), 3'000u);
+  EXPECT_EQ(b->receiver.messages.size(), 3'000u);
 }
 
-TEST_F(MqttTest, ManyReconnectsLeaveNoDescriptorBehind) {
+TEST_F(MqttTest, ReconnectsLeakNoFileDescriptors) {
   start_broker();
   auto a = join(options("a"));
   const auto descriptors = [] {
@@ -283,7 +285,7 @@ TEST_F(MqttTest, ManyReconnectsLeaveNoDescriptorBehind) {
   EXPECT_EQ(descriptors(), before);
 }
 
-TEST_F(MqttTest, APersistentSessionGetsWhatCameMeanwhile) {
+TEST_F(MqttTest, APersistentSessionGetsMessagesSentMeanwhile) {
   start_broker();
   MqttOptions durable = options("node");
   durable.session_expiry_s = 3600;
@@ -294,11 +296,11 @@ TEST_F(MqttTest, APersistentSessionGetsWhatCameMeanwhile) {
   a->transport.send(message("x", "kept"));
   settle(*a);
   node = join(durable);
-  ASSERT_TRUE(run_until([&] { return !node->ear.messages.empty(); }));
-  EXPECT_EQ(node->ear.messages[0].payload, "kept");
+  ASSERT_TRUE(run_until([&] { return !node->receiver.messages.empty(); }));
+  EXPECT_EQ(node->receiver.messages[0].payload, "kept");
 }
 
-TEST_F(MqttTest, DropsAndNamesWhatIsTooLarge) {
+TEST_F(MqttTest, DropsAndLogsOversizedMessages) {
   start_broker();
   auto a = join(options("a"), "x/#");
   settle(*a);
@@ -309,8 +311,8 @@ TEST_F(MqttTest, DropsAndNamesWhatIsTooLarge) {
       "head -c 65600 /dev/zero | tr '\\0' x | mosquitto_pub -V 5 -p " + std::to_string(port_) + " -t x/in -s -q 1";
   ASSERT_EQ(std::system(publish.c_str()), 0);
   settle(*a);
-  ASSERT_EQ(a->ear.messages.size(), 1u);
-  EXPECT_EQ(a->ear.messages[0].topic, "x/largest");
+  ASSERT_EQ(a->receiver.messages.size(), 1u);
+  EXPECT_EQ(a->receiver.messages[0].topic, "x/largest");
   EXPECT_EQ(a->log.count("message not sent topic=x/out reason=larger than 64 KiB"), 1) << a->log.text;
   EXPECT_EQ(a->log.count("message not sent topic=x/+"), 1) << a->log.text;
   EXPECT_EQ(a->log.count("message too large, dropped topic=x/in bytes=65600"), 1) << a->log.text;
@@ -325,7 +327,7 @@ TEST_F(MqttTest, MayBeDestroyedInItsOwnTurn) {
   ASSERT_TRUE(run_until([&] { return a == nullptr; }));
 }
 
-TEST_F(MqttTest, AWrongPasswordIsNamedAndTriedAgain) {
+TEST_F(MqttTest, LogsAWrongPasswordAndRetries) {
   const std::string file = directory_.file("passwords");
   ASSERT_EQ(std::system(("mosquitto_passwd -b -c " + file + " berth right 2>/dev/null").c_str()), 0);
   start_broker("allow_anonymous false\npassword_file " + file + "\n");
@@ -337,10 +339,10 @@ TEST_F(MqttTest, AWrongPasswordIsNamedAndTriedAgain) {
   auto a = client(o);
   a->transport.start();
   ASSERT_TRUE(run_until([&] { return a->log.count("check username and password") >= 2; })) << a->log.text;
-  EXPECT_EQ(a->ear.links, "");
+  EXPECT_EQ(a->receiver.links, "");
 }
 
-TEST_F(MqttTest, AServerThatNeverAnswersIsGivenUpAndTriedAgain) {
+TEST_F(MqttTest, TimesOutOnAServerThatNeverAnswersAndRetries) {
   asio::ip::tcp::acceptor server(loop_, {asio::ip::address_v4::loopback(), static_cast<unsigned short>(port_)});
   std::vector<asio::ip::tcp::socket> accepted;
   std::function<void()> accept = [&] {
@@ -357,10 +359,10 @@ TEST_F(MqttTest, AServerThatNeverAnswersIsGivenUpAndTriedAgain) {
   a->transport.start();
   ASSERT_TRUE(run_until([&] { return accepted.size() >= 2; })) << a->log.text;
   EXPECT_GE(a->log.count("no answer within 50 ms"), 1) << a->log.text;
-  EXPECT_EQ(a->ear.links, "");
+  EXPECT_EQ(a->receiver.links, "");
 }
 
-TEST_F(MqttTest, AServerThatSpeaksNoMqttIsGivenUpAndTriedAgain) {
+TEST_F(MqttTest, DisconnectsFromAServerThatDoesNotSpeakMqttAndRetries) {
   asio::ip::tcp::acceptor server(loop_, {asio::ip::address_v4::loopback(), static_cast<unsigned short>(port_)});
   int accepted = 0;
   std::function<void()> accept = [&] {
@@ -376,10 +378,10 @@ TEST_F(MqttTest, AServerThatSpeaksNoMqttIsGivenUpAndTriedAgain) {
   auto a = client(options("a"));
   a->transport.start();
   ASSERT_TRUE(run_until([&] { return accepted >= 3; })) << a->log.text;
-  EXPECT_EQ(a->ear.links, "");
+  EXPECT_EQ(a->receiver.links, "");
 }
 
-TEST_F(MqttTest, ANameThatIsNotFoundIsSaidSoAndTriedAgain) {
+TEST_F(MqttTest, LogsAnUnknownHostNameAndRetries) {
   MqttOptions o = options("a");
   o.host = "no-such-broker.invalid";
   auto a = client(o);
@@ -387,7 +389,7 @@ TEST_F(MqttTest, ANameThatIsNotFoundIsSaidSoAndTriedAgain) {
   ASSERT_TRUE(run_until([&] { return a->log.count("name no-such-broker.invalid not found") >= 2; })) << a->log.text;
 }
 
-TEST_F(MqttTest, ANameWithSeveralAddressesIsTriedOnEach) {
+TEST_F(MqttTest, TriesEachAddressOfAHostName) {
   start_broker();  // on 127.0.0.1 only; localhost is often ::1 first
   MqttOptions o = options("a");
   o.host = "localhost";
@@ -429,7 +431,7 @@ class MqttTlsTest : public MqttTest {
     auto a = client(o);
     a->transport.start();
     ASSERT_TRUE(run_until([&] { return a->log.count(reason) >= 2; })) << a->log.text;
-    EXPECT_EQ(a->ear.links, "");
+    EXPECT_EQ(a->receiver.links, "");
   }
 };
 
@@ -438,7 +440,7 @@ TEST_F(MqttTlsTest, CarriesManyMessagesWithCertificatesOnBothSides) {
   for (int i = 0; i < 2000; ++i) a->transport.send(message("s/" + std::to_string(i), "x", true, 0));
   settle(*a);
   auto b = join(tls("b"), "s/#", 0);
-  ASSERT_TRUE(run_until([&] { return b->ear.messages.size() == 2000; }));
+  ASSERT_TRUE(run_until([&] { return b->receiver.messages.size() == 2000; }));
   EXPECT_LT(b->turns, 500);
   for (int i = 0; i < 10; ++i) {
     b->transport.disconnect();
@@ -447,7 +449,7 @@ TEST_F(MqttTlsTest, CarriesManyMessagesWithCertificatesOnBothSides) {
   }
 }
 
-TEST_F(MqttTlsTest, IsToldAtOnceThatNobodyListensOrThatTheServerHangsUp) {
+TEST_F(MqttTlsTest, NoticesAtOnceThatNobodyListensOrThatTheServerHangsUp) {
   broker_.reset();
   MqttOptions o = tls("a");
   o.answer_timeout = 3'600'000;
@@ -473,13 +475,13 @@ TEST_F(MqttTlsTest, StaysDownWhenAnotherAuthoritySignedTheBroker) {
   expect_refused(o, "certificate verify failed");
 }
 
-TEST_F(MqttTlsTest, StaysDownWhenTheCertificateIsOfAnotherName) {
+TEST_F(MqttTlsTest, StaysDownWhenTheCertificateIsForAnotherName) {
   MqttOptions o = tls("a");
   o.host = "127.0.0.1";  // the same broker, but its certificate names localhost only
   expect_refused(o, "certificate verify failed");
 }
 
-TEST_F(MqttTlsTest, StaysDownWithoutTheCertificateTheBrokerAsksFor) {
+TEST_F(MqttTlsTest, StaysDownWithoutTheCertificateThatTheBrokerRequires) {
   MqttOptions o = tls("a");
   o.tls.cert = o.tls.key = "";
   expect_refused(o, "certificate required");
@@ -491,7 +493,7 @@ TEST_F(MqttTlsTest, NamesTheFileItCannotRead) {
   expect_refused(o, "tls.ca: cannot read " + o.tls.ca);
   o = tls("a");
   o.tls.key = directory_.file("server.key");
-  expect_refused(o, "not of tls.cert: " + o.tls.key);
+  expect_refused(o, "does not match tls.cert: " + o.tls.key);
 }
 
 }  // namespace
