@@ -64,7 +64,7 @@ void Api::take(const Message& message) {
 }
 
 Json Api::answer(const Json& request) {
-  if (!request.is_object()) return api_failure("a JSON object is wanted");
+  if (!request.is_object()) return api_failure("expected a JSON object");
   const std::string op = api_text(request, "op");
   if (op == "status") return status();
   if (!context_.options.hold.empty()) return api_failure("the gateway is not ready: " + context_.options.hold);
@@ -85,10 +85,11 @@ Json Api::answer(const Json& request) {
 
 Json Api::apply(const Json& request) {
   const Json* object = request.find("object");
-  if (object == nullptr || !object->is_object()) return api_failure("object: a JSON object is wanted");
+  if (object == nullptr || !object->is_object()) return api_failure("object: expected a JSON object");
   const std::string said = api_text(*object, "kind");
   const KindName* kind = find_kind(said);
-  if (kind == nullptr || kind->name != said) return api_failure("kind: \"" + said + "\" is not a kind Berth knows");
+  if (kind == nullptr || kind->name != said)
+    return api_failure("kind: \"" + said + "\" is not a kind that Berth supports");
   const Json* recreate = request.find("recreate");
   Result<Accepted> accepted = Status::ok();
   context_.mirror.apply_unretained(kind->kind, key_of(kind->kind, *object), [&] {
@@ -103,15 +104,16 @@ Json Api::apply(const Json& request) {
   Json warnings = Json::array();
   for (const std::string& warning : accepted->warnings) warnings.push_back(warning);
   Json reply = api_success();
-  reply.set("result", accepted->word).set("kind", kind->name).set("key", accepted->key).set("uid", accepted->uid);
+  reply.set("result", accepted->result).set("kind", kind->name).set("key", accepted->key).set("uid", accepted->uid);
   return reply.set("warnings", std::move(warnings));
 }
 
 Json Api::remove(const Json& request) {
   const KindName* kind = kind_of(request);
-  if (kind == nullptr) return api_failure("kind: \"" + api_text(request, "kind") + "\" is not a kind Berth knows");
+  if (kind == nullptr)
+    return api_failure("kind: \"" + api_text(request, "kind") + "\" is not a kind that Berth supports");
   const std::string key = key_of_request(*kind, request);
-  if (key.empty()) return api_failure("name: a name is wanted");
+  if (key.empty()) return api_failure("name: missing; name the object");
   Status removed;
   context_.mirror.apply_unretained(kind->kind, key,
                                    [&] { removed = orders_.remove(kind->kind, key, api_text(request, "uid")); });
@@ -123,12 +125,13 @@ Json Api::remove(const Json& request) {
 // Pages of at most kApiPageBytes; "continue" names where the next begins.
 Json Api::get(const Json& request) const {
   const KindName* kind = kind_of(request);
-  if (kind == nullptr) return api_failure("kind: \"" + api_text(request, "kind") + "\" is not a kind Berth knows");
+  if (kind == nullptr)
+    return api_failure("kind: \"" + api_text(request, "kind") + "\" is not a kind that Berth supports");
   Json reply = api_success();
-  const std::string wanted = key_of_request(*kind, request);
-  if (!wanted.empty()) {
-    Json object = view_.view(kind->kind, wanted);
-    if (object.is_null()) return api_failure(std::string(kind->name) + " \"" + wanted + "\" not found");
+  const std::string key = key_of_request(*kind, request);
+  if (!key.empty()) {
+    Json object = view_.view(kind->kind, key);
+    if (object.is_null()) return api_failure(std::string(kind->name) + " \"" + key + "\" not found");
     return reply.set("object", fit(std::move(object)));
   }
   std::vector<std::string> keys;
@@ -141,13 +144,13 @@ Json Api::get(const Json& request) const {
   const std::string from = api_text(request, "continue");
   Json items = Json::array();
   std::size_t bytes = 0;
-  for (const std::string& key : keys) {
-    if (key < from) continue;
-    if (kind->namespaced && !name_space.empty() && !key.starts_with(name_space + "/")) continue;
-    Json object = fit(view_.view(kind->kind, key));
+  for (const std::string& each : keys) {
+    if (each < from) continue;
+    if (kind->namespaced && !name_space.empty() && !each.starts_with(name_space + "/")) continue;
+    Json object = fit(view_.view(kind->kind, each));
     bytes += object.dump().size() + 1;
     if (bytes > kApiPageBytes && !items.is_null() && !items.as_array().empty()) {
-      reply.set("continue", key);
+      reply.set("continue", each);
       break;
     }
     items.push_back(std::move(object));
@@ -160,7 +163,7 @@ Json Api::describe_object(const Json& request) const {
   const Json* object = reply.find("object");
   if (object == nullptr) {
     const Json* ok = reply.find("ok");
-    return ok != nullptr && *ok == Json(true) ? api_failure("name: describe wants one object") : reply;
+    return ok != nullptr && *ok == Json(true) ? api_failure("name: missing; describe shows one object") : reply;
   }
   const KindName* kind = kind_of(request);
   Json events = Json::array();
@@ -211,7 +214,7 @@ Json Api::retire(const Json& request) {
   const KindName* kind = kind_of(request);
   if (kind == nullptr || kind->kind != Kind::node) return api_failure("kind: only a Node can be forgotten");
   const std::string node = api_text(request, "name");
-  if (!is_valid_name(node)) return api_failure("name: the name of a node is wanted");
+  if (!is_valid_name(node)) return api_failure("name: expected the name of a node");
   const DeviceNode* device = context_.nodes.find(node);
   const bool heard = device != nullptr && device->reachable;
   if (Status retired = placement_.retirement().retire(node); !retired.is_success()) {
@@ -220,7 +223,7 @@ Json Api::retire(const Json& request) {
   Json warnings = Json::array();
   if (heard) {
     warnings.push_back(
-        "it was heard of a moment ago: until it has been told to stop them, pods that are placed anew "
+        "it was reachable a moment ago: until it has been told to stop its pods, pods that are placed again "
         "may run there as well");
   }
   Json reply(Json::Object{{"ok", Json(true)}, {"result", Json("forgotten")}, {"key", Json(node)}});

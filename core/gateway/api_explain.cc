@@ -35,7 +35,7 @@ Json Api::placement_of(const PodEntry& entry) const {
 
 Json Api::explain(const Json& request) {
   const std::string name = api_text(request, "name");
-  if (name.empty()) return api_failure("name: the name of a pod is wanted");
+  if (name.empty()) return api_failure("name: expected the name of a pod");
   const std::string name_space = api_text(request, "namespace");
   const std::string key = (name_space.empty() ? "default" : name_space) + "/" + name;
   const PodEntry* entry = context_.objects.find_pod(key);
@@ -59,10 +59,11 @@ Json Api::explain(const Json& request) {
 
 Json Api::plan(const Json& request) {
   const Json* manifest = request.find("manifest");
-  if (manifest == nullptr || !manifest->is_object()) return api_failure("manifest: a JSON object is wanted");
+  if (manifest == nullptr || !manifest->is_object()) return api_failure("manifest: expected a JSON object");
   const std::string said = api_text(*manifest, "kind");
   const KindName* kind = find_kind(said);
-  if (kind == nullptr || kind->name != said) return api_failure("kind: \"" + said + "\" is not a kind Berth knows");
+  if (kind == nullptr || kind->name != said)
+    return api_failure("kind: \"" + said + "\" is not a kind that Berth supports");
   if (kind->kind != Kind::pod) return api_failure("kind: only a Pod can be planned, not a " + said + "; apply it");
   const Random before = context_.random;
   Result<Orders::Admitted> admitted = orders_.admit_pod(*manifest, {}, false);
@@ -86,11 +87,11 @@ Json Api::plan(const Json& request) {
     rejecting.insert(gate.plugin());
   }
   const PodEntry* known = context_.objects.find_pod(pod.metadata.key());
-  const Explanation told = try_pod(pod, known == nullptr ? Text() : known->pod->uid(), request);
-  rejecting.insert(told.result.diagnosis.unschedulable_plugins.begin(),
-                   told.result.diagnosis.unschedulable_plugins.end());
+  const Explanation tried = try_pod(pod, known == nullptr ? Text() : known->pod->uid(), request);
+  rejecting.insert(tried.result.diagnosis.unschedulable_plugins.begin(),
+                   tried.result.diagnosis.unschedulable_plugins.end());
   if (!rejecting.empty()) reply.set("wokenBy", wakers_of(framework, rejecting));
-  return reply.set("trial", told.record);
+  return reply.set("trial", tried.record);
 }
 
 }  // namespace berth

@@ -59,7 +59,7 @@ Json Api::waiting(const Json& request) const {
 // Null when the pod does not wait, or not for the plugin that the request names: `why` says so.
 const WaitingPod* Api::waiting_of(const Json& request, std::string& why) const {
   if (api_text(request, "name").empty()) {
-    why = "name: the name of a pod is wanted";
+    why = "name: expected the name of a pod";
     return nullptr;
   }
   const std::string key = api_pod_key(request);

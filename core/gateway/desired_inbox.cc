@@ -19,7 +19,7 @@ void DesiredInbox::take(const std::vector<std::string_view>& levels, const Messa
   if (levels.size() != (kind->namespaced ? 4u : 3u)) {
     return log_refused(
         context_.log, message.topic,
-        kind->namespaced ? "desired/<kind>/<namespace>/<name> is wanted" : "desired/<kind>/<name> is wanted");
+        kind->namespaced ? "expected desired/<kind>/<namespace>/<name>" : "expected desired/<kind>/<name>");
   }
   const std::string key =
       kind->namespaced ? std::string(levels[2]) + "/" + std::string(levels[3]) : std::string(levels[2]);
@@ -27,7 +27,7 @@ void DesiredInbox::take(const std::vector<std::string_view>& levels, const Messa
   // and taken for an order it would undo that, be mirrored, come back, and so on without end.
   if (RetainedPublisher::is_mirror(message) && !message.retain) return;
   if (context_.publisher.is_own_mirror(message)) {
-    // Retained since an earlier session: the one word that may have been lost is the last.
+    // Retained since an earlier session: only the newest mirror may have been lost.
     context_.mirror.note_seen(kind->kind, key);
     context_.mirror.superseded().note_none({kind->kind, key});
     if (context_.objects.text(kind->kind, key) != message.payload) context_.mirror.publish(kind->kind, key);
@@ -63,17 +63,17 @@ void DesiredInbox::take_retained(Kind kind, const std::string& key, const Json& 
     context_.mirror.superseded().note_retained(named, text, is_delete(json));
     return carry_out(kind, key, json, text, message);
   }
-  // Of a pod that is as its word says the entry tells that it is retained: there may be tens of thousands.
-  const auto is_as_said = [&](const PodEntry* entry) {
+  // When the pod is exactly as ordered, its entry records that: there may be tens of thousands.
+  const auto is_as_ordered = [&](const PodEntry* entry) {
     return entry != nullptr && entry->pod->manifest().text() == text;
   };
-  if (PodEntry* entry = context_.objects.find_pod(key); !is_as_said(entry)) {
-    if (entry != nullptr) entry->left_in = 0;
+  if (PodEntry* entry = context_.objects.find_pod(key); !is_as_ordered(entry)) {
+    if (entry != nullptr) entry->order_session = 0;
     context_.mirror.superseded().note_retained(named, text, is_delete(json));
   }
   carry_out(kind, key, json, text, message);
   const PodEntry* entry = context_.objects.find_pod(key);
-  if (is_as_said(entry) && entry->left_in == context_.mirror.barrier().session())
+  if (is_as_ordered(entry) && entry->order_session == context_.mirror.barrier().session())
     context_.mirror.superseded().note_none(named);
 }
 
@@ -84,7 +84,7 @@ void DesiredInbox::carry_out(Kind kind, const std::string& key, const Json& json
   const std::optional<std::string> known = context_.objects.text(kind, key);
   if (known == text) {
     if (kind == Kind::pod && message.retain)
-      context_.objects.find_pod(key)->left_in = context_.mirror.barrier().session();
+      context_.objects.find_pod(key)->order_session = context_.mirror.barrier().session();
     return;
   }
   if (message.retain && !RetainedPublisher::is_mirror(message)) context_.mirror.set_order_in_hand(text);
@@ -93,15 +93,15 @@ void DesiredInbox::carry_out(Kind kind, const std::string& key, const Json& json
   if (!accepted) {
     log_refused(context_.log, message.topic, accepted.error().message());
     if (accepted.error().code() == Code::unschedulable) {
-      refused_ = true;  // read again when there is room: until then it stays where it is
+      refused_ = true;  // read again when there is capacity: until then it stays retained
       if (message.retain) context_.publisher.forget_mirror(kind, key);
     } else if (known && message.retain) {
-      context_.mirror.publish(kind, key);  // the owner's word stands; the inbox shows it again
+      context_.mirror.publish(kind, key);  // the gateway's object holds; desired/ shows it again
     }
     return;
   }
-  // The inbox says less than is known (who is bound to whom): it shows the owner's word again.
-  if (accepted->word == "unchanged") context_.mirror.publish(kind, key);
+  // The order has less than is known (which claim is bound to which volume): desired/ shows the gateway's object again.
+  if (accepted->result == "unchanged") context_.mirror.publish(kind, key);
   for (const std::string& warning : accepted->warnings) {
     context_.log.write(Level::warn, "accepted with a warning", {{"topic", message.topic}, {"warning", warning}});
   }
@@ -109,7 +109,7 @@ void DesiredInbox::carry_out(Kind kind, const std::string& key, const Json& json
 
 void DesiredInbox::carry_out_delete(Kind kind, const std::string& key, const Json& json, bool retained) {
   PodEntry* entry = kind == Kind::pod && retained ? context_.objects.find_pod(key) : nullptr;
-  if (entry != nullptr) entry->left_in = 0;
+  if (entry != nullptr) entry->order_session = 0;
   if (retained) context_.publisher.forget_mirror(kind, key);  // the order stays until it is carried out
   const Json* uid = json.find("uid");
   const Status removed = orders_.remove(kind, key, uid != nullptr && uid->is_string() ? uid->as_string() : "");

@@ -131,7 +131,7 @@ Status Gateway::finish_turn() {
 
 // What the send window has no capacity for goes on when it has, see on_send_window().
 bool Gateway::has_more_to_say() const {
-  const bool has_more_to_publish = mirror_.publisher().owed() > 0 || mirror_.has_more_to_republish();
+  const bool has_more_to_publish = mirror_.publisher().pending() > 0 || mirror_.has_more_to_republish();
   return placement_.has_nodes_to_ask() || (has_more_to_publish && transport_.send_window() > 0);
 }
 
@@ -161,7 +161,7 @@ void Gateway::tick() {
   placement_.nodes().check_silence();
   placement_.nodes().compare_periodically();
   // What is still pending is newer than what the broker would deliver, and would be taken for an order to go back.
-  if (!context_.publisher.owes_mirrors()) read_refused_again();
+  if (!context_.publisher.has_pending_mirrors()) read_refused_again();
   const SyncBarrier& barrier = mirror_.barrier();
   if (barrier.is_synced()) mirror_.settle();
   if (barrier.is_link_up() && !barrier.is_synced()) mirror_.barrier().send();  // the last one may have been lost

@@ -40,7 +40,7 @@ bool NodeInboxes::put_off(const std::string& node, const std::vector<std::string
   });
   const std::size_t replaced = older == inbox.waiting.end() ? 0 : weight_of(*older);
   if (inbox.held - replaced + weight > kHeldBytes) {
-    if (!inbox.overflows) log_.write(Level::warn, "a node says more than is heard", {{"node", node}});
+    if (!inbox.overflows) log_.write(Level::warn, "node inbox overflow, messages dropped", {{"node", node}});
     inbox.overflows = true;
     return true;
   }

@@ -57,7 +57,7 @@ Status check_update(const PodEntry& entry, const Pod& next) {
 }  // namespace
 
 Result<Accepted> Orders::apply(Kind kind, const Json& object, const std::string& expected_key, bool recreate) {
-  if (!object.is_object()) return Status::error("a JSON object is wanted");
+  if (!object.is_object()) return Status::error("expected a JSON object");
   switch (kind) {
     case Kind::pod: return apply_pod(object, expected_key, recreate);
     case Kind::node: return apply_node_overlay(object, expected_key);
@@ -150,12 +150,12 @@ Result<Accepted> Orders::apply_pod(const Json& object, const std::string& expect
     return accepted;
   }
   // Same name, another uid: delete, then create. The new pod waits until the old one's row is gone.
-  accepted.word = "waiting";
+  accepted.result = "waiting";
   context_.objects.set_successor(*entry, pod->manifest());
   context_.objects.save_pod(key);
   placement_.pods().remove(*entry);
   const PodEntry* now = context_.objects.find_pod(key);
-  if (now != nullptr && now->pod->uid() == accepted.uid) accepted.word = "created";
+  if (now != nullptr && now->pod->uid() == accepted.uid) accepted.result = "created";
   return accepted;
 }
 
@@ -167,7 +167,7 @@ Result<Accepted> Orders::apply_node_overlay(const Json& object, const std::strin
   const Json* before = context_.objects.overlay(name);
   Accepted accepted{before == nullptr ? "created" : "updated", name, {}, std::move(warnings)};
   if (before != nullptr && *before == object) {
-    accepted.word = "unchanged";
+    accepted.result = "unchanged";
     return accepted;
   }
   context_.objects.put_overlay(name, object);

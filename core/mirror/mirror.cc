@@ -24,7 +24,7 @@ Mirror::Mirror(Turn& turn, const Topics& topics, const Clock& clock, Store& stor
 
 void Mirror::publish(Kind kind, const std::string& key) {
   if (kind == Kind::pod) {
-    if (PodEntry* entry = objects_.find_pod(key)) entry->left_in = 0;
+    if (PodEntry* entry = objects_.find_pod(key)) entry->order_session = 0;
     under_way_.insert(key);
     if (settling_) settling_->keys.erase(key);
   }
@@ -35,15 +35,15 @@ void Mirror::publish(Kind kind, const std::string& key) {
 // A mirror or clearing of ours that is under way may reach the broker after what it retains now.
 void Mirror::publish_accepted(PodEntry& entry) {
   const std::string& key = entry.key;
-  entry.seen_in = barrier_.session();
+  entry.seen_session = barrier_.session();
   if (order_in_hand_ != entry.pod->manifest().text() || under_way_.contains(key)) return publish(Kind::pod, key);
-  entry.left_in = barrier_.session();
+  entry.order_session = barrier_.session();
 }
 
 void Mirror::clear_pod(const std::string& key, const std::string& uid, bool order_retained) {
   // Before the barrier is back it is not known what the broker retains, and a mirror that is still pending has not
   // replaced the order there.
-  const bool may_be_retained = order_retained || !barrier_.is_synced() || publisher_.owes_mirror(Kind::pod, key);
+  const bool may_be_retained = order_retained || !barrier_.is_synced() || publisher_.is_mirror_pending(Kind::pod, key);
   if (may_be_retained) identity_.insert(&Identity::withdrawn, uid);
   if (!order_retained) superseded_.supersede({Kind::pod, key}, std::nullopt);  // it may not name the uid
   clear_withdrawn(key, uid);
@@ -59,14 +59,14 @@ void Mirror::note_seen(Kind kind, const std::string& key) {
   if (kind != Kind::pod) {
     seen_.insert({kind, key});
   } else if (PodEntry* entry = objects_.find_pod(key)) {
-    entry->seen_in = barrier_.session();
+    entry->seen_session = barrier_.session();
   }
 }
 
 bool Mirror::is_seen(Kind kind, const std::string& key) const {
   if (kind != Kind::pod) return seen_.contains({kind, key});
   const PodEntry* entry = objects_.find_pod(key);
-  return entry != nullptr && entry->seen_in == barrier_.session();
+  return entry != nullptr && entry->seen_session == barrier_.session();
 }
 
 // The status of an object that is gone clears its topic. Nothing would repeat that when it is lost with the link: it is
@@ -89,7 +89,7 @@ void Mirror::apply_unretained(Kind kind, const std::string& key, const std::func
   };
   const auto before = held();
   const PodEntry* entry = kind == Kind::pod ? objects_.find_pod(key) : nullptr;
-  if (entry != nullptr && entry->left_in == barrier_.session()) {
+  if (entry != nullptr && entry->order_session == barrier_.session()) {
     superseded_.note_retained({kind, key}, entry->pod->manifest().text());
   }
   order();
@@ -128,7 +128,7 @@ void Mirror::republish(std::int64_t end_us) {
       ++republish_from_;
     }
     republished_ = std::move(key).value_or("");
-    is_full = publisher_.owed() >= kPendingMax;
+    is_full = publisher_.pending() >= kPendingMax;
   }
 }
 
@@ -138,14 +138,15 @@ bool Mirror::has_more_to_republish() const { return republish_from_ < kinds().si
 // is still pending.
 void Mirror::settle() {
   if (!settling_) {
-    const auto is_pending = [this](const std::string& key) { return publisher_.owes_mirror(Kind::pod, key); };
+    const auto is_pending = [this](const std::string& key) { return publisher_.is_mirror_pending(Kind::pod, key); };
     std::erase_if(clearings_, [&](const auto& each) { return !is_pending(each.first); });
     Settling sent{under_way_, identity_->withdrawn, reading_again_};
     std::erase_if(sent.keys, is_pending);
     for (const auto& [key, uids] : clearings_) {
       for (const std::string& uid : uids) sent.uids.erase(uid);
     }
-    const bool is_still = sent.keys.empty() && sent.uids.empty() && cleared_.empty() && !superseded_.waits_for_fence();
+    const bool is_still =
+        sent.keys.empty() && sent.uids.empty() && cleared_.empty() && !superseded_.waits_for_barrier();
     if (is_still && !reading_again_) return;
     settling_ = std::move(sent);
     barrier_.raise();

@@ -95,7 +95,7 @@ class Mirror {
   std::optional<Settling> settling_;  // what the barrier on its way stands behind
   // Statuses whose topic was cleared, and the number of the barrier that proves it.
   std::map<std::pair<Kind, std::string>, std::uint64_t> cleared_;
-  std::set<std::pair<Kind, std::string>> seen_;  // in this session; pods have PodEntry::seen_in
+  std::set<std::pair<Kind, std::string>> seen_;  // in this session; pods have PodEntry::seen_session
   // Since on_synced(), an index into kinds(): of that kind the keys behind republished_, and all of the next ones.
   std::size_t republish_from_ = kinds().size();
   std::string republished_;

@@ -4,12 +4,12 @@ namespace berth {
 
 namespace {
 
-// One that is bound in less than a second is told of once, whenever in a second it began.
+// The status of a pod that is bound in less than a second is published once, whenever in a second that began.
 constexpr int kTicksOfPassing = 2;
 
 std::string text_of(const Json& value) { return value.dump(); }
 
-// The next in a circle: who is owed much holds up no other.
+// The next one, round robin: an object that changes often holds up no other.
 std::set<std::pair<Kind, std::string>>::iterator behind(const std::set<std::pair<Kind, std::string>>& named,
                                                         const std::pair<Kind, std::string>& last) {
   const auto next = named.upper_bound(last);
@@ -24,40 +24,40 @@ RetainedPublisher::RetainedPublisher(Turn& turn, const Topics& topics, const Clo
       clock_(clock),
       events_out_(turn, [](const std::vector<Members>& events) { return lists_of(events, {"reason", "time"}); }) {}
 
-// Mirrors and statuses in turn: neither waits for all of the other.
-void RetainedPublisher::publish(const Words& words, std::size_t room, const std::function<bool()>& enough) {
-  while (owed() > 0 && room > 0 && !enough()) {
+// Mirrors and statuses alternate: neither waits for all of the other.
+void RetainedPublisher::publish(const Contents& contents, std::size_t capacity, const std::function<bool()>& enough) {
+  while (pending() > 0 && capacity > 0 && !enough()) {
     mirrors_turn_ = !mirrors_.empty() && (dirty_.empty() || !mirrors_turn_);
-    const bool sent = mirrors_turn_ ? publish_mirror(words, behind(mirrors_, last_mirror_))
-                                    : publish_status(words, behind(dirty_, last_shown_));
-    if (sent) --room;
+    const bool sent = mirrors_turn_ ? publish_mirror(contents, behind(mirrors_, last_mirror_))
+                                    : publish_status(contents, behind(dirty_, last_shown_));
+    if (sent) --capacity;
   }
 }
 
-bool RetainedPublisher::publish_status(const Words& words, Named::iterator owed) {
-  const auto mirror = mirrors_.find(*owed);
-  if (mirror != mirrors_.end() && words.manifest(owed->first, owed->second)) return publish_mirror(words, mirror);
-  const auto marked = std::move(dirty_.extract(owed).value());
+bool RetainedPublisher::publish_status(const Contents& contents, Named::iterator at) {
+  const auto mirror = mirrors_.find(*at);
+  if (mirror != mirrors_.end() && contents.manifest(at->first, at->second)) return publish_mirror(contents, mirror);
+  const auto marked = std::move(dirty_.extract(at).value());
   const auto& [kind, key] = marked;
   last_shown_ = marked;
-  if (words.is_passing(kind, key) && passing_[marked] < kTicksOfPassing) return false;
+  if (contents.is_passing(kind, key) && passing_[marked] < kTicksOfPassing) return false;
   passing_.erase(marked);
   Message message;
   message.topic = topics_.status(kind, key);
-  message.qos = 0;  // what a lost link swallows is published again with the next one, as is all of it
+  message.qos = 0;  // what is lost with the link is published again at the next connect
   message.retain = true;
-  const Json status = words.status(kind, key);
+  const Json status = contents.status(kind, key);
   if (!status.is_null()) message.payload = status.dump();
   turn_.send(std::move(message));
   return true;
 }
 
-bool RetainedPublisher::publish_mirror(const Words& words, Named::iterator owed) {
-  last_mirror_ = *owed;
+bool RetainedPublisher::publish_mirror(const Contents& contents, Named::iterator at) {
+  last_mirror_ = *at;
   const auto& [kind, key] = last_mirror_;
-  std::optional<std::string> manifest = words.manifest(kind, key);
+  std::optional<std::string> manifest = contents.manifest(kind, key);
   if (const auto status = dirty_.find(last_mirror_); !manifest && status != dirty_.end()) {
-    return publish_status(words, status);
+    return publish_status(contents, status);
   }
   Message message;
   message.topic = topics_.desired(kind, key);
@@ -65,8 +65,8 @@ bool RetainedPublisher::publish_mirror(const Words& words, Named::iterator owed)
   message.retain = true;
   message.correlation = mirror_mark_;
   turn_.send(std::move(message));
-  words.mirrored(kind, key);
-  mirrors_.erase(owed);
+  contents.mirrored(kind, key);
+  mirrors_.erase(at);
   return true;
 }
 
@@ -81,7 +81,7 @@ void RetainedPublisher::event(PodEventRecord event, const std::string& node) {
   if (const auto found = last_event_.find(event.pod); found != last_event_.end()) {
     PodEventRecord& last = events_[found->second - forgotten_];
     if (last.reason == event.reason && last.message == event.message) {
-      // A pod that stays pending for one reason is told of once to the radio, and counted here.
+      // A pod that stays pending for one reason is published once, and counted here.
       ++last.count;
       last.wall = event.wall;
       return;

@@ -10,9 +10,9 @@ namespace berth {
 namespace {
 
 // FNV-1a, 64 bits: stored, so it stays the same on every machine and in every version.
-std::uint64_t hash_of(std::string_view word) {
+std::uint64_t hash_of(std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char each : word) hash = (hash ^ static_cast<unsigned char>(each)) * 0x100000001b3;
+  for (const char each : text) hash = (hash ^ static_cast<unsigned char>(each)) * 0x100000001b3;
   return hash;
 }
 
@@ -42,42 +42,42 @@ Status SupersededOrders::load(const RecordView& record) {
   const auto [end, error] = std::from_chars(record.value.data(), record.value.data() + record.value.size(), hash, 16);
   const bool is_hash = error == std::errc() && end == record.value.data() + record.value.size();
   if (kind == nullptr || kind->plural != name.substr(0, slash) || key.empty() || !is_hash) {
-    return Status::error("stored meta \"" + std::string(record.key) + "\": a kind, a key and a hash are wanted");
+    return Status::error("stored meta \"" + std::string(record.key) + "\": expected a kind, a key and a hash");
   }
   kept_[{kind->kind, std::string(key)}].hash = hash;
   return Status::ok();
 }
 
 void SupersededOrders::connected() {
-  words_.clear();
-  for (auto& [named, word] : kept_) word.covered = 0;
+  retained_.clear();
+  for (auto& [named, order] : kept_) order.covered = 0;
 }
 
-void SupersededOrders::note_retained(const Named& named, std::string_view word, bool is_delete) {
-  words_[name_of(named)] = {hash_of(word), 0, is_delete};
+void SupersededOrders::note_retained(const Named& named, std::string_view order, bool is_delete) {
+  retained_[name_of(named)] = {hash_of(order), 0, is_delete};
   let_go(named);
 }
 
 void SupersededOrders::note_none(const Named& named) {
-  if (!words_.empty()) words_.erase(name_of(named));
+  if (!retained_.empty()) retained_.erase(name_of(named));
   let_go(named);
 }
 
-bool SupersededOrders::is_superseded(const Named& named, std::string_view word, bool is_delete) {
+bool SupersededOrders::is_superseded(const Named& named, std::string_view order, bool is_delete) {
   const auto kept = kept_.find(named);
-  if (kept == kept_.end() || kept->second.hash != hash_of(word)) return false;
+  if (kept == kept_.end() || kept->second.hash != hash_of(order)) return false;
   kept->second.covered = 0;
-  words_[name_of(named)] = {kept->second.hash, 0, is_delete};
+  retained_[name_of(named)] = {kept->second.hash, 0, is_delete};
   return true;
 }
 
 bool SupersededOrders::supersede(const Named& named, const std::optional<std::string>& now) {
-  const auto word = words_.find(name_of(named));
-  if (word == words_.end()) return false;
-  if (word->second.is_delete && !now) return false;  // it has only been carried out
-  const std::uint64_t hash = word->second.hash;
+  const auto found = retained_.find(name_of(named));
+  if (found == retained_.end()) return false;
+  if (found->second.is_delete && !now) return false;  // it has only been carried out
+  const std::uint64_t hash = found->second.hash;
   if (now && hash == hash_of(*now)) return false;
-  const auto [kept, is_new] = kept_.try_emplace(named, word->second);
+  const auto [kept, is_new] = kept_.try_emplace(named, found->second);
   if (is_new) store_.put(Table::meta, record_of(named), text_of(hash));
   return true;
 }
@@ -88,23 +88,25 @@ std::vector<SupersededOrders::Named> SupersededOrders::objects() const {
   return found;
 }
 
-// The first that leaves behind a word takes its place.
-void SupersededOrders::mirrored(const Named& named, std::uint64_t fence) {
-  if (words_.empty() && kept_.empty()) return;
-  const auto word = words_.find(name_of(named));
-  if (word != words_.end() && word->second.covered == 0) word->second.covered = fence;
+// The first mirror that is sent behind an order replaces it.
+void SupersededOrders::mirrored(const Named& named, std::uint64_t barrier) {
+  if (retained_.empty() && kept_.empty()) return;
+  const auto found = retained_.find(name_of(named));
+  if (found != retained_.end() && found->second.covered == 0) found->second.covered = barrier;
   const auto kept = kept_.find(named);
-  if (kept != kept_.end() && kept->second.covered == 0) kept->second.covered = fence;
+  if (kept != kept_.end() && kept->second.covered == 0) kept->second.covered = barrier;
 }
 
-bool SupersededOrders::waits_for_fence() const {
+bool SupersededOrders::waits_for_barrier() const {
   const auto waits = [](const auto& each) { return each.second.covered != 0; };
-  return std::any_of(kept_.begin(), kept_.end(), waits) || std::any_of(words_.begin(), words_.end(), waits);
+  return std::any_of(kept_.begin(), kept_.end(), waits) || std::any_of(retained_.begin(), retained_.end(), waits);
 }
 
-void SupersededOrders::settled(std::uint64_t fence) {
-  const auto is_gone = [fence](const auto& each) { return each.second.covered != 0 && each.second.covered <= fence; };
-  std::erase_if(words_, is_gone);
+void SupersededOrders::settled(std::uint64_t barrier) {
+  const auto is_gone = [barrier](const auto& each) {
+    return each.second.covered != 0 && each.second.covered <= barrier;
+  };
+  std::erase_if(retained_, is_gone);
   std::erase_if(kept_, [&](const auto& each) {
     if (is_gone(each)) store_.erase(Table::meta, record_of(each.first));
     return is_gone(each);

@@ -29,7 +29,7 @@ std::uint64_t number_of(const Json& object, std::string_view key) {
 }
 
 Status check_identity(const std::string& name, const Json& payload) {
-  if (!payload.is_object()) return Status::error("payload: a JSON object is wanted");
+  if (!payload.is_object()) return Status::error("payload: expected a JSON object");
   if (const std::string said = text_of(payload, "name"); !said.empty() && said != name) {
     return Status::error("name: \"" + said + "\" is not the node of the topic, \"" + name + "\"");
   }
@@ -75,11 +75,11 @@ Json merge(const std::string& name, const DeviceNode& device, const Json* overla
   Json taints = Json::array();
   if (const Json* own = member(facts, "taints", Json::Type::array)) taints = *own;
   Json spec = Json::object();
-  if (const Json* wanted = overlay == nullptr ? nullptr : overlay->find("spec")) {
-    if (const Json* more = member(*wanted, "taints", Json::Type::array)) {
+  if (const Json* spec = overlay == nullptr ? nullptr : overlay->find("spec")) {
+    if (const Json* more = member(*spec, "taints", Json::Type::array)) {
       for (const Json& taint : more->as_array()) taints.push_back(taint);
     }
-    if (const Json* cordoned = member(*wanted, "unschedulable", Json::Type::boolean)) {
+    if (const Json* cordoned = member(*spec, "unschedulable", Json::Type::boolean)) {
       spec.set("unschedulable", *cordoned);
     }
   }
@@ -182,7 +182,7 @@ Result<NodeChange> Nodes::on_state(const std::string& name, const Json& payload)
   const std::uint64_t sequence = number_of(payload, "sequence");
   const bool same = device.incarnation == incarnation;
   if (same && std::pair(session, sequence) < std::pair(device.state_session, device.state_sequence)) {
-    return NodeChange{};  // overtaken on the way
+    return NodeChange{};  // an older message, delivered late
   }
   const bool is_known = same && device.facts_current && !device.facts.is_null();
   device.facts_current = true;
@@ -211,7 +211,7 @@ Result<NodeChange> Nodes::on_state(const std::string& name, const Json& payload)
 Result<NodeChange> Nodes::on_presence(const std::string& name, const Json& payload) {
   if (Status identity = check_identity(name, payload); !identity.is_success()) return identity;
   const Json* online = member(payload, "online", Json::Type::boolean);
-  if (online == nullptr) return Status::error("online: true or false is wanted");
+  if (online == nullptr) return Status::error("online: expected true or false");
   const std::string incarnation = text_of(payload, "incarnation");
   const std::uint64_t session = number_of(payload, "session");
   DeviceNode& device = nodes_[name];

@@ -52,13 +52,13 @@ class Nodes {
   Result<NodeChange> on_heartbeat(const std::string& name, const Json& payload);
   // Any other authenticated message of that incarnation is a sign of life too.
   NodeChange on_sign_of_life(const std::string& name, const std::string& incarnation);
-  // Known from the operator's overlay or list; nothing is heard of it yet.
+  // Known from the operator's overlay or list; it has not been heard from yet.
   DeviceNode& expect(const std::string& name);
   // Names of nodes that fell silent since: presence is not needed for that.
   std::vector<std::string> find_silent();
   void erase(const std::string& name);
-  // While set, what a known incarnation tells anew of itself is not written: it tells it again after every start.
-  void save_writes(bool spare) { saving_writes_ = spare; }
+  // While set, what a known incarnation reports again is not written: it reports that after every start of its own.
+  void save_writes(bool saving) { saving_writes_ = saving; }
   // What was not written.
   void save_deferred();
 

@@ -36,15 +36,15 @@ struct PodCondition {
 struct PodEntry {
   Text key;  // "<namespace>/<name>", as in pods()
   std::shared_ptr<const Pod> pod;
-  Millis arrived = 0;         // when it was accepted, on the clock's scale: the order of those that were never tried
-  bool deleting = false;      // a delete was accepted; it completes when the row is gone
-  bool finished = false;      // every container ended for good; never scheduled again
-  std::uint32_t seen_in = 0;  // session in which the broker was seen to retain a word of it, or none of it
-  std::uint32_t left_in = 0;  // session in which that is its operator's word, not ours
-  Report observed;            // the last of the device for the present epoch
-  Text disruption;            // not empty: preempted, as the message of condition DisruptionTarget tells it
-  Manifest successor;         // of the pod that takes this name once the row is gone; null: none
-  bool unsaved = false;       // its record is behind, to save writes
+  Millis arrived = 0;     // when it was accepted, on the clock's scale: the order of those that were never tried
+  bool deleting = false;  // a delete was accepted; it completes when the row is gone
+  bool finished = false;  // every container ended for good; never scheduled again
+  std::uint32_t seen_session = 0;   // with the broker: it is known what that retains of the pod
+  std::uint32_t order_session = 0;  // likewise: it retains the operator's order, not our mirror
+  Report observed;                  // what the device last reported for the present epoch
+  Text disruption;                  // not empty: preempted; the message of condition DisruptionTarget
+  Manifest successor;               // of the pod that takes this name once the row is gone; null: none
+  bool unsaved = false;             // its record is behind, to save writes
   // What few pods have: why the last attempt failed; the queue position as the store has it.
   std::unique_ptr<PodCondition> condition;
   std::unique_ptr<QueuePosition> position;
@@ -93,7 +93,7 @@ class Objects final : public Lister {
   }
   void put_overlay(const std::string& node, Json manifest);
   void erase(Kind kind, const std::string& key);
-  // Shows the object, of a kind other than pods and nodes, as being deleted until it is put anew without that. Not
+  // Shows the object, of a kind other than pods and nodes, as being deleted until it is put again without that. Not
   // stored; no effect when there is none.
   void mark_deleting(Kind kind, const std::string& key);
   // The stored manifest of any kind; null, or none, when there is none.

@@ -7,8 +7,8 @@ namespace berth {
 
 Report::Report(const Json& observed) {
   if (observed.is_null()) return;
-  const Json* told = observed.find("epoch");
-  const Result<Epoch> epoch = parse_epoch(told != nullptr && told->is_string() ? told->as_string() : "");
+  const Json* text = observed.find("epoch");
+  const Result<Epoch> epoch = parse_epoch(text != nullptr && text->is_string() ? text->as_string() : "");
   if (epoch) epoch_ = *epoch;
   const Json* start = observed.find("startTime");
   if (start != nullptr && start->is_string()) start_ = Text::common(start->as_string());

@@ -42,8 +42,9 @@ struct PlacementContext {
   RetainedPublisher& publisher;  // of the mirror
 };
 
-// Why nothing is placed in adopt mode.
-inline constexpr std::string_view kRecoveringStore = "the gateway learns anew what runs where";
+// Why nothing is placed in adopt mode (P8).
+inline constexpr std::string_view kRecoveringStore =
+    "recovering a lost store; binding is paused until all nodes have reported";
 
 // Logs that something from outside was refused; `what` is its topic or its name.
 inline void log_refused(Log& log, std::string_view what, const std::string& why) {

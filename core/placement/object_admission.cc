@@ -55,10 +55,10 @@ Result<Accepted> ObjectAdmission::accept(Kind kind, const Json& object, const st
   Accepted accepted{known ? "updated" : "created", {}, {}, {}};
   Status kept = keep(kind, with_owned_fields(kind, key, manifest), expected_key, accepted);
   if (!kept.is_success()) return kept;
-  if (accepted.word == "unchanged") return accepted;
+  if (accepted.result == "unchanged") return accepted;
   context_.publisher.mark(kind, accepted.key);
   note_new(objects, context_.objects, kind, accepted.key);
-  if (const auto event = event_of(kind, accepted.word == "created" ? kAdd : kUpdate)) changes_.wake(*event, objects);
+  if (const auto event = event_of(kind, accepted.result == "created" ? kAdd : kUpdate)) changes_.wake(*event, objects);
   volumes_.join_halves(kind, accepted.key);
   context_.publisher.mirror(kind, accepted.key);
   return accepted;
@@ -83,7 +83,7 @@ Status ObjectAdmission::keep(Kind kind, const Json& manifest, const std::string&
     accepted.key = decoded->metadata.key();
     accepted.uid = decoded->metadata.uid;
     if (context_.objects.manifest(kind, accepted.key) == decoded->manifest) {
-      accepted.word = "unchanged";
+      accepted.result = "unchanged";
     } else {
       context_.objects.put(std::move(*decoded));
     }

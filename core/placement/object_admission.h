@@ -12,7 +12,7 @@ namespace berth {
 
 // What became of a manifest.
 struct Accepted {
-  std::string word;  // "created", "updated", "unchanged", "waiting"
+  std::string result;  // "created", "updated", "unchanged", "waiting"
   std::string key;
   std::string uid;
   Warnings warnings;

@@ -1,4 +1,4 @@
-// What a release-list entry still charges its node, in stored form.
+// The resources that a release-list entry still takes on its node, in stored form.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 namespace berth {
 
 std::string encode_charge(const Resources& resources);
-// Unknown text charges nothing: an entry must stay readable for its epoch's sake.
+// Unknown text takes nothing: an entry must stay readable, since its epoch is needed.
 Resources decode_charge(std::string_view text);
 
 }  // namespace berth

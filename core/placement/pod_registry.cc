@@ -112,7 +112,7 @@ void PodRegistry::finish_removal(const std::string& key) {
   const Json successor = entry->successor.json();
   const std::shared_ptr<const Pod> pod = entry->pod;
   const std::string promised = parts_.scheduler.queue().nominator().node_of(pod->uid());
-  const bool order_retained = entry->left_in == context_.mirror.barrier().session();
+  const bool order_retained = entry->order_session == context_.mirror.barrier().session();
   parts_.scheduler.queue().remove(pod->uid());
   forget_position(context_, pod->uid());
   context_.objects.erase_pod(key);

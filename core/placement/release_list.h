@@ -1,7 +1,7 @@
-// ReleaseList: placements that were given up without an answer, and slots found without a row. Each charges its node in
-// the cache until the node has answered its Release (P6). Among them are the orphans: workloads found in adopt mode
-// whose object is not there. Nothing is asked of the device for an orphan until the operator deletes its uid or applies
-// its pod, and until then a pod of that uid is placed nowhere.
+// ReleaseList: placements that were given up without an answer, and slots found without a row. Each takes
+// its resources on the node in the cache until the node has answered its Release (P6). Among them are the orphans:
+// workloads found in adopt mode whose object is not there. Nothing is asked of the device for an orphan until the
+// operator deletes its uid or applies its pod, and until then a pod of that uid is placed nowhere.
 #pragma once
 
 #include <set>

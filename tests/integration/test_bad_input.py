@@ -23,7 +23,7 @@ BIG = json.dumps(pod("web", labels={"pad": "x" * 1_000_000}))
 REFUSED = {
     "malformed JSON": ("desired/pods/default/web", '{"kind": "Pod", ', "not JSON"),
     "bytes that are not text": ("desired/pods/default/web", b"\xff\xfe\x00garbage", "refused"),
-    "a number instead of an object": ("desired/pods/default/web", "7", "a JSON object is wanted"),
+    "a number instead of an object": ("desired/pods/default/web", "7", "expected a JSON object"),
     "deep nesting": ("desired/pods/default/web", DEEP, "nested deeper"),
     "a duplicate key": ("desired/pods/default/web", '{"kind": "Pod", "kind": "Pod"}', "kind"),
     "an unknown kind": ("desired/gadgets/default/web", "{}", "unknown kind"),
@@ -33,7 +33,7 @@ REFUSED = {
         "desired/pods/default/web", json.dumps({**pod("web"), "spec": {"containers": [{"name": "a", "command": 7}]}}),
         "spec.containers[0].command"),
     "an invalid quantity": ("desired/pods/default/web", json.dumps(pod("web", memory="lots")), "memory"),
-    "a node state that is a list": ("nodes/n9/state", "[]", "a JSON object is wanted"),
+    "a node state that is a list": ("nodes/n9/state", "[]", "expected a JSON object"),
     "a node state without an incarnation": ("nodes/n9/state", "{}", "incarnation"),
     "a node state that names another node": ("nodes/n9/state", json.dumps({**STATE, "name": "n1"}), "not the node of the topic"),
     "labels that are a number": ("nodes/n9/state", json.dumps({**STATE, "labels": 7, "allocatable": 9}), "n9/state"),
@@ -111,7 +111,7 @@ def test_the_api_answers_bad_requests_with_the_error(fleet, connect):
     client = api_client(connect, fleet.port)
     answers = fleet.topic("clients/clerk/answers")
     client.subscribe(answers)
-    for payload, expected in (("{", "not JSON"), ("[]", "a JSON object is wanted"), ('{"op": "dance"}', "dance"),
+    for payload, expected in (("{", "not JSON"), ("[]", "expected a JSON object"), ('{"op": "dance"}', "dance"),
                            ('{"op": "apply"}', "object"), ('{"op": "apply", "object": {"kind": "Gadget"}}', "Gadget"),
                            ('{"op": "get", "kind": "pod", "name": "none"}', "not found"), (DEEP, "nested deeper")):
         count = len(client.of(answers))

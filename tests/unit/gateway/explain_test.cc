@@ -204,7 +204,7 @@ TEST_F(Explain, TellsAGatedPodsGatesAndWhereItWouldGo) {
 TEST_F(Explain, FindsNoPodOfAnUnknownName) {
   start_connected();
   EXPECT_EQ(text(explain("ghost"), {"error"}), "Pod \"default/ghost\" not found");
-  EXPECT_EQ(text(api(R"({"op":"explain"})"), {"error"}), "name: the name of a pod is wanted");
+  EXPECT_EQ(text(api(R"({"op":"explain"})"), {"error"}), "name: expected the name of a pod");
 }
 
 TEST_F(Explain, PlanRefusesAManifestAsApplyDoes) {
@@ -223,7 +223,7 @@ TEST_F(Explain, PlanRefusesAManifestAsApplyDoes) {
   }
   EXPECT_EQ(text(plan(R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"n9"}})"), {"error"}),
             "kind: only a Pod can be planned, not a Node; apply it");
-  EXPECT_EQ(text(api(R"({"op":"plan"})"), {"error"}), "manifest: a JSON object is wanted");
+  EXPECT_EQ(text(api(R"({"op":"plan"})"), {"error"}), "manifest: expected a JSON object");
 }
 
 TEST_F(Explain, PlanOfAPodThatIsThereDoesNotCountItTwice) {

@@ -83,7 +83,7 @@ TEST_F(PermitTest, LetsADeletedPodGo) {
 
 TEST_F(PermitTest, SaysWhatIsWrongWithARequest) {
   const auto error = [](const Json& reply) { return reply.find("error")->as_string(); };
-  EXPECT_EQ(error(api(R"({"op":"allow"})")), "name: the name of a pod is wanted");
+  EXPECT_EQ(error(api(R"({"op":"allow"})")), "name: expected the name of a pod");
   EXPECT_EQ(error(api(R"({"op":"reject","name":"nobody"})")), "Pod \"default/nobody\" not found");
   EXPECT_EQ(error(of("allow", R"(,"plugin":"Other")")),
             "plugin: Pod \"default/held\" does not wait for \"Other\"; it waits for HoldA, HoldB");

@@ -5,7 +5,7 @@
 
 namespace berth {
 
-class OvertakenTest : public GatewayTest, public ::testing::WithParamInterface<bool> {
+class SupersededOrdersTest : public GatewayTest, public ::testing::WithParamInterface<bool> {
  protected:
   // True: the power is cut as well.
   bool restarts() const { return GetParam(); }
@@ -89,10 +89,10 @@ class OvertakenTest : public GatewayTest, public ::testing::WithParamInterface<b
   std::vector<SupersededOrders::Named> kept() const { return gateway->superseded_orders().objects(); }
 };
 
-INSTANTIATE_TEST_SUITE_P(Links, OvertakenTest, ::testing::Bool(),
+INSTANTIATE_TEST_SUITE_P(Links, SupersededOrdersTest, ::testing::Bool(),
                          [](const auto& test) { return test.param ? "PowerCut" : "LinkLost"; });
 
-TEST_P(OvertakenTest, AnUpdateByTheApiIsNotUndoneByTheOlderWordThatTheBrokerRetains) {
+TEST_P(SupersededOrdersTest, AnUpdateByTheApiIsNotUndoneByTheOlderWordThatTheBrokerRetains) {
   start_connected();
   receive(pod_topic, label("old"), true);
   ASSERT_TRUE(apply_by_api(label("new")));
@@ -105,7 +105,7 @@ TEST_P(OvertakenTest, AnUpdateByTheApiIsNotUndoneByTheOlderWordThatTheBrokerReta
   EXPECT_EQ(app(), "old") << "from now on it is a new order";
 }
 
-TEST_P(OvertakenTest, AnUpdateThatIsNotRetainedIsNotUndoneByTheWordThatIs) {
+TEST_P(SupersededOrdersTest, AnUpdateThatIsNotRetainedIsNotUndoneByTheWordThatIs) {
   start_connected();
   receive(pod_topic, label("old"), true);
   receive(pod_topic, label("new"), false);
@@ -113,7 +113,7 @@ TEST_P(OvertakenTest, AnUpdateThatIsNotRetainedIsNotUndoneByTheWordThatIs) {
   EXPECT_EQ(app(), "new");
 }
 
-TEST_P(OvertakenTest, AWordWithoutAUidIsKnownAgainThoughItsMirrorNeverLeft) {
+TEST_P(SupersededOrdersTest, AWordWithoutAUidIsKnownAgainThoughItsMirrorNeverLeft) {
   start_connected();
   const std::string old = without_uid(label("old"));
   receive(pod_topic, old, true);
@@ -122,7 +122,7 @@ TEST_P(OvertakenTest, AWordWithoutAUidIsKnownAgainThoughItsMirrorNeverLeft) {
   EXPECT_EQ(app(), "new");
 }
 
-TEST_P(OvertakenTest, APodWithoutAUidThatIsDeletedBeforeItsMirrorLeavesStaysGone) {
+TEST_P(SupersededOrdersTest, APodWithoutAUidThatIsDeletedBeforeItsMirrorLeavesStaysGone) {
   start_connected();
   const std::string word = without_uid(label("old"));
   receive(pod_topic, word, true);
@@ -134,7 +134,7 @@ TEST_P(OvertakenTest, APodWithoutAUidThatIsDeletedBeforeItsMirrorLeavesStaysGone
   EXPECT_TRUE(kept().empty());
 }
 
-TEST_P(OvertakenTest, ACordonByTheApiOutlivesTheOverlayThatTheBrokerRetains) {
+TEST_P(SupersededOrdersTest, ACordonByTheApiOutlivesTheOverlayThatTheBrokerRetains) {
   start_connected();
   device("n1");
   receive(node_topic, overlay(false), true);
@@ -145,7 +145,7 @@ TEST_P(OvertakenTest, ACordonByTheApiOutlivesTheOverlayThatTheBrokerRetains) {
   EXPECT_EQ(*gateway->objects().overlay("n1")->find("spec")->find("unschedulable"), Json(true));
 }
 
-TEST_P(OvertakenTest, AClassDeletedByTheApiStaysGone) {
+TEST_P(SupersededOrdersTest, AClassDeletedByTheApiStaysGone) {
   start_connected();
   receive(class_topic, priority(1), true);
   ASSERT_TRUE(delete_by_api("PriorityClass", "c"));
@@ -154,7 +154,7 @@ TEST_P(OvertakenTest, AClassDeletedByTheApiStaysGone) {
   EXPECT_EQ(mirrored(class_topic), "");
 }
 
-TEST_P(OvertakenTest, ATombstoneThatIsCarriedOutDoesNotDeleteWhatTheApiAppliesAfterIt) {
+TEST_P(SupersededOrdersTest, ATombstoneThatIsCarriedOutDoesNotDeleteWhatTheApiAppliesAfterIt) {
   start_connected();
   receive(class_topic, priority(1), true);
   receive(class_topic, R"({"deleted":true})", true);
@@ -165,7 +165,7 @@ TEST_P(OvertakenTest, ATombstoneThatIsCarriedOutDoesNotDeleteWhatTheApiAppliesAf
   EXPECT_TRUE(gateway->objects().has(Kind::priority_class, "c"));
 }
 
-TEST_P(OvertakenTest, APodRecreatedByTheApiIsNotReplacedByItsPredecessorsWord) {
+TEST_P(SupersededOrdersTest, APodRecreatedByTheApiIsNotReplacedByItsPredecessorsWord) {
   start_connected();
   receive(pod_topic, label("old", "u1"), true);
   const std::string request = R"({"op":"apply","recreate":true,"object":)" + label("new", "u2") + "}";
@@ -174,7 +174,7 @@ TEST_P(OvertakenTest, APodRecreatedByTheApiIsNotReplacedByItsPredecessorsWord) {
   EXPECT_EQ(app(), "new");
 }
 
-TEST_P(OvertakenTest, WhatAnOperatorSaysWhileTheGatewayIsAwayCounts) {
+TEST_P(SupersededOrdersTest, WhatAnOperatorSaysWhileTheGatewayIsAwayCounts) {
   start_connected();
   receive(pod_topic, label("old"), true);
   ASSERT_TRUE(apply_by_api(label("new")));
@@ -183,7 +183,7 @@ TEST_P(OvertakenTest, WhatAnOperatorSaysWhileTheGatewayIsAwayCounts) {
   EXPECT_TRUE(kept().empty()) << "it stands in the place of the old one";
 }
 
-TEST_P(OvertakenTest, AnOldWordThatIsSaidAnewCountsAndGoesOnCounting) {
+TEST_P(SupersededOrdersTest, AnOldWordThatIsSaidAnewCountsAndGoesOnCounting) {
   start_connected();
   receive(pod_topic, label("old"), true);
   ASSERT_TRUE(apply_by_api(label("new")));
@@ -194,7 +194,7 @@ TEST_P(OvertakenTest, AnOldWordThatIsSaidAnewCountsAndGoesOnCounting) {
   EXPECT_EQ(app(), "old");
 }
 
-TEST_P(OvertakenTest, AFenceThatLeftBeforeTheMirrorSettlesNothing) {
+TEST_P(SupersededOrdersTest, AFenceThatLeftBeforeTheMirrorSettlesNothing) {
   start_connected();
   receive(topics.desired(Kind::pod, "default/other"), pod("other", "u2"));
   receive(pod_topic, label("old"), true);
@@ -206,7 +206,7 @@ TEST_P(OvertakenTest, AFenceThatLeftBeforeTheMirrorSettlesNothing) {
   EXPECT_EQ(app(), "new");
 }
 
-TEST_P(OvertakenTest, NothingIsKeptOfAnUpdateOfWhatTheBrokerHasTheMirrorOf) {
+TEST_P(SupersededOrdersTest, NothingIsKeptOfAnUpdateOfWhatTheBrokerHasTheMirrorOf) {
   start_connected();
   ASSERT_TRUE(apply_by_api(label("old")));
   settle();
@@ -214,7 +214,7 @@ TEST_P(OvertakenTest, NothingIsKeptOfAnUpdateOfWhatTheBrokerHasTheMirrorOf) {
   EXPECT_TRUE(kept().empty());
 }
 
-TEST_P(OvertakenTest, ASuccessorDeletedByTheApiStaysGone) {
+TEST_P(SupersededOrdersTest, ASuccessorDeletedByTheApiStaysGone) {
   start_connected();
   device("n1");
   bind_pod("p", "u1", "n1");
@@ -227,7 +227,7 @@ TEST_P(OvertakenTest, ASuccessorDeletedByTheApiStaysGone) {
   EXPECT_TRUE(gateway->objects().names_awaited().empty()) << "deleted by the api, and back";
 }
 
-TEST_P(OvertakenTest, ATombstoneThatWaitsDoesNotUndoASuccessorByTheApi) {
+TEST_P(SupersededOrdersTest, ATombstoneThatWaitsDoesNotUndoASuccessorByTheApi) {
   start_connected();
   device("n1");
   bind_pod("p", "u1", "n1");
@@ -241,7 +241,7 @@ TEST_P(OvertakenTest, ATombstoneThatWaitsDoesNotUndoASuccessorByTheApi) {
   EXPECT_EQ(gateway->objects().names_awaited().size(), 1u) << "the pod that the api accepted is lost";
 }
 
-TEST_P(OvertakenTest, ALaterSuccessorByTheApiStands) {
+TEST_P(SupersededOrdersTest, ALaterSuccessorByTheApiStands) {
   start_connected();
   device("n1");
   bind_pod("p", "u1", "n1");
@@ -253,7 +253,7 @@ TEST_P(OvertakenTest, ALaterSuccessorByTheApiStands) {
   EXPECT_EQ(gateway->objects().names_awaited().at("default/p"), "u3");
 }
 
-TEST_P(OvertakenTest, TheWordOfASuccessorIsKnownThoughThePredecessorsWasLeft) {
+TEST_P(SupersededOrdersTest, TheWordOfASuccessorIsKnownThoughThePredecessorsWasLeft) {
   start_connected();
   device("n1");
   receive(pod_topic, label("first", "u1"), true);
@@ -269,7 +269,7 @@ TEST_P(OvertakenTest, TheWordOfASuccessorIsKnownThoughThePredecessorsWasLeft) {
   EXPECT_EQ(app(), "no pod");
 }
 
-TEST_P(OvertakenTest, AClaimThatWasBoundSinceItsWordStaysDeleted) {
+TEST_P(SupersededOrdersTest, AClaimThatWasBoundSinceItsWordStaysDeleted) {
   start_connected();
   receive(claim_topic, claim("old"), true);
   settle();
@@ -282,7 +282,7 @@ TEST_P(OvertakenTest, AClaimThatWasBoundSinceItsWordStaysDeleted) {
   EXPECT_FALSE(gateway->objects().has(Kind::persistent_volume_claim, "default/c"));
 }
 
-TEST_P(OvertakenTest, AWordThatWasTurnedAwayIsOvertakenToo) {
+TEST_P(SupersededOrdersTest, AWordThatWasTurnedAwayIsOvertakenToo) {
   start_connected();
   gateway->refuse_new("memory is full");
   receive(pod_topic, label("old"), true);
@@ -294,7 +294,7 @@ TEST_P(OvertakenTest, AWordThatWasTurnedAwayIsOvertakenToo) {
   EXPECT_EQ(app(), "new");
 }
 
-TEST_P(OvertakenTest, ARecreationThatWasTurnedAwayIsReadAgain) {
+TEST_P(SupersededOrdersTest, ARecreationThatWasTurnedAwayIsReadAgain) {
   start_connected();
   receive(pod_topic, label("old", "u1"), true);
   gateway->refuse_new("memory is full");
@@ -309,7 +309,7 @@ TEST_P(OvertakenTest, ARecreationThatWasTurnedAwayIsReadAgain) {
   EXPECT_EQ(app(), "new");
 }
 
-TEST_P(OvertakenTest, NothingIsKeptOfOtherKindsOfWhichTheBrokerHasTheMirror) {
+TEST_P(SupersededOrdersTest, NothingIsKeptOfOtherKindsOfWhichTheBrokerHasTheMirror) {
   start_connected();
   device("n1");
   ASSERT_TRUE(apply_by_api(overlay(false)));
@@ -328,7 +328,7 @@ TEST_P(OvertakenTest, NothingIsKeptOfOtherKindsOfWhichTheBrokerHasTheMirror) {
   EXPECT_TRUE(kept().empty()) << "delete";
 }
 
-TEST_P(OvertakenTest, ManyUpdatesOfOneObjectKeepOneWord) {
+TEST_P(SupersededOrdersTest, ManyUpdatesOfOneObjectKeepOneWord) {
   start_connected();
   device("n1");
   receive(class_topic, priority(1), true);
@@ -336,7 +336,7 @@ TEST_P(OvertakenTest, ManyUpdatesOfOneObjectKeepOneWord) {
   EXPECT_LE(kept().size(), 2u);
 }
 
-TEST_P(OvertakenTest, ABusyObjectSettlesThoughEachFenceMeetsANewMirror) {
+TEST_P(SupersededOrdersTest, ABusyObjectSettlesThoughEachFenceMeetsANewMirror) {
   start_connected();
   receive(class_topic, priority(1), true);
   for (int i = 2; i < 100; ++i) {
@@ -347,7 +347,7 @@ TEST_P(OvertakenTest, ABusyObjectSettlesThoughEachFenceMeetsANewMirror) {
   EXPECT_LE(kept().size(), 2u);
 }
 
-TEST_P(OvertakenTest, NoFenceEachSecondWhileAMirrorIsOwed) {
+TEST_P(SupersededOrdersTest, NoFenceEachSecondWhileAMirrorIsOwed) {
   start_connected();
   receive(class_topic, priority(1), true);
   ASSERT_TRUE(apply_by_api(priority(2)));
@@ -360,7 +360,7 @@ TEST_P(OvertakenTest, NoFenceEachSecondWhileAMirrorIsOwed) {
   EXPECT_LE(fences, 2u);
 }
 
-TEST_P(OvertakenTest, ARefusedWordThatIsClearedIsForgotten) {
+TEST_P(SupersededOrdersTest, ARefusedWordThatIsClearedIsForgotten) {
   start_connected();
   receive(class_topic,
           R"({"apiVersion":"scheduling.k8s.io/v1","kind":"PriorityClass","metadata":{"name":"c"},"value":"x"})", true);
@@ -371,7 +371,7 @@ TEST_P(OvertakenTest, ARefusedWordThatIsClearedIsForgotten) {
   EXPECT_TRUE(kept().empty()) << "a word that its operator has cleared is held in memory and written to flash";
 }
 
-TEST_P(OvertakenTest, AnUnretainedWordThatChangesNothingDoesNotHideTheRetainedOne) {
+TEST_P(SupersededOrdersTest, AnUnretainedWordThatChangesNothingDoesNotHideTheRetainedOne) {
   start_connected();
   receive(pod_topic, label("old"), true);
   receive(pod_topic, with_status(label("old")), false);
@@ -380,7 +380,7 @@ TEST_P(OvertakenTest, AnUnretainedWordThatChangesNothingDoesNotHideTheRetainedOn
   EXPECT_EQ(app(), "new");
 }
 
-TEST_P(OvertakenTest, AnUnretainedWordThatChangesNothingDoesNotHideTheRetainedOneFromADelete) {
+TEST_P(SupersededOrdersTest, AnUnretainedWordThatChangesNothingDoesNotHideTheRetainedOneFromADelete) {
   start_connected();
   receive(pod_topic, label("old"), true);
   receive(pod_topic, with_status(label("old")), false);
@@ -389,7 +389,7 @@ TEST_P(OvertakenTest, AnUnretainedWordThatChangesNothingDoesNotHideTheRetainedOn
   EXPECT_EQ(app(), "no pod");
 }
 
-TEST_P(OvertakenTest, AnUncordonSaidWhileTheGatewayIsAwayCounts) {
+TEST_P(SupersededOrdersTest, AnUncordonSaidWhileTheGatewayIsAwayCounts) {
   start_connected();
   device("n1");
   ASSERT_TRUE(apply_by_api(overlay(false)));
@@ -400,7 +400,7 @@ TEST_P(OvertakenTest, AnUncordonSaidWhileTheGatewayIsAwayCounts) {
   EXPECT_EQ(*gateway->objects().overlay("n1")->find("spec")->find("unschedulable"), Json(false));
 }
 
-TEST_P(OvertakenTest, AClassSaidAnewWhileTheGatewayIsAwayCounts) {
+TEST_P(SupersededOrdersTest, AClassSaidAnewWhileTheGatewayIsAwayCounts) {
   start_connected();
   ASSERT_TRUE(apply_by_api(priority(1)));
   settle();
@@ -410,7 +410,7 @@ TEST_P(OvertakenTest, AClassSaidAnewWhileTheGatewayIsAwayCounts) {
   EXPECT_TRUE(gateway->objects().has(Kind::priority_class, "c"));
 }
 
-TEST_P(OvertakenTest, AnUpdateOfAClaimThatWasBoundSinceItsWordStands) {
+TEST_P(SupersededOrdersTest, AnUpdateOfAClaimThatWasBoundSinceItsWordStands) {
   start_connected();
   receive(claim_topic, claim("old"), true);
   ASSERT_TRUE(apply_by_api(volume()));  // at once: the claim's mirror is still on its way
@@ -420,7 +420,7 @@ TEST_P(OvertakenTest, AnUpdateOfAClaimThatWasBoundSinceItsWordStands) {
   EXPECT_EQ(gateway->objects().claim("default/c")->metadata.labels.find("app")->second, "new");
 }
 
-TEST_P(OvertakenTest, AWordThatComesAgainIsHeldUntilItsMirrorArrivesHoweverOftenThatIsLost) {
+TEST_P(SupersededOrdersTest, AWordThatComesAgainIsHeldUntilItsMirrorArrivesHoweverOftenThatIsLost) {
   start_connected();
   receive(pod_topic, label("old"), true);
   ASSERT_TRUE(apply_by_api(label("new")));
@@ -433,7 +433,7 @@ TEST_P(OvertakenTest, AWordThatComesAgainIsHeldUntilItsMirrorArrivesHoweverOften
   EXPECT_TRUE(kept().empty());
 }
 
-TEST_P(OvertakenTest, AWordThatIsNotRetainedAnyMoreIsForgottenBehindAMirror) {
+TEST_P(SupersededOrdersTest, AWordThatIsNotRetainedAnyMoreIsForgottenBehindAMirror) {
   start_connected();
   receive(pod_topic, label("old"), true);
   ASSERT_TRUE(apply_by_api(label("new")));
@@ -442,7 +442,7 @@ TEST_P(OvertakenTest, AWordThatIsNotRetainedAnyMoreIsForgottenBehindAMirror) {
   EXPECT_TRUE(kept().empty());
 }
 
-TEST_P(OvertakenTest, TheWordOfAPodThatIsReplacedInTheEndDoesNotComeBack) {
+TEST_P(SupersededOrdersTest, TheWordOfAPodThatIsReplacedInTheEndDoesNotComeBack) {
   start_connected();
   device("n1");
   receive(pod_topic, label("old", "u1"), true);
@@ -457,7 +457,7 @@ TEST_P(OvertakenTest, TheWordOfAPodThatIsReplacedInTheEndDoesNotComeBack) {
   EXPECT_EQ(app(), "new");
 }
 
-TEST_P(OvertakenTest, AWordReadAgainForWantOfRoomIsNoOrderWhenItWasOvertaken) {
+TEST_P(SupersededOrdersTest, AWordReadAgainForWantOfRoomIsNoOrderWhenItWasOvertaken) {
   start_connected();
   receive(pod_topic, label("old"), true);
   gateway->refuse_new("memory is full");
@@ -469,7 +469,7 @@ TEST_P(OvertakenTest, AWordReadAgainForWantOfRoomIsNoOrderWhenItWasOvertaken) {
   EXPECT_EQ(app(), "new");
 }
 
-TEST_P(OvertakenTest, AManifestSaidAnewJustAfterItsPodWasDeletedCounts) {
+TEST_P(SupersededOrdersTest, AManifestSaidAnewJustAfterItsPodWasDeletedCounts) {
   start_connected();
   receive(pod_topic, label("old"), true);
   ASSERT_TRUE(delete_by_api("Pod", "p"));
@@ -479,7 +479,7 @@ TEST_P(OvertakenTest, AManifestSaidAnewJustAfterItsPodWasDeletedCounts) {
   EXPECT_EQ(app(), "old");
 }
 
-TEST_P(OvertakenTest, AnEmptyUidInTheStoreSwallowsNoOrders) {
+TEST_P(SupersededOrdersTest, AnEmptyUidInTheStoreSwallowsNoOrders) {
   start_connected();
   Json stored;
   ASSERT_TRUE(store

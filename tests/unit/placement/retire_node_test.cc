@@ -3,7 +3,7 @@
 
 namespace berth {
 
-class ForgetTest : public GatewayTest {
+class RetireNodeTest : public GatewayTest {
  protected:
   Json forget(const std::string& node) { return api(R"({"op":"forget","kind":"Node","name":")" + node + "\"}"); }
   // One pod bound on node "a".
@@ -37,7 +37,7 @@ class ForgetTest : public GatewayTest {
   }
 };
 
-TEST_F(ForgetTest, TheRowGoesAndThePodIsPlacedElsewhere) {
+TEST_F(RetireNodeTest, TheRowGoesAndThePodIsPlacedElsewhere) {
   bind_one();
   device("b", "i2");
   EXPECT_EQ(forget("a").find("ok")->as_bool(), true);
@@ -46,13 +46,13 @@ TEST_F(ForgetTest, TheRowGoesAndThePodIsPlacedElsewhere) {
   EXPECT_EQ(gateway->bindings().at("u1").row.node, "b");
 }
 
-TEST_F(ForgetTest, AnUnknownNodeCannotBeForgotten) {
+TEST_F(RetireNodeTest, AnUnknownNodeCannotBeForgotten) {
   start_connected();
   EXPECT_EQ(forget("ghost").find("error")->as_string(), "Node \"ghost\" not found");
-  EXPECT_EQ(forget("No Name").find("error")->as_string(), "name: the name of a node is wanted");
+  EXPECT_EQ(forget("No Name").find("error")->as_string(), "name: expected the name of a node");
 }
 
-TEST_F(ForgetTest, WhatItLeftAtTheBrokerIsNoReturn) {
+TEST_F(RetireNodeTest, WhatItLeftAtTheBrokerIsNoReturn) {
   bind_one();
   forget("a");
   receive(topics.node_state("a"), R"({"incarnation":"i1","session":"1","sequence":"1"})", true);
@@ -60,7 +60,7 @@ TEST_F(ForgetTest, WhatItLeftAtTheBrokerIsNoReturn) {
   EXPECT_EQ(gateway->nodes().all().count("a"), 0u);
 }
 
-TEST_F(ForgetTest, ItReturnsReleasedAndGetsNoPodBeforeItsListing) {
+TEST_F(RetireNodeTest, ItReturnsReleasedAndGetsNoPodBeforeItsListing) {
   const Request asked = bind_one();
   forget("a");
   restart();  // durable
@@ -82,7 +82,7 @@ TEST_F(ForgetTest, ItReturnsReleasedAndGetsNoPodBeforeItsListing) {
   EXPECT_EQ(request("a")->type, RequestType::pre_bind);
 }
 
-TEST_F(ForgetTest, AdoptModeWaitsForItNoMore) {
+TEST_F(RetireNodeTest, AdoptModeWaitsForItNoMore) {
   options.known_nodes = {"a"};
   start_connected();
   EXPECT_TRUE(gateway->identity().adopting);
@@ -95,7 +95,7 @@ TEST_F(ForgetTest, AdoptModeWaitsForItNoMore) {
 }
 
 // Found by the simulator, seed 586.
-TEST_F(ForgetTest, NoBindLeavesInTheTurnThatForgetsTheNode) {
+TEST_F(RetireNodeTest, NoBindLeavesInTheTurnThatForgetsTheNode) {
   start_connected();
   device("a");
   apply(pod("p", "u1"));
@@ -109,7 +109,7 @@ TEST_F(ForgetTest, NoBindLeavesInTheTurnThatForgetsTheNode) {
 }
 
 // Found by the simulator, seed 198.
-TEST_F(ForgetTest, DeletesThatWaitedAreCarriedOutWhenTheLastNodeGoesBeforeTheFence) {
+TEST_F(RetireNodeTest, DeletesThatWaitedAreCarriedOutWhenTheLastNodeGoesBeforeTheFence) {
   options.known_nodes = {"a"};
   start_connected();
   apply(pod("p", "u1"));
@@ -125,7 +125,7 @@ TEST_F(ForgetTest, DeletesThatWaitedAreCarriedOutWhenTheLastNodeGoesBeforeTheFen
 }
 
 // Found by the simulator, seed 167.
-TEST_F(ForgetTest, AdoptModeForgetsWhicheverIncarnationReturns) {
+TEST_F(RetireNodeTest, AdoptModeForgetsWhicheverIncarnationReturns) {
   options.known_nodes = {"a"};
   start_connected();
   device("a", "i0");  // an old message: it is i1 by now
@@ -133,7 +133,7 @@ TEST_F(ForgetTest, AdoptModeForgetsWhicheverIncarnationReturns) {
   EXPECT_TRUE(gateway->identity().retired.contains("a/"));
 }
 
-TEST_F(ForgetTest, AClaimIsReleasedOnlyWhereItsOrphanPolicySaysSo) {
+TEST_F(RetireNodeTest, AClaimIsReleasedOnlyWhereItsOrphanPolicySaysSo) {
   start_connected();
   device("a", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})",
          R"(,"volumes":[{"name":"x","path":"/x","capacity":"1Gi","storageClass":"local"},)"

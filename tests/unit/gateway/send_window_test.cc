@@ -6,7 +6,7 @@
 
 namespace berth {
 
-class RoomTest : public GatewayTest {
+class SendWindowTest : public GatewayTest {
  protected:
   static std::string name(int number) { return "p" + std::to_string(number); }
   std::string desired(const std::string& pod) const { return topics.desired(Kind::pod, "default/" + pod); }
@@ -44,7 +44,7 @@ class RoomTest : public GatewayTest {
   bool is_known(const std::string& pod) const { return gateway->objects().find_pod("default/" + pod) != nullptr; }
 };
 
-TEST_F(RoomTest, WhatThereIsNoRoomForIsOwedAndFollowsAsTheBrokerAcknowledges) {
+TEST_F(SendWindowTest, WhatThereIsNoRoomForIsOwedAndFollowsAsTheBrokerAcknowledges) {
   start_full();
   for (int i = 0; i < 30; ++i) hear(desired(name(i)), gated(name(i)));
   turn();
@@ -63,7 +63,7 @@ TEST_F(RoomTest, WhatThereIsNoRoomForIsOwedAndFollowsAsTheBrokerAcknowledges) {
   EXPECT_EQ(transport.beyond_room, 0);
 }
 
-TEST_F(RoomTest, WhatChangesWhileItWaitsIsToldOfOnceAndAsItIsThen) {
+TEST_F(SendWindowTest, WhatChangesWhileItWaitsIsToldOfOnceAndAsItIsThen) {
   start_full();
   for (const char* app : {"a", "b", "c", "d"}) {
     hear(desired("p"), gated("p", R"({"app":")" + std::string(app) + "\"}"));
@@ -76,7 +76,7 @@ TEST_F(RoomTest, WhatChangesWhileItWaitsIsToldOfOnceAndAsItIsThen) {
   EXPECT_EQ(all[status("p")].size(), 1u);
 }
 
-TEST_F(RoomTest, OfWhatIsGoneTheStatusIsClearedBeforeTheMirror) {
+TEST_F(SendWindowTest, OfWhatIsGoneTheStatusIsClearedBeforeTheMirror) {
   start_full();
   make_room(10);
   apply(gated("p"));
@@ -92,7 +92,7 @@ TEST_F(RoomTest, OfWhatIsGoneTheStatusIsClearedBeforeTheMirror) {
   EXPECT_EQ(said()[desired("p")], std::vector<std::string>{""});
 }
 
-TEST_F(RoomTest, NodesAreAskedAndClientsAnsweredThoughThereIsNoRoom) {
+TEST_F(SendWindowTest, NodesAreAskedAndClientsAnsweredThoughThereIsNoRoom) {
   start_full();
   device("n1");
   const Json answer = apply(pod("p", "u1"));
@@ -102,7 +102,7 @@ TEST_F(RoomTest, NodesAreAskedAndClientsAnsweredThoughThereIsNoRoom) {
   EXPECT_EQ(retained_sent(), 0u);
 }
 
-TEST_F(RoomTest, AFenceIsNoProofOfAClearingThatIsStillOwed) {
+TEST_F(SendWindowTest, AFenceIsNoProofOfAClearingThatIsStillOwed) {
   start_full();
   hear(desired("p"), gated("p"), true);  // retained just so: not mirrored
   turn();
@@ -120,7 +120,7 @@ TEST_F(RoomTest, AFenceIsNoProofOfAClearingThatIsStillOwed) {
   EXPECT_TRUE(gateway->identity().withdrawn.empty());
 }
 
-TEST_F(RoomTest, APodThatGoesBeforeItsMirrorHasLeftDoesNotComeBackWithTheLink) {
+TEST_F(SendWindowTest, APodThatGoesBeforeItsMirrorHasLeftDoesNotComeBackWithTheLink) {
   start_full();
   hear(desired("p"), gated("p"), true);
   hear(desired("p"), gated("p", R"({"app":"a"})"), true);
@@ -135,7 +135,7 @@ TEST_F(RoomTest, APodThatGoesBeforeItsMirrorHasLeftDoesNotComeBackWithTheLink) {
   EXPECT_FALSE(is_known("p"));
 }
 
-TEST_F(RoomTest, AnOrderToDeleteIsNotOverwrittenByAnOlderMirror) {
+TEST_F(SendWindowTest, AnOrderToDeleteIsNotOverwrittenByAnOlderMirror) {
   start_full();
   make_room(10);
   device("n1");
@@ -150,7 +150,7 @@ TEST_F(RoomTest, AnOrderToDeleteIsNotOverwrittenByAnOlderMirror) {
   EXPECT_TRUE(said()[desired("p")].empty());
 }
 
-TEST_F(RoomTest, AfterAConnectAllIsMirroredAgainAsThereIsRoom) {
+TEST_F(SendWindowTest, AfterAConnectAllIsMirroredAgainAsThereIsRoom) {
   start_connected();
   for (int i = 0; i < 30; ++i) apply(gated(name(i)));
   advance(1000);
@@ -169,7 +169,7 @@ TEST_F(RoomTest, AfterAConnectAllIsMirroredAgainAsThereIsRoom) {
   EXPECT_EQ(transport.beyond_room, 0);
 }
 
-TEST_F(RoomTest, AConnectWithThousandsOfPodsComesToItsEndThoughTheBrokerIsBehind) {
+TEST_F(SendWindowTest, AConnectWithThousandsOfPodsComesToItsEndThoughTheBrokerIsBehind) {
   start_connected();
   constexpr int kPods = 2'500;  // more than are owed at one time
   for (int i = 0; i < kPods; ++i) hear(desired(name(i)), gated(name(i)));
@@ -192,7 +192,7 @@ TEST_F(RoomTest, AConnectWithThousandsOfPodsComesToItsEndThoughTheBrokerIsBehind
   }
 }
 
-TEST_F(RoomTest, WhatWasTurnedAwayIsReadAgainOnceNoNewerWordIsOwed) {
+TEST_F(SendWindowTest, WhatWasTurnedAwayIsReadAgainOnceNoNewerWordIsOwed) {
   start_full();
   make_room(10);
   apply(gated("p"));
@@ -210,7 +210,7 @@ TEST_F(RoomTest, WhatWasTurnedAwayIsReadAgainOnceNoNewerWordIsOwed) {
   EXPECT_EQ(transport.filters, std::vector<std::string>{topics.root() + "desired/#"});
 }
 
-TEST_F(RoomTest, WhatWasOwedWhenTheLinkBrokeIsOwedNoMoreWhereTheBrokerHasIt) {
+TEST_F(SendWindowTest, WhatWasOwedWhenTheLinkBrokeIsOwedNoMoreWhereTheBrokerHasIt) {
   start_connected();
   apply(gated("p"));
   const std::string mirror = *gateway->objects().text(Kind::pod, "default/p");
@@ -233,7 +233,7 @@ TEST_F(RoomTest, WhatWasOwedWhenTheLinkBrokeIsOwedNoMoreWhereTheBrokerHasIt) {
   EXPECT_TRUE(said()[desired("p")].empty());
 }
 
-TEST_F(RoomTest, AnOrderTurnedAwayIsNotWipedByAClearingThatWasOwed) {
+TEST_F(SendWindowTest, AnOrderTurnedAwayIsNotWipedByAClearingThatWasOwed) {
   start_full();
   make_room(10);
   apply(gated("p"));
@@ -247,7 +247,7 @@ TEST_F(RoomTest, AnOrderTurnedAwayIsNotWipedByAClearingThatWasOwed) {
   EXPECT_TRUE(said()[desired("p")].empty()) << "it is to be read again once there is room";
 }
 
-TEST_F(RoomTest, APodDeletedByAWordThatIsNotRetainedDoesNotComeBackWhileItsMirrorIsOwed) {
+TEST_F(SendWindowTest, APodDeletedByAWordThatIsNotRetainedDoesNotComeBackWhileItsMirrorIsOwed) {
   start_full();
   make_room(10);
   apply(gated("p", R"({"app":"old"})"));
@@ -269,7 +269,7 @@ TEST_F(RoomTest, APodDeletedByAWordThatIsNotRetainedDoesNotComeBackWhileItsMirro
   EXPECT_FALSE(is_known("p"));
 }
 
-TEST_F(RoomTest, NoStatusLeavesBeforeTheMirrorOfItsObject) {
+TEST_F(SendWindowTest, NoStatusLeavesBeforeTheMirrorOfItsObject) {
   start_full();
   hear(desired("m5"), gated("m5"), true);  // of which only the status is told
   turn();
@@ -288,7 +288,7 @@ TEST_F(RoomTest, NoStatusLeavesBeforeTheMirrorOfItsObject) {
   }
 }
 
-TEST_F(RoomTest, WhatHasLeftSettlesThoughSomethingElseIsOwed) {
+TEST_F(SendWindowTest, WhatHasLeftSettlesThoughSomethingElseIsOwed) {
   start_full();
   make_room(10);
   hear(desired("p"), gated("p"), true);
