@@ -75,11 +75,11 @@ Json merge(const std::string& name, const DeviceNode& device, const Json* overla
   Json taints = Json::array();
   if (const Json* own = member(facts, "taints", Json::Type::array)) taints = *own;
   Json spec = Json::object();
-  if (const Json* spec = overlay == nullptr ? nullptr : overlay->find("spec")) {
-    if (const Json* more = member(*spec, "taints", Json::Type::array)) {
+  if (const Json* overlaid = overlay == nullptr ? nullptr : overlay->find("spec")) {
+    if (const Json* more = member(*overlaid, "taints", Json::Type::array)) {
       for (const Json& taint : more->as_array()) taints.push_back(taint);
     }
-    if (const Json* cordoned = member(*spec, "unschedulable", Json::Type::boolean)) {
+    if (const Json* cordoned = member(*overlaid, "unschedulable", Json::Type::boolean)) {
       spec.set("unschedulable", *cordoned);
     }
   }
