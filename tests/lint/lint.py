@@ -13,6 +13,7 @@ import coroutines
 import includes
 import layout
 import markers
+import rooms
 import sizes
 import style
 import terms
@@ -23,6 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def rules(arguments, tree):
     yield "dependencies", lambda: includes.check(tree)
+    yield "rooms of core", lambda: rooms.check(tree)
     yield "coroutines", lambda: coroutines.check(tree)
     yield "sizes", lambda: sizes.check(tree)
     yield "layout", lambda: layout.check(tree)
