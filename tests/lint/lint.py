@@ -13,6 +13,7 @@ import coroutines
 import includes
 import layout
 import markers
+import methods
 import rooms
 import sizes
 import style
@@ -27,6 +28,7 @@ def rules(arguments, tree):
     yield "rooms of core", lambda: rooms.check(tree)
     yield "coroutines", lambda: coroutines.check(tree)
     yield "sizes", lambda: sizes.check(tree)
+    yield "methods", lambda: methods.check(tree)
     yield "layout", lambda: layout.check(tree)
     yield "markers and paths", lambda: markers.check(tree)
     yield "citations", lambda: citations.check(tree)
