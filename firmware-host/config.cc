@@ -6,7 +6,8 @@
 #include <fstream>
 #include <limits>
 
-#include "core/api/decode.h"
+#include "core/api/decode_parts.h"
+#include "core/api/read_quantity.h"
 #include "core/json/field_reader.h"
 #include "firmware-host/yaml.h"
 
@@ -100,7 +101,7 @@ void read_known_nodes(FieldReader& reader, std::vector<std::string>& out) {
 // Bytes; false if the member is missing.
 bool read_limit(FieldReader& reader, std::string_view key, std::uint64_t& out) {
   Quantity bytes;
-  if (!reader.read_quantity(key, bytes)) return false;
+  if (!read_quantity(reader, key, bytes)) return false;
   if (bytes < Quantity()) reader.error(key, "must be 0 (no limit) or more");
   out = static_cast<std::uint64_t>(std::max<std::int64_t>(bytes.value(), 0));
   return true;
@@ -152,7 +153,7 @@ void read_volume(FieldReader& reader, const std::vector<LocalVolume>& before, Lo
   if (reader.require("path", "an absolute path"))
     reader.read_checked("path", out.path, is_absolute, "an absolute path");
   Quantity capacity;
-  if (reader.require("capacity", "a quantity such as 10Gi") && reader.read_quantity("capacity", capacity)) {
+  if (reader.require("capacity", "a quantity such as 10Gi") && read_quantity(reader, "capacity", capacity)) {
     if (capacity <= Quantity()) reader.error("capacity", "must be greater than 0, got " + capacity.to_text());
     out.capacity = capacity.to_text();
   }
@@ -174,7 +175,7 @@ void read_agent_lists(FieldReader& reader, AgentConfig& out) {
     out.taints.push_back(std::move(taint));
   });
   ResourceList capacity;
-  reader.read_quantities("capacity", capacity);
+  read_quantities(reader, "capacity", capacity);
   for (const auto& [name, quantity] : capacity) {
     if (!is_label_key(name)) {
       reader.findings().error(member_path(reader.path_of("capacity"), name),

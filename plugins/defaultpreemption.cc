@@ -4,6 +4,8 @@
 #include <limits>
 #include <tuple>
 
+#include "core/api/pod.h"
+#include "core/api/policy.h"
 #include "core/json/field_reader.h"
 #include "core/scheduler/scheduling_cycle.h"
 

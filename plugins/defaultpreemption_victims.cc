@@ -4,6 +4,9 @@
 #include <limits>
 #include <list>
 
+#include "core/api/pod.h"
+#include "core/api/policy.h"
+
 namespace berth::preemption {
 
 namespace {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/api/node.h"
+#include "core/api/pod.h"
 #include "plugins/no_arguments.h"
 
 namespace berth {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/api/node.h"
+#include "core/api/pod.h"
 #include "core/json/field_reader.h"
 #include "plugins/interpodaffinity_state.h"
 

@@ -2,6 +2,8 @@
 // namespaceSelector is matched as if no namespace had labels.
 #include <algorithm>
 
+#include "core/api/node.h"
+#include "core/api/pod.h"
 #include "plugins/interpodaffinity.h"
 
 namespace berth {

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/api/pod.h"
 #include "core/framework/cycle_state.h"
 #include "plugins/interpodaffinity_terms.h"
 

@@ -1,6 +1,8 @@
 // InterPodAffinity for a class of pods: the counts of PreFilter and PreScore, updated node by node.
 #include <set>
 
+#include "core/api/node.h"
+#include "core/api/pod.h"
 #include "plugins/interpodaffinity.h"
 #include "plugins/interpodaffinity_state.h"
 

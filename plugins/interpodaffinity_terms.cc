@@ -2,6 +2,10 @@
 
 #include <algorithm>
 
+#include "core/api/namespace.h"
+#include "core/api/node.h"
+#include "core/api/pod.h"
+
 namespace berth {
 
 namespace {

@@ -9,11 +9,15 @@
 #include <string>
 #include <vector>
 
-#include "core/api/objects.h"
+#include "core/api/metadata.h"
 #include "core/framework/framework.h"
 #include "core/recycled.h"
 
 namespace berth {
+
+struct Node;
+struct Pod;
+struct PodAffinityTerm;
 
 // Looks up the labels of namespaces, each once.
 class NamespaceLabels {

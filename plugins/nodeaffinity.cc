@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
-#include "core/api/decode.h"
+#include "core/api/decode_parts.h"
+#include "core/api/node.h"
 
 namespace berth {
 

@@ -6,6 +6,7 @@
 // Source: kube-scheduler pkg/scheduler/framework/plugins/nodeaffinity/node_affinity.go.
 #pragma once
 
+#include "core/api/pod.h"
 #include "core/framework/framework.h"
 
 namespace berth {

@@ -1,5 +1,7 @@
 #include "plugins/nodename.h"
 
+#include "core/api/node.h"
+#include "core/api/pod.h"
 #include "plugins/no_arguments.h"
 
 namespace berth {

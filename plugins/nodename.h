@@ -4,6 +4,7 @@
 // Source: kube-scheduler pkg/scheduler/framework/plugins/nodename/node_name.go.
 #pragma once
 
+#include "core/api/pod.h"
 #include "core/framework/framework.h"
 
 namespace berth {

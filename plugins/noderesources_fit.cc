@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "core/api/node.h"
+#include "core/api/pod.h"
+
 namespace berth {
 
 namespace {

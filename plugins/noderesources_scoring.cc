@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/api/pod.h"
 #include "core/framework/plugin.h"
 
 namespace berth {

@@ -4,6 +4,8 @@
 #include <compare>
 #include <string>
 
+#include "core/api/pod.h"
+#include "core/api/volume.h"
 #include "plugins/no_arguments.h"
 #include "plugins/volume_claims.h"
 #include "plugins/volume_migration.h"

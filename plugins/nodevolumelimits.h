@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 
+#include "core/api/pod.h"
 #include "core/framework/framework.h"
 
 namespace berth {

@@ -7,6 +7,8 @@
 #include <set>
 
 #include "core/api/names.h"
+#include "core/api/node.h"
+#include "core/api/pod.h"
 #include "core/json/field_reader.h"
 #include "plugins/natural_log.h"
 #include "plugins/podtopologyspread_state.h"

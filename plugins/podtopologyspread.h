@@ -9,6 +9,7 @@
 // Source: kube-scheduler pkg/scheduler/framework/plugins/podtopologyspread/{plugin,filtering,scoring}.go.
 #pragma once
 
+#include "core/api/pod.h"
 #include "core/framework/framework.h"
 #include "plugins/podtopologyspread_constraints.h"
 

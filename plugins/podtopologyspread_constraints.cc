@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/api/node.h"
+#include "core/api/pod.h"
+#include "core/api/service.h"
+
 namespace berth {
 
 namespace {

@@ -10,11 +10,17 @@
 #include <string_view>
 #include <vector>
 
-#include "core/api/objects.h"
+#include "core/api/metadata.h"
+#include "core/api/selector.h"
 #include "core/cache/node_info.h"
 #include "core/recycled.h"
 
 namespace berth {
+
+struct Node;
+struct Pod;
+struct Service;
+struct TopologySpreadConstraint;
 
 inline constexpr std::string_view kHostnameLabel = "kubernetes.io/hostname";
 inline constexpr std::string_view kZoneLabel = "topology.kubernetes.io/zone";

@@ -1,6 +1,8 @@
 // The events of PodTopologySpread and their hints.
 #include <algorithm>
 
+#include "core/api/node.h"
+#include "core/api/pod.h"
 #include "plugins/podtopologyspread.h"
 
 namespace berth {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/api/node.h"
 #include "core/framework/cycle_state.h"
 #include "plugins/podtopologyspread_constraints.h"
 

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "core/api/node.h"
+#include "core/api/pod.h"
 #include "plugins/natural_log.h"
 #include "plugins/podtopologyspread.h"
 #include "plugins/podtopologyspread_state.h"

@@ -1,5 +1,6 @@
 #include "plugins/schedulinggates.h"
 
+#include "core/api/pod.h"
 #include "plugins/no_arguments.h"
 
 namespace berth {

@@ -5,6 +5,7 @@
 // Source: kube-scheduler pkg/scheduler/framework/plugins/tainttoleration/taint_toleration.go.
 #pragma once
 
+#include "core/api/pod.h"
 #include "core/framework/framework.h"
 
 namespace berth {

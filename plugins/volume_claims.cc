@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "core/api/pod.h"
+#include "core/api/volume.h"
+
 namespace berth {
 
 std::vector<ClaimUse> claims_used(const Pod& pod) {

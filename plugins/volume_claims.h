@@ -7,9 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include "core/api/objects.h"
-
 namespace berth {
+
+struct PersistentVolumeClaim;
+struct Pod;
 
 inline constexpr std::string_view kSelectedNode = "volume.kubernetes.io/selected-node";
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "core/api/volume.h"
 #include "core/framework/framework.h"
 #include "plugins/volumebinding_assumed.h"
 

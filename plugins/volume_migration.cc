@@ -4,6 +4,8 @@
 #include <array>
 #include <vector>
 
+#include "core/api/volume.h"
+
 namespace berth {
 
 namespace {

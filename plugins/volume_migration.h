@@ -6,9 +6,13 @@
 #include <string>
 #include <string_view>
 
-#include "core/api/objects.h"
+#include "core/api/disk_source.h"
+#include "core/status.h"
 
 namespace berth {
+
+struct CsiNode;
+struct PersistentVolume;
 
 struct InTreePlugin {
   DiskSource::Type type;

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "core/api/node.h"
+#include "core/api/pod.h"
+#include "core/api/volume.h"
 #include "core/json/field_reader.h"
 #include "plugins/volume_claims.h"
 #include "plugins/volumebinding_hints.h"

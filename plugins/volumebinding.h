@@ -7,6 +7,7 @@
 // pkg/scheduler/framework/plugins/volumebinding.
 #pragma once
 
+#include "core/api/pod.h"
 #include "core/framework/framework.h"
 #include "plugins/volume_index.h"
 #include "plugins/volumebinding_assumed.h"

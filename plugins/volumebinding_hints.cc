@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/api/pod.h"
+#include "core/api/volume.h"
 #include "plugins/volume_claims.h"
 #include "plugins/volumebinding_provision.h"
 

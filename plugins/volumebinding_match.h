@@ -1,9 +1,11 @@
 // Rules for matching volumes and claims (component-helpers storage/volume/pv_helpers.go FindMatchingVolume).
 #pragma once
 
-#include "core/api/objects.h"
-
 namespace berth {
+
+struct Node;
+struct PersistentVolume;
+struct PersistentVolumeClaim;
 
 // Whether the volume's nodeAffinity matches the node. Only labels count: matchFields match every node
 // (component-helpers storage/volume CheckNodeAffinity, scheduling/corev1/nodeaffinity).

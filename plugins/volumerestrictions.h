@@ -6,6 +6,7 @@
 // pkg/scheduler/framework/plugins/volumerestrictions/volume_restrictions.go.
 #pragma once
 
+#include "core/api/pod.h"
 #include "core/framework/framework.h"
 
 namespace berth {

@@ -4,6 +4,9 @@
 #include <array>
 #include <set>
 
+#include "core/api/node.h"
+#include "core/api/pod.h"
+#include "core/api/volume.h"
 #include "plugins/no_arguments.h"
 #include "plugins/volume_claims.h"
 

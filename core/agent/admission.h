@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/api/objects.h"
+#include "core/api/host_port.h"
 #include "core/cache/node_info.h"
 #include "core/handshake/messages.h"
 #include "core/status.h"

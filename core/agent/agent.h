@@ -16,7 +16,6 @@
 #include "core/agent/reports.h"
 #include "core/agent/rules.h"
 #include "core/agent/runtime.h"
-#include "core/api/objects.h"
 #include "core/cache/node_info.h"
 #include "core/clock.h"
 #include "core/handshake/messages.h"
@@ -30,6 +29,8 @@
 #include "core/turn.h"
 
 namespace berth {
+
+struct Pod;
 
 class Agent final : public Transport::Handler, public Runtime::Handler {
  public:

@@ -2,8 +2,10 @@
 #include <utility>
 
 #include "core/agent/agent.h"
+#include "core/api/decode.h"
 #include "core/api/defaults.h"
 #include "core/api/host_ports.h"
+#include "core/api/names.h"
 #include "core/check.h"
 
 namespace berth {

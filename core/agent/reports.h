@@ -8,7 +8,8 @@
 
 #include "core/agent/admission.h"
 #include "core/agent/rules.h"
-#include "core/api/objects.h"
+#include "core/api/metadata.h"
+#include "core/api/taint.h"
 #include "core/clock.h"
 
 namespace berth {

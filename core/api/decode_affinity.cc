@@ -2,7 +2,8 @@
 // validateTopologySpreadConstraints).
 #include <algorithm>
 
-#include "core/api/decode.h"
+#include "core/api/decode_parts.h"
+#include "core/api/pod.h"
 
 namespace berth::decode {
 namespace {

@@ -1,5 +1,7 @@
 // CSINode, CSIDriver and CSIStorageCapacity (storage/v1).
-#include "core/api/decode.h"
+#include "core/api/decode_parts.h"
+#include "core/api/read_quantity.h"
+#include "core/api/volume.h"
 
 namespace berth {
 
@@ -53,8 +55,8 @@ Result<CsiStorageCapacity> decode_csi_storage_capacity(const Json& json, Warning
     decode::read_label_selector(selector, capacity.node_topology.emplace());
   });
   Quantity amount;
-  if (reader.read_quantity("capacity", amount)) capacity.capacity = amount;
-  if (reader.read_quantity("maximumVolumeSize", amount)) capacity.maximum_volume_size = amount;
+  if (read_quantity(reader, "capacity", amount)) capacity.capacity = amount;
+  if (read_quantity(reader, "maximumVolumeSize", amount)) capacity.maximum_volume_size = amount;
   for (const auto& [key, value] :
        {std::pair("capacity", capacity.capacity), std::pair("maximumVolumeSize", capacity.maximum_volume_size)}) {
     if (value && *value < Quantity()) reader.rule(key, "must not be negative");

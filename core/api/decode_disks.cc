@@ -1,6 +1,7 @@
 // Volume sources that two pods may not share, or of which a node can attach a limited number (core/v1 VolumeSource and
 // PersistentVolumeSource).
-#include "core/api/decode.h"
+#include "core/api/decode_parts.h"
+#include "core/api/disk_source.h"
 
 namespace berth::decode {
 namespace {

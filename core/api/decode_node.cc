@@ -1,11 +1,13 @@
-#include "core/api/decode.h"
+#include "core/api/decode_parts.h"
+#include "core/api/node.h"
+#include "core/api/read_quantity.h"
 
 namespace berth {
 namespace {
 
 // Resource names of a node: Kubernetes' own or extended ones, all with the syntax of label keys.
 void read_amounts(FieldReader& status, std::string_view key, ResourceList& out) {
-  if (!status.read_quantities(key, out)) return;
+  if (!read_quantities(status, key, out)) return;
   for (const auto& [name, quantity] : out) {
     if (is_label_key(name)) continue;
     status.findings().rule(member_path(status.path_of(key), name),

@@ -1,4 +1,6 @@
-#include "core/api/decode.h"
+#include "core/api/decode_parts.h"
+#include "core/api/namespace.h"
+#include "core/api/policy.h"
 
 namespace berth {
 

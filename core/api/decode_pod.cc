@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <set>
 
-#include "core/api/decode.h"
+#include "core/api/decode_parts.h"
+#include "core/api/pod.h"
+#include "core/api/read_quantity.h"
 #include "core/api/requests.h"
 #include "core/api/timestamp.h"
 
@@ -22,7 +24,7 @@ bool is_container_resource(std::string_view name) {
 bool must_be_whole(std::string_view name) { return name.find('/') != std::string_view::npos; }
 
 void read_resource_list(FieldReader& reader, std::string_view key, ResourceList& out) {
-  if (!reader.read_quantities(key, out)) return;
+  if (!read_quantities(reader, key, out)) return;
   const std::string path = reader.path_of(key);
   for (const auto& [name, quantity] : out) {
     if (!is_container_resource(name)) {

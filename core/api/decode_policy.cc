@@ -1,7 +1,9 @@
 // Service and PodDisruptionBudget.
 #include <charconv>
 
-#include "core/api/decode.h"
+#include "core/api/decode_parts.h"
+#include "core/api/policy.h"
+#include "core/api/service.h"
 
 namespace berth {
 namespace {

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "core/api/decode.h"
+#include "core/api/decode_parts.h"
 
 namespace berth::decode {
 namespace {

@@ -1,4 +1,6 @@
-#include "core/api/decode.h"
+#include "core/api/decode_parts.h"
+#include "core/api/read_quantity.h"
+#include "core/api/volume.h"
 
 namespace berth {
 namespace {
@@ -16,7 +18,7 @@ bool is_absolute_path(std::string_view path) {
 
 // "storage" in capacity or resources.requests: required, and greater than 0.
 void read_storage(FieldReader& reader, Quantity& out) {
-  if (reader.require("storage", "a quantity such as 1Gi") && reader.read_quantity("storage", out) &&
+  if (reader.require("storage", "a quantity such as 1Gi") && read_quantity(reader, "storage", out) &&
       out <= Quantity()) {
     reader.rule("storage", "must be greater than 0, got " + out.to_text());
   }

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "core/api/decode.h"
 #include "core/api/packed.h"
+#include "core/api/pod.h"
 #include "core/api/requests.h"
 
 namespace berth {

@@ -1,9 +1,12 @@
 // The defaults that the Kubernetes API server sets on a pod before the scheduler sees it; Berth has no API server.
 #pragma once
 
-#include "core/api/objects.h"
+#include "core/status.h"
 
 namespace berth {
+
+class Json;
+struct Pod;
 
 // Changes the typed form only; `manifest` stays as the user wrote it, so decoding it again gives the same pod.
 // Idempotent.

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/api/objects.h"
+#include "core/api/pod.h"
 
 namespace berth {
 

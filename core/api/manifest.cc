@@ -1,6 +1,6 @@
 #include "core/api/manifest.h"
 
-#include "core/api/objects.h"
+#include "core/api/pod.h"
 #include "core/api/shape.h"
 
 namespace berth {

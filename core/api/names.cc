@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "core/api/objects.h"
-
 namespace berth {
 namespace {
 

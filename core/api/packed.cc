@@ -3,6 +3,9 @@
 #include <optional>
 #include <type_traits>
 
+#include "core/api/node.h"
+#include "core/api/pod.h"
+
 namespace berth {
 
 namespace {

@@ -4,10 +4,12 @@
 
 #include <string_view>
 
-#include "core/api/objects.h"
 #include "core/bytes.h"
 
 namespace berth {
+
+struct Node;
+struct Pod;
 
 // Interns the parts of a pod or node that is to be kept, so that equal parts are stored once.
 void share_parts(Pod& pod);

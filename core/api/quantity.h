@@ -3,6 +3,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -36,6 +37,8 @@ class Quantity {
   std::int64_t units_ = 0;
   std::int32_t nanos_ = 0;
 };
+
+using ResourceList = std::map<std::string, Quantity>;  // by resource name: "cpu", "memory", "pods", "example.com/x"
 
 // Human-readable: "64Mi", "1536Ki" for bytes, "250m" for thousandths.
 std::string show_bytes(std::int64_t bytes);

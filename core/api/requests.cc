@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/api/pod.h"
+
 namespace berth {
 namespace {
 

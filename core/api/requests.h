@@ -2,9 +2,13 @@
 // resource/helpers.go).
 #pragma once
 
-#include "core/api/objects.h"
+#include <string_view>
+
+#include "core/api/quantity.h"
 
 namespace berth {
+
+struct Pod;
 
 // True for resources that can be requested at pod level: cpu, memory, huge pages (IsSupportedPodLevelResource).
 bool is_pod_level_resource(std::string_view name);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/api/node.h"
+#include "core/api/pod.h"
 #include "core/check.h"
 
 namespace berth {

@@ -1,5 +1,7 @@
 #include "core/cache/node_columns.h"
 
+#include "core/api/node.h"
+
 namespace berth {
 
 namespace {

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/api/host_ports.h"
+#include "core/api/node.h"
 #include "core/api/requests.h"
 #include "core/check.h"
 
@@ -85,6 +86,8 @@ Resources to_resources(const ResourceList& list) {
   }
   return resources;
 }
+
+const std::string& NodeInfo::name() const { return node->metadata.name; }
 
 void NodeInfo::add_pod(const std::shared_ptr<const Pod>& pod) {
   pods.push_back(pod);

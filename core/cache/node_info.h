@@ -8,9 +8,13 @@
 #include <string_view>
 #include <vector>
 
-#include "core/api/objects.h"
+#include "core/api/quantity.h"
+#include "core/shared.h"
 
 namespace berth {
+
+struct Node;
+struct Pod;
 
 // Amounts in the units the scheduler counts in: cpu in thousandths, the rest in whole units (bytes).
 struct Resources {
@@ -50,7 +54,7 @@ struct NodeInfo {
   Shared<std::map<std::string, Resources>> charges;
   std::int64_t generation = 0;  // grows with each change of this node
 
-  const std::string& name() const { return node->metadata.name; }
+  const std::string& name() const;
   // What counts against the number of pods that the node takes.
   std::int64_t pods_and_charges() const { return static_cast<std::int64_t>(pods.size() + charges.size()); }
   // On this copy only; the cache does not learn of it. The pod is not there already, or is there, respectively.

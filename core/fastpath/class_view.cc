@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/api/pod.h"
 #include "core/fastpath/pod_class.h"
 
 namespace berth {

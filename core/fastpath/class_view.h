@@ -19,6 +19,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/api/pod.h"
 #include "core/cache/cache.h"
 #include "core/fastpath/candidates.h"
 #include "core/fastpath/fleet_scan.h"

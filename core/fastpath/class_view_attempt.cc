@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 
+#include "core/api/pod.h"
 #include "core/fastpath/class_view.h"
 
 namespace berth {

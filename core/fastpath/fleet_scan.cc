@@ -5,6 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "core/api/pod.h"
+
 namespace berth {
 
 namespace {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "core/api/pod.h"
+
 namespace berth {
 
 namespace {

@@ -1,5 +1,7 @@
 #include "core/framework/domains.h"
 
+#include "core/api/node.h"
+
 namespace berth {
 
 void Domains::watch(const std::string& key) {

@@ -8,9 +8,17 @@
 #include <string_view>
 #include <vector>
 
-#include "core/api/objects.h"
-
 namespace berth {
+
+struct CsiDriver;
+struct CsiNode;
+struct CsiStorageCapacity;
+struct Node;
+struct PersistentVolume;
+struct PersistentVolumeClaim;
+struct Pod;
+struct StorageClass;
+struct VolumeAttachment;
 
 enum class EventResource {
   pod,              // every pod

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "core/api/pod.h"
+
 namespace berth {
 
 namespace {

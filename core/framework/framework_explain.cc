@@ -1,4 +1,5 @@
 // Plugin calls for explanations: the result of every plugin, where a decision stops at the first one that settles it.
+#include "core/api/pod.h"
 #include "core/framework/framework.h"
 
 namespace berth {

@@ -1,4 +1,5 @@
 // The runner's public interface: runs each point and records how long it took.
+#include "core/api/pod.h"
 #include "core/framework/framework.h"
 
 namespace berth {

@@ -3,6 +3,8 @@
 #include <functional>
 #include <utility>
 
+#include "core/api/kind.h"
+
 namespace berth {
 
 namespace {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/api/pod.h"
+
 namespace berth {
 
 void Nominator::add(std::shared_ptr<const Pod> pod, std::string_view node) {

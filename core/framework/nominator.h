@@ -7,9 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "core/api/objects.h"
+#include "core/text.h"
 
 namespace berth {
+
+struct Pod;
 
 class Nominator {
  public:

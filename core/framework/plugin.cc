@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "core/api/pod.h"
+
 namespace berth {
 
 bool FilterPlugin::filter_all(CycleState& state, const Pod& pod, const Snapshot& snapshot,

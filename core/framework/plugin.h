@@ -13,7 +13,6 @@
 #include <string_view>
 #include <vector>
 
-#include "core/api/objects.h"
 #include "core/cache/cache.h"
 #include "core/clock.h"
 #include "core/framework/cycle_state.h"
@@ -23,10 +22,13 @@
 #include "core/framework/profile.h"
 #include "core/framework/queued_pod.h"
 #include "core/handshake/messages.h"
+#include "core/json/json.h"
 #include "core/recycled.h"
 #include "core/status.h"
 
 namespace berth {
+
+struct Pod;
 
 class Framework;
 

@@ -7,10 +7,11 @@
 #include <set>
 #include <string>
 
-#include "core/api/objects.h"
 #include "core/clock.h"
 
 namespace berth {
+
+struct Pod;
 
 // The part of a pod's bookkeeping that survives a restart. Times are on the clock's scale, which starts over at a
 // reboot; times in the future then count as now.

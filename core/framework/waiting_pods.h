@@ -9,11 +9,13 @@
 #include <utility>
 #include <vector>
 
-#include "core/api/objects.h"
 #include "core/clock.h"
 #include "core/status.h"
+#include "core/text.h"
 
 namespace berth {
+
+struct Pod;
 
 struct WaitingPod {
   // A plugin that has not allowed the pod yet.

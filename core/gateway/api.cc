@@ -1,5 +1,6 @@
 #include "core/gateway/api.h"
 
+#include "core/api/names.h"
 #include "core/gateway/api_reply.h"
 #include "core/objects/accepting.h"
 

@@ -1,6 +1,7 @@
 // Start, dispatch and the turn.
 #include "core/gateway/gateway.h"
 
+#include "core/api/names.h"
 #include "core/placement/queue_positions.h"
 #include "core/placement/retired.h"
 

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "core/api/decode.h"
 #include "core/placement/placement.h"
 
 namespace berth {

@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "core/api/objects.h"
+#include "core/api/names.h"
 
 namespace berth {
 

@@ -34,7 +34,7 @@ class Fields {
   // Required members, of the given form.
   std::string text(std::string_view key);         // a string, not empty
   std::string id(std::string_view key);           // is_valid_id
-  std::string name(std::string_view key);         // is_valid_name (core/api/objects.h)
+  std::string name(std::string_view key);         // is_valid_name (core/api/names.h)
   Epoch epoch(std::string_view key);              // "<term>.<counter>"
   std::uint64_t u64(std::string_view key);        // a string of digits
   Millis millis(std::string_view key);            // a string of digits, at most one year

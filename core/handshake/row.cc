@@ -3,7 +3,7 @@
 #include <array>
 #include <utility>
 
-#include "core/api/objects.h"
+#include "core/api/names.h"
 #include "core/bytes.h"
 #include "core/check.h"
 #include "core/handshake/fields.h"

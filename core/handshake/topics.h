@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/api/objects.h"
+#include "core/api/kind.h"
 
 namespace berth {
 

@@ -10,13 +10,7 @@
 namespace berth {
 namespace {
 
-constexpr std::size_t kShownMax = 64;  // bytes of the document's text in a message
-
-bool is_simple_key(std::string_view key) {
-  return !key.empty() && key.size() <= kShownMax && std::all_of(key.begin(), key.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
-  });
-}
+constexpr std::size_t kComparedMax = 64;  // bytes of a name that is compared with the known ones
 
 // The edit distance: insertions, deletions, substitutions and transpositions (Damerau-Levenshtein, optimal string
 // alignment).
@@ -38,7 +32,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
 
 // The known name that `text` is most likely a misspelling of; empty if none is similar.
 std::string_view nearest(std::string_view text, const std::vector<std::string_view>& names) {
-  if (text.size() > kShownMax) return {};
+  if (text.size() > kComparedMax) return {};
   std::string_view best;
   std::size_t best_distance = std::max<std::size_t>(1, text.size() / 4) + 1;
   for (std::string_view name : names) {
@@ -73,65 +67,6 @@ std::string expected_text(std::string_view expected, const Json& found, std::str
 }
 
 }  // namespace
-
-std::string member_path(std::string_view path, std::string_view key) {
-  std::string text(path);
-  if (is_simple_key(key)) {
-    if (!text.empty()) text += '.';
-    return text += key;
-  }
-  return text += "[" + Json(shorten(key, kShownMax)).dump() + "]";
-}
-
-std::string item_path(std::string_view path, std::size_t index) {
-  return std::string(path) + "[" + std::to_string(index) + "]";
-}
-
-std::string show_found(const Json& value) {
-  switch (value.type()) {
-    case Json::Type::array: return "a list";
-    case Json::Type::object: return "an object";
-    case Json::Type::string: return Json(shorten(value.as_string(), kShownMax)).dump();
-    default: return value.dump();
-  }
-}
-
-void Findings::error(std::string_view path, std::string_view text) {
-  if (++errors_count_ > kMax) return;
-  errors_.push_back(path.empty() ? std::string(text) : std::string(path) + ": " + std::string(text));
-}
-
-bool Findings::rule(std::string_view path, std::string_view text) {
-  if (rules_ == Rules::off) return false;
-  error(path, text);
-  return true;
-}
-
-void Findings::warn(std::string_view path, std::string_view text) {
-  if (++warnings_count_ > kMax) return;
-  warnings_.push_back(path.empty() ? std::string(text) : std::string(path) + ": " + std::string(text));
-}
-
-void Findings::unknown(std::string_view path, std::string_view text) {
-  if (unknown_ == Unknown::refuse) {
-    error(path, text);
-  } else {
-    warn(path, text);
-  }
-}
-
-Status Findings::status() const {
-  if (errors_count_ == 0) return {};
-  Status status(Code::error, errors_);
-  if (errors_count_ > kMax) status.add_reason("and " + std::to_string(errors_count_ - kMax) + " more errors");
-  return status;
-}
-
-std::vector<std::string> Findings::warnings() const {
-  std::vector<std::string> all = warnings_;
-  if (warnings_count_ > kMax) all.push_back("and " + std::to_string(warnings_count_ - kMax) + " more warnings");
-  return all;
-}
 
 FieldReader::FieldReader(const Json& value, std::string path, Findings& findings)
     : value_(&value), path_(std::move(path)), findings_(findings), is_object_(value.is_object()) {
@@ -248,29 +183,6 @@ bool FieldReader::read_double(std::string_view key, double& out, double min, dou
   return true;
 }
 
-namespace {
-
-// From a string, or from a number's shortest decimal form.
-Result<Quantity> to_quantity(const Json& value) {
-  if (value.is_string()) return Quantity::parse(value.as_string());
-  if (value.is_number()) return Quantity::parse(value.dump());
-  return Status::error("expected a quantity such as 250m, 2 or 64Mi, got " + show_found(value));
-}
-
-}  // namespace
-
-bool FieldReader::read_quantity(std::string_view key, Quantity& out) {
-  const Json* value = take(key);
-  if (value == nullptr) return false;
-  const Result<Quantity> quantity = to_quantity(*value);
-  if (!quantity) {
-    error(key, quantity.error().message());
-    return false;
-  }
-  out = *quantity;
-  return true;
-}
-
 bool FieldReader::read_strings(std::string_view key, std::map<std::string, std::string>& out) {
   const Json* value = take(key);
   if (value == nullptr) return false;
@@ -287,26 +199,6 @@ bool FieldReader::read_strings(std::string_view key, std::map<std::string, std::
     good = false;
   }
   if (good) out = std::move(strings);
-  return good;
-}
-
-bool FieldReader::read_quantities(std::string_view key, std::map<std::string, Quantity>& out) {
-  const Json* value = take(key);
-  if (value == nullptr) return false;
-  FieldReader members(*value, path_of(key), findings_);
-  if (!value->is_object()) return false;
-  std::map<std::string, Quantity> quantities;
-  bool good = true;
-  for (const auto& [name, text] : value->as_object()) {
-    const Result<Quantity> quantity = to_quantity(text);
-    if (quantity && *quantity >= Quantity()) {
-      quantities.emplace(name, *quantity);
-      continue;
-    }
-    members.error(name, quantity ? "must not be negative, got " + show_found(text) : quantity.error().message());
-    good = false;
-  }
-  if (good) out = std::move(quantities);
   return good;
 }
 

@@ -11,48 +11,10 @@
 #include <string_view>
 #include <vector>
 
-#include "core/api/objects.h"
-#include "core/api/quantity.h"
+#include "core/json/findings.h"
 #include "core/json/json.h"
-#include "core/status.h"
 
 namespace berth {
-
-// "spec" + "nodeName" -> "spec.nodeName"; other keys are quoted: metadata.labels["a.b/c"].
-std::string member_path(std::string_view path, std::string_view key);
-// "spec.containers" + 0 -> "spec.containers[0]".
-std::string item_path(std::string_view path, std::size_t index);
-// The value, shortened for an error text: "an object", "a list", null, true, 12, "text".
-std::string show_found(const Json& value);
-
-// The errors and warnings about one document, in the order found. Keeps the first kMax of each.
-class Findings {
- public:
-  static constexpr std::size_t kMax = 20;
-  enum class Unknown { warn, refuse };  // how to treat unknown fields
-
-  explicit Findings(Unknown unknown = Unknown::warn, Rules rules = Rules::enforced)
-      : unknown_(unknown), rules_(rules) {}
-  explicit Findings(Rules rules) : Findings(Unknown::warn, rules) {}
-
-  // `text`: "expected X, got Y; fix".
-  void error(std::string_view path, std::string_view text);
-  // An error if rules are enforced. Returns whether they are: then the value must not be used.
-  bool rule(std::string_view path, std::string_view text);
-  void warn(std::string_view path, std::string_view text);
-  void unknown(std::string_view path, std::string_view text);
-
-  bool has_errors() const { return errors_count_ > 0; }
-  // Success, or Code::error with one reason per error, "<path>: <text>", and the number of those left out.
-  Status status() const;
-  std::vector<std::string> warnings() const;
-
- private:
-  Unknown unknown_;
-  Rules rules_;
-  std::vector<std::string> errors_, warnings_;
-  std::size_t errors_count_ = 0, warnings_count_ = 0;
-};
 
 // The name of an enumeration value and the value.
 template <class E>
@@ -92,12 +54,8 @@ class FieldReader {
   bool read_int64(std::string_view key, std::int64_t& out, std::int64_t min = std::numeric_limits<std::int64_t>::min(),
                   std::int64_t max = std::numeric_limits<std::int64_t>::max());
   bool read_double(std::string_view key, double& out, double min, double max);
-  // A string or a number; a number is converted to its shortest decimal text.
-  bool read_quantity(std::string_view key, Quantity& out);
   // An object with string values.
   bool read_strings(std::string_view key, std::map<std::string, std::string>& out);
-  // An object with quantity values, none negative.
-  bool read_quantities(std::string_view key, std::map<std::string, Quantity>& out);
   // A list of strings.
   bool read_list(std::string_view key, std::vector<std::string>& out);
   // A string that `valid` accepts; `form` describes it: "a name of lower-case letters, digits, '-' and '.'".

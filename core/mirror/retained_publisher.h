@@ -21,10 +21,11 @@
 #include <utility>
 #include <vector>
 
-#include "core/api/objects.h"
+#include "core/api/kind.h"
 #include "core/clock.h"
 #include "core/handshake/lists.h"
 #include "core/handshake/topics.h"
+#include "core/json/json.h"
 #include "core/outbox.h"
 #include "core/text.h"
 #include "core/turn.h"

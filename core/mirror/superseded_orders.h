@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/api/objects.h"
+#include "core/api/kind.h"
 #include "core/store.h"
 
 namespace berth {

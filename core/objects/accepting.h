@@ -3,7 +3,10 @@
 
 #include <string>
 
-#include "core/api/objects.h"
+#include "core/api/decode.h"
+#include "core/api/kind.h"
+#include "core/json/json.h"
+#include "core/status.h"
 
 namespace berth {
 

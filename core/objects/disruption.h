@@ -4,7 +4,8 @@
 
 #include <vector>
 
-#include "core/api/objects.h"
+#include "core/api/pod.h"
+#include "core/api/policy.h"
 
 namespace berth {
 

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <utility>
 
+#include "core/api/decode.h"
+#include "core/api/names.h"
 #include "core/api/packed.h"
 #include "core/bytes.h"
 #include "core/handshake/fields.h"

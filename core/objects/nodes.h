@@ -9,8 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "core/api/objects.h"
+#include "core/api/manifest.h"
+#include "core/api/node.h"
+#include "core/api/volume.h"
 #include "core/clock.h"
+#include "core/json/json.h"
 #include "core/log.h"
 #include "core/store.h"
 

@@ -4,7 +4,9 @@
 #include <type_traits>
 
 #include "core/api/defaults.h"
+#include "core/api/namespace.h"
 #include "core/api/packed.h"
+#include "core/api/service.h"
 #include "core/bytes.h"
 #include "core/check.h"
 #include "core/objects/accepting.h"

@@ -12,10 +12,14 @@
 #include <tuple>
 #include <vector>
 
-#include "core/api/objects.h"
+#include "core/api/kind.h"
+#include "core/api/manifest.h"
+#include "core/api/pod.h"
+#include "core/api/volume.h"
 #include "core/clock.h"
-#include "core/framework/framework.h"
+#include "core/framework/lister.h"
 #include "core/framework/queued_pod.h"
+#include "core/handshake/messages.h"
 #include "core/key_index.h"
 #include "core/objects/disruption.h"
 #include "core/objects/report.h"

@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include "core/api/objects.h"
-
 namespace berth {
+
+struct Pod;
 
 class PlacementEvents {
  public:

@@ -1,5 +1,7 @@
 #include "core/placement/object_admission.h"
 
+#include "core/api/namespace.h"
+#include "core/api/service.h"
 #include "core/check.h"
 #include "core/objects/accepting.h"
 

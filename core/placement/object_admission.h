@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "core/api/decode.h"
 #include "core/placement/context.h"
 #include "core/placement/object_changes.h"
 #include "core/placement/volume_binder.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/api/pod.h"
 #include "core/check.h"
 #include "core/framework/framework.h"
 #include "core/metrics.h"

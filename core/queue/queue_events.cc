@@ -1,6 +1,7 @@
 // What requeues a waiting pod: events, changes of the pod itself, and events replayed after its flight.
 #include <algorithm>
 
+#include "core/api/pod.h"
 #include "core/framework/framework.h"
 #include "core/metrics.h"
 #include "core/queue/queue.h"

@@ -4,6 +4,8 @@
 #include <string_view>
 #include <utility>
 
+#include "core/api/pod.h"
+
 namespace berth {
 
 namespace {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/api/pod.h"
 #include "core/check.h"
 
 namespace berth {

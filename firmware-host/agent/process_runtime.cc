@@ -17,6 +17,7 @@
 #include <set>
 #include <utility>
 
+#include "core/api/pod.h"
 #include "firmware-host/fd_watch.h"
 
 namespace berth {

@@ -7,6 +7,8 @@
 #include <charconv>
 #include <cstdlib>
 
+#include "core/api/names.h"
+
 namespace berth {
 
 namespace {

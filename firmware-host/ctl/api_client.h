@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/api/objects.h"
+#include "core/api/kind.h"
 #include "core/clock.h"
 #include "core/handshake/topics.h"
 #include "core/json/json.h"

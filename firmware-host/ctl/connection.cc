@@ -9,7 +9,7 @@
 #include <iterator>
 #include <system_error>
 
-#include "core/api/objects.h"
+#include "core/api/names.h"
 #include "firmware-host/broker_address.h"
 #include "firmware-host/config.h"
 

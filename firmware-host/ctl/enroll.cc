@@ -10,7 +10,7 @@
 #include <system_error>
 #include <vector>
 
-#include "core/api/objects.h"
+#include "core/api/names.h"
 #include "firmware-host/broker_address.h"
 #include "firmware-host/ctl/certificates.h"
 #include "firmware-host/gateway/broker_config.h"

@@ -4,6 +4,13 @@
 #include <cctype>
 #include <utility>
 
+#include "core/api/decode.h"
+#include "core/api/namespace.h"
+#include "core/api/node.h"
+#include "core/api/pod.h"
+#include "core/api/policy.h"
+#include "core/api/service.h"
+#include "core/api/volume.h"
 #include "firmware-host/ctl/connection.h"
 #include "firmware-host/ctl/fields.h"
 #include "firmware-host/yaml.h"

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/api/objects.h"
+#include "core/api/kind.h"
 #include "core/json/json.h"
 #include "firmware-host/ctl/outcome.h"
 

@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "core/api/objects.h"
+#include "core/api/kind.h"
 #include "firmware-host/ctl/outcome.h"
 
 namespace berth {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/api/objects.h"
+#include "core/api/kind.h"
 #include "core/json/json.h"
 
 namespace berth {

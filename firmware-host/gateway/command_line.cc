@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "core/api/names.h"
 #include "firmware-host/broker_address.h"
 #include "firmware-host/gateway/exit_codes.h"
 

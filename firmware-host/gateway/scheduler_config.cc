@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "core/api/volume.h"
 #include "core/json/field_reader.h"
 #include "firmware-host/config.h"
 #include "firmware-host/real_clock.h"

@@ -4,6 +4,8 @@
 #include <map>
 #include <string>
 
+#include "core/api/node.h"
+#include "core/api/pod.h"
 #include "tests/bench/measure.h"
 #include "tests/bench/workload.h"
 #include "tests/bench/world.h"

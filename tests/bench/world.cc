@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/api/decode.h"
+#include "core/api/node.h"
 #include "core/check.h"
 #include "core/objects/object_events.h"
 #include "plugins/registry.h"

@@ -7,6 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "core/api/node.h"
+#include "core/api/pod.h"
+#include "core/api/volume.h"
 #include "core/scheduler/scheduler.h"
 
 namespace berth::bench {

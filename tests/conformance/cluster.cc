@@ -2,6 +2,14 @@
 
 #include <algorithm>
 
+#include "core/api/decode.h"
+#include "core/api/namespace.h"
+#include "core/api/node.h"
+#include "core/api/pod.h"
+#include "core/api/policy.h"
+#include "core/api/service.h"
+#include "core/api/volume.h"
+
 namespace berth {
 
 namespace {

@@ -7,6 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "core/api/namespace.h"
+#include "core/api/pod.h"
+#include "core/api/policy.h"
+#include "core/api/service.h"
+#include "core/api/volume.h"
 #include "core/cache/cache.h"
 #include "core/framework/framework.h"
 

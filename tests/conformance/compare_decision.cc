@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/api/pod.h"
 #include "plugins/defaultpreemption.h"
 #include "tests/conformance/verdict.h"
 

@@ -4,6 +4,9 @@
 #include <map>
 #include <optional>
 
+#include "core/api/node.h"
+#include "core/api/pod.h"
+#include "core/api/volume.h"
 #include "core/scheduler/scheduler.h"
 #include "plugins/defaultbinder.h"
 #include "tests/conformance/scripted_plugin.h"

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "core/api/decode.h"
+#include "core/api/node.h"
 #include "core/framework/framework.h"
 #include "plugins/registry.h"
 #include "tests/conformance/cluster.h"

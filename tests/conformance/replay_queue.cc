@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <map>
 
+#include "core/api/pod.h"
+#include "core/api/volume.h"
 #include "core/check.h"
 #include "core/framework/framework.h"
 #include "core/queue/queue.h"

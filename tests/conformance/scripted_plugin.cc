@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/api/pod.h"
 #include "plugins/defaultbinder.h"
 #include "plugins/prioritysort.h"
 #include "tests/conformance/verdict.h"

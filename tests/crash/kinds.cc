@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "core/api/kind.h"
 #include "core/random.h"
 
 namespace berth::crash {

@@ -4,6 +4,7 @@
 #include <span>
 #include <string_view>
 
+#include "core/api/kind.h"
 #include "tests/crash/session.h"
 
 namespace berth::crash {

@@ -2,8 +2,14 @@
 #include <array>
 #include <type_traits>
 
+#include "core/api/decode.h"
 #include "core/api/defaults.h"
-#include "core/api/objects.h"
+#include "core/api/namespace.h"
+#include "core/api/node.h"
+#include "core/api/pod.h"
+#include "core/api/policy.h"
+#include "core/api/service.h"
+#include "core/api/volume.h"
 #include "core/check.h"
 
 namespace {

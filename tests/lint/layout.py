@@ -1,12 +1,10 @@
-"""A README of at most 60 lines in every top-level folder, and CMake lists that name exactly the existing sources."""
+"""A README in every top-level folder, and CMake lists that name exactly the existing sources."""
 
 import posixpath
 import re
 
 from source import ROOMS, Finding
 
-README_LINES = 60
-PROTOCOL_PAGE = "transports/README.md"  # the protocol specification: as long as needed to write an agent from it
 SOURCE = re.compile(r"(?<![\w./${}-])((?:\$\{[A-Z_]+\}/)?[\w./-]+\.cc)\b")
 GENERATED = re.compile(r"\$\{CMAKE_(?:CURRENT_)?BINARY_DIR\}/\S+|\bconfigure_file\s*\([^)]*\)")
 VARIABLES = ("${CMAKE_SOURCE_DIR}/", "${PROJECT_SOURCE_DIR}/")
@@ -18,12 +16,6 @@ def check_readmes(tree):
             yield Finding(f"{name}/README.md", 1, "missing; say what this folder contains, what it does not, and where to start")
     if "README.md" not in tree.paths:
         yield Finding("README.md", 1, "missing; say what Berth is, and how to build and try it")
-    for path in tree.paths:
-        if path.endswith("/README.md") and path != PROTOCOL_PAGE:
-            lines = tree.text(path).count("\n")
-            if lines > README_LINES:
-                yield Finding(path, README_LINES, f"{lines} lines, at most {README_LINES}; move reference "
-                                                  "material into a file beside it")
 
 
 def check_sources(tree):

@@ -13,6 +13,8 @@ import coroutines
 import includes
 import layout
 import markers
+import methods
+import rooms
 import sizes
 import style
 import terms
@@ -23,8 +25,10 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def rules(arguments, tree):
     yield "dependencies", lambda: includes.check(tree)
+    yield "rooms of core", lambda: rooms.check(tree)
     yield "coroutines", lambda: coroutines.check(tree)
     yield "sizes", lambda: sizes.check(tree)
+    yield "methods", lambda: methods.check(tree)
     yield "layout", lambda: layout.check(tree)
     yield "markers and paths", lambda: markers.check(tree)
     yield "citations", lambda: citations.check(tree)

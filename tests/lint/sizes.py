@@ -1,11 +1,11 @@
-"""Files of at most 500 lines (tests: 800) and functions of at most 70, as formatted by clang-format."""
+"""Files of at most 600 lines (tests: 800) and functions of at most 70, as formatted by clang-format."""
 
 import ast
 import re
 
 from source import Finding, line_of, masked, matching, room
 
-FILE_LINES = 500
+FILE_LINES = 600
 TEST_FILE_LINES = 800
 FUNCTION_LINES = 70
 TYPE = re.compile(r"\b(?:class|struct|union|enum)\b(?![^{}]*\))")

@@ -9,9 +9,8 @@ def messages(tree, files):
     return [str(finding) for finding in layout.check(tree(README | files))]
 
 
-def test_each_folder_has_a_readme_of_at_most_60_lines(tree):
+def test_a_folder_with_a_readme_passes(tree):
     assert messages(tree, {"core/a.h": ""}) == []
-    assert "61 lines, at most 60" in messages(tree, {"core/README.md": "x\n" * 61})[0]
 
 
 def test_a_folder_without_a_readme_is_found(tree):

@@ -12,8 +12,8 @@ def messages(tree, path, text):
 
 
 def test_a_long_file_is_found_and_a_test_may_be_longer(tree):
-    assert any("501 lines, at most 500" in m for m in messages(tree, "core/a.h", lines(501, "\n")))
-    assert messages(tree, "core/a.h", lines(500, "\n")) == []
+    assert any("601 lines, at most 600" in m for m in messages(tree, "core/a.h", lines(601, "\n")))
+    assert messages(tree, "core/a.h", lines(600, "\n")) == []
     assert messages(tree, "tests/unit/a_test.cc", lines(800, "\n")) == []
     assert any("at most 800" in m for m in messages(tree, "tests/unit/a_test.cc", lines(801, "\n")))
 

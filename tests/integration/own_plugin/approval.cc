@@ -1,5 +1,6 @@
 #include "approval.h"
 
+#include "core/api/pod.h"
 #include "core/json/field_reader.h"
 
 using namespace berth;

@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "approval.h"
+#include "core/api/node.h"
 #include "core/check.h"
 #include "core/framework/framework.h"
 #include "core/json/field_reader.h"

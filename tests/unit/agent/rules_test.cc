@@ -1,4 +1,5 @@
 #include "core/agent/rules.h"
+#include "core/json/findings.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "core/api/objects.h"
+#include "core/api/decode.h"
+#include "core/api/pod.h"
 
 namespace berth {
 namespace {

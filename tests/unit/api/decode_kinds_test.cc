@@ -1,7 +1,14 @@
 // Services, disruption budgets and the CSI kinds; and what decoding accepts when rules are off.
 #include <gtest/gtest.h>
 
-#include "core/api/objects.h"
+#include "core/api/decode.h"
+#include "core/api/kind.h"
+#include "core/api/namespace.h"
+#include "core/api/node.h"
+#include "core/api/pod.h"
+#include "core/api/policy.h"
+#include "core/api/service.h"
+#include "core/api/volume.h"
 
 namespace berth {
 namespace {

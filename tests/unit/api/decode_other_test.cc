@@ -1,6 +1,10 @@
 #include <gtest/gtest.h>
 
-#include "core/api/objects.h"
+#include "core/api/decode.h"
+#include "core/api/namespace.h"
+#include "core/api/node.h"
+#include "core/api/policy.h"
+#include "core/api/volume.h"
 
 namespace berth {
 namespace {

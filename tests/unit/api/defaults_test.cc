@@ -1,4 +1,5 @@
 #include "core/api/defaults.h"
+#include "core/api/pod.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,14 @@
 // Random mutations of a valid manifest: decoding never crashes, and what it accepts survives a round trip.
 #include <gtest/gtest.h>
 
+#include "core/api/decode.h"
 #include "core/api/defaults.h"
+#include "core/api/namespace.h"
+#include "core/api/node.h"
+#include "core/api/pod.h"
+#include "core/api/policy.h"
+#include "core/api/service.h"
+#include "core/api/volume.h"
 #include "core/random.h"
 #include "tests/unit/api/manifests.h"
 #include "tests/unit/rounds.h"

@@ -1,5 +1,8 @@
 // The stored form of decoded pods and nodes: round trips, and damaged input.
 #include "core/api/packed.h"
+#include "core/api/decode.h"
+#include "core/api/node.h"
+#include "core/api/pod.h"
 #include "core/api/shape.h"
 
 #include <gtest/gtest.h>

@@ -1,8 +1,10 @@
 #include "core/api/selector.h"
+#include "core/api/kind.h"
+#include "core/api/metadata.h"
+#include "core/api/names.h"
+#include "core/api/taint.h"
 
 #include <gtest/gtest.h>
-
-#include "core/api/objects.h"
 
 namespace berth {
 namespace {

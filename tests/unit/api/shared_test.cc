@@ -1,5 +1,6 @@
 // Parts that are equal in the pods of a workload are stored once and copied on write.
 #include "core/shared.h"
+#include "core/api/pod.h"
 
 #include <gtest/gtest.h>
 

@@ -2,6 +2,8 @@
 
 #include <map>
 
+#include "core/api/node.h"
+#include "core/api/pod.h"
 #include "core/random.h"
 #include "tests/unit/scheduler/scheduling_fixture.h"
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <set>
 
+#include "core/api/node.h"
+#include "core/api/pod.h"
 #include "core/random.h"
 #include "tests/unit/rounds.h"
 #include "tests/unit/scheduler/scheduling_fixture.h"

@@ -5,6 +5,8 @@
 #include <deque>
 #include <new>
 
+#include "core/api/node.h"
+#include "core/api/pod.h"
 #include "core/fastpath/class_view.h"
 #include "core/recycled.h"
 #include "core/scheduler/scheduling_cycle.h"

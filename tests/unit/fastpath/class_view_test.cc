@@ -5,6 +5,12 @@
 #include <cstdlib>
 #include <string>
 
+#include "core/api/namespace.h"
+#include "core/api/node.h"
+#include "core/api/pod.h"
+#include "core/api/policy.h"
+#include "core/api/service.h"
+#include "core/api/volume.h"
 #include "core/fastpath/pod_class.h"
 #include "core/scheduler/scheduling_cycle.h"
 #include "plugins/defaultpreemption.h"

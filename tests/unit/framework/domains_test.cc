@@ -1,4 +1,5 @@
 #include "core/framework/domains.h"
+#include "core/api/node.h"
 
 #include <gtest/gtest.h>
 

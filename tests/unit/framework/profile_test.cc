@@ -1,4 +1,5 @@
 #include "core/framework/profile.h"
+#include "core/api/pod.h"
 
 #include <gtest/gtest.h>
 

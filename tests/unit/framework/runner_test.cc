@@ -1,6 +1,7 @@
 // One case per extension point and status code: what the runner returns, and which calls follow.
 #include <gtest/gtest.h>
 
+#include "core/api/pod.h"
 #include "tests/unit/scheduler/scheduling_fixture.h"
 
 namespace berth {

@@ -1,6 +1,7 @@
 // The consequence of every status at every extension point for the pod: one case each, summarised in one line.
 #include <gtest/gtest.h>
 
+#include "core/api/pod.h"
 #include "core/scheduler/scheduler.h"
 #include "tests/unit/scheduler/scheduling_fixture.h"
 

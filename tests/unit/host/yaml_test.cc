@@ -1,8 +1,9 @@
 #include "firmware-host/yaml.h"
+#include "core/api/decode.h"
+#include "core/api/pod.h"
 
 #include <gtest/gtest.h>
 
-#include "core/api/objects.h"
 #include "core/random.h"
 #include "tests/unit/rounds.h"
 

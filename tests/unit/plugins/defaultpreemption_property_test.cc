@@ -6,6 +6,8 @@
 #include <limits>
 #include <list>
 
+#include "core/api/node.h"
+#include "core/api/pod.h"
 #include "core/random.h"
 #include "tests/unit/plugins/preemption_fixture.h"
 

@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "core/api/pod.h"
+#include "core/api/policy.h"
 #include "tests/unit/plugins/preemption_fixture.h"
 
 namespace berth {

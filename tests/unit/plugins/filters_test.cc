@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "core/api/node.h"
 #include "plugins/nodeaffinity.h"
 #include "plugins/nodename.h"
 #include "plugins/nodeunschedulable.h"

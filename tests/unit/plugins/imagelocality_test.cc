@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include "core/api/node.h"
+#include "core/api/pod.h"
 #include "plugins/imagelocality.h"
 #include "tests/unit/scheduler/scheduling_fixture.h"
 

@@ -1,6 +1,7 @@
 // Preferred node affinity and addedAffinity; required node affinity is tested in filters_test.cc.
 #include <gtest/gtest.h>
 
+#include "core/api/node.h"
 #include "plugins/nodeaffinity.h"
 #include "tests/unit/scheduler/scheduling_fixture.h"
 

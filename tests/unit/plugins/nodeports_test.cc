@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "core/api/pod.h"
 #include "plugins/nodeports.h"
 #include "tests/unit/scheduler/scheduling_fixture.h"
 

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "core/api/node.h"
+#include "core/api/pod.h"
 #include "core/random.h"
 #include "plugins/noderesources_balanced_allocation.h"
 #include "plugins/noderesources_fit.h"

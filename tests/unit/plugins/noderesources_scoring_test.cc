@@ -1,6 +1,8 @@
 // The strategies of NodeResourcesFit, NodeResourcesBalancedAllocation, and the arguments of both.
 #include <gtest/gtest.h>
 
+#include "core/api/node.h"
+#include "core/api/pod.h"
 #include "plugins/noderesources_balanced_allocation.h"
 #include "plugins/noderesources_fit.h"
 #include "tests/unit/scheduler/scheduling_fixture.h"

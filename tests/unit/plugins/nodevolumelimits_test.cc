@@ -1,4 +1,6 @@
 #include "plugins/nodevolumelimits.h"
+#include "core/api/pod.h"
+#include "core/api/volume.h"
 
 #include "plugins/volume_migration.h"
 #include "tests/unit/plugins/volume_fixture.h"

@@ -1,4 +1,6 @@
 #include "plugins/podtopologyspread.h"
+#include "core/api/node.h"
+#include "core/api/pod.h"
 
 #include <gtest/gtest.h>
 

@@ -6,6 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "core/api/pod.h"
+#include "core/api/policy.h"
+#include "core/api/volume.h"
 #include "core/scheduler/scheduling_cycle.h"
 #include "plugins/defaultpreemption.h"
 #include "plugins/registry.h"

@@ -6,6 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "core/api/namespace.h"
+#include "core/api/node.h"
+#include "core/api/pod.h"
+#include "core/api/service.h"
+#include "core/api/volume.h"
 #include "core/random.h"
 #include "tests/unit/scheduler/scheduling_fixture.h"
 

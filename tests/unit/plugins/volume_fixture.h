@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "core/api/pod.h"
+#include "core/api/volume.h"
 #include "tests/unit/scheduler/scheduling_fixture.h"
 
 namespace berth {

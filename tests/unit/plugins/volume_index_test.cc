@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "core/api/node.h"
+#include "core/api/volume.h"
 #include "core/random.h"
 #include "plugins/volume_index.h"
 #include "tests/unit/rounds.h"

@@ -1,5 +1,6 @@
 // VolumeBinding with dynamic provisioning: for which node a volume is provisioned, and what requeues a rejected pod.
 #include "plugins/volumebinding_provision.h"
+#include "core/api/node.h"
 #include "plugins/registry.h"
 #include "plugins/volumebinding.h"
 #include "tests/unit/plugins/volume_fixture.h"

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include "core/api/pod.h"
+#include "core/api/volume.h"
 #include "core/scheduler/scheduling_cycle.h"
 #include "plugins/registry.h"
 #include "plugins/volumebinding.h"

@@ -1,4 +1,5 @@
 #include "plugins/volumezone.h"
+#include "core/api/node.h"
 
 #include "tests/unit/plugins/volume_fixture.h"
 

@@ -1,6 +1,7 @@
 // Without any event a pod becomes active exactly when due() says.
 #include <gtest/gtest.h>
 
+#include "core/api/pod.h"
 #include "core/queue/queue.h"
 #include "tests/unit/scheduler/scheduling_fixture.h"
 

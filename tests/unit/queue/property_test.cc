@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/api/pod.h"
 #include "core/queue/queue.h"
 #include "core/random.h"
 #include "tests/unit/rounds.h"

@@ -1,6 +1,7 @@
 // One attempt of the scheduler by itself: scripted plugins, and a world around it that only remembers.
 #include <gtest/gtest.h>
 
+#include "core/api/pod.h"
 #include "core/scheduler/scheduler.h"
 #include "tests/unit/scheduler/scheduling_fixture.h"
 

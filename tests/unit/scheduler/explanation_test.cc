@@ -1,5 +1,6 @@
 // The record of one cycle, with plugins that answer as they are told; and what a trial is lent.
 #include "core/scheduler/explanation.h"
+#include "core/api/pod.h"
 
 #include <gtest/gtest.h>
 

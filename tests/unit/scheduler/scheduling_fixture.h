@@ -9,6 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/api/node.h"
+#include "core/api/pod.h"
+#include "core/api/volume.h"
 #include "core/cache/cache.h"
 #include "core/check.h"
 #include "core/framework/framework.h"

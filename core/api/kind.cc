@@ -1,7 +1,8 @@
-#include <algorithm>
-#include <cctype>
+#include "core/api/kind.h"
 
-#include "core/api/objects.h"
+#include <cctype>
+#include <string>
+
 #include "core/check.h"
 
 namespace berth {

@@ -1,6 +1,6 @@
-#include <algorithm>
+#include "core/api/taint.h"
 
-#include "core/api/objects.h"
+#include <algorithm>
 
 namespace berth {
 

@@ -1,0 +1,98 @@
+// Helpers shared by the decoders of several kinds and of the configuration.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "core/api/decode.h"
+#include "core/api/kind.h"
+#include "core/api/manifest.h"
+#include "core/api/metadata.h"
+#include "core/api/names.h"
+#include "core/api/selector.h"
+#include "core/api/taint.h"
+#include "core/json/field_reader.h"
+
+namespace berth {
+
+struct DiskSource;
+struct Pod;
+struct PreferredNodeTerm;
+struct TopologySpreadConstraint;
+
+}  // namespace berth
+
+namespace berth::decode {
+
+inline constexpr std::string_view kNameForm =
+    "a name of lower-case letters, digits, '-' and '.', at most 253, alphanumeric at both ends";
+inline constexpr std::string_view kDnsLabelForm =
+    "a name of lower-case letters, digits and '-', at most 63, alphanumeric at both ends";
+inline constexpr std::string_view kLabelKeyForm =
+    "a label key: [dns-prefix/]name, the name of letters, digits, '-', '_' and '.', at most 63, alphanumeric at both "
+    "ends";
+inline constexpr std::string_view kLabelValueForm =
+    "a label value: letters, digits, '-', '_' and '.', at most 63, alphanumeric at both ends, or empty";
+
+inline constexpr std::array kTaintEffects{
+    EnumName<TaintEffect>{"NoSchedule", TaintEffect::no_schedule},
+    EnumName<TaintEffect>{"PreferNoSchedule", TaintEffect::prefer_no_schedule},
+    EnumName<TaintEffect>{"NoExecute", TaintEffect::no_execute},
+};
+
+// apiVersion and kind, checked if present, and metadata.
+void read_head(FieldReader& reader, Kind kind, ObjectMeta& out);
+
+// A map of labels, with keys and values validated.
+void read_labels(FieldReader& reader, std::string_view key, Labels& out);
+
+// One item of spec.taints; an error if `before` has one with the same key and effect.
+void read_taint(FieldReader& reader, const std::vector<Taint>& before, Taint& out);
+
+// spec.affinity of a pod.
+void read_affinity(FieldReader& reader, Pod& pod);
+
+// One item of spec.topologySpreadConstraints; an error if `before` has one with the same key and whenUnsatisfiable.
+void read_spread_constraint(FieldReader& reader, const std::vector<TopologySpreadConstraint>& before,
+                            TopologySpreadConstraint& out);
+
+// Reads the volume sources that scheduling depends on, of a pod's volume or a PersistentVolume. Returns how many are
+// present; the last one is in `out`.
+int read_disk_sources(FieldReader& reader, DiskSource& out);
+
+// matchLabels and matchExpressions.
+void read_label_selector(FieldReader& reader, LabelSelector& out);
+
+// matchExpressions and matchFields.
+void read_node_selector_term(FieldReader& reader, NodeSelectorTerm& out);
+
+// nodeSelectorTerms, at least one.
+void read_node_selector(FieldReader& reader, NodeSelector& out);
+
+// preferredDuringSchedulingIgnoredDuringExecution of a node affinity.
+void read_preferred_node_terms(FieldReader& reader, std::vector<PreferredNodeTerm>& out);
+
+// The access modes of a volume or claim, at least one, and volumeMode.
+void read_modes(FieldReader& reader, std::vector<std::string>& access_modes, std::string& volume_mode);
+
+// The last step of every decoder: the object with its manifest, or the errors. Appends to `warnings` unless null.
+template <class T>
+Result<T> conclude(T object, const Json& manifest, const Findings& findings, Warnings* warnings) {
+  if (warnings != nullptr) {
+    for (std::string& text : findings.warnings()) warnings->push_back(std::move(text));
+  }
+  if (findings.has_errors()) return findings.status();
+  if constexpr (std::is_same_v<T, Pod>) {
+    object.set_manifest(Manifest(manifest).text());
+  } else {
+    object.manifest = manifest;
+  }
+  return object;
+}
+
+}  // namespace berth::decode

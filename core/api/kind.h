@@ -1,0 +1,37 @@
+// Kind: which kind of Kubernetes object, and the names that it goes by.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+namespace berth {
+
+// Kinds by their Kubernetes name, the plural used in topics and keys, and whether they live in a namespace.
+enum class Kind {
+  pod,
+  node,
+  persistent_volume,
+  persistent_volume_claim,
+  storage_class,
+  priority_class,
+  namespace_,
+  service,
+  pod_disruption_budget,
+  csi_node,
+  csi_driver,
+  csi_storage_capacity,
+};
+struct KindName {
+  Kind kind;
+  std::string_view name;         // "PersistentVolumeClaim"
+  std::string_view plural;       // "persistentvolumeclaims"
+  std::string_view short_name;   // "pvc"; empty: none
+  std::string_view api_version;  // "v1", "storage.k8s.io/v1"
+  bool namespaced;
+};
+const std::vector<KindName>& kinds();
+const KindName& describe(Kind kind);
+// By name, plural, singular lower case or short name ("po", "pvc"); null when unknown.
+const KindName* find_kind(std::string_view text);
+
+}  // namespace berth

@@ -1,0 +1,33 @@
+// Node: a core/v1 Node, typed.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/api/metadata.h"
+#include "core/api/quantity.h"
+#include "core/api/taint.h"
+#include "core/json/json.h"
+#include "core/shared.h"
+
+namespace berth {
+
+struct ContainerImage {
+  std::vector<std::string> names;
+  std::int64_t size_bytes = 0;
+  bool operator==(const ContainerImage&) const = default;
+};
+
+struct Node {
+  ObjectMeta metadata;
+  Shared<std::vector<Taint>> taints;
+  bool unschedulable = false;
+  Shared<ResourceList> allocatable;
+  Shared<std::vector<ContainerImage>> images;
+  Shared<std::map<std::string, std::string>> conditions;  // type -> status
+  Json manifest;
+};
+
+}  // namespace berth

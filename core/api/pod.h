@@ -1,0 +1,131 @@
+// Pod: a core/v1 Pod, typed. Field names are those of Kubernetes in snake_case; what scheduling does not read stays in
+// its manifest.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/api/disk_source.h"
+#include "core/api/host_port.h"
+#include "core/api/manifest.h"
+#include "core/api/metadata.h"
+#include "core/api/quantity.h"
+#include "core/api/selector.h"
+#include "core/api/taint.h"
+#include "core/shared.h"
+#include "core/text.h"
+
+namespace berth {
+
+struct Container {
+  std::string name;
+  std::string image;
+  std::vector<HostPort> host_ports;
+  std::vector<HostPort> own_ports;  // those without hostPort, `port` is containerPort
+  ResourceList requests;
+  ResourceList limits;
+  bool restart_always = false;  // init containers only: a sidecar
+  bool operator==(const Container&) const = default;
+};
+
+struct PodVolume {
+  std::string name;
+  std::string claim_name;  // persistentVolumeClaim.claimName; empty for other sources
+  bool ephemeral = false;  // spec.volumes[].ephemeral: the claim is "<pod>-<volume>"
+  DiskSource disk = {};
+  bool operator==(const PodVolume&) const = default;
+};
+
+struct PreferredNodeTerm {
+  std::int32_t weight = 1;  // 1..100
+  NodeSelectorTerm preference;
+  bool operator==(const PreferredNodeTerm&) const = default;
+};
+
+struct PodAffinityTerm {
+  std::optional<LabelSelector> label_selector;      // none matches nothing
+  std::vector<std::string> namespaces;              // none and no selector: the pod's own
+  std::optional<LabelSelector> namespace_selector;  // empty matches every namespace
+  std::string topology_key;
+  // As they stand in the manifest; set_defaults() merges them into label_selector, as the API server does. Plugins
+  // read label_selector only.
+  std::vector<std::string> match_label_keys;
+  std::vector<std::string> mismatch_label_keys;
+  bool operator==(const PodAffinityTerm&) const = default;
+};
+
+struct WeightedPodAffinityTerm {
+  std::int32_t weight = 1;  // 1..100
+  PodAffinityTerm term;
+  bool operator==(const WeightedPodAffinityTerm&) const = default;
+};
+
+struct PodAffinity {
+  Shared<std::vector<PodAffinityTerm>> required;
+  Shared<std::vector<WeightedPodAffinityTerm>> preferred;
+  bool empty() const { return required.empty() && preferred.empty(); }
+  bool operator==(const PodAffinity&) const = default;
+};
+
+struct TopologySpreadConstraint {
+  std::int32_t max_skew = 1;
+  std::string topology_key;
+  bool schedule_anyway = false;                 // whenUnsatisfiable
+  std::optional<LabelSelector> label_selector;  // none matches nothing
+  std::optional<std::int32_t> min_domains;
+  bool honor_node_affinity = true;  // nodeAffinityPolicy
+  bool honor_node_taints = false;   // nodeTaintsPolicy
+  std::vector<std::string> match_label_keys;
+  bool operator==(const TopologySpreadConstraint&) const = default;
+};
+
+// spec.affinity
+struct Affinity {
+  SharedOptional<NodeSelector> required_node_affinity;
+  Shared<std::vector<PreferredNodeTerm>> preferred_node_affinity;
+  PodAffinity pod_affinity;
+  PodAffinity pod_anti_affinity;
+  bool operator==(const Affinity&) const = default;
+};
+
+// A pod takes some 250 bytes, most of them for what it does not have: what pods of a workload have alike they share,
+// once share_parts() or unpack_pod() saw to it (packed.h).
+struct Pod {
+  ObjectMeta metadata;
+  Text scheduler_name = Text::common("default-scheduler");
+  std::int32_t priority = 0;
+  bool host_network = false;
+  // Condition DisruptionTarget is True for reason PreemptionByScheduler: being deleted, it makes room for another pod.
+  bool preempted = false;
+  Text priority_class_name;
+  Text preemption_policy;  // "", "PreemptLowerPriority", "Never"
+  Text node_name;          // spec.nodeName: asks for that node (NodeName)
+  Shared<Labels> node_selector;
+  Shared<Affinity> affinity;
+  Shared<std::vector<TopologySpreadConstraint>> topology_spread_constraints;
+  Shared<std::vector<Toleration>> tolerations;
+  Shared<std::vector<std::string>> scheduling_gates;
+  Shared<std::vector<Container>> containers;
+  Shared<std::vector<Container>> init_containers;
+  Shared<ResourceList> requests;  // spec.resources.requests, of the pod as a whole: cpu, memory and huge pages count
+  Shared<ResourceList> limits;    // spec.resources.limits
+  Shared<ResourceList> overhead;
+  Shared<std::vector<PodVolume>> volumes;
+  Text restart_policy = Text::common("Always");
+  std::int64_t termination_grace_period_seconds = 30;
+  Text nominated_node_name;  // status.nominatedNodeName
+  // status.startTime, milliseconds since 1970; none: not started.
+  std::optional<std::int64_t> start_time;
+  Text shape;  // of the manifest, see there
+
+  const Text& uid() const { return metadata.uid; }
+  // The object as accepted, whole. It is kept as what pods of a workload have alike: its text with a byte in the place
+  // of each name and another in that of each uid, which follow those of `metadata`.
+  Manifest manifest() const;
+  void set_manifest(std::string_view text);
+};
+
+}  // namespace berth

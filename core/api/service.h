@@ -1,0 +1,16 @@
+// Service: a core/v1 Service, typed.
+#pragma once
+
+#include "core/api/metadata.h"
+#include "core/json/json.h"
+
+namespace berth {
+
+// core/v1 Service, read for PodTopologySpread's default constraints only.
+struct Service {
+  ObjectMeta metadata;
+  Labels selector;  // empty selects nothing
+  Json manifest;
+};
+
+}  // namespace berth

@@ -1,0 +1,95 @@
+// The kinds that say where volumes are and who provides them: core/v1 PersistentVolume and PersistentVolumeClaim, and
+// those of storage/v1.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/api/disk_source.h"
+#include "core/api/metadata.h"
+#include "core/api/quantity.h"
+#include "core/api/selector.h"
+#include "core/json/json.h"
+
+namespace berth {
+
+struct PersistentVolume {
+  ObjectMeta metadata;
+  Quantity capacity;  // capacity.storage
+  std::string storage_class_name;
+  std::vector<std::string> access_modes;
+  std::string volume_mode = "Filesystem";
+  std::string volume_attributes_class_name;
+  std::string reclaim_policy = "Retain";
+  std::string local_path;
+  DiskSource disk = {};
+  std::string csi_driver;  // csi.driver, empty: no CSI volume
+  std::string csi_volume_handle;
+  std::optional<NodeSelector> node_affinity;  // nodeAffinity.required
+  std::string claim_ref;                      // "<namespace>/<name>", empty: none
+  std::string claim_ref_uid;
+  std::string phase = "Available";  // Available, Bound, Released, Failed
+  Json manifest;
+};
+
+struct PersistentVolumeClaim {
+  ObjectMeta metadata;
+  Quantity request;  // resources.requests.storage
+  std::optional<std::string> storage_class_name;
+  std::vector<std::string> access_modes;
+  std::string volume_mode = "Filesystem";
+  std::string volume_name;
+  std::optional<LabelSelector> selector;
+  std::string volume_attributes_class_name;
+  std::string phase = "Pending";  // Pending, Bound, Lost
+  Json manifest;
+};
+
+struct StorageClass {
+  static constexpr std::string_view kNoProvisioner = "kubernetes.io/no-provisioner";
+  ObjectMeta metadata;
+  std::string provisioner;
+  bool wait_for_first_consumer = false;  // volumeBindingMode
+  std::string reclaim_policy = "Delete";
+  std::vector<LabelSelector> allowed_topologies;  // one must hold; none: everywhere
+  Json manifest;
+};
+
+// storage/v1 CSINode: what the CSI drivers of one node offer.
+struct CsiNode {
+  struct Driver {
+    std::string name;
+    std::optional<std::int64_t> attach_limit;  // allocatable.count
+  };
+  ObjectMeta metadata;  // annotation storage.alpha.kubernetes.io/migrated-plugins: in-tree plugins served by CSI
+  std::vector<Driver> drivers;
+  Json manifest;
+};
+
+// storage/v1 CSIDriver.
+struct CsiDriver {
+  ObjectMeta metadata;
+  bool storage_capacity = false;  // the driver publishes CSIStorageCapacity
+  Json manifest;
+};
+
+// storage/v1 VolumeAttachment, as far as queueing hints ask. Nothing here makes any, and no operator may give one.
+struct VolumeAttachment {
+  ObjectMeta metadata;
+  std::string attacher;  // the CSI driver
+};
+
+// storage/v1 CSIStorageCapacity.
+struct CsiStorageCapacity {
+  ObjectMeta metadata;
+  std::string storage_class_name;
+  std::optional<LabelSelector> node_topology;  // none: no node
+  std::optional<Quantity> capacity;
+  std::optional<Quantity> maximum_volume_size;
+  Json manifest;
+};
+
+}  // namespace berth

@@ -1,0 +1,56 @@
+// Findings: the errors and warnings about one JSON document, each with the path of its field.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/json/json.h"
+#include "core/status.h"
+
+namespace berth {
+
+// Whether rules are checked in addition to syntax: required fields, permitted names and numbers, fields that exclude
+// each other; for Kubernetes objects, what the API server's validation refuses. `off` requires only that each field has
+// its type and an object a valid name: for documents that were accepted earlier, possibly under other rules, and for
+// recorded ones.
+enum class Rules { enforced, off };
+
+// "spec" + "nodeName" -> "spec.nodeName"; other keys are quoted: metadata.labels["a.b/c"].
+std::string member_path(std::string_view path, std::string_view key);
+// "spec.containers" + 0 -> "spec.containers[0]".
+std::string item_path(std::string_view path, std::size_t index);
+// The value, shortened for an error text: "an object", "a list", null, true, 12, "text".
+std::string show_found(const Json& value);
+
+// The errors and warnings about one document, in the order found. Keeps the first kMax of each.
+class Findings {
+ public:
+  static constexpr std::size_t kMax = 20;
+  enum class Unknown { warn, refuse };  // how to treat unknown fields
+
+  explicit Findings(Unknown unknown = Unknown::warn, Rules rules = Rules::enforced)
+      : unknown_(unknown), rules_(rules) {}
+  explicit Findings(Rules rules) : Findings(Unknown::warn, rules) {}
+
+  // `text`: "expected X, got Y; fix".
+  void error(std::string_view path, std::string_view text);
+  // An error if rules are enforced. Returns whether they are: then the value must not be used.
+  bool rule(std::string_view path, std::string_view text);
+  void warn(std::string_view path, std::string_view text);
+  void unknown(std::string_view path, std::string_view text);
+
+  bool has_errors() const { return errors_count_ > 0; }
+  // Success, or Code::error with one reason per error, "<path>: <text>", and the number of those left out.
+  Status status() const;
+  std::vector<std::string> warnings() const;
+
+ private:
+  Unknown unknown_;
+  Rules rules_;
+  std::vector<std::string> errors_, warnings_;
+  std::size_t errors_count_ = 0, warnings_count_ = 0;
+};
+
+}  // namespace berth
