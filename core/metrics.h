@@ -104,32 +104,33 @@ struct Metrics {
   Family<Counter> schedule_attempts{
       "scheduler_schedule_attempts_total", "Attempts to schedule a pod, by result", {"profile", "result"}};
   Family<Histogram> attempt_duration{"scheduler_scheduling_attempt_duration_seconds",
-                                     "From the pop of a pod to its binding or its failure",
+                                     "Time from the pop of a pod to its binding or failure",
                                      {"profile", "result"},
                                      exponential_buckets(0.001, 2, 15)};
-  Family<Histogram> algorithm_duration{
-      "scheduler_scheduling_algorithm_duration_seconds", "The choice of a node", {}, exponential_buckets(0.001, 2, 15)};
+  Family<Histogram> algorithm_duration{"scheduler_scheduling_algorithm_duration_seconds",
+                                       "Time to choose a node",
+                                       {},
+                                       exponential_buckets(0.001, 2, 15)};
   Family<Histogram> sli_duration{"scheduler_pod_scheduling_sli_duration_seconds",
-                                 "From the first attempt of a pod to its binding",
+                                 "Time from the first attempt of a pod to its binding",
                                  {"attempts"},
                                  exponential_buckets(0.01, 2, 20)};
   Family<Histogram> attempts{
-      "scheduler_pod_scheduling_attempts", "Attempts that bound pods needed", {}, exponential_buckets(1, 2, 5)};
+      "scheduler_pod_scheduling_attempts", "Attempts needed by pods that were bound", {}, exponential_buckets(1, 2, 5)};
   Family<Histogram> point_duration{"scheduler_framework_extension_point_duration_seconds",
-                                   "All plugins of one extension point",
+                                   "Time of all plugins of one extension point",
                                    {"extension_point", "status", "profile"},
                                    exponential_buckets(0.0001, 2, 12)};
   Family<Histogram> plugin_duration{"scheduler_plugin_execution_duration_seconds",
-                                    "One plugin at one extension point, in every tenth cycle; Filter and Score "
-                                    "only where all nodes are asked",
+                                    "Time of one plugin at one extension point, in every tenth cycle; Filter and Score "
+                                    "only when all nodes are evaluated",
                                     {"plugin", "extension_point", "status"},
                                     exponential_buckets(0.00001, 1.5, 20)};
   Family<Counter> plugin_evaluations{"scheduler_plugin_evaluation_total",
                                      "Calls of plugins at PreFilter, Filter, PreScore and Score",
                                      {"plugin", "extension_point", "profile"}};
-  Family<Counter> incoming_pods{"scheduler_queue_incoming_pods_total",
-                                "Pods put into a part of the queue, by the event that did it",
-                                {"queue", "event"}};
+  Family<Counter> incoming_pods{
+      "scheduler_queue_incoming_pods_total", "Pods added to a part of the queue, by event", {"queue", "event"}};
   Family<Histogram> hint_duration{
       "scheduler_queueing_hint_execution_duration_seconds",
       "Calls of a plugin's queueing hint, which tells whether an event may make the pod schedulable",
@@ -139,21 +140,21 @@ struct Metrics {
   Family<Gauge> pending_pods{"scheduler_pending_pods", "Pods in each part of the queue", {"queue"}};
   Family<Gauge> unschedulable_pods{
       "scheduler_unschedulable_pods", "Waiting pods that a plugin rejected", {"plugin", "profile"}};
-  Family<Gauge> cache_size{"scheduler_cache_size", "What the cache holds", {"type"}};
+  Family<Gauge> cache_size{"scheduler_cache_size", "Objects in the cache, by type", {"type"}};
   Family<Histogram> permit_wait{"scheduler_permit_wait_duration_seconds",
-                                "Waits on Permit, by result",
+                                "Time waited at Permit, by result",
                                 {"result"},
                                 exponential_buckets(0.001, 2, 15)};
-  Family<Counter> preemption_attempts{"scheduler_preemption_attempts_total", "Attempts to make room by preemption"};
+  Family<Counter> preemption_attempts{"scheduler_preemption_attempts_total", "Preemption attempts"};
   Family<Histogram> preemption_victims{
-      "scheduler_preemption_victims", "Pods evicted for one pod", {}, exponential_buckets(1, 2, 7)};
+      "scheduler_preemption_victims", "Pods evicted per preemption", {}, exponential_buckets(1, 2, 7)};
 
   // Berth's own.
-  Family<Gauge> nodes{"berth_nodes", "Nodes, by what is known of them: ready, not_ready, expected", {"state"}};
+  Family<Gauge> nodes{"berth_nodes", "Nodes, by state: ready, not_ready, expected", {"state"}};
   Family<Gauge> rows{"berth_rows", "Binding rows, by phase", {"phase"}};
   Family<Gauge> releases{"berth_releases", "Release-list entries without an answer yet"};
   Family<Gauge> objects{"berth_objects", "Objects held, by kind", {"kind"}};
-  Family<Gauge> ready{"berth_ready", "1 when pods are placed, else 0"};
+  Family<Gauge> ready{"berth_ready", "1 when the gateway places pods, else 0"};
   Family<Counter> messages{"berth_messages_total", "MQTT messages, by direction: in, out", {"direction"}};
   Family<Counter> store_commits{"berth_store_commits_total", "Transactions written"};
   Family<Counter> store_bytes{"berth_store_bytes_written_total", "Bytes written to flash by the store"};

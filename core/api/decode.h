@@ -1,5 +1,5 @@
-// Reads the Kubernetes objects that Berth knows (k8s.io api core/v1, storage/v1, scheduling/v1, policy/v1) from their
-// JSON form, typed.
+// Decodes the Kubernetes objects that Berth supports (k8s.io/api core/v1, storage/v1, scheduling/v1, policy/v1) from
+// JSON.
 #pragma once
 
 #include <string>
@@ -24,13 +24,13 @@ struct PriorityClass;
 struct Service;
 struct StorageClass;
 
-// What decoding found that is not wrong but was not expected: "spec.containers[0].imagee: unknown field".
+// Warnings from decoding: "spec.containers[0].imagee: unknown field".
 using Warnings = std::vector<std::string>;
 
-// Decode from Kubernetes JSON, as it stands: see set_defaults() for what the API server adds. Wrong types, missing
-// names, bad quantities, names outside [a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?: Code::error, each reason starting with the
-// path of the field ("spec.containers[0].resources.requests.memory: ..."). Unknown fields are warned of. `warnings` may
-// be null.
+// Decode from Kubernetes JSON, without the API server's defaults (see set_defaults()). Wrong types, missing names,
+// invalid quantities, and names outside [a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])? are a Code::error, each reason starting
+// with the path of the field ("spec.containers[0].resources.requests.memory: ..."). Unknown fields cause warnings.
+// `warnings` may be null.
 Result<Pod> decode_pod(const Json& json, Warnings* warnings, Rules rules = Rules::enforced);
 Result<Node> decode_node(const Json& json, Warnings* warnings, Rules rules = Rules::enforced);
 Result<PersistentVolume> decode_persistent_volume(const Json& json, Warnings* warnings, Rules rules = Rules::enforced);

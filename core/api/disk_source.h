@@ -7,8 +7,8 @@
 
 namespace berth {
 
-// The parts of in-line disk sources that decide whether two pods may share the disk (VolumeRestrictions) and how many
-// a node may attach (NodeVolumeLimits).
+// The fields of in-line disk sources that determine whether two pods may share the disk (VolumeRestrictions) and how
+// many a node can attach (NodeVolumeLimits).
 struct DiskSource {
   enum class Type { none, gce_persistent_disk, aws_elastic_block_store, iscsi, rbd, csi, azure_disk, cinder };
   Type type = Type::none;

@@ -1,4 +1,4 @@
-// HostPort: a port of a pod, as far as it concerns the node.
+// HostPort: a port of the node that a container uses.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,6 @@
 
 namespace berth {
 
-// A port of the node itself that a container takes; ports without hostPort are left out.
 struct HostPort {
   std::string host_ip;           // empty: 0.0.0.0, every address
   std::string protocol = "TCP";  // "TCP", "UDP", "SCTP"

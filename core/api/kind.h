@@ -1,4 +1,4 @@
-// Kind: which kind of Kubernetes object, and the names that it goes by.
+// Kind: the kinds of Kubernetes objects that Berth supports, and their names.
 #pragma once
 
 #include <string_view>
@@ -6,7 +6,7 @@
 
 namespace berth {
 
-// Kinds by their Kubernetes name, the plural used in topics and keys, and whether they live in a namespace.
+// Kinds, with their Kubernetes name, the plural used in topics and keys, and whether they are namespaced.
 enum class Kind {
   pod,
   node,
@@ -31,7 +31,7 @@ struct KindName {
 };
 const std::vector<KindName>& kinds();
 const KindName& describe(Kind kind);
-// By name, plural, singular lower case or short name ("po", "pvc"); null when unknown.
+// By name, plural, lower-case singular or short name ("po", "pvc"); null if unknown.
 const KindName* find_kind(std::string_view text);
 
 }  // namespace berth

@@ -1,4 +1,4 @@
-// What the objects of every kind carry (apimachinery meta/v1 ObjectMeta), as far as Berth reads it.
+// The metadata of an object (apimachinery meta/v1 ObjectMeta), as far as Berth uses it.
 #pragma once
 
 #include <map>

@@ -6,7 +6,7 @@
 
 namespace berth {
 
-// [a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?: may be one topic level and an object's name.
+// [a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?: valid as an object's name and a topic level.
 bool is_valid_name(std::string_view text);
 // [prefix/]name: the name up to 63 letters, digits, '-', '_', '.', alphanumeric at both ends; the prefix a DNS name.
 bool is_label_key(std::string_view text);

@@ -1,4 +1,4 @@
-// Namespace: a core/v1 Namespace, typed.
+// Namespace: a core/v1 Namespace, decoded.
 #pragma once
 
 #include "core/api/metadata.h"

@@ -1,4 +1,4 @@
-// Node: a core/v1 Node, typed.
+// Node: a core/v1 Node, decoded.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Pod: a core/v1 Pod, typed. Field names are those of Kubernetes in snake_case; what scheduling does not read stays in
-// its manifest.
+// Pod: a core/v1 Pod, decoded. Field names are Kubernetes' own in snake_case; fields that scheduling does not use are
+// only in the manifest.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct Container {
   std::string name;
   std::string image;
   std::vector<HostPort> host_ports;
-  std::vector<HostPort> own_ports;  // those without hostPort, `port` is containerPort
+  std::vector<HostPort> own_ports;  // ports without hostPort; `port` is containerPort
   ResourceList requests;
   ResourceList limits;
   bool restart_always = false;  // init containers only: a sidecar
@@ -47,11 +47,11 @@ struct PreferredNodeTerm {
 
 struct PodAffinityTerm {
   std::optional<LabelSelector> label_selector;      // none matches nothing
-  std::vector<std::string> namespaces;              // none and no selector: the pod's own
+  std::vector<std::string> namespaces;              // empty, without a selector: the pod's own
   std::optional<LabelSelector> namespace_selector;  // empty matches every namespace
   std::string topology_key;
-  // As they stand in the manifest; set_defaults() merges them into label_selector, as the API server does. Plugins
-  // read label_selector only.
+  // As in the manifest; set_defaults() merges them into label_selector, as the API server does. Plugins read
+  // label_selector only.
   std::vector<std::string> match_label_keys;
   std::vector<std::string> mismatch_label_keys;
   bool operator==(const PodAffinityTerm&) const = default;
@@ -91,18 +91,18 @@ struct Affinity {
   bool operator==(const Affinity&) const = default;
 };
 
-// A pod takes some 250 bytes, most of them for what it does not have: what pods of a workload have alike they share,
-// once share_parts() or unpack_pod() saw to it (packed.h).
+// A pod takes about 250 bytes: parts that are equal in the pods of a workload are shared after share_parts() or
+// unpack_pod() (packed.h).
 struct Pod {
   ObjectMeta metadata;
   Text scheduler_name = Text::common("default-scheduler");
   std::int32_t priority = 0;
   bool host_network = false;
-  // Condition DisruptionTarget is True for reason PreemptionByScheduler: being deleted, it makes room for another pod.
+  // Condition DisruptionTarget is True with reason PreemptionByScheduler: the pod is being preempted.
   bool preempted = false;
   Text priority_class_name;
   Text preemption_policy;  // "", "PreemptLowerPriority", "Never"
-  Text node_name;          // spec.nodeName: asks for that node (NodeName)
+  Text node_name;          // spec.nodeName: requires that node (NodeName)
   Shared<Labels> node_selector;
   Shared<Affinity> affinity;
   Shared<std::vector<TopologySpreadConstraint>> topology_spread_constraints;
@@ -110,7 +110,7 @@ struct Pod {
   Shared<std::vector<std::string>> scheduling_gates;
   Shared<std::vector<Container>> containers;
   Shared<std::vector<Container>> init_containers;
-  Shared<ResourceList> requests;  // spec.resources.requests, of the pod as a whole: cpu, memory and huge pages count
+  Shared<ResourceList> requests;  // spec.resources.requests, at pod level: cpu, memory and huge pages
   Shared<ResourceList> limits;    // spec.resources.limits
   Shared<ResourceList> overhead;
   Shared<std::vector<PodVolume>> volumes;
@@ -119,11 +119,11 @@ struct Pod {
   Text nominated_node_name;  // status.nominatedNodeName
   // status.startTime, milliseconds since 1970; none: not started.
   std::optional<std::int64_t> start_time;
-  Text shape;  // of the manifest, see there
+  Text shape;  // of the manifest, see manifest()
 
   const Text& uid() const { return metadata.uid; }
-  // The object as accepted, whole. It is kept as what pods of a workload have alike: its text with a byte in the place
-  // of each name and another in that of each uid, which follow those of `metadata`.
+  // The complete object as accepted. It is stored as a shape (shape.h) that the pods of a workload share: its text with
+  // markers for name and uid, which are filled in from `metadata`.
   Manifest manifest() const;
   void set_manifest(std::string_view text);
 };

@@ -1,5 +1,4 @@
-// The kinds that say which pods go before others and which may be disturbed: scheduling/v1 PriorityClass and policy/v1
-// PodDisruptionBudget.
+// Kinds for priority and disruption: scheduling/v1 PriorityClass and policy/v1 PodDisruptionBudget.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +25,9 @@ struct PodDisruptionBudget {
   std::optional<LabelSelector> selector;  // none matches nothing, empty everything in its namespace
   std::optional<IntOrPercent> min_available;
   std::optional<IntOrPercent> max_unavailable;
-  bool has_status = false;                  // the manifest says how many disruptions are allowed
+  bool has_status = false;                  // status.disruptionsAllowed is set
   std::int32_t disruptions_allowed = 0;     // status.disruptionsAllowed
-  std::vector<std::string> disrupted_pods;  // status.disruptedPods: names already counted
+  std::vector<std::string> disrupted_pods;  // status.disruptedPods: names of pods already counted
   Json manifest;
 };
 

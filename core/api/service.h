@@ -1,4 +1,4 @@
-// Service: a core/v1 Service, typed.
+// Service: a core/v1 Service, decoded.
 #pragma once
 
 #include "core/api/metadata.h"

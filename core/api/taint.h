@@ -21,7 +21,7 @@ struct Taint {
 
 struct Toleration {
   enum class Operator { equal, exists };
-  std::string key;  // empty with exists: every taint
+  std::string key;  // empty with exists: all taints
   Operator op = Operator::equal;
   std::string value;
   std::optional<TaintEffect> effect;  // none: every effect

@@ -1,5 +1,4 @@
-// The kinds that say where volumes are and who provides them: core/v1 PersistentVolume and PersistentVolumeClaim, and
-// those of storage/v1.
+// Kinds for volumes: core/v1 PersistentVolume and PersistentVolumeClaim, and those of storage/v1.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +25,7 @@ struct PersistentVolume {
   std::string reclaim_policy = "Retain";
   std::string local_path;
   DiskSource disk = {};
-  std::string csi_driver;  // csi.driver, empty: no CSI volume
+  std::string csi_driver;  // csi.driver; empty: not a CSI volume
   std::string csi_volume_handle;
   std::optional<NodeSelector> node_affinity;  // nodeAffinity.required
   std::string claim_ref;                      // "<namespace>/<name>", empty: none
@@ -54,11 +53,11 @@ struct StorageClass {
   std::string provisioner;
   bool wait_for_first_consumer = false;  // volumeBindingMode
   std::string reclaim_policy = "Delete";
-  std::vector<LabelSelector> allowed_topologies;  // one must hold; none: everywhere
+  std::vector<LabelSelector> allowed_topologies;  // one must match; empty: everywhere
   Json manifest;
 };
 
-// storage/v1 CSINode: what the CSI drivers of one node offer.
+// storage/v1 CSINode: the CSI drivers of one node.
 struct CsiNode {
   struct Driver {
     std::string name;
@@ -76,7 +75,7 @@ struct CsiDriver {
   Json manifest;
 };
 
-// storage/v1 VolumeAttachment, as far as queueing hints ask. Nothing here makes any, and no operator may give one.
+// storage/v1 VolumeAttachment, as far as queueing hints use it. Berth creates none, and users cannot apply any.
 struct VolumeAttachment {
   ObjectMeta metadata;
   std::string attacher;  // the CSI driver

@@ -104,8 +104,8 @@ class Framework {
   };
   Status run_score(CycleState& state, const Pod& pod, const std::vector<std::shared_ptr<const NodeInfo>>& feasible,
                    std::vector<PluginScores>& per_plugin, std::vector<NodeScore>& totals) const;
-  // The plugins of a point, in order, for code that caches their results (fastpath/class_view.h) and calls them itself,
-  // timed by run_as() as the point.
+  // The plugins of a point, in order, for code that caches their results (core/fastpath/class_view.h) and calls them
+  // itself, timed by run_as() as the point.
   template <class T>
   struct Named {
     Text name;

@@ -11,10 +11,9 @@
 
 namespace berth {
 
-// Whether rules are checked in addition to syntax: required fields, permitted names and numbers, fields that exclude
-// each other; for Kubernetes objects, what the API server's validation refuses. `off` requires only that each field has
-// its type and an object a valid name: for documents that were accepted earlier, possibly under other rules, and for
-// recorded ones.
+// Whether validation rules are enforced besides types: required fields, valid names and ranges, mutually exclusive
+// fields; for Kubernetes objects, the validation of its API server. `off` checks only the types of fields and the
+// object's name: for objects accepted before, possibly under other rules, and for objects recorded elsewhere.
 enum class Rules { enforced, off };
 
 // "spec" + "nodeName" -> "spec.nodeName"; other keys are quoted: metadata.labels["a.b/c"].

@@ -7,7 +7,7 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-TEST(ReadQuantity, TakesTextsAndNumbers) {
+TEST(ReadQuantity, AcceptsStringsAndNumbers) {
   const Json json = *Json::parse(R"({"a":"64Mi","b":0.5,"c":2})");
   Findings findings;
   FieldReader reader(json, "spec", findings);
@@ -25,7 +25,7 @@ TEST(ReadQuantity, TakesTextsAndNumbers) {
   EXPECT_TRUE(findings.status().is_success());
 }
 
-TEST(ReadQuantity, SaysWhatIsNoQuantity) {
+TEST(ReadQuantity, ReportsInvalidQuantities) {
   const Json json = *Json::parse(R"({"q":[],"all":{"cpu":"1","memory":-1,"disk":true}})");
   Findings findings;
   FieldReader reader(json, "spec", findings);

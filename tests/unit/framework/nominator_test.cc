@@ -34,7 +34,7 @@ TEST(Nominator, ListsThePodsOfANodeInTheOrderOfNomination) {
   EXPECT_EQ(nominator.node_of("a"), "n1");
 }
 
-TEST(Nominator, HoldsOneNominationOfAPodAtMost) {
+TEST(Nominator, KeepsOneNominationPerPod) {
   Nominator nominator;
   nominator.add(pod_of("a"), "n1");
   nominator.add(pod_of("b"), "n1");
@@ -48,13 +48,13 @@ TEST(Nominator, HoldsOneNominationOfAPodAtMost) {
   EXPECT_FALSE(nominator.by_node().contains("n2")) << "no empty list is kept";
 }
 
-TEST(Nominator, ReplacesTheObjectWithoutMovingIt) {
+TEST(Nominator, ReplacesTheObjectInPlace) {
   Nominator nominator;
   nominator.add(pod_of("a"), "n1");
   nominator.add(pod_of("b"), "n1");
   nominator.replace(pod_of("a", 7));
   nominator.replace(pod_of("c", 7));
-  EXPECT_EQ(uids_on(nominator, "n1"), (Uids{"a", "b"})) << "a pod that is not nominated stays out";
+  EXPECT_EQ(uids_on(nominator, "n1"), (Uids{"a", "b"})) << "a pod that is not nominated is ignored";
   EXPECT_EQ(nominator.pods_on("n1").front()->priority, 7);
   nominator.remove("a");
   nominator.remove("c");

@@ -30,7 +30,7 @@ TEST(Topics, SplitsTheLevelsBelowTheFleet) {
   EXPECT_EQ(topics.split("berth/v1/site/a//b/"), (Levels{"a", "", "b", ""}));
   EXPECT_EQ(topics.split("berth/v1/site/"), (Levels{""}));
   EXPECT_TRUE(topics.split("berth/v1/site").empty());
-  EXPECT_TRUE(topics.split("berth/v1/sites/nodes/n1/state").empty()) << "another fleet's";
+  EXPECT_TRUE(topics.split("berth/v1/sites/nodes/n1/state").empty()) << "a topic of another fleet";
 }
 
 }  // namespace
