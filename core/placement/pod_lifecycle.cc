@@ -4,9 +4,9 @@
 //   permit ─▶ pre_bind ══ row prebind on flash ══▶ PreBind ▷ device ▷ PreBound ─▶ bind ══ row bind on flash ══▶ Bind ▷
 //   device ▷ Bound ─▶ post_bind, row bound ... ═▶ Release ▷ device ▷ Released
 //
-// A failure at any step undoes the reservation and the pod goes back to the queue. Recovery enters run() at the phase
-// that it finds. Below the steps: the row's moves, one function for each phase that it enters. Which moves there are is
-// the one table in core/handshake/row.cc.
+// A failure at any step undoes the reservation and the pod goes back to the queue. Recovery enters binding_cycle() at
+// the phase that it finds. Below the steps: the row's moves, one function for each phase that it enters. Which moves
+// there are is the one table in core/handshake/row.cc.
 #include "core/placement/pod_lifecycle.h"
 
 #include "core/check.h"
@@ -57,12 +57,12 @@ void PodLifecycle::start(std::unique_ptr<BindingCycle> cycle) {
   binding.row.pod = context_.objects.key_of(*binding.pod);
   binding.row.node = Text::common(cycle->node);
   binding.edit().cycle = std::move(cycle);
-  binding.edit().task = run(binding);
+  binding.edit().task = binding_cycle(binding);
   reap(uid);
 }
 
 // kube-scheduler schedule_one.go bindingCycle. A restart enters it with the phase that it found.
-Task PodLifecycle::run(Binding& binding) {
+Task PodLifecycle::binding_cycle(Binding& binding) {
   if (binding.row.phase == Phase::none) {
     // permit
     if (binding.progress().cycle->waits) {
@@ -169,7 +169,7 @@ void PodLifecycle::feed(std::string_view uid, RowEvent event) {
   if (found == state_.bindings.end() || !find_move(found->second.row.phase, event)) return;
   Binding& binding = found->second;
   binding.edit().events.push(event);
-  if (!binding.progress().task.is_begun()) binding.edit().task = run(binding);
+  if (!binding.progress().task.is_begun()) binding.edit().task = binding_cycle(binding);
   reap(uid);
 }
 

@@ -80,7 +80,7 @@ class PodLifecycle {
   bool is_window_full() const { return window_.is_full(context_.nodes); }
 
  private:
-  Task run(Binding& binding);
+  Task binding_cycle(Binding& binding);
   Status pre_bind(Binding& binding);
   Status begin_row(Binding& binding, PlacementRequest request, const std::string& incarnation);
   Status bind(Binding& binding);

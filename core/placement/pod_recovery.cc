@@ -44,7 +44,7 @@ void PodLifecycle::resume(Row row) {
   Binding& binding = add(restore(std::move(row)));
   if (binding.row.phase == Phase::prebind) arm_deadline(binding);
   if (is_in_flight(binding.row)) window_.enter(binding.row);
-  binding.edit().task = run(binding);
+  binding.edit().task = binding_cycle(binding);
   reap(Text(binding.row.uid));
 }
 

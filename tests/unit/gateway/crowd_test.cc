@@ -296,8 +296,9 @@ TEST_F(CrowdTest, ANodeThatSaysMoreOnTheSameTopicsIsBoundedToo) {
       hear(topics.root() + "nodes/n0/pods/default/x" + std::to_string(number), payload);
     }
   }
-  EXPECT_TRUE(std::any_of(log.warnings.begin(), log.warnings.end(),
-                          [](const std::string& line) { return line.starts_with("node inbox overflow, messages dropped"); }));
+  EXPECT_TRUE(std::any_of(log.warnings.begin(), log.warnings.end(), [](const std::string& line) {
+    return line.starts_with("node inbox overflow, messages dropped");
+  }));
 }
 
 TEST_F(CrowdTest, OfWhatIsPutOffTheNewestOfATopicIsHeardInItsOrder) {
