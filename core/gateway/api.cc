@@ -204,7 +204,7 @@ Json Api::status() const {
   reply.set("setAside", std::move(aside));
   reply.set("fleet", context_.options.fleet).set("gateway", context_.options.gateway);
   reply.set("term", std::to_string(context_.identity->id.term)).set("storeId", context_.identity->id.store_id);
-  reply.set("pods", static_cast<std::int64_t>(context_.objects.pods().size()));
+  reply.set("pods", static_cast<std::int64_t>(context_.objects.pods().all().size()));
   reply.set("nodes", static_cast<std::int64_t>(context_.nodes.all().size()));
   reply.set("rows", static_cast<std::int64_t>(placement_.state().bindings.size()));
   reply.set("releases", static_cast<std::int64_t>(placement_.state().releases.size()));

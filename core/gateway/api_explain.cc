@@ -38,7 +38,7 @@ Json Api::explain(const Json& request) {
   if (name.empty()) return api_failure("name: expected the name of a pod");
   const std::string name_space = api_text(request, "namespace");
   const std::string key = (name_space.empty() ? "default" : name_space) + "/" + name;
-  const PodEntry* entry = context_.objects.find_pod(key);
+  const PodEntry* entry = context_.objects.pods().find(key);
   if (entry == nullptr) return api_failure("Pod \"" + key + "\" not found");
   const Pod& pod = *entry->pod;
   const Framework* framework = placement_.scheduler().framework_of(pod);
@@ -79,14 +79,14 @@ Json Api::plan(const Json& request) {
   for (const std::string& warning : admitted->warnings) warnings.push_back(warning);
   Json reply = Json::object();
   reply.set("ok", true).set("pod", pod.metadata.key()).set("schedulerName", pod.scheduler_name.get());
-  reply.set("exists", context_.objects.find_pod(pod.metadata.key()) != nullptr).set("warnings", std::move(warnings));
+  reply.set("exists", context_.objects.pods().find(pod.metadata.key()) != nullptr).set("warnings", std::move(warnings));
   if (const std::string why = readiness_of(context_).reason(); !why.empty()) reply.set("notReady", why);
   std::set<std::string> rejecting;
   if (const Status gate = framework.run_pre_enqueue(pod); !gate.is_success()) {
     reply.set("gatedBy", gate.plugin().get()).set("gate", gate.message());
     rejecting.insert(gate.plugin());
   }
-  const PodEntry* known = context_.objects.find_pod(pod.metadata.key());
+  const PodEntry* known = context_.objects.pods().find(pod.metadata.key());
   const Explanation tried = try_pod(pod, known == nullptr ? Text() : known->pod->uid(), request);
   rejecting.insert(tried.result.diagnosis.unschedulable_plugins.begin(),
                    tried.result.diagnosis.unschedulable_plugins.end());

@@ -63,7 +63,7 @@ const WaitingPod* Api::waiting_of(const Json& request, std::string& why) const {
     return nullptr;
   }
   const std::string key = api_pod_key(request);
-  const PodEntry* entry = context_.objects.find_pod(key);
+  const PodEntry* entry = context_.objects.pods().find(key);
   const WaitingPod* waiting =
       entry == nullptr ? nullptr : placement_.scheduler().waiting_pods().find(entry->pod->uid());
   if (waiting == nullptr) {

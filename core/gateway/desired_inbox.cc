@@ -67,12 +67,12 @@ void DesiredInbox::take_retained(Kind kind, const std::string& key, const Json& 
   const auto is_as_ordered = [&](const PodEntry* entry) {
     return entry != nullptr && entry->pod->manifest().text() == text;
   };
-  if (PodEntry* entry = context_.objects.find_pod(key); !is_as_ordered(entry)) {
+  if (PodEntry* entry = context_.objects.pods().find(key); !is_as_ordered(entry)) {
     if (entry != nullptr) entry->order_session = 0;
     context_.mirror.superseded().note_retained(named, text, is_delete(json));
   }
   carry_out(kind, key, json, text, message);
-  const PodEntry* entry = context_.objects.find_pod(key);
+  const PodEntry* entry = context_.objects.pods().find(key);
   if (is_as_ordered(entry) && entry->order_session == context_.mirror.barrier().session())
     context_.mirror.superseded().note_none(named);
 }
@@ -84,7 +84,7 @@ void DesiredInbox::carry_out(Kind kind, const std::string& key, const Json& json
   const std::optional<std::string> known = context_.objects.text(kind, key);
   if (known == text) {
     if (kind == Kind::pod && message.retain)
-      context_.objects.find_pod(key)->order_session = context_.mirror.barrier().session();
+      context_.objects.pods().find(key)->order_session = context_.mirror.barrier().session();
     return;
   }
   if (message.retain && !RetainedPublisher::is_mirror(message)) context_.mirror.set_order_in_hand(text);
@@ -108,7 +108,7 @@ void DesiredInbox::carry_out(Kind kind, const std::string& key, const Json& json
 }
 
 void DesiredInbox::carry_out_delete(Kind kind, const std::string& key, const Json& json, bool retained) {
-  PodEntry* entry = kind == Kind::pod && retained ? context_.objects.find_pod(key) : nullptr;
+  PodEntry* entry = kind == Kind::pod && retained ? context_.objects.pods().find(key) : nullptr;
   if (entry != nullptr) entry->order_session = 0;
   if (retained) context_.publisher.forget_mirror(kind, key);  // the order stays until it is carried out
   const Json* uid = json.find("uid");

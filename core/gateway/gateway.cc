@@ -14,7 +14,6 @@ constexpr Millis kTickMs = 1000;
 // published.
 constexpr std::int64_t kRepublishUs = 5'000;
 constexpr std::int64_t kPublishUs = 5'000;
-constexpr std::size_t kMaxNodes = 20'000;  // a node is kept for each authenticated name that ever sent anything
 
 }  // namespace
 
@@ -39,8 +38,7 @@ Gateway::Gateway(GatewayOptions options, const Registry& registry, const Clock& 
       view_(context_, placement_),
       desired_(context_, orders_),
       api_(context_, placement_, orders_, view_),
-      inboxes_(clock, timers, log,
-               [this](const Message& message) { dispatch(topics_.split(message.topic), message); }) {
+      dispatcher_(context_, placement_, desired_, api_, [this] { on_synced(); }) {
   transport_.set_handler(this);
 }
 
@@ -65,7 +63,7 @@ Status Gateway::start() {
                       {"seed", std::to_string(options_.seed)},
                       {"term", std::to_string(identity_->id.term)},
                       {"store", identity_->id.store_id},
-                      {"pods", std::to_string(objects_.pods().size())},
+                      {"pods", std::to_string(objects_.pods().all().size())},
                       {"rows", std::to_string(bindings().size())},
                       {"releases", std::to_string(releases().size())},
                       {"adopting", identity_->adopting ? "yes" : "no"}});
@@ -115,7 +113,7 @@ Status Gateway::finish_turn() {
   placement_.lifecycle().retry_provisioned();
   placement_.lifecycle().begin_deferred();
   if (placement_.schedule_pending()) turn_again();
-  inboxes_.end_turn();
+  dispatcher_.end_turn();
   identity_.save();
   // Positions go with what is written anyway.
   if (!saving_writes_ && context_.store.next_position() != position_) {
@@ -207,7 +205,7 @@ std::string Gateway::damaged_stores() const {
 
 void Gateway::on_link(bool up) {
   mirror_.barrier().set_link(up);
-  inboxes_.clear();
+  dispatcher_.clear();
   placement_.reset_listings();
   if (!up) return;
   metrics_.connections.at().add();
@@ -253,81 +251,7 @@ void Gateway::on_synced() {
   if (!identity_->adopting && identity_->statuses_unread) identity_.edit().statuses_unread = false;
   context_.log.write(
       Level::info, "in step with the broker",
-      {{"pods", std::to_string(objects_.pods().size())}, {"nodes", std::to_string(nodes_.all().size())}});
-}
-
-void Gateway::on_message(const Message& message) {
-  metrics_.messages.at({"in"}).add();
-  const std::vector<std::string_view> levels = topics_.split(message.topic);
-  if (levels.size() < 2) return log_refused(context_.log, message.topic, "not a topic of this fleet");
-  // Without its store the gateway must not talk to devices, nor accept anything: it could not keep it.
-  if (!options_.hold.empty() && levels[0] != "gateways") return;
-  const std::string node(sender_of(levels));
-  // What the broker retains arrives at once, and has an end.
-  if (!node.empty() && mirror_.barrier().is_synced() && inboxes_.put_off(node, levels, message)) return;
-  dispatch(levels, message);
-}
-
-void Gateway::dispatch(const std::vector<std::string_view>& levels, const Message& message) {
-  if (levels[0] == "desired") return desired_.take(levels, message);
-  if (levels[0] == "status") return take_status(levels, message);
-  if (levels[0] == "nodes") return take_from_node(levels, message);
-  if (levels[0] == "gateways" && levels.size() >= 3 && levels[1] == options_.gateway) {
-    if (levels[2] == "answers" && levels.size() == 4) {
-      if (options_.hold.empty()) take_answers(std::string(levels[3]), message);
-      return;
-    }
-    if (levels[2] == "api" && levels.size() == 3) return api_.take(message);
-    if (levels[2] == "fence" && levels.size() == 3) return take_barrier(message);
-  }
-  log_refused(context_.log, message.topic, "not a topic this gateway reads");
-}
-
-void Gateway::take_barrier(const Message& message) {
-  if (!mirror_.barrier().is_back(message.payload)) return;  // of an earlier session, or not ours
-  if (mirror_.barrier().is_synced()) return mirror_.settled();
-  if (options_.hold.empty()) on_synced();
-}
-
-// A status that a gateway whose store is lost has published: when its object is gone, nobody else would clear it.
-void Gateway::take_status(const std::vector<std::string_view>& levels, const Message& message) {
-  const KindName* kind = find_kind(levels[1]);
-  if (!message.retain || message.payload.empty() || kind == nullptr || kind->plural != levels[1]) return;
-  if (levels.size() != (kind->namespaced ? 4u : 3u)) return;
-  context_.publisher.mark(
-      kind->kind, kind->namespaced ? std::string(levels[2]) + "/" + std::string(levels[3]) : std::string(levels[2]));
-}
-
-void Gateway::take_from_node(const std::vector<std::string_view>& levels, const Message& message) {
-  const std::string node(levels[1]);
-  const auto refuse = [&](const std::string& why) { log_refused(context_.log, message.topic, why); };
-  if (nodes_.find(node) == nullptr && nodes_.all().size() >= kMaxNodes) {
-    return refuse("more than " + std::to_string(kMaxNodes) + " nodes are known already");
-  }
-  if (!is_valid_name(node)) return refuse("not a valid node name");
-  const bool is_pod_status = levels.size() == 5 && levels[2] == "pods";
-  if (!is_pod_status && levels.size() != 3) return refuse("not a topic of a node");
-  if (message.payload.empty()) return;  // a retained message was cleared
-  Result<Json> json = Json::parse(message.payload);
-  if (!json) return refuse(json.error().message());
-  const Status taken = is_pod_status
-                           ? placement_.pods().take_status(node, std::string(levels[3]) + "/" + std::string(levels[4]),
-                                                           *json, message.payload.size())
-                           : placement_.nodes().take_report(node, levels[2], *json);
-  if (!taken.is_success()) refuse(taken.message());
-}
-
-// A list of answers is taken to its end.
-void Gateway::take_answers(const std::string& node, const Message& message) {
-  std::vector<Result<Answer>> answers = decode_answers(message.payload, node);
-  inboxes_.charge_answers(node, answers.size() - 1);
-  for (Result<Answer>& answer : answers) {
-    if (answer) {
-      placement_.take_answer(std::move(*answer));
-    } else {
-      log_refused(context_.log, message.topic, answer.error().message());
-    }
-  }
+      {{"pods", std::to_string(objects_.pods().all().size())}, {"nodes", std::to_string(nodes_.all().size())}});
 }
 
 }  // namespace berth

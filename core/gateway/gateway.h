@@ -9,7 +9,7 @@
 
 #include "core/gateway/api.h"
 #include "core/gateway/desired_inbox.h"
-#include "core/gateway/node_inboxes.h"
+#include "core/gateway/dispatcher.h"
 #include "core/gateway/orders.h"
 #include "core/gateway/readiness.h"
 #include "core/gateway/status_view.h"
@@ -31,7 +31,7 @@ class Gateway final : public Transport::Handler {
   // start again.
   Status finish_turn();
 
-  void on_message(const Message& message) override;
+  void on_message(const Message& message) override { dispatcher_.take(message); }
   void on_link(bool up) override;
   void on_send_window() override {}  // the turn that this begins goes on with what is pending
 
@@ -64,19 +64,11 @@ class Gateway final : public Transport::Handler {
   const Objects& objects() const { return objects_; }
   const Nodes& nodes() const { return nodes_; }
   const Scheduler& scheduler() const { return placement_.scheduler(); }
-  const Lister& lister() const { return objects_; }
-  const Queue& queue() const { return scheduler().queue(); }
-  const Cache& cache() const { return scheduler().cache(); }
 
  private:
   Status load();
   Status load_record(const RecordView& record);
   void begin_identity();
-  void dispatch(const std::vector<std::string_view>& levels, const Message& message);
-  void take_from_node(const std::vector<std::string_view>& levels, const Message& message);
-  void take_answers(const std::string& node, const Message& message);
-  void take_status(const std::vector<std::string_view>& levels, const Message& message);
-  void take_barrier(const Message& message);
   void subscribe();
   void subscribe_to_desired();
   void on_synced();
@@ -104,7 +96,7 @@ class Gateway final : public Transport::Handler {
   StatusView view_;
   DesiredInbox desired_;
   Api api_;
-  NodeInboxes inboxes_;
+  Dispatcher dispatcher_;
   std::uint64_t position_ = 0;  // the store's next one at the end of the last turn
   bool saving_writes_ = false;
   bool ticked_ = false;  // in this turn

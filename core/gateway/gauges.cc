@@ -36,7 +36,8 @@ void measure_queue(const Queue& queue, Metrics& metrics) {
 
 void Gateway::measure() {
   Metrics& metrics = metrics_;
-  measure_queue(queue(), metrics);
+  const Cache& cache = scheduler().cache();
+  measure_queue(scheduler().queue(), metrics);
   std::int64_t ready = 0;
   std::int64_t silent = 0;
   std::int64_t expected = 0;
@@ -46,16 +47,16 @@ void Gateway::measure() {
   metrics.nodes.at({"ready"}).set(ready);
   metrics.nodes.at({"not_ready"}).set(silent);
   metrics.nodes.at({"expected"}).set(expected);
-  const auto assumed = static_cast<std::int64_t>(cache().assumed_count());
-  metrics.cache_size.at({"nodes"}).set(static_cast<std::int64_t>(cache().node_count()));
-  metrics.cache_size.at({"pods"}).set(static_cast<std::int64_t>(cache().pod_count()));
+  const auto assumed = static_cast<std::int64_t>(cache.assumed_count());
+  metrics.cache_size.at({"nodes"}).set(static_cast<std::int64_t>(cache.node_count()));
+  metrics.cache_size.at({"pods"}).set(static_cast<std::int64_t>(cache.pod_count()));
   metrics.cache_size.at({"assumed_pods"}).set(assumed);
   std::map<Phase, std::int64_t> rows;
   for (const auto& [uid, binding] : bindings()) ++rows[binding.row.phase];
   for (const Phase phase : kPhases) metrics.rows.at({to_string(phase)}).set(rows[phase]);
   metrics.releases.at().set(static_cast<std::int64_t>(releases().size()));
   for (const KindName& kind : kinds()) {
-    const std::size_t count = kind.kind == Kind::pod ? objects_.pods().size() : objects_.keys(kind.kind).size();
+    const std::size_t count = kind.kind == Kind::pod ? objects_.pods().all().size() : objects_.keys(kind.kind).size();
     metrics.objects.at({kind.name}).set(static_cast<std::int64_t>(count));
   }
   metrics.ready.at().set(not_ready().empty() ? 1 : 0);

@@ -101,7 +101,7 @@ Result<Orders::Admitted> Orders::admit_pod(const Json& object, const std::string
   if (placement_.scheduler().framework_of(*pod) == nullptr) {
     return Status::error("spec.schedulerName: no profile \"" + pod->scheduler_name + "\" in this gateway");
   }
-  const PodEntry* entry = context_.objects.find_pod(key);
+  const PodEntry* entry = context_.objects.pods().find(key);
   const bool same = entry != nullptr && (pod->uid().empty() || pod->uid() == entry->pod->uid()) && !recreate;
   if (pod->metadata.uid.empty()) {
     pod->metadata.uid = same ? entry->pod->uid() : Text(context_.random.hex_id());
@@ -123,10 +123,10 @@ Status Orders::check_pod(const Pod& pod, const PodEntry* same, const std::string
     return Status::error("the pod is larger than 56 KiB, more than PreBind can carry; move what is large to a volume");
   }
   if (same != nullptr) return check_update(*same, pod);
-  if (const PodEntry* other = context_.objects.find_pod_by_uid(pod.uid())) {
+  if (const PodEntry* other = context_.objects.pods().find_by_uid(pod.uid())) {
     return Status::error("metadata.uid: \"" + pod.uid() + "\" is that of pod " + other->pod->metadata.key());
   }
-  for (const auto& [other, waiting] : context_.objects.names_awaited()) {
+  for (const auto& [other, waiting] : context_.objects.pods().names_awaited()) {
     if (other == key || waiting != pod.uid()) continue;
     return Status::error("metadata.uid: \"" + pod.uid() + "\" is that of pod " + other + ", which waits for its name");
   }
@@ -138,7 +138,7 @@ Result<Accepted> Orders::apply_pod(const Json& object, const std::string& expect
   if (!admitted) return admitted.error();
   const std::shared_ptr<Pod>& pod = admitted->pod;
   const std::string key = pod->metadata.key();
-  PodEntry* entry = context_.objects.find_pod(key);
+  PodEntry* entry = context_.objects.pods().find(key);
   if (admitted->known) {
     const bool changed = placement_.pods().update(*entry, pod);
     return Accepted{changed ? "updated" : "unchanged", key, pod->uid(), std::move(admitted->warnings)};
@@ -151,10 +151,10 @@ Result<Accepted> Orders::apply_pod(const Json& object, const std::string& expect
   }
   // Same name, another uid: delete, then create. The new pod waits until the old one's row is gone.
   accepted.result = "waiting";
-  context_.objects.set_successor(*entry, pod->manifest());
-  context_.objects.save_pod(key);
+  context_.objects.pods().set_successor(*entry, pod->manifest());
+  context_.objects.pods().save(key);
   placement_.pods().remove(*entry);
-  const PodEntry* now = context_.objects.find_pod(key);
+  const PodEntry* now = context_.objects.pods().find(key);
   if (now != nullptr && now->pod->uid() == accepted.uid) accepted.result = "created";
   return accepted;
 }
@@ -185,18 +185,18 @@ Status Orders::remove(Kind kind, const std::string& key, const std::string& uid)
   const std::string what = std::string(describe(kind).name) + " \"" + key + "\"";
   const Json manifest = context_.objects.manifest(kind, key);
   // The name may be another pod's by now; the workload is still that uid's.
-  if (kind == Kind::pod && !uid.empty() && context_.objects.find_pod_by_uid(uid) == nullptr) {
+  if (kind == Kind::pod && !uid.empty() && context_.objects.pods().find_by_uid(uid) == nullptr) {
     const bool released = placement_.releases().release_orphans(uid);
     if (context_.identity->adopting) context_.identity.insert(&Identity::deleted, uid);
     if (released) return Status::ok();
   }
   if (manifest.is_null()) return Status::error(what + " not found");
-  if (PodEntry* entry = kind == Kind::pod ? context_.objects.find_pod(key) : nullptr; entry != nullptr) {
+  if (PodEntry* entry = kind == Kind::pod ? context_.objects.pods().find(key) : nullptr; entry != nullptr) {
     // The pod that waits for the name goes too, unless the delete is meant for the old one only.
     const std::string waiting = uid_of(entry->successor.json());
     if (!waiting.empty() && (uid.empty() || uid == waiting)) {
-      context_.objects.set_successor(*entry, {});
-      context_.objects.save_pod(key);
+      context_.objects.pods().set_successor(*entry, {});
+      context_.objects.pods().save(key);
       if (!uid.empty()) return Status::ok();
     }
   }
@@ -206,7 +206,7 @@ Status Orders::remove(Kind kind, const std::string& key, const std::string& uid)
     return Status::error(what + " with uid " + uid + " not found");
   }
   if (kind == Kind::pod) {
-    placement_.pods().remove(*context_.objects.find_pod(key));
+    placement_.pods().remove(*context_.objects.pods().find(key));
     return Status::ok();
   }
   if (kind == Kind::persistent_volume || kind == Kind::persistent_volume_claim) {

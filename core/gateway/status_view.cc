@@ -145,7 +145,7 @@ Json StatusView::budget_status(const PodDisruptionBudget& budget) const {
 
 Json StatusView::status_of(Kind kind, const std::string& key) const {
   if (kind == Kind::pod) {
-    const PodEntry* entry = context_.objects.find_pod(key);
+    const PodEntry* entry = context_.objects.pods().find(key);
     return entry == nullptr ? Json() : pod_status(*entry);
   }
   if (kind == Kind::node) {
@@ -181,7 +181,7 @@ Json StatusView::view(Kind kind, const std::string& key) const {
     if (kind == Kind::pod_disruption_budget)
       object.set("status", budget_status(*context_.objects.find<PodDisruptionBudget>(key)));
     if (kind == Kind::pod) {
-      const Json status = pod_status(*context_.objects.find_pod(key));
+      const Json status = pod_status(*context_.objects.pods().find(key));
       if (const Json* node = status.find("nodeName")) {
         if (Json* spec = object.find("spec")) spec->set("nodeName", *node);
       }
@@ -193,7 +193,7 @@ Json StatusView::view(Kind kind, const std::string& key) const {
 }
 
 bool StatusView::is_passing(const std::string& pod_key) const {
-  const PodEntry* entry = context_.objects.find_pod(pod_key);
+  const PodEntry* entry = context_.objects.pods().find(pod_key);
   if (entry == nullptr || entry->deleting) return false;
   const auto found = placement_.state().bindings.find(entry->pod->uid());
   if (found == placement_.state().bindings.end())

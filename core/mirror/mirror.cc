@@ -24,7 +24,7 @@ Mirror::Mirror(Turn& turn, const Topics& topics, const Clock& clock, Store& stor
 
 void Mirror::publish(Kind kind, const std::string& key) {
   if (kind == Kind::pod) {
-    if (PodEntry* entry = objects_.find_pod(key)) entry->order_session = 0;
+    if (PodEntry* entry = objects_.pods().find(key)) entry->order_session = 0;
     under_way_.insert(key);
     if (settling_) settling_->keys.erase(key);
   }
@@ -58,14 +58,14 @@ void Mirror::clear_withdrawn(const std::string& key, const std::string& uid) {
 void Mirror::note_seen(Kind kind, const std::string& key) {
   if (kind != Kind::pod) {
     seen_.insert({kind, key});
-  } else if (PodEntry* entry = objects_.find_pod(key)) {
+  } else if (PodEntry* entry = objects_.pods().find(key)) {
     entry->seen_session = barrier_.session();
   }
 }
 
 bool Mirror::is_seen(Kind kind, const std::string& key) const {
   if (kind != Kind::pod) return seen_.contains({kind, key});
-  const PodEntry* entry = objects_.find_pod(key);
+  const PodEntry* entry = objects_.pods().find(key);
   return entry != nullptr && entry->seen_session == barrier_.session();
 }
 
@@ -82,13 +82,13 @@ Json Mirror::note_status(Kind kind, const std::string& key, Json status) {
 
 void Mirror::apply_unretained(Kind kind, const std::string& key, const std::function<void()>& order) {
   const auto held = [&] {
-    const PodEntry* entry = kind == Kind::pod ? objects_.find_pod(key) : nullptr;
+    const PodEntry* entry = kind == Kind::pod ? objects_.pods().find(key) : nullptr;
     const bool is_deleting = entry != nullptr && entry->deleting;
     return std::tuple(objects_.text(kind, key), is_deleting,
                       std::string(entry == nullptr ? std::string_view() : entry->successor.text()));
   };
   const auto before = held();
-  const PodEntry* entry = kind == Kind::pod ? objects_.find_pod(key) : nullptr;
+  const PodEntry* entry = kind == Kind::pod ? objects_.pods().find(key) : nullptr;
   if (entry != nullptr && entry->order_session == barrier_.session()) {
     superseded_.note_retained({kind, key}, entry->pod->manifest().text());
   }

@@ -108,18 +108,14 @@ Status Objects::load(const RecordView& record) {
   const auto damaged = [&record](const std::string& why) {
     return Status::error("stored object " + std::string(record.key) + ": " + why);
   };
-  if (is_pod_record(record.value)) {
-    const Status loaded = load_packed_pod(record.key.substr(record.key.rfind('/') + 1), record.value);
+  const KindName* kind = find_kind(record.key.substr(0, slash));
+  if (kind != nullptr && kind->kind == Kind::pod) {
+    const Status loaded = pods_.load(record.key.substr(record.key.rfind('/') + 1), record.value);
     return loaded.is_success() ? loaded : damaged(loaded.message());
   }
-  const KindName* kind = find_kind(record.key.substr(0, slash));
   Result<Json> json = Json::parse(record.value, {.bytes = 1u << 20, .depth = 80});
   if (!json) return damaged(json.error().message());
   if (kind == nullptr) return damaged("unknown kind");
-  if (kind->kind == Kind::pod) {
-    const Status loaded = load_pod(*json);
-    return loaded.is_success() ? loaded : damaged(loaded.message());
-  }
   if (kind->kind == Kind::node) {
     overlays_.insert_or_assign(std::string(record.key.substr(slash + 1)), std::move(*json));
     return Status::ok();
@@ -139,166 +135,8 @@ Status Objects::load(const RecordView& record) {
   return status;
 }
 
-Status Objects::load_pod(const Json& stored) {
-  const Json* manifest = stored.find("manifest");
-  if (manifest == nullptr) return Status::error("no manifest");
-  Result<Pod> pod = decode_accepted_pod(*manifest);
-  if (!pod) return pod.error();
-  const auto text_of = [&stored](std::string_view key) {
-    const Json* text = stored.find(key);
-    return text != nullptr && text->is_string() ? text->as_string() : std::string();
-  };
-  const Text disruption = text_of("disruption");
-  pod->nominated_node_name = text_of("nominatedNode");
-  pod->metadata.deleting = stored.find("deleting") != nullptr;
-  pod->preempted = !disruption.empty();
-  PodEntry& entry = put_pod(std::make_shared<const Pod>(std::move(*pod)));
-  if (const Json* arrived = stored.find("arrived"); arrived != nullptr && arrived->is_integer()) {
-    entry.arrived = arrived->as_int();
-  }
-  entry.disruption = disruption;
-  entry.deleting = stored.find("deleting") != nullptr;
-  entry.finished = stored.find("finished") != nullptr;
-  if (const Json* observed = stored.find("observed")) entry.observed = Report(*observed);
-  if (const Json* successor = stored.find("successor")) set_successor(entry, *successor);
-  return Status::ok();
-}
-
-Status Objects::load_packed_pod(std::string_view name, std::string_view stored) {
-  Result<PodRecord> record = decode_pod_record(stored);
-  if (!record) return record.error();
-  const auto pod = std::make_shared<Pod>();
-  if (is_pod_packed_alike(record->packed)) {
-    if (!unpack_pod(record->packed, *pod)) return Status::error("its packed form is damaged");
-    if (record->uid.empty()) {
-      pod->set_manifest(record->shape);
-    } else {
-      pod->shape = Text::common(record->shape);
-    }
-  } else {
-    const Result<Json> json = Json::parse(manifest_text(*record, name), {.bytes = 1u << 20, .depth = 80});
-    if (!json) return json.error();
-    Result<Pod> decoded = decode_accepted_pod(*json);
-    if (!decoded) return decoded.error();
-    *pod = std::move(*decoded);
-  }
-  pod->nominated_node_name = record->nominated_node;
-  pod->metadata.deleting = record->deleting;
-  pod->preempted = !record->disruption.empty();
-  pod->start_time.reset();  // the device's to say
-  PodEntry& entry = put_pod(pod);
-  entry.arrived = record->arrived;
-  entry.disruption = record->disruption;
-  entry.deleting = record->deleting;
-  entry.finished = record->finished;
-  entry.observed = Report(Manifest::of_text(record->observed).json());
-  set_successor(entry, Manifest::of_text(record->successor));
-  return Status::ok();
-}
-
 void Objects::stage(Kind kind, const std::string& key, const Json& value) {
   store_.put(Table::object, record_key(kind, key), value.dump());
-}
-
-PodEntry* Objects::find_pod(const std::string& key) {
-  auto found = pods_.find(key);
-  return found == pods_.end() ? nullptr : &found->second;
-}
-
-const PodEntry* Objects::find_pod(const std::string& key) const {
-  auto found = pods_.find(key);
-  return found == pods_.end() ? nullptr : &found->second;
-}
-
-Text Objects::key_of(const Pod& pod) const {
-  std::string key = pod.metadata.key();
-  const PodEntry* entry = find_pod(key);
-  return entry == nullptr ? Text(key) : entry->key;
-}
-
-KeyIndex::Index Objects::find_place(std::string_view uid) const {
-  return by_uid_.find(uid, [&](KeyIndex::Index place) { return places_[place]->pod->uid() == uid; });
-}
-
-std::uint32_t Objects::place_of_uid(std::string_view uid) const {
-  return by_uid_.guess(uid, [&](KeyIndex::Index place) { return places_[place]->pod->uid() == uid; });
-}
-
-PodEntry* Objects::find_pod_by_uid(std::string_view uid) {
-  const KeyIndex::Index place = find_place(uid);
-  return place == KeyIndex::kNone ? nullptr : places_[place];
-}
-
-const PodEntry* Objects::find_pod_by_uid(std::string_view uid) const {
-  const KeyIndex::Index place = find_place(uid);
-  return place == KeyIndex::kNone ? nullptr : places_[place];
-}
-
-PodEntry& Objects::put_pod(std::shared_ptr<const Pod> pod) {
-  Text key = pod->metadata.key();
-  const auto item = pods_.try_emplace(pods_.end(), std::move(key));  // at the end, while a store is read in order
-  PodEntry& entry = item->second;
-  entry.key = item->first;
-  if (entry.pod != nullptr) {
-    CHECK(entry.pod->uid() == pod->uid());
-    entry.pod = std::move(pod);
-    return entry;
-  }
-  entry.pod = std::move(pod);
-  const std::string_view uid = entry.pod->uid();
-  if (const KeyIndex::Index place = find_place(uid); place != KeyIndex::kNone) {
-    places_[place] = &entry;  // a uid under two names is the newer's
-    return entry;
-  }
-  const KeyIndex::Index place = places_.take();
-  places_[place] = &entry;
-  by_uid_.insert(uid, place);
-  return entry;
-}
-
-void Objects::save_pod(const std::string& key) {
-  const PodEntry& entry = pods_.find(key)->second;
-  ByteWriter packed;
-  pack_pod(packed, *entry.pod);
-  PodRecord record;
-  record.deleting = entry.deleting;
-  record.finished = entry.finished;
-  record.arrived = entry.arrived;
-  ByteWriter uid;
-  uid.id(entry.pod->uid());
-  record.uid = uid.bytes();
-  record.shape = entry.pod->shape;
-  record.disruption = entry.disruption;
-  record.nominated_node = entry.pod->nominated_node_name;
-  // While the pod runs, its observed status is the device's to repeat; only a final one is kept.
-  const std::string observed = entry.finished ? entry.observed.text() : std::string();
-  record.observed = observed;
-  record.successor = entry.successor.text();
-  record.packed = packed.bytes();
-  store_.put(Table::object, record_key(Kind::pod, key), encode(record));
-}
-
-void Objects::set_successor(PodEntry& entry, Manifest successor) {
-  entry.successor = std::move(successor);
-  if (entry.successor.is_null()) {
-    names_awaited_.erase(entry.pod->metadata.key());
-  } else {
-    names_awaited_.insert_or_assign(entry.pod->metadata.key(), uid_of(entry.successor.json()));
-  }
-}
-
-void Objects::erase_pod(const std::string& key) {
-  auto found = pods_.find(key);
-  CHECK(found != pods_.end());
-  // A uid under two names is the newer's: see put_pod().
-  const std::string_view uid = found->second.pod->uid();
-  if (const KeyIndex::Index place = find_place(uid); place != KeyIndex::kNone && places_[place] == &found->second) {
-    by_uid_.erase(uid, [place](KeyIndex::Index other) { return other == place; });
-    places_.give_back(place);
-  }
-  pods_.erase(found);
-  names_awaited_.erase(key);
-  store_.erase(Table::object, record_key(Kind::pod, key));
 }
 
 const Json* Objects::overlay(const std::string& node) const {
@@ -350,12 +188,12 @@ void Objects::mark_deleting(Kind kind, const std::string& key) {
 }
 
 bool Objects::has(Kind kind, const std::string& key) const {
-  return kind == Kind::pod ? find_pod(key) != nullptr : find_other(kind, key) != nullptr;
+  return kind == Kind::pod ? pods_.find(key) != nullptr : find_other(kind, key) != nullptr;
 }
 
 Json Objects::manifest(Kind kind, const std::string& key) const {
   if (kind == Kind::pod) {
-    const PodEntry* entry = find_pod(key);
+    const PodEntry* entry = pods_.find(key);
     return entry == nullptr ? Json() : entry->pod->manifest().json();
   }
   const Json* manifest = find_other(kind, key);
@@ -364,7 +202,7 @@ Json Objects::manifest(Kind kind, const std::string& key) const {
 
 std::optional<std::string> Objects::text(Kind kind, const std::string& key) const {
   if (kind == Kind::pod) {
-    const PodEntry* entry = find_pod(key);
+    const PodEntry* entry = pods_.find(key);
     return entry == nullptr ? std::nullopt : std::optional(entry->pod->manifest().text());
   }
   const Json* manifest = find_other(kind, key);
@@ -382,7 +220,7 @@ const Json* Objects::find_other(Kind kind, const std::string& key) const {
 
 std::vector<std::string> Objects::keys(Kind kind) const {
   if (kind == Kind::node) return keys_of(overlays_);
-  if (kind == Kind::pod) return keys_of(pods_);
+  if (kind == Kind::pod) return keys_of(pods_.all());
   std::vector<std::string> keys;
   with_shelf(shelves_, kind, [&keys](const auto& shelf) { keys = keys_of(shelf); });
   return keys;
@@ -390,7 +228,7 @@ std::vector<std::string> Objects::keys(Kind kind) const {
 
 std::optional<std::string> Objects::next_key(Kind kind, const std::string& key) const {
   if (kind == Kind::node) return key_behind(overlays_, key);
-  if (kind == Kind::pod) return key_behind(pods_, key);
+  if (kind == Kind::pod) return key_behind(pods_.all(), key);
   std::optional<std::string> next;
   with_shelf(shelves_, kind, [&](const auto& shelf) { next = key_behind(shelf, key); });
   return next;
@@ -454,11 +292,27 @@ std::vector<std::shared_ptr<const PodDisruptionBudget>> Objects::disruption_budg
 
 Disruption Objects::disruption_of(const PodDisruptionBudget& budget) const {
   std::vector<BudgetedPod> pods;
-  for (const auto& [key, entry] : pods_) {
+  for (const auto& [key, entry] : pods_.all()) {
     if (entry.finished) continue;
     pods.push_back({entry.pod.get(), !entry.deleting && is_running_ && is_running_(entry.pod->uid())});
   }
   return count_disruption(budget, pods);
+}
+
+std::vector<std::string> Objects::pods_using(const std::string& claim_key) const {
+  std::vector<std::string> users;
+  for (const auto& [key, entry] : pods_.all()) {
+    if (entry.finished) continue;
+    const ObjectMeta& pod = entry.pod->metadata;
+    const auto& volumes = entry.pod->volumes;
+    if (std::any_of(volumes.begin(), volumes.end(), [&](const PodVolume& volume) {
+          const std::string name = volume.ephemeral ? pod.name + "-" + volume.name : volume.claim_name;
+          return !name.empty() && pod.namespace_ + "/" + name == claim_key;
+        })) {
+      users.push_back(key);
+    }
+  }
+  return users;
 }
 
 }  // namespace berth

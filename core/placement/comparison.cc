@@ -54,7 +54,7 @@ bool Comparison::compare(const std::string& node, const std::vector<SlotReport>&
     const std::string key = slot_key(node, slot);
     keys.insert(key);
     const bool has_object =
-        context_.identity->orphans.contains(key) && context_.objects.find_pod_by_uid(slot.uid) != nullptr;
+        context_.identity->orphans.contains(key) && context_.objects.pods().find_by_uid(slot.uid) != nullptr;
     if (parts_.releases.contains(key) && !has_object) continue;
     if (!retired && (context_.identity->adopting || has_object)) {
       complete = adopt_slot(node, slot, incarnation) && complete;
@@ -96,7 +96,7 @@ bool Comparison::adopt_slot(const std::string& node, const SlotReport& slot, con
     parts_.lifecycle.give_up_waiting(slot.uid, why, why);
     parts_.lifecycle.deliver_permits();
   }
-  PodEntry* entry = context_.objects.find_pod_by_uid(slot.uid);
+  PodEntry* entry = context_.objects.pods().find_by_uid(slot.uid);
   if (entry == nullptr) {
     // A workload without an object waits for the operator's decision: it may be all that is left of the pod.
     if (context_.identity->deleted.contains(slot.uid)) {
@@ -140,14 +140,14 @@ bool Comparison::adopt_row(const std::string& node, const SlotReport& slot, cons
   if (Binding* known = parts_.state.find(slot.uid)) parts_.lifecycle.drop(*known);
   if (slot.state == SlotState::finished && !entry.deleting) {
     entry.finished = true;
-    context_.objects.save_pod(row.pod);
+    context_.objects.pods().save(row.pod);
   }
   // Before the row holds the epoch instead.
   const std::string key = slot_key(node, slot);
   if (context_.identity->orphans.contains(key)) parts_.releases.forget_orphan(key);
   parts_.scheduler.queue().remove(slot.uid);
   context_.publisher.mark(Kind::pod, row.pod);
-  parts_.lifecycle.resume(std::move(row));
+  parts_.recovery.resume(std::move(row));
   if (Binding* adopted = parts_.state.find(slot.uid)) parts_.lifecycle.verify(*adopted);
   return true;
 }

@@ -8,6 +8,7 @@
 
 #include "core/placement/node_registry.h"
 #include "core/placement/pod_registry.h"
+#include "core/placement/recovery.h"
 
 namespace berth {
 
@@ -22,6 +23,7 @@ class Comparison {
     PodLifecycle& lifecycle;
     NodeRegistry& nodes;
     PodRegistry& pods;
+    Recovery& recovery;
   };
   // All outlive it.
   Comparison(const PlacementContext& context, const Parts& parts) : context_(context), parts_(parts) {}

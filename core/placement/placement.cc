@@ -1,7 +1,6 @@
 #include "core/placement/placement.h"
 
 #include "core/placement/queue_positions.h"
-#include "core/placement/retired.h"
 
 namespace berth {
 
@@ -27,7 +26,8 @@ Placement::Placement(const PlacementContext& context)
       admission_(context, volumes_, changes_),
       nodes_(context, {scheduler_.cache(), sender_, listings_, volumes_, admission_, changes_, releases_, lifecycle_}),
       pods_(context, {state_, scheduler_, volumes_, releases_, changes_, lifecycle_}),
-      comparison_(context, {state_, scheduler_, listings_, volumes_, releases_, lifecycle_, nodes_, pods_}),
+      recovery_(context, {state_, scheduler_, volumes_, releases_, lifecycle_, nodes_, pods_}),
+      comparison_(context, {state_, scheduler_, listings_, volumes_, releases_, lifecycle_, nodes_, pods_, recovery_}),
       retirement_(context, {state_, volumes_, releases_, changes_, lifecycle_, nodes_, comparison_}) {
   context.objects.count_running_by([this](std::string_view uid) {
     const Binding* binding = state_.find(uid);
@@ -55,21 +55,6 @@ Status Placement::load(const RecordView& record) {
     case Table::meta: return volumes_.load(record);
     default: return Status::error("stored record " + std::string(record.key) + ": of an unknown table");
   }
-}
-
-void Placement::recover() {
-  volumes_.restore();
-  std::vector<std::string> names;
-  for (const auto& [name, device] : context_.nodes.all()) names.push_back(name);
-  for (const std::string& node : names) nodes_.refresh(node);
-  for (const std::string& node : context_.objects.keys(Kind::node)) {
-    if (!is_retired(*context_.identity, context_.nodes, node)) context_.nodes.expect(node);
-  }
-  scheduler_.cache().expect_pods(rows_loaded_.size());
-  lifecycle_.resume_all(std::exchange(rows_loaded_, {}));
-  releases_.recover();
-  if (!context_.identity->adopting) pods_.finish_removals(false);
-  pods_.restore_queue();
 }
 
 void Placement::take_answer(Answer answer) {

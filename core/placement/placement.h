@@ -36,8 +36,8 @@ class Placement final : private PlacementEvents {
 
   // One record of a table other than objects, nodes and the identity. Status::error: it cannot be read.
   Status load(const RecordView& record);
-  // All is loaded: nodes and placed pods go into the cache, each row to its phase, the other pods into the queue.
-  void recover();
+  // All is loaded: see Recovery.
+  void recover() { recovery_.recover(std::exchange(rows_loaded_, {})); }
   void take_answer(Answer answer);
   // The link to the broker changed: open listings are over.
   void reset_listings() { listings_.clear(); }
@@ -72,6 +72,7 @@ class Placement final : private PlacementEvents {
   ObjectAdmission admission_;
   NodeRegistry nodes_;
   PodRegistry pods_;
+  Recovery recovery_;
   Comparison comparison_;
   Retirement retirement_;
 };

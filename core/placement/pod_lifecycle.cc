@@ -54,7 +54,7 @@ void PodLifecycle::start(std::unique_ptr<BindingCycle> cycle) {
   Binding& binding = added->second;
   binding.pod = cycle->queued.pod;
   binding.row.uid = uid;
-  binding.row.pod = context_.objects.key_of(*binding.pod);
+  binding.row.pod = context_.objects.pods().key_of(*binding.pod);
   binding.row.node = Text::common(cycle->node);
   binding.edit().cycle = std::move(cycle);
   binding.edit().task = binding_cycle(binding);
@@ -158,7 +158,7 @@ void PodLifecycle::give_up(Binding& binding, const Status& status, bool waited) 
     scheduler_.fail_binding(*binding.edit().cycle, status);
   }
   changes_.wake_unreserved(binding.pod);
-  const PodEntry* entry = context_.objects.find_pod_by_uid(binding.row.uid);
+  const PodEntry* entry = context_.objects.pods().find_by_uid(binding.row.uid);
   if (entry != nullptr && entry->deleting && !context_.identity->adopting) events_.pod_gone(binding.row.pod);
 }
 
@@ -221,7 +221,7 @@ void PodLifecycle::enter_bind(Binding& binding) {
 
 void PodLifecycle::enter_bound(Binding& binding) {
   context_.store.advance(binding.row.uid, static_cast<int>(Phase::bound));
-  if (PodEntry* entry = context_.objects.find_pod(binding.row.pod)) entry->condition.reset();
+  if (PodEntry* entry = context_.objects.pods().find(binding.row.pod)) entry->condition.reset();
   forget_position(context_, binding.row.uid);
   post_bind(binding);
   take_finished(binding);
@@ -231,10 +231,10 @@ void PodLifecycle::enter_bound(Binding& binding) {
 void PodLifecycle::enter_release(Binding& binding, RowEvent event) {
   context_.store.advance(binding.row.uid, static_cast<int>(Phase::release));
   if (event == RowEvent::finished) {
-    PodEntry* entry = context_.objects.find_pod_by_uid(binding.row.uid);
+    PodEntry* entry = context_.objects.pods().find_by_uid(binding.row.uid);
     if (entry != nullptr) {
       entry->finished = true;
-      context_.objects.save_pod(binding.row.pod);
+      context_.objects.pods().save(binding.row.pod);
     }
     scheduler_.cache().remove(binding.row.uid);
     changes_.wake_freed(binding.pod, binding.row.node);
@@ -259,7 +259,7 @@ void PodLifecycle::end_row(Binding& binding, const Move& made) {
     listings_.note_ended(row.node, row.epoch);
     state_.epochs.drop(row.node, row.epoch, row.uid);
   }
-  const PodEntry* entry = context_.objects.find_pod_by_uid(row.uid);
+  const PodEntry* entry = context_.objects.pods().find_by_uid(row.uid);
   const std::unique_ptr<BindingCycle>& cycle = binding.progress().cycle;
   const bool armed = cycle && cycle->reservation && cycle->reservation->is_armed();
   if (!armed) scheduler_.cache().remove(row.uid);
@@ -321,7 +321,7 @@ void PodLifecycle::drop(Binding& binding) {
 
 void PodLifecycle::take_finished(const Binding& binding) {
   if (binding.row.phase != Phase::bound) return;
-  const PodEntry* entry = context_.objects.find_pod_by_uid(binding.row.uid);
+  const PodEntry* entry = context_.objects.pods().find_by_uid(binding.row.uid);
   if (entry == nullptr) return;
   const Json observed = entry->observed.json();
   const Json* epoch = observed.find("epoch");
@@ -332,6 +332,32 @@ void PodLifecycle::take_finished(const Binding& binding) {
 
 void PodLifecycle::set_pod(std::string_view uid, const std::shared_ptr<const Pod>& pod) {
   if (Binding* binding = state_.find(uid)) binding->pod = pod;
+}
+
+void PodLifecycle::resume(Binding restored) {
+  // A store is read in the order of the uids: the row comes behind all others.
+  const Text uid = restored.row.uid;
+  const std::size_t before = state_.bindings.size();
+  Binding& binding = state_.bindings.emplace_hint(state_.bindings.end(), uid, std::move(restored))->second;
+  CHECK(state_.bindings.size() > before);
+  if (binding.row.phase == Phase::bound) return;
+  if (binding.row.phase == Phase::prebind) arm_deadline(binding);
+  if (is_in_flight(binding.row)) window_.enter(binding.row);
+  binding.edit().task = binding_cycle(binding);
+  reap(uid);
+}
+
+bool PodLifecycle::forget_claim(const std::string& claim) {
+  for (auto& [uid, binding] : state_.bindings) {
+    if (binding.row.volumes.empty() || binding.row.phase == Phase::none) continue;
+    Row row = binding.row;
+    if (std::erase_if(row.volumes, [&claim](const BoundVolume& bound_volume) { return bound_volume.claim == claim; }) ==
+        0)
+      continue;
+    if (!context_.store.begin(uid, encode(row), static_cast<int>(row.phase)).is_success()) return false;
+    binding.row.volumes = std::move(row.volumes);
+  }
+  return true;
 }
 
 }  // namespace berth

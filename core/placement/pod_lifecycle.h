@@ -1,10 +1,9 @@
 // PodLifecycle: drives the rows: each pod from its decision to the device's proof, and back when it is refused
 // (core/handshake/rules.md, P1 to P7). pod_lifecycle.cc is the page to read; what a row asks of its device is in
-// pod_requests.cc, what a pod waits for before it has a row in pod_waiting.cc, and how a restart enters the page in
-// pod_recovery.cc.
+// pod_requests.cc, what a pod waits for before it has a row in pod_waiting.cc; recovery.cc enters the page at a
+// restart.
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -40,10 +39,8 @@ class PodLifecycle {
 
   // A node was decided on: begins the pod's binding. What happens next happens by itself.
   void start(std::unique_ptr<BindingCycle> cycle);
-  // After a restart, in the order of the uids: each row enters at its phase.
-  void resume_all(std::deque<Row> rows);
-  // Likewise one row; also of a slot that adopt mode found.
-  void resume(Row row);
+  // A row that was stored, or found on a node, enters at its phase. See Recovery.
+  void resume(Binding restored);
 
   // Something happened to the row. Nothing follows when the row has no move for it. May end and drop the binding.
   void feed(std::string_view uid, RowEvent event);
@@ -99,10 +96,6 @@ class PodLifecycle {
   Status defer(Binding& binding);
   bool is_deferred(const std::string& node, std::string_view uid) const;
   Status await_provisioners(Binding& binding, Millis again_at);
-
-  Binding& add(Binding binding);
-  std::shared_ptr<const Pod> find_placed(Row& row);
-  Binding restore(Row row);
 
   const PlacementContext& context_;
   PlacementState& state_;

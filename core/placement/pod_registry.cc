@@ -36,9 +36,9 @@ Json observed_of(const Json& report, std::size_t bytes) {
 
 void PodRegistry::create(const std::shared_ptr<const Pod>& pod) {
   const std::string key = pod->metadata.key();
-  PodEntry& entry = context_.objects.put_pod(pod);
+  PodEntry& entry = context_.objects.pods().put(pod);
   entry.arrived = context_.clock.now();
-  context_.objects.save_pod(key);
+  context_.objects.pods().save(key);
   context_.mirror.publish_accepted(entry);
   context_.publisher.mark(Kind::pod, key);
   context_.identity.erase(&Identity::deleted, pod->uid());
@@ -53,8 +53,8 @@ bool PodRegistry::update(PodEntry& entry, const std::shared_ptr<Pod>& next) {
   next->start_time = before->start_time;
   if (next->manifest() == before->manifest()) return false;
   const std::string key = next->metadata.key();
-  context_.objects.put_pod(next);
-  context_.objects.save_pod(key);
+  context_.objects.pods().put(next);
+  context_.objects.pods().save(key);
   context_.mirror.publish_accepted(entry);
   context_.publisher.mark(Kind::pod, key);
   if (!tell_placed(*before, next) && !entry.finished) parts_.scheduler.pod_updated(before, next);
@@ -78,7 +78,7 @@ void PodRegistry::show_leaving(PodEntry& entry) {
   leaving->metadata.deleting = true;
   leaving->preempted = !entry.disruption.empty();
   const std::shared_ptr<const Pod> before = entry.pod;
-  context_.objects.put_pod(std::move(leaving));
+  context_.objects.pods().put(std::move(leaving));
   tell_placed(*before, entry.pod);
 }
 
@@ -87,7 +87,7 @@ void PodRegistry::remove(PodEntry& entry) {
   const std::string uid = entry.pod->uid();
   const std::string key = entry.pod->metadata.key();
   entry.deleting = true;
-  context_.objects.save_pod(key);
+  context_.objects.pods().save(key);
   context_.publisher.mark(Kind::pod, key);
   show_leaving(entry);
   const Binding* binding = parts_.state.find(uid);
@@ -108,14 +108,14 @@ void PodRegistry::remove(PodEntry& entry) {
 }
 
 void PodRegistry::finish_removal(const std::string& key) {
-  PodEntry* entry = context_.objects.find_pod(key);
+  PodEntry* entry = context_.objects.pods().find(key);
   const Json successor = entry->successor.json();
   const std::shared_ptr<const Pod> pod = entry->pod;
   const std::string promised = parts_.scheduler.queue().nominator().node_of(pod->uid());
   const bool order_retained = entry->order_session == context_.mirror.barrier().session();
   parts_.scheduler.queue().remove(pod->uid());
   forget_position(context_, pod->uid());
-  context_.objects.erase_pod(key);
+  context_.objects.pods().erase(key);
   context_.publisher.part_from(key);
   context_.publisher.mark(Kind::pod, key);
   if (!promised.empty()) {
@@ -148,7 +148,7 @@ void PodRegistry::create_successor(const Pod& gone, const Json& successor, bool 
 
 void PodRegistry::finish_removals(bool of_finished_pods) {
   std::vector<std::string> waiting;
-  for (const auto& [key, entry] : context_.objects.pods()) {
+  for (const auto& [key, entry] : context_.objects.pods().all()) {
     if (!entry.deleting || (entry.finished && !of_finished_pods)) continue;
     if (!parts_.state.bindings.contains(entry.pod->uid())) waiting.push_back(key);
   }
@@ -159,7 +159,7 @@ void PodRegistry::enqueue(const std::shared_ptr<const Pod>& pod, const QueuePosi
   if (parts_.scheduler.framework_of(*pod) != nullptr) {
     return kept == nullptr ? parts_.scheduler.pod_added(pod) : parts_.scheduler.queue().restore(pod, *kept);
   }
-  PodEntry* entry = context_.objects.find_pod(pod->metadata.key());
+  PodEntry* entry = context_.objects.pods().find(pod->metadata.key());
   if (entry == nullptr) return;
   entry->condition = std::make_unique<PodCondition>();
   entry->condition->reason = "Unschedulable";
@@ -168,7 +168,7 @@ void PodRegistry::enqueue(const std::shared_ptr<const Pod>& pod, const QueuePosi
 }
 
 void PodRegistry::enqueue_if_free(std::string_view uid) {
-  const PodEntry* entry = context_.objects.find_pod_by_uid(uid);
+  const PodEntry* entry = context_.objects.pods().find_by_uid(uid);
   const bool waits = entry != nullptr && !entry->deleting && !entry->finished && !parts_.state.bindings.contains(uid) &&
                      parts_.scheduler.queue().where(uid) == Queue::Where::none &&
                      !parts_.releases.may_run_elsewhere(uid);
@@ -178,7 +178,7 @@ void PodRegistry::enqueue_if_free(std::string_view uid) {
 // In the order in which they would be tried: the queue breaks ties of its own order by arrival.
 void PodRegistry::restore_queue() {
   std::vector<std::pair<QueuePosition, std::shared_ptr<const Pod>>> waiting;
-  for (const auto& [key, entry] : context_.objects.pods()) {
+  for (const auto& [key, entry] : context_.objects.pods().all()) {
     std::string_view uid = entry.pod->uid();
     if (entry.finished || entry.deleting) continue;
     // Most are placed, and the cache answers that sooner.
@@ -198,7 +198,7 @@ void PodRegistry::restore_queue() {
 // A new version that differs only in what the gateway itself sets.
 void PodRegistry::replace(PodEntry& entry, const std::shared_ptr<const Pod>& changed) {
   const std::string uid = changed->uid();
-  context_.objects.put_pod(changed);
+  context_.objects.pods().put(changed);
   parts_.lifecycle.set_pod(uid, entry.pod);
   if (parts_.scheduler.cache().node_of(uid)) parts_.scheduler.cache().update(entry.pod);
 }
@@ -225,7 +225,7 @@ Status PodRegistry::take_status(const std::string& node, const std::string& key,
   const Binding* binding = parts_.state.find(uid->as_string());
   if (binding == nullptr) return Status::ok();
   if (binding->row.node != node || binding->row.epoch != *epoch || binding->row.pod != key) return Status::ok();
-  PodEntry* entry = context_.objects.find_pod(key);
+  PodEntry* entry = context_.objects.pods().find(key);
   if (entry == nullptr || entry->finished) return Status::ok();
   const Json observed = observed_of(report, bytes);
   Report taken(observed);
@@ -245,10 +245,10 @@ void PodRegistry::save_writes(bool saving) {
 
 void PodRegistry::save_deferred() {
   context_.nodes.save_deferred();
-  for (const auto& [key, entry] : context_.objects.pods()) {
+  for (const auto& [key, entry] : context_.objects.pods().all()) {
     if (!entry.unsaved) continue;
-    context_.objects.find_pod(key)->unsaved = false;
-    context_.objects.save_pod(key);
+    context_.objects.pods().find(key)->unsaved = false;
+    context_.objects.pods().save(key);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/objects/object_events.h"
+#include "core/objects/volume_bindings.h"
 #include "core/placement/pod_lifecycle.h"
 
 namespace berth {
@@ -82,7 +83,7 @@ Status PodLifecycle::await_provisioners(Binding& binding, Millis again_at) {
   for (const std::string& key : binding.progress().provisioning) {
     EventObjects objects;
     note_old(objects, context_.objects, Kind::persistent_volume_claim, key);
-    if (!context_.objects.select_node(key, binding.row.node)) continue;
+    if (!VolumeBindings(context_.objects).select_node(key, binding.row.node)) continue;
     note_new(objects, context_.objects, Kind::persistent_volume_claim, key);
     context_.publisher.mirror(Kind::persistent_volume_claim, key);
     context_.publisher.mark(Kind::persistent_volume_claim, key);

@@ -64,7 +64,7 @@ Status load_position(Objects& objects, const RecordView& record) {
   if (!position) {
     return Status::error("stored queue position of pod " + std::string(record.key) + ": " + position.error().message());
   }
-  if (PodEntry* entry = objects.find_pod_by_uid(record.key)) {
+  if (PodEntry* entry = objects.pods().find_by_uid(record.key)) {
     entry->position = std::make_unique<QueuePosition>(*position);
   }
   return Status::ok();
@@ -73,7 +73,7 @@ Status load_position(Objects& objects, const RecordView& record) {
 void save_positions(const PlacementContext& context, Queue& queue, bool all) {
   const std::size_t most = all ? std::numeric_limits<std::size_t>::max() : kPositionsPerCommit;
   for (const Text& uid : queue.take_returned(most)) {
-    PodEntry* entry = context.objects.find_pod_by_uid(uid);
+    PodEntry* entry = context.objects.pods().find_by_uid(uid);
     if (entry == nullptr) continue;
     const QueuePosition position = position_of(*queue.find(uid));
     if (entry->position && *entry->position == position) continue;
@@ -83,7 +83,7 @@ void save_positions(const PlacementContext& context, Queue& queue, bool all) {
 }
 
 void forget_position(const PlacementContext& context, std::string_view uid) {
-  PodEntry* entry = context.objects.find_pod_by_uid(uid);
+  PodEntry* entry = context.objects.pods().find_by_uid(uid);
   if (entry == nullptr || !entry->position) return;
   context.store.erase(Table::queue, std::string(uid));
   entry->position.reset();

@@ -10,13 +10,13 @@ constexpr int kMaxAttemptsLabel = 15;  // as a label; from there on "15+" (sched
 }  // namespace
 
 std::shared_ptr<const Pod> PodRegistry::find_unplaced(const Pod& pod) const {
-  const PodEntry* entry = context_.objects.find_pod_by_uid(pod.uid());
+  const PodEntry* entry = context_.objects.pods().find_by_uid(pod.uid());
   return entry == nullptr || entry->deleting || entry->finished ? nullptr : entry->pod;
 }
 
 bool PodRegistry::may_try(const Pod& pod) {
   std::string_view uid = pod.uid();
-  const PodEntry* entry = context_.objects.find_pod_by_uid(uid);
+  const PodEntry* entry = context_.objects.pods().find_by_uid(uid);
   if (entry == nullptr || entry->deleting || entry->finished || parts_.state.bindings.contains(uid)) return false;
   if (!parts_.releases.may_run_elsewhere(uid)) return true;
   // It may run where the object was not known: it waits for that node's listing, outside the queue.
@@ -26,21 +26,21 @@ bool PodRegistry::may_try(const Pod& pod) {
 }
 
 void PodRegistry::record_event(const Pod& pod, const SchedulingEvent& event) {
-  const Text key = context_.objects.key_of(pod);
+  const Text key = context_.objects.pods().key_of(pod);
   context_.publisher.event({key, Text::common(event.type), Text::common(event.reason), event.note}, event.node);
   context_.publisher.mark(Kind::pod, key);
   context_.log.write(Level::info, "event", {{"pod", key}, {"reason", std::string(event.reason)}, {"note", event.note}});
 }
 
 std::optional<PodCondition> PodRegistry::condition_of(const Pod& pod) const {
-  const PodEntry* entry = context_.objects.find_pod(pod.metadata.key());
+  const PodEntry* entry = context_.objects.pods().find(pod.metadata.key());
   return entry == nullptr || !entry->condition ? std::nullopt : std::optional(*entry->condition);
 }
 
 // Where a pod is about to be bound is known by its row, and shown from there; a nomination by preemption is the pod's
 // own, and outlives a restart.
 void PodRegistry::patch_status(const Pod& pod, const StatusPatch& patch) {
-  PodEntry* entry = context_.objects.find_pod_by_uid(pod.uid());
+  PodEntry* entry = context_.objects.pods().find_by_uid(pod.uid());
   if (entry == nullptr) return;
   const std::string key = pod.metadata.key();
   context_.publisher.mark(Kind::pod, key);
@@ -53,7 +53,7 @@ void PodRegistry::patch_status(const Pod& pod, const StatusPatch& patch) {
   if (saving_writes_) {
     entry->unsaved = true;
   } else {
-    context_.objects.save_pod(key);
+    context_.objects.pods().save(key);
   }
   if (!entry->deleting && parts_.scheduler.queue().where(pod.uid()) != Queue::Where::none)
     parts_.scheduler.pod_updated(before, entry->pod);
@@ -64,7 +64,7 @@ Status PodRegistry::bind(const Pod& /*pod*/, const std::string& /*node*/) { retu
 
 // As a delete of its placement (P7): its resources are free when the device has proven it gone.
 Status PodRegistry::evict(const Pod& victim, const Pod& preemptor) {
-  PodEntry* entry = context_.objects.find_pod_by_uid(victim.uid());
+  PodEntry* entry = context_.objects.pods().find_by_uid(victim.uid());
   if (entry == nullptr || entry->deleting) return {};
   entry->disruption = preemptor.scheduler_name + ": preempting to accommodate a higher priority pod";
   remove(*entry);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/objects/volume_bindings.h"
+
 namespace berth {
 
 namespace {
@@ -28,7 +30,7 @@ void VolumeBinder::hold(const Row& row) {
 void VolumeBinder::hold(const std::string& holder, const std::vector<BoundVolume>& bound_volumes) {
   for (const BoundVolume& bound_volume : bound_volumes) bind(bound_volume);
   for (const BoundVolume& bound_volume : bound_volumes) {
-    if (context_.objects.is_bound(bound_volume)) continue;
+    if (VolumeBindings(context_.objects).is_bound(bound_volume)) continue;
     give_up_volume(bound_volume);
     awaited_[holder].push_back(bound_volume);
   }
@@ -41,7 +43,7 @@ void VolumeBinder::give_up_volume(const BoundVolume& bound_volume) {
   if (claim == nullptr || claim->phase != "Bound" || claim->volume_name == bound_volume.volume) return;
   const auto volume = context_.objects.volume(bound_volume.volume);
   if (volume == nullptr || volume->phase == "Released" || is_reserved(bound_volume.volume)) return;
-  if (volume->claim_ref.empty()) context_.objects.keep_volume(bound_volume);
+  if (volume->claim_ref.empty()) VolumeBindings(context_.objects).keep_volume(bound_volume);
   release(bound_volume.volume, bound_volume.claim);
 }
 
@@ -69,7 +71,7 @@ bool VolumeBinder::bind(const BoundVolume& bound_volume) {
   EventObjects of_volume, of_claim;
   note_old(of_volume, context_.objects, Kind::persistent_volume, bound_volume.volume);
   note_old(of_claim, context_.objects, Kind::persistent_volume_claim, bound_volume.claim);
-  context_.objects.bind_volumes({bound_volume});
+  VolumeBindings(context_.objects).bind_volumes({bound_volume});
   note_new(of_volume, context_.objects, Kind::persistent_volume, bound_volume.volume);
   note_new(of_claim, context_.objects, Kind::persistent_volume_claim, bound_volume.claim);
   const bool volume_changed = of_volume.old_volume != of_volume.new_volume;
@@ -110,7 +112,7 @@ bool VolumeBinder::is_used(const std::string& claim) const {
          std::any_of(state_.bindings.begin(), state_.bindings.end(), [&](const auto& entry) {
            const Row& row = entry.second.row;
            return row.phase != Phase::none && names(row.volumes) &&
-                  context_.objects.find_pod_by_uid(row.uid) == nullptr;
+                  context_.objects.pods().find_by_uid(row.uid) == nullptr;
          });
 }
 
@@ -199,7 +201,7 @@ void VolumeBinder::join_halves(Kind kind, const std::string& key) {
 }
 
 void VolumeBinder::join_half(Kind kind, const std::string& key) {
-  const auto half = context_.objects.half_binding(kind, key);
+  const auto half = VolumeBindings(context_.objects).half_binding(kind, key);
   if (half && !must_wait(half->claim)) bind(*half);
 }
 

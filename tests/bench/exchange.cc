@@ -245,7 +245,7 @@ class Run {
   }
   std::string state() const {
     if (gateway_ == nullptr) return "no gateway";
-    std::string text = std::to_string(gateway_->objects().pods().size()) + " pods are known";
+    std::string text = std::to_string(gateway_->objects().pods().all().size()) + " pods are known";
     std::map<std::string, int> phases;
     for (const auto& [uid, binding] : gateway_->bindings()) ++phases[std::string(to_string(binding.row.phase))];
     for (const auto& [phase, rows] : phases) text += ", " + std::to_string(rows) + " in phase " + phase;

@@ -275,8 +275,8 @@ void fill_for_start(const std::string& path) {
     if (i >= kStartWaiting) {
       require(site.store().begin(row.uid, encode(row), static_cast<int>(Phase::bound)), "begin");
     }
-    objects.put_pod(std::make_shared<const Pod>(*decode_accepted_pod(*Json::parse(manifest(name, row.uid)))));
-    objects.save_pod(row.pod);
+    objects.pods().put(std::make_shared<const Pod>(*decode_accepted_pod(*Json::parse(manifest(name, row.uid)))));
+    objects.pods().save(row.pod);
     if (i % 500 == 499) require(site.store().commit(), "commit");
   }
   site.end();

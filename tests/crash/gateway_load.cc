@@ -125,7 +125,7 @@ std::string check_start(Program& program, bool started, const std::string& known
   if (program.gateway().not_ready() != program.hold()) return "the gateway holds without reporting the reason";
   receive(program.gateway(), "desired/pods/default/new", pod(99, 0));
   const bool finished = program.gateway().finish_turn().is_success();
-  if (!finished || !program.gateway().objects().pods().empty()) return "the gateway holds, but accepts pods";
+  if (!finished || !program.gateway().objects().pods().all().empty()) return "the gateway holds, but accepts pods";
   return "";
 }
 

@@ -13,7 +13,7 @@ TEST_F(GatewayTest, AFullStoreIsNotRetriedImmediately) {
     timers.run_due(clock.now_ms);
     turn();
   }
-  EXPECT_EQ(gateway->queue().find("u1")->attempts, 1);
+  EXPECT_EQ(gateway->scheduler().queue().find("u1")->attempts, 1);
   store.set_full(false);
   advance(15'000);
   EXPECT_EQ(phase("u1"), Phase::prebind);

@@ -31,7 +31,7 @@ class LostStoreTest : public GatewayTest {
     });
   }
   bool is_queued(const std::string& uid) const {
-    const auto uids = gateway->queue().uids();
+    const auto uids = gateway->scheduler().queue().uids();
     return std::find(uids.begin(), uids.end(), uid) != uids.end();
   }
 };

@@ -8,7 +8,7 @@ TEST_F(LostStoreTest, AnOrphanIsChargedAndItsPodIsPlacedNowhereElse) {
   slots("n1", {slot("u1")});
   slots("n2", {});
   EXPECT_FALSE(gateway->identity().adopting);
-  EXPECT_EQ(gateway->cache().find("n1")->requested.memory, 900 << 20);
+  EXPECT_EQ(gateway->scheduler().cache().find("n1")->requested.memory, 900 << 20);
   EXPECT_FALSE(was_sent("n1", RequestType::release, "u1"));
   apply(pod("p", "u1", "900Mi"));
   EXPECT_EQ(phase("u1"), Phase::none);
@@ -34,7 +34,7 @@ TEST_F(LostStoreTest, ADeleteOfAnOrphansUidReleasesItThoughTheNameIsTaken) {
   receive(topics.desired(Kind::pod, "default/p"), pod("p", "u2", "64Mi"));
   receive(topics.desired(Kind::pod, "default/p"), R"({"deleted":true,"uid":"u1"})");
   EXPECT_TRUE(was_sent("n1", RequestType::release, "u1"));
-  EXPECT_NE(gateway->objects().find_pod("default/p"), nullptr);
+  EXPECT_NE(gateway->objects().pods().find("default/p"), nullptr);
 }
 
 TEST_F(LostStoreTest, ADeleteBeforeTheNodeAnsweredIsKept) {
@@ -56,7 +56,7 @@ TEST_F(LostStoreTest, AStoreThatLostAnOrphansEntryCanStillBeRead) {
   restart();
   EXPECT_TRUE(gateway->identity().orphans.empty());
   receive(topics.desired(Kind::pod, "default/p"), pod("p", "u1", "64Mi"));
-  EXPECT_NE(gateway->objects().find_pod("default/p"), nullptr);
+  EXPECT_NE(gateway->objects().pods().find("default/p"), nullptr);
 }
 
 TEST_F(LostStoreTest, APodWaitsWhileASlotOfItsUidMayStillRun) {

@@ -13,14 +13,14 @@ TEST_F(GatewayTest, TheGatewaysOwnMirrorIsIgnored) {
     return message.topic == topics.desired(Kind::pod, "default/p");
   });
   receive(topics.desired(Kind::pod, "default/p"), pod("p", "u2"));
-  ASSERT_EQ(gateway->objects().find_pod("default/p")->pod->uid(), "u2");
+  ASSERT_EQ(gateway->objects().pods().find("default/p")->pod->uid(), "u2");
   gateway->on_message(mirror);  // arrives late
   turn();
-  EXPECT_EQ(gateway->objects().find_pod("default/p")->pod->uid(), "u2");
+  EXPECT_EQ(gateway->objects().pods().find("default/p")->pod->uid(), "u2");
   receive(topics.desired(Kind::pod, "default/p"), R"({"deleted":true,"uid":"u2"})");
   gateway->on_message(mirror);
   turn();
-  EXPECT_EQ(gateway->objects().find_pod("default/p"), nullptr);
+  EXPECT_EQ(gateway->objects().pods().find("default/p"), nullptr);
 }
 
 TEST_F(GatewayTest, AMirrorLeftByALostStoreIsAccepted) {
@@ -35,7 +35,7 @@ TEST_F(GatewayTest, AMirrorLeftByALostStoreIsAccepted) {
   mirror.retain = true;
   gateway->on_message(mirror);
   turn();
-  EXPECT_NE(gateway->objects().find_pod("default/p"), nullptr);
+  EXPECT_NE(gateway->objects().pods().find("default/p"), nullptr);
 }
 
 TEST_F(GatewayTest, ALateMirrorOfALostStoreIsIgnored) {
@@ -47,7 +47,7 @@ TEST_F(GatewayTest, ALateMirrorOfALostStoreIsIgnored) {
   mirror.correlation = "mirror/of-another-store";
   gateway->on_message(mirror);
   turn();
-  EXPECT_EQ(gateway->objects().find_pod("default/p")->pod->uid(), "u2");
+  EXPECT_EQ(gateway->objects().pods().find("default/p")->pod->uid(), "u2");
 }
 
 TEST_F(GatewayTest, ALostSynchronisationBarrierIsSentAgain) {

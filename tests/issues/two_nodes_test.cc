@@ -150,7 +150,7 @@ TEST_F(TwoNodesTest, AFinishedPodGetsNoRowForAnEarlierPlacement) {
   const std::optional<Request> release = request("n2");
   ASSERT_TRUE(release && release->type == RequestType::release);
   answer("n2", answer_to(*release, AnswerType::released));
-  ASSERT_TRUE(gateway->objects().find_pod("default/p")->finished);
+  ASSERT_TRUE(gateway->objects().pods().find("default/p")->finished);
   list_pod("n1");
   EXPECT_FALSE(gateway->bindings().contains(std::string_view("u1")));
 }

@@ -128,12 +128,12 @@ struct Implied {
 };
 
 Breach find_unlike_row(const Gateway& gateway, std::string_view uid, const Row& row) {
-  const std::optional<std::string> node = gateway.cache().node_of(uid);
+  const std::optional<std::string> node = gateway.scheduler().cache().node_of(uid);
   if (node != row.node) {
     return "row " + show(uid, row.epoch) + " is on node " + row.node + ", but in the cache on " + node.value_or("none");
   }
   const bool assumed = row.phase < Phase::bound;
-  if (gateway.cache().is_assumed(uid) == assumed) return {};
+  if (gateway.scheduler().cache().is_assumed(uid) == assumed) return {};
   return "row " + show(uid, row.epoch) + " is in phase " + std::string(to_string(row.phase)) +
          ", but in the cache it is " + (assumed ? "confirmed" : "assumed");
 }
@@ -170,18 +170,18 @@ Breach s9(const Witness& witness) {
   for (const auto& [uid, binding] : gateway->bindings()) {
     const auto on = implied.find(binding.row.node);
     if (binding.pod == nullptr || on == implied.end()) continue;
-    const PodEntry* entry = gateway->objects().find_pod(binding.row.pod);
+    const PodEntry* entry = gateway->objects().pods().find(binding.row.pod);
     const bool finished = entry != nullptr && entry->finished && entry->pod->uid() == uid;
     if (finished) {
-      if (gateway->cache().node_of(uid)) return "finished pod " + uid + " is still in the cache";
+      if (gateway->scheduler().cache().node_of(uid)) return "finished pod " + uid + " is still in the cache";
       continue;
     }
     ++placed;
     on->second.pods.push_back(uid);
     if (Breach breach = find_unlike_row(*gateway, uid, binding.row)) return breach;
   }
-  if (scope.everything && gateway->cache().pod_count() != placed) {
-    return "the cache holds " + std::to_string(gateway->cache().pod_count()) + " pods, expected " +
+  if (scope.everything && gateway->scheduler().cache().pod_count() != placed) {
+    return "the cache holds " + std::to_string(gateway->scheduler().cache().pod_count()) + " pods, expected " +
            std::to_string(placed) + " from the rows";
   }
   for (const auto& [key, release] : gateway->releases()) {
@@ -190,7 +190,8 @@ Breach s9(const Witness& witness) {
   for (const auto& device : witness.devices()) {
     const auto should = implied.find(device->name);
     if (should == implied.end()) continue;
-    if (Breach breach = find_unlike_node(device->name, gateway->cache().find(device->name), should->second)) {
+    if (Breach breach =
+            find_unlike_node(device->name, gateway->scheduler().cache().find(device->name), should->second)) {
       return breach;
     }
   }
@@ -205,7 +206,7 @@ bool has_orphan(const Gateway& gateway, const std::string& uid) {
 
 Breach find_misplaced_pod(const Gateway& gateway, const std::string& key, const PodEntry& entry) {
   const std::string& uid = entry.pod->uid();
-  const Queue::Where where = gateway.queue().where(uid);
+  const Queue::Where where = gateway.scheduler().queue().where(uid);
   const auto binding = gateway.bindings().find(uid);
   const bool has_binding = binding != gateway.bindings().end();
   const bool permit_wait = has_binding && binding->second.row.phase == Phase::none;
@@ -226,18 +227,18 @@ Breach s10(const Witness& witness) {
   if (gateway == nullptr) return {};
   if (!witness.scope().everything) {
     for (const std::string& key : witness.scope().pods) {
-      const auto entry = gateway->objects().pods().find(key);
-      if (entry == gateway->objects().pods().end()) continue;
+      const auto entry = gateway->objects().pods().all().find(key);
+      if (entry == gateway->objects().pods().all().end()) continue;
       if (Breach breach = find_misplaced_pod(*gateway, key, entry->second)) return breach;
     }
     return {};
   }
   std::set<std::string> uids;
-  for (const auto& [key, entry] : gateway->objects().pods()) {
+  for (const auto& [key, entry] : gateway->objects().pods().all()) {
     if (Breach breach = find_misplaced_pod(*gateway, key, entry)) return breach;
     uids.insert(entry.pod->uid());
   }
-  for (const std::string& uid : gateway->queue().uids()) {
+  for (const std::string& uid : gateway->scheduler().queue().uids()) {
     if (!uids.contains(uid)) return "the queue holds pod " + uid + ", which has no object";
   }
   return {};

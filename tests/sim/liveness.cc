@@ -81,7 +81,7 @@ bool has_volumes(const Pod& pod, const std::string& node, const Gateway& gateway
 
 std::optional<std::string> find_feasible(const Gateway& gateway, const Witness& witness, const Pod& pod) {
   for (const auto& device : witness.devices()) {
-    const NodeInfo* info = gateway.cache().find(device->name);
+    const NodeInfo* info = gateway.scheduler().cache().find(device->name);
     if (info == nullptr || info->node == nullptr) continue;
     const bool fits = selects(pod, *info->node) && tolerates_all(pod, *info->node) && has_resources(pod, *info) &&
                       has_ports(pod, *info) && has_volumes(pod, device->name, gateway);
@@ -108,7 +108,7 @@ Breach l1(const Witness& witness, const Expected& expected) {
   if (gateway == nullptr) return "there is no gateway";
   if (const std::string why = gateway->not_ready(); !why.empty()) return "the gateway is not ready: " + why;
   for (const auto& [key, uid] : expected.uid_of_pod) {
-    const PodEntry* entry = gateway->objects().find_pod(key);
+    const PodEntry* entry = gateway->objects().pods().find(key);
     if (entry == nullptr && expected.preemptible.contains(uid)) continue;
     if (entry == nullptr || entry->pod->uid() != uid) {
       return "expected pod " + key + " (" + uid + "), the gateway has " +
@@ -116,12 +116,12 @@ Breach l1(const Witness& witness, const Expected& expected) {
     }
   }
   if (Breach breach = find_unmade(*gateway)) return breach;
-  for (const auto& [key, entry] : gateway->objects().pods()) {
+  for (const auto& [key, entry] : gateway->objects().pods().all()) {
     const std::string& uid = entry.pod->uid();
     if (!expected.uid_of_pod.contains(key)) return "pod " + key + " (" + uid + ") was deleted but still exists";
     if (entry.deleting) return "pod " + key + " (" + uid + ") is still being deleted";
     if (entry.finished || !entry.pod->scheduling_gates.empty() || gateway->bindings().contains(uid)) continue;
-    const Queue::Where where = gateway->queue().where(uid);
+    const Queue::Where where = gateway->scheduler().queue().where(uid);
     if (expected.busy && (where == Queue::Where::active || where == Queue::Where::backoff)) continue;
     if (const auto node = find_feasible(*gateway, witness, *entry.pod)) {
       return "pod " + key + " (" + uid + ") is pending although it fits on node " + *node;

@@ -51,7 +51,7 @@ Status SimGateway::start_program(Store& store, Transport& transport, Timers& tim
 // Every queued pod has at least the number of attempts stored on flash.
 void SimGateway::check_queue_restored() {
   for (const auto& [key, content] : flash().durable()) {
-    const QueuedPod* queued = key.first == Table::queue ? gateway_->queue().find(key.second) : nullptr;
+    const QueuedPod* queued = key.first == Table::queue ? gateway_->scheduler().queue().find(key.second) : nullptr;
     if (queued == nullptr) continue;
     const Result<Json> entry = Json::parse(content.value);
     const Json* attempts = entry ? entry->find("attempts") : nullptr;
@@ -68,13 +68,13 @@ void SimGateway::set_memory_full(bool full) {
   pods_known_.clear();
   if (gateway_ == nullptr) return;
   gateway_->refuse_new(full ? "memory is full: fault injection" : "");
-  for (const auto& [key, entry] : gateway_->objects().pods()) pods_known_.insert(key);
+  for (const auto& [key, entry] : gateway_->objects().pods().all()) pods_known_.insert(key);
 }
 
 void SimGateway::check_memory() {
   if (!memory_full_) return;
   std::set<std::string> pods;
-  for (const auto& [key, entry] : gateway_->objects().pods()) {
+  for (const auto& [key, entry] : gateway_->objects().pods().all()) {
     if (!pods_known_.contains(key)) world().misuse("pod " + key + " was accepted while memory is full");
     pods.insert(key);
   }
@@ -216,7 +216,7 @@ void SimGateway::after_message() {
     case Sabotage::s9: {
       Resources amount;
       amount.milli_cpu = 1;
-      return const_cast<Cache&>(gateway_->cache()).charge("n0", "sabotage", amount);
+      return const_cast<Cache&>(gateway_->scheduler().cache()).charge("n0", "sabotage", amount);
     }
     case Sabotage::s10: return sabotage_queue();
     case Sabotage::volumes: return misbind_claim();
@@ -240,10 +240,10 @@ void SimGateway::misbind_claim() {
 }
 
 void SimGateway::sabotage_queue() {
-  for (const auto& [key, entry] : gateway_->objects().pods()) {
-    const Queue::Where where = gateway_->queue().where(entry.pod->uid());
+  for (const auto& [key, entry] : gateway_->objects().pods().all()) {
+    const Queue::Where where = gateway_->scheduler().queue().where(entry.pod->uid());
     if (where == Queue::Where::none || where == Queue::Where::in_flight) continue;
-    return const_cast<Queue&>(gateway_->queue()).remove(entry.pod->uid());
+    return const_cast<Queue&>(gateway_->scheduler().queue()).remove(entry.pod->uid());
   }
 }
 

@@ -305,8 +305,8 @@ std::set<std::pair<std::string, std::string>> World::pods_seen() const {
   }
   if (gateway_->gateway() == nullptr) return seen;
   const Objects& objects = gateway_->gateway()->objects();
-  for (const auto& [key, entry] : objects.pods()) seen.emplace(key, entry.pod->uid());
-  for (const auto& [key, uid] : objects.names_awaited()) seen.emplace(key, uid);
+  for (const auto& [key, entry] : objects.pods().all()) seen.emplace(key, entry.pod->uid());
+  for (const auto& [key, uid] : objects.pods().names_awaited()) seen.emplace(key, uid);
   return seen;
 }
 

@@ -181,7 +181,7 @@ TEST_F(CrowdTest, WhatWaitsForABusyNodeIsDeletedAtOnceAndDecidedAnewAfterARestar
   come_up(1);
   for (int number = 0; number < 6; ++number) apply_to(0, number);
   api(R"({"op":"delete","kind":"Pod","name":"p4"})");
-  EXPECT_EQ(gateway->objects().find_pod("default/p4"), nullptr);
+  EXPECT_EQ(gateway->objects().pods().find("default/p4"), nullptr);
   EXPECT_EQ(gateway->bindings().size(), 5u);
   gateway.reset();
   store.crash();

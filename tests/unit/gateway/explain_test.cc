@@ -260,17 +260,19 @@ class ExplainTrace : public Explain {
  protected:
   std::string face() {
     std::string text = std::to_string(store.commits()) + " " + std::to_string(store.changes()) + "\n";
-    for (const std::string& uid : gateway->queue().uids()) {
-      const QueuedPod* queued = gateway->queue().find(uid);
-      text += uid + " " + std::to_string(static_cast<int>(gateway->queue().where(uid))) + " " +
+    for (const std::string& uid : gateway->scheduler().queue().uids()) {
+      const QueuedPod* queued = gateway->scheduler().queue().find(uid);
+      text += uid + " " + std::to_string(static_cast<int>(gateway->scheduler().queue().where(uid))) + " " +
               std::to_string(queued == nullptr ? 0 : queued->attempts) + " " +
-              std::to_string(gateway->queue().due(uid).value_or(-1)) + "\n";
+              std::to_string(gateway->scheduler().queue().due(uid).value_or(-1)) + "\n";
     }
-    text += std::to_string(gateway->cache().pod_count()) + " " + std::to_string(gateway->cache().assumed_count());
+    text += std::to_string(gateway->scheduler().cache().pod_count()) + " " +
+            std::to_string(gateway->scheduler().cache().assumed_count());
     std::size_t said = 0;
     for (const Message& message : transport.sent) said += message.topic == topics.client("op") ? 0 : 1;
-    return text + " " + std::to_string(gateway->queue().nominator().by_node().size()) + " " + std::to_string(said) +
-           " " + std::to_string(timers.next().value_or(-1)) + " " + std::to_string(gateway->objects().pods().size());
+    return text + " " + std::to_string(gateway->scheduler().queue().nominator().by_node().size()) + " " +
+           std::to_string(said) + " " + std::to_string(timers.next().value_or(-1)) + " " +
+           std::to_string(gateway->objects().pods().all().size());
   }
 };
 

@@ -12,7 +12,7 @@ TEST_F(GatewayTest, AFullStoreRefusesNewPodsWithThatReason) {
   const Json refused = apply(pod("web", "u1"));
   ASSERT_NE(refused.find("error"), nullptr);
   EXPECT_NE(refused.find("error")->as_string().find("store is full"), std::string::npos);
-  EXPECT_EQ(gateway->objects().find_pod("default/web"), nullptr);
+  EXPECT_EQ(gateway->objects().pods().find("default/web"), nullptr);
   store.set_full(false);
   apply(pod("web", "u1"));
   EXPECT_EQ(phase("u1"), Phase::prebind);
@@ -30,7 +30,7 @@ TEST_F(GatewayTest, AFullStoreFinishesWhatWasBegun) {
   EXPECT_EQ(changed.find("error"), nullptr) << "an update of what is there";
   api(R"({"op":"delete","kind":"pod","namespace":"default","name":"web"})");
   answer("n1", AnswerType::released);
-  EXPECT_EQ(gateway->objects().find_pod("default/web"), nullptr);
+  EXPECT_EQ(gateway->objects().pods().find("default/web"), nullptr);
 }
 
 TEST_F(GatewayTest, WhatAFullStoreRefusedIsReadFromTheBrokerAgainOnceThereIsRoom) {
@@ -85,7 +85,7 @@ TEST_F(GatewayTest, AFullMemoryPlacesUpdatesAndDeletesWhatIsKnown) {
   EXPECT_EQ(phase("u1"), Phase::bound) << "the one that was to be replaced stays";
   api(R"({"op":"delete","kind":"pod","namespace":"default","name":"web"})");
   answer("n1", AnswerType::released);
-  EXPECT_EQ(gateway->objects().find_pod("default/web"), nullptr);
+  EXPECT_EQ(gateway->objects().pods().find("default/web"), nullptr);
 }
 
 TEST_F(GatewayTest, WhatAFullMemoryRefusedIsReadFromTheBrokerAgainOnceThereIsRoom) {

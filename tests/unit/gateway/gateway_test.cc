@@ -48,7 +48,7 @@ TEST_F(GatewayTest, AnEmptyPayloadDeletesNothingAndTheMirrorIsRestored) {
   receive(topic, pod("web", "u1"), true);
   transport.sent.clear();
   receive(topic, kEmpty);
-  EXPECT_EQ(gateway->objects().pods().size(), 1u);
+  EXPECT_EQ(gateway->objects().pods().all().size(), 1u);
   ASSERT_FALSE(transport.sent.empty());
   EXPECT_EQ(transport.sent.front().topic, topic);
   EXPECT_FALSE(transport.sent.front().payload.empty());
@@ -59,9 +59,9 @@ TEST_F(GatewayTest, ATombstoneDeletesOnlyTheUidItNames) {
   const std::string topic = topics.desired(Kind::pod, "default/web");
   receive(topic, pod("web", "u1"), true);
   receive(topic, R"({"deleted":true,"uid":"other"})", true);
-  EXPECT_EQ(gateway->objects().pods().size(), 1u);
+  EXPECT_EQ(gateway->objects().pods().all().size(), 1u);
   receive(topic, R"({"deleted":true,"uid":"u1"})", true);
-  EXPECT_TRUE(gateway->objects().pods().empty());
+  EXPECT_TRUE(gateway->objects().pods().all().empty());
   EXPECT_EQ(transport.sent.back().payload, "") << "the inbox is cleared after the commit";
 }
 
@@ -166,7 +166,7 @@ TEST_F(GatewayTest, BadInputIsRefusedByNameAndChangesNothing) {
     receive(topic, payload);
     EXPECT_EQ(log.warnings.size(), 1u) << topic << " " << payload.substr(0, 60);
   }
-  EXPECT_TRUE(gateway->objects().pods().empty());
+  EXPECT_TRUE(gateway->objects().pods().all().empty());
   EXPECT_EQ(gateway->nodes().all().size(), 1u);
   EXPECT_NE(gateway->nodes().all().at("n1").node, nullptr);
 }
@@ -432,7 +432,7 @@ TEST_F(GatewayTest, APriorityClassSetsThePriorityAndMustExist) {
   EXPECT_NE(apply(pod("web", "u1", "64Mi", spec)).find("error")->as_string().find("urgent"), std::string::npos);
   apply(R"({"apiVersion":"scheduling.k8s.io/v1","kind":"PriorityClass","metadata":{"name":"urgent"},"value":1000})");
   apply(pod("web", "u1", "64Mi", spec));
-  EXPECT_EQ(gateway->objects().find_pod("default/web")->pod->priority, 1000);
+  EXPECT_EQ(gateway->objects().pods().find("default/web")->pod->priority, 1000);
 }
 
 TEST_F(GatewayTest, AnOfferedVolumeFollowsItsDevicesWordOnCapacity) {

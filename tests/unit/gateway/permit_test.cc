@@ -61,7 +61,7 @@ TEST_F(PermitTest, PlacesAPodWhenTheLastPluginAllowsIt) {
 TEST_F(PermitTest, SendsARejectedPodBack) {
   EXPECT_EQ(*of("reject", R"(,"reason":"not today")").find("result"), Json("rejected"));
   EXPECT_EQ(why("held"), "0/1 nodes are available: 1 not today.");
-  EXPECT_EQ(gateway->cache().pod_count(), 0u);
+  EXPECT_EQ(gateway->scheduler().cache().pod_count(), 0u);
   EXPECT_EQ(gateway->bindings().size(), 0u);
 }
 
@@ -77,8 +77,8 @@ TEST_F(PermitTest, RejectsWhenTheTimeIsUp) {
 TEST_F(PermitTest, LetsADeletedPodGo) {
   api(R"({"op":"delete","kind":"pod","name":"held"})");
   EXPECT_TRUE(gateway->scheduler().waiting_pods().all().empty());
-  EXPECT_TRUE(gateway->objects().pods().empty());
-  EXPECT_EQ(gateway->cache().pod_count(), 0u);
+  EXPECT_TRUE(gateway->objects().pods().all().empty());
+  EXPECT_EQ(gateway->scheduler().cache().pod_count(), 0u);
 }
 
 TEST_F(PermitTest, SaysWhatIsWrongWithARequest) {
@@ -104,7 +104,7 @@ TEST_F(PermitTest, APodThatIsFoundRunningInAdoptModeKeepsThatPlaceAndWaitsNoMore
   EXPECT_EQ(phase("u1"), Phase::bound);
   EXPECT_TRUE(gateway->scheduler().waiting_pods().all().empty());
   EXPECT_TRUE(gateway->releases().empty());
-  EXPECT_EQ(gateway->cache().pod_count(), 1u);
+  EXPECT_EQ(gateway->scheduler().cache().pod_count(), 1u);
 }
 
 TEST_F(PermitTest, WhatIsAllowedInAdoptModeIsDecidedAnewAfterIt) {

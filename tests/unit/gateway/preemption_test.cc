@@ -34,9 +34,9 @@ TEST_F(PreemptionTest, EvictsThroughReleaseAndNominatesTheNode) {
   apply_high();
   EXPECT_EQ(phase("u1"), Phase::release);
   EXPECT_EQ(request("n1")->type, RequestType::release);
-  EXPECT_EQ(gateway->cache().node_of("u1"), "n1") << "free only after proof";
+  EXPECT_EQ(gateway->scheduler().cache().node_of("u1"), "n1") << "free only after proof";
   EXPECT_EQ(nominated("high"), "n1");
-  EXPECT_EQ(gateway->queue().nominator().node_of("u2"), "n1");
+  EXPECT_EQ(gateway->scheduler().queue().nominator().node_of("u2"), "n1");
   EXPECT_EQ(phase("u2"), Phase::none);
 }
 
@@ -63,13 +63,13 @@ TEST_F(PreemptionTest, TellsAVictimThatLeavesAlreadyNothing) {
 TEST_F(PreemptionTest, PlacesThePodWhenTheVictimIsProvenGone) {
   apply_high();
   answer("n1", AnswerType::released);
-  EXPECT_EQ(gateway->objects().find_pod("default/low"), nullptr) << "an evicted pod is deleted, as upstream";
+  EXPECT_EQ(gateway->objects().pods().find("default/low"), nullptr) << "an evicted pod is deleted, as upstream";
   advance(2'000);
   ASSERT_EQ(phase("u2"), Phase::prebind);
   answer("n1", AnswerType::pre_bound);
   answer("n1", AnswerType::bound);
   EXPECT_EQ(nominated("high"), "");
-  EXPECT_TRUE(gateway->queue().nominator().by_node().empty());
+  EXPECT_TRUE(gateway->scheduler().queue().nominator().by_node().empty());
 }
 
 TEST_F(PreemptionTest, WritesTheNominationLaterWhileFlashIsSpared) {
@@ -89,9 +89,9 @@ TEST_F(PreemptionTest, WritesTheNominationLaterWhileFlashIsSpared) {
 TEST_F(PreemptionTest, KeepsTheNominationOverARestart) {
   apply_high();
   restart();
-  EXPECT_EQ(gateway->objects().find_pod("default/high")->pod->nominated_node_name, "n1");
-  EXPECT_EQ(gateway->queue().nominator().node_of("u2"), "n1");
-  EXPECT_TRUE(gateway->objects().find_pod("default/low")->pod->preempted);
+  EXPECT_EQ(gateway->objects().pods().find("default/high")->pod->nominated_node_name, "n1");
+  EXPECT_EQ(gateway->scheduler().queue().nominator().node_of("u2"), "n1");
+  EXPECT_TRUE(gateway->objects().pods().find("default/low")->pod->preempted);
   EXPECT_EQ(nominated("high"), "n1");
 }
 

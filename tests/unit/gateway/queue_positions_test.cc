@@ -9,7 +9,7 @@ class PlacesTest : public GatewayTest {
   static constexpr const char* kTooMuch = "8Gi";
 
   int attempts(const std::string& uid) const {
-    const QueuedPod* queued = gateway->queue().find(uid);
+    const QueuedPod* queued = gateway->scheduler().queue().find(uid);
     return queued == nullptr ? -1 : queued->attempts;
   }
   // Something else that is made durable.
@@ -33,7 +33,7 @@ TEST_F(PlacesTest, AttemptsAreThoseOfTheLastCommit) {
   commit_something();
   restart();
   EXPECT_EQ(attempts("u1"), 3 + 1) << "the first look after the restart counts";
-  EXPECT_EQ(gateway->queue().find("u1")->unschedulable_count, 4);
+  EXPECT_EQ(gateway->scheduler().queue().find("u1")->unschedulable_count, 4);
 }
 
 TEST_F(PlacesTest, TryingAPodAgainWritesNothing) {
@@ -81,8 +81,8 @@ TEST_F(PlacesTest, ABackoffGoesOnWhereItWas) {
   store.crash();
   transport.up = false;
   start();
-  EXPECT_EQ(gateway->queue().where("u1"), Queue::Where::backoff);
-  EXPECT_GT(gateway->queue().due("u1").value_or(0), clock.now()) << "10 s after the fifth attempt";
+  EXPECT_EQ(gateway->scheduler().queue().where("u1"), Queue::Where::backoff);
+  EXPECT_GT(gateway->scheduler().queue().due("u1").value_or(0), clock.now()) << "10 s after the fifth attempt";
 }
 
 TEST_F(PlacesTest, PodsThatWereNeverTriedAreTriedInTheOrderInWhichTheyCame) {
@@ -95,7 +95,8 @@ TEST_F(PlacesTest, PodsThatWereNeverTriedAreTriedInTheOrderInWhichTheyCame) {
   store.crash();
   start();
   std::vector<std::string> order;
-  for (const QueuedPod* queued : gateway->queue().content().active) order.push_back(queued->pod->metadata.name);
+  for (const QueuedPod* queued : gateway->scheduler().queue().content().active)
+    order.push_back(queued->pod->metadata.name);
   EXPECT_EQ(order, (std::vector<std::string>{"c", "a", "b"}));
 }
 
@@ -111,9 +112,9 @@ TEST_F(PlacesTest, AClockThatBeginsAnewKeepsTheOrderAndHoldsNobodyBack) {
   clock.now_ms = 50;
   timers = Timers();
   start();
-  EXPECT_EQ(gateway->queue().content().active.size(), 2u);
-  EXPECT_EQ(gateway->queue().content().active.front()->pod->metadata.name, "b");
-  EXPECT_LE(gateway->queue().find("u-a")->timestamp, 50);
+  EXPECT_EQ(gateway->scheduler().queue().content().active.size(), 2u);
+  EXPECT_EQ(gateway->scheduler().queue().content().active.front()->pod->metadata.name, "b");
+  EXPECT_LE(gateway->scheduler().queue().find("u-a")->timestamp, 50);
 }
 
 TEST_F(PlacesTest, NothingIsLeftOfAPodThatIsBoundOrGone) {

@@ -222,7 +222,7 @@ TEST_F(GatewayTest, TheUidOfAWaitingSuccessorIsTaken) {
   const Json other = apply(pod("other", "u2"));
   answer("n1", AnswerType::released);
   const bool ok = *other.find("ok") == Json(true);
-  EXPECT_NE(ok, gateway->objects().find_pod("default/web") != nullptr) << "one of the two was accepted";
+  EXPECT_NE(ok, gateway->objects().pods().find("default/web") != nullptr) << "one of the two was accepted";
 }
 
 TEST_F(GatewayTest, ADeleteByNameTakesTheSuccessorThatWaitsToo) {
@@ -232,7 +232,7 @@ TEST_F(GatewayTest, ADeleteByNameTakesTheSuccessorThatWaitsToo) {
   EXPECT_EQ(*apply(pod("web", "u2")).find("result"), Json("waiting"));
   api(R"({"op":"delete","kind":"pod","name":"web"})");
   answer("n1", AnswerType::released);
-  EXPECT_EQ(gateway->objects().find_pod("default/web"), nullptr) << "deleted last";
+  EXPECT_EQ(gateway->objects().pods().find("default/web"), nullptr) << "deleted last";
 }
 
 TEST_F(GatewayTest, ALargePodAndItsStatusFitIntoAMessage) {
@@ -263,7 +263,7 @@ TEST_F(GatewayTest, ADeepManifestIsReadAgain) {
     for (int i = 0; i < depth; ++i) deep += "]";
     const std::string name = "web" + std::to_string(depth);
     receive(topics.desired(Kind::pod, "default/" + name), pod(name, name, "1Mi", R"(,"strange":)" + deep), true);
-    if (gateway->objects().find_pod("default/" + name) == nullptr) continue;
+    if (gateway->objects().pods().find("default/" + name) == nullptr) continue;
     ASSERT_TRUE(decode_request(encode(*request("n1"))).has_value());
     EXPECT_TRUE(Json::parse(request("n1")->pod).has_value()) << depth;
   }
@@ -304,7 +304,7 @@ TEST_F(GatewayTest, AWaitingSuccessorOutlivesItsPriorityClass) {
   EXPECT_EQ(*apply(pod("web", "u2", "64Mi", R"(,"priorityClassName":"high")")).find("result"), Json("waiting"));
   api(R"({"op":"delete","kind":"priorityclass","name":"high"})");
   answer("n1", AnswerType::released);
-  ASSERT_NE(gateway->objects().find_pod("default/web"), nullptr) << "accepted is accepted";
+  ASSERT_NE(gateway->objects().pods().find("default/web"), nullptr) << "accepted is accepted";
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ class SendWindowTest : public GatewayTest {
     return static_cast<std::size_t>(
         std::count_if(transport.sent.begin(), transport.sent.end(), [](const Message& each) { return each.retain; }));
   }
-  bool is_known(const std::string& pod) const { return gateway->objects().find_pod("default/" + pod) != nullptr; }
+  bool is_known(const std::string& pod) const { return gateway->objects().pods().find("default/" + pod) != nullptr; }
 };
 
 TEST_F(SendWindowTest, WhatThereIsNoRoomForIsOwedAndFollowsAsTheBrokerAcknowledges) {

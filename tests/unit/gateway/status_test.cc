@@ -134,7 +134,7 @@ TEST_F(GatewayTest, OfAReportIsKeptWhatSomebodyReads) {
   const std::string epoch = to_text(gateway->bindings().at("u1").row.epoch);
   receive(topics.node_pod("n1", "default/web"),
           R"({"uid":"u1","epoch":")" + epoch + R"(","incarnation":"i1","slot":"running","phase":"Running"})", true);
-  EXPECT_EQ(gateway->objects().find_pod("default/web")->observed.text(),
+  EXPECT_EQ(gateway->objects().pods().find("default/web")->observed.text(),
             R"({"epoch":")" + epoch + R"(","phase":"Running"})");
 }
 

@@ -33,7 +33,7 @@ class MirrorTest : public GatewayTest {
     receive(topic, retained, true);
     return_fences();
   }
-  bool is_known() const { return gateway->objects().find_pod("default/p") != nullptr; }
+  bool is_known() const { return gateway->objects().pods().find("default/p") != nullptr; }
 };
 
 TEST_F(MirrorTest, AStatusThatWasClearedAsTheLinkBrokeIsClearedAgainUntilTheBrokerHasIt) {
@@ -81,7 +81,7 @@ TEST_F(MirrorTest, WhatTheBrokerRetainsButIsNotWhatWasAcceptedIsMirrored) {
   std::string last;
   EXPECT_EQ(mirrors(&last), 1u);
   EXPECT_NE(last.find("\"uid\""), std::string::npos);
-  receive(topic, pod("p", gateway->objects().find_pod("default/p")->pod->uid(), "1Gi"), true);
+  receive(topic, pod("p", gateway->objects().pods().find("default/p")->pod->uid(), "1Gi"), true);
   EXPECT_EQ(mirrors(), 1u) << "refused: the owner's word stands";
 }
 

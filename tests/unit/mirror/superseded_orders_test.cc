@@ -73,7 +73,7 @@ class SupersededOrdersTest : public GatewayTest, public ::testing::WithParamInte
     return_fences();
   }
   std::string app() const {
-    const PodEntry* entry = gateway->objects().find_pod("default/p");
+    const PodEntry* entry = gateway->objects().pods().find("default/p");
     if (entry == nullptr) return "no pod";
     const auto found = entry->pod->metadata.labels.find("app");
     return found == entry->pod->metadata.labels.end() ? "none" : std::string(found->second);
@@ -220,11 +220,11 @@ TEST_P(SupersededOrdersTest, ASuccessorDeletedByTheApiStaysGone) {
   bind_pod("p", "u1", "n1");
   settle();
   receive(pod_topic, label("second", "u2"), true);
-  ASSERT_EQ(gateway->objects().names_awaited().size(), 1u);
+  ASSERT_EQ(gateway->objects().pods().names_awaited().size(), 1u);
   ASSERT_TRUE(delete_by_api("Pod", "p"));
-  ASSERT_TRUE(gateway->objects().names_awaited().empty());
+  ASSERT_TRUE(gateway->objects().pods().names_awaited().empty());
   come_back({{pod_topic, label("second", "u2")}});
-  EXPECT_TRUE(gateway->objects().names_awaited().empty()) << "deleted by the api, and back";
+  EXPECT_TRUE(gateway->objects().pods().names_awaited().empty()) << "deleted by the api, and back";
 }
 
 TEST_P(SupersededOrdersTest, ATombstoneThatWaitsDoesNotUndoASuccessorByTheApi) {
@@ -233,12 +233,12 @@ TEST_P(SupersededOrdersTest, ATombstoneThatWaitsDoesNotUndoASuccessorByTheApi) {
   bind_pod("p", "u1", "n1");
   settle();
   receive(pod_topic, R"({"deleted":true})", true);
-  ASSERT_TRUE(gateway->objects().find_pod("default/p")->deleting);
+  ASSERT_TRUE(gateway->objects().pods().find("default/p")->deleting);
   const std::string request = R"({"op":"apply","recreate":true,"object":)" + label("new", "u2") + "}";
   ASSERT_EQ(*api(request).find("result"), Json("waiting"));
-  ASSERT_EQ(gateway->objects().names_awaited().size(), 1u);
+  ASSERT_EQ(gateway->objects().pods().names_awaited().size(), 1u);
   come_back({{pod_topic, R"({"deleted":true})"}});
-  EXPECT_EQ(gateway->objects().names_awaited().size(), 1u) << "the pod that the api accepted is lost";
+  EXPECT_EQ(gateway->objects().pods().names_awaited().size(), 1u) << "the pod that the api accepted is lost";
 }
 
 TEST_P(SupersededOrdersTest, ALaterSuccessorByTheApiStands) {
@@ -250,7 +250,7 @@ TEST_P(SupersededOrdersTest, ALaterSuccessorByTheApiStands) {
   ASSERT_EQ(*api(R"({"op":"apply","recreate":true,"object":)" + label("third", "u3") + "}").find("result"),
             Json("waiting"));
   come_back({{pod_topic, label("second", "u2")}});
-  EXPECT_EQ(gateway->objects().names_awaited().at("default/p"), "u3");
+  EXPECT_EQ(gateway->objects().pods().names_awaited().at("default/p"), "u3");
 }
 
 TEST_P(SupersededOrdersTest, TheWordOfASuccessorIsKnownThoughThePredecessorsWasLeft) {
@@ -261,7 +261,7 @@ TEST_P(SupersededOrdersTest, TheWordOfASuccessorIsKnownThoughThePredecessorsWasL
   answer("n1", AnswerType::bound);
   ASSERT_EQ(phase("u1"), Phase::bound);
   receive(pod_topic, label("second", "u2"), true);
-  ASSERT_EQ(gateway->objects().names_awaited().size(), 1u);
+  ASSERT_EQ(gateway->objects().pods().names_awaited().size(), 1u);
   ASSERT_TRUE(delete_by_api("Pod", "p"));
   answer("n1", AnswerType::released);
   ASSERT_EQ(app(), "no pod");

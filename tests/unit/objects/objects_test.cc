@@ -90,7 +90,7 @@ class KeptObjects : public GatewayTest {
   Json remove(const std::string& kind, const std::string& name) {
     return api(R"({"op":"delete","kind":")" + kind + R"(","name":")" + name + R"("})");
   }
-  const Lister& lister() const { return gateway->lister(); }
+  const Lister& lister() const { return gateway->objects(); }
 
   Texts heard;
 };
@@ -232,7 +232,7 @@ TEST_F(KeptObjects, TellOfAPlacedPodWhoseLabelsChangeOrThatIsDeleted) {
             (Texts{"Pod~label old default/p new default/p on a on a", "Pod~ old default/p new default/p on a on a"}));
   remove("pod", "p");
   EXPECT_EQ(take_heard(), (Texts{"Pod~ old default/p new default/p on a on a"}));
-  const auto shown = [this] { return gateway->cache().find("a")->pods.at(0); };
+  const auto shown = [this] { return gateway->scheduler().cache().find("a")->pods.at(0); };
   EXPECT_TRUE(shown()->metadata.deleting);
   EXPECT_EQ(shown()->metadata.labels.at("app"), "web");
   restart();
@@ -272,7 +272,7 @@ TEST_F(KeptObjects, AreNotDeletedByWhatAManifestSays) {
   start_connected();
   apply(R"({"kind":"Pod","metadata":{"name":"p","deletionTimestamp":"2025-05-20T00:00:00Z"},)"
         R"("spec":{"containers":[{"name":"c"}]}})");
-  EXPECT_FALSE(gateway->objects().find_pod("default/p")->pod->metadata.deleting);
+  EXPECT_FALSE(gateway->objects().pods().find("default/p")->pod->metadata.deleting);
 }
 
 TEST_F(KeptObjects, SayNothingOfAWaitingPodThatGoes) {
@@ -320,7 +320,7 @@ TEST_F(KeptObjects, OfEarlierRulesAreStillRead) {
        R"({"cpu":"1"}}}],"affinity":{"podAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":)"
        R"([{"weight":500}]}}}}})"});
   ASSERT_TRUE(loaded.is_success()) << loaded.message();
-  EXPECT_EQ(objects.find_pod("default/p")->pod->containers.at(0).requests.at("cpu"), Quantity(1));
+  EXPECT_EQ(objects.pods().find("default/p")->pod->containers.at(0).requests.at("cpu"), Quantity(1));
 }
 
 // The record of a pod as schema version 2 had it: the manifest itself, then what was packed in another form.
@@ -337,8 +337,8 @@ TEST_F(KeptObjects, OfSchemaVersion2AreReadAndSavedInTheFormOfToday) {
   Objects objects(other);
   const Status loaded = objects.load({Table::object, "pods/default/p", old.bytes()});
   ASSERT_TRUE(loaded.is_success()) << loaded.message();
-  EXPECT_EQ(objects.find_pod("default/p")->pod->manifest().text(), manifest);
-  objects.save_pod("default/p");
+  EXPECT_EQ(objects.pods().find("default/p")->pod->manifest().text(), manifest);
+  objects.pods().save("default/p");
   ASSERT_TRUE(other.commit().is_success());
   const std::vector<Record> saved = other.load().value();
   ASSERT_EQ(saved.size(), 1u);
@@ -363,7 +363,7 @@ TEST_F(KeptObjects, GiveAnAcceptedPodTheDefaultsOfTheApiServer) {
   start_connected();
   apply(
       R"({"kind":"Pod","metadata":{"name":"p"},"spec":{"containers":[{"name":"c","resources":{"limits":{"cpu":"3"}}}]}})");
-  const auto pod = gateway->objects().find_pod("default/p")->pod;
+  const auto pod = gateway->objects().pods().find("default/p")->pod;
   EXPECT_EQ(pod->containers.at(0).requests.at("cpu"), Quantity(3));
   EXPECT_EQ(pod->manifest().text().find("requests"), std::string::npos);
 }
@@ -376,21 +376,21 @@ TEST_F(KeptObjects, FindPodsByTheirUidsWhoeverComesAndGoes) {
     pod->metadata.name = name;
     pod->metadata.namespace_ = "default";
     pod->metadata.uid = uid;
-    objects.put_pod(pod);
+    objects.pods().put(pod);
   };
   for (const char* name : {"a", "b", "c"}) put(name, std::string("u-") + name);
-  EXPECT_LT(objects.place_of_uid("u-a"), objects.place_of_uid("u-b"));
-  objects.erase_pod("default/b");
-  EXPECT_EQ(objects.find_pod_by_uid("u-b"), nullptr);
+  EXPECT_LT(objects.pods().index_of_uid("u-a"), objects.pods().index_of_uid("u-b"));
+  objects.pods().erase("default/b");
+  EXPECT_EQ(objects.pods().find_by_uid("u-b"), nullptr);
   put("d", "u-d");
   for (const std::string name : {"a", "c", "d"}) {
-    ASSERT_NE(objects.find_pod_by_uid("u-" + name), nullptr) << name;
-    EXPECT_EQ(objects.find_pod_by_uid("u-" + name)->pod->metadata.name, name);
+    ASSERT_NE(objects.pods().find_by_uid("u-" + name), nullptr) << name;
+    EXPECT_EQ(objects.pods().find_by_uid("u-" + name)->pod->metadata.name, name);
   }
   put("e", "u-d");  // a uid under two names is the newer's
-  EXPECT_EQ(objects.find_pod_by_uid("u-d")->pod->metadata.name, "e");
-  objects.erase_pod("default/d");
-  EXPECT_EQ(objects.find_pod_by_uid("u-d")->pod->metadata.name, "e");
+  EXPECT_EQ(objects.pods().find_by_uid("u-d")->pod->metadata.name, "e");
+  objects.pods().erase("default/d");
+  EXPECT_EQ(objects.pods().find_by_uid("u-d")->pod->metadata.name, "e");
 }
 
 }  // namespace

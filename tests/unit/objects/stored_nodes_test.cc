@@ -12,7 +12,7 @@ class StoredNodes : public GatewayTest {
     "taints":[{"key":"k","value":"v","effect":"NoExecute"}])";
 
   void come(const std::string& name) { device(name, "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})", kRich); }
-  const NodeInfo& seen(const std::string& name) const { return *gateway->cache().find(name); }
+  const NodeInfo& seen(const std::string& name) const { return *gateway->scheduler().cache().find(name); }
   Json shown(const std::string& name) {
     return *api(R"({"op":"get","kind":"node","name":")" + name + R"("})").find("object");
   }
@@ -91,9 +91,9 @@ TEST_F(StoredNodes, AreWrittenWhileFlashIsSparedWhenPresenceIsHeardFirst) {
   gateway->save_writes(true);
   receive(topics.node_presence("n1"), R"({"incarnation":"i1","session":"1","online":true})");
   come("n1");
-  ASSERT_NE(gateway->cache().find("n1"), nullptr);
+  ASSERT_NE(gateway->scheduler().cache().find("n1"), nullptr);
   restart();
-  ASSERT_NE(gateway->cache().find("n1"), nullptr) << "a new node is written as before";
+  ASSERT_NE(gateway->scheduler().cache().find("n1"), nullptr) << "a new node is written as before";
 }
 
 TEST_F(StoredNodes, OfAnotherIncarnationAreWrittenWhileFlashIsSparedWhenPresenceIsHeardFirst) {
@@ -143,7 +143,7 @@ TEST_F(StoredNodes, OfEarlierProgramsAreStillRead) {
   for (const std::string& value : {json, encode(other)}) {
     record("n1") = value;
     restart();
-    ASSERT_NE(gateway->cache().find("n1"), nullptr);
+    ASSERT_NE(gateway->scheduler().cache().find("n1"), nullptr);
     EXPECT_EQ(seen("n1").node->metadata.labels, was.metadata.labels);
     EXPECT_EQ(seen("n1").node->taints, was.taints);
     EXPECT_EQ(gateway->nodes().all().at("n1").incarnation, "i1");

@@ -17,8 +17,8 @@ TEST_F(GatewayTest, APodWalksFromAppliedToBound) {
   EXPECT_EQ(request("n1")->type, RequestType::bind);
   answer("n1", AnswerType::bound);
   EXPECT_EQ(phase("u1"), Phase::bound);
-  EXPECT_EQ(gateway->cache().node_of("u1"), "n1");
-  EXPECT_FALSE(gateway->cache().is_assumed("u1"));
+  EXPECT_EQ(gateway->scheduler().cache().node_of("u1"), "n1");
+  EXPECT_FALSE(gateway->scheduler().cache().is_assumed("u1"));
 }
 
 TEST_F(GatewayTest, NothingIsSentBeforeItsRowIsDurable) {
@@ -44,7 +44,7 @@ TEST_F(GatewayTest, ARestartResumesTheRowAtItsPhase) {
   EXPECT_EQ(phase("u1"), Phase::prebind);
   EXPECT_EQ(request("n1")->type, RequestType::pre_bind);
   EXPECT_EQ(request("n1")->epoch, epoch);
-  EXPECT_TRUE(gateway->cache().is_assumed("u1"));
+  EXPECT_TRUE(gateway->scheduler().cache().is_assumed("u1"));
   answer("n1", AnswerType::pre_bound);
   restart();
   EXPECT_EQ(phase("u1"), Phase::bind);
@@ -61,7 +61,7 @@ TEST_F(GatewayTest, ARestartResumesTheRowAtItsPhase) {
   EXPECT_EQ(request("n1")->type, RequestType::release);
   answer("n1", AnswerType::released);
   EXPECT_EQ(phase("u1"), Phase::none);
-  EXPECT_TRUE(gateway->objects().pods().empty());
+  EXPECT_TRUE(gateway->objects().pods().all().empty());
 }
 
 // Bound ones are taken up in the order of their pods, the others in that of their uids.
@@ -83,12 +83,12 @@ TEST_F(GatewayTest, ARestartFindsEachRowWithItsOwnPodAndNode) {
     EXPECT_EQ(binding.row.uid, uid);
     EXPECT_EQ(binding.row.pod, "default/" + name);
     EXPECT_EQ(binding.row.phase, name == "c" ? Phase::prebind : Phase::bound);
-    EXPECT_EQ(binding.pod, gateway->objects().find_pod("default/" + name)->pod);
-    EXPECT_EQ(gateway->cache().node_of(uid), "n-" + name);
-    EXPECT_EQ(gateway->cache().is_assumed(uid), name == "c");
-    EXPECT_EQ(gateway->cache().find("n-" + name)->requested.memory, 64 << 20);
+    EXPECT_EQ(binding.pod, gateway->objects().pods().find("default/" + name)->pod);
+    EXPECT_EQ(gateway->scheduler().cache().node_of(uid), "n-" + name);
+    EXPECT_EQ(gateway->scheduler().cache().is_assumed(uid), name == "c");
+    EXPECT_EQ(gateway->scheduler().cache().find("n-" + name)->requested.memory, 64 << 20);
   }
-  EXPECT_EQ(gateway->queue().uids(), std::vector<std::string>{"u4"});
+  EXPECT_EQ(gateway->scheduler().queue().uids(), std::vector<std::string>{"u4"});
 }
 
 TEST_F(GatewayTest, ABoundRowHearsItsDeviceAfterARestart) {
@@ -112,7 +112,7 @@ TEST_F(GatewayTest, ARejectedPodIsUndoneAndTriedAgainAfterBackoff) {
   const Epoch first = request("n1")->epoch;
   answer("n1", AnswerType::rejected);
   EXPECT_EQ(phase("u1"), Phase::none);
-  EXPECT_EQ(gateway->cache().pod_count(), 0u);
+  EXPECT_EQ(gateway->scheduler().cache().pod_count(), 0u);
   EXPECT_NE(why("web").find("insufficient memory"), std::string::npos);
   advance(3000);
   EXPECT_EQ(phase("u1"), Phase::prebind);
@@ -198,10 +198,10 @@ TEST_F(GatewayTest, DeleteInBindAndBoundWaitsForReleased) {
   const Request release = *request("n1");
   answer("n1", answer_to(release, AnswerType::bound));  // late
   EXPECT_EQ(phase("u1"), Phase::release);
-  EXPECT_EQ(gateway->cache().node_of("u1"), "n1") << "free only after proof";
+  EXPECT_EQ(gateway->scheduler().cache().node_of("u1"), "n1") << "free only after proof";
   answer("n1", answer_to(release, AnswerType::released));
-  EXPECT_TRUE(gateway->objects().pods().empty());
-  EXPECT_EQ(gateway->cache().pod_count(), 0u);
+  EXPECT_TRUE(gateway->objects().pods().all().empty());
+  EXPECT_EQ(gateway->scheduler().cache().pod_count(), 0u);
 }
 
 TEST_F(GatewayTest, AFinishedPodFreesItsResourcesKeepsItsStatusAndIsReleased) {
@@ -211,7 +211,7 @@ TEST_F(GatewayTest, AFinishedPodFreesItsResourcesKeepsItsStatusAndIsReleased) {
   const std::string epoch = to_text(gateway->bindings().at("u1").row.epoch);
   receive(topics.node_pod("n1", "default/job"), R"({"uid":"u1","epoch":")" + epoch + R"(","phase":"Succeeded"})", true);
   EXPECT_EQ(phase("u1"), Phase::release);
-  EXPECT_EQ(gateway->cache().pod_count(), 0u);
+  EXPECT_EQ(gateway->scheduler().cache().pod_count(), 0u);
   answer("n1", AnswerType::released);
   EXPECT_EQ(phase("u1"), Phase::none);
   restart();

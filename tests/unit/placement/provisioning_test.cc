@@ -88,7 +88,7 @@ TEST_F(ProvisioningTest, TriesAnewWhenTheProvisionerTakesTheNodeBack) {
   apply(claim(R"({"note":"no room"})"));
   EXPECT_NE(why("p").find("binding volumes: provisioning failed for PVC \"c\""), std::string::npos) << why("p");
   EXPECT_EQ(selected(), "");
-  EXPECT_EQ(gateway->cache().assumed_count(), 0u);
+  EXPECT_EQ(gateway->scheduler().cache().assumed_count(), 0u);
 }
 
 TEST_F(ProvisioningTest, RefusesAVolumeThatTheNodeDoesNotReach) {
@@ -104,8 +104,8 @@ TEST_F(ProvisioningTest, LetsGoOfADeletedPodThatWaits) {
   start_with_claim();
   api(R"({"op":"delete","kind":"pod","namespace":"default","name":"p"})");
   EXPECT_TRUE(gateway->bindings().empty());
-  EXPECT_EQ(gateway->cache().assumed_count(), 0u);
-  EXPECT_EQ(gateway->objects().find_pod("default/p"), nullptr);
+  EXPECT_EQ(gateway->scheduler().cache().assumed_count(), 0u);
+  EXPECT_EQ(gateway->objects().pods().find("default/p"), nullptr);
 }
 
 TEST_F(ProvisioningTest, OffersAVolumeAgainThatARejectedPodWasPromised) {
@@ -124,9 +124,9 @@ TEST_F(ProvisioningTest, OffersAVolumeAgainThatARejectedPodWasPromised) {
   apply(pod("p", "u1", "64Mi", R"(,"volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"c"}}])"));
   ASSERT_EQ(phase("u1"), Phase::prebind);
   apply(pod("q", "u2", "64Mi", R"(,"volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"d"}}])"));
-  ASSERT_EQ(gateway->queue().where("u2"), Queue::Where::unschedulable);
+  ASSERT_EQ(gateway->scheduler().queue().where("u2"), Queue::Where::unschedulable);
   answer("n1", AnswerType::rejected);
-  EXPECT_NE(gateway->queue().where("u2"), Queue::Where::unschedulable) << "the volume is free again";
+  EXPECT_NE(gateway->scheduler().queue().where("u2"), Queue::Where::unschedulable) << "the volume is free again";
 }
 
 }  // namespace

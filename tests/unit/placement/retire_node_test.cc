@@ -114,14 +114,14 @@ TEST_F(RetireNodeTest, DeletesThatWaitedAreCarriedOutWhenTheLastNodeGoesBeforeTh
   start_connected();
   apply(pod("p", "u1"));
   api(R"({"op":"delete","kind":"Pod","name":"p"})");
-  ASSERT_NE(gateway->objects().find_pod("default/p"), nullptr);  // adopt mode keeps it until the node has answered
+  ASSERT_NE(gateway->objects().pods().find("default/p"), nullptr);  // adopt mode keeps it until the node has answered
   gateway.reset();
   transport.up = false;
   start();
   forget("a");
   connect();
   EXPECT_FALSE(gateway->identity().adopting);
-  EXPECT_EQ(gateway->objects().find_pod("default/p"), nullptr);
+  EXPECT_EQ(gateway->objects().pods().find("default/p"), nullptr);
 }
 
 // Found by the simulator, seed 167.

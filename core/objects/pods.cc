@@ -1,0 +1,183 @@
+#include "core/objects/pods.h"
+
+#include "core/api/defaults.h"
+#include "core/api/packed.h"
+#include "core/bytes.h"
+#include "core/check.h"
+#include "core/json/json.h"
+#include "core/objects/accepting.h"
+#include "core/objects/pod_record.h"
+
+namespace berth {
+
+namespace {
+
+std::string record_key(const std::string& key) { return "pods/" + key; }
+
+}  // namespace
+
+Status Pods::load(std::string_view name, std::string_view value) {
+  if (is_pod_record(value)) return load_packed(name, value);
+  Result<Json> json = Json::parse(value, {.bytes = 1u << 20, .depth = 80});
+  return json ? load_json(*json) : json.error();
+}
+
+Status Pods::load_json(const Json& stored) {
+  const Json* manifest = stored.find("manifest");
+  if (manifest == nullptr) return Status::error("no manifest");
+  Result<Pod> pod = decode_accepted_pod(*manifest);
+  if (!pod) return pod.error();
+  const auto text_of = [&stored](std::string_view key) {
+    const Json* text = stored.find(key);
+    return text != nullptr && text->is_string() ? text->as_string() : std::string();
+  };
+  const Text disruption = text_of("disruption");
+  pod->nominated_node_name = text_of("nominatedNode");
+  pod->metadata.deleting = stored.find("deleting") != nullptr;
+  pod->preempted = !disruption.empty();
+  PodEntry& entry = put(std::make_shared<const Pod>(std::move(*pod)));
+  if (const Json* arrived = stored.find("arrived"); arrived != nullptr && arrived->is_integer()) {
+    entry.arrived = arrived->as_int();
+  }
+  entry.disruption = disruption;
+  entry.deleting = stored.find("deleting") != nullptr;
+  entry.finished = stored.find("finished") != nullptr;
+  if (const Json* observed = stored.find("observed")) entry.observed = Report(*observed);
+  if (const Json* successor = stored.find("successor")) set_successor(entry, *successor);
+  return Status::ok();
+}
+
+Status Pods::load_packed(std::string_view name, std::string_view stored) {
+  Result<PodRecord> record = decode_pod_record(stored);
+  if (!record) return record.error();
+  const auto pod = std::make_shared<Pod>();
+  if (is_pod_packed_alike(record->packed)) {
+    if (!unpack_pod(record->packed, *pod)) return Status::error("its packed form is damaged");
+    if (record->uid.empty()) {
+      pod->set_manifest(record->shape);
+    } else {
+      pod->shape = Text::common(record->shape);
+    }
+  } else {
+    const Result<Json> json = Json::parse(manifest_text(*record, name), {.bytes = 1u << 20, .depth = 80});
+    if (!json) return json.error();
+    Result<Pod> decoded = decode_accepted_pod(*json);
+    if (!decoded) return decoded.error();
+    *pod = std::move(*decoded);
+  }
+  pod->nominated_node_name = record->nominated_node;
+  pod->metadata.deleting = record->deleting;
+  pod->preempted = !record->disruption.empty();
+  pod->start_time.reset();  // the device reports it
+  PodEntry& entry = put(pod);
+  entry.arrived = record->arrived;
+  entry.disruption = record->disruption;
+  entry.deleting = record->deleting;
+  entry.finished = record->finished;
+  entry.observed = Report(Manifest::of_text(record->observed).json());
+  set_successor(entry, Manifest::of_text(record->successor));
+  return Status::ok();
+}
+
+PodEntry* Pods::find(const std::string& key) {
+  auto found = entries_.find(key);
+  return found == entries_.end() ? nullptr : &found->second;
+}
+
+const PodEntry* Pods::find(const std::string& key) const {
+  auto found = entries_.find(key);
+  return found == entries_.end() ? nullptr : &found->second;
+}
+
+Text Pods::key_of(const Pod& pod) const {
+  std::string key = pod.metadata.key();
+  const PodEntry* entry = find(key);
+  return entry == nullptr ? Text(key) : entry->key;
+}
+
+KeyIndex::Index Pods::find_index(std::string_view uid) const {
+  return by_uid_.find(uid, [&](KeyIndex::Index index) { return slots_[index]->pod->uid() == uid; });
+}
+
+std::uint32_t Pods::index_of_uid(std::string_view uid) const {
+  return by_uid_.guess(uid, [&](KeyIndex::Index index) { return slots_[index]->pod->uid() == uid; });
+}
+
+PodEntry* Pods::find_by_uid(std::string_view uid) {
+  const KeyIndex::Index index = find_index(uid);
+  return index == KeyIndex::kNone ? nullptr : slots_[index];
+}
+
+const PodEntry* Pods::find_by_uid(std::string_view uid) const {
+  const KeyIndex::Index index = find_index(uid);
+  return index == KeyIndex::kNone ? nullptr : slots_[index];
+}
+
+PodEntry& Pods::put(std::shared_ptr<const Pod> pod) {
+  Text key = pod->metadata.key();
+  const auto item = entries_.try_emplace(entries_.end(), std::move(key));  // at the end, while a store is read in order
+  PodEntry& entry = item->second;
+  entry.key = item->first;
+  if (entry.pod != nullptr) {
+    CHECK(entry.pod->uid() == pod->uid());
+    entry.pod = std::move(pod);
+    return entry;
+  }
+  entry.pod = std::move(pod);
+  const std::string_view uid = entry.pod->uid();
+  if (const KeyIndex::Index index = find_index(uid); index != KeyIndex::kNone) {
+    slots_[index] = &entry;  // a uid under two names is the newer's
+    return entry;
+  }
+  const KeyIndex::Index index = slots_.take();
+  slots_[index] = &entry;
+  by_uid_.insert(uid, index);
+  return entry;
+}
+
+void Pods::save(const std::string& key) {
+  const PodEntry& entry = entries_.find(key)->second;
+  ByteWriter packed;
+  pack_pod(packed, *entry.pod);
+  PodRecord record;
+  record.deleting = entry.deleting;
+  record.finished = entry.finished;
+  record.arrived = entry.arrived;
+  ByteWriter uid;
+  uid.id(entry.pod->uid());
+  record.uid = uid.bytes();
+  record.shape = entry.pod->shape;
+  record.disruption = entry.disruption;
+  record.nominated_node = entry.pod->nominated_node_name;
+  // While the pod runs, its observed status is repeated by the device; only a final one is kept.
+  const std::string observed = entry.finished ? entry.observed.text() : std::string();
+  record.observed = observed;
+  record.successor = entry.successor.text();
+  record.packed = packed.bytes();
+  store_.put(Table::object, record_key(key), encode(record));
+}
+
+void Pods::set_successor(PodEntry& entry, Manifest successor) {
+  entry.successor = std::move(successor);
+  if (entry.successor.is_null()) {
+    names_awaited_.erase(entry.pod->metadata.key());
+  } else {
+    names_awaited_.insert_or_assign(entry.pod->metadata.key(), uid_of(entry.successor.json()));
+  }
+}
+
+void Pods::erase(const std::string& key) {
+  auto found = entries_.find(key);
+  CHECK(found != entries_.end());
+  // A uid under two names is the newer's: see put().
+  const std::string_view uid = found->second.pod->uid();
+  if (const KeyIndex::Index index = find_index(uid); index != KeyIndex::kNone && slots_[index] == &found->second) {
+    by_uid_.erase(uid, [index](KeyIndex::Index other) { return other == index; });
+    slots_.give_back(index);
+  }
+  entries_.erase(found);
+  names_awaited_.erase(key);
+  store_.erase(Table::object, record_key(key));
+}
+
+}  // namespace berth

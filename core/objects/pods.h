@@ -1,0 +1,87 @@
+// Pods: the pods the gateway has accepted, one entry each: the pod and all that the gateway keeps of it apart from its
+// binding. Durable in Table::object. Others hold a pointer to the entry, or the uid.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/api/pod.h"
+#include "core/clock.h"
+#include "core/framework/queued_pod.h"
+#include "core/key_index.h"
+#include "core/objects/report.h"
+#include "core/slot_pool.h"
+#include "core/store.h"
+
+namespace berth {
+
+// The condition PodScheduled of a pod.
+struct PodCondition {
+  bool status = false;
+  std::string reason;  // "Unschedulable": rejected; "SchedulerError": all else that failed
+  std::string message;
+  bool operator==(const PodCondition&) const = default;
+};
+
+// A pod and what the gateway keeps of it, apart from its binding.
+struct PodEntry {
+  Text key;  // "<namespace>/<name>", as in pods()
+  std::shared_ptr<const Pod> pod;
+  Millis arrived = 0;     // when it was accepted, on the clock's scale: the order of those that were never tried
+  bool deleting = false;  // a delete was accepted; it completes when the row is gone
+  bool finished = false;  // every container ended for good; never scheduled again
+  std::uint32_t seen_session = 0;   // with the broker: it is known what that retains of the pod
+  std::uint32_t order_session = 0;  // likewise: it retains the operator's order, not our mirror
+  Report observed;                  // what the device last reported for the present epoch
+  Text disruption;                  // not empty: preempted; the message of condition DisruptionTarget
+  Manifest successor;               // of the pod that takes this name once the row is gone; null: none
+  bool unsaved = false;             // its record is behind, to save writes
+  // What few pods have: why the last attempt failed; the queue position as the store has it.
+  std::unique_ptr<PodCondition> condition;
+  std::unique_ptr<QueuePosition> position;
+};
+
+class Pods {
+ public:
+  using Entries = std::map<Text, PodEntry, std::less<>>;  // by "<namespace>/<name>"
+
+  explicit Pods(Store& store) : store_(store) {}
+
+  // Takes a record of a pod in: `name` is the pod's, `value` the record's. An error says what is wrong with it.
+  Status load(std::string_view name, std::string_view value);
+
+  const Entries& all() const { return entries_; }
+  // By "<namespace>/<name>"; null: none. The pointer lives until the pod is erased.
+  PodEntry* find(const std::string& key);
+  const PodEntry* find(const std::string& key) const;
+  PodEntry* find_by_uid(std::string_view uid);
+  const PodEntry* find_by_uid(std::string_view uid) const;
+  // "<namespace>/<name>", sharing the entry's text if the pod is there.
+  Text key_of(const Pod& pod) const;
+  // To sort by when many pods are looked up by uid: near numbers are near each other in memory. A uid that no pod has
+  // may get that of another.
+  std::uint32_t index_of_uid(std::string_view uid) const;
+
+  PodEntry& put(std::shared_ptr<const Pod> pod);            // new, or a new version of the same uid
+  void save(const std::string& key);                        // stages the entry as it is now
+  void set_successor(PodEntry& entry, Manifest successor);  // staged by save(); null: none
+  void erase(const std::string& key);
+  // Keys of pods whose name another pod waits for, as loaded or last saved, and that one's uid.
+  const std::map<std::string, std::string>& names_awaited() const { return names_awaited_; }
+
+ private:
+  Status load_json(const Json& stored);
+  Status load_packed(std::string_view name, std::string_view stored);
+  KeyIndex::Index find_index(std::string_view uid) const;
+
+  Store& store_;
+  Entries entries_;
+  SlotPool<PodEntry*> slots_;
+  KeyIndex by_uid_;  // indexes into slots_
+  std::map<std::string, std::string> names_awaited_;
+};
+
+}  // namespace berth
