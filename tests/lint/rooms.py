@@ -86,7 +86,7 @@ def check_list(tree, arrows, lines):
     for name in sorted(rooms - set(lines)):
         yield Finding(README, 1, f"core/{name} is missing in the list of rooms; add what it may include")
     for name in sorted(set(lines) - rooms):
-        yield Finding(README, lines[name], f"there is no room core/{name}; take its line out")
+        yield Finding(README, lines[name], f"core/{name} does not exist; remove its line")
     for name, others in arrows.items():
         for other in sorted(set(others) - set(lines)):
             yield Finding(README, others[other], f"{name} -> {other}: {other} has no line of its own")

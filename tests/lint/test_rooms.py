@@ -49,7 +49,7 @@ def test_the_list_names_every_room(tree):
 
 def test_the_list_names_no_other_rooms(tree):
     (found,) = messages(tree, {}, README.replace("api -> json\n", "api -> json\ncache\n"))
-    assert found.startswith("core/README.md:6: there is no room core/cache")
+    assert found.startswith("core/README.md:6: core/cache does not exist")
     found = messages(tree, {}, README.replace("queue -> api, json", "queue -> api, json, cache"))
     assert any("queue -> cache: cache has no line of its own" in message for message in found)
 
