@@ -286,7 +286,7 @@ std::optional<std::string> VolumeBinding::kind_of(const Pod& pod) {
   return kind;
 }
 
-bool VolumeBinding::changed(CycleState& state, const Snapshot& snapshot, std::vector<std::size_t>& places) {
+bool VolumeBinding::changed(CycleState& state, const Snapshot& snapshot, std::vector<std::size_t>& indices) {
   auto* volumes = state.edit<VolumeBindingState>();
   if (volumes == nullptr) return true;  // no claims
   volumes->decisions.clear();           // made for another pod of the same kind
@@ -296,12 +296,12 @@ bool VolumeBinding::changed(CycleState& state, const Snapshot& snapshot, std::ve
     if (!delayed.candidates->changed_since(delayed.seen, hosts)) return false;
   }
   for (const std::string& host : hosts) {
-    places.push_back(snapshot.place_of(host));
+    indices.push_back(snapshot.place_of(host));
     const auto others = volumes->nodes_of_host.find(host);
     if (others == volumes->nodes_of_host.end()) continue;
-    for (const std::string& node : others->second) places.push_back(snapshot.place_of(node));
+    for (const std::string& node : others->second) indices.push_back(snapshot.place_of(node));
   }
-  std::erase(places, snapshot.nodes().size());  // nodes that no longer exist
+  std::erase(indices, snapshot.nodes().size());  // nodes that no longer exist
   return true;
 }
 

@@ -55,7 +55,7 @@ class VolumeBinding final : public PreFilterPlugin,
   Status score(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t& score) override;
   // Only for pods whose claims all need an existing free volume: none is bound, reserved or to be provisioned.
   std::optional<std::string> kind_of(const Pod& pod) override;
-  bool changed(CycleState& state, const Snapshot& snapshot, std::vector<std::size_t>& places) override;
+  bool changed(CycleState& state, const Snapshot& snapshot, std::vector<std::size_t>& indices) override;
   Status reserve(CycleState& state, const Pod& pod, const std::string& node) override;
   void unreserve(CycleState& state, const Pod& pod, const std::string& node) override;
   void restore(CycleState&, const Pod&, const std::string&, const std::vector<BoundVolume>& bound_volumes) override;

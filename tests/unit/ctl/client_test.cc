@@ -42,7 +42,7 @@ class FakeGateway final : public Transport::Handler {
     answer.payload = answers.front();
     answers.pop_front();
     client_.send(answer);
-    for (const Message& message : std::exchange(then, {})) client_.send(message);
+    for (const Message& each : std::exchange(then, {})) client_.send(each);
   }
   Json request(std::size_t i) const { return i < requests.size() ? json(requests[i].payload) : Json(); }
 
@@ -242,9 +242,10 @@ TEST_F(CtlClient, DescribesAPodWithItsEvents) {
 }
 
 TEST_F(CtlClient, ShowsWhyTheGatewayIsNotReady) {
-  gateway_.answers = {R"({"ok":true,"ready":false,"reason":"waiting for the fence","nodes":2,"queue":{"active":1}})"};
+  gateway_.answers = {
+      R"({"ok":true,"ready":false,"reason":"synchronising with the broker","nodes":2,"queue":{"active":1}})"};
   ASSERT_TRUE(run_status(client_, options_, screen_));
-  EXPECT_NE(out_.str().find("no: waiting for the fence"), std::string::npos) << out_.str();
+  EXPECT_NE(out_.str().find("no: synchronising with the broker"), std::string::npos) << out_.str();
 }
 
 }  // namespace

@@ -48,7 +48,9 @@ TEST(ResidentMemory, GrowsWithUseAndFallsWhenTrimmed) {
   EXPECT_GT(full, before + 48 * kMiB);
   pieces.clear();
   trim_freed_memory();
-  if (!kKeepsFreedMemory) EXPECT_LT(resident.bytes(), full - 48 * kMiB);
+  if (!kKeepsFreedMemory) {
+    EXPECT_LT(resident.bytes(), full - 48 * kMiB);
+  }
 }
 
 }  // namespace

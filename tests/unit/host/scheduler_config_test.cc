@@ -220,7 +220,7 @@ TEST(SchedulerConfig, NamesFileLineColumnAndField) {
       {"profiles: [{pluginConfig: [{name: NodeName, args: 5}]}]\n",
        "s.yaml:3:45: profiles[0].pluginConfig[0].args: expected an object, got 5"},
       {"profiles: [{pluginConfig: [{name: NodeName, args: {speed: 5}}]}]\n",
-       "s.yaml:3:45: profiles[0].pluginConfig[0].args: this plugin takes none; remove them"},
+       "s.yaml:3:45: profiles[0].pluginConfig[0].args: this plugin takes no arguments; remove them"},
       {"profiles: [\n", "s.yaml:4:1: invalid YAML"},
   };
   for (const Case& c : cases) {

@@ -21,13 +21,13 @@ class Receiver final : public Transport::Handler {
  public:
   void on_message(const Message& message) override {
     messages.push_back(message);
-    heard += message.topic + "=" + message.payload + (message.retain ? "(r) " : " ");
+    received += message.topic + "=" + message.payload + (message.retain ? "(r) " : " ");
   }
-  void on_link(bool up) override { heard += up ? "up " : "down "; }
-  void on_send_window() override { heard += "window "; }
-  std::string take() { return std::exchange(heard, {}); }
+  void on_link(bool up) override { received += up ? "up " : "down "; }
+  void on_send_window() override { received += "window "; }
+  std::string take() { return std::exchange(received, {}); }
   std::vector<Message> messages;
-  std::string heard;
+  std::string received;
 };
 
 class LoopbackTest : public testing::Test {
@@ -241,7 +241,7 @@ TEST_F(LoopbackTest, ThePolicyLosesDuplicatesDelaysAndReorders) {
 
 TEST_F(LoopbackTest, OneSeedGivesOneRun) {
   std::string runs[2];
-  for (std::string& heard : runs) {
+  for (std::string& received : runs) {
     VirtualClock clock;
     Timers timers;
     LoopbackBroker broker(clock, timers, 42);
@@ -256,7 +256,7 @@ TEST_F(LoopbackTest, OneSeedGivesOneRun) {
     client.subscribe("#", 1);
     for (int i = 0; i < 100; ++i) client.send(message("t", std::to_string(i)));
     while (timers.next()) timers.run_due(clock.time = *timers.next());
-    heard = receiver.take();
+    received = receiver.take();
   }
   EXPECT_EQ(runs[0], runs[1]);
   EXPECT_GT(runs[0].size(), 100u);
