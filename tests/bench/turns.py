@@ -78,7 +78,7 @@ class Watch:
                          f"{quantile(counts, 1):>8}")
         output = self.fleet.programs["berthd"].output()[self.logged:]
         long = [(int(a) + int(b), int(a), int(b)) for a, b in re.findall(r"long turn.*handlers_us=(\d+) finish_us=(\d+)", output)]
-        worst = "{:.1f} ms ({:.1f} heard)".format(max(long)[0] / 1e3, max(long)[1] / 1e3) if long else "-"
+        worst = "{:.1f} ms ({:.1f} in handlers)".format(max(long)[0] / 1e3, max(long)[1] / 1e3) if long else "-"
         print(" ".join(cells), f"{len(long):>6}  {worst}", flush=True)
 
 

@@ -154,10 +154,11 @@ Breach find_unlike_node(const std::string& name, const NodeInfo* info, const Imp
   std::sort(has.pods.begin(), has.pods.end());
   std::sort(has.charges.begin(), has.charges.end());
   if (has.pods != should.pods) return "the cache's pods on node " + name + " differ from the rows";
-  if (has.charges != should.charges) return "the cache's charges on node " + name + " differ from the release list";
+  if (has.charges != should.charges)
+    return "the resources the cache reserves for releases on node " + name + " differ from the release list";
   if (info == nullptr) return {};
   if (sum.milli_cpu == info->requested.milli_cpu && sum.memory == info->requested.memory) return {};
-  return "the cache's sum on node " + name + " differs from that of its pods and charges";
+  return "the cache's sum on node " + name + " differs from that of its pods and releases";
 }
 
 Breach s9(const Witness& witness) {
