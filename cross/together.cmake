@@ -1,54 +1,34 @@
-# Compiles the sources of a target together, forty at a time: a build from nothing takes half of the time, since
-# templates and headers are compiled once and not once for each source. Daily work leaves it off: a change of one source
-# compiles its neighbours again. Names in unnamed namespaces may repeat within a room; local_names.py sees to it.
-find_program(BERTH_PYTHON python3 REQUIRED)
-
-# Appends to `lines` what local_names.py has to know of a target.
+# Compiles the sources of a target together, those of each folder as one: a build from scratch takes half of the time, since
+# headers and templates are compiled once for each folder instead of once for each source. It is off for daily work, where
+# a change of one source would compile its neighbours again. It is the reason why names in unnamed namespaces are unique
+# within a folder (tests/lint/local_names.py). A source that cannot be joined has the property SKIP_UNITY_BUILD_INCLUSION.
 function(berth_together target)
   get_target_property(folder ${target} SOURCE_DIR)
-  get_target_property(binary_folder ${target} BINARY_DIR)
-  get_target_property(named ${target} SOURCES)
-  set(sources)
-  foreach(source IN LISTS named)
-    cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${folder})
-    if(source MATCHES "\\.cc$" AND EXISTS ${source})
-      list(APPEND sources ${source})
-    endif()
+  get_target_property(sources ${target} SOURCES)
+  foreach(source IN LISTS sources)
+    cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${folder} NORMALIZE)
+    cmake_path(GET source PARENT_PATH group)
+    cmake_path(RELATIVE_PATH group BASE_DIRECTORY ${PROJECT_SOURCE_DIR})
+    string(MAKE_C_IDENTIFIER ${group} group)
+    set_property(SOURCE ${source} TARGET_DIRECTORY ${target} PROPERTY UNITY_GROUP ${group})
   endforeach()
-  list(LENGTH sources number)
-  if(number LESS 2)
-    return()
-  endif()
-  set(header ${binary_folder}/${target}_local_names.h)
-  # GCC takes all but the first file for headers, whose unnamed namespaces would be a mistake.
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  # GCC takes the joined sources for headers, where unnamed namespaces would be a mistake.
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP UNITY_BUILD_UNIQUE_ID BERTH_FILE
-                        UNITY_BUILD_CODE_BEFORE_INCLUDE "#include \"${header}\"")
-  string(APPEND lines "${target};${header};${sources}\n")
-  set(lines "${lines}" PARENT_SCOPE)
 endfunction()
 
-set(lines)
-foreach(folder core plugins storage transports firmware-host firmware-host/ctl tests/unit tests/sim tests/conformance)
-  if(BERTH_TESTS OR NOT folder MATCHES "^tests/")
-    get_property(targets DIRECTORY ${PROJECT_SOURCE_DIR}/${folder} PROPERTY BUILDSYSTEM_TARGETS)
-    get_property(below DIRECTORY ${PROJECT_SOURCE_DIR}/${folder} PROPERTY SUBDIRECTORIES)
-    if(folder STREQUAL "tests/unit")
-      foreach(room IN LISTS below)
-        get_property(more DIRECTORY ${room} PROPERTY BUILDSYSTEM_TARGETS)
-        list(APPEND targets ${more})
-      endforeach()
+function(berth_together_below folder)
+  get_property(targets DIRECTORY ${folder} PROPERTY BUILDSYSTEM_TARGETS)
+  foreach(target IN LISTS targets)
+    get_target_property(type ${target} TYPE)
+    if(type MATCHES "^(EXECUTABLE|STATIC_LIBRARY)$")
+      berth_together(${target})
     endif()
-    foreach(target IN LISTS targets)
-      get_target_property(type ${target} TYPE)
-      if(type MATCHES "EXECUTABLE|STATIC_LIBRARY")
-        berth_together(${target})
-      endif()
-    endforeach()
-  endif()
-endforeach()
-file(WRITE ${CMAKE_BINARY_DIR}/together.txt "${lines}")
-execute_process(COMMAND ${BERTH_PYTHON} ${PROJECT_SOURCE_DIR}/cross/local_names.py ${CMAKE_BINARY_DIR}/together.txt
-                        ${CMAKE_SYSROOT}/usr/include/c++ ${CMAKE_BINARY_DIR}/together_groups.cmake
-                COMMAND_ERROR_IS_FATAL ANY)
-include(${CMAKE_BINARY_DIR}/together_groups.cmake)
+  endforeach()
+  get_property(below DIRECTORY ${folder} PROPERTY SUBDIRECTORIES)
+  foreach(child IN LISTS below)
+    berth_together_below(${child})
+  endforeach()
+endfunction()
+
+berth_together_below(${PROJECT_SOURCE_DIR})

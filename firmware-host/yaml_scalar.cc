@@ -6,12 +6,12 @@
 #include <cmath>
 #include <optional>
 
+#include "core/ascii.h"
+
 namespace berth {
 namespace {
 
 constexpr std::uint64_t kExactMax = std::uint64_t{1} << 53;
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 template <std::size_t N>
 bool is_one_of(std::string_view text, const std::array<std::string_view, N>& words) {

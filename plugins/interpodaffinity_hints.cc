@@ -10,7 +10,7 @@ namespace berth {
 
 namespace {
 
-Hint after_pod_change(const Pod& pod, const EventObjects& objects) {
+Hint after_neighbour_change(const Pod& pod, const EventObjects& objects) {
   const Pod* before = objects.old_pod.get();
   const Pod* after = objects.new_pod.get();
   if (before == nullptr && after == nullptr) return Hint::queue;
@@ -31,7 +31,7 @@ Hint after_pod_change(const Pod& pod, const EventObjects& objects) {
   return helps ? Hint::queue : Hint::skip;
 }
 
-Hint after_node_change(const Pod& pod, const EventObjects& objects) {
+Hint after_topology_change(const Pod& pod, const EventObjects& objects) {
   if (objects.new_node == nullptr) return Hint::queue;
   const Labels& after = objects.new_node->metadata.labels;
   const auto& affinity = pod.affinity->pod_affinity.required;
@@ -62,8 +62,8 @@ Hint after_node_change(const Pod& pod, const EventObjects& objects) {
 }  // namespace
 
 std::vector<EventWithHint> InterPodAffinity::events_to_register() const {
-  return {{{EventResource::pod, kAdd | kDelete | kUpdatePodLabel, "PodChange"}, after_pod_change},
-          {{EventResource::node, kAdd | kUpdateNodeLabel, "NodeAddOrLabel"}, after_node_change}};
+  return {{{EventResource::pod, kAdd | kDelete | kUpdatePodLabel, "PodChange"}, after_neighbour_change},
+          {{EventResource::node, kAdd | kUpdateNodeLabel, "NodeAddOrLabel"}, after_topology_change}};
 }
 
 }  // namespace berth

@@ -13,7 +13,7 @@ namespace {
 const Status kNotAsEnforced = Status::unresolvable("node(s) didn't match scheduler-enforced node affinity");
 const Status kNotAsAsked = Status::unresolvable("node(s) didn't match Pod's node affinity/selector");
 
-bool fits(const Pod& pod, const Node& node) {
+bool fits_own(const Pod& pod, const Node& node) {
   const Labels& labels = node.metadata.labels;
   for (const auto& [key, value] : pod.node_selector) {
     auto found = labels.find(key);
@@ -84,7 +84,7 @@ std::int64_t weight_of(const std::vector<PreferredNodeTerm>& terms, const Node& 
   return sum;
 }
 
-Result<NodeAffinity::Added> read_arguments(const Json& args) {
+Result<NodeAffinity::Added> read_added_affinity(const Json& args) {
   NodeAffinity::Added added;
   if (args.is_null()) return added;
   Findings findings(Findings::Unknown::refuse);
@@ -103,7 +103,7 @@ Result<NodeAffinity::Added> read_arguments(const Json& args) {
 }  // namespace
 
 Result<std::unique_ptr<Plugin>> NodeAffinity::make(const Json& args, Handle&) {
-  Result<Added> added = read_arguments(args);
+  Result<Added> added = read_added_affinity(args);
   if (!added) return added.error();
   return std::unique_ptr<Plugin>(std::make_unique<NodeAffinity>(std::move(*added), args));
 }
@@ -113,9 +113,9 @@ Result<std::unique_ptr<Plugin>> NodeAffinity::make(const Json& args, Handle&) {
 std::vector<EventWithHint> NodeAffinity::events_to_register() const {
   const auto after_node_change = [added = added_](const Pod& pod, const EventObjects& objects) {
     if (objects.new_node == nullptr) return Hint::queue;
-    if (!fits_added(added, *objects.new_node) || !fits(pod, *objects.new_node)) return Hint::skip;
+    if (!fits_added(added, *objects.new_node) || !fits_own(pod, *objects.new_node)) return Hint::skip;
     if (objects.old_node == nullptr) return Hint::queue;
-    return fits_added(added, *objects.old_node) && fits(pod, *objects.old_node) ? Hint::skip : Hint::queue;
+    return fits_added(added, *objects.old_node) && fits_own(pod, *objects.old_node) ? Hint::skip : Hint::queue;
   };
   return {{{EventResource::node, kAdd | kUpdateNodeLabel, "NodeAddOrLabel"}, after_node_change}};
 }
@@ -137,7 +137,7 @@ Status NodeAffinity::pre_filter(CycleState&, const Pod& pod, const Snapshot&, Pr
 
 Status NodeAffinity::filter(CycleState&, const Pod& pod, const NodeInfo& node) {
   if (!fits_added(added_, *node.node)) return kNotAsEnforced;
-  if (fits(pod, *node.node)) return {};
+  if (fits_own(pod, *node.node)) return {};
   return kNotAsAsked;
 }
 

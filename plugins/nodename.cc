@@ -10,7 +10,9 @@ namespace {
 
 const Status kOtherName = Status::unresolvable("node(s) didn't match the requested node name");
 
-bool fits(const Pod& pod, const Node& node) { return pod.node_name.empty() || pod.node_name == node.metadata.name; }
+bool has_asked_name(const Pod& pod, const Node& node) {
+  return pod.node_name.empty() || pod.node_name == node.metadata.name;
+}
 
 }  // namespace
 
@@ -23,7 +25,7 @@ std::vector<EventWithHint> NodeName::events_to_register() const {
 }
 
 Status NodeName::filter(CycleState&, const Pod& pod, const NodeInfo& node) {
-  if (fits(pod, *node.node)) return {};
+  if (has_asked_name(pod, *node.node)) return {};
   return kOtherName;
 }
 

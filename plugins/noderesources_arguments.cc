@@ -10,11 +10,12 @@ namespace berth {
 
 namespace {
 
-using Type = ScoringStrategy::Type;
+using StrategyType = ScoringStrategy::Type;
 
-constexpr std::array kTypes{EnumName<Type>{"LeastAllocated", Type::least_allocated},
-                            EnumName<Type>{"MostAllocated", Type::most_allocated},
-                            EnumName<Type>{"RequestedToCapacityRatio", Type::requested_to_capacity_ratio}};
+constexpr std::array kTypes{
+    EnumName<StrategyType>{"LeastAllocated", StrategyType::least_allocated},
+    EnumName<StrategyType>{"MostAllocated", StrategyType::most_allocated},
+    EnumName<StrategyType>{"RequestedToCapacityRatio", StrategyType::requested_to_capacity_ratio}};
 // Scores range from 0 to 10 in the configuration, to 100 in the framework.
 constexpr std::int32_t kMaxShapeScore = 10;
 
@@ -56,7 +57,7 @@ void read_strategy(FieldReader& reader, ScoringStrategy& out) {
     reader.read_enum("type", kTypes, out.type);
   }
   read_resources(reader, 100, true, out.resources);
-  const bool by_ratio = out.type == Type::requested_to_capacity_ratio;
+  const bool by_ratio = out.type == StrategyType::requested_to_capacity_ratio;
   const bool given =
       reader.read_object("requestedToCapacityRatio", [&](FieldReader& ratio) { read_shape(ratio, out.shape); });
   if (by_ratio && !given) reader.error("requestedToCapacityRatio", "missing; this type requires a shape");
@@ -113,10 +114,10 @@ Json to_json(const std::vector<ScoredResource>& resources) {
 
 Json to_json(const FitArguments& arguments) {
   Json strategy = to_json(arguments.strategy.resources);
-  for (const EnumName<Type>& name : kTypes) {
+  for (const EnumName<StrategyType>& name : kTypes) {
     if (name.value == arguments.strategy.type) strategy.set("type", std::string(name.text));
   }
-  if (arguments.strategy.type == Type::requested_to_capacity_ratio) {
+  if (arguments.strategy.type == StrategyType::requested_to_capacity_ratio) {
     Json shape = Json::array();
     for (const ShapePoint& point : arguments.strategy.shape) {
       shape.push_back(Json(Json::Object{{"utilization", point.utilization},

@@ -9,9 +9,9 @@ namespace berth {
 
 namespace {
 
-struct AskedForScore final : StateEntry {
+struct AskedForBalance final : StateEntry {
   std::vector<std::int64_t> by_resource;
-  std::unique_ptr<StateEntry> clone() const override { return std::make_unique<AskedForScore>(*this); }
+  std::unique_ptr<StateEntry> clone() const override { return std::make_unique<AskedForBalance>(*this); }
 };
 
 // 0 for a resource that the node does not have.
@@ -62,7 +62,7 @@ Result<std::unique_ptr<Plugin>> NodeResourcesBalancedAllocation::make(const Json
 
 Status NodeResourcesBalancedAllocation::pre_score(CycleState& state, const Pod& pod,
                                                   const std::vector<std::shared_ptr<const NodeInfo>>&) {
-  auto asked = std::make_unique<AskedForScore>();
+  auto asked = std::make_unique<AskedForBalance>();
   asked->by_resource = requests_by_resource(pod, resources_, false);
   const auto& amounts = asked->by_resource;
   // A pod without requests does not change the balance; scoring it would favour the nodes with the fewest cpus.
@@ -75,7 +75,7 @@ Status NodeResourcesBalancedAllocation::pre_score(CycleState& state, const Pod& 
 
 Status NodeResourcesBalancedAllocation::score(CycleState& state, const Pod&, const NodeInfo& node,
                                               std::int64_t& score) {
-  const auto* asked = state.read<AskedForScore>();
+  const auto* asked = state.read<AskedForBalance>();
   if (asked == nullptr) return Status::error("PreScore did not run");
   const auto fill_at = [&](std::size_t i) -> FillColumns::OfNode {
     const Fill fill = fill_of(node, resources_[i], asked->by_resource[i], false);
@@ -87,7 +87,7 @@ Status NodeResourcesBalancedAllocation::score(CycleState& state, const Pod&, con
 
 bool NodeResourcesBalancedAllocation::score_all(CycleState& state, const Pod& pod, const Snapshot& snapshot,
                                                 std::vector<std::int32_t>& scores) {
-  const auto* asked = state.read<AskedForScore>();
+  const auto* asked = state.read<AskedForBalance>();
   if (asked == nullptr) return false;
   const FillColumns columns(snapshot, resources_, asked->by_resource, false);
   if (!columns.are_exact()) return ScorePlugin::score_all(state, pod, snapshot, scores);

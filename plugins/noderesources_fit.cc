@@ -17,9 +17,9 @@ struct Asked final : StateEntry {
   std::unique_ptr<StateEntry> clone() const override { return std::make_unique<Asked>(*this); }
 };
 
-struct AskedForScore final : StateEntry {
+struct AskedForFit final : StateEntry {
   std::vector<std::int64_t> by_resource;
-  std::unique_ptr<StateEntry> clone() const override { return std::make_unique<AskedForScore>(*this); }
+  std::unique_ptr<StateEntry> clone() const override { return std::make_unique<AskedForFit>(*this); }
 };
 
 // An amount too large to be exact as a double exceeds what any node has left.
@@ -49,7 +49,7 @@ bool grew(const Resources& asked, const Resources& before, const Resources& afte
 }
 
 // The pod must fit the empty node, and the node must be new or have more of a resource that the pod requests.
-Hint after_node_change(const Pod& pod, const EventObjects& objects) {
+Hint after_allocatable_change(const Pod& pod, const EventObjects& objects) {
   if (objects.new_node == nullptr) return Hint::queue;
   const Resources asked = pod_requests(pod);
   const Resources after = to_resources(objects.new_node->allocatable);
@@ -74,7 +74,7 @@ bool less_of_anything_asked(const Resources& asked, const Resources& before, con
 }
 
 // Deleting or shrinking a pod without a node frees nothing, unless it is the waiting pod itself that shrinks.
-Hint after_pod_change(const Pod& pod, const EventObjects& objects) {
+Hint after_requests_change(const Pod& pod, const EventObjects& objects) {
   const Pod* before = objects.old_pod.get();
   const Pod* after = objects.new_pod.get();
   if (before == nullptr) return Hint::queue;
@@ -103,8 +103,8 @@ bool NodeResourcesFit::is_ignored(const std::string& resource) const {
 }
 
 std::vector<EventWithHint> NodeResourcesFit::events_to_register() const {
-  return {{{EventResource::pod, kDelete | kUpdatePodScaleDown, "PodDeleteOrScaleDown"}, after_pod_change},
-          {{EventResource::node, kAdd | kUpdateNodeAllocatable, "NodeAddOrAllocatable"}, after_node_change}};
+  return {{{EventResource::pod, kDelete | kUpdatePodScaleDown, "PodDeleteOrScaleDown"}, after_requests_change},
+          {{EventResource::node, kAdd | kUpdateNodeAllocatable, "NodeAddOrAllocatable"}, after_allocatable_change}};
 }
 
 Status NodeResourcesFit::pre_filter(CycleState& state, const Pod& pod, const Snapshot&, PreFilterResult&) {
@@ -156,14 +156,14 @@ bool NodeResourcesFit::filter_all(CycleState& state, const Pod& pod, const Snaps
 
 Status NodeResourcesFit::pre_score(CycleState& state, const Pod& pod,
                                    const std::vector<std::shared_ptr<const NodeInfo>>&) {
-  auto asked = std::make_unique<AskedForScore>();
+  auto asked = std::make_unique<AskedForFit>();
   asked->by_resource = requests_by_resource(pod, arguments_.strategy.resources, kWithDefaults);
   state.write(std::move(asked));
   return {};
 }
 
 Status NodeResourcesFit::score(CycleState& state, const Pod&, const NodeInfo& node, std::int64_t& score) {
-  const auto* asked = state.read<AskedForScore>();
+  const auto* asked = state.read<AskedForFit>();
   if (asked == nullptr) return Status::error("PreScore did not run");
   score = score_of(arguments_.strategy, node, asked->by_resource, kWithDefaults);
   return {};
@@ -171,7 +171,7 @@ Status NodeResourcesFit::score(CycleState& state, const Pod&, const NodeInfo& no
 
 bool NodeResourcesFit::score_all(CycleState& state, const Pod& pod, const Snapshot& snapshot,
                                  std::vector<std::int32_t>& scores) {
-  const auto* asked = state.read<AskedForScore>();
+  const auto* asked = state.read<AskedForFit>();
   if (asked == nullptr) return false;
   const FillColumns columns(snapshot, arguments_.strategy.resources, asked->by_resource, kWithDefaults);
   if (!columns.are_exact()) return ScorePlugin::score_all(state, pod, snapshot, scores);

@@ -16,13 +16,13 @@ bool tolerates_unschedulable(const Pod& pod) {
 }
 
 // A pod rejected here does not tolerate the taint, so only a node that is now schedulable helps.
-Hint after_node_change(const Pod&, const EventObjects& objects) {
+Hint after_cordon_change(const Pod&, const EventObjects& objects) {
   if (objects.new_node == nullptr) return Hint::queue;
   const bool was_schedulable = objects.old_node != nullptr && !objects.old_node->unschedulable;
   return !was_schedulable && !objects.new_node->unschedulable ? Hint::queue : Hint::skip;
 }
 
-Hint after_own_change(const Pod& pod, const EventObjects& objects) {
+Hint after_cordon_toleration_change(const Pod& pod, const EventObjects& objects) {
   if (objects.new_pod == nullptr) return Hint::queue;
   return objects.new_pod->uid() == pod.uid() && tolerates_unschedulable(*objects.new_pod) ? Hint::queue : Hint::skip;
 }
@@ -34,8 +34,8 @@ Result<std::unique_ptr<Plugin>> NodeUnschedulable::make(const Json& args, Handle
 }
 
 std::vector<EventWithHint> NodeUnschedulable::events_to_register() const {
-  return {{{EventResource::node, kAdd | kUpdateNodeTaint, "NodeAddOrTaint"}, after_node_change},
-          {{EventResource::pod, kUpdatePodToleration, "PodTolerationUpdate"}, after_own_change}};
+  return {{{EventResource::node, kAdd | kUpdateNodeTaint, "NodeAddOrTaint"}, after_cordon_change},
+          {{EventResource::pod, kUpdatePodToleration, "PodTolerationUpdate"}, after_cordon_toleration_change}};
 }
 
 Status NodeUnschedulable::filter(CycleState&, const Pod& pod, const NodeInfo& node) {

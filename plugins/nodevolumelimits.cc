@@ -102,7 +102,7 @@ Counts limits_of(const CsiNode* csi_node) {
   return limits;
 }
 
-Counts count(const Attachables& volumes) {
+Counts count_by_driver(const Attachables& volumes) {
   Counts counts;
   for (const Attachable& volume : volumes) ++counts[volume.driver];
   return counts;
@@ -111,8 +111,8 @@ Counts count(const Attachables& volumes) {
 bool within(const Counts& limits, const Attachables& asked, const Attachables& attached) {
   Attachables added;
   std::set_difference(asked.begin(), asked.end(), attached.begin(), attached.end(), std::inserter(added, added.end()));
-  Counts used = count(attached);
-  const Counts more = count(added);
+  Counts used = count_by_driver(attached);
+  const Counts more = count_by_driver(added);
   return std::all_of(more.begin(), more.end(), [&](const auto& entry) {
     const auto limit = limits.find(entry.first);
     return limit == limits.end() || used[entry.first] + entry.second <= limit->second;
@@ -134,14 +134,10 @@ Hint after_csi_node_update(const Pod&, const EventObjects& objects) {
 }
 
 // Nominated pods count as well.
-Hint after_pod_deleted(const Pod&, const EventObjects& objects) {
+Hint after_attaching_pod_deleted(const Pod&, const EventObjects& objects) {
   if (objects.old_pod == nullptr) return Hint::queue;
   const bool has_node = !objects.old_pod->node_name.empty() || !objects.old_pod->nominated_node_name.empty();
   return has_node && holds_volumes(*objects.old_pod) ? Hint::queue : Hint::skip;
-}
-
-Hint after_claim_added(const Pod& pod, const EventObjects& objects) {
-  return objects.new_claim == nullptr || uses_claim(pod, *objects.new_claim) ? Hint::queue : Hint::skip;
 }
 
 // A disk with an invalid name may belong to any driver.
@@ -165,8 +161,8 @@ Result<std::unique_ptr<Plugin>> NodeVolumeLimits::make(const Json& args, Handle&
 std::vector<EventWithHint> NodeVolumeLimits::events_to_register() const {
   return {{{EventResource::csi_node, kAdd, "CSINodeAdd"}, nullptr},
           {{EventResource::csi_node, kUpdate, "CSINodeUpdate"}, after_csi_node_update},
-          {{EventResource::pod, kDelete, "PodDelete"}, after_pod_deleted},
-          {{EventResource::persistent_volume_claim, kAdd, "PvcAdd"}, after_claim_added},
+          {{EventResource::pod, kDelete, "PodDelete"}, after_attaching_pod_deleted},
+          {{EventResource::persistent_volume_claim, kAdd, "PvcAdd"}, after_used_claim},
           {{EventResource::volume_attachment, kDelete, "VolumeAttachmentDelete"}, after_attachment_deleted}};
 }
 

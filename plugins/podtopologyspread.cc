@@ -32,7 +32,7 @@ bool is_too_skewed(const SpreadConstraint& constraint, const DomainCounts& count
 
 // Unlike count_matching(), but like upstream, this also counts pods that are being deleted and, for an empty selector,
 // all pods.
-Status count(CycleState& state, const Pod& pod, const Pod& changed, const NodeInfo& node, std::int64_t delta) {
+Status recount(CycleState& state, const Pod& pod, const Pod& changed, const NodeInfo& node, std::int64_t delta) {
   auto* spread = state.edit<Spread>();
   if (spread == nullptr) return Status::error("PreFilter did not run");
   if (changed.metadata.namespace_ != pod.metadata.namespace_) return {};
@@ -141,7 +141,7 @@ bool is_repeated(const std::vector<TopologySpreadConstraint>& constraints, const
   });
 }
 
-PodTopologySpread::Arguments read_arguments(FieldReader& reader) {
+PodTopologySpread::Arguments read_spread_arguments(FieldReader& reader) {
   constexpr std::array<EnumName<bool>, 2> kDefaulting{{{"System", true}, {"List", false}}};
   PodTopologySpread::Arguments arguments;
   std::string type;
@@ -168,7 +168,7 @@ Result<std::unique_ptr<Plugin>> PodTopologySpread::make(const Json& args, Handle
   Findings findings(Findings::Unknown::refuse);
   const Json none = Json::object();
   FieldReader reader(args.is_null() ? none : args, "args", findings);
-  Arguments arguments = read_arguments(reader);
+  Arguments arguments = read_spread_arguments(reader);
   reader.finish();
   if (findings.has_errors()) return findings.status();
   return std::unique_ptr<Plugin>(std::make_unique<PodTopologySpread>(std::move(arguments), handle));
@@ -212,11 +212,11 @@ Status PodTopologySpread::pre_filter(CycleState& state, const Pod& pod, const Sn
 }
 
 Status PodTopologySpread::add_pod(CycleState& state, const Pod& pod, const Pod& added, const NodeInfo& node) {
-  return count(state, pod, added, node, 1);
+  return recount(state, pod, added, node, 1);
 }
 
 Status PodTopologySpread::remove_pod(CycleState& state, const Pod& pod, const Pod& removed, const NodeInfo& node) {
-  return count(state, pod, removed, node, -1);
+  return recount(state, pod, removed, node, -1);
 }
 
 Status PodTopologySpread::filter(CycleState& state, const Pod& pod, const NodeInfo& node) {

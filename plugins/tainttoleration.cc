@@ -12,7 +12,7 @@ namespace {
 
 const Status kUntolerated = Status::unresolvable("node(s) had untolerated taint(s)");
 
-bool fits(const Pod& pod, const Node& node) {
+bool tolerates_taints(const Pod& pod, const Node& node) {
   return std::all_of(node.taints.begin(), node.taints.end(), [&pod](const Taint& taint) {
     return taint.effect == TaintEffect::prefer_no_schedule || tolerates(pod.tolerations, taint);
   });
@@ -24,13 +24,13 @@ struct Preference final : StateEntry {
   std::unique_ptr<StateEntry> clone() const override { return std::make_unique<Preference>(*this); }
 };
 
-Hint after_node_change(const Pod& pod, const EventObjects& objects) {
+Hint after_taint_change(const Pod& pod, const EventObjects& objects) {
   if (objects.new_node == nullptr) return Hint::queue;
-  const bool fitted = objects.old_node != nullptr && fits(pod, *objects.old_node);
-  return !fitted && fits(pod, *objects.new_node) ? Hint::queue : Hint::skip;
+  const bool fitted = objects.old_node != nullptr && tolerates_taints(pod, *objects.old_node);
+  return !fitted && tolerates_taints(pod, *objects.new_node) ? Hint::queue : Hint::skip;
 }
 
-Hint after_own_change(const Pod& pod, const EventObjects& objects) {
+Hint after_toleration_change(const Pod& pod, const EventObjects& objects) {
   return objects.new_pod == nullptr || objects.new_pod->uid() == pod.uid() ? Hint::queue : Hint::skip;
 }
 
@@ -41,12 +41,12 @@ Result<std::unique_ptr<Plugin>> TaintToleration::make(const Json& args, Handle&)
 }
 
 std::vector<EventWithHint> TaintToleration::events_to_register() const {
-  return {{{EventResource::node, kAdd | kUpdateNodeTaint, "NodeAddOrTaint"}, after_node_change},
-          {{EventResource::pod, kUpdatePodToleration, "PodTolerationUpdate"}, after_own_change}};
+  return {{{EventResource::node, kAdd | kUpdateNodeTaint, "NodeAddOrTaint"}, after_taint_change},
+          {{EventResource::pod, kUpdatePodToleration, "PodTolerationUpdate"}, after_toleration_change}};
 }
 
 Status TaintToleration::filter(CycleState&, const Pod& pod, const NodeInfo& node) {
-  if (fits(pod, *node.node)) return {};
+  if (tolerates_taints(pod, *node.node)) return {};
   return kUntolerated;
 }
 

@@ -4,6 +4,7 @@
 
 #include "core/api/pod.h"
 #include "core/api/volume.h"
+#include "core/framework/events.h"
 
 namespace berth {
 
@@ -32,6 +33,14 @@ bool names_claim(const Pod& pod, const PersistentVolumeClaim& claim) {
   if (pod.metadata.namespace_ != claim.metadata.namespace_) return false;
   return std::any_of(pod.volumes.begin(), pod.volumes.end(),
                      [&claim](const PodVolume& volume) { return volume.claim_name == claim.metadata.name; });
+}
+
+Hint after_used_claim(const Pod& pod, const EventObjects& objects) {
+  return objects.new_claim == nullptr || uses_claim(pod, *objects.new_claim) ? Hint::queue : Hint::skip;
+}
+
+Hint after_named_claim(const Pod& pod, const EventObjects& objects) {
+  return objects.new_claim == nullptr || names_claim(pod, *objects.new_claim) ? Hint::queue : Hint::skip;
 }
 
 std::optional<std::string> not_owned(const Pod& pod, const PersistentVolumeClaim& claim) {

@@ -9,6 +9,8 @@
 
 namespace berth {
 
+struct EventObjects;
+enum class Hint;
 struct PersistentVolumeClaim;
 struct Pod;
 
@@ -27,6 +29,10 @@ std::string claim_key(const Pod& pod, const ClaimUse& use);
 bool uses_claim(const Pod& pod, const PersistentVolumeClaim& claim);
 // The same without ephemeral volumes.
 bool names_claim(const Pod& pod, const PersistentVolumeClaim& claim);
+// The hint for an event of a claim: queue if the pod uses it.
+Hint after_used_claim(const Pod& pod, const EventObjects& objects);
+// The same without ephemeral volumes.
+Hint after_named_claim(const Pod& pod, const EventObjects& objects);
 // The error if an ephemeral volume's claim was not created for this pod; nullopt if it was.
 std::optional<std::string> not_owned(const Pod& pod, const PersistentVolumeClaim& claim);
 

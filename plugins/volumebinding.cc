@@ -181,7 +181,7 @@ Result<const char*> unbound_fit(const Lister& lister, const VolumeBindingState& 
   return static_cast<const char*>(nullptr);
 }
 
-Result<VolumeBinding::Arguments> read_arguments(const Json& args) {
+Result<VolumeBinding::Arguments> read_binding_arguments(const Json& args) {
   Findings findings(Findings::Unknown::refuse);
   const Json none = Json::object();
   FieldReader reader(args.is_null() ? none : args, "args", findings);
@@ -201,7 +201,7 @@ Result<VolumeBinding::Arguments> read_arguments(const Json& args) {
 PluginMaker VolumeBinding::maker() {
   auto shared = std::make_shared<std::map<const Handle*, std::weak_ptr<AssumedVolumes>>>();
   return [shared](const Json& args, Handle& handle) -> Result<std::unique_ptr<Plugin>> {
-    const Result<Arguments> arguments = read_arguments(args);
+    const Result<Arguments> arguments = read_binding_arguments(args);
     if (!arguments) return arguments.error();
     std::erase_if(*shared, [](const auto& entry) { return entry.second.expired(); });
     std::shared_ptr<AssumedVolumes> assumed = (*shared)[&handle].lock();

@@ -18,10 +18,6 @@ Hint after_class_change(const Pod&, const EventObjects& objects) {
   return queue_if(objects.old_class->allowed_topologies != objects.new_class->allowed_topologies);
 }
 
-Hint after_claim_change(const Pod& pod, const EventObjects& objects) {
-  return queue_if(objects.new_claim == nullptr || uses_claim(pod, *objects.new_claim));
-}
-
 Hint after_csi_node_change(const Pod&, const EventObjects& objects) {
   if (objects.old_csi_node == nullptr || objects.new_csi_node == nullptr) return Hint::queue;
   const auto migrated = [](const CsiNode& node) {
@@ -52,7 +48,7 @@ Hint after_capacity_change(const Pod&, const EventObjects& objects) {
 
 std::vector<EventWithHint> volume_binding_events() {
   return {{{EventResource::storage_class, kAdd | kUpdate, "StorageClassChange"}, after_class_change},
-          {{EventResource::persistent_volume_claim, kAdd | kUpdate, "PvcChange"}, after_claim_change},
+          {{EventResource::persistent_volume_claim, kAdd | kUpdate, "PvcChange"}, after_used_claim},
           {{EventResource::persistent_volume, kAdd | kUpdate, "PvChange"}, nullptr},
           {{EventResource::node, kAdd | kUpdateNodeLabel, "NodeAddOrLabel"}, nullptr},
           {{EventResource::csi_node, kAdd | kUpdate, "CSINodeChange"}, after_csi_node_change},

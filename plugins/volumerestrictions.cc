@@ -42,7 +42,7 @@ bool collide(const Pod& pod, const Pod& other) {
   });
 }
 
-bool fits(const Pod& pod, const NodeInfo& node) {
+bool disks_are_free(const Pod& pod, const NodeInfo& node) {
   return std::none_of(node.pods.begin(), node.pods.end(), [&pod](const auto& placed) { return collide(pod, *placed); });
 }
 
@@ -85,7 +85,7 @@ std::int64_t count_used(const std::set<std::string>& claims, std::string_view na
   return static_cast<std::int64_t>(used.size());
 }
 
-Hint after_pod_deleted(const Pod& pod, const EventObjects& objects) {
+Hint after_disk_user_deleted(const Pod& pod, const EventObjects& objects) {
   if (objects.old_pod == nullptr) return Hint::queue;
   const Pod& deleted = *objects.old_pod;
   if (deleted.metadata.namespace_ != pod.metadata.namespace_) return Hint::skip;
@@ -98,10 +98,6 @@ Hint after_pod_deleted(const Pod& pod, const EventObjects& objects) {
   return shares ? Hint::queue : Hint::skip;
 }
 
-Hint after_claim_added(const Pod& pod, const EventObjects& objects) {
-  return objects.new_claim == nullptr || names_claim(pod, *objects.new_claim) ? Hint::queue : Hint::skip;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Plugin>> VolumeRestrictions::make(const Json& args, Handle& handle) {
@@ -109,9 +105,9 @@ Result<std::unique_ptr<Plugin>> VolumeRestrictions::make(const Json& args, Handl
 }
 
 std::vector<EventWithHint> VolumeRestrictions::events_to_register() const {
-  return {{{EventResource::pod, kDelete, "PodDelete"}, after_pod_deleted},
+  return {{{EventResource::pod, kDelete, "PodDelete"}, after_disk_user_deleted},
           {{EventResource::node, kAdd, "NodeAdd"}, nullptr},
-          {{EventResource::persistent_volume_claim, kAdd, "PvcAdd"}, after_claim_added}};
+          {{EventResource::persistent_volume_claim, kAdd, "PvcAdd"}, after_named_claim}};
 }
 
 Status VolumeRestrictions::pre_filter(CycleState& state, const Pod& pod, const Snapshot& snapshot, PreFilterResult&) {
@@ -142,7 +138,7 @@ Status VolumeRestrictions::remove_pod(CycleState& state, const Pod&, const Pod& 
 }
 
 Status VolumeRestrictions::filter(CycleState& state, const Pod& pod, const NodeInfo& node) {
-  if (!fits(pod, node)) return kDiskTaken;
+  if (!disks_are_free(pod, node)) return kDiskTaken;
   const auto* claims = state.read<ExclusiveClaims>();
   if (claims == nullptr) return Status::error("PreFilter did not run");
   return claims->uses > 0 ? kClaimTaken : Status();

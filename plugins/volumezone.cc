@@ -95,7 +95,7 @@ bool is_in_zone(const VolumeTopology& topology, const Labels& labels) {
   return found != labels.end() && topology.values.contains(found->second);
 }
 
-bool fits(const std::vector<VolumeTopology>& topologies, const Labels& labels) {
+bool is_in_zones(const std::vector<VolumeTopology>& topologies, const Labels& labels) {
   // Nodes need no labels if all are in one zone.
   const bool labelled = std::any_of(kTopologyLabels.begin(), kTopologyLabels.end(),
                                     [&labels](const TopologyLabel& label) { return labels.contains(label.name); });
@@ -106,11 +106,6 @@ bool fits(const std::vector<VolumeTopology>& topologies, const Labels& labels) {
 Hint after_class_added(const Pod&, const EventObjects& objects) {
   const bool waits = objects.new_class == nullptr || objects.new_class->wait_for_first_consumer;
   return waits ? Hint::queue : Hint::skip;
-}
-
-Hint after_claim_change(const Pod& pod, const EventObjects& objects) {
-  const bool own = objects.new_claim == nullptr || names_claim(pod, *objects.new_claim);
-  return own ? Hint::queue : Hint::skip;
 }
 
 // An event without a volume reports a dropped assumption, which does not change zones.
@@ -129,7 +124,7 @@ Result<std::unique_ptr<Plugin>> VolumeZone::make(const Json& args, Handle& handl
 std::vector<EventWithHint> VolumeZone::events_to_register() const {
   return {{{EventResource::storage_class, kAdd, "StorageClassAdd"}, after_class_added},
           {{EventResource::node, kAdd | kUpdateNodeLabel, "NodeAddOrLabel"}, nullptr},
-          {{EventResource::persistent_volume_claim, kAdd | kUpdate, "PvcChange"}, after_claim_change},
+          {{EventResource::persistent_volume_claim, kAdd | kUpdate, "PvcChange"}, after_named_claim},
           {{EventResource::persistent_volume, kAdd | kUpdate, "PvChange"}, after_volume_change}};
 }
 
@@ -158,7 +153,7 @@ Status VolumeZone::pre_filter(CycleState& state, const Pod& pod, const Snapshot&
 Status VolumeZone::filter(CycleState& state, const Pod&, const NodeInfo& node) {
   const auto* topologies = state.read<VolumeTopologies>();
   if (topologies == nullptr) return Status::error("PreFilter did not run");
-  return fits(topologies->all, node.node->metadata.labels) ? Status() : kOtherZone;
+  return is_in_zones(topologies->all, node.node->metadata.labels) ? Status() : kOtherZone;
 }
 
 }  // namespace berth

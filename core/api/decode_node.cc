@@ -15,7 +15,7 @@ void read_amounts(FieldReader& status, std::string_view key, ResourceList& out) 
   }
 }
 
-void read_status(FieldReader& status, Node& node) {
+void read_node_status(FieldReader& status, Node& node) {
   ResourceList capacity;
   read_amounts(status, "capacity", capacity);
   // Allocatable defaults to capacity (core/v1 defaults, SetDefaults_NodeStatus).
@@ -57,7 +57,7 @@ Result<Node> decode_node(const Json& json, Warnings* warnings, Rules rules) {
     });
     spec.carry({"configSource", "externalID", "podCIDR", "podCIDRs", "providerID"});
   });
-  reader.read_object("status", [&](FieldReader& status) { read_status(status, node); });
+  reader.read_object("status", [&](FieldReader& status) { read_node_status(status, node); });
   reader.finish();
   return decode::conclude(std::move(node), json, findings, warnings);
 }

@@ -265,7 +265,7 @@ bool is_preempted(const Json& conditions) {
   return false;
 }
 
-void read_status(FieldReader& status, Pod& pod) {
+void read_pod_status(FieldReader& status, Pod& pod) {
   const Json* node = status.take("nominatedNodeName");
   if (node != nullptr && *node != Json("")) {
     status.read_checked("nominatedNodeName", pod.nominated_node_name.edit(), is_valid_name, kNameForm);
@@ -292,7 +292,7 @@ Result<Pod> decode_pod(const Json& json, Warnings* warnings, Rules rules) {
   if (reader.require("spec", "an object with containers")) {
     reader.read_object("spec", [&](FieldReader& spec) { read_spec(spec, pod); });
   }
-  reader.read_object("status", [&](FieldReader& status) { read_status(status, pod); });
+  reader.read_object("status", [&](FieldReader& status) { read_pod_status(status, pod); });
   reader.finish();
   return decode::conclude(std::move(pod), json, findings, warnings);
 }

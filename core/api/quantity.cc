@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/ascii.h"
 #include "core/json/json.h"
 #include "core/json/utf8.h"
 
@@ -18,8 +19,6 @@ namespace {
 constexpr std::int64_t kUnitsMax = std::numeric_limits<std::int64_t>::max();
 constexpr std::int32_t kNanosPerUnit = 1'000'000'000;
 constexpr std::int64_t kExponentMax = 1'000'000'000;  // every number with a larger one is zero or saturates
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // A suffix's factor: 10^ten * 2^two.
 struct Factor {

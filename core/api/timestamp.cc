@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 
+#include "core/ascii.h"
+
 namespace berth {
 namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // Reads from the front of a text; after the first mismatch every read fails.
 class Scanner {

@@ -6,15 +6,15 @@ namespace berth {
 
 namespace {
 
-std::int64_t amount_of(const Resources& resources, std::size_t resource) {
+std::int64_t column_amount(const Resources& resources, std::size_t resource) {
   if (resource == NodeColumns::milli_cpu) return resources.milli_cpu;
   return resource == NodeColumns::memory ? resources.memory : resources.ephemeral_storage;
 }
 
 std::size_t inexact_of(const NodeInfo& node, std::size_t resource) {
-  const bool exact = NodeColumns::is_exact(amount_of(node.allocatable, resource)) &&
-                     NodeColumns::is_exact(amount_of(node.requested, resource)) &&
-                     NodeColumns::is_exact(amount_of(node.requested_for_scoring, resource));
+  const bool exact = NodeColumns::is_exact(column_amount(node.allocatable, resource)) &&
+                     NodeColumns::is_exact(column_amount(node.requested, resource)) &&
+                     NodeColumns::is_exact(column_amount(node.requested_for_scoring, resource));
   return exact ? 0 : 1;
 }
 
@@ -53,9 +53,9 @@ void NodeColumns::take_last(const NodeInfo& node) {
 void NodeColumns::set_amounts(std::size_t place, const NodeInfo* before, const NodeInfo& node) {
   for (std::size_t resource = 0; resource < kResources; ++resource) {
     OfResource& column = resources_[resource];
-    column.allocatable[place] = static_cast<double>(amount_of(node.allocatable, resource));
-    column.requested[place] = static_cast<double>(amount_of(node.requested, resource));
-    column.requested_for_scoring[place] = static_cast<double>(amount_of(node.requested_for_scoring, resource));
+    column.allocatable[place] = static_cast<double>(column_amount(node.allocatable, resource));
+    column.requested[place] = static_cast<double>(column_amount(node.requested, resource));
+    column.requested_for_scoring[place] = static_cast<double>(column_amount(node.requested_for_scoring, resource));
     column.reciprocal[place] = column.allocatable[place] == 0 ? 0 : 1 / column.allocatable[place];
     column.inexact += inexact_of(node, resource);
     if (before != nullptr) column.inexact -= inexact_of(*before, resource);

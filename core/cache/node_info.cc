@@ -36,7 +36,7 @@ ResourceList unnamed_for_scoring() {
   return {{"cpu", Quantity::from_milli(kDefaultMilliCpu)}, {"memory", Quantity(kDefaultMemory)}};
 }
 
-std::int64_t amount_of(const Resources& resources, const std::string& scalar) {
+std::int64_t scalar_amount(const Resources& resources, const std::string& scalar) {
   auto found = resources.scalar.find(scalar);
   return found == resources.scalar.end() ? 0 : found->second;
 }
@@ -166,7 +166,7 @@ void fits_resources(const Resources& asked, const Resources& used, std::int64_t 
   check(Lack::ephemeral_storage, "ephemeral-storage", asked.ephemeral_storage, used.ephemeral_storage,
         allocatable.ephemeral_storage);
   for (const auto& [name, wanted] : asked.scalar) {
-    check(Lack::extended, name, wanted, amount_of(used, name), amount_of(allocatable, name));
+    check(Lack::extended, name, wanted, scalar_amount(used, name), scalar_amount(allocatable, name));
   }
 }
 

@@ -300,6 +300,11 @@ Json::Array& Json::as_array() { return const_cast<Array&>(std::as_const(*this).a
 
 Json::Object& Json::as_object() { return const_cast<Object&>(std::as_const(*this).as_object()); }
 
+std::string Json::string_at(std::string_view key) const {
+  const Json* value = find(key);
+  return value != nullptr && value->is_string() ? value->as_string() : std::string();
+}
+
 const Json* Json::find(std::string_view key) const {
   const Object* object = std::get_if<Object>(&value_);
   if (object == nullptr) return nullptr;

@@ -67,6 +67,8 @@ class Json {
   // Member of an object by exact name; null when absent or not an object. The pointer is valid until *this changes.
   const Json* find(std::string_view key) const;
   Json* find(std::string_view key);
+  // The string of that name; empty when there is none, or it is no string.
+  std::string string_at(std::string_view key) const;
   // Sets or replaces a member; a null value becomes an object first. Returns *this, for chaining.
   Json& set(std::string_view key, Json value);
   void erase(std::string_view key);

@@ -6,16 +6,15 @@
 #include <cstring>
 #include <string>
 
+#include "core/ascii.h"
 #include "core/json/utf8.h"
 
 namespace berth {
 namespace {
 
 constexpr std::size_t kNumberLengthMax = 63;  // cJSON copies a number into 64 bytes
-constexpr double kIntegerMax = 9007199254740992.0;
-constexpr std::string_view kIntegerMaxText = "9007199254740992";
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+constexpr double kIntegerLimit = 9007199254740992.0;
+constexpr std::string_view kIntegerLimitText = "9007199254740992";
 
 // The value of four hexadecimal digits, or -1.
 int hex4(std::string_view digits) {
@@ -109,7 +108,7 @@ class Scanner {
     const bool negative_exponent = digits.find("e-") != digits.npos || digits.find("E-") != digits.npos;
     const bool too_small = error == std::errc::result_out_of_range && negative_exponent;  // 1e-400: zero
     const std::string_view magnitude = digits.starts_with('-') ? digits.substr(1) : digits;
-    const bool exact = std::abs(value) < kIntegerMax || magnitude == kIntegerMaxText;
+    const bool exact = std::abs(value) < kIntegerLimit || magnitude == kIntegerLimitText;
     if ((error != std::errc{} && !too_small) || !exact) {
       return fail(start, "the number " + std::string(digits) +
                              " is beyond 2^53 and would lose digits; write it as a string, in quotes");

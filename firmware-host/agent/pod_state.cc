@@ -61,11 +61,6 @@ Json status_json(const PodState& state) {
   return status;
 }
 
-std::string text_of(const Json& object, std::string_view key) {
-  const Json* value = object.find(key);
-  return value != nullptr && value->is_string() ? value->as_string() : std::string();
-}
-
 int int_of(const Json& object, std::string_view key) {
   const Json* value = object.find(key);
   return value != nullptr && value->is_integer() ? static_cast<int>(value->as_int()) : 0;
@@ -79,12 +74,12 @@ ContainerState read_state(const Json* json) {
     const Json* detail = json->find(key);
     if (detail == nullptr) continue;
     state.kind = kind;
-    state.reason = text_of(*detail, "reason");
-    state.message = text_of(*detail, "message");
+    state.reason = detail->string_at("reason");
+    state.message = detail->string_at("message");
     state.exit_code = int_of(*detail, "exitCode");
     state.signal = int_of(*detail, "signal");
-    state.started_at = text_of(*detail, "startedAt");
-    state.finished_at = text_of(*detail, "finishedAt");
+    state.started_at = detail->string_at("startedAt");
+    state.finished_at = detail->string_at("finishedAt");
   }
   return state;
 }
@@ -94,8 +89,8 @@ std::vector<ContainerReport> read_reports(const Json* list) {
   if (list == nullptr || !list->is_array()) return reports;
   for (const Json& json : list->as_array()) {
     ContainerReport report;
-    report.name = text_of(json, "name");
-    report.image = text_of(json, "image");
+    report.name = json.string_at("name");
+    report.image = json.string_at("image");
     report.restarts = int_of(json, "restartCount");
     report.state = read_state(json.find("state"));
     report.last = read_state(json.find("lastState"));
@@ -126,12 +121,12 @@ Result<PodState> parse_pod_state(std::string_view text) {
     return Status::error("status, finished: missing");
   }
   PodState state;
-  state.handle = text_of(*json, "handle");
+  state.handle = json->string_at("handle");
   state.finished = finished->as_bool();
-  state.phase = text_of(*status, "phase");
-  state.reason = text_of(*status, "reason");
-  state.message = text_of(*status, "message");
-  state.started_at = text_of(*status, "startTime");
+  state.phase = status->string_at("phase");
+  state.reason = status->string_at("reason");
+  state.message = status->string_at("message");
+  state.started_at = status->string_at("startTime");
   state.init_containers = read_reports(status->find("initContainerStatuses"));
   state.containers = read_reports(status->find("containerStatuses"));
   return state;

@@ -20,11 +20,6 @@ struct Volume {
   bool is_empty_dir = false;
 };
 
-std::string text_of(const Json& object, std::string_view key) {
-  const Json* value = object.find(key);
-  return value != nullptr && value->is_string() ? value->as_string() : std::string();
-}
-
 const Json::Array& list_of(const Json& object, std::string_view key) {
   static const Json::Array kNone;
   const Json* value = object.find(key);
@@ -117,7 +112,7 @@ class Planner {
 
  private:
   Status read_pod() {
-    const std::string policy = text_of(spec_, "restartPolicy");
+    const std::string policy = spec_.string_at("restartPolicy");
     if (policy == "Never") {
       plan_.restart_policy = RestartPolicy::never;
     } else if (policy == "OnFailure") {
@@ -137,7 +132,7 @@ class Planner {
   Status read_volumes() {
     const Json::Array& volumes = list_of(spec_, "volumes");
     for (std::size_t i = 0; i < volumes.size(); ++i) {
-      const std::string name = text_of(volumes[i], "name");
+      const std::string name = volumes[i].string_at("name");
       const std::string path = "spec.volumes[" + std::to_string(i) + "]";
       if (name.empty() || climbs(name) || name.find('/') != std::string::npos) {
         return Status::error(path + ".name: must be a plain name");
@@ -151,16 +146,16 @@ class Planner {
 
   Result<Volume> read_volume(const Json& volume, const std::string& name, const std::string& path) {
     if (const Json& claim = member(volume, "persistentVolumeClaim"); claim.is_object()) {
-      const std::string claim_name = text_of(metadata_, "namespace") + "/" + text_of(claim, "claimName");
+      const std::string claim_name = metadata_.string_at("namespace") + "/" + claim.string_at("claimName");
       for (const BoundVolume& bound_volume : bound_volumes_) {
         if (bound_volume.claim == claim_name) return use_bound_volume(bound_volume);
       }
       return Status::error("volume " + name + ": no bound volume for claim " + claim_name);
     }
     if (const Json& host = member(volume, "hostPath"); host.is_object()) {
-      const std::string host_path = text_of(host, "path");
+      const std::string host_path = host.string_at("path");
       if (!host_path.starts_with('/')) return Status::error(path + ".hostPath.path: must be an absolute path");
-      const bool create = text_of(host, "type") == "DirectoryOrCreate";
+      const bool create = host.string_at("type") == "DirectoryOrCreate";
       (create ? plan_.directories : plan_.existing).push_back(host_path);
       return Volume{host_path};
     }
@@ -191,9 +186,9 @@ class Planner {
 
   Result<ContainerPlan> plan_container(const Json& container) {
     ContainerPlan plan;
-    plan.name = text_of(container, "name");
-    plan.image = text_of(container, "image");
-    plan.sidecar = text_of(container, "restartPolicy") == "Always";
+    plan.name = container.string_at("name");
+    plan.image = container.string_at("image");
+    plan.sidecar = container.string_at("restartPolicy") == "Always";
     if (plan.name.empty() || plan.name.find('/') != std::string::npos || climbs(plan.name)) {
       return Status::error(path_ + ".name: must be a plain name");
     }
@@ -202,7 +197,7 @@ class Planner {
     if (Status mounted = add_mounts(container, variables); !mounted.is_success()) return mounted;
     if (Status added = add_env(container, variables); !added.is_success()) return added;
 
-    plan.directory = expand_variables(text_of(container, "workingDir"), variables);
+    plan.directory = expand_variables(container.string_at("workingDir"), variables);
     if (plan.directory.empty()) {
       plan.directory = site_.pod_directory + "/scratch";
       plan_.directories.push_back(plan.directory);
@@ -238,8 +233,8 @@ class Planner {
   Variables base_variables(const std::string& container) const {
     return {{"BERTH_TAG", plan_.tag},
             {"BERTH_CONTAINER", container},
-            {"BERTH_POD_NAME", text_of(metadata_, "name")},
-            {"BERTH_POD_NAMESPACE", text_of(metadata_, "namespace")},
+            {"BERTH_POD_NAME", metadata_.string_at("name")},
+            {"BERTH_POD_NAMESPACE", metadata_.string_at("namespace")},
             {"BERTH_NODE", site_.node},
             {"PATH", site_.search_path},
             {"HOME", site_.home}};
@@ -249,11 +244,11 @@ class Planner {
     const Json::Array& mounts = list_of(container, "volumeMounts");
     for (std::size_t i = 0; i < mounts.size(); ++i) {
       const std::string path = path_ + ".volumeMounts[" + std::to_string(i) + "]";
-      const std::string name = text_of(mounts[i], "name");
+      const std::string name = mounts[i].string_at("name");
       const auto volume = volumes_.find(name);
       if (volume == volumes_.end()) return Status::error(path + ".name: volume '" + name + "' is not in spec.volumes");
       std::string directory = volume->second.path;
-      if (const std::string sub = text_of(mounts[i], "subPath"); !sub.empty()) {
+      if (const std::string sub = mounts[i].string_at("subPath"); !sub.empty()) {
         if (climbs(sub) || sub.front() == '/') return Status::error(path + ".subPath: must be relative, without ..");
         directory += "/" + sub;
         plan_.directories.push_back(directory);
@@ -271,13 +266,13 @@ class Planner {
     const Json::Array& entries = list_of(container, "env");
     for (std::size_t i = 0; i < entries.size(); ++i) {
       const std::string path = path_ + ".env[" + std::to_string(i) + "]";
-      const std::string name = text_of(entries[i], "name");
+      const std::string name = entries[i].string_at("name");
       if (name.empty() || name.find('=') != std::string::npos) {
         return Status::error(path + ".name: must not be empty or contain '='");
       }
       if (name.starts_with("BERTH_")) return Status::error(path + ".name: names that start with BERTH_ are reserved");
       if (const Json& source = member(entries[i], "valueFrom"); source.is_object()) {
-        const std::optional<std::string> value = read_field(text_of(member(source, "fieldRef"), "fieldPath"));
+        const std::optional<std::string> value = read_field(member(source, "fieldRef").string_at("fieldPath"));
         if (!value) {
           return Status::error(path +
                                ".valueFrom: only fieldRef to metadata.name, metadata.namespace, metadata.uid, "
@@ -285,21 +280,21 @@ class Planner {
         }
         set_variable(variables, name, *value);
       } else {
-        set_variable(variables, name, expand_variables(text_of(entries[i], "value"), variables));
+        set_variable(variables, name, expand_variables(entries[i].string_at("value"), variables));
       }
     }
     return Status::ok();
   }
 
   std::optional<std::string> read_field(const std::string& field) const {
-    if (field == "metadata.name") return text_of(metadata_, "name");
-    if (field == "metadata.namespace") return text_of(metadata_, "namespace");
+    if (field == "metadata.name") return metadata_.string_at("name");
+    if (field == "metadata.namespace") return metadata_.string_at("namespace");
     if (field == "metadata.uid") return uid_;
     if (field == "spec.nodeName") return site_.node;
     for (const char* map : {"labels", "annotations"}) {
       const std::string prefix = std::string("metadata.") + map + "['";
       if (field.starts_with(prefix) && field.ends_with("']")) {
-        return text_of(member(metadata_, map), field.substr(prefix.size(), field.size() - prefix.size() - 2));
+        return member(metadata_, map).string_at(field.substr(prefix.size(), field.size() - prefix.size() - 2));
       }
     }
     return std::nullopt;

@@ -46,12 +46,6 @@ class Page {
   std::ostream& out_;
 };
 
-std::string joined(const Json::Array& list) {
-  std::string text;
-  for (const Json& item : list) text += (text.empty() ? "" : " ") + (item.is_string() ? item.as_string() : item.dump());
-  return text;
-}
-
 std::string toleration_text(const Json& toleration) {
   std::string text = text_field(toleration, {"key"});
   if (text.empty()) text = "every taint";
@@ -88,8 +82,8 @@ void write_containers(Page& page, const Json& pod) {
     const std::string name = text_field(container, {"name"});
     page.title(name, 1);
     page.line("Image", text_field(container, {"image"}), 2);
-    page.line("Command", joined(list_field(container, {"command"})), 2);
-    page.line("Args", joined(list_field(container, {"args"})), 2);
+    page.line("Command", join_texts(list_field(container, {"command"}), " "), 2);
+    page.line("Args", join_texts(list_field(container, {"args"}), " "), 2);
     page.line("Requests", join_pairs(object_field(container, {"resources", "requests"})), 2);
     page.line("Limits", join_pairs(object_field(container, {"resources", "limits"})), 2);
     for (const Json& status : list_field(pod, {"status", "containerStatuses"})) {

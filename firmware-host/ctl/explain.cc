@@ -37,13 +37,6 @@ std::string counted(std::int64_t count, const std::string& thing) {
   return grouped(count) + " " + thing + (count == 1 ? "" : "s");
 }
 
-std::string joined(const Json::Array& list) {
-  std::string text;
-  for (const Json& item : list)
-    text += (text.empty() ? "" : ", ") + (item.is_string() ? item.as_string() : item.dump());
-  return text;
-}
-
 // A duration for people, rounded up to seconds.
 std::string duration_text(std::int64_t ms) {
   const std::int64_t seconds = (std::max<std::int64_t>(ms, 0) + 999) / 1000;
@@ -64,7 +57,7 @@ std::string names_of(const Json& group) {
   const std::size_t shown = std::min(names.size(), kNamesShown);
   const Json::Array first(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown));
   const std::int64_t more = number(group, {"count"}) - static_cast<std::int64_t>(shown);
-  return joined(first) + (more > 0 ? " and " + grouped(more) + " more" : "");
+  return join_texts(first, ", ") + (more > 0 ? " and " + grouped(more) + " more" : "");
 }
 
 std::string choice_text(const Json& trial) {
@@ -108,7 +101,7 @@ std::string groups_text(const Json& trial) {
   std::vector<Cells> rows = {{"NODES", "VERDICT", "PLUGIN", "REASON", "WHICH"}};
   for (const Json& group : groups) {
     const std::string plugin = text_field(group, {"plugin"});
-    const std::string reasons = joined(list_field(group, {"reasons"}));
+    const std::string reasons = join_texts(list_field(group, {"reasons"}), ", ");
     rows.push_back({grouped(number(group, {"count"})), text_field(group, {"verdict"}), plugin.empty() ? "-" : plugin,
                     reasons.empty() ? "-" : reasons, names_of(group)});
   }
@@ -125,7 +118,7 @@ std::string filters_text(const Json& trial) {
   for (const Json& group : list_field(trial, {"groups"})) {
     std::vector<Cells> rows;
     for (const Json& filter : list_field(group, {"filters"})) {
-      const std::string reasons = joined(list_field(filter, {"reasons"}));
+      const std::string reasons = join_texts(list_field(filter, {"reasons"}), ", ");
       rows.push_back(
           {"  " + text_field(filter, {"plugin"}), text_field(filter, {"code"}), reasons.empty() ? "-" : reasons});
     }
@@ -206,7 +199,8 @@ std::string wakers_text(const Json::Array& wakers) {
   std::map<std::string, std::string> plugins_of;
   for (const Json& waker : wakers) {
     const std::string resource = text_field(waker, {"resource"});
-    const std::string event = resource == "*" ? "every event" : resource + " " + joined(list_field(waker, {"actions"}));
+    const std::string event =
+        resource == "*" ? "every event" : resource + " " + join_texts(list_field(waker, {"actions"}), ", ");
     std::string& plugins = plugins_of[event];
     if (plugins.empty()) events.push_back(event);
     plugins += (plugins.empty() ? "" : ", ") + text_field(waker, {"plugin"});
@@ -222,7 +216,7 @@ Json without_envelope(Json answer) {
   return answer;
 }
 
-void add_trial_options(Json& request, const CtlOptions& options) {
+void set_trial_options(Json& request, const CtlOptions& options) {
   if (options.all_filters) request.set("all_filters", true);
   if (!options.node.empty()) request.set("node", options.node);
 }
@@ -251,7 +245,7 @@ std::string explanation_page(const Json& answer) {
 Outcome<void> run_explain(ApiClient& client, const CtlOptions& options, const Screen& screen) {
   Json request = Json::object();
   request.set("op", "explain").set("namespace", namespace_of(options)).set("name", options.name);
-  add_trial_options(request, options);
+  set_trial_options(request, options);
   Outcome<Json> answer = client.ask(std::move(request), true);
   if (!answer) return std::unexpected(std::move(answer.error()));
   const Json result = without_envelope(std::move(*answer));
@@ -270,7 +264,7 @@ Outcome<void> run_plan(ApiClient& client, const CtlOptions& options, const std::
     }
     Json request = Json::object();
     request.set("op", "plan").set("manifest", manifest.object);
-    add_trial_options(request, options);
+    set_trial_options(request, options);
     Outcome<Json> answer = client.ask(std::move(request), true);
     if (!answer && answer.error().exit != Exit::refused) return std::unexpected(std::move(answer.error()));
     if (!answer) {

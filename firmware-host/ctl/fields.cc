@@ -35,6 +35,15 @@ bool true_field(const Json& object, std::initializer_list<std::string_view> path
   return value != nullptr && value->is_bool() && value->as_bool();
 }
 
+std::string join_texts(const Json::Array& list, std::string_view separator) {
+  std::string text;
+  for (const Json& item : list) {
+    if (!text.empty()) text += separator;
+    text += item.is_string() ? item.as_string() : item.dump();
+  }
+  return text;
+}
+
 std::string join_pairs(const Json::Object& pairs) {
   std::string text;
   for (const auto& [key, value] : pairs) {

@@ -18,6 +18,8 @@ const Json::Array& list_field(const Json& object, std::initializer_list<std::str
 const Json::Object& object_field(const Json& object, std::initializer_list<std::string_view> path);
 bool true_field(const Json& object, std::initializer_list<std::string_view> path);
 
+// The items of a list; one that is no string as in JSON.
+std::string join_texts(const Json::Array& list, std::string_view separator);
 // "k=v,k2=v2" from an object of strings.
 std::string join_pairs(const Json::Object& pairs);
 // "key=value:Effect" from a taint.

@@ -26,12 +26,6 @@ std::string join(const std::vector<std::string>& items) {
   return text;
 }
 
-std::string texts_of(const Json::Array& list) {
-  std::vector<std::string> texts;
-  for (const Json& item : list) texts.push_back(item.is_string() ? item.as_string() : item.dump());
-  return join(texts);
-}
-
 std::string name_cell(const Json& object) { return text_field(object, {"metadata", "name"}); }
 std::string uid_cell(const Json& object) { return text_field(object, {"metadata", "uid"}); }
 std::string phase_cell(const Json& object) { return text_field(object, {"status", "phase"}); }
@@ -182,7 +176,7 @@ const std::vector<Column>& columns_of_kind(Kind kind) {
       {"STORAGECLASS", [](const Json& volume) { return text_field(volume, {"spec", "storageClassName"}); }},
       {"RECLAIM", [](const Json& volume) { return text_field(volume, {"spec", "persistentVolumeReclaimPolicy"}); },
        true},
-      {"ACCESS", [](const Json& volume) { return texts_of(list_field(volume, {"spec", "accessModes"})); }, true},
+      {"ACCESS", [](const Json& volume) { return join_texts(list_field(volume, {"spec", "accessModes"}), ","); }, true},
       {"PATH", [](const Json& volume) { return text_field(volume, {"spec", "local", "path"}); }}};
   static const std::vector<Column> kClaim = {
       {"NAME", name_cell},
@@ -190,7 +184,7 @@ const std::vector<Column>& columns_of_kind(Kind kind) {
       {"VOLUME", [](const Json& claim) { return text_field(claim, {"spec", "volumeName"}); }},
       {"REQUEST", [](const Json& claim) { return text_field(claim, {"spec", "resources", "requests", "storage"}); }},
       {"STORAGECLASS", [](const Json& claim) { return text_field(claim, {"spec", "storageClassName"}); }},
-      {"ACCESS", [](const Json& claim) { return texts_of(list_field(claim, {"spec", "accessModes"})); }, true},
+      {"ACCESS", [](const Json& claim) { return join_texts(list_field(claim, {"spec", "accessModes"}), ","); }, true},
       {"UID", uid_cell, true}};
   static const std::vector<Column> kClass = {
       {"NAME", name_cell},

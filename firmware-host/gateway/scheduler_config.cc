@@ -48,7 +48,7 @@ constexpr std::array<std::string_view, 7> kNotHere{"DynamicResources", "GangSche
                                                    "CinderLimits"};
 
 template <std::size_t N>
-void refuse(FieldReader& reader, const std::array<Unsupported, N>& fields) {
+void refuse_fields(FieldReader& reader, const std::array<Unsupported, N>& fields) {
   for (const Unsupported& each : fields) {
     if (reader.has(each.key)) reader.error(each.key, "not supported: " + std::string(each.why) + "; remove it");
   }
@@ -84,7 +84,7 @@ class Reading {
 
   void read(FieldReader& reader, SchedulerConfig& out) {
     read_head(reader);
-    refuse(reader, kUnsupportedFields);
+    refuse_fields(reader, kUnsupportedFields);
     read_seconds(reader, "podInitialBackoffSeconds", out.pod_initial_backoff_ms);
     read_seconds(reader, "podMaxBackoffSeconds", out.pod_max_backoff_ms);
     if (out.pod_max_backoff_ms < out.pod_initial_backoff_ms) {
@@ -123,9 +123,9 @@ class Reading {
     if (!reader.read_string("schedulerName", profile.scheduler_name)) unnamed_.insert(profiles.size() - 1);
     profile.percentage_of_nodes_to_score = percentage_;
     read_percentage(reader, profile.percentage_of_nodes_to_score);
-    refuse(reader, std::array{Unsupported{"percentageOfPlacementsToScore", "pods are placed one by one"}});
+    refuse_fields(reader, std::array{Unsupported{"percentageOfPlacementsToScore", "pods are placed one by one"}});
     reader.read_object("plugins", [&](FieldReader& sets) {
-      refuse(sets, kUnsupportedPoints);
+      refuse_fields(sets, kUnsupportedPoints);
       sets.read_object(kMultiPoint, [&](FieldReader& set) { read_set(set, true, profile.multi_point); });
       for (const Point point : kPoints) {
         sets.read_object(to_string(point),

@@ -18,10 +18,10 @@ namespace fs = std::filesystem;
 constexpr int kSkipped = 77;
 constexpr std::size_t kMaxFileBytes = 256u << 20;
 
-using Replay = berth::Verdict (*)(const berth::Json&);
+using ReplayFunction = berth::Verdict (*)(const berth::Json&);
 
 // Null if no kind of family has cases of this form.
-Replay replay_for(const berth::Json& first) {
+ReplayFunction replay_for(const berth::Json& first) {
   const berth::Json& input = berth::at(first, "input");
   if (!berth::at(first, "kind").is_null() || !berth::at(input, "kind").is_null()) return berth::replay_hint;
   if (!berth::at(input, "ops").is_null()) return berth::replay_queue;
@@ -58,7 +58,7 @@ bool replay_family(const fs::path& file, berth::Verdict& total) {
     std::cerr << "berth_conformance: cannot read " << file << (cases ? "" : ": " + cases.error().message()) << "\n";
     return false;
   }
-  const Replay replay = replay_for(cases->as_array().front());
+  const ReplayFunction replay = replay_for(cases->as_array().front());
   if (replay == nullptr) {
     std::cerr << "berth_conformance: " << file << " does not contain cases of a known kind\n";
     return false;

@@ -63,9 +63,9 @@ EventObjects objects_of(EventResource resource, const Json& event) {
   return objects;
 }
 
-class Hints {
+class HintTable {
  public:
-  Hints() {
+  HintTable() {
     Result<std::unique_ptr<Framework>> made = Framework::make(in_tree_registry(), default_profile(), cluster_);
     if (made) framework_ = std::move(*made);
   }
@@ -135,7 +135,7 @@ std::string compare_events(const Json& record, const std::vector<ClusterEvent>& 
 }  // namespace
 
 Verdict replay_hint(const Json& test_case) {
-  static const Hints hints;
+  static const HintTable hints;
   Verdict verdict;
   const std::string kind = text(at(test_case, "kind"));
   const std::string plugin = text(at(test_case, "plugin"));

@@ -95,7 +95,7 @@ class TraceHandle final : public Handle, public Lister {
   Nominator nominator_;
 };
 
-std::shared_ptr<const Pod> read_pod(const Json& json) {
+std::shared_ptr<const Pod> read_queued_pod(const Json& json) {
   auto pod = std::make_shared<Pod>();
   pod->metadata.name = text(at(json, "name"));
   pod->metadata.namespace_ = "default";
@@ -185,7 +185,7 @@ class Trace {
     std::map<std::string, std::string> got{{"popped", ""}, {"attempts", "0"}, {"unschedulableCount", "0"}};
     got["consecutiveErrors"] = "0";
     if (verb == "add") {
-      const auto pod = read_pod(at(op, "new"));
+      const auto pod = read_queued_pod(at(op, "new"));
       newest_[pod->uid()] = pod;
       queue_->add(pod);
     } else if (verb == "pop") {
@@ -200,7 +200,7 @@ class Trace {
       queue_->done(uid);
       in_flight_.erase(uid);
     } else if (verb == "update") {
-      const auto pod = read_pod(at(op, "new"));
+      const auto pod = read_queued_pod(at(op, "new"));
       const auto before = newest_.contains(pod->uid()) ? newest_.at(pod->uid()) : pod;
       newest_[pod->uid()] = pod;
       kept_.push_back(pod);

@@ -5,7 +5,6 @@
 
 namespace berth {
 
-using crash::Answer;
 using crash::mounted;
 
 Status create_private_file(const std::string& path) {
@@ -13,22 +12,22 @@ Status create_private_file(const std::string& path) {
 }
 
 Status allocate_file(const std::string& path, std::uint64_t bytes) {
-  return mounted().allocate(path, bytes) == Answer::ok ? Status::ok() : Status::error("cannot allocate " + path);
+  return mounted().allocate(path, bytes) == crash::Answer::ok ? Status::ok() : Status::error("cannot allocate " + path);
 }
 
 void remove_file(const std::string& path) { static_cast<void>(mounted().remove(path)); }
 
 Status rewrite_file(const std::string& path) {
   bool known = false;
-  if (mounted().exists(path, known) != Answer::ok) return Status::error("cannot open " + path);
+  if (mounted().exists(path, known) != crash::Answer::ok) return Status::error("cannot open " + path);
   if (!known) return Status::ok();
   const crash::Disk::FileRef file = mounted().open(path, false);
   std::uint64_t size = 0;
-  if (file == nullptr || mounted().size(*file, size) != Answer::ok) return Status::error("cannot open " + path);
+  if (file == nullptr || mounted().size(*file, size) != crash::Answer::ok) return Status::error("cannot open " + path);
   std::string bytes(size, '\0');
   std::uint64_t got = 0;
-  const bool done = mounted().read(*file, 0, bytes.data(), size, got) == Answer::ok &&
-                    mounted().write(*file, 0, bytes) == Answer::ok && mounted().sync(*file) == Answer::ok;
+  const bool done = mounted().read(*file, 0, bytes.data(), size, got) == crash::Answer::ok &&
+                    mounted().write(*file, 0, bytes) == crash::Answer::ok && mounted().sync(*file) == crash::Answer::ok;
   return done ? Status::ok() : Status::error("cannot rewrite " + path);
 }
 
@@ -43,7 +42,7 @@ std::uint64_t bytes_written_by_process() { return 0; }
 std::uint64_t free_disk_bytes(const std::string&) { return mounted().free_bytes(); }
 
 Status sync_directory_of(const std::string& path) {
-  return mounted().sync_names() == Answer::ok ? Status::ok() : Status::error("cannot sync directory of " + path);
+  return mounted().sync_names() == crash::Answer::ok ? Status::ok() : Status::error("cannot sync directory of " + path);
 }
 
 }  // namespace berth

@@ -13,7 +13,7 @@ namespace berth::crash {
 
 namespace {
 
-Disk* disk = nullptr;
+Disk* mounted_disk = nullptr;
 
 struct OpenFile {
   sqlite3_file base;
@@ -38,7 +38,7 @@ int read_file(sqlite3_file* file, void* bytes, int count, sqlite3_int64 offset) 
   std::uint64_t got = 0;
   const auto size = static_cast<std::uint64_t>(count);
   const Answer answer =
-      disk->read(**of(file).file, static_cast<std::uint64_t>(offset), static_cast<char*>(bytes), size, got);
+      mounted_disk->read(**of(file).file, static_cast<std::uint64_t>(offset), static_cast<char*>(bytes), size, got);
   if (answer != Answer::ok) return SQLITE_IOERR_READ;
   std::memset(static_cast<char*>(bytes) + got, 0, size - got);
   return got == size ? SQLITE_OK : SQLITE_IOERR_SHORT_READ;
@@ -46,23 +46,23 @@ int read_file(sqlite3_file* file, void* bytes, int count, sqlite3_int64 offset) 
 
 int write_file(sqlite3_file* file, const void* bytes, int count, sqlite3_int64 offset) {
   const std::string_view content(static_cast<const char*>(bytes), static_cast<std::size_t>(count));
-  return code_of(disk->write(**of(file).file, static_cast<std::uint64_t>(offset), content), SQLITE_IOERR_WRITE);
+  return code_of(mounted_disk->write(**of(file).file, static_cast<std::uint64_t>(offset), content), SQLITE_IOERR_WRITE);
 }
 
 int truncate_file(sqlite3_file* file, sqlite3_int64 size) {
-  return code_of(disk->truncate(**of(file).file, static_cast<std::uint64_t>(size)), SQLITE_IOERR_TRUNCATE);
+  return code_of(mounted_disk->truncate(**of(file).file, static_cast<std::uint64_t>(size)), SQLITE_IOERR_TRUNCATE);
 }
 
 int sync_file(sqlite3_file* file, int) {
-  if (const int code = code_of(disk->sync(**of(file).file), SQLITE_IOERR_FSYNC); code != SQLITE_OK) return code;
+  if (const int code = code_of(mounted_disk->sync(**of(file).file), SQLITE_IOERR_FSYNC); code != SQLITE_OK) return code;
   if (!of(file).sync_name) return SQLITE_OK;
   of(file).sync_name = false;
-  return code_of(disk->sync_names(), SQLITE_IOERR_DIR_FSYNC);
+  return code_of(mounted_disk->sync_names(), SQLITE_IOERR_DIR_FSYNC);
 }
 
 int file_size(sqlite3_file* file, sqlite3_int64* size) {
   std::uint64_t bytes = 0;
-  const Answer answer = disk->size(**of(file).file, bytes);
+  const Answer answer = mounted_disk->size(**of(file).file, bytes);
   *size = static_cast<sqlite3_int64>(bytes);
   return code_of(answer, SQLITE_IOERR_FSTAT);
 }
@@ -102,8 +102,8 @@ int open_file(sqlite3_vfs*, const char* name, sqlite3_file* file, int flags, int
   of(file).base.pMethods = nullptr;
   const bool creates = (flags & SQLITE_OPEN_CREATE) != 0;
   bool known = false;
-  if (name != nullptr && disk->exists(name, known) != Answer::ok) return SQLITE_IOERR;
-  Disk::FileRef opened = name != nullptr ? disk->open(name, creates) : std::make_shared<Disk::File>();
+  if (name != nullptr && mounted_disk->exists(name, known) != Answer::ok) return SQLITE_IOERR;
+  Disk::FileRef opened = name != nullptr ? mounted_disk->open(name, creates) : std::make_shared<Disk::File>();
   if (opened == nullptr) return SQLITE_CANTOPEN;
   of(file).file = new Disk::FileRef(std::move(opened));
   of(file).sync_name = !known && (flags & (SQLITE_OPEN_WAL | SQLITE_OPEN_MAIN_JOURNAL)) != 0;
@@ -114,20 +114,20 @@ int open_file(sqlite3_vfs*, const char* name, sqlite3_file* file, int flags, int
 
 int delete_file(sqlite3_vfs*, const char* name, int sync_directory) {
   bool known = false;
-  if (disk->exists(name, known) != Answer::ok) return SQLITE_IOERR_DELETE;
+  if (mounted_disk->exists(name, known) != Answer::ok) return SQLITE_IOERR_DELETE;
   if (!known) return SQLITE_IOERR_DELETE_NOENT;
-  if (const int code = code_of(disk->remove(name), SQLITE_IOERR_DELETE); code != SQLITE_OK) return code;
-  return sync_directory != 0 ? code_of(disk->sync_names(), SQLITE_IOERR_DIR_FSYNC) : SQLITE_OK;
+  if (const int code = code_of(mounted_disk->remove(name), SQLITE_IOERR_DELETE); code != SQLITE_OK) return code;
+  return sync_directory != 0 ? code_of(mounted_disk->sync_names(), SQLITE_IOERR_DIR_FSYNC) : SQLITE_OK;
 }
 
 int access_file(sqlite3_vfs*, const char* name, int flags, int* result) {
   bool known = false;
-  const Answer answer = disk->exists(name, known);
+  const Answer answer = mounted_disk->exists(name, known);
   if (known && flags == SQLITE_ACCESS_EXISTS) {
     // An empty log counts as missing, as in SQLite's own VFS.
     std::uint64_t bytes = 0;
-    const Disk::FileRef file = disk->open(name, false);
-    known = file != nullptr && disk->size(*file, bytes) == Answer::ok && bytes > 0;
+    const Disk::FileRef file = mounted_disk->open(name, false);
+    known = file != nullptr && mounted_disk->size(*file, bytes) == Answer::ok && bytes > 0;
   }
   *result = known ? 1 : 0;
   return code_of(answer, SQLITE_IOERR_ACCESS);
@@ -222,8 +222,8 @@ void install_faults() {
   require(sqlite3_auto_extension(reinterpret_cast<void (*)(void)>(weaken)), "register a hook for new connections");
 }
 
-void mount(Disk& mounted_disk) { disk = &mounted_disk; }
-Disk& mounted() { return *disk; }
+void mount(Disk& disk) { mounted_disk = &disk; }
+Disk& mounted() { return *mounted_disk; }
 
 void arm_memory(const MemoryFault& fault) {
   memory_fault = fault;

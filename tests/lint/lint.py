@@ -12,6 +12,7 @@ import citations
 import coroutines
 import includes
 import layout
+import local_names
 import markers
 import methods
 import rooms
@@ -30,6 +31,7 @@ def rules(arguments, tree):
     yield "sizes", lambda: sizes.check(tree)
     yield "methods", lambda: methods.check(tree)
     yield "layout", lambda: layout.check(tree)
+    yield "local names", lambda: local_names.check(tree)
     yield "markers and paths", lambda: markers.check(tree)
     yield "citations", lambda: citations.check(tree)
     yield "terms", lambda: terms.check(tree)

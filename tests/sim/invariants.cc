@@ -9,8 +9,6 @@ namespace berth::sim {
 
 namespace {
 
-std::string show(std::string_view uid, const Epoch& epoch) { return std::string(uid) + "@" + to_text(epoch); }
-
 bool is_alive(SlotState state) {
   return state == SlotState::preparing || state == SlotState::prepared || state == SlotState::running;
 }

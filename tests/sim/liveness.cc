@@ -9,8 +9,6 @@ namespace {
 
 constexpr int kMaxAttempts = 3;
 
-std::string show(const std::string& uid, const Epoch& epoch) { return uid + "@" + to_text(epoch); }
-
 // Whether a pod fits on a node: a second, simple implementation of what the simulator's pods use: selector, taints,
 // cpu, memory, pod count, extended resources, host ports and local volumes.
 bool selects(const Pod& pod, const Node& node) {

@@ -34,8 +34,6 @@ std::set<std::string> names_in(const Json& json, std::string_view key) {
 
 constexpr std::string_view kVolumePrefix = "persistentvolumes/", kClaimPrefix = "persistentvolumeclaims/";
 
-std::string show(const std::string& uid, const Epoch& epoch) { return uid + "@" + to_text(epoch); }
-
 }  // namespace
 
 Contents only(const Contents& contents, Table table) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -22,6 +23,9 @@
 #include "tests/sim/sim_runtime.h"
 
 namespace berth::sim {
+
+// As reports name a pod's attempt: uid@epoch.
+inline std::string show(std::string_view uid, const Epoch& epoch) { return std::string(uid) + "@" + to_text(epoch); }
 
 // The state on a device's flash and machine.
 struct DeviceView {

@@ -9,29 +9,29 @@ namespace {
 using Texts = std::vector<std::string>;
 using Op = Requirement::Operator;
 
-Json pod_with(const std::string& more) {
+Json pod_with_affinity(const std::string& more) {
   const Result<Json> json =
       Json::parse(R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c"}],)" + more + "}}");
   EXPECT_TRUE(json) << more << json.error().message();
   return json ? *json : Json();
 }
 
-Pod good(const std::string& more) {
+Pod good_pod(const std::string& more) {
   Warnings warnings;
-  Result<Pod> pod = decode_pod(pod_with(more), &warnings);
+  Result<Pod> pod = decode_pod(pod_with_affinity(more), &warnings);
   EXPECT_TRUE(pod) << pod.error().message();
   EXPECT_EQ(warnings, Texts{});
   return pod ? *pod : Pod{};
 }
 
-Texts errors_of(const std::string& more) {
-  const Result<Pod> pod = decode_pod(pod_with(more), nullptr);
+Texts affinity_errors(const std::string& more) {
+  const Result<Pod> pod = decode_pod(pod_with_affinity(more), nullptr);
   return pod ? Texts{} : pod.error().reasons();
 }
 
 // The first error, which must be the only one.
-std::string error_of(const std::string& more) {
-  const Texts errors = errors_of(more);
+std::string affinity_error(const std::string& more) {
+  const Texts errors = affinity_errors(more);
   EXPECT_EQ(errors.size(), 1u) << more;
   return errors.empty() ? "" : errors[0];
 }
@@ -41,7 +41,7 @@ std::string in_pod_affinity(const std::string& term) {
 }
 
 TEST(DecodeAffinity, ReadsPodAffinityAndAntiAffinity) {
-  const Pod pod = good(
+  const Pod pod = good_pod(
       R"("affinity":{"podAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"zone",)"
       R"("labelSelector":{"matchLabels":{"app":"db"}},"namespaces":["a","b"],"namespaceSelector":{},)"
       R"("matchLabelKeys":["hash"],"mismatchLabelKeys":["team"]}]},"podAntiAffinity":)"
@@ -63,13 +63,13 @@ TEST(DecodeAffinity, ReadsPodAffinityAndAntiAffinity) {
 }
 
 TEST(DecodeAffinity, LeavesLabelKeysUnmerged) {
-  const Pod pod =
-      good(R"("priority":0,)" + in_pod_affinity(R"({"topologyKey":"z","labelSelector":{},"matchLabelKeys":["h"]})"));
+  const Pod pod = good_pod(R"("priority":0,)" +
+                           in_pod_affinity(R"({"topologyKey":"z","labelSelector":{},"matchLabelKeys":["h"]})"));
   EXPECT_EQ(pod.affinity->pod_affinity.required.at(0).label_selector, LabelSelector{});
 }
 
 TEST(DecodeAffinity, ReadsPreferredNodeAffinity) {
-  const Pod pod = good(
+  const Pod pod = good_pod(
       R"("affinity":{"nodeAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":100,"preference":)"
       R"({"matchExpressions":[{"key":"disk","operator":"Exists"}],"matchFields":[{"key":"metadata.name",)"
       R"("operator":"In","values":["n1"]}]}}]}})");
@@ -85,12 +85,13 @@ TEST(DecodeAffinity, ReadsPreferredNodeAffinity) {
 TEST(DecodeAffinity, RefusesWeightsOutsideOneToHundred) {
   const std::string path = "spec.affinity.podAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].weight: ";
   for (std::string_view weight : {"0", "101", "-1"}) {
-    EXPECT_EQ(error_of(R"("affinity":{"podAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":)" +
+    EXPECT_EQ(
+        affinity_error(R"("affinity":{"podAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":)" +
                        std::string(weight) + R"(,"podAffinityTerm":{"topologyKey":"z"}}]}})"),
-              path + "expected an integer from 1 to 100, got " + std::string(weight));
+        path + "expected an integer from 1 to 100, got " + std::string(weight));
   }
-  EXPECT_EQ(error_of(R"("affinity":{"nodeAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":)"
-                     R"([{"weight":0,"preference":{}}]}})"),
+  EXPECT_EQ(affinity_error(R"("affinity":{"nodeAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":)"
+                           R"([{"weight":0,"preference":{}}]}})"),
             "spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].weight: expected an integer "
             "from 1 to 100, got 0");
 }
@@ -116,13 +117,13 @@ TEST(DecodeAffinity, NamesTheFieldOfEachError) {
        "namespaceSelector.matchExpressions[0].values: expected at least one value"},
   };
   for (const auto& [term, error] : cases) {
-    EXPECT_EQ(error_of(in_pod_affinity(term)).substr(0, path.size() + error.size()), path + error);
+    EXPECT_EQ(affinity_error(in_pod_affinity(term)).substr(0, path.size() + error.size()), path + error);
   }
 }
 
 TEST(DecodeAffinity, AcceptsALabelKeyThatIsMergedAlready) {
   EXPECT_EQ(
-      errors_of(in_pod_affinity(
+      affinity_errors(in_pod_affinity(
           R"({"topologyKey":"z","labelSelector":{"matchExpressions":[{"key":"h","operator":"In","values":["1"]}]},)"
           R"("matchLabelKeys":["h"]})")),
       Texts{});
@@ -130,10 +131,10 @@ TEST(DecodeAffinity, AcceptsALabelKeyThatIsMergedAlready) {
 
 TEST(DecodeSpread, ReadsAConstraint) {
   const Pod pod =
-      good(R"("topologySpreadConstraints":[{"maxSkew":2,"topologyKey":"zone","whenUnsatisfiable":"DoNotSchedule",)"
-           R"("labelSelector":{"matchLabels":{"app":"web"}},"minDomains":3,"nodeAffinityPolicy":"Ignore",)"
-           R"("nodeTaintsPolicy":"Honor","matchLabelKeys":["hash"]},)"
-           R"({"maxSkew":1,"topologyKey":"zone","whenUnsatisfiable":"ScheduleAnyway"}])");
+      good_pod(R"("topologySpreadConstraints":[{"maxSkew":2,"topologyKey":"zone","whenUnsatisfiable":"DoNotSchedule",)"
+               R"("labelSelector":{"matchLabels":{"app":"web"}},"minDomains":3,"nodeAffinityPolicy":"Ignore",)"
+               R"("nodeTaintsPolicy":"Honor","matchLabelKeys":["hash"]},)"
+               R"({"maxSkew":1,"topologyKey":"zone","whenUnsatisfiable":"ScheduleAnyway"}])");
   ASSERT_EQ(pod.topology_spread_constraints.size(), 2u);
   const TopologySpreadConstraint& full = pod.topology_spread_constraints[0];
   EXPECT_EQ(full.max_skew, 2);
@@ -168,11 +169,12 @@ TEST(DecodeSpread, NamesTheFieldOfEachError) {
       {good_part + R"("DoNotSchedule","matchLabelKeys":["h"])", "matchLabelKeys: requires labelSelector"},
   };
   for (const auto& [constraint, error] : cases) {
-    EXPECT_EQ(error_of(R"("topologySpreadConstraints":[{)" + constraint + "}]").substr(0, path.size() + error.size()),
-              path + error);
+    EXPECT_EQ(
+        affinity_error(R"("topologySpreadConstraints":[{)" + constraint + "}]").substr(0, path.size() + error.size()),
+        path + error);
   }
   const std::string twice = "{" + good_part + R"("DoNotSchedule"})";
-  EXPECT_EQ(error_of(R"("topologySpreadConstraints":[)" + twice + "," + twice + "]"),
+  EXPECT_EQ(affinity_error(R"("topologySpreadConstraints":[)" + twice + "," + twice + "]"),
             "spec.topologySpreadConstraints[1].topologyKey: another constraint has this topologyKey and "
             "whenUnsatisfiable; keep one");
 }

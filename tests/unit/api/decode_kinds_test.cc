@@ -9,33 +9,28 @@
 #include "core/api/policy.h"
 #include "core/api/service.h"
 #include "core/api/volume.h"
+#include "tests/unit/parsed_json.h"
 
 namespace berth {
 namespace {
 
 using Op = Requirement::Operator;
 
-Json parse(std::string_view text) {
-  const Result<Json> json = Json::parse(text);
-  EXPECT_TRUE(json) << text;
-  return json ? *json : Json();
-}
+template <class T>
+using RuledDecoder = Result<T> (*)(const Json&, Warnings*, Rules);
 
 template <class T>
-using Decoder = Result<T> (*)(const Json&, Warnings*, Rules);
-
-template <class T>
-T good(Decoder<T> decode, std::string_view text, Rules rules = Rules::enforced) {
+T good_under(RuledDecoder<T> decode, std::string_view text, Rules rules = Rules::enforced) {
   Warnings warnings;
-  Result<T> object = decode(parse(text), &warnings, rules);
+  Result<T> object = decode(parsed_json(text), &warnings, rules);
   EXPECT_TRUE(object) << text << object.error().message();
   EXPECT_EQ(warnings, Warnings{});
   return object ? *object : T{};
 }
 
 template <class T>
-std::string error_of(Decoder<T> decode, std::string_view text, Rules rules = Rules::enforced) {
-  const Result<T> object = decode(parse(text), nullptr, rules);
+std::string error_of(RuledDecoder<T> decode, std::string_view text, Rules rules = Rules::enforced) {
+  const Result<T> object = decode(parsed_json(text), nullptr, rules);
   EXPECT_FALSE(object) << text;
   return object ? "" : object.error().message();
 }
@@ -55,16 +50,16 @@ TEST(Kinds, AreFoundByAllTheirNames) {
 }
 
 TEST(DecodeService, ReadsTheSelector) {
-  const Service service = good(decode_service, R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"s"},
+  const Service service = good_under(decode_service, R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"s"},
     "spec":{"selector":{"app":"web"},"ports":[{"port":80}],"type":"ClusterIP"},"status":{"loadBalancer":{}}})");
   EXPECT_EQ(service.metadata.key(), "default/s");
   EXPECT_EQ(service.selector, (Labels{{"app", "web"}}));
-  EXPECT_TRUE(good(decode_service, R"({"metadata":{"name":"s"}})").selector.empty());
+  EXPECT_TRUE(good_under(decode_service, R"({"metadata":{"name":"s"}})").selector.empty());
 }
 
 TEST(DecodeBudget, ReadsBoundsSelectorAndStatus) {
   const PodDisruptionBudget budget =
-      good(decode_pod_disruption_budget, R"({"apiVersion":"policy/v1","kind":"PodDisruptionBudget",
+      good_under(decode_pod_disruption_budget, R"({"apiVersion":"policy/v1","kind":"PodDisruptionBudget",
         "metadata":{"name":"b","namespace":"shop"},"spec":{"minAvailable":"50%","unhealthyPodEvictionPolicy":"AlwaysAllow",
         "selector":{"matchLabels":{"app":"web"}}},"status":{"disruptionsAllowed":2,"currentHealthy":3,
         "disruptedPods":{"a":"2025-05-20T00:00:00Z","b":"2025-05-20T00:00:00Z"}}})");
@@ -76,12 +71,12 @@ TEST(DecodeBudget, ReadsBoundsSelectorAndStatus) {
   EXPECT_EQ(budget.disruptions_allowed, 2);
   EXPECT_EQ(budget.disrupted_pods, (std::vector<std::string>{"a", "b"}));
 
-  const PodDisruptionBudget bare =
-      good(decode_pod_disruption_budget, R"({"metadata":{"name":"b"},"spec":{"maxUnavailable":1,"selector":{}}})");
+  const PodDisruptionBudget bare = good_under(decode_pod_disruption_budget,
+                                              R"({"metadata":{"name":"b"},"spec":{"maxUnavailable":1,"selector":{}}})");
   EXPECT_EQ(bare.max_unavailable, (IntOrPercent{1, false}));
   EXPECT_EQ(bare.selector, LabelSelector{});
   EXPECT_FALSE(bare.has_status);
-  EXPECT_EQ(good(decode_pod_disruption_budget, R"({"metadata":{"name":"b"}})").selector, std::nullopt);
+  EXPECT_EQ(good_under(decode_pod_disruption_budget, R"({"metadata":{"name":"b"}})").selector, std::nullopt);
 }
 
 TEST(DecodeBudget, NamesTheFieldOfEachError) {
@@ -102,7 +97,7 @@ TEST(DecodeBudget, NamesTheFieldOfEachError) {
 }
 
 TEST(DecodeCsiNode, ReadsDriversAndTheirLimits) {
-  const CsiNode node = good(decode_csi_node, R"({"apiVersion":"storage.k8s.io/v1","kind":"CSINode",
+  const CsiNode node = good_under(decode_csi_node, R"({"apiVersion":"storage.k8s.io/v1","kind":"CSINode",
     "metadata":{"name":"n1","annotations":{"storage.alpha.kubernetes.io/migrated-plugins":"kubernetes.io/gce-pd"}},
     "spec":{"drivers":[{"name":"a","nodeID":"x","topologyKeys":null,"allocatable":{"count":3}},
                        {"name":"b","nodeID":"x","allocatable":{}}]}})");
@@ -110,7 +105,7 @@ TEST(DecodeCsiNode, ReadsDriversAndTheirLimits) {
   EXPECT_EQ(node.drivers[0].name, "a");
   EXPECT_EQ(node.drivers[0].attach_limit, 3);
   EXPECT_EQ(node.drivers[1].attach_limit, std::nullopt);
-  EXPECT_TRUE(good(decode_csi_node, R"({"metadata":{"name":"n"},"spec":{"drivers":null}})").drivers.empty());
+  EXPECT_TRUE(good_under(decode_csi_node, R"({"metadata":{"name":"n"},"spec":{"drivers":null}})").drivers.empty());
   EXPECT_EQ(
       error_of(decode_csi_node,
                R"({"metadata":{"name":"n"},"spec":{"drivers":[{"name":"a"},{"name":"a","allocatable":{"count":1}}]}})"),
@@ -118,13 +113,15 @@ TEST(DecodeCsiNode, ReadsDriversAndTheirLimits) {
 }
 
 TEST(DecodeCsiDriver, ReadsWhetherItPublishesCapacity) {
-  EXPECT_TRUE(good(decode_csi_driver, R"({"metadata":{"name":"d"},"spec":{"storageCapacity":true}})").storage_capacity);
+  EXPECT_TRUE(
+      good_under(decode_csi_driver, R"({"metadata":{"name":"d"},"spec":{"storageCapacity":true}})").storage_capacity);
   EXPECT_FALSE(
-      good(decode_csi_driver, R"({"metadata":{"name":"d"},"spec":{"attachRequired":false}})").storage_capacity);
+      good_under(decode_csi_driver, R"({"metadata":{"name":"d"},"spec":{"attachRequired":false}})").storage_capacity);
 }
 
 TEST(DecodeCsiStorageCapacity, ReadsCapacityAndTopology) {
-  const CsiStorageCapacity capacity = good(decode_csi_storage_capacity, R"({"metadata":{"name":"c","namespace":"k"},
+  const CsiStorageCapacity capacity =
+      good_under(decode_csi_storage_capacity, R"({"metadata":{"name":"c","namespace":"k"},
     "storageClassName":"fast","capacity":"10Gi","maximumVolumeSize":"1Gi","nodeTopology":{"matchLabels":{"zone":"a"}}})");
   EXPECT_EQ(capacity.metadata.key(), "k/c");
   EXPECT_EQ(capacity.storage_class_name, "fast");
@@ -132,7 +129,7 @@ TEST(DecodeCsiStorageCapacity, ReadsCapacityAndTopology) {
   EXPECT_EQ(capacity.maximum_volume_size, Quantity(std::int64_t{1} << 30));
   EXPECT_EQ(capacity.node_topology, (LabelSelector{{{"zone", Op::in, {"a"}}}}));
   const CsiStorageCapacity bare =
-      good(decode_csi_storage_capacity, R"({"metadata":{"name":"c"},"storageClassName":"fast"})");
+      good_under(decode_csi_storage_capacity, R"({"metadata":{"name":"c"},"storageClassName":"fast"})");
   EXPECT_EQ(bare.capacity, std::nullopt);
   EXPECT_EQ(bare.node_topology, std::nullopt);
   EXPECT_EQ(error_of(decode_csi_storage_capacity, R"({"metadata":{"name":"c"}})").substr(0, 26),
@@ -140,21 +137,22 @@ TEST(DecodeCsiStorageCapacity, ReadsCapacityAndTopology) {
 }
 
 TEST(DecodeMetadata, ReadsDeletionAndTheController) {
-  const Namespace space = good(decode_namespace, R"({"metadata":{"name":"n","deletionTimestamp":"2025-05-20T00:00:00Z",
+  const Namespace space =
+      good_under(decode_namespace, R"({"metadata":{"name":"n","deletionTimestamp":"2025-05-20T00:00:00Z",
     "ownerReferences":[{"uid":"u1","kind":"A"},{"uid":"u2","controller":true}]}})");
   EXPECT_TRUE(space.metadata.deleting);
   EXPECT_EQ(space.metadata.controller_uid, "u2");
-  EXPECT_FALSE(good(decode_namespace, R"({"metadata":{"name":"n","deletionTimestamp":null}})").metadata.deleting);
+  EXPECT_FALSE(good_under(decode_namespace, R"({"metadata":{"name":"n","deletionTimestamp":null}})").metadata.deleting);
 }
 
 TEST(DecodeNode, ReadsConditions) {
-  const Node node = good(decode_node, R"({"metadata":{"name":"n"},"status":{"conditions":[
+  const Node node = good_under(decode_node, R"({"metadata":{"name":"n"},"status":{"conditions":[
     {"type":"Ready","status":"True","lastHeartbeatTime":null,"reason":"x"},{"type":"DiskPressure","status":"Unknown"}]}})");
   EXPECT_EQ(node.conditions, (std::map<std::string, std::string>{{"DiskPressure", "Unknown"}, {"Ready", "True"}}));
 }
 
 TEST(DecodeStorageClass, ReadsAllowedTopologies) {
-  const StorageClass storage_class = good(decode_storage_class, R"({"metadata":{"name":"s"},"provisioner":"p",
+  const StorageClass storage_class = good_under(decode_storage_class, R"({"metadata":{"name":"s"},"provisioner":"p",
     "allowedTopologies":[{"matchLabelExpressions":[{"key":"zone","values":["a","b"]},{"key":"rack","values":["1"]}]},{}]})");
   ASSERT_EQ(storage_class.allowed_topologies.size(), 2u);
   EXPECT_EQ(storage_class.allowed_topologies[0].requirements,
@@ -165,7 +163,7 @@ TEST(DecodeStorageClass, ReadsAllowedTopologies) {
 }
 
 TEST(DecodeVolume, ReadsItsCsiSource) {
-  const PersistentVolume volume = good(decode_persistent_volume, R"({"metadata":{"name":"v"},"spec":{
+  const PersistentVolume volume = good_under(decode_persistent_volume, R"({"metadata":{"name":"v"},"spec":{
     "capacity":{"storage":"1Gi"},"accessModes":["ReadWriteOnce"],"csi":{"driver":"d","volumeHandle":"h","readOnly":true}}})");
   EXPECT_EQ(volume.csi_driver, "d");
   EXPECT_EQ(volume.csi_volume_handle, "h");
@@ -177,21 +175,21 @@ TEST(DecodeVolume, ReadsItsCsiSource) {
 }
 
 TEST(DecodeVolume, ReadsInTreeDisks) {
-  const PersistentVolume volume = good(decode_persistent_volume, R"({"metadata":{"name":"v"},"spec":{
+  const PersistentVolume volume = good_under(decode_persistent_volume, R"({"metadata":{"name":"v"},"spec":{
     "capacity":{"storage":"1Gi"},"accessModes":["ReadWriteOnce"],"awsElasticBlockStore":{"volumeID":"vol-1"}}})");
   EXPECT_EQ(volume.disk.type, DiskSource::Type::aws_elastic_block_store);
   EXPECT_EQ(volume.disk.id, "vol-1");
 }
 
 TEST(DecodeRules, WhenOffAcceptAnythingDecodable) {
-  const PersistentVolume volume = good(decode_persistent_volume, R"({"metadata":{"name":"v"}})", Rules::off);
+  const PersistentVolume volume = good_under(decode_persistent_volume, R"({"metadata":{"name":"v"}})", Rules::off);
   EXPECT_TRUE(volume.access_modes.empty());
-  good(decode_persistent_volume_claim, R"({"metadata":{"name":"c"},"spec":{"volumeName":"v"}})", Rules::off);
-  const Pod pod = good(decode_pod,
-                       R"({"metadata":{"name":"p","labels":{"bad key":"v"}},"spec":{"affinity":{"podAffinity":{
+  good_under(decode_persistent_volume_claim, R"({"metadata":{"name":"c"},"spec":{"volumeName":"v"}})", Rules::off);
+  const Pod pod = good_under(decode_pod,
+                             R"({"metadata":{"name":"p","labels":{"bad key":"v"}},"spec":{"affinity":{"podAffinity":{
     "preferredDuringSchedulingIgnoredDuringExecution":[{"weight":500,"podAffinityTerm":{}}]}},
     "tolerations":[{"tolerationSeconds":5}],"topologySpreadConstraints":[{"maxSkew":-1}]}})",
-                       Rules::off);
+                             Rules::off);
   EXPECT_EQ(pod.metadata.labels.at("bad key"), "v");
   EXPECT_EQ(pod.affinity->pod_affinity.preferred.at(0).weight, 500);
   EXPECT_EQ(pod.topology_spread_constraints.at(0).max_skew, -1);

@@ -5,17 +5,12 @@
 #include "core/api/node.h"
 #include "core/api/policy.h"
 #include "core/api/volume.h"
+#include "tests/unit/parsed_json.h"
 
 namespace berth {
 namespace {
 
 using Texts = std::vector<std::string>;
-
-Json parse(std::string_view text) {
-  Result<Json> json = Json::parse(text);
-  EXPECT_TRUE(json) << text;
-  return json ? *json : Json();
-}
 
 template <class T>
 using Decoder = Result<T> (*)(const Json&, Warnings*, Rules);
@@ -23,7 +18,7 @@ using Decoder = Result<T> (*)(const Json&, Warnings*, Rules);
 template <class T>
 T good(Decoder<T> decode, std::string_view text, const Texts& want_warnings = {}) {
   Warnings warnings;
-  Result<T> object = decode(parse(text), &warnings, Rules::enforced);
+  Result<T> object = decode(parsed_json(text), &warnings, Rules::enforced);
   EXPECT_TRUE(object) << text << object.error().message();
   EXPECT_EQ(warnings, want_warnings);
   return object ? *object : T{};
@@ -31,7 +26,7 @@ T good(Decoder<T> decode, std::string_view text, const Texts& want_warnings = {}
 
 template <class T>
 void bad(Decoder<T> decode, std::string_view text, std::string_view error) {
-  const Result<T> object = decode(parse(text), nullptr, Rules::enforced);
+  const Result<T> object = decode(parsed_json(text), nullptr, Rules::enforced);
   ASSERT_FALSE(object) << text;
   EXPECT_EQ(object.error().code(), Code::error);
   EXPECT_EQ(object.error().reasons()[0].substr(0, error.size()), error);

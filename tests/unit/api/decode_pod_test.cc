@@ -3,22 +3,18 @@
 #include "core/api/decode.h"
 #include "core/api/pod.h"
 #include "tests/unit/api/manifests.h"
+#include "tests/unit/parsed_json.h"
 
 namespace berth {
 namespace {
 
 using Texts = std::vector<std::string>;
-
-Json parse(std::string_view text) {
-  Result<Json> json = Json::parse(text);
-  EXPECT_TRUE(json) << text;
-  return json ? *json : Json();
-}
+using Op = Requirement::Operator;
 
 // A minimal pod whose spec has the members `more` besides its container.
 Json pod_with(const std::string& more) {
-  return parse(R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c"}])" + (more.empty() ? "" : "," + more) +
-               "}}");
+  return parsed_json(R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c"}])" +
+                     (more.empty() ? "" : "," + more) + "}}");
 }
 
 Texts errors_of(const Json& json) {
@@ -35,7 +31,7 @@ Texts warnings_of(const Json& json) {
 
 TEST(DecodePod, ReadsEveryFieldOfAFullManifestWithoutAWarning) {
   Warnings warnings;
-  const Json json = parse(kPodManifest);
+  const Json json = parsed_json(kPodManifest);
   const Result<Pod> decoded = decode_pod(json, &warnings);
   ASSERT_TRUE(decoded) << decoded.error().message();
   EXPECT_EQ(warnings, Texts{});
@@ -52,7 +48,6 @@ TEST(DecodePod, ReadsEveryFieldOfAFullManifestWithoutAWarning) {
   EXPECT_EQ(pod.node_selector, (Labels{{"disk", "ssd"}}));
   ASSERT_TRUE(pod.affinity->required_node_affinity);
   ASSERT_EQ(pod.affinity->required_node_affinity->terms.size(), 1u);
-  using Op = Requirement::Operator;
   EXPECT_EQ(pod.affinity->required_node_affinity->terms[0].match_expressions,
             (std::vector<Requirement>{{"zone", Op::in, {"a", "b"}}, {"cores", Op::gt, {"2"}}}));
   EXPECT_EQ(pod.affinity->required_node_affinity->terms[0].match_fields,
@@ -76,7 +71,7 @@ TEST(DecodePod, ReadsEveryFieldOfAFullManifestWithoutAWarning) {
 }
 
 TEST(DecodePod, LeavesLimitsWithoutRequestsUnchanged) {
-  const Result<Pod> pod = decode_pod(parse(kPodManifest), nullptr);
+  const Result<Pod> pod = decode_pod(parsed_json(kPodManifest), nullptr);
   ASSERT_TRUE(pod);
   const Container& main = pod->containers.at(0);
   EXPECT_EQ(main.requests.at("memory").value(), 64 << 20);
@@ -86,7 +81,7 @@ TEST(DecodePod, LeavesLimitsWithoutRequestsUnchanged) {
 }
 
 TEST(DecodePod, SeparatesHostPortsFromContainerPorts) {
-  const Result<Pod> pod = decode_pod(parse(kPodManifest), nullptr);
+  const Result<Pod> pod = decode_pod(parsed_json(kPodManifest), nullptr);
   ASSERT_TRUE(pod);
   EXPECT_EQ(pod->containers.at(0).host_ports, (std::vector<HostPort>{{"10.0.0.1", "TCP", 8080}}));
   EXPECT_EQ(pod->containers.at(0).own_ports, (std::vector<HostPort>{{"", "UDP", 53}}));
@@ -94,7 +89,7 @@ TEST(DecodePod, SeparatesHostPortsFromContainerPorts) {
 }
 
 TEST(DecodePod, ReadsPodLevelRequests) {
-  const Result<Pod> pod = decode_pod(parse(kPodManifest), nullptr);
+  const Result<Pod> pod = decode_pod(parsed_json(kPodManifest), nullptr);
   ASSERT_TRUE(pod);
   EXPECT_EQ(pod->requests, (ResourceList{{"cpu", Quantity(1)}}));
   EXPECT_EQ(pod->limits, (ResourceList{{"cpu", Quantity(2)}}));
@@ -105,12 +100,12 @@ TEST(DecodePod, ReadsPodLevelRequests) {
 }
 
 TEST(DecodePod, ReadsItsStartTime) {
-  const Result<Pod> pod = decode_pod(parse(kPodManifest), nullptr);
+  const Result<Pod> pod = decode_pod(parsed_json(kPodManifest), nullptr);
   ASSERT_TRUE(pod);
   EXPECT_EQ(pod->start_time, 1'746'057'806'000);
   EXPECT_EQ(decode_pod(pod_with(""), nullptr)->start_time, std::nullopt);
   const Json bad =
-      parse(R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c"}]},"status":{"startTime":"now"}})");
+      parsed_json(R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c"}]},"status":{"startTime":"now"}})");
   EXPECT_EQ(errors_of(bad), Texts{"status.startTime: expected a time such as 2025-05-01T00:03:26Z, got \"now\""});
 }
 
@@ -268,7 +263,7 @@ TEST(DecodePod, NamesTheErrorsOfAContainer) {
   };
   for (const Case& c : cases) {
     const Texts errors =
-        errors_of(parse(R"({"metadata":{"name":"p"},"spec":{"containers":[)" + std::string(c.container) + "]}}"));
+        errors_of(parsed_json(R"({"metadata":{"name":"p"},"spec":{"containers":[)" + std::string(c.container) + "]}}"));
     ASSERT_EQ(errors.size(), 1u) << c.container;
     EXPECT_EQ(errors[0].substr(0, std::string_view(c.error).size()), c.error);
   }
@@ -305,7 +300,7 @@ TEST(DecodePod, NamesTheErrorsOfTheHead) {
        "status.nominatedNodeName: expected a name"},
   };
   for (const Case& c : cases) {
-    const Texts errors = errors_of(parse(c.json));
+    const Texts errors = errors_of(parsed_json(c.json));
     ASSERT_FALSE(errors.empty()) << c.json;
     EXPECT_EQ(errors[0].substr(0, std::string_view(c.error).size()), c.error);
   }
@@ -318,9 +313,9 @@ TEST(DecodePod, ReportsAllErrorsAtOnce) {
 TEST(DecodePod, WarnsAboutUnknownFields) {
   EXPECT_EQ(warnings_of(pod_with(R"("restartpolicy":"Never")")),
             Texts{"spec.restartpolicy: unknown field; did you mean restartPolicy?"});
-  EXPECT_EQ(
-      warnings_of(parse(R"({"metadata":{"name":"p"},"extra":1,"spec":{"containers":[{"name":"c","imagee":"x"}]}})")),
-      (Texts{"spec.containers[0].imagee: unknown field; did you mean image?", "extra: unknown field"}));
+  EXPECT_EQ(warnings_of(parsed_json(
+                R"({"metadata":{"name":"p"},"extra":1,"spec":{"containers":[{"name":"c","imagee":"x"}]}})")),
+            (Texts{"spec.containers[0].imagee: unknown field; did you mean image?", "extra: unknown field"}));
 }
 
 TEST(DecodePod, WarnsAboutUnsupportedFields) {

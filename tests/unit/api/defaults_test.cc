@@ -21,15 +21,15 @@ std::map<std::string, std::string> show(const ResourceList& list) {
   return texts;
 }
 
-using Texts = std::map<std::string, std::string>;
+using TextMap = std::map<std::string, std::string>;
 using Op = Requirement::Operator;
 
 TEST(Defaults, SetRequestsToLimits) {
   const Pod pod = with_defaults(
       R"("containers":[{"name":"c","resources":{"requests":{"cpu":"1"},"limits":{"cpu":"2","memory":"64"}}}],)"
       R"("initContainers":[{"name":"i","resources":{"limits":{"example.com/x":"3"}}}])");
-  EXPECT_EQ(show(pod.containers[0].requests), (Texts{{"cpu", "1"}, {"memory", "64"}}));
-  EXPECT_EQ(show(pod.init_containers[0].requests), (Texts{{"example.com/x", "3"}}));
+  EXPECT_EQ(show(pod.containers[0].requests), (TextMap{{"cpu", "1"}, {"memory", "64"}}));
+  EXPECT_EQ(show(pod.init_containers[0].requests), (TextMap{{"example.com/x", "3"}}));
 }
 
 TEST(Defaults, SetPodLevelRequestsToTheContainersSumOrElseTheLimit) {
@@ -37,11 +37,11 @@ TEST(Defaults, SetPodLevelRequestsToTheContainersSumOrElseTheLimit) {
       R"("containers":[{"name":"a","resources":{"requests":{"cpu":"1","example.com/x":"1"}}},)"
       R"({"name":"b","resources":{"limits":{"cpu":"500m"}}}],)";
   EXPECT_EQ(show(with_defaults(containers + R"("resources":{"limits":{"cpu":"4","memory":"64"}})").requests),
-            (Texts{{"cpu", "1500m"}, {"memory", "64"}}));
+            (TextMap{{"cpu", "1500m"}, {"memory", "64"}}));
   EXPECT_EQ(show(with_defaults(containers + R"("resources":{"requests":{"cpu":"3"},"limits":{"cpu":"4"}})").requests),
-            (Texts{{"cpu", "3"}}));
+            (TextMap{{"cpu", "3"}}));
   EXPECT_EQ(show(with_defaults(containers + R"("resources":{"requests":{"memory":"9"}})").requests),
-            (Texts{{"memory", "9"}}));
+            (TextMap{{"memory", "9"}}));
 }
 
 TEST(Defaults, MakeContainerPortsHostPortsWithHostNetwork) {

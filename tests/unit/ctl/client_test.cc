@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "firmware-host/ctl/commands.h"
+#include "tests/unit/parsed_json.h"
 #include "transports/loopback.h"
 
 namespace berth {
@@ -16,12 +17,6 @@ class VirtualClock final : public Clock {
   Millis wall() const override { return time; }
   Millis time = 1000;
 };
-
-Json json(std::string_view text) {
-  Result<Json> parsed = Json::parse(text);
-  EXPECT_TRUE(parsed) << text;
-  return parsed ? std::move(*parsed) : Json();
-}
 
 // Answers each request with the next prepared answer; without one it does not answer.
 class FakeGateway final : public Transport::Handler {
@@ -44,7 +39,7 @@ class FakeGateway final : public Transport::Handler {
     client_.send(answer);
     for (const Message& each : std::exchange(then, {})) client_.send(each);
   }
-  Json request(std::size_t i) const { return i < requests.size() ? json(requests[i].payload) : Json(); }
+  Json request(std::size_t i) const { return i < requests.size() ? parsed_json(requests[i].payload) : Json(); }
 
   std::deque<std::string> answers;
   std::vector<Message> then;  // sent after the next answer
@@ -90,7 +85,7 @@ class CtlClient : public testing::Test {
 
 TEST_F(CtlClient, SendsItsOwnResponseTopicAndReturnsTheAnswer) {
   gateway_.answers = {R"({"ok":true,"result":"x"})"};
-  const Outcome<Json> answer = client_.ask(json(R"({"op":"status"})"), true);
+  const Outcome<Json> answer = client_.ask(parsed_json(R"({"op":"status"})"), true);
   ASSERT_TRUE(answer) << answer.error().text;
   EXPECT_EQ(*answer->find("result"), Json("x"));
   ASSERT_EQ(gateway_.requests.size(), 1u);
@@ -100,7 +95,7 @@ TEST_F(CtlClient, SendsItsOwnResponseTopicAndReturnsTheAnswer) {
 
 TEST_F(CtlClient, ReturnsTheGatewaysReasonWhenItRefuses) {
   gateway_.answers = {R"({"ok":false,"error":"Pod \"default/x\" not found"})"};
-  const Outcome<Json> answer = client_.ask(json(R"({"op":"get"})"), true);
+  const Outcome<Json> answer = client_.ask(parsed_json(R"({"op":"get"})"), true);
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().exit, Exit::refused);
   EXPECT_EQ(answer.error().text, "Pod \"default/x\" not found");
@@ -114,11 +109,11 @@ TEST_F(CtlClient, ResendsAReadUntilItIsAnswered) {
     return fate;
   });
   gateway_.answers = {R"({"ok":true})"};
-  EXPECT_TRUE(client_.ask(json(R"({"op":"status"})"), true));
+  EXPECT_TRUE(client_.ask(parsed_json(R"({"op":"status"})"), true));
 }
 
 TEST_F(CtlClient, NeverSendsADeleteTwice) {
-  const Outcome<Json> answer = client_.ask(json(R"({"op":"delete"})"), false);
+  const Outcome<Json> answer = client_.ask(parsed_json(R"({"op":"delete"})"), false);
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().exit, Exit::no_answer);
   EXPECT_EQ(gateway_.requests.size(), 1u);
@@ -127,7 +122,7 @@ TEST_F(CtlClient, NeverSendsADeleteTwice) {
 
 TEST_F(CtlClient, DistinguishesAnUnreachableBrokerFromASilentGateway) {
   operator_.disconnect();
-  const Outcome<Json> answer = client_.ask(json(R"({"op":"status"})"), true);
+  const Outcome<Json> answer = client_.ask(parsed_json(R"({"op":"status"})"), true);
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().exit, Exit::unreachable);
   EXPECT_NE(answer.error().text.find("broker:1883"), std::string::npos);
@@ -140,9 +135,9 @@ TEST_F(CtlClient, DropsAnAnswerToAnEarlierRequest) {
   late.topic = "berth/v1/f/clients/operator/s1";
   late.correlation = "s1-1";
   late.payload = R"({"ok":true,"n":1})";
-  ASSERT_TRUE(client_.ask(json(R"({"op":"status"})"), true));
+  ASSERT_TRUE(client_.ask(parsed_json(R"({"op":"status"})"), true));
   client_.on_message(late);
-  const Outcome<Json> second = client_.ask(json(R"({"op":"status"})"), true);
+  const Outcome<Json> second = client_.ask(parsed_json(R"({"op":"status"})"), true);
   ASSERT_TRUE(second);
   EXPECT_EQ(*second->find("n"), Json(2));
 }

@@ -3,16 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/unit/parsed_json.h"
+
 namespace berth {
 namespace {
 
-Json json(std::string_view text) {
-  Result<Json> parsed = Json::parse(text);
-  EXPECT_TRUE(parsed) << text;
-  return parsed ? std::move(*parsed) : Json();
-}
-
-std::string page(std::string_view text) { return explanation_page(json(text)); }
+std::string page(std::string_view text) { return explanation_page(parsed_json(text)); }
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 

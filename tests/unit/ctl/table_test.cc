@@ -5,14 +5,10 @@
 
 #include <algorithm>
 
+#include "tests/unit/parsed_json.h"
+
 namespace berth {
 namespace {
-
-Json json(std::string_view text) {
-  Result<Json> parsed = Json::parse(text);
-  EXPECT_TRUE(parsed) << text;
-  return parsed ? std::move(*parsed) : Json();
-}
 
 std::string render(Kind kind, const std::vector<Json>& objects, const TableForm& form = {}) {
   TableWriter writer;
@@ -32,7 +28,7 @@ const char* const kPending = R"({"metadata":{"name":"big","namespace":"shop"},
   "message":"0/3 nodes are available"}})";
 
 TEST(CtlTable, ShowsTheNodeOfARunningPodAndTheReasonOfAPendingOne) {
-  EXPECT_EQ(render(Kind::pod, {json(kRunning), json(kPending)}),
+  EXPECT_EQ(render(Kind::pod, {parsed_json(kRunning), parsed_json(kPending)}),
             "NAME   STATUS    NODE     MESSAGE\n"
             "web    Running   edge-a   -\n"
             "big    Pending   -        0/3 nodes are available\n");
@@ -40,7 +36,7 @@ TEST(CtlTable, ShowsTheNodeOfARunningPodAndTheReasonOfAPendingOne) {
 
 TEST(CtlTable, PutsTheNamespaceFirstForAllNamespaces) {
   EXPECT_EQ(table_header(Kind::pod, {.with_namespace = true}).front(), "NAMESPACE");
-  EXPECT_EQ(table_row(Kind::pod, json(kRunning), {.with_namespace = true}).front(), "shop");
+  EXPECT_EQ(table_row(Kind::pod, parsed_json(kRunning), {.with_namespace = true}).front(), "shop");
   EXPECT_EQ(table_header(Kind::node, {.with_namespace = true}).front(), "NAME");
 }
 
@@ -53,21 +49,23 @@ TEST(CtlTable, HasAsManyCellsAsColumnsInEveryForm) {
 }
 
 TEST(CtlTable, ShowsDisruptionBudgetsAndCsiKinds) {
-  EXPECT_EQ(render(Kind::pod_disruption_budget,
-                   {json(R"({"metadata":{"name":"web"},"spec":{"minAvailable":"50%","selector":{"matchLabels":{"a":"b"},
+  EXPECT_EQ(
+      render(
+          Kind::pod_disruption_budget,
+          {parsed_json(R"({"metadata":{"name":"web"},"spec":{"minAvailable":"50%","selector":{"matchLabels":{"a":"b"},
     "matchExpressions":[{"key":"c","operator":"Exists"}]}},"status":{"disruptionsAllowed":1}})")},
-                   {.wide = true}),
-            "NAME   MINAVAILABLE   MAXUNAVAILABLE   ALLOWED   SELECTOR\n"
-            "web    50%            -                1         a=b,+1\n");
-  EXPECT_EQ(render(Kind::csi_node, {json(R"({"metadata":{"name":"n1"},"spec":{"drivers":[
+          {.wide = true}),
+      "NAME   MINAVAILABLE   MAXUNAVAILABLE   ALLOWED   SELECTOR\n"
+      "web    50%            -                1         a=b,+1\n");
+  EXPECT_EQ(render(Kind::csi_node, {parsed_json(R"({"metadata":{"name":"n1"},"spec":{"drivers":[
     {"name":"d","allocatable":{"count":3}},{"name":"e"}]}})")}),
             "NAME   DRIVERS\n"
             "n1     d=3,e\n");
-  EXPECT_EQ(render(Kind::service, {json(R"({"metadata":{"name":"s"},"spec":{"selector":{"app":"web"}}})")}),
+  EXPECT_EQ(render(Kind::service, {parsed_json(R"({"metadata":{"name":"s"},"spec":{"selector":{"app":"web"}}})")}),
             "NAME   SELECTOR\n"
             "s      app=web\n");
   EXPECT_EQ(render(Kind::csi_storage_capacity,
-                   {json(R"({"metadata":{"name":"c"},"storageClassName":"fast","capacity":"1Gi"})")}),
+                   {parsed_json(R"({"metadata":{"name":"c"},"storageClassName":"fast","capacity":"1Gi"})")}),
             "NAME   STORAGECLASS   CAPACITY   MAXIMUM\n"
             "c      fast           1Gi        -\n");
 }
@@ -75,33 +73,33 @@ TEST(CtlTable, ShowsDisruptionBudgetsAndCsiKinds) {
 TEST(CtlTable, CountsRestartsWhenWide) {
   const TableForm wide{.wide = true};
   const Cells header = table_header(Kind::pod, wide);
-  const Cells row = table_row(Kind::pod, json(kRunning), wide);
+  const Cells row = table_row(Kind::pod, parsed_json(kRunning), wide);
   const auto at = std::find(header.begin(), header.end(), "RESTARTS") - header.begin();
   ASSERT_LT(at, static_cast<std::ptrdiff_t>(row.size()));
   EXPECT_EQ(row[static_cast<std::size_t>(at)], "2");
 }
 
 TEST(CtlTable, ShowsScheduledUntilTheContainersRun) {
-  EXPECT_EQ(
-      pod_status(json(R"({"status":{"phase":"Pending","conditions":[{"type":"PodScheduled","status":"True"}]}})")),
-      "Scheduled");
-  EXPECT_EQ(pod_status(json(kPending)), "Pending");
+  EXPECT_EQ(pod_status(parsed_json(
+                R"({"status":{"phase":"Pending","conditions":[{"type":"PodScheduled","status":"True"}]}})")),
+            "Scheduled");
+  EXPECT_EQ(pod_status(parsed_json(kPending)), "Pending");
   EXPECT_EQ(pod_status(Json::object()), "Pending");
 }
 
 TEST(CtlTable, ShowsWhyAContainerDoesNotRun) {
-  const Json pod = json(R"({"status":{"phase":"Running","containerStatuses":[{"name":"a","state":{"running":{}}},
+  const Json pod = parsed_json(R"({"status":{"phase":"Running","containerStatuses":[{"name":"a","state":{"running":{}}},
     {"name":"b","state":{"waiting":{"reason":"CrashLoopBackOff","message":"back-off 10s"}}}]}})");
   EXPECT_EQ(pod_status(pod), "CrashLoopBackOff");
   EXPECT_EQ(table_row(Kind::pod, pod, {}).back(), "back-off 10s");
 }
 
 TEST(CtlTable, ShowsTerminatingBeforeAnythingElse) {
-  EXPECT_EQ(pod_status(json(R"({"status":{"phase":"Running","deleting":true}})")), "Terminating");
+  EXPECT_EQ(pod_status(parsed_json(R"({"status":{"phase":"Running","deleting":true}})")), "Terminating");
 }
 
 TEST(CtlTable, ShowsReadinessTaintsAndCapacityOfANode) {
-  const Json node = json(R"({"metadata":{"name":"edge-c"},
+  const Json node = parsed_json(R"({"metadata":{"name":"edge-c"},
     "spec":{"unschedulable":true,"taints":[{"key":"dedicated","value":"lab","effect":"NoSchedule"},
                                            {"key":"slow","effect":"PreferNoSchedule"}]},
     "status":{"allocatable":{"cpu":"1","memory":"536870912"},"conditions":[{"type":"Ready","status":"True"}]}})");
@@ -113,14 +111,14 @@ TEST(CtlTable, ShowsReadinessTaintsAndCapacityOfANode) {
 TEST(CtlTable, ShowsMemoryInTheLargestWholeUnit) {
   for (const auto& [text, want] : {std::pair{"2147483648", "2Gi"}, std::pair{"1025", "1025"},
                                    std::pair{"3145728", "3Mi"}, std::pair{"1536Mi", "1536Mi"}, std::pair{"0", "0"}}) {
-    Json node = json(R"({"status":{"allocatable":{}}})");
+    Json node = parsed_json(R"({"status":{"allocatable":{}}})");
     node.find("status")->find("allocatable")->set("memory", text);
     EXPECT_EQ(table_row(Kind::node, node, {}).back(), want);
   }
 }
 
 TEST(CtlTable, ShowsTheClaimOfAVolume) {
-  const Json volume = json(R"({"metadata":{"name":"edge-a-data"},"spec":{"capacity":{"storage":"1Gi"},
+  const Json volume = parsed_json(R"({"metadata":{"name":"edge-a-data"},"spec":{"capacity":{"storage":"1Gi"},
     "storageClassName":"local","local":{"path":"/srv/data"},"claimRef":{"namespace":"default","name":"readings"}},
     "status":{"phase":"Bound"}})");
   EXPECT_EQ(table_row(Kind::persistent_volume, volume, {}),
@@ -139,7 +137,8 @@ TEST(CtlTable, CountsCharactersNotBytes) {
 }
 
 TEST(CtlTable, ReadsFieldsOfTheWrongTypeAsEmpty) {
-  const Json odd = json(R"({"metadata":7,"spec":[],"status":{"conditions":{},"containerStatuses":"x","phase":{}}})");
+  const Json odd =
+      parsed_json(R"({"metadata":7,"spec":[],"status":{"conditions":{},"containerStatuses":"x","phase":{}}})");
   for (const KindName& kind : kinds()) {
     for (const std::string& cell : table_row(kind.kind, odd, {.wide = true})) {
       EXPECT_TRUE(cell == "-" || cell == "0" || cell == "NotReady" || cell == "Pending" || cell == "Available") << cell;

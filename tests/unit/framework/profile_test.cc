@@ -167,9 +167,9 @@ TEST(FrameworkMake, IsIdenticalWhenMadeFromItsCompletedProfile) {
 }
 
 // Arguments: {"speed": number}, default 3.
-class Runner final : public PostBindPlugin {
+class SpeedyRunner final : public PostBindPlugin {
  public:
-  explicit Runner(int speed) : speed_(speed) {}
+  explicit SpeedyRunner(int speed) : speed_(speed) {}
   std::string_view name() const override { return "Runner"; }
   Json args() const override { return Json(Json::Object{{"speed", Json(speed_)}}); }
   void post_bind(CycleState&, const Pod&, const std::string&) override {}
@@ -180,9 +180,9 @@ class Runner final : public PostBindPlugin {
 
 Result<std::unique_ptr<Plugin>> make_runner(const Json& args, Handle&) {
   const Json* speed = args.find("speed");
-  if (speed == nullptr) return std::unique_ptr<Plugin>(std::make_unique<Runner>(3));
+  if (speed == nullptr) return std::unique_ptr<Plugin>(std::make_unique<SpeedyRunner>(3));
   if (!speed->is_integer()) return Status(Code::error, std::vector<std::string>{"speed: expected a number", "bad"});
-  return std::unique_ptr<Plugin>(std::make_unique<Runner>(static_cast<int>(speed->as_int())));
+  return std::unique_ptr<Plugin>(std::make_unique<SpeedyRunner>(static_cast<int>(speed->as_int())));
 }
 
 TEST(FrameworkMake, CompletesArgumentsWithTheirDefaults) {

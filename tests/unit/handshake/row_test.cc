@@ -30,7 +30,7 @@ Row make_row(Phase phase) {
 ReleaseEntry entry() { return {"n1", "inc", "u1", {7, 9}, R"({"spec":{}})", {{"default/c", "n1-d", "/d"}}}; }
 
 // An answer that passes every guard for make_row() and entry().
-Answer answer_of(AnswerType type) {
+Answer accepted_answer(AnswerType type) {
   Answer answer(type);
   answer.node = "n1";
   answer.incarnation = type == AnswerType::hello ? "new" : "inc";
@@ -86,34 +86,34 @@ TEST(RowDeathTest, AnIllegalMoveEndsTheProcess) {
 
 TEST(Row, PreBoundCountsOnlyInPrebindAndBoundOnlyInBind) {
   for (const Phase phase : kPhases) {
-    EXPECT_EQ(read(phase, answer_of(AnswerType::pre_bound)).has_value(), phase == Phase::prebind);
-    EXPECT_EQ(read(phase, answer_of(AnswerType::bound)).has_value(), phase == Phase::bind);
+    EXPECT_EQ(read(phase, accepted_answer(AnswerType::pre_bound)).has_value(), phase == Phase::prebind);
+    EXPECT_EQ(read(phase, accepted_answer(AnswerType::bound)).has_value(), phase == Phase::bind);
   }
-  EXPECT_EQ(read(Phase::prebind, answer_of(AnswerType::pre_bound)), RowEvent::pre_bound);
-  EXPECT_EQ(read(Phase::bind, answer_of(AnswerType::bound)), RowEvent::bound);
+  EXPECT_EQ(read(Phase::prebind, accepted_answer(AnswerType::pre_bound)), RowEvent::pre_bound);
+  EXPECT_EQ(read(Phase::bind, accepted_answer(AnswerType::bound)), RowEvent::bound);
 }
 
 TEST(Row, PreBoundAfterThePromiseLimitLeaves) {
-  EXPECT_EQ(read(Phase::prebind, answer_of(AnswerType::pre_bound), true), RowEvent::leave);
-  EXPECT_EQ(read(Phase::bind, answer_of(AnswerType::pre_bound), true), std::nullopt);
-  EXPECT_EQ(read(Phase::bind, answer_of(AnswerType::bound), true), RowEvent::bound);
-  EXPECT_EQ(read(Phase::prebind, answer_of(AnswerType::rejected), true), RowEvent::rejected);
+  EXPECT_EQ(read(Phase::prebind, accepted_answer(AnswerType::pre_bound), true), RowEvent::leave);
+  EXPECT_EQ(read(Phase::bind, accepted_answer(AnswerType::pre_bound), true), std::nullopt);
+  EXPECT_EQ(read(Phase::bind, accepted_answer(AnswerType::bound), true), RowEvent::bound);
+  EXPECT_EQ(read(Phase::prebind, accepted_answer(AnswerType::rejected), true), RowEvent::rejected);
 }
 
 TEST(Row, FinalAnswersEndTheRowFromEveryPhaseButNone) {
   for (const Phase phase : kPhases) {
     const bool live = phase != Phase::none;
-    EXPECT_EQ(read(phase, answer_of(AnswerType::released)).has_value(), live);
-    EXPECT_EQ(read(phase, answer_of(AnswerType::stale)).has_value(), live);
-    EXPECT_EQ(read(phase, answer_of(AnswerType::hello)).has_value(), live);
-    EXPECT_EQ(read(phase, answer_of(AnswerType::rejected)).has_value(), live && phase != Phase::bound);
+    EXPECT_EQ(read(phase, accepted_answer(AnswerType::released)).has_value(), live);
+    EXPECT_EQ(read(phase, accepted_answer(AnswerType::stale)).has_value(), live);
+    EXPECT_EQ(read(phase, accepted_answer(AnswerType::hello)).has_value(), live);
+    EXPECT_EQ(read(phase, accepted_answer(AnswerType::rejected)).has_value(), live && phase != Phase::bound);
   }
 }
 
 TEST(Row, SupersededAndSlotsNeverChangeARow) {
   for (const Phase phase : kPhases) {
-    EXPECT_FALSE(read(phase, answer_of(AnswerType::superseded)));
-    EXPECT_FALSE(read(phase, answer_of(AnswerType::slots)));
+    EXPECT_FALSE(read(phase, accepted_answer(AnswerType::superseded)));
+    EXPECT_FALSE(read(phase, accepted_answer(AnswerType::slots)));
   }
 }
 
@@ -122,7 +122,7 @@ constexpr AnswerType kOfAPod[] = {AnswerType::pre_bound, AnswerType::bound, Answ
 
 TEST(Row, AnAnswerFromAnotherNodeChangesNothing) {
   for (const AnswerType type : kOfAPod) {
-    Answer answer = answer_of(type);
+    Answer answer = accepted_answer(type);
     answer.node = "n2";
     for (const Phase phase : kPhases) EXPECT_FALSE(read(phase, answer));
     EXPECT_FALSE(ends_entry(entry(), answer, "store"));
@@ -133,17 +133,17 @@ TEST(Row, AnAnswerOfAnotherEpochPodOrStoreChangesNothing) {
   for (const AnswerType type : kOfAPod) {
     for (const Phase phase : kPhases) {
       for (const Epoch& other : {Epoch{7, 8}, Epoch{7, 10}, Epoch{8, 9}}) {
-        Answer answer = answer_of(type);
+        Answer answer = accepted_answer(type);
         answer.epoch = other;
         EXPECT_FALSE(read(phase, answer));
         EXPECT_FALSE(ends_entry(entry(), answer, "store"));
       }
-      Answer answer = answer_of(type);
+      Answer answer = accepted_answer(type);
       answer.uid = "u2";
       EXPECT_FALSE(read(phase, answer));
       EXPECT_FALSE(ends_entry(entry(), answer, "store"));
-      EXPECT_FALSE(read_answer(make_row(phase), answer_of(type), "another store", false));
-      EXPECT_FALSE(ends_entry(entry(), answer_of(type), "another store"));
+      EXPECT_FALSE(read_answer(make_row(phase), accepted_answer(type), "another store", false));
+      EXPECT_FALSE(ends_entry(entry(), accepted_answer(type), "another store"));
     }
   }
 }
@@ -151,7 +151,7 @@ TEST(Row, AnAnswerOfAnotherEpochPodOrStoreChangesNothing) {
 TEST(Row, AnAnswerOfAnotherIncarnationChangesNothingUnlessItIsAHello) {
   for (const AnswerType type : kOfAPod) {
     if (type == AnswerType::hello) continue;
-    Answer answer = answer_of(type);
+    Answer answer = accepted_answer(type);
     answer.incarnation = "new";
     for (const Phase phase : kPhases) EXPECT_FALSE(read(phase, answer));
     EXPECT_FALSE(ends_entry(entry(), answer, "store"));
@@ -159,11 +159,11 @@ TEST(Row, AnAnswerOfAnotherIncarnationChangesNothingUnlessItIsAHello) {
 }
 
 TEST(Row, AHelloWithoutTheExactEchoChangesNothing) {
-  Answer unsolicited = answer_of(AnswerType::hello);
+  Answer unsolicited = accepted_answer(AnswerType::hello);
   unsolicited.to_incarnation.clear();
-  Answer of_another = answer_of(AnswerType::hello);
+  Answer of_another = accepted_answer(AnswerType::hello);
   of_another.to_incarnation = "older";
-  Answer of_itself = answer_of(AnswerType::hello);
+  Answer of_itself = accepted_answer(AnswerType::hello);
   of_itself.incarnation = "inc";
   for (const Answer& answer : {unsolicited, of_another, of_itself}) {
     for (const Phase phase : kPhases) EXPECT_FALSE(read(phase, answer));
@@ -172,7 +172,7 @@ TEST(Row, AHelloWithoutTheExactEchoChangesNothing) {
 }
 
 TEST(Row, AStaleBelowTheEpochChangesNothing) {
-  Answer answer = answer_of(AnswerType::stale);
+  Answer answer = accepted_answer(AnswerType::stale);
   answer.high = {7, 8};
   EXPECT_FALSE(read(Phase::bind, answer));
   EXPECT_FALSE(ends_entry(entry(), answer, "store"));
@@ -184,9 +184,9 @@ TEST(Row, AStaleBelowTheEpochChangesNothing) {
 TEST(ReleaseEntry, EndsOnReleasedRejectedStaleAndHelloOnly) {
   for (const AnswerType type : kOfAPod) {
     const bool proof = type != AnswerType::pre_bound && type != AnswerType::bound;
-    EXPECT_EQ(ends_entry(entry(), answer_of(type), "store"), proof) << to_string(type);
+    EXPECT_EQ(ends_entry(entry(), accepted_answer(type), "store"), proof) << to_string(type);
   }
-  EXPECT_FALSE(ends_entry(entry(), answer_of(AnswerType::superseded), "store"));
+  EXPECT_FALSE(ends_entry(entry(), accepted_answer(AnswerType::superseded), "store"));
 }
 
 TEST(Row, StoredFormRoundTrips) {

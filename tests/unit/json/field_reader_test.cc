@@ -2,19 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/unit/parsed_json.h"
+
 namespace berth {
 namespace {
-
-Json parse(std::string_view text) {
-  Result<Json> json = Json::parse(text);
-  EXPECT_TRUE(json) << text;
-  return json ? *json : Json();
-}
 
 using Texts = std::vector<std::string>;
 
 TEST(FieldReader, ReportsExpectedAndActualValueAndFix) {
-  const Json json = parse(R"({"s":5,"b":"true","i":"5","i2":5000000000,"l":{},"m":{"k":true},"o":[1],"w":"Neverr"})");
+  const Json json =
+      parsed_json(R"({"s":5,"b":"true","i":"5","i2":5000000000,"l":{},"m":{"k":true},"o":[1],"w":"Neverr"})");
   Findings findings;
   FieldReader reader(json, "spec", findings);
   std::string s;
@@ -45,7 +42,7 @@ TEST(FieldReader, ReportsExpectedAndActualValueAndFix) {
 }
 
 TEST(FieldReader, LeavesOutputUnchangedForAbsentAndNullFields) {
-  const Json json = parse(R"({"a":null})");
+  const Json json = parsed_json(R"({"a":null})");
   Findings findings;
   FieldReader reader(json, "", findings);
   std::string text = "before";
@@ -60,7 +57,7 @@ TEST(FieldReader, LeavesOutputUnchangedForAbsentAndNullFields) {
 }
 
 TEST(FieldReader, WarnsAboutUnknownFieldsOrRefusesThem) {
-  const Json json = parse(R"({"imagee":"x","zzz":1,"o":{"naem":1},"carried":1})");
+  const Json json = parsed_json(R"({"imagee":"x","zzz":1,"o":{"naem":1},"carried":1})");
   const auto read = [&](Findings& findings) {
     FieldReader reader(json, "c", findings);
     std::string text;
@@ -89,7 +86,7 @@ TEST(FieldReader, QuotesKeysWithSpecialCharacters) {
 }
 
 TEST(FieldReader, ReadsInt64FromNumbersAndDigits) {
-  const Json json = parse(R"({"a":5,"b":"9223372036854775807","c":"5x","d":"","e":-1,"f":1.5})");
+  const Json json = parsed_json(R"({"a":5,"b":"9223372036854775807","c":"5x","d":"","e":-1,"f":1.5})");
   Findings findings;
   FieldReader reader(json, "", findings);
   std::int64_t n = 0;
@@ -103,7 +100,7 @@ TEST(FieldReader, ReadsInt64FromNumbersAndDigits) {
 }
 
 TEST(FieldReader, AcceptsRuleViolationsWhenRulesAreOff) {
-  const Json json = parse(R"({"n":7,"big":5000000000,"name":"A!"})");
+  const Json json = parsed_json(R"({"n":7,"big":5000000000,"name":"A!"})");
   Findings findings(Rules::off);
   FieldReader reader(json, "", findings);
   std::int32_t n = 0;

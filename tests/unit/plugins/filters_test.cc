@@ -117,7 +117,7 @@ INSTANTIATE_TEST_SUITE_P(
                    nullptr, kAffinity}),
     [](const auto& param) { return param.param.name; });
 
-Hint ask(const EnqueueExtensions& plugin, const ClusterEvent& event, const Pod& pod, const EventObjects& objects) {
+Hint ask_hint(const EnqueueExtensions& plugin, const ClusterEvent& event, const Pod& pod, const EventObjects& objects) {
   for (const EventWithHint& each : plugin.events_to_register()) {
     if (each.event.matches(event) && (!each.hint || each.hint(pod, objects) == Hint::queue)) return Hint::queue;
   }
@@ -160,14 +160,14 @@ TEST(NodeAffinity, RequeuesWhenANodeStartsToMatch) {
   Node node = make_node("n1");
   objects.new_node = share(node);
   const ClusterEvent added{EventResource::node, kAdd, ""};
-  EXPECT_EQ(ask(plugin, added, pod, objects), Hint::skip);
+  EXPECT_EQ(ask_hint(plugin, added, pod, objects), Hint::skip);
   objects.old_node = objects.new_node;
   node.metadata.labels["camera"] = "yes";
   objects.new_node = share(node);
   const ClusterEvent labelled{EventResource::node, kUpdateNodeLabel, ""};
-  EXPECT_EQ(ask(plugin, labelled, pod, objects), Hint::queue);
+  EXPECT_EQ(ask_hint(plugin, labelled, pod, objects), Hint::queue);
   objects.old_node = objects.new_node;
-  EXPECT_EQ(ask(plugin, labelled, pod, objects), Hint::skip) << "it matched before, so it was not the cause";
+  EXPECT_EQ(ask_hint(plugin, labelled, pod, objects), Hint::skip) << "it matched before, so it was not the cause";
 }
 
 TEST(TaintToleration, PrefersFewUntoleratedSoftTaints) {
@@ -209,9 +209,9 @@ TEST(TaintToleration, RequeuesWhenTaintsBecomeTolerable) {
   objects.new_node = share(node);
   node.taints = {{"x", "", TaintEffect::no_schedule}};
   objects.old_node = share(node);
-  EXPECT_EQ(ask(plugin, event, pod, objects), Hint::queue);
+  EXPECT_EQ(ask_hint(plugin, event, pod, objects), Hint::queue);
   std::swap(objects.old_node, objects.new_node);
-  EXPECT_EQ(ask(plugin, event, pod, objects), Hint::skip);
+  EXPECT_EQ(ask_hint(plugin, event, pod, objects), Hint::skip);
 }
 
 TEST(NodeUnschedulable, RequeuesWhenANodeIsUncordoned) {
@@ -223,9 +223,9 @@ TEST(NodeUnschedulable, RequeuesWhenANodeIsUncordoned) {
   objects.new_node = share(node);
   node.unschedulable = true;
   objects.old_node = share(node);
-  EXPECT_EQ(ask(plugin, event, pod, objects), Hint::queue);
+  EXPECT_EQ(ask_hint(plugin, event, pod, objects), Hint::queue);
   std::swap(objects.old_node, objects.new_node);
-  EXPECT_EQ(ask(plugin, event, pod, objects), Hint::skip);
+  EXPECT_EQ(ask_hint(plugin, event, pod, objects), Hint::skip);
 }
 
 TEST(SchedulingGates, NamesTheGatesInTheirOrder) {
@@ -244,9 +244,9 @@ TEST(SchedulingGates, IsRequeuedOnlyByThePodsOwnGates) {
   const ClusterEvent event{EventResource::pod, kUpdatePodSchedulingGatesEliminated, ""};
   EventObjects objects;
   objects.new_pod = share(make_pod("other"));
-  EXPECT_EQ(ask(plugin, event, pod, objects), Hint::skip);
+  EXPECT_EQ(ask_hint(plugin, event, pod, objects), Hint::skip);
   objects.new_pod = share(pod);
-  EXPECT_EQ(ask(plugin, event, pod, objects), Hint::queue);
+  EXPECT_EQ(ask_hint(plugin, event, pod, objects), Hint::queue);
 }
 
 TEST(PrioritySort, PutsHigherPriorityThenEarlierArrivalFirst) {

@@ -8,7 +8,7 @@
 namespace berth {
 namespace {
 
-Result<std::unique_ptr<NodeAffinity>> made_of(const std::string& args) {
+Result<std::unique_ptr<NodeAffinity>> affinity_plugin(const std::string& args) {
   FakeHandle handle;
   Result<std::unique_ptr<Plugin>> made = NodeAffinity::make(*Json::parse(args), handle);
   if (!made) return made.error();
@@ -20,7 +20,7 @@ const char* const kOnlyCameras = R"({"addedAffinity":{"requiredDuringSchedulingI
 const char* const kPreferCameras = R"({"addedAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":
     [{"weight":10,"preference":{"matchExpressions":[{"key":"camera","operator":"Exists"}]}}]}})";
 
-Node labelled(const std::string& name, const Labels& labels) {
+Node labelled_node(const std::string& name, const Labels& labels) {
   Node node = make_node(name);
   for (const auto& [key, value] : labels) node.metadata.labels[key] = value;
   return node;
@@ -30,7 +30,7 @@ PreferredNodeTerm prefer(std::int32_t weight, const std::string& key, const std:
   return {weight, {{{key, Requirement::Operator::in, {value}}}, {}}};
 }
 
-std::int64_t score(NodeAffinity& plugin, const Pod& pod, const Node& node) {
+std::int64_t affinity_score(NodeAffinity& plugin, const Pod& pod, const Node& node) {
   CycleState state;
   CHECK(plugin.pre_score(state, pod, {}).is_success());
   std::int64_t score = -1;
@@ -43,9 +43,9 @@ TEST(PreferredNodeAffinity, SumsTheWeightsOfTheTermsThatMatch) {
   Pod pod = make_pod("p");
   pod.affinity->preferred_node_affinity = {prefer(5, "zone", "a"), prefer(20, "disk", "ssd"), prefer(70, "zone", "b")};
   pod.affinity->preferred_node_affinity.push_back({100, {}});  // an empty term matches nothing
-  EXPECT_EQ(score(plugin, pod, labelled("n1", {{"zone", "a"}, {"disk", "ssd"}})), 25);
-  EXPECT_EQ(score(plugin, pod, labelled("n2", {{"zone", "b"}})), 70);
-  EXPECT_EQ(score(plugin, pod, labelled("n3", {})), 0);
+  EXPECT_EQ(affinity_score(plugin, pod, labelled_node("n1", {{"zone", "a"}, {"disk", "ssd"}})), 25);
+  EXPECT_EQ(affinity_score(plugin, pod, labelled_node("n2", {{"zone", "b"}})), 70);
+  EXPECT_EQ(affinity_score(plugin, pod, labelled_node("n3", {})), 0);
 }
 
 TEST(PreferredNodeAffinity, ScalesTheBestNodeToAHundred) {
@@ -68,58 +68,58 @@ TEST(PreferredNodeAffinity, IsSkippedForPodsThatPreferNothing) {
 }
 
 TEST(AddedNodeAffinity, IsRequiredInAdditionToThePodsOwn) {
-  const auto plugin = made_of(kOnlyCameras);
+  const auto plugin = affinity_plugin(kOnlyCameras);
   ASSERT_TRUE(plugin.has_value()) << plugin.error().message();
   CycleState state;
   PreFilterResult result;
   Pod pod = make_pod("p");
   EXPECT_TRUE((*plugin)->pre_filter(state, pod, {}, result).is_success());
-  EXPECT_TRUE((*plugin)->filter(state, pod, info_of(labelled("n1", {{"camera", ""}}))).is_success());
+  EXPECT_TRUE((*plugin)->filter(state, pod, info_of(labelled_node("n1", {{"camera", ""}}))).is_success());
   const Status status = (*plugin)->filter(state, pod, info_of(make_node("n2")));
   EXPECT_EQ(status.code(), Code::unresolvable);
   EXPECT_EQ(status.message(), "node(s) didn't match scheduler-enforced node affinity");
   pod.node_selector["zone"] = "a";
-  EXPECT_EQ((*plugin)->filter(state, pod, info_of(labelled("n1", {{"camera", ""}}))).message(),
+  EXPECT_EQ((*plugin)->filter(state, pod, info_of(labelled_node("n1", {{"camera", ""}}))).message(),
             "node(s) didn't match Pod's node affinity/selector");
 }
 
 TEST(AddedNodeAffinity, IsPreferredInAdditionToThePodsOwn) {
-  const auto plugin = made_of(kPreferCameras);
+  const auto plugin = affinity_plugin(kPreferCameras);
   ASSERT_TRUE(plugin.has_value()) << plugin.error().message();
   Pod pod = make_pod("p");
-  EXPECT_EQ(score(**plugin, pod, labelled("n1", {{"camera", ""}})), 10);
+  EXPECT_EQ(affinity_score(**plugin, pod, labelled_node("n1", {{"camera", ""}})), 10);
   pod.affinity->preferred_node_affinity = {prefer(5, "zone", "a")};
-  EXPECT_EQ(score(**plugin, pod, labelled("n1", {{"camera", ""}, {"zone", "a"}})), 15);
+  EXPECT_EQ(affinity_score(**plugin, pod, labelled_node("n1", {{"camera", ""}, {"zone", "a"}})), 15);
 }
 
 TEST(AddedNodeAffinity, RequeuesAPodWhenANodeStartsToMatch) {
-  const auto plugin = made_of(kOnlyCameras);
+  const auto plugin = affinity_plugin(kOnlyCameras);
   ASSERT_TRUE(plugin.has_value());
   const HintFunction hint = (*plugin)->events_to_register().at(0).hint;
   EventObjects objects;
   objects.old_node = share(make_node("n1"));
-  objects.new_node = share(labelled("n1", {{"zone", "a"}}));
+  objects.new_node = share(labelled_node("n1", {{"zone", "a"}}));
   EXPECT_EQ(hint(make_pod("p"), objects), Hint::skip);
-  objects.new_node = share(labelled("n1", {{"camera", ""}}));
+  objects.new_node = share(labelled_node("n1", {{"camera", ""}}));
   EXPECT_EQ(hint(make_pod("p"), objects), Hint::queue);
 }
 
 TEST(AddedNodeAffinity, IsReportedAsConfigured) {
-  const auto plugin = made_of(kPreferCameras);
+  const auto plugin = affinity_plugin(kPreferCameras);
   ASSERT_TRUE(plugin.has_value());
   EXPECT_EQ((*plugin)->args(), *Json::parse(kPreferCameras));
 }
 
-struct WrongArguments {
+struct WrongAffinity {
   std::string name;
   std::string args;
   std::string want;  // how the error begins
 };
 
-class NodeAffinityArguments : public ::testing::TestWithParam<WrongArguments> {};
+class NodeAffinityArguments : public ::testing::TestWithParam<WrongAffinity> {};
 
 TEST_P(NodeAffinityArguments, AreRejectedWithTheirPath) {
-  const auto plugin = made_of(GetParam().args);
+  const auto plugin = affinity_plugin(GetParam().args);
   ASSERT_FALSE(plugin.has_value());
   EXPECT_TRUE(plugin.error().message().starts_with(GetParam().want)) << plugin.error().message();
 }
@@ -127,21 +127,21 @@ TEST_P(NodeAffinityArguments, AreRejectedWithTheirPath) {
 INSTANTIATE_TEST_SUITE_P(
     Cases, NodeAffinityArguments,
     ::testing::Values(
-        WrongArguments{"unknown_field", R"({"addedAffinty":{}})", "args.addedAffinty: "},
-        WrongArguments{"no_object", R"({"addedAffinity":[]})", "args.addedAffinity: "},
-        WrongArguments{
+        WrongAffinity{"unknown_field", R"({"addedAffinty":{}})", "args.addedAffinty: "},
+        WrongAffinity{"no_object", R"({"addedAffinity":[]})", "args.addedAffinity: "},
+        WrongAffinity{
             "no_terms",
             R"({"addedAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[]}}})",
             "args.addedAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms: "},
-        WrongArguments{"unknown_operator",
-                       R"({"addedAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":
+        WrongAffinity{"unknown_operator",
+                      R"({"addedAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":
                            [{"matchExpressions":[{"key":"a","operator":"Near"}]}]}}})",
-                       "args.addedAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0]"
-                       ".matchExpressions[0].operator: "},
-        WrongArguments{"weight_too_large",
-                       R"({"addedAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":
+                      "args.addedAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0]"
+                      ".matchExpressions[0].operator: "},
+        WrongAffinity{"weight_too_large",
+                      R"({"addedAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":
                            [{"weight":101,"preference":{}}]}})",
-                       "args.addedAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].weight: "}),
+                      "args.addedAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].weight: "}),
     [](const auto& test) { return test.param.name; });
 
 }  // namespace

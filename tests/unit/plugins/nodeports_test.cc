@@ -13,7 +13,7 @@ Pod with_ports(const std::string& name, std::vector<HostPort> ports) {
   return pod;
 }
 
-NodeInfo node_with(const Pod& pod) {
+NodeInfo node_with_ports_of(const Pod& pod) {
   NodeInfo info = info_of(make_node("n1"));
   info.add_pod(share(pod));
   return info;
@@ -48,7 +48,8 @@ class PortTable : public ::testing::TestWithParam<PortCase> {};
 
 TEST_P(PortTable, DecidesAsUpstream) {
   const PortCase& param = GetParam();
-  const Status status = filter(with_ports("p", {param.requested}), node_with(with_ports("other", {param.taken})));
+  const Status status =
+      filter(with_ports("p", {param.requested}), node_with_ports_of(with_ports("other", {param.taken})));
   EXPECT_EQ(status.code(), param.fits ? Code::success : Code::unschedulable);
   EXPECT_EQ(status.message(), param.fits ? "" : "node(s) didn't have free ports for the requested pod ports");
 }
@@ -68,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) { return test.param.name; });
 
 TEST(NodePorts, RejectsAPodWhoseLastPortIsTaken) {
-  const NodeInfo node = node_with(with_ports("other", {{"", "TCP", 22}, {"", "TCP", 80}}));
+  const NodeInfo node = node_with_ports_of(with_ports("other", {{"", "TCP", 22}, {"", "TCP", 80}}));
   EXPECT_FALSE(filter(with_ports("p", {{"", "TCP", 21}, {"", "TCP", 80}}), node).is_success());
 }
 
@@ -78,18 +79,18 @@ TEST(NodePorts, SkipsPodsWithoutHostPorts) {
 }
 
 TEST(NodePorts, CountsSidecarsButNoOtherInitContainers) {
-  const NodeInfo node = node_with(with_ports("other", {{"", "TCP", 80}}));
+  const NodeInfo node = node_with_ports_of(with_ports("other", {{"", "TCP", 80}}));
   Pod pod = make_pod("p");
   pod.init_containers.emplace_back();
   pod.init_containers[0].host_ports = {{"", "TCP", 80}};
   EXPECT_TRUE(filter(pod, node).is_skip());
   pod.init_containers[0].restart_always = true;
   EXPECT_EQ(filter(pod, node).code(), Code::unschedulable);
-  EXPECT_EQ(filter(with_ports("q", {{"", "TCP", 80}}), node_with(pod)).code(), Code::unschedulable);
+  EXPECT_EQ(filter(with_ports("q", {{"", "TCP", 80}}), node_with_ports_of(pod)).code(), Code::unschedulable);
 }
 
 TEST(NodePorts, AreFreeWhenThePodIsGone) {
-  NodeInfo node = node_with(with_ports("other", {{"", "TCP", 80}}));
+  NodeInfo node = node_with_ports_of(with_ports("other", {{"", "TCP", 80}}));
   node.remove_pod("uid-other");
   EXPECT_TRUE(filter(with_ports("p", {{"", "TCP", 80}}), node).is_success());
 }

@@ -32,7 +32,7 @@ std::int64_t score(const std::string& args, const Pod& pod, const NodeInfo& node
 }
 
 // 4 CPUs, 4Gi, 10 of example.com/gpu, 1000 bytes of ephemeral storage; one pod on it requests `used`.
-NodeInfo node_with(const ResourceList& used) {
+NodeInfo node_using(const ResourceList& used) {
   Node node = make_node("n1");
   for (const auto& [name, amount] : resources({{"example.com/gpu", "10"}, {"ephemeral-storage", "1000"}})) {
     node.allocatable[name] = amount;
@@ -65,7 +65,7 @@ class StrategyTable : public ::testing::TestWithParam<ScoreCase> {};
 
 TEST_P(StrategyTable, ScoresAsUpstream) {
   const ScoreCase& param = GetParam();
-  EXPECT_EQ(score<NodeResourcesFit>(param.args, make_pod("p", param.requested), node_with(param.used)), param.want);
+  EXPECT_EQ(score<NodeResourcesFit>(param.args, make_pod("p", param.requested), node_using(param.used)), param.want);
 }
 
 const ResourceList kOneAndOne = resources({{"cpu", "1"}, {"memory", "1Gi"}});
@@ -143,7 +143,7 @@ class BalanceTable : public ::testing::TestWithParam<ScoreCase> {};
 TEST_P(BalanceTable, ScoresAsUpstream) {
   const ScoreCase& param = GetParam();
   const Pod pod = make_pod("p", param.requested);
-  EXPECT_EQ(score<NodeResourcesBalancedAllocation>(param.args, pod, node_with(param.used)), param.want);
+  EXPECT_EQ(score<NodeResourcesBalancedAllocation>(param.args, pod, node_using(param.used)), param.want);
 }
 
 const char* const kWithGpu = R"({"resources":[{"name":"cpu"},{"name":"memory"},{"name":"example.com/gpu"}]})";
@@ -173,8 +173,8 @@ TEST(BalancedAllocation, IsSkippedForAPodThatRequestsNone) {
 TEST(PodLevelRequests, OfThePodBeingScheduledCountForBalanceOnly) {
   Pod pod = make_pod("p", resources({{"cpu", "1"}, {"memory", "1Gi"}}));
   pod.requests = resources({{"cpu", "3"}});
-  EXPECT_EQ(score<NodeResourcesFit>("{}", pod, node_with({})), 75);
-  EXPECT_EQ(score<NodeResourcesBalancedAllocation>("{}", pod, node_with({})), 75);
+  EXPECT_EQ(score<NodeResourcesFit>("{}", pod, node_using({})), 75);
+  EXPECT_EQ(score<NodeResourcesBalancedAllocation>("{}", pod, node_using({})), 75);
 }
 
 TEST(IgnoredResources, AreNotRequiredOfTheNode) {

@@ -10,7 +10,8 @@ namespace {
 
 constexpr const char* kProvisioner = "csi.example.com";
 constexpr const char* kSelected = "volume.kubernetes.io/selected-node";
-const std::string kNoMatch = "UnschedulableAndUnresolvable: node(s) didn't find available persistent volumes to bind";
+const std::string kNoVolumeFound =
+    "UnschedulableAndUnresolvable: node(s) didn't find available persistent volumes to bind";
 const std::string kNoSpace = "UnschedulableAndUnresolvable: node(s) did not have enough free storage";
 
 class ProvisionTest : public ::testing::Test {
@@ -77,13 +78,13 @@ TEST_F(ProvisionTest, PrefersAFreeVolumeToANewOne) {
 TEST_F(ProvisionTest, RequiresAProvisionerAndAnAllowedNode) {
   StorageClass& storage_class = volumes.classes.at("dynamic");
   storage_class.provisioner = StorageClass::kNoProvisioner;
-  EXPECT_EQ(filter(), kNoMatch);
+  EXPECT_EQ(filter(), kNoVolumeFound);
   storage_class.provisioner = kProvisioner;
   storage_class.allowed_topologies = {LabelSelector{{{"kubernetes.io/hostname", Requirement::Operator::in, {"n2"}}}}};
-  EXPECT_EQ(filter("n1"), kNoMatch);
+  EXPECT_EQ(filter("n1"), kNoVolumeFound);
   EXPECT_EQ(filter("n2"), "");
   storage_class.allowed_topologies = {LabelSelector{}};
-  EXPECT_EQ(filter("n2"), kNoMatch) << "an empty term matches no node";
+  EXPECT_EQ(filter("n2"), kNoVolumeFound) << "an empty term matches no node";
 }
 
 TEST_F(ProvisionTest, RequiresFreeStorageIfTheDriverPublishesCapacities) {
@@ -108,7 +109,7 @@ TEST_F(ProvisionTest, RequiresFreeStorageIfTheDriverPublishesCapacities) {
 
 TEST_F(ProvisionTest, KeepsTheSelectedNode) {
   volumes.claims.at("default/c").metadata.annotations[kSelected] = "n2";
-  EXPECT_EQ(filter("n1"), kNoMatch);
+  EXPECT_EQ(filter("n1"), kNoVolumeFound);
   EXPECT_EQ(filter("n2"), "");
 }
 
@@ -116,7 +117,7 @@ TEST_F(ProvisionTest, AssumesTheNodeForOtherPodsOfTheClaim) {
   const Pod pod = pod_with_claims("p", {"c"});
   CycleState state = accepted(pod);
   ASSERT_TRUE(plugin.reserve(state, pod, "n1").is_success());
-  EXPECT_EQ(filter(pod_with_claims("q", {"c"}), make_node("n2")), kNoMatch);
+  EXPECT_EQ(filter(pod_with_claims("q", {"c"}), make_node("n2")), kNoVolumeFound);
   EXPECT_EQ(filter(pod_with_claims("q", {"c"}), make_node("n1")), "");
   plugin.unreserve(state, pod, "n1");
   EXPECT_EQ(filter(pod_with_claims("q", {"c"}), make_node("n2")), "");
