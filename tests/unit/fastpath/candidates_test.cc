@@ -57,7 +57,7 @@ TEST(NthPlace, CountsOverAllListsFromTheStartOnAndRound) {
   const Places even{0, 2, 4, 6};
   const Places odd{1, 5};
   const std::vector<const Places*> both{&even, &odd};
-  const std::vector<Candidates::Place> in_order{2, 4, 5, 6, 0, 1};
+  const std::vector<Candidates::Index> in_order{2, 4, 5, 6, 0, 1};
   for (std::size_t n = 0; n < in_order.size(); ++n) EXPECT_EQ(nth_place(both, n, 2), in_order[n]) << n;
   EXPECT_EQ(nth_place({&even}, 1, 5), 0u);
   EXPECT_EQ(nth_place({&even}, 0, 7), 0u);

@@ -541,16 +541,16 @@ TEST_F(OvertakenWords, AreNotOvertakenByWhatTheySay) { EXPECT_FALSE(overtaken.su
 TEST_F(OvertakenWords, AreNotCoveredByAMirrorThatLeftBeforeThem) {
   overtaken.mirrored(named, 1);
   overtaken.note_retained(named, "[]");
-  EXPECT_FALSE(overtaken.waits_for_fence());
+  EXPECT_FALSE(overtaken.waits_for_barrier());
   overtaken.settled(1);
   EXPECT_TRUE(overtaken.supersede(named, "{}"));
 }
 
 TEST_F(OvertakenWords, AreForgottenWithTheMirrorInTheirPlace) {
   overtaken.mirrored(named, 1);
-  EXPECT_TRUE(overtaken.waits_for_fence());
+  EXPECT_TRUE(overtaken.waits_for_barrier());
   overtaken.settled(1);
-  EXPECT_FALSE(overtaken.waits_for_fence());
+  EXPECT_FALSE(overtaken.waits_for_barrier());
   EXPECT_FALSE(overtaken.supersede(named, "[]")) << "the broker has the mirror";
 }
 
