@@ -1,6 +1,6 @@
 """Checks the coding rules of the repository: python3 tests/lint/lint.py [--all] [--no-tidy]. Each complaint says how to fix it.
 
-clang-tidy needs build/tidy/compile_commands.json (cmake --preset tidy); it checks changed files, or all files with --all.
+clang-tidy checks the changed files, or the whole tree with --all, on a clean main, and if many files changed.
 """
 
 import argparse
@@ -19,6 +19,7 @@ import rooms
 import sizes
 import style
 import terms
+import tidy
 from source import Tree
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,16 +38,15 @@ def rules(arguments, tree):
     yield "terms", lambda: terms.check(tree)
     yield "clang-format", lambda: style.check_format(tree)
     if not arguments.no_tidy:
-        build = ROOT / "build" / "tidy"
-        if not (build / "compile_commands.json").exists():
-            raise SystemExit("lint: build/tidy/compile_commands.json is missing; run: cmake --preset tidy")
-        paths = style.to_tidy(tree, arguments.all)
-        yield f"clang-tidy on {len(paths)} files", lambda: style.check_tidy(tree, paths, build)
+        paths = None if arguments.all else tidy.to_tidy(tree)
+        build = tidy.configure(ROOT, "tidy-together" if paths is None else "tidy")
+        title = "clang-tidy on the whole tree" if paths is None else f"clang-tidy on {len(paths)} files"
+        yield title, lambda: tidy.check(tree, tidy.together(tree, build) if paths is None else paths, build)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--all", action="store_true", help="run clang-tidy on all files")
+    parser.add_argument("--all", action="store_true", help="run clang-tidy on the whole tree")
     parser.add_argument("--no-tidy", action="store_true", help="do not run clang-tidy")
     arguments = parser.parse_args()
     tree = Tree(ROOT)

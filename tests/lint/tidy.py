@@ -1,6 +1,6 @@
-"""clang-tidy: on changed files, each alone; on the whole tree, folder by folder as BERTH_TOGETHER compiles it, which takes
-a sixth of the time, since headers are read once for each folder. The whole tree is what a clean checkout of main gets,
-and a change of many files: nothing says there how many commits are new."""
+"""clang-tidy: on changed files, each alone; or on the whole tree, folder by folder as BERTH_TOGETHER compiles it. That takes a
+sixth of the time, because headers are read once for each folder. A clean checkout of main gets the whole tree, since nothing
+says how many of its commits are new; and so does a change of many files."""
 
 import json
 import os
@@ -13,11 +13,11 @@ from source import Finding, git
 from style import findings
 
 JOINED = re.compile(r'^#include "(/[^"]+)"$', re.M)
-ALONE_AT_MOST = 40  # files: as many, each alone, take about as long as the whole tree together
+ALONE_AT_MOST = 40  # files: so many, each alone, take about as long as the whole tree together
 
 
 def base_commit(root):
-    """What to compare with: BERTH_BASE, else the merge base with main; None: no history."""
+    """The commit to compare with: $BERTH_BASE, else the merge base with main; None if there is no history."""
     named = os.environ.get("BERTH_BASE")
     if named:
         return named
@@ -28,7 +28,7 @@ def base_commit(root):
 
 
 def changed(tree):
-    """Paths that differ from the base commit, uncommitted and new files included; None when there is no base."""
+    """Paths that differ from the base commit, including uncommitted and new files; None if there is no base."""
     base = base_commit(tree.root)
     names = base and git(tree.root, "diff", "--name-only", "-z", base)
     if names is None:
@@ -38,8 +38,8 @@ def changed(tree):
 
 
 def to_tidy(tree):
-    """The .cc files to check alone: those changed, and for a changed header its own .cc or else one that includes it. None:
-    the whole tree, since nothing is known to have changed, or too much."""
+    """The .cc files to check alone: changed ones, and for a changed header its own .cc file or else one that includes it.
+    None: the whole tree."""
     touched = changed(tree)
     if not touched:
         return None
@@ -54,7 +54,7 @@ def to_tidy(tree):
 
 
 def configure(root, preset):
-    """The folder of the preset's compile commands."""
+    """Configures a preset; returns the folder of its compile commands."""
     done = subprocess.run(["cmake", "--preset", preset], cwd=root, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"lint: cmake --preset {preset} failed:\n{(done.stdout + done.stderr)[-4000:]}")
@@ -62,8 +62,8 @@ def configure(root, preset):
 
 
 def together(tree, build):
-    """What the compile commands name, the largest first, so that no processor waits for the last; then the sources that are
-    in none of them, such as those of the fuzz targets."""
+    """The files of the compile commands, largest first so that no processor waits for the last one; then the sources that
+    are in none of them, such as those of the fuzz targets."""
     commands = json.loads((build / "compile_commands.json").read_text(encoding="utf-8"))
     sizes, seen = {}, set()
     for path in {command["file"] for command in commands}:
@@ -76,9 +76,9 @@ def together(tree, build):
 
 
 def check(tree, paths, build):
-    """clang-tidy on each of the paths, as the compile commands in `build` compile it."""
+    """Runs clang-tidy on each of the paths, with the compile commands in `build`."""
     def tidy(path):
-        joined = Path(path).is_relative_to(build)  # by including sources
+        joined = Path(path).is_relative_to(build)  # a file of CMake's that includes sources
         more = ["--checks=-bugprone-suspicious-include"] if joined else []
         done = subprocess.run(["clang-tidy-19", "-p", str(build), "--quiet", "--warnings-as-errors=*", *more, str(path)],
                               cwd=tree.root, capture_output=True, text=True, check=False)
