@@ -16,7 +16,7 @@ std::uint64_t hash_of(std::string_view text) {
   return hash;
 }
 
-std::string text_of(std::uint64_t hash) {
+std::string hex_of(std::uint64_t hash) {
   std::array<char, 17> text{};
   std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(hash));
   return text.data();
@@ -78,7 +78,7 @@ bool SupersededOrders::supersede(const Named& named, const std::optional<std::st
   const std::uint64_t hash = found->second.hash;
   if (now && hash == hash_of(*now)) return false;
   const auto [kept, is_new] = kept_.try_emplace(named, found->second);
-  if (is_new) store_.put(Table::meta, record_of(named), text_of(hash));
+  if (is_new) store_.put(Table::meta, record_of(named), hex_of(hash));
   return true;
 }
 

@@ -358,4 +358,9 @@ std::vector<PersistentVolume> local_volumes(const std::string& node, const Json&
   return volumes;
 }
 
+bool is_offered_by(const PersistentVolume& volume, const std::string& node) {
+  const auto found = volume.metadata.annotations.find(std::string(kOfferedBy));
+  return found != volume.metadata.annotations.end() && found->second == node;
+}
+
 }  // namespace berth

@@ -89,6 +89,7 @@ class Nodes {
 
 // Annotation of a volume that a device offers; its value is the node.
 inline constexpr std::string_view kOfferedBy = "berth/offered-by";
+bool is_offered_by(const PersistentVolume& volume, const std::string& node);
 
 // The local volumes in a node's facts as PersistentVolumes named "<node>-<volume>", bound to the node by affinity.
 std::vector<PersistentVolume> local_volumes(const std::string& node, const Json& facts);

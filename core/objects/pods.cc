@@ -12,7 +12,7 @@ namespace berth {
 
 namespace {
 
-std::string record_key(const std::string& key) { return "pods/" + key; }
+std::string pod_record_key(const std::string& key) { return "pods/" + key; }
 
 }  // namespace
 
@@ -154,7 +154,7 @@ void Pods::save(const std::string& key) {
   record.observed = observed;
   record.successor = entry.successor.text();
   record.packed = packed.bytes();
-  store_.put(Table::object, record_key(key), encode(record));
+  store_.put(Table::object, pod_record_key(key), encode(record));
 }
 
 void Pods::set_successor(PodEntry& entry, Manifest successor) {
@@ -177,7 +177,7 @@ void Pods::erase(const std::string& key) {
   }
   entries_.erase(found);
   names_awaited_.erase(key);
-  store_.erase(Table::object, record_key(key));
+  store_.erase(Table::object, pod_record_key(key));
 }
 
 }  // namespace berth

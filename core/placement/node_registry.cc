@@ -4,15 +4,6 @@
 
 namespace berth {
 
-namespace {
-
-bool is_offered_by(const PersistentVolume& volume, const std::string& node) {
-  const auto found = volume.metadata.annotations.find(std::string(kOfferedBy));
-  return found != volume.metadata.annotations.end() && found->second == node;
-}
-
-}  // namespace
-
 Status NodeRegistry::take_report(const std::string& node, std::string_view what, const Json& payload) {
   if (is_silent_return(node, what, payload)) {
     context_.publisher.mark(Kind::node, node);  // its status may still be retained

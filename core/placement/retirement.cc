@@ -11,11 +11,6 @@ namespace {
 constexpr std::string_view kOrphanPolicy = "berth/orphan-policy";
 constexpr std::string_view kRelease = "Release";  // anything else, or none, is Retain
 
-bool is_offered_by(const PersistentVolume& volume, const std::string& node) {
-  const auto found = volume.metadata.annotations.find(std::string(kOfferedBy));
-  return found != volume.metadata.annotations.end() && found->second == node;
-}
-
 }  // namespace
 
 Status Retirement::retire(const std::string& node) {

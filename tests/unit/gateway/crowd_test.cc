@@ -20,7 +20,7 @@ class CrowdTest : public GatewayTest {
     message.payload = payload;
     gateway->on_message(message);
   }
-  // The broker is back: first the connection, then all that is retained, then our own fence.
+  // The broker is back: first the connection, then all that is retained, then our own barrier.
   void reconnect(int session) {
     transport.sent.clear();
     transport.up = true;
@@ -176,7 +176,7 @@ TEST_F(CrowdTest, ANodeThatAnswersNothingTakesNoMoreOfTheWindowThanItsOwnShare) 
   EXPECT_EQ(gateway->releases().size(), 4u) << "what was asked and not answered";
 }
 
-TEST_F(CrowdTest, WhatWaitsForABusyNodeIsDeletedAtOnceAndDecidedAnewAfterARestart) {
+TEST_F(CrowdTest, WhatWaitsForABusyNodeIsDeletedAtOnceAndDecidedAgainAfterARestart) {
   options.max_rows_per_node = 4;
   come_up(1);
   for (int number = 0; number < 6; ++number) apply_to(0, number);
@@ -195,7 +195,7 @@ TEST_F(CrowdTest, WhatWaitsForABusyNodeIsDeletedAtOnceAndDecidedAnewAfterARestar
   EXPECT_EQ(bound(), 5u);
 }
 
-TEST_F(CrowdTest, WhatWaitsForABusyNodeIsLearnedAnewOnceAnotherGatewayHasSpoken) {
+TEST_F(CrowdTest, WhatWaitsForABusyNodeIsAdoptedOnceAnotherGatewayHasSpoken) {
   options.max_rows_per_node = 4;
   come_up(1);
   for (int number = 0; number < 6; ++number) apply_to(0, number);

@@ -51,7 +51,7 @@ class Explain : public GatewayTest {
   }
 };
 
-TEST_F(Explain, TellsAPendingPodsRejectionInTheWordsOfItsEvent) {
+TEST_F(Explain, TellsAPendingPodsRejectionInTheTextOfItsEvent) {
   two_devices();
   apply(pod("big", "u1", "4Gi"));
   const Json reply = explain("big");
@@ -86,7 +86,7 @@ TEST_F(Explain, NamesTheNodeThatIsAskedForFirst) {
   EXPECT_EQ(text(group(explain("big", R"(,"node":"n3")"), 0), {"names"}), R"(["n3","n1"])");
 }
 
-TEST_F(Explain, AsksEveryFilterWhenAllAreWanted) {
+TEST_F(Explain, AsksEveryFilterWhenAllAreRequested) {
   start_connected();
   device("n1");
   apply(R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"n1"},"spec":{"unschedulable":true}})");
@@ -170,7 +170,7 @@ TEST_F(Explain, TellsAPlacedPodsRowAndATrialThatDoesNotCountIt) {
   EXPECT_EQ(text(plan(pod("q", "u2")), {"trial", "fits"}), "false");
 }
 
-TEST_F(Explain, TellsThePlaceInTheQueueAndWhatWouldWakeThePod) {
+TEST_F(Explain, TellsTheQueuePositionAndWhatWouldWakeThePod) {
   two_devices();
   apply(pod("big", "u1", "4Gi"));
   const Json reply = explain("big");

@@ -33,7 +33,7 @@ TEST_F(GatewayTest, AFullStoreFinishesWhatWasBegun) {
   EXPECT_EQ(gateway->objects().pods().find("default/web"), nullptr);
 }
 
-TEST_F(GatewayTest, WhatAFullStoreRefusedIsReadFromTheBrokerAgainOnceThereIsRoom) {
+TEST_F(GatewayTest, WhatAFullStoreRefusedIsReadFromTheBrokerAgainOnceThereIsCapacity) {
   start_connected();
   device("n1");
   store.set_full(true);
@@ -88,7 +88,7 @@ TEST_F(GatewayTest, AFullMemoryPlacesUpdatesAndDeletesWhatIsKnown) {
   EXPECT_EQ(gateway->objects().pods().find("default/web"), nullptr);
 }
 
-TEST_F(GatewayTest, WhatAFullMemoryRefusedIsReadFromTheBrokerAgainOnceThereIsRoom) {
+TEST_F(GatewayTest, WhatAFullMemoryRefusedIsReadFromTheBrokerAgainOnceThereIsCapacity) {
   start_connected();
   device("n1");
   gateway->refuse_new("memory is full");
@@ -103,7 +103,7 @@ TEST_F(GatewayTest, WhatAFullMemoryRefusedIsReadFromTheBrokerAgainOnceThereIsRoo
   EXPECT_EQ(phase("u1"), Phase::prebind);
 }
 
-TEST_F(GatewayTest, AVolumeThatAFullMemoryRefusedIsThereOnceThereIsRoom) {
+TEST_F(GatewayTest, AVolumeThatAFullMemoryRefusedIsThereOnceThereIsCapacity) {
   start_connected();
   gateway->refuse_new("memory is full");
   device("n1", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})",

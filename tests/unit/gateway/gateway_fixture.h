@@ -80,7 +80,7 @@ class GatewayTest : public ::testing::Test {
     turn();
     return_fences();
   }
-  // The gateway's fences come back, as they do on one connection after what was sent before them.
+  // The gateway's barriers come back, as they do on one connection after what was sent before them.
   void return_fences() {
     for (const Message& message : std::vector<Message>(transport.sent)) {
       if (message.topic == topics.gateway_fence("gateway")) gateway->on_message(message);

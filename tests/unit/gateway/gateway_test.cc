@@ -228,7 +228,7 @@ TEST_F(GatewayTest, AnOlderPresenceNeverWins) {
   EXPECT_FALSE(gateway->nodes().all().at("n1").reachable);
 }
 
-TEST_F(GatewayTest, TheOperatorsOverlayWinsOverTheDevicesWord) {
+TEST_F(GatewayTest, TheOperatorsOverlayWinsOverWhatTheDeviceReports) {
   start_connected();
   device("n1", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})",
          R"(,"labels":{"zone":"a","operator.berth/tier":"gold"})");
@@ -300,7 +300,7 @@ TEST_F(GatewayTest, ALostStorePlacesNothingUntilEveryKnownNodeHasAnswered) {
   EXPECT_FALSE(gateway->identity().adopting);
   EXPECT_EQ(gateway->bindings().at("u1").row.node, "n1") << "the highest running epoch keeps the row";
   EXPECT_TRUE(gateway->releases().contains("n2/u1/1.2"));
-  EXPECT_TRUE(gateway->identity().orphans.contains("n2/lost/1.1")) << "waits for the operator's word";
+  EXPECT_TRUE(gateway->identity().orphans.contains("n2/lost/1.1")) << "waits for the operator's decision";
   EXPECT_EQ(phase("u2"), Phase::prebind);
 }
 
@@ -324,7 +324,7 @@ TEST_F(GatewayTest, ALostStoreWaitsForTheNodesThatTheBrokerShowsThoughNobodyName
   EXPECT_EQ(phase("u2"), Phase::prebind);
 }
 
-TEST_F(GatewayTest, WhatANodeSaidOfAPodBeforeItsRowWasLearnedAnewIsAskedForAgain) {
+TEST_F(GatewayTest, WhatANodeSaidOfAPodBeforeItsRowWasAdoptedIsAskedForAgain) {
   options.known_nodes = {"n1"};
   start_connected();
   device("n1");
@@ -435,7 +435,7 @@ TEST_F(GatewayTest, APriorityClassSetsThePriorityAndMustExist) {
   EXPECT_EQ(gateway->objects().pods().find("default/web")->pod->priority, 1000);
 }
 
-TEST_F(GatewayTest, AnOfferedVolumeFollowsItsDevicesWordOnCapacity) {
+TEST_F(GatewayTest, AnOfferedVolumeFollowsItsDevicesOrderOnCapacity) {
   start_connected();
   for (const char* capacity : {"1Gi", "2Gi"}) {
     device("n1", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})",

@@ -92,7 +92,7 @@ TEST_F(PermitTest, SaysWhatIsWrongWithARequest) {
 }
 
 // Another gateway has placed it meanwhile: placed here as well it would run twice (S4), released there it would stop.
-TEST_F(PermitTest, APodThatIsFoundRunningInAdoptModeKeepsThatPlaceAndWaitsNoMore) {
+TEST_F(PermitTest, APodThatIsFoundRunningInAdoptModeKeepsThatNodeAndWaitsNoMore) {
   device("n2");
   slots("n2", {});
   Answer superseded(AnswerType::superseded);
@@ -107,7 +107,7 @@ TEST_F(PermitTest, APodThatIsFoundRunningInAdoptModeKeepsThatPlaceAndWaitsNoMore
   EXPECT_EQ(gateway->scheduler().cache().pod_count(), 1u);
 }
 
-TEST_F(PermitTest, WhatIsAllowedInAdoptModeIsDecidedAnewAfterIt) {
+TEST_F(PermitTest, WhatIsAllowedInAdoptModeIsDecidedAgainAfterIt) {
   Answer superseded(AnswerType::superseded);
   superseded.incarnation = "i1";
   superseded.gateway_id = {6, "elsewhere"};
@@ -118,7 +118,7 @@ TEST_F(PermitTest, WhatIsAllowedInAdoptModeIsDecidedAnewAfterIt) {
   EXPECT_TRUE(gateway->identity().adopting);
 }
 
-TEST_F(PermitTest, ForgetsTheWaitAtARestartAndDecidesAnew) {
+TEST_F(PermitTest, ForgetsTheWaitAtARestartAndDecidesAgain) {
   restart();
   slots("n1", {});
   device("n1");

@@ -72,7 +72,7 @@ TEST_F(PreemptionTest, PlacesThePodWhenTheVictimIsProvenGone) {
   EXPECT_TRUE(gateway->scheduler().queue().nominator().by_node().empty());
 }
 
-TEST_F(PreemptionTest, WritesTheNominationLaterWhileFlashIsSpared) {
+TEST_F(PreemptionTest, WritesTheNominationLaterWhileWritesAreSaved) {
   const auto nominated_in_store = [this] {
     const std::string& record = store.durable().at({Table::object, "pods/default/high"}).value;
     return record.find("n1") != std::string::npos;

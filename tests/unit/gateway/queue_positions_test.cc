@@ -1,10 +1,10 @@
-// Places in the queue over a restart of the gateway.
+// Queue positions over a restart of the gateway.
 #include "tests/unit/gateway/gateway_fixture.h"
 
 namespace berth {
 namespace {
 
-class PlacesTest : public GatewayTest {
+class QueuePositionsTest : public GatewayTest {
  protected:
   static constexpr const char* kTooMuch = "8Gi";
 
@@ -24,7 +24,7 @@ class PlacesTest : public GatewayTest {
   int others_ = 0;
 };
 
-TEST_F(PlacesTest, AttemptsAreThoseOfTheLastCommit) {
+TEST_F(QueuePositionsTest, AttemptsAreThoseOfTheLastCommit) {
   start_connected();
   device("n1");
   apply(pod("huge", "u1", kTooMuch));
@@ -36,7 +36,7 @@ TEST_F(PlacesTest, AttemptsAreThoseOfTheLastCommit) {
   EXPECT_EQ(gateway->scheduler().queue().find("u1")->unschedulable_count, 4);
 }
 
-TEST_F(PlacesTest, TryingAPodAgainWritesNothing) {
+TEST_F(QueuePositionsTest, TryingAPodAgainWritesNothing) {
   start_connected();
   apply(pod("huge", "u1", kTooMuch));
   commit_something();
@@ -46,7 +46,7 @@ TEST_F(PlacesTest, TryingAPodAgainWritesNothing) {
   EXPECT_EQ(store.commits(), commits);
 }
 
-TEST_F(PlacesTest, WhileFlashIsSparedOnlyACleanEndKeepsThem) {
+TEST_F(QueuePositionsTest, WhileWritesAreSavedOnlyACleanEndKeepsThem) {
   start_connected();
   gateway->save_writes(true);
   apply(pod("huge", "u1", kTooMuch));
@@ -59,7 +59,7 @@ TEST_F(PlacesTest, WhileFlashIsSparedOnlyACleanEndKeepsThem) {
   EXPECT_TRUE(store.durable().contains({Table::queue, "u1"}));
 }
 
-TEST_F(PlacesTest, ACleanEndKeepsThemToo) {
+TEST_F(QueuePositionsTest, ACleanEndKeepsThemToo) {
   start_connected();
   apply(pod("huge", "u1", kTooMuch));
   advance(11 * 60'000);
@@ -71,7 +71,7 @@ TEST_F(PlacesTest, ACleanEndKeepsThemToo) {
   EXPECT_EQ(attempts("u1"), before) << "and it still backs off";
 }
 
-TEST_F(PlacesTest, ABackoffGoesOnWhereItWas) {
+TEST_F(QueuePositionsTest, ABackoffGoesOnWhereItWas) {
   start_connected();
   device("n1");
   apply(pod("huge", "u1", kTooMuch));
@@ -85,7 +85,7 @@ TEST_F(PlacesTest, ABackoffGoesOnWhereItWas) {
   EXPECT_GT(gateway->scheduler().queue().due("u1").value_or(0), clock.now()) << "10 s after the fifth attempt";
 }
 
-TEST_F(PlacesTest, PodsThatWereNeverTriedAreTriedInTheOrderInWhichTheyCame) {
+TEST_F(QueuePositionsTest, PodsThatWereNeverTriedAreTriedInTheOrderInWhichTheyCame) {
   start();
   for (const char* name : {"c", "a", "b"}) {
     clock.now_ms += 10;
@@ -100,7 +100,7 @@ TEST_F(PlacesTest, PodsThatWereNeverTriedAreTriedInTheOrderInWhichTheyCame) {
   EXPECT_EQ(order, (std::vector<std::string>{"c", "a", "b"}));
 }
 
-TEST_F(PlacesTest, AClockThatBeginsAnewKeepsTheOrderAndHoldsNobodyBack) {
+TEST_F(QueuePositionsTest, AClockThatStartsAgainKeepsTheOrderAndHoldsNobodyBack) {
   start();
   clock.now_ms = 9'000'000;
   for (const char* name : {"b", "a"}) {
@@ -117,7 +117,7 @@ TEST_F(PlacesTest, AClockThatBeginsAnewKeepsTheOrderAndHoldsNobodyBack) {
   EXPECT_LE(gateway->scheduler().queue().find("u-a")->timestamp, 50);
 }
 
-TEST_F(PlacesTest, NothingIsLeftOfAPodThatIsBoundOrGone) {
+TEST_F(QueuePositionsTest, NothingIsLeftOfAPodThatIsBoundOrGone) {
   start_connected();
   device("n1");
   slots("n1", {});
@@ -141,7 +141,7 @@ TEST_F(PlacesTest, NothingIsLeftOfAPodThatIsBoundOrGone) {
   EXPECT_EQ(places(), 0u);
 }
 
-TEST_F(PlacesTest, AManyPodsPlacesAreSpreadOverCommits) {
+TEST_F(QueuePositionsTest, AManyPodsPositionsAreSpreadOverCommits) {
   start_connected();
   device("n1");
   for (int i = 0; i < 40; ++i) apply(pod("huge" + std::to_string(i), "u" + std::to_string(i), kTooMuch));

@@ -1,4 +1,4 @@
-// A broker that does not keep up: what it is to retain waits, by name, until the link has room; the rest goes its way.
+// A slow broker: what it is to retain waits, by name, for the send window; everything else is sent at once.
 #include <algorithm>
 #include <map>
 
@@ -44,7 +44,7 @@ class SendWindowTest : public GatewayTest {
   bool is_known(const std::string& pod) const { return gateway->objects().pods().find("default/" + pod) != nullptr; }
 };
 
-TEST_F(SendWindowTest, WhatThereIsNoRoomForIsOwedAndFollowsAsTheBrokerAcknowledges) {
+TEST_F(SendWindowTest, WhatTheSendWindowHasNoCapacityForIsPendingAndFollowsAsTheBrokerAcknowledges) {
   start_full();
   for (int i = 0; i < 30; ++i) hear(desired(name(i)), gated(name(i)));
   turn();
@@ -59,11 +59,11 @@ TEST_F(SendWindowTest, WhatThereIsNoRoomForIsOwedAndFollowsAsTheBrokerAcknowledg
     EXPECT_EQ(all[status(name(i))].size(), 1u) << i;
   }
   make_room(6);
-  EXPECT_EQ(retained_sent(), 0u) << "nothing is owed any more";
+  EXPECT_EQ(retained_sent(), 0u) << "nothing is pending any more";
   EXPECT_EQ(transport.beyond_room, 0);
 }
 
-TEST_F(SendWindowTest, WhatChangesWhileItWaitsIsToldOfOnceAndAsItIsThen) {
+TEST_F(SendWindowTest, WhatChangesWhileItWaitsIsReportedOnceAndAsItIsThen) {
   start_full();
   for (const char* app : {"a", "b", "c", "d"}) {
     hear(desired("p"), gated("p", R"({"app":")" + std::string(app) + "\"}"));
@@ -92,7 +92,7 @@ TEST_F(SendWindowTest, OfWhatIsGoneTheStatusIsClearedBeforeTheMirror) {
   EXPECT_EQ(said()[desired("p")], std::vector<std::string>{""});
 }
 
-TEST_F(SendWindowTest, NodesAreAskedAndClientsAnsweredThoughThereIsNoRoom) {
+TEST_F(SendWindowTest, NodesAreAskedAndClientsAnsweredThoughTheSendWindowIsFull) {
   start_full();
   device("n1");
   const Json answer = apply(pod("p", "u1"));
@@ -102,7 +102,7 @@ TEST_F(SendWindowTest, NodesAreAskedAndClientsAnsweredThoughThereIsNoRoom) {
   EXPECT_EQ(retained_sent(), 0u);
 }
 
-TEST_F(SendWindowTest, AFenceIsNoProofOfAClearingThatIsStillOwed) {
+TEST_F(SendWindowTest, ABarrierIsNoProofOfAClearingThatIsStillPending) {
   start_full();
   hear(desired("p"), gated("p"), true);  // retained just so: not mirrored
   turn();
@@ -124,7 +124,7 @@ TEST_F(SendWindowTest, APodThatGoesBeforeItsMirrorHasLeftDoesNotComeBackWithTheL
   start_full();
   hear(desired("p"), gated("p"), true);
   hear(desired("p"), gated("p", R"({"app":"a"})"), true);
-  api(R"({"op":"apply","object":)" + gated("p", R"({"app":"b"})") + "}");  // its mirror is owed
+  api(R"({"op":"apply","object":)" + gated("p", R"({"app":"b"})") + "}");  // its mirror is pending
   api(R"({"op":"delete","kind":"Pod","namespace":"default","name":"p"})");
   gateway->on_link(false);
   turn();
@@ -150,14 +150,14 @@ TEST_F(SendWindowTest, AnOrderToDeleteIsNotOverwrittenByAnOlderMirror) {
   EXPECT_TRUE(said()[desired("p")].empty());
 }
 
-TEST_F(SendWindowTest, AfterAConnectAllIsMirroredAgainAsThereIsRoom) {
+TEST_F(SendWindowTest, AfterAConnectAllIsMirroredAgainAsTheSendWindowAllows) {
   start_connected();
   for (int i = 0; i < 30; ++i) apply(gated(name(i)));
   advance(1000);
   gateway->on_link(false);
   turn();
   transport.places = 0;
-  connect();  // to a broker that has forgotten everything; the fence is back
+  connect();  // to a broker that has forgotten everything; the barrier is back
   transport.sent.clear();
   transport.beyond_room = 0;  // the presence
   for (int i = 0; i < 12; ++i) make_room(5);
@@ -171,7 +171,7 @@ TEST_F(SendWindowTest, AfterAConnectAllIsMirroredAgainAsThereIsRoom) {
 
 TEST_F(SendWindowTest, AConnectWithThousandsOfPodsComesToItsEndThoughTheBrokerIsBehind) {
   start_connected();
-  constexpr int kPods = 2'500;  // more than are owed at one time
+  constexpr int kPods = 2'500;  // more than are pending at one time
   for (int i = 0; i < kPods; ++i) hear(desired(name(i)), gated(name(i)));
   device("n1");
   advance(1000);
@@ -192,7 +192,7 @@ TEST_F(SendWindowTest, AConnectWithThousandsOfPodsComesToItsEndThoughTheBrokerIs
   }
 }
 
-TEST_F(SendWindowTest, WhatWasTurnedAwayIsReadAgainOnceNoNewerWordIsOwed) {
+TEST_F(SendWindowTest, WhatWasRefusedIsReadAgainOnceNoNewerOrderIsPending) {
   start_full();
   make_room(10);
   apply(gated("p"));
@@ -210,7 +210,7 @@ TEST_F(SendWindowTest, WhatWasTurnedAwayIsReadAgainOnceNoNewerWordIsOwed) {
   EXPECT_EQ(transport.filters, std::vector<std::string>{topics.root() + "desired/#"});
 }
 
-TEST_F(SendWindowTest, WhatWasOwedWhenTheLinkBrokeIsOwedNoMoreWhereTheBrokerHasIt) {
+TEST_F(SendWindowTest, WhatWasPendingWhenTheLinkBrokeIsPendingNoMoreWhereTheBrokerHasIt) {
   start_connected();
   apply(gated("p"));
   const std::string mirror = *gateway->objects().text(Kind::pod, "default/p");
@@ -233,7 +233,7 @@ TEST_F(SendWindowTest, WhatWasOwedWhenTheLinkBrokeIsOwedNoMoreWhereTheBrokerHasI
   EXPECT_TRUE(said()[desired("p")].empty());
 }
 
-TEST_F(SendWindowTest, AnOrderTurnedAwayIsNotWipedByAClearingThatWasOwed) {
+TEST_F(SendWindowTest, AnOrderRefusedIsNotWipedByAClearingThatWasPending) {
   start_full();
   make_room(10);
   apply(gated("p"));
@@ -244,10 +244,10 @@ TEST_F(SendWindowTest, AnOrderTurnedAwayIsNotWipedByAClearingThatWasOwed) {
   hear(desired("p"), pod("p", "u-2"), true);
   turn();
   make_room(10);
-  EXPECT_TRUE(said()[desired("p")].empty()) << "it is to be read again once there is room";
+  EXPECT_TRUE(said()[desired("p")].empty()) << "it is to be read again once there is capacity";
 }
 
-TEST_F(SendWindowTest, APodDeletedByAWordThatIsNotRetainedDoesNotComeBackWhileItsMirrorIsOwed) {
+TEST_F(SendWindowTest, APodDeletedByAnOrderThatIsNotRetainedDoesNotComeBackWhileItsMirrorIsPending) {
   start_full();
   make_room(10);
   apply(gated("p", R"({"app":"old"})"));
@@ -288,13 +288,13 @@ TEST_F(SendWindowTest, NoStatusLeavesBeforeTheMirrorOfItsObject) {
   }
 }
 
-TEST_F(SendWindowTest, WhatHasLeftSettlesThoughSomethingElseIsOwed) {
+TEST_F(SendWindowTest, WhatHasLeftSettlesThoughSomethingElseIsPending) {
   start_full();
   make_room(10);
   hear(desired("p"), gated("p"), true);
   turn();
   api(R"({"op":"delete","kind":"Pod","namespace":"default","name":"p"})");
-  ASSERT_EQ(gateway->identity().withdrawn.size(), 1u) << "the broker may retain the operator's word";
+  ASSERT_EQ(gateway->identity().withdrawn.size(), 1u) << "the broker may retain the operator's order";
   turn();
   transport.places = 0;
   apply(gated("q"));

@@ -87,7 +87,7 @@ TEST_F(GatewayTest, OneStatusTellsOfAPodThatWaitsItsTurnAtANode) {
   EXPECT_EQ(told().size(), 1u);
   answer("n1", AnswerType::bound);
   ASSERT_EQ(phase("u2"), Phase::bound);
-  EXPECT_EQ(told().size(), 2u) << "bound is told of at once";
+  EXPECT_EQ(told().size(), 2u) << "a bound pod is published at once";
 }
 
 TEST_F(GatewayTest, AnEventIsTheNewsOfItsPodAndSaysNoMoreThanThat) {
@@ -113,7 +113,7 @@ TEST_F(GatewayTest, AnEventIsTheNewsOfItsPodAndSaysNoMoreThanThat) {
   EXPECT_EQ(say("d/x999", "Normal", "Scheduled"), "nothing");
 }
 
-TEST_F(GatewayTest, APodCreatedAnewIsToldOfThoughItsPredecessorWasToldTheSameLast) {
+TEST_F(GatewayTest, APodCreatedAgainIsReportedThoughItsPredecessorWasReportedTheSameLast) {
   start_connected();
   const auto told = [this] {
     return std::count_if(transport.sent.begin(), transport.sent.end(), [this](const auto& message) {

@@ -101,7 +101,7 @@ TEST_F(TurnsTest, AfterAConnectAllIsMirroredAndAllNodesAreAskedLittleByLittle) {
   settle();
   gateway->on_link(false);
   turn();
-  connect();  // to a broker that has forgotten everything; the fence is back
+  connect();  // to a broker that has forgotten everything; the barrier is back
   EXPECT_LE(sent("desired/pods/"), 5u);
   EXPECT_EQ(sent("nodes/"), 0u);
   settle();

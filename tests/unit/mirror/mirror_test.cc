@@ -1,4 +1,4 @@
-// What of desired/ the broker retains: the operator's own word, or the gateway's mirror of it.
+// What of desired/ the broker retains: the operator's order, or the gateway's mirror of it.
 #include <algorithm>
 
 #include "tests/unit/gateway/gateway_fixture.h"
@@ -82,10 +82,10 @@ TEST_F(MirrorTest, WhatTheBrokerRetainsButIsNotWhatWasAcceptedIsMirrored) {
   EXPECT_EQ(mirrors(&last), 1u);
   EXPECT_NE(last.find("\"uid\""), std::string::npos);
   receive(topic, pod("p", gateway->objects().pods().find("default/p")->pod->uid(), "1Gi"), true);
-  EXPECT_EQ(mirrors(), 1u) << "refused: the owner's word stands";
+  EXPECT_EQ(mirrors(), 1u) << "refused: the gateway's object stays";
 }
 
-TEST_F(MirrorTest, AWordThatMayHaveMetTheMirrorUnderWayIsMirroredUntilAFenceIsBack) {
+TEST_F(MirrorTest, AnOrderThatMayHaveMetTheMirrorUnderWayIsMirroredUntilABarrierIsBack) {
   start_connected();
   apply(pod("p", "u1"));
   EXPECT_EQ(mirrors(), 1u);
@@ -124,11 +124,11 @@ TEST_F(MirrorTest, APodThatIsGoneStaysGoneThoughItsClearingWasLost) {
   }
 }
 
-TEST_F(MirrorTest, AFenceThatLeftBeforeTheClearingSettlesNothing) {
+TEST_F(MirrorTest, ABarrierThatLeftBeforeTheClearingSettlesNothing) {
   start_connected();
   receive(topics.desired(Kind::pod, "default/other"), pod("other", "u2"));
   receive(topic, pod("p", "u1"), true);
-  advance(1000);  // the fence for the mirror of the other
+  advance(1000);  // the barrier for the mirror of the other
   api(R"({"op":"delete","kind":"pod","namespace":"default","name":"p"})");
   return_fences();
   EXPECT_EQ(gateway->identity().withdrawn, std::set<std::string>{"u1"});

@@ -78,7 +78,7 @@ class SupersededOrdersTest : public GatewayTest, public ::testing::WithParamInte
     const auto found = entry->pod->metadata.labels.find("app");
     return found == entry->pod->metadata.labels.end() ? "none" : std::string(found->second);
   }
-  // The last word on a topic since the link came back.
+  // The last payload on a topic since the link came back.
   std::string mirrored(const std::string& topic) const {
     std::string last = "none";
     for (const Message& message : transport.sent) {
@@ -92,7 +92,7 @@ class SupersededOrdersTest : public GatewayTest, public ::testing::WithParamInte
 INSTANTIATE_TEST_SUITE_P(Links, SupersededOrdersTest, ::testing::Bool(),
                          [](const auto& test) { return test.param ? "PowerCut" : "LinkLost"; });
 
-TEST_P(SupersededOrdersTest, AnUpdateByTheApiIsNotUndoneByTheOlderWordThatTheBrokerRetains) {
+TEST_P(SupersededOrdersTest, AnUpdateByTheApiIsNotUndoneByTheOlderOrderThatTheBrokerRetains) {
   start_connected();
   receive(pod_topic, label("old"), true);
   ASSERT_TRUE(apply_by_api(label("new")));
@@ -105,7 +105,7 @@ TEST_P(SupersededOrdersTest, AnUpdateByTheApiIsNotUndoneByTheOlderWordThatTheBro
   EXPECT_EQ(app(), "old") << "from now on it is a new order";
 }
 
-TEST_P(SupersededOrdersTest, AnUpdateThatIsNotRetainedIsNotUndoneByTheWordThatIs) {
+TEST_P(SupersededOrdersTest, AnUpdateThatIsNotRetainedIsNotUndoneByTheOrderThatIs) {
   start_connected();
   receive(pod_topic, label("old"), true);
   receive(pod_topic, label("new"), false);
@@ -113,7 +113,7 @@ TEST_P(SupersededOrdersTest, AnUpdateThatIsNotRetainedIsNotUndoneByTheWordThatIs
   EXPECT_EQ(app(), "new");
 }
 
-TEST_P(SupersededOrdersTest, AWordWithoutAUidIsKnownAgainThoughItsMirrorNeverLeft) {
+TEST_P(SupersededOrdersTest, AnOrderWithoutAUidIsKnownAgainThoughItsMirrorNeverLeft) {
   start_connected();
   const std::string old = without_uid(label("old"));
   receive(pod_topic, old, true);
@@ -165,7 +165,7 @@ TEST_P(SupersededOrdersTest, ATombstoneThatIsCarriedOutDoesNotDeleteWhatTheApiAp
   EXPECT_TRUE(gateway->objects().has(Kind::priority_class, "c"));
 }
 
-TEST_P(SupersededOrdersTest, APodRecreatedByTheApiIsNotReplacedByItsPredecessorsWord) {
+TEST_P(SupersededOrdersTest, APodRecreatedByTheApiIsNotReplacedByItsPredecessorsOrder) {
   start_connected();
   receive(pod_topic, label("old", "u1"), true);
   const std::string request = R"({"op":"apply","recreate":true,"object":)" + label("new", "u2") + "}";
@@ -183,7 +183,7 @@ TEST_P(SupersededOrdersTest, WhatAnOperatorSaysWhileTheGatewayIsAwayCounts) {
   EXPECT_TRUE(kept().empty()) << "it stands in the place of the old one";
 }
 
-TEST_P(SupersededOrdersTest, AnOldWordThatIsSaidAnewCountsAndGoesOnCounting) {
+TEST_P(SupersededOrdersTest, AnOldOrderThatIsSentAgainCountsAndGoesOnCounting) {
   start_connected();
   receive(pod_topic, label("old"), true);
   ASSERT_TRUE(apply_by_api(label("new")));
@@ -194,11 +194,11 @@ TEST_P(SupersededOrdersTest, AnOldWordThatIsSaidAnewCountsAndGoesOnCounting) {
   EXPECT_EQ(app(), "old");
 }
 
-TEST_P(SupersededOrdersTest, AFenceThatLeftBeforeTheMirrorSettlesNothing) {
+TEST_P(SupersededOrdersTest, ABarrierThatLeftBeforeTheMirrorSettlesNothing) {
   start_connected();
   receive(topics.desired(Kind::pod, "default/other"), pod("other", "u2"));
   receive(pod_topic, label("old"), true);
-  advance(1000);  // the fence for the mirror of the other
+  advance(1000);  // the barrier for the mirror of the other
   ASSERT_TRUE(apply_by_api(label("new")));
   return_fences();
   EXPECT_EQ(kept().size(), 1u);
@@ -253,7 +253,7 @@ TEST_P(SupersededOrdersTest, ALaterSuccessorByTheApiStands) {
   EXPECT_EQ(gateway->objects().pods().names_awaited().at("default/p"), "u3");
 }
 
-TEST_P(SupersededOrdersTest, TheWordOfASuccessorIsKnownThoughThePredecessorsWasLeft) {
+TEST_P(SupersededOrdersTest, TheOrderOfASuccessorIsKnownThoughThePredecessorsWasLeft) {
   start_connected();
   device("n1");
   receive(pod_topic, label("first", "u1"), true);
@@ -269,11 +269,11 @@ TEST_P(SupersededOrdersTest, TheWordOfASuccessorIsKnownThoughThePredecessorsWasL
   EXPECT_EQ(app(), "no pod");
 }
 
-TEST_P(SupersededOrdersTest, AClaimThatWasBoundSinceItsWordStaysDeleted) {
+TEST_P(SupersededOrdersTest, AClaimThatWasBoundSinceItsOrderStaysDeleted) {
   start_connected();
   receive(claim_topic, claim("old"), true);
   settle();
-  receive(claim_topic, claim("old"), true);  // says it again: the broker retains the operator's word
+  receive(claim_topic, claim("old"), true);  // sent again: the broker retains the operator's order
   ASSERT_TRUE(apply_by_api(volume()));
   ASSERT_EQ(gateway->objects().claim("default/c")->phase, "Bound");
   ASSERT_TRUE(delete_by_api("PersistentVolumeClaim", "c"));
@@ -282,7 +282,7 @@ TEST_P(SupersededOrdersTest, AClaimThatWasBoundSinceItsWordStaysDeleted) {
   EXPECT_FALSE(gateway->objects().has(Kind::persistent_volume_claim, "default/c"));
 }
 
-TEST_P(SupersededOrdersTest, AWordThatWasTurnedAwayIsOvertakenToo) {
+TEST_P(SupersededOrdersTest, AnOrderThatWasRefusedIsSupersededToo) {
   start_connected();
   gateway->refuse_new("memory is full");
   receive(pod_topic, label("old"), true);
@@ -294,7 +294,7 @@ TEST_P(SupersededOrdersTest, AWordThatWasTurnedAwayIsOvertakenToo) {
   EXPECT_EQ(app(), "new");
 }
 
-TEST_P(SupersededOrdersTest, ARecreationThatWasTurnedAwayIsReadAgain) {
+TEST_P(SupersededOrdersTest, ARecreationThatWasRefusedIsReadAgain) {
   start_connected();
   receive(pod_topic, label("old", "u1"), true);
   gateway->refuse_new("memory is full");
@@ -328,7 +328,7 @@ TEST_P(SupersededOrdersTest, NothingIsKeptOfOtherKindsOfWhichTheBrokerHasTheMirr
   EXPECT_TRUE(kept().empty()) << "delete";
 }
 
-TEST_P(SupersededOrdersTest, ManyUpdatesOfOneObjectKeepOneWord) {
+TEST_P(SupersededOrdersTest, ManyUpdatesOfOneObjectKeepOneOrder) {
   start_connected();
   device("n1");
   receive(class_topic, priority(1), true);
@@ -340,14 +340,14 @@ TEST_P(SupersededOrdersTest, ABusyObjectSettlesThoughEachFenceMeetsANewMirror) {
   start_connected();
   receive(class_topic, priority(1), true);
   for (int i = 2; i < 100; ++i) {
-    advance(1000);  // a fence leaves
+    advance(1000);  // a barrier is sent
     ASSERT_TRUE(apply_by_api(priority(i)));
     return_fences();  // and comes back behind an update
   }
   EXPECT_LE(kept().size(), 2u);
 }
 
-TEST_P(SupersededOrdersTest, NoFenceEachSecondWhileAMirrorIsOwed) {
+TEST_P(SupersededOrdersTest, NoBarrierEachSecondWhileAMirrorIsPending) {
   start_connected();
   receive(class_topic, priority(1), true);
   ASSERT_TRUE(apply_by_api(priority(2)));
@@ -360,7 +360,7 @@ TEST_P(SupersededOrdersTest, NoFenceEachSecondWhileAMirrorIsOwed) {
   EXPECT_LE(fences, 2u);
 }
 
-TEST_P(SupersededOrdersTest, ARefusedWordThatIsClearedIsForgotten) {
+TEST_P(SupersededOrdersTest, ARefusedOrderThatIsClearedIsForgotten) {
   start_connected();
   receive(class_topic,
           R"({"apiVersion":"scheduling.k8s.io/v1","kind":"PriorityClass","metadata":{"name":"c"},"value":"x"})", true);
@@ -371,7 +371,7 @@ TEST_P(SupersededOrdersTest, ARefusedWordThatIsClearedIsForgotten) {
   EXPECT_TRUE(kept().empty()) << "a word that its operator has cleared is held in memory and written to flash";
 }
 
-TEST_P(SupersededOrdersTest, AnUnretainedWordThatChangesNothingDoesNotHideTheRetainedOne) {
+TEST_P(SupersededOrdersTest, AnUnretainedOrderThatChangesNothingDoesNotHideTheRetainedOne) {
   start_connected();
   receive(pod_topic, label("old"), true);
   receive(pod_topic, with_status(label("old")), false);
@@ -380,7 +380,7 @@ TEST_P(SupersededOrdersTest, AnUnretainedWordThatChangesNothingDoesNotHideTheRet
   EXPECT_EQ(app(), "new");
 }
 
-TEST_P(SupersededOrdersTest, AnUnretainedWordThatChangesNothingDoesNotHideTheRetainedOneFromADelete) {
+TEST_P(SupersededOrdersTest, AnUnretainedOrderThatChangesNothingDoesNotHideTheRetainedOneFromADelete) {
   start_connected();
   receive(pod_topic, label("old"), true);
   receive(pod_topic, with_status(label("old")), false);
@@ -400,7 +400,7 @@ TEST_P(SupersededOrdersTest, AnUncordonSaidWhileTheGatewayIsAwayCounts) {
   EXPECT_EQ(*gateway->objects().overlay("n1")->find("spec")->find("unschedulable"), Json(false));
 }
 
-TEST_P(SupersededOrdersTest, AClassSaidAnewWhileTheGatewayIsAwayCounts) {
+TEST_P(SupersededOrdersTest, AClassSentAgainWhileTheGatewayIsAwayCounts) {
   start_connected();
   ASSERT_TRUE(apply_by_api(priority(1)));
   settle();
@@ -410,7 +410,7 @@ TEST_P(SupersededOrdersTest, AClassSaidAnewWhileTheGatewayIsAwayCounts) {
   EXPECT_TRUE(gateway->objects().has(Kind::priority_class, "c"));
 }
 
-TEST_P(SupersededOrdersTest, AnUpdateOfAClaimThatWasBoundSinceItsWordStands) {
+TEST_P(SupersededOrdersTest, AnUpdateOfAClaimThatWasBoundSinceItsOrderStands) {
   start_connected();
   receive(claim_topic, claim("old"), true);
   ASSERT_TRUE(apply_by_api(volume()));  // at once: the claim's mirror is still on its way
@@ -420,7 +420,7 @@ TEST_P(SupersededOrdersTest, AnUpdateOfAClaimThatWasBoundSinceItsWordStands) {
   EXPECT_EQ(gateway->objects().claim("default/c")->metadata.labels.find("app")->second, "new");
 }
 
-TEST_P(SupersededOrdersTest, AWordThatComesAgainIsHeldUntilItsMirrorArrivesHoweverOftenThatIsLost) {
+TEST_P(SupersededOrdersTest, AnOrderThatComesAgainIsHeldUntilItsMirrorArrivesHoweverOftenThatIsLost) {
   start_connected();
   receive(pod_topic, label("old"), true);
   ASSERT_TRUE(apply_by_api(label("new")));
@@ -433,7 +433,7 @@ TEST_P(SupersededOrdersTest, AWordThatComesAgainIsHeldUntilItsMirrorArrivesHowev
   EXPECT_TRUE(kept().empty());
 }
 
-TEST_P(SupersededOrdersTest, AWordThatIsNotRetainedAnyMoreIsForgottenBehindAMirror) {
+TEST_P(SupersededOrdersTest, AnOrderThatIsNotRetainedAnyMoreIsForgottenBehindAMirror) {
   start_connected();
   receive(pod_topic, label("old"), true);
   ASSERT_TRUE(apply_by_api(label("new")));
@@ -442,7 +442,7 @@ TEST_P(SupersededOrdersTest, AWordThatIsNotRetainedAnyMoreIsForgottenBehindAMirr
   EXPECT_TRUE(kept().empty());
 }
 
-TEST_P(SupersededOrdersTest, TheWordOfAPodThatIsReplacedInTheEndDoesNotComeBack) {
+TEST_P(SupersededOrdersTest, TheOrderOfAPodThatIsReplacedInTheEndDoesNotComeBack) {
   start_connected();
   device("n1");
   receive(pod_topic, label("old", "u1"), true);
@@ -457,7 +457,7 @@ TEST_P(SupersededOrdersTest, TheWordOfAPodThatIsReplacedInTheEndDoesNotComeBack)
   EXPECT_EQ(app(), "new");
 }
 
-TEST_P(SupersededOrdersTest, AWordReadAgainForWantOfRoomIsNoOrderWhenItWasOvertaken) {
+TEST_P(SupersededOrdersTest, AnOrderReadAgainForWantOfCapacityIsNoOrderWhenItWasSuperseded) {
   start_connected();
   receive(pod_topic, label("old"), true);
   gateway->refuse_new("memory is full");
@@ -469,7 +469,7 @@ TEST_P(SupersededOrdersTest, AWordReadAgainForWantOfRoomIsNoOrderWhenItWasOverta
   EXPECT_EQ(app(), "new");
 }
 
-TEST_P(SupersededOrdersTest, AManifestSaidAnewJustAfterItsPodWasDeletedCounts) {
+TEST_P(SupersededOrdersTest, AManifestSentAgainJustAfterItsPodWasDeletedCounts) {
   start_connected();
   receive(pod_topic, label("old"), true);
   ASSERT_TRUE(delete_by_api("Pod", "p"));
@@ -498,16 +498,16 @@ TEST_P(SupersededOrdersTest, AnEmptyUidInTheStoreSwallowsNoOrders) {
 }
 
 // The class alone.
-class OvertakenWords : public ::testing::Test {
+class SupersededOrdersRecord : public ::testing::Test {
  protected:
-  OvertakenWords() { overtaken.note_retained(named, "{}"); }
+  SupersededOrdersRecord() { overtaken.note_retained(named, "{}"); }
 
   const SupersededOrders::Named named{Kind::pod, "default/p"};
   MemoryStore store;
   SupersededOrders overtaken{store};
 };
 
-TEST_F(OvertakenWords, AreStoredAsTheSameHashEverywhere) {
+TEST_F(SupersededOrdersRecord, AreStoredAsTheSameHashEverywhere) {
   EXPECT_TRUE(overtaken.supersede(named, "{ }"));
   ASSERT_TRUE(store.commit().is_success());
   std::vector<std::string> records;
@@ -524,7 +524,7 @@ TEST_F(OvertakenWords, AreStoredAsTheSameHashEverywhere) {
   EXPECT_EQ(records, std::vector<std::string>{"overtaken/pods/default/p=08f44b07b5901a25"});
 }
 
-TEST_F(OvertakenWords, ThatMakeNoSenseAreRefused) {
+TEST_F(SupersededOrdersRecord, ThatMakeNoSenseAreRefused) {
   for (const auto& [key, value] :
        std::vector<std::pair<std::string, std::string>>{{"overtaken/pods", "00"},
                                                         {"overtaken/pods/", "00"},
@@ -536,9 +536,9 @@ TEST_F(OvertakenWords, ThatMakeNoSenseAreRefused) {
   }
 }
 
-TEST_F(OvertakenWords, AreNotOvertakenByWhatTheySay) { EXPECT_FALSE(overtaken.supersede(named, "{}")); }
+TEST_F(SupersededOrdersRecord, AreNotSupersededByWhatTheySay) { EXPECT_FALSE(overtaken.supersede(named, "{}")); }
 
-TEST_F(OvertakenWords, AreNotCoveredByAMirrorThatLeftBeforeThem) {
+TEST_F(SupersededOrdersRecord, AreNotCoveredByAMirrorThatLeftBeforeThem) {
   overtaken.mirrored(named, 1);
   overtaken.note_retained(named, "[]");
   EXPECT_FALSE(overtaken.waits_for_barrier());
@@ -546,7 +546,7 @@ TEST_F(OvertakenWords, AreNotCoveredByAMirrorThatLeftBeforeThem) {
   EXPECT_TRUE(overtaken.supersede(named, "{}"));
 }
 
-TEST_F(OvertakenWords, AreForgottenWithTheMirrorInTheirPlace) {
+TEST_F(SupersededOrdersRecord, AreForgottenWithTheMirrorInTheirPlace) {
   overtaken.mirrored(named, 1);
   EXPECT_TRUE(overtaken.waits_for_barrier());
   overtaken.settled(1);
@@ -554,7 +554,7 @@ TEST_F(OvertakenWords, AreForgottenWithTheMirrorInTheirPlace) {
   EXPECT_FALSE(overtaken.supersede(named, "[]")) << "the broker has the mirror";
 }
 
-TEST_F(OvertakenWords, OfAnEarlierSessionAreNotThoseOfThisOne) {
+TEST_F(SupersededOrdersRecord, OfAnEarlierSessionAreNotThoseOfThisOne) {
   overtaken.connected();
   EXPECT_FALSE(overtaken.supersede(named, "[]")) << "nothing was heard of it yet";
 }

@@ -218,7 +218,7 @@ TEST_F(KeptObjects, TellOfAPodThatIsPlacedAndOfTheRoomItLeaves) {
   bind_pod("p", "u", "a");
   EXPECT_EQ(take_heard(), Texts{"Pod+ new default/p on a"});
   remove("pod", "p");
-  take_heard();  // it takes room until the device has let go of it
+  take_heard();  // it takes resources until the device has released it
   answer("a", AnswerType::released);
   EXPECT_EQ(take_heard(), Texts{"Pod- old default/p on a"});
 }
@@ -302,7 +302,7 @@ TEST_F(KeptObjects, CountWhatABudgetAllowsWhenAsked) {
   EXPECT_EQ(lister().disruption_budgets().at(0)->disruptions_allowed, 0);
 }
 
-TEST_F(KeptObjects, TakeTheOperatorsWordForWhatABudgetAllows) {
+TEST_F(KeptObjects, TakeTheOperatorsOrderForWhatABudgetAllows) {
   start_connected();
   apply(object("PodDisruptionBudget", "b",
                R"("spec":{"minAvailable":1,"selector":{}},"status":{"disruptionsAllowed":5,"disruptedPods":{}})"));

@@ -57,7 +57,7 @@ TEST_F(StoredNodes, TellOfTheSameFactsAgainWithoutAnEvent) {
   EXPECT_EQ(seen("n1").allocatable.milli_cpu, 3000);
 }
 
-TEST_F(StoredNodes, AreNotWrittenForWhatTheyTellAnewWhileFlashIsSpared) {
+TEST_F(StoredNodes, AreNotWrittenForWhatTheyTellAgainWhileWritesAreSaved) {
   start_connected();
   come("n1");
   const std::string stored = record("n1");
@@ -76,7 +76,7 @@ TEST_F(StoredNodes, AreNotWrittenForWhatTheyTellAnewWhileFlashIsSpared) {
   EXPECT_EQ(seen("n1").allocatable.milli_cpu, 5000);
 }
 
-TEST_F(StoredNodes, AreWrittenWhileFlashIsSparedWhenTheyAreNewOrAnotherIncarnation) {
+TEST_F(StoredNodes, AreWrittenWhileWritesAreSavedWhenTheyAreNewOrAnotherIncarnation) {
   start_connected();
   gateway->save_writes(true);
   come("n1");
@@ -86,7 +86,7 @@ TEST_F(StoredNodes, AreWrittenWhileFlashIsSparedWhenTheyAreNewOrAnotherIncarnati
   EXPECT_NE(record("n1"), stored);
 }
 
-TEST_F(StoredNodes, AreWrittenWhileFlashIsSparedWhenPresenceIsHeardFirst) {
+TEST_F(StoredNodes, AreWrittenWhileWritesAreSavedWhenPresenceIsHeardFirst) {
   start_connected();
   gateway->save_writes(true);
   receive(topics.node_presence("n1"), R"({"incarnation":"i1","session":"1","online":true})");
@@ -96,7 +96,7 @@ TEST_F(StoredNodes, AreWrittenWhileFlashIsSparedWhenPresenceIsHeardFirst) {
   ASSERT_NE(gateway->scheduler().cache().find("n1"), nullptr) << "a new node is written as before";
 }
 
-TEST_F(StoredNodes, OfAnotherIncarnationAreWrittenWhileFlashIsSparedWhenPresenceIsHeardFirst) {
+TEST_F(StoredNodes, OfAnotherIncarnationAreWrittenWhileWritesAreSavedWhenPresenceIsHeardFirst) {
   start_connected();
   come("n1");
   gateway->save_writes(true);
@@ -119,7 +119,7 @@ TEST_F(StoredNodes, KeepAtACleanEndWhatWasSpared) {
   EXPECT_EQ(seen("n1").allocatable.milli_cpu, 3000);
 }
 
-TEST_F(StoredNodes, OfANodeForgottenWhileFlashIsSparedNothingComesBack) {
+TEST_F(StoredNodes, OfANodeForgottenWhileWritesAreSavedNothingComesBack) {
   start_connected();
   come("n1");
   gateway->save_writes(true);

@@ -101,7 +101,7 @@ TEST_F(GatewayTest, ABoundRowHearsItsDeviceAfterARestart) {
   EXPECT_EQ(gateway->bindings().at("u1").progress().cycle, nullptr) << "it is over";
   answer("n1", answer_to(bind, AnswerType::released));
   EXPECT_NE(phase("u1"), Phase::bound);
-  ASSERT_EQ(request("n1")->type, RequestType::pre_bind) << "placed anew";
+  ASSERT_EQ(request("n1")->type, RequestType::pre_bind) << "placed again";
   EXPECT_GT(request("n1")->epoch, bind.epoch);
 }
 
@@ -229,7 +229,7 @@ TEST_F(GatewayTest, AWipedDeviceGivesThePodBackOnlyOnTheExactEcho) {
   EXPECT_EQ(request("n1")->type, RequestType::bind) << "it triggers a resend";
   EXPECT_EQ(request("n1")->incarnation, "i1");
   answer("n1", AnswerType::hello, "i9");
-  ASSERT_EQ(phase("u1"), Phase::prebind) << "placed anew";
+  ASSERT_EQ(phase("u1"), Phase::prebind) << "placed again";
   EXPECT_EQ(request("n1")->incarnation, "i9");
 }
 

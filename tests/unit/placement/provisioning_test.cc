@@ -83,7 +83,7 @@ TEST_F(ProvisioningTest, GivesUpWithUpstreamsTextWhenTheTimeIsOver) {
   EXPECT_EQ(why("p"), "waiting for a provisioner to make volumes on node n1 for default/c") << "tried again";
 }
 
-TEST_F(ProvisioningTest, TriesAnewWhenTheProvisionerTakesTheNodeBack) {
+TEST_F(ProvisioningTest, TriesAgainWhenTheProvisionerTakesTheNodeBack) {
   start_with_claim();
   apply(claim(R"({"note":"no room"})"));
   EXPECT_NE(why("p").find("binding volumes: provisioning failed for PVC \"c\""), std::string::npos) << why("p");
