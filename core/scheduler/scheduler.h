@@ -26,6 +26,7 @@
 #include "core/random.h"
 #include "core/recycled.h"
 #include "core/scheduler/explanation.h"
+#include "core/scheduler/reservation.h"
 #include "core/scheduler/scheduling_cycle.h"
 #include "core/status.h"
 
