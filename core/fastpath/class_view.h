@@ -33,11 +33,11 @@ namespace berth {
 class ClassView {
  public:
   // What each TrackingPlugin of pods with objects makes of the pod, by plugin.
-  using Kinds = std::map<std::string, std::optional<std::string>>;
-  static Kinds kinds_of(const Framework& framework, const Pod& pod);
+  using EquivalenceKeys = std::map<std::string, std::optional<std::string>>;
+  static EquivalenceKeys equivalence_keys_of(const Framework& framework, const Pod& pod);
 
-  ClassView(const Framework& framework, const Pod& pod, Kinds kinds);
-  bool is_of(const Framework& framework, const Pod& pod, const Kinds& kinds, bool with_labels) const;
+  ClassView(const Framework& framework, const Pod& pod, EquivalenceKeys keys);
+  bool is_of(const Framework& framework, const Pod& pod, const EquivalenceKeys& keys, bool with_labels) const;
 
   // Brings it up to date, for a pod of the class. False: pods of this class have to be decided without.
   bool follow(const Snapshot& snapshot, const Pod& pod);
@@ -59,12 +59,12 @@ class ClassView {
     // After filter() that left no node. None: it cannot be told from here.
     std::optional<Rejection> rejection() const;
     // True when the node is feasible; after filter().
-    bool fits(std::size_t place) const;
+    bool fits(std::size_t index) const;
     // The only feasible node.
     std::size_t only() const { return view_.alike_.front().group->any(); }
     // Filter of each TrackingPlugin for the pod itself on the node it gets, which leaves in `state` what Reserve needs.
     // False as above.
-    bool settle_on(std::size_t place) const;
+    bool settle_on(std::size_t index) const;
     // PreScore and Score. False as above.
     bool score();
     // Any of the best, each as likely; counted from the node at `start` on.
@@ -81,9 +81,9 @@ class ClassView {
     bool filter_groups();
     bool is_fit(const Candidates::Group* group) const;
     bool filter_nodes(std::size_t start);
-    void hold_back(Candidates::Index place, Status status);
+    void hold_back(Candidates::Index index, Status status);
     bool counts(const std::vector<std::shared_ptr<const Pod>>& nominated) const;
-    Status filter_with(const std::vector<std::shared_ptr<const Pod>>& nominated, std::size_t place) const;
+    Status filter_with(const std::vector<std::shared_ptr<const Pod>>& nominated, std::size_t index) const;
     bool asks_in_order() const;
     bool looks_at_one_node() const;
     bool score_groups(std::size_t plugin);
@@ -108,10 +108,10 @@ class ClassView {
   void sum(const NodeInfo& node, std::int64_t times);
   bool catch_up(const Snapshot& snapshot);
   bool regroup(const Snapshot& snapshot);
-  bool judge(Candidates::Index place, const Snapshot& snapshot);
+  bool judge(Candidates::Index index, const Snapshot& snapshot);
 
   const Framework& framework_;
-  Kinds kinds_;
+  EquivalenceKeys keys_;
   Pod pod_;                     // of the class
   PluginBits undeclared_;       // at PreFilter or Filter
   PluginBits tracked_plugins_;  // they follow the pod's objects
@@ -127,7 +127,7 @@ class ClassView {
     std::vector<std::shared_ptr<const Pod>> nominated;
     Status status;
   };
-  std::unordered_map<std::size_t, WithNominated> with_nominated_;  // by place
+  std::unordered_map<std::size_t, WithNominated> with_nominated_;  // by index
   std::int64_t images_changed_ = -1;
   std::int64_t changes_made_ = 0;
   // A group of which some node is feasible.
@@ -137,7 +137,7 @@ class ClassView {
     std::int64_t total = 0;  // but for the nodes' own scores
   };
   struct HeldBack {
-    Candidates::Index place = 0;
+    Candidates::Index index = 0;
     Candidates::Key key;
     std::int64_t score = 0;
     Status status;
@@ -153,11 +153,11 @@ class ClassView {
   std::vector<Alike> alike_;
   std::vector<AlikeNodes> alike_nodes_;     // empty but while it scores
   std::vector<std::int64_t> alike_scores_;  // normalized, by Alike and Score plugin
-  std::vector<const Candidates::Places*> best_;
+  std::vector<const Candidates::Indices*> best_;
   // While it catches up:
   std::vector<std::size_t> changed_;
-  std::vector<std::size_t> tracked_;      // places
-  std::vector<std::uint8_t> is_changed_;  // by place
+  std::vector<std::size_t> tracked_;      // indices
+  std::vector<std::uint8_t> is_changed_;  // by index
   Candidates::Key key_;
   std::vector<NodeScore> scratch_;
 };
@@ -173,7 +173,7 @@ class ClassViews {
     const Framework& framework;
     const Pod& pod;
     bool with_labels = false;  // somebody reads them
-    ClassView::Kinds kinds;
+    ClassView::EquivalenceKeys keys;
   };
   static ClassOf class_of(const Framework& framework, const Pod& pod, const Snapshot& snapshot);
   // The pod, without its manifest, when no other of its class was asked about lately; null otherwise.

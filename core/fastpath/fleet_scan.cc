@@ -25,9 +25,9 @@ bool follow(Kept& kept, const Snapshot& snapshot, AskOne ask_one, AskAll ask_all
                behind <= static_cast<std::int64_t>(changes.size());
   holds = holds && std::all_of(changes.end() - behind, changes.end(), [&](const Snapshot::Change& change) {
             if (change.kind != Snapshot::Change::Kind::replaced) return false;
-            if (!ask_one(change.place, kept.values[change.place])) return false;
+            if (!ask_one(change.index, kept.values[change.index])) return false;
             kept.uniform = kept.uniform && kept.values.size() > 1 &&
-                           kept.values[change.place] == kept.values[change.place == 0 ? 1 : 0];
+                           kept.values[change.index] == kept.values[change.index == 0 ? 1 : 0];
             return true;
           });
   if (!holds) {
@@ -43,7 +43,7 @@ bool follow(Kept& kept, const Snapshot& snapshot, AskOne ask_one, AskAll ask_all
   return true;
 }
 
-// Over all nodes, by place, and without a branch: several at once.
+// Over all nodes, by index, and without a branch: several at once.
 
 std::size_t sum_of(const std::vector<std::uint8_t>& rejected) {
   std::uint32_t sum = 0;
@@ -57,12 +57,12 @@ bool add_in_range(const std::vector<std::int32_t>& scores, const std::vector<std
   constexpr std::uint32_t kMost = ScorePlugin::kMaxScore;
   std::int32_t* total = totals.data();
   std::uint32_t wrong = 0;
-  for (std::size_t place = 0; place < totals.size(); ++place) {
-    const auto score = static_cast<std::uint32_t>(scores[place]);
+  for (std::size_t index = 0; index < totals.size(); ++index) {
+    const auto score = static_cast<std::uint32_t>(scores[index]);
     const std::uint32_t in_range = score > kMost ? 0 : score;
-    const std::uint32_t fits = rejected[place] ^ 1u;
+    const std::uint32_t fits = rejected[index] ^ 1u;
     wrong |= (score ^ in_range) & (0 - fits);
-    total[place] += static_cast<std::int32_t>(in_range) * weight;
+    total[index] += static_cast<std::int32_t>(in_range) * weight;
   }
   return wrong == 0;
 }
@@ -74,13 +74,13 @@ struct Best {
 
 Best best_of(const std::vector<std::int32_t>& totals, const std::vector<std::uint8_t>& rejected) {
   std::int32_t best = 0;
-  for (std::size_t place = 0; place < totals.size(); ++place) {
-    const std::int32_t total = totals[place] & (rejected[place] - 1);
+  for (std::size_t index = 0; index < totals.size(); ++index) {
+    const std::int32_t total = totals[index] & (rejected[index] - 1);
     best = total > best ? total : best;
   }
   std::uint32_t ties = 0;
-  for (std::size_t place = 0; place < totals.size(); ++place) {
-    ties += (totals[place] == best ? 1u : 0u) & (rejected[place] ^ 1u);
+  for (std::size_t index = 0; index < totals.size(); ++index) {
+    ties += (totals[index] == best ? 1u : 0u) & (rejected[index] ^ 1u);
   }
   return {best, ties};
 }
@@ -126,9 +126,9 @@ const FleetScan::FilterAnswers::Kept* FleetScan::ask_filter(std::size_t plugin, 
                                                             const Snapshot& snapshot) {
   const auto& entry = framework_.filters()[plugin];
   auto& kept = filtered_[plugin].of(*entry.plugin, pod);
-  const auto ask_one = [&](std::size_t place, std::uint8_t& rejects) {
+  const auto ask_one = [&](std::size_t index, std::uint8_t& rejects) {
     entry.count();
-    const Status status = entry.plugin->filter(state, *pod, *snapshot.nodes()[place]);
+    const Status status = entry.plugin->filter(state, *pod, *snapshot.nodes()[index]);
     rejects = status.is_success() ? 0 : 1;
     return status.is_success() || status.is_rejected();
   };
@@ -144,10 +144,10 @@ const FleetScan::ScoreAnswers::Kept* FleetScan::ask_score(std::size_t plugin, Cy
                                                           const Snapshot& snapshot) {
   const auto& entry = framework_.scores()[plugin];
   auto& kept = scored_[plugin].of(*entry.plugin, pod);
-  const auto ask_one = [&](std::size_t place, std::int32_t& score) {
+  const auto ask_one = [&](std::size_t index, std::int32_t& score) {
     entry.count();
     std::int64_t whole = 0;
-    const Status status = entry.plugin->score(state, *pod, *snapshot.nodes()[place], whole);
+    const Status status = entry.plugin->score(state, *pod, *snapshot.nodes()[index], whole);
     score = static_cast<std::int32_t>(whole);
     return status.is_success() && std::in_range<std::int32_t>(whole);
   };
@@ -205,13 +205,13 @@ bool FleetScan::Attempt::pre_filter() {
 
 bool FleetScan::Attempt::filter_nominated() {
   for (const auto& [node, pods] : nominator_.by_node()) {
-    const std::size_t place = snapshot_.place_of(node);
-    if (place == snapshot_.nodes().size()) continue;
-    Status status = scan_.framework_.run_filter_with_nominated(state_, *pod_, *snapshot_.nodes()[place], nominator_);
+    const std::size_t index = snapshot_.index_of(node);
+    if (index == snapshot_.nodes().size()) continue;
+    Status status = scan_.framework_.run_filter_with_nominated(state_, *pod_, *snapshot_.nodes()[index], nominator_);
     if (status.is_success()) continue;
     if (!status.is_rejected()) return false;
-    scan_.rejected_[place] = 1;
-    beside_nominated_.emplace(place, std::move(status));
+    scan_.rejected_[index] = 1;
+    beside_nominated_.emplace(index, std::move(status));
   }
   return true;
 }
@@ -224,17 +224,17 @@ std::size_t FleetScan::Attempt::only() const {
 std::optional<Rejection> FleetScan::Attempt::rejection() {
   Rejection rejection;
   rejection.node_statuses.reset(snapshot_.nodes().size());
-  for (std::size_t place = 0; place < snapshot_.nodes().size(); ++place) {
-    if (const auto known = beside_nominated_.find(place); known != beside_nominated_.end()) {
-      rejection.node_statuses.set(place, known->second);
+  for (std::size_t index = 0; index < snapshot_.nodes().size(); ++index) {
+    if (const auto known = beside_nominated_.find(index); known != beside_nominated_.end()) {
+      rejection.node_statuses.set(index, known->second);
       continue;
     }
     const auto first = std::find_if(asked_.begin(), asked_.end(),
-                                    [place](const Asked& asked) { return asked.rejects->values[place] != 0; });
+                                    [index](const Asked& asked) { return asked.rejects->values[index] != 0; });
     if (first == asked_.end()) return std::nullopt;
-    Status status = first->entry->plugin->filter(state_, *pod_, *snapshot_.nodes()[place]);
+    Status status = first->entry->plugin->filter(state_, *pod_, *snapshot_.nodes()[index]);
     if (!status.is_rejected()) return std::nullopt;
-    rejection.node_statuses.set(place, std::move(status).with_plugin(first->entry->name));
+    rejection.node_statuses.set(index, std::move(status).with_plugin(first->entry->name));
   }
   return rejection;
 }
@@ -255,8 +255,8 @@ bool FleetScan::Attempt::pre_score() {
   return true;
 }
 
-std::int64_t FleetScan::Attempt::Scored::of(std::size_t place) const {
-  const std::int64_t score = scores->values[place];
+std::int64_t FleetScan::Attempt::Scored::of(std::size_t index) const {
+  const std::int64_t score = scores->values[index];
   return normalized.empty() ? score : normalized.find(score)->second;
 }
 
@@ -265,10 +265,10 @@ bool FleetScan::Attempt::normalize(Scored& scored) const {
   if (!scored.entry->plugin->normalizes()) return true;
   const std::vector<std::int32_t>& values = scored.scores->values;
   std::vector<NodeScore> each;
-  for (std::size_t place = only(); place < values.size(); ++place) {
-    const bool is_known = !each.empty() && each.back().score == values[place];
-    if (is_known || !fits(place) || !scored.normalized.try_emplace(values[place], 0).second) continue;
-    each.push_back({snapshot_.nodes()[place]->name(), values[place]});
+  for (std::size_t index = only(); index < values.size(); ++index) {
+    const bool is_known = !each.empty() && each.back().score == values[index];
+    if (is_known || !fits(index) || !scored.normalized.try_emplace(values[index], 0).second) continue;
+    each.push_back({snapshot_.nodes()[index]->name(), values[index]});
     if (scored.scores->uniform) break;
   }
   const std::vector<NodeScore> raw = each;
@@ -306,11 +306,11 @@ bool FleetScan::Attempt::add_to_totals(const Scored& scored) const {
     return add_in_range(scored.scores->values, scan_.rejected_, static_cast<std::int32_t>(weight), scan_.totals_);
   }
   bool in_range = true;
-  for (std::size_t place = 0; place < scan_.totals_.size(); ++place) {
-    if (!fits(place)) continue;
-    const std::int64_t score = scored.of(place);
+  for (std::size_t index = 0; index < scan_.totals_.size(); ++index) {
+    if (!fits(index)) continue;
+    const std::int64_t score = scored.of(index);
     in_range = in_range && score >= 0 && score <= ScorePlugin::kMaxScore;
-    scan_.totals_[place] += static_cast<std::int32_t>(in_range ? score * weight : 0);
+    scan_.totals_[index] += static_cast<std::int32_t>(in_range ? score * weight : 0);
   }
   return in_range;
 }
@@ -318,8 +318,8 @@ bool FleetScan::Attempt::add_to_totals(const Scored& scored) const {
 std::size_t FleetScan::Attempt::choose(Random& random, std::size_t start) const {
   const auto [best, ties] = best_of(scan_.totals_, scan_.rejected_);
   std::size_t left = ties == 1 ? 0 : random.below(ties);
-  for (std::size_t place = start;; place = place + 1 == scan_.totals_.size() ? 0 : place + 1) {
-    if (scan_.totals_[place] == best && fits(place) && left-- == 0) return place;
+  for (std::size_t index = start;; index = index + 1 == scan_.totals_.size() ? 0 : index + 1) {
+    if (scan_.totals_[index] == best && fits(index) && left-- == 0) return index;
   }
 }
 
@@ -327,11 +327,11 @@ bool FleetScan::Attempt::tell(std::size_t start, std::vector<Framework::PluginSc
                               std::vector<NodeScore>& totals) const {
   for (const Scored& scored : scored_) per_plugin.push_back({scored.entry->name, scored.entry->weight, {}});
   for (std::size_t turn = 0; turn < snapshot_.nodes().size(); ++turn) {
-    const std::size_t place = (start + turn) % snapshot_.nodes().size();
-    if (!fits(place)) continue;
-    totals.push_back({snapshot_.nodes()[place]->name(), scan_.totals_[place] + scan_.of_all_});
+    const std::size_t index = (start + turn) % snapshot_.nodes().size();
+    if (!fits(index)) continue;
+    totals.push_back({snapshot_.nodes()[index]->name(), scan_.totals_[index] + scan_.of_all_});
     for (std::size_t i = 0; i < scored_.size(); ++i) {
-      per_plugin[i].scores.push_back({snapshot_.nodes()[place]->name(), scored_[i].of(place)});
+      per_plugin[i].scores.push_back({snapshot_.nodes()[index]->name(), scored_[i].of(index)});
     }
   }
   return true;

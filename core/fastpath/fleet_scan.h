@@ -21,7 +21,7 @@ namespace berth {
 template <class Value>
 class NodeAnswers {
  public:
-  using Values = std::vector<Value>;  // by place
+  using Values = std::vector<Value>;  // by index
   struct Kept {
     std::shared_ptr<const Pod> pod;
     Values values;
@@ -53,7 +53,7 @@ class FleetScan {
     // PreFilter and Filter. False: something broke, or is not for here.
     bool filter(std::size_t start);
     std::size_t feasible() const { return feasible_; }
-    bool fits(std::size_t place) const { return scan_.rejected_[place] == 0; }
+    bool fits(std::size_t index) const { return scan_.rejected_[index] == 0; }
     std::size_t only() const;
     bool settle_on(std::size_t) const { return true; }
     std::optional<Rejection> rejection();
@@ -71,7 +71,7 @@ class FleetScan {
       const Framework::Named<ScorePlugin>* entry = nullptr;
       const ScoreAnswers::Kept* scores = nullptr;
       std::map<std::int64_t, std::int64_t> normalized;  // empty: they stay as they are
-      std::int64_t of(std::size_t place) const;
+      std::int64_t of(std::size_t index) const;
     };
     bool add_to_totals(const Scored& scored) const;
     bool pre_filter();
@@ -85,7 +85,7 @@ class FleetScan {
     const Nominator& nominator_;
     std::vector<Asked> asked_;
     std::vector<Scored> scored_;
-    std::map<std::size_t, Status> beside_nominated_;  // by place: rejected, with the pods nominated there
+    std::map<std::size_t, Status> beside_nominated_;  // by index: rejected, with the pods nominated there
     std::size_t feasible_ = 0;
   };
 
@@ -101,7 +101,7 @@ class FleetScan {
   bool totals_have_room_ = false;        // in 32 bits
   std::vector<FilterAnswers> filtered_;  // by plugin
   std::vector<ScoreAnswers> scored_;
-  std::vector<std::uint8_t> rejected_;  // by place, of the attempt
+  std::vector<std::uint8_t> rejected_;  // by index, of the attempt
   std::vector<std::int32_t> totals_;    // the same, but for what is added to all
   std::int64_t of_all_ = 0;
 };

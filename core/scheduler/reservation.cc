@@ -26,7 +26,7 @@ Reservation Reservation::restore(const Framework& framework, Cache& cache, std::
                                  std::shared_ptr<const Pod> pod, std::string node,
                                  const std::vector<BoundVolume>& bound_volumes) {
   CHECK(state != nullptr && pod != nullptr);
-  static_cast<void>(cache.assume(pod, node).is_success());  // known already: its place stays
+  static_cast<void>(cache.assume(pod, node).is_success());  // known already: it stays where it is
   Reservation reservation;
   reservation.framework_ = &framework;
   reservation.cache_ = &cache;

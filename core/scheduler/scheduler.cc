@@ -246,7 +246,7 @@ void Scheduler::preempt(const std::shared_ptr<const Pod>& pod, ScheduleResult& r
     host_.record_event(*victim,
                        {"Normal", "Preempted", "Preempting", "Preempted by pod " + pod->uid() + " on node " + node});
   }
-  // Lower nominations would fit there no more: they look for another place.
+  // Lower nominations would fit there no more: they look for another node.
   const std::vector<std::shared_ptr<const Pod>> promised = queue_.nominator().pods_on(node);
   for (const auto& other : promised) {
     if (other->priority >= pod->priority) continue;

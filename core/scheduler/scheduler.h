@@ -65,8 +65,8 @@ class SchedulerHost {
   virtual void patch_status(const Pod& pod, const StatusPatch& patch) = 0;
   // DefaultBinder's question; an error says why the placement may not become a binding.
   virtual Status bind(const Pod& pod, const std::string& node) = 0;
-  // The victim's place is needed: condition DisruptionTarget, and its deletion. It does not wait on Permit. An error
-  // ends the preemption.
+  // The victim's resources are needed: condition DisruptionTarget, and its deletion. It does not wait on Permit. An
+  // error ends the preemption.
   virtual Status evict(const Pod& victim, const Pod& preemptor) = 0;
   // To count: a node was chosen; an attempt ended, `result` "scheduled", "unschedulable" or "error".
   virtual void node_chosen(const QueuedPod& /*queued*/) {}

@@ -9,7 +9,7 @@ namespace berth {
 namespace {
 
 using Nodes = std::vector<std::shared_ptr<const NodeInfo>>;
-using Places = std::vector<std::size_t>;  // in a snapshot
+using Indices = std::vector<std::size_t>;  // in a snapshot
 
 void note_plugins(Diagnosis& diagnosis, const NodeStatuses& rejected) {
   for (const auto& [status, nodes] : rejected.kinds()) {
@@ -37,16 +37,16 @@ std::size_t wanted(const Search& search, std::size_t nodes) {
 }
 
 // Success unless a Filter broke. Ends early when one feasible node more than wanted was seen, as upstream; rejected
-// nodes are put into `rejected`. `places`: null for all nodes. schedule_one.go findNodesThatPassFilters.
-Status filter_nodes(Search& search, const Places* places, NodeStatuses& rejected) {
+// nodes are put into `rejected`. `indices`: null for all nodes. schedule_one.go findNodesThatPassFilters.
+Status filter_nodes(Search& search, const Indices* indices, NodeStatuses& rejected) {
   static const Nominator kNobody;
   const Nominator& nominator = search.how.nominator == nullptr ? kNobody : *search.how.nominator;
-  const std::size_t count = places == nullptr ? search.snapshot.nodes().size() : places->size();
+  const std::size_t count = indices == nullptr ? search.snapshot.nodes().size() : indices->size();
   const std::size_t enough = wanted(search, count);
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t turn = (search.how.next_start + i) % count;
-    const std::size_t place = places == nullptr ? turn : (*places)[turn];
-    const auto& node = search.snapshot.nodes()[place];
+    const std::size_t index = indices == nullptr ? turn : (*indices)[turn];
+    const auto& node = search.snapshot.nodes()[index];
     if (!search.framework.has_filter()) {
       if (search.feasible.size() == enough) break;  // nothing can reject them: taken unseen
       search.feasible.push_back(node);
@@ -55,7 +55,7 @@ Status filter_nodes(Search& search, const Places* places, NodeStatuses& rejected
     Status status = search.framework.run_filter_with_nominated(search.state, search.pod, *node, nominator);
     if (status.code() == Code::error) return status;
     if (!status.is_success()) {
-      rejected.set(place, std::move(status));
+      rejected.set(index, std::move(status));
     } else if (search.feasible.size() == enough) {
       break;
     } else {
@@ -70,26 +70,26 @@ Status filter_nodes(Search& search, const Places* places, NodeStatuses& rejected
 bool nominated_fits(Search& search) {
   if (search.pod.nominated_node_name.empty()) return false;
   Diagnosis& diagnosis = search.result.diagnosis;
-  const Places places = {search.snapshot.place_of(search.pod.nominated_node_name)};
-  if (places.front() == search.snapshot.nodes().size()) return false;
+  const Indices indices = {search.snapshot.index_of(search.pod.nominated_node_name)};
+  if (indices.front() == search.snapshot.nodes().size()) return false;
   NodeStatuses rejected;
   rejected.reset(search.snapshot.nodes().size());
-  if (!filter_nodes(search, &places, rejected).is_success()) return false;
+  if (!filter_nodes(search, &indices, rejected).is_success()) return false;
   // Upstream works on a copy of the diagnosis that shares the set of rejecting plugins only: a pending one is among
   // them, but becomes pending when the node is looked at again.
-  if (const Status* status = rejected.find(places.front())) {
+  if (const Status* status = rejected.find(indices.front())) {
     if (!status->plugin().empty()) diagnosis.unschedulable_plugins.insert(status->plugin());
-    diagnosis.node_statuses.set(places.front(), *status);
+    diagnosis.node_statuses.set(indices.front(), *status);
   }
   return !search.feasible.empty();
 }
 
 // The nodes that PreFilter left, by name.
-Places places_left(const Search& search, const std::set<std::string>& names) {
-  Places left;
+Indices indices_left(const Search& search, const std::set<std::string>& names) {
+  Indices left;
   for (const std::string& name : names) {
-    const std::size_t place = search.snapshot.place_of(name);
-    if (place < search.snapshot.nodes().size()) left.push_back(place);
+    const std::size_t index = search.snapshot.index_of(name);
+    if (index < search.snapshot.nodes().size()) left.push_back(index);
   }
   return left;
 }
@@ -99,9 +99,9 @@ void leave_out(Search& search, const PreFilterResult& narrowed) {
   for (const std::string& plugin : narrowed.plugins) why += (why.back() == '[' ? "" : " ") + plugin;
   why += "]";
   NodeStatuses& statuses = search.result.diagnosis.node_statuses;
-  for (std::size_t place = 0; place < search.snapshot.nodes().size(); ++place) {
-    if (narrowed.node_names->contains(search.snapshot.nodes()[place]->name()) || statuses.find(place)) continue;
-    statuses.set(place, Status::unresolvable(why));
+  for (std::size_t index = 0; index < search.snapshot.nodes().size(); ++index) {
+    if (narrowed.node_names->contains(search.snapshot.nodes()[index]->name()) || statuses.find(index)) continue;
+    statuses.set(index, Status::unresolvable(why));
   }
 }
 
@@ -115,17 +115,17 @@ Status filter_those_left(Search& search, const PreFilterResult& narrowed) {
     rejected = search.known->node_statuses;
   } else {
     rejected.reset(search.snapshot.nodes().size());
-    const Places places = narrowed.node_names ? places_left(search, *narrowed.node_names) : Places();
+    const Indices indices = narrowed.node_names ? indices_left(search, *narrowed.node_names) : Indices();
     status = search.framework.run_filters(
-        [&] { return filter_nodes(search, narrowed.node_names ? &places : nullptr, rejected); });
+        [&] { return filter_nodes(search, narrowed.node_names ? &indices : nullptr, rejected); });
   }
   note_plugins(diagnosis, rejected);
   if (diagnosis.node_statuses.empty()) {
     diagnosis.node_statuses = std::move(rejected);
     return status;
   }
-  for (std::size_t place = 0; place < search.snapshot.nodes().size(); ++place) {
-    if (const Status* reason = rejected.find(place)) diagnosis.node_statuses.set(place, *reason);
+  for (std::size_t index = 0; index < search.snapshot.nodes().size(); ++index) {
+    if (const Status* reason = rejected.find(index)) diagnosis.node_statuses.set(index, *reason);
   }
   return status;
 }
@@ -138,8 +138,8 @@ Status find_feasible(Search& search) {
   diagnosis.unschedulable_plugins.insert(narrowed.plugins.begin(), narrowed.plugins.end());
   if (status.is_rejected()) {
     diagnosis.pre_filter_message = status.message();
-    for (std::size_t place = 0; place < search.snapshot.nodes().size(); ++place) {
-      diagnosis.node_statuses.set(place, status);
+    for (std::size_t index = 0; index < search.snapshot.nodes().size(); ++index) {
+      diagnosis.node_statuses.set(index, status);
     }
     note_plugins(diagnosis, diagnosis.node_statuses);
     return {};
@@ -234,11 +234,11 @@ Outcome decide(Attempt attempt, const Framework& framework, const Pod& pod, cons
     return Outcome::rejected;
   }
   if (!pod.nominated_node_name.empty()) {
-    const std::size_t place = snapshot.place_of(pod.nominated_node_name);
-    if (place < nodes && attempt.fits(place)) {
+    const std::size_t index = snapshot.index_of(pod.nominated_node_name);
+    if (index < nodes && attempt.fits(index)) {
       decision.node = pod.nominated_node_name;
       decision.feasible = decision.evaluated = 1;
-      return attempt.settle_on(place) ? Outcome::decided : Outcome::not_for_here;
+      return attempt.settle_on(index) ? Outcome::decided : Outcome::not_for_here;
     }
   }
   decision.evaluated = nodes;

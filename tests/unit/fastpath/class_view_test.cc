@@ -191,50 +191,50 @@ class ClassViewTest : public ::testing::Test {
   // Twenty classes: resources, selectors, tolerations, ports, spreading, affinity.
   Pod pod() {
     if (preempts && random.chance(1, 2)) return preemptor();
-    const std::uint64_t kind = only_volumes ? 14 + 3 * random.below(2) : random.below(preempts ? 3 : 20);
+    const std::uint64_t shape = only_volumes ? 14 + 3 * random.below(2) : random.below(preempts ? 3 : 20);
     const std::string number = std::to_string(count++);
-    Pod made = make_pod("pod-" + number, resources({{"cpu", std::to_string(100 + 100 * (kind % 3)) + "m"}}));
-    made.metadata.labels["color"] = kind % 2 == 0 ? "green" : "red";
-    made.priority = static_cast<std::int32_t>(kind % 2);
+    Pod made = make_pod("pod-" + number, resources({{"cpu", std::to_string(100 + 100 * (shape % 3)) + "m"}}));
+    made.metadata.labels["color"] = shape % 2 == 0 ? "green" : "red";
+    made.priority = static_cast<std::int32_t>(shape % 2);
     LabelSelector green;
     green.requirements.push_back({"color", Requirement::Operator::in, {"green"}});
     PodAffinityTerm near;
     near.label_selector = green;
     near.topology_key = kZone;
-    if (kind == 3) made.node_selector["disk"] = "ssd";
-    if (kind == 4) made.tolerations.push_back({"dedicated", Toleration::Operator::exists, "", {}, {}});
-    if (kind == 5) made.containers[0].host_ports.push_back({"", "TCP", 80});
-    if (kind == 6 || kind == 7) {
+    if (shape == 3) made.node_selector["disk"] = "ssd";
+    if (shape == 4) made.tolerations.push_back({"dedicated", Toleration::Operator::exists, "", {}, {}});
+    if (shape == 5) made.containers[0].host_ports.push_back({"", "TCP", 80});
+    if (shape == 6 || shape == 7) {
       TopologySpreadConstraint spread;
       spread.topology_key = kZone;
       spread.label_selector = green;
-      spread.schedule_anyway = kind == 7;
+      spread.schedule_anyway = shape == 7;
       made.topology_spread_constraints.push_back(spread);
     }
-    if (kind == 8) made.affinity->pod_affinity.required.push_back(near);
-    if (kind == 9) made.affinity->pod_anti_affinity.preferred.push_back({10, near});
-    if (kind == 10) {
+    if (shape == 8) made.affinity->pod_affinity.required.push_back(near);
+    if (shape == 9) made.affinity->pod_anti_affinity.preferred.push_back({10, near});
+    if (shape == 10) {
       near.topology_key = "kubernetes.io/hostname";
       made.affinity->pod_anti_affinity.required.push_back(near);
     }
-    if (kind == 11) made.containers[0].requests = resources({{"cpu", "9"}});
-    if (kind == 12) made.containers[0].image = "app:1";
-    if (kind == 13) {
+    if (shape == 11) made.containers[0].requests = resources({{"cpu", "9"}});
+    if (shape == 12) made.containers[0].image = "app:1";
+    if (shape == 13) {
       NodeSelectorTerm ssd;
       ssd.match_expressions.push_back({"disk", Requirement::Operator::exists, {}});
       made.affinity->preferred_node_affinity.push_back({5, ssd});
     }
-    if (kind == 14 || kind == 17) {
+    if (shape == 14 || shape == 17) {
       made.volumes.push_back({"data", "claim-" + std::to_string(random.below(kClaims)), false, {}});
     }
-    if (kind == 17) made.volumes.push_back({"more", "claim-" + std::to_string(random.below(kClaims)), false, {}});
-    if (kind == 15) {
+    if (shape == 17) made.volumes.push_back({"more", "claim-" + std::to_string(random.below(kClaims)), false, {}});
+    if (shape == 15) {
       near.namespace_selector.emplace();
       near.namespace_selector->requirements.push_back({"team", Requirement::Operator::in, {"a"}});
       made.affinity->pod_affinity.preferred.push_back({20, near});
       made.metadata.namespace_ = "other";
     }
-    if (kind == 16) {
+    if (shape == 16) {
       near.topology_key = "rack";
       made.affinity->pod_anti_affinity.required.push_back(near);
     }
@@ -275,10 +275,10 @@ class ClassViewTest : public ::testing::Test {
 
   // Three classes that have to drive others off: one also has to spread, another is driven off itself.
   Pod preemptor() {
-    const std::uint64_t kind = random.below(3);
-    Pod made = make_pod("pod-" + std::to_string(count++), resources({{"cpu", kind == 2 ? "1200m" : "1800m"}}));
-    made.priority = kind == 2 ? 5 : 10;
-    if (kind != 1) return made;
+    const std::uint64_t shape = random.below(3);
+    Pod made = make_pod("pod-" + std::to_string(count++), resources({{"cpu", shape == 2 ? "1200m" : "1800m"}}));
+    made.priority = shape == 2 ? 5 : 10;
+    if (shape != 1) return made;
     LabelSelector all;
     all.requirements.push_back({"color", Requirement::Operator::exists, {}});
     TopologySpreadConstraint spread;
