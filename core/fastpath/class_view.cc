@@ -225,7 +225,7 @@ bool ClassView::judge(Candidates::Index index, const Snapshot& snapshot) {
     std::int64_t score = 0;
     entry.count();
     if (!entry.plugin->score(state_, pod_, node, score).is_success()) return false;
-    if (entry.plugin->normalizes()) {
+    if (entry.normalizing != nullptr) {
       key_.push_back(score);
       continue;
     }

@@ -254,11 +254,11 @@ bool ClassView::Attempt::score_groups(std::size_t plugin) {
   const auto& entry = view_.framework_.scores()[plugin];
   CycleState& state = view_.state_;
   const bool summing = entry.summing != nullptr;
-  if (state.skip_score.test(entry.number) || (!summing && !entry.plugin->normalizes())) return true;
+  if (state.skip_score.test(entry.number) || (!summing && entry.normalizing == nullptr)) return true;
   std::size_t in_key = 0;
   for (std::size_t i = 0; i < plugin; ++i) {
     const auto& other = view_.framework_.scores()[i];
-    if (other.summing == nullptr && other.plugin->normalizes() && !state.skip_score.test(other.number)) {
+    if (other.summing == nullptr && other.normalizing != nullptr && !state.skip_score.test(other.number)) {
       ++in_key;
     }
   }
@@ -271,7 +271,7 @@ bool ClassView::Attempt::score_groups(std::size_t plugin) {
     const NodeInfo& node = *snapshot_.nodes()[all[i].group->any()];
     if (!entry.plugin->score(state, pod_, node, scores[i].score).is_success()) return false;
   }
-  if (!entry.plugin->normalize(state, pod_, scores).is_success()) return false;
+  if (entry.normalizing != nullptr && !entry.normalizing->normalize(state, pod_, scores).is_success()) return false;
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (scores[i].score < 0 || scores[i].score > ScorePlugin::kMaxScore) return false;
     score_at(i, plugin) = scores[i].score;
@@ -320,7 +320,7 @@ bool ClassView::Attempt::tell(std::size_t start, std::vector<Framework::PluginSc
       const auto& entry = plugins[plugin];
       if (view_.state_.skip_score.test(entry.number)) continue;
       std::int64_t score = score_at(alike->second, plugin);
-      const bool own = entry.summing == nullptr && !entry.plugin->normalizes();
+      const bool own = entry.summing == nullptr && entry.normalizing == nullptr;
       if (own && !entry.plugin->score(view_.state_, pod_, *nodes[at], score).is_success()) return false;
       (mine++)->scores.push_back({nodes[at]->name(), score});
       totals.back().score += score * entry.weight;

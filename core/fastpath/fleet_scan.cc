@@ -43,6 +43,15 @@ bool follow(Kept& kept, const Snapshot& snapshot, AskOne ask_one, AskAll ask_all
   return true;
 }
 
+// The answer about each node by itself. False: something broke.
+template <class Value, class AskOne>
+bool ask_each(std::vector<Value>& values, AskOne ask_one) {
+  for (std::size_t index = 0; index < values.size(); ++index) {
+    if (!ask_one(index, values[index])) return false;
+  }
+  return true;
+}
+
 // Over all nodes, by index, and without a branch: several at once.
 
 std::size_t sum_of(const std::vector<std::uint8_t>& rejected) {
@@ -133,8 +142,11 @@ const FleetScan::FilterAnswers::Kept* FleetScan::ask_filter(std::size_t plugin, 
     return status.is_success() || status.is_rejected();
   };
   const auto ask_all = [&](std::vector<std::uint8_t>& rejects) {
+    if (entry.batch_filter == nullptr || !entry.batch_filter->filter_all(state, *pod, snapshot, rejects)) {
+      return ask_each(rejects, ask_one);
+    }
     entry.count(rejects.size());
-    return entry.plugin->filter_all(state, *pod, snapshot, rejects);
+    return true;
   };
   return follow(kept, snapshot, ask_one, ask_all) ? &kept : nullptr;
 }
@@ -152,8 +164,11 @@ const FleetScan::ScoreAnswers::Kept* FleetScan::ask_score(std::size_t plugin, Cy
     return status.is_success() && std::in_range<std::int32_t>(whole);
   };
   const auto ask_all = [&](std::vector<std::int32_t>& scores) {
+    if (entry.batch_score == nullptr || !entry.batch_score->score_all(state, *pod, snapshot, scores)) {
+      return ask_each(scores, ask_one);
+    }
     entry.count(scores.size());
-    return entry.plugin->score_all(state, *pod, snapshot, scores);
+    return true;
   };
   return follow(kept, snapshot, ask_one, ask_all) ? &kept : nullptr;
 }
@@ -262,7 +277,7 @@ std::int64_t FleetScan::Attempt::Scored::of(std::size_t index) const {
 
 // One node of each score stands for all of it.
 bool FleetScan::Attempt::normalize(Scored& scored) const {
-  if (!scored.entry->plugin->normalizes()) return true;
+  if (scored.entry->normalizing == nullptr) return true;
   const std::vector<std::int32_t>& values = scored.scores->values;
   std::vector<NodeScore> each;
   for (std::size_t index = only(); index < values.size(); ++index) {
@@ -272,7 +287,7 @@ bool FleetScan::Attempt::normalize(Scored& scored) const {
     if (scored.scores->uniform) break;
   }
   const std::vector<NodeScore> raw = each;
-  if (!scored.entry->plugin->normalize(state_, *pod_, each).is_success()) return false;
+  if (!scored.entry->normalizing->normalize(state_, *pod_, each).is_success()) return false;
   for (std::size_t i = 0; i < each.size(); ++i) scored.normalized[raw[i].score] = each[i].score;
   return true;
 }
