@@ -1,5 +1,5 @@
 // NodeColumns: numbers and labels of all nodes of a snapshot, one after the other, for plugins that compare all nodes
-// at once (FilterPlugin::filter_all, ScorePlugin::score_all). Amounts are doubles, which every processor of ours
+// at once (BatchFilterPlugin, BatchScorePlugin). Amounts are doubles, which every processor of ours
 // divides and compares several at once; what they do not hold exactly is told, and has to be asked of the nodes.
 #pragma once
 

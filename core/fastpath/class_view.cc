@@ -64,8 +64,8 @@ bool ClassView::find_undeclared() {
                       [this](const auto& each) { return each.summing != nullptr && undeclared_.test(each.number); });
 }
 
-bool ClassView::follow(const Snapshot& snapshot, const Pod& pod) {
-  if (!usable_) return false;
+std::string_view ClassView::follow(const Snapshot& snapshot, const Pod& pod) {
+  if (!usable_) return declined::kNothingDeclared;
   const auto& summing = framework_.summing();
   const auto& changes = snapshot.changes();
   const auto behind = snapshot.changes_made() - changes_made_;
@@ -88,7 +88,7 @@ bool ClassView::follow(const Snapshot& snapshot, const Pod& pod) {
     begun_ = catch_up(snapshot);
   }
   changes_made_ = snapshot.changes_made();
-  return begun_;  // what broke may hold next time
+  return begun_ ? std::string_view() : declined::kBroke;  // what broke may hold next time
 }
 
 bool ClassView::note_tracked_changes(const Snapshot& snapshot) {
@@ -236,40 +236,6 @@ bool ClassView::judge(Candidates::Index index, const Snapshot& snapshot) {
   candidates_.put(index, key_, own);
   rejected_.clear(index);
   return true;
-}
-
-ClassViews::ClassOf ClassViews::class_of(const Framework& framework, const Pod& pod, const Snapshot& snapshot) {
-  const auto& summing = framework.summing();
-  const bool with_labels = std::any_of(
-      summing.begin(), summing.end(), [&](const SummingPlugin* plugin) { return plugin->reads_labels(pod, snapshot); });
-  return {framework, pod, with_labels, ClassView::equivalence_keys_of(framework, pod)};
-}
-
-std::shared_ptr<const Pod> ClassViews::first_of_class(const ClassOf& of_pod) {
-  const auto& [framework, pod, with_labels, keys] = of_pod;
-  for (const Seen& each : seen_) {
-    if (each.framework == &framework && is_same_class(*each.pod, pod, with_labels)) return nullptr;
-  }
-  for (const auto& view : views_) {
-    if (view->is_of(framework, pod, keys, with_labels)) return nullptr;
-  }
-  auto first = std::make_shared<Pod>(pod);
-  first->shape = {};
-  seen_.push_front({&framework, first});
-  if (seen_.size() > kSeen) seen_.pop_back();
-  return first;
-}
-
-ClassView* ClassViews::of(const ClassOf& of_pod, const Snapshot& snapshot) {
-  const auto& [framework, pod, with_labels, keys] = of_pod;
-  auto found = views_.begin();
-  while (found != views_.end() && !(*found)->is_of(framework, pod, keys, with_labels)) ++found;
-  if (found == views_.end()) {
-    if (views_.size() == kClasses) views_.pop_back();
-    found = views_.insert(views_.end(), std::make_unique<ClassView>(framework, pod, keys));
-  }
-  std::rotate(views_.begin(), found, found + 1);
-  return views_.front()->follow(snapshot, pod) ? views_.front().get() : nullptr;
 }
 
 }  // namespace berth

@@ -11,19 +11,18 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "core/api/pod.h"
 #include "core/cache/cache.h"
+#include "core/fastpath/attempt.h"
 #include "core/fastpath/candidates.h"
-#include "core/fastpath/fleet_scan.h"
-#include "core/fastpath/rejection.h"
 #include "core/framework/framework.h"
 #include "core/framework/node_statuses.h"
 #include "core/random.h"
@@ -39,39 +38,29 @@ class ClassView {
   ClassView(const Framework& framework, const Pod& pod, EquivalenceKeys keys);
   bool is_of(const Framework& framework, const Pod& pod, const EquivalenceKeys& keys, bool with_labels) const;
 
-  // Brings it up to date, for a pod of the class. False: pods of this class have to be decided without.
-  bool follow(const Snapshot& snapshot, const Pod& pod);
+  // Brings it up to date, for a pod of the class. Not empty: why the pod has to be decided without.
+  std::string_view follow(const Snapshot& snapshot, const Pod& pod);
 
   // One attempt of a pod of the class, after follow(): from here to the end of `Attempt` nodes that the pods nominated
   // to them keep away are no candidates.
-  class Attempt {
+  class Attempt final : public FastAttempt {
    public:
-    // `state`: for plugins that declare nothing.
-    Attempt(ClassView& view, CycleState& state, const Pod& pod, const Snapshot& snapshot, const Nominator& nominator);
-    ~Attempt();
+    Attempt(ClassView& view, const NodeQuery& query);
+    ~Attempt() override;
     Attempt(const Attempt&) = delete;
     Attempt& operator=(const Attempt&) = delete;
 
-    // PreFilter and Filter. False: something broke, or is not for here; ask the plugins themselves, which tells it as
-    // it should be told. Who declares nothing is asked about node after node, beginning with the one at `start`.
-    bool filter(std::size_t start);
-    std::size_t feasible() const { return feasible_; }
-    // After filter() that left no node. None: it cannot be told from here.
-    std::optional<Rejection> rejection() const;
-    // True when the node is feasible; after filter().
-    bool fits(std::size_t index) const;
-    // The only feasible node.
-    std::size_t only() const { return view_.alike_.front().group->any(); }
-    // Filter of each TrackingPlugin for the pod itself on the node it gets, which leaves in `state` what Reserve needs.
-    // False as above.
-    bool settle_on(std::size_t index) const;
-    // PreScore and Score. False as above.
-    bool score();
-    // Any of the best, each as likely; counted from the node at `start` on.
-    std::size_t choose(Random& random, std::size_t start) const;
-    // As Framework::run_score() tells it, beginning with the node at `start`. False as above.
-    bool tell(std::size_t start, std::vector<Framework::PluginScores>& per_plugin,
-              std::vector<NodeScore>& totals) const;
+    bool filter(std::size_t start, bool all) override;
+    std::size_t feasible() const override { return feasible_; }
+    std::size_t unasked() const override { return 0; }
+    std::optional<Rejection> rejection() override;
+    bool fits(std::size_t index) override;
+    std::size_t only() const override { return view_.alike_.front().group->any(); }
+    // Filter of each TrackingPlugin for the pod itself.
+    bool settle_on(std::size_t index) override;
+    bool score() override;
+    bool choose(Random& random, std::optional<std::size_t>& chosen) override;
+    bool tell(std::vector<Framework::PluginScores>& per_plugin, std::vector<NodeScore>& totals) override;
 
    private:
     bool ask_pre_filters(const PluginBits& meant);
@@ -80,7 +69,7 @@ class ClassView {
     bool hold_back_nominated();
     bool filter_groups();
     bool is_fit(const Candidates::Group* group) const;
-    bool filter_nodes(std::size_t start);
+    bool filter_nodes();
     void hold_back(Candidates::Index index, Status status);
     bool counts(const std::vector<std::shared_ptr<const Pod>>& nominated) const;
     Status filter_with(const std::vector<std::shared_ptr<const Pod>>& nominated, std::size_t index) const;
@@ -90,12 +79,13 @@ class ClassView {
     std::int64_t& score_at(std::size_t alike, std::size_t plugin) const;
 
     ClassView& view_;
-    CycleState& own_state_;
+    CycleState& own_state_;  // for plugins that declare nothing
     const Pod& pod_;
     const Snapshot& snapshot_;
     const Nominator& nominator_;
     bool asks_nodes_ = false;  // somebody who declares nothing did not skip
     std::size_t feasible_ = 0;
+    std::size_t start_ = 0;
   };
 
  private:
@@ -160,36 +150,6 @@ class ClassView {
   std::vector<std::uint8_t> is_changed_;  // by index
   Candidates::Key key_;
   std::vector<NodeScore> scratch_;
-};
-
-// The views of the classes used last, at most kClasses. The same snapshot always. A class gets a view when the second
-// pod of it comes soon enough: many never see one.
-class ClassViews {
- public:
-  static constexpr std::size_t kClasses = 8;
-  static constexpr std::size_t kSeen = 16;
-  // A pod, and what besides it tells its class.
-  struct ClassOf {
-    const Framework& framework;
-    const Pod& pod;
-    bool with_labels = false;  // somebody reads them
-    ClassView::EquivalenceKeys keys;
-  };
-  static ClassOf class_of(const Framework& framework, const Pod& pod, const Snapshot& snapshot);
-  // The pod, without its manifest, when no other of its class was asked about lately; null otherwise.
-  std::shared_ptr<const Pod> first_of_class(const ClassOf& of_pod);
-  FleetScan& scan(const Framework& framework) { return scans_.try_emplace(&framework, framework).first->second; }
-  // Up to date; null: the pod has to be decided without.
-  ClassView* of(const ClassOf& of_pod, const Snapshot& snapshot);
-
- private:
-  struct Seen {
-    const Framework* framework = nullptr;
-    std::shared_ptr<const Pod> pod;
-  };
-  std::vector<std::unique_ptr<ClassView>> views_;  // the one used last in front
-  std::deque<Seen> seen_;                          // the last in front
-  std::map<const Framework*, FleetScan> scans_;
 };
 
 }  // namespace berth

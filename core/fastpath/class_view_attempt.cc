@@ -1,4 +1,4 @@
-// One attempt on a view: what is decided anew for each pod.
+// One attempt on a view: what is decided for each pod by itself.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -8,9 +8,12 @@
 
 namespace berth {
 
-ClassView::Attempt::Attempt(ClassView& view, CycleState& state, const Pod& pod, const Snapshot& snapshot,
-                            const Nominator& nominator)
-    : view_(view), own_state_(state), pod_(pod), snapshot_(snapshot), nominator_(nominator) {
+ClassView::Attempt::Attempt(ClassView& view, const NodeQuery& query)
+    : view_(view),
+      own_state_(query.state),
+      pod_(query.pod),
+      snapshot_(query.snapshot),
+      nominator_(nominator_of(query)) {
   view_.fit_.clear();
   view_.alike_.clear();
   view_.refused_.clear();
@@ -37,7 +40,7 @@ bool ClassView::Attempt::ask_pre_filters(const PluginBits& meant) {
     if (status.is_skip()) {
       own_state_.skip_filter.set(entry.number);
     } else if (!status.is_success() || narrowed.node_names) {
-      return false;
+      return decline(declined::kPreFilter);
     }
   }
   return true;
@@ -60,7 +63,7 @@ bool ClassView::Attempt::ask_undeclared() {
   return true;
 }
 
-bool ClassView::Attempt::settle_on(std::size_t index) const {
+bool ClassView::Attempt::settle_on(std::size_t index) {
   for (const auto& entry : view_.framework_.filters()) {
     if (!view_.tracked_plugins_.test(entry.number) || own_state_.skip_filter.test(entry.number)) continue;
     entry.count();
@@ -106,7 +109,7 @@ bool ClassView::Attempt::hold_back_nominated() {
     if (at == snapshot_.nodes().size()) continue;
     const auto index = static_cast<Candidates::Index>(at);
     if (!view_.candidates_.contains(index)) continue;
-    if (asks_nodes_) return false;  // what a trial needs lies in two states
+    if (asks_nodes_) return decline(declined::kNominated);  // what a trial needs lies in two states
     Status status = filter_with(pods, at);
     if (status.is_success()) continue;
     if (status.code() == Code::error) return false;
@@ -141,10 +144,10 @@ bool ClassView::Attempt::is_fit(const Candidates::Group* group) const {
 }
 
 // Filter of those who declare nothing, over every node that is left.
-bool ClassView::Attempt::filter_nodes(std::size_t start) {
+bool ClassView::Attempt::filter_nodes() {
   const auto& nodes = snapshot_.nodes();
   for (std::size_t turn = 0; turn < nodes.size(); ++turn) {
-    const auto index = static_cast<Candidates::Index>((start + turn) % nodes.size());
+    const auto index = static_cast<Candidates::Index>((start_ + turn) % nodes.size());
     const Candidates::Group* group = view_.candidates_.group_of(index);
     if (group == nullptr || !is_fit(group)) continue;
     for (const auto& entry : view_.framework_.filters()) {
@@ -160,12 +163,13 @@ bool ClassView::Attempt::filter_nodes(std::size_t start) {
   return true;
 }
 
-bool ClassView::Attempt::filter(std::size_t start) {
+bool ClassView::Attempt::filter(std::size_t start, bool /*all*/) {
+  start_ = start;
   if (!ask_undeclared() || !ask_pre_filters(view_.tracked_plugins_)) return false;
   skip_sums();
   if (!hold_back_nominated()) return false;
   if (!filter_groups()) return false;
-  if (asks_nodes_ && !filter_nodes(start)) return false;
+  if (asks_nodes_ && !filter_nodes()) return false;
   for (const auto& [key, group] : view_.candidates_.groups()) {
     if (!is_fit(&group)) continue;
     view_.alike_.push_back({&key, &group, 0});
@@ -193,7 +197,7 @@ bool ClassView::Attempt::looks_at_one_node() const {
          });
 }
 
-std::optional<Rejection> ClassView::Attempt::rejection() const {
+std::optional<Rejection> ClassView::Attempt::rejection() {
   if (!asks_in_order()) return std::nullopt;
   Rejection rejection{view_.rejected_, looks_at_one_node() ? &view_.state_ : nullptr};
   NodeStatuses& statuses = rejection.node_statuses;
@@ -214,7 +218,7 @@ std::optional<Rejection> ClassView::Attempt::rejection() const {
   return rejection;
 }
 
-bool ClassView::Attempt::fits(std::size_t index) const {
+bool ClassView::Attempt::fits(std::size_t index) {
   if (!view_.candidates_.contains(static_cast<Candidates::Index>(index))) return false;
   return std::any_of(view_.alike_.begin(), view_.alike_.end(), [&](const Alike& alike) {
     return alike.group == view_.candidates_.group_of(static_cast<Candidates::Index>(index));
@@ -284,7 +288,7 @@ std::int64_t& ClassView::Attempt::score_at(std::size_t alike, std::size_t plugin
   return view_.alike_scores_[alike * view_.framework_.scores().size() + plugin];
 }
 
-std::size_t ClassView::Attempt::choose(Random& random, std::size_t start) const {
+bool ClassView::Attempt::choose(Random& random, std::optional<std::size_t>& chosen) {
   const auto best_of = [](const Alike& alike) { return alike.total + alike.group->by_score.begin()->first; };
   std::int64_t best = best_of(view_.alike_.front());
   for (const Alike& alike : view_.alike_) best = std::max(best, best_of(alike));
@@ -297,11 +301,11 @@ std::size_t ClassView::Attempt::choose(Random& random, std::size_t start) const 
     ties += equal.back()->size();
   }
   const std::size_t drawn = ties == 1 ? 0 : random.below(ties);
-  return nth_index(equal, drawn, static_cast<Candidates::Index>(start));
+  chosen = nth_index(equal, drawn, static_cast<Candidates::Index>(start_));
+  return true;
 }
 
-bool ClassView::Attempt::tell(std::size_t start, std::vector<Framework::PluginScores>& per_plugin,
-                              std::vector<NodeScore>& totals) const {
+bool ClassView::Attempt::tell(std::vector<Framework::PluginScores>& per_plugin, std::vector<NodeScore>& totals) {
   const auto& plugins = view_.framework_.scores();
   const auto& nodes = snapshot_.nodes();
   std::map<const Candidates::Group*, std::size_t> told;  // its index in alike_
@@ -310,7 +314,7 @@ bool ClassView::Attempt::tell(std::size_t start, std::vector<Framework::PluginSc
     if (!view_.state_.skip_score.test(entry.number)) per_plugin.push_back({entry.name, entry.weight, {}});
   }
   for (std::size_t turn = 0; turn < nodes.size(); ++turn) {
-    const std::size_t at = (start + turn) % nodes.size();
+    const std::size_t at = (start_ + turn) % nodes.size();
     const auto alike = told.find(view_.candidates_.group_of(static_cast<Candidates::Index>(at)));
     if (alike == told.end()) continue;
     if (!settle_on(at)) return false;

@@ -115,19 +115,21 @@ FleetScan::FleetScan(const Framework& framework)
     : framework_(framework), filtered_(framework.filters().size()), scored_(framework.scores().size()) {
   std::int64_t weights = 0;
   for (const auto& entry : framework.scores()) weights += entry.weight;
-  totals_have_room_ = weights <= std::numeric_limits<std::int32_t>::max() / ScorePlugin::kMaxScore;
+  totals_fit_ = weights <= std::numeric_limits<std::int32_t>::max() / ScorePlugin::kMaxScore;
 }
 
 // Nobody reads more than nodes but those who sum, and may skip.
-bool FleetScan::is_for(const Pod& pod) const {
+std::string_view FleetScan::why_not_for(const Pod& pod) const {
   const auto all_do = [&pod](const auto& list, Point point) {
     return std::all_of(list.begin(), list.end(), [&pod, point](const auto& entry) {
       return entry.plugin->reads(pod, point) == Reads::sums || reads_nodes_only(*entry.plugin, pod, point);
     });
   };
-  return totals_have_room_ && all_do(framework_.pre_filters(), Point::pre_filter) &&
-         all_do(framework_.filters(), Point::filter) && all_do(framework_.pre_scores(), Point::pre_score) &&
-         all_do(framework_.scores(), Point::score);
+  if (!totals_fit_) return declined::kTotals;
+  const bool reads_nodes =
+      all_do(framework_.pre_filters(), Point::pre_filter) && all_do(framework_.filters(), Point::filter) &&
+      all_do(framework_.pre_scores(), Point::pre_score) && all_do(framework_.scores(), Point::score);
+  return reads_nodes ? std::string_view() : declined::kNothingDeclared;
 }
 
 const FleetScan::FilterAnswers::Kept* FleetScan::ask_filter(std::size_t plugin, CycleState& state,
@@ -173,12 +175,17 @@ const FleetScan::ScoreAnswers::Kept* FleetScan::ask_score(std::size_t plugin, Cy
   return follow(kept, snapshot, ask_one, ask_all) ? &kept : nullptr;
 }
 
-FleetScan::Attempt::Attempt(FleetScan& scan, CycleState& state, std::shared_ptr<const Pod> pod,
-                            const Snapshot& snapshot, const Nominator& nominator)
-    : scan_(scan), state_(state), pod_(std::move(pod)), snapshot_(snapshot), nominator_(nominator) {}
+FleetScan::Attempt::Attempt(FleetScan& scan, const NodeQuery& query, std::shared_ptr<const Pod> pod)
+    : scan_(scan),
+      state_(query.state),
+      pod_(std::move(pod)),
+      snapshot_(query.snapshot),
+      nominator_(nominator_of(query)) {}
 
-bool FleetScan::Attempt::filter(std::size_t /*start*/) {
-  if (!scan_.is_for(*pod_) || !pre_filter()) return false;
+bool FleetScan::Attempt::filter(std::size_t start, bool /*all*/) {
+  start_ = start;
+  if (const std::string_view why = scan_.why_not_for(*pod_); !why.empty()) return decline(why);
+  if (!pre_filter()) return false;
   const auto& filters = scan_.framework_.filters();
   scan_.rejected_.assign(snapshot_.nodes().size(), 0);
   for (std::size_t plugin = 0; plugin < filters.size(); ++plugin) {
@@ -205,12 +212,12 @@ bool FleetScan::Attempt::pre_filter() {
     if (status.is_skip()) {
       state_.skip_filter.set(entry.number);
     } else if (!status.is_success() || narrowed.node_names) {
-      return false;
+      return decline(declined::kPreFilter);
     }
   }
   for (const auto& entry : scan_.framework_.filters()) {
     if (state_.skip_filter.test(entry.number)) continue;
-    if (!reads_nodes_only(*entry.plugin, *pod_, Point::filter)) return false;
+    if (!reads_nodes_only(*entry.plugin, *pod_, Point::filter)) return decline(declined::kSums);
   }
   for (const auto& entry : asked) {
     if (!state_.skip_filter.test(entry.number)) entry.count();
@@ -264,7 +271,7 @@ bool FleetScan::Attempt::pre_score() {
     if (status.is_skip()) {
       state_.skip_score.set(entry.number);
     } else if (!status.is_success() || !reads_nodes_only(*entry.plugin, *pod_, Point::pre_score)) {
-      return false;
+      return decline(status.is_success() ? declined::kSums : declined::kBroke);
     }
   }
   return true;
@@ -282,7 +289,7 @@ bool FleetScan::Attempt::normalize(Scored& scored) const {
   std::vector<NodeScore> each;
   for (std::size_t index = only(); index < values.size(); ++index) {
     const bool is_known = !each.empty() && each.back().score == values[index];
-    if (is_known || !fits(index) || !scored.normalized.try_emplace(values[index], 0).second) continue;
+    if (is_known || !is_feasible(index) || !scored.normalized.try_emplace(values[index], 0).second) continue;
     each.push_back({snapshot_.nodes()[index]->name(), values[index]});
     if (scored.scores->uniform) break;
   }
@@ -300,7 +307,7 @@ bool FleetScan::Attempt::score() {
   for (std::size_t plugin = 0; plugin < plugins.size(); ++plugin) {
     const auto& entry = plugins[plugin];
     if (state_.skip_score.test(entry.number)) continue;
-    if (!reads_nodes_only(*entry.plugin, *pod_, Point::score)) return false;
+    if (!reads_nodes_only(*entry.plugin, *pod_, Point::score)) return decline(declined::kSums);
     const auto* scores = scan_.ask_score(plugin, state_, pod_, snapshot_);
     if (scores == nullptr) return false;
     scored_.push_back({&entry, scores, {}});
@@ -322,7 +329,7 @@ bool FleetScan::Attempt::add_to_totals(const Scored& scored) const {
   }
   bool in_range = true;
   for (std::size_t index = 0; index < scan_.totals_.size(); ++index) {
-    if (!fits(index)) continue;
+    if (!is_feasible(index)) continue;
     const std::int64_t score = scored.of(index);
     in_range = in_range && score >= 0 && score <= ScorePlugin::kMaxScore;
     scan_.totals_[index] += static_cast<std::int32_t>(in_range ? score * weight : 0);
@@ -330,26 +337,35 @@ bool FleetScan::Attempt::add_to_totals(const Scored& scored) const {
   return in_range;
 }
 
-std::size_t FleetScan::Attempt::choose(Random& random, std::size_t start) const {
+bool FleetScan::Attempt::choose(Random& random, std::optional<std::size_t>& chosen) {
   const auto [best, ties] = best_of(scan_.totals_, scan_.rejected_);
   std::size_t left = ties == 1 ? 0 : random.below(ties);
-  for (std::size_t index = start;; index = index + 1 == scan_.totals_.size() ? 0 : index + 1) {
-    if (scan_.totals_[index] == best && fits(index) && left-- == 0) return index;
+  for (std::size_t index = start_; !chosen; index = index + 1 == scan_.totals_.size() ? 0 : index + 1) {
+    if (scan_.totals_[index] == best && is_feasible(index) && left-- == 0) chosen = index;
   }
+  return true;
 }
 
-bool FleetScan::Attempt::tell(std::size_t start, std::vector<Framework::PluginScores>& per_plugin,
-                              std::vector<NodeScore>& totals) const {
+bool FleetScan::Attempt::tell(std::vector<Framework::PluginScores>& per_plugin, std::vector<NodeScore>& totals) {
   for (const Scored& scored : scored_) per_plugin.push_back({scored.entry->name, scored.entry->weight, {}});
   for (std::size_t turn = 0; turn < snapshot_.nodes().size(); ++turn) {
-    const std::size_t index = (start + turn) % snapshot_.nodes().size();
-    if (!fits(index)) continue;
+    const std::size_t index = (start_ + turn) % snapshot_.nodes().size();
+    if (!is_feasible(index)) continue;
     totals.push_back({snapshot_.nodes()[index]->name(), scan_.totals_[index] + scan_.of_all_});
     for (std::size_t i = 0; i < scored_.size(); ++i) {
       per_plugin[i].scores.push_back({snapshot_.nodes()[index]->name(), scored_[i].of(index)});
     }
   }
   return true;
+}
+
+Evaluation FleetScans::evaluate(const NodeQuery& query) {
+  if (const std::string_view why = why_unsuited(query); !why.empty()) return Evaluation::decline(why);
+  FleetScan& scan = scans_.try_emplace(&query.framework, query.framework).first->second;
+  auto pod = std::make_shared<Pod>(query.pod);
+  pod->shape = {};
+  FleetScan::Attempt attempt(scan, query, std::move(pod));
+  return decide(attempt, query);
 }
 
 }  // namespace berth

@@ -26,6 +26,7 @@
 #include "core/random.h"
 #include "core/recycled.h"
 #include "core/scheduler/explanation.h"
+#include "core/scheduler/node_evaluator.h"
 #include "core/scheduler/reservation.h"
 #include "core/scheduler/scheduling_cycle.h"
 #include "core/status.h"
@@ -89,7 +90,8 @@ class Scheduler final : public Handle {
     std::uint64_t seed = 0;      // of equal totals and of draw()
     PickNode pick;               // empty: uniformly, from the seed
     Metrics* metrics = nullptr;  // null: nothing is counted
-    bool remembers = false;      // decides from what classes of pods saw last (class_view.h), with equal answers
+    // Asked first about each pod, with equal answers (core/fastpath); null: the plugins judge every node.
+    std::unique_ptr<NodeEvaluator> evaluator = {};
   };
   // All outlive it.
   Scheduler(const Clock& clock, const Lister& lister, SchedulerHost& host, Options options);
@@ -179,8 +181,7 @@ class Scheduler final : public Handle {
   std::map<std::string, std::unique_ptr<Framework>, std::less<>> frameworks_;  // by scheduler name
   Queue queue_;
   NodeSearch search_;
-  ClassViews views_;
-  bool remembers_;
+  std::unique_ptr<NodeEvaluator> evaluator_;  // goes before the frameworks, whose plugins it holds answers of
 };
 
 }  // namespace berth

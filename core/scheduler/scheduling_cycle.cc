@@ -27,7 +27,7 @@ struct Search {
   const Snapshot& snapshot;
   NodeSearch& how;
   ScheduleResult& result;
-  const Rejection* known = nullptr;  // what a view knows: no node is feasible, and why
+  const Rejection* known = nullptr;  // what an evaluator knows: no node is feasible, and why
   Nodes feasible = {};
 };
 
@@ -194,83 +194,6 @@ void reject(Search& search) {
   result.status = Status::unschedulable(result.diagnosis.message());
 }
 
-// Of an attempt that has at least one feasible node.
-template <class Attempt>
-bool choose_from(Attempt& attempt, const Snapshot& snapshot, NodeSearch& how, std::size_t start, Decision& decision) {
-  decision.feasible = attempt.feasible();
-  if (attempt.feasible() == 1) {
-    decision.node = snapshot.nodes()[attempt.only()]->name();
-    return attempt.settle_on(attempt.only());
-  }
-  if (!attempt.score()) return false;
-  if (!how.pick) {
-    const std::size_t chosen = attempt.choose(*how.random, start);
-    decision.node = snapshot.nodes()[chosen]->name();
-    return attempt.settle_on(chosen);
-  }
-  if (!attempt.tell(start, decision.plugin_scores, decision.totals)) return false;
-  decision.node = decision.totals[how.pick(decision.totals)].node;
-  return true;
-}
-
-// What an attempt that remembers comes to.
-enum class Outcome {
-  decided,
-  rejected,      // no node is feasible; `rejection` may tell why
-  not_for_here,  // or something broke, and the plugins are to be asked
-};
-
-// `attempt`: FleetScan::Attempt or ClassView::Attempt.
-template <class Attempt>
-Outcome decide(Attempt attempt, const Framework& framework, const Pod& pod, const Snapshot& snapshot, NodeSearch& how,
-               Decision& decision, std::optional<Rejection>& rejection) {
-  const std::size_t nodes = snapshot.nodes().size();
-  const std::size_t start = how.next_start % nodes;
-  // By reference: what stands in a std::function has to be small to need no memory.
-  const auto filter = [&] { return attempt.filter(start) ? Status() : Status::error(""); };
-  if (!framework.run_filters(std::cref(filter)).is_success()) return Outcome::not_for_here;
-  if (attempt.feasible() == 0) {
-    rejection = attempt.rejection();
-    return Outcome::rejected;
-  }
-  if (!pod.nominated_node_name.empty()) {
-    const std::size_t index = snapshot.index_of(pod.nominated_node_name);
-    if (index < nodes && attempt.fits(index)) {
-      decision.node = pod.nominated_node_name;
-      decision.feasible = decision.evaluated = 1;
-      return attempt.settle_on(index) ? Outcome::decided : Outcome::not_for_here;
-    }
-  }
-  decision.evaluated = nodes;
-  const auto choose = [&] {
-    return choose_from(attempt, snapshot, how, start, decision) ? Status() : Status::error("");
-  };
-  if (!framework.run_as("Score", std::cref(choose)).is_success()) return Outcome::not_for_here;
-  how.next_start = start;
-  return Outcome::decided;
-}
-
-// The decision from what is remembered of pods like this one. False: no node is feasible, and `rejection` may tell why;
-// or nothing is remembered, or something broke, and the plugins are to be asked.
-bool decide_from_memory(const Framework& framework, CycleState& state, const Pod& pod, const Snapshot& snapshot,
-                        NodeSearch& how, ClassViews& views, Decision& decision, std::optional<Rejection>& rejection) {
-  static const Nominator kNobody;
-  const Nominator& nominator = how.nominator == nullptr ? kNobody : *how.nominator;
-  const std::size_t nodes = snapshot.nodes().size();
-  if (!framework.has_filter() || !framework.has_score()) return false;
-  if (feasible_nodes_to_find(framework.completed().percentage_of_nodes_to_score, nodes) != nodes) return false;
-  const ClassViews::ClassOf of_pod = ClassViews::class_of(framework, pod, snapshot);
-  if (const auto first = views.first_of_class(of_pod)) {
-    const Outcome outcome = decide(FleetScan::Attempt(views.scan(framework), state, first, snapshot, nominator),
-                                   framework, pod, snapshot, how, decision, rejection);
-    if (outcome != Outcome::not_for_here) return outcome == Outcome::decided;
-    decision = {};
-  }
-  ClassView* view = views.of(of_pod, snapshot);
-  return view != nullptr && decide(ClassView::Attempt(*view, state, pod, snapshot, nominator), framework, pod, snapshot,
-                                   how, decision, rejection) == Outcome::decided;
-}
-
 }  // namespace
 
 std::string Diagnosis::message() const {
@@ -313,7 +236,7 @@ std::size_t feasible_nodes_to_find(int percentage, std::size_t nodes) {
 }
 
 ScheduleResult schedule_pod(const Framework& framework, CycleState& state, const Pod& pod, const Snapshot& snapshot,
-                            NodeSearch& how, ClassViews* views) {
+                            NodeSearch& how, NodeEvaluator* evaluator) {
   ScheduleResult result;
   result.diagnosis.nodes_total = snapshot.nodes().size();
   if (snapshot.nodes().empty()) {
@@ -322,11 +245,15 @@ ScheduleResult schedule_pod(const Framework& framework, CycleState& state, const
     return result;
   }
   std::optional<Rejection> rejection;
-  if (views != nullptr &&
-      decide_from_memory(framework, state, pod, snapshot, how, *views, result.decision, rejection)) {
-    return result;
+  if (evaluator != nullptr) {
+    Evaluation evaluation = evaluator->evaluate({framework, state, pod, snapshot, how});
+    if (evaluation.outcome == Evaluation::Outcome::decided) {
+      result.decision = std::move(evaluation.decision);
+      return result;
+    }
+    rejection = std::move(evaluation.rejection);
+    result.declined = evaluation.reason;
   }
-  result.decision = {};
   result.diagnosis.node_statuses.reset(snapshot.nodes().size());
   Search search{framework, state, pod, snapshot, how, result, rejection ? &*rejection : nullptr};
   result.status = find_feasible(search);

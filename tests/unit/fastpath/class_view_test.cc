@@ -11,6 +11,7 @@
 #include "core/api/policy.h"
 #include "core/api/service.h"
 #include "core/api/volume.h"
+#include "core/fastpath/fast_path.h"
 #include "core/fastpath/pod_class.h"
 #include "core/scheduler/scheduling_cycle.h"
 #include "plugins/defaultpreemption.h"
@@ -408,11 +409,11 @@ class ClassViewTest : public ::testing::Test {
     const Random drawing = handle.drawing;
     const ScheduleResult plain = schedule_pod(*framework, plain_state, *asked, snapshot, plain_search);
     handle.drawing = drawing;
-    const ScheduleResult fast = schedule_pod(*framework, fast_state, *asked, snapshot, fast_search, &views);
+    const ScheduleResult fast = schedule_pod(*framework, fast_state, *asked, snapshot, fast_search, fast_path.get());
     Random drawn_random(seed);
     NodeSearch drawn_search{&nominator, {}, next_start, &drawn_random};
     CycleState drawn_state;
-    const ScheduleResult drawn = schedule_pod(*framework, drawn_state, *asked, snapshot, drawn_search, &views);
+    const ScheduleResult drawn = schedule_pod(*framework, drawn_state, *asked, snapshot, drawn_search, fast_path.get());
     ASSERT_EQ(drawn.decision.node, plain.decision.node);
     ASSERT_EQ(drawn_random.next(), plain_random.next());
     next_start = plain_search.next_start;
@@ -518,7 +519,7 @@ class ClassViewTest : public ::testing::Test {
   ObjectsHandle handle;
   std::unique_ptr<Framework> framework;
   Cache cache;
-  ClassViews views;
+  std::unique_ptr<NodeEvaluator> fast_path = make_fast_path();
   std::vector<std::shared_ptr<const Pod>> placed;
   std::vector<std::string> nominated;
   std::vector<std::shared_ptr<const Pod>> waiting;  // for the nodes that they preempted
@@ -578,7 +579,7 @@ TEST_F(ClassViewTest, TriesANodeAnewForAPodThatIsNotTheOneNominatedToIt) {
     cache.update_snapshot(handle.snapshot_of_test);
     NodeSearch search{&handle.nominator_of_test, {}, 0, &random};
     CycleState state;
-    return schedule_pod(*framework, state, *asked, handle.snapshot_of_test, search, &views).nominated_node;
+    return schedule_pod(*framework, state, *asked, handle.snapshot_of_test, search, fast_path.get()).nominated_node;
   };
   EXPECT_EQ(attempt("first", ""), "n1");  // no view yet
   EXPECT_EQ(attempt("promised", "n1"), "n1");
