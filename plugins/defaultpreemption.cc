@@ -25,7 +25,7 @@ std::string why_not_eligible(const Pod& pod, const Snapshot& snapshot, const Nod
   if (pod.preemption_policy == "Never") return "not eligible due to preemptionPolicy=Never.";
   const NodeInfo* node = pod.nominated_node_name.empty() ? nullptr : snapshot.find(pod.nominated_node_name);
   if (node == nullptr) return {};
-  const Status* status = node_statuses.find(snapshot.place_of(pod.nominated_node_name));
+  const Status* status = node_statuses.find(snapshot.index_of(pod.nominated_node_name));
   if (status == nullptr || status->code() == Code::unresolvable) return {};
   const bool terminating = std::any_of(node->pods.begin(), node->pods.end(), [&pod](const auto& each) {
     return each->priority < pod.priority && each->metadata.deleting && each->preempted;

@@ -17,7 +17,6 @@ class ImageLocality final : public ScorePlugin {
   Reads reads(const Pod&, Point) const override { return Reads::node_and_images; }
   bool tells_apart(const Pod& a, const Pod& b) const override;
   Status score(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t& score) override;
-  bool normalizes() const override { return false; }
 
  private:
   Handle& handle_;

@@ -19,6 +19,7 @@ class InterPodAffinity final : public PreFilterPlugin,
                                public FilterPlugin,
                                public PreScorePlugin,
                                public ScorePlugin,
+                               public NormalizeScorePlugin,
                                public SummingPlugin,
                                public EnqueueExtensions {
  public:

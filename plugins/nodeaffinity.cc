@@ -147,10 +147,9 @@ bool NodeAffinity::tells_apart(const Pod& a, const Pod& b) const {
          a.affinity->preferred_node_affinity != b.affinity->preferred_node_affinity;
 }
 
-bool NodeAffinity::filter_all(CycleState& state, const Pod& pod, const Snapshot& snapshot,
+bool NodeAffinity::filter_all(CycleState&, const Pod& pod, const Snapshot& snapshot,
                               std::vector<std::uint8_t>& rejects) {
-  const bool by_columns = !added_.required && is_about_labels(pod);
-  if (!by_columns) return FilterPlugin::filter_all(state, pod, snapshot, rejects);
+  if (added_.required || !is_about_labels(pod)) return false;
   if (pod.affinity->required_node_affinity) {
     rejects.assign(rejects.size(), 1);
     std::vector<std::uint8_t> unmet;

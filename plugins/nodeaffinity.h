@@ -15,6 +15,8 @@ class NodeAffinity final : public PreFilterPlugin,
                            public FilterPlugin,
                            public PreScorePlugin,
                            public ScorePlugin,
+                           public NormalizeScorePlugin,
+                           public BatchFilterPlugin,
                            public EnqueueExtensions {
  public:
   static constexpr std::string_view kName = "NodeAffinity";

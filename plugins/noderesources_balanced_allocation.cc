@@ -85,12 +85,12 @@ Status NodeResourcesBalancedAllocation::score(CycleState& state, const Pod&, con
   return {};
 }
 
-bool NodeResourcesBalancedAllocation::score_all(CycleState& state, const Pod& pod, const Snapshot& snapshot,
+bool NodeResourcesBalancedAllocation::score_all(CycleState& state, const Pod&, const Snapshot& snapshot,
                                                 std::vector<std::int32_t>& scores) {
   const auto* asked = state.read<AskedForBalance>();
   if (asked == nullptr) return false;
   const FillColumns columns(snapshot, resources_, asked->by_resource, false);
-  if (!columns.are_exact()) return ScorePlugin::score_all(state, pod, snapshot, scores);
+  if (!columns.are_exact()) return false;
   const auto score_one = [](const auto& fill, const auto&) {
     return static_cast<std::int32_t>(evenness(deviation_of(fill.size(), [&fill](std::size_t i) { return fill[i]; })));
   };

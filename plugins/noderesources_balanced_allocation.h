@@ -9,7 +9,7 @@
 
 namespace berth {
 
-class NodeResourcesBalancedAllocation final : public PreScorePlugin, public ScorePlugin {
+class NodeResourcesBalancedAllocation final : public PreScorePlugin, public ScorePlugin, public BatchScorePlugin {
  public:
   static constexpr std::string_view kName = "NodeResourcesBalancedAllocation";
   static Result<std::unique_ptr<Plugin>> make(const Json& args, Handle& handle);
@@ -23,7 +23,6 @@ class NodeResourcesBalancedAllocation final : public PreScorePlugin, public Scor
   Status score(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t& score) override;
   bool score_all(CycleState& state, const Pod& pod, const Snapshot& snapshot,
                  std::vector<std::int32_t>& scores) override;
-  bool normalizes() const override { return false; }
 
  private:
   std::vector<ScoredResource> resources_;

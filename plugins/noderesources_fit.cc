@@ -138,17 +138,17 @@ Status NodeResourcesFit::rejection(bool unresolvable) const {
   return {unresolvable ? Code::unresolvable : Code::unschedulable, std::move(reasons)};
 }
 
-bool NodeResourcesFit::filter_all(CycleState& state, const Pod& pod, const Snapshot& snapshot,
+bool NodeResourcesFit::filter_all(CycleState& state, const Pod&, const Snapshot& snapshot,
                                   std::vector<std::uint8_t>& rejects) {
   const auto* asked = state.read<Asked>();
-  if (asked == nullptr || !asked->amount.scalar.empty()) return FilterPlugin::filter_all(state, pod, snapshot, rejects);
+  if (asked == nullptr || !asked->amount.scalar.empty()) return false;
   const NodeColumns& columns = snapshot.columns();
   rejects = columns.full();
   const std::array amounts = {asked->amount.milli_cpu, asked->amount.memory, asked->amount.ephemeral_storage};
   for (std::size_t i = 0; i < amounts.size(); ++i) {
     if (amounts[i] <= 0) continue;
     const NodeColumns::OfResource& column = columns.of(static_cast<NodeColumns::Resource>(i));
-    if (column.inexact != 0) return FilterPlugin::filter_all(state, pod, snapshot, rejects);
+    if (column.inexact != 0) return false;
     reject_short(static_cast<double>(amounts[i]), column, rejects);
   }
   return true;
@@ -169,12 +169,12 @@ Status NodeResourcesFit::score(CycleState& state, const Pod&, const NodeInfo& no
   return {};
 }
 
-bool NodeResourcesFit::score_all(CycleState& state, const Pod& pod, const Snapshot& snapshot,
+bool NodeResourcesFit::score_all(CycleState& state, const Pod&, const Snapshot& snapshot,
                                  std::vector<std::int32_t>& scores) {
   const auto* asked = state.read<AskedForFit>();
   if (asked == nullptr) return false;
   const FillColumns columns(snapshot, arguments_.strategy.resources, asked->by_resource, kWithDefaults);
-  if (!columns.are_exact()) return ScorePlugin::score_all(state, pod, snapshot, scores);
+  if (!columns.are_exact()) return false;
   berth::score_all(arguments_.strategy, columns, scores);
   return true;
 }

@@ -19,6 +19,8 @@ class NodeResourcesFit final : public PreFilterPlugin,
                                public FilterPlugin,
                                public PreScorePlugin,
                                public ScorePlugin,
+                               public BatchFilterPlugin,
+                               public BatchScorePlugin,
                                public EnqueueExtensions {
  public:
   static constexpr std::string_view kName = "NodeResourcesFit";
@@ -39,7 +41,6 @@ class NodeResourcesFit final : public PreFilterPlugin,
   Status score(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t& score) override;
   bool score_all(CycleState& state, const Pod& pod, const Snapshot& snapshot,
                  std::vector<std::int32_t>& scores) override;
-  bool normalizes() const override { return false; }
 
  private:
   bool is_ignored(const std::string& resource) const;

@@ -10,7 +10,11 @@
 
 namespace berth {
 
-class TaintToleration final : public FilterPlugin, public PreScorePlugin, public ScorePlugin, public EnqueueExtensions {
+class TaintToleration final : public FilterPlugin,
+                              public PreScorePlugin,
+                              public ScorePlugin,
+                              public NormalizeScorePlugin,
+                              public EnqueueExtensions {
  public:
   static constexpr std::string_view kName = "TaintToleration";
   static Result<std::unique_ptr<Plugin>> make(const Json& args, Handle& handle);

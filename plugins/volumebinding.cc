@@ -269,37 +269,37 @@ const std::shared_ptr<VolumeIndex>& VolumeBinding::index_of(const std::string& s
   return index;
 }
 
-std::optional<std::string> VolumeBinding::kind_of(const Pod& pod) {
+std::optional<std::string> VolumeBinding::equivalence_key(const Pod& pod) {
   const Lister& lister = handle_.lister();
   std::vector<Claim> claims;
   if (!find_claims(lister, pod, claims).is_success()) return std::nullopt;
   assumed_->prune(lister);
   sort_by_size(claims);
-  std::string kind;
+  std::string key;
   for (const Claim& claim : claims) {
     if (!waits_for_consumer(lister, *claim) || node_to_provision(*assumed_, *claim) != nullptr) return std::nullopt;
     const std::string name = class_of(*claim);
     if (lister.storage_class(name)->provisioner != StorageClass::kNoProvisioner) return std::nullopt;
     if (index_of(name)->reserved_for(*claim) != nullptr) return std::nullopt;
-    append(kind, *claim);
+    append(key, *claim);
   }
-  return kind;
+  return key;
 }
 
 bool VolumeBinding::changed(CycleState& state, const Snapshot& snapshot, std::vector<std::size_t>& indices) {
   auto* volumes = state.edit<VolumeBindingState>();
   if (volumes == nullptr) return true;  // no claims
-  volumes->decisions.clear();           // made for another pod of the same kind
+  volumes->decisions.clear();           // made for another pod with an equal key
   std::vector<std::string> hosts;
   for (DelayedClaim& delayed : volumes->delayed) {
     delayed.candidates->follow(handle_.lister(), *assumed_);
     if (!delayed.candidates->changed_since(delayed.seen, hosts)) return false;
   }
   for (const std::string& host : hosts) {
-    indices.push_back(snapshot.place_of(host));
+    indices.push_back(snapshot.index_of(host));
     const auto others = volumes->nodes_of_host.find(host);
     if (others == volumes->nodes_of_host.end()) continue;
-    for (const std::string& node : others->second) indices.push_back(snapshot.place_of(node));
+    for (const std::string& node : others->second) indices.push_back(snapshot.index_of(node));
   }
   std::erase(indices, snapshot.nodes().size());  // nodes that no longer exist
   return true;

@@ -54,7 +54,7 @@ class VolumeBinding final : public PreFilterPlugin,
                    const std::vector<std::shared_ptr<const NodeInfo>>& feasible) override;
   Status score(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t& score) override;
   // Only for pods whose claims all need an existing free volume: none is bound, reserved or to be provisioned.
-  std::optional<std::string> kind_of(const Pod& pod) override;
+  std::optional<std::string> equivalence_key(const Pod& pod) override;
   bool changed(CycleState& state, const Snapshot& snapshot, std::vector<std::size_t>& indices) override;
   Status reserve(CycleState& state, const Pod& pod, const std::string& node) override;
   void unreserve(CycleState& state, const Pod& pod, const std::string& node) override;

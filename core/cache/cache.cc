@@ -27,15 +27,15 @@ std::string zone_of(const Node& node) {
 }  // namespace
 
 Cache::Index Cache::find_node(std::string_view name) const {
-  return nodes_.find(name, [&](Index place) { return entries_[place].name == name; });
+  return nodes_.find(name, [&](Index index) { return entries_[index].name == name; });
 }
 
 Cache::Index Cache::find_pod(std::string_view uid) const {
-  return pods_.find(uid, [&](Index place) { return placed_[place].pod->uid() == uid; });
+  return pods_.find(uid, [&](Index index) { return placed_[index].pod->uid() == uid; });
 }
 
-NodeInfo& Cache::touch(Index place) {
-  Entry& entry = entries_[place];
+NodeInfo& Cache::touch(Index index) {
+  Entry& entry = entries_[index];
   // A snapshot reads what it was given: it never sees a later change.
   if (entry.info.use_count() > 1) {
     std::shared_ptr<NodeInfo> copy;
@@ -50,56 +50,56 @@ NodeInfo& Cache::touch(Index place) {
     entry.info = std::move(copy);
   }
   entry.info->generation = ++generation_;
-  if (place != newest_) {
-    unlink(place);
-    link_newest(place);
+  if (index != newest_) {
+    unlink(index);
+    link_newest(index);
   }
   return *entry.info;
 }
 
 Cache::Index Cache::entry_of(std::string_view node) {
   if (const Index known = find_node(node); known != kNone) return known;
-  const Index place = entries_.take();
-  entries_[place].name = node;
-  entries_[place].info = std::make_shared<NodeInfo>();
-  nodes_.insert(node, place);
-  link_newest(place);
-  return place;
+  const Index index = entries_.take();
+  entries_[index].name = node;
+  entries_[index].info = std::make_shared<NodeInfo>();
+  nodes_.insert(node, index);
+  link_newest(index);
+  return index;
 }
 
-void Cache::link_newest(Index place) {
-  entries_[place].older = newest_;
-  if (newest_ != kNone) entries_[newest_].newer = place;
-  newest_ = place;
+void Cache::link_newest(Index index) {
+  entries_[index].older = newest_;
+  if (newest_ != kNone) entries_[newest_].newer = index;
+  newest_ = index;
 }
 
-void Cache::unlink(Index place) {
-  Entry& entry = entries_[place];
+void Cache::unlink(Index index) {
+  Entry& entry = entries_[index];
   if (entry.older != kNone) entries_[entry.older].newer = entry.newer;
   (entry.newer != kNone ? entries_[entry.newer].older : newest_) = entry.older;
   entry.older = kNone;
   entry.newer = kNone;
 }
 
-void Cache::drop_if_empty(Index place) {
-  const NodeInfo& info = *entries_[place].info;
+void Cache::drop_if_empty(Index index) {
+  const NodeInfo& info = *entries_[index].info;
   if (info.node != nullptr || !info.pods.empty() || !info.charges.empty()) return;
-  unlink(place);
-  nodes_.erase(entries_[place].name, [place](Index other) { return other == place; });
-  entries_.give_back(place);
+  unlink(index);
+  nodes_.erase(entries_[index].name, [index](Index other) { return other == index; });
+  entries_.give_back(index);
 }
 
 void Cache::set_node(std::shared_ptr<const Node> node) {
-  const Index place = entry_of(node->metadata.name);
-  NodeInfo& info = touch(place);
+  const Index index = entry_of(node->metadata.name);
+  NodeInfo& info = touch(index);
   std::string name = zone_of(*node);
-  if (info.node == nullptr || entries_[place].zone != name) {
-    note_structure(node->metadata.name, place);
-    if (info.node != nullptr) leave_zone(place);
+  if (info.node == nullptr || entries_[index].zone != name) {
+    note_structure(node->metadata.name, index);
+    if (info.node != nullptr) leave_zone(index);
     auto zone = std::find_if(zones_.begin(), zones_.end(), [&name](const Zone& each) { return each.name == name; });
     if (zone == zones_.end()) zone = zones_.insert(zone, {name, {}});
-    zone->nodes.push_back(place);
-    entries_[place].zone = std::move(name);
+    zone->nodes.push_back(index);
+    entries_[index].zone = std::move(name);
   }
   note_images(info.node.get(), node.get());
   info.allocatable = to_resources(node->allocatable);
@@ -132,21 +132,21 @@ void Cache::note_images(const Node* before, const Node* after) {
 }
 
 void Cache::remove_node(const std::string& name) {
-  const Index place = find_node(name);
-  if (place == kNone || entries_[place].info->node == nullptr) return;
-  NodeInfo& info = touch(place);
+  const Index index = find_node(name);
+  if (index == kNone || entries_[index].info->node == nullptr) return;
+  NodeInfo& info = touch(index);
   note_images(info.node.get(), nullptr);
   info.node = nullptr;
   info.allocatable = {};
-  note_structure(name, place);
-  leave_zone(place);
-  drop_if_empty(place);
+  note_structure(name, index);
+  leave_zone(index);
+  drop_if_empty(index);
 }
 
-void Cache::leave_zone(Index place) {
+void Cache::leave_zone(Index index) {
   const auto zone =
-      std::find_if(zones_.begin(), zones_.end(), [&](const Zone& each) { return each.name == entries_[place].zone; });
-  std::erase(zone->nodes, place);
+      std::find_if(zones_.begin(), zones_.end(), [&](const Zone& each) { return each.name == entries_[index].zone; });
+  std::erase(zone->nodes, index);
   if (zone->nodes.empty()) zones_.erase(zone);
 }
 
@@ -169,24 +169,24 @@ void Cache::take_from(Index node, std::string_view uid) {
 void Cache::place_pod(std::shared_ptr<const Pod> pod, const std::string& node, bool assumed) {
   const Index on = entry_of(node);
   add_to(on, pod);
-  const Index place = placed_.take();
-  pods_.insert(pod->uid(), place);
-  placed_[place] = {std::move(pod), on, assumed};
+  const Index index = placed_.take();
+  pods_.insert(pod->uid(), index);
+  placed_[index] = {std::move(pod), on, assumed};
 }
 
 Status Cache::assume(std::shared_ptr<const Pod> pod, const std::string& node) {
-  if (const Index place = find_pod(pod->uid()); place != kNone) {
+  if (const Index index = find_pod(pod->uid()); index != kNone) {
     return Status::error("pod " + pod->metadata.key() + " is already counted on node " +
-                         entries_[placed_[place].node].name);
+                         entries_[placed_[index].node].name);
   }
   place_pod(std::move(pod), node, true);
   return Status::ok();
 }
 
 void Cache::confirm(std::shared_ptr<const Pod> pod, const std::string& node) {
-  const Index place = find_pod(pod->uid());
-  if (place == kNone) return place_pod(std::move(pod), node, false);
-  Placed& placed = placed_[place];
+  const Index index = find_pod(pod->uid());
+  if (index == kNone) return place_pod(std::move(pod), node, false);
+  Placed& placed = placed_[index];
   placed.assumed = false;
   if (entries_[placed.node].name == node && placed.pod == pod) return;
   take_from(placed.node, pod->uid());
@@ -196,22 +196,22 @@ void Cache::confirm(std::shared_ptr<const Pod> pod, const std::string& node) {
 }
 
 void Cache::forget(std::string_view uid) {
-  const Index place = find_pod(uid);
-  if (place != kNone && placed_[place].assumed) remove(std::string(uid));
+  const Index index = find_pod(uid);
+  if (index != kNone && placed_[index].assumed) remove(std::string(uid));
 }
 
 void Cache::remove(std::string_view uid) {
-  const Index place = find_pod(uid);
-  if (place == kNone) return;
-  take_from(placed_[place].node, uid);
-  pods_.erase(uid, [place](Index other) { return other == place; });
-  placed_.give_back(place);  // last: `uid` may be the pod's own
+  const Index index = find_pod(uid);
+  if (index == kNone) return;
+  take_from(placed_[index].node, uid);
+  pods_.erase(uid, [index](Index other) { return other == index; });
+  placed_.give_back(index);  // last: `uid` may be the pod's own
 }
 
 void Cache::update(std::shared_ptr<const Pod> pod) {
-  const Index place = find_pod(pod->uid());
-  if (place == kNone || placed_[place].pod == pod) return;
-  Placed& placed = placed_[place];
+  const Index index = find_pod(pod->uid());
+  if (index == kNone || placed_[index].pod == pod) return;
+  Placed& placed = placed_[index];
   const std::string node = entries_[placed.node].name;  // a ghost may go with its last pod
   take_from(placed.node, pod->uid());
   placed.node = entry_of(node);
@@ -230,30 +230,30 @@ void Cache::charge(const std::string& node, const std::string& key, const Resour
 }
 
 void Cache::discharge(const std::string& node, const std::string& key) {
-  const Index place = find_node(node);
-  if (place == kNone || !entries_[place].info->charges.contains(key)) return;
-  NodeInfo& info = touch(place);
+  const Index index = find_node(node);
+  if (index == kNone || !entries_[index].info->charges.contains(key)) return;
+  NodeInfo& info = touch(index);
   auto charged = info.charges.find(key);
   info.requested.subtract(charged->second);
   info.requested_for_scoring.subtract(charged->second);
   info.charges.erase(charged);
-  drop_if_empty(place);
+  drop_if_empty(index);
 }
 
 bool Cache::is_assumed(std::string_view uid) const {
-  const Index place = find_pod(uid);
-  return place != kNone && placed_[place].assumed;
+  const Index index = find_pod(uid);
+  return index != kNone && placed_[index].assumed;
 }
 
 std::optional<std::string> Cache::node_of(std::string_view uid) const {
-  const Index place = find_pod(uid);
-  if (place == kNone) return std::nullopt;
-  return entries_[placed_[place].node].name;
+  const Index index = find_pod(uid);
+  if (index == kNone) return std::nullopt;
+  return entries_[placed_[index].node].name;
 }
 
 const NodeInfo* Cache::find(std::string_view node) const {
-  const Index place = find_node(node);
-  return place == kNone ? nullptr : entries_[place].info.get();
+  const Index index = find_node(node);
+  return index == kNone ? nullptr : entries_[index].info.get();
 }
 
 std::size_t Cache::node_count() const {

@@ -27,7 +27,7 @@ namespace berth {
 
 // What one scheduling cycle looks at. Nodes in the order of their addition, one zone after the other in turns, so that
 // a search that ends early spreads over zones (kube-scheduler backend/cache/node_tree.go). In a fleet so large that a
-// search may end early, up to an eighth of the nodes may have come to the end, or gone and left their place to the
+// search may end early, up to an eighth of the nodes may have come to the end, or gone and left their index to the
 // last, since the order was last that. Unchanged entries are shared between snapshots, so taking one costs what
 // changed.
 class Snapshot {
@@ -43,24 +43,24 @@ class Snapshot {
     std::int64_t nodes = 0;
   };
   const std::map<std::string, Image>& images() const { return images_; }
-  // The place in nodes(); nodes().size(): no such node.
-  std::size_t place_of(std::string_view node) const;
-  // Nodes came, went or took other places. By new place: the old one, kNew for a node that was not there; what went.
+  // The index in nodes(); nodes().size(): no such node.
+  std::size_t index_of(std::string_view node) const;
+  // Nodes came, went or took other indices. By new index: the old one, kNew for a node that was not there; what went.
   struct Move {
     static constexpr std::size_t kNew = static_cast<std::size_t>(-1);
     std::vector<std::size_t> from;
-    std::vector<std::pair<std::size_t, std::shared_ptr<const NodeInfo>>> gone;  // by old place
+    std::vector<std::pair<std::size_t, std::shared_ptr<const NodeInfo>>> gone;  // by old index
   };
   // What became of nodes(), oldest first. The last changes_kept(), with at most kMovesKept moves; changes_made() counts
   // those no longer kept too.
   struct Change {
     enum class Kind : std::uint8_t {
-      replaced,  // the node at `place` is another state of it, or another node
-      came,      // behind the last, at `place`
-      went,      // the last one, from `place`
+      replaced,  // the node at `index` is another state of it, or another node
+      came,      // behind the last, at `index`
+      went,      // the last one, from `index`
       moved,     // see Move
     };
-    std::size_t place = 0;
+    std::size_t index = 0;
     std::shared_ptr<const NodeInfo> before;  // replaced, went
     std::shared_ptr<const Move> move;        // moved
     Kind kind = Kind::replaced;
@@ -80,16 +80,16 @@ class Snapshot {
   std::shared_ptr<const NodeInfo> note(Change change);     // returns the state that a change no longer kept had before
   KeyIndex::Index number_of(std::string_view node) const;  // kNone: no such node
   void add_last(KeyIndex::Index number, std::shared_ptr<const NodeInfo> node);
-  void take(std::size_t place);
+  void take(std::size_t index);
   std::vector<std::shared_ptr<const NodeInfo>> nodes_;
   mutable std::optional<NodeColumns> columns_;
   std::deque<Change> changes_;
   std::int64_t changes_made_ = 0;
   std::size_t moves_ = 0;  // in changes_
   std::int64_t pods_with_affinity_ = 0;
-  // By name: the node's number in the cache, which it keeps when it takes another place. By that: the place.
+  // By name: the node's number in the cache, which it keeps when it takes another index. By that: the index.
   KeyIndex numbers_;
-  std::vector<std::size_t> place_by_number_;  // Move::kNew: no node
+  std::vector<std::size_t> index_by_number_;  // Move::kNew: no node
   std::int64_t generation_ = -1;
   std::int64_t structure_ = -1;
   std::size_t loosened_ = 0;  // how often nodes came, went or changed their zone since the order was Cache::order()
@@ -99,7 +99,7 @@ class Snapshot {
 
 class Cache {
  public:
-  // Makes room for so many in all, before they are placed one by one.
+  // Reserves memory for so many in all, before they are placed one by one.
   void expect_pods(std::size_t pods) {
     placed_.reserve(pods);
     pods_.reserve(pods);
@@ -116,9 +116,9 @@ class Cache {
   void forget(std::string_view uid);
   // Takes out a pod in whatever state; unknown: no effect.
   void remove(std::string_view uid);
-  // The pod object changed (labels); place and state stay.
+  // The pod object changed (labels); node and state stay.
   void update(std::shared_ptr<const Pod> pod);
-  // Charges of release-list entries; key "uid/epoch".
+  // Resources that release-list entries take; key "uid/epoch".
   void charge(const std::string& node, const std::string& key, const Resources& amount);
   void discharge(const std::string& node, const std::string& key);
 
@@ -154,20 +154,20 @@ class Cache {
     Index older = kNone, newer = kNone;  // in entries_
     std::string zone;                    // of a node
   };
-  NodeInfo& touch(Index place);           // copies when shared with a snapshot, bumps generation
+  NodeInfo& touch(Index index);           // copies when shared with a snapshot, bumps generation
   Index entry_of(std::string_view node);  // creates
-  void link_newest(Index place);
-  void unlink(Index place);
-  void drop_if_empty(Index place);
-  void leave_zone(Index place);
+  void link_newest(Index index);
+  void unlink(Index index);
+  void drop_if_empty(Index index);
+  void leave_zone(Index index);
   std::vector<Index> order() const;
   void rearrange(Snapshot& snapshot) const;
   bool loosen(Snapshot& snapshot) const;
   void keep_spare(std::shared_ptr<const NodeInfo> state) const;
   void note_structure(const std::string& node, Index number);
 
-  KeyIndex nodes_;  // by name: places in entries_
-  KeyIndex pods_;   // by uid: places in placed_
+  KeyIndex nodes_;  // by name: indices in entries_
+  KeyIndex pods_;   // by uid: indices in placed_
   SlotPool<Entry> entries_;
   SlotPool<Placed> placed_;
   Index newest_ = kNone;

@@ -25,8 +25,8 @@ void Cache::note_structure(const std::string& node, Index number) {
   if (structural_.size() > kStructuralKept) structural_.pop_front();
 }
 
-// To give each node its place anew costs a look at all of them, and so it does whoever keeps something by place. A node
-// or two cost that much only once for an eighth of the fleet. Fleets in which every search looks at all nodes
+// To number all nodes again costs a look at each of them, here and in whatever is kept by index. A node or two cost
+// that much only once for an eighth of the fleet. Fleets in which every search looks at all nodes
 // (upstream's minFeasibleNodesToFind) are small enough to be kept in order. False: rearrange() has to.
 bool Cache::loosen(Snapshot& snapshot) const {
   constexpr std::size_t kOrderedBelow = 100;
@@ -34,11 +34,11 @@ bool Cache::loosen(Snapshot& snapshot) const {
   if (behind > static_cast<std::int64_t>(structural_.size()) || snapshot.nodes_.size() < kOrderedBelow) return false;
   if ((snapshot.loosened_ + static_cast<std::size_t>(behind)) * 8 > snapshot.nodes_.size()) return false;
   for (auto each = structural_.end() - behind; each != structural_.end(); ++each) {
-    const std::size_t place = snapshot.place_of(each->node);
-    const bool is_known = place < snapshot.nodes_.size();
+    const std::size_t index = snapshot.index_of(each->node);
+    const bool is_known = index < snapshot.nodes_.size();
     const Entry& entry = entries_[each->number];
     const bool is_there = entry.name == each->node && entry.info->node != nullptr;
-    if (is_known && !is_there) snapshot.take(place);
+    if (is_known && !is_there) snapshot.take(index);
     if (!is_known && is_there) snapshot.add_last(each->number, entry.info);
   }
   snapshot.structure_ = structure_;
@@ -54,24 +54,24 @@ void Cache::rearrange(Snapshot& snapshot) const {
   move->from.reserve(ordered.size());
   std::vector<std::shared_ptr<const NodeInfo>> nodes;
   nodes.reserve(ordered.size());
-  std::vector<std::size_t> place_by_number(entries_.size(), kNew);
+  std::vector<std::size_t> index_by_number(entries_.size(), kNew);
   for (const Index number : ordered) {
     const Entry& entry = entries_[number];
-    std::size_t from = number < snapshot.place_by_number_.size() ? snapshot.place_by_number_[number] : kNew;
+    std::size_t from = number < snapshot.index_by_number_.size() ? snapshot.index_by_number_[number] : kNew;
     // A node that went may have left its number to another.
     const bool may_differ = from != kNew && snapshot.nodes_[from] != entry.info;
     if (may_differ && snapshot.nodes_[from]->name() != entry.name) from = kNew;
-    place_by_number[number] = nodes.size();
+    index_by_number[number] = nodes.size();
     move->from.push_back(from);
     nodes.push_back(from == kNew ? entry.info : std::exchange(snapshot.nodes_[from], nullptr));
   }
-  for (std::size_t place = 0; place < snapshot.nodes_.size(); ++place) {
-    if (snapshot.nodes_[place] != nullptr) move->gone.emplace_back(place, std::move(snapshot.nodes_[place]));
+  for (std::size_t index = 0; index < snapshot.nodes_.size(); ++index) {
+    if (snapshot.nodes_[index] != nullptr) move->gone.emplace_back(index, std::move(snapshot.nodes_[index]));
   }
   snapshot.nodes_ = std::move(nodes);
   snapshot.columns_.reset();
   snapshot.numbers_ = nodes_;
-  snapshot.place_by_number_ = std::move(place_by_number);
+  snapshot.index_by_number_ = std::move(index_by_number);
   snapshot.note({0, nullptr, std::move(move), Snapshot::Change::Kind::moved});
   snapshot.structure_ = structure_;
   snapshot.loosened_ = 0;
@@ -92,14 +92,14 @@ void Cache::update_snapshot(Snapshot& snapshot) const {
   if (snapshot.structure_ != structure_ && !loosen(snapshot)) rearrange(snapshot);
   // Those newer than the snapshot, from the oldest of them on.
   Index first = kNone;
-  for (Index place = newest_; place != kNone; place = entries_[place].older) {
-    if (entries_[place].info->generation <= snapshot.generation_) break;
-    first = place;
+  for (Index index = newest_; index != kNone; index = entries_[index].older) {
+    if (entries_[index].info->generation <= snapshot.generation_) break;
+    first = index;
   }
-  for (Index place = first; place != kNone; place = entries_[place].newer) {
-    const Entry& entry = entries_[place];
+  for (Index index = first; index != kNone; index = entries_[index].newer) {
+    const Entry& entry = entries_[index];
     if (entry.info->node == nullptr) continue;
-    const std::size_t at = snapshot.place_by_number_[place];
+    const std::size_t at = snapshot.index_by_number_[index];
     std::shared_ptr<const NodeInfo>& node = snapshot.nodes_[at];
     if (node == entry.info) continue;
     if (snapshot.columns_) snapshot.columns_->set(at, *node, *entry.info);

@@ -22,7 +22,7 @@ std::size_t inexact_of(const NodeInfo& node, std::size_t resource) {
 
 NodeColumns::NodeColumns(const Nodes& nodes) {
   resize(nodes.size());
-  for (std::size_t place = 0; place < nodes.size(); ++place) set_amounts(place, nullptr, *nodes[place]);
+  for (std::size_t index = 0; index < nodes.size(); ++index) set_amounts(index, nullptr, *nodes[index]);
 }
 
 void NodeColumns::resize(std::size_t nodes) {
@@ -36,10 +36,10 @@ void NodeColumns::resize(std::size_t nodes) {
 }
 
 void NodeColumns::add_last(const NodeInfo& node) {
-  const std::size_t place = size();
-  resize(place + 1);
-  set_amounts(place, nullptr, node);
-  for (auto& [key, label] : labels_) set_label(label, key, place, *node.node);
+  const std::size_t index = size();
+  resize(index + 1);
+  set_amounts(index, nullptr, node);
+  for (auto& [key, label] : labels_) set_label(label, key, index, *node.node);
 }
 
 void NodeColumns::take_last(const NodeInfo& node) {
@@ -49,34 +49,34 @@ void NodeColumns::take_last(const NodeInfo& node) {
   resize(size() - 1);
 }
 
-// `before`: the node that was at this place; null: none.
-void NodeColumns::set_amounts(std::size_t place, const NodeInfo* before, const NodeInfo& node) {
+// `before`: the node that was at this index; null: none.
+void NodeColumns::set_amounts(std::size_t index, const NodeInfo* before, const NodeInfo& node) {
   for (std::size_t resource = 0; resource < kResources; ++resource) {
     OfResource& column = resources_[resource];
-    column.allocatable[place] = static_cast<double>(column_amount(node.allocatable, resource));
-    column.requested[place] = static_cast<double>(column_amount(node.requested, resource));
-    column.requested_for_scoring[place] = static_cast<double>(column_amount(node.requested_for_scoring, resource));
-    column.reciprocal[place] = column.allocatable[place] == 0 ? 0 : 1 / column.allocatable[place];
+    column.allocatable[index] = static_cast<double>(column_amount(node.allocatable, resource));
+    column.requested[index] = static_cast<double>(column_amount(node.requested, resource));
+    column.requested_for_scoring[index] = static_cast<double>(column_amount(node.requested_for_scoring, resource));
+    column.reciprocal[index] = column.allocatable[index] == 0 ? 0 : 1 / column.allocatable[index];
     column.inexact += inexact_of(node, resource);
     if (before != nullptr) column.inexact -= inexact_of(*before, resource);
   }
-  full_[place] = node.pods_and_charges() + 1 > node.allocatable.allowed_pods ? 1 : 0;
+  full_[index] = node.pods_and_charges() + 1 > node.allocatable.allowed_pods ? 1 : 0;
 }
 
-void NodeColumns::set_label(Label& label, const std::string& key, std::size_t place, const Node& node) {
+void NodeColumns::set_label(Label& label, const std::string& key, std::size_t index, const Node& node) {
   const auto found = node.metadata.labels.find(key);
   if (found == node.metadata.labels.end()) {
-    label.numbers[place] = Label::kNone;
+    label.numbers[index] = Label::kNone;
     return;
   }
   const auto next = static_cast<std::uint32_t>(label.values.size());
-  label.numbers[place] = label.values.try_emplace(found->second, next).first->second;
+  label.numbers[index] = label.values.try_emplace(found->second, next).first->second;
 }
 
-void NodeColumns::set(std::size_t place, const NodeInfo& before, const NodeInfo& after) {
-  set_amounts(place, &before, after);
+void NodeColumns::set(std::size_t index, const NodeInfo& before, const NodeInfo& after) {
+  set_amounts(index, &before, after);
   if (before.node == after.node) return;
-  for (auto& [key, label] : labels_) set_label(label, key, place, *after.node);
+  for (auto& [key, label] : labels_) set_label(label, key, index, *after.node);
   // Values that no node has any more are let go of, with the column, when they are as many as nodes.
   std::erase_if(labels_, [this](const auto& entry) { return entry.second.values.size() > 2 * size(); });
 }
@@ -92,7 +92,7 @@ const NodeColumns::Label& NodeColumns::label(const std::string& key, const Nodes
   if (labels_.size() == kLabels) labels_.clear();
   Label& label = labels_[key];
   label.numbers.resize(nodes.size());
-  for (std::size_t place = 0; place < nodes.size(); ++place) set_label(label, key, place, *nodes[place]->node);
+  for (std::size_t index = 0; index < nodes.size(); ++index) set_label(label, key, index, *nodes[index]->node);
   return label;
 }
 

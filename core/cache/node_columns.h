@@ -1,5 +1,5 @@
 // NodeColumns: numbers and labels of all nodes of a snapshot, one after the other, for plugins that compare all nodes
-// at once (FilterPlugin::filter_all, ScorePlugin::score_all). Amounts are doubles, which every processor of ours
+// at once (BatchFilterPlugin, BatchScorePlugin). Amounts are doubles, which every processor of ours
 // divides and compares several at once; what they do not hold exactly is told, and has to be asked of the nodes.
 #pragma once
 
@@ -19,7 +19,7 @@ namespace berth {
 class NodeColumns {
  public:
   using Nodes = std::vector<std::shared_ptr<const NodeInfo>>;
-  using Amounts = std::vector<double>;  // by place
+  using Amounts = std::vector<double>;  // by index
 
   // Resources that every node counts; others have no columns.
   enum Resource : std::size_t { milli_cpu, memory, ephemeral_storage };
@@ -37,13 +37,13 @@ class NodeColumns {
   // One label: nodes of one value have one number.
   struct Label {
     static constexpr std::uint32_t kNone = static_cast<std::uint32_t>(-1);  // the node does not have it
-    std::vector<std::uint32_t> numbers;                                     // by place
+    std::vector<std::uint32_t> numbers;                                     // by index
     std::unordered_map<std::string, std::uint32_t> values;
   };
 
   explicit NodeColumns(const Nodes& nodes);
-  // The node at this place is another now.
-  void set(std::size_t place, const NodeInfo& before, const NodeInfo& after);
+  // The node at this index is another now.
+  void set(std::size_t index, const NodeInfo& before, const NodeInfo& after);
   // Behind all others; and it goes from there.
   void add_last(const NodeInfo& node);
   void take_last(const NodeInfo& node);
@@ -59,8 +59,8 @@ class NodeColumns {
  private:
   static constexpr std::size_t kLabels = 16;
   void resize(std::size_t nodes);
-  void set_amounts(std::size_t place, const NodeInfo* before, const NodeInfo& node);
-  static void set_label(Label& label, const std::string& key, std::size_t place, const Node& node);
+  void set_amounts(std::size_t index, const NodeInfo* before, const NodeInfo& node);
+  static void set_label(Label& label, const std::string& key, std::size_t index, const Node& node);
 
   std::array<OfResource, kResources> resources_;
   std::vector<std::uint8_t> full_;

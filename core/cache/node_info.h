@@ -48,7 +48,7 @@ struct NodeInfo {
   std::vector<std::shared_ptr<const Pod>> pods_with_required_anti_affinity;
   std::vector<std::shared_ptr<const Pod>> pods_with_host_ports;
   Resources allocatable;
-  Resources requested;              // sum over pods and charges
+  Resources requested;              // sum over pods and release-list entries
   Resources requested_for_scoring;  // the same sum of pod_requests_for_scoring()
   // Requests of release-list entries: gone from the pod, still charged to the node (rule P6). Key: uid/epoch.
   Shared<std::map<std::string, Resources>> charges;
@@ -66,7 +66,7 @@ struct NodeInfo {
 std::int64_t free_amount(std::int64_t used, std::int64_t capacity);
 
 // What does not fit, one for each resource. The one piece of admission arithmetic, shared by NodeResourcesFit and the
-// device agent. `pods_now`: pods and charges on the node already.
+// device agent. `pods_now`: pods and release-list entries on the node already.
 struct InsufficientResource {
   enum class Kind : std::uint8_t { pods, cpu, memory, ephemeral_storage, extended };
   Kind kind = Kind::pods;

@@ -6,20 +6,20 @@
 namespace berth {
 
 const NodeInfo* Snapshot::find(std::string_view node) const {
-  const std::size_t place = place_of(node);
-  return place == nodes_.size() ? nullptr : nodes_[place].get();
+  const std::size_t index = index_of(node);
+  return index == nodes_.size() ? nullptr : nodes_[index].get();
 }
 
 KeyIndex::Index Snapshot::number_of(std::string_view node) const {
   return numbers_.find(node, [&](KeyIndex::Index each) {
-    const std::size_t place = place_by_number_[each];
-    return place != Move::kNew && nodes_[place]->name() == node;
+    const std::size_t index = index_by_number_[each];
+    return index != Move::kNew && nodes_[index]->name() == node;
   });
 }
 
-std::size_t Snapshot::place_of(std::string_view node) const {
+std::size_t Snapshot::index_of(std::string_view node) const {
   const KeyIndex::Index number = number_of(node);
-  return number == KeyIndex::kNone ? nodes_.size() : place_by_number_[number];
+  return number == KeyIndex::kNone ? nodes_.size() : index_by_number_[number];
 }
 
 NodeColumns& Snapshot::columns() const {
@@ -42,28 +42,28 @@ std::shared_ptr<const NodeInfo> Snapshot::note(Change change) {
 
 // A node that is not there yet; `number`: its own in the cache.
 void Snapshot::add_last(KeyIndex::Index number, std::shared_ptr<const NodeInfo> node) {
-  const std::size_t place = nodes_.size();
-  if (number >= place_by_number_.size()) place_by_number_.resize(number + 1, Move::kNew);
-  place_by_number_[number] = place;
+  const std::size_t index = nodes_.size();
+  if (number >= index_by_number_.size()) index_by_number_.resize(number + 1, Move::kNew);
+  index_by_number_[number] = index;
   // A node that went while its pods remained is still in the index that rearrange() took over.
   const auto is_number = [number](KeyIndex::Index other) { return other == number; };
   if (numbers_.find(node->name(), is_number) == KeyIndex::kNone) numbers_.insert(node->name(), number);
   if (columns_) columns_->add_last(*node);
   nodes_.push_back(std::move(node));
-  note({place, nullptr, nullptr, Change::Kind::came});
+  note({index, nullptr, nullptr, Change::Kind::came});
 }
 
-// The last node takes its place.
-void Snapshot::take(std::size_t place) {
-  const KeyIndex::Index number = number_of(nodes_[place]->name());
-  numbers_.erase(nodes_[place]->name(), [number](KeyIndex::Index other) { return other == number; });
-  place_by_number_[number] = Move::kNew;
+// The last node takes its index.
+void Snapshot::take(std::size_t index) {
+  const KeyIndex::Index number = number_of(nodes_[index]->name());
+  numbers_.erase(nodes_[index]->name(), [number](KeyIndex::Index other) { return other == number; });
+  index_by_number_[number] = Move::kNew;
   const std::size_t end = nodes_.size() - 1;
   std::shared_ptr<const NodeInfo> last = nodes_[end];
-  if (place < end) {
-    place_by_number_[number_of(last->name())] = place;
-    if (columns_) columns_->set(place, *nodes_[place], *last);
-    note({place, std::exchange(nodes_[place], last), nullptr});
+  if (index < end) {
+    index_by_number_[number_of(last->name())] = index;
+    if (columns_) columns_->set(index, *nodes_[index], *last);
+    note({index, std::exchange(nodes_[index], last), nullptr});
   }
   if (columns_) columns_->take_last(*last);
   nodes_.pop_back();

@@ -8,27 +8,27 @@
 
 namespace berth {
 
-ClassView::Kinds ClassView::kinds_of(const Framework& framework, const Pod& pod) {
-  Kinds kinds;
+ClassView::EquivalenceKeys ClassView::equivalence_keys_of(const Framework& framework, const Pod& pod) {
+  EquivalenceKeys keys;
   for (const auto& entry : framework.filters()) {
     if (entry.tracking == nullptr || entry.plugin->reads(pod, Point::filter) != Reads::objects) continue;
-    kinds.emplace(entry.name, entry.tracking->kind_of(pod));
+    keys.emplace(entry.name, entry.tracking->equivalence_key(pod));
   }
-  return kinds;
+  return keys;
 }
 
-ClassView::ClassView(const Framework& framework, const Pod& pod, Kinds kinds)
-    : framework_(framework), kinds_(std::move(kinds)), pod_(pod) {
+ClassView::ClassView(const Framework& framework, const Pod& pod, EquivalenceKeys keys)
+    : framework_(framework), keys_(std::move(keys)), pod_(pod) {
   pod_.shape = {};
   for (const auto& entry : framework_.filters()) {
-    const auto kind = kinds_.find(entry.name);
-    tracked_plugins_.set(entry.number, kind != kinds_.end() && kind->second.has_value());
+    const auto key = keys_.find(entry.name);
+    tracked_plugins_.set(entry.number, key != keys_.end() && key->second.has_value());
   }
   usable_ = find_undeclared();
 }
 
-bool ClassView::is_of(const Framework& framework, const Pod& pod, const Kinds& kinds, bool with_labels) const {
-  return &framework == &framework_ && kinds == kinds_ && is_same_class(pod, pod_, with_labels);
+bool ClassView::is_of(const Framework& framework, const Pod& pod, const EquivalenceKeys& keys, bool with_labels) const {
+  return &framework == &framework_ && keys == keys_ && is_same_class(pod, pod_, with_labels);
 }
 
 // False: no view is possible. Who scores says what it reads, who sums does so at both of its points, and of those who
@@ -64,8 +64,8 @@ bool ClassView::find_undeclared() {
                       [this](const auto& each) { return each.summing != nullptr && undeclared_.test(each.number); });
 }
 
-bool ClassView::follow(const Snapshot& snapshot, const Pod& pod) {
-  if (!usable_) return false;
+std::string_view ClassView::follow(const Snapshot& snapshot, const Pod& pod) {
+  if (!usable_) return declined::kNothingDeclared;
   const auto& summing = framework_.summing();
   const auto& changes = snapshot.changes();
   const auto behind = snapshot.changes_made() - changes_made_;
@@ -88,7 +88,7 @@ bool ClassView::follow(const Snapshot& snapshot, const Pod& pod) {
     begun_ = catch_up(snapshot);
   }
   changes_made_ = snapshot.changes_made();
-  return begun_;  // what broke may hold next time
+  return begun_ ? std::string_view() : declined::kBroke;  // what broke may hold next time
 }
 
 bool ClassView::note_tracked_changes(const Snapshot& snapshot) {
@@ -140,24 +140,24 @@ void ClassView::sum(const NodeInfo& node, std::int64_t times) {
   for (SummingPlugin* plugin : framework_.summing()) plugin->sum(state_, pod_, node, times, domains_);
 }
 
-// All that was learnt of nodes, but not the sums, anew.
+// Learns everything of the nodes again, but not the sums.
 bool ClassView::regroup(const Snapshot& snapshot) {
   domains_.recount(snapshot);
-  for (std::size_t place = 0; place < snapshot.nodes().size(); ++place) {
-    if (!judge(static_cast<Candidates::Index>(place), snapshot)) return false;
+  for (std::size_t index = 0; index < snapshot.nodes().size(); ++index) {
+    if (!judge(static_cast<Candidates::Index>(index), snapshot)) return false;
   }
   return true;
 }
 
 void ClassView::follow_move(const Snapshot::Move& move) {
-  for (const auto& [place, node] : move.gone) {
-    if (is_changed_[place] == 0) sum(*node, -1);
+  for (const auto& [index, node] : move.gone) {
+    if (is_changed_[index] == 0) sum(*node, -1);
   }
   std::vector<std::uint8_t> is_changed(move.from.size());
   changed_.clear();
-  for (std::size_t place = 0; place < move.from.size(); ++place) {
-    is_changed[place] = move.from[place] == Snapshot::Move::kNew ? 1 : is_changed_[move.from[place]];
-    if (is_changed[place] != 0) changed_.push_back(place);
+  for (std::size_t index = 0; index < move.from.size(); ++index) {
+    is_changed[index] = move.from[index] == Snapshot::Move::kNew ? 1 : is_changed_[move.from[index]];
+    if (is_changed[index] != 0) changed_.push_back(index);
   }
   is_changed_ = std::move(is_changed);
   candidates_.move(move.from);
@@ -167,17 +167,17 @@ void ClassView::follow_move(const Snapshot::Move& move) {
 
 void ClassView::follow_last(const Snapshot::Change& change) {
   if (change.kind == Snapshot::Change::Kind::came) {
-    changed_.push_back(change.place);
-  } else if (is_changed_[change.place] != 0) {
-    std::erase(changed_, change.place);
+    changed_.push_back(change.index);
+  } else if (is_changed_[change.index] != 0) {
+    std::erase(changed_, change.index);
   } else {
     sum(*change.before, -1);
   }
-  const std::size_t nodes = change.kind == Snapshot::Change::Kind::came ? change.place + 1 : change.place;
+  const std::size_t nodes = change.kind == Snapshot::Change::Kind::came ? change.index + 1 : change.index;
   is_changed_.resize(nodes, 1);
   candidates_.resize(nodes);
   rejected_.resize(nodes);
-  with_nominated_.erase(change.place);
+  with_nominated_.erase(change.index);
 }
 
 // Each node that changed: its first state since leaves the sums, its last enters them.
@@ -190,32 +190,32 @@ bool ClassView::catch_up(const Snapshot& snapshot) {
       case Snapshot::Change::Kind::came:
       case Snapshot::Change::Kind::went: follow_last(*change); break;
       case Snapshot::Change::Kind::replaced:
-        if (std::exchange(is_changed_[change->place], 1) != 0) break;
-        changed_.push_back(change->place);
+        if (std::exchange(is_changed_[change->index], 1) != 0) break;
+        changed_.push_back(change->index);
         sum(*change->before, -1);
     }
   }
-  for (const std::size_t place : changed_) {
-    is_changed_[place] = 0;
-    sum(*snapshot.nodes()[place], 1);
+  for (const std::size_t index : changed_) {
+    is_changed_[index] = 0;
+    sum(*snapshot.nodes()[index], 1);
   }
   if (domains_.is_stale()) return regroup(snapshot);
   changed_.insert(changed_.end(), tracked_.begin(), tracked_.end());
   return std::all_of(changed_.begin(), changed_.end(),
-                     [&](std::size_t place) { return judge(static_cast<Candidates::Index>(place), snapshot); });
+                     [&](std::size_t index) { return judge(static_cast<Candidates::Index>(index), snapshot); });
 }
 
 // Puts the node into its group, or nowhere when a plugin that looks at it alone rejects it.
-bool ClassView::judge(Candidates::Index place, const Snapshot& snapshot) {
-  const NodeInfo& node = *snapshot.nodes()[place];
+bool ClassView::judge(Candidates::Index index, const Snapshot& snapshot) {
+  const NodeInfo& node = *snapshot.nodes()[index];
   for (const auto& entry : framework_.filters()) {
     if (entry.summing != nullptr || state_.skip_filter.test(entry.number) || undeclared_.test(entry.number)) continue;
     entry.count();
     Status status = entry.plugin->filter(state_, pod_, node);
     if (status.is_success()) continue;
     if (!status.is_rejected()) return false;
-    candidates_.take(place);
-    rejected_.set(place, std::move(status).with_plugin(entry.name));
+    candidates_.take(index);
+    rejected_.set(index, std::move(status).with_plugin(entry.name));
     return true;
   }
   key_.clear();
@@ -225,7 +225,7 @@ bool ClassView::judge(Candidates::Index place, const Snapshot& snapshot) {
     std::int64_t score = 0;
     entry.count();
     if (!entry.plugin->score(state_, pod_, node, score).is_success()) return false;
-    if (entry.plugin->normalizes()) {
+    if (entry.normalizing != nullptr) {
       key_.push_back(score);
       continue;
     }
@@ -233,43 +233,9 @@ bool ClassView::judge(Candidates::Index place, const Snapshot& snapshot) {
     own += score * entry.weight;
   }
   for (const SummingPlugin* plugin : framework_.summing()) plugin->add_traits(state_, pod_, node, domains_, key_);
-  candidates_.put(place, key_, own);
-  rejected_.clear(place);
+  candidates_.put(index, key_, own);
+  rejected_.clear(index);
   return true;
-}
-
-ClassViews::ClassOf ClassViews::class_of(const Framework& framework, const Pod& pod, const Snapshot& snapshot) {
-  const auto& summing = framework.summing();
-  const bool with_labels = std::any_of(
-      summing.begin(), summing.end(), [&](const SummingPlugin* plugin) { return plugin->reads_labels(pod, snapshot); });
-  return {framework, pod, with_labels, ClassView::kinds_of(framework, pod)};
-}
-
-std::shared_ptr<const Pod> ClassViews::first_of_class(const ClassOf& of_pod) {
-  const auto& [framework, pod, with_labels, kinds] = of_pod;
-  for (const Seen& each : seen_) {
-    if (each.framework == &framework && is_same_class(*each.pod, pod, with_labels)) return nullptr;
-  }
-  for (const auto& view : views_) {
-    if (view->is_of(framework, pod, kinds, with_labels)) return nullptr;
-  }
-  auto first = std::make_shared<Pod>(pod);
-  first->shape = {};
-  seen_.push_front({&framework, first});
-  if (seen_.size() > kSeen) seen_.pop_back();
-  return first;
-}
-
-ClassView* ClassViews::of(const ClassOf& of_pod, const Snapshot& snapshot) {
-  const auto& [framework, pod, with_labels, kinds] = of_pod;
-  auto found = views_.begin();
-  while (found != views_.end() && !(*found)->is_of(framework, pod, kinds, with_labels)) ++found;
-  if (found == views_.end()) {
-    if (views_.size() == kClasses) views_.pop_back();
-    found = views_.insert(views_.end(), std::make_unique<ClassView>(framework, pod, kinds));
-  }
-  std::rotate(views_.begin(), found, found + 1);
-  return views_.front()->follow(snapshot, pod) ? views_.front().get() : nullptr;
 }
 
 }  // namespace berth

@@ -1,4 +1,4 @@
-// One attempt on a view: what is decided anew for each pod.
+// One attempt on a view: what is decided for each pod by itself.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -8,23 +8,26 @@
 
 namespace berth {
 
-ClassView::Attempt::Attempt(ClassView& view, CycleState& state, const Pod& pod, const Snapshot& snapshot,
-                            const Nominator& nominator)
-    : view_(view), own_state_(state), pod_(pod), snapshot_(snapshot), nominator_(nominator) {
+ClassView::Attempt::Attempt(ClassView& view, const NodeQuery& query)
+    : view_(view),
+      own_state_(query.state),
+      pod_(query.pod),
+      snapshot_(query.snapshot),
+      nominator_(nominator_of(query)) {
   view_.fit_.clear();
   view_.alike_.clear();
   view_.refused_.clear();
 }
 
 ClassView::Attempt::~Attempt() {
-  for (const HeldBack& each : view_.held_back_) view_.candidates_.put(each.place, each.key, each.score);
+  for (const HeldBack& each : view_.held_back_) view_.candidates_.put(each.index, each.key, each.score);
   view_.held_back_.clear();
 }
 
-void ClassView::Attempt::hold_back(Candidates::Index place, Status status) {
+void ClassView::Attempt::hold_back(Candidates::Index index, Status status) {
   view_.held_back_.push_back(
-      {place, view_.candidates_.key_of(place), view_.candidates_.score_of(place), std::move(status)});
-  view_.candidates_.take(place);
+      {index, view_.candidates_.key_of(index), view_.candidates_.score_of(index), std::move(status)});
+  view_.candidates_.take(index);
 }
 
 // PreFilter of those of one kind, for what they keep in the pod's own state. False: all nodes have to be asked.
@@ -37,7 +40,7 @@ bool ClassView::Attempt::ask_pre_filters(const PluginBits& meant) {
     if (status.is_skip()) {
       own_state_.skip_filter.set(entry.number);
     } else if (!status.is_success() || narrowed.node_names) {
-      return false;
+      return decline(declined::kPreFilter);
     }
   }
   return true;
@@ -60,11 +63,11 @@ bool ClassView::Attempt::ask_undeclared() {
   return true;
 }
 
-bool ClassView::Attempt::settle_on(std::size_t place) const {
+bool ClassView::Attempt::settle_on(std::size_t index) {
   for (const auto& entry : view_.framework_.filters()) {
     if (!view_.tracked_plugins_.test(entry.number) || own_state_.skip_filter.test(entry.number)) continue;
     entry.count();
-    if (!entry.plugin->filter(own_state_, pod_, *snapshot_.nodes()[place]).is_success()) return false;
+    if (!entry.plugin->filter(own_state_, pod_, *snapshot_.nodes()[index]).is_success()) return false;
   }
   return true;
 }
@@ -88,12 +91,12 @@ bool ClassView::Attempt::counts(const std::vector<std::shared_ptr<const Pod>>& n
 }
 
 Status ClassView::Attempt::filter_with(const std::vector<std::shared_ptr<const Pod>>& nominated,
-                                       std::size_t place) const {
-  const NodeInfo& node = *snapshot_.nodes()[place];
+                                       std::size_t index) const {
+  const NodeInfo& node = *snapshot_.nodes()[index];
   const auto ask = [&] { return view_.framework_.run_filter_with_nominated(view_.state_, pod_, node, nominator_); };
   const auto is_own = [this](const auto& each) { return each->uid() == pod_.uid(); };
   if (!looks_at_one_node() || std::any_of(nominated.begin(), nominated.end(), is_own)) return ask();
-  WithNominated& known = view_.with_nominated_[place];
+  WithNominated& known = view_.with_nominated_[index];
   if (known.generation != node.generation || known.nominated != nominated) {
     known = {node.generation, nominated, ask()};
   }
@@ -102,15 +105,15 @@ Status ClassView::Attempt::filter_with(const std::vector<std::shared_ptr<const P
 
 bool ClassView::Attempt::hold_back_nominated() {
   for (const auto& [node, pods] : nominator_.by_node()) {
-    const std::size_t at = counts(pods) ? snapshot_.place_of(node) : snapshot_.nodes().size();
+    const std::size_t at = counts(pods) ? snapshot_.index_of(node) : snapshot_.nodes().size();
     if (at == snapshot_.nodes().size()) continue;
-    const auto place = static_cast<Candidates::Index>(at);
-    if (!view_.candidates_.contains(place)) continue;
-    if (asks_nodes_) return false;  // what a trial needs lies in two states
+    const auto index = static_cast<Candidates::Index>(at);
+    if (!view_.candidates_.contains(index)) continue;
+    if (asks_nodes_) return decline(declined::kNominated);  // what a trial needs lies in two states
     Status status = filter_with(pods, at);
     if (status.is_success()) continue;
     if (status.code() == Code::error) return false;
-    hold_back(place, std::move(status));
+    hold_back(index, std::move(status));
   }
   return true;
 }
@@ -141,31 +144,32 @@ bool ClassView::Attempt::is_fit(const Candidates::Group* group) const {
 }
 
 // Filter of those who declare nothing, over every node that is left.
-bool ClassView::Attempt::filter_nodes(std::size_t start) {
+bool ClassView::Attempt::filter_nodes() {
   const auto& nodes = snapshot_.nodes();
   for (std::size_t turn = 0; turn < nodes.size(); ++turn) {
-    const auto place = static_cast<Candidates::Index>((start + turn) % nodes.size());
-    const Candidates::Group* group = view_.candidates_.group_of(place);
+    const auto index = static_cast<Candidates::Index>((start_ + turn) % nodes.size());
+    const Candidates::Group* group = view_.candidates_.group_of(index);
     if (group == nullptr || !is_fit(group)) continue;
     for (const auto& entry : view_.framework_.filters()) {
       if (!view_.undeclared_.test(entry.number) || own_state_.skip_filter.test(entry.number)) continue;
       entry.count();
-      Status status = entry.plugin->filter(own_state_, pod_, *nodes[place]);
+      Status status = entry.plugin->filter(own_state_, pod_, *nodes[index]);
       if (status.is_success()) continue;
       if (!status.is_rejected()) return false;
-      hold_back(place, std::move(status).with_plugin(entry.name));
+      hold_back(index, std::move(status).with_plugin(entry.name));
       break;
     }
   }
   return true;
 }
 
-bool ClassView::Attempt::filter(std::size_t start) {
+bool ClassView::Attempt::filter(std::size_t start, bool /*all*/) {
+  start_ = start;
   if (!ask_undeclared() || !ask_pre_filters(view_.tracked_plugins_)) return false;
   skip_sums();
   if (!hold_back_nominated()) return false;
   if (!filter_groups()) return false;
-  if (asks_nodes_ && !filter_nodes(start)) return false;
+  if (asks_nodes_ && !filter_nodes()) return false;
   for (const auto& [key, group] : view_.candidates_.groups()) {
     if (!is_fit(&group)) continue;
     view_.alike_.push_back({&key, &group, 0});
@@ -187,37 +191,37 @@ bool ClassView::Attempt::asks_in_order() const {
 
 bool ClassView::Attempt::looks_at_one_node() const {
   const auto& asked = view_.framework_.pre_filters();
-  return view_.undeclared_.none() && view_.kinds_.empty() &&
+  return view_.undeclared_.none() && view_.keys_.empty() &&
          std::all_of(asked.begin(), asked.end(), [this](const auto& entry) {
            return entry.summing == nullptr || view_.state_.skip_filter.test(entry.number);
          });
 }
 
-std::optional<Rejection> ClassView::Attempt::rejection() const {
+std::optional<Rejection> ClassView::Attempt::rejection() {
   if (!asks_in_order()) return std::nullopt;
   Rejection rejection{view_.rejected_, looks_at_one_node() ? &view_.state_ : nullptr};
   NodeStatuses& statuses = rejection.node_statuses;
   for (const Refused& refused : view_.refused_) {
-    for (const auto& [score, places] : refused.group->by_score) {
-      for (const Candidates::Index place : places) statuses.set(place, refused.status);
+    for (const auto& [score, indices] : refused.group->by_score) {
+      for (const Candidates::Index index : indices) statuses.set(index, refused.status);
     }
   }
-  for (const HeldBack& each : view_.held_back_) statuses.set(each.place, each.status);
+  for (const HeldBack& each : view_.held_back_) statuses.set(each.index, each.status);
   // Where a plugin rejects the node alone it may say more of it with the pods that are nominated there.
   for (const auto& [node, pods] : nominator_.by_node()) {
-    const std::size_t place = counts(pods) ? snapshot_.place_of(node) : snapshot_.nodes().size();
-    if (view_.rejected_.find(place) == nullptr) continue;
-    Status status = filter_with(pods, place);
+    const std::size_t index = counts(pods) ? snapshot_.index_of(node) : snapshot_.nodes().size();
+    if (view_.rejected_.find(index) == nullptr) continue;
+    Status status = filter_with(pods, index);
     if (!status.is_rejected()) return std::nullopt;
-    statuses.set(place, std::move(status));
+    statuses.set(index, std::move(status));
   }
   return rejection;
 }
 
-bool ClassView::Attempt::fits(std::size_t place) const {
-  if (!view_.candidates_.contains(static_cast<Candidates::Index>(place))) return false;
+bool ClassView::Attempt::fits(std::size_t index) {
+  if (!view_.candidates_.contains(static_cast<Candidates::Index>(index))) return false;
   return std::any_of(view_.alike_.begin(), view_.alike_.end(), [&](const Alike& alike) {
-    return alike.group == view_.candidates_.group_of(static_cast<Candidates::Index>(place));
+    return alike.group == view_.candidates_.group_of(static_cast<Candidates::Index>(index));
   });
 }
 
@@ -254,11 +258,11 @@ bool ClassView::Attempt::score_groups(std::size_t plugin) {
   const auto& entry = view_.framework_.scores()[plugin];
   CycleState& state = view_.state_;
   const bool summing = entry.summing != nullptr;
-  if (state.skip_score.test(entry.number) || (!summing && !entry.plugin->normalizes())) return true;
+  if (state.skip_score.test(entry.number) || (!summing && entry.normalizing == nullptr)) return true;
   std::size_t in_key = 0;
   for (std::size_t i = 0; i < plugin; ++i) {
     const auto& other = view_.framework_.scores()[i];
-    if (other.summing == nullptr && other.plugin->normalizes() && !state.skip_score.test(other.number)) {
+    if (other.summing == nullptr && other.normalizing != nullptr && !state.skip_score.test(other.number)) {
       ++in_key;
     }
   }
@@ -271,7 +275,7 @@ bool ClassView::Attempt::score_groups(std::size_t plugin) {
     const NodeInfo& node = *snapshot_.nodes()[all[i].group->any()];
     if (!entry.plugin->score(state, pod_, node, scores[i].score).is_success()) return false;
   }
-  if (!entry.plugin->normalize(state, pod_, scores).is_success()) return false;
+  if (entry.normalizing != nullptr && !entry.normalizing->normalize(state, pod_, scores).is_success()) return false;
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (scores[i].score < 0 || scores[i].score > ScorePlugin::kMaxScore) return false;
     score_at(i, plugin) = scores[i].score;
@@ -284,11 +288,11 @@ std::int64_t& ClassView::Attempt::score_at(std::size_t alike, std::size_t plugin
   return view_.alike_scores_[alike * view_.framework_.scores().size() + plugin];
 }
 
-std::size_t ClassView::Attempt::choose(Random& random, std::size_t start) const {
+bool ClassView::Attempt::choose(Random& random, std::optional<std::size_t>& chosen) {
   const auto best_of = [](const Alike& alike) { return alike.total + alike.group->by_score.begin()->first; };
   std::int64_t best = best_of(view_.alike_.front());
   for (const Alike& alike : view_.alike_) best = std::max(best, best_of(alike));
-  std::vector<const Candidates::Places*>& equal = view_.best_;
+  std::vector<const Candidates::Indices*>& equal = view_.best_;
   equal.clear();
   std::size_t ties = 0;
   for (const Alike& alike : view_.alike_) {
@@ -297,20 +301,20 @@ std::size_t ClassView::Attempt::choose(Random& random, std::size_t start) const 
     ties += equal.back()->size();
   }
   const std::size_t drawn = ties == 1 ? 0 : random.below(ties);
-  return nth_place(equal, drawn, static_cast<Candidates::Index>(start));
+  chosen = nth_index(equal, drawn, static_cast<Candidates::Index>(start_));
+  return true;
 }
 
-bool ClassView::Attempt::tell(std::size_t start, std::vector<Framework::PluginScores>& per_plugin,
-                              std::vector<NodeScore>& totals) const {
+bool ClassView::Attempt::tell(std::vector<Framework::PluginScores>& per_plugin, std::vector<NodeScore>& totals) {
   const auto& plugins = view_.framework_.scores();
   const auto& nodes = snapshot_.nodes();
-  std::map<const Candidates::Group*, std::size_t> told;  // its place in alike_
+  std::map<const Candidates::Group*, std::size_t> told;  // its index in alike_
   for (std::size_t i = 0; i < view_.alike_.size(); ++i) told[view_.alike_[i].group] = i;
   for (const auto& entry : plugins) {
     if (!view_.state_.skip_score.test(entry.number)) per_plugin.push_back({entry.name, entry.weight, {}});
   }
   for (std::size_t turn = 0; turn < nodes.size(); ++turn) {
-    const std::size_t at = (start + turn) % nodes.size();
+    const std::size_t at = (start_ + turn) % nodes.size();
     const auto alike = told.find(view_.candidates_.group_of(static_cast<Candidates::Index>(at)));
     if (alike == told.end()) continue;
     if (!settle_on(at)) return false;
@@ -320,7 +324,7 @@ bool ClassView::Attempt::tell(std::size_t start, std::vector<Framework::PluginSc
       const auto& entry = plugins[plugin];
       if (view_.state_.skip_score.test(entry.number)) continue;
       std::int64_t score = score_at(alike->second, plugin);
-      const bool own = entry.summing == nullptr && !entry.plugin->normalizes();
+      const bool own = entry.summing == nullptr && entry.normalizing == nullptr;
       if (own && !entry.plugin->score(view_.state_, pod_, *nodes[at], score).is_success()) return false;
       (mine++)->scores.push_back({nodes[at]->name(), score});
       totals.back().score += score * entry.weight;

@@ -25,9 +25,9 @@ bool follow(Kept& kept, const Snapshot& snapshot, AskOne ask_one, AskAll ask_all
                behind <= static_cast<std::int64_t>(changes.size());
   holds = holds && std::all_of(changes.end() - behind, changes.end(), [&](const Snapshot::Change& change) {
             if (change.kind != Snapshot::Change::Kind::replaced) return false;
-            if (!ask_one(change.place, kept.values[change.place])) return false;
+            if (!ask_one(change.index, kept.values[change.index])) return false;
             kept.uniform = kept.uniform && kept.values.size() > 1 &&
-                           kept.values[change.place] == kept.values[change.place == 0 ? 1 : 0];
+                           kept.values[change.index] == kept.values[change.index == 0 ? 1 : 0];
             return true;
           });
   if (!holds) {
@@ -43,7 +43,16 @@ bool follow(Kept& kept, const Snapshot& snapshot, AskOne ask_one, AskAll ask_all
   return true;
 }
 
-// Over all nodes, by place, and without a branch: several at once.
+// The answer about each node by itself. False: something broke.
+template <class Value, class AskOne>
+bool ask_each(std::vector<Value>& values, AskOne ask_one) {
+  for (std::size_t index = 0; index < values.size(); ++index) {
+    if (!ask_one(index, values[index])) return false;
+  }
+  return true;
+}
+
+// Over all nodes, by index, and without a branch: several at once.
 
 std::size_t sum_of(const std::vector<std::uint8_t>& rejected) {
   std::uint32_t sum = 0;
@@ -57,12 +66,12 @@ bool add_in_range(const std::vector<std::int32_t>& scores, const std::vector<std
   constexpr std::uint32_t kMost = ScorePlugin::kMaxScore;
   std::int32_t* total = totals.data();
   std::uint32_t wrong = 0;
-  for (std::size_t place = 0; place < totals.size(); ++place) {
-    const auto score = static_cast<std::uint32_t>(scores[place]);
+  for (std::size_t index = 0; index < totals.size(); ++index) {
+    const auto score = static_cast<std::uint32_t>(scores[index]);
     const std::uint32_t in_range = score > kMost ? 0 : score;
-    const std::uint32_t fits = rejected[place] ^ 1u;
+    const std::uint32_t fits = rejected[index] ^ 1u;
     wrong |= (score ^ in_range) & (0 - fits);
-    total[place] += static_cast<std::int32_t>(in_range) * weight;
+    total[index] += static_cast<std::int32_t>(in_range) * weight;
   }
   return wrong == 0;
 }
@@ -74,13 +83,13 @@ struct Best {
 
 Best best_of(const std::vector<std::int32_t>& totals, const std::vector<std::uint8_t>& rejected) {
   std::int32_t best = 0;
-  for (std::size_t place = 0; place < totals.size(); ++place) {
-    const std::int32_t total = totals[place] & (rejected[place] - 1);
+  for (std::size_t index = 0; index < totals.size(); ++index) {
+    const std::int32_t total = totals[index] & (rejected[index] - 1);
     best = total > best ? total : best;
   }
   std::uint32_t ties = 0;
-  for (std::size_t place = 0; place < totals.size(); ++place) {
-    ties += (totals[place] == best ? 1u : 0u) & (rejected[place] ^ 1u);
+  for (std::size_t index = 0; index < totals.size(); ++index) {
+    ties += (totals[index] == best ? 1u : 0u) & (rejected[index] ^ 1u);
   }
   return {best, ties};
 }
@@ -106,19 +115,21 @@ FleetScan::FleetScan(const Framework& framework)
     : framework_(framework), filtered_(framework.filters().size()), scored_(framework.scores().size()) {
   std::int64_t weights = 0;
   for (const auto& entry : framework.scores()) weights += entry.weight;
-  totals_have_room_ = weights <= std::numeric_limits<std::int32_t>::max() / ScorePlugin::kMaxScore;
+  totals_fit_ = weights <= std::numeric_limits<std::int32_t>::max() / ScorePlugin::kMaxScore;
 }
 
 // Nobody reads more than nodes but those who sum, and may skip.
-bool FleetScan::is_for(const Pod& pod) const {
+std::string_view FleetScan::why_not_for(const Pod& pod) const {
   const auto all_do = [&pod](const auto& list, Point point) {
     return std::all_of(list.begin(), list.end(), [&pod, point](const auto& entry) {
       return entry.plugin->reads(pod, point) == Reads::sums || reads_nodes_only(*entry.plugin, pod, point);
     });
   };
-  return totals_have_room_ && all_do(framework_.pre_filters(), Point::pre_filter) &&
-         all_do(framework_.filters(), Point::filter) && all_do(framework_.pre_scores(), Point::pre_score) &&
-         all_do(framework_.scores(), Point::score);
+  if (!totals_fit_) return declined::kTotals;
+  const bool reads_nodes =
+      all_do(framework_.pre_filters(), Point::pre_filter) && all_do(framework_.filters(), Point::filter) &&
+      all_do(framework_.pre_scores(), Point::pre_score) && all_do(framework_.scores(), Point::score);
+  return reads_nodes ? std::string_view() : declined::kNothingDeclared;
 }
 
 const FleetScan::FilterAnswers::Kept* FleetScan::ask_filter(std::size_t plugin, CycleState& state,
@@ -126,15 +137,18 @@ const FleetScan::FilterAnswers::Kept* FleetScan::ask_filter(std::size_t plugin, 
                                                             const Snapshot& snapshot) {
   const auto& entry = framework_.filters()[plugin];
   auto& kept = filtered_[plugin].of(*entry.plugin, pod);
-  const auto ask_one = [&](std::size_t place, std::uint8_t& rejects) {
+  const auto ask_one = [&](std::size_t index, std::uint8_t& rejects) {
     entry.count();
-    const Status status = entry.plugin->filter(state, *pod, *snapshot.nodes()[place]);
+    const Status status = entry.plugin->filter(state, *pod, *snapshot.nodes()[index]);
     rejects = status.is_success() ? 0 : 1;
     return status.is_success() || status.is_rejected();
   };
   const auto ask_all = [&](std::vector<std::uint8_t>& rejects) {
+    if (entry.batch_filter == nullptr || !entry.batch_filter->filter_all(state, *pod, snapshot, rejects)) {
+      return ask_each(rejects, ask_one);
+    }
     entry.count(rejects.size());
-    return entry.plugin->filter_all(state, *pod, snapshot, rejects);
+    return true;
   };
   return follow(kept, snapshot, ask_one, ask_all) ? &kept : nullptr;
 }
@@ -144,26 +158,34 @@ const FleetScan::ScoreAnswers::Kept* FleetScan::ask_score(std::size_t plugin, Cy
                                                           const Snapshot& snapshot) {
   const auto& entry = framework_.scores()[plugin];
   auto& kept = scored_[plugin].of(*entry.plugin, pod);
-  const auto ask_one = [&](std::size_t place, std::int32_t& score) {
+  const auto ask_one = [&](std::size_t index, std::int32_t& score) {
     entry.count();
     std::int64_t whole = 0;
-    const Status status = entry.plugin->score(state, *pod, *snapshot.nodes()[place], whole);
+    const Status status = entry.plugin->score(state, *pod, *snapshot.nodes()[index], whole);
     score = static_cast<std::int32_t>(whole);
     return status.is_success() && std::in_range<std::int32_t>(whole);
   };
   const auto ask_all = [&](std::vector<std::int32_t>& scores) {
+    if (entry.batch_score == nullptr || !entry.batch_score->score_all(state, *pod, snapshot, scores)) {
+      return ask_each(scores, ask_one);
+    }
     entry.count(scores.size());
-    return entry.plugin->score_all(state, *pod, snapshot, scores);
+    return true;
   };
   return follow(kept, snapshot, ask_one, ask_all) ? &kept : nullptr;
 }
 
-FleetScan::Attempt::Attempt(FleetScan& scan, CycleState& state, std::shared_ptr<const Pod> pod,
-                            const Snapshot& snapshot, const Nominator& nominator)
-    : scan_(scan), state_(state), pod_(std::move(pod)), snapshot_(snapshot), nominator_(nominator) {}
+FleetScan::Attempt::Attempt(FleetScan& scan, const NodeQuery& query, std::shared_ptr<const Pod> pod)
+    : scan_(scan),
+      state_(query.state),
+      pod_(std::move(pod)),
+      snapshot_(query.snapshot),
+      nominator_(nominator_of(query)) {}
 
-bool FleetScan::Attempt::filter(std::size_t /*start*/) {
-  if (!scan_.is_for(*pod_) || !pre_filter()) return false;
+bool FleetScan::Attempt::filter(std::size_t start, bool /*all*/) {
+  start_ = start;
+  if (const std::string_view why = scan_.why_not_for(*pod_); !why.empty()) return decline(why);
+  if (!pre_filter()) return false;
   const auto& filters = scan_.framework_.filters();
   scan_.rejected_.assign(snapshot_.nodes().size(), 0);
   for (std::size_t plugin = 0; plugin < filters.size(); ++plugin) {
@@ -190,12 +212,12 @@ bool FleetScan::Attempt::pre_filter() {
     if (status.is_skip()) {
       state_.skip_filter.set(entry.number);
     } else if (!status.is_success() || narrowed.node_names) {
-      return false;
+      return decline(declined::kPreFilter);
     }
   }
   for (const auto& entry : scan_.framework_.filters()) {
     if (state_.skip_filter.test(entry.number)) continue;
-    if (!reads_nodes_only(*entry.plugin, *pod_, Point::filter)) return false;
+    if (!reads_nodes_only(*entry.plugin, *pod_, Point::filter)) return decline(declined::kSums);
   }
   for (const auto& entry : asked) {
     if (!state_.skip_filter.test(entry.number)) entry.count();
@@ -205,13 +227,13 @@ bool FleetScan::Attempt::pre_filter() {
 
 bool FleetScan::Attempt::filter_nominated() {
   for (const auto& [node, pods] : nominator_.by_node()) {
-    const std::size_t place = snapshot_.place_of(node);
-    if (place == snapshot_.nodes().size()) continue;
-    Status status = scan_.framework_.run_filter_with_nominated(state_, *pod_, *snapshot_.nodes()[place], nominator_);
+    const std::size_t index = snapshot_.index_of(node);
+    if (index == snapshot_.nodes().size()) continue;
+    Status status = scan_.framework_.run_filter_with_nominated(state_, *pod_, *snapshot_.nodes()[index], nominator_);
     if (status.is_success()) continue;
     if (!status.is_rejected()) return false;
-    scan_.rejected_[place] = 1;
-    beside_nominated_.emplace(place, std::move(status));
+    scan_.rejected_[index] = 1;
+    beside_nominated_.emplace(index, std::move(status));
   }
   return true;
 }
@@ -224,17 +246,17 @@ std::size_t FleetScan::Attempt::only() const {
 std::optional<Rejection> FleetScan::Attempt::rejection() {
   Rejection rejection;
   rejection.node_statuses.reset(snapshot_.nodes().size());
-  for (std::size_t place = 0; place < snapshot_.nodes().size(); ++place) {
-    if (const auto known = beside_nominated_.find(place); known != beside_nominated_.end()) {
-      rejection.node_statuses.set(place, known->second);
+  for (std::size_t index = 0; index < snapshot_.nodes().size(); ++index) {
+    if (const auto known = beside_nominated_.find(index); known != beside_nominated_.end()) {
+      rejection.node_statuses.set(index, known->second);
       continue;
     }
     const auto first = std::find_if(asked_.begin(), asked_.end(),
-                                    [place](const Asked& asked) { return asked.rejects->values[place] != 0; });
+                                    [index](const Asked& asked) { return asked.rejects->values[index] != 0; });
     if (first == asked_.end()) return std::nullopt;
-    Status status = first->entry->plugin->filter(state_, *pod_, *snapshot_.nodes()[place]);
+    Status status = first->entry->plugin->filter(state_, *pod_, *snapshot_.nodes()[index]);
     if (!status.is_rejected()) return std::nullopt;
-    rejection.node_statuses.set(place, std::move(status).with_plugin(first->entry->name));
+    rejection.node_statuses.set(index, std::move(status).with_plugin(first->entry->name));
   }
   return rejection;
 }
@@ -249,30 +271,30 @@ bool FleetScan::Attempt::pre_score() {
     if (status.is_skip()) {
       state_.skip_score.set(entry.number);
     } else if (!status.is_success() || !reads_nodes_only(*entry.plugin, *pod_, Point::pre_score)) {
-      return false;
+      return decline(status.is_success() ? declined::kSums : declined::kBroke);
     }
   }
   return true;
 }
 
-std::int64_t FleetScan::Attempt::Scored::of(std::size_t place) const {
-  const std::int64_t score = scores->values[place];
+std::int64_t FleetScan::Attempt::Scored::of(std::size_t index) const {
+  const std::int64_t score = scores->values[index];
   return normalized.empty() ? score : normalized.find(score)->second;
 }
 
 // One node of each score stands for all of it.
 bool FleetScan::Attempt::normalize(Scored& scored) const {
-  if (!scored.entry->plugin->normalizes()) return true;
+  if (scored.entry->normalizing == nullptr) return true;
   const std::vector<std::int32_t>& values = scored.scores->values;
   std::vector<NodeScore> each;
-  for (std::size_t place = only(); place < values.size(); ++place) {
-    const bool is_known = !each.empty() && each.back().score == values[place];
-    if (is_known || !fits(place) || !scored.normalized.try_emplace(values[place], 0).second) continue;
-    each.push_back({snapshot_.nodes()[place]->name(), values[place]});
+  for (std::size_t index = only(); index < values.size(); ++index) {
+    const bool is_known = !each.empty() && each.back().score == values[index];
+    if (is_known || !is_feasible(index) || !scored.normalized.try_emplace(values[index], 0).second) continue;
+    each.push_back({snapshot_.nodes()[index]->name(), values[index]});
     if (scored.scores->uniform) break;
   }
   const std::vector<NodeScore> raw = each;
-  if (!scored.entry->plugin->normalize(state_, *pod_, each).is_success()) return false;
+  if (!scored.entry->normalizing->normalize(state_, *pod_, each).is_success()) return false;
   for (std::size_t i = 0; i < each.size(); ++i) scored.normalized[raw[i].score] = each[i].score;
   return true;
 }
@@ -285,7 +307,7 @@ bool FleetScan::Attempt::score() {
   for (std::size_t plugin = 0; plugin < plugins.size(); ++plugin) {
     const auto& entry = plugins[plugin];
     if (state_.skip_score.test(entry.number)) continue;
-    if (!reads_nodes_only(*entry.plugin, *pod_, Point::score)) return false;
+    if (!reads_nodes_only(*entry.plugin, *pod_, Point::score)) return decline(declined::kSums);
     const auto* scores = scan_.ask_score(plugin, state_, pod_, snapshot_);
     if (scores == nullptr) return false;
     scored_.push_back({&entry, scores, {}});
@@ -306,35 +328,44 @@ bool FleetScan::Attempt::add_to_totals(const Scored& scored) const {
     return add_in_range(scored.scores->values, scan_.rejected_, static_cast<std::int32_t>(weight), scan_.totals_);
   }
   bool in_range = true;
-  for (std::size_t place = 0; place < scan_.totals_.size(); ++place) {
-    if (!fits(place)) continue;
-    const std::int64_t score = scored.of(place);
+  for (std::size_t index = 0; index < scan_.totals_.size(); ++index) {
+    if (!is_feasible(index)) continue;
+    const std::int64_t score = scored.of(index);
     in_range = in_range && score >= 0 && score <= ScorePlugin::kMaxScore;
-    scan_.totals_[place] += static_cast<std::int32_t>(in_range ? score * weight : 0);
+    scan_.totals_[index] += static_cast<std::int32_t>(in_range ? score * weight : 0);
   }
   return in_range;
 }
 
-std::size_t FleetScan::Attempt::choose(Random& random, std::size_t start) const {
+bool FleetScan::Attempt::choose(Random& random, std::optional<std::size_t>& chosen) {
   const auto [best, ties] = best_of(scan_.totals_, scan_.rejected_);
   std::size_t left = ties == 1 ? 0 : random.below(ties);
-  for (std::size_t place = start;; place = place + 1 == scan_.totals_.size() ? 0 : place + 1) {
-    if (scan_.totals_[place] == best && fits(place) && left-- == 0) return place;
+  for (std::size_t index = start_; !chosen; index = index + 1 == scan_.totals_.size() ? 0 : index + 1) {
+    if (scan_.totals_[index] == best && is_feasible(index) && left-- == 0) chosen = index;
   }
+  return true;
 }
 
-bool FleetScan::Attempt::tell(std::size_t start, std::vector<Framework::PluginScores>& per_plugin,
-                              std::vector<NodeScore>& totals) const {
+bool FleetScan::Attempt::tell(std::vector<Framework::PluginScores>& per_plugin, std::vector<NodeScore>& totals) {
   for (const Scored& scored : scored_) per_plugin.push_back({scored.entry->name, scored.entry->weight, {}});
   for (std::size_t turn = 0; turn < snapshot_.nodes().size(); ++turn) {
-    const std::size_t place = (start + turn) % snapshot_.nodes().size();
-    if (!fits(place)) continue;
-    totals.push_back({snapshot_.nodes()[place]->name(), scan_.totals_[place] + scan_.of_all_});
+    const std::size_t index = (start_ + turn) % snapshot_.nodes().size();
+    if (!is_feasible(index)) continue;
+    totals.push_back({snapshot_.nodes()[index]->name(), scan_.totals_[index] + scan_.of_all_});
     for (std::size_t i = 0; i < scored_.size(); ++i) {
-      per_plugin[i].scores.push_back({snapshot_.nodes()[place]->name(), scored_[i].of(place)});
+      per_plugin[i].scores.push_back({snapshot_.nodes()[index]->name(), scored_[i].of(index)});
     }
   }
   return true;
+}
+
+Evaluation FleetScans::evaluate(const NodeQuery& query) {
+  if (const std::string_view why = why_unsuited(query); !why.empty()) return Evaluation::decline(why);
+  FleetScan& scan = scans_.try_emplace(&query.framework, query.framework).first->second;
+  auto pod = std::make_shared<Pod>(query.pod);
+  pod->shape = {};
+  FleetScan::Attempt attempt(scan, query, std::move(pod));
+  return decide(attempt, query);
 }
 
 }  // namespace berth

@@ -7,13 +7,13 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/cache/cache.h"
-#include "core/fastpath/rejection.h"
+#include "core/fastpath/attempt.h"
 #include "core/framework/framework.h"
-#include "core/random.h"
+#include "core/scheduler/node_evaluator.h"
 
 namespace berth {
 
@@ -21,7 +21,7 @@ namespace berth {
 template <class Value>
 class NodeAnswers {
  public:
-  using Values = std::vector<Value>;  // by place
+  using Values = std::vector<Value>;  // by index
   struct Kept {
     std::shared_ptr<const Pod> pod;
     Values values;
@@ -45,22 +45,20 @@ class FleetScan {
 
   explicit FleetScan(const Framework& framework);
 
-  // One pod. `state`: its own. Used from top to bottom, as ClassView::Attempt.
-  class Attempt {
+  // One pod. What is kept of its answers holds `pod`, which is without its manifest.
+  class Attempt final : public FastAttempt {
    public:
-    Attempt(FleetScan& scan, CycleState& state, std::shared_ptr<const Pod> pod, const Snapshot& snapshot,
-            const Nominator& nominator);
-    // PreFilter and Filter. False: something broke, or is not for here.
-    bool filter(std::size_t start);
-    std::size_t feasible() const { return feasible_; }
-    bool fits(std::size_t place) const { return scan_.rejected_[place] == 0; }
-    std::size_t only() const;
-    bool settle_on(std::size_t) const { return true; }
-    std::optional<Rejection> rejection();
-    bool score();
-    std::size_t choose(Random& random, std::size_t start) const;
-    bool tell(std::size_t start, std::vector<Framework::PluginScores>& per_plugin,
-              std::vector<NodeScore>& totals) const;
+    Attempt(FleetScan& scan, const NodeQuery& query, std::shared_ptr<const Pod> pod);
+    bool filter(std::size_t start, bool all) override;
+    std::size_t feasible() const override { return feasible_; }
+    std::size_t unasked() const override { return 0; }
+    std::optional<Rejection> rejection() override;
+    bool fits(std::size_t index) override { return is_feasible(index); }
+    std::size_t only() const override;
+    bool settle_on(std::size_t) override { return true; }
+    bool score() override;
+    bool choose(Random& random, std::optional<std::size_t>& chosen) override;
+    bool tell(std::vector<Framework::PluginScores>& per_plugin, std::vector<NodeScore>& totals) override;
 
    private:
     struct Asked {
@@ -71,8 +69,9 @@ class FleetScan {
       const Framework::Named<ScorePlugin>* entry = nullptr;
       const ScoreAnswers::Kept* scores = nullptr;
       std::map<std::int64_t, std::int64_t> normalized;  // empty: they stay as they are
-      std::int64_t of(std::size_t place) const;
+      std::int64_t of(std::size_t index) const;
     };
+    bool is_feasible(std::size_t index) const { return scan_.rejected_[index] == 0; }
     bool add_to_totals(const Scored& scored) const;
     bool pre_filter();
     bool filter_nominated();
@@ -85,12 +84,13 @@ class FleetScan {
     const Nominator& nominator_;
     std::vector<Asked> asked_;
     std::vector<Scored> scored_;
-    std::map<std::size_t, Status> beside_nominated_;  // by place: rejected, with the pods nominated there
+    std::map<std::size_t, Status> beside_nominated_;  // by index: rejected, with the pods nominated there
     std::size_t feasible_ = 0;
+    std::size_t start_ = 0;
   };
 
  private:
-  bool is_for(const Pod& pod) const;
+  std::string_view why_not_for(const Pod& pod) const;
   // Null: something broke.
   const FilterAnswers::Kept* ask_filter(std::size_t plugin, CycleState& state, const std::shared_ptr<const Pod>& pod,
                                         const Snapshot& snapshot);
@@ -98,12 +98,21 @@ class FleetScan {
                                       const Snapshot& snapshot);
 
   const Framework& framework_;
-  bool totals_have_room_ = false;        // in 32 bits
+  bool totals_fit_ = false;              // in 32 bits
   std::vector<FilterAnswers> filtered_;  // by plugin
   std::vector<ScoreAnswers> scored_;
-  std::vector<std::uint8_t> rejected_;  // by place, of the attempt
+  std::vector<std::uint8_t> rejected_;  // by index, of the attempt
   std::vector<std::int32_t> totals_;    // the same, but for what is added to all
   std::int64_t of_all_ = 0;
+};
+
+// A scan for each profile.
+class FleetScans final : public NodeEvaluator {
+ public:
+  Evaluation evaluate(const NodeQuery& query) override;
+
+ private:
+  std::map<const Framework*, FleetScan> scans_;
 };
 
 }  // namespace berth

@@ -254,9 +254,11 @@ Status Framework::score(CycleState& state, const Pod& pod, const std::vector<std
   }
   if (Status status = score_nodes(state, pod, feasible, plugins, per_plugin); !status.is_success()) return status;
   for (std::size_t i = 0; i < plugins.size(); ++i) {
+    if (plugins[i]->normalizing == nullptr) continue;
     const Text& name = plugins[i]->name;
-    const Status status = measured(state, *plugins[i], "ScoreExtensionNormalize",
-                                   [&] { return plugins[i]->plugin->normalize(state, pod, per_plugin[i].scores); });
+    const Status status = measured(state, *plugins[i], "ScoreExtensionNormalize", [&] {
+      return plugins[i]->normalizing->normalize(state, pod, per_plugin[i].scores);
+    });
     if (!status.is_success()) {
       return fault("running Normalize on Score plugins: plugin \"" + name + "\" failed with", name, status);
     }

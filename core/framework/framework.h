@@ -104,7 +104,7 @@ class Framework {
   };
   Status run_score(CycleState& state, const Pod& pod, const std::vector<std::shared_ptr<const NodeInfo>>& feasible,
                    std::vector<PluginScores>& per_plugin, std::vector<NodeScore>& totals) const;
-  // The plugins of a point, in order, for code that caches their results (core/fastpath/class_view.h) and calls them
+  // The plugins of a point, in order, for code that caches their results (NodeEvaluator) and calls them
   // itself, timed by run_as() as the point.
   template <class T>
   struct Named {
@@ -112,9 +112,13 @@ class Framework {
     T* plugin = nullptr;
     std::size_t number = 0;  // the same at each point
     std::int64_t weight = 1;
-    Counter* evaluations = nullptr;    // null: not counted
-    SummingPlugin* summing = nullptr;  // the same plugin; null: does not implement it
+    Counter* evaluations = nullptr;  // null: not counted
+    // The same plugin; null: does not implement it.
+    NormalizeScorePlugin* normalizing = nullptr;
+    SummingPlugin* summing = nullptr;
     TrackingPlugin* tracking = nullptr;
+    BatchFilterPlugin* batch_filter = nullptr;
+    BatchScorePlugin* batch_score = nullptr;
     void count(std::size_t calls = 1) const {
       if (evaluations != nullptr) evaluations->add(calls);
     }

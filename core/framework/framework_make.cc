@@ -113,8 +113,9 @@ Status Framework::add_to_point(const Profile& profile, Point point, std::vector<
     Plugin* plugin = known->second.get();
     const auto number = static_cast<std::size_t>(std::distance(plugins_.begin(), known));
     list.push_back({Text::common(entry.name), part_of(entry.name), number, entry.weight,
-                    evaluations_of(entry.name, point), dynamic_cast<SummingPlugin*>(plugin),
-                    dynamic_cast<TrackingPlugin*>(plugin)});
+                    evaluations_of(entry.name, point), dynamic_cast<NormalizeScorePlugin*>(plugin),
+                    dynamic_cast<SummingPlugin*>(plugin), dynamic_cast<TrackingPlugin*>(plugin),
+                    dynamic_cast<BatchFilterPlugin*>(plugin), dynamic_cast<BatchScorePlugin*>(plugin)});
     completed.enabled.push_back({entry.name, point == Point::score ? entry.weight : 0, entry.path});
   }
   return {};

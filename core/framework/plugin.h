@@ -16,14 +16,13 @@
 #include "core/cache/cache.h"
 #include "core/clock.h"
 #include "core/framework/cycle_state.h"
-#include "core/framework/domains.h"
+#include "core/framework/declarations.h"
 #include "core/framework/events.h"
 #include "core/framework/node_statuses.h"
 #include "core/framework/profile.h"
 #include "core/framework/queued_pod.h"
 #include "core/handshake/messages.h"
 #include "core/json/json.h"
-#include "core/recycled.h"
 #include "core/status.h"
 
 namespace berth {
@@ -32,30 +31,13 @@ struct Pod;
 
 class Framework;
 
-// What a plugin's results depend on for pods of one class, besides its arguments and the class itself (namespace and
-// spec, except which volumes the pod has).
-enum class Reads {
-  anything,         // called for every node, every time
-  node,             // Filter, Score: the node and what is placed on it; PreFilter, PreScore: the class alone
-  node_and_images,  // the same, and Snapshot::images() and the number of nodes
-  sums,             // SummingPlugin
-  objects,          // PreFilter, Filter: as `node`, and objects whose changes a TrackingPlugin reports
-};
-
-class Plugin {
+// What every plugin has. What it may declare about its results is in declarations.h.
+class Plugin : public Declarations {
  public:
-  virtual ~Plugin() = default;
   // As used in configuration and messages; static storage.
   virtual std::string_view name() const = 0;
   // The arguments in configuration form, with all defaults filled in; null: takes none. For --print-config.
   virtual Json args() const { return {}; }
-  // For the point PreFilter, Filter, PreScore or Score and pods of this pod's class. A plugin that declares less than
-  // `anything` is called again only for nodes that changed, must not need its PreFilter state after Score, and its
-  // normalize() must map equal scores to equal scores, whatever and however many the nodes are.
-  virtual Reads reads(const Pod& /*pod*/, Point /*point*/) const { return Reads::anything; }
-  // For plugins that read only the pod and nodes: false when Filter and Score read nothing in which these pods differ,
-  // so that the results for one are valid for the other.
-  virtual bool tells_apart(const Pod& /*a*/, const Pod& /*b*/) const { return true; }
 };
 
 // Called before a pod enters active or backoff. Any status but success gates the pod until an event of this plugin.
@@ -97,25 +79,6 @@ class PreFilterPlugin : public virtual Plugin {
 class FilterPlugin : public virtual Plugin {
  public:
   virtual Status filter(CycleState& state, const Pod& pod, const NodeInfo& node) = 0;
-  // filter() for every node: sets `rejects` to 0 or 1 by node index; it has as many elements as there are nodes. False
-  // on an error. Overridden by plugins that can evaluate all nodes at once.
-  virtual bool filter_all(CycleState& state, const Pod& pod, const Snapshot& snapshot,
-                          std::vector<std::uint8_t>& rejects);
-  // After PreFilter: true when filter() is certain to accept every node, so that it need not be called.
-  virtual bool accepts_all(const CycleState&, const Pod& /*pod*/) const { return false; }
-};
-
-// A plugin whose PreFilter and Filter read objects besides the pod and the node, and which knows the pods and nodes
-// that a change of these objects affects. Its results are cached between pods of a class; PreFilter and Filter are run
-// for the pod itself only on the node that it gets.
-class TrackingPlugin : public virtual Plugin {
- public:
-  // The pod's equivalence key under the current objects: pods of one class with equal keys get equal results on every
-  // node. None: results for this pod cannot be cached.
-  virtual std::optional<std::string> kind_of(const Pod& pod) = 0;
-  // `state` is one on which PreFilter and Filter ran for a pod of the class. Appends the indices in nodes() of nodes
-  // whose Filter result may have changed since the last call or, the first time, since PreFilter. False: any may have.
-  virtual bool changed(CycleState& state, const Snapshot& snapshot, std::vector<std::size_t>& indices) = 0;
 };
 
 struct PostFilterResult {
@@ -149,50 +112,19 @@ struct NodeScore {
   std::int64_t score = 0;
 };
 
-// After normalize() every score must be in [0, 100], else error. Total = sum of score x weight.
+// Called per feasible node. After NormalizeScore, for plugins that have it, every score must be in [0, 100], else
+// error. Total = sum of score x weight.
 class ScorePlugin : public virtual Plugin {
  public:
   static constexpr std::int64_t kMaxScore = 100;
   virtual Status score(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t& score) = 0;
-  // score() for every node, by node index, as filter_all(). A score that does not fit 32 bits is an error.
-  virtual bool score_all(CycleState& state, const Pod& pod, const Snapshot& snapshot,
-                         std::vector<std::int32_t>& scores);
-  virtual Status normalize(CycleState&, const Pod&, std::vector<NodeScore>& /*scores*/) { return {}; }
-  // False: normalize() leaves every score as it is.
-  virtual bool normalizes() const { return true; }
 };
 
-// Nodes that no plugin distinguishes except by their own scores.
-struct AlikeNodes {
-  std::shared_ptr<const NodeInfo> any;  // one of them
-  std::size_t count = 0;
-};
-
-// The properties of a node that a plugin distinguishes it by, as numbers.
-using Traits = RecyclingVector<std::int64_t>;
-
-// A plugin whose PreFilter and PreScore sum over all nodes, and whose Filter and Score compare a node, or its topology
-// domains, with these sums. The sums are kept between pods of a class in a CycleState of the class and updated with
-// every change of a node; filter() and score() find there what pre_filter() and pre_score() would have written.
-class SummingPlugin : public virtual Plugin {
+// NormalizeScore: for Score plugins whose scores mean something only relative to each other. Called once, with the
+// scores of all feasible nodes, before the weight is applied. Any status but success: error.
+class NormalizeScorePlugin : public virtual Plugin {
  public:
-  // True when the pod's labels may affect the plugin's results; then pods with different labels are different classes.
-  virtual bool reads_labels(const Pod& pod, const Snapshot& snapshot) const = 0;
-  // Starts with the sums over no nodes. The plugin registers its topology keys with `domains`.
-  virtual void begin_sums(CycleState& state, const Pod& pod, Domains& domains) = 0;
-  // False when an object other than nodes and pods on them has changed, so that the sums must be rebuilt.
-  virtual bool sums_hold(const CycleState& state, const Pod& pod) const = 0;
-  // Adds the node's contribution multiplied by `times`, 1 or -1.
-  virtual void sum(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t times, Domains& domains) = 0;
-  // Appends the node's traits: nodes with equal traits get equal results from filter() and score(), whatever the sums.
-  // Depends on the node, the pods on it and `domains` only.
-  virtual void add_traits(const CycleState& state, const Pod& pod, const NodeInfo& node, const Domains& domains,
-                          Traits& traits) const = 0;
-  // True when pre_filter() for such a pod would return Skip now.
-  virtual bool skips_filter(const CycleState& state, const Pod& pod) const = 0;
-  // Equivalent to pre_score() with these feasible nodes: success or Skip.
-  virtual Status pre_score_sums(CycleState& state, const Pod& pod, const std::vector<AlikeNodes>& feasible,
-                                const Domains& domains) = 0;
+  virtual Status normalize(CycleState& state, const Pod& pod, std::vector<NodeScore>& scores) = 0;
 };
 
 // Called in order; at the first failure unreserve runs for every Reserve plugin in reverse order, including those not

@@ -99,9 +99,9 @@ std::vector<Group> group_nodes(const Framework& framework, const Pod& pod, const
   const std::set<std::string> feasible = feasible_of(result);
   std::optional<AllFilters> all;
   if (options.all_filters) all.emplace(framework, pod, snapshot);
-  for (std::size_t place = 0; place < snapshot.nodes().size(); ++place) {
-    const auto& node = snapshot.nodes()[place];
-    const Status* rejected = result.diagnosis.node_statuses.find(place);
+  for (std::size_t index = 0; index < snapshot.nodes().size(); ++index) {
+    const auto& node = snapshot.nodes()[index];
+    const Status* rejected = result.diagnosis.node_statuses.find(index);
     Json fate = fate_of(rejected, feasible.contains(node->name()));
     if (all) fate.set("filters", all->about(*node, rejected == nullptr ? Status() : *rejected));
     Group& group = by_fate[fate.dump()];

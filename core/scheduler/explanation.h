@@ -1,5 +1,5 @@
 // Explanation: one scheduling cycle told in full, as a JSON record for people and programs: why each node was rejected,
-// what every plugin gave the others, why the winner won, what preemption found. Beside it the pod's place in the queue
+// what every plugin gave the others, why the winner won, what preemption found. Beside it the pod's queue position
 // and what would wake it.
 //
 // The record, members without a value left out:

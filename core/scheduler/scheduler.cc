@@ -37,7 +37,7 @@ Scheduler::Scheduler(const Clock& clock, const Lister& lister, SchedulerHost& ho
       random_(options.seed),
       queue_(
           clock, [this](const Pod& pod) { return framework_of(pod); }, counted(options.queue, options.metrics)),
-      remembers_(options.remembers) {
+      evaluator_(std::move(options.evaluator)) {
   search_.nominator = &queue_.nominator();
   search_.pick = std::move(options.pick);
   search_.random = &random_;
@@ -149,8 +149,7 @@ std::unique_ptr<BindingCycle> Scheduler::try_pod(QueuedPod queued) {
   cache_.update_snapshot(snapshot_);
   auto state = std::make_unique<CycleState>();
   state->sampled = cycles_++ % kSampledCycles == 0;
-  ScheduleResult result =
-      schedule_pod(framework, *state, *queued.pod, snapshot_, search_, remembers_ ? &views_ : nullptr);
+  ScheduleResult result = schedule_pod(framework, *state, *queued.pod, snapshot_, search_, evaluator_.get());
   if (!result.status.is_success()) {
     if (!result.victims.empty()) preempt(queued.pod, result);
     Failure failure{result.status, {}, {}, result.nominated_node};
@@ -246,7 +245,7 @@ void Scheduler::preempt(const std::shared_ptr<const Pod>& pod, ScheduleResult& r
     host_.record_event(*victim,
                        {"Normal", "Preempted", "Preempting", "Preempted by pod " + pod->uid() + " on node " + node});
   }
-  // Lower nominations would fit there no more: they look for another place.
+  // Lower nominations would fit there no more: they look for another node.
   const std::vector<std::shared_ptr<const Pod>> promised = queue_.nominator().pods_on(node);
   for (const auto& other : promised) {
     if (other->priority >= pod->priority) continue;

@@ -26,6 +26,8 @@
 #include "core/random.h"
 #include "core/recycled.h"
 #include "core/scheduler/explanation.h"
+#include "core/scheduler/node_evaluator.h"
+#include "core/scheduler/reservation.h"
 #include "core/scheduler/scheduling_cycle.h"
 #include "core/status.h"
 
@@ -54,7 +56,7 @@ struct SchedulingEvent {
 class SchedulerHost {
  public:
   virtual ~SchedulerHost() = default;
-  // The newest version told of; null when the pod is gone or has a node.
+  // The newest version known; null when the pod is gone or has a node.
   virtual std::shared_ptr<const Pod> find_unplaced(const Pod& pod) const = 0;
   // Asked after the pop. False: not to be tried now; who says so brings the pod back.
   virtual bool may_try(const Pod& /*pod*/) { return true; }
@@ -64,8 +66,8 @@ class SchedulerHost {
   virtual void patch_status(const Pod& pod, const StatusPatch& patch) = 0;
   // DefaultBinder's question; an error says why the placement may not become a binding.
   virtual Status bind(const Pod& pod, const std::string& node) = 0;
-  // The victim's place is needed: condition DisruptionTarget, and its deletion. It does not wait on Permit. An error
-  // ends the preemption.
+  // The victim's resources are needed: condition DisruptionTarget, and its deletion. It does not wait on Permit. An
+  // error ends the preemption.
   virtual Status evict(const Pod& victim, const Pod& preemptor) = 0;
   // To count: a node was chosen; an attempt ended, `result` "scheduled", "unschedulable" or "error".
   virtual void node_chosen(const QueuedPod& /*queued*/) {}
@@ -88,7 +90,8 @@ class Scheduler final : public Handle {
     std::uint64_t seed = 0;      // of equal totals and of draw()
     PickNode pick;               // empty: uniformly, from the seed
     Metrics* metrics = nullptr;  // null: nothing is counted
-    bool remembers = false;      // decides from what classes of pods saw last (class_view.h), with equal answers
+    // Asked first about each pod, with equal answers (core/fastpath); null: the plugins judge every node.
+    std::unique_ptr<NodeEvaluator> evaluator = {};
   };
   // All outlive it.
   Scheduler(const Clock& clock, const Lister& lister, SchedulerHost& host, Options options);
@@ -98,8 +101,8 @@ class Scheduler final : public Handle {
   const Framework* framework_of(const Pod& pod) const;
   const std::map<std::string, std::unique_ptr<Framework>, std::less<>>& frameworks() const { return frameworks_; }
 
-  // Informers: what is told of pods that no node has, and of those that got one. A pod of an unknown profile is not
-  // told of. `old_pod` is the version told of last.
+  // Informers: changes of pods without a node, and pods that got one; not of pods of an unknown profile. `old_pod` is
+  // the version given last.
   void pod_added(const std::shared_ptr<const Pod>& pod);
   void pod_updated(const std::shared_ptr<const Pod>& old_pod, const std::shared_ptr<const Pod>& new_pod);
   void pod_deleted(const std::shared_ptr<const Pod>& pod);
@@ -178,8 +181,7 @@ class Scheduler final : public Handle {
   std::map<std::string, std::unique_ptr<Framework>, std::less<>> frameworks_;  // by scheduler name
   Queue queue_;
   NodeSearch search_;
-  ClassViews views_;
-  bool remembers_;
+  std::unique_ptr<NodeEvaluator> evaluator_;  // goes before the frameworks, whose plugins it holds answers of
 };
 
 }  // namespace berth

@@ -3,14 +3,13 @@
 #include <algorithm>
 
 #include "core/api/pod.h"
-#include "core/check.h"
 
 namespace berth {
 
 namespace {
 
 using Nodes = std::vector<std::shared_ptr<const NodeInfo>>;
-using Places = std::vector<std::size_t>;  // in a snapshot
+using Indices = std::vector<std::size_t>;  // in a snapshot
 
 void note_plugins(Diagnosis& diagnosis, const NodeStatuses& rejected) {
   for (const auto& [status, nodes] : rejected.kinds()) {
@@ -28,7 +27,7 @@ struct Search {
   const Snapshot& snapshot;
   NodeSearch& how;
   ScheduleResult& result;
-  const Rejection* known = nullptr;  // what a view knows: no node is feasible, and why
+  const Rejection* known = nullptr;  // what an evaluator knows: no node is feasible, and why
   Nodes feasible = {};
 };
 
@@ -38,16 +37,16 @@ std::size_t wanted(const Search& search, std::size_t nodes) {
 }
 
 // Success unless a Filter broke. Ends early when one feasible node more than wanted was seen, as upstream; rejected
-// nodes are put into `rejected`. `places`: null for all nodes. schedule_one.go findNodesThatPassFilters.
-Status filter_nodes(Search& search, const Places* places, NodeStatuses& rejected) {
+// nodes are put into `rejected`. `indices`: null for all nodes. schedule_one.go findNodesThatPassFilters.
+Status filter_nodes(Search& search, const Indices* indices, NodeStatuses& rejected) {
   static const Nominator kNobody;
   const Nominator& nominator = search.how.nominator == nullptr ? kNobody : *search.how.nominator;
-  const std::size_t count = places == nullptr ? search.snapshot.nodes().size() : places->size();
+  const std::size_t count = indices == nullptr ? search.snapshot.nodes().size() : indices->size();
   const std::size_t enough = wanted(search, count);
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t turn = (search.how.next_start + i) % count;
-    const std::size_t place = places == nullptr ? turn : (*places)[turn];
-    const auto& node = search.snapshot.nodes()[place];
+    const std::size_t index = indices == nullptr ? turn : (*indices)[turn];
+    const auto& node = search.snapshot.nodes()[index];
     if (!search.framework.has_filter()) {
       if (search.feasible.size() == enough) break;  // nothing can reject them: taken unseen
       search.feasible.push_back(node);
@@ -56,7 +55,7 @@ Status filter_nodes(Search& search, const Places* places, NodeStatuses& rejected
     Status status = search.framework.run_filter_with_nominated(search.state, search.pod, *node, nominator);
     if (status.code() == Code::error) return status;
     if (!status.is_success()) {
-      rejected.set(place, std::move(status));
+      rejected.set(index, std::move(status));
     } else if (search.feasible.size() == enough) {
       break;
     } else {
@@ -71,26 +70,26 @@ Status filter_nodes(Search& search, const Places* places, NodeStatuses& rejected
 bool nominated_fits(Search& search) {
   if (search.pod.nominated_node_name.empty()) return false;
   Diagnosis& diagnosis = search.result.diagnosis;
-  const Places places = {search.snapshot.place_of(search.pod.nominated_node_name)};
-  if (places.front() == search.snapshot.nodes().size()) return false;
+  const Indices indices = {search.snapshot.index_of(search.pod.nominated_node_name)};
+  if (indices.front() == search.snapshot.nodes().size()) return false;
   NodeStatuses rejected;
   rejected.reset(search.snapshot.nodes().size());
-  if (!filter_nodes(search, &places, rejected).is_success()) return false;
+  if (!filter_nodes(search, &indices, rejected).is_success()) return false;
   // Upstream works on a copy of the diagnosis that shares the set of rejecting plugins only: a pending one is among
   // them, but becomes pending when the node is looked at again.
-  if (const Status* status = rejected.find(places.front())) {
+  if (const Status* status = rejected.find(indices.front())) {
     if (!status->plugin().empty()) diagnosis.unschedulable_plugins.insert(status->plugin());
-    diagnosis.node_statuses.set(places.front(), *status);
+    diagnosis.node_statuses.set(indices.front(), *status);
   }
   return !search.feasible.empty();
 }
 
 // The nodes that PreFilter left, by name.
-Places places_left(const Search& search, const std::set<std::string>& names) {
-  Places left;
+Indices indices_left(const Search& search, const std::set<std::string>& names) {
+  Indices left;
   for (const std::string& name : names) {
-    const std::size_t place = search.snapshot.place_of(name);
-    if (place < search.snapshot.nodes().size()) left.push_back(place);
+    const std::size_t index = search.snapshot.index_of(name);
+    if (index < search.snapshot.nodes().size()) left.push_back(index);
   }
   return left;
 }
@@ -100,9 +99,9 @@ void leave_out(Search& search, const PreFilterResult& narrowed) {
   for (const std::string& plugin : narrowed.plugins) why += (why.back() == '[' ? "" : " ") + plugin;
   why += "]";
   NodeStatuses& statuses = search.result.diagnosis.node_statuses;
-  for (std::size_t place = 0; place < search.snapshot.nodes().size(); ++place) {
-    if (narrowed.node_names->contains(search.snapshot.nodes()[place]->name()) || statuses.find(place)) continue;
-    statuses.set(place, Status::unresolvable(why));
+  for (std::size_t index = 0; index < search.snapshot.nodes().size(); ++index) {
+    if (narrowed.node_names->contains(search.snapshot.nodes()[index]->name()) || statuses.find(index)) continue;
+    statuses.set(index, Status::unresolvable(why));
   }
 }
 
@@ -116,17 +115,17 @@ Status filter_those_left(Search& search, const PreFilterResult& narrowed) {
     rejected = search.known->node_statuses;
   } else {
     rejected.reset(search.snapshot.nodes().size());
-    const Places places = narrowed.node_names ? places_left(search, *narrowed.node_names) : Places();
+    const Indices indices = narrowed.node_names ? indices_left(search, *narrowed.node_names) : Indices();
     status = search.framework.run_filters(
-        [&] { return filter_nodes(search, narrowed.node_names ? &places : nullptr, rejected); });
+        [&] { return filter_nodes(search, narrowed.node_names ? &indices : nullptr, rejected); });
   }
   note_plugins(diagnosis, rejected);
   if (diagnosis.node_statuses.empty()) {
     diagnosis.node_statuses = std::move(rejected);
     return status;
   }
-  for (std::size_t place = 0; place < search.snapshot.nodes().size(); ++place) {
-    if (const Status* reason = rejected.find(place)) diagnosis.node_statuses.set(place, *reason);
+  for (std::size_t index = 0; index < search.snapshot.nodes().size(); ++index) {
+    if (const Status* reason = rejected.find(index)) diagnosis.node_statuses.set(index, *reason);
   }
   return status;
 }
@@ -139,8 +138,8 @@ Status find_feasible(Search& search) {
   diagnosis.unschedulable_plugins.insert(narrowed.plugins.begin(), narrowed.plugins.end());
   if (status.is_rejected()) {
     diagnosis.pre_filter_message = status.message();
-    for (std::size_t place = 0; place < search.snapshot.nodes().size(); ++place) {
-      diagnosis.node_statuses.set(place, status);
+    for (std::size_t index = 0; index < search.snapshot.nodes().size(); ++index) {
+      diagnosis.node_statuses.set(index, status);
     }
     note_plugins(diagnosis, diagnosis.node_statuses);
     return {};
@@ -195,83 +194,6 @@ void reject(Search& search) {
   result.status = Status::unschedulable(result.diagnosis.message());
 }
 
-// Of an attempt that has at least one feasible node.
-template <class Attempt>
-bool choose_from(Attempt& attempt, const Snapshot& snapshot, NodeSearch& how, std::size_t start, Decision& decision) {
-  decision.feasible = attempt.feasible();
-  if (attempt.feasible() == 1) {
-    decision.node = snapshot.nodes()[attempt.only()]->name();
-    return attempt.settle_on(attempt.only());
-  }
-  if (!attempt.score()) return false;
-  if (!how.pick) {
-    const std::size_t chosen = attempt.choose(*how.random, start);
-    decision.node = snapshot.nodes()[chosen]->name();
-    return attempt.settle_on(chosen);
-  }
-  if (!attempt.tell(start, decision.plugin_scores, decision.totals)) return false;
-  decision.node = decision.totals[how.pick(decision.totals)].node;
-  return true;
-}
-
-// What an attempt that remembers comes to.
-enum class Outcome {
-  decided,
-  rejected,      // no node is feasible; `rejection` may tell why
-  not_for_here,  // or something broke, and the plugins are to be asked
-};
-
-// `attempt`: FleetScan::Attempt or ClassView::Attempt.
-template <class Attempt>
-Outcome decide(Attempt attempt, const Framework& framework, const Pod& pod, const Snapshot& snapshot, NodeSearch& how,
-               Decision& decision, std::optional<Rejection>& rejection) {
-  const std::size_t nodes = snapshot.nodes().size();
-  const std::size_t start = how.next_start % nodes;
-  // By reference: what stands in a std::function has to be small to need no memory.
-  const auto filter = [&] { return attempt.filter(start) ? Status() : Status::error(""); };
-  if (!framework.run_filters(std::cref(filter)).is_success()) return Outcome::not_for_here;
-  if (attempt.feasible() == 0) {
-    rejection = attempt.rejection();
-    return Outcome::rejected;
-  }
-  if (!pod.nominated_node_name.empty()) {
-    const std::size_t place = snapshot.place_of(pod.nominated_node_name);
-    if (place < nodes && attempt.fits(place)) {
-      decision.node = pod.nominated_node_name;
-      decision.feasible = decision.evaluated = 1;
-      return attempt.settle_on(place) ? Outcome::decided : Outcome::not_for_here;
-    }
-  }
-  decision.evaluated = nodes;
-  const auto choose = [&] {
-    return choose_from(attempt, snapshot, how, start, decision) ? Status() : Status::error("");
-  };
-  if (!framework.run_as("Score", std::cref(choose)).is_success()) return Outcome::not_for_here;
-  how.next_start = start;
-  return Outcome::decided;
-}
-
-// The decision from what is remembered of pods like this one. False: no node is feasible, and `rejection` may tell why;
-// or nothing is remembered, or something broke, and the plugins are to be asked.
-bool decide_from_memory(const Framework& framework, CycleState& state, const Pod& pod, const Snapshot& snapshot,
-                        NodeSearch& how, ClassViews& views, Decision& decision, std::optional<Rejection>& rejection) {
-  static const Nominator kNobody;
-  const Nominator& nominator = how.nominator == nullptr ? kNobody : *how.nominator;
-  const std::size_t nodes = snapshot.nodes().size();
-  if (!framework.has_filter() || !framework.has_score()) return false;
-  if (feasible_nodes_to_find(framework.completed().percentage_of_nodes_to_score, nodes) != nodes) return false;
-  const ClassViews::ClassOf of_pod = ClassViews::class_of(framework, pod, snapshot);
-  if (const auto first = views.first_of_class(of_pod)) {
-    const Outcome outcome = decide(FleetScan::Attempt(views.scan(framework), state, first, snapshot, nominator),
-                                   framework, pod, snapshot, how, decision, rejection);
-    if (outcome != Outcome::not_for_here) return outcome == Outcome::decided;
-    decision = {};
-  }
-  ClassView* view = views.of(of_pod, snapshot);
-  return view != nullptr && decide(ClassView::Attempt(*view, state, pod, snapshot, nominator), framework, pod, snapshot,
-                                   how, decision, rejection) == Outcome::decided;
-}
-
 }  // namespace
 
 std::string Diagnosis::message() const {
@@ -314,7 +236,7 @@ std::size_t feasible_nodes_to_find(int percentage, std::size_t nodes) {
 }
 
 ScheduleResult schedule_pod(const Framework& framework, CycleState& state, const Pod& pod, const Snapshot& snapshot,
-                            NodeSearch& how, ClassViews* views) {
+                            NodeSearch& how, NodeEvaluator* evaluator) {
   ScheduleResult result;
   result.diagnosis.nodes_total = snapshot.nodes().size();
   if (snapshot.nodes().empty()) {
@@ -323,11 +245,15 @@ ScheduleResult schedule_pod(const Framework& framework, CycleState& state, const
     return result;
   }
   std::optional<Rejection> rejection;
-  if (views != nullptr &&
-      decide_from_memory(framework, state, pod, snapshot, how, *views, result.decision, rejection)) {
-    return result;
+  if (evaluator != nullptr) {
+    Evaluation evaluation = evaluator->evaluate({framework, state, pod, snapshot, how});
+    if (evaluation.outcome == Evaluation::Outcome::decided) {
+      result.decision = std::move(evaluation.decision);
+      return result;
+    }
+    rejection = std::move(evaluation.rejection);
+    result.declined = evaluation.reason;
   }
-  result.decision = {};
   result.diagnosis.node_statuses.reset(snapshot.nodes().size());
   Search search{framework, state, pod, snapshot, how, result, rejection ? &*rejection : nullptr};
   result.status = find_feasible(search);
@@ -346,60 +272,6 @@ ScheduleResult schedule_pod(const Framework& framework, CycleState& state, const
   NodeSearch how;
   how.random = &random;
   return schedule_pod(framework, state, pod, snapshot, how);
-}
-
-Result<Reservation> Reservation::make(const Framework& framework, Cache& cache, std::unique_ptr<CycleState> state,
-                                      std::shared_ptr<const Pod> pod, std::string node) {
-  CHECK(state != nullptr && pod != nullptr);
-  if (Status assumed = cache.assume(pod, node); !assumed.is_success()) return assumed;
-  Reservation reservation;
-  reservation.framework_ = &framework;
-  reservation.cache_ = &cache;
-  reservation.state_ = std::move(state);
-  reservation.pod_ = std::move(pod);
-  reservation.node_ = std::move(node);
-  Status reserved = framework.run_reserve(*reservation.state_, *reservation.pod_, reservation.node_);
-  if (!reserved.is_success()) return reserved;  // the drop of `reservation` undoes everything
-  return reservation;
-}
-
-Reservation Reservation::restore(const Framework& framework, Cache& cache, std::unique_ptr<CycleState> state,
-                                 std::shared_ptr<const Pod> pod, std::string node,
-                                 const std::vector<BoundVolume>& bound_volumes) {
-  CHECK(state != nullptr && pod != nullptr);
-  static_cast<void>(cache.assume(pod, node).is_success());  // known already: its place stays
-  Reservation reservation;
-  reservation.framework_ = &framework;
-  reservation.cache_ = &cache;
-  reservation.state_ = std::move(state);
-  reservation.pod_ = std::move(pod);
-  reservation.node_ = std::move(node);
-  framework.run_restore(*reservation.state_, *reservation.pod_, reservation.node_, bound_volumes);
-  return reservation;
-}
-
-Reservation::Reservation(Reservation&& other) noexcept { *this = std::move(other); }
-
-Reservation& Reservation::operator=(Reservation&& other) noexcept {
-  if (this == &other) return *this;
-  undo();
-  framework_ = std::exchange(other.framework_, nullptr);
-  cache_ = std::exchange(other.cache_, nullptr);
-  state_ = std::move(other.state_);
-  pod_ = std::move(other.pod_);
-  node_ = std::move(other.node_);
-  return *this;
-}
-
-Reservation::~Reservation() { undo(); }
-
-void Reservation::commit() { framework_ = nullptr; }
-
-void Reservation::undo() {
-  if (framework_ == nullptr) return;
-  const Framework* framework = std::exchange(framework_, nullptr);
-  framework->run_unreserve(*state_, *pod_, node_);
-  cache_->forget(pod_->uid());
 }
 
 }  // namespace berth

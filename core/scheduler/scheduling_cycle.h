@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "core/cache/cache.h"
-#include "core/fastpath/class_view.h"
 #include "core/framework/framework.h"
 #include "core/framework/node_statuses.h"
 #include "core/random.h"
+#include "core/scheduler/node_evaluator.h"
 #include "core/status.h"
 
 namespace berth {
@@ -31,14 +31,6 @@ struct Diagnosis {
   std::string message() const;
 };
 
-struct Decision {
-  std::string node;
-  std::size_t evaluated = 0;
-  std::size_t feasible = 0;
-  std::vector<Framework::PluginScores> plugin_scores;  // empty with one feasible node
-  std::vector<NodeScore> totals;
-};
-
 struct ScheduleResult {
   Status status;  // success: `decision` holds; rejected: `diagnosis` holds; error otherwise
   Decision decision;
@@ -47,29 +39,18 @@ struct ScheduleResult {
   std::optional<std::string> nominated_node = "";
   std::vector<std::shared_ptr<const Pod>> victims;  // from PostFilter: to be evicted from nominated_node
   std::string post_filter_plugin;                   // who chose them
+  std::string_view declined;  // why the evaluator left it to the plugins; empty: it did not, or there is none
 };
 
-// Which of the feasible nodes wins: an index into `totals` (never empty, in the order of evaluation). Whatever it does
-// about equal totals, it gives one of the highest.
-using PickNode = std::function<std::size_t(const std::vector<NodeScore>& totals)>;
 // Uniform among the nodes of the highest total. `random` outlives it.
 PickNode pick_uniformly(Random& random);
 
-// What a search for nodes needs besides the pod and the snapshot.
-struct NodeSearch {
-  const Nominator* nominator = nullptr;  // null: nobody is nominated
-  PickNode pick;                         // empty: uniformly, by `random`
-  // The node to begin with. Moves on with every search, so that a search that ends early is fair to all.
-  std::size_t next_start = 0;
-  Random* random = nullptr;
-};
-
-// PreFilter, Filter, [PostFilter], PreScore, Score, pick. Changes nothing but `state`, search.next_start and `views`.
-// With views (null: none) only nodes that changed since the last pod of the class are looked at, where that is
-// possible; the outcome is the same, but that `state` stays empty, and without search.pick so do totals and
-// plugin_scores.
+// PreFilter, Filter, [PostFilter], PreScore, Score, pick. Changes nothing but `state`, search.next_start and the
+// evaluator. `evaluator` (null: none) is asked first, and what it declines is decided by the plugins on every node. The
+// outcome is the same, but that `state` has only what Reserve needs, and without search.pick the decision has neither
+// totals nor plugin_scores.
 ScheduleResult schedule_pod(const Framework& framework, CycleState& state, const Pod& pod, const Snapshot& snapshot,
-                            NodeSearch& search, ClassViews* views = nullptr);
+                            NodeSearch& search, NodeEvaluator* evaluator = nullptr);
 // The same from the first node on, over all nodes, with nobody nominated and equal totals left to `random`.
 ScheduleResult schedule_pod(const Framework& framework, CycleState& state, const Pod& pod, const Snapshot& snapshot,
                             Random& random);
@@ -77,38 +58,5 @@ ScheduleResult schedule_pod(const Framework& framework, CycleState& state, const
 // How many feasible nodes end a search over `nodes` nodes, when something scores: that percentage of them, at least 100
 // (schedule_one.go numFeasibleNodesToFind). 0: all, where upstream takes the fewer the larger the fleet.
 std::size_t feasible_nodes_to_find(int percentage, std::size_t nodes);
-
-// Undo is a type: holds an assumed pod and what Reserve did. Dropped while armed, it runs Unreserve in reverse and
-// forgets the assumed pod. Move-only. Everything it points to outlives it.
-class Reservation {
- public:
-  // Assume, Reserve. On failure everything is undone and the status returned.
-  static Result<Reservation> make(const Framework& framework, Cache& cache, std::unique_ptr<CycleState> state,
-                                  std::shared_ptr<const Pod> pod, std::string node);
-  // After a restart: assumes the pod again, and every Reserve plugin takes again what the row's bound volumes name.
-  // Armed, so that a drop undoes it. A pod that the cache knows already stays as it is there.
-  static Reservation restore(const Framework& framework, Cache& cache, std::unique_ptr<CycleState> state,
-                             std::shared_ptr<const Pod> pod, std::string node,
-                             const std::vector<BoundVolume>& bound_volumes);
-  Reservation() = default;
-  Reservation(Reservation&& other) noexcept;
-  Reservation& operator=(Reservation&& other) noexcept;
-  ~Reservation();
-
-  // The node holds the pod: nothing is undone any more.
-  void commit();
-  bool is_armed() const { return framework_ != nullptr; }
-  CycleState& state() { return *state_; }
-  const std::shared_ptr<const Pod>& pod() const { return pod_; }
-  const std::string& node() const { return node_; }
-
- private:
-  void undo();
-  const Framework* framework_ = nullptr;
-  Cache* cache_ = nullptr;
-  std::unique_ptr<CycleState> state_;
-  std::shared_ptr<const Pod> pod_;
-  std::string node_;
-};
 
 }  // namespace berth

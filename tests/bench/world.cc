@@ -5,6 +5,7 @@
 #include "core/api/decode.h"
 #include "core/api/node.h"
 #include "core/check.h"
+#include "core/fastpath/fast_path.h"
 #include "core/objects/object_events.h"
 #include "plugins/registry.h"
 
@@ -33,11 +34,11 @@ Status keep(Result<T> decoded, std::map<std::string, std::shared_ptr<const T>>& 
 
 }  // namespace
 
-World::World(bool remembers) {
+World::World(bool fast) {
   Scheduler::Options options;
   options.seed = kSeed;
-  options.remembers = remembers;
-  scheduler_ = std::make_unique<Scheduler>(clock_, *this, *this, options);
+  if (fast) options.evaluator = make_fast_path();
+  scheduler_ = std::make_unique<Scheduler>(clock_, *this, *this, std::move(options));
   CHECK(scheduler_->add_profile(in_tree_registry(), default_profile()).is_success());
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/fastpath/fast_path.h"
 #include "core/scheduler/scheduling_cycle.h"
 #include "plugins/registry.h"
 #include "plugins/volumebinding.h"
@@ -57,7 +58,8 @@ class Run {
       }
       const NodeSearch before = search_;
       std::vector<std::string> differences = compare_decision(attempt(*pod), expect[i]);
-      if (std::string other = decide_with_views(*pod, before); !other.empty()) differences.push_back(std::move(other));
+      if (std::string other = decide_by_fast_path(*pod, before); !other.empty())
+        differences.push_back(std::move(other));
       if (differences.empty()) {
         ++verdict.same;
       } else {
@@ -90,9 +92,9 @@ class Run {
     return got;
   }
 
-  // Decides again with class views, which are kept over all attempts. Empty: nodes and scores are the same; reasons for
+  // Decides again by the fast path, which is kept over all attempts. Empty: nodes and scores are the same; reasons for
   // rejections are compared only if no node is feasible.
-  std::string decide_with_views(const Pod& pod, const NodeSearch& before) {
+  std::string decide_by_fast_path(const Pod& pod, const NodeSearch& before) {
     if (!framework_->run_pre_enqueue(pod).is_success()) return {};
     CycleState state;
     NodeSearch search = before;
@@ -100,18 +102,19 @@ class Run {
     for (int round = 0; round < 2; ++round) {
       CycleState own;
       search = before;
-      const ScheduleResult fast = schedule_pod(*framework_, own, pod, cluster_.take_snapshot(), search, &views_);
-      if (fast.status != plain.status) return "with views: status " + fast.status.message();
-      if (fast.decision.node != plain.decision.node) return "with views: node " + fast.decision.node;
+      const ScheduleResult fast =
+          schedule_pod(*framework_, own, pod, cluster_.take_snapshot(), search, fast_path_.get());
+      if (fast.status != plain.status) return "by the fast path: status " + fast.status.message();
+      if (fast.decision.node != plain.decision.node) return "by the fast path: node " + fast.decision.node;
       if (fast.decision.feasible != plain.decision.feasible || fast.decision.evaluated != plain.decision.evaluated ||
           fast.nominated_node != plain.nominated_node) {
-        return "with views: different feasible nodes";
+        return "by the fast path: different feasible nodes";
       }
-      if (show_scores(fast.decision) != show_scores(plain.decision)) return "with views: different scores";
+      if (show_scores(fast.decision) != show_scores(plain.decision)) return "by the fast path: different scores";
       if (plain.status.is_success()) continue;
       const Snapshot& snapshot = cluster_.take_snapshot();
       if (fast.diagnosis.node_statuses.by_name(snapshot) != plain.diagnosis.node_statuses.by_name(snapshot)) {
-        return "with views: different reasons";
+        return "by the fast path: different reasons";
       }
     }
     return {};
@@ -165,7 +168,7 @@ class Run {
   Cluster cluster_;
   std::unique_ptr<Framework> framework_;
   NodeSearch search_;
-  ClassViews views_;
+  std::unique_ptr<NodeEvaluator> fast_path_ = make_fast_path();
 };
 
 }  // namespace

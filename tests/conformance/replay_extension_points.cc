@@ -7,6 +7,7 @@
 #include "core/api/node.h"
 #include "core/api/pod.h"
 #include "core/api/volume.h"
+#include "core/fastpath/fast_path.h"
 #include "core/scheduler/scheduler.h"
 #include "plugins/defaultbinder.h"
 #include "tests/conformance/scripted_plugin.h"
@@ -78,8 +79,9 @@ using Table = std::map<std::string, std::shared_ptr<const Pod>>;
 
 class ScriptedCluster final : public SchedulerHost {
  public:
-  ScriptedCluster(const Json& input, bool remembers)
-      : script(input), scheduler(clock, lister, *this, {{}, 0, pick_heap_root, nullptr, remembers}) {}
+  ScriptedCluster(const Json& input, bool fast)
+      : script(input),
+        scheduler(clock, lister, *this, {{}, 0, pick_heap_root, nullptr, fast ? make_fast_path() : nullptr}) {}
 
   std::shared_ptr<const Pod> find_unplaced(const Pod& pod) const override {
     const auto found = seen.find(pod.metadata.name);
@@ -144,7 +146,7 @@ class ScriptedCluster final : public SchedulerHost {
 
 class Replay {
  public:
-  Replay(const Json& input, bool remembers) : cluster_(input, remembers) {}
+  Replay(const Json& input, bool fast) : cluster_(input, fast) {}
 
   Status set_up(const Json& input) {
     if (Status added = register_scripted(registry_, cluster_.script); !added.is_success()) return added;
@@ -422,12 +424,12 @@ void compare(const std::string& step, const Json& got, const Json& want, Verdict
   }
 }
 
-Verdict replay(const Json& test_case, bool remembers) {
+Verdict replay(const Json& test_case, bool fast) {
   Verdict verdict;
   const Json& input = at(test_case, "input");
   const Json::Array& steps = list(at(input, "steps"));
   const Json::Array& expect = list(at(test_case, "expect"));
-  Replay replay(input, remembers);
+  Replay replay(input, fast);
   const Status ready = replay.set_up(input);
   if (!ready.is_success() || expect.size() != steps.size() + 1) {
     verdict.differences.push_back(ready.is_success() ? "expected one record per step and one for the start"

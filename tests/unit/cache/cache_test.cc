@@ -178,7 +178,7 @@ TEST(Snapshot, TakesZonesInTurns) {
   EXPECT_EQ(names(), "bdecfa") << "a node that moved is the last of its zone";
   cache.remove_node("e");
   add("e", "");
-  EXPECT_EQ(names(), "bdecfa") << "its zone was empty and began anew";
+  EXPECT_EQ(names(), "bdecfa") << "its zone was empty and started again";
 }
 
 TEST(Snapshot, NeverSeesALaterChange) {
@@ -250,7 +250,7 @@ TEST(Snapshot, TellsWhichNodesWereReplacedAndWhereTheyWent) {
   ASSERT_TRUE(cache.assume(cpu_pod("p", "1"), "n1").is_success());
   cache.update_snapshot(snapshot);
   ASSERT_EQ(snapshot.changes_made(), before + 1);
-  EXPECT_EQ(snapshot.changes().back().place, snapshot.place_of("n1"));
+  EXPECT_EQ(snapshot.changes().back().index, snapshot.index_of("n1"));
   EXPECT_EQ(snapshot.changes().back().before->requested.milli_cpu, 0);
   EXPECT_EQ(snapshot.nodes()[1]->requested.milli_cpu, 1000);
   cache.update_snapshot(snapshot);
@@ -339,17 +339,17 @@ TEST(Cache, KeepsTheColumnsOfASnapshotInStep) {
   for (const char* name : {"n1", "n2"}) cache.set_node(share(make_node(name)));
   Snapshot snapshot;
   cache.update_snapshot(snapshot);
-  const std::size_t place = snapshot.place_of("n2");
-  EXPECT_EQ(snapshot.columns().of(NodeColumns::milli_cpu).requested[place], 0);
+  const std::size_t index = snapshot.index_of("n2");
+  EXPECT_EQ(snapshot.columns().of(NodeColumns::milli_cpu).requested[index], 0);
   ASSERT_TRUE(cache.assume(cpu_pod("p", "1"), "n2").is_success());
   cache.update_snapshot(snapshot);
   const NodeColumns::OfResource& cpu = snapshot.columns().of(NodeColumns::milli_cpu);
-  EXPECT_EQ(cpu.requested[place], 1000);
-  EXPECT_EQ(cpu.requested_for_scoring[place], 1000);
-  EXPECT_EQ(snapshot.columns().full()[place], 0);
+  EXPECT_EQ(cpu.requested[index], 1000);
+  EXPECT_EQ(cpu.requested_for_scoring[index], 1000);
+  EXPECT_EQ(snapshot.columns().full()[index], 0);
   cache.set_node(share(make_node("n2", "4", "8Gi", "1")));
   cache.update_snapshot(snapshot);
-  EXPECT_EQ(snapshot.columns().full()[place], 1);
+  EXPECT_EQ(snapshot.columns().full()[index], 1);
 }
 
 TEST(Cache, CountsTheNodesWhoseAmountsAColumnDoesNotHoldExactly) {

@@ -56,15 +56,15 @@ class CacheOrder : public ::testing::Test {
       ++kinds[each->kind];
       switch (each->kind) {
         case Kind::replaced:
-          EXPECT_EQ(seen[each->place] == nullptr ? each->before : seen[each->place], each->before);
-          seen[each->place] = nullptr;
+          EXPECT_EQ(seen[each->index] == nullptr ? each->before : seen[each->index], each->before);
+          seen[each->index] = nullptr;
           break;
         case Kind::came:
-          EXPECT_EQ(each->place, seen.size());
+          EXPECT_EQ(each->index, seen.size());
           seen.emplace_back();
           break;
         case Kind::went:
-          EXPECT_EQ(each->place, seen.size() - 1);
+          EXPECT_EQ(each->index, seen.size() - 1);
           EXPECT_EQ(seen.back() == nullptr ? each->before : seen.back(), each->before);
           seen.pop_back();
           break;
@@ -78,9 +78,9 @@ class CacheOrder : public ::testing::Test {
       }
     }
     EXPECT_EQ(seen.size(), snapshot.nodes().size());
-    for (std::size_t place = 0; place < seen.size(); ++place) {
-      if (seen[place] != nullptr) {
-        EXPECT_EQ(seen[place], snapshot.nodes()[place]) << place;
+    for (std::size_t index = 0; index < seen.size(); ++index) {
+      if (seen[index] != nullptr) {
+        EXPECT_EQ(seen[index], snapshot.nodes()[index]) << index;
       }
     }
     seen = snapshot.nodes();
@@ -96,17 +96,17 @@ class CacheOrder : public ::testing::Test {
     ASSERT_EQ(columns.size(), names.size());
     std::map<std::string, std::uint32_t> number_of;
     for (const std::string& name : names) {
-      const std::size_t place = snapshot.place_of(name);
-      ASSERT_LT(place, names.size()) << name;
-      EXPECT_EQ(snapshot.nodes()[place].get(), cache.find(name));
+      const std::size_t index = snapshot.index_of(name);
+      ASSERT_LT(index, names.size()) << name;
+      EXPECT_EQ(snapshot.nodes()[index].get(), cache.find(name));
       const auto& cpu = columns.of(NodeColumns::milli_cpu);
-      EXPECT_EQ(cpu.allocatable[place], static_cast<double>(cache.find(name)->allocatable.milli_cpu));
-      EXPECT_EQ(cpu.requested[place], static_cast<double>(cache.find(name)->requested.milli_cpu));
+      EXPECT_EQ(cpu.allocatable[index], static_cast<double>(cache.find(name)->allocatable.milli_cpu));
+      EXPECT_EQ(cpu.requested[index], static_cast<double>(cache.find(name)->requested.milli_cpu));
       const std::string zone = cache.find(name)->node->metadata.labels.at("topology.kubernetes.io/zone");
-      EXPECT_EQ(number_of.try_emplace(zone, zones.numbers[place]).first->second, zones.numbers[place]);
+      EXPECT_EQ(number_of.try_emplace(zone, zones.numbers[index]).first->second, zones.numbers[index]);
     }
     EXPECT_EQ(columns.of(NodeColumns::memory).inexact, fresh.of(NodeColumns::memory).inexact);
-    EXPECT_EQ(snapshot.place_of("nobody"), names.size());
+    EXPECT_EQ(snapshot.index_of("nobody"), names.size());
   }
 
   Random random{5};
@@ -123,8 +123,8 @@ TEST_F(CacheOrder, OfALargeFleetIsNotMadeAnewForANodeOrTwo) {
   add("new", 1);
   cache.update_snapshot(snapshot);
   EXPECT_EQ(follow(), (std::map<Kind, int>{{Kind::replaced, 1}, {Kind::came, 1}, {Kind::went, 1}}));
-  EXPECT_EQ(snapshot.place_of("n799"), 10u) << "the last took the place of the one that went";
-  EXPECT_EQ(snapshot.place_of("new"), 799u);
+  EXPECT_EQ(snapshot.index_of("n799"), 10u) << "the last took the index of the one that went";
+  EXPECT_EQ(snapshot.index_of("new"), 799u);
   check();
 }
 

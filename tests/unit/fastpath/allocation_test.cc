@@ -7,7 +7,7 @@
 
 #include "core/api/node.h"
 #include "core/api/pod.h"
-#include "core/fastpath/class_view.h"
+#include "core/fastpath/fast_path.h"
 #include "core/recycled.h"
 #include "core/scheduler/scheduling_cycle.h"
 #include "plugins/registry.h"
@@ -101,7 +101,8 @@ class AllocationTest : public ::testing::TestWithParam<ClassCase> {
     NodeSearch search{&nominator, {}, 0, &random};
     auto state = std::make_unique<CycleState>();
     const std::size_t before = allocated;
-    const ScheduleResult result = schedule_pod(*framework, *state, *pod, handle.snapshot_of_test, search, &views);
+    const ScheduleResult result =
+        schedule_pod(*framework, *state, *pod, handle.snapshot_of_test, search, fast_path.get());
     const std::size_t during = allocated - before;
     EXPECT_TRUE(result.status.is_success()) << result.status.message();
     EXPECT_TRUE(cache.assume(pod, result.decision.node).is_success());
@@ -119,7 +120,7 @@ class AllocationTest : public ::testing::TestWithParam<ClassCase> {
   Cache cache;
   Nominator nominator;
   Random random{1};
-  ClassViews views;
+  std::unique_ptr<NodeEvaluator> fast_path = make_fast_path();
   std::deque<std::shared_ptr<const Pod>> running;
   int count = 0;
 };

@@ -11,6 +11,7 @@
 #include "core/api/policy.h"
 #include "core/api/service.h"
 #include "core/api/volume.h"
+#include "core/fastpath/fast_path.h"
 #include "core/fastpath/pod_class.h"
 #include "core/scheduler/scheduling_cycle.h"
 #include "plugins/defaultpreemption.h"
@@ -191,50 +192,50 @@ class ClassViewTest : public ::testing::Test {
   // Twenty classes: resources, selectors, tolerations, ports, spreading, affinity.
   Pod pod() {
     if (preempts && random.chance(1, 2)) return preemptor();
-    const std::uint64_t kind = only_volumes ? 14 + 3 * random.below(2) : random.below(preempts ? 3 : 20);
+    const std::uint64_t shape = only_volumes ? 14 + 3 * random.below(2) : random.below(preempts ? 3 : 20);
     const std::string number = std::to_string(count++);
-    Pod made = make_pod("pod-" + number, resources({{"cpu", std::to_string(100 + 100 * (kind % 3)) + "m"}}));
-    made.metadata.labels["color"] = kind % 2 == 0 ? "green" : "red";
-    made.priority = static_cast<std::int32_t>(kind % 2);
+    Pod made = make_pod("pod-" + number, resources({{"cpu", std::to_string(100 + 100 * (shape % 3)) + "m"}}));
+    made.metadata.labels["color"] = shape % 2 == 0 ? "green" : "red";
+    made.priority = static_cast<std::int32_t>(shape % 2);
     LabelSelector green;
     green.requirements.push_back({"color", Requirement::Operator::in, {"green"}});
     PodAffinityTerm near;
     near.label_selector = green;
     near.topology_key = kZone;
-    if (kind == 3) made.node_selector["disk"] = "ssd";
-    if (kind == 4) made.tolerations.push_back({"dedicated", Toleration::Operator::exists, "", {}, {}});
-    if (kind == 5) made.containers[0].host_ports.push_back({"", "TCP", 80});
-    if (kind == 6 || kind == 7) {
+    if (shape == 3) made.node_selector["disk"] = "ssd";
+    if (shape == 4) made.tolerations.push_back({"dedicated", Toleration::Operator::exists, "", {}, {}});
+    if (shape == 5) made.containers[0].host_ports.push_back({"", "TCP", 80});
+    if (shape == 6 || shape == 7) {
       TopologySpreadConstraint spread;
       spread.topology_key = kZone;
       spread.label_selector = green;
-      spread.schedule_anyway = kind == 7;
+      spread.schedule_anyway = shape == 7;
       made.topology_spread_constraints.push_back(spread);
     }
-    if (kind == 8) made.affinity->pod_affinity.required.push_back(near);
-    if (kind == 9) made.affinity->pod_anti_affinity.preferred.push_back({10, near});
-    if (kind == 10) {
+    if (shape == 8) made.affinity->pod_affinity.required.push_back(near);
+    if (shape == 9) made.affinity->pod_anti_affinity.preferred.push_back({10, near});
+    if (shape == 10) {
       near.topology_key = "kubernetes.io/hostname";
       made.affinity->pod_anti_affinity.required.push_back(near);
     }
-    if (kind == 11) made.containers[0].requests = resources({{"cpu", "9"}});
-    if (kind == 12) made.containers[0].image = "app:1";
-    if (kind == 13) {
+    if (shape == 11) made.containers[0].requests = resources({{"cpu", "9"}});
+    if (shape == 12) made.containers[0].image = "app:1";
+    if (shape == 13) {
       NodeSelectorTerm ssd;
       ssd.match_expressions.push_back({"disk", Requirement::Operator::exists, {}});
       made.affinity->preferred_node_affinity.push_back({5, ssd});
     }
-    if (kind == 14 || kind == 17) {
+    if (shape == 14 || shape == 17) {
       made.volumes.push_back({"data", "claim-" + std::to_string(random.below(kClaims)), false, {}});
     }
-    if (kind == 17) made.volumes.push_back({"more", "claim-" + std::to_string(random.below(kClaims)), false, {}});
-    if (kind == 15) {
+    if (shape == 17) made.volumes.push_back({"more", "claim-" + std::to_string(random.below(kClaims)), false, {}});
+    if (shape == 15) {
       near.namespace_selector.emplace();
       near.namespace_selector->requirements.push_back({"team", Requirement::Operator::in, {"a"}});
       made.affinity->pod_affinity.preferred.push_back({20, near});
       made.metadata.namespace_ = "other";
     }
-    if (kind == 16) {
+    if (shape == 16) {
       near.topology_key = "rack";
       made.affinity->pod_anti_affinity.required.push_back(near);
     }
@@ -275,10 +276,10 @@ class ClassViewTest : public ::testing::Test {
 
   // Three classes that have to drive others off: one also has to spread, another is driven off itself.
   Pod preemptor() {
-    const std::uint64_t kind = random.below(3);
-    Pod made = make_pod("pod-" + std::to_string(count++), resources({{"cpu", kind == 2 ? "1200m" : "1800m"}}));
-    made.priority = kind == 2 ? 5 : 10;
-    if (kind != 1) return made;
+    const std::uint64_t shape = random.below(3);
+    Pod made = make_pod("pod-" + std::to_string(count++), resources({{"cpu", shape == 2 ? "1200m" : "1800m"}}));
+    made.priority = shape == 2 ? 5 : 10;
+    if (shape != 1) return made;
     LabelSelector all;
     all.requirements.push_back({"color", Requirement::Operator::exists, {}});
     TopologySpreadConstraint spread;
@@ -408,11 +409,11 @@ class ClassViewTest : public ::testing::Test {
     const Random drawing = handle.drawing;
     const ScheduleResult plain = schedule_pod(*framework, plain_state, *asked, snapshot, plain_search);
     handle.drawing = drawing;
-    const ScheduleResult fast = schedule_pod(*framework, fast_state, *asked, snapshot, fast_search, &views);
+    const ScheduleResult fast = schedule_pod(*framework, fast_state, *asked, snapshot, fast_search, fast_path.get());
     Random drawn_random(seed);
     NodeSearch drawn_search{&nominator, {}, next_start, &drawn_random};
     CycleState drawn_state;
-    const ScheduleResult drawn = schedule_pod(*framework, drawn_state, *asked, snapshot, drawn_search, &views);
+    const ScheduleResult drawn = schedule_pod(*framework, drawn_state, *asked, snapshot, drawn_search, fast_path.get());
     ASSERT_EQ(drawn.decision.node, plain.decision.node);
     ASSERT_EQ(drawn_random.next(), plain_random.next());
     next_start = plain_search.next_start;
@@ -513,12 +514,12 @@ class ClassViewTest : public ::testing::Test {
   bool preempts = false;      // half of the pods may have to
   bool all_new = false;       // nearly every pod is the first of its class
   bool has_images = true;
-  bool comes_and_goes = false;  // nodes do, without the order being made anew
+  bool comes_and_goes = false;  // nodes do, while the order stays
   std::ptrdiff_t last_changes = 0;
   ObjectsHandle handle;
   std::unique_ptr<Framework> framework;
   Cache cache;
-  ClassViews views;
+  std::unique_ptr<NodeEvaluator> fast_path = make_fast_path();
   std::vector<std::shared_ptr<const Pod>> placed;
   std::vector<std::string> nominated;
   std::vector<std::shared_ptr<const Pod>> waiting;  // for the nodes that they preempted
@@ -552,7 +553,7 @@ TEST_F(ClassViewTest, DecidesAsThePluginsWhereEveryPodIsTheFirstOfItsClass) {
 TEST_F(ClassViewTest, DecidesAsThePluginsWhileNodesOfALargeFleetComeAndGo) {
   comes_and_goes = true;
   has_images =
-      false;  // with them each view begins anew: how widely they are spread depends on how many nodes there are
+      false;  // with them each view starts from scratch: how widely they are spread depends on how many nodes there are
   play(10, 160, 400);
   EXPECT_GT(last_changes, rounds(50));
   EXPECT_GT(from_view, rounds(100));
@@ -578,7 +579,7 @@ TEST_F(ClassViewTest, TriesANodeAnewForAPodThatIsNotTheOneNominatedToIt) {
     cache.update_snapshot(handle.snapshot_of_test);
     NodeSearch search{&handle.nominator_of_test, {}, 0, &random};
     CycleState state;
-    return schedule_pod(*framework, state, *asked, handle.snapshot_of_test, search, &views).nominated_node;
+    return schedule_pod(*framework, state, *asked, handle.snapshot_of_test, search, fast_path.get()).nominated_node;
   };
   EXPECT_EQ(attempt("first", ""), "n1");  // no view yet
   EXPECT_EQ(attempt("promised", "n1"), "n1");

@@ -2,6 +2,7 @@
 
 #include "core/api/pod.h"
 #include "core/api/volume.h"
+#include "core/scheduler/reservation.h"
 #include "core/scheduler/scheduling_cycle.h"
 #include "plugins/registry.h"
 #include "plugins/volumebinding.h"

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "core/api/pod.h"
-#include "core/scheduler/scheduling_cycle.h"
+#include "core/scheduler/reservation.h"
 #include "tests/unit/scheduler/scheduling_fixture.h"
 
 namespace berth {

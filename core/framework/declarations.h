@@ -1,0 +1,128 @@
+// Declarations: what a plugin may state about its results, so that the fast path (core/fastpath) can reuse them instead
+// of calling the plugin for every node and every pod. All of it is optional, none of it changes a decision, and all of
+// it must be true: a plugin that declares too much is not called where its result would have changed.
+// plugins/README.md explains them with an example.
+//
+//   reads()            what the results of a point depend on, besides the pod's class
+//   tells_apart()      which pods get the same results although their classes differ
+//   accepts_all()      Filter accepts every node for this pod
+//   BatchFilterPlugin  Filter for all nodes in one call
+//   BatchScorePlugin   Score for all nodes in one call
+//   SummingPlugin      PreFilter and PreScore sum over all nodes; the sums can be updated node by node
+//   TrackingPlugin     PreFilter and Filter read other objects; the plugin knows which nodes a change affects
+//
+// A class of pods: equal profile, namespace and spec (core/fastpath/pod_class.h), and equal labels where a
+// SummingPlugin reads them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/cache/cache.h"
+#include "core/framework/cycle_state.h"
+#include "core/framework/domains.h"
+#include "core/framework/profile.h"
+#include "core/recycled.h"
+#include "core/status.h"
+
+namespace berth {
+
+struct Pod;
+
+// What a plugin's results depend on for pods of one class, besides its arguments and the class itself (namespace and
+// spec, except which volumes the pod has).
+enum class Reads {
+  anything,         // not declared: called again for every pod
+  node,             // Filter, Score: the node and what is placed on it; PreFilter, PreScore: the class alone
+  node_and_images,  // the same, and Snapshot::images() and the number of nodes
+  sums,             // sums over all nodes; the plugin is a SummingPlugin
+  objects,          // PreFilter, Filter: as `node`, and objects whose changes it reports; it is a TrackingPlugin
+};
+
+// What every plugin may declare. The defaults declare nothing.
+class Declarations {
+ public:
+  virtual ~Declarations() = default;
+  // For the point PreFilter, Filter, PreScore or Score and pods of this pod's class. A point that declares less than
+  // `anything` is called again only for nodes that changed. The state that it reads must have been written by points
+  // that declare as much, no point after Score may need the state that it writes, and normalize() must map equal scores
+  // to equal scores, whatever and however many the nodes are.
+  virtual Reads reads(const Pod& /*pod*/, Point /*point*/) const { return Reads::anything; }
+  // For plugins that read only the pod and nodes: false when Filter and Score read nothing in which these pods differ,
+  // so that the results for one are valid for the other.
+  virtual bool tells_apart(const Pod& /*a*/, const Pod& /*b*/) const { return true; }
+  // After PreFilter: true when filter() is certain to accept every node, so that it need not be called.
+  virtual bool accepts_all(const CycleState&, const Pod& /*pod*/) const { return false; }
+};
+
+// A Filter plugin that can evaluate all nodes at once, for example by Snapshot::columns().
+class BatchFilterPlugin {
+ public:
+  virtual ~BatchFilterPlugin() = default;
+  // filter() for every node: sets `rejects`, which has as many elements as there are nodes, all 0, to 0 or 1 by node
+  // index. False when it cannot for this pod or these nodes; then filter() is called for each node.
+  virtual bool filter_all(CycleState& state, const Pod& pod, const Snapshot& snapshot,
+                          std::vector<std::uint8_t>& rejects) = 0;
+};
+
+// The same for score(), before normalize().
+class BatchScorePlugin {
+ public:
+  virtual ~BatchScorePlugin() = default;
+  virtual bool score_all(CycleState& state, const Pod& pod, const Snapshot& snapshot,
+                         std::vector<std::int32_t>& scores) = 0;
+};
+
+// Nodes that no plugin distinguishes except by their own scores.
+struct AlikeNodes {
+  std::shared_ptr<const NodeInfo> any;  // one of them
+  std::size_t count = 0;
+};
+
+// The properties of a node that a plugin distinguishes it by, as numbers.
+using Traits = RecyclingVector<std::int64_t>;
+
+// A plugin whose PreFilter and PreScore sum over all nodes, and whose Filter and Score compare a node, or its topology
+// domains, with these sums. The sums are kept between pods of a class in a CycleState of the class and updated with
+// every change of a node; filter() and score() find there what pre_filter() and pre_score() would have written. reads()
+// returns `sums` at all of its points.
+class SummingPlugin {
+ public:
+  virtual ~SummingPlugin() = default;
+  // True when the pod's labels may affect the plugin's results; then pods with different labels are different classes.
+  virtual bool reads_labels(const Pod& pod, const Snapshot& snapshot) const = 0;
+  // Starts with the sums over no nodes. The plugin registers its topology keys with `domains`.
+  virtual void begin_sums(CycleState& state, const Pod& pod, Domains& domains) = 0;
+  // False when an object other than nodes and pods on them has changed, so that the sums must be rebuilt.
+  virtual bool sums_hold(const CycleState& state, const Pod& pod) const = 0;
+  // Adds the node's contribution multiplied by `times`, 1 or -1.
+  virtual void sum(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t times, Domains& domains) = 0;
+  // Appends the node's traits: nodes with equal traits get equal results from filter() and score(), whatever the sums.
+  // Depends on the node, the pods on it and `domains` only.
+  virtual void add_traits(const CycleState& state, const Pod& pod, const NodeInfo& node, const Domains& domains,
+                          Traits& traits) const = 0;
+  // True when pre_filter() for such a pod would return Skip now.
+  virtual bool skips_filter(const CycleState& state, const Pod& pod) const = 0;
+  // Equivalent to pre_score() with these feasible nodes: success or Skip.
+  virtual Status pre_score_sums(CycleState& state, const Pod& pod, const std::vector<AlikeNodes>& feasible,
+                                const Domains& domains) = 0;
+};
+
+// A plugin whose PreFilter and Filter read objects besides the pod and the node, and which knows the pods and nodes
+// that a change of these objects affects. Its results are cached between pods of a class; PreFilter and Filter are run
+// for the pod itself only on the node that it gets.
+class TrackingPlugin {
+ public:
+  virtual ~TrackingPlugin() = default;
+  // The pod's equivalence key under the current objects: pods of one class with equal keys get equal results on every
+  // node. None: results for this pod cannot be cached.
+  virtual std::optional<std::string> equivalence_key(const Pod& pod) = 0;
+  // `state` is one on which PreFilter and Filter ran for a pod of the class. Appends the indices in nodes() of nodes
+  // whose Filter result may have changed since the last call or, the first time, since PreFilter. False: any may have.
+  virtual bool changed(CycleState& state, const Snapshot& snapshot, std::vector<std::size_t>& indices) = 0;
+};
+
+}  // namespace berth
