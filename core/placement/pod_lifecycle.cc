@@ -144,7 +144,7 @@ Status PodLifecycle::bind(Binding& binding) {
 void PodLifecycle::post_bind(Binding& binding) {
   if (binding.pod != nullptr) {  // a damaged store may have lost the object, and not the row
     scheduler_.finish_binding(*binding.edit().cycle);
-    scheduler_.pod_bound(binding.pod, binding.row.node);
+    scheduler_.handlers().pod_bound(binding.pod, binding.row.node);
     scheduler_.post_bind(*binding.edit().cycle);
   }
   binding.edit().cycle = nullptr;

@@ -57,7 +57,7 @@ bool PodRegistry::update(PodEntry& entry, const std::shared_ptr<Pod>& next) {
   context_.objects.pods().save(key);
   context_.mirror.publish_accepted(entry);
   context_.publisher.mark(Kind::pod, key);
-  if (!tell_placed(*before, next) && !entry.finished) parts_.scheduler.pod_updated(before, next);
+  if (!tell_placed(*before, next) && !entry.finished) parts_.scheduler.handlers().pod_updated(before, next);
   return true;
 }
 
@@ -157,7 +157,7 @@ void PodRegistry::finish_removals(bool of_finished_pods) {
 
 void PodRegistry::enqueue(const std::shared_ptr<const Pod>& pod, const QueuePosition* kept) {
   if (parts_.scheduler.framework_of(*pod) != nullptr) {
-    return kept == nullptr ? parts_.scheduler.pod_added(pod) : parts_.scheduler.queue().restore(pod, *kept);
+    return kept == nullptr ? parts_.scheduler.handlers().pod_added(pod) : parts_.scheduler.queue().restore(pod, *kept);
   }
   PodEntry* entry = context_.objects.pods().find(pod->metadata.key());
   if (entry == nullptr) return;

@@ -56,7 +56,7 @@ void PodRegistry::patch_status(const Pod& pod, const StatusPatch& patch) {
     context_.objects.pods().save(key);
   }
   if (!entry->deleting && parts_.scheduler.queue().where(pod.uid()) != Queue::Where::none)
-    parts_.scheduler.pod_updated(before, entry->pod);
+    parts_.scheduler.handlers().pod_updated(before, entry->pod);
 }
 
 // The device has prepared the pod: nothing else may refuse the binding.

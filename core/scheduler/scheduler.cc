@@ -9,8 +9,6 @@ namespace berth {
 
 namespace {
 
-constexpr ClusterEvent kAssignedPodAdd{EventResource::assigned_pod, kAdd, "AssignedPodAdd"};
-constexpr ClusterEvent kAssignedPodDelete{EventResource::assigned_pod, kDelete, "AssignedPodDelete"};
 constexpr std::size_t kNoteBytes = 1024;
 constexpr std::uint64_t kSampledCycles = 10;  // one of so many measures its plugins (schedule_one.go)
 
@@ -37,6 +35,7 @@ Scheduler::Scheduler(const Clock& clock, const Lister& lister, SchedulerHost& ho
       random_(options.seed),
       queue_(
           clock, [this](const Pod& pod) { return framework_of(pod); }, counted(options.queue, options.metrics)),
+      handlers_(queue_, cache_, waiting_pods()),
       evaluator_(std::move(options.evaluator)) {
   search_.nominator = &queue_.nominator();
   search_.pick = std::move(options.pick);
@@ -56,50 +55,6 @@ Status Scheduler::add_profile(const Registry& registry, const Profile& profile) 
 const Framework* Scheduler::framework_of(const Pod& pod) const {
   auto found = frameworks_.find(pod.scheduler_name);
   return found == frameworks_.end() ? nullptr : found->second.get();
-}
-
-void Scheduler::pod_added(const std::shared_ptr<const Pod>& pod) { queue_.add(pod); }
-
-void Scheduler::pod_updated(const std::shared_ptr<const Pod>& old_pod, const std::shared_ptr<const Pod>& new_pod) {
-  if (cache_.is_assumed(new_pod->uid())) {
-    if (new_pod->metadata.deleting && !old_pod->metadata.deleting) assumed_pod_deleted(new_pod);
-    return;
-  }
-  queue_.update(old_pod, new_pod);
-  if (old_pod->nominated_node_name.empty() || old_pod->nominated_node_name == new_pod->nominated_node_name) return;
-  // It counted as placed there for pods of its priority and below.
-  wake_freed(*old_pod, {}, [&old_pod](const Pod& pod) { return pod.priority <= old_pod->priority; });
-}
-
-void Scheduler::pod_deleted(const std::shared_ptr<const Pod>& pod) {
-  queue_.remove(pod->uid());
-  if (cache_.is_assumed(pod->uid())) {
-    assumed_pod_deleted(pod);
-  } else if (!pod->nominated_node_name.empty()) {
-    wake_freed(*pod, {}, [&pod](const Pod& other) { return other.priority <= pod->priority; });
-  }
-}
-
-void Scheduler::pod_bound(const std::shared_ptr<const Pod>& pod, const std::string& node) {
-  cache_.confirm(pod, node);
-  queue_.remove(pod->uid());
-  EventObjects objects;
-  objects.new_pod = placed_on(node, *pod);
-  queue_.move_all(kAssignedPodAdd, objects);
-}
-
-// One that waits on Permit is rejected and cleans up after itself; one further on is only uncounted, and its binding
-// will fail.
-void Scheduler::assumed_pod_deleted(const std::shared_ptr<const Pod>& pod) {
-  const std::string node = cache_.node_of(pod->uid()).value_or("");
-  if (!waiting_pods().reject(pod->uid(), "", "removed")) cache_.forget(pod->uid());
-  wake_freed(*pod, node);
-}
-
-void Scheduler::wake_freed(const Pod& pod, const std::string& node, const Queue::PreCheck& pre_check) {
-  EventObjects objects;
-  objects.old_pod = placed_on(node, pod);
-  queue_.move_all(kAssignedPodDelete, objects, pre_check);
 }
 
 // schedule_one.go skipPodSchedule.
@@ -293,10 +248,10 @@ void Scheduler::reject_waiting(BindingCycle& cycle, const Status& status) {
 void Scheduler::end_binding(BindingCycle& cycle, const Failure& failure) {
   const std::shared_ptr<const Pod> pod = cycle.queued.pod;
   cycle.reservation.reset();  // Unreserve, forget
-  if (!failure.status.is_rejected()) wake_freed(*pod, cycle.node);
+  if (!failure.status.is_rejected()) handlers_.wake_freed(*pod, cycle.node);
   handle_failure(std::move(cycle.queued), failure);
   if (failure.status.is_rejected()) {
-    wake_freed(*pod, cycle.node, [&pod](const Pod& other) { return other.uid() != pod->uid(); });
+    handlers_.wake_freed(*pod, cycle.node, [&pod](const Pod& other) { return other.uid() != pod->uid(); });
   }
 }
 

@@ -25,6 +25,7 @@
 #include "core/queue/queue.h"
 #include "core/random.h"
 #include "core/recycled.h"
+#include "core/scheduler/event_handlers.h"
 #include "core/scheduler/explanation.h"
 #include "core/scheduler/node_evaluator.h"
 #include "core/scheduler/reservation.h"
@@ -101,12 +102,8 @@ class Scheduler final : public Handle {
   const Framework* framework_of(const Pod& pod) const;
   const std::map<std::string, std::unique_ptr<Framework>, std::less<>>& frameworks() const { return frameworks_; }
 
-  // Informers: changes of pods without a node, and pods that got one; not of pods of an unknown profile. `old_pod` is
-  // the version given last.
-  void pod_added(const std::shared_ptr<const Pod>& pod);
-  void pod_updated(const std::shared_ptr<const Pod>& old_pod, const std::shared_ptr<const Pod>& new_pod);
-  void pod_deleted(const std::shared_ptr<const Pod>& pod);
-  void pod_bound(const std::shared_ptr<const Pod>& pod, const std::string& node);
+  // Changes of pods are given to these.
+  EventHandlers& handlers() { return handlers_; }
 
   struct Attempt {
     bool popped = false;                    // false: nothing may be tried now
@@ -166,9 +163,6 @@ class Scheduler final : public Handle {
   void handle_failure(QueuedPod queued, const Failure& failure);
   void nominate(const std::shared_ptr<const Pod>& pod, const std::optional<std::string>& node);
   void activate(CycleState& state);
-  void assumed_pod_deleted(const std::shared_ptr<const Pod>& pod);
-  // `node`: what the pod held, or was promised.
-  void wake_freed(const Pod& pod, const std::string& node, const Queue::PreCheck& pre_check = {});
 
   const Clock& clock_;
   const Lister& lister_;
@@ -180,6 +174,7 @@ class Scheduler final : public Handle {
   Snapshot snapshot_;
   std::map<std::string, std::unique_ptr<Framework>, std::less<>> frameworks_;  // by scheduler name
   Queue queue_;
+  EventHandlers handlers_;
   NodeSearch search_;
   std::unique_ptr<NodeEvaluator> evaluator_;  // goes before the frameworks, whose plugins it holds answers of
 };

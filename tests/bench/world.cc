@@ -80,7 +80,7 @@ Result<std::shared_ptr<const Pod>> World::make_pod(const Json& manifest) const {
 
 void World::queue_pod(const std::shared_ptr<const Pod>& pod) {
   pending_[pod->uid()] = pod;
-  scheduler_->pod_added(pod);
+  scheduler_->handlers().pod_added(pod);
 }
 
 void World::place_pod(const std::shared_ptr<const Pod>& pod, const std::string& node) {
@@ -124,7 +124,7 @@ bool World::finish(BindingCycle& cycle) {
   pending_.erase(pod->uid());
   scheduler_->finish_binding(cycle);
   scheduler_->post_bind(cycle);
-  scheduler_->pod_bound(pod, cycle.node);
+  scheduler_->handlers().pod_bound(pod, cycle.node);
   return true;
 }
 
@@ -176,7 +176,7 @@ void World::patch_status(const Pod& pod, const StatusPatch& patch) {
   after.nominated_node_name = *patch.nominated_node;
   found->second = std::make_shared<const Pod>(std::move(after));
   const std::shared_ptr<const Pod> now = found->second;
-  scheduler_->pod_updated(before, now);
+  scheduler_->handlers().pod_updated(before, now);
 }
 
 Status World::evict(const Pod& victim, const Pod& preemptor) {

@@ -205,7 +205,7 @@ class Replay {
   void add_pod(const Json& json) {
     const std::shared_ptr<const Pod> pod = read_pod(json);
     cluster_.api[pod->metadata.name] = cluster_.seen[pod->metadata.name] = pod;
-    cluster_.scheduler.pod_added(pod);
+    cluster_.scheduler.handlers().pod_added(pod);
     tick(1);
   }
 
@@ -213,14 +213,14 @@ class Replay {
     const std::shared_ptr<const Pod> pod = read_pod(json);
     const std::shared_ptr<const Pod> before = cluster_.seen[pod->metadata.name];
     cluster_.api[pod->metadata.name] = cluster_.seen[pod->metadata.name] = pod;
-    cluster_.scheduler.pod_updated(before, pod);
+    cluster_.scheduler.handlers().pod_updated(before, pod);
   }
 
   void delete_pod(const std::string& name) {
     const std::shared_ptr<const Pod> pod = cluster_.seen[name];
     cluster_.api.erase(name);
     cluster_.seen.erase(name);
-    if (pod->node_name.empty()) return cluster_.scheduler.pod_deleted(pod);
+    if (pod->node_name.empty()) return cluster_.scheduler.handlers().pod_deleted(pod);
     cluster_.scheduler.cache().remove(pod->uid());
     EventObjects objects;
     objects.old_pod = pod;
@@ -232,9 +232,9 @@ class Replay {
       const std::shared_ptr<const Pod> before = std::exchange(cluster_.seen[name], pod);
       if (before == pod) continue;
       if (before->node_name.empty() && !pod->node_name.empty()) {
-        cluster_.scheduler.pod_bound(pod, pod->node_name);
+        cluster_.scheduler.handlers().pod_bound(pod, pod->node_name);
       } else if (pod->node_name.empty()) {
-        cluster_.scheduler.pod_updated(before, pod);
+        cluster_.scheduler.handlers().pod_updated(before, pod);
       }
     }
   }

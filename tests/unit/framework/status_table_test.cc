@@ -111,7 +111,7 @@ class StatusTable : public ::testing::TestWithParam<std::tuple<const char*, Code
   void run() {
     ASSERT_TRUE(scheduler.add_profile(scripted.registry, scripted.profile).is_success());
     for (const char* node : {"n1", "n2"}) scheduler.cache().set_node(share(make_node(node)));
-    scheduler.pod_added(pod);
+    scheduler.handlers().pod_added(pod);
     attempt = scheduler.schedule_one();
     if (attempt.binding == nullptr || attempt.binding->waits) return;
     BindingCycle& cycle = *attempt.binding;

@@ -31,7 +31,7 @@ class AttemptTest : public ::testing::Test {
   void arrive(Pod pod) {
     const auto shared = share(std::move(pod));
     host.pods[shared->uid()] = shared;
-    scheduler.pod_added(shared);
+    scheduler.handlers().pod_added(shared);
   }
   ScriptedFramework scripted;
   QuietHost host;
