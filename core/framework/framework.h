@@ -20,6 +20,13 @@
 namespace berth {
 
 // What plugins may access besides their arguments. Must outlive the plugins.
+class Binder {
+ public:
+  virtual ~Binder() = default;
+  // Whether the placement may be bound; an error gives the reason. The pod is bound by its device's answer.
+  virtual Status bind(const Pod& /*pod*/, const std::string& /*node*/) { return {}; }
+};
+
 class Handle {
  public:
   virtual ~Handle() = default;
@@ -32,14 +39,15 @@ class Handle {
   // Uniform in [0, bound) from the scheduler's seed, bound > 0: for choices that upstream makes at random. 0 when there
   // is no random source.
   virtual std::uint64_t draw(std::uint64_t /*bound*/) { return 0; }
-  // For DefaultBinder: whether the placement may be bound; an error gives the reason.
-  virtual Status bind(const Pod& /*pod*/, const std::string& /*node*/) { return {}; }
+  // For DefaultBinder. Unless overridden, every placement may be bound.
+  virtual Binder& binder() { return default_binder_; }
   // Pods waiting at Permit, in all profiles: to list, allow and reject.
   WaitingPods& waiting_pods() { return waiting_pods_; }
   const WaitingPods& waiting_pods() const { return waiting_pods_; }
 
  private:
   WaitingPods waiting_pods_;
+  Binder default_binder_;
 };
 
 using PluginMaker = std::function<Result<std::unique_ptr<Plugin>>(const Json& args, Handle& handle)>;

@@ -2,27 +2,27 @@
 
 namespace berth {
 
-const BindingProgress& Binding::progress() const {
-  static const BindingProgress& none = *new BindingProgress();
-  return progress_ == nullptr ? none : *progress_;
+const BindingCycle& Binding::progress() const {
+  static const BindingCycle& none = *new BindingCycle();
+  return cycle_ == nullptr ? none : *cycle_;
 }
 
-BindingProgress& Binding::edit() {
-  if (progress_ == nullptr) progress_ = std::make_unique<BindingProgress>();
-  return *progress_;
+BindingCycle& Binding::edit() {
+  if (cycle_ == nullptr) cycle_ = std::make_unique<BindingCycle>();
+  return *cycle_;
 }
 
 void Binding::cancel(Timers& timers) {
-  if (progress_ == nullptr) return;
-  timers.cancel(progress_->deadline);
-  timers.cancel(progress_->resend);
+  if (cycle_ == nullptr) return;
+  timers.cancel(cycle_->deadline);
+  timers.cancel(cycle_->resend);
 }
 
 void Binding::rest() {
-  if (progress_ == nullptr || row.phase != Phase::bound) return;
-  const BindingProgress& now = *progress_;
-  const bool is_over = !now.task.is_begun() && now.events.is_empty() && now.cycle == nullptr;
-  if (is_over && now.deadline == 0 && now.resend == 0 && now.reason.empty()) progress_.reset();
+  if (cycle_ == nullptr || row.phase != Phase::bound) return;
+  const BindingCycle& now = *cycle_;
+  const bool is_over = !now.task.is_begun() && now.events.is_empty() && now.framework == nullptr && !now.reservation;
+  if (is_over && now.deadline == 0 && now.resend == 0 && now.reason.empty()) cycle_.reset();
 }
 
 }  // namespace berth

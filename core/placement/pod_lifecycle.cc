@@ -42,8 +42,7 @@ PodLifecycle::~PodLifecycle() {
   for (auto& [uid, binding] : state_.bindings) {
     binding.cancel(context_.timers);
     // A crash undoes nothing: what the rows say is what the next start resumes.
-    const std::unique_ptr<BindingCycle>& cycle = binding.progress().cycle;
-    if (cycle && cycle->reservation) cycle->reservation->commit();
+    if (!binding.is_at_rest() && binding.edit().reservation) binding.edit().reservation->commit();
   }
 }
 
@@ -56,7 +55,7 @@ void PodLifecycle::start(std::unique_ptr<BindingCycle> cycle) {
   binding.row.uid = uid;
   binding.row.pod = context_.objects.pods().key_of(*binding.pod);
   binding.row.node = Text::common(cycle->node);
-  binding.edit().cycle = std::move(cycle);
+  binding.begin(std::move(cycle));
   binding.edit().task = binding_cycle(binding);
   reap(uid);
 }
@@ -65,7 +64,7 @@ void PodLifecycle::start(std::unique_ptr<BindingCycle> cycle) {
 Task PodLifecycle::binding_cycle(Binding& binding) {
   if (binding.row.phase == Phase::none) {
     // permit
-    if (binding.progress().cycle->waits) {
+    if (binding.progress().waits) {
       const std::int64_t began_us = context_.clock.now_us();
       const Status permitted = co_await binding.edit().permitted.next();
       context_.metrics.permit_wait.at({to_string(permitted.code())})
@@ -75,7 +74,7 @@ Task PodLifecycle::binding_cycle(Binding& binding) {
         co_return;
       }
     }
-    scheduler_.leave_queue(*binding.edit().cycle);
+    scheduler_.leave_queue(binding.edit());
     // pre_bind
     Status begun = pre_bind(binding);
     while (begun.is_wait()) {
@@ -108,7 +107,7 @@ Status PodLifecycle::pre_bind(Binding& binding) {
   if (window_.is_busy(node)) return defer(binding);
   binding.edit().deferred = false;
   PlacementRequest request;
-  Status prepared = scheduler_.pre_bind(*binding.edit().cycle, request);
+  Status prepared = scheduler_.pre_bind(binding.edit(), request);
   if (!prepared.is_success()) return prepared;
   context_.timers.cancel(binding.edit().deadline);
   binding.edit().provisioning = request.provision;
@@ -136,26 +135,26 @@ Status PodLifecycle::begin_row(Binding& binding, PlacementRequest request, const
 
 // The device has prepared the pod: the Bind plugin may still refuse.
 Status PodLifecycle::bind(Binding& binding) {
-  if (binding.progress().cycle->reservation) return scheduler_.bind(*binding.progress().cycle);
+  if (binding.progress().reservation) return scheduler_.bind(binding.edit());
   return Status::error(binding.pod == nullptr ? "the pod is not known in this gateway"
                                               : "no profile \"" + binding.pod->scheduler_name + "\" in this gateway");
 }
 
 void PodLifecycle::post_bind(Binding& binding) {
   if (binding.pod != nullptr) {  // a damaged store may have lost the object, and not the row
-    scheduler_.finish_binding(*binding.edit().cycle);
+    scheduler_.finish_binding(binding.edit());
     scheduler_.handlers().pod_bound(binding.pod, binding.row.node);
-    scheduler_.post_bind(*binding.edit().cycle);
+    scheduler_.post_bind(binding.edit());
   }
-  binding.edit().cycle = nullptr;
+  binding.edit().end_scheduling();
 }
 
 // The binding ended before anything was written: undo, and back to the queue.
 void PodLifecycle::give_up(Binding& binding, const Status& status, bool waited) {
   if (waited) {
-    scheduler_.reject_waiting(*binding.edit().cycle, status);
+    scheduler_.reject_waiting(binding.edit(), status);
   } else {
-    scheduler_.fail_binding(*binding.edit().cycle, status);
+    scheduler_.fail_binding(binding.edit(), status);
   }
   changes_.wake_unreserved(binding.pod);
   const PodEntry* entry = context_.objects.pods().find_by_uid(binding.row.uid);
@@ -241,9 +240,9 @@ void PodLifecycle::enter_release(Binding& binding, RowEvent event) {
     volumes_.delete_unused();
     return;
   }
-  if (const auto& cycle = binding.progress().cycle; cycle && cycle->reservation) {
+  if (!binding.is_at_rest() && binding.edit().reservation) {
     scheduler_.cache().confirm(binding.pod, binding.row.node);
-    cycle->reservation->commit();
+    binding.edit().reservation->commit();
   }
 }
 
@@ -260,8 +259,8 @@ void PodLifecycle::end_row(Binding& binding, const Move& made) {
     state_.epochs.drop(row.node, row.epoch, row.uid);
   }
   const PodEntry* entry = context_.objects.pods().find_by_uid(row.uid);
-  const std::unique_ptr<BindingCycle>& cycle = binding.progress().cycle;
-  const bool armed = cycle && cycle->reservation && cycle->reservation->is_armed();
+  const BindingCycle& cycle = binding.progress();
+  const bool armed = cycle.reservation && cycle.reservation->is_armed();
   if (!armed) scheduler_.cache().remove(row.uid);
   const bool again =
       entry != nullptr && !entry->deleting && !entry->finished && scheduler_.framework_of(*entry->pod) != nullptr;
@@ -270,11 +269,10 @@ void PodLifecycle::end_row(Binding& binding, const Move& made) {
     changes_.wake_unreserved(binding.pod);
   }
   if (again && (made.from == Phase::prebind || made.from == Phase::bind)) {
-    const BindingProgress& progress = binding.progress();
-    const std::string why = progress.reason.empty() ? "node " + row.node + " lost the placement" : progress.reason;
-    return scheduler_.fail_binding(*cycle, progress.refusal.is_success() ? Status::error(why) : progress.refusal);
+    const std::string why = cycle.reason.empty() ? "node " + row.node + " lost the placement" : cycle.reason;
+    return scheduler_.fail_binding(binding.edit(), cycle.refusal.is_success() ? Status::error(why) : cycle.refusal);
   }
-  if (cycle) cycle->reservation.reset();  // Unreserve, forget
+  if (!binding.is_at_rest()) binding.edit().reservation.reset();  // Unreserve, forget
   changes_.wake_freed(binding.pod, binding.row.node);
   if (entry == nullptr) return volumes_.delete_unused();
   if (entry->deleting) {
@@ -305,9 +303,8 @@ void PodLifecycle::drop(Binding& binding) {
   ReleaseEntry entry{row.node,  row.incarnation,       row.uid,
                      row.epoch, encode_charge(charge), may_run ? row.volumes : std::vector<BoundVolume>()};
   binding.cancel(context_.timers);
-  const std::unique_ptr<BindingCycle>& cycle = binding.progress().cycle;
-  if (cycle && cycle->reservation && cycle->reservation->is_armed()) {
-    cycle->reservation.reset();
+  if (!binding.is_at_rest() && binding.edit().reservation && binding.edit().reservation->is_armed()) {
+    binding.edit().reservation.reset();
   } else {
     scheduler_.cache().remove(row.uid);
   }

@@ -16,6 +16,7 @@
 #include "core/placement/send_window.h"
 #include "core/placement/state.h"
 #include "core/placement/volume_binder.h"
+#include "core/scheduler/scheduler.h"
 
 namespace berth {
 

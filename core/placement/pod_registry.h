@@ -53,7 +53,6 @@ class PodRegistry final : public SchedulerHost {
   void record_event(const Pod& pod, const SchedulingEvent& event) override;
   std::optional<PodCondition> condition_of(const Pod& pod) const override;
   void patch_status(const Pod& pod, const StatusPatch& patch) override;
-  Status bind(const Pod& pod, const std::string& node) override;
   Status evict(const Pod& victim, const Pod& preemptor) override;
   void node_chosen(const QueuedPod& queued) override;
   void attempt_ended(const QueuedPod& queued, std::string_view result) override;

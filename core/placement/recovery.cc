@@ -78,8 +78,7 @@ Binding Recovery::restore(Row row) {
   binding.row = std::move(row);
   if (!is_in_flight(binding.row)) return binding;
   const Text uid = binding.row.uid;
-  binding.edit().cycle = std::make_unique<BindingCycle>();
-  BindingCycle& cycle = *binding.edit().cycle;
+  BindingCycle& cycle = binding.edit();
   cycle.queued.pod = binding.pod;
   const PodEntry* entry = context_.objects.pods().find_by_uid(uid);
   if (entry != nullptr && entry->position) resume_attempts(*entry->position, cycle.queued);

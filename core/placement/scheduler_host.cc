@@ -59,9 +59,6 @@ void PodRegistry::patch_status(const Pod& pod, const StatusPatch& patch) {
     parts_.scheduler.handlers().pod_updated(before, entry->pod);
 }
 
-// The device has prepared the pod: nothing else may refuse the binding.
-Status PodRegistry::bind(const Pod& /*pod*/, const std::string& /*node*/) { return {}; }
-
 // As a delete of its placement (P7): its resources are free when the device has proven it gone.
 Status PodRegistry::evict(const Pod& victim, const Pod& preemptor) {
   PodEntry* entry = context_.objects.pods().find_by_uid(victim.uid());

@@ -135,7 +135,7 @@ std::unique_ptr<BindingCycle> Scheduler::try_pod(QueuedPod queued) {
     return nullptr;
   }
   activate(cycle->reservation->state());
-  return start_binding(std::move(cycle), waits);
+  return reserve_and_permit(std::move(cycle), waits);
 }
 
 // Success: `waits` says who holds the pod back, if anybody.
@@ -147,7 +147,7 @@ Status Scheduler::permit(BindingCycle& cycle, std::map<std::string, Millis>& wai
 
 // PreBindPreFlight, and the nomination that tells others where the pod is about to be bound. Upstream lists the pod as
 // waiting before PreBindPreFlight and leaves it there when that fails; ours is listed when it really waits.
-std::unique_ptr<BindingCycle> Scheduler::start_binding(std::unique_ptr<BindingCycle> cycle,
+std::unique_ptr<BindingCycle> Scheduler::reserve_and_permit(std::unique_ptr<BindingCycle> cycle,
                                                        const std::map<std::string, Millis>& waits) {
   const std::shared_ptr<const Pod> pod = cycle->queued.pod;
   Reservation& reservation = *cycle->reservation;

@@ -24,7 +24,7 @@
 #include "core/objects/objects.h"
 #include "core/queue/queue.h"
 #include "core/random.h"
-#include "core/recycled.h"
+#include "core/scheduler/binding_cycle.h"
 #include "core/scheduler/event_handlers.h"
 #include "core/scheduler/explanation.h"
 #include "core/scheduler/node_evaluator.h"
@@ -54,9 +54,8 @@ struct SchedulingEvent {
 
 // What the scheduler needs of the world around it. evict() and patch_status() may tell it at once of what changed by
 // them; nothing else calls back.
-class SchedulerHost {
+class SchedulerHost : public Binder {
  public:
-  virtual ~SchedulerHost() = default;
   // The newest version known; null when the pod is gone or has a node.
   virtual std::shared_ptr<const Pod> find_unplaced(const Pod& pod) const = 0;
   // Asked after the pop. False: not to be tried now; who says so brings the pod back.
@@ -65,23 +64,12 @@ class SchedulerHost {
   // As `pod`, the version that was tried, shows it.
   virtual std::optional<PodCondition> condition_of(const Pod& pod) const = 0;
   virtual void patch_status(const Pod& pod, const StatusPatch& patch) = 0;
-  // DefaultBinder's question; an error says why the placement may not become a binding.
-  virtual Status bind(const Pod& pod, const std::string& node) = 0;
   // The victim's resources are needed: condition DisruptionTarget, and its deletion. It does not wait on Permit. An
   // error ends the preemption.
   virtual Status evict(const Pod& victim, const Pod& preemptor) = 0;
   // To count: a node was chosen; an attempt ended, `result` "scheduled", "unschedulable" or "error".
   virtual void node_chosen(const QueuedPod& /*queued*/) {}
   virtual void attempt_ended(const QueuedPod& /*queued*/, std::string_view /*result*/) {}
-};
-
-// One pod between its decision and its end.
-struct BindingCycle : Recycled<BindingCycle> {
-  const Framework* framework = nullptr;
-  std::string node;
-  QueuedPod queued;                        // what goes back to the queue when it fails; the pod as it was tried
-  std::optional<Reservation> reservation;  // none after a restart without the pod's profile
-  bool waits = false;                      // on Permit
 };
 
 class Scheduler final : public Handle {
@@ -140,7 +128,7 @@ class Scheduler final : public Handle {
   const Nominator& nominator() const override { return queue_.nominator(); }
   Metrics* metrics() override { return metrics_; }
   std::uint64_t draw(std::uint64_t bound) override { return random_.below(bound); }
-  Status bind(const Pod& pod, const std::string& node) override { return host_.bind(pod, node); }
+  Binder& binder() override { return host_; }
 
  private:
   // Why an attempt failed, and what follows for the pod.
@@ -154,8 +142,8 @@ class Scheduler final : public Handle {
   bool skips(const Pod& pod);
   void let_go(const Pod& pod);
   std::unique_ptr<BindingCycle> try_pod(QueuedPod queued);
-  std::unique_ptr<BindingCycle> start_binding(std::unique_ptr<BindingCycle> cycle,
-                                              const std::map<std::string, Millis>& waits);
+  std::unique_ptr<BindingCycle> reserve_and_permit(std::unique_ptr<BindingCycle> cycle,
+                                                   const std::map<std::string, Millis>& waits);
   Status permit(BindingCycle& cycle, std::map<std::string, Millis>& waits);
   // Carries out what PostFilter decided.
   void preempt(const std::shared_ptr<const Pod>& pod, ScheduleResult& result);

@@ -46,7 +46,6 @@ class World final : public SchedulerHost, public Lister {
   void record_event(const Pod&, const SchedulingEvent&) override {}
   std::optional<PodCondition> condition_of(const Pod&) const override { return {}; }
   void patch_status(const Pod& pod, const StatusPatch& patch) override;
-  Status bind(const Pod&, const std::string&) override { return {}; }
   Status evict(const Pod& victim, const Pod& preemptor) override;
 
   std::shared_ptr<const PersistentVolumeClaim> claim(const std::string& key) const override;

@@ -105,7 +105,6 @@ class StatusTable : public ::testing::TestWithParam<std::tuple<const char*, Code
   void patch_status(const Pod&, const StatusPatch& patch) override {
     if (patch.condition) condition = patch.condition;
   }
-  Status bind(const Pod&, const std::string&) override { return {}; }
   Status evict(const Pod&, const Pod&) override { return {}; }
 
   void run() {

@@ -98,7 +98,7 @@ TEST_F(GatewayTest, ABoundRowHearsItsDeviceAfterARestart) {
   const Request bind = *request("n1");
   restart();
   device("n1");
-  EXPECT_EQ(gateway->bindings().at("u1").progress().cycle, nullptr) << "it is over";
+  EXPECT_EQ(gateway->bindings().at("u1").progress().framework, nullptr) << "it is over";
   answer("n1", answer_to(bind, AnswerType::released));
   EXPECT_NE(phase("u1"), Phase::bound);
   ASSERT_EQ(request("n1")->type, RequestType::pre_bind) << "placed again";

@@ -19,7 +19,6 @@ class QuietHost final : public SchedulerHost {
   }
   std::optional<PodCondition> condition_of(const Pod&) const override { return std::nullopt; }
   void patch_status(const Pod&, const StatusPatch&) override {}
-  Status bind(const Pod&, const std::string&) override { return {}; }
   Status evict(const Pod&, const Pod&) override { return {}; }
   std::map<std::string, std::shared_ptr<const Pod>> pods;
   std::vector<std::string> events;
