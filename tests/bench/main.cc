@@ -1,5 +1,6 @@
-// berth_bench WORKLOAD.json NODES fast|plain [SECONDS [instructions]]: runs the workload on a fleet of this size,
-// measuring for at most this many seconds, and prints one line of JSON per scope. tests/bench/run calls it.
+// berth_bench WORKLOAD.json NODES fast|plain [SECONDS [instructions] [score|normalized|filter]]: runs the workload on a
+// fleet of this size, measuring for at most this many seconds, and prints one line of JSON per scope. The last argument
+// adds a plugin that declares nothing. tests/bench/run calls it.
 #include <cstdio>
 #include <map>
 #include <string>
@@ -16,14 +17,16 @@ namespace {
 
 class Run {
  public:
-  Run(const Workload& workload, std::size_t nodes, std::string path, double seconds, bool instructions)
+  Run(const Workload& workload, std::size_t nodes, std::string path, double seconds, bool instructions,
+      std::string undeclared)
       : workload_(workload),
         nodes_(nodes),
         path_(std::move(path)),
         limit_ns_(static_cast<std::int64_t>(seconds * 1e9)),
         instructions_(instructions),
+        undeclared_(std::move(undeclared)),
         meter_(instructions),
-        world_(path_ == "fast") {}
+        world_(path_ == "fast", undeclared_) {}
 
   // Creates the fleet with all pods that run before the measurement.
   Status prepare() {
@@ -136,11 +139,12 @@ class Run {
     const double pods = static_cast<double>(bound_);
     const auto per_pod = [&](auto amount) { return bound_ == 0 ? 0 : static_cast<double>(amount) / pods; };
     std::printf(
-        "{\"workload\": \"%s\", \"nodes\": %zu, \"path\": \"%s\", \"scope\": \"%s\", \"pods\": %zu, "
+        "{\"workload\": \"%s\", \"nodes\": %zu, \"path\": \"%s\", \"undeclared\": \"%s\", \"scope\": \"%s\", \"pods\": "
+        "%zu, "
         "\"pods_per_second\": %.1f, \"first_us\": %.1f, \"second_us\": %.1f, \"p50_us\": %.1f, \"p99_us\": %.1f, "
         "\"max_us\": %.1f, "
         "\"allocations_per_pod\": %.1f, \"resident_kib\": %lld",
-        workload_.name().c_str(), nodes_, path_.c_str(), scope, bound_,
+        workload_.name().c_str(), nodes_, path_.c_str(), undeclared_.c_str(), scope, bound_,
         spent.ns == 0 ? 0 : pods * 1e9 / static_cast<double>(spent.ns), span_us(0), span_us(1),
         quantile_us(spans_, 0.5), quantile_us(spans_, 0.99), quantile_us(spans_, 1), per_pod(spent.allocations),
         static_cast<long long>(resident_kib()));
@@ -159,6 +163,7 @@ class Run {
   std::string path_;
   std::int64_t limit_ns_;
   bool instructions_;
+  std::string undeclared_;
   Meter meter_;
   World world_;
   std::vector<std::shared_ptr<const Pod>> measured_;
@@ -178,7 +183,9 @@ class Run {
 
 int main(int argc, char** argv) {
   if (argc < 4) {
-    std::fprintf(stderr, "usage: berth_bench WORKLOAD.json NODES fast|plain [SECONDS [instructions]]\n");
+    std::fprintf(
+        stderr,
+        "usage: berth_bench WORKLOAD.json NODES fast|plain [SECONDS [instructions] [score|normalized|filter]]\n");
     return 2;
   }
   const auto workload = berth::bench::Workload::read(argv[1]);
@@ -186,8 +193,17 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "berth_bench: %s\n", workload.error().message().c_str());
     return 1;
   }
-  const bool instructions = argc > 5 && std::string(argv[5]) == "instructions";
-  berth::bench::Run run(*workload, std::stoul(argv[2]), argv[3], argc > 4 ? std::stod(argv[4]) : 12, instructions);
+  bool instructions = false;
+  std::string undeclared;
+  for (int i = 5; i < argc; ++i) {
+    if (std::string(argv[i]) == "instructions") {
+      instructions = true;
+    } else {
+      undeclared = argv[i];
+    }
+  }
+  berth::bench::Run run(*workload, std::stoul(argv[2]), argv[3], argc > 4 ? std::stod(argv[4]) : 12, instructions,
+                        undeclared);
   if (const berth::Status ready = run.prepare(); !ready.is_success()) {
     std::fprintf(stderr, "berth_bench: %s: %s\n", argv[1], ready.message().c_str());
     return 1;

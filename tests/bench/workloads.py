@@ -1,9 +1,13 @@
 """Runs berth_bench on workloads and fleets of several sizes; tests/bench/run builds and calls it.
 
     tests/bench/run [--workload NAME]... [--nodes N]... [--path P] [--seconds S] [--instructions] [--json FILE]
+                    [--undeclared KIND]...
     tests/bench/run --growth [--workload NAME]...
 
 A workload that binds none of its pods is an error: nothing was measured.
+
+--undeclared adds a plugin that declares nothing to the default profile: one that scores, one whose scores are normalized, or one that
+filters. With "none" beside it, the output ends with the pods per second relative to those without the plugin.
 
 Growth is the exponent of the time per pod as a function of the number of nodes, fitted by least squares to the logarithms of both,
 for the fast path, if at least three sizes were measured. The first two pods are excluded: the first one evaluates all nodes for its
@@ -11,6 +15,7 @@ class, the second one repeats the class and creates its cached view. Their cost 
 """
 
 import argparse
+import itertools
 import json
 import math
 import subprocess
@@ -29,12 +34,14 @@ COLUMNS = [("pods/s", "pods_per_second"), ("p50 us", "p50_us"), ("p99 us", "p99_
 def measure(given, name, nodes):
     """The results for one workload and size; empty if nothing was bound."""
     lines = []
-    for path in given.path:
+    for path, undeclared in itertools.product(given.path, given.undeclared):
         command = [given.program, str(WORKLOADS / f"{name}.json"), str(nodes), path, str(given.seconds)]
         command += ["instructions"] if given.instructions else []
+        command += [undeclared] if undeclared != "none" else []
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
         lines += [json.loads(line) for line in done.stdout.splitlines()]
-    return lines if len(lines) == 2 * len(given.path) and all(line["pods"] for line in lines) else []
+    runs = len(given.path) * len(given.undeclared)
+    return lines if len(lines) == 2 * runs and all(line["pods"] for line in lines) else []
 
 
 def show(row):
@@ -42,7 +49,19 @@ def show(row):
     cells = [value(row[key]) for _, key in COLUMNS]
     if "instructions_per_pod" in row:
         cells.append(f"{'-':>10}" if row["instructions_per_pod"] is None else value(row["instructions_per_pod"]))
-    print(f"{row['workload']:26} {row['nodes']:>6} {row['path']:5} {row['scope']:6} {' '.join(cells)}", flush=True)
+    name = row["workload"] + (f"+{row['undeclared']}" if row["undeclared"] else "")
+    print(f"{name:26} {row['nodes']:>6} {row['path']:5} {row['scope']:6} {' '.join(cells)}", flush=True)
+
+
+def relative(rows):
+    """Lines of output with the pods per second of each run with an undeclared plugin, relative to the run without it."""
+    def run(row):
+        return row["workload"], row["nodes"], row["path"]
+
+    without = {run(row): row["pods_per_second"] for row in rows if row["scope"] == "cycle" and not row["undeclared"]}
+    return [f"{row['workload']:26} {row['nodes']:>6} {row['path']:5} {row['undeclared']:10} "
+            f"{row['pods_per_second'] / without[run(row)]:.4f} of {without[run(row)]:.0f} pods/s"
+            for row in rows if row["scope"] == "cycle" and row["undeclared"] and run(row) in without]
 
 
 def exponent(points):
@@ -63,7 +82,8 @@ def growth(rows):
     lines = []
     for name in dict.fromkeys(row["workload"] for row in rows):
         for scope in ("cycle", "loop"):
-            own = [row for row in rows if (row["workload"], row["path"], row["scope"]) == (name, "fast", scope)]
+            own = [row for row in rows if (row["workload"], row["path"], row["scope"]) == (name, "fast", scope)
+                   and not row["undeclared"]]
             if len({row["nodes"] for row in own}) < 3:
                 continue
             mean = exponent([(row["nodes"], repeated_us(row)) for row in own])
@@ -83,6 +103,8 @@ def main():
     parser.add_argument("--workload", action="append", choices=names, help="default: all")
     parser.add_argument("--nodes", action="append", type=int, help="default: 100, 1000, 5000 and 20000")
     parser.add_argument("--path", action="append", choices=["plain", "fast"], help="default: both")
+    parser.add_argument("--undeclared", action="append", choices=["none", "score", "normalized", "filter"],
+                        help="add a plugin that declares nothing; default: none")
     parser.add_argument("--seconds", type=float, default=12, help="time limit per workload and size")
     parser.add_argument("--growth", action="store_true", help="up to 100000 nodes, fast path only, repeated classes")
     parser.add_argument("--instructions", action="store_true", help="count instructions per pod in user space; - if the kernel does not support it")
@@ -90,6 +112,7 @@ def main():
     given = parser.parse_args()
     given.workload = given.workload or [name for name in names if not given.growth or name not in NEVER_REPEATED]
     given.nodes = given.nodes or [100, 1000, 5000, 20000] + ([100000] if given.growth else [])
+    given.undeclared = given.undeclared or ["none"]
     given.path = given.path or (["fast"] if given.growth else ["plain", "fast"])
     rows, failed = [], 0
     titles = [title for title, _ in COLUMNS] + (["instr/pod"] if given.instructions else [])
@@ -103,7 +126,7 @@ def main():
             for row in lines:
                 show(row)
             rows += lines
-    for line in growth(rows):
+    for line in growth(rows) + relative(rows):
         print(line)
     if given.json:
         given.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")

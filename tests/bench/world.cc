@@ -8,6 +8,7 @@
 #include "core/fastpath/fast_path.h"
 #include "core/objects/object_events.h"
 #include "plugins/registry.h"
+#include "tests/bench/undeclared.h"
 
 namespace berth::bench {
 
@@ -34,12 +35,15 @@ Status keep(Result<T> decoded, std::map<std::string, std::shared_ptr<const T>>& 
 
 }  // namespace
 
-World::World(bool fast) {
+World::World(bool fast, const std::string& undeclared) {
   Scheduler::Options options;
   options.seed = kSeed;
   if (fast) options.evaluator = make_fast_path();
   scheduler_ = std::make_unique<Scheduler>(clock_, *this, *this, std::move(options));
-  CHECK(scheduler_->add_profile(in_tree_registry(), default_profile()).is_success());
+  Registry registry = in_tree_registry();
+  Profile profile = default_profile();
+  CHECK(add_undeclared(undeclared, registry, profile));
+  CHECK(scheduler_->add_profile(registry, profile).is_success());
 }
 
 Result<std::shared_ptr<const Node>> World::make_node(const Json& manifest) {

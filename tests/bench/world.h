@@ -16,7 +16,8 @@ namespace berth::bench {
 
 class World final : public SchedulerHost, public Lister {
  public:
-  explicit World(bool fast);  // by the fast path, or by the plugins alone
+  // `undeclared`: see add_undeclared().
+  World(bool fast, const std::string& undeclared);  // by the fast path, or by the plugins alone
   static Result<std::shared_ptr<const Node>> make_node(const Json& manifest);
   void add_node(const std::shared_ptr<const Node>& node);
   Status add_volume(const Json& manifest);
