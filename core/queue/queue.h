@@ -26,7 +26,10 @@
 #include "core/framework/nominator.h"
 #include "core/framework/queued_pod.h"
 #include "core/queue/backoff.h"
-#include "core/queue/event_ring.h"
+#include "core/queue/in_flight_pods.h"
+#include "core/queue/queue_entry.h"
+#include "core/queue/queue_parts.h"
+#include "core/queue/queueing_hints.h"
 #include "core/status.h"
 #include "core/text.h"
 
@@ -44,7 +47,7 @@ class Queue {
     std::size_t event_ring = 4096;
     Metrics* metrics = nullptr;  // null: not counted; must outlive the queue
   };
-  enum class Where { none, gated, active, backoff, unschedulable, in_flight };
+  using Where = QueuePart;
 
   // `framework_of` returns the profile of a pod, never null for pods that are added. Both must outlive the queue.
   Queue(const Clock& clock, std::function<const Framework*(const Pod&)> framework_of, Options options);
@@ -109,86 +112,40 @@ class Queue {
   std::optional<Millis> backoff_end(const QueuedPod& pod) const;
   Counts counts() const;
   // The number of events kept for pods in flight, by label.
-  std::map<std::string_view, std::size_t> in_flight_events() const;
-  bool has_active() const;  // true when pop() would return a pod
+  std::map<std::string_view, std::size_t> in_flight_events() const { return in_flight_.event_counts(); }
+  bool has_active() const { return parts_.first() != nullptr; }  // true when pop() would return a pod
   // The uids of all pods, including those in flight, sorted.
   std::vector<std::string> uids() const;
 
  private:
-  struct Entry;
-  struct UidOrder {
-    bool operator()(const Entry* a, const Entry* b) const;
-  };
-  // The effect of an event on a rejected pod.
-  enum class Wake { no, after_backoff, at_once };
-  struct Entry {
-    QueuedPod queued;
-    const Framework* framework = nullptr;
-    Where where = Where::none;
-    bool error_backoff = false;
-    Millis backoff_until = 0;
-    std::set<Entry*, UidOrder>* waits_with = nullptr;  // unschedulable_ or a set of gated_
-  };
-  struct ActiveOrder {
-    bool operator()(const Entry* a, const Entry* b) const;
-  };
-  struct BackoffOrder {
-    bool operator()(const Entry* a, const Entry* b) const;
-  };
-  struct Flight {
-    std::uint64_t event_sequence = 0;
-    std::shared_ptr<const Pod> updated;  // null: the object did not change since pop
-    std::uint64_t order = 0;             // number of the pop
-  };
-  using BackoffSet = std::set<Entry*, BackoffOrder>;
-
-  Entry& insert(QueuedPod queued);
+  QueueEntry& insert(QueuedPod queued);
   void erase(std::string_view uid);  // the entry must be detached
-  void detach(Entry& entry);         // removes it from its part of the queue; it stays in entries_
   // `event`: the label of the event, for the metrics.
-  void put_active(Entry& entry, std::string_view event);
-  void put_backoff(Entry& entry, bool is_error, std::string_view event);
-  // Puts a detached entry into the part of the queue that `wake` asks for, through PreEnqueue if it is to be retried.
-  // `renominate`: if it becomes active, it is nominated to its status.nominatedNodeName.
-  void enqueue(Entry& entry, Wake wake, std::string_view event, bool renominate = false);
+  void put_active(QueueEntry& entry, std::string_view event);
+  void put_backoff(QueueEntry& entry, bool is_error, std::string_view event);
+  // Puts a detached entry into the part of the queue that `strategy` asks for, through PreEnqueue if it is to be
+  // retried. `renominate`: if it becomes active, it is nominated to its status.nominatedNodeName.
+  void enqueue(QueueEntry& entry, QueueingStrategy strategy, std::string_view event, bool renominate = false);
   void count(std::string_view queue, std::string_view event);
-  bool pass_pre_enqueue(Entry& entry);
-  bool is_of_interest(const ClusterEvent& event) const;
-  bool can_ungate(const Entry& entry, const ClusterEvent& event) const;
-  void put_waiting(Entry& entry, bool gated);
-  Hint call_hint(const EventWithHint& registered, std::string_view plugin, const Entry& entry,
-                 const ClusterEvent& event, const EventObjects& objects) const;
-  Wake judge(const Entry& entry, const ClusterEvent& event, const EventObjects& objects) const;
-  Wake replay(const Entry& entry, std::uint64_t since) const;
-  void record(const ClusterEvent& event, const EventObjects& objects);
-  void end_flight(std::string_view uid);
-  void update_waiting(Entry& entry, const std::vector<ClusterEvent>& events, const EventObjects& objects);
-  void flush_backoff(BackoffSet& backoff);
+  bool pass_pre_enqueue(QueueEntry& entry);
+  void update_waiting(QueueEntry& entry, const std::vector<ClusterEvent>& events, const EventObjects& objects);
   void flush_unschedulable();
 
   const Clock& clock_;
   std::function<const Framework*(const Pod&)> framework_of_;
   Options options_;
   Backoff backoff_rule_;
-  EventRing ring_;
+  QueueingHints hints_;
   Nominator nominator_;
   // Thousands of pods can arrive at once, and their short-lived queue entries would fragment the heap among long-lived
   // objects. So entries have a memory pool, which is released as a whole when the queue is empty.
   std::pmr::unsynchronized_pool_resource memory_;
-  std::size_t most_entries_ = 0;                               // peak since the last release
-  std::pmr::map<Text, Entry, std::less<>> entries_{&memory_};  // by uid; in-flight pods are not here
-  std::pmr::set<Entry*, ActiveOrder> active_{&memory_};
-  BackoffSet backoff_;
-  BackoffSet error_backoff_;
-  std::set<Entry*, UidOrder> unschedulable_;
-  // By profile and gating plugin: an event that the plugin did not register costs nothing, however many pods it gates.
-  std::map<std::pair<std::string, std::string>, std::set<Entry*, UidOrder>> gated_;
-  std::pmr::unsynchronized_pool_resource flight_memory_;  // never released: few pods are in flight at a time
-  std::pmr::map<Text, Flight, std::less<>> in_flight_{&flight_memory_};  // by uid
-  std::set<Text, std::less<>> returned_;                                 // for take_returned(); all in entries_
-  std::set<const Framework*> frameworks_;                                // of all pods added so far
+  std::size_t most_entries_ = 0;                                    // peak since the last release
+  std::pmr::map<Text, QueueEntry, std::less<>> entries_{&memory_};  // by uid; in-flight pods are not here
+  QueueParts parts_{memory_};
+  InFlightPods in_flight_;
+  std::set<Text, std::less<>> returned_;  // for take_returned(); all in entries_
   std::uint64_t last_sequence_ = 0;
-  std::uint64_t pops_ = 0;
   Millis unschedulable_flush_at_ = 0;
 };
 

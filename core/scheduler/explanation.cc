@@ -40,7 +40,7 @@ Json verdict_json(const Status& status) {
 class AllFilters {
  public:
   AllFilters(const Framework& framework, const Pod& pod, const Snapshot& snapshot)
-      : framework_(framework), pod_(pod), before_(framework.ask_every_pre_filter(state_, pod, snapshot)) {}
+      : framework_(framework), pod_(pod), before_(framework.exhaustive_run().pre_filter(state_, pod, snapshot)) {}
 
   // `first`: what the cycle itself said of the node, success included.
   Json about(const NodeInfo& node, const Status& first) {
@@ -52,7 +52,7 @@ class AllFilters {
       told = told || known_better;
       list.push_back(verdict_json(known_better ? first : status));
     };
-    for (const Framework::Verdict& verdict : before_) {
+    for (const ExhaustiveRun::Verdict& verdict : before_) {
       if (!verdict.status.is_success()) {
         tell(verdict.status);
       } else if (verdict.node_names && !verdict.node_names->contains(node.name())) {
@@ -60,7 +60,7 @@ class AllFilters {
                  .with_plugin(verdict.status.plugin()));
       }
     }
-    for (const Status& status : framework_.ask_every_filter(state_, pod_, node)) tell(status);
+    for (const Status& status : framework_.exhaustive_run().filter(state_, pod_, node)) tell(status);
     return list;
   }
 
@@ -68,7 +68,7 @@ class AllFilters {
   const Framework& framework_;
   const Pod& pod_;
   CycleState state_;
-  std::vector<Framework::Verdict> before_;
+  std::vector<ExhaustiveRun::Verdict> before_;
 };
 
 struct Group {
@@ -183,7 +183,8 @@ Json chosen_json(const Pod& pod, const ScheduleResult& result, std::uint64_t see
 Json score_row(const Framework& framework, CycleState& state, const Pod& pod, const Snapshot& snapshot,
                const Decision& decision, std::size_t at) {
   const std::string& node = decision.totals[at].node;
-  const std::map<std::string, std::int64_t> raw = framework.raw_scores(state, pod, *snapshot.find(node));
+  const std::map<std::string, std::int64_t> raw =
+      framework.exhaustive_run().raw_scores(state, pod, *snapshot.find(node));
   Json row = Json::object();
   Json before = Json::array();
   Json normalized = Json::array();

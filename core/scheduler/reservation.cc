@@ -17,7 +17,7 @@ Result<Reservation> Reservation::make(const Framework& framework, Cache& cache, 
   reservation.state_ = std::move(state);
   reservation.pod_ = std::move(pod);
   reservation.node_ = std::move(node);
-  Status reserved = framework.run_reserve(*reservation.state_, *reservation.pod_, reservation.node_);
+  Status reserved = framework.binding().run_reserve(*reservation.state_, *reservation.pod_, reservation.node_);
   if (!reserved.is_success()) return reserved;  // the drop of `reservation` undoes everything
   return reservation;
 }
@@ -33,7 +33,7 @@ Reservation Reservation::restore(const Framework& framework, Cache& cache, std::
   reservation.state_ = std::move(state);
   reservation.pod_ = std::move(pod);
   reservation.node_ = std::move(node);
-  framework.run_restore(*reservation.state_, *reservation.pod_, reservation.node_, bound_volumes);
+  framework.binding().run_restore(*reservation.state_, *reservation.pod_, reservation.node_, bound_volumes);
   return reservation;
 }
 
@@ -57,7 +57,7 @@ void Reservation::commit() { framework_ = nullptr; }
 void Reservation::undo() {
   if (framework_ == nullptr) return;
   const Framework* framework = std::exchange(framework_, nullptr);
-  framework->run_unreserve(*state_, *pod_, node_);
+  framework->binding().run_unreserve(*state_, *pod_, node_);
   cache_->forget(pod_->uid());
 }
 

@@ -141,7 +141,8 @@ std::unique_ptr<BindingCycle> Scheduler::try_pod(QueuedPod queued) {
 // Success: `waits` says who holds the pod back, if anybody.
 Status Scheduler::permit(BindingCycle& cycle, std::map<std::string, Millis>& waits) {
   Reservation& reservation = *cycle.reservation;
-  Status status = cycle.framework->run_permit(reservation.state(), *cycle.queued.pod, reservation.node(), waits);
+  Status status =
+      cycle.framework->binding().run_permit(reservation.state(), *cycle.queued.pod, reservation.node(), waits);
   return status.is_wait() ? Status() : status;
 }
 
@@ -151,7 +152,8 @@ std::unique_ptr<BindingCycle> Scheduler::reserve_and_permit(std::unique_ptr<Bind
                                                        const std::map<std::string, Millis>& waits) {
   const std::shared_ptr<const Pod> pod = cycle->queued.pod;
   Reservation& reservation = *cycle->reservation;
-  const Status flight = cycle->framework->run_pre_bind_pre_flight(reservation.state(), *pod, reservation.node());
+  const Status flight =
+      cycle->framework->binding().run_pre_bind_pre_flight(reservation.state(), *pod, reservation.node());
   if (!flight.is_success() && !flight.is_skip()) {
     fail_binding(*cycle, flight);
     return nullptr;
@@ -213,12 +215,12 @@ void Scheduler::leave_queue(BindingCycle& cycle) { queue_.done(cycle.queued.pod-
 
 Status Scheduler::pre_bind(BindingCycle& cycle, PlacementRequest& request) {
   Reservation& reservation = *cycle.reservation;
-  return cycle.framework->run_pre_bind(reservation.state(), *reservation.pod(), reservation.node(), request);
+  return cycle.framework->binding().run_pre_bind(reservation.state(), *reservation.pod(), reservation.node(), request);
 }
 
 Status Scheduler::bind(BindingCycle& cycle) {
   Reservation& reservation = *cycle.reservation;
-  return cycle.framework->run_bind(reservation.state(), *reservation.pod(), reservation.node());
+  return cycle.framework->binding().run_bind(reservation.state(), *reservation.pod(), reservation.node());
 }
 
 void Scheduler::finish_binding(BindingCycle& cycle) {
@@ -231,7 +233,7 @@ void Scheduler::finish_binding(BindingCycle& cycle) {
 void Scheduler::post_bind(BindingCycle& cycle) {
   if (!cycle.reservation) return;
   Reservation& reservation = *cycle.reservation;
-  cycle.framework->run_post_bind(reservation.state(), *reservation.pod(), reservation.node());
+  cycle.framework->binding().run_post_bind(reservation.state(), *reservation.pod(), reservation.node());
   activate(reservation.state());
   reservation.commit();
 }

@@ -87,8 +87,8 @@ class Run {
     if (!got.result.status.is_success()) return got;
     note_volumes(got);
     const std::string& node = got.result.decision.node;
-    got.reserve = framework_->run_reserve(got.state, pod, node);
-    framework_->run_unreserve(got.state, pod, node);
+    got.reserve = framework_->binding().run_reserve(got.state, pod, node);
+    framework_->binding().run_unreserve(got.state, pod, node);
     return got;
   }
 

@@ -132,7 +132,7 @@ class ClassViewTest : public ::testing::Test {
     promises.erase(promises.begin() + static_cast<std::ptrdiff_t>(at));
     CycleState state;
     if (random.chance(1, 3)) {
-      framework->run_unreserve(state, *pod, "");
+      framework->binding().run_unreserve(state, *pod, "");
       return;
     }
     for (const BoundVolume& bound_volume : bound_volumes) {
@@ -146,7 +146,7 @@ class ClassViewTest : public ::testing::Test {
       mine.volume_name = bound_volume.volume;
       mine.phase = "Bound";
     }
-    framework->run_post_bind(state, *pod, "");
+    framework->binding().run_post_bind(state, *pod, "");
   }
 
   // Both ways find the same volumes for the pod, and it is promised them.
@@ -162,8 +162,8 @@ class ClassViewTest : public ::testing::Test {
       return all;
     };
     ASSERT_EQ(names(*by_plugins), names(*from_class));
-    if (!framework->run_reserve(fast, *asked, node).is_success()) {
-      framework->run_unreserve(fast, *asked, node);
+    if (!framework->binding().run_reserve(fast, *asked, node).is_success()) {
+      framework->binding().run_unreserve(fast, *asked, node);
     } else if (!from_class->bind.empty()) {
       promises.emplace_back(asked, from_class->bind);
       volumes_chosen += 1;

@@ -143,8 +143,8 @@ TEST(FrameworkMake, LeavesAPluginOutWhereItIsDisabled) {
   CycleState state;
   std::map<std::string, Millis> waits;
   const Pod pod = make_pod("p");
-  EXPECT_TRUE(scripted.get().run_permit(state, pod, "n", waits).is_success());
-  EXPECT_TRUE(scripted.get().run_reserve(state, pod, "n").is_success());
+  EXPECT_TRUE(scripted.get().binding().run_permit(state, pod, "n", waits).is_success());
+  EXPECT_TRUE(scripted.get().binding().run_reserve(state, pod, "n").is_success());
   EXPECT_EQ(scripted.diary, (Names{"b Permit"}));
 }
 

@@ -34,11 +34,11 @@ class Runner : public ::testing::TestWithParam<PointCase> {
     if (point == "PostFilter") return framework.run_post_filter(state, pod, {}, post_filter_result);
     if (point == "PreScore") return framework.run_pre_score(state, pod, nodes);
     if (point == "Score" || point == "Normalize") return framework.run_score(state, pod, nodes, per_plugin, totals);
-    if (point == "Reserve") return framework.run_reserve(state, pod, "n1");
-    if (point == "Permit") return framework.run_permit(state, pod, "n1", timeouts);
-    if (point == "PreFlight") return framework.run_pre_bind_pre_flight(state, pod, "n1");
-    if (point == "PreBind") return framework.run_pre_bind(state, pod, "n1", request);
-    return framework.run_bind(state, pod, "n1");
+    if (point == "Reserve") return framework.binding().run_reserve(state, pod, "n1");
+    if (point == "Permit") return framework.binding().run_permit(state, pod, "n1", timeouts);
+    if (point == "PreFlight") return framework.binding().run_pre_bind_pre_flight(state, pod, "n1");
+    if (point == "PreBind") return framework.binding().run_pre_bind(state, pod, "n1", request);
+    return framework.binding().run_bind(state, pod, "n1");
   }
   bool called(const std::string& entry) const {
     return std::find(scripted.diary.begin(), scripted.diary.end(), entry) != scripted.diary.end();
@@ -220,7 +220,7 @@ TEST_F(RunnerRules, RefuseScoresOutsideTheRange) {
 TEST_F(RunnerRules, UnreserveInReverseIncludingPluginsNotCalled) {
   scripted.scripts["a"].answers["Reserve"] = status_of(Code::unschedulable);
   EXPECT_EQ(run("Reserve").code(), Code::unschedulable);
-  scripted.get().run_unreserve(state, pod, "n1");
+  scripted.get().binding().run_unreserve(state, pod, "n1");
   EXPECT_EQ(scripted.diary, (std::vector<std::string>{"a Reserve", "b Unreserve", "a Unreserve"}));
 }
 

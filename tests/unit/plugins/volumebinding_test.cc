@@ -97,9 +97,9 @@ class VolumeBindingTest : public ::testing::Test {
     attempt.reservation = std::move(*made);
     PlacementRequest request;
     CycleState& kept = attempt.reservation->state();
-    const Status flight = framework->run_pre_bind_pre_flight(kept, *pod, attempt.reservation->node());
+    const Status flight = framework->binding().run_pre_bind_pre_flight(kept, *pod, attempt.reservation->node());
     CHECK(flight.is_success() || flight.is_skip());
-    CHECK(framework->run_pre_bind(kept, *pod, attempt.reservation->node(), request).is_success());
+    CHECK(framework->binding().run_pre_bind(kept, *pod, attempt.reservation->node(), request).is_success());
     for (const BoundVolume& bound_volume : request.volumes) {
       attempt.bound_volumes[bound_volume.claim] = bound_volume.volume;
       EXPECT_EQ(bound_volume.path, "/mnt/" + bound_volume.volume);
