@@ -9,6 +9,8 @@ Result<std::unique_ptr<Plugin>> DefaultBinder::make(const Json& args, Handle& ha
   return make_without_arguments<DefaultBinder>(args, handle);
 }
 
-Status DefaultBinder::bind(CycleState&, const Pod& pod, const std::string& node) { return handle_.binder().bind(pod, node); }
+Status DefaultBinder::bind(CycleState&, const Pod& pod, const std::string& node) {
+  return handle_.binder().bind(pod, node);
+}
 
 }  // namespace berth

@@ -149,7 +149,7 @@ Status Scheduler::permit(BindingCycle& cycle, std::map<std::string, Millis>& wai
 // PreBindPreFlight, and the nomination that tells others where the pod is about to be bound. Upstream lists the pod as
 // waiting before PreBindPreFlight and leaves it there when that fails; ours is listed when it really waits.
 std::unique_ptr<BindingCycle> Scheduler::reserve_and_permit(std::unique_ptr<BindingCycle> cycle,
-                                                       const std::map<std::string, Millis>& waits) {
+                                                            const std::map<std::string, Millis>& waits) {
   const std::shared_ptr<const Pod> pod = cycle->queued.pod;
   Reservation& reservation = *cycle->reservation;
   const Status flight =
