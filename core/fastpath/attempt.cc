@@ -2,6 +2,7 @@
 
 #include <functional>
 
+#include "core/api/pod.h"
 #include "core/scheduler/scheduling_cycle.h"
 
 namespace berth {
