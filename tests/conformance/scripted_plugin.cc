@@ -150,7 +150,7 @@ std::vector<EventWithHint> ScriptedPlugin::events_to_register() const {
       {"Node", EventResource::node},
       {"*", EventResource::wildcard},
   };
-  static const std::map<std::string, std::uint32_t> kActions{
+  static const std::map<std::string, std::uint32_t> kActionNames{
       {"Add", kAdd},
       {"Delete", kDelete},
       {"Update", kUpdate},
@@ -168,7 +168,8 @@ std::vector<EventWithHint> ScriptedPlugin::events_to_register() const {
   std::vector<EventWithHint> registered;
   for (const Json& event : list(*events)) {
     registered.push_back(
-        {{kResources.at(text(at(event, "resource"))), kActions.at(text(at(event, "action"))), "Scripted"}, nullptr});
+        {{kResources.at(text(at(event, "resource"))), kActionNames.at(text(at(event, "action"))), "Scripted"},
+         nullptr});
   }
   return registered;
 }

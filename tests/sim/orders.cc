@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kRounds = 4;
 // More than a round trip to the gateway, and more than it takes to connect and read all retained messages.
-constexpr Millis kRoundTripMs = 60, kReconnectMs = 3'000;
+constexpr Millis kRoundTripMs = 60, kReconnectWaitMs = 3'000;
 constexpr char kVersionAnnotation[] = "sim/version";
 
 }  // namespace
@@ -124,7 +124,7 @@ Breach Orders::play(const Round& round, const std::function<bool(Millis)>& run) 
     cut_off();
   }
   world_.network.mute("");
-  if (!run(kReconnectMs)) return {};
+  if (!run(kReconnectWaitMs)) return {};
   ++world_.counts.faults["order cut off"];
   return find_difference(round, round.is_contradicted ? 3 : second);
 }

@@ -352,10 +352,10 @@ TEST_F(KeptObjects, OfSchemaVersion2AreReadAndSavedInTheFormOfToday) {
   for (const std::string& value : {saved[0].value, repacked}) {
     const Status read = again.load({Table::object, "pods/default/p", value});
     ASSERT_TRUE(read.is_success()) << read.message();
-    const Pod& pod = *again.find_pod("default/p")->pod;
+    const Pod& pod = *again.pods().find("default/p")->pod;
     EXPECT_EQ(pod.manifest().text(), manifest);
     EXPECT_EQ(pod.uid(), "7c9e6679-7425-40de-944b-e07fc1f90ae7");
-    EXPECT_EQ(again.find_pod("default/p")->arrived, 77);
+    EXPECT_EQ(again.pods().find("default/p")->arrived, 77);
   }
 }
 
