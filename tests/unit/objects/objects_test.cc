@@ -1,6 +1,7 @@
 // The kinds that the gateway keeps besides pods and nodes, and the events that waiting pods hear of them.
 #include "core/objects/objects.h"
 
+#include "core/api/service.h"
 #include "core/bytes.h"
 #include "core/objects/pod_record.h"
 
