@@ -103,6 +103,16 @@ DatabaseResult<void> Database::execute(const std::string& sql) {
   return std::unexpected(error_of(connection_.get()));
 }
 
+DatabaseResult<void> Database::transact(const std::function<DatabaseResult<void>()>& steps) {
+  auto done = execute("BEGIN IMMEDIATE");
+  if (done) done = steps();
+  if (done) done = execute("COMMIT");
+  // If SQLite has already rolled back, this fails, which does not matter.
+  if (done) return done;
+  [[maybe_unused]] const auto undone = execute("ROLLBACK");
+  return done;
+}
+
 DatabaseResult<Database::Query> Database::prepare(std::string_view sql) {
   sqlite3_stmt* statement = nullptr;
   const int length = static_cast<int>(sql.size());

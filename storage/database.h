@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <expected>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -57,6 +58,8 @@ class Database {
 
   // One or more statements; rows are ignored.
   DatabaseResult<void> execute(const std::string& sql);
+  // Runs `steps` in one transaction, which is rolled back if they fail.
+  DatabaseResult<void> transact(const std::function<DatabaseResult<void>()>& steps);
   DatabaseResult<Query> prepare(std::string_view sql);
   // First column of the first row.
   DatabaseResult<std::int64_t> integer(std::string_view sql);

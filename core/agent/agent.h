@@ -1,27 +1,28 @@
 // Agent: the device side of the handshake, a state machine over Store and Runtime (core/handshake/rules.md N0-N5, P10).
 // It never blocks: the host passes in messages, link changes and due timers, and ends each turn.
-// agent.cc: start, sweep and reports; agent_slots.cc: requests and the runtime's notifications.
+// Its parts own the state: SlotTable the slots and their records, Promises their timers, Sweep the workloads without a
+// slot, Answers what is sent to gateways, Reporter the session and what is published in it. agent.cc: start, sweep and
+// reports; agent_slots.cc: requests and the runtime's notifications.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <set>
 #include <string>
-#include <vector>
 
-#include "core/agent/admission.h"
-#include "core/agent/listing.h"
-#include "core/agent/records.h"
+#include "core/agent/answers.h"
+#include "core/agent/promises.h"
+#include "core/agent/reporter.h"
 #include "core/agent/reports.h"
 #include "core/agent/rules.h"
 #include "core/agent/runtime.h"
-#include "core/cache/node_info.h"
+#include "core/agent/slot_table.h"
+#include "core/agent/sweep.h"
 #include "core/clock.h"
 #include "core/handshake/messages.h"
 #include "core/handshake/topics.h"
 #include "core/log.h"
-#include "core/outbox.h"
 #include "core/random.h"
 #include "core/store.h"
 #include "core/timers.h"
@@ -30,14 +31,10 @@
 
 namespace berth {
 
-struct Pod;
-
 class Agent final : public Transport::Handler, public Runtime::Handler {
  public:
-  static constexpr std::size_t kMaxSlots = 512;
-  static constexpr std::size_t kMaxManifestBytes = 56 * 1024;  // so that one slot always fits a page of Slots
-  static constexpr std::size_t kMaxStatusBytes = 16 * 1024;    // of one workload, as observed by the runtime
-  static constexpr Millis kDefaultGraceMs = 30'000;            // of a workload whose manifest cannot be read
+  static constexpr std::size_t kMaxSlots = SlotTable::kMaxSlots;
+  static constexpr std::size_t kMaxStatusBytes = 16 * 1024;  // of one workload, as observed by the runtime
 
   // All references must outlive the agent. On a device, `seed` must come from a true random source.
   Agent(AgentConfig config, const Clock& clock, Transport& transport, Store& store, Runtime& runtime, Timers& timers,
@@ -61,92 +58,49 @@ class Agent final : public Transport::Handler, public Runtime::Handler {
 
   // The MQTT will for the transport's next connection: presence offline, with the next session (link down) or the
   // current one (link up).
-  Message will() const;
+  Message will() const { return reporter_.will(); }
   // Publishes presence offline, on a clean shutdown; workloads keep running. The turn must be finished afterwards.
-  void say_goodbye();
+  void say_goodbye() { reporter_.say_goodbye(); }
 
   // False while workloads without a slot are being stopped: until then no request is answered (N0).
-  bool is_ready() const { return started_ && sweeping_.empty(); }
+  bool is_ready() const { return started_ && sweep_.is_done(); }
   // For status, tests and the simulator's invariants.
-  const NodeState& state() const { return state_; }
+  const NodeState& state() const { return slots_.state(); }
 
  private:
-  // The addressee of an answer that is sent after the turn of its request.
-  struct ReplyTo {
-    std::string gateway;
-    GatewayId id;
-    Epoch epoch;
-  };
-  // The volatile part of a slot.
-  struct Live {
-    std::string key;  // "<namespace>/<name>"
-    Demand demand;
-    Millis grace_ms = kDefaultGraceMs;
-    std::string status;               // as last observed by the runtime, JSON text
-    std::optional<ReplyTo> pre_bind;  // the PreBind to answer once prepared
-    std::vector<ReplyTo> releases;    // the Release requests to answer once stopped
-    Timers::Id promise = 0;
-  };
-
   // agent.cc: start, sweep, link, reports
   std::set<Tag> end_promises_of_another_boot(const std::string& boot_id);
-  void sweep(const std::set<Tag>& ended);
   void swept();
   void resume(const std::string& uid);
   void announce();
   void report();  // state, and the status of every slot
-  void beat();
   void publish_pod(const std::string& uid);
   void publish_clear(const std::string& key);
-  AgentSession session() const { return {state_.incarnation, config_.boot_id, session_}; }
-  void save_session();
 
   // agent_slots.cc: requests and the runtime's notifications
   void on_request(const Result<Request>& request);
   void carry_out(const Request& request);
-  void save(const Request& request, const NodeDecision& decision, const std::vector<std::string>& dropped);
   void carry_out_event(const Request& request, SlotEvent event);
-  Status admit_request(const Request& request);
-  static Live live_of(const Pod& pod, const std::vector<BoundVolume>& volumes);
-  Live read_manifest(const std::string& pod, const std::vector<BoundVolume>& volumes);
-  void save_slot(const std::string& uid);
-  void drop_slot(const std::string& uid, SlotEvent event);
-  void forget_live(const std::string& uid);
-  void undo_after_commit(const Tag& tag);
   void prepare(const Tag& tag);
   void launch(const Tag& tag, std::optional<ReplyTo> reply_to);
   void stop(const Tag& tag);
-  void arm_promise(const std::string& uid);
+  // The slot ends with this event; what it had prepared is removed.
+  void withdraw(const Tag& tag, SlotEvent event);
   void end_promise(const Tag& tag);
-  void answer(const ReplyTo& to, AnswerType type, const std::string& uid, const std::string& reason);
-  void send_answer(const std::string& gateway, const Answer& answer);
-  // The slot of this tag in this state, or null.
-  Slot* find_slot(const Tag& tag, SlotState state);
 
-  AgentConfig config_;
-  const Clock& clock_;
+  const AgentConfig config_;
   Transport& transport_;
   Runtime& runtime_;
-  Timers& timers_;
   Log& log_;
   Random random_;
-  Topics topics_;
-  Offer offer_;
+  const Topics topics_;
   Turn turn_;
-  Outbox<Answer> answers_;
-  NodeState state_;
-  std::map<std::string, Live> live_;         // by pod uid, as state_.slots
-  std::optional<Live> admitted_;             // decoded by admission from the current request
-  std::set<Tag> sweeping_;                   // being stopped because no slot has it
-  std::set<std::string> waiting_to_resume_;  // pods of which another epoch is still being stopped
-  std::set<std::string> pending_clears_;     // pods whose retained status must be cleared when the link is up
-  Listing listing_;
-  std::uint64_t session_ = 0;
-  std::uint64_t state_sequence_ = 0;
-  std::uint64_t heartbeat_sequence_ = 0;
-  Timers::Id heartbeat_ = 0;
+  SlotTable slots_;
+  Promises promises_;
+  Sweep sweep_;
+  Answers answers_;
+  Reporter reporter_;
   bool started_ = false;
-  bool link_up_ = false;
 };
 
 }  // namespace berth

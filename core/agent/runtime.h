@@ -18,6 +18,8 @@ struct Tag {
   auto operator<=>(const Tag&) const = default;
 };
 
+inline constexpr Millis kDefaultGraceMs = 30'000;  // of a workload whose manifest cannot be read
+
 class Runtime {
  public:
   class Handler {

@@ -1,0 +1,38 @@
+#include "core/agent/answers.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace berth {
+
+Answers::Answers(const NodeState& state, const Topics& topics, const std::string& node, Turn& turn)
+    : state_(state),
+      topics_(topics),
+      node_(node),
+      outbox_(turn, [](const std::vector<Answer>& answers) { return encode_all(answers); }) {}
+
+void Answers::send(const std::string& gateway, Answer answer) {
+  Message message;
+  message.topic = topics_.answers(gateway, node_);
+  // Two gateway stores may have given the same epoch to different pods; then the uid is needed.
+  const bool is_shared = std::any_of(state_.slots.begin(), state_.slots.end(), [&answer](const auto& slot) {
+    return slot.second.epoch == answer.epoch && slot.first != answer.uid;
+  });
+  answer.epoch_alone = !is_shared && (answer.type == AnswerType::pre_bound || answer.type == AnswerType::bound);
+  outbox_.send(std::move(message), std::move(answer));
+}
+
+void Answers::send(const ReplyTo& to, AnswerType type, const std::string& uid, const std::string& reason) {
+  Answer answer(type);
+  answer.incarnation = state_.incarnation;
+  answer.gateway_id = to.id;
+  answer.uid = uid;
+  answer.epoch = to.epoch;
+  answer.reason = reason;
+  send(to.gateway, std::move(answer));
+}
+
+void Answers::send_page(const Request& request) { send(request.gateway, listing_.page(state_, request)); }
+
+}  // namespace berth

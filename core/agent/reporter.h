@@ -1,0 +1,69 @@
+// Reporter: publishes what a device reports on its own: node state, presence, heartbeats and the status of its pods
+// (core/agent/reports.h has the payloads). It owns the session and its numbers, the heartbeat, and the cleared statuses
+// that the broker does not know of yet.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+
+#include "core/agent/reports.h"
+#include "core/agent/rules.h"
+#include "core/clock.h"
+#include "core/handshake/topics.h"
+#include "core/timers.h"
+#include "core/transport.h"
+#include "core/turn.h"
+
+namespace berth {
+
+class Reporter {
+ public:
+  // All references must outlive this.
+  Reporter(const NodeState& state, const AgentConfig& config, const Topics& topics, const Clock& clock, Timers& timers,
+           Turn& turn);
+  ~Reporter();
+  Reporter(const Reporter&) = delete;
+  Reporter& operator=(const Reporter&) = delete;
+
+  // Allocates the next session number, durably: once at the start, then at each loss of the link, because the will is
+  // set before the next connection. `last`: the number before.
+  void begin_session(std::uint64_t last);
+  // False if nothing changes. Going down ends the session.
+  bool set_link(bool up);
+  bool is_link_up() const { return link_up_; }
+
+  void publish_state();
+  void publish_online();
+  // Now, and then at each interval until the link goes down.
+  void beat();
+  // The status of the pod with this key and slot. Not while the link is down: at the next session all are published.
+  void publish_pod(const std::string& key, const std::string& uid, const Slot& slot, const std::string& status);
+  // Clears the pod's retained status, or remembers that it must be cleared once the link is up.
+  void clear_pod(const std::string& key);
+  // The keys that clear_pod() has remembered, for the last time.
+  std::set<std::string> take_pending_clears();
+
+  // The MQTT will: presence offline.
+  Message will() const;
+  // Publishes presence offline; no heartbeat follows.
+  void say_goodbye();
+
+ private:
+  AgentSession session() const { return {state_.incarnation, config_.boot_id, session_}; }
+
+  const NodeState& state_;
+  const AgentConfig& config_;
+  const Topics& topics_;
+  const Clock& clock_;
+  Timers& timers_;
+  Turn& turn_;
+  std::uint64_t session_ = 0;
+  std::uint64_t state_sequence_ = 0;
+  std::uint64_t heartbeat_sequence_ = 0;
+  Timers::Id heartbeat_ = 0;
+  std::set<std::string> pending_clears_;  // by pod key
+  bool link_up_ = false;
+};
+
+}  // namespace berth
