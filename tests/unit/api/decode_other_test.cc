@@ -162,7 +162,7 @@ TEST(DecodePersistentVolumeClaim, NamesTheFieldOfEveryError) {
   bad_spec(R"("resources":{"requests":{"storage":"-1"}})", "spec.resources.requests.storage: must be greater than 0");
   bad_spec(R"("resources":{"requests":{"storage":"1"}},"volumeMode":"File")", "spec.volumeMode: expected one of");
   bad_spec(R"("resources":{"requests":{"storage":"1"}},"selector":{"matchExpressions":[{"key":"a","operator":"Gt"}]})",
-           "spec.selector.matchExpressions[0].operator: expected one of In, NotIn, Exists, DoesNotExist, found");
+           "spec.selector.matchExpressions[0].operator: expected one of In, NotIn, Exists, DoesNotExist, got");
 }
 
 TEST(DecodeStorageClass, ReadsItsBindingMode) {
