@@ -111,7 +111,7 @@ def test_the_status_pages_listen_on_loopback_by_default_and_can_be_turned_off(fl
 @pytest.mark.parametrize("listen, code, expected", [
     ("taken", 71, "Address already in use"),
     ("nowhere:1:2", 64, "nowhere:1:2"),
-    ("localhost", 71, "no address"),
+    ("localhost", 71, "expected an IP address"),
 ])
 def test_an_address_that_cannot_be_bound_stops_berthd_with_the_reason(tmp_path, broker, free_port, listen, code, expected):
     with socket.create_server(("127.0.0.1", free_port)):
