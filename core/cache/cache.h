@@ -3,8 +3,8 @@
 //     (unknown) ──assume──▶ assumed ──confirm──▶ added ──remove──▶ (unknown)
 //                              └────forget────▶ (unknown)
 //
-// An assumed pod never expires by time: the handshake decides. Where upstream exits on "cache corrupted", ours mends
-// itself and reports it.
+// An assumed pod never expires by time: the handshake decides. Where upstream exits on "cache corrupted", ours repairs
+// itself.
 #pragma once
 
 #include <algorithm>
@@ -25,39 +25,40 @@
 
 namespace berth {
 
-// What one scheduling cycle looks at. Nodes in the order of their addition, one zone after the other in turns, so that
-// a search that ends early spreads over zones (kube-scheduler backend/cache/node_tree.go). In a fleet so large that a
-// search may end early, up to an eighth of the nodes may have come to the end, or gone and left their index to the
-// last, since the order was last that. Unchanged entries are shared between snapshots, so taking one costs what
-// changed.
+// The nodes as one scheduling cycle sees them, in the order of their addition, alternating between zones, so that a
+// search that ends early spreads over zones (kube-scheduler backend/cache/node_tree.go). In a fleet so large that a
+// search may end early, the order is approximate: nodes that were added since it was last rebuilt are at the end, and
+// the last node has taken the index of one that was removed, for up to an eighth of the nodes. Unchanged entries are
+// shared between snapshots, so that taking one costs what changed.
 class Snapshot {
  public:
   const std::vector<std::shared_ptr<const NodeInfo>>& nodes() const { return nodes_; }
   const NodeInfo* find(std::string_view node) const;
   std::int64_t generation() const { return generation_; }
-  // The same by column. Made at the first call, and in step from then on; labels are added as they are asked for.
+  // The same by column. Built at the first call and kept up to date from then on; a label's column is built when it is
+  // first read.
   NodeColumns& columns() const;
-  // Images on nodes by their names: how large, and on how many nodes.
+  // Images on nodes, by name.
   struct Image {
-    std::int64_t size_bytes = 0;  // as the node said that had it first
+    std::int64_t size_bytes = 0;  // as reported by the first node that had it
     std::int64_t nodes = 0;
   };
   const std::map<std::string, Image>& images() const { return images_; }
   // The index in nodes(); nodes().size(): no such node.
   std::size_t index_of(std::string_view node) const;
-  // Nodes came, went or took other indices. By new index: the old one, kNew for a node that was not there; what went.
+  // Nodes were added, removed or reordered. `from`: the old index by new index, kNew for a node that is new.
   struct Move {
     static constexpr std::size_t kNew = static_cast<std::size_t>(-1);
     std::vector<std::size_t> from;
     std::vector<std::pair<std::size_t, std::shared_ptr<const NodeInfo>>> gone;  // by old index
   };
-  // What became of nodes(), oldest first. The last changes_kept(), with at most kMovesKept moves; changes_made() counts
-  // those no longer kept too.
+  // The log of changes of nodes(), oldest first: the last changes_kept(), with at most kMovesKept moves. changes_made()
+  // counts all, including those no longer kept.
   struct Change {
     enum class Kind : std::uint8_t {
-      replaced,  // the node at `index` is another state of it, or another node
-      came,      // behind the last, at `index`
-      went,      // the last one, from `index`
+      replaced,  // nodes()[index] has a new state, or is another node
+      came,      // a node was appended, at `index`
+      went,      // the last node, at `index`, was removed
       moved,     // see Move
     };
     std::size_t index = 0;
@@ -65,7 +66,8 @@ class Snapshot {
     std::shared_ptr<const Move> move;        // moved
     Kind kind = Kind::replaced;
   };
-  // Each holds a node as it was before. Who is behind by more than a quarter of the nodes looks at all of them sooner.
+  // Each change holds the node's previous state. A reader that is behind by more than a quarter of the nodes does
+  // better to read all of them.
   std::size_t changes_kept() const { return std::clamp<std::size_t>(nodes_.size() / 4, 64, 1024); }
   static constexpr std::size_t kMovesKept = 8;
   const std::deque<Change>& changes() const { return changes_; }
@@ -87,7 +89,7 @@ class Snapshot {
   std::int64_t changes_made_ = 0;
   std::size_t moves_ = 0;  // in changes_
   std::int64_t pods_with_affinity_ = 0;
-  // By name: the node's number in the cache, which it keeps when it takes another index. By that: the index.
+  // By name: the node's number in the cache, which stays when its index changes. By that number: the index.
   KeyIndex numbers_;
   std::vector<std::size_t> index_by_number_;  // Move::kNew: no node
   std::int64_t generation_ = -1;
@@ -112,13 +114,13 @@ class Cache {
   // The node holds the pod (row bound, or found at recovery). Unknown pods are added; an assumed pod on another node
   // is moved.
   void confirm(std::shared_ptr<const Pod> pod, const std::string& node);
-  // Takes back an assumed pod; others and unknown ones are left alone.
+  // Removes an assumed pod; no effect for other and unknown pods.
   void forget(std::string_view uid);
-  // Takes out a pod in whatever state; unknown: no effect.
+  // Removes a pod in any state; no effect for an unknown one.
   void remove(std::string_view uid);
   // The pod object changed (labels); node and state stay.
   void update(std::shared_ptr<const Pod> pod);
-  // Resources that release-list entries take; key "uid/epoch".
+  // Resources held by release-list entries; key "uid/epoch".
   void charge(const std::string& node, const std::string& key, const Resources& amount);
   void discharge(const std::string& node, const std::string& key);
 
@@ -147,7 +149,7 @@ class Cache {
   void add_to(Index node, const std::shared_ptr<const Pod>& pod);
   void take_from(Index node, std::string_view uid);
   void note_images(const Node* before, const Node* after);
-  // A node, in the chain of all of them by generation: a snapshot reads what is newer than its own.
+  // A node, in the list of all nodes by generation: a snapshot reads those that are newer than it.
   struct Entry {
     std::string name;  // empty: free
     std::shared_ptr<NodeInfo> info;
@@ -187,7 +189,7 @@ class Cache {
   std::int64_t pods_with_affinity_ = 0;
   std::map<std::string, Snapshot::Image> images_;
   std::int64_t images_changed_ = 0;  // grows with images_
-  // States that no snapshot keeps: the next ones are written over them.
+  // States that no snapshot refers to any more; reused for the next ones.
   static constexpr std::size_t kSpare = 16;
   mutable std::vector<std::shared_ptr<NodeInfo>> spare_;
 };

@@ -1,4 +1,4 @@
-// Which node stands where in a snapshot, and how one follows the cache.
+// The order of nodes in a snapshot, and how a snapshot is brought up to date with the cache.
 #include <utility>
 
 #include "core/cache/cache.h"
@@ -58,7 +58,7 @@ void Cache::rearrange(Snapshot& snapshot) const {
   for (const Index number : ordered) {
     const Entry& entry = entries_[number];
     std::size_t from = number < snapshot.index_by_number_.size() ? snapshot.index_by_number_[number] : kNew;
-    // A node that went may have left its number to another.
+    // The number of a removed node may have been reused.
     const bool may_differ = from != kNew && snapshot.nodes_[from] != entry.info;
     if (may_differ && snapshot.nodes_[from]->name() != entry.name) from = kNew;
     index_by_number[number] = nodes.size();
@@ -77,7 +77,7 @@ void Cache::rearrange(Snapshot& snapshot) const {
   snapshot.loosened_ = 0;
 }
 
-// Nobody else's now; made by touch(), which writes the next state over it.
+// No longer shared; touch() reuses it for the next state.
 void Cache::keep_spare(std::shared_ptr<const NodeInfo> state) const {
   auto spare = std::const_pointer_cast<NodeInfo>(std::move(state));
   spare->node = nullptr;

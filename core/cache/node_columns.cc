@@ -77,7 +77,7 @@ void NodeColumns::set(std::size_t index, const NodeInfo& before, const NodeInfo&
   set_amounts(index, &before, after);
   if (before.node == after.node) return;
   for (auto& [key, label] : labels_) set_label(label, key, index, *after.node);
-  // Values that no node has any more are let go of, with the column, when they are as many as nodes.
+  // Values that no node has any more are dropped, with the column, when there are as many of them as nodes.
   std::erase_if(labels_, [this](const auto& entry) { return entry.second.values.size() > 2 * size(); });
 }
 

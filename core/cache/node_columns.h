@@ -1,6 +1,6 @@
-// NodeColumns: numbers and labels of all nodes of a snapshot, one after the other, for plugins that compare all nodes
-// at once (BatchFilterPlugin, BatchScorePlugin). Amounts are doubles, which every processor of ours
-// divides and compares several at once; what they do not hold exactly is told, and has to be asked of the nodes.
+// NodeColumns: amounts and labels of all nodes of a snapshot as arrays, for plugins that evaluate all nodes
+// at once (BatchFilterPlugin, BatchScorePlugin). Amounts are doubles, which every processor that we support divides and
+// compares several at once; amounts that a double cannot hold exactly are counted, and have to be read from the nodes.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ class NodeColumns {
   using Nodes = std::vector<std::shared_ptr<const NodeInfo>>;
   using Amounts = std::vector<double>;  // by index
 
-  // Resources that every node counts; others have no columns.
+  // Resources that every node has; others have no columns.
   enum Resource : std::size_t { milli_cpu, memory, ephemeral_storage };
   static constexpr std::size_t kResources = 3;
   // From 0 to 64 Ti: sums of two and what is left of one are whole numbers in a double, and a hundred times that too.
@@ -42,16 +42,16 @@ class NodeColumns {
   };
 
   explicit NodeColumns(const Nodes& nodes);
-  // The node at this index is another now.
+  // The node at this index changed.
   void set(std::size_t index, const NodeInfo& before, const NodeInfo& after);
-  // Behind all others; and it goes from there.
+  // Appends a node; removes the last one.
   void add_last(const NodeInfo& node);
   void take_last(const NodeInfo& node);
 
   std::size_t size() const { return full_.size(); }
   const OfResource& of(Resource resource) const { return resources_[resource]; }
   const std::vector<std::uint8_t>& full() const { return full_; }  // 1: the node has as many pods as it takes
-  // Kept from the first call on, for the keys asked for last. `nodes`: those of the snapshot.
+  // Kept from the first call on, for the keys read last. `nodes`: those of the snapshot.
   const Label& label(const std::string& key, const Nodes& nodes);
   // Of all labels that are kept: at most two for each node and label.
   std::size_t kept_values() const;

@@ -40,7 +40,7 @@ Resources pod_requests_for_scoring(const Pod& pod);
 Resources container_requests_for_scoring(const Pod& pod);
 
 struct NodeInfo {
-  std::shared_ptr<const Node> node;  // null: pods are known of a node that is not ("ghost")
+  std::shared_ptr<const Node> node;  // null: the node is unknown, but pods on it are known ("ghost")
   std::vector<std::shared_ptr<const Pod>> pods;
   // Of `pods`: those with any term of affinity or anti-affinity to pods, those with a required anti-affinity term, and
   // those that take ports of the node.
@@ -50,7 +50,7 @@ struct NodeInfo {
   Resources allocatable;
   Resources requested;              // sum over pods and release-list entries
   Resources requested_for_scoring;  // the same sum of pod_requests_for_scoring()
-  // Requests of release-list entries: gone from the pod, still charged to the node (rule P6). Key: uid/epoch.
+  // Requests of release-list entries: the pod is gone, but they still count against the node (rule P6). Key: uid/epoch.
   Shared<std::map<std::string, Resources>> charges;
   std::int64_t generation = 0;  // grows with each change of this node
 

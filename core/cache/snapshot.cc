@@ -1,4 +1,4 @@
-// The snapshot's own part of being brought up to date; what it is given is the cache's (cache_order.cc).
+// How a snapshot applies the changes that the cache finds (cache_order.cc).
 #include <utility>
 
 #include "core/cache/cache.h"
@@ -53,7 +53,7 @@ void Snapshot::add_last(KeyIndex::Index number, std::shared_ptr<const NodeInfo> 
   note({index, nullptr, nullptr, Change::Kind::came});
 }
 
-// The last node takes its index.
+// The last node moves to its index.
 void Snapshot::take(std::size_t index) {
   const KeyIndex::Index number = number_of(nodes_[index]->name());
   numbers_.erase(nodes_[index]->name(), [number](KeyIndex::Index other) { return other == number; });

@@ -16,7 +16,7 @@ Evaluation reject(FastAttempt& attempt) {
   return evaluation;
 }
 
-// Of an attempt in which some node may be feasible. `decision` stays without a node when none is. False: declined.
+// For an attempt with nodes that may be feasible; `decision` gets no node when none is. False: declined.
 bool choose_node(FastAttempt& attempt, const NodeQuery& query, Decision& decision) {
   const auto& nodes = query.snapshot.nodes();
   const NodeSearch& search = query.search;
@@ -43,7 +43,7 @@ Evaluation decide(FastAttempt& attempt, const NodeQuery& query) {
   const auto& nodes = query.snapshot.nodes();
   const std::size_t start = query.search.next_start % nodes.size();
   const bool tells_all = static_cast<bool>(query.search.pick);
-  // By reference: what stands in a std::function has to be small to need no memory.
+  // By reference: a std::function allocates memory for a large callable.
   const auto filter = [&] { return attempt.filter(start, tells_all) ? Status() : Status::error(""); };
   if (!query.framework.run_filters(std::cref(filter)).is_success()) return Evaluation::decline(attempt.reason());
   if (attempt.feasible() == 0) return reject(attempt);

@@ -1,5 +1,5 @@
-// FastAttempt: one pod's way through what a fast evaluator keeps, and decide(), which leads an attempt from Filter to
-// the node. Two kinds: FleetScan::Attempt for the first pod of a class, ClassView::Attempt for those that follow.
+// FastAttempt: the steps of one decision, as a fast evaluator takes them, and decide(), which runs them from Filter to
+// the chosen node. FleetScan::Attempt is for the first pod of a class, ClassView::Attempt for the following ones.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace berth {
 
-// Why a fast evaluator declines. README.md lists them too.
+// Why a fast evaluator declines; README.md explains when.
 namespace declined {
 inline constexpr std::string_view kNothingToJudge = "no plugin filters, or none scores";
 inline constexpr std::string_view kFewerNodes = "the profile looks at a part of the nodes";
@@ -26,27 +26,27 @@ inline constexpr std::string_view kBroke = "a plugin failed or scored out of ran
 class FastAttempt {
  public:
   virtual ~FastAttempt() = default;
-  // Each step that answers false ends the attempt: reason() says why, and the plugins themselves are to be asked.
+  // A step that returns false ends the attempt: reason() says why, and the plain path has to decide.
 
-  // PreFilter and Filter, beginning with the node at `start`. `all`: the verdict on every node is needed, for tell().
+  // PreFilter and Filter, beginning with the node at `start`. `all`: every node has to be judged, for tell().
   virtual bool filter(std::size_t start, bool all) = 0;
-  // How many nodes are feasible; where an undeclared Filter has not been asked about all nodes: may be, before
-  // choose(), and are known to be, after it.
+  // The number of feasible nodes. While an undeclared Filter has not judged all nodes: of those that may be feasible
+  // before choose(), of those that are known to be after it.
   virtual std::size_t feasible() const = 0;
-  // Nodes that an undeclared Filter was not asked about, as they could not win.
+  // The number of nodes that an undeclared Filter did not judge, as they could not be the best.
   virtual std::size_t unasked() const = 0;
-  // When no node is feasible. None: why cannot be told from here.
+  // When no node is feasible: why. None: not known here.
   virtual std::optional<Rejection> rejection() = 0;
   virtual bool fits(std::size_t index) = 0;
   // The only feasible node.
   virtual std::size_t only() const = 0;
-  // For the node that the pod gets: whatever its state needs for Reserve.
+  // For the chosen node: writes what Reserve needs into the pod's state.
   virtual bool settle_on(std::size_t index) = 0;
   // PreScore and Score.
   virtual bool score() = 0;
-  // Any of the best, each as likely, counted from the node at filter()'s `start` on; none when no node is feasible.
+  // Draws uniformly one of the best nodes, in the order from filter()'s `start` on; none when no node is feasible.
   virtual bool choose(Random& random, std::optional<std::size_t>& chosen) = 0;
-  // As Framework::run_score() tells it, in the order from `start` on.
+  // The scores of all feasible nodes as from Framework::run_score(), in the order from `start` on.
   virtual bool tell(std::vector<Framework::PluginScores>& per_plugin, std::vector<NodeScore>& totals) = 0;
 
   std::string_view reason() const { return reason_; }
@@ -63,10 +63,10 @@ class FastAttempt {
 
 Evaluation decide(FastAttempt& attempt, const NodeQuery& query);
 
-// The query's, or one that nobody is nominated in.
+// The query's, or an empty one.
 const Nominator& nominator_of(const NodeQuery& query);
 
-// Why no fast evaluator decides for such a profile; empty: one may.
+// Why the fast path cannot decide for this profile; empty: it can.
 std::string_view why_unsuited(const NodeQuery& query);
 
 }  // namespace berth

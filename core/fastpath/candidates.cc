@@ -75,7 +75,7 @@ Candidates::Index nth_index(const std::vector<const Candidates::Indices*>& indic
                             Candidates::Index start) {
   std::size_t total = 0;
   Candidates::Index low = 0;
-  Candidates::Index high = 0;  // beyond the last
+  Candidates::Index high = 0;  // one after the last
   for (const Candidates::Indices* each : indices) {
     total += each->size();
     if (!each->empty()) high = std::max(high, each->back() + 1);

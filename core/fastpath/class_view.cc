@@ -24,71 +24,48 @@ ClassView::ClassView(const Framework& framework, const Pod& pod, EquivalenceKeys
     const auto key = keys_.find(entry.name);
     tracked_plugins_.set(entry.number, key != keys_.end() && key->second.has_value());
   }
-  usable_ = find_undeclared();
+  undeclared_ = UndeclaredPlugins::of(framework_, pod_, tracked_plugins_);
+  const auto note_summing = [this](const auto& list) {
+    for (const auto& entry : list) {
+      if (!sums(entry)) continue;
+      if (std::find(summing_.begin(), summing_.end(), entry.summing) == summing_.end()) {
+        summing_.push_back(entry.summing);
+      }
+    }
+  };
+  note_summing(framework_.pre_filters());
+  note_summing(framework_.pre_scores());
 }
 
 bool ClassView::is_of(const Framework& framework, const Pod& pod, const EquivalenceKeys& keys, bool with_labels) const {
   return &framework == &framework_ && keys == keys_ && is_same_class(pod, pod_, with_labels);
 }
 
-// False: no view is possible. Who scores says what it reads, who sums does so at both of its points, and of those who
-// filter one at least declares something.
-bool ClassView::find_undeclared() {
-  const auto is_declared = [this](const auto& entry, Point point) {
-    const Reads reads = entry.plugin->reads(pod_, point);
-    if (reads == Reads::objects) return tracked_plugins_.test(entry.number);
-    return reads != Reads::anything && (reads == Reads::sums) == (entry.summing != nullptr);
-  };
-  bool possible = true;
-  for (const auto& entry : framework_.pre_scores()) possible = possible && is_declared(entry, Point::pre_score);
-  for (const auto& entry : framework_.scores()) possible = possible && is_declared(entry, Point::score);
-  for (const auto& entry : framework_.pre_filters()) {
-    if (!is_declared(entry, Point::pre_filter)) undeclared_.set(entry.number);
-  }
-  for (const auto& entry : framework_.filters()) {
-    if (!is_declared(entry, Point::filter)) undeclared_.set(entry.number);
-  }
-  const auto follows = [](const auto& list, const auto& before) {
-    return std::all_of(list.begin(), list.end(), [&before](const auto& entry) {
-      return entry.summing == nullptr || std::any_of(before.begin(), before.end(), [&entry](const auto& other) {
-               return other.number == entry.number;
-             });
-    });
-  };
-  const auto& filters = framework_.filters();
-  return possible && follows(filters, framework_.pre_filters()) &&
-         follows(framework_.scores(), framework_.pre_scores()) &&
-         std::any_of(filters.begin(), filters.end(),
-                     [this](const auto& each) { return !undeclared_.test(each.number); }) &&
-         std::none_of(filters.begin(), filters.end(),
-                      [this](const auto& each) { return each.summing != nullptr && undeclared_.test(each.number); });
-}
-
 std::string_view ClassView::follow(const Snapshot& snapshot, const Pod& pod) {
-  if (!usable_) return declined::kNothingDeclared;
-  const auto& summing = framework_.summing();
+  if (undeclared_.all) return declined::kNothingDeclared;
   const auto& changes = snapshot.changes();
   const auto behind = snapshot.changes_made() - changes_made_;
   bool holds = begun_ && images_changed_ == snapshot.images_changed() &&
                behind <= static_cast<std::int64_t>(changes.size()) &&
-               std::all_of(summing.begin(), summing.end(),
+               std::all_of(summing_.begin(), summing_.end(),
                            [this](const SummingPlugin* plugin) { return plugin->sums_hold(state_, pod_); });
   if (holds && behind > 0 && !snapshot.images().empty()) {
-    // How widely images are spread depends on how many nodes there are.
+    // The spread of an image depends on the number of nodes.
     holds = std::all_of(changes.end() - behind, changes.end(),
                         [](const auto& each) { return each.kind == Snapshot::Change::Kind::replaced; });
   }
   tracked_.clear();
   holds = holds && note_tracked_changes(snapshot);
   if (!holds) {
-    pod_ = pod;  // what objects made of another may hold no more
+    pod_ = pod;  // the objects of the previous one may have changed
     pod_.shape = {};
     begun_ = begin(snapshot);
   } else if (behind > 0 || !tracked_.empty()) {
     begun_ = catch_up(snapshot);
+    why_not_begun_ = declined::kBroke;
   }
   changes_made_ = snapshot.changes_made();
-  return begun_ ? std::string_view() : declined::kBroke;  // what broke may hold next time
+  return begun_ ? std::string_view() : why_not_begun_;  // tried again for the next pod
 }
 
 bool ClassView::note_tracked_changes(const Snapshot& snapshot) {
@@ -97,21 +74,22 @@ bool ClassView::note_tracked_changes(const Snapshot& snapshot) {
   });
 }
 
-// PreFilter and PreScore of those who look at the class alone.
+// PreFilter and PreScore of plugins for which they depend on the class alone.
 bool ClassView::ask_class(const Snapshot& snapshot) {
   state_ = CycleState();
   for (const auto& entry : framework_.pre_filters()) {
-    if (entry.summing != nullptr || undeclared_.test(entry.number)) continue;
+    if (sums(entry) || undeclared_.filter.test(entry.number)) continue;
     PreFilterResult narrowed;
     const Status status = entry.plugin->pre_filter(state_, pod_, snapshot, narrowed);
     if (status.is_skip()) {
       state_.skip_filter.set(entry.number);
     } else if (!status.is_success() || narrowed.node_names) {
+      why_not_begun_ = declined::kPreFilter;
       return false;
     }
   }
   for (const auto& entry : framework_.pre_scores()) {
-    if (entry.summing != nullptr) continue;
+    if (sums(entry) || undeclared_.own.test(entry.number)) continue;
     const Status status = entry.plugin->pre_score(state_, pod_, {});
     if (status.is_skip()) {
       state_.skip_score.set(entry.number);
@@ -123,6 +101,7 @@ bool ClassView::ask_class(const Snapshot& snapshot) {
 }
 
 bool ClassView::begin(const Snapshot& snapshot) {
+  why_not_begun_ = declined::kBroke;
   if (!ask_class(snapshot)) return false;
   images_changed_ = snapshot.images_changed();
   is_changed_.assign(snapshot.nodes().size(), 0);
@@ -130,17 +109,17 @@ bool ClassView::begin(const Snapshot& snapshot) {
   rejected_.reset(snapshot.nodes().size());
   with_nominated_.clear();
   domains_ = Domains();
-  for (SummingPlugin* plugin : framework_.summing()) plugin->begin_sums(state_, pod_, domains_);
+  for (SummingPlugin* plugin : summing_) plugin->begin_sums(state_, pod_, domains_);
   for (const auto& node : snapshot.nodes()) sum(*node, 1);
   return regroup(snapshot);
 }
 
 void ClassView::sum(const NodeInfo& node, std::int64_t times) {
   domains_.count(*node.node, times);
-  for (SummingPlugin* plugin : framework_.summing()) plugin->sum(state_, pod_, node, times, domains_);
+  for (SummingPlugin* plugin : summing_) plugin->sum(state_, pod_, node, times, domains_);
 }
 
-// Learns everything of the nodes again, but not the sums.
+// Judges all nodes again; the sums stay.
 bool ClassView::regroup(const Snapshot& snapshot) {
   domains_.recount(snapshot);
   for (std::size_t index = 0; index < snapshot.nodes().size(); ++index) {
@@ -180,7 +159,7 @@ void ClassView::follow_last(const Snapshot::Change& change) {
   with_nominated_.erase(change.index);
 }
 
-// Each node that changed: its first state since leaves the sums, its last enters them.
+// For each changed node the sums lose its state at the last update and gain its current one.
 bool ClassView::catch_up(const Snapshot& snapshot) {
   const auto& changes = snapshot.changes();
   changed_.clear();
@@ -205,11 +184,11 @@ bool ClassView::catch_up(const Snapshot& snapshot) {
                      [&](std::size_t index) { return judge(static_cast<Candidates::Index>(index), snapshot); });
 }
 
-// Puts the node into its group, or nowhere when a plugin that looks at it alone rejects it.
+// Adds the node to its group, or removes it when a plugin that depends on the node alone rejects it.
 bool ClassView::judge(Candidates::Index index, const Snapshot& snapshot) {
   const NodeInfo& node = *snapshot.nodes()[index];
   for (const auto& entry : framework_.filters()) {
-    if (entry.summing != nullptr || state_.skip_filter.test(entry.number) || undeclared_.test(entry.number)) continue;
+    if (sums(entry) || state_.skip_filter.test(entry.number) || undeclared_.filter.test(entry.number)) continue;
     entry.count();
     Status status = entry.plugin->filter(state_, pod_, node);
     if (status.is_success()) continue;
@@ -221,7 +200,7 @@ bool ClassView::judge(Candidates::Index index, const Snapshot& snapshot) {
   key_.clear();
   std::int64_t own = 0;
   for (const auto& entry : framework_.scores()) {
-    if (entry.summing != nullptr || state_.skip_score.test(entry.number)) continue;
+    if (sums(entry) || state_.skip_score.test(entry.number) || undeclared_.own.test(entry.number)) continue;
     std::int64_t score = 0;
     entry.count();
     if (!entry.plugin->score(state_, pod_, node, score).is_success()) return false;
@@ -232,7 +211,7 @@ bool ClassView::judge(Candidates::Index index, const Snapshot& snapshot) {
     if (score < 0 || score > ScorePlugin::kMaxScore) return false;
     own += score * entry.weight;
   }
-  for (const SummingPlugin* plugin : framework_.summing()) plugin->add_traits(state_, pod_, node, domains_, key_);
+  for (const SummingPlugin* plugin : summing_) plugin->add_traits(state_, pod_, node, domains_, key_);
   candidates_.put(index, key_, own);
   rejected_.clear(index);
   return true;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/api/pod.h"
 #include "core/fastpath/pod_class.h"
 
 namespace berth {
@@ -53,7 +54,7 @@ Evaluation ClassViews::evaluate(const NodeQuery& query) {
   if (const std::string_view why = view.follow(query.snapshot, query.pod); !why.empty()) {
     return Evaluation::decline(why);
   }
-  ClassView::Attempt attempt(view, query);
+  ClassView::Attempt attempt(view, undeclared_, query);
   return decide(attempt, query);
 }
 

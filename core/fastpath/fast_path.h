@@ -1,4 +1,4 @@
-// The fast path of a scheduler: class views, and fleet scans for the first pod of a class.
+// Makes the fast path of a scheduler: class views, with fleet scans for the first pod of a class.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,6 @@
-// FleetScan: the decision about the first pod of a class. Every node is asked about, plugin after plugin over all nodes
-// at once; there is nothing to keep, as long as no second pod of the class comes, but the answers that a plugin gave
-// for pods which it does not tell from this one (Plugin::tells_apart): they are asked for again of nodes that changed.
+// FleetScan: decides for the first pod of a class by running each plugin on all nodes at once. It keeps the results of
+// each plugin for pods that the plugin does not distinguish (tells_apart()) and updates them for nodes that changed.
+// Undeclared plugins run last, on the nodes with the highest totals (undeclared.h).
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,13 @@
 
 #include "core/cache/cache.h"
 #include "core/fastpath/attempt.h"
+#include "core/fastpath/undeclared.h"
 #include "core/framework/framework.h"
 #include "core/scheduler/node_evaluator.h"
 
 namespace berth {
 
-// What one plugin answered about every node, for the last pods that it told apart.
+// The results of one plugin for every node, for the last pods that it distinguished.
 template <class Value>
 class NodeAnswers {
  public:
@@ -25,13 +26,13 @@ class NodeAnswers {
   struct Kept {
     std::shared_ptr<const Pod> pod;
     Values values;
-    // All are equal to the first, which spares many a look at each; false: some may differ.
+    // All are equal, so that they need not be read one by one; false: they may differ.
     bool uniform = false;
     std::int64_t changes_made = 0;    // of the snapshot that they are of
     std::int64_t images_changed = 0;  // the same
   };
   static constexpr std::size_t kKept = 4;
-  // Those for this pod, the last used in front; new ones are empty and of no snapshot yet.
+  // The results for this pod, which become the first ones; new ones are empty.
   Kept& of(const Plugin& plugin, const std::shared_ptr<const Pod>& pod);
 
  private:
@@ -45,15 +46,15 @@ class FleetScan {
 
   explicit FleetScan(const Framework& framework);
 
-  // One pod. What is kept of its answers holds `pod`, which is without its manifest.
+  // One pod. `kept_pod` is the pod without its manifest, kept with the results.
   class Attempt final : public FastAttempt {
    public:
-    Attempt(FleetScan& scan, const NodeQuery& query, std::shared_ptr<const Pod> pod);
+    Attempt(FleetScan& scan, const NodeQuery& query, std::shared_ptr<const Pod> kept_pod);
     bool filter(std::size_t start, bool all) override;
     std::size_t feasible() const override { return feasible_; }
-    std::size_t unasked() const override { return 0; }
+    std::size_t unasked() const override { return unasked_; }
     std::optional<Rejection> rejection() override;
-    bool fits(std::size_t index) override { return is_feasible(index); }
+    bool fits(std::size_t index) override;
     std::size_t only() const override;
     bool settle_on(std::size_t) override { return true; }
     bool score() override;
@@ -61,9 +62,10 @@ class FleetScan {
     bool tell(std::vector<Framework::PluginScores>& per_plugin, std::vector<NodeScore>& totals) override;
 
    private:
+    class ByTotal;
     struct Asked {
       const Framework::Named<FilterPlugin>* entry = nullptr;
-      const FilterAnswers::Kept* rejects = nullptr;
+      const FilterAnswers::Kept* rejects = nullptr;  // null: undeclared
     };
     struct Scored {
       const Framework::Named<ScorePlugin>* entry = nullptr;
@@ -74,36 +76,51 @@ class FleetScan {
     bool is_feasible(std::size_t index) const { return scan_.rejected_[index] == 0; }
     bool add_to_totals(const Scored& scored) const;
     bool pre_filter();
+    bool filter_declared();
     bool filter_nominated();
+    bool judge_all();
+    std::optional<Status> why_rejected(std::size_t index);
     bool pre_score();
+    bool ask_scores();
     bool normalize(Scored& scored) const;
+    bool score_undeclared();
     FleetScan& scan_;
+    const NodeQuery& query_;
     CycleState& state_;
-    const std::shared_ptr<const Pod> pod_;
+    const Pod& pod_;
+    const std::shared_ptr<const Pod> kept_pod_;
     const Snapshot& snapshot_;
     const Nominator& nominator_;
+    UndeclaredPlugins undeclared_;
     std::vector<Asked> asked_;
     std::vector<Scored> scored_;
-    std::map<std::size_t, Status> beside_nominated_;  // by index: rejected, with the pods nominated there
+    std::map<std::size_t, Status> beside_nominated_;  // by index: rejected with the pods nominated there
+    bool all_ = false;                                // the scores of all nodes are needed
+    bool judged_all_ = false;
     std::size_t feasible_ = 0;
+    std::size_t unasked_ = 0;
     std::size_t start_ = 0;
   };
 
  private:
-  std::string_view why_not_for(const Pod& pod) const;
-  // Null: something broke.
-  const FilterAnswers::Kept* ask_filter(std::size_t plugin, CycleState& state, const std::shared_ptr<const Pod>& pod,
-                                        const Snapshot& snapshot);
-  const ScoreAnswers::Kept* ask_score(std::size_t plugin, CycleState& state, const std::shared_ptr<const Pod>& pod,
-                                      const Snapshot& snapshot);
+  // Null: the plugin failed.
+  const FilterAnswers::Kept* ask_filter(std::size_t plugin, const NodeQuery& query,
+                                        const std::shared_ptr<const Pod>& kept_pod);
+  const ScoreAnswers::Kept* ask_score(std::size_t plugin, const NodeQuery& query,
+                                      const std::shared_ptr<const Pod>& kept_pod);
 
   const Framework& framework_;
   bool totals_fit_ = false;              // in 32 bits
   std::vector<FilterAnswers> filtered_;  // by plugin
   std::vector<ScoreAnswers> scored_;
   std::vector<std::uint8_t> rejected_;  // by index, of the attempt
-  std::vector<std::int32_t> totals_;    // the same, but for what is added to all
+  std::vector<std::int32_t> totals_;    // by index, without of_all_
   std::int64_t of_all_ = 0;
+  Undeclared undeclared_;
+  // All feasible nodes and their totals, when undeclared plugins score all of them.
+  Undeclared::Indices nodes_;
+  std::vector<std::int64_t> sums_;
+  Undeclared::Indices by_total_, top_;  // of ByTotal
 };
 
 // A scan for each profile.

@@ -1,4 +1,4 @@
-// A class of pods: equal in all that a decision about them may depend on, but for who the pod is.
+// A class of pods: equal in everything that a decision may depend on, except the pod's identity.
 #pragma once
 
 namespace berth {

@@ -42,6 +42,13 @@ enum class Reads {
   objects,          // PreFilter, Filter: as `node`, and objects whose changes it reports; it is a TrackingPlugin
 };
 
+// True when the fast path can reuse the results of a point: `is_summing` and `is_tracked` say whether sums or objects
+// are followed.
+inline bool is_declared(Reads reads, bool is_summing, bool is_tracked) {
+  if (reads == Reads::objects) return is_tracked;
+  return reads != Reads::anything && (reads == Reads::sums) == is_summing;
+}
+
 // What every plugin may declare. The defaults declare nothing.
 class Declarations {
  public:

@@ -17,7 +17,7 @@ constexpr std::int64_t kDecideUs = 20'000;
 Placement::Placement(const PlacementContext& context)
     : context_(context),
       scheduler_(context.clock, context.objects, pods_,
-                 {context.options.queue, context.options.seed, {}, &context.metrics, make_fast_path()}),
+                 {context.options.queue, context.options.seed, {}, &context.metrics, make_fast_path(), &context.log}),
       sender_(context, state_.epochs),
       listings_(context, sender_),
       changes_(context.objects, context.mirror, scheduler_.queue()),

@@ -36,13 +36,13 @@ Json verdict_json(const Status& status) {
   return json;
 }
 
-// The words of all filters about all nodes, PreFilter's among them.
+// The results of all filters for all nodes, PreFilter's included.
 class AllFilters {
  public:
   AllFilters(const Framework& framework, const Pod& pod, const Snapshot& snapshot)
       : framework_(framework), pod_(pod), before_(framework.exhaustive_run().pre_filter(state_, pod, snapshot)) {}
 
-  // `first`: what the cycle itself said of the node, success included.
+  // `first`: the cycle's own result for the node, success included.
   Json about(const NodeInfo& node, const Status& first) {
     Json list = Json::array();
     bool told = first.is_success();
@@ -229,7 +229,7 @@ Json scores_json(const Framework& framework, CycleState& state, const Pod& pod, 
   return scores;
 }
 
-// Null when no plugin said a word.
+// Null when no plugin reported anything.
 Json preemption_json(const ScheduleResult& result) {
   constexpr std::size_t kMaxVictims = 50;
   Json json;

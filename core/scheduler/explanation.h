@@ -1,6 +1,6 @@
-// Explanation: one scheduling cycle told in full, as a JSON record for people and programs: why each node was rejected,
-// what every plugin gave the others, why the winner won, what preemption found. Beside it the pod's queue position
-// and what would wake it.
+// Explanation: one scheduling cycle in full, as a JSON record for people and programs: why each node was rejected, what
+// every plugin scored, why the chosen node won, what preemption found. Also where the pod is queued and which events
+// would wake it.
 //
 // The record, members without a value left out:
 //   fits       true when a node was found;  node: which
@@ -29,9 +29,9 @@
 namespace berth {
 
 struct ExplainOptions {
-  bool all_filters = false;    // every filter's word about every node, not only the first rejection
-  std::string node;            // named first where its group is told; empty: none
-  std::uint64_t seed = 0;      // to be told where equal totals are drawn
+  bool all_filters = false;    // the result of every filter for every node, not only the first rejection
+  std::string node;            // listed first in its group; empty: none
+  std::uint64_t seed = 0;      // reported where one of equal totals is drawn
   std::size_t bytes = 48'000;  // about what the record may take as text
 };
 
@@ -40,13 +40,13 @@ struct Explanation {
   Json record;
 };
 
-// Runs PreFilter to pick for the pod on its own CycleState and tells of it. Reserves, evicts and binds nothing.
-// `search` moves as in a real cycle, its source of chance too. For the same arguments the same record.
+// Runs the cycle from PreFilter to the choice of a node on a CycleState of its own and describes it. Reserves, evicts
+// and binds nothing. `search` advances as in a real cycle, its random source too. Equal arguments give equal records.
 Explanation explain_cycle(const Framework& framework, const Pod& pod, const Snapshot& snapshot, NodeSearch& search,
                           const ExplainOptions& options);
 
-// What a trial on the live state is lent: plugins read this snapshot and draw from this source of chance, as real
-// cycles do. All is as it was when the trial is over.
+// The live state that a trial uses: plugins read this snapshot and draw from this random source, as in real cycles. It
+// is restored when the trial is over.
 struct TrialGround {
   const Cache& cache;
   Snapshot& snapshot;
@@ -54,7 +54,7 @@ struct TrialGround {
   NodeSearch& search;
 };
 
-// explain_cycle() on the cache as it is now, the pod of uid `excluded_uid` taken out (empty: none). Leaves no trace.
+// explain_cycle() on the cache as it is now, without the pod of uid `excluded_uid` (empty: none). Changes nothing.
 Explanation explain_on(const TrialGround& ground, const Framework& framework, const Pod& pod,
                        const std::string& excluded_uid, const ExplainOptions& options);
 

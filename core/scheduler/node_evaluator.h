@@ -1,6 +1,6 @@
-// NodeEvaluator: the seam between the scheduling cycle and whoever finds the same node without asking every plugin
-// about every node (core/fastpath). An evaluator decides, or finds that no node is feasible, or declines and says why;
-// then the cycle asks the plugins themselves.
+// NodeEvaluator: the seam between the scheduling cycle and code that makes the same decision without running every
+// plugin on every node (core/fastpath). An evaluator decides, or finds no feasible node, or declines with a reason;
+// then the cycle runs the plugins itself.
 #pragma once
 
 #include <cstddef>
@@ -18,28 +18,28 @@
 
 namespace berth {
 
-// Which of the feasible nodes wins: an index into `totals` (never empty, in the order of evaluation). Whatever it does
-// about equal totals, it gives one of the highest.
+// Chooses one of the feasible nodes: returns an index into `totals`, which is not empty and in the order of evaluation,
+// of one of the highest.
 using PickNode = std::function<std::size_t(const std::vector<NodeScore>& totals)>;
 
-// What a search for nodes needs besides the pod and the snapshot.
+// What a search for a node needs besides the pod and the snapshot.
 struct NodeSearch {
   const Nominator* nominator = nullptr;  // null: nobody is nominated
   PickNode pick;                         // empty: uniformly, by `random`
-  // The node to begin with. Moves on with every search, so that a search that ends early is fair to all.
+  // The node to begin with; advanced by every search, so that searches that end early reach all nodes.
   std::size_t next_start = 0;
   Random* random = nullptr;
 };
 
 struct Decision {
   std::string node;
-  std::size_t evaluated = 0;  // nodes that Filter has judged, or an evaluator knows the verdict on
-  std::size_t feasible = 0;   // of them
+  std::size_t evaluated = 0;                           // nodes that are known to be feasible or not
+  std::size_t feasible = 0;                            // of them
   std::vector<Framework::PluginScores> plugin_scores;  // empty with one feasible node
   std::vector<NodeScore> totals;
 };
 
-// Why no node is feasible, as it was learnt without asking every plugin about each of them.
+// Why no node is feasible, as an evaluator found out.
 struct Rejection {
   NodeStatuses node_statuses;
   // What is kept from pod to pod of the class; null unless Filter, AddPod and RemovePod look at one node alone.

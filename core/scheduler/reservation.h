@@ -1,5 +1,5 @@
-// Reservation: a node held for a pod between its decision and its binding. Undo is a type: what was assumed and
-// reserved is taken back unless somebody commits it.
+// Reservation: a node held for a pod between its decision and its binding. Undo is a type: unless it is committed, the
+// destructor undoes Assume and Reserve.
 #pragma once
 
 #include <memory>

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/check.h"
+#include "core/framework/missing_declarations.h"
 #include "core/objects/object_events.h"
 
 namespace berth {
@@ -25,6 +26,16 @@ std::string note_of(const std::string& message) {
   return message.substr(0, bytes) + std::string(kCut);
 }
 
+void warn_of_missing_declarations(const Framework& framework, Log& log) {
+  for (const MissingDeclaration& missing : missing_declarations(framework)) {
+    log.write(Level::warn, "plugin does not declare what it reads",
+              {{"profile", framework.scheduler_name()},
+               {"plugin", missing.plugin},
+               {"points", missing.points},
+               {"cost", missing.cost}});
+  }
+}
+
 }  // namespace
 
 Scheduler::Scheduler(const Clock& clock, const Lister& lister, SchedulerHost& host, Options options)
@@ -36,6 +47,7 @@ Scheduler::Scheduler(const Clock& clock, const Lister& lister, SchedulerHost& ho
       queue_(
           clock, [this](const Pod& pod) { return framework_of(pod); }, counted(options.queue, options.metrics)),
       handlers_(queue_, cache_, waiting_pods()),
+      log_(options.log),
       evaluator_(std::move(options.evaluator)) {
   search_.nominator = &queue_.nominator();
   search_.pick = std::move(options.pick);
@@ -45,10 +57,12 @@ Scheduler::Scheduler(const Clock& clock, const Lister& lister, SchedulerHost& ho
 Status Scheduler::add_profile(const Registry& registry, const Profile& profile) {
   Result<std::unique_ptr<Framework>> framework = Framework::make(registry, profile, *this);
   if (!framework) return framework.error();
-  if (!frameworks_.emplace(profile.scheduler_name, std::move(*framework)).second) {
+  const auto [added, is_new] = frameworks_.emplace(profile.scheduler_name, std::move(*framework));
+  if (!is_new) {
     return Status::error(at_path(profile.path, "schedulerName: two profiles are named \"" + profile.scheduler_name +
                                                    "\"; name each differently"));
   }
+  if (evaluator_ != nullptr && log_ != nullptr) warn_of_missing_declarations(*added->second, *log_);
   return {};
 }
 
@@ -88,8 +102,8 @@ Scheduler::Attempt Scheduler::schedule_one() {
   return attempt;
 }
 
-// No queue holds it from now on. Upstream asks the queues for a nominated pod and knows of any other its name alone
-// (scheduling_queue.go nominatedPodToInfo): it keeps its nomination, but asks for nothing and has no priority.
+// No queue holds the pod any more. Upstream looks a nominated pod up in the queues and knows only the name of one that
+// is in none (scheduling_queue.go nominatedPodToInfo): it keeps its nomination, without requests and priority.
 void Scheduler::let_go(const Pod& pod) {
   auto bare = std::make_shared<Pod>();
   bare->metadata.name = pod.metadata.name;
@@ -166,7 +180,7 @@ std::unique_ptr<BindingCycle> Scheduler::reserve_and_permit(std::unique_ptr<Bind
   return cycle;
 }
 
-// A rejection on the chosen node is told as that of one node; it clears the nomination and asks no PostFilter.
+// A rejection on the chosen node is reported as that of one node; it clears the nomination and runs no PostFilter.
 Scheduler::Failure Scheduler::rejected_on_node(const Status& status) {
   if (!status.is_rejected()) return {status, {}, {}, ""};
   Diagnosis diagnosis;
@@ -190,7 +204,7 @@ void Scheduler::preempt(const std::shared_ptr<const Pod>& pod, ScheduleResult& r
   CHECK(result.nominated_node.has_value());
   const std::string node = *result.nominated_node;
   for (const auto& victim : result.victims) {
-    if (victim->metadata.deleting) continue;  // leaves already: nothing to ask for, nothing to tell
+    if (victim->metadata.deleting) continue;  // already being deleted
     if (!waiting_pods().reject(victim->uid(), result.post_filter_plugin, "preempted")) {
       if (Status evicted = host_.evict(*victim, *pod); !evicted.is_success()) {
         result.nominated_node.reset();
@@ -202,7 +216,7 @@ void Scheduler::preempt(const std::shared_ptr<const Pod>& pod, ScheduleResult& r
     host_.record_event(*victim,
                        {"Normal", "Preempted", "Preempting", "Preempted by pod " + pod->uid() + " on node " + node});
   }
-  // Lower nominations would fit there no more: they look for another node.
+  // Nominations of lower priority no longer fit there; their pods look for another node.
   const std::vector<std::shared_ptr<const Pod>> promised = queue_.nominator().pods_on(node);
   for (const auto& other : promised) {
     if (other->priority >= pod->priority) continue;
@@ -245,8 +259,8 @@ void Scheduler::reject_waiting(BindingCycle& cycle, const Status& status) {
   end_binding(cycle, rejected_on_node(status));
 }
 
-// schedule_one.go handleBindingCycleError. What a rejected pod gave back must not count as news for itself: others are
-// woken when it is back in the queue.
+// schedule_one.go handleBindingCycleError. What a rejected pod released must not wake the pod itself: others are woken
+// once it is back in the queue.
 void Scheduler::end_binding(BindingCycle& cycle, const Failure& failure) {
   const std::shared_ptr<const Pod> pod = cycle.queued.pod;
   cycle.reservation.reset();  // Unreserve, forget
@@ -270,7 +284,7 @@ void Scheduler::handle_failure(QueuedPod queued, const Failure& failure) {
     queue_.requeue(std::move(queued), failure.status, failure.unschedulable_plugins, failure.pending_plugins);
     nominate(newest, failure.nominated_node);
   }
-  if (failure.status.is_skip()) return;  // every Bind plugin skipped: upstream has nothing to tell
+  if (failure.status.is_skip()) return;  // every Bind plugin skipped: upstream reports nothing
   const PodCondition condition{false, failure.status.is_rejected() ? "Unschedulable" : "SchedulerError",
                                failure.status.message()};
   host_.record_event(*tried, {"Warning", "FailedScheduling", "Scheduling", note_of(condition.message)});

@@ -1,12 +1,12 @@
-// Scheduler: one pod after another from the queue to a node, and what becomes of it when it fails, over queue, cache,
-// snapshot, profiles, nominations and waiting pods (kube-scheduler pkg/scheduler/schedule_one.go, eventhandlers.go).
+// Scheduler: takes one pod after another from the queue to a node and handles failures; owns queue, cache, snapshot,
+// profiles, nominations and waiting pods (kube-scheduler pkg/scheduler/schedule_one.go, eventhandlers.go).
 //
 //   schedule_one: pop ─▶ scheduling cycle ─▶ assume ─▶ Reserve ─▶ Permit ─▶ PreBindPreFlight ──▶ BindingCycle
 //                                    └─────────┴──────────┴────────┴─────▶ failure ◀──────────────────┐
 //   its owner:    [wait on Permit] ─▶ leave_queue ─▶ pre_bind ─▶ bind ─▶ finish_binding ─▶ post_bind   │
 //                        └──────────────────────────────┴─────────┴────────────────────────────────────┘
 //
-// It decides and calls back; what a binding is, where objects are kept and who is told is its host's affair.
+// It decides and calls its host back, which keeps objects, carries out bindings and reports.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,7 @@
 #include "core/cache/cache.h"
 #include "core/clock.h"
 #include "core/framework/framework.h"
+#include "core/log.h"
 #include "core/objects/objects.h"
 #include "core/queue/queue.h"
 #include "core/random.h"
@@ -43,7 +44,7 @@ struct StatusPatch {
   bool expected = false;
 };
 
-// What an event tells of a pod, as kubectl shows it.
+// An event of a pod, as kubectl shows it.
 struct SchedulingEvent {
   std::string_view type;    // "Normal", "Warning"
   std::string_view reason;  // "Scheduled", "FailedScheduling", "Preempted"
@@ -52,22 +53,22 @@ struct SchedulingEvent {
   std::string node = {};    // "Scheduled": where
 };
 
-// What the scheduler needs of the world around it. evict() and patch_status() may tell it at once of what changed by
-// them; nothing else calls back.
+// What the scheduler needs from its owner. evict() and patch_status() may call the informer functions at once for what
+// they changed; the others may not.
 class SchedulerHost : public Binder {
  public:
   // The newest version known; null when the pod is gone or has a node.
   virtual std::shared_ptr<const Pod> find_unplaced(const Pod& pod) const = 0;
-  // Asked after the pop. False: not to be tried now; who says so brings the pod back.
+  // Called after the pop. False: the pod is not tried now; the host queues it again.
   virtual bool may_try(const Pod& /*pod*/) { return true; }
   virtual void record_event(const Pod& pod, const SchedulingEvent& event) = 0;
-  // As `pod`, the version that was tried, shows it.
+  // Of `pod`, the version that was tried.
   virtual std::optional<PodCondition> condition_of(const Pod& pod) const = 0;
   virtual void patch_status(const Pod& pod, const StatusPatch& patch) = 0;
-  // The victim's resources are needed: condition DisruptionTarget, and its deletion. It does not wait on Permit. An
-  // error ends the preemption.
+  // Sets the victim's condition DisruptionTarget and deletes it. It does not wait on Permit. An error ends the
+  // preemption.
   virtual Status evict(const Pod& victim, const Pod& preemptor) = 0;
-  // To count: a node was chosen; an attempt ended, `result` "scheduled", "unschedulable" or "error".
+  // For metrics: a node was chosen; an attempt ended, `result` is "scheduled", "unschedulable" or "error".
   virtual void node_chosen(const QueuedPod& /*queued*/) {}
   virtual void attempt_ended(const QueuedPod& /*queued*/, std::string_view /*result*/) {}
 };
@@ -79,12 +80,14 @@ class Scheduler final : public Handle {
     std::uint64_t seed = 0;      // of equal totals and of draw()
     PickNode pick;               // empty: uniformly, from the seed
     Metrics* metrics = nullptr;  // null: nothing is counted
-    // Asked first about each pod, with equal answers (core/fastpath); null: the plugins judge every node.
+    // Tried first for each pod, with equal decisions (core/fastpath); null: the plugins judge every node.
     std::unique_ptr<NodeEvaluator> evaluator = {};
+    Log* log = nullptr;  // null: nothing is logged
   };
   // All outlive it.
   Scheduler(const Clock& clock, const Lister& lister, SchedulerHost& host, Options options);
-  // Two profiles of one name, or one that cannot be made: an error.
+  // Two profiles of one name, or one that cannot be made: an error. With an evaluator a warning is logged for each
+  // plugin that leaves out a declaration, with what that costs.
   Status add_profile(const Registry& registry, const Profile& profile);
   // Null: no profile of that name.
   const Framework* framework_of(const Pod& pod) const;
@@ -100,13 +103,13 @@ class Scheduler final : public Handle {
   // Pops a pod and runs it up to the wait on Permit.
   Attempt schedule_one();
 
-  // A trial of a cycle of the pod, whose profile there is, with the pod of uid `excluded_uid` placed nowhere. Changes
-  // nothing: neither queue nor cache, and no later decision.
+  // Runs a scheduling cycle of the pod, whose profile must exist, on trial, as if the pod of uid `excluded_uid` were
+  // not placed. Changes neither queue nor cache nor any later decision.
   Explanation explain(const Pod& pod, const std::string& excluded_uid, const ExplainOptions& options);
 
   // The stages of a binding cycle, in this order. A failure is handed to fail_binding() (a rejection while it waited:
   // to reject_waiting()), which ends the cycle. With `waits`, the first stage comes after waiting_pods() decided.
-  void leave_queue(BindingCycle& cycle);  // what happens from now on does not wake it
+  void leave_queue(BindingCycle& cycle);  // later events do not wake it
   Status pre_bind(BindingCycle& cycle, PlacementRequest& request);
   Status bind(BindingCycle& cycle);
   void finish_binding(BindingCycle& cycle);  // the node has the pod
@@ -164,7 +167,8 @@ class Scheduler final : public Handle {
   Queue queue_;
   EventHandlers handlers_;
   NodeSearch search_;
-  std::unique_ptr<NodeEvaluator> evaluator_;  // goes before the frameworks, whose plugins it holds answers of
+  Log* log_;
+  std::unique_ptr<NodeEvaluator> evaluator_;  // destroyed before the frameworks: it keeps results of their plugins
 };
 
 }  // namespace berth

@@ -27,7 +27,7 @@ struct Search {
   const Snapshot& snapshot;
   NodeSearch& how;
   ScheduleResult& result;
-  const Rejection* known = nullptr;  // what an evaluator knows: no node is feasible, and why
+  const Rejection* known = nullptr;  // from an evaluator: no node is feasible, and why
   Nodes feasible = {};
 };
 
@@ -105,8 +105,8 @@ void leave_out(Search& search, const PreFilterResult& narrowed) {
   }
 }
 
-// Filter over the nodes that PreFilter left. Those that the nominated node was tried in vain keep their reason only
-// where they are not looked at again.
+// Filter over the nodes that PreFilter left. The reason found for the nominated node is kept only where that node is
+// not filtered again.
 Status filter_those_left(Search& search, const PreFilterResult& narrowed) {
   Diagnosis& diagnosis = search.result.diagnosis;
   NodeStatuses rejected;

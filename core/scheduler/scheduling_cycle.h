@@ -39,16 +39,16 @@ struct ScheduleResult {
   std::optional<std::string> nominated_node = "";
   std::vector<std::shared_ptr<const Pod>> victims;  // from PostFilter: to be evicted from nominated_node
   std::string post_filter_plugin;                   // who chose them
-  std::string_view declined;  // why the evaluator left it to the plugins; empty: it did not, or there is none
+  std::string_view declined;                        // why the evaluator declined; empty: it did not, or there is none
 };
 
 // Uniform among the nodes of the highest total. `random` outlives it.
 PickNode pick_uniformly(Random& random);
 
 // PreFilter, Filter, [PostFilter], PreScore, Score, pick. Changes nothing but `state`, search.next_start and the
-// evaluator. `evaluator` (null: none) is asked first, and what it declines is decided by the plugins on every node. The
-// outcome is the same, but that `state` has only what Reserve needs, and without search.pick the decision has neither
-// totals nor plugin_scores.
+// evaluator. `evaluator` (null: none) is tried first; when it declines, the plugins are run on every node. The outcome
+// is the same, except that after an evaluator's decision `state` has only what Reserve needs and, without search.pick,
+// the decision has neither totals nor plugin_scores.
 ScheduleResult schedule_pod(const Framework& framework, CycleState& state, const Pod& pod, const Snapshot& snapshot,
                             NodeSearch& search, NodeEvaluator* evaluator = nullptr);
 // The same from the first node on, over all nodes, with nobody nominated and equal totals left to `random`.

@@ -81,7 +81,7 @@ class ScriptedCluster final : public SchedulerHost {
  public:
   ScriptedCluster(const Json& input, bool fast)
       : script(input),
-        scheduler(clock, lister, *this, {{}, 0, pick_heap_root, nullptr, fast ? make_fast_path() : nullptr}) {}
+        scheduler(clock, lister, *this, {{}, 0, pick_heap_root, nullptr, fast ? make_fast_path() : nullptr, nullptr}) {}
 
   std::shared_ptr<const Pod> find_unplaced(const Pod& pod) const override {
     const auto found = seen.find(pod.metadata.name);

@@ -36,6 +36,9 @@ class BatteryLevel final : public FilterPlugin, public ScorePlugin, public Enque
   explicit BatteryLevel(int min_percent) : min_percent_(min_percent) {}
 
   std::string_view name() const override { return kName; }
+  // A label of the node, and nothing of the pod: answers are kept until the node changes, for all pods.
+  Reads reads(const Pod&, Point) const override { return Reads::node; }
+  bool tells_apart(const Pod&, const Pod&) const override { return false; }
   Json args() const override;
   std::vector<EventWithHint> events_to_register() const override;
   Status filter(CycleState& state, const Pod& pod, const NodeInfo& node) override;

@@ -1,28 +1,12 @@
-// One attempt of the scheduler by itself: scripted plugins, and a world around it that only remembers.
+// One attempt of the scheduler by itself, with scripted plugins and a host that only records.
 #include <gtest/gtest.h>
 
 #include "core/api/pod.h"
 #include "core/scheduler/scheduler.h"
-#include "tests/unit/scheduler/scheduling_fixture.h"
+#include "tests/unit/scheduler/quiet_host.h"
 
 namespace berth {
 namespace {
-
-class QuietHost final : public SchedulerHost {
- public:
-  std::shared_ptr<const Pod> find_unplaced(const Pod& pod) const override {
-    auto found = pods.find(pod.uid());
-    return found == pods.end() ? nullptr : found->second;
-  }
-  void record_event(const Pod& pod, const SchedulingEvent& event) override {
-    events.push_back(pod.metadata.name + " " + std::string(event.reason));
-  }
-  std::optional<PodCondition> condition_of(const Pod&) const override { return std::nullopt; }
-  void patch_status(const Pod&, const StatusPatch&) override {}
-  Status evict(const Pod&, const Pod&) override { return {}; }
-  std::map<std::string, std::shared_ptr<const Pod>> pods;
-  std::vector<std::string> events;
-};
 
 class AttemptTest : public ::testing::Test {
  protected:
