@@ -25,9 +25,8 @@ class Topics {
   std::string answers(std::string_view gateway, std::string_view node) const;
   std::string gateway_presence(std::string_view gateway) const;
   std::string gateway_api(std::string_view gateway) const;
-  std::string gateway_fence(
-      std::string_view gateway) const;  // gateways/<gw>/fence: a synchronisation barrier, sent to itself
-  std::string client(std::string_view identity) const;  // clients/<identity>/answers
+  std::string gateway_fence(std::string_view gateway) const;  // gateways/<gw>/fence: a barrier, sent to itself
+  std::string client(std::string_view identity) const;        // clients/<identity>/answers
 
   // The levels below the root; empty when the topic is not of this fleet.
   std::vector<std::string_view> split(std::string_view topic) const;

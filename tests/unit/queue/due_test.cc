@@ -48,9 +48,9 @@ TEST_F(QueueDue, AnErrorBacksOffUntilDue) {
 }
 
 TEST_F(QueueDue, ARequeuedPodBacksOffUntilDue) {
-  queue->requeue(*queue->pop(), Status::unschedulable("no room"), {"Other"}, {});
+  queue->requeue(*queue->pop(), Status::unschedulable("insufficient cpu"), {"Other"}, {});
   queue->activate({"uid-p"});
-  queue->requeue(*queue->pop(), Status::unschedulable("no room"), {"One"}, {});
+  queue->requeue(*queue->pop(), Status::unschedulable("insufficient cpu"), {"One"}, {});
   queue->move_all({EventResource::node, kAdd, "NodeAdd"}, {});
   ASSERT_EQ(queue->where("uid-p"), Queue::Where::backoff);
   EXPECT_FALSE(queue->is_error_backoff("uid-p"));
@@ -59,7 +59,7 @@ TEST_F(QueueDue, ARequeuedPodBacksOffUntilDue) {
 
 TEST_F(QueueDue, AnUnschedulablePodIsTriedAgainAfterItsTimeout) {
   clock.now_ms += 17'300;
-  queue->requeue(*queue->pop(), Status::unschedulable("no room"), {"Other"}, {});
+  queue->requeue(*queue->pop(), Status::unschedulable("insufficient cpu"), {"Other"}, {});
   ASSERT_EQ(queue->where("uid-p"), Queue::Where::unschedulable);
   expect_active_when_due();
 }

@@ -59,7 +59,7 @@ class QueueTest : public ::testing::Test {
   }
   void reject(QueuedPod pod, const std::set<std::string>& plugins = {"GateKeeper"},
               const std::set<std::string>& pending = {}) {
-    queue->requeue(std::move(pod), Status::unschedulable("no room"), plugins, pending);
+    queue->requeue(std::move(pod), Status::unschedulable("insufficient cpu"), plugins, pending);
   }
   void fail(QueuedPod pod) { queue->requeue(std::move(pod), Status::error("broken"), {}, {}); }
   Queue::Where where(const std::string& name) const { return queue->where("uid-" + name); }
