@@ -47,19 +47,19 @@ Result<Provisioning> can_provision(const Lister& lister, const PersistentVolumeC
 
 Result<std::shared_ptr<const PersistentVolume>> provisioned_volume(const Lister& lister, const std::string& claim_key,
                                                                    const Node& node, bool asked) {
-  const std::shared_ptr<const PersistentVolume> none;
   const auto claim = lister.claim(claim_key);
-  if (claim == nullptr)
+  if (claim == nullptr) {
     return Status::error("failed to check provisioning pvc: could not find v1.PersistentVolumeClaim \"" + claim_key +
                          "\"");
+  }
   const std::string* selected = selected_node(*claim);
-  if (selected == nullptr && !asked) return none;
+  if (selected == nullptr && !asked) return std::shared_ptr<const PersistentVolume>();
   if (selected == nullptr || *selected != node.metadata.name) {
     return Status::error("provisioning failed for PVC \"" + claim->metadata.name + "\"");
   }
-  if (claim->volume_name.empty()) return none;
+  if (claim->volume_name.empty()) return std::shared_ptr<const PersistentVolume>();
   auto volume = lister.volume(claim->volume_name);
-  if (volume == nullptr) return none;
+  if (volume == nullptr) return std::shared_ptr<const PersistentVolume>();
   if (!reaches(*volume, node)) {
     return Status::error("pv \"" + volume->metadata.name + "\" node affinity doesn't match node \"" +
                          node.metadata.name + "\": no matching NodeSelectorTerms");

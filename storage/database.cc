@@ -115,8 +115,9 @@ DatabaseResult<void> Database::transact(const std::function<DatabaseResult<void>
 
 DatabaseResult<Database::Query> Database::prepare(std::string_view sql) {
   sqlite3_stmt* statement = nullptr;
-  const int length = static_cast<int>(sql.size());
-  if (sqlite3_prepare_v2(connection_.get(), sql.data(), length, &statement, nullptr) != SQLITE_OK) {
+  const std::string text(sql);
+  const int length = static_cast<int>(text.size());
+  if (sqlite3_prepare_v2(connection_.get(), text.c_str(), length, &statement, nullptr) != SQLITE_OK) {
     return std::unexpected(error_of(connection_.get()));
   }
   Query query;

@@ -49,9 +49,10 @@ void Api::take(const Message& message) {
   const std::vector<std::string_view> levels = context_.topics.split(message.response_topic);
   const bool own = levels.size() >= 2 && levels[0] == "clients" && is_valid_name(levels[1]) &&
                    message.response_topic.find_first_of("+#") == std::string::npos;
-  if (!own)
-    return log_refused(context_.log, message.topic,
-                       "response topic \"" + message.response_topic + "\" is not under clients/");
+  if (!own) {
+    const std::string why = "response topic \"" + message.response_topic + "\" is not under clients/";
+    return log_refused(context_.log, message.topic, why);
+  }
   Result<Json> request = Json::parse(message.payload);
   Json reply = request ? answer(*request) : api_failure(request.error().message());
   if (request) {

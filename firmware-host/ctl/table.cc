@@ -211,7 +211,7 @@ const std::vector<Column>& columns_of_kind(Kind kind) {
 
 std::string pod_status(const Json& pod) {
   if (true_field(pod, {"status", "deleting"})) return "Terminating";
-  const std::string phase = phase_cell(pod);
+  std::string phase = phase_cell(pod);
   if (phase == "Succeeded" || phase == "Failed") return phase;
   if (const std::string trouble = container_trouble(pod, "reason"); !trouble.empty()) return trouble;
   if (phase == "Pending" && has_condition(pod, "PodScheduled")) return "Scheduled";

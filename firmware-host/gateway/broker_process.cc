@@ -54,7 +54,7 @@ Result<std::string> find_program(const std::string& name) {
   const char* path = std::getenv("PATH");
   std::istringstream directories(std::string(path != nullptr ? path : "") + ":/usr/local/sbin:/usr/sbin:/sbin");
   for (std::string directory; std::getline(directories, directory, ':');) {
-    const std::string candidate = directory + "/" + name;
+    std::string candidate = directory + "/" + name;
     if (!directory.empty() && ::access(candidate.c_str(), X_OK) == 0) return candidate;
   }
   return Status::error(name + " is not installed");
@@ -152,7 +152,7 @@ Status write_private_file(const std::string& path, const std::string& text) {
   if (fd < 0) return system_error("cannot write " + fresh);
   ::fchmod(fd, 0600);
   const bool whole = ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) && ::fsync(fd) == 0;
-  const Status failed = whole ? Status::ok() : system_error("cannot write " + fresh);
+  Status failed = whole ? Status::ok() : system_error("cannot write " + fresh);
   ::close(fd);
   if (!whole) return failed;
   return std::rename(fresh.c_str(), path.c_str()) == 0 ? Status::ok() : system_error("cannot write " + path);

@@ -72,7 +72,7 @@ std::vector<HealthCheck> StatusPages::live() const {
 
 std::vector<HealthCheck> StatusPages::ready() const {
   std::vector<HealthCheck> checks = live();
-  const Readiness is = gateway_.readiness();
+  Readiness is = gateway_.readiness();
   checks.push_back({"store", std::move(is.store), gateway_.damaged_stores()});
   checks.push_back({"broker", std::move(is.broker)});
   checks.push_back({"synced", std::move(is.synced)});

@@ -279,7 +279,7 @@ class Trace {
     std::vector<std::string> active;
     for (const QueuedPod* pod : content.active) active.push_back(pod->pod->uid());
     got["active"] = show(active);
-    auto show_all = [this](std::vector<const QueuedPod*> pods) {
+    auto show_all = [this](const std::vector<const QueuedPod*>& pods) {
       std::vector<std::string> lines;
       for (const QueuedPod* pod : pods) lines.push_back(show_pod(*pod));
       return show(lines);

@@ -115,10 +115,11 @@ std::string pod(int number, int update) {
 
 // Checks a start with faults against what the gateway knew before.
 std::string check_start(Program& program, bool started, const std::string& known) {
-  if (!started)
+  if (!started) {
     return program.failure().find(kStorePath) == std::string::npos
                ? "the gateway exits without naming its store as the reason"
                : "";
+  }
   if (program.hold().empty()) {
     return program.known() == known ? "" : "the gateway starts with different knowledge: " + program.known();
   }

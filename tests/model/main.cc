@@ -220,7 +220,7 @@ int run(int argc, char** argv) {
                                        [&](const auto& known) { return known.name == value; });
       if (found == std::end(kMutants)) return usage();
       options = found->options;
-    } else if (!read_option(key, std::atoi(argv[at + 1]), options)) {
+    } else if (!read_option(key, static_cast<int>(std::strtol(argv[at + 1], nullptr, 10)), options)) {
       return usage();
     }
   }

@@ -84,7 +84,7 @@ State Machine::give_up(State state, int pod, RowEvent event) const {
   held.state = byte(static_cast<int>(move.to));
   if (move.to != Phase::none) return state;
   const int ended = std::exchange(held, {}).epoch;
-  return has(ledger.entries, ended) ? state : end_epoch(std::move(state), ended);
+  return has(ledger.entries, ended) ? state : end_epoch(state, ended);
 }
 
 // Each pod requests so much that a node can hold only one.
@@ -172,7 +172,7 @@ State Machine::receive(State state, int e, int answer, bool promise_passed) cons
     if (!has(state.live.entries, entry)) continue;
     if (meaning(state, kEntry, entry, e, answer, false) == 0) continue;
     state.live.entries &= byte(~bit(entry));
-    state = end_epoch(std::move(state), entry);
+    state = end_epoch(state, entry);
   }
   for (int pod = 0; pod < options_.pods; ++pod) {
     const Held& row = state.live.row[pod];

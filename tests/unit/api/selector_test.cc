@@ -56,7 +56,9 @@ TEST(LabelSelector, NeedsAllAndMatchesAllWhenEmpty) {
 TEST(NodeSelector, NeedsOneTermAndMatchesNothingWhenEmpty) {
   const Requirement good{"zone", Op::in, {"a"}};
   const Requirement bad{"zone", Op::in, {"b"}};
-  const auto match = [](std::vector<NodeSelectorTerm> terms) { return matches(NodeSelector{terms}, kLabels, "n1"); };
+  const auto match = [](const std::vector<NodeSelectorTerm>& terms) {
+    return matches(NodeSelector{terms}, kLabels, "n1");
+  };
   EXPECT_FALSE(match({}));
   EXPECT_FALSE(match({NodeSelectorTerm{}}));
   EXPECT_TRUE(match({NodeSelectorTerm{}, {{good}, {}}}));
@@ -65,7 +67,7 @@ TEST(NodeSelector, NeedsOneTermAndMatchesNothingWhenEmpty) {
 }
 
 TEST(NodeSelector, MatchesTheNodeByName) {
-  const auto field = [](std::string key, Op op, std::vector<std::string> values) {
+  const auto field = [](const std::string& key, Op op, const std::vector<std::string>& values) {
     return matches(NodeSelector{{{{}, {Requirement{key, op, values}}}}}, {}, "n1");
   };
   EXPECT_TRUE(field("metadata.name", Op::in, {"n1"}));

@@ -225,7 +225,6 @@ TEST_F(RuntimeTest, HoldsAPodUntilGo) {
   start(tag_, pod("touch " + mark));
   // Meanwhile another pod runs to its end.
   const Tag other{"u2", {1, 6}};
-  const std::string held = handle_;
   run(other, pod("true"));
   wait_finished();
   EXPECT_FALSE(fs::exists(mark));
