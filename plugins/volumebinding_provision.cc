@@ -64,7 +64,7 @@ Result<std::shared_ptr<const PersistentVolume>> provisioned_volume(const Lister&
     return Status::error("pv \"" + volume->metadata.name + "\" node affinity doesn't match node \"" +
                          node.metadata.name + "\": no matching NodeSelectorTerms");
   }
-  return is_bound(*claim) ? volume : none;
+  return is_bound(*claim) ? volume : std::shared_ptr<const PersistentVolume>();
 }
 
 const std::optional<Quantity>& volume_limit(const CsiStorageCapacity& capacity) {
