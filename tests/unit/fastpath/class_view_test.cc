@@ -28,6 +28,7 @@ TEST_F(ClassViewTest, DecidesAsThePluginsWhereEveryPodHasVolumes) {
 
 TEST_F(ClassViewTest, DecidesAsThePluginsWhereNobodyCountsChangesOfVolumes) {
   handle.objects.counts_volumes = false;
+  only_volumes = true;
   play(9, 30, 1000);
   EXPECT_GT(volumes_chosen, rounds(5));
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include "core/api/node.h"
 #include "core/api/pod.h"
 #include "core/fastpath/undeclared.h"
 #include "tests/unit/fastpath/both_ways.h"
@@ -394,6 +395,114 @@ TEST_F(UndeclaredCalls, OfFilterGoOnInTheOrderOfTotals) {
     const int last = std::stoi(decision.node.substr(std::string("node-").size()));
     EXPECT_GE(mood.filtered, last + 1) << pod << ": those before it were rejected";
     EXPECT_LE(mood.filtered, last + 5) << pod << ": those after it were not asked";
+  }
+}
+
+// Scores a node by one of its labels.
+class LabelScore : public ScorePlugin {
+ public:
+  LabelScore(std::string_view label, Reads reads) : label_(label), reads_(reads) {}
+  std::string_view name() const override { return label_; }
+  Reads reads(const Pod&, Point) const override { return reads_; }
+  Status score(CycleState&, const Pod&, const NodeInfo& node, std::int64_t& score) override {
+    score = std::stoi(node.node->metadata.labels.at(std::string(label_)));
+    return {};
+  }
+
+ private:
+  std::string_view label_;
+  Reads reads_;
+};
+
+// The same relative to the highest.
+class RelativeLabelScore final : public LabelScore, public NormalizeScorePlugin {
+ public:
+  using LabelScore::LabelScore;
+  Status normalize(CycleState&, const Pod&, std::vector<NodeScore>& scores) override {
+    std::int64_t most = 1;
+    for (const NodeScore& each : scores) most = std::max(most, each.score);
+    for (NodeScore& each : scores) each.score = each.score * kMaxScore / most;
+    return {};
+  }
+};
+
+// Rejects nodes that have the label.
+class LabelFilter final : public FilterPlugin {
+ public:
+  LabelFilter(std::string_view label, Reads reads) : label_(label), reads_(reads) {}
+  std::string_view name() const override { return label_; }
+  Reads reads(const Pod&, Point) const override { return reads_; }
+  Status filter(CycleState&, const Pod&, const NodeInfo& node) override {
+    return node.node->metadata.labels.contains(std::string(label_)) ? Status::unschedulable("labelled") : Status();
+  }
+
+ private:
+  std::string_view label_;
+  Reads reads_;
+};
+
+// Plugins that go by labels, and nothing else.
+class UndeclaredByLabels : public UndeclaredTest {
+ protected:
+  template <class P>
+  void add_plugin(std::string_view label, Reads reads) {
+    const auto make = [label, reads](const Json&, Handle&) {
+      return Result<std::unique_ptr<Plugin>>(std::make_unique<P>(label, reads));
+    };
+    ASSERT_TRUE(registry.add(label, make).is_success());
+    profile.enable(label);
+  }
+  void make_profile() {
+    for (const char* plugin : {"PrioritySort", "NodeName", "DefaultBinder"}) profile.enable(plugin);
+    make_framework(registry, profile);
+  }
+  void add_node(const std::string& name, const std::map<std::string, int>& labels) {
+    Node node = make_node(name);
+    for (const auto& [key, value] : labels) node.metadata.labels[key] = std::to_string(value);
+    cache.set_node(share(std::move(node)));
+    cache.update_snapshot(handle.snapshot_of_test);
+  }
+  std::string choose(std::uint64_t seed, NodeEvaluator* evaluator) {
+    Random from_seed(seed);
+    NodeSearch search{&handle.nominator_of_test, {}, seed % 4, &from_seed};
+    CycleState state;
+    const Pod pod = make_pod("pod-" + std::to_string(seed));
+    return schedule_pod(*framework, state, pod, handle.snapshot_of_test, search, evaluator).decision.node;
+  }
+  Registry registry = in_tree_registry();
+  Profile profile;
+};
+
+TEST_F(UndeclaredByLabels, TiesAreDrawnAmongAsByThePlugins) {
+  add_plugin<LabelScore>("declared", Reads::node);
+  add_plugin<LabelScore>("undeclared", Reads::anything);
+  make_profile();
+  add_node("behind-by-all", {{"declared", 0}, {"undeclared", 100}});
+  add_node("first", {{"declared", 60}, {"undeclared", 40}});
+  add_node("lower", {{"declared", 50}, {"undeclared", 49}});
+  add_node("behind", {{"declared", 10}, {"undeclared", 90}});
+  std::map<std::string, int> chosen;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    const std::string node = choose(seed, drawn_path.get());
+    ASSERT_EQ(node, choose(seed, nullptr)) << seed;
+    ++chosen[node];
+  }
+  EXPECT_EQ(chosen.size(), 3u);
+  EXPECT_GT(chosen["behind-by-all"], 30) << "its score, 100, makes up for exactly as much as it can";
+  EXPECT_EQ(chosen["lower"], 0);
+}
+
+TEST_F(UndeclaredByLabels, AFilterMayChangeWhatScoresAreRelativeTo) {
+  add_plugin<LabelFilter>("rejected", Reads::anything);
+  add_plugin<RelativeLabelScore>("relative", Reads::node);
+  add_plugin<LabelScore>("own", Reads::node);
+  make_profile();
+  add_node("out", {{"relative", 100}, {"own", 100}, {"rejected", 1}});
+  add_node("high", {{"relative", 50}, {"own", 0}});
+  add_node("own", {{"relative", 25}, {"own", 40}});
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {  // by scan, then by view
+    EXPECT_EQ(choose(seed, nullptr), "high");
+    EXPECT_EQ(choose(seed, drawn_path.get()), "high") << "100 and 0 beat 50 and 40; beside the one out it is 50 to 65";
   }
 }
 
