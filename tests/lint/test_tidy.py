@@ -1,6 +1,7 @@
 """clang-tidy and the choice of files, on a real small checkout."""
 
 import json
+import subprocess
 
 import pytest
 import tidy
@@ -32,6 +33,17 @@ def test_complaints_are_findings(checkout, tmp_path, build):
     tree = checkout({"core/a.cc": WRONG.format(name="f")})
     (finding,) = tidy.check(tree, ["core/a.cc"], build([tmp_path / "core/a.cc"]))
     assert finding.path == "core/a.cc" and finding.line == 2 and "use nullptr" in finding.message
+
+
+def test_checks_can_be_left_out(checkout, tmp_path, build):
+    tree = checkout({"core/a.cc": WRONG.format(name="f")})
+    folder = build([tmp_path / "core/a.cc"])
+    assert list(tidy.check(tree, ["core/a.cc"], folder, without=["modernize-use-nullptr"])) == []
+
+
+def test_the_slow_check_is_one_that_clang_tidy_has():
+    names = subprocess.run(["clang-tidy-19", "--checks=*", "--list-checks"], capture_output=True, text=True, check=True)
+    assert tidy.SLOW in names.stdout.split()
 
 
 def test_the_whole_tree_is_checked_as_it_is_compiled_together_and_what_is_not_compiled_alone(checkout, tmp_path, build):

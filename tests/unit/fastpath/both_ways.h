@@ -514,10 +514,24 @@ class BothWays : public ::testing::Test {
                                   [](const auto& each) { return each.kind == Snapshot::Change::Kind::went; });
   }
 
+  // Nearly full: what comes next has to preempt, however few rounds are played.
+  void fill() {
+    for (std::size_t i = 0; i < nodes; ++i) {
+      const std::string name = "node-" + std::to_string(i);
+      const std::int64_t of_cpu = cache.find(name)->allocatable.milli_cpu;
+      for (std::int64_t used = 0; used + 600 <= of_cpu; used += 600) {
+        Pod low = make_pod("pod-" + std::to_string(count++), resources({{"cpu", "600m"}}));
+        low.metadata.labels["color"] = random.chance(1, 2) ? "green" : "red";
+        place(share(std::move(low)), name);
+      }
+    }
+  }
+
   void play(std::uint64_t seed, std::size_t fleet, int events) {
     random = Random(seed);
     nodes = fleet;
     for (std::size_t i = 0; i < fleet; ++i) cache.set_node(share(node("node-" + std::to_string(i))));
+    if (is_full_from_the_start) fill();
     for (int i = 0; i < rounds(events) && !HasFatalFailure(); ++i) {
       if (preempts || changes_promises) change_promises();
       if (comes_and_goes) change_the_fleet();
@@ -536,6 +550,7 @@ class BothWays : public ::testing::Test {
   int preempted = 0;
   bool only_volumes = false;  // no other pods
   bool preempts = false;      // half of the pods may have to
+  bool is_full_from_the_start = false;
   bool changes_promises = false;
   bool all_new = false;  // nearly every pod is the first of its class
   bool has_images = true;

@@ -289,8 +289,9 @@ TEST_P(UndeclaredBothWays, AreAskedWhereEveryPodHasVolumes) {
 
 TEST_P(UndeclaredBothWays, AreAskedWherePodsPreempt) {
   preempts = true;
+  is_full_from_the_start = true;
   play(24, 30, 300);
-  EXPECT_GT(preempted, 0);
+  EXPECT_GT(preempted, rounds(20));
 }
 
 const Company kCompanies[] = {

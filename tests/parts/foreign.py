@@ -1,0 +1,125 @@
+"""The parts of other architectures: single programs under qemu-user, and whole machines."""
+
+import os
+import re
+import subprocess
+import threading
+import time
+
+from base import (FEWER_ROUNDS, PYTHON, REPORTS, ROOT, Count, PartError, build, call, counted, need, recorded_cases, say,
+                  side_by_side, unit_programs)
+
+CROSS = {"arm64": ("aarch64-linux-gnu-g++", "qemu-aarch64-static"), "armhf": ("arm-linux-gnueabihf-g++", "qemu-arm-static")}
+CROSS_TARGETS = ("firmware-host/all", "tests/unit/all", "tests/conformance/all", "tests/sim/all")
+SIZES = {"berthd": 3 << 20, "berth-agent": 3 << 19, "berthctl": 3 << 19}  # bytes, stripped
+SAME_SEEDS = "1..10"  # whose traces must be equal on every architecture
+
+
+def cross_ready(arch):
+    need(*CROSS[arch])
+    if call(["cross/sysroot", arch], 600):
+        raise PartError("no sysroot; its message is above")
+
+
+def emulator(arch):
+    return [CROSS[arch][1], "-L", str(ROOT / "build" / f"sysroot-{arch}")]
+
+
+def emulated(arch):
+    """The unit tests of one architecture under qemu-user. One tree is all that is built for it: packages and tests.
+    What is below host/ no emulator of single programs can run: tests/qemu/unit_tests.py does."""
+    cross_ready(arch)
+    build(arch, *CROSS_TARGETS)
+    programs = (ROOT / "build" / arch / "tests" / "unit").glob("unit_*")
+    return unit_programs(arch, programs, before=emulator(arch), env=FEWER_ROUNDS)
+
+
+def arm64():
+    return emulated("arm64")
+
+
+def armhf():
+    return emulated("armhf")
+
+
+def same():
+    """Decisions and traces of the other architectures are this one's, and the simulator's own tests pass on them."""
+    build("dev", "tests/sim/all")
+    jobs = []
+    here = subprocess.run(["build/dev/tests/sim/berth_sim", "--seeds", SAME_SEEDS], cwd=ROOT, capture_output=True, text=True,
+                          timeout=600, check=False).stdout
+    for arch in CROSS:
+        cross_ready(arch)
+        build(arch, *CROSS_TARGETS)
+    folder = recorded_cases()
+    for arch in CROSS:
+        jobs.append(lambda arch=arch: same_program(arch, "conformance/berth_conformance", folder, "recorded answers"))
+    for arch in CROSS:
+        jobs.append(lambda arch=arch: same_traces(arch, here))
+        jobs.append(lambda arch=arch: same_program(arch, "sim/berth_sim", "--self-test", "the simulator's self-test"))
+    return side_by_side(jobs)
+
+
+def same_program(arch, program, argument, title):
+    return counted([*emulator(arch), f"build/{arch}/tests/{program}", argument], 1800, title=f"{arch}: {title}")
+
+
+def same_traces(arch, here):
+    there = subprocess.run([*emulator(arch), f"build/{arch}/tests/sim/berth_sim", "--seeds", SAME_SEEDS], cwd=ROOT,
+                           capture_output=True, text=True, timeout=1800, check=False).stdout
+    hashes = [re.findall(r"^trace hash (\w+)", text, re.M) for text in (here, there)]
+    equal = len(hashes[0]) == 1 and hashes[0] == hashes[1]
+    say(f"trace hash of seeds {SAME_SEEDS}: {hashes[0]} here, {hashes[1]} on {arch}")
+    return Count(int(equal), int(not equal))
+
+
+def qemu():
+    """Whole ARM machines: the packages in them, power cuts, and the controls that show what the cuts can see. Each machine
+    has one processor, and waits now and then for a clock: one more run side by side than there are processors."""
+    need("qemu-system-aarch64", "qemu-system-arm", "nbdkit", "debugfs")
+    build("dev", "firmware-host/all")
+    env = {"BERTHCTL": str(ROOT / "build" / "dev" / "bin" / "berthctl")}
+    cuts = os.environ.get("BERTH_POWER_CUTS", "4")
+    made = {arch: threading.Event() for arch in CROSS}
+
+    def make(arch):
+        try:
+            return machine(arch, env)
+        finally:
+            made[arch].set()
+
+    def run(script, arch, *more):
+        made[arch].wait()
+        return counted([PYTHON, f"tests/qemu/{script}", arch, *more], 900 + 60 * int(cuts), env)
+
+    # The machine of armhf is made first, since it has no semi-static programs.
+    runs = [["unit_tests.py", "armhf"], ["first_pod.py", "armhf"], ["power_cuts.py", "arm64", "--cuts", cuts], ["kernel.py", "arm64"],
+            ["unit_tests.py", "arm64"], ["power_cuts.py", "arm64", "--cuts", "5", "--control", "normal"],
+            ["power_cuts.py", "arm64", "--cuts", "5", "--control", "lies"], ["first_pod.py", "arm64"],
+            ["first_pod.py", "arm64", "--semi-static"]]
+    return side_by_side([*(lambda arch=arch: make(arch) for arch in CROSS), *(lambda words=words: run(*words) for words in runs)],
+                        more=1)
+
+
+def machine(arch, env):
+    """Makes the packages of one architecture, and the machine that they run in; counts their sizes."""
+    cross_ready(arch)
+    build(arch, *CROSS_TARGETS)
+    count = Count()
+    for step in (["cross/build", arch, *(["--semi-static"] if arch == "arm64" else [])], ["cross/guest", arch]):
+        begin = time.monotonic()
+        log = f"{step[0].replace('/', '-')}-{arch}.log"
+        if call(step, 1500, env=env, log=log):
+            raise PartError(f"{' '.join(step)} failed; its message is above")
+        say(f"{' '.join(step)} in {time.monotonic() - begin:.0f} s")
+        for line in re.findall(r"^berth.* bytes stripped$", (REPORTS / log).read_text(errors="replace"), re.M):
+            count += within_size(arch, line)
+    return count
+
+
+def within_size(arch, line):
+    """A line of cross/build: program, architecture, bytes stripped."""
+    program, _, size = line.split()[:3]
+    good = int(size) <= SIZES[program]
+    say(f"{'ok     ' if good else 'FAILED '}{arch}: {program} {int(size) / 2**20:.2f} MiB stripped, at most {SIZES[program] / 2**20} MiB")
+    return Count(int(good), int(not good))
