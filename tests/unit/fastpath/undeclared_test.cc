@@ -465,7 +465,7 @@ class UndeclaredByLabels : public UndeclaredTest {
   }
   std::string choose(std::uint64_t seed, NodeEvaluator* evaluator) {
     Random from_seed(seed);
-    NodeSearch search{&handle.nominator_of_test, {}, seed % 4, &from_seed};
+    NodeSearch search{&handle.nominator_of_test, {}, static_cast<std::size_t>(seed % 4), &from_seed};
     CycleState state;
     const Pod pod = make_pod("pod-" + std::to_string(seed));
     return schedule_pod(*framework, state, pod, handle.snapshot_of_test, search, evaluator).decision.node;
