@@ -167,9 +167,19 @@ void NodeRegistry::drop(const std::string& node) {
 }
 
 void NodeRegistry::retry_refused_volumes() {
-  for (const std::string& node : std::exchange(volumes_refused_, {})) {
+  constexpr int kNodesAtOnce = 64;
+  std::set<std::string> nodes;
+  for (int i = 0; i < kNodesAtOnce && !volumes_refused_.empty(); ++i) {
+    nodes.insert(volumes_refused_.extract(volumes_refused_.begin()));
+  }
+  for (const std::string& node : nodes) {
     if (context_.nodes.find(node) != nullptr) refresh_local_volumes(node);
   }
+}
+
+void NodeRegistry::recover(const std::string& node) {
+  refresh(node);
+  if (context_.nodes.find(node)->facts.text().contains("\"volumes\"")) volumes_refused_.insert(node);
 }
 
 void NodeRegistry::ask_everything(const std::string& node) {

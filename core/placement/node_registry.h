@@ -41,7 +41,11 @@ class NodeRegistry {
   // use.
   void refresh_local_volumes(const std::string& node);
   // Volumes that were refused for want of capacity are offered again.
+  // Of some nodes; has_refused_volumes() tells whether there are more.
   void retry_refused_volumes();
+  // At a start: the node as stored. Its volumes are looked at again like refused ones, since some may have been refused
+  // shortly before.
+  void recover(const std::string& node);
   bool has_refused_volumes() const { return !volumes_refused_.empty(); }
   // Lists the node, and requests again what its rows and release-list entries wait for.
   void ask_everything(const std::string& node);

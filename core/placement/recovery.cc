@@ -19,7 +19,7 @@ void Recovery::recover(std::deque<Row> rows) {
   parts_.volumes.restore();
   std::vector<std::string> names;
   for (const auto& [name, device] : context_.nodes.all()) names.push_back(name);
-  for (const std::string& node : names) parts_.nodes.refresh(node);
+  for (const std::string& node : names) parts_.nodes.recover(node);
   for (const std::string& node : context_.objects.keys(Kind::node)) {
     if (!is_retired(*context_.identity, context_.nodes, node)) context_.nodes.expect(node);
   }

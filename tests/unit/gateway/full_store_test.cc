@@ -115,5 +115,16 @@ TEST_F(GatewayTest, AVolumeThatAFullMemoryRefusedIsThereOnceThereIsCapacity) {
   EXPECT_NE(gateway->objects().volume("n1-d"), nullptr);
 }
 
+TEST_F(GatewayTest, AVolumeThatWasRefusedBeforeARestartIsThereOnceThereIsCapacity) {
+  start_connected();
+  gateway->refuse_new("memory is full");
+  device("n1", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})",
+         R"(,"volumes":[{"name":"d","path":"/d","capacity":"1Gi","storageClass":"local"}])");
+  ASSERT_EQ(gateway->objects().volume("n1-d"), nullptr);
+  restart();  // what the device reported is stored, and reported again it is no news
+  advance(3000);
+  EXPECT_NE(gateway->objects().volume("n1-d"), nullptr);
+}
+
 }  // namespace
 }  // namespace berth
