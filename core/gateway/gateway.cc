@@ -38,7 +38,8 @@ Gateway::Gateway(GatewayOptions options, const Registry& registry, const Clock& 
       view_(context_, placement_),
       desired_(context_, orders_),
       api_(context_, placement_, orders_, view_),
-      dispatcher_(context_, placement_, desired_, api_, [this] { on_synced(); }) {
+      dispatcher_(context_, placement_, desired_, api_, [this] { on_synced(); }),
+      watch_(context_) {
   transport_.set_handler(this);
 }
 
@@ -77,18 +78,12 @@ Status Gateway::load() {
   for (const std::string& node : options_.known_nodes) {
     if (nodes_.find(node) != nullptr || !is_retired(*identity_, nodes_, node)) nodes_.expect(node);
   }
-  if (identity_->id.store_id.empty()) begin_identity();
+  watch_.begin();
+  // A store that is new, lost or an older copy: only the answers of the nodes can tell which, and what runs there (P8).
+  // Once the retained state has arrived, all of them are known.
+  const bool waits_for_listed = identity_->adopting && identity_->adopt_nodes.empty();
+  if (waits_for_listed) identity_.edit().adopt_nodes = {options_.known_nodes.begin(), options_.known_nodes.end()};
   return Status::ok();
-}
-
-// First boot of this store, or its loss: only the answers of the nodes can tell which (P8). Once the retained state has
-// arrived, all of them are known.
-void Gateway::begin_identity() {
-  Identity& identity = identity_.edit();
-  identity.id = {1, random_.hex_id()};
-  identity.adopt_nodes = {options_.known_nodes.begin(), options_.known_nodes.end()};
-  identity.adopting = true;
-  identity.statuses_unread = true;
 }
 
 Status Gateway::load_record(const RecordView& record) {
@@ -156,6 +151,7 @@ void Gateway::turn_again() {
 void Gateway::tick() {
   ticked_ = true;
   tick_ = context_.timers.at(context_.clock.now() + kTickMs, [this] { tick(); });
+  watch_.tick();
   placement_.scheduler().queue().flush();
   placement_.nodes().check_silence();
   placement_.nodes().compare_periodically();
@@ -189,6 +185,7 @@ Message Gateway::will() const {
 void Gateway::say_goodbye() {
   save_positions(context_, placement_.scheduler().queue(), true);
   placement_.pods().save_deferred();
+  watch_.mark();
   turn_.send(will());
 }
 

@@ -13,6 +13,7 @@
 #include "core/gateway/orders.h"
 #include "core/gateway/readiness.h"
 #include "core/gateway/status_view.h"
+#include "core/gateway/store_watch.h"
 #include "core/placement/placement.h"
 
 namespace berth {
@@ -68,7 +69,6 @@ class Gateway final : public Transport::Handler {
  private:
   Status load();
   Status load_record(const RecordView& record);
-  void begin_identity();
   void subscribe();
   void subscribe_to_desired();
   void on_synced();
@@ -97,6 +97,7 @@ class Gateway final : public Transport::Handler {
   DesiredInbox desired_;
   Api api_;
   Dispatcher dispatcher_;
+  StoreWatch watch_;
   std::uint64_t position_ = 0;  // the store's next one at the end of the last turn
   bool saving_writes_ = false;
   bool ticked_ = false;  // in this turn

@@ -20,7 +20,8 @@ Readiness readiness_of(const PlacementContext& context) {
     std::string nodes;
     for (const std::string& node : context.identity->adopt_nodes) nodes += (nodes.empty() ? "" : ", ") + node;
     is.synced =
-        "the store is new: these nodes must list what they run, or be forgotten, before pods are placed: " + nodes;
+        std::string(context.identity->rolled_back ? "the store is an older copy of itself" : "the store is new") +
+        ": these nodes must list what they run, or be forgotten, before pods are placed: " + nodes;
   }
   return is;
 }

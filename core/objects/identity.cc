@@ -31,6 +31,12 @@ Status IdentityRecord::load(const RecordView& record) {
   Result<Epoch> epoch = parse_epoch(term->as_string());
   if (!epoch) return Status::error("stored meta \"gateway\": term: " + epoch.error().message());
   identity_.id = {epoch->term, store_id->as_string()};
+  if (const Json* terms = json->find("terms"); terms != nullptr) {
+    Result<TermHistory> history = TermHistory::parse(*terms);
+    if (!history) return Status::error("stored meta \"gateway\": terms: " + history.error().message());
+    identity_.terms = std::move(*history);
+  }
+  identity_.rolled_back = json->find("rolledBack") != nullptr;
   identity_.statuses_unread = json->find("statusesUnread") != nullptr;
   if (adopt != nullptr && adopt->is_array()) {
     identity_.adopting = true;
@@ -53,6 +59,8 @@ void IdentityRecord::save() {
   Json value = Json::object();
   value.set("term", to_text(Epoch{identity_.id.term, 0}));
   value.set("storeId", identity_.id.store_id);
+  value.set("terms", identity_.terms.to_json());
+  if (identity_.rolled_back) value.set("rolledBack", true);
   if (identity_.adopting) {
     Json nodes = Json::array();
     for (const std::string& node : identity_.adopt_nodes) nodes.push_back(node);

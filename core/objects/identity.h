@@ -6,12 +6,15 @@
 #include <string>
 
 #include "core/handshake/messages.h"
+#include "core/objects/term_history.h"
 #include "core/store.h"
 
 namespace berth {
 
 struct Identity {
   GatewayId id;
+  TermHistory terms;
+  bool rolled_back = false;  // this store id began when the store turned out to be an older copy; until adopt mode ends
   bool adopting = false;
   std::set<std::string> adopt_nodes;  // in adopt mode: nodes that have not listed their slots yet (P8)
   std::set<std::string> orphans;      // "<node>/<uid>/<epoch>": found without an object, waiting for the operator

@@ -34,6 +34,11 @@ void Comparison::take_slots(const Answer& answer) {
   parts_.listings.start_later(answer.node);
 }
 
+// P11: this store, as it is, gave the epoch. Otherwise the slot was never told to end by anybody who knew of it.
+bool Comparison::is_given(const Epoch& epoch) const {
+  return context_.identity->terms.origin_of(epoch, context_.store.next_position()) == EpochOrigin::ours;
+}
+
 // False when the store had no capacity for all of it: the node has not answered then.
 bool Comparison::compare(const std::string& node, const std::vector<SlotReport>& slots,
                          const std::string& incarnation) {
@@ -56,7 +61,7 @@ bool Comparison::compare(const std::string& node, const std::vector<SlotReport>&
     const bool has_object =
         context_.identity->orphans.contains(key) && context_.objects.pods().find_by_uid(slot.uid) != nullptr;
     if (parts_.releases.contains(key) && !has_object) continue;
-    if (!retired && (context_.identity->adopting || has_object)) {
+    if (!retired && (context_.identity->adopting || has_object || !is_given(slot.epoch))) {
       complete = adopt_slot(node, slot, incarnation) && complete;
       // What the node reported of the pod came before there was a row to believe it by.
       const auto adopted_row = parts_.state.bindings.find(slot.uid);
@@ -107,8 +112,10 @@ bool Comparison::adopt_slot(const std::string& node, const SlotReport& slot, con
     return true;
   }
   const Binding* known = parts_.state.find(slot.uid);
-  // Two nodes with one pod: the highest running epoch keeps the row, the other goes to the release list.
-  const bool other_wins = known != nullptr && (known->row.epoch > slot.epoch || !is_alive(slot.state));
+  // Two nodes with one pod: the highest running epoch keeps the row, the other goes to the release list. Outside adopt
+  // mode the row stays where it is, whatever epoch a device says that it has (S12).
+  const bool may_move = context_.identity->adopting || context_.identity->orphans.contains(key);
+  const bool other_wins = known != nullptr && (!may_move || known->row.epoch > slot.epoch || !is_alive(slot.state));
   // It has ended on another node, whose row is gone already.
   const bool has_ended = known == nullptr && entry->finished && slot.state != SlotState::finished;
   if (other_wins || unbound || has_ended) {
@@ -173,7 +180,9 @@ void Comparison::take_superseded(const Answer& answer) {
     return log_refused(context_.log, "node " + answer.node, "its gateway term cannot be exceeded");
   context_.log.write(Level::warn, "superseded: the term rises",
                      {{"node", answer.node}, {"term", std::to_string(answer.gateway_id.term + 1)}});
-  context_.identity.edit().id.term = answer.gateway_id.term + 1;
+  Identity& identity = context_.identity.edit();
+  identity.id.term = answer.gateway_id.term + 1;
+  identity.terms.begin(identity.id.term, context_.store.next_position());
   std::set<std::string> nodes;
   for (const auto& [name, device] : context_.nodes.all()) {
     if (!is_retired(*context_.identity, context_.nodes, name)) nodes.insert(name);
@@ -210,7 +219,7 @@ void Comparison::note_adopted(const std::string& node) {
 // Pods are placed again, and deletes that waited for the listings are carried out.
 void Comparison::end_adopt() {
   Identity& identity = context_.identity.edit();
-  identity.adopting = false;
+  identity.adopting = identity.rolled_back = false;
   identity.deleted.clear();
   parts_.nodes.adopted().clear();
   context_.log.write(Level::info, "every known node has answered; placing pods again", {});

@@ -8,6 +8,7 @@
 #include "core/clock.h"
 #include "core/framework/profile.h"
 #include "core/queue/queue.h"
+#include "core/store_mark.h"
 
 namespace berth {
 
@@ -23,9 +24,11 @@ struct GatewayOptions {
   std::size_t max_rows_in_flight = 256;  // rows in prebind and bind above which pop pauses, of nodes that can answer
   std::size_t max_rows_per_node = 12;    // above it a decided row waits until the node has answered for another one
   Millis compare_ms = 300'000;           // between two listings of one node, besides those at each connect
-  std::uint64_t seed = 0;                // ties, jitter, store id
+  std::uint64_t seed = 0;                // ties, jitter
+  std::uint64_t identity_seed = 0;       // store id and terms: from a true random source, another one at each start
   std::string hold;                      // not empty: bind nothing, and give this as the reason (store unreadable)
-  std::vector<std::string> set_aside;    // files of earlier, damaged stores; shown in the status
+  StoreMarks* marks = nullptr;  // outlives the gateway; null: an older copy of the store is not noticed by itself
+  std::vector<std::string> set_aside;  // files of earlier, damaged stores; shown in the status
 };
 
 }  // namespace berth

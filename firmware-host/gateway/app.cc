@@ -26,6 +26,7 @@
 #include "firmware-host/service_manager.h"
 #include "firmware-host/state_directory.h"
 #include "firmware-host/yaml.h"
+#include "storage/mark_file.h"
 #include "storage/paths.h"
 #include "storage/sqlite_store.h"
 #include "transports/mqtt.h"
@@ -121,6 +122,7 @@ class GatewayApp {
     options.queue.max_backoff_ms = scheduler_.pod_max_backoff_ms;
     options.promise_ms = settings_.promise_limit_ms;
     options.seed = settings_.tie_seed != 0 ? settings_.tie_seed : true_random();
+    options.identity_seed = true_random();
     return options;
   }
 
@@ -143,6 +145,7 @@ class GatewayApp {
       GatewayOptions gateway_options = options();
       gateway_options.hold = opened.hold;
       gateway_options.set_aside = stores_aside(path);
+      if (opened.hold.empty()) gateway_options.marks = &marks_.emplace(state_->file("gateway.mark"), log_);
       add_enrolled_nodes(gateway_options);
       log_.write(Level::info, "tie-breaking seed", {{"seed", std::to_string(gateway_options.seed)}});
       gateway_ = std::make_unique<Gateway>(gateway_options, registry_, clock_, *transport_, *store_, timers_, log_);
@@ -328,6 +331,7 @@ class GatewayApp {
   std::optional<StateDirectory> state_;
   std::unique_ptr<Broker> broker_;  // null: settings_.broker names an external one
   std::unique_ptr<Store> store_;
+  std::optional<MarkFile> marks_;
   std::unique_ptr<MqttTransport> transport_;
   std::unique_ptr<Gateway> gateway_;
   std::optional<StatusPages> pages_;

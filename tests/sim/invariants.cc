@@ -62,6 +62,8 @@ Breach s5(const Witness& witness) {
     const Row& row = found->second;
     const DeviceView* device = witness.device(row.node);
     if (device == nullptr || device->hostile) continue;
+    if (witness.gateway().from_copy.contains(show(uid, row.epoch)))
+      continue;  // P11: asked for, and ended by the answer
     const NodeState& state = device->durable.state;
     if (state.incarnation != row.incarnation) continue;
     const auto slot = state.slots.find(uid);

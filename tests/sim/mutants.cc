@@ -41,6 +41,7 @@ const std::vector<MutantName>& mutants() {
       {Mutant::p8_page, "P8p", "the first page of a listing counts as complete"},
       {Mutant::p9, "P9", "forgotten nodes are not durable"},
       {Mutant::p10, "P10", "the floor is not durable"},
+      {Mutant::p11, "P11", "an older copy of the store is not noticed"},
   };
   return kMutants;
 }

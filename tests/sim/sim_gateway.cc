@@ -13,6 +13,8 @@ const Registry& registry() {
   return kRegistry;
 }
 
+constexpr std::size_t kMaxCopies = 4;
+
 // All timeouts are shorter than the longest network delay, except the five minutes after which the queue retries an
 // unschedulable pod anyway: a lost wake-up must be detected.
 GatewayOptions make_options(const std::vector<std::string>& known_nodes, std::uint64_t seed) {
@@ -27,20 +29,25 @@ GatewayOptions make_options(const std::vector<std::string>& known_nodes, std::ui
   options.resend_ms = 500;
   options.resend_ms_max = 3000;
   options.seed = seed;
+  options.identity_seed = seed + 1;
   return options;
 }
 
 }  // namespace
 
 SimGateway::SimGateway(SimEnvironment& world, std::vector<std::string> known_nodes)
-    : Process(world, "gateway"), known_nodes_(std::move(known_nodes)) {}
+    : Process(world, "gateway"), known_nodes_(std::move(known_nodes)), marks_(world) {}
 
 Status SimGateway::start_program(Store& store, Transport& transport, Timers& timers) {
-  gateway_ = std::make_unique<Gateway>(make_options(known_nodes_, world().random.next()), registry(), clock(),
-                                       transport, store, timers, log());
+  const MemoryStore copy = flash();
+  GatewayOptions options = make_options(known_nodes_, world().random.next());
+  options.marks = &marks_;
+  gateway_ = std::make_unique<Gateway>(std::move(options), registry(), clock(), transport, store, timers, log());
   const Status started = gateway_->start();
   world().witness.set_gateway(gateway_.get());
   if (started.is_success()) {
+    copies_.push_back(copy);
+    if (copies_.size() > kMaxCopies) copies_.pop_front();
     check_queue_restored();
     set_memory_full(memory_full_);
     gateway_->save_writes(++starts_ % 2 == 0);  // in every other run its write budget is used up
@@ -101,6 +108,15 @@ Answer SimGateway::misread_answer(const Answer& answer) {
 void SimGateway::wipe() {
   kill("wipe");
   wipe_flash();
+  boot();
+}
+
+void SimGateway::roll_back() {
+  if (copies_.empty()) return;
+  kill("store rolled back");
+  flash() = copies_[world().random.below(copies_.size())];
+  flash().set_full(false);
+  world().witness.gateway_rolled_back(flash().durable());
   boot();
 }
 

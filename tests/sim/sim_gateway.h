@@ -1,6 +1,7 @@
 // SimGateway: the gateway's process.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <set>
 #include <string>
@@ -11,6 +12,18 @@
 
 namespace berth::sim {
 
+// Kept beside the flash, as a file of its own would be: it survives what happens to the store.
+class SimMarks final : public StoreMarks {
+ public:
+  explicit SimMarks(const SimEnvironment& world) : world_(world) {}
+  std::optional<StoreMark> read() override { return world_.mutant == Mutant::p11 ? std::nullopt : mark_; }
+  void write(const StoreMark& mark) override { mark_ = mark; }
+
+ private:
+  const SimEnvironment& world_;
+  std::optional<StoreMark> mark_;
+};
+
 class SimGateway final : public Process {
  public:
   SimGateway(SimEnvironment& world, std::vector<std::string> known_nodes);
@@ -18,6 +31,8 @@ class SimGateway final : public Process {
 
   // The flash is lost, but not the operator's list of nodes (P8).
   void wipe();
+  // The flash is replaced by a copy that was made before an earlier start.
+  void roll_back();
   const Gateway* gateway() const { return gateway_.get(); }
   void set_full(bool full) { flash().set_full(full); }
   // The memory limit is reached; remains so across a restart.
@@ -47,6 +62,8 @@ class SimGateway final : public Process {
   void impersonate(Message& message, const Answer& answer);
 
   std::vector<std::string> known_nodes_;
+  SimMarks marks_;
+  std::deque<MemoryStore> copies_;  // of the flash, as earlier starts found it
   bool memory_full_ = false;
   int starts_ = 0;
   std::set<std::string> pods_known_;  // by key, while memory is full

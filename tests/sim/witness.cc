@@ -151,6 +151,13 @@ void Witness::read_gateway(const Contents& contents, const RecordIds* touched) {
   for (const Row& row : changed) note_row(row);
 }
 
+void Witness::gateway_rolled_back(const Contents& copy) {
+  read_gateway(copy);
+  gateway_.copied_from = gateway_.id.store_id;
+  gateway_.from_copy.clear();
+  for (const auto& [uid, row] : gateway_.rows) gateway_.from_copy.insert(show(uid, row.epoch));
+}
+
 void Witness::read_gateway_record(const Contents& contents, const std::pair<Table, std::string>& id,
                                   std::vector<Row>& changed) {
   Contents& known = gateway_.contents;
@@ -373,8 +380,15 @@ void Witness::check_holdings(const std::string& name) {
 }
 
 Answer Witness::with_uid(Answer answer) const {
+  if (!answer.uid.empty()) return answer;
   const auto owner = owner_of_.find({answer.gateway_id.store_id, answer.epoch});
-  if (answer.uid.empty() && owner != owner_of_.end()) answer.uid = owner->second.first;
+  if (owner != owner_of_.end()) {
+    answer.uid = owner->second.first;
+    return answer;
+  }
+  for (const auto& [uid, row] : gateway_.rows) {  // begun under the store id that the copy had
+    if (row.epoch == answer.epoch && gateway_.from_copy.contains(show(uid, row.epoch))) answer.uid = uid;
+  }
   return answer;
 }
 

@@ -65,7 +65,11 @@ struct GatewayView {
   bool has_retired(const std::string& node, const std::string& incarnation) const {
     return retired.contains(node + "/" + incarnation) || retired.contains(node + "/");
   }
-  bool is_settled() const { return has_store && !adopting; }
+  std::string copied_from;          // store id of an older copy that was put in place of the store
+  std::set<std::string> from_copy;  // "<uid>@<epoch>" of its bound rows: the devices may know better
+
+  // The gateway notices an older copy at its start, and gives it another store id.
+  bool is_settled() const { return has_store && !adopting && copied_from != id.store_id; }
 };
 
 using PlacementId = std::pair<std::string, Epoch>;  // uid and epoch
@@ -87,6 +91,8 @@ class Witness {
 
   // The flash may have changed; if `touched` is given, only in these records.
   void read_gateway(const Contents& contents, const RecordIds* touched = nullptr);
+  // The flash was replaced by this older copy.
+  void gateway_rolled_back(const Contents& copy);
   void read_device(const std::string& name, const Contents& contents, const RecordIds* touched = nullptr);
 
   void gateway_sent(const std::string& node, const Request& request, Millis now);

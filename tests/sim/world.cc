@@ -169,7 +169,8 @@ void World::repeatedly(Millis mean, std::function<void()> action) {
 }
 
 void World::gateway_trouble() {
-  switch (env_.random.below(9)) {
+  switch (env_.random.below(10)) {
+    case 9: return gateway_->roll_back();
     case 8: return gateway_->corrupt();
     case 0: return gateway_->wipe();
     case 1: {

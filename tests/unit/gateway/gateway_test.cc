@@ -378,7 +378,7 @@ TEST_F(GatewayTest, SupersededRaisesTheTermAndChangesNoRow) {
   EXPECT_EQ(phase("u1"), Phase::prebind);
   EXPECT_EQ(request("n1")->gateway_id.term, 7u);
   restart();
-  EXPECT_EQ(gateway->identity().id.term, 7u);
+  EXPECT_GT(gateway->identity().id.term, 7u);
 }
 
 TEST_F(GatewayTest, OfferedDirectoriesBecomeLocalVolumesAndAClaimIsBoundInPhaseBind) {

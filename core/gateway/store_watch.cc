@@ -1,0 +1,64 @@
+#include "core/gateway/store_watch.h"
+
+#include <algorithm>
+
+namespace berth {
+
+namespace {
+
+// Terms of two starts from copies of one store have to differ, or they could not be told apart.
+constexpr std::uint64_t kTermSpread = 1 << 16;
+constexpr Millis kMarkMs = 3'600'000;
+
+}  // namespace
+
+bool StoreWatch::is_rolled_back() const {
+  if (!marked_) return false;
+  const Identity& identity = *context_.identity;
+  if (marked_->store_id != identity.id.store_id) return true;
+  // The store may be ahead of its mark, which follows it.
+  return !identity.terms.contains(marked_->term) || marked_->position > context_.store.next_position();
+}
+
+void StoreWatch::begin() {
+  if (context_.options.marks != nullptr) marked_ = context_.options.marks->read();
+  Identity& identity = context_.identity.edit();
+  std::uint64_t above = identity.id.term;
+  if (identity.id.store_id.empty()) {  // the first boot of this store
+    identity.id.store_id = random_.hex_id();
+    identity.adopting = identity.statuses_unread = true;
+  } else if (is_rolled_back()) {
+    context_.log.write(Level::error,
+                       "the store is an older copy of itself; pods are placed when all nodes have reported",
+                       {{"store", identity.id.store_id},
+                        {"term", std::to_string(identity.id.term)},
+                        {"markedStore", marked_->store_id},
+                        {"markedTerm", std::to_string(marked_->term)}});
+    identity.id.store_id = random_.hex_id();
+    identity.terms.clear();
+    identity.adopting = identity.statuses_unread = identity.rolled_back = true;
+    above = std::max(above, marked_->term);
+  }
+  identity.id.term = above == 0 ? 1 : above + 1 + random_.below(kTermSpread);
+  identity.terms.begin(identity.id.term, context_.store.next_position());
+  mark();
+}
+
+void StoreWatch::tick() {
+  const bool is_due = context_.clock.now() - marked_at_ >= kMarkMs;
+  if (is_due || (marked_ && marked_->term != context_.identity->id.term)) mark();
+}
+
+void StoreWatch::mark() {
+  if (context_.options.marks == nullptr) return;
+  marked_at_ = context_.clock.now();
+  // As it is now, since what other effects of this turn stage may be lost with the power.
+  const StoreMark now{context_.identity->id.store_id, context_.identity->id.term, context_.store.next_position()};
+  context_.turn.after_commit([this, now] {
+    if (marked_ == now) return;
+    context_.options.marks->write(now);
+    marked_ = now;
+  });
+}
+
+}  // namespace berth

@@ -1,0 +1,27 @@
+// StoreMarks interface: a note of how far the gateway's store has come, kept outside of it. A start that finds less in
+// the store than the note says works on an older copy: restored by an operator, or cut short by a damaged log (P11).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace berth {
+
+struct StoreMark {
+  std::string store_id;
+  std::uint64_t term = 0;
+  std::uint64_t position = 0;  // of the next change
+  bool operator==(const StoreMark&) const = default;
+};
+
+class StoreMarks {
+ public:
+  virtual ~StoreMarks() = default;
+  // None: never written, or lost.
+  virtual std::optional<StoreMark> read() = 0;
+  // Durable on return, or said to the operator by the implementation: a mark that is missing weakens detection only.
+  virtual void write(const StoreMark& mark) = 0;
+};
+
+}  // namespace berth

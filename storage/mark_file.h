@@ -1,0 +1,31 @@
+// MarkFile: the gateway's mark of how far its store has come, in a file beside the database.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core/log.h"
+#include "core/status.h"
+#include "core/store_mark.h"
+
+namespace berth {
+
+class MarkFile final : public StoreMarks {
+ public:
+  // `log` outlives it. The file holds one JSON object; it is replaced as a whole and synced, and only its owner may
+  // read it.
+  MarkFile(std::string path, Log& log) : path_(std::move(path)), log_(log) {}
+
+  // A file that cannot be read is logged and counts as none.
+  std::optional<StoreMark> read() override;
+  // A failure is logged: the older mark stays.
+  void write(const StoreMark& mark) override;
+
+ private:
+  Status replace(const std::string& text) const;
+
+  std::string path_;
+  Log& log_;
+};
+
+}  // namespace berth

@@ -1,0 +1,43 @@
+"""The gateway's store is replaced by an older copy of itself, as by an operator who restores a backup."""
+
+import shutil
+
+from invariants import assert_one_place, wait_each_runs_once
+from manifests import counted_pod, starts
+
+
+def database_files(fleet):
+    return list(fleet.state_dir("berthd").glob("gateway.db*"))
+
+
+def test_an_older_copy_of_the_store_ends_no_pod_and_starts_none_twice(fleet, tmp_path):
+    fleet.start("n1", "n2")
+    early = [f"early-{n}" for n in range(3)]
+    fleet.apply(*(counted_pod(name, tmp_path) for name in early))
+    wait_each_runs_once(fleet, *early)
+
+    fleet.kill("berthd")
+    copies = tmp_path / "copies"
+    copies.mkdir()
+    for path in database_files(fleet):
+        shutil.copy(path, copies)
+    fleet.restart("berthd")
+    late = [f"late-{n}" for n in range(5)]
+    fleet.apply(*(counted_pod(name, tmp_path) for name in late))
+    wait_each_runs_once(fleet, *early, *late)
+    placed = {name: fleet.nodes_running(name) for name in early + late}
+
+    fleet.kill("berthd")
+    for path in database_files(fleet):
+        path.unlink()
+    for path in copies.iterdir():
+        shutil.copy(path, fleet.state_dir("berthd"))
+    gateway = fleet.restart("berthd")
+    gateway.wait_output("the store is an older copy of itself")
+    wait_each_runs_once(fleet, *early, *late)
+    assert_one_place(fleet.name)
+    assert {name: fleet.nodes_running(name) for name in early + late} == placed
+    assert {name: starts(name, tmp_path) for name in early + late} == {name: 1 for name in early + late}
+
+    fleet.apply(counted_pod("after", tmp_path))
+    wait_each_runs_once(fleet, *early, *late, "after")

@@ -1,0 +1,193 @@
+// A store that is an older copy of itself: noticed by the mark beside it, and what the lost time placed is found again
+// (P11).
+#include "tests/unit/gateway/gateway_fixture.h"
+
+namespace berth {
+namespace {
+
+class KeptMarks final : public StoreMarks {
+ public:
+  std::optional<StoreMark> read() override { return mark; }
+  void write(const StoreMark& written) override {
+    mark = written;
+    ++writes;
+  }
+  std::optional<StoreMark> mark;
+  int writes = 0;
+};
+
+class StoreWatchTest : public GatewayTest {
+ protected:
+  StoreWatchTest() { options.marks = &marks; }
+  std::string record_member(const char* name) {
+    const Json record = *Json::parse(store.durable().at({Table::meta, "gateway"}).value);
+    const Json* member = record.find(name);
+    return member == nullptr ? "" : member->is_string() ? member->as_string() : member->dump();
+  }
+  std::string store_id() { return record_member("storeId"); }
+  std::uint64_t term() { return parse_epoch(record_member("term"))->term; }
+  void restart() {
+    ++options.identity_seed;
+    GatewayTest::restart();
+  }
+  // As a restart, from a copy of the store.
+  void restart_from(const MemoryStore& copy) {
+    ++options.identity_seed;
+    gateway.reset();
+    store = copy;
+    transport.up = false;
+    start_connected();
+  }
+  static SlotReport running(const std::string& uid, const Epoch& epoch, const std::string& manifest) {
+    SlotReport slot;
+    slot.uid = uid;
+    slot.epoch = epoch;
+    slot.state = SlotState::running;
+    slot.pod = manifest;
+    return slot;
+  }
+  // n1 is there and holds nothing, after adopt mode.
+  void settle_with_n1() {
+    start_connected();
+    device("n1");
+    slots("n1", {});
+  }
+  KeptMarks marks;
+};
+
+TEST_F(StoreWatchTest, EachStartIsATermOfItsOwn) {
+  settle_with_n1();
+  EXPECT_EQ(term(), 1u);
+  restart();
+  const std::uint64_t second = term();
+  EXPECT_GT(second, 1u);
+  restart();
+  EXPECT_GT(term(), second);
+  EXPECT_EQ(gateway->not_ready(), "");
+}
+
+TEST_F(StoreWatchTest, ACopyFromBeforeAnEarlierStartIsNoticed) {
+  settle_with_n1();
+  const MemoryStore copy = store;
+  const std::string before = store_id();
+  restart();
+  const std::uint64_t lost_term = term();
+  restart_from(copy);
+  EXPECT_NE(store_id(), before);
+  EXPECT_GT(term(), lost_term);
+  EXPECT_TRUE(gateway->not_ready().starts_with("the store is an older copy of itself: these nodes must list"))
+      << gateway->not_ready();
+  ASSERT_FALSE(log.warnings.empty());
+  EXPECT_TRUE(log.warnings[0].starts_with("the store is an older copy of itself")) << log.warnings[0];
+  device("n1");
+  slots("n1", {});
+  EXPECT_EQ(gateway->not_ready(), "");
+  EXPECT_EQ(record_member("rolledBack"), "");
+}
+
+TEST_F(StoreWatchTest, ACopyFromBeforeACleanStopIsNoticed) {
+  settle_with_n1();
+  const MemoryStore copy = store;
+  bind_pod("p", "u", "n1");
+  gateway->say_goodbye();
+  turn();
+  const std::string before = store_id();
+  restart_from(copy);
+  EXPECT_NE(store_id(), before);
+}
+
+TEST_F(StoreWatchTest, ACopyOfAnotherStoreIsNoticed) {
+  settle_with_n1();
+  const MemoryStore copy = store;
+  const std::string first = store_id();
+  store.wipe();
+  restart();
+  const std::string second = store_id();
+  restart_from(copy);
+  EXPECT_NE(store_id(), first);
+  EXPECT_NE(store_id(), second);
+}
+
+TEST_F(StoreWatchTest, ThePodsThatTheLostTimePlacedAreKept) {
+  settle_with_n1();
+  apply(pod("before", "u1"));
+  const Epoch placed = request("n1")->epoch;
+  const MemoryStore copy = store;
+  restart();
+  restart_from(copy);
+  device("n1");
+  apply(pod("other", "u3"));
+  EXPECT_EQ(phase("u3"), Phase::none) << "nothing is placed before the nodes have answered";
+  const Epoch later{placed.term, placed.counter + 7};
+  slots("n1", {running("u1", placed, pod("before", "u1")), running("u2", later, pod("later", "u2"))});
+  EXPECT_EQ(phase("u1"), Phase::prebind) << "its row is known, and asked about";
+  EXPECT_TRUE(gateway->releases().contains("n1/u2/" + to_text(later))) << "kept as an orphan";
+  EXPECT_NE(record_member("orphans").find("u2"), std::string::npos);
+}
+
+TEST_F(StoreWatchTest, AStoreThatIsAheadOfItsMarkIsItself) {
+  settle_with_n1();
+  const std::optional<StoreMark> first = marks.mark;
+  bind_pod("p", "u", "n1");
+  const std::string id = store_id();
+  restart();
+  marks.mark = first;  // the power went before the later mark was on disk
+  restart();
+  EXPECT_EQ(store_id(), id);
+  EXPECT_EQ(phase("u"), Phase::bound);
+}
+
+TEST_F(StoreWatchTest, WithoutAMarkTheStoreIsBelieved) {
+  settle_with_n1();
+  const std::string id = store_id();
+  marks.mark.reset();
+  restart();
+  EXPECT_EQ(store_id(), id);
+  EXPECT_EQ(marks.mark->store_id, id) << "and marked again";
+}
+
+TEST_F(StoreWatchTest, MarksOnceAnHourAndWhenTheTermRises) {
+  settle_with_n1();
+  advance(1'000);
+  const int before = marks.writes;
+  bind_pod("p", "u", "n1");
+  advance(3'590'000);
+  EXPECT_EQ(marks.writes, before);
+  advance(20'000);
+  EXPECT_EQ(marks.writes, before + 1);
+  device("n2");
+  Answer superseded(AnswerType::superseded);
+  superseded.incarnation = "i1";
+  superseded.gateway_id = {1'000'000, "another"};
+  answer("n2", superseded);
+  advance(2'000);
+  EXPECT_EQ(marks.mark->term, term());
+  EXPECT_GT(term(), 1'000'000u);
+}
+
+TEST_F(StoreWatchTest, WhatAnEffectOfTheTurnStagesIsNotMarked) {
+  settle_with_n1();
+  EXPECT_LE(marks.mark->position, store.next_position());
+  gateway->say_goodbye();
+  turn();
+  store.crash();
+  EXPECT_LE(marks.mark->position, store.next_position());
+}
+
+// Outside adopt mode.
+TEST_F(StoreWatchTest, ASlotThatThisStoreNeverGaveIsKeptForTheOperator) {
+  settle_with_n1();
+  ASSERT_EQ(gateway->not_ready(), "");
+  restart();  // terms before are ours
+  device("n1");
+  const std::uint64_t far = store.next_position() + 1'000;
+  slots("n1", {running("known", {1, 1}, pod("known", "known")), running("later", {term(), far}, pod("later", "later")),
+               running("between", {2, 5}, pod("between", "between"))});
+  const std::string orphans = record_member("orphans");
+  EXPECT_EQ(orphans.find("known"), std::string::npos) << "this store gave it, and ended it: it is released";
+  EXPECT_NE(orphans.find("later"), std::string::npos);
+  EXPECT_NE(orphans.find("between"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace berth
