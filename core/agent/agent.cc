@@ -47,7 +47,8 @@ Status Agent::start() {
   if (!read) return read.error();
   reporter_.begin_session(read->session);
   slots_.restore(std::move(read->state));
-  sweep_.start(slots_.state(), end_promises_of_another_boot(read->boot_id));
+  Status listed = sweep_.start(slots_.state(), end_promises_of_another_boot(read->boot_id));
+  if (!listed.is_success()) return listed;
   for (const auto& [uid, slot] : slots_.state().slots) {
     if (!sweep_.holds_back(uid)) resume(uid);
   }

@@ -45,7 +45,8 @@ class Agent final : public Transport::Handler, public Runtime::Handler {
 
   // Reads the store, runs N0 (first boot of a store: everything tagged is stopped before any answer) or the start-up
   // sweep, resumes slots, and ends the turn. Called once, before the transport connects. An error means that the store
-  // cannot be read (then it names table and key) or written; the program must exit.
+  // cannot be read (then it names table and key) or written, or that the runtime cannot tell what runs; the program
+  // must exit.
   Status start();
   // Ends the turn: commit, then messages and runtime calls. After an error the program must be restarted.
   Status finish_turn() { return turn_.finish(); }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -119,7 +120,10 @@ class AgentApp {
     transport_ = std::make_unique<MqttTransport>(loop_.context(), log_, std::move(*options));
     agent_ =
         std::make_unique<Agent>(settings_.agent, clock_, *transport_, *store_, *runtime_, timers_, log_, true_random());
-    if (Status started = agent_->start(); !started.is_success()) return store_failed(started);
+    if (const Status started = agent_->start(); !started.is_success()) {
+      if (store_->has_failed()) return store_failed(started);
+      return fail(kExitMachine, "cannot tell what runs here; exiting, restart the agent", started);
+    }
     log_.write(Level::info, "agent started",
                {{"node", settings_.agent.node},
                 {"fleet", settings_.agent.fleet},
@@ -181,7 +185,12 @@ int run_agent(int argc, const char* const* argv) {
     std::fputs(line->text->c_str(), stdout);
     return kExitOk;
   }
-  return AgentApp(line->settings).run();
+  try {
+    return AgentApp(line->settings).run();
+  } catch (const std::exception& error) {  // no descriptors or no memory for the loop itself
+    std::fprintf(stderr, "berth-agent: %s; exiting, restart the agent\n", error.what());
+    return kExitMachine;
+  }
 }
 
 }  // namespace berth

@@ -4,7 +4,10 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <utility>
 
 namespace berth {
 
@@ -149,15 +152,20 @@ bool replace_file(const std::string& directory, const std::string& name, std::st
   return is_good;
 }
 
-Result<PodState> read_pod_state(const std::string& directory) {
+Result<std::optional<PodState>> read_pod_state(const std::string& directory) {
   const std::string path = directory + "/" + PodState::kFile;
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return Status::error(path + ": missing");
+  if (fd < 0 && errno == ENOENT) return std::nullopt;
+  if (fd < 0) return Status::error("cannot read " + path + ": " + std::strerror(errno));
   std::string text;
   std::array<char, 4096> part;
-  for (ssize_t n = 0; (n = read(fd, part.data(), part.size())) > 0;) text.append(part.data(), static_cast<size_t>(n));
+  ssize_t got = 0;
+  while ((got = read(fd, part.data(), part.size())) > 0) text.append(part.data(), static_cast<std::size_t>(got));
+  const int error = errno;
   close(fd);
-  return parse_pod_state(text);
+  if (got < 0) return Status::error("cannot read " + path + ": " + std::strerror(error));
+  Result<PodState> state = parse_pod_state(text);
+  return state ? std::optional<PodState>(std::move(*state)) : std::nullopt;
 }
 
 }  // namespace berth

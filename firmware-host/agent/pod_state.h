@@ -1,6 +1,7 @@
 // PodState: a keeper's state of its pod, as stored in <pod directory>/state.json and as a Kubernetes podStatus.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,7 +50,8 @@ std::string status_text(const PodState& state);
 
 // Replaces `<directory>/<name>` atomically; `durable`: it survives a power cut once true is returned.
 bool replace_file(const std::string& directory, const std::string& name, std::string_view text, bool durable);
-// Reads the state in a pod's directory; a missing or damaged one is an error.
-Result<PodState> read_pod_state(const std::string& directory);
+// The state in a pod's directory; none if the file is missing or damaged. An error: it cannot be read now, so nothing
+// is known.
+Result<std::optional<PodState>> read_pod_state(const std::string& directory);
 
 }  // namespace berth

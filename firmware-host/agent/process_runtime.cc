@@ -20,6 +20,8 @@ namespace berth {
 
 namespace {
 
+constexpr std::string_view kStartDelayed = "cannot start a pod now, trying again";
+
 // "<uid><separator><epoch>"
 std::optional<Tag> parse_tag(std::string_view text, char separator) {
   const std::size_t middle = text.rfind(separator);
@@ -61,6 +63,7 @@ Status ProcessRuntime::open() {
        at.increment(error)) {
     leftovers.push_back(at->path().string());
   }
+  if (error) return Status::error("runtime directory " + config_.root + kTrashDirectory + ": " + error.message());
   if (!leftovers.empty()) remove_unattended({}, leftovers);
   return Status::ok();
 }
@@ -89,19 +92,21 @@ void ProcessRuntime::later(Pod& pod, Millis delay, Next next) {
   });
 }
 
-std::vector<Tag> ProcessRuntime::list() {
+Result<std::vector<Tag>> ProcessRuntime::list() {
   std::set<Tag> tags;
   std::error_code error;
   for (std::filesystem::directory_iterator at(config_.root, error), end; !error && at != end; at.increment(error)) {
     if (const auto tag = parse_tag(at->path().filename().string(), '@')) tags.insert(*tag);
   }
+  if (error) return Status::error("cannot read " + config_.root + ": " + error.message());
   const std::string prefix = config_.fleet + "/" + config_.node + "/";
   for (const auto& found : {find_keepers(prefix), find_tagged(prefix)}) {
-    for (const Tagged& tagged : found) {
+    if (!found) return found.error();
+    for (const Tagged& tagged : *found) {
       if (const auto tag = parse_tag(std::string_view(tagged.tag).substr(prefix.size()), '/')) tags.insert(*tag);
     }
   }
-  return {tags.begin(), tags.end()};
+  return std::vector<Tag>(tags.begin(), tags.end());
 }
 
 Result<Workload> ProcessRuntime::plan(const Tag& tag, const std::string& pod,
@@ -126,7 +131,11 @@ Result<Workload> ProcessRuntime::plan(const Tag& tag, const std::string& pod,
 Status ProcessRuntime::make_ready(const Workload& workload, const std::string& directory) const {
   for (const std::string& path : workload.existing) {
     struct stat found{};
-    if (stat(path.c_str(), &found) != 0 || !S_ISDIR(found.st_mode)) {
+    const int failed = stat(path.c_str(), &found) == 0 ? 0 : errno;
+    if (failed != 0 && failed != ENOENT && failed != ENOTDIR) {
+      return Status::pending("directory " + path + ": " + std::strerror(failed));
+    }
+    if (failed != 0 || !S_ISDIR(found.st_mode)) {
       return Status::error("directory " + path + " does not exist on node " + config_.node +
                            " and is not inside a volume that the node offers: create it");
     }
@@ -136,7 +145,7 @@ Status ProcessRuntime::make_ready(const Workload& workload, const std::string& d
   for (const std::string& path : to_create) {
     std::error_code error;
     std::filesystem::create_directories(path, error);
-    if (error) return Status::error("directory " + path + ": " + error.message());
+    if (error) return Status::pending("directory " + path + ": " + error.message());
   }
   return Status::ok();
 }
@@ -162,54 +171,87 @@ Result<std::string> ProcessRuntime::start(const Tag& tag, const std::string& pod
   entry.manifest = pod;
   entry.volumes = volumes;
   if (entry.exit) return to_text(entry.keeper);
-  for (const Tagged& keeper : find_keepers(text_of(tag))) {
-    if (keeper.tag != text_of(tag) || !watch_keeper(entry, keeper.process)) continue;
-    watch_directory(entry);
-    later(entry, 0, &ProcessRuntime::report);
-    return to_text(entry.keeper);
+  Result<std::string> started = take_over_or_fork(entry);
+  if (started || started.error().code() != Code::pending) return started;
+  try_again(entry, kStartDelayed, started.error(), &ProcessRuntime::start_again);
+  return std::string();
+}
+
+// An error that is pending: whether the workload is alive cannot be told now, or it cannot be started now.
+Result<std::string> ProcessRuntime::take_over_or_fork(Pod& pod) {
+  const Result<bool> watched = watch_running_keeper(pod);
+  if (!watched) return Status::pending(watched.error().message());
+  if (*watched) {
+    watch_directory(pod);
+    later(pod, 0, &ProcessRuntime::report);
+    return to_text(pod.keeper);
   }
-  if (const Result<PodState> state = read_pod_state(entry.directory)) {
-    const Result<Workload> workload = plan(tag, pod, volumes);
-    if (!state->finished && workload && workload->restart_policy == RestartPolicy::never) {
-      sweep(tag);  // then write_lost()
-      return state->handle;
+  const Result<std::optional<PodState>> state = read_pod_state(pod.directory);
+  if (!state) return Status::pending(state.error().message());
+  if (*state) {
+    const Result<Workload> workload = plan(pod.tag, pod.manifest, pod.volumes);
+    if (!(*state)->finished && workload && workload->restart_policy == RestartPolicy::never) {
+      sweep(pod.tag);  // then write_lost()
+      return (*state)->handle;
     }
-    if (state->finished) {
-      later(entry, 0, &ProcessRuntime::report);
-      return state->handle;
+    if ((*state)->finished) {
+      later(pod, 0, &ProcessRuntime::report);
+      return (*state)->handle;
     }
   }
-  if (Status forked = fork_held(entry); !forked.is_success()) return forked;
-  return to_text(entry.keeper);
+  if (Status forked = fork_held(pod); !forked.is_success()) return forked;
+  return to_text(pod.keeper);
+}
+
+void ProcessRuntime::start_again(const Tag& tag) {
+  Pod& pod = *pods_.at(tag);
+  const Result<std::string> started = take_over_or_fork(pod);
+  if (started) {
+    if (pod.may_go) go(tag);
+    return;
+  }
+  const bool is_over = started.error().code() != Code::pending;
+  if (!is_over) try_again(pod, kStartDelayed, started.error(), &ProcessRuntime::start_again);
+  PodState state;
+  state.phase = is_over ? "Failed" : "Pending";
+  state.reason = is_over ? "StartError" : "StartDelayed";
+  state.message = started.error().message();
+  if (handler_ != nullptr) handler_->on_status(tag, status_text(state), is_over);
 }
 
 Status ProcessRuntime::fork_held(Pod& pod) {
   Result<Workload> workload = plan(pod.tag, pod.manifest, pod.volumes);
   if (!workload) return workload.error();
   if (Status made = make_ready(*workload, pod.directory); !made.is_success()) return made;
+  const Result<std::optional<PodState>> before = read_pod_state(pod.directory);
+  if (!before) return Status::pending(before.error().message());
   watch_directory(pod);
   KeeperPlan keeper_plan;
   keeper_plan.workload = std::move(*workload);
   keeper_plan.directory = pod.directory;
   keeper_plan.backoff = config_.backoff;
-  if (const Result<PodState> before = read_pod_state(pod.directory)) {
-    for (const auto& reports : {before->init_containers, before->containers}) {
+  if (*before) {
+    for (const auto& reports : {(*before)->init_containers, (*before)->containers}) {
       for (const ContainerReport& report : reports) keeper_plan.restarts[report.name] = report.restarts + 1;
     }
   }
-  const Result<ProcessId> keeper = fork_keeper(keeper_plan);
+  const Result<OpenProcess> keeper = fork_keeper(keeper_plan);
   if (!keeper) return keeper.error();
-  if (!watch_keeper(pod, *keeper)) return Status::error("the pod's keeper exited immediately");
+  watch_keeper(pod, *keeper);
   return Status::ok();
 }
 
-bool ProcessRuntime::watch_keeper(Pod& pod, const ProcessId& keeper) {
-  const int fd = open_pidfd(keeper);
-  if (fd < 0) return false;
-  pod.keeper = keeper;
+void ProcessRuntime::watch_keeper(Pod& pod, const OpenProcess& keeper) {
+  pod.keeper = keeper.process;
   pod.keeper_since = clock_.now();
-  pod.exit = std::make_unique<FdWatch>(context_, fd, [this, tag = pod.tag] { on_keeper_exit(tag); });
-  return true;
+  pod.exit = std::make_unique<FdWatch>(context_, keeper.pidfd, [this, tag = pod.tag] { on_keeper_exit(tag); });
+}
+
+Result<bool> ProcessRuntime::watch_running_keeper(Pod& pod) {
+  const Result<std::optional<OpenProcess>> keeper = open_keeper(text_of(pod.tag));
+  if (!keeper) return keeper.error();
+  if (*keeper) watch_keeper(pod, **keeper);
+  return keeper->has_value();
 }
 
 void ProcessRuntime::watch_directory(Pod& pod) {
@@ -244,13 +286,15 @@ void ProcessRuntime::report(const Tag& tag) {
   const auto found = pods_.find(tag);
   if (found == pods_.end() || found->second->stopping) return;
   Pod& pod = *found->second;
-  const Result<PodState> state = read_pod_state(pod.directory);
-  if (!state) return;
-  std::string text = status_text(*state);
-  if (text == pod.reported && state->finished == pod.reported_finished) return;
+  const Result<std::optional<PodState>> state = read_pod_state(pod.directory);
+  // A pod that waits for another deadline is reported after it.
+  if (!state && pod.timer == 0) later(pod, kRetry, &ProcessRuntime::report);
+  if (!state || !*state) return;
+  std::string text = status_text(**state);
+  if (text == pod.reported && (*state)->finished == pod.reported_finished) return;
   pod.reported = text;
-  pod.reported_finished = state->finished;
-  if (handler_ != nullptr) handler_->on_status(tag, text, state->finished);
+  pod.reported_finished = (*state)->finished;
+  if (handler_ != nullptr) handler_->on_status(tag, text, (*state)->finished);
 }
 
 void ProcessRuntime::go(const Tag& tag) {

@@ -13,12 +13,16 @@
 // learn the new keeper's handle: running processes are always found by their tag, never by a recorded handle. The tag
 // is set before the keeper can be released and exists as long as the process.
 //
+// An operation that cannot be carried out now, because processes or files cannot be looked at (no descriptors, no
+// memory, an I/O error), is repeated until it can be: a workload counts as ended only if that is known.
+//
 // Bound volumes are never removed. Nothing here blocks the loop: a forked sweeper kills and deletes.
 #pragma once
 
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/agent/runtime.h"
@@ -56,7 +60,7 @@ class ProcessRuntime final : public Runtime {
   Status open();
 
   void set_handler(Handler* handler) override { handler_ = handler; }
-  std::vector<Tag> list() override;
+  Result<std::vector<Tag>> list() override;
   void prepare(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes) override;
   void undo(const Tag& tag) override;
   Result<std::string> start(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes) override;
@@ -71,23 +75,28 @@ class ProcessRuntime final : public Runtime {
   std::string text_of(const Tag& tag) const { return tag_text(config_.fleet, config_.node, tag); }
   Pod& pod_of(const Tag& tag);
   void later(Pod& pod, Millis delay, Next next);
+  void try_again(Pod& pod, std::string_view what, const Status& why, Next next);
   Result<Workload> plan(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes) const;
   Status make_ready(const Workload& workload, const std::string& directory) const;
 
   void answer_prepared(const Tag& tag);
+  Result<std::string> take_over_or_fork(Pod& pod);
+  void start_again(const Tag& tag);
   Status fork_held(Pod& pod);
-  // Starts to watch a keeper; false if it has already exited.
-  bool watch_keeper(Pod& pod, const ProcessId& keeper);
+  void watch_keeper(Pod& pod, const OpenProcess& keeper);
+  // False: the pod has no keeper.
+  Result<bool> watch_running_keeper(Pod& pod);
   void watch_directory(Pod& pod);
   void read_changes();
   void report(const Tag& tag);
   void on_keeper_exit(const Tag& tag);
+  void judge_exit(const Tag& tag);
   void lose(Pod& pod);
   void revive(const Tag& tag);
   // Reports the end of a pod whose keeper died, once none of its processes is left.
-  void write_lost(Pod& pod);
+  void write_lost(const Tag& tag);
+  void stop_again(const Tag& tag);
   void give_up(const Tag& tag);
-  void kill_keeper(const Tag& tag);
   void sweep(const Tag& tag);
   void on_swept(const Tag& tag);
   // Sweeps and deletes in the background. An empty tag matches no process.

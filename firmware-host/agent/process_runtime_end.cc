@@ -18,7 +18,6 @@ namespace berth {
 namespace {
 
 constexpr Millis kKeeperSlack = 5000;  // after the grace period, before a keeper that has not exited is killed
-constexpr Millis kForkRetry = 1000;
 
 // Reaps a child and returns its exit code; nullopt if it is not our child or was killed.
 std::optional<int> collect_exit(int pidfd) {
@@ -36,7 +35,11 @@ void ProcessRuntime::undo(const Tag& tag) {
     pods_.erase(tag);  // refused by prepare(), which created no directory
     return;
   }
-  kill_keeper(tag);
+  if (const Status killed = kill_keepers(text_of(tag)); !killed.is_success()) {
+    Pod& pod = pod_of(tag);
+    pod.stopping = true;  // nothing of it is reported any more
+    return try_again(pod, "cannot undo a pod now, trying again", killed, &ProcessRuntime::undo);
+  }
   if (const auto found = pods_.find(tag); found != pods_.end()) {
     timers_.cancel(found->second->timer);
     watched_.erase(found->second->watch);
@@ -46,13 +49,14 @@ void ProcessRuntime::undo(const Tag& tag) {
 }
 
 void ProcessRuntime::remove_unattended(const std::string& tag, const std::vector<std::string>& directories) {
-  const Result<ProcessId> sweeper = fork_sweeper(tag, directories);
-  const int fd = sweeper ? open_pidfd(*sweeper) : -1;
-  if (fd < 0) {
-    log_.write(Level::warn, "cannot delete pod directories before the next start", {{"path", directories.front()}});
+  const Result<OpenProcess> sweeper = fork_sweeper(tag, directories);
+  if (!sweeper) {
+    log_.write(Level::warn, "cannot delete pod directories before the next start",
+               {{"path", directories.front()}, {"error", sweeper.error().message()}});
     return;
   }
-  removers_[sweeper->pid] = std::make_unique<FdWatch>(context_, fd, [this, fd, pid = sweeper->pid] {
+  const int fd = sweeper->pidfd;
+  removers_[sweeper->process.pid] = std::make_unique<FdWatch>(context_, fd, [this, fd, pid = sweeper->process.pid] {
     collect_exit(fd);
     removers_.erase(pid);
   });
@@ -62,21 +66,28 @@ void ProcessRuntime::on_keeper_exit(const Tag& tag) {
   const auto found = pods_.find(tag);
   if (found == pods_.end() || !found->second->exit) return;
   Pod& pod = *found->second;
-  const std::optional<int> code = collect_exit(pod.exit->fd());
+  pod.exit_code = collect_exit(pod.exit->fd());
   pod.exit.reset();
   if (pod.stopping) {
-    timers_.cancel(pod.timer);
     sweep(tag);
-    return;
+  } else {
+    judge_exit(tag);
   }
-  const Result<PodState> state = read_pod_state(pod.directory);
-  if (state && state->finished) {
+}
+
+void ProcessRuntime::judge_exit(const Tag& tag) {
+  Pod& pod = *pods_.at(tag);
+  const Result<std::optional<PodState>> state = read_pod_state(pod.directory);
+  if (!state) {
+    try_again(pod, "cannot read the state of a pod that ended, trying again", state.error(),
+              &ProcessRuntime::judge_exit);
+  } else if (*state && (*state)->finished) {
     report(tag);
-  } else if (code == kKeeperSucceeded || code == kKeeperFailed) {
+  } else if (pod.exit_code == kKeeperSucceeded || pod.exit_code == kKeeperFailed) {
     // The directory was removed meanwhile; only the exit code tells the outcome.
     pod.reported_finished = true;
     PodState end;
-    end.phase = code == kKeeperSucceeded ? "Succeeded" : "Failed";
+    end.phase = pod.exit_code == kKeeperSucceeded ? "Succeeded" : "Failed";
     end.reason = "StateLost";
     end.message = "the pod's directory was removed while the pod was running";
     if (handler_ != nullptr) handler_->on_status(tag, status_text(end), true);
@@ -110,8 +121,14 @@ void ProcessRuntime::revive(const Tag& tag) {
   if (pod.may_go) go(tag);
 }
 
-void ProcessRuntime::write_lost(Pod& pod) {
-  PodState state = read_pod_state(pod.directory).value_or(PodState{});
+void ProcessRuntime::write_lost(const Tag& tag) {
+  Pod& pod = *pods_.at(tag);
+  const Result<std::optional<PodState>> known = read_pod_state(pod.directory);
+  if (!known) {
+    return try_again(pod, "cannot read the state of a pod that ended, trying again", known.error(),
+                     &ProcessRuntime::write_lost);
+  }
+  PodState state = known->value_or(PodState{});
   state.finished = true;
   state.phase = "Failed";
   state.reason = "KeeperLost";
@@ -131,13 +148,13 @@ void ProcessRuntime::write_lost(Pod& pod) {
 void ProcessRuntime::stop(const Tag& tag, Millis grace) {
   Pod& pod = pod_of(tag);
   pod.stopping = true;
+  pod.stop_grace_ms = grace;
   if (pod.sweeper) return;
-  if (!pod.exit) {
-    for (const Tagged& keeper : find_keepers(text_of(tag))) {
-      if (keeper.tag == text_of(tag) && watch_keeper(pod, keeper.process)) break;
-    }
+  const Result<bool> watched = pod.exit ? true : watch_running_keeper(pod);
+  if (!watched) {
+    return try_again(pod, "cannot stop a pod now, trying again", watched.error(), &ProcessRuntime::stop_again);
   }
-  if (!pod.exit) {
+  if (!*watched) {
     sweep(tag);
     return;
   }
@@ -146,18 +163,18 @@ void ProcessRuntime::stop(const Tag& tag, Millis grace) {
   later(pod, std::clamp<Millis>(grace, 0, limit) + kKeeperSlack, &ProcessRuntime::give_up);
 }
 
+void ProcessRuntime::stop_again(const Tag& tag) { stop(tag, pods_.at(tag)->stop_grace_ms); }
+
 void ProcessRuntime::give_up(const Tag& tag) {
   log_.write(Level::warn, "keeper did not exit within the grace period, killing it", {{"uid", tag.uid}});
-  kill_keeper(tag);
+  if (const Status killed = kill_keepers(text_of(tag)); !killed.is_success()) {
+    try_again(*pods_.at(tag), "cannot kill a keeper now, trying again", killed, &ProcessRuntime::give_up);
+  }
 }
 
-void ProcessRuntime::kill_keeper(const Tag& tag) {
-  for (const Tagged& keeper : find_keepers(text_of(tag))) {
-    const int fd = keeper.tag == text_of(tag) ? open_pidfd(keeper.process) : -1;
-    if (fd < 0) continue;
-    send_signal(fd, SIGKILL);
-    close(fd);
-  }
+void ProcessRuntime::try_again(Pod& pod, std::string_view what, const Status& why, Next next) {
+  log_.write(Level::warn, what, {{"uid", pod.tag.uid}, {"epoch", to_text(pod.tag.epoch)}, {"error", why.message()}});
+  later(pod, kRetry, next);
 }
 
 void ProcessRuntime::sweep(const Tag& tag) {
@@ -169,13 +186,11 @@ void ProcessRuntime::sweep(const Tag& tag) {
     watched_.erase(pod.watch);
     if (std::string trash = move_to_trash(pod.directory); !trash.empty()) directories.push_back(std::move(trash));
   }
-  const Result<ProcessId> sweeper = fork_sweeper(text_of(tag), directories);
-  const int fd = sweeper ? open_pidfd(*sweeper) : -1;
-  if (fd < 0) {
-    later(pod, kForkRetry, &ProcessRuntime::sweep);
-    return;
+  const Result<OpenProcess> sweeper = fork_sweeper(text_of(tag), directories);
+  if (!sweeper) {
+    return try_again(pod, "cannot sweep a pod now, trying again", sweeper.error(), &ProcessRuntime::sweep);
   }
-  pod.sweeper = std::make_unique<FdWatch>(context_, fd, [this, tag] { on_swept(tag); });
+  pod.sweeper = std::make_unique<FdWatch>(context_, sweeper->pidfd, [this, tag] { on_swept(tag); });
 }
 
 void ProcessRuntime::on_swept(const Tag& tag) {
@@ -185,9 +200,9 @@ void ProcessRuntime::on_swept(const Tag& tag) {
   const bool is_clean = collect_exit(pod.sweeper->fd()) == 0;
   pod.sweeper.reset();
   if (!is_clean) {
-    later(pod, kForkRetry, &ProcessRuntime::sweep);
+    later(pod, kRetry, &ProcessRuntime::sweep);
   } else if (!pod.stopping) {
-    write_lost(pod);
+    write_lost(tag);
   } else if (!pod.removing) {
     sweep(tag);  // stop() was called during another sweep
   } else {

@@ -29,6 +29,30 @@ TEST_F(AgentStart, TheFirstBootStopsEverythingBeforeAnyAnswer) {
   EXPECT_EQ(take_answer_texts().size(), 1u);
 }
 
+TEST_F(AgentStart, DoesNotStartWhenItCannotBeToldWhatRuns) {
+  for (const bool has_store : {false, true}) {
+    if (has_store) boot(), run_pod();
+    crash();
+    const auto before = store.durable().size();
+    runtime.list_error = "cannot read /proc: Too many open files";
+    Agent blind(config, clock, transport, store, runtime, timers, log, 1);
+    EXPECT_EQ(blind.start().message(), runtime.list_error);
+    runtime.list_error.clear();
+    EXPECT_EQ(take_calls(), Texts{});
+    store.crash();
+    EXPECT_EQ(store.durable().size(), before) << "no incarnation, no session";
+  }
+}
+
+TEST_F(AgentStart, AWorkloadThatCannotBeLookedForStaysRunning) {
+  boot();
+  runtime.start_handle = "";
+  run_pod();
+  EXPECT_EQ(durable_slot(), "running");
+  EXPECT_EQ(take_calls(), (Texts{"prepare u1/1.5", "start u1/1.5", "go u1/1.5"}));
+  EXPECT_EQ(take_answer_texts(), (Texts{"PreBound u1/1.5", "Bound u1/1.5"}));
+}
+
 TEST_F(AgentStart, AnInterruptedFirstBootStartsAgain) {
   runtime.tags = {{"u1", {1, 5}}, {"u2", {1, 6}}};
   boot();
