@@ -38,7 +38,9 @@ Result<StateDirectory> StateDirectory::open(const std::string& path, const Pause
   std::error_code error;
   std::filesystem::create_directories(path, error);
   if (error) return Status::error("state directory " + path + ": " + error.message());
-  chmod(path.c_str(), 0750);
+  if (chmod(path.c_str(), 0750) != 0) {
+    return Status::error("state directory " + path + ": cannot protect it: " + std::strerror(errno));
+  }
   const std::string lock_path = path + "/lock";
   const int lock = ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0640);
   if (lock < 0) return Status::error("state directory: cannot open " + lock_path + ": " + std::strerror(errno));

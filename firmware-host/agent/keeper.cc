@@ -17,6 +17,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "firmware-host/agent/container_process.h"
@@ -30,6 +31,8 @@ namespace {
 static_assert(kGoSignal == SIGUSR1 && kStopSignal == SIGTERM);
 
 constexpr Millis kSweepPause = 10;
+constexpr Millis kFirstRewriteMs = 100;  // after a state that could not be written; then twice as long each time
+constexpr Millis kLongestRewriteMs = 5000;
 constexpr Millis kSearchPause = 100;  // after a search for processes that failed
 
 // Repeats `kill_all` until it finds no process any more, with `meanwhile` in between. A failed search proves nothing,
@@ -225,6 +228,7 @@ class Keeper {
       writers.push_back(entry->process.get());
     }
     if (kill_at_) wake = std::min(wake, *kill_at_);
+    if (dirty_) wake = std::min(wake, write_at_);
     poll(ready.data(), ready.size(), static_cast<int>(std::max<Millis>(wake - clock_.now(), 0)));
     for (std::size_t i = 0; i < writers.size(); ++i) {
       if (ready[i + 1].revents != 0) writers[i]->read_output();
@@ -296,15 +300,20 @@ class Keeper {
       if (!entry->plan->sidecar && !entry->has_succeeded()) state_.phase = "Failed";
     }
     dirty_ = true;
-    write_state();
+    // The outcome cannot be determined again, so this process does not end before it is written, unless it is stopped.
+    for (write_state(); dirty_ && !stopping_; write_state()) wait();
     return state_.phase == "Succeeded" ? kKeeperSucceeded : kKeeperFailed;
   }
 
+  // What cannot be written now (the disk is full) is written later: the state stays dirty until then.
   void write_state() {
-    if (!dirty_) return;
-    dirty_ = false;
+    if (!dirty_ || clock_.now() < write_at_) return;
     // The final state is made durable, since it cannot be determined again.
-    replace_file(plan_.directory, PodState::kFile, to_json(state_).dump(), state_.finished);
+    const std::error_code error =
+        replace_file(plan_.directory, PodState::kFile, to_json(state_).dump(), state_.finished);
+    dirty_ = error && error != std::errc::no_such_file_or_directory;  // nobody misses it if the directory is gone
+    write_delay_ms_ = dirty_ ? std::clamp(write_delay_ms_ * 2, kFirstRewriteMs, kLongestRewriteMs) : 0;
+    write_at_ = clock_.now() + write_delay_ms_;
   }
 
   const KeeperPlan& plan_;
@@ -313,9 +322,11 @@ class Keeper {
   PodState state_;
   std::vector<ContainerEntry> init_;
   std::vector<ContainerEntry> main_;
-  bool stopping_ = false;  // on request
-  bool ending_ = false;    // main containers have ended, sidecars are being stopped
-  bool dirty_ = true;
+  bool stopping_ = false;      // on request
+  bool ending_ = false;        // main containers have ended, sidecars are being stopped
+  bool dirty_ = true;          // the file does not have the state
+  Millis write_delay_ms_ = 0;  // after the last attempt to write it, which failed
+  Millis write_at_ = 0;        // not before
   std::optional<Millis> kill_at_;
 };
 

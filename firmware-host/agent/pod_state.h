@@ -3,6 +3,8 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "core/clock.h"
@@ -48,8 +50,10 @@ Result<PodState> parse_pod_state(std::string_view text);
 // Only the podStatus object, as text.
 std::string status_text(const PodState& state);
 
-// Replaces `<directory>/<name>` atomically; `durable`: it survives a power cut once true is returned.
-bool replace_file(const std::string& directory, const std::string& name, std::string_view text, bool durable);
+// Replaces `<directory>/<name>` atomically; `durable`: it survives a power cut once this has succeeded. After an error
+// the old file stands; ENOENT: the directory is gone.
+[[nodiscard]] std::error_code replace_file(const std::string& directory, const std::string& name, std::string_view text,
+                                           bool durable);
 // The state in a pod's directory; none if the file is missing or damaged. An error: it cannot be read now, so nothing
 // is known.
 Result<std::optional<PodState>> read_pod_state(const std::string& directory);

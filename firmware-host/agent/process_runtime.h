@@ -102,7 +102,7 @@ class ProcessRuntime final : public Runtime {
   // Sweeps and deletes in the background. An empty tag matches no process.
   void remove_unattended(const std::string& tag, const std::vector<std::string>& directories);
   // Moves the directory away, for the sweeper to delete. Empty: it does not exist.
-  std::string move_to_trash(const std::string& directory);
+  Result<std::string> move_to_trash(const std::string& directory);
 
   ProcessRuntimeConfig config_;
   asio::io_context& context_;

@@ -35,17 +35,19 @@ void ProcessRuntime::undo(const Tag& tag) {
     pods_.erase(tag);  // refused by prepare(), which created no directory
     return;
   }
-  if (const Status killed = kill_keepers(text_of(tag)); !killed.is_success()) {
+  const Status killed = kill_keepers(text_of(tag));
+  const Result<std::string> trash = killed.is_success() ? move_to_trash(directory_of(tag)) : killed;
+  if (!trash) {
     Pod& pod = pod_of(tag);
     pod.stopping = true;  // nothing of it is reported any more
-    return try_again(pod, "cannot undo a pod now, trying again", killed, &ProcessRuntime::undo);
+    return try_again(pod, "cannot undo a pod now, trying again", trash.error(), &ProcessRuntime::undo);
   }
   if (const auto found = pods_.find(tag); found != pods_.end()) {
     timers_.cancel(found->second->timer);
     watched_.erase(found->second->watch);
     pods_.erase(found);
   }
-  if (std::string trash = move_to_trash(directory_of(tag)); !trash.empty()) remove_unattended(text_of(tag), {trash});
+  if (!trash->empty()) remove_unattended(text_of(tag), {*trash});
 }
 
 void ProcessRuntime::remove_unattended(const std::string& tag, const std::vector<std::string>& directories) {
@@ -141,8 +143,14 @@ void ProcessRuntime::write_lost(const Tag& tag) {
       report.state.reason = "ContainerStatusUnknown";
     }
   }
-  replace_file(pod.directory, PodState::kFile, to_json(state).dump(), true);
-  report(pod.tag);
+  const std::error_code error = replace_file(pod.directory, PodState::kFile, to_json(state).dump(), true);
+  if (error && error != std::errc::no_such_file_or_directory) {
+    return try_again(pod, "cannot write the state of a pod that ended, trying again", Status::error(error.message()),
+                     &ProcessRuntime::write_lost);
+  }
+  pod.reported = status_text(state);
+  pod.reported_finished = true;
+  if (handler_ != nullptr) handler_->on_status(tag, pod.reported, true);
 }
 
 void ProcessRuntime::stop(const Tag& tag, Millis grace) {
@@ -182,9 +190,11 @@ void ProcessRuntime::sweep(const Tag& tag) {
   timers_.cancel(pod.timer);
   std::vector<std::string> directories;
   if (pod.stopping && is_plain(tag.uid)) {
+    Result<std::string> trash = move_to_trash(pod.directory);
+    if (!trash) return try_again(pod, "cannot sweep a pod now, trying again", trash.error(), &ProcessRuntime::sweep);
     pod.removing = true;
     watched_.erase(pod.watch);
-    if (std::string trash = move_to_trash(pod.directory); !trash.empty()) directories.push_back(std::move(trash));
+    if (!trash->empty()) directories.push_back(std::move(*trash));
   }
   const Result<OpenProcess> sweeper = fork_sweeper(text_of(tag), directories);
   if (!sweeper) {
@@ -211,14 +221,12 @@ void ProcessRuntime::on_swept(const Tag& tag) {
   }
 }
 
-std::string ProcessRuntime::move_to_trash(const std::string& directory) {
+Result<std::string> ProcessRuntime::move_to_trash(const std::string& directory) {
   std::string trash = config_.root + kTrashDirectory + "/" + std::to_string(getpid()) + "." +
                       std::to_string(clock_.now()) + "." + std::to_string(++trash_count_);
   if (std::rename(directory.c_str(), trash.c_str()) == 0) return trash;
-  if (errno != ENOENT) {
-    log_.write(Level::warn, "cannot remove pod directory", {{"path", directory}, {"error", std::strerror(errno)}});
-  }
-  return {};
+  if (errno == ENOENT) return std::string();
+  return Status::error("cannot move " + directory + " away: " + std::strerror(errno));
 }
 
 }  // namespace berth

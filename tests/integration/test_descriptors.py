@@ -1,9 +1,8 @@
 """An agent that cannot look into /proc, or has no descriptors left: what it cannot see is not gone."""
 
 import subprocess
-from pathlib import Path
 
-from invariants import wait_each_runs_once
+from invariants import keepers, wait_each_runs_once
 from manifests import counted_pod, starts
 from waiting import wait_until
 
@@ -33,22 +32,8 @@ int open(const char *path, int flags, ...) {
 """
 
 
-def keepers(fleet):
-    """Pids of the keepers of a fleet's pods, by tag."""
-    found = {}
-    for entry in Path("/proc").iterdir():
-        try:
-            if entry.name.isdigit() and (entry / "comm").read_text().strip() == "berth-keeper":
-                tag = (entry / "fd" / "3").read_text()
-                if tag.startswith(fleet.name + "/"):
-                    found.setdefault(tag, []).append(int(entry.name))
-        except OSError:
-            continue
-    return found
-
-
 def assert_one_keeper(fleet, pid):
-    assert list(keepers(fleet).values()) == [[pid]]
+    assert list(keepers(fleet.name).values()) == [[pid]]
 
 
 def slot_states(fleet, node):
@@ -61,7 +46,7 @@ def running_pod(fleet, folder):
     fleet.start("n1")
     fleet.apply(counted_pod("web", folder))
     wait_each_runs_once(fleet, "web")
-    ((pid,),) = keepers(fleet).values()
+    ((pid,),) = keepers(fleet.name).values()
     return pid
 
 

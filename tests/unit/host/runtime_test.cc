@@ -576,5 +576,56 @@ TEST_F(RuntimeTest, ADirectoryOfPodsThatCannotBeReadIsNotAnEmptyOne) {
   ASSERT_EQ(chmod(pods.c_str(), 0750), 0);
 }
 
+// A directory in the place of the file that a state is written to makes every write fail.
+TEST_F(RuntimeTest, AnExitStatusThatCannotBeWrittenIsWrittenOnceItCan) {
+  const std::string mark = root_ + "/mark";
+  const std::string manifest = pod("touch " + mark + "; exit 3");
+  start(tag_, manifest);
+  const std::string obstacle = directory(tag_) + "/" + PodState::kFile + ".new";
+  fs::create_directory(obstacle);
+  runtime_->go(tag_);
+  run_while([&] { return !fs::exists(mark) || alive(tag_) > 0; });
+  EXPECT_EQ(find_keepers(tag_text("test", node_, tag_)).value().size(), 1u) << "the only one who knows the exit status";
+  fs::remove(obstacle);
+  EXPECT_EQ(exit_code(wait_finished()), 3);
+}
+
+TEST_F(RuntimeTest, AKeeperThatCannotWriteTheExitStatusCanBeStopped) {
+  const std::string mark = root_ + "/mark";
+  start(tag_, pod("touch " + mark));
+  fs::create_directory(directory(tag_) + "/" + PodState::kFile + ".new");
+  runtime_->go(tag_);
+  run_while([&] { return !fs::exists(mark) || alive(tag_) > 0; });
+  stop(tag_, 1000);
+  EXPECT_TRUE(runtime_->list().value().empty());
+}
+
+TEST_F(RuntimeTest, ALostKeeperIsReportedOnceThatCanBeWritten) {
+  run(tag_, pod("exec sleep 1000"));
+  wait_running();
+  const std::string obstacle = directory(tag_) + "/" + PodState::kFile + ".new";
+  fs::create_directory(obstacle);
+  kill(keeper(), SIGKILL);
+  run_while([&] { return alive(tag_) > 0; });
+  fs::remove(obstacle);
+  EXPECT_EQ(wait_finished().pod_status.find("reason")->as_string(), "KeeperLost");
+  EXPECT_TRUE(read_pod_state(directory(tag_)).value().value().finished);
+}
+
+TEST(ReplaceFile, SaysWhyAndLeavesTheOldFileAndNothingElse) {
+  std::string pattern = fs::temp_directory_path() / "berth-replace-XXXXXX";
+  const std::string root = mkdtemp(pattern.data());
+  EXPECT_FALSE(replace_file(root, "a", "old", true));
+  fs::create_directory(root + "/a.new");
+  EXPECT_EQ(replace_file(root, "a", "new", true), std::errc::is_a_directory);
+  EXPECT_EQ(replace_file(root + "/none", "a", "new", true), std::errc::no_such_file_or_directory);
+  fs::remove(root + "/a.new");
+  fs::rename(root + "/a", root + "/b");
+  fs::create_directory(root + "/a");
+  EXPECT_EQ(replace_file(root, "a", "new", false), std::errc::is_a_directory);
+  EXPECT_FALSE(fs::exists(root + "/a.new"));
+  fs::remove_all(root);
+}
+
 }  // namespace
 }  // namespace berth
