@@ -25,6 +25,7 @@ Agent::Agent(AgentConfig config, const Clock& clock, Transport& transport, Store
       log_(log),
       random_(seed ^ hash(config_.machine_id)),
       topics_(config_.fleet),
+      own_statuses_(topics_.node_pod(config_.node, {}) + "/"),
       turn_(store, transport),
       slots_(store, clock, log, {to_resources(config_.capacity), config_.volumes}),
       promises_(clock, timers, [this](const Tag& tag) { end_promise(tag); }),
@@ -99,6 +100,7 @@ void Agent::resume(const std::string& uid) {
 }
 
 void Agent::on_message(const Message& message) {
+  if (message.topic.starts_with(own_statuses_)) return on_own_status(message);
   if (message.topic != topics_.node_requests(config_.node)) {
     log_.write(Level::warn, "message on an unexpected topic", {{"topic", message.topic}});
     return;
@@ -131,12 +133,23 @@ void Agent::on_link(bool up) {
 // birth message, so the subscription comes first.
 void Agent::announce() {
   turn_.after_commit([this] {
-    if (transport_.is_up()) transport_.subscribe(topics_.node_requests(config_.node), 1);
+    if (!transport_.is_up()) return;
+    transport_.subscribe(topics_.node_requests(config_.node), 1);
+    transport_.subscribe(own_statuses_ + "#", 0, {.no_local = true});
   });
   report();
   reporter_.publish_online();
   for (const std::string& key : reporter_.take_pending_clears()) publish_clear(key);
   reporter_.beat();
+}
+
+// A status that the broker retains though no slot explains it was left by an agent that died before it could clear it, or
+// is older than this store.
+void Agent::on_own_status(const Message& message) {
+  const std::string key = message.topic.substr(own_statuses_.size());
+  if (!message.retain || message.payload.empty() || slots_.find_uid(key) != nullptr) return;
+  log_.write(Level::info, "clearing a status without a slot", {{"pod", key}});
+  reporter_.clear_pod(key);
 }
 
 void Agent::report() {

@@ -1,4 +1,4 @@
-// Agent: the device side of the handshake, a state machine over Store and Runtime (core/handshake/rules.md N0-N5, P10).
+// Agent: the device side of the handshake, a state machine over Store and Runtime (core/handshake/rules.md N0-N6, P10).
 // It never blocks: the host passes in messages, link changes and due timers, and ends each turn.
 // Its parts own the state: SlotTable the slots and their records, Promises their timers, Sweep the workloads without a
 // slot, Answers what is sent to gateways, Reporter the session and what is published in it. agent.cc: start, sweep and
@@ -74,6 +74,7 @@ class Agent final : public Transport::Handler, public Runtime::Handler {
   void swept();
   void resume(const std::string& uid);
   void announce();
+  void on_own_status(const Message& message);
   void report();  // state, and the status of every slot
   void publish_pod(const std::string& uid);
   void publish_clear(const std::string& key);
@@ -95,6 +96,7 @@ class Agent final : public Transport::Handler, public Runtime::Handler {
   Log& log_;
   Random random_;
   const Topics topics_;
+  const std::string own_statuses_;  // what the topics of this node's statuses begin with
   Turn turn_;
   SlotTable slots_;
   Promises promises_;

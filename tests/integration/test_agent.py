@@ -104,6 +104,22 @@ def test_a_pod_that_exits_reports_its_exit_code(fleet, gateway):
     assert status["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 7
 
 
+def test_a_status_left_by_an_agent_that_died_before_it_cleared_it_is_cleared_at_the_next_start(fleet, gateway, proxy):
+    fleet.start_agent("n1", port=proxy.port)
+    gateway.run("u1", "1.1", shell_pod("web", "exec sleep 1000"))
+    gateway.wait_phase("web", "Running")
+    topic = fleet.topic("nodes/n1/pods/default/web")
+    clearing = proxy.drop(lambda packet: packet.kind == "PUBLISH" and packet.topic == topic and not packet.payload)
+    gateway.request("Release", "u1", "1.1")
+    gateway.wait_answer("Released", "u1", "1.1")
+    clearing.wait()
+    fleet.kill("n1")
+    clearing.end()
+    assert gateway.client.latest[topic]
+    fleet.restart("n1")
+    wait_until(lambda: not gateway.client.latest[topic], "the status without a slot to be cleared")
+
+
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_a_pod_outlives_its_agent(fleet, gateway, tmp_path, number):
     fleet.start_agent("n1")

@@ -152,5 +152,5 @@ def test_the_status_of_a_pod_is_not_lost_on_a_full_disk_but_written_once_there_i
     fleet.wait_node("n1")
     assert len(keepers(fleet.name)) == 1
     (small_pods_disk / "filler").unlink()
-    status = fleet.wait_phase("job", "Failed")
-    assert status["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 3
+    fleet.wait_phase("job", "Failed")
+    assert fleet.pod_on("job", "n1")["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 3

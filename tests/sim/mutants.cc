@@ -30,6 +30,7 @@ const std::vector<MutantName>& mutants() {
       {Mutant::n3, "N3", "Bound is sent regardless of the slot"},
       {Mutant::n4, "N4", "Released is sent before the workload has stopped"},
       {Mutant::n5, "N5", "a promise is kept far longer than requested"},
+      {Mutant::n6, "N6", "statuses that the broker retains are not read"},
       {Mutant::p1, "P1", "PreBind is sent although its row is not on flash"},
       {Mutant::p2, "P2", "Bind is sent although phase bind is not on flash"},
       {Mutant::p3, "P3", "a Hello ends the row without its echo"},

@@ -85,6 +85,11 @@ bool SimDevice::on_send_watched(Message& message) {
 
 void SimDevice::before_message(Message& message, bool alone) {
   repeated_.reset();
+  if (message.topic != Topics(kFleet).node_requests(name())) {
+    world().witness.forget_message();
+    if (world().mutant == Mutant::n6) message.payload.clear();
+    return;
+  }
   const std::vector<Result<Request>>& requests = world().decoded.requests(message.payload);
   if (requests.size() > 1) ++world().counts.faults["list of requests"];
   alone = alone && requests.size() == 1;

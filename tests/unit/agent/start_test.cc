@@ -24,7 +24,7 @@ TEST_F(AgentStart, TheFirstBootStopsEverythingBeforeAnyAnswer) {
   stopped({"u2", {1, 6}});
   EXPECT_TRUE(agent->is_ready());
   EXPECT_NE(durable(Table::meta, "incarnation"), "");
-  EXPECT_EQ(transport.subscriptions, Texts{"berth/v1/f/nodes/n1/requests 1"});
+  EXPECT_EQ(transport.subscriptions, (Texts{"berth/v1/f/nodes/n1/requests 1", "berth/v1/f/nodes/n1/pods/# 0"}));
   deliver(list);
   EXPECT_EQ(take_answer_texts().size(), 1u);
 }
