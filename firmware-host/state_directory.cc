@@ -30,7 +30,13 @@ Result<std::string> read_first_line(const std::string& path) {
   return line.substr(first, line.find_last_not_of(" \t\r\n") - first + 1);
 }
 
-std::string machine_id() { return read_first_line("/etc/machine-id").value_or(""); }
+Result<std::string> read_if_any(const std::string& path) {
+  struct stat found{};
+  if (stat(path.c_str(), &found) != 0 && (errno == ENOENT || errno == ENOTDIR)) return std::string();
+  Result<std::string> line = read_first_line(path);
+  if (line) std::erase(*line, '\0');
+  return line;
+}
 
 Result<std::string> boot_id() { return read_first_line("/proc/sys/kernel/random/boot_id"); }
 

@@ -47,6 +47,15 @@ Status Agent::start() {
   Result<AgentRecords> read = decode_records(*records);
   if (!read) return read.error();
   reporter_.begin_session(read->session);
+  if (is_foreign(*read)) {
+    for (const Record& record : *records) {
+      const bool is_kept = record.table == Table::meta && record.key != kGatewayKey && record.key != kFloorKey;
+      if (!is_kept) discarded_.emplace_back(record.table, record.key);
+    }
+    read->state = NodeState();
+  } else if (read->identity != identity() && !read->state.incarnation.empty()) {
+    save_identity();
+  }
   slots_.restore(std::move(read->state));
   Status listed = sweep_.start(slots_.state(), end_promises_of_another_boot(read->boot_id));
   if (!listed.is_success()) return listed;
@@ -57,6 +66,16 @@ Status Agent::start() {
   if (sweep_.is_done()) swept();
   return turn_.finish();
 }
+
+bool Agent::is_foreign(const AgentRecords& records) {
+  const std::string why = records.identity ? difference(*records.identity, identity()) : std::string();
+  if (why.empty()) return false;
+  log_.write(Level::error, "this store is another device's; stopping everything it started, then starting as a new one",
+             {{"why", why}, {"incarnation", records.state.incarnation}});
+  return true;
+}
+
+void Agent::save_identity() { turn_.store().put(Table::meta, std::string(kIdentityKey), encode(identity())); }
 
 // N5: a reboot ends the promises. Undoes what their slots had prepared, and returns the tags.
 std::set<Tag> Agent::end_promises_of_another_boot(const std::string& boot_id) {
@@ -77,6 +96,8 @@ std::set<Tag> Agent::end_promises_of_another_boot(const std::string& boot_id) {
 void Agent::swept() {
   if (state().incarnation.empty()) {
     // Only now: an agent that exits in the middle of N0 must start it again.
+    for (const auto& [table, key] : std::exchange(discarded_, {})) turn_.store().erase(table, key);
+    save_identity();
     slots_.set_incarnation(random_.hex_id());
     log_.write(Level::info, "first boot of this store", {{"incarnation", state().incarnation}});
   }
@@ -143,8 +164,8 @@ void Agent::announce() {
   reporter_.beat();
 }
 
-// A status that the broker retains though no slot explains it was left by an agent that died before it could clear it, or
-// is older than this store.
+// A status that the broker retains though no slot explains it was left by an agent that died before it could clear it,
+// or is older than this store.
 void Agent::on_own_status(const Message& message) {
   const std::string key = message.topic.substr(own_statuses_.size());
   if (!message.retain || message.payload.empty() || slots_.find_uid(key) != nullptr) return;

@@ -63,9 +63,14 @@ class AgentApp {
     }
     state_.emplace(std::move(*state));
     const Result<std::string> boot = boot_id();
-    if (!boot) return fail(kExitMachine, "cannot start", boot.error());
+    const Result<std::string> machine = read_if_any(kMachineIdFile);
+    const Result<std::string> serial = read_if_any(kHardwareSerialFile);
+    for (const auto* each : {&boot, &machine, &serial}) {
+      if (!*each) return fail(kExitMachine, "cannot start", each->error());
+    }
     settings_.agent.boot_id = *boot;
-    settings_.agent.machine_id = machine_id();
+    settings_.agent.machine_id = *machine;
+    settings_.agent.hardware_serial = *serial;
     return kExitOk;
   }
 

@@ -349,7 +349,7 @@ void become_independent(unsigned first_fd) {
   become_independent(kMarkedFd + 1);
   close(kKeeperTagFd);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
-  const int tag = memfd_create(kKeeperName, MFD_CLOEXEC);
+  const int tag = memfd_create((kKeeperName + (" " + plan.workload.owner)).c_str(), MFD_CLOEXEC);
   if (tag != kKeeperTagFd) _exit(kKeeperStopped);
   const std::string& text = plan.workload.tag;
   if (write(tag, text.data(), text.size()) != static_cast<ssize_t>(text.size())) _exit(kKeeperStopped);
@@ -418,11 +418,13 @@ Result<OpenProcess> fork_keeper(const KeeperPlan& plan) {
   return keeper;
 }
 
-Result<OpenProcess> fork_sweeper(const std::string& tag, const std::vector<std::string>& directories) {
+Result<OpenProcess> fork_sweeper(const std::vector<std::string>& tags, const std::vector<std::string>& directories) {
   Result<OpenProcess> sweeper = fork_quietly();
   if (!sweeper || sweeper->process.pid != 0) return sweeper;
   become_independent(3);
-  kill_until_none([&] { return kill_by_environment({"BERTH_TAG=" + tag}); });
+  for (const std::string& tag : tags) {
+    kill_until_none([&] { return kill_by_environment({"BERTH_TAG=" + tag}); });
+  }
   for (const std::string& directory : directories) delete_tree(directory);
   _exit(0);
 }

@@ -31,6 +31,12 @@ std::optional<Tag> parse_tag(std::string_view text, char separator) {
   return Tag{std::string(text.substr(0, middle)), *epoch};
 }
 
+// "<uid>/<epoch>" of "<fleet>/<node>/<uid>/<epoch>"
+std::string_view without_node(std::string_view text) {
+  for (int level = 0; level < 2; ++level) text.remove_prefix(std::min(text.find('/'), text.size() - 1) + 1);
+  return text;
+}
+
 }  // namespace
 
 bool is_plain(const std::string& uid) {
@@ -72,6 +78,14 @@ std::string ProcessRuntime::directory_of(const Tag& tag) const {
   return config_.root + "/" + tag.uid + "@" + to_text(tag.epoch);
 }
 
+std::vector<std::string> ProcessRuntime::texts_of(const Tag& tag) const {
+  std::vector<std::string> texts = {tag_text(config_.fleet, config_.node, tag)};
+  if (const auto others = other_texts_.find(tag); others != other_texts_.end()) {
+    texts.insert(texts.end(), others->second.begin(), others->second.end());
+  }
+  return texts;
+}
+
 ProcessRuntime::Pod& ProcessRuntime::pod_of(const Tag& tag) {
   std::unique_ptr<Pod>& pod = pods_[tag];
   if (!pod) {
@@ -100,10 +114,14 @@ Result<std::vector<Tag>> ProcessRuntime::list() {
   }
   if (error) return Status::error("cannot read " + config_.root + ": " + error.message());
   const std::string prefix = config_.fleet + "/" + config_.node + "/";
-  for (const auto& found : {find_keepers(prefix), find_tagged(prefix)}) {
+  const std::string owner = owner_of(config_.root);
+  for (const auto& found : {find_keepers(prefix, owner), find_tagged(prefix, owner)}) {
     if (!found) return found.error();
     for (const Tagged& tagged : *found) {
-      if (const auto tag = parse_tag(std::string_view(tagged.tag).substr(prefix.size()), '/')) tags.insert(*tag);
+      const auto tag = parse_tag(without_node(tagged.tag), '/');
+      if (!tag) continue;
+      tags.insert(*tag);
+      if (!tagged.tag.starts_with(prefix)) other_texts_[*tag].insert(tagged.tag);
     }
   }
   return std::vector<Tag>(tags.begin(), tags.end());
@@ -121,6 +139,7 @@ Result<Workload> ProcessRuntime::plan(const Tag& tag, const std::string& pod,
   Site site;
   site.fleet = config_.fleet;
   site.node = config_.node;
+  site.owner = owner_of(config_.root);
   site.pod_directory = directory_of(tag);
   site.offered = config_.offered;
   site.search_path = path != nullptr ? path : "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -248,10 +267,14 @@ void ProcessRuntime::watch_keeper(Pod& pod, const OpenProcess& keeper) {
 }
 
 Result<bool> ProcessRuntime::watch_running_keeper(Pod& pod) {
-  const Result<std::optional<OpenProcess>> keeper = open_keeper(text_of(pod.tag));
-  if (!keeper) return keeper.error();
-  if (*keeper) watch_keeper(pod, **keeper);
-  return keeper->has_value();
+  for (const std::string& text : texts_of(pod.tag)) {
+    const Result<std::optional<OpenProcess>> keeper = open_keeper(text);
+    if (!keeper) return keeper.error();
+    if (!*keeper) continue;
+    watch_keeper(pod, **keeper);
+    return true;
+  }
+  return false;
 }
 
 void ProcessRuntime::watch_directory(Pod& pod) {

@@ -21,6 +21,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,7 +42,7 @@ namespace berth {
 class FdWatch;
 
 struct ProcessRuntimeConfig {
-  std::string fleet;  // fleet and node identify the owner of workloads; several agents may share a machine
+  std::string fleet;  // fleet and node are part of every tag; several agents may share a machine
   std::string node;
   std::string root;                  // absolute; created if missing
   std::vector<std::string> offered;  // directories offered as local volumes; paths below them are created if missing
@@ -72,7 +73,8 @@ class ProcessRuntime final : public Runtime {
   using Next = void (ProcessRuntime::*)(const Tag&);
 
   std::string directory_of(const Tag& tag) const;
-  std::string text_of(const Tag& tag) const { return tag_text(config_.fleet, config_.node, tag); }
+  // The pod's tag as this node writes it, and then those that its processes have from before the node was renamed.
+  std::vector<std::string> texts_of(const Tag& tag) const;
   Pod& pod_of(const Tag& tag);
   void later(Pod& pod, Millis delay, Next next);
   void try_again(Pod& pod, std::string_view what, const Status& why, Next next);
@@ -99,8 +101,8 @@ class ProcessRuntime final : public Runtime {
   void give_up(const Tag& tag);
   void sweep(const Tag& tag);
   void on_swept(const Tag& tag);
-  // Sweeps and deletes in the background. An empty tag matches no process.
-  void remove_unattended(const std::string& tag, const std::vector<std::string>& directories);
+  // Sweeps and deletes in the background.
+  void remove_unattended(const std::vector<std::string>& tags, const std::vector<std::string>& directories);
   // Moves the directory away, for the sweeper to delete. Empty: it does not exist.
   Result<std::string> move_to_trash(const std::string& directory);
 
@@ -111,7 +113,8 @@ class ProcessRuntime final : public Runtime {
   Log& log_;
   Handler* handler_ = nullptr;
   std::map<Tag, std::unique_ptr<Pod>> pods_;
-  std::map<int, Tag> watched_;  // by inotify watch
+  std::map<int, Tag> watched_;                        // by inotify watch
+  std::map<Tag, std::set<std::string>> other_texts_;  // as list() found them
   std::unique_ptr<FdWatch> inotify_;
   std::map<pid_t, std::unique_ptr<FdWatch>> removers_;  // sweepers in the background
   int trash_count_ = 0;

@@ -35,7 +35,7 @@ void ProcessRuntime::undo(const Tag& tag) {
     pods_.erase(tag);  // refused by prepare(), which created no directory
     return;
   }
-  const Status killed = kill_keepers(text_of(tag));
+  const Status killed = kill_keepers(texts_of(tag));
   const Result<std::string> trash = killed.is_success() ? move_to_trash(directory_of(tag)) : killed;
   if (!trash) {
     Pod& pod = pod_of(tag);
@@ -47,11 +47,12 @@ void ProcessRuntime::undo(const Tag& tag) {
     watched_.erase(found->second->watch);
     pods_.erase(found);
   }
-  if (!trash->empty()) remove_unattended(text_of(tag), {*trash});
+  if (!trash->empty()) remove_unattended(texts_of(tag), {*trash});
 }
 
-void ProcessRuntime::remove_unattended(const std::string& tag, const std::vector<std::string>& directories) {
-  const Result<OpenProcess> sweeper = fork_sweeper(tag, directories);
+void ProcessRuntime::remove_unattended(const std::vector<std::string>& tags,
+                                       const std::vector<std::string>& directories) {
+  const Result<OpenProcess> sweeper = fork_sweeper(tags, directories);
   if (!sweeper) {
     log_.write(Level::warn, "cannot delete pod directories before the next start",
                {{"path", directories.front()}, {"error", sweeper.error().message()}});
@@ -71,7 +72,7 @@ void ProcessRuntime::on_keeper_exit(const Tag& tag) {
   pod.exit_code = collect_exit(pod.exit->fd());
   pod.exit.reset();
   if (pod.stopping) {
-    sweep(tag);
+    stop_again(tag);  // there may be another keeper, under another tag
   } else {
     judge_exit(tag);
   }
@@ -175,7 +176,7 @@ void ProcessRuntime::stop_again(const Tag& tag) { stop(tag, pods_.at(tag)->stop_
 
 void ProcessRuntime::give_up(const Tag& tag) {
   log_.write(Level::warn, "keeper did not exit within the grace period, killing it", {{"uid", tag.uid}});
-  if (const Status killed = kill_keepers(text_of(tag)); !killed.is_success()) {
+  if (const Status killed = kill_keepers(texts_of(tag)); !killed.is_success()) {
     try_again(*pods_.at(tag), "cannot kill a keeper now, trying again", killed, &ProcessRuntime::give_up);
   }
 }
@@ -196,7 +197,7 @@ void ProcessRuntime::sweep(const Tag& tag) {
     watched_.erase(pod.watch);
     if (!trash->empty()) directories.push_back(std::move(*trash));
   }
-  const Result<OpenProcess> sweeper = fork_sweeper(text_of(tag), directories);
+  const Result<OpenProcess> sweeper = fork_sweeper(texts_of(tag), directories);
   if (!sweeper) {
     return try_again(pod, "cannot sweep a pod now, trying again", sweeper.error(), &ProcessRuntime::sweep);
   }
@@ -217,6 +218,7 @@ void ProcessRuntime::on_swept(const Tag& tag) {
     sweep(tag);  // stop() was called during another sweep
   } else {
     pods_.erase(found);
+    other_texts_.erase(tag);
     if (handler_ != nullptr) handler_->on_stopped(tag);
   }
 }

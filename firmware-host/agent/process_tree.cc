@@ -10,7 +10,9 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <cinttypes>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <expected>
 #include <functional>
@@ -22,6 +24,7 @@ namespace berth {
 namespace {
 
 constexpr std::string_view kTagEntry = "BERTH_TAG=";
+constexpr std::string_view kOwnerEntry = "BERTH_OWNER=";
 
 // Only these mean that a process, and with it its files in /proc, is gone.
 bool is_gone(int error) { return error == ENOENT || error == ESRCH; }
@@ -161,24 +164,66 @@ Result<bool> is_of_our_user(pid_t pid) {
   return at != std::string::npos && to_number(status->substr(at + kUid.size())) == getuid();
 }
 
-// The tag of a keeper; empty if the process is none, or has exited.
-Result<std::string> keeper_tag(pid_t pid) {
+struct Marks {
+  std::string tag;
+  std::string owner;
+
+  bool match(std::string_view prefix, std::string_view wanted) const {
+    return !tag.empty() && (tag.starts_with(prefix) || (!wanted.empty() && owner == wanted));
+  }
+};
+
+// The marks of a keeper; none if the process is no keeper, or has exited.
+Result<Marks> keeper_marks(pid_t pid) {
   const Result<std::string> name = read_file(proc_path(pid, "comm"));
   if (!name) return name.error();
-  if (*name != std::string(kKeeperName) + "\n") return std::string();
+  if (*name != std::string(kKeeperName) + "\n") return Marks();
   const std::string path = proc_path(pid, "fd/") + std::to_string(kKeeperTagFd);
-  std::array<char, 64> target{};
+  std::array<char, 128> target{};
   const ssize_t length = readlink(path.c_str(), target.data(), target.size());
-  if (length < 0 && is_gone(errno)) return std::string();
+  if (length < 0 && is_gone(errno)) return Marks();
   if (length < 0) {
     const int error = errno;
     const Result<bool> ours = is_denied(error) ? is_of_our_user(pid) : true;
     if (!ours) return ours.error();
-    return *ours ? cannot_read(path, error) : Result<std::string>(std::string());
+    return *ours ? cannot_read(path, error) : Result<Marks>(Marks());
   }
+  std::string_view mark(target.data(), static_cast<std::size_t>(length));
   const std::string expected = std::string("/memfd:") + kKeeperName;
-  if (!std::string_view(target.data(), static_cast<std::size_t>(length)).starts_with(expected)) return std::string();
-  return read_file(path);
+  if (!mark.starts_with(expected)) return Marks();
+  Result<std::string> tag = read_file(path);
+  if (!tag) return tag.error();
+  // "/memfd:<name> <owner> (deleted)"; keepers of earlier versions have no owner.
+  mark.remove_prefix(std::min(mark.size(), expected.size() + 1));
+  return Marks{std::move(*tag), std::string(mark.substr(0, mark.find(' ')))};
+}
+
+// The marks of a workload process; none if it has none, or has exited.
+Result<Marks> workload_marks(pid_t pid) {
+  const Result<std::string> environment = environment_of(pid);
+  if (!environment) return environment.error();
+  Marks marks;
+  each_entry(*environment, [&](std::string_view entry) {
+    if (entry.starts_with(kTagEntry)) marks.tag = entry.substr(kTagEntry.size());
+    if (entry.starts_with(kOwnerEntry)) marks.owner = entry.substr(kOwnerEntry.size());
+  });
+  return marks;
+}
+
+Result<std::vector<Tagged>> find_marked(std::string_view prefix, std::string_view owner,
+                                        const std::function<Result<Marks>(pid_t)>& marks_of) {
+  const Result<std::vector<pid_t>> pids = all_pids();
+  if (!pids) return pids.error();
+  std::vector<Tagged> found;
+  for (const pid_t pid : *pids) {
+    // Before its marks: they may be those of a later process with this pid, but then it is not found under this time.
+    const Result<std::uint64_t> start_time = start_time_of(pid);
+    if (!start_time) return start_time.error();
+    Result<Marks> marks = marks_of(pid);
+    if (!marks) return marks.error();
+    if (marks->match(prefix, owner)) found.push_back({{pid, *start_time}, std::move(marks->tag)});
+  }
+  return found;
 }
 
 // Sends SIGKILL to exactly this process; false if it has exited, or `still` says no once its pid cannot be reused.
@@ -225,39 +270,20 @@ bool send_signal(int pidfd, int signal, int value) {
   return syscall(SYS_pidfd_send_signal, pidfd, signal, &details, 0) == 0;
 }
 
-Result<std::vector<Tagged>> find_keepers(std::string_view prefix) {
-  const Result<std::vector<pid_t>> pids = all_pids();
-  if (!pids) return pids.error();
-  std::vector<Tagged> found;
-  for (const pid_t pid : *pids) {
-    const Result<std::uint64_t> start_time = start_time_of(pid);
-    if (!start_time) return start_time.error();
-    Result<std::string> tag = keeper_tag(pid);
-    if (!tag) return tag.error();
-    if (!tag->empty() && tag->starts_with(prefix)) found.push_back({{pid, *start_time}, std::move(*tag)});
-  }
-  return found;
+std::string owner_of(const std::string& directory) {
+  std::uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a: the same in every version
+  for (const char c : directory) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  std::array<char, 17> text{};
+  std::snprintf(text.data(), text.size(), "%016" PRIx64, hash);
+  return text.data();
 }
 
-Result<std::vector<Tagged>> find_tagged(std::string_view prefix) {
-  const Result<std::vector<pid_t>> pids = all_pids();
-  if (!pids) return pids.error();
-  std::vector<Tagged> found;
-  for (const pid_t pid : *pids) {
-    const Result<std::string> environment = environment_of(pid);
-    if (!environment) return environment.error();
-    std::string tag;
-    each_entry(*environment, [&](std::string_view entry) {
-      if (entry.starts_with(kTagEntry) && entry.substr(kTagEntry.size()).starts_with(prefix)) {
-        tag = entry.substr(kTagEntry.size());
-      }
-    });
-    if (tag.empty()) continue;
-    const Result<std::uint64_t> start_time = start_time_of(pid);
-    if (!start_time) return start_time.error();
-    found.push_back({{pid, *start_time}, std::move(tag)});
-  }
-  return found;
+Result<std::vector<Tagged>> find_keepers(std::string_view prefix, std::string_view owner) {
+  return find_marked(prefix, owner, keeper_marks);
+}
+
+Result<std::vector<Tagged>> find_tagged(std::string_view prefix, std::string_view owner) {
+  return find_marked(prefix, owner, workload_marks);
 }
 
 Result<std::optional<OpenProcess>> open_keeper(const std::string& tag) {
@@ -272,11 +298,11 @@ Result<std::optional<OpenProcess>> open_keeper(const std::string& tag) {
   return std::nullopt;
 }
 
-Status kill_keepers(const std::string& tag) {
-  const Result<std::vector<Tagged>> keepers = find_keepers(tag);
+Status kill_keepers(const std::vector<std::string>& tags) {
+  const Result<std::vector<Tagged>> keepers = find_keepers({});
   if (!keepers) return keepers.error();
   for (const Tagged& keeper : *keepers) {
-    if (keeper.tag != tag) continue;
+    if (std::find(tags.begin(), tags.end(), keeper.tag) == tags.end()) continue;
     const Result<bool> killed = kill_process(keeper.process, [] { return true; });
     if (!killed) return killed.error();
   }

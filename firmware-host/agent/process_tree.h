@@ -32,7 +32,8 @@ Result<int> open_pidfd(const ProcessId& process);
 // SIGTERM carries `value` as with sigqueue(3). False if the process has exited.
 bool send_signal(int pidfd, int signal, int value = 0);
 
-// A keeper is named kKeeperName and has its tag in a memfd at descriptor kKeeperTagFd. It was forked without exec, so
+// A keeper is named kKeeperName and has its tag in a memfd at descriptor kKeeperTagFd; the memfd's name, "<kKeeperName>
+// <owner>", tells its owner. It was forked without exec, so
 // its environment is the agent's; the memfd identifies it and exists exactly as long as the keeper.
 inline constexpr const char* kKeeperName = "berth-keeper";
 inline constexpr int kKeeperTagFd = 3;
@@ -42,10 +43,14 @@ struct Tagged {
   std::string tag;
 };
 
-// Keepers, and workload processes (BERTH_TAG in their environment), whose tag starts with `prefix`. Processes whose
-// environment we may not read are not ours.
-Result<std::vector<Tagged>> find_keepers(std::string_view prefix);
-Result<std::vector<Tagged>> find_tagged(std::string_view prefix);
+// Names a state directory in the processes that were started from it, whatever the node was called then: 16 hexadecimal
+// digits, made of its path.
+std::string owner_of(const std::string& directory);
+
+// Keepers, and workload processes (BERTH_TAG in their environment), whose tag starts with `prefix`, or whose owner is
+// `owner` unless that is empty. Processes whose environment we may not read are not ours.
+Result<std::vector<Tagged>> find_keepers(std::string_view prefix, std::string_view owner = {});
+Result<std::vector<Tagged>> find_tagged(std::string_view prefix, std::string_view owner = {});
 
 // A process, and a pidfd of exactly it, which the owner must close. One's own child must be reaped too.
 struct OpenProcess {
@@ -55,8 +60,8 @@ struct OpenProcess {
 
 // The keeper with exactly this tag, if there is one.
 Result<std::optional<OpenProcess>> open_keeper(const std::string& tag);
-// Sends SIGKILL to every keeper with exactly this tag.
-Status kill_keepers(const std::string& tag);
+// Sends SIGKILL to every keeper with exactly one of these tags.
+Status kill_keepers(const std::vector<std::string>& tags);
 
 // Sends SIGKILL to every process that has all of `entries` ("NAME=value") in its environment. Returns their number,
 // including processes that are still dying: none is left once it returns 0.

@@ -5,6 +5,7 @@ import signal
 
 import pytest
 from fleet import Fleet
+from invariants import keepers, workloads
 from manifests import pod
 from programs import Program, program_path
 from waiting import wait_until
@@ -154,6 +155,28 @@ def test_an_agent_without_its_store_stops_surviving_workloads_before_it_connects
     gateway.request("Bind", "u1", "1.1", incarnation=old)
     hello = gateway.wait_answer("Hello", "u1", "1.1")
     assert (hello["incarnation"], hello["toIncarnation"]) == (fresh, old)
+
+
+@pytest.mark.parametrize("lost_store", [False, True])
+def test_a_renamed_node_stops_what_it_ran_under_its_old_name_before_it_connects(fleet, gateway, lost_store):
+    fleet.start_agent("n1")
+    gateway.run("u1", "1.1", shell_pod("web", "exec sleep 1000"))
+    gateway.wait_phase("web", "Running")
+    old = gateway.incarnation()
+    fleet.kill("n1")
+    if lost_store:
+        for file in fleet.state_dir("n1").glob("agent.db*"):
+            file.unlink()
+    argv = [fleet.state_dir("n1") if each == fleet.state_dir("n2") else each
+            for each in fleet.agent_argv("n2", fleet.port, None, None, None, None, ())]
+    fleet.start_("n2", argv)
+    fresh = gateway.client.wait_latest(fleet.topic("nodes/n2/presence"), lambda p: p["online"])["incarnation"]
+    assert fresh != old
+    assert workloads(fleet.name) == [] and keepers(fleet.name) == {}
+    assert ("this store is another device's" in fleet.programs["n2"].output()) != lost_store
+    renamed = Gateway(fleet, gateway.client, "n2")
+    renamed.request("Bind", "u1", "1.1", incarnation=old)
+    assert renamed.wait_answer("Hello", "u1", "1.1")["incarnation"] == fresh
 
 
 def test_a_damaged_store_is_set_aside(fleet, gateway):

@@ -31,7 +31,7 @@ Status SimDevice::start_program(Store& store, Transport& transport, Timers& time
 }
 
 void SimDevice::forget_at_start() {
-  forget_at_start_of_device(flash(), world().mutant);
+  forget_at_start_of_device(flash(), world().mutant, identity());
   read_flash();
 }
 
@@ -63,6 +63,12 @@ void SimDevice::reboot() {
 void SimDevice::wipe() {
   kill("wipe");
   wipe_flash();
+  boot();
+}
+
+void SimDevice::clone(const SimDevice& other) {
+  kill("store cloned");
+  copy_flash_of(other);
   boot();
 }
 
@@ -127,8 +133,14 @@ void SimDevice::after_message() {
   sabotage_flash();
 }
 
+// While the flash is another device's, this one has no state: what the other one holds is no promise of this one.
 void SimDevice::read_flash(const RecordIds* touched) {
-  world().witness.read_device(name(), flash().durable(), touched);
+  const auto record = flash().durable().find({Table::meta, std::string(kIdentityKey)});
+  if (record == flash().durable().end() || record->second.value == encode(identity())) {
+    world().witness.read_device(name(), flash().durable(), touched);
+  } else {
+    world().witness.read_device(name(), {}, nullptr);
+  }
 }
 
 void SimDevice::sabotage_flash() {

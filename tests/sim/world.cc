@@ -186,7 +186,13 @@ void World::gateway_trouble() {
 
 void World::device_trouble() {
   SimDevice& device = *devices_[env_.random.below(devices_.size())];
-  switch (env_.random.below(8)) {
+  switch (env_.random.below(9)) {
+    case 8: {
+      SimDevice& other = *devices_[env_.random.below(devices_.size())];
+      if (&other == &device) return;
+      ++env_.counts.faults["store cloned"];
+      return device.clone(other);
+    }
     case 7:
       ++env_.counts.faults["device disk full"];
       env_.note(device.name(), "has a full disk");

@@ -576,6 +576,24 @@ TEST_F(RuntimeTest, ADirectoryOfPodsThatCannotBeReadIsNotAnEmptyOne) {
   ASSERT_EQ(chmod(pods.c_str(), 0750), 0);
 }
 
+TEST_F(RuntimeTest, ARenamedNodeFindsAndStopsWhatItStartedUnderTheOldName) {
+  run(tag_, pod("trap '' TERM; while :; do sleep 1000; done"));
+  wait_running();
+  const Tag held{"u2", {1, 6}};
+  start(held, pod("true"));
+  const std::string old = node_;
+  runtime_.reset();
+  fs::remove_all(root_ + "/pods");  // and the store is lost too
+  node_ += "-renamed";
+  open_runtime();
+  EXPECT_EQ(runtime_->list().value(), (std::vector<Tag>{tag_, held}));
+  stop(tag_, 0);
+  stop(held, 0);
+  EXPECT_EQ(find_keepers("test/" + old + "/").value().size(), 0u);
+  EXPECT_EQ(find_tagged("test/" + old + "/").value().size(), 0u);
+  EXPECT_TRUE(runtime_->list().value().empty());
+}
+
 // A directory in the place of the file that a state is written to makes every write fail.
 TEST_F(RuntimeTest, AnExitStatusThatCannotBeWrittenIsWrittenOnceItCan) {
   const std::string mark = root_ + "/mark";
