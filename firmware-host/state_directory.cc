@@ -30,7 +30,13 @@ Result<std::string> read_first_line(const std::string& path) {
   return line.substr(first, line.find_last_not_of(" \t\r\n") - first + 1);
 }
 
-std::string machine_id() { return read_first_line("/etc/machine-id").value_or(""); }
+Result<std::string> read_if_any(const std::string& path) {
+  struct stat found{};
+  if (stat(path.c_str(), &found) != 0 && (errno == ENOENT || errno == ENOTDIR)) return std::string();
+  Result<std::string> line = read_first_line(path);
+  if (line) std::erase(*line, '\0');
+  return line;
+}
 
 Result<std::string> boot_id() { return read_first_line("/proc/sys/kernel/random/boot_id"); }
 
@@ -38,7 +44,9 @@ Result<StateDirectory> StateDirectory::open(const std::string& path, const Pause
   std::error_code error;
   std::filesystem::create_directories(path, error);
   if (error) return Status::error("state directory " + path + ": " + error.message());
-  chmod(path.c_str(), 0750);
+  if (chmod(path.c_str(), 0750) != 0) {
+    return Status::error("state directory " + path + ": cannot protect it: " + std::strerror(errno));
+  }
   const std::string lock_path = path + "/lock";
   const int lock = ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0640);
   if (lock < 0) return Status::error("state directory: cannot open " + lock_path + ": " + std::strerror(errno));

@@ -11,8 +11,12 @@ namespace berth {
 
 // First line of a file, without leading and trailing white space; an error names the file.
 Result<std::string> read_first_line(const std::string& path);
-// /etc/machine-id; empty if missing.
-std::string machine_id();
+// The first line of a file of the machine, without a terminating zero; empty if there is no such file, or it is empty.
+Result<std::string> read_if_any(const std::string& path);
+// The id of the installation.
+inline constexpr const char* kMachineIdFile = "/etc/machine-id";
+// The serial number of the board, where the boot loader tells it.
+inline constexpr const char* kHardwareSerialFile = "/sys/firmware/devicetree/base/serial-number";
 // The kernel's id of the current boot.
 Result<std::string> boot_id();
 

@@ -113,9 +113,8 @@ Result<std::string> set_aside(const std::string& path, Millis wall) {
   // complete.
   for (const char* suffix : kSuffixes) {
     const std::string from = path + suffix;
-    if (!exists(from)) continue;
     const std::string to = name + suffix;
-    if (std::rename(from.c_str(), to.c_str()) != 0) {
+    if (std::rename(from.c_str(), to.c_str()) != 0 && errno != ENOENT) {
       return system_error("cannot rename " + from + " to " + to, errno);
     }
   }

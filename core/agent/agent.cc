@@ -25,6 +25,7 @@ Agent::Agent(AgentConfig config, const Clock& clock, Transport& transport, Store
       log_(log),
       random_(seed ^ hash(config_.machine_id)),
       topics_(config_.fleet),
+      own_statuses_(topics_.node_pod(config_.node, {}) + "/"),
       turn_(store, transport),
       slots_(store, clock, log, {to_resources(config_.capacity), config_.volumes}),
       promises_(clock, timers, [this](const Tag& tag) { end_promise(tag); }),
@@ -46,8 +47,18 @@ Status Agent::start() {
   Result<AgentRecords> read = decode_records(*records);
   if (!read) return read.error();
   reporter_.begin_session(read->session);
+  if (is_foreign(*read)) {
+    for (const Record& record : *records) {
+      const bool is_kept = record.table == Table::meta && record.key != kGatewayKey && record.key != kFloorKey;
+      if (!is_kept) discarded_.emplace_back(record.table, record.key);
+    }
+    read->state = NodeState();
+  } else if (read->identity != identity() && !read->state.incarnation.empty()) {
+    save_identity();
+  }
   slots_.restore(std::move(read->state));
-  sweep_.start(slots_.state(), end_promises_of_another_boot(read->boot_id));
+  Status listed = sweep_.start(slots_.state(), end_promises_of_another_boot(read->boot_id));
+  if (!listed.is_success()) return listed;
   for (const auto& [uid, slot] : slots_.state().slots) {
     if (!sweep_.holds_back(uid)) resume(uid);
   }
@@ -55,6 +66,16 @@ Status Agent::start() {
   if (sweep_.is_done()) swept();
   return turn_.finish();
 }
+
+bool Agent::is_foreign(const AgentRecords& records) {
+  const std::string why = records.identity ? difference(*records.identity, identity()) : std::string();
+  if (why.empty()) return false;
+  log_.write(Level::error, "this store is another device's; stopping everything it started, then starting as a new one",
+             {{"why", why}, {"incarnation", records.state.incarnation}});
+  return true;
+}
+
+void Agent::save_identity() { turn_.store().put(Table::meta, std::string(kIdentityKey), encode(identity())); }
 
 // N5: a reboot ends the promises. Undoes what their slots had prepared, and returns the tags.
 std::set<Tag> Agent::end_promises_of_another_boot(const std::string& boot_id) {
@@ -75,6 +96,8 @@ std::set<Tag> Agent::end_promises_of_another_boot(const std::string& boot_id) {
 void Agent::swept() {
   if (state().incarnation.empty()) {
     // Only now: an agent that exits in the middle of N0 must start it again.
+    for (const auto& [table, key] : std::exchange(discarded_, {})) turn_.store().erase(table, key);
+    save_identity();
     slots_.set_incarnation(random_.hex_id());
     log_.write(Level::info, "first boot of this store", {{"incarnation", state().incarnation}});
   }
@@ -98,6 +121,7 @@ void Agent::resume(const std::string& uid) {
 }
 
 void Agent::on_message(const Message& message) {
+  if (message.topic.starts_with(own_statuses_)) return on_own_status(message);
   if (message.topic != topics_.node_requests(config_.node)) {
     log_.write(Level::warn, "message on an unexpected topic", {{"topic", message.topic}});
     return;
@@ -130,12 +154,23 @@ void Agent::on_link(bool up) {
 // birth message, so the subscription comes first.
 void Agent::announce() {
   turn_.after_commit([this] {
-    if (transport_.is_up()) transport_.subscribe(topics_.node_requests(config_.node), 1);
+    if (!transport_.is_up()) return;
+    transport_.subscribe(topics_.node_requests(config_.node), 1);
+    transport_.subscribe(own_statuses_ + "#", 0, {.no_local = true});
   });
   report();
   reporter_.publish_online();
   for (const std::string& key : reporter_.take_pending_clears()) publish_clear(key);
   reporter_.beat();
+}
+
+// A status that the broker retains though no slot explains it was left by an agent that died before it could clear it,
+// or is older than this store.
+void Agent::on_own_status(const Message& message) {
+  const std::string key = message.topic.substr(own_statuses_.size());
+  if (!message.retain || message.payload.empty() || slots_.find_uid(key) != nullptr) return;
+  log_.write(Level::info, "clearing a status without a slot", {{"pod", key}});
+  reporter_.clear_pod(key);
 }
 
 void Agent::report() {

@@ -1,4 +1,4 @@
-// Agent: the device side of the handshake, a state machine over Store and Runtime (core/handshake/rules.md N0-N5, P10).
+// Agent: the device side of the handshake, a state machine over Store and Runtime (core/handshake/rules.md N0-N7, P10).
 // It never blocks: the host passes in messages, link changes and due timers, and ends each turn.
 // Its parts own the state: SlotTable the slots and their records, Promises their timers, Sweep the workloads without a
 // slot, Answers what is sent to gateways, Reporter the session and what is published in it. agent.cc: start, sweep and
@@ -10,9 +10,12 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/agent/answers.h"
 #include "core/agent/promises.h"
+#include "core/agent/records.h"
 #include "core/agent/reporter.h"
 #include "core/agent/reports.h"
 #include "core/agent/rules.h"
@@ -43,9 +46,10 @@ class Agent final : public Transport::Handler, public Runtime::Handler {
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
 
-  // Reads the store, runs N0 (first boot of a store: everything tagged is stopped before any answer) or the start-up
-  // sweep, resumes slots, and ends the turn. Called once, before the transport connects. An error means that the store
-  // cannot be read (then it names table and key) or written; the program must exit.
+  // Reads the store, runs N0 (first boot of a store, or of another device's: everything tagged is stopped before any
+  // answer) or the start-up sweep, resumes slots, and ends the turn. Called once, before the transport connects. An
+  // error means that the store cannot be read (then it names table and key) or written, or that the runtime cannot tell
+  // what runs; the program must exit.
   Status start();
   // Ends the turn: commit, then messages and runtime calls. After an error the program must be restarted.
   Status finish_turn() { return turn_.finish(); }
@@ -68,11 +72,16 @@ class Agent final : public Transport::Handler, public Runtime::Handler {
   const NodeState& state() const { return slots_.state(); }
 
  private:
+  DeviceIdentity identity() const { return {config_.fleet, config_.node, config_.machine_id, config_.hardware_serial}; }
   // agent.cc: start, sweep, link, reports
   std::set<Tag> end_promises_of_another_boot(const std::string& boot_id);
+  // N7: what another device has left in the store counts for nothing; true if this store is another one's.
+  bool is_foreign(const AgentRecords& records);
+  void save_identity();
   void swept();
   void resume(const std::string& uid);
   void announce();
+  void on_own_status(const Message& message);
   void report();  // state, and the status of every slot
   void publish_pod(const std::string& uid);
   void publish_clear(const std::string& key);
@@ -94,12 +103,14 @@ class Agent final : public Transport::Handler, public Runtime::Handler {
   Log& log_;
   Random random_;
   const Topics topics_;
+  const std::string own_statuses_;  // what the topics of this node's statuses begin with
   Turn turn_;
   SlotTable slots_;
   Promises promises_;
   Sweep sweep_;
   Answers answers_;
   Reporter reporter_;
+  std::vector<std::pair<Table, std::string>> discarded_;  // records of another device, erased once all is swept
   bool started_ = false;
 };
 

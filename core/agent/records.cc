@@ -43,6 +43,12 @@ void read_meta(Fields& fields, const std::string& key, AgentRecords& out) {
     out.state.gateway = {fields.u64("term"), fields.id("storeId")};
   } else if (key == kFloorKey) {
     out.state.floor = fields.epoch("value");
+  } else if (key == kIdentityKey) {
+    out.identity.emplace();
+    out.identity->fleet = fields.text("fleet");
+    out.identity->node = fields.text("node");
+    if (fields.has("machineId")) out.identity->machine_id = fields.text("machineId");
+    if (fields.has("hardwareSerial")) out.identity->hardware_serial = fields.text("hardwareSerial");
   } else if (key == kBootKey) {
     out.boot_id = fields.text("value");
   } else if (key == kSessionKey) {
@@ -115,6 +121,15 @@ std::string encode(const Slot& slot) {
   append_member(text, "pod", slot.pod);
   if (!slot.status.empty()) append_member(text, "status", slot.status);
   return text;
+}
+
+std::string encode(const DeviceIdentity& identity) {
+  Json json = Json::object();
+  json.set("fleet", identity.fleet);
+  json.set("node", identity.node);
+  if (!identity.machine_id.empty()) json.set("machineId", identity.machine_id);
+  if (!identity.hardware_serial.empty()) json.set("hardwareSerial", identity.hardware_serial);
+  return json.dump();
 }
 
 Result<AgentRecords> decode_records(const std::vector<Record>& records) {

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/agent/identity.h"
 #include "core/agent/rules.h"
 #include "core/status.h"
 #include "core/store.h"
@@ -15,14 +17,16 @@ namespace berth {
 // Everything an agent reads at its start.
 struct AgentRecords {
   NodeState state;
-  std::string boot_id;        // of the last start
-  std::uint64_t session = 0;  // the last session number used in presence
+  std::optional<DeviceIdentity> identity;  // of the device that wrote this; stores of earlier versions have none
+  std::string boot_id;                     // of the last start
+  std::uint64_t session = 0;               // the last session number used in presence
 };
 
 // Keys of Table::meta.
 inline constexpr std::string_view kIncarnationKey = "incarnation";
 inline constexpr std::string_view kGatewayKey = "gateway";
 inline constexpr std::string_view kFloorKey = "floor";
+inline constexpr std::string_view kIdentityKey = "identity";
 inline constexpr std::string_view kBootKey = "boot";
 inline constexpr std::string_view kSessionKey = "session";
 
@@ -31,6 +35,7 @@ std::string encode_text(std::string_view text);
 std::string encode(const Epoch& epoch);
 std::string encode(const GatewayId& gateway);
 std::string encode(const Slot& slot);
+std::string encode(const DeviceIdentity& identity);
 
 // An error names the table and the key: "slot u1: epoch: ...". Records of other tables are errors too.
 Result<AgentRecords> decode_records(const std::vector<Record>& records);

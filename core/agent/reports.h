@@ -22,8 +22,9 @@ struct AgentConfig {
   std::vector<Taint> taints;
   ResourceList capacity;  // allocatable: cpu, memory, pods, ...
   std::vector<LocalVolume> volumes;
-  std::string machine_id;  // mixed into the incarnation
-  std::string boot_id;     // differs from that of the last start if the device rebooted (N5)
+  std::string machine_id;       // mixed into the incarnation
+  std::string hardware_serial;  // with the fleet, the node and the machine id it tells whose the store is (N7)
+  std::string boot_id;          // differs from that of the last start if the device rebooted (N5)
   Millis heartbeat_ms = 5000;
 };
 

@@ -36,14 +36,17 @@ class Runtime {
 
   virtual ~Runtime() = default;
   virtual void set_handler(Handler* handler) = 0;
-  // Every tag with something alive or prepared, found in the system itself, not in our records.
-  virtual std::vector<Tag> list() = 0;
+  // Every tag with something alive or prepared, found in the system itself, not in our records. An error: the system
+  // could not be searched, so what is there is unknown.
+  virtual Result<std::vector<Tag>> list() = 0;
   // Prepares everything that can be prepared without running it (directories, volumes). Answered by on_prepared().
   virtual void prepare(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes) = 0;
   // Removes at once what prepare() created or a finished workload left. Unknown tags are ignored.
   virtual void undo(const Tag& tag) = 0;
   // Creates the workload, stopped before its first instruction. The handle ("<pid>:<start time>") must be durable
-  // before go(). If the tag's workload is alive already (the agent restarted), takes it over and returns its handle.
+  // before go(). If the tag's workload is alive already (the agent restarted), takes it over and returns its handle. An
+  // empty handle: whether it is alive cannot be told now; the runtime starts it once that is known, and go() has been
+  // called.
   virtual Result<std::string> start(const Tag& tag, const std::string& pod,
                                     const std::vector<BoundVolume>& volumes) = 0;
   // Lets a started workload run; idempotent.

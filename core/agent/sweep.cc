@@ -4,8 +4,10 @@
 
 namespace berth {
 
-void Sweep::start(const NodeState& state, const std::set<Tag>& ended) {
-  for (const Tag& tag : runtime_.list()) {
+Status Sweep::start(const NodeState& state, const std::set<Tag>& ended) {
+  const Result<std::vector<Tag>> found = runtime_.list();
+  if (!found) return found.error();
+  for (const Tag& tag : *found) {
     if (ended.contains(tag)) continue;
     const auto slot = state.slots.find(tag.uid);
     if (slot != state.slots.end() && slot->second.epoch == tag.epoch) continue;
@@ -13,6 +15,7 @@ void Sweep::start(const NodeState& state, const std::set<Tag>& ended) {
     stopping_.insert(tag);
     turn_.after_commit([this, tag] { runtime_.stop(tag, kDefaultGraceMs); });
   }
+  return Status::ok();
 }
 
 bool Sweep::holds_back(const std::string& uid) {

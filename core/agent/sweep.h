@@ -17,8 +17,8 @@ class Sweep {
   // All references must outlive this.
   Sweep(Runtime& runtime, Turn& turn, Log& log) : runtime_(runtime), turn_(turn), log_(log) {}
 
-  // `ended`: tags that are being undone already.
-  void start(const NodeState& state, const std::set<Tag>& ended);
+  // `ended`: tags that are being undone already. After an error nothing may be answered.
+  Status start(const NodeState& state, const std::set<Tag>& ended);
   bool is_done() const { return stopping_.empty(); }
   // True if a workload of another epoch of this pod is still being stopped. may_resume() then tells when the pod's slot
   // can go on.

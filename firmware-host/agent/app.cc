@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -62,9 +63,14 @@ class AgentApp {
     }
     state_.emplace(std::move(*state));
     const Result<std::string> boot = boot_id();
-    if (!boot) return fail(kExitMachine, "cannot start", boot.error());
+    const Result<std::string> machine = read_if_any(kMachineIdFile);
+    const Result<std::string> serial = read_if_any(kHardwareSerialFile);
+    for (const auto* each : {&boot, &machine, &serial}) {
+      if (!*each) return fail(kExitMachine, "cannot start", each->error());
+    }
     settings_.agent.boot_id = *boot;
-    settings_.agent.machine_id = machine_id();
+    settings_.agent.machine_id = *machine;
+    settings_.agent.hardware_serial = *serial;
     return kExitOk;
   }
 
@@ -119,7 +125,10 @@ class AgentApp {
     transport_ = std::make_unique<MqttTransport>(loop_.context(), log_, std::move(*options));
     agent_ =
         std::make_unique<Agent>(settings_.agent, clock_, *transport_, *store_, *runtime_, timers_, log_, true_random());
-    if (Status started = agent_->start(); !started.is_success()) return store_failed(started);
+    if (const Status started = agent_->start(); !started.is_success()) {
+      if (store_->has_failed()) return store_failed(started);
+      return fail(kExitMachine, "cannot tell what runs here; exiting, restart the agent", started);
+    }
     log_.write(Level::info, "agent started",
                {{"node", settings_.agent.node},
                 {"fleet", settings_.agent.fleet},
@@ -181,7 +190,12 @@ int run_agent(int argc, const char* const* argv) {
     std::fputs(line->text->c_str(), stdout);
     return kExitOk;
   }
-  return AgentApp(line->settings).run();
+  try {
+    return AgentApp(line->settings).run();
+  } catch (const std::exception& error) {  // no descriptors or no memory for the loop itself
+    std::fprintf(stderr, "berth-agent: %s; exiting, restart the agent\n", error.what());
+    return kExitMachine;
+  }
 }
 
 }  // namespace berth

@@ -43,8 +43,8 @@ struct Failure {
   failure.in_directory = chdir(plan.directory.c_str()) != 0;
   if (!failure.in_directory) execve(argv[0], argv.data(), env.data());
   failure.error = errno;
-  const ssize_t ignored = write(failures, &failure, sizeof failure);
-  _exit(ignored < 0 ? 127 : 128);
+  const ssize_t written = write(failures, &failure, sizeof failure);
+  _exit(written < 0 ? 127 : 128);
 }
 
 }  // namespace

@@ -14,8 +14,11 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <system_error>
+#include <utility>
 
 #include "firmware-host/agent/container_process.h"
 #include "firmware-host/agent/pod_state.h"
@@ -28,6 +31,28 @@ namespace {
 static_assert(kGoSignal == SIGUSR1 && kStopSignal == SIGTERM);
 
 constexpr Millis kSweepPause = 10;
+constexpr Millis kFirstRewriteMs = 100;  // after a state that could not be written; then twice as long each time
+constexpr Millis kLongestRewriteMs = 5000;
+constexpr Millis kSearchPause = 100;  // after a search for processes that failed
+
+// Repeats `kill_all` until it finds no process any more, with `meanwhile` in between. A failed search proves nothing,
+// so it is repeated too.
+void kill_until_none(const std::function<Result<int>()>& kill_all, const std::function<void()>& meanwhile = [] {}) {
+  for (;;) {
+    const Result<int> killed = kill_all();
+    if (killed && *killed == 0) return;
+    pause_for(killed ? kSweepPause : kSearchPause);
+    meanwhile();
+  }
+}
+
+// Waits until the kernel tells: a keeper without a handle would be reported under a wrong one.
+std::string handle_of_this_process() {
+  for (;; pause_for(kSearchPause)) {
+    const Result<std::uint64_t> start_time = start_time_of(getpid());
+    if (start_time) return to_text(ProcessId{getpid(), *start_time});
+  }
+}
 
 // A container of the pod, over all of its runs.
 struct ContainerEntry {
@@ -47,7 +72,7 @@ struct ContainerEntry {
 class Keeper {
  public:
   Keeper(const KeeperPlan& plan, int signals) : plan_(plan), signals_(signals) {
-    state_.handle = to_text(ProcessId{getpid(), start_time_of(getpid())});
+    state_.handle = handle_of_this_process();
     if (!plan_.workload.ignored.empty()) {
       state_.message = "ignored by the process runtime:";
       for (const std::string& field : plan_.workload.ignored) state_.message += " " + field;
@@ -203,14 +228,15 @@ class Keeper {
       writers.push_back(entry->process.get());
     }
     if (kill_at_) wake = std::min(wake, *kill_at_);
+    if (dirty_) wake = std::min(wake, write_at_);
     poll(ready.data(), ready.size(), static_cast<int>(std::max<Millis>(wake - clock_.now(), 0)));
     for (std::size_t i = 0; i < writers.size(); ++i) {
       if (ready[i + 1].revents != 0) writers[i]->read_output();
     }
     if (ready[0].revents != 0) read_signals();
     if (kill_at_ && clock_.now() >= *kill_at_) {
-      kill_at_ = clock_.now() + kSweepPause;
-      kill_descendants();
+      const Result<int> killed = kill_descendants();
+      kill_at_ = clock_.now() + (killed ? kSweepPause : kSearchPause);
     }
   }
 
@@ -241,7 +267,7 @@ class Keeper {
   // Kills the rest of the container, as happens when the first process of a pid namespace exits.
   void collect(ContainerEntry& entry, int wait_status) {
     const std::string container = "BERTH_CONTAINER=" + entry.plan->name;
-    while (kill_by_environment({"BERTH_TAG=" + plan_.workload.tag, container}) > 0) pause_for(kSweepPause);
+    kill_until_none([&] { return kill_by_environment({"BERTH_TAG=" + plan_.workload.tag, container}); });
     entry.process->read_output();
     entry.process.reset();
     const int signal = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
@@ -258,10 +284,13 @@ class Keeper {
 
   // Kills until no process of the pod is left, whatever it did to its session, parent or environment.
   void sweep() {
-    while (kill_descendants() + kill_by_environment({"BERTH_TAG=" + plan_.workload.tag}) > 0) {
-      pause_for(kSweepPause);
-      reap();
-    }
+    const auto kill_all = [this]() -> Result<int> {
+      const Result<int> descendants = kill_descendants();
+      const Result<int> tagged = kill_by_environment({"BERTH_TAG=" + plan_.workload.tag});
+      if (!descendants || !tagged) return descendants ? tagged : descendants;
+      return *descendants + *tagged;
+    };
+    kill_until_none(kill_all, [this] { reap(); });
   }
 
   int finish() {
@@ -271,15 +300,20 @@ class Keeper {
       if (!entry->plan->sidecar && !entry->has_succeeded()) state_.phase = "Failed";
     }
     dirty_ = true;
-    write_state();
+    // The outcome cannot be determined again, so this process does not end before it is written, unless it is stopped.
+    for (write_state(); dirty_ && !stopping_; write_state()) wait();
     return state_.phase == "Succeeded" ? kKeeperSucceeded : kKeeperFailed;
   }
 
+  // What cannot be written now (the disk is full) is written later: the state stays dirty until then.
   void write_state() {
-    if (!dirty_) return;
-    dirty_ = false;
+    if (!dirty_ || clock_.now() < write_at_) return;
     // The final state is made durable, since it cannot be determined again.
-    replace_file(plan_.directory, PodState::kFile, to_json(state_).dump(), state_.finished);
+    const std::error_code error =
+        replace_file(plan_.directory, PodState::kFile, to_json(state_).dump(), state_.finished);
+    dirty_ = error && error != std::errc::no_such_file_or_directory;  // nobody misses it if the directory is gone
+    write_delay_ms_ = dirty_ ? std::clamp(write_delay_ms_ * 2, kFirstRewriteMs, kLongestRewriteMs) : 0;
+    write_at_ = clock_.now() + write_delay_ms_;
   }
 
   const KeeperPlan& plan_;
@@ -288,9 +322,11 @@ class Keeper {
   PodState state_;
   std::vector<ContainerEntry> init_;
   std::vector<ContainerEntry> main_;
-  bool stopping_ = false;  // on request
-  bool ending_ = false;    // main containers have ended, sidecars are being stopped
-  bool dirty_ = true;
+  bool stopping_ = false;      // on request
+  bool ending_ = false;        // main containers have ended, sidecars are being stopped
+  bool dirty_ = true;          // the file does not have the state
+  Millis write_delay_ms_ = 0;  // after the last attempt to write it, which failed
+  Millis write_at_ = 0;        // not before
   std::optional<Millis> kill_at_;
 };
 
@@ -313,7 +349,7 @@ void become_independent(unsigned first_fd) {
   become_independent(kMarkedFd + 1);
   close(kKeeperTagFd);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
-  const int tag = memfd_create(kKeeperName, MFD_CLOEXEC);
+  const int tag = memfd_create((kKeeperName + (" " + plan.workload.owner)).c_str(), MFD_CLOEXEC);
   if (tag != kKeeperTagFd) _exit(kKeeperStopped);
   const std::string& text = plan.workload.tag;
   if (write(tag, text.data(), text.size()) != static_cast<ssize_t>(text.size())) _exit(kKeeperStopped);
@@ -323,7 +359,9 @@ void become_independent(unsigned first_fd) {
   sigset_t watched;
   sigemptyset(&watched);
   for (const int signal : {SIGCHLD, kGoSignal, kStopSignal}) sigaddset(&watched, signal);
-  Keeper keeper(plan, signalfd(-1, &watched, SFD_NONBLOCK | SFD_CLOEXEC));
+  const int signals = signalfd(-1, &watched, SFD_NONBLOCK | SFD_CLOEXEC);
+  if (signals < 0) _exit(kKeeperStopped);
+  Keeper keeper(plan, signals);
   sigprocmask(SIG_SETMASK, &watched, nullptr);
   _exit(keeper.run());
 }
@@ -343,27 +381,34 @@ void delete_tree(const std::string& directory) {
   fs::remove_all(directory, error);
 }
 
-// fork(2) with all signals blocked until the child has set up its own handling. In the child: pid 0.
-Result<ProcessId> fork_quietly() {
+// fork(2) with all signals blocked until the child has set up its own handling. In the child: pid 0. A child that the
+// parent cannot identify is killed at once: nobody would find it again.
+Result<OpenProcess> fork_quietly() {
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, &before);
   const pid_t pid = fork();
-  if (pid == 0) return ProcessId{};
+  if (pid == 0) return OpenProcess{};
   const int error = errno;
   sigprocmask(SIG_SETMASK, &before, nullptr);
-  if (pid < 0) return Status::error(std::string("cannot start a process: ") + std::strerror(error));
-  return ProcessId{pid, start_time_of(pid)};
+  if (pid < 0) return Status::pending(std::string("cannot start a process: ") + std::strerror(error));
+  const Result<std::uint64_t> start_time = start_time_of(pid);
+  const ProcessId process{pid, start_time.value_or(0)};
+  const Result<int> pidfd = start_time ? open_pidfd(process) : start_time.error();
+  if (pidfd && *pidfd >= 0) return OpenProcess{process, *pidfd};
+  kill(pid, SIGKILL);
+  waitpid(pid, nullptr, 0);
+  return Status::pending(pidfd ? "the new process vanished" : pidfd.error().message());
 }
 
 }  // namespace
 
-Result<ProcessId> fork_keeper(const KeeperPlan& plan) {
+Result<OpenProcess> fork_keeper(const KeeperPlan& plan) {
   std::array<int, 2> marked{-1, -1};
-  if (pipe2(marked.data(), O_CLOEXEC) != 0) return Status::error(std::string("pipe: ") + std::strerror(errno));
-  Result<ProcessId> keeper = fork_quietly();
-  if (keeper && keeper->pid == 0) run_keeper(plan, marked[1]);
+  if (pipe2(marked.data(), O_CLOEXEC) != 0) return Status::pending(std::string("pipe: ") + std::strerror(errno));
+  Result<OpenProcess> keeper = fork_quietly();
+  if (keeper && keeper->process.pid == 0) run_keeper(plan, marked[1]);
   close(marked[1]);
   // Returns when the child closes its end or exits. From then on it can be found by its tag, should this process die
   // here.
@@ -373,11 +418,13 @@ Result<ProcessId> fork_keeper(const KeeperPlan& plan) {
   return keeper;
 }
 
-Result<ProcessId> fork_sweeper(const std::string& tag, const std::vector<std::string>& directories) {
-  Result<ProcessId> sweeper = fork_quietly();
-  if (!sweeper || sweeper->pid != 0) return sweeper;
+Result<OpenProcess> fork_sweeper(const std::vector<std::string>& tags, const std::vector<std::string>& directories) {
+  Result<OpenProcess> sweeper = fork_quietly();
+  if (!sweeper || sweeper->process.pid != 0) return sweeper;
   become_independent(3);
-  while (kill_by_environment({"BERTH_TAG=" + tag}) > 0) pause_for(kSweepPause);
+  for (const std::string& tag : tags) {
+    kill_until_none([&] { return kill_by_environment({"BERTH_TAG=" + tag}); });
+  }
   for (const std::string& directory : directories) delete_tree(directory);
   _exit(0);
 }

@@ -44,11 +44,11 @@ inline constexpr int kKeeperStopped = 12;
 inline constexpr int kGoSignal = 10;    // SIGUSR1
 inline constexpr int kStopSignal = 15;  // SIGTERM
 
-// Forks a held keeper, a child of the calling process.
-Result<ProcessId> fork_keeper(const KeeperPlan& plan);
+// Forks a held keeper, a child of the calling process. After an error no process is left behind.
+Result<OpenProcess> fork_keeper(const KeeperPlan& plan);
 
-// Forks a child that kills every process tagged `tag` until none is left, then deletes `directories`, then exits with
-// 0. Keeps slow work off the loop.
-Result<ProcessId> fork_sweeper(const std::string& tag, const std::vector<std::string>& directories);
+// Forks a child that kills every process with one of `tags` until none is left, then deletes `directories`, then exits
+// with 0. Keeps slow work off the loop.
+Result<OpenProcess> fork_sweeper(const std::vector<std::string>& tags, const std::vector<std::string>& directories);
 
 }  // namespace berth

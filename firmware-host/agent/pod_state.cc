@@ -3,8 +3,12 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <utility>
 
 namespace berth {
 
@@ -132,32 +136,45 @@ Result<PodState> parse_pod_state(std::string_view text) {
   return state;
 }
 
-bool replace_file(const std::string& directory, const std::string& name, std::string_view text, bool durable) {
+std::error_code replace_file(const std::string& directory, const std::string& name, std::string_view text,
+                             bool durable) {
+  const auto last_error = [] { return std::error_code(errno, std::generic_category()); };
   const std::string path = directory + "/" + name;
   const std::string fresh = path + ".new";
   const int fd = open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640);
-  if (fd < 0) return false;
-  bool is_good = write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  if (durable) is_good = fsync(fd) == 0 && is_good;
-  is_good = close(fd) == 0 && is_good;
-  if (!is_good || std::rename(fresh.c_str(), path.c_str()) != 0) return false;
-  if (!durable) return true;
+  if (fd < 0) return last_error();
+  std::error_code error;
+  while (!text.empty() && !error) {
+    const ssize_t written = write(fd, text.data(), text.size());
+    if (written < 0) error = last_error();
+    text.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(written, 0)));
+  }
+  if (!error && durable && fsync(fd) != 0) error = last_error();
+  if (close(fd) != 0 && !error) error = last_error();
+  if (!error && std::rename(fresh.c_str(), path.c_str()) != 0) error = last_error();
+  if (error) unlink(fresh.c_str());  // what was written of it takes space
+  if (error || !durable) return error;
   const int parent = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (parent < 0) return false;
-  is_good = fsync(parent) == 0;
+  if (parent < 0) return last_error();
+  if (fsync(parent) != 0) error = last_error();
   close(parent);
-  return is_good;
+  return error;
 }
 
-Result<PodState> read_pod_state(const std::string& directory) {
+Result<std::optional<PodState>> read_pod_state(const std::string& directory) {
   const std::string path = directory + "/" + PodState::kFile;
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return Status::error(path + ": missing");
+  if (fd < 0 && errno == ENOENT) return std::nullopt;
+  if (fd < 0) return Status::error("cannot read " + path + ": " + std::strerror(errno));
   std::string text;
   std::array<char, 4096> part;
-  for (ssize_t n = 0; (n = read(fd, part.data(), part.size())) > 0;) text.append(part.data(), static_cast<size_t>(n));
+  ssize_t got = 0;
+  while ((got = read(fd, part.data(), part.size())) > 0) text.append(part.data(), static_cast<std::size_t>(got));
+  const int error = errno;
   close(fd);
-  return parse_pod_state(text);
+  if (got < 0) return Status::error("cannot read " + path + ": " + std::strerror(error));
+  Result<PodState> state = parse_pod_state(text);
+  return state ? std::optional<PodState>(std::move(*state)) : std::nullopt;
 }
 
 }  // namespace berth

@@ -1,7 +1,10 @@
 // PodState: a keeper's state of its pod, as stored in <pod directory>/state.json and as a Kubernetes podStatus.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "core/clock.h"
@@ -47,9 +50,12 @@ Result<PodState> parse_pod_state(std::string_view text);
 // Only the podStatus object, as text.
 std::string status_text(const PodState& state);
 
-// Replaces `<directory>/<name>` atomically; `durable`: it survives a power cut once true is returned.
-bool replace_file(const std::string& directory, const std::string& name, std::string_view text, bool durable);
-// Reads the state in a pod's directory; a missing or damaged one is an error.
-Result<PodState> read_pod_state(const std::string& directory);
+// Replaces `<directory>/<name>` atomically; `durable`: it survives a power cut once this has succeeded. After an error
+// the old file stands; ENOENT: the directory is gone.
+[[nodiscard]] std::error_code replace_file(const std::string& directory, const std::string& name, std::string_view text,
+                                           bool durable);
+// The state in a pod's directory; none if the file is missing or damaged. An error: it cannot be read now, so nothing
+// is known.
+Result<std::optional<PodState>> read_pod_state(const std::string& directory);
 
 }  // namespace berth

@@ -1,40 +1,26 @@
-#include "firmware-host/agent/process_runtime.h"
+#include "firmware-host/agent/process_runtime_pod.h"
 
 #include <sys/inotify.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <limits>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "core/api/pod.h"
-#include "firmware-host/fd_watch.h"
 
 namespace berth {
 
 namespace {
 
-constexpr Millis kKeeperSlack = 5000;  // after the grace period, before a keeper that has not exited is killed
-constexpr Millis kForkRetry = 1000;
-constexpr const char* kTrash = "/.trash";
-
-bool is_plain(const std::string& uid) {
-  const auto is_good = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
-           c == '_';
-  };
-  return !uid.empty() && uid.size() <= 200 && uid.front() != '.' && std::all_of(uid.begin(), uid.end(), is_good);
-}
+constexpr std::string_view kStartDelayed = "cannot start a pod now, trying again";
 
 // "<uid><separator><epoch>"
 std::optional<Tag> parse_tag(std::string_view text, char separator) {
@@ -45,36 +31,21 @@ std::optional<Tag> parse_tag(std::string_view text, char separator) {
   return Tag{std::string(text.substr(0, middle)), *epoch};
 }
 
-// Reaps a child and returns its exit code; nullopt if it is not our child or was killed.
-std::optional<int> collect_exit(int pidfd) {
-  siginfo_t ended{};
-  if (waitid(P_PIDFD, static_cast<id_t>(pidfd), &ended, WEXITED | WNOHANG) != 0 || ended.si_pid == 0) {
-    return std::nullopt;
-  }
-  return ended.si_code == CLD_EXITED ? std::optional<int>(ended.si_status) : std::nullopt;
+// "<uid>/<epoch>" of "<fleet>/<node>/<uid>/<epoch>"
+std::string_view without_node(std::string_view text) {
+  for (int level = 0; level < 2; ++level) text.remove_prefix(std::min(text.find('/'), text.size() - 1) + 1);
+  return text;
 }
 
 }  // namespace
 
-struct ProcessRuntime::Pod {
-  Tag tag;
-  std::string directory;
-  std::string manifest;
-  std::vector<BoundVolume> volumes;
-  Status prepared;  // result of prepare(), until reported
-  ProcessId keeper;
-  std::unique_ptr<FdWatch> exit;     // of the keeper; null: none is running
-  std::unique_ptr<FdWatch> sweeper;  // exit of the sweeper, while one is running
-  int watch = -1;                    // inotify, on the directory
-  std::string reported;              // status text last passed to the handler
-  bool reported_finished = false;
-  bool may_go = false;
-  bool stopping = false;
-  bool removing = false;       // the sweeper also deletes the directory
-  Millis revive_delay_ms = 0;  // before the last new keeper
-  Millis keeper_since = 0;
-  Timers::Id timer = 0;
-};
+bool is_plain(const std::string& uid) {
+  const auto is_good = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
+           c == '_';
+  };
+  return !uid.empty() && uid.size() <= 200 && uid.front() != '.' && std::all_of(uid.begin(), uid.end(), is_good);
+}
 
 ProcessRuntime::ProcessRuntime(ProcessRuntimeConfig config, asio::io_context& context, const Clock& clock,
                                Timers& timers, Log& log)
@@ -88,22 +59,31 @@ Status ProcessRuntime::open() {
   if (!config_.root.starts_with('/'))
     return Status::error("runtime directory '" + config_.root + "': must be absolute");
   std::error_code error;
-  std::filesystem::create_directories(config_.root + kTrash, error);
+  std::filesystem::create_directories(config_.root + kTrashDirectory, error);
   if (error) return Status::error("runtime directory " + config_.root + ": " + error.message());
   const int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
   if (fd < 0) return Status::error(std::string("inotify: ") + std::strerror(errno));
   inotify_ = std::make_unique<FdWatch>(context_, fd, [this] { read_changes(); });
   std::vector<std::string> leftovers;
-  for (std::filesystem::directory_iterator at(config_.root + kTrash, error), end; !error && at != end;
+  for (std::filesystem::directory_iterator at(config_.root + kTrashDirectory, error), end; !error && at != end;
        at.increment(error)) {
     leftovers.push_back(at->path().string());
   }
+  if (error) return Status::error("runtime directory " + config_.root + kTrashDirectory + ": " + error.message());
   if (!leftovers.empty()) remove_unattended({}, leftovers);
   return Status::ok();
 }
 
 std::string ProcessRuntime::directory_of(const Tag& tag) const {
   return config_.root + "/" + tag.uid + "@" + to_text(tag.epoch);
+}
+
+std::vector<std::string> ProcessRuntime::texts_of(const Tag& tag) const {
+  std::vector<std::string> texts = {tag_text(config_.fleet, config_.node, tag)};
+  if (const auto others = other_texts_.find(tag); others != other_texts_.end()) {
+    texts.insert(texts.end(), others->second.begin(), others->second.end());
+  }
+  return texts;
 }
 
 ProcessRuntime::Pod& ProcessRuntime::pod_of(const Tag& tag) {
@@ -126,19 +106,25 @@ void ProcessRuntime::later(Pod& pod, Millis delay, Next next) {
   });
 }
 
-std::vector<Tag> ProcessRuntime::list() {
+Result<std::vector<Tag>> ProcessRuntime::list() {
   std::set<Tag> tags;
   std::error_code error;
   for (std::filesystem::directory_iterator at(config_.root, error), end; !error && at != end; at.increment(error)) {
     if (const auto tag = parse_tag(at->path().filename().string(), '@')) tags.insert(*tag);
   }
+  if (error) return Status::error("cannot read " + config_.root + ": " + error.message());
   const std::string prefix = config_.fleet + "/" + config_.node + "/";
-  for (const auto& found : {find_keepers(prefix), find_tagged(prefix)}) {
-    for (const Tagged& tagged : found) {
-      if (const auto tag = parse_tag(std::string_view(tagged.tag).substr(prefix.size()), '/')) tags.insert(*tag);
+  const std::string owner = owner_of(config_.root);
+  for (const auto& found : {find_keepers(prefix, owner), find_tagged(prefix, owner)}) {
+    if (!found) return found.error();
+    for (const Tagged& tagged : *found) {
+      const auto tag = parse_tag(without_node(tagged.tag), '/');
+      if (!tag) continue;
+      tags.insert(*tag);
+      if (!tagged.tag.starts_with(prefix)) other_texts_[*tag].insert(tagged.tag);
     }
   }
-  return {tags.begin(), tags.end()};
+  return std::vector<Tag>(tags.begin(), tags.end());
 }
 
 Result<Workload> ProcessRuntime::plan(const Tag& tag, const std::string& pod,
@@ -153,6 +139,7 @@ Result<Workload> ProcessRuntime::plan(const Tag& tag, const std::string& pod,
   Site site;
   site.fleet = config_.fleet;
   site.node = config_.node;
+  site.owner = owner_of(config_.root);
   site.pod_directory = directory_of(tag);
   site.offered = config_.offered;
   site.search_path = path != nullptr ? path : "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -163,7 +150,11 @@ Result<Workload> ProcessRuntime::plan(const Tag& tag, const std::string& pod,
 Status ProcessRuntime::make_ready(const Workload& workload, const std::string& directory) const {
   for (const std::string& path : workload.existing) {
     struct stat found{};
-    if (stat(path.c_str(), &found) != 0 || !S_ISDIR(found.st_mode)) {
+    const int failed = stat(path.c_str(), &found) == 0 ? 0 : errno;
+    if (failed != 0 && failed != ENOENT && failed != ENOTDIR) {
+      return Status::pending("directory " + path + ": " + std::strerror(failed));
+    }
+    if (failed != 0 || !S_ISDIR(found.st_mode)) {
       return Status::error("directory " + path + " does not exist on node " + config_.node +
                            " and is not inside a volume that the node offers: create it");
     }
@@ -173,7 +164,7 @@ Status ProcessRuntime::make_ready(const Workload& workload, const std::string& d
   for (const std::string& path : to_create) {
     std::error_code error;
     std::filesystem::create_directories(path, error);
-    if (error) return Status::error("directory " + path + ": " + error.message());
+    if (error) return Status::pending("directory " + path + ": " + error.message());
   }
   return Status::ok();
 }
@@ -191,33 +182,6 @@ void ProcessRuntime::answer_prepared(const Tag& tag) {
   if (handler_ != nullptr) handler_->on_prepared(tag, status);
 }
 
-void ProcessRuntime::undo(const Tag& tag) {
-  if (!is_plain(tag.uid)) {
-    pods_.erase(tag);  // refused by prepare(), which created no directory
-    return;
-  }
-  kill_keeper(tag);
-  if (const auto found = pods_.find(tag); found != pods_.end()) {
-    timers_.cancel(found->second->timer);
-    watched_.erase(found->second->watch);
-    pods_.erase(found);
-  }
-  if (std::string trash = move_to_trash(directory_of(tag)); !trash.empty()) remove_unattended(text_of(tag), {trash});
-}
-
-void ProcessRuntime::remove_unattended(const std::string& tag, const std::vector<std::string>& directories) {
-  const Result<ProcessId> sweeper = fork_sweeper(tag, directories);
-  const int fd = sweeper ? open_pidfd(*sweeper) : -1;
-  if (fd < 0) {
-    log_.write(Level::warn, "cannot delete pod directories before the next start", {{"path", directories.front()}});
-    return;
-  }
-  removers_[sweeper->pid] = std::make_unique<FdWatch>(context_, fd, [this, fd, pid = sweeper->pid] {
-    collect_exit(fd);
-    removers_.erase(pid);
-  });
-}
-
 Result<std::string> ProcessRuntime::start(const Tag& tag, const std::string& pod,
                                           const std::vector<BoundVolume>& volumes) {
   Pod& entry = pod_of(tag);
@@ -226,54 +190,91 @@ Result<std::string> ProcessRuntime::start(const Tag& tag, const std::string& pod
   entry.manifest = pod;
   entry.volumes = volumes;
   if (entry.exit) return to_text(entry.keeper);
-  for (const Tagged& keeper : find_keepers(text_of(tag))) {
-    if (keeper.tag != text_of(tag) || !watch_keeper(entry, keeper.process)) continue;
-    watch_directory(entry);
-    later(entry, 0, &ProcessRuntime::report);
-    return to_text(entry.keeper);
+  Result<std::string> started = take_over_or_fork(entry);
+  if (started || started.error().code() != Code::pending) return started;
+  try_again(entry, kStartDelayed, started.error(), &ProcessRuntime::start_again);
+  return std::string();
+}
+
+// An error that is pending: whether the workload is alive cannot be told now, or it cannot be started now.
+Result<std::string> ProcessRuntime::take_over_or_fork(Pod& pod) {
+  const Result<bool> watched = watch_running_keeper(pod);
+  if (!watched) return Status::pending(watched.error().message());
+  if (*watched) {
+    watch_directory(pod);
+    later(pod, 0, &ProcessRuntime::report);
+    return to_text(pod.keeper);
   }
-  if (const Result<PodState> state = read_pod_state(entry.directory)) {
-    const Result<Workload> workload = plan(tag, pod, volumes);
-    if (!state->finished && workload && workload->restart_policy == RestartPolicy::never) {
-      sweep(tag);  // then write_lost()
-      return state->handle;
+  const Result<std::optional<PodState>> state = read_pod_state(pod.directory);
+  if (!state) return Status::pending(state.error().message());
+  if (*state) {
+    const Result<Workload> workload = plan(pod.tag, pod.manifest, pod.volumes);
+    if (!(*state)->finished && workload && workload->restart_policy == RestartPolicy::never) {
+      sweep(pod.tag);  // then write_lost()
+      return (*state)->handle;
     }
-    if (state->finished) {
-      later(entry, 0, &ProcessRuntime::report);
-      return state->handle;
+    if ((*state)->finished) {
+      later(pod, 0, &ProcessRuntime::report);
+      return (*state)->handle;
     }
   }
-  if (Status forked = fork_held(entry); !forked.is_success()) return forked;
-  return to_text(entry.keeper);
+  if (Status forked = fork_held(pod); !forked.is_success()) return forked;
+  return to_text(pod.keeper);
+}
+
+void ProcessRuntime::start_again(const Tag& tag) {
+  Pod& pod = *pods_.at(tag);
+  const Result<std::string> started = take_over_or_fork(pod);
+  if (started) {
+    if (pod.may_go) go(tag);
+    return;
+  }
+  const bool is_over = started.error().code() != Code::pending;
+  if (!is_over) try_again(pod, kStartDelayed, started.error(), &ProcessRuntime::start_again);
+  PodState state;
+  state.phase = is_over ? "Failed" : "Pending";
+  state.reason = is_over ? "StartError" : "StartDelayed";
+  state.message = started.error().message();
+  if (handler_ != nullptr) handler_->on_status(tag, status_text(state), is_over);
 }
 
 Status ProcessRuntime::fork_held(Pod& pod) {
   Result<Workload> workload = plan(pod.tag, pod.manifest, pod.volumes);
   if (!workload) return workload.error();
   if (Status made = make_ready(*workload, pod.directory); !made.is_success()) return made;
+  const Result<std::optional<PodState>> before = read_pod_state(pod.directory);
+  if (!before) return Status::pending(before.error().message());
   watch_directory(pod);
   KeeperPlan keeper_plan;
   keeper_plan.workload = std::move(*workload);
   keeper_plan.directory = pod.directory;
   keeper_plan.backoff = config_.backoff;
-  if (const Result<PodState> before = read_pod_state(pod.directory)) {
-    for (const auto& reports : {before->init_containers, before->containers}) {
+  if (*before) {
+    for (const auto& reports : {(*before)->init_containers, (*before)->containers}) {
       for (const ContainerReport& report : reports) keeper_plan.restarts[report.name] = report.restarts + 1;
     }
   }
-  const Result<ProcessId> keeper = fork_keeper(keeper_plan);
+  const Result<OpenProcess> keeper = fork_keeper(keeper_plan);
   if (!keeper) return keeper.error();
-  if (!watch_keeper(pod, *keeper)) return Status::error("the pod's keeper exited immediately");
+  watch_keeper(pod, *keeper);
   return Status::ok();
 }
 
-bool ProcessRuntime::watch_keeper(Pod& pod, const ProcessId& keeper) {
-  const int fd = open_pidfd(keeper);
-  if (fd < 0) return false;
-  pod.keeper = keeper;
+void ProcessRuntime::watch_keeper(Pod& pod, const OpenProcess& keeper) {
+  pod.keeper = keeper.process;
   pod.keeper_since = clock_.now();
-  pod.exit = std::make_unique<FdWatch>(context_, fd, [this, tag = pod.tag] { on_keeper_exit(tag); });
-  return true;
+  pod.exit = std::make_unique<FdWatch>(context_, keeper.pidfd, [this, tag = pod.tag] { on_keeper_exit(tag); });
+}
+
+Result<bool> ProcessRuntime::watch_running_keeper(Pod& pod) {
+  for (const std::string& text : texts_of(pod.tag)) {
+    const Result<std::optional<OpenProcess>> keeper = open_keeper(text);
+    if (!keeper) return keeper.error();
+    if (!*keeper) continue;
+    watch_keeper(pod, **keeper);
+    return true;
+  }
+  return false;
 }
 
 void ProcessRuntime::watch_directory(Pod& pod) {
@@ -308,13 +309,15 @@ void ProcessRuntime::report(const Tag& tag) {
   const auto found = pods_.find(tag);
   if (found == pods_.end() || found->second->stopping) return;
   Pod& pod = *found->second;
-  const Result<PodState> state = read_pod_state(pod.directory);
-  if (!state) return;
-  std::string text = status_text(*state);
-  if (text == pod.reported && state->finished == pod.reported_finished) return;
+  const Result<std::optional<PodState>> state = read_pod_state(pod.directory);
+  // A pod that waits for another deadline is reported after it.
+  if (!state && pod.timer == 0) later(pod, kRetry, &ProcessRuntime::report);
+  if (!state || !*state) return;
+  std::string text = status_text(**state);
+  if (text == pod.reported && (*state)->finished == pod.reported_finished) return;
   pod.reported = text;
-  pod.reported_finished = state->finished;
-  if (handler_ != nullptr) handler_->on_status(tag, text, state->finished);
+  pod.reported_finished = (*state)->finished;
+  if (handler_ != nullptr) handler_->on_status(tag, text, (*state)->finished);
 }
 
 void ProcessRuntime::go(const Tag& tag) {
@@ -322,154 +325,6 @@ void ProcessRuntime::go(const Tag& tag) {
   if (found == pods_.end() || found->second->stopping) return;
   found->second->may_go = true;
   if (found->second->exit) send_signal(found->second->exit->fd(), kGoSignal);
-}
-
-void ProcessRuntime::on_keeper_exit(const Tag& tag) {
-  const auto found = pods_.find(tag);
-  if (found == pods_.end() || !found->second->exit) return;
-  Pod& pod = *found->second;
-  const std::optional<int> code = collect_exit(pod.exit->fd());
-  pod.exit.reset();
-  if (pod.stopping) {
-    timers_.cancel(pod.timer);
-    sweep(tag);
-    return;
-  }
-  const Result<PodState> state = read_pod_state(pod.directory);
-  if (state && state->finished) {
-    report(tag);
-  } else if (code == kKeeperSucceeded || code == kKeeperFailed) {
-    // The directory was removed meanwhile; only the exit code tells the outcome.
-    pod.reported_finished = true;
-    PodState end;
-    end.phase = code == kKeeperSucceeded ? "Succeeded" : "Failed";
-    end.reason = "StateLost";
-    end.message = "the pod's directory was removed while the pod was running";
-    if (handler_ != nullptr) handler_->on_status(tag, status_text(end), true);
-  } else {
-    lose(pod);
-  }
-}
-
-void ProcessRuntime::lose(Pod& pod) {
-  log_.write(Level::warn, "keeper of a pod died",
-             {{"uid", pod.tag.uid}, {"epoch", to_text(pod.tag.epoch)}, {"keeper", to_text(pod.keeper)}});
-  const Result<Workload> workload = plan(pod.tag, pod.manifest, pod.volumes);
-  if (pod.may_go && (!workload || workload->restart_policy == RestartPolicy::never)) {
-    sweep(pod.tag);  // then write_lost()
-    return;
-  }
-  const bool was_healthy = clock_.now() - pod.keeper_since >= config_.backoff.healthy_ms;
-  pod.revive_delay_ms = was_healthy || pod.revive_delay_ms == 0
-                            ? config_.backoff.first_ms
-                            : std::min(pod.revive_delay_ms * 2, config_.backoff.longest_ms);
-  later(pod, pod.revive_delay_ms, &ProcessRuntime::revive);
-}
-
-void ProcessRuntime::revive(const Tag& tag) {
-  Pod& pod = *pods_.at(tag);
-  if (Status forked = fork_held(pod); !forked.is_success()) {
-    log_.write(Level::warn, "cannot restart pod", {{"uid", tag.uid}, {"error", forked.message()}});
-    later(pod, config_.backoff.longest_ms, &ProcessRuntime::revive);
-    return;
-  }
-  if (pod.may_go) go(tag);
-}
-
-void ProcessRuntime::write_lost(Pod& pod) {
-  PodState state = read_pod_state(pod.directory).value_or(PodState{});
-  state.finished = true;
-  state.phase = "Failed";
-  state.reason = "KeeperLost";
-  state.message = "the pod's keeper process died; restartPolicy Never does not allow a restart";
-  for (auto* reports : {&state.init_containers, &state.containers}) {
-    for (ContainerReport& report : *reports) {
-      if (report.state.kind != ContainerState::Kind::running) continue;
-      report.state.kind = ContainerState::Kind::terminated;
-      report.state.exit_code = 137;  // as the kubelet sets it if the real one is unknown
-      report.state.reason = "ContainerStatusUnknown";
-    }
-  }
-  replace_file(pod.directory, PodState::kFile, to_json(state).dump(), true);
-  report(pod.tag);
-}
-
-void ProcessRuntime::stop(const Tag& tag, Millis grace) {
-  Pod& pod = pod_of(tag);
-  pod.stopping = true;
-  if (pod.sweeper) return;
-  if (!pod.exit) {
-    for (const Tagged& keeper : find_keepers(text_of(tag))) {
-      if (keeper.tag == text_of(tag) && watch_keeper(pod, keeper.process)) break;
-    }
-  }
-  if (!pod.exit) {
-    sweep(tag);
-    return;
-  }
-  const Millis limit = std::numeric_limits<int>::max();
-  send_signal(pod.exit->fd(), kStopSignal, static_cast<int>(std::clamp<Millis>(grace, 0, limit)));
-  later(pod, std::clamp<Millis>(grace, 0, limit) + kKeeperSlack, &ProcessRuntime::give_up);
-}
-
-void ProcessRuntime::give_up(const Tag& tag) {
-  log_.write(Level::warn, "keeper did not exit within the grace period, killing it", {{"uid", tag.uid}});
-  kill_keeper(tag);
-}
-
-void ProcessRuntime::kill_keeper(const Tag& tag) {
-  for (const Tagged& keeper : find_keepers(text_of(tag))) {
-    const int fd = keeper.tag == text_of(tag) ? open_pidfd(keeper.process) : -1;
-    if (fd < 0) continue;
-    send_signal(fd, SIGKILL);
-    close(fd);
-  }
-}
-
-void ProcessRuntime::sweep(const Tag& tag) {
-  Pod& pod = pod_of(tag);
-  timers_.cancel(pod.timer);
-  std::vector<std::string> directories;
-  if (pod.stopping && is_plain(tag.uid)) {
-    pod.removing = true;
-    watched_.erase(pod.watch);
-    if (std::string trash = move_to_trash(pod.directory); !trash.empty()) directories.push_back(std::move(trash));
-  }
-  const Result<ProcessId> sweeper = fork_sweeper(text_of(tag), directories);
-  const int fd = sweeper ? open_pidfd(*sweeper) : -1;
-  if (fd < 0) {
-    later(pod, kForkRetry, &ProcessRuntime::sweep);
-    return;
-  }
-  pod.sweeper = std::make_unique<FdWatch>(context_, fd, [this, tag] { on_swept(tag); });
-}
-
-void ProcessRuntime::on_swept(const Tag& tag) {
-  const auto found = pods_.find(tag);
-  if (found == pods_.end() || !found->second->sweeper) return;
-  Pod& pod = *found->second;
-  const bool is_clean = collect_exit(pod.sweeper->fd()) == 0;
-  pod.sweeper.reset();
-  if (!is_clean) {
-    later(pod, kForkRetry, &ProcessRuntime::sweep);
-  } else if (!pod.stopping) {
-    write_lost(pod);
-  } else if (!pod.removing) {
-    sweep(tag);  // stop() was called during another sweep
-  } else {
-    pods_.erase(found);
-    if (handler_ != nullptr) handler_->on_stopped(tag);
-  }
-}
-
-std::string ProcessRuntime::move_to_trash(const std::string& directory) {
-  std::string trash = config_.root + kTrash + "/" + std::to_string(getpid()) + "." + std::to_string(clock_.now()) +
-                      "." + std::to_string(++trash_count_);
-  if (std::rename(directory.c_str(), trash.c_str()) == 0) return trash;
-  if (errno != ENOENT) {
-    log_.write(Level::warn, "cannot remove pod directory", {{"path", directory}, {"error", std::strerror(errno)}});
-  }
-  return {};
 }
 
 }  // namespace berth

@@ -13,12 +13,17 @@
 // learn the new keeper's handle: running processes are always found by their tag, never by a recorded handle. The tag
 // is set before the keeper can be released and exists as long as the process.
 //
+// An operation that cannot be carried out now, because processes or files cannot be looked at (no descriptors, no
+// memory, an I/O error), is repeated until it can be: a workload counts as ended only if that is known.
+//
 // Bound volumes are never removed. Nothing here blocks the loop: a forked sweeper kills and deletes.
 #pragma once
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/agent/runtime.h"
@@ -37,7 +42,7 @@ namespace berth {
 class FdWatch;
 
 struct ProcessRuntimeConfig {
-  std::string fleet;  // fleet and node identify the owner of workloads; several agents may share a machine
+  std::string fleet;  // fleet and node are part of every tag; several agents may share a machine
   std::string node;
   std::string root;                  // absolute; created if missing
   std::vector<std::string> offered;  // directories offered as local volumes; paths below them are created if missing
@@ -56,7 +61,7 @@ class ProcessRuntime final : public Runtime {
   Status open();
 
   void set_handler(Handler* handler) override { handler_ = handler; }
-  std::vector<Tag> list() override;
+  Result<std::vector<Tag>> list() override;
   void prepare(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes) override;
   void undo(const Tag& tag) override;
   Result<std::string> start(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes) override;
@@ -68,32 +73,38 @@ class ProcessRuntime final : public Runtime {
   using Next = void (ProcessRuntime::*)(const Tag&);
 
   std::string directory_of(const Tag& tag) const;
-  std::string text_of(const Tag& tag) const { return tag_text(config_.fleet, config_.node, tag); }
+  // The pod's tag as this node writes it, and then those that its processes have from before the node was renamed.
+  std::vector<std::string> texts_of(const Tag& tag) const;
   Pod& pod_of(const Tag& tag);
   void later(Pod& pod, Millis delay, Next next);
+  void try_again(Pod& pod, std::string_view what, const Status& why, Next next);
   Result<Workload> plan(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes) const;
   Status make_ready(const Workload& workload, const std::string& directory) const;
 
   void answer_prepared(const Tag& tag);
+  Result<std::string> take_over_or_fork(Pod& pod);
+  void start_again(const Tag& tag);
   Status fork_held(Pod& pod);
-  // Starts to watch a keeper; false if it has already exited.
-  bool watch_keeper(Pod& pod, const ProcessId& keeper);
+  void watch_keeper(Pod& pod, const OpenProcess& keeper);
+  // False: the pod has no keeper.
+  Result<bool> watch_running_keeper(Pod& pod);
   void watch_directory(Pod& pod);
   void read_changes();
   void report(const Tag& tag);
   void on_keeper_exit(const Tag& tag);
+  void judge_exit(const Tag& tag);
   void lose(Pod& pod);
   void revive(const Tag& tag);
   // Reports the end of a pod whose keeper died, once none of its processes is left.
-  void write_lost(Pod& pod);
+  void write_lost(const Tag& tag);
+  void stop_again(const Tag& tag);
   void give_up(const Tag& tag);
-  void kill_keeper(const Tag& tag);
   void sweep(const Tag& tag);
   void on_swept(const Tag& tag);
-  // Sweeps and deletes in the background. An empty tag matches no process.
-  void remove_unattended(const std::string& tag, const std::vector<std::string>& directories);
+  // Sweeps and deletes in the background.
+  void remove_unattended(const std::vector<std::string>& tags, const std::vector<std::string>& directories);
   // Moves the directory away, for the sweeper to delete. Empty: it does not exist.
-  std::string move_to_trash(const std::string& directory);
+  Result<std::string> move_to_trash(const std::string& directory);
 
   ProcessRuntimeConfig config_;
   asio::io_context& context_;
@@ -102,7 +113,8 @@ class ProcessRuntime final : public Runtime {
   Log& log_;
   Handler* handler_ = nullptr;
   std::map<Tag, std::unique_ptr<Pod>> pods_;
-  std::map<int, Tag> watched_;  // by inotify watch
+  std::map<int, Tag> watched_;                        // by inotify watch
+  std::map<Tag, std::set<std::string>> other_texts_;  // as list() found them
   std::unique_ptr<FdWatch> inotify_;
   std::map<pid_t, std::unique_ptr<FdWatch>> removers_;  // sweepers in the background
   int trash_count_ = 0;

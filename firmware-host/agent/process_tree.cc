@@ -8,9 +8,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
+#include <cinttypes>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
+#include <expected>
 #include <functional>
 #include <map>
 #include <memory>
@@ -20,31 +24,48 @@ namespace berth {
 namespace {
 
 constexpr std::string_view kTagEntry = "BERTH_TAG=";
+constexpr std::string_view kOwnerEntry = "BERTH_OWNER=";
 
-std::string read_file(const std::string& path) {
-  std::string text;
+// Only these mean that a process, and with it its files in /proc, is gone.
+bool is_gone(int error) { return error == ENOENT || error == ESRCH; }
+bool is_denied(int error) { return error == EACCES || error == EPERM; }
+
+Status cannot_read(const std::string& path, int error) {
+  return Status::error("cannot read " + path + ": " + std::strerror(error));
+}
+
+// The content of a file, or errno.
+std::expected<std::string, int> read_whole(const std::string& path) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return text;
+  if (fd < 0) return std::unexpected(errno);
+  std::string text;
   std::array<char, 4096> part;
-  for (ssize_t n = 0; (n = read(fd, part.data(), part.size())) > 0;) text.append(part.data(), static_cast<size_t>(n));
+  ssize_t got = 0;
+  while ((got = read(fd, part.data(), part.size())) > 0) text.append(part.data(), static_cast<std::size_t>(got));
+  const int error = errno;
   close(fd);
+  if (got < 0) return std::unexpected(error);
   return text;
 }
 
-// Access to files in /proc depends on more than their mode, so try to open one.
-bool may_read(const std::string& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd >= 0) close(fd);
-  return fd >= 0;
+// The content of a file of a process; empty if the process has exited.
+Result<std::string> read_file(const std::string& path) {
+  std::expected<std::string, int> text = read_whole(path);
+  if (text) return std::move(*text);
+  return is_gone(text.error()) ? Result<std::string>(std::string()) : cannot_read(path, text.error());
 }
 
 std::string proc_path(pid_t pid, const char* name) { return "/proc/" + std::to_string(pid) + "/" + name; }
 
-std::vector<pid_t> all_pids() {
-  std::vector<pid_t> pids;
+Result<std::vector<pid_t>> all_pids() {
   const std::unique_ptr<DIR, int (*)(DIR*)> directory(opendir("/proc"), closedir);
-  if (!directory) return pids;
-  while (const dirent* entry = readdir(directory.get())) {
+  if (!directory) return cannot_read("/proc", errno);
+  std::vector<pid_t> pids;
+  for (;;) {
+    errno = 0;
+    const dirent* entry = readdir(directory.get());
+    if (entry == nullptr && errno != 0) return cannot_read("/proc", errno);
+    if (entry == nullptr) break;
     pid_t pid = 0;
     const char* end = entry->d_name + std::strlen(entry->d_name);
     const auto [stop, error] = std::from_chars(entry->d_name, end, pid);
@@ -55,14 +76,16 @@ std::vector<pid_t> all_pids() {
 }
 
 // The fields of /proc/<pid>/stat after the name, which may contain spaces and parentheses; [0] is field 3, the state.
-std::vector<std::string> stat_fields(pid_t pid) {
-  const std::string text = read_file(proc_path(pid, "stat"));
+// None if the process has exited.
+Result<std::vector<std::string>> stat_fields(pid_t pid) {
+  const Result<std::string> text = read_file(proc_path(pid, "stat"));
+  if (!text) return text.error();
   std::vector<std::string> fields;
-  std::size_t at = text.rfind(')');
+  std::size_t at = text->rfind(')');
   if (at == std::string::npos) return fields;
-  for (at += 2; at < text.size();) {
-    const std::size_t end = std::min(text.find(' ', at), text.size());
-    fields.push_back(text.substr(at, end - at));
+  for (at += 2; at < text->size();) {
+    const std::size_t end = std::min(text->find(' ', at), text->size());
+    fields.push_back(text->substr(at, end - at));
     at = end + 1;
   }
   return fields;
@@ -84,24 +107,31 @@ std::uint64_t to_number(const std::string& text) {
   return number;
 }
 
-// The environment of a process; empty if it has none, has exited, or is not readable. During execve a process's
+// The environment of a process; empty if it has none, has exited, or may not be read by us. During execve a process's
 // environment reads as empty or truncated (fs/proc/base.c, environ_read); we retry until it is complete, so that a
 // sweep misses no process.
-std::string environment_of(pid_t pid) {
+Result<std::string> environment_of(pid_t pid) {
   const std::string path = proc_path(pid, "environ");
   std::string text;
   for (int attempt = 0; attempt < kExecAttempts; ++attempt) {
     if (attempt > 0) poll(nullptr, 0, kExecPauseMs);
-    if (!may_read(path)) return {};
-    text = read_file(path);
-    const std::vector<std::string> fields = stat_fields(pid);
-    if (fields.size() <= kStatEnvironmentEnd || fields[0] == "Z" || fields[0] == "X") return text;
+    std::expected<std::string, int> whole = read_whole(path);
+    if (!whole && (is_gone(whole.error()) || is_denied(whole.error()))) return std::string();
+    if (!whole) return cannot_read(path, whole.error());
+    text = std::move(*whole);
+    const Result<std::vector<std::string>> fields = stat_fields(pid);
+    if (!fields) return fields.error();
+    if (fields->size() <= kStatEnvironmentEnd || fields->front() == "Z" || fields->front() == "X") return text;
     // execve sets the start of the code last (fs/binfmt_elf.c, load_elf_binary). A kernel thread has no memory, so
     // neither code nor environment.
-    const bool in_exec = to_number(fields[kStatCodeStart]) == 0;
-    if (in_exec && read_file(proc_path(pid, "statm")).starts_with("0 ")) return text;
-    const std::uint64_t start = to_number(fields[kStatEnvironmentStart]);
-    if (!in_exec && text.size() == to_number(fields[kStatEnvironmentEnd]) - start) return text;
+    const bool in_exec = to_number(fields->at(kStatCodeStart)) == 0;
+    if (in_exec) {
+      const Result<std::string> memory = read_file(proc_path(pid, "statm"));
+      if (!memory) return memory.error();
+      if (memory->starts_with("0 ")) return text;
+    }
+    const std::uint64_t start = to_number(fields->at(kStatEnvironmentStart));
+    if (!in_exec && text.size() == to_number(fields->at(kStatEnvironmentEnd)) - start) return text;
   }
   return text;
 }
@@ -115,23 +145,96 @@ void each_entry(const std::string& environment, const std::function<void(std::st
   }
 }
 
-bool has_entries(pid_t pid, const std::vector<std::string>& entries) {
-  const std::string environment = environment_of(pid);
+Result<bool> has_entries(pid_t pid, const std::vector<std::string>& entries) {
+  const Result<std::string> environment = environment_of(pid);
+  if (!environment) return environment.error();
   std::size_t found = 0;
-  each_entry(environment, [&](std::string_view entry) {
+  each_entry(*environment, [&](std::string_view entry) {
     found += static_cast<std::size_t>(std::count(entries.begin(), entries.end(), entry));
   });
   return found >= entries.size();
 }
 
-std::string keeper_tag(pid_t pid) {
-  if (read_file(proc_path(pid, "comm")) != std::string(kKeeperName) + "\n") return {};
+// Whether a process runs as our user.
+Result<bool> is_of_our_user(pid_t pid) {
+  const Result<std::string> status = read_file(proc_path(pid, "status"));
+  if (!status) return status.error();
+  constexpr std::string_view kUid = "\nUid:\t";
+  const std::size_t at = status->find(kUid);
+  return at != std::string::npos && to_number(status->substr(at + kUid.size())) == getuid();
+}
+
+struct Marks {
+  std::string tag;
+  std::string owner;
+
+  bool match(std::string_view prefix, std::string_view wanted) const {
+    return !tag.empty() && (tag.starts_with(prefix) || (!wanted.empty() && owner == wanted));
+  }
+};
+
+// The marks of a keeper; none if the process is no keeper, or has exited.
+Result<Marks> keeper_marks(pid_t pid) {
+  const Result<std::string> name = read_file(proc_path(pid, "comm"));
+  if (!name) return name.error();
+  if (*name != std::string(kKeeperName) + "\n") return Marks();
   const std::string path = proc_path(pid, "fd/") + std::to_string(kKeeperTagFd);
-  std::array<char, 64> target{};
+  std::array<char, 128> target{};
   const ssize_t length = readlink(path.c_str(), target.data(), target.size());
+  if (length < 0 && is_gone(errno)) return Marks();
+  if (length < 0) {
+    const int error = errno;
+    const Result<bool> ours = is_denied(error) ? is_of_our_user(pid) : true;
+    if (!ours) return ours.error();
+    return *ours ? cannot_read(path, error) : Result<Marks>(Marks());
+  }
+  std::string_view mark(target.data(), static_cast<std::size_t>(length));
   const std::string expected = std::string("/memfd:") + kKeeperName;
-  if (length <= 0 || !std::string_view(target.data(), static_cast<size_t>(length)).starts_with(expected)) return {};
-  return read_file(path);
+  if (!mark.starts_with(expected)) return Marks();
+  Result<std::string> tag = read_file(path);
+  if (!tag) return tag.error();
+  // "/memfd:<name> <owner> (deleted)"; keepers of earlier versions have no owner.
+  mark.remove_prefix(std::min(mark.size(), expected.size() + 1));
+  return Marks{std::move(*tag), std::string(mark.substr(0, mark.find(' ')))};
+}
+
+// The marks of a workload process; none if it has none, or has exited.
+Result<Marks> workload_marks(pid_t pid) {
+  const Result<std::string> environment = environment_of(pid);
+  if (!environment) return environment.error();
+  Marks marks;
+  each_entry(*environment, [&](std::string_view entry) {
+    if (entry.starts_with(kTagEntry)) marks.tag = entry.substr(kTagEntry.size());
+    if (entry.starts_with(kOwnerEntry)) marks.owner = entry.substr(kOwnerEntry.size());
+  });
+  return marks;
+}
+
+Result<std::vector<Tagged>> find_marked(std::string_view prefix, std::string_view owner,
+                                        const std::function<Result<Marks>(pid_t)>& marks_of) {
+  const Result<std::vector<pid_t>> pids = all_pids();
+  if (!pids) return pids.error();
+  std::vector<Tagged> found;
+  for (const pid_t pid : *pids) {
+    // Before its marks: they may be those of a later process with this pid, but then it is not found under this time.
+    const Result<std::uint64_t> start_time = start_time_of(pid);
+    if (!start_time) return start_time.error();
+    Result<Marks> marks = marks_of(pid);
+    if (!marks) return marks.error();
+    if (marks->match(prefix, owner)) found.push_back({{pid, *start_time}, std::move(marks->tag)});
+  }
+  return found;
+}
+
+// Sends SIGKILL to exactly this process; false if it has exited, or `still` says no once its pid cannot be reused.
+Result<bool> kill_process(const ProcessId& process, const std::function<Result<bool>()>& still) {
+  const Result<int> fd = open_pidfd(process);
+  if (!fd) return fd.error();
+  if (*fd < 0) return false;
+  Result<bool> killed = still();
+  if (killed && *killed) send_signal(*fd, SIGKILL);
+  close(*fd);
+  return killed;
 }
 
 }  // namespace
@@ -140,18 +243,21 @@ std::string to_text(const ProcessId& process) {
   return std::to_string(process.pid) + ":" + std::to_string(process.start_time);
 }
 
-std::uint64_t start_time_of(pid_t pid) {
-  const std::vector<std::string> fields = stat_fields(pid);
-  return fields.size() <= kStatStartTime ? 0 : to_number(fields[kStatStartTime]);
+Result<std::uint64_t> start_time_of(pid_t pid) {
+  const Result<std::vector<std::string>> fields = stat_fields(pid);
+  if (!fields) return fields.error();
+  return fields->size() <= kStatStartTime ? 0 : to_number(fields->at(kStatStartTime));
 }
 
-int open_pidfd(const ProcessId& process) {
+Result<int> open_pidfd(const ProcessId& process) {
   const int fd = static_cast<int>(syscall(SYS_pidfd_open, process.pid, 0));
-  if (fd < 0) return -1;
+  if (fd < 0 && errno == ESRCH) return -1;
+  if (fd < 0) return Status::error("cannot watch process " + to_text(process) + ": " + std::strerror(errno));
   // Checked after the descriptor is open: from here on it cannot refer to another process.
-  if (start_time_of(process.pid) == process.start_time) return fd;
+  const Result<std::uint64_t> start_time = start_time_of(process.pid);
+  if (start_time && *start_time == process.start_time) return fd;
   close(fd);
-  return -1;
+  return start_time ? Result<int>(-1) : start_time.error();
 }
 
 bool send_signal(int pidfd, int signal, int value) {
@@ -164,63 +270,81 @@ bool send_signal(int pidfd, int signal, int value) {
   return syscall(SYS_pidfd_send_signal, pidfd, signal, &details, 0) == 0;
 }
 
-std::vector<Tagged> find_keepers(std::string_view prefix) {
-  std::vector<Tagged> found;
-  for (const pid_t pid : all_pids()) {
-    const std::uint64_t start_time = start_time_of(pid);
-    std::string tag = keeper_tag(pid);
-    if (!tag.empty() && tag.starts_with(prefix)) found.push_back({{pid, start_time}, std::move(tag)});
-  }
-  return found;
+std::string owner_of(const std::string& directory) {
+  std::uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a: the same in every version
+  for (const char c : directory) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  std::array<char, 17> text{};
+  std::snprintf(text.data(), text.size(), "%016" PRIx64, hash);
+  return text.data();
 }
 
-std::vector<Tagged> find_tagged(std::string_view prefix) {
-  std::vector<Tagged> found;
-  for (const pid_t pid : all_pids()) {
-    const std::string environment = environment_of(pid);
-    std::string tag;
-    each_entry(environment, [&](std::string_view entry) {
-      if (entry.starts_with(kTagEntry) && entry.substr(kTagEntry.size()).starts_with(prefix)) {
-        tag = entry.substr(kTagEntry.size());
-      }
-    });
-    if (!tag.empty()) found.push_back({{pid, start_time_of(pid)}, std::move(tag)});
-  }
-  return found;
+Result<std::vector<Tagged>> find_keepers(std::string_view prefix, std::string_view owner) {
+  return find_marked(prefix, owner, keeper_marks);
 }
 
-int kill_by_environment(const std::vector<std::string>& entries) {
+Result<std::vector<Tagged>> find_tagged(std::string_view prefix, std::string_view owner) {
+  return find_marked(prefix, owner, workload_marks);
+}
+
+Result<std::optional<OpenProcess>> open_keeper(const std::string& tag) {
+  const Result<std::vector<Tagged>> keepers = find_keepers(tag);
+  if (!keepers) return keepers.error();
+  for (const Tagged& keeper : *keepers) {
+    if (keeper.tag != tag) continue;
+    const Result<int> fd = open_pidfd(keeper.process);
+    if (!fd) return fd.error();
+    if (*fd >= 0) return OpenProcess{keeper.process, *fd};
+  }
+  return std::nullopt;
+}
+
+Status kill_keepers(const std::vector<std::string>& tags) {
+  const Result<std::vector<Tagged>> keepers = find_keepers({});
+  if (!keepers) return keepers.error();
+  for (const Tagged& keeper : *keepers) {
+    if (std::find(tags.begin(), tags.end(), keeper.tag) == tags.end()) continue;
+    const Result<bool> killed = kill_process(keeper.process, [] { return true; });
+    if (!killed) return killed.error();
+  }
+  return Status::ok();
+}
+
+Result<int> kill_by_environment(const std::vector<std::string>& entries) {
+  const Result<std::vector<pid_t>> pids = all_pids();
+  if (!pids) return pids.error();
   int found = 0;
-  for (const pid_t pid : all_pids()) {
-    if (pid == getpid() || !has_entries(pid, entries)) continue;
-    const int fd = open_pidfd({pid, start_time_of(pid)});
-    if (fd < 0) continue;
-    if (has_entries(pid, entries)) {
-      ++found;
-      send_signal(fd, SIGKILL);
-    }
-    close(fd);
+  for (const pid_t pid : *pids) {
+    const auto is_meant = [&] { return has_entries(pid, entries); };
+    const Result<bool> meant = pid == getpid() ? false : is_meant();
+    if (!meant) return meant.error();
+    if (!*meant) continue;
+    const Result<std::uint64_t> start_time = start_time_of(pid);
+    if (!start_time) return start_time.error();
+    const Result<bool> killed = kill_process({pid, *start_time}, is_meant);
+    if (!killed) return killed.error();
+    found += *killed ? 1 : 0;
   }
   return found;
 }
 
-int kill_descendants() {
+Result<int> kill_descendants() {
+  const Result<std::vector<pid_t>> pids = all_pids();
+  if (!pids) return pids.error();
   std::multimap<pid_t, ProcessId> children;
-  for (const pid_t pid : all_pids()) {
-    const std::vector<std::string> fields = stat_fields(pid);
-    if (fields.size() <= kStatStartTime || fields[0] == "Z" || fields[0] == "X") continue;
-    children.emplace(static_cast<pid_t>(to_number(fields[kStatParent])),
-                     ProcessId{pid, to_number(fields[kStatStartTime])});
+  for (const pid_t pid : *pids) {
+    const Result<std::vector<std::string>> fields = stat_fields(pid);
+    if (!fields) return fields.error();
+    if (fields->size() <= kStatStartTime || fields->front() == "Z" || fields->front() == "X") continue;
+    children.emplace(static_cast<pid_t>(to_number(fields->at(kStatParent))),
+                     ProcessId{pid, to_number(fields->at(kStatStartTime))});
   }
   std::vector<pid_t> reached = {getpid()};
   for (std::size_t i = 0; i < reached.size(); ++i) {
     const auto [from, to] = children.equal_range(reached[i]);
     for (auto child = from; child != to; ++child) {
-      const int fd = open_pidfd(child->second);
-      if (fd < 0) continue;
-      reached.push_back(child->second.pid);
-      send_signal(fd, SIGKILL);
-      close(fd);
+      const Result<bool> killed = kill_process(child->second, [] { return true; });
+      if (!killed) return killed.error();
+      if (*killed) reached.push_back(child->second.pid);
     }
   }
   return static_cast<int>(reached.size()) - 1;

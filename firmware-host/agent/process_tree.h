@@ -1,4 +1,6 @@
 // Finds workloads in /proc, independently of our own records. Needs Linux 5.3 or newer.
+// A process is absent only when the kernel says so. Whatever else fails (no descriptors, no memory, an I/O error, a
+// /proc that cannot be read) is an error: nothing may then be started or reported as ended.
 #pragma once
 
 #include <sys/types.h>
@@ -9,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/clock.h"
+#include "core/status.h"
 
 namespace berth {
 
@@ -23,14 +25,15 @@ struct ProcessId {
 // "<pid>:<start time>"
 std::string to_text(const ProcessId& process);
 // 0 if the process has exited.
-std::uint64_t start_time_of(pid_t pid);
+Result<std::uint64_t> start_time_of(pid_t pid);
 
 // An open pidfd (close-on-exec) of exactly this process, or -1 if it has exited.
-int open_pidfd(const ProcessId& process);
+Result<int> open_pidfd(const ProcessId& process);
 // SIGTERM carries `value` as with sigqueue(3). False if the process has exited.
 bool send_signal(int pidfd, int signal, int value = 0);
 
-// A keeper is named kKeeperName and has its tag in a memfd at descriptor kKeeperTagFd. It was forked without exec, so
+// A keeper is named kKeeperName and has its tag in a memfd at descriptor kKeeperTagFd; the memfd's name, "<kKeeperName>
+// <owner>", tells its owner. It was forked without exec, so
 // its environment is the agent's; the memfd identifies it and exists exactly as long as the keeper.
 inline constexpr const char* kKeeperName = "berth-keeper";
 inline constexpr int kKeeperTagFd = 3;
@@ -40,15 +43,30 @@ struct Tagged {
   std::string tag;
 };
 
-// Keepers, and workload processes (BERTH_TAG in their environment), whose tag starts with `prefix`. Processes whose
-// environment we may not read are not ours.
-std::vector<Tagged> find_keepers(std::string_view prefix);
-std::vector<Tagged> find_tagged(std::string_view prefix);
+// Names a state directory in the processes that were started from it, whatever the node was called then: 16 hexadecimal
+// digits, made of its path.
+std::string owner_of(const std::string& directory);
+
+// Keepers, and workload processes (BERTH_TAG in their environment), whose tag starts with `prefix`, or whose owner is
+// `owner` unless that is empty. Processes whose environment we may not read are not ours.
+Result<std::vector<Tagged>> find_keepers(std::string_view prefix, std::string_view owner = {});
+Result<std::vector<Tagged>> find_tagged(std::string_view prefix, std::string_view owner = {});
+
+// A process, and a pidfd of exactly it, which the owner must close. One's own child must be reaped too.
+struct OpenProcess {
+  ProcessId process;
+  int pidfd = -1;
+};
+
+// The keeper with exactly this tag, if there is one.
+Result<std::optional<OpenProcess>> open_keeper(const std::string& tag);
+// Sends SIGKILL to every keeper with exactly one of these tags.
+Status kill_keepers(const std::vector<std::string>& tags);
 
 // Sends SIGKILL to every process that has all of `entries` ("NAME=value") in its environment. Returns their number,
 // including processes that are still dying: none is left once it returns 0.
-int kill_by_environment(const std::vector<std::string>& entries);
+Result<int> kill_by_environment(const std::vector<std::string>& entries);
 // Sends SIGKILL to every live descendant of the calling process. Returns their number.
-int kill_descendants();
+Result<int> kill_descendants();
 
 }  // namespace berth

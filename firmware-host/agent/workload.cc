@@ -89,6 +89,7 @@ class Planner {
   Planner(const Json& pod, const Tag& tag, const std::vector<BoundVolume>& bound_volumes, const Site& site)
       : metadata_(member(pod, "metadata")), spec_(member(pod, "spec")), bound_volumes_(bound_volumes), site_(site) {
     plan_.tag = tag_text(site.fleet, site.node, tag);
+    plan_.owner = site.owner;
     uid_ = tag.uid;
   }
 
@@ -232,6 +233,7 @@ class Planner {
 
   Variables base_variables(const std::string& container) const {
     return {{"BERTH_TAG", plan_.tag},
+            {"BERTH_OWNER", plan_.owner},
             {"BERTH_CONTAINER", container},
             {"BERTH_POD_NAME", metadata_.string_at("name")},
             {"BERTH_POD_NAMESPACE", metadata_.string_at("namespace")},

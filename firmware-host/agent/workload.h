@@ -32,7 +32,8 @@ struct ContainerPlan {
 };
 
 struct Workload {
-  std::string tag;  // "<fleet>/<node>/<uid>/<epoch>": the value of BERTH_TAG
+  std::string tag;    // "<fleet>/<node>/<uid>/<epoch>": the value of BERTH_TAG
+  std::string owner;  // of the state directory: the value of BERTH_OWNER (process_tree.h)
   std::vector<ContainerPlan> init_containers;
   std::vector<ContainerPlan> containers;
   RestartPolicy restart_policy = RestartPolicy::always;
@@ -46,6 +47,7 @@ struct Workload {
 struct Site {
   std::string fleet;
   std::string node;
+  std::string owner;  // process_tree.h
   std::string pod_directory;
   std::vector<std::string> offered;  // directories that the node offers as local volumes
   std::string search_path;           // PATH of containers that do not set it

@@ -63,16 +63,18 @@ bool is_address(const std::string& host) {
 }
 
 // mosquitto drops root privileges before it reads the files again.
-void let_broker_read(const std::string& dir) {
+Status let_broker_read(const std::string& dir) {
   const group* broker = ::getgrnam("mosquitto");
-  if (broker == nullptr || ::geteuid() != 0) return;
-  std::error_code ignored;
-  fs::permissions(dir, fs::perms::owner_all | fs::perms::group_exec | fs::perms::group_read, ignored);
+  if (broker == nullptr || ::geteuid() != 0) return Status::ok();
   for (const std::string& path : {dir, dir + "/server.key", dir + "/server.crt", dir + "/ca.crt"}) {
-    if (::chown(path.c_str(), 0, broker->gr_gid) == 0 && path != dir) {
-      fs::permissions(path, fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_read, ignored);
-    }
+    const fs::perms own =
+        path == dir ? fs::perms::owner_all | fs::perms::group_exec : fs::perms::owner_read | fs::perms::owner_write;
+    std::error_code error;
+    fs::permissions(path, own | fs::perms::group_read, error);
+    if (!error && ::chown(path.c_str(), 0, broker->gr_gid) != 0) error = {errno, std::generic_category()};
+    if (error) return Status::error(path + ": cannot let mosquitto read it: " + error.message());
   }
+  return Status::ok();
 }
 
 }  // namespace
@@ -97,7 +99,8 @@ Outcome<void> issue_certificate(const std::string& dir, const std::string& name,
   std::error_code error;
   fs::copy_file(dir + "/ca.crt", output + "/ca.crt", fs::copy_options::overwrite_existing, error);
   if (error) return fail(Exit::refused, output + "/ca.crt: " + error.message());
-  let_broker_read(dir);
+  const Status readable = let_broker_read(dir);
+  if (!readable.is_success()) return fail(Exit::refused, readable.message());
   return {};
 }
 

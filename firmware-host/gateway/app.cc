@@ -179,7 +179,11 @@ class GatewayApp {
     const bool v6 = settings.listen.find(':') != std::string::npos;
     const std::string address =
         (v6 ? "[" + settings.listen + "]" : settings.listen) + ":" + std::to_string(http_->port());
-    std::ofstream(address_file) << address << "\n";
+    std::ofstream file(address_file);
+    file << address << "\n";
+    if (!file.flush()) {
+      return fail(gateway_exit::kMachine, "cannot start", Status::error(address_file + ": cannot write file"));
+    }
     log_.write(Level::info, "serving health and metrics", {{"http", address}});
     return gateway_exit::kOk;
   }

@@ -150,8 +150,8 @@ Status write_private_file(const std::string& path, const std::string& text) {
   const std::string fresh = path + ".new";
   const int fd = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (fd < 0) return system_error("cannot write " + fresh);
-  ::fchmod(fd, 0600);
-  const bool whole = ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) && ::fsync(fd) == 0;
+  const bool whole = ::fchmod(fd, 0600) == 0 &&
+                     ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) && ::fsync(fd) == 0;
   Status failed = whole ? Status::ok() : system_error("cannot write " + fresh);
   ::close(fd);
   if (!whole) return failed;

@@ -24,7 +24,7 @@ namespace {
 class ScriptedRuntime final : public Runtime {
  public:
   void set_handler(Handler* handler) override { handler_ = handler; }
-  std::vector<Tag> list() override { return {items_.begin(), items_.end()}; }
+  Result<std::vector<Tag>> list() override { return std::vector<Tag>(items_.begin(), items_.end()); }
   void prepare(const Tag& tag, const std::string&, const std::vector<BoundVolume>&) override {
     items_.insert(tag);
     preparing_.insert(tag);

@@ -31,6 +31,21 @@ def workloads(fleet_name):
     return found
 
 
+def keepers(fleet_name):
+    """Pids of the keepers of a fleet's pods on this machine, by their tag."""
+    found = collections.defaultdict(list)
+    for entry in Path("/proc").iterdir():
+        try:
+            if not entry.name.isdigit() or (entry / "comm").read_text(encoding="utf-8").strip() != "berth-keeper":
+                continue
+            tag = (entry / "fd" / "3").read_text(encoding="utf-8")
+        except OSError:
+            continue
+        if tag.startswith(fleet_name + "/"):
+            found[tag].append(int(entry.name))
+    return dict(found)
+
+
 def assert_one_place(fleet_name):
     """S4: all processes of a pod belong to one node and one epoch."""
     placements = collections.defaultdict(set)

@@ -5,6 +5,7 @@ import signal
 
 import pytest
 from fleet import Fleet
+from invariants import keepers, workloads
 from manifests import pod
 from programs import Program, program_path
 from waiting import wait_until
@@ -104,6 +105,22 @@ def test_a_pod_that_exits_reports_its_exit_code(fleet, gateway):
     assert status["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 7
 
 
+def test_a_status_left_by_an_agent_that_died_before_it_cleared_it_is_cleared_at_the_next_start(fleet, gateway, proxy):
+    fleet.start_agent("n1", port=proxy.port)
+    gateway.run("u1", "1.1", shell_pod("web", "exec sleep 1000"))
+    gateway.wait_phase("web", "Running")
+    topic = fleet.topic("nodes/n1/pods/default/web")
+    clearing = proxy.drop(lambda packet: packet.kind == "PUBLISH" and packet.topic == topic and not packet.payload)
+    gateway.request("Release", "u1", "1.1")
+    gateway.wait_answer("Released", "u1", "1.1")
+    clearing.wait()
+    fleet.kill("n1")
+    clearing.end()
+    assert gateway.client.latest[topic]
+    fleet.restart("n1")
+    wait_until(lambda: not gateway.client.latest[topic], "the status without a slot to be cleared")
+
+
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_a_pod_outlives_its_agent(fleet, gateway, tmp_path, number):
     fleet.start_agent("n1")
@@ -138,6 +155,28 @@ def test_an_agent_without_its_store_stops_surviving_workloads_before_it_connects
     gateway.request("Bind", "u1", "1.1", incarnation=old)
     hello = gateway.wait_answer("Hello", "u1", "1.1")
     assert (hello["incarnation"], hello["toIncarnation"]) == (fresh, old)
+
+
+@pytest.mark.parametrize("lost_store", [False, True])
+def test_a_renamed_node_stops_what_it_ran_under_its_old_name_before_it_connects(fleet, gateway, lost_store):
+    fleet.start_agent("n1")
+    gateway.run("u1", "1.1", shell_pod("web", "exec sleep 1000"))
+    gateway.wait_phase("web", "Running")
+    old = gateway.incarnation()
+    fleet.kill("n1")
+    if lost_store:
+        for file in fleet.state_dir("n1").glob("agent.db*"):
+            file.unlink()
+    argv = [fleet.state_dir("n1") if each == fleet.state_dir("n2") else each
+            for each in fleet.agent_argv("n2", fleet.port, None, None, None, None, ())]
+    fleet.start_("n2", argv)
+    fresh = gateway.client.wait_latest(fleet.topic("nodes/n2/presence"), lambda p: p["online"])["incarnation"]
+    assert fresh != old
+    assert workloads(fleet.name) == [] and keepers(fleet.name) == {}
+    assert ("this store is another device's" in fleet.programs["n2"].output()) != lost_store
+    renamed = Gateway(fleet, gateway.client, "n2")
+    renamed.request("Bind", "u1", "1.1", incarnation=old)
+    assert renamed.wait_answer("Hello", "u1", "1.1")["incarnation"] == fresh
 
 
 def test_a_damaged_store_is_set_aside(fleet, gateway):

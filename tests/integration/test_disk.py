@@ -1,13 +1,15 @@
-"""A gateway whose disk is full or failing."""
+"""A gateway or a device whose disk is full or failing."""
 
 import json
+import os
 import shutil
+import signal
 import subprocess
 import threading
 
 import pytest
 from device import FakeDevice
-from invariants import wait_each_runs_once
+from invariants import keepers, wait_each_runs_once, workloads
 from manifests import counted_pod, pod, starts
 from waiting import wait_until
 
@@ -30,17 +32,37 @@ int fsync(int fd) { return sync_or_fail("fsync", fd); }
 """
 
 
-@pytest.fixture
-def small_disk(fleet):
-    """Puts the gateway's state on a separate file system of 16 MiB."""
-    folder = fleet.state_dir("berthd")
+def mounted_at(folder, fleet):
+    """Mounts a file system of 16 MiB there, until the fleet is stopped; skips where that is not allowed."""
+    folder.mkdir(parents=True, exist_ok=True)
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m", "berth-test", folder], capture_output=True,
                              text=True, check=False)
     if mounted.returncode:
         pytest.skip(f"cannot mount a file system here: {mounted.stderr.strip()}")
     yield folder
     fleet.stop()
+    end_workloads(fleet.name)
     subprocess.run(["umount", folder], check=True)
+
+
+def end_workloads(fleet_name):
+    """Kills what runs in a fleet's pods, keepers first, so that their file system can be unmounted."""
+    for pids in keepers(fleet_name).values():
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: not workloads(fleet_name), "the workloads to end with their keepers")
+
+
+@pytest.fixture
+def small_disk(fleet):
+    """Puts the gateway's state on a separate file system of 16 MiB."""
+    yield from mounted_at(fleet.state_dir("berthd"), fleet)
+
+
+@pytest.fixture
+def small_pods_disk(fleet):
+    """Puts the directories of the pods of node n1 on a separate file system of 16 MiB; its store is elsewhere."""
+    yield from mounted_at(fleet.state_dir("n1") / "pods", fleet)
 
 
 def fill(folder, leave):
@@ -110,3 +132,25 @@ def test_a_failed_commit_ends_the_gateway_and_its_restart_reads_what_is_on_the_d
     fleet.wait_running("late", namespace="other")
     assert starts("web", tmp_path) == 1
     assert fleet.get("pod", "web")["status"]["nodeName"] == "n1"
+
+
+def test_the_status_of_a_pod_is_not_lost_on_a_full_disk_but_written_once_there_is_space(fleet, small_pods_disk, tmp_path):
+    fleet.start("n1")
+    mark = tmp_path / "go"
+    job = pod("job", command=("sh", "-c", f"while [ ! -e {mark} ]; do sleep 0.05; done; exit 3"), restartPolicy="Never")
+    fill(small_pods_disk, leave=0)
+    fleet.apply(job)
+    wait_until(lambda: workloads(fleet.name), "the pod, which starts though its status cannot be written")
+    assert fleet.nodes_running("job") == []
+    (small_pods_disk / "filler").unlink()
+    fleet.wait_running("job", node="n1")
+    fill(small_pods_disk, leave=0)
+    mark.touch()
+    wait_until(lambda: not workloads(fleet.name), "the workload to end")
+    fleet.kill("n1")
+    fleet.restart("n1")  # the keeper still knows the exit status
+    fleet.wait_node("n1")
+    assert len(keepers(fleet.name)) == 1
+    (small_pods_disk / "filler").unlink()
+    fleet.wait_phase("job", "Failed")
+    assert fleet.pod_on("job", "n1")["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 3

@@ -16,6 +16,7 @@ import layout
 import local_names
 import markers
 import methods
+import results
 import rooms
 import sizes
 import style
@@ -32,6 +33,7 @@ def rules(arguments, tree):
     yield "coroutines", lambda: coroutines.check(tree)
     yield "sizes", lambda: sizes.check(tree)
     yield "methods", lambda: methods.check(tree)
+    yield "ignored results", lambda: results.check(tree)
     yield "layout", lambda: layout.check(tree)
     yield "local names", lambda: local_names.check(tree)
     yield "markers and paths", lambda: markers.check(tree)

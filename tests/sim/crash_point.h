@@ -119,7 +119,7 @@ class CutRuntime final : public Runtime {
   CutRuntime(Runtime& machine, CrashPoint& point, bool blind) : machine_(machine), point_(point), blind_(blind) {}
 
   void set_handler(Handler* handler) override { machine_.set_handler(handler); }
-  std::vector<Tag> list() override { return blind_ ? std::vector<Tag>{} : machine_.list(); }
+  Result<std::vector<Tag>> list() override { return blind_ ? std::vector<Tag>{} : machine_.list(); }
   void prepare(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes) override;
   void undo(const Tag& tag) override;
   Result<std::string> start(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes) override;

@@ -108,4 +108,27 @@ Breach find_mirror_difference(const Gateway& gateway, const std::map<std::string
   return {};
 }
 
+Breach find_node_status_difference(const std::string& node, const NodeState& state,
+                                   const std::map<std::string, std::string>& retained) {
+  const Topics topics(kFleet);
+  std::map<std::string, std::string> expected;  // uid by topic
+  for (const auto& [uid, slot] : state.slots) {
+    const Result<Json> pod = Json::parse(slot.pod);
+    if (!pod) return "the manifest of " + uid + " on " + node + " cannot be read";
+    expected[topics.node_pod(node, key_of(Kind::pod, *pod))] = uid;
+  }
+  const std::string own = topics.node_pod(node, {}) + "/";
+  for (auto shown = retained.lower_bound(own); shown != retained.end() && shown->first.starts_with(own); ++shown) {
+    const auto slot = expected.find(shown->first);
+    if (slot == expected.end()) return shown->first + " is still retained, but no slot explains it";
+    const Result<Json> status = Json::parse(shown->second);
+    if (!status || status->string_at("uid") != slot->second) {
+      return shown->first + " is retained as " + shown->second + ", but the slot is that of " + slot->second;
+    }
+    expected.erase(slot);
+  }
+  if (!expected.empty()) return expected.begin()->first + " is not retained";
+  return {};
+}
+
 }  // namespace berth::sim

@@ -1,11 +1,13 @@
-// Mirror: compares the broker's retained messages with the gateway (M): desired/ must contain exactly the accepted
-// objects, status/ the status of each object and node as the gateway's API returns it.
+// Mirror: compares the broker's retained messages with the programs (M): desired/ must contain exactly the gateway's
+// accepted objects, status/ the status of each object and node as the gateway's API returns it, and nodes/<n>/pods/ the
+// status of each slot of that node.
 #pragma once
 
 #include <map>
 #include <string>
 #include <utility>
 
+#include "core/agent/rules.h"
 #include "core/handshake/topics.h"
 #include "tests/sim/invariants.h"
 #include "tests/sim/process.h"
@@ -37,5 +39,7 @@ class Reader final : private Transport::Handler {
 
 Breach find_mirror_difference(const Gateway& gateway, const std::map<std::string, std::string>& retained,
                               const Reader& reader);
+Breach find_node_status_difference(const std::string& node, const NodeState& state,
+                                   const std::map<std::string, std::string>& retained);
 
 }  // namespace berth::sim

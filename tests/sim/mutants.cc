@@ -30,6 +30,8 @@ const std::vector<MutantName>& mutants() {
       {Mutant::n3, "N3", "Bound is sent regardless of the slot"},
       {Mutant::n4, "N4", "Released is sent before the workload has stopped"},
       {Mutant::n5, "N5", "a promise is kept far longer than requested"},
+      {Mutant::n6, "N6", "statuses that the broker retains are not read"},
+      {Mutant::n7, "N7", "nobody asks whose the store is"},
       {Mutant::p1, "P1", "PreBind is sent although its row is not on flash"},
       {Mutant::p2, "P2", "Bind is sent although phase bind is not on flash"},
       {Mutant::p3, "P3", "a Hello ends the row without its echo"},
@@ -70,9 +72,13 @@ void forget_at_start_of_gateway(MemoryStore& flash, Mutant mutant) {
   (void)flash.commit();
 }
 
-void forget_at_start_of_device(MemoryStore& flash, Mutant mutant) {
+void forget_at_start_of_device(MemoryStore& flash, Mutant mutant, const DeviceIdentity& own) {
   if (mutant == Mutant::n2) {
     for (const auto& [id, content] : only(flash.durable(), Table::high)) flash.erase(Table::high, id.second);
+  } else if (mutant == Mutant::n7) {
+    if (flash.durable().contains({Table::meta, std::string(kIdentityKey)})) {
+      flash.put(Table::meta, std::string(kIdentityKey), encode(own));
+    }
   } else if (mutant == Mutant::p10) {
     flash.erase(Table::meta, std::string(kFloorKey));
   } else {

@@ -6,12 +6,13 @@
 #include <string_view>
 #include <vector>
 
+#include "core/agent/identity.h"
 #include "core/handshake/row.h"
 #include "storage/memory_store.h"
 
 namespace berth::sim {
 
-enum class Mutant { none, n0, n1, n2, n3, n4, n5, p1, p2, p3, p4, p5, p6, p7, p8, p8_page, p9, p10, p11 };
+enum class Mutant { none, n0, n1, n2, n3, n4, n5, n6, n7, p1, p2, p3, p4, p5, p6, p7, p8, p8_page, p9, p10, p11 };
 
 struct MutantName {
   Mutant mutant;
@@ -23,7 +24,8 @@ std::optional<Mutant> find_mutant(std::string_view rule);
 
 // Removes from the flash, before a start, what a gateway or device of this mutant would not have stored.
 void forget_at_start_of_gateway(MemoryStore& flash, Mutant mutant);
-void forget_at_start_of_device(MemoryStore& flash, Mutant mutant);
+// `own`: that of the device.
+void forget_at_start_of_device(MemoryStore& flash, Mutant mutant, const DeviceIdentity& own);
 
 // How a gateway of this mutant interprets an answer. `row`: that of the answer's uid, or null.
 Answer misread(Answer answer, const Row* row, Mutant mutant);

@@ -121,6 +121,13 @@ void Process::wipe_flash() {
   read_flash();
 }
 
+void Process::copy_flash_of(const Process& other) {
+  flash_.wipe();
+  for (const auto& [id, content] : other.flash_.durable()) flash_.put(id.first, id.second, content.value);
+  (void)flash_.commit();
+  read_flash();
+}
+
 void Process::corrupt() {
   kill("store corrupt");
   const Contents& durable = flash_.durable();

@@ -83,6 +83,8 @@ class Process : private CutTransport::Watcher {
   // The connection is lost; the program reconnects after `away`.
   void lose_link(Millis away);
   void wipe_flash();
+  // Replaces the flash by a copy of another one's.
+  void copy_flash_of(const Process& other);
   // Truncates a record on flash: the program detects it at its next start, and its host sets the store aside.
   void corrupt();
   // While set, commits fail: the disk is full or broken.

@@ -31,7 +31,7 @@ Status SimDevice::start_program(Store& store, Transport& transport, Timers& time
 }
 
 void SimDevice::forget_at_start() {
-  forget_at_start_of_device(flash(), world().mutant);
+  forget_at_start_of_device(flash(), world().mutant, identity());
   read_flash();
 }
 
@@ -66,6 +66,12 @@ void SimDevice::wipe() {
   boot();
 }
 
+void SimDevice::clone(const SimDevice& other) {
+  kill("store cloned");
+  copy_flash_of(other);
+  boot();
+}
+
 bool SimDevice::on_send_watched(Message& message) {
   if (message.topic.find("/answers/") == std::string::npos) return true;
   for (const Result<Answer>& sent : world().decoded.answers(message.payload, name())) {
@@ -85,6 +91,11 @@ bool SimDevice::on_send_watched(Message& message) {
 
 void SimDevice::before_message(Message& message, bool alone) {
   repeated_.reset();
+  if (message.topic != Topics(kFleet).node_requests(name())) {
+    world().witness.forget_message();
+    if (world().mutant == Mutant::n6) message.payload.clear();
+    return;
+  }
   const std::vector<Result<Request>>& requests = world().decoded.requests(message.payload);
   if (requests.size() > 1) ++world().counts.faults["list of requests"];
   alone = alone && requests.size() == 1;
@@ -122,8 +133,14 @@ void SimDevice::after_message() {
   sabotage_flash();
 }
 
+// While the flash is another device's, this one has no state: what the other one holds is no promise of this one.
 void SimDevice::read_flash(const RecordIds* touched) {
-  world().witness.read_device(name(), flash().durable(), touched);
+  const auto record = flash().durable().find({Table::meta, std::string(kIdentityKey)});
+  if (record == flash().durable().end() || record->second.value == encode(identity())) {
+    world().witness.read_device(name(), flash().durable(), touched);
+  } else {
+    world().witness.read_device(name(), {}, nullptr);
+  }
 }
 
 void SimDevice::sabotage_flash() {

@@ -25,6 +25,8 @@ class SimDevice final : public Process {
   void reboot();
   // The flash is lost; workloads survive.
   void wipe();
+  // The flash is replaced by a copy of another device's, as when a card is cloned; workloads survive.
+  void clone(const SimDevice& other);
   SimRuntime& runtime() { return runtime_; }
 
  private:
@@ -41,6 +43,7 @@ class SimDevice final : public Process {
   void read_flash(const RecordIds* touched = nullptr) override;
   void sabotage_flash();
   void double_a_slot();
+  DeviceIdentity identity() const { return {config_.fleet, config_.node, config_.machine_id, {}}; }
 
   AgentConfig config_;
   SimRuntime runtime_;

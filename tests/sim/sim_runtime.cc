@@ -45,7 +45,7 @@ void SimRuntime::call(const std::function<void(Handler&)>& what) {
   if (depth_ == 0) hooks_.after_call();
 }
 
-std::vector<Tag> SimRuntime::list() {
+Result<std::vector<Tag>> SimRuntime::list() {
   std::vector<Tag> tags;
   for (const auto& [tag, item] : items_) tags.push_back(tag);
   return tags;

@@ -41,7 +41,7 @@ class SimRuntime final : public Runtime {
   SimRuntime(const VirtualClock& clock, Timers& timers, std::uint64_t seed, Hooks hooks);
 
   void set_handler(Handler* handler) override { handler_ = handler; }
-  std::vector<Tag> list() override;
+  Result<std::vector<Tag>> list() override;
   void prepare(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes) override;
   void undo(const Tag& tag) override;
   Result<std::string> start(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes) override;

@@ -187,7 +187,13 @@ void World::gateway_trouble() {
 
 void World::device_trouble() {
   SimDevice& device = *devices_[env_.random.below(devices_.size())];
-  switch (env_.random.below(8)) {
+  switch (env_.random.below(9)) {
+    case 8: {
+      SimDevice& other = *devices_[env_.random.below(devices_.size())];
+      if (&other == &device) return;
+      ++env_.counts.faults["store cloned"];
+      return device.clone(other);
+    }
     case 7:
       ++env_.counts.faults["device disk full"];
       env_.note(device.name(), "has a full disk");
@@ -346,14 +352,15 @@ void World::stop_faults() {
   operators_->settle();
 }
 
-// Either a broker without persistence restarts and loses its retained messages, or the gateway reconnects to a broker
-// that still retains what the gateway could not clear.
+// Either a broker without persistence restarts and loses its retained messages, or gateway and devices reconnect to a
+// broker that still retains what they could not clear.
 void World::reconnect() {
   if (env_.random.chance(1, 2)) {
     env_.note("broker", "restarts; its retained set is lost");
     return env_.broker.restart(100);
   }
   gateway_->lose_link(100);
+  for (const auto& device : devices_) device->lose_link(100);
 }
 
 // A large fleet never settles completely.
@@ -363,7 +370,13 @@ void World::check_mirror() {
   run_until(env_.clock.now() + kReadMs);
   if (violation_ || gateway_->gateway() == nullptr) return;
   if (Breach breach = find_mirror_difference(*gateway_->gateway(), env_.broker.retained(), reader_)) {
-    violate("M", "the broker retains exactly what the gateway holds", *breach);
+    return violate("M", "the broker retains exactly what the gateway holds", *breach);
+  }
+  for (const auto& device : devices_) {
+    const NodeState& state = env_.witness.device(device->name())->durable.state;
+    if (Breach breach = find_node_status_difference(device->name(), state, env_.broker.retained())) {
+      return violate("M", "the broker retains the statuses of exactly the slots", *breach);
+    }
   }
 }
 

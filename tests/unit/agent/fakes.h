@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -59,7 +60,10 @@ class RecordingTransport final : public Transport {
 class FakeRuntime final : public Runtime {
  public:
   void set_handler(Handler* handler) override { handler_ = handler; }
-  std::vector<Tag> list() override { return {tags.begin(), tags.end()}; }
+  Result<std::vector<Tag>> list() override {
+    if (!list_error.empty()) return Status::error(list_error);
+    return std::vector<Tag>(tags.begin(), tags.end());
+  }
   void prepare(const Tag& tag, const std::string&, const std::vector<BoundVolume>&) override {
     call("prepare", tag);
     tags.insert(tag);
@@ -72,6 +76,7 @@ class FakeRuntime final : public Runtime {
     call("start", tag);
     if (!start_error.empty()) return Status::error(start_error);
     tags.insert(tag);
+    if (start_handle) return *start_handle;
     return handles.emplace(tag, "100:" + std::to_string(handles.size())).first->second;
   }
   void go(const Tag& tag) override { call("go", tag); }
@@ -89,7 +94,9 @@ class FakeRuntime final : public Runtime {
   std::vector<std::string> calls;
   std::set<Tag> tags;                  // everything alive or prepared
   std::map<Tag, std::string> handles;  // of live workloads
+  std::string list_error;
   std::string start_error;
+  std::optional<std::string> start_handle;  // instead of a new one
   std::function<void(const std::string&)> on_call;
 
  private:

@@ -18,9 +18,11 @@ TEST(AgentRecords, RoundTrip) {
   slot.promise_ms = 30'000;
   slot.deadline = 123'456'789'012;
   slot.status = R"({"phase":"Succeeded"})";
+  const DeviceIdentity identity{"f", "n1", "machine", "serial"};
   const Result<AgentRecords> read = decode_records({{Table::meta, "incarnation", encode_text("inc"), 0},
                                                     {Table::meta, "gateway", encode(GatewayId{4, "store"}), 0},
                                                     {Table::meta, "floor", encode(Epoch{3, 1}), 0},
+                                                    {Table::meta, "identity", encode(identity), 0},
                                                     {Table::meta, "boot", encode_text("boot-1"), 0},
                                                     {Table::meta, "session", encode_text("12"), 0},
                                                     {Table::slot, "u1", encode(slot), 0},
@@ -29,6 +31,7 @@ TEST(AgentRecords, RoundTrip) {
   EXPECT_EQ(read->state.incarnation, "inc");
   EXPECT_EQ(read->state.gateway, (GatewayId{4, "store"}));
   EXPECT_EQ(read->state.floor, (Epoch{3, 1}));
+  EXPECT_EQ(read->identity, identity);
   EXPECT_EQ(read->boot_id, "boot-1");
   EXPECT_EQ(read->session, 12u);
   EXPECT_EQ(read->state.high.at("u2"), (Epoch{3, 9}));
@@ -60,6 +63,28 @@ TEST(AgentRecords, SlotsWithoutAnIncarnationAreADamagedStore) {
   slot.state = SlotState::running;
   slot.pod = kPod;
   EXPECT_FALSE(decode_records({{Table::slot, "u1", encode(slot), 0}}));
+}
+
+TEST(AgentRecords, AnIdentityWithoutMachineIdOrSerialNumberIsRead) {
+  const DeviceIdentity identity{"f", "n1", "", ""};
+  EXPECT_EQ(decode_records({{Table::meta, "identity", encode(identity), 0}})->identity, identity);
+  EXPECT_EQ(decode_records({{Table::meta, "identity", R"({"fleet":"f"})", 0}}).error().message(),
+            "meta identity: node: is missing; must be a string");
+}
+
+TEST(DeviceIdentity, DiffersByFleetNodeAndMachine) {
+  const DeviceIdentity was{"f", "n1", "m1", "s1"};
+  EXPECT_EQ(difference(was, was), "");
+  EXPECT_EQ(difference(was, {"g", "n1", "m1", "s1"}), "fleet: was f, is g");
+  EXPECT_EQ(difference(was, {"f", "n2", "m1", "s1"}), "node: was n1, is n2");
+  EXPECT_EQ(difference(was, {"f", "n1", "m1", "s2"}), "hardware serial number: was s1, is s2") << "a cloned card";
+  EXPECT_EQ(difference(was, {"f", "n1", "m1", ""}), "hardware serial number: was s1, is unknown");
+  EXPECT_EQ(difference(was, {"f", "n1", "m2", "s1"}), "") << "the same board, installed again or with a transient id";
+  const DeviceIdentity plain{"f", "n1", "m1", ""};
+  EXPECT_EQ(difference(plain, {"f", "n1", "m2", ""}), "machine id: was m1, is m2");
+  EXPECT_EQ(difference(plain, {"f", "n1", "m2", "s1"}), "machine id: was m1, is m2");
+  EXPECT_EQ(difference(plain, {"f", "n1", "m1", "s1"}), "") << "the serial number is learned";
+  EXPECT_EQ(difference({"f", "n1", "", ""}, {"f", "n1", "m1", "s1"}), "") << "nothing was known of the machine";
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ TEST_F(AgentReports, AtLinkUpItSubscribesAndPublishesItsState) {
   config.labels = {{"zone", "a"}};
   config.taints = {{"gpu", "yes", TaintEffect::no_schedule}};
   boot();
-  EXPECT_EQ(transport.subscriptions, Texts{"berth/v1/f/nodes/n1/requests 1"});
+  EXPECT_EQ(transport.subscriptions, (Texts{"berth/v1/f/nodes/n1/requests 1", "berth/v1/f/nodes/n1/pods/# 0"}));
   EXPECT_TRUE(last_payload("nodes/n1/state").starts_with("retained "));
   EXPECT_EQ(member("nodes/n1/state", "incarnation"), agent->state().incarnation);
   EXPECT_EQ(member("nodes/n1/state", "bootId"), "boot-1");
@@ -112,6 +112,27 @@ TEST_F(AgentReports, AtLinkUpEverySlotIsPublished) {
   restart();
   EXPECT_EQ(member(topic, "phase"), "Failed");
   EXPECT_EQ(member(topic, "slot"), "finished");
+}
+
+TEST_F(AgentReports, AStatusThatTheBrokerRetainsWithoutASlotIsCleared) {
+  boot();
+  run_pod();
+  transport.sent.clear();
+  const auto hear = [this](const std::string& pod, const std::string& payload, bool retained) {
+    Message message;
+    message.topic = "berth/v1/f/nodes/n1/pods/" + pod;
+    message.payload = payload;
+    message.retain = retained;
+    agent->on_message(message);
+    finish();
+    return last_payload("nodes/n1/pods/" + pod);
+  };
+  const std::string left = R"({"uid":"u9","epoch":"1.3","phase":"Running"})";
+  EXPECT_EQ(hear("default/web-u9", left, true), "retained ");
+  EXPECT_EQ(hear("not/a/pod", "?", true), "retained ") << "nor does a slot explain this";
+  EXPECT_EQ(hear("default/web-u1", left, true), "none") << "the slot's own status has just been published";
+  EXPECT_EQ(hear("default/web-u8", left, false), "none") << "published now, by whoever may";
+  EXPECT_EQ(hear("default/web-u7", "", true), "none");
 }
 
 TEST_F(AgentReports, AStatusThatEndedWhileTheLinkWasDownIsClearedWhenItIsUp) {

@@ -1,6 +1,7 @@
 // Starts: the first boot of a store, sweeps, and what happens to slots when the agent or the device restarts.
 #include <gtest/gtest.h>
 
+#include "core/agent/records.h"
 #include "tests/unit/agent/fakes.h"
 
 namespace berth {
@@ -24,9 +25,33 @@ TEST_F(AgentStart, TheFirstBootStopsEverythingBeforeAnyAnswer) {
   stopped({"u2", {1, 6}});
   EXPECT_TRUE(agent->is_ready());
   EXPECT_NE(durable(Table::meta, "incarnation"), "");
-  EXPECT_EQ(transport.subscriptions, Texts{"berth/v1/f/nodes/n1/requests 1"});
+  EXPECT_EQ(transport.subscriptions, (Texts{"berth/v1/f/nodes/n1/requests 1", "berth/v1/f/nodes/n1/pods/# 0"}));
   deliver(list);
   EXPECT_EQ(take_answer_texts().size(), 1u);
+}
+
+TEST_F(AgentStart, DoesNotStartWhenItCannotBeToldWhatRuns) {
+  for (const bool has_store : {false, true}) {
+    if (has_store) boot(), run_pod();
+    crash();
+    const auto before = store.durable().size();
+    runtime.list_error = "cannot read /proc: Too many open files";
+    Agent blind(config, clock, transport, store, runtime, timers, log, 1);
+    EXPECT_EQ(blind.start().message(), runtime.list_error);
+    runtime.list_error.clear();
+    EXPECT_EQ(take_calls(), Texts{});
+    store.crash();
+    EXPECT_EQ(store.durable().size(), before) << "no incarnation, no session";
+  }
+}
+
+TEST_F(AgentStart, AWorkloadThatCannotBeLookedForStaysRunning) {
+  boot();
+  runtime.start_handle = "";
+  run_pod();
+  EXPECT_EQ(durable_slot(), "running");
+  EXPECT_EQ(take_calls(), (Texts{"prepare u1/1.5", "start u1/1.5", "go u1/1.5"}));
+  EXPECT_EQ(take_answer_texts(), (Texts{"PreBound u1/1.5", "Bound u1/1.5"}));
 }
 
 TEST_F(AgentStart, AnInterruptedFirstBootStartsAgain) {
@@ -179,6 +204,83 @@ TEST_F(AgentStart, AnUnreadableRecordIsAnErrorThatNamesIt) {
   ASSERT_TRUE(store.commit().is_success());
   Agent broken(config, clock, transport, store, runtime, timers, log, 1);
   EXPECT_EQ(broken.start().message(), "slot u1: epoch: \"five\" is not an epoch; write \"<term>.<counter>\"");
+}
+
+// N7: the store is a copy, the node was renamed, or it was moved to another fleet.
+class AgentOfAnotherDevice : public AgentTest {
+ protected:
+  void expect_sweep_and_new_incarnation() {
+    const std::string before = agent->state().incarnation;
+    crash();
+    change();
+    boot();
+    EXPECT_EQ(take_calls(), Texts{"stop u1/1.5 30000"}) << "and u1 is not started";
+    EXPECT_EQ(transport.sent.size(), 0u);
+    EXPECT_FALSE(agent->is_ready());
+    EXPECT_EQ(log.events.front(),
+              "this store is another device's; stopping everything it started, then starting as a new one");
+    // Dying half way, it begins again.
+    EXPECT_NE(durable(Table::slot, "u1"), "");
+    restart();
+    EXPECT_EQ(take_calls(), Texts{"stop u1/1.5 30000"});
+    stopped(kTag);
+    EXPECT_TRUE(agent->is_ready());
+    EXPECT_NE(agent->state().incarnation, before);
+    EXPECT_EQ(durable(Table::meta, "incarnation"), encode_text(agent->state().incarnation));
+    EXPECT_EQ(durable_slot(), "none");
+    EXPECT_EQ(durable(Table::high, "u1"), "");
+    EXPECT_EQ(durable(Table::meta, "gateway"), "");
+    EXPECT_EQ(durable(Table::meta, "floor"), "");
+    restart();
+    EXPECT_TRUE(agent->is_ready()) << "it is this one's now";
+    EXPECT_EQ(take_calls(), Texts{});
+  }
+  void run_with_floor() {
+    config.hardware_serial = "serial";
+    boot();
+    run_pod();
+    Request list = request_of(RequestType::list);
+    list.floor = {1, 2};
+    deliver(list);
+    ASSERT_NE(durable(Table::meta, "floor"), "");
+    log.events.clear();
+  }
+  std::function<void()> change;
+};
+
+TEST_F(AgentOfAnotherDevice, RenamedItSweepsEverythingBeforeTheFirstAnswer) {
+  run_with_floor();
+  change = [this] { config.node = "n2"; };
+  expect_sweep_and_new_incarnation();
+}
+
+TEST_F(AgentOfAnotherDevice, MovedToAnotherFleetItSweepsEverything) {
+  run_with_floor();
+  change = [this] { config.fleet = "g"; };
+  expect_sweep_and_new_incarnation();
+}
+
+TEST_F(AgentOfAnotherDevice, OnAnotherBoardItSweepsEverything) {
+  run_with_floor();
+  change = [this] { config.hardware_serial = "clone"; };
+  expect_sweep_and_new_incarnation();
+}
+
+TEST_F(AgentOfAnotherDevice, AStoreOfAnEarlierVersionIsGivenAnIdentityWithoutASweep) {
+  boot();
+  run_pod();
+  const std::string incarnation = agent->state().incarnation;
+  crash();
+  store.erase(Table::meta, "identity");
+  ASSERT_TRUE(store.commit().is_success());
+  boot();
+  EXPECT_EQ(take_calls(), (Texts{"start u1/1.5", "go u1/1.5"}));
+  EXPECT_EQ(agent->state().incarnation, incarnation);
+  EXPECT_EQ(durable(Table::meta, "identity"), encode(DeviceIdentity{"f", "n1", "machine", ""}));
+  config.hardware_serial = "serial";  // learned
+  restart();
+  EXPECT_EQ(agent->state().incarnation, incarnation);
+  EXPECT_EQ(durable(Table::meta, "identity"), encode(DeviceIdentity{"f", "n1", "machine", "serial"}));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Pods as real processes. Every wait is for an event on the loop; a pod that hangs fails at kLimit.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -18,6 +19,7 @@
 #include "firmware-host/logging.h"
 #include "firmware-host/loop.h"
 #include "firmware-host/real_clock.h"
+#include "tests/unit/host/no_descriptors.h"
 
 namespace berth {
 namespace {
@@ -45,7 +47,8 @@ class RuntimeTest : public testing::Test, public Runtime::Handler {
 
   ~RuntimeTest() override {
     if (!runtime_) open_runtime();
-    for (const Tag& tag : runtime_->list()) stop(tag, 0);
+    const std::vector<Tag> left = runtime_->list().value();
+    for (const Tag& tag : left) stop(tag, 0);
     fs::remove_all(root_);
   }
 
@@ -161,7 +164,7 @@ class RuntimeTest : public testing::Test, public Runtime::Handler {
   }
   std::string output(const Tag& tag) const { return read(directory(tag) + "/main.log"); }
   pid_t keeper() const { return static_cast<pid_t>(std::strtol(handle_.c_str(), nullptr, 10)); }
-  std::size_t alive(const Tag& tag) const { return find_tagged(tag_text("test", node_, tag)).size(); }
+  std::size_t alive(const Tag& tag) const { return find_tagged(tag_text("test", node_, tag)).value().size(); }
 
   // True if a process has this command line.
   bool runs(std::string command) const {
@@ -228,7 +231,7 @@ TEST_F(RuntimeTest, HoldsAPodUntilGo) {
   run(other, pod("true"));
   wait_finished();
   EXPECT_FALSE(fs::exists(mark));
-  EXPECT_EQ(runtime_->list(), (std::vector<Tag>{tag_, other}));
+  EXPECT_EQ(runtime_->list().value(), (std::vector<Tag>{tag_, other}));
   runtime_->go(tag_);
   runtime_->go(tag_);
   EXPECT_EQ(wait_finished().tag, tag_);
@@ -272,7 +275,7 @@ TEST_F(RuntimeTest, RestartsWithPolicyAlwaysEvenAfterSuccess) {
     return event.kind == "status" && container(event).find("restartCount")->as_int() >= 3;
   });
   stop(tag_, 1000);
-  EXPECT_TRUE(runtime_->list().empty());
+  EXPECT_TRUE(runtime_->list().value().empty());
 }
 
 TEST_F(RuntimeTest, StopsSidecarsOnceTheContainersHaveEnded) {
@@ -299,14 +302,14 @@ TEST_F(RuntimeTest, KillsContainersAfterTheGracePeriod) {
   wait_running();
   stop(tag_, 20);
   EXPECT_EQ(alive(tag_), 0u);
-  EXPECT_TRUE(runtime_->list().empty());
+  EXPECT_TRUE(runtime_->list().value().empty());
 }
 
 TEST_F(RuntimeTest, StopsAPodThatIsStillHeld) {
   start(tag_, pod("touch " + root_ + "/mark"));
   stop(tag_, 30000);
   EXPECT_FALSE(fs::exists(root_ + "/mark"));
-  EXPECT_TRUE(runtime_->list().empty());
+  EXPECT_TRUE(runtime_->list().value().empty());
 }
 
 TEST_F(RuntimeTest, AnswersStopOfAnUnknownTagFromTheLoop) {
@@ -350,7 +353,7 @@ TEST_F(RuntimeTest, APodOutlivesTheAgentAndIsTakenOver) {
   const std::string handle = handle_;
   runtime_.reset();
   open_runtime();
-  EXPECT_EQ(runtime_->list(), std::vector<Tag>{tag_});
+  EXPECT_EQ(runtime_->list().value(), std::vector<Tag>{tag_});
   ASSERT_EQ(runtime_->start(tag_, manifest, {}).value(), handle);
   runtime_->go(tag_);
   std::ofstream(fifo) << "hello\n";
@@ -365,7 +368,7 @@ TEST_F(RuntimeTest, ReportsAPodThatEndedWithoutTheAgent) {
   const std::string handle = handle_;
   runtime_->go(tag_);
   runtime_.reset();
-  run_while([&] { return !find_keepers(tag_text("test", node_, tag_)).empty(); });
+  run_while([&] { return !find_keepers(tag_text("test", node_, tag_)).value().empty(); });
   open_runtime();
   EXPECT_EQ(runtime_->start(tag_, manifest, {}).value(), handle);
   EXPECT_EQ(exit_code(wait_finished()), 6);
@@ -379,10 +382,10 @@ TEST_F(RuntimeTest, FindsRunningPodsWhenAllDirectoriesAreLost) {
   runtime_.reset();
   fs::remove_all(root_ + "/pods");
   open_runtime();
-  EXPECT_EQ(runtime_->list(), (std::vector<Tag>{tag_, held}));
+  EXPECT_EQ(runtime_->list().value(), (std::vector<Tag>{tag_, held}));
   stop(tag_, 0);
   stop(held, 0);
-  EXPECT_TRUE(runtime_->list().empty());
+  EXPECT_TRUE(runtime_->list().value().empty());
 }
 
 TEST_F(RuntimeTest, IgnoresTheWorkloadsOfAnotherAgent) {
@@ -395,7 +398,7 @@ TEST_F(RuntimeTest, IgnoresTheWorkloadsOfAnotherAgent) {
   ProcessRuntime other(config, loop_.context(), clock_, timers_, log_);
   ASSERT_TRUE(other.open().is_success());
   other.set_handler(this);
-  EXPECT_TRUE(other.list().empty());
+  EXPECT_TRUE(other.list().value().empty());
   other.stop(tag_, 0);
   wait_kind("stopped");
   EXPECT_EQ(alive(tag_), 1u);
@@ -416,7 +419,7 @@ TEST_F(RuntimeTest, RefusesACommandThatDoesNotExistAndLeavesNothing) {
                     {});
   const Event prepared = wait_kind("prepared");
   EXPECT_TRUE(prepared.status.message().starts_with("container reader: command 'no-such-command' not found"));
-  EXPECT_TRUE(runtime_->list().empty());
+  EXPECT_TRUE(runtime_->list().value().empty());
 }
 
 TEST_F(RuntimeTest, ReportsAProgramThatCannotBeExecuted) {
@@ -458,7 +461,7 @@ TEST_F(RuntimeTest, KeepsABoundVolumeAndRemovesAnEmptyDir) {
 TEST_F(RuntimeTest, UndoRemovesWhatPrepareCreatedAndCancelsItsResult) {
   runtime_->prepare(tag_, pod("true"), {});
   runtime_->undo(tag_);
-  EXPECT_TRUE(runtime_->list().empty());
+  EXPECT_TRUE(runtime_->list().value().empty());
   runtime_->undo({"nobody", {9, 9}});
   const Tag other{"u2", {1, 6}};
   runtime_->prepare(other, pod("true"), {});
@@ -488,6 +491,158 @@ TEST_F(RuntimeTest, FailsAPodOfPolicyNeverWhenItsKeeperIsKilled) {
   EXPECT_EQ(end.pod_status.find("reason")->as_string(), "KeeperLost");
   EXPECT_EQ(exit_code(end), 137);
   EXPECT_EQ(alive(tag_), 0u);
+}
+
+TEST_F(RuntimeTest, WithoutDescriptorsAWorkloadIsNeitherListedAsGoneNorStartedAgain) {
+  const std::string mark = root_ + "/mark";
+  const std::string manifest = pod("echo started >> " + mark + "; exec sleep 1000");
+  run(tag_, manifest);
+  wait_running();
+  run_while([&] { return read(mark).empty(); });
+  runtime_.reset();
+  open_runtime();
+  {
+    const NoDescriptors none;
+    EXPECT_FALSE(runtime_->list().has_value());
+    EXPECT_EQ(runtime_->start(tag_, manifest, {}).value(), "") << "nobody can tell whether it runs";
+    runtime_->go(tag_);
+  }
+  wait_running();
+  EXPECT_EQ(find_keepers(tag_text("test", node_, tag_)).value().size(), 1u);
+  EXPECT_EQ(read(mark), "started\n");
+}
+
+TEST_F(RuntimeTest, AStartWithoutDescriptorsIsCaughtUpWithOnceThereAreSome) {
+  const std::string manifest = pod("exit 0");
+  runtime_->prepare(tag_, manifest, {});
+  wait_kind("prepared");
+  {
+    const NoDescriptors none;
+    EXPECT_EQ(runtime_->start(tag_, manifest, {}).value(), "");
+    runtime_->go(tag_);
+  }
+  EXPECT_EQ(phase(wait_finished()), "Succeeded");
+}
+
+TEST_F(RuntimeTest, AStopWithoutDescriptorsEndsOnceTheWorkloadHasBeenFoundAndStopped) {
+  run(tag_, pod("exec sleep 1000"));
+  wait_running();
+  runtime_.reset();
+  open_runtime();
+  {
+    const NoDescriptors none;
+    runtime_->stop(tag_, 0);
+  }
+  wait_kind("stopped");
+  EXPECT_EQ(alive(tag_), 0u);
+  EXPECT_FALSE(fs::exists(directory(tag_)));
+}
+
+TEST_F(RuntimeTest, APodWhoseStateCannotBeReadIsNotStartedAgain) {
+  const std::string mark = root_ + "/mark";
+  const std::string manifest = pod("echo started >> " + mark);
+  run(tag_, manifest);
+  wait_finished();
+  run_while([&] { return !find_keepers(tag_text("test", node_, tag_)).value().empty(); });
+  const std::string state = directory(tag_) + "/" + PodState::kFile;
+  fs::rename(state, state + ".away");
+  fs::create_directory(state);  // reading it fails with EISDIR
+  runtime_.reset();
+  open_runtime();
+  EXPECT_EQ(runtime_->start(tag_, manifest, {}).value(), "");
+  runtime_->go(tag_);
+  wait_for([](const Event& event) { return event.kind == "status" && phase(event) == "Pending"; });
+  fs::remove(state);
+  fs::rename(state + ".away", state);
+  EXPECT_EQ(phase(wait_finished()), "Succeeded");
+  EXPECT_EQ(read(mark), "started\n");
+}
+
+TEST_F(RuntimeTest, ADirectoryOfPodsThatCannotBeReadIsNotAnEmptyOne) {
+  runtime_->prepare(tag_, pod("true"), {});
+  wait_kind("prepared");
+  const std::string pods = root_ + "/pods";
+  ASSERT_EQ(chmod(pods.c_str(), 0), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    // Root may read everything.
+    if (geteuid() == 0 && setresuid(65534, 65534, 65534) != 0) _exit(2);
+    const Result<std::vector<Tag>> found = runtime_->list();
+    _exit(!found && found.error().message().starts_with("cannot read " + pods) ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  ASSERT_EQ(chmod(pods.c_str(), 0750), 0);
+}
+
+TEST_F(RuntimeTest, ARenamedNodeFindsAndStopsWhatItStartedUnderTheOldName) {
+  run(tag_, pod("trap '' TERM; while :; do sleep 1000; done"));
+  wait_running();
+  const Tag held{"u2", {1, 6}};
+  start(held, pod("true"));
+  const std::string old = node_;
+  runtime_.reset();
+  fs::remove_all(root_ + "/pods");  // and the store is lost too
+  node_ += "-renamed";
+  open_runtime();
+  EXPECT_EQ(runtime_->list().value(), (std::vector<Tag>{tag_, held}));
+  stop(tag_, 0);
+  stop(held, 0);
+  EXPECT_EQ(find_keepers("test/" + old + "/").value().size(), 0u);
+  EXPECT_EQ(find_tagged("test/" + old + "/").value().size(), 0u);
+  EXPECT_TRUE(runtime_->list().value().empty());
+}
+
+// A directory in the place of the file that a state is written to makes every write fail.
+TEST_F(RuntimeTest, AnExitStatusThatCannotBeWrittenIsWrittenOnceItCan) {
+  const std::string mark = root_ + "/mark";
+  const std::string manifest = pod("touch " + mark + "; exit 3");
+  start(tag_, manifest);
+  const std::string obstacle = directory(tag_) + "/" + PodState::kFile + ".new";
+  fs::create_directory(obstacle);
+  runtime_->go(tag_);
+  run_while([&] { return !fs::exists(mark) || alive(tag_) > 0; });
+  EXPECT_EQ(find_keepers(tag_text("test", node_, tag_)).value().size(), 1u) << "the only one who knows the exit status";
+  fs::remove(obstacle);
+  EXPECT_EQ(exit_code(wait_finished()), 3);
+}
+
+TEST_F(RuntimeTest, AKeeperThatCannotWriteTheExitStatusCanBeStopped) {
+  const std::string mark = root_ + "/mark";
+  start(tag_, pod("touch " + mark));
+  fs::create_directory(directory(tag_) + "/" + PodState::kFile + ".new");
+  runtime_->go(tag_);
+  run_while([&] { return !fs::exists(mark) || alive(tag_) > 0; });
+  stop(tag_, 1000);
+  EXPECT_TRUE(runtime_->list().value().empty());
+}
+
+TEST_F(RuntimeTest, ALostKeeperIsReportedOnceThatCanBeWritten) {
+  run(tag_, pod("exec sleep 1000"));
+  wait_running();
+  const std::string obstacle = directory(tag_) + "/" + PodState::kFile + ".new";
+  fs::create_directory(obstacle);
+  kill(keeper(), SIGKILL);
+  run_while([&] { return alive(tag_) > 0; });
+  fs::remove(obstacle);
+  EXPECT_EQ(wait_finished().pod_status.find("reason")->as_string(), "KeeperLost");
+  EXPECT_TRUE(read_pod_state(directory(tag_)).value().value().finished);
+}
+
+TEST(ReplaceFile, SaysWhyAndLeavesTheOldFileAndNothingElse) {
+  std::string pattern = fs::temp_directory_path() / "berth-replace-XXXXXX";
+  const std::string root = mkdtemp(pattern.data());
+  EXPECT_FALSE(replace_file(root, "a", "old", true));
+  fs::create_directory(root + "/a.new");
+  EXPECT_EQ(replace_file(root, "a", "new", true), std::errc::is_a_directory);
+  EXPECT_EQ(replace_file(root + "/none", "a", "new", true), std::errc::no_such_file_or_directory);
+  fs::remove(root + "/a.new");
+  fs::rename(root + "/a", root + "/b");
+  fs::create_directory(root + "/a");
+  EXPECT_EQ(replace_file(root, "a", "new", false), std::errc::is_a_directory);
+  EXPECT_FALSE(fs::exists(root + "/a.new"));
+  fs::remove_all(root);
 }
 
 }  // namespace

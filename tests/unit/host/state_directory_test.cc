@@ -9,6 +9,8 @@
 #include <optional>
 #include <string>
 
+#include "tests/unit/host/no_descriptors.h"
+
 namespace berth {
 namespace {
 
@@ -61,6 +63,17 @@ TEST_F(StateDirectoryTest, ReadsTheFirstLineWithoutWhiteSpace) {
   std::ofstream(root_ + "/empty") << "";
   EXPECT_EQ(read_first_line(root_ + "/empty").value(), "");
   EXPECT_TRUE(read_first_line(root_ + "/none").error().message().starts_with("cannot read " + root_ + "/none"));
+}
+
+TEST_F(StateDirectoryTest, AFileOfTheMachineMayBeMissingButNotUnreadable) {
+  EXPECT_EQ(read_if_any(root_ + "/none").value(), "");
+  EXPECT_EQ(read_if_any(root_ + "/none/below").value(), "");
+  std::ofstream(root_ + "/serial") << std::string("10000000abcdef\0", 15);  // as the device tree has it
+  EXPECT_EQ(read_if_any(root_ + "/serial").value(), "10000000abcdef");
+  std::filesystem::create_symlink("loop", root_ + "/loop");
+  EXPECT_FALSE(read_if_any(root_ + "/loop").has_value());
+  const NoDescriptors none;
+  EXPECT_FALSE(read_if_any(root_ + "/serial").has_value());
 }
 
 TEST(Machine, HasABootId) { EXPECT_EQ(boot_id().value().size(), 36u); }

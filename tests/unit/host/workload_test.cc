@@ -10,7 +10,7 @@
 namespace berth {
 namespace {
 
-const Site kSite = {"plant", "n1", "/run/pod", {"/data"}, "/usr/bin:/bin", "/home/pi"};
+const Site kSite = {"plant", "n1", "0123456789abcdef", "/run/pod", {"/data"}, "/usr/bin:/bin", "/home/pi"};
 const Tag kTag = {"u-1", {1, 7}};
 
 Result<Workload> plan(const std::string& spec, const std::vector<BoundVolume>& volumes = {}) {
@@ -60,7 +60,8 @@ TEST(Workload, SetsExactlyThisEnvironment) {
           {"name":"L","valueFrom":{"fieldRef":{"fieldPath":"metadata.labels['app']"}}},
           {"name":"U","valueFrom":{"fieldRef":{"fieldPath":"metadata.uid"}}}]
 })");
-  EXPECT_EQ(plan.env, (std::vector<std::string>{"BERTH_TAG=plant/n1/u-1/1.7", "BERTH_CONTAINER=c", "BERTH_POD_NAME=web",
+  EXPECT_EQ(plan.env, (std::vector<std::string>{"BERTH_TAG=plant/n1/u-1/1.7", "BERTH_OWNER=0123456789abcdef",
+                                                "BERTH_CONTAINER=c", "BERTH_POD_NAME=web",
                                                 "BERTH_POD_NAMESPACE=default", "BERTH_NODE=n1", "PATH=/usr/bin:/bin",
                                                 "HOME=/home/pi", "A=1", "B=1-$(NO)-$(A).", "L=w", "U=u-1"}));
 }

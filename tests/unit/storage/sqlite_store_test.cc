@@ -214,6 +214,13 @@ TEST_F(SqliteStoreTest, OnlyTheOwnerMayReadIt) {
   }
 }
 
+TEST_F(SqliteStoreTest, AStoreThatCannotBeLookedAtCountsAsThere) {
+  std::ofstream(path_) << "x";
+  const std::string below = path_ + "/agent.db";
+  EXPECT_TRUE(set_aside(below, 0).error().message().starts_with("cannot rename " + below + " to "));
+  fs::remove(path_);
+}
+
 TEST_F(SqliteStoreTest, DetectsDamageAndCanBeSetAside) {
   auto store = open();
   for (int i = 0; i < 500; ++i) store->put(Table::object, "o" + std::to_string(i), noise(300));

@@ -1,0 +1,234 @@
+// How a pod ends: keepers that exit or die, stops, and the removal of what is left.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "firmware-host/agent/process_runtime_pod.h"
+
+namespace berth {
+
+namespace {
+
+constexpr Millis kKeeperSlack = 5000;  // after the grace period, before a keeper that has not exited is killed
+
+// Reaps a child and returns its exit code; nullopt if it is not our child or was killed.
+std::optional<int> collect_exit(int pidfd) {
+  siginfo_t ended{};
+  if (waitid(P_PIDFD, static_cast<id_t>(pidfd), &ended, WEXITED | WNOHANG) != 0 || ended.si_pid == 0) {
+    return std::nullopt;
+  }
+  return ended.si_code == CLD_EXITED ? std::optional<int>(ended.si_status) : std::nullopt;
+}
+
+}  // namespace
+
+void ProcessRuntime::undo(const Tag& tag) {
+  if (!is_plain(tag.uid)) {
+    pods_.erase(tag);  // refused by prepare(), which created no directory
+    return;
+  }
+  const Status killed = kill_keepers(texts_of(tag));
+  const Result<std::string> trash = killed.is_success() ? move_to_trash(directory_of(tag)) : killed;
+  if (!trash) {
+    Pod& pod = pod_of(tag);
+    pod.stopping = true;  // nothing of it is reported any more
+    return try_again(pod, "cannot undo a pod now, trying again", trash.error(), &ProcessRuntime::undo);
+  }
+  if (const auto found = pods_.find(tag); found != pods_.end()) {
+    timers_.cancel(found->second->timer);
+    watched_.erase(found->second->watch);
+    pods_.erase(found);
+  }
+  if (!trash->empty()) remove_unattended(texts_of(tag), {*trash});
+}
+
+void ProcessRuntime::remove_unattended(const std::vector<std::string>& tags,
+                                       const std::vector<std::string>& directories) {
+  const Result<OpenProcess> sweeper = fork_sweeper(tags, directories);
+  if (!sweeper) {
+    log_.write(Level::warn, "cannot delete pod directories before the next start",
+               {{"path", directories.front()}, {"error", sweeper.error().message()}});
+    return;
+  }
+  const int fd = sweeper->pidfd;
+  removers_[sweeper->process.pid] = std::make_unique<FdWatch>(context_, fd, [this, fd, pid = sweeper->process.pid] {
+    collect_exit(fd);
+    removers_.erase(pid);
+  });
+}
+
+void ProcessRuntime::on_keeper_exit(const Tag& tag) {
+  const auto found = pods_.find(tag);
+  if (found == pods_.end() || !found->second->exit) return;
+  Pod& pod = *found->second;
+  pod.exit_code = collect_exit(pod.exit->fd());
+  pod.exit.reset();
+  if (pod.stopping) {
+    stop_again(tag);  // there may be another keeper, under another tag
+  } else {
+    judge_exit(tag);
+  }
+}
+
+void ProcessRuntime::judge_exit(const Tag& tag) {
+  Pod& pod = *pods_.at(tag);
+  const Result<std::optional<PodState>> state = read_pod_state(pod.directory);
+  if (!state) {
+    try_again(pod, "cannot read the state of a pod that ended, trying again", state.error(),
+              &ProcessRuntime::judge_exit);
+  } else if (*state && (*state)->finished) {
+    report(tag);
+  } else if (pod.exit_code == kKeeperSucceeded || pod.exit_code == kKeeperFailed) {
+    // The directory was removed meanwhile; only the exit code tells the outcome.
+    pod.reported_finished = true;
+    PodState end;
+    end.phase = pod.exit_code == kKeeperSucceeded ? "Succeeded" : "Failed";
+    end.reason = "StateLost";
+    end.message = "the pod's directory was removed while the pod was running";
+    if (handler_ != nullptr) handler_->on_status(tag, status_text(end), true);
+  } else {
+    lose(pod);
+  }
+}
+
+void ProcessRuntime::lose(Pod& pod) {
+  log_.write(Level::warn, "keeper of a pod died",
+             {{"uid", pod.tag.uid}, {"epoch", to_text(pod.tag.epoch)}, {"keeper", to_text(pod.keeper)}});
+  const Result<Workload> workload = plan(pod.tag, pod.manifest, pod.volumes);
+  if (pod.may_go && (!workload || workload->restart_policy == RestartPolicy::never)) {
+    sweep(pod.tag);  // then write_lost()
+    return;
+  }
+  const bool was_healthy = clock_.now() - pod.keeper_since >= config_.backoff.healthy_ms;
+  pod.revive_delay_ms = was_healthy || pod.revive_delay_ms == 0
+                            ? config_.backoff.first_ms
+                            : std::min(pod.revive_delay_ms * 2, config_.backoff.longest_ms);
+  later(pod, pod.revive_delay_ms, &ProcessRuntime::revive);
+}
+
+void ProcessRuntime::revive(const Tag& tag) {
+  Pod& pod = *pods_.at(tag);
+  if (Status forked = fork_held(pod); !forked.is_success()) {
+    log_.write(Level::warn, "cannot restart pod", {{"uid", tag.uid}, {"error", forked.message()}});
+    later(pod, config_.backoff.longest_ms, &ProcessRuntime::revive);
+    return;
+  }
+  if (pod.may_go) go(tag);
+}
+
+void ProcessRuntime::write_lost(const Tag& tag) {
+  Pod& pod = *pods_.at(tag);
+  const Result<std::optional<PodState>> known = read_pod_state(pod.directory);
+  if (!known) {
+    return try_again(pod, "cannot read the state of a pod that ended, trying again", known.error(),
+                     &ProcessRuntime::write_lost);
+  }
+  PodState state = known->value_or(PodState{});
+  state.finished = true;
+  state.phase = "Failed";
+  state.reason = "KeeperLost";
+  state.message = "the pod's keeper process died; restartPolicy Never does not allow a restart";
+  for (auto* reports : {&state.init_containers, &state.containers}) {
+    for (ContainerReport& report : *reports) {
+      if (report.state.kind != ContainerState::Kind::running) continue;
+      report.state.kind = ContainerState::Kind::terminated;
+      report.state.exit_code = 137;  // as the kubelet sets it if the real one is unknown
+      report.state.reason = "ContainerStatusUnknown";
+    }
+  }
+  const std::error_code error = replace_file(pod.directory, PodState::kFile, to_json(state).dump(), true);
+  if (error && error != std::errc::no_such_file_or_directory) {
+    return try_again(pod, "cannot write the state of a pod that ended, trying again", Status::error(error.message()),
+                     &ProcessRuntime::write_lost);
+  }
+  pod.reported = status_text(state);
+  pod.reported_finished = true;
+  if (handler_ != nullptr) handler_->on_status(tag, pod.reported, true);
+}
+
+void ProcessRuntime::stop(const Tag& tag, Millis grace) {
+  Pod& pod = pod_of(tag);
+  pod.stopping = true;
+  pod.stop_grace_ms = grace;
+  if (pod.sweeper) return;
+  const Result<bool> watched = pod.exit ? true : watch_running_keeper(pod);
+  if (!watched) {
+    return try_again(pod, "cannot stop a pod now, trying again", watched.error(), &ProcessRuntime::stop_again);
+  }
+  if (!*watched) {
+    sweep(tag);
+    return;
+  }
+  const Millis limit = std::numeric_limits<int>::max();
+  send_signal(pod.exit->fd(), kStopSignal, static_cast<int>(std::clamp<Millis>(grace, 0, limit)));
+  later(pod, std::clamp<Millis>(grace, 0, limit) + kKeeperSlack, &ProcessRuntime::give_up);
+}
+
+void ProcessRuntime::stop_again(const Tag& tag) { stop(tag, pods_.at(tag)->stop_grace_ms); }
+
+void ProcessRuntime::give_up(const Tag& tag) {
+  log_.write(Level::warn, "keeper did not exit within the grace period, killing it", {{"uid", tag.uid}});
+  if (const Status killed = kill_keepers(texts_of(tag)); !killed.is_success()) {
+    try_again(*pods_.at(tag), "cannot kill a keeper now, trying again", killed, &ProcessRuntime::give_up);
+  }
+}
+
+void ProcessRuntime::try_again(Pod& pod, std::string_view what, const Status& why, Next next) {
+  log_.write(Level::warn, what, {{"uid", pod.tag.uid}, {"epoch", to_text(pod.tag.epoch)}, {"error", why.message()}});
+  later(pod, kRetry, next);
+}
+
+void ProcessRuntime::sweep(const Tag& tag) {
+  Pod& pod = pod_of(tag);
+  timers_.cancel(pod.timer);
+  std::vector<std::string> directories;
+  if (pod.stopping && is_plain(tag.uid)) {
+    Result<std::string> trash = move_to_trash(pod.directory);
+    if (!trash) return try_again(pod, "cannot sweep a pod now, trying again", trash.error(), &ProcessRuntime::sweep);
+    pod.removing = true;
+    watched_.erase(pod.watch);
+    if (!trash->empty()) directories.push_back(std::move(*trash));
+  }
+  const Result<OpenProcess> sweeper = fork_sweeper(texts_of(tag), directories);
+  if (!sweeper) {
+    return try_again(pod, "cannot sweep a pod now, trying again", sweeper.error(), &ProcessRuntime::sweep);
+  }
+  pod.sweeper = std::make_unique<FdWatch>(context_, sweeper->pidfd, [this, tag] { on_swept(tag); });
+}
+
+void ProcessRuntime::on_swept(const Tag& tag) {
+  const auto found = pods_.find(tag);
+  if (found == pods_.end() || !found->second->sweeper) return;
+  Pod& pod = *found->second;
+  const bool is_clean = collect_exit(pod.sweeper->fd()) == 0;
+  pod.sweeper.reset();
+  if (!is_clean) {
+    later(pod, kRetry, &ProcessRuntime::sweep);
+  } else if (!pod.stopping) {
+    write_lost(tag);
+  } else if (!pod.removing) {
+    sweep(tag);  // stop() was called during another sweep
+  } else {
+    pods_.erase(found);
+    other_texts_.erase(tag);
+    if (handler_ != nullptr) handler_->on_stopped(tag);
+  }
+}
+
+Result<std::string> ProcessRuntime::move_to_trash(const std::string& directory) {
+  std::string trash = config_.root + kTrashDirectory + "/" + std::to_string(getpid()) + "." +
+                      std::to_string(clock_.now()) + "." + std::to_string(++trash_count_);
+  if (std::rename(directory.c_str(), trash.c_str()) == 0) return trash;
+  if (errno == ENOENT) return std::string();
+  return Status::error("cannot move " + directory + " away: " + std::strerror(errno));
+}
+
+}  // namespace berth

@@ -1,0 +1,42 @@
+// What ProcessRuntime keeps of a pod. Private to process_runtime*.cc.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "firmware-host/agent/process_runtime.h"
+#include "firmware-host/fd_watch.h"
+
+namespace berth {
+
+struct ProcessRuntime::Pod {
+  Tag tag;
+  std::string directory;
+  std::string manifest;
+  std::vector<BoundVolume> volumes;
+  Status prepared;  // result of prepare(), until reported
+  ProcessId keeper;
+  std::unique_ptr<FdWatch> exit;     // of the keeper; null: none is running
+  std::optional<int> exit_code;      // of the last keeper; none if it was killed or not our child
+  std::unique_ptr<FdWatch> sweeper;  // exit of the sweeper, while one is running
+  int watch = -1;                    // inotify, on the directory
+  std::string reported;              // status text last passed to the handler
+  bool reported_finished = false;
+  bool may_go = false;
+  bool stopping = false;
+  Millis stop_grace_ms = 0;
+  bool removing = false;       // the sweeper also deletes the directory
+  Millis revive_delay_ms = 0;  // before the last new keeper
+  Millis keeper_since = 0;
+  Timers::Id timer = 0;
+};
+
+inline constexpr Millis kRetry = 1000;                     // after an operation that could not be carried out
+inline constexpr const char* kTrashDirectory = "/.trash";  // below the root
+
+// Whether the uid can be part of a directory's name.
+bool is_plain(const std::string& uid);
+
+}  // namespace berth

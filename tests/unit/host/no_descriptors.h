@@ -1,0 +1,25 @@
+// NoDescriptors: while it exists, this process can open no file (EMFILE). Descriptors that are open already stay
+// usable.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+namespace berth {
+
+class NoDescriptors {
+ public:
+  NoDescriptors() {
+    EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &before_), 0);
+    const rlimit none{0, before_.rlim_max};
+    EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  }
+  ~NoDescriptors() { EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &before_), 0); }
+  NoDescriptors(const NoDescriptors&) = delete;
+  NoDescriptors& operator=(const NoDescriptors&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+}  // namespace berth
