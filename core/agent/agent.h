@@ -89,6 +89,7 @@ class Agent final : public Transport::Handler, public Runtime::Handler {
   // agent_slots.cc: requests and the runtime's notifications
   void on_request(const Result<Request>& request);
   void carry_out(const Request& request);
+  void note_protocol(const Request& list);
   void carry_out_event(const Request& request, SlotEvent event);
   void prepare(const Tag& tag);
   void launch(const Tag& tag, std::optional<ReplyTo> reply_to);
@@ -112,6 +113,7 @@ class Agent final : public Transport::Handler, public Runtime::Handler {
   Reporter reporter_;
   std::vector<std::pair<Table, std::string>> discarded_;  // records of another device, erased once all is swept
   bool started_ = false;
+  ProtocolVersion gateway_protocol_;  // as last said by a List
 };
 
 }  // namespace berth

@@ -39,10 +39,23 @@ void Agent::carry_out(const Request& request) {
   } else if (request.type == RequestType::list) {
     answers_.send_page(request);
     if (request.report) report();
+    note_protocol(request);
   } else if (const Slot* preparing = slots_.find({request.uid, request.epoch}, SlotState::preparing);
              preparing != nullptr && request.type == RequestType::pre_bind) {
     slots_.live(request.uid).pre_bind = reply_to;  // the latest request is answered once prepared
   }
+}
+
+// Whether this device is served is the gateway's decision, and stands in the node's status. It is logged here too,
+// where the operator of a device looks.
+void Agent::note_protocol(const Request& list) {
+  if (list.protocol == std::exchange(gateway_protocol_, list.protocol) || serves(list.protocol, kProtocol)) return;
+  const std::string side = list.protocol.major > kProtocol.major ? "this agent" : "the gateway";
+  log_.write(Level::error, "the gateway does not support this agent's protocol and places nothing here",
+             {{"gateway", list.gateway},
+              {"speaks", to_text(list.protocol)},
+              {"this agent speaks", to_text(kProtocol)},
+              {"upgrade", side}});
 }
 
 void Agent::carry_out_event(const Request& request, SlotEvent event) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/handshake/fields.h"
+#include "core/handshake/protocol.h"
 #include "core/json/json.h"
 
 namespace berth {
@@ -49,6 +50,7 @@ std::string node_state_payload(const AgentSession& session, std::uint64_t sequen
   Json json = session_json(session);
   json.set("sequence", std::to_string(sequence));
   json.set("heartbeatMs", std::to_string(config.heartbeat_ms));
+  json.set("protocol", to_text(kProtocol));
   Json labels = Json::object();
   for (const auto& [key, value] : config.labels) labels.set(key, value);
   Json allocatable = Json::object();

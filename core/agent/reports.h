@@ -35,7 +35,7 @@ struct AgentSession {
   std::uint64_t session = 0;  // increases, durably, with each connection and start, so that older reports never win
 };
 
-// nodes/<node>/state: {"incarnation","bootId","session","sequence","heartbeatMs","labels":{},"taints":[],
+// nodes/<node>/state: {"incarnation","bootId","session","sequence","heartbeatMs","protocol","labels":{},"taints":[],
 // "allocatable":{},"volumes":[{"name","path","capacity","storageClass"}]}; session, sequence and heartbeatMs as
 // strings.
 std::string node_state_payload(const AgentSession& session, std::uint64_t sequence, const AgentConfig& config);

@@ -2,6 +2,7 @@
 #include "core/gateway/gateway.h"
 
 #include "core/api/names.h"
+#include "core/handshake/protocol.h"
 #include "core/placement/queue_positions.h"
 #include "core/placement/retired.h"
 
@@ -215,6 +216,7 @@ void Gateway::on_link(bool up) {
   Message presence = will();
   presence.payload = Json(Json::Object{{"online", Json(true)},
                                        {"storeId", Json(identity_->id.store_id)},
+                                       {"protocol", Json(to_text(kProtocol))},
                                        {"term", Json(std::to_string(identity_->id.term))}})
                          .dump();
   turn_.send(std::move(presence));

@@ -119,15 +119,17 @@ Json StatusView::pod_status(const PodEntry& entry) const {
 
 Json StatusView::node_status(const DeviceNode& device) const {
   Json status = Json::object();
+  const Json facts = device.facts.json();
   if (device.node != nullptr) {
-    const Json facts = device.facts.json();
     for (std::string_view key : {"allocatable", "images"}) {
       if (const Json* own = facts.find(key)) status.set(key, *own);
     }
   }
+  const std::string unserved = Nodes::why_not_served(facts);
+  const bool ready = device.reachable && device.node != nullptr && unserved.empty();
+  const std::string why = device.reachable ? unserved : "no sign of life; nothing is placed on it";
   status.set("conditions",
-             Json(Json::Array{condition("Ready", device.reachable && device.node != nullptr, "",
-                                        device.reachable ? "" : "no sign of life; nothing is placed on it")}));
+             Json(Json::Array{condition("Ready", ready, unserved.empty() ? "" : "UnsupportedProtocol", why)}));
   status.set("incarnation", device.incarnation);
   return status;
 }

@@ -139,6 +139,13 @@ std::vector<BoundVolume> Fields::volumes(std::string_view key) {
   return volumes;
 }
 
+ProtocolVersion Fields::protocol() {
+  const Result<ProtocolVersion> version = read_protocol(find("protocol"));
+  if (version) return *version;
+  if (ok()) status_ = Status::error(path_ + version.error().message());
+  return {};
+}
+
 Json to_json(const std::vector<BoundVolume>& volumes) {
   Json::Array values;
   for (const BoundVolume& bound : volumes) {

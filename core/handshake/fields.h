@@ -10,6 +10,7 @@
 
 #include "core/handshake/epoch.h"
 #include "core/handshake/messages.h"
+#include "core/handshake/protocol.h"
 #include "core/json/json.h"
 #include "core/status.h"
 
@@ -42,6 +43,7 @@ class Fields {
   std::string object_text(std::string_view key);  // an object; its compact text
   const Json::Array& array(std::string_view key);
   std::vector<BoundVolume> volumes(std::string_view key);  // optional; absent: none
+  ProtocolVersion protocol();                              // the optional member "protocol"
 
   bool has(std::string_view key) const { return find(key) != nullptr; }
   // The member as is; null when absent.

@@ -128,6 +128,7 @@ Members members_of(const Request& request) {
   if (request.type == RequestType::list) {
     members.emplace_back("page", std::to_string(request.page));
     members.emplace_back("listId", text_of(std::to_string(request.list_id)));
+    if (request.protocol != ProtocolVersion{}) members.emplace_back("protocol", text_of(to_text(request.protocol)));
   }
   if (request.report) members.emplace_back("report", "true");
   if (request.type == RequestType::heartbeat) {
@@ -191,6 +192,7 @@ Result<Request> read_request(Fields& fields) {
     request.page = fields.u32("page");
     request.list_id = fields.u64("listId");
     request.report = fields.has("report") && *fields.find("report") == Json(true);
+    request.protocol = fields.protocol();
   }
   if (request.type == RequestType::heartbeat) request.sequence = fields.u64("sequence");
   if (!fields.ok()) return fields.status();

@@ -10,6 +10,7 @@
 #include "core/clock.h"
 #include "core/handshake/epoch.h"
 #include "core/handshake/lists.h"
+#include "core/handshake/protocol.h"
 #include "core/status.h"
 
 namespace berth {
@@ -41,6 +42,7 @@ struct Request {
   std::uint64_t list_id = 0;              // list: identifies the listing; echoed
   bool report = false;                    // list: publish state and statuses again, since some were lost
   std::uint64_t sequence = 0;             // heartbeat: the sequence answered
+  ProtocolVersion protocol = {};          // list: what the sender speaks
 
   Request() = default;
   Request(RequestType type_in) : type(type_in) {}

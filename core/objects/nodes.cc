@@ -9,6 +9,7 @@
 #include "core/api/packed.h"
 #include "core/bytes.h"
 #include "core/handshake/fields.h"
+#include "core/handshake/protocol.h"
 #include "core/objects/node_record.h"
 
 namespace berth {
@@ -45,11 +46,13 @@ Status check_identity(const std::string& name, const Json& payload) {
 // What scheduling reads of a state message; the rest (sequence, session) changes often and is not kept.
 Json facts_of(const Json& payload) {
   Json facts = Json::object();
-  for (std::string_view key : {"labels", "taints", "allocatable", "images", "volumes"}) {
+  for (std::string_view key : {"protocol", "labels", "taints", "allocatable", "images", "volumes"}) {
     if (const Json* value = payload.find(key)) facts.set(key, *value);
   }
   return facts;
 }
+
+Json taint_of(std::string_view key) { return Json::object().set("key", key).set("effect", "NoSchedule"); }
 
 Json labels_of(const std::string& name, const Json& facts, const Json* overlay) {
   Json labels = Json::object();
@@ -85,15 +88,15 @@ Json merge(const std::string& name, const DeviceNode& device, const Json* overla
       spec.set("unschedulable", *cordoned);
     }
   }
-  if (!device.reachable) {
-    Json taint = Json::object();
-    taint.set("key", Nodes::kUnreachableTaint);
-    taint.set("effect", "NoSchedule");
-    taints.push_back(std::move(taint));
-  }
+  const bool is_served = Nodes::why_not_served(facts).empty();
+  if (!device.reachable) taints.push_back(taint_of(Nodes::kUnreachableTaint));
+  if (!is_served) taints.push_back(taint_of(Nodes::kUnsupportedTaint));
   spec.set("taints", std::move(taints));
   Json status = Json::object();
-  if (const Json* allocatable = facts.find("allocatable")) status.set("allocatable", *allocatable);
+  // A pod may tolerate every taint; without resources nothing fits.
+  if (const Json* allocatable = facts.find("allocatable"); allocatable != nullptr && is_served) {
+    status.set("allocatable", *allocatable);
+  }
   if (const Json* images = facts.find("images")) status.set("images", *images);
   Json manifest = Json::object();
   manifest.set("apiVersion", "v1");
@@ -170,6 +173,9 @@ void Nodes::save_deferred() {
 Result<NodeChange> Nodes::on_state(const std::string& name, const Json& payload) {
   if (Status identity = check_identity(name, payload); !identity.is_success()) return identity;
   const std::string incarnation = text_of(payload, "incarnation");
+  if (const Result<ProtocolVersion> protocol = read_protocol(payload.find("protocol")); !protocol) {
+    return protocol.error();
+  }
   Json facts = facts_of(payload);
   // Tried on a copy first: what cannot be a Node changes nothing.
   DeviceNode trial;
@@ -273,6 +279,11 @@ void Nodes::erase(const std::string& name) {
   deferred_writes_.erase(name);
   nodes_.erase(name);
   store_.erase(Table::node, name);
+}
+
+std::string Nodes::why_not_served(const Json& facts) {
+  const Result<ProtocolVersion> protocol = read_protocol(facts.find("protocol"));
+  return protocol ? berth::why_not_served(kProtocol, *protocol) : protocol.error().message();
 }
 
 Json Nodes::manifest(const std::string& name, const Json* overlay) const {

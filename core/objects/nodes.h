@@ -44,6 +44,7 @@ class Nodes {
  public:
   static constexpr int kMissedHeartbeats = 3;
   static constexpr std::string_view kUnreachableTaint = "node.kubernetes.io/unreachable";
+  static constexpr std::string_view kUnsupportedTaint = "node.berth/unsupported-protocol";
   static constexpr std::string_view kOperatorLabels = "operator.berth/";
 
   Nodes(Store& store, const Clock& clock) : store_(store), clock_(clock) {}
@@ -65,6 +66,8 @@ class Nodes {
   // What was not written.
   void save_deferred();
 
+  // Why nothing is placed on a device with these facts: the protocol it speaks. Empty: it is served.
+  static std::string why_not_served(const Json& facts);
   // The JSON of the effective Node; there are facts.
   Json manifest(const std::string& name, const Json* overlay) const;
   // Rebuilds the effective Node with this overlay (null: none). Returns true when scheduling sees a difference.

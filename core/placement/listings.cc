@@ -40,6 +40,7 @@ void Listings::ask_page(const std::string& node) {
   while (listing.pages.contains(request.page)) ++request.page;
   request.list_id = listing.id;
   request.report = request.page == 0 && asks_for_report(node);
+  request.protocol = kProtocol;
   sender_.send(node, std::move(request));
   sender_.arm_resend(listing.resend, listing.resends, [this, node] {
     open_.at(node).resend = 0;

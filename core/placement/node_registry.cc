@@ -63,7 +63,11 @@ void NodeRegistry::apply_change(const std::string& node, const NodeChange& chang
     context_.identity.edit().adopt_nodes.insert(node);
   }
   if (change.facts || change.connected || change.disconnected) refresh(node);
-  if (change.facts) refresh_local_volumes(node);
+  if (change.facts) {
+    refresh_local_volumes(node);
+    const std::string unserved = Nodes::why_not_served(device->facts.json());
+    if (!unserved.empty()) log_refused(context_.log, "node " + node, unserved);
+  }
   if (change.connected && context_.mirror.barrier().is_synced()) {
     ask_everything(node);
   }

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -77,6 +78,7 @@ struct Options {
   bool mutants = false;
   std::string mutant;
   bool keep_going = false;
+  std::string messages;
 };
 
 struct Totals {
@@ -170,6 +172,11 @@ Plan plan_of(const Options& options) {
 int simulate(const Options& options, std::uint64_t first, std::uint64_t last) {
   Plan plan = plan_of(options);
   Totals totals;
+  std::ofstream messages;
+  if (!options.messages.empty()) {
+    messages.open(options.messages);
+    plan.messages = &messages;
+  }
   for (plan.seed = first; plan.seed <= last; ++plan.seed) {
     run_one(plan, totals, false);
     if (totals.failed > 0 && !options.keep_going && first != last) {
@@ -180,6 +187,11 @@ int simulate(const Options& options, std::uint64_t first, std::uint64_t last) {
     if (options.hours > 0 && static_cast<double>(totals.counts.virtual_ms) >= options.hours * 3'600'000) break;
   }
   print(totals);
+  messages.flush();
+  if (!options.messages.empty() && !messages) {
+    std::fprintf(stderr, "--messages: \"%s\" cannot be written\n", options.messages.c_str());
+    return 2;
+  }
   return totals.failed == 0 ? 0 : 1;
 }
 
@@ -296,6 +308,8 @@ int main(int argc, char** argv) {
                "verify that breaking each rule N0..N7, P1..P10 is caught; prints a table");
   app.add_option("--mutant", options.mutant, "break this rule in every seed: N0..N7, P1..P10");
   app.add_flag("--keep-going", options.keep_going, "continue after a violation");
+  app.add_option("--messages", options.messages, "write what the programs send to this file, a JSON object a line")
+      ->excludes("--binds");
   CLI11_PARSE(app, argc, argv);
   std::uint64_t first = options.seed, last = options.seed;
   if (one->count() == 0 && !read_range(options.seeds, first, last)) {

@@ -3,6 +3,8 @@
 #include <iterator>
 #include <utility>
 
+#include "core/json/json.h"
+
 namespace berth::sim {
 
 namespace {
@@ -22,6 +24,13 @@ SimEnvironment::SimEnvironment(std::uint64_t seed, Sabotage sabotage_in, bool pr
       persistent_sessions(random.chance(3, 4)),
       crash_per_mille(random.below(12)) {
   broker.set_policy([this](const Leg& leg, Random& dice) { return network.judge(leg, dice); });
+}
+
+void SimEnvironment::record(std::string_view sender, const Message& message) const {
+  if (messages == nullptr) return;
+  Json line = Json::object();
+  line.set("sender", sender).set("topic", message.topic).set("retain", message.retain).set("payload", message.payload);
+  *messages << line.dump() << '\n';
 }
 
 void TraceLog::write(Level level, std::string_view event, std::initializer_list<Field> fields) {
@@ -178,7 +187,9 @@ void Process::run_due() {
 bool Process::on_send(Message& message) {
   // The broker may ignore an expiry, or have delivered the message before it takes effect.
   if (message.expiry_s > 0 && world_.chance(50)) message.expiry_s = 0;
-  return on_send_watched(message);
+  if (!on_send_watched(message)) return false;
+  world_.record(name_, message);
+  return true;
 }
 
 bool Process::on_arrival(Message& message) {

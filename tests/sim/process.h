@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,6 +45,7 @@ struct SimEnvironment {
   std::size_t gateway_send_window = 0;  // send window of the gateway's client, for retained messages; 0: unlimited
   std::function<void()> check = [] {};  // checks the invariants
   std::function<void(const std::string& uid)> on_ended = [](const std::string&) {};  // a workload finished by itself
+  std::ostream* messages = nullptr;         // gets what the programs send, a JSON object a line; null: nobody
   std::function<void(std::string)> misuse;  // a program violated a contract that is not one of the invariants
 
   SimEnvironment(std::uint64_t seed, Sabotage sabotage_in, bool print);
@@ -53,6 +55,7 @@ struct SimEnvironment {
   // In percent; only in the fault phase.
   bool chance(std::uint64_t percent) { return network.is_storm() && random.chance(percent, 100); }
   void note(std::string_view who, std::string_view what) { trace.add(clock.now(), who, what); }
+  void record(std::string_view sender, const Message& message) const;
 };
 
 class TraceLog final : public Log {

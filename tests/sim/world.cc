@@ -81,6 +81,7 @@ std::size_t draw_send_window(std::uint64_t seed) {
 World::World(const Plan& plan)
     : plan_(plan), env_(plan.seed, plan.sabotage, plan.print), provisioner_(env_), reader_(env_) {
   env_.mutant = plan.mutant;
+  env_.messages = plan.messages;
   env_.check = [this] { check(); };
   env_.misuse = [this](const std::string& what) {
     violate("SEAM", "programs start and keep the contracts of their interfaces", what);

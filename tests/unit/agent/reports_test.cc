@@ -28,6 +28,7 @@ TEST_F(AgentReports, AtLinkUpItSubscribesAndPublishesItsState) {
   EXPECT_EQ(member("nodes/n1/state", "bootId"), "boot-1");
   EXPECT_EQ(member("nodes/n1/state", "sequence"), "1");
   EXPECT_EQ(member("nodes/n1/state", "heartbeatMs"), "5000");
+  EXPECT_EQ(member("nodes/n1/state", "protocol"), "1.1");
   EXPECT_EQ(member("nodes/n1/state", "labels"), R"({"zone":"a"})");
   EXPECT_EQ(member("nodes/n1/state", "taints"), R"([{"key":"gpu","value":"yes","effect":"NoSchedule"}])");
   EXPECT_EQ(member("nodes/n1/state", "allocatable"), R"({"cpu":"2","memory":"134217728","pods":"600"})");
@@ -36,6 +37,27 @@ TEST_F(AgentReports, AtLinkUpItSubscribesAndPublishesItsState) {
             R"({"name":"fast","path":"/srv/fast","capacity":"1Gi","storageClass":"local"}])");
   EXPECT_EQ(member("nodes/n1/presence", "online"), "true");
   EXPECT_TRUE(last_payload("nodes/n1/presence").starts_with("retained "));
+}
+
+TEST_F(AgentReports, AGatewayThatDoesNotSupportThisAgentIsLoggedOnceAndAnswered) {
+  boot();
+  const auto logged = [this] {
+    return std::count(log.events.begin(), log.events.end(),
+                      "the gateway does not support this agent's protocol and places nothing here");
+  };
+  for (const ProtocolVersion version : {ProtocolVersion{1, 0}, {1, 7}, {2, 0}}) {
+    Request list = request_of(RequestType::list);
+    list.protocol = version;
+    deliver(list);
+    EXPECT_EQ(logged(), 0) << to_text(version);
+  }
+  take_answers();
+  Request list = request_of(RequestType::list);
+  list.protocol = {3, 0};
+  deliver(list);
+  deliver(list);
+  EXPECT_EQ(logged(), 1);
+  EXPECT_EQ(take_answers().size(), 2u);
 }
 
 TEST_F(AgentReports, TheWillHasTheNextSessionAndSessionsIncreaseDurably) {

@@ -1,0 +1,35 @@
+// The version of the protocol between gateway and devices, and which devices a gateway serves (transports/README.md,
+// "Versions").
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/json/json.h"
+#include "core/status.h"
+
+namespace berth {
+
+// Minor versions add members and messages that others may ignore; major ones change what is there.
+struct ProtocolVersion {
+  std::uint32_t major = 1;
+  std::uint32_t minor = 0;
+  auto operator<=>(const ProtocolVersion&) const = default;
+};
+
+// Of this program. With another major one, count up the form in core/api/packed.cc: stored nodes are made again, since
+// which of them are served has changed.
+inline constexpr ProtocolVersion kProtocol{1, 1};
+
+std::string to_text(const ProtocolVersion& version);  // "<major>.<minor>"
+// The member "protocol" of a message; null: absent, which means 1.0. An error names the member.
+Result<ProtocolVersion> read_protocol(const Json* member);
+
+// A gateway serves devices of its own major version and of the one before, whatever the minor versions.
+bool serves(const ProtocolVersion& gateway, const ProtocolVersion& device);
+// Why it does not, and which side to upgrade; empty: it does.
+std::string why_not_served(const ProtocolVersion& gateway, const ProtocolVersion& device);
+
+}  // namespace berth

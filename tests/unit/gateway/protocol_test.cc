@@ -1,0 +1,105 @@
+// Devices of other versions of the protocol: which are served, and what is shown of those that are not.
+#include "tests/unit/gateway/gateway_fixture.h"
+
+namespace berth {
+namespace {
+
+class DeviceVersions : public GatewayTest {
+ protected:
+  // The device reports this version; an empty one: none.
+  void speak(const std::string& version, int sequence = 2) {
+    const std::string member = version.empty() ? "" : R"(,"protocol":")" + version + R"(")";
+    receive(topics.node_state("n1"), R"({"incarnation":"i1","session":"1","sequence":")" + std::to_string(sequence) +
+                                         R"(","allocatable":{"cpu":"2","memory":"1Gi","pods":"10"})" + member + "}");
+    receive(topics.node_presence("n1"), R"({"incarnation":"i1","session":"1","online":true})");
+  }
+  std::string ready() {
+    const Json reply = api(R"({"op":"get","kind":"node","name":"n1"})");
+    const Json condition = reply.find("object")->find("status")->find("conditions")->as_array()[0];
+    return condition.string_at("status") + " " + condition.string_at("reason") + ": " + condition.string_at("message");
+  }
+};
+
+constexpr char kTooNew[] =
+    "its protocol 2.0 is not supported: this gateway speaks 1.1 and serves devices of 1; upgrade the gateway";
+
+TEST_F(DeviceVersions, AnAbsentVersionAndAnotherMinorOneAreServed) {
+  start_connected();
+  for (const char* version : {"", "1.0", "1.999"}) {
+    speak(version);
+    EXPECT_EQ(ready(), "True : ") << version;
+    apply(pod("web", "u1"));
+    EXPECT_EQ(phase("u1"), Phase::prebind) << version;
+    api(R"({"op":"delete","kind":"pod","namespace":"default","name":"web"})");
+    answer("n1", AnswerType::released);
+  }
+  EXPECT_TRUE(log.warnings.empty());
+}
+
+TEST_F(DeviceVersions, NothingIsPlacedOnAnUnsupportedOneEvenIfAPodToleratesEverything) {
+  start_connected();
+  speak("2.0");
+  EXPECT_EQ(ready(), std::string("False UnsupportedProtocol: ") + kTooNew);
+  EXPECT_EQ(log.warnings, std::vector<std::string>{std::string("refused topic=node n1 reason=") + kTooNew});
+  apply(pod("web", "u1"));
+  apply(pod("any", "u2", "64Mi", R"(,"tolerations":[{"operator":"Exists"}])"));
+  EXPECT_EQ(request("n1"), std::nullopt);
+  EXPECT_NE(why("web").find("untolerated taint"), std::string::npos) << why("web");
+  EXPECT_EQ(phase("u2"), Phase::none) << why("any");
+}
+
+TEST_F(DeviceVersions, AnUpgradeOfTheDeviceWakesWhatWaitedForIt) {
+  start_connected();
+  speak("2.0");
+  apply(pod("web", "u1"));
+  speak("1.1", 3);
+  advance(15'000);
+  EXPECT_EQ(phase("u1"), Phase::prebind) << why("web");
+  EXPECT_EQ(ready(), "True : ");
+}
+
+TEST_F(DeviceVersions, WhatRunsOnADeviceThatIsNoLongerSupportedStaysItsOwnAcrossARestart) {
+  start_connected();
+  speak("1.1");
+  bind_pod("web", "u1", "n1");
+  speak("2.0", 3);
+  restart();
+  EXPECT_EQ(phase("u1"), Phase::bound);
+  EXPECT_EQ(ready(), std::string("False UnsupportedProtocol: ") + kTooNew);
+  apply(pod("more", "u2"));
+  EXPECT_EQ(phase("u2"), Phase::none);
+  api(R"({"op":"delete","kind":"pod","namespace":"default","name":"web"})");
+  ASSERT_TRUE(request("n1").has_value());
+  EXPECT_EQ(request("n1")->type, RequestType::release) << "it is still asked to stop what it runs";
+}
+
+TEST_F(DeviceVersions, AVersionThatIsNoneIsRefusedByNameAndChangesNothing) {
+  start_connected();
+  speak("1.1");
+  speak("two", 3);
+  ASSERT_EQ(log.warnings.size(), 1u);
+  EXPECT_NE(log.warnings[0].find("protocol: must be"), std::string::npos) << log.warnings[0];
+  EXPECT_EQ(ready(), "True : ");
+}
+
+TEST_F(DeviceVersions, TheGatewaySaysItsOwnInItsPresenceAndInEachList) {
+  start_connected();
+  for (const Message& message : transport.sent) {
+    if (message.topic == topics.gateway_presence("gateway")) {
+      EXPECT_EQ(Json::parse(message.payload)->string_at("protocol"), "1.1");
+    }
+  }
+  transport.sent.clear();
+  speak("1.1");
+  bool listed = false;
+  for (const Message& message : transport.sent) {
+    const Result<Request> asked = decode_request(message.payload);
+    if (message.topic != topics.node_requests("n1") || !asked || asked->type != RequestType::list) continue;
+    listed = true;
+    EXPECT_EQ(to_text(asked->protocol), "1.1");
+  }
+  EXPECT_TRUE(listed);
+}
+
+}  // namespace
+}  // namespace berth
