@@ -10,6 +10,7 @@
 #include "core/bytes.h"
 #include "core/handshake/fields.h"
 #include "core/objects/node_record.h"
+#include "core/objects/reserved_labels.h"
 
 namespace berth {
 
@@ -51,18 +52,21 @@ Json facts_of(const Json& payload) {
   return facts;
 }
 
+// The host name is the node's whoever says something else: volumes are pinned by it.
 Json labels_of(const std::string& name, const Json& facts, const Json* overlay) {
   Json labels = Json::object();
-  labels.set("kubernetes.io/hostname", name);
+  labels.set(kHostnameLabel, name);
   if (const Json* own = member(facts, "labels", Json::Type::object)) {
     for (const auto& [key, value] : own->as_object()) {
-      if (!key.starts_with(Nodes::kOperatorLabels)) labels.set(key, value);
+      if (!is_ignored_label(name, key, value)) labels.set(key, value);
     }
   }
   const Json* metadata = overlay == nullptr ? nullptr : overlay->find("metadata");
   if (metadata != nullptr) {
     if (const Json* set = member(*metadata, "labels", Json::Type::object)) {
-      for (const auto& [key, value] : set->as_object()) labels.set(key, value);
+      for (const auto& [key, value] : set->as_object()) {
+        if (key != kHostnameLabel) labels.set(key, value);
+      }
     }
   }
   return labels;

@@ -1,5 +1,6 @@
 // Nodes: what the gateway knows of each device: its facts (nodes/<n>/state), incarnation, presence and heartbeats, and
 // the Node object that scheduling reads: facts, then the operator's overlay (which wins), then the silence taint.
+// Labels that a device may not give itself do not count (reserved_labels.h).
 #pragma once
 
 #include <cstdint>
@@ -44,7 +45,6 @@ class Nodes {
  public:
   static constexpr int kMissedHeartbeats = 3;
   static constexpr std::string_view kUnreachableTaint = "node.kubernetes.io/unreachable";
-  static constexpr std::string_view kOperatorLabels = "operator.berth/";
 
   Nodes(Store& store, const Clock& clock) : store_(store), clock_(clock) {}
 

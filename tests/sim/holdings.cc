@@ -124,4 +124,17 @@ Breach find_shared_volume(const Witness& witness) {
   return witness.gateway().is_settled() ? find_in_gateway(witness.gateway()) : Breach();
 }
 
+// In the simulator a volume is named after its node: "<node>-<name>".
+Breach find_away_from_volume(const Witness& witness) {
+  for (const Row& row : witness.news().begun) {
+    for (const BoundVolume& bound_volume : row.volumes) {
+      if (bound_volume.volume.starts_with(row.node.get()) && bound_volume.volume[row.node.get().size()] == '-')
+        continue;
+      return "pod " + row.pod + " is placed on node " + row.node + ", but its claim " + bound_volume.claim +
+             " has volume " + bound_volume.volume;
+    }
+  }
+  return {};
+}
+
 }  // namespace berth::sim

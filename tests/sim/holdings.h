@@ -12,5 +12,7 @@ Breach find_device_overrun(const Witness& witness);
 // No volume belongs to two claims, and no claim has two volumes: in the objects, in the rows (which reserve volumes in
 // prebind and have bound them later), and in the slots of running pods.
 Breach find_shared_volume(const Witness& witness);
+// A pod whose claim has a volume is placed on the node of that volume, whatever host names devices report.
+Breach find_away_from_volume(const Witness& witness);
 
 }  // namespace berth::sim

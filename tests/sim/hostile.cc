@@ -79,7 +79,14 @@ Json identity(SimEnvironment& world) {
 std::string lying_state(SimEnvironment& world) {
   Json json = identity(world);
   json.set("heartbeatMs", "5000");
-  json.set("labels", Json(Json::Object{{"zone", Json("a")}}));
+  // Most claim to be one of the hosts that have volumes, so that what is pinned to these would come to them.
+  const auto& devices = world.witness.devices();
+  Json labels = Json(Json::Object{{"zone", Json("a")}, {"operator.berth/tier", Json("gold")}});
+  if (world.random.chance(3, 4)) {
+    ++world.counts.faults["lie about the host name"];
+    labels.set("kubernetes.io/hostname", devices[world.random.below(2)]->name);
+  }
+  json.set("labels", std::move(labels));
   json.set("allocatable",
            Json(Json::Object{
                {"cpu", Json(std::to_string(world.random.below(50)))}, {"memory", Json("1Gi")}, {"pods", Json("100")}}));

@@ -311,6 +311,7 @@ const std::vector<Invariant>& safety() {
       {"DEVICES", "the charged slots of a node do not exceed its capacity of an extended resource",
        find_device_overrun},
       {"VOLUMES", "no volume belongs to two claims, and no claim has two volumes", find_shared_volume},
+      {"HOME", "a pod with a volume is placed on the node of that volume", find_away_from_volume},
       {"N5", "preparing and prepared slots end at their promise limit and at every reboot", n5},
       {"FINAL", "once Rejected, Stale or Released(e) was sent, slot e is never alive again", final_answers},
   };

@@ -41,6 +41,7 @@ const std::vector<MutantName>& mutants() {
       {Mutant::p8_page, "P8p", "the first page of a listing counts as complete"},
       {Mutant::p9, "P9", "forgotten nodes are not durable"},
       {Mutant::p10, "P10", "the floor is not durable"},
+      {Mutant::d1, "D1", "the host name that a device says counts"},
   };
   return kMutants;
 }

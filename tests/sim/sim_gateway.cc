@@ -1,6 +1,7 @@
 #include "tests/sim/sim_gateway.h"
 
 #include "core/check.h"
+#include "core/objects/reserved_labels.h"
 #include "plugins/registry.h"
 #include "tests/sim/sim_device.h"
 
@@ -206,6 +207,7 @@ void SimGateway::impersonate(Message& message, const Answer& answer) {
 void SimGateway::after_message() {
   check_memory();
   world().witness.after_gateway_message();
+  if (world().mutant == Mutant::d1) believe_hostnames();
   switch (world().sabotage) {
     case Sabotage::s7: {
       for (const auto& [id, content] : only(flash().durable(), Table::release))
@@ -221,6 +223,23 @@ void SimGateway::after_message() {
     case Sabotage::s10: return sabotage_queue();
     case Sabotage::volumes: return misbind_claim();
     default: return;
+  }
+}
+
+// Mutant D1: nodes have the host names that their devices say.
+void SimGateway::believe_hostnames() {
+  auto& cache = const_cast<Cache&>(gateway_->scheduler().cache());
+  for (const auto& [name, device] : gateway_->nodes().all()) {
+    const Json facts = device.facts.json();
+    const Json* labels = facts.find("labels");
+    const Json* said = labels == nullptr ? nullptr : labels->find(kHostnameLabel);
+    const NodeInfo* info = cache.find(name);
+    if (said == nullptr || !said->is_string() || info == nullptr || info->node == nullptr) continue;
+    auto node = std::make_shared<Node>(*info->node);
+    std::string& host = node->metadata.labels.edit()[std::string(kHostnameLabel)];
+    if (host == said->as_string()) continue;
+    host = said->as_string();
+    cache.set_node(std::move(node));
   }
 }
 

@@ -44,6 +44,7 @@ class SimGateway final : public Process {
   void check_queue_restored();
   void check_memory();
   void misbind_claim();
+  void believe_hostnames();
   void impersonate(Message& message, const Answer& answer);
 
   std::vector<std::string> known_nodes_;
