@@ -158,6 +158,7 @@ void Gateway::tick() {
   tick_ = context_.timers.at(context_.clock.now() + kTickMs, [this] { tick(); });
   placement_.scheduler().queue().flush();
   placement_.nodes().check_silence();
+  placement_.nodes().end_backoffs();
   placement_.nodes().compare_periodically();
   // What is still pending is newer than what the broker would deliver, and would be taken for an order to go back.
   if (!context_.publisher.has_pending_mirrors()) read_refused_again();

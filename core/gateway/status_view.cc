@@ -130,12 +130,15 @@ Json StatusView::pod_status(const PodEntry& entry) const {
   return status;
 }
 
-// Besides Ready: what the gateway does not believe the device, or holds against it.
+// Besides Ready: what the gateway does not believe of the device, or holds against it.
 Json::Array StatusView::trouble_of(const std::string& name, const DeviceNode& device) const {
   Json::Array conditions;
   if (const std::string ignored = ignored_labels_in(name, device.facts); !ignored.empty()) {
     conditions.push_back(condition("LabelsIgnored", true, "ReservedLabels",
                                    "the device says " + ignored + ", which only the gateway or the operator can set"));
+  }
+  for (const auto& [hold, why] : device.holds) {
+    conditions.push_back(condition(describe(hold).condition, true, describe(hold).reason, why));
   }
   return conditions;
 }
@@ -192,7 +195,9 @@ Json StatusView::node_notes(const std::string& first) const {
   const auto add = [&](const std::string& name, const DeviceNode& device) {
     for (const Json& trouble : trouble_of(name, device)) {
       Json note = Json::object();
-      notes.push_back(note.set("node", name).set("message", *trouble.find("message")));
+      const bool passed_over = *trouble.find("type") == Json(describe(Hold::passed_over).condition);
+      const std::string now = passed_over ? placement_.nodes().passed_over(name) : std::string();
+      notes.push_back(note.set("node", name).set("message", now.empty() ? *trouble.find("message") : Json(now)));
     }
   };
   const auto& nodes = context_.nodes.all();

@@ -72,6 +72,14 @@ Json labels_of(const std::string& name, const Json& facts, const Json* overlay) 
   return labels;
 }
 
+// The keys of the gateway's taints.
+std::set<std::string_view> own_taints(const DeviceNode& device) {
+  std::set<std::string_view> keys;
+  if (!device.reachable) keys.insert(Nodes::kUnreachableTaint);
+  for (const auto& [hold, why] : device.holds) keys.insert(describe(hold).taint);
+  return keys;
+}
+
 // The manifest of the effective Node.
 Json merge(const std::string& name, const DeviceNode& device, const Json* overlay) {
   const Json facts = device.facts.json();
@@ -89,9 +97,9 @@ Json merge(const std::string& name, const DeviceNode& device, const Json* overla
       spec.set("unschedulable", *cordoned);
     }
   }
-  if (!device.reachable) {
+  for (std::string_view key : own_taints(device)) {
     Json taint = Json::object();
-    taint.set("key", Nodes::kUnreachableTaint);
+    taint.set("key", key);
     taint.set("effect", "NoSchedule");
     taints.push_back(std::move(taint));
   }
@@ -287,7 +295,7 @@ bool Nodes::rebuild(const std::string& name, const Json* overlay) {
   DeviceNode& device = nodes_.at(name);
   if (device.facts.is_null()) return false;
   std::shared_ptr<const Node> next = std::exchange(device.read, nullptr);
-  if (next == nullptr || overlay != nullptr || !device.reachable) {
+  if (next == nullptr || overlay != nullptr || !own_taints(device).empty()) {
     Result<Node> node = decode_node(merge(name, device, overlay), nullptr);
     if (!node) return false;  // facts and overlay were each checked when they came
     node->manifest = {};
@@ -296,6 +304,16 @@ bool Nodes::rebuild(const std::string& name, const Json* overlay) {
   }
   if (device.node != nullptr && packed(*device.node) == packed(*next)) return false;
   device.node = std::move(next);
+  return true;
+}
+
+bool Nodes::set_hold(const std::string& name, Hold hold, const std::string& why) {
+  DeviceNode* device = find(name);
+  if (device == nullptr) return false;
+  if (why.empty()) return device->holds.erase(hold) > 0;
+  std::string& known = device->holds[hold];
+  if (known == why) return false;
+  known = why;
   return true;
 }
 

@@ -1,5 +1,5 @@
 // Nodes: what the gateway knows of each device: its facts (nodes/<n>/state), incarnation, presence and heartbeats, and
-// the Node object that scheduling reads: facts, then the operator's overlay (which wins), then the silence taint.
+// the Node object that scheduling reads: facts, then the operator's overlay (which wins), then the gateway's taints.
 // Labels that a device may not give itself do not count (reserved_labels.h).
 #pragma once
 
@@ -16,6 +16,7 @@
 #include "core/clock.h"
 #include "core/json/json.h"
 #include "core/log.h"
+#include "core/objects/node_holds.h"
 #include "core/store.h"
 
 namespace berth {
@@ -30,6 +31,7 @@ struct DeviceNode {
   bool reachable = false;
   Millis last_heard = 0;
   Millis heartbeat_ms = 5000;        // as the device promised
+  Holds holds;                       // the gateway's own taints
   std::shared_ptr<const Node> node;  // effective, without a manifest; null without facts
   std::shared_ptr<const Node> read;  // from the store, as the facts alone make it; null once node was made
 };
@@ -70,6 +72,8 @@ class Nodes {
   // Rebuilds the effective Node with this overlay (null: none). Returns true when scheduling sees a difference.
   bool rebuild(const std::string& name, const Json* overlay);
 
+  // Keeps pods away from the node for this reason; empty: no more. True: that is news, and the node is to be rebuilt.
+  bool set_hold(const std::string& name, Hold hold, const std::string& why);
   void set_incarnation(const std::string& name, const std::string& incarnation);
   DeviceNode* find(const std::string& name);
   // A 64-bit number as it travels: a string of digits, or a small plain number; else 0.

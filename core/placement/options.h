@@ -22,6 +22,8 @@ struct GatewayOptions {
   Millis resend_ms_max = 10'000;
   std::size_t max_rows_in_flight = 256;  // rows in prebind and bind above which pop pauses, of nodes that can answer
   std::size_t max_rows_per_node = 12;    // above it a decided row waits until the node has answered for another one
+  Millis pass_over_ms = 10'000;          // a node that takes no pod is passed over so long; doubles
+  Millis pass_over_ms_max = 120'000;     // up to this
   Millis compare_ms = 300'000;           // between two listings of one node, besides those at each connect
   std::uint64_t seed = 0;                // ties, jitter, store id
   std::string hold;                      // not empty: bind nothing, and give this as the reason (store unreadable)

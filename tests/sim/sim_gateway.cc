@@ -25,6 +25,8 @@ GatewayOptions make_options(const std::vector<std::string>& known_nodes, std::ui
   options.queue.initial_backoff_ms = 500;
   options.queue.max_backoff_ms = 4000;
   options.promise_ms = 5000;
+  options.pass_over_ms = 1000;
+  options.pass_over_ms_max = 4000;
   options.resend_ms = 500;
   options.resend_ms_max = 3000;
   options.seed = seed;
