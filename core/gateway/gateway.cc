@@ -26,7 +26,7 @@ Gateway::Gateway(GatewayOptions options, const Registry& registry, const Clock& 
       topics_(options_.fleet),
       turn_(store, transport),
       objects_(store),
-      nodes_(store, clock),
+      nodes_(store, clock, options_.node_limits),
       identity_(store),
       mirror_(turn_, topics_, clock, store, objects_, identity_, options_.gateway),
       admission_{store},

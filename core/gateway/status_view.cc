@@ -137,8 +137,13 @@ Json::Array StatusView::trouble_of(const std::string& name, const DeviceNode& de
     conditions.push_back(condition("LabelsIgnored", true, "ReservedLabels",
                                    "the device says " + ignored + ", which only the gateway or the operator can set"));
   }
-  for (const auto& [hold, why] : device.holds) {
-    conditions.push_back(condition(describe(hold).condition, true, describe(hold).reason, why));
+  if (const auto passed_over = device.holds.find(Hold::passed_over); passed_over != device.holds.end()) {
+    const HoldName& hold = describe(Hold::passed_over);
+    conditions.push_back(condition(hold.condition, true, hold.reason, passed_over->second));
+  }
+  if (const std::string why = quarantine_of(device.holds); !why.empty()) {
+    const HoldName& hold = describe(Hold::state);
+    conditions.push_back(condition(hold.condition, true, hold.reason, why));
   }
   return conditions;
 }

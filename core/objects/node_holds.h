@@ -10,6 +10,10 @@ namespace berth {
 
 enum class Hold {
   passed_over,  // it was asked to take pods, and did not
+  // Quarantine: what it reports is beyond the limits (node_limits.h).
+  state,
+  slots,
+  incarnations,
 };
 
 struct HoldName {
@@ -20,5 +24,8 @@ struct HoldName {
 const HoldName& describe(Hold hold);
 
 using Holds = std::map<Hold, std::string>;  // with the reason, for people
+
+// Why the node is quarantined, for people; empty: it is not.
+std::string quarantine_of(const Holds& holds);
 
 }  // namespace berth

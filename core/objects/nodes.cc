@@ -116,6 +116,11 @@ Json merge(const std::string& name, const DeviceNode& device, const Json* overla
   return manifest;
 }
 
+// Of the last hour those are left.
+void forget_old(std::vector<Millis>& times, Millis now) {
+  std::erase_if(times, [now](Millis at) { return now - at >= NodeLimits::kWindowMs; });
+}
+
 std::string packed(const Node& node) {
   ByteWriter out;
   pack_node(out, node);
@@ -186,7 +191,8 @@ Result<NodeChange> Nodes::on_state(const std::string& name, const Json& payload)
   // Tried on a copy first: what cannot be a Node changes nothing.
   DeviceNode trial;
   trial.facts = Manifest::of_text(Text::common(facts.dump()));
-  if (Result<Node> node = decode_node(merge(name, trial, nullptr), nullptr); !node) return node.error();
+  const Result<Node> node = decode_node(merge(name, trial, nullptr), nullptr);
+  if (!node) return node.error();
   for (const PersistentVolume& volume : local_volumes(name, facts)) {
     if (!is_valid_name(volume.metadata.name)) return Status::error("volumes: name: not a valid object name");
   }
@@ -198,6 +204,10 @@ Result<NodeChange> Nodes::on_state(const std::string& name, const Json& payload)
   if (same && std::pair(session, sequence) < std::pair(device.state_session, device.state_sequence)) {
     return NodeChange{};  // an older message, delivered late
   }
+  if (const std::string excess = find_excess(limits_, facts, node->allocatable); !excess.empty()) {
+    return NodeChange{.quarantine = set_hold(name, Hold::state, excess)};
+  }
+  if (!same && !may_change_incarnation(name)) return refuse_incarnation(name);
   const bool is_known = same && device.facts_current && !device.facts.is_null();
   device.facts_current = true;
   device.state_session = session;
@@ -207,6 +217,7 @@ Result<NodeChange> Nodes::on_state(const std::string& name, const Json& payload)
     device.heartbeat_ms = static_cast<Millis>(std::clamp<std::uint64_t>(beat, 100, 3'600'000));
   }
   NodeChange change;
+  change.quarantine = set_hold(name, Hold::state, {});
   if (!same || device.facts != trial.facts) {
     device.incarnation = incarnation;
     device.facts = std::move(trial.facts);
@@ -238,6 +249,7 @@ Result<NodeChange> Nodes::on_presence(const std::string& name, const Json& paylo
     device.reachable = false;
     return NodeChange{.disconnected = true};
   }
+  if (device.incarnation != incarnation && !may_change_incarnation(name)) return refuse_incarnation(name);
   const bool news = device.incarnation != incarnation || session > device.session || !device.reachable;
   if (device.incarnation != incarnation) {
     device.incarnation = incarnation;
@@ -283,6 +295,7 @@ std::vector<std::string> Nodes::find_silent() {
 
 void Nodes::erase(const std::string& name) {
   deferred_writes_.erase(name);
+  incarnations_.erase(name);
   nodes_.erase(name);
   store_.erase(Table::node, name);
 }
@@ -317,8 +330,9 @@ bool Nodes::set_hold(const std::string& name, Hold hold, const std::string& why)
   return true;
 }
 
-void Nodes::set_incarnation(const std::string& name, const std::string& incarnation) {
+NodeChange Nodes::set_incarnation(const std::string& name, const std::string& incarnation) {
   DeviceNode& device = nodes_.at(name);
+  if (!may_change_incarnation(name)) return refuse_incarnation(name);
   device.incarnation = incarnation;
   device.facts_current = false;
   device.session = 0;
@@ -327,6 +341,34 @@ void Nodes::set_incarnation(const std::string& name, const std::string& incarnat
   device.last_heard = clock_.now();
   device.reachable = true;
   save(name);
+  return NodeChange{.connected = true};
+}
+
+// Each is written. The first one that is heard of is no change.
+bool Nodes::may_change_incarnation(const std::string& name) {
+  if (nodes_.at(name).incarnation.empty()) return true;
+  std::vector<Millis>& times = incarnations_[name];
+  forget_old(times, clock_.now());
+  if (times.size() >= limits_.incarnations_per_hour) return false;
+  times.push_back(clock_.now());
+  return true;
+}
+
+NodeChange Nodes::refuse_incarnation(const std::string& name) {
+  const std::string why = excess_text("it came with one new incarnation after another", "incarnations_per_hour",
+                                      std::to_string(limits_.incarnations_per_hour));
+  return NodeChange{.quarantine = set_hold(name, Hold::incarnations, why)};
+}
+
+std::vector<std::string> Nodes::end_incarnation_holds() {
+  std::vector<std::string> ended;
+  for (auto at = incarnations_.begin(); at != incarnations_.end();) {
+    auto& [name, times] = *at;
+    forget_old(times, clock_.now());
+    if (times.size() < limits_.incarnations_per_hour && set_hold(name, Hold::incarnations, {})) ended.push_back(name);
+    at = times.empty() ? incarnations_.erase(at) : std::next(at);
+  }
+  return ended;
 }
 
 std::uint64_t Nodes::number(const Json& json) {

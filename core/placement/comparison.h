@@ -38,6 +38,7 @@ class Comparison {
   void note_adopted(const std::string& node);
 
  private:
+  std::size_t count_unexplained(const std::string& node, const std::vector<SlotReport>& slots) const;
   bool compare(const std::string& node, const std::vector<SlotReport>& slots, const std::string& incarnation);
   bool adopt_slot(const std::string& node, const SlotReport& slot, const std::string& incarnation);
   bool adopt_row(const std::string& node, const SlotReport& slot, const std::string& incarnation, PodEntry& entry);

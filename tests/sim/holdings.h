@@ -14,5 +14,8 @@ Breach find_device_overrun(const Witness& witness);
 Breach find_shared_volume(const Witness& witness);
 // A pod whose claim has a volume is placed on the node of that volume, whatever host names devices report.
 Breach find_away_from_volume(const Witness& witness);
+// What a lying device floods is bounded: the durable release-list entries for slots that it has made up, and the
+// capacity that it offers.
+Breach find_flood(const Witness& witness);
 
 }  // namespace berth::sim

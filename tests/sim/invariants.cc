@@ -312,6 +312,7 @@ const std::vector<Invariant>& safety() {
        find_device_overrun},
       {"VOLUMES", "no volume belongs to two claims, and no claim has two volumes", find_shared_volume},
       {"HOME", "a pod with a volume is placed on the node of that volume", find_away_from_volume},
+      {"FLOOD", "what a lying device makes durable, and what it offers, is within the limits", find_flood},
       {"N5", "preparing and prepared slots end at their promise limit and at every reboot", n5},
       {"FINAL", "once Rejected, Stale or Released(e) was sent, slot e is never alive again", final_answers},
   };

@@ -16,7 +16,7 @@ const Registry& registry() {
 
 // All timeouts are shorter than the longest network delay, except the five minutes after which the queue retries an
 // unschedulable pod anyway: a lost wake-up must be detected.
-GatewayOptions make_options(const std::vector<std::string>& known_nodes, std::uint64_t seed) {
+GatewayOptions make_options(const std::vector<std::string>& known_nodes, std::uint64_t seed, Mutant mutant) {
   GatewayOptions options;
   options.fleet = kFleet;
   options.gateway = kGateway;
@@ -27,6 +27,14 @@ GatewayOptions make_options(const std::vector<std::string>& known_nodes, std::ui
   options.promise_ms = 5000;
   options.pass_over_ms = 1000;
   options.pass_over_ms_max = 4000;
+  // Honest devices stay below; those that lie do not.
+  options.node_limits.cpu = Quantity(kMaxCpu);
+  options.node_limits.slots = kMaxSlots;
+  options.node_limits.incarnations_per_hour = 40;
+  if (mutant == Mutant::d3) {
+    options.node_limits.cpu = Quantity(1'000'000);
+    options.node_limits.slots = options.node_limits.incarnations_per_hour = 1'000'000;
+  }
   options.resend_ms = 500;
   options.resend_ms_max = 3000;
   options.seed = seed;
@@ -39,8 +47,8 @@ SimGateway::SimGateway(SimEnvironment& world, std::vector<std::string> known_nod
     : Process(world, "gateway"), known_nodes_(std::move(known_nodes)) {}
 
 Status SimGateway::start_program(Store& store, Transport& transport, Timers& timers) {
-  gateway_ = std::make_unique<Gateway>(make_options(known_nodes_, world().random.next()), registry(), clock(),
-                                       transport, store, timers, log());
+  gateway_ = std::make_unique<Gateway>(make_options(known_nodes_, world().random.next(), world().mutant), registry(),
+                                       clock(), transport, store, timers, log());
   const Status started = gateway_->start();
   world().witness.set_gateway(gateway_.get());
   if (started.is_success()) {
