@@ -147,6 +147,10 @@ void NodeRegistry::check_silence() {
 void NodeRegistry::note_prebind(const Row& row, PreBindOutcome outcome) {
   const std::string node = row.node;
   const Millis now = context_.clock.now();
+  const bool failed = outcome == PreBindOutcome::rejected || outcome == PreBindOutcome::unanswered;
+  const DeviceNode* device = context_.nodes.find(node);
+  // What an earlier incarnation was asked says nothing of this one.
+  if (failed && (device == nullptr || device->incarnation != row.incarnation)) outcome = PreBindOutcome::ended;
   switch (outcome) {
     case PreBindOutcome::asked: backoff_.note_asked(node, row.uid, now); break;
     case PreBindOutcome::taken: backoff_.note_taken(node); break;
@@ -157,7 +161,6 @@ void NodeRegistry::note_prebind(const Row& row, PreBindOutcome outcome) {
       break;
     case PreBindOutcome::ended: backoff_.note_ended(node, row.uid); break;
   }
-  const bool failed = outcome == PreBindOutcome::rejected || outcome == PreBindOutcome::unanswered;
   if (hold_back(node) && failed) {
     context_.log.write(Level::warn, "node passed over", {{"node", node}, {"reason", backoff_.why(node)}});
   }

@@ -176,6 +176,18 @@ TEST_F(PassedOver, ANewIncarnationIsAskedAtOnce) {
   EXPECT_FALSE(is_passed_over("big"));
 }
 
+TEST_F(PassedOver, ANodeIsNotForWhatAnEarlierIncarnationLeftUnanswered) {
+  two_devices();
+  apply(pod("pinned", "u1", "64Mi", R"(,"nodeSelector":{"kubernetes.io/hostname":"big"})"));
+  be_alive("big", "i1", 55'000);
+  device("big", "i9", R"({"cpu":"1000","memory":"1Ti","pods":"1000"})");
+  be_alive("big", "i9", 5'000);
+  EXPECT_FALSE(is_passed_over("big"));
+  EXPECT_EQ(std::count_if(log.warnings.begin(), log.warnings.end(),
+                          [](const std::string& line) { return line.starts_with("node passed over"); }),
+            0);
+}
+
 TEST_F(PassedOver, ADeviceThatRejectsEveryPodLosesThem) {
   two_devices();
   std::set<std::string> placed;
