@@ -218,6 +218,7 @@ void SimGateway::after_message() {
   check_memory();
   world().witness.after_gateway_message();
   if (world().mutant == Mutant::d1) believe_hostnames();
+  if (world().mutant == Mutant::d2) end_backoffs();
   switch (world().sabotage) {
     case Sabotage::s7: {
       for (const auto& [id, content] : only(flash().durable(), Table::release))
@@ -250,6 +251,18 @@ void SimGateway::believe_hostnames() {
     if (host == said->as_string()) continue;
     host = said->as_string();
     cache.set_node(std::move(node));
+  }
+}
+
+// Mutant D2: whom the gateway passes over, it asks again at once.
+void SimGateway::end_backoffs() {
+  auto& nodes = const_cast<Nodes&>(gateway_->nodes());
+  for (const auto& [name, device] : gateway_->nodes().all()) {
+    if (!nodes.set_hold(name, Hold::passed_over, "") || device.node == nullptr) continue;
+    auto node = std::make_shared<Node>(*device.node);
+    std::erase_if(node->taints.edit(),
+                  [](const Taint& taint) { return taint.key == describe(Hold::passed_over).taint; });
+    const_cast<Cache&>(gateway_->scheduler().cache()).set_node(std::move(node));
   }
 }
 

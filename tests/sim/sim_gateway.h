@@ -45,6 +45,7 @@ class SimGateway final : public Process {
   void check_memory();
   void misbind_claim();
   void believe_hostnames();
+  void end_backoffs();
   void impersonate(Message& message, const Answer& answer);
 
   std::vector<std::string> known_nodes_;
