@@ -107,6 +107,19 @@ bool read_limit(FieldReader& reader, std::string_view key, std::uint64_t& out) {
   return true;
 }
 
+void read_node_limits(FieldReader& reader, NodeLimits& out) {
+  for (const auto& [key, limit] : {std::pair{"cpu", &out.cpu}, {"memory", &out.memory}, {"pods", &out.pods}}) {
+    if (read_quantity(reader, key, *limit) && *limit <= Quantity()) reader.error(key, "must be greater than 0");
+  }
+  for (const auto& [key, limit] : {std::pair{"volumes", &out.volumes},
+                                   {"labels", &out.labels},
+                                   {"slots", &out.slots},
+                                   {"incarnations_per_hour", &out.incarnations_per_hour}}) {
+    std::int32_t count = 0;
+    if (reader.read_int32(key, count, 1)) *limit = static_cast<std::size_t>(count);
+  }
+}
+
 void read_gateway(FieldReader& reader, GatewaySettings& out) {
   read_name(reader, "fleet", out.fleet);
   read_name(reader, "gateway", out.gateway);
@@ -142,6 +155,7 @@ void read_gateway(FieldReader& reader, GatewaySettings& out) {
     std::uint16_t port = 0;
     if (read_port(http, port, 0)) out.http.port = port;
   });
+  reader.read_object("node_limits", [&](FieldReader& limits) { read_node_limits(limits, out.node_limits); });
   read_seconds(reader, "promise_limit_seconds", out.promise_limit_ms, 3600);
   read_limit(reader, "flash_bytes_per_day", out.flash_bytes_per_day);
   if (std::uint64_t memory = 0; read_limit(reader, "memory_limit_bytes", memory)) out.memory_limit_bytes = memory;

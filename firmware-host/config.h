@@ -12,6 +12,7 @@
 #include "core/agent/agent.h"
 #include "core/clock.h"
 #include "core/log.h"
+#include "core/objects/node_limits.h"
 #include "core/status.h"
 #include "firmware-host/logging.h"
 
@@ -63,8 +64,10 @@ struct HttpSettings {
   std::optional<std::uint16_t> port;  // 0: any free port; unset: the default port, or any free one if that is in use
 };
 
+// node_limits: {cpu, memory, pods, volumes, labels, slots, incarnations_per_hour}: NodeLimits.
+//
 // berthd: fleet, gateway, state_dir, broker or embedded_broker, clients, known_nodes, scheduler_config, tie_seed,
-// http, promise_limit_seconds, flash_bytes_per_day, memory_limit_bytes, log.
+// http, node_limits, promise_limit_seconds, flash_bytes_per_day, memory_limit_bytes, log.
 struct GatewaySettings {
   std::string fleet = "default";
   std::string gateway = "gateway";
@@ -76,6 +79,7 @@ struct GatewaySettings {
   std::string scheduler_config;          // file of gateway/scheduler_config.h; empty: the default profile
   std::uint64_t tie_seed = 0;            // seed for choosing among equal nodes; 0: a new one at each start
   HttpSettings http;
+  NodeLimits node_limits;
   Millis promise_limit_ms = 60000;
   std::uint64_t flash_bytes_per_day = 0;  // write budget of the store; 0: no limit
   // Resident memory at which new objects are refused; 0: no limit; unset: half of the machine's memory.

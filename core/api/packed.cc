@@ -11,10 +11,10 @@ namespace berth {
 namespace {
 
 // The version, written first. Increment it with every change of the result of decode_pod() and set_defaults(), or of
-// decode_node() and core/objects/nodes.cc, of a type below that is part of it, or of this file; objects packed with
-// another version are decoded from their JSON.
+// decode_node(), core/objects/nodes.cc and reserved_labels.cc there, of a type below that is part of it, or of this
+// file; objects packed with another version are decoded from their JSON.
 constexpr std::uint64_t kPodForm = 3;
-constexpr std::uint64_t kNodeForm = 3;
+constexpr std::uint64_t kNodeForm = 4;
 
 // Passes the fields of each type, in order, to archive(field...). The structured bindings make the code fail to compile
 // when a type gains a member that is not listed here.

@@ -169,8 +169,10 @@ Json Api::describe_object(const Json& request) const {
   }
   const KindName* kind = kind_of(request);
   Json events = Json::array();
-  if (kind->kind == Kind::pod) {
-    const std::vector<PodEventRecord> known = context_.publisher.events_of(key_of_request(*kind, request));
+  if (kind->kind == Kind::pod || kind->kind == Kind::node) {
+    const std::string key = key_of_request(*kind, request);
+    const std::vector<PodEventRecord> known =
+        context_.publisher.events_of(kind->kind == Kind::pod ? key : RetainedPublisher::node_events(key));
     std::size_t bytes = 0;
     auto first = known.end();
     while (first != known.begin()) {

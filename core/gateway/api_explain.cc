@@ -7,6 +7,14 @@
 
 namespace berth {
 
+namespace {
+
+void set_notes(Json& reply, Json notes) {
+  if (!notes.as_array().empty()) reply.set("notes", std::move(notes));
+}
+
+}  // namespace
+
 Explanation Api::try_pod(const Pod& pod, const std::string& excluded_uid, const Json& request) {
   ExplainOptions how;
   const Json* all = request.find("all_filters");
@@ -53,6 +61,7 @@ Json Api::explain(const Json& request) {
   if (!placement.is_null()) reply.set("placement", std::move(placement));
   if (!placed) reply.set("why", view_.why_pending(*entry));
   reply.set("queue", queue_place(placement_.scheduler().queue(), framework, pod.uid(), context_.clock.now()));
+  set_notes(reply, view_.node_notes(api_text(request, "node")));
   if (framework == nullptr) return reply;  // `why` names the missing profile
   return reply.set("trial", try_pod(pod, pod.uid(), request).record);
 }
@@ -86,6 +95,7 @@ Json Api::plan(const Json& request) {
     reply.set("gatedBy", gate.plugin().get()).set("gate", gate.message());
     rejecting.insert(gate.plugin());
   }
+  set_notes(reply, view_.node_notes(api_text(request, "node")));
   const PodEntry* known = context_.objects.pods().find(pod.metadata.key());
   const Explanation tried = try_pod(pod, known == nullptr ? Text() : known->pod->uid(), request);
   rejecting.insert(tried.result.diagnosis.unschedulable_plugins.begin(),

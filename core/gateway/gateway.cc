@@ -27,7 +27,7 @@ Gateway::Gateway(GatewayOptions options, const Registry& registry, const Clock& 
       topics_(options_.fleet),
       turn_(store, transport),
       objects_(store),
-      nodes_(store, clock),
+      nodes_(store, clock, options_.node_limits),
       identity_(store),
       mirror_(turn_, topics_, clock, store, objects_, identity_, options_.gateway),
       admission_{store},
@@ -155,6 +155,7 @@ void Gateway::tick() {
   watch_.tick();
   placement_.scheduler().queue().flush();
   placement_.nodes().check_silence();
+  placement_.nodes().end_backoffs();
   placement_.nodes().compare_periodically();
   // What is still pending is newer than what the broker would deliver, and would be taken for an order to go back.
   if (!context_.publisher.has_pending_mirrors()) read_refused_again();

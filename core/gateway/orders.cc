@@ -6,6 +6,7 @@
 #include "core/api/packed.h"
 #include "core/handshake/fields.h"
 #include "core/objects/accepting.h"
+#include "core/objects/reserved_labels.h"
 #include "core/placement/retired.h"
 
 namespace berth {
@@ -164,6 +165,11 @@ Result<Accepted> Orders::apply_node_overlay(const Json& object, const std::strin
   Result<Node> node = decode_named<Node>(decode_node, object, expected_key, warnings);
   if (!node) return node.error();
   const std::string name = node->metadata.name;
+  if (const auto host = node->metadata.labels.find(std::string(kHostnameLabel));
+      host != node->metadata.labels.end() && host->second != name) {
+    return Status::error("metadata.labels[" + std::string(kHostnameLabel) + "]: is the node's name, \"" + name +
+                         "\", got \"" + host->second + "\"; leave it out");
+  }
   const Json* before = context_.objects.overlay(name);
   Accepted accepted{before == nullptr ? "created" : "updated", name, {}, std::move(warnings)};
   if (before != nullptr && *before == object) {

@@ -1,8 +1,12 @@
 #include "core/gateway/status_view.h"
 
+#include "core/objects/reserved_labels.h"
+
 namespace berth {
 
 namespace {
+
+constexpr std::size_t kMaxNotes = 20;
 
 std::string_view name_of(Queue::Where where) {
   switch (where) {
@@ -22,6 +26,15 @@ Json condition(std::string_view type, bool holds, std::string_view reason, const
   if (!reason.empty()) json.set("reason", reason);
   if (!message.empty()) json.set("message", message);
   return json;
+}
+
+// Most facts hold no reserved label, and are not parsed to learn that.
+std::string ignored_labels_in(const std::string& node, const Manifest& facts) {
+  const auto may_hold = [&facts](std::string_view part) { return facts.text().find(part) != std::string_view::npos; };
+  if (!may_hold("kubernetes.io/") && !may_hold("operator.berth/")) return {};
+  const Json json = facts.json();
+  const Json* labels = json.find("labels");
+  return labels == nullptr ? std::string() : ignored_labels(node, *labels);
 }
 
 }  // namespace
@@ -117,7 +130,25 @@ Json StatusView::pod_status(const PodEntry& entry) const {
   return status;
 }
 
-Json StatusView::node_status(const DeviceNode& device) const {
+// Besides Ready: what the gateway does not believe of the device, or holds against it.
+Json::Array StatusView::trouble_of(const std::string& name, const DeviceNode& device) const {
+  Json::Array conditions;
+  if (const std::string ignored = ignored_labels_in(name, device.facts); !ignored.empty()) {
+    conditions.push_back(condition("LabelsIgnored", true, "ReservedLabels",
+                                   "the device says " + ignored + ", which only the gateway or the operator can set"));
+  }
+  if (const auto passed_over = device.holds.find(Hold::passed_over); passed_over != device.holds.end()) {
+    const HoldName& hold = describe(Hold::passed_over);
+    conditions.push_back(condition(hold.condition, true, hold.reason, passed_over->second));
+  }
+  if (const std::string why = quarantine_of(device.holds); !why.empty()) {
+    const HoldName& hold = describe(Hold::state);
+    conditions.push_back(condition(hold.condition, true, hold.reason, why));
+  }
+  return conditions;
+}
+
+Json StatusView::node_status(const std::string& name, const DeviceNode& device) const {
   Json status = Json::object();
   const Json facts = device.facts.json();
   if (device.node != nullptr) {
@@ -128,8 +159,9 @@ Json StatusView::node_status(const DeviceNode& device) const {
   const std::string unserved = Nodes::why_not_served(facts);
   const bool ready = device.reachable && device.node != nullptr && unserved.empty();
   const std::string why = device.reachable ? unserved : "no sign of life; nothing is placed on it";
-  status.set("conditions",
-             Json(Json::Array{condition("Ready", ready, unserved.empty() ? "" : "UnsupportedProtocol", why)}));
+  Json::Array conditions{condition("Ready", ready, unserved.empty() ? "" : "UnsupportedProtocol", why)};
+  for (Json& trouble : trouble_of(name, device)) conditions.push_back(std::move(trouble));
+  status.set("conditions", Json(std::move(conditions)));
   status.set("incarnation", device.incarnation);
   return status;
 }
@@ -152,7 +184,7 @@ Json StatusView::status_of(Kind kind, const std::string& key) const {
   }
   if (kind == Kind::node) {
     auto found = context_.nodes.all().find(key);
-    return found == context_.nodes.all().end() ? Json() : node_status(found->second);
+    return found == context_.nodes.all().end() ? Json() : node_status(key, found->second);
   }
   if (kind == Kind::persistent_volume) {
     const auto volume = context_.objects.volume(key);
@@ -165,6 +197,25 @@ Json StatusView::status_of(Kind kind, const std::string& key) const {
   return context_.objects.has(kind, key) ? Json::object() : Json();
 }
 
+Json StatusView::node_notes(const std::string& first) const {
+  Json notes = Json::array();
+  const auto add = [&](const std::string& name, const DeviceNode& device) {
+    for (const Json& trouble : trouble_of(name, device)) {
+      Json note = Json::object();
+      const bool passed_over = *trouble.find("type") == Json(describe(Hold::passed_over).condition);
+      const std::string now = passed_over ? placement_.nodes().passed_over(name) : std::string();
+      notes.push_back(note.set("node", name).set("message", now.empty() ? *trouble.find("message") : Json(now)));
+    }
+  };
+  const auto& nodes = context_.nodes.all();
+  if (const auto named = nodes.find(first); named != nodes.end()) add(first, named->second);
+  for (const auto& [name, device] : nodes) {
+    if (notes.as_array().size() >= kMaxNotes) break;
+    if (name != first) add(name, device);
+  }
+  return notes;
+}
+
 Json StatusView::view(Kind kind, const std::string& key) const {
   Json object;
   if (kind == Kind::node) {
@@ -173,7 +224,7 @@ Json StatusView::view(Kind kind, const std::string& key) const {
     object = Json::object();
     object.set("metadata", Json(Json::Object{{"name", Json(key)}}));
     if (found->second.node != nullptr) object = context_.nodes.manifest(key, context_.objects.overlay(key));
-    object.set("status", node_status(found->second));
+    object.set("status", node_status(key, found->second));
   } else {
     object = context_.objects.manifest(kind, key);
     if (object.is_null()) return {};

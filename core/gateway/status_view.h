@@ -22,13 +22,16 @@ class StatusView {
   // About to be decided, or asked of a node: it is bound in a moment, and one status reports it, since on a radio link
   // each costs as much as a request. One that takes longer is shown with the next tick.
   bool is_passing(const std::string& pod_key) const;
+  // [{node, message}]: what the gateway does not believe of what devices say, `first` first; of many the first few.
+  Json node_notes(const std::string& first) const;
   // Of a pod that is not bound.
   std::string why_pending(const PodEntry& entry) const;
 
  private:
   Json pod_status(const PodEntry& entry) const;
   Json budget_status(const PodDisruptionBudget& budget) const;
-  Json node_status(const DeviceNode& device) const;
+  Json node_status(const std::string& name, const DeviceNode& device) const;
+  Json::Array trouble_of(const std::string& name, const DeviceNode& device) const;
   std::string reason_pending(const PodEntry& entry, const std::string& why) const;
   std::string nominated_node(const PodEntry& entry) const;
 

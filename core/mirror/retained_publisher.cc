@@ -90,11 +90,12 @@ void RetainedPublisher::event(PodEventRecord event, const std::string& node) {
   const std::string& pod = event.pod;
   const std::size_t slash = pod.find('/');
   Members said{{"name", text_of(pod.substr(slash + 1))}, {"reason", text_of(event.reason.get())}};
+  if (slash == 0) said.emplace_back("kind", text_of("Node"));
   if (event.type != "Normal") said.emplace_back("type", text_of(event.type.get()));
   said.emplace_back(node.empty() ? "message" : "node", text_of(node.empty() ? event.message : node));
   said.emplace_back("time", text_of(std::to_string(event.wall)));
   Message envelope;
-  envelope.topic = topics_.events(pod.substr(0, slash));
+  envelope.topic = topics_.events(slash == 0 ? "default" : pod.substr(0, slash));
   envelope.qos = 0;
   events_out_.send(std::move(envelope), std::move(said));
 

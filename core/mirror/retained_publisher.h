@@ -33,7 +33,7 @@
 namespace berth {
 
 struct PodEventRecord {
-  Text pod;     // "<namespace>/<name>"
+  Text pod;     // "<namespace>/<name>", or node_events() of a node
   Text type;    // "Normal", "Warning"
   Text reason;  // "Scheduled", "FailedScheduling", ...
   std::string message;
@@ -87,6 +87,9 @@ class RetainedPublisher {
     if (const auto last = last_event_.find(pod_key); last != last_event_.end()) last_event_.erase(last);
   }
   std::vector<PodEventRecord> events_of(const std::string& pod_key) const;
+  // What events of a node are kept under. They are published in namespace "default", with their kind, as Kubernetes
+  // does.
+  static std::string node_events(const std::string& node) { return "/" + node; }
 
  private:
   using Named = std::set<std::pair<Kind, std::string>>;

@@ -11,6 +11,7 @@
 #include "core/handshake/fields.h"
 #include "core/handshake/protocol.h"
 #include "core/objects/node_record.h"
+#include "core/objects/reserved_labels.h"
 
 namespace berth {
 
@@ -54,21 +55,32 @@ Json facts_of(const Json& payload) {
 
 Json taint_of(std::string_view key) { return Json::object().set("key", key).set("effect", "NoSchedule"); }
 
+// The host name is the node's whoever says something else: volumes are pinned by it.
 Json labels_of(const std::string& name, const Json& facts, const Json* overlay) {
   Json labels = Json::object();
-  labels.set("kubernetes.io/hostname", name);
+  labels.set(kHostnameLabel, name);
   if (const Json* own = member(facts, "labels", Json::Type::object)) {
     for (const auto& [key, value] : own->as_object()) {
-      if (!key.starts_with(Nodes::kOperatorLabels)) labels.set(key, value);
+      if (!is_ignored_label(name, key, value)) labels.set(key, value);
     }
   }
   const Json* metadata = overlay == nullptr ? nullptr : overlay->find("metadata");
   if (metadata != nullptr) {
     if (const Json* set = member(*metadata, "labels", Json::Type::object)) {
-      for (const auto& [key, value] : set->as_object()) labels.set(key, value);
+      for (const auto& [key, value] : set->as_object()) {
+        if (key != kHostnameLabel) labels.set(key, value);
+      }
     }
   }
   return labels;
+}
+
+// The keys of the gateway's taints.
+std::set<std::string_view> own_taints(const DeviceNode& device) {
+  std::set<std::string_view> keys;
+  if (!device.reachable) keys.insert(Nodes::kUnreachableTaint);
+  for (const auto& [hold, why] : device.holds) keys.insert(describe(hold).taint);
+  return keys;
 }
 
 // The manifest of the effective Node.
@@ -89,7 +101,7 @@ Json merge(const std::string& name, const DeviceNode& device, const Json* overla
     }
   }
   const bool is_served = Nodes::why_not_served(facts).empty();
-  if (!device.reachable) taints.push_back(taint_of(Nodes::kUnreachableTaint));
+  for (std::string_view key : own_taints(device)) taints.push_back(taint_of(key));
   if (!is_served) taints.push_back(taint_of(Nodes::kUnsupportedTaint));
   spec.set("taints", std::move(taints));
   Json status = Json::object();
@@ -105,6 +117,11 @@ Json merge(const std::string& name, const DeviceNode& device, const Json* overla
   manifest.set("spec", std::move(spec));
   manifest.set("status", std::move(status));
   return manifest;
+}
+
+// Of the last hour those are left.
+void forget_old(std::vector<Millis>& times, Millis now) {
+  std::erase_if(times, [now](Millis at) { return now - at >= NodeLimits::kWindowMs; });
 }
 
 std::string packed(const Node& node) {
@@ -180,7 +197,8 @@ Result<NodeChange> Nodes::on_state(const std::string& name, const Json& payload)
   // Tried on a copy first: what cannot be a Node changes nothing.
   DeviceNode trial;
   trial.facts = Manifest::of_text(Text::common(facts.dump()));
-  if (Result<Node> node = decode_node(merge(name, trial, nullptr), nullptr); !node) return node.error();
+  const Result<Node> node = decode_node(merge(name, trial, nullptr), nullptr);
+  if (!node) return node.error();
   for (const PersistentVolume& volume : local_volumes(name, facts)) {
     if (!is_valid_name(volume.metadata.name)) return Status::error("volumes: name: not a valid object name");
   }
@@ -192,6 +210,10 @@ Result<NodeChange> Nodes::on_state(const std::string& name, const Json& payload)
   if (same && std::pair(session, sequence) < std::pair(device.state_session, device.state_sequence)) {
     return NodeChange{};  // an older message, delivered late
   }
+  if (const std::string excess = find_excess(limits_, facts, node->allocatable); !excess.empty()) {
+    return NodeChange{.quarantine = set_hold(name, Hold::state, excess)};
+  }
+  if (!same && !may_change_incarnation(name)) return refuse_incarnation(name);
   const bool is_known = same && device.facts_current && !device.facts.is_null();
   device.facts_current = true;
   device.state_session = session;
@@ -201,6 +223,7 @@ Result<NodeChange> Nodes::on_state(const std::string& name, const Json& payload)
     device.heartbeat_ms = static_cast<Millis>(std::clamp<std::uint64_t>(beat, 100, 3'600'000));
   }
   NodeChange change;
+  change.quarantine = set_hold(name, Hold::state, {});
   if (!same || device.facts != trial.facts) {
     device.incarnation = incarnation;
     device.facts = std::move(trial.facts);
@@ -232,6 +255,7 @@ Result<NodeChange> Nodes::on_presence(const std::string& name, const Json& paylo
     device.reachable = false;
     return NodeChange{.disconnected = true};
   }
+  if (device.incarnation != incarnation && !may_change_incarnation(name)) return refuse_incarnation(name);
   const bool news = device.incarnation != incarnation || session > device.session || !device.reachable;
   if (device.incarnation != incarnation) {
     device.incarnation = incarnation;
@@ -277,6 +301,7 @@ std::vector<std::string> Nodes::find_silent() {
 
 void Nodes::erase(const std::string& name) {
   deferred_writes_.erase(name);
+  incarnations_.erase(name);
   nodes_.erase(name);
   store_.erase(Table::node, name);
 }
@@ -294,7 +319,7 @@ bool Nodes::rebuild(const std::string& name, const Json* overlay) {
   DeviceNode& device = nodes_.at(name);
   if (device.facts.is_null()) return false;
   std::shared_ptr<const Node> next = std::exchange(device.read, nullptr);
-  if (next == nullptr || overlay != nullptr || !device.reachable) {
+  if (next == nullptr || overlay != nullptr || !own_taints(device).empty()) {
     Result<Node> node = decode_node(merge(name, device, overlay), nullptr);
     if (!node) return false;  // facts and overlay were each checked when they came
     node->manifest = {};
@@ -306,8 +331,19 @@ bool Nodes::rebuild(const std::string& name, const Json* overlay) {
   return true;
 }
 
-void Nodes::set_incarnation(const std::string& name, const std::string& incarnation) {
+bool Nodes::set_hold(const std::string& name, Hold hold, const std::string& why) {
+  DeviceNode* device = find(name);
+  if (device == nullptr) return false;
+  if (why.empty()) return device->holds.erase(hold) > 0;
+  std::string& known = device->holds[hold];
+  if (known == why) return false;
+  known = why;
+  return true;
+}
+
+NodeChange Nodes::set_incarnation(const std::string& name, const std::string& incarnation) {
   DeviceNode& device = nodes_.at(name);
+  if (!may_change_incarnation(name)) return refuse_incarnation(name);
   device.incarnation = incarnation;
   device.facts_current = false;
   device.session = 0;
@@ -316,6 +352,34 @@ void Nodes::set_incarnation(const std::string& name, const std::string& incarnat
   device.last_heard = clock_.now();
   device.reachable = true;
   save(name);
+  return NodeChange{.connected = true};
+}
+
+// Each is written. The first one that is heard of is no change.
+bool Nodes::may_change_incarnation(const std::string& name) {
+  if (nodes_.at(name).incarnation.empty()) return true;
+  std::vector<Millis>& times = incarnations_[name];
+  forget_old(times, clock_.now());
+  if (times.size() >= limits_.incarnations_per_hour) return false;
+  times.push_back(clock_.now());
+  return true;
+}
+
+NodeChange Nodes::refuse_incarnation(const std::string& name) {
+  const std::string why = excess_text("it came with one new incarnation after another", "incarnations_per_hour",
+                                      std::to_string(limits_.incarnations_per_hour));
+  return NodeChange{.quarantine = set_hold(name, Hold::incarnations, why)};
+}
+
+std::vector<std::string> Nodes::end_incarnation_holds() {
+  std::vector<std::string> ended;
+  for (auto at = incarnations_.begin(); at != incarnations_.end();) {
+    auto& [name, times] = *at;
+    forget_old(times, clock_.now());
+    if (times.size() < limits_.incarnations_per_hour && set_hold(name, Hold::incarnations, {})) ended.push_back(name);
+    at = times.empty() ? incarnations_.erase(at) : std::next(at);
+  }
+  return ended;
 }
 
 std::uint64_t Nodes::number(const Json& json) {

@@ -1,5 +1,6 @@
 // Nodes: what the gateway knows of each device: its facts (nodes/<n>/state), incarnation, presence and heartbeats, and
-// the Node object that scheduling reads: facts, then the operator's overlay (which wins), then the silence taint.
+// the Node object that scheduling reads: facts, then the operator's overlay (which wins), then the gateway's taints.
+// Labels that a device may not give itself do not count (reserved_labels.h).
 #pragma once
 
 #include <cstdint>
@@ -15,6 +16,8 @@
 #include "core/clock.h"
 #include "core/json/json.h"
 #include "core/log.h"
+#include "core/objects/node_holds.h"
+#include "core/objects/node_limits.h"
 #include "core/store.h"
 
 namespace berth {
@@ -29,6 +32,7 @@ struct DeviceNode {
   bool reachable = false;
   Millis last_heard = 0;
   Millis heartbeat_ms = 5000;        // as the device promised
+  Holds holds;                       // the gateway's own taints
   std::shared_ptr<const Node> node;  // effective, without a manifest; null without facts
   std::shared_ptr<const Node> read;  // from the store, as the facts alone make it; null once node was made
 };
@@ -38,6 +42,7 @@ struct NodeChange {
   bool facts = false;      // scheduling must look again
   bool connected = false;  // came (back): resend and compare
   bool disconnected = false;
+  bool quarantine = false;  // began, ended, or has another reason
 };
 
 class Nodes {
@@ -45,9 +50,9 @@ class Nodes {
   static constexpr int kMissedHeartbeats = 3;
   static constexpr std::string_view kUnreachableTaint = "node.kubernetes.io/unreachable";
   static constexpr std::string_view kUnsupportedTaint = "node.berth/unsupported-protocol";
-  static constexpr std::string_view kOperatorLabels = "operator.berth/";
 
-  Nodes(Store& store, const Clock& clock) : store_(store), clock_(clock) {}
+  Nodes(Store& store, const Clock& clock, const NodeLimits& limits = {})
+      : store_(store), clock_(clock), limits_(limits) {}
 
   Status load(const RecordView& record);
   // Each takes a decoded payload from the node's own topic; an error says what was wrong and changes nothing.
@@ -73,7 +78,12 @@ class Nodes {
   // Rebuilds the effective Node with this overlay (null: none). Returns true when scheduling sees a difference.
   bool rebuild(const std::string& name, const Json* overlay);
 
-  void set_incarnation(const std::string& name, const std::string& incarnation);
+  // Keeps pods away from the node for this reason; empty: no more. True: that is news, and the node is to be rebuilt.
+  bool set_hold(const std::string& name, Hold hold, const std::string& why);
+  // It is known by this incarnation from now on, unless it had too many within the hour.
+  NodeChange set_incarnation(const std::string& name, const std::string& incarnation);
+  // Names of nodes that were quarantined for that and may have a new one again.
+  std::vector<std::string> end_incarnation_holds();
   DeviceNode* find(const std::string& name);
   // A 64-bit number as it travels: a string of digits, or a small plain number; else 0.
   static std::uint64_t number(const Json& json);
@@ -82,12 +92,16 @@ class Nodes {
  private:
   Status load_packed(const RecordView& record, DeviceNode& device);
   void save(const std::string& name);
+  bool may_change_incarnation(const std::string& name);
+  NodeChange refuse_incarnation(const std::string& name);
 
   Store& store_;
   const Clock& clock_;
+  NodeLimits limits_;
   std::map<std::string, DeviceNode> nodes_;
   bool saving_writes_ = false;
-  std::set<std::string> deferred_writes_;  // nodes whose record is behind
+  std::map<std::string, std::vector<Millis>> incarnations_;  // by node: when new ones came, within the last hour
+  std::set<std::string> deferred_writes_;                    // nodes whose record is behind
 };
 
 // Annotation of a volume that a device offers; its value is the node.

@@ -1,5 +1,6 @@
 #include "core/placement/comparison.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/api/defaults.h"
@@ -30,13 +31,31 @@ bool is_alive(SlotState state) { return state == SlotState::running || state == 
 void Comparison::take_slots(const Answer& answer) {
   const std::optional<std::vector<SlotReport>> slots = parts_.listings.add_page(answer);
   if (!slots) return;
-  if (compare(answer.node, *slots, answer.incarnation)) return note_adopted(answer.node);
+  const std::size_t unexplained = count_unexplained(answer.node, *slots);
+  if (!parts_.nodes.admit_listing(answer.node, slots->size(), unexplained)) {
+    // What it runs is not known then, and the fleet waits for it as for one that is offline.
+    if (context_.identity->adopting) parts_.listings.start_later(answer.node);
+    return;
+  }
+  if (compare(answer.node, *slots, answer.incarnation)) {
+    parts_.nodes.note_unexplained(answer.node, unexplained);
+    return note_adopted(answer.node);
+  }
   parts_.listings.start_later(answer.node);
 }
 
 // P11: this store, as it is, gave the epoch. Otherwise the slot was never told to end by anybody who knew of it.
 bool Comparison::is_given(const Epoch& epoch) const {
   return context_.identity->terms.origin_of(epoch, context_.store.next_position()) == EpochOrigin::ours;
+}
+
+// Slots that no row and no entry explains: each becomes durable.
+std::size_t Comparison::count_unexplained(const std::string& node, const std::vector<SlotReport>& slots) const {
+  return static_cast<std::size_t>(std::count_if(slots.begin(), slots.end(), [&](const SlotReport& slot) {
+    if (slot.state == SlotState::none || parts_.releases.contains(slot_key(node, slot))) return false;
+    const Binding* known = parts_.state.find(slot.uid);
+    return known == nullptr || known->row.node != node || known->row.epoch != slot.epoch;
+  }));
 }
 
 // False when the store had no capacity for all of it: the node has not answered then.

@@ -8,6 +8,16 @@
 namespace berth {
 
 struct Pod;
+struct Row;
+
+// What became of asking a node to take a pod.
+enum class PreBindOutcome {
+  asked,       // nothing yet
+  taken,       // PreBound
+  rejected,    // Rejected
+  unanswered,  // the promise limit has passed
+  ended,       // any of these, or the pod was given up
+};
 
 class PlacementEvents {
  public:
@@ -22,6 +32,8 @@ class PlacementEvents {
   virtual void local_volumes_freed(const std::string& node) = 0;
   // The device has not been told to start the pod: its prebind is given up.
   virtual void prebind_disproved(std::string_view uid, const std::string& reason) = 0;
+  // A row in prebind began, was answered, or ended.
+  virtual void prebind_told(const Row& row, PreBindOutcome outcome) = 0;
   // A claim is deleted for good; the next one of its name is another. False: the store had no capacity for that.
   virtual bool claim_gone(const std::string& claim) = 0;
 };

@@ -72,7 +72,9 @@ std::optional<std::vector<SlotReport>> Listings::add_page(const Answer& answer) 
   if (answer.page == 0) listing.pages.clear();  // the device began again
   listing.pages[answer.page] = answer.slots;
   listing.resends = 0;
-  if (listing.pages.size() < answer.pages) {
+  std::size_t listed = 0;
+  for (const auto& [page, part] : listing.pages) listed += part.size();
+  if (listing.pages.size() < answer.pages && listed <= context_.options.node_limits.slots) {
     ask_page(answer.node);
     return std::nullopt;
   }

@@ -29,6 +29,7 @@ class Listings {
   // The answer is a page of the listing that is open.
   bool is_page_of_open(const Answer& answer) const;
   // Takes a page in and asks for the next one; with the last one the listing is over, and all its slots are returned.
+  // So it is with one that goes beyond the limit of slots.
   std::optional<std::vector<SlotReport>> add_page(const Answer& answer);
   // By the node's own answer the epoch has ended since: what an open listing reports of it is older.
   void note_ended(const std::string& node, const Epoch& epoch);

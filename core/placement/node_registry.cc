@@ -57,6 +57,9 @@ Result<NodeChange> NodeRegistry::take_heartbeat(const std::string& node, const J
 void NodeRegistry::apply_change(const std::string& node, const NodeChange& change) {
   const DeviceNode* device = context_.nodes.find(node);
   if (device == nullptr) return;
+  backoff_.note_incarnation(node, device->incarnation);
+  hold_back(node);
+  if (change.quarantine) note_quarantine(node);
   if (context_.identity->adopting && context_.mirror.barrier().is_synced() && change.connected &&
       !context_.identity->adopt_nodes.contains(node) && !adopted_.contains(node) &&
       !is_retired(*context_.identity, context_.nodes, node)) {
@@ -145,6 +148,63 @@ void NodeRegistry::check_silence() {
   }
 }
 
+void NodeRegistry::note_prebind(const Row& row, PreBindOutcome outcome) {
+  const std::string node = row.node;
+  const Millis now = context_.clock.now();
+  const bool failed = outcome == PreBindOutcome::rejected || outcome == PreBindOutcome::unanswered;
+  const DeviceNode* device = context_.nodes.find(node);
+  // What an earlier incarnation was asked says nothing of this one.
+  if (failed && (device == nullptr || device->incarnation != row.incarnation)) outcome = PreBindOutcome::ended;
+  switch (outcome) {
+    case PreBindOutcome::asked: backoff_.note_asked(node, row.uid, now); break;
+    case PreBindOutcome::taken: backoff_.note_taken(node); break;
+    case PreBindOutcome::rejected: backoff_.note_rejected(node, row.incarnation, row.uid, now); break;
+    case PreBindOutcome::unanswered:
+      backoff_.note_unanswered(node, row.incarnation,
+                               "did not answer PreBind in " + std::to_string(row.promise_ms / 1000) + " s", now);
+      break;
+    case PreBindOutcome::ended: backoff_.note_ended(node, row.uid); break;
+  }
+  if (hold_back(node) && failed) {
+    context_.log.write(Level::warn, "node passed over", {{"node", node}, {"reason", backoff_.why(node)}});
+  }
+}
+
+void NodeRegistry::end_backoffs() {
+  for (const std::string& node : backoff_.failing()) hold_back(node);
+  for (const std::string& node : context_.nodes.end_incarnation_holds()) note_quarantine(node);
+}
+
+bool NodeRegistry::admit_listing(const std::string& node, std::size_t listed, std::size_t unexplained) {
+  const Quarantine::Listing listing{listed, unexplained, parts_.releases.count_of(node)};
+  const std::string why = quarantine_.find_excess(node, listing, context_.clock.now());
+  if (context_.nodes.set_hold(node, Hold::slots, why)) note_quarantine(node);
+  return why.empty();
+}
+
+// It began, ended, or has another reason. A device may do that as often as it likes: of one, little is said.
+void NodeRegistry::note_quarantine(const std::string& node) {
+  refresh(node);
+  const DeviceNode* device = context_.nodes.find(node);
+  const std::string why = device == nullptr ? std::string() : quarantine_of(device->holds);
+  if (why.empty() || !quarantine_.may_tell(node, context_.clock.now())) return;
+  context_.log.write(Level::warn, "node quarantined", {{"node", node}, {"reason", why}});
+  context_.publisher.event({RetainedPublisher::node_events(node), "Warning", "NodeQuarantined", why});
+}
+
+// The hold follows the back-off. True: it is held back now, and that or the reason is news.
+bool NodeRegistry::hold_back(const std::string& node) {
+  const bool held = backoff_.is_passed_over(node, context_.clock.now());
+  if (!context_.nodes.set_hold(node, Hold::passed_over, held ? backoff_.why(node) : "")) return false;
+  refresh(node);
+  return held;
+}
+
+std::string NodeRegistry::passed_over(const std::string& node) const {
+  const Millis now = context_.clock.now();
+  return backoff_.is_passed_over(node, now) ? backoff_.why(node, now) : std::string();
+}
+
 // A message that carries the device's own incarnation in answer to what we asked: news that birth and state, lost on
 // the way, did not bring.
 void NodeRegistry::note_incarnation(const Answer& answer) {
@@ -153,14 +213,15 @@ void NodeRegistry::note_incarnation(const Answer& answer) {
   const bool listed = parts_.listings.is_page_of_open(answer);
   const bool echoed = answer.type == AnswerType::hello && answer.to_incarnation == device->incarnation;
   if (!listed && !echoed) return;
-  context_.nodes.set_incarnation(answer.node, answer.incarnation);
-  apply_change(answer.node, {.facts = false, .connected = true, .disconnected = false});
+  apply_change(answer.node, context_.nodes.set_incarnation(answer.node, answer.incarnation));
 }
 
 void NodeRegistry::drop(const std::string& node) {
   parts_.listings.forget(node);
   compared_.erase(node);
   adopted_.erase(node);
+  backoff_.forget(node);
+  quarantine_.forget(node);
   const DeviceNode* device = context_.nodes.find(node);
   EventObjects objects;
   objects.old_node = device == nullptr ? nullptr : device->node;

@@ -7,8 +7,10 @@
 #include <string>
 
 #include "core/placement/listings.h"
+#include "core/placement/node_backoff.h"
 #include "core/placement/object_admission.h"
 #include "core/placement/pod_lifecycle.h"
+#include "core/placement/quarantine.h"
 #include "core/placement/release_list.h"
 
 namespace berth {
@@ -26,7 +28,11 @@ class NodeRegistry {
     PodLifecycle& pods;
   };
   // All outlive it.
-  NodeRegistry(const PlacementContext& context, const Parts& parts) : context_(context), parts_(parts) {}
+  NodeRegistry(const PlacementContext& context, const Parts& parts)
+      : context_(context),
+        parts_(parts),
+        backoff_({context.options.pass_over_ms, context.options.pass_over_ms_max}),
+        quarantine_(context.options.node_limits) {}
 
   // A message from the node's own topic; `what`: "state", "presence" or "heartbeat". An error says what was wrong with
   // it and changes nothing.
@@ -54,6 +60,19 @@ class NodeRegistry {
   // A listing of each node now and then, whether or not anything seems wrong.
   void compare_periodically();
   void check_silence();
+  // A node that does not take what it is asked to is passed over for a while.
+  void note_prebind(const Row& row, PreBindOutcome outcome);
+  // Those whose time is over are asked again.
+  void end_backoffs();
+  // Of a listing of `listed` slots nobody gave `unexplained`. False: that is beyond the limits, and the node is
+  // quarantined.
+  bool admit_listing(const std::string& node, std::size_t listed, std::size_t unexplained);
+  // They were taken.
+  void note_unexplained(const std::string& node, std::size_t slots) {
+    quarantine_.note_unexplained(node, slots, context_.clock.now());
+  }
+  // Why the node is passed over now, and for how long; empty: it is not.
+  std::string passed_over(const std::string& node) const;
 
   // Nodes that have listed their slots in this adopt mode.
   std::set<std::string>& adopted() { return adopted_; }
@@ -62,8 +81,13 @@ class NodeRegistry {
   bool is_silent_return(const std::string& node, std::string_view what, const Json& payload) const;
   Result<NodeChange> take_heartbeat(const std::string& node, const Json& payload);
 
+  void note_quarantine(const std::string& node);
+  bool hold_back(const std::string& node);
+
   const PlacementContext& context_;
   Parts parts_;
+  NodeBackoff backoff_;
+  Quarantine quarantine_;
   std::set<std::string> volumes_refused_;   // nodes that offered volumes when there was no capacity
   std::map<std::string, Millis> compared_;  // by node: last listing of compare_periodically()
   std::set<std::string> adopted_;

@@ -7,6 +7,7 @@
 
 #include "core/clock.h"
 #include "core/framework/profile.h"
+#include "core/objects/node_limits.h"
 #include "core/queue/queue.h"
 #include "core/store_mark.h"
 
@@ -23,6 +24,9 @@ struct GatewayOptions {
   Millis resend_ms_max = 10'000;
   std::size_t max_rows_in_flight = 256;  // rows in prebind and bind above which pop pauses, of nodes that can answer
   std::size_t max_rows_per_node = 12;    // above it a decided row waits until the node has answered for another one
+  Millis pass_over_ms = 10'000;          // a node that takes no pod is passed over so long; doubles
+  Millis pass_over_ms_max = 120'000;     // up to this
+  NodeLimits node_limits;                // beyond them a device is quarantined
   Millis compare_ms = 300'000;           // between two listings of one node, besides those at each connect
   std::uint64_t seed = 0;                // ties, jitter
   std::uint64_t identity_seed = 0;       // store id and terms: from a true random source, another one at each start

@@ -27,6 +27,7 @@ class Placement final : private PlacementEvents {
   const PlacementState& state() const { return state_; }
   PodRegistry& pods() { return pods_; }
   NodeRegistry& nodes() { return nodes_; }
+  const NodeRegistry& nodes() const { return nodes_; }
   ObjectAdmission& objects() { return admission_; }
   ObjectChanges& changes() { return changes_; }
   VolumeBinder& volumes() { return volumes_; }
@@ -55,6 +56,7 @@ class Placement final : private PlacementEvents {
   void pod_unplaced(const std::shared_ptr<const Pod>& pod) override { pods_.enqueue(pod); }
   void uid_freed(std::string_view uid) override { pods_.enqueue_if_free(uid); }
   void local_volumes_freed(const std::string& node) override;
+  void prebind_told(const Row& row, PreBindOutcome outcome) override { nodes_.note_prebind(row, outcome); }
   void prebind_disproved(std::string_view uid, const std::string& reason) override;
   bool claim_gone(const std::string& claim) override;
 

@@ -104,6 +104,9 @@ Status PodLifecycle::pre_bind(Binding& binding) {
     return Status::error("node " + node + " was forgotten and is still to be cleared");
   }
   if (context_.identity->adopting) return Status::error(std::string(kRecoveringStore));
+  if (const auto hold = device->holds.find(Hold::passed_over); hold != device->holds.end()) {
+    return Status::error("node " + node + " " + hold->second);  // decided on before that
+  }
   if (window_.is_busy(node)) return defer(binding);
   binding.edit().deferred = false;
   PlacementRequest request;
@@ -130,6 +133,7 @@ Status PodLifecycle::begin_row(Binding& binding, PlacementRequest request, const
   window_.enter(row);
   state_.epochs.hold(row.node, row.epoch, row.uid);
   arm_deadline(binding);
+  events_.prebind_told(row, PreBindOutcome::asked);
   return Status::ok();
 }
 
@@ -189,6 +193,7 @@ void PodLifecycle::move(Binding& binding, RowEvent event) {
   const bool was_in_flight = is_in_flight(binding.row);
   const Move made = apply(binding.row, event);
   if (was_in_flight && !is_in_flight(binding.row)) window_.leave(binding.row);
+  if (made.from == Phase::prebind) events_.prebind_told(binding.row, PreBindOutcome::ended);
   binding.edit().resends = 0;
   binding.cancel(context_.timers);
   context_.log.write(Level::info, "row moved",
@@ -311,6 +316,7 @@ void PodLifecycle::drop(Binding& binding) {
   listings_.note_ended(row.node, row.epoch);
   state_.epochs.drop(row.node, row.epoch, row.uid);
   if (is_in_flight(row)) window_.leave(row);
+  if (row.phase == Phase::prebind) events_.prebind_told(row, PreBindOutcome::ended);
   volumes_.forget_holder(row.uid);
   state_.bindings.erase(Text(row.uid));
   releases_.add(std::move(entry), may_run);

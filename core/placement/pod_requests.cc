@@ -67,6 +67,7 @@ void PodLifecycle::arm_deadline(Binding& binding) {
         late.edit().deadline = 0;
         late.edit().reason =
             "node " + late.row.node + " did not answer PreBind in " + std::to_string(late.row.promise_ms / 1000) + " s";
+        events_.prebind_told(late.row, PreBindOutcome::unanswered);
         feed(uid, RowEvent::leave);
       });
 }
@@ -89,6 +90,10 @@ bool PodLifecycle::take_answer(const Answer& answer) {
   const Millis sent = binding->progress().prebind_sent;
   const bool passed = sent >= 0 && context_.clock.now() - sent >= binding->row.promise_ms;
   if (std::optional<RowEvent> event = read_answer(binding->row, answer, context_.identity->id.store_id, passed)) {
+    if (*event == RowEvent::pre_bound) events_.prebind_told(binding->row, PreBindOutcome::taken);
+    if (*event == RowEvent::rejected && binding->row.phase == Phase::prebind) {
+      events_.prebind_told(binding->row, PreBindOutcome::rejected);
+    }
     if (answer.type == AnswerType::rejected) {
       binding->edit().reason = "node " + answer.node + " rejected the pod: " + shorten(answer.reason, kMaxReasonBytes);
     }

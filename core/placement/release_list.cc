@@ -47,6 +47,14 @@ void ReleaseList::resend(const std::string& node) {
   }
 }
 
+std::size_t ReleaseList::count_of(const std::string& node) const {
+  std::size_t count = 0;
+  for (auto entry = state_.releases.lower_bound(node + "/"); entry != state_.releases.end(); ++entry, ++count) {
+    if (entry->second.entry.node != node) break;
+  }
+  return count;
+}
+
 void ReleaseList::add(ReleaseEntry entry, bool may_run) {
   const std::string key = release_key(entry.node, entry.uid, entry.epoch);
   if (may_run) context_.identity.insert(&Identity::ending, key);

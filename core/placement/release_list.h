@@ -34,6 +34,8 @@ class ReleaseList {
   // Durable with this turn, and requested. `may_run`: the pod is placed nowhere else before the answer.
   void add(ReleaseEntry entry, bool may_run);
   bool contains(const std::string& key) const { return state_.releases.contains(key); }
+  // How many entries the node has.
+  std::size_t count_of(const std::string& node) const;
   // The node's answer, or the operator, has ended the entry.
   void end(const std::string& key);
   // True when the answer ends an entry.

@@ -176,6 +176,15 @@ std::string preemption_text(const Json& trial) {
   return "\npreemption: would fit on node " + printable(node) + " after evicting: " + printable(victims) + "\n";
 }
 
+// What the gateway does not believe of what devices say, or holds against them.
+std::string notes_text(const Json& answer) {
+  std::string text;
+  for (const Json& note : list_field(answer, {"notes"})) {
+    text += "  " + printable(text_field(note, {"node"}) + ": " + text_field(note, {"message"})) + "\n";
+  }
+  return text.empty() ? text : "\nnodes:\n" + text;
+}
+
 std::string queue_text(const Json& answer) {
   const std::string queue = text_field(answer, {"queue", "place"});
   if (queue.empty() || queue == "none") return {};
@@ -237,7 +246,7 @@ std::string explanation_page(const Json& answer) {
   if (const Json* trial = answer.find("trial")) {
     text += groups_text(*trial) + filters_text(*trial) + scores_text(*trial) + preemption_text(*trial);
   }
-  text += queue_text(answer);
+  text += notes_text(answer) + queue_text(answer);
   const Json::Array& queued = list_field(answer, {"queue", "wokenBy"});
   return text + wakers_text(queued.empty() ? list_field(answer, {"wokenBy"}) : queued);
 }

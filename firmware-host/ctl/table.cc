@@ -69,6 +69,7 @@ std::string restarts_cell(const Json& pod) {
 std::string node_status_cell(const Json& node) {
   std::string status = has_condition(node, "Ready") ? "Ready" : "NotReady";
   if (true_field(node, {"spec", "unschedulable"})) status += ",SchedulingDisabled";
+  if (has_condition(node, "Quarantined")) status += ",Quarantined";
   return status;
 }
 

@@ -121,6 +121,7 @@ class GatewayApp {
     options.queue.initial_backoff_ms = scheduler_.pod_initial_backoff_ms;
     options.queue.max_backoff_ms = scheduler_.pod_max_backoff_ms;
     options.promise_ms = settings_.promise_limit_ms;
+    options.node_limits = settings_.node_limits;
     options.seed = settings_.tie_seed != 0 ? settings_.tie_seed : true_random();
     options.identity_seed = true_random();
     return options;
@@ -201,6 +202,15 @@ class GatewayApp {
     return http_->start();
   }
 
+  Json limits_json() const {
+    const NodeLimits& limits = settings_.node_limits;
+    const auto number = [](std::size_t count) { return static_cast<std::int64_t>(count); };
+    Json json = Json::object();
+    json.set("cpu", limits.cpu.to_text()).set("memory", limits.memory.to_text()).set("pods", limits.pods.to_text());
+    json.set("volumes", number(limits.volumes)).set("labels", number(limits.labels)).set("slots", number(limits.slots));
+    return json.set("incarnationsPerHour", number(limits.incarnations_per_hour));
+  }
+
   Json configz() const {
     Json own = Json::object();
     own.set("fleet", settings_.fleet);
@@ -211,6 +221,7 @@ class GatewayApp {
     own.set("flashBytesPerDay", std::to_string(settings_.flash_bytes_per_day));
     own.set("memoryLimitBytes", std::to_string(memory_.limit()));
     own.set("promiseLimitSeconds", settings_.promise_limit_ms / 1000);
+    own.set("nodeLimits", limits_json());
     return Json(Json::Object{{"kubescheduler.config.k8s.io", scheduler_.completed}, {"berth", std::move(own)}});
   }
 

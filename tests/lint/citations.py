@@ -9,8 +9,8 @@ import tokenize
 from source import CPP, Finding, comments, line_of
 
 RULES = "core/handshake/rules.md"
-RULE = re.compile(r"\b[NPSL]\d{1,2}\b")
-DEFINED = re.compile(r"^(?:- |\| )\*\*([NPSL]\d{1,2})\*\*", re.M)  # "- **P6** ..." or "| **S4** | ..."
+RULE = re.compile(r"\b[NPSLD]\d{1,2}\b")
+DEFINED = re.compile(r"^(?:- |\| )\*\*([NPSLD]\d{1,2})\*\*", re.M)  # "- **P6** ..." or "| **S4** | ..."
 PAGE = re.compile(r"(?<![\w./-])(?:\.\.?/)*[\w-][\w.-]*(?:/[\w.-]+)*\.md\b")
 HASH = re.compile(r"(?m)(?<!\S)#.*$")
 

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "tests/sim/hostile.h"
+#include "tests/sim/sim_device.h"
+
 namespace berth::sim {
 
 namespace {
@@ -122,6 +125,40 @@ Breach find_shared_volume(const Witness& witness) {
   if (!witness.scope().volumes) return {};
   if (Breach breach = find_in_slots(witness)) return breach;
   return witness.gateway().is_settled() ? find_in_gateway(witness.gateway()) : Breach();
+}
+
+Breach find_flood(const Witness& witness) {
+  const Gateway* gateway = witness.gateway().alive;
+  for (const auto& device : witness.devices()) {
+    if (!device->hostile || !witness.scope().rows.contains(device->name)) continue;
+    const std::string made_up = device->name + "/" + std::string(kMadeUp);
+    const auto& releases = witness.gateway().releases;
+    std::size_t count = 0;
+    for (auto entry = releases.lower_bound(made_up); entry != releases.end(); ++entry, ++count) {
+      if (!entry->first.starts_with(made_up)) break;
+    }
+    if (count > kMaxSlots) {
+      return std::to_string(count) + " release-list entries of node " + device->name + " are for slots nobody gave it";
+    }
+    const NodeInfo* info = gateway == nullptr ? nullptr : gateway->scheduler().cache().find(device->name);
+    if (info != nullptr && info->allocatable.milli_cpu > kMaxCpu * 1000) {
+      return "node " + device->name + " offers " + std::to_string(info->allocatable.milli_cpu) + "m cpu";
+    }
+  }
+  return {};
+}
+
+// In the simulator a volume is named after its node: "<node>-<name>".
+Breach find_away_from_volume(const Witness& witness) {
+  for (const Row& row : witness.news().begun) {
+    for (const BoundVolume& bound_volume : row.volumes) {
+      if (bound_volume.volume.starts_with(row.node.get()) && bound_volume.volume[row.node.get().size()] == '-')
+        continue;
+      return "pod " + row.pod + " is placed on node " + row.node + ", but its claim " + bound_volume.claim +
+             " has volume " + bound_volume.volume;
+    }
+  }
+  return {};
 }
 
 }  // namespace berth::sim

@@ -12,5 +12,10 @@ Breach find_device_overrun(const Witness& witness);
 // No volume belongs to two claims, and no claim has two volumes: in the objects, in the rows (which reserve volumes in
 // prebind and have bound them later), and in the slots of running pods.
 Breach find_shared_volume(const Witness& witness);
+// A pod whose claim has a volume is placed on the node of that volume, whatever host names devices report.
+Breach find_away_from_volume(const Witness& witness);
+// What a lying device floods is bounded: the durable release-list entries for slots that it has made up, and the
+// capacity that it offers.
+Breach find_flood(const Witness& witness);
 
 }  // namespace berth::sim

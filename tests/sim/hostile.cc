@@ -79,10 +79,16 @@ Json identity(SimEnvironment& world) {
 std::string lying_state(SimEnvironment& world) {
   Json json = identity(world);
   json.set("heartbeatMs", "5000");
-  json.set("labels", Json(Json::Object{{"zone", Json("a")}}));
-  json.set("allocatable",
-           Json(Json::Object{
-               {"cpu", Json(std::to_string(world.random.below(50)))}, {"memory", Json("1Gi")}, {"pods", Json("100")}}));
+  // Most claim to be one of the hosts that have volumes, so that what is pinned to these would come to them.
+  const auto& devices = world.witness.devices();
+  Json labels = Json(Json::Object{{"zone", Json("a")}, {"operator.berth/tier", Json("gold")}});
+  if (world.random.chance(3, 4)) {
+    ++world.counts.faults["lie about the host name"];
+    labels.set("kubernetes.io/hostname", devices[world.random.below(2)]->name);
+  }
+  json.set("labels", std::move(labels));
+  const std::string cpu = world.random.chance(1, 8) ? "100000" : std::to_string(world.random.below(50));
+  json.set("allocatable", Json(Json::Object{{"cpu", Json(cpu)}, {"memory", Json("1Gi")}, {"pods", Json("100")}}));
   return json.dump();
 }
 
@@ -93,6 +99,34 @@ std::string lying_status(const Names& names) {
 }
 
 }  // namespace
+
+std::string flood_incarnation(std::uint64_t nth) { return "flood-" + std::to_string(nth); }
+
+std::vector<Message> flood(SimEnvironment& world, const std::string& node, const Request& list,
+                           const std::string& incarnation, std::uint64_t nth) {
+  const Topics topics(kFleet);
+  Answer answer(AnswerType::slots);
+  answer.node = node;
+  answer.incarnation = incarnation;
+  answer.gateway_id = list.gateway_id;
+  answer.list_id = list.list_id;
+  answer.pages = 1;
+  const std::uint64_t count = world.random.chance(1, 8) ? kMaxSlots + 1 : 20;
+  for (std::uint64_t slot = 0; slot < count; ++slot) {
+    const std::string uid = std::string(kMadeUp) + node + "-" + std::to_string(nth) + "-" + std::to_string(slot);
+    answer.slots.push_back({uid, {1, 1 + nth}, slot % 2 == 0 ? SlotState::running : SlotState::prepared, "{}", {}});
+  }
+  Message slots;
+  slots.topic = topics.answers(kGateway, node);
+  slots.payload = encode(answer);
+  Message presence;
+  presence.topic = topics.node_presence(node);
+  presence.payload =
+      Json(Json::Object{
+               {"incarnation", Json(flood_incarnation(nth + 1))}, {"session", Json("1")}, {"online", Json(true)}})
+          .dump();
+  return {std::move(slots), std::move(presence)};
+}
 
 Message lie(SimEnvironment& world, const std::string& node) {
   const Topics topics(kFleet);

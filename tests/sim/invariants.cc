@@ -249,6 +249,8 @@ Breach s11(const Witness& witness) { return first(witness.news().accepted_withou
 
 Breach held(const Witness& witness) { return first(witness.news().held_without_slot); }
 
+Breach passed(const Witness& witness) { return first(witness.news().asked_too_soon); }
+
 Breach n5(const Witness& witness) { return first(witness.news().overdue_promises); }
 
 Breach s12(const Witness& witness) { return first(witness.news().foreign_changes); }
@@ -313,6 +315,9 @@ const std::vector<Invariant>& safety() {
       {"DEVICES", "the charged slots of a node do not exceed its capacity of an extended resource",
        find_device_overrun},
       {"VOLUMES", "no volume belongs to two claims, and no claim has two volumes", find_shared_volume},
+      {"HOME", "a pod with a volume is placed on the node of that volume", find_away_from_volume},
+      {"FLOOD", "what a lying device makes durable, and what it offers, is within the limits", find_flood},
+      {"PASSED", "a node that has just taken no pod is not asked again before its time is over", passed},
       {"N5", "preparing and prepared slots end at their promise limit and at every reboot", n5},
       {"FINAL", "once Rejected, Stale or Released(e) was sent, slot e is never alive again", final_answers},
   };

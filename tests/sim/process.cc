@@ -35,6 +35,8 @@ void SimEnvironment::record(std::string_view sender, const Message& message) con
 
 void TraceLog::write(Level level, std::string_view event, std::initializer_list<Field> fields) {
   if (event == "event") note_preempted(fields);
+  if (event == "node passed over" || event == "node quarantined") ++world_.counts.faults[std::string(event)];
+  if (event == "node passed over") world_.witness.note_passed_over(fields.begin()->value, world_.clock.now());
   if (!world_.trace.prints() || level == Level::debug) return;
   std::string line = "   (" + std::string(event);
   for (const Field& field : fields) line += ", " + std::string(field.key) + ": " + field.value;

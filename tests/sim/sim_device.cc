@@ -1,12 +1,14 @@
 #include "tests/sim/sim_device.h"
 
 #include "core/check.h"
+#include "tests/sim/hostile.h"
 
 namespace berth::sim {
 
 namespace {
 constexpr std::size_t kAnswersKept = 64;
-}
+constexpr std::uint64_t kFloodPercent = 90;
+}  // namespace
 
 SimDevice::SimDevice(SimEnvironment& world, AgentConfig config)
     : Process(world, config.node),
@@ -74,13 +76,17 @@ void SimDevice::clone(const SimDevice& other) {
 
 bool SimDevice::on_send_watched(Message& message) {
   if (message.topic.find("/answers/") == std::string::npos) return true;
+  bool made_up = false;
   for (const Result<Answer>& sent : world().decoded.answers(message.payload, name())) {
     CHECK(sent.has_value());
     const Answer answer = world().witness.with_uid(*sent);
     world().note(name(), "answers " + std::string(to_string(answer.type)) + " " + answer.uid + "@" +
                              berth::to_text(answer.epoch) + (answer.reason.empty() ? "" : ": " + answer.reason));
     world().witness.device_sent(answer);
+    made_up = made_up || answer.uid.starts_with(kMadeUp);
   }
+  // It says nothing of the slots that it has made up.
+  if (made_up && world().network.is_storm()) return false;
   if (world().answers.size() < kAnswersKept) {
     world().answers.push_back(message.payload);
   } else {
@@ -114,9 +120,18 @@ void SimDevice::on_request(const Request& request, bool alone) {
     world().note(name(), "hears " + std::string(to_string(request.type)) + " " + request.uid + "@" +
                              berth::to_text(request.epoch));
   }
+  if (request.type == RequestType::list) flood_listing(request);
   if (!alone) return;
   world().witness.before_device_message(name(), request, agent_->is_ready());
   if (world().sabotage == Sabotage::s6 && request.type == RequestType::release) repeated_ = request;
+}
+
+void SimDevice::flood_listing(const Request& list) {
+  if (!world().witness.device(name())->hostile || !world().chance(kFloodPercent)) return;
+  ++world().counts.faults["flood of slots"];
+  const std::string incarnation = floods_ == 0 ? agent_->state().incarnation : flood_incarnation(floods_);
+  for (const Message& message : flood(world(), name(), list, incarnation, floods_)) forge(message);
+  ++floods_;
 }
 
 void SimDevice::after_message() {

@@ -13,6 +13,8 @@ namespace berth::sim {
 
 inline constexpr char kFleet[] = "sim";
 inline constexpr char kGateway[] = "gw";
+inline constexpr std::size_t kMaxSlots = 150;  // NodeLimits of the gateway
+inline constexpr std::int64_t kMaxCpu = 64;
 inline constexpr char kCamera[] = "sim.berth/camera";  // an extended resource of some nodes
 
 class SimDevice final : public Process {
@@ -32,6 +34,7 @@ class SimDevice final : public Process {
  private:
   void forget_at_start() override;
   void on_request(const Request& request, bool alone);
+  void flood_listing(const Request& list);
   Request misread_request(const Request& request);
   Status start_program(Store& store, Transport& transport, Timers& timers) override;
   Status finish_program() override { return agent_->finish_turn(); }
@@ -51,6 +54,7 @@ class SimDevice final : public Process {
   std::unique_ptr<Agent> agent_;
   std::optional<Request> repeated_;                // sabotage S6
   std::map<std::string, std::string> last_slots_;  // sabotage FINAL: earlier slots, by uid
+  std::uint64_t floods_ = 0;                       // of a lying device
   int boots_ = 0;
   Millis started_at_ = 0;  // on the machine's clock
 };

@@ -1,6 +1,7 @@
 #include "tests/sim/sim_gateway.h"
 
 #include "core/check.h"
+#include "core/objects/reserved_labels.h"
 #include "plugins/registry.h"
 #include "tests/sim/sim_device.h"
 
@@ -17,7 +18,7 @@ constexpr std::size_t kMaxCopies = 4;
 
 // All timeouts are shorter than the longest network delay, except the five minutes after which the queue retries an
 // unschedulable pod anyway: a lost wake-up must be detected.
-GatewayOptions make_options(const std::vector<std::string>& known_nodes, std::uint64_t seed) {
+GatewayOptions make_options(const std::vector<std::string>& known_nodes, std::uint64_t seed, Mutant mutant) {
   GatewayOptions options;
   options.fleet = kFleet;
   options.gateway = kGateway;
@@ -26,6 +27,16 @@ GatewayOptions make_options(const std::vector<std::string>& known_nodes, std::ui
   options.queue.initial_backoff_ms = 500;
   options.queue.max_backoff_ms = 4000;
   options.promise_ms = 5000;
+  options.pass_over_ms = 1000;
+  options.pass_over_ms_max = 4000;
+  // Honest devices stay below; those that lie do not.
+  options.node_limits.cpu = Quantity(kMaxCpu);
+  options.node_limits.slots = kMaxSlots;
+  options.node_limits.incarnations_per_hour = 40;
+  if (mutant == Mutant::d3) {
+    options.node_limits.cpu = Quantity(1'000'000);
+    options.node_limits.slots = options.node_limits.incarnations_per_hour = 1'000'000;
+  }
   options.resend_ms = 500;
   options.resend_ms_max = 3000;
   options.seed = seed;
@@ -40,7 +51,7 @@ SimGateway::SimGateway(SimEnvironment& world, std::vector<std::string> known_nod
 
 Status SimGateway::start_program(Store& store, Transport& transport, Timers& timers) {
   const MemoryStore copy = flash();
-  GatewayOptions options = make_options(known_nodes_, world().random.next());
+  GatewayOptions options = make_options(known_nodes_, world().random.next(), world().mutant);
   options.marks = &marks_;
   gateway_ = std::make_unique<Gateway>(std::move(options), registry(), clock(), transport, store, timers, log());
   const Status started = gateway_->start();
@@ -222,6 +233,8 @@ void SimGateway::impersonate(Message& message, const Answer& answer) {
 void SimGateway::after_message() {
   check_memory();
   world().witness.after_gateway_message();
+  if (world().mutant == Mutant::d1) believe_hostnames();
+  if (world().mutant == Mutant::d2) end_backoffs();
   switch (world().sabotage) {
     case Sabotage::s7: {
       for (const auto& [id, content] : only(flash().durable(), Table::release))
@@ -237,6 +250,35 @@ void SimGateway::after_message() {
     case Sabotage::s10: return sabotage_queue();
     case Sabotage::volumes: return misbind_claim();
     default: return;
+  }
+}
+
+// Mutant D1: nodes have the host names that their devices say.
+void SimGateway::believe_hostnames() {
+  auto& cache = const_cast<Cache&>(gateway_->scheduler().cache());
+  for (const auto& [name, device] : gateway_->nodes().all()) {
+    const Json facts = device.facts.json();
+    const Json* labels = facts.find("labels");
+    const Json* said = labels == nullptr ? nullptr : labels->find(kHostnameLabel);
+    const NodeInfo* info = cache.find(name);
+    if (said == nullptr || !said->is_string() || info == nullptr || info->node == nullptr) continue;
+    auto node = std::make_shared<Node>(*info->node);
+    std::string& host = node->metadata.labels.edit()[std::string(kHostnameLabel)];
+    if (host == said->as_string()) continue;
+    host = said->as_string();
+    cache.set_node(std::move(node));
+  }
+}
+
+// Mutant D2: whom the gateway passes over, it asks again at once.
+void SimGateway::end_backoffs() {
+  auto& nodes = const_cast<Nodes&>(gateway_->nodes());
+  for (const auto& [name, device] : gateway_->nodes().all()) {
+    if (!nodes.set_hold(name, Hold::passed_over, "") || device.node == nullptr) continue;
+    auto node = std::make_shared<Node>(*device.node);
+    std::erase_if(node->taints.edit(),
+                  [](const Taint& taint) { return taint.key == describe(Hold::passed_over).taint; });
+    const_cast<Cache&>(gateway_->scheduler().cache()).set_node(std::move(node));
   }
 }
 

@@ -59,6 +59,8 @@ class SimGateway final : public Process {
   void check_queue_restored();
   void check_memory();
   void misbind_claim();
+  void believe_hostnames();
+  void end_backoffs();
   void impersonate(Message& message, const Answer& answer);
 
   std::vector<std::string> known_nodes_;

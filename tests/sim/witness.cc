@@ -296,6 +296,7 @@ void Witness::note_row(const Row& row) {
 
 // All placements ever made there, and what it holds although no store knows it any more.
 void Witness::note_forgotten(const std::string& node) {
+  passed_over_.erase(node);
   for (const auto& placement : placements_) {
     if (std::get<2>(placement) == node) forgotten_.insert(placement);
   }
@@ -318,11 +319,33 @@ bool Witness::is_fresh(RequestType type, const PlacementId& named, Millis now) c
   return found == asked_.end() || now - found->second < kFreshMs;
 }
 
+void Witness::note_passed_over(const std::string& node, Millis now) {
+  const auto known = gateway_.alive->nodes().all().find(node);
+  if (known == gateway_.alive->nodes().all().end() || device(node)->hostile) return;
+  PassedOver& passed_over = passed_over_[node] = {now, known->second.incarnation, {}};
+  for (const auto& [uid, binding] : gateway_.alive->bindings()) {
+    if (binding.row.node == node) passed_over.last = std::max(passed_over.last, binding.row.epoch);
+  }
+}
+
+// D2: a node that has just failed gets no new row before its time is over, unless it is another incarnation.
+void Witness::check_passed_over(const std::string& node, const Request& request, Millis now) {
+  constexpr Millis kLeastMs = 700;  // the simulated gateway's 1000, on a clock that runs fast
+  const auto found = passed_over_.find(node);
+  if (found == passed_over_.end() || gateway_.alive == nullptr) return;
+  const PassedOver& passed_over = found->second;
+  if (request.epoch <= passed_over.last || now - passed_over.since >= kLeastMs) return;
+  if (request.incarnation != passed_over.incarnation) return;
+  news_.asked_too_soon.push_back("node " + node + " is asked to take " + show(request.uid, request.epoch) + " " +
+                                 std::to_string(now - passed_over.since) + " ms after it was passed over");
+}
+
 void Witness::gateway_sent(const std::string& node, const Request& request, Millis now) {
   if (request.type == RequestType::list || request.type == RequestType::heartbeat) return;
   ++requests_sent_;
   const PlacementId named{request.uid, request.epoch};
-  asked_.try_emplace({request.type, named}, now);
+  const bool is_first = asked_.try_emplace({request.type, named}, now).second;
+  if (is_first && request.type == RequestType::pre_bind) check_passed_over(node, request, now);
   if (!is_fresh(request.type, named, now)) ++late_resends_;
   if (request.type == RequestType::pre_bind) note_epoch(request.gateway_id, request.epoch, request.uid, node);
   if (request.type == RequestType::bind) {
@@ -413,7 +436,9 @@ bool Witness::is_final(const std::string& node, const PlacementId& named, const 
 }
 
 void Witness::gateway_received(const Answer& answer) {
-  if (answer.type == AnswerType::pre_bound) prebound_received_.insert({answer.uid, answer.epoch});
+  if (answer.type != AnswerType::pre_bound) return;
+  prebound_received_.insert({answer.uid, answer.epoch});
+  passed_over_.erase(answer.node);
 }
 
 void Witness::before_gateway_message(const std::string& sender, const std::optional<Answer>& answer,

@@ -87,7 +87,12 @@ class Witness {
   const DeviceView* device(const std::string& name) const;
   void set_hostile(const std::string& name);
   const GatewayView& gateway() const { return gateway_; }
-  void set_gateway(const Gateway* gateway) { gateway_.alive = gateway; }
+  void set_gateway(const Gateway* gateway) {
+    gateway_.alive = gateway;
+    passed_over_.clear();
+  }
+  // The running gateway passes the node over from now on.
+  void note_passed_over(const std::string& node, Millis now);
 
   // The flash may have changed; if `touched` is given, only in these records.
   void read_gateway(const Contents& contents, const RecordIds* touched = nullptr);
@@ -136,6 +141,7 @@ class Witness {
     std::vector<std::string> foreign_changes;         // S12, as text
     std::vector<std::string> overdue_promises;        // N5, as text
     std::vector<std::string> held_without_slot;       // HELD, as text
+    std::vector<std::string> asked_too_soon;          // PASSED, as text
   };
   const News& news() const { return news_; }
   // The scope of the next check: what has changed since the last one, or everything; the sets then contain everything.
@@ -207,6 +213,14 @@ class Witness {
   std::map<std::pair<RequestType, PlacementId>, Millis> asked_;  // when first sent
   std::set<std::string> preempted_;
   std::vector<std::pair<std::string, std::string>> accepted_;  // in this turn: key and violation
+
+  void check_passed_over(const std::string& node, const Request& request, Millis now);
+  struct PassedOver {
+    Millis since = 0;
+    std::string incarnation;
+    Epoch last;  // of its rows at that time
+  };
+  std::map<std::string, PassedOver> passed_over_;  // by node
 
   struct AtGateway {
     std::string sender;

@@ -33,6 +33,12 @@ TEST(CtlExplain, ShowsThePlacementOfABoundPod) {
             "seed 7\n");
 }
 
+TEST(CtlExplain, NamesWhatIsNotBelievedOfNodes) {
+  const std::string text = page(R"({"placed":false,"why":"no","trial":{"fits":false,"message":"no"},
+      "notes":[{"node":"n1","message":"the device says kubernetes.io/hostname=n2"}]})");
+  EXPECT_EQ(text, "no\n\nnodes:\n  n1: the device says kubernetes.io/hostname=n2\n");
+}
+
 TEST(CtlExplain, ShortensLongListsOfNodesAndShowsTheirNumber) {
   const std::string text = page(R"({"trial":{"fits":false,"message":"no","groups":[{"verdict":"rejected",
       "plugin":"NodeResourcesFit","code":"Unschedulable","reasons":["Insufficient cpu"],"count":4822,

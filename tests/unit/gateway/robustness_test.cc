@@ -134,6 +134,7 @@ TEST_F(GatewayTest, APodWhoseProfileIsGoneDoesNotEndTheGateway) {
 }
 
 TEST_F(GatewayTest, ThousandsOfOrphansCanBeReadAgain) {
+  options.node_limits.slots = 10'000;
   start();
   transport.up = true;
   gateway->on_link(true);

@@ -34,6 +34,15 @@ TEST(GatewayConfig, HasDefaultsForEverything) {
   EXPECT_EQ(settings->log.level, Level::info);
 }
 
+TEST(GatewayConfig, NamesLimitsOfNodesThatCannotBe) {
+  const auto settings = parse_gateway_config("b.yaml", "node_limits: {cpu: 0, slots: 0, volume: 3}");
+  ASSERT_FALSE(settings);
+  const std::string said = settings.error().message();
+  for (const char* field : {"node_limits.cpu: must be greater than 0", "node_limits.slots", "node_limits.volume"}) {
+    EXPECT_NE(said.find(field), std::string::npos) << said;
+  }
+}
+
 TEST(GatewayConfig, ReadsEveryKey) {
   const auto settings = parse_gateway_config("b.yaml", R"(
 fleet: plant
@@ -47,6 +56,7 @@ known_nodes: [n1, n2]
 scheduler_config: /etc/berth/scheduler.yaml
 tie_seed: "9223372036854775807"
 http: {enabled: false, listen: "::1", port: 0}
+node_limits: {cpu: 2500m, memory: 8Gi, pods: 20, volumes: 3, labels: 4, slots: 5, incarnations_per_hour: 6}
 promise_limit_seconds: 90
 flash_bytes_per_day: 2Gi
 memory_limit_bytes: 96Mi
@@ -72,6 +82,13 @@ log: {level: debug, format: json}
   EXPECT_EQ(settings->promise_limit_ms, 90000);
   EXPECT_EQ(settings->flash_bytes_per_day, 2ull << 30);
   EXPECT_EQ(settings->memory_limit_bytes, 96ull << 20);
+  EXPECT_EQ(settings->node_limits.cpu, Quantity::from_milli(2500));
+  EXPECT_EQ(settings->node_limits.memory, Quantity(std::int64_t{8} << 30));
+  EXPECT_EQ(settings->node_limits.pods, Quantity(20));
+  EXPECT_EQ(settings->node_limits.volumes, 3u);
+  EXPECT_EQ(settings->node_limits.labels, 4u);
+  EXPECT_EQ(settings->node_limits.slots, 5u);
+  EXPECT_EQ(settings->node_limits.incarnations_per_hour, 6u);
   EXPECT_EQ(settings->log.level, Level::debug);
   EXPECT_EQ(settings->log.format, LogFormat::json);
 }

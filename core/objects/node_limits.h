@@ -1,0 +1,34 @@
+// NodeLimits: how much the gateway takes of what one device reports of itself. No Raspberry Pi comes near the defaults:
+// a device beyond one of them is broken or lies, and is quarantined.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "core/api/quantity.h"
+#include "core/clock.h"
+#include "core/json/json.h"
+
+namespace berth {
+
+struct NodeLimits {
+  static constexpr Millis kWindowMs = 3'600'000;  // an hour, of incarnations and of slots that nobody gave
+
+  // In a state.
+  Quantity cpu{1024};
+  Quantity memory{std::int64_t{4} << 40};
+  Quantity pods{2000};
+  std::size_t volumes = 256;
+  std::size_t labels = 256;
+  // In a listing; also of the release list's entries of one node, and of slots found within an hour that nobody gave.
+  std::size_t slots = 2000;
+  std::size_t incarnations_per_hour = 20;
+};
+
+// Which limit the facts of a device exceed, for people; empty: none. `allocatable`: theirs, decoded.
+std::string find_excess(const NodeLimits& limits, const Json& facts, const ResourceList& allocatable);
+// "<what>, more than the <limit> that node_limits.<key> allows".
+std::string excess_text(const std::string& what, std::string_view key, const std::string& limit);
+
+}  // namespace berth

@@ -1,0 +1,88 @@
+"""Devices that lie about themselves harm nobody but themselves."""
+
+import contextlib
+import itertools
+import json
+import threading
+
+from device import FakeDevice
+from manifests import pod
+from waiting import wait_until
+
+
+class Flood(FakeDevice):
+    """Answers each List with slots that nobody gave, and comes at once with a new incarnation, so that it is asked again."""
+
+    def __init__(self, fleet, port, node):
+        self.numbers = itertools.count(1)
+        super().__init__(fleet, port, node, {"List": self.flood_, "Release": lambda request: None})
+
+    def flood_(self, request):
+        number, known_as = next(self.numbers), self.incarnation
+        self.incarnation = f"flood-{number}"
+        slots = [{"uid": f"made-up-{number}-{slot}", "epoch": "1.2", "state": "running", "pod": {}, "volumes": []}
+                 for slot in range(30)]
+        answer = {"type": "Slots", "incarnation": known_as, "term": request["term"], "storeId": request["storeId"], "page": 0,
+                  "pages": 1, "listId": request["listId"], "slots": slots}
+        # Not on paho's network thread, where publish() must not block.
+        threading.Thread(target=self.answer_and_come_again_, args=(request, answer)).start()
+
+    def answer_and_come_again_(self, request, answer):
+        self.answer_(request, answer)
+        self.client.paho.publish(self.topic("presence"), json.dumps({**self.about_self(), "online": True}), 1)
+
+
+@contextlib.contextmanager
+def liar(fleet, rules=None, **facts):
+    device = FakeDevice(fleet, fleet.port, "liar", rules, **facts)
+    try:
+        yield device
+    finally:
+        device.close()
+
+
+def condition(fleet, node, kind):
+    """The message of the node's condition, or None."""
+    shown = fleet.get("node", node) or {"status": {"conditions": []}}
+    return next((c.get("message") for c in shown["status"]["conditions"] if c["type"] == kind), None)
+
+
+def test_a_device_that_claims_anothers_host_name_gets_no_pod_of_that_host(fleet):
+    fleet.start("n1")
+    with liar(fleet, labels={"kubernetes.io/hostname": "n1"}, allocatable={"cpu": "64", "memory": "64Gi", "pods": "100"}) as device:
+        wait_until(lambda: condition(fleet, "liar", "LabelsIgnored"), "the condition of the liar")
+        assert "kubernetes.io/hostname=n1" in condition(fleet, "liar", "LabelsIgnored")
+        for name in ("a", "b", "c"):
+            fleet.apply(pod(name, nodeSelector={"kubernetes.io/hostname": "n1"}))
+            fleet.wait_running(name, node="n1")
+        assert not [r for r in device.asked if r["type"] == "PreBind"]
+        assert "liar: the device says kubernetes.io/hostname=n1" in fleet.ctl("explain", "pod", "a").stdout
+
+
+def test_a_device_that_offers_more_than_the_limits_gets_no_pod(fleet):
+    fleet.start("n1")
+    with liar(fleet, allocatable={"cpu": "100000", "memory": "64Gi", "pods": "100"}) as device:
+        wait_until(lambda: condition(fleet, "liar", "Quarantined"), "the quarantine")
+        for name in ("a", "b", "c"):
+            fleet.apply(pod(name))
+            fleet.wait_running(name, node="n1")
+        assert not [r for r in device.asked if r["type"] == "PreBind"]
+        device.publish_state(allocatable={"cpu": "2", "memory": "512Mi", "pods": "20"})
+        wait_until(lambda: not condition(fleet, "liar", "Quarantined"), "the end of the quarantine")
+
+
+def test_a_device_that_lists_slots_nobody_gave_under_ever_new_incarnations_fills_no_store(fleet, tmp_path):
+    config = tmp_path / "berthd.yaml"
+    config.write_text("node_limits: {slots: 100, incarnations_per_hour: 8}\n", encoding="utf-8")
+    fleet.start_gateway(extra=["--config", config]).wait_output("in step with the broker")
+    fleet.start_agent("n1")
+    fleet.wait_node("n1")
+    with contextlib.closing(Flood(fleet, fleet.port, "liar")):
+        wait_until(lambda: condition(fleet, "liar", "Quarantined"), "the quarantine")
+        fleet.apply(pod("web"))
+        fleet.wait_running("web", node="n1")
+        with fleet.store("berthd") as store:
+            assert 0 < len(store.records("release")) <= 100
+    fleet.ctl("forget", "node", "liar")
+    with fleet.store("berthd") as store:
+        assert not store.records("release")
