@@ -64,9 +64,10 @@ def check_another_list_id_is_a_new_listing(device):
     fill(device, 4)
     device.list_page(0, 7)
     device.ask("Release", epoch(10), "u00")
+    device.pre_bind(epoch(50), "u50")
     first = device.list_page(0, 8)
     found = uids(first, *[device.list_page(page, 8) for page in range(1, first["pages"])])
-    need(sorted(found) == ["u01", "u02", "u03"], "a new listing has the slots of now", found)
+    need(sorted(found) == ["u01", "u02", "u03", "u50"], "a new listing has the slots of now", found)
 
 
 def check_a_restarted_device_begins_an_open_listing_again_at_page_0(device):
@@ -91,10 +92,11 @@ def check_the_same_list_id_of_another_gateway_is_another_listing(device):
     fill(device, 4)
     device.list_page(0, 7)
     device.ask("Release", epoch(10), "u00")
+    device.pre_bind(epoch(50), "u50")
     device.term = 2
     page = device.list_page(0, 7)
     found = uids(page, *[device.list_page(number, 7) for number in range(1, page["pages"])])
-    need(sorted(found) == ["u01", "u02", "u03"], "a listing is one of (listId, term, storeId)", found)
+    need(sorted(found) == ["u01", "u02", "u03", "u50"], "a listing is one of (listId, term, storeId)", found)
 
 
 def check_a_list_with_report_publishes_state_and_statuses_again(device):

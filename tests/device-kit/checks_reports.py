@@ -26,6 +26,9 @@ def check_the_will_says_offline_in_the_session_that_ended(device):
     device.kill()
     device.client.wait(lambda: not device.presence()["online"], "presence offline, published by the broker")
     need(device.session() == session, "the will has the session of its connection", device.presence())
+    with Client(device.port, "late-" + device.fleet) as late:
+        late.subscribe(device.topic("presence"))
+        late.wait_latest(device.topic("presence"), lambda value: value and not value["online"])  # it is retained
     need(device.incarnation == device.reported()["incarnation"], "and the incarnation", device.presence())
 
 

@@ -1,6 +1,9 @@
 """Rules N1 to N5 and P10, request by request."""
 
+import json
+
 from kit import GATEWAY, NODE, STORE, epoch, need, order
+from waiting import wait_until
 
 
 def check_a_pod_is_placed_started_and_released(device):
@@ -205,11 +208,7 @@ def check_n4_release_of_a_prepared_slot_ends_it(device):
 
 def check_n5_a_promise_ends_and_a_repeated_pre_bind_does_not_prolong_it(device):
     device.pre_bind(epoch(5), "u1", promise_ms=300)
-    for _ in range(3000):
-        if device.pre_bind(epoch(5), "u1", promise_ms=300)["type"] == "Stale":
-            break
-    else:
-        need(False, "a promise of 300 ms ends")
+    wait_until(lambda: device.pre_bind(epoch(5), "u1", promise_ms=300)["type"] == "Stale", "a promise of 300 ms to end")
     need(device.slot("u1") is None, "its slot has ended")
     need(device.ask("Bind", epoch(5), "u1")["type"] == "Stale", "and cannot be bound")
 
@@ -293,6 +292,8 @@ def check_junk_is_dropped_and_harms_nothing(device):
         device.send_raw(text.encode("latin-1"))
     device.send_raw(b"x" * 60000)
     device.send_raw(b"\x00\x01\xfe\xff")
+    twice = json.dumps(device.request("Release", epoch(9), "u2")).replace('"floor"', '"term": "1", "floor"')
+    device.send_raw(twice)
     device.send_raw({"items": [device.request("Release", epoch(9), "u1")] * 33})
     good = device.pre_bind_of(epoch(6), "u2")
     for member, wrong in (("term", 1), ("term", "-1"), ("term", "1e3"), ("term", str(2**64)), ("storeId", "a b"), ("storeId", ""),

@@ -12,6 +12,7 @@ from broker import Client
 from manifests import pod
 from mqtt_packets import messages_of
 from programs import Program
+from waiting import wait_until
 
 GATEWAY, NODE, STORE = "gw", "n1", "store-1"
 CAPACITY = {"cpu": "2", "memory": "512Mi", "pods": "20"}  # what the command must make the agent offer
@@ -56,6 +57,7 @@ class Device:
         """Connects the kit's own client, again if the broker has restarted; what it heard before is forgotten."""
         if self.client:
             self.client.close()
+        self.read_, self.answered_ = 0, []  # how many messages are decoded, and the answers among them
         self.client = Client(self.port, "kit-" + self.fleet)
         self.client.subscribe(self.root + "#")
 
@@ -130,7 +132,13 @@ class Device:
         self.client.wait(lambda: matches(self.status(name)), f"the status of {name}: {what}")
 
     def all_answers(self):
-        return [answer for _, payload in self.client.of(self.answers) for answer in messages_of(json.loads(payload))]
+        """Every answer since listen(). Each message is decoded once: a check may ask thousands of times."""
+        with self.client.changed:
+            new = self.client.messages[self.read_:]
+            self.read_ += len(new)
+        self.answered_ += [answer for topic, payload in new if topic == self.answers
+                           for answer in messages_of(json.loads(payload))]
+        return self.answered_
 
     def check_forms(self):
         """Everything that the device sent has the form of transports/schema."""
@@ -215,7 +223,4 @@ class Device:
 
     def wait_no_slot(self, uid, what):
         """Asks again until the pod has no slot."""
-        for _ in range(3000):
-            if self.slot(uid) is None:
-                return
-        raise Failure(what)
+        wait_until(lambda: self.slot(uid) is None, what)
