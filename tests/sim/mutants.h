@@ -12,7 +12,32 @@
 
 namespace berth::sim {
 
-enum class Mutant { none, n0, n1, n2, n3, n4, n5, n6, n7, p1, p2, p3, p4, p5, p6, p7, p8, p8_page, p9, p10, p11, d1, d2, d3 };
+enum class Mutant {
+  none,
+  n0,
+  n1,
+  n2,
+  n3,
+  n4,
+  n5,
+  n6,
+  n7,
+  p1,
+  p2,
+  p3,
+  p4,
+  p5,
+  p6,
+  p7,
+  p8,
+  p8_page,
+  p9,
+  p10,
+  p11,
+  d1,
+  d2,
+  d3
+};
 
 struct MutantName {
   Mutant mutant;
