@@ -46,7 +46,11 @@ ClassView& ClassViews::view_of(const ClassOf& of_pod) {
 Evaluation ClassViews::evaluate(const NodeQuery& query) {
   if (const std::string_view why = why_unsuited(query); !why.empty()) return Evaluation::decline(why);
   const ClassOf of_pod = class_of(query);
-  if (is_first(of_pod) && first_ != nullptr) {
+  // A view keeps track of what such a plugin reads, so that the next pod costs what changed. A scan would have to ask
+  // the plugin for nodes one by one, and leave nothing to the next pod.
+  const bool is_tracked =
+      std::any_of(of_pod.keys.begin(), of_pod.keys.end(), [](const auto& key) { return key.second.has_value(); });
+  if (is_first(of_pod) && first_ != nullptr && !is_tracked) {
     Evaluation evaluation = first_->evaluate(query);
     if (evaluation.outcome != Evaluation::Outcome::declined) return evaluation;
   }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/api/pod.h"
+#include "core/fastpath/class_views.h"
 #include "core/fastpath/pod_class.h"
 #include "tests/unit/fastpath/both_ways.h"
 
@@ -24,6 +25,37 @@ TEST_F(ClassViewTest, DecidesAsThePluginsWhereEveryPodHasVolumes) {
   only_volumes = true;
   play(6, 30, 1500);
   EXPECT_GT(volumes_from_view, rounds(30));
+}
+
+// Notes of which pods it was asked.
+class NotingEvaluator final : public NodeEvaluator {
+ public:
+  explicit NotingEvaluator(std::vector<std::string>& pods) : pods_(pods) {}
+  Evaluation evaluate(const NodeQuery& query) override {
+    pods_.push_back(query.pod.metadata.name);
+    return Evaluation::decline("it only takes note");
+  }
+
+ private:
+  std::vector<std::string>& pods_;
+};
+
+TEST_F(ClassViewTest, IsBegunByTheFirstPodWhoseVolumesItKeepsTrackOf) {
+  std::vector<std::string> scanned;
+  ClassViews views(std::make_unique<NotingEvaluator>(scanned));
+  cache.set_node(share(make_node("n1")));
+  cache.update_snapshot(handle.snapshot_of_test);
+  claim(1, false);
+  for (const char* name : {"plain", "with-volume", "with-volume-again", "plain-again"}) {
+    Pod pod = make_pod(name);
+    if (pod.metadata.name.starts_with("with")) {
+      pod.volumes.push_back({"disk", "claim-1", false, {}});
+    }
+    NodeSearch search{&handle.nominator_of_test, {}, 0, &random};
+    CycleState state;
+    schedule_pod(*framework, state, pod, handle.snapshot_of_test, search, &views);
+  }
+  EXPECT_EQ(scanned, std::vector<std::string>{"plain"});
 }
 
 TEST_F(ClassViewTest, DecidesAsThePluginsWhereNobodyCountsChangesOfVolumes) {
