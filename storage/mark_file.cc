@@ -62,7 +62,7 @@ Status MarkFile::replace(const std::string& text) const {
   const int fd = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (fd < 0) return failed("cannot open " + fresh);
   const bool is_whole = ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) && ::fsync(fd) == 0;
-  const Status written = is_whole ? Status::ok() : failed("cannot write " + fresh);
+  Status written = is_whole ? Status::ok() : failed("cannot write " + fresh);
   ::close(fd);
   if (!is_whole) return written;
   if (std::rename(fresh.c_str(), path_.c_str()) != 0) return failed("cannot rename " + fresh);
