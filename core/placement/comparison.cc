@@ -164,8 +164,10 @@ bool Comparison::adopt_row(const std::string& node, const SlotReport& slot, cons
   }
   parts_.volumes.move_claims(row);
   if (Binding* known = parts_.state.find(slot.uid)) parts_.lifecycle.drop(*known);
-  if (slot.state == SlotState::finished && !entry.deleting) {
-    entry.finished = true;
+  // An end that another node told was that of an earlier placement.
+  const bool has_finished = slot.state == SlotState::finished && !entry.deleting;
+  if (has_finished != entry.finished && (has_finished || keeps_running)) {
+    entry.finished = has_finished;
     context_.objects.pods().save(row.pod);
   }
   // Before the row holds the epoch instead.

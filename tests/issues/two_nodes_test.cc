@@ -47,6 +47,17 @@ TEST_F(TwoNodesTest, TheClaimStaysWithThePodWhenTheEarlierPlacementIsListedLast)
   expect_later_placement();
 }
 
+TEST_F(TwoNodesTest, TheEndOfTheEarlierPlacementIsNotThatOfTheLaterOne) {
+  receive(topics.desired(Kind::pod, "default/p"), pod("p", "u1", "900Mi"));
+  list_pod("n1");
+  receive(topics.node_pod("n1", "default/p"), R"({"uid":"u1","epoch":"1.5","incarnation":"i1","phase":"Succeeded"})");
+  ASSERT_TRUE(gateway->objects().pods().find("default/p")->finished);
+  list_pod("n2");
+  EXPECT_EQ(phase("u1"), Phase::bound);
+  EXPECT_FALSE(gateway->objects().pods().find("default/p")->finished);
+  EXPECT_EQ(gateway->scheduler().cache().node_of("u1"), "n2") << "its resources count there";
+}
+
 TEST_F(TwoNodesTest, TheClaimFollowsAPodThatIsAppliedLater) {
   list_pod("n1");
   list_pod("n2");
