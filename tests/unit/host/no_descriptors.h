@@ -5,7 +5,19 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#if defined(__has_feature)
+#if __has_feature(undefined_behavior_sanitizer)
+#define BERTH_NEEDS_DESCRIPTORS true
+#endif
+#endif
+#ifndef BERTH_NEEDS_DESCRIPTORS
+#define BERTH_NEEDS_DESCRIPTORS false
+#endif
+
 namespace berth {
+
+// UBSan asks a pipe whether memory can be read, and without descriptors takes every object for a wrong one.
+inline constexpr bool kNeedsDescriptors = BERTH_NEEDS_DESCRIPTORS;
 
 class NoDescriptors {
  public:

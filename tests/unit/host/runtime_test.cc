@@ -494,6 +494,7 @@ TEST_F(RuntimeTest, FailsAPodOfPolicyNeverWhenItsKeeperIsKilled) {
 }
 
 TEST_F(RuntimeTest, WithoutDescriptorsAWorkloadIsNeitherListedAsGoneNorStartedAgain) {
+  if (kNeedsDescriptors) GTEST_SKIP() << "the sanitizer needs descriptors of its own";
   const std::string mark = root_ + "/mark";
   const std::string manifest = pod("echo started >> " + mark + "; exec sleep 1000");
   run(tag_, manifest);
@@ -513,6 +514,7 @@ TEST_F(RuntimeTest, WithoutDescriptorsAWorkloadIsNeitherListedAsGoneNorStartedAg
 }
 
 TEST_F(RuntimeTest, AStartWithoutDescriptorsIsCaughtUpWithOnceThereAreSome) {
+  if (kNeedsDescriptors) GTEST_SKIP() << "the sanitizer needs descriptors of its own";
   const std::string manifest = pod("exit 0");
   runtime_->prepare(tag_, manifest, {});
   wait_kind("prepared");
@@ -525,6 +527,7 @@ TEST_F(RuntimeTest, AStartWithoutDescriptorsIsCaughtUpWithOnceThereAreSome) {
 }
 
 TEST_F(RuntimeTest, AStopWithoutDescriptorsEndsOnceTheWorkloadHasBeenFoundAndStopped) {
+  if (kNeedsDescriptors) GTEST_SKIP() << "the sanitizer needs descriptors of its own";
   run(tag_, pod("exec sleep 1000"));
   wait_running();
   runtime_.reset();
