@@ -20,8 +20,8 @@ class StoreMarks {
   virtual ~StoreMarks() = default;
   // None: never written, or lost.
   virtual std::optional<StoreMark> read() = 0;
-  // Durable on return, or said to the operator by the implementation: a mark that is missing weakens detection only.
-  virtual void write(const StoreMark& mark) = 0;
+  // True: durable. False: the older mark stays, and this one is tried again; the implementation tells the operator.
+  virtual bool write(const StoreMark& mark) = 0;
 };
 
 }  // namespace berth

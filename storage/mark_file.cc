@@ -46,15 +46,18 @@ std::optional<StoreMark> MarkFile::read() {
   return std::nullopt;
 }
 
-void MarkFile::write(const StoreMark& mark) {
+bool MarkFile::write(const StoreMark& mark) {
   Json json = Json::object();
   json.set("storeId", mark.store_id);
   json.set("term", std::to_string(mark.term));
   json.set("position", std::to_string(mark.position));
-  if (const Status done = replace(json.dump() + "\n"); !done.is_success()) {
+  const Status done = replace(json.dump() + "\n");
+  if (!done.is_success() && !has_failed_) {
     log_.write(Level::warn, "cannot mark how far the store has come; an older copy of it may go unnoticed",
                {{"error", done.message()}});
   }
+  has_failed_ = !done.is_success();
+  return done.is_success();
 }
 
 Status MarkFile::replace(const std::string& text) const {

@@ -18,14 +18,15 @@ class MarkFile final : public StoreMarks {
 
   // A file that cannot be read is logged and counts as none.
   std::optional<StoreMark> read() override;
-  // A failure is logged: the older mark stays.
-  void write(const StoreMark& mark) override;
+  // A failure is logged, once until it succeeds again.
+  bool write(const StoreMark& mark) override;
 
  private:
   Status replace(const std::string& text) const;
 
   std::string path_;
   Log& log_;
+  bool has_failed_ = false;
 };
 
 }  // namespace berth

@@ -17,7 +17,8 @@ bool StoreWatch::is_rolled_back() const {
   const Identity& identity = *context_.identity;
   if (marked_->store_id != identity.id.store_id) return true;
   // The store may be ahead of its mark, which follows it.
-  return !identity.terms.contains(marked_->term) || marked_->position > context_.store.next_position();
+  return !identity.terms.may_contain(marked_->term, identity.id.term) ||
+         marked_->position > context_.store.next_position();
 }
 
 void StoreWatch::begin() {
@@ -46,7 +47,7 @@ void StoreWatch::begin() {
 
 void StoreWatch::tick() {
   const bool is_due = context_.clock.now() - marked_at_ >= kMarkMs;
-  if (is_due || (marked_ && marked_->term != context_.identity->id.term)) mark();
+  if (is_due || !marked_ || marked_->term != context_.identity->id.term) mark();
 }
 
 void StoreWatch::mark() {
@@ -56,8 +57,7 @@ void StoreWatch::mark() {
   const StoreMark now{context_.identity->id.store_id, context_.identity->id.term, context_.store.next_position()};
   context_.turn.after_commit([this, now] {
     if (marked_ == now) return;
-    context_.options.marks->write(now);
-    marked_ = now;
+    if (context_.options.marks->write(now)) marked_ = now;
   });
 }
 

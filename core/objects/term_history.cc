@@ -16,6 +16,11 @@ bool TermHistory::contains(std::uint64_t term) const {
   return std::any_of(starts_.begin(), starts_.end(), [term](const Epoch& start) { return start.term == term; });
 }
 
+bool TermHistory::may_contain(std::uint64_t term, std::uint64_t last) const {
+  const bool is_before = starts_.empty() || term < starts_.front().term;
+  return is_before ? term <= last : contains(term);
+}
+
 EpochOrigin TermHistory::origin_of(const Epoch& epoch, std::uint64_t next_position) const {
   if (starts_.empty() || epoch.term < starts_.front().term) return EpochOrigin::foreign;
   const auto start =

@@ -28,6 +28,9 @@ class TermHistory {
   // Epochs given so far are no longer known as ours.
   void clear() { starts_.clear(); }
   bool contains(std::uint64_t term) const;
+  // The same where the history tells; before its first term, or in an empty one, any term up to `last` may have been:
+  // an earlier program kept none.
+  bool may_contain(std::uint64_t term, std::uint64_t last) const;
   // `next_position`: of the journal, now.
   EpochOrigin origin_of(const Epoch& epoch, std::uint64_t next_position) const;
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/api/defaults.h"
+#include "core/objects/volume_bindings.h"
 #include "core/placement/pending_release.h"
 #include "core/placement/retired.h"
 
@@ -58,6 +59,15 @@ std::size_t Comparison::count_unexplained(const std::string& node, const std::ve
   }));
 }
 
+// Outside adopt mode no claim is bound because a device lists it with a volume.
+SlotReport Comparison::believed(const SlotReport& slot, bool has_object) const {
+  SlotReport found = slot;
+  if (context_.identity->adopting || has_object) return found;
+  const VolumeBindings bindings(context_.objects);
+  std::erase_if(found.volumes, [&](const BoundVolume& volume) { return !bindings.is_bound(volume); });
+  return found;
+}
+
 // False when the store had no capacity for all of it: the node has not answered then.
 bool Comparison::compare(const std::string& node, const std::vector<SlotReport>& slots,
                          const std::string& incarnation) {
@@ -81,7 +91,7 @@ bool Comparison::compare(const std::string& node, const std::vector<SlotReport>&
         context_.identity->orphans.contains(key) && context_.objects.pods().find_by_uid(slot.uid) != nullptr;
     if (parts_.releases.contains(key) && !has_object) continue;
     if (!retired && (context_.identity->adopting || has_object || !is_given(slot.epoch))) {
-      complete = adopt_slot(node, slot, incarnation) && complete;
+      complete = adopt_slot(node, believed(slot, has_object), incarnation) && complete;
       // What the node reported of the pod came before there was a row to believe it by.
       const auto adopted_row = parts_.state.bindings.find(slot.uid);
       if (adopted_row != parts_.state.bindings.end() && adopted_row->second.row.epoch == slot.epoch) status_lost = true;
@@ -113,8 +123,10 @@ bool Comparison::adopt_slot(const std::string& node, const SlotReport& slot, con
                               encode_charge(charge_of(slot)),
                               unbound ? std::vector<BoundVolume>() : slot.volumes};
   const std::string key = slot_key(node, slot);
+  // Outside adopt mode what the gateway knows of the pod stands, whatever epoch a device says that it has (S12).
+  const bool is_open = context_.identity->adopting || context_.identity->orphans.contains(key);
   const Binding* waiting = parts_.state.find(slot.uid);
-  if (!unbound && waiting != nullptr && waiting->row.phase == Phase::none) {
+  if (is_open && !unbound && waiting != nullptr && waiting->row.phase == Phase::none) {
     // A decision that waits, on Permit or for a busy node, is superseded: the pod has a node.
     const std::string why = "the pod was found on node " + node;
     parts_.lifecycle.give_up_waiting(slot.uid, why, why);
@@ -131,12 +143,10 @@ bool Comparison::adopt_slot(const std::string& node, const SlotReport& slot, con
     return true;
   }
   const Binding* known = parts_.state.find(slot.uid);
-  // Two nodes with one pod: the highest running epoch keeps the row, the other goes to the release list. Outside adopt
-  // mode the row stays where it is, whatever epoch a device says that it has (S12).
-  const bool may_move = context_.identity->adopting || context_.identity->orphans.contains(key);
-  const bool other_wins = known != nullptr && (!may_move || known->row.epoch > slot.epoch || !is_alive(slot.state));
+  // Two nodes with one pod: the highest running epoch keeps the row, the other goes to the release list.
+  const bool other_wins = known != nullptr && (!is_open || known->row.epoch > slot.epoch || !is_alive(slot.state));
   // It has ended on another node, whose row is gone already.
-  const bool has_ended = known == nullptr && entry->finished && slot.state != SlotState::finished;
+  const bool has_ended = known == nullptr && entry->finished && (!is_open || slot.state != SlotState::finished);
   if (other_wins || unbound || has_ended) {
     if (context_.identity->orphans.contains(key)) parts_.releases.forget_orphan(key);
     parts_.releases.add(leftover, is_alive(slot.state));
@@ -194,9 +204,9 @@ void Comparison::welcome_back(const std::string& node, const std::string& incarn
 
 // Another gateway's store, or our own before it was lost, has spoken to this node: our term rises above it (P3, P8).
 void Comparison::take_superseded(const Answer& answer) {
-  if (answer.gateway_id.store_id == context_.identity->id.store_id ||
-      answer.gateway_id.term < context_.identity->id.term)
-    return;
+  const GatewayId& own = context_.identity->id;
+  const bool is_ours = answer.gateway_id.store_id == own.store_id;
+  if (answer.gateway_id.term < own.term || (is_ours && answer.gateway_id.term == own.term)) return;
   if (answer.gateway_id.term >= kMaxTerm)
     return log_refused(context_.log, "node " + answer.node, "its gateway term cannot be exceeded");
   context_.log.write(Level::warn, "superseded: the term rises",
@@ -204,6 +214,8 @@ void Comparison::take_superseded(const Answer& answer) {
   Identity& identity = context_.identity.edit();
   identity.id.term = answer.gateway_id.term + 1;
   identity.terms.begin(identity.id.term, context_.store.next_position());
+  // P11: we had that term once, and have lost the time since. Epochs of that time are behind the end of their terms.
+  if (is_ours) identity.rolled_back = true;
   std::set<std::string> nodes;
   for (const auto& [name, device] : context_.nodes.all()) {
     if (!is_retired(*context_.identity, context_.nodes, name)) nodes.insert(name);

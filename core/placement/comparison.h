@@ -39,6 +39,7 @@ class Comparison {
 
  private:
   bool is_given(const Epoch& epoch) const;
+  SlotReport believed(const SlotReport& slot, bool has_object) const;
   std::size_t count_unexplained(const std::string& node, const std::vector<SlotReport>& slots) const;
   bool compare(const std::string& node, const std::vector<SlotReport>& slots, const std::string& incarnation);
   bool adopt_slot(const std::string& node, const SlotReport& slot, const std::string& incarnation);

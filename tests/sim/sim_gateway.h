@@ -17,7 +17,10 @@ class SimMarks final : public StoreMarks {
  public:
   explicit SimMarks(const SimEnvironment& world) : world_(world) {}
   std::optional<StoreMark> read() override { return world_.mutant == Mutant::p11 ? std::nullopt : mark_; }
-  void write(const StoreMark& mark) override { mark_ = mark; }
+  bool write(const StoreMark& mark) override {
+    mark_ = mark;
+    return true;
+  }
 
  private:
   const SimEnvironment& world_;

@@ -8,10 +8,13 @@ namespace {
 class KeptMarks final : public StoreMarks {
  public:
   std::optional<StoreMark> read() override { return mark; }
-  void write(const StoreMark& written) override {
-    mark = written;
+  bool write(const StoreMark& written) override {
     ++writes;
+    if (fails) return false;
+    mark = written;
+    return true;
   }
+  bool fails = false;
   std::optional<StoreMark> mark;
   int writes = 0;
 };
@@ -172,6 +175,75 @@ TEST_F(StoreWatchTest, WhatAnEffectOfTheTurnStagesIsNotMarked) {
   turn();
   store.crash();
   EXPECT_LE(marks.mark->position, store.next_position());
+}
+
+TEST_F(StoreWatchTest, ADeviceThatObeysALaterTermOfThisStoreTellsThatItIsOlder) {
+  settle_with_n1();
+  marks.mark.reset();
+  const MemoryStore copy = store;
+  restart();
+  const GatewayId later = gateway->identity().id;
+  options.marks = nullptr;  // the mark was restored with the store
+  restart_from(copy);
+  ASSERT_EQ(gateway->not_ready(), "");
+  device("n1");
+  Answer superseded(AnswerType::superseded);
+  superseded.incarnation = "i1";
+  superseded.gateway_id = {later.term + 100'000, later.store_id};
+  answer("n1", superseded);
+  EXPECT_GT(gateway->identity().id.term, later.term + 100'000);
+  EXPECT_TRUE(gateway->not_ready().starts_with("the store is an older copy of itself")) << gateway->not_ready();
+  slots("n1", {});
+  EXPECT_EQ(gateway->not_ready(), "");
+}
+
+TEST_F(StoreWatchTest, AMarkThatCannotBeWrittenIsTriedAgainEverySecond) {
+  marks.fails = true;
+  settle_with_n1();
+  const int writes = marks.writes;
+  advance(3'000);
+  EXPECT_GE(marks.writes, writes + 2);
+  marks.fails = false;
+  advance(2'000);
+  ASSERT_TRUE(marks.mark.has_value());
+  EXPECT_EQ(marks.mark->term, term());
+}
+
+TEST_F(StoreWatchTest, AStoreThatAnEarlierProgramSavedIsNotTakenForOlder) {
+  settle_with_n1();
+  restart();
+  const std::string id = store_id();
+  std::string& record = const_cast<Contents&>(store.durable()).at({Table::meta, "gateway"}).value;
+  Json json = *Json::parse(record);
+  json.erase("terms");
+  record = json.dump();
+  restart();
+  EXPECT_EQ(store_id(), id);
+}
+
+// Outside adopt mode.
+TEST_F(StoreWatchTest, ASlotThatThisStoreNeverGaveBindsNoClaimAndTakesNoPod) {
+  settle_with_n1();
+  bind_pod("placed", "placed", "n1");
+  device("n2");
+  slots("n2", {});
+  receive(topics.desired(Kind::persistent_volume_claim, "default/c"),
+          R"({"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"c","namespace":"default"},)"
+          R"("spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}})");
+  receive(
+      topics.desired(Kind::persistent_volume, "v"),
+      R"({"apiVersion":"v1","kind":"PersistentVolume","metadata":{"name":"v"},"spec":{"capacity":{"storage":"1Gi"},)"
+      R"("accessModes":["ReadWriteOnce"],"local":{"path":"/d"},"nodeAffinity":{"required":{"nodeSelectorTerms":[)"
+      R"({"matchExpressions":[{"key":"kubernetes.io/hostname","operator":"In","values":["n1"]}]}]}}}})");
+  ASSERT_NE(gateway->objects().volume("v"), nullptr);
+  receive(topics.node_presence("n2"), R"({"incarnation":"i1","session":"2","online":true})");
+  SlotReport made_up = running("x", {999'999, 1}, pod("x", "x"));
+  made_up.volumes = {{"default/c", "v", "/d"}};
+  slots("n2", {made_up, running("placed", {999'999, 2}, pod("placed", "placed"))});
+  EXPECT_NE(record_member("orphans").find("n2/x/"), std::string::npos);
+  EXPECT_EQ(gateway->objects().volume("v")->claim_ref, "");
+  EXPECT_EQ(gateway->objects().claim("default/c")->volume_name, "");
+  EXPECT_EQ(gateway->bindings().at("placed").row.node, "n1");
 }
 
 // Outside adopt mode.
