@@ -202,7 +202,8 @@ void Comparison::welcome_back(const std::string& node, const std::string& incarn
   }
 }
 
-// Another gateway's store, or our own before it was lost, has spoken to this node: our term rises above it (P3, P8).
+// Another gateway's store, our own before it was lost, or a later state of our own (P11) has spoken to this node: our
+// term rises above it (P3, P8).
 void Comparison::take_superseded(const Answer& answer) {
   const GatewayId& own = context_.identity->id;
   const bool is_ours = answer.gateway_id.store_id == own.store_id;
