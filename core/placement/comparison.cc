@@ -89,7 +89,11 @@ bool Comparison::compare(const std::string& node, const std::vector<SlotReport>&
     keys.insert(key);
     const bool has_object =
         context_.identity->orphans.contains(key) && context_.objects.pods().find_by_uid(slot.uid) != nullptr;
-    if (parts_.releases.contains(key) && !has_object) continue;
+    if (parts_.releases.contains(key) && !has_object) {
+      // P11: a promise that this store gave up, and the time that it lost bound.
+      if (context_.identity->rolled_back && is_alive(slot.state)) context_.identity.insert(&Identity::ending, key);
+      continue;
+    }
     if (!retired && (context_.identity->adopting || has_object || !is_given(slot.epoch))) {
       complete = adopt_slot(node, believed(slot, has_object), incarnation) && complete;
       // What the node reported of the pod came before there was a row to believe it by.
@@ -216,12 +220,27 @@ void Comparison::take_superseded(const Answer& answer) {
   identity.id.term = answer.gateway_id.term + 1;
   identity.terms.begin(identity.id.term, context_.store.next_position());
   // P11: we had that term once, and have lost the time since. Epochs of that time are behind the end of their terms.
-  if (is_ours) identity.rolled_back = true;
+  if (is_ours) {
+    identity.rolled_back = true;
+    give_up_promises();
+  }
   std::set<std::string> nodes;
   for (const auto& [name, device] : context_.nodes.all()) {
     if (!is_retired(*context_.identity, context_.nodes, name)) nodes.insert(name);
   }
   enter_adopt(std::move(nodes));
+}
+
+// P11: the time that was lost may have bound them, or have placed their pods elsewhere. Binding them now could be the
+// second time.
+void Comparison::give_up_promises() {
+  std::vector<Text> promised;
+  for (const auto& [uid, binding] : parts_.state.bindings) {
+    if (binding.row.phase == Phase::prebind) promised.push_back(uid);
+  }
+  for (const Text& uid : promised) {
+    parts_.lifecycle.feed(uid, RowEvent::leave, "the gateway works on an older copy of its store");
+  }
 }
 
 void Comparison::start_adopting() {

@@ -45,6 +45,7 @@ class Comparison {
   bool adopt_slot(const std::string& node, const SlotReport& slot, const std::string& incarnation);
   bool adopt_row(const std::string& node, const SlotReport& slot, const std::string& incarnation, PodEntry& entry);
   void welcome_back(const std::string& node, const std::string& incarnation);
+  void give_up_promises();
   void enter_adopt(std::set<std::string> nodes);
   void end_adopt();
 

@@ -15,7 +15,18 @@ bool is_settled(const Row& row) { return row.phase == Phase::bound && row.volume
 
 }  // namespace
 
+// P11: the time that the copy lost may have given a promise up and placed the pod elsewhere, or have bound it. What the
+// nodes list tells which, as after a lost store.
+void Recovery::forget_promises(std::deque<Row>& rows) {
+  const auto is_promise = [](const Row& row) { return row.phase == Phase::prebind; };
+  for (const Row& row : rows) {
+    if (is_promise(row)) context_.store.erase(Table::row, row.uid);
+  }
+  std::erase_if(rows, is_promise);
+}
+
 void Recovery::recover(std::deque<Row> rows) {
+  if (context_.identity->rolled_back) forget_promises(rows);
   parts_.volumes.restore();
   std::vector<std::string> names;
   for (const auto& [name, device] : context_.nodes.all()) names.push_back(name);

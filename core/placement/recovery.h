@@ -29,6 +29,7 @@ class Recovery {
   void resume(Row row);
 
  private:
+  void forget_promises(std::deque<Row>& rows);
   void resume_all(std::deque<Row> rows);
   std::shared_ptr<const Pod> find_placed(Row& row);
   Binding restore(Row row);

@@ -10,7 +10,7 @@ namespace {
 // S5, for one of the two ledgers.
 bool bound_is_true(const State& state, const Ledger& ledger, int pod) {
   const Held& row = ledger.row[pod];
-  if (row.phase() != Phase::bound) return true;
+  if (row.phase() != Phase::bound || has(state.from_copy, row.epoch)) return true;
   const Device& device = state.device[node_of(state.placement[row.epoch])];
   if (device.incarnation != incarnation_of(state.placement[row.epoch])) return true;
   const SlotState slot = device.slot[pod].slot();

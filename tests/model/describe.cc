@@ -29,6 +29,8 @@ std::string describe(const Step& step) {
     case Step::commit: return "gateway: commit";
     case Step::crash: return "gateway: crash";
     case Step::lose_store: return "gateway: store lost";
+    case Step::copy_store: return "operator: copy the gateway's store";
+    case Step::roll_back: return "gateway: start on the copy of its store";
     case Step::raise_term: return "gateway: read Superseded";
     case Step::read_listing: return "gateway: read the listing of node " + number(step.a);
     case Step::forget_entry: return "gateway: drop the release entry of epoch " + number(step.a);

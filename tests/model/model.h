@@ -53,14 +53,18 @@ enum class Mutant {
   first_listing_is_enough,
   old_listing_believed,
   admission_blind,
+  older_store_unnoticed,
+  older_store_places_at_once,
+  older_store_keeps_promises,
 };
 
 struct Options {
   int pods = 1;
   int epochs = 3;
-  int wipes = 0;         // losses of a device's store, in total
-  int losses = 0;        // losses of the gateway's store: 0 or 1
-  int faults = -1;       // wipes, losses, reboots, expired promises, failed preparations, in total; -1: unlimited
+  int wipes = 0;      // losses of a device's store, in total
+  int losses = 0;     // losses of the gateway's store: 0 or 1
+  int rollbacks = 0;  // the gateway's store is replaced by an earlier copy of itself (P11): 0 or 1; not with losses
+  int faults = -1;  // wipes, losses, rollbacks, reboots, expired promises, failed preparations, in total; -1: unlimited
   bool list = false;     // listings outside adopt mode too; their floor is above every earlier request of the pod
   bool split = false;    // the gateway's decision and its commit are two steps, with crashes between them
   bool minimal = false;  // only placement, binding and lost stores: to reach a mutant that needs a long trace
@@ -68,6 +72,7 @@ struct Options {
 };
 
 // The gateway identity that sends: (term 1, first store); after the loss of that store (1, second), then (2, second).
+// A store that is an earlier copy of itself is (2, second) at once: its mark names the term to exceed.
 enum Sender : std::uint8_t { kFirst, kSecond, kSecondRaised, kSenders };
 // The states of a slot, and an additional one: stopping after it had finished (S8: no longer charged).
 inline constexpr std::uint8_t kStoppingFinished = 6;
@@ -131,10 +136,12 @@ struct State {
   std::uint8_t wipes = 0;
   std::uint8_t losses = 0;
   std::uint8_t faults = 0;
-  std::uint8_t unused = 0;
+  Ledger copy{.next = 0};  // of the gateway's store, to be put back; next 0: none
+  std::uint8_t rollbacks = 0;
+  std::uint8_t from_copy = 0;  // bit e: bound by the copy that was put back, which may be long out of date
   bool operator==(const State& other) const { return std::memcmp(this, &other, sizeof(State)) == 0; }
 };
-static_assert(sizeof(State) == 90);
+static_assert(sizeof(State) == 100);
 
 // The placement of an epoch: pod, node and incarnation in one byte.
 inline std::uint8_t make_placement(int pod, int node, int incarnation) {
@@ -157,6 +164,8 @@ struct Step {
     commit,
     crash,
     lose_store,
+    copy_store,
+    roll_back,
     raise_term,
     read_listing,
     forget_entry,  // gateway
@@ -226,6 +235,7 @@ class Machine {
   State commit(State state) const;
   State crash(State state) const;
   State lose_store(State state) const;
+  State roll_back(State state) const;
   State raise_term(State state) const;
   State end_epoch(State state, int e) const;
   State give_up(State state, int pod, RowEvent event) const;

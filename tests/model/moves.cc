@@ -45,6 +45,31 @@ State Machine::lose_store(State state) const {
   return state;
 }
 
+// The store is an earlier copy of itself. Its mark says so at the start (P11): it takes another store id and a term
+// above all that were used, keeps what the copy knows, and asks every node. Epochs of that term are above all earlier
+// ones.
+State Machine::roll_back(State state) const {
+  const int next = state.flash.next;
+  state = crash(state);
+  state.live = state.copy;
+  state.copy = {.next = 0};
+  if (!is(Mutant::older_store_unnoticed)) {
+    state.live.next = byte(next);
+    state.live.sender = kSecondRaised;
+    state.live.waiting = is(Mutant::older_store_places_at_once) ? byte(0) : kAllNodes;
+    state.answers = {};
+  }
+  for (int pod = 0; pod < options_.pods; ++pod) {
+    Held& row = state.live.row[pod];
+    if (row.phase() == Phase::bound) state.from_copy |= bit(row.epoch);
+    // The lost time may have given the promise up and placed the pod elsewhere, or have bound it: the listings tell.
+    const bool forgets = row.phase() == Phase::prebind && !is(Mutant::older_store_unnoticed);
+    if (forgets && !is(Mutant::older_store_keeps_promises)) row = {};
+  }
+  state.flash = state.live;
+  return state;
+}
+
 // Superseded was read (P3, P8).
 State Machine::raise_term(State state) const {
   state.superseded = 0;

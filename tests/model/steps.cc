@@ -62,6 +62,18 @@ void Machine::visit_faults_of_gateway(const State& state, const Visit& visit) co
     count_fault(next);
     visit({Step::lose_store}, next, nullptr);
   }
+  if (state.rollbacks < options_.rollbacks && may_fail(state)) {
+    State next = state;
+    if (state.copy.next == 0) {
+      next.copy = state.flash;
+      visit({Step::copy_store}, next, nullptr);
+    } else {
+      next = roll_back(next);
+      ++next.rollbacks;
+      count_fault(next);
+      visit({Step::roll_back}, next, nullptr);
+    }
+  }
   for (int e = 1; e <= options_.epochs; ++e) {
     if (!has(state.live.entries, e) || !is(Mutant::drop_release_entry_by_time)) continue;
     State next = state;

@@ -123,9 +123,56 @@ TEST_F(StoreWatchTest, ThePodsThatTheLostTimePlacedAreKept) {
   EXPECT_EQ(phase("u3"), Phase::none) << "nothing is placed before the nodes have answered";
   const Epoch later{placed.term, placed.counter + 7};
   slots("n1", {running("u1", placed, pod("before", "u1")), running("u2", later, pod("later", "u2"))});
-  EXPECT_EQ(phase("u1"), Phase::prebind) << "its row is known, and asked about";
+  EXPECT_EQ(phase("u1"), Phase::bound) << "the lost time had bound it";
   EXPECT_TRUE(gateway->releases().contains("n1/u2/" + to_text(later))) << "kept as an orphan";
   EXPECT_NE(record_member("orphans").find("u2"), std::string::npos);
+}
+
+// The lost time may have given the promise up and placed the pod on another node.
+TEST_F(StoreWatchTest, APromiseOfTheCopyIsNotBound) {
+  settle_with_n1();
+  apply(pod("p", "u"));
+  const Epoch promised = request("n1")->epoch;
+  const MemoryStore copy = store;
+  restart();
+  restart_from(copy);
+  device("n1");
+  EXPECT_EQ(phase("u"), Phase::none);
+  device("n2");
+  slots("n2", {running("u", {promised.term, promised.counter + 7}, pod("p", "u"))});
+  slots("n1", {});
+  EXPECT_EQ(gateway->not_ready(), "");
+  EXPECT_EQ(gateway->bindings().at("u").row.node, "n2");
+  restart();
+  EXPECT_EQ(gateway->bindings().at("u").row.node, "n2") << "the promise is not on flash either";
+}
+
+// The time that was lost bound what this one then gave up: the pod is placed again only when that has ended.
+TEST_F(StoreWatchTest, APromiseThatRunsIsWaitedFor) {
+  settle_with_n1();
+  apply(pod("p", "u"));
+  const Epoch promised = request("n1")->epoch;
+  options.marks = nullptr;  // the mark was restored with the store
+  const GatewayId own = gateway->identity().id;
+  Answer superseded(AnswerType::superseded);
+  superseded.incarnation = "i1";
+  superseded.gateway_id = {own.term + 100'000, own.store_id};
+  answer("n1", superseded);
+  EXPECT_TRUE(gateway->releases().contains("n1/u/" + to_text(promised)));
+  device("n2");
+  slots("n2", {});
+  slots("n1", {running("u", promised, pod("p", "u"))});
+  EXPECT_EQ(gateway->not_ready(), "");
+  EXPECT_EQ(phase("u"), Phase::none);
+  Answer released(AnswerType::released);
+  released.incarnation = "i1";
+  released.gateway_id = gateway->identity().id;
+  released.uid = "u";
+  released.epoch = promised;
+  answer("n1", released);
+  EXPECT_FALSE(gateway->releases().contains("n1/u/" + to_text(promised)));
+  advance(15'000);  // its back-off
+  EXPECT_EQ(phase("u"), Phase::prebind);
 }
 
 TEST_F(StoreWatchTest, AStoreThatIsAheadOfItsMarkIsItself) {
