@@ -41,7 +41,10 @@ Result<NodeChange> NodeRegistry::take_heartbeat(const std::string& node, const J
   const DeviceNode* device = context_.nodes.find(node);
   const Json* incarnation = payload.find("incarnation");
   const bool unknown = device == nullptr || device->incarnation != incarnation->as_string();
-  if (unknown || !device->facts_current) {
+  // What a quarantined one says was not lost, it is not believed: asked for it at each heartbeat it would only repeat
+  // it.
+  const bool is_believed = device == nullptr || quarantine_of(device->holds).empty();
+  if ((unknown || !device->facts_current) && is_believed) {
     // Birth or state were lost on the way, or this is an old message: a listing with an id of its own decides.
     context_.nodes.expect(node);
     if (context_.mirror.barrier().is_synced() && !parts_.listings.is_open(node)) parts_.listings.start(node);

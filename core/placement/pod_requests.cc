@@ -61,15 +61,21 @@ void PodLifecycle::ask(Binding& binding, Request request) {
 }
 
 void PodLifecycle::arm_deadline(Binding& binding) {
-  binding.edit().deadline =
-      context_.timers.at(context_.clock.now() + binding.row.promise_ms, [this, uid = binding.row.uid] {
-        Binding& late = state_.bindings.at(uid);
-        late.edit().deadline = 0;
-        late.edit().reason =
-            "node " + late.row.node + " did not answer PreBind in " + std::to_string(late.row.promise_ms / 1000) + " s";
-        events_.prebind_told(late.row, PreBindOutcome::unanswered);
-        feed(uid, RowEvent::leave);
-      });
+  const std::uint32_t session = context_.mirror.barrier().session();
+  const auto pass = [this, session, uid = binding.row.uid] {
+    Binding& late = state_.bindings.at(uid);
+    late.edit().deadline = 0;
+    const std::string waited = " in " + std::to_string(late.row.promise_ms / 1000) + " s";
+    // Without the broker in between it may never have been asked: that says nothing of the node.
+    const SyncBarrier& barrier = context_.mirror.barrier();
+    const bool was_connected = barrier.is_link_up() && barrier.session() == session;
+    late.edit().reason = was_connected ? "node " + late.row.node + " did not answer PreBind" + waited
+                                       : "the gateway was not connected to the broker all the time, and node " +
+                                             late.row.node + " has not answered PreBind" + waited;
+    if (was_connected) events_.prebind_told(late.row, PreBindOutcome::unanswered);
+    feed(uid, RowEvent::leave);
+  };
+  binding.edit().deadline = context_.timers.at(context_.clock.now() + binding.row.promise_ms, pass);
 }
 
 void PodLifecycle::resend(const std::string& node) {

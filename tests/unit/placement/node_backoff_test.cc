@@ -121,6 +121,20 @@ TEST_F(PassedOver, APodGoesElsewhereOnceTheNodeThatAttractsItHasNotAnswered) {
   EXPECT_EQ(node_of("u2"), "small");
 }
 
+TEST_F(PassedOver, ANodeIsNotForWhatTheGatewayCouldNotAskWithoutItsBroker) {
+  two_devices();
+  apply(pod("web", "u1"));
+  ASSERT_EQ(node_of("u1"), "big");
+  transport.up = false;
+  gateway->on_link(false);
+  turn();
+  advance(30'000);
+  connect();
+  receive(topics.node_presence("big"), R"({"incarnation":"i1","session":"2","online":true})");
+  be_alive("big", "i1", 35'000);
+  EXPECT_FALSE(is_passed_over("big"));
+}
+
 TEST_F(PassedOver, PodsDecidedForItBeforeGoBackToTheQueue) {
   options.max_rows_per_node = 1;
   two_devices();

@@ -99,6 +99,20 @@ TEST_F(Quarantined, ADeviceIsNoMoreOnceItsReportIsWithinTheLimits) {
   EXPECT_EQ(phase("u1"), Phase::prebind);
 }
 
+TEST_F(Quarantined, OneIsNotAskedForItsStateAtEachHeartbeat) {
+  start_connected();
+  device("n1", "i1", kHuge);
+  slots("n1", {});
+  const auto lists = [this] {
+    return std::count_if(transport.sent.begin(), transport.sent.end(), [this](const Message& message) {
+      return message.topic == topics.node_requests("n1") && decode_request(message.payload)->type == RequestType::list;
+    });
+  };
+  const auto before = lists();
+  for (int beat = 0; beat < 20; ++beat) receive(topics.node_heartbeat("n1"), R"({"incarnation":"i1"})");
+  EXPECT_EQ(lists(), before);
+}
+
 TEST_F(Quarantined, OneIsToldOfByEventAndLogLine) {
   start_connected();
   device("n1", "i1", kHuge);
