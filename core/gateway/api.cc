@@ -9,6 +9,7 @@ namespace berth {
 namespace {
 
 constexpr std::size_t kObjectBytes = 56 * 1024;
+constexpr std::size_t kMaxWaitedFor = 100;     // nodes that adopt mode waits for, in a status
 constexpr std::size_t kEventBytes = 6 * 1024;  // of describe, newest kept; an answer is at most 64 KiB
 
 // An object that would not fit into the answer beside its events: what can be read elsewhere is left out, and named.
@@ -73,6 +74,7 @@ Json Api::answer(const Json& request) {
   if (op == "apply") return apply(request);
   if (op == "delete") return remove(request);
   if (op == "forget") return retire(request);
+  if (op == "adopt") return adopt(request);
   if (op == "get") return get(request);
   if (op == "describe") return describe_object(request);
   if (op == "explain") return explain(request);
@@ -82,7 +84,7 @@ Json Api::answer(const Json& request) {
   if (op == "reject") return reject(request);
   return api_failure(
       "op: \"" + op +
-      "\" is not one of apply, delete, forget, get, describe, explain, plan, waiting, allow, reject, status");
+      "\" is not one of apply, delete, forget, adopt, get, describe, explain, plan, waiting, allow, reject, status");
 }
 
 Json Api::apply(const Json& request) {
@@ -201,6 +203,13 @@ Json Api::status() const {
       .set("gated", static_cast<std::int64_t>(counts.gated));
   Json reply = api_success();
   reply.set("ready", why.empty()).set("reason", why);
+  if (context_.identity->adopting) {
+    Json nodes = Json::array();
+    for (const std::string& node : context_.identity->adopt_nodes) {
+      if (nodes.as_array().size() < kMaxWaitedFor) nodes.push_back(node);
+    }
+    reply.set("waitingFor", std::move(nodes)).set("waitingForOperator", context_.identity->awaits_operator);
+  }
   reply.set("full", context_.admission.capacity().message());  // why new objects are refused; empty: they are not
   Json aside = Json::array();
   for (const std::string& path : context_.options.set_aside) aside.push_back(path);

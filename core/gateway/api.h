@@ -24,6 +24,9 @@ class Api {
   Json describe_object(const Json& request) const;
   Json status() const;
   Json retire(const Json& request);
+  // api_adopt.cc
+  Json adopt(const Json& request);
+  Json end_adopt_mode();
   // api_explain.cc
   Json explain(const Json& request);
   Json plan(const Json& request);

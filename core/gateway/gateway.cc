@@ -83,7 +83,11 @@ Status Gateway::load() {
   // A store that is new, lost or an older copy: only the answers of the nodes can tell which, and what runs there (P8).
   // Once the retained state has arrived, all of them are known.
   const bool waits_for_listed = identity_->adopting && identity_->adopt_nodes.empty();
-  if (waits_for_listed) identity_.edit().adopt_nodes = {options_.known_nodes.begin(), options_.known_nodes.end()};
+  if (waits_for_listed) {
+    Identity& identity = identity_.edit();
+    identity.adopt_nodes = {options_.known_nodes.begin(), options_.known_nodes.end()};
+    if (!identity.is_new) identity.adopt_nodes.insert(options_.enrolled_nodes.begin(), options_.enrolled_nodes.end());
+  }
   return Status::ok();
 }
 

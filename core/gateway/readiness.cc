@@ -2,6 +2,25 @@
 
 namespace berth {
 
+namespace {
+
+std::string why_adopting(const Identity& identity) {
+  std::string why = "the store was lost";
+  if (identity.is_new) why = "the store is new";
+  if (identity.rolled_back) why = "the store is an older copy of itself";
+  if (identity.adopt_nodes.empty()) {
+    return why + ", and no list of the nodes is left: once all are connected, end the waiting with berthctl adopt done";
+  }
+  std::string nodes;
+  for (const std::string& node : identity.adopt_nodes) nodes += (nodes.empty() ? "" : ", ") + node;
+  return why +
+         ": these nodes must list what they run, or be forgotten, or the operator say berthctl adopt done, "
+         "before pods are placed: " +
+         nodes;
+}
+
+}  // namespace
+
 std::string Readiness::reason() const {
   for (const std::string* why : {&store, &broker, &synced}) {
     if (!why->empty()) return *why;
@@ -17,11 +36,7 @@ Readiness readiness_of(const PlacementContext& context) {
   if (!barrier.is_synced()) {
     is.synced = "retained state is still arriving from the broker";
   } else if (context.identity->adopting) {
-    std::string nodes;
-    for (const std::string& node : context.identity->adopt_nodes) nodes += (nodes.empty() ? "" : ", ") + node;
-    is.synced =
-        std::string(context.identity->rolled_back ? "the store is an older copy of itself" : "the store is new") +
-        ": these nodes must list what they run, or be forgotten, before pods are placed: " + nodes;
+    is.synced = why_adopting(*context.identity);
   }
   return is;
 }

@@ -28,6 +28,7 @@ void StoreWatch::begin() {
   if (identity.id.store_id.empty()) {  // the first boot of this store
     identity.id.store_id = random_.hex_id();
     identity.adopting = identity.statuses_unread = true;
+    identity.is_new = context_.options.first_boot == FirstBoot::is_new && !marked_;
   } else if (is_rolled_back()) {
     context_.log.write(Level::error,
                        "the store is an older copy of itself; pods are placed when all nodes have reported",
@@ -37,6 +38,7 @@ void StoreWatch::begin() {
                         {"markedTerm", std::to_string(marked_->term)}});
     identity.id.store_id = random_.hex_id();
     identity.terms.clear();
+    identity.is_new = false;
     identity.adopting = identity.statuses_unread = identity.rolled_back = true;
     above = std::max(above, marked_->term);
   }

@@ -15,7 +15,9 @@ struct Identity {
   GatewayId id;
   TermHistory terms;
   bool rolled_back = false;  // this store id began when the store turned out to be an older copy; until adopt mode ends
+  bool is_new = false;       // of a new installation, and nothing has spoken against that yet (P15)
   bool adopting = false;
+  bool awaits_operator = false;       // in adopt mode: no list of nodes is left, so only the operator can end it
   std::set<std::string> adopt_nodes;  // in adopt mode: nodes that have not listed their slots yet (P8)
   std::set<std::string> orphans;      // "<node>/<uid>/<epoch>": found without an object, waiting for the operator
   std::set<std::string> ending;       // release-list entries whose slot may still run: the pod is placed nowhere else

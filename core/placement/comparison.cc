@@ -38,9 +38,13 @@ void Comparison::take_slots(const Answer& answer) {
     if (context_.identity->adopting) parts_.listings.start_later(answer.node);
     return;
   }
+  const auto foreign = std::find_if(slots->begin(), slots->end(), [this](const SlotReport& slot) {
+    return slot.state != SlotState::none && !is_given(slot.epoch);
+  });
+  if (foreign != slots->end()) parts_.adopt_mode.note_foreign_slot(answer.node, *foreign);
   if (compare(answer.node, *slots, answer.incarnation)) {
     parts_.nodes.note_unexplained(answer.node, unexplained);
-    return note_adopted(answer.node);
+    return parts_.adopt_mode.note_answered(answer.node);
   }
   parts_.listings.start_later(answer.node);
 }
@@ -218,17 +222,15 @@ void Comparison::take_superseded(const Answer& answer) {
                      {{"node", answer.node}, {"term", std::to_string(answer.gateway_id.term + 1)}});
   Identity& identity = context_.identity.edit();
   identity.id.term = answer.gateway_id.term + 1;
+  // Epochs of the other store are not to be taken for ours.
+  if (!is_ours) identity.terms.clear();
   identity.terms.begin(identity.id.term, context_.store.next_position());
   // P11: we had that term once, and have lost the time since. Epochs of that time are behind the end of their terms.
   if (is_ours) {
     identity.rolled_back = true;
     give_up_promises();
   }
-  std::set<std::string> nodes;
-  for (const auto& [name, device] : context_.nodes.all()) {
-    if (!is_retired(*context_.identity, context_.nodes, name)) nodes.insert(name);
-  }
-  enter_adopt(std::move(nodes));
+  parts_.adopt_mode.enter();
 }
 
 // P11: the time that was lost may have bound them, or have placed their pods elsewhere. Binding them now could be the
@@ -241,43 +243,6 @@ void Comparison::give_up_promises() {
   for (const Text& uid : promised) {
     parts_.lifecycle.feed(uid, RowEvent::leave, "the gateway works on an older copy of its store");
   }
-}
-
-void Comparison::start_adopting() {
-  if (!context_.identity->adopting) return;
-  // One that is offline may run pods all the same: it is waited for until it answers, or the operator forgets it.
-  for (const auto& [name, device] : context_.nodes.all()) {
-    if (!is_retired(*context_.identity, context_.nodes, name)) context_.identity.edit().adopt_nodes.insert(name);
-  }
-  context_.identity.edit();
-  if (context_.identity->adopt_nodes.empty()) end_adopt();
-}
-
-void Comparison::enter_adopt(std::set<std::string> nodes) {
-  Identity& identity = context_.identity.edit();
-  identity.adopt_nodes = std::move(nodes);
-  const bool adopted_before = std::exchange(identity.adopting, !identity.adopt_nodes.empty());
-  parts_.nodes.adopted().clear();
-  if (adopted_before && !identity.adopting) end_adopt();
-  for (const std::string& node : identity.adopt_nodes) parts_.nodes.ask_everything(node);
-}
-
-void Comparison::note_adopted(const std::string& node) {
-  if (!context_.identity->adopting) return;
-  parts_.nodes.adopted().insert(node);
-  context_.identity.edit().adopt_nodes.erase(node);
-  if (context_.identity->adopt_nodes.empty()) end_adopt();
-}
-
-// Pods are placed again, and deletes that waited for the listings are carried out.
-void Comparison::end_adopt() {
-  Identity& identity = context_.identity.edit();
-  identity.adopting = identity.rolled_back = false;
-  identity.deleted.clear();
-  parts_.nodes.adopted().clear();
-  context_.log.write(Level::info, "every known node has answered; placing pods again", {});
-  parts_.pods.finish_removals(true);
-  parts_.volumes.join_waiting_halves();
 }
 
 }  // namespace berth

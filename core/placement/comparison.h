@@ -1,11 +1,12 @@
-// Comparison: what a device runs against what the rows say (List and Slots), and adopt mode: after a lost store, or a
-// takeover, nothing is placed until every known node has listed its slots (P8).
+// Comparison: what a device runs against what the rows say (List and Slots), and what is made of slots that no row
+// explains. Adopt mode: adopt_mode.h.
 #pragma once
 
 #include <set>
 #include <string>
 #include <vector>
 
+#include "core/placement/adopt_mode.h"
 #include "core/placement/node_registry.h"
 #include "core/placement/pod_registry.h"
 #include "core/placement/recovery.h"
@@ -24,6 +25,7 @@ class Comparison {
     NodeRegistry& nodes;
     PodRegistry& pods;
     Recovery& recovery;
+    AdoptMode& adopt_mode;
   };
   // All outlive it.
   Comparison(const PlacementContext& context, const Parts& parts) : context_(context), parts_(parts) {}
@@ -32,10 +34,6 @@ class Comparison {
   void take_slots(const Answer& answer);
   // Another gateway's store, or our own before it was lost, has spoken to this node: our term rises above it (P3, P8).
   void take_superseded(const Answer& answer);
-  // The retained state has arrived: it is known now which nodes there are to wait for.
-  void start_adopting();
-  // The node has listed everything under this term, or is not waited for any more.
-  void note_adopted(const std::string& node);
 
  private:
   bool is_given(const Epoch& epoch) const;
@@ -46,8 +44,6 @@ class Comparison {
   bool adopt_row(const std::string& node, const SlotReport& slot, const std::string& incarnation, PodEntry& entry);
   void welcome_back(const std::string& node, const std::string& incarnation);
   void give_up_promises();
-  void enter_adopt(std::set<std::string> nodes);
-  void end_adopt();
 
   const PlacementContext& context_;
   Parts parts_;

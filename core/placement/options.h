@@ -13,10 +13,19 @@
 
 namespace berth {
 
+// What a store without any record is taken for (P15).
+enum class FirstBoot {
+  is_new,  // of a new installation: nothing runs yet that this gateway does not know of, unless something says
+           // otherwise
+  lost,    // there was a store: what it knew has to be asked of the nodes
+};
+
 struct GatewayOptions {
   std::string fleet = "default";
   std::string gateway = "gateway";
-  std::vector<std::string> known_nodes;  // the operator's list: after a lost store these must answer first (P8)
+  std::vector<std::string> known_nodes;     // the operator's list: after a lost store these must answer first (P8)
+  std::vector<std::string> enrolled_nodes;  // those with an account: likewise, unless the store is new
+  FirstBoot first_boot = FirstBoot::is_new;
   std::vector<Profile> profiles;
   Queue::Options queue;
   Millis promise_ms = 60'000;  // how long a node holds an admission without Bind; also the deadline of prebind

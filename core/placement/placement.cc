@@ -28,8 +28,10 @@ Placement::Placement(const PlacementContext& context)
       nodes_(context, {scheduler_.cache(), sender_, listings_, volumes_, admission_, changes_, releases_, lifecycle_}),
       pods_(context, {state_, scheduler_, volumes_, releases_, changes_, lifecycle_}),
       recovery_(context, {state_, scheduler_, volumes_, releases_, lifecycle_, nodes_, pods_}),
-      comparison_(context, {state_, scheduler_, listings_, volumes_, releases_, lifecycle_, nodes_, pods_, recovery_}),
-      retirement_(context, {state_, volumes_, releases_, changes_, lifecycle_, nodes_, comparison_}) {
+      adopt_mode_(context, {volumes_, nodes_, pods_}),
+      comparison_(context, {state_, scheduler_, listings_, volumes_, releases_, lifecycle_, nodes_, pods_, recovery_,
+                            adopt_mode_}),
+      retirement_(context, {state_, volumes_, releases_, changes_, lifecycle_, nodes_, adopt_mode_}) {
   context.objects.count_running_by([this](std::string_view uid) {
     const Binding* binding = state_.find(uid);
     return binding != nullptr && binding->row.phase == Phase::bound;
@@ -70,7 +72,7 @@ void Placement::take_answer(Answer answer) {
 }
 
 void Placement::on_synced() {
-  comparison_.start_adopting();
+  adopt_mode_.start();
   for (const auto& [name, device] : context_.nodes.all()) nodes_to_ask_.push_back(name);
 }
 

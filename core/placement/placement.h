@@ -33,6 +33,7 @@ class Placement final : private PlacementEvents {
   VolumeBinder& volumes() { return volumes_; }
   ReleaseList& releases() { return releases_; }
   PodLifecycle& lifecycle() { return lifecycle_; }
+  AdoptMode& adopt_mode() { return adopt_mode_; }
   Retirement& retirement() { return retirement_; }
 
   // One record of a table other than objects, nodes and the identity. Status::error: it cannot be read.
@@ -75,6 +76,7 @@ class Placement final : private PlacementEvents {
   NodeRegistry nodes_;
   PodRegistry pods_;
   Recovery recovery_;
+  AdoptMode adopt_mode_;
   Comparison comparison_;
   Retirement retirement_;
 };

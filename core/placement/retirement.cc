@@ -46,7 +46,7 @@ Status Retirement::retire(const std::string& node) {
   if (context_.objects.overlay(node) != nullptr) parts_.changes.erase(Kind::node, node);
   // After the rows: pods that adopt mode kept from being placed or erased follow.
   if (context_.identity.erase(&Identity::adopt_nodes, node) && context_.mirror.barrier().is_synced()) {
-    parts_.comparison.note_adopted(node);
+    parts_.adopt_mode.note_answered(node);
   };
   return Status::ok();
 }

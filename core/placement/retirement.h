@@ -9,7 +9,7 @@
 
 #include <string>
 
-#include "core/placement/comparison.h"
+#include "core/placement/adopt_mode.h"
 
 namespace berth {
 
@@ -22,7 +22,7 @@ class Retirement {
     ObjectChanges& changes;
     PodLifecycle& lifecycle;
     NodeRegistry& nodes;
-    Comparison& comparison;
+    AdoptMode& adopt_mode;
   };
   // All outlive it.
   Retirement(const PlacementContext& context, const Parts& parts) : context_(context), parts_(parts) {}

@@ -63,6 +63,7 @@ Outcome<void> run_command(ApiClient& client, const CtlOptions& options, const st
     case Command::apply: return run_apply(client, options, manifests, screen);
     case Command::remove: return run_delete(client, options, manifests, screen);
     case Command::forget: return run_forget(client, options, screen);
+    case Command::adopt: return run_adopt(client, options, screen);
     case Command::get: return run_get(client, options, screen);
     case Command::describe: return run_describe(client, options, screen);
     case Command::explain: return run_explain(client, options, screen);
@@ -80,7 +81,7 @@ Outcome<void> run_command(ApiClient& client, const CtlOptions& options, const st
 // Checks everything that can be checked without the gateway.
 Outcome<std::vector<ManifestDocument>> check_locally(const CtlOptions& options, const Screen& screen) {
   if (!options.files.empty()) return load_manifests(options, screen);
-  if (!options.kind.empty()) {
+  if (!options.kind.empty() && options.command != Command::adopt) {
     if (const Outcome<const KindName*> kind = kind_named(options.kind); !kind) return std::unexpected(kind.error());
   }
   return std::vector<ManifestDocument>{};

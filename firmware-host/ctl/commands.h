@@ -27,6 +27,8 @@ Outcome<void> run_delete(ApiClient& client, const CtlOptions& options, const std
                          const Screen& screen);
 // Forgets a node that is lost for good.
 Outcome<void> run_forget(ApiClient& client, const CtlOptions& options, const Screen& screen);
+// Ends the waiting for nodes after a lost store.
+Outcome<void> run_adopt(ApiClient& client, const CtlOptions& options, const Screen& screen);
 Outcome<void> run_get(ApiClient& client, const CtlOptions& options, const Screen& screen);
 Outcome<void> run_describe(ApiClient& client, const CtlOptions& options, const Screen& screen);
 Outcome<void> run_explain(ApiClient& client, const CtlOptions& options, const Screen& screen);

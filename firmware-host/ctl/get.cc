@@ -238,6 +238,9 @@ Outcome<void> run_status(ApiClient& client, const CtlOptions& options, const Scr
                              {"pods", text_field(*answer, {"pods"})},
                              {"placements", text_field(*answer, {"rows"})},
                              {"pending releases", text_field(*answer, {"releases"})}};
+  if (const std::string nodes = join_texts(list_field(*answer, {"waitingFor"}), ", "); !nodes.empty()) {
+    rows.push_back({"waiting for", nodes});
+  }
   if (const std::string full = text_field(*answer, {"full"}); !full.empty()) {
     rows.push_back({"new objects", "refused: " + full});
   }

@@ -184,6 +184,9 @@ void add_commands(CLI::App& app, CtlOptions& to) {
   forget->add_option("KIND", to.kind, "node, or node/NAME")->required();
   forget->add_option("NAME", to.name, "Its name");
 
+  CLI::App* adopt = command("adopt", "After a lost store, place pods although nodes have not answered", Command::adopt);
+  adopt->add_option("done", to.kind, "The word done")->required();
+
   CLI::App* status = command("status", "Show the state of the gateway", Command::status);
   status->add_option("-o,--output", to.form, "table, json or yaml")
       ->transform(CLI::CheckedTransformer(kForms).description("FORM"))
@@ -213,6 +216,7 @@ std::string check(CtlOptions& options) {
     const KindName* kind = find_kind(options.kind);
     if (!named || kind == nullptr || kind->kind != Kind::node) return "forget: requires node NAME";
   }
+  if (options.command == Command::adopt && options.kind != "done") return "adopt: requires the word done";
   if (options.command == Command::remove) {
     if (!options.files.empty() && !options.kind.empty()) return "delete: use either KIND NAME or -f FILE";
     if (options.files.empty() && !named) return "delete: requires KIND and NAME, or -f FILE";

@@ -55,6 +55,7 @@ struct CtlOptions {
     reject,
     remove,
     forget,
+    adopt,
     status,
     enroll,
     version

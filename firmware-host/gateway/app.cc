@@ -14,6 +14,7 @@
 #include "firmware-host/gateway/broker.h"
 #include "firmware-host/gateway/command_line.h"
 #include "firmware-host/gateway/exit_codes.h"
+#include "firmware-host/gateway/installation.h"
 #include "firmware-host/gateway/memory_budget.h"
 #include "firmware-host/gateway/scheduler_config.h"
 #include "firmware-host/gateway/status_pages.h"
@@ -79,12 +80,18 @@ class GatewayApp {
   }
 
   int open_state() {
+    const bool is_unused = is_unused_directory(settings_.state_dir);
     Result<StateDirectory> state = StateDirectory::open(settings_.state_dir);
     if (!state) {
       const bool occupied = state.error().code() == Code::unschedulable;
       return fail(occupied ? gateway_exit::kOccupied : gateway_exit::kMachine, "cannot start", state.error());
     }
     state_.emplace(std::move(*state));
+    if (is_unused) {
+      if (const Status marked = mark_new_installation(settings_.state_dir); !marked.is_success()) {
+        return fail(gateway_exit::kMachine, "cannot start", marked);
+      }
+    }
     return gateway_exit::kOk;
   }
 
@@ -129,11 +136,13 @@ class GatewayApp {
 
   // After the store was lost, the nodes to wait for must come from elsewhere (P8). The embedded broker keeps no
   // retained messages either, but its accounts name the nodes.
-  void add_enrolled_nodes(GatewayOptions& options) const {
-    if (options.set_aside.empty() || broker_ == nullptr) return;
+  std::vector<std::string> enrolled_nodes() const {
+    std::vector<std::string> nodes;
+    if (broker_ == nullptr) return nodes;
     for (const ClientSettings& client : settings_.clients) {
-      if (client.role == ClientSettings::Role::node) options.known_nodes.push_back(client.identity);
+      if (client.role == ClientSettings::Role::node) nodes.push_back(client.identity);
     }
+    return nodes;
   }
 
   int start_gateway() {
@@ -147,7 +156,9 @@ class GatewayApp {
       gateway_options.hold = opened.hold;
       gateway_options.set_aside = stores_aside(path);
       if (opened.hold.empty()) gateway_options.marks = &marks_.emplace(state_->file("gateway.mark"), log_);
-      add_enrolled_nodes(gateway_options);
+      gateway_options.enrolled_nodes = enrolled_nodes();
+      marked_new_ = is_new_installation(settings_.state_dir);
+      gateway_options.first_boot = marked_new_ ? FirstBoot::is_new : FirstBoot::lost;
       log_.write(Level::info, "tie-breaking seed", {{"seed", std::to_string(gateway_options.seed)}});
       gateway_ = std::make_unique<Gateway>(gateway_options, registry_, clock_, *transport_, *store_, timers_, log_);
       const Status started = gateway_->start();
@@ -264,6 +275,8 @@ class GatewayApp {
     note_turn(handled_us - turn_ended_us_, ended_us - handled_us);
     turn_ended_us_ = ended_us;
     if (finished.is_success()) service_.turn_ended();
+    // The store tells by itself from now on.
+    if (finished.is_success() && std::exchange(marked_new_, false)) unmark_new_installation(settings_.state_dir);
     check_write_budget();
     check_memory();
     if (finished.is_success() && ending_) {
@@ -356,6 +369,7 @@ class GatewayApp {
   ResidentMemory resident_;
   MemoryBudget memory_{memory_limit(settings_)};
   bool memory_full_ = false;
+  bool marked_new_ = false;         // the state directory is marked as that of a new installation
   std::int64_t turn_ended_us_ = 0;  // on the scale of processor_us()
   Millis trimmed_at_ = 0;
   std::uint64_t trimmed_bytes_ = 0;  // resident memory after that
@@ -375,6 +389,10 @@ int run_gateway(int argc, const char* const* argv, const Registry& registry) {
   if (line->text) {
     std::fputs(line->text->c_str(), stdout);
     return gateway_exit::kOk;
+  }
+  if (line->init) {
+    const Status marked = init_installation(line->settings.state_dir);
+    return marked.is_success() ? gateway_exit::kOk : refuse(marked);
   }
   Result<SchedulerConfig> scheduler = read_scheduler_config(line->settings.scheduler_config, registry);
   if (!scheduler) return refuse(scheduler.error());

@@ -123,6 +123,12 @@ Result<GatewayCommandLine> read_gateway_command_line(int argc, const char* const
   CLI::App app("The scheduler of a Berth fleet: binds pods and their local volumes to device nodes.", "berthd");
   Flags flags;
   declare(app, flags);
+  const CLI::App* init =
+      app.add_subcommand(
+             "init",
+             "mark the state directory as that of a new installation, and exit: no device runs pods yet, so "
+             "none is waited for")
+          ->fallthrough();
   GatewayCommandLine line;
   try {
     app.parse(argc, argv);
@@ -141,6 +147,7 @@ Result<GatewayCommandLine> read_gateway_command_line(int argc, const char* const
     line.settings = std::move(*settings);
   }
   if (Status applied = apply(flags, line.settings); !applied.is_success()) return applied;
+  line.init = init->parsed();
   line.print_config = flags.print_config;
   return line;
 }

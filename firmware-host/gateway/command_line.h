@@ -12,6 +12,7 @@ namespace berth {
 struct GatewayCommandLine {
   std::optional<std::string> text;  // help or version: print it and exit with 0
   GatewaySettings settings;
+  bool init = false;          // mark the state directory as new, and exit
   bool print_config = false;  // print the scheduler configuration and exit with 0
 };
 // An error can be printed as it is; it names the flag, or the file, line and field.

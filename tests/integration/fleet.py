@@ -261,6 +261,10 @@ class EmbeddedFleet(Fleet):
         return [program_path("berthd"), "--state-dir", self.state_dir("berthd"), "--config", self.config,
                 "--fleet", self.name, "--gateway", self.gateway_name, *extra]
 
+    def init_gateway(self):
+        """Marks the gateway's state directory as that of a new installation."""
+        subprocess.run([program_path("berthd"), "init", "--state-dir", self.state_dir("berthd")], check=True)
+
     def start_gateway(self, port=None, extra=()):
         program = super().start_gateway(port, extra)
         self.wait_broker()

@@ -23,6 +23,7 @@ GatewayOptions make_options(const std::vector<std::string>& known_nodes, std::ui
   options.fleet = kFleet;
   options.gateway = kGateway;
   options.known_nodes = known_nodes;
+  options.first_boot = FirstBoot::lost;
   options.profiles.push_back(default_profile());
   options.queue.initial_backoff_ms = 500;
   options.queue.max_backoff_ms = 4000;

@@ -42,6 +42,14 @@ TEST(CtlOptions, ReadsKindSlashName) {
   EXPECT_EQ(parsed.options.name_space, "shop");
 }
 
+TEST(CtlOptions, EndsAdoptModeByTheWordDoneOnly) {
+  const Parsed parsed = parse({"adopt", "done"});
+  ASSERT_FALSE(parsed.ended) << parsed.err;
+  EXPECT_EQ(parsed.options.command, CtlOptions::Command::adopt);
+  EXPECT_TRUE(parse({"adopt"}).ended);
+  EXPECT_NE(parse({"adopt", "now"}).err.find("requires the word done"), std::string::npos);
+}
+
 TEST(CtlOptions, ExplainsPodsOnly) {
   const Parsed parsed = parse({"explain", "po/web", "--all-filters", "--node", "n7", "-o", "json"});
   ASSERT_FALSE(parsed.ended) << parsed.err;

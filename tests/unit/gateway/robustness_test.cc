@@ -273,6 +273,8 @@ TEST_F(GatewayTest, ADeepManifestIsReadAgain) {
 }
 
 TEST_F(GatewayTest, TermsAndEpochsAtTheirEndAreBorne) {
+  options.first_boot = FirstBoot::lost;
+  options.known_nodes = {"n1"};
   start_connected();
   device("n1");
   apply(pod("web", "u1"));

@@ -21,7 +21,11 @@ class KeptMarks final : public StoreMarks {
 
 class StoreWatchTest : public GatewayTest {
  protected:
-  StoreWatchTest() { options.marks = &marks; }
+  StoreWatchTest() {
+    options.marks = &marks;
+    options.first_boot = FirstBoot::lost;
+    options.known_nodes = {"n1"};
+  }
   std::string record_member(const char* name) {
     const Json record = *Json::parse(store.durable().at({Table::meta, "gateway"}).value);
     const Json* member = record.find(name);

@@ -43,7 +43,7 @@ TEST_F(IdentityRecordTest, IsReadAsItWasSaved) {
   identity.retired = {"n3/i"};
   identity.deleted = {"u4"};
   identity.withdrawn = {"u5", "u6"};
-  identity.statuses_unread = true;
+  identity.statuses_unread = identity.is_new = identity.awaits_operator = true;
   EXPECT_EQ(commits_of_save(), 1u);
   const Identity read = stored();
   EXPECT_EQ(read.id, identity.id);
@@ -55,6 +55,8 @@ TEST_F(IdentityRecordTest, IsReadAsItWasSaved) {
   EXPECT_EQ(read.deleted, identity.deleted);
   EXPECT_EQ(read.withdrawn, identity.withdrawn);
   EXPECT_TRUE(read.statuses_unread);
+  EXPECT_TRUE(read.is_new);
+  EXPECT_TRUE(read.awaits_operator);
 }
 
 TEST_F(IdentityRecordTest, KeepsAdoptModeWhenNoNodeIsLeft) {

@@ -1,0 +1,89 @@
+#include "core/placement/adopt_mode.h"
+
+#include <utility>
+
+#include "core/placement/retired.h"
+
+namespace berth {
+
+// One that is offline may run pods all the same: it is waited for until it answers, or the operator forgets it.
+void AdoptMode::wait_for_known_nodes() {
+  Identity& identity = context_.identity.edit();
+  for (const auto& [name, device] : context_.nodes.all()) {
+    if (!is_retired(identity, context_.nodes, name)) identity.adopt_nodes.insert(name);
+  }
+}
+
+bool AdoptMode::is_over() const {
+  return context_.identity->adopt_nodes.empty() && !context_.identity->awaits_operator;
+}
+
+void AdoptMode::start() {
+  if (!context_.identity->adopting) return;
+  wait_for_known_nodes();
+  Identity& identity = context_.identity.edit();
+  if (identity.adopt_nodes.empty() && !identity.is_new && !identity.awaits_operator) {
+    identity.awaits_operator = true;
+    context_.log.write(Level::warn,
+                       "the store was lost, and no list of the nodes is left; when all are connected, end the waiting "
+                       "with berthctl adopt done",
+                       {});
+  }
+  if (is_over()) end();
+}
+
+void AdoptMode::enter() {
+  Identity& identity = context_.identity.edit();
+  // Another store, or a later state of this one, was there before: it knew the enrolled nodes.
+  identity.is_new = false;
+  for (const auto* names : {&context_.options.known_nodes, &context_.options.enrolled_nodes}) {
+    for (const std::string& name : *names) {
+      if (!is_retired(identity, context_.nodes, name)) identity.adopt_nodes.insert(name);
+    }
+  }
+  wait_for_known_nodes();
+  const bool adopted_before = std::exchange(identity.adopting, !identity.adopt_nodes.empty());
+  parts_.nodes.adopted().clear();
+  if (adopted_before && !identity.adopting) end();
+  const std::set<std::string> nodes = identity.adopt_nodes;
+  for (const std::string& node : nodes) {
+    if (context_.nodes.find(node) != nullptr) parts_.nodes.ask_everything(node);
+  }
+}
+
+void AdoptMode::note_answered(const std::string& node) {
+  if (!context_.identity->adopting) return;
+  parts_.nodes.adopted().insert(node);
+  context_.identity.edit().adopt_nodes.erase(node);
+  if (is_over()) end();
+}
+
+void AdoptMode::note_foreign_slot(const std::string& node, const SlotReport& slot) {
+  if (!context_.identity->is_new) return;
+  const std::string why = "it runs pod " + slot.uid + " with epoch " + to_text(slot.epoch) +
+                          ", which this gateway did not give: an earlier gateway's store was lost";
+  context_.log.write(Level::error, "the store is not new; pods are placed when all nodes have reported",
+                     {{"node", node}, {"reason", why}});
+  context_.publisher.event({RetainedPublisher::node_events(node), "Warning", "StoreNotNew", why});
+  enter();
+}
+
+std::set<std::string> AdoptMode::end_by_operator() {
+  const std::set<std::string> unanswered = context_.identity->adopt_nodes;
+  context_.identity.edit().adopt_nodes.clear();
+  end();
+  return unanswered;
+}
+
+// Pods are placed again, and deletes that waited for the listings are carried out.
+void AdoptMode::end() {
+  Identity& identity = context_.identity.edit();
+  identity.adopting = identity.rolled_back = identity.awaits_operator = false;
+  identity.deleted.clear();
+  parts_.nodes.adopted().clear();
+  context_.log.write(Level::info, "adopt mode has ended; placing pods again", {});
+  parts_.pods.finish_removals(true);
+  parts_.volumes.join_waiting_halves();
+}
+
+}  // namespace berth

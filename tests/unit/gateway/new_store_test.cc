@@ -1,0 +1,148 @@
+// A store without records is new only while nothing speaks against that (P15).
+#include "tests/unit/gateway/gateway_fixture.h"
+
+namespace berth {
+namespace {
+
+class NewStoreTest : public GatewayTest {
+ protected:
+  static SlotReport running(const std::string& uid, const Epoch& epoch) {
+    SlotReport slot;
+    slot.uid = uid;
+    slot.epoch = epoch;
+    slot.state = SlotState::running;
+    slot.pod = pod(uid, uid);
+    return slot;
+  }
+  Json adopt_done() { return api(R"({"op":"adopt","done":true})"); }
+  static bool succeeded(const Json& reply) { return *reply.find("ok") == Json(true); }
+  bool has_warned(const std::string& text) const {
+    for (const std::string& line : log.warnings) {
+      if (line.find(text) != std::string::npos) return true;
+    }
+    return false;
+  }
+};
+
+TEST_F(NewStoreTest, ANewStorePlacesAtOnceAndWaitsForNoAccount) {
+  options.enrolled_nodes = {"n1", "n2"};
+  start_connected();
+  EXPECT_EQ(gateway->not_ready(), "");
+  device("n1");
+  bind_pod("web", "u1", "n1");
+}
+
+TEST_F(NewStoreTest, ALostStoreWaitsForEveryAccount) {
+  options.first_boot = FirstBoot::lost;
+  options.enrolled_nodes = {"n1", "n2"};
+  start_connected();
+  device("n1");
+  slots("n1", {});
+  EXPECT_NE(gateway->not_ready().find("the store was lost"), std::string::npos) << gateway->not_ready();
+  EXPECT_NE(gateway->not_ready().find("n2"), std::string::npos) << gateway->not_ready();
+  device("n2");
+  slots("n2", {});
+  EXPECT_EQ(gateway->not_ready(), "");
+}
+
+TEST_F(NewStoreTest, ALostStoreWithoutAnyListOfNodesWaitsForTheOperator) {
+  options.first_boot = FirstBoot::lost;
+  start_connected();
+  EXPECT_NE(gateway->not_ready().find("berthctl adopt done"), std::string::npos) << gateway->not_ready();
+  device("n1");
+  slots("n1", {});
+  apply(pod("web", "u1"));
+  EXPECT_EQ(phase("u1"), Phase::none) << "another node may run what nobody remembers";
+  restart();
+  EXPECT_TRUE(gateway->identity().awaits_operator) << "durable";
+  slots("n1", {});
+  EXPECT_NE(gateway->not_ready(), "");
+  EXPECT_TRUE(succeeded(adopt_done()));
+  EXPECT_EQ(gateway->not_ready(), "");
+  EXPECT_EQ(phase("u1"), Phase::prebind);
+}
+
+TEST_F(NewStoreTest, AMarkBesideTheStoreSaysThatItIsNotNew) {
+  class Marks final : public StoreMarks {
+   public:
+    std::optional<StoreMark> read() override { return StoreMark{"earlier", 7, 100}; }
+    bool write(const StoreMark&) override { return true; }
+  } marks;
+  options.marks = &marks;
+  start_connected();
+  EXPECT_TRUE(gateway->identity().awaits_operator);
+}
+
+TEST_F(NewStoreTest, ASlotThatItDidNotGiveEndsTheBeliefThatAStoreIsNew) {
+  options.enrolled_nodes = {"n1", "n2", "n3"};
+  start_connected();
+  device("n1");
+  slots("n1", {});
+  device("n2");
+  slots("n2", {running("old", {50, 7})});
+  EXPECT_EQ(gateway->identity().adopt_nodes, (std::set<std::string>{"n1", "n3"}));
+  EXPECT_TRUE(has_warned("the store is not new"));
+  EXPECT_NE(api(R"({"op":"describe","kind":"node","name":"n2"})").dump().find("StoreNotNew"), std::string::npos);
+  apply(pod("web", "u1"));
+  EXPECT_EQ(phase("u1"), Phase::none);
+  slots("n1", {});
+  restart();
+  EXPECT_EQ(gateway->identity().adopt_nodes.count("n3"), 1u) << "durable";
+  EXPECT_FALSE(gateway->identity().is_new) << "durable";
+}
+
+TEST_F(NewStoreTest, ItEndsOnceOnly) {
+  start_connected();
+  device("n1");
+  slots("n1", {running("old", {50, 7})});
+  ASSERT_EQ(gateway->not_ready(), "") << "every known node has answered";
+  receive(topics.node_presence("n1"), R"({"incarnation":"i1","session":"2","online":true})");
+  slots("n1", {running("old", {50, 7}), running("another", {50, 8})});
+  EXPECT_EQ(gateway->not_ready(), "") << "what a device makes up later stops nobody";
+}
+
+TEST_F(NewStoreTest, AnotherGatewaysTermEndsItToo) {
+  options.enrolled_nodes = {"n1", "n2"};
+  start_connected();
+  device("n1");
+  Answer superseded(AnswerType::superseded);
+  superseded.incarnation = "i1";
+  superseded.gateway_id = {50, "other"};
+  answer("n1", superseded);
+  EXPECT_EQ(gateway->identity().adopt_nodes, (std::set<std::string>{"n1", "n2"}));
+}
+
+TEST_F(NewStoreTest, EpochsOfAnotherStoreAreNotTakenForThoseOfTheFirstTerm) {
+  options.first_boot = FirstBoot::lost;
+  options.known_nodes = {"n1"};
+  start_connected();
+  device("n1");
+  Answer superseded(AnswerType::superseded);
+  superseded.incarnation = "i1";
+  superseded.gateway_id = {1, "other"};
+  answer("n1", superseded);
+  slots("n1", {});
+  ASSERT_EQ(gateway->not_ready(), "");
+  device("n2");
+  slots("n2", {running("old", {1, 1})});
+  EXPECT_EQ(gateway->identity().orphans, (std::set<std::string>{"n2/old/" + to_text(Epoch{1, 1})}));
+}
+
+TEST_F(NewStoreTest, TheOperatorEndsAdoptModeAndIsToldWhoHasNotAnswered) {
+  options.first_boot = FirstBoot::lost;
+  options.known_nodes = {"n1", "n2"};
+  start_connected();
+  device("n1");
+  slots("n1", {});
+  EXPECT_NE(api(R"({"op":"status"})").dump().find(R"("waitingFor":["n2"])"), std::string::npos);
+  const Json reply = adopt_done();
+  ASSERT_TRUE(succeeded(reply)) << reply.dump();
+  EXPECT_EQ(reply.find("unanswered")->dump(), R"(["n2"])");
+  EXPECT_FALSE(reply.find("warnings")->as_array().empty());
+  EXPECT_FALSE(succeeded(adopt_done())) << "it has ended";
+  restart();
+  EXPECT_FALSE(gateway->identity().adopting) << "durable";
+}
+
+}  // namespace
+}  // namespace berth
