@@ -2,6 +2,8 @@
 
 #include <sqlite3.h>
 
+#include <algorithm>
+
 namespace berth {
 
 namespace {
@@ -147,6 +149,36 @@ DatabaseResult<void> Database::checkpoint(int frames) {
   if (code != SQLITE_OK) return std::unexpected(error_of(connection_.get()));
   log_frames_ = 0;
   return {};
+}
+
+DatabaseResult<void> Database::empty_log() {
+  const int code = sqlite3_wal_checkpoint_v2(connection_.get(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr);
+  if (code != SQLITE_OK) return std::unexpected(error_of(connection_.get()));
+  log_frames_ = 0;
+  return {};
+}
+
+DatabaseResult<std::string> Database::read_file(std::uint64_t offset, std::size_t bytes) const {
+  return read(SQLITE_FCNTL_FILE_POINTER, offset, bytes);
+}
+
+DatabaseResult<std::string> Database::read_log(std::uint64_t offset, std::size_t bytes) const {
+  return read(SQLITE_FCNTL_JOURNAL_POINTER, offset, bytes);
+}
+
+DatabaseResult<std::string> Database::read(int file_control, std::uint64_t offset, std::size_t bytes) const {
+  sqlite3_file* file = nullptr;
+  sqlite3_file_control(connection_.get(), "main", file_control, static_cast<void*>(&file));
+  if (file == nullptr || file->pMethods == nullptr) return std::string();  // there is no log
+  sqlite3_int64 size = 0;
+  int code = file->pMethods->xFileSize(file, &size);
+  const std::uint64_t left = static_cast<std::uint64_t>(size) - std::min(static_cast<std::uint64_t>(size), offset);
+  std::string got(std::min<std::uint64_t>(left, bytes), '\0');
+  if (code == SQLITE_OK && !got.empty()) {
+    code = file->pMethods->xRead(file, got.data(), static_cast<int>(got.size()), static_cast<sqlite3_int64>(offset));
+  }
+  if (code == SQLITE_OK) return got;
+  return std::unexpected(DatabaseError{DatabaseError::Kind::io, sqlite3_errstr(code)});
 }
 
 std::uint64_t Database::pages_logged() const {

@@ -68,14 +68,22 @@ class Database {
   // True once the write-ahead log has `frames` pages or more; checkpoint() then copies it into the file.
   bool is_checkpoint_due(int frames) const { return log_frames_ >= frames; }
   DatabaseResult<void> checkpoint(int frames);
+  // Copies the write-ahead log into the file and empties it.
+  DatabaseResult<void> empty_log();
   // Pages that this connection has written to the log.
   std::uint64_t pages_logged() const;
+
+  // Bytes of the database file, or of its write-ahead log, as they are on the disk; fewer at the end. Once something
+  // was read by a query, and SQLite has the files open: another descriptor would release its locks when it is closed.
+  DatabaseResult<std::string> read_file(std::uint64_t offset, std::size_t bytes) const;
+  DatabaseResult<std::string> read_log(std::uint64_t offset, std::size_t bytes) const;
 
  private:
   struct Close {
     void operator()(sqlite3* connection) const;
   };
   explicit Database(sqlite3* connection) : connection_(connection) {}
+  DatabaseResult<std::string> read(int file_control, std::uint64_t offset, std::size_t bytes) const;
 
   std::unique_ptr<sqlite3, Close> connection_;
   int log_frames_ = 0;

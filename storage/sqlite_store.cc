@@ -6,6 +6,7 @@
 #include "storage/identity.h"
 #include "storage/migration.h"
 #include "storage/paths.h"
+#include "storage/wal_check.h"
 
 namespace berth {
 
@@ -44,6 +45,8 @@ std::expected<std::unique_ptr<SqliteStore>, OpenError> SqliteStore::open(const s
   auto database = Database::open(path);
   if (!database) return std::unexpected(open_error(path, database.error()));
   if (auto known = check_identity(**database, path); !known) return std::unexpected(known.error());
+  const auto lost_commits = find_lost_commits(**database);
+  if (!lost_commits) return std::unexpected(open_error(path, lost_commits.error()));
   // Done once the file is locked: an earlier process may have ended because a sync of the log failed.
   if (const Status rewritten = rewrite_file(path + "-wal"); !rewritten.is_success()) {
     return std::unexpected(open_error(path, {DatabaseError::Kind::io, rewritten.message()}));
@@ -52,6 +55,8 @@ std::expected<std::unique_ptr<SqliteStore>, OpenError> SqliteStore::open(const s
     return std::unexpected(open_error(path, configured.error()));
   }
   std::unique_ptr<SqliteStore> store(new SqliteStore(path, log, options, std::move(*database)));
+  store->lost_commits_ = *lost_commits;
+  store->empties_log_ = !lost_commits->empty();
   if (const auto started = store->start(); !started) return std::unexpected(open_error(path, started.error()));
   if (const Status synced = sync_directory_of(path); !synced.is_success()) {
     return std::unexpected(open_error(path, {DatabaseError::Kind::io, synced.message()}));
@@ -142,6 +147,14 @@ DatabaseResult<void> SqliteStore::fold_what_is_due() {
 }
 
 DatabaseResult<void> SqliteStore::tidy() {
+  // Until a commit tells of the damage in the log, nothing may be written over the frames that prove it. After that
+  // they must go, or each start would find them again.
+  if (empties_log_ && commits_ == 0) return {};
+  if (empties_log_) {
+    const auto emptied = database_->empty_log();
+    if (!emptied && emptied.error().kind != DatabaseError::Kind::full) return emptied;
+    empties_log_ = !emptied;
+  }
   if (auto folded = fold_what_is_due(); !folded) return folded;
   if (const auto moved = space_.move_log(options_.checkpoint_bytes); !moved) {
     if (moved.error().kind != DatabaseError::Kind::full) return moved;

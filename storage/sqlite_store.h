@@ -49,6 +49,9 @@ class SqliteStore final : public Store {
     return space_.bytes_moved() + database_->pages_logged() * (space_.page_bytes() + kFrameHeadBytes);
   }
   std::uint64_t commits() const { return commits_; }
+  // Not empty: what was read is older than what was committed, since the write-ahead log is damaged (wal_check.h). The
+  // next commit ends that: it must tell.
+  const std::string& lost_commits() const { return lost_commits_; }
   // load() or commit() hit a system error: the process must end, restart and read the store again.
   bool has_failed() const { return failed_; }
 
@@ -73,6 +76,8 @@ class SqliteStore final : public Store {
   std::uint64_t staged_bytes_ = 0;
   bool failed_ = false;
   std::uint64_t commits_ = 0;
+  std::string lost_commits_;
+  bool empties_log_ = false;  // of the frames behind the damage, after the next commit
 };
 
 }  // namespace berth

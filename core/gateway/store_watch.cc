@@ -13,6 +13,7 @@ constexpr Millis kMarkMs = 3'600'000;
 }  // namespace
 
 bool StoreWatch::is_rolled_back() const {
+  if (!context_.options.lost_commits.empty()) return true;
   if (!marked_) return false;
   const Identity& identity = *context_.identity;
   if (marked_->store_id != identity.id.store_id) return true;
@@ -30,17 +31,19 @@ void StoreWatch::begin() {
     identity.adopting = identity.statuses_unread = true;
     identity.is_new = context_.options.first_boot == FirstBoot::is_new && !marked_;
   } else if (is_rolled_back()) {
+    const StoreMark marked = marked_.value_or(StoreMark{});
     context_.log.write(Level::error,
                        "the store is an older copy of itself; pods are placed when all nodes have reported",
                        {{"store", identity.id.store_id},
                         {"term", std::to_string(identity.id.term)},
-                        {"markedStore", marked_->store_id},
-                        {"markedTerm", std::to_string(marked_->term)}});
+                        {"markedStore", marked.store_id},
+                        {"markedTerm", std::to_string(marked.term)},
+                        {"lostCommits", context_.options.lost_commits}});
     identity.id.store_id = random_.hex_id();
     identity.terms.clear();
     identity.is_new = false;
     identity.adopting = identity.statuses_unread = identity.rolled_back = true;
-    above = std::max(above, marked_->term);
+    above = std::max(above, marked.term);
   }
   identity.id.term = above == 0 ? 1 : above + 1 + random_.below(kTermSpread);
   identity.terms.begin(identity.id.term, context_.store.next_position());

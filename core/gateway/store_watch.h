@@ -1,5 +1,5 @@
 // StoreWatch: begins a term at each start, and notices a store that is an older copy of itself (P11): by the mark that
-// is kept outside of it.
+// is kept outside of it, and by damage of its log that GatewayOptions::lost_commits tells of.
 #pragma once
 
 #include "core/placement/context.h"

@@ -40,6 +40,7 @@ struct GatewayOptions {
   std::uint64_t seed = 0;                // ties, jitter
   std::uint64_t identity_seed = 0;       // store id and terms: from a true random source, another one at each start
   std::string hold;                      // not empty: bind nothing, and give this as the reason (store unreadable)
+  std::string lost_commits;              // not empty: the store is known to be older than it was, and this is why (P11)
   StoreMarks* marks = nullptr;  // outlives the gateway; null: an older copy of the store is not noticed by itself
   std::vector<std::string> set_aside;  // files of earlier, damaged stores; shown in the status
 };

@@ -86,6 +86,9 @@ class AgentApp {
       }
       if (!store) damage = Status::error(store.error().message);
       if (store) damage = check_records(**store);
+      if (store && damage.is_success() && !(*store)->lost_commits().empty()) {
+        damage = Status::error("store " + path + ": " + (*store)->lost_commits());
+      }
       if (store && (*store)->has_failed()) return store_failed(damage);
       if (store) store->reset();
       if (damage.is_success()) break;

@@ -154,6 +154,7 @@ class GatewayApp {
       store_ = std::move(opened.store);
       GatewayOptions gateway_options = options();
       gateway_options.hold = opened.hold;
+      gateway_options.lost_commits = opened.lost_commits;
       gateway_options.set_aside = stores_aside(path);
       if (opened.hold.empty()) gateway_options.marks = &marks_.emplace(state_->file("gateway.mark"), log_);
       gateway_options.enrolled_nodes = enrolled_nodes();

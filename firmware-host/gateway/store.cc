@@ -10,7 +10,7 @@ namespace {
 
 OpenedStore hold_in_memory(const std::string& why, Log& log) {
   log.write(Level::error, "not ready: binding is paused", {{"reason", why}});
-  return {std::make_unique<MemoryStore>(), why};
+  return {std::make_unique<MemoryStore>(), why, {}};
 }
 
 Status set_aside_and_log(const std::string& path, const std::string& damage, const Clock& clock, Log& log) {
@@ -33,10 +33,13 @@ OpenedStore open_gateway_store(const std::string& path, const Clock& clock, Log&
     }
     store = SqliteStore::open(path, log);
   }
-  if (store) return {std::move(*store), {}};
+  if (store) {
+    std::string lost_commits = (*store)->lost_commits();
+    return {std::move(*store), {}, std::move(lost_commits)};
+  }
   if (store.error().kind != OpenError::Kind::locked) return hold_in_memory(store.error().message, log);
   log.write(Level::error, "cannot start", {{"error", store.error().message}});
-  return {nullptr, store.error().message};
+  return {nullptr, store.error().message, {}};
 }
 
 bool is_damaged(const Store& store) {

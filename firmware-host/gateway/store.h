@@ -13,6 +13,7 @@ namespace berth {
 struct OpenedStore {
   std::unique_ptr<Store> store;  // on flash, or in memory if `hold` is set; null: another process has it open
   std::string hold;              // not empty: bind nothing, for this reason
+  std::string lost_commits;      // not empty: the store is older than what was committed, for this reason
 };
 
 // `path`: the database file. A damaged one is set aside under a dated name and replaced by a new one; the gateway then

@@ -37,6 +37,7 @@ std::string check(const SqliteStore::Options& options, Disk disk, const Promise&
   mount(disk);
   Session session(options, promise.acknowledged);
   if (!session.open()) return "the store cannot be opened again: " + session.failure();
+  if (!session.store().lost_commits().empty()) return "called damage: " + session.store().lost_commits();
   MemoryStore held = promise.acknowledged;
   if (!equal(session.loaded(), held)) {
     if (!promise.possible || !equal(session.loaded(), *promise.possible)) {

@@ -1,4 +1,4 @@
-"""The gateway's store is replaced by an older copy of itself, as by an operator who restores a backup."""
+"""The gateway's store is older than it was: replaced by an older copy, or cut short by a damaged log."""
 
 import shutil
 
@@ -41,3 +41,29 @@ def test_an_older_copy_of_the_store_ends_no_pod_and_starts_none_twice(fleet, tmp
 
     fleet.apply(counted_pod("after", tmp_path))
     wait_each_runs_once(fleet, *early, *late, "after")
+
+
+def test_one_bit_flipped_in_the_write_ahead_log_ends_no_pod(fleet, tmp_path):
+    fleet.start("n1", "n2")
+    pods = [f"pod-{n}" for n in range(8)]
+    for count, name in enumerate(pods, 1):
+        fleet.apply(counted_pod(name, tmp_path))
+        wait_each_runs_once(fleet, *pods[:count])
+    placed = {name: fleet.nodes_running(name) for name in pods}
+
+    fleet.kill("berthd")
+    log = fleet.state_dir("berthd") / "gateway.db-wal"
+    damaged = bytearray(log.read_bytes())
+    damaged[len(damaged) // 3] ^= 4
+    log.write_bytes(damaged)
+    gateway = fleet.restart("berthd")
+    gateway.wait_output("the write-ahead log is damaged")
+    wait_each_runs_once(fleet, *pods)
+    assert_one_place(fleet.name)
+    assert {name: fleet.nodes_running(name) for name in pods} == placed
+    assert {name: starts(name, tmp_path) for name in pods} == {name: 1 for name in pods}
+
+    fleet.kill("berthd")
+    fleet.restart("berthd").wait_output("in step with the broker")
+    fleet.apply(counted_pod("after", tmp_path))
+    wait_each_runs_once(fleet, *pods, "after")

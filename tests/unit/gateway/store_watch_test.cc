@@ -103,6 +103,18 @@ TEST_F(StoreWatchTest, ACopyFromBeforeACleanStopIsNoticed) {
   EXPECT_NE(store_id(), before);
 }
 
+TEST_F(StoreWatchTest, AStoreThatLostCommitsIsAnOlderOneWhateverTheMarkSays) {
+  settle_with_n1();
+  const std::string before = store_id();
+  options.lost_commits = "the write-ahead log is damaged at frame 7: the commits behind it are lost";
+  for (const bool has_mark : {true, false}) {
+    if (!has_mark) marks.mark.reset();
+    restart();
+    EXPECT_NE(store_id(), before);
+    EXPECT_TRUE(gateway->not_ready().starts_with("the store is an older copy of itself")) << gateway->not_ready();
+  }
+}
+
 TEST_F(StoreWatchTest, ACopyOfAnotherStoreIsNoticed) {
   settle_with_n1();
   const MemoryStore copy = store;
