@@ -134,6 +134,7 @@ void read_gateway(FieldReader& reader, GatewaySettings& out) {
     broker.read_checked("listen", out.embedded_broker.listen, is_not_empty, "an address of this machine");
     read_port(broker, out.embedded_broker.port, 0);
     read_path(broker, "state_dir", out.embedded_broker.state_dir);
+    read_limit(broker, "memory_limit_bytes", out.embedded_broker.memory_limit_bytes);
   });
   reader.read_each("clients", [&](FieldReader& item) {
     ClientSettings client;

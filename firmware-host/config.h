@@ -49,11 +49,12 @@ struct ClientSettings {
   std::string password_file;  // a file whose first line is the password
 };
 
-// embedded_broker: {listen, port, state_dir}
+// embedded_broker: {listen, port, state_dir, memory_limit_bytes}
 struct EmbeddedBrokerSettings {
-  std::string listen = "127.0.0.1";  // an address of this machine; 0.0.0.0: all
-  std::uint16_t port = 0;            // 0: any free port
-  std::string state_dir;             // empty: <state_dir>/broker
+  std::string listen = "127.0.0.1";      // an address of this machine; 0.0.0.0: all
+  std::uint16_t port = 0;                // 0: any free port
+  std::string state_dir;                 // empty: <state_dir>/broker
+  std::uint64_t memory_limit_bytes = 0;  // of the broker's heap; 0: a quarter of the machine's memory
 };
 
 // http: {enabled, listen, port}: health, configuration and metrics.

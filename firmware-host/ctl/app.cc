@@ -125,6 +125,7 @@ int run_berthctl(int argc, const char* const* argv, std::ostream& out, std::ostr
   if (options.command == Command::enroll && !options.connection.fleet.empty()) {
     options.enroll.fleet = options.connection.fleet;
   }
+  if (!options.connection.gateway.empty()) options.enroll.gateway = options.connection.gateway;
   const Screen screen{out, err};
   const Outcome<void> done =
       options.command == Command::enroll ? run_enroll(options.enroll, screen) : run_connected(options, screen);

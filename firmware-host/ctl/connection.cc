@@ -41,13 +41,14 @@ Outcome<CtlSettings> from_state_dir(const ConnectionOptions& options) {
   CtlSettings settings;
   if (options.state_dir.empty() || !options.broker.empty()) return settings;
   const std::string folder = options.state_dir + "/broker";
-  std::ifstream file(folder + "/port");
+  std::ifstream file(folder + "/local-port");
   std::string port;
   if (!file || !std::getline(file, port)) {
-    return fail(Exit::unreachable, folder + "/port: missing; is berthd running with --state-dir " + options.state_dir +
-                                       " and its embedded broker? Otherwise use --broker");
+    return fail(Exit::unreachable, folder + "/local-port: missing; is berthd running with --state-dir " +
+                                       options.state_dir + " and its embedded broker? Otherwise use --broker");
   }
-  if (!parse_port(port, settings.broker.port)) return fail(Exit::usage, folder + "/port: expected a port, got " + port);
+  if (!parse_port(port, settings.broker.port))
+    return fail(Exit::usage, folder + "/local-port: expected a port, got " + port);
   if (!options.identity.empty()) settings.identity = options.identity;
   settings.broker.username = options.username.empty() ? settings.identity : options.username;
   settings.broker.password_file = folder + "/password/" + settings.broker.username;

@@ -48,6 +48,20 @@ Status write_for_broker(const std::string& path, const std::string& text) {
   return error ? Status::error(path + ": " + error.message()) : Status::ok();
 }
 
+// Operators have a listener of their own, whose clients choose their ids: a device must not be admitted there.
+std::string password_file(const EnrollOptions& options) {
+  return options.broker_dir + (options.role == Role::operator_ ? "/operators" : "/passwords");
+}
+
+// The role that the ACL names behind "user name"; empty: none, it is new or was enrolled by an earlier version.
+std::string role_in(const std::string& access, const std::string& name) {
+  const std::string begin = "user " + name + "\n" + std::string(kRoleLine);
+  const std::size_t at = access.starts_with(begin) ? 0 : access.find("\n" + begin);
+  if (at == std::string::npos) return {};
+  const std::size_t from = at + begin.size() + (access.starts_with(begin) ? 0 : 1);
+  return access.substr(from, access.find('\n', from) - from);
+}
+
 // Lines "name:hash"; replaces the line of this name.
 std::string with_password(const std::string& text, const std::string& name, const std::string& line) {
   std::string result;
@@ -90,7 +104,7 @@ Outcome<std::string> hashed(const std::string& scratch, const std::string& name,
 
 Outcome<void> set_password(const EnrollOptions& options, const std::string& output) {
   const std::string password = random_password();
-  const std::string path = options.broker_dir + "/passwords";
+  const std::string path = password_file(options);
   const Outcome<std::string> line = hashed(path + ".new", options.name, password);
   if (!line) return std::unexpected(line.error());
   Status written = write_for_broker(path, with_password(content_of(path), options.name, *line));
@@ -134,18 +148,19 @@ Outcome<void> make_directories(const EnrollOptions& options, const std::string& 
   return {};
 }
 
-// Creates the listener for certificates if it does not exist; true if it is new.
-Outcome<bool> open_listener(const EnrollOptions& options, const BrokerSettings& broker) {
+// Creates the listeners for certificates if they do not exist; true if they are new.
+Outcome<bool> open_listeners(const EnrollOptions& options, const BrokerSettings& broker) {
   std::error_code error;
-  const std::string path = options.mosquitto_dir + "/berth-tls.conf";
+  const std::string path = options.mosquitto_dir + "/berth.tls.conf";
   if (!options.certificate || !fs::is_directory(options.mosquitto_dir, error) || fs::exists(path)) return false;
+  const int port = broker.port - (options.role == Role::operator_ ? 1 : 0);
   std::ofstream file(path);
-  file << tls_listener(fs::absolute(options.broker_dir + "/tls"), broker.port);
+  file << tls_listeners(fs::absolute(options.broker_dir), port);
   if (!file.flush()) return fail(Exit::refused, path + ": cannot write file");
   return true;
 }
 
-// If mosquitto is not running, it reads the files when it starts. A new listener needs a restart.
+// If mosquitto is not running, it reads the files when it starts. New listeners need a restart.
 void reload_broker(bool restart, const Screen& screen) {
   const Result<std::string> tool = find_program("systemctl");
   if (!tool || !run_program({*tool, "is-active", "--quiet", "mosquitto"}).is_success()) return;
@@ -166,7 +181,8 @@ void print_result(const EnrollOptions& options, const std::string& output, const
 }  // namespace
 
 Outcome<void> run_enroll(const EnrollOptions& options, const Screen& screen) {
-  for (const auto& [what, value] : {std::pair{"NAME", options.name}, {"--fleet", options.fleet}}) {
+  for (const auto& [what, value] :
+       {std::pair{"NAME", options.name}, {"--fleet", options.fleet}, {"--gateway", options.gateway}}) {
     if (!is_valid_name(value)) {
       return fail(Exit::usage,
                   std::string(what) + ": invalid name \"" + value + "\": use lower-case letters, digits, '-' and '.'");
@@ -174,28 +190,34 @@ Outcome<void> run_enroll(const EnrollOptions& options, const Screen& screen) {
   }
   BrokerSettings broker;
   broker.port = options.certificate ? 8883 : 1883;
+  if (options.role == Role::operator_) ++broker.port;
   broker.host = local_host_name();
   if (!options.host.empty()) {
     if (Status parsed = parse_broker(options.host, broker); !parsed.is_success()) {
       return fail(Exit::usage, "--broker: " + parsed.message());
     }
   }
+  const std::string access = options.broker_dir + "/access";
+  const std::string role = role_in(content_of(access), options.name);
+  if (!role.empty() && role != text_of(options.role)) {
+    return fail(Exit::refused, options.name + " is enrolled as " + role + " already: choose another name");
+  }
   const std::string output = fs::absolute(options.output.empty() ? options.name : options.output).lexically_normal();
   if (auto made = make_directories(options, output); !made) return made;
-  const Outcome<void> credential =
-      options.certificate ? issue_certificate(options.broker_dir + "/tls", options.name, broker.host, output)
-                          : set_password(options, output);
+  const Outcome<void> credential = options.certificate
+                                       ? issue_certificate(options.broker_dir + "/tls", options.name,
+                                                           options.role == Role::operator_, broker.host, output)
+                                       : set_password(options, output);
   if (!credential) return credential;
-  const std::string access = options.broker_dir + "/access";
-  const std::string block = broker_access(options.fleet, {{options.name, options.role, {}}});
+  const std::string block = broker_access(options.fleet, options.gateway, {{options.name, options.role, {}}});
   if (Status written = write_for_broker(access, with_access(content_of(access), options.name, block));
       !written.is_success()) {
     return failed(written);
   }
   if (auto written = write_client_files(options, broker, output); !written) return written;
-  const Outcome<bool> listener = open_listener(options, broker);
-  if (!listener) return std::unexpected(listener.error());
-  if (options.reload) reload_broker(*listener, screen);
+  const Outcome<bool> listeners = open_listeners(options, broker);
+  if (!listeners) return std::unexpected(listeners.error());
+  if (options.reload) reload_broker(*listeners, screen);
   print_result(options, output, screen);
   return {};
 }

@@ -77,7 +77,7 @@ void add_enroll(CLI::App& app, EnrollOptions& to) {
   app.add_option("--address", to.host,
                  "Address at which the device reaches the broker, HOST[:PORT]; default this machine's name")
       ->type_name("HOST");
-  app.add_flag("--certificate", to.certificate, "Use a certificate instead of a password; port 8883");
+  app.add_flag("--certificate", to.certificate, "Use a certificate instead of a password; port 8883, operators 8884");
   app.add_option("--output", to.output, "Directory for the device's files, default ./NAME")->type_name("DIR");
   app.add_option("--installed-dir", to.installed_dir, "Directory of these files on the device, default /etc/berth")
       ->type_name("DIR");

@@ -34,11 +34,12 @@ struct EnrollOptions {
   std::string name;
   BrokerIdentity::Role role = BrokerIdentity::Role::node;
   std::string fleet = "default";
+  std::string gateway = "gateway";                      // the one whose requests a device answers
   std::string host;                                     // of the broker, as the device reaches it: HOST[:PORT]
-  std::string broker_dir = "/etc/berth/broker";         // `passwords` and `access`; with certificates also `tls`
+  std::string broker_dir = "/etc/berth/broker";         // `passwords`, `operators`, `access`; with certificates `tls`
   std::string output;                                   // empty: ./<name>
   std::string installed_dir = "/etc/berth";             // path of the node's files on the device
-  std::string mosquitto_dir = "/etc/mosquitto/conf.d";  // berth-tls.conf is written here with the first certificate
+  std::string mosquitto_dir = "/etc/mosquitto/conf.d";  // berth.tls.conf is written here with the first certificate
   bool certificate = false;                             // instead of a password; creates an authority if needed
   bool reload = true;                                   // reload the running mosquitto
 };

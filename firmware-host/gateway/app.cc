@@ -12,6 +12,7 @@
 #include "core/gateway/gateway.h"
 #include "firmware-host/broker_connection.h"
 #include "firmware-host/gateway/broker.h"
+#include "firmware-host/gateway/broker_process.h"
 #include "firmware-host/gateway/command_line.h"
 #include "firmware-host/gateway/exit_codes.h"
 #include "firmware-host/gateway/installation.h"
@@ -103,6 +104,7 @@ class GatewayApp {
     options.fleet = settings_.fleet;
     options.listen = settings_.embedded_broker.listen;
     options.port = settings_.embedded_broker.port;
+    options.memory_limit = settings_.embedded_broker.memory_limit_bytes;
     options.identities.push_back({settings_.gateway, BrokerIdentity::Role::gateway, {}});
     for (const ClientSettings& client : settings_.clients) {
       BrokerIdentity identity{client.identity, BrokerIdentity::Role::node, client.password};
@@ -240,11 +242,13 @@ class GatewayApp {
   int make_transport() {
     BrokerSettings broker = settings_.broker.value_or(BrokerSettings{});
     if (broker_ != nullptr) {
-      broker.port = static_cast<std::uint16_t>(broker_->port());
+      broker.port = static_cast<std::uint16_t>(broker_->local_port());
       broker.username = settings_.gateway;
     }
-    Result<MqttOptions> options =
-        mqtt_options(broker, "berth-" + settings_.fleet + "-gateway-" + settings_.gateway, kKeepaliveS);
+    std::string client_id = "berth-" + settings_.fleet + "-gateway-" + settings_.gateway;
+    // On the operators' listener a client chooses its id, and must not choose this one.
+    if (broker_ != nullptr) client_id += "-" + random_password();
+    Result<MqttOptions> options = mqtt_options(broker, client_id, kKeepaliveS);
     if (!options) return fail(gateway_exit::kUsage, "cannot start", options.error());
     // Short, because all devices and operators wait for the gateway; a single client cannot overload the broker.
     options->backoff_max = 5'000;

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "firmware-host/gateway/broker_process.h"
+#include "firmware-host/gateway/memory_budget.h"
 
 namespace berth {
 
@@ -21,6 +22,7 @@ constexpr Millis kRestartMin = 200;
 constexpr Millis kRestartMax = 30'000;
 constexpr Millis kProvenAfter = 60'000;  // a broker that ran this long resets the backoff
 constexpr std::size_t kLineMax = 1'000;
+constexpr std::uint64_t kMemoryMin = 64 << 20;
 
 int number_in(const std::string& text) {
   int number = 0;
@@ -51,7 +53,7 @@ Status Broker::start() {
   program_ = std::move(*program);
   if (Status made = prepare_directory(); !made.is_success()) return made;
   end_leftover();
-  if (Status chosen = choose_port(); !chosen.is_success()) return chosen;
+  if (Status chosen = choose_ports(); !chosen.is_success()) return chosen;
   if (Status settled = settle_passwords(); !settled.is_success()) return settled;
   if (Status written = write_files(); !written.is_success()) return written;
   return spawn();
@@ -69,12 +71,17 @@ void Broker::end_leftover() {
   if (pid > 1) kill_marked(pid, file("mosquitto.conf"), kStopPatience);
 }
 
-// Reuses the last port if possible, because agents are configured with it.
-Status Broker::choose_port() {
+// Reuses the last ports if possible, because agents are configured with them.
+Status Broker::choose_ports() {
   Result<int> port = probe_port(options_.port != 0 ? options_.port : number_in(read_line(file("port"))));
   if (!port && options_.port == 0) port = probe_port(0);
   if (!port) return Status::error("broker: " + port.error().message() + ": free the port, or configure another one");
   port_ = *port;
+  Result<int> local = probe_port(number_in(read_line(file("local-port"))));
+  while (local && *local == port_) local = probe_port(0);
+  if (!local) local = probe_port(0);
+  if (!local) return Status::error("broker: " + local.error().message());
+  local_port_ = *local;
   return Status::ok();
 }
 
@@ -96,20 +103,31 @@ Status Broker::settle_passwords() {
   return Status::ok();
 }
 
-Status Broker::write_passwords() {
+Status Broker::write_passwords(const std::string& name, bool of_devices) {
   std::string text;
-  for (const auto& [name, password] : passwords_) text.append(name).append(":").append(password).append("\n");
-  if (Status written = write_private_file(file("passwords"), text); !written.is_success()) return written;
+  for (const BrokerIdentity& identity : options_.identities) {
+    if ((identity.role == BrokerIdentity::Role::node) != of_devices) continue;
+    text.append(identity.name).append(":").append(passwords_.at(identity.name)).append("\n");
+  }
+  if (Status written = write_private_file(file(name), text); !written.is_success() || text.empty()) return written;
   const Result<std::string> hasher = find_program(options_.password_program);
   if (!hasher) return Status::error(not_installed(hasher.error()));
-  return run_program({*hasher, "-U", file("passwords")});
+  return run_program({*hasher, "-U", file(name)});
 }
 
 Status Broker::write_files() {
-  if (Status written = write_passwords(); !written.is_success()) return written;
-  const std::string access = broker_access(options_.fleet, options_.identities);
+  if (Status written = write_passwords("passwords", true); !written.is_success()) return written;
+  if (Status written = write_passwords("operators", false); !written.is_success()) return written;
+  std::string gateway;
+  for (const BrokerIdentity& identity : options_.identities) {
+    if (identity.role == BrokerIdentity::Role::gateway) gateway = identity.name;
+  }
+  const std::string access = broker_access(options_.fleet, gateway, options_.identities);
   if (Status written = write_private_file(file("access"), access); !written.is_success()) return written;
-  const std::string config = broker_config(options_.listen, port_, user_name(), {file("passwords"), file("access")});
+  const std::uint64_t memory =
+      options_.memory_limit != 0 ? options_.memory_limit : std::max(kMemoryMin, memory_of_machine() / 4);
+  const std::string config = broker_config({options_.listen, port_, local_port_}, user_name(),
+                                           {file("passwords"), file("operators"), file("access")}, memory);
   return write_private_file(file("mosquitto.conf"), config);
 }
 
@@ -125,8 +143,10 @@ Status Broker::spawn() {
   if (Status written = write_private_file(file("pid"), std::to_string(pid_) + "\n"); !written.is_success()) {
     return written;
   }
-  if (Status written = write_private_file(file("port"), std::to_string(port_) + "\n"); !written.is_success()) {
-    return written;
+  for (const auto& [name, port] : {std::pair{"local-port", local_port_}, {"port", port_}}) {
+    if (Status written = write_private_file(file(name), std::to_string(port) + "\n"); !written.is_success()) {
+      return written;
+    }
   }
   log_.write(Level::info, "broker started", {{"port", std::to_string(port_)}, {"pid", std::to_string(pid_)}});
   return Status::ok();

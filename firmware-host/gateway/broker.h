@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -26,13 +27,15 @@ struct BrokerOptions {
   std::string state_dir;  // must exist; two brokers must not share one
   std::string fleet;
   std::vector<BrokerIdentity> identities;
-  std::string listen = "127.0.0.1";   // address of this machine; 0.0.0.0: all
+  std::string listen = "127.0.0.1";   // address of this machine, for devices; 0.0.0.0: all
   int port = 0;                       // 0: that of the last run if free, otherwise any free port
+  std::uint64_t memory_limit = 0;     // bytes; 0: a quarter of the machine's memory, at least 64 MiB
   std::string program = "mosquitto";  // looked up in PATH and the sbin directories, unless it contains a slash
   std::string password_program = "mosquitto_passwd";
 };
 
-// Writes files for clients, with mode 0600: <state>/broker/port and <state>/broker/password/<identity>.
+// Writes files for clients, with mode 0600: <state>/broker/port (for devices), <state>/broker/local-port (for gateway
+// and operators, on loopback) and <state>/broker/password/<identity>.
 class Broker {
  public:
   // All references must outlive the broker.
@@ -49,15 +52,16 @@ class Broker {
 
   // Valid after start().
   int port() const { return port_; }
+  int local_port() const { return local_port_; }
   const std::string& password(const std::string& identity) const { return passwords_.at(identity); }
   pid_t pid() const { return pid_; }  // 0 while it is not running
 
  private:
   Status prepare_directory();
   Status settle_passwords();
-  Status write_passwords();
+  Status write_passwords(const std::string& name, bool of_devices);
   Status write_files();
-  Status choose_port();
+  Status choose_ports();
   void end_leftover();
   Status spawn();
   void on_exit();
@@ -74,6 +78,7 @@ class Broker {
   std::string program_;
   std::map<std::string, std::string> passwords_;  // by identity
   int port_ = 0;
+  int local_port_ = 0;
   pid_t pid_ = 0;
   std::unique_ptr<FdWatch> exit_;    // its pidfd
   std::unique_ptr<FdWatch> output_;  // its standard error

@@ -19,11 +19,12 @@ void allow(std::string& text, std::string_view access, const std::string& topic)
   text.append("topic ").append(access).append(" ").append(topic).append("\n");
 }
 
-void allow_node(std::string& text, const std::string& root, const std::string& node) {
+// No filter that a device may write to matches topics without end, except for statuses, which the gateway sweeps.
+void allow_node(std::string& text, const std::string& root, const std::string& gateway, const std::string& node) {
   const std::string own = root + "nodes/" + node + "/";
-  for (const char* topic : {"state", "presence", "heartbeat", "pods/#"}) allow(text, "readwrite", own + topic);
+  for (const char* topic : {"state", "presence", "heartbeat", "pods/+/+"}) allow(text, "readwrite", own + topic);
   allow(text, "read", own + "requests");
-  allow(text, "write", root + "gateways/+/answers/" + node);
+  allow(text, "write", root + "gateways/" + gateway + "/answers/" + node);
   allow(text, "read", root + "gateways/+/presence");
 }
 
@@ -36,6 +37,15 @@ void allow_operator(std::string& text, const std::string& root, const std::strin
 }
 
 }  // namespace
+
+std::string_view text_of(BrokerIdentity::Role role) {
+  switch (role) {
+    case BrokerIdentity::Role::gateway: return "gateway";
+    case BrokerIdentity::Role::operator_: return "operator";
+    case BrokerIdentity::Role::node: return "node";
+  }
+  return {};
+}
 
 Status check_identities(const std::vector<BrokerIdentity>& identities) {
   std::set<std::string> seen;
@@ -55,14 +65,16 @@ Status check_identities(const std::vector<BrokerIdentity>& identities) {
   return Status::ok();
 }
 
-std::string broker_access(const std::string& fleet, const std::vector<BrokerIdentity>& identities) {
+std::string broker_access(const std::string& fleet, const std::string& gateway,
+                          const std::vector<BrokerIdentity>& identities) {
   const std::string root = "berth/v1/" + fleet + "/";
   std::string text;
   for (const BrokerIdentity& identity : identities) {
-    text += "user " + identity.name + "\n";
+    text.append("user ").append(identity.name).append("\n");
+    text.append(kRoleLine).append(text_of(identity.role)).append("\n");
     switch (identity.role) {
       case BrokerIdentity::Role::gateway: allow(text, "readwrite", root + "#"); break;
-      case BrokerIdentity::Role::node: allow_node(text, root, identity.name); break;
+      case BrokerIdentity::Role::node: allow_node(text, root, gateway, identity.name); break;
       case BrokerIdentity::Role::operator_: allow_operator(text, root, identity.name); break;
     }
     text += "\n";
@@ -70,21 +82,31 @@ std::string broker_access(const std::string& fleet, const std::vector<BrokerIden
   return text;
 }
 
-std::string broker_config(const std::string& listen, int port, const std::string& user, const BrokerFiles& files) {
+std::string broker_config(const BrokerListeners& listeners, const std::string& user, const BrokerFiles& files,
+                          std::uint64_t memory_limit) {
   std::string text = "# Written by berthd at each start.\n";
   const auto set = [&text](std::string_view key, const std::string& value) {
     text.append(key).append(" ").append(value).append("\n");
   };
-  set("listener", std::to_string(port) + " " + listen);
+  set("per_listener_settings", "true");  // first: it decides what passwords and ACLs belong to
+  const auto listen = [&](int port, const std::string& address, const std::string& passwords, int connections) {
+    set("listener", std::to_string(port) + " " + address);
+    set("max_connections", std::to_string(connections));
+    set("allow_anonymous", "false");
+    set("password_file", passwords);
+    set("acl_file", files.access);
+  };
+  listen(listeners.port, listeners.listen, files.passwords, kBrokerDevicesMax);
+  set("use_username_as_clientid", "true");
+  listen(listeners.local_port, "127.0.0.1", files.operators, kBrokerOperatorsMax);
   set("user", user);
-  set("allow_anonymous", "false");
-  set("password_file", files.passwords);
-  set("acl_file", files.access);
   // No persistence: retained messages and sessions only save time, correctness does not depend on them.
   set("persistence", "false");
   set("max_queued_messages", std::to_string(kBrokerQueuedMax));
+  set("max_queued_bytes", std::to_string(memory_limit / 2));
   set("max_inflight_messages", "100");
   set("max_packet_size", std::to_string(64 * 1024 + 4096));  // payload, topic and properties
+  set("memory_limit", std::to_string(memory_limit));
   set("persistent_client_expiration", "1d");
   set("set_tcp_nodelay", "true");
   set("sys_interval", "0");

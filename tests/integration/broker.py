@@ -98,11 +98,11 @@ class Client:
     """A paho client with blocking calls, for tests that use MQTT directly. Records what it receives."""
 
     def __init__(self, port, identity="", certificate=None, clean=True, will=None, authority=None, password=None,
-                 protocol=4):
-        """With a password, the identity is also the user name."""
+                 protocol=4, username=None):
+        """With a password, the identity is also the user name, unless there is one."""
         self.changed = threading.Condition()
         self.messages, self.latest, self.connected, self.granted, self.acked = [], {}, 0, set(), set()
-        self.vanished = False
+        self.vanished, self.refused = False, None
         # MQTT 5 (protocol=5) always uses a clean start here.
         self.paho = mqtt.Client(identity, clean_session=clean if protocol < 5 else None, protocol=protocol)
         self.paho.on_connect = lambda c, u, flags, code, *more: self.on_connect_(code)
@@ -114,12 +114,15 @@ class Client:
         if will:
             self.paho.will_set(*will)
         if password is not None:
-            self.paho.username_pw_set(identity, password)
+            self.paho.username_pw_set(username or identity, password)
         if authority:
             self.paho.tls_set(str(authority.ca), *(str(path) for path in certificate or ()))
         self.paho.connect("localhost" if authority else "127.0.0.1", port, keepalive=60)
         self.paho.loop_start()
-        self.wait(lambda: self.connected, "the connection")
+        self.wait(lambda: self.connected or self.refused, "the connection")
+        if self.refused:
+            self.close()
+            raise ConnectionRefusedError(str(self.refused))
 
     def __enter__(self):
         return self
@@ -190,6 +193,7 @@ class Client:
     def on_connect_(self, code):
         with self.changed:
             self.connected += code == 0
+            self.refused = None if code == 0 else code
             self.changed.notify_all()
 
     def on_disconnect_(self):

@@ -227,6 +227,8 @@ class EmbeddedFleet(Fleet):
         accounts += [f"  - {{identity: {name}, role: operator, password: secret-{name}}}" for name in ("operator", "observer")]
         self.config.write_text("\n".join(["clients:", *accounts]) + "\n", encoding="utf-8")
         self.account = lambda identity: ["--username", identity, "--password-file", self.password_file(identity)]
+        self.nodes_of_broker = set(nodes)
+        self.devices_port = None
         self.observer_barrier = self.topic("desired/pods/default/barrier")
 
     def broker_file(self, name):
@@ -250,12 +252,16 @@ class EmbeddedFleet(Fleet):
                 return True
             return False
         wait_until(accepts, "the embedded broker")
-        self.port = int(self.broker_file("port"))
+        self.port, self.devices_port = int(self.broker_file("local-port")), int(self.broker_file("port"))
         self.observer_options = {"password": self.broker_file("password/observer")}
 
     def client(self, identity):
         """A client that uses the account of an identity; the caller closes it."""
-        return Client(self.port, identity, password=self.broker_file(f"password/{identity}"))
+        port = self.devices_port if identity in self.nodes_of_broker else self.port
+        return Client(port, identity, password=self.broker_file(f"password/{identity}"))
+
+    def agent_argv(self, node, port, *more):
+        return super().agent_argv(node, self.devices_port if port == self.port else port, *more)
 
     def gateway_argv(self, port, extra):
         return [program_path("berthd"), "--state-dir", self.state_dir("berthd"), "--config", self.config,

@@ -1,14 +1,29 @@
 """berthctl enroll: the accounts, access rules and configuration that it writes, used by the real programs."""
 
+import contextlib
 import json
+import socket
 import subprocess
+import types
 from pathlib import Path
 
 import pytest
-from broker import free_port, mosquitto_path
+from broker import Client, free_port, mosquitto_path
 from manifests import pod
 from programs import Program, program_path
 from waiting import wait_until
+
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def free_ports():
+    """Two that follow each other."""
+    while True:
+        port = free_port()
+        with contextlib.suppress(OSError), socket.socket() as probe:
+            probe.bind(("127.0.0.1", port + 1))
+            return port, port + 1
 
 
 class Enrolled:
@@ -16,19 +31,20 @@ class Enrolled:
 
     def __init__(self, folder, certificate=False):
         self.folder, self.certificate, self.programs = Path(folder), certificate, []
-        self.port = free_port()
+        self.port, self.operators_port = free_ports()
 
     def enroll(self, name, *options):
+        port = self.operators_port if "operator" in options else self.port
         command = [program_path("berthctl"), "enroll", name, "--broker-dir", self.folder / "accounts", "--output",
                    self.folder / name, "--installed-dir", self.folder / name, "--mosquitto-dir", self.folder / "conf.d",
-                   "--address", f"127.0.0.1:{self.port}", "--no-reload", *options]
+                   "--address", f"127.0.0.1:{port}", "--no-reload", *options]
         if self.certificate:
             command.append("--certificate")
         return subprocess.run(command, capture_output=True, text=True, check=False)
 
     def start(self):
         (self.folder / "conf.d").mkdir()
-        for name, role in (("gateway", "gateway"), ("operator", "operator"), ("edge-a", "node")):
+        for name, role in (("gateway", "gateway"), ("operator", "operator"), ("edge-a", "node"), ("edge-b", "node")):
             done = self.enroll(name, "--role", role)
             assert done.returncode == 0, done.stderr
         self.start_broker()
@@ -38,14 +54,21 @@ class Enrolled:
         return self
 
     def start_broker(self):
-        accounts = self.folder / "accounts"
-        lines = [f"acl_file {accounts}/access", "persistence false", "user root", "log_dest stderr"]
+        """With the package's configuration."""
+        ours = (ROOT / "cross" / "debian" / "mosquitto.conf").read_text(encoding="utf-8")
+        ours = ours.replace("/etc/berth/broker", str(self.folder / "accounts"))
+        plain = free_ports() if self.certificate else (self.port, self.operators_port)
+        for packaged, port in zip((1883, 1884), plain, strict=True):
+            ours = ours.replace(f"listener {packaged}", f"listener {port} 127.0.0.1")
         if self.certificate:
-            lines.append((self.folder / "conf.d" / "berth-tls.conf").read_text(encoding="utf-8"))
-        else:
-            lines += [f"listener {self.port} 127.0.0.1", "allow_anonymous false", f"password_file {accounts}/passwords"]
+            ours += (self.folder / "conf.d" / "berth.tls.conf").read_text(encoding="utf-8")
+        else:  # certificates make them
+            for accounts in ("passwords", "operators"):
+                assert (self.folder / "accounts" / accounts).exists()
+        for accounts in ("passwords", "operators"):
+            (self.folder / "accounts" / accounts).touch()
         config = self.folder / "mosquitto.conf"
-        config.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        config.write_text(ours + "user root\n", encoding="utf-8")
         self.broker = Program("mosquitto", [mosquitto_path(), "-c", config], self.folder).start()
         self.programs.append(self.broker)
         self.broker.wait_output("running")
@@ -64,6 +87,23 @@ class Enrolled:
     def ctl(self, *arguments, stdin=None):
         command = [program_path("berthctl"), "--config", self.folder / "operator" / "berthctl.yaml", *arguments]
         return subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)
+
+    def client(self, account, client_id, port=None):
+        """A client with the account's password or certificate and any client id."""
+        own = self.folder / account
+        if self.certificate:
+            authority = types.SimpleNamespace(ca=own / "ca.crt")
+            return Client(port or self.port, client_id, authority=authority,
+                          certificate=(own / f"{account}.crt", own / f"{account}.key"))
+        password = (own / "password").read_text(encoding="utf-8").strip()
+        return Client(port or self.port, client_id, username=account, password=password)
+
+    def credentials(self, account):
+        """The flags of berthctl for a connection with another account than the operator's, to the operators' listener."""
+        own = self.folder / account
+        if self.certificate:
+            return ["--cert-file", own / f"{account}.crt", "--key-file", own / f"{account}.key"]
+        return ["--username", account, "--password-file", own / "password"]
 
     def stop(self):
         for program in reversed(self.programs):
@@ -86,6 +126,32 @@ def test_gateway_device_and_operator_need_only_what_enroll_writes(enrolled):
         return shown.returncode == 0 and json.loads(shown.stdout)["status"].get("phase") == "Running"
 
     wait_until(runs, "web to run on edge-a")
+
+
+def test_no_device_ends_the_session_of_another_client(enrolled):
+    wait_until(lambda: enrolled.ctl("get", "node", "edge-a").returncode == 0, "edge-a")
+    watcher = enrolled.client("operator", "berthctl-watcher", enrolled.operators_port)
+    other = enrolled.client("edge-b", "berth-default-edge-b")
+    logs = {program.name: program.output() for program in enrolled.programs}
+    assert all("link lost" not in text for text in logs.values())
+    for taken in ("berth-default-gateway-gateway", "gateway", "berth-default-edge-a", "edge-a", "berthctl-watcher", "operator"):
+        enrolled.client("edge-b", taken).close()
+        assert enrolled.ctl("get", "nodes").returncode == 0
+    assert watcher.connected
+    assert not other.connected  # only its own
+    assert all("link lost" not in program.output() for program in enrolled.programs)
+    done = enrolled.ctl(*enrolled.credentials("edge-b"), "--timeout", "2", "get", "nodes")
+    assert done.returncode == 3 and watcher.connected, done.stderr
+    watcher.close()
+    other.close()
+
+
+def test_a_name_has_one_role(tmp_path):
+    fleet = Enrolled(tmp_path)
+    assert fleet.enroll("edge-a").returncode == 0
+    done = fleet.enroll("edge-a", "--role", "operator")
+    assert done.returncode == 1 and "edge-a is enrolled as node already: choose another name" in done.stderr
+    assert not (tmp_path / "accounts" / "operators").exists()
 
 
 def test_a_second_enrolment_replaces_only_password_and_access_of_that_name(tmp_path):

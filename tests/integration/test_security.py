@@ -3,7 +3,7 @@
 import subprocess
 
 import pytest
-from broker import Broker
+from broker import Broker, Client
 from fleet import Fleet
 from invariants import wait_each_runs_once
 from manifests import pod
@@ -80,6 +80,19 @@ def test_a_wrong_password_is_logged_and_not_fatal(guarded, tmp_path):
     (tmp_path / "n1.password").write_text(right, encoding="utf-8")
     guarded.restart("n1")
     guarded.wait_node("n1")
+
+
+def test_a_device_ends_nobodys_session_at_the_embedded_broker(embedded):
+    embedded.start("n1", "n2")
+    embedded.observer.wait(lambda: embedded.observer.connected, "the observer")
+    for taken in (f"berth-{embedded.name}-gateway-gw", "gw", f"berth-{embedded.name}-n2", "n2", "observer", "operator"):
+        Client(embedded.devices_port, taken, username="n1", password="secret-n1").close()
+        assert embedded.ctl("get", "nodes").returncode == 0
+    assert embedded.observer.connected
+    for name in ("berthd", "n2"):
+        assert "link lost" not in embedded.programs[name].output(), name
+    with pytest.raises(ConnectionRefusedError):
+        Client(embedded.port, "observer", username="n1", password="secret-n1")
 
 
 def test_the_embedded_broker_admits_its_accounts_and_limits_each_to_its_topics(embedded):

@@ -119,7 +119,7 @@ class Guest:
         command = [program, *[option.format(made=self.made) for option in machine], "-no-reboot", "-kernel",
                    self.made / "vmlinuz", "-initrd", self.made / "initrd.gz", "-append",
                    f"console={console} panic=-1 quiet {kernel_arguments}", "-netdev",
-                   f"user,id=n0,hostfwd=tcp:127.0.0.1:{self.port}-:1883", *self.devices_(), *more]
+                   f"user,id=n0,hostfwd=tcp:127.0.0.1:{self.port}-:1884", *self.devices_(), *more]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                         start_new_session=True)
         threading.Thread(target=self.read_, args=(self.process.stdout, self.lines), daemon=True).start()

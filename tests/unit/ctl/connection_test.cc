@@ -36,7 +36,7 @@ TEST_F(CtlConnection, ConnectsToThisMachineByDefault) {
 }
 
 TEST_F(CtlConnection, FindsPortAndPasswordInTheStateDirectory) {
-  write("broker/port", "4711\n");
+  write("broker/local-port", "4711\n");
   write("broker/password/operator", "secret\n");
   options_.state_dir = folder_.string();
   const Outcome<Connection> connection = resolve_connection(options_);
@@ -51,7 +51,7 @@ TEST_F(CtlConnection, ReportsThatNoBrokerRunsInTheStateDirectory) {
   const Outcome<Connection> connection = resolve_connection(options_);
   ASSERT_FALSE(connection);
   EXPECT_EQ(connection.error().exit, Exit::unreachable);
-  EXPECT_NE(connection.error().text.find("broker/port"), std::string::npos);
+  EXPECT_NE(connection.error().text.find("broker/local-port"), std::string::npos);
 }
 
 TEST_F(CtlConnection, TheCommandLineOverridesTheFile) {

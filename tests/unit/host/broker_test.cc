@@ -82,7 +82,7 @@ class BrokerTest : public testing::Test {
   // An empty identity makes an anonymous client.
   std::unique_ptr<Client> client(const Broker& broker, const std::string& identity, const std::string& filter = "#") {
     MqttOptions o;
-    o.port = broker.port();
+    o.port = identity.starts_with("edge-") || identity.empty() ? broker.port() : broker.local_port();
     o.client_id = "test-" + identity;
     o.username = identity;
     if (!identity.empty()) o.password = broker.password(identity);
@@ -121,6 +121,70 @@ TEST_F(BrokerTest, AcceptsConfiguredIdentitiesOnly) {
   auto nobody = client(*broker, "");
   ASSERT_TRUE(run_until([&] { return nobody->log.has("check username and password"); })) << nobody->log.text;
   EXPECT_EQ(nobody->links, "");
+}
+
+TEST_F(BrokerTest, NoDeviceEndsASessionByItsClientId) {
+  auto broker = started();
+  auto gateway = client(*broker, "gw");
+  auto other = client(*broker, "edge-b");
+  auto ann = client(*broker, "ann");
+  ASSERT_TRUE(
+      run_until([&] { return gateway->transport.is_up() && other->transport.is_up() && ann->transport.is_up(); }));
+  for (const char* taken : {"test-gw", "test-edge-b", "edge-b", "test-ann"}) {
+    MqttOptions o;
+    o.port = broker->port();
+    o.client_id = taken;
+    o.username = "edge-a";
+    o.password = broker->password("edge-a");
+    Client intruder(loop_, o, "#");
+    ASSERT_TRUE(run_until([&] { return intruder.transport.is_up(); })) << taken;
+    gateway->publish("nodes/edge-b/requests", std::string("after ") + taken);
+    ASSERT_TRUE(run_until([&] { return other->received.contains(std::string("after ") + taken); })) << taken;
+  }
+  EXPECT_EQ(gateway->links + other->links + ann->links, "up up up ");
+}
+
+TEST_F(BrokerTest, TheOperatorsListenerAdmitsNoDevice) {
+  auto broker = started();
+  MqttOptions o;
+  o.port = broker->local_port();
+  o.client_id = "x";
+  o.username = "edge-a";
+  o.password = broker->password("edge-a");
+  Client intruder(loop_, o, "#");
+  ASSERT_TRUE(run_until([&] { return intruder.log.has("check username and password"); })) << intruder.log.text;
+  EXPECT_EQ(intruder.links, "");
+}
+
+TEST_F(BrokerTest, ADeviceAnswersItsGatewayOnlyAndHasNoTopicsWithoutEnd) {
+  auto broker = started();
+  auto gateway = client(*broker, "gw", "berth/v1/f/#");
+  auto a = client(*broker, "edge-a");
+  ASSERT_TRUE(run_until([&] { return gateway->transport.is_up() && a->transport.is_up(); }));
+  a->publish("gateways/other/answers/edge-a", "x", true);
+  a->publish("nodes/edge-a/pods/default", "x", true);
+  a->publish("nodes/edge-a/pods/default/x/y", "x", true);
+  a->publish("nodes/edge-a/heartbeat", "last");
+  ASSERT_TRUE(run_until([&] { return gateway->received.contains("last"); }));
+  EXPECT_EQ(gateway->received, "nodes/edge-a/heartbeat=last ");
+}
+
+TEST_F(BrokerTest, BeyondTheMemoryLimitOnlyWhoeverPublishesMoreIsDisconnected) {
+  BrokerOptions o = options();
+  o.memory_limit = 4 << 20;
+  auto broker = make(o);
+  ASSERT_TRUE(broker->start().is_success());
+  auto a = client(*broker, "edge-a");
+  auto gateway = client(*broker, "gw", "berth/v1/f/nodes/+/heartbeat");
+  ASSERT_TRUE(run_until([&] { return gateway->transport.is_up() && a->transport.is_up(); }));
+  const std::string junk(60'000, 'x');
+  for (int i = 0; i < 100; ++i) a->publish("nodes/edge-a/pods/default/x" + std::to_string(i), junk, true);
+  ASSERT_TRUE(run_until([&] { return a->links.contains("down"); }));
+  auto b = client(*broker, "edge-b");
+  ASSERT_TRUE(run_until([&] { return b->transport.is_up(); }));
+  b->publish("nodes/edge-b/heartbeat", "alive");
+  ASSERT_TRUE(run_until([&] { return gateway->received.contains("alive"); }));
+  EXPECT_EQ(gateway->links, "up ");
 }
 
 TEST_F(BrokerTest, ANodeWritesAndReadsOnlyItsOwnTopics) {
@@ -204,13 +268,14 @@ TEST_F(BrokerTest, TheNextRunHasTheSamePortAndPasswords) {
 
 TEST_F(BrokerTest, ItsFilesArePrivateAndThePasswordFileIsHashed) {
   auto broker = started();
-  EXPECT_EQ(line_of("passwords").substr(0, 10), "ann:$7$101");
+  EXPECT_EQ(line_of("passwords").substr(0, 13), "edge-a:$7$101");
+  EXPECT_EQ(line_of("operators").substr(0, 9), "gw:$7$101");
   int files = 0;
   for (const auto& entry : fs::recursive_directory_iterator(directory_.file("broker"))) {
     EXPECT_EQ(fs::status(entry.path()).permissions() & fs::perms(077), fs::perms::none) << entry.path();
     files += entry.is_regular_file();
   }
-  EXPECT_EQ(files, 10);
+  EXPECT_EQ(files, 12);
 }
 
 TEST_F(BrokerTest, ReportsThatMosquittoIsNotInstalled) {
