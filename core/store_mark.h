@@ -1,5 +1,5 @@
-// StoreMarks interface: a note of how far the gateway's store has come, kept outside of it. A start that finds less in
-// the store than the note says works on an older copy: restored by an operator, or cut short by a damaged log (P11).
+// StoreMarks interface: a note of how far a store has come, kept outside of it. A start that finds less in the store
+// than the note says works on an older copy: restored by an operator, or cut short by a damaged log (P11, N8).
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 namespace berth {
 
 struct StoreMark {
-  std::string store_id;
-  std::uint64_t term = 0;
+  std::string store_id;        // of an agent: the incarnation
+  std::uint64_t term = 0;      // of an agent: the run
   std::uint64_t position = 0;  // of the next change
   bool operator==(const StoreMark&) const = default;
 };

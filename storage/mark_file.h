@@ -1,4 +1,4 @@
-// MarkFile: the gateway's mark of how far its store has come, in a file beside the database.
+// MarkFile: the mark of how far the store of a gateway or an agent has come, in a file beside the database.
 #pragma once
 
 #include <optional>

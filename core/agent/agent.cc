@@ -8,6 +8,8 @@ namespace berth {
 
 namespace {
 
+constexpr Millis kRetryMs = 10'000;
+
 // FNV-1a, 64 bit (Fowler, Noll, Vo): makes machines differ that were cloned together with their seed.
 std::uint64_t hash(std::string_view text) {
   std::uint64_t value = 0xcbf29ce484222325u;
@@ -20,8 +22,10 @@ std::uint64_t hash(std::string_view text) {
 Agent::Agent(AgentConfig config, const Clock& clock, Transport& transport, Store& store, Runtime& runtime,
              Timers& timers, Log& log, std::uint64_t seed)
     : config_(std::move(config)),
+      clock_(clock),
       transport_(transport),
       runtime_(runtime),
+      timers_(timers),
       log_(log),
       random_(seed ^ hash(config_.machine_id)),
       topics_(config_.fleet),
@@ -31,12 +35,14 @@ Agent::Agent(AgentConfig config, const Clock& clock, Transport& transport, Store
       promises_(clock, timers, [this](const Tag& tag) { end_promise(tag); }),
       sweep_(runtime, turn_, log),
       answers_(slots_.state(), topics_, config_.node, turn_),
-      reporter_(slots_.state(), config_, topics_, clock, timers, turn_) {
+      reporter_(slots_.state(), config_, topics_, clock, timers, turn_),
+      watch_(config_.marks, clock, timers, turn_) {
   transport_.set_handler(this);
   runtime_.set_handler(this);
 }
 
 Agent::~Agent() {
+  timers_.cancel(retry_);
   transport_.set_handler(nullptr);
   runtime_.set_handler(nullptr);
 }
@@ -46,15 +52,16 @@ Status Agent::start() {
   if (!records) return records.error();
   Result<AgentRecords> read = decode_records(*records);
   if (!read) return read.error();
+  lost_ = find_loss(*read);
+  watch_.begin_run(read->runs, random_);
+  turn_.store().put(Table::meta, std::string(kBootKey), encode_boot(config_.boot_id, watch_.runs()));
   reporter_.begin_session(read->session);
-  if (is_foreign(*read)) {
-    for (const Record& record : *records) {
-      const bool is_kept = record.table == Table::meta && record.key != kGatewayKey && record.key != kFloorKey;
-      if (!is_kept) discarded_.emplace_back(record.table, record.key);
-    }
+  reporter_.set_lost_before(read->lost_before);
+  if (!lost_.empty()) {
+    discard(*records, *read);
     read->state = NodeState();
   } else if (read->identity != identity() && !read->state.incarnation.empty()) {
-    save_identity();
+    save_incarnation(*read);
   }
   slots_.restore(std::move(read->state));
   Status listed = sweep_.start(slots_.state(), end_promises_of_another_boot(read->boot_id));
@@ -63,25 +70,55 @@ Status Agent::start() {
     if (!sweep_.holds_back(uid)) resume(uid);
   }
   started_ = true;
+  if (!state().incarnation.empty()) watch_.mark(state().incarnation);
   if (sweep_.is_done()) swept();
   return turn_.finish();
 }
 
-bool Agent::is_foreign(const AgentRecords& records) {
+std::string Agent::find_loss(const AgentRecords& records) {
+  const std::string& incarnation = records.state.incarnation;
+  const bool is_behind = watch_.is_behind_mark(incarnation, records.runs);
+  if (!records.lost.empty()) {
+    log_.write(Level::warn, "this store counts as lost since an earlier start; stopping everything it started",
+               {{"why", records.lost}, {"incarnation", incarnation}});
+    return records.lost;
+  }
   const std::string why = records.identity ? difference(*records.identity, identity()) : std::string();
-  if (why.empty()) return false;
-  log_.write(Level::error, "this store is another device's; stopping everything it started, then starting as a new one",
-             {{"why", why}, {"incarnation", records.state.incarnation}});
-  return true;
+  if (!why.empty()) {
+    log_.write(Level::error,
+               "this store is another device's; stopping everything it started, then starting as a new one",
+               {{"why", why}, {"incarnation", incarnation}});
+    return "AnotherDevice";
+  }
+  if (!is_behind) return {};
+  log_.write(Level::error,
+             "this store is an older copy of itself; stopping everything it started, then starting as a new device",
+             {{"incarnation", incarnation}});
+  return "StoreRolledBack";
 }
 
-void Agent::save_identity() { turn_.store().put(Table::meta, std::string(kIdentityKey), encode(identity())); }
+void Agent::discard(const std::vector<Record>& records, const AgentRecords& read) {
+  for (const Record& record : records) {
+    const bool is_kept = record.table == Table::meta && record.key != kGatewayKey && record.key != kFloorKey;
+    if (!is_kept) discarded_.emplace_back(record.table, record.key);
+  }
+  if (read.state.incarnation.empty()) return;
+  // An agent that dies half way has come further, and could not tell any more.
+  AgentRecords noted = read;
+  noted.lost = lost_;
+  turn_.store().put(Table::meta, std::string(kIncarnationKey), encode_incarnation(noted));
+}
+
+void Agent::save_incarnation(AgentRecords records) {
+  records.identity = identity();
+  turn_.store().put(Table::meta, std::string(kIncarnationKey), encode_incarnation(records));
+  turn_.store().erase(Table::meta, std::string(kIdentityKey));
+}
 
 // N5: a reboot ends the promises. Undoes what their slots had prepared, and returns the tags.
 std::set<Tag> Agent::end_promises_of_another_boot(const std::string& boot_id) {
   std::set<Tag> ended;
   if (boot_id == config_.boot_id) return ended;
-  turn_.store().put(Table::meta, std::string(kBootKey), encode_text(config_.boot_id));
   for (const auto& [uid, slot] : slots_.state().slots) {
     if (slot.state == SlotState::preparing || slot.state == SlotState::prepared) ended.insert({uid, slot.epoch});
   }
@@ -94,14 +131,26 @@ std::set<Tag> Agent::end_promises_of_another_boot(const std::string& boot_id) {
 }
 
 void Agent::swept() {
-  if (state().incarnation.empty()) {
-    // Only now: an agent that exits in the middle of N0 must start it again.
-    for (const auto& [table, key] : std::exchange(discarded_, {})) turn_.store().erase(table, key);
-    save_identity();
-    slots_.set_incarnation(random_.hex_id());
-    log_.write(Level::info, "first boot of this store", {{"incarnation", state().incarnation}});
+  if (state().incarnation.empty()) begin_incarnation();
+  if (is_ready() && reporter_.is_link_up()) announce();
+}
+
+// Only once all is swept: an agent that exits in the middle of N0 must start it again.
+void Agent::begin_incarnation() {
+  AgentRecords fresh;
+  fresh.state.incarnation = random_.hex_id();
+  fresh.lost_before = lost_;
+  if (!watch_.begin_incarnation(fresh.state.incarnation)) {
+    retry_ = timers_.at(clock_.now() + kRetryMs, [this] { swept(); });
+    return;
   }
-  if (reporter_.is_link_up()) announce();
+  for (const auto& [table, key] : std::exchange(discarded_, {})) turn_.store().erase(table, key);
+  turn_.store().put(Table::meta, std::string(kBootKey), encode_boot(config_.boot_id, watch_.runs()));
+  save_incarnation(fresh);
+  slots_.set_incarnation(fresh.state.incarnation);
+  reporter_.set_lost_before(std::exchange(lost_, {}));
+  watch_.mark(fresh.state.incarnation);
+  log_.write(Level::info, "first boot of this store", {{"incarnation", fresh.state.incarnation}});
 }
 
 void Agent::resume(const std::string& uid) {
@@ -148,6 +197,11 @@ void Agent::on_request(const Result<Request>& request) {
 
 void Agent::on_link(bool up) {
   if (reporter_.set_link(up) && up && is_ready()) announce();
+}
+
+void Agent::say_goodbye() {
+  if (!state().incarnation.empty()) watch_.mark(state().incarnation);
+  reporter_.say_goodbye();
 }
 
 // Publishes everything that is sent once per session. The gateway resends requests and compares slots when it sees the

@@ -1,8 +1,8 @@
-// Agent: the device side of the handshake, a state machine over Store and Runtime (core/handshake/rules.md N0-N7, P10).
+// Agent: the device side of the handshake, a state machine over Store and Runtime (core/handshake/rules.md N0-N8, P10).
 // It never blocks: the host passes in messages, link changes and due timers, and ends each turn.
 // Its parts own the state: SlotTable the slots and their records, Promises their timers, Sweep the workloads without a
-// slot, Answers what is sent to gateways, Reporter the session and what is published in it. agent.cc: start, sweep and
-// reports; agent_slots.cc: requests and the runtime's notifications.
+// slot, Answers what is sent to gateways, Reporter the session and what is published in it, RollbackWatch how far the
+// store has come. agent.cc: start, sweep and reports; agent_slots.cc: requests and the runtime's notifications.
 #pragma once
 
 #include <cstddef>
@@ -18,6 +18,7 @@
 #include "core/agent/records.h"
 #include "core/agent/reporter.h"
 #include "core/agent/reports.h"
+#include "core/agent/rollback_watch.h"
 #include "core/agent/rules.h"
 #include "core/agent/runtime.h"
 #include "core/agent/slot_table.h"
@@ -46,8 +47,8 @@ class Agent final : public Transport::Handler, public Runtime::Handler {
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
 
-  // Reads the store, runs N0 (first boot of a store, or of another device's: everything tagged is stopped before any
-  // answer) or the start-up sweep, resumes slots, and ends the turn. Called once, before the transport connects. An
+  // Reads the store, runs N0 (first boot of a store, or of one that counts as lost: everything tagged is stopped before
+  // any answer) or the start-up sweep, resumes slots, and ends the turn. Called once, before the transport connects. An
   // error means that the store cannot be read (then it names table and key) or written, or that the runtime cannot tell
   // what runs; the program must exit.
   Status start();
@@ -64,10 +65,11 @@ class Agent final : public Transport::Handler, public Runtime::Handler {
   // current one (link up).
   Message will() const { return reporter_.will(); }
   // Publishes presence offline, on a clean shutdown; workloads keep running. The turn must be finished afterwards.
-  void say_goodbye() { reporter_.say_goodbye(); }
+  void say_goodbye();
 
-  // False while workloads without a slot are being stopped: until then no request is answered (N0).
-  bool is_ready() const { return started_ && sweep_.is_done(); }
+  // False while workloads without a slot are being stopped: until then no request is answered (N0). Nor before the
+  // incarnation is made.
+  bool is_ready() const { return started_ && sweep_.is_done() && !state().incarnation.empty(); }
   // For status, tests and the simulator's invariants.
   const NodeState& state() const { return slots_.state(); }
 
@@ -75,10 +77,13 @@ class Agent final : public Transport::Handler, public Runtime::Handler {
   DeviceIdentity identity() const { return {config_.fleet, config_.node, config_.machine_id, config_.hardware_serial}; }
   // agent.cc: start, sweep, link, reports
   std::set<Tag> end_promises_of_another_boot(const std::string& boot_id);
-  // N7: what another device has left in the store counts for nothing; true if this store is another one's.
-  bool is_foreign(const AgentRecords& records);
-  void save_identity();
+  // N7, N8: why nothing in this store counts; empty: it does.
+  std::string find_loss(const AgentRecords& records);
+  // Until all is swept the store stays as it is, but is noted as lost.
+  void discard(const std::vector<Record>& records, const AgentRecords& read);
+  void save_incarnation(AgentRecords records);
   void swept();
+  void begin_incarnation();
   void resume(const std::string& uid);
   void announce();
   void on_own_status(const Message& message);
@@ -99,8 +104,10 @@ class Agent final : public Transport::Handler, public Runtime::Handler {
   void end_promise(const Tag& tag);
 
   const AgentConfig config_;
+  const Clock& clock_;
   Transport& transport_;
   Runtime& runtime_;
+  Timers& timers_;
   Log& log_;
   Random random_;
   const Topics topics_;
@@ -111,7 +118,10 @@ class Agent final : public Transport::Handler, public Runtime::Handler {
   Sweep sweep_;
   Answers answers_;
   Reporter reporter_;
-  std::vector<std::pair<Table, std::string>> discarded_;  // records of another device, erased once all is swept
+  RollbackWatch watch_;
+  std::vector<std::pair<Table, std::string>> discarded_;  // records of a lost store, erased once all is swept
+  std::string lost_;                                      // why, until there is a new incarnation
+  Timers::Id retry_ = 0;
   bool started_ = false;
   ProtocolVersion gateway_protocol_;  // as last said by a List
 };

@@ -158,7 +158,7 @@ void Agent::stop(const Tag& tag) {
 void Agent::on_stopped(const Tag& tag) {
   if (sweep_.stopped(tag)) {
     if (sweep_.may_resume(tag.uid)) resume(tag.uid);
-    if (is_ready()) swept();
+    if (sweep_.is_done()) swept();
     return;
   }
   if (slots_.find(tag, SlotState::stopping) == nullptr) return;

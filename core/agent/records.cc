@@ -36,21 +36,35 @@ Slot read_slot(Fields& fields, const Json& json) {
   return slot;
 }
 
+DeviceIdentity read_identity(Fields& fields) {
+  DeviceIdentity identity{fields.text("fleet"), fields.text("node"), {}, {}};
+  if (fields.has("machineId")) identity.machine_id = fields.text("machineId");
+  if (fields.has("hardwareSerial")) identity.hardware_serial = fields.text("hardwareSerial");
+  return identity;
+}
+
+TermHistory read_runs(Fields& fields) {
+  Result<TermHistory> runs = TermHistory::parse(*fields.find("runs"));
+  if (runs) return std::move(*runs);
+  fields.fail("runs", runs.error().message());
+  return {};
+}
+
 void read_meta(Fields& fields, const std::string& key, AgentRecords& out) {
   if (key == kIncarnationKey) {
     out.state.incarnation = fields.id("value");
+    if (fields.has("fleet")) out.identity = read_identity(fields);
+    if (fields.has("lost")) out.lost = fields.id("lost");
+    if (fields.has("lostBefore")) out.lost_before = fields.id("lostBefore");
   } else if (key == kGatewayKey) {
     out.state.gateway = {fields.u64("term"), fields.id("storeId")};
   } else if (key == kFloorKey) {
     out.state.floor = fields.epoch("value");
   } else if (key == kIdentityKey) {
-    out.identity.emplace();
-    out.identity->fleet = fields.text("fleet");
-    out.identity->node = fields.text("node");
-    if (fields.has("machineId")) out.identity->machine_id = fields.text("machineId");
-    if (fields.has("hardwareSerial")) out.identity->hardware_serial = fields.text("hardwareSerial");
+    out.identity = read_identity(fields);
   } else if (key == kBootKey) {
     out.boot_id = fields.text("value");
+    if (fields.has("runs")) out.runs = read_runs(fields);
   } else if (key == kSessionKey) {
     out.session = fields.u64("value");
   } else {
@@ -123,12 +137,24 @@ std::string encode(const Slot& slot) {
   return text;
 }
 
-std::string encode(const DeviceIdentity& identity) {
+std::string encode_incarnation(const AgentRecords& records) {
   Json json = Json::object();
-  json.set("fleet", identity.fleet);
-  json.set("node", identity.node);
-  if (!identity.machine_id.empty()) json.set("machineId", identity.machine_id);
-  if (!identity.hardware_serial.empty()) json.set("hardwareSerial", identity.hardware_serial);
+  json.set("value", records.state.incarnation);
+  if (records.identity) {
+    json.set("fleet", records.identity->fleet);
+    json.set("node", records.identity->node);
+    if (!records.identity->machine_id.empty()) json.set("machineId", records.identity->machine_id);
+    if (!records.identity->hardware_serial.empty()) json.set("hardwareSerial", records.identity->hardware_serial);
+  }
+  if (!records.lost.empty()) json.set("lost", records.lost);
+  if (!records.lost_before.empty()) json.set("lostBefore", records.lost_before);
+  return json.dump();
+}
+
+std::string encode_boot(const std::string& boot_id, const TermHistory& runs) {
+  Json json = Json::object();
+  json.set("value", boot_id);
+  json.set("runs", runs.to_json());
   return json.dump();
 }
 

@@ -9,6 +9,7 @@
 
 #include "core/agent/identity.h"
 #include "core/agent/rules.h"
+#include "core/handshake/term_history.h"
 #include "core/status.h"
 #include "core/store.h"
 
@@ -18,7 +19,10 @@ namespace berth {
 struct AgentRecords {
   NodeState state;
   std::optional<DeviceIdentity> identity;  // of the device that wrote this; stores of earlier versions have none
+  std::string lost;                        // not empty: nothing in this store counts any more, for this reason (N7, N8)
+  std::string lost_before;                 // why what this incarnation replaced was lost; empty: it was not, or unknown
   std::string boot_id;                     // of the last start
+  TermHistory runs;                        // of this incarnation: a term is one start of the agent
   std::uint64_t session = 0;               // the last session number used in presence
 };
 
@@ -26,7 +30,7 @@ struct AgentRecords {
 inline constexpr std::string_view kIncarnationKey = "incarnation";
 inline constexpr std::string_view kGatewayKey = "gateway";
 inline constexpr std::string_view kFloorKey = "floor";
-inline constexpr std::string_view kIdentityKey = "identity";
+inline constexpr std::string_view kIdentityKey = "identity";  // read only: it is in the record of the incarnation now
 inline constexpr std::string_view kBootKey = "boot";
 inline constexpr std::string_view kSessionKey = "session";
 
@@ -35,7 +39,11 @@ std::string encode_text(std::string_view text);
 std::string encode(const Epoch& epoch);
 std::string encode(const GatewayId& gateway);
 std::string encode(const Slot& slot);
-std::string encode(const DeviceIdentity& identity);
+// The record of the incarnation: state.incarnation, identity, lost and lost_before. An earlier program reads the
+// incarnation alone.
+std::string encode_incarnation(const AgentRecords& records);
+// The record of the boot: boot_id and runs, likewise.
+std::string encode_boot(const std::string& boot_id, const TermHistory& runs);
 
 // An error names the table and the key: "slot u1: epoch: ...". Records of other tables are errors too.
 Result<AgentRecords> decode_records(const std::vector<Record>& records);

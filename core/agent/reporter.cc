@@ -30,7 +30,7 @@ bool Reporter::set_link(bool up) {
 void Reporter::publish_state() {
   Message state;
   state.topic = topics_.node_state(config_.node);
-  state.payload = node_state_payload(session(), ++state_sequence_, config_);
+  state.payload = node_state_payload(session(), ++state_sequence_, config_, lost_before_);
   state.retain = true;
   turn_.send(std::move(state));
 }

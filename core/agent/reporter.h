@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "core/agent/reports.h"
 #include "core/agent/rules.h"
@@ -33,6 +34,8 @@ class Reporter {
   bool set_link(bool up);
   bool is_link_up() const { return link_up_; }
 
+  // Why the store before this one was lost, for the state.
+  void set_lost_before(std::string why) { lost_before_ = std::move(why); }
   void publish_state();
   void publish_online();
   // Now, and then at each interval until the link goes down.
@@ -58,6 +61,7 @@ class Reporter {
   const Clock& clock_;
   Timers& timers_;
   Turn& turn_;
+  std::string lost_before_;
   std::uint64_t session_ = 0;
   std::uint64_t state_sequence_ = 0;
   std::uint64_t heartbeat_sequence_ = 0;

@@ -46,11 +46,13 @@ Json session_json(const AgentSession& session) {
 
 }  // namespace
 
-std::string node_state_payload(const AgentSession& session, std::uint64_t sequence, const AgentConfig& config) {
+std::string node_state_payload(const AgentSession& session, std::uint64_t sequence, const AgentConfig& config,
+                               const std::string& lost_before) {
   Json json = session_json(session);
   json.set("sequence", std::to_string(sequence));
   json.set("heartbeatMs", std::to_string(config.heartbeat_ms));
   json.set("protocol", to_text(kProtocol));
+  if (!lost_before.empty()) json.set("storeLost", lost_before);
   Json labels = Json::object();
   for (const auto& [key, value] : config.labels) labels.set(key, value);
   Json allocatable = Json::object();

@@ -11,6 +11,7 @@
 #include "core/api/metadata.h"
 #include "core/api/taint.h"
 #include "core/clock.h"
+#include "core/store_mark.h"
 
 namespace berth {
 
@@ -26,6 +27,7 @@ struct AgentConfig {
   std::string hardware_serial;  // with the fleet, the node and the machine id it tells whose the store is (N7)
   std::string boot_id;          // differs from that of the last start if the device rebooted (N5)
   Millis heartbeat_ms = 5000;
+  StoreMarks* marks = nullptr;  // outlives the agent; null: an older copy of the store is not noticed by itself (N8)
 };
 
 // Identifies the sender of a report: the agent's store, the boot, and the connection.
@@ -38,7 +40,9 @@ struct AgentSession {
 // nodes/<node>/state: {"incarnation","bootId","session","sequence","heartbeatMs","protocol","labels":{},"taints":[],
 // "allocatable":{},"volumes":[{"name","path","capacity","storageClass"}]}; session, sequence and heartbeatMs as
 // strings.
-std::string node_state_payload(const AgentSession& session, std::uint64_t sequence, const AgentConfig& config);
+// `lost_before`: why the store before this incarnation's was lost, member "storeLost"; empty: it was not, or unknown.
+std::string node_state_payload(const AgentSession& session, std::uint64_t sequence, const AgentConfig& config,
+                               const std::string& lost_before);
 // nodes/<node>/presence: {"online":true|false,"incarnation","bootId","session"}
 std::string presence_payload(const AgentSession& session, bool online);
 // nodes/<node>/heartbeat: {"incarnation","sequence"}

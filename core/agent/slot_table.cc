@@ -23,11 +23,6 @@ void SlotTable::restore(NodeState state) {
   }
 }
 
-void SlotTable::set_incarnation(const std::string& incarnation) {
-  state_.incarnation = incarnation;
-  store_.put(Table::meta, std::string(kIncarnationKey), encode_text(incarnation));
-}
-
 SlotTable::Live SlotTable::live_of(const Pod& pod, const std::vector<BoundVolume>& volumes) {
   Live live;
   live.key = pod.metadata.key();

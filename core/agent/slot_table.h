@@ -42,7 +42,8 @@ class SlotTable {
   // The state that the store has, at the start.
   void restore(NodeState state);
   const NodeState& state() const { return state_; }
-  void set_incarnation(const std::string& incarnation);
+  // The caller makes it durable.
+  void set_incarnation(const std::string& incarnation) { state_.incarnation = incarnation; }
 
   // Decides about the request and stages what the decision makes durable. A pod that is admitted has its slot
   // afterwards, but no volatile part until begin().

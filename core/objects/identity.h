@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/handshake/messages.h"
-#include "core/objects/term_history.h"
+#include "core/handshake/term_history.h"
 #include "core/store.h"
 
 namespace berth {

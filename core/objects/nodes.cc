@@ -223,6 +223,7 @@ Result<NodeChange> Nodes::on_state(const std::string& name, const Json& payload)
     device.heartbeat_ms = static_cast<Millis>(std::clamp<std::uint64_t>(beat, 100, 3'600'000));
   }
   NodeChange change;
+  if (const std::string why = text_of(payload, "storeLost"); !is_known && is_valid_id(why)) change.store_lost = why;
   change.quarantine = set_hold(name, Hold::state, {});
   if (!same || device.facts != trial.facts) {
     device.incarnation = incarnation;

@@ -42,7 +42,8 @@ struct NodeChange {
   bool facts = false;      // scheduling must look again
   bool connected = false;  // came (back): resend and compare
   bool disconnected = false;
-  bool quarantine = false;  // began, ended, or has another reason
+  bool quarantine = false;      // began, ended, or has another reason
+  std::string store_lost = {};  // the device has a new store, since what it had was lost for this reason
 };
 
 class Nodes {

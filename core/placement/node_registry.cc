@@ -63,6 +63,7 @@ void NodeRegistry::apply_change(const std::string& node, const NodeChange& chang
   backoff_.note_incarnation(node, device->incarnation);
   hold_back(node);
   if (change.quarantine) note_quarantine(node);
+  if (!change.store_lost.empty()) note_store_lost(node, change.store_lost);
   if (context_.identity->adopting && context_.mirror.barrier().is_synced() && change.connected &&
       !context_.identity->adopt_nodes.contains(node) && !adopted_.contains(node) &&
       !is_retired(*context_.identity, context_.nodes, node)) {
@@ -193,6 +194,12 @@ void NodeRegistry::note_quarantine(const std::string& node) {
   if (why.empty() || !quarantine_.may_tell(node, context_.clock.now())) return;
   context_.log.write(Level::warn, "node quarantined", {{"node", node}, {"reason", why}});
   context_.publisher.event({RetainedPublisher::node_events(node), "Warning", "NodeQuarantined", why});
+}
+
+void NodeRegistry::note_store_lost(const std::string& node, const std::string& why) {
+  context_.log.write(Level::warn, "node lost its store", {{"node", node}, {"reason", why}});
+  context_.publisher.event({RetainedPublisher::node_events(node), "Warning", "NodeStoreLost",
+                            "the agent's store was lost (" + why + "); it stopped all pods and began as a new device"});
 }
 
 // The hold follows the back-off. True: it is held back now, and that or the reason is news.

@@ -82,6 +82,7 @@ class NodeRegistry {
   Result<NodeChange> take_heartbeat(const std::string& node, const Json& payload);
 
   void note_quarantine(const std::string& node);
+  void note_store_lost(const std::string& node, const std::string& why);
   bool hold_back(const std::string& node);
 
   const PlacementContext& context_;

@@ -20,6 +20,7 @@
 #include "firmware-host/real_clock.h"
 #include "firmware-host/service_manager.h"
 #include "firmware-host/state_directory.h"
+#include "storage/mark_file.h"
 #include "storage/paths.h"
 #include "storage/sqlite_store.h"
 #include "transports/mqtt.h"
@@ -100,6 +101,8 @@ class AgentApp {
     auto store = SqliteStore::open(path, log_);
     if (!store) return fail(kExitMachine, "cannot open the store", Status::error(store.error().message));
     store_ = std::move(*store);
+    marks_.emplace(state_->file("agent.mark"), log_);
+    settings_.agent.marks = &*marks_;
     return kExitOk;
   }
 
@@ -175,6 +178,7 @@ class AgentApp {
   ServiceManager service_{clock_, timers_};
   std::optional<StateDirectory> state_;
   std::unique_ptr<SqliteStore> store_;
+  std::optional<MarkFile> marks_;
   std::unique_ptr<ProcessRuntime> runtime_;
   std::unique_ptr<MqttTransport> transport_;
   std::unique_ptr<Agent> agent_;

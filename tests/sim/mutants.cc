@@ -22,6 +22,14 @@ void erase_member(MemoryStore& flash, std::string_view member) {
 
 }  // namespace
 
+std::optional<AgentRecords> stored_incarnation(const Contents& flash) {
+  const auto record = flash.find({Table::meta, std::string(kIncarnationKey)});
+  if (record == flash.end()) return std::nullopt;
+  AgentRecords read;
+  const Status decoded = decode_record({Table::meta, record->first.second, record->second.value, 0}, read);
+  return decoded.is_success() ? std::optional(std::move(read)) : std::nullopt;
+}
+
 const std::vector<MutantName>& mutants() {
   static const std::vector<MutantName> kMutants{
       {Mutant::n0, "N0", "surviving workloads are kept at a store's first boot"},
@@ -32,6 +40,7 @@ const std::vector<MutantName>& mutants() {
       {Mutant::n5, "N5", "a promise is kept far longer than requested"},
       {Mutant::n6, "N6", "statuses that the broker retains are not read"},
       {Mutant::n7, "N7", "nobody asks whose the store is"},
+      {Mutant::n8, "N8", "an agent does not look at the mark of its store"},
       {Mutant::p1, "P1", "PreBind is sent although its row is not on flash"},
       {Mutant::p2, "P2", "Bind is sent although phase bind is not on flash"},
       {Mutant::p3, "P3", "a Hello ends the row without its echo"},
@@ -79,8 +88,9 @@ void forget_at_start_of_device(MemoryStore& flash, Mutant mutant, const DeviceId
   if (mutant == Mutant::n2) {
     for (const auto& [id, content] : only(flash.durable(), Table::high)) flash.erase(Table::high, id.second);
   } else if (mutant == Mutant::n7) {
-    if (flash.durable().contains({Table::meta, std::string(kIdentityKey)})) {
-      flash.put(Table::meta, std::string(kIdentityKey), encode(own));
+    if (std::optional<AgentRecords> stored = stored_incarnation(flash.durable())) {
+      stored->identity = own;
+      flash.put(Table::meta, std::string(kIncarnationKey), encode_incarnation(*stored));
     }
   } else if (mutant == Mutant::p10) {
     flash.erase(Table::meta, std::string(kFloorKey));

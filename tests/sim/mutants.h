@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/agent/identity.h"
+#include "core/agent/records.h"
 #include "core/handshake/row.h"
 #include "storage/memory_store.h"
 
@@ -22,6 +22,7 @@ enum class Mutant {
   n5,
   n6,
   n7,
+  n8,
   p1,
   p2,
   p3,
@@ -46,6 +47,9 @@ struct MutantName {
 };
 const std::vector<MutantName>& mutants();
 std::optional<Mutant> find_mutant(std::string_view rule);
+
+// Whose the store of a device is: the record of the incarnation; none: there is none, or it cannot be read.
+std::optional<AgentRecords> stored_incarnation(const Contents& flash);
 
 // Removes from the flash, before a start, what a gateway or device of this mutant would not have stored.
 void forget_at_start_of_gateway(MemoryStore& flash, Mutant mutant);

@@ -7,6 +7,7 @@ namespace berth::sim {
 
 namespace {
 constexpr std::size_t kAnswersKept = 64;
+constexpr std::size_t kMaxDeviceCopies = 4;
 constexpr std::uint64_t kFloodPercent = 90;
 }  // namespace
 
@@ -17,7 +18,9 @@ SimDevice::SimDevice(SimEnvironment& world, AgentConfig config)
                {[this](std::string_view what) { this->world().note(name(), what); },
                 [this](const std::string& uid) { this->world().witness.touch_workload(uid); }, [this] { end_turn(); },
                 [this](const std::string& why) { this->world().misuse(name() + ": " + why); },
-                [this](const std::string& uid) { this->world().on_ended(uid); }}) {
+                [this](const std::string& uid) { this->world().on_ended(uid); }}),
+      marks_(world, Mutant::n8) {
+  config_.marks = &marks_;
   world.witness.add_device(name(), to_resources(config_.capacity), runtime_);
 }
 
@@ -29,7 +32,12 @@ Status SimDevice::start_program(Store& store, Transport& transport, Timers& time
   cut_runtime_ = std::make_unique<CutRuntime>(runtime_, point(), world().mutant == Mutant::n0);
   agent_ =
       std::make_unique<Agent>(config_, clock(), transport, store, *cut_runtime_, timers, log(), world().random.next());
-  return agent_->start();
+  const MemoryStore copy = flash();
+  Status started = agent_->start();
+  if (!started.is_success()) return started;
+  copies_.push_back(copy);
+  if (copies_.size() > kMaxDeviceCopies) copies_.pop_front();
+  return started;
 }
 
 void SimDevice::forget_at_start() {
@@ -65,6 +73,16 @@ void SimDevice::reboot() {
 void SimDevice::wipe() {
   kill("wipe");
   wipe_flash();
+  boot();
+}
+
+void SimDevice::roll_back() {
+  if (copies_.empty()) return;
+  kill("store rolled back");
+  flash() = copies_[world().random.below(copies_.size())];
+  const std::optional<AgentRecords> stored = stored_incarnation(flash().durable());
+  if (stored && world().mutant != Mutant::n8) rolled_back_ = stored->state.incarnation;
+  read_flash();
   boot();
 }
 
@@ -148,10 +166,14 @@ void SimDevice::after_message() {
   sabotage_flash();
 }
 
-// While the flash is another device's, this one has no state: what the other one holds is no promise of this one.
+// While the flash is another device's, or an older copy that is to be noticed, this one has no state: what it holds is
+// no promise of this one.
 void SimDevice::read_flash(const RecordIds* touched) {
-  const auto record = flash().durable().find({Table::meta, std::string(kIdentityKey)});
-  if (record == flash().durable().end() || record->second.value == encode(identity())) {
+  const std::optional<AgentRecords> stored = stored_incarnation(flash().durable());
+  if (!stored || stored->state.incarnation != rolled_back_) rolled_back_.reset();
+  const bool is_own = !stored || !stored->identity || *stored->identity == identity();
+  const bool is_lost = (stored && !stored->lost.empty()) || rolled_back_;
+  if (is_own && !is_lost) {
     world().witness.read_device(name(), flash().durable(), touched);
   } else {
     world().witness.read_device(name(), {}, nullptr);

@@ -1,12 +1,15 @@
 // SimDevice: a device node: a machine with workloads, and its agent's process.
 #pragma once
 
+#include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/agent/agent.h"
 #include "tests/sim/process.h"
+#include "tests/sim/sim_marks.h"
 #include "tests/sim/sim_runtime.h"
 
 namespace berth::sim {
@@ -27,6 +30,8 @@ class SimDevice final : public Process {
   void reboot();
   // The flash is lost; workloads survive.
   void wipe();
+  // The flash is replaced by a copy that was made before an earlier start; workloads survive, and so does the mark.
+  void roll_back();
   // The flash is replaced by a copy of another device's, as when a card is cloned; workloads survive.
   void clone(const SimDevice& other);
   SimRuntime& runtime() { return runtime_; }
@@ -50,6 +55,9 @@ class SimDevice final : public Process {
 
   AgentConfig config_;
   SimRuntime runtime_;
+  SimMarks marks_;
+  std::deque<MemoryStore> copies_;          // of the flash, as earlier starts found it
+  std::optional<std::string> rolled_back_;  // the incarnation of a copy that the agent has to notice
   std::unique_ptr<CutRuntime> cut_runtime_;
   std::unique_ptr<Agent> agent_;
   std::optional<Request> repeated_;                // sabotage S6

@@ -48,7 +48,7 @@ GatewayOptions make_options(const std::vector<std::string>& known_nodes, std::ui
 }  // namespace
 
 SimGateway::SimGateway(SimEnvironment& world, std::vector<std::string> known_nodes)
-    : Process(world, "gateway"), known_nodes_(std::move(known_nodes)), marks_(world) {}
+    : Process(world, "gateway"), known_nodes_(std::move(known_nodes)), marks_(world, Mutant::p11) {}
 
 Status SimGateway::start_program(Store& store, Transport& transport, Timers& timers) {
   const MemoryStore copy = flash();

@@ -9,23 +9,9 @@
 
 #include "core/gateway/gateway.h"
 #include "tests/sim/process.h"
+#include "tests/sim/sim_marks.h"
 
 namespace berth::sim {
-
-// Kept beside the flash, as a file of its own would be: it survives what happens to the store.
-class SimMarks final : public StoreMarks {
- public:
-  explicit SimMarks(const SimEnvironment& world) : world_(world) {}
-  std::optional<StoreMark> read() override { return world_.mutant == Mutant::p11 ? std::nullopt : mark_; }
-  bool write(const StoreMark& mark) override {
-    mark_ = mark;
-    return true;
-  }
-
- private:
-  const SimEnvironment& world_;
-  std::optional<StoreMark> mark_;
-};
 
 class SimGateway final : public Process {
  public:

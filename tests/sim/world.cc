@@ -188,7 +188,8 @@ void World::gateway_trouble() {
 
 void World::device_trouble() {
   SimDevice& device = *devices_[env_.random.below(devices_.size())];
-  switch (env_.random.below(9)) {
+  switch (env_.random.below(10)) {
+    case 9: return device.roll_back();
     case 8: {
       SimDevice& other = *devices_[env_.random.below(devices_.size())];
       if (&other == &device) return;

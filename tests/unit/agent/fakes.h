@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/agent/agent.h"
+#include "core/agent/records.h"
 #include "storage/memory_store.h"
 #include "tests/one_message.h"
 
@@ -118,6 +119,21 @@ inline std::string manifest(const std::string& uid, const std::string& memory = 
          uid + R"("},"spec":{"terminationGracePeriodSeconds":7,"containers":[{"name":"c","image":"i",)" + more +
          R"("resources":{"requests":{"memory":")" + memory + R"("}}}]}})";
 }
+
+// Survives what happens to the store, as a file of its own does.
+class FakeMarks final : public StoreMarks {
+ public:
+  std::optional<StoreMark> read() override { return mark; }
+  bool write(const StoreMark& written) override {
+    if (fails) return false;
+    mark = written;
+    ++writes;
+    return true;
+  }
+  std::optional<StoreMark> mark;
+  bool fails = false;
+  int writes = 0;
+};
 
 // One device with its agent; restart() crashes the agent and starts another one on the same store.
 class AgentTest : public testing::Test {
@@ -249,6 +265,11 @@ class AgentTest : public testing::Test {
   std::string durable(Table table, const std::string& key) const {
     const auto found = store.durable().find({table, key});
     return found == store.durable().end() ? "" : found->second.value;
+  }
+  AgentRecords durable_incarnation() const {
+    AgentRecords read;
+    EXPECT_TRUE(decode_record({Table::meta, "incarnation", durable(Table::meta, "incarnation"), 0}, read).is_success());
+    return read;
   }
   // The durable state of a pod's slot, or "none".
   std::string durable_slot(const std::string& uid = "u1") const {

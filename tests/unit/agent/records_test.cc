@@ -18,12 +18,17 @@ TEST(AgentRecords, RoundTrip) {
   slot.promise_ms = 30'000;
   slot.deadline = 123'456'789'012;
   slot.status = R"({"phase":"Succeeded"})";
-  const DeviceIdentity identity{"f", "n1", "machine", "serial"};
-  const Result<AgentRecords> read = decode_records({{Table::meta, "incarnation", encode_text("inc"), 0},
+  AgentRecords written;
+  written.state.incarnation = "inc";
+  written.identity = {"f", "n1", "machine", "serial"};
+  written.lost = "StoreRolledBack";
+  written.lost_before = "AnotherDevice";
+  TermHistory runs;
+  runs.begin(7, 3);
+  const Result<AgentRecords> read = decode_records({{Table::meta, "incarnation", encode_incarnation(written), 0},
                                                     {Table::meta, "gateway", encode(GatewayId{4, "store"}), 0},
                                                     {Table::meta, "floor", encode(Epoch{3, 1}), 0},
-                                                    {Table::meta, "identity", encode(identity), 0},
-                                                    {Table::meta, "boot", encode_text("boot-1"), 0},
+                                                    {Table::meta, "boot", encode_boot("boot-1", runs), 0},
                                                     {Table::meta, "session", encode_text("12"), 0},
                                                     {Table::slot, "u1", encode(slot), 0},
                                                     {Table::high, "u2", encode(Epoch{3, 9}), 0}});
@@ -31,8 +36,11 @@ TEST(AgentRecords, RoundTrip) {
   EXPECT_EQ(read->state.incarnation, "inc");
   EXPECT_EQ(read->state.gateway, (GatewayId{4, "store"}));
   EXPECT_EQ(read->state.floor, (Epoch{3, 1}));
-  EXPECT_EQ(read->identity, identity);
+  EXPECT_EQ(read->identity, written.identity);
+  EXPECT_EQ(read->lost, "StoreRolledBack");
+  EXPECT_EQ(read->lost_before, "AnotherDevice");
   EXPECT_EQ(read->boot_id, "boot-1");
+  EXPECT_EQ(read->runs, runs);
   EXPECT_EQ(read->session, 12u);
   EXPECT_EQ(read->state.high.at("u2"), (Epoch{3, 9}));
   const Slot& back = read->state.slots.at("u1");
@@ -66,10 +74,29 @@ TEST(AgentRecords, SlotsWithoutAnIncarnationAreADamagedStore) {
 }
 
 TEST(AgentRecords, AnIdentityWithoutMachineIdOrSerialNumberIsRead) {
-  const DeviceIdentity identity{"f", "n1", "", ""};
-  EXPECT_EQ(decode_records({{Table::meta, "identity", encode(identity), 0}})->identity, identity);
+  AgentRecords plain;
+  plain.state.incarnation = "inc";
+  plain.identity = {"f", "n1", "", ""};
+  EXPECT_EQ(decode_records({{Table::meta, "incarnation", encode_incarnation(plain), 0}})->identity, plain.identity);
   EXPECT_EQ(decode_records({{Table::meta, "identity", R"({"fleet":"f"})", 0}}).error().message(),
             "meta identity: node: is missing; must be a string");
+}
+
+// Its program knew "value" only, and took a record with another key for damage.
+TEST(AgentRecords, AnEarlierProgramReadsTheIncarnationAndTheBoot) {
+  AgentRecords full;
+  full.state.incarnation = "inc";
+  full.identity = {"f", "n1", "m", "s"};
+  full.lost_before = "StoreRolledBack";
+  TermHistory runs;
+  runs.begin(1, 1);
+  EXPECT_EQ(Json::parse(encode_incarnation(full))->find("value")->as_string(), "inc");
+  EXPECT_EQ(Json::parse(encode_boot("b", runs))->find("value")->as_string(), "b");
+}
+
+TEST(AgentRecords, RunsThatAreNoHistoryAreAnError) {
+  EXPECT_EQ(decode_records({{Table::meta, "boot", R"({"value":"b","runs":["1.2","1.3"]})", 0}}).error().message(),
+            "meta boot: runs: terms must ascend");
 }
 
 TEST(DeviceIdentity, DiffersByFleetNodeAndMachine) {

@@ -226,7 +226,8 @@ class AgentOfAnotherDevice : public AgentTest {
     stopped(kTag);
     EXPECT_TRUE(agent->is_ready());
     EXPECT_NE(agent->state().incarnation, before);
-    EXPECT_EQ(durable(Table::meta, "incarnation"), encode_text(agent->state().incarnation));
+    EXPECT_EQ(durable_incarnation().state.incarnation, agent->state().incarnation);
+    EXPECT_EQ(durable_incarnation().lost_before, "AnotherDevice");
     EXPECT_EQ(durable_slot(), "none");
     EXPECT_EQ(durable(Table::high, "u1"), "");
     EXPECT_EQ(durable(Table::meta, "gateway"), "");
@@ -271,16 +272,36 @@ TEST_F(AgentOfAnotherDevice, AStoreOfAnEarlierVersionIsGivenAnIdentityWithoutASw
   run_pod();
   const std::string incarnation = agent->state().incarnation;
   crash();
-  store.erase(Table::meta, "identity");
+  store.put(Table::meta, "incarnation", encode_text(incarnation));
   ASSERT_TRUE(store.commit().is_success());
   boot();
   EXPECT_EQ(take_calls(), (Texts{"start u1/1.5", "go u1/1.5"}));
   EXPECT_EQ(agent->state().incarnation, incarnation);
-  EXPECT_EQ(durable(Table::meta, "identity"), encode(DeviceIdentity{"f", "n1", "machine", ""}));
+  EXPECT_EQ(durable_incarnation().identity, (DeviceIdentity{"f", "n1", "machine", ""}));
   config.hardware_serial = "serial";  // learned
   restart();
   EXPECT_EQ(agent->state().incarnation, incarnation);
-  EXPECT_EQ(durable(Table::meta, "identity"), encode(DeviceIdentity{"f", "n1", "machine", "serial"}));
+  EXPECT_EQ(durable_incarnation().identity, (DeviceIdentity{"f", "n1", "machine", "serial"}));
+}
+
+TEST_F(AgentOfAnotherDevice, AnIdentityInARecordOfItsOwnIsRead) {
+  boot();
+  run_pod();
+  const std::string incarnation = agent->state().incarnation;
+  const auto keep_apart = [&](const char* node) {
+    crash();
+    store.put(Table::meta, "incarnation", encode_text(incarnation));
+    store.put(Table::meta, "identity", R"({"fleet":"f","node":")" + std::string(node) + R"(","machineId":"machine"})");
+    ASSERT_TRUE(store.commit().is_success());
+    boot();
+  };
+  keep_apart("n1");
+  EXPECT_EQ(take_calls(), (Texts{"start u1/1.5", "go u1/1.5"}));
+  config.hardware_serial = "serial";
+  restart();
+  EXPECT_EQ(durable(Table::meta, "identity"), "");
+  keep_apart("n7");
+  EXPECT_FALSE(agent->is_ready());
 }
 
 }  // namespace

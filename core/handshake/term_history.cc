@@ -1,4 +1,4 @@
-#include "core/objects/term_history.h"
+#include "core/handshake/term_history.h"
 
 #include <algorithm>
 

@@ -1,6 +1,7 @@
 // TermHistory: which epochs this store may have given. Each start of the gateway is a new term, so an epoch of a term
 // belongs to the positions of the journal between that term's start and the next one's. What lies outside was given by
-// another store, or by a later state of this one that was lost since: the store is a copy of the past (P11).
+// another store, or by a later state of this one that was lost since: the store is a copy of the past (P11). For an
+// agent's store, each start of the agent is a term (N8).
 #pragma once
 
 #include <cstdint>
@@ -28,6 +29,7 @@ class TermHistory {
   // Epochs given so far are no longer known as ours.
   void clear() { starts_.clear(); }
   bool contains(std::uint64_t term) const;
+  std::uint64_t last() const { return starts_.empty() ? 0 : starts_.back().term; }
   // The same where the history tells; before its first term, or in an empty one, any term up to `last` may have been:
   // an earlier program kept none.
   bool may_contain(std::uint64_t term, std::uint64_t last) const;

@@ -1,0 +1,52 @@
+"""An agent's store is replaced by an older copy of itself, as by an SD card that is restored from an image."""
+
+import shutil
+
+from invariants import assert_one_place, wait_each_runs_once
+from manifests import counted_pod, starts
+
+
+def copy_files(fleet, node, pattern, folder):
+    folder.mkdir()
+    for path in fleet.state_dir(node).glob(pattern):
+        shutil.copy(path, folder)
+
+
+def put_back(fleet, node, pattern, folder):
+    for path in fleet.state_dir(node).glob(pattern):
+        path.unlink()
+    for path in folder.iterdir():
+        shutil.copy(path, fleet.state_dir(node))
+
+
+def wait_new_incarnation(fleet, node, before):
+    state = fleet.observer.wait_latest(fleet.topic(f"nodes/{node}/state"), lambda s: s and s["incarnation"] != before, 10)
+    assert state["storeLost"] == "StoreRolledBack"
+
+
+def incarnation(fleet, node):
+    return fleet.observer.value(fleet.topic(f"nodes/{node}/state"))["incarnation"]
+
+
+def test_an_older_copy_beside_its_mark_starts_no_deleted_pod(fleet, tmp_path):
+    fleet.start("n1")
+    before = incarnation(fleet, "n1")
+    fleet.apply(counted_pod("deleted", tmp_path), counted_pod("kept", tmp_path))
+    wait_each_runs_once(fleet, "deleted", "kept")
+    fleet.kill("n1")
+    copy_files(fleet, "n1", "agent.db*", tmp_path / "copy")
+    fleet.restart("n1")
+    fleet.delete("pod", "deleted")
+    fleet.wait_gone("deleted")
+    fleet.apply(counted_pod("late", tmp_path))
+    wait_each_runs_once(fleet, "kept", "late")
+
+    fleet.kill("n1")
+    put_back(fleet, "n1", "agent.db*", tmp_path / "copy")
+    fleet.restart("n1").wait_output("this store is an older copy of itself")
+    wait_new_incarnation(fleet, "n1", before)
+    wait_each_runs_once(fleet, "kept", "late")
+    assert_one_place(fleet.name)
+    assert {name: starts(name, tmp_path) for name in ("deleted", "kept", "late")} == {"deleted": 1, "kept": 2, "late": 2}
+    events = fleet.ctl("describe", "node", "n1").stdout
+    assert "NodeStoreLost" in events and "StoreRolledBack" in events

@@ -1,0 +1,28 @@
+// SimMarks: the mark of a store, kept beside the flash, as a file of its own would be: it survives what happens to the
+// store.
+#pragma once
+
+#include <optional>
+
+#include "core/store_mark.h"
+#include "tests/sim/process.h"
+
+namespace berth::sim {
+
+class SimMarks final : public StoreMarks {
+ public:
+  // A program of the mutant `blind` does not look at it.
+  SimMarks(const SimEnvironment& world, Mutant blind) : world_(world), blind_(blind) {}
+  std::optional<StoreMark> read() override { return world_.mutant == blind_ ? std::nullopt : mark_; }
+  bool write(const StoreMark& mark) override {
+    mark_ = mark;
+    return true;
+  }
+
+ private:
+  const SimEnvironment& world_;
+  const Mutant blind_;
+  std::optional<StoreMark> mark_;
+};
+
+}  // namespace berth::sim

@@ -1,0 +1,151 @@
+// A store that is an older copy of itself (N8): noticed by the mark beside it, before anything runs.
+#include "core/agent/records.h"
+#include "tests/unit/agent/fakes.h"
+
+namespace berth {
+namespace {
+
+class AgentRollback : public AgentTest {
+ protected:
+  AgentRollback() { config.marks = &marks; }
+  void restart_from(const MemoryStore& copy) {
+    agent.reset();
+    store = copy;
+    transport.up = false;
+    transport.sent.clear();
+    runtime.calls.clear();
+    boot();
+  }
+  FakeMarks marks;
+};
+
+TEST_F(AgentRollback, AnOlderCopyIsSweptBeforeItRunsOrAnswersAnything) {
+  boot();
+  run_pod("deleted", 5);
+  const std::string before = agent->state().incarnation;
+  const MemoryStore copy = store;
+  deliver(RequestType::release, "deleted", 5);
+  stopped({"deleted", {1, 5}});
+  restart();
+  run_pod("u2", 6);
+  log.events.clear();
+
+  restart_from(copy);
+  EXPECT_EQ(take_calls(), Texts{"stop u2/1.6 30000"}) << "and the deleted pod is not started";
+  EXPECT_EQ(transport.sent.size(), 0u);
+  EXPECT_FALSE(agent->is_ready());
+  EXPECT_EQ(log.events.front(),
+            "this store is an older copy of itself; stopping everything it started, then starting as a new device");
+  stopped({"u2", {1, 6}});
+  EXPECT_TRUE(agent->is_ready());
+  EXPECT_NE(agent->state().incarnation, before);
+  EXPECT_EQ(durable_slot("deleted"), "none");
+  EXPECT_EQ(durable(Table::meta, "gateway"), "");
+  EXPECT_EQ(durable(Table::high, "deleted"), "");
+  EXPECT_NE(last_payload("nodes/n1/state").find(R"("storeLost":"StoreRolledBack")"), std::string::npos);
+
+  restart();
+  EXPECT_TRUE(agent->is_ready()) << "it is a new one now";
+  EXPECT_NE(last_payload("nodes/n1/state").find(R"("storeLost":"StoreRolledBack")"), std::string::npos);
+}
+
+TEST_F(AgentRollback, AnAgentThatDiesInTheSweepBeginsItAgainHoweverFarItsStoreHasCome) {
+  boot();
+  run_pod();
+  const MemoryStore copy = store;
+  restart();
+  restart_from(copy);
+  for (int start = 0; start < 20; ++start) {
+    restart();
+    EXPECT_EQ(take_calls(), Texts{"stop u1/1.5 30000"});
+    EXPECT_FALSE(agent->is_ready());
+  }
+}
+
+TEST_F(AgentRollback, ALogThatWasCutShortIsNoticed) {
+  boot();
+  const MemoryStore copy = store;
+  run_pod();
+  agent->say_goodbye();
+  finish();
+  restart_from(copy);
+  EXPECT_FALSE(agent->is_ready()) << "the mark of the clean end is ahead";
+}
+
+TEST_F(AgentRollback, ACopyOfAnEarlierIncarnationIsNoticed) {
+  boot();
+  run_pod();
+  const MemoryStore copy = store;
+  crash();
+  store.wipe();
+  boot();
+  stopped(kTag);
+  runtime.tags = {kTag};
+  restart_from(copy);
+  EXPECT_FALSE(agent->is_ready());
+}
+
+TEST_F(AgentRollback, ACrashIsNoRollback) {
+  boot();
+  run_pod();
+  const std::string before = agent->state().incarnation;
+  for (int start = 0; start < 40; ++start) restart();  // more than the history keeps
+  marks.fails = true;
+  restart();
+  marks.fails = false;
+  reboot();
+  EXPECT_TRUE(agent->is_ready());
+  EXPECT_EQ(agent->state().incarnation, before);
+  EXPECT_EQ(durable_slot(), "running");
+}
+
+TEST_F(AgentRollback, AStoreOfAnEarlierVersionIsMarkedFromNowOn) {
+  boot();
+  const std::string before = agent->state().incarnation;
+  crash();
+  store.put(Table::meta, "incarnation", encode_text(before));
+  store.put(Table::meta, "boot", encode_text("boot-1"));
+  ASSERT_TRUE(store.commit().is_success());
+  marks.mark.reset();
+  boot();
+  EXPECT_EQ(agent->state().incarnation, before);
+  ASSERT_TRUE(marks.mark);
+  EXPECT_EQ(marks.mark->store_id, before);
+}
+
+TEST_F(AgentRollback, NoIncarnationBeginsThatTheMarkDoesNotName) {
+  marks.fails = true;
+  boot();
+  EXPECT_FALSE(agent->is_ready());
+  deliver(RequestType::list);
+  EXPECT_EQ(transport.sent.size(), 0u);
+  EXPECT_EQ(durable(Table::meta, "incarnation"), "");
+  marks.fails = false;
+  pass(10'000);
+  EXPECT_TRUE(agent->is_ready());
+  EXPECT_EQ(marks.mark->store_id, agent->state().incarnation);
+  EXPECT_NE(last_payload("nodes/n1/presence"), "none");
+}
+
+TEST_F(AgentRollback, MarksAtEachStartOnceAnHourAndAtACleanEnd) {
+  boot();
+  restart();
+  const int before = marks.writes;
+  run_pod();
+  set_link(false);
+  set_link(true);
+  pass(3'599'000);
+  EXPECT_EQ(marks.writes, before);
+  pass(1'000);
+  EXPECT_EQ(marks.writes, before + 1);
+  EXPECT_EQ(marks.mark->position, store.next_position());
+  set_link(false);
+  agent->say_goodbye();
+  finish();
+  EXPECT_EQ(marks.writes, before + 2);
+  restart();
+  EXPECT_EQ(marks.writes, before + 3);
+}
+
+}  // namespace
+}  // namespace berth
