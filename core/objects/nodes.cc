@@ -55,6 +55,13 @@ Json facts_of(const Json& payload) {
 
 Json taint_of(std::string_view key) { return Json::object().set("key", key).set("effect", "NoSchedule"); }
 
+bool has_taint(const Json& taints, std::string_view key) {
+  const Json::Array& all = taints.as_array();
+  return std::any_of(all.begin(), all.end(), [key](const Json& taint) {
+    return text_of(taint, "key") == key && text_of(taint, "effect") == "NoSchedule";
+  });
+}
+
 // The host name is the node's whoever says something else: volumes are pinned by it.
 Json labels_of(const std::string& name, const Json& facts, const Json* overlay) {
   Json labels = Json::object();
@@ -98,6 +105,10 @@ Json merge(const std::string& name, const DeviceNode& device, const Json* overla
     }
     if (const Json* cordoned = member(*overlaid, "unschedulable", Json::Type::boolean)) {
       spec.set("unschedulable", *cordoned);
+      // node_lifecycle_controller.go doNoScheduleTaintingPass: spreading goes by taints (nodeTaintsPolicy: Honor).
+      if (*cordoned == Json(true) && !has_taint(taints, Nodes::kUnschedulableTaint)) {
+        taints.push_back(taint_of(Nodes::kUnschedulableTaint));
+      }
     }
   }
   const bool is_served = Nodes::why_not_served(facts).empty();

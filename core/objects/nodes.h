@@ -50,6 +50,7 @@ class Nodes {
  public:
   static constexpr int kMissedHeartbeats = 3;
   static constexpr std::string_view kUnreachableTaint = "node.kubernetes.io/unreachable";
+  static constexpr std::string_view kUnschedulableTaint = "node.kubernetes.io/unschedulable";
   static constexpr std::string_view kUnsupportedTaint = "node.berth/unsupported-protocol";
 
   Nodes(Store& store, const Clock& clock, const NodeLimits& limits = {})

@@ -66,7 +66,10 @@ bool PodRegistry::tell_placed(const Pod& before, const std::shared_ptr<const Pod
   const Binding* binding = parts_.state.find(now->uid());
   if (binding == nullptr) return false;
   parts_.lifecycle.set_pod(now->uid(), now);
-  if (!parts_.scheduler.cache().node_of(now->uid())) return true;
+  const Cache& cache = parts_.scheduler.cache();
+  if (!cache.node_of(now->uid())) return true;
+  // Others see an assumed pod as it was when it was decided on, until it is bound (eventhandlers.go updatePod).
+  if (cache.is_assumed(now->uid()) && !now->metadata.deleting) return true;
   parts_.scheduler.cache().update(now);
   parts_.changes.wake_updated(before, *now, binding->row.node);
   return true;
@@ -113,20 +116,14 @@ void PodRegistry::finish_removal(const std::string& key) {
   const std::shared_ptr<const Pod> pod = entry->pod;
   const std::string promised = parts_.scheduler.queue().nominator().node_of(pod->uid());
   const bool order_retained = entry->order_session == context_.mirror.barrier().session();
-  parts_.scheduler.queue().remove(pod->uid());
   forget_position(context_, pod->uid());
   context_.objects.pods().erase(key);
   context_.publisher.part_from(key);
   context_.publisher.mark(Kind::pod, key);
-  if (!promised.empty()) {
-    // Pods of its priority or less had to leave it resources there, as if it were placed (eventhandlers.go
-    // deletePodFromSchedulingQueue). What it really took was freed as its row ended.
-    EventObjects objects;
-    auto old = std::make_shared<Pod>(*pod);
-    old->nominated_node_name = promised;
-    objects.old_pod = std::move(old);
-    parts_.changes.wake({EventResource::assigned_pod, kDelete, "AssignedPodDelete"}, objects);
-  }
+  // What it really took was freed as its row ended.
+  auto gone = std::make_shared<Pod>(*pod);
+  gone->nominated_node_name = promised;
+  parts_.scheduler.handlers().pod_deleted(gone);
   parts_.volumes.delete_unused();
   if (successor.is_null()) return context_.mirror.clear_pod(key, pod->uid(), order_retained);
   create_successor(*pod, successor, order_retained);

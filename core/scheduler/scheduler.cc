@@ -203,8 +203,10 @@ void Scheduler::activate(CycleState& state) {
 void Scheduler::preempt(const std::shared_ptr<const Pod>& pod, ScheduleResult& result) {
   CHECK(result.nominated_node.has_value());
   const std::string node = *result.nominated_node;
+  bool evicts = false;
   for (const auto& victim : result.victims) {
     if (victim->metadata.deleting) continue;  // already being deleted
+    evicts = true;
     if (!waiting_pods().reject(victim->uid(), result.post_filter_plugin, "preempted")) {
       if (Status evicted = host_.evict(*victim, *pod); !evicted.is_success()) {
         result.nominated_node.reset();
@@ -216,6 +218,8 @@ void Scheduler::preempt(const std::shared_ptr<const Pod>& pod, ScheduleResult& r
     host_.record_event(*victim,
                        {"Normal", "Preempted", "Preempting", "Preempted by pod " + pod->uid() + " on node " + node});
   }
+  // Upstream returns before the nominations if nothing is left to evict (executor.go prepareCandidateAsync).
+  if (!evicts) return;
   // Nominations of lower priority no longer fit there; their pods look for another node.
   const std::vector<std::shared_ptr<const Pod>> promised = queue_.nominator().pods_on(node);
   for (const auto& other : promised) {

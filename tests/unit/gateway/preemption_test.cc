@@ -106,6 +106,32 @@ TEST_F(PreemptionTest, TakesTheNominationOfALowerPod) {
   EXPECT_EQ(phase("u3"), Phase::none);
 }
 
+// It had the node for victims that leave anyway: none goes for the higher one (preemption.go prepareCandidateAsync).
+TEST_F(PreemptionTest, LeavesALowerPodItsNominationWhenAllVictimsLeaveAlready) {
+  apply(pod("middle", "u3", "900Mi", R"(,"priority":50)"));
+  ASSERT_EQ(gateway->scheduler().queue().nominator().node_of("u3"), "n1");
+  ASSERT_EQ(phase("u1"), Phase::release);
+  apply_high();
+  ASSERT_EQ(gateway->scheduler().queue().nominator().node_of("u2"), "n1");
+  EXPECT_EQ(gateway->scheduler().queue().nominator().node_of("u3"), "n1");
+  EXPECT_EQ(nominated("middle"), "n1");
+}
+
+// eventhandlers.go deletePodFromSchedulingQueue: such pods did not count it as placed.
+TEST_F(PreemptionTest, ANominatedPodThatGoesWakesNoneOfHigherPriority) {
+  apply(pod("middle", "u3", "900Mi", R"(,"priority":50)"));
+  ASSERT_EQ(nominated("middle"), "n1");
+  const std::string never = R"(,"preemptionPolicy":"Never")";
+  apply(pod("polite", "u4", "900Mi", R"(,"priority":100)" + never));
+  apply(pod("equal", "u5", "900Mi", R"(,"priority":50)" + never));
+  const auto attempts = [this](const char* key) { return gateway->objects().pods().find(key)->position->attempts; };
+  ASSERT_EQ(attempts("default/polite"), 1);
+  ASSERT_EQ(attempts("default/equal"), 1);
+  api(R"({"op":"delete","kind":"pod","name":"middle"})");
+  EXPECT_EQ(attempts("default/polite"), 1);
+  EXPECT_EQ(attempts("default/equal"), 2);
+}
+
 // Of two victims alike but for their start, which goes.
 class StartTimeTest : public PreemptionTest, public ::testing::WithParamInterface<std::pair<const char*, const char*>> {
  protected:
