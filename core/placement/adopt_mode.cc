@@ -22,7 +22,9 @@ void AdoptMode::start() {
   if (!context_.identity->adopting) return;
   wait_for_known_nodes();
   Identity& identity = context_.identity.edit();
-  if (identity.adopt_nodes.empty() && !identity.is_new && !identity.awaits_operator) {
+  // Nodes that were forgotten since are a list too.
+  const bool has_no_list = identity.adopt_nodes.empty() && identity.retired.empty();
+  if (has_no_list && !identity.is_new && !identity.awaits_operator) {
     identity.awaits_operator = true;
     context_.log.write(Level::warn,
                        "the store was lost, and no list of the nodes is left; when all are connected, end the waiting "
