@@ -13,11 +13,11 @@ LoopbackBroker::LoopbackBroker(const Clock& clock, Timers& timers, std::uint64_t
 
 LoopbackBroker::~LoopbackBroker() = default;
 
-void LoopbackBroker::restart(Millis downtime) {
+void LoopbackBroker::restart(Millis downtime, RetainedSet retained) {
   ++generation_;
   in_flight_ = 0;
   up_at_ = clock_.now() + downtime;
-  retained_.clear();
+  retained_ = std::move(retained);
   exact_.clear();
   wildcard_.clear();
   std::vector<std::pair<LoopbackClient*, std::weak_ptr<int>>> clients;

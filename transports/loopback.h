@@ -41,6 +41,11 @@ struct Fate {
 class LoopbackBroker {
  public:
   using Policy = std::function<Fate(const Leg& leg, Random& random)>;
+  struct Kept {
+    Message message;
+    std::optional<Millis> expires;
+  };
+  using RetainedSet = std::map<std::string, Kept>;  // by topic
 
   static constexpr std::size_t kPayloadMax = 64 * 1024;
   static constexpr std::size_t kQueuedMax = 10'000;       // messages queued for one disconnected session
@@ -64,9 +69,10 @@ class LoopbackBroker {
   void wipe_retained() { retained_.clear(); }
   // Truncates the queue of every disconnected session to `keep` messages, as a broker's queue limit would.
   void truncate_queues(std::size_t keep);
-  // Kills and restarts the broker without persistence: retained messages, sessions and messages in flight are lost, and
-  // no will is sent. Clients that were up see the link go down, and up again after `downtime`.
-  void restart(Millis downtime);
+  // Kills and restarts the broker: sessions and messages in flight are lost, and no will is sent. Clients that were up
+  // see the link go down, and up again after `downtime`. `retained`: what its persistence has; none: it has none.
+  void restart(Millis downtime, RetainedSet retained = {});
+  const RetainedSet& retained_set() const { return retained_; }
 
   // Topic -> payload, as a new subscriber would get it; expired messages may still be listed.
   std::map<std::string, std::string> retained() const;
@@ -74,10 +80,6 @@ class LoopbackBroker {
 
  private:
   friend class LoopbackClient;
-  struct Kept {
-    Message message;
-    std::optional<Millis> expires;
-  };
   struct Subscription {
     int qos = 0;
     SubscribeOptions options;
@@ -109,8 +111,8 @@ class LoopbackBroker {
   Timers& timers_;
   Random random_;
   Policy policy_;
-  std::map<std::string, Session> sessions_;                 // by client id
-  std::map<std::string, Kept> retained_;                    // by topic
+  std::map<std::string, Session> sessions_;  // by client id
+  RetainedSet retained_;
   using Subscribers = std::map<std::string, Subscription>;  // by client id
   std::map<std::string, Subscribers> exact_;                // by filter, filters without wildcards
   std::map<std::string, Subscribers> wildcard_;             // by filter, filters with wildcards

@@ -59,6 +59,8 @@ void DesiredInbox::take_retained(Kind kind, const std::string& key, const Json& 
   const std::string text = json.dump();
   if (may_be_old && context_.mirror.superseded().is_superseded(named, text, is_delete(json)))
     return context_.mirror.publish(kind, key);
+  if (context_.mirror.is_past(kind, key, json)) return context_.mirror.publish(kind, key);
+  if (!may_be_old) context_.mirror.past().forget(kind, key, json);
   if (kind != Kind::pod) {
     context_.mirror.superseded().note_retained(named, text, is_delete(json));
     return carry_out(kind, key, json, text, message);
@@ -96,9 +98,13 @@ void DesiredInbox::carry_out(Kind kind, const std::string& key, const Json& json
       refused_ = true;  // read again when there is capacity: until then it stays retained
       if (message.retain) context_.publisher.forget_mirror(kind, key);
     } else if (known && message.retain) {
+      context_.mirror.past().remember(kind, key, json);
       context_.mirror.publish(kind, key);  // the gateway's object holds; desired/ shows it again
     }
     return;
+  }
+  if (message.retain && (kind != Kind::pod || context_.objects.text(kind, key) != text)) {
+    context_.mirror.past().remember(kind, key, json);  // the mirror replaces it
   }
   // The order has less than is known (which claim is bound to which volume): desired/ shows the gateway's object again.
   if (accepted->result == "unchanged") context_.mirror.publish(kind, key);
@@ -111,6 +117,7 @@ void DesiredInbox::carry_out_delete(Kind kind, const std::string& key, const Jso
   PodEntry* entry = kind == Kind::pod && retained ? context_.objects.pods().find(key) : nullptr;
   if (entry != nullptr) entry->order_session = 0;
   if (retained) context_.publisher.forget_mirror(kind, key);  // the order stays until it is carried out
+  if (retained) context_.mirror.past().remember(kind, key, json);
   const Json* uid = json.find("uid");
   const Status removed = orders_.remove(kind, key, uid != nullptr && uid->is_string() ? uid->as_string() : "");
   if (!removed.is_success() || !context_.objects.has(kind, key)) context_.mirror.publish(kind, key);

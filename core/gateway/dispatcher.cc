@@ -48,6 +48,7 @@ void Dispatcher::dispatch(const std::vector<std::string_view>& levels, const Mes
 }
 
 void Dispatcher::take_barrier(const Message& message) {
+  if (message.retain) return context_.mirror.take_mark(message.payload);
   if (!context_.mirror.barrier().is_back(message.payload)) return;  // of an earlier session, or not ours
   if (context_.mirror.barrier().is_synced()) return context_.mirror.settled();
   if (context_.options.hold.empty()) on_synced_();

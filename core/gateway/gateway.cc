@@ -100,6 +100,7 @@ Status Gateway::load_record(const RecordView& record) {
     case Table::meta:
       if (record.key == IdentityRecord::kRecord) return identity_.load(record);
       if (record.key.starts_with(SupersededOrders::kRecords)) return mirror_.superseded().load(record);
+      if (record.key.starts_with(PastOrders::kRecords)) return mirror_.past().load(record);
       if (record.key == VolumeBinder::kRecord) return placement_.load(record);
       return Status::error("stored meta \"" + std::string(record.key) + "\" is not known");
     default: return placement_.load(record);
@@ -122,6 +123,7 @@ Status Gateway::finish_turn() {
   if (std::exchange(ticked_, false)) context_.publisher.tick();
   // Before the barrier is back nothing is published: it is not known what the broker retains, and all will be marked.
   if (mirror_.barrier().is_synced()) publish();
+  mirror_.end_turn();
   const Status finished = turn_.finish();
   position_ = context_.store.next_position();
   if (mirror_.barrier().is_synced() && has_more_to_say()) turn_again();
@@ -230,16 +232,18 @@ void Gateway::on_link(bool up) {
 // QoS 0: the broker truncates the retained set of a QoS 1 subscriber above its queue limit.
 void Gateway::subscribe() {
   const std::string& root = topics_.root();
+  transport_.subscribe(topics_.gateway_fence(options_.gateway), 1);  // the mark comes before the orders it tells of
   subscribe_to_desired();
-  if (identity_->statuses_unread) transport_.subscribe(root + "status/#", 0, {.no_local = true});
+  if (identity_->statuses_unread) subscribe_to_statuses();
   for (const char* filter : {"nodes/+/presence", "nodes/+/state", "nodes/+/pods/+/+"}) {
     transport_.subscribe(root + filter, 0);
   }
   transport_.subscribe(root + "nodes/+/heartbeat", 0);
   transport_.subscribe(root + "gateways/" + options_.gateway + "/answers/+", 1);
   transport_.subscribe(topics_.gateway_api(options_.gateway), 1);
-  transport_.subscribe(topics_.gateway_fence(options_.gateway), 1);
 }
+
+void Gateway::subscribe_to_statuses() { transport_.subscribe(topics_.root() + "status/#", 0, {.no_local = true}); }
 
 // Retained mirrors come with a new subscription; those of now are known, and would cost a third of a bind's bytes. A
 // manifest that an operator left retained needs no mirror, which retain-as-published tells.
@@ -250,6 +254,8 @@ void Gateway::subscribe_to_desired() {
 // All retained state has arrived: what the broker lost is published again, and every known node is asked.
 void Gateway::on_synced() {
   mirror_.barrier().set_synced();
+  // With orders from before their replacement may come statuses of objects that are gone.
+  if (mirror_.past().newest() > mirror_.past().marked()) subscribe_to_statuses();
   mirror_.on_synced();
   placement_.on_synced();
   if (!identity_->adopting && identity_->statuses_unread) identity_.edit().statuses_unread = false;

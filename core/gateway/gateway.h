@@ -60,6 +60,7 @@ class Gateway final : public Transport::Handler {
   // For the simulator's invariants and for tests; none changes anything.
   const Identity& identity() const { return *identity_; }
   const SupersededOrders& superseded_orders() const { return mirror_.superseded(); }
+  const PastOrders& past_orders() const { return mirror_.past(); }
   const Bindings& bindings() const { return placement_.state().bindings; }
   const Releases& releases() const { return placement_.state().releases; }
   const Objects& objects() const { return objects_; }
@@ -71,6 +72,7 @@ class Gateway final : public Transport::Handler {
   Status load_record(const RecordView& record);
   void subscribe();
   void subscribe_to_desired();
+  void subscribe_to_statuses();
   void on_synced();
   void read_refused_again();
   void publish();

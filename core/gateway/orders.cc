@@ -152,6 +152,7 @@ Result<Accepted> Orders::apply_pod(const Json& object, const std::string& expect
   }
   // Same name, another uid: delete, then create. The new pod waits until the old one's row is gone.
   accepted.result = "waiting";
+  context_.mirror.past().remember_version(key, entry->successor.json(), pod->manifest().json());
   context_.objects.pods().set_successor(*entry, pod->manifest());
   context_.objects.pods().save(key);
   placement_.pods().remove(*entry);
@@ -201,6 +202,7 @@ Status Orders::remove(Kind kind, const std::string& key, const std::string& uid)
     // The pod that waits for the name goes too, unless the delete is meant for the old one only.
     const std::string waiting = uid_of(entry->successor.json());
     if (!waiting.empty() && (uid.empty() || uid == waiting)) {
+      context_.mirror.past().remember_gone(key, entry->successor.json());
       context_.objects.pods().set_successor(*entry, {});
       context_.objects.pods().save(key);
       if (!uid.empty()) return Status::ok();

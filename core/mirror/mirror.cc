@@ -3,6 +3,8 @@
 #include <tuple>
 #include <utility>
 
+#include "core/handshake/fields.h"
+
 namespace berth {
 
 namespace {
@@ -20,6 +22,7 @@ Mirror::Mirror(Turn& turn, const Topics& topics, const Clock& clock, Store& stor
       identity_(identity),
       publisher_(turn, topics, clock),
       superseded_(store),
+      past_(store),
       barrier_(turn, topics, gateway) {}
 
 void Mirror::publish(Kind kind, const std::string& key) {
@@ -104,6 +107,7 @@ void Mirror::start_session() {
   under_way_.clear();
   clearings_.clear();
   superseded_.connected();
+  past_.start_session();
   publisher_.forget_mirrors();  // republish() marks those that the broker lacks
   settling_.reset();
   reading_again_ = false;
@@ -140,14 +144,14 @@ void Mirror::settle() {
   if (!settling_) {
     const auto is_pending = [this](const std::string& key) { return publisher_.is_mirror_pending(Kind::pod, key); };
     std::erase_if(clearings_, [&](const auto& each) { return !is_pending(each.first); });
-    Settling sent{under_way_, identity_->withdrawn, reading_again_};
+    Settling sent{under_way_, identity_->withdrawn, reading_again_, past_.sent()};
     std::erase_if(sent.keys, is_pending);
     for (const auto& [key, uids] : clearings_) {
       for (const std::string& uid : uids) sent.uids.erase(uid);
     }
     const bool is_still =
         sent.keys.empty() && sent.uids.empty() && cleared_.empty() && !superseded_.waits_for_barrier();
-    if (is_still && !reading_again_) return;
+    if (is_still && !reading_again_ && !past_.is_mark_due()) return;
     settling_ = std::move(sent);
     barrier_.raise();
   }
@@ -162,6 +166,29 @@ void Mirror::settled() {
   superseded_.settled(barrier_.number());
   std::erase_if(cleared_, [this](const auto& each) { return each.second <= barrier_.number(); });
   if (settled->reading_again) reading_again_ = false;
+  if (settled->orders > past_.marked()) {
+    past_.set_marked(settled->orders);
+    turn_.after_commit([this, number = settled->orders] { barrier_.leave_mark(identity_->id.store_id, number); });
+  }
+}
+
+// The numbers of another store mean nothing here.
+void Mirror::take_mark(const std::string& payload) {
+  const Result<Json> json = Json::parse(payload);
+  if (!json || json->string_at("storeId") != identity_->id.store_id) return;
+  past_.set_marked(parse_u64(json->string_at("orders")).value_or(0));
+}
+
+void Mirror::end_turn() {
+  past_.save();
+  if (barrier_.is_synced() && !has_more_to_republish() && !publisher_.has_pending_mirrors()) past_.note_all_sent();
+}
+
+bool Mirror::is_past(Kind kind, const std::string& key, const Json& order) const {
+  if (!may_be_old() || !past_.is_past(kind, key, order)) return false;
+  if (PastOrders::are_equal(order, objects_.manifest(kind, key))) return false;
+  const PodEntry* entry = kind == Kind::pod ? objects_.pods().find(key) : nullptr;
+  return entry == nullptr || !PastOrders::are_equal(order, entry->successor.json());
 }
 
 }  // namespace berth

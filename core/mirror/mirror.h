@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "core/clock.h"
+#include "core/mirror/past_orders.h"
 #include "core/mirror/retained_publisher.h"
 #include "core/mirror/superseded_orders.h"
 #include "core/mirror/sync_barrier.h"
@@ -34,6 +35,8 @@ class Mirror {
   const RetainedPublisher& publisher() const { return publisher_; }
   SupersededOrders& superseded() { return superseded_; }
   const SupersededOrders& superseded() const { return superseded_; }
+  PastOrders& past() { return past_; }
+  const PastOrders& past() const { return past_; }
   SyncBarrier& barrier() { return barrier_; }
   const SyncBarrier& barrier() const { return barrier_; }
 
@@ -74,6 +77,12 @@ class Mirror {
   void settle();
   // The barrier of settle() is back.
   void settled();
+  // The mark that the broker retains: which past orders it has replaced.
+  void take_mark(const std::string& payload);
+  // At the end of a turn.
+  void end_turn();
+  // The retained order comes from before what is known, as far as can be told (P16).
+  bool is_past(Kind kind, const std::string& key, const Json& order) const;
 
  private:
   bool is_seen(Kind kind, const std::string& key) const;
@@ -84,6 +93,7 @@ class Mirror {
   IdentityRecord& identity_;
   RetainedPublisher publisher_;
   SupersededOrders superseded_;
+  PastOrders past_;
   SyncBarrier barrier_;
   std::optional<std::string> order_in_hand_;
   std::set<std::string> under_way_;                         // keys of pods whose mirror may be on its way to the broker
@@ -91,6 +101,7 @@ class Mirror {
   struct Settling {
     std::set<std::string> keys, uids;  // of under_way_ and withdrawn
     bool reading_again = false;
+    std::uint64_t orders = 0;  // PastOrders::sent()
   };
   std::optional<Settling> settling_;  // what the barrier on its way stands behind
   // Statuses whose topic was cleared, and the number of the barrier that proves it.

@@ -5,16 +5,11 @@
 #include <charconv>
 #include <cstdio>
 
+#include "core/mirror/hash.h"
+
 namespace berth {
 
 namespace {
-
-// FNV-1a, 64 bits: stored, so it stays the same on every machine and in every version.
-std::uint64_t hash_of(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char each : text) hash = (hash ^ static_cast<unsigned char>(each)) * 0x100000001b3;
-  return hash;
-}
 
 std::string hex_of(std::uint64_t hash) {
   std::array<char, 17> text{};

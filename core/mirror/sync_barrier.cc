@@ -17,6 +17,14 @@ void SyncBarrier::send() {
   turn_.send(std::move(message));
 }
 
+void SyncBarrier::leave_mark(const std::string& store_id, std::uint64_t orders) {
+  Message message;
+  message.topic = topics_.gateway_fence(gateway_);
+  message.retain = true;
+  message.payload = Json(Json::Object{{"orders", Json(std::to_string(orders))}, {"storeId", Json(store_id)}}).dump();
+  turn_.send(std::move(message));
+}
+
 bool SyncBarrier::is_back(const std::string& payload) const {
   const Result<Json> json = Json::parse(payload);
   const Json* number = json ? json->find("fence") : nullptr;

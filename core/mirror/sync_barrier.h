@@ -24,6 +24,8 @@ class SyncBarrier {
   void raise() { ++number_; }
   // Leaves after this turn's commit. May be lost: it is sent again until it is back.
   void send();
+  // Leaves a mark of this store under the barrier's topic, retained, for the next session to begin with.
+  void leave_mark(const std::string& store_id, std::uint64_t orders);
   // True for the payload of the barrier sent last.
   bool is_back(const std::string& payload) const;
   void set_synced() { synced_ = true; }

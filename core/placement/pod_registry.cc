@@ -53,6 +53,7 @@ bool PodRegistry::update(PodEntry& entry, const std::shared_ptr<Pod>& next) {
   next->start_time = before->start_time;
   if (next->manifest() == before->manifest()) return false;
   const std::string key = next->metadata.key();
+  context_.mirror.past().remember_version(key, before->manifest().json(), next->manifest().json());
   context_.objects.pods().put(next);
   context_.objects.pods().save(key);
   context_.mirror.publish_accepted(entry);
@@ -117,6 +118,7 @@ void PodRegistry::finish_removal(const std::string& key) {
   const std::string promised = parts_.scheduler.queue().nominator().node_of(pod->uid());
   const bool order_retained = entry->order_session == context_.mirror.barrier().session();
   forget_position(context_, pod->uid());
+  context_.mirror.past().remember_gone(key, pod->manifest().json());
   context_.objects.pods().erase(key);
   context_.publisher.part_from(key);
   context_.publisher.mark(Kind::pod, key);

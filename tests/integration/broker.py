@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import threading
@@ -10,7 +11,7 @@ from pathlib import Path
 import paho.mqtt.client as mqtt
 from mqtt_packets import messages_of, topic_matches
 from programs import Program
-from waiting import patience
+from waiting import patience, wait_until
 
 
 def free_port():
@@ -52,12 +53,15 @@ class Authority:
 
 
 class Broker:
-    """After kill() and start() it has the same port and has lost all state, like the embedded broker after a power cut."""
+    """After kill() and start() it has the same port and, unless it is persistent, has lost all state, like the embedded
+    broker after a power cut."""
 
-    def __init__(self, folder, authority=None, config=""):
+    def __init__(self, folder, authority=None, config="", persistent=False):
+        """persistent: keeps sessions and retained messages in `self.saved`, as of its end or of the last save()."""
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
-        self.authority, self.extra = authority, config
+        self.authority, self.extra, self.persistent = authority, config, persistent
+        self.saved = self.folder / "mosquitto.db"
         self.port = self.program = None
 
     def start(self):
@@ -76,6 +80,8 @@ class Broker:
     def write_config_(self, port):
         lines = [f"listener {port} 127.0.0.1", "allow_anonymous true", "persistence false", "max_queued_messages 0",
                  "max_inflight_messages 100", "set_tcp_nodelay true", "log_dest stderr", "log_type all"]
+        if self.persistent:
+            lines[lines.index("persistence false")] = f"persistence true\npersistence_location {self.folder}/"
         if os.getuid() == 0:
             lines.append("user root")  # it must be able to read the test's folder
         if self.authority:
@@ -88,6 +94,12 @@ class Broker:
 
     def kill(self):
         self.program.kill()
+
+    def save(self):
+        """A persistent broker writes what it has to `self.saved`."""
+        self.saved.unlink(missing_ok=True)
+        self.program.kill(signal.SIGUSR1)
+        wait_until(self.saved.exists, "the broker to save its state")
 
     def stop(self):
         if self.program:

@@ -53,6 +53,7 @@ const std::vector<MutantName>& mutants() {
       {Mutant::p9, "P9", "forgotten nodes are not durable"},
       {Mutant::p10, "P10", "the floor is not durable"},
       {Mutant::p11, "P11", "an older copy of the store is not noticed"},
+      {Mutant::p16, "P16", "past orders are not remembered"},
       {Mutant::d1, "D1", "the host name that a device says counts"},
       {Mutant::d2, "D2", "no node is passed over for long"},
       {Mutant::d3, "D3", "what devices report has no limits"},

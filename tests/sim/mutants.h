@@ -35,6 +35,7 @@ enum class Mutant {
   p9,
   p10,
   p11,
+  p16,
   d1,
   d2,
   d3

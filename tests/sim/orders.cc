@@ -18,11 +18,13 @@ Orders::Orders(SimEnvironment& world, SimGateway& gateway, std::uint64_t seed)
       gateway_(gateway),
       topics_(kFleet),
       client_(world.broker, "orderer"),
-      random_(seed ^ 0x4f52444552) {}
+      random_(seed ^ 0x4f52444552),
+      going_back_(seed ^ 0x4241434b) {}
 
 Breach Orders::find_undone(const std::function<bool(Millis)>& run) {
   for (int number = 0; number < kRounds; ++number) {
     const Round round = draw(number);
+    has_gone_back_ = false;
     if (Breach breach = play(round, run)) return breach;
   }
   return {};
@@ -39,6 +41,7 @@ Orders::Round Orders::draw(int number) {
   round.by_api = random_.chance(2, 3);
   round.recreates = round.kind == Kind::pod && !round.deletes && round.by_api && random_.chance(1, 3);
   round.is_contradicted = random_.chance(1, 3);
+  round.goes_back = going_back_.chance(1, 2);
   return round;
 }
 
@@ -108,6 +111,7 @@ Breach Orders::play(const Round& round, const std::function<bool(Millis)>& run) 
   const Millis before = kRoundTripMs + (random_.chance(1, 2) ? 0 : static_cast<Millis>(random_.below(2500)));
   if (!run(before)) return {};
   if (held(round) != 1) return "the gateway did not accept the first version of " + round.key;
+  LoopbackBroker::RetainedSet first = world_.broker.retained_set();
   if (mirrors == 1) world_.network.mute(gateway_.name());
   send_second(round);
   if (!run(kRoundTripMs + static_cast<Millis>(random_.below(40)))) return {};
@@ -126,7 +130,23 @@ Breach Orders::play(const Round& round, const std::function<bool(Millis)>& run) 
   world_.network.mute("");
   if (!run(kReconnectWaitMs)) return {};
   ++world_.counts.faults["order cut off"];
-  return find_difference(round, round.is_contradicted ? 3 : second);
+  const int expected = round.is_contradicted ? 3 : second;
+  if (Breach breach = find_difference(round, expected); breach || !round.goes_back) return breach;
+  return go_back(round, std::move(first), expected, run);
+}
+
+// The gateway may have been told that the broker has replaced the first version, or not yet; and it may restart as
+// well.
+Breach Orders::go_back(const Round& round, LoopbackBroker::RetainedSet retained, int expected,
+                       const std::function<bool(Millis)>& run) {
+  if (!run(static_cast<Millis>(going_back_.below(3'000)))) return {};
+  world_.note("broker", "restarts; its retained set goes back");
+  ++world_.counts.faults["broker goes back"];
+  world_.broker.restart(100, std::move(retained));
+  if (going_back_.chance(1, 3)) gateway_.crash("killed");
+  if (!run(kReconnectWaitMs)) return {};
+  has_gone_back_ = true;
+  return find_difference(round, expected);
 }
 
 int Orders::held(const Round& round) const {

@@ -22,6 +22,8 @@ class Orders {
   void connect() { client_.connect(); }
   // Runs some rounds after the fault phase. `run`: lets time pass; false if another invariant was violated.
   Breach find_undone(const std::function<bool(Millis)>& run);
+  // What find_undone() found came after the broker's retained set went back (S15).
+  bool has_gone_back() const { return has_gone_back_; }
 
  private:
   struct Round {
@@ -32,6 +34,7 @@ class Orders {
     bool recreates = false;        // the second version is another pod of the same name
     bool by_api = false;           // the second version is sent by the API, else not retained
     bool is_contradicted = false;  // a third version is published while the gateway is disconnected
+    bool goes_back = false;        // in the end the broker comes back with what it retained after the first version
   };
 
   Round draw(int number);
@@ -42,13 +45,16 @@ class Orders {
   void cut_off();
   // The version that the gateway holds; 0: no such object, or no gateway.
   int held(const Round& round) const;
+  Breach go_back(const Round& round, LoopbackBroker::RetainedSet retained, int expected,
+                 const std::function<bool(Millis)>& run);
   Breach find_difference(const Round& round, int expected) const;
 
   SimEnvironment& world_;
   SimGateway& gateway_;
   Topics topics_;
   LoopbackClient client_;
-  Random random_;
+  Random random_, going_back_;
+  bool has_gone_back_ = false;
 };
 
 }  // namespace berth::sim

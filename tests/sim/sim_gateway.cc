@@ -234,6 +234,7 @@ void SimGateway::impersonate(Message& message, const Answer& answer) {
 void SimGateway::after_message() {
   check_memory();
   world().witness.after_gateway_message();
+  if (world().mutant == Mutant::p16) const_cast<PastOrders&>(gateway_->past_orders()).clear();
   if (world().mutant == Mutant::d1) believe_hostnames();
   if (world().mutant == Mutant::d2) end_backoffs();
   switch (world().sabotage) {

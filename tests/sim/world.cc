@@ -15,6 +15,7 @@ constexpr std::size_t kRushPods = 24;
 constexpr std::uint64_t kSlowPercent = 15, kRushSlowPercent = 4;
 constexpr Millis kRushStopMs = 300;
 constexpr std::size_t kFewNodes = 5;
+constexpr std::size_t kMaxRetainedBefore = 4;
 constexpr Millis kRushMs = 10;
 constexpr std::uint64_t kRushSofter = 10;
 constexpr Millis kRushApart = 4;
@@ -79,7 +80,11 @@ std::size_t draw_send_window(std::uint64_t seed) {
 }  // namespace
 
 World::World(const Plan& plan)
-    : plan_(plan), env_(plan.seed, plan.sabotage, plan.print), provisioner_(env_), reader_(env_) {
+    : plan_(plan),
+      env_(plan.seed, plan.sabotage, plan.print),
+      provisioner_(env_),
+      reader_(env_),
+      going_back_(plan.seed ^ 0x4241434b) {
   env_.mutant = plan.mutant;
   env_.messages = plan.messages;
   env_.check = [this] { check(); };
@@ -229,7 +234,22 @@ void World::clock_trouble() {
                  [&process] { process.clock().set_rate(1000); });
 }
 
+// With persistence it may come back with what it retained some time ago.
+void World::restart_broker() {
+  const Millis downtime = env_.pick(10, 5000);
+  if (retained_before_.empty() || going_back_.chance(1, 2)) {
+    ++env_.counts.faults["broker restart"];
+    env_.note("broker", "restarts; its retained set is lost");
+    return env_.broker.restart(downtime);
+  }
+  ++env_.counts.faults["broker goes back"];
+  env_.note("broker", "restarts; its retained set goes back");
+  env_.broker.restart(downtime, retained_before_[going_back_.below(retained_before_.size())]);
+}
+
 void World::network_trouble() {
+  retained_before_.push_back(env_.broker.retained_set());
+  if (retained_before_.size() > kMaxRetainedBefore) retained_before_.pop_front();
   Process* process = &any_process();
   switch (env_.random.below(10)) {
     case 8: ++env_.counts.faults["broker truncates"]; return env_.broker.truncate_queues(env_.random.below(10));
@@ -239,10 +259,7 @@ void World::network_trouble() {
       env_.note("broker", "forgets its retained set");
       env_.broker.wipe_retained();
       return gateway_->lose_link(env_.pick(10, 3000));
-    case 0:
-      ++env_.counts.faults["broker restart"];
-      env_.note("broker", "restarts; its retained set is lost");
-      return env_.broker.restart(env_.pick(10, 5000));
+    case 0: return restart_broker();
     case 1:
     case 2:
       env_.note("network", "loses what " + process->name() + " sends");
@@ -389,6 +406,9 @@ void World::check_orders() {
   run_until(env_.clock.now() + kReadMs);
   const auto run = [this](Millis ms) { return run_until(env_.clock.now() + ms); };
   if (Breach breach = orders_->find_undone(run)) {
+    if (orders_->has_gone_back()) {
+      return violate("S15", "what was deleted or replaced does not come back with an older retained set", *breach);
+    }
     violate("ORDER", "the last version of an object wins, whatever the broker retains", *breach);
   }
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -63,6 +64,7 @@ class World {
   void device_trouble();
   Process& any_process();
   void clock_trouble();
+  void restart_broker();
   void network_trouble();
   void replay_as_another();
   void send_lies();
@@ -81,6 +83,8 @@ class World {
   std::unique_ptr<Operators> operators_;
   Provisioner provisioner_;
   Reader reader_;
+  std::deque<LoopbackBroker::RetainedSet> retained_before_;  // what the broker retained at some times
+  Random going_back_;
   std::unique_ptr<Orders> orders_;
   std::optional<Violation> violation_;
   std::uint64_t next_full_check_ = 0;  // number of events
