@@ -11,7 +11,9 @@ namespace {
 bool bound_is_true(const State& state, const Ledger& ledger, int pod) {
   const Held& row = ledger.row[pod];
   if (row.phase() != Phase::bound || has(state.from_copy, row.epoch)) return true;
-  const Device& device = state.device[node_of(state.placement[row.epoch])];
+  const int node = node_of(state.placement[row.epoch]);
+  if (has(state.behind, node)) return true;  // N8: until the device has been told
+  const Device& device = state.device[node];
   if (device.incarnation != incarnation_of(state.placement[row.epoch])) return true;
   const SlotState slot = device.slot[pod].slot();
   return device.slot[pod].epoch == row.epoch && (slot == SlotState::running || slot == SlotState::finished);
@@ -38,7 +40,7 @@ bool is_overfull(const Device& device) {
 const char* Machine::check(const State& state) const {
   if (state.live.next < state.flash.next) return "S1: the next epoch decreased";
   for (int pod = 0; pod < options_.pods; ++pod) {
-    const unsigned mine = epochs_of(state, pod);
+    const unsigned mine = epochs_of(state, pod) & ~unsigned{state.ghosts};
     if ((state.device[0].alive & mine) != 0 && (state.device[1].alive & mine) != 0) {
       return "S4: the pod runs on two nodes";
     }
@@ -52,7 +54,7 @@ const char* Machine::check(const State& state) const {
     for (int pod = 0; pod < options_.pods; ++pod) {
       const int e = device.slot[pod].epoch;
       const bool settled = state.live.waiting == 0 && state.flash.waiting == 0;
-      if (e != 0 && settled && (!state.live.knows(e) || !state.flash.knows(e))) {
+      if (e != 0 && settled && !has(state.behind, node) && (!state.live.knows(e) || !state.flash.knows(e))) {
         return "S7: a slot has neither a row nor a release-list entry";
       }
       if (options_.mutant == Mutant::none && e != 0 && device.high[pod] < e)
@@ -60,6 +62,7 @@ const char* Machine::check(const State& state) const {
     }
     for (int sent = 1; sent <= options_.epochs; ++sent) {
       if (!has(state.finals, sent) || node_of(state.sent[sent]) != node) continue;
+      if (has(state.behind, node) || has(state.ghosts, sent)) continue;
       if (device.slot[pod_of(state.sent[sent])].epoch == sent || has(device.alive, sent)) {
         return "FINAL: the slot is alive although Rejected, Stale or Released was sent";
       }
@@ -76,6 +79,7 @@ bool Machine::is_placed_on(const State& state, int node, int pod) const {
 // Every row is bound, its workload runs on its node and nowhere else, and no release is pending.
 bool Machine::is_good(const State& state) const {
   if (!(state.live == state.flash) || state.live.entries != 0 || state.live.waiting != 0) return false;
+  if (state.behind != 0 || state.ghosts != 0) return false;
   for (int node = 0; node < kNodes; ++node) {
     const Device& device = state.device[node];
     if (device.booting != 0) return false;
@@ -114,8 +118,8 @@ bool Machine::advance_device(State& state, int node) const {
 // A node that has not listed its slots yet is asked, and its listing is read.
 bool Machine::advance_listing(State& state) const {
   for (int node = 0; node < kNodes; ++node) {
-    if (!has(state.live.waiting, node)) continue;
-    State next = deliver_list(state, node, {kList, 0, 1, state.live.sender}, true);
+    if (!has(state.live.waiting | state.behind, node)) continue;
+    State next = deliver_list(state, node, {kList, 0, 1, state.live.sender, true}, true);
     if (next.superseded != 0 && next.live.sender == kSecond) {
       next = raise_term(next);
     } else {

@@ -44,7 +44,9 @@ std::string describe(const Step& step) {
       return "network: gateway reads an unsolicited Hello(" + number(step.c) + ") of node " + number(step.b);
     case Step::deliver_list:
       return "network: deliver List to node " + number(step.a) + ", floor " + number(step.b) + sender(step.c) +
-             (step.d != 0 ? "" : ", the listing is lost");
+             (step.d == 2   ? ", which tells of a later state"
+              : step.d != 0 ? ""
+                            : ", the listing is lost");
     case Step::prepared: return node + "prepared" + epoch;
     case Step::prepare_failed: return node + "preparation failed," + epoch;
     case Step::promise_end: return node + "promise expired," + epoch;
@@ -52,6 +54,9 @@ std::string describe(const Step& step) {
     case Step::finish: return node + "workload finished," + epoch;
     case Step::stopped: return node + "stopped" + epoch;
     case Step::reboot: return node + "reboot";
+    case Step::copy_device: return node + "its store is copied";
+    case Step::roll_back_device:
+      return node + "start on the copy of its store" + (step.b != 0 ? ", which its mark shows" : "");
     case Step::wipe: return node + "store lost, processes survive";
     case Step::sweep: return node + "stops surviving workloads (N0)";
   }

@@ -40,6 +40,10 @@ constexpr MutantCase kMutants[] = {
     {"admission-blind", {.pods = 2, .epochs = 2, .mutant = Mutant::admission_blind}},
     {"older-store-unnoticed", {.epochs = 2, .rollbacks = 1, .mutant = Mutant::older_store_unnoticed}},
     {"older-store-keeps-promises", {.epochs = 2, .rollbacks = 1, .mutant = Mutant::older_store_keeps_promises}},
+    {"older-node-store-unnoticed",
+     {.epochs = 2, .node_rollbacks = 1, .list = true, .mutant = Mutant::older_node_store_unnoticed}},
+    {"older-node-store-unswept",
+     {.epochs = 2, .node_rollbacks = 1, .list = true, .mutant = Mutant::older_node_store_unswept}},
     {"older-store-places-at-once", {.epochs = 2, .rollbacks = 1, .mutant = Mutant::older_store_places_at_once}},
 };
 
@@ -185,9 +189,9 @@ int run_all_mutants(std::size_t states_max) {
 
 int usage() {
   std::printf(
-      "usage: berth_model [--pods 1|2] [--epochs 1..3] [--wipes 0..2] [--losses 0|1] [--rollbacks 0|1] [--faults N] "
-      "[--list 0|1]\n"
-      "                   [--split 0|1] [--max-states N] [--mutant NAME|all]\n");
+      "usage: berth_model [--pods 1|2] [--epochs 1..3] [--wipes 0..2] [--losses 0|1] [--rollbacks 0|1]\n"
+      "                   [--node-rollbacks 0|1] [--faults N] [--list 0|1] [--split 0|1] [--max-states N] [--mutant "
+      "NAME|all]\n");
   for (const auto& [name, options] : kMutants) std::printf("  %.*s\n", static_cast<int>(name.size()), name.data());
   return 2;
 }
@@ -203,6 +207,7 @@ bool read_option(std::string_view key, int number, Options& options) {
   if (key == "--wipes") return within(0, 2, options.wipes);
   if (key == "--losses") return within(0, 1, options.losses);
   if (key == "--rollbacks") return within(0, 1, options.rollbacks);
+  if (key == "--node-rollbacks") return within(0, 1, options.node_rollbacks);
   if (key == "--faults") return within(0, 100, options.faults);
   if (key == "--list") options.list = number != 0;
   if (key == "--split") options.split = number != 0;

@@ -56,6 +56,8 @@ enum class Mutant {
   older_store_unnoticed,
   older_store_places_at_once,
   older_store_keeps_promises,
+  older_node_store_unnoticed,
+  older_node_store_unswept,
 };
 
 struct Options {
@@ -64,6 +66,7 @@ struct Options {
   int wipes = 0;      // losses of a device's store, in total
   int losses = 0;     // losses of the gateway's store: 0 or 1
   int rollbacks = 0;  // the gateway's store is replaced by an earlier copy of itself (P11): 0 or 1; not with losses
+  int node_rollbacks = 0;  // a device's store is replaced by an earlier copy of itself (N8): 0 or 1; with `list`
   int faults = -1;  // wipes, losses, rollbacks, reboots, expired promises, failed preparations, in total; -1: unlimited
   bool list = false;     // listings outside adopt mode too; their floor is above every earlier request of the pod
   bool split = false;    // the gateway's decision and its commit are two steps, with crashes between them
@@ -139,9 +142,14 @@ struct State {
   Ledger copy{.next = 0};  // of the gateway's store, to be put back; next 0: none
   std::uint8_t rollbacks = 0;
   std::uint8_t from_copy = 0;  // bit e: bound by the copy that was put back, which may be long out of date
+  Device kept;                 // copy of a device's store, to be put back
+  std::uint8_t kept_of = 0;    // 1 + node; 0: no copy
+  std::uint8_t node_rollbacks = 0;
+  std::uint8_t behind = 0;  // bit node: works on an earlier copy and does not know it yet
+  std::uint8_t ghosts = 0;  // bit e: may run because of such a copy, until that is known and swept
   bool operator==(const State& other) const { return std::memcmp(this, &other, sizeof(State)) == 0; }
 };
-static_assert(sizeof(State) == 100);
+static_assert(sizeof(State) == 116);
 
 // The placement of an epoch: pod, node and incarnation in one byte.
 inline std::uint8_t make_placement(int pod, int node, int incarnation) {
@@ -180,6 +188,8 @@ struct Step {
     finish,
     stopped,
     reboot,
+    copy_device,
+    roll_back_device,
     wipe,
     sweep  // device
   };
@@ -215,6 +225,7 @@ class Machine {
     int e = 0;
     int floor = 1;
     int sender = kFirst;
+    bool told = false;  // List: of a later state of the device than its own, if there was one
   };
 
   // steps.cc
@@ -226,6 +237,7 @@ class Machine {
   void visit_requests(const State& state, int e, const Visit& visit) const;
   void visit_lists(const State& state, const Visit& visit) const;
   void visit_device(const State& state, int node, const Visit& visit) const;
+  void visit_node_rollback(const State& state, int node, const Visit& visit) const;
   void visit_slot(const State& state, int node, int pod, const Visit& visit) const;
   void visit_slot_faults(const State& state, int node, int pod, const Visit& visit) const;
   bool may_fail(const State& state) const { return options_.faults < 0 || state.faults < options_.faults; }
@@ -248,6 +260,8 @@ class Machine {
   State unsolicited_hello(State state, int pod, int incarnation) const;
   State move_slot(State state, int node, int pod, SlotEvent event) const;
   State reboot(State state, int node) const;
+  State wipe(State state, int node) const;
+  State roll_back_device(State state, bool has_mark) const;
   State sweep(State state, int node) const;
   bool has_room(const Device& device, int pod) const;
 

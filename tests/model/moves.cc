@@ -146,6 +146,8 @@ State Machine::deliver_list(State state, int node, const Asked& asked, bool answ
   device.obeys = reply.device.obeys;
   if (reply.superseded) {
     if (state.live.sender == kSecond && asked.sender == kSecond) state.superseded = 1;
+  } else if (asked.told && has(state.behind, node)) {
+    return wipe(state, node);
   } else if (answered) {
     state.listing[node] = {byte(1 + asked.sender), device.slot};
   }
@@ -237,9 +239,47 @@ State Machine::reboot(State state, int node) const {
   return state;
 }
 
+// A new store; processes survive.
+State Machine::wipe(State state, int node) const {
+  Device& device = state.device[node];
+  const Device before = device;
+  device = {};
+  device.incarnation = byte(before.incarnation + 1);
+  device.booting = 1;
+  device.alive = before.alive;
+  state.behind &= byte(~bit(node));
+  return state;
+}
+
+// The device starts on an earlier copy of its store. With a mark beside it that is known, and the store counts as lost
+// (N8). Without, it goes on: what the copy says is running is started, until the gateway tells how far it had come.
+State Machine::roll_back_device(State state, bool has_mark) const {
+  const int node = state.kept_of - 1;
+  Device& device = state.device[node];
+  const std::uint8_t alive = device.alive;
+  if (!has_mark) device = state.kept;
+  state.kept = {};
+  state.kept_of = 0;
+  ++state.node_rollbacks;
+  if (has_mark) return wipe(state, node);
+  device.alive = 0;
+  for (const Held& slot : device.slot) {
+    if (slot.epoch == 0) continue;
+    // What no slot names is stopped at the start.
+    if (slot.slot() == SlotState::running || slot.slot() == SlotState::stopping)
+      device.alive |= alive & bit(slot.epoch);
+    if (!is(Mutant::older_node_store_unnoticed)) state.ghosts |= bit(slot.epoch);
+  }
+  if (!is(Mutant::older_node_store_unnoticed)) state.behind |= bit(node);
+  return state;
+}
+
 State Machine::sweep(State state, int node) const {
   state.device[node].booting = 0;
-  if (!is(Mutant::survivors_kept)) state.device[node].alive = 0;
+  if (!is(Mutant::survivors_kept) && !is(Mutant::older_node_store_unswept)) state.device[node].alive = 0;
+  for (int e = 1; e <= kMaxEpochs; ++e) {
+    if (node_of(state.sent[e]) == node) state.ghosts &= byte(~bit(e));
+  }
   return state;
 }
 

@@ -23,6 +23,9 @@ int floor_of(const State& state, int node) {
   return state.live.next;
 }
 
+// The device's hi and floor may be lower later: there is an earlier copy of its store, or it works on one.
+bool may_go_back(const State& state, int node) { return state.kept_of == 1 + node || has(state.behind, node); }
+
 // The request that a row in this phase resends, or -1.
 int request_of(Phase phase) {
   switch (phase) {
@@ -121,9 +124,9 @@ void Machine::forget_answers(State& state, int e, bool dead) const {
 }
 
 void Machine::forget_requests(State& state, int e, bool dead) const {
-  const bool keep = is(Mutant::hi_forgotten_at_reboot) || is(Mutant::floor_not_durable) ||
-                    is(Mutant::any_incarnation) || is(Mutant::rejected_without_hi) || is(Mutant::hello_without_echo) ||
-                    is(Mutant::any_gateway);
+  const bool keep = may_go_back(state, node_of(state.sent[e])) || is(Mutant::hi_forgotten_at_reboot) ||
+                    is(Mutant::floor_not_durable) || is(Mutant::any_incarnation) || is(Mutant::rejected_without_hi) ||
+                    is(Mutant::hello_without_echo) || is(Mutant::any_gateway);
   if (keep) return;
   const Device& device = state.device[node_of(state.sent[e])];
   const bool same = device.incarnation == incarnation_of(state.sent[e]);
@@ -156,7 +159,8 @@ void Machine::forget_lists(State& state, int node) const {
       state.listing[node].sender < 1 + state.flash.sender) {
     state.listing[node] = {};
   }
-  const bool forgets = state.wipes < options_.wipes || is(Mutant::floor_not_durable) || is(Mutant::any_gateway);
+  const bool forgets = may_go_back(state, node) || state.wipes < options_.wipes || is(Mutant::floor_not_durable) ||
+                       is(Mutant::any_gateway);
   if (forgets || device.obeys == 0) return;
   for (int sender = kFirst; sender < kSenders; ++sender) {
     if (device.obeys > 1 + sender) state.lists[node] &= static_cast<std::uint16_t>(~up_to(sender, kFloors));

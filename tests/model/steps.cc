@@ -104,6 +104,11 @@ void Machine::visit_lists(const State& state, const Visit& visit) const {
         const Step step{Step::deliver_list, byte(node), byte(asked.floor), byte(asked.sender), byte(answered ? 1 : 0)};
         visit(step, deliver_list(state, node, asked, answered), nullptr);
       }
+      if (!has(state.behind, node)) continue;
+      Asked telling = asked;
+      telling.told = true;
+      visit({Step::deliver_list, byte(node), byte(asked.floor), byte(asked.sender), 2},
+            deliver_list(state, node, telling, false), nullptr);
     }
   }
 }
@@ -150,18 +155,32 @@ void Machine::visit_network(const State& state, const Visit& visit) const {
   }
 }
 
+void Machine::visit_node_rollback(const State& state, int node, const Visit& visit) const {
+  if (state.node_rollbacks >= options_.node_rollbacks || !may_fail(state) || state.device[node].booting != 0) return;
+  if (state.kept_of == 0) {
+    State next = state;
+    next.kept = state.device[node];
+    next.kept.alive = 0;
+    next.kept_of = byte(1 + node);
+    visit({Step::copy_device, byte(node)}, next, nullptr);
+  }
+  if (state.kept_of != 1 + node) return;
+  for (const bool has_mark : {false, true}) {
+    State next = roll_back_device(state, has_mark);
+    count_fault(next);
+    visit({Step::roll_back_device, byte(node), byte(has_mark ? 1 : 0)}, next, nullptr);
+  }
+}
+
 void Machine::visit_device(const State& state, int node, const Visit& visit) const {
   const Device& device = state.device[node];
   if (state.wipes < options_.wipes && may_fail(state)) {
-    State next = state;
+    State next = wipe(state, node);
     count_fault(next);
-    next.device[node] = {};
-    next.device[node].incarnation = byte(device.incarnation + 1);
-    next.device[node].booting = 1;
-    next.device[node].alive = device.alive;
     ++next.wipes;
     visit({Step::wipe, byte(node)}, next, nullptr);
   }
+  visit_node_rollback(state, node, visit);
   if (device.booting != 0) visit({Step::sweep, byte(node)}, sweep(state, node), nullptr);
   if (!options_.minimal && may_fail(state)) {
     State next = reboot(state, node);
@@ -183,6 +202,7 @@ void Machine::visit_slot(const State& state, int node, int pod, const Visit& vis
   if (slot == SlotState::running && !has(state.device[node].alive, e)) {
     State next = state;
     next.device[node].alive |= bit(e);
+    if (has(state.behind, node)) next.ghosts |= bit(e);  // it may have promised not to run this any more
     step(Step::launch, next);
   }
   if (options_.minimal) return;
