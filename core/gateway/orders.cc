@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/api/defaults.h"
+#include "core/api/gated_update.h"
 #include "core/api/packed.h"
 #include "core/handshake/fields.h"
 #include "core/objects/accepting.h"
@@ -15,8 +16,16 @@ namespace {
 
 constexpr std::size_t kMaxPodBytes = 56 * 1024;  // PreBind carries it whole in 64 KiB
 
-// The manifest without what may change after a pod is accepted: labels, annotations, tolerations, gates, status, uid.
-Json fixed_part(Json fixed) {
+void erase_node_affinity(Json& spec) {
+  Json* affinity = object_at(spec, "affinity");
+  if (affinity == nullptr) return;
+  affinity->erase("nodeAffinity");
+  if (affinity->as_object().empty()) spec.erase("affinity");
+}
+
+// The manifest without what may change after a pod is accepted: labels, annotations, tolerations, gates, status, uid;
+// of a gated one also which nodes it asks for.
+Json fixed_part(Json fixed, bool is_gated) {
   fixed.erase("status");
   if (Json* metadata = fixed.find("metadata")) {
     for (std::string_view key :
@@ -26,6 +35,10 @@ Json fixed_part(Json fixed) {
   }
   if (Json* spec = fixed.find("spec")) {
     for (std::string_view key : {"tolerations", "schedulingGates", "priority", "nodeName"}) spec->erase(key);
+    if (is_gated) {
+      spec->erase("nodeSelector");
+      erase_node_affinity(*spec);
+    }
   }
   return fixed;
 }
@@ -41,10 +54,15 @@ Status check_update(const PodEntry& entry, const Pod& next) {
   if (entry.deleting) return Status::error("the pod is being deleted; apply it again when it is gone");
   // A broker delivers its retained manifests at each connect: nearly all are what is known.
   if (before.shape == next.shape) return {};
-  if (fixed_part(before.manifest().json()) != fixed_part(next.manifest().json())) {
+  const bool is_gated = !before.scheduling_gates.get().empty();
+  if (fixed_part(before.manifest().json(), is_gated) != fixed_part(next.manifest().json(), is_gated)) {
     return Status::error(
-        "immutable: only labels, annotations, added tolerations and removed scheduling gates may change; "
+        "immutable: only labels, annotations, added tolerations and removed scheduling gates may change, and while it "
+        "has gates, what narrows spec.nodeSelector and spec.affinity.nodeAffinity; "
         "delete and apply again (berthctl apply --recreate does both)");
+  }
+  if (is_gated) {
+    if (Status allowed = check_gated_update(before, next); !allowed.is_success()) return allowed;
   }
   if (!keeps_all(before.tolerations.get(), next.tolerations.get())) {
     return Status::error("spec.tolerations: tolerations may be added, not removed; delete and apply again");

@@ -110,6 +110,49 @@ TEST_F(GatewayTest, OnlyWhatMayChangeChanges) {
   EXPECT_EQ(*apply(pod("web", "u1", "64Mi")).find("ok"), Json(false)) << "tolerations are not taken away";
 }
 
+// validation.go ValidatePodUpdate, "validations specific to gated pods"
+TEST_F(GatewayTest, WhereAGatedPodMayGoCanBecomeNarrower) {
+  start_connected();
+  const std::string gates = R"(,"schedulingGates":[{"name":"hold"}])";
+  const auto result = [this](const std::string& spec) {
+    const Json answer = apply(pod("web", "u1", "64Mi", spec));
+    return *answer.find("ok") == Json(true) ? answer.find("result")->as_string() : answer.find("error")->as_string();
+  };
+  const auto required = [](const std::string& terms) {
+    return R"(,"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[)" +
+           terms + "]}}}";
+  };
+  const auto term = [](const std::string& keys) {
+    std::string expressions;
+    for (const char key : keys) {
+      if (!expressions.empty()) expressions += ",";
+      expressions += std::string(R"({"key":")") + key + R"(","operator":"Exists"})";
+    }
+    return R"({"matchExpressions":[)" + expressions + "]}";
+  };
+  const auto narrowed = [&](const std::string& selector, const std::string& terms) {
+    return gates + R"(,"nodeSelector":{)" + selector + "}" + (terms.empty() ? "" : required(terms));
+  };
+  ASSERT_EQ(result(gates), "created");
+  EXPECT_EQ(result(narrowed(R"("zone":"a")", "")), "updated");
+  EXPECT_EQ(result(narrowed(R"("zone":"a","disk":"ssd")", "")), "updated");
+  EXPECT_TRUE(result(narrowed(R"("zone":"b","disk":"ssd")", "")).starts_with("spec.nodeSelector: only additions"));
+  EXPECT_TRUE(result(gates).starts_with("spec.nodeSelector: only additions"));
+  const std::string both = R"("zone":"a","disk":"ssd")";
+  EXPECT_EQ(result(narrowed(both, term("x"))), "updated");
+  EXPECT_EQ(result(narrowed(both, term("xy"))), "updated");
+  EXPECT_NE(result(narrowed(both, term("yx"))).find("nodeSelectorTerms[0]: only additions"), std::string::npos);
+  EXPECT_NE(result(narrowed(both, term("xy") + "," + term("z"))).find("no additions or deletions"), std::string::npos);
+  EXPECT_NE(result(narrowed(both, "")).find("no additions or deletions"), std::string::npos);
+  EXPECT_TRUE(result(gates + R"(,"hostNetwork":true)").starts_with("immutable: ")) << "anything else stays";
+  // With the gates goes the permission, in one update at the latest.
+  const std::string open = R"(,"nodeSelector":{)" + both + R"(,"gpu":"yes"})" + required(term("xyz"));
+  EXPECT_EQ(result(open), "updated");
+  EXPECT_TRUE(result(open + gates).starts_with("spec.schedulingGates"));
+  EXPECT_TRUE(result(R"(,"nodeSelector":{)" + both + R"(,"gpu":"yes","more":"x"})" + required(term("xyz")))
+                  .starts_with("immutable: "));
+}
+
 TEST_F(GatewayTest, RecreateDeletesAndCreates) {
   start_connected();
   device("n1");
