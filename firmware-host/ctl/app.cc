@@ -6,6 +6,7 @@
 
 #include "core/random.h"
 #include "firmware-host/ctl/api_client.h"
+#include "firmware-host/ctl/backup.h"
 #include "firmware-host/ctl/commands.h"
 #include "firmware-host/ctl/connection.h"
 #include "firmware-host/ctl/enroll.h"
@@ -73,6 +74,8 @@ Outcome<void> run_command(ApiClient& client, const CtlOptions& options, const st
     case Command::reject: return run_reject(client, options, screen);
     case Command::status: return run_status(client, options, screen);
     case Command::enroll:
+    case Command::backup:
+    case Command::restore:
     case Command::version: break;
   }
   return {};
@@ -113,6 +116,19 @@ Outcome<void> run_connected(CtlOptions options, const Screen& screen) {
   return done;
 }
 
+Outcome<void> run(CtlOptions& options, const Screen& screen) {
+  const ConnectionOptions& given = options.connection;
+  if (!given.fleet.empty()) options.enroll.fleet = options.backup.fleet = given.fleet;
+  if (!given.gateway.empty()) options.enroll.gateway = given.gateway;
+  if (!given.state_dir.empty()) options.backup.state_dir = given.state_dir;
+  switch (options.command) {
+    case Command::enroll: return run_enroll(options.enroll, screen);
+    case Command::backup: return run_backup(options.backup, screen);
+    case Command::restore: return run_restore(options.backup, screen);
+    default: return run_connected(options, screen);
+  }
+}
+
 }  // namespace
 
 int run_berthctl(int argc, const char* const* argv, std::ostream& out, std::ostream& err) {
@@ -122,13 +138,7 @@ int run_berthctl(int argc, const char* const* argv, std::ostream& out, std::ostr
     out << "berthctl " << BERTH_VERSION << ", protocol berth/v1\n";
     return 0;
   }
-  if (options.command == Command::enroll && !options.connection.fleet.empty()) {
-    options.enroll.fleet = options.connection.fleet;
-  }
-  if (!options.connection.gateway.empty()) options.enroll.gateway = options.connection.gateway;
-  const Screen screen{out, err};
-  const Outcome<void> done =
-      options.command == Command::enroll ? run_enroll(options.enroll, screen) : run_connected(options, screen);
+  const Outcome<void> done = run(options, Screen{out, err});
   out.flush();
   if (done) return 0;
   if (done.error().exit != Exit::interrupted) err << "berthctl: " << done.error().text << "\n";

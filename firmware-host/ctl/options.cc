@@ -133,6 +133,20 @@ void add_permit_commands(CLI::App& app, CtlOptions& to) {
   reject->add_option("--reason", to.reason, "Reason to show for the pod")->type_name("TEXT");
 }
 
+// They work on the state directory of --state-dir and talk to nobody.
+void add_backup_commands(CLI::App& app, CtlOptions& to) {
+  CLI::App* backup = add_command(app, to, "backup",
+                                 "Copy the state directory of a gateway on this machine into a file; it may be running",
+                                 Command::backup);
+  backup->add_option("FILE", to.backup.file, "The backup, a tar archive; it contains passwords and keys")->required();
+  backup->add_flag("--list", to.backup.lists, "Only show what FILE holds");
+  CLI::App* restore =
+      add_command(app, to, "restore", "Make the state directory of a gateway from a backup; berthd must not be running",
+                  Command::restore);
+  restore->add_option("FILE", to.backup.file, "The backup")->required();
+  restore->add_flag("--force", to.backup.forces, "Set aside the store that is in the directory");
+}
+
 void add_commands(CLI::App& app, CtlOptions& to) {
   static const std::map<std::string, OutputForm> kForms = {
       {"table", OutputForm::table}, {"wide", OutputForm::wide}, {"json", OutputForm::json}, {"yaml", OutputForm::yaml}};
@@ -193,6 +207,7 @@ void add_commands(CLI::App& app, CtlOptions& to) {
       ->type_name("");
   CLI::App* enroll = command("enroll", "Create a device's account at this machine's mosquitto", Command::enroll);
   add_enroll(*enroll, to.enroll);
+  add_backup_commands(app, to);
   command("version", "Show the version of berthctl", Command::version);
 }
 

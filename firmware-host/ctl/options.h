@@ -44,6 +44,15 @@ struct EnrollOptions {
   bool reload = true;                                   // reload the running mosquitto
 };
 
+// The gateway's state directory as one file, or back (backup.h).
+struct BackupOptions {
+  std::string file;
+  std::string state_dir = "/var/lib/berth";
+  std::string fleet;    // told in the backup; empty: not told
+  bool lists = false;   // backup: only show what the file holds
+  bool forces = false;  // restore: set aside the store that the directory has
+};
+
 struct CtlOptions {
   enum class Command {
     apply,
@@ -59,6 +68,8 @@ struct CtlOptions {
     adopt,
     status,
     enroll,
+    backup,
+    restore,
     version
   };
   Command command = Command::version;
@@ -77,6 +88,7 @@ struct CtlOptions {
   std::string plugin;        // allow, reject: for this Permit plugin only; empty: all that hold the pod back
   std::string reason;        // reject
   EnrollOptions enroll;
+  BackupOptions backup;
 };
 
 // The namespace for objects without one.

@@ -50,6 +50,21 @@ TEST(CtlOptions, EndsAdoptModeByTheWordDoneOnly) {
   EXPECT_NE(parse({"adopt", "now"}).err.find("requires the word done"), std::string::npos);
 }
 
+TEST(CtlOptions, BackupAndRestoreNeedAFile) {
+  const Parsed backup = parse({"backup", "b.tar", "--list", "--state-dir", "/state"});
+  ASSERT_FALSE(backup.ended) << backup.err;
+  EXPECT_EQ(backup.options.command, CtlOptions::Command::backup);
+  EXPECT_EQ(backup.options.backup.file, "b.tar");
+  EXPECT_TRUE(backup.options.backup.lists);
+  EXPECT_EQ(backup.options.connection.state_dir, "/state");
+  const Parsed restore = parse({"restore", "b.tar", "--force"});
+  ASSERT_FALSE(restore.ended) << restore.err;
+  EXPECT_EQ(restore.options.command, CtlOptions::Command::restore);
+  EXPECT_TRUE(restore.options.backup.forces);
+  EXPECT_TRUE(parse({"backup"}).ended);
+  EXPECT_TRUE(parse({"restore"}).ended);
+}
+
 TEST(CtlOptions, ExplainsPodsOnly) {
   const Parsed parsed = parse({"explain", "po/web", "--all-filters", "--node", "n7", "-o", "json"});
   ASSERT_FALSE(parsed.ended) << parsed.err;
