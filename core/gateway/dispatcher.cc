@@ -8,6 +8,14 @@ namespace {
 
 constexpr std::size_t kMaxNodes = 20'000;  // a node is kept for each authenticated name that ever sent anything
 
+bool is_pod_status(const std::vector<std::string_view>& levels) {
+  return levels.size() == 5 && levels[0] == "nodes" && levels[2] == "pods";
+}
+
+std::string pod_key_of(const std::vector<std::string_view>& levels) {
+  return std::string(levels[3]) + "/" + std::string(levels[4]);
+}
+
 }  // namespace
 
 Dispatcher::Dispatcher(const PlacementContext& context, Placement& placement, DesiredInbox& desired, Api& api,
@@ -27,6 +35,7 @@ void Dispatcher::take(const Message& message) {
   // Without its store the gateway must not talk to devices, nor accept anything: it could not keep it.
   if (!context_.options.hold.empty() && levels[0] != "gateways") return;
   const std::string node(sender_of(levels));
+  if (is_pod_status(levels)) placement_.statuses().note(node, pod_key_of(levels), message.payload.size());
   // What the broker retains arrives at once, and has an end.
   if (!node.empty() && context_.mirror.barrier().is_synced() && inboxes_.put_off(node, levels, message)) return;
   dispatch(levels, message);
@@ -70,14 +79,14 @@ void Dispatcher::take_from_node(const std::vector<std::string_view>& levels, con
     return refuse("more than " + std::to_string(kMaxNodes) + " nodes are known already");
   }
   if (!is_valid_name(node)) return refuse("not a valid node name");
-  const bool is_pod_status = levels.size() == 5 && levels[2] == "pods";
-  if (!is_pod_status && levels.size() != 3) return refuse("not a topic of a node");
+  const bool is_status = is_pod_status(levels);
+  if (!is_status && levels.size() != 3) return refuse("not a topic of a node");
   if (message.payload.empty()) return;  // a retained message was cleared
   Result<Json> json = Json::parse(message.payload);
   if (!json) return refuse(json.error().message());
-  const Status taken = is_pod_status
-                           ? placement_.pods().take_status(node, std::string(levels[3]) + "/" + std::string(levels[4]),
-                                                           *json, message.payload.size())
+  if (is_status) placement_.statuses().note_slot(node, pod_key_of(levels), *json);
+  const Status taken = is_status
+                           ? placement_.pods().take_status(node, pod_key_of(levels), *json, message.payload.size())
                            : placement_.nodes().take_report(node, levels[2], *json);
   if (!taken.is_success()) refuse(taken.message());
 }

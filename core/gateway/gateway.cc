@@ -163,10 +163,12 @@ void Gateway::tick() {
   placement_.nodes().check_silence();
   placement_.nodes().end_backoffs();
   placement_.nodes().compare_periodically();
+  placement_.statuses().tick();
   // What is still pending is newer than what the broker would deliver, and would be taken for an order to go back.
   if (!context_.publisher.has_pending_mirrors()) read_refused_again();
   const SyncBarrier& barrier = mirror_.barrier();
   if (barrier.is_synced()) mirror_.settle();
+  if (barrier.is_synced() && placement_.statuses().take_unread()) subscribe_to_reports();
   if (barrier.is_link_up() && !barrier.is_synced()) mirror_.barrier().send();  // the last one may have been lost
 }
 
@@ -211,7 +213,7 @@ std::string Gateway::damaged_stores() const {
 void Gateway::on_link(bool up) {
   mirror_.barrier().set_link(up);
   dispatcher_.clear();
-  placement_.reset_listings();
+  placement_.reset_session();
   if (!up) return;
   metrics_.connections.at().add();
   mirror_.start_session();
@@ -235,15 +237,16 @@ void Gateway::subscribe() {
   transport_.subscribe(topics_.gateway_fence(options_.gateway), 1);  // the mark comes before the orders it tells of
   subscribe_to_desired();
   if (identity_->statuses_unread) subscribe_to_statuses();
-  for (const char* filter : {"nodes/+/presence", "nodes/+/state", "nodes/+/pods/+/+"}) {
-    transport_.subscribe(root + filter, 0);
-  }
+  for (const char* filter : {"nodes/+/presence", "nodes/+/state"}) transport_.subscribe(root + filter, 0);
+  subscribe_to_reports();
   transport_.subscribe(root + "nodes/+/heartbeat", 0);
   transport_.subscribe(root + "gateways/" + options_.gateway + "/answers/+", 1);
   transport_.subscribe(topics_.gateway_api(options_.gateway), 1);
 }
 
 void Gateway::subscribe_to_statuses() { transport_.subscribe(topics_.root() + "status/#", 0, {.no_local = true}); }
+
+void Gateway::subscribe_to_reports() { transport_.subscribe(topics_.root() + "nodes/+/pods/+/+", 0); }
 
 // Retained mirrors come with a new subscription; those of now are known, and would cost a third of a bind's bytes. A
 // manifest that an operator left retained needs no mirror, which retain-as-published tells.

@@ -73,6 +73,7 @@ class Gateway final : public Transport::Handler {
   void subscribe();
   void subscribe_to_desired();
   void subscribe_to_statuses();
+  void subscribe_to_reports();
   void on_synced();
   void read_refused_again();
   void publish();

@@ -13,6 +13,7 @@ enum class Hold {
   // Quarantine: what it reports is beyond the limits (node_limits.h).
   state,
   slots,
+  statuses,
   incarnations,
 };
 

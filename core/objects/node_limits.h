@@ -23,6 +23,9 @@ struct NodeLimits {
   std::size_t labels = 256;
   // In a listing; also of the release list's entries of one node, and of slots found within an hour that nobody gave.
   std::size_t slots = 2000;
+  // Statuses that the broker retains of it and no slot explains, and their bytes.
+  std::size_t statuses = 1000;
+  std::size_t status_bytes = 8 << 20;
   std::size_t incarnations_per_hour = 20;
 };
 

@@ -186,6 +186,10 @@ bool NodeRegistry::admit_listing(const std::string& node, std::size_t listed, st
   return why.empty();
 }
 
+void NodeRegistry::hold_statuses(const std::string& node, const std::string& why) {
+  if (context_.nodes.set_hold(node, Hold::statuses, why)) note_quarantine(node);
+}
+
 // It began, ended, or has another reason. A device may do that as often as it likes: of one, little is said.
 void NodeRegistry::note_quarantine(const std::string& node) {
   refresh(node);

@@ -71,6 +71,8 @@ class NodeRegistry {
   void note_unexplained(const std::string& node, std::size_t slots) {
     quarantine_.note_unexplained(node, slots, context_.clock.now());
   }
+  // It leaves statuses that no slot explains, beyond the limits; empty: no longer.
+  void hold_statuses(const std::string& node, const std::string& why);
   // Why the node is passed over now, and for how long; empty: it is not.
   std::string passed_over(const std::string& node) const;
 

@@ -31,7 +31,9 @@ Placement::Placement(const PlacementContext& context)
       adopt_mode_(context, {volumes_, nodes_, pods_}),
       comparison_(context, {state_, scheduler_, listings_, volumes_, releases_, lifecycle_, nodes_, pods_, recovery_,
                             adopt_mode_}),
-      retirement_(context, {state_, volumes_, releases_, changes_, lifecycle_, nodes_, adopt_mode_}) {
+      retirement_(context, {state_, volumes_, releases_, changes_, lifecycle_, nodes_, adopt_mode_}),
+      statuses_(context, state_,
+                [this](const std::string& node, const std::string& why) { nodes_.hold_statuses(node, why); }) {
   context.objects.count_running_by([this](std::string_view uid) {
     const Binding* binding = state_.find(uid);
     return binding != nullptr && binding->row.phase == Phase::bound;

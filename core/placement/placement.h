@@ -14,6 +14,7 @@
 
 #include "core/placement/comparison.h"
 #include "core/placement/retirement.h"
+#include "core/placement/status_sweep.h"
 
 namespace berth {
 
@@ -35,14 +36,18 @@ class Placement final : private PlacementEvents {
   PodLifecycle& lifecycle() { return lifecycle_; }
   AdoptMode& adopt_mode() { return adopt_mode_; }
   Retirement& retirement() { return retirement_; }
+  StatusSweep& statuses() { return statuses_; }
 
   // One record of a table other than objects, nodes and the identity. Status::error: it cannot be read.
   Status load(const RecordView& record);
   // All is loaded: see Recovery.
   void recover() { recovery_.recover(std::exchange(rows_loaded_, {})); }
   void take_answer(Answer answer);
-  // The link to the broker changed: open listings are over.
-  void reset_listings() { listings_.clear(); }
+  // The link to the broker changed: open listings are over, and the broker tells again what it retains.
+  void reset_session() {
+    listings_.clear();
+    statuses_.reset();
+  }
   // The retained state of the session has arrived.
   void on_synced();
   // Asks the nodes that on_synced() has left, until `end_us` on the clock.
@@ -79,6 +84,7 @@ class Placement final : private PlacementEvents {
   AdoptMode adopt_mode_;
   Comparison comparison_;
   Retirement retirement_;
+  StatusSweep statuses_;
 };
 
 }  // namespace berth

@@ -222,6 +222,7 @@ class GatewayApp {
     Json json = Json::object();
     json.set("cpu", limits.cpu.to_text()).set("memory", limits.memory.to_text()).set("pods", limits.pods.to_text());
     json.set("volumes", number(limits.volumes)).set("labels", number(limits.labels)).set("slots", number(limits.slots));
+    json.set("statuses", number(limits.statuses)).set("statusBytes", number(limits.status_bytes));
     return json.set("incarnationsPerHour", number(limits.incarnations_per_hour));
   }
 

@@ -29,7 +29,7 @@ Status system_error(const std::string& what) { return Status::error(what + ": " 
 int open_pidfd(pid_t pid) { return static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)); }
 
 // Runs between fork and exec: only async-signal-safe calls.
-[[noreturn]] void become(char* const* argv, int output, pid_t parent) {
+[[noreturn]] void become(char* const* argv, char* const* environment, int output, pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(1);  // the parent died before prctl
   sigset_t none;
@@ -46,7 +46,7 @@ int open_pidfd(pid_t pid) { return static_cast<int>(::syscall(SYS_pidfd_open, pi
   ::dup2(null, STDOUT_FILENO);
   ::dup2(output, STDERR_FILENO);
   ::syscall(SYS_close_range, STDERR_FILENO + 1, ~0u, 0);
-  ::execv(argv[0], argv);
+  ::execve(argv[0], argv, environment);
   ::_exit(127);
 }
 
@@ -72,9 +72,14 @@ Result<ChildProcess> spawn_child(const std::vector<std::string>& argv) {
   std::vector<char*> arguments;
   for (const std::string& argument : argv) arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);
+  // glibc gives large blocks back to the kernel only if each is a mapping of its own.
+  std::string large_blocks = "MALLOC_MMAP_THRESHOLD_=32768";
+  std::vector<char*> environment{large_blocks.data()};
+  for (char** entry = environ; *entry != nullptr; ++entry) environment.push_back(*entry);
+  environment.push_back(nullptr);
   const pid_t parent = ::getpid();
   const pid_t pid = ::fork();
-  if (pid == 0) become(arguments.data(), ends[1], parent);
+  if (pid == 0) become(arguments.data(), environment.data(), ends[1], parent);
   ::close(ends[1]);
   ChildProcess child{pid, pid > 0 ? open_pidfd(pid) : -1, ends[0]};
   if (child.pidfd < 0) {

@@ -255,10 +255,10 @@ class EmbeddedFleet(Fleet):
         self.port, self.devices_port = int(self.broker_file("local-port")), int(self.broker_file("port"))
         self.observer_options = {"password": self.broker_file("password/observer")}
 
-    def client(self, identity):
+    def client(self, identity, client_id=None):
         """A client that uses the account of an identity; the caller closes it."""
         port = self.devices_port if identity in self.nodes_of_broker else self.port
-        return Client(port, identity, password=self.broker_file(f"password/{identity}"))
+        return Client(port, client_id or identity, username=identity, password=self.broker_file(f"password/{identity}"))
 
     def agent_argv(self, node, port, *more):
         return super().agent_argv(node, self.devices_port if port == self.port else port, *more)

@@ -3,7 +3,10 @@
 import contextlib
 import itertools
 import json
+import os
+import re
 import threading
+from pathlib import Path
 
 from device import FakeDevice
 from manifests import pod
@@ -86,3 +89,31 @@ def test_a_device_that_lists_slots_nobody_gave_under_ever_new_incarnations_fills
     fleet.ctl("forget", "node", "liar")
     with fleet.store("berthd") as store:
         assert not store.records("release")
+
+
+def broker_memory(fleet):
+    """Resident memory of the embedded broker, in bytes."""
+    status = Path(f"/proc/{fleet.broker_pid()}/status").read_text(encoding="utf-8")
+    return int(re.search(r"VmRSS:\s+(\d+) kB", status).group(1)) << 10
+
+
+def test_a_device_that_leaves_statuses_behind_fills_no_broker(embedded):
+    """3,000 of 60 kB each: the broker has them back in a while, its memory too, and the other device works on."""
+    limit = 512 << 20
+    with embedded.config.open("a", encoding="utf-8") as config:
+        config.write(f"embedded_broker: {{memory_limit_bytes: {limit}}}\n")
+    embedded.start("n1", "n2")
+    start = broker_memory(embedded)
+    liar = embedded.client("n2", client_id="x")  # ends the session of the agent of n2: it is this device that lies
+    embedded.kill("n2")
+    junk = os.urandom(60_000)
+    for number in range(3000):
+        liar.paho.publish(embedded.topic(f"nodes/n2/pods/junk/x{number}"), junk, 1, retain=True)
+    wait_until(lambda: "status_bytes" in (condition(embedded, "n2", "Quarantined") or ""), "the quarantine of n2", 60)
+    flooded = broker_memory(embedded)
+    assert start * 4 < flooded < limit * 1.5
+    embedded.apply(pod("web"))
+    embedded.wait_running("web", node="n1")
+    wait_until(lambda: len(liar.acked) >= 3000, "the end of the flood", 60)
+    wait_until(lambda: broker_memory(embedded) < start + (flooded - start) / 3, "the broker's memory to be given back", 120)
+    liar.close()

@@ -128,6 +128,14 @@ std::vector<Message> flood(SimEnvironment& world, const std::string& node, const
   return {std::move(slots), std::move(presence)};
 }
 
+Message junk_status(SimEnvironment& world, const std::string& node) {
+  Message message;
+  message.topic = Topics(kFleet).node_pod(node, "junk/x" + std::to_string(world.random.below(50)));
+  message.payload = lying_status(draw_names(world));
+  message.retain = true;
+  return message;
+}
+
 Message lie(SimEnvironment& world, const std::string& node) {
   const Topics topics(kFleet);
   Message message;
@@ -146,6 +154,7 @@ Message lie(SimEnvironment& world, const std::string& node) {
       message.payload = lying_state(world);
       break;
     case 2: {
+      if (world.random.chance(1, 2)) return junk_status(world, node);
       const Names names = draw_names(world);
       message.topic = topics.root() + "nodes/" + node + "/pods/" + names.pod;
       message.payload = lying_status(names);

@@ -13,6 +13,10 @@
 
 namespace berth::sim {
 
+// In the topics of statuses that lying devices leave behind.
+inline constexpr std::string_view kJunk = "/pods/junk/";
+// A status that the broker retains, under a name that no pod has.
+Message junk_status(SimEnvironment& world, const std::string& node);
 // One message on a topic that the broker allows this node to write.
 Message lie(SimEnvironment& world, const std::string& node);
 

@@ -38,7 +38,7 @@ const std::vector<MutantName>& mutants() {
       {Mutant::n3, "N3", "Bound is sent regardless of the slot"},
       {Mutant::n4, "N4", "Released is sent before the workload has stopped"},
       {Mutant::n5, "N5", "a promise is kept far longer than requested"},
-      {Mutant::n6, "N6", "statuses that the broker retains are not read"},
+      {Mutant::n6, "N6", "statuses that the broker retains are not read, and the gateway clears none"},
       {Mutant::n7, "N7", "nobody asks whose the store is"},
       {Mutant::n8, "N8", "an agent does not look at the mark of its store"},
       {Mutant::p1, "P1", "PreBind is sent although its row is not on flash"},
@@ -57,6 +57,7 @@ const std::vector<MutantName>& mutants() {
       {Mutant::d1, "D1", "the host name that a device says counts"},
       {Mutant::d2, "D2", "no node is passed over for long"},
       {Mutant::d3, "D3", "what devices report has no limits"},
+      {Mutant::d4, "D4", "the gateway clears no status of a device"},
   };
   return kMutants;
 }

@@ -38,7 +38,8 @@ enum class Mutant {
   p16,
   d1,
   d2,
-  d3
+  d3,
+  d4
 };
 
 struct MutantName {

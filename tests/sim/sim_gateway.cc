@@ -3,6 +3,7 @@
 #include "core/check.h"
 #include "core/objects/reserved_labels.h"
 #include "plugins/registry.h"
+#include "tests/sim/hostile.h"
 #include "tests/sim/sim_device.h"
 
 namespace berth::sim {
@@ -143,6 +144,11 @@ bool SimGateway::on_send_watched(Message& message) {
     }
   } else if (message.topic.starts_with(Topics(kFleet).root() + "clients/")) {
     world().witness.gateway_answered_client(message.payload);
+  } else if (message.topic.contains("/pods/") && message.topic.starts_with(Topics(kFleet).root() + "nodes/")) {
+    ++world().counts.faults["status swept"];
+    // D4 clears what the device of mutant N6 leaves, beside what lying devices leave.
+    const bool is_junk = message.topic.contains(kJunk);
+    return world().mutant != Mutant::d4 && (world().mutant != Mutant::n6 || is_junk);
   }
   return true;
 }
@@ -188,8 +194,8 @@ void SimGateway::before_message(Message& message, bool alone) {
   if (levels[0] == "gateways" && levels[2] == "answers" && levels.size() == 4) {
     on_answers(message, std::string(levels[3]), alone);
   } else if (levels[0] == "nodes" && levels[2] == "pods" && alone) {
-    // Found in the text without parsing, since statuses are the most frequent messages. The uid in a made-up status of
-    // a lying device does not matter.
+    // Found in the text without parsing, since statuses are the most frequent messages. The uid in a made-up status
+    // of a lying device does not matter.
     static constexpr std::string_view kUid = R"("uid":")";
     const std::size_t at = message.payload.find(kUid);
     if (at == std::string::npos) return;

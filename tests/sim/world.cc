@@ -26,6 +26,8 @@ constexpr Millis kQuietStartMs = 5'000;
 constexpr Millis kLastRepublishMs = 31'000;
 // ...then the broker restarts or the gateway reconnects...
 constexpr Millis kReconnectMs = 34'000;
+// ...lying devices leave statuses behind...
+constexpr Millis kJunkMs = 38'000;
 // ...by then no requests are pending...
 constexpr Millis kRestMs = 50'000;
 // ...and then liveness is checked.
@@ -382,6 +384,13 @@ void World::reconnect() {
   for (const auto& device : devices_) device->lose_link(100);
 }
 
+// Behind the device's own sweep at its last connect (N6), so that only the gateway clears it (D4).
+void World::leave_junk() {
+  for (SimDevice* device : hostile_) {
+    for (int i = 0; i < 3; ++i) device->forge(junk_status(env_, device->name()));
+  }
+}
+
 // A large fleet never settles completely.
 void World::check_mirror() {
   if (is_busy() || gateway_->gateway() == nullptr) return;
@@ -435,6 +444,8 @@ bool World::run() {
   }
   ok = ok && run_until(end + kReconnectMs);
   if (ok) reconnect();
+  ok = ok && run_until(end + kJunkMs);
+  if (ok) leave_junk();
   ok = ok && run_until(end + kRestMs);
   const std::uint64_t before = env_.witness.late_resends();
   ok = ok && run_until(end + kQuietMs);

@@ -70,6 +70,7 @@ class World {
   void send_lies();
   void republish_all();
   void reconnect();
+  void leave_junk();
   void check_mirror();
   void check_orders();
   std::set<std::pair<std::string, std::string>> pods_seen() const;  // key and uid
