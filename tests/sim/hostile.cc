@@ -154,7 +154,6 @@ Message lie(SimEnvironment& world, const std::string& node) {
       message.payload = lying_state(world);
       break;
     case 2: {
-      if (world.random.chance(1, 2)) return junk_status(world, node);
       const Names names = draw_names(world);
       message.topic = topics.root() + "nodes/" + node + "/pods/" + names.pod;
       message.payload = lying_status(names);

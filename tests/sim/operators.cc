@@ -380,6 +380,11 @@ std::set<std::string> Operators::preemptible() const {
   return uids;
 }
 
+void Operators::end_adopt_mode() {
+  world_.note("operator", "ends the waiting for nodes");
+  ask(Json(Json::Object{{"op", Json("adopt")}, {"done", Json(true)}}));
+}
+
 void Operators::settle() {
   for (auto cordoned : cordoned_) cordoned = false;
   for (auto& [name, plan] : plans_) plan.gated = false;

@@ -34,6 +34,8 @@ class Operators final : private Transport::Handler {
   void republish_all(const std::set<std::pair<std::string, std::string>>& seen, const std::set<std::string>& orphans);
   // Removes everything that keeps pods from fitting: cordons and gates.
   void settle();
+  // berthctl adopt done.
+  void end_adopt_mode();
   const std::map<std::string, std::string>& expected() const { return uid_of_; }
   // Uids of expected pods that may have been preempted.
   std::set<std::string> preemptible() const;

@@ -22,7 +22,9 @@ constexpr Millis kRushApart = 4;
 // Invariants are checked after each event for what it changed, and completely after this many events.
 constexpr std::uint64_t kFullCheckEvery = 1000;
 constexpr Millis kQuietStartMs = 5'000;
-// After the fault phase: by then the last delayed message has arrived and everything was published again...
+// After the fault phase: all devices are connected...
+constexpr Millis kConnectedMs = 10'000;
+// ...by then the last delayed message has arrived and everything was published again...
 constexpr Millis kLastRepublishMs = 31'000;
 // ...then the broker restarts or the gateway reconnects...
 constexpr Millis kReconnectMs = 34'000;
@@ -343,6 +345,13 @@ void World::republish_all() {
   provisioner_.republish_all();
 }
 
+// All nodes are connected, and those that were to answer have: only the operator knows that there are no others.
+void World::end_adopt_mode() {
+  if (gateway_->gateway() == nullptr) return;
+  const Identity& identity = gateway_->gateway()->identity();
+  if (identity.awaits_operator && identity.adopt_nodes.empty()) operators_->end_adopt_mode();
+}
+
 std::set<std::string> World::orphans_seen() const {
   std::set<std::string> uids;
   for (const std::string& orphan : env_.witness.gateway().orphans) {
@@ -440,6 +449,7 @@ bool World::run() {
     // Until the last republishing, messages delayed in the fault phase are still in transit.
     env_.witness.reset_attempts();
     if (ok) republish_all();
+    if (ok && at > kConnectedMs) end_adopt_mode();
     if (ok && plan_.sabotage == Sabotage::l1 && gateway_->gateway() != nullptr) gateway_->sabotage_queue();
   }
   ok = ok && run_until(end + kReconnectMs);

@@ -71,6 +71,7 @@ class World {
   void republish_all();
   void reconnect();
   void leave_junk();
+  void end_adopt_mode();
   void check_mirror();
   void check_orders();
   std::set<std::pair<std::string, std::string>> pods_seen() const;  // key and uid
