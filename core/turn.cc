@@ -20,6 +20,7 @@ Status Turn::finish() {
       effects_.clear();
       return committed;
     }
+    committed_ = store_.next_position();
     if (effects_.empty()) return Status::ok();
     transport_.gather(true);
     for (auto& effect : std::exchange(effects_, {})) effect();

@@ -23,6 +23,8 @@ class Turn {
   // Ends the turn: commits, then runs the effects; repeats while these add more. An error comes from the store: the
   // effects are dropped and the program must exit.
   Status finish();
+  // The store's next position as of the last commit; 0: there was none.
+  std::uint64_t committed() const { return committed_; }
   // Messages handed to the transport so far.
   std::uint64_t sent() const { return sent_; }
 
@@ -30,6 +32,7 @@ class Turn {
   Store& store_;
   Transport& transport_;
   std::vector<std::function<void()>> effects_;
+  std::uint64_t committed_ = 0;
   std::uint64_t sent_ = 0;
 };
 

@@ -34,9 +34,9 @@ Agent::Agent(AgentConfig config, const Clock& clock, Transport& transport, Store
       slots_(store, clock, log, {to_resources(config_.capacity), config_.volumes}),
       promises_(clock, timers, [this](const Tag& tag) { end_promise(tag); }),
       sweep_(runtime, turn_, log),
-      answers_(slots_.state(), topics_, config_.node, turn_),
-      reporter_(slots_.state(), config_, topics_, clock, timers, turn_),
-      watch_(config_.marks, clock, timers, turn_) {
+      watch_(config_.marks, clock, timers, turn_),
+      answers_(slots_.state(), watch_, topics_, config_.node, turn_),
+      reporter_(slots_.state(), watch_, config_, topics_, clock, timers, turn_) {
   transport_.set_handler(this);
   runtime_.set_handler(this);
 }
@@ -75,6 +75,12 @@ Status Agent::start() {
   return turn_.finish();
 }
 
+Status Agent::finish_turn() {
+  Status finished = turn_.finish();
+  if (!finished.is_success() || !is_lost()) return finished;
+  return Status::error("this store is an older copy of itself");
+}
+
 std::string Agent::find_loss(const AgentRecords& records) {
   const std::string& incarnation = records.state.incarnation;
   const bool is_behind = watch_.is_behind_mark(incarnation, records.runs);
@@ -88,13 +94,13 @@ std::string Agent::find_loss(const AgentRecords& records) {
     log_.write(Level::error,
                "this store is another device's; stopping everything it started, then starting as a new one",
                {{"why", why}, {"incarnation", incarnation}});
-    return "AnotherDevice";
+    return std::string(kAnotherDevice);
   }
   if (!is_behind) return {};
   log_.write(Level::error,
              "this store is an older copy of itself; stopping everything it started, then starting as a new device",
              {{"incarnation", incarnation}});
-  return "StoreRolledBack";
+  return std::string(kStoreRolledBack);
 }
 
 void Agent::discard(const std::vector<Record>& records, const AgentRecords& read) {

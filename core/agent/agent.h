@@ -53,7 +53,7 @@ class Agent final : public Transport::Handler, public Runtime::Handler {
   // what runs; the program must exit.
   Status start();
   // Ends the turn: commit, then messages and runtime calls. After an error the program must be restarted.
-  Status finish_turn() { return turn_.finish(); }
+  Status finish_turn();
 
   void on_message(const Message& message) override;
   void on_link(bool up) override;
@@ -69,7 +69,10 @@ class Agent final : public Transport::Handler, public Runtime::Handler {
 
   // False while workloads without a slot are being stopped: until then no request is answered (N0). Nor before the
   // incarnation is made.
-  bool is_ready() const { return started_ && sweep_.is_done() && !state().incarnation.empty(); }
+  bool is_ready() const { return started_ && sweep_.is_done() && lost_.empty() && !state().incarnation.empty(); }
+  // It was told that its store is an older copy (N8), and has noted that durably. The turn has failed: the next start
+  // sweeps everything.
+  bool is_lost() const { return started_ && !lost_.empty() && !state().incarnation.empty(); }
   // For status, tests and the simulator's invariants.
   const NodeState& state() const { return slots_.state(); }
 
@@ -94,6 +97,7 @@ class Agent final : public Transport::Handler, public Runtime::Handler {
   // agent_slots.cc: requests and the runtime's notifications
   void on_request(const Result<Request>& request);
   void carry_out(const Request& request);
+  bool is_told_of_lost_time(const Request& list);
   void note_protocol(const Request& list);
   void carry_out_event(const Request& request, SlotEvent event);
   void prepare(const Tag& tag);
@@ -116,11 +120,11 @@ class Agent final : public Transport::Handler, public Runtime::Handler {
   SlotTable slots_;
   Promises promises_;
   Sweep sweep_;
+  RollbackWatch watch_;
   Answers answers_;
   Reporter reporter_;
-  RollbackWatch watch_;
   std::vector<std::pair<Table, std::string>> discarded_;  // records of a lost store, erased once all is swept
-  std::string lost_;                                      // why, until there is a new incarnation
+  std::string lost_;                                      // why the store counts as lost; until all of it is gone
   Timers::Id retry_ = 0;
   bool started_ = false;
   ProtocolVersion gateway_protocol_;  // as last said by a List

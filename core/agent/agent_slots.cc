@@ -1,6 +1,7 @@
 #include <utility>
 
 #include "core/agent/agent.h"
+#include "core/agent/records.h"
 #include "core/check.h"
 #include "core/json/json.h"
 
@@ -37,6 +38,7 @@ void Agent::carry_out(const Request& request) {
   if (decision.answer) {
     answers_.send(request.gateway, *decision.answer);
   } else if (request.type == RequestType::list) {
+    if (is_told_of_lost_time(request)) return;
     answers_.send_page(request);
     if (request.report) report();
     note_protocol(request);
@@ -44,6 +46,20 @@ void Agent::carry_out(const Request& request) {
              preparing != nullptr && request.type == RequestType::pre_bind) {
     slots_.live(request.uid).pre_bind = reply_to;  // the latest request is answered once prepared
   }
+}
+
+// N8: no mark showed it, but the gateway has heard of a time that this store does not know.
+bool Agent::is_told_of_lost_time(const Request& list) {
+  if (list.seen.is_zero() || list.seen_incarnation != state().incarnation || !watch_.is_behind(list.seen)) return false;
+  log_.write(Level::error, "this store is an older copy of itself, says the gateway; stopping everything it started",
+             {{"heard", to_text(list.seen)}, {"at", to_text(watch_.at())}, {"incarnation", state().incarnation}});
+  lost_ = kStoreRolledBack;
+  AgentRecords noted;
+  noted.state.incarnation = state().incarnation;
+  noted.identity = identity();
+  noted.lost = lost_;
+  turn_.store().put(Table::meta, std::string(kIncarnationKey), encode_incarnation(noted));
+  return true;
 }
 
 // Whether this device is served is the gateway's decision, and stands in the node's status. It is logged here too,

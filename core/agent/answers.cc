@@ -6,11 +6,13 @@
 
 namespace berth {
 
-Answers::Answers(const NodeState& state, const Topics& topics, const std::string& node, Turn& turn)
-    : state_(state),
-      topics_(topics),
-      node_(node),
-      outbox_(turn, [](const std::vector<Answer>& answers) { return encode_all(answers); }) {}
+Answers::Answers(const NodeState& state, const RollbackWatch& watch, const Topics& topics, const std::string& node,
+                 Turn& turn)
+    : state_(state), topics_(topics), node_(node), outbox_(turn, [&watch](std::vector<Answer> answers) {
+        // Here, after the commit of what they tell.
+        for (Answer& answer : answers) answer.at = watch.at();
+        return encode_all(answers);
+      }) {}
 
 void Answers::send(const std::string& gateway, Answer answer) {
   Message message;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/agent/listing.h"
+#include "core/agent/rollback_watch.h"
 #include "core/agent/rules.h"
 #include "core/handshake/epoch.h"
 #include "core/handshake/messages.h"
@@ -24,7 +25,8 @@ struct ReplyTo {
 class Answers {
  public:
   // All references must outlive this.
-  Answers(const NodeState& state, const Topics& topics, const std::string& node, Turn& turn);
+  Answers(const NodeState& state, const RollbackWatch& watch, const Topics& topics, const std::string& node,
+          Turn& turn);
 
   void send(const std::string& gateway, Answer answer);
   // An answer about the pod `uid`.

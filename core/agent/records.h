@@ -26,6 +26,10 @@ struct AgentRecords {
   std::uint64_t session = 0;               // the last session number used in presence
 };
 
+// Why a store counts as lost.
+inline constexpr std::string_view kAnotherDevice = "AnotherDevice";
+inline constexpr std::string_view kStoreRolledBack = "StoreRolledBack";
+
 // Keys of Table::meta.
 inline constexpr std::string_view kIncarnationKey = "incarnation";
 inline constexpr std::string_view kGatewayKey = "gateway";

@@ -6,9 +6,9 @@
 
 namespace berth {
 
-Reporter::Reporter(const NodeState& state, const AgentConfig& config, const Topics& topics, const Clock& clock,
-                   Timers& timers, Turn& turn)
-    : state_(state), config_(config), topics_(topics), clock_(clock), timers_(timers), turn_(turn) {}
+Reporter::Reporter(const NodeState& state, const RollbackWatch& watch, const AgentConfig& config, const Topics& topics,
+                   const Clock& clock, Timers& timers, Turn& turn)
+    : state_(state), watch_(watch), config_(config), topics_(topics), clock_(clock), timers_(timers), turn_(turn) {}
 
 Reporter::~Reporter() { timers_.cancel(heartbeat_); }
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/agent/reports.h"
+#include "core/agent/rollback_watch.h"
 #include "core/agent/rules.h"
 #include "core/clock.h"
 #include "core/handshake/topics.h"
@@ -21,8 +22,8 @@ namespace berth {
 class Reporter {
  public:
   // All references must outlive this.
-  Reporter(const NodeState& state, const AgentConfig& config, const Topics& topics, const Clock& clock, Timers& timers,
-           Turn& turn);
+  Reporter(const NodeState& state, const RollbackWatch& watch, const AgentConfig& config, const Topics& topics,
+           const Clock& clock, Timers& timers, Turn& turn);
   ~Reporter();
   Reporter(const Reporter&) = delete;
   Reporter& operator=(const Reporter&) = delete;
@@ -53,9 +54,10 @@ class Reporter {
   void say_goodbye();
 
  private:
-  AgentSession session() const { return {state_.incarnation, config_.boot_id, session_}; }
+  AgentSession session() const { return {state_.incarnation, config_.boot_id, session_, watch_.at()}; }
 
   const NodeState& state_;
+  const RollbackWatch& watch_;
   const AgentConfig& config_;
   const Topics& topics_;
   const Clock& clock_;

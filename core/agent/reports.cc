@@ -67,6 +67,7 @@ std::string node_state_payload(const AgentSession& session, std::uint64_t sequen
 std::string presence_payload(const AgentSession& session, bool online) {
   Json json = session_json(session);
   json.set("online", online);
+  if (!session.at.is_zero()) json.set("at", to_text(session.at));
   return json.dump();
 }
 
@@ -74,6 +75,7 @@ std::string heartbeat_payload(const AgentSession& session, std::uint64_t sequenc
   Json json = Json::object();
   json.set("incarnation", session.incarnation);
   json.set("sequence", std::to_string(sequence));
+  if (!session.at.is_zero()) json.set("at", to_text(session.at));
   return json.dump();
 }
 

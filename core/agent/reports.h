@@ -35,6 +35,7 @@ struct AgentSession {
   std::string incarnation;
   std::string boot_id;
   std::uint64_t session = 0;  // increases, durably, with each connection and start, so that older reports never win
+  Epoch at;                   // how far the store has come (RollbackWatch); zero: unsaid
 };
 
 // nodes/<node>/state: {"incarnation","bootId","session","sequence","heartbeatMs","protocol","labels":{},"taints":[],
@@ -43,9 +44,9 @@ struct AgentSession {
 // `lost_before`: why the store before this incarnation's was lost, member "storeLost"; empty: it was not, or unknown.
 std::string node_state_payload(const AgentSession& session, std::uint64_t sequence, const AgentConfig& config,
                                const std::string& lost_before);
-// nodes/<node>/presence: {"online":true|false,"incarnation","bootId","session"}
+// nodes/<node>/presence: {"online":true|false,"incarnation","bootId","session","at"}
 std::string presence_payload(const AgentSession& session, bool online);
-// nodes/<node>/heartbeat: {"incarnation","sequence"}
+// nodes/<node>/heartbeat: {"incarnation","sequence","at"}
 std::string heartbeat_payload(const AgentSession& session, std::uint64_t sequence);
 // nodes/<node>/pods/<ns>/<name>: {"uid","epoch","incarnation","slot", and the members of `status`}. `status`: what the
 // runtime observed, JSON text of an object; anything else is treated as {"phase":"Pending"}.

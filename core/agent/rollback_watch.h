@@ -33,6 +33,15 @@ class RollbackWatch {
   // Called before a new incarnation is made durable. The mark names it first: an older copy of another incarnation must
   // not pass for it. False: the mark could not be written, so the incarnation must not begin. Forgets the earlier runs.
   bool begin_incarnation(const std::string& incarnation);
+  // How far the store has come, as of the last commit: the run and its last position. Zero: nothing was committed.
+  Epoch at() const {
+    const std::uint64_t next = turn_.committed();
+    return next > run_.counter ? Epoch{run_.term, next - 1} : Epoch{};
+  }
+  // True: this store never came to `seen`, which somebody has heard of it.
+  bool is_behind(const Epoch& seen) const {
+    return runs_.origin_of(seen, turn_.store().next_position()) == EpochOrigin::unknown;
+  }
   // Marks how far the store has come, after this turn's commit, and then once an hour.
   void mark(const std::string& incarnation);
 

@@ -109,6 +109,20 @@ bool must_name_a_pod(AnswerType type) {
   return type != AnswerType::superseded && type != AnswerType::hello && type != AnswerType::slots;
 }
 
+std::string seen_text(const Request& request) {
+  Json json = Json::object();
+  json.set("incarnation", request.seen_incarnation);
+  json.set("at", to_text(request.seen));
+  return json.dump();
+}
+
+void read_seen(Fields& fields, Request& request) {
+  Fields inner(*fields.find("seen"), "seen.");
+  request.seen_incarnation = inner.id("incarnation");
+  request.seen = inner.epoch("at");
+  fields.merge(inner);
+}
+
 Members members_of(const Request& request) {
   Members members;
   members.emplace_back("type", text_of(to_string(request.type)));
@@ -130,6 +144,7 @@ Members members_of(const Request& request) {
     members.emplace_back("listId", text_of(std::to_string(request.list_id)));
     if (request.protocol != ProtocolVersion{}) members.emplace_back("protocol", text_of(to_text(request.protocol)));
   }
+  if (!request.seen.is_zero()) members.emplace_back("seen", seen_text(request));
   if (request.report) members.emplace_back("report", "true");
   if (request.type == RequestType::heartbeat) {
     members.emplace_back("sequence", text_of(std::to_string(request.sequence)));
@@ -141,6 +156,7 @@ Members members_of(const Answer& answer) {
   Members members;
   members.emplace_back("type", text_of(to_string(answer.type)));
   members.emplace_back("incarnation", text_of(answer.incarnation));
+  if (!answer.at.is_zero()) members.emplace_back("at", text_of(to_text(answer.at)));
   if (!answer.gateway_id.store_id.empty()) add_gateway_id(members, answer.gateway_id);
   if (!answer.uid.empty() && !answer.epoch_alone) members.emplace_back("uid", text_of(answer.uid));
   if (!answer.uid.empty() || !answer.epoch.is_zero()) members.emplace_back("epoch", text_of(to_text(answer.epoch)));
@@ -193,6 +209,7 @@ Result<Request> read_request(Fields& fields) {
     request.list_id = fields.u64("listId");
     request.report = fields.has("report") && *fields.find("report") == Json(true);
     request.protocol = fields.protocol();
+    if (fields.has("seen")) read_seen(fields, request);
   }
   if (request.type == RequestType::heartbeat) request.sequence = fields.u64("sequence");
   if (!fields.ok()) return fields.status();
@@ -204,6 +221,7 @@ Result<Answer> read_answer(Fields& fields, std::string_view node) {
   answer.type = read_enum(fields, "type", kAnswerTypes);
   answer.node = node;
   answer.incarnation = fields.id("incarnation");
+  if (fields.has("at")) answer.at = fields.epoch("at");
   // An unsolicited Hello echoes nothing.
   if (answer.type != AnswerType::hello || fields.has("storeId")) answer.gateway_id = read_gateway_id(fields);
   if (must_name_a_pod(answer.type) || fields.has("uid")) {

@@ -43,6 +43,8 @@ struct Request {
   bool report = false;                    // list: publish state and statuses again, since some were lost
   std::uint64_t sequence = 0;             // heartbeat: the sequence answered
   ProtocolVersion protocol = {};          // list: what the sender speaks
+  std::string seen_incarnation = {};      // list: of this incarnation of the addressee ...
+  Epoch seen = {};                        // ... such an Answer::at was heard; zero: nothing is to be compared (N8)
 
   Request() = default;
   Request(RequestType type_in) : type(type_in) {}
@@ -63,12 +65,13 @@ struct SlotReport {  // one slot as listed
 
 struct Answer {
   AnswerType type = AnswerType::hello;
-  std::string node;            // the sender: from the authenticated topic, never from the payload
-  std::string incarnation;     // the sender's own
-  GatewayId gateway_id;        // echo of the request's; in superseded: that of the gateway the node obeys
-  std::string uid;             // echo; empty in an incoming pre_bound or bound: the epoch identifies the pod
-  Epoch epoch;                 // echo
-  bool epoch_alone = false;    // outgoing pre_bound and bound: leave out the uid
+  std::string node;          // the sender: from the authenticated topic, never from the payload
+  std::string incarnation;   // the sender's own
+  Epoch at;                  // how far its store has come: the run, and the position of the last commit (N8); 0: unsaid
+  GatewayId gateway_id;      // echo of the request's; in superseded: that of the gateway the node obeys
+  std::string uid;           // echo; empty in an incoming pre_bound or bound: the epoch identifies the pod
+  Epoch epoch;               // echo
+  bool epoch_alone = false;  // outgoing pre_bound and bound: leave out the uid
   std::string to_incarnation;  // hello: echo of the request's incarnation
   std::string reason;          // rejected
   Epoch high;                  // stale: hi >= epoch, durable

@@ -41,6 +41,10 @@ void Listings::ask_page(const std::string& node) {
   request.list_id = listing.id;
   request.report = request.page == 0 && asks_for_report(node);
   request.protocol = kProtocol;
+  if (const DeviceNode* device = context_.nodes.find(node)) {
+    request.seen_incarnation = device->incarnation;
+    request.seen = runs_.to_tell(node, device->incarnation).value_or(Epoch{});
+  }
   sender_.send(node, std::move(request));
   sender_.arm_resend(listing.resend, listing.resends, [this, node] {
     open_.at(node).resend = 0;
@@ -62,6 +66,7 @@ bool Listings::is_page_of_open(const Answer& answer) const {
 std::optional<std::vector<SlotReport>> Listings::add_page(const Answer& answer) {
   // Only a listing asked for now, under the present term, proves anything (P8).
   if (!is_page_of_open(answer) || answer.gateway_id != context_.identity->id) return std::nullopt;
+  runs_.note_judged(answer.node, answer.incarnation);
   const auto found = open_.find(answer.node);
   Listing& listing = found->second;
   if (answer.pages == 0 || answer.pages > kMaxPages || answer.page >= answer.pages) {
@@ -100,6 +105,7 @@ void Listings::forget(const std::string& node) {
     open_.erase(found);
   }
   status_lost_.erase(node);
+  runs_.forget(node);
 }
 
 void Listings::clear() {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/placement/heard_runs.h"
 #include "core/placement/request_sender.h"
 
 namespace berth {
@@ -36,6 +37,8 @@ class Listings {
   // A final status of the node was lost on the way, or not: the next listing asks for statuses again.
   // True: that is news.
   bool set_status_lost(const std::string& node, bool lost);
+  // What devices say of how far their stores have come; a listing tells them what was heard before.
+  HeardRuns& runs() { return runs_; }
   void forget(const std::string& node);
   // All open ones: the link is new.
   void clear();
@@ -56,6 +59,7 @@ class Listings {
   RequestSender& sender_;
   std::map<std::string, Listing> open_;  // by node
   std::set<std::string> status_lost_;    // nodes
+  HeardRuns runs_;
   std::uint64_t last_id_;
 };
 

@@ -4,11 +4,25 @@
 
 namespace berth {
 
+namespace {
+
+// How far the device's store has come; zero: it does not say.
+Result<Epoch> store_position_of(const Json& report) {
+  const Json* at = report.find("at");
+  if (at == nullptr) return Epoch{};
+  const Result<Epoch> position = parse_epoch(at->is_string() ? at->as_string() : "");
+  return position ? position : Status::error("at: must be \"<run>.<position>\", two numbers");
+}
+
+}  // namespace
+
 Status NodeRegistry::take_report(const std::string& node, std::string_view what, const Json& payload) {
   if (is_silent_return(node, what, payload)) {
     context_.publisher.mark(Kind::node, node);  // its status may still be retained
     return Status::ok();
   }
+  const Result<Epoch> at = store_position_of(payload);
+  if (!at) return at.error();
   Result<NodeChange> change = NodeChange{};
   if (what == "state") {
     change = context_.nodes.on_state(node, payload);
@@ -20,7 +34,12 @@ Status NodeRegistry::take_report(const std::string& node, std::string_view what,
     return Status::error("not a topic of a node");
   }
   if (!change) return change.error();
+  const DeviceNode* device = context_.nodes.find(node);
+  const Json* incarnation = payload.find("incarnation");
+  const bool is_news = device != nullptr && device->incarnation == incarnation->as_string() &&
+                       parts_.listings.runs().note(node, device->incarnation, *at);
   apply_change(node, *change);
+  if (is_news && !change->connected) compare(node);
   return Status::ok();
 }
 
@@ -259,6 +278,16 @@ void NodeRegistry::retry_refused_volumes() {
 void NodeRegistry::recover(const std::string& node) {
   refresh(node);
   if (context_.nodes.find(node)->facts.text().contains("\"volumes\"")) volumes_refused_.insert(node);
+}
+
+void NodeRegistry::compare(const std::string& node) {
+  if (context_.mirror.barrier().is_synced()) parts_.listings.start(node);
+}
+
+void NodeRegistry::note_position(const Answer& answer) {
+  const DeviceNode* device = context_.nodes.find(answer.node);
+  if (device == nullptr || device->incarnation != answer.incarnation) return;
+  if (parts_.listings.runs().note(answer.node, answer.incarnation, answer.at)) compare(answer.node);
 }
 
 void NodeRegistry::ask_everything(const std::string& node) {

@@ -39,6 +39,8 @@ class NodeRegistry {
   Status take_report(const std::string& node, std::string_view what, const Json& payload);
   // What a message has changed of the node follows.
   void apply_change(const std::string& node, const NodeChange& change);
+  // How far the device's store has come, as the answer says: in another run of the agent the device is compared.
+  void note_position(const Answer& answer);
   // An answer carries another incarnation than the node is known by.
   void note_incarnation(const Answer& answer);
   // Facts, overlay or taint have changed.
@@ -83,6 +85,7 @@ class NodeRegistry {
   bool is_silent_return(const std::string& node, std::string_view what, const Json& payload) const;
   Result<NodeChange> take_heartbeat(const std::string& node, const Json& payload);
 
+  void compare(const std::string& node);
   void note_quarantine(const std::string& node);
   void note_store_lost(const std::string& node, const std::string& why);
   bool hold_back(const std::string& node);

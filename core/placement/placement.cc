@@ -65,6 +65,7 @@ Status Placement::load(const RecordView& record) {
 void Placement::take_answer(Answer answer) {
   if (answer.uid.empty() && !answer.epoch.is_zero()) answer.uid = state_.epochs.uid_of(answer.node, answer.epoch);
   nodes_.note_incarnation(answer);
+  nodes_.note_position(answer);
   nodes_.apply_change(answer.node, context_.nodes.on_sign_of_life(answer.node, answer.incarnation));
   if (answer.type == AnswerType::superseded) return comparison_.take_superseded(answer);
   if (answer.type == AnswerType::slots) return comparison_.take_slots(answer);

@@ -42,8 +42,10 @@ class AgentApp {
     loop_.set_end_turn([this] { return end_turn(); });
     loop_.set_on_signal([this](int signal) { on_signal(signal); });
     service_.ready("running the pods of node " + settings_.agent.node);
-    if (const Status ended = loop_.run(); !ended.is_success()) return store_failed(ended);
-    return kExitOk;
+    const Status ended = loop_.run();
+    if (ended.is_success()) return kExitOk;
+    if (!agent_->is_lost()) return store_failed(ended);
+    return fail(kExitStore, "exiting; the next start stops everything and begins as a new device", ended);
   }
 
  private:

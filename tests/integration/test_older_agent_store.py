@@ -50,3 +50,27 @@ def test_an_older_copy_beside_its_mark_starts_no_deleted_pod(fleet, tmp_path):
     assert {name: starts(name, tmp_path) for name in ("deleted", "kept", "late")} == {"deleted": 1, "kept": 2, "late": 2}
     events = fleet.ctl("describe", "node", "n1").stdout
     assert "NodeStoreLost" in events and "StoreRolledBack" in events
+
+
+def test_an_older_copy_with_its_mark_is_told_by_the_gateway(fleet, tmp_path):
+    fleet.start("n1")
+    before = incarnation(fleet, "n1")
+    fleet.apply(counted_pod("deleted", tmp_path), counted_pod("kept", tmp_path))
+    wait_each_runs_once(fleet, "deleted", "kept")
+    fleet.kill("n1")
+    copy_files(fleet, "n1", "agent.*", tmp_path / "copy")
+    fleet.restart("n1")
+    fleet.delete("pod", "deleted")
+    fleet.wait_gone("deleted")
+    fleet.apply(counted_pod("late", tmp_path))
+    wait_each_runs_once(fleet, "kept", "late")
+
+    fleet.kill("n1")
+    put_back(fleet, "n1", "agent.*", tmp_path / "copy")
+    agent = fleet.restart("n1")
+    agent.wait_output("this store is an older copy of itself, says the gateway")
+    agent.wait()
+    fleet.restart("n1")  # as systemd does
+    wait_new_incarnation(fleet, "n1", before)
+    wait_each_runs_once(fleet, "kept", "late")
+    assert_one_place(fleet.name)

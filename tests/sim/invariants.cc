@@ -34,7 +34,7 @@ Breach find_twin(const Witness& witness, const std::string& uid) {
   const DeviceView* first = nullptr;
   Tag twin;
   for (const auto& device : witness.devices()) {
-    if (device->hostile) continue;
+    if (device->hostile || device->older_copy) continue;
     for (const Tag& tag : device->runtime->alive(uid)) {
       if (witness.was_forgotten(device->name, {uid, tag.epoch})) continue;
       if (first != nullptr) {
@@ -61,7 +61,7 @@ Breach s5(const Witness& witness) {
     if (found == witness.gateway().rows.end() || found->second.phase != Phase::bound) continue;
     const Row& row = found->second;
     const DeviceView* device = witness.device(row.node);
-    if (device == nullptr || device->hostile) continue;
+    if (device == nullptr || device->hostile || device->older_copy) continue;
     if (witness.gateway().from_copy.contains(show(uid, row.epoch)))
       continue;  // P11: asked for, and ended by the answer
     const NodeState& state = device->durable.state;
@@ -84,7 +84,8 @@ Breach s7(const Witness& witness) {
   const GatewayView& gateway = witness.gateway();
   if (!gateway.is_settled()) return {};
   for (const auto& device : witness.devices()) {
-    if (device->hostile || gateway.has_retired(device->name, device->durable.state.incarnation)) continue;
+    if (device->hostile || device->older_copy || gateway.has_retired(device->name, device->durable.state.incarnation))
+      continue;
     for (const std::string& uid : witness.scope().uids) {
       const auto slot = device->durable.state.slots.find(uid);
       if (slot == device->durable.state.slots.end()) continue;
@@ -251,6 +252,8 @@ Breach held(const Witness& witness) { return first(witness.news().held_without_s
 
 Breach passed(const Witness& witness) { return first(witness.news().asked_too_soon); }
 
+Breach told(const Witness& witness) { return first(witness.news().untold); }
+
 Breach n5(const Witness& witness) { return first(witness.news().overdue_promises); }
 
 Breach s12(const Witness& witness) { return first(witness.news().foreign_changes); }
@@ -318,6 +321,8 @@ const std::vector<Invariant>& safety() {
       {"HOME", "a pod with a volume is placed on the node of that volume", find_away_from_volume},
       {"FLOOD", "what a lying device makes durable, and what it offers, is within the limits", find_flood},
       {"PASSED", "a node that has just taken no pod is not asked again before its time is over", passed},
+      {"TOLD", "a device on an older copy of its store is told by a gateway that knows of a later time, and stops",
+       told},
       {"N5", "preparing and prepared slots end at their promise limit and at every reboot", n5},
       {"FINAL", "once Rejected, Stale or Released(e) was sent, slot e is never alive again", final_answers},
   };

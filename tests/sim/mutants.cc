@@ -41,6 +41,7 @@ const std::vector<MutantName>& mutants() {
       {Mutant::n6, "N6", "statuses that the broker retains are not read, and the gateway clears none"},
       {Mutant::n7, "N7", "nobody asks whose the store is"},
       {Mutant::n8, "N8", "an agent does not look at the mark of its store"},
+      {Mutant::n8_told, "N8t", "an agent does not compare what the gateway has heard of its store"},
       {Mutant::p1, "P1", "PreBind is sent although its row is not on flash"},
       {Mutant::p2, "P2", "Bind is sent although phase bind is not on flash"},
       {Mutant::p3, "P3", "a Hello ends the row without its echo"},
@@ -117,6 +118,7 @@ Answer misread(Answer answer, const Row* row, Mutant mutant) {
 Request misread(Request request, const std::string& own_incarnation, Mutant mutant) {
   if (mutant == Mutant::n1 && !request.incarnation.empty()) request.incarnation = own_incarnation;
   if (mutant == Mutant::n5) request.promise_ms *= 1000;
+  if (mutant == Mutant::n8_told) request.seen = {};
   return request;
 }
 

@@ -23,6 +23,7 @@ enum class Mutant {
   n6,
   n7,
   n8,
+  n8_told,
   p1,
   p2,
   p3,

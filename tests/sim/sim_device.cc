@@ -1,5 +1,7 @@
 #include "tests/sim/sim_device.h"
 
+#include <utility>
+
 #include "core/check.h"
 #include "tests/sim/hostile.h"
 
@@ -32,10 +34,10 @@ Status SimDevice::start_program(Store& store, Transport& transport, Timers& time
   cut_runtime_ = std::make_unique<CutRuntime>(runtime_, point(), world().mutant == Mutant::n0);
   agent_ =
       std::make_unique<Agent>(config_, clock(), transport, store, *cut_runtime_, timers, log(), world().random.next());
-  const MemoryStore copy = flash();
+  Copy copy{flash(), marks_.kept()};
   Status started = agent_->start();
   if (!started.is_success()) return started;
-  copies_.push_back(copy);
+  copies_.push_back(std::move(copy));
   if (copies_.size() > kMaxDeviceCopies) copies_.pop_front();
   return started;
 }
@@ -57,6 +59,7 @@ Request SimDevice::misread_request(const Request& request) {
 }
 
 void SimDevice::drop_program() {
+  is_told_ = false;
   agent_.reset();
   cut_runtime_.reset();
   runtime_.agent_died();
@@ -76,12 +79,20 @@ void SimDevice::wipe() {
   boot();
 }
 
-void SimDevice::roll_back() {
+void SimDevice::roll_back(bool keep_mark) {
   if (copies_.empty()) return;
-  kill("store rolled back");
-  flash() = copies_[world().random.below(copies_.size())];
+  kill(keep_mark ? "store rolled back" : "store and mark rolled back");
+  const Copy& copy = copies_[world().random.below(copies_.size())];
+  flash() = copy.flash;
   const std::optional<AgentRecords> stored = stored_incarnation(flash().durable());
-  if (stored && world().mutant != Mutant::n8) rolled_back_ = stored->state.incarnation;
+  if (!keep_mark) {
+    runtime_.reboot();
+    ++boots_;
+    marks_.put_back(copy.mark);
+    if (stored && stored->lost.empty()) world().witness.device_rolled_back(name(), *stored, flash().next_position());
+  } else if (stored && world().mutant != Mutant::n8) {
+    rolled_back_ = stored->state.incarnation;
+  }
   read_flash();
   boot();
 }
@@ -138,7 +149,10 @@ void SimDevice::on_request(const Request& request, bool alone) {
     world().note(name(), "hears " + std::string(to_string(request.type)) + " " + request.uid + "@" +
                              berth::to_text(request.epoch));
   }
-  if (request.type == RequestType::list) flood_listing(request);
+  if (request.type == RequestType::list) {
+    flood_listing(request);
+    if (world().witness.device_told(name(), request, flash().next_position())) is_told_ = agent_->is_ready();
+  }
   if (!alone) return;
   world().witness.before_device_message(name(), request, agent_->is_ready());
   if (world().sabotage == Sabotage::s6 && request.type == RequestType::release) repeated_ = request;
@@ -153,6 +167,7 @@ void SimDevice::flood_listing(const Request& list) {
 }
 
 void SimDevice::after_message() {
+  if (std::exchange(is_told_, false)) world().witness.device_ignored_that(name());
   // Promises that expired while it was down end in its first turns.
   if (clock().now() - started_at_ > 1000) world().witness.device_turned(name(), clock().now(), boots_);
   if (agent_->is_ready()) world().witness.check_holdings(name());

@@ -30,8 +30,9 @@ class SimDevice final : public Process {
   void reboot();
   // The flash is lost; workloads survive.
   void wipe();
-  // The flash is replaced by a copy that was made before an earlier start; workloads survive, and so does the mark.
-  void roll_back();
+  // The flash is replaced by a copy that was made before an earlier start; workloads survive, and so does the
+  // mark; or, as when a card is restored from an image, neither does.
+  void roll_back(bool keep_mark);
   // The flash is replaced by a copy of another device's, as when a card is cloned; workloads survive.
   void clone(const SimDevice& other);
   SimRuntime& runtime() { return runtime_; }
@@ -56,13 +57,18 @@ class SimDevice final : public Process {
   AgentConfig config_;
   SimRuntime runtime_;
   SimMarks marks_;
-  std::deque<MemoryStore> copies_;          // of the flash, as earlier starts found it
+  struct Copy {
+    MemoryStore flash;
+    std::optional<StoreMark> mark;
+  };
+  std::deque<Copy> copies_;                 // of the flash, as earlier starts found it
   std::optional<std::string> rolled_back_;  // the incarnation of a copy that the agent has to notice
   std::unique_ptr<CutRuntime> cut_runtime_;
   std::unique_ptr<Agent> agent_;
   std::optional<Request> repeated_;                // sabotage S6
   std::map<std::string, std::string> last_slots_;  // sabotage FINAL: earlier slots, by uid
   std::uint64_t floods_ = 0;                       // of a lying device
+  bool is_told_ = false;                           // in this turn, that its store is an older copy
   int boots_ = 0;
   Millis started_at_ = 0;  // on the machine's clock
 };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <utility>
 
 #include "core/store_mark.h"
 #include "tests/sim/process.h"
@@ -14,6 +15,9 @@ class SimMarks final : public StoreMarks {
   // A program of the mutant `blind` does not look at it.
   SimMarks(const SimEnvironment& world, Mutant blind) : world_(world), blind_(blind) {}
   std::optional<StoreMark> read() override { return world_.mutant == blind_ ? std::nullopt : mark_; }
+  // As it was when the store was copied.
+  void put_back(std::optional<StoreMark> mark) { mark_ = std::move(mark); }
+  const std::optional<StoreMark>& kept() const { return mark_; }
   bool write(const StoreMark& mark) override {
     mark_ = mark;
     return true;

@@ -126,6 +126,8 @@ void Witness::read_device(const std::string& name, const Contents& contents, con
     Result<AgentRecords> records = decode_records(to_records(contents));
     CHECK(records.has_value());
     device->durable = std::move(*records);
+    const std::string& incarnation = device->durable.state.incarnation;
+    if (device->older_copy && device->older_copy->incarnation != incarnation) device->older_copy.reset();
     auto& demands = device->demands;
     std::erase_if(demands, [&](const auto& known) { return !device->durable.state.slots.contains(known.first); });
     for (const auto& [uid, slot] : device->durable.state.slots) {
@@ -133,6 +135,43 @@ void Witness::read_device(const std::string& name, const Contents& contents, con
       if (known.first != slot.epoch) known = {slot.epoch, demand_of(slot)};
     }
   }
+}
+
+void Witness::device_rolled_back(const std::string& name, const AgentRecords& copy, std::uint64_t next_position) {
+  for (auto& view : devices_) {
+    if (view->name != name) continue;
+    view->older_copy = {copy.state.incarnation, {}};
+    const auto heard = heard_of_.find(name);
+    if (heard == heard_of_.end() || heard->second.first != copy.state.incarnation) continue;
+    const bool is_later = copy.runs.origin_of(heard->second.second, next_position) == EpochOrigin::unknown;
+    if (is_later) view->older_copy->knew = gateway_starts_;
+  }
+  std::erase_if(finals_, [&](const auto& known) { return known.first.first == name; });
+}
+
+bool Witness::device_told(const std::string& name, const Request& list, std::uint64_t next_position) {
+  for (auto& view : devices_) {
+    if (view->name != name || !view->older_copy || list.seen_incarnation != view->older_copy->incarnation) continue;
+    const GatewayId& obeyed = view->durable.state.gateway;
+    const bool is_obeyed = list.gateway_id.term > obeyed.term || list.gateway_id == obeyed;
+    const bool is_told = view->durable.runs.origin_of(list.seen, next_position) == EpochOrigin::unknown;
+    if (!is_obeyed || !is_told) continue;
+    view->older_copy.reset();
+    return true;
+  }
+  return false;
+}
+
+void Witness::end_rollbacks() {
+  for (auto& view : devices_) {
+    if (!view->older_copy || view->hostile) continue;
+    if (view->older_copy->knew && view->older_copy->knew == gateway_starts_) {
+      news_.untold.push_back("node " + view->name +
+                             " runs on an older copy of its store, and the gateway did not tell it");
+    }
+    view->older_copy.reset();
+  }
+  check_everything();
 }
 
 // Decodes only what has changed.
@@ -297,6 +336,10 @@ void Witness::note_row(const Row& row) {
 // All placements ever made there, and what it holds although no store knows it any more.
 void Witness::note_forgotten(const std::string& node) {
   passed_over_.erase(node);
+  heard_of_.erase(node);
+  for (auto& view : devices_) {
+    if (view->name == node && view->older_copy) view->older_copy->knew.reset();
+  }
   for (const auto& placement : placements_) {
     if (std::get<2>(placement) == node) forgotten_.insert(placement);
   }
@@ -436,6 +479,7 @@ bool Witness::is_final(const std::string& node, const PlacementId& named, const 
 }
 
 void Witness::gateway_received(const Answer& answer) {
+  if (!answer.at.is_zero()) heard_of_[answer.node] = {answer.incarnation, answer.at};
   if (answer.type != AnswerType::pre_bound) return;
   prebound_received_.insert({answer.uid, answer.epoch});
   passed_over_.erase(answer.node);

@@ -40,6 +40,12 @@ struct DeviceView {
     Millis since = 0;  // on the machine's clock: the end of the turn that made it
     int boots = 0;
   };
+  // Its store and its mark are an older copy, which it cannot know before it is told.
+  struct OlderCopy {
+    std::string incarnation;
+    std::optional<int> knew;  // the start of the gateway that had heard of a later time; none: it had not
+  };
+  std::optional<OlderCopy> older_copy;
   std::map<std::string, Promise> promises;                  // by uid: slots preparing or prepared
   std::map<std::string, std::pair<Epoch, Demand>> demands;  // by uid: for the slot with this epoch
 };
@@ -89,6 +95,8 @@ class Witness {
   const GatewayView& gateway() const { return gateway_; }
   void set_gateway(const Gateway* gateway) {
     gateway_.alive = gateway;
+    if (gateway != nullptr) ++gateway_starts_;
+    heard_of_.clear();
     passed_over_.clear();
   }
   // The running gateway passes the node over from now on.
@@ -99,6 +107,17 @@ class Witness {
   // The flash was replaced by this older copy.
   void gateway_rolled_back(const Contents& copy);
   void read_device(const std::string& name, const Contents& contents, const RecordIds* touched = nullptr);
+  // The flash of the device was replaced by this older copy, and its mark too. What it promised since is not known to
+  // it.
+  void device_rolled_back(const std::string& name, const AgentRecords& copy, std::uint64_t next_position);
+  // It hears a List. True: that tells it.
+  bool device_told(const std::string& name, const Request& list, std::uint64_t next_position);
+  // It was told, and has gone on as if it had not been.
+  void device_ignored_that(const std::string& name) {
+    news_.untold.push_back("node " + name + " was told that its store is an older copy, and goes on with it");
+  }
+  // Whoever was not told by now is consistent again, since the gateway has compared it.
+  void end_rollbacks();
 
   void gateway_sent(const std::string& node, const Request& request, Millis now);
   // Whether the request was first sent so recently that its answer may still be in transit.
@@ -142,6 +161,7 @@ class Witness {
     std::vector<std::string> overdue_promises;        // N5, as text
     std::vector<std::string> held_without_slot;       // HELD, as text
     std::vector<std::string> asked_too_soon;          // PASSED, as text
+    std::vector<std::string> untold;                  // TOLD, as text
   };
   const News& news() const { return news_; }
   // The scope of the next check: what has changed since the last one, or everything; the sets then contain everything.
@@ -232,6 +252,9 @@ class Witness {
     bool is_stale = false;
   };
   std::optional<AtGateway> at_gateway_;
+  int gateway_starts_ = 0;
+  std::map<std::string, std::pair<std::string, Epoch>>
+      heard_of_;  // by node: what this start heard last: incarnation, at
   struct AtDevice {
     Request request;
     bool is_stale = false;

@@ -197,8 +197,10 @@ void World::gateway_trouble() {
 
 void World::device_trouble() {
   SimDevice& device = *devices_[env_.random.below(devices_.size())];
-  switch (env_.random.below(10)) {
-    case 9: return device.roll_back();
+  // Rare, and harmful only if the copy has what has ended since: a mutant of it has more of them.
+  const bool is_watched = env_.mutant == Mutant::n8_told;
+  switch (is_watched && env_.random.chance(2, 3) ? 9 : env_.random.below(10)) {
+    case 9: return device.roll_back(!is_watched && env_.random.chance(1, 2));
     case 8: {
       SimDevice& other = *devices_[env_.random.below(devices_.size())];
       if (&other == &device) return;
@@ -457,6 +459,7 @@ bool World::run() {
   ok = ok && run_until(end + kJunkMs);
   if (ok) leave_junk();
   ok = ok && run_until(end + kRestMs);
+  env_.witness.end_rollbacks();
   const std::uint64_t before = env_.witness.late_resends();
   ok = ok && run_until(end + kQuietMs);
   next_full_check_ = 0;

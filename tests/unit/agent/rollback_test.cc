@@ -147,5 +147,116 @@ TEST_F(AgentRollback, MarksAtEachStartOnceAnHourAndAtACleanEnd) {
   EXPECT_EQ(marks.writes, before + 3);
 }
 
+// Without a mark, or with one that was restored as well: the gateway tells what it has heard.
+class AgentRollbackToldByTheGateway : public AgentTest {
+ protected:
+  // As the gateway has heard last.
+  Epoch heard() {
+    deliver(RequestType::list);
+    return take_answers().back().at;
+  }
+  // The agent on the copy, connected.
+  void restart_on(const MemoryStore& copy) {
+    agent.reset();
+    store = copy;
+    transport.up = false;
+    transport.sent.clear();
+    runtime.calls.clear();
+    boot();
+  }
+  Request list_with(const Epoch& seen) {
+    Request list = request_of(RequestType::list);
+    list.incarnation.clear();
+    list.seen_incarnation = agent->state().incarnation;
+    list.seen = seen;
+    return list;
+  }
+  bool is_lost_after(const Request& list) {
+    Message message;
+    message.topic = kRequests;
+    message.payload = encode(list);
+    agent->on_message(message);
+    return !agent->finish_turn().is_success();
+  }
+};
+
+TEST_F(AgentRollbackToldByTheGateway, AnOlderCopyAnswersNothingMoreAndTheNextStartSweeps) {
+  boot();
+  run_pod("deleted", 5);
+  const std::string before = agent->state().incarnation;
+  const MemoryStore copy = store;
+  restart();
+  deliver(RequestType::release, "deleted", 5);
+  stopped({"deleted", {1, 5}});
+  const Epoch seen = heard();
+  restart_on(copy);
+  EXPECT_EQ(take_calls(), (Texts{"start deleted/1.5", "go deleted/1.5"})) << "it cannot know";
+  transport.sent.clear();
+  EXPECT_TRUE(is_lost_after(list_with(seen)));
+  EXPECT_TRUE(agent->is_lost());
+  EXPECT_FALSE(agent->is_ready());
+  EXPECT_EQ(take_answer_texts(), Texts{});
+  EXPECT_EQ(durable_incarnation().lost, "StoreRolledBack");
+  restart();
+  EXPECT_EQ(take_calls(), Texts{"stop deleted/1.5 30000"});
+  stopped({"deleted", {1, 5}});
+  EXPECT_TRUE(agent->is_ready());
+  EXPECT_NE(agent->state().incarnation, before);
+  EXPECT_EQ(durable_incarnation().lost, "");
+  EXPECT_FALSE(is_lost_after(list_with(heard())));
+}
+
+TEST_F(AgentRollbackToldByTheGateway, ACopyOfTheLastRunItselfIsNoticedByItsPosition) {
+  boot();
+  const MemoryStore copy = store;
+  run_pod();
+  const Epoch seen = heard();
+  runtime.tags.clear();
+  restart_on(copy);
+  for (int start = 0; start < 5; ++start) restart();  // its own position goes beyond
+  EXPECT_TRUE(is_lost_after(list_with(seen)));
+}
+
+TEST_F(AgentRollbackToldByTheGateway, ACrashIsNoRollback) {
+  boot();
+  std::vector<Epoch> said;
+  transport.on_send = [&](const Message& message) {
+    for (const Result<Answer>& answer : decode_answers(message.payload, "n1")) {
+      if (message.topic == kAnswers && answer) said.push_back(answer->at);
+    }
+    if (message.payload.empty()) return;
+    const Json json = *Json::parse(message.payload);
+    if (const Json* at = json.find("at"); at != nullptr) said.push_back(*parse_epoch(at->as_string()));
+  };
+  for (std::uint64_t counter = 5; counter < 50; ++counter) {
+    run_pod("u1", counter);
+    if (counter % 3 == 0) restart();
+    if (counter % 7 == 0) set_link(false), set_link(true);
+    deliver(RequestType::release, "u1", counter);
+    stopped({"u1", {1, counter}});
+  }
+  transport.on_send = {};
+  ASSERT_GT(said.size(), 100u);
+  for (const Epoch& at : said) {
+    ASSERT_FALSE(at.is_zero());
+    EXPECT_FALSE(is_lost_after(list_with(at))) << to_text(at);
+  }
+}
+
+TEST_F(AgentRollbackToldByTheGateway, OnlyTheGatewayItObeysCanTellItAndOnlyOfItsOwnIncarnation) {
+  boot();
+  run_pod();
+  const Epoch never{~std::uint64_t{0}, 1};
+  Request another = list_with(never);
+  another.gateway_id = {1, "lower"};
+  EXPECT_FALSE(is_lost_after(another));
+  Request earlier = list_with(never);
+  earlier.seen_incarnation = "another";
+  EXPECT_FALSE(is_lost_after(earlier));
+  EXPECT_FALSE(is_lost_after(list_with({0, 7}))) << "before what the history keeps: no proof";
+  EXPECT_TRUE(agent->is_ready());
+  EXPECT_TRUE(is_lost_after(list_with(never)));
+}
+
 }  // namespace
 }  // namespace berth

@@ -21,7 +21,7 @@ class DeviceVersions : public GatewayTest {
 };
 
 constexpr char kTooNew[] =
-    "its protocol 2.0 is not supported: this gateway speaks 1.1 and serves devices of 1; upgrade the gateway";
+    "its protocol 2.0 is not supported: this gateway speaks 1.2 and serves devices of 1; upgrade the gateway";
 
 TEST_F(DeviceVersions, AnAbsentVersionAndAnotherMinorOneAreServed) {
   start_connected();
