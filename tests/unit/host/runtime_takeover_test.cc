@@ -1,0 +1,113 @@
+// Pods that outlive the agent, their directories, their keeper, or the name of the node.
+#include <csignal>
+
+#include "tests/unit/host/runtime_fixture.h"
+
+namespace berth {
+namespace {
+
+TEST_F(RuntimeTest, APodOutlivesTheAgentAndIsTakenOver) {
+  const std::string fifo = root_ + "/fifo";
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  const std::string manifest = pod("read line < " + fifo + "; echo got $line; exit 7");
+  run(tag_, manifest);
+  wait_running();
+  const std::string handle = handle_;
+  runtime_.reset();
+  open_runtime();
+  EXPECT_EQ(runtime_->list().value(), std::vector<Tag>{tag_});
+  ASSERT_EQ(runtime_->start(tag_, manifest, {}).value(), handle);
+  runtime_->go(tag_);
+  std::ofstream(fifo) << "hello\n";
+  const Event end = wait_finished();
+  EXPECT_EQ(exit_code(end), 7);
+  EXPECT_EQ(output(tag_), "got hello\n");
+}
+
+TEST_F(RuntimeTest, ReportsAPodThatEndedWithoutTheAgent) {
+  const std::string manifest = pod("exit 6");
+  start(tag_, manifest);
+  const std::string handle = handle_;
+  runtime_->go(tag_);
+  runtime_.reset();
+  run_while([&] { return !find_keepers(tag_text("test", node_, tag_)).value().empty(); });
+  open_runtime();
+  EXPECT_EQ(runtime_->start(tag_, manifest, {}).value(), handle);
+  EXPECT_EQ(exit_code(wait_finished()), 6);
+}
+
+TEST_F(RuntimeTest, FindsRunningPodsWhenAllDirectoriesAreLost) {
+  run(tag_, pod("sleep 1000"));
+  wait_running();
+  const Tag held{"u2", {1, 6}};
+  start(held, pod("sleep 1000"));
+  runtime_.reset();
+  fs::remove_all(root_ + "/pods");
+  open_runtime();
+  EXPECT_EQ(runtime_->list().value(), (std::vector<Tag>{tag_, held}));
+  stop(tag_, 0);
+  stop(held, 0);
+  EXPECT_TRUE(runtime_->list().value().empty());
+}
+
+TEST_F(RuntimeTest, IgnoresTheWorkloadsOfAnotherAgent) {
+  run(tag_, pod("exec sleep 1000"));
+  wait_running();
+  ProcessRuntimeConfig config;
+  config.fleet = "test";
+  config.node = node_ + "0";
+  config.root = root_ + "/others";
+  ProcessRuntime other(config, loop_.context(), clock_, timers_, log_);
+  ASSERT_TRUE(other.open().is_success());
+  other.set_handler(this);
+  EXPECT_TRUE(other.list().value().empty());
+  other.stop(tag_, 0);
+  wait_kind("stopped");
+  EXPECT_EQ(alive(tag_), 1u);
+}
+
+TEST_F(RuntimeTest, GivesAPodANewKeeperWhenItsKeeperIsKilled) {
+  run(tag_, pod("echo run; sleep 1000 & sleep 1001 & wait", "Always"));
+  wait_running();
+  run_while([&] { return alive(tag_) < 3 || output(tag_) != "run\n"; });
+  kill(keeper(), SIGKILL);
+  const Event again = wait_for([](const Event& event) {
+    return event.kind == "status" && container(event).find("restartCount")->as_int() == 1 &&
+           container(event).find("state")->find("running") != nullptr;
+  });
+  EXPECT_EQ(phase(again), "Running");
+  run_while([&] { return alive(tag_) < 3 || output(tag_) != "run\nrun\n"; });
+  EXPECT_EQ(alive(tag_), 3u) << "nothing is left of the first run";
+}
+
+TEST_F(RuntimeTest, FailsAPodOfPolicyNeverWhenItsKeeperIsKilled) {
+  run(tag_, pod("sleep 1000 & sleep 1001 & wait"));
+  wait_running();
+  kill(keeper(), SIGKILL);
+  const Event end = wait_finished();
+  EXPECT_EQ(phase(end), "Failed");
+  EXPECT_EQ(end.pod_status.find("reason")->as_string(), "KeeperLost");
+  EXPECT_EQ(exit_code(end), 137);
+  EXPECT_EQ(alive(tag_), 0u);
+}
+
+TEST_F(RuntimeTest, ARenamedNodeFindsAndStopsWhatItStartedUnderTheOldName) {
+  run(tag_, pod("trap '' TERM; while :; do sleep 1000; done"));
+  wait_running();
+  const Tag held{"u2", {1, 6}};
+  start(held, pod("true"));
+  const std::string old = node_;
+  runtime_.reset();
+  fs::remove_all(root_ + "/pods");  // and the store is lost too
+  node_ += "-renamed";
+  open_runtime();
+  EXPECT_EQ(runtime_->list().value(), (std::vector<Tag>{tag_, held}));
+  stop(tag_, 0);
+  stop(held, 0);
+  EXPECT_EQ(find_keepers("test/" + old + "/").value().size(), 0u);
+  EXPECT_EQ(find_tagged("test/" + old + "/").value().size(), 0u);
+  EXPECT_TRUE(runtime_->list().value().empty());
+}
+
+}  // namespace
+}  // namespace berth
