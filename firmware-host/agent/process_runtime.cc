@@ -114,8 +114,8 @@ Result<std::vector<Tag>> ProcessRuntime::list() {
   }
   if (error) return Status::error("cannot read " + config_.root + ": " + error.message());
   const std::string prefix = config_.fleet + "/" + config_.node + "/";
-  const std::string owner = owner_of(config_.root);
-  for (const auto& found : {find_keepers(prefix, owner), find_tagged(prefix, owner)}) {
+  const Owners owners = owners_of(config_.root);
+  for (const auto& found : {find_keepers(prefix, owners), find_tagged(prefix, owners)}) {
     if (!found) return found.error();
     for (const Tagged& tagged : *found) {
       const auto tag = parse_tag(without_node(tagged.tag), '/');

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 #include <cstdio>
 #include <cstring>
 #include <expected>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -48,14 +50,24 @@ std::expected<std::string, int> read_whole(const std::string& path) {
   return text;
 }
 
-// The content of a file of a process; empty if the process has exited.
-Result<std::string> read_file(const std::string& path) {
-  std::expected<std::string, int> text = read_whole(path);
-  if (text) return std::move(*text);
-  return is_gone(text.error()) ? Result<std::string>(std::string()) : cannot_read(path, text.error());
+std::string proc_path(pid_t pid, const char* name) { return "/proc/" + std::to_string(pid) + "/" + name; }
+
+// A process of another user, which an agent that is not root cannot have started. Its directory tells its user even
+// where /proc is mounted with hidepid.
+bool is_of_another_user(pid_t pid) {
+  struct stat process{};
+  return geteuid() != 0 && ::stat(proc_path(pid, "").c_str(), &process) == 0 && process.st_uid != geteuid();
 }
 
-std::string proc_path(pid_t pid, const char* name) { return "/proc/" + std::to_string(pid) + "/" + name; }
+// The content of a file of a process; empty if the process has exited, or is another user's that we may not look at.
+Result<std::string> read_file(pid_t pid, const char* name) {
+  const std::string path = proc_path(pid, name);
+  std::expected<std::string, int> text = read_whole(path);
+  if (text) return std::move(*text);
+  const int error = text.error();
+  if (is_gone(error) || (is_denied(error) && is_of_another_user(pid))) return std::string();
+  return cannot_read(path, error);
+}
 
 Result<std::vector<pid_t>> all_pids() {
   const std::unique_ptr<DIR, int (*)(DIR*)> directory(opendir("/proc"), closedir);
@@ -78,7 +90,7 @@ Result<std::vector<pid_t>> all_pids() {
 // The fields of /proc/<pid>/stat after the name, which may contain spaces and parentheses; [0] is field 3, the state.
 // None if the process has exited.
 Result<std::vector<std::string>> stat_fields(pid_t pid) {
-  const Result<std::string> text = read_file(proc_path(pid, "stat"));
+  const Result<std::string> text = read_file(pid, "stat");
   if (!text) return text.error();
   std::vector<std::string> fields;
   std::size_t at = text->rfind(')');
@@ -126,7 +138,7 @@ Result<std::string> environment_of(pid_t pid) {
     // neither code nor environment.
     const bool in_exec = to_number(fields->at(kStatCodeStart)) == 0;
     if (in_exec) {
-      const Result<std::string> memory = read_file(proc_path(pid, "statm"));
+      const Result<std::string> memory = read_file(pid, "statm");
       if (!memory) return memory.error();
       if (memory->starts_with("0 ")) return text;
     }
@@ -157,28 +169,37 @@ Result<bool> has_entries(pid_t pid, const std::vector<std::string>& entries) {
 
 // Whether a process runs as our user.
 Result<bool> is_of_our_user(pid_t pid) {
-  const Result<std::string> status = read_file(proc_path(pid, "status"));
+  const Result<std::string> status = read_file(pid, "status");
   if (!status) return status.error();
   constexpr std::string_view kUid = "\nUid:\t";
   const std::size_t at = status->find(kUid);
   return at != std::string::npos && to_number(status->substr(at + kUid.size())) == getuid();
 }
 
+std::string hashed(const std::string& directory) {
+  std::uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a: the same in every version
+  for (const char c : directory) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  std::array<char, 17> text{};
+  std::snprintf(text.data(), text.size(), "%016" PRIx64, hash);
+  return text.data();
+}
+
 struct Marks {
   std::string tag;
   std::string owner;
 
-  bool match(std::string_view prefix, std::string_view wanted) const {
-    return !tag.empty() && (tag.starts_with(prefix) || (!wanted.empty() && owner == wanted));
+  bool match(std::string_view prefix, const Owners& owners) const {
+    return !tag.empty() && (tag.starts_with(prefix) || (!owner.empty() && owners.contains(owner)));
   }
 };
 
 // The marks of a keeper; none if the process is no keeper, or has exited.
 Result<Marks> keeper_marks(pid_t pid) {
-  const Result<std::string> name = read_file(proc_path(pid, "comm"));
+  const Result<std::string> name = read_file(pid, "comm");
   if (!name) return name.error();
   if (*name != std::string(kKeeperName) + "\n") return Marks();
-  const std::string path = proc_path(pid, "fd/") + std::to_string(kKeeperTagFd);
+  const std::string file = "fd/" + std::to_string(kKeeperTagFd);
+  const std::string path = proc_path(pid, file.c_str());
   std::array<char, 128> target{};
   const ssize_t length = readlink(path.c_str(), target.data(), target.size());
   if (length < 0 && is_gone(errno)) return Marks();
@@ -191,7 +212,7 @@ Result<Marks> keeper_marks(pid_t pid) {
   std::string_view mark(target.data(), static_cast<std::size_t>(length));
   const std::string expected = std::string("/memfd:") + kKeeperName;
   if (!mark.starts_with(expected)) return Marks();
-  Result<std::string> tag = read_file(path);
+  Result<std::string> tag = read_file(pid, file.c_str());
   if (!tag) return tag.error();
   // "/memfd:<name> <owner> (deleted)"; keepers of earlier versions have no owner.
   mark.remove_prefix(std::min(mark.size(), expected.size() + 1));
@@ -210,7 +231,7 @@ Result<Marks> workload_marks(pid_t pid) {
   return marks;
 }
 
-Result<std::vector<Tagged>> find_marked(std::string_view prefix, std::string_view owner,
+Result<std::vector<Tagged>> find_marked(std::string_view prefix, const Owners& owners,
                                         const std::function<Result<Marks>(pid_t)>& marks_of) {
   const Result<std::vector<pid_t>> pids = all_pids();
   if (!pids) return pids.error();
@@ -221,7 +242,7 @@ Result<std::vector<Tagged>> find_marked(std::string_view prefix, std::string_vie
     if (!start_time) return start_time.error();
     Result<Marks> marks = marks_of(pid);
     if (!marks) return marks.error();
-    if (marks->match(prefix, owner)) found.push_back({{pid, *start_time}, std::move(marks->tag)});
+    if (marks->match(prefix, owners)) found.push_back({{pid, *start_time}, std::move(marks->tag)});
   }
   return found;
 }
@@ -271,19 +292,20 @@ bool send_signal(int pidfd, int signal, int value) {
 }
 
 std::string owner_of(const std::string& directory) {
-  std::uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a: the same in every version
-  for (const char c : directory) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  std::array<char, 17> text{};
-  std::snprintf(text.data(), text.size(), "%016" PRIx64, hash);
-  return text.data();
+  struct stat is{};
+  const std::string state = std::filesystem::path(directory).parent_path();
+  if (::stat(state.c_str(), &is) != 0) return hashed(directory);
+  return hashed(directory) + "." + std::to_string(is.st_dev) + "." + std::to_string(is.st_ino);
 }
 
-Result<std::vector<Tagged>> find_keepers(std::string_view prefix, std::string_view owner) {
-  return find_marked(prefix, owner, keeper_marks);
+Owners owners_of(const std::string& directory) { return {owner_of(directory), hashed(directory)}; }
+
+Result<std::vector<Tagged>> find_keepers(std::string_view prefix, const Owners& owners) {
+  return find_marked(prefix, owners, keeper_marks);
 }
 
-Result<std::vector<Tagged>> find_tagged(std::string_view prefix, std::string_view owner) {
-  return find_marked(prefix, owner, workload_marks);
+Result<std::vector<Tagged>> find_tagged(std::string_view prefix, const Owners& owners) {
+  return find_marked(prefix, owners, workload_marks);
 }
 
 Result<std::optional<OpenProcess>> open_keeper(const std::string& tag) {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,7 +25,7 @@ struct ProcessId {
 
 // "<pid>:<start time>"
 std::string to_text(const ProcessId& process);
-// 0 if the process has exited.
+// 0 if the process has exited, or is another user's and hidden from us.
 Result<std::uint64_t> start_time_of(pid_t pid);
 
 // An open pidfd (close-on-exec) of exactly this process, or -1 if it has exited.
@@ -43,14 +44,18 @@ struct Tagged {
   std::string tag;
 };
 
-// Names a state directory in the processes that were started from it, whatever the node was called then: 16 hexadecimal
-// digits, made of its path.
+// Names a directory of pods in the processes that were started from it, whatever the node was called then: made of its
+// path, and of device and inode of the state directory above it, since two agents in mount namespaces of their own may
+// have the same path. The directory itself may be lost.
 std::string owner_of(const std::string& directory);
+using Owners = std::set<std::string>;
+// All its names: earlier programs made theirs of the path alone.
+Owners owners_of(const std::string& directory);
 
 // Keepers, and workload processes (BERTH_TAG in their environment), whose tag starts with `prefix`, or whose owner is
-// `owner` unless that is empty. Processes whose environment we may not read are not ours.
-Result<std::vector<Tagged>> find_keepers(std::string_view prefix, std::string_view owner = {});
-Result<std::vector<Tagged>> find_tagged(std::string_view prefix, std::string_view owner = {});
+// one of `owners`. Processes whose environment we may not read are not ours.
+Result<std::vector<Tagged>> find_keepers(std::string_view prefix, const Owners& owners = {});
+Result<std::vector<Tagged>> find_tagged(std::string_view prefix, const Owners& owners = {});
 
 // A process, and a pidfd of exactly it, which the owner must close. One's own child must be reaped too.
 struct OpenProcess {

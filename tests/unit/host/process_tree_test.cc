@@ -2,10 +2,15 @@
 #include "firmware-host/agent/process_tree.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <string>
 
 #include "tests/unit/host/no_descriptors.h"
@@ -77,6 +82,63 @@ TEST(ProcessTree, AProcessThatHasExitedIsAbsent) {
   waitpid(child, nullptr, 0);
   EXPECT_EQ(start_time_of(child).value(), 0u);
   EXPECT_EQ(open_pidfd(process).value(), -1);
+}
+
+TEST(ProcessTree, ADirectoryOfTheSamePathInAnotherMountNamespaceHasAnotherOwner) {
+  std::string root = std::filesystem::temp_directory_path() / "berth-owner-XXXXXX";
+  ASSERT_NE(mkdtemp(root.data()), nullptr);
+  const std::string pods = root + "/pods";
+  const std::string first = owner_of(pods);
+  EXPECT_EQ(owner_of(pods), first);
+  EXPECT_TRUE(owners_of(pods).contains(first));
+  EXPECT_TRUE(owners_of(pods).contains(first.substr(0, 16))) << "as earlier programs named it";
+  // Another directory of this path; the first one is kept, so that its inode is not used again.
+  std::filesystem::rename(root, root + ".old");
+  std::filesystem::create_directory(root);
+  EXPECT_NE(owner_of(pods), first);
+  EXPECT_FALSE(owners_of(pods).contains(first));
+  std::filesystem::remove_all(root);
+  std::filesystem::remove_all(root + ".old");
+}
+
+// Runs `look` as another user, where /proc is mounted with hidepid. -1: not possible here.
+int look_where_others_are_hidden(int (*look)()) {
+  const pid_t outer = fork();
+  if (outer == 0) {
+    if (unshare(CLONE_NEWNS | CLONE_NEWPID) != 0) _exit(77);
+    const pid_t inner = fork();  // the first process of the namespace, and root's
+    if (inner == 0) {
+      const bool is_hidden = mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                             mount("proc", "/proc", "proc", 0, "hidepid=1") == 0;
+      if (!is_hidden) _exit(77);
+      const pid_t user = fork();
+      if (user == 0) _exit(setresgid(1234, 1234, 1234) == 0 && setresuid(1234, 1234, 1234) == 0 ? look() : 77);
+      int status = 0;
+      waitpid(user, &status, 0);
+      _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+    }
+    int status = 0;
+    waitpid(inner, &status, 0);
+    _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+  }
+  int status = 0;
+  waitpid(outer, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+TEST(ProcessTree, ProcessesOfOtherUsersThatAreHiddenAreNotOursAndDoNotEndTheSearch) {
+  const int status = look_where_others_are_hidden([] {
+    const auto said = [](const auto& found, int code) {
+      if (!found) std::fprintf(stderr, "%s\n", found.error().message().c_str());
+      return found ? 0 : code;
+    };
+    const int keepers = said(find_keepers(""), 2);
+    const int tagged = keepers != 0 ? keepers : said(find_tagged(""), 3);
+    const int killed = tagged != 0 ? tagged : said(kill_by_environment({"BERTH_TAG=none"}), 4);
+    return killed != 0 ? killed : said(kill_descendants(), 5);
+  });
+  if (status == 77) GTEST_SKIP() << "needs root, to mount /proc in a namespace of its own";
+  EXPECT_EQ(status, 0);
 }
 
 }  // namespace
