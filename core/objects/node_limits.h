@@ -14,6 +14,9 @@ namespace berth {
 
 struct NodeLimits {
   static constexpr Millis kWindowMs = 3'600'000;  // an hour, of incarnations and of slots that nobody gave
+  // So many changed states of one incarnation are taken within this time; of more, the newest when that is over.
+  static constexpr std::size_t kStates = 10;
+  static constexpr Millis kStatesMs = 600'000;
 
   // In a state.
   Quantity cpu{1024};

@@ -226,6 +226,17 @@ Result<NodeChange> Nodes::on_state(const std::string& name, const Json& payload)
   }
   if (!same && !may_change_incarnation(name)) return refuse_incarnation(name);
   const bool is_known = same && device.facts_current && !device.facts.is_null();
+  states_put_off_.erase(name);
+  if (is_known && device.facts != trial.facts) {
+    // Each is written, and scheduling looks at it again.
+    if (!may_change_state(name)) {
+      states_put_off_.insert_or_assign(name, payload);
+      return NodeChange{.quarantine = set_hold(name, Hold::state, {})};
+    }
+    std::vector<Millis>& times = states_[name];
+    if (times.size() == NodeLimits::kStates) times.erase(times.begin());
+    times.push_back(clock_.now());
+  }
   device.facts_current = true;
   device.state_session = session;
   device.state_sequence = sequence;
@@ -249,6 +260,25 @@ Result<NodeChange> Nodes::on_state(const std::string& name, const Json& payload)
   }
   change.connected = !same;
   return change;
+}
+
+bool Nodes::may_change_state(const std::string& name) const {
+  const auto times = states_.find(name);
+  return times == states_.end() || times->second.size() < NodeLimits::kStates ||
+         clock_.now() - times->second.front() >= NodeLimits::kStatesMs;
+}
+
+std::vector<std::string> Nodes::states_due() const {
+  std::vector<std::string> due;
+  for (const auto& [name, payload] : states_put_off_) {
+    if (may_change_state(name)) due.push_back(name);
+  }
+  return due;
+}
+
+Result<NodeChange> Nodes::take_state_put_off(const std::string& name) {
+  const Json payload = std::move(states_put_off_.at(name));
+  return on_state(name, payload);
 }
 
 Result<NodeChange> Nodes::on_presence(const std::string& name, const Json& payload) {
@@ -314,6 +344,8 @@ std::vector<std::string> Nodes::find_silent() {
 void Nodes::erase(const std::string& name) {
   deferred_writes_.erase(name);
   incarnations_.erase(name);
+  states_.erase(name);
+  states_put_off_.erase(name);
   nodes_.erase(name);
   store_.erase(Table::node, name);
 }

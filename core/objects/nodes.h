@@ -59,6 +59,9 @@ class Nodes {
   Status load(const RecordView& record);
   // Each takes a decoded payload from the node's own topic; an error says what was wrong and changes nothing.
   Result<NodeChange> on_state(const std::string& name, const Json& payload);
+  // Names of nodes whose newest state was put off, since they change it too often, and may be taken now.
+  std::vector<std::string> states_due() const;
+  Result<NodeChange> take_state_put_off(const std::string& name);
   Result<NodeChange> on_presence(const std::string& name, const Json& payload);
   Result<NodeChange> on_heartbeat(const std::string& name, const Json& payload);
   // Any other authenticated message of that incarnation is a sign of life too.
@@ -96,6 +99,7 @@ class Nodes {
   void save(const std::string& name);
   bool may_change_incarnation(const std::string& name);
   NodeChange refuse_incarnation(const std::string& name);
+  bool may_change_state(const std::string& name) const;
 
   Store& store_;
   const Clock& clock_;
@@ -104,6 +108,8 @@ class Nodes {
   bool saving_writes_ = false;
   std::map<std::string, std::vector<Millis>> incarnations_;  // by node: when new ones came, within the last hour
   std::set<std::string> deferred_writes_;                    // nodes whose record is behind
+  std::map<std::string, std::vector<Millis>> states_;        // by node: when the last changed ones came
+  std::map<std::string, Json> states_put_off_;               // by node: the newest
 };
 
 // Annotation of a volume that a device offers; its value is the node.

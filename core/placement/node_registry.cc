@@ -43,6 +43,12 @@ Status NodeRegistry::take_report(const std::string& node, std::string_view what,
   return Status::ok();
 }
 
+void NodeRegistry::take_states_put_off() {
+  for (const std::string& node : context_.nodes.states_due()) {
+    if (const Result<NodeChange> change = context_.nodes.take_state_put_off(node)) apply_change(node, *change);
+  }
+}
+
 // What a forgotten device left at the broker, or its will, does not mean that it has returned.
 bool NodeRegistry::is_silent_return(const std::string& node, std::string_view what, const Json& payload) const {
   if (context_.nodes.all().contains(node) || what == "heartbeat") return false;

@@ -66,6 +66,8 @@ class NodeRegistry {
   void note_prebind(const Row& row, PreBindOutcome outcome);
   // Those whose time is over are asked again.
   void end_backoffs();
+  // Called once a second: takes the states of devices that change them too often.
+  void take_states_put_off();
   // Of a listing of `listed` slots nobody gave `unexplained`. False: that is beyond the limits, and the node is
   // quarantined.
   bool admit_listing(const std::string& node, std::size_t listed, std::size_t unexplained);

@@ -1,38 +1,14 @@
 """Devices that lie about themselves harm nobody but themselves."""
 
 import contextlib
-import itertools
-import json
 import os
 import re
-import threading
 from pathlib import Path
 
 from device import FakeDevice
+from hostile import Flood
 from manifests import pod
 from waiting import wait_until
-
-
-class Flood(FakeDevice):
-    """Answers each List with slots that nobody gave, and comes at once with a new incarnation, so that it is asked again."""
-
-    def __init__(self, fleet, port, node):
-        self.numbers = itertools.count(1)
-        super().__init__(fleet, port, node, {"List": self.flood_, "Release": lambda request: None})
-
-    def flood_(self, request):
-        number, known_as = next(self.numbers), self.incarnation
-        self.incarnation = f"flood-{number}"
-        slots = [{"uid": f"made-up-{number}-{slot}", "epoch": "1.2", "state": "running", "pod": {}, "volumes": []}
-                 for slot in range(30)]
-        answer = {"type": "Slots", "incarnation": known_as, "term": request["term"], "storeId": request["storeId"], "page": 0,
-                  "pages": 1, "listId": request["listId"], "slots": slots}
-        # Not on paho's network thread, where publish() must not block.
-        threading.Thread(target=self.answer_and_come_again_, args=(request, answer)).start()
-
-    def answer_and_come_again_(self, request, answer):
-        self.answer_(request, answer)
-        self.client.paho.publish(self.topic("presence"), json.dumps({**self.about_self(), "online": True}), 1)
 
 
 @contextlib.contextmanager

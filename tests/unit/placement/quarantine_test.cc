@@ -258,5 +258,43 @@ TEST_F(Quarantined, StoredFactsBeyondTheLimitsAreStillRead) {
   EXPECT_TRUE(is_quarantined("n1"));
 }
 
+TEST_F(Quarantined, AStateThatChangesAtFullSpeedIsTakenAFewTimesAndInTheEnd) {
+  start_connected();
+  device("n1", "i1", kUsual);
+  const auto change = [this](int number) {
+    device("n1", "i1", kUsual,
+           R"(,"labels":{"change":")" + std::to_string(number) + R"("},"volumes":[{"name":"v)" +
+               std::to_string(number) + R"(","path":"/v","capacity":"1Gi"}])");
+  };
+  const auto label = [this] {
+    return std::string(gateway->scheduler().cache().find("n1")->node->metadata.labels.find("change")->second);
+  };
+  const std::uint64_t before = store.next_position();
+  for (int number = 1; number <= 5'000; ++number) change(number);
+  EXPECT_LE(store.next_position() - before, 4 * NodeLimits::kStates) << "state, and volumes that come and go";
+  EXPECT_EQ(label(), "10");
+  const std::uint64_t taken = store.next_position();
+  advance(NodeLimits::kStatesMs - 2'000);
+  EXPECT_EQ(store.next_position(), taken);
+  advance(4'000);
+  EXPECT_EQ(label(), "5000") << "the newest";
+  device("n1", "i1", kUsual);
+  advance(NodeLimits::kStatesMs);
+  change(7);
+  EXPECT_EQ(label(), "7") << "at once, after a time without changes";
+}
+
+TEST_F(Quarantined, AStateThatGoesBackToWhatIsKnownIsNotPutOff) {
+  start_connected();
+  device("n1", "i1", kUsual);
+  const auto change = [this](int number) {
+    device("n1", "i1", kUsual, R"(,"labels":{"change":")" + std::to_string(number) + R"("})");
+  };
+  for (int number = 1; number <= 11; ++number) change(number);
+  change(10);
+  advance(NodeLimits::kStatesMs + 2'000);
+  EXPECT_EQ(gateway->scheduler().cache().find("n1")->node->metadata.labels.find("change")->second, "10");
+}
+
 }  // namespace
 }  // namespace berth

@@ -1,0 +1,91 @@
+"""A device that lies at full speed: what it says, and the flood."""
+
+import itertools
+import json
+import threading
+
+from device import FakeDevice
+from waiting import patience
+
+BATCH = 100  # messages between two acknowledgements
+
+
+class Flood(FakeDevice):
+    """Answers each List with slots that nobody gave, and comes at once with a new incarnation, so that it is asked again."""
+
+    def __init__(self, fleet, port, node):
+        self.numbers = itertools.count(1)
+        super().__init__(fleet, port, node, {"List": self.flood_, "Release": lambda request: None})
+
+    def flood_(self, request):
+        number, known_as = next(self.numbers), self.incarnation
+        self.incarnation = f"flood-{number}"
+        slots = [{"uid": f"made-up-{number}-{slot}", "epoch": "1.2", "state": "running", "pod": {}, "volumes": []}
+                 for slot in range(30)]
+        answer = {"type": "Slots", "incarnation": known_as, "term": request["term"], "storeId": request["storeId"], "page": 0,
+                  "pages": 1, "listId": request["listId"], "slots": slots}
+        # Not on paho's network thread, where publish() must not block.
+        threading.Thread(target=self.answer_and_come_again_, args=(request, answer)).start()
+
+    def answer_and_come_again_(self, request, answer):
+        self.answer_(request, answer)
+        self.client.paho.publish(self.topic("presence"), json.dumps({**self.about_self(), "online": True}), 1)
+
+
+def state(device, **facts):
+    return {**device.about_self(), "heartbeatMs": 600000, **device.facts, **facts}
+
+
+def changing_state(device, number):
+    volumes = [{"name": f"v{number % 7}", "path": "/tmp", "capacity": "1Gi"}]
+    return device.topic("state"), state(device, labels={"change": str(number)}, volumes=volumes), False
+
+
+def another_host_name(device, number):
+    return device.topic("state"), state(device, labels={"kubernetes.io/hostname": f"n{number % 3}"}), False
+
+
+def much_capacity(device, number):
+    offered = {"cpu": str(100_000 + number % 5), "memory": "512Mi", "pods": "20"}
+    return device.topic("state"), state(device, allocatable=offered), False
+
+
+def new_incarnation(device, number):
+    device.incarnation = f"life-{number}"
+    return device.topic("presence"), {**device.about_self(), "online": True}, False
+
+
+def junk_status(device, number):
+    report = {"incarnation": device.incarnation, "uid": f"nobody-{number}", "epoch": "1.1", "status": {"phase": "Running"},
+              "sequence": str(number)}
+    return device.topic(f"pods/default/nobody-{number % 50}"), report, False
+
+
+def large_retained_status(device, number):
+    return device.topic(f"pods/default/large-{number % 500}"), {"junk": "x" * 60_000}, True
+
+
+def malformed(device, number):
+    payload = [b"", b"{", b"[" * 1000, b'{"items":[1,2]}', b"\xff\xfe", b'{"type":"Bound","epoch":17}'][number % 6]
+    topics = [device.topic("state"), device.topic("heartbeat"), device.fleet.topic(f"gateways/gw/answers/{device.node}")]
+    return topics[number % 3], payload, False
+
+
+# By what is said: makes the message of this number, (topic, payload, retained).
+LIES = {"states that change": changing_state, "host name of another": another_host_name,
+        "100,000 CPUs": much_capacity, "new incarnations": new_incarnation, "statuses of nobody's pods": junk_status,
+        "large retained statuses": large_retained_status, "malformed messages": malformed}
+
+
+def tell(device, lie, goes_on):
+    """Publishes as fast as the broker takes it while goes_on(number of messages); returns how many there were."""
+    device.client.paho.max_inflight_messages_set(BATCH)
+    for number in itertools.count():
+        if not goes_on(number):
+            return number
+        topic, payload, retained = LIES[lie](device, number)
+        text = payload if isinstance(payload, bytes) else json.dumps(payload)
+        sent = device.client.paho.publish(topic, text, 1, retained)
+        if number % BATCH == BATCH - 1:
+            sent.wait_for_publish(patience())
+    return 0
