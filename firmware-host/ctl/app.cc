@@ -11,6 +11,7 @@
 #include "firmware-host/ctl/connection.h"
 #include "firmware-host/ctl/enroll.h"
 #include "firmware-host/ctl/options.h"
+#include "firmware-host/ctl/revoke.h"
 #include "firmware-host/ctl/text.h"
 #include "firmware-host/loop.h"
 #include "firmware-host/real_clock.h"
@@ -74,6 +75,7 @@ Outcome<void> run_command(ApiClient& client, const CtlOptions& options, const st
     case Command::reject: return run_reject(client, options, screen);
     case Command::status: return run_status(client, options, screen);
     case Command::enroll:
+    case Command::revoke:
     case Command::backup:
     case Command::restore:
     case Command::version: break;
@@ -123,6 +125,7 @@ Outcome<void> run(CtlOptions& options, const Screen& screen) {
   if (!given.state_dir.empty()) options.backup.state_dir = given.state_dir;
   switch (options.command) {
     case Command::enroll: return run_enroll(options.enroll, screen);
+    case Command::revoke: return run_revoke(options.enroll, screen);
     case Command::backup: return run_backup(options.backup, screen);
     case Command::restore: return run_restore(options.backup, screen);
     default: return run_connected(options, screen);

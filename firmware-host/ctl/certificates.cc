@@ -27,11 +27,34 @@ class Authority {
       : openssl_(std::move(openssl)), dir_(std::move(dir)), name_(std::move(name)) {}
 
   Status create() const {
-    if (fs::exists(dir_ + "/" + name_ + ".crt")) return Status::ok();
-    return run({"req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-sha256",
-                "-days", kAuthorityDays, "-subj", "/CN=berth " + name_, "-keyout", dir_ + "/" + name_ + ".key", "-out",
-                dir_ + "/" + name_ + ".crt"});
+    const bool is_there = fs::exists(file(".crt"));
+    if (is_there && fs::exists(file(".crl"))) return Status::ok();
+    Status done = is_there ? Status::ok() : make_certificate();
+    if (done.is_success()) done = write_private_file(file(".revoked"), "");
+    if (done.is_success()) done = make_private_directory(file(".issued"));
+    if (done.is_success()) done = write_private_file(file(".cnf"), settings());
+    return done.is_success() ? list_revoked() : done;
   }
+
+  // The certificate is remembered as that of the name; an earlier one of the name is revoked.
+  Status keep(const std::string& name, const std::string& certificate) const {
+    if (Status done = revoke(name); !done.is_success()) return done;
+    std::error_code error;
+    fs::copy_file(certificate, issued(name), error);
+    return error ? Status::error(issued(name) + ": " + error.message()) : Status::ok();
+  }
+
+  // Does nothing if none was issued to the name.
+  Status revoke(const std::string& name) const {
+    if (!fs::exists(issued(name))) return Status::ok();
+    Status done = run({"ca", "-config", file(".cnf"), "-revoke", issued(name)});
+    if (done.is_success()) done = list_revoked();
+    if (!done.is_success()) return done;
+    std::error_code error;
+    fs::remove(issued(name), error);
+    return error ? Status::error(issued(name) + ": " + error.message()) : Status::ok();
+  }
+  bool has_issued(const std::string& name) const { return fs::exists(issued(name)); }
 
   // `extensions`: lines for an openssl extension section.
   Status sign(const std::string& name, const std::string& key, const std::string& certificate,
@@ -53,6 +76,18 @@ class Authority {
   }
 
  private:
+  std::string file(const std::string& ending) const { return dir_ + "/" + name_ + ending; }
+  std::string issued(const std::string& name) const { return file(".issued") + "/" + name + ".crt"; }
+  Status make_certificate() const {
+    return run({"req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-sha256",
+                "-days", kAuthorityDays, "-subj", "/CN=berth " + name_, "-keyout", file(".key"), "-out", file(".crt")});
+  }
+  std::string settings() const {
+    return "[ca]\ndefault_ca = own\n[own]\ndatabase = " + file(".revoked") + "\ncertificate = " + file(".crt") +
+           "\nprivate_key = " + file(".key") +
+           "\ndefault_md = sha256\nunique_subject = no\ndefault_crl_days = " + kAuthorityDays + "\n";
+  }
+  Status list_revoked() const { return run({"ca", "-config", file(".cnf"), "-gencrl", "-out", file(".crl")}); }
   Status run(std::vector<std::string> arguments) const {
     arguments.insert(arguments.begin(), openssl_);
     return run_program(arguments);
@@ -71,8 +106,8 @@ bool is_address(const std::string& host) {
 Status let_broker_read(const std::string& dir) {
   const group* broker = ::getgrnam("mosquitto");
   if (broker == nullptr || ::geteuid() != 0) return Status::ok();
-  for (const std::string& path :
-       {dir, dir + "/server.key", dir + "/server.crt", dir + "/ca.crt", dir + "/operators.crt"}) {
+  for (const std::string& path : {dir, dir + "/server.key", dir + "/server.crt", dir + "/ca.crt",
+                                  dir + "/operators.crt", dir + "/ca.crl", dir + "/operators.crl"}) {
     const fs::perms own =
         path == dir ? fs::perms::owner_all | fs::perms::group_exec : fs::perms::owner_read | fs::perms::owner_write;
     std::error_code error;
@@ -99,10 +134,12 @@ Outcome<void> issue_certificate(const std::string& dir, const std::string& name,
                               ",DNS:localhost,IP:127.0.0.1\nextendedKeyUsage=serverAuth\n";
     done = authority.sign(host, dir + "/server.key", dir + "/server.crt", names);
   }
+  const Authority& own = is_operator ? operators : authority;
+  const std::string certificate = output + "/" + name + ".crt";
   if (done.is_success()) {
-    done = (is_operator ? operators : authority)
-               .sign(name, output + "/" + name + ".key", output + "/" + name + ".crt", "extendedKeyUsage=clientAuth\n");
+    done = own.sign(name, output + "/" + name + ".key", certificate, "extendedKeyUsage=clientAuth\n");
   }
+  if (done.is_success()) done = own.keep(name, certificate);
   if (!done.is_success()) return fail(Exit::refused, "openssl: " + done.message());
   std::error_code error;
   fs::copy_file(dir + "/ca.crt", output + "/ca.crt", fs::copy_options::overwrite_existing, error);
@@ -112,12 +149,28 @@ Outcome<void> issue_certificate(const std::string& dir, const std::string& name,
   return {};
 }
 
+Outcome<bool> revoke_certificate(const std::string& dir, const std::string& name) {
+  if (!fs::exists(dir)) return false;
+  const Result<std::string> openssl = find_program("openssl");
+  if (!openssl) return fail(Exit::refused, openssl.error().message() + ": install the package openssl");
+  bool found = false;
+  for (const char* each : {"ca", "operators"}) {
+    const Authority authority(*openssl, dir, each);
+    if (!authority.has_issued(name)) continue;
+    found = true;
+    Status done = authority.revoke(name);
+    if (done.is_success()) done = let_broker_read(dir);
+    if (!done.is_success()) return fail(Exit::refused, "openssl: " + done.message());
+  }
+  return found;
+}
+
 std::string tls_listeners(const std::string& broker_dir, int port) {
   const std::string tls = broker_dir + "/tls";
   const auto listen = [&](int number, const std::string& authority) {
     return "listener " + std::to_string(number) + "\ncafile " + tls + "/" + authority + ".crt\ncertfile " + tls +
            "/server.crt\nkeyfile " + tls + "/server.key\nrequire_certificate true\nuse_identity_as_username true\n" +
-           "acl_file " + broker_dir + "/access\n";
+           "crlfile " + tls + "/" + authority + ".crl\nacl_file " + broker_dir + "/access\n";
   };
   return "# Written by berthctl enroll --certificate: clients present a certificate; its common name is the account.\n"
          "# Devices and gateway: the account is the client id as well, so nobody can end another's session.\n" +

@@ -12,6 +12,7 @@
 
 #include "core/api/names.h"
 #include "firmware-host/broker_address.h"
+#include "firmware-host/ctl/accounts.h"
 #include "firmware-host/ctl/certificates.h"
 #include "firmware-host/gateway/broker_config.h"
 #include "firmware-host/gateway/broker_process.h"
@@ -31,61 +32,9 @@ std::string local_host_name() {
 
 std::unexpected<Failure> failed(const Status& status) { return fail(Exit::refused, status.message()); }
 
-std::string content_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return file ? std::string(std::istreambuf_iterator<char>(file), {}) : std::string();
-}
-
-// The broker drops root privileges before it reads its files again, so its group needs access.
-Status write_for_broker(const std::string& path, const std::string& text) {
-  if (Status written = write_private_file(path, text); !written.is_success()) return written;
-  const group* broker = ::getgrnam("mosquitto");
-  if (broker == nullptr || ::geteuid() != 0) return Status::ok();
-  std::error_code error;
-  if (::chown(path.c_str(), 0, broker->gr_gid) == 0) {
-    fs::permissions(path, fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_read, error);
-  }
-  return error ? Status::error(path + ": " + error.message()) : Status::ok();
-}
-
 // Operators have a listener of their own, whose clients choose their ids: a device must not be admitted there.
 std::string password_file(const EnrollOptions& options) {
   return options.broker_dir + (options.role == Role::operator_ ? "/operators" : "/passwords");
-}
-
-// The role that the ACL names behind "user name"; empty: none, it is new or was enrolled by an earlier version.
-std::string role_in(const std::string& access, const std::string& name) {
-  const std::string begin = "user " + name + "\n" + std::string(kRoleLine);
-  const std::size_t at = access.starts_with(begin) ? 0 : access.find("\n" + begin);
-  if (at == std::string::npos) return {};
-  const std::size_t from = at + begin.size() + (access.starts_with(begin) ? 0 : 1);
-  return access.substr(from, access.find('\n', from) - from);
-}
-
-// Lines "name:hash"; replaces the line of this name.
-std::string with_password(const std::string& text, const std::string& name, const std::string& line) {
-  std::string result;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    const std::string present = text.substr(at, end - at);
-    if (!present.empty() && !present.starts_with(name + ":")) result += present + "\n";
-    at = end + 1;
-  }
-  return result + line + "\n";
-}
-
-// Blocks that begin with "user name" and end with an empty line; replaces the block of this name.
-std::string with_access(const std::string& text, const std::string& name, const std::string& block) {
-  std::string result;
-  bool mine = false;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    const std::string line = text.substr(at, end - at);
-    if (line.starts_with("user ")) mine = line == "user " + name;
-    if (!mine) result += line + "\n";
-    at = end + 1;
-  }
-  return result + block;
 }
 
 Outcome<std::string> hashed(const std::string& scratch, const std::string& name, const std::string& password) {
@@ -107,7 +56,7 @@ Outcome<void> set_password(const EnrollOptions& options, const std::string& outp
   const std::string path = password_file(options);
   const Outcome<std::string> line = hashed(path + ".new", options.name, password);
   if (!line) return std::unexpected(line.error());
-  Status written = write_for_broker(path, with_password(content_of(path), options.name, *line));
+  Status written = write_for_broker(path, without_password(content_of(path), options.name) + *line + "\n");
   if (written.is_success()) written = write_private_file(output + "/password", password + "\n");
   if (!written.is_success()) return failed(written);
   return {};
@@ -160,17 +109,6 @@ Outcome<bool> open_listeners(const EnrollOptions& options, const BrokerSettings&
   return true;
 }
 
-// If mosquitto is not running, it reads the files when it starts. New listeners need a restart.
-void reload_broker(bool restart, const Screen& screen) {
-  const Result<std::string> tool = find_program("systemctl");
-  if (!tool || !run_program({*tool, "is-active", "--quiet", "mosquitto"}).is_success()) return;
-  const std::string verb = restart ? "restart" : "reload";
-  if (Status done = run_program({*tool, verb, "mosquitto"}); !done.is_success()) {
-    screen.err << "cannot " << verb << " mosquitto: " << done.message() << "; run: systemctl " << verb
-               << " mosquitto\n";
-  }
-}
-
 void print_result(const EnrollOptions& options, const std::string& output, const Screen& screen) {
   screen.out << options.name << " enrolled; its files are in " << output << "\n";
   if (options.role != Role::node) return;
@@ -210,7 +148,7 @@ Outcome<void> run_enroll(const EnrollOptions& options, const Screen& screen) {
                                        : set_password(options, output);
   if (!credential) return credential;
   const std::string block = broker_access(options.fleet, options.gateway, {{options.name, options.role, {}}});
-  if (Status written = write_for_broker(access, with_access(content_of(access), options.name, block));
+  if (Status written = write_for_broker(access, without_access(content_of(access), options.name) + block);
       !written.is_success()) {
     return failed(written);
   }

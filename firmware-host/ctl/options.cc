@@ -66,6 +66,14 @@ void add_files(CLI::App& app, CtlOptions& to) {
       ->allow_extra_args(false);
 }
 
+// Options of enroll and revoke.
+void add_broker_files(CLI::App& app, EnrollOptions& to) {
+  app.add_option("--broker-dir", to.broker_dir,
+                 "Directory of the broker's passwords and ACL, default /etc/berth/broker")
+      ->type_name("DIR");
+  app.add_flag("!--no-reload", to.reload, "Do not reload the running mosquitto");
+}
+
 void add_enroll(CLI::App& app, EnrollOptions& to) {
   static const std::map<std::string, BrokerIdentity::Role> kRoles = {{"node", BrokerIdentity::Role::node},
                                                                      {"operator", BrokerIdentity::Role::operator_},
@@ -81,13 +89,10 @@ void add_enroll(CLI::App& app, EnrollOptions& to) {
   app.add_option("--output", to.output, "Directory for the device's files, default ./NAME")->type_name("DIR");
   app.add_option("--installed-dir", to.installed_dir, "Directory of these files on the device, default /etc/berth")
       ->type_name("DIR");
-  app.add_option("--broker-dir", to.broker_dir,
-                 "Directory of the broker's passwords and ACL, default /etc/berth/broker")
-      ->type_name("DIR");
   app.add_option("--mosquitto-dir", to.mosquitto_dir,
                  "Directory for the TLS listener's configuration, default /etc/mosquitto/conf.d")
       ->type_name("DIR");
-  app.add_flag("!--no-reload", to.reload, "Do not reload the running mosquitto");
+  add_broker_files(app, to);
 }
 
 // Options of explain and plan.
@@ -207,6 +212,9 @@ void add_commands(CLI::App& app, CtlOptions& to) {
       ->type_name("");
   CLI::App* enroll = command("enroll", "Create a device's account at this machine's mosquitto", Command::enroll);
   add_enroll(*enroll, to.enroll);
+  CLI::App* revoke = command("revoke", "Take an account away from this machine's mosquitto, at once", Command::revoke);
+  revoke->add_option("NAME", to.enroll.name, "Name of the account")->required();
+  add_broker_files(*revoke, to.enroll);
   add_backup_commands(app, to);
   command("version", "Show the version of berthctl", Command::version);
 }

@@ -68,6 +68,7 @@ struct CtlOptions {
     adopt,
     status,
     enroll,
+    revoke,
     backup,
     restore,
     version

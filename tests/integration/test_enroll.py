@@ -2,6 +2,8 @@
 
 import contextlib
 import json
+import shutil
+import signal
 import socket
 import subprocess
 import types
@@ -105,6 +107,18 @@ class Enrolled:
             return ["--cert-file", own / f"{account}.crt", "--key-file", own / f"{account}.key"]
         return ["--username", account, "--password-file", own / "password"]
 
+    def revoke(self, name):
+        command = [program_path("berthctl"), "revoke", name, "--broker-dir", self.folder / "accounts", "--no-reload"]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    def reload(self, restart):
+        """What revoke does with the machine's mosquitto."""
+        if restart:
+            self.broker.stop()
+            self.broker.start()
+        else:
+            self.broker.kill(signal.SIGHUP)
+
     def stop(self):
         for program in reversed(self.programs):
             program.stop()
@@ -144,6 +158,39 @@ def test_no_device_ends_the_session_of_another_client(enrolled):
     assert done.returncode == 3 and watcher.connected, done.stderr
     watcher.close()
     other.close()
+
+
+def test_a_revoked_device_is_cut_off_at_once_and_nobody_else(enrolled):
+    own = [*enrolled.credentials("edge-b"), "--broker", f"127.0.0.1:{enrolled.port}", "--timeout", "3"]
+    assert enrolled.ctl(*own, "get", "nodes").returncode == 4  # connected, and may not ask
+    live = enrolled.client("edge-b", "live")
+    done = enrolled.revoke("edge-b")
+    assert done.returncode == 0 and "berthctl forget node edge-b" in done.stdout, done.stderr
+    enrolled.reload(restart="restarted" in done.stdout)
+    live.wait(lambda: not live.connected, "the end of the live session")
+    live.close()
+    assert enrolled.ctl(*own, "get", "nodes").returncode == 3
+    wait_until(lambda: enrolled.ctl("get", "node", "edge-a").returncode == 0, "the others")
+    again = enrolled.revoke("edge-b")
+    assert again.returncode == 1 and "edge-b: no such account" in again.stderr
+
+
+def test_a_second_enrolment_makes_the_first_certificate_invalid(tmp_path, leaves_no_process):
+    fleet = Enrolled(tmp_path, certificate=True)
+    (tmp_path / "conf.d").mkdir()
+    for name, role in (("operator", "operator"), ("edge-a", "node")):
+        assert fleet.enroll(name, "--role", role).returncode == 0
+    shutil.copytree(tmp_path / "edge-a", tmp_path / "first")
+    assert fleet.enroll("edge-a").returncode == 0
+    fleet.start_broker()
+    codes = []
+    for folder in ("first", "edge-a"):
+        own = tmp_path / folder
+        done = fleet.ctl("--broker", f"127.0.0.1:{fleet.port}", "--cert-file", own / "edge-a.crt", "--key-file", own / "edge-a.key",
+                         "--timeout", "3", "get", "nodes")
+        codes.append(done.returncode)
+    assert codes == [3, 4]  # not admitted; admitted, and may not ask
+    fleet.stop()
 
 
 def test_a_name_has_one_role(tmp_path):

@@ -129,6 +129,16 @@ TEST(CtlOptions, ExitsWithCodeTwoAndAReasonForAnInvalidCommandLine) {
   }
 }
 
+TEST(CtlOptions, RevokeTakesTheNameOfAnAccount) {
+  const Parsed revoke = parse({"revoke", "edge-a", "--broker-dir", "/b", "--no-reload"});
+  EXPECT_FALSE(revoke.ended);
+  EXPECT_EQ(revoke.options.command, CtlOptions::Command::revoke);
+  EXPECT_EQ(revoke.options.enroll.name, "edge-a");
+  EXPECT_EQ(revoke.options.enroll.broker_dir, "/b");
+  EXPECT_FALSE(revoke.options.enroll.reload);
+  EXPECT_EQ(parse({"revoke"}).ended, 2);
+}
+
 TEST(CtlOptions, ShowsItsVersion) {
   const Parsed option = parse({"--version"});
   EXPECT_EQ(option.ended, 0);
