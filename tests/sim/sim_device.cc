@@ -151,7 +151,9 @@ void SimDevice::on_request(const Request& request, bool alone) {
   }
   if (request.type == RequestType::list) {
     flood_listing(request);
-    if (world().witness.device_told(name(), request, flash().next_position())) is_told_ = agent_->is_ready();
+    // While it sweeps it drops requests.
+    const bool hears = agent_->is_ready();
+    if (hears && world().witness.device_told(name(), request, flash().next_position())) is_told_ = true;
   }
   if (!alone) return;
   world().witness.before_device_message(name(), request, agent_->is_ready());

@@ -86,7 +86,7 @@ TEST_F(DeviceVersions, TheGatewaySaysItsOwnInItsPresenceAndInEachList) {
   start_connected();
   for (const Message& message : transport.sent) {
     if (message.topic == topics.gateway_presence("gateway")) {
-      EXPECT_EQ(Json::parse(message.payload)->string_at("protocol"), "1.1");
+      EXPECT_EQ(Json::parse(message.payload)->string_at("protocol"), "1.2");
     }
   }
   transport.sent.clear();
@@ -96,7 +96,7 @@ TEST_F(DeviceVersions, TheGatewaySaysItsOwnInItsPresenceAndInEachList) {
     const Result<Request> asked = decode_request(message.payload);
     if (message.topic != topics.node_requests("n1") || !asked || asked->type != RequestType::list) continue;
     listed = true;
-    EXPECT_EQ(to_text(asked->protocol), "1.1");
+    EXPECT_EQ(to_text(asked->protocol), "1.2");
   }
   EXPECT_TRUE(listed);
 }
