@@ -85,6 +85,9 @@ void read_client(FieldReader& reader, const std::vector<ClientSettings>& before,
   }
 }
 
+constexpr std::array kSameNames{EnumName<SameName>{"older", SameName::older},
+                                EnumName<SameName>{"newer", SameName::newer}, EnumName<SameName>{"ask", SameName::ask}};
+
 void read_known_nodes(FieldReader& reader, std::vector<std::string>& out) {
   reader.read_list("known_nodes", out);
   for (std::size_t i = 0; i < out.size(); ++i) {
@@ -149,6 +152,7 @@ void read_gateway(FieldReader& reader, GatewaySettings& out) {
     }
   }
   read_known_nodes(reader, out.known_nodes);
+  reader.read_enum("same_name", kSameNames, out.same_name);
   read_path(reader, "scheduler_config", out.scheduler_config);
   std::int64_t seed = 0;
   if (reader.read_int64("tie_seed", seed, 0)) out.tie_seed = static_cast<std::uint64_t>(seed);

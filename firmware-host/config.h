@@ -13,6 +13,7 @@
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/objects/node_limits.h"
+#include "core/objects/same_name.h"
 #include "core/status.h"
 #include "firmware-host/logging.h"
 
@@ -67,8 +68,8 @@ struct HttpSettings {
 
 // node_limits: {cpu, memory, pods, volumes, labels, slots, statuses, status_bytes, incarnations_per_hour}: NodeLimits.
 //
-// berthd: fleet, gateway, state_dir, broker or embedded_broker, clients, known_nodes, scheduler_config, tie_seed,
-// http, node_limits, promise_limit_seconds, flash_bytes_per_day, memory_limit_bytes, log.
+// berthd: fleet, gateway, state_dir, broker or embedded_broker, clients, known_nodes, same_name, scheduler_config,
+// tie_seed, http, node_limits, promise_limit_seconds, flash_bytes_per_day, memory_limit_bytes, log.
 struct GatewaySettings {
   std::string fleet = "default";
   std::string gateway = "gateway";
@@ -77,6 +78,7 @@ struct GatewaySettings {
   EmbeddedBrokerSettings embedded_broker;
   std::vector<ClientSettings> clients;   // of the embedded broker; identities are unique
   std::vector<std::string> known_nodes;  // must answer before adopt mode ends
+  SameName same_name = SameName::older;  // after a lost store
   std::string scheduler_config;          // file of gateway/scheduler_config.h; empty: the default profile
   std::uint64_t tie_seed = 0;            // seed for choosing among equal nodes; 0: a new one at each start
   HttpSettings http;

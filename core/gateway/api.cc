@@ -8,6 +8,7 @@ namespace berth {
 
 namespace {
 
+const std::string kOrphan = "~";  // before the key of an orphan in a listing of pods: behind all names
 constexpr std::size_t kObjectBytes = 56 * 1024;
 constexpr std::size_t kMaxWaitedFor = 100;     // nodes that adopt mode waits for, in a status
 constexpr std::size_t kEventBytes = 6 * 1024;  // of describe, newest kept; an answer is at most 64 KiB
@@ -135,6 +136,10 @@ Json Api::get(const Json& request) const {
   const std::string key = key_of_request(*kind, request);
   if (!key.empty()) {
     Json object = view_.view(kind->kind, key);
+    if (object.is_null() && kind->kind == Kind::pod) {
+      const std::vector<std::string> orphans = placement_.releases().orphans_named(key);
+      if (!orphans.empty()) object = view_.orphan_view(orphans.front());
+    }
     if (object.is_null()) return api_failure(std::string(kind->name) + " \"" + key + "\" not found");
     return reply.set("object", fit(std::move(object)));
   }
@@ -144,14 +149,19 @@ Json Api::get(const Json& request) const {
   } else {
     keys = context_.objects.keys(kind->kind);
   }
+  if (kind->kind == Kind::pod) {
+    for (const std::string& orphan : context_.identity->orphans) keys.push_back(kOrphan + orphan);
+  }
   const std::string name_space = api_text(request, "namespace");
   const std::string from = api_text(request, "continue");
   Json items = Json::array();
   std::size_t bytes = 0;
   for (const std::string& each : keys) {
     if (each < from) continue;
-    if (kind->namespaced && !name_space.empty() && !each.starts_with(name_space + "/")) continue;
-    Json object = fit(view_.view(kind->kind, each));
+    const bool is_orphan = each.starts_with(kOrphan);
+    if (kind->namespaced && !is_orphan && !name_space.empty() && !each.starts_with(name_space + "/")) continue;
+    Json object = is_orphan ? view_.orphan_view(each.substr(kOrphan.size())) : fit(view_.view(kind->kind, each));
+    if (is_orphan && !name_space.empty() && *object.find("metadata")->find("namespace") != Json(name_space)) continue;
     bytes += object.dump().size() + 1;
     if (bytes > kApiPageBytes && !items.is_null() && !items.as_array().empty()) {
       reply.set("continue", each);

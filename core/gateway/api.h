@@ -27,6 +27,7 @@ class Api {
   // api_adopt.cc
   Json adopt(const Json& request);
   Json end_adopt_mode();
+  Json adopt_pod(const std::string& key, const std::string& node);
   // api_explain.cc
   Json explain(const Json& request);
   Json plan(const Json& request);

@@ -7,7 +7,31 @@ namespace berth {
 Json Api::adopt(const Json& request) {
   const Json* done = request.find("done");
   if (done != nullptr && *done == Json(true)) return end_adopt_mode();
-  return api_failure("done: expected true");
+  const KindName* kind = find_kind(api_text(request, "kind"));
+  if (kind == nullptr || kind->kind != Kind::pod) return api_failure("kind: only a Pod can be adopted");
+  return adopt_pod(api_pod_key(request), api_text(request, "node"));
+}
+
+// The device is asked what it holds, and with its answer the orphan is a pod again.
+Json Api::adopt_pod(const std::string& key, const std::string& node) {
+  std::vector<std::string> found;
+  std::string nodes;
+  for (const std::string& orphan : placement_.releases().orphans_named(key)) {
+    const ReleaseEntry& entry = placement_.state().releases.at(orphan).entry;
+    nodes += (nodes.empty() ? "" : ", ") + entry.node;
+    if (node.empty() || entry.node == node) found.push_back(orphan);
+  }
+  const std::string what = "Pod \"" + key + "\"";
+  if (nodes.empty()) return api_failure(what + " is no orphan on any node; berthctl get pods shows which are");
+  if (found.empty()) return api_failure("node: " + what + " is an orphan on " + nodes + ", not on " + node);
+  if (found.size() > 1) return api_failure("node: " + what + " is an orphan on several; name one of " + nodes);
+  const std::string on = placement_.state().releases.at(found.front()).entry.node;
+  placement_.releases().keep_orphan(found.front());
+  Json reply = api_success().set("result", "adopted as soon as node " + on + " answers").set("key", key);
+  const DeviceNode* device = context_.nodes.find(on);
+  Json warnings = Json::array();
+  if (device == nullptr || !device->reachable) warnings.push_back("node " + on + " is not connected");
+  return reply.set("warnings", std::move(warnings));
 }
 
 Json Api::end_adopt_mode() {

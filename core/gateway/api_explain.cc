@@ -75,7 +75,7 @@ Json Api::plan(const Json& request) {
     return api_failure("kind: \"" + said + "\" is not a kind that Berth supports");
   if (kind->kind != Kind::pod) return api_failure("kind: only a Pod can be planned, not a " + said + "; apply it");
   const Random before = context_.random;
-  Result<Orders::Admitted> admitted = orders_.admit_pod(*manifest, {}, false);
+  Result<PodAdmission::Admitted> admitted = placement_.pod_admission().admit(*manifest, {}, false);
   context_.random = before;  // it may have given the pod a uid
   if (!admitted) {
     Json reasons = Json::array();

@@ -20,19 +20,10 @@ class Orders {
   // Deletes by name; `uid` empty: whatever uid. An error when there is nothing of that name (or uid).
   Status remove(Kind kind, const std::string& key, const std::string& uid);
 
-  struct Admitted {
-    std::shared_ptr<Pod> pod;
-    bool known = false;  // a new version of the pod of this name
-    Warnings warnings;
-  };
-  // What is asked of a pod's manifest before it is accepted. Changes nothing but the random source, for a uid.
-  Result<Admitted> admit_pod(const Json& object, const std::string& expected_key, bool recreate);
-
  private:
+  Json with_uid_of_orphan(const Json& object) const;
   Result<Accepted> apply_pod(const Json& object, const std::string& expected_key, bool recreate);
   Result<Accepted> apply_node_overlay(const Json& object, const std::string& expected_key);
-  Status check_pod(const Pod& pod, const PodEntry* same, const std::string& key) const;
-  Status admit_priority(Json& manifest) const;
 
   const PlacementContext& context_;
   Placement& placement_;

@@ -59,6 +59,11 @@ std::string StatusView::why_pending(const PodEntry& entry) const {
       return "node " + row.node + " is asked to take the pod (" + std::string(to_string(row.phase)) + ")";
     }
   }
+  if (const ReleaseEntry* holder = placement_.releases().holder_of_name(*entry.pod)) {
+    return "node " + holder->node +
+           " runs a pod of this name whose object is lost: keep that one with berthctl adopt pod " +
+           entry.pod->metadata.name + " --node " + holder->node + ", or end both with delete";
+  }
   if (placement_.scheduler().queue().where(entry.pod->uid()) == Queue::Where::gated) {
     std::string gates;
     for (const std::string& gate : entry.pod->scheduling_gates) gates += (gates.empty() ? "" : ", ") + gate;
@@ -243,6 +248,29 @@ Json StatusView::view(Kind kind, const std::string& key) const {
   }
   if (object.find("kind") == nullptr) object.set("kind", describe(kind).name);
   return object;
+}
+
+Json StatusView::orphan_view(const std::string& orphan) const {
+  const auto found = placement_.state().releases.find(orphan);
+  if (found == placement_.state().releases.end()) return {};
+  const ReleaseEntry& entry = found->second.entry;
+  const std::size_t slash = entry.pod.find('/');
+  Json metadata = Json::object();
+  if (slash == std::string::npos) {
+    metadata.set("namespace", "default").set("name", entry.uid);  // of a store of an earlier version
+  } else {
+    metadata.set("namespace", entry.pod.substr(0, slash)).set("name", entry.pod.substr(slash + 1));
+  }
+  metadata.set("uid", entry.uid);
+  Json status = Json::object();
+  status.set("phase", "Orphan").set("nodeName", entry.node).set("uid", entry.uid);
+  status.set("message", "node " + entry.node +
+                            " runs it, and its object is lost: keep it with berthctl adopt pod, or end it with delete");
+  status.set("scheduler", Json(Json::Object{{"epoch", Json(to_text(entry.epoch))}}));
+  Json pod = Json::object();
+  pod.set("apiVersion", "v1").set("kind", "Pod").set("metadata", std::move(metadata));
+  pod.set("spec", Json(Json::Object{{"nodeName", Json(entry.node)}}));
+  return pod.set("status", std::move(status));
 }
 
 bool StatusView::is_passing(const std::string& pod_key) const {

@@ -15,6 +15,8 @@ class StatusView {
 
   // The object with its status, as `get` shows it; null: none.
   Json view(Kind kind, const std::string& key) const;
+  // A workload without an object, shown as a pod; null: there is none. `orphan`: its key in the release list.
+  Json orphan_view(const std::string& orphan) const;
   // The status alone; null: no such object.
   Json status_of(Kind kind, const std::string& key) const;
   // That as it is published: without what only those who ask need.

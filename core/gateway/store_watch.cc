@@ -6,7 +6,8 @@ namespace berth {
 
 namespace {
 
-// Terms of two starts from copies of one store have to differ, or they could not be told apart.
+// Terms of two stores, and of two starts from copies of one store, have to differ, or their epochs could not be told
+// apart.
 constexpr std::uint64_t kTermSpread = 1 << 16;
 constexpr Millis kMarkMs = 3'600'000;
 
@@ -45,7 +46,7 @@ void StoreWatch::begin() {
     identity.adopting = identity.statuses_unread = identity.rolled_back = true;
     above = std::max(above, marked.term);
   }
-  identity.id.term = above == 0 ? 1 : above + 1 + random_.below(kTermSpread);
+  identity.id.term = above + 1 + random_.below(kTermSpread);
   identity.terms.begin(identity.id.term, context_.store.next_position());
   mark();
 }

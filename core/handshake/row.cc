@@ -204,6 +204,8 @@ std::string encode(const ReleaseEntry& entry) {
   json.set("uid", entry.uid);
   json.set("epoch", to_text(entry.epoch));
   if (!entry.volumes.empty()) json.set("volumes", to_json(entry.volumes));
+  if (!entry.pod.empty()) json.set("pod", entry.pod);
+  if (entry.holds_name) json.set("holdsName", true);
   std::string text = json.dump();
   if (!entry.charge.empty()) append_member(text, "charge", entry.charge);
   return text;
@@ -220,6 +222,8 @@ Result<ReleaseEntry> decode_release_entry(std::string_view value) {
   entry.epoch = fields.epoch("epoch");
   if (fields.has("charge")) entry.charge = fields.object_text("charge");
   entry.volumes = fields.volumes("volumes");
+  if (const Json* pod = json->find("pod"); pod != nullptr && pod->is_string()) entry.pod = pod->as_string();
+  entry.holds_name = json->find("holdsName") != nullptr;
   if (!fields.ok()) return fields.status();
   return entry;
 }

@@ -63,6 +63,8 @@ struct ReleaseEntry {
   Epoch epoch;
   std::string charge;  // pending-release requests, JSON text: they count against the node until the answer arrives
   std::vector<BoundVolume> volumes = {};  // of a slot that got beyond prepared: its claims are bound to these
+  std::string pod = {};     // of a workload without an object: "<namespace>/<name>", by what the device holds
+  bool holds_name = false;  // no other pod of that name is placed meanwhile (P14)
 };
 
 struct Move {

@@ -20,6 +20,8 @@ struct Identity {
   bool awaits_operator = false;       // in adopt mode: no list of nodes is left, so only the operator can end it
   std::set<std::string> adopt_nodes;  // in adopt mode: nodes that have not listed their slots yet (P8)
   std::set<std::string> orphans;      // "<node>/<uid>/<epoch>": found without an object, waiting for the operator
+  std::set<std::string> kept;         // of these: to become pods, with the next listing of their nodes
+  std::set<std::string> late;         // nodes that had not answered when the operator ended adopt mode
   std::set<std::string> ending;       // release-list entries whose slot may still run: the pod is placed nowhere else
   std::set<std::string> retired;      // "<node>/<incarnation>": forgotten, and not cleared since (P9)
   std::set<std::string> deleted;      // uids that the operator deleted in adopt mode, before a node reported them

@@ -22,9 +22,9 @@ void AdoptMode::start() {
   if (!context_.identity->adopting) return;
   wait_for_known_nodes();
   Identity& identity = context_.identity.edit();
-  // Nodes that were forgotten since are a list too.
-  const bool has_no_list = identity.adopt_nodes.empty() && identity.retired.empty();
-  if (has_no_list && !identity.is_new && !identity.awaits_operator) {
+  // A copy of a store knows what nodes there were, and so does an operator who has forgotten them.
+  const bool had_list = identity.is_new || identity.rolled_back || !identity.retired.empty();
+  if (identity.adopt_nodes.empty() && !had_list && !identity.awaits_operator) {
     identity.awaits_operator = true;
     context_.log.write(Level::warn,
                        "the store was lost, and no list of the nodes is left; when all are connected, end the waiting "
@@ -54,6 +54,7 @@ void AdoptMode::enter() {
 }
 
 void AdoptMode::note_answered(const std::string& node) {
+  if (context_.identity.erase(&Identity::late, node)) parts_.adoption.settle_names();
   if (!context_.identity->adopting) return;
   parts_.nodes.adopted().insert(node);
   context_.identity.edit().adopt_nodes.erase(node);
@@ -72,6 +73,8 @@ void AdoptMode::note_foreign_slot(const std::string& node, const SlotReport& slo
 
 std::set<std::string> AdoptMode::end_by_operator() {
   const std::set<std::string> unanswered = context_.identity->adopt_nodes;
+  // What they run is found all the same when they connect.
+  context_.identity.edit().late.insert(unanswered.begin(), unanswered.end());
   context_.identity.edit().adopt_nodes.clear();
   end();
   return unanswered;
@@ -85,6 +88,7 @@ void AdoptMode::end() {
   parts_.nodes.adopted().clear();
   context_.log.write(Level::info, "adopt mode has ended; placing pods again", {});
   parts_.pods.finish_removals(true);
+  parts_.adoption.settle_names();
   parts_.volumes.join_waiting_halves();
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/handshake/messages.h"
+#include "core/placement/adoption.h"
 #include "core/placement/node_registry.h"
 #include "core/placement/pod_registry.h"
 
@@ -17,6 +18,7 @@ class AdoptMode {
     VolumeBinder& volumes;
     NodeRegistry& nodes;
     PodRegistry& pods;
+    Adoption& adoption;
   };
   // All outlive it.
   AdoptMode(const PlacementContext& context, const Parts& parts) : context_(context), parts_(parts) {}

@@ -92,7 +92,8 @@ bool Comparison::compare(const std::string& node, const std::vector<SlotReport>&
     const std::string key = slot_key(node, slot);
     keys.insert(key);
     const bool has_object =
-        context_.identity->orphans.contains(key) && context_.objects.pods().find_by_uid(slot.uid) != nullptr;
+        context_.identity->kept.contains(key) ||
+        (context_.identity->orphans.contains(key) && context_.objects.pods().find_by_uid(slot.uid) != nullptr);
     if (parts_.releases.contains(key) && !has_object) {
       // P11: a promise that this store gave up, and the time that it lost bound.
       if (context_.identity->rolled_back && is_alive(slot.state)) context_.identity.insert(&Identity::ending, key);
@@ -142,13 +143,19 @@ bool Comparison::adopt_slot(const std::string& node, const SlotReport& slot, con
   }
   PodEntry* entry = context_.objects.pods().find_by_uid(slot.uid);
   if (entry == nullptr) {
-    // A workload without an object waits for the operator's decision: it may be all that is left of the pod.
-    if (context_.identity->deleted.contains(slot.uid)) {
+    if (is_ending(slot)) {
       parts_.releases.add(leftover, is_alive(slot.state));
-    } else {
-      parts_.releases.add_orphan(leftover, key);
+      return true;
     }
-    return true;
+    const Adoption::Found found = parts_.adoption.find_object(node, slot, key);
+    if (found == Adoption::Found::no_capacity) return false;
+    if (found == Adoption::Found::none) {
+      add_orphan(slot, leftover, key);
+      return true;
+    }
+    entry = context_.objects.pods().find_by_uid(slot.uid);
+  } else if (context_.identity->orphans.contains(key)) {
+    parts_.adoption.reconcile(node, slot, *entry);
   }
   const Binding* known = parts_.state.find(slot.uid);
   // Two nodes with one pod: the highest running epoch keeps the row, the other goes to the release list.
@@ -161,6 +168,19 @@ bool Comparison::adopt_slot(const std::string& node, const SlotReport& slot, con
     return true;
   }
   return adopt_row(node, slot, incarnation, *entry);
+}
+
+// Nothing of it was started, or it was told to end: by the operator, or by a gateway that knew more.
+bool Comparison::is_ending(const SlotReport& slot) const {
+  if (context_.identity->deleted.contains(slot.uid)) return true;
+  return slot.state != SlotState::running && slot.state != SlotState::finished;
+}
+
+// A workload without an object waits for the operator's decision: it may be all that is left of the pod.
+void Comparison::add_orphan(const SlotReport& slot, ReleaseEntry orphan, const std::string& key) {
+  if (context_.identity->orphans.contains(key)) return;
+  parts_.adoption.describe(orphan.node, slot, orphan);
+  parts_.releases.add_orphan(orphan, key);
 }
 
 // The slot makes a row.
@@ -222,8 +242,6 @@ void Comparison::take_superseded(const Answer& answer) {
                      {{"node", answer.node}, {"term", std::to_string(answer.gateway_id.term + 1)}});
   Identity& identity = context_.identity.edit();
   identity.id.term = answer.gateway_id.term + 1;
-  // Epochs of the other store are not to be taken for ours.
-  if (!is_ours) identity.terms.clear();
   identity.terms.begin(identity.id.term, context_.store.next_position());
   // P11: we had that term once, and have lost the time since. Epochs of that time are behind the end of their terms.
   if (is_ours) {

@@ -25,6 +25,7 @@ class Comparison {
     NodeRegistry& nodes;
     PodRegistry& pods;
     Recovery& recovery;
+    Adoption& adoption;
     AdoptMode& adopt_mode;
   };
   // All outlive it.
@@ -42,6 +43,8 @@ class Comparison {
   bool compare(const std::string& node, const std::vector<SlotReport>& slots, const std::string& incarnation);
   bool adopt_slot(const std::string& node, const SlotReport& slot, const std::string& incarnation);
   bool adopt_row(const std::string& node, const SlotReport& slot, const std::string& incarnation, PodEntry& entry);
+  bool is_ending(const SlotReport& slot) const;
+  void add_orphan(const SlotReport& slot, ReleaseEntry orphan, const std::string& key);
   void welcome_back(const std::string& node, const std::string& incarnation);
   void give_up_promises();
 

@@ -28,6 +28,8 @@ class PlacementEvents {
   virtual void pod_unplaced(const std::shared_ptr<const Pod>& pod) = 0;
   // A slot that kept the uid from being placed has ended.
   virtual void uid_freed(std::string_view uid) = 0;
+  // Likewise, other pods of its name.
+  virtual void name_freed(const std::string& pod) = 0;
   // The volumes that the node offers are to be compared with those known.
   virtual void local_volumes_freed(const std::string& node) = 0;
   // The device has not been told to start the pod: its prebind is given up.

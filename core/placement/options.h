@@ -8,6 +8,7 @@
 #include "core/clock.h"
 #include "core/framework/profile.h"
 #include "core/objects/node_limits.h"
+#include "core/objects/same_name.h"
 #include "core/queue/queue.h"
 #include "core/store_mark.h"
 
@@ -25,6 +26,7 @@ struct GatewayOptions {
   std::string gateway = "gateway";
   std::vector<std::string> known_nodes;     // the operator's list: after a lost store these must answer first (P8)
   std::vector<std::string> enrolled_nodes;  // those with an account: likewise, unless the store is new
+  SameName same_name = SameName::older;
   FirstBoot first_boot = FirstBoot::is_new;
   std::vector<Profile> profiles;
   Queue::Options queue;

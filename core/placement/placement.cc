@@ -28,9 +28,11 @@ Placement::Placement(const PlacementContext& context)
       nodes_(context, {scheduler_.cache(), sender_, listings_, volumes_, admission_, changes_, releases_, lifecycle_}),
       pods_(context, {state_, scheduler_, volumes_, releases_, changes_, lifecycle_}),
       recovery_(context, {state_, scheduler_, volumes_, releases_, lifecycle_, nodes_, pods_}),
-      adopt_mode_(context, {volumes_, nodes_, pods_}),
+      pod_admission_(context, scheduler_),
+      adoption_(context, {state_, volumes_, releases_, lifecycle_, pods_, pod_admission_}),
+      adopt_mode_(context, {volumes_, nodes_, pods_, adoption_}),
       comparison_(context, {state_, scheduler_, listings_, volumes_, releases_, lifecycle_, nodes_, pods_, recovery_,
-                            adopt_mode_}),
+                            adoption_, adopt_mode_}),
       retirement_(context, {state_, volumes_, releases_, changes_, lifecycle_, nodes_, adopt_mode_}),
       statuses_(context, state_,
                 [this](const std::string& node, const std::string& why) { nodes_.hold_statuses(node, why); }) {
@@ -102,6 +104,11 @@ bool Placement::schedule_pending() {
     lifecycle_.deliver_permits();
   }
   return true;
+}
+
+void Placement::name_freed(const std::string& pod) {
+  const PodEntry* entry = context_.objects.pods().find(pod);
+  if (entry != nullptr) pods_.enqueue_if_free(std::string(entry->pod->uid()));
 }
 
 void Placement::local_volumes_freed(const std::string& node) {

@@ -33,6 +33,8 @@ class Placement final : private PlacementEvents {
   ObjectChanges& changes() { return changes_; }
   VolumeBinder& volumes() { return volumes_; }
   ReleaseList& releases() { return releases_; }
+  const ReleaseList& releases() const { return releases_; }
+  const PodAdmission& pod_admission() const { return pod_admission_; }
   PodLifecycle& lifecycle() { return lifecycle_; }
   AdoptMode& adopt_mode() { return adopt_mode_; }
   Retirement& retirement() { return retirement_; }
@@ -61,6 +63,7 @@ class Placement final : private PlacementEvents {
   void pod_gone(const std::string& key) override { pods_.finish_removal(key); }
   void pod_unplaced(const std::shared_ptr<const Pod>& pod) override { pods_.enqueue(pod); }
   void uid_freed(std::string_view uid) override { pods_.enqueue_if_free(uid); }
+  void name_freed(const std::string& pod) override;
   void local_volumes_freed(const std::string& node) override;
   void prebind_told(const Row& row, PreBindOutcome outcome) override { nodes_.note_prebind(row, outcome); }
   void prebind_disproved(std::string_view uid, const std::string& reason) override;
@@ -81,6 +84,8 @@ class Placement final : private PlacementEvents {
   NodeRegistry nodes_;
   PodRegistry pods_;
   Recovery recovery_;
+  PodAdmission pod_admission_;
+  Adoption adoption_;
   AdoptMode adopt_mode_;
   Comparison comparison_;
   Retirement retirement_;

@@ -170,7 +170,7 @@ void PodRegistry::enqueue_if_free(std::string_view uid) {
   const PodEntry* entry = context_.objects.pods().find_by_uid(uid);
   const bool waits = entry != nullptr && !entry->deleting && !entry->finished && !parts_.state.bindings.contains(uid) &&
                      parts_.scheduler.queue().where(uid) == Queue::Where::none &&
-                     !parts_.releases.may_run_elsewhere(uid);
+                     !parts_.releases.may_run_elsewhere(*entry->pod);
   if (waits) enqueue(entry->pod);
 }
 

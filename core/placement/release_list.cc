@@ -26,6 +26,7 @@ void ReleaseList::recover() {
   const auto is_lost = [this](const std::string& key) { return !contains(key); };
   Identity& identity = context_.identity.keep();
   std::erase_if(identity.orphans, is_lost);
+  std::erase_if(identity.kept, is_lost);
   std::erase_if(identity.ending, is_lost);
 }
 
@@ -74,6 +75,7 @@ void ReleaseList::restore(ReleaseEntry entry) {
 void ReleaseList::end(const std::string& key) {
   const std::string node = state_.releases.at(key).entry.node;
   const std::string uid = state_.releases.at(key).entry.uid;
+  const std::string pod = state_.releases.at(key).entry.pod;
   EventObjects objects;
   objects.old_pod = placed_on(node, uid, decode_charge(state_.releases.at(key).entry.charge));
   // A device may report an orphan unasked: it must not stay named once its entry is gone.
@@ -83,6 +85,7 @@ void ReleaseList::end(const std::string& key) {
     drop(key);
   }
   if (context_.identity.erase(&Identity::ending, key)) events_.uid_freed(uid);
+  if (!pod.empty()) events_.name_freed(pod);
   context_.publisher.mark(Kind::node, node);
   volumes_.delete_unused();
   changes_.wake({EventResource::assigned_pod, kDelete, "AssignedPodDelete"}, objects);
@@ -94,6 +97,7 @@ void ReleaseList::drop(const std::string& key) {
   context_.timers.cancel(found->second.resend);
   state_.releases.erase(found);
   volumes_.forget_holder(key);
+  context_.identity.erase(&Identity::kept, key);
   context_.store.erase(Table::release, key);
   cache_.discharge(entry.node, key);
   listings_.note_ended(entry.node, entry.epoch);
@@ -114,14 +118,48 @@ void ReleaseList::request(const std::string& key) {
   });
 }
 
-bool ReleaseList::may_run_elsewhere(std::string_view uid) const {
+bool ReleaseList::may_run_elsewhere(const Pod& pod) const {
   for (const auto* keys : {&context_.identity->orphans, &context_.identity->ending}) {
     for (const std::string& key : *keys) {
       auto found = state_.releases.find(key);
-      if (found != state_.releases.end() && found->second.entry.uid == uid) return true;
+      if (found != state_.releases.end() && found->second.entry.uid == pod.uid()) return true;
     }
   }
-  return false;
+  return holder_of_name(pod) != nullptr;
+}
+
+const ReleaseEntry* ReleaseList::holder_of_name(const Pod& pod) const {
+  for (const auto* keys : {&context_.identity->orphans, &context_.identity->ending}) {
+    for (const std::string& key : *keys) {
+      const auto found = state_.releases.find(key);
+      if (found == state_.releases.end() || !found->second.entry.holds_name) continue;
+      if (found->second.entry.uid != pod.uid() && found->second.entry.pod == pod.metadata.key()) {
+        return &found->second.entry;
+      }
+    }
+  }
+  return nullptr;
+}
+
+std::vector<std::string> ReleaseList::orphans_named(const std::string& pod) const {
+  std::vector<std::string> keys;
+  for (const std::string& key : context_.identity->orphans) {
+    if (state_.releases.at(key).entry.pod == pod) keys.push_back(key);
+  }
+  return keys;
+}
+
+void ReleaseList::keep_orphan(const std::string& key) {
+  context_.identity.insert(&Identity::kept, key);
+  const std::string node = state_.releases.at(key).entry.node;
+  if (!listings_.is_open(node)) listings_.start(node);
+}
+
+void ReleaseList::release_orphan(const std::string& key) {
+  context_.identity.erase(&Identity::orphans, key);
+  context_.identity.erase(&Identity::kept, key);
+  context_.identity.insert(&Identity::ending, key);
+  request(key);
 }
 
 std::vector<std::string> ReleaseList::orphans_of(std::string_view uid) const {
@@ -137,18 +175,14 @@ void ReleaseList::add_orphan(const ReleaseEntry& entry, const std::string& key) 
   context_.store.put(Table::release, key, encode(entry));
   volumes_.hold(key, entry.volumes);
   restore(entry);
-  context_.log.write(Level::warn, "a workload without an object was found; apply its pod or delete it",
-                     {{"node", entry.node}, {"pod", entry.uid}});
+  context_.log.write(Level::warn, "a workload without an object was found: see berthctl get pods, adopt and delete",
+                     {{"node", entry.node}, {"pod", entry.pod}, {"uid", entry.uid}});
 }
 
 bool ReleaseList::release_orphans(std::string_view uid) {
   const std::vector<std::string> keys = orphans_of(uid);
   if (keys.empty()) return false;
-  for (const std::string& key : keys) {
-    context_.identity.edit().orphans.erase(key);
-    context_.identity.edit().ending.insert(key);
-  }
-  for (const std::string& key : keys) request(key);
+  for (const std::string& key : keys) release_orphan(key);
   return true;
 }
 
@@ -161,9 +195,11 @@ void ReleaseList::list_nodes_of_orphans(std::string_view uid) {
 
 void ReleaseList::forget_orphan(const std::string& key) {
   const std::string uid = state_.releases.at(key).entry.uid;
+  const std::string pod = state_.releases.at(key).entry.pod;
   context_.identity.edit().orphans.erase(key);
   drop(key);
   events_.uid_freed(uid);
+  if (!pod.empty()) events_.name_freed(pod);
 }
 
 void ReleaseList::forget_orphans_not_in(const std::string& node, const std::set<std::string>& keys) {

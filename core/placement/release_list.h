@@ -42,10 +42,18 @@ class ReleaseList {
   bool take_answer(const Answer& answer);
   // Requests all entries of the node again, from the first delay on.
   void resend(const std::string& node);
-  // True while something of this uid may run that no row names.
-  bool may_run_elsewhere(std::string_view uid) const;
+  // True while something of this uid may run that no row names, or a workload holds the pod's name.
+  bool may_run_elsewhere(const Pod& pod) const;
+  // The workload that keeps the pod from being placed by its name; null: none.
+  const ReleaseEntry* holder_of_name(const Pod& pod) const;
 
   void add_orphan(const ReleaseEntry& entry, const std::string& key);
+  // Keys of the orphans of this name.
+  std::vector<std::string> orphans_named(const std::string& pod) const;
+  // The orphan is to become a pod: its node is asked what it holds.
+  void keep_orphan(const std::string& key);
+  // The operator does not want it: it is released.
+  void release_orphan(const std::string& key);
   // The operator deleted the uid: its orphans are released. True when there were any.
   bool release_orphans(std::string_view uid);
   // Its object is there: what the devices have now decides.

@@ -18,7 +18,7 @@ bool PodRegistry::may_try(const Pod& pod) {
   std::string_view uid = pod.uid();
   const PodEntry* entry = context_.objects.pods().find_by_uid(uid);
   if (entry == nullptr || entry->deleting || entry->finished || parts_.state.bindings.contains(uid)) return false;
-  if (!parts_.releases.may_run_elsewhere(uid)) return true;
+  if (!parts_.releases.may_run_elsewhere(pod)) return true;
   // It may run where the object was not known: it waits for that node's listing, outside the queue.
   parts_.scheduler.queue().done(uid);
   parts_.releases.list_nodes_of_orphans(uid);

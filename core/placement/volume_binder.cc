@@ -186,6 +186,21 @@ void VolumeBinder::move_claims(const Row& found) {
     bind(bound_volume);  // before the other node's slot holds what it has
 }
 
+void VolumeBinder::displace(const Row& row, const std::vector<BoundVolume>& found) {
+  for (const BoundVolume& bound_volume : found) {
+    const auto claim = context_.objects.claim(bound_volume.claim);
+    if (claim == nullptr || claim->phase != "Bound" || claim->volume_name == bound_volume.volume) continue;
+    const std::string given = claim->volume_name;
+    if (!is_bound_to(row.volumes, bound_volume.claim, given) || is_volume_of_another(bound_volume)) continue;
+    context_.log.write(
+        Level::warn, "a claim goes back to the volume that has its data; the other one is released",
+        {{"pod", row.pod}, {"claim", bound_volume.claim}, {"volume", bound_volume.volume}, {"released", given}});
+    release(given, bound_volume.claim);
+    unbind(claim);
+  }
+  for (const BoundVolume& bound_volume : found) bind(bound_volume);
+}
+
 void VolumeBinder::join_halves(Kind kind, const std::string& key) {
   if (kind == Kind::persistent_volume || kind == Kind::persistent_volume_claim) join_half(kind, key);
   // Rows go before release-list entries: two nodes may have reported one pod.

@@ -46,6 +46,9 @@ class VolumeBinder {
   // before the store that knew of it was lost. The claim moves with the row that was found, and the volume that it had
   // waits for the operator.
   void move_claims(const Row& found);
+  // A pod of the same name, from before a lost store, takes the place of this one: claims that this one was given here
+  // are bound to what the found one uses.
+  void displace(const Row& row, const std::vector<BoundVolume>& found);
   // The claim may be bound again, elsewhere.
   void unbind(const std::shared_ptr<const PersistentVolumeClaim>& claim);
 

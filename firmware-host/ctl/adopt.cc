@@ -1,20 +1,43 @@
 // adopt: the operator's decisions after a lost store.
+#include <utility>
+
 #include "firmware-host/ctl/commands.h"
 #include "firmware-host/ctl/fields.h"
 #include "firmware-host/ctl/text.h"
 
 namespace berth {
 
-Outcome<void> run_adopt(ApiClient& client, const CtlOptions&, const Screen& screen) {
+namespace {
+
+void print_warnings(const Json& answer, const Screen& screen) {
+  for (const Json& warning : list_field(answer, {"warnings"})) {
+    if (warning.is_string()) screen.err << "warning: " << printable(warning.as_string()) << "\n";
+  }
+}
+
+Outcome<void> adopt_pod(ApiClient& client, const CtlOptions& options, const Screen& screen) {
+  Json request = Json::object();
+  request.set("op", "adopt").set("kind", "Pod").set("namespace", namespace_of(options)).set("name", options.name);
+  if (!options.node.empty()) request.set("node", options.node);
+  const Outcome<Json> answer = client.ask(std::move(request), false);
+  if (!answer) return std::unexpected(answer.error());
+  screen.out << "pod/" << printable(text_field(*answer, {"key"})) << " " << printable(text_field(*answer, {"result"}))
+             << std::endl;
+  print_warnings(*answer, screen);
+  return {};
+}
+
+}  // namespace
+
+Outcome<void> run_adopt(ApiClient& client, const CtlOptions& options, const Screen& screen) {
+  if (!options.name.empty()) return adopt_pod(client, options, screen);
   // Not idempotent: the answer to a resent request would be that nothing waits.
   const Outcome<Json> answer = client.ask(Json(Json::Object{{"op", Json("adopt")}, {"done", Json(true)}}), false);
   if (!answer) return std::unexpected(answer.error());
   screen.out << "adopt mode " << printable(text_field(*answer, {"result"})) << std::endl;
   const std::string unanswered = join_texts(list_field(*answer, {"unanswered"}), ", ");
   if (!unanswered.empty()) screen.out << "not answered: " << printable(unanswered) << std::endl;
-  for (const Json& warning : list_field(*answer, {"warnings"})) {
-    if (warning.is_string()) screen.err << "warning: " << printable(warning.as_string()) << "\n";
-  }
+  print_warnings(*answer, screen);
   return {};
 }
 

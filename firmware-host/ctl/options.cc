@@ -203,8 +203,12 @@ void add_commands(CLI::App& app, CtlOptions& to) {
   forget->add_option("KIND", to.kind, "node, or node/NAME")->required();
   forget->add_option("NAME", to.name, "Its name");
 
-  CLI::App* adopt = command("adopt", "After a lost store, place pods although nodes have not answered", Command::adopt);
-  adopt->add_option("done", to.kind, "The word done")->required();
+  CLI::App* adopt = command("adopt", "After a lost store: keep an orphan, or wait for nodes no longer", Command::adopt);
+  adopt->add_option("KIND", to.kind, "pod, or pod/NAME; or the word done: place pods although nodes have not answered")
+      ->required();
+  adopt->add_option("NAME", to.name, "Its name");
+  adopt->add_option("--node", to.node, "The node that runs it, if several do")->type_name("NODE");
+  add_namespace(*adopt, to);
 
   CLI::App* status = command("status", "Show the state of the gateway", Command::status);
   status->add_option("-o,--output", to.form, "table, json or yaml")
@@ -239,7 +243,10 @@ std::string check(CtlOptions& options) {
     const KindName* kind = find_kind(options.kind);
     if (!named || kind == nullptr || kind->kind != Kind::node) return "forget: requires node NAME";
   }
-  if (options.command == Command::adopt && options.kind != "done") return "adopt: requires the word done";
+  if (options.command == Command::adopt && (options.kind != "done" || !options.name.empty())) {
+    const KindName* kind = find_kind(options.kind);
+    if (!named || kind == nullptr || kind->kind != Kind::pod) return "adopt: requires pod NAME, or the word done";
+  }
   if (options.command == Command::remove) {
     if (!options.files.empty() && !options.kind.empty()) return "delete: use either KIND NAME or -f FILE";
     if (options.files.empty() && !named) return "delete: requires KIND and NAME, or -f FILE";

@@ -85,7 +85,7 @@ struct CtlOptions {
   OutputForm form = OutputForm::table;
   bool watch = false;
   bool all_filters = false;  // explain, plan: run all filters
-  std::string node;          // explain, plan: the node to list first; empty: none
+  std::string node;          // explain, plan: the node to list first; adopt: that runs the pod; empty: none
   std::string plugin;        // allow, reject: for this Permit plugin only; empty: all that hold the pod back
   std::string reason;        // reject
   EnrollOptions enroll;

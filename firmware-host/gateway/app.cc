@@ -126,6 +126,7 @@ class GatewayApp {
     options.fleet = settings_.fleet;
     options.gateway = settings_.gateway;
     options.known_nodes = settings_.known_nodes;
+    options.same_name = settings_.same_name;
     options.profiles = scheduler_.profiles;
     options.queue.initial_backoff_ms = scheduler_.pod_initial_backoff_ms;
     options.queue.max_backoff_ms = scheduler_.pod_max_backoff_ms;

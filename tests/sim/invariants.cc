@@ -206,6 +206,13 @@ bool has_orphan(const Gateway& gateway, const std::string& uid) {
   return std::any_of(orphans.begin(), orphans.end(), names) || std::any_of(ending.begin(), ending.end(), names);
 }
 
+bool is_name_held(const Gateway& gateway, const std::string& key, const std::string& uid) {
+  return std::any_of(gateway.releases().begin(), gateway.releases().end(), [&](const auto& release) {
+    const ReleaseEntry& entry = release.second.entry;
+    return entry.holds_name && entry.pod == key && entry.uid != uid;
+  });
+}
+
 Breach find_misplaced_pod(const Gateway& gateway, const std::string& key, const PodEntry& entry) {
   const std::string& uid = entry.pod->uid();
   const Queue::Where where = gateway.scheduler().queue().where(uid);
@@ -219,7 +226,7 @@ Breach find_misplaced_pod(const Gateway& gateway, const std::string& key, const 
   if (locations == 1) return {};
   // The delete is kept until every node has answered (P7), or until the state of its orphan is known.
   const bool kept_delete = entry.deleting && gateway.identity().adopting;
-  if (locations == 0 && (kept_delete || has_orphan(gateway, uid))) return {};
+  if (locations == 0 && (kept_delete || has_orphan(gateway, uid) || is_name_held(gateway, key, uid))) return {};
   return "pod " + uid + " (" + key + ") is in " + std::to_string(locations) + " locations" +
          (entry.deleting ? ", deleting" : "") + (entry.finished ? ", finished" : "");
 }

@@ -42,12 +42,18 @@ TEST(CtlOptions, ReadsKindSlashName) {
   EXPECT_EQ(parsed.options.name_space, "shop");
 }
 
-TEST(CtlOptions, EndsAdoptModeByTheWordDoneOnly) {
+TEST(CtlOptions, AdoptsAPodOrEndsAdoptMode) {
+  const Parsed pod = parse({"adopt", "pod", "web", "-n", "shop", "--node", "n1"});
+  ASSERT_FALSE(pod.ended) << pod.err;
+  EXPECT_EQ(pod.options.name, "web");
+  EXPECT_EQ(pod.options.node, "n1");
+  EXPECT_TRUE(parse({"adopt", "node", "n1"}).ended);
+
   const Parsed parsed = parse({"adopt", "done"});
   ASSERT_FALSE(parsed.ended) << parsed.err;
   EXPECT_EQ(parsed.options.command, CtlOptions::Command::adopt);
   EXPECT_TRUE(parse({"adopt"}).ended);
-  EXPECT_NE(parse({"adopt", "now"}).err.find("requires the word done"), std::string::npos);
+  EXPECT_NE(parse({"adopt", "now"}).err.find("requires pod NAME, or the word done"), std::string::npos);
 }
 
 TEST(CtlOptions, BackupAndRestoreNeedAFile) {

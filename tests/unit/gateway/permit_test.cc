@@ -97,7 +97,7 @@ TEST_F(PermitTest, APodThatIsFoundRunningInAdoptModeKeepsThatNodeAndWaitsNoMore)
   slots("n2", {});
   Answer superseded(AnswerType::superseded);
   superseded.incarnation = "i1";
-  superseded.gateway_id = {6, "elsewhere"};
+  superseded.gateway_id = {gateway->identity().id.term + 1, "elsewhere"};
   answer("n2", superseded);
   ASSERT_TRUE(gateway->identity().adopting);
   slots("n2", {{"u1", {6, 9}, SlotState::running, pod("held", "u1")}});
@@ -110,7 +110,7 @@ TEST_F(PermitTest, APodThatIsFoundRunningInAdoptModeKeepsThatNodeAndWaitsNoMore)
 TEST_F(PermitTest, WhatIsAllowedInAdoptModeIsDecidedAgainAfterIt) {
   Answer superseded(AnswerType::superseded);
   superseded.incarnation = "i1";
-  superseded.gateway_id = {6, "elsewhere"};
+  superseded.gateway_id = {gateway->identity().id.term + 1, "elsewhere"};
   answer("n1", superseded);
   ASSERT_TRUE(gateway->identity().adopting);
   of("allow");

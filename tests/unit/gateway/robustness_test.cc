@@ -181,7 +181,7 @@ TEST_F(GatewayTest, WhatAForgottenOrphanWasChargedWakesThePodsThatWait) {
   slot.uid = "u9";
   slot.epoch = {3, 7};
   slot.state = SlotState::running;
-  slot.pod = pod("old", "u9", "900Mi");
+  slot.pod = pod("old", "u9", "900Mi", R"(,"schedulerName":"gone")");
   slots("n1", {slot});
   apply(pod("web", "u1", "512Mi"));
   ASSERT_EQ(phase("u1"), Phase::none) << "the orphan is charged";

@@ -64,10 +64,10 @@ class StoreWatchTest : public GatewayTest {
 
 TEST_F(StoreWatchTest, EachStartIsATermOfItsOwn) {
   settle_with_n1();
-  EXPECT_EQ(term(), 1u);
+  const std::uint64_t first = term();
   restart();
   const std::uint64_t second = term();
-  EXPECT_GT(second, 1u);
+  EXPECT_GT(second, first);
   restart();
   EXPECT_GT(term(), second);
   EXPECT_EQ(gateway->not_ready(), "");
@@ -140,8 +140,7 @@ TEST_F(StoreWatchTest, ThePodsThatTheLostTimePlacedAreKept) {
   const Epoch later{placed.term, placed.counter + 7};
   slots("n1", {running("u1", placed, pod("before", "u1")), running("u2", later, pod("later", "u2"))});
   EXPECT_EQ(phase("u1"), Phase::bound) << "the lost time had bound it";
-  EXPECT_TRUE(gateway->releases().contains("n1/u2/" + to_text(later))) << "kept as an orphan";
-  EXPECT_NE(record_member("orphans").find("u2"), std::string::npos);
+  EXPECT_EQ(phase("u2"), Phase::bound) << "its object was made from what the device holds";
 }
 
 // The lost time may have given the promise up and placed the pod on another node.
@@ -313,11 +312,12 @@ TEST_F(StoreWatchTest, ASlotThatThisStoreNeverGaveBindsNoClaimAndTakesNoPod) {
 TEST_F(StoreWatchTest, ASlotThatThisStoreNeverGaveIsKeptForTheOperator) {
   settle_with_n1();
   ASSERT_EQ(gateway->not_ready(), "");
+  const Epoch given{term(), store.next_position() - 1};
   restart();  // terms before are ours
   device("n1");
   const std::uint64_t far = store.next_position() + 1'000;
-  slots("n1", {running("known", {1, 1}, pod("known", "known")), running("later", {term(), far}, pod("later", "later")),
-               running("between", {2, 5}, pod("between", "between"))});
+  slots("n1", {running("known", given, pod("known", "known")), running("later", {term(), far}, pod("later", "later")),
+               running("between", {term() - 1, 5}, pod("between", "between"))});
   const std::string orphans = record_member("orphans");
   EXPECT_EQ(orphans.find("known"), std::string::npos) << "this store gave it, and ended it: it is released";
   EXPECT_NE(orphans.find("later"), std::string::npos);

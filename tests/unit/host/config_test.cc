@@ -58,6 +58,7 @@ tie_seed: "9223372036854775807"
 http: {enabled: false, listen: "::1", port: 0}
 node_limits: {cpu: 2500m, memory: 8Gi, pods: 20, volumes: 3, labels: 4, slots: 5, incarnations_per_hour: 6}
 promise_limit_seconds: 90
+same_name: ask
 flash_bytes_per_day: 2Gi
 memory_limit_bytes: 96Mi
 log: {level: debug, format: json}
@@ -80,6 +81,7 @@ log: {level: debug, format: json}
   EXPECT_EQ(settings->http.listen, "::1");
   EXPECT_EQ(settings->http.port, 0);
   EXPECT_EQ(settings->promise_limit_ms, 90000);
+  EXPECT_EQ(settings->same_name, SameName::ask);
   EXPECT_EQ(settings->flash_bytes_per_day, 2ull << 30);
   EXPECT_EQ(settings->memory_limit_bytes, 96ull << 20);
   EXPECT_EQ(settings->node_limits.cpu, Quantity::from_milli(2500));

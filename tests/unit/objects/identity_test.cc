@@ -39,6 +39,8 @@ TEST_F(IdentityRecordTest, IsReadAsItWasSaved) {
   identity.adopting = true;
   identity.adopt_nodes = {"n1", "n2"};
   identity.orphans = {"n1/u/1.2"};
+  identity.kept = {"n1/u/1.2"};
+  identity.late = {"n9"};
   identity.ending = {"n1/v/1.3"};
   identity.retired = {"n3/i"};
   identity.deleted = {"u4"};
@@ -50,6 +52,8 @@ TEST_F(IdentityRecordTest, IsReadAsItWasSaved) {
   EXPECT_TRUE(read.adopting);
   EXPECT_EQ(read.adopt_nodes, identity.adopt_nodes);
   EXPECT_EQ(read.orphans, identity.orphans);
+  EXPECT_EQ(read.kept, identity.kept);
+  EXPECT_EQ(read.late, identity.late);
   EXPECT_EQ(read.ending, identity.ending);
   EXPECT_EQ(read.retired, identity.retired);
   EXPECT_EQ(read.deleted, identity.deleted);

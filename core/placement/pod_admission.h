@@ -1,0 +1,42 @@
+// PodAdmission: what is asked of a pod's manifest before it is accepted, whether an operator applies it or a device
+// holds it. Changes nothing but the random source, for a uid.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/api/decode.h"
+#include "core/handshake/messages.h"
+#include "core/placement/context.h"
+#include "core/scheduler/scheduler.h"
+
+namespace berth {
+
+class PodAdmission {
+ public:
+  // Both outlive it.
+  PodAdmission(const PlacementContext& context, const Scheduler& scheduler)
+      : context_(context), scheduler_(scheduler) {}
+
+  struct Admitted {
+    std::shared_ptr<Pod> pod;
+    bool known = false;  // a new version of the pod of this name
+    Warnings warnings;
+  };
+  // A manifest that an operator applies. `expected_key`: the name that the topic says; empty: any. `recreate`: the pod
+  // is a new one, even of a known name.
+  Result<Admitted> admit(const Json& object, const std::string& expected_key, bool recreate) const;
+  // The manifest that a device holds for a pod whose object is lost.
+  Result<std::shared_ptr<Pod>> admit_found(const SlotReport& slot) const;
+  // The found pod as `applied` updates it, which has its name. An error says why that is no update.
+  Result<std::shared_ptr<Pod>> update_found(const Pod& found, const Pod& applied) const;
+
+ private:
+  Status check_pod(const Pod& pod, const PodEntry* same, const std::string& key) const;
+  Status admit_priority(Json& manifest) const;
+
+  const PlacementContext& context_;
+  const Scheduler& scheduler_;
+};
+
+}  // namespace berth
