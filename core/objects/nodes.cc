@@ -230,6 +230,9 @@ Result<NodeChange> Nodes::on_state(const std::string& name, const Json& payload)
   if (is_known && device.facts != trial.facts) {
     // Each is written, and scheduling looks at it again.
     if (!may_change_state(name)) {
+      // What comes late is older still than the one that waits.
+      device.state_session = session;
+      device.state_sequence = sequence;
       states_put_off_.insert_or_assign(name, payload);
       return NodeChange{.quarantine = set_hold(name, Hold::state, {})};
     }
@@ -301,6 +304,7 @@ Result<NodeChange> Nodes::on_presence(const std::string& name, const Json& paylo
   const bool news = device.incarnation != incarnation || session > device.session || !device.reachable;
   if (device.incarnation != incarnation) {
     device.incarnation = incarnation;
+    states_put_off_.erase(name);
     device.facts_current = false;
     device.state_session = 0;
     device.state_sequence = 0;
@@ -389,6 +393,7 @@ NodeChange Nodes::set_incarnation(const std::string& name, const std::string& in
   DeviceNode& device = nodes_.at(name);
   if (!may_change_incarnation(name)) return refuse_incarnation(name);
   device.incarnation = incarnation;
+  states_put_off_.erase(name);
   device.facts_current = false;
   device.session = 0;
   device.state_session = 0;

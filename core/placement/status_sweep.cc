@@ -148,8 +148,9 @@ void StatusSweep::judge(const std::string& node, Found& found, std::size_t count
     found.was_read = false;
     found.calm_since = now;
   }
-  if (found.names.empty() && std::exchange(found.has_more, false)) unread_ = true;
-  if (!found.is_beyond || !found.names.empty() || now - found.calm_since < kCalmMs) return;
+  // Those that are explained stay for as long as what explains them.
+  if (count == 0 && std::exchange(found.has_more, false)) unread_ = true;
+  if (!found.is_beyond || count > 0 || now - found.calm_since < kCalmMs) return;
   found.calm_since = now;
   if (!std::exchange(found.was_read, true)) {
     unread_ = true;

@@ -19,8 +19,9 @@ class LostStoreTest : public GatewayTest {
     start_connected();
     for (const std::string& node : nodes) device(node);
   }
+  // Of a profile that the gateway no longer has, so that no object is made of it (P14).
   static SlotReport slot(const std::string& uid, SlotState state = SlotState::running) {
-    return {uid, Epoch{1, 5}, state, pod("p", uid, "900Mi"), {}};
+    return {uid, Epoch{1, 5}, state, pod("p", uid, "900Mi", R"(,"schedulerName":"gone")"), {}};
   }
   // Whether a request of this type for this uid was sent to the node.
   bool was_sent(const std::string& node, RequestType type, const std::string& uid) {

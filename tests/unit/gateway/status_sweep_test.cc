@@ -74,6 +74,7 @@ TEST_F(StatusSweepTest, TheStatusOfAPlacedPodStays) {
 }
 
 TEST_F(StatusSweepTest, AnEntryOfTheReleaseListExplainsOneStatusUntilItEnds) {
+  options.enrolled_nodes = {"n1"};
   start_connected();
   device("n1");
   SlotReport slot{"u9", Epoch{1, 1}, SlotState::running, "{}", {}};
@@ -88,6 +89,21 @@ TEST_F(StatusSweepTest, AnEntryOfTheReleaseListExplainsOneStatusUntilItEnds) {
     seconds(2);
     EXPECT_EQ(cleared(), (Names{"default/second", "default/first"}));
   }
+}
+
+TEST_F(StatusSweepTest, AStatusThatAnEntryExplainsKeepsNoNodeInQuarantine) {
+  options.enrolled_nodes = {"n1"};
+  options.node_limits.statuses = 10;
+  start_connected();
+  device("n1");
+  SlotReport slot{"u9", Epoch{1, 1}, SlotState::running, "{}", {}};
+  slots("n1", {slot});
+  status("default/explained", "u9", "1.1");
+  for (int i = 0; i < 11; ++i) status("default/x" + std::to_string(i));
+  seconds(2);
+  ASSERT_NE(quarantine(), "");
+  seconds(160);
+  EXPECT_EQ(quarantine(), "");
 }
 
 TEST_F(StatusSweepTest, NothingIsClearedInAdoptMode) {

@@ -284,6 +284,29 @@ TEST_F(Quarantined, AStateThatChangesAtFullSpeedIsTakenAFewTimesAndInTheEnd) {
   EXPECT_EQ(label(), "7") << "at once, after a time without changes";
 }
 
+TEST_F(Quarantined, AStateThatWasPutOffIsReplacedByALaterOneOnlyAndEndsWithItsIncarnation) {
+  start_connected();
+  device("n1", "i1", kUsual);
+  const auto change = [this](int sequence) {
+    receive(topics.node_state("n1"),
+            R"({"incarnation":"i1","session":"1","sequence":")" + std::to_string(sequence) +
+                R"(","allocatable":{"cpu":"4","memory":"1Gi","pods":"10"},"labels":{"change":")" +
+                std::to_string(sequence) + R"("}})");
+  };
+  const auto label = [this] {
+    return std::string(gateway->scheduler().cache().find("n1")->node->metadata.labels.find("change")->second);
+  };
+  for (int sequence = 2; sequence <= 12; ++sequence) change(sequence);
+  change(30);
+  change(20);  // it comes late
+  advance(NodeLimits::kStatesMs + 2'000);
+  EXPECT_EQ(label(), "30");
+  for (int sequence = 31; sequence <= 50; ++sequence) change(sequence);
+  connect_again("n1", "i2", 1);
+  advance(NodeLimits::kStatesMs + 2'000);
+  EXPECT_EQ(gateway->nodes().all().at("n1").incarnation, "i2");
+}
+
 TEST_F(Quarantined, AStateThatGoesBackToWhatIsKnownIsNotPutOff) {
   start_connected();
   device("n1", "i1", kUsual);
