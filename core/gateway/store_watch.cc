@@ -40,6 +40,7 @@ void StoreWatch::begin() {
                         {"markedStore", marked.store_id},
                         {"markedTerm", std::to_string(marked.term)},
                         {"lostCommits", context_.options.lost_commits}});
+    context_.mirror.note_lost_store(identity.id.store_id);
     identity.id.store_id = random_.hex_id();
     identity.terms.clear();
     identity.is_new = false;

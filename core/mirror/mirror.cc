@@ -175,8 +175,12 @@ void Mirror::settled() {
 // The numbers of another store mean nothing here.
 void Mirror::take_mark(const std::string& payload) {
   const Result<Json> json = Json::parse(payload);
-  if (!json || json->string_at("storeId") != identity_->id.store_id) return;
-  past_.set_marked(parse_u64(json->string_at("orders")).value_or(0));
+  if (!json) return;
+  const std::string store_id = json->string_at("storeId");
+  const std::uint64_t orders = parse_u64(json->string_at("orders")).value_or(0);
+  // The copy went back, not the broker: what it retains replaced all that the copy takes for past.
+  const bool is_later = !lost_store_id_.empty() && store_id == lost_store_id_ && orders >= past_.newest();
+  if (store_id == identity_->id.store_id || is_later) past_.set_marked(orders);
 }
 
 void Mirror::end_turn() {

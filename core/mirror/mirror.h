@@ -79,6 +79,12 @@ class Mirror {
   void settled();
   // The mark that the broker retains: which past orders it has replaced.
   void take_mark(const std::string& payload);
+  // The broker retains what the gateway of another store has published: it was there before, and with it the states of
+  // the nodes of that time.
+  void note_other_store() { kept_other_store_ = true; }
+  bool kept_other_store() const { return kept_other_store_; }
+  // This store is an older copy of the one with this id, which may have left a mark since (P11, P16).
+  void note_lost_store(const std::string& store_id) { lost_store_id_ = store_id; }
   // At the end of a turn.
   void end_turn();
   // The retained order comes from before what is known, as far as can be told (P16).
@@ -96,6 +102,8 @@ class Mirror {
   PastOrders past_;
   SyncBarrier barrier_;
   std::optional<std::string> order_in_hand_;
+  bool kept_other_store_ = false;
+  std::string lost_store_id_;
   std::set<std::string> under_way_;                         // keys of pods whose mirror may be on its way to the broker
   std::map<std::string, std::set<std::string>> clearings_;  // to be sent, by key: the withdrawn uids each one is for
   struct Settling {

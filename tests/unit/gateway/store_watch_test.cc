@@ -190,6 +190,38 @@ TEST_F(StoreWatchTest, APromiseThatRunsIsWaitedFor) {
   EXPECT_EQ(phase("u"), Phase::prebind);
 }
 
+// P16: the copy went back, not the broker.
+TEST_F(StoreWatchTest, AnOrderThatWentBackSinceTheCopyStands) {
+  settle_with_n1();
+  const std::string topic = topics.desired(Kind::pod, "default/p");
+  const std::string first = pod("p", "u", "64Mi", "", R"({"v":"1"})");
+  const std::string second = pod("p", "u", "64Mi", "", R"({"v":"2"})");
+  receive(topic, first, true);
+  receive(topic, second, true);
+  settle();
+  const MemoryStore copy = store;
+  const std::string lost = store_id();
+  const std::uint64_t orders = gateway->past_orders().newest();
+  ASSERT_GT(orders, 0u);
+  restart();
+  for (const bool is_marked : {false, true}) {
+    SCOPED_TRACE(is_marked);
+    ++options.identity_seed;
+    marks.mark = StoreMark{lost, term() + 1'000'000, copy.next_position() + 100};
+    gateway.reset();
+    store = copy;
+    transport.up = true;
+    start();
+    gateway->on_link(true);
+    turn();
+    const std::string mark = R"({"storeId":")" + lost + R"(","orders":")" + std::to_string(orders) + R"("})";
+    if (is_marked) receive(topics.gateway_fence("gateway"), mark, true);
+    receive(topic, first, true);
+    const auto& labels = gateway->objects().pods().find("default/p")->pod->metadata.labels;
+    EXPECT_EQ(labels.at("v"), is_marked ? "1" : "2");
+  }
+}
+
 TEST_F(StoreWatchTest, AStoreThatIsAheadOfItsMarkIsItself) {
   settle_with_n1();
   const std::optional<StoreMark> first = marks.mark;
