@@ -35,6 +35,7 @@ void DesiredInbox::take(const std::vector<std::string_view>& levels, const Messa
   }
   // Another store's: of use where it was retained before this session, and no later.
   if (RetainedPublisher::is_mirror(message) && !context_.mirror.may_be_old()) return;
+  if (RetainedPublisher::is_mirror(message)) context_.mirror.note_other_store();
   if (message.payload.empty()) {
     if (message.retain) context_.mirror.superseded().note_none({kind->kind, key});
     // Absence never deletes: the mirror is restored.

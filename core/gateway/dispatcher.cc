@@ -65,6 +65,7 @@ void Dispatcher::take_barrier(const Message& message) {
 
 // A status that a gateway whose store is lost has published: when its object is gone, nobody else would clear it.
 void Dispatcher::take_status(const std::vector<std::string_view>& levels, const Message& message) {
+  if (message.retain && context_.mirror.may_be_old()) context_.mirror.note_other_store();
   const KindName* kind = find_kind(levels[1]);
   if (!message.retain || message.payload.empty() || kind == nullptr || kind->plural != levels[1]) return;
   if (levels.size() != (kind->namespaced ? 4u : 3u)) return;

@@ -18,33 +18,45 @@ bool AdoptMode::is_over() const {
   return context_.identity->adopt_nodes.empty() && !context_.identity->awaits_operator;
 }
 
+// Who was enrolled is known: from the configuration, from accounts, from the copy of a store, or from a broker that has
+// been there all the time. The nodes that happen to be connected are not all.
+bool AdoptMode::has_list() const {
+  const Identity& identity = *context_.identity;
+  return !context_.options.known_nodes.empty() || !context_.options.enrolled_nodes.empty() || identity.rolled_back ||
+         context_.mirror.kept_other_store();
+}
+
+void AdoptMode::await_operator() {
+  if (context_.identity->awaits_operator) return;
+  context_.identity.edit().awaits_operator = true;
+  context_.log.write(Level::warn,
+                     "the store was lost, and no list of the nodes is left; when all are connected, end the waiting "
+                     "with berthctl adopt done",
+                     {});
+}
+
 void AdoptMode::start() {
   if (!context_.identity->adopting) return;
   wait_for_known_nodes();
-  Identity& identity = context_.identity.edit();
-  // A copy of a store knows what nodes there were, and so does an operator who has forgotten them.
-  const bool had_list = identity.is_new || identity.rolled_back || !identity.retired.empty();
-  if (identity.adopt_nodes.empty() && !had_list && !identity.awaits_operator) {
-    identity.awaits_operator = true;
-    context_.log.write(Level::warn,
-                       "the store was lost, and no list of the nodes is left; when all are connected, end the waiting "
-                       "with berthctl adopt done",
-                       {});
-  }
+  const Identity& identity = *context_.identity;
+  // An operator who has forgotten nodes, and has none left, knows what nodes there were.
+  const bool has_forgotten_all = identity.adopt_nodes.empty() && !identity.retired.empty();
+  if (!identity.is_new && !has_list() && !has_forgotten_all) await_operator();
   if (is_over()) end();
 }
 
 void AdoptMode::enter() {
   Identity& identity = context_.identity.edit();
   // Another store, or a later state of this one, was there before: it knew the enrolled nodes.
-  identity.is_new = false;
+  const bool was_new = std::exchange(identity.is_new, false);
   for (const auto* names : {&context_.options.known_nodes, &context_.options.enrolled_nodes}) {
     for (const std::string& name : *names) {
       if (!is_retired(identity, context_.nodes, name)) identity.adopt_nodes.insert(name);
     }
   }
   wait_for_known_nodes();
-  const bool adopted_before = std::exchange(identity.adopting, !identity.adopt_nodes.empty());
+  if (was_new && !has_list()) await_operator();
+  const bool adopted_before = std::exchange(identity.adopting, !is_over());
   parts_.nodes.adopted().clear();
   if (adopted_before && !identity.adopting) end();
   const std::set<std::string> nodes = identity.adopt_nodes;

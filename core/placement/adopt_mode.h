@@ -36,6 +36,8 @@ class AdoptMode {
 
  private:
   void wait_for_known_nodes();
+  bool has_list() const;
+  void await_operator();
   bool is_over() const;
   void end();
 

@@ -161,7 +161,8 @@ class GatewayApp {
       gateway_options.set_aside = stores_aside(path);
       if (opened.hold.empty()) gateway_options.marks = &marks_.emplace(state_->file("gateway.mark"), log_);
       gateway_options.enrolled_nodes = enrolled_nodes();
-      marked_new_ = is_new_installation(settings_.state_dir);
+      // While nothing can be stored, the mark stays for the start that can.
+      marked_new_ = opened.hold.empty() && is_new_installation(settings_.state_dir);
       gateway_options.first_boot = marked_new_ ? FirstBoot::is_new : FirstBoot::lost;
       log_.write(Level::info, "tie-breaking seed", {{"seed", std::to_string(gateway_options.seed)}});
       gateway_ = std::make_unique<Gateway>(gateway_options, registry_, clock_, *transport_, *store_, timers_, log_);

@@ -355,6 +355,7 @@ TEST_F(GatewayTest, ALostStoreWaitsForTheNodesThatTheBrokerShowsThoughNobodyName
   device("gone");
   receive(topics.node_presence("gone"), R"({"incarnation":"i1","session":"1","online":false})");
   receive(topics.desired(Kind::pod, "default/web"), pod("web", "u1"), true);
+  receive(topics.root() + "status/pods/default/web", R"({"phase":"Running"})", true);
   connect();
   EXPECT_TRUE(gateway->identity().adopting);
   EXPECT_EQ(gateway->identity().adopt_nodes, (std::set<std::string>{"gone", "n1"}));

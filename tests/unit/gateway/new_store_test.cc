@@ -91,7 +91,43 @@ TEST_F(NewStoreTest, ASlotThatItDidNotGiveEndsTheBeliefThatAStoreIsNew) {
   EXPECT_FALSE(gateway->identity().is_new) << "durable";
 }
 
+// Nodes that connect a second later run what nobody remembers.
+TEST_F(NewStoreTest, WithoutAnyListOfNodesTheOperatorIsWaitedForWhenItIsNotNew) {
+  start_connected();
+  ASSERT_EQ(gateway->not_ready(), "");
+  device("n1");
+  slots("n1", {running("old", {50, 7})});
+  EXPECT_NE(gateway->not_ready().find("berthctl adopt done"), std::string::npos) << gateway->not_ready();
+  apply(pod("web", "web"));
+  EXPECT_EQ(phase("web"), Phase::none);
+  device("n2");
+  slots("n2", {running("web", {50, 8})});
+  EXPECT_EQ(gateway->bindings().at("web").row.node, "n2");
+  EXPECT_TRUE(succeeded(adopt_done()));
+  EXPECT_EQ(gateway->not_ready(), "");
+}
+
+TEST_F(NewStoreTest, ABrokerThatWasThereBeforeHasAListOfNodes) {
+  options.first_boot = FirstBoot::lost;
+  for (const bool was_there : {false, true}) {
+    SCOPED_TRACE(was_there);
+    start();
+    transport.up = true;
+    gateway->on_link(true);
+    turn();
+    receive(topics.node_presence("n1"), R"({"incarnation":"i1","session":"1","online":true})", true);
+    if (was_there) receive(topics.root() + "status/pods/default/web", R"({"phase":"Running"})", true);
+    return_fences();
+    slots("n1", {});
+    EXPECT_EQ(gateway->not_ready().empty(), was_there) << gateway->not_ready();
+    gateway.reset();
+    store.wipe();
+    transport.sent.clear();
+  }
+}
+
 TEST_F(NewStoreTest, ItEndsOnceOnly) {
+  options.enrolled_nodes = {"n1"};
   start_connected();
   device("n1");
   slots("n1", {running("old", {50, 7})});

@@ -5,6 +5,7 @@ namespace berth {
 namespace {
 
 TEST_F(GatewayTest, AnAnswerAboutAnOrphanDoesNotEndTheGateway) {
+  options.enrolled_nodes = {"n1"};
   start();
   transport.up = true;
   gateway->on_link(true);
@@ -134,6 +135,7 @@ TEST_F(GatewayTest, APodWhoseProfileIsGoneDoesNotEndTheGateway) {
 }
 
 TEST_F(GatewayTest, ThousandsOfOrphansCanBeReadAgain) {
+  options.enrolled_nodes = {"n1"};
   options.node_limits.slots = 10'000;
   start();
   transport.up = true;
@@ -171,6 +173,7 @@ TEST_F(GatewayTest, ThousandsOfOrphansCanBeReadAgain) {
 }
 
 TEST_F(GatewayTest, WhatAForgottenOrphanWasChargedWakesThePodsThatWait) {
+  options.enrolled_nodes = {"n1"};
   start();
   transport.up = true;
   gateway->on_link(true);
