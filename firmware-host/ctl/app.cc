@@ -15,6 +15,7 @@
 #include "firmware-host/ctl/text.h"
 #include "firmware-host/loop.h"
 #include "firmware-host/real_clock.h"
+#include "firmware-host/yaml.h"
 #include "transports/mqtt.h"
 
 namespace berth {
@@ -22,6 +23,8 @@ namespace berth {
 namespace {
 
 using Command = CtlOptions::Command;
+
+constexpr const char* kGatewayConfig = "/etc/berth/berthd.yaml";
 
 // Keeps the last warning or error of the transport, to be shown only if the command fails.
 class LastError final : public Log {
@@ -118,8 +121,24 @@ Outcome<void> run_connected(CtlOptions options, const Screen& screen) {
   return done;
 }
 
+// Devices answer only the gateway that they are enrolled for: by default the one of this machine.
+Outcome<void> name_gateway(const ConnectionOptions& given, EnrollOptions& to) {
+  const bool is_given = !given.config_file.empty();
+  const std::string file = is_given ? given.config_file : kGatewayConfig;
+  const Outcome<std::string> text = read_text_file(file);
+  if (!text) return is_given ? Outcome<void>(std::unexpected(text.error())) : Outcome<void>();
+  const Result<YamlDocument> config = parse_yaml_config(file, *text);
+  if (!config) return fail(Exit::usage, lines_of(config.error()));
+  if (const std::string fleet = config->value.string_at("fleet"); !fleet.empty()) to.fleet = fleet;
+  if (const std::string gateway = config->value.string_at("gateway"); !gateway.empty()) to.gateway = gateway;
+  return {};
+}
+
 Outcome<void> run(CtlOptions& options, const Screen& screen) {
   const ConnectionOptions& given = options.connection;
+  if (options.command == Command::enroll) {
+    if (Outcome<void> named = name_gateway(given, options.enroll); !named) return named;
+  }
   if (!given.fleet.empty()) options.enroll.fleet = options.backup.fleet = given.fleet;
   if (!given.gateway.empty()) options.enroll.gateway = given.gateway;
   if (!given.state_dir.empty()) options.backup.state_dir = given.state_dir;

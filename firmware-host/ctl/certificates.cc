@@ -4,11 +4,12 @@
 #include <grp.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <system_error>
 #include <vector>
 
-#include "firmware-host/gateway/broker_config.h"
 #include "firmware-host/gateway/broker_process.h"
 
 namespace berth {
@@ -36,9 +37,8 @@ class Authority {
     return done.is_success() ? list_revoked() : done;
   }
 
-  // The certificate is remembered as that of the name; an earlier one of the name is revoked.
+  // The certificate is remembered as that of the name.
   Status keep(const std::string& name, const std::string& certificate) const {
-    if (Status done = revoke(name); !done.is_success()) return done;
     std::error_code error;
     fs::copy_file(certificate, issued(name), error);
     return error ? Status::error(issued(name) + ": " + error.message()) : Status::ok();
@@ -153,31 +153,17 @@ Outcome<bool> revoke_certificate(const std::string& dir, const std::string& name
   if (!fs::exists(dir)) return false;
   const Result<std::string> openssl = find_program("openssl");
   if (!openssl) return fail(Exit::refused, openssl.error().message() + ": install the package openssl");
-  bool found = false;
-  for (const char* each : {"ca", "operators"}) {
-    const Authority authority(*openssl, dir, each);
-    if (!authority.has_issued(name)) continue;
-    found = true;
-    Status done = authority.revoke(name);
-    if (done.is_success()) done = let_broker_read(dir);
-    if (!done.is_success()) return fail(Exit::refused, "openssl: " + done.message());
+  const Authority authorities[] = {{*openssl, dir, "ca"}, {*openssl, dir, "operators"}};
+  const auto has_issued = [&](const Authority& each) { return each.has_issued(name); };
+  if (std::none_of(std::begin(authorities), std::end(authorities), has_issued)) return false;
+  Status done = Status::ok();
+  for (const Authority& each : authorities) {  // both lists: the listeners are given both
+    if (done.is_success()) done = each.create();
+    if (done.is_success()) done = each.revoke(name);
   }
-  return found;
-}
-
-std::string tls_listeners(const std::string& broker_dir, int port) {
-  const std::string tls = broker_dir + "/tls";
-  const auto listen = [&](int number, const std::string& authority) {
-    return "listener " + std::to_string(number) + "\ncafile " + tls + "/" + authority + ".crt\ncertfile " + tls +
-           "/server.crt\nkeyfile " + tls + "/server.key\nrequire_certificate true\nuse_identity_as_username true\n" +
-           "crlfile " + tls + "/" + authority + ".crl\nacl_file " + broker_dir + "/access\n";
-  };
-  return "# Written by berthctl enroll --certificate: clients present a certificate; its common name is the account.\n"
-         "# Devices and gateway: the account is the client id as well, so nobody can end another's session.\n" +
-         listen(port, "ca") + "max_connections " + std::to_string(kBrokerDevicesMax) +
-         "\nuse_username_as_clientid true\n"
-         "# Operators, by certificates of an authority of their own.\n" +
-         listen(port + 1, "operators") + "max_connections " + std::to_string(kBrokerOperatorsMax) + "\n";
+  if (done.is_success()) done = let_broker_read(dir);
+  if (!done.is_success()) return fail(Exit::refused, "openssl: " + done.message());
+  return true;
 }
 
 }  // namespace berth

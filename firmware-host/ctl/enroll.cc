@@ -1,12 +1,8 @@
 #include "firmware-host/ctl/enroll.h"
 
-#include <grp.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <system_error>
 #include <vector>
 
@@ -14,6 +10,8 @@
 #include "firmware-host/broker_address.h"
 #include "firmware-host/ctl/accounts.h"
 #include "firmware-host/ctl/certificates.h"
+#include "firmware-host/ctl/listeners.h"
+#include "firmware-host/ctl/revoke.h"
 #include "firmware-host/gateway/broker_config.h"
 #include "firmware-host/gateway/broker_process.h"
 
@@ -97,18 +95,6 @@ Outcome<void> make_directories(const EnrollOptions& options, const std::string& 
   return {};
 }
 
-// Creates the listeners for certificates if they do not exist; true if they are new.
-Outcome<bool> open_listeners(const EnrollOptions& options, const BrokerSettings& broker) {
-  std::error_code error;
-  const std::string path = options.mosquitto_dir + "/berth.tls.conf";
-  if (!options.certificate || !fs::is_directory(options.mosquitto_dir, error) || fs::exists(path)) return false;
-  const int port = broker.port - (options.role == Role::operator_ ? 1 : 0);
-  std::ofstream file(path);
-  file << tls_listeners(fs::absolute(options.broker_dir), port);
-  if (!file.flush()) return fail(Exit::refused, path + ": cannot write file");
-  return true;
-}
-
 void print_result(const EnrollOptions& options, const std::string& output, const Screen& screen) {
   screen.out << options.name << " enrolled; its files are in " << output << "\n";
   if (options.role != Role::node) return;
@@ -142,6 +128,8 @@ Outcome<void> run_enroll(const EnrollOptions& options, const Screen& screen) {
   }
   const std::string output = fs::absolute(options.output.empty() ? options.name : options.output).lexically_normal();
   if (auto made = make_directories(options, output); !made) return made;
+  const Outcome<Withdrawn> withdrawn = withdraw_credentials(options, screen);
+  if (!withdrawn) return std::unexpected(withdrawn.error());
   const Outcome<void> credential = options.certificate
                                        ? issue_certificate(options.broker_dir + "/tls", options.name,
                                                            options.role == Role::operator_, broker.host, output)
@@ -153,9 +141,10 @@ Outcome<void> run_enroll(const EnrollOptions& options, const Screen& screen) {
     return failed(written);
   }
   if (auto written = write_client_files(options, broker, output); !written) return written;
-  const Outcome<bool> listeners = open_listeners(options, broker);
+  const int devices_port = broker.port - (options.role == Role::operator_ ? 1 : 0);
+  const Outcome<bool> listeners = options.certificate ? open_listeners(options, devices_port, screen) : false;
   if (!listeners) return std::unexpected(listeners.error());
-  if (options.reload) reload_broker(*listeners, screen);
+  if (options.reload) reload_broker(*listeners || withdrawn->certificates, screen);
   print_result(options, output, screen);
   return {};
 }

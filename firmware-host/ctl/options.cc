@@ -46,8 +46,12 @@ void add_connection(CLI::App& app, ConnectionOptions& to) {
       ->group(group);
   app.add_option("--cert-file", to.cert_file, "Certificate of this client, PEM")->type_name("FILE")->group(group);
   app.add_option("--key-file", to.key_file, "Private key of this client, PEM")->type_name("FILE")->group(group);
-  app.add_option("--fleet", to.fleet, "Fleet, default \"default\"")->type_name("NAME")->group(group);
-  app.add_option("--gateway", to.gateway, "Gateway, default \"gateway\"")->type_name("NAME")->group(group);
+  app.add_option("--fleet", to.fleet, "Fleet, default \"default\"; enroll: that of /etc/berth/berthd.yaml")
+      ->type_name("NAME")
+      ->group(group);
+  app.add_option("--gateway", to.gateway, "Gateway, default \"gateway\"; enroll: that of /etc/berth/berthd.yaml")
+      ->type_name("NAME")
+      ->group(group);
   app.add_option("--identity", to.identity,
                  "Client identity; answers are sent to clients/<identity>; default the user name, else \"operator\"")
       ->type_name("NAME")
@@ -71,6 +75,9 @@ void add_broker_files(CLI::App& app, EnrollOptions& to) {
   app.add_option("--broker-dir", to.broker_dir,
                  "Directory of the broker's passwords and ACL, default /etc/berth/broker")
       ->type_name("DIR");
+  app.add_option("--mosquitto-dir", to.mosquitto_dir,
+                 "Directory for the TLS listeners' configuration, default /etc/mosquitto/conf.d")
+      ->type_name("DIR");
   app.add_flag("!--no-reload", to.reload, "Do not reload the running mosquitto");
 }
 
@@ -88,9 +95,6 @@ void add_enroll(CLI::App& app, EnrollOptions& to) {
   app.add_flag("--certificate", to.certificate, "Use a certificate instead of a password; port 8883, operators 8884");
   app.add_option("--output", to.output, "Directory for the device's files, default ./NAME")->type_name("DIR");
   app.add_option("--installed-dir", to.installed_dir, "Directory of these files on the device, default /etc/berth")
-      ->type_name("DIR");
-  app.add_option("--mosquitto-dir", to.mosquitto_dir,
-                 "Directory for the TLS listener's configuration, default /etc/mosquitto/conf.d")
       ->type_name("DIR");
   add_broker_files(app, to);
 }

@@ -3,37 +3,77 @@
 #include "core/api/names.h"
 #include "firmware-host/ctl/accounts.h"
 #include "firmware-host/ctl/certificates.h"
+#include "firmware-host/ctl/listeners.h"
 
 namespace berth {
+
+namespace {
+
+// True: the file had something of the name.
+template <class Without>
+Outcome<bool> take_away(const EnrollOptions& options, const std::string& file, Without without) {
+  const std::string path = options.broker_dir + "/" + file;
+  const std::string before = content_of(path);
+  const std::string after = without(before, options.name);
+  if (after == before) return false;
+  if (Status done = write_for_broker(path, after); !done.is_success()) return fail(Exit::refused, done.message());
+  return true;
+}
+
+// Versions before the revocation list recorded neither the role in the ACL nor the certificate.
+void warn_of_unrecorded_certificate(const EnrollOptions& options, const Withdrawn& withdrawn, const Screen& screen) {
+  const std::string tls = options.broker_dir + "/tls";
+  const std::string access = content_of(options.broker_dir + "/access");
+  const bool has_password = withdrawn.passwords && !role_in(access, options.name).empty();
+  if (withdrawn.certificates || has_password || content_of(tls + "/ca.crt").empty()) return;
+  if (without_access(access, options.name) == access) return;
+  const std::string& name = options.name;
+  screen.err << "warning: if an earlier version of berthctl issued a certificate to " << name
+             << ", it stays valid, because it was not recorded. To make it invalid:\n  berthctl revoke " << name
+             << "\n  install -D " << name << ".crt " << tls << "/ca.issued/" << name
+             << ".crt  # the earlier certificate, as the device has it\n  berthctl revoke " << name << "\nand enroll "
+             << name << " again if it is still used. Without that file: move " << tls
+             << " away, and enroll all that use certificates again.\n";
+}
+
+}  // namespace
+
+Outcome<Withdrawn> withdraw_credentials(const EnrollOptions& options, const Screen& screen) {
+  Withdrawn withdrawn;
+  for (const char* file : {"passwords", "operators"}) {
+    const Outcome<bool> found = take_away(options, file, without_password);
+    if (!found) return std::unexpected(found.error());
+    withdrawn.passwords = withdrawn.passwords || *found;
+  }
+  const Outcome<bool> certificates = revoke_certificate(options.broker_dir + "/tls", options.name);
+  if (!certificates) return std::unexpected(certificates.error());
+  withdrawn.certificates = *certificates;
+  warn_of_unrecorded_certificate(options, withdrawn, screen);
+  return withdrawn;
+}
 
 Outcome<void> run_revoke(const EnrollOptions& options, const Screen& screen) {
   if (!is_valid_name(options.name)) {
     return fail(Exit::usage,
                 "NAME: invalid name \"" + options.name + "\": use lower-case letters, digits, '-' and '.'");
   }
-  bool found = false;
-  const auto take_away = [&](const std::string& file, auto without) {
-    const std::string path = options.broker_dir + "/" + file;
-    const std::string before = content_of(path);
-    const std::string after = without(before, options.name);
-    if (after == before) return Status::ok();
-    found = true;
-    return write_for_broker(path, after);
-  };
   // The access last: while it names the account, revoke can be repeated.
-  for (const char* file : {"passwords", "operators"}) {
-    if (Status done = take_away(file, without_password); !done.is_success()) return fail(Exit::refused, done.message());
-  }
-  const Outcome<bool> certificate = revoke_certificate(options.broker_dir + "/tls", options.name);
-  if (!certificate) return std::unexpected(certificate.error());
-  if (Status done = take_away("access", without_access); !done.is_success()) return fail(Exit::refused, done.message());
-  if (!found && !*certificate) {
+  const Outcome<Withdrawn> withdrawn = withdraw_credentials(options, screen);
+  if (!withdrawn) return std::unexpected(withdrawn.error());
+  const Outcome<bool> access = take_away(options, "access", without_access);
+  if (!access) return std::unexpected(access.error());
+  if (!*access && !withdrawn->passwords && !withdrawn->certificates) {
     return fail(Exit::refused, options.name + ": no such account in " + options.broker_dir + "; nothing was changed");
   }
-  if (options.reload) reload_broker(*certificate, screen);
+  if (withdrawn->certificates) {
+    if (const Outcome<bool> updated = update_listeners(options, screen); !updated) {
+      return std::unexpected(updated.error());
+    }
+  }
+  if (options.reload) reload_broker(withdrawn->certificates, screen);
   screen.out << options.name << " revoked\n";
   if (!options.reload) {
-    screen.out << "Its session ends when mosquitto is " << (*certificate ? "restarted" : "reloaded") << "\n";
+    screen.out << "Its session ends when mosquitto is " << (withdrawn->certificates ? "restarted" : "reloaded") << "\n";
   }
   screen.out << "What a device of this name runs goes on, unseen. To place its pods elsewhere: berthctl forget node "
              << options.name << "\n";

@@ -7,6 +7,14 @@
 
 namespace berth {
 
+struct Withdrawn {
+  bool passwords = false;
+  bool certificates = false;  // mosquitto needs a restart
+};
+// Makes every password and certificate of the name invalid; its ACL entries stay. A certificate that an earlier version
+// issued is in no record and stays valid: the screen's `err` says so.
+Outcome<Withdrawn> withdraw_credentials(const EnrollOptions& options, const Screen& screen);
+
 Outcome<void> run_revoke(const EnrollOptions& options, const Screen& screen);
 
 }  // namespace berth

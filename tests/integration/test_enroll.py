@@ -108,7 +108,8 @@ class Enrolled:
         return ["--username", account, "--password-file", own / "password"]
 
     def revoke(self, name):
-        command = [program_path("berthctl"), "revoke", name, "--broker-dir", self.folder / "accounts", "--no-reload"]
+        command = [program_path("berthctl"), "revoke", name, "--broker-dir", self.folder / "accounts", "--mosquitto-dir",
+                   self.folder / "conf.d", "--no-reload"]
         return subprocess.run(command, capture_output=True, text=True, check=False)
 
     def reload(self, restart):
@@ -191,6 +192,96 @@ def test_a_second_enrolment_makes_the_first_certificate_invalid(tmp_path, leaves
         codes.append(done.returncode)
     assert codes == [3, 4]  # not admitted; admitted, and may not ask
     fleet.stop()
+
+
+def accounts_in(fleet, file):
+    path = fleet.folder / "accounts" / file
+    return [line.split(":")[0] for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+
+
+def issued_to(fleet, name):
+    return [path.parent.name for path in (fleet.folder / "accounts" / "tls").glob(f"*.issued/{name}.crt")]
+
+
+def revoked_by(fleet, authority):
+    return (fleet.folder / "accounts" / "tls" / f"{authority}.revoked").read_text(encoding="utf-8").count("R\t")
+
+
+@pytest.mark.parametrize("role, file, authority", [("node", "passwords", "ca"), ("operator", "operators", "operators")])
+def test_an_account_has_one_credential_whatever_it_was_enrolled_with_before(tmp_path, role, file, authority):
+    fleet = Enrolled(tmp_path)
+    assert fleet.enroll("edge-a", "--role", role).returncode == 0
+    assert accounts_in(fleet, file) == ["edge-a"]
+    assert fleet.enroll("edge-a", "--role", role, "--certificate").returncode == 0
+    assert accounts_in(fleet, file) == [] and issued_to(fleet, "edge-a") == [f"{authority}.issued"]
+    assert fleet.enroll("edge-a", "--role", role).returncode == 0
+    assert accounts_in(fleet, file) == ["edge-a"] and issued_to(fleet, "edge-a") == []
+    assert revoked_by(fleet, authority) == 1
+
+
+def test_an_operator_of_an_earlier_version_leaves_the_passwords_of_devices(tmp_path):
+    fleet = Enrolled(tmp_path)
+    (tmp_path / "accounts").mkdir()
+    (tmp_path / "accounts" / "passwords").write_text("operator:$7$old\nedge-a:$7$kept\n", encoding="utf-8")
+    assert fleet.enroll("operator", "--role", "operator").returncode == 0
+    assert accounts_in(fleet, "passwords") == ["edge-a"] and accounts_in(fleet, "operators") == ["operator"]
+
+
+EARLIER_LISTENER = """# Written by berthctl enroll --certificate: devices present a certificate; its common name is the account.
+listener 9883
+cafile /etc/berth/broker/tls/ca.crt
+acl_file /etc/berth/broker/access
+"""
+
+
+def test_listeners_of_an_earlier_version_are_written_again_with_their_port(tmp_path):
+    fleet = Enrolled(tmp_path, certificate=True)
+    conf = tmp_path / "conf.d" / "berth.tls.conf"
+    conf.parent.mkdir()
+    for change in (lambda: fleet.enroll("edge-a"), lambda: fleet.revoke("edge-a")):
+        conf.write_text(EARLIER_LISTENER, encoding="utf-8")
+        done = change()
+        assert done.returncode == 0, done.stderr
+        text = conf.read_text(encoding="utf-8")
+        assert "listener 9883\n" in text and "listener 9884\n" in text and "ca.crl\n" in text and "operators.crl\n" in text
+
+
+@pytest.mark.parametrize("kept, content", [("berth.conf", "listener 1883\n"), ("berth.tls.conf", "# mine\nlistener 9883\n")])
+def test_listeners_that_somebody_else_wrote_are_left_with_a_warning(tmp_path, kept, content):
+    fleet = Enrolled(tmp_path, certificate=True)
+    conf = tmp_path / "conf.d" / kept
+    conf.parent.mkdir()
+    conf.write_text(content, encoding="utf-8")
+    done = fleet.enroll("edge-a")
+    assert done.returncode == 0 and f"warning: {conf}" in done.stderr
+    assert conf.read_text(encoding="utf-8") == content and list(conf.parent.iterdir()) == [conf]
+
+
+def test_a_certificate_that_an_earlier_version_issued_is_told_and_can_be_revoked(tmp_path):
+    fleet = Enrolled(tmp_path, certificate=True)
+    assert fleet.enroll("edge-a").stderr == ""
+    record = tmp_path / "accounts" / "tls" / "ca.issued" / "edge-a.crt"
+    record.unlink()
+    for state in ("crl", "cnf", "revoked"):
+        (tmp_path / "accounts" / "tls" / f"ca.{state}").unlink()
+    done = fleet.revoke("edge-a")
+    assert done.returncode == 0 and f"install -D edge-a.crt {record}" in done.stderr, done.stderr
+    shutil.copy(tmp_path / "edge-a" / "edge-a.crt", record)
+    done = fleet.revoke("edge-a")
+    assert done.returncode == 0 and done.stderr == "" and revoked_by(fleet, "ca") == 1, done.stderr
+
+
+def test_fleet_and_gateway_are_those_of_the_configuration_unless_they_are_given(tmp_path):
+    config = tmp_path / "berthd.yaml"
+    config.write_text("fleet: mine\ngateway: north\nstate_dir: /var/lib/berth\n", encoding="utf-8")
+    fleet = Enrolled(tmp_path)
+    access = tmp_path / "accounts" / "access"
+    assert fleet.enroll("edge-a", "--config", config).returncode == 0
+    assert "topic write berth/v1/mine/gateways/north/answers/edge-a\n" in access.read_text(encoding="utf-8")
+    assert fleet.enroll("edge-a", "--config", config, "--gateway", "south").returncode == 0
+    assert "topic write berth/v1/mine/gateways/south/answers/edge-a\n" in access.read_text(encoding="utf-8")
+    done = fleet.enroll("edge-a", "--config", tmp_path / "none.yaml")
+    assert done.returncode == 2 and "none.yaml" in done.stderr
 
 
 def test_a_name_has_one_role(tmp_path):

@@ -1,0 +1,16 @@
+// The mosquitto listeners that use certificates: berth.tls.conf in options.mosquitto_dir, of devices at one port and of
+// operators at the next one.
+#pragma once
+
+#include "firmware-host/ctl/commands.h"
+#include "firmware-host/ctl/outcome.h"
+
+namespace berth {
+
+// Writes the file if there is none, else updates it; `port` is that of devices. True: mosquitto needs a restart.
+Outcome<bool> open_listeners(const EnrollOptions& options, int port, const Screen& screen);
+// Writes the file of an earlier version again, with the port that it has: certificates that are revoked, and operators,
+// are known only to listeners of this version. True: mosquitto needs a restart.
+Outcome<bool> update_listeners(const EnrollOptions& options, const Screen& screen);
+
+}  // namespace berth
