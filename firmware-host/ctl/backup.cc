@@ -16,6 +16,7 @@
 #include "core/handshake/fields.h"
 #include "core/json/json.h"
 #include "firmware-host/ctl/archive.h"
+#include "firmware-host/ctl/ownership.h"
 #include "firmware-host/real_clock.h"
 #include "firmware-host/state_directory.h"
 #include "storage/mark_file.h"
@@ -31,6 +32,7 @@ constexpr char kContents[] = "contents.json";  // the last file of a backup
 constexpr char kDatabase[] = "gateway.db";
 constexpr char kLog[] = "gateway.db-wal";
 constexpr char kMark[] = "gateway.mark";
+constexpr char kLock[] = "lock";
 constexpr char kStaging[] = "restore.new";
 constexpr int kAttempts = 50;
 constexpr Millis kAttemptPause = 100;
@@ -54,7 +56,7 @@ std::string log_header(const std::string& state_dir) {
 // Not what each start makes again, or what is of no use elsewhere.
 bool is_kept(const fs::path& name) {
   const std::string file = name.filename().string();
-  if (file == "lock" || file == "http" || file == kDatabase || file.starts_with("gateway.db")) return false;
+  if (file == kLock || file == "http" || file == kDatabase || file.starts_with("gateway.db")) return false;
   return name.begin()->string() != kStaging && !file.ends_with(".new") && !file.ends_with(".pid");
 }
 
@@ -230,7 +232,7 @@ Status write_mark(const std::string& directory, const Json& contents) {
 
 // The mark first, and the database last: whenever this is cut short, what is there is no store that takes itself for
 // the newest.
-Status move_into(const std::string& state_dir, const std::string& staging, const Backup& backup) {
+Status move_into(const std::string& state_dir, const std::string& staging, const Backup& backup, const Owner& owner) {
   std::vector<std::string> names{kMark};
   for (const auto& [name, file] : backup.files) {
     if (name != kMark && name != kDatabase) names.push_back(name);
@@ -245,13 +247,14 @@ Status move_into(const std::string& state_dir, const std::string& staging, const
     if (Status synced = sync_directory_of(to.string()); !synced.is_success()) return synced;
   }
   fs::remove_all(staging, error);
-  return Status::ok();
+  names.push_back(kLock);
+  return ::geteuid() == 0 ? give_to(owner, state_dir, names) : Status::ok();
 }
 
 Status check_unused(const BackupOptions& options) {
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(options.state_dir, error)) {
-    if (entry.path().filename() == "lock" || entry.path().filename() == kStaging) continue;
+    if (entry.path().filename() == kLock || entry.path().filename() == kStaging) continue;
     return Status::error(options.state_dir +
                          " is not empty: give another --state-dir, or --force to set its store aside");
   }
@@ -284,6 +287,8 @@ Outcome<void> run_backup(const BackupOptions& options, const Screen& screen) {
 Outcome<void> run_restore(const BackupOptions& options, const Screen& screen) {
   const Result<Backup> backup = read_backup(options.file);
   if (!backup) return backup_failure(backup.error());
+  const Result<Owner> owner = owner_of(options.state_dir);
+  if (!owner) return backup_failure(owner.error());
   const Result<StateDirectory> locked = StateDirectory::open(options.state_dir);
   if (!locked) return backup_failure(locked.error());
   if (Status unused = options.forces ? Status::ok() : check_unused(options); !unused.is_success()) {
@@ -306,7 +311,9 @@ Outcome<void> run_restore(const BackupOptions& options, const Screen& screen) {
     if (!aside) return backup_failure(aside.error());
     screen.out << "the earlier store is kept as " << *aside << "\n";
   }
-  if (Status moved = move_into(options.state_dir, staging, *backup); !moved.is_success()) return backup_failure(moved);
+  if (Status moved = move_into(options.state_dir, staging, *backup, *owner); !moved.is_success()) {
+    return backup_failure(moved);
+  }
   show(*backup, screen);
   screen.out
       << "Start berthd: it asks all devices what they run before it places pods. Pods placed since the backup are\n"

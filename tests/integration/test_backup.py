@@ -1,5 +1,6 @@
 """berthctl backup and restore: the gateway's machine is lost, and another one goes on from a backup."""
 
+import os
 import re
 import secrets
 import shutil
@@ -86,6 +87,25 @@ def test_a_backup_made_while_the_log_is_moved_into_the_file_has_all_that_was_acc
         other.stop()
         applying.join()
         assert 25 * number <= held <= 25 * (number + 1)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files to others")
+@pytest.mark.parametrize("exists", [True, False])
+def test_what_root_restores_belongs_to_the_owner_of_the_state_directory(fleet, tmp_path, exists):
+    fleet.start_gateway()
+    fleet.programs["berthd"].wait_output("in step with the broker")
+    (fleet.state_dir("berthd") / "own" / "deep").mkdir(parents=True)
+    (fleet.state_dir("berthd") / "own" / "deep" / "file").touch()
+    backup(fleet, tmp_path / "berth.tar")
+    above = tmp_path / "other"
+    folder = above / "state"
+    (folder if exists else above).mkdir(parents=True)
+    os.chown(folder if exists else above, 4242, 4343)
+    restored = restore(fleet, tmp_path / "berth.tar", folder)
+    assert restored.returncode == 0, restored.stderr
+    owners = {path.name: (path.stat().st_uid, path.stat().st_gid) for path in [folder, *folder.rglob("*")]}
+    assert {"state", "lock", "gateway.db", "gateway.mark", "own", "deep", "file"} <= set(owners)
+    assert set(owners.values()) == {(4242, 4343)}, owners
 
 
 def test_a_damaged_backup_is_refused_and_changes_nothing(fleet, tmp_path):
