@@ -109,6 +109,12 @@ void Adoption::reconcile(const std::string& node, const SlotReport& slot, PodEnt
   const Result<std::shared_ptr<Pod>> updated = parts_.admission.update_found(*found, *entry.pod);
   if (updated) return;
   const std::string name = entry.pod->metadata.key();
+  // Scheduling has no place for a pod without a profile: the object stays as it was applied.
+  if (!parts_.admission.has_profile(*found)) {
+    return tell(name, "Warning", "NotUpdated",
+                "node " + node + " runs it already, for profile \"" + found->scheduler_name +
+                    "\", which this gateway does not have");
+  }
   parts_.pods.update(entry, found);
   tell(name, "Warning", "NotUpdated", "node " + node + " runs it already: " + updated.error().message());
 }

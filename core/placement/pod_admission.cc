@@ -106,7 +106,7 @@ Result<PodAdmission::Admitted> PodAdmission::admit(const Json& object, const std
   set_defaults(*pod);
   share_parts(*pod);
   const std::string key = pod->metadata.key();
-  if (scheduler_.framework_of(*pod) == nullptr) {
+  if (!has_profile(*pod)) {
     return Status::error("spec.schedulerName: no profile \"" + pod->scheduler_name + "\" in this gateway");
   }
   const PodEntry* entry = context_.objects.pods().find(key);
@@ -163,7 +163,7 @@ Result<std::shared_ptr<Pod>> PodAdmission::admit_found(const SlotReport& slot) c
   auto pod = std::make_shared<Pod>(std::move(*decoded));
   set_defaults(*pod);
   share_parts(*pod);
-  if (scheduler_.framework_of(*pod) == nullptr) {
+  if (!has_profile(*pod)) {
     return Status::error("spec.schedulerName: no profile \"" + pod->scheduler_name + "\" in this gateway");
   }
   if (Status allowed = check_pod(*pod, nullptr, pod->metadata.key()); !allowed.is_success()) return allowed;

@@ -30,6 +30,7 @@ class PodAdmission {
   Result<std::shared_ptr<Pod>> admit_found(const SlotReport& slot) const;
   // The found pod as `applied` updates it, which has its name. An error says why that is no update.
   Result<std::shared_ptr<Pod>> update_found(const Pod& found, const Pod& applied) const;
+  bool has_profile(const Pod& pod) const { return scheduler_.framework_of(pod) != nullptr; }
 
  private:
   Status check_pod(const Pod& pod, const PodEntry* same, const std::string& key) const;
