@@ -119,7 +119,8 @@ void read_node_limits(FieldReader& reader, NodeLimits& out) {
                                    {"slots", &out.slots},
                                    {"statuses", &out.statuses},
                                    {"status_bytes", &out.status_bytes},
-                                   {"incarnations_per_hour", &out.incarnations_per_hour}}) {
+                                   {"incarnations_per_hour", &out.incarnations_per_hour},
+                                   {"takeovers_per_hour", &out.takeovers_per_hour}}) {
     std::int32_t count = 0;
     if (reader.read_int32(key, count, 1)) *limit = static_cast<std::size_t>(count);
   }

@@ -66,7 +66,8 @@ struct HttpSettings {
   std::optional<std::uint16_t> port;  // 0: any free port; unset: the default port, or any free one if that is in use
 };
 
-// node_limits: {cpu, memory, pods, volumes, labels, slots, statuses, status_bytes, incarnations_per_hour}: NodeLimits.
+// node_limits: {cpu, memory, pods, volumes, labels, slots, statuses, status_bytes, incarnations_per_hour,
+//               takeovers_per_hour}: NodeLimits.
 //
 // berthd: fleet, gateway, state_dir, broker or embedded_broker, clients, known_nodes, same_name, scheduler_config,
 // tie_seed, http, node_limits, promise_limit_seconds, flash_bytes_per_day, memory_limit_bytes, log.

@@ -1,11 +1,6 @@
 #include "storage/mark_file.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -17,8 +12,6 @@
 namespace berth {
 
 namespace {
-
-Status failed(const std::string& what) { return Status::error(what + ": " + std::strerror(errno)); }
 
 Result<StoreMark> parse(const std::string& text) {
   const Result<Json> json = Json::parse(text);
@@ -51,25 +44,13 @@ bool MarkFile::write(const StoreMark& mark) {
   json.set("storeId", mark.store_id);
   json.set("term", std::to_string(mark.term));
   json.set("position", std::to_string(mark.position));
-  const Status done = replace(json.dump() + "\n");
+  const Status done = replace_private_file(path_, json.dump() + "\n");
   if (!done.is_success() && !has_failed_) {
     log_.write(Level::warn, "cannot mark how far the store has come; an older copy of it may go unnoticed",
                {{"error", done.message()}});
   }
   has_failed_ = !done.is_success();
   return done.is_success();
-}
-
-Status MarkFile::replace(const std::string& text) const {
-  const std::string fresh = path_ + ".new";
-  const int fd = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  if (fd < 0) return failed("cannot open " + fresh);
-  const bool is_whole = ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) && ::fsync(fd) == 0;
-  Status written = is_whole ? Status::ok() : failed("cannot write " + fresh);
-  ::close(fd);
-  if (!is_whole) return written;
-  if (std::rename(fresh.c_str(), path_.c_str()) != 0) return failed("cannot rename " + fresh);
-  return sync_directory_of(path_);
 }
 
 }  // namespace berth

@@ -22,8 +22,6 @@ class MarkFile final : public StoreMarks {
   bool write(const StoreMark& mark) override;
 
  private:
-  Status replace(const std::string& text) const;
-
   std::string path_;
   Log& log_;
   bool has_failed_ = false;

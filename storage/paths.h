@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/clock.h"
@@ -13,6 +14,8 @@ namespace berth {
 // Creates an empty file that only its owner may read (0600). An existing file is not even opened: closing a descriptor
 // would release the process's POSIX locks on it.
 Status create_private_file(const std::string& path);
+// Replaces the file's contents as a whole, durably: a crash leaves the old ones or the new. Only its owner may read it.
+Status replace_private_file(const std::string& path, std::string_view text);
 // Creates a file and allocates its disk blocks, not only its size.
 Status allocate_file(const std::string& path, std::uint64_t bytes);
 // Removes the file if it exists.

@@ -58,6 +58,7 @@ void read_meta(Fields& fields, const std::string& key, AgentRecords& out) {
     if (fields.has("lostBefore")) out.lost_before = fields.id("lostBefore");
   } else if (key == kGatewayKey) {
     out.state.gateway = {fields.u64("term"), fields.id("storeId")};
+    if (fields.has("proof")) out.state.proof = fields.id("proof");
   } else if (key == kFloorKey) {
     out.state.floor = fields.epoch("value");
   } else if (key == kIdentityKey) {
@@ -115,10 +116,11 @@ std::string encode_text(std::string_view text) {
 
 std::string encode(const Epoch& epoch) { return encode_text(to_text(epoch)); }
 
-std::string encode(const GatewayId& gateway) {
+std::string encode(const GatewayId& gateway, const std::string& proof) {
   Json json = Json::object();
   json.set("term", std::to_string(gateway.term));
   json.set("storeId", gateway.store_id);
+  if (!proof.empty()) json.set("proof", proof);
   return json.dump();
 }
 

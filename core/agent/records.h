@@ -41,7 +41,7 @@ inline constexpr std::string_view kSessionKey = "session";
 // The value of a meta or high record that is one string, one epoch or one gateway.
 std::string encode_text(std::string_view text);
 std::string encode(const Epoch& epoch);
-std::string encode(const GatewayId& gateway);
+std::string encode(const GatewayId& gateway, const std::string& proof);  // `proof` empty: none
 std::string encode(const Slot& slot);
 // The record of the incarnation: state.incarnation, identity, lost and lost_before. An earlier program reads the
 // incarnation alone.

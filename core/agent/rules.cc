@@ -157,9 +157,12 @@ NodeDecision decide(const NodeState& state, const Request& request, const Admiss
   if (obeys_someone && request.gateway_id != state.gateway && request.gateway_id.term <= state.gateway.term) {
     decision.answer = make_answer(state, request, AnswerType::superseded);
     decision.answer->gateway_id = state.gateway;
+    decision.answer->proof = state.proof;
     return decision;
   }
   if (request.gateway_id != state.gateway) decision.adopt = request.gateway_id;
+  // A request other than List brings none: that of an earlier gateway must not stay.
+  if ((decision.adopt || !request.proof.empty()) && request.proof != state.proof) decision.proof = request.proof;
   if (request.floor > state.floor) decision.floor = request.floor;
   if (request.type == RequestType::list || request.type == RequestType::heartbeat) return decision;
 
@@ -178,6 +181,7 @@ NodeDecision decide(const NodeState& state, const Request& request, const Admiss
 
 std::vector<std::string> apply(NodeState& state, const Request& request, const NodeDecision& decision) {
   if (decision.adopt) state.gateway = *decision.adopt;
+  if (decision.proof) state.proof = *decision.proof;
   if (decision.floor) state.floor = *decision.floor;
   if (decision.high) state.high[request.uid] = *decision.high;
   if (decision.undo) {

@@ -44,6 +44,7 @@ struct Slot {
 struct NodeState {
   std::string incarnation;
   GatewayId gateway;  // the one that the node obeys
+  std::string proof;  // what came with it, to be returned in Superseded; empty: nothing yet
   Epoch floor;
   std::map<std::string, Epoch> high;  // by pod uid
   std::map<std::string, Slot> slots;  // by pod uid
@@ -65,6 +66,7 @@ SlotState apply(SlotState from, SlotEvent event);
 // The decision about one request: what to persist, in this order and in one commit, and what to do afterwards.
 struct NodeDecision {
   std::optional<GatewayId> adopt;    // N1: a higher term is obeyed from now on
+  std::optional<std::string> proof;  // N1: kept with the gateway obeyed
   std::optional<Epoch> floor;        // P10: raised to this; hi entries below it are dropped, except of pods with a slot
   std::optional<Epoch> high;         // hi[uid] becomes this
   bool undo = false;                 // the pod's slot (preparing, prepared or finished) ends at once: Runtime::undo

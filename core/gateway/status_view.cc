@@ -146,6 +146,7 @@ Json::Array StatusView::trouble_of(const std::string& name, const DeviceNode& de
     const HoldName& hold = describe(Hold::passed_over);
     conditions.push_back(condition(hold.condition, true, hold.reason, passed_over->second));
   }
+  if (!device.taken_over.empty()) conditions.push_back(condition("TakenOver", true, "Superseded", device.taken_over));
   if (const std::string why = quarantine_of(device.holds); !why.empty()) {
     const HoldName& hold = describe(Hold::state);
     conditions.push_back(condition(hold.condition, true, hold.reason, why));

@@ -6,9 +6,6 @@ namespace berth {
 
 namespace {
 
-// Terms of two stores, and of two starts from copies of one store, have to differ, or their epochs could not be told
-// apart.
-constexpr std::uint64_t kTermSpread = 1 << 16;
 constexpr Millis kMarkMs = 3'600'000;
 
 }  // namespace
@@ -44,10 +41,11 @@ void StoreWatch::begin() {
     identity.id.store_id = random_.hex_id();
     identity.terms.clear();
     identity.is_new = false;
+    context_.nodes.disown_terms(random_);
     identity.adopting = identity.statuses_unread = identity.rolled_back = true;
     above = std::max(above, marked.term);
   }
-  identity.id.term = above + 1 + random_.below(kTermSpread);
+  identity.id.term = above + 1 + random_.below(TermHistory::kSpread);
   identity.terms.begin(identity.id.term, context_.store.next_position());
   mark();
 }

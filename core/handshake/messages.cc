@@ -143,6 +143,7 @@ Members members_of(const Request& request) {
     members.emplace_back("page", std::to_string(request.page));
     members.emplace_back("listId", text_of(std::to_string(request.list_id)));
     if (request.protocol != ProtocolVersion{}) members.emplace_back("protocol", text_of(to_text(request.protocol)));
+    if (!request.proof.empty()) members.emplace_back("proof", text_of(request.proof));
   }
   if (!request.seen.is_zero()) members.emplace_back("seen", seen_text(request));
   if (request.report) members.emplace_back("report", "true");
@@ -162,6 +163,7 @@ Members members_of(const Answer& answer) {
   if (!answer.uid.empty() || !answer.epoch.is_zero()) members.emplace_back("epoch", text_of(to_text(answer.epoch)));
   if (!answer.to_incarnation.empty()) members.emplace_back("toIncarnation", text_of(answer.to_incarnation));
   if (answer.type == AnswerType::rejected) members.emplace_back("reason", text_of(answer.reason));
+  if (!answer.proof.empty()) members.emplace_back("proof", text_of(answer.proof));
   if (answer.type == AnswerType::stale) members.emplace_back("high", text_of(to_text(answer.high)));
   if (answer.type == AnswerType::slots) {
     members.emplace_back("page", std::to_string(answer.page));
@@ -210,6 +212,7 @@ Result<Request> read_request(Fields& fields) {
     request.report = fields.has("report") && *fields.find("report") == Json(true);
     request.protocol = fields.protocol();
     if (fields.has("seen")) read_seen(fields, request);
+    if (fields.has("proof")) request.proof = fields.id("proof");
   }
   if (request.type == RequestType::heartbeat) request.sequence = fields.u64("sequence");
   if (!fields.ok()) return fields.status();
@@ -233,6 +236,7 @@ Result<Answer> read_answer(Fields& fields, std::string_view node) {
     answer.to_incarnation = fields.id("toIncarnation");
   }
   if (answer.type == AnswerType::rejected) answer.reason = fields.text("reason");
+  if (answer.type == AnswerType::superseded && fields.has("proof")) answer.proof = fields.id("proof");
   if (answer.type == AnswerType::stale) answer.high = fields.epoch("high");
   if (answer.type == AnswerType::slots) {
     answer.page = fields.u32("page");

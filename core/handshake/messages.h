@@ -45,6 +45,7 @@ struct Request {
   ProtocolVersion protocol = {};          // list: what the sender speaks
   std::string seen_incarnation = {};      // list: of this incarnation of the addressee ...
   Epoch seen = {};                        // ... such an Answer::at was heard; zero: nothing is to be compared (N8)
+  std::string proof;                      // list: to be kept with gateway_id, and returned in superseded; empty: none
 
   Request() = default;
   Request(RequestType type_in) : type(type_in) {}
@@ -74,6 +75,7 @@ struct Answer {
   bool epoch_alone = false;  // outgoing pre_bound and bound: leave out the uid
   std::string to_incarnation;  // hello: echo of the request's incarnation
   std::string reason;          // rejected
+  std::string proof;           // superseded: what came with the obeyed gateway_id; empty: none
   Epoch high;                  // stale: hi >= epoch, durable
   std::uint32_t page = 0;      // slots
   std::uint32_t pages = 0;     // slots: how many pages this listing has (at least 1)

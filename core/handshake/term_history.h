@@ -23,6 +23,8 @@ enum class EpochOrigin {
 class TermHistory {
  public:
   static constexpr std::size_t kMaxTerms = 32;  // the oldest are dropped
+  // Terms rise by a random number below this, so that those of two copies of one store differ.
+  static constexpr std::uint64_t kSpread = 1 << 16;
 
   // The term begins at this position of the journal; it is above all earlier ones.
   void begin(std::uint64_t term, std::uint64_t position);

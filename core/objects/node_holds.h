@@ -15,6 +15,8 @@ enum class Hold {
   slots,
   statuses,
   incarnations,
+  takeovers,
+  term,  // it obeys a gateway whose term cannot be exceeded
 };
 
 struct HoldName {

@@ -30,6 +30,7 @@ struct NodeLimits {
   std::size_t statuses = 1000;
   std::size_t status_bytes = 8 << 20;
   std::size_t incarnations_per_hour = 20;
+  std::size_t takeovers_per_hour = 3;  // Superseded without a proof: how often the node's term rises
 };
 
 // Which limit the facts of a device exceed, for people; empty: none. `allocatable`: theirs, decoded.

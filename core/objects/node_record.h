@@ -4,12 +4,14 @@
 #include <string>
 #include <string_view>
 
+#include "core/handshake/epoch.h"
 #include "core/status.h"
 
 namespace berth {
 
 struct NodeRecord {
   std::string incarnation;
+  Epoch term;               // DeviceNode::term
   std::string_view facts;   // JSON text; empty: never seen
   std::string_view packed;  // the Node that the facts alone make, as pack_node() gave it; empty: none
 };

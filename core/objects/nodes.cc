@@ -167,6 +167,7 @@ Status Nodes::load_packed(const RecordView& record, DeviceNode& device) {
   Result<NodeRecord> stored = decode_node_record(record.value);
   if (!stored) return stored.error();
   device.incarnation = std::move(stored->incarnation);
+  device.term = stored->term;
   if (stored->facts.empty()) return Status::ok();
   device.facts = Manifest::of_text(Text::common(stored->facts));
   if (stored->packed.empty() || !is_node_packed_alike(stored->packed)) return Status::ok();
@@ -180,6 +181,7 @@ void Nodes::save(const std::string& name) {
   const DeviceNode& device = nodes_.at(name);
   NodeRecord record;
   record.incarnation = device.incarnation;
+  record.term = device.term;
   ByteWriter packed;
   if (!device.facts.is_null()) {
     // As a start will find it: without an overlay, and not known to be silent.
@@ -429,6 +431,31 @@ std::vector<std::string> Nodes::end_incarnation_holds() {
     at = times.empty() ? incarnations_.erase(at) : std::next(at);
   }
   return ended;
+}
+
+GatewayId Nodes::id_towards(const std::string& name, const GatewayId& own) const {
+  const auto found = nodes_.find(name);
+  return {found == nodes_.end() ? own.term : std::max(own.term, found->second.term.term), own.store_id};
+}
+
+void Nodes::raise_term(const std::string& name, std::uint64_t other) {
+  nodes_.at(name).term = {other + 1, store_.next_position()};
+  save(name);
+}
+
+void Nodes::disown_terms(Random& random) {
+  for (auto& [name, device] : nodes_) {
+    if (!device.term.is_zero()) raise_term(name, device.term.term + random.below(TermHistory::kSpread));
+  }
+}
+
+bool Nodes::is_given(const std::string& name, const Epoch& epoch, const TermHistory& own) const {
+  const std::uint64_t next = store_.next_position();
+  const auto found = nodes_.find(name);
+  const Epoch began = found == nodes_.end() ? Epoch{} : found->second.term;
+  if (epoch.term < began.term) return false;
+  const bool is_of_node = epoch.term == began.term && epoch.counter >= began.counter && epoch.counter < next;
+  return is_of_node || own.origin_of(epoch, next) == EpochOrigin::ours;
 }
 
 std::uint64_t Nodes::number(const Json& json) {

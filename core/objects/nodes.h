@@ -14,10 +14,12 @@
 #include "core/api/node.h"
 #include "core/api/volume.h"
 #include "core/clock.h"
+#include "core/handshake/term_history.h"
 #include "core/json/json.h"
 #include "core/log.h"
 #include "core/objects/node_holds.h"
 #include "core/objects/node_limits.h"
+#include "core/random.h"
 #include "core/store.h"
 
 namespace berth {
@@ -25,6 +27,8 @@ namespace berth {
 struct DeviceNode {
   std::string incarnation;  // of the last state or presence believed
   std::string boot_id;
+  Epoch term;              // where others gave the node one above the gateway's: its own, and the position it began at
+  std::string taken_over;  // which other gateway it obeyed within the last hour, for people
   std::uint64_t session = 0;                            // presence: an older one never wins
   std::uint64_t state_session = 0, state_sequence = 0;  // state: likewise, in this order
   Manifest facts;  // as reported, what scheduling reads; null: never seen, known by overlay or configuration only
@@ -89,6 +93,16 @@ class Nodes {
   NodeChange set_incarnation(const std::string& name, const std::string& incarnation);
   // Names of nodes that were quarantined for that and may have a new one again.
   std::vector<std::string> end_incarnation_holds();
+  // As whom the gateway `own` speaks to this node: as itself, but under a term of the node's own where one is above.
+  GatewayId id_towards(const std::string& name, const GatewayId& own) const;
+  // From now on under a term above `other`, durably. The term of no other node changes.
+  void raise_term(const std::string& name, std::uint64_t other);
+  // Each node's own term rises: epochs given so far are no longer known as ours. It does not sink, as rows with these
+  // epochs may stay.
+  void disown_terms(Random& random);
+  // The store, with this history of its own terms, gave the epoch to the node. Of epochs below the node's own term it
+  // is not known: whoever gave the node its term before may have given them.
+  bool is_given(const std::string& name, const Epoch& epoch, const TermHistory& own) const;
   DeviceNode* find(const std::string& name);
   // A 64-bit number as it travels: a string of digits, or a small plain number; else 0.
   static std::uint64_t number(const Json& json);

@@ -74,9 +74,16 @@ void AdoptMode::note_answered(const std::string& node) {
 }
 
 void AdoptMode::note_foreign_slot(const std::string& node, const SlotReport& slot) {
+  end_being_new(node, "it runs pod " + slot.uid + " with epoch " + to_text(slot.epoch) +
+                          ", which this gateway did not give: an earlier gateway's store was lost");
+}
+
+void AdoptMode::note_foreign_store(const std::string& node, const GatewayId& id) {
+  end_being_new(node, "it obeyed the gateway of store " + id.store_id + ", which was lost");
+}
+
+void AdoptMode::end_being_new(const std::string& node, const std::string& why) {
   if (!context_.identity->is_new) return;
-  const std::string why = "it runs pod " + slot.uid + " with epoch " + to_text(slot.epoch) +
-                          ", which this gateway did not give: an earlier gateway's store was lost";
   context_.log.write(Level::error, "the store is not new; pods are placed when all nodes have reported",
                      {{"node", node}, {"reason", why}});
   context_.publisher.event({RetainedPublisher::node_events(node), "Warning", "StoreNotNew", why});

@@ -29,8 +29,10 @@ class AdoptMode {
   void enter();
   // The node has listed everything under this term, or is not waited for any more.
   void note_answered(const std::string& node);
-  // The node has a slot that this store did not give: a new store is none, and adopt mode begins.
+  // The node has a slot that this store did not give, or obeyed another store: a new store is none, and adopt mode
+  // begins.
   void note_foreign_slot(const std::string& node, const SlotReport& slot);
+  void note_foreign_store(const std::string& node, const GatewayId& id);
   // The operator ends it. Returns the nodes that were still waited for.
   std::set<std::string> end_by_operator();
 
@@ -39,6 +41,7 @@ class AdoptMode {
   bool has_list() const;
   void await_operator();
   bool is_over() const;
+  void end_being_new(const std::string& node, const std::string& why);
   void end();
 
   const PlacementContext& context_;

@@ -11,8 +11,8 @@ namespace berth {
 
 namespace {
 
-bool is_ours(const PlacementContext& context, const Epoch& epoch) {
-  return context.identity->terms.origin_of(epoch, context.store.next_position()) == EpochOrigin::ours;
+bool is_ours(const PlacementContext& context, const std::string& node, const Epoch& epoch) {
+  return context.nodes.is_given(node, epoch, context.identity->terms);
 }
 
 // By what the device holds, even where that is not acceptable.
@@ -145,7 +145,7 @@ void Adoption::settle_name(const std::string& name) {
   const Row& row = parts_.state.find(entry->pod->uid())->row;
   const std::string placed_on = row.node;
   SameName stays = context_.options.same_name;
-  if (!is_ours(context_, row.epoch) || is_ours(context_, orphan.epoch)) stays = SameName::ask;
+  if (!is_ours(context_, placed_on, row.epoch) || is_ours(context_, orphan.node, orphan.epoch)) stays = SameName::ask;
   const std::string which = "node " + orphan.node + " runs a pod of this name from before the store was lost";
   switch (stays) {
     case SameName::older:

@@ -12,8 +12,6 @@ namespace berth {
 
 namespace {
 
-constexpr std::uint64_t kMaxTerm = std::uint64_t{1} << 62;  // no fault and no hostile device may use the terms up
-
 std::string slot_key(const std::string& node, const SlotReport& slot) {
   return release_key(node, slot.uid, slot.epoch);
 }
@@ -38,8 +36,8 @@ void Comparison::take_slots(const Answer& answer) {
     if (context_.identity->adopting) parts_.listings.start_later(answer.node);
     return;
   }
-  const auto foreign = std::find_if(slots->begin(), slots->end(), [this](const SlotReport& slot) {
-    return slot.state != SlotState::none && !is_given(slot.epoch);
+  const auto foreign = std::find_if(slots->begin(), slots->end(), [&](const SlotReport& slot) {
+    return slot.state != SlotState::none && !is_given(answer.node, slot.epoch);
   });
   if (foreign != slots->end()) parts_.adopt_mode.note_foreign_slot(answer.node, *foreign);
   if (compare(answer.node, *slots, answer.incarnation)) {
@@ -50,8 +48,8 @@ void Comparison::take_slots(const Answer& answer) {
 }
 
 // P11: this store, as it is, gave the epoch. Otherwise the slot was never told to end by anybody who knew of it.
-bool Comparison::is_given(const Epoch& epoch) const {
-  return context_.identity->terms.origin_of(epoch, context_.store.next_position()) == EpochOrigin::ours;
+bool Comparison::is_given(const std::string& node, const Epoch& epoch) const {
+  return context_.nodes.is_given(node, epoch, context_.identity->terms);
 }
 
 // Slots that no row and no entry explains: each becomes durable.
@@ -99,7 +97,7 @@ bool Comparison::compare(const std::string& node, const std::vector<SlotReport>&
       if (context_.identity->rolled_back && is_alive(slot.state)) context_.identity.insert(&Identity::ending, key);
       continue;
     }
-    if (!retired && (context_.identity->adopting || has_object || !is_given(slot.epoch))) {
+    if (!retired && (context_.identity->adopting || has_object || !is_given(node, slot.epoch))) {
       complete = adopt_slot(node, believed(slot, has_object), incarnation) && complete;
       // What the node reported of the pod came before there was a row to believe it by.
       const auto adopted_row = parts_.state.bindings.find(slot.uid);
@@ -228,27 +226,6 @@ void Comparison::welcome_back(const std::string& node, const std::string& incarn
   if (const DeviceNode* device = context_.nodes.find(node); device != nullptr && !device->facts.is_null()) {
     parts_.nodes.refresh_local_volumes(node);
   }
-}
-
-// Another gateway's store, our own before it was lost, or a later state of our own (P11) has spoken to this node: our
-// term rises above it (P3, P8).
-void Comparison::take_superseded(const Answer& answer) {
-  const GatewayId& own = context_.identity->id;
-  const bool is_ours = answer.gateway_id.store_id == own.store_id;
-  if (answer.gateway_id.term < own.term || (is_ours && answer.gateway_id.term == own.term)) return;
-  if (answer.gateway_id.term >= kMaxTerm)
-    return log_refused(context_.log, "node " + answer.node, "its gateway term cannot be exceeded");
-  context_.log.write(Level::warn, "superseded: the term rises",
-                     {{"node", answer.node}, {"term", std::to_string(answer.gateway_id.term + 1)}});
-  Identity& identity = context_.identity.edit();
-  identity.id.term = answer.gateway_id.term + 1;
-  identity.terms.begin(identity.id.term, context_.store.next_position());
-  // P11: we had that term once, and have lost the time since. Epochs of that time are behind the end of their terms.
-  if (is_ours) {
-    identity.rolled_back = true;
-    give_up_promises();
-  }
-  parts_.adopt_mode.enter();
 }
 
 // P11: the time that was lost may have bound them, or have placed their pods elsewhere. Binding them now could be the

@@ -33,11 +33,11 @@ class Comparison {
 
   // A page of slots; the last page of a listing has the node compared.
   void take_slots(const Answer& answer);
-  // Another gateway's store, or our own before it was lost, has spoken to this node: our term rises above it (P3, P8).
-  void take_superseded(const Answer& answer);
+  // P11: the store is an older copy of itself. What the time that was lost made of its promises is not known.
+  void give_up_promises();
 
  private:
-  bool is_given(const Epoch& epoch) const;
+  bool is_given(const std::string& node, const Epoch& epoch) const;
   SlotReport believed(const SlotReport& slot, bool has_object) const;
   std::size_t count_unexplained(const std::string& node, const std::vector<SlotReport>& slots) const;
   bool compare(const std::string& node, const std::vector<SlotReport>& slots, const std::string& incarnation);
@@ -46,7 +46,6 @@ class Comparison {
   bool is_ending(const SlotReport& slot) const;
   void add_orphan(const SlotReport& slot, ReleaseEntry orphan, const std::string& key);
   void welcome_back(const std::string& node, const std::string& incarnation);
-  void give_up_promises();
 
   const PlacementContext& context_;
   Parts parts_;

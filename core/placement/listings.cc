@@ -41,6 +41,7 @@ void Listings::ask_page(const std::string& node) {
   request.list_id = listing.id;
   request.report = request.page == 0 && asks_for_report(node);
   request.protocol = kProtocol;
+  if (context_.options.proof_key) request.proof = make_proof(*context_.options.proof_key, context_.identity->id, node);
   if (const DeviceNode* device = context_.nodes.find(node)) {
     request.seen_incarnation = device->incarnation;
     request.seen = runs_.to_tell(node, device->incarnation).value_or(Epoch{});
@@ -65,7 +66,8 @@ bool Listings::is_page_of_open(const Answer& answer) const {
 
 std::optional<std::vector<SlotReport>> Listings::add_page(const Answer& answer) {
   // Only a listing asked for now, under the present term, proves anything (P8).
-  if (!is_page_of_open(answer) || answer.gateway_id != context_.identity->id) return std::nullopt;
+  if (!is_page_of_open(answer) || answer.gateway_id != context_.nodes.id_towards(answer.node, context_.identity->id))
+    return std::nullopt;
   runs_.note_judged(answer.node, answer.incarnation);
   const auto found = open_.find(answer.node);
   Listing& listing = found->second;

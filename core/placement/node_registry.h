@@ -71,6 +71,10 @@ class NodeRegistry {
   // Of a listing of `listed` slots nobody gave `unexplained`. False: that is beyond the limits, and the node is
   // quarantined.
   bool admit_listing(const std::string& node, std::size_t listed, std::size_t unexplained);
+  // Keeps pods away from the node for this reason; empty: no more.
+  void quarantine(const std::string& node, Hold hold, const std::string& why) {
+    if (context_.nodes.set_hold(node, hold, why)) note_quarantine(node);
+  }
   // They were taken.
   void note_unexplained(const std::string& node, std::size_t slots) {
     quarantine_.note_unexplained(node, slots, context_.clock.now());

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/clock.h"
 #include "core/framework/profile.h"
+#include "core/handshake/proof.h"
 #include "core/objects/node_limits.h"
 #include "core/objects/same_name.h"
 #include "core/queue/queue.h"
@@ -43,7 +45,8 @@ struct GatewayOptions {
   std::uint64_t identity_seed = 0;       // store id and terms: from a true random source, another one at each start
   std::string hold;                      // not empty: bind nothing, and give this as the reason (store unreadable)
   std::string lost_commits;              // not empty: the store is known to be older than it was, and this is why (P11)
-  StoreMarks* marks = nullptr;  // outlives the gateway; null: an older copy of the store is not noticed by itself
+  StoreMarks* marks = nullptr;        // outlives the gateway; null: an older copy of the store is not noticed by itself
+  std::optional<ProofKey> proof_key;  // of this machine, kept outside of the store; none: no term is proven to nodes
   std::vector<std::string> set_aside;  // files of earlier, damaged stores; shown in the status
 };
 

@@ -33,7 +33,8 @@ Placement::Placement(const PlacementContext& context)
       adopt_mode_(context, {volumes_, nodes_, pods_, adoption_}),
       comparison_(context, {state_, scheduler_, listings_, volumes_, releases_, lifecycle_, nodes_, pods_, recovery_,
                             adoption_, adopt_mode_}),
-      retirement_(context, {state_, volumes_, releases_, changes_, lifecycle_, nodes_, adopt_mode_}),
+      takeover_(context, {listings_, nodes_, comparison_, adopt_mode_}),
+      retirement_(context, {state_, volumes_, releases_, changes_, lifecycle_, nodes_, adopt_mode_, takeover_}),
       statuses_(context, state_,
                 [this](const std::string& node, const std::string& why) { nodes_.hold_statuses(node, why); }) {
   context.objects.count_running_by([this](std::string_view uid) {
@@ -69,8 +70,11 @@ void Placement::take_answer(Answer answer) {
   nodes_.note_incarnation(answer);
   nodes_.note_position(answer);
   nodes_.apply_change(answer.node, context_.nodes.on_sign_of_life(answer.node, answer.incarnation));
-  if (answer.type == AnswerType::superseded) return comparison_.take_superseded(answer);
-  if (answer.type == AnswerType::slots) return comparison_.take_slots(answer);
+  if (answer.type == AnswerType::superseded) return takeover_.take_superseded(answer);
+  if (answer.type == AnswerType::slots) {
+    takeover_.note_slots(answer);
+    return comparison_.take_slots(answer);
+  }
   if (lifecycle_.take_answer(answer) || releases_.take_answer(answer)) return;
   context_.log.write(Level::debug, "answer dropped",
                      {{"node", answer.node}, {"answer", std::string(to_string(answer.type))}, {"pod", answer.uid}});

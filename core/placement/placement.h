@@ -15,6 +15,7 @@
 #include "core/placement/comparison.h"
 #include "core/placement/retirement.h"
 #include "core/placement/status_sweep.h"
+#include "core/placement/takeover.h"
 
 namespace berth {
 
@@ -39,6 +40,7 @@ class Placement final : private PlacementEvents {
   AdoptMode& adopt_mode() { return adopt_mode_; }
   Retirement& retirement() { return retirement_; }
   StatusSweep& statuses() { return statuses_; }
+  Takeover& takeover() { return takeover_; }
 
   // One record of a table other than objects, nodes and the identity. Status::error: it cannot be read.
   Status load(const RecordView& record);
@@ -88,6 +90,7 @@ class Placement final : private PlacementEvents {
   Adoption adoption_;
   AdoptMode adopt_mode_;
   Comparison comparison_;
+  Takeover takeover_;
   Retirement retirement_;
   StatusSweep statuses_;
 };

@@ -124,7 +124,7 @@ Status PodLifecycle::begin_row(Binding& binding, PlacementRequest request, const
   row.incarnation = Text::common(incarnation);
   row.promise_ms = context_.options.promise_ms;
   row.volumes = std::move(request.volumes);
-  row.epoch = {context_.identity->id.term, context_.store.next_position()};
+  row.epoch = {context_.nodes.id_towards(row.node, context_.identity->id).term, context_.store.next_position()};
   if (Status begun = context_.store.begin(row.uid, encode(row), static_cast<int>(Phase::prebind));
       !begun.is_success()) {
     return Status::error(begun.message());  // rejected by no plugin: error backoff, or it would be tried again at once

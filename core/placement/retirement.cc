@@ -39,6 +39,7 @@ Status Retirement::retire(const std::string& node) {
       {{"node", node}, {"rows", std::to_string(uids.size())}, {"releases", std::to_string(entries.size())}});
 
   parts_.nodes.drop(node);
+  parts_.takeover.forget(node);
   for (std::string_view uid : uids) end_row(uid, node);
   parts_.lifecycle.deliver_permits();
   for (const std::string& key : entries) parts_.releases.end(key);

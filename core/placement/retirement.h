@@ -10,6 +10,7 @@
 #include <string>
 
 #include "core/placement/adopt_mode.h"
+#include "core/placement/takeover.h"
 
 namespace berth {
 
@@ -23,6 +24,7 @@ class Retirement {
     PodLifecycle& lifecycle;
     NodeRegistry& nodes;
     AdoptMode& adopt_mode;
+    Takeover& takeover;
   };
   // All outlive it.
   Retirement(const PlacementContext& context, const Parts& parts) : context_(context), parts_(parts) {}

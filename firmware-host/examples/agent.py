@@ -253,6 +253,7 @@ class Agent:
             raise ValueError("pod: must be an object")
         if kind == "List" and (type(request["page"]) is not int or request["page"] < 0 or number(request["listId"]) < 0):
             raise ValueError("page: must be a whole number")
+        proof = form(ID, request["proof"], "proof") if kind == "List" and "proof" in request else None
 
         def answer(what, identity=sender, **more):
             self.store.save()
@@ -264,7 +265,9 @@ class Agent:
         if request.get("incarnation", self.state["incarnation"]) != self.state["incarnation"]:
             return answer("Hello", toIncarnation=form(ID, request["incarnation"], "incarnation"))
         if obeyed and sender != obeyed and sender[0] <= obeyed[0]:
-            return answer("Superseded", obeyed)
+            return answer("Superseded", obeyed, **({"proof": self.state["proof"]} if self.state.get("proof") else {}))
+        if sender != obeyed or proof:
+            self.state["proof"] = proof
         self.state["gateway"], self.state["floor"] = sender, max(self.state["floor"], floor)
         self.drop_high()
         self.store.save()

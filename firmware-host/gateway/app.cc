@@ -28,6 +28,7 @@
 #include "firmware-host/service_manager.h"
 #include "firmware-host/state_directory.h"
 #include "firmware-host/yaml.h"
+#include "storage/key_file.h"
 #include "storage/mark_file.h"
 #include "storage/paths.h"
 #include "storage/sqlite_store.h"
@@ -60,8 +61,8 @@ class GatewayApp {
         loop_(clock_, timers_) {}
 
   int run() {
-    for (const auto step : {&GatewayApp::open_state, &GatewayApp::start_broker, &GatewayApp::start_gateway,
-                            &GatewayApp::start_http, &GatewayApp::connect}) {
+    for (const auto step : {&GatewayApp::open_state, &GatewayApp::open_key, &GatewayApp::start_broker,
+                            &GatewayApp::start_gateway, &GatewayApp::start_http, &GatewayApp::connect}) {
       if (const int code = (this->*step)(); code != gateway_exit::kOk) return code;
     }
     loop_.set_end_turn([this] { return end_turn(); });
@@ -134,6 +135,7 @@ class GatewayApp {
     options.node_limits = settings_.node_limits;
     options.seed = settings_.tie_seed != 0 ? settings_.tie_seed : true_random();
     options.identity_seed = true_random();
+    options.proof_key = key_;
     return options;
   }
 
@@ -146,6 +148,14 @@ class GatewayApp {
       if (client.role == ClientSettings::Role::node) nodes.push_back(client.identity);
     }
     return nodes;
+  }
+
+  // Before the store is looked at: a store without its key would be a lost one to its devices.
+  int open_key() {
+    Result<ProofKey> key = open_proof_key(state_->file("gateway.key"));
+    if (!key) return fail(gateway_exit::kMachine, "cannot start", key.error());
+    key_ = *key;
+    return gateway_exit::kOk;
   }
 
   int start_gateway() {
@@ -225,7 +235,8 @@ class GatewayApp {
     json.set("cpu", limits.cpu.to_text()).set("memory", limits.memory.to_text()).set("pods", limits.pods.to_text());
     json.set("volumes", number(limits.volumes)).set("labels", number(limits.labels)).set("slots", number(limits.slots));
     json.set("statuses", number(limits.statuses)).set("statusBytes", number(limits.status_bytes));
-    return json.set("incarnationsPerHour", number(limits.incarnations_per_hour));
+    json.set("incarnationsPerHour", number(limits.incarnations_per_hour));
+    return json.set("takeoversPerHour", number(limits.takeovers_per_hour));
   }
 
   Json configz() const {
@@ -367,6 +378,7 @@ class GatewayApp {
   std::optional<StateDirectory> state_;
   std::unique_ptr<Broker> broker_;  // null: settings_.broker names an external one
   std::unique_ptr<Store> store_;
+  std::optional<ProofKey> key_;
   std::optional<MarkFile> marks_;
   std::unique_ptr<MqttTransport> transport_;
   std::unique_ptr<Gateway> gateway_;

@@ -68,6 +68,22 @@ def check_n1_a_higher_term_is_obeyed_durably(device):
          "the gateway obeyed is durable", old)
 
 
+def check_n1_the_proof_of_a_list_is_kept_with_the_gateway_obeyed_and_returned(device):
+    def superseded(why, proof):
+        found = device.ask("List", page=0, listId="7", term="1", storeId="another")
+        need((found["type"], found.get("proof")) == ("Superseded", proof), why, found)
+
+    device.term = 5
+    device.list_page(0, 1, proof="5.first")
+    superseded("the proof of a List is returned", "5.first")
+    device.list_page(0, 2, proof="5.second")
+    device.restart()
+    superseded("the proof of the latest List is durable", "5.second")
+    device.term = 6
+    device.pre_bind(epoch(5), "u1")
+    superseded("a gateway that is obeyed by another request has given no proof", None)
+
+
 def check_n1_the_term_of_the_sender_counts_and_not_that_of_the_epoch(device):
     device.term = 7
     need(device.pre_bind(epoch(5, term=1), "u1")["type"] == "PreBound", "an epoch of an older term is placed as any other")

@@ -93,3 +93,38 @@ def test_a_device_that_leaves_statuses_behind_fills_no_broker(embedded):
     wait_until(lambda: len(liar.acked) >= 3000, "the end of the flood", 60)
     wait_until(lambda: broker_memory(embedded) < start + (flooded - start) / 3, "the broker's memory to be given back", 120)
     liar.close()
+
+
+HUGE_TERM = 2 ** 62 - 10
+
+
+def obeys(term):
+    return {"List": lambda request: {"type": "Superseded", "term": str(term), "storeId": "lie"}}
+
+
+def test_a_device_that_obeys_a_huge_term_stops_no_other_and_a_lost_store_recovers(fleet):
+    fleet.start("n1")
+    with liar(fleet, obeys(HUGE_TERM), allocatable={"cpu": "0", "memory": "1Mi", "pods": "0"}) as device:
+        device.client.wait(lambda: any(int(r["term"]) > HUGE_TERM for r in device.asked), "the term of this node alone")
+        fleet.apply(pod("before"))
+        fleet.wait_running("before", node="n1")
+        assert "older copy" not in fleet.ctl("status").stdout
+
+        fleet.kill("berthd")
+        for path in fleet.state_dir("berthd").glob("gateway.db*"):
+            path.unlink()
+        berthd = fleet.restart("berthd")
+        wait_until(lambda: berthd.output().count("in step with the broker") == 2, "the second start")
+        fleet.ctl("forget", "node", "liar")
+        fleet.apply(pod("after"))
+        fleet.wait_running("after", node="n1")
+        assert fleet.nodes_running("before") == ["n1"]
+
+
+def test_a_term_that_cannot_be_exceeded_quarantines_the_device_that_names_it(fleet):
+    fleet.start("n1")
+    with liar(fleet, obeys(2 ** 62)):
+        wait_until(lambda: condition(fleet, "liar", "Quarantined"), "the quarantine")
+        assert "wipe the state of its agent" in condition(fleet, "liar", "Quarantined")
+        fleet.apply(pod("web"))
+        fleet.wait_running("web", node="n1")

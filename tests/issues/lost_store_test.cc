@@ -79,9 +79,7 @@ TEST_F(LostStoreTest, AnAnswerWithoutAUidIsIgnoredWhileTwoPodsHaveItsEpoch) {
   device("n1");
   apply(pod("p", "u1"));
   const Request asked = *request("n1");
-  Answer superseded = answer_to(asked, AnswerType::superseded);
-  superseded.gateway_id = {1, "another-store"};
-  answer("n1", superseded);
+  answer("n1", proven_superseded("n1", {2, "another-store"}));
   SlotReport other = slot("x");
   other.epoch = asked.epoch;
   slots("n1", {other});

@@ -33,6 +33,25 @@ Names draw_names(SimEnvironment& world) {
   return names;
 }
 
+// The terms that it names, and what it passes off as a proof.
+void obey_another(SimEnvironment& world, Answer& answer) {
+  Random& random = world.random;
+  GatewayId& id = answer.gateway_id;
+  if (random.chance(1, 2)) id.store_id = "lie";
+  switch (random.below(4)) {
+    case 0: id.term += random.below(3); break;
+    case 1: id.term += random.below(1'000'000); break;
+    case 2: id.term = (std::uint64_t{1} << 61) + random.below(1'000'000); break;
+    default: id.term = (std::uint64_t{1} << 62) + random.below(2); break;
+  }
+  const auto& devices = world.witness.devices();
+  answer.proof = world.witness.proof_given_to(devices[random.below(devices.size())]->name);
+  if (answer.proof.empty() || random.chance(1, 4)) return;
+  ++world.counts.faults["forged proof"];
+  // The code of another term.
+  if (random.chance(1, 2)) answer.proof = std::to_string(id.term) + answer.proof.substr(answer.proof.find('.'));
+}
+
 Answer lying_answer(SimEnvironment& world, const std::string& node) {
   constexpr AnswerType kTypes[] = {AnswerType::pre_bound, AnswerType::bound, AnswerType::released,
                                    AnswerType::rejected,  AnswerType::stale, AnswerType::superseded,
@@ -43,8 +62,7 @@ Answer lying_answer(SimEnvironment& world, const std::string& node) {
   answer.node = node;
   answer.incarnation = names.incarnation;
   answer.gateway_id = world.witness.gateway().id;
-  // At most slightly above the current term: the gateway answers each with a higher one, until terms run out.
-  if (answer.type == AnswerType::superseded) answer.gateway_id = {answer.gateway_id.term + random.below(3), "lie"};
+  if (answer.type == AnswerType::superseded) obey_another(world, answer);
   answer.uid = names.uid;
   answer.epoch = answer.high = names.epoch;
   answer.to_incarnation = draw_names(world).incarnation;

@@ -265,6 +265,8 @@ Breach n5(const Witness& witness) { return first(witness.news().overdue_promises
 
 Breach s12(const Witness& witness) { return first(witness.news().foreign_changes); }
 
+Breach s13(const Witness& witness) { return first(witness.news().unproven); }
+
 Breach find_revived(const Witness& witness, const DeviceView& device, const std::string& uid) {
   const auto slot = device.durable.state.slots.find(uid);
   if (slot == device.durable.state.slots.end() && device.runtime->alive(uid).empty()) return {};
@@ -319,6 +321,7 @@ const std::vector<Invariant>& safety() {
       {"S10", "each accepted pod is in exactly one location: queue, row or finished", s10},
       {"S11", "\"accepted\" was answered implies the object is on flash", s11},
       {"S12", "a message from one node never changes the state of a pod whose row names another", s12},
+      {"S13", "what a node says changes term and mode of no other node without a proof", s13},
       {"HELD", "a machine holds only what its agent's slots refer to, and no live workload for a slot that has ended",
        held},
       {"PORTS", "no two charged slots of a node use the same host port", find_shared_port},

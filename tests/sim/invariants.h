@@ -1,4 +1,4 @@
-// The invariants S1-S12 and L1-L5 (core/handshake/rules.md): one function each, which describes a violation or returns
+// The invariants S1-S13 and L1-L5 (core/handshake/rules.md): one function each, which describes a violation or returns
 // nothing.
 #pragma once
 

@@ -54,6 +54,7 @@ const std::vector<MutantName>& mutants() {
       {Mutant::p9, "P9", "forgotten nodes are not durable"},
       {Mutant::p10, "P10", "the floor is not durable"},
       {Mutant::p11, "P11", "an older copy of the store is not noticed"},
+      {Mutant::p12, "P12", "the proof of a term is not checked"},
       {Mutant::p16, "P16", "past orders are not remembered"},
       {Mutant::d1, "D1", "the host name that a device says counts"},
       {Mutant::d2, "D2", "no node is passed over for long"},
@@ -103,7 +104,10 @@ void forget_at_start_of_device(MemoryStore& flash, Mutant mutant, const DeviceId
   (void)flash.commit();
 }
 
-Answer misread(Answer answer, const Row* row, Mutant mutant) {
+Answer misread(Answer answer, const Row* row, const ProofKey& key, Mutant mutant) {
+  if (mutant == Mutant::p12 && answer.type == AnswerType::superseded) {
+    answer.proof = make_proof(key, answer.gateway_id, answer.node);
+  }
   if (mutant == Mutant::p8_page && answer.page == 0) answer.pages = std::min<std::uint32_t>(answer.pages, 1);
   if (row == nullptr || answer.node != row->node) return answer;
   if (mutant == Mutant::p3 && answer.type == AnswerType::hello) {

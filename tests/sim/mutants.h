@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/agent/records.h"
+#include "core/handshake/proof.h"
 #include "core/handshake/row.h"
 #include "storage/memory_store.h"
 
@@ -36,6 +37,7 @@ enum class Mutant {
   p9,
   p10,
   p11,
+  p12,
   p16,
   d1,
   d2,
@@ -59,8 +61,8 @@ void forget_at_start_of_gateway(MemoryStore& flash, Mutant mutant);
 // `own`: that of the device.
 void forget_at_start_of_device(MemoryStore& flash, Mutant mutant, const DeviceIdentity& own);
 
-// How a gateway of this mutant interprets an answer. `row`: that of the answer's uid, or null.
-Answer misread(Answer answer, const Row* row, Mutant mutant);
+// How a gateway of this mutant, which has this key, interprets an answer. `row`: that of the answer's uid, or null.
+Answer misread(Answer answer, const Row* row, const ProofKey& key, Mutant mutant);
 // How a device of this mutant interprets a request.
 Request misread(Request request, const std::string& own_incarnation, Mutant mutant);
 // A premature answer of a device of this mutant; none: it answers as it should.

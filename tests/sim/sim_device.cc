@@ -100,6 +100,8 @@ void SimDevice::roll_back(bool keep_mark) {
 void SimDevice::clone(const SimDevice& other) {
   kill("store cloned");
   copy_flash_of(other);
+  // With the mark beside the store, N8 tells nothing.
+  if (world().mutant == Mutant::n7) marks_.put_back(other.marks_.kept());
   boot();
 }
 

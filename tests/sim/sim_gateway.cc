@@ -34,7 +34,7 @@ GatewayOptions make_options(const std::vector<std::string>& known_nodes, std::ui
   // Honest devices stay below; those that lie do not.
   options.node_limits.cpu = Quantity(kMaxCpu);
   options.node_limits.slots = kMaxSlots;
-  options.node_limits.incarnations_per_hour = 40;
+  options.node_limits.incarnations_per_hour = options.node_limits.takeovers_per_hour = 40;
   if (mutant == Mutant::d3) {
     options.node_limits.cpu = Quantity(1'000'000);
     options.node_limits.slots = options.node_limits.incarnations_per_hour = 1'000'000;
@@ -46,15 +46,30 @@ GatewayOptions make_options(const std::vector<std::string>& known_nodes, std::ui
   return options;
 }
 
+// What follows `key` up to the next quote, without parsing, since statuses are the most frequent messages.
+std::string find_text(const std::string& payload, std::string_view key) {
+  const std::size_t at = payload.find(key);
+  if (at == std::string::npos) return {};
+  const std::size_t from = at + key.size();
+  return payload.substr(from, payload.find('"', from) - from);
+}
+
 }  // namespace
 
 SimGateway::SimGateway(SimEnvironment& world, std::vector<std::string> known_nodes)
-    : Process(world, "gateway"), known_nodes_(std::move(known_nodes)), marks_(world, Mutant::p11) {}
+    : Process(world, "gateway"), known_nodes_(std::move(known_nodes)), marks_(world, Mutant::p11) {
+  make_key();
+}
+
+void SimGateway::make_key() {
+  for (std::uint8_t& byte : key_) byte = static_cast<std::uint8_t>(world().random.below(256));
+}
 
 Status SimGateway::start_program(Store& store, Transport& transport, Timers& timers) {
   const MemoryStore copy = flash();
   GatewayOptions options = make_options(known_nodes_, world().random.next(), world().mutant);
   options.marks = &marks_;
+  options.proof_key = key_;
   gateway_ = std::make_unique<Gateway>(std::move(options), registry(), clock(), transport, store, timers, log());
   const Status started = gateway_->start();
   world().witness.set_gateway(gateway_.get());
@@ -112,15 +127,16 @@ void SimGateway::forget_at_start() {
 }
 
 Answer SimGateway::misread_answer(const Answer& answer) {
-  if (answer.type == AnswerType::slots) return misread(answer, nullptr, world().mutant);
+  if (answer.type == AnswerType::slots) return misread(answer, nullptr, key_, world().mutant);
   const auto row = world().witness.gateway().rows.find(answer.uid);
-  if (row == world().witness.gateway().rows.end()) return answer;
-  return misread(answer, &row->second, world().mutant);
+  const bool has_row = row != world().witness.gateway().rows.end();
+  return misread(answer, has_row ? &row->second : nullptr, key_, world().mutant);
 }
 
 void SimGateway::wipe() {
   kill("wipe");
   wipe_flash();
+  if (world().random.chance(1, 2)) make_key();  // the machine is another one
   boot();
 }
 
@@ -193,15 +209,12 @@ void SimGateway::before_message(Message& message, bool alone) {
   if (levels.size() < 3) return;
   if (levels[0] == "gateways" && levels[2] == "answers" && levels.size() == 4) {
     on_answers(message, std::string(levels[3]), alone);
+  } else if (levels[0] == "nodes" && levels[2] == "presence") {
+    world().witness.note_incarnation(std::string(levels[1]), find_text(message.payload, R"("incarnation":")"));
   } else if (levels[0] == "nodes" && levels[2] == "pods" && alone) {
-    // Found in the text without parsing, since statuses are the most frequent messages. The uid in a made-up status
-    // of a lying device does not matter.
-    static constexpr std::string_view kUid = R"("uid":")";
-    const std::size_t at = message.payload.find(kUid);
-    if (at == std::string::npos) return;
-    const std::size_t from = at + kUid.size();
-    world().witness.before_gateway_message(std::string(levels[1]), std::nullopt,
-                                           message.payload.substr(from, message.payload.find('"', from) - from));
+    // The uid in a made-up status of a lying device does not matter.
+    const std::string uid = find_text(message.payload, R"("uid":")");
+    if (!uid.empty()) world().witness.before_gateway_message(std::string(levels[1]), std::nullopt, uid);
   } else if (levels[0] == "gateways" && levels[2] == "api") {
     const Result<Json> json = Json::parse(message.payload);
     const Json* object = json ? json->find("object") : nullptr;

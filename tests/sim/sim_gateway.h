@@ -18,7 +18,7 @@ class SimGateway final : public Process {
   SimGateway(SimEnvironment& world, std::vector<std::string> known_nodes);
   ~SimGateway() override { drop_program(); }
 
-  // The flash is lost, but not the operator's list of nodes (P8).
+  // The flash is lost, but not the operator's list of nodes (P8); the key in some cases.
   void wipe();
   // The flash is replaced by a copy that was made before an earlier start.
   void roll_back();
@@ -30,6 +30,7 @@ class SimGateway final : public Process {
   void sabotage_queue();
 
  private:
+  void make_key();
   void forget_at_start() override;
   void take_as_released(const std::string& node, const Request& request);
   void watch_request(const std::string& node, const Request& request);
@@ -54,6 +55,7 @@ class SimGateway final : public Process {
 
   std::vector<std::string> known_nodes_;
   SimMarks marks_;
+  ProofKey key_;                    // beside the flash too
   std::deque<MemoryStore> copies_;  // of the flash, as earlier starts found it
   bool memory_full_ = false;
   int starts_ = 0;

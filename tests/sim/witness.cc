@@ -275,6 +275,8 @@ void Witness::gateway_record_changed(const Contents::value_type& record, std::ve
     gateway_.has_store = true;
     gateway_.id = {term->term, text_in(&*json, "storeId")};
     gateway_.adopting = json->find("adopt") != nullptr;
+    check_authority();
+    if (json->find("new") != nullptr) may_adopt_ = true;  // P15: the first word against that begins it
     gateway_.orphans = names_in(*json, "orphans");
     const std::set<std::string> retired = std::exchange(gateway_.retired, names_in(*json, "retired"));
     for (const std::string& name : gateway_.retired) {
@@ -315,6 +317,8 @@ void Witness::note_row(const Row& row) {
   ++attempts_[row.uid];
   news_.begun.push_back(row);
   for (const auto& device : devices_) {
+    // Terms are a node's own. What a liar has seen of them it does not say.
+    if (device->name != row.node || device->hostile) continue;
     // The epochs of a forgotten node are unknown until it returns; then the term increases above them.
     if (gateway_.has_retired(device->name, device->durable.state.incarnation)) continue;
     Epoch& highest = news_.highest_seen_by_devices[device->name];
@@ -325,8 +329,9 @@ void Witness::note_row(const Row& row) {
                                       to_text(highest) + ", which node " + device->name + " has seen");
     }
   }
-  Epoch& last = last_begun_[gateway_.id.store_id];
-  if (row.epoch <= last) {
+  Epoch& last = last_begun_[{gateway_.id.store_id, std::string(row.node) + "/" + std::string(row.incarnation)}];
+  const DeviceView* view = device(row.node);
+  if (row.epoch <= last && (view == nullptr || !view->hostile)) {
     news_.repeated_epochs.push_back("row " + show(row.uid, row.epoch) + " begins after epoch " + to_text(last));
   }
   last = std::max(last, row.epoch);
@@ -383,7 +388,52 @@ void Witness::check_passed_over(const std::string& node, const Request& request,
                                  std::to_string(now - passed_over.since) + " ms after it was passed over");
 }
 
+void Witness::set_gateway(const Gateway* gateway) {
+  gateway_.alive = gateway;
+  heard_of_.clear();
+  passed_over_.clear();
+  if (gateway == nullptr) return;
+  ++gateway_starts_;
+  explained_term_ = gateway->identity().id.term;
+  may_adopt_ = gateway->identity().adopting;
+  for (const auto& [name, device] : gateway->nodes().all()) {  // P11 raises those of an older copy
+    if (!device.term.is_zero()) said_[name] = std::max(said_[name], device.term.term - 1);
+  }
+}
+
+void Witness::note_incarnation(const std::string& node, std::string_view incarnation) {
+  const auto found = passed_over_.find(node);
+  if (found != passed_over_.end() && found->second.incarnation != incarnation) passed_over_.erase(found);
+}
+
+// S13: what a node says concerns it alone, unless it returns what a gateway of this machine gave it.
+void Witness::note_superseded(const Answer& answer) {
+  said_[answer.node] = std::max(said_[answer.node], answer.gateway_id.term);
+  const auto given = proofs_given_.find({answer.node, answer.proof});
+  if (given == proofs_given_.end() || given->second.store_id != answer.gateway_id.store_id) return;
+  explained_term_ = std::max(explained_term_, given->second.term + 1);
+  may_adopt_ = true;
+}
+
+void Witness::check_authority() {
+  if (gateway_.alive == nullptr) return;
+  if (gateway_.id.term > explained_term_) {
+    news_.unproven.push_back("the gateway's term has risen to " + std::to_string(gateway_.id.term) + ", above " +
+                             std::to_string(explained_term_) + ", without a proof");
+  }
+  if (gateway_.adopting && !may_adopt_) news_.unproven.emplace_back("adopt mode has begun without a proof");
+  may_adopt_ = gateway_.adopting;
+}
+
 void Witness::gateway_sent(const std::string& node, const Request& request, Millis now) {
+  if (!request.proof.empty() && gateway_.alive != nullptr) {
+    proofs_given_[{node, request.proof}] = gateway_.alive->identity().id;
+  }
+  const auto said = said_.find(node);
+  if (request.gateway_id.term > std::max(explained_term_, said == said_.end() ? 0 : said->second + 1)) {
+    news_.unproven.push_back("node " + node + " is sent term " + std::to_string(request.gateway_id.term) +
+                             ", which it has not named");
+  }
   if (request.type == RequestType::list || request.type == RequestType::heartbeat) return;
   ++requests_sent_;
   const PlacementId named{request.uid, request.epoch};
@@ -480,6 +530,7 @@ bool Witness::is_final(const std::string& node, const PlacementId& named, const 
 
 void Witness::gateway_received(const Answer& answer) {
   if (!answer.at.is_zero()) heard_of_[answer.node] = {answer.incarnation, answer.at};
+  if (answer.type == AnswerType::superseded) note_superseded(answer);
   if (answer.type != AnswerType::pre_bound) return;
   prebound_received_.insert({answer.uid, answer.epoch});
   passed_over_.erase(answer.node);

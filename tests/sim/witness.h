@@ -93,12 +93,14 @@ class Witness {
   const DeviceView* device(const std::string& name) const;
   void set_hostile(const std::string& name);
   const GatewayView& gateway() const { return gateway_; }
-  void set_gateway(const Gateway* gateway) {
-    gateway_.alive = gateway;
-    if (gateway != nullptr) ++gateway_starts_;
-    heard_of_.clear();
-    passed_over_.clear();
+  void set_gateway(const Gateway* gateway);
+  // Any proof that a gateway gave this node; empty: none so far.
+  std::string proof_given_to(const std::string& node) const {
+    const auto found = proofs_given_.lower_bound({node, ""});
+    return found == proofs_given_.end() || found->first.first != node ? "" : found->first.second;
   }
+  // The gateway hears from the node under this incarnation: another one is passed over no longer (D2).
+  void note_incarnation(const std::string& node, std::string_view incarnation);
   // The running gateway passes the node over from now on.
   void note_passed_over(const std::string& node, Millis now);
 
@@ -162,6 +164,7 @@ class Witness {
     std::vector<std::string> held_without_slot;       // HELD, as text
     std::vector<std::string> asked_too_soon;          // PASSED, as text
     std::vector<std::string> untold;                  // TOLD, as text
+    std::vector<std::string> unproven;                // S13, as text
   };
   const News& news() const { return news_; }
   // The scope of the next check: what has changed since the last one, or everything; the sets then contain everything.
@@ -219,7 +222,7 @@ class Witness {
   Scope scope_;
   std::map<std::pair<std::string, Epoch>, std::pair<std::string, std::string>>
       owner_of_;                                                      // by store and epoch: uid and node
-  std::map<std::string, Epoch> last_begun_;                           // by store id
+  std::map<std::pair<std::string, std::string>, Epoch> last_begun_;   // by store id, and node with incarnation
   std::set<std::tuple<std::string, Epoch, std::string>> placements_;  // uid, epoch, node
   std::set<std::tuple<std::string, Epoch, std::string>> forgotten_;   // the placements of a node when it was forgotten
   std::set<PlacementId> bind_durable_, prebound_received_;
@@ -234,6 +237,12 @@ class Witness {
   std::set<std::string> preempted_;
   std::vector<std::pair<std::string, std::string>> accepted_;  // in this turn: key and violation
 
+  void note_superseded(const Answer& answer);
+  void check_authority();
+  std::map<std::pair<std::string, std::string>, GatewayId> proofs_given_;  // by node and proof
+  std::map<std::string, std::uint64_t> said_;  // by node: the highest term that it has named in Superseded
+  std::uint64_t explained_term_ = 0;           // what the running gateway's own term may be
+  bool may_adopt_ = false;                     // and whether it may be in adopt mode
   void check_passed_over(const std::string& node, const Request& request, Millis now);
   struct PassedOver {
     Millis since = 0;

@@ -197,9 +197,11 @@ void World::gateway_trouble() {
 
 void World::device_trouble() {
   SimDevice& device = *devices_[env_.random.below(devices_.size())];
-  // Rare, and harmful only if the copy has what has ended since: mutants of it have more of them.
+  // Two are rare, and seldom harmful: the mutants of their rules have more of them.
   const bool is_marked = env_.mutant == Mutant::n8, is_told = env_.mutant == Mutant::n8_told;
-  switch ((is_marked || is_told) && env_.random.chance(2, 3) ? 9 : env_.random.below(10)) {
+  const bool is_owned = env_.mutant == Mutant::n7;
+  const bool is_watched = (is_marked || is_told || is_owned) && env_.random.chance(2, 3);
+  switch (is_watched ? (is_owned ? 8 : 9) : env_.random.below(10)) {
     case 9: return device.roll_back(is_marked || (!is_told && env_.random.chance(1, 2)));
     case 8: {
       SimDevice& other = *devices_[env_.random.below(devices_.size())];

@@ -26,7 +26,7 @@ TEST(AgentRecords, RoundTrip) {
   TermHistory runs;
   runs.begin(7, 3);
   const Result<AgentRecords> read = decode_records({{Table::meta, "incarnation", encode_incarnation(written), 0},
-                                                    {Table::meta, "gateway", encode(GatewayId{4, "store"}), 0},
+                                                    {Table::meta, "gateway", encode(GatewayId{4, "store"}, "4.ab"), 0},
                                                     {Table::meta, "floor", encode(Epoch{3, 1}), 0},
                                                     {Table::meta, "boot", encode_boot("boot-1", runs), 0},
                                                     {Table::meta, "session", encode_text("12"), 0},
@@ -35,6 +35,7 @@ TEST(AgentRecords, RoundTrip) {
   ASSERT_TRUE(read) << read.error().message();
   EXPECT_EQ(read->state.incarnation, "inc");
   EXPECT_EQ(read->state.gateway, (GatewayId{4, "store"}));
+  EXPECT_EQ(read->state.proof, "4.ab");
   EXPECT_EQ(read->state.floor, (Epoch{3, 1}));
   EXPECT_EQ(read->identity, written.identity);
   EXPECT_EQ(read->lost, "StoreRolledBack");

@@ -189,6 +189,33 @@ TEST(Rules, AHigherTermIsAdoptedAndTheRequestDecided) {
   EXPECT_EQ(state.gateway, (GatewayId{3, "new store"}));
 }
 
+TEST(Rules, TheProofOfAListIsKeptAndReturnedInSuperseded) {
+  NodeState state = fresh();
+  Request list = request_of(RequestType::list);
+  list.proof = "2.ab";
+  NodeDecision decision = decide(state, list, always);
+  EXPECT_EQ(decision.proof, "2.ab");
+  apply(state, list, decision);
+  EXPECT_FALSE(decide(state, list, always).proof) << "it is stored once";
+  EXPECT_FALSE(decide(state, request_of(RequestType::bind), always).proof);
+  list.gateway_id.term = 1;
+  list.proof = "1.cd";
+  decision = decide(state, list, always);
+  ASSERT_EQ(show(decision), "Superseded");
+  EXPECT_EQ(decision.answer->proof, "2.ab");
+  EXPECT_FALSE(decision.proof);
+}
+
+TEST(Rules, TheProofOfAnEarlierGatewayDoesNotStay) {
+  NodeState state = fresh();
+  state.proof = "2.ab";
+  Request bind = request_of(RequestType::bind);
+  bind.gateway_id = {3, "new store"};
+  const NodeDecision decision = decide(state, bind, always);
+  apply(state, bind, decision);
+  EXPECT_EQ(state.proof, "");
+}
+
 TEST(Rules, ANodeWithoutAGatewayAdoptsTheFirst) {
   NodeState state = fresh();
   state.gateway = {};

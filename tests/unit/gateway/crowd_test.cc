@@ -199,12 +199,12 @@ TEST_F(CrowdTest, WhatWaitsForABusyNodeIsAdoptedOnceAnotherGatewayHasSpoken) {
   options.max_rows_per_node = 4;
   come_up(1);
   for (int number = 0; number < 6; ++number) apply_to(0, number);
-  Answer superseded = answer_to(pre_binds(0)[0], AnswerType::superseded);
-  superseded.gateway_id = {6, "elsewhere"};
-  answer("n0", superseded);
+  receive(topics.node_presence("n0"), R"({"incarnation":"i1","session":"2","online":true})");
+  const std::uint64_t other = gateway->identity().id.term + 5;
+  answer("n0", proven_superseded("n0", {other, "elsewhere"}));
   ASSERT_TRUE(gateway->identity().adopting);
   EXPECT_FALSE(gateway->bindings().contains(std::string("u4")));
-  slots("n0", {{"u4", {6, 9}, SlotState::running, pod("p4", "u4")}});
+  slots("n0", {{"u4", {other, 9}, SlotState::running, pod("p4", "u4")}});
   EXPECT_EQ(phase("u4"), Phase::bound);
   EXPECT_TRUE(gateway->releases().empty());
 }

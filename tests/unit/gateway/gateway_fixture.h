@@ -61,7 +61,10 @@ class RecordingTransport final : public Transport {
 
 class GatewayTest : public ::testing::Test {
  protected:
-  GatewayTest() { options.profiles.push_back(default_profile()); }
+  GatewayTest() {
+    options.profiles.push_back(default_profile());
+    options.proof_key = ProofKey{1, 2, 3};
+  }
 
   void start() {
     gateway = std::make_unique<Gateway>(options, registry, clock, transport, store, timers, log);
@@ -176,6 +179,17 @@ class GatewayTest : public ::testing::Test {
   }
   void answer(const std::string& node, const Answer& answer) {
     receive(topics.answers("gateway", node), encode(answer));
+  }
+  static Answer superseded(const GatewayId& obeyed, const std::string& proof = {}) {
+    Answer answer(AnswerType::superseded);
+    answer.incarnation = "i1";
+    answer.gateway_id = obeyed;
+    answer.proof = proof;
+    return answer;
+  }
+  // With the proof that the gateway of that store would have given the node.
+  Answer proven_superseded(const std::string& node, const GatewayId& obeyed) {
+    return superseded(obeyed, make_proof(*options.proof_key, obeyed, node));
   }
   // Answers the node's last request.
   void answer(const std::string& node, AnswerType type, const std::string& incarnation = "i1") {

@@ -411,14 +411,12 @@ TEST_F(GatewayTest, AnOldListingDoesNotBringBackWhatHasEndedSince) {
   EXPECT_EQ(phase("u1"), Phase::none) << "it would be bound where nothing runs";
 }
 
-TEST_F(GatewayTest, SupersededRaisesTheTermAndChangesNoRow) {
+TEST_F(GatewayTest, SupersededWithAProofRaisesTheTermAndChangesNoRow) {
   start_connected();
   device("n1");
   apply(pod("web", "u1"));
-  Answer superseded = answer_to(*request("n1"), AnswerType::superseded);
   const std::uint64_t other = gateway->identity().id.term + 5;
-  superseded.gateway_id = {other, "elsewhere"};
-  answer("n1", superseded);
+  answer("n1", proven_superseded("n1", {other, "elsewhere"}));
   EXPECT_EQ(gateway->identity().id.term, other + 1);
   EXPECT_TRUE(gateway->identity().adopting);
   EXPECT_EQ(phase("u1"), Phase::prebind);

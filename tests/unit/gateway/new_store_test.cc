@@ -141,10 +141,9 @@ TEST_F(NewStoreTest, AnotherGatewaysTermEndsItToo) {
   options.enrolled_nodes = {"n1", "n2"};
   start_connected();
   device("n1");
-  Answer superseded(AnswerType::superseded);
-  superseded.incarnation = "i1";
-  superseded.gateway_id = {gateway->identity().id.term, "other"};
-  answer("n1", superseded);
+  answer("n1", superseded({gateway->identity().id.term, "other"}));
+  EXPECT_FALSE(gateway->identity().adopting) << "a device that says so and lists nothing stops nobody";
+  slots("n1", {});
   EXPECT_EQ(gateway->identity().adopt_nodes, (std::set<std::string>{"n1", "n2"}));
 }
 

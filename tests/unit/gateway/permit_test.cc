@@ -94,11 +94,8 @@ TEST_F(PermitTest, SaysWhatIsWrongWithARequest) {
 // Another gateway has placed it meanwhile: placed here as well it would run twice (S4), released there it would stop.
 TEST_F(PermitTest, APodThatIsFoundRunningInAdoptModeKeepsThatNodeAndWaitsNoMore) {
   device("n2");
-  slots("n2", {});
-  Answer superseded(AnswerType::superseded);
-  superseded.incarnation = "i1";
-  superseded.gateway_id = {gateway->identity().id.term + 1, "elsewhere"};
-  answer("n2", superseded);
+  const std::uint64_t other = gateway->identity().id.term + 5;
+  answer("n2", proven_superseded("n2", {other, "elsewhere"}));
   ASSERT_TRUE(gateway->identity().adopting);
   slots("n2", {{"u1", {6, 9}, SlotState::running, pod("held", "u1")}});
   EXPECT_EQ(phase("u1"), Phase::bound);
@@ -108,10 +105,9 @@ TEST_F(PermitTest, APodThatIsFoundRunningInAdoptModeKeepsThatNodeAndWaitsNoMore)
 }
 
 TEST_F(PermitTest, WhatIsAllowedInAdoptModeIsDecidedAgainAfterIt) {
-  Answer superseded(AnswerType::superseded);
-  superseded.incarnation = "i1";
-  superseded.gateway_id = {gateway->identity().id.term + 1, "elsewhere"};
-  answer("n1", superseded);
+  receive(topics.node_presence("n1"), R"({"incarnation":"i1","session":"2","online":true})");
+  const std::uint64_t other = gateway->identity().id.term + 5;
+  answer("n1", proven_superseded("n1", {other, "elsewhere"}));
   ASSERT_TRUE(gateway->identity().adopting);
   of("allow");
   EXPECT_EQ(phase("u1"), Phase::none) << "it may run where the answers will tell";

@@ -282,11 +282,9 @@ TEST_F(GatewayTest, TermsAndEpochsAtTheirEndAreBorne) {
   device("n1");
   apply(pod("web", "u1"));
   for (const std::uint64_t term : {0ull, 1ull << 61, (1ull << 62) - 1, 1ull << 62, ~0ull}) {
-    Answer superseded(AnswerType::superseded);
-    superseded.incarnation = "i1";
-    superseded.gateway_id = {term, "other"};
-    answer("n1", superseded);
-    answer("nobody", superseded);
+    answer("n1", superseded({term, "other"}));
+    answer("nobody", superseded({term, "other"}));
+    answer("n1", proven_superseded("n1", {std::min<std::uint64_t>(term, 1ull << 61), "other"}));
     slots("n1", {});
     restart();
     SlotReport slot;

@@ -169,10 +169,8 @@ TEST_F(StoreWatchTest, APromiseThatRunsIsWaitedFor) {
   const Epoch promised = request("n1")->epoch;
   options.marks = nullptr;  // the mark was restored with the store
   const GatewayId own = gateway->identity().id;
-  Answer superseded(AnswerType::superseded);
-  superseded.incarnation = "i1";
-  superseded.gateway_id = {own.term + 100'000, own.store_id};
-  answer("n1", superseded);
+  receive(topics.node_presence("n1"), R"({"incarnation":"i1","session":"2","online":true})");
+  answer("n1", proven_superseded("n1", {own.term + 100'000, own.store_id}));
   EXPECT_TRUE(gateway->releases().contains("n1/u/" + to_text(promised)));
   device("n2");
   slots("n2", {});
@@ -253,10 +251,7 @@ TEST_F(StoreWatchTest, MarksOnceAnHourAndWhenTheTermRises) {
   advance(20'000);
   EXPECT_EQ(marks.writes, before + 1);
   device("n2");
-  Answer superseded(AnswerType::superseded);
-  superseded.incarnation = "i1";
-  superseded.gateway_id = {1'000'000, "another"};
-  answer("n2", superseded);
+  answer("n2", proven_superseded("n2", {1'000'000, "another"}));
   advance(2'000);
   EXPECT_EQ(marks.mark->term, term());
   EXPECT_GT(term(), 1'000'000u);
@@ -281,10 +276,7 @@ TEST_F(StoreWatchTest, ADeviceThatObeysALaterTermOfThisStoreTellsThatItIsOlder) 
   restart_from(copy);
   ASSERT_EQ(gateway->not_ready(), "");
   device("n1");
-  Answer superseded(AnswerType::superseded);
-  superseded.incarnation = "i1";
-  superseded.gateway_id = {later.term + 100'000, later.store_id};
-  answer("n1", superseded);
+  answer("n1", proven_superseded("n1", {later.term + 100'000, later.store_id}));
   EXPECT_GT(gateway->identity().id.term, later.term + 100'000);
   EXPECT_TRUE(gateway->not_ready().starts_with("the store is an older copy of itself")) << gateway->not_ready();
   slots("n1", {});

@@ -1,0 +1,133 @@
+#include "core/placement/takeover.h"
+
+#include <utility>
+
+#include "core/placement/retired.h"
+
+namespace berth {
+
+namespace {
+
+constexpr std::uint64_t kMaxTerm = std::uint64_t{1} << 62;  // no fault uses the terms up; a device may say so
+
+void forget_old(std::vector<Millis>& times, Millis now) {
+  std::erase_if(times, [now](Millis at) { return now - at >= NodeLimits::kWindowMs; });
+}
+
+}  // namespace
+
+bool Takeover::counts_for_others(const std::string& node) const {
+  const DeviceNode* device = context_.nodes.find(node);
+  return device != nullptr && quarantine_of(device->holds).empty() &&
+         !is_retired(*context_.identity, context_.nodes, node);
+}
+
+void Takeover::take_superseded(const Answer& answer) {
+  if (context_.nodes.find(answer.node) == nullptr) return;
+  // It counts as the answer to a List of this session. Another one was delayed, or nobody asked: the node is asked.
+  if (!parts_.listings.is_open(answer.node)) {
+    if (context_.mirror.barrier().is_synced()) parts_.listings.start(answer.node);
+    return;
+  }
+  const Identity& identity = *context_.identity;
+  if (context_.options.proof_key && counts_for_others(answer.node)) {
+    const auto proven = read_proof(*context_.options.proof_key, answer.gateway_id.store_id, answer.node, answer.proof);
+    // Each is believed once, since the term is above it afterwards.
+    if (proven && GatewayId{*proven, answer.gateway_id.store_id} != identity.id && *proven >= identity.id.term) {
+      take_proof(answer, *proven);
+    }
+  }
+  const GatewayId towards = context_.nodes.id_towards(answer.node, identity.id);
+  if (answer.gateway_id.term >= towards.term && answer.gateway_id != towards) take_node(answer);
+}
+
+// A gateway of this machine has had a later term: with this store id it was this store, which is an older copy (P11);
+// otherwise its store was lost. What it placed is known to the nodes only (P8).
+void Takeover::take_proof(const Answer& answer, std::uint64_t proven) {
+  Identity& identity = context_.identity.edit();
+  const bool is_ours = answer.gateway_id.store_id == identity.id.store_id;
+  identity.id.term = proven + 1;
+  identity.terms.begin(identity.id.term, context_.store.next_position());
+  context_.log.write(Level::error,
+                     is_ours ? "a node has obeyed a later state of this store: it is an older copy of itself"
+                             : "a node has obeyed an earlier store of this gateway, which was lost",
+                     {{"node", answer.node},
+                      {"store", answer.gateway_id.store_id},
+                      {"term", std::to_string(proven)},
+                      {"newTerm", std::to_string(identity.id.term)}});
+  if (is_ours) {
+    identity.rolled_back = true;
+    parts_.comparison.give_up_promises();
+  }
+  parts_.adopt_mode.enter();
+}
+
+void Takeover::take_node(const Answer& answer) {
+  const std::string& node = answer.node;
+  if (answer.gateway_id.term >= kMaxTerm) {
+    return parts_.nodes.quarantine(node, Hold::term,
+                                   "it obeys store " + answer.gateway_id.store_id + " under term " +
+                                       std::to_string(answer.gateway_id.term) +
+                                       ", which cannot be exceeded; wipe the state of its agent");
+  }
+  std::vector<Millis>& times = times_[node];
+  forget_old(times, context_.clock.now());
+  if (times.size() >= context_.options.node_limits.takeovers_per_hour) {
+    return parts_.nodes.quarantine(
+        node, Hold::takeovers,
+        excess_text("it goes on obeying others, last store " + answer.gateway_id.store_id, "takeovers_per_hour",
+                    std::to_string(context_.options.node_limits.takeovers_per_hour)));
+  }
+  times.push_back(context_.clock.now());
+  context_.nodes.raise_term(node, answer.gateway_id.term);
+  tell(answer);
+  obeyed_.insert_or_assign(node, answer.gateway_id);
+  if (context_.identity->adopting && counts_for_others(node)) {
+    // What it answered before is not what it has now.
+    parts_.nodes.adopted().erase(node);
+    context_.identity.edit().adopt_nodes.insert(node);
+  }
+  parts_.nodes.ask_everything(node);
+}
+
+// In adopt mode each node may still obey the gateway before this one.
+void Takeover::tell(const Answer& answer) {
+  const std::string& node = answer.node;
+  const bool is_expected = context_.identity->adopting || is_retired(*context_.identity, context_.nodes, node);
+  context_.log.write(
+      is_expected ? Level::info : Level::warn, "the node obeyed another gateway",
+      {{"node", node}, {"store", answer.gateway_id.store_id}, {"term", std::to_string(answer.gateway_id.term)}});
+  if (is_expected) return;
+  DeviceNode& device = *context_.nodes.find(node);
+  device.taken_over = "it obeyed the gateway of store " + answer.gateway_id.store_id + ", term " +
+                      std::to_string(answer.gateway_id.term) + ", without a proof that this gateway gave";
+  context_.publisher.mark(Kind::node, node);
+  context_.publisher.event({RetainedPublisher::node_events(node), "Warning", "NodeTakenOver", device.taken_over});
+}
+
+void Takeover::note_slots(const Answer& answer) {
+  if (!parts_.listings.is_page_of_open(answer)) return;
+  if (answer.gateway_id != context_.nodes.id_towards(answer.node, context_.identity->id)) return;
+  parts_.nodes.quarantine(answer.node, Hold::term, {});
+  // P15: only of a node that obeys this gateway now. One that goes on naming others is no word against a new store.
+  const auto obeyed = obeyed_.extract(answer.node);
+  if (!obeyed.empty() && counts_for_others(answer.node))
+    parts_.adopt_mode.note_foreign_store(answer.node, obeyed.mapped());
+}
+
+void Takeover::tick() {
+  for (auto at = times_.begin(); at != times_.end();) {
+    auto& [node, times] = *at;
+    forget_old(times, context_.clock.now());
+    if (times.size() < context_.options.node_limits.takeovers_per_hour) {
+      parts_.nodes.quarantine(node, Hold::takeovers, {});
+    }
+    DeviceNode* device = context_.nodes.find(node);
+    if (times.empty() && device != nullptr && !std::exchange(device->taken_over, {}).empty()) {
+      context_.publisher.mark(Kind::node, node);
+    }
+    at = times.empty() ? times_.erase(at) : std::next(at);
+  }
+}
+
+}  // namespace berth
