@@ -7,6 +7,7 @@ namespace berth {
 namespace {
 
 constexpr Millis kMarkMs = 3'600'000;
+constexpr Millis kNewMs = 3'600'000;
 
 }  // namespace
 
@@ -21,6 +22,7 @@ bool StoreWatch::is_rolled_back() const {
 }
 
 void StoreWatch::begin() {
+  begun_at_ = context_.clock.now();
   if (context_.options.marks != nullptr) marked_ = context_.options.marks->read();
   Identity& identity = context_.identity.edit();
   std::uint64_t above = identity.id.term;
@@ -51,6 +53,8 @@ void StoreWatch::begin() {
 }
 
 void StoreWatch::tick() {
+  // P15: the devices of a lost machine have all come back by then. Later one that makes up slots stops nobody.
+  if (context_.identity->is_new && context_.clock.now() - begun_at_ >= kNewMs) context_.identity.edit().is_new = false;
   const bool is_due = context_.clock.now() - marked_at_ >= kMarkMs;
   if (is_due || !marked_ || marked_->term != context_.identity->id.term) mark();
 }

@@ -27,6 +27,7 @@ class StoreWatch {
   Random random_;
   std::optional<StoreMark> marked_;
   Millis marked_at_ = 0;
+  Millis begun_at_ = 0;
 };
 
 }  // namespace berth

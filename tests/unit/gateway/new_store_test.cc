@@ -107,6 +107,18 @@ TEST_F(NewStoreTest, WithoutAnyListOfNodesTheOperatorIsWaitedForWhenItIsNotNew) 
   EXPECT_EQ(gateway->not_ready(), "");
 }
 
+TEST_F(NewStoreTest, NothingIsSaidAgainstItAfterAnHour) {
+  start_connected();
+  device("n1");
+  slots("n1", {});
+  advance(3'700'000);
+  EXPECT_FALSE(gateway->identity().is_new);
+  receive(topics.node_presence("n1"), R"({"incarnation":"i1","session":"2","online":true})");
+  slots("n1", {running("old", {50, 7})});
+  EXPECT_EQ(gateway->not_ready(), "");
+  EXPECT_EQ(gateway->identity().orphans.size(), 1u);
+}
+
 TEST_F(NewStoreTest, ABrokerThatWasThereBeforeHasAListOfNodes) {
   options.first_boot = FirstBoot::lost;
   for (const bool was_there : {false, true}) {
