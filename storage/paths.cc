@@ -55,7 +55,7 @@ Status replace_private_file(const std::string& path, std::string_view text) {
   const int fd = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (fd < 0) return system_error("cannot open " + fresh, errno);
   const bool is_whole = ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) && ::fsync(fd) == 0;
-  const Status written = is_whole ? Status::ok() : system_error("cannot write " + fresh, errno);
+  Status written = is_whole ? Status::ok() : system_error("cannot write " + fresh, errno);
   ::close(fd);
   if (!is_whole) return written;
   if (std::rename(fresh.c_str(), path.c_str()) != 0) return system_error("cannot rename " + fresh, errno);

@@ -161,7 +161,21 @@ void VolumeBinder::settle_claim(const std::string& key, Json& manifest) {
   manifest.erase("status");
 }
 
+// P11: the copy may know the volume as that of a claim that was deleted in the time it lost. A device gives a volume of
+// its own to one claim at a time, so what it runs tells whose it is now.
+void VolumeBinder::correct_copy(const Row& found) {
+  if (!context_.identity->rolled_back) return;
+  for (const BoundVolume& bound_volume : found.volumes) {
+    const auto volume = context_.objects.volume(bound_volume.volume);
+    if (volume == nullptr || !is_offered_by(*volume, found.node) || !is_volume_of_another(bound_volume)) continue;
+    context_.log.write(Level::warn, "the volume was given to another claim since this copy of the store was made",
+                       {{"volume", bound_volume.volume}, {"claim", bound_volume.claim}, {"before", volume->claim_ref}});
+    unbind(context_.objects.claim(volume->claim_ref));
+  }
+}
+
 void VolumeBinder::move_claims(const Row& found) {
+  correct_copy(found);
   const auto had_before = [&](const std::string& claim, const std::string& volume) {
     const auto known = state_.bindings.find(found.uid);
     const bool in_row = known != state_.bindings.end() && known->second.row.epoch < found.epoch &&

@@ -71,6 +71,7 @@ class VolumeBinder {
   bool is_used(const std::string& claim) const;
   bool is_taken(const BoundVolume& bound_volume) const;
   bool is_volume_of_another(const BoundVolume& bound_volume) const;
+  void correct_copy(const Row& found);
   bool must_wait(const std::string& claim) const;
   void join_half(Kind kind, const std::string& key);
   void give_up_volume(const BoundVolume& bound_volume);

@@ -147,6 +147,7 @@ struct State {
   std::uint8_t node_rollbacks = 0;
   std::uint8_t behind = 0;  // bit node: works on an earlier copy and does not know it yet
   std::uint8_t ghosts = 0;  // bit e: may run because of such a copy, until that is known and swept
+  std::uint8_t unused = 0;
   bool operator==(const State& other) const { return std::memcmp(this, &other, sizeof(State)) == 0; }
 };
 static_assert(sizeof(State) == 116);
