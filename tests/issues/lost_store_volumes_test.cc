@@ -53,6 +53,31 @@ TEST_F(LostStoreTest, AClaimStaysWhileAnOrphanRunsWithItsVolume) {
   EXPECT_EQ(gateway->objects().claim("default/c"), nullptr) << "the operator deleted the orphan";
 }
 
+// The claim that had it in the copy was deleted in the time that the copy lost.
+TEST_F(LostStoreTest, AVolumeGoesWithWhatRunsWhenTheStoreIsAnOlderCopy) {
+  lose_store({"n1"});
+  device("n1", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})", kOffersVolume);
+  receive(topics.desired(Kind::persistent_volume_claim, "default/c"),
+          claim(R"(,"volumeName":"n1-d")", R"(,"status":{"phase":"Bound"})"), true);
+  slots("n1", {});
+  ASSERT_EQ(gateway->objects().volume("n1-d")->claim_ref, "default/c");
+  options.lost_commits = "the write-ahead log is damaged";
+  restart();
+  device("n1", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})", kOffersVolume);
+  receive(topics.desired(Kind::persistent_volume_claim, "default/other"),
+          R"({"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"other"},"spec":{"storageClassName":)"
+          R"("local","accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Mi"}}}})");
+  receive(topics.desired(Kind::pod, "default/p"), pod("p", "u1", "900Mi"), true);
+  SlotReport held = slot("u1");
+  held.epoch = {50, 7};
+  held.volumes = {{"default/other", "n1-d", "/d"}};
+  slots("n1", {held});
+  EXPECT_EQ(phase("u1"), Phase::bound);
+  EXPECT_EQ(gateway->objects().claim("default/other")->volume_name, "n1-d");
+  EXPECT_EQ(gateway->objects().volume("n1-d")->claim_ref, "default/other");
+  EXPECT_EQ(gateway->objects().claim("default/c")->volume_name, "");
+}
+
 TEST_F(LostStoreTest, AListingDoesNotRebindAClaim) {
   lose_store({"n1"});
   device("n1", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})", kOffersVolume);
