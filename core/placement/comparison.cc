@@ -198,6 +198,9 @@ bool Comparison::adopt_row(const std::string& node, const SlotReport& slot, cons
     log_refused(context_.log, "slot of pod " + row.pod, begun.message());
     return false;
   }
+  if (context_.identity->rolled_back || context_.identity->orphans.contains(slot_key(node, slot))) {
+    parts_.volumes.correct_copy(row);
+  }
   parts_.volumes.move_claims(row);
   if (Binding* known = parts_.state.find(slot.uid)) parts_.lifecycle.drop(*known);
   // An end that another node told was that of an earlier placement.

@@ -58,6 +58,20 @@ bool VolumeBinder::is_reserved(const std::string& volume) const {
   return is_reserved([&volume](const BoundVolume& bound_volume) { return bound_volume.volume == volume; });
 }
 
+void VolumeBinder::forget_holder(const std::string& holder) {
+  const auto ended = awaited_.extract(holder);
+  if (ended.empty()) return;
+  for (const BoundVolume& bound_volume : ended.mapped()) {
+    const auto claim = context_.objects.claim(bound_volume.claim);
+    if (claim == nullptr || claim->volume_name != bound_volume.volume) continue;
+    if (context_.objects.volume(bound_volume.volume) != nullptr || context_.identity->adopting) continue;
+    const bool is_held = std::any_of(awaited_.begin(), awaited_.end(), [&](const auto& other) {
+      return is_bound_to(other.second, bound_volume.claim, bound_volume.volume);
+    });
+    if (!is_held) unbind(claim);
+  }
+}
+
 void VolumeBinder::unreserve(const Row& row) {
   if (row.volumes.empty()) return;
   events_.local_volumes_freed(row.node);
@@ -164,18 +178,32 @@ void VolumeBinder::settle_claim(const std::string& key, Json& manifest) {
 // P11: the copy may know the volume as that of a claim that was deleted in the time it lost. A device gives a volume of
 // its own to one claim at a time, so what it runs tells whose it is now.
 void VolumeBinder::correct_copy(const Row& found) {
-  if (!context_.identity->rolled_back) return;
   for (const BoundVolume& bound_volume : found.volumes) {
     const auto volume = context_.objects.volume(bound_volume.volume);
-    if (volume == nullptr || !is_offered_by(*volume, found.node) || !is_volume_of_another(bound_volume)) continue;
-    context_.log.write(Level::warn, "the volume was given to another claim since this copy of the store was made",
-                       {{"volume", bound_volume.volume}, {"claim", bound_volume.claim}, {"before", volume->claim_ref}});
-    unbind(context_.objects.claim(volume->claim_ref));
+    if (volume == nullptr || !is_offered_by(*volume, found.node)) continue;
+    const auto claim = context_.objects.claim(bound_volume.claim);
+    const bool moved = claim != nullptr && claim->phase == "Bound" && claim->volume_name != bound_volume.volume;
+    const bool given = is_volume_of_another(bound_volume);
+    if ((!moved && !given) || is_held_later(bound_volume.claim, found.epoch)) continue;
+    context_.log.write(Level::warn, "claim and volume were bound otherwise since this copy of the store was made",
+                       {{"claim", bound_volume.claim}, {"volume", bound_volume.volume}});
+    if (given) unbind(context_.objects.claim(volume->claim_ref));
+    if (!moved) continue;
+    release(claim->volume_name, bound_volume.claim);
+    unbind(claim);
   }
 }
 
+// A pod that was placed later runs with the claim.
+bool VolumeBinder::is_held_later(const std::string& claim, const Epoch& epoch) const {
+  return std::any_of(state_.bindings.begin(), state_.bindings.end(), [&](const auto& entry) {
+    const Row& row = entry.second.row;
+    const auto names = [&claim](const BoundVolume& bound_volume) { return bound_volume.claim == claim; };
+    return row.epoch > epoch && row.phase == Phase::bound && std::any_of(row.volumes.begin(), row.volumes.end(), names);
+  });
+}
+
 void VolumeBinder::move_claims(const Row& found) {
-  correct_copy(found);
   const auto had_before = [&](const std::string& claim, const std::string& volume) {
     const auto known = state_.bindings.find(found.uid);
     const bool in_row = known != state_.bindings.end() && known->second.row.epoch < found.epoch &&

@@ -31,7 +31,9 @@ class VolumeBinder {
   // The claims and volumes are Bound, now or as soon as both are known; `holder`: a pod uid, or a release_key().
   void hold(const std::string& holder, const std::vector<BoundVolume>& bound_volumes);
   void hold(const Row& row);
-  void forget_holder(const std::string& holder) { awaited_.erase(holder); }
+  // It has ended. A claim that only it bound, to a volume that nobody knows, is free: the volume was deleted before the
+  // store that knew of it was lost.
+  void forget_holder(const std::string& holder);
   // Nothing binds the claim any more: a deleted one, whose name the next claim may take.
   void forget_claim(const std::string& claim);
 
@@ -46,6 +48,9 @@ class VolumeBinder {
   // before the store that knew of it was lost. The claim moves with the row that was found, and the volume that it had
   // waits for the operator.
   void move_claims(const Row& found);
+  // Likewise, the store is an older copy of itself and may know claim and volume as they were bound then, or has known
+  // the slot only as an orphan until now.
+  void correct_copy(const Row& found);
   // A pod of the same name, from before a lost store, takes the place of this one: claims that this one was given here
   // are bound to what the found one uses.
   void displace(const Row& row, const std::vector<BoundVolume>& found);
@@ -71,7 +76,7 @@ class VolumeBinder {
   bool is_used(const std::string& claim) const;
   bool is_taken(const BoundVolume& bound_volume) const;
   bool is_volume_of_another(const BoundVolume& bound_volume) const;
-  void correct_copy(const Row& found);
+  bool is_held_later(const std::string& claim, const Epoch& epoch) const;
   bool must_wait(const std::string& claim) const;
   void join_half(Kind kind, const std::string& key);
   void give_up_volume(const BoundVolume& bound_volume);
