@@ -63,12 +63,14 @@ void VolumeBinder::forget_holder(const std::string& holder) {
   if (ended.empty()) return;
   for (const BoundVolume& bound_volume : ended.mapped()) {
     const auto claim = context_.objects.claim(bound_volume.claim);
-    if (claim == nullptr || claim->volume_name != bound_volume.volume) continue;
-    if (context_.objects.volume(bound_volume.volume) != nullptr || context_.identity->adopting) continue;
+    if (claim == nullptr || claim->volume_name != bound_volume.volume || context_.identity->adopting) continue;
+    if (!bound_by_slots_.contains({bound_volume.claim, bound_volume.volume})) continue;
     const bool is_held = std::any_of(awaited_.begin(), awaited_.end(), [&](const auto& other) {
       return is_bound_to(other.second, bound_volume.claim, bound_volume.volume);
     });
-    if (!is_held) unbind(claim);
+    if (is_held) continue;
+    bound_by_slots_.erase({bound_volume.claim, bound_volume.volume});
+    unbind(claim);
   }
 }
 
@@ -93,6 +95,12 @@ bool VolumeBinder::bind(const BoundVolume& bound_volume) {
   if (volume_changed) {
     context_.publisher.mark(Kind::persistent_volume, bound_volume.volume);
     changes_.wake(*event_of(Kind::persistent_volume, kUpdate), of_volume);
+  }
+  const std::pair pair(bound_volume.claim, bound_volume.volume);
+  if (of_volume.new_volume != nullptr) {
+    bound_by_slots_.erase(pair);
+  } else if (claim_changed) {
+    bound_by_slots_.insert(pair);
   }
   if (claim_changed) {
     context_.publisher.mark(Kind::persistent_volume_claim, bound_volume.claim);
@@ -176,7 +184,8 @@ void VolumeBinder::settle_claim(const std::string& key, Json& manifest) {
 }
 
 // P11: the copy may know the volume as that of a claim that was deleted in the time it lost. A device gives a volume of
-// its own to one claim at a time, so what it runs tells whose it is now.
+// its own to one claim at a time, so what it runs tells whose it is now. A claim that another pod runs with stays with
+// that one: a device that lies takes none.
 void VolumeBinder::correct_copy(const Row& found) {
   for (const BoundVolume& bound_volume : found.volumes) {
     const auto volume = context_.objects.volume(bound_volume.volume);
@@ -184,7 +193,7 @@ void VolumeBinder::correct_copy(const Row& found) {
     const auto claim = context_.objects.claim(bound_volume.claim);
     const bool moved = claim != nullptr && claim->phase == "Bound" && claim->volume_name != bound_volume.volume;
     const bool given = is_volume_of_another(bound_volume);
-    if ((!moved && !given) || is_held_later(bound_volume.claim, found.epoch)) continue;
+    if ((!moved && !given) || is_run_with(bound_volume.claim, found.uid)) continue;
     context_.log.write(Level::warn, "claim and volume were bound otherwise since this copy of the store was made",
                        {{"claim", bound_volume.claim}, {"volume", bound_volume.volume}});
     if (given) unbind(context_.objects.claim(volume->claim_ref));
@@ -194,12 +203,12 @@ void VolumeBinder::correct_copy(const Row& found) {
   }
 }
 
-// A pod that was placed later runs with the claim.
-bool VolumeBinder::is_held_later(const std::string& claim, const Epoch& epoch) const {
+bool VolumeBinder::is_run_with(const std::string& claim, std::string_view except_uid) const {
   return std::any_of(state_.bindings.begin(), state_.bindings.end(), [&](const auto& entry) {
     const Row& row = entry.second.row;
     const auto names = [&claim](const BoundVolume& bound_volume) { return bound_volume.claim == claim; };
-    return row.epoch > epoch && row.phase == Phase::bound && std::any_of(row.volumes.begin(), row.volumes.end(), names);
+    return row.uid != except_uid && row.phase == Phase::bound &&
+           std::any_of(row.volumes.begin(), row.volumes.end(), names);
   });
 }
 
@@ -277,6 +286,7 @@ void VolumeBinder::join_waiting_halves() {
 }
 
 void VolumeBinder::forget_claim(const std::string& claim) {
+  std::erase_if(bound_by_slots_, [&claim](const auto& pair) { return pair.first == claim; });
   for (auto& [holder, bound_volumes] : awaited_) {
     std::erase_if(bound_volumes, [&claim](const BoundVolume& bound_volume) { return bound_volume.claim == claim; });
   }

@@ -31,8 +31,8 @@ class VolumeBinder {
   // The claims and volumes are Bound, now or as soon as both are known; `holder`: a pod uid, or a release_key().
   void hold(const std::string& holder, const std::vector<BoundVolume>& bound_volumes);
   void hold(const Row& row);
-  // It has ended. A claim that only it bound, to a volume that nobody knows, is free: the volume was deleted before the
-  // store that knew of it was lost.
+  // It has ended. A claim that nothing but slots has bound, to a volume that nobody knows, is free: the volume was
+  // deleted before the store that knew of it was lost. One that came back bound waits for its volume.
   void forget_holder(const std::string& holder);
   // Nothing binds the claim any more: a deleted one, whose name the next claim may take.
   void forget_claim(const std::string& claim);
@@ -76,7 +76,8 @@ class VolumeBinder {
   bool is_used(const std::string& claim) const;
   bool is_taken(const BoundVolume& bound_volume) const;
   bool is_volume_of_another(const BoundVolume& bound_volume) const;
-  bool is_held_later(const std::string& claim, const Epoch& epoch) const;
+  // The row of another pod is bound and names the claim.
+  bool is_run_with(const std::string& claim, std::string_view except_uid) const;
   bool must_wait(const std::string& claim) const;
   void join_half(Kind kind, const std::string& key);
   void give_up_volume(const BoundVolume& bound_volume);
@@ -90,6 +91,9 @@ class VolumeBinder {
   PlacementEvents& events_;
   // By holder: claim or volume is not known yet.
   std::map<std::string, std::vector<BoundVolume>> awaited_;
+  // Claim and volume: bound because a slot has them, while the volume is not known. Not durable: after a restart such a
+  // claim waits for its volume.
+  std::set<std::pair<std::string, std::string>> bound_by_slots_;
   std::set<std::pair<Kind, std::string>> terminating_;  // volumes and claims whose delete waits for their users
 };
 

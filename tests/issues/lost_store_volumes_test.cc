@@ -78,6 +78,57 @@ TEST_F(LostStoreTest, AVolumeGoesWithWhatRunsWhenTheStoreIsAnOlderCopy) {
   EXPECT_EQ(gateway->objects().claim("default/c")->volume_name, "");
 }
 
+TEST_F(LostStoreTest, AClaimThatOnlyASlotBoundToALostVolumeIsFreeOnceItEnds) {
+  for (const bool came_back_bound : {false, true}) {
+    SCOPED_TRACE(came_back_bound);
+    lose_store({"n1"});
+    if (came_back_bound) {
+      receive(topics.desired(Kind::persistent_volume_claim, "default/c"),
+              claim(R"(,"volumeName":"gone")", R"(,"status":{"phase":"Bound"})"), true);
+    } else {
+      receive(topics.desired(Kind::persistent_volume_claim, "default/c"), claim());
+    }
+    SlotReport held = slot("u1");
+    held.volumes = {{"default/c", "gone", "/d"}};
+    slots("n1", {held});
+    ASSERT_EQ(gateway->objects().claim("default/c")->volume_name, "gone");
+    receive(topics.desired(Kind::pod, "default/p"), R"({"deleted":true,"uid":"u1"})");
+    answer("n1", AnswerType::released);
+    ASSERT_TRUE(gateway->releases().empty());
+    EXPECT_EQ(gateway->objects().claim("default/c")->volume_name, came_back_bound ? "gone" : "");
+    gateway.reset();
+    store.wipe();
+    transport.sent.clear();
+    transport.up = false;
+  }
+}
+
+// Whose epoch is higher than all others.
+TEST_F(LostStoreTest, ADeviceThatLiesTakesNoClaimThatAnotherPodRunsWith) {
+  lose_store({"n1", "n2"});
+  device("n1", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})", kOffersVolume);
+  device("n2", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})", kOffersVolume);
+  receive(topics.desired(Kind::persistent_volume_claim, "default/c"),
+          claim(R"(,"volumeName":"n1-d")", R"(,"status":{"phase":"Bound"})"), true);
+  receive(topics.desired(Kind::pod, "default/p"), pod("p", "u1", "64Mi"), true);
+  receive(topics.desired(Kind::pod, "default/q"), pod("q", "u2", "64Mi"), true);
+  SlotReport honest = slot("u1");
+  honest.volumes = {{"default/c", "n1-d", "/d"}};
+  slots("n1", {honest});
+  slots("n2", {});
+  options.lost_commits = "the write-ahead log is damaged";
+  restart();
+  device("n1", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})", kOffersVolume);
+  device("n2", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})", kOffersVolume);
+  ASSERT_EQ(phase("u1"), Phase::bound);
+  SlotReport lie = slot("u2");
+  lie.epoch = {std::uint64_t{1} << 60, 7};
+  lie.volumes = {{"default/c", "n2-d", "/d"}};
+  slots("n2", {lie});
+  EXPECT_EQ(gateway->objects().claim("default/c")->volume_name, "n1-d");
+  EXPECT_EQ(gateway->objects().volume("n1-d")->claim_ref, "default/c");
+}
+
 TEST_F(LostStoreTest, AListingDoesNotRebindAClaim) {
   lose_store({"n1"});
   device("n1", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})", kOffersVolume);
