@@ -140,7 +140,7 @@ void StatusSweep::judge(const std::string& node, Found& found, std::size_t count
   const NodeLimits& limits = context_.options.node_limits;
   const Millis now = context_.clock.now();
   if (found.has_more || count > limits.statuses || bytes > limits.status_bytes) {
-    const bool by_bytes = !found.has_more && count <= limits.statuses;
+    const bool by_bytes = bytes > limits.status_bytes;
     const std::size_t limit = by_bytes ? limits.status_bytes : limits.statuses;
     quarantine_(node, excess_text("it left statuses at the broker that no slot explains",
                                   by_bytes ? "status_bytes" : "statuses", std::to_string(limit)));

@@ -15,6 +15,7 @@
 #include "firmware-host/agent/process_runtime.h"
 #include "firmware-host/agent/settings.h"
 #include "firmware-host/broker_connection.h"
+#include "firmware-host/limited_log.h"
 #include "firmware-host/logging.h"
 #include "firmware-host/loop.h"
 #include "firmware-host/real_clock.h"
@@ -32,7 +33,7 @@ namespace {
 class AgentApp {
  public:
   explicit AgentApp(AgentSettings settings)
-      : settings_(std::move(settings)), log_(settings_.log_level, settings_.log_format), loop_(clock_, timers_) {}
+      : settings_(std::move(settings)), lines_(settings_.log_level, settings_.log_format), loop_(clock_, timers_) {}
 
   int run() {
     for (const auto step :
@@ -175,7 +176,8 @@ class AgentApp {
   AgentSettings settings_;
   RealClock clock_;
   Timers timers_;
-  SpdLog log_;
+  SpdLog lines_;
+  LimitedLog log_{lines_, clock_};
   EventLoop loop_;
   ServiceManager service_{clock_, timers_};
   std::optional<StateDirectory> state_;

@@ -22,6 +22,7 @@
 #include "firmware-host/gateway/store.h"
 #include "firmware-host/gateway/write_budget.h"
 #include "firmware-host/http_server.h"
+#include "firmware-host/limited_log.h"
 #include "firmware-host/logging.h"
 #include "firmware-host/loop.h"
 #include "firmware-host/real_clock.h"
@@ -57,7 +58,7 @@ class GatewayApp {
       : settings_(std::move(settings)),
         scheduler_(std::move(scheduler)),
         registry_(registry),
-        log_(settings_.log.level, settings_.log.format),
+        lines_(settings_.log.level, settings_.log.format),
         loop_(clock_, timers_) {}
 
   int run() {
@@ -372,7 +373,8 @@ class GatewayApp {
   const Registry& registry_;
   RealClock clock_;
   Timers timers_;
-  SpdLog log_;
+  SpdLog lines_;
+  LimitedLog log_{lines_, clock_};
   EventLoop loop_;
   ServiceManager service_{clock_, timers_};
   std::optional<StateDirectory> state_;

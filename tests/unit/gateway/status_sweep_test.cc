@@ -156,6 +156,17 @@ TEST_F(StatusSweepTest, BytesCountAsWell) {
             "allows");
 }
 
+TEST_F(StatusSweepTest, BytesAreNamedEvenIfThereAreTooManyNamesAsWell) {
+  options.node_limits.statuses = 1;
+  options.node_limits.status_bytes = 1000;
+  start_connected();
+  device("n1");
+  slots("n1", {});
+  for (const char* name : {"default/a", "default/b"}) receive(topics.node_pod("n1", name), std::string(600, 'x'), true);
+  seconds(2);
+  EXPECT_NE(quarantine().find("node_limits.status_bytes"), std::string::npos) << quarantine();
+}
+
 TEST_F(StatusSweepTest, NamesBeyondThoseThatAreKeptAreReadAgain) {
   start_connected();
   device("n1");
