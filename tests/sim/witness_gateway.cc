@@ -1,0 +1,231 @@
+// What the flash of the gateway holds, and what it says that it holds.
+#include "tests/sim/witness.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/bytes.h"
+#include "core/check.h"
+#include "core/objects/pod_record.h"
+
+namespace berth::sim {
+
+namespace {
+
+std::string text_in(const Json* json, std::string_view key) {
+  const Json* found = json == nullptr ? nullptr : json->find(key);
+  return found != nullptr && found->is_string() ? found->as_string() : std::string();
+}
+
+std::set<std::string> names_in(const Json& json, std::string_view key) {
+  std::set<std::string> names;
+  const Json* list = json.find(key);
+  if (list == nullptr) return names;
+  for (const Json& name : list->as_array()) names.insert(name.as_string());
+  return names;
+}
+
+constexpr std::string_view kVolumePrefix = "persistentvolumes/", kClaimPrefix = "persistentvolumeclaims/";
+
+}  // namespace
+
+// Decodes only what has changed.
+void Witness::read_gateway(const Contents& contents, const RecordIds* touched) {
+  std::vector<Row> changed;
+  if (touched != nullptr) {
+    for (const auto& id : *touched) read_gateway_record(contents, id, changed);
+  } else {
+    RecordIds all;
+    for (const auto& [id, content] : gateway_.contents) all.insert(id);
+    for (const auto& [id, content] : contents) all.insert(id);
+    for (const auto& id : all) read_gateway_record(contents, id, changed);
+  }
+  // Several rows may begin in one commit.
+  std::sort(changed.begin(), changed.end(), [](const Row& a, const Row& b) { return a.epoch < b.epoch; });
+  for (const Row& row : changed) note_row(row);
+}
+
+void Witness::gateway_rolled_back(const Contents& copy) {
+  read_gateway(copy);
+  gateway_.copied_from = gateway_.id.store_id;
+  gateway_.from_copy.clear();
+  for (const auto& [uid, row] : gateway_.rows) gateway_.from_copy.insert(show(uid, row.epoch));
+}
+
+void Witness::read_gateway_record(const Contents& contents, const std::pair<Table, std::string>& id,
+                                  std::vector<Row>& changed) {
+  Contents& known = gateway_.contents;
+  const auto now = contents.find(id);
+  const auto old = known.find(id);
+  if (now == contents.end()) {
+    if (old == known.end()) return;
+    gateway_record_gone(id);
+    known.erase(id);
+  } else if (old == known.end()) {
+    gateway_record_changed(*known.emplace(*now).first, changed);
+  } else if (old->second != now->second) {
+    old->second = now->second;
+    gateway_record_changed(*old, changed);
+  }
+}
+
+void Witness::touch_row(const Row& row) {
+  scope_.rows.insert(row.node);
+  scope_.uids.insert(row.uid);
+  scope_.pods.insert(row.pod);
+}
+
+void Witness::touch_release(const ReleaseEntry& entry) {
+  scope_.rows.insert(entry.node);
+  scope_.uids.insert(entry.uid);
+}
+
+void Witness::gateway_record_gone(const std::pair<Table, std::string>& id) {
+  const auto& [table, key] = id;
+  if (const auto row = gateway_.rows.find(key); table == Table::row && row != gateway_.rows.end()) {
+    touch_row(row->second);
+    if (gateway_.rows_with_volumes.erase(key) > 0) scope_.volumes = true;
+    gateway_.rows.erase(row);
+  }
+  if (table == Table::release) {
+    if (const auto release = gateway_.releases.find(key); release != gateway_.releases.end()) {
+      touch_release(release->second);
+      gateway_.releases.erase(release);
+    }
+  }
+  if (table == Table::object && key.starts_with("pods/")) scope_.pods.insert(key.substr(5));
+  if (table == Table::object && key.starts_with(kVolumePrefix))
+    gateway_.volumes.erase(key.substr(kVolumePrefix.size()));
+  if (table == Table::object && key.starts_with(kClaimPrefix)) gateway_.claims.erase(key.substr(kClaimPrefix.size()));
+  if (table == Table::meta && key == "gateway") {
+    scope_.everything = true;
+    gateway_.has_store = false;
+    gateway_.orphans.clear();
+    gateway_.retired.clear();
+  }
+}
+
+void Witness::gateway_record_changed(const Contents::value_type& record, std::vector<Row>& changed) {
+  const auto& [table, key] = record.first;
+  const Content& content = record.second;
+  if (table == Table::row) {
+    Result<Row> row = decode_row(content.value, content.phase);
+    CHECK(row.has_value());
+    changed.push_back(*row);
+    if (const auto before = gateway_.rows.find(key); before != gateway_.rows.end()) {
+      touch_row(before->second);
+    }
+    touch_row(*row);
+    if (!row->volumes.empty()) gateway_.rows_with_volumes.insert(key), scope_.volumes = true;
+    gateway_.rows.insert_or_assign(key, std::move(*row));
+  } else if (table == Table::release) {
+    Result<ReleaseEntry> entry = decode_release_entry(content.value);
+    CHECK(entry.has_value());
+    touch_release(*entry);
+    gateway_.releases.insert_or_assign(key, std::move(*entry));
+  } else if (table == Table::meta && key == "gateway") {
+    const Result<Json> json = Json::parse(content.value);
+    const Result<Epoch> term = parse_epoch(text_in(&*json, "term"));
+    scope_.everything = true;
+    gateway_.has_store = true;
+    gateway_.id = {term->term, text_in(&*json, "storeId")};
+    gateway_.adopting = json->find("adopt") != nullptr;
+    check_authority();
+    if (json->find("new") != nullptr) may_adopt_ = true;  // P15: the first word against that begins it
+    gateway_.orphans = names_in(*json, "orphans");
+    const std::set<std::string> retired = std::exchange(gateway_.retired, names_in(*json, "retired"));
+    for (const std::string& name : gateway_.retired) {
+      if (!retired.contains(name)) note_forgotten(name.substr(0, name.find('/')));
+    }
+  } else if (table == Table::object && key.starts_with("pods/")) {
+    scope_.pods.insert(key.substr(5));
+    const Result<PodRecord> pod = decode_pod_record(content.value);
+    durable_uids_.insert(ByteReader(pod->uid).id());
+    if (pod->successor.empty()) return;
+    const Result<Json> manifest = Json::parse(pod->successor, {.bytes = 1u << 20, .depth = 80});
+    durable_uids_.insert(text_in(manifest->find("metadata"), "uid"));
+  } else if (table == Table::object && (key.starts_with(kVolumePrefix) || key.starts_with(kClaimPrefix))) {
+    volume_record_changed(key, content.value);
+  }
+}
+
+void Witness::volume_record_changed(const std::string& key, const std::string& manifest) {
+  const Result<Json> json = Json::parse(manifest);
+  const Json* spec = json->find("spec");
+  const std::string phase = text_in(json->find("status"), "phase");
+  scope_.volumes = true;
+  if (key.starts_with(kClaimPrefix)) {
+    gateway_.claims[key.substr(kClaimPrefix.size())] = {text_in(spec, "volumeName"), phase};
+    return;
+  }
+  const Json* reference = spec == nullptr ? nullptr : spec->find("claimRef");
+  const std::string name = text_in(reference, "name");
+  gateway_.volumes[key.substr(kVolumePrefix.size())] = {
+      name.empty() ? name : text_in(reference, "namespace") + "/" + name, phase};
+}
+
+void Witness::note_row(const Row& row) {
+  if (row.phase == Phase::bound) ++binds_;
+  if (row.phase >= Phase::bind) bind_durable_.insert({row.uid, row.epoch});
+  if (!placements_.insert({row.uid, row.epoch, row.node}).second) return;
+  if (row.phase != Phase::prebind) return;  // adopted; its epoch was recorded when an earlier store created it
+  ++attempts_[row.uid];
+  news_.begun.push_back(row);
+  for (const auto& device : devices_) {
+    // Terms are a node's own. What a liar has seen of them it does not say.
+    if (device->name != row.node || device->hostile) continue;
+    // The epochs of a forgotten node are unknown until it returns; then the term increases above them.
+    if (gateway_.has_retired(device->name, device->durable.state.incarnation)) continue;
+    Epoch& highest = news_.highest_seen_by_devices[device->name];
+    for (const auto& [uid, high] : device->durable.state.high) highest = std::max(highest, high);
+    for (const auto& [uid, slot] : device->durable.state.slots) highest = std::max(highest, slot.epoch);
+    if (row.epoch <= highest) {
+      news_.repeated_epochs.push_back("row " + show(row.uid, row.epoch) + " begins with an epoch not above " +
+                                      to_text(highest) + ", which node " + device->name + " has seen");
+    }
+  }
+  Epoch& last = last_begun_[{gateway_.id.store_id, std::string(row.node) + "/" + std::string(row.incarnation)}];
+  const DeviceView* view = device(row.node);
+  if (row.epoch <= last && (view == nullptr || !view->hostile)) {
+    news_.repeated_epochs.push_back("row " + show(row.uid, row.epoch) + " begins after epoch " + to_text(last));
+  }
+  last = std::max(last, row.epoch);
+  note_epoch(gateway_.id, row.epoch, row.uid, row.node);
+}
+
+// All placements ever made there, and what it holds although no store knows it any more.
+void Witness::note_forgotten(const std::string& node) {
+  passed_over_.erase(node);
+  heard_of_.erase(node);
+  for (auto& view : devices_) {
+    if (view->name == node && view->older_copy) view->older_copy->knew.reset();
+  }
+  for (const auto& placement : placements_) {
+    if (std::get<2>(placement) == node) forgotten_.insert(placement);
+  }
+  const DeviceView* view = device(node);
+  if (view == nullptr) return;
+  for (const auto& [uid, slot] : view->durable.state.slots) forgotten_.insert({uid, slot.epoch, node});
+  for (const Tag& tag : view->runtime->alive()) forgotten_.insert({tag.uid, tag.epoch, node});
+}
+
+void Witness::note_epoch(const GatewayId& id, const Epoch& epoch, const std::string& uid, const std::string& node) {
+  const auto [known, fresh] = owner_of_.emplace(std::pair(id.store_id, epoch), std::pair(uid, node));
+  if (fresh || known->second == std::pair(uid, node)) return;
+  news_.conflicting_epochs.push_back("epoch " + to_text(epoch) + " belongs to pod " + known->second.first +
+                                     " on node " + known->second.second + " and of pod " + uid + " on node " + node);
+}
+
+void Witness::gateway_answered_client(const std::string& payload) {
+  const Result<Json> json = Json::parse(payload);
+  if (!json || json->find("ok") == nullptr || *json->find("ok") != Json(true)) return;
+  const std::string uid = text_in(&*json, "uid");
+  if (uid.empty() || text_in(&*json, "kind") != "Pod" || durable_uids_.contains(uid)) return;
+  // If it was also replaced or deleted in this turn, flash contains only the last change.
+  const std::string key = text_in(&*json, "key");
+  if (messages_in_turn_[key] > 1) return;
+  accepted_.emplace_back(key,
+                         "pod " + uid + " was answered \"" + text_in(&*json, "result") + "\" but was never on flash");
+}
+
+}  // namespace berth::sim

@@ -1,0 +1,66 @@
+// What the gateway believes of its nodes: whom it passes over (D2), and what raises its term or its mode (S13).
+#include "tests/sim/witness.h"
+
+#include <algorithm>
+
+namespace berth::sim {
+
+void Witness::note_passed_over(const std::string& node, Millis now) {
+  const auto known = gateway_.alive->nodes().all().find(node);
+  if (known == gateway_.alive->nodes().all().end() || device(node)->hostile) return;
+  PassedOver& passed_over = passed_over_[node] = {now, known->second.incarnation, {}};
+  for (const auto& [uid, binding] : gateway_.alive->bindings()) {
+    if (binding.row.node == node) passed_over.last = std::max(passed_over.last, binding.row.epoch);
+  }
+}
+
+// D2: a node that has just failed gets no new row before its time is over, unless it is another incarnation.
+void Witness::check_passed_over(const std::string& node, const Request& request, Millis now) {
+  constexpr Millis kLeastMs = 700;  // the simulated gateway's 1000, on a clock that runs fast
+  const auto found = passed_over_.find(node);
+  if (found == passed_over_.end() || gateway_.alive == nullptr) return;
+  const PassedOver& passed_over = found->second;
+  if (request.epoch <= passed_over.last || now - passed_over.since >= kLeastMs) return;
+  if (request.incarnation != passed_over.incarnation) return;
+  news_.asked_too_soon.push_back("node " + node + " is asked to take " + show(request.uid, request.epoch) + " " +
+                                 std::to_string(now - passed_over.since) + " ms after it was passed over");
+}
+
+void Witness::set_gateway(const Gateway* gateway) {
+  gateway_.alive = gateway;
+  heard_of_.clear();
+  passed_over_.clear();
+  if (gateway == nullptr) return;
+  ++gateway_starts_;
+  explained_term_ = gateway->identity().id.term;
+  may_adopt_ = gateway->identity().adopting;
+  for (const auto& [name, device] : gateway->nodes().all()) {  // P11 raises those of an older copy
+    if (!device.term.is_zero()) said_[name] = std::max(said_[name], device.term.term - 1);
+  }
+}
+
+void Witness::note_incarnation(const std::string& node, std::string_view incarnation) {
+  const auto found = passed_over_.find(node);
+  if (found != passed_over_.end() && found->second.incarnation != incarnation) passed_over_.erase(found);
+}
+
+// S13: what a node says concerns it alone, unless it returns what a gateway of this machine gave it.
+void Witness::note_superseded(const Answer& answer) {
+  said_[answer.node] = std::max(said_[answer.node], answer.gateway_id.term);
+  const auto given = proofs_given_.find({answer.node, answer.proof});
+  if (given == proofs_given_.end() || given->second.store_id != answer.gateway_id.store_id) return;
+  explained_term_ = std::max(explained_term_, given->second.term + 1);
+  may_adopt_ = true;
+}
+
+void Witness::check_authority() {
+  if (gateway_.alive == nullptr) return;
+  if (gateway_.id.term > explained_term_) {
+    news_.unproven.push_back("the gateway's term has risen to " + std::to_string(gateway_.id.term) + ", above " +
+                             std::to_string(explained_term_) + ", without a proof");
+  }
+  if (gateway_.adopting && !may_adopt_) news_.unproven.emplace_back("adopt mode has begun without a proof");
+  may_adopt_ = gateway_.adopting;
+}
+
+}  // namespace berth::sim
