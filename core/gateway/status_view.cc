@@ -60,6 +60,10 @@ std::string StatusView::why_pending(const PodEntry& entry) const {
     }
   }
   if (const ReleaseEntry* holder = placement_.releases().holder_of_name(*entry.pod)) {
+    const std::string key = release_key(holder->node, holder->uid, holder->epoch);
+    if (!context_.identity->orphans.contains(key)) {
+      return "waits until an earlier pod of this name has ended on node " + holder->node;
+    }
     return "node " + holder->node +
            " runs a pod of this name whose object is lost: keep that one with berthctl adopt pod " +
            entry.pod->metadata.name + " --node " + holder->node + ", or end both with delete";

@@ -15,8 +15,9 @@ bool is_ours(const PlacementContext& context, const std::string& node, const Epo
   return context.nodes.is_given(node, epoch, context.identity->terms);
 }
 
-// By what the device holds, even where that is not acceptable.
-std::string name_of(const SlotReport& slot) {
+}  // namespace
+
+std::string Adoption::name_of(const SlotReport& slot) {
   const Result<Json> manifest = Json::parse(slot.pod);
   const std::string key = manifest ? key_of(Kind::pod, *manifest) : std::string();
   const std::size_t slash = key.find('/');
@@ -24,8 +25,6 @@ std::string name_of(const SlotReport& slot) {
       slash != std::string::npos && is_valid_name(key.substr(0, slash)) && is_valid_name(key.substr(slash + 1));
   return is_valid ? key : "default/" + slot.uid;
 }
-
-}  // namespace
 
 // Where slots are believed that only the device can explain: in adopt mode, and later of nodes for which the operator
 // did not wait any longer. At any other time a device that lies could take names, and make pods without end.
@@ -119,9 +118,9 @@ void Adoption::reconcile(const std::string& node, const SlotReport& slot, PodEnt
   tell(name, "Warning", "NotUpdated", "node " + node + " runs it already: " + updated.error().message());
 }
 
-void Adoption::describe(const std::string& node, const SlotReport& slot, ReleaseEntry& orphan) const {
-  orphan.pod = name_of(slot);
-  orphan.holds_name = is_open(node);
+void Adoption::describe(const SlotReport& slot, ReleaseEntry& found) const {
+  found.pod = name_of(slot);
+  found.holds_name = is_open(found.node);
 }
 
 void Adoption::settle_names() {

@@ -36,8 +36,10 @@ class Adoption {
   Found find_object(const std::string& node, const SlotReport& slot, const std::string& key);
   // The operator applied the pod of an orphan by its name: what the device runs is what counts.
   void reconcile(const std::string& node, const SlotReport& slot, PodEntry& entry);
-  // The record of an orphan: its name, and whether it holds that.
-  void describe(const std::string& node, const SlotReport& slot, ReleaseEntry& orphan) const;
+  // The record of a slot that is no row: its name, and whether it holds that.
+  void describe(const SlotReport& slot, ReleaseEntry& found) const;
+  // "<namespace>/<name>" by what the device holds, even where that is not acceptable.
+  static std::string name_of(const SlotReport& slot);
   // Adopt mode ends: names that several have are one's.
   void settle_names();
 

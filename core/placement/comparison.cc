@@ -94,7 +94,10 @@ bool Comparison::compare(const std::string& node, const std::vector<SlotReport>&
         (context_.identity->orphans.contains(key) && context_.objects.pods().find_by_uid(slot.uid) != nullptr);
     if (parts_.releases.contains(key) && !has_object) {
       // P11: a promise that this store gave up, and the time that it lost bound.
-      if (context_.identity->rolled_back && is_alive(slot.state)) context_.identity.insert(&Identity::ending, key);
+      if (context_.identity->rolled_back && is_alive(slot.state)) {
+        context_.identity.insert(&Identity::ending, key);
+        parts_.releases.hold_name(key, Adoption::name_of(slot));
+      }
       continue;
     }
     if (!retired && (context_.identity->adopting || has_object || !is_given(node, slot.epoch))) {
@@ -123,12 +126,14 @@ bool Comparison::compare(const std::string& node, const std::vector<SlotReport>&
 // A slot that no row explains, found while the gateway recovers what it once knew. False: no capacity, ask again.
 bool Comparison::adopt_slot(const std::string& node, const SlotReport& slot, const std::string& incarnation) {
   const bool unbound = slot.state == SlotState::preparing || slot.state == SlotState::prepared;
-  const ReleaseEntry leftover{node,
-                              incarnation,
-                              slot.uid,
-                              slot.epoch,
-                              encode_charge(charge_of(slot)),
-                              unbound ? std::vector<BoundVolume>() : slot.volumes};
+  ReleaseEntry leftover{node,
+                        incarnation,
+                        slot.uid,
+                        slot.epoch,
+                        encode_charge(charge_of(slot)),
+                        unbound ? std::vector<BoundVolume>() : slot.volumes};
+  // Until it has ended, a pod of its name would be the second one, even if the operator has deleted it.
+  if (is_alive(slot.state)) parts_.adoption.describe(slot, leftover);
   const std::string key = slot_key(node, slot);
   // Outside adopt mode what the gateway knows of the pod stands, whatever epoch a device says that it has (S12).
   const bool is_open = context_.identity->adopting || context_.identity->orphans.contains(key);
@@ -177,7 +182,7 @@ bool Comparison::is_ending(const SlotReport& slot) const {
 // A workload without an object waits for the operator's decision: it may be all that is left of the pod.
 void Comparison::add_orphan(const SlotReport& slot, ReleaseEntry orphan, const std::string& key) {
   if (context_.identity->orphans.contains(key)) return;
-  parts_.adoption.describe(orphan.node, slot, orphan);
+  parts_.adoption.describe(slot, orphan);
   parts_.releases.add_orphan(orphan, key);
 }
 

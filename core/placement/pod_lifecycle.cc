@@ -307,6 +307,8 @@ void PodLifecycle::drop(Binding& binding) {
   const bool may_run = row.phase != Phase::prebind;
   ReleaseEntry entry{row.node,  row.incarnation,       row.uid,
                      row.epoch, encode_charge(charge), may_run ? row.volumes : std::vector<BoundVolume>()};
+  entry.pod = row.pod;
+  entry.holds_name = may_run;
   binding.cancel(context_.timers);
   if (!binding.is_at_rest() && binding.edit().reservation && binding.edit().reservation->is_armed()) {
     binding.edit().reservation.reset();

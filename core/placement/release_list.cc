@@ -65,6 +65,14 @@ void ReleaseList::add(ReleaseEntry entry, bool may_run) {
   request(key);
 }
 
+void ReleaseList::hold_name(const std::string& key, const std::string& pod) {
+  ReleaseEntry& entry = state_.releases.at(key).entry;
+  if (entry.holds_name && entry.pod == pod) return;
+  entry.pod = pod;
+  entry.holds_name = true;
+  context_.store.put(Table::release, key, encode(entry));
+}
+
 void ReleaseList::restore(ReleaseEntry entry) {
   const std::string key = release_key(entry.node, entry.uid, entry.epoch);
   cache_.charge(entry.node, key, decode_charge(entry.charge));

@@ -33,6 +33,8 @@ class ReleaseList {
   void recover();
   // Durable with this turn, and requested. `may_run`: the pod is placed nowhere else before the answer.
   void add(ReleaseEntry entry, bool may_run);
+  // The slot of this entry may run, and has this name: no other pod of it is placed meanwhile (P14).
+  void hold_name(const std::string& key, const std::string& pod);
   bool contains(const std::string& key) const { return state_.releases.contains(key); }
   // How many entries the node has.
   std::size_t count_of(const std::string& node) const;

@@ -228,6 +228,38 @@ TEST_F(AdoptionTest, NobodyIsPlacedUnderANameThatAnOrphanHolds) {
   EXPECT_EQ(phase("u2"), Phase::prebind) << "it has ended";
 }
 
+TEST_F(AdoptionTest, TheNameOfAPodThatIsToldToEndIsHeldUntilItHasEnded) {
+  start_adopting();
+  receive(topics.desired(Kind::pod, "default/web"), R"({"deleted":true,"uid":"u1"})");
+  slots("n1", {slot("u1", pod("web", "u1"))});
+  slots("n2", {});
+  ASSERT_EQ(request("n1")->type, RequestType::release);
+  apply(pod("web", "u2"));
+  EXPECT_EQ(phase("u2"), Phase::none);
+  EXPECT_NE(why("web").find("an earlier pod of this name has ended on node n1"), std::string::npos) << why("web");
+  restart();
+  device("n1");
+  device("n2");
+  EXPECT_EQ(phase("u2"), Phase::none) << "durable";
+  slots("n1", {slot("u1", pod("web", "u1"), SlotState::stopping)});
+  ASSERT_EQ(request("n1")->type, RequestType::release);
+  answer("n1", AnswerType::released);
+  EXPECT_EQ(phase("u2"), Phase::prebind);
+}
+
+TEST_F(AdoptionTest, TheNameOfADisplacedPlacementIsHeldUntilItHasEnded) {
+  place_before_it_is_found("web");
+  slots("n2", {slot("old", pod("web", "old"))});
+  ASSERT_EQ(phase("old"), Phase::bound);
+  remove("web");
+  answer("n2", AnswerType::released);
+  apply(pod("web", "u3"));
+  EXPECT_EQ(phase("u3"), Phase::none) << "the placement on n1 may still run";
+  ASSERT_EQ(request("n1")->uid, placed);
+  answer("n1", AnswerType::released);
+  EXPECT_EQ(phase("u3"), Phase::prebind);
+}
+
 TEST_F(AdoptionTest, TheOperatorSeesOrphansAndEndsThem) {
   start_adopting();
   slots("n1", {slot("u1", pod("web", "u1", "64Mi", R"(,"schedulerName":"gone")"))});
