@@ -84,8 +84,8 @@ Breach s7(const Witness& witness) {
   const GatewayView& gateway = witness.gateway();
   if (!gateway.is_settled()) return {};
   for (const auto& device : witness.devices()) {
-    if (device->hostile || device->older_copy || gateway.has_retired(device->name, device->durable.state.incarnation))
-      continue;
+    if (device->hostile || device->older_copy || witness.names().is_unheard(device->name)) continue;
+    if (gateway.has_retired(device->name, device->durable.state.incarnation)) continue;
     for (const std::string& uid : witness.scope().uids) {
       const auto slot = device->durable.state.slots.find(uid);
       if (slot == device->durable.state.slots.end()) continue;
@@ -267,6 +267,37 @@ Breach s12(const Witness& witness) { return first(witness.news().foreign_changes
 
 Breach s13(const Witness& witness) { return first(witness.news().unproven); }
 
+// Two pods of a name write to one volume: the gateway has placed the second one without asking the device what it runs.
+Breach find_volume_of_a_name(const Witness& witness, const DeviceView& device, const std::string& uid) {
+  const auto& slots = device.durable.state.slots;
+  const auto slot = slots.find(uid);
+  const auto runs = [&](const std::string& of) {
+    return !witness.was_forgotten(device.name, {of, slots.at(of).epoch}) && slots.at(of).state == SlotState::running;
+  };
+  if (slot == slots.end() || slot->second.volumes.empty() || !runs(uid)) return {};
+  const std::string name = witness.names().name_of(uid);
+  for (const std::string& other : witness.names().uids_of(name)) {
+    if (other == uid || !slots.contains(other) || !runs(other)) continue;
+    for (const BoundVolume& volume : slot->second.volumes) {
+      const auto& theirs = slots.at(other).volumes;
+      if (std::find(theirs.begin(), theirs.end(), volume) == theirs.end()) continue;
+      return "volume " + volume.volume + " is that of two pods " + name + ": " + uid + " and " + other;
+    }
+  }
+  return {};
+}
+
+Breach s14(const Witness& witness) {
+  if (Breach breach = first(witness.news().two_of_a_name)) return breach;
+  for (const auto& device : witness.devices()) {
+    if (device->hostile || device->older_copy) continue;
+    for (const std::string& uid : witness.scope().uids) {
+      if (Breach breach = find_volume_of_a_name(witness, *device, uid)) return breach;
+    }
+  }
+  return {};
+}
+
 Breach find_revived(const Witness& witness, const DeviceView& device, const std::string& uid) {
   const auto slot = device.durable.state.slots.find(uid);
   if (slot == device.durable.state.slots.end() && device.runtime->alive(uid).empty()) return {};
@@ -322,6 +353,9 @@ const std::vector<Invariant>& safety() {
       {"S11", "\"accepted\" was answered implies the object is on flash", s11},
       {"S12", "a message from one node never changes the state of a pod whose row names another", s12},
       {"S13", "what a node says changes term and mode of no other node without a proof", s13},
+      {"S14",
+       "a name that a found workload holds is no other pod's, and of two pods of a name the configuration decides",
+       s14},
       {"HELD", "a machine holds only what its agent's slots refer to, and no live workload for a slot that has ended",
        held},
       {"PORTS", "no two charged slots of a node use the same host port", find_shared_port},

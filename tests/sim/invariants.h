@@ -1,4 +1,4 @@
-// The invariants S1-S13 and L1-L5 (core/handshake/rules.md): one function each, which describes a violation or returns
+// The invariants S1-S14 and L1-L5 (core/handshake/rules.md): one function each, which describes a violation or returns
 // nothing.
 #pragma once
 
@@ -25,8 +25,8 @@ const std::vector<Invariant>& safety();
 
 // The state expected at the end of a run.
 struct Expected {
-  std::map<std::string, std::string> uid_of_pod;  // by key; including gated pods
-  std::set<std::string> preemptible;              // uids of pods that may have been preempted
+  std::map<std::string, std::string> uid_of_pod;  // by key; including gated pods; empty: whichever the gateway gave
+  std::set<std::string> preemptible;              // keys of pods that may have been preempted
   bool busy = false;  // a large fleet never settles completely: recent requests may still be in transit
   Millis now = 0;
   std::uint64_t requests_at_rest = 0;  // resent PreBind, Bind and Release requests that were first sent long ago

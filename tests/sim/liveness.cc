@@ -107,8 +107,8 @@ Breach l1(const Witness& witness, const Expected& expected) {
   if (const std::string why = gateway->not_ready(); !why.empty()) return "the gateway is not ready: " + why;
   for (const auto& [key, uid] : expected.uid_of_pod) {
     const PodEntry* entry = gateway->objects().pods().find(key);
-    if (entry == nullptr && expected.preemptible.contains(uid)) continue;
-    if (entry == nullptr || entry->pod->uid() != uid) {
+    if (entry == nullptr && expected.preemptible.contains(key)) continue;
+    if (entry == nullptr || (!uid.empty() && entry->pod->uid() != uid)) {
       return "expected pod " + key + " (" + uid + "), the gateway has " +
              (entry == nullptr ? Text("none") : entry->pod->uid());
     }
@@ -192,6 +192,20 @@ Breach l5(const Witness& witness, const Expected&) {
   return {};
 }
 
+// The operator has decided wherever the gateway leaves it to him.
+Breach s14_at_rest(const Witness& witness, const Expected& expected) {
+  if (expected.busy) return {};
+  std::map<std::string, std::string> runs;  // by name: uid and node
+  for (const auto& device : witness.devices()) {
+    for (const Tag& tag : device->runtime->alive()) {
+      const auto [other, is_first] = runs.emplace(witness.names().name_of(tag.uid), tag.uid + " on " + device->name);
+      if (is_first) continue;
+      return "two pods " + other->first + " run: " + other->second + ", " + tag.uid + " on " + device->name;
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 const std::vector<Liveness>& liveness() {
@@ -200,6 +214,7 @@ const std::vector<Liveness>& liveness() {
       {"L2", "no row stays in prebind or release beyond its deadline plus one retry", l2},
       {"L3", "every Release is answered", l3},
       {"L4", "resend queues and release lists drain", l4},
+      {"S14", "one pod of a name runs", s14_at_rest},
       {"L5", "at most 3 attempts per pod", l5},
   };
   return kLiveness;

@@ -55,6 +55,11 @@ const std::vector<MutantName>& mutants() {
       {Mutant::p10, "P10", "the floor is not durable"},
       {Mutant::p11, "P11", "an older copy of the store is not noticed"},
       {Mutant::p12, "P12", "the proof of a term is not checked"},
+      {Mutant::p14, "P14", "no object is made of what a device holds"},
+      {Mutant::p14_hold, "P14h", "a workload that was found does not hold its name"},
+      {Mutant::p14_name, "P14n", "of two pods of a name both stay, whatever the configuration says"},
+      {Mutant::p15, "P15", "a lost store is taken for new"},
+      {Mutant::p15_word, "P15w", "what speaks against a new store is not heard"},
       {Mutant::p16, "P16", "past orders are not remembered"},
       {Mutant::d1, "D1", "the host name that a device says counts"},
       {Mutant::d2, "D2", "no node is passed over for long"},
@@ -107,6 +112,13 @@ void forget_at_start_of_device(MemoryStore& flash, Mutant mutant, const DeviceId
 Answer misread(Answer answer, const Row* row, const ProofKey& key, Mutant mutant) {
   if (mutant == Mutant::p12 && answer.type == AnswerType::superseded) {
     answer.proof = make_proof(key, answer.gateway_id, answer.node);
+  }
+  for (SlotReport& slot : answer.slots) {
+    const Result<Json> pod = mutant == Mutant::p14 ? Json::parse(slot.pod) : Status::error("");
+    if (!pod) continue;
+    Json spoiled = *pod;  // its name can be read, and it is no manifest that is accepted
+    spoiled.erase("spec");
+    slot.pod = spoiled.dump();
   }
   if (mutant == Mutant::p8_page && answer.page == 0) answer.pages = std::min<std::uint32_t>(answer.pages, 1);
   if (row == nullptr || answer.node != row->node) return answer;

@@ -87,7 +87,8 @@ Operators::PodPlan Operators::make_plan() {
 
 Json Operators::manifest(const std::string& name, const PodPlan& plan) const {
   Json metadata = Json::object();
-  metadata.set("name", name).set("namespace", "default").set("uid", plan.uid);
+  metadata.set("name", name).set("namespace", "default");
+  if (!plan.uid.empty()) metadata.set("uid", plan.uid);
   metadata.set("labels", Json(Json::Object{{"generation", Json(std::to_string(plan.generation))}}));
   Json annotations = Json::object();
   if (plan.lasts_ms > 0) annotations.set("sim/lasts-ms", std::to_string(plan.lasts_ms));
@@ -136,7 +137,9 @@ void Operators::publish_pod(const std::string& name) {
 }
 
 void Operators::publish_tombstone(const std::string& name, const std::string& uid) {
-  publish(topics_.desired(Kind::pod, key_of(name)), Json(Json::Object{{"deleted", Json(true)}, {"uid", Json(uid)}}));
+  Json tombstone(Json::Object{{"deleted", Json(true)}});
+  if (!uid.empty()) tombstone.set("uid", uid);
+  publish(topics_.desired(Kind::pod, key_of(name)), tombstone);
 }
 
 // The storage class and the claims.
@@ -276,7 +279,7 @@ void Operators::act() {
   if (action < 21) return contend(name);
   if (action < 23) return contend_for_node();
   if (known == plans_.end() || action <= kCreate) {  // create, or re-create with another uid
-    if (known != plans_.end()) gone_[key_of(name)].insert(known->second.uid);
+    if (known != plans_.end()) note_gone(name, known->second.uid);
     set_plan(name, make_plan());
     world_.note("operator", "applies " + name + " " + plans_[name].uid + (by_api ? " by the api" : ""));
     if (!by_api) return publish_pod(name);
@@ -292,11 +295,12 @@ void Operators::act() {
   if (action < 75) return publish_pod(name);
   const std::string uid = known->second.uid;
   world_.note("operator", "deletes " + name + " " + uid + (by_api ? " by the api" : ""));
-  gone_[key_of(name)].insert(uid);
+  note_gone(name, uid);
   drop_plan(name);
   if (!by_api) return publish_tombstone(name, uid);
-  Json request = Json::object();
-  ask(request.set("op", "delete").set("kind", "Pod").set("name", name).set("uid", uid));
+  Json request(Json::Object{{"op", Json("delete")}, {"kind", Json("Pod")}, {"name", Json(name)}});
+  if (!uid.empty()) request.set("uid", uid);
+  ask(std::move(request));
 }
 
 void Operators::apply_by_topic_or_api(const std::string& name, const PodPlan& plan) {
@@ -308,13 +312,12 @@ void Operators::apply_by_topic_or_api(const std::string& name, const PodPlan& pl
 // Two users change one pod at the same time: re-create, update or delete it, in any order of arrival. The first one's
 // intention is what is expected in the end.
 void Operators::contend(const std::string& name) {
-  const std::string key = key_of(name);
   const auto known = plans_.find(name);
   const PodPlan before = known == plans_.end() ? make_plan() : known->second;
   PodPlan theirs = make_plan();
   const PodPlan ours = world_.random.chance(1, 2) ? before : make_plan();
   for (const std::string& uid : {before.uid, theirs.uid}) {
-    if (uid != ours.uid) gone_[key].insert(uid);
+    if (uid != ours.uid) note_gone(name, uid);
   }
   set_plan(name, ours);
   world_.note("operator", "contends for " + name + ": " + ours.uid + " against " + theirs.uid);
@@ -355,34 +358,69 @@ void Operators::contend_for_node() {
   sender_ = &client_;
 }
 
-void Operators::republish_all(const std::set<std::pair<std::string, std::string>>& seen,
-                              const std::set<std::string>& orphans) {
+void Operators::republish_all(const Seen& seen, const Seen& orphans) {
   world_.note("operator", "says everything again");
   publish_classes_and_claims();
   for (std::size_t node = 0; node < cordoned_.size(); ++node) publish_overlay(node);
-  for (const auto& [key, uid] : seen) {
-    const std::string name = key.substr(key.find('/') + 1);
-    if (gone_[key].contains(uid)) publish_tombstone(name, uid);
-  }
-  for (const auto& [key, uids] : gone_) {
-    for (const std::string& uid : uids) {
-      if (orphans.contains(uid)) publish_tombstone(key.substr(key.find('/') + 1), uid);
+  for (const Seen* pods : {&seen, &orphans}) {
+    for (const auto& [key, uid] : *pods) {
+      const std::string name = key.substr(key.find('/') + 1);
+      // Of a deleted name all uids go, whatever the gateway gave.
+      if (gone_[key].contains(uid) || (pods == &seen && !plans_.contains(name))) publish_tombstone(name, uid);
     }
   }
   for (const auto& [name, plan] : plans_) publish_pod(name);
 }
 
 std::set<std::string> Operators::preemptible() const {
-  std::set<std::string> uids;
+  std::set<std::string> keys;
   for (const auto& [name, plan] : plans_) {
-    if (plan.priority < 100 * kPriorities) uids.insert(plan.uid);
+    // Without a uid it may be an update of an earlier pod of its name, which had another priority.
+    if (plan.priority < 100 * kPriorities || plan.uid.empty()) keys.insert(key_of(name));
   }
-  return uids;
+  return keys;
 }
 
 void Operators::end_adopt_mode() {
   world_.note("operator", "ends the waiting for nodes");
   ask(Json(Json::Object{{"op", Json("adopt")}, {"done", Json(true)}}));
+}
+
+void Operators::note_gone(const std::string& name, const std::string& uid) {
+  if (!uid.empty()) gone_[key_of(name)].insert(uid);
+}
+
+void Operators::apply_anew(Random& random, Millis spread) {
+  world_.note("operator", "applies everything again, without uids");
+  std::vector<std::string> names;
+  for (const auto& [name, plan] : plans_) names.push_back(name);
+  for (const std::string& name : names) {
+    PodPlan plan = plans_.at(name);
+    if (random.chance(1, 8)) {
+      note_gone(name, plan.uid);
+      drop_plan(name);
+      continue;
+    }
+    if (random.chance(1, 8)) plan = make_plan();  // immutable parts have changed
+    if (random.chance(1, 4)) ++plan.generation;
+    plan.uid.clear();
+    set_plan(name, plan);
+    const auto at = world_.clock.now() + static_cast<Millis>(random.below(static_cast<std::uint64_t>(spread)));
+    world_.timers.at(at, [this, name] {
+      const auto known = plans_.find(name);
+      if (known != plans_.end()) apply_by_topic_or_api(name, known->second);
+    });
+  }
+}
+
+void Operators::decide(const std::string& key, const std::string& uid, const std::string& node) {
+  const std::string name = key.substr(key.find('/') + 1);
+  const auto plan = plans_.find(name);
+  if (plan != plans_.end() && plan->second.uid == uid) return;  // he applies it
+  const bool keeps = !gone_[key].contains(uid) && plan != plans_.end() && world_.random.chance(1, 2);
+  world_.note("operator", std::string(keeps ? "keeps " : "ends ") + uid + " of " + key + " on " + node);
+  Json request(Json::Object{{"op", Json(keeps ? "adopt" : "delete")}, {"kind", Json("Pod")}, {"name", Json(name)}});
+  ask(keeps ? request.set("node", node) : request.set("uid", uid));
 }
 
 void Operators::settle() {

@@ -30,21 +30,27 @@ class Operators final : private Transport::Handler {
   // One random action: changes a pod, claim, volume, node overlay, budget or service, or forgets a node.
   void act();
   // Publishes all expected objects again, and tombstones of pods that should not exist. `seen`: pods that exist
-  // somewhere or wait for their name, key and uid. `orphans`: uids of workloads that the gateway asks about.
-  void republish_all(const std::set<std::pair<std::string, std::string>>& seen, const std::set<std::string>& orphans);
+  // somewhere or wait for their name, key and uid. `orphans`: likewise of workloads that the gateway asks about.
+  using Seen = std::set<std::pair<std::string, std::string>>;
+  void republish_all(const Seen& seen, const Seen& orphans);
+  // The gateway's machine is another one: everything is applied again within `spread`, without uids, some of it
+  // changed; some is deleted instead.
+  void apply_anew(Random& random, Millis spread);
+  // Keeps or ends one of these workloads, of `node`.
+  void decide(const std::string& key, const std::string& uid, const std::string& node);
   // Removes everything that keeps pods from fitting: cordons and gates.
   void settle();
   // berthctl adopt done.
   void end_adopt_mode();
   const std::map<std::string, std::string>& expected() const { return uid_of_; }
-  // Uids of expected pods that may have been preempted.
+  // Keys of expected pods that may have been preempted.
   std::set<std::string> preemptible() const;
   LoopbackClient& client() { return client_; }
 
  private:
   struct PodPlan {
-    std::string uid;
-    int cpu = 100;  // thousandths
+    std::string uid;  // empty: the gateway gives it one
+    int cpu = 100;    // thousandths
     int memory_mi = 16;
     int lasts_ms = 0;
     std::string zone, claim;
@@ -66,6 +72,7 @@ class Operators final : private Transport::Handler {
   void drop_plan(const std::string& name);
   PodPlan make_plan();
   Json manifest(const std::string& name, const PodPlan& plan) const;
+  void note_gone(const std::string& name, const std::string& uid);
   void publish_pod(const std::string& name);
   void publish_tombstone(const std::string& name, const std::string& uid);
   void publish_classes_and_claims();

@@ -19,12 +19,10 @@ constexpr std::size_t kMaxCopies = 4;
 
 // All timeouts are shorter than the longest network delay, except the five minutes after which the queue retries an
 // unschedulable pod anyway: a lost wake-up must be detected.
-GatewayOptions make_options(const std::vector<std::string>& known_nodes, std::uint64_t seed, Mutant mutant) {
+GatewayOptions make_options(std::uint64_t seed, Mutant mutant) {
   GatewayOptions options;
   options.fleet = kFleet;
   options.gateway = kGateway;
-  options.known_nodes = known_nodes;
-  options.first_boot = FirstBoot::lost;
   options.profiles.push_back(default_profile());
   options.queue.initial_backoff_ms = 500;
   options.queue.max_backoff_ms = 4000;
@@ -56,8 +54,8 @@ std::string find_text(const std::string& payload, std::string_view key) {
 
 }  // namespace
 
-SimGateway::SimGateway(SimEnvironment& world, std::vector<std::string> known_nodes)
-    : Process(world, "gateway"), known_nodes_(std::move(known_nodes)), marks_(world, Mutant::p11) {
+SimGateway::SimGateway(SimEnvironment& world, std::vector<std::string> nodes)
+    : Process(world, "gateway"), nodes_(std::move(nodes)), known_nodes_(nodes_), marks_(world, Mutant::p11) {
   make_key();
 }
 
@@ -67,7 +65,12 @@ void SimGateway::make_key() {
 
 Status SimGateway::start_program(Store& store, Transport& transport, Timers& timers) {
   const MemoryStore copy = flash();
-  GatewayOptions options = make_options(known_nodes_, world().random.next(), world().mutant);
+  GatewayOptions options = make_options(world().random.next(), world().mutant);
+  if (!copy.durable().empty()) note_installed();
+  options.known_nodes = known_nodes_;
+  options.enrolled_nodes = enrolled_nodes_;
+  options.first_boot = world().mutant == Mutant::p15 ? FirstBoot::is_new : first_boot_;
+  options.same_name = world().mutant == Mutant::p14_name ? SameName::ask : world().witness.names().same_name();
   options.marks = &marks_;
   options.proof_key = key_;
   gateway_ = std::make_unique<Gateway>(std::move(options), registry(), clock(), transport, store, timers, log());
@@ -117,6 +120,7 @@ void SimGateway::check_memory() {
 }
 
 void SimGateway::drop_program() {
+  world().witness.names().turn_lost();
   world().witness.set_gateway(nullptr);
   gateway_.reset();
 }
@@ -136,8 +140,30 @@ Answer SimGateway::misread_answer(const Answer& answer) {
 void SimGateway::wipe() {
   kill("wipe");
   wipe_flash();
+  note_installed();
+  world().witness.store_lost();
   if (world().random.chance(1, 2)) make_key();  // the machine is another one
   boot();
+}
+
+void SimGateway::replace_machine(bool is_marked_new, bool has_list, Millis away) {
+  kill("machine lost");
+  wipe_flash();
+  make_key();
+  marks_.put_back({});
+  copies_.clear();
+  const bool is_configured = has_list && world().random.chance(1, 2);
+  known_nodes_ = is_configured ? nodes_ : std::vector<std::string>();
+  enrolled_nodes_ = has_list && !is_configured ? nodes_ : std::vector<std::string>();
+  first_boot_ = is_marked_new ? FirstBoot::is_new : FirstBoot::lost;
+  world().witness.machine_lost(is_marked_new);
+  world().timers.at(world().clock.now() + away, [this] { boot(); });
+}
+
+// From its first commit on the machine is no new one, and the devices that it serves have accounts there.
+void SimGateway::note_installed() {
+  first_boot_ = FirstBoot::lost;
+  if (known_nodes_.empty()) enrolled_nodes_ = nodes_;
 }
 
 void SimGateway::roll_back() {
@@ -145,6 +171,7 @@ void SimGateway::roll_back() {
   kill("store rolled back");
   flash() = copies_[world().random.below(copies_.size())];
   flash().set_full(false);
+  note_installed();
   world().witness.gateway_rolled_back(flash().durable());
   boot();
 }
@@ -253,6 +280,9 @@ void SimGateway::impersonate(Message& message, const Answer& answer) {
 void SimGateway::after_message() {
   check_memory();
   world().witness.after_gateway_message();
+  world().witness.names().turn_ended();
+  if (world().mutant == Mutant::p14_hold) free_names();
+  if (world().mutant == Mutant::p15_word) const_cast<Identity&>(gateway_->identity()).is_new = false;
   if (world().mutant == Mutant::p16) const_cast<PastOrders&>(gateway_->past_orders()).clear();
   if (world().mutant == Mutant::d1) believe_hostnames();
   if (world().mutant == Mutant::d2) end_backoffs();
@@ -289,6 +319,11 @@ void SimGateway::believe_hostnames() {
     host = said->as_string();
     cache.set_node(std::move(node));
   }
+}
+
+// Mutant P14h: workloads that were found hold no names.
+void SimGateway::free_names() {
+  for (auto& [key, release] : const_cast<Releases&>(gateway_->releases())) release.entry.holds_name = false;
 }
 
 // Mutant D2: whom the gateway passes over, it asks again at once.

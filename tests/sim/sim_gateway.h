@@ -15,11 +15,15 @@ namespace berth::sim {
 
 class SimGateway final : public Process {
  public:
-  SimGateway(SimEnvironment& world, std::vector<std::string> known_nodes);
+  SimGateway(SimEnvironment& world, std::vector<std::string> nodes);
   ~SimGateway() override { drop_program(); }
 
   // The flash is lost, but not the operator's list of nodes (P8); the key in some cases.
   void wipe();
+  // The machine is replaced: nothing of the flash, the mark, the key and earlier copies is left. `is_marked_new`: as an
+  // installation marks it; otherwise as on a machine that had a store. `has_list`: the configuration or accounts tell
+  // which nodes there are.
+  void replace_machine(bool is_marked_new, bool has_list, Millis away);
   // The flash is replaced by a copy that was made before an earlier start.
   void roll_back();
   const Gateway* gateway() const { return gateway_.get(); }
@@ -31,6 +35,7 @@ class SimGateway final : public Process {
 
  private:
   void make_key();
+  void note_installed();
   void forget_at_start() override;
   void take_as_released(const std::string& node, const Request& request);
   void watch_request(const std::string& node, const Request& request);
@@ -51,9 +56,13 @@ class SimGateway final : public Process {
   void misbind_claim();
   void believe_hostnames();
   void end_backoffs();
+  void free_names();
   void impersonate(Message& message, const Answer& answer);
 
-  std::vector<std::string> known_nodes_;
+  const std::vector<std::string> nodes_;
+  // What its machine is set up with.
+  std::vector<std::string> known_nodes_, enrolled_nodes_;
+  FirstBoot first_boot_ = FirstBoot::lost;
   SimMarks marks_;
   ProofKey key_;                    // beside the flash too
   std::deque<MemoryStore> copies_;  // of the flash, as earlier starts found it

@@ -65,6 +65,7 @@ void Witness::gateway_sent(const std::string& node, const Request& request, Mill
     news_.unproven.push_back("node " + node + " is sent term " + std::to_string(request.gateway_id.term) +
                              ", which it has not named");
   }
+  if (request.type == RequestType::list) names_.note_list_asked(node, request.list_id);
   if (request.type == RequestType::list || request.type == RequestType::heartbeat) return;
   ++requests_sent_;
   const PlacementId named{request.uid, request.epoch};
@@ -113,6 +114,9 @@ bool Witness::is_final(const std::string& node, const PlacementId& named, const 
 void Witness::gateway_received(const Answer& answer) {
   if (!answer.at.is_zero()) heard_of_[answer.node] = {answer.incarnation, answer.at};
   if (answer.type == AnswerType::superseded) note_superseded(answer);
+  if (answer.type == AnswerType::slots && answer.page + 1 == answer.pages) {
+    names_.note_listing(answer.node, answer.list_id);
+  }
   if (answer.type != AnswerType::pre_bound) return;
   prebound_received_.insert({answer.uid, answer.epoch});
   passed_over_.erase(answer.node);

@@ -19,6 +19,7 @@
 #include "core/handshake/messages.h"
 #include "core/handshake/row.h"
 #include "storage/change.h"
+#include "tests/sim/one_name.h"
 #include "tests/sim/record_ids.h"
 #include "tests/sim/sim_runtime.h"
 
@@ -56,7 +57,9 @@ struct GatewayView {
   bool has_store = false;  // false: never booted, or not started again since a wipe
   GatewayId id;
   bool adopting = false;
-  std::set<std::string> orphans;
+  bool is_new = false;         // nothing has spoken against that yet (P15)
+  bool has_begun_new = false;  // it was new, and has not been in adopt mode since
+  std::set<std::string> orphans, kept;
   std::set<std::string> retired;                 // "<node>/<incarnation>": forgotten, not cleared yet (P9)
   std::map<std::string, Row> rows;               // by uid
   std::map<std::string, ReleaseEntry> releases;  // by "<node>/<uid>/<epoch>"
@@ -75,7 +78,7 @@ struct GatewayView {
   std::set<std::string> from_copy;  // "<uid>@<epoch>" of its bound rows: the devices may know better
 
   // The gateway notices an older copy at its start, and gives it another store id.
-  bool is_settled() const { return has_store && !adopting && copied_from != id.store_id; }
+  bool is_settled() const { return has_store && !adopting && !is_new && copied_from != id.store_id; }
 };
 
 using PlacementId = std::pair<std::string, Epoch>;  // uid and epoch
@@ -93,6 +96,12 @@ class Witness {
   const DeviceView* device(const std::string& name) const;
   void set_hostile(const std::string& name);
   const GatewayView& gateway() const { return gateway_; }
+  const OneName& names() const { return names_; }
+  OneName& names() { return names_; }
+  // The machine of the gateway is another one. `is_marked_new`: as an installation marks it.
+  void machine_lost(bool is_marked_new);
+  // Its store alone is lost.
+  void store_lost() { must_adopt_ = true; }
   void set_gateway(const Gateway* gateway);
   // Any proof that a gateway gave this node; empty: none so far.
   std::string proof_given_to(const std::string& node) const {
@@ -165,6 +174,7 @@ class Witness {
     std::vector<std::string> asked_too_soon;          // PASSED, as text
     std::vector<std::string> untold;                  // TOLD, as text
     std::vector<std::string> unproven;                // S13, as text
+    std::vector<std::string> two_of_a_name;           // S14, as text
   };
   const News& news() const { return news_; }
   // The scope of the next check: what has changed since the last one, or everything; the sets then contain everything.
@@ -211,12 +221,19 @@ class Witness {
   void volume_record_changed(const std::string& key, const std::string& manifest);
   void gateway_record_changed(const Contents::value_type& record, std::vector<Row>& changed);
   void note_row(const Row& row);
+  void check_found(const std::string& key);
+  void check_adopted(bool was_adopting);
+  void check_name_is_free(const Row& row);
   void note_forgotten(const std::string& node);
   void note_epoch(const GatewayId& id, const Epoch& epoch, const std::string& uid, const std::string& node);
   // `incarnation` empty: any.
   bool is_final(const std::string& node, const PlacementId& named, const std::string& incarnation) const;
 
   std::vector<std::unique_ptr<DeviceView>> devices_;
+  OneName names_;
+  bool must_adopt_ = false;            // the next store begins in adopt mode
+  std::set<std::string> names_freed_;  // of pods, in the commit that is being read
+  std::set<std::string> new_entries_;  // of the release list, in the commit that is being read
   GatewayView gateway_;
   News news_;
   Scope scope_;

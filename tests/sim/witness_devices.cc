@@ -17,7 +17,8 @@ Demand demand_of(const Slot& slot) {
 }
 
 // Reads one record, except the incarnation.
-void read_device_record(DeviceView& view, const Contents& contents, const std::pair<Table, std::string>& id) {
+void read_device_record(DeviceView& view, OneName& names, const Contents& contents,
+                        const std::pair<Table, std::string>& id) {
   NodeState& state = view.durable.state;
   const auto record = contents.find(id);
   if (record == contents.end()) {
@@ -32,7 +33,9 @@ void read_device_record(DeviceView& view, const Contents& contents, const std::p
   if (id.first != Table::slot) return;
   const Slot& slot = state.slots.at(id.second);
   auto& known = view.demands[id.second];
-  if (known.first != slot.epoch) known = {slot.epoch, demand_of(slot)};
+  if (known.first == slot.epoch) return;
+  known = {slot.epoch, demand_of(slot)};
+  names.note_slot(id.second, slot.pod);
 }
 
 }  // namespace
@@ -43,7 +46,7 @@ void Witness::read_device(const std::string& name, const Contents& contents, con
     if (device->name != name) continue;
     if (few) {
       for (const auto& id : *touched) {
-        read_device_record(*device, contents, id);
+        read_device_record(*device, names_, contents, id);
         if (id.first != Table::slot) continue;
         scope_.slots.insert(name);
         scope_.uids.insert(id.second);
@@ -64,7 +67,9 @@ void Witness::read_device(const std::string& name, const Contents& contents, con
     std::erase_if(demands, [&](const auto& known) { return !device->durable.state.slots.contains(known.first); });
     for (const auto& [uid, slot] : device->durable.state.slots) {
       auto& known = demands[uid];
-      if (known.first != slot.epoch) known = {slot.epoch, demand_of(slot)};
+      if (known.first == slot.epoch) continue;
+      known = {slot.epoch, demand_of(slot)};
+      names_.note_slot(uid, slot.pod);
     }
   }
 }

@@ -32,6 +32,7 @@ constexpr std::string_view kVolumePrefix = "persistentvolumes/", kClaimPrefix = 
 // Decodes only what has changed.
 void Witness::read_gateway(const Contents& contents, const RecordIds* touched) {
   std::vector<Row> changed;
+  const bool was_adopting = gateway_.adopting;
   if (touched != nullptr) {
     for (const auto& id : *touched) read_gateway_record(contents, id, changed);
   } else {
@@ -39,7 +40,11 @@ void Witness::read_gateway(const Contents& contents, const RecordIds* touched) {
     for (const auto& [id, content] : gateway_.contents) all.insert(id);
     for (const auto& [id, content] : contents) all.insert(id);
     for (const auto& id : all) read_gateway_record(contents, id, changed);
+    new_entries_.clear();  // it is another store
   }
+  check_adopted(was_adopting);
+  for (const std::string& key : std::exchange(new_entries_, {})) check_found(key);
+  names_freed_.clear();
   // Several rows may begin in one commit.
   std::sort(changed.begin(), changed.end(), [](const Row& a, const Row& b) { return a.epoch < b.epoch; });
   for (const Row& row : changed) note_row(row);
@@ -86,21 +91,27 @@ void Witness::gateway_record_gone(const std::pair<Table, std::string>& id) {
     touch_row(row->second);
     if (gateway_.rows_with_volumes.erase(key) > 0) scope_.volumes = true;
     gateway_.rows.erase(row);
+    names_.row_gone(key);
   }
   if (table == Table::release) {
     if (const auto release = gateway_.releases.find(key); release != gateway_.releases.end()) {
       touch_release(release->second);
       gateway_.releases.erase(release);
+      names_.entry_gone(key);
     }
   }
-  if (table == Table::object && key.starts_with("pods/")) scope_.pods.insert(key.substr(5));
+  if (table == Table::object && key.starts_with("pods/")) {
+    scope_.pods.insert(key.substr(5));
+    names_freed_.insert(key.substr(5));
+  }
   if (table == Table::object && key.starts_with(kVolumePrefix))
     gateway_.volumes.erase(key.substr(kVolumePrefix.size()));
   if (table == Table::object && key.starts_with(kClaimPrefix)) gateway_.claims.erase(key.substr(kClaimPrefix.size()));
   if (table == Table::meta && key == "gateway") {
     scope_.everything = true;
-    gateway_.has_store = false;
+    gateway_.has_store = gateway_.is_new = gateway_.has_begun_new = false;
     gateway_.orphans.clear();
+    gateway_.kept.clear();
     gateway_.retired.clear();
   }
 }
@@ -116,12 +127,15 @@ void Witness::gateway_record_changed(const Contents::value_type& record, std::ve
       touch_row(before->second);
     }
     touch_row(*row);
+    names_.row_changed(*row);
     if (!row->volumes.empty()) gateway_.rows_with_volumes.insert(key), scope_.volumes = true;
     gateway_.rows.insert_or_assign(key, std::move(*row));
   } else if (table == Table::release) {
     Result<ReleaseEntry> entry = decode_release_entry(content.value);
     CHECK(entry.has_value());
     touch_release(*entry);
+    names_.entry_changed(key, *entry);
+    if (!gateway_.releases.contains(key)) new_entries_.insert(key);
     gateway_.releases.insert_or_assign(key, std::move(*entry));
   } else if (table == Table::meta && key == "gateway") {
     const Result<Json> json = Json::parse(content.value);
@@ -131,8 +145,15 @@ void Witness::gateway_record_changed(const Contents::value_type& record, std::ve
     gateway_.id = {term->term, text_in(&*json, "storeId")};
     gateway_.adopting = json->find("adopt") != nullptr;
     check_authority();
-    if (json->find("new") != nullptr) may_adopt_ = true;  // P15: the first word against that begins it
+    gateway_.is_new = json->find("new") != nullptr;
+    gateway_.has_begun_new = gateway_.is_new || (gateway_.has_begun_new && !gateway_.adopting);
+    if (std::exchange(must_adopt_, false) && !gateway_.adopting) {
+      news_.two_of_a_name.emplace_back("the store was lost, and the next one waits for nobody");
+    }
+    if (gateway_.is_new) may_adopt_ = true;  // P15: the first word against that begins it
     gateway_.orphans = names_in(*json, "orphans");
+    gateway_.kept = names_in(*json, "kept");
+    names_.set_late(names_in(*json, "late"));
     const std::set<std::string> retired = std::exchange(gateway_.retired, names_in(*json, "retired"));
     for (const std::string& name : gateway_.retired) {
       if (!retired.contains(name)) note_forgotten(name.substr(0, name.find('/')));
@@ -166,9 +187,14 @@ void Witness::volume_record_changed(const std::string& key, const std::string& m
 
 void Witness::note_row(const Row& row) {
   if (row.phase == Phase::bound) ++binds_;
+  if (const std::string other = names_.find_second_row(row); !other.empty()) {
+    news_.two_of_a_name.push_back("pods " + std::string(row.uid) + " and " + other + " both have a row of the name " +
+                                  std::string(row.pod));
+  }
   if (row.phase >= Phase::bind) bind_durable_.insert({row.uid, row.epoch});
   if (!placements_.insert({row.uid, row.epoch, row.node}).second) return;
   if (row.phase != Phase::prebind) return;  // adopted; its epoch was recorded when an earlier store created it
+  check_name_is_free(row);
   ++attempts_[row.uid];
   news_.begun.push_back(row);
   for (const auto& device : devices_) {
@@ -176,6 +202,7 @@ void Witness::note_row(const Row& row) {
     if (device->name != row.node || device->hostile) continue;
     // The epochs of a forgotten node are unknown until it returns; then the term increases above them.
     if (gateway_.has_retired(device->name, device->durable.state.incarnation)) continue;
+    if (names_.is_unheard(device->name)) continue;  // likewise
     Epoch& highest = news_.highest_seen_by_devices[device->name];
     for (const auto& [uid, high] : device->durable.state.high) highest = std::max(highest, high);
     for (const auto& [uid, slot] : device->durable.state.slots) highest = std::max(highest, slot.epoch);

@@ -35,6 +35,10 @@ constexpr Millis kRestMs = 50'000;
 // ...and then liveness is checked.
 constexpr Millis kQuietMs = 60'000;
 constexpr Millis kReadMs = 500;
+// Up to so long the new machine of a gateway takes, and its operators to apply everything again; and so often they
+// decide on workloads without an object.
+constexpr std::uint64_t kMachineAwayMs = 8'000;
+constexpr Millis kApplyAnewMs = 15'000, kDecideMs = 5'000;
 
 AgentConfig make_device(std::size_t number, bool rush) {
   AgentConfig config;
@@ -81,6 +85,13 @@ std::size_t draw_send_window(std::uint64_t seed) {
   return random.chance(1, 4) ? 1 + random.below(8) : 0;
 }
 
+// What the gateway is configured with, from a random stream of its own.
+SameName draw_same_name(std::uint64_t seed, Mutant mutant) {
+  Random random(seed ^ 0x4e414d45);
+  if (mutant == Mutant::p14_name || random.chance(1, 2)) return SameName::older;
+  return random.chance(1, 2) ? SameName::newer : SameName::ask;
+}
+
 }  // namespace
 
 World::World(const Plan& plan)
@@ -88,7 +99,8 @@ World::World(const Plan& plan)
       env_(plan.seed, plan.sabotage, plan.print),
       provisioner_(env_),
       reader_(env_),
-      going_back_(plan.seed ^ 0x4241434b) {
+      going_back_(plan.seed ^ 0x4241434b),
+      losing_(plan.seed ^ 0x4c4f5354) {
   env_.mutant = plan.mutant;
   env_.messages = plan.messages;
   env_.check = [this] { check(); };
@@ -110,6 +122,7 @@ World::World(const Plan& plan)
     env_.witness.set_hostile(names.back());
   }
   if (!is_busy() && (!plan.rush || plan.seed % 16 == 0)) env_.gateway_send_window = draw_send_window(plan.seed);
+  env_.witness.names().set_same_name(draw_same_name(plan.seed, plan.mutant));
   gateway_ = std::make_unique<SimGateway>(env_, names);
   orders_ = std::make_unique<Orders>(env_, *gateway_, plan.seed);
   const std::size_t pods = plan.rush ? kRushPods : 4 + env_.random.below(12) + 2 * (nodes - 2);
@@ -324,6 +337,7 @@ void World::plan_storm() {
   repeatedly(env_.pick(5000, 60'000) / crowd, [this] { clock_trouble(); });
   repeatedly(env_.pick(300, 3000), [this] { replay_as_another(); });
   if (!hostile_.empty()) repeatedly(env_.pick(100, 2000) / crowd + 1, [this] { send_lies(); });
+  plan_losses();
 }
 
 // All pods known to the gateway or the broker.
@@ -353,16 +367,59 @@ void World::republish_all() {
 void World::end_adopt_mode() {
   if (gateway_->gateway() == nullptr) return;
   const Identity& identity = gateway_->gateway()->identity();
-  if (identity.awaits_operator && identity.adopt_nodes.empty()) operators_->end_adopt_mode();
+  const bool all_heard = std::none_of(devices_.begin(), devices_.end(), [this](const auto& device) {
+    return env_.witness.names().is_unheard(device->name()) && !env_.witness.device(device->name())->hostile;
+  });
+  if (identity.awaits_operator && identity.adopt_nodes.empty() && all_heard) operators_->end_adopt_mode();
 }
 
-std::set<std::string> World::orphans_seen() const {
-  std::set<std::string> uids;
+Operators::Seen World::orphans_seen() const {
+  Operators::Seen seen;
   for (const std::string& orphan : env_.witness.gateway().orphans) {
     const std::size_t from = orphan.find('/') + 1;
-    uids.insert(orphan.substr(from, orphan.find('/', from) - from));
+    const std::string uid = orphan.substr(from, orphan.find('/', from) - from);
+    seen.emplace(env_.witness.names().name_of(uid), uid);
   }
-  return uids;
+  return seen;
+}
+
+// In one of four fleets the machine of the gateway and its broker is lost, once or twice.
+void World::plan_losses() {
+  const bool is_of_rule = env_.mutant >= Mutant::p14 && env_.mutant <= Mutant::p15_word;
+  if (plan_.rush || (!is_of_rule && !losing_.chance(1, 4))) return;
+  loses_machine_ = true;
+  for (std::uint64_t nth = 1 + losing_.below(2); nth > 0; --nth) {
+    const Millis at = static_cast<Millis>(losing_.below(static_cast<std::uint64_t>(plan_.storm_ms)));
+    env_.timers.at(env_.clock.now() + at, [this] { lose_machine(); });
+  }
+  repeatedly(kDecideMs, [this] { decide_on_orphans(); });
+}
+
+// Operators apply their manifests to the new machine, some before the devices have connected to its broker.
+void World::lose_machine() {
+  if (!env_.network.is_storm()) return;
+  ++env_.counts.faults["machine lost"];
+  env_.note("world", "the machine of gateway and broker is lost");
+  const bool is_marked_new = losing_.chance(1, 2), has_list = losing_.chance(2, 3);
+  gateway_->replace_machine(is_marked_new, has_list, static_cast<Millis>(losing_.below(kMachineAwayMs)));
+  retained_before_.clear();
+  env_.broker.restart(static_cast<Millis>(losing_.below(kMachineAwayMs)));
+  operators_->apply_anew(losing_, kApplyAnewMs);
+}
+
+// What the configuration leaves to the operator; and whom he does not wait for any longer.
+void World::decide_on_orphans() {
+  if (gateway_->gateway() == nullptr) return;
+  const Identity& identity = gateway_->gateway()->identity();
+  end_adopt_mode();
+  if (identity.adopting && !identity.awaits_operator && losing_.chance(1, 8)) operators_->end_adopt_mode();
+  for (const std::string& orphan : identity.orphans) {
+    if (env_.network.is_storm() && !losing_.chance(1, 4)) continue;
+    const std::size_t from = orphan.find('/') + 1;
+    const std::string uid = orphan.substr(from, orphan.find('/', from) - from);
+    const std::string name = env_.witness.names().name_of(uid);
+    if (!name.empty()) operators_->decide(name, uid, orphan.substr(0, from - 1));
+  }
 }
 
 void World::stop_faults() {
@@ -454,6 +511,7 @@ bool World::run() {
     env_.witness.reset_attempts();
     if (ok) republish_all();
     if (ok && at > kConnectedMs) end_adopt_mode();
+    if (ok && at > kConnectedMs && loses_machine_) decide_on_orphans();
     if (ok && plan_.sabotage == Sabotage::l1 && gateway_->gateway() != nullptr) gateway_->sabotage_queue();
   }
   ok = ok && run_until(end + kReconnectMs);

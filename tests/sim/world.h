@@ -75,7 +75,10 @@ class World {
   void check_mirror();
   void check_orders();
   std::set<std::pair<std::string, std::string>> pods_seen() const;  // key and uid
-  std::set<std::string> orphans_seen() const;
+  Operators::Seen orphans_seen() const;
+  void plan_losses();
+  void lose_machine();
+  void decide_on_orphans();
 
   const Plan plan_;
   SimEnvironment env_;
@@ -86,7 +89,8 @@ class World {
   Provisioner provisioner_;
   Reader reader_;
   std::deque<LoopbackBroker::RetainedSet> retained_before_;  // what the broker retained at some times
-  Random going_back_;
+  Random going_back_, losing_;
+  bool loses_machine_ = false;
   std::unique_ptr<Orders> orders_;
   std::optional<Violation> violation_;
   std::uint64_t next_full_check_ = 0;  // number of events
