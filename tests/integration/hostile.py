@@ -5,7 +5,7 @@ import json
 import threading
 
 from device import FakeDevice
-from waiting import patience
+from waiting import patience, wait_until
 
 BATCH = 100  # messages between two acknowledgements
 
@@ -71,10 +71,18 @@ def malformed(device, number):
     return topics[number % 3], payload, False
 
 
+def huge_term(device, number):
+    """To a List if there was one, else unasked."""
+    asked = next((request for request in reversed(device.asked) if request["type"] == "List"), {})
+    gateway = asked.get("gateway", "gw")
+    answer = {"type": "Superseded", "incarnation": device.incarnation, "term": str(2**61 + number), "storeId": "lie"}
+    return device.fleet.topic(f"gateways/{gateway}/answers/{device.node}"), answer, False
+
+
 # By what is said: makes the message of this number, (topic, payload, retained).
 LIES = {"states that change": changing_state, "host name of another": another_host_name,
         "100,000 CPUs": much_capacity, "new incarnations": new_incarnation, "statuses of nobody's pods": junk_status,
-        "large retained statuses": large_retained_status, "malformed messages": malformed}
+        "large retained statuses": large_retained_status, "malformed messages": malformed, "huge terms": huge_term}
 
 
 def tell(device, lie, goes_on):
@@ -86,6 +94,10 @@ def tell(device, lie, goes_on):
         topic, payload, retained = LIES[lie](device, number)
         text = payload if isinstance(payload, bytes) else json.dumps(payload)
         sent = device.client.paho.publish(topic, text, 1, retained)
-        if number % BATCH == BATCH - 1:
+        if number % BATCH < BATCH - 1:
+            continue
+        try:
             sent.wait_for_publish(patience())
+        except RuntimeError:  # a broker at its memory limit threw this client out
+            wait_until(device.client.paho.is_connected, "the next connection of the device that lies")
     return 0

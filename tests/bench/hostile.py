@@ -1,0 +1,106 @@
+"""One device that lies at full speed, one lie after another: what it costs the others.
+
+    tests/run bench            builds with release flags, then runs this
+    BERTH_BUILD=build/bench python3 tests/bench/hostile.py [--seconds S] [--lie LIE]... [--folder FOLDER]
+
+mosquitto on loopback with a memory limit of 64 MiB, berthd, one honest agent and one client that publishes lies
+(tests/integration/hostile.py) as fast as the broker takes them. Once a second a pod of the honest node is applied; its time
+ends when the status Running is at the broker. Flash is what the store wrote beyond what the same pods cost without a lie.
+Limits: 2 s for a pod, 8 MiB of the gateway's memory, 64 MiB of the broker's.
+"""
+
+import argparse
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "integration"))
+
+import programs  # noqa: E402
+from broker import Broker  # noqa: E402
+from device import FakeDevice  # noqa: E402
+from fleet import Fleet  # noqa: E402
+from hostile import LIES, Flood, tell  # noqa: E402
+from manifests import pod  # noqa: E402
+from test_liars import condition  # noqa: E402
+from test_memory import MIB, resident  # noqa: E402
+from test_status_pages import metric  # noqa: E402
+from waiting import wait_until  # noqa: E402
+
+BROKER_BYTES = 64 * MIB
+SLOTS = "slots that nobody gave"  # as answers, each with another incarnation
+LONGEST_START_S, MEMORY_BYTES = 2.0, 8 * MIB
+
+
+def start_pods(fleet, end):
+    """Applies a pod each second until `end`; returns the seconds that each took to run."""
+    spans = []
+    while time.monotonic() < end:
+        began = time.monotonic()
+        fleet.apply(pod(f"pod-{len(spans)}", cpu="1m", memory="1Mi", nodeSelector={"kubernetes.io/hostname": "n1"}))
+        fleet.wait_running(f"pod-{len(spans)}", node="n1")
+        spans.append(time.monotonic() - began)
+        time.sleep(max(0.0, min(1.0 - spans[-1], end - time.monotonic())))
+    return spans
+
+
+def measure(folder, lie, seconds):
+    """lie: None for the idle twin. Returns the figures of one line."""
+    broker = Broker(folder / "broker", config=f"memory_limit {BROKER_BYTES}\n").start()
+    fleet = Fleet(folder, broker.port)
+    device, telling, told = None, None, []
+    try:
+        fleet.start("n1", capacity={"cpu": "64", "memory": "64Gi", "pods": "500"})
+        device = (Flood if lie == SLOTS else FakeDevice)(fleet, broker.port, "liar")
+        fleet.wait_node("liar")
+        if lie == SLOTS:  # to a new gateway the first one tells that another gateway was lost
+            wait_until(lambda: condition(fleet, "liar", "Quarantined"), "the quarantine")
+            fleet.ctl("adopt", "done")
+        memory, flash = resident(fleet.programs["berthd"]), metric(fleet, "berth_store_bytes_written_total")
+        end = time.monotonic() + seconds
+        if lie in LIES:
+            telling = threading.Thread(target=lambda: told.append(tell(device, lie, lambda _: time.monotonic() < end)))
+            telling.start()
+        spans = start_pods(fleet, end)
+        if telling:
+            telling.join()
+        return {"messages": sum(told) or len(device.asked), "pods": len(spans), "longest_s": max(spans),
+                "memory": resident(fleet.programs["berthd"]) - memory, "broker": resident(broker.program),
+                "flash": metric(fleet, "berth_store_bytes_written_total") - flash}
+    finally:
+        if device:
+            device.close()
+        fleet.stop()
+        broker.stop()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--lie", choices=[*LIES, SLOTS], action="append", help="only this one")
+    parser.add_argument("--folder", type=Path)
+    options = parser.parse_args()
+    exceeded = []
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+        before = programs.children()
+        print("| lie | messages | pods | longest start, s | gateway, MiB more | flash, bytes more a pod | broker, MiB |")
+        print("| --- | --- | --- | --- | --- | --- | --- |")
+        idle = None
+        for number, lie in enumerate((None, *(options.lie or [*LIES, SLOTS]))):
+            figures = measure(Path(folder) / str(number), lie, options.seconds)
+            programs.end_children_since(before)
+            a_pod = figures["flash"] / figures["pods"]
+            idle = idle or a_pod
+            print(f"| {lie or 'none'} | {figures['messages']:,} | {figures['pods']} | {figures['longest_s']:.2f} | "
+                  f"{figures['memory'] / MIB:.1f} | {a_pod - idle:.0f} | {figures['broker'] / MIB:.0f} |", flush=True)
+            if (figures["longest_s"] > LONGEST_START_S or figures["memory"] > MEMORY_BYTES
+                    or figures["broker"] > BROKER_BYTES):
+                exceeded.append(lie or "none")
+    if exceeded:
+        sys.exit("beyond the limits: " + ", ".join(exceeded))
+
+
+if __name__ == "__main__":
+    main()
