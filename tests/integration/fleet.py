@@ -30,6 +30,7 @@ class Fleet:
         self.name = name or "t" + uuid.uuid4().hex[:12]
         self.root = f"berth/v1/{self.name}"
         self.programs = {}  # by name: "berthd" or the node's name
+        self.builds = {}  # by name, and "operator": the folder of the build whose program it runs, if not this checkout's
         self.account = lambda identity: []  # flags with a program's broker credentials
         self.observer_options = {}  # credentials of the observer, as arguments of broker.Client
         self.observer_barrier = "barrier"  # a topic that the observer may write and read
@@ -48,12 +49,13 @@ class Fleet:
         return ["--broker", f"127.0.0.1:{port}", *self.account(identity)]
 
     def gateway_argv(self, port, extra):
-        return [program_path("berthd"), "--state-dir", self.state_dir("berthd"), *self.connection("berthd", port),
+        program = program_path("berthd", self.builds.get("berthd"))
+        return [program, "--state-dir", self.state_dir("berthd"), *self.connection("berthd", port),
                 "--fleet", self.name, "--gateway", self.gateway_name, *extra]
 
     def agent_argv(self, node, port, labels, taints, capacity, volumes, extra):
-        argv = [program_path("berth-agent"), "--state-dir", self.state_dir(node), *self.connection(node, port),
-                "--fleet", self.name, "--gateway", self.gateway_name, "--node", node]
+        argv = [program_path("berth-agent", self.builds.get(node)), "--state-dir", self.state_dir(node),
+                *self.connection(node, port), "--fleet", self.name, "--gateway", self.gateway_name, "--node", node]
         for key, value in (labels or {}).items():
             argv += ["--label", f"{key}={value}"]
         for taint in taints or ():
@@ -105,8 +107,8 @@ class Fleet:
 
     def ctl(self, *arguments, check=True, timeout_s=None):
         """Runs berthctl; returns the CompletedProcess, output as text."""
-        argv = [program_path("berthctl"), *self.connection("operator", self.port), "--fleet", self.name, "--gateway",
-                self.gateway_name, *arguments]
+        argv = [program_path("berthctl", self.builds.get("operator")), *self.connection("operator", self.port), "--fleet",
+                self.name, "--gateway", self.gateway_name, *arguments]
         done = subprocess.run([str(a) for a in argv], capture_output=True, text=True, timeout=patience(timeout_s),
                               check=False)
         if check and done.returncode:

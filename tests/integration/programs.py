@@ -17,8 +17,9 @@ def build_folder():
     return Path(os.environ.get("BERTH_BUILD") or ROOT / "build" / "dev")
 
 
-def program_path(name):
-    path = build_folder() / "bin" / name
+def program_path(name, build=None):
+    """build: a folder of cmake; that of this checkout by default."""
+    path = (build or build_folder()) / "bin" / name
     if not path.exists():
         raise AssertionError(f"{path} is missing; build it: cmake --preset dev && cmake --build build/dev")
     return path

@@ -12,10 +12,11 @@ import native
 import sanitized
 from base import Count, PartError, say
 from long import long
+from upgrade import upgrade
 
 PARTS = {part.__name__: part for part in
          (native.unit, native.model, native.sim, native.crash, native.issues, native.conformance, native.lint,
-          native.integration, foreign.arm64, foreign.armhf, foreign.same, foreign.qemu, sanitized.fuzz, sanitized.asan,
+          native.integration, upgrade, foreign.arm64, foreign.armhf, foreign.same, foreign.qemu, sanitized.fuzz, sanitized.asan,
           native.release, native.bench, long)}
 
 
