@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "firmware-host/loopback_address.h"
 #include "firmware-host/state_directory.h"
 
 namespace berth {
@@ -13,6 +14,13 @@ std::uint64_t true_random() {
   std::uint64_t seed = 0;
   if (getrandom(&seed, sizeof seed, 0) != static_cast<ssize_t>(sizeof seed)) std::perror("getrandom");
   return seed;
+}
+
+void warn_of_plaintext(const BrokerSettings& broker, Log& log) {
+  if (is_loopback(broker.host) || !broker.ca_file.empty()) return;
+  log.write(Level::warn, "connection to the broker without encryption: passwords and pods can be read and changed",
+            {{"broker", broker.host + ":" + std::to_string(broker.port)},
+             {"fix", "set broker.tls.ca_file; `berthctl enroll` on the gateway writes such a configuration"}});
 }
 
 Result<MqttOptions> mqtt_options(const BrokerSettings& broker, std::string client_id, int default_keepalive_s) {

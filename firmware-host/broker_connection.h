@@ -13,6 +13,9 @@ namespace berth {
 // From the kernel's random number generator; blocks only until it is seeded, in the first seconds after boot.
 std::uint64_t true_random();
 
+// Logs a warning if the connection leaves this machine without TLS.
+void warn_of_plaintext(const BrokerSettings& broker, Log& log);
+
 // Reads the password file; the error names it. `client_id` must be unique: two clients with the same id would take over
 // the session from each other again and again. `default_keepalive_s` applies if the settings have none.
 Result<MqttOptions> mqtt_options(const BrokerSettings& broker, std::string client_id, int default_keepalive_s = 10);

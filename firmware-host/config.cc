@@ -19,6 +19,13 @@ using decode::kNameForm;
 constexpr std::int64_t kDayInSeconds = 24 * 3600;
 
 bool is_not_empty(std::string_view text) { return !text.empty(); }
+// A name or an address: nothing that means something in a certificate's list of names.
+bool is_host(std::string_view text) {
+  return !text.empty() && text.size() <= 253 && std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' ||
+           c == ':';
+  });
+}
 bool is_absolute(std::string_view text) { return text.starts_with('/'); }
 
 void read_name(FieldReader& reader, std::string_view key, std::string& out) {
@@ -34,9 +41,9 @@ void read_seconds(FieldReader& reader, std::string_view key, Millis& out, std::i
   if (reader.read_int64(key, seconds, 1, max)) out = seconds * 1000;
 }
 
-bool read_port(FieldReader& reader, std::uint16_t& out, std::int32_t min) {
+bool read_port(FieldReader& reader, std::uint16_t& out, std::int32_t min, std::string_view key = "port") {
   std::int32_t port = 0;
-  const bool given = reader.read_int32("port", port, min, std::numeric_limits<std::uint16_t>::max());
+  const bool given = reader.read_int32(key, port, min, std::numeric_limits<std::uint16_t>::max());
   if (given) out = static_cast<std::uint16_t>(port);
   return given;
 }
@@ -126,6 +133,23 @@ void read_node_limits(FieldReader& reader, NodeLimits& out) {
   }
 }
 
+void read_embedded_broker(FieldReader& reader, EmbeddedBrokerSettings& out) {
+  reader.read_checked("listen", out.listen, is_not_empty, "an address of this machine");
+  read_port(reader, out.port, 0);
+  read_port(reader, out.certificate_port, 0, "certificate_port");
+  if (out.port != 0 && out.port == out.certificate_port) reader.error("certificate_port", "must not be that of port");
+  reader.read_list("names", out.names);
+  for (std::size_t i = 0; i < out.names.size(); ++i) {
+    if (is_host(out.names[i])) continue;
+    reader.findings().error(item_path(reader.path_of("names"), i),
+                            "expected a host name or an address, got " + show_found(Json(out.names[i])));
+  }
+  bool plaintext = false;
+  if (reader.read_bool("insecure_plaintext", plaintext)) out.insecure_plaintext = plaintext;
+  read_path(reader, "state_dir", out.state_dir);
+  read_limit(reader, "memory_limit_bytes", out.memory_limit_bytes);
+}
+
 void read_gateway(FieldReader& reader, GatewaySettings& out) {
   read_name(reader, "fleet", out.fleet);
   read_name(reader, "gateway", out.gateway);
@@ -136,12 +160,8 @@ void read_gateway(FieldReader& reader, GatewaySettings& out) {
     read_broker(broker, settings);
     out.broker = settings;
   });
-  reader.read_object("embedded_broker", [&](FieldReader& broker) {
-    broker.read_checked("listen", out.embedded_broker.listen, is_not_empty, "an address of this machine");
-    read_port(broker, out.embedded_broker.port, 0);
-    read_path(broker, "state_dir", out.embedded_broker.state_dir);
-    read_limit(broker, "memory_limit_bytes", out.embedded_broker.memory_limit_bytes);
-  });
+  reader.read_object("embedded_broker",
+                     [&](FieldReader& broker) { read_embedded_broker(broker, out.embedded_broker); });
   reader.read_each("clients", [&](FieldReader& item) {
     ClientSettings client;
     read_client(item, out.clients, client);

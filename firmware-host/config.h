@@ -50,12 +50,15 @@ struct ClientSettings {
   std::string password_file;  // a file whose first line is the password
 };
 
-// embedded_broker: {listen, port, state_dir, memory_limit_bytes}
+// embedded_broker: {listen, port, certificate_port, names, insecure_plaintext, state_dir, memory_limit_bytes}
 struct EmbeddedBrokerSettings {
-  std::string listen = "127.0.0.1";      // an address of this machine; 0.0.0.0: all
-  std::uint16_t port = 0;                // 0: any free port
-  std::string state_dir;                 // empty: <state_dir>/broker
-  std::uint64_t memory_limit_bytes = 0;  // of the broker's heap; 0: a quarter of the machine's memory
+  std::string listen = "127.0.0.1";        // an address of this machine; 0.0.0.0: all. Beyond loopback: TLS
+  std::uint16_t port = 0;                  // 0: any free port
+  std::uint16_t certificate_port = 0;      // of devices with certificates, beyond loopback; 0: any free port
+  std::vector<std::string> names;          // host names or addresses that the broker's certificate is valid for as well
+  std::optional<bool> insecure_plaintext;  // `port` without TLS beyond loopback; unset: if it was so before TLS
+  std::string state_dir;                   // empty: <state_dir>/broker
+  std::uint64_t memory_limit_bytes = 0;    // of the broker's heap; 0: a quarter of the machine's memory
 };
 
 // http: {enabled, listen, port}: health, configuration and metrics.

@@ -129,6 +129,7 @@ class AgentApp {
 
   int connect() {
     const BrokerSettings& broker = settings_.broker;
+    warn_of_plaintext(broker, log_);
     Result<MqttOptions> options = mqtt_options(broker, "berth-" + settings_.agent.fleet + "-" + settings_.agent.node);
     if (!options) return fail(kExitUsage, "cannot start", options.error());
     transport_ = std::make_unique<MqttTransport>(loop_.context(), log_, std::move(*options));

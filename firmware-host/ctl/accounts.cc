@@ -9,6 +9,7 @@
 #include <iterator>
 #include <system_error>
 
+#include "firmware-host/ctl/embedded.h"
 #include "firmware-host/gateway/broker_config.h"
 #include "firmware-host/gateway/broker_process.h"
 
@@ -68,7 +69,9 @@ std::string without_access(const std::string& text, const std::string& name) {
   return result;
 }
 
-void reload_broker(bool restart, const Screen& screen) {
+void reload_broker(const EnrollOptions& options, bool restart, const Screen& screen) {
+  if (!options.reload) return;
+  if (is_embedded(options)) return reload_embedded(options, restart, screen);
   const Result<std::string> tool = find_program("systemctl");
   if (!tool || !run_program({*tool, "is-active", "--quiet", "mosquitto"}).is_success()) return;
   const std::string verb = restart ? "restart" : "reload";

@@ -15,8 +15,8 @@ Status write_for_broker(const std::string& path, const std::string& text);
 std::string role_in(const std::string& access, const std::string& name);
 std::string without_password(const std::string& text, const std::string& name);
 std::string without_access(const std::string& text, const std::string& name);
-// If mosquitto is not running, it reads the files when it starts. New listeners and certificates that were revoked need
-// a restart: a reload ends only sessions whose password is gone.
-void reload_broker(bool restart, const Screen& screen);
+// Does nothing if options.reload is false. If mosquitto is not running, it reads the files when it starts. New
+// listeners and certificates that were revoked need a restart: a reload ends only sessions whose password is gone.
+void reload_broker(const EnrollOptions& options, bool restart, const Screen& screen);
 
 }  // namespace berth

@@ -9,11 +9,13 @@
 #include "firmware-host/ctl/backup.h"
 #include "firmware-host/ctl/commands.h"
 #include "firmware-host/ctl/connection.h"
+#include "firmware-host/ctl/embedded.h"
 #include "firmware-host/ctl/enroll.h"
 #include "firmware-host/ctl/options.h"
 #include "firmware-host/ctl/revoke.h"
 #include "firmware-host/ctl/text.h"
 #include "firmware-host/loop.h"
+#include "firmware-host/loopback_address.h"
 #include "firmware-host/real_clock.h"
 #include "firmware-host/yaml.h"
 #include "transports/mqtt.h"
@@ -103,6 +105,11 @@ Outcome<void> run_connected(CtlOptions options, const Screen& screen) {
   if (!manifests) return std::unexpected(manifests.error());
   if (!connection) return std::unexpected(connection.error());
 
+  if (connection->ca_file.empty() && !is_loopback(connection->host)) {
+    screen.err << "warning: the connection to " << connection->broker()
+               << " is not encrypted: passwords and manifests can be read and changed; use --ca-file\n";
+  }
+
   const std::uint64_t seed = random_seed();
   const std::string session = Random(seed).hex_id();
   RealClock clock;
@@ -138,6 +145,11 @@ Outcome<void> run(CtlOptions& options, const Screen& screen) {
   const ConnectionOptions& given = options.connection;
   if (options.command == Command::enroll) {
     if (Outcome<void> named = name_gateway(given, options.enroll); !named) return named;
+  }
+  options.enroll.state_dir = given.state_dir;
+  const bool is_enrolment = options.command == Command::enroll || options.command == Command::revoke;
+  if (is_enrolment && is_embedded(options.enroll)) {
+    if (Outcome<void> settled = settle_embedded(options.enroll); !settled) return settled;
   }
   if (!given.fleet.empty()) options.enroll.fleet = options.backup.fleet = given.fleet;
   if (!given.gateway.empty()) options.enroll.gateway = given.gateway;

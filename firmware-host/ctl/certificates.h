@@ -1,5 +1,4 @@
-// A small private certificate authority using the openssl program, for fleets whose devices authenticate with
-// certificates instead of passwords. The broker uses the certificate's common name as the user name.
+// The certificates of a broker of your own, made by the authorities in its `tls` directory (gateway/authority.h).
 #pragma once
 
 #include <string>
@@ -8,10 +7,8 @@
 
 namespace berth {
 
-// Creates <dir>/ca.crt and ca.key, the same of operators, and the broker's server.crt and server.key for `host`, unless
-// they exist; then a certificate for `name` in <output>: ca.crt, <name>.crt, <name>.key. Keys are elliptic P-256; the
-// authorities are valid for 20 years, the other certificates for 5.
-// Operators have an authority of their own, because the broker can tell roles only by it.
+// Creates the authorities of devices and of operators in <dir>, and the broker's certificate for `host`, unless they
+// exist; then a certificate for `name` in <output>: ca.crt, <name>.crt, <name>.key.
 Outcome<void> issue_certificate(const std::string& dir, const std::string& name, bool is_operator,
                                 const std::string& host, const std::string& output);
 

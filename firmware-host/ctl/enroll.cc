@@ -10,6 +10,7 @@
 #include "firmware-host/broker_address.h"
 #include "firmware-host/ctl/accounts.h"
 #include "firmware-host/ctl/certificates.h"
+#include "firmware-host/ctl/embedded.h"
 #include "firmware-host/ctl/listeners.h"
 #include "firmware-host/ctl/revoke.h"
 #include "firmware-host/gateway/broker_config.h"
@@ -66,9 +67,10 @@ std::string client_config(const EnrollOptions& options, const BrokerSettings& br
   if (options.role == Role::node) text += "node: " + options.name + "\n";
   text += "fleet: " + options.fleet + "\n";
   text += "broker:\n  host: \"" + broker.host + "\"\n  port: " + std::to_string(broker.port) + "\n";
-  if (options.certificate) {
-    text += "  tls:\n    ca_file: " + dir + "/ca.crt\n    cert_file: " + dir + "/" + options.name +
-            ".crt\n    key_file: " + dir + "/" + options.name + ".key\n";
+  const bool has_certificate = options.credential == Credential::certificate;
+  if (has_certificate || !broker.ca_file.empty()) text += "  tls:\n    ca_file: " + dir + "/ca.crt\n";
+  if (has_certificate) {
+    text += "    cert_file: " + dir + "/" + options.name + ".crt\n    key_file: " + dir + "/" + options.name + ".key\n";
   } else {
     text += "  username: " + options.name + "\n  password_file: " + dir + "/password\n";
   }
@@ -102,9 +104,24 @@ void print_result(const EnrollOptions& options, const std::string& output, const
              << " (owner root, mode 0600), then: systemctl restart berth-agent\n";
 }
 
-}  // namespace
+// Where the account connects to.
+Outcome<BrokerSettings> address_of_broker(const EnrollOptions& options, const std::string& output) {
+  BrokerSettings broker;
+  if (is_embedded(options)) {
+    const Outcome<BrokerSettings> listener = embedded_listener(options, output);
+    if (!listener) return listener;
+    broker = *listener;
+    if (broker.host.empty()) broker.host = local_host_name();
+  } else {
+    broker.port = options.credential == Credential::certificate ? 8883 : 1883;
+    if (options.role == Role::operator_) ++broker.port;
+    broker.host = local_host_name();
+  }
+  if (!options.host.empty()) static_cast<void>(parse_broker(options.host, broker));  // checked before
+  return broker;
+}
 
-Outcome<void> run_enroll(const EnrollOptions& options, const Screen& screen) {
+Outcome<void> check_account(const EnrollOptions& options) {
   for (const auto& [what, value] :
        {std::pair{"NAME", options.name}, {"--fleet", options.fleet}, {"--gateway", options.gateway}}) {
     if (!is_valid_name(value)) {
@@ -112,39 +129,60 @@ Outcome<void> run_enroll(const EnrollOptions& options, const Screen& screen) {
                   std::string(what) + ": invalid name \"" + value + "\": use lower-case letters, digits, '-' and '.'");
     }
   }
-  BrokerSettings broker;
-  broker.port = options.certificate ? 8883 : 1883;
-  if (options.role == Role::operator_) ++broker.port;
-  broker.host = local_host_name();
-  if (!options.host.empty()) {
-    if (Status parsed = parse_broker(options.host, broker); !parsed.is_success()) {
-      return fail(Exit::usage, "--broker: " + parsed.message());
-    }
-  }
-  const std::string access = options.broker_dir + "/access";
-  const std::string role = role_in(content_of(access), options.name);
+  const std::string role = role_in(content_of(options.broker_dir + "/access"), options.name);
   if (!role.empty() && role != text_of(options.role)) {
     return fail(Exit::refused, options.name + " is enrolled as " + role + " already: choose another name");
   }
+  BrokerSettings address;
+  if (const Status parsed = parse_broker(options.host, address); !options.host.empty() && !parsed.is_success()) {
+    return fail(Exit::usage, "--address: " + parsed.message());
+  }
+  if (is_configured(options)) {
+    return fail(Exit::refused, options.name +
+                                   " has a password by berthd's configuration: remove it from clients there, "
+                                   "restart berthd, then enroll it");
+  }
+  return {};
+}
+
+Outcome<void> write_account(const EnrollOptions& options) {
+  const std::string access = options.broker_dir + "/access";
+  const std::string block = broker_access(options.fleet, options.gateway, {{options.name, options.role, {}, true}});
+  const Status written = write_for_broker(access, without_access(content_of(access), options.name) + block);
+  if (!written.is_success()) return failed(written);
+  return {};
+}
+
+// True: mosquitto needs a restart.
+Outcome<bool> settle_listeners(const EnrollOptions& options, const BrokerSettings& broker, const Screen& screen) {
+  if (options.credential != Credential::certificate || is_embedded(options)) return false;
+  return open_listeners(options, broker.port - (options.role == Role::operator_ ? 1 : 0), screen);
+}
+
+}  // namespace
+
+Outcome<void> run_enroll(const EnrollOptions& given, const Screen& screen) {
+  EnrollOptions options = given;
+  if (options.credential == Credential::unset) {
+    options.credential = options.role == Role::node ? Credential::certificate : Credential::password;
+  }
+  if (auto checked = check_account(options); !checked) return checked;
   const std::string output = fs::absolute(options.output.empty() ? options.name : options.output).lexically_normal();
   if (auto made = make_directories(options, output); !made) return made;
+  const Outcome<BrokerSettings> broker = address_of_broker(options, output);
+  if (!broker) return std::unexpected(broker.error());
   const Outcome<Withdrawn> withdrawn = withdraw_credentials(options, screen);
   if (!withdrawn) return std::unexpected(withdrawn.error());
-  const Outcome<void> credential = options.certificate
+  const Outcome<void> credential = options.credential == Credential::certificate
                                        ? issue_certificate(options.broker_dir + "/tls", options.name,
-                                                           options.role == Role::operator_, broker.host, output)
+                                                           options.role == Role::operator_, broker->host, output)
                                        : set_password(options, output);
   if (!credential) return credential;
-  const std::string block = broker_access(options.fleet, options.gateway, {{options.name, options.role, {}}});
-  if (Status written = write_for_broker(access, without_access(content_of(access), options.name) + block);
-      !written.is_success()) {
-    return failed(written);
-  }
-  if (auto written = write_client_files(options, broker, output); !written) return written;
-  const int devices_port = broker.port - (options.role == Role::operator_ ? 1 : 0);
-  const Outcome<bool> listeners = options.certificate ? open_listeners(options, devices_port, screen) : false;
+  if (auto written = write_account(options); !written) return written;
+  if (auto written = write_client_files(options, *broker, output); !written) return written;
+  const Outcome<bool> listeners = settle_listeners(options, *broker, screen);
   if (!listeners) return std::unexpected(listeners.error());
-  if (options.reload) reload_broker(*listeners || withdrawn->certificates, screen);
+  reload_broker(options, *listeners || withdrawn->certificates, screen);
   print_result(options, output, screen);
   return {};
 }

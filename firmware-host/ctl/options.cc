@@ -92,7 +92,15 @@ void add_enroll(CLI::App& app, EnrollOptions& to) {
   app.add_option("--address", to.host,
                  "Address at which the device reaches the broker, HOST[:PORT]; default this machine's name")
       ->type_name("HOST");
-  app.add_flag("--certificate", to.certificate, "Use a certificate instead of a password; port 8883, operators 8884");
+  const auto use = [&to](Credential credential) {
+    return [&to, credential](std::int64_t) { to.credential = credential; };
+  };
+  CLI::Option* certificate =
+      app.add_flag_function("--certificate", use(Credential::certificate),
+                            "Use a certificate, the default of devices; port 8883, operators 8884");
+  app.add_flag_function("--password", use(Credential::password),
+                        "Use a password, the default of operators and gateways; port 1883, operators 1884")
+      ->excludes(certificate);
   app.add_option("--output", to.output, "Directory for the device's files, default ./NAME")->type_name("DIR");
   app.add_option("--installed-dir", to.installed_dir, "Directory of these files on the device, default /etc/berth")
       ->type_name("DIR");
@@ -154,6 +162,16 @@ void add_backup_commands(CLI::App& app, CtlOptions& to) {
                   Command::restore);
   restore->add_option("FILE", to.backup.file, "The backup")->required();
   restore->add_flag("--force", to.backup.forces, "Set aside the store that is in the directory");
+}
+
+void add_account_commands(CLI::App& app, CtlOptions& to) {
+  CLI::App* enroll = add_command(app, to, "enroll",
+                                 "Create a device's account at this machine's mosquitto, or berthd's own (--state-dir)",
+                                 Command::enroll);
+  add_enroll(*enroll, to.enroll);
+  CLI::App* revoke = add_command(app, to, "revoke", "Take an account away from that broker, at once", Command::revoke);
+  revoke->add_option("NAME", to.enroll.name, "Name of the account")->required();
+  add_broker_files(*revoke, to.enroll);
 }
 
 void add_commands(CLI::App& app, CtlOptions& to) {
@@ -218,11 +236,7 @@ void add_commands(CLI::App& app, CtlOptions& to) {
   status->add_option("-o,--output", to.form, "table, json or yaml")
       ->transform(CLI::CheckedTransformer(kForms).description("FORM"))
       ->type_name("");
-  CLI::App* enroll = command("enroll", "Create a device's account at this machine's mosquitto", Command::enroll);
-  add_enroll(*enroll, to.enroll);
-  CLI::App* revoke = command("revoke", "Take an account away from this machine's mosquitto, at once", Command::revoke);
-  revoke->add_option("NAME", to.enroll.name, "Name of the account")->required();
-  add_broker_files(*revoke, to.enroll);
+  add_account_commands(app, to);
   add_backup_commands(app, to);
   command("version", "Show the version of berthctl", Command::version);
 }

@@ -29,6 +29,8 @@ struct ConnectionOptions {
   Millis timeout_ms = 10'000;
 };
 
+enum class Credential { unset, password, certificate };
+
 // The account to create at the broker of this machine (enroll.h).
 struct EnrollOptions {
   std::string name;
@@ -40,8 +42,10 @@ struct EnrollOptions {
   std::string output;                                   // empty: ./<name>
   std::string installed_dir = "/etc/berth";             // path of the node's files on the device
   std::string mosquitto_dir = "/etc/mosquitto/conf.d";  // berth.tls.conf is written here with the first certificate
-  bool certificate = false;                             // instead of a password; creates an authority if needed
-  bool reload = true;                                   // reload the running mosquitto
+  std::string state_dir;                                // of a berthd with an embedded broker; empty: your own broker
+  // Unset: a certificate for a device, where there is a listener for it; otherwise a password.
+  Credential credential = Credential::unset;
+  bool reload = true;  // reload the running mosquitto
 };
 
 // The gateway's state directory as one file, or back (backup.h).

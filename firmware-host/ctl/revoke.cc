@@ -3,6 +3,7 @@
 #include "core/api/names.h"
 #include "firmware-host/ctl/accounts.h"
 #include "firmware-host/ctl/certificates.h"
+#include "firmware-host/ctl/embedded.h"
 #include "firmware-host/ctl/listeners.h"
 
 namespace berth {
@@ -57,6 +58,9 @@ Outcome<void> run_revoke(const EnrollOptions& options, const Screen& screen) {
     return fail(Exit::usage,
                 "NAME: invalid name \"" + options.name + "\": use lower-case letters, digits, '-' and '.'");
   }
+  if (is_embedded(options) && role_in(content_of(options.broker_dir + "/access"), options.name) == "gateway") {
+    return fail(Exit::refused, options.name + " is the gateway itself, which the embedded broker needs");
+  }
   // The access last: while it names the account, revoke can be repeated.
   const Outcome<Withdrawn> withdrawn = withdraw_credentials(options, screen);
   if (!withdrawn) return std::unexpected(withdrawn.error());
@@ -70,7 +74,11 @@ Outcome<void> run_revoke(const EnrollOptions& options, const Screen& screen) {
       return std::unexpected(updated.error());
     }
   }
-  if (options.reload) reload_broker(withdrawn->certificates, screen);
+  if (is_configured(options)) {
+    screen.err << "warning: " << options.name
+               << " is in berthd's configuration and comes back with its next start: remove it from clients\n";
+  }
+  reload_broker(options, withdrawn->certificates, screen);
   screen.out << options.name << " revoked\n";
   if (!options.reload) {
     screen.out << "Its session ends when mosquitto is " << (withdrawn->certificates ? "restarted" : "reloaded") << "\n";

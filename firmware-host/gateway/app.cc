@@ -106,6 +106,9 @@ class GatewayApp {
     options.fleet = settings_.fleet;
     options.listen = settings_.embedded_broker.listen;
     options.port = settings_.embedded_broker.port;
+    options.certificate_port = settings_.embedded_broker.certificate_port;
+    options.names = settings_.embedded_broker.names;
+    options.insecure_plaintext = settings_.embedded_broker.insecure_plaintext;
     options.memory_limit = settings_.embedded_broker.memory_limit_bytes;
     options.identities.push_back({settings_.gateway, BrokerIdentity::Role::gateway, {}});
     for (const ClientSettings& client : settings_.clients) {
@@ -143,12 +146,7 @@ class GatewayApp {
   // After the store was lost, the nodes to wait for must come from elsewhere (P8). The embedded broker keeps no
   // retained messages either, but its accounts name the nodes.
   std::vector<std::string> enrolled_nodes() const {
-    std::vector<std::string> nodes;
-    if (broker_ == nullptr) return nodes;
-    for (const ClientSettings& client : settings_.clients) {
-      if (client.role == ClientSettings::Role::node) nodes.push_back(client.identity);
-    }
-    return nodes;
+    return broker_ != nullptr ? broker_->nodes() : std::vector<std::string>();
   }
 
   // Before the store is looked at: a store without its key would be a lost one to its devices.
@@ -263,6 +261,7 @@ class GatewayApp {
     std::string client_id = "berth-" + settings_.fleet + "-gateway-" + settings_.gateway;
     // On the operators' listener a client chooses its id, and must not choose this one.
     if (broker_ != nullptr) client_id += "-" + random_password();
+    warn_of_plaintext(broker, log_);
     Result<MqttOptions> options = mqtt_options(broker, client_id, kKeepaliveS);
     if (!options) return fail(gateway_exit::kUsage, "cannot start", options.error());
     // Short, because all devices and operators wait for the gateway; a single client cannot overload the broker.

@@ -8,10 +8,15 @@
 #include <charconv>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <utility>
 
+#include "firmware-host/gateway/broker_accounts.h"
 #include "firmware-host/gateway/broker_process.h"
+#include "firmware-host/gateway/broker_tls.h"
 #include "firmware-host/gateway/memory_budget.h"
+#include "firmware-host/loopback_address.h"
 
 namespace berth {
 
@@ -21,6 +26,7 @@ constexpr Millis kStopPatience = 2'000;
 constexpr Millis kRestartMin = 200;
 constexpr Millis kRestartMax = 30'000;
 constexpr Millis kProvenAfter = 60'000;  // a broker that ran this long resets the backoff
+constexpr Millis kRenewalEvery = 24 * 3600 * 1'000;
 constexpr std::size_t kLineMax = 1'000;
 constexpr std::uint64_t kMemoryMin = 64 << 20;
 
@@ -28,6 +34,12 @@ int number_in(const std::string& text) {
   int number = 0;
   std::from_chars(text.data(), text.data() + text.size(), number);
   return number;
+}
+
+// Empty if there is no such file.
+std::string content_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return file ? std::string(std::istreambuf_iterator<char>(file), {}) : std::string();
 }
 
 std::string user_name() {
@@ -53,7 +65,9 @@ Status Broker::start() {
   program_ = std::move(*program);
   if (Status made = prepare_directory(); !made.is_success()) return made;
   end_leftover();
+  if (Status settled = settle_tls(); !settled.is_success()) return settled;
   if (Status chosen = choose_ports(); !chosen.is_success()) return chosen;
+  take_enrolled();
   if (Status settled = settle_passwords(); !settled.is_success()) return settled;
   if (Status written = write_files(); !written.is_success()) return written;
   return spawn();
@@ -71,16 +85,74 @@ void Broker::end_leftover() {
   if (pid > 1) kill_marked(pid, file("mosquitto.conf"), kStopPatience);
 }
 
+// A name that is configured is not enrolled any more: the configuration tells its password.
+void Broker::take_enrolled() {
+  const std::vector<BrokerIdentity> configured = options_.identities;
+  for (BrokerIdentity& identity : enrolled_in(content_of(file("access")))) {
+    const bool is_configured = std::any_of(configured.begin(), configured.end(),
+                                           [&](const BrokerIdentity& each) { return each.name == identity.name; });
+    if (!is_configured) options_.identities.push_back(std::move(identity));
+  }
+}
+
+std::vector<std::string> Broker::nodes() const {
+  std::vector<std::string> names;
+  for (const BrokerIdentity& identity : options_.identities) {
+    if (identity.role == BrokerIdentity::Role::node) names.push_back(identity.name);
+  }
+  return names;
+}
+
+Status Broker::settle_tls() {
+  if (is_loopback(options_.listen)) return Status::ok();
+  const bool was_plaintext = served_plaintext(content_of(file("mosquitto.conf")));
+  is_plaintext_ = options_.insecure_plaintext.value_or(was_plaintext);
+  if (is_plaintext_) {
+    log_.write(Level::warn, "devices connect without encryption: passwords and pods can be read and changed on the way",
+               {{"listen", options_.listen},
+                {"fix", "enroll devices again (berthctl enroll NAME --state-dir " + options_.state_dir +
+                            "), then set embedded_broker.insecure_plaintext: false"}});
+  }
+  const Result<bool> settled = settle_server_certificate(file("tls"), names_of_machine(options_.names));
+  if (!settled) return settled.error();
+  renewal_ = timers_.at(clock_.now() + kRenewalEvery, [this] { renew_certificate(); });
+  return Status::ok();
+}
+
+void Broker::renew_certificate() {
+  renewal_ = timers_.at(clock_.now() + kRenewalEvery, [this] { renew_certificate(); });
+  const Result<bool> renewed = settle_server_certificate(file("tls"), names_of_machine(options_.names));
+  if (!renewed) {
+    log_.write(Level::error, "cannot renew the broker's certificate", {{"error", renewed.error().message()}});
+  } else if (*renewed) {
+    log_.write(Level::info, "the broker has a new certificate", {});
+    if (pid_ != 0) ::kill(pid_, SIGHUP);  // sessions go on
+  }
+}
+
 // Reuses the last ports if possible, because agents are configured with them.
 Status Broker::choose_ports() {
-  Result<int> port = probe_port(options_.port != 0 ? options_.port : number_in(read_line(file("port"))));
-  if (!port && options_.port == 0) port = probe_port(0);
-  if (!port) return Status::error("broker: " + port.error().message() + ": free the port, or configure another one");
+  const auto choose = [this](int configured, const char* name) {
+    Result<int> port = probe_port(configured != 0 ? configured : number_in(read_line(file(name))));
+    while (configured == 0 && (!port || *port == port_ || *port == certificate_port_)) {
+      port = probe_port(0);
+      if (!port) break;
+    }
+    return port;
+  };
+  const auto failed = [](const Result<int>& port) { return Status::error("broker: " + port.error().message()); };
+  port_ = certificate_port_ = 0;
+  const Result<int> port = choose(options_.port, "port");
+  if (!port) return Status::error(failed(port).message() + ": free the port, or configure another one");
   port_ = *port;
-  Result<int> local = probe_port(number_in(read_line(file("local-port"))));
-  while (local && *local == port_) local = probe_port(0);
-  if (!local) local = probe_port(0);
-  if (!local) return Status::error("broker: " + local.error().message());
+  if (!is_loopback(options_.listen)) {
+    const Result<int> certificates = choose(options_.certificate_port, "certificate-port");
+    if (!certificates)
+      return Status::error(failed(certificates).message() + ": free the port, or configure another one");
+    certificate_port_ = *certificates;
+  }
+  const Result<int> local = choose(0, "local-port");
+  if (!local) return failed(local);
   local_port_ = *local;
   return Status::ok();
 }
@@ -88,6 +160,7 @@ Status Broker::choose_ports() {
 Status Broker::settle_passwords() {
   passwords_.clear();
   for (const BrokerIdentity& identity : options_.identities) {
+    if (identity.is_enrolled) continue;
     const std::string path = file("password/" + identity.name);
     std::string password = identity.password.empty() ? read_line(path) : identity.password;
     if (password.empty()) password = random_password();
@@ -103,16 +176,28 @@ Status Broker::settle_passwords() {
   return Status::ok();
 }
 
+// Lines of enrolled accounts are hashed already.
 Status Broker::write_passwords(const std::string& name, bool of_devices) {
-  std::string text;
+  const std::string before = content_of(file(name));
+  std::string plain;
+  std::string enrolled;
   for (const BrokerIdentity& identity : options_.identities) {
     if ((identity.role == BrokerIdentity::Role::node) != of_devices) continue;
-    text.append(identity.name).append(":").append(passwords_.at(identity.name)).append("\n");
+    if (identity.is_enrolled) {
+      enrolled += password_line(before, identity.name);
+    } else {
+      plain.append(identity.name).append(":").append(passwords_.at(identity.name)).append("\n");
+    }
   }
-  if (Status written = write_private_file(file(name), text); !written.is_success() || text.empty()) return written;
+  if (plain.empty()) return write_private_file(file(name), enrolled);
   const Result<std::string> hasher = find_program(options_.password_program);
   if (!hasher) return Status::error(not_installed(hasher.error()));
-  return run_program({*hasher, "-U", file(name)});
+  const std::string scratch = file(name) + ".hashed.new";
+  Status done = write_private_file(scratch, plain);
+  if (done.is_success()) done = run_program({*hasher, "-U", scratch});
+  if (done.is_success()) done = write_private_file(file(name), content_of(scratch) + enrolled);
+  ::unlink(scratch.c_str());
+  return done;
 }
 
 Status Broker::write_files() {
@@ -126,8 +211,9 @@ Status Broker::write_files() {
   if (Status written = write_private_file(file("access"), access); !written.is_success()) return written;
   const std::uint64_t memory =
       options_.memory_limit != 0 ? options_.memory_limit : std::max(kMemoryMin, memory_of_machine() / 4);
-  const std::string config = broker_config({options_.listen, port_, local_port_}, user_name(),
-                                           {file("passwords"), file("operators"), file("access")}, memory);
+  const std::string config =
+      broker_config({options_.listen, port_, is_plaintext_, certificate_port_, local_port_}, user_name(),
+                    {file("passwords"), file("operators"), file("access"), file("tls")}, memory);
   return write_private_file(file("mosquitto.conf"), config);
 }
 
@@ -143,7 +229,10 @@ Status Broker::spawn() {
   if (Status written = write_private_file(file("pid"), std::to_string(pid_) + "\n"); !written.is_success()) {
     return written;
   }
-  for (const auto& [name, port] : {std::pair{"local-port", local_port_}, {"port", port_}}) {
+  if (certificate_port_ == 0) ::unlink(file("certificate-port").c_str());
+  for (const auto& [name, port] :
+       {std::pair{"local-port", local_port_}, {"certificate-port", certificate_port_}, {"port", port_}}) {
+    if (port == 0) continue;
     if (Status written = write_private_file(file(name), std::to_string(port) + "\n"); !written.is_success()) {
       return written;
     }
@@ -199,6 +288,7 @@ void Broker::schedule_restart(const std::string& why) {
 
 void Broker::stop() {
   timers_.cancel(restart_);
+  timers_.cancel(renewal_);
   if (pid_ == 0) return;
   ::kill(pid_, SIGTERM);
   if (!wait_for_exit(exit_->fd(), kStopPatience)) ::kill(pid_, SIGKILL);

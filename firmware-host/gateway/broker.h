@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,15 +28,20 @@ struct BrokerOptions {
   std::string state_dir;  // must exist; two brokers must not share one
   std::string fleet;
   std::vector<BrokerIdentity> identities;
-  std::string listen = "127.0.0.1";   // address of this machine, for devices; 0.0.0.0: all
-  int port = 0;                       // 0: that of the last run if free, otherwise any free port
+  std::string listen = "127.0.0.1";  // address of this machine, for devices; 0.0.0.0: all. Beyond loopback: TLS
+  int port = 0;                      // 0: that of the last run if free, otherwise any free port
+  int certificate_port = 0;          // devices with certificates, beyond loopback only; 0: as above
+  std::vector<std::string> names;    // that devices call this machine by, beside those it knows itself
+  // `port` beyond loopback without TLS. Unset: if it was so before, with a warning.
+  std::optional<bool> insecure_plaintext;
   std::uint64_t memory_limit = 0;     // bytes; 0: a quarter of the machine's memory, at least 64 MiB
   std::string program = "mosquitto";  // looked up in PATH and the sbin directories, unless it contains a slash
   std::string password_program = "mosquitto_passwd";
 };
 
-// Writes files for clients, with mode 0600: <state>/broker/port (for devices), <state>/broker/local-port (for gateway
-// and operators, on loopback) and <state>/broker/password/<identity>.
+// Writes files for clients, with mode 0600: <state>/broker/port (for devices), certificate-port (for devices with
+// certificates; absent: none), local-port (for gateway and operators, on loopback) and password/<identity>; beyond
+// loopback tls/, with its authority. Accounts that `berthctl enroll` added to its files stay there.
 class Broker {
  public:
   // All references must outlive the broker.
@@ -50,6 +56,9 @@ class Broker {
   // SIGTERM, and SIGKILL two seconds later; waits for the exit.
   void stop();
 
+  // Names of all accounts of nodes. Valid after start().
+  std::vector<std::string> nodes() const;
+
   // Valid after start().
   int port() const { return port_; }
   int local_port() const { return local_port_; }
@@ -59,7 +68,10 @@ class Broker {
  private:
   Status prepare_directory();
   Status settle_passwords();
+  void take_enrolled();
   Status write_passwords(const std::string& name, bool of_devices);
+  Status settle_tls();
+  void renew_certificate();
   Status write_files();
   Status choose_ports();
   void end_leftover();
@@ -78,7 +90,9 @@ class Broker {
   std::string program_;
   std::map<std::string, std::string> passwords_;  // by identity
   int port_ = 0;
+  int certificate_port_ = 0;  // 0: none
   int local_port_ = 0;
+  bool is_plaintext_ = true;
   pid_t pid_ = 0;
   std::unique_ptr<FdWatch> exit_;    // its pidfd
   std::unique_ptr<FdWatch> output_;  // its standard error
@@ -86,6 +100,7 @@ class Broker {
   Millis started_at_ = 0;
   int failures_ = 0;
   Timers::Id restart_ = 0;
+  Timers::Id renewal_ = 0;
 };
 
 }  // namespace berth

@@ -72,6 +72,7 @@ std::string broker_access(const std::string& fleet, const std::string& gateway,
   for (const BrokerIdentity& identity : identities) {
     text.append("user ").append(identity.name).append("\n");
     text.append(kRoleLine).append(text_of(identity.role)).append("\n");
+    if (identity.is_enrolled) text.append(kEnrolledLine).append("\n");
     switch (identity.role) {
       case BrokerIdentity::Role::gateway: allow(text, "readwrite", root + "#"); break;
       case BrokerIdentity::Role::node: allow_node(text, root, gateway, identity.name); break;
@@ -89,16 +90,31 @@ std::string broker_config(const BrokerListeners& listeners, const std::string& u
     text.append(key).append(" ").append(value).append("\n");
   };
   set("per_listener_settings", "true");  // first: it decides what passwords and ACLs belong to
-  const auto listen = [&](int port, const std::string& address, const std::string& passwords, int connections) {
+  const auto listen = [&](int port, const std::string& address, int connections) {
     set("listener", std::to_string(port) + " " + address);
     set("max_connections", std::to_string(connections));
     set("allow_anonymous", "false");
-    set("password_file", passwords);
     set("acl_file", files.access);
   };
-  listen(listeners.port, listeners.listen, files.passwords, kBrokerDevicesMax);
+  const auto secure = [&] {
+    set("certfile", files.tls + "/server.crt");
+    set("keyfile", files.tls + "/server.key");
+  };
+  listen(listeners.port, listeners.listen, kBrokerDevicesMax);
   set("use_username_as_clientid", "true");
-  listen(listeners.local_port, "127.0.0.1", files.operators, kBrokerOperatorsMax);
+  set("password_file", files.passwords);
+  if (!listeners.is_plaintext) secure();
+  if (listeners.certificate_port != 0) {
+    listen(listeners.certificate_port, listeners.listen, kBrokerDevicesMax);
+    set("use_username_as_clientid", "true");
+    secure();
+    set("cafile", files.tls + "/ca.crt");
+    set("crlfile", files.tls + "/ca.crl");
+    set("require_certificate", "true");
+    set("use_identity_as_username", "true");
+  }
+  listen(listeners.local_port, "127.0.0.1", kBrokerOperatorsMax);
+  set("password_file", files.operators);
   set("user", user);
   // No persistence: retained messages and sessions only save time, correctness does not depend on them.
   set("persistence", "false");

@@ -19,24 +19,30 @@ struct BrokerIdentity {
   enum class Role { gateway, node, operator_ };
   std::string name;  // user name and topic level
   Role role = Role::node;
-  std::string password;  // empty: the one in the state directory, generated at the first start
+  std::string password;      // empty: the one in the state directory, generated at the first start
+  bool is_enrolled = false;  // by berthctl, so it is in no configuration; it may have no password
 };
 
 // "gateway", "node" or "operator".
 std::string_view text_of(BrokerIdentity::Role role);
 // A comment of the ACL, behind each "user NAME": the role follows.
 inline constexpr std::string_view kRoleLine = "# ";
+// Another comment, of accounts that berthctl enrolled.
+inline constexpr std::string_view kEnrolledLine = "# enrolled";
 
 struct BrokerFiles {
   std::string passwords;  // of devices
   std::string operators;  // passwords of gateway and operators
   std::string access;
+  std::string tls;  // directory of ca.crt, ca.crl, server.crt and server.key
 };
 
 struct BrokerListeners {
-  std::string listen;  // address for devices
-  int port = 0;
-  int local_port = 0;  // on loopback, for gateway and operators
+  std::string listen;        // address for devices
+  int port = 0;              // devices with passwords
+  bool is_plaintext = true;  // that port; otherwise TLS
+  int certificate_port = 0;  // devices with certificates, TLS; 0: none
+  int local_port = 0;        // on loopback, for gateway and operators
 };
 
 // Messages queued for one slow or disconnected client; mosquitto silently drops more. Its default of 1,000 would lose

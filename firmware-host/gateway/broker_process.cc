@@ -28,6 +28,13 @@ Status system_error(const std::string& what) { return Status::error(what + ": " 
 
 int open_pidfd(pid_t pid) { return static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)); }
 
+bool has_argument(pid_t pid, const std::string& mark) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/cmdline", std::ios::binary);
+  bool found = false;
+  for (std::string argument; std::getline(file, argument, '\0');) found = found || argument == mark;
+  return found;
+}
+
 // Runs between fork and exec: only async-signal-safe calls.
 [[noreturn]] void become(char* const* argv, char* const* environment, int output, pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -114,14 +121,19 @@ Status run_program(const std::vector<std::string>& argv) {
   return Status::error(argv[0] + " failed (" + describe_exit(status) + "): " + output.substr(output.rfind('\n') + 1));
 }
 
-void kill_marked(pid_t pid, const std::string& mark, Millis patience) {
+bool signal_marked(pid_t pid, const std::string& mark, int signal) {
   // Open the pidfd first: from here on the pid cannot be reused for another process.
   const int pidfd = open_pidfd(pid);
+  if (pidfd < 0) return false;
+  const bool sent = has_argument(pid, mark) && ::syscall(SYS_pidfd_send_signal, pidfd, signal, nullptr, 0) == 0;
+  ::close(pidfd);
+  return sent;
+}
+
+void kill_marked(pid_t pid, const std::string& mark, Millis patience) {
+  const int pidfd = open_pidfd(pid);
   if (pidfd < 0) return;
-  std::ifstream file("/proc/" + std::to_string(pid) + "/cmdline", std::ios::binary);
-  bool found = false;
-  for (std::string argument; std::getline(file, argument, '\0');) found = found || argument == mark;
-  if (found && ::syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, nullptr, 0) == 0) wait_for_exit(pidfd, patience);
+  if (signal_marked(pid, mark, SIGKILL)) wait_for_exit(pidfd, patience);
   ::close(pidfd);
 }
 

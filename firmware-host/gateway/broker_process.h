@@ -25,6 +25,8 @@ Result<ChildProcess> spawn_child(const std::vector<std::string>& argv);
 Status run_program(const std::vector<std::string>& argv);
 // Kills a process that is not our child, if its command line has `mark` as an argument, and waits for its exit.
 void kill_marked(pid_t pid, const std::string& mark, Millis patience);
+// Sends a signal to a process that is not our child, if its command line has `mark` as an argument. False: it has not.
+bool signal_marked(pid_t pid, const std::string& mark, int signal);
 // Waits for a child to exit; false if it is still running after `patience`.
 bool wait_for_exit(int pidfd, Millis patience);
 // "exit code 1", "signal 9".

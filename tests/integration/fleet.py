@@ -250,7 +250,9 @@ class EmbeddedFleet(Fleet):
         def accepts():
             if self.broker_pid() in (None, 0, after) or not self.broker_file("port"):
                 return False
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", int(self.broker_file("port")))):
+            with contextlib.suppress(OSError):
+                for file in ("port", "local-port"):  # mosquitto opens one after the other
+                    socket.create_connection(("127.0.0.1", int(self.broker_file(file)))).close()
                 return True
             return False
         wait_until(accepts, "the embedded broker")

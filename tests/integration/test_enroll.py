@@ -40,8 +40,8 @@ class Enrolled:
         command = [program_path("berthctl"), "enroll", name, "--broker-dir", self.folder / "accounts", "--output",
                    self.folder / name, "--installed-dir", self.folder / name, "--mosquitto-dir", self.folder / "conf.d",
                    "--address", f"127.0.0.1:{port}", "--no-reload", *options]
-        if self.certificate:
-            command.append("--certificate")
+        if "--certificate" not in options:
+            command.append("--certificate" if self.certificate else "--password")
         return subprocess.run(command, capture_output=True, text=True, check=False)
 
     def start(self):
@@ -192,6 +192,14 @@ def test_a_second_enrolment_makes_the_first_certificate_invalid(tmp_path, leaves
         codes.append(done.returncode)
     assert codes == [3, 4]  # not admitted; admitted, and may not ask
     fleet.stop()
+
+
+def test_a_device_gets_a_certificate_and_an_operator_a_password_unless_it_is_said_otherwise(tmp_path):
+    for name, role, has in (("edge-a", "node", "edge-a.crt"), ("ann", "operator", "password")):
+        argv = [program_path("berthctl"), "enroll", name, "--role", role, "--broker-dir", tmp_path / "accounts", "--output",
+                tmp_path / name, "--mosquitto-dir", tmp_path / "none", "--no-reload"]
+        subprocess.run([str(a) for a in argv], check=True)
+        assert (tmp_path / name / has).exists(), name
 
 
 def accounts_in(fleet, file):

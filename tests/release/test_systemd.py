@@ -44,7 +44,7 @@ watchdog_set() { [ "$(property gateway WatchdogUSec)" = 1min ] && [ "$(property 
 security() { systemd-analyze security --no-pager berth-gateway | sed -n 's/^[^O]*\(Overall.*[0-9]\) .*/\1/p' | grep .; }
 back() { [ "$(property gateway MainPID)" != "$1" ] && [ "$(property gateway MainPID)" != 0 ] && ready gateway; }
 comes_back() { local old; old=$(property gateway MainPID); [ "${old:-0}" != 0 ] && kill -9 "$old" && within 120 back "$old"; }
-enrolled() { cd /root && berthctl enroll "$(hostname)" --address 127.0.0.1 && install -m 600 "$(hostname)"/* /etc/berth; }
+enrolled() { cd /root && berthctl enroll "$(hostname)" --password --address 127.0.0.1 && install -m 600 "$(hostname)"/* /etc/berth; }
 agent_ready() { systemctl restart berth-agent && systemctl is-active berth-agent && ctl get nodes | grep "$(hostname)"; }
 runs() { ctl get pods | grep -E "web .*Running" && pgrep -f "sleep 424242"; }
 pod_runs() {

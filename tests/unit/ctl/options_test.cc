@@ -145,6 +145,13 @@ TEST(CtlOptions, RevokeTakesTheNameOfAnAccount) {
   EXPECT_EQ(parse({"revoke"}).ended, 2);
 }
 
+TEST(CtlOptions, EnrollTakesOneKindOfCredential) {
+  EXPECT_EQ(parse({"enroll", "a"}).options.enroll.credential, Credential::unset);
+  EXPECT_EQ(parse({"enroll", "a", "--password"}).options.enroll.credential, Credential::password);
+  EXPECT_EQ(parse({"enroll", "a", "--certificate"}).options.enroll.credential, Credential::certificate);
+  EXPECT_EQ(parse({"enroll", "a", "--certificate", "--password"}).ended, 2);
+}
+
 TEST(CtlOptions, ShowsItsVersion) {
   const Parsed option = parse({"--version"});
   EXPECT_EQ(option.ended, 0);

@@ -25,6 +25,7 @@ TEST(GatewayConfig, HasDefaultsForEverything) {
   EXPECT_FALSE(settings->broker);
   EXPECT_EQ(settings->embedded_broker.listen, "127.0.0.1");
   EXPECT_EQ(settings->embedded_broker.port, 0);
+  EXPECT_EQ(settings->embedded_broker.insecure_plaintext, std::nullopt);
   EXPECT_EQ(settings->promise_limit_ms, 60000);
   EXPECT_EQ(settings->scheduler_config, "");
   EXPECT_EQ(settings->tie_seed, 0u);
@@ -48,7 +49,8 @@ TEST(GatewayConfig, ReadsEveryKey) {
 fleet: plant
 gateway: gw-1
 state_dir: /srv/berth
-embedded_broker: {listen: 0.0.0.0, port: 1883, state_dir: /srv/broker}
+embedded_broker: {listen: 0.0.0.0, port: 1883, certificate_port: 8883, names: [berth.example, 192.0.2.1],
+  insecure_plaintext: false, state_dir: /srv/broker}
 clients:
 - {identity: n1, role: node, password: secret}
 - {identity: anna, role: operator, password_file: /etc/berth/anna}
@@ -69,6 +71,9 @@ log: {level: debug, format: json}
   EXPECT_EQ(settings->state_dir, "/srv/berth");
   EXPECT_EQ(settings->embedded_broker.listen, "0.0.0.0");
   EXPECT_EQ(settings->embedded_broker.port, 1883);
+  EXPECT_EQ(settings->embedded_broker.certificate_port, 8883);
+  EXPECT_EQ(settings->embedded_broker.names, (std::vector<std::string>{"berth.example", "192.0.2.1"}));
+  EXPECT_EQ(settings->embedded_broker.insecure_plaintext, false);
   EXPECT_EQ(settings->embedded_broker.state_dir, "/srv/broker");
   ASSERT_EQ(settings->clients.size(), 2u);
   EXPECT_EQ(settings->clients[0].password, "secret");
@@ -140,6 +145,9 @@ TEST(GatewayConfig, NamesFileLineColumnAndField) {
        "b.yaml:1:19: broker.tls.key_file: missing; set cert_file and"},
       {"broker: {host: h, password_file: p}\n", "b.yaml:1:1: broker.username: missing"},
       {"broker: {host: h}\nembedded_broker: {}\n", "b.yaml:2:1: embedded_broker: applies to the embedded broker only"},
+      {"embedded_broker: {port: 5, certificate_port: 5}", "b.yaml:1:28: embedded_broker.certificate_port: must not be"},
+      {"embedded_broker: {names: [\"a,IP:192.0.2.1\"]}",
+       "b.yaml:1:27: embedded_broker.names[0]: expected a host name or an address"},
       {"broker: {host: h}\nclients: []\n", "b.yaml:2:1: clients: applies to the embedded broker only"},
       {"clients:\n- {identity: a, role: node, password: p, password_file: f}\n",
        "b.yaml:2:42: clients[0].password_file: set either this or password"},

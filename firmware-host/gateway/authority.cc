@@ -1,0 +1,184 @@
+#include "firmware-host/gateway/authority.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "firmware-host/gateway/broker_process.h"
+
+namespace berth {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kAuthorityDays = "7305";
+
+bool is_address(const std::string& host) {
+  in6_addr any{};
+  return ::inet_pton(AF_INET, host.c_str(), &any) == 1 || ::inet_pton(AF_INET6, host.c_str(), &any) == 1;
+}
+
+bool is_host_name(const std::string& host) {
+  const auto is_part = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-';
+  };
+  return !host.empty() && host.size() <= 253 && std::all_of(host.begin(), host.end(), is_part);
+}
+
+// Gives a file that a program wrote as `path`.new its name, durably and with mode 0600.
+Status publish(const std::string& path) {
+  const std::string fresh = path + ".new";
+  const int fd = ::open(fresh.c_str(), O_RDONLY | O_CLOEXEC);
+  const bool is_durable = fd >= 0 && ::fchmod(fd, 0600) == 0 && ::fsync(fd) == 0;
+  const int error = errno;
+  if (fd >= 0) ::close(fd);
+  if (!is_durable) return Status::error("cannot write " + fresh + ": " + std::strerror(error));
+  if (std::rename(fresh.c_str(), path.c_str()) != 0) {
+    return Status::error("cannot write " + path + ": " + std::strerror(errno));
+  }
+  return Status::ok();
+}
+
+Result<std::string> find_openssl() {
+  Result<std::string> found = find_program("openssl");
+  if (!found) return Status::error(found.error().message() + ": install the package openssl");
+  return found;
+}
+
+Status copy(const std::string& from, const std::string& to) {
+  std::error_code error;
+  fs::copy_file(from, to + ".new", fs::copy_options::overwrite_existing, error);
+  return error ? Status::error(to + ": " + error.message()) : publish(to);
+}
+
+}  // namespace
+
+Authority::Authority(std::string openssl, std::string dir, std::string name)
+    : openssl_(std::move(openssl)), dir_(std::move(dir)), name_(std::move(name)) {}
+
+Result<Authority> Authority::open(const std::string& dir, const std::string& name) {
+  Result<std::string> openssl = find_openssl();
+  if (!openssl) return openssl.error();
+  Authority authority(std::move(*openssl), dir, name);
+  Status done = make_private_directory(dir);
+  if (done.is_success()) done = authority.create();
+  if (!done.is_success()) return done;
+  return authority;
+}
+
+Status Authority::create() const {
+  const bool is_there = fs::exists(file(".crt"));
+  if (is_there && fs::exists(file(".crl"))) return Status::ok();
+  Status done = is_there ? Status::ok() : make_certificate();
+  if (done.is_success()) done = write_private_file(file(".revoked"), "");
+  if (done.is_success()) done = make_private_directory(file(".issued"));
+  return done.is_success() ? list_revoked() : done;
+}
+
+Status Authority::issue_to_client(const std::string& name, const std::string& output) const {
+  Status done = make_key(output + ".key");
+  if (done.is_success()) done = sign(name, output, "extendedKeyUsage=clientAuth\n");
+  return done.is_success() ? copy(output + ".crt", issued(name)) : done;
+}
+
+Status Authority::issue_to_server(const std::vector<std::string>& names) const {
+  const std::string output = dir_ + "/server";
+  Status done = fs::exists(output + ".key") ? Status::ok() : make_key(output + ".key");
+  if (!done.is_success()) return done;
+  return sign("berth broker", output, "subjectAltName=" + subject_names(names) + "\nextendedKeyUsage=serverAuth\n");
+}
+
+Status Authority::revoke(const std::string& name) const {
+  if (!has_issued(name)) return Status::ok();
+  // The program wants to know where its files are: here, wherever the directory was moved to.
+  Status done = write_private_file(file(".cnf"), settings());
+  if (done.is_success()) done = run({"ca", "-config", file(".cnf"), "-revoke", issued(name)});
+  if (done.is_success()) done = list_revoked();
+  if (!done.is_success()) return done;
+  std::error_code error;
+  fs::remove(issued(name), error);
+  return error ? Status::error(issued(name) + ": " + error.message()) : Status::ok();
+}
+
+bool Authority::has_issued(const std::string& name) const { return fs::exists(issued(name)); }
+
+// The key has its name before there is a certificate of it.
+Status Authority::make_certificate() const {
+  Status done =
+      run({"req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-sha256", "-days",
+           kAuthorityDays, "-subj", "/CN=berth " + name_, "-keyout", file(".key.new"), "-out", file(".crt.new")});
+  if (done.is_success()) done = publish(file(".key"));
+  return done.is_success() ? publish(file(".crt")) : done;
+}
+
+Status Authority::make_key(const std::string& path) const {
+  const Status done =
+      run({"genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-out", path + ".new"});
+  return done.is_success() ? publish(path) : done;
+}
+
+// Of the key <output>.key. `extensions`: lines for an openssl extension section.
+Status Authority::sign(const std::string& name, const std::string& output, const std::string& extensions) const {
+  const std::string request = output + ".csr";
+  const std::string section = output + ".ext";
+  Status done = run({"req", "-new", "-key", output + ".key", "-sha256", "-subj", "/CN=" + name, "-out", request});
+  if (done.is_success()) done = write_private_file(section, extensions);
+  if (done.is_success()) {
+    // A random number: two programs may sign at the same time.
+    done = run({"x509", "-req", "-in", request, "-CA", file(".crt"), "-CAkey", file(".key"), "-set_serial",
+                "0x1" + random_password().substr(0, 30), "-sha256", "-days", std::to_string(kCertificateDays),
+                "-extfile", section, "-out", output + ".crt.new"});
+  }
+  if (done.is_success()) done = publish(output + ".crt");
+  std::error_code ignored;
+  fs::remove(request, ignored);
+  fs::remove(section, ignored);
+  return done;
+}
+
+std::string Authority::settings() const {
+  return "[ca]\ndefault_ca = own\n[own]\ndatabase = " + file(".revoked") + "\ncertificate = " + file(".crt") +
+         "\nprivate_key = " + file(".key") +
+         "\ndefault_md = sha256\nunique_subject = no\ndefault_crl_days = " + kAuthorityDays + "\n";
+}
+
+Status Authority::list_revoked() const {
+  Status done = write_private_file(file(".cnf"), settings());
+  if (done.is_success()) done = run({"ca", "-config", file(".cnf"), "-gencrl", "-out", file(".crl.new")});
+  return done.is_success() ? publish(file(".crl")) : done;
+}
+
+Status Authority::run(std::vector<std::string> arguments) const {
+  arguments.insert(arguments.begin(), openssl_);
+  const Status done = run_program(arguments);
+  return done.is_success() ? done : Status::error("openssl: " + done.message());
+}
+
+Result<bool> expires_within(const std::string& certificate, std::int64_t seconds) {
+  const Result<std::string> openssl = find_openssl();
+  if (!openssl) return openssl.error();
+  return !run_program({*openssl, "x509", "-noout", "-in", certificate, "-checkend", std::to_string(seconds)})
+              .is_success();
+}
+
+std::string subject_names(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) {
+    const bool address = is_address(name);
+    if (!address && !is_host_name(name)) continue;
+    text.append(text.empty() ? "" : ",").append(address ? "IP:" : "DNS:").append(name);
+  }
+  return text;
+}
+
+}  // namespace berth

@@ -1,0 +1,55 @@
+// A small private certificate authority using the openssl program: for the embedded broker, and for `berthctl enroll`
+// at any broker. The broker uses a certificate's common name as the user name. Keys are elliptic P-256; authorities are
+// valid for 20 years, other certificates for 5. Every file is complete or absent, whenever the power is cut.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/status.h"
+
+namespace berth {
+
+// <dir>/<name>.crt, .key, and what it has issued and revoked. Devices and broker belong to "ca"; operators have an
+// authority of their own, "operators", because the broker can tell roles only by it.
+class Authority {
+ public:
+  // Makes it unless it exists. The error names the program that is missing.
+  static Result<Authority> open(const std::string& dir, const std::string& name);
+
+  // <output>.crt and .key for a client; remembered as that of the name.
+  Status issue_to_client(const std::string& name, const std::string& output) const;
+  // <dir>/server.crt and .key for a broker at these names and addresses; the key is made once.
+  Status issue_to_server(const std::vector<std::string>& names) const;
+  // Makes the certificate of the name invalid. Does nothing if none was issued to it.
+  Status revoke(const std::string& name) const;
+  // Whether it has issued a certificate to the name that is not revoked.
+  bool has_issued(const std::string& name) const;
+
+ private:
+  Authority(std::string openssl, std::string dir, std::string name);
+  Status create() const;
+  Status make_certificate() const;
+  Status make_key(const std::string& path) const;
+  Status sign(const std::string& name, const std::string& output, const std::string& extensions) const;
+  Status list_revoked() const;
+  Status run(std::vector<std::string> arguments) const;
+  std::string settings() const;
+  std::string file(const std::string& ending) const { return dir_ + "/" + name_ + ending; }
+  std::string issued(const std::string& name) const { return file(".issued") + "/" + name + ".crt"; }
+
+  std::string openssl_;
+  std::string dir_;
+  std::string name_;
+};
+
+// Whether the certificate in the file is valid for less than this, or cannot be read.
+Result<bool> expires_within(const std::string& certificate, std::int64_t seconds);
+
+inline constexpr std::int64_t kCertificateDays = 1826;
+
+// "DNS:gateway,IP:192.0.2.1": a subjectAltName of these names and addresses. What is neither is left out.
+std::string subject_names(const std::vector<std::string>& names);
+
+}  // namespace berth

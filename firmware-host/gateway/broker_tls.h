@@ -1,0 +1,23 @@
+// TLS of the embedded broker: its authority and its own certificate, in <state>/broker/tls.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/status.h"
+
+namespace berth {
+
+// Whether the broker of this mosquitto.conf served devices without TLS beyond loopback: the devices of an installation
+// from before TLS connect so, and stay connected until the operator decides otherwise.
+bool served_plaintext(std::string_view config);
+
+// Names and addresses by which devices may reach this machine: `configured`, host name, addresses of its interfaces.
+std::vector<std::string> names_of_machine(const std::vector<std::string>& configured);
+
+// Makes the authority unless it exists, and a certificate for the broker if there is none, a third of its life is left,
+// or it lacks one of the names. True: there is a new certificate. Takes some hundred milliseconds then.
+Result<bool> settle_server_certificate(const std::string& dir, const std::vector<std::string>& names);
+
+}  // namespace berth

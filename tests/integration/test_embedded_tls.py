@@ -1,0 +1,237 @@
+"""The embedded broker beyond loopback: TLS by default, enrolment and revocation in berthd's state directory."""
+
+import os
+import shutil
+import socket
+import subprocess
+import types
+from pathlib import Path
+
+import pytest
+from broker import Client
+from fleet import EmbeddedFleet
+from manifests import pod
+from programs import Program, program_path
+from test_broker_access import admits
+from waiting import wait_until
+
+
+class SecuredFleet(EmbeddedFleet):
+    """A gateway whose embedded broker serves all addresses of this machine, and devices that berthctl enrolled."""
+
+    def __init__(self, folder, broker="listen: 0.0.0.0"):
+        super().__init__(folder, [])
+        self.accounts = self.config.read_text(encoding="utf-8")
+        self.configure(broker)
+
+    def configure(self, broker, clients=""):
+        self.config.write_text(f"embedded_broker: {{{broker}}}\n{self.accounts}{clients}", encoding="utf-8")
+
+    @property
+    def tls(self):
+        return self.state_dir("berthd") / "broker" / "tls"
+
+    def enroll(self, name, *options, output=None, command="enroll"):
+        argv = [program_path("berthctl"), command, name, "--state-dir", self.state_dir("berthd")]
+        if command == "enroll":
+            own = output or self.folder / name
+            argv += ["--output", own, "--installed-dir", own, *options]
+        return subprocess.run([str(a) for a in argv], capture_output=True, text=True, check=False)
+
+    def revoke(self, name):
+        return self.enroll(name, command="revoke")
+
+    def start_device(self, name):
+        """With the configuration that enroll wrote, and nothing else."""
+        argv = [program_path("berth-agent"), "--config", self.folder / name / "berth-agent.yaml", "--state-dir",
+                self.state_dir(name), "--capacity", "cpu=1", "--capacity", "memory=1Gi", "--capacity", "pods=10"]
+        return self.start_(name, argv)
+
+    def admits(self, name, output=None):
+        """Whether the broker accepts a session with the certificate."""
+        own = output or self.folder / name
+        return admits(int(self.broker_file("certificate-port")), own / "ca.crt", (own / f"{name}.crt", own / f"{name}.key"))
+
+    def live(self, name):
+        own = self.folder / name
+        return Client(int(self.broker_file("certificate-port")), name, authority=types.SimpleNamespace(ca=own / "ca.crt"),
+                      certificate=(own / f"{name}.crt", own / f"{name}.key"))
+
+
+@pytest.fixture
+def secured(tmp_path, leaves_no_process):
+    fleet = SecuredFleet(tmp_path)
+    yield fleet
+    fleet.stop()
+
+
+def succeed(done):
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def test_a_device_needs_only_what_enroll_wrote_and_speaks_tls(secured):
+    secured.start_gateway()
+    succeed(secured.enroll("n1"))
+    secured.start_device("n1")
+    secured.wait_node("n1")
+    secured.apply(pod("web"))
+    secured.wait_running("web", node="n1")
+    text = (secured.folder / "n1" / "berth-agent.yaml").read_text(encoding="utf-8")
+    assert "cert_file" in text and f"port: {secured.broker_file('certificate-port')}" in text
+    assert f"fleet: {secured.name}" in text
+
+
+def test_no_port_of_devices_speaks_without_tls(secured):
+    secured.start_gateway()
+    for port in ("port", "certificate-port"):
+        assert not plaintext_answer(int(secured.broker_file(port))), port
+
+
+def plaintext_answer(port):
+    """Whether the broker answers a CONNECT that is not encrypted, in whatever way."""
+    try:
+        with socket.create_connection(("127.0.0.1", port), 30) as plain:
+            plain.sendall(b"\x10\x0d\x00\x04MQTT\x04\x02\x00\x3c\x00\x01x")
+            return plain.recv(4)[:1] == b"\x20"
+    except OSError:
+        return False
+
+
+def test_the_authority_is_made_once_privately_and_is_in_the_backup(secured):
+    secured.start_gateway()
+    made = {path.name: path.read_bytes() for path in secured.tls.glob("*.crt")}
+    assert set(made) == {"ca.crt", "server.crt"}
+    for path in secured.tls.rglob("*"):
+        assert path.stat().st_mode & 0o077 == 0, path
+    saved = secured.folder / "saved.tar"
+    subprocess.run([program_path("berthctl"), "backup", saved, "--state-dir", secured.state_dir("berthd")], check=True)
+    listed = subprocess.run(["tar", "-tf", saved], capture_output=True, text=True, check=True).stdout
+    assert "broker/tls/ca.key" in listed and "broker/tls/ca.crl" in listed
+    secured.kill("berthd")
+    secured.restart("berthd")
+    secured.wait_broker()
+    assert {path.name: path.read_bytes() for path in secured.tls.glob("*.crt")} == made
+
+
+def test_enrolled_accounts_outlive_berthd_and_those_that_left_the_configuration_do_not(secured):
+    secured.configure("listen: 0.0.0.0", "  - {identity: old, role: node, password: x}\n")
+    secured.start_gateway()
+    succeed(secured.enroll("n1"))
+    succeed(secured.enroll("n2", "--password"))
+    succeed(secured.enroll("ann", "--role", "operator"))
+    secured.configure("listen: 0.0.0.0")
+    before = secured.broker_pid()
+    secured.programs["berthd"].stop()
+    secured.restart("berthd")
+    secured.wait_broker(after=before)
+    for name in ("n1", "n2"):
+        secured.start_device(name)
+        secured.wait_node(name)
+    done = subprocess.run([program_path("berthctl"), "--config", secured.folder / "ann" / "berthctl.yaml", "--fleet",
+                           secured.name, "--gateway", secured.gateway_name, "get", "nodes"],
+                          capture_output=True, text=True, check=False)
+    assert succeed(done).stdout.count("Ready") >= 2
+    assert "user old" not in secured.broker_file("access") and "old:" not in secured.broker_file("passwords")
+
+
+def test_a_revoked_device_is_cut_off_at_once_and_the_others_come_back(secured):
+    secured.start_gateway()
+    for name in ("n1", "n2"):
+        succeed(secured.enroll(name))
+    secured.start_device("n2")
+    secured.wait_node("n2")
+    live = secured.live("n1")
+    before = secured.broker_pid()
+    assert "berthctl forget node n1" in succeed(secured.revoke("n1")).stdout
+    live.wait(lambda: not live.connected, "the end of the live session")
+    live.close()
+    secured.wait_broker(after=before)
+    wait_until(lambda: secured.admits("n2"), "the other device's admission")
+    assert not secured.admits("n1")
+    again = secured.revoke("n1")
+    assert again.returncode == 1 and "n1: no such account" in again.stderr
+
+
+def test_a_revoked_operator_is_cut_off_at_once(secured):
+    secured.start_gateway()
+    succeed(secured.enroll("ann", "--role", "operator"))
+    password = (secured.folder / "ann" / "password").read_text(encoding="utf-8").strip()
+    live = Client(secured.port, "live", username="ann", password=password)
+    succeed(secured.revoke("ann"))
+    live.wait(lambda: not live.connected, "the end of the live session")
+    live.close()
+    with pytest.raises(ConnectionRefusedError):
+        Client(secured.port, "again", username="ann", password=password)
+    gateway = secured.revoke(secured.gateway_name)
+    assert gateway.returncode == 1 and "is the gateway itself" in gateway.stderr
+
+
+def test_a_second_enrolment_makes_the_first_certificate_invalid(secured):
+    secured.start_gateway()
+    succeed(secured.enroll("n1"))
+    first = secured.folder / "first"
+    shutil.copytree(secured.folder / "n1", first)
+    assert secured.admits("n1", first)
+    before = secured.broker_pid()
+    succeed(secured.enroll("n1"))
+    secured.wait_broker(after=before)
+    wait_until(lambda: secured.admits("n1"), "the new certificate")
+    assert not secured.admits("n1", first)
+
+
+def test_on_loopback_devices_use_passwords_and_no_authority_is_made(secured):
+    secured.configure("listen: 127.0.0.1")
+    secured.start_gateway()
+    assert not secured.tls.exists() and not secured.broker_file("certificate-port")
+    refused = secured.enroll("n1", "--certificate")
+    assert refused.returncode == 2 and "embedded_broker.listen" in refused.stderr and not (secured.folder / "n1").exists()
+    succeed(secured.enroll("n1", "--address", "127.0.0.1"))
+    secured.start_device("n1")
+    secured.wait_node("n1")
+
+
+def test_an_installation_from_before_tls_keeps_its_devices_until_it_is_told_otherwise(secured):
+    clients = "  - {identity: n1, role: node, password: secret-n1}\n"
+    secured.configure("listen: 127.0.0.1", clients)
+    secured.start_gateway()
+    secured.programs["berthd"].stop()
+    # As versions before TLS left it: devices' listener on all addresses, and no authority.
+    conf = secured.state_dir("berthd") / "broker" / "mosquitto.conf"
+    conf.write_text(conf.read_text(encoding="utf-8").replace(" 127.0.0.1", " 0.0.0.0", 1), encoding="utf-8")
+    secured.configure("listen: 0.0.0.0", clients)
+    for _ in range(2):
+        secured.restart("berthd")
+        secured.wait_broker()
+        secured.programs["berthd"].wait_output("without encryption")
+        Client(secured.devices_port, "n1", username="n1", password="secret-n1").close()
+        secured.programs["berthd"].stop()
+    secured.configure("listen: 0.0.0.0, insecure_plaintext: false", clients)
+    secured.restart("berthd")
+    secured.wait_broker()
+    assert not plaintext_answer(secured.devices_port)
+    assert admits(secured.devices_port, secured.tls / "ca.crt", account=("n1", "secret-n1"))
+
+
+def test_a_gateway_without_the_openssl_program_names_it(secured, tmp_path):
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for name in ("mosquitto", "mosquitto_passwd"):
+        (tools / name).symlink_to(shutil.which(name, path=os.environ["PATH"] + ":/usr/sbin"))
+    argv = ["/usr/bin/env", f"PATH={tools}", *secured.gateway_argv(None, ())]
+    program = Program("berthd", argv, secured.folder).start()
+    program.wait_output("openssl is not installed: install the package openssl")
+    wait_until(lambda: not program.alive(), "the end of berthd")
+
+
+def test_a_state_directory_without_an_embedded_broker_is_named(secured):
+    done = secured.enroll("n1")
+    assert done.returncode == 1 and "no embedded broker has run here" in done.stderr
+    assert not (Path(secured.folder) / "n1").exists()
+
+
+def test_a_configured_account_is_not_enrolled(secured):
+    secured.configure("listen: 0.0.0.0", "  - {identity: n1, role: node, password: x}\n")
+    secured.start_gateway()
+    done = secured.enroll("n1")
+    assert done.returncode == 1 and "remove it from clients" in done.stderr
