@@ -10,6 +10,10 @@ Result<TlsContext> TlsContext::load(const MqttTls& tls, const std::string&) {
   return Status::error("tls.ca: " + tls.ca + ": this program was built without TLS; use a build with TLS");
 }
 
+Result<Millis> certificate_expiry(const std::string& file) {
+  return Status::error(file + ": this program was built without TLS; use a build with TLS");
+}
+
 int tls_bytes_pending(void*) { return 0; }
 
 }  // namespace berth

@@ -1,6 +1,7 @@
 #include "transports/tls_context.h"
 
 #include <openssl/err.h>
+#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
@@ -49,6 +50,21 @@ Result<TlsContext> TlsContext::load(const MqttTls& tls, const std::string& host)
   }
   ERR_clear_error();
   return made;
+}
+
+Result<Millis> certificate_expiry(const std::string& file) {
+  ERR_clear_error();
+  const std::unique_ptr<BIO, int (*)(BIO*)> bytes(BIO_new_file(file.c_str(), "r"), BIO_free);
+  const std::unique_ptr<X509, void (*)(X509*)> certificate(
+      bytes == nullptr ? nullptr : PEM_read_bio_X509(bytes.get(), nullptr, nullptr, nullptr), X509_free);
+  if (certificate == nullptr) return tls_error("cannot read the certificate", file);
+  const std::unique_ptr<ASN1_TIME, void (*)(ASN1_TIME*)> epoch(ASN1_TIME_set(nullptr, 0), ASN1_TIME_free);
+  int days = 0;
+  int seconds = 0;
+  if (ASN1_TIME_diff(&days, &seconds, epoch.get(), X509_get0_notAfter(certificate.get())) != 1) {
+    return tls_error("no valid date in the certificate", file);
+  }
+  return (Millis{days} * 24 * 3600 + seconds) * 1000;
 }
 
 int tls_bytes_pending(void* connection) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "core/clock.h"
 #include "core/status.h"
 
 struct ssl_ctx_st;
@@ -30,6 +31,9 @@ class TlsContext {
   };
   std::unique_ptr<ssl_ctx_st, Close> context_;
 };
+
+// When the certificate in a PEM file expires, wall time; the error names the file.
+Result<Millis> certificate_expiry(const std::string& file);
 
 // Bytes decrypted and not yet read on a connection (an SSL*); 0 for null.
 int tls_bytes_pending(void* connection);

@@ -61,6 +61,7 @@ std::string node_state_payload(const AgentSession& session, std::uint64_t sequen
   json.set("taints", taints_json(config.taints));
   json.set("allocatable", std::move(allocatable));
   json.set("volumes", volumes_json(config.volumes));
+  if (config.certificate_end > 0) json.set("certificateExpires", std::to_string(config.certificate_end));
   return json.dump();
 }
 

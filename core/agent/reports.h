@@ -27,6 +27,7 @@ struct AgentConfig {
   std::string hardware_serial;  // with the fleet, the node and the machine id it tells whose the store is (N7)
   std::string boot_id;          // differs from that of the last start if the device rebooted (N5)
   Millis heartbeat_ms = 5000;
+  Millis certificate_end = 0;   // when the certificate that the device connects with expires, wall time; 0: none
   StoreMarks* marks = nullptr;  // outlives the agent; null: an older copy of the store is not noticed by itself (N8)
 };
 
@@ -39,8 +40,8 @@ struct AgentSession {
 };
 
 // nodes/<node>/state: {"incarnation","bootId","session","sequence","heartbeatMs","protocol","labels":{},"taints":[],
-// "allocatable":{},"volumes":[{"name","path","capacity","storageClass"}]}; session, sequence and heartbeatMs as
-// strings.
+// "allocatable":{},"volumes":[{"name","path","capacity","storageClass"}],"certificateExpires"}; session, sequence,
+// heartbeatMs and certificateExpires as strings.
 // `lost_before`: why the store before this incarnation's was lost, member "storeLost"; empty: it was not, or unknown.
 std::string node_state_payload(const AgentSession& session, std::uint64_t sequence, const AgentConfig& config,
                                const std::string& lost_before);

@@ -146,6 +146,8 @@ Json::Array StatusView::trouble_of(const std::string& name, const DeviceNode& de
     conditions.push_back(condition("LabelsIgnored", true, "ReservedLabels",
                                    "the device says " + ignored + ", which only the gateway or the operator can set"));
   }
+  const std::string expiring = why_certificate_expires(name, certificate_end(device), context_.clock.wall());
+  if (!expiring.empty()) conditions.push_back(condition("CertificateExpiring", true, "ExpiresSoon", expiring));
   if (const auto passed_over = device.holds.find(Hold::passed_over); passed_over != device.holds.end()) {
     const HoldName& hold = describe(Hold::passed_over);
     conditions.push_back(condition(hold.condition, true, hold.reason, passed_over->second));

@@ -96,6 +96,7 @@ void NodeRegistry::apply_change(const std::string& node, const NodeChange& chang
   }
   if (change.facts || change.connected || change.disconnected) refresh(node);
   if (change.facts) {
+    note_certificate(node);
     refresh_local_volumes(node);
     const std::string unserved = Nodes::why_not_served(device->facts.json());
     if (!unserved.empty()) log_refused(context_.log, "node " + node, unserved);
@@ -160,6 +161,7 @@ void NodeRegistry::compare_periodically() {
     if (now - last < context_.options.compare_ms || !device.reachable || !context_.mirror.barrier().is_synced())
       continue;
     last = now;
+    note_certificate(name);
     if (!parts_.listings.is_open(name)) parts_.listings.start(name);
   }
 }
@@ -231,6 +233,15 @@ void NodeRegistry::note_store_lost(const std::string& node, const std::string& w
                             "the agent's store was lost (" + why + "); it stopped all pods and began as a new device"});
 }
 
+// Its condition follows the time of day, and so has to be published when that has come.
+void NodeRegistry::note_certificate(const std::string& node) {
+  const std::string why = certificates_.note(node, *context_.nodes.find(node), context_.clock.wall());
+  if (why.empty()) return;
+  context_.publisher.mark(Kind::node, node);
+  context_.log.write(Level::warn, "certificate of a node expires", {{"node", node}, {"reason", why}});
+  context_.publisher.event({RetainedPublisher::node_events(node), "Warning", "CertificateExpiring", why});
+}
+
 // The hold follows the back-off. True: it is held back now, and that or the reason is news.
 bool NodeRegistry::hold_back(const std::string& node) {
   const bool held = backoff_.is_passed_over(node, context_.clock.now());
@@ -261,6 +272,7 @@ void NodeRegistry::drop(const std::string& node) {
   adopted_.erase(node);
   backoff_.forget(node);
   quarantine_.forget(node);
+  certificates_.forget(node);
   const DeviceNode* device = context_.nodes.find(node);
   EventObjects objects;
   objects.old_node = device == nullptr ? nullptr : device->node;

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "core/placement/certificate_watch.h"
 #include "core/placement/listings.h"
 #include "core/placement/node_backoff.h"
 #include "core/placement/object_admission.h"
@@ -93,6 +94,7 @@ class NodeRegistry {
 
   void compare(const std::string& node);
   void note_quarantine(const std::string& node);
+  void note_certificate(const std::string& node);
   void note_store_lost(const std::string& node, const std::string& why);
   bool hold_back(const std::string& node);
 
@@ -100,6 +102,7 @@ class NodeRegistry {
   Parts parts_;
   NodeBackoff backoff_;
   Quarantine quarantine_;
+  CertificateWatch certificates_;
   std::set<std::string> volumes_refused_;   // nodes that offered volumes when there was no capacity
   std::map<std::string, Millis> compared_;  // by node: last listing of compare_periodically()
   std::set<std::string> adopted_;

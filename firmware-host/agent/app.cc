@@ -25,6 +25,7 @@
 #include "storage/paths.h"
 #include "storage/sqlite_store.h"
 #include "transports/mqtt.h"
+#include "transports/tls_context.h"
 
 namespace berth {
 
@@ -127,9 +128,17 @@ class AgentApp {
     return kExitOk;
   }
 
+  // A broken one is reported with each attempt to connect.
+  void read_certificate() {
+    if (settings_.broker.cert_file.empty()) return;
+    const Result<Millis> end = certificate_expiry(settings_.broker.cert_file);
+    if (end) settings_.agent.certificate_end = *end;
+  }
+
   int connect() {
     const BrokerSettings& broker = settings_.broker;
     warn_of_plaintext(broker, log_);
+    read_certificate();
     Result<MqttOptions> options = mqtt_options(broker, "berth-" + settings_.agent.fleet + "-" + settings_.agent.node);
     if (!options) return fail(kExitUsage, "cannot start", options.error());
     transport_ = std::make_unique<MqttTransport>(loop_.context(), log_, std::move(*options));

@@ -37,6 +37,16 @@ Status let_broker_read(const std::string& dir) {
   return Status::ok();
 }
 
+// The embedded broker's is berthd's to renew, which does so earlier.
+Status settle_broker_certificate(const std::string& dir, const std::string& host, const Authority& authority) {
+  if (fs::exists(dir + "/server.crt")) {
+    const Result<bool> is_ending = expires_within(dir + "/server.crt", kRenewBeforeSeconds / 2);
+    if (!is_ending) return is_ending.error();
+    if (!*is_ending) return Status::ok();
+  }
+  return authority.issue_to_server({host, "localhost", "127.0.0.1"});
+}
+
 }  // namespace
 
 Outcome<void> issue_certificate(const std::string& dir, const std::string& name, bool is_operator,
@@ -45,8 +55,7 @@ Outcome<void> issue_certificate(const std::string& dir, const std::string& name,
   if (!devices) return refused(devices.error());
   const Result<Authority> operators = Authority::open(dir, "operators");
   if (!operators) return refused(operators.error());
-  Status done = Status::ok();
-  if (!fs::exists(dir + "/server.crt")) done = devices->issue_to_server({host, "localhost", "127.0.0.1"});
+  Status done = settle_broker_certificate(dir, host, *devices);
   const Authority& own = is_operator ? *operators : *devices;
   if (done.is_success()) done = own.issue_to_client(name, output + "/" + name);
   if (!done.is_success()) return refused(done);
@@ -57,11 +66,12 @@ Outcome<void> issue_certificate(const std::string& dir, const std::string& name,
   return {};
 }
 
+bool has_certificate(const std::string& dir, const std::string& name, bool is_operator) {
+  return fs::exists(dir + (is_operator ? "/operators" : "/ca") + ".issued/" + name + ".crt");
+}
+
 Outcome<bool> revoke_certificate(const std::string& dir, const std::string& name) {
-  const auto has_issued = [&](const char* authority) {
-    return fs::exists(dir + "/" + authority + ".issued/" + name + ".crt");
-  };
-  if (std::none_of(std::begin(kAuthorities), std::end(kAuthorities), has_issued)) return false;
+  if (!has_certificate(dir, name, false) && !has_certificate(dir, name, true)) return false;
   for (const char* each : kAuthorities) {  // both lists: the listeners are given both
     const Result<Authority> authority = Authority::open(dir, each);
     if (!authority) return refused(authority.error());

@@ -8,9 +8,13 @@
 namespace berth {
 
 // Creates the authorities of devices and of operators in <dir>, and the broker's certificate for `host`, unless they
-// exist; then a certificate for `name` in <output>: ca.crt, <name>.crt, <name>.key.
+// exist (or, of the latter, a sixth of its life is left); then a certificate for `name` in <output>: ca.crt,
+// <name>.crt, <name>.key.
 Outcome<void> issue_certificate(const std::string& dir, const std::string& name, bool is_operator,
                                 const std::string& host, const std::string& output);
+
+// Whether one that is not revoked was issued to the name in this role.
+bool has_certificate(const std::string& dir, const std::string& name, bool is_operator);
 
 // Of any role. False: none was issued to the name.
 Outcome<bool> revoke_certificate(const std::string& dir, const std::string& name);

@@ -104,6 +104,27 @@ void print_result(const EnrollOptions& options, const std::string& output, const
              << " (owner root, mode 0600), then: systemctl restart berth-agent\n";
 }
 
+// A new key and certificate, and nothing else changes: neither the account nor any session.
+Outcome<void> renew_certificate(const EnrollOptions& options, const Screen& screen) {
+  const std::string tls = options.broker_dir + "/tls";
+  const bool is_operator = options.role == Role::operator_;
+  if (!has_certificate(tls, options.name, is_operator)) {
+    return fail(Exit::refused, options.name + " has no certificate that could be renewed: enroll it without --renew");
+  }
+  const std::string output = fs::absolute(options.output.empty() ? options.name : options.output).lexically_normal();
+  if (auto made = make_directories(options, output); !made) return made;
+  BrokerSettings broker;
+  broker.host = local_host_name();
+  if (!options.host.empty()) static_cast<void>(parse_broker(options.host, broker));  // checked before
+  if (auto issued = issue_certificate(tls, options.name, is_operator, broker.host, output); !issued) return issued;
+  reload_broker(options, false, screen);
+  screen.out << options.name << " has a new certificate: copy " << options.name << ".crt and " << options.name
+             << ".key from " << output << (is_operator ? "\n" : " to the device, then: systemctl restart berth-agent\n")
+             << "The earlier one stays valid until it expires, or " << options.name
+             << " is enrolled again or revoked\n";
+  return {};
+}
+
 // Where the account connects to.
 Outcome<BrokerSettings> address_of_broker(const EnrollOptions& options, const std::string& output) {
   BrokerSettings broker;
@@ -163,10 +184,17 @@ Outcome<bool> settle_listeners(const EnrollOptions& options, const BrokerSetting
 
 Outcome<void> run_enroll(const EnrollOptions& given, const Screen& screen) {
   EnrollOptions options = given;
+  if (options.renew) {
+    const std::string role = role_in(content_of(options.broker_dir + "/access"), options.name);
+    for (const Role each : {Role::node, Role::operator_, Role::gateway}) {
+      if (role == text_of(each)) options.role = each;
+    }
+  }
   if (options.credential == Credential::unset) {
     options.credential = options.role == Role::node ? Credential::certificate : Credential::password;
   }
   if (auto checked = check_account(options); !checked) return checked;
+  if (options.renew) return renew_certificate(options, screen);
   const std::string output = fs::absolute(options.output.empty() ? options.name : options.output).lexically_normal();
   if (auto made = make_directories(options, output); !made) return made;
   const Outcome<BrokerSettings> broker = address_of_broker(options, output);

@@ -2,10 +2,12 @@
 #include <map>
 #include <utility>
 
+#include "firmware-host/ctl/broker_certificates.h"
 #include "firmware-host/ctl/commands.h"
 #include "firmware-host/ctl/fields.h"
 #include "firmware-host/ctl/table.h"
 #include "firmware-host/ctl/text.h"
+#include "firmware-host/real_clock.h"
 #include "firmware-host/yaml.h"
 
 namespace berth {
@@ -246,6 +248,9 @@ Outcome<void> run_status(ApiClient& client, const CtlOptions& options, const Scr
   }
   for (const Json& path : list_field(*answer, {"setAside"})) {
     if (path.is_string()) rows.push_back({"set aside", path.as_string()});
+  }
+  for (const auto& [label, text] : broker_certificates(options.connection.state_dir, RealClock().wall())) {
+    rows.push_back({label, text});
   }
   for (const char* queue : {"active", "backoff", "unschedulable", "gated"}) {
     rows.push_back({std::string("queue ") + queue, text_field(*answer, {"queue", queue})});

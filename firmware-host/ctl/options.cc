@@ -98,9 +98,13 @@ void add_enroll(CLI::App& app, EnrollOptions& to) {
   CLI::Option* certificate =
       app.add_flag_function("--certificate", use(Credential::certificate),
                             "Use a certificate, the default of devices; port 8883, operators 8884");
-  app.add_flag_function("--password", use(Credential::password),
-                        "Use a password, the default of operators and gateways; port 1883, operators 1884")
-      ->excludes(certificate);
+  CLI::Option* password =
+      app.add_flag_function("--password", use(Credential::password),
+                            "Use a password, the default of operators and gateways; port 1883, operators 1884")
+          ->excludes(certificate);
+  app.add_flag("--renew", to.renew, "Another certificate for the account; the earlier one stays valid until it expires")
+      ->excludes(certificate)
+      ->excludes(password);
   app.add_option("--output", to.output, "Directory for the device's files, default ./NAME")->type_name("DIR");
   app.add_option("--installed-dir", to.installed_dir, "Directory of these files on the device, default /etc/berth")
       ->type_name("DIR");

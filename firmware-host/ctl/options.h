@@ -45,6 +45,7 @@ struct EnrollOptions {
   std::string state_dir;                                // of a berthd with an embedded broker; empty: your own broker
   // Unset: a certificate for a device, where there is a listener for it; otherwise a password.
   Credential credential = Credential::unset;
+  bool renew = false;  // another certificate; the earlier one stays valid
   bool reload = true;  // reload the running mosquitto
 };
 

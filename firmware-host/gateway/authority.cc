@@ -88,7 +88,13 @@ Status Authority::create() const {
 Status Authority::issue_to_client(const std::string& name, const std::string& output) const {
   Status done = make_key(output + ".key");
   if (done.is_success()) done = sign(name, output, "extendedKeyUsage=clientAuth\n");
-  return done.is_success() ? copy(output + ".crt", issued(name)) : done;
+  if (!done.is_success()) return done;
+  if (has_issued(name)) {
+    std::error_code error;
+    fs::rename(issued(name), earlier(name, count_earlier(name) + 1), error);
+    if (error) return Status::error(issued(name) + ": " + error.message());
+  }
+  return copy(output + ".crt", issued(name));
 }
 
 Status Authority::issue_to_server(const std::vector<std::string>& names) const {
@@ -99,15 +105,26 @@ Status Authority::issue_to_server(const std::vector<std::string>& names) const {
 }
 
 Status Authority::revoke(const std::string& name) const {
-  if (!has_issued(name)) return Status::ok();
   // The program wants to know where its files are: here, wherever the directory was moved to.
   Status done = write_private_file(file(".cnf"), settings());
-  if (done.is_success()) done = run({"ca", "-config", file(".cnf"), "-revoke", issued(name)});
-  if (done.is_success()) done = list_revoked();
-  if (!done.is_success()) return done;
-  std::error_code error;
-  fs::remove(issued(name), error);
-  return error ? Status::error(issued(name) + ": " + error.message()) : Status::ok();
+  std::vector<std::string> certificates;
+  for (int number = count_earlier(name); number > 0; --number) certificates.push_back(earlier(name, number));
+  if (has_issued(name)) certificates.push_back(issued(name));
+  for (const std::string& certificate : certificates) {
+    if (done.is_success()) done = run({"ca", "-config", file(".cnf"), "-revoke", certificate});
+    if (done.is_success()) done = list_revoked();
+    if (!done.is_success()) return done;
+    std::error_code error;
+    fs::remove(certificate, error);
+    if (error) return Status::error(certificate + ": " + error.message());
+  }
+  return done;
+}
+
+int Authority::count_earlier(const std::string& name) const {
+  int count = 0;
+  while (fs::exists(earlier(name, count + 1))) ++count;
+  return count;
 }
 
 bool Authority::has_issued(const std::string& name) const { return fs::exists(issued(name)); }

@@ -19,10 +19,11 @@ class Authority {
   static Result<Authority> open(const std::string& dir, const std::string& name);
 
   // <output>.crt and .key for a client; remembered as that of the name.
+  // An earlier one that was not revoked stays valid.
   Status issue_to_client(const std::string& name, const std::string& output) const;
   // <dir>/server.crt and .key for a broker at these names and addresses; the key is made once.
   Status issue_to_server(const std::vector<std::string>& names) const;
-  // Makes the certificate of the name invalid. Does nothing if none was issued to it.
+  // Makes all certificates of the name invalid. Does nothing if none was issued to it.
   Status revoke(const std::string& name) const;
   // Whether it has issued a certificate to the name that is not revoked.
   bool has_issued(const std::string& name) const;
@@ -39,6 +40,10 @@ class Authority {
   std::string file(const std::string& ending) const { return dir_ + "/" + name_ + ending; }
   std::string issued(const std::string& name) const { return file(".issued") + "/" + name + ".crt"; }
 
+  // Before a renewal.
+  std::string earlier(const std::string& name, int number) const { return issued(name) + "." + std::to_string(number); }
+  int count_earlier(const std::string& name) const;
+
   std::string openssl_;
   std::string dir_;
   std::string name_;
@@ -48,6 +53,9 @@ class Authority {
 Result<bool> expires_within(const std::string& certificate, std::int64_t seconds);
 
 inline constexpr std::int64_t kCertificateDays = 1826;
+
+// Certificates are renewed when a third of their life is left.
+inline constexpr std::int64_t kRenewBeforeSeconds = kCertificateDays * 24 * 3600 / 3;
 
 // "DNS:gateway,IP:192.0.2.1": a subjectAltName of these names and addresses. What is neither is left out.
 std::string subject_names(const std::vector<std::string>& names);

@@ -21,8 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kRenewBefore = kCertificateDays * 24 * 3600 / 3;
-
 void add(std::vector<std::string>& names, const std::string& name) {
   if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
 }
@@ -89,7 +87,7 @@ Result<bool> settle_server_certificate(const std::string& dir, const std::vector
   if (has_authority && fs::exists(certificate)) {
     const std::set<std::string> has = parts_of(read_line(record));
     const std::set<std::string> needs = parts_of(wanted);
-    const Result<bool> is_ending = expires_within(certificate, kRenewBefore);
+    const Result<bool> is_ending = expires_within(certificate, kRenewBeforeSeconds);
     if (!is_ending) return is_ending.error();
     if (!*is_ending && std::includes(has.begin(), has.end(), needs.begin(), needs.end())) return false;
   }

@@ -2,7 +2,9 @@
 
 import os
 import shutil
+import signal
 import socket
+import ssl
 import subprocess
 import types
 from pathlib import Path
@@ -235,3 +237,97 @@ def test_a_configured_account_is_not_enrolled(secured):
     secured.start_gateway()
     done = secured.enroll("n1")
     assert done.returncode == 1 and "remove it from clients" in done.stderr
+
+
+def test_a_renewed_certificate_works_beside_the_earlier_one_until_both_are_revoked(secured):
+    secured.start_gateway()
+    succeed(secured.enroll("n1"))
+    refused = secured.enroll("n2", "--renew")
+    assert refused.returncode == 1 and "n2 has no certificate that could be renewed" in refused.stderr
+    live = secured.live("n1")
+    renewed = [secured.folder / f"renewed-{number}" for number in range(2)]
+    for output in renewed:
+        succeed(secured.enroll("n1", "--renew", output=output))
+    assert live.connected and sorted(path.name for path in renewed[0].iterdir()) == ["ca.crt", "n1.crt", "n1.key"]
+    live.close()
+    everything = [secured.folder / "n1", *renewed]
+    assert all(secured.admits("n1", own) for own in everything)
+    before = secured.broker_pid()
+    succeed(secured.revoke("n1"))
+    secured.wait_broker(after=before)
+    assert not any(secured.admits("n1", own) for own in everything)
+
+
+def sign_for(fleet, name, days):
+    """The gateway's authority signs the key of a device again, for some days (negative: it has expired)."""
+    own = fleet.folder / name
+    for command in (["req", "-new", "-key", f"{name}.key", "-subj", f"/CN={name}", "-out", "request"],
+                    ["x509", "-req", "-in", "request", "-CA", fleet.tls / "ca.crt", "-CAkey", fleet.tls / "ca.key", "-set_serial",
+                     "7", "-days", str(days), "-out", f"{name}.crt"]):
+        subprocess.run(["openssl", *map(str, command)], cwd=own, check=True, capture_output=True)
+
+
+def test_a_node_whose_certificate_expires_within_30_days_says_so_until_it_has_another(secured):
+    secured.start_gateway()
+    succeed(secured.enroll("n1"))
+    sign_for(secured, "n1", 29)
+    secured.start_device("n1")
+    secured.wait_node("n1")
+
+    def expiring():
+        conditions = {c["type"]: c for c in secured.get("node", "n1")["status"]["conditions"]}
+        return conditions.get("CertificateExpiring", {}).get("message", "")
+
+    wait_until(lambda: "berthctl enroll n1 --renew" in expiring(), "the condition")
+    assert "CertificateExpiring" in secured.ctl("describe", "node", "n1").stdout
+    secured.observer.wait_message(secured.topic("events/default"), lambda e: e.get("reason") == "CertificateExpiring")
+    succeed(secured.enroll("n1", "--renew"))
+    secured.programs["n1"].stop()
+    secured.restart("n1")
+    secured.wait_node("n1")
+    wait_until(lambda: not expiring(), "the end of the condition")
+
+
+def test_the_brokers_certificate_is_made_again_when_it_nears_its_end_or_lacks_a_name(secured):
+    secured.start_gateway()
+    assert "valid until" in secured.ctl("status", "--state-dir", secured.state_dir("berthd")).stdout
+
+    def restarted():
+        secured.programs["berthd"].stop()
+        secured.restart("berthd")
+        secured.wait_broker()
+        return (secured.tls / "server.crt").read_bytes()
+
+    first = (secured.tls / "server.crt").read_bytes()
+    assert restarted() == first
+    (secured.folder / "server").mkdir()
+    shutil.copy(secured.tls / "server.key", secured.folder / "server" / "server.key")
+    sign_for(secured, "server", 600)
+    shutil.copy(secured.folder / "server" / "server.crt", secured.tls / "server.crt")
+    ending = (secured.tls / "server.crt").read_bytes()
+    second = restarted()
+    assert second not in (first, ending)
+    secured.configure("listen: 0.0.0.0, names: [berth.example]")
+    third = restarted()
+    assert third != second
+    shown = subprocess.run(["openssl", "x509", "-noout", "-text"], input=third, capture_output=True, check=True).stdout
+    assert b"DNS:berth.example" in shown and b"IP Address:127.0.0.1" in shown
+
+
+def test_a_new_certificate_of_the_broker_is_taken_without_ending_a_session(secured):
+    secured.start_gateway()
+    succeed(secured.enroll("n1"))
+    live = secured.live("n1")
+
+    def presented():
+        return ssl.get_server_certificate(("127.0.0.1", int(secured.broker_file("port"))))
+
+    before = presented()
+    (secured.folder / "server").mkdir()
+    shutil.copy(secured.tls / "server.key", secured.folder / "server" / "server.key")
+    sign_for(secured, "server", 900)
+    shutil.copy(secured.folder / "server" / "server.crt", secured.tls / "server.crt")
+    os.kill(secured.broker_pid(), signal.SIGHUP)
+    wait_until(lambda: presented() != before, "the new certificate")
+    assert live.connected
+    live.close()
