@@ -99,9 +99,7 @@ class Fleet:
     def stop(self):
         for program in self.programs.values():
             program.stop()
-        if self.observer_:
-            self.observer_.close()
-            self.observer_ = None
+        self.close_observer()
 
     # The operator ----------------------------------------------------------------------------------------------------
 
@@ -150,6 +148,11 @@ class Fleet:
             # of searching the messages each time.
             self.observer_.wait(lambda: barrier in self.observer_.latest, "the retained messages of the broker", 120)
         return self.observer_
+
+    def close_observer(self):
+        if self.observer_:
+            self.observer_.close()
+            self.observer_ = None
 
     def topic(self, below):
         return f"{self.root}/{below}"
