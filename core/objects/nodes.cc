@@ -150,6 +150,11 @@ Status Nodes::load(const RecordView& record) {
   if (is_node_record(record.value)) {
     const Status loaded = load_packed(record, device);
     if (!loaded.is_success()) return Status::error("stored node " + name + ": " + loaded.message());
+    if (device.incarnation.empty() && device.facts.is_null()) {
+      left_terms_[name] = device.term;
+      nodes_.erase(name);
+      return Status::ok();
+    }
   } else {
     Result<Json> json = Json::parse(record.value, {.bytes = 1u << 20, .depth = 80});
     if (!json) return Status::error("stored node " + name + ": " + json.error().message());
@@ -217,7 +222,7 @@ Result<NodeChange> Nodes::on_state(const std::string& name, const Json& payload)
     if (!is_valid_name(volume.metadata.name)) return Status::error("volumes: name: not a valid object name");
   }
 
-  DeviceNode& device = nodes_[name];
+  DeviceNode& device = expect(name);
   const std::uint64_t session = number_of(payload, "session");
   const std::uint64_t sequence = number_of(payload, "sequence");
   const bool same = device.incarnation == incarnation;
@@ -293,7 +298,7 @@ Result<NodeChange> Nodes::on_presence(const std::string& name, const Json& paylo
   if (online == nullptr) return Status::error("online: expected true or false");
   const std::string incarnation = text_of(payload, "incarnation");
   const std::uint64_t session = number_of(payload, "session");
-  DeviceNode& device = nodes_[name];
+  DeviceNode& device = expect(name);
   if (device.incarnation == incarnation && session < device.session) return NodeChange{};  // an older one never wins
   if (!online->as_bool()) {
     // A will of another incarnation says nothing of this one.
@@ -334,7 +339,15 @@ NodeChange Nodes::on_sign_of_life(const std::string& name, const std::string& in
   return NodeChange{.connected = true};
 }
 
-DeviceNode& Nodes::expect(const std::string& name) { return nodes_[name]; }
+DeviceNode& Nodes::expect(const std::string& name) {
+  const auto [node, is_first] = nodes_.try_emplace(name);
+  const auto left = left_terms_.find(name);
+  if (is_first && left != left_terms_.end()) {
+    node->second.term = left->second;
+    left_terms_.erase(left);
+  }
+  return node->second;
+}
 
 std::vector<std::string> Nodes::find_silent() {
   std::vector<std::string> silent;
@@ -353,8 +366,18 @@ void Nodes::erase(const std::string& name) {
   incarnations_.erase(name);
   states_.erase(name);
   states_put_off_.erase(name);
+  const auto known = nodes_.find(name);
+  const Epoch term = known == nodes_.end() ? Epoch{} : known->second.term;
   nodes_.erase(name);
-  store_.erase(Table::node, name);
+  if (term.is_zero()) return store_.erase(Table::node, name);
+  left_terms_[name] = term;
+  save_left_term(name);
+}
+
+void Nodes::save_left_term(const std::string& name) {
+  NodeRecord record;
+  record.term = left_terms_.at(name);
+  store_.put(Table::node, name, encode(record));
 }
 
 std::string Nodes::why_not_served(const Json& facts) {
@@ -447,6 +470,10 @@ void Nodes::raise_term(const std::string& name, std::uint64_t other) {
 void Nodes::disown_terms(Random& random) {
   for (auto& [name, device] : nodes_) {
     if (!device.term.is_zero()) raise_term(name, device.term.term + random.below(TermHistory::kSpread));
+  }
+  for (auto& [name, term] : left_terms_) {
+    term = {term.term + 1 + random.below(TermHistory::kSpread), store_.next_position()};
+    save_left_term(name);
   }
 }
 

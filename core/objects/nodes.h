@@ -107,10 +107,12 @@ class Nodes {
   // A 64-bit number as it travels: a string of digits, or a small plain number; else 0.
   static std::uint64_t number(const Json& json);
   const std::map<std::string, DeviceNode>& all() const { return nodes_; }
+  const std::map<std::string, Epoch>& left_terms() const { return left_terms_; }
 
  private:
   Status load_packed(const RecordView& record, DeviceNode& device);
   void save(const std::string& name);
+  void save_left_term(const std::string& name);
   bool may_change_incarnation(const std::string& name);
   NodeChange refuse_incarnation(const std::string& name);
   bool may_change_state(const std::string& name) const;
@@ -119,6 +121,9 @@ class Nodes {
   const Clock& clock_;
   NodeLimits limits_;
   std::map<std::string, DeviceNode> nodes_;
+  // Of nodes that were forgotten under a term of their own, for when they return: what was sent to them under that term
+  // may still arrive, and must not be above the floor (P9). Durable as records without an incarnation.
+  std::map<std::string, Epoch> left_terms_;
   bool saving_writes_ = false;
   std::map<std::string, std::vector<Millis>> incarnations_;  // by node: when new ones came, within the last hour
   std::set<std::string> deferred_writes_;                    // nodes whose record is behind

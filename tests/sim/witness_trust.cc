@@ -37,6 +37,7 @@ void Witness::set_gateway(const Gateway* gateway) {
   for (const auto& [name, device] : gateway->nodes().all()) {  // P11 raises those of an older copy
     if (!device.term.is_zero()) said_[name] = std::max(said_[name], device.term.term - 1);
   }
+  for (const auto& [name, term] : gateway->nodes().left_terms()) said_[name] = std::max(said_[name], term.term - 1);
 }
 
 void Witness::note_incarnation(const std::string& node, std::string_view incarnation) {

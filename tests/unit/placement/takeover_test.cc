@@ -171,6 +171,20 @@ TEST_F(TakeoverTest, AProofFromAForgottenNodeStopsNobody) {
   EXPECT_EQ(list_of("n1")->gateway_id.term, before.term + 1) << "it obeys this gateway all the same";
 }
 
+TEST_F(TakeoverTest, ANodeThatWasForgottenUnderATermOfItsOwnReturnsUnderIt) {
+  settle_with_two();
+  const GatewayId before{own.term + 10'000'000, "before"};
+  say_superseded("n1", before);
+  api(R"({"op":"forget","kind":"Node","name":"n1"})");
+  EXPECT_FALSE(gateway->nodes().all().contains("n1"));
+  restart();
+  EXPECT_FALSE(gateway->nodes().all().contains("n1")) << "only its term is kept";
+  device("n1");
+  ASSERT_TRUE(list_of("n1"));
+  EXPECT_EQ(list_of("n1")->gateway_id.term, before.term + 1);
+  EXPECT_GE(list_of("n1")->floor, (Epoch{before.term + 1, 0})) << "nothing sent before may start there";
+}
+
 TEST_F(TakeoverTest, AdoptModeDoesNotWaitAgainForAQuarantinedNodeThatNamesAnotherStore) {
   options.first_boot = FirstBoot::lost;
   options.known_nodes = {"n1", "n2"};
@@ -192,7 +206,7 @@ TEST_F(TakeoverTest, ATermThatANodeWasGivenForItselfProvesNothingToTheOthers) {
   device("n1");
   answer("n1", superseded(list.gateway_id, list.proof));
   EXPECT_EQ(gateway->identity().id, own);
-  EXPECT_EQ(list_of("n1")->gateway_id.term, list.gateway_id.term + 1);
+  EXPECT_EQ(list_of("n1")->gateway_id.term, list.gateway_id.term) << "it is the node's own still";
 }
 
 TEST_F(TakeoverTest, ANodeThatGoesOnIsQuarantinedAndNothingMoreIsStored) {
