@@ -70,6 +70,7 @@ void VolumeBinder::forget_holder(const std::string& holder) {
     });
     if (is_held) continue;
     bound_by_slots_.erase({bound_volume.claim, bound_volume.volume});
+    save_pending();
     unbind(claim);
   }
 }
@@ -97,11 +98,9 @@ bool VolumeBinder::bind(const BoundVolume& bound_volume) {
     changes_.wake(*event_of(Kind::persistent_volume, kUpdate), of_volume);
   }
   const std::pair pair(bound_volume.claim, bound_volume.volume);
-  if (of_volume.new_volume != nullptr) {
-    bound_by_slots_.erase(pair);
-  } else if (claim_changed) {
-    bound_by_slots_.insert(pair);
-  }
+  const bool is_by_slot = of_volume.new_volume == nullptr && claim_changed;
+  const bool was_by_slot = of_volume.new_volume != nullptr && bound_by_slots_.erase(pair) > 0;
+  if (was_by_slot || (is_by_slot && bound_by_slots_.insert(pair).second)) save_pending();
   if (claim_changed) {
     context_.publisher.mark(Kind::persistent_volume_claim, bound_volume.claim);
     changes_.wake(*event_of(Kind::persistent_volume_claim, kUpdate), of_claim);
@@ -286,7 +285,7 @@ void VolumeBinder::join_waiting_halves() {
 }
 
 void VolumeBinder::forget_claim(const std::string& claim) {
-  std::erase_if(bound_by_slots_, [&claim](const auto& pair) { return pair.first == claim; });
+  if (std::erase_if(bound_by_slots_, [&claim](const auto& pair) { return pair.first == claim; }) > 0) save_pending();
   for (auto& [holder, bound_volumes] : awaited_) {
     std::erase_if(bound_volumes, [&claim](const BoundVolume& bound_volume) { return bound_volume.claim == claim; });
   }

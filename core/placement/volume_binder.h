@@ -18,7 +18,7 @@ namespace berth {
 
 class VolumeBinder {
  public:
-  static constexpr std::string_view kRecord = "doomed";  // of Table::meta: deleted objects that are still in use
+  static constexpr std::string_view kRecord = "doomed";  // of Table::meta: terminating_ and bound_by_slots_
 
   // All outlive it.
   VolumeBinder(const PlacementContext& context, const PlacementState& state, ObjectChanges& changes,
@@ -83,7 +83,7 @@ class VolumeBinder {
   void give_up_volume(const BoundVolume& bound_volume);
   void release(const std::string& volume, const std::string& claim);
   void offer_again(const PersistentVolume& deleted);
-  void save_terminating();
+  void save_pending();
 
   const PlacementContext& context_;
   const PlacementState& state_;
@@ -91,8 +91,8 @@ class VolumeBinder {
   PlacementEvents& events_;
   // By holder: claim or volume is not known yet.
   std::map<std::string, std::vector<BoundVolume>> awaited_;
-  // Claim and volume: bound because a slot has them, while the volume is not known. Not durable: after a restart such a
-  // claim waits for its volume.
+  // Claim and volume: bound because a slot has them, while the volume is not known. Durable, since nothing else tells
+  // such a claim from one that came back bound, whose volume may still come.
   std::set<std::pair<std::string, std::string>> bound_by_slots_;
   std::set<std::pair<Kind, std::string>> terminating_;  // volumes and claims whose delete waits for their users
 };

@@ -6,7 +6,7 @@ namespace berth {
 
 void VolumeBinder::begin_delete(Kind kind, const std::string& key) {
   terminating_.insert({kind, key});
-  save_terminating();
+  save_pending();
   delete_unused();
   if (!terminating_.contains({kind, key})) return;
   // In use: until it is gone no other pod may start to use it.
@@ -35,7 +35,7 @@ void VolumeBinder::delete_unused() {
     changes_.erase(kind, key);
     if (volume != nullptr) offer_again(*volume);
   }
-  if (changed) save_terminating();
+  if (changed) save_pending();
 }
 
 // By deleting a volume that a device offers the operator gives it free: it comes back unclaimed.
@@ -61,9 +61,12 @@ void VolumeBinder::release(const std::string& name, const std::string& claim_key
   changes_.wake(*event_of(Kind::persistent_volume, kUpdate), objects);
 }
 
-void VolumeBinder::save_terminating() {
+void VolumeBinder::save_pending() {
   Json list = Json::array();
   for (const auto& [kind, key] : terminating_) list.push_back(std::string(describe(kind).plural) + "/" + key);
+  for (const auto& [claim, volume] : bound_by_slots_) {
+    list.push_back(Json(Json::Object{{"claim", Json(claim)}, {"volume", Json(volume)}}));
+  }
   context_.store.put(Table::meta, std::string(kRecord), list.dump());
 }
 
@@ -71,6 +74,7 @@ Status VolumeBinder::load(const RecordView& record) {
   Result<Json> list = Json::parse(record.value, {.bytes = record.value.size(), .depth = 8});
   if (!list || !list->is_array()) return Status::error("stored meta \"doomed\": expected a list");
   for (const Json& entry : list->as_array()) {
+    if (entry.is_object()) bound_by_slots_.emplace(entry.string_at("claim"), entry.string_at("volume"));
     if (!entry.is_string()) continue;
     const std::string& text = entry.as_string();
     const std::size_t slash = text.find('/');

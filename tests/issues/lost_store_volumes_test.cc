@@ -79,8 +79,9 @@ TEST_F(LostStoreTest, AVolumeGoesWithWhatRunsWhenTheStoreIsAnOlderCopy) {
 }
 
 TEST_F(LostStoreTest, AClaimThatOnlyASlotBoundToALostVolumeIsFreeOnceItEnds) {
-  for (const bool came_back_bound : {false, true}) {
-    SCOPED_TRACE(came_back_bound);
+  for (const auto& [came_back_bound, restarts] :
+       {std::pair{false, false}, {false, true}, {true, false}, {true, true}}) {
+    SCOPED_TRACE(std::to_string(came_back_bound) + std::to_string(restarts));
     lose_store({"n1"});
     if (came_back_bound) {
       receive(topics.desired(Kind::persistent_volume_claim, "default/c"),
@@ -92,6 +93,10 @@ TEST_F(LostStoreTest, AClaimThatOnlyASlotBoundToALostVolumeIsFreeOnceItEnds) {
     held.volumes = {{"default/c", "gone", "/d"}};
     slots("n1", {held});
     ASSERT_EQ(gateway->objects().claim("default/c")->volume_name, "gone");
+    if (restarts) {
+      restart();
+      device("n1");
+    }
     receive(topics.desired(Kind::pod, "default/p"), R"({"deleted":true,"uid":"u1"})");
     answer("n1", AnswerType::released);
     ASSERT_TRUE(gateway->releases().empty());
