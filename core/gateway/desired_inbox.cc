@@ -6,6 +6,9 @@ namespace berth {
 
 namespace {
 
+// A broker may come back with thousands.
+constexpr std::size_t kToldPastMax = 10;
+
 bool is_delete(const Json& order) {
   const Json* deleted = order.find("deleted");
   return deleted != nullptr && *deleted == Json(true);
@@ -60,7 +63,10 @@ void DesiredInbox::take_retained(Kind kind, const std::string& key, const Json& 
   const std::string text = json.dump();
   if (may_be_old && context_.mirror.superseded().is_superseded(named, text, is_delete(json)))
     return context_.mirror.publish(kind, key);
-  if (context_.mirror.is_past(kind, key, json)) return context_.mirror.publish(kind, key);
+  if (context_.mirror.is_past(kind, key, json)) {
+    tell_past(kind, key);
+    return context_.mirror.publish(kind, key);
+  }
   if (!may_be_old) context_.mirror.past().forget(kind, key, json);
   if (kind != Kind::pod) {
     context_.mirror.superseded().note_retained(named, text, is_delete(json));
@@ -78,6 +84,19 @@ void DesiredInbox::take_retained(Kind kind, const std::string& key, const Json& 
   const PodEntry* entry = context_.objects.pods().find(key);
   if (is_as_ordered(entry) && entry->order_session == context_.mirror.barrier().session())
     context_.mirror.superseded().note_none(named);
+}
+
+// P16: the operator may have meant it, and wonders why nothing happens.
+void DesiredInbox::tell_past(Kind kind, const std::string& key) {
+  if (told_past_ >= kToldPastMax) return;
+  const bool is_last = ++told_past_ == kToldPastMax;
+  const std::string why =
+      "what the broker retains was replaced or deleted since, and is ignored; if it is meant, apply it again now, or "
+      "with another annotation";
+  context_.log.write(Level::warn,
+                     is_last ? "retained order ignored; further ones are not logged" : "retained order ignored",
+                     {{"kind", std::string(describe(kind).name)}, {"name", key}, {"reason", why}});
+  if (kind == Kind::pod) context_.publisher.event({key, "Warning", "OrderIgnored", why});
 }
 
 // `text`: the same as `json`, compact.

@@ -19,15 +19,21 @@ class DesiredInbox {
   // Retained orders that were refused for want of capacity: true once since the last call.
   bool has_refused() const { return refused_; }
   void clear_refused() { refused_ = false; }
+  void start_session() {
+    refused_ = false;
+    told_past_ = 0;
+  }
 
  private:
   void take_retained(Kind kind, const std::string& key, const Json& json, const Message& message);
+  void tell_past(Kind kind, const std::string& key);
   void carry_out(Kind kind, const std::string& key, const Json& json, const std::string& text, const Message& message);
   void carry_out_delete(Kind kind, const std::string& key, const Json& json, bool retained);
 
   const PlacementContext& context_;
   Orders& orders_;
   bool refused_ = false;
+  std::size_t told_past_ = 0;  // in this session
 };
 
 }  // namespace berth

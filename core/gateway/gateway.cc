@@ -220,7 +220,7 @@ void Gateway::on_link(bool up) {
   metrics_.connections.at().add();
   mirror_.start_session();
   placement_.forget_nodes_to_ask();
-  desired_.clear_refused();
+  desired_.start_session();
   subscribe();
   mirror_.barrier().raise();
   mirror_.barrier().send();

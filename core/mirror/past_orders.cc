@@ -116,6 +116,15 @@ void PastOrders::remember_gone(const std::string& key, const Json& before) {
   add(uid_hash(uid_of(before)));
 }
 
+bool PastOrders::is_gone(std::string_view uid) const {
+  const std::uint64_t hash = uid_hash(uid);
+  return std::any_of(blocks_.begin(), blocks_.end(), [hash](const auto& block) {
+    return std::find(block.second.begin(), block.second.end(), hash) != block.second.end();
+  });
+}
+
+void PastOrders::note_back(std::string_view uid) { drop(uid_hash(uid)); }
+
 void PastOrders::forget(Kind kind, const std::string& key, const Json& order) {
   const std::string uid = uid_of(order);
   drop(order_hash(kind, key, uid, order));

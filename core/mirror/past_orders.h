@@ -39,6 +39,9 @@ class PastOrders {
   // A pod was as `before` says, and is as `now` says, or gone; the broker may have retained that as an order.
   void remember_version(const std::string& key, const Json& before, const Json& now);
   void remember_gone(const std::string& key, const Json& before);
+  // The pod with this uid is gone, as far as is remembered; and is there again.
+  bool is_gone(std::string_view uid) const;
+  void note_back(std::string_view uid);
   // It was ordered again just now.
   void forget(Kind kind, const std::string& key, const Json& order);
   // The broker retains this order, maybe since before it was replaced.

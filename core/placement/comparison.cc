@@ -173,9 +173,10 @@ bool Comparison::adopt_slot(const std::string& node, const SlotReport& slot, con
   return adopt_row(node, slot, incarnation, *entry);
 }
 
-// Nothing of it was started, or it was told to end: by the operator, or by a gateway that knew more.
+// Nothing of it was started, or it was told to end: by the operator, lately or before the store or the device's went
+// back (P16), or by a gateway that knew more.
 bool Comparison::is_ending(const SlotReport& slot) const {
-  if (context_.identity->deleted.contains(slot.uid)) return true;
+  if (context_.identity->deleted.contains(slot.uid) || context_.mirror.past().is_gone(slot.uid)) return true;
   return slot.state != SlotState::running && slot.state != SlotState::finished;
 }
 

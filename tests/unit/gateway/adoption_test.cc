@@ -247,6 +247,30 @@ TEST_F(AdoptionTest, TheNameOfAPodThatIsToldToEndIsHeldUntilItHasEnded) {
   EXPECT_EQ(phase("u2"), Phase::prebind);
 }
 
+TEST_F(AdoptionTest, APodThatWasDeletedLongAgoIsNotMadeAgain) {
+  options.first_boot = FirstBoot::is_new;
+  options.known_nodes = {};
+  options.enrolled_nodes = {"n1", "n2"};
+  start_connected();
+  device("n1");
+  slots("n1", {});
+  apply(pod("web", "u1"));
+  answer("n1", AnswerType::pre_bound);
+  answer("n1", AnswerType::bound);
+  SlotReport own = slot("u1", pod("web", "u1"));
+  own.epoch = gateway->bindings().at("u1").row.epoch;
+  remove("web");
+  answer("n1", AnswerType::released);
+  ASSERT_EQ(uid_of_pod("web"), "");
+  device("n2");
+  slots("n2", {slot("u2", pod("other", "u2"))});
+  ASSERT_TRUE(gateway->identity().adopting);
+  slots("n1", {own});  // its store is an older copy
+  EXPECT_EQ(uid_of_pod("web"), "");
+  ASSERT_EQ(request("n1")->type, RequestType::release);
+  EXPECT_EQ(request("n1")->uid, "u1");
+}
+
 TEST_F(AdoptionTest, TheNameOfADisplacedPlacementIsHeldUntilItHasEnded) {
   place_before_it_is_found("web");
   slots("n2", {slot("old", pod("web", "old"))});

@@ -81,6 +81,27 @@ TEST_P(PastOrdersTest, ADeletedPodDoesNotComeBackWithAnOlderRetainedSet) {
   }
 }
 
+TEST_P(PastOrdersTest, TheOperatorIsToldOfTheFirstThatAreIgnored) {
+  start_connected();
+  std::vector<std::pair<std::string, std::string>> orders;
+  for (int n = 0; n < 15; ++n) {
+    const std::string name = "p" + std::to_string(n);
+    orders.emplace_back(topics.desired(Kind::pod, "default/" + name), pod(name, "u" + std::to_string(n)));
+    receive(orders.back().first, orders.back().second, true);
+  }
+  settle();
+  const std::string before = mark();
+  for (const auto& [topic, manifest] : orders) receive(topic, R"({"deleted":true})", true);
+  for (int i = 0; i < 3; ++i) settle();
+  come_back(before, orders);
+  EXPECT_TRUE(gateway->objects().pods().all().empty());
+  int told = 0;
+  for (const Message& message : transport.sent) {
+    if (message.topic == topics.events("default") && message.payload.find("OrderIgnored") != std::string::npos) ++told;
+  }
+  EXPECT_EQ(told, 10) << "a broker may come back with thousands";
+}
+
 TEST_P(PastOrdersTest, EachEarlierVersionOfAPodIsPast) {
   start_connected();
   for (const char* version : {"1", "2", "3"}) {
