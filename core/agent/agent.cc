@@ -96,6 +96,7 @@ std::string Agent::find_loss(const AgentRecords& records) {
                {{"why", why}, {"incarnation", incarnation}});
     return std::string(kAnotherDevice);
   }
+  if (incarnation.empty() && config_.store_was_damaged) return std::string(kStoreDamaged);
   if (!is_behind) return {};
   log_.write(Level::error,
              "this store is an older copy of itself; stopping everything it started, then starting as a new device",

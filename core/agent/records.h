@@ -29,6 +29,7 @@ struct AgentRecords {
 // Why a store counts as lost.
 inline constexpr std::string_view kAnotherDevice = "AnotherDevice";
 inline constexpr std::string_view kStoreRolledBack = "StoreRolledBack";
+inline constexpr std::string_view kStoreDamaged = "StoreDamaged";
 
 // Keys of Table::meta.
 inline constexpr std::string_view kIncarnationKey = "incarnation";

@@ -99,6 +99,7 @@ class AgentApp {
       if (damage.is_success()) break;
       const Result<std::string> aside = set_aside(path, clock_.wall());
       if (!aside) return fail(kExitMachine, "cannot set the damaged store aside", aside.error());
+      settings_.agent.store_was_damaged = true;
       log_.write(Level::error, "damaged store set aside; stopping all workloads found",
                  {{"error", damage.message()}, {"kept", *aside}});
     }

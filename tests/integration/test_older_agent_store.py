@@ -19,30 +19,37 @@ def put_back(fleet, node, pattern, folder):
         shutil.copy(path, fleet.state_dir(node))
 
 
-def wait_new_incarnation(fleet, node, before):
+def wait_new_incarnation(fleet, node, before, why="StoreRolledBack"):
     state = fleet.observer.wait_latest(fleet.topic(f"nodes/{node}/state"), lambda s: s and s["incarnation"] != before, 10)
-    assert state["storeLost"] == "StoreRolledBack"
+    assert state["storeLost"] == why
 
 
 def incarnation(fleet, node):
     return fleet.observer.value(fleet.topic(f"nodes/{node}/state"))["incarnation"]
 
 
-def test_an_older_copy_beside_its_mark_starts_no_deleted_pod(fleet, tmp_path):
+def play_on_after_a_copy(fleet, pattern, folder):
+    """Pods deleted and kept run on n1 when its files are copied; then deleted is gone and late runs. n1 is killed with the
+    copy in place of its files. Returns its incarnation."""
     fleet.start("n1")
     before = incarnation(fleet, "n1")
-    fleet.apply(counted_pod("deleted", tmp_path), counted_pod("kept", tmp_path))
+    marks = folder.parent
+    fleet.apply(counted_pod("deleted", marks), counted_pod("kept", marks))
     wait_each_runs_once(fleet, "deleted", "kept")
     fleet.kill("n1")
-    copy_files(fleet, "n1", "agent.db*", tmp_path / "copy")
+    copy_files(fleet, "n1", pattern, folder)
     fleet.restart("n1")
     fleet.delete("pod", "deleted")
     fleet.wait_gone("deleted")
-    fleet.apply(counted_pod("late", tmp_path))
+    fleet.apply(counted_pod("late", marks))
     wait_each_runs_once(fleet, "kept", "late")
-
     fleet.kill("n1")
-    put_back(fleet, "n1", "agent.db*", tmp_path / "copy")
+    put_back(fleet, "n1", pattern, folder)
+    return before
+
+
+def test_an_older_copy_beside_its_mark_starts_no_deleted_pod(fleet, tmp_path):
+    before = play_on_after_a_copy(fleet, "agent.db*", tmp_path / "copy")
     fleet.restart("n1").wait_output("this store is an older copy of itself")
     wait_new_incarnation(fleet, "n1", before)
     wait_each_runs_once(fleet, "kept", "late")
@@ -53,20 +60,7 @@ def test_an_older_copy_beside_its_mark_starts_no_deleted_pod(fleet, tmp_path):
 
 
 def test_an_older_copy_with_its_mark_is_told_by_the_gateway(fleet, tmp_path):
-    fleet.start("n1")
-    before = incarnation(fleet, "n1")
-    fleet.apply(counted_pod("deleted", tmp_path), counted_pod("kept", tmp_path))
-    wait_each_runs_once(fleet, "deleted", "kept")
-    fleet.kill("n1")
-    copy_files(fleet, "n1", "agent.*", tmp_path / "copy")
-    fleet.restart("n1")
-    fleet.delete("pod", "deleted")
-    fleet.wait_gone("deleted")
-    fleet.apply(counted_pod("late", tmp_path))
-    wait_each_runs_once(fleet, "kept", "late")
-
-    fleet.kill("n1")
-    put_back(fleet, "n1", "agent.*", tmp_path / "copy")
+    before = play_on_after_a_copy(fleet, "agent.*", tmp_path / "copy")
     agent = fleet.restart("n1")
     agent.wait_output("this store is an older copy of itself, says the gateway")
     agent.wait()
@@ -74,3 +68,19 @@ def test_an_older_copy_with_its_mark_is_told_by_the_gateway(fleet, tmp_path):
     wait_new_incarnation(fleet, "n1", before)
     wait_each_runs_once(fleet, "kept", "late")
     assert_one_place(fleet.name)
+
+
+def test_a_bit_flipped_in_the_log_of_an_agent_is_reported(fleet, tmp_path):
+    fleet.start("n1")
+    before = incarnation(fleet, "n1")
+    fleet.apply(counted_pod("web", tmp_path))
+    wait_each_runs_once(fleet, "web")
+    fleet.kill("n1")
+    log = fleet.state_dir("n1") / "agent.db-wal"
+    content = bytearray(log.read_bytes())
+    content[len(content) // 2] ^= 1
+    log.write_bytes(content)
+    fleet.restart("n1").wait_output("damaged store set aside")
+    wait_new_incarnation(fleet, "n1", before, "StoreDamaged")
+    wait_each_runs_once(fleet, "web")
+    assert "StoreDamaged" in fleet.ctl("describe", "node", "n1").stdout

@@ -49,6 +49,15 @@ TEST_F(AgentRollback, AnOlderCopyIsSweptBeforeItRunsOrAnswersAnything) {
   EXPECT_NE(last_payload("nodes/n1/state").find(R"("storeLost":"StoreRolledBack")"), std::string::npos);
 }
 
+TEST_F(AgentRollback, ANewStoreInPlaceOfADamagedOneSaysSoForAsLongAsItsIncarnationLives) {
+  config.store_was_damaged = true;
+  boot();
+  EXPECT_NE(last_payload("nodes/n1/state").find(R"("storeLost":"StoreDamaged")"), std::string::npos);
+  config.store_was_damaged = false;
+  restart();
+  EXPECT_NE(last_payload("nodes/n1/state").find(R"("storeLost":"StoreDamaged")"), std::string::npos);
+}
+
 TEST_F(AgentRollback, AnAgentThatDiesInTheSweepBeginsItAgainHoweverFarItsStoreHasCome) {
   boot();
   run_pod();
