@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 
 import jsonschema
@@ -89,6 +90,13 @@ def test_the_examples_show_every_request_and_every_answer():
     text = "".join(path.read_text(encoding="utf-8") for path in EXAMPLES)
     for kind in (*Schemas().files["request.json"]["$defs"], *Schemas().files["answer.json"]["$defs"]):
         assert kind in ("message", "list") or f'"type": "{kind}"' in text, f"no example has {kind}"
+
+
+def test_the_examples_speak_the_present_version_of_the_protocol():
+    header = (FOLDER.parent.parent / "core" / "handshake" / "protocol.h").read_text(encoding="utf-8")
+    present = ".".join(re.search(r"kProtocol\{(\d+), (\d+)\}", header).groups())
+    text = "".join(path.read_text(encoding="utf-8") for path in EXAMPLES)
+    assert set(re.findall(r'"protocol": "([^"]*)"', text)) == {present}
 
 
 def record(fleet, name, *patterns):
