@@ -62,7 +62,10 @@ void Witness::read_device(const std::string& name, const Contents& contents, con
     CHECK(records.has_value());
     device->durable = std::move(*records);
     const std::string& incarnation = device->durable.state.incarnation;
-    if (device->older_copy && device->older_copy->incarnation != incarnation) device->older_copy.reset();
+    // While it sweeps it has none, and runs what the copy says.
+    const bool is_another =
+        !incarnation.empty() && device->older_copy && device->older_copy->incarnation != incarnation;
+    if (is_another) device->older_copy.reset();
     auto& demands = device->demands;
     std::erase_if(demands, [&](const auto& known) { return !device->durable.state.slots.contains(known.first); });
     for (const auto& [uid, slot] : device->durable.state.slots) {
@@ -93,7 +96,7 @@ bool Witness::device_told(const std::string& name, const Request& list, std::uin
     const bool is_obeyed = list.gateway_id.term > obeyed.term || list.gateway_id == obeyed;
     const bool is_told = view->durable.runs.origin_of(list.seen, next_position) == EpochOrigin::unknown;
     if (!is_obeyed || !is_told) continue;
-    view->older_copy.reset();
+    view->older_copy->knew.reset();
     return true;
   }
   return false;

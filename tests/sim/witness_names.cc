@@ -54,6 +54,7 @@ void Witness::check_name_is_free(const Row& row) {
 // Adopt mode has ended with this commit: of two pods of a name the configuration has decided, if it may.
 void Witness::check_adopted(bool was_adopting) {
   if (!was_adopting || gateway_.adopting || !gateway_.has_store || names_.same_name() == SameName::ask) return;
+  if (gateway_.alive == nullptr) return;
   std::map<std::string, std::set<std::string>> orphans;  // by name
   for (const std::string& key : gateway_.orphans) {
     const auto entry = gateway_.releases.find(key);
@@ -63,7 +64,8 @@ void Witness::check_adopted(bool was_adopting) {
     const auto same = orphans.find(row.pod);
     // Of two that earlier stores placed nobody knows which one was meant.
     if (same == orphans.end() || same->second.size() != 1 || row.phase == Phase::release) continue;
-    if (!owner_of_.contains({gateway_.id.store_id, row.epoch})) continue;
+    // A node that had a later term before is not known to have been given the epoch.
+    if (!gateway_.alive->nodes().is_given(row.node, row.epoch, gateway_.alive->identity().terms)) continue;
     const ReleaseEntry& entry = gateway_.releases.at(*same->second.begin());
     if (!entry.holds_name || owner_of_.contains({gateway_.id.store_id, entry.epoch}) || entry.uid == uid) continue;
     if (names_.same_name() == SameName::older && gateway_.kept.contains(*same->second.begin())) continue;
