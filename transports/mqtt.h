@@ -19,9 +19,10 @@ class io_context;
 namespace berth {
 
 struct MqttTls {
-  std::string ca;    // PEM file of the authorities that may sign the broker's certificate; empty: no TLS
-  std::string cert;  // PEM file of the client's certificate and chain; may be empty
-  std::string key;   // PEM file of its private key; required with cert
+  std::string ca;         // PEM file of the authorities that may sign the broker's certificate; empty: no TLS
+  std::string cert;       // PEM file of the client's certificate and chain; may be empty
+  std::string key;        // PEM file of its private key; required with cert
+  Millis time_floor = 0;  // wall time that has certainly come: certificates are judged by it while the clock is below
 };
 
 struct MqttOptions {

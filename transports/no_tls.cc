@@ -10,7 +10,7 @@ Result<TlsContext> TlsContext::load(const MqttTls& tls, const std::string&) {
   return Status::error("tls.ca: " + tls.ca + ": this program was built without TLS; use a build with TLS");
 }
 
-Result<Millis> certificate_expiry(const std::string& file) {
+Result<CertificateLife> certificate_life(const std::string& file) {
   return Status::error(file + ": this program was built without TLS; use a build with TLS");
 }
 

@@ -32,8 +32,12 @@ class TlsContext {
   std::unique_ptr<ssl_ctx_st, Close> context_;
 };
 
-// When the certificate in a PEM file expires, wall time; the error names the file.
-Result<Millis> certificate_expiry(const std::string& file);
+struct CertificateLife {
+  Millis begin = 0;  // wall time
+  Millis end = 0;
+};
+// How long the certificate in a PEM file is valid; the error names the file.
+Result<CertificateLife> certificate_life(const std::string& file);
 
 // Bytes decrypted and not yet read on a connection (an SSL*); 0 for null.
 int tls_bytes_pending(void* connection);

@@ -21,6 +21,7 @@
 #include "firmware-host/real_clock.h"
 #include "firmware-host/service_manager.h"
 #include "firmware-host/state_directory.h"
+#include "firmware-host/time_floor.h"
 #include "storage/mark_file.h"
 #include "storage/paths.h"
 #include "storage/sqlite_store.h"
@@ -132,8 +133,14 @@ class AgentApp {
   // A broken one is reported with each attempt to connect.
   void read_certificate() {
     if (settings_.broker.cert_file.empty()) return;
-    const Result<Millis> end = certificate_expiry(settings_.broker.cert_file);
-    if (end) settings_.agent.certificate_end = *end;
+    const Result<CertificateLife> life = certificate_life(settings_.broker.cert_file);
+    if (life) settings_.agent.certificate_end = life->end;
+  }
+
+  void judge_certificates(const BrokerSettings& broker, MqttOptions& options) {
+    if (broker.ca_file.empty()) return;
+    time_floor_.emplace(state_->file("time"), clock_, timers_, log_);
+    options.tls.time_floor = time_floor_->known_by(broker);
   }
 
   int connect() {
@@ -142,6 +149,7 @@ class AgentApp {
     read_certificate();
     Result<MqttOptions> options = mqtt_options(broker, "berth-" + settings_.agent.fleet + "-" + settings_.agent.node);
     if (!options) return fail(kExitUsage, "cannot start", options.error());
+    judge_certificates(broker, *options);
     transport_ = std::make_unique<MqttTransport>(loop_.context(), log_, std::move(*options));
     agent_ =
         std::make_unique<Agent>(settings_.agent, clock_, *transport_, *store_, *runtime_, timers_, log_, true_random());
@@ -167,6 +175,7 @@ class AgentApp {
     service_.turn_ended();
     if (!transport_->is_up()) transport_->set_will(agent_->will());
     if (ending_) {
+      if (time_floor_) time_floor_->save();
       transport_->disconnect();
       loop_.stop();
     }
@@ -195,6 +204,7 @@ class AgentApp {
   std::unique_ptr<SqliteStore> store_;
   std::optional<MarkFile> marks_;
   std::unique_ptr<ProcessRuntime> runtime_;
+  std::optional<TimeFloor> time_floor_;  // with TLS
   std::unique_ptr<MqttTransport> transport_;
   std::unique_ptr<Agent> agent_;
   bool ending_ = false;

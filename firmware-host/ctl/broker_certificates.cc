@@ -23,7 +23,8 @@ std::vector<std::pair<std::string, std::string>> broker_certificates(const std::
   for (const auto& [label, name, fix] :
        {std::tuple{"broker certificate", "/server.crt", renew},
         {"authority", "/ca.crt", "move " + dir + " away and enroll all devices again"}}) {
-    if (const Result<Millis> end = certificate_expiry(dir + name)) rows.emplace_back(label, validity(*end, wall, fix));
+    const Result<CertificateLife> life = certificate_life(dir + name);
+    if (life) rows.emplace_back(label, validity(life->end, wall, fix));
   }
   return rows;
 }

@@ -28,6 +28,7 @@
 #include "firmware-host/real_clock.h"
 #include "firmware-host/service_manager.h"
 #include "firmware-host/state_directory.h"
+#include "firmware-host/time_floor.h"
 #include "firmware-host/yaml.h"
 #include "storage/key_file.h"
 #include "storage/mark_file.h"
@@ -264,6 +265,10 @@ class GatewayApp {
     warn_of_plaintext(broker, log_);
     Result<MqttOptions> options = mqtt_options(broker, client_id, kKeepaliveS);
     if (!options) return fail(gateway_exit::kUsage, "cannot start", options.error());
+    if (!broker.ca_file.empty()) {
+      time_floor_.emplace(state_->file("time"), clock_, timers_, log_);
+      options->tls.time_floor = time_floor_->known_by(broker);
+    }
     // Short, because all devices and operators wait for the gateway; a single client cannot overload the broker.
     options->backoff_max = 5'000;
     if (broker_ != nullptr) options->password = broker_->password(settings_.gateway);
@@ -299,6 +304,7 @@ class GatewayApp {
     check_write_budget();
     check_memory();
     if (finished.is_success() && ending_) {
+      if (time_floor_) time_floor_->save();
       transport_->disconnect();
       if (broker_ != nullptr) broker_->stop();
       loop_.stop();
@@ -381,6 +387,7 @@ class GatewayApp {
   std::unique_ptr<Store> store_;
   std::optional<ProofKey> key_;
   std::optional<MarkFile> marks_;
+  std::optional<TimeFloor> time_floor_;  // with TLS to a broker of one's own
   std::unique_ptr<MqttTransport> transport_;
   std::unique_ptr<Gateway> gateway_;
   std::optional<StatusPages> pages_;

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -22,6 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kAuthorityDays = "7305";
+constexpr std::int64_t kYearOfThisProgram = 1'735'689'600;  // 2025
 
 bool is_address(const std::string& host) {
   in6_addr any{};
@@ -47,6 +49,12 @@ Status publish(const std::string& path) {
     return Status::error("cannot write " + path + ": " + std::strerror(errno));
   }
   return Status::ok();
+}
+
+// What a clock that begins in 1970 signs would be invalid by the time it is set.
+Status check_clock() {
+  if (is_clock_set(std::time(nullptr))) return Status::ok();
+  return Status::error("this machine's clock is not set, so no certificate can be made: set it (NTP), then try again");
 }
 
 Result<std::string> find_openssl() {
@@ -131,9 +139,10 @@ bool Authority::has_issued(const std::string& name) const { return fs::exists(is
 
 // The key has its name before there is a certificate of it.
 Status Authority::make_certificate() const {
-  Status done =
-      run({"req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-sha256", "-days",
-           kAuthorityDays, "-subj", "/CN=berth " + name_, "-keyout", file(".key.new"), "-out", file(".crt.new")});
+  Status done = check_clock();
+  if (!done.is_success()) return done;
+  done = run({"req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-sha256", "-days",
+              kAuthorityDays, "-subj", "/CN=berth " + name_, "-keyout", file(".key.new"), "-out", file(".crt.new")});
   if (done.is_success()) done = publish(file(".key"));
   return done.is_success() ? publish(file(".crt")) : done;
 }
@@ -148,7 +157,9 @@ Status Authority::make_key(const std::string& path) const {
 Status Authority::sign(const std::string& name, const std::string& output, const std::string& extensions) const {
   const std::string request = output + ".csr";
   const std::string section = output + ".ext";
-  Status done = run({"req", "-new", "-key", output + ".key", "-sha256", "-subj", "/CN=" + name, "-out", request});
+  Status done = check_clock();
+  if (!done.is_success()) return done;
+  done = run({"req", "-new", "-key", output + ".key", "-sha256", "-subj", "/CN=" + name, "-out", request});
   if (done.is_success()) done = write_private_file(section, extensions);
   if (done.is_success()) {
     // A random number: two programs may sign at the same time.
@@ -187,6 +198,8 @@ Result<bool> expires_within(const std::string& certificate, std::int64_t seconds
   return !run_program({*openssl, "x509", "-noout", "-in", certificate, "-checkend", std::to_string(seconds)})
               .is_success();
 }
+
+bool is_clock_set(std::int64_t seconds) { return seconds >= kYearOfThisProgram; }
 
 std::string subject_names(const std::vector<std::string>& names) {
   std::string text;

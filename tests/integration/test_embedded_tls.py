@@ -6,6 +6,7 @@ import signal
 import socket
 import ssl
 import subprocess
+import time
 import types
 from pathlib import Path
 
@@ -331,3 +332,21 @@ def test_a_new_certificate_of_the_broker_is_taken_without_ending_a_session(secur
     wait_until(lambda: presented() != before, "the new certificate")
     assert live.connected
     live.close()
+
+
+def test_a_device_judges_expiry_by_a_time_that_has_come_if_its_clock_is_behind(secured):
+    secured.start_gateway()
+    succeed(secured.enroll("n1"))
+    known = secured.state_dir("n1") / "time"
+    in_ten_years = int(time.time() * 1000) + 10 * 365 * 86_400_000
+    known.write_text(f"{in_ten_years}\n", encoding="utf-8")
+    secured.start_device("n1")
+    secured.programs["n1"].wait_output("the clock is behind")
+    secured.programs["n1"].wait_output("certificate verify failed")
+    secured.programs["n1"].stop()
+    assert known.read_text(encoding="utf-8").strip() == str(in_ten_years)
+    known.unlink()
+    secured.restart("n1")
+    secured.wait_node("n1")
+    secured.programs["n1"].stop()
+    assert abs(int(known.read_text(encoding="utf-8")) / 1000 - time.time()) < 31 * 86_400

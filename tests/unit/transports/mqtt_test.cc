@@ -417,10 +417,14 @@ class MqttTlsTest : public MqttTest {
     make_authority("other");
     make_certificate("server", "DNS:localhost");
     make_certificate("client", "DNS:client");
+    start_secured_broker();
+  }
+  void start_secured_broker() {
     start_broker("allow_anonymous true\nrequire_certificate true\ncafile " + directory_.file("ca.crt") + "\ncertfile " +
                  directory_.file("server.crt") + "\nkeyfile " + directory_.file("server.key") +
                  "\nmax_queued_messages 20000\n");
   }
+  static Millis in_days(int days) { return (Millis{std::time(nullptr)} + days * 24 * 3600) * 1000; }
   MqttOptions tls(const std::string& id) {
     MqttOptions o = options(id);
     o.host = "localhost";
@@ -479,6 +483,31 @@ TEST_F(MqttTlsTest, StaysDownWhenTheCertificateIsForAnotherName) {
   MqttOptions o = tls("a");
   o.host = "127.0.0.1";  // the same broker, but its certificate names localhost only
   expect_refused(o, "certificate verify failed");
+}
+
+TEST_F(MqttTlsTest, AClockThatIsBehindDoesNotMakeAnExpiredCertificateValid) {
+  MqttOptions o = tls("a");
+  o.tls.time_floor = in_days(1);
+  EXPECT_TRUE(join(o)->transport.is_up());
+  o = tls("b");
+  o.tls.time_floor = in_days(3);
+  expect_refused(o, "certificate verify failed");
+}
+
+TEST_F(MqttTlsTest, AClockThatIsBehindAcceptsACertificateThatBeganLater) {
+  broker_.reset();
+  shell(
+      "touch index && printf '[ca]\ndefault_ca=d\n[d]\ndatabase=index\nnew_certs_dir=.\nrand_serial=yes\n"
+      "default_md=sha256\npolicy=p\n[p]\ncommonName=supplied\n' > ca.cnf");
+  shell(
+      "openssl ca -batch -config ca.cnf -cert ca.crt -keyfile ca.key -in server.csr -extfile server.ext -out "
+      "server.crt "
+      "-startdate $(date -u -d '+12 hours' +%Y%m%d%H%M%SZ) -enddate $(date -u -d '+36 hours' +%Y%m%d%H%M%SZ)");
+  start_secured_broker();
+  expect_refused(tls("a"), "certificate verify failed");
+  MqttOptions o = tls("b");
+  o.tls.time_floor = in_days(1) - Millis{23} * 3'600'000;
+  EXPECT_TRUE(join(o)->transport.is_up());
 }
 
 TEST_F(MqttTlsTest, StaysDownWithoutTheCertificateThatTheBrokerRequires) {

@@ -1,0 +1,87 @@
+// A time that has certainly come, for clocks that begin in 1970 at each boot.
+#include "firmware-host/time_floor.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "firmware-host/gateway/broker_process.h"
+#include "tests/unit/transports/mosquitto_child.h"
+
+namespace berth {
+namespace {
+
+constexpr Millis kDay = Millis{24} * 3600 * 1000;
+constexpr Millis kLater = Millis{4'000'000'000} * 1000;  // after the build of this test, whenever that is
+
+class Silent final : public Log {
+ public:
+  void write(Level, std::string_view, std::initializer_list<Field>) override {}
+};
+
+struct SetClock final : Clock {
+  Millis now() const override { return now_ms; }
+  Millis wall() const override { return wall_ms; }
+  Millis now_ms = 0;
+  Millis wall_ms = 0;
+};
+
+class TimeFloorTest : public testing::Test {
+ protected:
+  std::string file() { return directory_.file("time"); }
+  void remember(const std::string& text) { std::ofstream(file()) << text << "\n"; }
+  Millis known() { return TimeFloor(file(), clock_, timers_, log_).known_by({}); }
+  Millis in_file() { return std::atoll(read_line(file()).c_str()); }
+  void run_for(Millis duration) {
+    for (const Millis end = clock_.now_ms + duration; clock_.now_ms < end; clock_.now_ms += kDay / 24) {
+      timers_.run_due(clock_.now_ms);
+    }
+  }
+
+  TempDir directory_;
+  SetClock clock_;
+  Timers timers_;
+  Silent log_;
+};
+
+TEST_F(TimeFloorTest, IsTheDayOfTheBuildUnlessTheFileKnowsBetter) {
+  const Millis built = known();
+  EXPECT_GT(built, Millis{1'700'000'000} * 1000);
+  for (const char* junk : {"", "soon", "-5", "12x", "99999999999999999999999"}) {
+    remember(junk);
+    EXPECT_EQ(known(), built) << junk;
+  }
+  remember(std::to_string(kLater));
+  EXPECT_EQ(known(), kLater);
+}
+
+TEST_F(TimeFloorTest, AClockThatIsBehindIsNotKept) {
+  remember(std::to_string(kLater));
+  clock_.wall_ms = kLater - 1;
+  TimeFloor floor(file(), clock_, timers_, log_);
+  floor.save();
+  run_for(3 * kDay);
+  EXPECT_EQ(in_file(), kLater);
+}
+
+TEST_F(TimeFloorTest, TheTimeIsKeptAtMostOnceADay) {
+  remember(std::to_string(kLater));
+  clock_.wall_ms = kLater + kDay - 1;
+  TimeFloor floor(file(), clock_, timers_, log_);
+  floor.save();
+  EXPECT_EQ(in_file(), kLater);
+  clock_.wall_ms = kLater + kDay;
+  floor.save();
+  EXPECT_EQ(in_file(), kLater + kDay);
+}
+
+TEST_F(TimeFloorTest, AClockThatIsYearsAheadRaisesItInSmallSteps) {
+  remember(std::to_string(kLater));
+  clock_.wall_ms = kLater + 10'000 * kDay;
+  TimeFloor floor(file(), clock_, timers_, log_);
+  floor.save();
+  EXPECT_EQ(in_file(), kLater + TimeFloor::kStepMax);
+}
+
+}  // namespace
+}  // namespace berth
