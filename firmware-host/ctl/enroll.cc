@@ -66,6 +66,7 @@ std::string client_config(const EnrollOptions& options, const BrokerSettings& br
   std::string text = "# Written by berthctl enroll.\n";
   if (options.role == Role::node) text += "node: " + options.name + "\n";
   text += "fleet: " + options.fleet + "\n";
+  if (options.role == Role::node) text += "gateway: " + options.gateway + "\n";  // it takes requests of no other
   text += "broker:\n  host: \"" + broker.host + "\"\n  port: " + std::to_string(broker.port) + "\n";
   const bool has_certificate = options.credential == Credential::certificate;
   if (has_certificate || !broker.ca_file.empty()) text += "  tls:\n    ca_file: " + dir + "/ca.crt\n";

@@ -143,6 +143,14 @@ def test_gateway_device_and_operator_need_only_what_enroll_writes(enrolled):
     wait_until(runs, "web to run on edge-a")
 
 
+def test_an_enrolled_device_takes_requests_of_its_own_gateway_only(tmp_path):
+    fleet = Enrolled(tmp_path)
+    assert fleet.enroll("edge-a", "--gateway", "north").returncode == 0
+    assert "gateway: north\n" in (tmp_path / "edge-a" / "berth-agent.yaml").read_text(encoding="utf-8")
+    assert fleet.enroll("operator", "--role", "operator").returncode == 0
+    assert "gateway: " not in (tmp_path / "operator" / "berthctl.yaml").read_text(encoding="utf-8")
+
+
 def test_no_device_ends_the_session_of_another_client(enrolled):
     wait_until(lambda: enrolled.ctl("get", "node", "edge-a").returncode == 0, "edge-a")
     watcher = enrolled.client("operator", "berthctl-watcher", enrolled.operators_port)

@@ -60,6 +60,26 @@ TEST_F(AgentReports, AGatewayThatDoesNotSupportThisAgentIsLoggedOnceAndAnswered)
   EXPECT_EQ(take_answers().size(), 2u);
 }
 
+TEST_F(AgentReports, RequestsOfAGatewayThatItIsNotEnrolledForAreDroppedAndLoggedOnceAMinute) {
+  boot();
+  take_answers();
+  const auto logged = [this] {
+    return std::count(log.events.begin(), log.events.end(),
+                      "requests of another gateway are dropped: this device is enrolled for one");
+  };
+  Request foreign = request_of(RequestType::pre_bind);
+  foreign.gateway = "gw2";
+  foreign.gateway_id = {9, "other"};
+  for (int times = 0; times < 3; ++times) deliver(foreign);
+  EXPECT_EQ(logged(), 1);
+  pass(60'000);
+  deliver(foreign);
+  EXPECT_EQ(logged(), 2);
+  EXPECT_TRUE(take_answers().empty());
+  EXPECT_EQ(agent->state().gateway.store_id, "") << "it does not obey it either";
+  EXPECT_TRUE(agent->state().slots.empty());
+}
+
 TEST_F(AgentReports, TheWillHasTheNextSessionAndSessionsIncreaseDurably) {
   start();
   const auto session_of = [](const Message& message) {
