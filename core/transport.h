@@ -40,6 +40,8 @@ class Transport {
   // The handler must outlive the transport or be detached with null.
   virtual void set_handler(Handler* handler) = 0;
   virtual bool is_up() const = 0;
+  // Of this machine, as the connection to the broker has it, for people; empty: there is none, or it is unknown.
+  virtual std::string local_address() const { return {}; }
   // Drops the message when the link is down: rows are resent on link up (no queue may grow without bound).
   virtual void send(const Message& message) = 0;
   // How many more messages are certain to be accepted now; beyond that they may be dropped. Messages that nothing would

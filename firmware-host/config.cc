@@ -131,6 +131,7 @@ void read_node_limits(FieldReader& reader, NodeLimits& out) {
     std::int32_t count = 0;
     if (reader.read_int32(key, count, 1)) *limit = static_cast<std::size_t>(count);
   }
+  read_seconds(reader, "twin_quiet_seconds", out.twin_quiet_ms, 86'400);
 }
 
 void read_embedded_broker(FieldReader& reader, EmbeddedBrokerSettings& out) {

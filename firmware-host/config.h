@@ -70,7 +70,7 @@ struct HttpSettings {
 };
 
 // node_limits: {cpu, memory, pods, volumes, labels, slots, statuses, status_bytes, incarnations_per_hour,
-//               takeovers_per_hour}: NodeLimits.
+//               takeovers_per_hour, twin_quiet_seconds}: NodeLimits.
 //
 // berthd: fleet, gateway, state_dir, broker or embedded_broker, clients, known_nodes, same_name, scheduler_config,
 // tie_seed, http, node_limits, promise_limit_seconds, flash_bytes_per_day, memory_limit_bytes, log.

@@ -53,6 +53,7 @@ class MqttTransport::Impl : public std::enable_shared_from_this<MqttTransport::I
   void gather(bool on);
   void subscribe(const std::string& filter, int qos, SubscribeOptions options);
   bool is_up() const { return state_ == State::up; }
+  std::string local_address() const;
 
   Handler* handler = nullptr;
   std::function<void()> on_turn;
@@ -163,6 +164,14 @@ void MqttTransport::Impl::fail(const std::string& reason) {
   log_.write(Level::info, "mqtt address failed",
              {{"broker", broker()}, {"address", addresses_[next_address_ - 1]}, {"reason", reason}});
   connect();
+}
+
+std::string MqttTransport::Impl::local_address() const {
+  if (!is_up()) return {};
+  asio::ip::tcp::endpoint endpoint;
+  auto size = static_cast<socklen_t>(endpoint.capacity());
+  if (getsockname(session_->socket(), endpoint.data(), &size) != 0) return {};
+  return endpoint.address().to_string();
 }
 
 void MqttTransport::Impl::retry_later(const std::string& reason) {
@@ -332,6 +341,8 @@ MqttTransport::~MqttTransport() {
 
 void MqttTransport::set_handler(Handler* handler) { impl_->handler = handler; }
 bool MqttTransport::is_up() const { return impl_->is_up(); }
+
+std::string MqttTransport::local_address() const { return impl_->local_address(); }
 void MqttTransport::send(const Message& message) { impl_->send(message); }
 std::size_t MqttTransport::send_window() const { return impl_->send_window(); }
 void MqttTransport::gather(bool on) { impl_->gather(on); }

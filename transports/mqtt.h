@@ -62,6 +62,7 @@ class MqttTransport final : public Transport {
 
   void set_handler(Handler* handler) override;
   bool is_up() const override;
+  std::string local_address() const override;
   // Messages that MQTT cannot carry (wildcard in the topic, too large) are dropped and logged.
   void send(const Message& message) override;
   std::size_t send_window() const override;

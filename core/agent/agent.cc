@@ -242,7 +242,7 @@ void Agent::on_own_status(const Message& message) {
 }
 
 void Agent::report() {
-  reporter_.publish_state();
+  reporter_.publish_state(transport_.local_address());
   for (const auto& [uid, slot] : state().slots) publish_pod(uid);
 }
 

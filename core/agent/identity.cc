@@ -2,6 +2,8 @@
 
 #include <string_view>
 
+#include "core/handshake/siphash.h"
+
 namespace berth {
 
 namespace {
@@ -23,6 +25,20 @@ std::string difference(const DeviceIdentity& stored, const DeviceIdentity& now) 
     return change("machine id", stored.machine_id, now.machine_id);
   }
   return {};
+}
+
+std::string machine_name(const std::string& machine_id, const std::string& hardware_serial) {
+  if (machine_id.empty() && hardware_serial.empty()) return {};
+  // Not secret: it only makes the name another one than other programs derive from the same id.
+  constexpr SipKey kKey{'b', 'e', 'r', 't', 'h', ' ', 'm', 'a', 'c', 'h', 'i', 'n', 'e'};
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  const SipTag tag = siphash(kKey, hardware_serial.empty() ? "id " + machine_id : "serial " + hardware_serial);
+  std::string name;
+  for (std::size_t at = 0; at < 8; ++at) {
+    name += kDigits[tag[at] >> 4];
+    name += kDigits[tag[at] & 0xf];
+  }
+  return name;
 }
 
 }  // namespace berth

@@ -17,4 +17,8 @@ struct DeviceIdentity {
 // the same. Two serial numbers decide about the machine; without them, the machine ids do, if the store has one.
 std::string difference(const DeviceIdentity& stored, const DeviceIdentity& now);
 
+// Names the machine without telling its id, which machine-id(5) wants kept from the network: 16 hexadecimal digits, of
+// the serial number where there is one, as that decides. Empty: the machine has neither.
+std::string machine_name(const std::string& machine_id, const std::string& hardware_serial);
+
 }  // namespace berth

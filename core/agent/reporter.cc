@@ -27,10 +27,10 @@ bool Reporter::set_link(bool up) {
   return true;
 }
 
-void Reporter::publish_state() {
+void Reporter::publish_state(const std::string& address) {
   Message state;
   state.topic = topics_.node_state(config_.node);
-  state.payload = node_state_payload(session(), ++state_sequence_, config_, lost_before_);
+  state.payload = node_state_payload(session(), ++state_sequence_, config_, lost_before_, address);
   state.retain = true;
   turn_.send(std::move(state));
 }

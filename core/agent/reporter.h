@@ -37,7 +37,7 @@ class Reporter {
 
   // Why the store before this one was lost, for the state.
   void set_lost_before(std::string why) { lost_before_ = std::move(why); }
-  void publish_state();
+  void publish_state(const std::string& address);
   void publish_online();
   // Now, and then at each interval until the link goes down.
   void beat();

@@ -3,6 +3,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/agent/identity.h"
 #include "core/handshake/fields.h"
 #include "core/handshake/protocol.h"
 #include "core/json/json.h"
@@ -47,12 +48,17 @@ Json session_json(const AgentSession& session) {
 }  // namespace
 
 std::string node_state_payload(const AgentSession& session, std::uint64_t sequence, const AgentConfig& config,
-                               const std::string& lost_before) {
+                               const std::string& lost_before, const std::string& address) {
   Json json = session_json(session);
   json.set("sequence", std::to_string(sequence));
   json.set("heartbeatMs", std::to_string(config.heartbeat_ms));
   json.set("protocol", to_text(kProtocol));
   if (!lost_before.empty()) json.set("storeLost", lost_before);
+  const std::string machine = machine_name(config.machine_id, config.hardware_serial);
+  for (const auto& [key, value] :
+       {std::pair{"machine", &machine}, {"serial", &config.hardware_serial}, {"address", &address}}) {
+    if (!value->empty()) json.set(key, *value);
+  }
   Json labels = Json::object();
   for (const auto& [key, value] : config.labels) labels.set(key, value);
   Json allocatable = Json::object();

@@ -43,9 +43,10 @@ struct AgentSession {
 // nodes/<node>/state: {"incarnation","bootId","session","sequence","heartbeatMs","protocol","labels":{},"taints":[],
 // "allocatable":{},"volumes":[{"name","path","capacity","storageClass"}],"certificateExpires"}; session, sequence,
 // heartbeatMs and certificateExpires as strings.
+// "machine", "serial" and "address" (D5) where they are known. `address`: of this machine, as it reached the broker.
 // `lost_before`: why the store before this incarnation's was lost, member "storeLost"; empty: it was not, or unknown.
 std::string node_state_payload(const AgentSession& session, std::uint64_t sequence, const AgentConfig& config,
-                               const std::string& lost_before);
+                               const std::string& lost_before, const std::string& address = {});
 // nodes/<node>/presence: {"online":true|false,"incarnation","bootId","session","at"}
 std::string presence_payload(const AgentSession& session, bool online);
 // nodes/<node>/heartbeat: {"incarnation","sequence","at"}

@@ -88,7 +88,7 @@ void Dispatcher::take_from_node(const std::vector<std::string_view>& levels, con
   if (is_status) placement_.statuses().note_slot(node, pod_key_of(levels), *json);
   const Status taken = is_status
                            ? placement_.pods().take_status(node, pod_key_of(levels), *json, message.payload.size())
-                           : placement_.nodes().take_report(node, levels[2], *json);
+                           : placement_.take_report(node, levels[2], *json, !message.retain);
   if (!taken.is_success()) refuse(taken.message());
 }
 

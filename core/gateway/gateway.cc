@@ -164,6 +164,7 @@ void Gateway::tick() {
   placement_.nodes().end_backoffs();
   placement_.nodes().take_states_put_off();
   placement_.takeover().tick();
+  placement_.twins().tick();
   placement_.nodes().compare_periodically();
   placement_.statuses().tick();
   // What is still pending is newer than what the broker would deliver, and would be taken for an order to go back.

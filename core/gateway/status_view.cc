@@ -154,8 +154,23 @@ Json::Array StatusView::trouble_of(const std::string& name, const DeviceNode& de
   }
   if (!device.taken_over.empty()) conditions.push_back(condition("TakenOver", true, "Superseded", device.taken_over));
   if (const std::string why = quarantine_of(device.holds); !why.empty()) {
-    const HoldName& hold = describe(Hold::state);
+    const HoldName& hold = describe(device.holds.contains(Hold::twins) ? Hold::twins : Hold::state);
     conditions.push_back(condition(hold.condition, true, hold.reason, why));
+  }
+  // D5: of the other device of two.
+  const std::string prefix = name + "/";
+  const std::set<std::string>& twins = context_.identity->twins;
+  for (auto at = twins.lower_bound(prefix); at != twins.end() && at->starts_with(prefix); ++at) {
+    const std::string_view incarnation = std::string_view(*at).substr(prefix.size(), at->rfind('/') - prefix.size());
+    if (incarnation == device.incarnation) continue;
+    const std::string machine = at->substr(at->rfind('/') + 1);
+    conditions.push_back(condition("PodsOnAnotherDevice", true, "TwoDevices",
+                                   "pods were placed on another device of this name" +
+                                       (machine.empty() ? "" : ", machine " + machine) +
+                                       ", and may run there: they stay its own until it answers, or until `berthctl "
+                                       "forget node " +
+                                       name + "`"));
+    break;
   }
   return conditions;
 }

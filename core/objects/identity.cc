@@ -11,9 +11,9 @@ namespace {
 
 // The sets of an identity, by their name in its record.
 std::map<std::string, std::set<std::string>*> named_sets(Identity& identity) {
-  return {{"orphans", &identity.orphans},    {"kept", &identity.kept},       {"late", &identity.late},
-          {"ending", &identity.ending},      {"deleted", &identity.deleted}, {"retired", &identity.retired},
-          {"withdrawn", &identity.withdrawn}};
+  return {{"orphans", &identity.orphans},     {"kept", &identity.kept},       {"late", &identity.late},
+          {"ending", &identity.ending},       {"deleted", &identity.deleted}, {"retired", &identity.retired},
+          {"withdrawn", &identity.withdrawn}, {"twins", &identity.twins}};
 }
 
 }  // namespace

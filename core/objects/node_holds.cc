@@ -5,6 +5,8 @@ namespace berth {
 const HoldName& describe(Hold hold) {
   static constexpr HoldName kPassedOver{"node.berth/passed-over", "PassedOver", "TookNoPod"};
   static constexpr HoldName kQuarantined{"node.berth/quarantined", "Quarantined", "BeyondLimits"};
+  static constexpr HoldName kTwins{kQuarantined.taint, kQuarantined.condition, "TwoDevices"};
+  if (hold == Hold::twins) return kTwins;
   return hold == Hold::passed_over ? kPassedOver : kQuarantined;
 }
 

@@ -16,7 +16,8 @@ enum class Hold {
   statuses,
   incarnations,
   takeovers,
-  term,  // it obeys a gateway whose term cannot be exceeded
+  term,   // it obeys a gateway whose term cannot be exceeded
+  twins,  // two devices answer under its name
 };
 
 struct HoldName {

@@ -31,6 +31,10 @@ struct NodeLimits {
   std::size_t status_bytes = 8 << 20;
   std::size_t incarnations_per_hour = 20;
   std::size_t takeovers_per_hour = 3;  // Superseded without a proof: how often the node's term rises
+  // Of two devices under one name (D5): one must be silent for so long that the other is the node again.
+  Millis twin_quiet_ms = 600'000;
+  // A device whose connection another one has taken over is back by then: a transport waits for 30 s at most.
+  Millis twin_return_ms = 60'000;
 };
 
 // Which limit the facts of a device exceed, for people; empty: none. `allocatable`: theirs, decoded.

@@ -118,7 +118,8 @@ Json merge(const std::string& name, const DeviceNode& device, const Json* overla
   spec.set("taints", std::move(taints));
   Json status = Json::object();
   // A pod may tolerate every taint; without resources nothing fits.
-  if (const Json* allocatable = facts.find("allocatable"); allocatable != nullptr && is_served) {
+  const bool is_offered = is_served && !device.holds.contains(Hold::twins);
+  if (const Json* allocatable = facts.find("allocatable"); allocatable != nullptr && is_offered) {
     status.set("allocatable", *allocatable);
   }
   if (const Json* images = facts.find("images")) status.set("images", *images);

@@ -31,6 +31,9 @@ void Comparison::take_slots(const Answer& answer) {
   const std::optional<std::vector<SlotReport>> slots = parts_.listings.add_page(answer);
   if (!slots) return;
   const std::size_t unexplained = count_unexplained(answer.node, *slots);
+  if (context_.identity->adopting && parts_.twins.is_held(answer.node)) {
+    return parts_.listings.start_later(answer.node);  // D5: what the other device runs is not known
+  }
   if (!parts_.nodes.admit_listing(answer.node, slots->size(), unexplained)) {
     // What it runs is not known then, and the fleet waits for it as for one that is offline.
     if (context_.identity->adopting) parts_.listings.start_later(answer.node);
@@ -110,6 +113,7 @@ bool Comparison::compare(const std::string& node, const std::vector<SlotReport>&
                           is_alive(slot.state));
     }
   }
+  add_orphans_of_twins(node, incarnation, keys);
   parts_.releases.forget_orphans_not_in(node, keys);
   if (retired) welcome_back(node, incarnation);
   std::vector<Binding*> missing;
@@ -121,6 +125,18 @@ bool Comparison::compare(const std::string& node, const std::vector<SlotReport>&
   for (Binding* binding : missing) parts_.lifecycle.verify(*binding);  // resend, never conclude
   if (parts_.listings.set_status_lost(node, status_lost) && status_lost) parts_.listings.start(node);
   return complete;
+}
+
+// D5: of a device that this one is not the successor of, its listing says nothing.
+void Comparison::add_orphans_of_twins(const std::string& node, const std::string& incarnation,
+                                      std::set<std::string>& keys) const {
+  for (const std::string& key : context_.identity->orphans) {
+    const ReleaseEntry& entry = parts_.state.releases.at(key).entry;
+    if (entry.node != node || entry.incarnation == incarnation) continue;
+    if (parts_.twins.is_over(node, entry.incarnation, incarnation)) continue;
+    keys.insert(key);
+    parts_.twins.list_later(node);
+  }
 }
 
 // A slot that no row explains, found while the gateway recovers what it once knew. False: no capacity, ask again.

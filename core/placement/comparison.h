@@ -10,6 +10,7 @@
 #include "core/placement/node_registry.h"
 #include "core/placement/pod_registry.h"
 #include "core/placement/recovery.h"
+#include "core/placement/twins.h"
 
 namespace berth {
 
@@ -27,6 +28,7 @@ class Comparison {
     Recovery& recovery;
     Adoption& adoption;
     AdoptMode& adopt_mode;
+    Twins& twins;
   };
   // All outlive it.
   Comparison(const PlacementContext& context, const Parts& parts) : context_(context), parts_(parts) {}
@@ -44,6 +46,7 @@ class Comparison {
   bool adopt_slot(const std::string& node, const SlotReport& slot, const std::string& incarnation);
   bool adopt_row(const std::string& node, const SlotReport& slot, const std::string& incarnation, PodEntry& entry);
   bool is_ending(const SlotReport& slot) const;
+  void add_orphans_of_twins(const std::string& node, const std::string& incarnation, std::set<std::string>& keys) const;
   void add_orphan(const SlotReport& slot, ReleaseEntry orphan, const std::string& key);
   void welcome_back(const std::string& node, const std::string& incarnation);
 

@@ -27,6 +27,8 @@ class Listings {
   // Likewise, but after the first delay of a resend.
   void start_later(const std::string& node);
   bool is_open(const std::string& node) const { return open_.contains(node); }
+  // Of the listing that was begun last: ids grow.
+  std::uint64_t last_id() const { return last_id_; }
   // The answer is a page of the listing that is open.
   bool is_page_of_open(const Answer& answer) const;
   // Takes a page in and asks for the next one; with the last one the listing is over, and all its slots are returned.

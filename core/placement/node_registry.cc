@@ -23,6 +23,7 @@ Status NodeRegistry::take_report(const std::string& node, std::string_view what,
   }
   const Result<Epoch> at = store_position_of(payload);
   if (!at) return at.error();
+  if (what != "heartbeat" && is_of_twin(node, payload.string_at("incarnation"))) return Status::ok();
   Result<NodeChange> change = NodeChange{};
   if (what == "state") {
     change = context_.nodes.on_state(node, payload);
@@ -41,6 +42,12 @@ Status NodeRegistry::take_report(const std::string& node, std::string_view what,
   apply_change(node, *change);
   if (is_news && !change->connected) compare(node);
   return Status::ok();
+}
+
+// D5: while two devices alternate, the node stays the one that it was, and nothing is written each time.
+bool NodeRegistry::is_of_twin(const std::string& node, const std::string& incarnation) const {
+  const DeviceNode* device = context_.nodes.find(node);
+  return device != nullptr && device->incarnation != incarnation && device->holds.contains(Hold::twins);
 }
 
 void NodeRegistry::take_states_put_off() {
@@ -262,7 +269,7 @@ void NodeRegistry::note_incarnation(const Answer& answer) {
   if (device == nullptr || device->incarnation == answer.incarnation || answer.incarnation.empty()) return;
   const bool listed = parts_.listings.is_page_of_open(answer);
   const bool echoed = answer.type == AnswerType::hello && answer.to_incarnation == device->incarnation;
-  if (!listed && !echoed) return;
+  if ((!listed && !echoed) || is_of_twin(answer.node, answer.incarnation)) return;
   apply_change(answer.node, context_.nodes.set_incarnation(answer.node, answer.incarnation));
 }
 

@@ -90,6 +90,7 @@ class NodeRegistry {
 
  private:
   bool is_silent_return(const std::string& node, std::string_view what, const Json& payload) const;
+  bool is_of_twin(const std::string& node, const std::string& incarnation) const;
   Result<NodeChange> take_heartbeat(const std::string& node, const Json& payload);
 
   void compare(const std::string& node);

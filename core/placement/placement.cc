@@ -26,15 +26,17 @@ Placement::Placement(const PlacementContext& context)
       lifecycle_(context, {state_, scheduler_, sender_, listings_, volumes_, releases_, changes_, *this}),
       admission_(context, volumes_, changes_),
       nodes_(context, {scheduler_.cache(), sender_, listings_, volumes_, admission_, changes_, releases_, lifecycle_}),
+      twins_(context, state_, listings_,
+             [this](const std::string& node, const std::string& why) { nodes_.quarantine(node, Hold::twins, why); }),
       pods_(context, {state_, scheduler_, volumes_, releases_, changes_, lifecycle_}),
       recovery_(context, {state_, scheduler_, volumes_, releases_, lifecycle_, nodes_, pods_}),
       pod_admission_(context, scheduler_),
       adoption_(context, {state_, volumes_, releases_, lifecycle_, pods_, pod_admission_}),
       adopt_mode_(context, {volumes_, nodes_, pods_, adoption_}),
       comparison_(context, {state_, scheduler_, listings_, volumes_, releases_, lifecycle_, nodes_, pods_, recovery_,
-                            adoption_, adopt_mode_}),
+                            adoption_, adopt_mode_, twins_}),
       takeover_(context, {listings_, nodes_, comparison_, adopt_mode_}),
-      retirement_(context, {state_, volumes_, releases_, changes_, lifecycle_, nodes_, adopt_mode_, takeover_}),
+      retirement_(context, {state_, volumes_, releases_, changes_, lifecycle_, nodes_, adopt_mode_, takeover_, twins_}),
       statuses_(context, state_,
                 [this](const std::string& node, const std::string& why) { nodes_.hold_statuses(node, why); }) {
   context.objects.count_running_by([this](std::string_view uid) {
@@ -65,8 +67,15 @@ Status Placement::load(const RecordView& record) {
   }
 }
 
+Status Placement::take_report(const std::string& node, std::string_view what, const Json& payload, bool is_live) {
+  Status taken = nodes_.take_report(node, what, payload);
+  if (taken.is_success()) twins_.note_report(node, what, payload, is_live);
+  return taken;
+}
+
 void Placement::take_answer(Answer answer) {
   if (answer.uid.empty() && !answer.epoch.is_zero()) answer.uid = state_.epochs.uid_of(answer.node, answer.epoch);
+  twins_.note_answer(answer);
   nodes_.note_incarnation(answer);
   nodes_.note_position(answer);
   nodes_.apply_change(answer.node, context_.nodes.on_sign_of_life(answer.node, answer.incarnation));
@@ -75,6 +84,10 @@ void Placement::take_answer(Answer answer) {
     takeover_.note_slots(answer);
     return comparison_.take_slots(answer);
   }
+  // D5: asked again, and believed when it is known which device is there.
+  const bool is_doubtful =
+      answer.type == AnswerType::hello && !twins_.is_over(answer.node, answer.to_incarnation, answer.incarnation);
+  if (is_doubtful) return;
   if (lifecycle_.take_answer(answer) || releases_.take_answer(answer)) return;
   context_.log.write(Level::debug, "answer dropped",
                      {{"node", answer.node}, {"answer", std::string(to_string(answer.type))}, {"pod", answer.uid}});

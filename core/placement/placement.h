@@ -16,6 +16,7 @@
 #include "core/placement/retirement.h"
 #include "core/placement/status_sweep.h"
 #include "core/placement/takeover.h"
+#include "core/placement/twins.h"
 
 namespace berth {
 
@@ -41,15 +42,19 @@ class Placement final : private PlacementEvents {
   Retirement& retirement() { return retirement_; }
   StatusSweep& statuses() { return statuses_; }
   Takeover& takeover() { return takeover_; }
+  Twins& twins() { return twins_; }
 
   // One record of a table other than objects, nodes and the identity. Status::error: it cannot be read.
   Status load(const RecordView& record);
   // All is loaded: see Recovery.
   void recover() { recovery_.recover(std::exchange(rows_loaded_, {})); }
   void take_answer(Answer answer);
+  // A message from the node's own topic: NodeRegistry::take_report(). `is_live`: not what the broker had retained.
+  Status take_report(const std::string& node, std::string_view what, const Json& payload, bool is_live);
   // The link to the broker changed: open listings are over, and the broker tells again what it retains.
   void reset_session() {
     listings_.clear();
+    twins_.reset_session();
     statuses_.reset();
   }
   // The retained state of the session has arrived.
@@ -84,6 +89,7 @@ class Placement final : private PlacementEvents {
   PodLifecycle lifecycle_;
   ObjectAdmission admission_;
   NodeRegistry nodes_;
+  Twins twins_;
   PodRegistry pods_;
   Recovery recovery_;
   PodAdmission pod_admission_;

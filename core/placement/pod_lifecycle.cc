@@ -107,6 +107,7 @@ Status PodLifecycle::pre_bind(Binding& binding) {
   if (const auto hold = device->holds.find(Hold::passed_over); hold != device->holds.end()) {
     return Status::error("node " + node + " " + hold->second);  // decided on before that
   }
+  if (device->holds.contains(Hold::twins)) return Status::error("node " + node + " is two devices");
   if (window_.is_busy(node)) return defer(binding);
   binding.edit().deferred = false;
   PlacementRequest request;

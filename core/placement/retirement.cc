@@ -40,6 +40,7 @@ Status Retirement::retire(const std::string& node) {
 
   parts_.nodes.drop(node);
   parts_.takeover.forget(node);
+  parts_.twins.forget(node);
   for (std::string_view uid : uids) end_row(uid, node);
   parts_.lifecycle.deliver_permits();
   for (const std::string& key : entries) parts_.releases.end(key);

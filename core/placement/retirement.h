@@ -11,6 +11,7 @@
 
 #include "core/placement/adopt_mode.h"
 #include "core/placement/takeover.h"
+#include "core/placement/twins.h"
 
 namespace berth {
 
@@ -25,6 +26,7 @@ class Retirement {
     NodeRegistry& nodes;
     AdoptMode& adopt_mode;
     Takeover& takeover;
+    Twins& twins;
   };
   // All outlive it.
   Retirement(const PlacementContext& context, const Parts& parts) : context_(context), parts_(parts) {}

@@ -30,29 +30,50 @@ void Takeover::take_superseded(const Answer& answer) {
     return;
   }
   const Identity& identity = *context_.identity;
-  if (context_.options.proof_key && counts_for_others(answer.node)) {
+  if (context_.options.proof_key && !is_retired(identity, context_.nodes, answer.node)) {
     const auto proven = read_proof(*context_.options.proof_key, answer.gateway_id.store_id, answer.node, answer.proof);
-    // Each is believed once, since the term is above it afterwards.
-    if (proven && GatewayId{*proven, answer.gateway_id.store_id} != identity.id && *proven >= identity.id.term) {
-      take_proof(answer, *proven);
-    }
+    if (proven && is_later(answer.gateway_id, *proven)) take_proof(answer.node, answer.gateway_id, *proven);
   }
   const GatewayId towards = context_.nodes.id_towards(answer.node, identity.id);
   if (answer.gateway_id.term >= towards.term && answer.gateway_id != towards) take_node(answer);
 }
 
+// Each is believed once, since the term is above it afterwards.
+bool Takeover::is_later(const GatewayId& obeyed, std::uint64_t proven) const {
+  const GatewayId& own = context_.identity->id;
+  return GatewayId{proven, obeyed.store_id} != own && proven >= own.term;
+}
+
+void Takeover::take_proofs_kept() {
+  for (auto at = proofs_kept_.begin(); at != proofs_kept_.end();) {
+    const auto& [node, obeyed] = *at;
+    if (!counts_for_others(node)) {
+      ++at;
+      continue;
+    }
+    if (is_later(obeyed, obeyed.term)) take_proof(node, obeyed, obeyed.term);
+    at = proofs_kept_.erase(at);
+  }
+}
+
 // A gateway of this machine has had a later term: with this store id it was this store, which is an older copy (P11);
 // otherwise its store was lost. What it placed is known to the nodes only (P8).
-void Takeover::take_proof(const Answer& answer, std::uint64_t proven) {
+void Takeover::take_proof(const std::string& node, const GatewayId& obeyed, std::uint64_t proven) {
+  if (!counts_for_others(node)) {
+    // It obeys this gateway from now on, and does not say that again.
+    GatewayId& kept = proofs_kept_[node];
+    if (proven >= kept.term) kept = {proven, obeyed.store_id};
+    return;
+  }
   Identity& identity = context_.identity.edit();
-  const bool is_ours = answer.gateway_id.store_id == identity.id.store_id;
+  const bool is_ours = obeyed.store_id == identity.id.store_id;
   identity.id.term = proven + 1;
   identity.terms.begin(identity.id.term, context_.store.next_position());
   context_.log.write(Level::error,
                      is_ours ? "a node has obeyed a later state of this store: it is an older copy of itself"
                              : "a node has obeyed an earlier store of this gateway, which was lost",
-                     {{"node", answer.node},
-                      {"store", answer.gateway_id.store_id},
+                     {{"node", node},
+                      {"store", obeyed.store_id},
                       {"term", std::to_string(proven)},
                       {"newTerm", std::to_string(identity.id.term)}});
   if (is_ours) {
@@ -116,6 +137,7 @@ void Takeover::note_slots(const Answer& answer) {
 }
 
 void Takeover::tick() {
+  take_proofs_kept();
   for (auto at = times_.begin(); at != times_.end();) {
     auto& [node, times] = *at;
     forget_old(times, context_.clock.now());

@@ -236,6 +236,7 @@ class GatewayApp {
     json.set("volumes", number(limits.volumes)).set("labels", number(limits.labels)).set("slots", number(limits.slots));
     json.set("statuses", number(limits.statuses)).set("statusBytes", number(limits.status_bytes));
     json.set("incarnationsPerHour", number(limits.incarnations_per_hour));
+    json.set("twinQuietSeconds", limits.twin_quiet_ms / 1000);
     return json.set("takeoversPerHour", number(limits.takeovers_per_hour));
   }
 

@@ -55,11 +55,15 @@ Breach find_unbound(const GatewayView& gateway, const Row& row, const BoundVolum
          (claim->second.phase == "Bound" ? "bound to " + claim->second.bound_to : "not bound");
 }
 
-Breach find_in_gateway(const GatewayView& gateway) {
+Breach find_in_gateway(const Witness& witness) {
+  const GatewayView& gateway = witness.gateway();
   Pairs pairs;
   if (Breach breach = find_half_bound(gateway, pairs)) return breach;
   for (const std::string& uid : gateway.rows_with_volumes) {
     const Row& row = gateway.rows.at(uid);
+    const DeviceView* device = witness.device(row.node, row.incarnation);
+    // What an older copy lists is of another time, until it is told and its rows have ended.
+    if (device == nullptr || device->older_copy) continue;
     for (const BoundVolume& bound_volume : row.volumes) {
       if (Breach breach = find_unbound(gateway, row, bound_volume)) return breach;
       if (row.phase == Phase::release) continue;
@@ -124,7 +128,7 @@ Breach find_device_overrun(const Witness& witness) {
 Breach find_shared_volume(const Witness& witness) {
   if (!witness.scope().volumes) return {};
   if (Breach breach = find_in_slots(witness)) return breach;
-  return witness.gateway().is_settled() ? find_in_gateway(witness.gateway()) : Breach();
+  return witness.gateway().is_settled() ? find_in_gateway(witness) : Breach();
 }
 
 Breach find_flood(const Witness& witness) {

@@ -60,12 +60,11 @@ Breach s5(const Witness& witness) {
     const auto found = witness.gateway().rows.find(uid);
     if (found == witness.gateway().rows.end() || found->second.phase != Phase::bound) continue;
     const Row& row = found->second;
-    const DeviceView* device = witness.device(row.node);
+    const DeviceView* device = witness.device(row.node, row.incarnation);
     if (device == nullptr || device->hostile || device->older_copy) continue;
     if (witness.gateway().from_copy.contains(show(uid, row.epoch)))
       continue;  // P11: asked for, and ended by the answer
     const NodeState& state = device->durable.state;
-    if (state.incarnation != row.incarnation) continue;
     const auto slot = state.slots.find(uid);
     if (slot == state.slots.end())
       return "row " + show(uid, row.epoch) + " is bound, but node " + row.node + " has no slot";
@@ -85,14 +84,15 @@ Breach s7(const Witness& witness) {
   if (!gateway.is_settled()) return {};
   for (const auto& device : witness.devices()) {
     if (device->hostile || device->older_copy || witness.names().is_unheard(device->name)) continue;
-    if (gateway.has_retired(device->name, device->durable.state.incarnation)) continue;
+    if (gateway.has_retired(device->node, device->durable.state.incarnation)) continue;
     for (const std::string& uid : witness.scope().uids) {
       const auto slot = device->durable.state.slots.find(uid);
       if (slot == device->durable.state.slots.end()) continue;
       const Epoch& epoch = slot->second.epoch;
       const auto row = gateway.rows.find(uid);
-      if (row != gateway.rows.end() && row->second.node == device->name && row->second.epoch == epoch) continue;
-      const std::string key = device->name + "/" + uid + "/" + to_text(epoch);
+      if (row != gateway.rows.end() && row->second.node == device->node && row->second.epoch == epoch) continue;
+      if (witness.is_apart(device->name, {uid, epoch})) continue;
+      const std::string key = device->node + "/" + uid + "/" + to_text(epoch);
       if (gateway.releases.contains(key) || gateway.orphans.contains(key)) continue;
       return "node " + device->name + " holds slot " + show(uid, epoch) + " (" +
              std::string(to_string(slot->second.state)) + ") without a row or a release-list entry";
@@ -298,6 +298,8 @@ Breach s14(const Witness& witness) {
   return {};
 }
 
+Breach s16(const Witness& witness) { return first(witness.news().mistaken); }
+
 Breach find_revived(const Witness& witness, const DeviceView& device, const std::string& uid) {
   const auto slot = device.durable.state.slots.find(uid);
   if (slot == device.durable.state.slots.end() && device.runtime->alive(uid).empty()) return {};
@@ -342,6 +344,8 @@ const std::vector<Invariant>& safety() {
       {"S1", "epochs never repeat or decrease, across crashes", s1},
       {"S2", "one epoch, one node", s2},
       {"S3", "Bind(e) sent implies phase >= bind is durable and PreBound(e) was received", s3},
+      // Before S4 and S7, which follow from it.
+      {"S16", "a Hello ends nothing that another live device of the same name holds", s16},
       {"S4", "a pod uid runs on at most one node", s4},
       {"S5", "phase bound implies the node's slot is (e, running or finished), or another incarnation", s5},
       {"S6", "a stale or duplicate delivery changes neither store and repeats an equivalent final answer", s6},

@@ -65,6 +65,7 @@ const std::vector<MutantName>& mutants() {
       {Mutant::d2, "D2", "no node is passed over for long"},
       {Mutant::d3, "D3", "what devices report has no limits"},
       {Mutant::d4, "D4", "the gateway clears no status of a device"},
+      {Mutant::d5, "D5", "a Hello is believed however lately the other device was heard"},
   };
   return kMutants;
 }

@@ -47,7 +47,8 @@ enum class Mutant {
   d1,
   d2,
   d3,
-  d4
+  d4,
+  d5
 };
 
 struct MutantName {

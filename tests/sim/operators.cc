@@ -255,6 +255,12 @@ void Operators::drop_plan(const std::string& name) {
   free_.insert(number_of(name));
 }
 
+void Operators::forget(const std::string& node) {
+  world_.note("operator", "forgets node " + node);
+  ++world_.counts.faults["node forgotten"];
+  ask(Json(Json::Object{{"op", Json("forget")}, {"kind", Json("Node")}, {"name", Json(node)}}));
+}
+
 void Operators::act() {
   const std::optional<std::size_t> number = rush_ ? next_in_rush() : world_.random.below(names_);
   if (!number) return;
@@ -270,10 +276,7 @@ void Operators::act() {
   }
   if (action < 10) return publish_budget_and_service();
   if (action < 12) {
-    const std::string node = "n" + std::to_string(world_.random.below(cordoned_.size()));
-    world_.note("operator", "forgets node " + node);
-    ++world_.counts.faults["node forgotten"];
-    return ask(Json(Json::Object{{"op", Json("forget")}, {"kind", Json("Node")}, {"name", Json(node)}}));
+    return forget("n" + std::to_string(world_.random.below(cordoned_.size())));
   }
   if (action < 15) return act_on_volumes();
   if (action < 21) return contend(name);

@@ -40,6 +40,7 @@ class Operators final : private Transport::Handler {
   void decide(const std::string& key, const std::string& uid, const std::string& node);
   // Removes everything that keeps pods from fitting: cordons and gates.
   void settle();
+  void forget(const std::string& node);
   // berthctl adopt done.
   void end_adopt_mode();
   const std::map<std::string, std::string>& expected() const { return uid_of_; }

@@ -63,8 +63,12 @@ Process::Run::Run(Process& process, std::string id)
   if (window > 0) client.set_send_window(window, window + kOtherMessages);
 }
 
-Process::Process(SimEnvironment& world, std::string name)
-    : world_(world), name_(std::move(name)), clock_(world.clock), log_(world, name_) {}
+Process::Process(SimEnvironment& world, std::string name, std::string client_id)
+    : world_(world),
+      name_(std::move(name)),
+      client_id_(client_id.empty() ? name_ : std::move(client_id)),
+      clock_(world.clock),
+      log_(world, name_) {}
 
 Process::~Process() = default;
 
@@ -73,7 +77,7 @@ void Process::boot() {
   ++generation_;
   flash_.crash();
   if (world_.mutant != Mutant::none && !corrupted_) forget_at_start();
-  run_ = std::make_unique<Run>(*this, name_);
+  run_ = std::make_unique<Run>(*this, client_id_);
   run_->client.set_on_turn([this] { turn_over(); });
   world_.note(name_, "boots");
   arm();
@@ -207,7 +211,8 @@ bool Process::on_arrival(Message& message) {
 void Process::on_link_change(bool up) {
   world_.note(name_, up ? "is connected" : "is disconnected");
   if (up) return;
-  connect_later(link_lost_ ? away_ : 50);
+  const Millis soon = contended_ ? world_.pick(300, 3000) : 50;
+  connect_later(link_lost_ ? away_ : soon);
   link_lost_ = false;
 }
 

@@ -72,7 +72,8 @@ class TraceLog final : public Log {
 
 class Process : private CutTransport::Watcher {
  public:
-  Process(SimEnvironment& world, std::string name);
+  // `client_id`: at the broker; empty: the name.
+  Process(SimEnvironment& world, std::string name, std::string client_id = {});
   ~Process() override;
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
@@ -90,6 +91,8 @@ class Process : private CutTransport::Watcher {
   void copy_flash_of(const Process& other);
   // Truncates a record on flash: the program detects it at its next start, and its host sets the store aside.
   void corrupt();
+  // While set, another program takes its connection over: it waits before it connects again.
+  void set_contended(bool contended) { contended_ = contended; }
   // While set, commits fail: the disk is full or broken.
   void set_refusing(bool refusing) { refusing_ = refusing; }
   BootClock& clock() { return clock_; }
@@ -144,6 +147,7 @@ class Process : private CutTransport::Watcher {
 
   SimEnvironment& world_;
   const std::string name_;
+  const std::string client_id_;
   BootClock clock_;
   TraceLog log_;
   MemoryStore flash_;
@@ -152,6 +156,7 @@ class Process : private CutTransport::Watcher {
   bool link_lost_ = false;
   bool corrupted_ = false;
   bool refusing_ = false;
+  bool contended_ = false;
   Millis away_ = 0;
 };
 

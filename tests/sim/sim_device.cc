@@ -13,17 +13,17 @@ constexpr std::size_t kMaxDeviceCopies = 4;
 constexpr std::uint64_t kFloodPercent = 90;
 }  // namespace
 
-SimDevice::SimDevice(SimEnvironment& world, AgentConfig config)
-    : Process(world, config.node),
+SimDevice::SimDevice(SimEnvironment& world, AgentConfig config, std::string name)
+    : Process(world, name.empty() ? config.node : std::move(name), config.node),
       config_(std::move(config)),
       runtime_(world.clock, world.timers, world.random.next(),
-               {[this](std::string_view what) { this->world().note(name(), what); },
+               {[this](std::string_view what) { this->world().note(this->name(), what); },
                 [this](const std::string& uid) { this->world().witness.touch_workload(uid); }, [this] { end_turn(); },
-                [this](const std::string& why) { this->world().misuse(name() + ": " + why); },
+                [this](const std::string& why) { this->world().misuse(this->name() + ": " + why); },
                 [this](const std::string& uid) { this->world().on_ended(uid); }}),
       marks_(world, Mutant::n8) {
   config_.marks = &marks_;
-  world.witness.add_device(name(), to_resources(config_.capacity), runtime_);
+  world.witness.add_device(this->name(), config_.node, to_resources(config_.capacity), runtime_);
 }
 
 SimDevice::~SimDevice() { drop_program(); }
@@ -51,7 +51,7 @@ Request SimDevice::misread_request(const Request& request) {
   const std::string incarnation = agent_->state().incarnation;
   if (const std::optional<Answer> rash = answer_rashly(request, incarnation, world().mutant)) {
     Message premature;
-    premature.topic = Topics(kFleet).answers(kGateway, name());
+    premature.topic = Topics(kFleet).answers(kGateway, config_.node);
     premature.payload = encode(*rash);
     forge(premature);
   }
@@ -71,6 +71,17 @@ void SimDevice::reboot() {
   ++boots_;
   clock().reboot(world().pick(0, 1'000'000'000));
   boot();
+}
+
+void SimDevice::switch_off() {
+  kill("switched off");
+  runtime_.reboot();
+  ++boots_;
+}
+
+void SimDevice::retire() {
+  switch_off();
+  wipe_flash();
 }
 
 void SimDevice::wipe() {
@@ -128,7 +139,7 @@ bool SimDevice::on_send_watched(Message& message) {
 
 void SimDevice::before_message(Message& message, bool alone) {
   repeated_.reset();
-  if (message.topic != Topics(kFleet).node_requests(name())) {
+  if (message.topic != Topics(kFleet).node_requests(config_.node)) {
     world().witness.forget_message();
     if (world().mutant == Mutant::n6) message.payload.clear();
     return;

@@ -22,8 +22,8 @@ inline constexpr char kCamera[] = "sim.berth/camera";  // an extended resource o
 
 class SimDevice final : public Process {
  public:
-  // `config`: without the boot id.
-  SimDevice(SimEnvironment& world, AgentConfig config);
+  // `config`: without the boot id. `name`: another one than the node's when two devices have that; empty: it.
+  SimDevice(SimEnvironment& world, AgentConfig config, std::string name = {});
   ~SimDevice() override;
 
   // The machine reboots: workloads die too.
@@ -35,6 +35,10 @@ class SimDevice final : public Process {
   void roll_back(bool keep_mark);
   // The flash is replaced by a copy of another device's, as when a card is cloned; workloads survive.
   void clone(const SimDevice& other);
+  // The machine is switched off: workloads die too.
+  void switch_off();
+  // It is set up as another device: what it held is gone.
+  void retire();
   SimRuntime& runtime() { return runtime_; }
 
  private:

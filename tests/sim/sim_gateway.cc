@@ -37,6 +37,10 @@ GatewayOptions make_options(std::uint64_t seed, Mutant mutant) {
     options.node_limits.cpu = Quantity(1'000'000);
     options.node_limits.slots = options.node_limits.incarnations_per_hour = 1'000'000;
   }
+  // A device that lies is a twin of itself (D5) most of the time, and is offered nothing then.
+  options.node_limits.twin_quiet_ms = mutant == Mutant::d1 ? 0 : 8000;
+  // Otherwise D5 would stop most of what P3 lets pass.
+  options.node_limits.twin_return_ms = mutant == Mutant::d5 || mutant == Mutant::p3 ? 0 : 6000;
   options.resend_ms = 500;
   options.resend_ms_max = 3000;
   options.seed = seed;
@@ -56,6 +60,7 @@ std::string find_text(const std::string& payload, std::string_view key) {
 
 SimGateway::SimGateway(SimEnvironment& world, std::vector<std::string> nodes)
     : Process(world, "gateway"), nodes_(std::move(nodes)), known_nodes_(nodes_), marks_(world, Mutant::p11) {
+  world.witness.set_gateway_clock(clock());
   make_key();
 }
 
@@ -236,7 +241,12 @@ void SimGateway::before_message(Message& message, bool alone) {
   if (levels.size() < 3) return;
   if (levels[0] == "gateways" && levels[2] == "answers" && levels.size() == 4) {
     on_answers(message, std::string(levels[3]), alone);
+  } else if (levels[0] == "nodes" && levels[2] == "heartbeat") {
+    world().witness.note_heard(std::string(levels[1]), find_text(message.payload, R"("incarnation":")"));
   } else if (levels[0] == "nodes" && levels[2] == "presence") {
+    if (!message.retain && message.payload.contains(R"("online":true)")) {
+      world().witness.note_heard(std::string(levels[1]), find_text(message.payload, R"("incarnation":")"));
+    }
     world().witness.note_incarnation(std::string(levels[1]), find_text(message.payload, R"("incarnation":")"));
   } else if (levels[0] == "nodes" && levels[2] == "pods" && alone) {
     // The uid in a made-up status of a lying device does not matter.

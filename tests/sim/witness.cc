@@ -13,9 +13,11 @@ Contents only(const Contents& contents, Table table) {
   return some;
 }
 
-DeviceView& Witness::add_device(const std::string& name, Resources allocatable, const SimRuntime& runtime) {
+DeviceView& Witness::add_device(const std::string& name, const std::string& node, Resources allocatable,
+                                const SimRuntime& runtime) {
   auto device = std::make_unique<DeviceView>();
   device->name = name;
+  device->node = node;
   device->allocatable = std::move(allocatable);
   device->runtime = &runtime;
   devices_.push_back(std::move(device));
@@ -27,6 +29,17 @@ const DeviceView* Witness::device(const std::string& name) const {
     if (device->name == name) return device.get();
   }
   return nullptr;
+}
+
+const DeviceView* Witness::device(const std::string& node, std::string_view incarnation) const {
+  for (const auto& device : devices_) {
+    if (device->node == node && device->durable.state.incarnation == incarnation) return device.get();
+  }
+  return nullptr;
+}
+
+bool Witness::is_shared(const std::string& node) const {
+  return std::count_if(devices_.begin(), devices_.end(), [&](const auto& view) { return view->node == node; }) > 1;
 }
 
 void Witness::set_hostile(const std::string& name) {
@@ -45,6 +58,7 @@ void Witness::check_everything() {
 }
 
 void Witness::check_turn() {
+  judge_hellos();
   for (auto& [key, wrong] : std::exchange(accepted_, {})) {
     if (!preempted_.contains(key)) news_.accepted_without_flash.push_back(std::move(wrong));
   }
@@ -113,6 +127,10 @@ bool Witness::is_final(const std::string& node, const PlacementId& named, const 
 
 void Witness::gateway_received(const Answer& answer) {
   if (!answer.at.is_zero()) heard_of_[answer.node] = {answer.incarnation, answer.at};
+  note_heard(answer.node, answer.incarnation);
+  if (answer.type == AnswerType::hello) {
+    hellos_.insert({answer.node, answer.to_incarnation, {answer.uid, answer.epoch}});
+  }
   if (answer.type == AnswerType::superseded) note_superseded(answer);
   if (answer.type == AnswerType::slots && answer.page + 1 == answer.pages) {
     names_.note_listing(answer.node, answer.list_id);

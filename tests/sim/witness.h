@@ -31,6 +31,7 @@ inline std::string show(std::string_view uid, const Epoch& epoch) { return std::
 // The state on a device's flash and machine.
 struct DeviceView {
   std::string name;
+  std::string node;      // its own name, unless two devices have one
   bool hostile = false;  // it lies: no invariants hold for what it runs
   Resources allocatable;
   const SimRuntime* runtime = nullptr;
@@ -60,6 +61,7 @@ struct GatewayView {
   bool is_new = false;         // nothing has spoken against that yet (P15)
   bool has_begun_new = false;  // it was new, and has not been in adopt mode since
   std::set<std::string> orphans, kept;
+  std::set<std::string> twins;                   // "<node>/<incarnation>/<machine>": of one of two devices (D5)
   std::set<std::string> retired;                 // "<node>/<incarnation>": forgotten, not cleared yet (P9)
   std::map<std::string, Row> rows;               // by uid
   std::map<std::string, ReleaseEntry> releases;  // by "<node>/<uid>/<epoch>"
@@ -91,9 +93,13 @@ struct SentBind {
 
 class Witness {
  public:
-  DeviceView& add_device(const std::string& name, Resources allocatable, const SimRuntime& runtime);
+  DeviceView& add_device(const std::string& name, const std::string& node, Resources allocatable,
+                         const SimRuntime& runtime);
   const std::vector<std::unique_ptr<DeviceView>>& devices() const { return devices_; }
   const DeviceView* device(const std::string& name) const;
+  // The device of this node that has a store of this incarnation; null: none.
+  const DeviceView* device(const std::string& node, std::string_view incarnation) const;
+  bool is_shared(const std::string& node) const;
   void set_hostile(const std::string& name);
   const GatewayView& gateway() const { return gateway_; }
   const OneName& names() const { return names_; }
@@ -150,6 +156,14 @@ class Witness {
   void check_holdings(const std::string& name);
 
   void gateway_received(const Answer& answer);
+  // Its clock.
+  void set_gateway_clock(const Clock& clock) { gateway_clock_ = &clock; }
+  // The gateway hears from this incarnation, live.
+  void note_heard(const std::string& node, const std::string& incarnation);
+  // The slot is one of two devices under one name, and the gateway could not know of both.
+  bool is_apart(const std::string& name, const PlacementId& named) const {
+    return apart_.contains({named.first, named.second, name});
+  }
 
   // Called before and after a message that is handled in its own turn; the latter not if the program crashed.
   void before_gateway_message(const std::string& sender, const std::optional<Answer>& answer,
@@ -175,6 +189,7 @@ class Witness {
     std::vector<std::string> untold;                  // TOLD, as text
     std::vector<std::string> unproven;                // S13, as text
     std::vector<std::string> two_of_a_name;           // S14, as text
+    std::vector<std::string> mistaken;                // S16, as text
   };
   const News& news() const { return news_; }
   // The scope of the next check: what has changed since the last one, or everything; the sets then contain everything.
@@ -253,6 +268,25 @@ class Witness {
   std::map<std::pair<RequestType, PlacementId>, Millis> asked_;  // when first sent
   std::set<std::string> preempted_;
   std::vector<std::pair<std::string, std::string>> accepted_;  // in this turn: key and violation
+
+  void judge_hellos();
+  // The gateway's store was lost or replaced: it knows of two devices under one name no more.
+  void forget_twins();
+  void set_apart(const DeviceView& view, const PlacementId& named);
+  struct Ended {
+    std::string node, incarnation;
+    PlacementId named;
+    auto operator<=>(const Ended&) const = default;
+  };
+  std::set<Ended> hellos_;                                       // for which of them the gateway has heard a Hello
+  std::vector<Ended> gone_;                                      // rows and release-list entries, in this turn
+  std::set<std::tuple<std::string, Epoch, std::string>> apart_;  // uid, epoch, device
+  struct HeardAt {
+    Millis last = 0;
+    Millis before = 0;  // before the last 100 ms
+  };
+  std::map<std::pair<std::string, std::string>, HeardAt> heard_;  // by node and incarnation
+  const Clock* gateway_clock_ = nullptr;
 
   void note_superseded(const Answer& answer);
   void check_authority();

@@ -82,6 +82,7 @@ void Witness::device_rolled_back(const std::string& name, const AgentRecords& co
     if (view->name != name) continue;
     view->older_copy = {copy.state.incarnation, {}};
     const auto heard = heard_of_.find(name);
+    if (is_shared(view->node)) continue;  // what was heard of one is not known while the other speaks
     if (heard == heard_of_.end() || heard->second.first != copy.state.incarnation) continue;
     const bool is_later = copy.runs.origin_of(heard->second.second, next_position) == EpochOrigin::unknown;
     if (is_later) view->older_copy->knew = gateway_starts_;

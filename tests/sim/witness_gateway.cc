@@ -52,6 +52,7 @@ void Witness::read_gateway(const Contents& contents, const RecordIds* touched) {
 
 void Witness::gateway_rolled_back(const Contents& copy) {
   read_gateway(copy);
+  forget_twins();
   gateway_.copied_from = gateway_.id.store_id;
   gateway_.from_copy.clear();
   for (const auto& [uid, row] : gateway_.rows) gateway_.from_copy.insert(show(uid, row.epoch));
@@ -89,13 +90,16 @@ void Witness::gateway_record_gone(const std::pair<Table, std::string>& id) {
   const auto& [table, key] = id;
   if (const auto row = gateway_.rows.find(key); table == Table::row && row != gateway_.rows.end()) {
     touch_row(row->second);
+    gone_.push_back({row->second.node, row->second.incarnation, {key, row->second.epoch}});
     if (gateway_.rows_with_volumes.erase(key) > 0) scope_.volumes = true;
     gateway_.rows.erase(row);
     names_.row_gone(key);
   }
   if (table == Table::release) {
     if (const auto release = gateway_.releases.find(key); release != gateway_.releases.end()) {
-      touch_release(release->second);
+      const ReleaseEntry& entry = release->second;
+      touch_release(entry);
+      gone_.push_back({entry.node, entry.incarnation, {entry.uid, entry.epoch}});
       gateway_.releases.erase(release);
       names_.entry_gone(key);
     }
@@ -113,6 +117,7 @@ void Witness::gateway_record_gone(const std::pair<Table, std::string>& id) {
     gateway_.orphans.clear();
     gateway_.kept.clear();
     gateway_.retired.clear();
+    forget_twins();
   }
 }
 
@@ -125,6 +130,8 @@ void Witness::gateway_record_changed(const Contents::value_type& record, std::ve
     changed.push_back(*row);
     if (const auto before = gateway_.rows.find(key); before != gateway_.rows.end()) {
       touch_row(before->second);
+      const Row& old = before->second;
+      if (old.epoch != row->epoch) gone_.push_back({old.node, old.incarnation, {key, old.epoch}});
     }
     touch_row(*row);
     names_.row_changed(*row);
@@ -154,6 +161,7 @@ void Witness::gateway_record_changed(const Contents::value_type& record, std::ve
     gateway_.orphans = names_in(*json, "orphans");
     gateway_.kept = names_in(*json, "kept");
     names_.set_late(names_in(*json, "late"));
+    gateway_.twins = names_in(*json, "twins");
     const std::set<std::string> retired = std::exchange(gateway_.retired, names_in(*json, "retired"));
     for (const std::string& name : gateway_.retired) {
       if (!retired.contains(name)) note_forgotten(name.substr(0, name.find('/')));
@@ -227,13 +235,14 @@ void Witness::note_forgotten(const std::string& node) {
   for (auto& view : devices_) {
     if (view->name == node && view->older_copy) view->older_copy->knew.reset();
   }
-  for (const auto& placement : placements_) {
-    if (std::get<2>(placement) == node) forgotten_.insert(placement);
+  for (const auto& view : devices_) {
+    if (view->node != node) continue;
+    for (const auto& [uid, epoch, on] : placements_) {
+      if (on == node) forgotten_.insert({uid, epoch, view->name});
+    }
+    for (const auto& [uid, slot] : view->durable.state.slots) forgotten_.insert({uid, slot.epoch, view->name});
+    for (const Tag& tag : view->runtime->alive()) forgotten_.insert({tag.uid, tag.epoch, view->name});
   }
-  const DeviceView* view = device(node);
-  if (view == nullptr) return;
-  for (const auto& [uid, slot] : view->durable.state.slots) forgotten_.insert({uid, slot.epoch, node});
-  for (const Tag& tag : view->runtime->alive()) forgotten_.insert({tag.uid, tag.epoch, node});
 }
 
 void Witness::note_epoch(const GatewayId& id, const Epoch& epoch, const std::string& uid, const std::string& node) {

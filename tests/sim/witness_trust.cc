@@ -61,7 +61,8 @@ void Witness::check_authority() {
                              std::to_string(explained_term_) + ", without a proof");
   }
   if (gateway_.adopting && !may_adopt_) news_.unproven.emplace_back("adopt mode has begun without a proof");
-  may_adopt_ = gateway_.adopting;
+  // That of a quarantined node counts when its quarantine ends.
+  may_adopt_ = gateway_.adopting || explained_term_ > gateway_.id.term;
 }
 
 }  // namespace berth::sim

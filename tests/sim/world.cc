@@ -123,6 +123,7 @@ World::World(const Plan& plan)
   }
   if (!is_busy() && (!plan.rush || plan.seed % 16 == 0)) env_.gateway_send_window = draw_send_window(plan.seed);
   env_.witness.names().set_same_name(draw_same_name(plan.seed, plan.mutant));
+  draw_twin(plan.rush);
   gateway_ = std::make_unique<SimGateway>(env_, names);
   orders_ = std::make_unique<Orders>(env_, *gateway_, plan.seed);
   const std::size_t pods = plan.rush ? kRushPods : 4 + env_.random.below(12) + 2 * (nodes - 2);
@@ -133,6 +134,39 @@ World::World(const Plan& plan)
 }
 
 World::~World() = default;
+
+// In one of four small fleets a device is there twice: two machines under one name, each with a store of its own. Drawn
+// from a separate random stream.
+void World::draw_twin(bool rush) {
+  Random random(plan_.seed ^ 0x5457494e);
+  const bool is_drawn = random.chance(1, 4) || plan_.mutant == Mutant::d5;
+  const bool is_wanted = plan_.mutant == Mutant::none || plan_.mutant == Mutant::d5;
+  if (!is_drawn || !is_wanted || rush || is_busy() || plan_.sabotage != Sabotage::none) return;
+  const std::size_t number = random.below(devices_.size());
+  if (env_.witness.device(devices_[number]->name())->hostile) return;
+  original_ = devices_[number].get();
+  AgentConfig config = make_device(number, false);
+  config.machine_id = "machine-of-twin";
+  twin_ = std::make_unique<SimDevice>(env_, config, config.node + "-twin");
+}
+
+void World::twin_trouble() {
+  switch (env_.random.below(8)) {
+    case 0: return twin_->switch_off();
+    case 1: return twin_->wipe();
+    case 2: return twin_->reboot();
+    case 3: return twin_->crash("killed");
+    default: ++env_.counts.faults["second device of a name"]; return twin_->boot();
+  }
+}
+
+// What ran on a device that is gone for good, only the operator can tell.
+void World::forget_nodes_of_twins() {
+  if (gateway_->gateway() == nullptr) return;
+  std::set<std::string> nodes;
+  for (const std::string& mark : gateway_->gateway()->identity().twins) nodes.insert(mark.substr(0, mark.find('/')));
+  for (const std::string& node : nodes) operators_->forget(node);
+}
 
 void World::violate(std::string_view name, std::string_view text, const std::string& what) {
   if (violation_) return;
@@ -173,11 +207,13 @@ bool World::run_until(Millis end) {
     };
     sooner(gateway_->next_due());
     for (const auto& device : devices_) sooner(device->next_due());
+    if (twin_ != nullptr) sooner(twin_->next_due());
     if (violation_ || !next || *next > end) break;
     env_.clock.advance_to(*next);
     env_.timers.run_due(env_.clock.now());
     gateway_->run_due();
     for (const auto& device : devices_) device->run_due();
+    if (twin_ != nullptr) twin_->run_due();
   }
   env_.clock.advance_to(end);
   return !violation_;
@@ -336,6 +372,11 @@ void World::plan_storm() {
   repeatedly(apart * env_.pick(3000, 40'000) / crowd, [this] { network_trouble(); });
   repeatedly(env_.pick(5000, 60'000) / crowd, [this] { clock_trouble(); });
   repeatedly(env_.pick(300, 3000), [this] { replay_as_another(); });
+  if (twin_ != nullptr) {
+    original_->set_contended(true);
+    twin_->set_contended(true);
+    repeatedly(8'000, [this] { twin_trouble(); });
+  }
   if (!hostile_.empty()) repeatedly(env_.pick(100, 2000) / crowd + 1, [this] { send_lies(); });
   plan_losses();
 }
@@ -383,10 +424,11 @@ Operators::Seen World::orphans_seen() const {
   return seen;
 }
 
-// In one of four fleets the machine of the gateway and its broker is lost, once or twice.
+// In one of four fleets the machine of the gateway and its broker is lost, once or twice. Not where two devices have
+// one name: of these a new gateway knows nothing.
 void World::plan_losses() {
   const bool is_of_rule = env_.mutant >= Mutant::p14 && env_.mutant <= Mutant::p15_word;
-  if (plan_.rush || (!is_of_rule && !losing_.chance(1, 4))) return;
+  if (plan_.rush || twin_ != nullptr || (!is_of_rule && !losing_.chance(1, 4))) return;
   loses_machine_ = true;
   for (std::uint64_t nth = 1 + losing_.below(2); nth > 0; --nth) {
     const Millis at = static_cast<Millis>(losing_.below(static_cast<std::uint64_t>(plan_.storm_ms)));
@@ -432,6 +474,11 @@ void World::stop_faults() {
                                   .undo_is_a_lie = plan_.sabotage == Sabotage::held});
     device->set_refusing(false);
     device->boot();
+  }
+  if (twin_ != nullptr) {
+    twin_->boot();  // or one that is due would come later
+    twin_->retire();
+    original_->set_contended(false);
   }
   for (const auto& device : devices_) device->clock().set_rate(1000);
   gateway_->clock().set_rate(1000);
@@ -512,6 +559,7 @@ bool World::run() {
     if (ok) republish_all();
     if (ok && at > kConnectedMs) end_adopt_mode();
     if (ok && at > kConnectedMs && loses_machine_) decide_on_orphans();
+    if (ok && at > kConnectedMs) forget_nodes_of_twins();
     if (ok && plan_.sabotage == Sabotage::l1 && gateway_->gateway() != nullptr) gateway_->sabotage_queue();
   }
   ok = ok && run_until(end + kReconnectMs);

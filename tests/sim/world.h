@@ -72,6 +72,9 @@ class World {
   void reconnect();
   void leave_junk();
   void end_adopt_mode();
+  void draw_twin(bool rush);
+  void twin_trouble();
+  void forget_nodes_of_twins();
   void check_mirror();
   void check_orders();
   std::set<std::pair<std::string, std::string>> pods_seen() const;  // key and uid
@@ -84,6 +87,8 @@ class World {
   SimEnvironment env_;
   std::vector<std::unique_ptr<SimDevice>> devices_;
   std::vector<SimDevice*> hostile_;
+  SimDevice* original_ = nullptr;  // whose name `twin_` has
+  std::unique_ptr<SimDevice> twin_;
   std::unique_ptr<SimGateway> gateway_;
   std::unique_ptr<Operators> operators_;
   Provisioner provisioner_;

@@ -32,6 +32,7 @@ class RecordingTransport final : public Transport {
  public:
   void set_handler(Handler* handler) override { handler_ = handler; }
   bool is_up() const override { return up; }
+  std::string local_address() const override { return "10.0.0.7"; }
   void send(const Message& message) override {
     packets.push_back(message);
     for (Message& each : taken_apart(message)) {

@@ -28,7 +28,7 @@ TEST_F(AgentReports, AtLinkUpItSubscribesAndPublishesItsState) {
   EXPECT_EQ(member("nodes/n1/state", "bootId"), "boot-1");
   EXPECT_EQ(member("nodes/n1/state", "sequence"), "1");
   EXPECT_EQ(member("nodes/n1/state", "heartbeatMs"), "5000");
-  EXPECT_EQ(member("nodes/n1/state", "protocol"), "1.2");
+  EXPECT_EQ(member("nodes/n1/state", "protocol"), "1.3");
   EXPECT_EQ(member("nodes/n1/state", "labels"), R"({"zone":"a"})");
   EXPECT_EQ(member("nodes/n1/state", "taints"), R"([{"key":"gpu","value":"yes","effect":"NoSchedule"}])");
   EXPECT_EQ(member("nodes/n1/state", "allocatable"), R"({"cpu":"2","memory":"134217728","pods":"600"})");
@@ -37,6 +37,25 @@ TEST_F(AgentReports, AtLinkUpItSubscribesAndPublishesItsState) {
             R"({"name":"fast","path":"/srv/fast","capacity":"1Gi","storageClass":"local"}])");
   EXPECT_EQ(member("nodes/n1/presence", "online"), "true");
   EXPECT_TRUE(last_payload("nodes/n1/presence").starts_with("retained "));
+}
+
+TEST_F(AgentReports, TheStateNamesTheMachineWithoutItsId) {
+  config.machine_id = "a-secret-id";
+  boot();
+  const std::string machine = member("nodes/n1/state", "machine");
+  EXPECT_EQ(machine.size(), 16u);
+  EXPECT_EQ(machine, machine_name("a-secret-id", ""));
+  EXPECT_FALSE(last_payload("nodes/n1/state").contains("a-secret-id"));
+  EXPECT_EQ(member("nodes/n1/state", "serial"), "none");
+  EXPECT_EQ(member("nodes/n1/state", "address"), "10.0.0.7");
+}
+
+TEST_F(AgentReports, ASerialNumberDecidesWhichMachineItIs) {
+  EXPECT_EQ(machine_name("id", "serial"), machine_name("another id", "serial"));
+  EXPECT_NE(machine_name("id", "serial"), machine_name("id", "another serial"));
+  EXPECT_NE(machine_name("id", ""), machine_name("another id", ""));
+  EXPECT_NE(machine_name("x", ""), machine_name("", "x"));
+  EXPECT_EQ(machine_name("", ""), "");
 }
 
 TEST_F(AgentReports, AGatewayThatDoesNotSupportThisAgentIsLoggedOnceAndAnswered) {

@@ -58,7 +58,8 @@ known_nodes: [n1, n2]
 scheduler_config: /etc/berth/scheduler.yaml
 tie_seed: "9223372036854775807"
 http: {enabled: false, listen: "::1", port: 0}
-node_limits: {cpu: 2500m, memory: 8Gi, pods: 20, volumes: 3, labels: 4, slots: 5, incarnations_per_hour: 6}
+node_limits: {cpu: 2500m, memory: 8Gi, pods: 20, volumes: 3, labels: 4, slots: 5, incarnations_per_hour: 6,
+              twin_quiet_seconds: 7}
 promise_limit_seconds: 90
 same_name: ask
 flash_bytes_per_day: 2Gi
@@ -96,6 +97,7 @@ log: {level: debug, format: json}
   EXPECT_EQ(settings->node_limits.labels, 4u);
   EXPECT_EQ(settings->node_limits.slots, 5u);
   EXPECT_EQ(settings->node_limits.incarnations_per_hour, 6u);
+  EXPECT_EQ(settings->node_limits.twin_quiet_ms, 7000);
   EXPECT_EQ(settings->log.level, Level::debug);
   EXPECT_EQ(settings->log.format, LogFormat::json);
 }

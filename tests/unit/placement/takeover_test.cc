@@ -160,6 +160,19 @@ TEST_F(TakeoverTest, AProofFromAQuarantinedNodeStopsNobody) {
   EXPECT_EQ(list_of("n1")->gateway_id.term, before.term + 1) << "it obeys this gateway all the same";
 }
 
+TEST_F(TakeoverTest, AProofFromAQuarantinedNodeIsBelievedWhenThatEnds) {
+  settle_with_two();
+  say_superseded("n1", {std::uint64_t{1} << 62, "lie"});
+  ASSERT_TRUE(is_quarantined("n1"));
+  const GatewayId before{own.term + 100, "before"};
+  say_superseded("n1", before, proof_of(before, "n1"));
+  slots("n1", {});
+  ASSERT_FALSE(is_quarantined("n1"));
+  advance(1000);
+  EXPECT_EQ(gateway->identity().id, (GatewayId{before.term + 1, own.store_id}));
+  EXPECT_TRUE(gateway->identity().adopting);
+}
+
 TEST_F(TakeoverTest, AProofFromAForgottenNodeStopsNobody) {
   settle_with_two();
   api(R"({"op":"forget","kind":"Node","name":"n1"})");
