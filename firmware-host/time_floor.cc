@@ -29,7 +29,7 @@ TimeFloor::TimeFloor(std::string file, const Clock& clock, Timers& timers, Log& 
 
 TimeFloor::~TimeFloor() { timers_.cancel(timer_); }
 
-Millis TimeFloor::known_by(const BrokerSettings& broker) {
+void TimeFloor::learn_from(const BrokerSettings& broker) {
   for (const std::string& file : {broker.ca_file, broker.cert_file}) {
     const Result<CertificateLife> life = certificate_life(file);
     if (life) floor_ = std::max(floor_, life->begin);
@@ -38,7 +38,6 @@ Millis TimeFloor::known_by(const BrokerSettings& broker) {
     log_.write(Level::warn, "the clock is behind; certificates are judged by a time that has certainly come",
                {{"clock", to_rfc3339(clock_.wall())}, {"floor", to_rfc3339(floor_)}});
   }
-  return floor_;
 }
 
 void TimeFloor::save() {

@@ -25,9 +25,10 @@ class TimeFloor {
   TimeFloor(const TimeFloor&) = delete;
   TimeFloor& operator=(const TimeFloor&) = delete;
 
-  // What is known with the files of a connection: its certificates were issued by then. One that cannot be read says
+  // Raises the floor by the files of a connection: its certificates were issued by then. One that cannot be read says
   // nothing. Logs if the clock is behind.
-  Millis known_by(const BrokerSettings& broker);
+  void learn_from(const BrokerSettings& broker);
+  Millis floor() const { return floor_; }
   // Has the clock's time written, unless it is behind or that was done within a day.
   void save();
 

@@ -19,10 +19,12 @@ class io_context;
 namespace berth {
 
 struct MqttTls {
-  std::string ca;         // PEM file of the authorities that may sign the broker's certificate; empty: no TLS
-  std::string cert;       // PEM file of the client's certificate and chain; may be empty
-  std::string key;        // PEM file of its private key; required with cert
-  Millis time_floor = 0;  // wall time that has certainly come: certificates are judged by it while the clock is below
+  std::string ca;    // PEM file of the authorities that may sign the broker's certificate; empty: no TLS
+  std::string cert;  // PEM file of the client's certificate and chain; may be empty
+  std::string key;   // PEM file of its private key; required with cert
+  // Wall time that has certainly come: certificates are judged by it while the clock is below. Asked at each
+  // connection, since it rises. Null: none is known.
+  std::function<Millis()> time_floor = nullptr;
 };
 
 struct MqttOptions {

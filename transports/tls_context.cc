@@ -70,7 +70,7 @@ Result<TlsContext> TlsContext::load(const MqttTls& tls, const std::string& host)
       return tls_error("tls.key: cannot read, or does not match tls.cert:", tls.key);
     }
   }
-  judge_by(tls.time_floor, context);
+  if (tls.time_floor) judge_by(tls.time_floor(), context);
   X509_VERIFY_PARAM* verify = SSL_CTX_get0_param(context);
   // set1_ip_asc accepts only an address; anything else is a name.
   if (X509_VERIFY_PARAM_set1_ip_asc(verify, host.c_str()) != 1 &&

@@ -140,7 +140,8 @@ class AgentApp {
   void judge_certificates(const BrokerSettings& broker, MqttOptions& options) {
     if (broker.ca_file.empty()) return;
     time_floor_.emplace(state_->file("time"), clock_, timers_, log_);
-    options.tls.time_floor = time_floor_->known_by(broker);
+    time_floor_->learn_from(broker);
+    options.tls.time_floor = [this] { return time_floor_->floor(); };
   }
 
   int connect() {

@@ -268,7 +268,8 @@ class GatewayApp {
     if (!options) return fail(gateway_exit::kUsage, "cannot start", options.error());
     if (!broker.ca_file.empty()) {
       time_floor_.emplace(state_->file("time"), clock_, timers_, log_);
-      options->tls.time_floor = time_floor_->known_by(broker);
+      time_floor_->learn_from(broker);
+      options->tls.time_floor = [this] { return time_floor_->floor(); };
     }
     // Short, because all devices and operators wait for the gateway; a single client cannot overload the broker.
     options->backoff_max = 5'000;

@@ -30,8 +30,8 @@ class TimeFloorTest : public testing::Test {
  protected:
   std::string file() { return directory_.file("time"); }
   void remember(const std::string& text) { std::ofstream(file()) << text << "\n"; }
-  Millis known() { return TimeFloor(file(), clock_, timers_, log_).known_by({}); }
-  Millis in_file() { return std::atoll(read_line(file()).c_str()); }
+  Millis known() { return TimeFloor(file(), clock_, timers_, log_).floor(); }
+  Millis in_file() { return std::stoll(read_line(file())); }
   void run_for(Millis duration) {
     for (const Millis end = clock_.now_ms + duration; clock_.now_ms < end; clock_.now_ms += kDay / 24) {
       timers_.run_due(clock_.now_ms);
@@ -73,6 +73,15 @@ TEST_F(TimeFloorTest, TheTimeIsKeptAtMostOnceADay) {
   clock_.wall_ms = kLater + kDay;
   floor.save();
   EXPECT_EQ(in_file(), kLater + kDay);
+}
+
+TEST_F(TimeFloorTest, RisesWhileTheProgramRuns) {
+  remember(std::to_string(kLater));
+  TimeFloor floor(file(), clock_, timers_, log_);
+  clock_.wall_ms = kLater + 2 * kDay;
+  run_for(kDay);
+  clock_.wall_ms = 0;
+  EXPECT_EQ(floor.floor(), kLater + 2 * kDay);
 }
 
 TEST_F(TimeFloorTest, AClockThatIsYearsAheadRaisesItInSmallSteps) {

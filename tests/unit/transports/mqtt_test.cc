@@ -487,11 +487,23 @@ TEST_F(MqttTlsTest, StaysDownWhenTheCertificateIsForAnotherName) {
 
 TEST_F(MqttTlsTest, AClockThatIsBehindDoesNotMakeAnExpiredCertificateValid) {
   MqttOptions o = tls("a");
-  o.tls.time_floor = in_days(1);
+  o.tls.time_floor = [] { return in_days(1); };
   EXPECT_TRUE(join(o)->transport.is_up());
   o = tls("b");
-  o.tls.time_floor = in_days(3);
+  o.tls.time_floor = [] { return in_days(3); };
   expect_refused(o, "certificate verify failed");
+}
+
+TEST_F(MqttTlsTest, AFloorThatRoseCountsAtTheNextConnection) {
+  MqttOptions o = tls("a");
+  Millis floor = in_days(1);
+  o.tls.time_floor = [&floor] { return floor; };
+  auto a = join(o);
+  floor = in_days(3);
+  a->transport.disconnect();
+  a->transport.start();
+  EXPECT_TRUE(run_until([&] { return a->log.text.find("certificate verify failed") != std::string::npos; }));
+  EXPECT_FALSE(a->transport.is_up());
 }
 
 TEST_F(MqttTlsTest, AClockThatIsBehindAcceptsACertificateThatBeganLater) {
@@ -506,7 +518,7 @@ TEST_F(MqttTlsTest, AClockThatIsBehindAcceptsACertificateThatBeganLater) {
   start_secured_broker();
   expect_refused(tls("a"), "certificate verify failed");
   MqttOptions o = tls("b");
-  o.tls.time_floor = in_days(1) - Millis{23} * 3'600'000;
+  o.tls.time_floor = [] { return in_days(1) - Millis{23} * 3'600'000; };
   EXPECT_TRUE(join(o)->transport.is_up());
 }
 
