@@ -49,19 +49,25 @@ Status settle_broker_certificate(const std::string& dir, const std::string& host
 
 }  // namespace
 
-Outcome<void> issue_certificate(const std::string& dir, const std::string& name, bool is_operator,
-                                const std::string& host, const std::string& output) {
+Outcome<void> settle_authorities(const std::string& dir, const std::string& host, const std::string& output) {
   const Result<Authority> devices = Authority::open(dir, "ca");
   if (!devices) return refused(devices.error());
   const Result<Authority> operators = Authority::open(dir, "operators");
   if (!operators) return refused(operators.error());
-  Status done = settle_broker_certificate(dir, host, *devices);
-  const Authority& own = is_operator ? *operators : *devices;
-  if (done.is_success()) done = own.issue_to_client(name, output + "/" + name);
-  if (!done.is_success()) return refused(done);
+  if (const Status done = settle_broker_certificate(dir, host, *devices); !done.is_success()) return refused(done);
   std::error_code error;
   fs::copy_file(dir + "/ca.crt", output + "/ca.crt", fs::copy_options::overwrite_existing, error);
   if (error) return fail(Exit::refused, output + "/ca.crt: " + error.message());
+  if (const Status readable = let_broker_read(dir); !readable.is_success()) return refused(readable);
+  return {};
+}
+
+Outcome<void> issue_certificate(const std::string& dir, const std::string& name, bool is_operator,
+                                const std::string& host, const std::string& output) {
+  if (auto settled = settle_authorities(dir, host, output); !settled) return settled;
+  const Result<Authority> own = Authority::open(dir, is_operator ? "operators" : "ca");
+  if (!own) return refused(own.error());
+  if (const Status done = own->issue_to_client(name, output + "/" + name); !done.is_success()) return refused(done);
   if (const Status readable = let_broker_read(dir); !readable.is_success()) return refused(readable);
   return {};
 }

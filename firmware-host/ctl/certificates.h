@@ -8,8 +8,10 @@
 namespace berth {
 
 // Creates the authorities of devices and of operators in <dir>, and the broker's certificate for `host`, unless they
-// exist (or, of the latter, a sixth of its life is left); then a certificate for `name` in <output>: ca.crt,
-// <name>.crt, <name>.key.
+// exist (or, of the latter, a sixth of its life is left), and copies the authority that signed it to <output>/ca.crt.
+Outcome<void> settle_authorities(const std::string& dir, const std::string& host, const std::string& output);
+
+// The same, and a certificate for `name` in <output>: <name>.crt, <name>.key.
 Outcome<void> issue_certificate(const std::string& dir, const std::string& name, bool is_operator,
                                 const std::string& host, const std::string& output);
 

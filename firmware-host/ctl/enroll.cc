@@ -15,6 +15,7 @@
 #include "firmware-host/ctl/revoke.h"
 #include "firmware-host/gateway/broker_config.h"
 #include "firmware-host/gateway/broker_process.h"
+#include "firmware-host/loopback_address.h"
 
 namespace berth {
 
@@ -22,6 +23,11 @@ namespace {
 
 namespace fs = std::filesystem;
 using Role = BrokerIdentity::Role;
+
+// Of devices with a mosquitto that the package configures; operators have the next one.
+constexpr int kPlainPort = 1883;
+constexpr int kCertificatePort = 8883;  // certificates
+constexpr int kToPasswords = 2;
 
 std::string local_host_name() {
   char name[256] = "localhost";
@@ -135,11 +141,15 @@ Outcome<BrokerSettings> address_of_broker(const EnrollOptions& options, const st
     broker = *listener;
     if (broker.host.empty()) broker.host = local_host_name();
   } else {
-    broker.port = options.credential == Credential::certificate ? 8883 : 1883;
-    if (options.role == Role::operator_) ++broker.port;
     broker.host = local_host_name();
+    if (!options.host.empty()) static_cast<void>(parse_broker(options.host, broker));  // checked before
+    const bool has_certificate = options.credential == Credential::certificate;
+    const bool has_tls = has_certificate || !is_loopback(broker.host);
+    if (has_tls) broker.ca_file = output + "/ca.crt";
+    broker.port = has_certificate ? kCertificatePort : has_tls ? kCertificatePort + kToPasswords : kPlainPort;
+    if (options.role == Role::operator_) ++broker.port;
   }
-  if (!options.host.empty()) static_cast<void>(parse_broker(options.host, broker));  // checked before
+  if (!options.host.empty()) static_cast<void>(parse_broker(options.host, broker));
   return broker;
 }
 
@@ -177,8 +187,23 @@ Outcome<void> write_account(const EnrollOptions& options) {
 
 // True: mosquitto needs a restart.
 Outcome<bool> settle_listeners(const EnrollOptions& options, const BrokerSettings& broker, const Screen& screen) {
-  if (options.credential != Credential::certificate || is_embedded(options)) return false;
-  return open_listeners(options, broker.port - (options.role == Role::operator_ ? 1 : 0), screen);
+  if (is_embedded(options)) return false;
+  warn_of_plaintext(options, screen);
+  if (broker.ca_file.empty()) return false;
+  const int offset =
+      (options.credential == Credential::certificate ? 0 : kToPasswords) + (options.role == Role::operator_ ? 1 : 0);
+  return open_listeners(options, broker.port - offset, screen);
+}
+
+Outcome<void> make_credential(const EnrollOptions& options, const BrokerSettings& broker, const std::string& output) {
+  const std::string tls = options.broker_dir + "/tls";
+  if (options.credential == Credential::certificate) {
+    return issue_certificate(tls, options.name, options.role == Role::operator_, broker.host, output);
+  }
+  if (!is_embedded(options) && !broker.ca_file.empty()) {
+    if (auto settled = settle_authorities(tls, broker.host, output); !settled) return settled;
+  }
+  return set_password(options, output);
 }
 
 }  // namespace
@@ -202,11 +227,7 @@ Outcome<void> run_enroll(const EnrollOptions& given, const Screen& screen) {
   if (!broker) return std::unexpected(broker.error());
   const Outcome<Withdrawn> withdrawn = withdraw_credentials(options, screen);
   if (!withdrawn) return std::unexpected(withdrawn.error());
-  const Outcome<void> credential = options.credential == Credential::certificate
-                                       ? issue_certificate(options.broker_dir + "/tls", options.name,
-                                                           options.role == Role::operator_, broker->host, output)
-                                       : set_password(options, output);
-  if (!credential) return credential;
+  if (auto made = make_credential(options, *broker, output); !made) return made;
   if (auto written = write_account(options); !written) return written;
   if (auto written = write_client_files(options, *broker, output); !written) return written;
   const Outcome<bool> listeners = settle_listeners(options, *broker, screen);

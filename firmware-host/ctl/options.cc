@@ -100,7 +100,8 @@ void add_enroll(CLI::App& app, EnrollOptions& to) {
                             "Use a certificate, the default of devices; port 8883, operators 8884");
   CLI::Option* password =
       app.add_flag_function("--password", use(Credential::password),
-                            "Use a password, the default of operators and gateways; port 1883, operators 1884")
+                            "Use a password, the default of operators and gateways; port 8885, operators 8886;\n"
+                            "at a loopback address 1883 and 1884, without TLS")
           ->excludes(certificate);
   app.add_flag("--renew", to.renew, "Another certificate for the account; the earlier one stays valid until it expires")
       ->excludes(certificate)

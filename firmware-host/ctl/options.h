@@ -41,7 +41,7 @@ struct EnrollOptions {
   std::string broker_dir = "/etc/berth/broker";         // `passwords`, `operators`, `access`; with certificates `tls`
   std::string output;                                   // empty: ./<name>
   std::string installed_dir = "/etc/berth";             // path of the node's files on the device
-  std::string mosquitto_dir = "/etc/mosquitto/conf.d";  // berth.tls.conf is written here with the first certificate
+  std::string mosquitto_dir = "/etc/mosquitto/conf.d";  // berth.tls.conf is written here with the first use of TLS
   std::string state_dir;                                // of a berthd with an embedded broker; empty: your own broker
   // Unset: a certificate for a device, where there is a listener for it; otherwise a password.
   Credential credential = Credential::unset;

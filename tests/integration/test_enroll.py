@@ -19,27 +19,31 @@ from waiting import wait_until
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def free_ports():
-    """Two that follow each other."""
+def free_ports(count=2):
+    """Ports that follow each other."""
     while True:
         port = free_port()
-        with contextlib.suppress(OSError), socket.socket() as probe:
-            probe.bind(("127.0.0.1", port + 1))
-            return port, port + 1
+        with contextlib.suppress(OSError), contextlib.ExitStack() as probes:
+            for number in range(port + 1, port + count):
+                probes.enter_context(socket.socket()).bind(("127.0.0.1", number))
+            return tuple(range(port, port + count))
 
 
 class Enrolled:
     """A gateway, a device and an operator configured only by what enroll wrote."""
 
-    def __init__(self, folder, certificate=False):
-        self.folder, self.certificate, self.programs = Path(folder), certificate, []
-        self.port, self.operators_port = free_ports()
+    def __init__(self, folder, certificate=False, tls=False):
+        """Devices that are elsewhere (tls) reach the broker at the machine's name."""
+        self.folder, self.certificate, self.tls, self.programs = Path(folder), certificate, tls or certificate, []
+        self.host = socket.gethostname() if tls else "127.0.0.1"
+        certificates = free_ports(4)
+        self.port, self.operators_port = certificates[:2] if certificate or not tls else certificates[2:]
 
     def enroll(self, name, *options):
         port = self.operators_port if "operator" in options else self.port
         command = [program_path("berthctl"), "enroll", name, "--broker-dir", self.folder / "accounts", "--output",
                    self.folder / name, "--installed-dir", self.folder / name, "--mosquitto-dir", self.folder / "conf.d",
-                   "--address", f"127.0.0.1:{port}", "--no-reload", *options]
+                   "--address", f"{self.host}:{port}", "--no-reload", *options]
         if "--certificate" not in options:
             command.append("--certificate" if self.certificate else "--password")
         return subprocess.run(command, capture_output=True, text=True, check=False)
@@ -59,16 +63,13 @@ class Enrolled:
         """With the package's configuration."""
         ours = (ROOT / "cross" / "debian" / "mosquitto.conf").read_text(encoding="utf-8")
         ours = ours.replace("/etc/berth/broker", str(self.folder / "accounts"))
-        plain = free_ports() if self.certificate else (self.port, self.operators_port)
+        plain = free_ports() if self.tls else (self.port, self.operators_port)
         for packaged, port in zip((1883, 1884), plain, strict=True):
-            ours = ours.replace(f"listener {packaged}", f"listener {port} 127.0.0.1")
-        if self.certificate:
+            ours = ours.replace(f"listener {packaged}", f"listener {port}")
+        if self.tls:
             ours += (self.folder / "conf.d" / "berth.tls.conf").read_text(encoding="utf-8")
-        else:  # certificates make them
-            for accounts in ("passwords", "operators"):
-                assert (self.folder / "accounts" / accounts).exists()
         for accounts in ("passwords", "operators"):
-            (self.folder / "accounts" / accounts).touch()
+            assert (self.folder / "accounts" / accounts).exists()
         config = self.folder / "mosquitto.conf"
         config.write_text(ours + "user root\n", encoding="utf-8")
         self.broker = Program("mosquitto", [mosquitto_path(), "-c", config], self.folder).start()
@@ -80,7 +81,9 @@ class Enrolled:
         trust = ({"tls": {"ca_file": f"{own}/ca.crt", "cert_file": f"{own}/gateway.crt", "key_file": f"{own}/gateway.key"}}
                  if self.certificate else {"username": "gateway", "password_file": f"{own}/password"})
         path = self.folder / "berthd.yaml"  # JSON is valid YAML
-        path.write_text(json.dumps({"broker": {"host": "127.0.0.1", "port": self.port, **trust}}), encoding="utf-8")
+        if self.tls and not self.certificate:
+            trust["tls"] = {"ca_file": f"{own}/ca.crt"}
+        path.write_text(json.dumps({"broker": {"host": self.host, "port": self.port, **trust}}), encoding="utf-8")
         return path
 
     def run(self, name, *arguments):
@@ -93,12 +96,12 @@ class Enrolled:
     def client(self, account, client_id, port=None):
         """A client with the account's password or certificate and any client id."""
         own = self.folder / account
+        authority = types.SimpleNamespace(ca=own / "ca.crt") if self.tls else None
         if self.certificate:
-            authority = types.SimpleNamespace(ca=own / "ca.crt")
             return Client(port or self.port, client_id, authority=authority,
                           certificate=(own / f"{account}.crt", own / f"{account}.key"))
         password = (own / "password").read_text(encoding="utf-8").strip()
-        return Client(port or self.port, client_id, username=account, password=password)
+        return Client(port or self.port, client_id, username=account, password=password, authority=authority)
 
     def credentials(self, account):
         """The flags of berthctl for a connection with another account than the operator's, to the operators' listener."""
@@ -125,9 +128,9 @@ class Enrolled:
             program.stop()
 
 
-@pytest.fixture(params=["password", "certificate"])
+@pytest.fixture(params=["password", "password over TLS", "certificate"])
 def enrolled(request, tmp_path, leaves_no_process):
-    fleet = Enrolled(tmp_path, request.param == "certificate").start()
+    fleet = Enrolled(tmp_path, request.param == "certificate", request.param == "password over TLS").start()
     yield fleet
     fleet.stop()
 
@@ -170,7 +173,7 @@ def test_no_device_ends_the_session_of_another_client(enrolled):
 
 
 def test_a_revoked_device_is_cut_off_at_once_and_nobody_else(enrolled):
-    own = [*enrolled.credentials("edge-b"), "--broker", f"127.0.0.1:{enrolled.port}", "--timeout", "3"]
+    own = [*enrolled.credentials("edge-b"), "--broker", f"{enrolled.host}:{enrolled.port}", "--timeout", "3"]
     assert enrolled.ctl(*own, "get", "nodes").returncode == 4  # connected, and may not ask
     live = enrolled.client("edge-b", "live")
     done = enrolled.revoke("edge-b")
@@ -243,6 +246,44 @@ def test_an_operator_of_an_earlier_version_leaves_the_passwords_of_devices(tmp_p
     assert accounts_in(fleet, "passwords") == ["edge-a"] and accounts_in(fleet, "operators") == ["operator"]
 
 
+def listeners_in(config):
+    """(port, address, whether it has TLS) of each; an empty address is every address."""
+    found = []
+    for line in config.splitlines():
+        key, *values = line.split() or [""]
+        if key == "listener":
+            found.append([values[0], values[1] if len(values) > 1 else "", False])
+        elif key == "certfile":
+            found[-1][2] = True
+    return [tuple(each) for each in found]
+
+
+def test_other_machines_are_served_with_tls_only(tmp_path):
+    (tmp_path / "conf.d").mkdir()
+    packaged = (ROOT / "cross" / "debian" / "mosquitto.conf").read_text(encoding="utf-8")
+    assert listeners_in(packaged) == [("1883", "127.0.0.1", False), ("1884", "127.0.0.1", False)]
+    (tmp_path / "conf.d" / "berth.conf").write_text(packaged, encoding="utf-8")
+    argv = [program_path("berthctl"), "enroll", "edge-a", "--password", "--broker-dir", tmp_path / "accounts", "--output",
+            tmp_path / "edge-a", "--mosquitto-dir", tmp_path / "conf.d", "--no-reload"]
+    done = subprocess.run(argv, capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    written = listeners_in((tmp_path / "conf.d" / "berth.tls.conf").read_text(encoding="utf-8"))
+    assert written == [(port, "", True) for port in ("8883", "8884", "8885", "8886")]
+    device = (tmp_path / "edge-a" / "berth-agent.yaml").read_text(encoding="utf-8")
+    assert "port: 8885\n" in device and "ca_file: /etc/berth/ca.crt\n" in device
+    assert (tmp_path / "edge-a" / "ca.crt").exists()
+
+
+def test_an_installation_that_serves_other_machines_without_tls_goes_on_with_a_warning(tmp_path):
+    conf = tmp_path / "conf.d" / "berth.conf"
+    conf.parent.mkdir()
+    earlier = "per_listener_settings true\nlistener 1883\nlistener 1884 127.0.0.1\n"
+    conf.write_text(earlier, encoding="utf-8")
+    done = Enrolled(tmp_path).enroll("edge-a")
+    assert done.returncode == 0 and f"warning: {conf}: listener 1883 serves other machines without TLS" in done.stderr
+    assert "listener 1884" not in done.stderr and conf.read_text(encoding="utf-8") == earlier
+
+
 EARLIER_LISTENER = """# Written by berthctl enroll --certificate: devices present a certificate; its common name is the account.
 listener 9883
 cafile /etc/berth/broker/tls/ca.crt
@@ -259,7 +300,7 @@ def test_listeners_of_an_earlier_version_are_written_again_with_their_port(tmp_p
         done = change()
         assert done.returncode == 0, done.stderr
         text = conf.read_text(encoding="utf-8")
-        assert "listener 9883\n" in text and "listener 9884\n" in text and "ca.crl\n" in text and "operators.crl\n" in text
+        assert "listener 9883\n" in text and "listener 9884\n" in text and "listener 9885\n" in text and "ca.crl\n" in text and "operators.crl\n" in text
 
 
 @pytest.mark.parametrize("kept, content", [("berth.conf", "listener 1883\n"), ("berth.tls.conf", "# mine\nlistener 9883\n")])

@@ -40,8 +40,8 @@ class PackagedBroker:
         (self.folder / "access").write_text(ACCESS, encoding="utf-8")
         (self.folder / "mosquitto.conf").write_text(DEBIAN.format(folder=self.folder), encoding="utf-8")
         ours = (ROOT / "cross" / "debian" / "mosquitto.conf").read_text(encoding="utf-8")
-        ours = ours.replace("listener 1883", f"listener {free_port()} 127.0.0.1")
-        ours = ours.replace("listener 1884", f"listener {self.port} 127.0.0.1")
+        ours = ours.replace("listener 1883", f"listener {free_port()}")
+        ours = ours.replace("listener 1884", f"listener {self.port}")
         for accounts in ("passwords", "operators"):
             ours = ours.replace(f"/etc/berth/broker/{accounts}", str(passwords))
         ours = ours.replace("/etc/berth/broker/access", str(self.folder / "access"))

@@ -72,6 +72,12 @@ def test_an_installed_gateway_works_without_configuration(machine):
     assert machine.path("/var/lib/berth/gateway.db").exists()
 
 
+def test_a_new_installation_listens_without_tls_on_loopback_only(machine):
+    lines = machine.path("/etc/mosquitto/conf.d/berth.conf").read_text(encoding="utf-8").splitlines()
+    assert [line for line in lines if line.startswith("listener")] == ["listener 1883 127.0.0.1", "listener 1884 127.0.0.1"]
+    assert not machine.path("/etc/mosquitto/conf.d/berth.tls.conf").exists()
+
+
 def test_secrets_are_not_readable_by_others(machine):
     for secret in ("/etc/berth/gateway/password", "/etc/berth/operator/password"):
         if machine.path(secret).exists():
@@ -79,7 +85,10 @@ def test_secrets_are_not_readable_by_others(machine):
 
 
 def test_an_upgrade_keeps_state_accounts_and_edited_configuration(machine, tmp_path):
-    kept = ["/var/lib/berth/gateway.db", "/etc/berth/gateway/password", "/etc/berth/berthd.yaml"]
+    kept = ["/var/lib/berth/gateway.db", "/etc/berth/gateway/password", "/etc/berth/berthd.yaml",
+            "/etc/mosquitto/conf.d/berth.conf"]
+    broker = machine.path("/etc/mosquitto/conf.d/berth.conf")  # as of a version before TLS
+    broker.write_text(broker.read_text(encoding="utf-8").replace(" 127.0.0.1\n", "\n"), encoding="utf-8")
     machine.path("/etc/berth/berthd.yaml").write_text(machine.path("/etc/berth/berthd.yaml").read_text() + "# edited\n")
     before = [machine.path(name).read_bytes() for name in kept]
     machine.apt_install(*(newer(package, tmp_path) for package in PACKAGES))
