@@ -36,7 +36,8 @@ Placement::Placement(const PlacementContext& context)
       comparison_(context, {state_, scheduler_, listings_, volumes_, releases_, lifecycle_, nodes_, pods_, recovery_,
                             adoption_, adopt_mode_, twins_}),
       takeover_(context, {listings_, nodes_, comparison_, adopt_mode_}),
-      retirement_(context, {state_, volumes_, releases_, changes_, lifecycle_, nodes_, adopt_mode_, takeover_, twins_}),
+      retirement_(context, {state_, volumes_, releases_, changes_, lifecycle_, nodes_, adopt_mode_, takeover_, twins_,
+                            listings_}),
       statuses_(context, state_,
                 [this](const std::string& node, const std::string& why) { nodes_.hold_statuses(node, why); }) {
   context.objects.count_running_by([this](std::string_view uid) {

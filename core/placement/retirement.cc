@@ -44,6 +44,8 @@ Status Retirement::retire(const std::string& node) {
   for (std::string_view uid : uids) end_row(uid, node);
   parts_.lifecycle.deliver_permits();
   for (const std::string& key : entries) parts_.releases.end(key);
+  // A listing that one of these ends asked for would leave out what has ended: nothing has, it was given up.
+  parts_.listings.forget(node);
   orphan_volumes(node);
   if (context_.objects.overlay(node) != nullptr) parts_.changes.erase(Kind::node, node);
   // After the rows: pods that adopt mode kept from being placed or erased follow.

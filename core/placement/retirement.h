@@ -27,6 +27,7 @@ class Retirement {
     AdoptMode& adopt_mode;
     Takeover& takeover;
     Twins& twins;
+    Listings& listings;
   };
   // All outlive it.
   Retirement(const PlacementContext& context, const Parts& parts) : context_(context), parts_(parts) {}

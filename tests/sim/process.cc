@@ -63,10 +63,10 @@ Process::Run::Run(Process& process, std::string id)
   if (window > 0) client.set_send_window(window, window + kOtherMessages);
 }
 
-Process::Process(SimEnvironment& world, std::string name, std::string client_id)
+Process::Process(SimEnvironment& world, std::string name, const std::string& client_id)
     : world_(world),
       name_(std::move(name)),
-      client_id_(client_id.empty() ? name_ : std::move(client_id)),
+      client_id_(client_id.empty() ? name_ : client_id),
       clock_(world.clock),
       log_(world, name_) {}
 

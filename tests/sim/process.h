@@ -73,7 +73,7 @@ class TraceLog final : public Log {
 class Process : private CutTransport::Watcher {
  public:
   // `client_id`: at the broker; empty: the name.
-  Process(SimEnvironment& world, std::string name, std::string client_id = {});
+  Process(SimEnvironment& world, std::string name, const std::string& client_id = {});
   ~Process() override;
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;

@@ -248,6 +248,8 @@ void SimGateway::before_message(Message& message, bool alone) {
       world().witness.note_heard(std::string(levels[1]), find_text(message.payload, R"("incarnation":")"));
     }
     world().witness.note_incarnation(std::string(levels[1]), find_text(message.payload, R"("incarnation":")"));
+  } else if (levels[0] == "nodes" && levels[2] == "state") {
+    world().witness.note_incarnation(std::string(levels[1]), find_text(message.payload, R"("incarnation":")"));
   } else if (levels[0] == "nodes" && levels[2] == "pods" && alone) {
     // The uid in a made-up status of a lying device does not matter.
     const std::string uid = find_text(message.payload, R"("uid":")");

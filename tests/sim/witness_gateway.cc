@@ -211,6 +211,8 @@ void Witness::note_row(const Row& row) {
     // The epochs of a forgotten node are unknown until it returns; then the term increases above them.
     if (gateway_.has_retired(device->name, device->durable.state.incarnation)) continue;
     if (names_.is_unheard(device->name)) continue;  // likewise
+    // With an older copy of its store it may have seen epochs of a lost store again, and answers Superseded or Stale.
+    if (device->older_copy) continue;
     Epoch& highest = news_.highest_seen_by_devices[device->name];
     for (const auto& [uid, high] : device->durable.state.high) highest = std::max(highest, high);
     for (const auto& [uid, slot] : device->durable.state.slots) highest = std::max(highest, slot.epoch);
