@@ -185,14 +185,30 @@ Outcome<void> write_account(const EnrollOptions& options) {
   return {};
 }
 
+// Of the four listeners with TLS, which have consecutive ports, that of this account.
+int tls_listener_of(const EnrollOptions& options) {
+  return (options.credential == Credential::certificate ? 0 : kToPasswords) + (options.role == Role::operator_ ? 1 : 0);
+}
+
+// A port of --address names all four: mosquitto would not start with one that is not to be had.
+Outcome<void> check_tls_ports(const EnrollOptions& options, const BrokerSettings& broker) {
+  constexpr int kDefaultFirst = 8883, kMore = 3;
+  if (is_embedded(options) || broker.ca_file.empty()) return {};
+  const int first = broker.port - tls_listener_of(options);
+  const bool meets_plain = first <= kPlainPort + 1 && first + kMore >= kPlainPort;
+  if (first >= 1 && first + kMore <= 65535 && !meets_plain) return {};
+  return fail(Exit::usage,
+              "--address: port " + std::to_string(broker.port) +
+                  " is not free for TLS, which devices at other machines need: give the host alone, or port " +
+                  std::to_string(kDefaultFirst + tls_listener_of(options)));
+}
+
 // True: mosquitto needs a restart.
 Outcome<bool> settle_listeners(const EnrollOptions& options, const BrokerSettings& broker, const Screen& screen) {
   if (is_embedded(options)) return false;
   warn_of_plaintext(options, screen);
   if (broker.ca_file.empty()) return false;
-  const int offset =
-      (options.credential == Credential::certificate ? 0 : kToPasswords) + (options.role == Role::operator_ ? 1 : 0);
-  return open_listeners(options, broker.port - offset, screen);
+  return open_listeners(options, broker.port - tls_listener_of(options), screen);
 }
 
 Outcome<void> make_credential(const EnrollOptions& options, const BrokerSettings& broker, const std::string& output) {
@@ -225,6 +241,7 @@ Outcome<void> run_enroll(const EnrollOptions& given, const Screen& screen) {
   if (auto made = make_directories(options, output); !made) return made;
   const Outcome<BrokerSettings> broker = address_of_broker(options, output);
   if (!broker) return std::unexpected(broker.error());
+  if (auto checked = check_tls_ports(options, *broker); !checked) return checked;
   const Outcome<Withdrawn> withdrawn = withdraw_credentials(options, screen);
   if (!withdrawn) return std::unexpected(withdrawn.error());
   if (auto made = make_credential(options, *broker, output); !made) return made;

@@ -367,6 +367,17 @@ def test_an_invalid_node_name_is_refused_and_nothing_is_written(tmp_path, name, 
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("port, options", [(1883, ["--password"]), (1886, ["--password"]), (2, ["--password"]),
+                                            (65535, ["--certificate"]), (1882, ["--certificate", "--role", "operator"])])
+def test_a_port_that_the_listeners_with_tls_cannot_have_is_refused_and_no_listener_is_written(tmp_path, port, options):
+    (tmp_path / "conf.d").mkdir()
+    argv = [program_path("berthctl"), "enroll", "edge-a", *options, "--broker-dir", tmp_path / "accounts", "--output",
+            tmp_path / "edge-a", "--mosquitto-dir", tmp_path / "conf.d", "--no-reload", "--address", f"gateway.example:{port}"]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and f"--address: port {port} is not free for TLS" in done.stderr and "port 888" in done.stderr
+    assert list((tmp_path / "conf.d").iterdir()) == []
+
+
 def test_a_directory_that_cannot_be_written_is_named(tmp_path):
     blocked = tmp_path / "accounts"
     blocked.write_text("a file where the directory should be", encoding="utf-8")
