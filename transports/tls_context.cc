@@ -5,9 +5,7 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
-#include <algorithm>
 #include <ctime>
-#include <limits>
 
 #include "transports/mqtt.h"
 
@@ -22,28 +20,36 @@ Status tls_error(const std::string& what, const std::string& file) {
   return Status::error(what + " " + file + ": " + (reason != nullptr ? reason : "unknown reason"));
 }
 
+// Nothing that takes a time_t is called: on armhf ours has 64 bits and that of Debian's OpenSSL 32.
 bool read_time(const ASN1_TIME* time, Millis& out) {
-  const std::unique_ptr<ASN1_TIME, void (*)(ASN1_TIME*)> epoch(ASN1_TIME_set(nullptr, 0), ASN1_TIME_free);
+  const std::unique_ptr<ASN1_TIME, void (*)(ASN1_TIME*)> epoch(ASN1_TIME_new(), ASN1_TIME_free);
   int days = 0;
   int seconds = 0;
-  if (epoch == nullptr || ASN1_TIME_diff(&days, &seconds, epoch.get(), time) != 1) return false;
+  if (epoch == nullptr || ASN1_TIME_set_string(epoch.get(), "19700101000000Z") != 1 ||
+      ASN1_TIME_diff(&days, &seconds, epoch.get(), time) != 1) {
+    return false;
+  }
   out = (Millis{days} * 24 * 3600 + seconds) * 1000;
   return true;
 }
 
-// A clock that is known to be behind says nothing of when a certificate began.
-int accept_early(int is_valid, X509_STORE_CTX* store) {
-  if (is_valid == 1 || X509_STORE_CTX_get_error(store) != X509_V_ERR_CERT_NOT_YET_VALID) return is_valid;
-  X509_STORE_CTX_set_error(store, X509_V_OK);
-  return 1;
+Millis floor_of(X509_STORE_CTX* store) {
+  const auto* connection =
+      static_cast<const SSL*>(X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx()));
+  return *static_cast<const Millis*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(connection)));
 }
 
-// If the clock is below the floor, expiry is judged by the floor.
-void judge_by(Millis floor, SSL_CTX* context) {
-  const Millis seconds = std::min<Millis>(floor / 1000, std::numeric_limits<std::time_t>::max());
-  if (std::time(nullptr) >= seconds) return;
-  X509_VERIFY_PARAM_set_time(SSL_CTX_get0_param(context), static_cast<std::time_t>(seconds));
-  SSL_CTX_set_verify(context, SSL_VERIFY_PEER, accept_early);
+// For a clock that is known to be behind, as OpenSSL asks for each certificate: it says nothing of when one began, and
+// whether one has expired is judged by the floor.
+int judge_by_floor(int is_valid, X509_STORE_CTX* store) {
+  if (is_valid != 1) {
+    if (X509_STORE_CTX_get_error(store) != X509_V_ERR_CERT_NOT_YET_VALID) return is_valid;
+    X509_STORE_CTX_set_error(store, X509_V_OK);
+  }
+  Millis end = 0;
+  if (read_time(X509_get0_notAfter(X509_STORE_CTX_get_current_cert(store)), end) && end >= floor_of(store)) return 1;
+  X509_STORE_CTX_set_error(store, X509_V_ERR_CERT_HAS_EXPIRED);
+  return 0;
 }
 
 }  // namespace
@@ -70,7 +76,11 @@ Result<TlsContext> TlsContext::load(const MqttTls& tls, const std::string& host)
       return tls_error("tls.key: cannot read, or does not match tls.cert:", tls.key);
     }
   }
-  if (tls.time_floor) judge_by(tls.time_floor(), context);
+  made.floor_ = std::make_unique<Millis>(tls.time_floor ? tls.time_floor() : 0);
+  if (Millis{std::time(nullptr)} * 1000 < *made.floor_) {
+    SSL_CTX_set_app_data(context, made.floor_.get());
+    SSL_CTX_set_verify(context, SSL_VERIFY_PEER, judge_by_floor);
+  }
   X509_VERIFY_PARAM* verify = SSL_CTX_get0_param(context);
   // set1_ip_asc accepts only an address; anything else is a name.
   if (X509_VERIFY_PARAM_set1_ip_asc(verify, host.c_str()) != 1 &&

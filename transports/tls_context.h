@@ -29,6 +29,7 @@ class TlsContext {
   struct Close {
     void operator()(ssl_ctx_st* context) const;
   };
+  std::unique_ptr<Millis> floor_;  // wall time; the context refers to it
   std::unique_ptr<ssl_ctx_st, Close> context_;
 };
 
