@@ -127,6 +127,18 @@ class Storm:
         return victim in ("berthd", "agent", "broker")
 
 
+    def burst(self, operator, kills):
+        """Faults until so many processes were killed, while the operator works; returns how many were."""
+        killed = 0
+        self.start_faults()
+        operator.start()
+        while killed < kills:
+            killed += self.inject_fault()
+        self.stop_faults()
+        operator.end()
+        return killed
+
+
 @pytest.fixture
 def stormy(fleet, proxy, broker, tmp_path):
     fleet.stuck = threading.Event()
@@ -150,13 +162,7 @@ def test_a_storm_of_kills_under_load_leaves_every_expected_pod_running_once(stor
         operator_number += 1
         operator = Operator(stormy, tmp_path, seed * 1000 + operator_number)
         operator.number, operator.expected = len(ever), expected
-        storm.start_faults()
-        operator.start()
-        goal = min(kills + KILLS_PER_BURST, KILLS)
-        while kills < goal:
-            kills += storm.inject_fault()
-        storm.stop_faults()
-        operator.end()
+        kills += storm.burst(operator, min(KILLS_PER_BURST, KILLS - kills))
         expected, ever = operator.expected, ever | operator.all
         wait_each_runs_once(stormy, *expected, timeout_s=90)
     for name in ever:

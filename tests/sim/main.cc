@@ -18,6 +18,8 @@
 
 namespace {
 
+constexpr const char* kRules = "N0..N8, P1..P12, P14..P16, D1..D5";  // that a mutant breaks
+
 using berth::sim::Counts;
 using berth::sim::Mutant;
 using berth::sim::Plan;
@@ -289,7 +291,7 @@ bool read_range(const std::string& text, std::uint64_t& first, std::uint64_t& la
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app{"Runs simulated fleets from seeds: a gateway, devices, operators, faults; asserts S1-S15 and L1-L5."};
+  CLI::App app{"Runs simulated fleets from seeds: a gateway, devices, operators, faults; asserts S1-S16 and L1-L5."};
   app.add_option("--seeds", options.seeds, "range of seeds, A..B")->capture_default_str();
   CLI::Option* one = app.add_option("--seed", options.seed, "one seed");
   app.add_flag("--trace", options.trace, "print every event");
@@ -305,8 +307,8 @@ int main(int argc, char** argv) {
   app.add_flag("--self-test", options.self_test,
                "verify that each invariant check fires when its invariant is violated");
   app.add_flag("--mutants", options.mutants,
-               "verify that breaking each rule N0..N8, P1..P12, P14..P16, D1..D4 is caught; prints a table");
-  app.add_option("--mutant", options.mutant, "break this rule in every seed: N0..N8, P1..P12, P14..P16, D1..D4");
+               std::string("verify that breaking each rule ") + kRules + " is caught; prints a table");
+  app.add_option("--mutant", options.mutant, std::string("break this rule in every seed: ") + kRules);
   app.add_flag("--keep-going", options.keep_going, "continue after a violation");
   app.add_option("--messages", options.messages, "write what the programs send to this file, a JSON object a line")
       ->excludes("--binds");
@@ -325,8 +327,7 @@ int main(int argc, char** argv) {
   }
   std::signal(SIGABRT, report_abort);
   if (!options.mutant.empty() && !berth::sim::find_mutant(options.mutant)) {
-    std::fprintf(stderr, "--mutant: unknown rule \"%s\"; known: N0..N8, P1..P12, P14..P16, D1..D4\n",
-                 options.mutant.c_str());
+    std::fprintf(stderr, "--mutant: unknown rule \"%s\"; known: %s\n", options.mutant.c_str(), kRules);
     return 2;
   }
   if (options.self_test) return self_test(options);

@@ -126,18 +126,12 @@ def test_a_storm_of_kills_in_which_programs_come_back_upgraded_leaves_every_pod_
         fleet.wait_node(node)
     fleet.apply(LOCAL_CLASS)
     waiting = random.Random(seed).sample([*NODES, "berthd", "operator"], len(NODES) + 2)
-    storm, expected, ever, kills = Storm(fleet, proxy, broker, seed), set(), set(), 0
+    storm, expected, ever = Storm(fleet, proxy, broker, seed), set(), set()
     while waiting:
         operator = Operator(fleet, tmp_path, seed * 1000 + len(waiting))
         operator.number, operator.expected = len(ever), expected
-        storm.start_faults()
-        operator.start()
         fleet.upgrade(waiting.pop())  # if the storm does not kill it, it is restarted at the end
-        goal = kills + KILLS_PER_BURST // 2
-        while kills < goal:
-            kills += storm.inject_fault()
-        storm.stop_faults()
-        operator.end()
+        storm.burst(operator, KILLS_PER_BURST // 2)
         expected, ever = operator.expected, ever | operator.all
         wait_each_runs_once(fleet, *expected, timeout_s=90)
     for name in fleet.programs:

@@ -29,17 +29,21 @@ class AdoptionTest : public GatewayTest {
     device("n1");
     device("n2");
   }
-  // A new store, in which n1 was given the pod before n2, which runs it already, is heard.
-  void place_before_it_is_found(const std::string& name) {
+  // A new store, which has heard only n1 and has placed the pod there.
+  void place_on_n1(const std::string& manifest) {
     options.first_boot = FirstBoot::is_new;
     options.known_nodes = {};
     options.enrolled_nodes = {"n1", "n2"};
     start_connected();
     device("n1");
     slots("n1", {});
-    apply(without_uid(name));
+    apply(manifest);
     answer("n1", AnswerType::pre_bound);
     answer("n1", AnswerType::bound);
+  }
+  // The same, before n2, which runs the pod already, is heard.
+  void place_before_it_is_found(const std::string& name) {
+    place_on_n1(without_uid(name));
     placed = uid_of_pod(name);
     ASSERT_EQ(phase(placed), Phase::bound);
     device("n2");
@@ -248,15 +252,7 @@ TEST_F(AdoptionTest, TheNameOfAPodThatIsToldToEndIsHeldUntilItHasEnded) {
 }
 
 TEST_F(AdoptionTest, APodThatWasDeletedLongAgoIsNotMadeAgain) {
-  options.first_boot = FirstBoot::is_new;
-  options.known_nodes = {};
-  options.enrolled_nodes = {"n1", "n2"};
-  start_connected();
-  device("n1");
-  slots("n1", {});
-  apply(pod("web", "u1"));
-  answer("n1", AnswerType::pre_bound);
-  answer("n1", AnswerType::bound);
+  place_on_n1(pod("web", "u1"));
   SlotReport own = slot("u1", pod("web", "u1"));
   own.epoch = gateway->bindings().at("u1").row.epoch;
   remove("web");
@@ -310,6 +306,28 @@ TEST_F(AdoptionTest, AnApplyByNameIsAnUpdateOfTheOrphan) {
   slots("n1", {slot("u1", pod("web", "u1"))});
   EXPECT_EQ(phase("u1"), Phase::bound);
   EXPECT_FALSE(has_orphan("u1"));
+}
+
+TEST_F(AdoptionTest, AForgottenNodeIsWelcomeOnlyOnceAllThatItRunsIsReleased) {
+  start_adopting();
+  SlotReport second = slot("u2", pod("web", "u2"));
+  second.epoch = {1, 8};
+  const std::vector<SlotReport> held{slot("u1", pod("web", "u1")), second};
+  slots("n1", held);
+  slots("n2", {});
+  ASSERT_TRUE(has_orphan("u2"));
+  apply(pod("web", "u2"));  // it follows u1: when that ends the node of the orphan is listed
+  ASSERT_EQ(phase("u1"), Phase::release);
+  api(R"({"op":"forget","kind":"Node","name":"n1"})");
+  const std::string retired = "n1/i1";
+  ASSERT_TRUE(gateway->identity().retired.contains(retired));
+
+  slots("n1", held);  // of a listing from before the orphan was given up
+  EXPECT_TRUE(gateway->identity().retired.contains(retired) || gateway->releases().size() == held.size());
+  device("n1");
+  slots("n1", held);
+  EXPECT_FALSE(gateway->identity().retired.contains(retired));
+  EXPECT_EQ(gateway->releases().size(), held.size());
 }
 
 TEST_F(AdoptionTest, NodesThatTheOperatorDidNotWaitForAreAdoptedWhenTheyCome) {
