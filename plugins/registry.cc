@@ -3,6 +3,7 @@
 #include "core/check.h"
 #include "plugins/defaultbinder.h"
 #include "plugins/defaultpreemption.h"
+#include "plugins/dynamicresources.h"
 #include "plugins/imagelocality.h"
 #include "plugins/interpodaffinity.h"
 #include "plugins/nodeaffinity.h"
@@ -47,6 +48,7 @@ Registry in_tree_registry() {
   add<VolumeZone>(registry);
   add<PodTopologySpread>(registry);
   add<InterPodAffinity>(registry);
+  add<DynamicResources>(registry);
   add<DefaultPreemption>(registry);
   add<NodeResourcesBalancedAllocation>(registry);
   add<ImageLocality>(registry);
@@ -71,6 +73,7 @@ Profile default_profile() {
   profile.enable(VolumeZone::kName);
   profile.enable(PodTopologySpread::kName, 2);
   profile.enable(InterPodAffinity::kName, 2);
+  profile.enable(DynamicResources::kName);
   profile.enable(DefaultPreemption::kName);
   profile.enable(NodeResourcesBalancedAllocation::kName, 1);
   profile.enable(ImageLocality::kName, 1);

@@ -37,7 +37,7 @@ void read_resource_list(FieldReader& reader, std::string_view key, ResourceList&
   }
 }
 
-void read_resources(FieldReader& reader, ResourceList& requests, ResourceList& limits) {
+void read_requests_and_limits(FieldReader& reader, ResourceList& requests, ResourceList& limits) {
   read_resource_list(reader, "requests", requests);
   read_resource_list(reader, "limits", limits);
   for (const auto& [name, limit] : limits) {
@@ -46,12 +46,25 @@ void read_resources(FieldReader& reader, ResourceList& requests, ResourceList& l
     reader.findings().rule(member_path(reader.path_of("requests"), name),
                            request->second.to_text() + " is more than the limit of " + limit.to_text());
   }
-  reader.unsupported({"claims"});
+}
+
+// resources.claims of a container: each one of spec.resourceClaims.
+void read_used_claims(FieldReader& reader, const Pod& pod) {
+  reader.read_each("claims", [&pod](FieldReader& used) {
+    std::string name;
+    if (!used.require("name", kDnsLabelForm) || !used.read_string("name", name)) return;
+    const auto& claims = pod.resource_claims.get();
+    const bool known = std::any_of(claims.begin(), claims.end(),
+                                   [&name](const PodResourceClaim& claim) { return claim.name == name; });
+    if (!known) used.rule("name", "no claim of spec.resourceClaims is called \"" + name + "\"");
+    used.carry({"request"});
+  });
 }
 
 // Pod-level resources (core/v1 validation, validatePodResources).
 void read_pod_resources(FieldReader& reader, Pod& pod) {
-  read_resources(reader, pod.requests, pod.limits);
+  read_requests_and_limits(reader, pod.requests, pod.limits);
+  if (reader.has("claims")) reader.rule("claims", "not allowed at pod level; set them on the containers");
   for (const auto& [key, list] : {std::pair("requests", &pod.requests), std::pair("limits", &pod.limits)}) {
     for (const auto& [name, quantity] : *list) {
       if (is_pod_level_resource(name)) continue;
@@ -83,13 +96,16 @@ void read_port(FieldReader& reader, Container& out) {
   out.host_ports.push_back(port);
 }
 
-void read_container(FieldReader& reader, bool init, std::set<std::string>& names, Container& out) {
+void read_container(FieldReader& reader, const Pod& pod, bool init, std::set<std::string>& names, Container& out) {
   if (reader.require("name", kDnsLabelForm) && reader.read_checked("name", out.name, is_dns_label, kDnsLabelForm) &&
       !names.insert(out.name).second) {
     reader.rule("name", "another container of the pod is called " + out.name + "; give each its own name");
   }
   reader.read_string("image", out.image);
-  reader.read_object("resources", [&](FieldReader& resources) { read_resources(resources, out.requests, out.limits); });
+  reader.read_object("resources", [&](FieldReader& resources) {
+    read_requests_and_limits(resources, out.requests, out.limits);
+    read_used_claims(resources, pod);
+  });
   reader.read_each("ports", [&](FieldReader& port) { read_port(port, out); });
   std::string restart_policy;
   if (reader.read_enum("restartPolicy", {"Always", "OnFailure", "Never"}, restart_policy)) {
@@ -108,10 +124,11 @@ void read_container(FieldReader& reader, bool init, std::set<std::string>& names
 
 void read_containers(FieldReader& spec, Pod& pod) {
   std::set<std::string> names;
-  spec.read_each("initContainers",
-                 [&](FieldReader& item) { read_container(item, true, names, pod.init_containers.emplace_back()); });
+  spec.read_each("initContainers", [&](FieldReader& item) {
+    read_container(item, pod, true, names, pod.init_containers.emplace_back());
+  });
   spec.read_each("containers",
-                 [&](FieldReader& item) { read_container(item, false, names, pod.containers.emplace_back()); });
+                 [&](FieldReader& item) { read_container(item, pod, false, names, pod.containers.emplace_back()); });
   const Json* containers = spec.take("containers");
   if (containers == nullptr || (containers->is_array() && containers->as_array().empty())) {
     spec.rule("containers", "expected at least one container");
@@ -214,18 +231,44 @@ void read_scheduling(FieldReader& spec, Pod& pod) {
     }
     pod.scheduling_gates.push_back(name);
   });
-  spec.unsupported({"resourceClaims", "workloadRef"});
+  spec.unsupported({"workloadRef"});
+}
+
+// core/v1 validation, validatePodResourceClaim.
+void read_resource_claim(FieldReader& reader, std::set<std::string>& names, PodResourceClaim& out) {
+  if (reader.require("name", kDnsLabelForm) && reader.read_checked("name", out.name, is_dns_label, kDnsLabelForm) &&
+      !names.insert(out.name).second) {
+    reader.rule("name", "another resource claim of the pod is called " + out.name + "; give each its own name");
+  }
+  reader.read_checked("resourceClaimName", out.claim_name, is_valid_name, kNameForm);
+  reader.read_checked("resourceClaimTemplateName", out.template_name, is_valid_name, kNameForm);
+  const int sources = reader.has("resourceClaimName") + reader.has("resourceClaimTemplateName");
+  if (sources == 1) return;
+  reader.findings().rule(reader.path(), "expected one of resourceClaimName and resourceClaimTemplateName, got " +
+                                            std::string(sources == 0 ? "none" : "both; keep one"));
+}
+
+void read_resource_claims(FieldReader& spec, Pod& pod) {
+  std::set<std::string> names;
+  spec.read_each("resourceClaims",
+                 [&](FieldReader& item) { read_resource_claim(item, names, pod.resource_claims.emplace_back()); });
+  if (pod.resource_claims.empty()) return;
+  spec.warn("resourceClaims",
+            "there are no ResourceClaims in Berth, so the pod will not be scheduled; "
+            "ask for devices as extended resources instead");
 }
 
 void read_spec(FieldReader& spec, Pod& pod) {
   read_scheduling(spec, pod);
+  read_resource_claims(spec, pod);
   read_containers(spec, pod);
   spec.read_object("resources", [&](FieldReader& resources) { read_pod_resources(resources, pod); });
   read_resource_list(spec, "overhead", pod.overhead);
   spec.read_bool("hostNetwork", pod.host_network);
   std::set<std::string> names;
   spec.read_each("volumes", [&](FieldReader& item) { read_volume(item, names, pod.volumes.emplace_back()); });
-  spec.read_enum("restartPolicy", {"Always", "OnFailure", "Never"}, pod.restart_policy.edit());
+  std::string restart_policy;  // validated for the device, which alone uses it
+  spec.read_enum("restartPolicy", {"Always", "OnFailure", "Never"}, restart_policy);
   spec.read_int64("terminationGracePeriodSeconds", pod.termination_grace_period_seconds, 0);
   spec.carry({"activeDeadlineSeconds",
               "automountServiceAccountToken",

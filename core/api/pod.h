@@ -91,6 +91,14 @@ struct Affinity {
   bool operator==(const Affinity&) const = default;
 };
 
+// spec.resourceClaims
+struct PodResourceClaim {
+  std::string name;
+  std::string claim_name;     // resourceClaimName
+  std::string template_name;  // resourceClaimTemplateName; one of the two is empty
+  bool operator==(const PodResourceClaim&) const = default;
+};
+
 // A pod takes about 250 bytes: parts that are equal in the pods of a workload are shared after share_parts() or
 // unpack_pod() (packed.h).
 struct Pod {
@@ -114,7 +122,7 @@ struct Pod {
   Shared<ResourceList> limits;    // spec.resources.limits
   Shared<ResourceList> overhead;
   Shared<std::vector<PodVolume>> volumes;
-  Text restart_policy = Text::common("Always");
+  Shared<std::vector<PodResourceClaim>> resource_claims;
   std::int64_t termination_grace_period_seconds = 30;
   Text nominated_node_name;  // status.nominatedNodeName
   // status.startTime, milliseconds since 1970; none: not started.

@@ -69,9 +69,9 @@ std::string StatusView::why_pending(const PodEntry& entry) const {
            entry.pod->metadata.name + " --node " + holder->node + ", or end both with delete";
   }
   if (placement_.scheduler().queue().where(entry.pod->uid()) == Queue::Where::gated) {
-    std::string gates;
-    for (const std::string& gate : entry.pod->scheduling_gates) gates += (gates.empty() ? "" : ", ") + gate;
-    return "waiting for scheduling gates: " + gates;
+    const Framework* framework = placement_.scheduler().framework_of(*entry.pod);
+    const Status gate = framework == nullptr ? Status() : framework->run_pre_enqueue(*entry.pod);
+    if (!gate.is_success()) return gate.message();
   }
   return entry.condition ? entry.condition->message : std::string("not tried yet");
 }

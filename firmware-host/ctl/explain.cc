@@ -219,6 +219,13 @@ std::string wakers_text(const Json::Array& wakers) {
   return text.empty() ? "" : "\nwould be requeued by:\n" + text;
 }
 
+// Why a planned pod would not run; empty if it would. Scheduling gates are meant to be removed.
+std::string plan_fault(const Json& answer) {
+  if (!true_field(answer, {"trial", "fits"})) return "currently fits nowhere";
+  const std::string gated_by = text_field(answer, {"gatedBy"});
+  return gated_by.empty() || gated_by == "SchedulingGates" ? "" : "would be gated by " + gated_by;
+}
+
 Json without_envelope(Json answer) {
   answer.erase("ok");
   answer.erase("id");
@@ -286,8 +293,8 @@ Outcome<void> run_plan(ApiClient& client, const CtlOptions& options, const std::
         screen.err << "warning: " << manifest.title() << ": " << printable(text) << "\n";
       }
     }
-    if (!true_field(*answer, {"trial", "fits"})) {
-      wrong += (wrong.empty() ? "" : "\n") + manifest.title() + ": currently fits nowhere";
+    if (const std::string fault = plan_fault(*answer); !fault.empty()) {
+      wrong += (wrong.empty() ? "" : "\n") + manifest.title() + ": " + fault;
     }
     if (options.form == OutputForm::table) {
       screen.out << (manifests.size() > 1 ? "== " + manifest.title() + "\n" : "") << explanation_page(*answer);

@@ -43,9 +43,8 @@ constexpr std::array kUnsupportedPoints{
     Unsupported{"podGroupPostFilter", "pods are placed one by one"},
 };
 // Plugins of kube-scheduler that Berth does not have: disabling them is accepted and does nothing.
-constexpr std::array<std::string_view, 7> kNotHere{"DynamicResources", "GangScheduling", "NodeDeclaredFeatures",
-                                                   "EBSLimits",        "GCEPDLimits",    "AzureDiskLimits",
-                                                   "CinderLimits"};
+constexpr std::array<std::string_view, 6> kNotHere{"GangScheduling", "NodeDeclaredFeatures", "EBSLimits",
+                                                   "GCEPDLimits",    "AzureDiskLimits",      "CinderLimits"};
 
 template <std::size_t N>
 void refuse_fields(FieldReader& reader, const std::array<Unsupported, N>& fields) {

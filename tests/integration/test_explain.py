@@ -100,6 +100,20 @@ def test_plan_reports_by_its_exit_code_whether_pods_would_fit(fleet, tmp_path):
     assert plan(fleet, tmp_path, claim("other")).returncode == 2
 
 
+def test_a_pod_with_a_resource_claim_waits_for_it_and_never_runs(fleet, tmp_path):
+    fleet.start("n1")
+    gpu = pod("gpu", resourceClaims=[{"name": "gpu", "resourceClaimTemplateName": "gpus"}])
+    planned = plan(fleet, tmp_path, gpu)
+    assert planned.returncode == 1 and "pod/default/gpu: would be gated by DynamicResources" in planned.stderr
+    assert "there are no ResourceClaims in Berth" in planned.stderr
+    fleet.apply(gpu)
+    why = 'pod "default/gpu": ResourceClaim not created yet'
+    fleet.wait_pending("gpu", why)
+    assert why in fleet.ctl("describe", "pod", "gpu").stdout
+    page = explain(fleet, "gpu")
+    assert page.startswith(why) and "queue: gated by DynamicResources" in page
+
+
 @pytest.mark.parametrize("more", [(), ("--all-filters",)])
 def test_explain_and_plan_change_nothing(fleet, tmp_path, more):
     fleet.start_gateway()

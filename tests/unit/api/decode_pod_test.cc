@@ -64,7 +64,6 @@ TEST(DecodePod, ReadsEveryFieldOfAFullManifestWithoutAWarning) {
   ASSERT_EQ(pod.volumes.size(), 3u);
   EXPECT_EQ(pod.volumes[0].claim_name, "store-web-1");
   EXPECT_EQ(pod.volumes[1].claim_name, "");
-  EXPECT_EQ(pod.restart_policy, "OnFailure");
   EXPECT_EQ(pod.termination_grace_period_seconds, 5);
   EXPECT_EQ(pod.nominated_node_name, "n3");
   EXPECT_EQ(pod.manifest(), json);
@@ -136,7 +135,6 @@ TEST(DecodePod, SetsDefaultsOfAbsentFields) {
   ASSERT_TRUE(pod);
   EXPECT_EQ(pod->metadata.key(), "default/p");
   EXPECT_EQ(pod->scheduler_name, "default-scheduler");
-  EXPECT_EQ(pod->restart_policy, "Always");
   EXPECT_EQ(pod->termination_grace_period_seconds, 30);
   EXPECT_EQ(pod->uid(), "");
   EXPECT_FALSE(pod->affinity->required_node_affinity);
@@ -310,6 +308,26 @@ TEST(DecodePod, ReportsAllErrorsAtOnce) {
   EXPECT_EQ(errors_of(pod_with(R"("priority":"x","restartPolicy":1,"volumes":[{"name":"V"}])")).size(), 3u);
 }
 
+TEST(DecodePod, ReadsResourceClaims) {
+  const std::string claims = R"("resourceClaims":[{"name":"a","resourceClaimName":"c"},
+    {"name":"b","resourceClaimTemplateName":"t"}])";
+  const Result<Pod> pod = decode_pod(pod_with(claims), nullptr);
+  ASSERT_TRUE(pod.has_value()) << pod.error().message();
+  EXPECT_EQ(pod->resource_claims.get(), (std::vector<PodResourceClaim>{{"a", "c", ""}, {"b", "", "t"}}));
+  EXPECT_EQ(errors_of(pod_with(R"("resourceClaims":[{"name":"a"},{"name":"a","resourceClaimName":"c"},
+    {"name":"d","resourceClaimName":"c","resourceClaimTemplateName":"t"}],
+    "resources":{"claims":[{"name":"a"}]})")),
+            (Texts{"spec.resourceClaims[0]: expected one of resourceClaimName and resourceClaimTemplateName, got none",
+                   "spec.resourceClaims[1].name: another resource claim of the pod is called a; give each its own name",
+                   "spec.resourceClaims[2]: expected one of resourceClaimName and resourceClaimTemplateName, got both; "
+                   "keep one",
+                   "spec.resources.claims: not allowed at pod level; set them on the containers"}));
+  EXPECT_EQ(
+      errors_of(parsed_json(
+          R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","resources":{"claims":[{"name":"x"}]}}]}})")),
+      Texts{"spec.containers[0].resources.claims[0].name: no claim of spec.resourceClaims is called \"x\""});
+}
+
 TEST(DecodePod, WarnsAboutUnknownFields) {
   EXPECT_EQ(warnings_of(pod_with(R"("restartpolicy":"Never")")),
             Texts{"spec.restartpolicy: unknown field; did you mean restartPolicy?"});
@@ -319,11 +337,14 @@ TEST(DecodePod, WarnsAboutUnknownFields) {
 }
 
 TEST(DecodePod, WarnsAboutUnsupportedFields) {
-  const Texts warnings = warnings_of(
-      pod_with(R"("resourceClaims":[{}],"volumes":[{"name":"e","ephemeral":{}},{"name":"s","csi":{"driver":"d"}},)"
-               R"({"name":"n","nfs":{}}])"));
+  const Texts warnings = warnings_of(pod_with(
+      R"("resourceClaims":[{"name":"r","resourceClaimName":"c"}],"volumes":[{"name":"e","ephemeral":{}},{"name":"s","csi":{"driver":"d"}},)"
+      R"({"name":"n","nfs":{}}])"));
   ASSERT_EQ(warnings.size(), 4u);
-  EXPECT_EQ(warnings[0], "spec.resourceClaims: not supported yet; ignored by scheduling");
+  EXPECT_EQ(
+      warnings[0],
+      "spec.resourceClaims: there are no ResourceClaims in Berth, so the pod will not be scheduled; ask for devices as "
+      "extended resources instead");
   EXPECT_EQ(
       warnings[1],
       "spec.volumes[0].ephemeral: the claim is not created automatically; apply the claim <pod>-e, owned by the pod");

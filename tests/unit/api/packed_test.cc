@@ -35,7 +35,8 @@ constexpr const char kRich[] = R"({"apiVersion":"v1","kind":"Pod","metadata":{"n
     "resources":{"requests":{"cpu":"1500m","memory":"64Mi","example.com/gpu":"1"},"limits":{"memory":"128Mi",
     "example.com/gpu":"1"}}}],
   "volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"data"}},{"name":"e","emptyDir":{}},
-    {"name":"r","rbd":{"image":"img","monitors":["m1","m2"],"readOnly":true}}]}})";
+    {"name":"r","rbd":{"image":"img","monitors":["m1","m2"],"readOnly":true}}],
+  "resourceClaims":[{"name":"gpu","resourceClaimTemplateName":"gpus"}]}})";
 
 Pod rich() {
   Result<Pod> pod = decode_accepted_pod(*Json::parse(kRich));
@@ -74,6 +75,8 @@ TEST(PackedPod, RoundTrips) {
   EXPECT_EQ(back->containers.at(0).host_ports, pod.containers.at(0).host_ports);
   EXPECT_TRUE(back->init_containers.at(0).restart_always);
   EXPECT_EQ(back->volumes.at(2).disk.monitors, (std::vector<std::string>{"m1", "m2"}));
+  EXPECT_EQ(back->resource_claims, pod.resource_claims);
+  EXPECT_EQ(back->resource_claims.at(0).template_name, "gpus");
   EXPECT_EQ(back->start_time, -5);
 }
 

@@ -54,11 +54,11 @@ TEST(Shared, ChangingOnePodDoesNotAffectAnother) {
   Pod c = b;
   b.containers[0].image = "i:2";
   b.metadata.labels["app"] = "b";
-  b.restart_policy = "Never";
+  b.scheduler_name = "other";
   c.tolerations.clear();
   EXPECT_EQ(a.containers.front().image, "i:1");
   EXPECT_EQ(a.metadata.labels->at("app"), "a");
-  EXPECT_EQ(a.restart_policy, "Always");
+  EXPECT_EQ(a.scheduler_name, "default-scheduler");
   EXPECT_EQ(a.tolerations.size(), 1u);
   EXPECT_EQ(b.tolerations.size(), 1u);
   EXPECT_EQ(c.containers, a.containers);

@@ -197,8 +197,25 @@ TEST_F(Explain, TellsAGatedPodsGatesAndWhereItWouldGo) {
   const Json reply = explain("g");
   EXPECT_EQ(text(reply, {"queue", "place"}), "gated");
   EXPECT_EQ(text(reply, {"queue", "gatedBy"}), "SchedulingGates");
-  EXPECT_EQ(text(reply, {"why"}), "waiting for scheduling gates: site-ready");
+  EXPECT_EQ(text(reply, {"why"}), "waiting for scheduling gates: [site-ready]");
   EXPECT_EQ(text(reply, {"trial", "node"}), "n1");
+}
+
+TEST_F(Explain, TellsThatAPodWithAResourceClaimWaitsForIt) {
+  start_connected();
+  device("n1");
+  const std::string pod_with_claim =
+      pod("gpu", "u1", "64Mi", R"(,"resourceClaims":[{"name":"r","resourceClaimName":"my-claim"}])");
+  const std::string why = "could not find resource claim \"default/my-claim\"";
+  const Json planned = plan(pod_with_claim);
+  EXPECT_EQ(text(planned, {"gatedBy"}), "DynamicResources");
+  EXPECT_EQ(text(planned, {"gate"}), why);
+  apply(pod_with_claim);
+  const Json reply = explain("gpu");
+  EXPECT_EQ(text(reply, {"placed"}), "false");
+  EXPECT_EQ(text(reply, {"queue", "gatedBy"}), "DynamicResources");
+  EXPECT_EQ(text(reply, {"why"}), why);
+  EXPECT_EQ(text(describe_pod("gpu"), {"object", "status", "message"}), why);
 }
 
 TEST_F(Explain, FindsNoPodOfAnUnknownName) {

@@ -253,9 +253,9 @@ TEST(SchedulerConfig, RefusesUnsupportedFieldsByName) {
     const std::string name(std::string_view(field).substr(0, std::string_view(field).find(':')));
     EXPECT_TRUE(found[0].starts_with("s.yaml:3:1: " + name + ": not supported: ")) << found[0];
   }
-  EXPECT_TRUE(errors("profiles: [{pluginConfig: [{name: DynamicResources, args: {}}]}]\n")[0].starts_with(
-      "s.yaml:3:29: profiles[0].pluginConfig[0].name: plugin \"DynamicResources\" is unknown"));
-  EXPECT_EQ(errors("profiles: [{plugins: {multiPoint: {disabled: [{name: DynamicResources}]}}}]\n"), Texts{})
+  EXPECT_TRUE(errors("profiles: [{pluginConfig: [{name: GangScheduling, args: {}}]}]\n")[0].starts_with(
+      "s.yaml:3:29: profiles[0].pluginConfig[0].name: plugin \"GangScheduling\" is unknown"));
+  EXPECT_EQ(errors("profiles: [{plugins: {multiPoint: {disabled: [{name: GangScheduling}]}}}]\n"), Texts{})
       << "it is not there to disable";
 }
 

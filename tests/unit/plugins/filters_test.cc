@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "core/api/node.h"
+#include "plugins/dynamicresources.h"
 #include "plugins/nodeaffinity.h"
 #include "plugins/nodename.h"
 #include "plugins/nodeunschedulable.h"
@@ -247,6 +248,29 @@ TEST(SchedulingGates, IsRequeuedOnlyByThePodsOwnGates) {
   EXPECT_EQ(ask_hint(plugin, event, pod, objects), Hint::skip);
   objects.new_pod = share(pod);
   EXPECT_EQ(ask_hint(plugin, event, pod, objects), Hint::queue);
+}
+
+TEST(DynamicResources, KeepsAPodOutOfTheQueueUntilItsClaimsExist) {
+  DynamicResources plugin;
+  Pod pod = make_pod("my-pod");
+  EXPECT_TRUE(plugin.pre_enqueue(pod).is_success());
+  pod.resource_claims = {{"resource", "", "my-template"}};
+  Status status = plugin.pre_enqueue(pod);
+  EXPECT_EQ(status.code(), Code::unresolvable);
+  EXPECT_EQ(status.message(), "pod \"default/my-pod\": ResourceClaim not created yet");
+  pod.resource_claims = {{"resource", "my-claim", ""}, {"other", "", "my-template"}};
+  status = plugin.pre_enqueue(pod);
+  EXPECT_EQ(status.code(), Code::unresolvable);
+  EXPECT_EQ(status.message(), "could not find resource claim \"default/my-claim\"");
+  EXPECT_TRUE(plugin.events_to_register().empty()) << "nothing here makes a claim";
+}
+
+TEST(DynamicResources, AcceptsTheArgumentsOfUpstream) {
+  FakeHandle handle;
+  EXPECT_TRUE(DynamicResources::make(Json(), handle).has_value());
+  EXPECT_TRUE(DynamicResources::make(*Json::parse(R"({"filterTimeout":"10s","bindingTimeout":"600s"})"), handle));
+  EXPECT_EQ(DynamicResources::make(*Json::parse(R"({"filterTimeouts":"10s"})"), handle).error().message().substr(0, 19),
+            "args.filterTimeouts");
 }
 
 TEST(PrioritySort, PutsHigherPriorityThenEarlierArrivalFirst) {
