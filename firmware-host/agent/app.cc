@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,6 +17,7 @@
 #include "firmware-host/limited_log.h"
 #include "firmware-host/logging.h"
 #include "firmware-host/loop.h"
+#include "firmware-host/program.h"
 #include "firmware-host/real_clock.h"
 #include "firmware-host/service_manager.h"
 #include "firmware-host/state_directory.h"
@@ -214,21 +214,16 @@ class AgentApp {
 }  // namespace
 
 int run_agent(int argc, const char* const* argv) {
-  const Result<CommandLine> line = read_command_line(argc, argv);
-  if (!line) {
-    for (const std::string& reason : line.error().reasons()) std::fprintf(stderr, "berth-agent: %s\n", reason.c_str());
-    return kExitUsage;
-  }
-  if (line->text) {
-    std::fputs(line->text->c_str(), stdout);
-    return kExitOk;
-  }
-  try {
+  return run_program("berth-agent", [&] {
+    const Result<CommandLine> line = read_command_line(argc, argv);
+    if (!line) {
+      for (const std::string& reason : line.error().reasons())
+        std::fprintf(stderr, "berth-agent: %s\n", reason.c_str());
+      return kExitUsage;
+    }
+    if (line->text) return print("berth-agent", *line->text);
     return AgentApp(line->settings).run();
-  } catch (const std::exception& error) {  // no descriptors or no memory for the loop itself
-    std::fprintf(stderr, "berth-agent: %s; exiting, restart the agent\n", error.what());
-    return kExitMachine;
-  }
+  });
 }
 
 }  // namespace berth

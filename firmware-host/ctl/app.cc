@@ -2,6 +2,7 @@
 
 #include <sys/random.h>
 
+#include <exception>
 #include <utility>
 
 #include "core/random.h"
@@ -64,7 +65,7 @@ MqttOptions mqtt_options(const Connection& connection, const std::string& sessio
   return options;
 }
 
-Outcome<void> run_command(ApiClient& client, const CtlOptions& options, const std::vector<ManifestDocument>& manifests,
+Outcome<void> run_command(ApiClient& client, const CtlOptions& options, const Manifests& manifests,
                           const Screen& screen) {
   switch (options.command) {
     case Command::apply: return run_apply(client, options, manifests, screen);
@@ -89,19 +90,19 @@ Outcome<void> run_command(ApiClient& client, const CtlOptions& options, const st
 }
 
 // Checks everything that can be checked without the gateway.
-Outcome<std::vector<ManifestDocument>> check_locally(const CtlOptions& options, const Screen& screen) {
+Outcome<Manifests> check_locally(const CtlOptions& options, const Screen& screen) {
   if (!options.files.empty()) return load_manifests(options, screen);
   if (!options.kind.empty() && options.command != Command::adopt) {
     if (const Outcome<const KindName*> kind = kind_named(options.kind); !kind) return std::unexpected(kind.error());
   }
-  return std::vector<ManifestDocument>{};
+  return Manifests{};
 }
 
 Outcome<void> run_connected(CtlOptions options, const Screen& screen) {
   const Outcome<Connection> connection = resolve_connection(options.connection);
   if (connection) options.configured_name_space = connection->name_space;
   // Errors in manifests are reported even if no gateway can be found.
-  const Outcome<std::vector<ManifestDocument>> manifests = check_locally(options, screen);
+  const Outcome<Manifests> manifests = check_locally(options, screen);
   if (!manifests) return std::unexpected(manifests.error());
   if (!connection) return std::unexpected(connection.error());
 
@@ -163,9 +164,12 @@ Outcome<void> run(CtlOptions& options, const Screen& screen) {
   }
 }
 
-}  // namespace
+int report(const Failure& failure, std::ostream& err) {
+  if (failure.exit != Exit::interrupted) err << "berthctl: " << failure.text << "\n";
+  return static_cast<int>(failure.exit);
+}
 
-int run_berthctl(int argc, const char* const* argv, std::ostream& out, std::ostream& err) {
+int run_command_line(int argc, const char* const* argv, std::ostream& out, std::ostream& err) {
   CtlOptions options;
   if (const std::optional<int> ended = parse_options(argc, argv, options, out, err)) return *ended;
   if (options.command == Command::version) {
@@ -173,10 +177,21 @@ int run_berthctl(int argc, const char* const* argv, std::ostream& out, std::ostr
     return 0;
   }
   const Outcome<void> done = run(options, Screen{out, err});
+  return done ? 0 : report(done.error(), err);
+}
+
+}  // namespace
+
+int run_berthctl(int argc, const char* const* argv, std::ostream& out, std::ostream& err) {
+  int code = static_cast<int>(Exit::system);
+  try {
+    code = run_command_line(argc, argv, out, err);
+  } catch (const std::exception& error) {
+    return report({Exit::system, error.what()}, err);
+  }
   out.flush();
-  if (done) return 0;
-  if (done.error().exit != Exit::interrupted) err << "berthctl: " << done.error().text << "\n";
-  return static_cast<int>(done.error().exit);
+  if (out || code != 0) return code;
+  return report({Exit::system, "cannot write the output; is the disk full?"}, err);
 }
 
 }  // namespace berth

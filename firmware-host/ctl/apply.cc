@@ -4,6 +4,7 @@
 #include "firmware-host/ctl/commands.h"
 #include "firmware-host/ctl/connection.h"
 #include "firmware-host/ctl/fields.h"
+#include "firmware-host/ctl/sources.h"
 #include "firmware-host/ctl/text.h"
 
 namespace berth {
@@ -39,36 +40,44 @@ Outcome<void> delete_one(ApiClient& client, const KindName& kind, const std::str
 
 }  // namespace
 
-Outcome<std::vector<ManifestDocument>> load_manifests(const CtlOptions& options, const Screen& screen) {
-  std::vector<ManifestDocument> manifests;
-  std::vector<std::string> warnings;
-  std::string wrong;
-  for (const std::string& file : options.files) {
+Outcome<Manifests> load_manifests(const CtlOptions& options, const Screen& screen) {
+  const Outcome<std::vector<std::string>> files = manifest_files(options.files, options.recursive);
+  if (!files) return std::unexpected(files.error());
+  Manifests manifests;
+  std::string unreadable;
+  for (const std::string& file : *files) {
     const Outcome<std::string> text = read_text_file(file);
-    Outcome<void> read;
     if (text) {
-      read = read_manifests(file == "-" ? "<stdin>" : file, *text, namespace_of(options), manifests, warnings);
+      read_manifests(file == "-" ? "<stdin>" : file, *text, namespace_of(options), manifests);
     } else {
-      read = std::unexpected(text.error());
+      unreadable += text.error().text + "\n";
     }
-    if (!read) wrong += (wrong.empty() ? "" : "\n") + read.error().text;
   }
-  for (const std::string& warning : warnings) screen.err << "warning: " << printable(warning) << "\n";
-  if (!wrong.empty()) return fail(Exit::usage, wrong + "\nnothing was sent");
-  if (manifests.empty()) return fail(Exit::usage, "the manifests contain no objects");
-  return manifests;
+  for (const std::string& warning : manifests.warnings) screen.err << "warning: " << printable(warning) << "\n";
+  if (!unreadable.empty()) return fail(Exit::usage, unreadable + "nothing was sent");
+  if (!manifests.valid.empty()) return manifests;
+  if (manifests.errors.empty()) return fail(Exit::usage, "the manifests contain no objects");
+  std::string wrong;
+  for (const std::string& error : manifests.errors) wrong += error + "\n";
+  return fail(Exit::usage, wrong + "nothing was sent");
 }
 
-Outcome<void> run_apply(ApiClient& client, const CtlOptions& options, const std::vector<ManifestDocument>& manifests,
+Outcome<void> refused(const std::vector<std::string>& wrong, Exit exit) {
+  if (wrong.empty()) return {};
+  std::string text;
+  for (const std::string& line : wrong) text += (text.empty() ? "" : "\n") + line;
+  return fail(exit, std::move(text));
+}
+
+Outcome<void> run_apply(ApiClient& client, const CtlOptions& options, const Manifests& manifests,
                         const Screen& screen) {
-  std::string wrong;
-  for (const ManifestDocument& manifest : manifests) {
+  std::vector<std::string> wrong = manifests.errors;
+  for (const ManifestDocument& manifest : manifests.valid) {
     const bool recreate = options.recreate && manifest.kind->kind == Kind::pod;
     const Outcome<Json> answer = apply_one(client, manifest, recreate);
     if (!answer) {
-      const std::string line = manifest.title() + ": " + answer.error().text;
-      if (is_final(answer.error())) return fail(answer.error().exit, line);
-      wrong += (wrong.empty() ? "" : "\n") + line;
+      wrong.push_back(manifest.title() + ": " + answer.error().text);
+      if (is_final(answer.error())) return refused(wrong, answer.error().exit);
       continue;
     }
     std::string result = text_field(*answer, {"result"});
@@ -82,11 +91,10 @@ Outcome<void> run_apply(ApiClient& client, const CtlOptions& options, const std:
       }
     }
   }
-  if (!wrong.empty()) return fail(Exit::refused, wrong);
-  return {};
+  return refused(wrong);
 }
 
-Outcome<void> run_delete(ApiClient& client, const CtlOptions& options, const std::vector<ManifestDocument>& manifests,
+Outcome<void> run_delete(ApiClient& client, const CtlOptions& options, const Manifests& manifests,
                          const Screen& screen) {
   if (options.files.empty()) {
     const Outcome<const KindName*> kind = kind_named(options.kind);
@@ -94,15 +102,14 @@ Outcome<void> run_delete(ApiClient& client, const CtlOptions& options, const std
     const std::string name_space = (*kind)->namespaced ? namespace_of(options) : "";
     return delete_one(client, **kind, name_space, options.name, screen);
   }
-  std::string wrong;
-  for (auto manifest = manifests.rbegin(); manifest != manifests.rend(); ++manifest) {
+  std::vector<std::string> wrong = manifests.errors;
+  for (auto manifest = manifests.valid.rbegin(); manifest != manifests.valid.rend(); ++manifest) {
     const Outcome<void> done = delete_one(client, *manifest->kind, manifest->name_space, manifest->name, screen);
     if (done) continue;
-    if (is_final(done.error())) return done;
-    wrong += (wrong.empty() ? "" : "\n") + done.error().text;
+    wrong.push_back(done.error().text);
+    if (is_final(done.error())) return refused(wrong, done.error().exit);
   }
-  if (!wrong.empty()) return fail(Exit::refused, wrong);
-  return {};
+  return refused(wrong);
 }
 
 Outcome<void> run_forget(ApiClient& client, const CtlOptions& options, const Screen& screen) {

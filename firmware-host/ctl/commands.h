@@ -17,13 +17,16 @@ struct Screen {
 };
 
 // Reads and checks the manifests of -f; options.name_space applies to objects without a namespace. Prints warnings.
-Outcome<std::vector<ManifestDocument>> load_manifests(const CtlOptions& options, const Screen& screen);
+// Exit::usage if a file cannot be read or no manifest is valid.
+Outcome<Manifests> load_manifests(const CtlOptions& options, const Screen& screen);
 
-// Applies all manifests, even after one was refused; then returns Exit::refused.
-Outcome<void> run_apply(ApiClient& client, const CtlOptions& options, const std::vector<ManifestDocument>& manifests,
-                        const Screen& screen);
-// Deletes KIND NAME, or the objects of the manifests in reverse order.
-Outcome<void> run_delete(ApiClient& client, const CtlOptions& options, const std::vector<ManifestDocument>& manifests,
+// Success if nothing is wrong, otherwise a failure with these lines.
+Outcome<void> refused(const std::vector<std::string>& wrong, Exit exit = Exit::refused);
+
+// Applies all valid manifests, even after one was refused; then returns Exit::refused if one was, or was not valid.
+Outcome<void> run_apply(ApiClient& client, const CtlOptions& options, const Manifests& manifests, const Screen& screen);
+// Deletes KIND NAME, or the objects of the valid manifests in reverse order.
+Outcome<void> run_delete(ApiClient& client, const CtlOptions& options, const Manifests& manifests,
                          const Screen& screen);
 // Forgets a node that is lost for good.
 Outcome<void> run_forget(ApiClient& client, const CtlOptions& options, const Screen& screen);
@@ -33,8 +36,7 @@ Outcome<void> run_get(ApiClient& client, const CtlOptions& options, const Screen
 Outcome<void> run_describe(ApiClient& client, const CtlOptions& options, const Screen& screen);
 Outcome<void> run_explain(ApiClient& client, const CtlOptions& options, const Screen& screen);
 // Shows where each pod of the manifests would run if it were applied alone; Exit::refused if one fits nowhere.
-Outcome<void> run_plan(ApiClient& client, const CtlOptions& options, const std::vector<ManifestDocument>& manifests,
-                       const Screen& screen);
+Outcome<void> run_plan(ApiClient& client, const CtlOptions& options, const Manifests& manifests, const Screen& screen);
 // Shows the pods that wait on Permit, with the plugins that hold them back and the remaining time.
 Outcome<void> run_waiting(ApiClient& client, const CtlOptions& options, const Screen& screen);
 // Allow or reject one of them.

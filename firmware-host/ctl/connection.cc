@@ -2,12 +2,10 @@
 
 #include <unistd.h>
 
-#include <cerrno>
 #include <charconv>
 #include <fstream>
 #include <iostream>
 #include <iterator>
-#include <system_error>
 
 #include "core/api/names.h"
 #include "firmware-host/broker_address.h"
@@ -17,6 +15,7 @@ namespace berth {
 
 namespace {
 
+constexpr std::size_t kTextBytesMax = 4 << 20;  // as much as a manifest may have (firmware-host/yaml.h)
 constexpr std::uint16_t kPort = 1883;
 constexpr std::uint16_t kTlsPort = 8883;
 // Written by the gateway's package for operators on the gateway's machine.
@@ -77,15 +76,9 @@ void set_if(std::string& to, const std::string& from) {
 
 Outcome<std::string> read_text_file(const std::string& path) {
   if (path == "-") return std::string(std::istreambuf_iterator<char>(std::cin), {});
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  std::string text;
-  if (file) text.assign(std::istreambuf_iterator<char>(file), {});
-  if (!file || file.bad()) {
-    const std::string why = errno == 0 ? std::string("cannot read file") : std::generic_category().message(errno);
-    return fail(Exit::usage, path + ": " + why);
-  }
-  return text;
+  Result<std::string> text = read_config_file(path, kTextBytesMax);
+  if (!text) return fail(Exit::usage, text.error().message());
+  return std::move(*text);
 }
 
 Outcome<Connection> resolve_connection(const ConnectionOptions& options) {

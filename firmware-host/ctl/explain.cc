@@ -269,11 +269,10 @@ Outcome<void> run_explain(ApiClient& client, const CtlOptions& options, const Sc
   return {};
 }
 
-Outcome<void> run_plan(ApiClient& client, const CtlOptions& options, const std::vector<ManifestDocument>& manifests,
-                       const Screen& screen) {
+Outcome<void> run_plan(ApiClient& client, const CtlOptions& options, const Manifests& manifests, const Screen& screen) {
   Json items = Json::array();
-  std::string wrong;
-  for (const ManifestDocument& manifest : manifests) {
+  std::vector<std::string> wrong = manifests.errors;
+  for (const ManifestDocument& manifest : manifests.valid) {
     if (manifest.kind->kind != Kind::pod) {
       screen.err << "warning: " << manifest.title() << ": not a pod; skipped\n";
       continue;
@@ -284,7 +283,7 @@ Outcome<void> run_plan(ApiClient& client, const CtlOptions& options, const std::
     Outcome<Json> answer = client.ask(std::move(request), true);
     if (!answer && answer.error().exit != Exit::refused) return std::unexpected(std::move(answer.error()));
     if (!answer) {
-      wrong += (wrong.empty() ? "" : "\n") + manifest.title() + ": " + answer.error().text;
+      wrong.push_back(manifest.title() + ": " + answer.error().text);
       continue;
     }
     for (const Json& warning : list_field(*answer, {"warnings"})) {
@@ -294,10 +293,10 @@ Outcome<void> run_plan(ApiClient& client, const CtlOptions& options, const std::
       }
     }
     if (const std::string fault = plan_fault(*answer); !fault.empty()) {
-      wrong += (wrong.empty() ? "" : "\n") + manifest.title() + ": " + fault;
+      wrong.push_back(manifest.title() + ": " + fault);
     }
     if (options.form == OutputForm::table) {
-      screen.out << (manifests.size() > 1 ? "== " + manifest.title() + "\n" : "") << explanation_page(*answer);
+      screen.out << (manifests.valid.size() > 1 ? "== " + manifest.title() + "\n" : "") << explanation_page(*answer);
     }
     items.push_back(without_envelope(std::move(*answer)));
   }
@@ -308,8 +307,7 @@ Outcome<void> run_plan(ApiClient& client, const CtlOptions& options, const std::
     if (!one) list.set("apiVersion", "v1").set("kind", "List").set("items", items);
     screen.out << document(options.form, one ? items.as_array().front() : list);
   }
-  if (!wrong.empty()) return fail(Exit::refused, wrong);
-  return {};
+  return refused(wrong);
 }
 
 }  // namespace berth

@@ -11,7 +11,6 @@
 #include "core/api/policy.h"
 #include "core/api/service.h"
 #include "core/api/volume.h"
-#include "firmware-host/ctl/connection.h"
 #include "firmware-host/ctl/fields.h"
 #include "firmware-host/yaml.h"
 
@@ -55,8 +54,7 @@ std::string kind_names() {
 // Reads the documents of one file.
 class Reader {
  public:
-  Reader(const std::string& name_space, std::vector<ManifestDocument>& to, std::vector<std::string>& warnings)
-      : name_space_(name_space), to_(to), warnings_(warnings) {}
+  Reader(const std::string& name_space, Manifests& to) : name_space_(name_space), to_(to) {}
 
   void read(const YamlDocument& document) {
     document_ = &document;
@@ -68,7 +66,6 @@ class Reader {
     const Json::Array& items = list_field(document.value, {"items"});
     for (std::size_t i = 0; i < items.size(); ++i) read_object(items[i], "items[" + std::to_string(i) + "].");
   }
-  const std::string& errors() const { return errors_; }
 
  private:
   void read_object(Json object, const std::string& prefix) {
@@ -84,7 +81,7 @@ class Reader {
     }
     Warnings warnings;
     const Status checked = check_object(kind->kind, object, warnings);
-    for (const std::string& warning : warnings) warnings_.push_back(line(prefix, warning));
+    for (const std::string& warning : warnings) to_.warnings.push_back(line(prefix, warning));
     if (!checked.is_success()) {
       for (const std::string& reason : checked.reasons()) add_error(prefix, reason);
       return;
@@ -100,21 +97,17 @@ class Reader {
     manifest.name = text_field(object, {"metadata", "name"});
     manifest.where = document_->where(prefix.empty() ? "" : prefix.substr(0, prefix.size() - 1));
     manifest.object = std::move(object);
-    to_.push_back(std::move(manifest));
+    to_.valid.push_back(std::move(manifest));
   }
 
   std::string line(const std::string& prefix, const std::string& reason) const {
     return document_->locate(prefix + reason);
   }
-  void add_error(const std::string& prefix, const std::string& reason) {
-    errors_ += (errors_.empty() ? "" : "\n") + line(prefix, reason);
-  }
+  void add_error(const std::string& prefix, const std::string& reason) { to_.errors.push_back(line(prefix, reason)); }
 
   const std::string& name_space_;
-  std::vector<ManifestDocument>& to_;
-  std::vector<std::string>& warnings_;
+  Manifests& to_;
   const YamlDocument* document_ = nullptr;
-  std::string errors_;
 };
 
 }  // namespace
@@ -128,14 +121,14 @@ std::string title_of(const KindName& kind, const std::string& name_space, const 
 
 std::string ManifestDocument::title() const { return title_of(*kind, name_space, name); }
 
-Outcome<void> read_manifests(const std::string& file, std::string_view text, const std::string& name_space,
-                             std::vector<ManifestDocument>& to, std::vector<std::string>& warnings) {
+void read_manifests(const std::string& file, std::string_view text, const std::string& name_space, Manifests& to) {
   const Result<std::vector<YamlDocument>> documents = parse_yaml(file, text);
-  if (!documents) return fail(Exit::usage, lines_of(documents.error()));
-  Reader reader(name_space, to, warnings);
+  if (!documents) {
+    to.errors.insert(to.errors.end(), documents.error().reasons().begin(), documents.error().reasons().end());
+    return;
+  }
+  Reader reader(name_space, to);
   for (const YamlDocument& document : *documents) reader.read(document);
-  if (!reader.errors().empty()) return fail(Exit::usage, reader.errors());
-  return {};
 }
 
 }  // namespace berth

@@ -1,5 +1,5 @@
-// Manifests: files of one or more documents, decoded here with the gateway's decoders, so that invalid ones are refused
-// before anything is sent.
+// Manifests: files of one or more documents, decoded here with the gateway's decoders, so that invalid ones are never
+// sent.
 #pragma once
 
 #include <string>
@@ -8,7 +8,6 @@
 
 #include "core/api/kind.h"
 #include "core/json/json.h"
-#include "firmware-host/ctl/outcome.h"
 
 namespace berth {
 
@@ -26,10 +25,16 @@ struct ManifestDocument {
 // "pod/default/sensor"; an empty namespace is omitted.
 std::string title_of(const KindName& kind, const std::string& name_space, const std::string& name);
 
-// Appends the manifests of one file to `to`, in order. `file` is for messages. All errors are returned in one failure,
-// one per line: "file:line:column: path: error; fix". Empty documents are skipped. `warnings` gets lines of the same
-// form. `name_space` applies to objects without a namespace.
-Outcome<void> read_manifests(const std::string& file, std::string_view text, const std::string& name_space,
-                             std::vector<ManifestDocument>& to, std::vector<std::string>& warnings);
+// What manifests hold: the valid ones, in order, and what is wrong with the others, each line "file:line:column: path:
+// error; fix".
+struct Manifests {
+  std::vector<ManifestDocument> valid;
+  std::vector<std::string> errors;
+  std::vector<std::string> warnings;
+};
+
+// Appends what one file holds to `to`. `file` is for messages. Empty documents are skipped; of a file that is no YAML
+// nothing is valid. `name_space` applies to objects without a namespace.
+void read_manifests(const std::string& file, std::string_view text, const std::string& name_space, Manifests& to);
 
 }  // namespace berth

@@ -3,8 +3,10 @@
 #include <CLI/CLI.hpp>
 
 #include <map>
+#include <utility>
 
 #include "core/api/kind.h"
+#include "core/json/did_you_mean.h"
 #include "firmware-host/ctl/outcome.h"
 
 namespace berth {
@@ -21,9 +23,42 @@ constexpr const char* kFooter =
     "The gateway's address is taken from the command line, then --config, then --state-dir, then\n"
     "/etc/berth/operator/berthctl.yaml if it exists, then 127.0.0.1:1883 without a password.\n"
     "\n"
-    "Exit codes: 0 success, plan: every pod fits; 1 the gateway refused, no such object, plan: a pod fits nowhere;\n"
-    "2 invalid command line, configuration or manifest, nothing was sent; 3 no connection to the broker; 4 no answer\n"
-    "from the gateway; 130 interrupted.\n";
+    "Exit codes: 0 success, plan: every pod fits; 1 the gateway refused, a manifest of several is invalid, no such\n"
+    "object, plan: a pod fits nowhere; 2 invalid command line or configuration, or no valid manifest, nothing was "
+    "sent;\n"
+    "3 no connection to the broker; 4 no answer from the gateway; 71 system error, such as output that cannot be\n"
+    "written; 130 interrupted.\n";
+
+// The words that an option takes, and what each means. The option library's own check would accept the numbers behind
+// them too, and show them.
+template <class T>
+using Words = std::vector<std::pair<std::string_view, T>>;
+
+template <class T>
+CLI::Option* add_word(CLI::App& app, const std::string& flag, T& to, const Words<T>& words, const std::string& text) {
+  const auto read = [&to, words, flag](const std::string& given) {
+    std::vector<std::string_view> names;
+    std::string known;
+    for (const auto& [name, meaning] : words) {
+      if (name == given) {
+        to = meaning;
+        return;
+      }
+      names.push_back(name);
+      const bool is_last = names.size() == words.size();
+      known += (known.empty() ? "" : is_last ? " or " : ", ") + std::string(name);
+    }
+    throw CLI::ValidationError(flag.substr(flag.find("--")),
+                               "must be " + known + ", got \"" + given + "\"" + did_you_mean(given, names));
+  };
+  return app.add_option_function<std::string>(flag, read, text)->type_name("");
+}
+
+void add_form(CLI::App& app, OutputForm& to, bool has_wide) {
+  Words<OutputForm> forms = {{"table", OutputForm::table}, {"json", OutputForm::json}, {"yaml", OutputForm::yaml}};
+  if (has_wide) forms.insert(forms.begin() + 1, {"wide", OutputForm::wide});
+  add_word(app, "-o,--output", to, forms, has_wide ? "table, wide, json or yaml" : "table, json or yaml");
+}
 
 void add_connection(CLI::App& app, ConnectionOptions& to) {
   const std::string group = "Connection";
@@ -64,10 +99,12 @@ void add_namespace(CLI::App& app, CtlOptions& to) {
 }
 
 void add_files(CLI::App& app, CtlOptions& to) {
-  app.add_option("-f,--filename", to.files,
-                 "Manifests in YAML or JSON, with one or more documents; - is standard input")
-      ->type_name("FILE")
-      ->allow_extra_args(false);
+  app.add_option(
+         "-f,--filename", to.files,
+         "Manifests in YAML or JSON, with one or more documents; - is standard input. Of a directory the files\n"
+         "*.yaml, *.yml and *.json")
+      ->type_name("FILE ...");
+  app.add_flag("-R,--recursive", to.recursive, "Directories of -f with all that are below them");
 }
 
 // Options of enroll and revoke.
@@ -82,13 +119,12 @@ void add_broker_files(CLI::App& app, EnrollOptions& to) {
 }
 
 void add_enroll(CLI::App& app, EnrollOptions& to) {
-  static const std::map<std::string, BrokerIdentity::Role> kRoles = {{"node", BrokerIdentity::Role::node},
-                                                                     {"operator", BrokerIdentity::Role::operator_},
-                                                                     {"gateway", BrokerIdentity::Role::gateway}};
   app.add_option("NAME", to.name, "Name of the device and its node")->required();
-  app.add_option("--role", to.role, "node, operator or gateway; default node")
-      ->transform(CLI::CheckedTransformer(kRoles).description("ROLE"))
-      ->type_name("");
+  using BrokerRole = BrokerIdentity::Role;
+  add_word<BrokerRole>(
+      app, "--role", to.role,
+      {{"node", BrokerRole::node}, {"operator", BrokerRole::operator_}, {"gateway", BrokerRole::gateway}},
+      "node, operator or gateway; default node");
   app.add_option("--address", to.host,
                  "Address at which the device reaches the broker, HOST[:PORT]; default this machine's name")
       ->type_name("HOST");
@@ -114,13 +150,9 @@ void add_enroll(CLI::App& app, EnrollOptions& to) {
 
 // Options of explain and plan.
 void add_trial_options(CLI::App& app, CtlOptions& to) {
-  static const std::map<std::string, OutputForm> kForms = {
-      {"table", OutputForm::table}, {"json", OutputForm::json}, {"yaml", OutputForm::yaml}};
   app.add_flag("--all-filters", to.all_filters, "Run all filters for every node, not only up to the first rejection");
   app.add_option("--node", to.node, "Name this node first among those of its reason")->type_name("NODE");
-  app.add_option("-o,--output", to.form, "table, json or yaml")
-      ->transform(CLI::CheckedTransformer(kForms).description("FORM"))
-      ->type_name("");
+  add_form(app, to.form, false);
 }
 
 CLI::App* add_command(CLI::App& app, CtlOptions& to, const std::string& name, const std::string& text, Command which) {
@@ -137,14 +169,10 @@ void add_pod(CLI::App& app, CtlOptions& to) {
 
 // Commands for pods that wait on Permit.
 void add_permit_commands(CLI::App& app, CtlOptions& to) {
-  static const std::map<std::string, OutputForm> kForms = {
-      {"table", OutputForm::table}, {"json", OutputForm::json}, {"yaml", OutputForm::yaml}};
   CLI::App* waiting = add_command(app, to, "waiting", "Show the pods that a plugin holds back", Command::waiting);
   add_namespace(*waiting, to);
   waiting->add_flag("-A,--all-namespaces", to.all_namespaces, "All namespaces");
-  waiting->add_option("-o,--output", to.form, "table, json or yaml")
-      ->transform(CLI::CheckedTransformer(kForms).description("FORM"))
-      ->type_name("");
+  add_form(*waiting, to.form, false);
   CLI::App* allow = add_command(app, to, "allow", "Allow a pod that a plugin holds back", Command::allow);
   CLI::App* reject =
       add_command(app, to, "reject", "Reject a pod that a plugin holds back; it returns to the queue", Command::reject);
@@ -180,8 +208,6 @@ void add_account_commands(CLI::App& app, CtlOptions& to) {
 }
 
 void add_commands(CLI::App& app, CtlOptions& to) {
-  static const std::map<std::string, OutputForm> kForms = {
-      {"table", OutputForm::table}, {"wide", OutputForm::wide}, {"json", OutputForm::json}, {"yaml", OutputForm::yaml}};
   const auto command = [&](const std::string& name, const std::string& text, Command which) {
     return add_command(app, to, name, text, which);
   };
@@ -196,9 +222,7 @@ void add_commands(CLI::App& app, CtlOptions& to) {
   get->add_option("NAME", to.name, "Name of the object; default all objects of the namespace");
   add_namespace(*get, to);
   get->add_flag("-A,--all-namespaces", to.all_namespaces, "All namespaces");
-  get->add_option("-o,--output", to.form, "table, wide, json or yaml")
-      ->transform(CLI::CheckedTransformer(kForms).description("FORM"))
-      ->type_name("");
+  add_form(*get, to.form, true);
   get->add_flag("-w,--watch", to.watch, "Keep showing changes until interrupted");
 
   CLI::App* describe = command("describe", "Show one object in detail, with its events", Command::describe);
@@ -238,9 +262,7 @@ void add_commands(CLI::App& app, CtlOptions& to) {
   add_namespace(*adopt, to);
 
   CLI::App* status = command("status", "Show the state of the gateway", Command::status);
-  status->add_option("-o,--output", to.form, "table, json or yaml")
-      ->transform(CLI::CheckedTransformer(kForms).description("FORM"))
-      ->type_name("");
+  add_form(*status, to.form, false);
   add_account_commands(app, to);
   add_backup_commands(app, to);
   command("version", "Show the version of berthctl", Command::version);
@@ -279,12 +301,34 @@ std::string check(CtlOptions& options) {
   return {};
 }
 
+// What is wrong with the command line, when the option library cannot say it well; empty: let it speak.
+std::string wrong_command(const CLI::App& app) {
+  if (!app.get_subcommands().empty()) return {};
+  std::string known;
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+    known += (known.empty() ? "" : ", ") + command->get_name();
+  }
+  for (const std::string& word : app.remaining()) {
+    if (word.starts_with('-')) continue;
+    const std::string hint = did_you_mean(word, {names.begin(), names.end()});
+    return "unknown command \"" + word + "\"" + (hint.empty() ? "; use one of " + known : hint);
+  }
+  return app.remaining().empty() ? "missing command; use one of " + known : "";
+}
+
+int refuse(const std::string& wrong, std::ostream& err) {
+  err << wrong << "\nRun with --help for more information.\n";
+  return static_cast<int>(Exit::usage);
+}
+
 }  // namespace
 
 std::optional<int> parse_options(int argc, const char* const* argv, CtlOptions& options, std::ostream& out,
                                  std::ostream& err) {
   CLI::App app{"berthctl: the command line tool of Berth. It talks to the gateway over MQTT.", "berthctl"};
-  app.require_subcommand(1);
+  app.require_subcommand(0, 1);  // a missing one is told below, with the names
   app.footer(kFooter);
   app.set_version_flag("--version", std::string("berthctl ") + BERTH_VERSION);
   add_connection(app, options.connection);
@@ -296,14 +340,15 @@ std::optional<int> parse_options(int argc, const char* const* argv, CtlOptions& 
   add_commands(app, options);
   try {
     app.parse(argc, argv);
+  } catch (const CLI::ExtrasError& error) {
+    const std::string wrong = wrong_command(app);
+    return refuse(wrong.empty() ? error.what() : wrong, err);
   } catch (const CLI::ParseError& error) {
     return app.exit(error, out, err) == 0 ? 0 : static_cast<int>(Exit::usage);
   }
+  if (app.get_subcommands().empty()) return refuse(wrong_command(app), err);
   options.connection.timeout_ms = static_cast<Millis>(timeout_s * 1000);
-  if (const std::string wrong = check(options); !wrong.empty()) {
-    err << wrong << "\nRun with --help for more information.\n";
-    return static_cast<int>(Exit::usage);
-  }
+  if (const std::string wrong = check(options); !wrong.empty()) return refuse(wrong, err);
   return std::nullopt;
 }
 

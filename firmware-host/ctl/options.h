@@ -80,7 +80,8 @@ struct CtlOptions {
   };
   Command command = Command::version;
   ConnectionOptions connection;
-  std::vector<std::string> files;  // apply, delete, plan; "-": standard input
+  std::vector<std::string> files;  // apply, delete, plan: files and directories; "-": standard input
+  bool recursive = false;          // with the directories below
   bool recreate = false;
   std::string kind;
   std::string name;

@@ -25,6 +25,7 @@
 #include "firmware-host/limited_log.h"
 #include "firmware-host/logging.h"
 #include "firmware-host/loop.h"
+#include "firmware-host/program.h"
 #include "firmware-host/real_clock.h"
 #include "firmware-host/service_manager.h"
 #include "firmware-host/state_directory.h"
@@ -411,26 +412,24 @@ int refuse(const Status& error) {
   return gateway_exit::kUsage;
 }
 
-}  // namespace
-
-int run_gateway(int argc, const char* const* argv, const Registry& registry) {
+int start_gateway(int argc, const char* const* argv, const Registry& registry) {
   const Result<GatewayCommandLine> line = read_gateway_command_line(argc, argv);
   if (!line) return refuse(line.error());
-  if (line->text) {
-    std::fputs(line->text->c_str(), stdout);
-    return gateway_exit::kOk;
-  }
+  if (line->text) return print("berthd", *line->text);
   if (line->init) {
     const Status marked = init_installation(line->settings.state_dir);
     return marked.is_success() ? gateway_exit::kOk : refuse(marked);
   }
   Result<SchedulerConfig> scheduler = read_scheduler_config(line->settings.scheduler_config, registry);
   if (!scheduler) return refuse(scheduler.error());
-  if (line->print_config) {
-    std::fputs(dump_yaml(scheduler->completed).c_str(), stdout);
-    return gateway_exit::kOk;
-  }
+  if (line->print_config) return print("berthd", dump_yaml(scheduler->completed));
   return GatewayApp(line->settings, std::move(*scheduler), registry).run();
+}
+
+}  // namespace
+
+int run_gateway(int argc, const char* const* argv, const Registry& registry) {
+  return run_program("berthd", [&] { return start_gateway(argc, argv, registry); });
 }
 
 }  // namespace berth

@@ -199,10 +199,10 @@ TEST_F(CtlClient, AppliesEachManifestAndContinuesAfterARefusal) {
   other.name = "b";
   gateway_.answers = {R"({"ok":false,"error":"immutable"})",
                       R"({"ok":true,"result":"created","warnings":["spec.x: odd"]})"};
-  const Outcome<void> done = run_apply(client_, options_, {pod, other}, screen_);
+  const Outcome<void> done = run_apply(client_, options_, {{pod, other}, {"x.yaml:1:1: kind: missing"}, {}}, screen_);
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().exit, Exit::refused);
-  EXPECT_EQ(done.error().text, "pod/default/a: immutable");
+  EXPECT_EQ(done.error().text, "x.yaml:1:1: kind: missing\npod/default/a: immutable");
   EXPECT_EQ(out_.str(), "pod/default/b created\n");
   EXPECT_EQ(err_.str(), "warning: pod/default/b: spec.x: odd\n");
 }
@@ -217,7 +217,7 @@ TEST_F(CtlClient, DeletesManifestsInReverseOrder) {
   second.name = "a";
   options_.files = {"x.yaml"};
   gateway_.answers = {R"({"ok":true,"result":"deleting"})", R"({"ok":true,"result":"deleted"})"};
-  ASSERT_TRUE(run_delete(client_, options_, {first, second}, screen_));
+  ASSERT_TRUE(run_delete(client_, options_, {{first, second}, {}, {}}, screen_));
   EXPECT_EQ(out_.str(), "pod/default/a deleting\nstorageclass/local deleted\n");
 }
 

@@ -109,5 +109,18 @@ TEST_F(CtlConnection, ReportsAMissingPasswordFile) {
   EXPECT_NE(connection.error().text.find("none"), std::string::npos);
 }
 
+TEST_F(CtlConnection, ADirectoryInPlaceOfAFileIsAnError) {
+  options_.config_file = folder_.string();
+  Outcome<Connection> connection = resolve_connection(options_);
+  ASSERT_FALSE(connection);
+  EXPECT_EQ(connection.error().exit, Exit::usage);
+  EXPECT_EQ(connection.error().text, folder_.string() + ": cannot read file: Is a directory");
+  options_.config_file.clear();
+  options_.password_file = folder_.string();
+  connection = resolve_connection(options_);
+  ASSERT_FALSE(connection);
+  EXPECT_TRUE(connection.error().text.starts_with("password: " + folder_.string())) << connection.error().text;
+}
+
 }  // namespace
 }  // namespace berth

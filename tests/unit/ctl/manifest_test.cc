@@ -6,16 +6,17 @@
 namespace berth {
 namespace {
 
-struct Read {
-  Outcome<void> outcome;
-  std::vector<ManifestDocument> manifests;
-  std::vector<std::string> warnings;
-  std::string wrong() const { return outcome ? std::string() : outcome.error().text; }
+struct Read : Manifests {
+  std::string wrong() const {
+    std::string text;
+    for (const std::string& error : errors) text += (text.empty() ? "" : "\n") + error;
+    return text;
+  }
 };
 
 Read read(std::string_view text) {
   Read result;
-  result.outcome = read_manifests("pods.yaml", text, "default", result.manifests, result.warnings);
+  read_manifests("pods.yaml", text, "default", result);
   return result;
 }
 
@@ -32,24 +33,24 @@ constexpr const char* kPod =
 TEST(CtlManifest, ReadsSeveralDocumentsInTheirOrder) {
   const Read result =
       read(std::string("---\nkind: Namespace\napiVersion: v1\nmetadata: {name: shop}\n---\n---\n") + kPod);
-  ASSERT_TRUE(result.outcome) << result.wrong();
-  ASSERT_EQ(result.manifests.size(), 2u);
-  EXPECT_EQ(result.manifests[0].title(), "namespace/shop");
-  EXPECT_EQ(result.manifests[1].title(), "pod/default/web");
+  ASSERT_TRUE(result.errors.empty()) << result.wrong();
+  ASSERT_EQ(result.valid.size(), 2u);
+  EXPECT_EQ(result.valid[0].title(), "namespace/shop");
+  EXPECT_EQ(result.valid[1].title(), "pod/default/web");
 }
 
 TEST(CtlManifest, ReadsJson) {
   const Read result = read(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"web","namespace":"shop"},)"
                            R"("spec":{"containers":[{"name":"c","image":"i"}]}})");
-  ASSERT_TRUE(result.outcome) << result.wrong();
-  EXPECT_EQ(result.manifests.at(0).title(), "pod/shop/web");
+  ASSERT_TRUE(result.errors.empty()) << result.wrong();
+  EXPECT_EQ(result.valid.at(0).title(), "pod/shop/web");
 }
 
 TEST(CtlManifest, ReadsTheItemsOfAList) {
   const Read result = read(
       "apiVersion: v1\nkind: List\nitems:\n- {kind: Namespace, apiVersion: v1, metadata: {name: a}}\n"
       "- {kind: Namespace, apiVersion: v1, metadata: {name: B!}}\n");
-  EXPECT_EQ(result.manifests.size(), 1u);
+  EXPECT_EQ(result.valid.size(), 1u);
   EXPECT_NE(result.wrong().find("pods.yaml:5:"), std::string::npos) << result.wrong();
   EXPECT_NE(result.wrong().find("items[1].metadata.name"), std::string::npos) << result.wrong();
 }
@@ -57,8 +58,8 @@ TEST(CtlManifest, ReadsTheItemsOfAList) {
 TEST(CtlManifest, ChecksABudgetByTheRulesOfItsKind) {
   const std::string head = "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: web}\n";
   const Read good = read(head + "spec: {minAvailable: 50%, selector: {matchLabels: {app: web}}}\n");
-  ASSERT_TRUE(good.outcome) << good.wrong();
-  EXPECT_EQ(good.manifests.at(0).title(), "poddisruptionbudget/default/web");
+  ASSERT_TRUE(good.errors.empty()) << good.wrong();
+  EXPECT_EQ(good.valid.at(0).title(), "poddisruptionbudget/default/web");
   const Read bad = read(head + "spec:\n  minAvailable: 1\n  maxUnavailable: 1\n");
   EXPECT_TRUE(bad.wrong().starts_with("pods.yaml:6:")) << bad.wrong();
   EXPECT_NE(bad.wrong().find("spec.maxUnavailable: cannot be combined with minAvailable"), std::string::npos)
@@ -70,12 +71,11 @@ TEST(CtlManifest, ReportsAnUnknownKindAndTheKnownOnes) {
   EXPECT_TRUE(result.wrong().starts_with("pods.yaml:2:")) << result.wrong();
   EXPECT_NE(result.wrong().find("unknown kind \"Deployment\""), std::string::npos) << result.wrong();
   EXPECT_NE(result.wrong().find("PersistentVolumeClaim"), std::string::npos);
-  EXPECT_EQ(result.outcome.error().exit, Exit::usage);
 }
 
 TEST(CtlManifest, ReportsThePositionOfAnInvalidField) {
   const Read result = read(std::string(kPod) + "    resources:\n      requests:\n        memory: lots\n");
-  EXPECT_TRUE(result.manifests.empty());
+  EXPECT_TRUE(result.valid.empty());
   EXPECT_TRUE(result.wrong().starts_with("pods.yaml:11:")) << result.wrong();
   EXPECT_NE(result.wrong().find("spec.containers[0].resources.requests.memory: "), std::string::npos) << result.wrong();
 }
@@ -84,6 +84,8 @@ TEST(CtlManifest, ReportsAllInvalidDocumentsAtOnce) {
   const Read result = read(std::string("kind: Nope\n---\n") + kPod + "---\nmetadata: {}\n");
   EXPECT_NE(result.wrong().find("pods.yaml:1:"), std::string::npos) << result.wrong();
   EXPECT_NE(result.wrong().find("kind: missing"), std::string::npos) << result.wrong();
+  ASSERT_EQ(result.valid.size(), 1u) << "the others are as good as before";
+  EXPECT_EQ(result.valid[0].title(), "pod/default/web");
 }
 
 TEST(CtlManifest, PointsAtTheObjectWhenAFieldIsMissing) {
@@ -94,7 +96,7 @@ TEST(CtlManifest, PointsAtTheObjectWhenAFieldIsMissing) {
 
 TEST(CtlManifest, WarnsOfUnknownFieldsWithTheirPosition) {
   const Read result = read(std::string(kPod) + "    imagee: typo\n");
-  ASSERT_TRUE(result.outcome) << result.wrong();
+  ASSERT_TRUE(result.errors.empty()) << result.wrong();
   ASSERT_EQ(result.warnings.size(), 1u);
   EXPECT_TRUE(result.warnings[0].starts_with("pods.yaml:9:5: spec.containers[0].imagee")) << result.warnings[0];
 }

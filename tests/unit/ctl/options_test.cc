@@ -84,6 +84,35 @@ TEST(CtlOptions, ExplainsPodsOnly) {
   EXPECT_EQ(parse({"plan", "-f", "a.yaml", "-o", "wide"}).ended, 2);
 }
 
+TEST(CtlOptions, NamesAnUnknownCommandAndTheNearestOne) {
+  EXPECT_TRUE(parse({"aply", "-f", "a.yaml"}).err.starts_with("unknown command \"aply\"; did you mean apply?"))
+      << parse({"aply", "-f", "a.yaml"}).err;
+  const std::string far = parse({"frob", "pods", "-n", "x"}).err;
+  EXPECT_TRUE(far.starts_with("unknown command \"frob\"; use one of apply, ")) << far;
+  EXPECT_TRUE(parse({}).err.starts_with("missing command; use one of apply, ")) << parse({}).err;
+  EXPECT_TRUE(parse({"--broker", "b:1"}).err.starts_with("missing command")) << parse({"--broker", "b:1"}).err;
+  EXPECT_NE(parse({"get", "pods", "a", "b"}).err.find("not expected: b"), std::string::npos);
+}
+
+TEST(CtlOptions, NamesTheWordsThatAnOptionTakes) {
+  const Parsed form = parse({"get", "pods", "-o", "yml"});
+  EXPECT_EQ(form.ended, 2);
+  EXPECT_TRUE(form.err.starts_with("--output: must be table, wide, json or yaml, got \"yml\"; did you mean yaml?"))
+      << form.err;
+  EXPECT_EQ(parse({"get", "pods", "-o", "2"}).ended, 2);
+  EXPECT_NE(parse({"status", "-o", "wide"}).err.find("must be table, json or yaml,"), std::string::npos);
+  EXPECT_NE(parse({"enroll", "a", "--role", "king"}).err.find("must be node, operator or gateway"), std::string::npos);
+  EXPECT_EQ(parse({"enroll", "a", "--role", "1"}).ended, 2);
+  EXPECT_EQ(parse({"enroll", "a", "--role", "gateway"}).options.enroll.role, BrokerIdentity::Role::gateway);
+}
+
+TEST(CtlOptions, TakesFilesThatAShellHasExpanded) {
+  const Parsed parsed = parse({"apply", "-f", "a.yaml", "b.yaml", "-R"});
+  ASSERT_FALSE(parsed.ended) << parsed.err;
+  EXPECT_EQ(parsed.options.files, (std::vector<std::string>{"a.yaml", "b.yaml"}));
+  EXPECT_TRUE(parsed.options.recursive);
+}
+
 TEST(CtlOptions, AcceptsSeveralFiles) {
   const Parsed parsed = parse({"apply", "-f", "a.yaml", "-f", "-", "--recreate"});
   ASSERT_FALSE(parsed.ended) << parsed.err;
