@@ -1,20 +1,12 @@
 #include "firmware-host/broker_connection.h"
 
-#include <sys/random.h>
-
-#include <cstdio>
 #include <utility>
 
 #include "firmware-host/loopback_address.h"
 #include "firmware-host/state_directory.h"
+#include "firmware-host/true_random.h"
 
 namespace berth {
-
-std::uint64_t true_random() {
-  std::uint64_t seed = 0;
-  if (getrandom(&seed, sizeof seed, 0) != static_cast<ssize_t>(sizeof seed)) std::perror("getrandom");
-  return seed;
-}
 
 void warn_of_plaintext(const BrokerSettings& broker, Log& log) {
   if (is_loopback(broker.host) || !broker.ca_file.empty()) return;

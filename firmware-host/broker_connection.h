@@ -1,7 +1,6 @@
 // Options of the MQTT transport from the configured broker account.
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 #include "core/status.h"
@@ -9,9 +8,6 @@
 #include "transports/mqtt.h"
 
 namespace berth {
-
-// From the kernel's random number generator; blocks only until it is seeded, in the first seconds after boot.
-std::uint64_t true_random();
 
 // Logs a warning if the connection leaves this machine without TLS.
 void warn_of_plaintext(const BrokerSettings& broker, Log& log);

@@ -34,11 +34,11 @@ struct YamlDocument {
   std::string locate(std::string_view reason) const;
 };
 
-// Every document of the text, in order, without empty ones. Plain scalars are read by the core schema of YAML 1.2,
-// quoted and block scalars are strings; a number beyond 2^53 becomes a string with its digits. Errors, with
-// "<file>:<line>:<column>: ": invalid YAML, aliases and merge keys, tags other than the core schema's, duplicate and
-// complex keys, numbers with leading zeros (octal to some readers, decimal to others), infinity and NaN, and anything
-// over the limits.
+// Every document of the text, in order, without empty ones. Plain scalars are read by the core schema of YAML 1.2, but
+// a number with a leading zero is octal, as in YAML 1.1 and so in manifests of Kubernetes; quoted and block scalars are
+// strings; a number beyond 2^53 becomes a string with its digits. Errors, with "<file>:<line>:<column>: ": invalid
+// YAML, aliases and merge keys, tags other than the core schema's, duplicate and complex keys, octal numbers with a
+// digit 8 or 9, infinity and NaN, and anything over the limits.
 Result<std::vector<YamlDocument>> parse_yaml(std::string_view file, std::string_view text, YamlLimits limits = {});
 
 // For configuration files: one document; an empty text is an empty object.

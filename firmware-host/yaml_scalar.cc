@@ -58,13 +58,21 @@ std::optional<Result<Json>> read_radix(std::string_view text) {
   return Result<Json>(Json(static_cast<std::int64_t>(value)));
 }
 
+// "0555", octal in YAML 1.1 and so in manifests of Kubernetes.
+Result<Json> read_octal(std::string_view text, std::string_view magnitude) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(magnitude.data(), magnitude.data() + magnitude.size(), value, 8);
+  const bool exact = error == std::errc{} && value <= static_cast<std::int64_t>(kExactMax);
+  if (end == magnitude.data() + magnitude.size() && exact) return Json(text.starts_with('-') ? -value : value);
+  return Status::error(
+      "a number with a leading zero is octal, which has only the digits 0 to 7; leave the zero out, or use quotes for "
+      "a "
+      "string");
+}
+
 Result<Json> read_number(std::string_view text) {
   const std::string_view magnitude = without_sign(text);
-  if (magnitude.size() > 1 && magnitude[0] == '0' && is_digit(magnitude[1])) {
-    return Status::error(
-        "a number with a leading zero is ambiguous (octal or decimal); write 0o for octal, no zero for decimal, or "
-        "quotes for a string");
-  }
+  if (magnitude.size() > 1 && magnitude[0] == '0' && is_digit(magnitude[1])) return read_octal(text, magnitude);
   const std::string_view unsigned_text = text.starts_with('+') ? magnitude : text;
   double value = 0;
   const auto [end, error] = std::from_chars(unsigned_text.data(), unsigned_text.data() + unsigned_text.size(), value);

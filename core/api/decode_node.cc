@@ -37,8 +37,9 @@ void read_node_status(FieldReader& status, Node& node) {
     if (item.read_string("type", type) && item.read_string("status", text)) node.conditions[type] = text;
     item.carry_all();
   });
-  status.carry({"addresses", "config", "daemonEndpoints", "declaredFeatures", "features", "nodeInfo", "phase",
-                "runtimeHandlers", "volumesAttached", "volumesInUse"});
+  // `incarnation` is Berth's own: what `get` shows may be applied again.
+  status.carry({"addresses", "config", "daemonEndpoints", "declaredFeatures", "features", "incarnation", "nodeInfo",
+                "phase", "runtimeHandlers", "volumesAttached", "volumesInUse"});
 }
 
 }  // namespace

@@ -337,6 +337,7 @@ Result<Pod> decode_pod(const Json& json, Warnings* warnings, Rules rules) {
   }
   reader.read_object("status", [&](FieldReader& status) { read_pod_status(status, pod); });
   reader.finish();
+  pod.has_unknown_fields = findings.has_unknown();
   return decode::conclude(std::move(pod), json, findings, warnings);
 }
 

@@ -38,7 +38,12 @@ void read_identity(FieldReader& reader, std::string_view key, std::string& out, 
 
 void read_metadata(FieldReader& reader, bool namespaced, ObjectMeta& out) {
   const Json* name = reader.take("name");
-  if (name == nullptr || *name == Json("")) reader.error("name", "missing; expected " + std::string(kNameForm));
+  const Json* prefix = reader.take("generateName");
+  if (name == nullptr || *name == Json("")) {
+    const bool generates = prefix != nullptr && *prefix != Json("");
+    reader.error("name", generates ? "missing; only berthctl create makes a name from generateName"
+                                   : "missing; expected " + std::string(kNameForm));
+  }
   read_identity(reader, "name", out.name, is_valid_name, kNameForm);
   if (namespaced) {
     out.namespace_ = "default";
@@ -56,8 +61,8 @@ void read_metadata(FieldReader& reader, bool namespaced, ObjectMeta& out) {
     if (controller) owner.read_string("uid", out.controller_uid.edit());
     owner.carry_all();
   });
-  reader.carry({"generateName", "resourceVersion", "generation", "creationTimestamp", "deletionGracePeriodSeconds",
-                "finalizers", "managedFields", "selfLink"});
+  reader.carry({"resourceVersion", "generation", "creationTimestamp", "deletionGracePeriodSeconds", "finalizers",
+                "managedFields", "selfLink"});
 }
 
 bool is_integer_text(std::string_view text) {

@@ -13,7 +13,7 @@ namespace {
 // The version, written first. Increment it with every change of the result of decode_pod() and set_defaults(), or of
 // decode_node(), core/objects/nodes.cc and reserved_labels.cc there, of a type below that is part of it, or of this
 // file; objects packed with another version are decoded from their JSON.
-constexpr std::uint64_t kPodForm = 4;
+constexpr std::uint64_t kPodForm = 5;
 constexpr std::uint64_t kNodeForm = 4;
 
 // Passes the fields of each type, in order, to archive(field...). The structured bindings make the code fail to compile
@@ -99,13 +99,13 @@ void visit(auto& archive, Affinity& it) {
   archive(required_nodes, preferred_nodes, pods, anti_pods);
 }
 void visit(auto& archive, Pod& it) {
-  auto& [metadata, scheduler, priority, host_network, preempted, priority_class, preemption, node, node_selector,
-         affinity, spread, tolerations, gates, containers, init_containers, requests, limits, overhead, volumes,
-         resource_claims, grace, nominated, start, shape] = it;
+  auto& [metadata, scheduler, priority, host_network, preempted, unknown, priority_class, preemption, node,
+         node_selector, affinity, spread, tolerations, gates, containers, init_containers, requests, limits, overhead,
+         volumes, resource_claims, grace, nominated, start, shape] = it;
   static_cast<void>(shape);
-  archive(metadata, scheduler, priority, host_network, preempted, priority_class, preemption, node, node_selector,
-          affinity, spread, tolerations, gates, containers, init_containers, requests, limits, overhead, volumes,
-          resource_claims, grace, nominated, start);
+  archive(metadata, scheduler, priority, host_network, preempted, unknown, priority_class, preemption, node,
+          node_selector, affinity, spread, tolerations, gates, containers, init_containers, requests, limits, overhead,
+          volumes, resource_claims, grace, nominated, start);
 }
 
 void visit(auto& archive, Taint& it) {

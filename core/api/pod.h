@@ -108,6 +108,7 @@ struct Pod {
   bool host_network = false;
   // Condition DisruptionTarget is True with reason PreemptionByScheduler: the pod is being preempted.
   bool preempted = false;
+  bool has_unknown_fields = false;  // in its manifest: shown in its status
   Text priority_class_name;
   Text preemption_policy;  // "", "PreemptLowerPriority", "Never"
   Text node_name;          // spec.nodeName: requires that node (NodeName)

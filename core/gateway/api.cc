@@ -96,8 +96,13 @@ Json Api::apply(const Json& request) {
   if (kind == nullptr || kind->name != said)
     return api_failure("kind: \"" + said + "\" is not a kind that Berth supports");
   const Json* recreate = request.find("recreate");
+  const Json* create = request.find("create");
+  const std::string key = key_of(kind->kind, *object);
+  if (create != nullptr && *create == Json(true) && context_.objects.has(kind->kind, key)) {
+    return api_failure(std::string(kind->name) + " \"" + key + "\" already exists");
+  }
   Result<Accepted> accepted = Status::ok();
-  context_.mirror.apply_unretained(kind->kind, key_of(kind->kind, *object), [&] {
+  context_.mirror.apply_unretained(kind->kind, key, [&] {
     accepted = orders_.apply(kind->kind, *object, {}, recreate != nullptr && *recreate == Json(true));
   });
   if (!accepted) {
@@ -119,12 +124,25 @@ Json Api::remove(const Json& request) {
     return api_failure("kind: \"" + api_text(request, "kind") + "\" is not a kind that Berth supports");
   const std::string key = key_of_request(*kind, request);
   if (key.empty()) return api_failure("name: missing; name the object");
+  // A node is what its device says, and says again.
+  const DeviceNode* device = kind->kind == Kind::node ? context_.nodes.find(key) : nullptr;
+  const std::string instead =
+      device == nullptr ? std::string()
+                        : std::string(device->reachable ? "its device is connected" : "its device may come back") +
+                              ": to take it away for good, stop berth-agent there (berthctl revoke " + key +
+                              " on the gateway ends its access), then berthctl forget node " + key +
+                              "; to place nothing more on it, apply the Node with spec.unschedulable: true";
+  if (!instead.empty() && !context_.objects.has(kind->kind, key)) {
+    return api_failure("Node \"" + key + "\" cannot be deleted: " + instead);
+  }
   Status removed;
   context_.mirror.apply_unretained(kind->kind, key,
                                    [&] { removed = orders_.remove(kind->kind, key, api_text(request, "uid")); });
   if (!removed.is_success()) return api_failure(removed.message());
   const bool gone = !context_.objects.has(kind->kind, key);
-  return api_success().set("result", gone ? "deleted" : "deleting").set("key", key);
+  Json reply = api_success().set("result", gone ? "deleted" : "deleting").set("key", key);
+  if (instead.empty()) return reply;
+  return reply.set("warnings", Json(Json::Array{Json("only what was applied for the node is deleted, " + instead)}));
 }
 
 // Pages of at most kApiPageBytes; "continue" names where the next begins.

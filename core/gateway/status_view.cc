@@ -1,5 +1,6 @@
 #include "core/gateway/status_view.h"
 
+#include "core/api/validation.h"
 #include "core/objects/reserved_labels.h"
 
 namespace berth {
@@ -26,6 +27,12 @@ Json condition(std::string_view type, bool holds, std::string_view reason, const
   if (!reason.empty()) json.set("reason", reason);
   if (!message.empty()) json.set("message", message);
   return json;
+}
+
+// The device would not act on a misspelt field, and nobody would notice.
+void add_unknown_fields(Kind kind, const Json& manifest, Json::Array& conditions) {
+  const std::string unknown = unknown_fields(kind, manifest);
+  if (!unknown.empty()) conditions.push_back(condition("UnknownFields", true, "Ignored", unknown));
 }
 
 // Most facts hold no reserved label, and are not parsed to learn that.
@@ -120,6 +127,7 @@ Json StatusView::pod_status(const PodEntry& entry) const {
   if (!entry.disruption.empty()) {
     conditions.push_back(condition("DisruptionTarget", true, "PreemptionByScheduler", entry.disruption));
   }
+  if (entry.pod->has_unknown_fields) add_unknown_fields(Kind::pod, entry.pod->manifest().json(), conditions);
   status.set("conditions", Json(std::move(conditions)));
   if (const std::string node = nominated_node(entry); !node.empty()) status.set("nominatedNodeName", node);
   if (!scheduled) {
@@ -146,6 +154,7 @@ Json::Array StatusView::trouble_of(const std::string& name, const DeviceNode& de
     conditions.push_back(condition("LabelsIgnored", true, "ReservedLabels",
                                    "the device says " + ignored + ", which only the gateway or the operator can set"));
   }
+  if (const Json* overlay = context_.objects.overlay(name)) add_unknown_fields(Kind::node, *overlay, conditions);
   const std::string expiring = why_certificate_expires(name, certificate_end(device), context_.clock.wall());
   if (!expiring.empty()) conditions.push_back(condition("CertificateExpiring", true, "ExpiresSoon", expiring));
   if (const auto passed_over = device.holds.find(Hold::passed_over); passed_over != device.holds.end()) {
@@ -213,15 +222,15 @@ Json StatusView::status_of(Kind kind, const std::string& key) const {
     auto found = context_.nodes.all().find(key);
     return found == context_.nodes.all().end() ? Json() : node_status(key, found->second);
   }
-  if (kind == Kind::persistent_volume) {
-    const auto volume = context_.objects.volume(key);
-    return volume == nullptr ? Json() : Json(Json::Object{{"phase", Json(volume->phase)}});
-  }
-  if (kind == Kind::persistent_volume_claim) {
-    const auto claim = context_.objects.claim(key);
-    return claim == nullptr ? Json() : Json(Json::Object{{"phase", Json(claim->phase)}});
-  }
-  return context_.objects.has(kind, key) ? Json::object() : Json();
+  const Json manifest = context_.objects.manifest(kind, key);
+  if (manifest.is_null()) return {};
+  Json status = Json::object();
+  if (kind == Kind::persistent_volume) status.set("phase", context_.objects.volume(key)->phase);
+  if (kind == Kind::persistent_volume_claim) status.set("phase", context_.objects.claim(key)->phase);
+  Json::Array conditions;
+  add_unknown_fields(kind, manifest, conditions);
+  if (!conditions.empty()) status.set("conditions", Json(std::move(conditions)));
+  return status;
 }
 
 Json StatusView::node_notes(const std::string& first) const {

@@ -213,7 +213,7 @@ void FieldReader::finish() {
   if (all_known_) return;
   for (const Json::Member& member : value_->as_object()) {
     if (std::find(known_.begin(), known_.end(), member.first) != known_.end()) continue;
-    findings_.unknown(path_of(member.first), "unknown field" + did_you_mean(member.first, known_));
+    findings_.unknown(path_of(member.first), did_you_mean(member.first, known_));
   }
 }
 

@@ -7,6 +7,7 @@
 namespace berth {
 namespace {
 
+constexpr std::string_view kUnknownField = "unknown field";
 constexpr std::size_t kShownMax = 64;  // bytes of the document's text in a message
 
 bool is_simple_key(std::string_view key) {
@@ -55,7 +56,9 @@ void Findings::warn(std::string_view path, std::string_view text) {
   warnings_.push_back(path.empty() ? std::string(text) : std::string(path) + ": " + std::string(text));
 }
 
-void Findings::unknown(std::string_view path, std::string_view text) {
+void Findings::unknown(std::string_view path, std::string_view hint) {
+  has_unknown_ = true;
+  const std::string text = std::string(kUnknownField) + std::string(hint);
   if (unknown_ == Unknown::refuse) {
     error(path, text);
   } else {
@@ -74,6 +77,10 @@ std::vector<std::string> Findings::warnings() const {
   std::vector<std::string> all = warnings_;
   if (warnings_count_ > kMax) all.push_back("and " + std::to_string(warnings_count_ - kMax) + " more warnings");
   return all;
+}
+
+bool is_about_unknown_field(std::string_view warning) {
+  return warning.find(": " + std::string(kUnknownField)) != std::string_view::npos;
 }
 
 }  // namespace berth

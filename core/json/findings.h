@@ -12,9 +12,10 @@
 namespace berth {
 
 // Whether validation rules are enforced besides types: required fields, valid names and ranges, mutually exclusive
-// fields; for Kubernetes objects, the validation of its API server. `off` checks only the types of fields and the
-// object's name: for objects accepted before, possibly under other rules, and for objects recorded elsewhere.
-enum class Rules { enforced, off };
+// fields; for Kubernetes objects, the validation of its API server. `strict`: unknown fields are errors as well. `off`
+// checks only the types of fields and the object's name: for objects accepted before, possibly under other rules, and
+// for objects recorded elsewhere.
+enum class Rules { enforced, strict, off };
 
 // "spec" + "nodeName" -> "spec.nodeName"; other keys are quoted: metadata.labels["a.b/c"].
 std::string member_path(std::string_view path, std::string_view key);
@@ -31,16 +32,18 @@ class Findings {
 
   explicit Findings(Unknown unknown = Unknown::warn, Rules rules = Rules::enforced)
       : unknown_(unknown), rules_(rules) {}
-  explicit Findings(Rules rules) : Findings(Unknown::warn, rules) {}
+  explicit Findings(Rules rules) : Findings(rules == Rules::strict ? Unknown::refuse : Unknown::warn, rules) {}
 
   // `text`: "expected X, got Y; fix".
   void error(std::string_view path, std::string_view text);
   // An error if rules are enforced. Returns whether they are: then the value must not be used.
   bool rule(std::string_view path, std::string_view text);
   void warn(std::string_view path, std::string_view text);
-  void unknown(std::string_view path, std::string_view text);
+  // An unknown field; `hint` follows: "; did you mean spec?".
+  void unknown(std::string_view path, std::string_view hint);
 
   bool has_errors() const { return errors_count_ > 0; }
+  bool has_unknown() const { return has_unknown_; }
   // Success, or Code::error with one reason per error, "<path>: <text>", and the number of those left out.
   Status status() const;
   std::vector<std::string> warnings() const;
@@ -50,6 +53,10 @@ class Findings {
   Rules rules_;
   std::vector<std::string> errors_, warnings_;
   std::size_t errors_count_ = 0, warnings_count_ = 0;
+  bool has_unknown_ = false;
 };
+
+// Whether a warning is about an unknown field.
+bool is_about_unknown_field(std::string_view warning);
 
 }  // namespace berth

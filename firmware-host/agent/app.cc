@@ -22,6 +22,7 @@
 #include "firmware-host/service_manager.h"
 #include "firmware-host/state_directory.h"
 #include "firmware-host/time_floor.h"
+#include "firmware-host/true_random.h"
 #include "storage/mark_file.h"
 #include "storage/paths.h"
 #include "storage/sqlite_store.h"

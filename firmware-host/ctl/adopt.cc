@@ -9,12 +9,6 @@ namespace berth {
 
 namespace {
 
-void print_warnings(const Json& answer, const Screen& screen) {
-  for (const Json& warning : list_field(answer, {"warnings"})) {
-    if (warning.is_string()) screen.err << "warning: " << printable(warning.as_string()) << "\n";
-  }
-}
-
 Outcome<void> adopt_pod(ApiClient& client, const CtlOptions& options, const Screen& screen) {
   Json request = Json::object();
   request.set("op", "adopt").set("kind", "Pod").set("namespace", namespace_of(options)).set("name", options.name);

@@ -1,7 +1,5 @@
 #include "firmware-host/ctl/app.h"
 
-#include <sys/random.h>
-
 #include <exception>
 #include <utility>
 
@@ -18,6 +16,7 @@
 #include "firmware-host/loop.h"
 #include "firmware-host/loopback_address.h"
 #include "firmware-host/real_clock.h"
+#include "firmware-host/true_random.h"
 #include "firmware-host/yaml.h"
 #include "transports/mqtt.h"
 
@@ -43,13 +42,6 @@ class LastError final : public Log {
   std::string text_;
 };
 
-std::uint64_t random_seed() {
-  std::uint64_t seed = 0;
-  // A read of this size neither blocks after boot nor returns less; a bad seed could make two clients share a topic.
-  if (getrandom(&seed, sizeof seed, 0) != sizeof seed) seed = static_cast<std::uint64_t>(RealClock().wall());
-  return seed;
-}
-
 MqttOptions mqtt_options(const Connection& connection, const std::string& session, std::uint64_t seed) {
   MqttOptions options;
   options.host = connection.host;
@@ -68,7 +60,8 @@ MqttOptions mqtt_options(const Connection& connection, const std::string& sessio
 Outcome<void> run_command(ApiClient& client, const CtlOptions& options, const Manifests& manifests,
                           const Screen& screen) {
   switch (options.command) {
-    case Command::apply: return run_apply(client, options, manifests, screen);
+    case Command::apply:
+    case Command::create: return run_apply(client, options, manifests, screen);
     case Command::remove: return run_delete(client, options, manifests, screen);
     case Command::forget: return run_forget(client, options, screen);
     case Command::adopt: return run_adopt(client, options, screen);
@@ -111,7 +104,7 @@ Outcome<void> run_connected(CtlOptions options, const Screen& screen) {
                << " is not encrypted: passwords and manifests can be read and changed; use --ca-file\n";
   }
 
-  const std::uint64_t seed = random_seed();
+  const std::uint64_t seed = true_random();
   const std::string session = Random(seed).hex_id();
   RealClock clock;
   Timers timers;

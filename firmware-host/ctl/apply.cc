@@ -1,11 +1,14 @@
-// apply, delete and forget: the commands that change objects.
+// apply, create, delete and forget: the commands that change objects.
 #include <utility>
 
+#include "core/json/findings.h"
+#include "core/random.h"
 #include "firmware-host/ctl/commands.h"
 #include "firmware-host/ctl/connection.h"
 #include "firmware-host/ctl/fields.h"
 #include "firmware-host/ctl/sources.h"
 #include "firmware-host/ctl/text.h"
+#include "firmware-host/true_random.h"
 
 namespace berth {
 
@@ -20,12 +23,31 @@ Json request_of(std::string_view op, const KindName& kind, const std::string& na
   return request;
 }
 
-Outcome<Json> apply_one(ApiClient& client, const ManifestDocument& manifest, bool recreate) {
+Outcome<Json> apply_one(ApiClient& client, const ManifestDocument& manifest, const CtlOptions& options) {
+  const bool creates = options.command == CtlOptions::Command::create;
+  const bool recreates = options.recreate && manifest.kind->kind == Kind::pod;
   Json request = Json::object();
   request.set("op", "apply").set("object", manifest.object);
-  if (recreate) request.set("recreate", true);
-  // Not idempotent: a resent request would re-create the pod twice.
-  return client.ask(std::move(request), !recreate);
+  if (recreates) request.set("recreate", true);
+  if (creates) request.set("create", true);
+  // Not idempotent: a resent request would re-create the pod twice, or find the object that the first one created.
+  return client.ask(std::move(request), !recreates && !creates);
+}
+
+// What a name made from generateName ends with: five characters, without vowels and digits that look like letters, as
+// upstream.
+ManifestRules manifest_rules(const CtlOptions& options) {
+  ManifestRules rules{namespace_of(options), options.validation, {}};
+  // Of what is deleted only kind and name count.
+  if (options.command == CtlOptions::Command::remove) rules.validation = Validation::ignore;
+  if (options.command != CtlOptions::Command::create) return rules;
+  rules.suffix = [random = Random(true_random())]() mutable {
+    constexpr std::string_view kCharacters = "bcdfghjklmnpqrstvwxz2456789";
+    std::string text;
+    for (int i = 0; i < 5; ++i) text += kCharacters[random.below(kCharacters.size())];
+    return text;
+  };
+  return rules;
 }
 
 Outcome<void> delete_one(ApiClient& client, const KindName& kind, const std::string& name_space,
@@ -35,6 +57,7 @@ Outcome<void> delete_one(ApiClient& client, const KindName& kind, const std::str
   const Outcome<Json> answer = client.ask(request_of("delete", kind, name_space, name), false);
   if (!answer) return fail(answer.error().exit, title + ": " + answer.error().text);
   screen.out << title << " " << printable(text_field(*answer, {"result"})) << std::endl;
+  print_warnings(*answer, screen, title);
   return {};
 }
 
@@ -43,12 +66,13 @@ Outcome<void> delete_one(ApiClient& client, const KindName& kind, const std::str
 Outcome<Manifests> load_manifests(const CtlOptions& options, const Screen& screen) {
   const Outcome<std::vector<std::string>> files = manifest_files(options.files, options.recursive);
   if (!files) return std::unexpected(files.error());
+  const ManifestRules rules = manifest_rules(options);
   Manifests manifests;
   std::string unreadable;
   for (const std::string& file : *files) {
     const Outcome<std::string> text = read_text_file(file);
     if (text) {
-      read_manifests(file == "-" ? "<stdin>" : file, *text, namespace_of(options), manifests);
+      read_manifests(file == "-" ? "<stdin>" : file, *text, rules, manifests);
     } else {
       unreadable += text.error().text + "\n";
     }
@@ -62,6 +86,13 @@ Outcome<Manifests> load_manifests(const CtlOptions& options, const Screen& scree
   return fail(Exit::usage, wrong + "nothing was sent");
 }
 
+void print_warnings(const Json& answer, const Screen& screen, const std::string& title) {
+  for (const Json& warning : list_field(answer, {"warnings"})) {
+    if (!warning.is_string()) continue;
+    screen.err << "warning: " << (title.empty() ? "" : title + ": ") << printable(warning.as_string()) << "\n";
+  }
+}
+
 Outcome<void> refused(const std::vector<std::string>& wrong, Exit exit) {
   if (wrong.empty()) return {};
   std::string text;
@@ -73,8 +104,7 @@ Outcome<void> run_apply(ApiClient& client, const CtlOptions& options, const Mani
                         const Screen& screen) {
   std::vector<std::string> wrong = manifests.errors;
   for (const ManifestDocument& manifest : manifests.valid) {
-    const bool recreate = options.recreate && manifest.kind->kind == Kind::pod;
-    const Outcome<Json> answer = apply_one(client, manifest, recreate);
+    const Outcome<Json> answer = apply_one(client, manifest, options);
     if (!answer) {
       wrong.push_back(manifest.title() + ": " + answer.error().text);
       if (is_final(answer.error())) return refused(wrong, answer.error().exit);
@@ -86,7 +116,7 @@ Outcome<void> run_apply(ApiClient& client, const CtlOptions& options, const Mani
     // Unknown fields were already reported when the manifests were read; show only the gateway's own warnings.
     for (const Json& warning : list_field(*answer, {"warnings"})) {
       const std::string text = warning.is_string() ? warning.as_string() : warning.dump();
-      if (text.find("unknown field") == std::string::npos) {
+      if (!is_about_unknown_field(text)) {
         screen.err << "warning: " << manifest.title() << ": " << printable(text) << "\n";
       }
     }
@@ -120,9 +150,7 @@ Outcome<void> run_forget(ApiClient& client, const CtlOptions& options, const Scr
   const Outcome<Json> answer = client.ask(request_of("forget", **kind, "", options.name), false);
   if (!answer) return fail(answer.error().exit, title + ": " + answer.error().text);
   screen.out << title << " " << printable(text_field(*answer, {"result"})) << std::endl;
-  for (const Json& warning : list_field(*answer, {"warnings"})) {
-    if (warning.is_string()) screen.err << "warning: " << title << ": " << printable(warning.as_string()) << "\n";
-  }
+  print_warnings(*answer, screen, title);
   return {};
 }
 

@@ -20,6 +20,9 @@ struct Screen {
 // Exit::usage if a file cannot be read or no manifest is valid.
 Outcome<Manifests> load_manifests(const CtlOptions& options, const Screen& screen);
 
+// Prints the warnings of an answer; `title`: of the object that they are about, empty: none.
+void print_warnings(const Json& answer, const Screen& screen, const std::string& title = {});
+
 // Success if nothing is wrong, otherwise a failure with these lines.
 Outcome<void> refused(const std::vector<std::string>& wrong, Exit exit = Exit::refused);
 

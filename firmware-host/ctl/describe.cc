@@ -99,6 +99,9 @@ void write_pod(Page& page, const Json& pod) {
   page.line("Status", pod_status(pod));
   page.line("Node", text_field(pod, {"status", "nodeName"}));
   page.line("Message", text_field(pod, {"status", "message"}));
+  for (const Json& condition : list_field(pod, {"status", "conditions"})) {
+    if (text_field(condition, {"type"}) == "UnknownFields") page.line("Ignored", text_field(condition, {"message"}));
+  }
   page.line("Priority", text_field(pod, {"spec", "priority"}));
   page.line("Node selector", join_pairs(object_field(pod, {"spec", "nodeSelector"})));
   for (const Json& toleration : list_field(pod, {"spec", "tolerations"})) {

@@ -288,7 +288,7 @@ Outcome<void> run_plan(ApiClient& client, const CtlOptions& options, const Manif
     }
     for (const Json& warning : list_field(*answer, {"warnings"})) {
       const std::string text = warning.is_string() ? warning.as_string() : warning.dump();
-      if (text.find("unknown field") == std::string::npos) {
+      if (!is_about_unknown_field(text)) {
         screen.err << "warning: " << manifest.title() << ": " << printable(text) << "\n";
       }
     }

@@ -4,13 +4,7 @@
 #include <cctype>
 #include <utility>
 
-#include "core/api/decode.h"
-#include "core/api/namespace.h"
-#include "core/api/node.h"
-#include "core/api/pod.h"
-#include "core/api/policy.h"
-#include "core/api/service.h"
-#include "core/api/volume.h"
+#include "core/api/validation.h"
 #include "firmware-host/ctl/fields.h"
 #include "firmware-host/yaml.h"
 
@@ -21,29 +15,7 @@ namespace {
 constexpr std::size_t kPodBytesMax = 56 * 1024;     // PreBind contains the whole pod (core/handshake/rules.md, Topics)
 constexpr std::size_t kObjectBytesMax = 63 * 1024;  // a request is one message of at most 64 KiB
 
-template <class T>
-Status check_with(Result<T> (*decode)(const Json&, Warnings*, Rules), const Json& object, Warnings& warnings) {
-  const Result<T> decoded = decode(object, &warnings, Rules::enforced);
-  return decoded ? Status::ok() : decoded.error();
-}
-
-Status check_object(Kind kind, const Json& object, Warnings& warnings) {
-  switch (kind) {
-    case Kind::pod: return check_with(decode_pod, object, warnings);
-    case Kind::node: return check_with(decode_node, object, warnings);
-    case Kind::persistent_volume: return check_with(decode_persistent_volume, object, warnings);
-    case Kind::persistent_volume_claim: return check_with(decode_persistent_volume_claim, object, warnings);
-    case Kind::storage_class: return check_with(decode_storage_class, object, warnings);
-    case Kind::priority_class: return check_with(decode_priority_class, object, warnings);
-    case Kind::namespace_: return check_with(decode_namespace, object, warnings);
-    case Kind::service: return check_with(decode_service, object, warnings);
-    case Kind::pod_disruption_budget: return check_with(decode_pod_disruption_budget, object, warnings);
-    case Kind::csi_node: return check_with(decode_csi_node, object, warnings);
-    case Kind::csi_driver: return check_with(decode_csi_driver, object, warnings);
-    case Kind::csi_storage_capacity: return check_with(decode_csi_storage_capacity, object, warnings);
-  }
-  return Status::error("kind: unknown");
-}
+constexpr std::size_t kGeneratedMax = 63;  // bytes of a name made from generateName, as upstream
 
 std::string kind_names() {
   std::string names;
@@ -54,7 +26,7 @@ std::string kind_names() {
 // Reads the documents of one file.
 class Reader {
  public:
-  Reader(const std::string& name_space, Manifests& to) : name_space_(name_space), to_(to) {}
+  Reader(const ManifestRules& rules, Manifests& to) : rules_(rules), to_(to) {}
 
   void read(const YamlDocument& document) {
     document_ = &document;
@@ -77,10 +49,13 @@ class Reader {
     }
     Json* metadata = object.find("metadata");
     if (metadata != nullptr && metadata->is_object()) {
-      if (kind->namespaced && metadata->find("namespace") == nullptr) metadata->set("namespace", name_space_);
+      if (kind->namespaced && metadata->find("namespace") == nullptr) metadata->set("namespace", rules_.name_space);
+      if (rules_.suffix) make_name(*metadata);
     }
     Warnings warnings;
-    const Status checked = check_object(kind->kind, object, warnings);
+    const bool is_strict = rules_.validation == Validation::strict;
+    const Status checked = check_object(kind->kind, object, &warnings, is_strict ? Rules::strict : Rules::enforced);
+    if (rules_.validation == Validation::ignore) std::erase_if(warnings, is_about_unknown_field);
     for (const std::string& warning : warnings) to_.warnings.push_back(line(prefix, warning));
     if (!checked.is_success()) {
       for (const std::string& reason : checked.reasons()) add_error(prefix, reason);
@@ -100,12 +75,19 @@ class Reader {
     to_.valid.push_back(std::move(manifest));
   }
 
+  void make_name(Json& metadata) const {
+    if (!text_field(metadata, {"name"}).empty()) return;
+    const std::string suffix = rules_.suffix();
+    const std::string prefix = text_field(metadata, {"generateName"}).substr(0, kGeneratedMax - suffix.size());
+    if (!prefix.empty()) metadata.set("name", prefix + suffix);
+  }
+
   std::string line(const std::string& prefix, const std::string& reason) const {
     return document_->locate(prefix + reason);
   }
   void add_error(const std::string& prefix, const std::string& reason) { to_.errors.push_back(line(prefix, reason)); }
 
-  const std::string& name_space_;
+  const ManifestRules& rules_;
   Manifests& to_;
   const YamlDocument* document_ = nullptr;
 };
@@ -121,13 +103,13 @@ std::string title_of(const KindName& kind, const std::string& name_space, const 
 
 std::string ManifestDocument::title() const { return title_of(*kind, name_space, name); }
 
-void read_manifests(const std::string& file, std::string_view text, const std::string& name_space, Manifests& to) {
+void read_manifests(const std::string& file, std::string_view text, const ManifestRules& rules, Manifests& to) {
   const Result<std::vector<YamlDocument>> documents = parse_yaml(file, text);
   if (!documents) {
     to.errors.insert(to.errors.end(), documents.error().reasons().begin(), documents.error().reasons().end());
     return;
   }
-  Reader reader(name_space, to);
+  Reader reader(rules, to);
   for (const YamlDocument& document : *documents) reader.read(document);
 }
 

@@ -2,12 +2,14 @@
 // sent.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/api/kind.h"
 #include "core/json/json.h"
+#include "firmware-host/ctl/options.h"
 
 namespace berth {
 
@@ -33,8 +35,15 @@ struct Manifests {
   std::vector<std::string> warnings;
 };
 
+struct ManifestRules {
+  std::string name_space = "default";  // for objects without one
+  Validation validation = Validation::strict;
+  // Random text to append to metadata.generateName of an object without a name; none: such an object is invalid.
+  std::function<std::string()> suffix;
+};
+
 // Appends what one file holds to `to`. `file` is for messages. Empty documents are skipped; of a file that is no YAML
-// nothing is valid. `name_space` applies to objects without a namespace.
-void read_manifests(const std::string& file, std::string_view text, const std::string& name_space, Manifests& to);
+// nothing is valid.
+void read_manifests(const std::string& file, std::string_view text, const ManifestRules& rules, Manifests& to);
 
 }  // namespace berth

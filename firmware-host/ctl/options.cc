@@ -107,6 +107,17 @@ void add_files(CLI::App& app, CtlOptions& to) {
   app.add_flag("-R,--recursive", to.recursive, "Directories of -f with all that are below them");
 }
 
+// As kubectl's, of which true and false are earlier names. Of what is deleted only the names count.
+void add_validation(CLI::App& app, CtlOptions& to) {
+  add_word<Validation>(app, "--validate", to.validation,
+                       {{"strict", Validation::strict},
+                        {"warn", Validation::warn},
+                        {"ignore", Validation::ignore},
+                        {"true", Validation::strict},
+                        {"false", Validation::ignore}},
+                       "strict, warn or ignore: what to do about unknown fields; default strict");
+}
+
 // Options of enroll and revoke.
 void add_broker_files(CLI::App& app, EnrollOptions& to) {
   app.add_option("--broker-dir", to.broker_dir,
@@ -216,6 +227,15 @@ void add_commands(CLI::App& app, CtlOptions& to) {
   add_namespace(*apply, to);
   apply->get_option("--filename")->required();
   apply->add_flag("--recreate", to.recreate, "Delete and re-create existing pods; does not wait");
+  add_validation(*apply, to);
+
+  CLI::App* create =
+      command("create", "Create the objects of manifests, none of which exists; makes names from generateName",
+              Command::create);
+  add_files(*create, to);
+  add_namespace(*create, to);
+  create->get_option("--filename")->required();
+  add_validation(*create, to);
 
   CLI::App* get = command("get", "Show objects", Command::get);
   get->add_option("KIND", to.kind, "Kind of object")->required();
@@ -240,6 +260,7 @@ void add_commands(CLI::App& app, CtlOptions& to) {
   add_files(*plan, to);
   plan->get_option("--filename")->required();
   add_namespace(*plan, to);
+  add_validation(*plan, to);
   add_trial_options(*plan, to);
 
   add_permit_commands(app, to);

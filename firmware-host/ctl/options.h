@@ -13,6 +13,9 @@ namespace berth {
 
 enum class OutputForm { table, wide, json, yaml };
 
+// What to do about fields of manifests that no kind has.
+enum class Validation { strict, warn, ignore };
+
 // How to reach the gateway, as given on the command line; empty: not given.
 struct ConnectionOptions {
   std::string config_file;
@@ -61,6 +64,7 @@ struct BackupOptions {
 struct CtlOptions {
   enum class Command {
     apply,
+    create,
     get,
     describe,
     explain,
@@ -80,8 +84,9 @@ struct CtlOptions {
   };
   Command command = Command::version;
   ConnectionOptions connection;
-  std::vector<std::string> files;  // apply, delete, plan: files and directories; "-": standard input
+  std::vector<std::string> files;  // apply, create, delete, plan: files and directories; "-": standard input
   bool recursive = false;          // with the directories below
+  Validation validation = Validation::strict;
   bool recreate = false;
   std::string kind;
   std::string name;

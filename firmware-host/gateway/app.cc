@@ -30,6 +30,7 @@
 #include "firmware-host/service_manager.h"
 #include "firmware-host/state_directory.h"
 #include "firmware-host/time_floor.h"
+#include "firmware-host/true_random.h"
 #include "firmware-host/yaml.h"
 #include "storage/key_file.h"
 #include "storage/mark_file.h"

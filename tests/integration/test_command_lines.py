@@ -91,3 +91,54 @@ def test_plan_answers_for_the_valid_pods_of_a_bundle(fleet, tmp_path):
     done = fleet.ctl("plan", "-f", path, check=False)
     assert done.returncode == 1
     assert "n1" in done.stdout and "items[1].spec.containers[0].command" in done.stderr
+
+
+def misspelt(name):
+    manifest = pod(name)
+    manifest["spec"]["restartPolcy"] = "Never"
+    return manifest
+
+
+def test_a_misspelt_field_is_refused_unless_it_is_said_otherwise(fleet):
+    fleet.start("n1")
+    done = fleet.apply(misspelt("web"), check=False)
+    assert done.returncode == 2 and "spec.restartPolcy: unknown field; did you mean restartPolicy?" in done.stderr
+    assert fleet.get("pod", "web") is None
+    done = fleet.apply(misspelt("web"), arguments=["--validate=warn"])
+    assert "warning: " in done.stderr and "restartPolcy" in done.stderr
+    assert "restartPolcy" not in fleet.apply(misspelt("other"), arguments=["--validate=ignore"]).stderr
+    conditions = {c["type"]: c.get("message", "") for c in fleet.get("pod", "web")["status"]["conditions"]}
+    assert "spec.restartPolcy" in conditions["UnknownFields"]
+    assert "spec.restartPolcy: unknown field" in fleet.ctl("describe", "pod", "web").stdout
+
+
+def test_create_makes_names_and_refuses_what_exists(fleet, tmp_path):
+    fleet.start("n1")
+    manifest = pod("web")
+    path = tmp_path / "web.json"
+    path.write_text(json.dumps(manifest), encoding="utf-8")
+    assert fleet.ctl("create", "-f", path).stdout == "pod/default/web created\n"
+    done = fleet.ctl("create", "-f", path, check=False)
+    assert done.returncode == 1 and "already exists" in done.stderr
+    del manifest["metadata"]["name"]
+    manifest["metadata"]["generateName"] = "job-"
+    path.write_text(json.dumps(manifest), encoding="utf-8")
+    names = {fleet.ctl("create", "-f", path).stdout.split()[0].removeprefix("pod/default/") for _ in range(2)}
+    assert len(names) == 2
+    for name in names:
+        assert len(name) == len("job-") + 5
+        fleet.wait_running(name)
+    done = fleet.ctl("apply", "-f", path, check=False)
+    assert done.returncode == 2 and "only berthctl create makes a name from generateName" in done.stderr
+
+
+def test_what_get_shows_can_be_applied_again(fleet, tmp_path):
+    fleet.start("n1")
+    fleet.apply(pod("web"), {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1", "labels": {"a": "b"}}},
+                {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "local"},
+                 "provisioner": "kubernetes.io/no-provisioner"})
+    fleet.wait_running("web")
+    for kind, name in (("pod", "web"), ("node", "n1"), ("storageclass", "local")):
+        path = tmp_path / f"{kind}.yaml"
+        path.write_text(fleet.ctl("get", kind, name, "-o", "yaml").stdout, encoding="utf-8")
+        assert "unknown field" not in fleet.ctl("plan" if kind == "pod" else "apply", "-f", path).stderr

@@ -8,6 +8,7 @@
 #include "core/api/pod.h"
 #include "core/api/policy.h"
 #include "core/api/service.h"
+#include "core/api/validation.h"
 #include "core/api/volume.h"
 #include "tests/unit/parsed_json.h"
 
@@ -204,6 +205,27 @@ TEST(DecodeRules, WhenOffStillRefuseWrongTypesAndNames) {
   EXPECT_EQ(
       error_of(decode_pod, R"({"metadata":{"name":"p"},"spec":{"priority":3000000000}})", Rules::off).substr(0, 13),
       "spec.priority");
+}
+
+TEST(DecodeRules, WhenStrictRefuseUnknownFieldsAndNoKnownOnes) {
+  const auto decoded = [](const std::string& more, Rules rules) {
+    return decode_pod(*Json::parse(R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c"}],
+      "workloadRef":{"name":"w"})" +
+                                   more + "}}"),
+                      nullptr, rules);
+  };
+  const std::string misspelt = R"(,"restartPolcy":"Never")";
+  EXPECT_TRUE(decoded("", Rules::strict));
+  EXPECT_EQ(decoded(misspelt, Rules::strict).error().message(),
+            "spec.restartPolcy: unknown field; did you mean restartPolicy?");
+  EXPECT_TRUE(decoded(misspelt, Rules::off)->has_unknown_fields);
+  EXPECT_FALSE(decoded("", Rules::off)->has_unknown_fields);
+}
+
+TEST(DecodeRules, TellUnknownFieldsOfEveryKind) {
+  const Json json =
+      *Json::parse(R"({"metadata":{"name":"s"},"provisioner":"p","reclaimPolcy":"Retain","parameters":{"x":"y"}})");
+  EXPECT_EQ(unknown_fields(Kind::storage_class, json), "reclaimPolcy: unknown field; did you mean reclaimPolicy?");
 }
 
 }  // namespace

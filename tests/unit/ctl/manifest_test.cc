@@ -14,9 +14,9 @@ struct Read : Manifests {
   }
 };
 
-Read read(std::string_view text) {
+Read read(std::string_view text, const ManifestRules& rules = {}) {
   Read result;
-  read_manifests("pods.yaml", text, "default", result);
+  read_manifests("pods.yaml", text, rules, result);
   return result;
 }
 
@@ -94,11 +94,37 @@ TEST(CtlManifest, PointsAtTheObjectWhenAFieldIsMissing) {
   EXPECT_NE(result.wrong().find("metadata.name"), std::string::npos) << result.wrong();
 }
 
-TEST(CtlManifest, WarnsOfUnknownFieldsWithTheirPosition) {
-  const Read result = read(std::string(kPod) + "    imagee: typo\n");
+TEST(CtlManifest, AMisspeltFieldIsAnErrorUnlessItIsSaidOtherwise) {
+  const std::string text = std::string(kPod) + "    imagee: typo\n";
+  const std::string want = "pods.yaml:9:5: spec.containers[0].imagee: unknown field; did you mean image?";
+  EXPECT_EQ(read(text).wrong(), want);
+  EXPECT_TRUE(read(text).valid.empty());
+
+  const Read warned = read(text, {"default", Validation::warn, {}});
+  ASSERT_TRUE(warned.errors.empty()) << warned.wrong();
+  EXPECT_EQ(warned.warnings, std::vector{want});
+
+  const Read ignored = read(text, {"default", Validation::ignore, {}});
+  EXPECT_EQ(ignored.valid.size(), 1u);
+  EXPECT_TRUE(ignored.warnings.empty());
+}
+
+TEST(CtlManifest, AFieldThatBerthKnowsAndDoesNotActOnIsAWarning) {
+  const Read result = read(std::string(kPod) + "  workloadRef: {name: w}\n");
   ASSERT_TRUE(result.errors.empty()) << result.wrong();
-  ASSERT_EQ(result.warnings.size(), 1u);
-  EXPECT_TRUE(result.warnings[0].starts_with("pods.yaml:9:5: spec.containers[0].imagee")) << result.warnings[0];
+  EXPECT_EQ(result.warnings.size(), 1u);
+}
+
+TEST(CtlManifest, MakesANameFromGenerateNameOnlyIfItIsSaidSo) {
+  std::string text = kPod;
+  text.replace(text.find("name: web"), 9, "generateName: web-");
+  EXPECT_EQ(read(text).wrong(),
+            "pods.yaml:3:1: metadata.name: missing; only berthctl create makes a name from generateName");
+  const ManifestRules creating{"default", Validation::strict, [] { return "x2b4c"; }};
+  EXPECT_EQ(read(text, creating).valid.at(0).title(), "pod/default/web-x2b4c");
+  EXPECT_EQ(read(kPod, creating).valid.at(0).title(), "pod/default/web");
+  text.replace(text.find("web-"), 4, std::string(70, 'a'));
+  EXPECT_EQ(read(text, creating).valid.at(0).name, std::string(58, 'a') + "x2b4c");
 }
 
 TEST(CtlManifest, RefusesInvalidYaml) {

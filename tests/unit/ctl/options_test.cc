@@ -113,6 +113,14 @@ TEST(CtlOptions, TakesFilesThatAShellHasExpanded) {
   EXPECT_TRUE(parsed.options.recursive);
 }
 
+TEST(CtlOptions, ValidatesAsKubectlDoes) {
+  EXPECT_EQ(parse({"apply", "-f", "a"}).options.validation, Validation::strict);
+  EXPECT_EQ(parse({"apply", "-f", "a", "--validate=warn"}).options.validation, Validation::warn);
+  EXPECT_EQ(parse({"create", "-f", "a", "--validate=ignore"}).options.validation, Validation::ignore);
+  EXPECT_EQ(parse({"plan", "-f", "a", "--validate", "false"}).options.validation, Validation::ignore);
+  EXPECT_EQ(parse({"apply", "-f", "a", "--validate=maybe"}).ended, 2);
+}
+
 TEST(CtlOptions, AcceptsSeveralFiles) {
   const Parsed parsed = parse({"apply", "-f", "a.yaml", "-f", "-", "--recreate"});
   ASSERT_FALSE(parsed.ended) << parsed.err;

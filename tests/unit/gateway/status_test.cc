@@ -193,5 +193,58 @@ TEST_F(GatewayTest, AVolumeNobodyClaimedIsShownAvailable) {
   EXPECT_EQ(*reply.find("object")->find("status")->find("phase"), Json("Available"));
 }
 
+TEST_F(GatewayTest, ARetainedManifestWithAMisspeltFieldIsTakenAndSaidInItsStatus) {
+  start_connected();
+  receive(topics.desired(Kind::pod, "default/web"), pod("web", "u1", "64Mi", R"(,"restartPolcy":"Never")"), true);
+  receive(topics.desired(Kind::pod, "default/good"), pod("good", "u2"), true);
+  receive(topics.desired(Kind::storage_class, "local"),
+          R"({"metadata":{"name":"local"},"provisioner":"p","reclaimPolcy":"Retain"})", true);
+  const auto unknown = [this](Kind kind, const std::string& key) -> std::string {
+    std::string found;
+    for (const Message& message : transport.sent) {
+      if (message.topic != topics.status(kind, key)) continue;
+      found.clear();
+      const Json status = *Json::parse(message.payload);
+      const Json* conditions = status.find("conditions");
+      if (conditions == nullptr) continue;
+      for (const Json& condition : conditions->as_array()) {
+        if (*condition.find("type") == Json("UnknownFields")) found = condition.find("message")->as_string();
+      }
+    }
+    return found;
+  };
+  const std::string said = "spec.restartPolcy: unknown field; did you mean restartPolicy?";
+  settle();
+  EXPECT_EQ(unknown(Kind::pod, "default/web"), said);
+  EXPECT_EQ(unknown(Kind::pod, "default/good"), "");
+  EXPECT_EQ(unknown(Kind::storage_class, "local"), "reclaimPolcy: unknown field; did you mean reclaimPolicy?");
+  transport.sent.clear();
+  restart();
+  settle();
+  EXPECT_EQ(unknown(Kind::pod, "default/web"), said) << "read from the store";
+}
+
+TEST_F(GatewayTest, AnObjectIsCreatedOnce) {
+  start_connected();
+  const std::string request = R"({"op":"apply","create":true,"object":)" + pod("web", "u1") + "}";
+  EXPECT_EQ(*api(request).find("result"), Json("created"));
+  EXPECT_EQ(*api(request).find("error"), Json("Pod \"default/web\" already exists"));
+}
+
+TEST_F(GatewayTest, DeletingALiveNodeSaysWhatToDoInstead) {
+  start_connected();
+  device("n1");
+  const std::string remove = R"({"op":"delete","kind":"node","name":"n1"})";
+  const std::string refused = api(remove).find("error")->as_string();
+  EXPECT_TRUE(refused.starts_with("Node \"n1\" cannot be deleted: its device is connected")) << refused;
+  EXPECT_NE(refused.find("berthctl forget node n1"), std::string::npos) << refused;
+  apply(R"({"kind":"Node","metadata":{"name":"n1"},"spec":{"unschedulable":true}})");
+  const Json reply = api(remove);
+  EXPECT_EQ(*reply.find("result"), Json("deleted"));
+  EXPECT_TRUE(reply.find("warnings")->as_array().at(0).as_string().starts_with("only what was applied"));
+  EXPECT_TRUE(gateway->nodes().all().contains("n1"));
+  EXPECT_EQ(*api(R"({"op":"delete","kind":"node","name":"n2"})").find("error"), Json("Node \"n2\" not found"));
+}
+
 }  // namespace
 }  // namespace berth
