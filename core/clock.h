@@ -18,4 +18,8 @@ class Clock {
   virtual Millis wall() const = 0;
 };
 
+// Whether a wall clock may be right: one without a battery begins in 1970.
+inline constexpr Millis kYearOfThisProgram = Millis{1'735'689'600} * 1000;  // 2025
+constexpr bool is_clock_set(Millis wall) { return wall >= kYearOfThisProgram; }
+
 }  // namespace berth

@@ -39,6 +39,7 @@ void Agent::carry_out(const Request& request) {
     answers_.send(request.gateway, *decision.answer);
   } else if (request.type == RequestType::list) {
     if (is_told_of_lost_time(request)) return;
+    if (config_.time_floor != nullptr && request.time > 0) config_.time_floor->note_told(request.time);
     answers_.send_page(request);
     if (request.report) report();
     note_protocol(request);

@@ -12,6 +12,7 @@
 #include "core/api/taint.h"
 #include "core/clock.h"
 #include "core/store_mark.h"
+#include "core/time_floor.h"
 
 namespace berth {
 
@@ -30,6 +31,7 @@ struct AgentConfig {
   Millis heartbeat_ms = 5000;
   Millis certificate_end = 0;   // when the certificate that the device connects with expires, wall time; 0: none
   StoreMarks* marks = nullptr;  // outlives the agent; null: an older copy of the store is not noticed by itself (N8)
+  TimeFloor* time_floor = nullptr;  // outlives the agent; null: the time that a gateway says is ignored (N9)
 };
 
 // Identifies the sender of a report: the agent's store, the boot, and the connection.

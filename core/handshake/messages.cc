@@ -1,6 +1,8 @@
 #include "core/handshake/messages.h"
 
+#include <algorithm>
 #include <array>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -123,6 +125,10 @@ void read_seen(Fields& fields, Request& request) {
   fields.merge(inner);
 }
 
+Millis read_time(Fields& fields) {
+  return static_cast<Millis>(std::min<std::uint64_t>(fields.u64("time"), std::numeric_limits<Millis>::max()));
+}
+
 Members members_of(const Request& request) {
   Members members;
   members.emplace_back("type", text_of(to_string(request.type)));
@@ -144,6 +150,7 @@ Members members_of(const Request& request) {
     members.emplace_back("listId", text_of(std::to_string(request.list_id)));
     if (request.protocol != ProtocolVersion{}) members.emplace_back("protocol", text_of(to_text(request.protocol)));
     if (!request.proof.empty()) members.emplace_back("proof", text_of(request.proof));
+    if (request.time > 0) members.emplace_back("time", text_of(std::to_string(request.time)));
   }
   if (!request.seen.is_zero()) members.emplace_back("seen", seen_text(request));
   if (request.report) members.emplace_back("report", "true");
@@ -213,6 +220,7 @@ Result<Request> read_request(Fields& fields) {
     request.protocol = fields.protocol();
     if (fields.has("seen")) read_seen(fields, request);
     if (fields.has("proof")) request.proof = fields.id("proof");
+    if (fields.has("time")) request.time = read_time(fields);
   }
   if (request.type == RequestType::heartbeat) request.sequence = fields.u64("sequence");
   if (!fields.ok()) return fields.status();

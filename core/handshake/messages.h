@@ -46,6 +46,7 @@ struct Request {
   std::string seen_incarnation = {};      // list: of this incarnation of the addressee ...
   Epoch seen = {};                        // ... such an Answer::at was heard; zero: nothing is to be compared (N8)
   std::string proof;                      // list: to be kept with gateway_id, and returned in superseded; empty: none
+  Millis time = 0;                        // list: the sender's wall clock (N9); 0: it is not set
 
   Request() = default;
   Request(RequestType type_in) : type(type_in) {}

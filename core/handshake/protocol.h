@@ -21,7 +21,7 @@ struct ProtocolVersion {
 
 // Of this program. With another major one, count up the form in core/api/packed.cc: stored nodes are made again, since
 // which of them are served has changed.
-inline constexpr ProtocolVersion kProtocol{1, 3};
+inline constexpr ProtocolVersion kProtocol{1, 4};
 
 std::string to_text(const ProtocolVersion& version);  // "<major>.<minor>"
 // The member "protocol" of a message; null: absent, which means 1.0. An error names the member.

@@ -42,6 +42,7 @@ void Listings::ask_page(const std::string& node) {
   request.report = request.page == 0 && asks_for_report(node);
   request.protocol = kProtocol;
   if (context_.options.proof_key) request.proof = make_proof(*context_.options.proof_key, context_.identity->id, node);
+  if (is_clock_set(context_.clock.wall())) request.time = context_.clock.wall();
   if (const DeviceNode* device = context_.nodes.find(node)) {
     request.seen_incarnation = device->incarnation;
     request.seen = runs_.to_tell(node, device->incarnation).value_or(Epoch{});

@@ -21,7 +21,7 @@
 #include "firmware-host/real_clock.h"
 #include "firmware-host/service_manager.h"
 #include "firmware-host/state_directory.h"
-#include "firmware-host/time_floor.h"
+#include "firmware-host/time_file.h"
 #include "firmware-host/true_random.h"
 #include "storage/mark_file.h"
 #include "storage/paths.h"
@@ -140,9 +140,11 @@ class AgentApp {
 
   void judge_certificates(const BrokerSettings& broker, MqttOptions& options) {
     if (broker.ca_file.empty()) return;
-    time_floor_.emplace(state_->file("time"), clock_, timers_, log_);
-    time_floor_->learn_from(broker);
+    time_file_.emplace(state_->file("time"), log_);
+    time_floor_.emplace(build_day(), *time_file_, clock_, timers_);
+    learn_from(broker, *time_floor_, clock_, log_);
     options.tls.time_floor = [this] { return time_floor_->floor(); };
+    settings_.agent.time_floor = &*time_floor_;
   }
 
   int connect() {
@@ -206,7 +208,8 @@ class AgentApp {
   std::unique_ptr<SqliteStore> store_;
   std::optional<MarkFile> marks_;
   std::unique_ptr<ProcessRuntime> runtime_;
-  std::optional<TimeFloor> time_floor_;  // with TLS
+  std::optional<TimeFile> time_file_;    // with TLS
+  std::optional<TimeFloor> time_floor_;  // likewise
   std::unique_ptr<MqttTransport> transport_;
   std::unique_ptr<Agent> agent_;
   bool ending_ = false;

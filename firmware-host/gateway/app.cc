@@ -29,7 +29,7 @@
 #include "firmware-host/real_clock.h"
 #include "firmware-host/service_manager.h"
 #include "firmware-host/state_directory.h"
-#include "firmware-host/time_floor.h"
+#include "firmware-host/time_file.h"
 #include "firmware-host/true_random.h"
 #include "firmware-host/yaml.h"
 #include "storage/key_file.h"
@@ -269,8 +269,9 @@ class GatewayApp {
     Result<MqttOptions> options = mqtt_options(broker, client_id, kKeepaliveS);
     if (!options) return fail(gateway_exit::kUsage, "cannot start", options.error());
     if (!broker.ca_file.empty()) {
-      time_floor_.emplace(state_->file("time"), clock_, timers_, log_);
-      time_floor_->learn_from(broker);
+      time_file_.emplace(state_->file("time"), log_);
+      time_floor_.emplace(build_day(), *time_file_, clock_, timers_);
+      learn_from(broker, *time_floor_, clock_, log_);
       options->tls.time_floor = [this] { return time_floor_->floor(); };
     }
     // Short, because all devices and operators wait for the gateway; a single client cannot overload the broker.
@@ -391,7 +392,8 @@ class GatewayApp {
   std::unique_ptr<Store> store_;
   std::optional<ProofKey> key_;
   std::optional<MarkFile> marks_;
-  std::optional<TimeFloor> time_floor_;  // with TLS to a broker of one's own
+  std::optional<TimeFile> time_file_;    // with TLS to a broker of one's own
+  std::optional<TimeFloor> time_floor_;  // likewise
   std::unique_ptr<MqttTransport> transport_;
   std::unique_ptr<Gateway> gateway_;
   std::optional<StatusPages> pages_;

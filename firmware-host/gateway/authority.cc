@@ -9,12 +9,12 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <ctime>
 #include <filesystem>
 #include <system_error>
 #include <utility>
 
 #include "firmware-host/gateway/broker_process.h"
+#include "firmware-host/real_clock.h"
 
 namespace berth {
 
@@ -23,7 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kAuthorityDays = "7305";
-constexpr std::int64_t kYearOfThisProgram = 1'735'689'600;  // 2025
 
 bool is_address(const std::string& host) {
   in6_addr any{};
@@ -53,7 +52,7 @@ Status publish(const std::string& path) {
 
 // What a clock that begins in 1970 signs would be invalid by the time it is set.
 Status check_clock() {
-  if (is_clock_set(std::time(nullptr))) return Status::ok();
+  if (is_clock_set(RealClock().wall())) return Status::ok();
   return Status::error("this machine's clock is not set, so no certificate can be made: set it (NTP), then try again");
 }
 
@@ -198,8 +197,6 @@ Result<bool> expires_within(const std::string& certificate, std::int64_t seconds
   return !run_program({*openssl, "x509", "-noout", "-in", certificate, "-checkend", std::to_string(seconds)})
               .is_success();
 }
-
-bool is_clock_set(std::int64_t seconds) { return seconds >= kYearOfThisProgram; }
 
 std::string subject_names(const std::vector<std::string>& names) {
   std::string text;

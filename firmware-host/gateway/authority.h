@@ -57,9 +57,6 @@ inline constexpr std::int64_t kCertificateDays = 1826;
 // Certificates are renewed when a third of their life is left.
 inline constexpr std::int64_t kRenewBeforeSeconds = kCertificateDays * 24 * 3600 / 3;
 
-// Whether this may be the time now, in seconds since 1970: a clock without a battery begins in 1970.
-bool is_clock_set(std::int64_t seconds);
-
 // "DNS:gateway,IP:192.0.2.1": a subjectAltName of these names and addresses. What is neither is left out.
 std::string subject_names(const std::vector<std::string>& names);
 

@@ -319,6 +319,8 @@ def check_junk_is_dropped_and_harms_nothing(device):
         device.send({**good, member: wrong})
     for member, wrong in (("page", "0"), ("page", -1), ("page", 0.5), ("page", True), ("listId", 7), ("listId", "")):
         device.send({**device.request("List", page=0, listId="99"), member: wrong})
+    for time in ("0", "1", "1795491743000", str(2**63), str(2**64 - 1)):
+        need(device.list_page(0, 98, time=time)["type"] == "Slots", f"a List that tells the time {time} is answered")
     device.send({"type": "List"})
     need(device.slots().keys() == {"u1"}, "after junk the device answers, with the slot that it had")
     need(device.program.alive(), "and lives")

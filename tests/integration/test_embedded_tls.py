@@ -259,12 +259,13 @@ def test_a_renewed_certificate_works_beside_the_earlier_one_until_both_are_revok
     assert not any(secured.admits("n1", own) for own in everything)
 
 
-def sign_for(fleet, name, days):
+def sign_for(fleet, name, days, extensions=""):
     """The gateway's authority signs the key of a device again, for some days (negative: it has expired)."""
     own = fleet.folder / name
+    (own / "extensions").write_text(extensions, encoding="utf-8")
     for command in (["req", "-new", "-key", f"{name}.key", "-subj", f"/CN={name}", "-out", "request"],
                     ["x509", "-req", "-in", "request", "-CA", fleet.tls / "ca.crt", "-CAkey", fleet.tls / "ca.key", "-set_serial",
-                     "7", "-days", str(days), "-out", f"{name}.crt"]):
+                     "7", "-days", str(days), "-extfile", "extensions", "-out", f"{name}.crt"]):
         subprocess.run(["openssl", *map(str, command)], cwd=own, check=True, capture_output=True)
 
 
@@ -332,6 +333,77 @@ def test_a_new_certificate_of_the_broker_is_taken_without_ending_a_session(secur
     wait_until(lambda: presented() != before, "the new certificate")
     assert live.connected
     live.close()
+
+
+# Preloaded library: the wall clock is ahead by BERTH_CLOCK_AHEAD seconds.
+CLOCK = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <time.h>
+static long ahead(void) {
+  const char *seconds = getenv("BERTH_CLOCK_AHEAD");
+  return seconds ? atol(seconds) : 0;
+}
+int clock_gettime(clockid_t clock, struct timespec *now) {
+  static int (*real)(clockid_t, struct timespec *);
+  if (!real) real = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
+  int result = real(clock, now);
+  if (result == 0 && clock == CLOCK_REALTIME) now->tv_sec += ahead();
+  return result;
+}
+time_t time(time_t *out) {
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  if (out) *out = now.tv_sec;
+  return now.tv_sec;
+}
+"""
+DAY = 86_400
+
+
+def test_a_device_whose_clock_is_not_set_judges_expiry_by_the_time_that_the_gateway_tells(secured, monkeypatch):
+    library = secured.folder / "clock.so"
+    library.with_suffix(".c").write_text(CLOCK, encoding="utf-8")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, library.with_suffix(".c"), "-ldl"], check=True)
+    monkeypatch.setenv("LD_PRELOAD", str(library))
+    secured.start_gateway()
+    succeed(secured.enroll("n1"))
+    secured.programs["berthd"].stop()
+    server = secured.folder / "server"
+    server.mkdir()
+    for ending in ("key", "crt"):
+        shutil.copy(secured.tls / f"server.{ending}", server / f"server.{ending}")
+    valid = (server / "server.crt").read_bytes()
+    # By the gateway's clock it will have expired, and not on the day that the programs were built.
+    names = (secured.tls / "server.names").read_text(encoding="utf-8")
+    sign_for(secured, "server", 10, f"subjectAltName={names}")
+    expired = (server / "server.crt").read_bytes()
+    monkeypatch.setenv("BERTH_CLOCK_AHEAD", str(20 * DAY))
+    secured.restart("berthd")
+    secured.wait_broker()
+
+    def present(certificate):
+        (secured.tls / "server.crt").write_bytes(certificate)
+        os.kill(secured.broker_pid(), signal.SIGHUP)
+        presented = ssl.PEM_cert_to_DER_cert(certificate.decode())
+        port = int(secured.broker_file("port"))
+        wait_until(lambda: ssl.PEM_cert_to_DER_cert(ssl.get_server_certificate(("127.0.0.1", port))) == presented, "the certificate")
+
+    monkeypatch.setenv("BERTH_CLOCK_AHEAD", str(-int(time.time())))
+    present(expired)
+    agent = secured.start_device("n1")
+    agent.wait_output("the clock is behind")
+    secured.wait_node("n1")
+    known = secured.state_dir("n1") / "time"
+    wait_until(known.exists, "the time that the gateway told")
+    assert abs(int(known.read_text(encoding="utf-8")) / 1000 - time.time() - 20 * DAY) < DAY
+    agent.stop()
+    secured.restart("n1")
+    agent.wait_output("certificate verify failed")
+    present(valid)
+    started = len(agent.output())
+    wait_until(lambda: "mqtt link up" in agent.output()[started:], "a connection with the valid certificate")
 
 
 def test_a_device_judges_expiry_by_a_time_that_has_come_if_its_clock_is_behind(secured):

@@ -261,6 +261,8 @@ Breach passed(const Witness& witness) { return first(witness.news().asked_too_so
 
 Breach told(const Witness& witness) { return first(witness.news().untold); }
 
+Breach time_floor(const Witness& witness) { return first(witness.news().leaps); }
+
 Breach n5(const Witness& witness) { return first(witness.news().overdue_promises); }
 
 Breach s12(const Witness& witness) { return first(witness.news().foreign_changes); }
@@ -371,6 +373,7 @@ const std::vector<Invariant>& safety() {
       {"PASSED", "a node that has just taken no pod is not asked again before its time is over", passed},
       {"TOLD", "a device on an older copy of its store is told by a gateway that knows of a later time, and stops",
        told},
+      {"TIME", "a device's time floor never falls, and rises by one step a day at most", time_floor},
       {"N5", "preparing and prepared slots end at their promise limit and at every reboot", n5},
       {"FINAL", "once Rejected, Stale or Released(e) was sent, slot e is never alive again", final_answers},
   };

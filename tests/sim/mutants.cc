@@ -42,6 +42,7 @@ const std::vector<MutantName>& mutants() {
       {Mutant::n7, "N7", "nobody asks whose the store is"},
       {Mutant::n8, "N8", "an agent does not look at the mark of its store"},
       {Mutant::n8_told, "N8t", "an agent does not compare what the gateway has heard of its store"},
+      {Mutant::n9, "N9", "an agent believes whatever time a gateway says"},
       {Mutant::p1, "P1", "PreBind is sent although its row is not on flash"},
       {Mutant::p2, "P2", "Bind is sent although phase bind is not on flash"},
       {Mutant::p3, "P3", "a Hello ends the row without its echo"},

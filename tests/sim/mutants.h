@@ -25,6 +25,7 @@ enum class Mutant {
   n7,
   n8,
   n8_told,
+  n9,
   p1,
   p2,
   p3,

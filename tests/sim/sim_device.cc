@@ -30,6 +30,9 @@ SimDevice::~SimDevice() { drop_program(); }
 
 Status SimDevice::start_program(Store& store, Transport& transport, Timers& timers) {
   started_at_ = clock().now();
+  time_floor_ = std::make_unique<TimeFloor>(kBuilt, time_, clock(), timers);
+  floor_at_start_ = time_floor_->floor();
+  config_.time_floor = time_floor_.get();
   config_.boot_id = "boot-" + std::to_string(boots_);
   cut_runtime_ = std::make_unique<CutRuntime>(runtime_, point(), world().mutant == Mutant::n0);
   agent_ =
@@ -55,12 +58,14 @@ Request SimDevice::misread_request(const Request& request) {
     premature.payload = encode(*rash);
     forge(premature);
   }
+  if (world().mutant == Mutant::n9) time_floor_->raise(request.time);
   return misread(request, incarnation, world().mutant);
 }
 
 void SimDevice::drop_program() {
   is_told_ = false;
   agent_.reset();
+  time_floor_.reset();
   cut_runtime_.reset();
   runtime_.agent_died();
 }
@@ -166,6 +171,8 @@ void SimDevice::on_request(const Request& request, bool alone) {
     flood_listing(request);
     // While it sweeps it drops requests.
     const bool hears = agent_->is_ready();
+    if (request.time > 0)
+      ++world().counts.faults[request.time > kBuilt + kYearsAhead ? "wrong time told" : "time told"];
     if (hears && world().witness.device_told(name(), request, flash().next_position())) is_told_ = true;
   }
   if (!alone) return;
@@ -185,6 +192,7 @@ void SimDevice::after_message() {
   if (std::exchange(is_told_, false)) world().witness.device_ignored_that(name());
   // Promises that expired while it was down end in its first turns.
   if (clock().now() - started_at_ > 1000) world().witness.device_turned(name(), clock().now(), boots_);
+  check_time_floor();
   if (agent_->is_ready()) world().witness.check_holdings(name());
   if (repeated_) {
     flash().put(Table::high, "u-sabotage", encode(repeated_->epoch));
@@ -194,6 +202,14 @@ void SimDevice::after_message() {
   repeated_.reset();
   world().witness.after_device_message(name());
   sabotage_flash();
+}
+
+// N9: whatever a gateway said, in less than a day the floor rises by one step.
+void SimDevice::check_time_floor() {
+  const Millis floor = time_floor_->floor();
+  if (floor < floor_at_start_ || floor > floor_at_start_ + TimeFloor::kStepMax) {
+    world().witness.time_floor_leapt(name(), floor_at_start_, floor);
+  }
 }
 
 // While the flash is another device's, or an older copy that is to be noticed, this one has no state: what it holds is

@@ -54,6 +54,7 @@ class SimDevice final : public Process {
   void before_message(Message& message, bool alone) override;
   void after_message() override;
   void read_flash(const RecordIds* touched = nullptr) override;
+  void check_time_floor();
   void sabotage_flash();
   void double_a_slot();
   DeviceIdentity identity() const { return {config_.fleet, config_.node, config_.machine_id, {}}; }
@@ -61,6 +62,9 @@ class SimDevice final : public Process {
   AgentConfig config_;
   SimRuntime runtime_;
   SimMarks marks_;
+  SimTime time_;
+  std::unique_ptr<TimeFloor> time_floor_;
+  Millis floor_at_start_ = 0;
   struct Copy {
     MemoryStore flash;
     std::optional<StoreMark> mark;

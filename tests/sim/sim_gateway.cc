@@ -71,6 +71,7 @@ void SimGateway::make_key() {
 Status SimGateway::start_program(Store& store, Transport& transport, Timers& timers) {
   const MemoryStore copy = flash();
   GatewayOptions options = make_options(world().random.next(), world().mutant);
+  set_wall_clock(Random(options.seed));
   if (!copy.durable().empty()) note_installed();
   options.known_nodes = known_nodes_;
   options.enrolled_nodes = enrolled_nodes_;
@@ -89,6 +90,18 @@ Status SimGateway::start_program(Store& store, Transport& transport, Timers& tim
     gateway_->save_writes(++starts_ % 2 == 0);  // in every other run its write budget is used up
   }
   return started;
+}
+
+// Half of its starts it is right, otherwise not set, or years ahead. By whole seconds, which nothing else depends on.
+void SimGateway::set_wall_clock(Random random) {
+  constexpr Millis kHundredYears = Millis{100 * 365 * 24} * 3600 * 1000;
+  Millis wanted = kBuilt + kYearsAhead / 2;
+  if (random.chance(1, 4)) {
+    wanted = 0;
+  } else if (random.chance(1, 3)) {
+    wanted = kBuilt + kYearsAhead + static_cast<Millis>(random.below(kHundredYears));
+  }
+  clock().jump_wall((wanted - clock().wall()) / 1000 * 1000);
 }
 
 // Every queued pod has at least the number of attempts stored on flash.

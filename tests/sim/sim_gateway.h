@@ -35,6 +35,7 @@ class SimGateway final : public Process {
 
  private:
   void make_key();
+  void set_wall_clock(Random random);
   void note_installed();
   void forget_at_start() override;
   void take_as_released(const std::string& node, const Request& request);

@@ -1,11 +1,12 @@
 // SimMarks: the mark of a store, kept beside the flash, as a file of its own would be: it survives what happens to the
-// store.
+// store. SimTime: likewise a device's time floor.
 #pragma once
 
 #include <optional>
 #include <utility>
 
 #include "core/store_mark.h"
+#include "core/time_floor.h"
 #include "tests/sim/process.h"
 
 namespace berth::sim {
@@ -27,6 +28,18 @@ class SimMarks final : public StoreMarks {
   const SimEnvironment& world_;
   const Mutant blind_;
   std::optional<StoreMark> mark_;
+};
+
+class SimTime final : public TimeMemory {
+ public:
+  Millis read() override { return time_; }
+  bool write(Millis time) override {
+    time_ = time;
+    return true;
+  }
+
+ private:
+  Millis time_ = 0;
 };
 
 }  // namespace berth::sim

@@ -7,6 +7,10 @@
 
 namespace berth::sim {
 
+// The day on which the simulated programs were built, by the wall clock.
+inline constexpr Millis kBuilt = Millis{1'767'225'600} * 1000;  // 2026
+inline constexpr Millis kYearsAhead = Millis{2 * 365 * 24} * 3600 * 1000;
+
 class VirtualClock final : public Clock {
  public:
   Millis now() const override { return now_; }

@@ -133,6 +133,11 @@ class Witness {
   void device_ignored_that(const std::string& name) {
     news_.untold.push_back("node " + name + " was told that its store is an older copy, and goes on with it");
   }
+  // Its time floor is lower than at its start, or has risen further than it may.
+  void time_floor_leapt(const std::string& name, Millis from, Millis to) {
+    news_.leaps.push_back("node " + name + " has moved its time floor from " + std::to_string(from) + " to " +
+                          std::to_string(to));
+  }
   // Whoever was not told by now is consistent again, since the gateway has compared it.
   void end_rollbacks();
 
@@ -187,6 +192,7 @@ class Witness {
     std::vector<std::string> held_without_slot;       // HELD, as text
     std::vector<std::string> asked_too_soon;          // PASSED, as text
     std::vector<std::string> untold;                  // TOLD, as text
+    std::vector<std::string> leaps;                   // TIME, as text
     std::vector<std::string> unproven;                // S13, as text
     std::vector<std::string> two_of_a_name;           // S14, as text
     std::vector<std::string> mistaken;                // S16, as text

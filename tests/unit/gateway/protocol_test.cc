@@ -21,7 +21,7 @@ class DeviceVersions : public GatewayTest {
 };
 
 constexpr char kTooNew[] =
-    "its protocol 2.0 is not supported: this gateway speaks 1.3 and serves devices of 1; upgrade the gateway";
+    "its protocol 2.0 is not supported: this gateway speaks 1.4 and serves devices of 1; upgrade the gateway";
 
 TEST_F(DeviceVersions, AnAbsentVersionAndAnotherMinorOneAreServed) {
   start_connected();
@@ -86,7 +86,7 @@ TEST_F(DeviceVersions, TheGatewaySaysItsOwnInItsPresenceAndInEachList) {
   start_connected();
   for (const Message& message : transport.sent) {
     if (message.topic == topics.gateway_presence("gateway")) {
-      EXPECT_EQ(Json::parse(message.payload)->string_at("protocol"), "1.3");
+      EXPECT_EQ(Json::parse(message.payload)->string_at("protocol"), "1.4");
     }
   }
   transport.sent.clear();
@@ -96,7 +96,7 @@ TEST_F(DeviceVersions, TheGatewaySaysItsOwnInItsPresenceAndInEachList) {
     const Result<Request> asked = decode_request(message.payload);
     if (message.topic != topics.node_requests("n1") || !asked || asked->type != RequestType::list) continue;
     listed = true;
-    EXPECT_EQ(to_text(asked->protocol), "1.3");
+    EXPECT_EQ(to_text(asked->protocol), "1.4");
   }
   EXPECT_TRUE(listed);
 }

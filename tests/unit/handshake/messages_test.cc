@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <string>
 
 #include "core/json/json.h"
@@ -68,6 +69,24 @@ TEST(Messages, APreBindRoundTrips) {
   EXPECT_EQ(got->pod, kPod);
   EXPECT_EQ(got->volumes, sent.volumes);
   EXPECT_EQ(got->promise_ms, 30000);
+}
+
+TEST(Messages, AListMayTellTheTime) {
+  Request list(RequestType::list);
+  list.gateway = "gw";
+  list.gateway_id = {7, "store"};
+  list.floor = {7, 3};
+  const std::string without = encode(list);
+  EXPECT_EQ(Json::parse(without)->find("time"), nullptr);
+  EXPECT_EQ(decode_request(without)->time, 0);
+  list.time = 1'800'000'000'123;
+  EXPECT_EQ(Json::parse(encode(list))->string_at("time"), "1800000000123");
+  EXPECT_EQ(decode_request(encode(list))->time, list.time);
+  EXPECT_EQ(decode_request(with(without, "time", R"("18446744073709551615")"))->time,
+            std::numeric_limits<Millis>::max());
+  for (const char* wrong : {R"("-1")", R"("")", R"("soon")", "7", "{}", R"("18446744073709551616")"}) {
+    EXPECT_TRUE(error_of(with(without, "time", wrong)).starts_with("time: must be ")) << wrong;
+  }
 }
 
 TEST(Messages, EncodeTheManifestAsAnObjectAndLongNumbersAsStrings) {

@@ -70,12 +70,6 @@ TEST(BrokerFilesTest, TheMachineIsKnownByConfiguredNamesAndLoopbackEachOnce) {
   EXPECT_EQ(std::count(names.begin(), names.end(), "127.0.0.1"), 1);
 }
 
-TEST(BrokerFilesTest, AClockThatBeganIn1970IsNotSet) {
-  EXPECT_FALSE(is_clock_set(0));
-  EXPECT_FALSE(is_clock_set(1'700'000'000));
-  EXPECT_TRUE(is_clock_set(1'735'689'600));
-}
-
 TEST(BrokerFilesTest, OnlyLoopbackIsThisMachine) {
   for (const char* host : {"localhost", "127.0.0.1", "127.1.2.3", "::1"}) EXPECT_TRUE(is_loopback(host)) << host;
   for (const char* host : {"0.0.0.0", "::", "192.0.2.1", "gateway", "", "128.0.0.1"})

@@ -84,6 +84,14 @@ TEST_F(ListingsOfANode, AreOverWithTheLastPageInWhateverOrderPagesCome) {
   EXPECT_TRUE(asked().empty());
 }
 
+TEST_F(ListingsOfANode, TellTheTimeOnlyWhileTheGatewaysOwnClockIsSet) {
+  listings.start("n1");
+  EXPECT_EQ(asked().at(0).time, 0) << "2023 is before the first version of this program";
+  clock.now_ms += Millis{10} * 365 * 24 * 3600 * 1000;
+  listings.start("n1");
+  EXPECT_EQ(asked().at(0).time, clock.wall());
+}
+
 TEST_F(ListingsOfANode, BeginAgainWhenTheDeviceSendsItsFirstPageAgain) {
   listings.start("n1");
   const std::uint64_t id = asked().at(0).list_id;
