@@ -53,12 +53,9 @@ bool WaitingPods::reject(std::string_view uid, const std::string& plugin, const 
   return true;
 }
 
-bool WaitingPods::time_out(std::string_view uid) {
-  const WaitingPod* waiting = find(uid);
-  if (waiting == nullptr) return false;
-  const auto [plugin, wait] = earliest(*waiting);
-  return reject(uid, plugin,
-                "rejected due to timeout after waiting " + duration_text(wait.timeout) + " at plugin " + plugin);
+void WaitingPods::time_out(std::string_view uid) {
+  const auto [plugin, wait] = earliest(pods_.find(uid)->second);
+  reject(uid, plugin, "rejected due to timeout after waiting " + duration_text(wait.timeout) + " at plugin " + plugin);
 }
 
 void WaitingPods::expire(Millis now) {

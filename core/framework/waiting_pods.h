@@ -45,19 +45,16 @@ class WaitingPods {
   bool allow(std::string_view uid, const std::string& plugin);
   // Rejects the pod on behalf of `plugin` (empty: none), whose events then requeue it. False: the pod is not waiting.
   bool reject(std::string_view uid, const std::string& plugin, const std::string& message);
-  // Rejects the pod on behalf of the plugin with the earliest deadline. False: the pod is not waiting.
-  bool time_out(std::string_view uid);
-  // time_out() for every pod whose deadline has passed.
+  // Rejects every pod whose deadline has passed, on behalf of the plugin with the earliest one.
   void expire(Millis now);
   std::optional<Millis> next_deadline() const;
-  // The pod's attempt ended for another reason; no decision is recorded.
-  void withdraw(std::string_view uid) { pods_.erase(uid); }
 
   // The decisions since the last call, in order.
   std::vector<Decision> take_decided() { return std::exchange(decided_, {}); }
 
  private:
   void decide(std::string_view uid, Status status);
+  void time_out(std::string_view uid);
 
   std::map<Text, WaitingPod, std::less<>> pods_;
   std::vector<Decision> decided_;

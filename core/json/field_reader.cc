@@ -131,18 +131,6 @@ bool FieldReader::read_int64(std::string_view key, std::int64_t& out, std::int64
   return true;
 }
 
-bool FieldReader::read_double(std::string_view key, double& out, double min, double max) {
-  const Json* value = take(key);
-  if (value == nullptr) return false;
-  if (!value->is_number() || !(value->as_double() >= min && value->as_double() <= max)) {
-    report_expected(key, "a number from " + Json(min).dump() + " to " + Json(max).dump(), *value,
-                    value->is_string() ? "write it without quotes" : "");
-    return false;
-  }
-  out = value->as_double();
-  return true;
-}
-
 bool FieldReader::read_strings(std::string_view key, std::map<std::string, std::string>& out) {
   const Json* value = take(key);
   if (value == nullptr) return false;

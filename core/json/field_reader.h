@@ -53,7 +53,6 @@ class FieldReader {
   // A number, or a string of digits, which allows numbers beyond 2^53.
   bool read_int64(std::string_view key, std::int64_t& out, std::int64_t min = std::numeric_limits<std::int64_t>::min(),
                   std::int64_t max = std::numeric_limits<std::int64_t>::max());
-  bool read_double(std::string_view key, double& out, double min, double max);
   // An object with string values.
   bool read_strings(std::string_view key, std::map<std::string, std::string>& out);
   // A list of strings.

@@ -125,12 +125,7 @@ void NodeRegistry::refresh(const std::string& node) {
   // A forgotten one that returns gets no pods before it has been cleared (P9).
   if (before == nullptr && is_retired(*context_.identity, context_.nodes, node)) return;
   if (!context_.nodes.rebuild(node, context_.objects.overlay(node))) return;
-  parts_.cache.set_node(device->node);
-  EventObjects objects;
-  objects.old_node = before;
-  objects.new_node = device->node;
-  if (before == nullptr) return parts_.changes.wake({EventResource::node, kAdd, "NodeAdd"}, objects);
-  for (const ClusterEvent& event : node_events(*before, *device->node)) parts_.changes.wake(event, objects);
+  parts_.handlers.node_set(before, device->node);
 }
 
 void NodeRegistry::refresh_local_volumes(const std::string& node) {
@@ -281,12 +276,10 @@ void NodeRegistry::drop(const std::string& node) {
   quarantine_.forget(node);
   certificates_.forget(node);
   const DeviceNode* device = context_.nodes.find(node);
-  EventObjects objects;
-  objects.old_node = device == nullptr ? nullptr : device->node;
+  const std::shared_ptr<const Node> known = device == nullptr ? nullptr : device->node;
   context_.nodes.erase(node);
-  parts_.cache.remove_node(node);
   context_.publisher.mark(Kind::node, node);
-  if (objects.old_node != nullptr) parts_.changes.wake({EventResource::node, kDelete, "NodeDelete"}, objects);
+  if (known != nullptr) parts_.handlers.node_deleted(known);
 }
 
 void NodeRegistry::retry_refused_volumes() {

@@ -19,7 +19,7 @@ namespace berth {
 class NodeRegistry {
  public:
   struct Parts {
-    Cache& cache;
+    EventHandlers& handlers;
     RequestSender& sender;
     Listings& listings;
     VolumeBinder& volumes;

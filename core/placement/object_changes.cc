@@ -8,20 +8,6 @@ void ObjectChanges::wake(const ClusterEvent& event, const EventObjects& objects)
                      event.resource == EventResource::persistent_volume_claim;
 }
 
-void ObjectChanges::wake_updated(const Pod& before, const Pod& after, const std::string& node) {
-  EventObjects objects;
-  objects.old_pod = placed_on(node, before);
-  objects.new_pod = placed_on(node, after);
-  for (const ClusterEvent& event : pod_events(*objects.old_pod, *objects.new_pod)) wake(event, objects);
-}
-
-void ObjectChanges::wake_freed(const std::shared_ptr<const Pod>& pod, const std::string& node) {
-  if (pod == nullptr) return;
-  EventObjects objects;
-  objects.old_pod = placed_on(node, *pod);
-  wake({EventResource::assigned_pod, kDelete, "AssignedPodDelete"}, objects);
-}
-
 void ObjectChanges::wake_unreserved(const std::shared_ptr<const Pod>& pod) {
   if (pod == nullptr) return;
   for (const PodVolume& volume : pod->volumes) {

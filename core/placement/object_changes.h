@@ -1,5 +1,5 @@
 // ObjectChanges: tells the scheduling queue and the mirror of changes of objects, as informers do (kube-scheduler
-// eventhandlers.go).
+// eventhandlers.go). Of nodes and pods, core/scheduler/event_handlers.h tells.
 #pragma once
 
 #include <string>
@@ -18,10 +18,6 @@ class ObjectChanges {
 
   // Moves the pods that the event may have made schedulable.
   void wake(const ClusterEvent& event, const EventObjects& objects);
-  // Likewise, of a pod that is placed on the node and has changed.
-  void wake_updated(const Pod& before, const Pod& after, const std::string& node);
-  // The pod has left its node, or has finished there: what it took is free.
-  void wake_freed(const std::shared_ptr<const Pod>& pod, const std::string& node);
   // What was reserved for the pod's claims, and never written, is free again. Upstream's waiting pods learn of it
   // through the volume objects, which changed there.
   void wake_unreserved(const std::shared_ptr<const Pod>& pod);

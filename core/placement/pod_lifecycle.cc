@@ -241,8 +241,7 @@ void PodLifecycle::enter_release(Binding& binding, RowEvent event) {
       entry->finished = true;
       context_.objects.pods().save(binding.row.pod);
     }
-    scheduler_.cache().remove(binding.row.uid);
-    changes_.wake_freed(binding.pod, binding.row.node);
+    if (binding.pod != nullptr) scheduler_.handlers().pod_left(*binding.pod, binding.row.node);
     volumes_.delete_unused();
     return;
   }
@@ -279,7 +278,7 @@ void PodLifecycle::end_row(Binding& binding, const Move& made) {
     return scheduler_.fail_binding(binding.edit(), cycle.refusal.is_success() ? Status::error(why) : cycle.refusal);
   }
   if (!binding.is_at_rest()) binding.edit().reservation.reset();  // Unreserve, forget
-  changes_.wake_freed(binding.pod, binding.row.node);
+  if (binding.pod != nullptr) scheduler_.handlers().pod_left(*binding.pod, row.node);
   if (entry == nullptr) return volumes_.delete_unused();
   if (entry->deleting) {
     if (!context_.identity->adopting) events_.pod_gone(row.pod);

@@ -59,22 +59,17 @@ bool PodRegistry::update(PodEntry& entry, const std::shared_ptr<Pod>& next) {
   context_.objects.pods().save(key);
   context_.mirror.publish_accepted(entry);
   context_.publisher.mark(Kind::pod, key);
-  if (!tell_placed(*before, next) && !entry.finished) parts_.scheduler.handlers().pod_updated(before, next);
+  tell_scheduler(entry, before);
   return true;
 }
 
-// False: the pod has no binding.
-bool PodRegistry::tell_placed(const Pod& before, const std::shared_ptr<const Pod>& now) {
-  const Binding* binding = parts_.state.find(now->uid());
-  if (binding == nullptr) return false;
-  parts_.lifecycle.set_pod(now->uid(), now);
-  const Cache& cache = parts_.scheduler.cache();
-  if (!cache.node_of(now->uid())) return true;
-  // Others see an assumed pod as it was when it was decided on, until it is bound (eventhandlers.go updatePod).
-  if (cache.is_assumed(now->uid()) && !now->metadata.deleting) return true;
-  parts_.scheduler.cache().update(now);
-  parts_.changes.wake_updated(before, *now, binding->row.node);
-  return true;
+// A new version of a pod that waits, or that counts on a node.
+void PodRegistry::tell_scheduler(const PodEntry& entry, const std::shared_ptr<const Pod>& before) {
+  std::string_view uid = entry.pod->uid();
+  parts_.lifecycle.set_pod(uid, entry.pod);
+  const bool has_binding = parts_.state.bindings.contains(uid);
+  if (has_binding ? !parts_.scheduler.cache().is_placed(uid) : entry.finished) return;
+  parts_.scheduler.handlers().pod_updated(before, entry.pod);
 }
 
 // While it still takes resources, plugins see that it is being deleted, as by metadata.deletionTimestamp.
@@ -84,7 +79,7 @@ void PodRegistry::show_leaving(PodEntry& entry) {
   leaving->preempted = !entry.disruption.empty();
   const std::shared_ptr<const Pod> before = entry.pod;
   context_.objects.pods().put(std::move(leaving));
-  tell_placed(*before, entry.pod);
+  if (parts_.state.bindings.contains(entry.pod->uid())) tell_scheduler(entry, before);
 }
 
 // P7: by phase.

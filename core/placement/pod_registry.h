@@ -59,7 +59,7 @@ class PodRegistry final : public SchedulerHost {
 
  private:
   void show_leaving(PodEntry& entry);
-  bool tell_placed(const Pod& before, const std::shared_ptr<const Pod>& now);
+  void tell_scheduler(const PodEntry& entry, const std::shared_ptr<const Pod>& before);
   void replace(PodEntry& entry, const std::shared_ptr<const Pod>& changed);
   void note_start(PodEntry& entry, const Json& observed);
   void create_successor(const Pod& gone, const Json& successor, bool order_retained);

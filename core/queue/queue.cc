@@ -131,18 +131,13 @@ std::vector<Text> Queue::take_returned(std::size_t most) {
   return taken;
 }
 
-void Queue::withdraw(std::string_view uid) {
+void Queue::remove(std::string_view uid) {
   nominator_.remove(uid);
   if (auto found = entries_.find(uid); found != entries_.end()) {
     if (const auto back = returned_.find(uid); back != returned_.end()) returned_.erase(back);
     parts_.detach(found->second);
     erase(uid);  // last: `uid` may view the entry's own string
   }
-}
-
-void Queue::remove(std::string_view uid) {
-  withdraw(uid);
-  done(uid);
 }
 
 std::optional<QueuedPod> Queue::pop() {

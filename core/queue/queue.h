@@ -61,8 +61,7 @@ class Queue {
   // The object changed while it waits, which may requeue it (labels, tolerations, gates). Unknown pods are added.
   void update(const std::shared_ptr<const Pod>& old_pod, std::shared_ptr<const Pod> new_pod);
   // Removes the pod from every queue, and its nomination. A pod in flight stays so until done() or requeue().
-  void withdraw(std::string_view uid);
-  void remove(std::string_view uid);  // withdraw() and done()
+  void remove(std::string_view uid);
 
   // The next pod to schedule, in flight from now on; none when no pod is ready. When active is empty, takes pods from
   // backoff before they expire (never from error backoff).
@@ -113,7 +112,6 @@ class Queue {
   Counts counts() const;
   // The number of events kept for pods in flight, by label.
   std::map<std::string_view, std::size_t> in_flight_events() const { return in_flight_.event_counts(); }
-  bool has_active() const { return parts_.first() != nullptr; }  // true when pop() would return a pod
   // The uids of all pods, including those in flight, sorted.
   std::vector<std::string> uids() const;
 

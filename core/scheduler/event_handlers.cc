@@ -1,36 +1,61 @@
 #include "core/scheduler/event_handlers.h"
 
+#include "core/api/node.h"
 #include "core/objects/object_events.h"
 
 namespace berth {
 
 namespace {
 
+constexpr ClusterEvent kNodeAdd{EventResource::node, kAdd, "NodeAdd"};
+constexpr ClusterEvent kNodeDelete{EventResource::node, kDelete, "NodeDelete"};
 constexpr ClusterEvent kAssignedPodAdd{EventResource::assigned_pod, kAdd, "AssignedPodAdd"};
 constexpr ClusterEvent kAssignedPodDelete{EventResource::assigned_pod, kDelete, "AssignedPodDelete"};
 
 }  // namespace
 
+void EventHandlers::node_set(const std::shared_ptr<const Node>& old_node, const std::shared_ptr<const Node>& new_node) {
+  cache_.set_node(new_node);
+  EventObjects objects;
+  objects.old_node = old_node;
+  objects.new_node = new_node;
+  if (old_node == nullptr) return queue_.move_all(kNodeAdd, objects);
+  for (const ClusterEvent& event : node_events(*old_node, *new_node)) queue_.move_all(event, objects);
+}
+
+void EventHandlers::node_deleted(const std::shared_ptr<const Node>& node) {
+  cache_.remove_node(node->metadata.name);
+  EventObjects objects;
+  objects.old_node = node;
+  queue_.move_all(kNodeDelete, objects);
+}
+
 void EventHandlers::pod_added(const std::shared_ptr<const Pod>& pod) { queue_.add(pod); }
 
 void EventHandlers::pod_updated(const std::shared_ptr<const Pod>& old_pod, const std::shared_ptr<const Pod>& new_pod) {
-  if (cache_.is_assumed(new_pod->uid())) {
-    if (new_pod->metadata.deleting && !old_pod->metadata.deleting) assumed_pod_deleted(new_pod);
-    return;
-  }
+  if (const auto node = cache_.node_of(new_pod->uid())) return placed_pod_updated(old_pod, new_pod, *node);
   queue_.update(old_pod, new_pod);
   if (old_pod->nominated_node_name.empty() || old_pod->nominated_node_name == new_pod->nominated_node_name) return;
   // It counted as placed there for pods of its priority and below.
   wake_freed(*old_pod, {}, [&old_pod](const Pod& pod) { return pod.priority <= old_pod->priority; });
 }
 
+// Others see an assumed pod as it was when it was decided on, until it is bound. One that is being deleted counts until
+// its device has proven it gone, where upstream forgets it at once.
+void EventHandlers::placed_pod_updated(const std::shared_ptr<const Pod>& old_pod,
+                                       const std::shared_ptr<const Pod>& new_pod, const std::string& node) {
+  if (cache_.is_assumed(new_pod->uid()) && !new_pod->metadata.deleting) return;
+  cache_.update(new_pod);
+  EventObjects objects;
+  objects.old_pod = placed_on(node, *old_pod);
+  objects.new_pod = placed_on(node, *new_pod);
+  for (const ClusterEvent& event : pod_events(*objects.old_pod, *objects.new_pod)) queue_.move_all(event, objects);
+}
+
 void EventHandlers::pod_deleted(const std::shared_ptr<const Pod>& pod) {
   queue_.remove(pod->uid());
-  if (cache_.is_assumed(pod->uid())) {
-    assumed_pod_deleted(pod);
-  } else if (!pod->nominated_node_name.empty()) {
-    wake_freed(*pod, {}, [&pod](const Pod& other) { return other.priority <= pod->priority; });
-  }
+  if (pod->nominated_node_name.empty()) return;
+  wake_freed(*pod, {}, [&pod](const Pod& other) { return other.priority <= pod->priority; });
 }
 
 void EventHandlers::pod_bound(const std::shared_ptr<const Pod>& pod, const std::string& node) {
@@ -41,12 +66,9 @@ void EventHandlers::pod_bound(const std::shared_ptr<const Pod>& pod, const std::
   queue_.move_all(kAssignedPodAdd, objects);
 }
 
-// One that waits on Permit is rejected and cleans up after itself; one further on is only uncounted, and its binding
-// will fail.
-void EventHandlers::assumed_pod_deleted(const std::shared_ptr<const Pod>& pod) {
-  const std::string node = cache_.node_of(pod->uid()).value_or("");
-  if (!waiting_pods_.reject(pod->uid(), "", "removed")) cache_.forget(pod->uid());
-  wake_freed(*pod, node);
+void EventHandlers::pod_left(const Pod& pod, const std::string& node) {
+  cache_.remove(pod.uid());
+  wake_freed(pod, node);
 }
 
 void EventHandlers::wake_freed(const Pod& pod, const std::string& node, const Queue::PreCheck& pre_check) {

@@ -1,37 +1,45 @@
-// EventHandlers: what the queue and the cache learn of pods, as upstream's informers tell them (kube-scheduler
-// eventhandlers.go): pods without a node, and pods that got one; not of pods of an unknown profile.
+// EventHandlers: what the queue and the cache learn of nodes and pods, as upstream's informers tell them
+// (kube-scheduler eventhandlers.go). Whoever changes a node or a pod tells it here: the gateway, the replay of recorded
+// cases and the benchmarks alike. Not told are pods of an unknown profile.
 #pragma once
 
 #include <memory>
 #include <string>
 
 #include "core/cache/cache.h"
-#include "core/framework/waiting_pods.h"
 #include "core/queue/queue.h"
 
 namespace berth {
 
 class EventHandlers {
  public:
-  // All outlive it.
-  EventHandlers(Queue& queue, Cache& cache, WaitingPods& waiting_pods)
-      : queue_(queue), cache_(cache), waiting_pods_(waiting_pods) {}
+  // Both outlive it.
+  EventHandlers(Queue& queue, Cache& cache) : queue_(queue), cache_(cache) {}
 
+  // The node came, when `old_node` is null, or has changed.
+  void node_set(const std::shared_ptr<const Node>& old_node, const std::shared_ptr<const Node>& new_node);
+  void node_deleted(const std::shared_ptr<const Node>& node);
+
+  // A new pod that needs a node.
   void pod_added(const std::shared_ptr<const Pod>& pod);
-  // `old_pod` is the version given last.
+  // `old_pod` is the version given last. Wherever the pod is.
   void pod_updated(const std::shared_ptr<const Pod>& old_pod, const std::shared_ptr<const Pod>& new_pod);
+  // A pod without a node is gone.
   void pod_deleted(const std::shared_ptr<const Pod>& pod);
+  // The node has the pod.
   void pod_bound(const std::shared_ptr<const Pod>& pod, const std::string& node);
+  // The node has it no more, or it has finished there: what it took is free.
+  void pod_left(const Pod& pod, const std::string& node);
 
   // The pod no longer takes, or keeps, resources on the node. `node`: where it was, or was nominated.
   void wake_freed(const Pod& pod, const std::string& node, const Queue::PreCheck& pre_check = {});
 
  private:
-  void assumed_pod_deleted(const std::shared_ptr<const Pod>& pod);
+  void placed_pod_updated(const std::shared_ptr<const Pod>& old_pod, const std::shared_ptr<const Pod>& new_pod,
+                          const std::string& node);
 
   Queue& queue_;
   Cache& cache_;
-  WaitingPods& waiting_pods_;
 };
 
 }  // namespace berth

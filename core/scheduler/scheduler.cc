@@ -46,7 +46,7 @@ Scheduler::Scheduler(const Clock& clock, const Lister& lister, SchedulerHost& ho
       random_(options.seed),
       queue_(
           clock, [this](const Pod& pod) { return framework_of(pod); }, counted(options.queue, options.metrics)),
-      handlers_(queue_, cache_, waiting_pods()),
+      handlers_(queue_, cache_),
       log_(options.log),
       evaluator_(std::move(options.evaluator)) {
   search_.nominator = &queue_.nominator();

@@ -91,9 +91,8 @@ class Scheduler final : public Handle {
   Status add_profile(const Registry& registry, const Profile& profile);
   // Null: no profile of that name.
   const Framework* framework_of(const Pod& pod) const;
-  const std::map<std::string, std::unique_ptr<Framework>, std::less<>>& frameworks() const { return frameworks_; }
 
-  // Changes of pods are given to these.
+  // Changes of nodes and pods are given to these.
   EventHandlers& handlers() { return handlers_; }
 
   struct Attempt {

@@ -15,8 +15,6 @@ namespace berth::bench {
 namespace {
 
 constexpr std::uint64_t kSeed = 1;
-constexpr ClusterEvent kPodDeleted{EventResource::assigned_pod, kDelete, "AssignedPodDelete"};
-constexpr ClusterEvent kNodeAdded{EventResource::node, kAdd, "NodeAdd"};
 
 template <class T>
 std::shared_ptr<const T> get(const std::map<std::string, std::shared_ptr<const T>>& all, const std::string& key) {
@@ -93,22 +91,14 @@ void World::place_pod(const std::shared_ptr<const Pod>& pod, const std::string& 
 
 void World::replace_node(std::size_t number) {
   const std::shared_ptr<const Node>& node = nodes_[number % nodes_.size()];
-  scheduler_->cache().remove_node(node->metadata.name);
-  scheduler_->cache().set_node(node);
-  EventObjects objects;
-  objects.new_node = node;
-  scheduler_->queue().move_all(kNodeAdded, objects);
+  scheduler_->handlers().node_deleted(node);
+  scheduler_->handlers().node_set(nullptr, node);
 }
 
 void World::change_node(std::size_t number, const std::shared_ptr<const Node>& changed) {
   std::shared_ptr<const Node>& node = nodes_[number % nodes_.size()];
   CHECK(node->metadata.name == changed->metadata.name);
-  EventObjects objects;
-  objects.old_node = std::exchange(node, changed);
-  objects.new_node = changed;
-  scheduler_->cache().set_node(changed);
-  for (const ClusterEvent& event : node_events(*objects.old_node, *changed))
-    scheduler_->queue().move_all(event, objects);
+  scheduler_->handlers().node_set(std::exchange(node, changed), changed);
 }
 
 bool World::finish(BindingCycle& cycle) {
@@ -154,10 +144,7 @@ void World::bind_volumes(const PlacementRequest& request) {
 std::string World::remove_victims() {
   const std::vector<std::shared_ptr<const Pod>> gone = std::exchange(victims_, {});
   for (const auto& victim : gone) {
-    EventObjects objects;
-    objects.old_pod = placed_on(scheduler_->cache().node_of(victim->uid()).value_or(""), *victim);
-    scheduler_->cache().remove(victim->uid());
-    scheduler_->queue().move_all(kPodDeleted, objects);
+    scheduler_->handlers().pod_left(*victim, scheduler_->cache().node_of(victim->uid()).value_or(""));
   }
   return std::exchange(preemptor_, {});
 }

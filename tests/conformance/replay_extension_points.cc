@@ -171,7 +171,7 @@ class Replay {
     if (op == "deletePod") delete_pod(pod);
     if (op == "allow") waiting.allow("default/" + pod, text(at(step, "plugin")));
     if (op == "reject") waiting.reject("default/" + pod, text(at(step, "plugin")), text(at(step, "message")));
-    if (op == "timeout") waiting.time_out("default/" + pod);
+    if (op == "timeout") waiting.expire(*waiting.next_deadline());  // one pod waits in these cases
     deliver();
   }
 
@@ -196,10 +196,7 @@ class Replay {
     for (const auto& [resource, amount] : {std::pair{"cpu", "8"}, {"memory", "32Gi"}, {"pods", "110"}}) {
       node->allocatable[resource] = *Quantity::parse(amount);
     }
-    cluster_.scheduler.cache().set_node(node);
-    EventObjects objects;
-    objects.new_node = node;
-    cluster_.scheduler.queue().move_all({EventResource::node, kAdd, "NodeAdd"}, objects);
+    cluster_.scheduler.handlers().node_set(nullptr, node);
   }
 
   void add_pod(const Json& json) {
@@ -213,18 +210,28 @@ class Replay {
     const std::shared_ptr<const Pod> pod = read_pod(json);
     const std::shared_ptr<const Pod> before = cluster_.seen[pod->metadata.name];
     cluster_.api[pod->metadata.name] = cluster_.seen[pod->metadata.name] = pod;
+    tell_update(before, pod);
+  }
+
+  // As PodRegistry and PodLifecycle tell the scheduler.
+  void tell_update(const std::shared_ptr<const Pod>& before, const std::shared_ptr<const Pod>& pod) {
     cluster_.scheduler.handlers().pod_updated(before, pod);
+    if (pod->metadata.deleting) cluster_.scheduler.waiting_pods().reject(pod->uid(), "", "removed");
   }
 
   void delete_pod(const std::string& name) {
     const std::shared_ptr<const Pod> pod = cluster_.seen[name];
     cluster_.api.erase(name);
     cluster_.seen.erase(name);
-    if (pod->node_name.empty()) return cluster_.scheduler.handlers().pod_deleted(pod);
-    cluster_.scheduler.cache().remove(pod->uid());
-    EventObjects objects;
-    objects.old_pod = pod;
-    cluster_.scheduler.queue().move_all({EventResource::assigned_pod, kDelete, "AssignedPodDelete"}, objects);
+    EventHandlers& handlers = cluster_.scheduler.handlers();
+    if (!pod->node_name.empty()) return handlers.pod_left(*pod, pod->node_name);
+    if (cluster_.scheduler.cache().is_placed(pod->uid())) {
+      auto leaving = std::make_shared<Pod>(*pod);
+      leaving->metadata.deleting = true;
+      tell_update(pod, leaving);
+      deliver();
+    }
+    handlers.pod_deleted(pod);
   }
 
   void sync() {

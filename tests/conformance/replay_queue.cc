@@ -7,6 +7,7 @@
 #include "core/check.h"
 #include "core/framework/framework.h"
 #include "core/queue/queue.h"
+#include "core/scheduler/event_handlers.h"
 #include "plugins/prioritysort.h"
 #include "tests/conformance/event_names.h"
 #include "tests/conformance/verdict.h"
@@ -138,6 +139,7 @@ class Trace {
     Queue::Options options;
     options.event_ring = 1 << 20;
     queue_ = std::make_unique<Queue>(clock_, [this](const Pod&) { return framework_.get(); }, options);
+    handlers_ = std::make_unique<EventHandlers>(*queue_, cache_);
   }
 
   // The differences between the result and `want`; "" if there are none.
@@ -187,7 +189,7 @@ class Trace {
     if (verb == "add") {
       const auto pod = read_queued_pod(at(op, "new"));
       newest_[pod->uid()] = pod;
-      queue_->add(pod);
+      handlers_->pod_added(pod);
     } else if (verb == "pop") {
       if (std::optional<QueuedPod> popped = queue_->pop()) {
         got["popped"] = popped->pod->uid();
@@ -205,9 +207,9 @@ class Trace {
       newest_[pod->uid()] = pod;
       kept_.push_back(pod);
       script_.hints[pod.get()] = read_hints(at(op, "hints"));
-      queue_->update(before, pod);
+      tell_update(before, pod);
     } else if (verb == "delete") {
-      queue_->withdraw(uid);
+      tell_delete(newest_.at(uid));
       if (!in_flight_.contains(uid)) newest_.erase(uid);
     } else if (verb == "event") {
       run_event(op);
@@ -223,6 +225,17 @@ class Trace {
       queue_->nominator().remove(uid);
     }
     return got;
+  }
+
+  // The queue alone was recorded: the event that the handlers add when a nomination goes is not in the traces.
+  void tell_update(const std::shared_ptr<const Pod>& before, const std::shared_ptr<const Pod>& pod) {
+    const bool is_promise_over =
+        !before->nominated_node_name.empty() && before->nominated_node_name != pod->nominated_node_name;
+    is_promise_over ? queue_->update(before, pod) : handlers_->pod_updated(before, pod);
+  }
+
+  void tell_delete(const std::shared_ptr<const Pod>& pod) {
+    pod->nominated_node_name.empty() ? handlers_->pod_deleted(pod) : queue_->remove(pod->uid());
   }
 
   void return_pod(const Json& op, const std::string& uid, std::map<std::string, std::string>& got) {
@@ -336,7 +349,9 @@ class Trace {
   Script script_;
   TraceHandle handle_;
   std::unique_ptr<Framework> framework_;
+  Cache cache_;  // nothing is placed
   std::unique_ptr<Queue> queue_;
+  std::unique_ptr<EventHandlers> handlers_;
   std::map<std::string, std::shared_ptr<const Pod>> newest_;  // as the API server holds them
   std::map<std::string, QueuedPod> in_flight_;
   std::vector<std::shared_ptr<const Pod>> kept_;  // keys of script_.hints

@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+import callers
 import citations
 import coroutines
 import includes
@@ -34,6 +35,7 @@ def rules(arguments, tree):
     yield "sizes", lambda: sizes.check(tree)
     yield "methods", lambda: methods.check(tree)
     yield "ignored results", lambda: results.check(tree)
+    yield "callers", lambda: callers.check(tree)
     yield "layout", lambda: layout.check(tree)
     yield "local names", lambda: local_names.check(tree)
     yield "markers and paths", lambda: markers.check(tree)

@@ -131,13 +131,11 @@ TEST_F(QueueTest, TakesUnexpiredPodsFromBackoffButNeverFromErrorBackoff) {
   add("error");
   fail(pop());
   EXPECT_FALSE(queue->pop());
-  EXPECT_FALSE(queue->has_active());
   add("woken");
   QueuedPod woken = pop();
   queue->move_all(kNodeAdd, {});
   reject(std::move(woken));
   EXPECT_EQ(where("woken"), Where::backoff);
-  EXPECT_TRUE(queue->has_active());
   EXPECT_EQ(pop().pod->metadata.name, "woken");
   EXPECT_EQ(where("error"), Where::backoff);
 }
@@ -330,7 +328,7 @@ TEST_F(QueueTest, RemovesAPodWhereverItIs) {
   queue->remove("uid-error");
   add("in-flight");
   pop();
-  queue->remove("uid-in-flight");
+  queue->done("uid-in-flight");
   EXPECT_TRUE(queue->uids().empty());
   EXPECT_FALSE(queue->pop());
   EXPECT_FALSE(queue->next_flush());
