@@ -57,6 +57,7 @@ Status BindingPoints::run_permit(CycleState& state, const Pod& pod, const std::s
 
 Status BindingPoints::run_pre_bind_pre_flight(CycleState& state, const Pod& pod, const std::string& node) const {
   state.skip_pre_bind.reset();
+  state.pre_binds_done = 0;
   for (const auto& entry : plugins_.pre_bind) {
     Status status = entry.plugin->pre_bind_pre_flight(state, pod, node);
     if (status.is_skip()) {
@@ -74,13 +75,18 @@ Status BindingPoints::run_pre_bind_pre_flight(CycleState& state, const Pod& pod,
 
 Status BindingPoints::run_pre_bind(CycleState& state, const Pod& pod, const std::string& node,
                                    PlacementRequest& request) const {
+  request.provision.clear();
   return recorder_.timed("PreBind", [&]() -> Status {
-    for (const auto& entry : plugins_.pre_bind) {
+    for (std::size_t& done = state.pre_binds_done; done < plugins_.pre_bind.size(); ++done) {
+      const auto& entry = plugins_.pre_bind[done];
       if (state.skip_pre_bind.test(entry.number)) continue;
+      const auto asked_before = static_cast<std::ptrdiff_t>(request.volumes.size());
       Status status = recorder_.measured(state, entry, "PreBind",
                                          [&] { return entry.plugin->pre_bind(state, pod, node, request); });
       if (!status.is_success()) return rejected_or_fault("PreBind", entry.name, std::move(status));
-      if (!request.provision.empty()) return {};
+      if (request.provision.empty()) continue;
+      request.volumes.erase(request.volumes.begin() + asked_before, request.volumes.end());
+      return {};
     }
     return {};
   });

@@ -28,6 +28,7 @@ class BindingPoints {
                     std::map<std::string, Millis>& timeouts) const;
   // Skip when every PreBind plugin skipped.
   Status run_pre_bind_pre_flight(CycleState& state, const Pod& pod, const std::string& node) const;
+  // `request` is that of the last call, if a plugin waits for a provisioner since: it goes on with that one.
   Status run_pre_bind(CycleState& state, const Pod& pod, const std::string& node, PlacementRequest& request) const;
   // Skip when every plugin skipped.
   Status run_bind(CycleState& state, const Pod& pod, const std::string& node) const;

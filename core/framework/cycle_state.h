@@ -89,6 +89,8 @@ class CycleState : public Recycled<CycleState> {
   PluginBits skip_filter;
   PluginBits skip_score;
   PluginBits skip_pre_bind;
+  // How many plugins of PreBind have run, or are passed over; the next one waits for a provisioner.
+  std::size_t pre_binds_done = 0;
 
   // During PostFilter: the state cached between attempts for pods of this pod's class, valid as long as only nodes, and
   // pods on them, change. Null: nothing is cached, or Filter, AddPod and RemovePod look at more than one node. Not

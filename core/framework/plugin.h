@@ -148,8 +148,8 @@ class PermitPlugin : public virtual Plugin {
 struct PlacementRequest {
   std::vector<BoundVolume> volumes;
   // Claims ("<namespace>/<name>") that must be provisioned first. If not empty, core durably writes the node into each
-  // one's annotation volume.kubernetes.io/selected-node, does not contact the device yet, and runs PreBind again from
-  // the start when a claim or volume has changed, and at the latest at `again_at`.
+  // one's annotation volume.kubernetes.io/selected-node, does not contact the device yet, drops what else this call
+  // added, and calls the plugin again when a claim or volume has changed, and at the latest at `again_at`.
   std::vector<std::string> provision;
   Millis again_at = 0;  // on Handle::clock()
 };
@@ -158,8 +158,9 @@ class PreBindPlugin : public virtual Plugin {
  public:
   // Success: pre_bind() will be called. Skip: it will not. Any other status: error.
   virtual Status pre_bind_pre_flight(CycleState& state, const Pod& pod, const std::string& node) = 0;
-  // Called in order, before the row is written and the device is contacted; plugins after one that waits for a
-  // provisioner are not called yet. A rejection or an error fails the binding.
+  // Called in order, once in an attempt, before the row is written and the device is contacted; one that waits for a
+  // provisioner is called again until it has what it needs, and those after it only then. A rejection or an error fails
+  // the binding.
   virtual Status pre_bind(CycleState& state, const Pod& pod, const std::string& node, PlacementRequest& request) = 0;
 };
 

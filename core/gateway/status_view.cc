@@ -51,7 +51,7 @@ std::string StatusView::why_pending(const PodEntry& entry) const {
     return "the gateway is not ready: " + unready;
   if (auto found = placement_.state().bindings.find(entry.pod->uid()); found != placement_.state().bindings.end()) {
     const Row& row = found->second.row;
-    if (!found->second.progress().provisioning.empty() && row.phase == Phase::none)
+    if (!found->second.progress().request.provision.empty() && row.phase == Phase::none)
       return provisioning_of(found->second);
     if (found->second.progress().deferred)
       return "node " + row.node + " is chosen, and is asked when it has answered for others";

@@ -110,11 +110,10 @@ Status PodLifecycle::pre_bind(Binding& binding) {
   if (device->holds.contains(Hold::twins)) return Status::error("node " + node + " is two devices");
   if (window_.is_busy(node)) return defer(binding);
   binding.edit().deferred = false;
-  PlacementRequest request;
+  PlacementRequest& request = binding.edit().request;
   Status prepared = scheduler_.pre_bind(binding.edit(), request);
   if (!prepared.is_success()) return prepared;
   context_.timers.cancel(binding.edit().deadline);
-  binding.edit().provisioning = request.provision;
   if (!request.provision.empty()) return await_provisioners(binding, request.again_at);
   return begin_row(binding, std::move(request), device->incarnation);
 }

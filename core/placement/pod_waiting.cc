@@ -80,7 +80,7 @@ void PodLifecycle::begin_deferred() {
 }
 
 Status PodLifecycle::await_provisioners(Binding& binding, Millis again_at) {
-  for (const std::string& key : binding.progress().provisioning) {
+  for (const std::string& key : binding.progress().request.provision) {
     EventObjects objects;
     note_old(objects, context_.objects, Kind::persistent_volume_claim, key);
     if (!VolumeBindings(context_.objects).select_node(key, binding.row.node)) continue;
@@ -101,7 +101,7 @@ void PodLifecycle::retry_provisioned() {
   if (!changes_.take_volumes_changed()) return;
   std::vector<std::string> waiting;
   for (const auto& [uid, binding] : state_.bindings) {
-    if (binding.row.phase == Phase::none && !binding.progress().provisioning.empty()) waiting.push_back(uid);
+    if (binding.row.phase == Phase::none && !binding.progress().request.provision.empty()) waiting.push_back(uid);
   }
   if (waiting.empty()) return;
   scheduler_.refresh_snapshot();
@@ -110,7 +110,7 @@ void PodLifecycle::retry_provisioned() {
 
 std::string provisioning_of(const Binding& binding) {
   std::string claims;
-  for (const std::string& key : binding.progress().provisioning) claims += (claims.empty() ? "" : ", ") + key;
+  for (const std::string& key : binding.progress().request.provision) claims += (claims.empty() ? "" : ", ") + key;
   return "waiting for a provisioner to make volumes on node " + binding.row.node + " for " + claims;
 }
 

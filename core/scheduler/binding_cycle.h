@@ -29,9 +29,9 @@ struct BindingCycle : Recycled<BindingCycle> {
   // The driver's.
   Mailbox<RowEvent> events;
   Mailbox<Status> permitted;
-  std::vector<std::string> provisioning;  // claims that a provisioner has to fill before the device is asked
-  Millis prebind_sent = -1;               // clock of the last PreBind sent; -1: none in this run
-  Timers::Id deadline = 0;                // prebind given up; before it, PreBind run again though no claim changed
+  PlacementRequest request;  // as far as PreBind has come; `provision`: what the device is asked after
+  Millis prebind_sent = -1;  // clock of the last PreBind sent; -1: none in this run
+  Timers::Id deadline = 0;   // prebind given up; before it, PreBind run again though no claim changed
   Timers::Id resend = 0;
   int resends = 0;        // since the last move
   bool deferred = false;  // phase none: decided, but its node has as many requests to answer as it may have

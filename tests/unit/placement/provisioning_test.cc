@@ -59,6 +59,48 @@ TEST_F(ProvisioningTest, TellsProvisionersOverTheMirrorOfTheClaim) {
   EXPECT_NE(mirrored.find(R"("volume.kubernetes.io/selected-node":"n1")"), std::string::npos) << mirrored;
 }
 
+class CountedPreBind final : public PreBindPlugin {
+ public:
+  CountedPreBind(std::string name, std::vector<std::string>& calls) : name_(std::move(name)), calls_(calls) {}
+  std::string_view name() const override { return name_; }
+  Status pre_bind_pre_flight(CycleState&, const Pod&, const std::string&) override { return {}; }
+  Status pre_bind(CycleState&, const Pod&, const std::string&, PlacementRequest& request) override {
+    calls_.push_back(name_);
+    request.volumes.push_back({"default/" + name_, name_, "/data/" + name_});
+    return {};
+  }
+
+ private:
+  const std::string name_;
+  std::vector<std::string>& calls_;
+};
+
+TEST_F(ProvisioningTest, RunsEachPreBindPluginOnceHoweverOftenVolumesChangeMeanwhile) {
+  std::vector<std::string> calls;
+  for (const char* name : {"Before", "After"}) {
+    const Status added = registry.add(name, [name, &calls](const Json&, Handle&) {
+      return Result<std::unique_ptr<Plugin>>(std::make_unique<CountedPreBind>(name, calls));
+    });
+    ASSERT_TRUE(added.is_success());
+  }
+  std::vector<ProfilePlugin>& plugins = options.profiles[0].multi_point.enabled;
+  plugins.insert(plugins.begin(), {"Before", 0, {}});
+  options.profiles[0].enable("After");
+  start_with_claim();
+  EXPECT_EQ(calls, std::vector<std::string>{"Before"});
+  std::string other = claim();
+  other.replace(other.find(R"("name":"c")"), 10, R"("name":"d")");
+  apply(other);
+  apply(other.replace(other.find("1Gi"), 3, "2Gi"));
+  EXPECT_EQ(calls, std::vector<std::string>{"Before"});
+  apply(volume());
+  EXPECT_EQ(calls, (std::vector<std::string>{"Before", "After"}));
+  ASSERT_TRUE(request("n1").has_value());
+  EXPECT_EQ(request("n1")->volumes, (std::vector<BoundVolume>{{"default/Before", "Before", "/data/Before"},
+                                                              {"default/c", "made-1", "/data/made-1"},
+                                                              {"default/After", "After", "/data/After"}}));
+}
+
 TEST_F(ProvisioningTest, KeepsTheNodeOnTheClaimOverARestart) {
   start_with_claim();
   restart();
