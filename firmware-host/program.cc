@@ -7,7 +7,7 @@
 
 namespace berth {
 
-int run_program(const char* name, const std::function<int()>& run) {
+int run_guarded(const char* name, const std::function<int()>& run) {
   try {
     return run();
   } catch (const std::exception& error) {

@@ -218,7 +218,7 @@ class AgentApp {
 }  // namespace
 
 int run_agent(int argc, const char* const* argv) {
-  return run_program("berth-agent", [&] {
+  return run_guarded("berth-agent", [&] {
     const Result<CommandLine> line = read_command_line(argc, argv);
     if (!line) {
       for (const std::string& reason : line.error().reasons())

@@ -65,6 +65,8 @@ class GatewayApp {
         loop_(clock_, timers_) {}
 
   int run() {
+    for (const std::string& warning : scheduler_.warnings)
+      log_.write(Level::warn, "scheduler configuration", {{"warning", warning}});
     for (const auto step : {&GatewayApp::open_state, &GatewayApp::open_key, &GatewayApp::start_broker,
                             &GatewayApp::start_gateway, &GatewayApp::start_http, &GatewayApp::connect}) {
       if (const int code = (this->*step)(); code != gateway_exit::kOk) return code;
@@ -425,14 +427,18 @@ int start_gateway(int argc, const char* const* argv, const Registry& registry) {
   }
   Result<SchedulerConfig> scheduler = read_scheduler_config(line->settings.scheduler_config, registry);
   if (!scheduler) return refuse(scheduler.error());
-  if (line->print_config) return print("berthd", dump_yaml(scheduler->completed));
+  if (line->print_config) {
+    for (const std::string& warning : scheduler->warnings)
+      std::fprintf(stderr, "berthd: warning: %s\n", warning.c_str());
+    return print("berthd", dump_yaml(scheduler->completed));
+  }
   return GatewayApp(line->settings, std::move(*scheduler), registry).run();
 }
 
 }  // namespace
 
 int run_gateway(int argc, const char* const* argv, const Registry& registry) {
-  return run_program("berthd", [&] { return start_gateway(argc, argv, registry); });
+  return run_guarded("berthd", [&] { return start_gateway(argc, argv, registry); });
 }
 
 }  // namespace berth

@@ -26,15 +26,19 @@ constexpr std::int64_t kLongestBackoffSeconds = 365 * 24 * 3600;
 struct Unsupported {
   std::string_view key, why;
 };
-constexpr std::array kUnsupportedFields{
+// A file made for kube-scheduler has them, and nothing is lost without them.
+constexpr std::array kMeaningless{
     Unsupported{"parallelism", "Berth schedules on one thread"},
     Unsupported{"leaderElection", "a fleet has one gateway; its state directory and name exclude a second one"},
     Unsupported{"clientConnection", "there is no API server; the broker is set in berthd's own configuration"},
     Unsupported{"enableProfiling", "there is no profiling endpoint"},
     Unsupported{"enableContentionProfiling", "there is no profiling endpoint"},
     Unsupported{"percentageOfPlacementsToScore", "pods are placed one by one"},
-    Unsupported{"extenders", "compile your own plugins in instead, see plugins/README.md"},
     Unsupported{"delayCacheUntilActive", "there is no leader election"},
+};
+// Without them pods would be placed differently.
+constexpr std::array kUnsupportedFields{
+    Unsupported{"extenders", "compile your own plugins in instead, see plugins/README.md"},
 };
 constexpr std::array kUnsupportedPoints{
     Unsupported{"placementGenerate", "pods are placed one by one"},
@@ -50,6 +54,13 @@ template <std::size_t N>
 void refuse_fields(FieldReader& reader, const std::array<Unsupported, N>& fields) {
   for (const Unsupported& each : fields) {
     if (reader.has(each.key)) reader.error(each.key, "not supported: " + std::string(each.why) + "; remove it");
+  }
+}
+
+template <std::size_t N>
+void warn_of_fields(FieldReader& reader, const std::array<Unsupported, N>& fields) {
+  for (const Unsupported& each : fields) {
+    if (reader.has(each.key)) reader.warn(each.key, "has no meaning here and is ignored: " + std::string(each.why));
   }
 }
 
@@ -83,6 +94,7 @@ class Reading {
 
   void read(FieldReader& reader, SchedulerConfig& out) {
     read_head(reader);
+    warn_of_fields(reader, kMeaningless);
     refuse_fields(reader, kUnsupportedFields);
     read_seconds(reader, "podInitialBackoffSeconds", out.pod_initial_backoff_ms);
     read_seconds(reader, "podMaxBackoffSeconds", out.pod_max_backoff_ms);
@@ -122,7 +134,7 @@ class Reading {
     if (!reader.read_string("schedulerName", profile.scheduler_name)) unnamed_.insert(profiles.size() - 1);
     profile.percentage_of_nodes_to_score = percentage_;
     read_percentage(reader, profile.percentage_of_nodes_to_score);
-    refuse_fields(reader, std::array{Unsupported{"percentageOfPlacementsToScore", "pods are placed one by one"}});
+    warn_of_fields(reader, std::array{Unsupported{"percentageOfPlacementsToScore", "pods are placed one by one"}});
     reader.read_object("plugins", [&](FieldReader& sets) {
       refuse_fields(sets, kUnsupportedPoints);
       sets.read_object(kMultiPoint, [&](FieldReader& set) { read_set(set, true, profile.multi_point); });
@@ -290,6 +302,7 @@ Result<SchedulerConfig> parse_scheduler_config(std::string_view file, std::strin
   reader.finish();
   std::vector<std::string> errors = findings.status().reasons();
   if (errors.empty()) errors = complete(config, registry, reading.percentage());
+  for (const std::string& warning : findings.warnings()) config.warnings.push_back(document->locate(warning));
   if (errors.empty()) return config;
   for (std::string& reason : errors) reason = document->locate(reason);
   return Status(Code::error, std::move(errors));

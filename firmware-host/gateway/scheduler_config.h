@@ -1,5 +1,6 @@
 // The scheduler configuration of berthd: a YAML file with the fields of KubeSchedulerConfiguration v1
-// (kubescheduler.config.k8s.io/v1). Fields that Berth does not support are errors.
+// (kubescheduler.config.k8s.io/v1). Fields without a meaning here (leaderElection ...) are warnings; fields that would
+// change where pods are placed, and that Berth does not support, are errors.
 #pragma once
 
 #include <string>
@@ -20,6 +21,7 @@ struct SchedulerConfig {
   // The same as a document: defaults filled in, every extension point with exactly the plugins that run there,
   // arguments as the plugins read them. Parsing it yields the same document again.
   Json completed;
+  std::vector<std::string> warnings;  // "<file>:<line>:<column>: parallelism: ..."
 };
 
 // Errors: one reason per fault, "<file>:<line>:<column>: profiles[0].plugins.score.enabled[1].name: ...".

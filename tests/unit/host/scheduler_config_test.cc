@@ -243,16 +243,149 @@ TEST(SchedulerConfig, RequiresItsKindAndVersion) {
             "\"kubescheduler.config.k8s.io/v1beta3\"; did you mean kubescheduler.config.k8s.io/v1?");
 }
 
-TEST(SchedulerConfig, RefusesUnsupportedFieldsByName) {
-  for (const char* field : {"parallelism: 16", "leaderElection: {leaderElect: false}", "clientConnection: {}",
-                            "enableProfiling: true", "enableContentionProfiling: true", "extenders: []",
-                            "delayCacheUntilActive: false", "percentageOfPlacementsToScore: 10"}) {
+TEST(SchedulerConfig, WarnsOnceOfEachFieldWithoutAMeaningHere) {
+  for (const char* field :
+       {"parallelism: 16", "leaderElection: {leaderElect: false}", "clientConnection: {}", "enableProfiling: true",
+        "enableContentionProfiling: true", "delayCacheUntilActive: false", "percentageOfPlacementsToScore: 10"}) {
     SCOPED_TRACE(field);
-    const Texts found = errors(field + std::string("\n"));
-    ASSERT_EQ(found.size(), 1u);
+    const auto config = parse(field + std::string("\n"));
+    ASSERT_TRUE(config) << config.error().message();
+    ASSERT_EQ(config->warnings.size(), 1u);
     const std::string name(std::string_view(field).substr(0, std::string_view(field).find(':')));
-    EXPECT_TRUE(found[0].starts_with("s.yaml:3:1: " + name + ": not supported: ")) << found[0];
+    EXPECT_TRUE(config->warnings[0].starts_with("s.yaml:3:1: " + name + ": has no meaning here and is ignored: "))
+        << config->warnings[0];
   }
+}
+
+// As kube-scheduler 1.35 --write-config-to writes it, with the settings that kubeadm gives it.
+constexpr const char* kOfKubeScheduler = R"(
+clientConnection:
+  acceptContentTypes: ""
+  burst: 100
+  contentType: application/vnd.kubernetes.protobuf
+  kubeconfig: /etc/kubernetes/scheduler.conf
+  qps: 50
+delayCacheUntilActive: false
+enableContentionProfiling: true
+enableProfiling: true
+leaderElection:
+  leaderElect: true
+  leaseDuration: 15s
+  renewDeadline: 10s
+  resourceLock: leases
+  resourceName: kube-scheduler
+  resourceNamespace: kube-system
+  retryPeriod: 2s
+parallelism: 16
+percentageOfNodesToScore: 0
+podInitialBackoffSeconds: 1
+podMaxBackoffSeconds: 10
+profiles:
+- pluginConfig:
+  - args:
+      apiVersion: kubescheduler.config.k8s.io/v1
+      kind: DefaultPreemptionArgs
+      minCandidateNodesAbsolute: 100
+      minCandidateNodesPercentage: 10
+    name: DefaultPreemption
+  - args:
+      apiVersion: kubescheduler.config.k8s.io/v1
+      bindingTimeout: 10m0s
+      filterTimeout: 10s
+      kind: DynamicResourcesArgs
+    name: DynamicResources
+  - args:
+      apiVersion: kubescheduler.config.k8s.io/v1
+      hardPodAffinityWeight: 1
+      ignorePreferredTermsOfExistingPods: false
+      kind: InterPodAffinityArgs
+    name: InterPodAffinity
+  - args:
+      apiVersion: kubescheduler.config.k8s.io/v1
+      kind: NodeAffinityArgs
+    name: NodeAffinity
+  - args:
+      apiVersion: kubescheduler.config.k8s.io/v1
+      kind: NodeResourcesBalancedAllocationArgs
+      resources:
+      - name: cpu
+        weight: 1
+      - name: memory
+        weight: 1
+    name: NodeResourcesBalancedAllocation
+  - args:
+      apiVersion: kubescheduler.config.k8s.io/v1
+      kind: NodeResourcesFitArgs
+      scoringStrategy:
+        resources:
+        - name: cpu
+          weight: 1
+        - name: memory
+          weight: 1
+        type: LeastAllocated
+    name: NodeResourcesFit
+  - args:
+      apiVersion: kubescheduler.config.k8s.io/v1
+      defaultingType: System
+      kind: PodTopologySpreadArgs
+    name: PodTopologySpread
+  - args:
+      apiVersion: kubescheduler.config.k8s.io/v1
+      bindTimeoutSeconds: 600
+      kind: VolumeBindingArgs
+    name: VolumeBinding
+  plugins:
+    bind: {}
+    filter: {}
+    multiPoint:
+      enabled:
+      - {name: SchedulingGates, weight: 0}
+      - {name: PrioritySort, weight: 0}
+      - {name: NodeUnschedulable, weight: 0}
+      - {name: NodeName, weight: 0}
+      - {name: TaintToleration, weight: 3}
+      - {name: NodeAffinity, weight: 2}
+      - {name: NodePorts, weight: 0}
+      - {name: NodeResourcesFit, weight: 1}
+      - {name: VolumeRestrictions, weight: 0}
+      - {name: NodeVolumeLimits, weight: 0}
+      - {name: VolumeBinding, weight: 0}
+      - {name: VolumeZone, weight: 0}
+      - {name: PodTopologySpread, weight: 2}
+      - {name: InterPodAffinity, weight: 2}
+      - {name: DynamicResources, weight: 2}
+      - {name: DefaultPreemption, weight: 0}
+      - {name: NodeResourcesBalancedAllocation, weight: 1}
+      - {name: ImageLocality, weight: 1}
+      - {name: DefaultBinder, weight: 0}
+    permit: {}
+    postBind: {}
+    postFilter: {}
+    preBind: {}
+    preEnqueue: {}
+    preFilter: {}
+    preScore: {}
+    queueSort: {}
+    reserve: {}
+    score: {}
+  schedulerName: default-scheduler
+)";
+
+TEST(SchedulerConfig, TakesAFileOfKubeSchedulersOwn) {
+  const auto config = parse(kOfKubeScheduler);
+  ASSERT_TRUE(config) << config.error().message();
+  EXPECT_EQ(config->warnings.size(), 6u);
+  const auto own = read_scheduler_config("", in_tree_registry());
+  ASSERT_TRUE(own) << own.error().message();
+  for (const char* point : {"queueSort", "preFilter", "filter", "postFilter", "preScore", "score", "reserve", "bind"}) {
+    EXPECT_EQ(at(*config, point), at(*own, point)) << point;
+  }
+}
+
+TEST(SchedulerConfig, RefusesUnsupportedFieldsByName) {
+  EXPECT_EQ(errors("extenders: [{urlPrefix: \"http://x\"}]\n"),
+            Texts{"s.yaml:3:1: extenders: not supported: compile your own plugins in instead, see plugins/README.md; "
+                  "remove it"});
   EXPECT_TRUE(errors("profiles: [{pluginConfig: [{name: GangScheduling, args: {}}]}]\n")[0].starts_with(
       "s.yaml:3:29: profiles[0].pluginConfig[0].name: plugin \"GangScheduling\" is unknown"));
   EXPECT_EQ(errors("profiles: [{plugins: {multiPoint: {disabled: [{name: GangScheduling}]}}}]\n"), Texts{})
@@ -260,7 +393,7 @@ TEST(SchedulerConfig, RefusesUnsupportedFieldsByName) {
 }
 
 TEST(SchedulerConfig, ReportsAllErrorsAtOnce) {
-  EXPECT_EQ(errors("parallelism: 1\npodMaxBackoffSeconds: x\nprofiles: [{plugins: {filter: {enabled: [{name: X}]}, "
+  EXPECT_EQ(errors("extenders: []\npodMaxBackoffSeconds: x\nprofiles: [{plugins: {filter: {enabled: [{name: X}]}, "
                    "score: {enabled: [{name: Y}]}}}]\n")
                 .size(),
             4u);
