@@ -22,7 +22,7 @@ std::vector<std::pair<std::string, std::string>> broker_certificates(const std::
   std::vector<std::pair<std::string, std::string>> rows;
   for (const auto& [label, name, fix] :
        {std::tuple{"broker certificate", "/server.crt", renew},
-        {"authority", "/ca.crt", "move " + dir + " away and enroll all devices again"}}) {
+        {"authority", "/ca.crt", "move " + dir + " away and enroll all devices again with --replace"}}) {
     const Result<CertificateLife> life = certificate_life(dir + name);
     if (life) rows.emplace_back(label, validity(life->end, wall, fix));
   }

@@ -128,7 +128,7 @@ Outcome<void> renew_certificate(const EnrollOptions& options, const Screen& scre
   screen.out << options.name << " has a new certificate: copy " << options.name << ".crt and " << options.name
              << ".key from " << output << (is_operator ? "\n" : " to the device, then: systemctl restart berth-agent\n")
              << "The earlier one stays valid until it expires, or " << options.name
-             << " is enrolled again or revoked\n";
+             << " is enrolled again (--replace) or revoked\n";
   return {};
 }
 
@@ -173,6 +173,12 @@ Outcome<void> check_account(const EnrollOptions& options) {
     return fail(Exit::refused, options.name +
                                    " has a password by berthd's configuration: remove it from clients there, "
                                    "restart berthd, then enroll it");
+  }
+  // Another device of that name would take over its pods, and the known one would be cut off.
+  if (!role.empty() && !options.renew && !options.replace) {
+    return fail(Exit::refused, options.name +
+                                   " is enrolled already: --renew makes it another certificate and ends no session; "
+                                   "--replace makes its certificate or password invalid; revoke takes it away");
   }
   return {};
 }

@@ -54,7 +54,7 @@ bool is_per_listener(const EnrollOptions& options, const Screen& screen) {
   }
   if (!fs::exists(ours)) return true;  // a broker that somebody else configures
   screen.err << "warning: " << ours << " lacks \"per_listener_settings true\", so " << file_of(options)
-             << " was not written: merge the new " << ours << " of the package, then enroll again\n";
+             << " was not written: merge the new " << ours << " of the package, then enroll again with --replace\n";
   return false;
 }
 
@@ -102,7 +102,7 @@ Outcome<bool> update_listeners(const EnrollOptions& options, const Screen& scree
       << "warning: " << file_of(options)
       << " was not written by berthctl, and lacks \"crlfile\", the listener for operators or those for passwords: "
          "certificates that are revoked may stay valid, and passwords are not accepted over TLS. Move it away, "
-         "then enroll again\n";
+         "then enroll again with --replace\n";
   return false;
 }
 

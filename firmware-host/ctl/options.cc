@@ -153,6 +153,10 @@ void add_enroll(CLI::App& app, EnrollOptions& to) {
   app.add_flag("--renew", to.renew, "Another certificate for the account; the earlier one stays valid until it expires")
       ->excludes(certificate)
       ->excludes(password);
+  app.add_flag(
+         "--replace", to.replace,
+         "The name is enrolled already: its earlier certificate or password becomes invalid, and its session ends")
+      ->excludes("--renew");
   app.add_option("--output", to.output, "Directory for the device's files, default ./NAME")->type_name("DIR");
   app.add_option("--installed-dir", to.installed_dir, "Directory of these files on the device, default /etc/berth")
       ->type_name("DIR");

@@ -48,8 +48,9 @@ struct EnrollOptions {
   std::string state_dir;                                // of a berthd with an embedded broker; empty: your own broker
   // Unset: a certificate for a device, where there is a listener for it; otherwise a password.
   Credential credential = Credential::unset;
-  bool renew = false;  // another certificate; the earlier one stays valid
-  bool reload = true;  // reload the running mosquitto
+  bool renew = false;    // another certificate; the earlier one stays valid
+  bool replace = false;  // the name is enrolled already: its certificate or password becomes invalid
+  bool reload = true;    // reload the running mosquitto
 };
 
 // The gateway's state directory as one file, or back (backup.h).

@@ -34,7 +34,7 @@ void warn_of_unrecorded_certificate(const EnrollOptions& options, const Withdraw
              << "\n  install -D " << name << ".crt " << tls << "/ca.issued/" << name
              << ".crt  # the earlier certificate, as the device has it\n  berthctl revoke " << name << "\nand enroll "
              << name << " again if it is still used. Without that file: move " << tls
-             << " away, and enroll all that use certificates again.\n";
+             << " away, and enroll all that use certificates again with --replace.\n";
 }
 
 }  // namespace

@@ -110,7 +110,7 @@ Status Broker::settle_tls() {
   if (is_plaintext_) {
     log_.write(Level::warn, "devices connect without encryption: passwords and pods can be read and changed on the way",
                {{"listen", options_.listen},
-                {"fix", "enroll devices again (berthctl enroll NAME --state-dir " + options_.state_dir +
+                {"fix", "enroll devices again (berthctl enroll NAME --replace --state-dir " + options_.state_dir +
                             "), then set embedded_broker.insecure_plaintext: false"}});
   }
   const Result<bool> settled = settle_server_certificate(file("tls"), names_of_machine(options_.names));

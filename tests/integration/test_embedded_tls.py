@@ -177,7 +177,7 @@ def test_a_second_enrolment_makes_the_first_certificate_invalid(secured):
     shutil.copytree(secured.folder / "n1", first)
     assert secured.admits("n1", first)
     before = secured.broker_pid()
-    succeed(secured.enroll("n1"))
+    succeed(secured.enroll("n1", "--replace"))
     secured.wait_broker(after=before)
     wait_until(lambda: secured.admits("n1"), "the new certificate")
     assert not secured.admits("n1", first)

@@ -193,7 +193,7 @@ def test_a_second_enrolment_makes_the_first_certificate_invalid(tmp_path, leaves
     for name, role in (("operator", "operator"), ("edge-a", "node")):
         assert fleet.enroll(name, "--role", role).returncode == 0
     shutil.copytree(tmp_path / "edge-a", tmp_path / "first")
-    assert fleet.enroll("edge-a").returncode == 0
+    assert fleet.enroll("edge-a", "--replace").returncode == 0
     fleet.start_broker()
     codes = []
     for folder in ("first", "edge-a"):
@@ -231,9 +231,9 @@ def test_an_account_has_one_credential_whatever_it_was_enrolled_with_before(tmp_
     fleet = Enrolled(tmp_path)
     assert fleet.enroll("edge-a", "--role", role).returncode == 0
     assert accounts_in(fleet, file) == ["edge-a"]
-    assert fleet.enroll("edge-a", "--role", role, "--certificate").returncode == 0
+    assert fleet.enroll("edge-a", "--role", role, "--certificate", "--replace").returncode == 0
     assert accounts_in(fleet, file) == [] and issued_to(fleet, "edge-a") == [f"{authority}.issued"]
-    assert fleet.enroll("edge-a", "--role", role).returncode == 0
+    assert fleet.enroll("edge-a", "--role", role, "--replace").returncode == 0
     assert accounts_in(fleet, file) == ["edge-a"] and issued_to(fleet, "edge-a") == []
     assert revoked_by(fleet, authority) == 1
 
@@ -335,7 +335,7 @@ def test_fleet_and_gateway_are_those_of_the_configuration_unless_they_are_given(
     access = tmp_path / "accounts" / "access"
     assert fleet.enroll("edge-a", "--config", config).returncode == 0
     assert "topic write berth/v1/mine/gateways/north/answers/edge-a\n" in access.read_text(encoding="utf-8")
-    assert fleet.enroll("edge-a", "--config", config, "--gateway", "south").returncode == 0
+    assert fleet.enroll("edge-a", "--config", config, "--gateway", "south", "--replace").returncode == 0
     assert "topic write berth/v1/mine/gateways/south/answers/edge-a\n" in access.read_text(encoding="utf-8")
     done = fleet.enroll("edge-a", "--config", tmp_path / "none.yaml")
     assert done.returncode == 2 and "none.yaml" in done.stderr
@@ -349,10 +349,22 @@ def test_a_name_has_one_role(tmp_path):
     assert not (tmp_path / "accounts" / "operators").exists()
 
 
+def test_a_name_that_is_enrolled_already_is_refused_and_keeps_its_password(tmp_path):
+    fleet = Enrolled(tmp_path)
+    assert fleet.enroll("edge-a").returncode == 0
+    kept = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    done = fleet.enroll("edge-a")
+    assert done.returncode == 1
+    for word in ("edge-a is enrolled already", "--renew", "--replace"):
+        assert word in done.stderr
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == kept
+
+
 def test_a_second_enrolment_replaces_only_password_and_access_of_that_name(tmp_path):
     fleet = Enrolled(tmp_path)
-    for name in ("edge-a", "edge-b", "edge-a"):
+    for name in ("edge-a", "edge-b"):
         assert fleet.enroll(name).returncode == 0
+    assert fleet.enroll("edge-a", "--replace").returncode == 0
     accounts = tmp_path / "accounts"
     names = [line.split(":")[0] for line in (accounts / "passwords").read_text(encoding="utf-8").splitlines()]
     users = [line for line in (accounts / "access").read_text(encoding="utf-8").splitlines() if line.startswith("user")]

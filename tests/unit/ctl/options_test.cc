@@ -187,6 +187,8 @@ TEST(CtlOptions, EnrollTakesOneKindOfCredential) {
   EXPECT_EQ(parse({"enroll", "a", "--password"}).options.enroll.credential, Credential::password);
   EXPECT_EQ(parse({"enroll", "a", "--certificate"}).options.enroll.credential, Credential::certificate);
   EXPECT_EQ(parse({"enroll", "a", "--certificate", "--password"}).ended, 2);
+  EXPECT_TRUE(parse({"enroll", "a", "--replace", "--password"}).options.enroll.replace);
+  EXPECT_EQ(parse({"enroll", "a", "--replace", "--renew"}).ended, 2);
 }
 
 TEST(CtlOptions, ShowsItsVersion) {
