@@ -28,12 +28,23 @@ struct Failure {
   bool in_directory = false;
 };
 
+// What protects the agent from the kernel's out-of-memory killer is not for what it starts: 0 is what a process has
+// that nobody set anything for. Should the kernel refuse, the container runs with the agent's.
+void reset_oom_score() {
+  const int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (file < 0) return;
+  const ssize_t written = write(file, "0", 1);
+  static_cast<void>(written);
+  close(file);
+}
+
 [[noreturn]] void become_container(const ContainerPlan& plan, pid_t keeper, int output, int failures) {
   const std::vector<char*> argv = to_pointers(plan.argv);
   const std::vector<char*> env = to_pointers(plan.env);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != keeper) _exit(128);  // the keeper died before prctl
   setpgid(0, 0);
+  reset_oom_score();
   dup2(output, 1);
   dup2(output, 2);
   sigset_t none;

@@ -73,9 +73,9 @@ class Keeper {
  public:
   Keeper(const KeeperPlan& plan, int signals) : plan_(plan), signals_(signals) {
     state_.handle = handle_of_this_process();
-    if (!plan_.workload.ignored.empty()) {
+    if (!plan_.workload.undone.empty()) {
       state_.message = "ignored by the process runtime:";
-      for (const std::string& field : plan_.workload.ignored) state_.message += " " + field;
+      for (const std::string& field : plan_.workload.undone) state_.message += " " + field;
     }
     add_entries(plan_.workload.init_containers, state_.init_containers, init_);
     add_entries(plan_.workload.containers, state_.containers, main_);

@@ -147,6 +147,15 @@ Result<Workload> ProcessRuntime::plan(const Tag& tag, const std::string& pod,
   return plan_workload(*json, tag, volumes, site);
 }
 
+// A pod that asks for less than root, or for limits, must not run without them.
+Status ProcessRuntime::admit(const Workload& workload) const {
+  if (workload.undone.empty()) return Status::ok();
+  std::string fields;
+  for (const std::string& field : workload.undone) fields += (fields.empty() ? "" : ", ") + field;
+  return Status::error(fields + ": the process runtime of node " + config_.node +
+                       " cannot do this; remove it, or place the pod on a node that can");
+}
+
 Status ProcessRuntime::make_ready(const Workload& workload, const std::string& directory) const {
   for (const std::string& path : workload.existing) {
     struct stat found{};
@@ -172,7 +181,8 @@ Status ProcessRuntime::make_ready(const Workload& workload, const std::string& d
 void ProcessRuntime::prepare(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes) {
   Pod& entry = pod_of(tag);
   const Result<Workload> workload = plan(tag, pod, volumes);
-  entry.prepared = workload ? make_ready(*workload, entry.directory) : workload.error();
+  entry.prepared = workload ? admit(*workload) : workload.error();
+  if (entry.prepared.is_success()) entry.prepared = make_ready(*workload, entry.directory);
   later(entry, 0, &ProcessRuntime::answer_prepared);
 }
 

@@ -79,6 +79,7 @@ class ProcessRuntime final : public Runtime {
   void later(Pod& pod, Millis delay, Next next);
   void try_again(Pod& pod, std::string_view what, const Status& why, Next next);
   Result<Workload> plan(const Tag& tag, const std::string& pod, const std::vector<BoundVolume>& volumes) const;
+  Status admit(const Workload& workload) const;
   Status make_ready(const Workload& workload, const std::string& directory) const;
 
   void answer_prepared(const Tag& tag);

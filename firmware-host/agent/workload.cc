@@ -125,7 +125,7 @@ class Planner {
       plan_.grace_ms = std::clamp<std::int64_t>(grace.as_int(), 0, 86400) * 1000;
     }
     for (const char* field : {"activeDeadlineSeconds", "securityContext", "hostAliases", "runtimeClassName"}) {
-      if (!member(spec_, field).is_null()) plan_.ignored.push_back(std::string("spec.") + field);
+      if (asks(member(spec_, field))) plan_.undone.push_back(std::string("spec.") + field);
     }
     return Status::ok();
   }
@@ -193,7 +193,7 @@ class Planner {
     if (plan.name.empty() || plan.name.find('/') != std::string::npos || climbs(plan.name)) {
       return Status::error(path_ + ".name: must be a plain name");
     }
-    note_ignored(container);
+    note_undone(container);
     Variables variables = base_variables(plan.name);
     if (Status mounted = add_mounts(container, variables); !mounted.is_success()) return mounted;
     if (Status added = add_env(container, variables); !added.is_success()) return added;
@@ -255,7 +255,7 @@ class Planner {
         directory += "/" + sub;
         plan_.directories.push_back(directory);
       }
-      if (member(mounts[i], "readOnly") == Json(true)) plan_.ignored.push_back(path + ".readOnly");
+      if (member(mounts[i], "readOnly") == Json(true)) plan_.undone.push_back(path + ".readOnly");
       set_variable(variables, volume_variable(name), directory);
     }
     return Status::ok();
@@ -302,13 +302,18 @@ class Planner {
     return std::nullopt;
   }
 
-  void note_ignored(const Json& container) {
+  // An empty object asks for nothing.
+  static bool asks(const Json& field) {
+    if (field.is_object()) return !field.as_object().empty();
+    if (field.is_array()) return !field.as_array().empty();
+    return !field.is_null();
+  }
+
+  void note_undone(const Json& container) {
     for (const char* field : {"livenessProbe", "readinessProbe", "startupProbe", "lifecycle", "securityContext"}) {
-      if (!member(container, field).is_null()) plan_.ignored.push_back(path_ + "." + field);
+      if (asks(member(container, field))) plan_.undone.push_back(path_ + "." + field);
     }
-    if (!member(member(container, "resources"), "limits").is_null()) {
-      plan_.ignored.push_back(path_ + ".resources.limits");
-    }
+    if (asks(member(member(container, "resources"), "limits"))) plan_.undone.push_back(path_ + ".resources.limits");
   }
 
   const Json& metadata_;

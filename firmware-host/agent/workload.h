@@ -4,8 +4,9 @@
 // - a container without `command` runs its image name as an executable, by path or on PATH; nothing is pulled;
 // - a volume is a directory named by the environment, BERTH_VOLUME_<NAME>, and $(BERTH_VOLUME_<NAME>) in command, args
 //   and env is expanded as Kubernetes expands $(VAR);
-// - unsupported fields are listed in `ignored` and shown in the pod's status message; those that a program depends on
-//   (Secrets, ConfigMaps) are refused.
+// - what it cannot do is refused when the pod is to be placed: Secrets and ConfigMaps by planning, and what restricts
+// or
+//   watches a container (security contexts, limits, probes ...) by whoever admits the plan, as `undone` says.
 #pragma once
 
 #include <string>
@@ -40,7 +41,8 @@ struct Workload {
   Millis grace_ms = 30000;               // spec.terminationGracePeriodSeconds
   std::vector<std::string> directories;  // created before the start: emptyDir, subPath, bound volumes
   std::vector<std::string> existing;     // must already be directories: hostPath, volumes that this node does not offer
-  std::vector<std::string> ignored;      // paths of fields that have no effect here
+  // Paths of fields that have no effect here. Not an error of the plan: pods that an earlier version admitted run on.
+  std::vector<std::string> undone;
 };
 
 // The node for which a pod is planned.

@@ -83,6 +83,18 @@ def host_ports(pod):
             for container in pod["spec"]["containers"] for port in container.get("ports", []) if port.get("hostPort") or shared}
 
 
+def undone_of(spec):
+    """A member that asks for what this agent does not do: it rejects rather than run with fewer restrictions; empty: none."""
+    pod = ("securityContext", "activeDeadlineSeconds", "hostAliases", "runtimeClassName")
+    container = ("livenessProbe", "readinessProbe", "startupProbe", "lifecycle", "securityContext")
+    asked = [f"spec.{member}" for member in pod if spec.get(member)]
+    for number, each in enumerate(spec["containers"]):
+        asked += [f"spec.containers[{number}].{member}" for member in container if each.get(member)]
+        if each.get("resources", {}).get("limits"):
+            asked.append(f"spec.containers[{number}].resources.limits")
+    return ", ".join(asked)
+
+
 def quantity(text):
     found = QUANTITY.fullmatch(str(text))
     if not found:
@@ -314,6 +326,8 @@ class Agent:
             for member in ("volumes", "initContainers", "overhead"):
                 if pod["spec"].get(member) or volumes:
                     return f"spec.{member}: not supported by this node"
+            if undone := undone_of(pod["spec"]):
+                return f"{undone}: not supported by this node"
             if len(others) >= min(MAX_SLOTS, int(self.capacity["pods"])):
                 return "too many pods"
             if taken := host_ports(pod) & set().union(*map(host_ports, others)):

@@ -104,6 +104,25 @@ TEST_F(RuntimeTest, RefusesACommandThatDoesNotExistAndLeavesNothing) {
   EXPECT_TRUE(runtime_->list().value().empty());
 }
 
+TEST_F(RuntimeTest, RefusesAPodThatAsksForWhatItCannotDo) {
+  runtime_->prepare(tag_, R"({"metadata":{"name":"p","namespace":"d"},"spec":{"containers":[
+      {"name":"main","command":["true"],"securityContext":{"runAsUser":1000},"livenessProbe":{"periodSeconds":1}}]}})",
+                    {});
+  const Event prepared = wait_kind("prepared");
+  EXPECT_TRUE(prepared.status.message().starts_with(
+      "spec.containers[0].livenessProbe, spec.containers[0].securityContext: the process runtime of node "))
+      << prepared.status.message();
+  EXPECT_TRUE(runtime_->list().value().empty());
+}
+
+TEST_F(RuntimeTest, ContainersAreNotProtectedFromTheKernelsMemoryKillerAsTheAgentIs) {
+  std::ofstream("/proc/self/oom_score_adj") << "200";  // as any process may raise its own
+  run(tag_, pod("cat /proc/self/oom_score_adj"));
+  EXPECT_EQ(phase(wait_finished()), "Succeeded");
+  std::ofstream("/proc/self/oom_score_adj") << "0";
+  EXPECT_EQ(output(tag_), "0\n");
+}
+
 TEST_F(RuntimeTest, ReportsAProgramThatCannotBeExecuted) {
   const std::string program = root_ + "/bad";
   std::ofstream(program) << "\x7f"

@@ -89,7 +89,7 @@ TEST(Workload, PassesVolumesAsDirectoriesInTheEnvironment) {
   EXPECT_TRUE(has(container.env, "BERTH_VOLUME_TMP=/run/pod/volumes/tmp/in"));
   EXPECT_TRUE(has(workload->directories, "/data/one"));
   EXPECT_TRUE(has(workload->directories, "/run/pod/volumes/tmp/in"));
-  EXPECT_EQ(workload->ignored, std::vector<std::string>{"spec.containers[0].volumeMounts[0].readOnly"});
+  EXPECT_EQ(workload->undone, std::vector<std::string>{"spec.containers[0].volumeMounts[0].readOnly"});
 }
 
 TEST(Workload, CreatesOnlyDirectoriesThatTheNodeOffers) {
@@ -107,12 +107,12 @@ TEST(Workload, RefusesUnsupportedVolumes) {
                   .starts_with("spec.volumes[0].secret: not supported by the process runtime of node n1"));
 }
 
-TEST(Workload, ListsWhatItIgnores) {
+TEST(Workload, ListsWhatItCannotDo) {
   const Result<Workload> workload = plan(
-      R"({"securityContext":{},"containers":[{"name":"c","command":["sh"],"livenessProbe":{},
-          "resources":{"limits":{"cpu":"1"}}}]})");
-  EXPECT_EQ(workload->ignored, (std::vector<std::string>{"spec.securityContext", "spec.containers[0].livenessProbe",
-                                                         "spec.containers[0].resources.limits"}));
+      R"({"securityContext":{"runAsUser":1000},"hostAliases":[],"containers":[{"name":"c","command":["sh"],
+          "securityContext":{},"livenessProbe":{"periodSeconds":1},"resources":{"limits":{"cpu":"1"}}}]})");
+  EXPECT_EQ(workload->undone, (std::vector<std::string>{"spec.securityContext", "spec.containers[0].livenessProbe",
+                                                        "spec.containers[0].resources.limits"}));
 }
 
 }  // namespace
