@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 from manifests import pod
-from programs import program_path
+from programs import ROOT, program_path
 from waiting import patience
 
 NAMESPACE = "apiVersion: v1\nkind: Namespace\nmetadata: {{name: {}}}\n"
@@ -52,6 +52,15 @@ def test_a_directory_in_place_of_the_configuration_is_named(tmp_path, program):
     done = run(program_path(program), "--config", tmp_path, *arguments)
     assert done.returncode == (2 if program == "berthctl" else 64)
     assert f"{tmp_path}: cannot read file: Is a directory" in done.stderr
+
+
+@pytest.mark.parametrize("program, unit", [("berthd", "berth-gateway"), ("berth-agent", "berth-agent")])
+def test_systemd_does_not_restart_a_program_whose_configuration_is_invalid(tmp_path, program, unit):
+    config = tmp_path / "config.yaml"
+    config.write_text("flet: typo\n", encoding="utf-8")
+    done = run(program_path(program), "--config", config, "--state-dir", tmp_path / "state")
+    lines = (ROOT / "cross" / "debian" / f"{unit}.service").read_text(encoding="utf-8").splitlines()
+    assert f"RestartPreventExitStatus={done.returncode}" in lines and done.returncode == 64
 
 
 def test_the_manifests_of_directories_are_applied_and_deleted(fleet, tmp_path):
