@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 namespace berth {
 namespace {
@@ -267,6 +268,50 @@ TEST(ConfigFile, IsReadCompletelyOrRefusedWithItsName) {
   EXPECT_EQ(read_config_file(path.string()).error().message(),
             path.string() + ": cannot read file: No such file or directory");
   EXPECT_FALSE(read_config_file(std::filesystem::temp_directory_path().string()));
+}
+
+// The keys of the packaged file that are commented out, because they are the defaults.
+std::string shown_defaults(const std::string& packaged) {
+  std::string shown;
+  bool within = false;
+  std::istringstream lines(packaged);
+  for (std::string line; std::getline(lines, line);) {
+    const bool begins = line.starts_with("#node_limits:") || line.starts_with("#same_name:");
+    within = begins || (within && line.starts_with("#  "));
+    if (within) shown += line.substr(1) + "\n";
+  }
+  return shown;
+}
+
+TEST(PackagedConfiguration, ShowsTheDefaultsOfTheProgram) {
+  const Result<std::string> packaged = read_config_file(BERTH_PACKAGED_CONFIG);
+  ASSERT_TRUE(packaged) << packaged.error().message();
+  EXPECT_TRUE(parse_gateway_config("berthd.yaml", *packaged));
+  const std::string shown = shown_defaults(*packaged);
+  NodeLimits other;  // so that every figure must be there
+  other.cpu = other.memory = other.pods = Quantity(1);
+  other.volumes = other.labels = other.slots = other.statuses = other.status_bytes = 1;
+  other.incarnations_per_hour = other.takeovers_per_hour = 1;
+  other.twin_quiet_ms = 1000;
+  GatewaySettings settings;
+  settings.node_limits = other;
+  settings.same_name = SameName::ask;
+  const Result<GatewaySettings> read = parse_gateway_config("berthd.yaml", shown, settings);
+  ASSERT_TRUE(read) << read.error().message() << "\n" << shown;
+  const NodeLimits& limits = read->node_limits;
+  const NodeLimits defaults;
+  EXPECT_EQ(limits.cpu, defaults.cpu);
+  EXPECT_EQ(limits.memory, defaults.memory);
+  EXPECT_EQ(limits.pods, defaults.pods);
+  EXPECT_EQ(limits.volumes, defaults.volumes);
+  EXPECT_EQ(limits.labels, defaults.labels);
+  EXPECT_EQ(limits.slots, defaults.slots);
+  EXPECT_EQ(limits.statuses, defaults.statuses);
+  EXPECT_EQ(limits.status_bytes, defaults.status_bytes);
+  EXPECT_EQ(limits.incarnations_per_hour, defaults.incarnations_per_hour);
+  EXPECT_EQ(limits.takeovers_per_hour, defaults.takeovers_per_hour);
+  EXPECT_EQ(limits.twin_quiet_ms, defaults.twin_quiet_ms);
+  EXPECT_EQ(read->same_name, GatewaySettings().same_name);
 }
 
 }  // namespace
