@@ -37,7 +37,7 @@ Status SimDevice::start_program(Store& store, Transport& transport, Timers& time
   cut_runtime_ = std::make_unique<CutRuntime>(runtime_, point(), world().mutant == Mutant::n0);
   agent_ =
       std::make_unique<Agent>(config_, clock(), transport, store, *cut_runtime_, timers, log(), world().random.next());
-  Copy copy{flash(), marks_.kept()};
+  Copy copy{flash(), marks_.kept(), rolled_back_};
   Status started = agent_->start();
   if (!started.is_success()) return started;
   copies_.push_back(std::move(copy));
@@ -105,7 +105,10 @@ void SimDevice::roll_back(bool keep_mark) {
     runtime_.reboot();
     ++boots_;
     marks_.put_back(copy.mark);
-    if (stored && stored->lost.empty()) world().witness.device_rolled_back(name(), *stored, flash().next_position());
+    // With the mark that it was found with, the agent notices it only if it did so then.
+    rolled_back_ = copy.rolled_back;
+    if (stored && stored->lost.empty() && !rolled_back_)
+      world().witness.device_rolled_back(name(), *stored, flash().next_position());
   } else if (stored && world().mutant != Mutant::n8) {
     rolled_back_ = stored->state.incarnation;
   }

@@ -68,6 +68,7 @@ class SimDevice final : public Process {
   struct Copy {
     MemoryStore flash;
     std::optional<StoreMark> mark;
+    std::optional<std::string> rolled_back;
   };
   std::deque<Copy> copies_;                 // of the flash, as earlier starts found it
   std::optional<std::string> rolled_back_;  // the incarnation of a copy that the agent has to notice
