@@ -44,9 +44,6 @@ void Witness::judge_hellos() {
     if (is_there || !gateway_.has_store || !hellos_.contains({node, incarnation, named})) continue;
     const DeviceView* view = device(node, incarnation);
     if (view == nullptr || view->hostile || view->older_copy || was_forgotten(view->name, named)) continue;
-    const auto slot = view->durable.state.slots.find(named.first);
-    const bool has_slot = slot != view->durable.state.slots.end() && slot->second.epoch == named.second;
-    if (!has_slot && !view->runtime->is_alive({named.first, named.second})) continue;
     const auto heard = heard_.find(std::pair(node, incarnation));
     // What it said last may still wait in the gateway, behind that Hello.
     const Millis now = gateway_clock_->now();
@@ -55,9 +52,12 @@ void Witness::judge_hellos() {
     const std::string mark = node + "/" + incarnation + "/";
     const auto twin = gateway_.twins.lower_bound(mark);
     if (is_silent && (twin == gateway_.twins.end() || !twin->starts_with(mark))) {
-      set_apart(*view, named);
+      set_apart(*view, named);  // also what it does not hold yet: the PreBind may be on its way
       continue;
     }
+    const auto slot = view->durable.state.slots.find(named.first);
+    const bool has_slot = slot != view->durable.state.slots.end() && slot->second.epoch == named.second;
+    if (!has_slot && !view->runtime->is_alive({named.first, named.second})) continue;
     news_.mistaken.push_back("a Hello has ended " + show(named.first, named.second) + ", which device " + view->name +
                              " of node " + node + " holds");
   }
