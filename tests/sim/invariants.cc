@@ -37,6 +37,7 @@ Breach find_twin(const Witness& witness, const std::string& uid) {
     if (device->hostile || device->older_copy) continue;
     for (const Tag& tag : device->runtime->alive(uid)) {
       if (witness.was_forgotten(device->name, {uid, tag.epoch})) continue;
+      if (witness.was_not_awaited(device->name, {uid, tag.epoch})) continue;
       if (first != nullptr) {
         return "a pod runs twice: " + show(uid, twin.epoch) + " on " + first->name + " and " + show(uid, tag.epoch) +
                " on " + device->name;

@@ -29,6 +29,7 @@ class OneName {
   // The store is lost, and with it what these nodes run: each is unheard until a complete listing of it was taken.
   void lose_store(const std::set<std::string>& nodes);
   bool is_unheard(const std::string& node) const { return unheard_.contains(node) || late_.contains(node); }
+  bool is_late(const std::string& node) const { return late_.contains(node); }
   // The operator did not wait for these.
   void set_late(std::set<std::string> nodes) { late_ = std::move(nodes); }
   void note_list_asked(const std::string& node, std::uint64_t list_id) { asked_[node] = list_id; }

@@ -218,6 +218,11 @@ class Witness {
   bool was_forgotten(const std::string& node, const PlacementId& named) const {
     return forgotten_.contains({named.first, named.second, node});
   }
+  // The operator ended adopt mode, and this node had not reported the placement: the pod may run elsewhere too (S4,
+  // P15).
+  bool was_not_awaited(const std::string& node, const PlacementId& named) const {
+    return not_awaited_.contains({named.first, named.second, node});
+  }
   struct Final {
     AnswerType type;
     Epoch epoch;
@@ -246,6 +251,9 @@ class Witness {
   void check_adopted(bool was_adopting);
   void check_name_is_free(const Row& row);
   void note_forgotten(const std::string& node);
+  void note_not_awaited(const std::string& node);
+  using Placements = std::set<std::tuple<std::string, Epoch, std::string>>;  // uid, epoch, device
+  void add_placements_of(const std::string& node, Placements& placements);
   void note_epoch(const GatewayId& id, const Epoch& epoch, const std::string& uid, const std::string& node);
   // `incarnation` empty: any.
   bool is_final(const std::string& node, const PlacementId& named, const std::string& incarnation) const;
@@ -262,7 +270,8 @@ class Witness {
       owner_of_;                                                      // by store and epoch: uid and node
   std::map<std::pair<std::string, std::string>, Epoch> last_begun_;   // by store id, and node with incarnation
   std::set<std::tuple<std::string, Epoch, std::string>> placements_;  // uid, epoch, node
-  std::set<std::tuple<std::string, Epoch, std::string>> forgotten_;   // the placements of a node when it was forgotten
+  Placements forgotten_;                                              // of a node when it was forgotten
+  Placements not_awaited_;  // of a node that had not answered when the operator ended adopt mode
   std::set<PlacementId> bind_durable_, prebound_received_;
   std::set<std::string> durable_uids_;
   std::map<std::string, int> messages_in_turn_;  // by key

@@ -160,7 +160,11 @@ void Witness::gateway_record_changed(const Contents::value_type& record, std::ve
     if (gateway_.is_new) may_adopt_ = true;  // P15: the first word against that begins it
     gateway_.orphans = names_in(*json, "orphans");
     gateway_.kept = names_in(*json, "kept");
-    names_.set_late(names_in(*json, "late"));
+    const std::set<std::string> late = names_in(*json, "late");
+    for (const std::string& node : late) {
+      if (!names_.is_late(node)) note_not_awaited(node);
+    }
+    names_.set_late(late);
     gateway_.twins = names_in(*json, "twins");
     const std::set<std::string> retired = std::exchange(gateway_.retired, names_in(*json, "retired"));
     for (const std::string& name : gateway_.retired) {
@@ -207,10 +211,12 @@ void Witness::note_row(const Row& row) {
   news_.begun.push_back(row);
   for (const auto& device : devices_) {
     // Terms are a node's own. What a liar has seen of them it does not say.
-    if (device->name != row.node || device->hostile) continue;
+    if (device->node != row.node || device->hostile) continue;
+    // Of two devices of a name the row is for one: a new store may not have heard of the other, and its epochs.
+    if (is_shared(device->node) && device->durable.state.incarnation != row.incarnation) continue;
     // The epochs of a forgotten node are unknown until it returns; then the term increases above them.
-    if (gateway_.has_retired(device->name, device->durable.state.incarnation)) continue;
-    if (names_.is_unheard(device->name)) continue;  // likewise
+    if (gateway_.has_retired(device->node, device->durable.state.incarnation)) continue;
+    if (names_.is_unheard(device->node)) continue;  // likewise
     // With an older copy of its store it may have seen epochs of a lost store again, and answers Superseded or Stale.
     if (device->older_copy) continue;
     Epoch& highest = news_.highest_seen_by_devices[device->name];
@@ -230,20 +236,37 @@ void Witness::note_row(const Row& row) {
   note_epoch(gateway_.id, row.epoch, row.uid, row.node);
 }
 
-// All placements ever made there, and what it holds although no store knows it any more.
 void Witness::note_forgotten(const std::string& node) {
   passed_over_.erase(node);
   heard_of_.erase(node);
   for (auto& view : devices_) {
     if (view->name == node && view->older_copy) view->older_copy->knew.reset();
   }
+  add_placements_of(node, forgotten_);
+}
+
+// What the gateway knows of, it places nowhere else.
+void Witness::note_not_awaited(const std::string& node) {
+  Placements placements;
+  add_placements_of(node, placements);
+  std::erase_if(placements, [&](const auto& placement) {
+    const auto& [uid, epoch, device] = placement;
+    const auto row = gateway_.rows.find(uid);
+    const bool has_row = row != gateway_.rows.end() && row->second.node == node && row->second.epoch == epoch;
+    return has_row || gateway_.releases.contains(node + "/" + uid + "/" + to_text(epoch));
+  });
+  not_awaited_.merge(placements);
+}
+
+// All placements ever made there, and what it holds although no store knows it any more.
+void Witness::add_placements_of(const std::string& node, Placements& placements) {
   for (const auto& view : devices_) {
     if (view->node != node) continue;
     for (const auto& [uid, epoch, on] : placements_) {
-      if (on == node) forgotten_.insert({uid, epoch, view->name});
+      if (on == node) placements.insert({uid, epoch, view->name});
     }
-    for (const auto& [uid, slot] : view->durable.state.slots) forgotten_.insert({uid, slot.epoch, view->name});
-    for (const Tag& tag : view->runtime->alive()) forgotten_.insert({tag.uid, tag.epoch, view->name});
+    for (const auto& [uid, slot] : view->durable.state.slots) placements.insert({uid, slot.epoch, view->name});
+    for (const Tag& tag : view->runtime->alive()) placements.insert({tag.uid, tag.epoch, view->name});
   }
 }
 
