@@ -13,6 +13,7 @@ namespace berth {
 
 class NodeAffinity final : public PreFilterPlugin,
                            public FilterPlugin,
+                           public AdmissionPlugin,
                            public PreScorePlugin,
                            public ScorePlugin,
                            public NormalizeScorePlugin,
@@ -37,6 +38,7 @@ class NodeAffinity final : public PreFilterPlugin,
   std::vector<EventWithHint> events_to_register() const override;
   Status pre_filter(CycleState& state, const Pod& pod, const Snapshot& snapshot, PreFilterResult& result) override;
   Status filter(CycleState& state, const Pod& pod, const NodeInfo& node) override;
+  Status admit(CycleState& state, const Pod& pod, const NodeInfo& node) override { return filter(state, pod, node); }
   bool filter_all(CycleState& state, const Pod& pod, const Snapshot& snapshot,
                   std::vector<std::uint8_t>& rejects) override;
   Status pre_score(CycleState& state, const Pod& pod,

@@ -1,6 +1,5 @@
-// NodeName: a pod with spec.nodeName fits only that node.
-// Point: Filter. Cost: one comparison.
-// Requeued by: a node that is added.
+// NodeName: a pod with spec.nodeName fits only that node. Such pods are not scheduled (core/scheduler/named_node.h),
+// but wait for the node by this plugin's event. Point: Filter. Cost: one comparison. Requeued by: a node that is added.
 // Source: kube-scheduler pkg/scheduler/framework/plugins/nodename/node_name.go.
 #pragma once
 

@@ -8,7 +8,7 @@
 
 namespace berth {
 
-class NodePorts final : public PreFilterPlugin, public FilterPlugin, public EnqueueExtensions {
+class NodePorts final : public PreFilterPlugin, public FilterPlugin, public AdmissionPlugin, public EnqueueExtensions {
  public:
   static constexpr std::string_view kName = "NodePorts";
   static Result<std::unique_ptr<Plugin>> make(const Json& args, Handle& handle);
@@ -18,6 +18,7 @@ class NodePorts final : public PreFilterPlugin, public FilterPlugin, public Enqu
   std::vector<EventWithHint> events_to_register() const override;
   Status pre_filter(CycleState& state, const Pod& pod, const Snapshot& snapshot, PreFilterResult& result) override;
   Status filter(CycleState& state, const Pod& pod, const NodeInfo& node) override;
+  Status admit(CycleState& state, const Pod& pod, const NodeInfo& node) override { return filter(state, pod, node); }
 };
 
 }  // namespace berth

@@ -17,6 +17,7 @@ namespace berth {
 
 class NodeResourcesFit final : public PreFilterPlugin,
                                public FilterPlugin,
+                               public AdmissionPlugin,
                                public PreScorePlugin,
                                public ScorePlugin,
                                public BatchFilterPlugin,
@@ -34,6 +35,7 @@ class NodeResourcesFit final : public PreFilterPlugin,
   std::vector<EventWithHint> events_to_register() const override;
   Status pre_filter(CycleState& state, const Pod& pod, const Snapshot& snapshot, PreFilterResult& result) override;
   Status filter(CycleState& state, const Pod& pod, const NodeInfo& node) override;
+  Status admit(CycleState& state, const Pod& pod, const NodeInfo& node) override { return filter(state, pod, node); }
   bool filter_all(CycleState& state, const Pod& pod, const Snapshot& snapshot,
                   std::vector<std::uint8_t>& rejects) override;
   Status pre_score(CycleState& state, const Pod& pod,

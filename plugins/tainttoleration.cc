@@ -18,6 +18,22 @@ bool tolerates_taints(const Pod& pod, const Node& node) {
   });
 }
 
+// The gateway's own: the node cannot be asked now, or must not.
+bool is_of_gateway(const Taint& taint) {
+  return taint.key == "node.kubernetes.io/unreachable" || taint.key.starts_with("node.berth/");
+}
+
+// Of a pod that names its node: NoSchedule is the scheduler's affair, NoExecute also the kubelet's.
+bool tolerates_taints_once_named(const Pod& pod, const Node& node) {
+  return std::all_of(node.taints.begin(), node.taints.end(), [&pod](const Taint& taint) {
+    return (taint.effect != TaintEffect::no_execute && !is_of_gateway(taint)) || tolerates(pod.tolerations, taint);
+  });
+}
+
+bool fits_taints(const Pod& pod, const Node& node) {
+  return pod.node_name.empty() ? tolerates_taints(pod, node) : tolerates_taints_once_named(pod, node);
+}
+
 // Tolerations for PreferNoSchedule or for every effect.
 struct Preference final : StateEntry {
   std::vector<Toleration> tolerations;
@@ -26,8 +42,8 @@ struct Preference final : StateEntry {
 
 Hint after_taint_change(const Pod& pod, const EventObjects& objects) {
   if (objects.new_node == nullptr) return Hint::queue;
-  const bool fitted = objects.old_node != nullptr && tolerates_taints(pod, *objects.old_node);
-  return !fitted && tolerates_taints(pod, *objects.new_node) ? Hint::queue : Hint::skip;
+  const bool fitted = objects.old_node != nullptr && fits_taints(pod, *objects.old_node);
+  return !fitted && fits_taints(pod, *objects.new_node) ? Hint::queue : Hint::skip;
 }
 
 Hint after_toleration_change(const Pod& pod, const EventObjects& objects) {
@@ -47,6 +63,11 @@ std::vector<EventWithHint> TaintToleration::events_to_register() const {
 
 Status TaintToleration::filter(CycleState&, const Pod& pod, const NodeInfo& node) {
   if (tolerates_taints(pod, *node.node)) return {};
+  return kUntolerated;
+}
+
+Status TaintToleration::admit(CycleState&, const Pod& pod, const NodeInfo& node) {
+  if (tolerates_taints_once_named(pod, *node.node)) return {};
   return kUntolerated;
 }
 

@@ -1,8 +1,9 @@
 // TaintToleration: keeps pods off nodes with a NoSchedule or NoExecute taint they do not tolerate, and prefers nodes
-// with few untolerated PreferNoSchedule taints.
-// Points: Filter, PreScore, Score (reversed: the most taints score 0). Cost: taints x tolerations per node.
-// Requeued by: a node that is added or whose taints are now tolerated; a new toleration of the pod itself.
-// Source: kube-scheduler pkg/scheduler/framework/plugins/tainttoleration/taint_toleration.go.
+// with few untolerated PreferNoSchedule taints. A pod that names its node is kept away by NoExecute, as by a kubelet,
+// and by the gateway's own taints: that node cannot be asked. Points: Filter, PreScore, Score (reversed: the most
+// taints score 0). Cost: taints x tolerations per node. Requeued by: a node that is added or whose taints are now
+// tolerated; a new toleration of the pod itself. Source: kube-scheduler
+// pkg/scheduler/framework/plugins/tainttoleration/taint_toleration.go.
 #pragma once
 
 #include "core/api/pod.h"
@@ -11,6 +12,7 @@
 namespace berth {
 
 class TaintToleration final : public FilterPlugin,
+                              public AdmissionPlugin,
                               public PreScorePlugin,
                               public ScorePlugin,
                               public NormalizeScorePlugin,
@@ -24,6 +26,7 @@ class TaintToleration final : public FilterPlugin,
   bool tells_apart(const Pod& a, const Pod& b) const override { return a.tolerations != b.tolerations; }
   std::vector<EventWithHint> events_to_register() const override;
   Status filter(CycleState& state, const Pod& pod, const NodeInfo& node) override;
+  Status admit(CycleState& state, const Pod& pod, const NodeInfo& node) override;
   Status pre_score(CycleState& state, const Pod& pod,
                    const std::vector<std::shared_ptr<const NodeInfo>>& feasible) override;
   Status score(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t& score) override;

@@ -22,6 +22,7 @@ struct PodVolumes {
 
 class VolumeBinding final : public PreFilterPlugin,
                             public FilterPlugin,
+                            public AdmissionPlugin,
                             public PreScorePlugin,
                             public ScorePlugin,
                             public ReservePlugin,
@@ -50,6 +51,7 @@ class VolumeBinding final : public PreFilterPlugin,
   std::vector<EventWithHint> events_to_register() const override;
   Status pre_filter(CycleState& state, const Pod& pod, const Snapshot& snapshot, PreFilterResult& result) override;
   Status filter(CycleState& state, const Pod& pod, const NodeInfo& node) override;
+  Status admit(CycleState& state, const Pod& pod, const NodeInfo& node) override { return filter(state, pod, node); }
   Status pre_score(CycleState& state, const Pod& pod,
                    const std::vector<std::shared_ptr<const NodeInfo>>& feasible) override;
   Status score(CycleState& state, const Pod& pod, const NodeInfo& node, std::int64_t& score) override;

@@ -1,5 +1,7 @@
 #include "core/framework/exhaustive_run.h"
 
+#include <algorithm>
+
 #include "core/api/pod.h"
 
 namespace berth {
@@ -27,6 +29,27 @@ std::vector<Status> ExhaustiveRun::filter(CycleState& state, const Pod& pod, con
     verdicts.back().set_plugin(entry.name);
   }
   return verdicts;
+}
+
+std::vector<Status> ExhaustiveRun::admit(CycleState& state, const Pod& pod, const Snapshot& snapshot,
+                                         const NodeInfo& node) const {
+  std::vector<Status> rejections;
+  const std::vector<Verdict> before = pre_filter(state, pod, snapshot);
+  for (const auto& entry : plugins_.filter) {
+    auto* admission = dynamic_cast<AdmissionPlugin*>(entry.plugin);
+    if (admission == nullptr) continue;
+    const auto verdict = std::find_if(before.begin(), before.end(),
+                                      [&entry](const Verdict& each) { return each.status.plugin() == entry.name; });
+    Status status;
+    if (verdict != before.end() && !verdict->status.is_success()) {
+      status = verdict->status;
+    } else if (!state.skip_filter.test(entry.number)) {
+      status = admission->admit(state, pod, node);
+    }
+    status.set_plugin(entry.name);
+    if (!status.is_success()) rejections.push_back(std::move(status));
+  }
+  return rejections;
 }
 
 std::map<std::string, std::int64_t> ExhaustiveRun::raw_scores(CycleState& state, const Pod& pod,

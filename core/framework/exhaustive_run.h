@@ -1,5 +1,5 @@
-// ExhaustiveRun: plugin calls for explanations, not part of a scheduling decision: the result of every plugin, where a
-// decision stops at the first one that settles it. Nothing is timed or counted.
+// ExhaustiveRun: plugin calls for explanations and for pods that name their node: the result of every plugin, where a
+// scheduling decision stops at the first one that settles it. Nothing is timed or counted.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +28,8 @@ class ExhaustiveRun {
   std::vector<Verdict> pre_filter(CycleState& state, const Pod& pod, const Snapshot& snapshot) const;
   // The result of every Filter plugin for the node, in order; skipped plugins are left out.
   std::vector<Status> filter(CycleState& state, const Pod& pod, const NodeInfo& node) const;
+  // Why the node does not admit a pod that names it: the rejections of the plugins with admit(), by it or by PreFilter.
+  std::vector<Status> admit(CycleState& state, const Pod& pod, const Snapshot& snapshot, const NodeInfo& node) const;
   // The score that each plugin gives the node before normalization, by plugin; failed ones are left out.
   std::map<std::string, std::int64_t> raw_scores(CycleState& state, const Pod& pod, const NodeInfo& node) const;
 

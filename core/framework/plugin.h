@@ -81,6 +81,14 @@ class FilterPlugin : public virtual Plugin {
   virtual Status filter(CycleState& state, const Pod& pod, const NodeInfo& node) = 0;
 };
 
+// For Filter plugins: called instead of Filter about a pod whose manifest has spec.nodeName, and that node. The
+// scheduler has no choice there; this is what a kubelet checks before it takes a pod
+// (pkg/kubelet/lifecycle/predicate.go). Plugins without it let such pods pass, rejected by their PreFilter or not.
+class AdmissionPlugin : public virtual Plugin {
+ public:
+  virtual Status admit(CycleState& state, const Pod& pod, const NodeInfo& node) = 0;
+};
+
 struct PostFilterResult {
   // "" = clear the nomination, a name = nominate, none = leave as it is.
   std::optional<std::string> nominated_node;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/api/pod.h"
+#include "core/scheduler/named_node.h"
 
 namespace berth {
 
@@ -164,6 +165,7 @@ void tell_groups(const std::vector<Group>& groups, std::size_t bytes, Json& reco
 Json chosen_json(const Pod& pod, const ScheduleResult& result, std::uint64_t seed) {
   const Decision& decision = result.decision;
   Json chosen = Json::object();
+  if (!pod.node_name.empty()) return chosen.set("why", "node that spec.nodeName names");
   if (decision.totals.empty()) {
     const bool nominated = decision.node == pod.nominated_node_name && result.diagnosis.node_statuses.empty();
     return chosen.set("why", nominated ? "nominated node" : "only feasible node");
@@ -310,7 +312,7 @@ std::string_view place_name(Queue::Where where, bool error_backoff) {
 Explanation explain_cycle(const Framework& framework, const Pod& pod, const Snapshot& snapshot, NodeSearch& search,
                           const ExplainOptions& options) {
   CycleState state;
-  Explanation told{schedule_pod(framework, state, pod, snapshot, search), Json::object()};
+  Explanation told{find_node(framework, state, pod, snapshot, search), Json::object()};
   const ScheduleResult& result = told.result;
   const Diagnosis& diagnosis = result.diagnosis;
   Json& record = told.record;

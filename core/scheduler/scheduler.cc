@@ -5,6 +5,7 @@
 #include "core/check.h"
 #include "core/framework/missing_declarations.h"
 #include "core/objects/object_events.h"
+#include "core/scheduler/named_node.h"
 
 namespace berth {
 
@@ -118,7 +119,7 @@ std::unique_ptr<BindingCycle> Scheduler::try_pod(QueuedPod queued) {
   cache_.update_snapshot(snapshot_);
   auto state = std::make_unique<CycleState>();
   state->sampled = cycles_++ % kSampledCycles == 0;
-  ScheduleResult result = schedule_pod(framework, *state, *queued.pod, snapshot_, search_, evaluator_.get());
+  ScheduleResult result = find_node(framework, *state, *queued.pod, snapshot_, search_, evaluator_.get());
   if (!result.status.is_success()) {
     if (!result.victims.empty()) preempt(queued.pod, result);
     Failure failure{result.status, {}, {}, result.nominated_node};
@@ -155,6 +156,7 @@ std::unique_ptr<BindingCycle> Scheduler::try_pod(QueuedPod queued) {
 // Success: `waits` says who holds the pod back, if anybody.
 Status Scheduler::permit(BindingCycle& cycle, std::map<std::string, Millis>& waits) {
   Reservation& reservation = *cycle.reservation;
+  if (!cycle.queued.pod->node_name.empty()) return {};  // not the scheduler's decision: see named_node.h
   Status status =
       cycle.framework->binding().run_permit(reservation.state(), *cycle.queued.pod, reservation.node(), waits);
   return status.is_wait() ? Status() : status;

@@ -165,4 +165,13 @@ Breach find_away_from_volume(const Witness& witness) {
   return {};
 }
 
+Breach find_away_from_named_node(const Witness& witness) {
+  for (const Row& row : witness.news().begun) {
+    const std::string named = witness.named(row.pod);
+    if (named.empty() || row.node == named) continue;
+    return "pod " + row.pod + " is placed on node " + row.node + ", but its spec.nodeName is " + named;
+  }
+  return {};
+}
+
 }  // namespace berth::sim

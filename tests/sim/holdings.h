@@ -1,4 +1,5 @@
-// Invariants about resources other than cpu and memory: host ports, extended resources, and volumes of claims.
+// Invariants about resources other than cpu and memory (host ports, extended resources, and volumes of claims), and
+// about the node that a pod names.
 #pragma once
 
 #include "tests/sim/invariants.h"
@@ -14,6 +15,8 @@ Breach find_device_overrun(const Witness& witness);
 Breach find_shared_volume(const Witness& witness);
 // A pod whose claim has a volume is placed on the node of that volume, whatever host names devices report.
 Breach find_away_from_volume(const Witness& witness);
+// A pod that names its node is placed there and nowhere else.
+Breach find_away_from_named_node(const Witness& witness);
 // What a lying device floods is bounded: the durable release-list entries for slots that it has made up, and the
 // capacity that it offers.
 Breach find_flood(const Witness& witness);

@@ -370,6 +370,7 @@ const std::vector<Invariant>& safety() {
        find_device_overrun},
       {"VOLUMES", "no volume belongs to two claims, and no claim has two volumes", find_shared_volume},
       {"HOME", "a pod with a volume is placed on the node of that volume", find_away_from_volume},
+      {"NAMED", "a pod with spec.nodeName is placed on that node", find_away_from_named_node},
       {"FLOOD", "what a lying device makes durable, and what it offers, is within the limits", find_flood},
       {"PASSED", "a node that has just taken no pod is not asked again before its time is over", passed},
       {"TOLD", "a device on an older copy of its store is told by a gateway that knows of a later time, and stops",

@@ -18,7 +18,13 @@ bool selects(const Pod& pod, const Node& node) {
   });
 }
 
+// Those that the gateway itself sets.
+bool is_of_gateway(const Taint& taint) {
+  return taint.key == Nodes::kUnreachableTaint || taint.key.starts_with("node.berth/");
+}
+
 bool tolerates_all(const Pod& pod, const Node& node) {
+  if (!pod.node_name.empty()) return std::none_of(node.taints.begin(), node.taints.end(), is_of_gateway);
   if (node.unschedulable) return false;
   return std::all_of(node.taints.begin(), node.taints.end(), [&](const Taint& taint) {
     return taint.effect == TaintEffect::prefer_no_schedule || tolerates(pod.tolerations, taint);
@@ -81,6 +87,7 @@ std::optional<std::string> find_feasible(const Gateway& gateway, const Witness& 
   for (const auto& device : witness.devices()) {
     const NodeInfo* info = gateway.scheduler().cache().find(device->name);
     if (info == nullptr || info->node == nullptr) continue;
+    if (!pod.node_name.empty() && pod.node_name != device->name) continue;
     const bool fits = selects(pod, *info->node) && tolerates_all(pod, *info->node) && has_resources(pod, *info) &&
                       has_ports(pod, *info) && has_volumes(pod, device->name, gateway);
     if (fits) return device->name;

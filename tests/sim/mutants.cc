@@ -62,6 +62,7 @@ const std::vector<MutantName>& mutants() {
       {Mutant::p15, "P15", "a lost store is taken for new"},
       {Mutant::p15_word, "P15w", "what speaks against a new store is not heard"},
       {Mutant::p16, "P16", "past orders are not remembered"},
+      {Mutant::p17, "P17", "a pod with spec.nodeName that has to wait is placed anywhere"},
       {Mutant::d1, "D1", "the host name that a device says counts"},
       {Mutant::d2, "D2", "no node is passed over for long"},
       {Mutant::d3, "D3", "what devices report has no limits"},

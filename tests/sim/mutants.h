@@ -45,6 +45,7 @@ enum class Mutant {
   p15,
   p15_word,
   p16,
+  p17,
   d1,
   d2,
   d3,

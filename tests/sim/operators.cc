@@ -7,6 +7,7 @@ namespace berth::sim {
 namespace {
 
 constexpr std::size_t kClaims = 3;
+constexpr std::size_t kNamesNodeOneIn = 8;
 constexpr int kFirstPort = 8080;
 constexpr std::size_t kBallastBytes = 24 * 1024;
 constexpr std::uint64_t kPorts = 2;
@@ -30,7 +31,15 @@ Operators::Operators(SimEnvironment& world, std::size_t names, std::size_t nodes
       cordoned_(nodes, false) {
   client_.set_handler(this);
   for (std::size_t number = 0; number < names_; ++number) free_.insert(number);
+  if (!rush_) name_nodes();
   world_.on_ended = [this](const std::string& uid) { note_ended(uid); };
+}
+
+// Some pods have spec.nodeName, always the same for one name: an update of a pod that was found may have another one.
+void Operators::name_nodes() {
+  for (std::size_t number = kNamesNodeOneIn / 2; number < names_; number += kNamesNodeOneIn) {
+    world_.witness.set_named(key_of(name_of(number)), "n" + std::to_string(number % cordoned_.size()));
+  }
 }
 
 void Operators::connect() {
@@ -112,6 +121,7 @@ Json Operators::manifest(const std::string& name, const PodPlan& plan) const {
   spec.set("containers", Json(Json::Array{std::move(container)}));
   spec.set("restartPolicy", plan.lasts_ms > 0 ? "Never" : "Always").set("terminationGracePeriodSeconds", 3);
   if (plan.priority > 0) spec.set("priority", plan.priority);
+  if (const std::string node = world_.witness.named(key_of(name)); !node.empty()) spec.set("nodeName", node);
   if (!plan.zone.empty()) spec.set("nodeSelector", Json(Json::Object{{"zone", Json(plan.zone)}}));
   if (plan.tolerates) {
     Json toleration = Json::object();

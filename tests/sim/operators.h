@@ -80,6 +80,7 @@ class Operators final : private Transport::Handler {
   static std::string name_of_claim(std::size_t number);
   void publish_claim(std::size_t number);
   std::string pick_claim();
+  void name_nodes();
   void act_on_volumes();
   void publish_overlay(std::size_t node);
   void publish_budget_and_service();

@@ -309,6 +309,7 @@ void SimGateway::after_message() {
   if (world().mutant == Mutant::p14_hold) free_names();
   if (world().mutant == Mutant::p15_word) const_cast<Identity&>(gateway_->identity()).is_new = false;
   if (world().mutant == Mutant::p16) const_cast<PastOrders&>(gateway_->past_orders()).clear();
+  if (world().mutant == Mutant::p17) forget_named_nodes();
   if (world().mutant == Mutant::d1) believe_hostnames();
   if (world().mutant == Mutant::d2) end_backoffs();
   switch (world().sabotage) {
@@ -349,6 +350,13 @@ void SimGateway::believe_hostnames() {
 // Mutant P14h: workloads that were found hold no names.
 void SimGateway::free_names() {
   for (auto& [key, release] : const_cast<Releases&>(gateway_->releases())) release.entry.holds_name = false;
+}
+
+// Mutant P17: a pod that has to wait goes anywhere.
+void SimGateway::forget_named_nodes() {
+  for (const auto& [key, entry] : gateway_->objects().pods().all()) {
+    if (!entry.pod->node_name.empty()) const_cast<Pod&>(*entry.pod).node_name = {};
+  }
 }
 
 // Mutant D2: whom the gateway passes over, it asks again at once.

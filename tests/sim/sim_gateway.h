@@ -56,6 +56,7 @@ class SimGateway final : public Process {
   void check_memory();
   void misbind_claim();
   void believe_hostnames();
+  void forget_named_nodes();
   void end_backoffs();
   void free_names();
   void impersonate(Message& message, const Answer& answer);

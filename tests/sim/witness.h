@@ -101,6 +101,12 @@ class Witness {
   const DeviceView* device(const std::string& node, std::string_view incarnation) const;
   bool is_shared(const std::string& node) const;
   void set_hostile(const std::string& name);
+  // The pod's manifest has spec.nodeName; empty: it has none.
+  void set_named(const std::string& pod, const std::string& node) { named_[pod] = node; }
+  std::string named(const std::string& pod) const {
+    const auto found = named_.find(pod);
+    return found == named_.end() ? std::string() : found->second;
+  }
   const GatewayView& gateway() const { return gateway_; }
   const OneName& names() const { return names_; }
   OneName& names() { return names_; }
@@ -259,8 +265,10 @@ class Witness {
   bool is_final(const std::string& node, const PlacementId& named, const std::string& incarnation) const;
 
   std::vector<std::unique_ptr<DeviceView>> devices_;
+  std::map<std::string, std::string> named_;  // by pod: the node of spec.nodeName
   OneName names_;
   bool must_adopt_ = false;            // the next store begins in adopt mode
+  std::set<std::string> returned_;     // forgotten nodes that were cleared in the commit that is being read
   std::set<std::string> names_freed_;  // of pods, in the commit that is being read
   std::set<std::string> new_entries_;  // of the release list, in the commit that is being read
   GatewayView gateway_;

@@ -45,6 +45,7 @@ void Witness::read_gateway(const Contents& contents, const RecordIds* touched) {
   check_adopted(was_adopting);
   for (const std::string& key : std::exchange(new_entries_, {})) check_found(key);
   names_freed_.clear();
+  returned_.clear();
   // Several rows may begin in one commit.
   std::sort(changed.begin(), changed.end(), [](const Row& a, const Row& b) { return a.epoch < b.epoch; });
   for (const Row& row : changed) note_row(row);
@@ -170,6 +171,9 @@ void Witness::gateway_record_changed(const Contents::value_type& record, std::ve
     for (const std::string& name : gateway_.retired) {
       if (!retired.contains(name)) note_forgotten(name.substr(0, name.find('/')));
     }
+    for (const std::string& name : retired) {
+      if (!gateway_.retired.contains(name)) returned_.insert(name.substr(0, name.find('/')));
+    }
   } else if (table == Table::object && key.starts_with("pods/")) {
     scope_.pods.insert(key.substr(5));
     const Result<PodRecord> pod = decode_pod_record(content.value);
@@ -204,6 +208,8 @@ void Witness::note_row(const Row& row) {
                                   std::string(row.pod));
   }
   if (row.phase >= Phase::bind) bind_durable_.insert({row.uid, row.epoch});
+  // If it was adopted, a pod of its name that was applied in this turn has become an update of it (P14).
+  if (row.phase != Phase::prebind) note_message_about_pod(row.pod);
   if (!placements_.insert({row.uid, row.epoch, row.node}).second) return;
   if (row.phase != Phase::prebind) return;  // adopted; its epoch was recorded when an earlier store created it
   check_name_is_free(row);

@@ -22,7 +22,11 @@ void Witness::check_found(const std::string& key) {
   if (view == nullptr || view->hostile) return;
   const auto slot = view->durable.state.slots.find(entry.uid);
   const bool is_held = slot != view->durable.state.slots.end() && slot->second.epoch == entry.epoch;
-  if (gateway_.has_begun_new && is_held && !owner_of_.contains({gateway_.id.store_id, entry.epoch})) {
+  // Adopt mode does not wait for a forgotten node that returns.
+  const bool returns =
+      returned_.contains(entry.node) || gateway_.has_retired(view->name, view->durable.state.incarnation);
+  const bool is_foreign = !owner_of_.contains({gateway_.id.store_id, entry.epoch}) && !returns;
+  if (gateway_.has_begun_new && is_held && is_foreign) {
     news_.two_of_a_name.push_back("the store has counted as new, and goes on with " + key + ", which it did not give");
   }
   const bool has_object =
