@@ -186,6 +186,7 @@ void read_gateway(FieldReader& reader, GatewaySettings& out) {
   });
   reader.read_object("node_limits", [&](FieldReader& limits) { read_node_limits(limits, out.node_limits); });
   read_seconds(reader, "promise_limit_seconds", out.promise_limit_ms, 3600);
+  read_seconds(reader, "takeover_after_seconds", out.takeover_after_ms, 86'400);
   read_limit(reader, "flash_bytes_per_day", out.flash_bytes_per_day);
   if (std::uint64_t memory = 0; read_limit(reader, "memory_limit_bytes", memory)) out.memory_limit_bytes = memory;
   reader.read_object("log", [&](FieldReader& log) { read_log(log, out.log.level, out.log.format); });

@@ -73,7 +73,8 @@ struct HttpSettings {
 //               takeovers_per_hour, twin_quiet_seconds}: NodeLimits.
 //
 // berthd: fleet, gateway, state_dir, broker or embedded_broker, clients, known_nodes, same_name, scheduler_config,
-// tie_seed, http, node_limits, promise_limit_seconds, flash_bytes_per_day, memory_limit_bytes, log.
+// tie_seed, http, node_limits, promise_limit_seconds, takeover_after_seconds, flash_bytes_per_day, memory_limit_bytes,
+// log.
 struct GatewaySettings {
   std::string fleet = "default";
   std::string gateway = "gateway";
@@ -88,6 +89,7 @@ struct GatewaySettings {
   HttpSettings http;
   NodeLimits node_limits;
   Millis promise_limit_ms = 60000;
+  Millis takeover_after_ms = 120'000;     // LeadershipOptions::takeover_ms
   std::uint64_t flash_bytes_per_day = 0;  // write budget of the store; 0: no limit
   // Resident memory at which new objects are refused; 0: no limit; unset: half of the machine's memory.
   std::optional<std::uint64_t> memory_limit_bytes;

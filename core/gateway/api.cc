@@ -47,24 +47,10 @@ std::string key_of_request(const KindName& kind, const Json& request) {
 }  // namespace
 
 void Api::take(const Message& message) {
-  // The only place a response topic may name is the client's own (core/handshake/rules.md, Topics).
-  const std::vector<std::string_view> levels = context_.topics.split(message.response_topic);
-  const bool own = levels.size() >= 2 && levels[0] == "clients" && is_valid_name(levels[1]) &&
-                   message.response_topic.find_first_of("+#") == std::string::npos;
-  if (!own) {
-    const std::string why = "response topic \"" + message.response_topic + "\" is not under clients/";
-    return log_refused(context_.log, message.topic, why);
-  }
-  Result<Json> request = Json::parse(message.payload);
-  Json reply = request ? answer(*request) : api_failure(request.error().message());
-  if (request) {
-    if (const Json* id = request->find("id")) reply.set("id", *id);
-  }
-  Message answer;
-  answer.topic = message.response_topic;
-  answer.correlation = message.correlation;
-  answer.payload = reply.dump();
-  context_.turn.send(std::move(answer));  // after the commit: "accepted" means on flash (S11)
+  Result<Message> answered =
+      api_answer(context_.topics, message, [this](const Json& request) { return answer(request); });
+  if (!answered) return log_refused(context_.log, message.topic, answered.error().message());
+  context_.turn.send(std::move(*answered));  // after the commit: "accepted" means on flash (S11)
 }
 
 Json Api::answer(const Json& request) {

@@ -1,10 +1,14 @@
 // What the answers of the api have in common.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 
+#include "core/handshake/topics.h"
 #include "core/json/json.h"
+#include "core/status.h"
+#include "core/transport.h"
 
 namespace berth {
 
@@ -16,5 +20,9 @@ Json api_success();
 std::string api_text(const Json& request, std::string_view key);
 // "<namespace>/<name>" of the pod that a request names.
 std::string api_pod_key(const Json& request);
+// The message that answers a client's: `answer` gets the request, a JSON value of any type. An error says why the
+// response topic, which can only be the client's own, is refused.
+Result<Message> api_answer(const Topics& topics, const Message& message,
+                           const std::function<Json(const Json&)>& answer);
 
 }  // namespace berth

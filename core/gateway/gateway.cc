@@ -2,7 +2,6 @@
 #include "core/gateway/gateway.h"
 
 #include "core/api/names.h"
-#include "core/handshake/protocol.h"
 #include "core/placement/queue_positions.h"
 #include "core/placement/retired.h"
 
@@ -187,19 +186,23 @@ void Gateway::read_refused_again() {
   subscribe_to_desired();
 }
 
-Message Gateway::will() const {
-  Message message;
-  message.topic = topics_.gateway_presence(options_.gateway);
-  message.retain = true;
-  message.payload = Json(Json::Object{{"online", Json(false)}, {"storeId", Json(identity_->id.store_id)}}).dump();
-  return message;
+void Gateway::follow(const Leader& before, bool is_same_machine) {
+  if (!options_.hold.empty()) return;
+  const Identity& own = *identity_;
+  const bool is_own = before.id.store_id == own.id.store_id && own.terms.contains(before.id.term);
+  // A store of this machine that was lost, or an older copy: its nodes are asked already.
+  if (is_own || (is_same_machine && own.adopting)) return;
+  context_.log.write(Level::error, "another gateway has served the fleet; pods are placed when all nodes have reported",
+                     {{"gateway", before.gateway}, {"store", before.id.store_id}});
+  watch_.begin_term(identity_->id.term);
+  placement_.comparison().give_up_promises();
+  placement_.adopt_mode().follow();
 }
 
 void Gateway::say_goodbye() {
   save_positions(context_, placement_.scheduler().queue(), true);
   placement_.pods().save_deferred();
   watch_.mark();
-  turn_.send(will());
 }
 
 void Gateway::save_writes(bool saving) {
@@ -225,13 +228,6 @@ void Gateway::on_link(bool up) {
   subscribe();
   mirror_.barrier().raise();
   mirror_.barrier().send();
-  Message presence = will();
-  presence.payload = Json(Json::Object{{"online", Json(true)},
-                                       {"storeId", Json(identity_->id.store_id)},
-                                       {"protocol", Json(to_text(kProtocol))},
-                                       {"term", Json(std::to_string(identity_->id.term))}})
-                         .dump();
-  turn_.send(std::move(presence));
 }
 
 // QoS 0: the broker truncates the retained set of a QoS 1 subscriber above its queue limit.

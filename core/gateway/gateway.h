@@ -14,6 +14,7 @@
 #include "core/gateway/readiness.h"
 #include "core/gateway/status_view.h"
 #include "core/gateway/store_watch.h"
+#include "core/handshake/gateway_presence.h"
 #include "core/placement/placement.h"
 
 namespace berth {
@@ -36,8 +37,10 @@ class Gateway final : public Transport::Handler {
   void on_link(bool up) override;
   void on_send_window() override {}  // the turn that this begins goes on with what is pending
 
-  // Retained "offline" presence of this gateway, to give to the transport as its will.
-  Message will() const;
+  // Before it serves the fleet, `before` did: unless that was this gateway itself, what the other one placed is asked
+  // of the nodes (P13). Called while the link is down; durable with the turn.
+  void follow(const Leader& before, bool is_same_machine);
+  // The program ends after this turn.
   void say_goodbye();
 
   Metrics& metrics() { return metrics_; }

@@ -8,6 +8,7 @@ std::string why_adopting(const Identity& identity) {
   std::string why = "the store was lost";
   if (identity.is_new) why = "the store is new";
   if (identity.rolled_back) why = "the store is an older copy of itself";
+  if (identity.followed) why = "another gateway has served the fleet";
   if (identity.adopt_nodes.empty()) {
     return why + ", and no list of the nodes is left: once all are connected, end the waiting with berthctl adopt done";
   }

@@ -47,6 +47,11 @@ void StoreWatch::begin() {
     identity.adopting = identity.statuses_unread = identity.rolled_back = true;
     above = std::max(above, marked.term);
   }
+  begin_term(above);
+}
+
+void StoreWatch::begin_term(std::uint64_t above) {
+  Identity& identity = context_.identity.edit();
   identity.id.term = above + 1 + random_.below(TermHistory::kSpread);
   identity.terms.begin(identity.id.term, context_.store.next_position());
   mark();

@@ -15,6 +15,8 @@ class StoreWatch {
   // an older copy knows is kept, but under a new store id and in adopt mode, so that what the lost future placed is
   // asked for.
   void begin();
+  // A term above this one: what was given before is of an earlier one.
+  void begin_term(std::uint64_t above);
   // Marks how far the store has come, after this turn's commit; without effect when that is marked.
   void mark();
   // Called once a second: marks each new term, and how far the store has come once an hour, since that wears the flash.

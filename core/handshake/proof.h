@@ -20,5 +20,7 @@ std::string make_proof(const ProofKey& key, const GatewayId& id, std::string_vie
 // The term that the gateway of this store has had when it gave the node the proof. None: nobody with the key gave it.
 std::optional<std::uint64_t> read_proof(const ProofKey& key, std::string_view store_id, std::string_view node,
                                         std::string_view proof);
+// Tells the machine with this key from others, whatever becomes of its store; says nothing about the key.
+std::string machine_code(const ProofKey& key);
 
 }  // namespace berth

@@ -31,8 +31,8 @@ std::string Topics::node_pod(std::string_view node, std::string_view pod_key) co
 std::string Topics::answers(std::string_view gateway, std::string_view node) const {
   return join(root_, "gateways", gateway, "answers", node);
 }
-std::string Topics::gateway_presence(std::string_view gateway) const {
-  return join(root_, "gateways", gateway, "presence");
+std::string Topics::gateway_presence(std::string_view gateway, std::string_view run) const {
+  return join(root_, "gateways", gateway, "presence", run);
 }
 std::string Topics::gateway_api(std::string_view gateway) const { return join(root_, "gateways", gateway, "api"); }
 std::string Topics::gateway_fence(std::string_view gateway) const { return join(root_, "gateways", gateway, "fence"); }

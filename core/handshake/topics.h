@@ -23,7 +23,8 @@ class Topics {
   std::string node_requests(std::string_view node) const;
   std::string node_pod(std::string_view node, std::string_view pod_key) const;  // nodes/<n>/pods/<ns>/<name>
   std::string answers(std::string_view gateway, std::string_view node) const;
-  std::string gateway_presence(std::string_view gateway) const;
+  std::string gateway_presence(std::string_view gateway, std::string_view run) const;
+  std::string leader() const { return root_ + "leader"; }
   std::string gateway_api(std::string_view gateway) const;
   std::string gateway_fence(std::string_view gateway) const;  // gateways/<gw>/fence: a barrier, sent to itself
   std::string client(std::string_view identity) const;        // clients/<identity>/answers

@@ -14,8 +14,11 @@ namespace berth {
 struct Identity {
   GatewayId id;
   TermHistory terms;
-  bool rolled_back = false;  // this store id began when the store turned out to be an older copy; until adopt mode ends
-  bool is_new = false;       // of a new installation, and nothing has spoken against that yet (P15)
+  // Until adopt mode ends: somebody knew later than this store what was placed. This store id began when the store
+  // turned out to be an older copy; or another gateway has served the fleet.
+  bool rolled_back = false;
+  bool followed = false;  // the latter
+  bool is_new = false;    // of a new installation, and nothing has spoken against that yet (P15)
   bool adopting = false;
   bool awaits_operator = false;       // in adopt mode: no list of nodes is left, so only the operator can end it
   std::set<std::string> adopt_nodes;  // in adopt mode: nodes that have not listed their slots yet (P8)

@@ -14,6 +14,15 @@ void AdoptMode::wait_for_known_nodes() {
   }
 }
 
+void AdoptMode::wait_for_listed_nodes() {
+  Identity& identity = context_.identity.edit();
+  for (const auto* names : {&context_.options.known_nodes, &context_.options.enrolled_nodes}) {
+    for (const std::string& name : *names) {
+      if (!is_retired(identity, context_.nodes, name)) identity.adopt_nodes.insert(name);
+    }
+  }
+}
+
 bool AdoptMode::is_over() const {
   return context_.identity->adopt_nodes.empty() && !context_.identity->awaits_operator;
 }
@@ -49,11 +58,7 @@ void AdoptMode::enter() {
   Identity& identity = context_.identity.edit();
   // Another store, or a later state of this one, was there before: it knew the enrolled nodes.
   const bool was_new = std::exchange(identity.is_new, false);
-  for (const auto* names : {&context_.options.known_nodes, &context_.options.enrolled_nodes}) {
-    for (const std::string& name : *names) {
-      if (!is_retired(identity, context_.nodes, name)) identity.adopt_nodes.insert(name);
-    }
-  }
+  wait_for_listed_nodes();
   wait_for_known_nodes();
   if (was_new && !has_list()) await_operator();
   const bool adopted_before = std::exchange(identity.adopting, !is_over());
@@ -63,6 +68,15 @@ void AdoptMode::enter() {
   for (const std::string& node : nodes) {
     if (context_.nodes.find(node) != nullptr) parts_.nodes.ask_everything(node);
   }
+}
+
+// The broker has been there all the time, and tells with its retained state which nodes the other one has added.
+void AdoptMode::follow() {
+  Identity& identity = context_.identity.edit();
+  identity.is_new = false;
+  identity.followed = identity.rolled_back = identity.adopting = identity.statuses_unread = true;
+  wait_for_listed_nodes();
+  parts_.nodes.adopted().clear();
 }
 
 void AdoptMode::note_answered(const std::string& node) {
@@ -102,7 +116,7 @@ std::set<std::string> AdoptMode::end_by_operator() {
 // Pods are placed again, and deletes that waited for the listings are carried out.
 void AdoptMode::end() {
   Identity& identity = context_.identity.edit();
-  identity.adopting = identity.rolled_back = identity.awaits_operator = false;
+  identity.adopting = identity.rolled_back = identity.followed = identity.awaits_operator = false;
   identity.deleted.clear();
   parts_.nodes.adopted().clear();
   context_.log.write(Level::info, "adopt mode has ended; placing pods again", {});

@@ -27,6 +27,8 @@ class AdoptMode {
   void start();
   // Every known node is to list its slots under the present term.
   void enter();
+  // Likewise, since another gateway has served the fleet; before the retained state arrives, and with it start().
+  void follow();
   // The node has listed everything under this term, or is not waited for any more.
   void note_answered(const std::string& node);
   // The node has a slot that this store did not give, or obeyed another store: a new store is none, and adopt mode
@@ -38,6 +40,7 @@ class AdoptMode {
 
  private:
   void wait_for_known_nodes();
+  void wait_for_listed_nodes();
   bool has_list() const;
   void await_operator();
   bool is_over() const;

@@ -39,6 +39,7 @@ class Placement final : private PlacementEvents {
   const PodAdmission& pod_admission() const { return pod_admission_; }
   PodLifecycle& lifecycle() { return lifecycle_; }
   AdoptMode& adopt_mode() { return adopt_mode_; }
+  Comparison& comparison() { return comparison_; }
   Retirement& retirement() { return retirement_; }
   StatusSweep& statuses() { return statuses_; }
   Takeover& takeover() { return takeover_; }

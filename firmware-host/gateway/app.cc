@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/gateway/gateway.h"
+#include "core/gateway/leadership.h"
 #include "firmware-host/broker_connection.h"
 #include "firmware-host/gateway/broker.h"
 #include "firmware-host/gateway/broker_process.h"
@@ -179,7 +180,7 @@ class GatewayApp {
       marked_new_ = opened.hold.empty() && is_new_installation(settings_.state_dir);
       gateway_options.first_boot = marked_new_ ? FirstBoot::is_new : FirstBoot::lost;
       log_.write(Level::info, "tie-breaking seed", {{"seed", std::to_string(gateway_options.seed)}});
-      gateway_ = std::make_unique<Gateway>(gateway_options, registry_, clock_, *transport_, *store_, timers_, log_);
+      gateway_ = std::make_unique<Gateway>(gateway_options, registry_, clock_, *leadership_, *store_, timers_, log_);
       const Status started = gateway_->start();
       if (started.is_success()) break;
       if (started.code() == Code::unresolvable) return fail(gateway_exit::kUsage, "cannot start", started);
@@ -188,6 +189,7 @@ class GatewayApp {
       opened = replace_gateway_store(std::move(store_), path, started.message(), clock_, log_);
       if (opened.store == nullptr) return gateway_exit::kOccupied;
     }
+    leadership_->set_gateway(*gateway_);
     return gateway_exit::kOk;
   }
 
@@ -197,7 +199,7 @@ class GatewayApp {
     std::error_code ignored;
     std::filesystem::remove(address_file, ignored);
     if (!settings.enabled) return gateway_exit::kOk;
-    pages_.emplace(clock_, timers_, *gateway_, configz());
+    pages_.emplace(clock_, timers_, *gateway_, *leadership_, configz());
     HttpServer::Options options;
     options.listen = settings.listen;
     options.port = settings.port.value_or(HttpSettings::kDefaultPort);
@@ -254,6 +256,7 @@ class GatewayApp {
     own.set("flashBytesPerDay", std::to_string(settings_.flash_bytes_per_day));
     own.set("memoryLimitBytes", std::to_string(memory_.limit()));
     own.set("promiseLimitSeconds", settings_.promise_limit_ms / 1000);
+    own.set("takeoverAfterSeconds", settings_.takeover_after_ms / 1000);
     own.set("nodeLimits", limits_json());
     return Json(Json::Object{{"kubescheduler.config.k8s.io", scheduler_.completed}, {"berth", std::move(own)}});
   }
@@ -264,9 +267,9 @@ class GatewayApp {
       broker.port = static_cast<std::uint16_t>(broker_->local_port());
       broker.username = settings_.gateway;
     }
-    std::string client_id = "berth-" + settings_.fleet + "-gateway-" + settings_.gateway;
-    // On the operators' listener a client chooses its id, and must not choose this one.
-    if (broker_ != nullptr) client_id += "-" + random_password();
+    // Another client cannot choose the same id, and neither does a second gateway of this name (P13).
+    const std::string run = Random(true_random()).hex_id();
+    const std::string client_id = "berth-" + settings_.fleet + "-gateway-" + settings_.gateway + "-" + run;
     warn_of_plaintext(broker, log_);
     Result<MqttOptions> options = mqtt_options(broker, client_id, kKeepaliveS);
     if (!options) return fail(gateway_exit::kUsage, "cannot start", options.error());
@@ -280,11 +283,18 @@ class GatewayApp {
     options->backoff_max = 5'000;
     if (broker_ != nullptr) options->password = broker_->password(settings_.gateway);
     transport_ = std::make_unique<MqttTransport>(loop_.context(), log_, std::move(*options));
+    LeadershipOptions leadership;
+    leadership.fleet = settings_.fleet;
+    leadership.gateway = settings_.gateway;
+    leadership.machine = machine_code(*key_);
+    leadership.run = run;
+    leadership.takeover_ms = settings_.takeover_after_ms;
+    leadership_.emplace(std::move(leadership), clock_, timers_, log_, *transport_);
     return gateway_exit::kOk;
   }
 
   int connect() {
-    transport_->set_will(gateway_->will());
+    transport_->set_will(leadership_->will());
     transport_->start();
     log_.write(Level::info, "connecting to the broker",
                {{"broker", settings_.broker ? settings_.broker->host + ":" + std::to_string(settings_.broker->port)
@@ -312,6 +322,7 @@ class GatewayApp {
     check_memory();
     if (finished.is_success() && ending_) {
       if (time_floor_) time_floor_->save();
+      leadership_->say_goodbye();
       transport_->disconnect();
       if (broker_ != nullptr) broker_->stop();
       loop_.stop();
@@ -397,6 +408,7 @@ class GatewayApp {
   std::optional<TimeFile> time_file_;    // with TLS to a broker of one's own
   std::optional<TimeFloor> time_floor_;  // likewise
   std::unique_ptr<MqttTransport> transport_;
+  std::optional<Leadership> leadership_;
   std::unique_ptr<Gateway> gateway_;
   std::optional<StatusPages> pages_;
   std::optional<HttpServer> http_;

@@ -25,11 +25,11 @@ void allow_node(std::string& text, const std::string& root, const std::string& g
   for (const char* topic : {"state", "presence", "heartbeat", "pods/+/+"}) allow(text, "readwrite", own + topic);
   allow(text, "read", own + "requests");
   allow(text, "write", root + "gateways/" + gateway + "/answers/" + node);
-  allow(text, "read", root + "gateways/+/presence");
+  allow(text, "read", root + "gateways/+/presence/+");
 }
 
 void allow_operator(std::string& text, const std::string& root, const std::string& name) {
-  for (const char* topic : {"status/#", "events/#", "nodes/#", "gateways/+/presence"})
+  for (const char* topic : {"status/#", "events/#", "nodes/#", "gateways/+/presence/+", "leader"})
     allow(text, "read", root + topic);
   allow(text, "readwrite", root + "desired/#");
   allow(text, "write", root + "gateways/+/api");

@@ -53,8 +53,14 @@ HttpResponse answer_checks(std::string_view endpoint, std::string_view check, co
   return {200, verbose ? text + last : "ok"};
 }
 
-StatusPages::StatusPages(const Clock& clock, Timers& timers, Gateway& gateway, Json config)
-    : clock_(clock), timers_(timers), gateway_(gateway), config_(std::move(config)), ticked_(clock.now()) {
+StatusPages::StatusPages(const Clock& clock, Timers& timers, Gateway& gateway, const Leadership& leadership,
+                         Json config)
+    : clock_(clock),
+      timers_(timers),
+      gateway_(gateway),
+      leadership_(leadership),
+      config_(std::move(config)),
+      ticked_(clock.now()) {
   tick();
 }
 
@@ -73,8 +79,10 @@ std::vector<HealthCheck> StatusPages::live() const {
 std::vector<HealthCheck> StatusPages::ready() const {
   std::vector<HealthCheck> checks = live();
   Readiness is = gateway_.readiness();
+  if (leadership_.is_link_up()) is.broker.clear();  // which is down to a gateway that does not serve
   checks.push_back({"store", std::move(is.store), gateway_.damaged_stores()});
   checks.push_back({"broker", std::move(is.broker)});
+  checks.push_back({"leadership", leadership_.why_waiting()});
   checks.push_back({"synced", std::move(is.synced)});
   return checks;
 }

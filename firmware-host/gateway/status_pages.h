@@ -7,6 +7,7 @@
 
 #include "core/clock.h"
 #include "core/gateway/gateway.h"
+#include "core/gateway/leadership.h"
 #include "core/json/json.h"
 #include "core/timers.h"
 #include "firmware-host/http_server.h"
@@ -27,7 +28,7 @@ HttpResponse answer_checks(std::string_view endpoint, std::string_view check, co
 class StatusPages {
  public:
   // `config`: the document of /configz. All must outlive this object.
-  StatusPages(const Clock& clock, Timers& timers, Gateway& gateway, Json config);
+  StatusPages(const Clock& clock, Timers& timers, Gateway& gateway, const Leadership& leadership, Json config);
   ~StatusPages();
   StatusPages(const StatusPages&) = delete;
   StatusPages& operator=(const StatusPages&) = delete;
@@ -42,6 +43,7 @@ class StatusPages {
   const Clock& clock_;
   Timers& timers_;
   Gateway& gateway_;
+  const Leadership& leadership_;
   Json config_;
   Timers::Id tick_ = 0;
   Millis ticked_;

@@ -213,7 +213,7 @@ class Fleet:
 
     def nodes(self):
         """Names of the nodes whose agents have been started."""
-        return sorted(name for name in self.programs if name != "berthd")
+        return sorted(name for name in self.programs if name not in ("berthd", "second"))  # which are gateways
 
     def store(self, name):
         """A snapshot of the store of "berthd", or of a node's agent."""

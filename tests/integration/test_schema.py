@@ -63,7 +63,9 @@ WRONG = [("nodes/n1/requests", {**BIND, "type": "Perhaps"}, "type"), ("nodes/n1/
          ("nodes/n1/state", {**STATE, "protocol": "2"}, "protocol"),
          ("nodes/n1/state", {**STATE, "allocatable": {"cpu": "many"}}, "allocatable.cpu"),
          ("nodes/n1/state", "", "empty"), ("nodes/n1/state", '{"a":1,"a":2}', "twice"), ("nodes/n1/mood", {}, "no channel"),
-         ("gateways/gw/presence", {"online": True, "storeId": "s"}, "'term' is a required"),
+         ("gateways/gw/presence/r", {"state": "gone", "machine": "m", "claim": 1}, "state"),
+         ("gateways/gw/presence/r", {"state": "serving", "machine": "m"}, "'claim' is a required"),
+         ("leader", {"gateway": "gw", "machine": "m", "storeId": "s"}, "'term' is a required"),
          ("desired/pods/default/web", {"deleted": True}, "'uid' is a required"),
          ("gateways/gw/api", {"op": "get"}, "'kind' is a required"), ("clients/op/answers", {"ok": False}, "'error' is a required")]
 
@@ -139,6 +141,6 @@ def test_everything_that_the_programs_of_a_fleet_send_has_the_form_of_the_schema
     passed, wrong = check_lines(schemas, lines, "sent")
     assert passed > 50 and not wrong, "\n".join(wrong[:10])
     kinds = {schemas.channel_of(json.loads(line)["topic"])[0] for line in lines}
-    assert kinds >= {"request", "answer", "nodeState", "nodePresence", "nodeHeartbeat", "podReport", "gatewayPresence", "barrier",
+    assert kinds >= {"request", "answer", "nodeState", "nodePresence", "nodeHeartbeat", "podReport", "gatewayPresence", "leader", "barrier",
                      "apiRequest", "apiAnswer", "desired", "podStatus", "nodeStatus", "claimStatus", "event"}
-    record(fleet, "fleet", "nodes/#", "gateways/#", "status/#", "events/#", "desired/#")
+    record(fleet, "fleet", "nodes/#", "gateways/#", "leader", "status/#", "events/#", "desired/#")

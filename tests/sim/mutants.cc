@@ -56,6 +56,8 @@ const std::vector<MutantName>& mutants() {
       {Mutant::p10, "P10", "the floor is not durable"},
       {Mutant::p11, "P11", "an older copy of the store is not noticed"},
       {Mutant::p12, "P12", "the proof of a term is not checked"},
+      {Mutant::p13, "P13", "a gateway serves whether another one does or not"},
+      {Mutant::p13_follow, "P13f", "who takes over does not ask what the other gateway has placed"},
       {Mutant::p14, "P14", "no object is made of what a device holds"},
       {Mutant::p14_hold, "P14h", "a workload that was found does not hold its name"},
       {Mutant::p14_name, "P14n", "of two pods of a name both stay, whatever the configuration says"},

@@ -39,6 +39,8 @@ enum class Mutant {
   p10,
   p11,
   p12,
+  p13,
+  p13_follow,
   p14,
   p14_hold,
   p14_name,

@@ -50,6 +50,12 @@ bool NetworkFaults::is_lost_for_ever(const Leg& leg) const {
 
 namespace {
 
+// What gateways say to each other is sent with QoS 1 and in order, and received so.
+bool is_between_gateways(const Leg& leg) {
+  const std::string& topic = leg.message.topic;
+  return topic.ends_with("/leader") || (topic.contains("/gateways/") && topic.contains("/presence/"));
+}
+
 // desired/ and status/ are sent with QoS 1 and in order: they are lost only with the connection, or with the broker's
 // retained messages. The gateway does not read its own statuses.
 bool is_published_by_gateway(const Leg& leg) {
@@ -64,7 +70,7 @@ Fate NetworkFaults::judge(const Leg& leg, Random& random) {
   Fate fate;
   fate.delay = 1 + below(random, 20);
   if (is_lost_for_ever(leg) || (!muted_.empty() && leg.from == muted_)) fate.copies = 0;
-  if (!storm_ || is_published_by_gateway(leg)) return fate;
+  if (!storm_ || is_published_by_gateway(leg) || is_between_gateways(leg)) return fate;
   if (from_.contains(std::string(leg.from)) || (!leg.to.empty() && to_.contains(std::string(leg.to)))) {
     ++counts_.faults["partition"];
     fate.copies = 0;

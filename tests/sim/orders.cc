@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kRounds = 4;
 // More than a round trip to the gateway, and more than it takes to connect and read all retained messages.
-constexpr Millis kRoundTripMs = 60, kReconnectWaitMs = 3'000;
+constexpr Millis kRoundTripMs = 60, kReconnectWaitMs = 6'000;
 constexpr char kVersionAnnotation[] = "sim/version";
 
 }  // namespace

@@ -36,6 +36,7 @@ void SimEnvironment::record(std::string_view sender, const Message& message) con
 void TraceLog::write(Level level, std::string_view event, std::initializer_list<Field> fields) {
   if (event == "event") note_preempted(fields);
   if (event == "node passed over" || event == "node quarantined") ++world_.counts.faults[std::string(event)];
+  if (event.starts_with("another gateway has served") && name_ == "gateway") world_.witness.gateway_follows();
   if (event == "node passed over") world_.witness.note_passed_over(fields.begin()->value, world_.clock.now());
   if (!world_.trace.prints() || level == Level::debug) return;
   std::string line = "   (" + std::string(event);
@@ -111,10 +112,10 @@ void Process::arm() {
 }
 
 void Process::kill(std::string_view why) {
+  ++generation_;  // nor does it boot again by itself
   if (run_ == nullptr) return;
   world_.note(name_, "dies: " + std::string(why));
   ++world_.counts.crashes[(name_ == "gateway" ? "gateway " : "device ") + std::string(why)];
-  ++generation_;
   world_.witness.forget_message();
   drop_program();
   run_.reset();

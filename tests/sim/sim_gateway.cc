@@ -8,14 +8,15 @@
 
 namespace berth::sim {
 
-namespace {
-
 const Registry& registry() {
   static const Registry kRegistry = in_tree_registry();
   return kRegistry;
 }
 
+namespace {
+
 constexpr std::size_t kMaxCopies = 4;
+constexpr Millis kTakeoverMs = 3'000;
 
 // All timeouts are shorter than the longest network delay, except the five minutes after which the queue retries an
 // unschedulable pod anyway: a lost wake-up must be detected.
@@ -61,11 +62,11 @@ std::string find_text(const std::string& payload, std::string_view key) {
 SimGateway::SimGateway(SimEnvironment& world, std::vector<std::string> nodes)
     : Process(world, "gateway"), nodes_(std::move(nodes)), known_nodes_(nodes_), marks_(world, Mutant::p11) {
   world.witness.set_gateway_clock(clock());
-  make_key();
+  make_key(key_);
 }
 
-void SimGateway::make_key() {
-  for (std::uint8_t& byte : key_) byte = static_cast<std::uint8_t>(world().random.below(256));
+void SimGateway::make_key(ProofKey& key) {
+  for (std::uint8_t& byte : key) byte = static_cast<std::uint8_t>(world().random.below(256));
 }
 
 Status SimGateway::start_program(Store& store, Transport& transport, Timers& timers) {
@@ -79,8 +80,11 @@ Status SimGateway::start_program(Store& store, Transport& transport, Timers& tim
   options.same_name = world().mutant == Mutant::p14_name ? SameName::ask : world().witness.names().same_name();
   options.marks = &marks_;
   options.proof_key = key_;
-  gateway_ = std::make_unique<Gateway>(std::move(options), registry(), clock(), transport, store, timers, log());
+  LeadershipOptions leading{kFleet, kGateway, machine_code(key_), Random(options.seed).hex_id(), kTakeoverMs};
+  leadership_ = std::make_unique<Leadership>(std::move(leading), clock(), timers, log(), transport);
+  gateway_ = std::make_unique<Gateway>(std::move(options), registry(), clock(), *leadership_, store, timers, log());
   const Status started = gateway_->start();
+  leadership_->set_gateway(*gateway_);
   world().witness.set_gateway(gateway_.get());
   if (started.is_success()) {
     copies_.push_back(copy);
@@ -141,6 +145,7 @@ void SimGateway::drop_program() {
   world().witness.names().turn_lost();
   world().witness.set_gateway(nullptr);
   gateway_.reset();
+  leadership_.reset();
 }
 
 void SimGateway::forget_at_start() {
@@ -160,14 +165,15 @@ void SimGateway::wipe() {
   wipe_flash();
   note_installed();
   world().witness.store_lost();
-  if (world().random.chance(1, 2)) make_key();  // the machine is another one
+  if (world().random.chance(1, 2)) make_key(key_);  // the machine is another one
   boot();
 }
 
 void SimGateway::replace_machine(bool is_marked_new, bool has_list, Millis away) {
   kill("machine lost");
   wipe_flash();
-  make_key();
+  make_key(key_);
+  other_ = {};
   marks_.put_back({});
   copies_.clear();
   const bool is_configured = has_list && world().random.chance(1, 2);
@@ -192,6 +198,23 @@ void SimGateway::roll_back() {
   note_installed();
   world().witness.gateway_rolled_back(flash().durable());
   boot();
+}
+
+void SimGateway::hand_over(Millis away) {
+  kill("machine changed");
+  if (other_.key == ProofKey{}) {
+    make_key(other_.key);
+    other_.first_boot = world().random.chance(1, 2) ? FirstBoot::is_new : FirstBoot::lost;
+  }
+  const std::optional<StoreMark> mark = marks_.kept();
+  marks_.put_back(std::exchange(other_.mark, mark));
+  std::swap(key_, other_.key);
+  std::swap(flash(), other_.flash);
+  std::swap(copies_, other_.copies);
+  std::swap(first_boot_, other_.first_boot);
+  flash().set_full(false);
+  world().witness.handed_over(flash().durable());
+  world().timers.at(world().clock.now() + away, [this] { boot(); });
 }
 
 bool SimGateway::on_send_watched(Message& message) {
@@ -250,6 +273,7 @@ void SimGateway::on_answers(Message& message, const std::string& sender, bool al
 
 void SimGateway::before_message(Message& message, bool alone) {
   if (alone) world().witness.turn_ended();
+  if (world().mutant == Mutant::p13_follow && message.topic == Topics(kFleet).leader()) message.payload.clear();
   const std::vector<std::string_view> levels = Topics(kFleet).split(message.topic);
   if (levels.size() < 3) return;
   if (levels[0] == "gateways" && levels[2] == "answers" && levels.size() == 4) {

@@ -8,10 +8,13 @@
 #include <vector>
 
 #include "core/gateway/gateway.h"
+#include "core/gateway/leadership.h"
 #include "tests/sim/process.h"
 #include "tests/sim/sim_marks.h"
 
 namespace berth::sim {
+
+const Registry& registry();  // of the plugins that gateways have
 
 class SimGateway final : public Process {
  public:
@@ -26,6 +29,8 @@ class SimGateway final : public Process {
   void replace_machine(bool is_marked_new, bool has_list, Millis away);
   // The flash is replaced by a copy that was made before an earlier start.
   void roll_back();
+  // Another machine serves the fleet from now on, with a store of its own; at the next call this one again.
+  void hand_over(Millis away);
   const Gateway* gateway() const { return gateway_.get(); }
   void set_full(bool full) { flash().set_full(full); }
   // The memory limit is reached; remains so across a restart.
@@ -34,7 +39,7 @@ class SimGateway final : public Process {
   void sabotage_queue();
 
  private:
-  void make_key();
+  void make_key(ProofKey& key);
   void set_wall_clock(Random random);
   void note_installed();
   void forget_at_start() override;
@@ -45,7 +50,7 @@ class SimGateway final : public Process {
   Status start_program(Store& store, Transport& transport, Timers& timers) override;
   Status finish_program() override { return gateway_->finish_turn(); }
   void drop_program() override;
-  Message will() const override { return gateway_->will(); }
+  Message will() const override { return leadership_->will(); }
   bool on_send_watched(Message& message) override;
   void before_message(Message& message, bool alone) override;
   void after_message() override;
@@ -66,11 +71,20 @@ class SimGateway final : public Process {
   std::vector<std::string> known_nodes_, enrolled_nodes_;
   FirstBoot first_boot_ = FirstBoot::lost;
   SimMarks marks_;
-  ProofKey key_;                    // beside the flash too
+  ProofKey key_ = {};               // beside the flash too
   std::deque<MemoryStore> copies_;  // of the flash, as earlier starts found it
+  struct Machine {
+    MemoryStore flash;
+    std::optional<StoreMark> mark;
+    ProofKey key = {};
+    std::deque<MemoryStore> copies;
+    FirstBoot first_boot = FirstBoot::is_new;
+  };
+  Machine other_;  // that does not serve
   bool memory_full_ = false;
   int starts_ = 0;
   std::set<std::string> pods_known_;  // by key, while memory is full
+  std::unique_ptr<Leadership> leadership_;
   std::unique_ptr<Gateway> gateway_;
 };
 

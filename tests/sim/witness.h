@@ -76,11 +76,12 @@ struct GatewayView {
   bool has_retired(const std::string& node, const std::string& incarnation) const {
     return retired.contains(node + "/" + incarnation) || retired.contains(node + "/");
   }
+  bool is_behind = false;           // another gateway has served since, which it has not noticed yet (P13)
   std::string copied_from;          // store id of an older copy that was put in place of the store
   std::set<std::string> from_copy;  // "<uid>@<epoch>" of its bound rows: the devices may know better
 
   // The gateway notices an older copy at its start, and gives it another store id.
-  bool is_settled() const { return has_store && !adopting && !is_new && copied_from != id.store_id; }
+  bool is_settled() const { return has_store && !adopting && !is_new && !is_behind && copied_from != id.store_id; }
 };
 
 using PlacementId = std::pair<std::string, Epoch>;  // uid and epoch
@@ -112,6 +113,12 @@ class Witness {
   OneName& names() { return names_; }
   // The machine of the gateway is another one. `is_marked_new`: as an installation marks it.
   void machine_lost(bool is_marked_new);
+  // Another machine serves the fleet, with the store that it has: older than what was placed since, or none.
+  void handed_over(const Contents& store);
+  // The gateway learns from the broker that another one has served.
+  void gateway_follows() { follows_ = true; }
+  // Two gateways serve at a time.
+  void two_serve(const std::string& what) { news_.unproven.push_back(what); }
   // Its store alone is lost.
   void store_lost() { must_adopt_ = true; }
   void set_gateway(const Gateway* gateway);
@@ -254,6 +261,7 @@ class Witness {
   void gateway_record_changed(const Contents::value_type& record, std::vector<Row>& changed);
   void note_row(const Row& row);
   void check_found(const std::string& key);
+  void unhear_nodes();
   void check_adopted(bool was_adopting);
   void check_name_is_free(const Row& row);
   void note_forgotten(const std::string& node);
@@ -267,6 +275,7 @@ class Witness {
   std::vector<std::unique_ptr<DeviceView>> devices_;
   std::map<std::string, std::string> named_;  // by pod: the node of spec.nodeName
   OneName names_;
+  bool follows_ = false;               // the gateway does, not durably yet
   bool must_adopt_ = false;            // the next store begins in adopt mode
   std::set<std::string> returned_;     // forgotten nodes that were cleared in the commit that is being read
   std::set<std::string> names_freed_;  // of pods, in the commit that is being read

@@ -59,6 +59,15 @@ void Witness::gateway_rolled_back(const Contents& copy) {
   for (const auto& [uid, row] : gateway_.rows) gateway_.from_copy.insert(show(uid, row.epoch));
 }
 
+void Witness::handed_over(const Contents& store) {
+  read_gateway(store);
+  forget_twins();
+  gateway_.is_behind = true;
+  unhear_nodes();
+  gateway_.from_copy.clear();
+  for (const auto& [uid, row] : gateway_.rows) gateway_.from_copy.insert(show(uid, row.epoch));
+}
+
 void Witness::read_gateway_record(const Contents& contents, const std::pair<Table, std::string>& id,
                                   std::vector<Row>& changed) {
   Contents& known = gateway_.contents;
@@ -152,6 +161,11 @@ void Witness::gateway_record_changed(const Contents::value_type& record, std::ve
     gateway_.has_store = true;
     gateway_.id = {term->term, text_in(&*json, "storeId")};
     gateway_.adopting = json->find("adopt") != nullptr;
+    if (json->find("followed") != nullptr && std::exchange(follows_, false)) {
+      gateway_.is_behind = false;
+      explained_term_ = gateway_.id.term;
+      may_adopt_ = true;
+    }
     check_authority();
     gateway_.is_new = json->find("new") != nullptr;
     gateway_.has_begun_new = gateway_.is_new || (gateway_.has_begun_new && !gateway_.adopting);
@@ -212,6 +226,10 @@ void Witness::note_row(const Row& row) {
   if (row.phase != Phase::prebind) note_message_about_pod(row.pod);
   if (!placements_.insert({row.uid, row.epoch, row.node}).second) return;
   if (row.phase != Phase::prebind) return;  // adopted; its epoch was recorded when an earlier store created it
+  if (gateway_.is_behind) {
+    news_.unproven.push_back("row " + show(row.uid, row.epoch) +
+                             " begins although another gateway has served since, and nobody was asked");
+  }
   check_name_is_free(row);
   ++attempts_[row.uid];
   news_.begun.push_back(row);

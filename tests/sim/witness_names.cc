@@ -6,11 +6,17 @@
 
 namespace berth::sim {
 
-void Witness::machine_lost(bool is_marked_new) {
+// The store does not know what the nodes run before it has heard each of them.
+void Witness::unhear_nodes() {
   std::set<std::string> nodes;
   for (const auto& view : devices_) nodes.insert(view->name);
   names_.lose_store(nodes);
+}
+
+void Witness::machine_lost(bool is_marked_new) {
+  unhear_nodes();
   must_adopt_ = !is_marked_new;
+  gateway_.is_behind = false;
 }
 
 // An entry of the release list is new in this commit.

@@ -30,6 +30,7 @@ void Witness::set_gateway(const Gateway* gateway) {
   gateway_.alive = gateway;
   heard_of_.clear();
   passed_over_.clear();
+  follows_ = false;
   if (gateway == nullptr) return;
   ++gateway_starts_;
   explained_term_ = gateway->identity().id.term;

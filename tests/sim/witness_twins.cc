@@ -29,6 +29,10 @@ void Witness::forget_twins() {
   for (const auto& view : devices_) {
     if (!is_shared(view->node)) continue;
     for (const auto& [uid, slot] : view->durable.state.slots) set_apart(*view, {uid, slot.epoch});
+    // A request may be on its way.
+    for (const auto& [uid, epoch, node] : placements_) {
+      if (node == view->node) set_apart(*view, {uid, epoch});
+    }
     for (const Tag& tag : view->runtime->alive()) set_apart(*view, {tag.uid, tag.epoch});
   }
 }

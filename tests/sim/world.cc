@@ -100,7 +100,8 @@ World::World(const Plan& plan)
       provisioner_(env_),
       reader_(env_),
       going_back_(plan.seed ^ 0x4241434b),
-      losing_(plan.seed ^ 0x4c4f5354) {
+      losing_(plan.seed ^ 0x4c4f5354),
+      sharing_(plan.seed ^ 0x53484152) {
   env_.mutant = plan.mutant;
   env_.messages = plan.messages;
   env_.check = [this] { check(); };
@@ -208,12 +209,14 @@ bool World::run_until(Millis end) {
     sooner(gateway_->next_due());
     for (const auto& device : devices_) sooner(device->next_due());
     if (twin_ != nullptr) sooner(twin_->next_due());
+    if (rival_ != nullptr) sooner(rival_->next_due());
     if (violation_ || !next || *next > end) break;
     env_.clock.advance_to(*next);
     env_.timers.run_due(env_.clock.now());
     gateway_->run_due();
     for (const auto& device : devices_) device->run_due();
     if (twin_ != nullptr) twin_->run_due();
+    if (rival_ != nullptr) rival_->run_due();
   }
   env_.clock.advance_to(end);
   return !violation_;
@@ -228,6 +231,7 @@ void World::repeatedly(Millis mean, std::function<void()> action) {
 }
 
 void World::gateway_trouble() {
+  if (env_.mutant == Mutant::p11 && env_.random.chance(1, 2)) return gateway_->roll_back();
   switch (env_.random.below(10)) {
     case 9: return gateway_->roll_back();
     case 8: return gateway_->corrupt();
@@ -291,8 +295,17 @@ void World::clock_trouble() {
                  [&process] { process.clock().set_rate(1000); });
 }
 
+// Who has not read yet that another gateway has served would never learn that (core/handshake/limits.md). And a second
+// one may serve when nobody knows who does.
+bool World::may_forget_leader() {
+  if (env_.witness.gateway().is_behind) return false;
+  if (rival_ != nullptr) rival_->switch_off();
+  return true;
+}
+
 // With persistence it may come back with what it retained some time ago.
 void World::restart_broker() {
+  if (!may_forget_leader()) return;
   const Millis downtime = env_.pick(10, 5000);
   if (retained_before_.empty() || going_back_.chance(1, 2)) {
     ++env_.counts.faults["broker restart"];
@@ -311,6 +324,7 @@ void World::network_trouble() {
   switch (env_.random.below(10)) {
     case 8: ++env_.counts.faults["broker truncates"]; return env_.broker.truncate_queues(env_.random.below(10));
     case 9:
+      if (!may_forget_leader()) return;
       ++env_.counts.faults["broker forgets"];
       // Its retained messages are lost; sessions survive.
       env_.note("broker", "forgets its retained set");
@@ -379,6 +393,7 @@ void World::plan_storm() {
   }
   if (!hostile_.empty()) repeatedly(env_.pick(100, 2000) / crowd + 1, [this] { send_lies(); });
   plan_losses();
+  plan_second_gateways();
 }
 
 // All pods known to the gateway or the broker.
@@ -437,6 +452,45 @@ void World::plan_losses() {
   repeatedly(kDecideMs, [this] { decide_on_orphans(); });
 }
 
+// In one of four of the other fleets a second machine takes the fleet over for a while, once or twice; in one of four a
+// second gateway comes while the first one serves.
+void World::plan_second_gateways() {
+  if (plan_.rush || twin_ != nullptr || loses_machine_) return;
+  if (env_.mutant == Mutant::p13 || sharing_.chance(1, 4)) {
+    rival_ = std::make_unique<RivalGateway>(env_, sharing_.chance(1, 2) ? kGateway : "other");
+    repeatedly(15'000, [this] { let_rival_come(); });
+  }
+  if (env_.mutant != Mutant::p13_follow && !sharing_.chance(1, 4)) return;
+  for (std::uint64_t nth = 1 + sharing_.below(2); nth > 0; --nth) {
+    const Millis at = static_cast<Millis>(sharing_.below(static_cast<std::uint64_t>(plan_.storm_ms)));
+    env_.timers.at(env_.clock.now() + at, [this] { hand_over(); });
+  }
+}
+
+// The broker knows that this gateway serves the fleet.
+bool World::gateway_leads() const {
+  const auto retained = env_.broker.retained_set().find(Topics(kFleet).leader());
+  const Gateway* gateway = gateway_->gateway();
+  return gateway != nullptr && retained != env_.broker.retained_set().end() &&
+         retained->second.message.payload.contains(gateway->identity().id.store_id);
+}
+
+void World::let_rival_come() {
+  if (!gateway_leads() || rival_->is_alive()) return;
+  ++env_.counts.faults["second gateway"];
+  rival_->boot();
+  env_.timers.at(env_.clock.now() + static_cast<Millis>(1 + sharing_.below(20'000)), [this] { rival_->switch_off(); });
+}
+
+// What the broker retained before names other leaders.
+void World::hand_over() {
+  if (!env_.network.is_storm() || !gateway_leads()) return;
+  ++env_.counts.faults["gateway handed over"];
+  env_.note("world", "another machine serves the fleet");
+  retained_before_.clear();
+  gateway_->hand_over(static_cast<Millis>(sharing_.below(kMachineAwayMs)));
+}
+
 // Operators apply their manifests to the new machine, some before the devices have connected to its broker.
 void World::lose_machine() {
   if (!env_.network.is_storm()) return;
@@ -480,6 +534,7 @@ void World::stop_faults() {
     twin_->retire();
     original_->set_contended(false);
   }
+  if (rival_ != nullptr) rival_->switch_off();
   for (const auto& device : devices_) device->clock().set_rate(1000);
   gateway_->clock().set_rate(1000);
   // Lying devices are set up again from scratch.

@@ -16,6 +16,7 @@
 #include "tests/sim/operators.h"
 #include "tests/sim/orders.h"
 #include "tests/sim/provisioner.h"
+#include "tests/sim/rival_gateway.h"
 #include "tests/sim/sim_device.h"
 #include "tests/sim/sim_gateway.h"
 
@@ -82,6 +83,11 @@ class World {
   void plan_losses();
   void lose_machine();
   void decide_on_orphans();
+  void plan_second_gateways();
+  void hand_over();
+  void let_rival_come();
+  bool gateway_leads() const;
+  bool may_forget_leader();
 
   const Plan plan_;
   SimEnvironment env_;
@@ -90,11 +96,12 @@ class World {
   SimDevice* original_ = nullptr;  // whose name `twin_` has
   std::unique_ptr<SimDevice> twin_;
   std::unique_ptr<SimGateway> gateway_;
+  std::unique_ptr<RivalGateway> rival_;  // null: none comes
   std::unique_ptr<Operators> operators_;
   Provisioner provisioner_;
   Reader reader_;
   std::deque<LoopbackBroker::RetainedSet> retained_before_;  // what the broker retained at some times
-  Random going_back_, losing_;
+  Random going_back_, losing_, sharing_;
   bool loses_machine_ = false;
   std::unique_ptr<Orders> orders_;
   std::optional<Violation> violation_;

@@ -31,7 +31,7 @@ class QuietLog final : public Log {
 
 class RecordingTransport final : public Transport {
  public:
-  void set_handler(Handler* handler) override { handler_ = handler; }
+  void set_handler(Handler* wanted) override { handler = wanted; }
   bool is_up() const override { return up; }
   void gather(bool on) override { gathering = on; }
   void send(const Message& message) override {
@@ -54,9 +54,7 @@ class RecordingTransport final : public Transport {
   std::vector<Message> on_wire;
   std::vector<std::string> filters;
   std::set<std::string> no_local;  // of the filters
-
- private:
-  Handler* handler_ = nullptr;
+  Handler* handler = nullptr;
 };
 
 class GatewayTest : public ::testing::Test {

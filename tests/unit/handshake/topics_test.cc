@@ -18,7 +18,7 @@ TEST(Topics, NamesEveryTopicOfAFleet) {
   EXPECT_EQ(topics.node_requests("n1"), "berth/v1/site/nodes/n1/requests");
   EXPECT_EQ(topics.node_pod("n1", "default/web"), "berth/v1/site/nodes/n1/pods/default/web");
   EXPECT_EQ(topics.answers("gw", "n1"), "berth/v1/site/gateways/gw/answers/n1");
-  EXPECT_EQ(topics.gateway_presence("gw"), "berth/v1/site/gateways/gw/presence");
+  EXPECT_EQ(topics.gateway_presence("gw", "run"), "berth/v1/site/gateways/gw/presence/run");
   EXPECT_EQ(topics.gateway_api("gw"), "berth/v1/site/gateways/gw/api");
   EXPECT_EQ(topics.gateway_fence("gw"), "berth/v1/site/gateways/gw/fence");
   EXPECT_EQ(topics.client("ops"), "berth/v1/site/clients/ops/answers");

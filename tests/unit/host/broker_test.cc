@@ -195,7 +195,7 @@ TEST_F(BrokerTest, ANodeWritesAndReadsOnlyItsOwnTopics) {
   ASSERT_TRUE(run_until([&] { return gateway->transport.is_up() && a->transport.is_up() && b->transport.is_up(); }));
   for (const char* topic :
        {"nodes/edge-b/state", "nodes/edge-b/requests", "nodes/edge-a/requests", "gateways/gw/answers/edge-b",
-        "gateways/gw/api", "desired/pods/default/x", "status/x", "clients/ann/x", "gateways/gw/presence"}) {
+        "gateways/gw/api", "desired/pods/default/x", "status/x", "clients/ann/x", "gateways/gw/presence/run"}) {
     a->publish(topic, "forged");
   }
   for (const char* topic : {"nodes/edge-a/state", "nodes/edge-a/presence", "nodes/edge-a/heartbeat",

@@ -28,6 +28,7 @@ TEST(GatewayConfig, HasDefaultsForEverything) {
   EXPECT_EQ(settings->embedded_broker.port, 0);
   EXPECT_EQ(settings->embedded_broker.insecure_plaintext, std::nullopt);
   EXPECT_EQ(settings->promise_limit_ms, 60000);
+  EXPECT_EQ(settings->takeover_after_ms, 120000);
   EXPECT_EQ(settings->scheduler_config, "");
   EXPECT_EQ(settings->tie_seed, 0u);
   EXPECT_TRUE(settings->http.enabled);
@@ -62,6 +63,7 @@ http: {enabled: false, listen: "::1", port: 0}
 node_limits: {cpu: 2500m, memory: 8Gi, pods: 20, volumes: 3, labels: 4, slots: 5, incarnations_per_hour: 6,
               twin_quiet_seconds: 7}
 promise_limit_seconds: 90
+takeover_after_seconds: 45
 same_name: ask
 flash_bytes_per_day: 2Gi
 memory_limit_bytes: 96Mi
@@ -88,6 +90,7 @@ log: {level: debug, format: json}
   EXPECT_EQ(settings->http.listen, "::1");
   EXPECT_EQ(settings->http.port, 0);
   EXPECT_EQ(settings->promise_limit_ms, 90000);
+  EXPECT_EQ(settings->takeover_after_ms, 45000);
   EXPECT_EQ(settings->same_name, SameName::ask);
   EXPECT_EQ(settings->flash_bytes_per_day, 2ull << 30);
   EXPECT_EQ(settings->memory_limit_bytes, 96ull << 20);

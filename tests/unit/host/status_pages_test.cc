@@ -32,23 +32,51 @@ class StatusPagesTest : public GatewayTest {
   HttpResponse get(const std::string& path, const std::string& query = "") {
     return pages->answer({"GET", path, query});
   }
-  void open() { pages.emplace(clock, timers, *gateway, Json(Json::Object{{"a", Json(1)}})); }
+  void open() {
+    leadership.emplace(LeadershipOptions{"default", "gateway", "machine-a", "run-1"}, clock, timers, log, transport);
+    leadership->set_gateway(*gateway);
+    pages.emplace(clock, timers, *gateway, *leadership, Json(Json::Object{{"a", Json(1)}}));
+  }
   bool has(const std::string& line) { return get("/metrics").body.find("\n" + line + "\n") != std::string::npos; }
+  // The broker passes on what another gateway says, and then the claim of this one.
+  void leadership_hears(const std::string& state) {
+    transport.handler->on_link(true);
+    Message other;
+    other.topic = topics.gateway_presence("south", "run-2");
+    other.retain = true;
+    other.payload = R"({"state":")" + state + R"(","machine":"machine-b","claim":1,"address":"10.0.0.7"})";
+    transport.handler->on_message(other);
+    transport.handler->on_message(Message(transport.sent.back()));
+  }
+  std::optional<Leadership> leadership;
   std::optional<StatusPages> pages;
 };
 
 TEST_F(StatusPagesTest, IsReadyOnceConnectedAndSynced) {
   start();
   open();
-  EXPECT_EQ(get("/readyz", "verbose").body,
-            "[+]ping ok\n[+]loop ok\n[+]store ok\n[-]broker failed: the broker is not connected\n"
-            "[-]synced failed: retained state is still arriving from the broker\nreadyz check failed\n");
+  EXPECT_EQ(
+      get("/readyz", "verbose").body,
+      "[+]ping ok\n[+]loop ok\n[+]store ok\n[-]broker failed: the broker is not connected\n"
+      "[+]leadership ok\n[-]synced failed: retained state is still arriving from the broker\nreadyz check failed\n");
   EXPECT_EQ(get("/livez").body, "ok");
   EXPECT_EQ(get("/healthz").body, "ok");
   pages.reset();
   start_connected();
   open();
   EXPECT_EQ(get("/readyz").body, "ok");
+  pages.reset();
+}
+
+TEST_F(StatusPagesTest, ReportsWhichOtherGatewayServesTheFleet) {
+  start();
+  open();
+  leadership_hears("serving");
+  EXPECT_EQ(get("/readyz/broker").body, "ok") << "it is the other gateway that keeps this one from it";
+  const std::string why =
+      "gateway \"south\" at 10.0.0.7 serves fleet default; end one of the two. This one goes on when the other has not "
+      "been heard for 120 s";
+  EXPECT_EQ(get("/readyz/leadership").body, "[-]leadership failed: " + why + "\nreadyz check failed\n");
   pages.reset();
 }
 

@@ -1,0 +1,52 @@
+#include "tests/sim/rival_gateway.h"
+
+#include <limits>
+#include <utility>
+
+#include "plugins/registry.h"
+#include "tests/sim/sim_gateway.h"
+
+namespace berth::sim {
+
+RivalGateway::RivalGateway(SimEnvironment& world, std::string gateway)
+    : Process(world, "rival"), gateway_name_(std::move(gateway)) {}
+
+Status RivalGateway::start_program(Store& store, Transport& transport, Timers& timers) {
+  LeadershipOptions leading;
+  leading.fleet = kFleet;
+  leading.gateway = gateway_name_;
+  leading.machine = "rival";
+  leading.run = Random(world().random.next()).hex_id();
+  // It takes over never, since its own store would be the one to watch then. SimGateway shows that.
+  leading.takeover_ms = world().mutant == Mutant::p13 ? 0 : std::numeric_limits<std::int32_t>::max();
+  GatewayOptions options;
+  options.fleet = kFleet;
+  options.gateway = gateway_name_;
+  options.profiles.push_back(default_profile());
+  options.seed = world().random.next();
+  options.identity_seed = options.seed + 1;
+  leadership_ = std::make_unique<Leadership>(std::move(leading), clock(), timers, log(), transport);
+  gateway_ = std::make_unique<Gateway>(std::move(options), registry(), clock(), *leadership_, store, timers, log());
+  const Status started = gateway_->start();
+  leadership_->set_gateway(*gateway_);
+  return started;
+}
+
+void RivalGateway::drop_program() {
+  gateway_.reset();
+  leadership_.reset();
+}
+
+// Whom it answers it tells that it does not serve.
+bool RivalGateway::on_send_watched(Message& message) {
+  const std::string& root = Topics(kFleet).root();
+  const std::string own = root + "gateways/" + gateway_name_ + "/presence/";
+  const bool is_serving = message.topic.starts_with(own) && message.payload.contains(R"("state":"serving")");
+  const bool is_answer = message.topic.starts_with(root + "clients/");
+  if (is_serving || (!message.topic.starts_with(own) && !is_answer)) {
+    world().witness.two_serve("a second gateway sends to " + message.topic + " while another one serves");
+  }
+  return true;
+}
+
+}  // namespace berth::sim
