@@ -462,7 +462,7 @@ void World::plan_second_gateways() {
   }
   if (env_.mutant != Mutant::p13_follow && !sharing_.chance(1, 4)) return;
   for (std::uint64_t nth = 1 + sharing_.below(2); nth > 0; --nth) {
-    const Millis at = static_cast<Millis>(sharing_.below(static_cast<std::uint64_t>(plan_.storm_ms)));
+    const Millis at = static_cast<Millis>(sharing_.below(static_cast<std::uint64_t>(plan_.storm_ms / 2)));
     env_.timers.at(env_.clock.now() + at, [this] { hand_over(); });
   }
 }
@@ -482,13 +482,13 @@ void World::let_rival_come() {
   env_.timers.at(env_.clock.now() + static_cast<Millis>(1 + sharing_.below(20'000)), [this] { rival_->switch_off(); });
 }
 
-// What the broker retained before names other leaders.
+// What the broker retained before names other leaders. As in a fleet, no request lives as long as a takeover takes.
 void World::hand_over() {
   if (!env_.network.is_storm() || !gateway_leads()) return;
   ++env_.counts.faults["gateway handed over"];
   env_.note("world", "another machine serves the fleet");
   retained_before_.clear();
-  gateway_->hand_over(static_cast<Millis>(sharing_.below(kMachineAwayMs)));
+  gateway_->hand_over(NetworkFaults::kLongestDelayMs + static_cast<Millis>(sharing_.below(kMachineAwayMs)));
 }
 
 // Operators apply their manifests to the new machine, some before the devices have connected to its broker.
