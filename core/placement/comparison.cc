@@ -103,7 +103,8 @@ bool Comparison::compare(const std::string& node, const std::vector<SlotReport>&
       }
       continue;
     }
-    if (!retired && (context_.identity->adopting || has_object || !is_given(node, slot.epoch))) {
+    const bool is_ending = parts_.releases.ends_older(node, slot.uid, slot.epoch);
+    if (!retired && !is_ending && (context_.identity->adopting || has_object || !is_given(node, slot.epoch))) {
       complete = adopt_slot(node, believed(slot, has_object), incarnation) && complete;
       // What the node reported of the pod came before there was a row to believe it by.
       const auto adopted_row = parts_.state.bindings.find(slot.uid);

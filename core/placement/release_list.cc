@@ -48,6 +48,15 @@ void ReleaseList::resend(const std::string& node) {
   }
 }
 
+bool ReleaseList::ends_older(const std::string& node, std::string_view uid, const Epoch& epoch) const {
+  const std::string prefix = node + "/" + std::string(uid) + "/";
+  for (auto at = state_.releases.lower_bound(prefix); at != state_.releases.end(); ++at) {
+    if (!at->first.starts_with(prefix)) break;
+    if (at->second.entry.epoch > epoch && !context_.identity->orphans.contains(at->first)) return true;
+  }
+  return false;
+}
+
 std::size_t ReleaseList::count_of(const std::string& node) const {
   std::size_t count = 0;
   for (auto entry = state_.releases.lower_bound(node + "/"); entry != state_.releases.end(); ++entry, ++count) {

@@ -36,6 +36,8 @@ class ReleaseList {
   // The slot of this entry may run, and has this name: no other pod of it is placed meanwhile (P14).
   void hold_name(const std::string& key, const std::string& pod);
   bool contains(const std::string& key) const { return state_.releases.contains(key); }
+  // A Release of this uid and a later epoch is under way: the node stops an older slot with it.
+  bool ends_older(const std::string& node, std::string_view uid, const Epoch& epoch) const;
   // How many entries the node has.
   std::size_t count_of(const std::string& node) const;
   // The node's answer, or the operator, has ended the entry.

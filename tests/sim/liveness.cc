@@ -83,6 +83,13 @@ bool has_volumes(const Pod& pod, const std::string& node, const Gateway& gateway
   });
 }
 
+// A pod that waits for the node after a preemption has its place there.
+bool is_nominated_there(const Gateway& gateway, const std::string& node, const Pod& pod) {
+  const auto& nominated = gateway.scheduler().nominator().pods_on(node);
+  return std::any_of(nominated.begin(), nominated.end(),
+                     [&](const auto& other) { return other->uid() != pod.uid() && other->priority >= pod.priority; });
+}
+
 std::optional<std::string> find_feasible(const Gateway& gateway, const Witness& witness, const Pod& pod) {
   for (const auto& device : witness.devices()) {
     const NodeInfo* info = gateway.scheduler().cache().find(device->name);
@@ -90,7 +97,7 @@ std::optional<std::string> find_feasible(const Gateway& gateway, const Witness& 
     if (!pod.node_name.empty() && pod.node_name != device->name) continue;
     const bool fits = selects(pod, *info->node) && tolerates_all(pod, *info->node) && has_resources(pod, *info) &&
                       has_ports(pod, *info) && has_volumes(pod, device->name, gateway);
-    if (fits) return device->name;
+    if (fits && !is_nominated_there(gateway, device->name, pod)) return device->name;
   }
   return std::nullopt;
 }

@@ -77,6 +77,24 @@ class AdoptionTest : public GatewayTest {
   std::string placed;
 };
 
+TEST_F(AdoptionTest, AnOlderSlotIsNotAdoptedWhileAReleaseOfALaterOneIsUnderWay) {
+  options.first_boot = FirstBoot::is_new;
+  options.known_nodes = {};
+  start_connected();
+  device("n1");
+  slots("n1", {});
+  apply(pod("web", "u1"));
+  ASSERT_EQ(phase("u1"), Phase::prebind);
+  advance(options.promise_ms + 1000);  // no answer: the promise is given up, and released
+  ASSERT_EQ(gateway->releases().size(), 1u);
+  const Epoch given_up = gateway->releases().begin()->second.entry.epoch;
+  device("n1");
+  slots("n1", {slot("u1", pod("web", "u1"))});  // of an earlier store; that Release ends it as well
+  const auto row = gateway->bindings().find(std::string_view("u1"));
+  EXPECT_TRUE(row == gateway->bindings().end() || row->second.row.epoch > given_up) << "it is no row";
+  EXPECT_TRUE(gateway->releases().contains(release_key("n1", "u1", {1, 7})));
+}
+
 TEST_F(AdoptionTest, WhatADeviceRunsGetsItsObjectBack) {
   start_adopting();
   slots("n1", {slot("u1", pod("web", "u1")), slot("u2", pod("job", "u2"), SlotState::finished)});
