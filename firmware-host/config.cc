@@ -36,9 +36,10 @@ void read_path(FieldReader& reader, std::string_view key, std::string& out) {
   reader.read_checked(key, out, is_not_empty, "the path of a file or directory");
 }
 
-void read_seconds(FieldReader& reader, std::string_view key, Millis& out, std::int64_t max = kDayInSeconds) {
+void read_seconds(FieldReader& reader, std::string_view key, Millis& out, std::int64_t max = kDayInSeconds,
+                  std::int64_t min = 1) {
   std::int64_t seconds = 0;
-  if (reader.read_int64(key, seconds, 1, max)) out = seconds * 1000;
+  if (reader.read_int64(key, seconds, min, max)) out = seconds * 1000;
 }
 
 bool read_port(FieldReader& reader, std::uint16_t& out, std::int32_t min, std::string_view key = "port") {
@@ -186,7 +187,7 @@ void read_gateway(FieldReader& reader, GatewaySettings& out) {
   });
   reader.read_object("node_limits", [&](FieldReader& limits) { read_node_limits(limits, out.node_limits); });
   read_seconds(reader, "promise_limit_seconds", out.promise_limit_ms, 3600);
-  read_seconds(reader, "takeover_after_seconds", out.takeover_after_ms, 86'400);
+  read_seconds(reader, "takeover_after_seconds", out.takeover_after_ms, kDayInSeconds, 10);
   read_limit(reader, "flash_bytes_per_day", out.flash_bytes_per_day);
   if (std::uint64_t memory = 0; read_limit(reader, "memory_limit_bytes", memory)) out.memory_limit_bytes = memory;
   reader.read_object("log", [&](FieldReader& log) { read_log(log, out.log.level, out.log.format); });

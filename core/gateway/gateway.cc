@@ -1,6 +1,8 @@
 // Start, dispatch and the turn.
 #include "core/gateway/gateway.h"
 
+#include <algorithm>
+
 #include "core/api/names.h"
 #include "core/placement/queue_positions.h"
 #include "core/placement/retired.h"
@@ -186,15 +188,20 @@ void Gateway::read_refused_again() {
   subscribe_to_desired();
 }
 
-void Gateway::follow(const Leader& before, bool is_same_machine) {
-  if (!options_.hold.empty()) return;
+bool Gateway::was_itself(const Leader& leader, bool is_same_machine) const {
+  if (!is_same_machine) return false;
   const Identity& own = *identity_;
-  const bool is_own = before.id.store_id == own.id.store_id && own.terms.contains(before.id.term);
-  // A store of this machine that was lost, or an older copy: its nodes are asked already.
-  if (is_own || (is_same_machine && own.adopting)) return;
+  if (leader.id.store_id == own.id.store_id) return own.terms.may_contain(leader.id.term, own.id.term);
+  // A store that was lost, or an older copy: the nodes are asked already.
+  return own.adopting && !own.followed;
+}
+
+void Gateway::follow(std::uint64_t term) {
+  if (is_on_hold()) return;
   context_.log.write(Level::error, "another gateway has served the fleet; pods are placed when all nodes have reported",
-                     {{"gateway", before.gateway}, {"store", before.id.store_id}});
-  watch_.begin_term(identity_->id.term);
+                     {{"store", identity_->id.store_id}});
+  watch_.disown(std::max(term, identity_->id.term));
+  context_.publisher.set_mirror_mark(identity_->id.store_id);
   placement_.comparison().give_up_promises();
   placement_.adopt_mode().follow();
 }

@@ -37,9 +37,13 @@ class Gateway final : public Transport::Handler {
   void on_link(bool up) override;
   void on_send_window() override {}  // the turn that this begins goes on with what is pending
 
-  // Before it serves the fleet, `before` did: unless that was this gateway itself, what the other one placed is asked
-  // of the nodes (P13). Called while the link is down; durable with the turn.
-  void follow(const Leader& before, bool is_same_machine);
+  // The leader that the broker names was this gateway itself, as far as it can tell.
+  bool was_itself(const Leader& leader, bool is_same_machine) const;
+  // Another gateway has served the fleet since this one did, or before it: what that one placed is asked of the nodes
+  // (P13). `term`: the other's, if known. Called while the link is down; durable with the turn.
+  void follow(std::uint64_t term);
+  // It cannot read its store, and does nothing.
+  bool is_on_hold() const { return !options_.hold.empty(); }
   // The program ends after this turn.
   void say_goodbye();
 

@@ -7,16 +7,16 @@
 #include "core/api/names.h"
 #include "core/gateway/api_reply.h"
 #include "core/gateway/gateway.h"
+#include "core/placement/context.h"
 
 namespace berth {
 
 namespace {
 
 constexpr Millis kWatchMs = 1'000;
-constexpr Millis kRepeatMs = 2'000;     // a claim that has not come back is made again
-constexpr Millis kOwnPastMs = 2'000;    // an earlier run of this gateway has not answered by then
-constexpr Millis kAsksPerTakeover = 4;  // so often one that waits asks in takeover_ms
-constexpr std::size_t kMaxOthers = 64;  // further ones are not looked at
+constexpr Millis kStoodStillMs = 5'000;  // between two ticks: nothing was heard in that time
+constexpr Millis kRepeatMs = 2'000;      // a claim that has not come back is made again
+constexpr Millis kAsksPerTakeover = 4;   // so often one that waits asks in takeover_ms
 
 }  // namespace
 
@@ -26,7 +26,9 @@ Leadership::Leadership(LeadershipOptions options, const Clock& clock, Timers& ti
       clock_(clock),
       timers_(timers),
       log_(log),
-      transport_(transport) {
+      transport_(transport),
+      others_(options_.machine, options_.takeover_ms, clock),
+      ticked_(clock.now()) {
   transport_.set_handler(this);
   tick_ = timers_.at(clock_.now() + kWatchMs, [this] { tick(); });
 }
@@ -56,7 +58,9 @@ void Leadership::say(PresenceState state) {
   transport_.send(message);
 }
 
+// Without its store it has no identity, and does nothing that another one would have to follow.
 void Leadership::say_leader() {
+  if (gateway_->is_on_hold()) return;
   Message message;
   message.topic = topics_.leader();
   message.retain = true;
@@ -74,8 +78,8 @@ void Leadership::clear(const std::string& topic) {
 // What the gateway sends leaves after a commit: it knows durably whom it follows before the broker forgets that.
 void Leadership::send(const Message& message) {
   if (!is_up()) return;
-  // Without its store it has no identity, and does nothing that another one would have to follow.
-  if (!std::exchange(leader_said_, true) && !gateway_->identity().id.store_id.empty()) say_leader();
+  if (!std::exchange(leader_said_, true)) say_leader();
+  others_.set_must_follow(false);
   transport_.send(message);
 }
 
@@ -92,22 +96,19 @@ void Leadership::on_link(bool up) {
   state_ = State::down;
   if (served && handler_ != nullptr) handler_->on_link(false);
   if (!up) return;
-  up_since_ = leader_heard_ = clock_.now();
-  leader_.reset();
+  others_.restart_patience();
   transport_.subscribe(topics_.root() + "gateways/+/presence/#", 1);
   transport_.subscribe(topics_.leader(), 1);
-  claim();
+  begin_claims();
 }
 
 void Leadership::on_message(const Message& message) {
   const std::vector<std::string_view> levels = topics_.split(message.topic);
   if (levels.size() == 1 && levels[0] == "leader") return take_leader(message);
-  if (levels.size() == 4 && levels[0] == "gateways" && levels[2] == "presence") {
-    return take_presence(levels[1], std::string(levels[3]), message);
-  }
-  if (levels.size() == 3 && levels[0] == "gateways" && levels[2] == "presence") {
-    // What a release without runs has left.
-    if (levels[1] == options_.gateway && message.retain && !message.payload.empty()) clear(message.topic);
+  const bool is_presence = levels.size() >= 3 && levels[0] == "gateways" && levels[2] == "presence";
+  if (is_presence && levels.size() == 4) return take_presence(std::string(levels[1]), std::string(levels[3]), message);
+  if (is_presence) {
+    if (levels.size() == 3 && levels[1] == options_.gateway) has_old_presence_ = !message.payload.empty();
     return;
   }
   if (is_up()) {
@@ -117,72 +118,88 @@ void Leadership::on_message(const Message& message) {
   }
 }
 
-void Leadership::refuse(const Message& message, const std::string& why) {
-  log_.write(Level::warn, "refused", {{"topic", message.topic}, {"reason", why}});
-}
-
+// A gateway of the same name answers for itself.
 void Leadership::refuse_request(const Message& message) {
+  if (others_.rival_gateway() == options_.gateway) return;
   const std::string why = why_waiting();
   const Result<Message> refused = api_answer(topics_, message, [&](const Json& request) {
     if (api_text(request, "op") != "status") return api_failure("this gateway does not serve: " + why);
     Json reply = api_success().set("ready", false).set("reason", why);
     return reply.set("fleet", options_.fleet).set("gateway", options_.gateway);
   });
-  if (!refused) return refuse(message, refused.error().message());
+  if (!refused) return log_refused(log_, message.topic, refused.error().message());
   transport_.send(*refused);
 }
 
-void Leadership::take_presence(std::string_view gateway, const std::string& run, const Message& message) {
+void Leadership::take_presence(const std::string& gateway, const std::string& run, const Message& message) {
+  if (run == options_.run) return take_own_presence(message);
   if (message.payload.empty()) {
     others_.erase(run);
     return;
   }
-  const Result<GatewayPresence> presence = decode_gateway_presence(message.payload);
-  if (!presence) return refuse(message, presence.error().message());
-  if (!is_valid_name(gateway)) return refuse(message, "not a valid gateway name");
-  if (run == options_.run) return take_own_presence(*presence);
-  if (!others_.contains(run) && others_.size() >= kMaxOthers) return;
-  others_[run] = {std::string(gateway), *presence, clock_.now(), !message.retain};
-  if (leader_ && leader_->machine == presence->machine) leader_heard_ = clock_.now();
-  if (message.retain || !is_up() || presence->state == PresenceState::offline) return;
-  if (presence->state == PresenceState::serving) return step_down();
-  say(PresenceState::serving);
+  Result<GatewayPresence> presence = decode_gateway_presence(message.payload);
+  if (!presence) return log_refused(log_, message.topic, presence.error().message());
+  if (!is_valid_name(gateway)) return log_refused(log_, message.topic, "not a valid gateway name");
+  take_other(run, {gateway, std::move(*presence), clock_.now(), !message.retain});
 }
 
-// With its own claim everything has come that the broker retains, and what others have claimed before.
-void Leadership::take_own_presence(const GatewayPresence& presence) {
-  if (state_ == State::claiming && presence.state == PresenceState::claiming && presence.claim == claim_) {
+// With its own claim everything has come that the broker retains, and what others have claimed before. Each claim since
+// the first one is as good: the way to the broker and back may take longer than the time between two.
+void Leadership::take_own_presence(const Message& message) {
+  if (message.payload.empty()) {  // somebody has cleared it
+    if (is_up()) say(PresenceState::serving);
+    return;
+  }
+  const Result<GatewayPresence> presence = decode_gateway_presence(message.payload);
+  if (!presence) return log_refused(log_, message.topic, presence.error().message());
+  if (state_ == State::claiming && presence->state == PresenceState::claiming && presence->claim >= first_claim_) {
     return must_wait() ? wait() : serve();
   }
   // The will of an earlier connection, which the broker has noticed late.
-  if (is_up() && presence.state == PresenceState::offline) say(PresenceState::serving);
+  if (is_up() && presence->state == PresenceState::offline) say(PresenceState::serving);
+}
+
+void Leadership::take_other(const std::string& run, OtherGateways::Run other) {
+  const PresenceState state = other.said.state;
+  const std::string topic = topics_.gateway_presence(other.gateway, run);
+  const bool is_live = other.is_live;
+  others_.take(run, std::move(other));
+  if (!is_up()) return;
+  if (state == PresenceState::offline) {
+    others_.erase(run);
+    return clear(topic);
+  }
+  if (!is_live) return;
+  if (state == PresenceState::serving || yields()) return step_down();
+  say(PresenceState::serving);
 }
 
 void Leadership::take_leader(const Message& message) {
-  Result<Leader> leader = decode_leader(message.payload);
-  if (!leader) return refuse(message, leader.error().message());
-  leader_ = std::move(*leader);
-  if (is_up() && leader_->id.store_id != gateway_->identity().id.store_id) step_down();
-}
-
-// An earlier run of this gateway does not answer, while a copy of its state on another machine does.
-bool Leadership::has_gone(const Other& other) const {
-  const bool is_own_past = other.said.machine == options_.machine && !other.is_live;
-  const Millis patience = is_own_past ? std::min(kOwnPastMs, options_.takeover_ms) : options_.takeover_ms;
-  return clock_.now() - std::max(other.heard, up_since_) >= patience;
-}
-
-const Leadership::Other* Leadership::find_rival() const {
-  for (const auto& [run, other] : others_) {
-    const PresenceState state = other.said.state;
-    if ((state == PresenceState::claiming || state == PresenceState::serving) && !has_gone(other)) return &other;
+  if (message.payload.empty()) {  // somebody has cleared it
+    if (is_up() && leader_said_) say_leader();
+    return;
   }
-  return nullptr;
+  Result<Leader> leader = decode_leader(message.payload);
+  if (!leader) {
+    if (!is_up()) others_.set_must_follow(true);  // somebody has served
+    return log_refused(log_, message.topic, leader.error().message());
+  }
+  others_.take_leader(std::move(*leader));
+  if (!is_up() || !leader_said_ || others_.leader()->id.store_id == gateway_->identity().id.store_id) return;
+  others_.set_must_follow(true);
+  step_down();
 }
 
-// It may come back at once: a link that is lost for a moment is no reason to ask all nodes again.
-bool Leadership::waits_for_leader() const {
-  return leader_ && leader_->machine != options_.machine && clock_.now() - leader_heard_ < options_.takeover_ms;
+bool Leadership::must_wait() const {
+  return others_.find_rival() != nullptr || others_.waits_for_leader(gateway_->identity().id.store_id) || yields();
+}
+
+// One that cannot read its store makes room for any other.
+bool Leadership::yields() const { return gateway_->is_on_hold() && others_.has_live(); }
+
+void Leadership::begin_claims() {
+  first_claim_ = claim_ + 1;
+  claim();
 }
 
 void Leadership::claim() {
@@ -192,56 +209,52 @@ void Leadership::claim() {
 
 void Leadership::wait() {
   state_ = State::waiting;
-  log_.write(Level::error, "another gateway serves this fleet; waiting", {{"other", rival_text()}});
-  say(PresenceState::waiting);
-  const Other* rival = find_rival();
-  // One of the same name answers for itself.
-  if ((rival != nullptr ? rival->gateway : leader_->gateway) != options_.gateway) {
-    transport_.subscribe(topics_.gateway_api(options_.gateway), 1);
+  const OtherGateways::Run* rival = others_.find_rival();
+  if (rival != nullptr && others_.is_own_past(*rival)) {
+    log_.write(Level::info, "an earlier run of this gateway is still there for the broker; waiting", {});
+  } else {
+    log_.write(Level::error, "another gateway serves this fleet; waiting", {{"other", others_.rival_text()}});
   }
+  say(PresenceState::waiting);
+  transport_.subscribe(topics_.gateway_api(options_.gateway), 1);
 }
 
 void Leadership::serve() {
-  if (leader_) gateway_->follow(*leader_, leader_->machine == options_.machine);
+  const std::optional<Leader>& leader = others_.leader();
+  const bool was_itself = !leader || gateway_->was_itself(*leader, others_.is_leader_of_this_machine());
+  if (others_.must_follow() || !was_itself) gateway_->follow(leader ? leader->id.term : 0);
   state_ = State::serving;
   leader_said_ = false;
   say(PresenceState::serving);
-  for (const auto& [run, other] : others_) {
-    const bool is_past = other.said.state == PresenceState::offline || other.said.machine == options_.machine;
-    if (is_past) clear(topics_.gateway_presence(other.gateway, run));
+  for (const auto& [gateway, run] : others_.take_gone()) clear(topics_.gateway_presence(gateway, run));
+  if (std::exchange(has_old_presence_, false)) {
+    clear(topics_.root() + "gateways/" + options_.gateway + "/presence");  // of a release without runs
   }
   if (handler_ != nullptr) handler_->on_link(true);
 }
 
 void Leadership::step_down() {
-  log_.write(Level::error, "another gateway serves this fleet as well; stopping", {{"other", rival_text()}});
+  log_.write(Level::error, "another gateway serves this fleet as well; stopping", {{"other", others_.rival_text()}});
   state_ = State::waiting;
   if (handler_ != nullptr) handler_->on_link(false);
-  claim();
+  begin_claims();
 }
 
 void Leadership::tick() {
   tick_ = timers_.at(clock_.now() + kWatchMs, [this] { tick(); });
+  if (clock_.now() - std::exchange(ticked_, clock_.now()) >= kStoodStillMs) others_.restart_patience();
   const Millis since = clock_.now() - said_;
   if (state_ == State::claiming && since >= kRepeatMs) claim();
   if (state_ != State::waiting) return;
-  if (!must_wait()) return claim();
+  if (!must_wait()) return begin_claims();
   if (since >= options_.takeover_ms / kAsksPerTakeover) say(PresenceState::waiting);
-}
-
-std::string Leadership::rival_text() const {
-  if (const Other* rival = find_rival()) {
-    return "gateway \"" + rival->gateway + "\"" + (rival->said.address.empty() ? "" : " at " + rival->said.address);
-  }
-  return leader_ ? "gateway \"" + leader_->gateway + "\"" : "another gateway";
 }
 
 std::string Leadership::why_waiting() const {
   if (state_ == State::claiming) return "the broker has not told yet which gateway serves fleet " + options_.fleet;
   if (state_ != State::waiting) return {};
-  return rival_text() + " serves fleet " + options_.fleet +
-         "; end one of the two. This one goes on when the other has " + "not been heard for " +
-         std::to_string(options_.takeover_ms / 1000) + " s";
+  return others_.rival_text() + " serves fleet " + options_.fleet + ", or did last; end one of the two. " +
+         "This one goes on when the other has not been heard for " + std::to_string(options_.takeover_ms / 1000) + " s";
 }
 
 }  // namespace berth

@@ -6,13 +6,11 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 
 #include "core/clock.h"
-#include "core/handshake/gateway_presence.h"
+#include "core/gateway/other_gateways.h"
 #include "core/handshake/topics.h"
 #include "core/log.h"
 #include "core/timers.h"
@@ -55,25 +53,17 @@ class Leadership final : public Transport, private Transport::Handler {
 
  private:
   enum class State { down, claiming, waiting, serving, ended };
-  struct Other {
-    std::string gateway;
-    GatewayPresence said;
-    Millis heard = 0;
-    bool is_live = false;  // it said that while it was heard, and not before
-  };
-
   void on_message(const Message& message) override;
   void on_link(bool up) override;
   void on_send_window() override;
-  void take_presence(std::string_view gateway, const std::string& run, const Message& message);
-  void take_own_presence(const GatewayPresence& presence);
+  void take_presence(const std::string& gateway, const std::string& run, const Message& message);
+  void take_own_presence(const Message& message);
+  void take_other(const std::string& run, OtherGateways::Run other);
   void take_leader(const Message& message);
   void refuse_request(const Message& message);
-  void refuse(const Message& message, const std::string& why);
-  bool has_gone(const Other& other) const;
-  const Other* find_rival() const;
-  bool waits_for_leader() const;
-  bool must_wait() const { return find_rival() != nullptr || waits_for_leader(); }
+  bool yields() const;
+  bool must_wait() const;
+  void begin_claims();
   void claim();
   void wait();
   void serve();
@@ -82,7 +72,6 @@ class Leadership final : public Transport, private Transport::Handler {
   void say_leader();
   void clear(const std::string& topic);
   void tick();
-  std::string rival_text() const;
 
   const LeadershipOptions options_;
   const Topics topics_;
@@ -90,16 +79,16 @@ class Leadership final : public Transport, private Transport::Handler {
   Timers& timers_;
   Log& log_;
   Transport& transport_;
+  OtherGateways others_;
   Transport::Handler* handler_ = nullptr;
   Gateway* gateway_ = nullptr;
   State state_ = State::down;
-  bool leader_said_ = false;  // since it began to serve
-  std::uint32_t claim_ = 0;   // the last one
-  Millis said_ = 0;           // when that was
-  Millis up_since_ = 0;
-  std::map<std::string, Other> others_;  // by run
-  std::optional<Leader> leader_;         // as the broker has it
-  Millis leader_heard_ = 0;              // when a run of the leader's machine was heard last
+  bool leader_said_ = false;       // since it began to serve
+  bool has_old_presence_ = false;  // the broker retains what a release without runs has left
+  std::uint32_t claim_ = 0;        // the last one,
+  std::uint32_t first_claim_ = 0;  // and the first one since it has begun to claim
+  Millis said_ = 0;                // when it said something last
+  Millis ticked_ = 0;
   Timers::Id tick_ = 0;
 };
 

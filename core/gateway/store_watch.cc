@@ -39,14 +39,19 @@ void StoreWatch::begin() {
                         {"markedStore", marked.store_id},
                         {"markedTerm", std::to_string(marked.term)},
                         {"lostCommits", context_.options.lost_commits}});
-    context_.mirror.note_lost_store(identity.id.store_id);
-    identity.id.store_id = random_.hex_id();
-    identity.terms.clear();
-    identity.is_new = false;
-    context_.nodes.disown_terms(random_);
     identity.adopting = identity.statuses_unread = identity.rolled_back = true;
-    above = std::max(above, marked.term);
+    return disown(std::max(above, marked.term));
   }
+  begin_term(above);
+}
+
+void StoreWatch::disown(std::uint64_t above) {
+  Identity& identity = context_.identity.edit();
+  context_.mirror.note_lost_store(identity.id.store_id);
+  identity.id.store_id = random_.hex_id();
+  identity.terms.clear();
+  identity.is_new = false;
+  context_.nodes.disown_terms(random_);
   begin_term(above);
 }
 

@@ -15,8 +15,9 @@ class StoreWatch {
   // an older copy knows is kept, but under a new store id and in adopt mode, so that what the lost future placed is
   // asked for.
   void begin();
-  // A term above this one: what was given before is of an earlier one.
-  void begin_term(std::uint64_t above);
+  // What is known is not all that was placed: as of an older copy, it is kept under a new store id and a term above
+  // this one. Adopt mode is the caller's.
+  void disown(std::uint64_t above);
   // Marks how far the store has come, after this turn's commit; without effect when that is marked.
   void mark();
   // Called once a second: marks each new term, and how far the store has come once an hour, since that wears the flash.
@@ -24,6 +25,7 @@ class StoreWatch {
 
  private:
   bool is_rolled_back() const;
+  void begin_term(std::uint64_t above);
 
   const PlacementContext& context_;
   Random random_;

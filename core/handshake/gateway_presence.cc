@@ -17,6 +17,8 @@ constexpr std::array<std::pair<PresenceState, std::string_view>, 4> kStates{{{Pr
                                                                              {PresenceState::claiming, "claiming"},
                                                                              {PresenceState::serving, "serving"}}};
 
+constexpr std::size_t kMaxAddressBytes = 64;
+
 PresenceState read_state(Fields& fields) {
   const std::string said = fields.text("state");
   for (const auto& [state, text] : kStates) {
@@ -59,6 +61,7 @@ Result<GatewayPresence> decode_gateway_presence(std::string_view payload) {
   presence.machine = fields.id("machine");
   presence.claim = fields.u32("claim");
   if (fields.has("address")) presence.address = fields.text("address");
+  if (presence.address.size() > kMaxAddressBytes) fields.fail("address", "must have at most 64 characters");
   if (!fields.ok()) return fields.status();
   return presence;
 }

@@ -262,7 +262,7 @@ void Comparison::give_up_promises() {
     if (binding.row.phase == Phase::prebind) promised.push_back(uid);
   }
   for (const Text& uid : promised) {
-    parts_.lifecycle.feed(uid, RowEvent::leave, "the gateway works on an older copy of its store");
+    parts_.lifecycle.feed(uid, RowEvent::leave, "the gateway does not know all that was placed, and asks the nodes");
   }
 }
 

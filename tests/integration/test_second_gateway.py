@@ -9,7 +9,7 @@ from manifests import counted_pod, starts
 from programs import Program
 from waiting import wait_until
 
-TAKEOVER = "takeover_after_seconds: 2\n"
+TAKEOVER = "takeover_after_seconds: 10\n"
 
 
 class Second:

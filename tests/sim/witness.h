@@ -262,6 +262,7 @@ class Witness {
   void note_row(const Row& row);
   void check_found(const std::string& key);
   void unhear_nodes();
+  void note_own_terms(const Gateway& gateway);
   void check_adopted(bool was_adopting);
   void check_name_is_free(const Row& row);
   void note_forgotten(const std::string& node);

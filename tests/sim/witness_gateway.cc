@@ -165,6 +165,8 @@ void Witness::gateway_record_changed(const Contents::value_type& record, std::ve
       gateway_.is_behind = false;
       explained_term_ = gateway_.id.term;
       may_adopt_ = true;
+      if (gateway_.alive != nullptr) note_own_terms(*gateway_.alive);
+      for (const auto& [uid, row] : gateway_.rows) gateway_.from_copy.insert(show(uid, row.epoch));
     }
     check_authority();
     gateway_.is_new = json->find("new") != nullptr;

@@ -35,10 +35,15 @@ void Witness::set_gateway(const Gateway* gateway) {
   ++gateway_starts_;
   explained_term_ = gateway->identity().id.term;
   may_adopt_ = gateway->identity().adopting;
-  for (const auto& [name, device] : gateway->nodes().all()) {  // P11 raises those of an older copy
+  note_own_terms(*gateway);
+}
+
+// P11 raises those of an older copy, and P13 those of who follows another gateway.
+void Witness::note_own_terms(const Gateway& gateway) {
+  for (const auto& [name, device] : gateway.nodes().all()) {
     if (!device.term.is_zero()) said_[name] = std::max(said_[name], device.term.term - 1);
   }
-  for (const auto& [name, term] : gateway->nodes().left_terms()) said_[name] = std::max(said_[name], term.term - 1);
+  for (const auto& [name, term] : gateway.nodes().left_terms()) said_[name] = std::max(said_[name], term.term - 1);
 }
 
 void Witness::note_incarnation(const std::string& node, std::string_view incarnation) {

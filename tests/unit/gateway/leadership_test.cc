@@ -26,12 +26,14 @@ class Machine {
   void boot(FirstBoot first_boot = FirstBoot::is_new) {
     static const Registry kRegistry = in_tree_registry();
     store.crash();
-    const std::string run = machine_ + "-" + std::to_string(++runs_);
+    static int runs = 0;  // of all machines: a copy of one has a run of its own
+    run = "run-" + std::to_string(++runs);
     client = std::make_unique<LoopbackClient>(broker_, run);
     LeadershipOptions leading{"default", gateway_, machine_, run, kTakeoverMs};
     leadership = std::make_unique<Leadership>(std::move(leading), clock_, timers_, log, *client);
     GatewayOptions options;
     options.gateway = gateway_;
+    options.hold = hold;
     options.known_nodes = known_nodes;
     options.first_boot = first_boot;
     options.profiles.push_back(default_profile());
@@ -64,6 +66,8 @@ class Machine {
   bool adopts() const { return gateway->identity().adopting; }
 
   std::vector<std::string> known_nodes;
+  std::string run;
+  std::string hold;
   MemoryStore store;
   QuietLog log;
   std::unique_ptr<LoopbackClient> client;
@@ -75,7 +79,6 @@ class Machine {
   const HandClock& clock_;
   Timers& timers_;
   const std::string gateway_, machine_;
-  int runs_ = 0;
 };
 
 // An operator, or a device.
@@ -100,6 +103,16 @@ class LeadershipTest : public ::testing::Test {
   ~LeadershipTest() override {
     a.kill();
     b.kill();
+    copy.kill();
+  }
+  // Whether both served at any second of this time.
+  bool both_serve(const Machine& one, const Machine& other, int seconds) {
+    bool both = false;
+    for (int i = 0; i < seconds; ++i) {
+      run(1000);
+      both = both || (one.serves() && other.serves());
+    }
+    return both;
   }
   void run(Millis ms) {
     const Millis end = clock.now_ms + ms;
@@ -155,7 +168,7 @@ TEST_F(LeadershipTest, AGatewayAloneServesAtOnceAndSaysSo) {
   EXPECT_FALSE(a.adopts());
   EXPECT_EQ(a.leadership->why_waiting(), "");
   EXPECT_TRUE(retained(topics.leader()).contains(a.gateway->identity().id.store_id)) << retained(topics.leader());
-  EXPECT_TRUE(retained(topics.gateway_presence("north", "machine-a-1")).contains(R"("state":"serving")"));
+  EXPECT_TRUE(retained(topics.gateway_presence("north", a.run)).contains(R"("state":"serving")"));
 }
 
 TEST_F(LeadershipTest, ASecondGatewayWaitsForAsLongAsTheFirstIsThere) {
@@ -258,7 +271,7 @@ TEST_F(LeadershipTest, ALostStoreDoesNotWaitForTheEarlierOneOfTheSameMachine) {
 TEST_F(LeadershipTest, APresenceThatNobodyTookBackDelaysTheSameMachineForTwoSeconds) {
   boot(a);
   Message stale;
-  stale.topic = topics.gateway_presence("north", "machine-a-0");
+  stale.topic = topics.gateway_presence("north", "run-0");
   stale.retain = true;
   stale.payload = encode(GatewayPresence{PresenceState::serving, "machine-a", 3, {}});
   a.kill();
@@ -291,6 +304,142 @@ TEST_F(LeadershipTest, ACopyThatTakesOverFollowsWhatItDoesNotKnow) {
   EXPECT_TRUE(copy.follows());
 }
 
+TEST_F(LeadershipTest, ACopyThatHasHeardTheOtherWaitsAndFollowsUnderAnotherStoreId) {
+  boot(a);
+  copy.store = a.store;  // of the run that serves
+  boot(copy);
+  EXPECT_FALSE(both_serve(a, copy, 5));
+  ASSERT_TRUE(a.serves());
+  const std::string store_id = copy.gateway->identity().id.store_id;
+  a.client->drop();
+  run(3000);
+  EXPECT_FALSE(copy.serves()) << "the link may come back at once";
+  run(2 * kTakeoverMs);
+  EXPECT_TRUE(copy.serves());
+  EXPECT_TRUE(copy.follows());
+  EXPECT_NE(copy.gateway->identity().id.store_id, store_id)
+      << "what the other one mirrored is no mirror of this one, and what it lacks is not deleted";
+}
+
+TEST_F(LeadershipTest, AnEmptyBrokerDoesNotMakeAWaitingOneForgetThatAnotherHasServed) {
+  boot(a);
+  boot(b);
+  a.kill();
+  broker.restart(100);
+  run(kTakeoverMs / 2);
+  EXPECT_FALSE(b.serves()) << "the other one may come back with the broker";
+  run(2 * kTakeoverMs);
+  EXPECT_TRUE(b.serves());
+  EXPECT_TRUE(b.follows());
+}
+
+TEST_F(LeadershipTest, RestartsOfTheOneThatWaitsLeaveNothingAndLockNobodyOut) {
+  boot(a);
+  for (int i = 0; i < 70; ++i) {
+    boot(b);
+    b.kill();
+    run(100);
+  }
+  EXPECT_LT(presences(), 5u);
+  boot(b);
+  copy.store = a.store;
+  boot(copy);
+  EXPECT_FALSE(both_serve(a, b, 100) || both_serve(a, copy, 100));
+  EXPECT_TRUE(a.serves());
+}
+
+TEST_F(LeadershipTest, WhatSomebodyClearsAtTheBrokerIsSaidAgain) {
+  boot(a);
+  for (const std::string& topic : {topics.leader(), topics.gateway_presence("north", a.run)}) {
+    Message empty;
+    empty.topic = topic;
+    empty.retain = true;
+    op_.client.send(empty);
+    run(500);
+    EXPECT_NE(retained(topic), "") << topic;
+  }
+  EXPECT_TRUE(a.serves());
+  boot(b);
+  EXPECT_FALSE(b.serves());
+}
+
+TEST_F(LeadershipTest, ServesOverALinkThatIsSlowerThanItsClaims) {
+  broker.set_policy([](const Leg&, Random&) { return Fate{.delay = 1600}; });
+  boot(a);
+  run(20'000);
+  EXPECT_TRUE(a.serves());
+}
+
+TEST_F(LeadershipTest, OneThatHasServedAndWaitsNowLeavesRequestsToTheOtherOfItsName) {
+  Machine same(broker, clock, timers, "north", "machine-c");
+  boot(a);
+  a.client->drop();
+  boot(same);
+  for (int i = 0; i < 25; ++i) {
+    run(1000);
+    ASSERT_TRUE(same.gateway->finish_turn().is_success());
+  }
+  ASSERT_TRUE(same.serves());
+  a.client->connect();
+  run(1000);
+  ASSERT_FALSE(a.serves());
+  op_.heard.clear();
+  Message request;
+  request.topic = topics.gateway_api("north");
+  request.payload = R"({"op":"get","kind":"pod"})";
+  request.response_topic = "berth/v1/default/clients/op/answers";
+  op_.client.send(request);
+  run(100);
+  ASSERT_TRUE(same.gateway->finish_turn().is_success());
+  run(500);
+  ASSERT_EQ(op_.heard.size(), 1u);
+  EXPECT_EQ(*Json::parse(op_.heard[0].payload)->find("ok"), Json(true));
+}
+
+TEST_F(LeadershipTest, WhoStoodStillDoesNotTakeOthersForGone) {
+  boot(a);
+  boot(b);
+  clock.now_ms += 3 * kTakeoverMs;  // both were suspended
+  EXPECT_FALSE(both_serve(a, b, 20));
+  EXPECT_TRUE(a.serves());
+  EXPECT_FALSE(b.serves());
+}
+
+TEST_F(LeadershipTest, OneThatCannotReadItsStoreMakesRoom) {
+  a.hold = "the store cannot be read";
+  boot(a);
+  EXPECT_TRUE(a.serves()) << "alone it tells operators why it does nothing";
+  boot(b);
+  run(2 * kTakeoverMs);
+  EXPECT_TRUE(b.serves());
+  EXPECT_FALSE(a.serves());
+}
+
+TEST_F(LeadershipTest, ALeaderThatCannotBeReadIsFollowed) {
+  Message later;
+  later.topic = topics.leader();
+  later.payload = R"({"gateway":"east","of":"a later release"})";
+  later.retain = true;
+  op_.client.send(later);
+  run(0);
+  boot(a);
+  EXPECT_TRUE(a.serves());
+  EXPECT_TRUE(a.follows());
+}
+
+TEST_F(LeadershipTest, ManyStartsWithoutABrokerAreNoOtherGateway) {
+  boot(a);
+  a.kill();
+  for (int i = 0; i < 40; ++i) {
+    a.boot();
+    a.client->disconnect();
+    a.kill();
+  }
+  boot(a);
+  EXPECT_TRUE(a.serves());
+  EXPECT_FALSE(a.follows());
+}
+
 TEST_F(LeadershipTest, AShortLossOfTheLinkChangesNothing) {
   boot(a);
   boot(b);
@@ -317,7 +466,7 @@ TEST_F(LeadershipTest, OneThatHearsAnotherServeStopsUntilItIsClearWhoDoes) {
   boot(a);
   boot(b);
   Message claim;  // as if the first had not been heard
-  claim.topic = topics.gateway_presence("south", "machine-b-1");
+  claim.topic = topics.gateway_presence("south", b.run);
   claim.payload = encode(GatewayPresence{PresenceState::serving, "machine-b", 99, {}});
   op_.client.send(claim);
   run(100);

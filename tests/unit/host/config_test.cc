@@ -141,6 +141,8 @@ TEST(GatewayConfig, NamesFileLineColumnAndField) {
       {"[]\n", "b.yaml:1:1: expected an object, got a list"},
       {"log:\n  level: loud\n", "b.yaml:2:3: log.level: expected one of debug, info, warn, error, got \"loud\""},
       {"log: {levle: info}\n", "b.yaml:1:7: log.levle: unknown field; did you mean level?"},
+      {"takeover_after_seconds: 1\n",
+       "b.yaml:1:1: takeover_after_seconds: expected an integer from 10 to 86400, got 1"},
       {"promise_limit_seconds: 0\n", "b.yaml:1:1: promise_limit_seconds: expected an integer from 1 to 3600, got 0"},
       {"promise_limit_seconds: 60s\n",
        "b.yaml:1:1: promise_limit_seconds: expected an integer from 1 to 3600, got \"60s\""},
