@@ -55,7 +55,9 @@ Status Agent::start() {
   if (!read) return read.error();
   lost_ = find_loss(*read);
   watch_.begin_run(read->runs, random_);
-  turn_.store().put(Table::meta, std::string(kBootKey), encode_boot(config_.boot_id, watch_.runs()));
+  // Of a store without an incarnation the boot's record tells why; discard() notes it in the incarnation's otherwise.
+  const std::string lost = read->state.incarnation.empty() ? lost_ : std::string();
+  turn_.store().put(Table::meta, std::string(kBootKey), encode_boot(config_.boot_id, watch_.runs(), lost));
   reporter_.begin_session(read->session);
   reporter_.set_lost_before(read->lost_before);
   if (!lost_.empty()) {
@@ -86,7 +88,7 @@ std::string Agent::find_loss(const AgentRecords& records) {
   const std::string& incarnation = records.state.incarnation;
   const bool is_behind = watch_.is_behind_mark(incarnation, records.runs);
   if (!records.lost.empty()) {
-    log_.write(Level::warn, "this store counts as lost since an earlier start; stopping everything it started",
+    log_.write(Level::warn, "this store counts as lost; stopping everything found",
                {{"why", records.lost}, {"incarnation", incarnation}});
     return records.lost;
   }
@@ -97,7 +99,6 @@ std::string Agent::find_loss(const AgentRecords& records) {
                {{"why", why}, {"incarnation", incarnation}});
     return std::string(kAnotherDevice);
   }
-  if (incarnation.empty() && config_.store_was_damaged) return std::string(kStoreDamaged);
   if (!is_behind) return {};
   log_.write(Level::error,
              "this store is an older copy of itself; stopping everything it started, then starting as a new device",

@@ -66,6 +66,7 @@ void read_meta(Fields& fields, const std::string& key, AgentRecords& out) {
   } else if (key == kBootKey) {
     out.boot_id = fields.text("value");
     if (fields.has("runs")) out.runs = read_runs(fields);
+    if (fields.has("lost")) out.lost = fields.id("lost");
   } else if (key == kSessionKey) {
     out.session = fields.u64("value");
   } else {
@@ -153,11 +154,17 @@ std::string encode_incarnation(const AgentRecords& records) {
   return json.dump();
 }
 
-std::string encode_boot(const std::string& boot_id, const TermHistory& runs) {
+std::string encode_boot(const std::string& boot_id, const TermHistory& runs, std::string_view lost) {
   Json json = Json::object();
   json.set("value", boot_id);
   json.set("runs", runs.to_json());
+  if (!lost.empty()) json.set("lost", lost);
   return json.dump();
+}
+
+Status note_damage(Store& store, const std::string& boot_id) {
+  store.put(Table::meta, std::string(kBootKey), encode_boot(boot_id, {}, kStoreDamaged));
+  return store.commit();
 }
 
 Result<AgentRecords> decode_records(const std::vector<Record>& records) {

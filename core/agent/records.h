@@ -47,8 +47,11 @@ std::string encode(const Slot& slot);
 // The record of the incarnation: state.incarnation, identity, lost and lost_before. An earlier program reads the
 // incarnation alone.
 std::string encode_incarnation(const AgentRecords& records);
-// The record of the boot: boot_id and runs, likewise.
-std::string encode_boot(const std::string& boot_id, const TermHistory& runs);
+// The record of the boot: boot_id and runs, likewise; and `lost` of a store that has no incarnation yet.
+std::string encode_boot(const std::string& boot_id, const TermHistory& runs, std::string_view lost = {});
+// The first commit of the store that replaces a damaged one, which has been read: however early the agent dies, the
+// next start knows why nothing is in it.
+Status note_damage(Store& store, const std::string& boot_id);
 
 // An error names the table and the key: "slot u1: epoch: ...". Records of other tables are errors too.
 Result<AgentRecords> decode_records(const std::vector<Record>& records);

@@ -24,10 +24,9 @@ struct AgentConfig {
   std::vector<Taint> taints;
   ResourceList capacity;  // allocatable: cpu, memory, pods, ...
   std::vector<LocalVolume> volumes;
-  std::string machine_id;          // mixed into the incarnation
-  std::string hardware_serial;     // with the fleet, the node and the machine id it tells whose the store is (N7)
-  std::string boot_id;             // differs from that of the last start if the device rebooted (N5)
-  bool store_was_damaged = false;  // and set aside: this one is new
+  std::string machine_id;       // mixed into the incarnation
+  std::string hardware_serial;  // with the fleet, the node and the machine id it tells whose the store is (N7)
+  std::string boot_id;          // differs from that of the last start if the device rebooted (N5)
   Millis heartbeat_ms = 5000;
   Millis certificate_end = 0;   // when the certificate that the device connects with expires, wall time; 0: none
   StoreMarks* marks = nullptr;  // outlives the agent; null: an older copy of the store is not noticed by itself (N8)

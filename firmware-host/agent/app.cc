@@ -101,9 +101,9 @@ class AgentApp {
       if (damage.is_success()) break;
       const Result<std::string> aside = set_aside(path, clock_.wall());
       if (!aside) return fail(kExitMachine, "cannot set the damaged store aside", aside.error());
-      settings_.agent.store_was_damaged = true;
       log_.write(Level::error, "damaged store set aside; stopping all workloads found",
                  {{"error", damage.message()}, {"kept", *aside}});
+      if (const Status begun = begin_replacement(path); !begun.is_success()) return store_failed(begun);
     }
     auto store = SqliteStore::open(path, log_);
     if (!store) return fail(kExitMachine, "cannot open the store", Status::error(store.error().message));
@@ -111,6 +111,14 @@ class AgentApp {
     marks_.emplace(state_->file("agent.mark"), log_);
     settings_.agent.marks = &*marks_;
     return kExitOk;
+  }
+
+  // A store is read once, before anything is written, and the agent has yet to read this one.
+  Status begin_replacement(const std::string& path) {
+    auto store = SqliteStore::open(path, log_);
+    if (!store) return Status::error(store.error().message);
+    const Result<std::vector<Record>> nothing = (*store)->load();
+    return nothing ? note_damage(**store, settings_.agent.boot_id) : nothing.error();
   }
 
   static Status check_records(SqliteStore& store) {

@@ -3,7 +3,8 @@
 import shutil
 
 from invariants import assert_one_place, wait_each_runs_once
-from manifests import counted_pod, starts
+from manifests import counted_pod, pod, starts
+from waiting import wait_until
 
 
 def copy_files(fleet, node, pattern, folder):
@@ -70,17 +71,38 @@ def test_an_older_copy_with_its_mark_is_told_by_the_gateway(fleet, tmp_path):
     assert_one_place(fleet.name)
 
 
+def flip_a_bit_in_the_log(fleet, node):
+    log = fleet.state_dir(node) / "agent.db-wal"
+    content = bytearray(log.read_bytes())
+    content[len(content) // 2] ^= 1
+    log.write_bytes(content)
+
+
 def test_a_bit_flipped_in_the_log_of_an_agent_is_reported(fleet, tmp_path):
     fleet.start("n1")
     before = incarnation(fleet, "n1")
     fleet.apply(counted_pod("web", tmp_path))
     wait_each_runs_once(fleet, "web")
     fleet.kill("n1")
-    log = fleet.state_dir("n1") / "agent.db-wal"
-    content = bytearray(log.read_bytes())
-    content[len(content) // 2] ^= 1
-    log.write_bytes(content)
+    flip_a_bit_in_the_log(fleet, "n1")
     fleet.restart("n1").wait_output("damaged store set aside")
     wait_new_incarnation(fleet, "n1", before, "StoreDamaged")
     wait_each_runs_once(fleet, "web")
+    assert "StoreDamaged" in fleet.ctl("describe", "node", "n1").stdout
+
+
+def test_a_damaged_store_is_reported_by_an_agent_that_was_killed_while_it_swept(fleet, tmp_path):
+    fleet.start("n1")
+    before = incarnation(fleet, "n1")
+    ready, end = tmp_path / "ready", tmp_path / "end"
+    script = f"trap '' TERM; touch {ready}; while [ ! -e {end} ]; do sleep 0.02; done"
+    fleet.apply(pod("web", command=("sh", "-c", script)))
+    wait_until(ready.exists, "the workload ignores the request to end")
+    fleet.kill("n1")
+    flip_a_bit_in_the_log(fleet, "n1")
+    fleet.restart("n1").wait_output("stopping a workload without a slot")
+    fleet.kill("n1")
+    fleet.restart("n1").wait_output("this store counts as lost")
+    end.touch()
+    wait_new_incarnation(fleet, "n1", before, "StoreDamaged")
     assert "StoreDamaged" in fleet.ctl("describe", "node", "n1").stdout

@@ -50,12 +50,40 @@ TEST_F(AgentRollback, AnOlderCopyIsSweptBeforeItRunsOrAnswersAnything) {
 }
 
 TEST_F(AgentRollback, ANewStoreInPlaceOfADamagedOneSaysSoForAsLongAsItsIncarnationLives) {
-  config.store_was_damaged = true;
+  ASSERT_TRUE(note_damage(store, config.boot_id).is_success());
   boot();
   EXPECT_NE(last_payload("nodes/n1/state").find(R"("storeLost":"StoreDamaged")"), std::string::npos);
-  config.store_was_damaged = false;
+  EXPECT_EQ(durable(Table::meta, "boot").find("lost"), std::string::npos) << "this incarnation itself counts";
   restart();
+  EXPECT_TRUE(agent->is_ready());
   EXPECT_NE(last_payload("nodes/n1/state").find(R"("storeLost":"StoreDamaged")"), std::string::npos);
+}
+
+TEST_F(AgentRollback, AnAgentThatDiesWhileItSweepsAfterADamagedStoreStillSaysSo) {
+  runtime.tags = {kTag};
+  ASSERT_TRUE(note_damage(store, config.boot_id).is_success());
+  for (int start = 0; start < 3; ++start) {
+    restart();
+    EXPECT_EQ(take_calls(), Texts{"stop u1/1.5 30000"});
+    EXPECT_FALSE(agent->is_ready());
+  }
+  reboot();
+  EXPECT_FALSE(agent->is_ready());
+  stopped(kTag);
+  EXPECT_TRUE(agent->is_ready());
+  EXPECT_NE(last_payload("nodes/n1/state").find(R"("storeLost":"StoreDamaged")"), std::string::npos);
+}
+
+TEST_F(AgentRollback, AnAgentThatDiesWhileItSweepsAnOlderCopyStillSaysSo) {
+  boot();
+  run_pod();
+  const MemoryStore copy = store;
+  restart();
+  restart_from(copy);
+  restart();
+  stopped(kTag);
+  EXPECT_TRUE(agent->is_ready());
+  EXPECT_NE(last_payload("nodes/n1/state").find(R"("storeLost":"StoreRolledBack")"), std::string::npos);
 }
 
 TEST_F(AgentRollback, AnAgentThatDiesInTheSweepBeginsItAgainHoweverFarItsStoreHasCome) {
