@@ -9,7 +9,6 @@ namespace berth {
 namespace {
 
 constexpr Millis kRetryMs = 10'000;
-constexpr Millis kForeignLogMs = 60'000;
 
 // FNV-1a, 64 bit (Fowler, Noll, Vo): makes machines differ that were cloned together with their seed.
 std::uint64_t hash(std::string_view text) {
@@ -192,22 +191,16 @@ void Agent::on_request(const Result<Request>& request) {
     log_.write(Level::warn, "request dropped", {{"why", request.error().message()}});
     return;
   }
-  if (is_foreign(*request)) return;
+  if (is_foreign(*request)) {
+    log_.write(Level::warn, "requests of another gateway are dropped: this device is enrolled for one",
+               {{"enrolledFor", config_.gateway}, {"from", request->gateway}, {"setting", "gateway"}});
+    return;
+  }
   if (!is_ready()) {
     log_.write(Level::debug, "request dropped", {{"why", "still stopping workloads without a slot"}});
     return;
   }
   carry_out(*request);
-}
-
-bool Agent::is_foreign(const Request& request) {
-  if (config_.gateway.empty() || request.gateway == config_.gateway) return false;
-  // A gateway repeats its requests without end.
-  if (foreign_logged_ && clock_.now() - *foreign_logged_ < kForeignLogMs) return true;
-  foreign_logged_ = clock_.now();
-  log_.write(Level::warn, "requests of another gateway are dropped: this device is enrolled for one",
-             {{"enrolledFor", config_.gateway}, {"from", request.gateway}, {"setting", "gateway"}});
-  return true;
 }
 
 void Agent::on_link(bool up) {

@@ -97,7 +97,9 @@ class Agent final : public Transport::Handler, public Runtime::Handler {
   // agent_slots.cc: requests and the runtime's notifications
   void on_request(const Result<Request>& request);
   // The device was enrolled for another gateway.
-  bool is_foreign(const Request& request);
+  bool is_foreign(const Request& request) const {
+    return !config_.gateway.empty() && request.gateway != config_.gateway;
+  }
   void carry_out(const Request& request);
   bool is_told_of_lost_time(const Request& list);
   void note_protocol(const Request& list);
@@ -128,7 +130,6 @@ class Agent final : public Transport::Handler, public Runtime::Handler {
   std::vector<std::pair<Table, std::string>> discarded_;  // records of a lost store, erased once all is swept
   std::string lost_;                                      // why the store counts as lost; until all of it is gone
   Timers::Id retry_ = 0;
-  std::optional<Millis> foreign_logged_;
   bool started_ = false;
   ProtocolVersion gateway_protocol_;  // as last said by a List
 };

@@ -199,6 +199,18 @@ def test_a_second_agent_on_one_state_directory_is_refused(fleet, gateway, tmp_pa
     assert fleet.programs["n1"].alive()
 
 
+def test_a_flood_of_requests_of_a_gateway_that_it_is_not_enrolled_for_does_not_fill_the_log(fleet, gateway):
+    agent = fleet.start_agent("n1")
+    incarnation = gateway.incarnation()
+    for number in range(200):
+        gateway.request("Bind", "u1", f"1.{number + 1}", incarnation, gateway="other")
+    gateway.pre_bind("u2", "1.1", shell_pod("web", "exit 0"))
+    gateway.wait_answer("PreBound", "u2", "1.1")
+    lines = [line for line in agent.output().splitlines() if "requests of another gateway are dropped" in line]
+    assert len([line for line in lines if "from=other" in line]) == 30
+    assert any("further records are left out" in line for line in lines)
+
+
 def test_a_volume_keeps_what_a_pod_wrote(fleet, gateway, tmp_path):
     offered = tmp_path / "offered"
     fleet.start_agent("n1", volumes=[f"data={offered}:1Gi"])
