@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <optional>
 #include <system_error>
 #include <vector>
 
 #include "firmware-host/gateway/authority.h"
+#include "firmware-host/gateway/broker_tls.h"
 
 namespace berth {
 
@@ -43,6 +45,9 @@ Status settle_broker_certificate(const std::string& dir, const std::string& host
     const Result<bool> is_ending = expires_within(dir + "/server.crt", kRenewBeforeSeconds / 2);
     if (!is_ending) return is_ending.error();
     if (!*is_ending) return Status::ok();
+    const Result<std::optional<std::vector<std::string>>> names = names_issued(dir + "/server.crt");
+    if (!names) return names.error();
+    return *names ? authority.issue_to_server(**names) : Status::ok();  // one of your own is yours to renew
   }
   return authority.issue_to_server({host, "localhost", "127.0.0.1"});
 }
@@ -60,6 +65,20 @@ Outcome<void> settle_authorities(const std::string& dir, const std::string& host
   if (error) return fail(Exit::refused, output + "/ca.crt: " + error.message());
   if (const Status readable = let_broker_read(dir); !readable.is_success()) return refused(readable);
   return {};
+}
+
+Outcome<bool> settle_address(const std::string& dir, const std::string& host) {
+  if (subject_names({host}).empty()) {
+    return fail(Exit::usage, "--address: \"" + host +
+                                 "\" cannot stand in the broker's certificate: expected a host name of letters, "
+                                 "digits, '-' and '.', or an IP address");
+  }
+  if (!fs::exists(dir + "/server.crt")) return false;
+  const Result<bool> added = add_server_name(dir, host);
+  if (!added) return fail(Exit::refused, "--address: " + added.error().message());
+  if (!*added) return false;
+  if (const Status readable = let_broker_read(dir); !readable.is_success()) return refused(readable);
+  return true;
 }
 
 Outcome<void> issue_certificate(const std::string& dir, const std::string& name, bool is_operator,

@@ -11,7 +11,11 @@ namespace berth {
 // exist (or, of the latter, a sixth of its life is left), and copies the authority that signed it to <output>/ca.crt.
 Outcome<void> settle_authorities(const std::string& dir, const std::string& host, const std::string& output);
 
-// The same, and a certificate for `name` in <output>: <name>.crt, <name>.key.
+// The broker's certificate names `host` afterwards; of one that does not exist yet, settle_authorities() sees to that.
+// True: there is a new certificate. The error names --address.
+Outcome<bool> settle_address(const std::string& dir, const std::string& host);
+
+// As settle_authorities(), and a certificate for `name` in <output>: <name>.crt, <name>.key.
 Outcome<void> issue_certificate(const std::string& dir, const std::string& name, bool is_operator,
                                 const std::string& host, const std::string& output);
 

@@ -111,6 +111,15 @@ void print_result(const EnrollOptions& options, const std::string& output, const
              << " (owner root, mode 0600), then: systemctl restart berth-agent\n";
 }
 
+// Before anything else changes: a device that is given an address verifies that the broker's certificate names it. The
+// broker has that certificate at once, since what comes next may fail.
+Outcome<void> name_broker(const EnrollOptions& options, const std::string& host, const Screen& screen) {
+  const Outcome<bool> added = settle_address(options.broker_dir + "/tls", host);
+  if (!added) return std::unexpected(added.error());
+  if (*added) reload_broker(options, false, screen);
+  return {};
+}
+
 // A new key and certificate, and nothing else changes: neither the account nor any session.
 Outcome<void> renew_certificate(const EnrollOptions& options, const Screen& screen) {
   const std::string tls = options.broker_dir + "/tls";
@@ -122,7 +131,10 @@ Outcome<void> renew_certificate(const EnrollOptions& options, const Screen& scre
   if (auto made = make_directories(options, output); !made) return made;
   BrokerSettings broker;
   broker.host = local_host_name();
-  if (!options.host.empty()) static_cast<void>(parse_broker(options.host, broker));  // checked before
+  if (!options.host.empty()) {
+    static_cast<void>(parse_broker(options.host, broker));  // checked before
+    if (auto named = name_broker(options, broker.host, screen); !named) return named;
+  }
   if (auto issued = issue_certificate(tls, options.name, is_operator, broker.host, output); !issued) return issued;
   reload_broker(options, false, screen);
   screen.out << options.name << " has a new certificate: copy " << options.name << ".crt and " << options.name
@@ -248,6 +260,9 @@ Outcome<void> run_enroll(const EnrollOptions& given, const Screen& screen) {
   const Outcome<BrokerSettings> broker = address_of_broker(options, output);
   if (!broker) return std::unexpected(broker.error());
   if (auto checked = check_tls_ports(options, *broker); !checked) return checked;
+  if (!broker->ca_file.empty()) {
+    if (auto named = name_broker(options, broker->host, screen); !named) return named;
+  }
   const Outcome<Withdrawn> withdrawn = withdraw_credentials(options, screen);
   if (!withdrawn) return std::unexpected(withdrawn.error());
   if (auto made = make_credential(options, *broker, output); !made) return made;

@@ -10,6 +10,9 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
 #include <system_error>
 #include <utility>
 
@@ -23,6 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kAuthorityDays = "7305";
+constexpr const char* kBrokerName = "berth broker";
 
 bool is_address(const std::string& host) {
   in6_addr any{};
@@ -60,6 +64,21 @@ Result<std::string> find_openssl() {
   Result<std::string> found = find_program("openssl");
   if (!found) return Status::error(found.error().message() + ": install the package openssl");
   return found;
+}
+
+// What `openssl x509` tells of a certificate.
+Result<std::string> told_of(const std::string& certificate, const std::vector<std::string>& questions) {
+  const Result<std::string> openssl = find_openssl();
+  if (!openssl) return openssl.error();
+  const std::string scratch = certificate + ".text.new";
+  std::vector<std::string> arguments{*openssl, "x509", "-noout", "-in", certificate, "-out", scratch};
+  arguments.insert(arguments.end(), questions.begin(), questions.end());
+  const Status done = run_program(arguments);
+  std::ifstream file(scratch);
+  std::string text(std::istreambuf_iterator<char>(file), {});
+  std::error_code ignored;
+  fs::remove(scratch, ignored);
+  return done.is_success() ? Result<std::string>(std::move(text)) : Status::error(certificate + ": " + done.message());
 }
 
 Status copy(const std::string& from, const std::string& to) {
@@ -108,7 +127,7 @@ Status Authority::issue_to_server(const std::vector<std::string>& names) const {
   const std::string output = dir_ + "/server";
   Status done = fs::exists(output + ".key") ? Status::ok() : make_key(output + ".key");
   if (!done.is_success()) return done;
-  return sign("berth broker", output, "subjectAltName=" + subject_names(names) + "\nextendedKeyUsage=serverAuth\n");
+  return sign(kBrokerName, output, "subjectAltName=" + subject_names(names) + "\nextendedKeyUsage=serverAuth\n");
 }
 
 Status Authority::revoke(const std::string& name) const {
@@ -196,6 +215,33 @@ Result<bool> expires_within(const std::string& certificate, std::int64_t seconds
   if (!openssl) return openssl.error();
   return !run_program({*openssl, "x509", "-noout", "-in", certificate, "-checkend", std::to_string(seconds)})
               .is_success();
+}
+
+// The program exits 0 whatever the answer is.
+Result<bool> is_certificate_for(const std::string& certificate, const std::string& host) {
+  const Result<std::string> told = told_of(certificate, {is_address(host) ? "-checkip" : "-checkhost", host});
+  if (!told) return told.error();
+  return told->find("does match certificate") != std::string::npos;
+}
+
+Result<std::optional<std::vector<std::string>>> names_issued(const std::string& certificate) {
+  const Result<std::string> told = told_of(certificate, {"-subject", "-ext", "subjectAltName"});
+  if (!told) return told.error();
+  std::istringstream lines(*told);
+  std::string line;
+  std::getline(lines, line);
+  if (!line.ends_with(kBrokerName)) return std::optional<std::vector<std::string>>();
+  std::vector<std::string> names;
+  while (std::getline(lines, line)) {
+    std::istringstream parts(line);
+    for (std::string part; std::getline(parts, part, ',');) {
+      for (const std::string kind : {"DNS:", "IP Address:"}) {
+        if (const std::size_t at = part.find(kind); at != std::string::npos)
+          names.push_back(part.substr(at + kind.size()));
+      }
+    }
+  }
+  return std::optional(std::move(names));
 }
 
 std::string subject_names(const std::vector<std::string>& names) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,11 @@ class Authority {
 Result<bool> expires_within(const std::string& certificate, std::int64_t seconds);
 
 inline constexpr std::int64_t kCertificateDays = 1826;
+
+// Whether a client that connects to this name or address accepts the certificate, as OpenSSL judges it.
+Result<bool> is_certificate_for(const std::string& certificate, const std::string& host);
+// The names and addresses in a broker's certificate that issue_to_server() made; nullopt: somebody else made it.
+Result<std::optional<std::vector<std::string>>> names_issued(const std::string& certificate);
 
 // Certificates are renewed when a third of their life is left.
 inline constexpr std::int64_t kRenewBeforeSeconds = kCertificateDays * 24 * 3600 / 3;

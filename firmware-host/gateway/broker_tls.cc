@@ -8,12 +8,15 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <optional>
 #include <set>
 #include <sstream>
 
 #include "firmware-host/gateway/authority.h"
 #include "firmware-host/gateway/broker_process.h"
 #include "firmware-host/loopback_address.h"
+#include "firmware-host/real_clock.h"
 
 namespace berth {
 
@@ -23,6 +26,22 @@ namespace fs = std::filesystem;
 
 void add(std::vector<std::string>& names, const std::string& name) {
   if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+}
+
+// Names and addresses by which devices were enrolled, and which nobody else tells: one in each line.
+std::string enrolled_names(const std::string& dir) { return dir + "/enrolled.names"; }
+// What the certificate names.
+std::string record_of_names(const std::string& dir) { return dir + "/server.names"; }
+
+void add_enrolled(std::vector<std::string>& names, const std::string& dir) {
+  std::ifstream lines(enrolled_names(dir));
+  for (std::string line; std::getline(lines, line);) add(names, line);
+}
+
+// The record afterwards: without it, a certificate is made again.
+Status issue_and_record(const Authority& authority, const std::string& dir, const std::vector<std::string>& names) {
+  const Status issued = authority.issue_to_server(names);
+  return issued.is_success() ? write_private_file(record_of_names(dir), subject_names(names) + "\n") : issued;
 }
 
 std::string text_of_address(const sockaddr* address) {
@@ -82,19 +101,43 @@ Result<bool> settle_server_certificate(const std::string& dir, const std::vector
   const Result<Authority> authority = Authority::open(dir, "ca");
   if (!authority) return authority.error();
   const std::string certificate = dir + "/server.crt";
-  const std::string record = dir + "/server.names";
-  const std::string wanted = subject_names(names);
+  std::vector<std::string> all = names;
+  add_enrolled(all, dir);
   if (has_authority && fs::exists(certificate)) {
     if (!is_clock_set(RealClock().wall())) return false;  // looked at again once it is
-    const std::set<std::string> has = parts_of(read_line(record));
-    const std::set<std::string> needs = parts_of(wanted);
+    const std::set<std::string> has = parts_of(read_line(record_of_names(dir)));
+    const std::set<std::string> needs = parts_of(subject_names(all));
     const Result<bool> is_ending = expires_within(certificate, kRenewBeforeSeconds);
     if (!is_ending) return is_ending.error();
     if (!*is_ending && std::includes(has.begin(), has.end(), needs.begin(), needs.end())) return false;
   }
-  // The record afterwards: without it, a certificate is made again.
-  if (const Status issued = authority->issue_to_server(names); !issued.is_success()) return issued;
-  if (const Status written = write_private_file(record, wanted + "\n"); !written.is_success()) return written;
+  if (const Status issued = issue_and_record(*authority, dir, all); !issued.is_success()) return issued;
+  return true;
+}
+
+Result<bool> add_server_name(const std::string& dir, const std::string& name) {
+  const std::string certificate = dir + "/server.crt";
+  const Result<bool> has = is_certificate_for(certificate, name);
+  if (!has || *has) return has ? Result<bool>(false) : has.error();
+  const Result<std::optional<std::vector<std::string>>> issued = names_issued(certificate);
+  if (!issued) return issued.error();
+  if (!*issued || !fs::exists(dir + "/ca.key")) {
+    return Status::error(certificate + " does not name " + name +
+                         ", and cannot be made again here, since it is your own: give it that subjectAltName, "
+                         "or use an address that it names");
+  }
+  const Result<Authority> authority = Authority::open(dir, "ca");
+  if (!authority) return authority.error();
+  std::vector<std::string> enrolled, all = **issued;
+  add_enrolled(enrolled, dir);
+  add(enrolled, name);
+  add(all, name);
+  std::string text;
+  for (const std::string& each : enrolled) text += each + "\n";
+  // First of all: berthd may make the certificate again meanwhile.
+  Status done = write_private_file(enrolled_names(dir), text);
+  if (done.is_success()) done = issue_and_record(*authority, dir, all);
+  if (!done.is_success()) return done;
   return true;
 }
 

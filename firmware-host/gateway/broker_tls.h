@@ -17,7 +17,12 @@ bool served_plaintext(std::string_view config);
 std::vector<std::string> names_of_machine(const std::vector<std::string>& configured);
 
 // Makes the authority unless it exists, and a certificate for the broker if there is none, a third of its life is left,
-// or it lacks one of the names. True: there is a new certificate. Takes some hundred milliseconds then.
+// or it lacks one of the names, those of add_server_name() included. True: there is a new certificate. Takes some
+// hundred milliseconds then.
 Result<bool> settle_server_certificate(const std::string& dir, const std::vector<std::string>& names);
+
+// The broker's certificate in `dir`, which exists, names this name or address from now on, whoever makes it again.
+// True: there is a new certificate. An error if it would have to be made again, and somebody else made it.
+Result<bool> add_server_name(const std::string& dir, const std::string& name);
 
 }  // namespace berth

@@ -194,6 +194,46 @@ def test_on_loopback_devices_use_passwords_and_no_authority_is_made(secured):
     secured.wait_node("n1")
 
 
+@pytest.mark.parametrize("credential", ["--certificate", "--password"])
+def test_a_device_that_is_enrolled_for_another_address_verifies_the_broker_there(secured, credential):
+    secured.start_gateway()
+    succeed(secured.enroll("n0"))
+    live = secured.live("n0")
+    port = secured.broker_file("certificate-port" if credential == "--certificate" else "port")
+    succeed(secured.enroll("n1", credential, "--address", f"127.0.0.2:{port}"))
+    agent = secured.start_device("n1")
+    secured.wait_node("n1")
+    assert live.connected  # its session goes on
+    live.close()
+    # Whoever makes the certificate again names the address.
+    secured.programs["berthd"].stop()
+    (secured.tls / "server.names").unlink()
+    (secured.tls / "server.crt").unlink()
+    secured.restart("berthd")
+    secured.wait_broker()
+    agent.stop()
+    secured.restart("n1").wait_output("mqtt link up")
+    secured.wait_node("n1")
+
+
+def test_an_address_that_a_certificate_of_your_own_does_not_name_is_refused(secured):
+    secured.start_gateway()
+    own = secured.folder / "server"
+    own.mkdir()
+    shutil.copy(secured.tls / "server.key", own)
+    sign_for(secured, "server", 2000, "subjectAltName=DNS:gateway.example")
+    shutil.copy(own / "server.crt", secured.tls)
+    before = (secured.tls / "server.crt").read_bytes()
+    refused = secured.enroll("n1", "--address", "other.example:1")
+    assert refused.returncode == 1 and "berthctl: --address: " in refused.stderr
+    assert "server.crt does not name other.example" in refused.stderr and "subjectAltName" in refused.stderr
+    refused = secured.enroll("n1", "--address", "no_name.example:1")
+    assert refused.returncode == 2 and "cannot stand in the broker's certificate" in refused.stderr
+    assert "n1" not in (secured.state_dir("berthd") / "broker" / "access").read_text(encoding="utf-8").split()
+    succeed(secured.enroll("n1", "--address", "gateway.example:1"))
+    assert (secured.tls / "server.crt").read_bytes() == before
+
+
 def test_an_installation_from_before_tls_keeps_its_devices_until_it_is_told_otherwise(secured):
     clients = "  - {identity: n1, role: node, password: secret-n1}\n"
     secured.configure("listen: 127.0.0.1", clients)

@@ -205,6 +205,23 @@ def test_a_second_enrolment_makes_the_first_certificate_invalid(tmp_path, leaves
     fleet.stop()
 
 
+def test_a_device_that_is_enrolled_for_another_address_verifies_the_broker_there(tmp_path, leaves_no_process):
+    fleet = Enrolled(tmp_path, certificate=True)
+    try:
+        fleet.start()
+        fleet.host = "127.0.0.2"
+        done = fleet.enroll("edge-c")
+        assert done.returncode == 0, done.stderr
+        fleet.reload(restart=False)
+        for name in ("edge-c", "edge-b"):  # and who was enrolled before is not cut off
+            argv = [program_path("berth-agent"), "--config", tmp_path / name / "berth-agent.yaml", "--state-dir",
+                    tmp_path / f"device-{name}", "--capacity", "cpu=1"]
+            fleet.programs.append(Program(name, argv, tmp_path).start())
+            fleet.programs[-1].wait_output("mqtt link up")
+    finally:
+        fleet.stop()
+
+
 def test_a_device_gets_a_certificate_and_an_operator_a_password_unless_it_is_said_otherwise(tmp_path):
     for name, role, has in (("edge-a", "node", "edge-a.crt"), ("ann", "operator", "password")):
         argv = [program_path("berthctl"), "enroll", name, "--role", role, "--broker-dir", tmp_path / "accounts", "--output",
