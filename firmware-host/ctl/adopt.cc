@@ -25,7 +25,7 @@ Outcome<void> adopt_pod(ApiClient& client, const CtlOptions& options, const Scre
 
 Outcome<void> run_adopt(ApiClient& client, const CtlOptions& options, const Screen& screen) {
   if (!options.name.empty()) return adopt_pod(client, options, screen);
-  // Not idempotent: the answer to a resent request would be that nothing waits.
+  // Not idempotent: a resent request might end another adopt mode, which began since.
   const Outcome<Json> answer = client.ask(Json(Json::Object{{"op", Json("adopt")}, {"done", Json(true)}}), false);
   if (!answer) return std::unexpected(answer.error());
   screen.out << "adopt mode " << printable(text_field(*answer, {"result"})) << std::endl;

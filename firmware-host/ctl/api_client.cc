@@ -1,6 +1,10 @@
 #include "firmware-host/ctl/api_client.h"
 
+#include <algorithm>
+#include <string_view>
 #include <utility>
+
+#include "firmware-host/ctl/fields.h"
 
 namespace berth {
 
@@ -8,6 +12,14 @@ namespace {
 
 // An answer is one page (48 KiB) or one object; with its status either may slightly exceed 64 KiB.
 constexpr Json::Limits kAnswerLimits{.bytes = 1024 * 1024, .depth = 80};
+
+bool is_silence(const Failure& failure) { return failure.exit == Exit::no_answer || failure.exit == Exit::unreachable; }
+
+bool is_not_found(const Failure& failure) {
+  return failure.exit == Exit::refused && failure.text.ends_with(" not found");
+}
+
+Json deleted_with(std::string_view result) { return Json(Json::Object{{"ok", Json(true)}, {"result", Json(result)}}); }
 
 }  // namespace
 
@@ -24,6 +36,10 @@ ApiClient::~ApiClient() {
 }
 
 Outcome<Json> ApiClient::ask(Json request, bool idempotent) {
+  return ask_within(std::move(request), idempotent, address_.timeout_ms);
+}
+
+Outcome<Json> ApiClient::ask_within(Json request, bool idempotent, Millis patience) {
   const std::string id = address_.session + "-" + std::to_string(++count_);
   request.set("id", id);
   request_ = Message{};
@@ -33,8 +49,9 @@ Outcome<Json> ApiClient::ask(Json request, bool idempotent) {
   request_.correlation = id;
   request_.expiry_s = static_cast<int>(address_.timeout_ms / 1000) + 1;
   idempotent_ = idempotent;
+  sends_ = 0;
   answered_ = late_ = false;
-  Timers::Id deadline = engine_.timers.at(engine_.clock.now() + address_.timeout_ms, [this] {
+  Timers::Id deadline = engine_.timers.at(engine_.clock.now() + patience, [this] {
     late_ = true;
     engine_.stop();
   });
@@ -63,10 +80,12 @@ Failure ApiClient::why_no_answer() const {
   }
   return {Exit::no_answer, "gateway \"" + address_.gateway + "\" of fleet \"" + address_.fleet +
                                "\" did not answer within " + seconds +
-                               "; is berthd running, and are --gateway, --fleet and --identity correct?"};
+                               "; is berthd running, and are --gateway, --fleet and --identity correct?" +
+                               (idempotent_ ? "" : " It is not known whether it was done: look before you repeat it")};
 }
 
 void ApiClient::send_request() {
+  ++sends_;
   engine_.transport.send(request_);
   if (idempotent_) resend_later();
 }
@@ -75,9 +94,30 @@ void ApiClient::resend_later() {
   engine_.timers.cancel(resend_);
   resend_ = engine_.timers.at(engine_.clock.now() + kResendMs, [this] {
     if (request_.topic.empty()) return;
-    if (engine_.transport.is_up()) engine_.transport.send(request_);
+    if (engine_.transport.is_up()) return send_request();
     resend_later();
   });
+}
+
+Outcome<Json> ApiClient::remove(const KindName& kind, const std::string& name_space, const std::string& name) {
+  Json request = Json::object();
+  request.set("op", "delete").set("kind", kind.name).set("namespace", name_space).set("name", name);
+  const bool is_pod = kind.kind == Kind::pod;
+  const Outcome<Json> before = get(kind, name_space, name);
+  if (!before && before.error().exit != Exit::refused) return before;
+  const std::string uid = before ? text_field(*before, {"metadata", "uid"}) : std::string();
+  // The gateway says what is wrong. And of a pod that is being deleted its successor may be meant, which is not seen.
+  if (uid.empty() || (is_pod && true_field(*before, {"status", "deleting"}))) return ask(std::move(request), false);
+  if (!is_pod) request.set("uid", uid);  // of a pod, its successor and orphans of its name are meant too
+  const Millis end = engine_.clock.now() + address_.timeout_ms;
+  for (;;) {
+    Outcome<Json> answer = ask_within(request, false, std::min(kResendMs, address_.timeout_ms));
+    if (answer || !is_silence(answer.error()) || engine_.clock.now() >= end) return answer;
+    const Outcome<Json> seen = get(kind, name_space, name);
+    if (!seen && !is_not_found(seen.error())) return seen;
+    if (!seen || text_field(*seen, {"metadata", "uid"}) != uid) return deleted_with("deleted");
+    if (is_pod && true_field(*seen, {"status", "deleting"})) return deleted_with("deleting");
+  }
 }
 
 Outcome<Json> ApiClient::get(const KindName& kind, const std::string& name_space, const std::string& name) {
@@ -147,7 +187,7 @@ void ApiClient::on_link(bool up) {
   }
   was_up_ = true;
   if (!request_.topic.empty()) {
-    send_request();
+    if (idempotent_ || sends_ == 0) send_request();
   } else if (changes_.all) {
     engine_.stop();
   }

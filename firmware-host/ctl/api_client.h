@@ -1,6 +1,18 @@
 // ApiClient: sends requests to the gateway and waits for its answers (transports/README.md, Clients). One request at a
 // time: the program has nothing else to do while it waits, so each call runs the event loop until the answer, the
 // deadline or a signal.
+//
+// A request that meets a gateway just when it restarts is lost: its broker has no subscriber to give it to, or the
+// gateway dies before the commit. Or it was carried out, and only the answer is lost. The client cannot tell, so what
+// it does depends on what a second one would do:
+// - Reads, and an apply: the same again. It is sent every kResendMs. So are a pod that is re-created, under a uid of
+// the
+//   client's, and an object with a generated name, which nobody else can mean.
+// - A delete: the name may be another object's by the time a second one arrives. remove() looks first what is there.
+// - forget, adopt, allow, reject, and a create of a given name: sent once, whatever happens to the link. The node may
+// have
+//   come back, the gateway be in adopt mode for another reason, or the pod wait for another permit. The failure says
+//   that it is not known whether it was done.
 #pragma once
 
 #include <functional>
@@ -46,6 +58,13 @@ class ApiClient final : public Transport::Handler {
   // Exit::refused with its error. `idempotent`: the request may arrive twice, so it is resent every kResendMs until it
   // is answered.
   Outcome<Json> ask(Json request, bool idempotent);
+  // The last request was sent more than once: a refusal may be of the second one.
+  bool was_resent() const { return sends_ > 1; }
+
+  // Deletes what has this name now. After kResendMs without an answer it asks whether that is still there. Requests of
+  // one client on one topic arrive in their order: if what was seen at first is there, and not being deleted, the
+  // delete before this question was lost for good, and is sent again.
+  Outcome<Json> remove(const KindName& kind, const std::string& name_space, const std::string& name);
 
   // One object with its status.
   Outcome<Json> get(const KindName& kind, const std::string& name_space, const std::string& name);
@@ -71,6 +90,7 @@ class ApiClient final : public Transport::Handler {
  private:
   static constexpr Millis kResendMs = 1'000;
 
+  Outcome<Json> ask_within(Json request, bool idempotent, Millis patience);
   void send_request();
   void resend_later();
   Failure why_no_answer() const;
@@ -81,6 +101,7 @@ class ApiClient final : public Transport::Handler {
   std::string reply_topic_;
   Message request_;  // in progress; without a topic: none
   bool idempotent_ = false;
+  int sends_ = 0;  // of the request
   std::string answer_;
   bool answered_ = false;
   bool late_ = false;  // the deadline has passed

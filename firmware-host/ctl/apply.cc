@@ -23,15 +23,30 @@ Json request_of(std::string_view op, const KindName& kind, const std::string& na
   return request;
 }
 
+// Under a uid of ours the pod is re-created once, however often the request arrives.
+bool give_uid(Json& object) {
+  Json* metadata = object.find("metadata");
+  if (metadata == nullptr || !metadata->is_object() || metadata->find("uid") != nullptr) return false;
+  metadata->set("uid", Random(true_random()).hex_id());
+  return true;
+}
+
 Outcome<Json> apply_one(ApiClient& client, const ManifestDocument& manifest, const CtlOptions& options) {
   const bool creates = options.command == CtlOptions::Command::create;
   const bool recreates = options.recreate && manifest.kind->kind == Kind::pod;
+  Json object = manifest.object;
+  const bool is_named_by_uid = recreates && give_uid(object);
   Json request = Json::object();
-  request.set("op", "apply").set("object", manifest.object);
-  if (recreates) request.set("recreate", true);
+  request.set("op", "apply").set("object", std::move(object));
+  if (recreates && !is_named_by_uid) request.set("recreate", true);
   if (creates) request.set("create", true);
-  // Not idempotent: a resent request would re-create the pod twice, or find the object that the first one created.
-  return client.ask(std::move(request), !recreates && !creates);
+  // A second create finds the object of the first, or of somebody else who chose the name.
+  const bool is_idempotent = creates ? manifest.has_generated_name : !recreates || is_named_by_uid;
+  Outcome<Json> answer = client.ask(std::move(request), is_idempotent);
+  const bool is_own = creates && client.was_resent() && !answer && answer.error().exit == Exit::refused &&
+                      answer.error().text.ends_with(" already exists");
+  if (is_own) return Json(Json::Object{{"ok", Json(true)}, {"result", Json("created")}});
+  return answer;
 }
 
 // What a name made from generateName ends with: five characters, without vowels and digits that look like letters, as
@@ -53,8 +68,7 @@ ManifestRules manifest_rules(const CtlOptions& options) {
 Outcome<void> delete_one(ApiClient& client, const KindName& kind, const std::string& name_space,
                          const std::string& name, const Screen& screen) {
   const std::string title = title_of(kind, name_space, name);
-  // Not idempotent: the answer to a resent request would be "not found".
-  const Outcome<Json> answer = client.ask(request_of("delete", kind, name_space, name), false);
+  const Outcome<Json> answer = client.remove(kind, name_space, name);
   if (!answer) return fail(answer.error().exit, title + ": " + answer.error().text);
   screen.out << title << " " << printable(text_field(*answer, {"result"})) << std::endl;
   print_warnings(*answer, screen, title);
@@ -146,7 +160,7 @@ Outcome<void> run_forget(ApiClient& client, const CtlOptions& options, const Scr
   const Outcome<const KindName*> kind = kind_named(options.kind);
   if (!kind) return std::unexpected(kind.error());
   const std::string title = title_of(**kind, "", options.name);
-  // Not idempotent: the answer to a resent request would be "not found".
+  // Not idempotent: by the time a resent request arrives the node may have come back, with pods of its own.
   const Outcome<Json> answer = client.ask(request_of("forget", **kind, "", options.name), false);
   if (!answer) return fail(answer.error().exit, title + ": " + answer.error().text);
   screen.out << title << " " << printable(text_field(*answer, {"result"})) << std::endl;

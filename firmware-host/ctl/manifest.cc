@@ -48,9 +48,10 @@ class Reader {
       return add_error(prefix, "kind: unknown kind \"" + name + "\"; use one of " + kind_names());
     }
     Json* metadata = object.find("metadata");
+    bool generated = false;
     if (metadata != nullptr && metadata->is_object()) {
       if (kind->namespaced && metadata->find("namespace") == nullptr) metadata->set("namespace", rules_.name_space);
-      if (rules_.suffix) make_name(*metadata);
+      if (rules_.suffix) generated = make_name(*metadata);
     }
     Warnings warnings;
     const bool is_strict = rules_.validation == Validation::strict;
@@ -72,14 +73,16 @@ class Reader {
     manifest.name = text_field(object, {"metadata", "name"});
     manifest.where = document_->where(prefix.empty() ? "" : prefix.substr(0, prefix.size() - 1));
     manifest.object = std::move(object);
+    manifest.has_generated_name = generated;
     to_.valid.push_back(std::move(manifest));
   }
 
-  void make_name(Json& metadata) const {
-    if (!text_field(metadata, {"name"}).empty()) return;
+  bool make_name(Json& metadata) const {
+    if (!text_field(metadata, {"name"}).empty()) return false;
     const std::string suffix = rules_.suffix();
     const std::string prefix = text_field(metadata, {"generateName"}).substr(0, kGeneratedMax - suffix.size());
     if (!prefix.empty()) metadata.set("name", prefix + suffix);
+    return !prefix.empty();
   }
 
   std::string line(const std::string& prefix, const std::string& reason) const {

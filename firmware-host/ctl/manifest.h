@@ -18,7 +18,8 @@ struct ManifestDocument {
   std::string name_space;  // empty for kinds without one
   std::string name;
   Json object;
-  std::string where;  // "pods.yaml:12:1"
+  std::string where;                // "pods.yaml:12:1"
+  bool has_generated_name = false;  // from generateName
 
   // "pod/default/sensor", "node/n1".
   std::string title() const;

@@ -33,7 +33,7 @@ std::string seconds_text(const Json& plugin) {
 Outcome<void> decide(ApiClient& client, const CtlOptions& options, Json request, const Screen& screen) {
   request.set("namespace", namespace_of(options)).set("name", options.name);
   if (!options.plugin.empty()) request.set("plugin", options.plugin);
-  // Not idempotent: the answer to a resent request would be that the pod does not wait.
+  // Not idempotent: a resent request might decide on another attempt of the pod.
   const Outcome<Json> answer = client.ask(std::move(request), false);
   if (!answer) return std::unexpected(answer.error());
   screen.out << "pod/" << printable(text_field(*answer, {"key"})) << " " << printable(text_field(*answer, {"result"}))

@@ -18,7 +18,7 @@ class VirtualClock final : public Clock {
   Millis time = 1000;
 };
 
-// Answers each request with the next prepared answer; without one it does not answer.
+// Answers each request with the next prepared answer; without one, or with an empty one, it does not answer.
 class FakeGateway final : public Transport::Handler {
  public:
   explicit FakeGateway(LoopbackBroker& broker) : client_(broker, "gw") {
@@ -36,10 +36,16 @@ class FakeGateway final : public Transport::Handler {
     answer.correlation = message.correlation;
     answer.payload = answers.front();
     answers.pop_front();
+    if (answer.payload.empty()) return;
     client_.send(answer);
     for (const Message& each : std::exchange(then, {})) client_.send(each);
   }
   Json request(std::size_t i) const { return i < requests.size() ? parsed_json(requests[i].payload) : Json(); }
+  std::string ops() const {
+    std::string text;
+    for (std::size_t i = 0; i < requests.size(); ++i) text += (i == 0 ? "" : " ") + request(i).find("op")->as_string();
+    return text;
+  }
 
   std::deque<std::string> answers;
   std::vector<Message> then;  // sent after the next answer
@@ -112,12 +118,125 @@ TEST_F(CtlClient, ResendsAReadUntilItIsAnswered) {
   EXPECT_TRUE(client_.ask(parsed_json(R"({"op":"status"})"), true));
 }
 
-TEST_F(CtlClient, NeverSendsADeleteTwice) {
-  const Outcome<Json> answer = client_.ask(parsed_json(R"({"op":"delete"})"), false);
-  ASSERT_FALSE(answer);
-  EXPECT_EQ(answer.error().exit, Exit::no_answer);
+TEST_F(CtlClient, NeverSendsTwiceWhatIsNotIdempotentEvenIfTheLinkReturns) {
+  options_.kind = "node";
+  options_.name = "n1";
+  timers_.at(2'000, [this] { operator_.disconnect(); });
+  timers_.at(3'000, [this] { operator_.connect(); });
+  const Outcome<void> done = run_forget(client_, options_, screen_);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().exit, Exit::no_answer);
+  EXPECT_EQ(gateway_.ops(), "forget");
+  EXPECT_NE(done.error().text.find("10 s"), std::string::npos) << done.error().text;
+  EXPECT_NE(done.error().text.find("not known whether"), std::string::npos) << done.error().text;
+}
+
+TEST_F(CtlClient, SendsOnceTheLinkIsUpWhatCouldNotBeSentBefore) {
+  options_.kind = "node";
+  options_.name = "n1";
+  operator_.disconnect();
+  timers_.at(3'000, [this] { operator_.connect(); });
+  gateway_.answers = {R"({"ok":true,"result":"forgotten"})"};
+  EXPECT_TRUE(run_forget(client_, options_, screen_));
+  EXPECT_EQ(gateway_.ops(), "forget");
+}
+
+class CtlDelete : public CtlClient {
+ protected:
+  CtlDelete() {
+    options_.kind = "pod";
+    options_.name = "web";
+  }
+  static std::string found(const std::string& uid, const std::string& status = "{}") {
+    return R"({"ok":true,"object":{"metadata":{"name":"web","uid":")" + uid + R"("},"status":)" + status + "}}";
+  }
+  static constexpr char kNotFound[] = R"({"ok":false,"error":"Pod \"default/web\" not found"})";
+  Outcome<void> run_it() { return run_delete(client_, options_, {}, screen_); }
+};
+
+TEST_F(CtlDelete, IsSentAgainIfTheGatewayHasNotSeenIt) {
+  gateway_.answers = {found("u1"), "", found("u1"), "", found("u1"), R"({"ok":true,"result":"deleting"})"};
+  ASSERT_TRUE(run_it());
+  EXPECT_EQ(gateway_.ops(), "get delete get delete get delete");
+  EXPECT_EQ(gateway_.request(5).find("uid"), nullptr) << "of a pod all of its name is meant, its successor too";
+  EXPECT_EQ(out_.str(), "pod/default/web deleting\n");
+}
+
+TEST_F(CtlDelete, IsNotSentAgainIfOnlyItsAnswerWasLost) {
+  gateway_.answers = {found("u1"), "", kNotFound};
+  ASSERT_TRUE(run_it());
+  gateway_.answers = {found("u1"), "", found("u2")};
+  ASSERT_TRUE(run_it()) << "what is there now is another pod";
+  gateway_.answers = {found("u1"), "", found("u1", R"({"deleting":true})")};
+  ASSERT_TRUE(run_it());
+  EXPECT_EQ(gateway_.ops(), "get delete get get delete get get delete get");
+  EXPECT_EQ(out_.str(), "pod/default/web deleted\npod/default/web deleted\npod/default/web deleting\n");
+}
+
+TEST_F(CtlDelete, IsSentOnceIfWhatIsThereWouldNotShowThatItWasDone) {
+  for (const std::string& before : {found("u1", R"({"deleting":true})"), found(""), std::string(kNotFound)}) {
+    gateway_.requests.clear();
+    gateway_.answers = {before};
+    const Outcome<void> done = run_it();
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().exit, Exit::no_answer);
+    EXPECT_EQ(gateway_.ops(), "get delete") << before;
+  }
+}
+
+TEST_F(CtlDelete, IsNotTakenForDoneWhenTheGatewayDoesNotSay) {
+  gateway_.answers = {found("u1"), "", R"({"ok":false,"error":"the gateway is not ready: x"})"};
+  const Outcome<void> done = run_it();
+  ASSERT_FALSE(done);
+  EXPECT_NE(done.error().text.find("not ready"), std::string::npos) << done.error().text;
+  gateway_.requests.clear();
+  gateway_.answers = {found("u1")};
+  EXPECT_EQ(run_it().error().exit, Exit::no_answer);
+}
+
+TEST_F(CtlDelete, OfAnotherKindIsOfTheUidThatWasSeen) {
+  options_.kind = "pvc";
+  gateway_.answers = {found("u1"), R"({"ok":true,"result":"deleted"})"};
+  ASSERT_TRUE(run_it());
+  EXPECT_EQ(*gateway_.request(1).find("uid"), Json("u1"));
+}
+
+class CtlCreate : public CtlClient {
+ protected:
+  CtlCreate() {
+    pod_.kind = find_kind("pod");
+    pod_.name_space = "default";
+    pod_.name = "web";
+    pod_.object = parsed_json(R"({"kind":"Pod","metadata":{"name":"web"}})");
+  }
+  Outcome<void> run_it() { return run_apply(client_, options_, {{pod_}, {}, {}}, screen_); }
+  ManifestDocument pod_;
+};
+
+TEST_F(CtlCreate, OfAGeneratedNameIsSentAgainAndFindsWhatItMade) {
+  options_.command = CtlOptions::Command::create;
+  pod_.has_generated_name = true;
+  gateway_.answers = {"", R"({"ok":false,"error":"Pod \"default/web\" already exists"})"};
+  ASSERT_TRUE(run_it());
+  EXPECT_EQ(out_.str(), "pod/default/web created\n");
+  gateway_.answers = {R"({"ok":false,"error":"Pod \"default/web\" already exists"})"};
+  EXPECT_FALSE(run_it()) << "somebody else's: it was sent once";
+}
+
+TEST_F(CtlCreate, OfAGivenNameIsSentOnce) {
+  options_.command = CtlOptions::Command::create;
+  EXPECT_EQ(run_it().error().exit, Exit::no_answer);
   EXPECT_EQ(gateway_.requests.size(), 1u);
-  EXPECT_NE(answer.error().text.find("10 s"), std::string::npos) << answer.error().text;
+}
+
+TEST_F(CtlCreate, OfAnExistingPodIsSentAgainWithTheSameUid) {
+  options_.recreate = true;
+  gateway_.answers = {"", R"({"ok":true,"result":"waiting"})"};
+  ASSERT_TRUE(run_it());
+  ASSERT_EQ(gateway_.requests.size(), 2u);
+  EXPECT_EQ(gateway_.requests[0].payload, gateway_.requests[1].payload);
+  EXPECT_EQ(gateway_.request(0).find("recreate"), nullptr);
+  EXPECT_EQ(gateway_.request(0).find("object")->find("metadata")->find("uid")->as_string().size(), 32u);
 }
 
 TEST_F(CtlClient, DistinguishesAnUnreachableBrokerFromASilentGateway) {
@@ -216,7 +335,8 @@ TEST_F(CtlClient, DeletesManifestsInReverseOrder) {
   second.name_space = "default";
   second.name = "a";
   options_.files = {"x.yaml"};
-  gateway_.answers = {R"({"ok":true,"result":"deleting"})", R"({"ok":true,"result":"deleted"})"};
+  const std::string seen = R"({"ok":true,"object":{"metadata":{"uid":"u1"}}})";
+  gateway_.answers = {seen, R"({"ok":true,"result":"deleting"})", seen, R"({"ok":true,"result":"deleted"})"};
   ASSERT_TRUE(run_delete(client_, options_, {{first, second}, {}, {}}, screen_));
   EXPECT_EQ(out_.str(), "pod/default/a deleting\nstorageclass/local deleted\n");
 }
