@@ -10,9 +10,8 @@
 //   client's, and an object with a generated name, which nobody else can mean.
 // - A delete: the name may be another object's by the time a second one arrives. remove() looks first what is there.
 // - forget, adopt, allow, reject, and a create of a given name: sent once, whatever happens to the link. The node may
-// have
-//   come back, the gateway be in adopt mode for another reason, or the pod wait for another permit. The failure says
-//   that it is not known whether it was done.
+//   have come back, the gateway be in adopt mode for another reason, or the pod wait for another permit. The failure
+//   says that it is not known whether it was done.
 #pragma once
 
 #include <functional>
