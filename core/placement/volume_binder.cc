@@ -153,17 +153,10 @@ void VolumeBinder::unbind(const std::shared_ptr<const PersistentVolumeClaim>& cl
   changes_.wake({EventResource::persistent_volume_claim, kUpdate, "PersistentVolumeClaimUpdate"}, objects);
 }
 
-// A claim may come back bound later than its volume, which was free until now. A row whose device was only asked gives
-// the volume back, since the claim's data is on it; a volume that another claim is bound to stays with that one.
-void VolumeBinder::settle_claim(const std::string& key, Json& manifest) {
-  const Json* status = manifest.find("status");
-  const Json* phase = status == nullptr ? nullptr : status->find("phase");
-  Json* spec = manifest.find("spec");
-  const Json* named = spec == nullptr ? nullptr : spec->find("volumeName");
-  if (phase == nullptr || *phase != Json("Bound") || named == nullptr || !named->is_string()) return;  // null: none
-  const std::string volume = named->as_string();
+// A row whose device was only asked gives the volume back, since the data of another claim is on it.
+void VolumeBinder::disprove_promises(const std::string& volume, const std::string& claim) {
   const auto is_given = [&](const BoundVolume& bound_volume) {
-    return bound_volume.volume == volume && bound_volume.claim != key;
+    return bound_volume.volume == volume && bound_volume.claim != claim;
   };
   std::vector<std::string> uids;
   for (const auto& [uid, binding] : state_.bindings) {
@@ -173,8 +166,20 @@ void VolumeBinder::settle_claim(const std::string& key, Json& manifest) {
     }
   }
   for (std::string_view uid : uids) {
-    events_.prebind_disproved(uid, "volume " + volume + " turned out to be that of claim " + key);
+    events_.prebind_disproved(uid, "volume " + volume + " turned out to be that of claim " + claim);
   }
+}
+
+// A claim may come back bound later than its volume, which was free until now; a volume that another claim is bound to
+// stays with that one.
+void VolumeBinder::settle_claim(const std::string& key, Json& manifest) {
+  const Json* status = manifest.find("status");
+  const Json* phase = status == nullptr ? nullptr : status->find("phase");
+  Json* spec = manifest.find("spec");
+  const Json* named = spec == nullptr ? nullptr : spec->find("volumeName");
+  if (phase == nullptr || *phase != Json("Bound") || named == nullptr || !named->is_string()) return;  // null: none
+  const std::string volume = named->as_string();
+  disprove_promises(volume, key);
   if (!is_taken({key, volume, {}})) return;
   context_.log.write(Level::warn, "a claim arrived bound to another claim's volume; it is unbound now",
                      {{"claim", key}, {"volume", volume}});
@@ -248,7 +253,10 @@ void VolumeBinder::displace(const Row& row, const std::vector<BoundVolume>& foun
     release(given, bound_volume.claim);
     unbind(claim);
   }
-  for (const BoundVolume& bound_volume : found) bind(bound_volume);
+  for (const BoundVolume& bound_volume : found) {
+    disprove_promises(bound_volume.volume, bound_volume.claim);
+    bind(bound_volume);
+  }
 }
 
 void VolumeBinder::join_halves(Kind kind, const std::string& key) {

@@ -70,6 +70,7 @@ class VolumeBinder {
   void delete_unused();
 
  private:
+  void disprove_promises(const std::string& volume, const std::string& claim);
   using IsIt = std::function<bool(const BoundVolume&)>;
 
   bool is_reserved(const IsIt& is_it) const;

@@ -77,6 +77,33 @@ class AdoptionTest : public GatewayTest {
   std::string placed;
 };
 
+TEST_F(AdoptionTest, AVolumeThatGoesBackToItsDataIsPromisedToNobodyElse) {
+  const auto claim = [](const std::string& name) {
+    return R"({"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":")" + name +
+           R"(","namespace":"default"},"spec":{"storageClassName":"local","accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Mi"}}}})";
+  };
+  place_on_n1(without_uid("web"));
+  placed = uid_of_pod("web");
+  ASSERT_EQ(phase(placed), Phase::bound);
+  apply(
+      R"({"apiVersion":"storage.k8s.io/v1","kind":"StorageClass","metadata":{"name":"local"},"provisioner":"kubernetes.io/no-provisioner","volumeBindingMode":"WaitForFirstConsumer"})");
+  apply(claim("mine"));
+  apply(claim("other"));
+  device("n2", "i1", R"({"cpu":"2","memory":"1Gi","pods":"10"})",
+         R"(,"volumes":[{"name":"data","path":"/srv/data","capacity":"1Gi","storageClass":"local"}])");
+  apply(pod("x", "x1", "64Mi", R"(,"volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"other"}}])"));
+  ASSERT_EQ(phase("x1"), Phase::prebind) << why("x");
+  SlotReport old = slot("old", pod("web", "old"));
+  old.volumes = {{"default/mine", "n2-data", "/srv/data"}};
+  slots("n2", {old});
+  SlotReport own = slot(placed, pod("web", placed));
+  own.epoch = gateway->bindings().find(placed)->second.row.epoch;
+  slots("n1", {own});
+  slots("n2", {old});
+  ASSERT_EQ(gateway->objects().claim("default/mine")->volume_name, "n2-data");
+  EXPECT_NE(phase("x1"), Phase::prebind) << "its device was only asked";
+}
+
 TEST_F(AdoptionTest, AnOlderSlotIsNotAdoptedWhileAReleaseOfALaterOneIsUnderWay) {
   options.first_boot = FirstBoot::is_new;
   options.known_nodes = {};
