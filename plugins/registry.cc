@@ -3,6 +3,7 @@
 #include "core/check.h"
 #include "plugins/defaultbinder.h"
 #include "plugins/defaultpreemption.h"
+#include "plugins/devicerefusals.h"
 #include "plugins/dynamicresources.h"
 #include "plugins/imagelocality.h"
 #include "plugins/interpodaffinity.h"
@@ -49,6 +50,7 @@ Registry in_tree_registry() {
   add<PodTopologySpread>(registry);
   add<InterPodAffinity>(registry);
   add<DynamicResources>(registry);
+  add<DeviceRefusals>(registry);
   add<DefaultPreemption>(registry);
   add<NodeResourcesBalancedAllocation>(registry);
   add<ImageLocality>(registry);
@@ -74,6 +76,7 @@ Profile default_profile() {
   profile.enable(PodTopologySpread::kName, 2);
   profile.enable(InterPodAffinity::kName, 2);
   profile.enable(DynamicResources::kName);
+  profile.enable(DeviceRefusals::kName);
   profile.enable(DefaultPreemption::kName);
   profile.enable(NodeResourcesBalancedAllocation::kName, 1);
   profile.enable(ImageLocality::kName, 1);

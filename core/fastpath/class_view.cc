@@ -19,7 +19,7 @@ ClassView::EquivalenceKeys ClassView::equivalence_keys_of(const Framework& frame
 
 ClassView::ClassView(const Framework& framework, const Pod& pod, EquivalenceKeys keys)
     : framework_(framework), keys_(std::move(keys)), pod_(pod) {
-  pod_.shape = {};
+  if (keys_.empty()) pod_.shape = {};  // only what is tracked may depend on the manifest
   for (const auto& entry : framework_.filters()) {
     const auto key = keys_.find(entry.name);
     tracked_plugins_.set(entry.number, key != keys_.end() && key->second.has_value());
@@ -58,7 +58,7 @@ std::string_view ClassView::follow(const Snapshot& snapshot, const Pod& pod) {
   holds = holds && note_tracked_changes(snapshot);
   if (!holds) {
     pod_ = pod;  // the objects of the previous one may have changed
-    pod_.shape = {};
+    if (keys_.empty()) pod_.shape = {};
     begun_ = begin(snapshot);
   } else if (behind > 0 || !tracked_.empty()) {
     begun_ = catch_up(snapshot);

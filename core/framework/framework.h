@@ -18,6 +18,7 @@
 #include "core/framework/plugin_events.h"
 #include "core/framework/point_plugins.h"
 #include "core/framework/profile.h"
+#include "core/framework/refusals.h"
 #include "core/framework/run_recorder.h"
 #include "core/framework/waiting_pods.h"
 #include "core/metrics.h"
@@ -49,9 +50,13 @@ class Handle {
   // Pods waiting at Permit, in all profiles: to list, allow and reject.
   WaitingPods& waiting_pods() { return waiting_pods_; }
   const WaitingPods& waiting_pods() const { return waiting_pods_; }
+  // What devices have refused, in all profiles.
+  Refusals& refusals() { return refusals_; }
+  const Refusals& refusals() const { return refusals_; }
 
  private:
   WaitingPods waiting_pods_;
+  Refusals refusals_;
   Binder default_binder_;
 };
 

@@ -163,6 +163,7 @@ void Gateway::tick() {
   placement_.scheduler().queue().flush();
   placement_.nodes().check_silence();
   placement_.nodes().end_backoffs();
+  placement_.refusals().tick();
   placement_.nodes().take_states_put_off();
   placement_.takeover().tick();
   placement_.twins().tick();

@@ -11,8 +11,15 @@ Result<Accepted> Orders::apply(Kind kind, const Json& object, const std::string&
   switch (kind) {
     case Kind::pod: return apply_pod(object, expected_key, recreate);
     case Kind::node: return apply_node_overlay(object, expected_key);
-    default: return placement_.objects().accept(kind, object, expected_key);
+    default: return apply_other(kind, object, expected_key);
   }
+}
+
+Result<Accepted> Orders::apply_other(Kind kind, const Json& object, const std::string& expected_key) {
+  Result<Accepted> accepted = placement_.objects().accept(kind, object, expected_key);
+  const bool is_volume = kind == Kind::persistent_volume || kind == Kind::persistent_volume_claim;
+  if (is_volume && accepted && accepted->result != "unchanged") placement_.refusals().end_of_volumes();
+  return accepted;
 }
 
 // A workload that holds the name is what the operator means, and this an update of it (P14).

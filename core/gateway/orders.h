@@ -24,6 +24,7 @@ class Orders {
   Json with_uid_of_orphan(const Json& object) const;
   Result<Accepted> apply_pod(const Json& object, const std::string& expected_key, bool recreate);
   Result<Accepted> apply_node_overlay(const Json& object, const std::string& expected_key);
+  Result<Accepted> apply_other(Kind kind, const Json& object, const std::string& expected_key);
 
   const PlacementContext& context_;
   Placement& placement_;

@@ -36,6 +36,9 @@ class PlacementEvents {
   virtual void prebind_disproved(std::string_view uid, const std::string& reason) = 0;
   // A row in prebind began, was answered, or ended.
   virtual void prebind_told(const Row& row, PreBindOutcome outcome) = 0;
+  // The device has rejected PreBind for this reason, and what that means for the row has been done.
+  virtual void pod_refused(const Pod& pod, const std::string& node, const std::string& incarnation,
+                           const std::string& reason) = 0;
   // A claim is deleted for good; the next one of its name is another. False: the store had no capacity for that.
   virtual bool claim_gone(const std::string& claim) = 0;
 };

@@ -93,6 +93,8 @@ void NodeRegistry::apply_change(const std::string& node, const NodeChange& chang
   const DeviceNode* device = context_.nodes.find(node);
   if (device == nullptr) return;
   backoff_.note_incarnation(node, device->incarnation);
+  parts_.refusals.note_incarnation(node, device->incarnation);
+  if (change.facts) parts_.refusals.forget(node);
   hold_back(node);
   if (change.quarantine) note_quarantine(node);
   if (!change.store_lost.empty()) note_store_lost(node, change.store_lost);
@@ -273,6 +275,7 @@ void NodeRegistry::drop(const std::string& node) {
   compared_.erase(node);
   adopted_.erase(node);
   backoff_.forget(node);
+  parts_.refusals.forget(node);
   quarantine_.forget(node);
   certificates_.forget(node);
   const DeviceNode* device = context_.nodes.find(node);

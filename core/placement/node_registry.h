@@ -12,6 +12,7 @@
 #include "core/placement/object_admission.h"
 #include "core/placement/pod_lifecycle.h"
 #include "core/placement/quarantine.h"
+#include "core/placement/refusal_watch.h"
 #include "core/placement/release_list.h"
 
 namespace berth {
@@ -27,6 +28,7 @@ class NodeRegistry {
     ObjectChanges& changes;
     ReleaseList& releases;
     PodLifecycle& pods;
+    RefusalWatch& refusals;
   };
   // All outlive it.
   NodeRegistry(const PlacementContext& context, const Parts& parts)

@@ -39,6 +39,8 @@ struct GatewayOptions {
   std::size_t max_rows_per_node = 12;    // above it a decided row waits until the node has answered for another one
   Millis pass_over_ms = 10'000;          // a node that takes no pod is passed over so long; doubles
   Millis pass_over_ms_max = 120'000;     // up to this
+  Millis refusal_ms = 10'000;            // a pod that a device has rejected is not offered to it again so long; doubles
+  Millis refusal_ms_max = 600'000;       // up to this
   NodeLimits node_limits;                // beyond them a device is quarantined
   Millis compare_ms = 300'000;           // between two listings of one node, besides those at each connect
   std::uint64_t seed = 0;                // ties, jitter

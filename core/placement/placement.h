@@ -13,6 +13,7 @@
 #include <string>
 
 #include "core/placement/comparison.h"
+#include "core/placement/refusal_watch.h"
 #include "core/placement/retirement.h"
 #include "core/placement/status_sweep.h"
 #include "core/placement/takeover.h"
@@ -44,6 +45,7 @@ class Placement final : private PlacementEvents {
   StatusSweep& statuses() { return statuses_; }
   Takeover& takeover() { return takeover_; }
   Twins& twins() { return twins_; }
+  RefusalWatch& refusals() { return refusals_; }
 
   // One record of a table other than objects, nodes and the identity. Status::error: it cannot be read.
   Status load(const RecordView& record);
@@ -74,6 +76,10 @@ class Placement final : private PlacementEvents {
   void name_freed(const std::string& pod) override;
   void local_volumes_freed(const std::string& node) override;
   void prebind_told(const Row& row, PreBindOutcome outcome) override { nodes_.note_prebind(row, outcome); }
+  void pod_refused(const Pod& pod, const std::string& node, const std::string& incarnation,
+                   const std::string& reason) override {
+    refusals_.note_rejected(pod, node, incarnation, reason);
+  }
   void prebind_disproved(std::string_view uid, const std::string& reason) override;
   bool claim_gone(const std::string& claim) override;
 
@@ -85,6 +91,7 @@ class Placement final : private PlacementEvents {
   RequestSender sender_;
   Listings listings_;
   ObjectChanges changes_;
+  RefusalWatch refusals_;
   VolumeBinder volumes_;
   ReleaseList releases_;
   PodLifecycle lifecycle_;

@@ -97,13 +97,16 @@ bool PodLifecycle::take_answer(const Answer& answer) {
   const bool passed = sent >= 0 && context_.clock.now() - sent >= binding->row.promise_ms;
   if (std::optional<RowEvent> event = read_answer(binding->row, answer, context_.identity->id.store_id, passed)) {
     if (*event == RowEvent::pre_bound) events_.prebind_told(binding->row, PreBindOutcome::taken);
-    if (*event == RowEvent::rejected && binding->row.phase == Phase::prebind) {
-      events_.prebind_told(binding->row, PreBindOutcome::rejected);
-    }
+    const std::string reason = shorten(answer.reason, kMaxReasonBytes);
     if (answer.type == AnswerType::rejected) {
-      binding->edit().reason = "node " + answer.node + " rejected the pod: " + shorten(answer.reason, kMaxReasonBytes);
+      binding->edit().reason = "node " + answer.node + " rejected the pod: " + reason;
     }
+    const bool is_refused = *event == RowEvent::rejected && binding->row.phase == Phase::prebind;
+    if (is_refused) events_.prebind_told(binding->row, PreBindOutcome::rejected);
+    const std::shared_ptr<const Pod> pod = binding->pod;
+    const std::string incarnation(binding->row.incarnation);
     feed(answer.uid, *event);
+    if (is_refused && pod != nullptr) events_.pod_refused(*pod, answer.node, incarnation, reason);
     return true;
   }
   const bool confirms = answer.type == AnswerType::bound && binding->row.phase == Phase::bound &&

@@ -89,10 +89,10 @@ def test_a_pod_rejected_by_its_node_is_placed_elsewhere_and_its_claim_is_not_pin
     try:
         fleet.wait_node("n1")
         fleet.apply(LOCAL_CLASS, claim("disk"), with_claim(pod("web"), "disk"))
-        fleet.wait_pending("web", "n1", "the disk is worn")
+        fleet.wait_pending("web", "1 node(s) refused the pod: the disk is worn")
         assert "volumeName" not in claim_of(fleet, "disk")["spec"]
         assert "claimRef" not in fleet.get("persistentvolume", "n1-data")["spec"]
-        first, second = device.wait_asked("PreBind", 2)  # requeued, and tried again under a new epoch
+        first, second = device.wait_asked("PreBind", 2)  # tried again when the refusal has ended, under a new epoch
         assert first["epoch"] != second["epoch"] and first["uid"] == second["uid"]
         device.publish_state(taints=[{"key": "worn", "value": "", "effect": "NoSchedule"}])
         fleet.start_agent("n2", volumes=[f"data={tmp_path / 'data'}:1Gi"])
@@ -107,7 +107,7 @@ def test_a_pod_rejected_by_its_node_is_placed_elsewhere_and_its_claim_is_not_pin
 def test_a_pod_whose_command_no_node_has_is_pending_with_the_nodes_reason(fleet):
     fleet.start("n1")
     fleet.apply(pod("web", command=("no-such-program",)))
-    fleet.wait_pending("web", "n1", "'no-such-program' not found")
+    fleet.wait_pending("web", "1 node(s) refused the pod", "'no-such-program' not found")
     wait_until(lambda: not sleepers(fleet.name), "no process of a pod")
 
 

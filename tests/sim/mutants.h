@@ -52,7 +52,8 @@ enum class Mutant {
   d2,
   d3,
   d4,
-  d5
+  d5,
+  d6
 };
 
 struct MutantName {

@@ -30,6 +30,8 @@ GatewayOptions make_options(std::uint64_t seed, Mutant mutant) {
   options.promise_ms = 5000;
   options.pass_over_ms = 1000;
   options.pass_over_ms_max = 4000;
+  options.refusal_ms = 1000;
+  options.refusal_ms_max = 4000;
   // Honest devices stay below; those that lie do not.
   options.node_limits.cpu = Quantity(kMaxCpu);
   options.node_limits.slots = kMaxSlots;
@@ -286,6 +288,7 @@ void SimGateway::before_message(Message& message, bool alone) {
     }
     world().witness.note_incarnation(std::string(levels[1]), find_text(message.payload, R"("incarnation":")"));
   } else if (levels[0] == "nodes" && levels[2] == "state") {
+    world().witness.note_facts(std::string(levels[1]));
     world().witness.note_incarnation(std::string(levels[1]), find_text(message.payload, R"("incarnation":")"));
   } else if (levels[0] == "nodes" && levels[2] == "pods" && alone) {
     // The uid in a made-up status of a lying device does not matter.
@@ -297,7 +300,9 @@ void SimGateway::before_message(Message& message, bool alone) {
     const Json* metadata = object == nullptr ? nullptr : object->find("metadata");
     const Json* pod = metadata == nullptr && json ? json->find("name") : metadata->find("name");
     if (pod != nullptr) world().witness.note_message_about_pod("default/" + pod->as_string());
+    if (message.payload.contains("PersistentVolume")) world().witness.note_volumes();
   } else if (levels[0] == "desired") {
+    if (levels[1].starts_with("persistentvolume")) world().witness.note_volumes();
     if (levels.size() == 4)
       world().witness.note_message_about_pod(std::string(levels[2]) + "/" + std::string(levels[3]));
     const std::size_t at = message.payload.find("\"uid\"");
@@ -336,6 +341,7 @@ void SimGateway::after_message() {
   if (world().mutant == Mutant::p17) forget_named_nodes();
   if (world().mutant == Mutant::d1) believe_hostnames();
   if (world().mutant == Mutant::d2) end_backoffs();
+  if (world().mutant == Mutant::d6) forget_refusals();
   switch (world().sabotage) {
     case Sabotage::s7: {
       for (const auto& [id, content] : only(flash().durable(), Table::release))
@@ -393,6 +399,12 @@ void SimGateway::end_backoffs() {
                   [](const Taint& taint) { return taint.key == describe(Hold::passed_over).taint; });
     const_cast<Cache&>(gateway_->scheduler().cache()).set_node(std::move(node));
   }
+}
+
+// Mutant D6: what a device has refused, it is asked again at once.
+void SimGateway::forget_refusals() {
+  Refusals& refusals = const_cast<Scheduler&>(gateway_->scheduler()).refusals();
+  for (const auto& [name, device] : gateway_->nodes().all()) refusals.forget(name);
 }
 
 void SimGateway::misbind_claim() {

@@ -63,6 +63,7 @@ class SimGateway final : public Process {
   void believe_hostnames();
   void forget_named_nodes();
   void end_backoffs();
+  void forget_refusals();
   void free_names();
   void impersonate(Message& message, const Answer& answer);
 

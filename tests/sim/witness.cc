@@ -84,7 +84,10 @@ void Witness::gateway_sent(const std::string& node, const Request& request, Mill
   ++requests_sent_;
   const PlacementId named{request.uid, request.epoch};
   const bool is_first = asked_.try_emplace({request.type, named}, now).second;
-  if (is_first && request.type == RequestType::pre_bind) check_passed_over(node, request, now);
+  if (is_first && request.type == RequestType::pre_bind) {
+    check_passed_over(node, request, now);
+    check_refused(node, request, gateway_clock_->now());
+  }
   if (!is_fresh(request.type, named, now)) ++late_resends_;
   if (request.type == RequestType::pre_bind) note_epoch(request.gateway_id, request.epoch, request.uid, node);
   if (request.type == RequestType::bind) {
@@ -132,6 +135,7 @@ void Witness::gateway_received(const Answer& answer) {
     hellos_.insert({answer.node, answer.to_incarnation, {answer.uid, answer.epoch}});
   }
   if (answer.type == AnswerType::superseded) note_superseded(answer);
+  note_refused(answer);
   if (answer.type == AnswerType::slots && answer.page + 1 == answer.pages) {
     names_.note_listing(answer.node, answer.list_id);
   }

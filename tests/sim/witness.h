@@ -129,6 +129,12 @@ class Witness {
   }
   // The gateway hears from the node under this incarnation: another one is passed over no longer (D2).
   void note_incarnation(const std::string& node, std::string_view incarnation);
+  // The node says something of itself: what it refused before, it may be asked again (D6).
+  void note_facts(const std::string& node) {
+    std::erase_if(refused_, [&](const auto& each) { return each.first.second == node; });
+  }
+  // A volume or claim is applied.
+  void note_volumes() { refused_.clear(); }
   // The running gateway passes the node over from now on.
   void note_passed_over(const std::string& node, Millis now);
 
@@ -265,6 +271,8 @@ class Witness {
   void note_own_terms(const Gateway& gateway);
   void check_adopted(bool was_adopting);
   void check_name_is_free(const Row& row);
+  void note_refused(const Answer& answer);
+  void check_refused(const std::string& node, const Request& request, Millis now);
   void note_forgotten(const std::string& node);
   void note_not_awaited(const std::string& node);
   using Placements = std::set<std::tuple<std::string, Epoch, std::string>>;  // uid, epoch, device
@@ -276,8 +284,13 @@ class Witness {
   std::vector<std::unique_ptr<DeviceView>> devices_;
   std::map<std::string, std::string> named_;  // by pod: the node of spec.nodeName
   OneName names_;
-  bool follows_ = false;               // the gateway does, not durably yet
-  bool must_adopt_ = false;            // the next store begins in adopt mode
+  bool follows_ = false;     // the gateway does, not durably yet
+  bool must_adopt_ = false;  // the next store begins in adopt mode
+  struct RefusedAt {
+    Millis since = 0;
+    Content manifest;  // of the pod, as it was
+  };
+  std::map<std::pair<std::string, std::string>, RefusedAt> refused_;  // by uid and node
   std::set<std::string> returned_;     // forgotten nodes that were cleared in the commit that is being read
   std::set<std::string> names_freed_;  // of pods, in the commit that is being read
   std::set<std::string> new_entries_;  // of the release list, in the commit that is being read

@@ -26,10 +26,34 @@ void Witness::check_passed_over(const std::string& node, const Request& request,
                                  std::to_string(now - passed_over.since) + " ms after it was passed over");
 }
 
+// D6: the row is still there, since the gateway has not taken the answer yet.
+void Witness::note_refused(const Answer& answer) {
+  const auto row = gateway_.rows.find(answer.uid);
+  if (answer.type != AnswerType::rejected || row == gateway_.rows.end() || device(answer.node)->hostile) return;
+  const Row& refused = row->second;
+  const bool is_of_row = refused.node == answer.node && refused.epoch == answer.epoch &&
+                         refused.incarnation == answer.incarnation && refused.phase == Phase::prebind;
+  const auto object = gateway_.contents.find({Table::object, "pods/" + std::string(refused.pod)});
+  if (!is_of_row || object == gateway_.contents.end()) return;
+  refused_[{answer.uid, answer.node}] = {gateway_clock_->now(), object->second};
+}
+
+void Witness::check_refused(const std::string& node, const Request& request, Millis now) {
+  constexpr Millis kLeastMs = 700;  // the simulated gateway's 1000, on a clock that runs fast
+  const auto found = refused_.find({request.uid, node});
+  const auto row = gateway_.rows.find(request.uid);
+  if (found == refused_.end() || row == gateway_.rows.end() || now - found->second.since >= kLeastMs) return;
+  const auto object = gateway_.contents.find({Table::object, "pods/" + std::string(row->second.pod)});
+  if (object == gateway_.contents.end() || object->second != found->second.manifest) return;
+  news_.asked_too_soon.push_back("node " + node + " is asked to take " + show(request.uid, request.epoch) + " " +
+                                 std::to_string(now - found->second.since) + " ms after it has refused that");
+}
+
 void Witness::set_gateway(const Gateway* gateway) {
   gateway_.alive = gateway;
   heard_of_.clear();
   passed_over_.clear();
+  refused_.clear();
   follows_ = false;
   if (gateway == nullptr) return;
   ++gateway_starts_;

@@ -199,6 +199,8 @@ class BothWays : public ::testing::Test {
     const std::string number = std::to_string(count++);
     Pod made = make_pod("pod-" + number, resources({{"cpu", std::to_string(100 + 100 * (shape % 3)) + "m"}}));
     made.metadata.labels["color"] = shape % 2 == 0 ? "green" : "red";
+    // Pods of one class may be started differently, and be refused for that.
+    if (refuses) made.shape = "shape " + std::to_string(shape) + " command " + std::to_string(random.below(2));
     made.priority = static_cast<std::int32_t>(shape % 2);
     LabelSelector green;
     green.requirements.push_back({"color", Requirement::Operator::in, {"green"}});
@@ -379,7 +381,17 @@ class BothWays : public ::testing::Test {
     if (random.chance(1, 10)) change_budget();
   }
 
+  void change_refusals() {
+    Refusals& refusals = handle.refusals();
+    const std::uint64_t what = random.below(8);
+    if (what == 0) refusals.forget(node_name());
+    if (what == 1) refusals.end_of_volumes();
+    if (what == 2) refusals.end_due(static_cast<Millis>(random.below(40'000)));
+    if (what > 2) refusals.note(pod(), node_name(), "reason " + std::to_string(what), 0);
+  }
+
   void change_something() {
+    if (refuses && random.chance(1, 2)) change_refusals();
     const std::string name = node_name();
     const std::uint64_t what = random.below(20);
     if (what < 3) cache.set_node(share(node(name)));
@@ -398,6 +410,7 @@ class BothWays : public ::testing::Test {
   // By the plugins; by a fast path that tells all scores; and by one that only draws, which looks at the fewest nodes.
   void decide_both_ways() {
     const auto asked = next_pod();
+    if (handle.refusals().is_refused(*asked)) refused += 1;
     Nominator& nominator = handle.nominator_of_test;
     cache.update_snapshot(handle.snapshot_of_test);
     const std::uint64_t seed = random.next();
@@ -548,8 +561,10 @@ class BothWays : public ::testing::Test {
   int volumes_chosen = 0;     // decisions that promised volumes
   int volumes_from_view = 0;  // of from_view, those with free volumes
   int preempted = 0;
+  int refused = 0;            // decisions about pods that a device had refused
   bool only_volumes = false;  // no other pods
   bool preempts = false;      // half of the pods may have to
+  bool refuses = false;       // devices refuse pods
   bool is_full_from_the_start = false;
   bool changes_promises = false;
   bool all_new = false;  // nearly every pod is the first of its class

@@ -124,6 +124,13 @@ TEST_F(ClassViewTest, DecidesAsThePluginsInAFleetOfAnySize) {
        number("BERTH_EVENTS", 200));
 }
 
+TEST_F(ClassViewTest, DecidesAsThePluginsWhileDevicesRefusePods) {
+  refuses = true;
+  play(13, 30, 2000);
+  EXPECT_GT(refused, rounds(200));
+  EXPECT_GT(from_view, rounds(200));
+}
+
 TEST_F(ClassViewTest, DecidesAsThePluginsInALargeFleet) { play(2, 500, 200); }
 
 TEST_F(ClassViewTest, DecidesAsThePluginsInATinyFleetThatComesAndGoes) { play(3, 4, 1000); }

@@ -443,7 +443,7 @@ TEST_F(GatewayTest, OfferedDirectoriesBecomeLocalVolumesAndAClaimIsBoundInPhaseB
   EXPECT_EQ(gateway->objects().claim("default/log")->phase, "Pending");
   answer("n2", answer_to(pre_bind, AnswerType::rejected, "i2"));
   EXPECT_EQ(gateway->objects().claim("default/log")->volume_name, "") << "a rejected pod's claim is not pinned";
-  advance(3000);
+  advance(options.refusal_ms + 2000);
   answer("n2", AnswerType::pre_bound, "i2");
   EXPECT_EQ(gateway->objects().claim("default/log")->phase, "Bound");
   EXPECT_EQ(gateway->objects().volume("n2-data")->claim_ref, "default/log");

@@ -86,7 +86,9 @@ TEST_F(NamedNode, IsAskedAgainAfterTheDeviceRejectedIt) {
   apply(named("a", "n1"));
   answer("n1", AnswerType::rejected);
   EXPECT_EQ(phase("a"), Phase::none);
-  EXPECT_EQ(why("a"), "node n1 rejected the pod: insufficient memory: 64Mi asked, 40Mi free");
+  EXPECT_EQ(why("a"),
+            "node n1, which spec.nodeName names, does not admit the pod: node(s) refused the pod: insufficient memory: "
+            "64Mi asked, 40Mi free");
   advance(20'000);
   EXPECT_EQ(node_of("a"), "n1");
 }

@@ -74,8 +74,8 @@ TEST_F(StatusPagesTest, ReportsWhichOtherGatewayServesTheFleet) {
   leadership_hears("serving");
   EXPECT_EQ(get("/readyz/broker").body, "ok") << "it is the other gateway that keeps this one from it";
   const std::string why =
-      "gateway \"south\" at 10.0.0.7 serves fleet default; end one of the two. This one goes on when the other has not "
-      "been heard for 120 s";
+      "gateway \"south\" at 10.0.0.7 serves fleet default, or did last; end one of the two. This one goes on when the "
+      "other has not been heard for 120 s";
   EXPECT_EQ(get("/readyz/leadership").body, "[-]leadership failed: " + why + "\nreadyz check failed\n");
   pages.reset();
 }

@@ -207,7 +207,7 @@ TEST_F(PassedOver, ADeviceThatRejectsEveryPodLosesThem) {
   std::set<std::string> placed;
   for (int index = 0; index < 3; ++index) {
     const std::string uid = "u" + std::to_string(index);
-    apply(pod(uid, uid));
+    apply(pod(uid, uid, std::to_string(index + 1) + "Mi"));
     ASSERT_EQ(node_of(uid), "big") << uid;
     answer("big", AnswerType::rejected);
   }

@@ -1,0 +1,75 @@
+// Refusals: which devices have refused which pods, as their answers to PreBind said. A refused pod is tried on other
+// nodes, and on that one again when something has changed that may matter, or after a while that grows. In memory only:
+// after a restart a device is asked once more.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/clock.h"
+#include "core/handshake/siphash.h"
+
+namespace berth {
+
+struct Pod;
+
+class Refusals {
+ public:
+  // What was refused: the manifest without name and uid, which the pods of a workload share.
+  using Key = SipTag;
+  static constexpr std::size_t kPerNode = 16, kInAll = 4'096;  // further ones are not kept
+
+  struct Limits {
+    Millis first = 10'000;  // how long a refusal counts; doubles with each one that follows it,
+    Millis max = 600'000;   // up to this
+  };
+
+  void set_limits(const Limits& limits) { limits_ = limits; }
+  static Key key_of(const Pod& pod);
+
+  // The node has refused the pod. `reason`: the device's, for people.
+  void note(const Pod& pod, const std::string& node, const std::string& reason, Millis now);
+  // Any node refuses the pod now.
+  bool is_refused(const Pod& pod) const { return !refused_.empty() && find(key_of(pod)) != nullptr; }
+  // So many do.
+  std::size_t count(const Pod& pod) const;
+  // Why the node refuses it; null: it does not.
+  const std::string* reason(const Key& key, const std::string& node) const;
+  // Rises with each change for this key.
+  std::uint64_t changes(const Key& key) const;
+
+  // The device is another one, or says something else of itself. True: it had refused something.
+  bool forget(const std::string& node);
+  // Volumes or claims have changed: what refers to one may be taken now. Returns the nodes that had refused such pods.
+  std::vector<std::string> end_of_volumes();
+  // Called now and then. Returns the nodes of refusals that have ended since.
+  std::vector<std::string> end_due(Millis now);
+
+ private:
+  struct Refusal {
+    std::string reason;
+    Millis until = 0;
+    Millis pause = 0;
+    bool counts = true;  // otherwise only its pause is remembered
+  };
+  struct Refused {
+    std::map<std::string, Refusal> nodes;  // by name
+    bool has_volumes = false;
+    std::uint64_t changes = 0;
+    bool counts() const;
+  };
+
+  const Refused* find(const Key& key) const;
+  bool has_capacity(const std::string& node) const;
+  void forget_count(const std::string& node);
+
+  Limits limits_;
+  std::map<Key, Refused> refused_;
+  std::map<std::string, std::size_t> count_;  // of refusals kept, by node
+  std::size_t count_in_all_ = 0;
+  std::uint64_t changes_ = 0;
+};
+
+}  // namespace berth

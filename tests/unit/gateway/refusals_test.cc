@@ -1,0 +1,189 @@
+// A device's refusal is a fact: the pod goes elsewhere, and back only when something has changed (D6).
+#include "tests/unit/gateway/gateway_fixture.h"
+
+namespace berth {
+namespace {
+
+class RefusalsTest : public GatewayTest {
+ protected:
+  void start_with(const std::vector<std::string>& nodes) {
+    start_connected();
+    for (const std::string& node : nodes) {
+      device(node);
+      slots(node, {});
+    }
+  }
+  static std::string preferring(const std::string& name, const std::string& uid, const std::string& node) {
+    return pod(name, uid, "64Mi",
+               R"(,"affinity":{"nodeAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":100,)"
+               R"("preference":{"matchExpressions":[{"key":"kubernetes.io/hostname","operator":"In","values":[")" +
+                   node + R"("]}]}}]}})");
+  }
+  std::string node_of(const std::string& uid) const {
+    const auto found = gateway->bindings().find(std::string_view(uid));
+    return found == gateway->bindings().end() ? std::string() : std::string(found->second.row.node);
+  }
+  void refuse(const std::string& node, const std::string& reason = "volume data: no directory /srv/data") {
+    const std::optional<Request> asked = request(node);
+    ASSERT_TRUE(asked.has_value());
+    ASSERT_EQ(asked->type, RequestType::pre_bind);
+    Answer rejected = answer_to(*asked, AnswerType::rejected);
+    rejected.reason = reason;
+    answer(node, rejected);
+  }
+  int prebinds(const std::string& node) {
+    int count = 0;
+    for (const Message& message : transport.sent) {
+      if (message.topic != topics.node_requests(node)) continue;
+      const Result<Request> asked = decode_request(message.payload);
+      count += asked && asked->type == RequestType::pre_bind;
+    }
+    return count;
+  }
+};
+
+TEST_F(RefusalsTest, AnotherNodeIsTriedAtOnce) {
+  start_with({"edge-a", "edge-b"});
+  apply(preferring("web", "u1", "edge-a"));
+  ASSERT_EQ(node_of("u1"), "edge-a");
+  refuse("edge-a");
+  EXPECT_EQ(node_of("u1"), "edge-b") << why("web");
+}
+
+TEST_F(RefusalsTest, APodThatEveryNodeRefusesIsPendingWithTheirReasonsAndAsksNobody) {
+  start_with({"edge-a", "edge-b"});
+  apply(preferring("web", "u1", "edge-a"));
+  refuse("edge-a");
+  refuse("edge-b", "no runtime for containers");
+  EXPECT_EQ(phase("u1"), Phase::none);
+  EXPECT_TRUE(
+      why("web").starts_with("0/2 nodes are available: 1 node(s) refused the pod: no runtime for containers, "
+                             "1 node(s) refused the pod: volume data: no directory /srv/data."))
+      << why("web");
+  transport.sent.clear();
+  advance(options.refusal_ms - 2000);
+  EXPECT_EQ(prebinds("edge-a") + prebinds("edge-b"), 0);
+}
+
+TEST_F(RefusalsTest, ARefusalCountsForTwiceAsLongEachTime) {
+  start_with({"edge-a"});
+  apply(pod("web", "u1"));
+  Millis pause = options.refusal_ms;
+  for (int i = 0; i < 8; ++i) {
+    ASSERT_EQ(node_of("u1"), "edge-a") << i;
+    refuse("edge-a");
+    advance(pause - 2000);
+    EXPECT_EQ(phase("u1"), Phase::none) << i;
+    advance(4000);
+    pause = std::min(2 * pause, options.refusal_ms_max);
+    device("edge-a");  // as it was: no news
+  }
+  EXPECT_EQ(pause, options.refusal_ms_max);
+}
+
+TEST_F(RefusalsTest, PodsOfOneWorkloadAreRefusedTogetherAndOthersAreNot) {
+  start_with({"edge-a", "edge-b"});
+  apply(preferring("web-1", "u1", "edge-a"));
+  refuse("edge-a");
+  apply(preferring("web-2", "u2", "edge-a"));
+  EXPECT_EQ(node_of("u2"), "edge-b");
+  apply(pod("other", "u3", "64Mi", R"(,"nodeSelector":{"kubernetes.io/hostname":"edge-a"})"));
+  EXPECT_EQ(node_of("u3"), "edge-a");
+}
+
+TEST_F(RefusalsTest, EndsWhenTheDeviceSaysSomethingElseOfItself) {
+  start_with({"edge-a"});
+  apply(pod("web", "u1"));
+  refuse("edge-a");
+  ASSERT_EQ(phase("u1"), Phase::none);
+  receive(topics.node_state("edge-a"),
+          R"({"incarnation":"i1","session":"1","sequence":"2","allocatable":{"cpu":"2","memory":"2Gi","pods":"10"}})");
+  advance(1000);
+  EXPECT_EQ(node_of("u1"), "edge-a");
+}
+
+TEST_F(RefusalsTest, EndsWithTheStoreOfTheDevice) {
+  start_with({"edge-a"});
+  apply(pod("web", "u1"));
+  refuse("edge-a");
+  device("edge-a", "i2");
+  slots("edge-a", {}, "i2");
+  advance(1000);
+  EXPECT_EQ(node_of("u1"), "edge-a");
+}
+
+TEST_F(RefusalsTest, EndsWhenThePodIsChanged) {
+  start_with({"edge-a"});
+  apply(pod("web", "u1"));
+  refuse("edge-a");
+  apply(pod("web", "u1", "64Mi", "", R"({"tier":"front"})"));
+  advance(20'000 - options.refusal_ms);  // the backoff of a failed attempt
+  EXPECT_EQ(node_of("u1"), "edge-a");
+}
+
+TEST_F(RefusalsTest, OfAPodWithAVolumeEndsWhenAVolumeIsApplied) {
+  start_with({"edge-a"});
+  const std::string volume =
+      R"({"apiVersion":"v1","kind":"PersistentVolume","metadata":{"name":"data"},"spec":{"capacity":{"storage":"1Gi"},)"
+      R"("accessModes":["ReadWriteOnce"],"storageClassName":"local","local":{"path":"PATH"},"nodeAffinity":{"required":)"
+      R"({"nodeSelectorTerms":[{"matchExpressions":[{"key":"kubernetes.io/hostname","operator":"In","values":["edge-a"]}]}]}}}})";
+  const auto at = [&](const std::string& path) {
+    std::string text = volume;
+    return text.replace(text.find("PATH"), 4, path);
+  };
+  apply(
+      R"({"apiVersion":"storage.k8s.io/v1","kind":"StorageClass","metadata":{"name":"local"},"provisioner":"kubernetes.io/no-provisioner","volumeBindingMode":"WaitForFirstConsumer"})");
+  apply(
+      R"({"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"log","namespace":"default"},"spec":{"storageClassName":"local","accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Mi"}}}})");
+  apply(at("/srv/data"));
+  apply(pod("web", "u1", "64Mi", R"(,"volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"log"}}])"));
+  refuse("edge-a");
+  ASSERT_EQ(phase("u1"), Phase::none);
+  std::string second = at("/srv/other");
+  apply(second.replace(second.find("\"data\""), 6, "\"more\""));
+  advance(2000);
+  EXPECT_EQ(node_of("u1"), "edge-a") << why("web");
+}
+
+TEST_F(RefusalsTest, OnlyAFewNodesAreTriedWithinASecond) {
+  std::vector<std::string> nodes;
+  for (int i = 0; i < 12; ++i) nodes.push_back("n" + std::to_string(i));
+  start_with(nodes);
+  apply(pod("web", "u1"));
+  int asked = 0;
+  while (!node_of("u1").empty()) {
+    refuse(node_of("u1"));
+    ++asked;
+  }
+  EXPECT_EQ(asked, 4) << "then it backs off";
+  advance(options.queue.max_backoff_ms + 1000);
+  EXPECT_NE(node_of("u1"), "") << why("web");
+}
+
+TEST_F(RefusalsTest, AreExplainedAsTheFilterThatTheyAre) {
+  start_with({"edge-a", "edge-b"});
+  apply(preferring("web", "u1", "edge-a"));
+  refuse("edge-a");
+  const std::string explained = api(R"({"op":"explain","namespace":"default","name":"web"})").dump();
+  EXPECT_TRUE(explained.contains("DeviceRefusals")) << explained;
+  EXPECT_TRUE(explained.contains("node(s) refused the pod: volume data: no directory /srv/data")) << explained;
+}
+
+TEST_F(RefusalsTest, ADeviceThatRefusesEverythingTakesABoundedPart) {
+  start_with({"edge-a"});
+  const Refusals& refusals = gateway->scheduler().refusals();
+  for (int i = 0; i < 40; ++i) {
+    const std::string uid = "u" + std::to_string(i);
+    apply(pod("web-" + std::to_string(i), uid, std::to_string(i + 1) + "Mi"));
+    if (node_of(uid).empty()) continue;
+    refuse("edge-a");
+    device("edge-a", "i1");
+    advance(300'000);  // it is passed over in between (D2)
+  }
+  std::size_t kept = 0;
+  for (const auto& [key, entry] : gateway->objects().pods().all()) kept += refusals.count(*entry.pod);
+  EXPECT_LE(kept, Refusals::kPerNode);
+}
+
+}  // namespace
+}  // namespace berth
