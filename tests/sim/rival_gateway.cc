@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "plugins/registry.h"
+#include "tests/sim/sim_device.h"
 #include "tests/sim/sim_gateway.h"
 
 namespace berth::sim {
