@@ -97,7 +97,7 @@ bool Comparison::compare(const std::string& node, const std::vector<SlotReport>&
         (context_.identity->orphans.contains(key) && context_.objects.pods().find_by_uid(slot.uid) != nullptr);
     if (parts_.releases.contains(key) && !has_object) {
       // P11: a promise that this store gave up, and the time that it lost bound.
-      if (context_.identity->rolled_back && is_alive(slot.state)) {
+      if (context_.identity->rolled_back && is_alive(slot.state) && !context_.identity->orphans.contains(key)) {
         context_.identity.insert(&Identity::ending, key);
         parts_.releases.hold_name(key, Adoption::name_of(slot));
       }
@@ -164,7 +164,11 @@ bool Comparison::adopt_slot(const std::string& node, const SlotReport& slot, con
   PodEntry* entry = context_.objects.pods().find_by_uid(slot.uid);
   if (entry == nullptr) {
     if (is_ending(slot)) {
-      parts_.releases.add(leftover, is_alive(slot.state));
+      if (context_.identity->orphans.contains(key)) {
+        parts_.releases.release_orphan(key);  // which holds its name until it has ended
+      } else {
+        parts_.releases.add(leftover, is_alive(slot.state));
+      }
       return true;
     }
     const Adoption::Found found = parts_.adoption.find_object(node, slot, key);

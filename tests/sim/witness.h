@@ -288,6 +288,7 @@ class Witness {
   bool must_adopt_ = false;  // the next store begins in adopt mode
   struct RefusedAt {
     Millis since = 0;
+    std::string incarnation;
     Content manifest;  // of the pod, as it was
   };
   std::map<std::pair<std::string, std::string>, RefusedAt> refused_;  // by uid and node

@@ -35,7 +35,7 @@ void Witness::note_refused(const Answer& answer) {
                          refused.incarnation == answer.incarnation && refused.phase == Phase::prebind;
   const auto object = gateway_.contents.find({Table::object, "pods/" + std::string(refused.pod)});
   if (!is_of_row || object == gateway_.contents.end()) return;
-  refused_[{answer.uid, answer.node}] = {gateway_clock_->now(), object->second};
+  refused_[{answer.uid, answer.node}] = {gateway_clock_->now(), answer.incarnation, object->second};
 }
 
 void Witness::check_refused(const std::string& node, const Request& request, Millis now) {
@@ -43,6 +43,7 @@ void Witness::check_refused(const std::string& node, const Request& request, Mil
   const auto found = refused_.find({request.uid, node});
   const auto row = gateway_.rows.find(request.uid);
   if (found == refused_.end() || row == gateway_.rows.end() || now - found->second.since >= kLeastMs) return;
+  if (request.incarnation != found->second.incarnation) return;
   const auto object = gateway_.contents.find({Table::object, "pods/" + std::string(row->second.pod)});
   if (object == gateway_.contents.end() || object->second != found->second.manifest) return;
   news_.asked_too_soon.push_back("node " + node + " is asked to take " + show(request.uid, request.epoch) + " " +
@@ -71,6 +72,8 @@ void Witness::note_own_terms(const Gateway& gateway) {
 }
 
 void Witness::note_incarnation(const std::string& node, std::string_view incarnation) {
+  std::erase_if(refused_,
+                [&](const auto& each) { return each.first.second == node && each.second.incarnation != incarnation; });
   const auto found = passed_over_.find(node);
   if (found != passed_over_.end() && found->second.incarnation != incarnation) passed_over_.erase(found);
 }

@@ -77,6 +77,27 @@ class AdoptionTest : public GatewayTest {
   std::string placed;
 };
 
+TEST_F(AdoptionTest, AnOrphanThatIsKeptAlthoughItsUidWasDeletedIsReleasedAndHoldsItsNameUntilThen) {
+  options.known_nodes = {"n1"};
+  start_connected();
+  device("n1");
+  const SlotReport found = slot("old", pod("web", "old", "64Mi", R"(,"schedulerName":"gone")"));
+  slots("n1", {found});
+  ASSERT_EQ(gateway->identity().orphans.size(), 1u);
+  apply(pod("other", "old"));
+  api(R"({"op":"delete","kind":"pod","namespace":"default","name":"other"})");
+  apply(pod("web", "new"));
+  api(R"({"op":"adopt","kind":"pod","namespace":"default","name":"web"})");
+  slots("n1", {found});
+  EXPECT_TRUE(gateway->identity().orphans.empty());
+  ASSERT_EQ(request("n1")->type, RequestType::release);
+  EXPECT_EQ(request("n1")->uid, "old");
+  EXPECT_EQ(phase("new"), Phase::none) << "the name is held";
+  answer("n1", AnswerType::released);
+  advance(1000);
+  EXPECT_EQ(phase("new"), Phase::prebind) << why("web");
+}
+
 TEST_F(AdoptionTest, AVolumeThatGoesBackToItsDataIsPromisedToNobodyElse) {
   const auto claim = [](const std::string& name) {
     return R"({"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":")" + name +
