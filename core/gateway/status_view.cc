@@ -225,8 +225,12 @@ Json StatusView::status_of(Kind kind, const std::string& key) const {
   const Json manifest = context_.objects.manifest(kind, key);
   if (manifest.is_null()) return {};
   Json status = Json::object();
-  if (kind == Kind::persistent_volume) status.set("phase", context_.objects.volume(key)->phase);
-  if (kind == Kind::persistent_volume_claim) status.set("phase", context_.objects.claim(key)->phase);
+  const auto add_half = [&status](const auto& half) {
+    status.set("phase", half->phase);
+    if (half->metadata.deleting) status.set("deleting", true);
+  };
+  if (kind == Kind::persistent_volume) add_half(context_.objects.volume(key));
+  if (kind == Kind::persistent_volume_claim) add_half(context_.objects.claim(key));
   Json::Array conditions;
   add_unknown_fields(kind, manifest, conditions);
   if (!conditions.empty()) status.set("conditions", Json(std::move(conditions)));

@@ -5,6 +5,12 @@
 
 namespace berth {
 
+namespace {
+
+constexpr const char* kSelectedNode = "volume.kubernetes.io/selected-node";
+
+}  // namespace
+
 void VolumeBindings::bind_volumes(const std::vector<BoundVolume>& bound_volumes) {
   for (const BoundVolume& bound_volume : bound_volumes) {
     const auto claim = objects_.claim(bound_volume.claim);
@@ -75,7 +81,6 @@ std::optional<BoundVolume> VolumeBindings::half_binding(Kind kind, const std::st
 }
 
 bool VolumeBindings::select_node(const std::string& claim, const std::string& node) {
-  constexpr const char* kSelectedNode = "volume.kubernetes.io/selected-node";
   const auto before = objects_.claim(claim);
   if (before == nullptr) return false;
   PersistentVolumeClaim selected = *before;
@@ -88,6 +93,18 @@ bool VolumeBindings::select_node(const std::string& claim, const std::string& no
   metadata.set("annotations", std::move(annotations));
   selected.manifest.set("metadata", std::move(metadata));
   objects_.put(std::move(selected));
+  return true;
+}
+
+bool VolumeBindings::deselect_node(const std::string& claim, const std::string& node) {
+  const auto before = objects_.claim(claim);
+  if (before == nullptr || !before->volume_name.empty()) return false;
+  const auto named = before->metadata.annotations.find(kSelectedNode);
+  if (named == before->metadata.annotations.end() || named->second != node) return false;
+  PersistentVolumeClaim free = *before;
+  free.metadata.annotations.erase(kSelectedNode);
+  if (Json* annotations = free.manifest.find("metadata")->find("annotations")) annotations->erase(kSelectedNode);
+  objects_.put(std::move(free));
   return true;
 }
 

@@ -27,6 +27,8 @@ class VolumeBindings {
   std::optional<BoundVolume> half_binding(Kind kind, const std::string& key) const;
   // Writes into the claim for which node a provisioner is to fill it. False: it is gone, or says so already.
   bool select_node(const std::string& claim, const std::string& node);
+  // Takes that back, so that another node can be chosen. False: the claim is bound, or does not name the node.
+  bool deselect_node(const std::string& claim, const std::string& node);
 
  private:
   void bind_volume(PersistentVolume volume, const std::string& key, const PersistentVolumeClaim* claim);

@@ -47,6 +47,7 @@ Status Retirement::retire(const std::string& node) {
   // A listing that one of these ends asked for would leave out what has ended: nothing has, it was given up.
   parts_.listings.forget(node);
   orphan_volumes(node);
+  parts_.volumes.deselect(node);
   if (context_.objects.overlay(node) != nullptr) parts_.changes.erase(Kind::node, node);
   // After the rows: pods that adopt mode kept from being placed or erased follow.
   if (context_.identity.erase(&Identity::adopt_nodes, node) && context_.mirror.barrier().is_synced()) {

@@ -153,6 +153,18 @@ void VolumeBinder::unbind(const std::shared_ptr<const PersistentVolumeClaim>& cl
   changes_.wake({EventResource::persistent_volume_claim, kUpdate, "PersistentVolumeClaimUpdate"}, objects);
 }
 
+// Otherwise no provisioner would ever answer, and VolumeBinding would look at no other node.
+void VolumeBinder::deselect(const std::string& node) {
+  for (const std::string& key : context_.objects.keys(Kind::persistent_volume_claim)) {
+    EventObjects objects;
+    note_old(objects, context_.objects, Kind::persistent_volume_claim, key);
+    if (!VolumeBindings(context_.objects).deselect_node(key, node)) continue;
+    note_new(objects, context_.objects, Kind::persistent_volume_claim, key);
+    context_.publisher.mirror(Kind::persistent_volume_claim, key);
+    changes_.wake(*event_of(Kind::persistent_volume_claim, kUpdate), objects);
+  }
+}
+
 // A row whose device was only asked gives the volume back, since the data of another claim is on it.
 void VolumeBinder::disprove_promises(const std::string& volume, const std::string& claim) {
   const auto is_given = [&](const BoundVolume& bound_volume) {

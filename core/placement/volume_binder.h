@@ -57,6 +57,9 @@ class VolumeBinder {
   // The claim may be bound again, elsewhere.
   void unbind(const std::shared_ptr<const PersistentVolumeClaim>& claim);
 
+  // The node was forgotten: claims that were to be provisioned there may be provisioned elsewhere.
+  void deselect(const std::string& node);
+
   // A claim is about to be accepted for the first time: makes its half of a binding fit what is known.
   void settle_claim(const std::string& key, Json& manifest);
   // A volume or claim was accepted: the two halves of a binding may arrive one after the other.

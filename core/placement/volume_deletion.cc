@@ -13,6 +13,7 @@ void VolumeBinder::begin_delete(Kind kind, const std::string& key) {
   EventObjects objects;
   note_old(objects, context_.objects, kind, key);
   context_.objects.mark_deleting(kind, key);
+  context_.publisher.mark(kind, key);
   note_new(objects, context_.objects, kind, key);
   changes_.wake(*event_of(kind, kUpdate), objects);
 }

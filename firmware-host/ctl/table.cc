@@ -32,11 +32,13 @@ std::string phase_cell(const Json& object) { return text_field(object, {"status"
 
 // A volume or claim that has not been processed yet has no phase.
 std::string volume_phase_cell(const Json& volume) {
+  if (true_field(volume, {"status", "deleting"})) return "Terminating";
   const std::string phase = phase_cell(volume);
   return phase.empty() ? "Available" : phase;
 }
 
 std::string claim_phase_cell(const Json& claim) {
+  if (true_field(claim, {"status", "deleting"})) return "Terminating";
   const std::string phase = phase_cell(claim);
   return phase.empty() ? "Pending" : phase;
 }

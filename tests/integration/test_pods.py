@@ -147,6 +147,7 @@ def test_the_volume_of_a_deleted_claim_is_reused_only_after_the_operator_deletes
     fleet.wait_running("first")
     fleet.delete("persistentvolumeclaim", "old")
     assert claim_of(fleet, "old") is not None  # a pod uses it
+    assert "Terminating" in fleet.ctl("get", "pvc", "old").stdout
     fleet.delete("pod", "first")
     wait_until(lambda: claim_of(fleet, "old") is None, "the removal of the claim")
     assert fleet.get("persistentvolume", "n1-data")["status"]["phase"] == "Released"

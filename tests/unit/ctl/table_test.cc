@@ -94,6 +94,14 @@ TEST(CtlTable, ShowsWhyAContainerDoesNotRun) {
   EXPECT_EQ(table_row(Kind::pod, pod, {}).back(), "back-off 10s");
 }
 
+TEST(CtlTable, ShowsThatAVolumeOrClaimIsBeingDeleted) {
+  const Json leaving = parsed_json(R"({"metadata":{"name":"c"},"status":{"phase":"Bound","deleting":true}})");
+  EXPECT_EQ(table_row(Kind::persistent_volume_claim, leaving, {}).at(1), "Terminating");
+  const Cells header = table_header(Kind::persistent_volume, {});
+  const auto column = std::find(header.begin(), header.end(), "STATUS") - header.begin();
+  EXPECT_EQ(table_row(Kind::persistent_volume, leaving, {}).at(static_cast<std::size_t>(column)), "Terminating");
+}
+
 TEST(CtlTable, ShowsTerminatingBeforeAnythingElse) {
   EXPECT_EQ(pod_status(parsed_json(R"({"status":{"phase":"Running","deleting":true}})")), "Terminating");
 }

@@ -133,6 +133,48 @@ TEST_F(ProvisioningTest, TriesAgainWhenTheProvisionerTakesTheNodeBack) {
   EXPECT_EQ(gateway->scheduler().cache().assumed_count(), 0u);
 }
 
+TEST_F(ProvisioningTest, TriesAnotherNodeWhenTheOneChosenIsForgotten) {
+  start_with_claim();
+  ASSERT_EQ(selected(), "n1");
+  api(R"({"op":"forget","kind":"Node","name":"n1"})");
+  EXPECT_EQ(selected(), "");
+  std::string mirrored;
+  for (const Message& message : transport.sent) {
+    if (message.topic == topics.desired(Kind::persistent_volume_claim, "default/c")) mirrored = message.payload;
+  }
+  EXPECT_EQ(mirrored.find("selected-node"), std::string::npos) << mirrored;
+  device("n2");
+  advance(12'000);
+  EXPECT_EQ(selected(), "n2") << why("p");
+  apply(volume("n2"));
+  EXPECT_EQ(phase("u1"), Phase::prebind) << why("p");
+}
+
+TEST_F(ProvisioningTest, AClaimThatIsBeingDeletedSaysSo) {
+  start_with_claim();
+  const auto shown = [this] {
+    std::string text;
+    for (const Message& message : transport.sent) {
+      if (message.topic == topics.status(Kind::persistent_volume_claim, "default/c")) text = message.payload;
+    }
+    return text;
+  };
+  EXPECT_EQ(shown().find("deleting"), std::string::npos) << shown();
+  api(R"({"op":"delete","kind":"pvc","namespace":"default","name":"c"})");
+  ASSERT_NE(gateway->objects().claim("default/c"), nullptr) << "a pod uses it";
+  EXPECT_NE(shown().find(R"("deleting":true)"), std::string::npos) << shown();
+}
+
+TEST_F(ProvisioningTest, ABoundClaimKeepsTheNodeThatWasForgotten) {
+  start_with_claim();
+  apply(volume());
+  answer("n1", AnswerType::pre_bound);
+  answer("n1", AnswerType::bound);
+  api(R"({"op":"forget","kind":"Node","name":"n1"})");
+  EXPECT_EQ(selected(), "n1");
+  EXPECT_EQ(gateway->objects().claim("default/c")->volume_name, "made-1");
+}
+
 TEST_F(ProvisioningTest, RefusesAVolumeThatTheNodeDoesNotReach) {
   start_with_claim();
   apply(volume("n9"));
