@@ -40,7 +40,7 @@ void RivalGateway::drop_program() {
 
 // Whom it answers it tells that it does not serve.
 bool RivalGateway::on_send_watched(Message& message) {
-  const std::string& root = Topics(kFleet).root();
+  const std::string root = Topics(kFleet).root();
   const std::string own = root + "gateways/" + gateway_name_ + "/presence/";
   const bool is_serving = message.topic.starts_with(own) && message.payload.contains(R"("state":"serving")");
   const bool is_answer = message.topic.starts_with(root + "clients/");
