@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <set>
 #include <utility>
 
 #include "core/api/pod.h"
@@ -20,6 +19,11 @@ const Refusals::Refused* Refusals::find(const Key& key) const {
   return found == refused_.end() || !found->second.counts() ? nullptr : &found->second;
 }
 
+// One refused pod must not cost every decision about any other a hash of its manifest.
+bool Refusals::may_be_refused(const Pod& pod) const {
+  return !refused_.empty() && sizes_.contains(std::string_view(pod.shape).size());
+}
+
 bool Refusals::has_capacity(const std::string& node) const {
   const auto found = count_.find(node);
   return count_in_all_ < kInAll && (found == count_.end() || found->second < kPerNode);
@@ -30,6 +34,8 @@ void Refusals::note(const Pod& pod, const std::string& node, const std::string& 
   const auto known = refused_.find(key);
   const bool is_known = known != refused_.end() && known->second.nodes.contains(node);
   if (!is_known && !has_capacity(node)) return;
+  if (refused_.empty()) sizes_.clear();
+  sizes_.insert(std::string_view(pod.shape).size());
   Refused& refused = refused_[key];
   refused.has_volumes = !pod.volumes.empty();
   refused.changes = ++changes_;
@@ -44,7 +50,7 @@ void Refusals::note(const Pod& pod, const std::string& node, const std::string& 
 }
 
 std::size_t Refusals::count(const Pod& pod) const {
-  if (refused_.empty()) return 0;
+  if (!may_be_refused(pod)) return 0;
   const Refused* refused = find(key_of(pod));
   if (refused == nullptr) return 0;
   return static_cast<std::size_t>(

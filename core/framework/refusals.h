@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,7 +33,7 @@ class Refusals {
   // The node has refused the pod. `reason`: the device's, for people.
   void note(const Pod& pod, const std::string& node, const std::string& reason, Millis now);
   // Any node refuses the pod now.
-  bool is_refused(const Pod& pod) const { return !refused_.empty() && find(key_of(pod)) != nullptr; }
+  bool is_refused(const Pod& pod) const { return may_be_refused(pod) && find(key_of(pod)) != nullptr; }
   // So many do.
   std::size_t count(const Pod& pod) const;
   // Why the node refuses it; null: it does not.
@@ -61,12 +62,14 @@ class Refusals {
     bool counts() const;
   };
 
+  bool may_be_refused(const Pod& pod) const;
   const Refused* find(const Key& key) const;
   bool has_capacity(const std::string& node) const;
   void forget_count(const std::string& node);
 
   Limits limits_;
   std::map<Key, Refused> refused_;
+  std::set<std::size_t> sizes_;               // of their manifests, and maybe of some that are refused no more
   std::map<std::string, std::size_t> count_;  // of refusals kept, by node
   std::size_t count_in_all_ = 0;
   std::uint64_t changes_ = 0;
