@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/json/findings.h"
 #include "firmware-host/ctl/commands.h"
 #include "firmware-host/ctl/fields.h"
 #include "firmware-host/ctl/table.h"

@@ -85,7 +85,8 @@ class WalCheckTest : public testing::Test {
     auto store = SqliteStore::open(path, log_, options);
     if (!store) return {};
     Found found{true, 0, (*store)->lost_commits()};
-    for (const Record& record : (*store)->load().value()) found.commits += record.key.starts_with("key-") ? 1 : 0;
+    const auto records = (*store)->load();
+    for (const Record& record : records.value()) found.commits += record.key.starts_with("key-") ? 1 : 0;
     return found;
   }
 
