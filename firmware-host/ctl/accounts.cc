@@ -1,6 +1,5 @@
 #include "firmware-host/ctl/accounts.h"
 
-#include <grp.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include <iterator>
 #include <system_error>
 
+#include "firmware-host/ctl/broker_site.h"
 #include "firmware-host/ctl/embedded.h"
 #include "firmware-host/gateway/broker_config.h"
 #include "firmware-host/gateway/broker_process.h"
@@ -25,10 +25,10 @@ std::string content_of(const std::string& path) {
 // The broker drops root privileges before it reads its files again, so its group needs access.
 Status write_for_broker(const std::string& path, const std::string& text) {
   if (Status written = write_private_file(path, text); !written.is_success()) return written;
-  const group* broker = ::getgrnam("mosquitto");
-  if (broker == nullptr || ::geteuid() != 0) return Status::ok();
+  const std::optional<gid_t> broker = broker_group(fs::path(path).parent_path().string());
+  if (!broker || ::geteuid() != 0) return Status::ok();
   std::error_code error;
-  if (::chown(path.c_str(), 0, broker->gr_gid) == 0) {
+  if (::chown(path.c_str(), 0, *broker) == 0) {
     fs::permissions(path, fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_read, error);
   }
   return error ? Status::error(path + ": " + error.message()) : Status::ok();
@@ -73,11 +73,12 @@ void reload_broker(const EnrollOptions& options, bool restart, const Screen& scr
   if (!options.reload) return;
   if (is_embedded(options)) return reload_embedded(options, restart, screen);
   const Result<std::string> tool = find_program("systemctl");
-  if (!tool || !run_program({*tool, "is-active", "--quiet", "mosquitto"}).is_success()) return;
+  const std::string unit = broker_site(options).unit;
+  if (!tool || !run_program({*tool, "is-active", "--quiet", unit}).is_success()) return;
   const std::string verb = restart ? "restart" : "reload";
-  if (Status done = run_program({*tool, verb, "mosquitto"}); !done.is_success()) {
-    screen.err << "cannot " << verb << " mosquitto: " << done.message() << "; run: systemctl " << verb
-               << " mosquitto\n";
+  if (Status done = run_program({*tool, verb, unit}); !done.is_success()) {
+    screen.err << "cannot " << verb << " " << unit << ": " << done.message() << "; run: systemctl " << verb << " "
+               << unit << "\n";
   }
 }
 

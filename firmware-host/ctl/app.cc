@@ -6,6 +6,7 @@
 #include "core/random.h"
 #include "firmware-host/ctl/api_client.h"
 #include "firmware-host/ctl/backup.h"
+#include "firmware-host/ctl/broker_site.h"
 #include "firmware-host/ctl/commands.h"
 #include "firmware-host/ctl/connection.h"
 #include "firmware-host/ctl/embedded.h"
@@ -144,6 +145,8 @@ Outcome<void> run(CtlOptions& options, const Screen& screen) {
   const bool is_enrolment = options.command == Command::enroll || options.command == Command::revoke;
   if (is_enrolment && is_embedded(options.enroll)) {
     if (Outcome<void> settled = settle_embedded(options.enroll); !settled) return settled;
+  } else if (options.enroll.mosquitto_dir.empty()) {
+    options.enroll.mosquitto_dir = default_mosquitto_dir();
   }
   if (!given.fleet.empty()) options.enroll.fleet = options.backup.fleet = given.fleet;
   if (!given.gateway.empty()) options.enroll.gateway = given.gateway;

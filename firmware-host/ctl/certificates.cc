@@ -1,6 +1,5 @@
 #include "firmware-host/ctl/certificates.h"
 
-#include <grp.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include <system_error>
 #include <vector>
 
+#include "firmware-host/ctl/broker_site.h"
 #include "firmware-host/gateway/authority.h"
 #include "firmware-host/gateway/broker_tls.h"
 
@@ -25,15 +25,15 @@ std::unexpected<Failure> refused(const Status& status) { return fail(Exit::refus
 
 // mosquitto drops root privileges before it reads the files again.
 Status let_broker_read(const std::string& dir) {
-  const group* broker = ::getgrnam("mosquitto");
-  if (broker == nullptr || ::geteuid() != 0) return Status::ok();
+  const std::optional<gid_t> broker = broker_group(fs::path(dir).parent_path().string());
+  if (!broker || ::geteuid() != 0) return Status::ok();
   for (const std::string& path : {dir, dir + "/server.key", dir + "/server.crt", dir + "/ca.crt",
                                   dir + "/operators.crt", dir + "/ca.crl", dir + "/operators.crl"}) {
     const fs::perms own =
         path == dir ? fs::perms::owner_all | fs::perms::group_exec : fs::perms::owner_read | fs::perms::owner_write;
     std::error_code error;
     fs::permissions(path, own | fs::perms::group_read, error);
-    if (!error && ::chown(path.c_str(), 0, broker->gr_gid) != 0) error = {errno, std::generic_category()};
+    if (!error && ::chown(path.c_str(), 0, *broker) != 0) error = {errno, std::generic_category()};
     if (error) return Status::error(path + ": cannot let mosquitto read it: " + error.message());
   }
   return Status::ok();

@@ -9,6 +9,7 @@
 #include "core/api/names.h"
 #include "firmware-host/broker_address.h"
 #include "firmware-host/ctl/accounts.h"
+#include "firmware-host/ctl/broker_site.h"
 #include "firmware-host/ctl/certificates.h"
 #include "firmware-host/ctl/embedded.h"
 #include "firmware-host/ctl/listeners.h"
@@ -24,10 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 using Role = BrokerIdentity::Role;
 
-// Of devices with a mosquitto that the package configures; operators have the next one.
-constexpr int kPlainPort = 1883;
-constexpr int kCertificatePort = 8883;  // certificates
-constexpr int kToPasswords = 2;
+constexpr int kToPasswords = 2;  // from the listeners for certificates
 
 std::string local_host_name() {
   char name[256] = "localhost";
@@ -158,8 +156,9 @@ Outcome<BrokerSettings> address_of_broker(const EnrollOptions& options, const st
     const bool has_certificate = options.credential == Credential::certificate;
     const bool has_tls = has_certificate || !is_loopback(broker.host);
     if (has_tls) broker.ca_file = output + "/ca.crt";
-    broker.port = has_certificate ? kCertificatePort : has_tls ? kCertificatePort + kToPasswords : kPlainPort;
-    if (options.role == Role::operator_) ++broker.port;
+    const BrokerSite site = broker_site(options);
+    const int port = has_certificate ? site.tls_port : has_tls ? site.tls_port + kToPasswords : site.plain_port;
+    broker.port = static_cast<std::uint16_t>(options.role == Role::operator_ ? port + 1 : port);
   }
   if (!options.host.empty()) static_cast<void>(parse_broker(options.host, broker));
   return broker;
@@ -208,17 +207,26 @@ int tls_listener_of(const EnrollOptions& options) {
   return (options.credential == Credential::certificate ? 0 : kToPasswords) + (options.role == Role::operator_ ? 1 : 0);
 }
 
-// A port of --address names all four: mosquitto would not start with one that is not to be had.
+// A port of --address names all four: mosquitto would not start with one that is not to be had. What it has already is
+// its own.
 Outcome<void> check_tls_ports(const EnrollOptions& options, const BrokerSettings& broker) {
-  constexpr int kDefaultFirst = 8883, kMore = 3;
+  constexpr int kMore = 3;
   if (is_embedded(options) || broker.ca_file.empty()) return {};
+  const BrokerSite site = broker_site(options);
   const int first = broker.port - tls_listener_of(options);
-  const bool meets_plain = first <= kPlainPort + 1 && first + kMore >= kPlainPort;
-  if (first >= 1 && first + kMore <= 65535 && !meets_plain) return {};
+  const bool meets_plain = first <= site.plain_port + 1 && first + kMore >= site.plain_port;
+  if (first >= 1 && first + kMore <= 65535 && !meets_plain) {
+    const bool opens = options.reload && fs::is_directory(options.mosquitto_dir) && !has_listeners(options);
+    const int taken = opens ? port_in_use(first, kMore + 1) : 0;
+    if (taken == 0) return {};
+    return fail(Exit::refused, "port " + std::to_string(taken) +
+                                   " is in use, and the broker needs it for devices at other machines: free it, or "
+                                   "name other ports, which all devices use, with --address HOST:PORT");
+  }
   return fail(Exit::usage,
               "--address: port " + std::to_string(broker.port) +
                   " is not free for TLS, which devices at other machines need: give the host alone, or port " +
-                  std::to_string(kDefaultFirst + tls_listener_of(options)));
+                  std::to_string(site.tls_port + tls_listener_of(options)));
 }
 
 // True: mosquitto needs a restart.

@@ -1,12 +1,12 @@
 #include "firmware-host/ctl/listeners.h"
 
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <system_error>
 
 #include "firmware-host/ctl/accounts.h"
+#include "firmware-host/ctl/broker_site.h"
 #include "firmware-host/gateway/broker_config.h"
 #include "firmware-host/loopback_address.h"
 
@@ -71,23 +71,14 @@ Outcome<bool> write_listeners(const EnrollOptions& options, int port, const Scre
   return true;
 }
 
-// The first; 0: none.
-int port_in(const std::string& text) {
-  const std::string key = "\nlistener ";
-  const std::size_t at = text.find(key);
-  int port = 0;
-  if (at != std::string::npos) {
-    std::from_chars(text.data() + at + key.size(), text.data() + text.size(), port);
-  }
-  return port;
-}
-
 }  // namespace
+
+bool has_listeners(const EnrollOptions& options) { return fs::exists(file_of(options)); }
 
 Outcome<bool> open_listeners(const EnrollOptions& options, int port, const Screen& screen) {
   std::error_code error;
   if (!fs::is_directory(options.mosquitto_dir, error)) return false;
-  return fs::exists(file_of(options)) ? update_listeners(options, screen) : write_listeners(options, port, screen);
+  return has_listeners(options) ? update_listeners(options, screen) : write_listeners(options, port, screen);
 }
 
 Outcome<bool> update_listeners(const EnrollOptions& options, const Screen& screen) {
@@ -95,7 +86,7 @@ Outcome<bool> update_listeners(const EnrollOptions& options, const Screen& scree
   const bool is_current = present.find("\ncrlfile ") != std::string::npos &&
                           present.find("/operators.crt\n") != std::string::npos &&
                           present.find("\npassword_file ") != std::string::npos;
-  const int port = port_in(present);
+  const int port = first_port_in(present);
   if (is_current || present.empty()) return false;
   if (present.starts_with(kWrittenByUs) && port > 0) return write_listeners(options, port, screen);
   screen.err

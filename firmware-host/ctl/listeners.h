@@ -7,6 +7,8 @@
 
 namespace berth {
 
+// The file is there.
+bool has_listeners(const EnrollOptions& options);
 // Writes the file if there is none, else updates it; `port` is that of devices with certificates. True: mosquitto needs
 // a restart.
 Outcome<bool> open_listeners(const EnrollOptions& options, int port, const Screen& screen);

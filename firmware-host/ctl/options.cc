@@ -123,10 +123,12 @@ void add_broker_files(CLI::App& app, EnrollOptions& to) {
   app.add_option("--broker-dir", to.broker_dir,
                  "Directory of the broker's passwords and ACL, default /etc/berth/broker")
       ->type_name("DIR");
-  app.add_option("--mosquitto-dir", to.mosquitto_dir,
-                 "Directory for the TLS listeners' configuration, default /etc/mosquitto/conf.d")
+  app.add_option(
+         "--mosquitto-dir", to.mosquitto_dir,
+         "Directory for the TLS listeners' configuration; default: of the package's own broker,\n"
+         "/etc/berth/mosquitto/conf.d, or /etc/mosquitto/conf.d if the machine's was joined or there is no own one")
       ->type_name("DIR");
-  app.add_flag("!--no-reload", to.reload, "Do not reload the running mosquitto");
+  app.add_flag("!--no-reload", to.reload, "Do not reload the running broker");
 }
 
 void add_enroll(CLI::App& app, EnrollOptions& to) {
@@ -144,11 +146,12 @@ void add_enroll(CLI::App& app, EnrollOptions& to) {
   };
   CLI::Option* certificate =
       app.add_flag_function("--certificate", use(Credential::certificate),
-                            "Use a certificate, the default of devices; port 8883, operators 8884");
+                            "Use a certificate, the default of devices; port 8893, operators 8894");
   CLI::Option* password =
       app.add_flag_function("--password", use(Credential::password),
-                            "Use a password, the default of operators and gateways; port 8885, operators 8886;\n"
-                            "at a loopback address 1883 and 1884, without TLS")
+                            "Use a password, the default of operators and gateways; port 8895, operators 8896;\n"
+                            "at a loopback address 1893 and 1894, without TLS.\n"
+                            "With the machine's mosquitto 1883 to 1884 and 8883 to 8886")
           ->excludes(certificate);
   app.add_flag("--renew", to.renew, "Another certificate for the account; the earlier one stays valid until it expires")
       ->excludes(certificate)

@@ -39,13 +39,13 @@ struct EnrollOptions {
   std::string name;
   BrokerIdentity::Role role = BrokerIdentity::Role::node;
   std::string fleet = "default";
-  std::string gateway = "gateway";                      // the one whose requests a device answers
-  std::string host;                                     // of the broker, as the device reaches it: HOST[:PORT]
-  std::string broker_dir = "/etc/berth/broker";         // `passwords`, `operators`, `access`; with certificates `tls`
-  std::string output;                                   // empty: ./<name>
-  std::string installed_dir = "/etc/berth";             // path of the node's files on the device
-  std::string mosquitto_dir = "/etc/mosquitto/conf.d";  // berth.tls.conf is written here with the first use of TLS
-  std::string state_dir;                                // of a berthd with an embedded broker; empty: your own broker
+  std::string gateway = "gateway";               // the one whose requests a device answers
+  std::string host;                              // of the broker, as the device reaches it: HOST[:PORT]
+  std::string broker_dir = "/etc/berth/broker";  // `passwords`, `operators`, `access`; with certificates `tls`
+  std::string output;                            // empty: ./<name>
+  std::string installed_dir = "/etc/berth";      // path of the node's files on the device
+  std::string mosquitto_dir;                     // for berth.tls.conf, written with the first use of TLS; broker_site.h
+  std::string state_dir;                         // of a berthd with an embedded broker; empty: your own broker
   // Unset: a certificate for a device, where there is a listener for it; otherwise a password.
   Credential credential = Credential::unset;
   bool renew = false;    // another certificate; the earlier one stays valid

@@ -2,6 +2,8 @@
 
 import contextlib
 import json
+import os
+import re
 import shutil
 import signal
 import socket
@@ -289,6 +291,73 @@ def test_other_machines_are_served_with_tls_only(tmp_path):
     device = (tmp_path / "edge-a" / "berth-agent.yaml").read_text(encoding="utf-8")
     assert "port: 8885\n" in device and "ca_file: /etc/berth/ca.crt\n" in device
     assert (tmp_path / "edge-a" / "ca.crt").exists()
+
+
+def own_broker(folder):
+    """The package's own instance, as cross/debian/rules makes its configuration; returns its directory for TLS listeners."""
+    debian = ROOT / "cross" / "debian"
+    text = (debian / "mosquitto.conf").read_text(encoding="utf-8") + (debian / "own-mosquitto.conf").read_text(encoding="utf-8")
+    (folder / "mosquitto" / "conf.d").mkdir(parents=True)
+    (folder / "mosquitto" / "mosquitto.conf").write_text(re.sub(r"(?m)^listener 188", "listener 189", text), encoding="utf-8")
+    return folder / "mosquitto" / "conf.d"
+
+
+def enroll_with(folder, mosquitto_dir, name, *options):
+    argv = [program_path("berthctl"), "enroll", name, "--broker-dir", folder / "accounts", "--output", folder / name,
+            "--mosquitto-dir", mosquitto_dir, *options]
+    return subprocess.run(argv, capture_output=True, text=True, check=False)
+
+
+def test_the_packages_own_broker_has_ports_beside_those_of_the_machines(tmp_path):
+    conf_d = own_broker(tmp_path)
+    for arguments, port in ((["edge-a"], 8893), (["edge-b", "--password"], 8895), (["ann", "--role", "operator", "--certificate"], 8894),
+                            (["edge-c", "--password", "--address", "127.0.0.1"], 1893),
+                            (["bob", "--role", "operator", "--address", "127.0.0.1"], 1894)):
+        done = enroll_with(tmp_path, conf_d, *arguments, "--no-reload")
+        assert done.returncode == 0 and done.stderr == "", done.stderr
+        (config,) = (tmp_path / arguments[0]).glob("*.yaml")
+        assert f"port: {port}\n" in config.read_text(encoding="utf-8"), arguments
+    written = listeners_in((conf_d / "berth.tls.conf").read_text(encoding="utf-8"))
+    assert written == [(port, "", True) for port in ("8893", "8894", "8895", "8896")]
+
+
+def test_ports_that_somebody_has_set_for_the_broker_are_those_that_accounts_are_told(tmp_path):
+    conf_d = own_broker(tmp_path)
+    conf = conf_d.parent / "mosquitto.conf"
+    conf.write_text(conf.read_text(encoding="utf-8").replace("listener 189", "listener 199"), encoding="utf-8")
+    assert enroll_with(tmp_path, conf_d, "bob", "--role", "operator", "--address", "127.0.0.1", "--no-reload").returncode == 0
+    assert "port: 1994\n" in (tmp_path / "bob" / "berthctl.yaml").read_text(encoding="utf-8")
+    assert enroll_with(tmp_path, conf_d, "edge-a", "--address", "gateway.example:9883", "--no-reload").returncode == 0
+    assert enroll_with(tmp_path, conf_d, "edge-b", "--address", "gateway.example", "--no-reload").returncode == 0
+    assert "port: 9883\n" in (tmp_path / "edge-b" / "berth-agent.yaml").read_text(encoding="utf-8")
+
+
+def test_a_port_that_somebody_listens_at_is_refused_before_the_broker_is_told_to_open_it(tmp_path):
+    conf_d = own_broker(tmp_path)
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        done = enroll_with(tmp_path, conf_d, "edge-a", "--address", f"gateway.example:{port}")
+    assert done.returncode == 1 and f"port {port} is in use" in done.stderr
+    assert list(conf_d.iterdir()) == [] and not (tmp_path / "accounts" / "access").exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files to a group")
+def test_the_accounts_are_for_the_group_of_the_broker_whose_directory_hands_it_down(tmp_path):
+    group = 12345
+    conf_d = own_broker(tmp_path)
+    accounts = tmp_path / "accounts"
+    accounts.mkdir()
+    os.chown(accounts, 0, group)
+    accounts.chmod(0o2755)
+    assert enroll_with(tmp_path, conf_d, "edge-a", "--no-reload").returncode == 0
+    assert enroll_with(tmp_path, conf_d, "edge-b", "--password", "--no-reload").returncode == 0
+    for name in ("access", "passwords", "operators", "tls", "tls/server.key", "tls/ca.crl"):
+        file = (accounts / name).stat()
+        assert file.st_gid == group and file.st_mode & 0o047 == 0o040, name
+    for name in ("tls/ca.key", "tls/operators.key"):
+        assert (accounts / name).stat().st_mode & 0o077 == 0, name
 
 
 def test_an_installation_that_serves_other_machines_without_tls_goes_on_with_a_warning(tmp_path):
